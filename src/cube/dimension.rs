@@ -1,0 +1,84 @@
+//! One attribute and its chain of ever finer levels.
+
+use serde::{Deserialize, Serialize};
+
+/// A chain of levels: `levels[0]` is *total*, the last one is the finest.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Dimension {
+    /// The dimension's name, which is also the name of its finest level in queries and tables.
+    pub name: String,
+    /// From total to finest. Always at least two.
+    pub levels: Vec<Level>,
+}
+
+/// The categories of a dimension at one degree of detail.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Level {
+    /// `band` in `age.band`; the finest level carries the dimension's (or the hierarchy column's) name.
+    pub name: String,
+    /// What each node is called, in the spec's order.
+    pub labels: Vec<String>,
+    /// For each node, the node of the next coarser level that contains it. Empty for total.
+    pub parent: Vec<u32>,
+    /// For each node of a numeric dimension, the numbers it stands for; `None` for a node that has no
+    /// numbers (a missing-value category). Empty for a dimension without order.
+    pub bounds: Vec<Option<Bounds>>,
+}
+
+/// The numbers a node stands for: `lo ..= hi`, or `lo .. hi` when `hi` belongs to the next bin.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Bounds {
+    /// The smallest number of the node.
+    pub lo: f64,
+    /// The largest number of the node, or the edge just above it.
+    pub hi: f64,
+    /// Whether `hi` itself belongs to the node (integers: yes; all bins but the last: no).
+    pub closed: bool,
+}
+
+impl Level {
+    /// The one-node level at the bottom of every chain.
+    pub fn total() -> Level {
+        Level { name: "total".into(), labels: vec!["total".into()], parent: Vec::new(), bounds: Vec::new() }
+    }
+
+    /// The number of nodes.
+    pub fn len(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// Never: a level has at least one node.
+    pub fn is_empty(&self) -> bool {
+        self.labels.is_empty()
+    }
+
+    /// The node with this label.
+    pub fn node(&self, label: &str) -> Option<usize> {
+        self.labels.iter().position(|l| l == label)
+    }
+}
+
+impl Dimension {
+    /// A dimension with no levels between total and its categories.
+    pub fn plain(name: &str, labels: Vec<String>) -> Dimension {
+        let parent = vec![0; labels.len()];
+        let finest = Level { name: name.into(), labels, parent, bounds: Vec::new() };
+        Dimension { name: name.into(), levels: vec![Level::total(), finest] }
+    }
+
+    /// The index of the finest level.
+    pub fn finest(&self) -> usize {
+        self.levels.len() - 1
+    }
+
+    /// The ancestor at `to` of every node at level `from`; `to <= from`.
+    pub fn ancestors(&self, from: usize, to: usize) -> Vec<u32> {
+        let mut up: Vec<u32> = (0..self.levels[from].len() as u32).collect();
+        for level in (to + 1..=from).rev() {
+            for node in &mut up {
+                *node = self.levels[level].parent[*node as usize];
+            }
+        }
+        up
+    }
+}

@@ -1,0 +1,240 @@
+//! Rationals that are never rounded: budgets, scales and costs.
+//!
+//! Privacy arithmetic must be exact or rounded in the safe direction, so a budget is read from its
+//! decimal text (`0.1` is 1/10, not the nearest double) and stays a ratio of two `u128` for ever.
+
+use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
+use std::fmt;
+use std::str::FromStr;
+
+/// A non-negative rational in lowest terms.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Rational {
+    num: u128,
+    den: u128,
+}
+
+/// Why a text is not a rational this program can hold.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RationalError {
+    /// Not a number at all.
+    #[error("expected a non-negative number such as 0.5, 1e-9 or 542/339")]
+    Syntax,
+    /// A zero below the line.
+    #[error("the denominator is zero")]
+    ZeroDenominator,
+    /// More digits than 128 bits hold.
+    #[error("the number has more digits than can be kept exactly")]
+    TooLarge,
+}
+
+fn gcd(mut a: u128, mut b: u128) -> u128 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+/// The full 256-bit product, high half first.
+fn wide_mul(a: u128, b: u128) -> (u128, u128) {
+    const MASK: u128 = (1 << 64) - 1;
+    let (a1, a0, b1, b0) = (a >> 64, a & MASK, b >> 64, b & MASK);
+    let low = a0 * b0;
+    let mid = a1 * b0 + (low >> 64);
+    let mid2 = a0 * b1 + (mid & MASK);
+    let high = a1 * b1 + (mid >> 64) + (mid2 >> 64);
+    (high, (mid2 << 64) | (low & MASK))
+}
+
+impl Rational {
+    /// Zero.
+    pub const ZERO: Rational = Rational { num: 0, den: 1 };
+    /// One.
+    pub const ONE: Rational = Rational { num: 1, den: 1 };
+
+    /// `num/den` in lowest terms; `None` when `den` is zero.
+    pub fn new(num: u128, den: u128) -> Option<Rational> {
+        if den == 0 {
+            return None;
+        }
+        let g = gcd(num, den);
+        Some(Rational { num: num / g, den: den / g })
+    }
+
+    /// A whole number.
+    pub const fn whole(n: u128) -> Rational {
+        Rational { num: n, den: 1 }
+    }
+
+    /// The part above the line.
+    pub const fn numerator(self) -> u128 {
+        self.num
+    }
+
+    /// The part below the line.
+    pub const fn denominator(self) -> u128 {
+        self.den
+    }
+
+    /// Whether this is zero.
+    pub const fn is_zero(self) -> bool {
+        self.num == 0
+    }
+
+    /// Exact product, `None` on overflow.
+    pub fn checked_mul(self, other: Rational) -> Option<Rational> {
+        // Cross-reduce first, so that only results that truly do not fit overflow.
+        let (g1, g2) = (gcd(self.num, other.den), gcd(other.num, self.den));
+        Some(Rational {
+            num: (self.num / g1).checked_mul(other.num / g2)?,
+            den: (self.den / g2).checked_mul(other.den / g1)?,
+        })
+    }
+
+    /// Exact quotient, `None` on overflow or division by zero.
+    pub fn checked_div(self, other: Rational) -> Option<Rational> {
+        if other.num == 0 {
+            return None;
+        }
+        self.checked_mul(Rational { num: other.den, den: other.num })
+    }
+
+    /// Exact sum, `None` on overflow.
+    pub fn checked_add(self, other: Rational) -> Option<Rational> {
+        let g = gcd(self.den, other.den);
+        let den = (self.den / g).checked_mul(other.den)?;
+        let num = self.num.checked_mul(other.den / g)?.checked_add(other.num.checked_mul(self.den / g)?)?;
+        Rational::new(num, den)
+    }
+
+    /// The nearest double (for display and for planning; never for noise).
+    pub fn to_f64(self) -> f64 {
+        self.num as f64 / self.den as f64
+    }
+}
+
+impl PartialOrd for Rational {
+    fn partial_cmp(&self, other: &Rational) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Rational {
+    fn cmp(&self, other: &Rational) -> Ordering {
+        wide_mul(self.num, other.den).cmp(&wide_mul(other.num, self.den))
+    }
+}
+
+impl fmt::Display for Rational {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.den == 1 { write!(f, "{}", self.num) } else { write!(f, "{}/{}", self.num, self.den) }
+    }
+}
+
+impl fmt::Debug for Rational {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl From<Rational> for String {
+    fn from(r: Rational) -> String {
+        r.to_string()
+    }
+}
+
+impl TryFrom<String> for Rational {
+    type Error = RationalError;
+    fn try_from(s: String) -> Result<Rational, RationalError> {
+        s.parse()
+    }
+}
+
+/// `12.5e-3` as an exact ratio.
+fn parse_decimal(s: &str) -> Result<Rational, RationalError> {
+    use RationalError::{Syntax, TooLarge};
+    let s = s.replace('_', "");
+    let s = s.strip_prefix('+').unwrap_or(&s);
+    let (mantissa, exponent) = match s.split_once(['e', 'E']) {
+        Some((m, e)) => (m, e.parse::<i32>().map_err(|_| Syntax)?),
+        None => (s, 0),
+    };
+    let (int, frac) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    if int.is_empty() && frac.is_empty() || !int.chars().chain(frac.chars()).all(|c| c.is_ascii_digit()) {
+        return Err(Syntax);
+    }
+    let frac = frac.trim_end_matches('0');
+    let digits = format!("{int}{frac}");
+    let num = digits
+        .bytes()
+        .try_fold(0u128, |n, d| n.checked_mul(10)?.checked_add(u128::from(d - b'0')))
+        .ok_or(TooLarge)?;
+    let shift = i64::from(exponent) - frac.len() as i64;
+    if num == 0 {
+        return Ok(Rational::ZERO);
+    }
+    let power =
+        u32::try_from(shift.unsigned_abs()).ok().and_then(|p| 10u128.checked_pow(p)).ok_or(TooLarge)?;
+    if shift >= 0 {
+        Ok(Rational::whole(num.checked_mul(power).ok_or(TooLarge)?))
+    } else {
+        Rational::new(num, power).ok_or(TooLarge)
+    }
+}
+
+impl FromStr for Rational {
+    type Err = RationalError;
+
+    /// Reads `3`, `0.25`, `1e-9` or `542/339`, exactly.
+    fn from_str(s: &str) -> Result<Rational, RationalError> {
+        match s.split_once('/') {
+            Some((a, b)) => {
+                let (a, b) = (parse_decimal(a.trim())?, parse_decimal(b.trim())?);
+                if b.is_zero() {
+                    return Err(RationalError::ZeroDenominator);
+                }
+                a.checked_div(b).ok_or(RationalError::TooLarge)
+            }
+            None => parse_decimal(s.trim()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn r(s: &str) -> Rational {
+        s.parse().unwrap()
+    }
+
+    #[test]
+    fn decimals_are_exact() {
+        assert_eq!(r("0.1"), Rational::new(1, 10).unwrap());
+        assert_eq!(r("1e-9"), Rational::new(1, 1_000_000_000).unwrap());
+        assert_eq!(r("542/339").to_string(), "542/339");
+        assert_eq!(r("2.50").to_string(), "5/2");
+        assert_eq!(r("1_000").to_string(), "1000");
+        for bad in ["", "-1", "x", "1/0", "1e400", ".", "1.2.3", "0x10", "inf", "nan"] {
+            assert!(bad.parse::<Rational>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn order_does_not_overflow() {
+        let big = Rational::new(u128::MAX, u128::MAX - 1).unwrap();
+        assert!(big > Rational::ONE);
+        assert!(big < r("2"));
+        assert_eq!(wide_mul(u128::MAX, u128::MAX), (u128::MAX - 1, 1));
+    }
+
+    #[test]
+    fn arithmetic() {
+        assert_eq!(r("1/3").checked_add(r("1/6")).unwrap(), r("1/2"));
+        assert_eq!(r("2/3").checked_mul(r("9/4")).unwrap(), r("3/2"));
+        assert_eq!(r("2/3").checked_div(r("4/9")).unwrap(), r("3/2"));
+        assert!(Rational::whole(u128::MAX).checked_add(Rational::ONE).is_none());
+    }
+}

@@ -1,0 +1,1 @@
+//! What has been spent, over all releases of a dataset.

@@ -1,0 +1,100 @@
+//! The plan itself, as it is stored in a release: who is protected, what is measured, at which scale.
+
+use crate::cube::Cuboid;
+use crate::exact::Rational;
+use serde::{Deserialize, Serialize};
+
+/// Which exact integer noise is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Noise {
+    /// Discrete Gaussian, accounted in zCDP (ρ).
+    Gaussian,
+    /// Discrete Laplace, accounted in pure differential privacy (ε).
+    Laplace,
+}
+
+/// What a neighbouring dataset is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Neighbours {
+    /// One unit more or one unit less.
+    AddRemove,
+    /// One unit changed; the number of units is public.
+    Substitute,
+}
+
+/// How the tables to be measured are chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Measure {
+    /// Every component below the workload once: optimal under Gaussian noise.
+    Residual,
+    /// The workload's own tables.
+    Queries,
+    /// Only the finest cuboid.
+    Base,
+}
+
+/// How the budget is shared among the groups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BudgetRule {
+    /// By the weight each group has in the workload's error.
+    Optimal,
+    /// The same for every group.
+    Uniform,
+}
+
+/// A table the agency asked for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Table {
+    /// Its shape.
+    pub cuboid: Cuboid,
+    /// How much its error matters, relative to the other tables.
+    pub weight: Rational,
+}
+
+/// What is measured: the linear queries of one group.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Block {
+    /// The integer contrasts of a component: `D_A (m_A · M_A x + z)`.
+    Component(Cuboid),
+    /// Every cell of a cuboid's table: `M_B x + z`.
+    Table(Cuboid),
+}
+
+/// One group: a block and the scale of its noise.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// What is measured.
+    pub block: Block,
+    /// The parameter of the integer noise `z` that is drawn for every cell of the block's cuboid:
+    /// the variance parameter `s²` of the discrete Gaussian, the scale `b` of the discrete Laplace.
+    pub scale: Rational,
+}
+
+/// Everything that decides a release but the data and the noise.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The kind of noise.
+    pub noise: Noise,
+    /// The budget in the noise's own currency: ρ for Gaussian, ε for Laplace.
+    pub budget: Rational,
+    /// The neighbour relation.
+    pub neighbours: Neighbours,
+    /// How many rows one unit may own.
+    pub max_rows: u32,
+    /// The strategy that was chosen.
+    pub measure: Measure,
+    /// The budget rule that was chosen.
+    pub budgets: BudgetRule,
+    /// For each dimension the levels in use, ascending, starting with 0 (total). Components are
+    /// differences between consecutive levels in use.
+    pub levels: Vec<Vec<u8>>,
+    /// The tables the agency asked for.
+    pub workload: Vec<Table>,
+    /// What is measured, in the order of the release file.
+    pub measurements: Vec<Measurement>,
+}

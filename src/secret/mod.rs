@@ -1,0 +1,6 @@
+//! The only rooms that ever hold private data.
+//!
+//! Data flows one way: `ingest` reads rows, `count` counts them, `measure` adds exact integer noise
+//! and is the one door out. Nothing here formats, logs or returns a data value.
+
+pub mod noise;

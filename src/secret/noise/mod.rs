@@ -1,0 +1,1 @@
+//! Exact integer samplers, generic over the random source.

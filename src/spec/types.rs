@@ -1,0 +1,150 @@
+//! A spec that has been read, checked and resolved: names are indices, lists are domains.
+
+use crate::cube::Cube;
+use crate::exact::Rational;
+use crate::plan::{BudgetRule, Measure, Neighbours, Table};
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+/// A whole spec, ready to plan.
+#[derive(Debug, Clone)]
+pub struct Spec {
+    /// The release's name: file name and the FROM name of queries.
+    pub name: String,
+    /// One line for people.
+    pub title: String,
+    /// More for people.
+    pub description: Option<String>,
+    /// Under which terms the release may be used.
+    pub licence: Option<String>,
+    /// Whom to ask.
+    pub contact: Option<String>,
+    /// The release this one replaces.
+    pub supersedes: Option<String>,
+    /// A bundled example with made-up data: may be sealed with a throw-away key.
+    pub demo: bool,
+    /// Where the rows are; `None` when the spec is for planning only.
+    pub data: Option<Data>,
+    /// Who is protected and how well.
+    pub privacy: Privacy,
+    /// Dimensions and their levels.
+    pub cube: Cube,
+    /// How each dimension is read from the data, parallel to `cube.dimensions`.
+    pub columns: Vec<Column>,
+    /// The tables asked for, each once.
+    pub workload: Vec<Table>,
+    /// What to measure.
+    pub strategy: StrategySpec,
+    /// The spec file, byte for byte.
+    pub source: String,
+    /// Files the spec refers to that became part of the domain (hierarchies): name and bytes.
+    pub attachments: Vec<(String, Vec<u8>)>,
+}
+
+/// Where the rows are.
+#[derive(Debug, Clone)]
+pub struct Data {
+    /// Resolved against the spec's folder.
+    pub path: PathBuf,
+    /// CSV or Parquet.
+    pub format: Format,
+    /// How the CSV is written.
+    pub csv: CsvOptions,
+}
+
+/// A file format for rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Comma-separated values.
+    Csv,
+    /// Apache Parquet.
+    Parquet,
+}
+
+/// How a CSV file is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CsvOptions {
+    /// Between fields; a comma unless told.
+    pub delimiter: u8,
+    /// Around fields; a double quote unless told.
+    pub quote: u8,
+    /// The columns' names when the file has no header row.
+    pub columns: Option<Vec<String>>,
+}
+
+/// Who is protected and how well.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Privacy {
+    /// Whom the guarantee protects.
+    pub unit: Unit,
+    /// What a neighbouring dataset is.
+    pub neighbours: Neighbours,
+    /// How much may be spent.
+    pub budget: Budget,
+}
+
+/// Whom the guarantee protects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unit {
+    /// Every row is its own unit.
+    Row,
+    /// All rows with the same value in a column are one unit, and at most `max_rows` of them count.
+    Column {
+        /// The identifying column.
+        column: String,
+        /// How many of a unit's rows count.
+        max_rows: u32,
+    },
+}
+
+/// How much may be spent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Budget {
+    /// zCDP.
+    Rho(Rational),
+    /// Pure differential privacy.
+    Epsilon(Rational),
+    /// Approximate differential privacy, spent as zCDP.
+    EpsilonDelta(Rational, Rational),
+}
+
+/// How one dimension is read from the data.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Column {
+    /// The column's name in the data.
+    pub column: String,
+    /// How its values become nodes of the finest level.
+    pub coding: Coding,
+    /// The node for empty cells.
+    pub missing: Option<u32>,
+    /// The node for values outside the domain.
+    pub other: Option<u32>,
+}
+
+/// How values become nodes of the finest level.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Coding {
+    /// Text that must equal a label.
+    Labels(HashMap<String, u32>),
+    /// Whole numbers `lo ..= hi`; node = value − lo.
+    Range {
+        /// The first number.
+        lo: i64,
+        /// The last number.
+        hi: i64,
+    },
+    /// Numbers; node i holds `edges[i] <= v < edges[i+1]`, the last node also its upper edge.
+    Bins {
+        /// Ascending, one more than there are nodes.
+        edges: Vec<f64>,
+    },
+}
+
+/// What to measure.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StrategySpec {
+    /// `None` is `auto`: the least predicted error of all that apply.
+    pub measure: Option<Measure>,
+    /// How the budget is shared.
+    pub budgets: BudgetRule,
+}
