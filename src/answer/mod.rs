@@ -1,1 +1,2 @@
-//! To come.
+//! tmp
+pub mod law;

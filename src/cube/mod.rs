@@ -3,11 +3,16 @@
 //! A [`Dimension`] is a chain of levels from *total* (level 0, one node) to its finest categories.
 //! A [`Cuboid`] picks a level in each dimension; its table counts units for every combination.
 
+mod axis;
+mod contrast;
 mod cuboid;
 mod dimension;
+mod frame;
 
+pub use axis::{Axis, Rung};
 pub use cuboid::Cuboid;
 pub use dimension::{Bounds, Dimension, Level};
+pub use frame::Frame;
 
 use serde::{Deserialize, Serialize};
 

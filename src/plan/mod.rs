@@ -1,5 +1,180 @@
 //! What will be measured and how precisely: a pure function of the spec that never sees data.
+//!
+//! [`plan`] chooses the blocks and their noise, predicts the error of every table under the noise that
+//! will really be drawn, and checks the cost against the budget in exact arithmetic. The same request
+//! gives the same plan, bit for bit, on any machine: all functions beyond `+ − × ÷ √` come from `libm`.
 
+pub mod closure;
+pub mod cost;
+pub mod predict;
+mod request;
+pub mod round;
+pub mod strategy;
 mod types;
 
+pub use request::Request;
 pub use types::{Block, BudgetRule, Measure, Measurement, Neighbours, Noise, Plan, Table};
+
+use crate::cube::Frame;
+use crate::exact::Rational;
+use closure::Closure;
+use cost::{Cost, CostError};
+use predict::Prediction;
+use strategy::NotApplicable;
+
+/// Why no plan could be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// The workload has no table.
+    #[error("the workload asks for no table")]
+    NoTables,
+    /// The strategy that was asked for does not apply.
+    #[error("strategy `{0}` does not apply: {1}")]
+    NotApplicable(&'static str, NotApplicable),
+    /// With `auto`: nothing applies.
+    #[error("no strategy applies: {0}")]
+    NothingApplies(String),
+    /// The cost cannot be computed.
+    #[error(transparent)]
+    Cost(#[from] CostError),
+    /// Rounding cannot reach the budget from below. A defect, never released.
+    #[error("the plan would cost {0}, more than the budget {1}")]
+    OverBudget(Rational, Rational),
+}
+
+/// A plan with what it costs and what it promises.
+#[derive(Debug, Clone)]
+pub struct Planned {
+    /// What goes into the release.
+    pub plan: Plan,
+    /// Its exact cost.
+    pub cost: Cost,
+    /// The error of every table.
+    pub prediction: Prediction,
+}
+
+/// One line of a comparison: a strategy and either its plan or the reason it does not apply.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    /// What is measured.
+    pub measure: Measure,
+    /// How the budget is shared.
+    pub budgets: BudgetRule,
+    /// The plan.
+    pub outcome: Result<Planned, PlanError>,
+}
+
+/// The plan for a request: the strategy asked for, or of all that apply the one with the least weighted
+/// total variance. The choice looks at the workload only, so it costs no privacy.
+pub fn plan(request: &Request) -> Result<Planned, PlanError> {
+    if let Some(measure) = request.measure {
+        return Context::new(request)?.plan(measure, request.budgets);
+    }
+    let mut candidates = compare(request, &[request.budgets])?;
+    match best(&candidates) {
+        Some(i) => candidates.swap_remove(i).outcome,
+        None => Err(PlanError::NothingApplies(
+            candidates
+                .iter()
+                .filter_map(|c| c.outcome.as_ref().err().map(|e| e.to_string()))
+                .collect::<Vec<_>>()
+                .join("; "),
+        )),
+    }
+}
+
+/// Every known strategy under each of the given budget rules.
+pub fn compare(request: &Request, budgets: &[BudgetRule]) -> Result<Vec<Candidate>, PlanError> {
+    let context = Context::new(request)?;
+    Ok(Measure::ALL
+        .iter()
+        .flat_map(|&measure| budgets.iter().map(move |&budgets| (measure, budgets)))
+        .map(|(measure, budgets)| Candidate { measure, budgets, outcome: context.plan(measure, budgets) })
+        .collect())
+}
+
+/// The index of the candidate with the least weighted total variance; the first of equals.
+pub fn best(candidates: &[Candidate]) -> Option<usize> {
+    let error = |c: &Candidate| c.outcome.as_ref().ok().map(|p| p.prediction.weighted_total);
+    (0..candidates.len())
+        .filter_map(|i| Some((i, error(&candidates[i])?)))
+        .reduce(|a, b| if b.1 < a.1 { b } else { a })
+        .map(|(i, _)| i)
+}
+
+struct Context<'a> {
+    request: &'a Request,
+    levels: Vec<Vec<u8>>,
+    frame: Frame,
+    closure: Closure,
+}
+
+impl<'a> Context<'a> {
+    fn new(request: &'a Request) -> Result<Context<'a>, PlanError> {
+        if request.workload.is_empty() {
+            return Err(PlanError::NoTables);
+        }
+        let tables = || request.workload.iter().map(|t| &t.cuboid);
+        let levels = Frame::levels_of(&request.cube, tables());
+        let frame = Frame::new(&request.cube, &levels);
+        let closure = Closure::new(&request.cube, &frame, tables());
+        Ok(Context { request, levels, frame, closure })
+    }
+
+    fn plan(&self, measure: Measure, budgets: BudgetRule) -> Result<Planned, PlanError> {
+        let request = self.request;
+        let measurements = strategy::measurements(request, &self.frame, &self.closure, measure, budgets)
+            .map_err(|why| PlanError::NotApplicable(measure.name(), why))?;
+        let mut plan = Plan {
+            noise: request.noise,
+            budget: request.budget,
+            neighbours: request.neighbours,
+            max_rows: request.max_rows,
+            measure,
+            budgets,
+            levels: self.levels.clone(),
+            workload: request.workload.clone(),
+            measurements,
+        };
+        let cost = self.fit(&mut plan)?;
+        let prediction = predict::predict(request, &self.frame, &self.closure, &plan);
+        Ok(Planned { plan, cost, prediction })
+    }
+
+    /// Scales all noise by one factor until the exact cost is just within the budget. Without surprises
+    /// the first pass is already there; under `substitute` the exact worst case is below the sum of the
+    /// bounds, and what is left over is taken back as precision.
+    fn fit(&self, plan: &mut Plan) -> Result<Cost, PlanError> {
+        let mut cost = cost::cost(plan, &self.frame)?;
+        for attempt in 0..8 {
+            let used = cost.total.to_f64() / plan.budget.to_f64();
+            let within = cost.total <= plan.budget;
+            if within && used > 1.0 - 1e-8 {
+                break;
+            }
+            // Aim a little lower each time, in case rounding of the double is what went wrong.
+            let factor = used * (1.0 + 1e-12 * f64::from(1 << attempt));
+            let mut next = plan.clone();
+            let mut fits = true;
+            for m in &mut next.measurements {
+                match round::up(m.scale.to_f64() * factor) {
+                    Some(scale) => m.scale = scale,
+                    None => fits = false,
+                }
+            }
+            if !fits {
+                break;
+            }
+            let next_cost = cost::cost(&next, &self.frame)?;
+            let better = next_cost.total <= next.budget && (!within || next_cost.total > cost.total);
+            if !better && within {
+                break;
+            }
+            (*plan, cost) = (next, next_cost);
+        }
+        if cost.total > plan.budget {
+            return Err(PlanError::OverBudget(cost.total, plan.budget));
+        }
+        Ok(cost)
+    }
+}

@@ -36,6 +36,33 @@ pub enum Measure {
     Base,
 }
 
+impl Measure {
+    /// All strategies, in the order of comparisons.
+    pub const ALL: [Measure; 3] = [Measure::Residual, Measure::Queries, Measure::Base];
+
+    /// The name in specs and tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Measure::Residual => "residual",
+            Measure::Queries => "queries",
+            Measure::Base => "base",
+        }
+    }
+}
+
+impl BudgetRule {
+    /// Both rules.
+    pub const ALL: [BudgetRule; 2] = [BudgetRule::Optimal, BudgetRule::Uniform];
+
+    /// The name in specs and tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            BudgetRule::Optimal => "optimal",
+            BudgetRule::Uniform => "uniform",
+        }
+    }
+}
+
 /// How the budget is shared among the groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

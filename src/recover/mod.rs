@@ -1,1 +1,3 @@
-//! To come.
+//! Measurements -> consistent estimates and the law of their error.
+
+pub mod gls;

@@ -1,0 +1,197 @@
+//! The levels of one dimension that a plan uses, and the four maps between neighbouring levels.
+//!
+//! The space of tables over a level splits into the part its coarser neighbour knows and the part it
+//! does not: `V_ℓ = V_{ℓ-1} ⊕ W_ℓ`, where `W_ℓ` holds the vectors that sum to zero within every group
+//! of siblings. Everything else in the algebra is these maps, dimension by dimension:
+//!
+//! * *spread* (`Up`): a parent's value shared evenly among its children, so that sums are kept;
+//! * *push* (`Upᵀ`): the mean of the children;
+//! * *project* (`P`): what is left after the group's mean is taken off;
+//! * *sum*: a roll-up.
+//!
+//! Many questions (the variance of a query, the weights of the noises behind it) have answers that are
+//! the same for all nodes a query cannot tell apart. [`Axis::lump`] replaces such nodes by one that
+//! remembers how many it stands for; the maps take those counts into account, so the same code runs on
+//! full axes and on lumped ones of a few nodes.
+
+use super::Dimension;
+use std::collections::HashMap;
+
+/// One level in use.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rung {
+    /// Its index in [`Dimension::levels`].
+    pub level: usize,
+    /// For each node its parent in the rung below; empty for total.
+    pub parent: Vec<u32>,
+    /// For each node, how many real nodes it stands for under each real parent.
+    pub copies: Vec<u32>,
+    /// For each node, how many real nodes it stands for in all.
+    pub multiplicity: Vec<u64>,
+    /// For each node of the rung below, how many real children it has here.
+    pub siblings: Vec<u32>,
+}
+
+impl Rung {
+    /// The number of nodes, after lumping.
+    pub fn len(&self) -> usize {
+        self.copies.len()
+    }
+
+    /// Never: a rung has at least one node.
+    pub fn is_empty(&self) -> bool {
+        self.copies.is_empty()
+    }
+
+    /// The number of real nodes.
+    pub fn real_len(&self) -> u64 {
+        self.multiplicity.iter().sum()
+    }
+
+    /// Whether no group has two siblings, so that `W` is empty.
+    pub fn adds_nothing(&self) -> bool {
+        self.level > 0 && self.siblings.iter().all(|&c| c == 1)
+    }
+}
+
+/// The rungs of one dimension, total first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Axis {
+    /// From total to the finest level in use.
+    pub rungs: Vec<Rung>,
+}
+
+impl Axis {
+    /// The levels `levels` (ascending, 0 first) of a dimension.
+    pub fn new(dimension: &Dimension, levels: &[usize]) -> Axis {
+        let mut rungs = vec![Rung {
+            level: 0,
+            parent: Vec::new(),
+            copies: vec![1],
+            multiplicity: vec![1],
+            siblings: Vec::new(),
+        }];
+        for pair in levels.windows(2) {
+            let parent = dimension.ancestors(pair[1], pair[0]);
+            let mut siblings = vec![0; dimension.levels[pair[0]].len()];
+            for &p in &parent {
+                siblings[p as usize] += 1;
+            }
+            let n = parent.len();
+            rungs.push(Rung {
+                level: pair[1],
+                parent,
+                copies: vec![1; n],
+                multiplicity: vec![1; n],
+                siblings,
+            });
+        }
+        Axis { rungs }
+    }
+
+    /// The position of a level among the rungs.
+    pub fn rung(&self, level: usize) -> Option<usize> {
+        self.rungs.iter().position(|r| r.level == level)
+    }
+
+    /// The coarsest level in use that is at least as fine as `level`.
+    pub fn level_for(&self, level: usize) -> Option<usize> {
+        self.rungs.iter().map(|r| r.level).find(|&l| l >= level)
+    }
+
+    /// Whether all groups of every rung are of one size. Then least squares decouples into components.
+    pub fn is_balanced(&self) -> bool {
+        self.rungs[1..].iter().all(|r| r.siblings.iter().all(|&c| c == r.siblings[0]))
+    }
+
+    /// Lumps nodes that cannot be told apart: by `colour` (one number a node of rung `at`), by where they
+    /// hang, and by what hangs below them. Returns the lumped axis and, for each rung, the lump of each node.
+    ///
+    /// The lumps are the orbits of the symmetries of the coloured tree: nodes alike in colour and in the
+    /// multiset of subtrees below (bottom-up), hanging from parents in one lump (top-down).
+    pub fn lump(&self, at: usize, colour: &[u32]) -> (Axis, Vec<Vec<u32>>) {
+        let top = self.rungs.len() - 1;
+        // Bottom-up: the shape of each subtree.
+        let mut shapes: Vec<Vec<u32>> = vec![Vec::new(); top + 1];
+        for r in (0..=top).rev() {
+            let rung = &self.rungs[r];
+            let mut children: Vec<Vec<(u32, u32)>> = vec![Vec::new(); rung.len()];
+            if r < top {
+                let finer = &self.rungs[r + 1];
+                for (node, &p) in finer.parent.iter().enumerate() {
+                    children[p as usize].push((shapes[r + 1][node], finer.copies[node]));
+                }
+            }
+            let mut ids = HashMap::new();
+            shapes[r] = children
+                .into_iter()
+                .enumerate()
+                .map(|(node, mut below)| {
+                    below.sort_unstable();
+                    below.dedup_by(|b, a| {
+                        a.0 == b.0 && {
+                            a.1 += b.1;
+                            true
+                        }
+                    });
+                    let colour = if r == at { colour[node] } else { 0 };
+                    let next = ids.len() as u32;
+                    *ids.entry((colour, below)).or_insert(next)
+                })
+                .collect();
+        }
+        // Top-down: nodes of one shape under parents of one lump.
+        let mut lumps: Vec<Vec<u32>> = vec![vec![0]];
+        let mut rungs = vec![self.rungs[0].clone()];
+        for r in 1..=top {
+            let rung = &self.rungs[r];
+            let mut ids: HashMap<(u32, u32), u32> = HashMap::new();
+            let mut parent = Vec::new();
+            let mut first_parent = Vec::new();
+            let mut copies: Vec<u32> = Vec::new();
+            let mut multiplicity: Vec<u64> = Vec::new();
+            let mut lump = Vec::with_capacity(rung.len());
+            for node in 0..rung.len() {
+                let p = rung.parent[node];
+                let key = (lumps[r - 1][p as usize], shapes[r][node]);
+                let id = *ids.entry(key).or_insert_with(|| {
+                    parent.push(key.0);
+                    first_parent.push(p);
+                    copies.push(0);
+                    multiplicity.push(0);
+                    parent.len() as u32 - 1
+                });
+                if first_parent[id as usize] == p {
+                    copies[id as usize] += rung.copies[node];
+                }
+                multiplicity[id as usize] += rung.multiplicity[node];
+                lump.push(id);
+            }
+            let mut siblings = vec![0; rungs[r - 1].len()];
+            for (id, &p) in parent.iter().enumerate() {
+                siblings[p as usize] += copies[id];
+            }
+            rungs.push(Rung { level: rung.level, parent, copies, multiplicity, siblings });
+            lumps.push(lump);
+        }
+        (Axis { rungs }, lumps)
+    }
+
+    /// For each node of rung `r`, `‖P_j Upᵀ e‖²` for every rung `j <= r`: what one cell costs in each
+    /// component. `e` is the unit vector of one *real* node.
+    pub fn cell_norms(&self, r: usize) -> Vec<Vec<f64>> {
+        let mut out = vec![vec![0.0; r + 1]; self.rungs[r].len()];
+        for (node, norms) in out.iter_mut().enumerate() {
+            let (mut at, mut weight) = (node, 1.0);
+            for j in (1..=r).rev() {
+                let p = self.rungs[j].parent[at] as usize;
+                let c = f64::from(self.rungs[j].siblings[p]);
+                norms[j] = weight * weight * (1.0 - 1.0 / c);
+                weight /= c;
+                at = p;
+            }
+            norms[0] = weight * weight;
+        }
+        out
+    }
+}

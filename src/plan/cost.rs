@@ -1,0 +1,275 @@
+//! What a plan costs in privacy, recomputed from the blocks and scales alone.
+//!
+//! **Guarantee.** Drawing iid discrete Gaussian noise of variance parameter `s²` on the integers and adding
+//! it to integer counts that move by an integer vector of squared length at most `Δ²` is `Δ²/(2s²)`-zCDP
+//! (Canonne, Kamath & Steinke 2020, Theorem 4 and its multivariate form); discrete Laplace noise of scale `b`
+//! on counts that move by `Δ` in L1 is `Δ/b`-DP (Ghosh, Roughgarden & Sundararajan 2009). Measurements made
+//! one after the other add up (composition).
+//!
+//! **Components.** `D_A (m_A M_A x + z)`: adding a unit to cell `e` moves the counts by `m_A e`. Every vector that
+//! differs from `m_A e` by an integer element of the kernel of `D_A` gives the same output, so the noise only
+//! has to hide the shortest: in each dimension `w = m e − round(m/c)·1_group` (c siblings), and `⊗ w` in all. With
+//! `m` a multiple of `c` its squared length is exactly `m²(1−1/c)`: the price of the projection, no more.
+//!
+//! Costs are summed in fixed point with 96 fractional bits, every term rounded up, so the sum is never less than
+//! the true cost.
+
+use super::{Block, Neighbours, Noise, Plan};
+use crate::cube::{Cuboid, Frame, Rung};
+use crate::exact::Rational;
+
+/// Why a cost cannot be computed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CostError {
+    /// The integers involved do not fit; a plan with such numbers is refused.
+    #[error("the privacy cost of measurement {0} does not fit the arithmetic")]
+    Overflow(usize),
+    /// A scale of zero would be no noise at all.
+    #[error("measurement {0} has no noise")]
+    NoNoise(usize),
+}
+
+/// How the worst case over all pairs of neighbours was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WorstCase {
+    /// Every unit costs the same in every block: the costs add up.
+    Sum,
+    /// The maximum over all sets of dimensions in which two cells can differ.
+    Joint,
+    /// An upper bound: the two cells' vectors taken as opposite in every block.
+    Bound,
+}
+
+/// The privacy cost of a plan.
+#[derive(Debug, Clone)]
+pub struct Cost {
+    /// The whole release, in the noise's currency, rounded up.
+    pub total: Rational,
+    /// Each measurement alone.
+    pub each: Vec<Rational>,
+    /// How `total` follows from the blocks.
+    pub worst_case: WorstCase,
+}
+
+const FRACTION_BITS: u32 = 96;
+
+/// `⌈r · 2^96⌉`.
+fn fixed_point_up(r: Rational) -> Option<u128> {
+    let (num, den) = (r.numerator(), r.denominator());
+    let mut quotient = num / den;
+    let mut remainder = num % den;
+    let mut left = FRACTION_BITS;
+    while left > 0 {
+        // As many bits at a time as the remainder leaves room for.
+        let step = remainder.leading_zeros().min(left).min(64);
+        if step == 0 {
+            return None;
+        }
+        remainder <<= step;
+        quotient = quotient.checked_mul(1 << step)?.checked_add(remainder / den)?;
+        remainder %= den;
+        left -= step;
+    }
+    quotient.checked_add(u128::from(remainder > 0))
+}
+
+/// The integer scale `m` of one rung: counts are multiplied by it so that the projection's shift is (almost)
+/// integral. The least common multiple of the group sizes where that is small, a power of two otherwise.
+pub fn rung_scale(rung: &Rung) -> u128 {
+    const EXACT_UP_TO: u128 = 4096;
+    let mut lcm: u128 = 1;
+    let mut largest: u128 = 1;
+    let mut previous = 0;
+    for &c in &rung.siblings {
+        if c == previous {
+            continue;
+        }
+        previous = c;
+        let c = u128::from(c);
+        largest = largest.max(c);
+        if lcm <= EXACT_UP_TO {
+            lcm = lcm / gcd(lcm, c) * c;
+        }
+    }
+    if lcm <= EXACT_UP_TO.max(largest) { lcm } else { (largest * 64).next_power_of_two() }
+}
+
+fn gcd(a: u128, b: u128) -> u128 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// The integer scale `m_A` of a component.
+pub fn component_scale(frame: &Frame, cuboid: &Cuboid) -> Option<u128> {
+    cuboid.iter().try_fold(1u128, |m, (d, l)| m.checked_mul(rung_scale(frame.rung(d, l))))
+}
+
+/// The largest `‖w‖²` of one rung.
+fn rung_norm(rung: &Rung, m: u128) -> u128 {
+    rung.siblings
+        .iter()
+        .map(|&c| {
+            let c = u128::from(c);
+            let r = (m + c / 2) / c;
+            (m - r) * (m - r) + (c - 1) * r * r
+        })
+        .max()
+        .unwrap_or(0)
+}
+
+/// `max ‖⊗ w‖²` of a component: the squared L2 sensitivity of its integer measurement for one row.
+pub fn component_norm(frame: &Frame, cuboid: &Cuboid) -> Option<u128> {
+    cuboid.iter().try_fold(1u128, |n, (d, l)| {
+        let rung = frame.rung(d, l);
+        n.checked_mul(rung_norm(rung, rung_scale(rung)))
+    })
+}
+
+/// What one measurement costs on its own: (sensitivity: squared L2 for Gaussian, L1 for Laplace; cost).
+pub fn measurement_cost(plan: &Plan, frame: &Frame, index: usize) -> Result<(Rational, Rational), CostError> {
+    let m = &plan.measurements[index];
+    let overflow = CostError::Overflow(index);
+    if m.scale.is_zero() {
+        return Err(CostError::NoNoise(index));
+    }
+    let rows = u128::from(plan.max_rows);
+    let substitute = plan.neighbours == Neighbours::Substitute;
+    let sensitivity = match (&m.block, plan.noise) {
+        (Block::Table(_), Noise::Laplace) => rows * if substitute { 2 } else { 1 },
+        (Block::Table(_), Noise::Gaussian) => rows * rows * if substitute { 2 } else { 1 },
+        (Block::Component(a), Noise::Gaussian) => component_norm(frame, a)
+            .and_then(|n| n.checked_mul(rows * rows * if substitute { 4 } else { 1 }))
+            .ok_or(overflow.clone())?,
+        // Components are measured with Gaussian noise only; the bound √n·‖·‖₂ would be loose here.
+        (Block::Component(_), Noise::Laplace) => return Err(overflow),
+    };
+    let sensitivity = Rational::whole(sensitivity);
+    let halves = if plan.noise == Noise::Gaussian { 2 } else { 1 };
+    let cost = m
+        .scale
+        .checked_mul(Rational::whole(halves))
+        .and_then(|s| sensitivity.checked_div(s))
+        .ok_or(overflow)?;
+    Ok((sensitivity, cost))
+}
+
+/// The cost of a whole plan.
+pub fn cost(plan: &Plan, frame: &Frame) -> Result<Cost, CostError> {
+    let mut total: u128 = 0;
+    let mut each = Vec::with_capacity(plan.measurements.len());
+    for index in 0..plan.measurements.len() {
+        let (_, cost) = measurement_cost(plan, frame, index)?;
+        total = fixed_point_up(cost).and_then(|c| total.checked_add(c)).ok_or(CostError::Overflow(index))?;
+        each.push(cost);
+    }
+    let components = plan.measurements.iter().any(|m| matches!(m.block, Block::Component(_)));
+    let mut worst_case = WorstCase::Sum;
+    if components && plan.neighbours == Neighbours::Substitute {
+        worst_case = WorstCase::Bound;
+        if let Some(joint) = joint_cost(plan, frame) {
+            total = total.min(joint);
+            worst_case = WorstCase::Joint;
+        }
+    }
+    let total = Rational::new(total, 1 << FRACTION_BITS).ok_or(CostError::Overflow(0))?;
+    Ok(Cost { total, each, worst_case })
+}
+
+/// The exact worst case for `substitute` over plain dimensions: two cells that differ in the dimensions `D`
+/// cost `Σ_A 2(‖w_A‖² − ⟨w_A(e), w_A(e')⟩)/(2s_A²)`, and the inner product is `Π_{A∖D} n(n−1) · Π_{A∩D} (−n)`.
+/// `None` when some dimension is not plain, or there are too many sets to try them all.
+fn joint_cost(plan: &Plan, frame: &Frame) -> Option<u128> {
+    const MOST_STEPS: u64 = 1 << 24;
+    let mut used: Vec<usize> = Vec::new();
+    for m in &plan.measurements {
+        let (Block::Component(c) | Block::Table(c)) = &m.block;
+        for (d, _) in c.iter() {
+            if frame.axes[d].rungs.len() != 2 {
+                return None;
+            }
+            if !used.contains(&d) {
+                used.push(d);
+            }
+        }
+    }
+    let sets = 1u64.checked_shl(used.len() as u32)?;
+    if sets.checked_mul(plan.measurements.len() as u64)? > MOST_STEPS {
+        return None;
+    }
+    let rows = u128::from(plan.max_rows).pow(2);
+    let mut worst = 0u128;
+    // A dimension of one category cannot differ, and then the formula's −n would not hold: leave it out.
+    let can_differ: u64 = used
+        .iter()
+        .enumerate()
+        .filter(|&(_, &d)| frame.axes[d].rungs[1].real_len() > 1)
+        .map(|(bit, _)| 1u64 << bit)
+        .sum();
+    for set in (1..sets).filter(|s| s & !can_differ == 0) {
+        let mut total = 0u128;
+        for m in &plan.measurements {
+            let distance = match &m.block {
+                Block::Table(b) => {
+                    let differs = b.iter().any(|(d, _)| {
+                        used.iter().position(|&u| u == d).is_some_and(|bit| set >> bit & 1 == 1)
+                    });
+                    if differs { 2 } else { 0 }
+                }
+                Block::Component(a) => {
+                    let (mut norm, mut inner) = (1i128, 1i128);
+                    for (d, _) in a.iter() {
+                        let n = i128::from(frame.axes[d].rungs[1].real_len());
+                        let bit = used.iter().position(|&u| u == d)?;
+                        norm = norm.checked_mul(n.checked_mul(n - 1)?)?;
+                        inner = inner.checked_mul(if set >> bit & 1 == 1 { -n } else { n * (n - 1) })?;
+                    }
+                    u128::try_from((norm - inner).checked_mul(2)?).ok()?
+                }
+            };
+            if distance > 0 {
+                let cost = Rational::whole(distance.checked_mul(rows)?)
+                    .checked_div(m.scale.checked_mul(Rational::whole(2))?)?;
+                total = total.checked_add(fixed_point_up(cost)?)?;
+            }
+        }
+        worst = worst.max(total);
+    }
+    Some(worst)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fixed_point_rounds_up() {
+        let third = Rational::new(1, 3).unwrap();
+        let up = fixed_point_up(third).unwrap();
+        assert_eq!(up, (1u128 << 96) / 3 + 1);
+        assert_eq!(fixed_point_up(Rational::new(5, 4).unwrap()).unwrap(), (1 << 96) + (1 << 94));
+        assert_eq!(fixed_point_up(Rational::new(1, (1 << 100) + 1).unwrap()).unwrap(), 1);
+        assert!(fixed_point_up(Rational::whole(1 << 33)).is_none());
+    }
+
+    #[test]
+    fn group_norms() {
+        let rung = |siblings: Vec<u32>| {
+            let parent: Vec<u32> =
+                siblings.iter().enumerate().flat_map(|(p, &c)| vec![p as u32; c as usize]).collect();
+            let n = parent.len();
+            Rung { level: 1, parent, copies: vec![1; n], multiplicity: vec![1; n], siblings }
+        };
+        // Equal groups, and groups whose lcm is small: exactly m²(1 − 1/c) of the largest group.
+        for siblings in [vec![7, 7], vec![5, 3], vec![1, 4, 6], vec![5000]] {
+            let rung = rung(siblings);
+            let m = rung_scale(&rung);
+            let c = u128::from(*rung.siblings.iter().max().unwrap());
+            assert_eq!(rung_norm(&rung, m) * c, m * m * (c - 1), "{:?}", rung.siblings);
+        }
+        // Awkward sizes: a power of two, within 1e-4 of the projection's price.
+        let rung = rung(vec![97, 89, 83]);
+        let m = rung_scale(&rung);
+        assert!(m.is_power_of_two());
+        let price = rung_norm(&rung, m) as f64 / (m * m) as f64;
+        assert!(price >= 1.0 - 1.0 / 97.0 && price < (1.0 - 1.0 / 97.0) * 1.0001, "{price}");
+    }
+}

@@ -1,0 +1,40 @@
+//! What a plan is made from: the spec's public part, with no data and no file names.
+
+use super::{BudgetRule, Measure, Neighbours, Noise, Table};
+use crate::cube::Cube;
+use crate::exact::Rational;
+
+/// Everything a plan depends on.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The dimensions.
+    pub cube: Cube,
+    /// The tables asked for.
+    pub workload: Vec<Table>,
+    /// The kind of noise.
+    pub noise: Noise,
+    /// ρ for Gaussian noise, ε for Laplace.
+    pub budget: Rational,
+    /// The neighbour relation.
+    pub neighbours: Neighbours,
+    /// How many rows one unit may own.
+    pub max_rows: u32,
+    /// `None` chooses the strategy with the least predicted error.
+    pub measure: Option<Measure>,
+    /// How the budget is shared.
+    pub budgets: BudgetRule,
+}
+
+impl Request {
+    /// By how much the neighbour relation and the rows a unit may own multiply the price of a unit column:
+    /// squared lengths for Gaussian noise, lengths for Laplace. For components under `substitute` this is
+    /// the safe bound; the plan takes back what the exact worst case leaves over.
+    pub fn unit_price(&self, noise: Noise) -> f64 {
+        let rows = f64::from(self.max_rows);
+        let change = if self.neighbours == Neighbours::Substitute { 2.0 } else { 1.0 };
+        match noise {
+            Noise::Gaussian => rows * rows * change,
+            Noise::Laplace => rows * change,
+        }
+    }
+}

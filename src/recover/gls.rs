@@ -1,0 +1,159 @@
+//! Generalised least squares over measured tables, without matrices.
+//!
+//! Every measured table `B` is `F_B r + noise`, where `r` collects all components and `F_B` builds the table
+//! from those below it. With weights `w_B = 1/variance` the normal operator is `N = Σ w_B F_Bᵀ F_B`; the best
+//! linear unbiased estimate of a query with component coefficients `q` puts the weights `w_B F_B N⁻¹ q` on the
+//! cells of table `B`.
+//!
+//! When all sibling groups of every level have one size, `N` is a number on each component:
+//! `τ_A = Σ_{B ⊇ A} w_B Π 1/n_i` (`n_i` cells of B for one of A, per dimension). Otherwise `N v = q` is
+//! solved by conjugate gradients, preconditioned with those numbers.
+
+use crate::cube::{Cuboid, Frame};
+use std::collections::HashMap;
+use std::convert::Infallible;
+
+/// A vector with a part in each component.
+pub type Parts = HashMap<Cuboid, Vec<f64>>;
+
+/// A measured table and the reciprocal of its cells' noise variance.
+#[derive(Debug, Clone)]
+pub struct Weighted {
+    /// The table.
+    pub cuboid: Cuboid,
+    /// `w_B`.
+    pub weight: f64,
+}
+
+/// The normal equations of a set of measured tables over a (possibly lumped) frame.
+pub struct Gls<'a> {
+    frame: &'a Frame,
+    tables: &'a [Weighted],
+    balanced: bool,
+}
+
+/// How closely conjugate gradients solve the normal equations, relative to the right-hand side.
+const TOLERANCE: f64 = 1e-12;
+const MOST_STEPS: usize = 2000;
+
+impl<'a> Gls<'a> {
+    /// `frame` may be lumped as long as the query is constant on the lumps.
+    pub fn new(frame: &'a Frame, tables: &'a [Weighted], balanced: bool) -> Gls<'a> {
+        Gls { frame, tables, balanced }
+    }
+
+    /// `τ_A`: exact when balanced, a good scaling otherwise.
+    pub fn precision(&self, component: &Cuboid) -> f64 {
+        self.tables
+            .iter()
+            .filter(|t| component.is_below(&t.cuboid))
+            .map(|t| t.weight * self.frame.cells(component) / self.frame.cells(&t.cuboid))
+            .sum()
+    }
+
+    /// `N⁻¹ q`. `None` when `q` has a part in a component that no table knows.
+    pub fn solve(&self, q: Parts) -> Option<Parts> {
+        if q.keys().any(|a| !self.tables.iter().any(|t| a.is_below(&t.cuboid))) {
+            return None;
+        }
+        if self.balanced {
+            return Some(
+                q.into_iter()
+                    .map(|(a, mut part)| {
+                        let share = 1.0 / self.precision(&a);
+                        part.iter_mut().for_each(|v| *v *= share);
+                        (a, part)
+                    })
+                    .collect(),
+            );
+        }
+        Some(self.conjugate_gradients(q))
+    }
+
+    /// `F_B v`.
+    pub fn build(&self, cuboid: &Cuboid, v: &Parts) -> Vec<f64> {
+        let built: Result<_, Infallible> = self.frame.rebuild(cuboid, &mut |a| Ok(v.get(a).cloned()));
+        match built {
+            Ok(table) => table,
+        }
+    }
+
+    /// Adds `F_Bᵀ t` to `into`.
+    pub fn gather(frame: &Frame, cuboid: &Cuboid, table: Vec<f64>, into: &mut Parts) {
+        frame.decompose(cuboid, table, &mut |a, part| match into.get_mut(&a) {
+            Some(sum) => sum.iter_mut().zip(&part).for_each(|(s, v)| *s += v),
+            None => {
+                into.insert(a, part);
+            }
+        });
+    }
+
+    fn normal(&self, v: &Parts) -> Parts {
+        let mut out = Parts::new();
+        for t in self.tables {
+            let mut table = self.build(&t.cuboid, v);
+            table.iter_mut().for_each(|x| *x *= t.weight);
+            Self::gather(self.frame, &t.cuboid, table, &mut out);
+        }
+        out
+    }
+
+    fn conjugate_gradients(&self, q: Parts) -> Parts {
+        // A fixed order of the components, so that sums round the same way every time.
+        let mut order: Vec<Cuboid> = self.tables.iter().flat_map(|t| self.frame.below(&t.cuboid)).collect();
+        order.sort_unstable();
+        order.dedup();
+        let weights: Vec<Vec<f64>> =
+            order.iter().map(|a| self.frame.multiplicity(a).iter().map(|&m| m as f64).collect()).collect();
+        let scale: Vec<f64> = order.iter().map(|a| 1.0 / self.precision(a)).collect();
+        let dot = |x: &Parts, y: &Parts| -> f64 {
+            let mut sum = 0.0;
+            for (a, w) in order.iter().zip(&weights) {
+                if let (Some(x), Some(y)) = (x.get(a), y.get(a)) {
+                    sum += x.iter().zip(y).zip(w).map(|((x, y), w)| x * y * w).sum::<f64>();
+                }
+            }
+            sum
+        };
+        let add = |x: &mut Parts, by: f64, y: &Parts| {
+            for a in &order {
+                if let Some(y) = y.get(a) {
+                    let x = x.entry(a.clone()).or_insert_with(|| vec![0.0; y.len()]);
+                    x.iter_mut().zip(y).for_each(|(x, y)| *x += by * y);
+                }
+            }
+        };
+        let precondition = |r: &Parts| -> Parts {
+            order
+                .iter()
+                .zip(&scale)
+                .filter_map(|(a, s)| Some((a.clone(), r.get(a)?.iter().map(|v| v * s).collect())))
+                .collect()
+        };
+        let mut solution = Parts::new();
+        let mut residual = q;
+        let goal = dot(&residual, &precondition(&residual)) * TOLERANCE * TOLERANCE;
+        let mut z = precondition(&residual);
+        let mut rz = dot(&residual, &z);
+        let mut direction = z.clone();
+        for _ in 0..MOST_STEPS {
+            if rz <= goal || rz == 0.0 {
+                break;
+            }
+            let image = self.normal(&direction);
+            let step = rz / dot(&direction, &image);
+            add(&mut solution, step, &direction);
+            add(&mut residual, -step, &image);
+            z = precondition(&residual);
+            let next = dot(&residual, &z);
+            let keep = next / rz;
+            rz = next;
+            for a in &order {
+                let Some(z) = z.get(a) else { continue };
+                let d = direction.entry(a.clone()).or_insert_with(|| vec![0.0; z.len()]);
+                d.iter_mut().zip(z).for_each(|(d, z)| *d = z + keep * *d);
+            }
+        }
+        solution
+    }
+}

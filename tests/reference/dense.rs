@@ -1,0 +1,130 @@
+//! The same mathematics with explicit matrices over all cells of the finest table.
+
+use margins::cube::{Cube, Cuboid, Dimension, Level};
+use margins::plan::{Block, Noise, Plan};
+use nalgebra::{DMatrix, DVector};
+
+/// A plain dimension of `n` categories.
+pub fn plain(name: &str, n: usize) -> Dimension {
+    Dimension::plain(name, (0..n).map(|i| i.to_string()).collect())
+}
+
+/// A dimension with one coarser level; `groups[i]` is the number of children of group i.
+pub fn grouped(name: &str, groups: &[usize]) -> Dimension {
+    let mut d = plain(name, groups.iter().sum());
+    let parent = groups.iter().enumerate().flat_map(|(g, &n)| vec![g as u32; n]).collect();
+    let coarse = Level {
+        name: "group".into(),
+        labels: (0..groups.len()).map(|i| format!("g{i}")).collect(),
+        parent: vec![0; groups.len()],
+        bounds: Vec::new(),
+    };
+    d.levels[1].parent = parent;
+    d.levels.insert(1, coarse);
+    d
+}
+
+/// Node-by-cell incidence of one dimension's level over its finest nodes.
+fn level_matrix(d: &Dimension, level: usize) -> DMatrix<f64> {
+    let finest = d.finest();
+    let up = d.ancestors(finest, level);
+    let mut m = DMatrix::zeros(d.levels[level].len(), d.levels[finest].len());
+    for (cell, &node) in up.iter().enumerate() {
+        m[(node as usize, cell)] = 1.0;
+    }
+    m
+}
+
+/// `M_B`: the table of a cuboid as a matrix over the cells of the full domain.
+pub fn table_matrix(cube: &Cube, cuboid: &Cuboid) -> DMatrix<f64> {
+    cube.dimensions
+        .iter()
+        .enumerate()
+        .fold(DMatrix::identity(1, 1), |m, (i, d)| m.kronecker(&level_matrix(d, cuboid.level(i))))
+}
+
+/// `I − averages within sibling groups` of one dimension, between a level in use and the next coarser one in use.
+fn projection(d: &Dimension, level: usize, coarser: usize) -> DMatrix<f64> {
+    let n = d.levels[level].len();
+    let up = d.ancestors(level, coarser);
+    DMatrix::from_fn(n, n, |i, j| {
+        let group = up.iter().filter(|&&g| g == up[i]).count() as f64;
+        let mean = if up[i] == up[j] { 1.0 / group } else { 0.0 };
+        f64::from(u8::from(i == j)) - mean
+    })
+}
+
+/// `P_A` over the cells of table A.
+pub fn component_projection(cube: &Cube, levels: &[Vec<u8>], a: &Cuboid) -> DMatrix<f64> {
+    a.iter().fold(DMatrix::identity(1, 1), |m, (d, l)| {
+        let coarser = levels[d].iter().map(|&x| usize::from(x)).filter(|&x| x < l).max().unwrap();
+        m.kronecker(&projection(&cube.dimensions[d], l, coarser))
+    })
+}
+
+/// The measured rows and the covariance of their noise, as floats: whole tables, or `P_A (M_A x + z/m)`.
+pub struct Measured {
+    pub rows: DMatrix<f64>,
+    pub covariance: DMatrix<f64>,
+}
+
+/// One block of a plan.
+pub fn measured(cube: &Cube, plan: &Plan, index: usize, noise_variance: f64, scale: f64) -> Measured {
+    match &plan.measurements[index].block {
+        Block::Table(b) => {
+            let rows = table_matrix(cube, b);
+            let n = rows.nrows();
+            Measured { rows, covariance: DMatrix::identity(n, n) * noise_variance }
+        }
+        Block::Component(a) => {
+            let p = component_projection(cube, &plan.levels, a);
+            let rows = &p * table_matrix(cube, a);
+            Measured { rows, covariance: &p * p.transpose() * (noise_variance / (scale * scale)) }
+        }
+    }
+}
+
+/// Variance matrix of the best linear unbiased estimate of `query · x` from all blocks, by pseudo-inverses.
+pub fn blue_covariance(blocks: &[Measured], query: &DMatrix<f64>) -> DMatrix<f64> {
+    let n = query.ncols();
+    let mut information = DMatrix::<f64>::zeros(n, n);
+    for b in blocks {
+        let weight = b.covariance.clone().pseudo_inverse(1e-9 * b.covariance.amax().max(1e-300)).unwrap();
+        information += b.rows.transpose() * weight * &b.rows;
+    }
+    let scale = information.amax();
+    let inverse = information.pseudo_inverse(1e-9 * scale).unwrap();
+    query * inverse * query.transpose()
+}
+
+/// The best linear unbiased estimate itself.
+pub fn blue_estimate(blocks: &[Measured], answers: &[DVector<f64>], query: &DMatrix<f64>) -> DVector<f64> {
+    let n = query.ncols();
+    let mut information = DMatrix::<f64>::zeros(n, n);
+    let mut right = DVector::<f64>::zeros(n);
+    for (b, y) in blocks.iter().zip(answers) {
+        let weight = b.covariance.clone().pseudo_inverse(1e-9 * b.covariance.amax().max(1e-300)).unwrap();
+        information += b.rows.transpose() * &weight * &b.rows;
+        right += b.rows.transpose() * weight * y;
+    }
+    let scale = information.amax();
+    query * (information.pseudo_inverse(1e-9 * scale).unwrap() * right)
+}
+
+/// The variance of one integer noise, by summing its law.
+pub fn noise_variance(noise: Noise, scale: f64) -> f64 {
+    let reach = (60.0 * scale.max(1.0)) as i64 + 100;
+    let p = |x: i64| {
+        let x = x as f64;
+        match noise {
+            Noise::Gaussian => (-x * x / (2.0 * scale)).exp(),
+            Noise::Laplace => (-x.abs() / scale).exp(),
+        }
+    };
+    let (mut weight, mut square) = (0.0, 0.0);
+    for x in -reach..=reach {
+        weight += p(x);
+        square += (x * x) as f64 * p(x);
+    }
+    square / weight
+}

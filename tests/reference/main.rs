@@ -1,0 +1,4 @@
+//! Slow dense oracles: every fast routine against matrices on small cubes.
+mod algebra;
+mod dense;
+mod plans;

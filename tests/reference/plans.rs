@@ -1,0 +1,229 @@
+//! Plans against dense linear algebra and closed forms.
+
+use crate::dense::{Measured, blue_covariance, grouped, measured, noise_variance, plain, table_matrix};
+use margins::cube::{Cube, Cuboid, Frame};
+use margins::exact::Rational;
+use margins::plan::{Block, BudgetRule, Measure, Neighbours, Noise, Planned, Request, Table, cost, plan};
+
+pub fn every(cube: &Cube, k: usize) -> Vec<Table> {
+    let n = cube.dimensions.len();
+    (0u32..1 << n)
+        .filter(|s| s.count_ones() as usize == k)
+        .map(|s| {
+            let pairs =
+                (0..n).filter(|d| s >> d & 1 == 1).map(|d| (d, cube.dimensions[d].finest())).collect();
+            Table { cuboid: Cuboid::new(pairs), weight: Rational::ONE }
+        })
+        .collect()
+}
+
+pub fn request(cube: Cube, workload: Vec<Table>, noise: Noise, budget: &str) -> Request {
+    Request {
+        cube,
+        workload,
+        noise,
+        budget: budget.parse().unwrap(),
+        neighbours: Neighbours::AddRemove,
+        max_rows: 1,
+        measure: None,
+        budgets: BudgetRule::Optimal,
+    }
+}
+
+fn cube_of(sizes: &[usize]) -> Cube {
+    Cube { dimensions: sizes.iter().enumerate().map(|(i, &n)| plain(&format!("d{i}"), n)).collect() }
+}
+
+fn planned(mut r: Request, measure: Measure, budgets: BudgetRule) -> Planned {
+    r.measure = Some(measure);
+    r.budgets = budgets;
+    let p = plan(&r).unwrap();
+    assert!(p.cost.total <= p.plan.budget, "over budget");
+    assert!(p.cost.total.to_f64() > p.plan.budget.to_f64() * (1.0 - 1e-8), "budget left over");
+    p
+}
+
+const ADULT8: [usize; 8] = [9, 16, 7, 15, 6, 5, 2, 2];
+
+#[track_caller]
+fn close(x: f64, y: f64, relative: f64) {
+    assert!((x / y - 1.0).abs() < relative, "{x} is not {y}");
+}
+
+#[test]
+fn published_totals() {
+    let pairs = |sizes: &[usize], noise, budget| {
+        let cube = cube_of(sizes);
+        let w = every(&cube, 2);
+        request(cube, w, noise, budget)
+    };
+    let total = |r: Request, m, b| planned(r, m, b).prediction.total;
+    let adult = || pairs(&ADULT8, Noise::Gaussian, "1/2");
+    close(total(adult(), Measure::Residual, BudgetRule::Optimal), 23515.0, 1e-4);
+    close(total(adult(), Measure::Queries, BudgetRule::Optimal), 26481.0, 1e-4);
+    let nltcs = || pairs(&[2; 16], Noise::Gaussian, "1/2");
+    close(total(nltcs(), Measure::Residual, BudgetRule::Optimal), 9304.7, 1e-4);
+    close(total(nltcs(), Measure::Queries, BudgetRule::Optimal), 16440.0, 1e-4);
+    let laplace = pairs(&ADULT8, Noise::Laplace, "1");
+    close(total(laplace, Measure::Queries, BudgetRule::Optimal), 1.337e6, 1e-3);
+}
+
+/// METHODS' worked check: 3 binary attributes, tables {A} and {A,B}, ε = 1.
+#[test]
+fn two_tables_by_least_squares() {
+    let cube = cube_of(&[2, 2, 2]);
+    let tables = [vec![(0, 1)], vec![(0, 1), (1, 1)]];
+    let workload: Vec<_> =
+        tables.into_iter().map(|t| Table { cuboid: Cuboid::new(t), weight: Rational::ONE }).collect();
+    let r = request(cube, workload, Noise::Laplace, "1/1000");
+    // At a small ε the discrete law's variance is the continuous one's to 1e-6.
+    let optimal = planned(r.clone(), Measure::Queries, BudgetRule::Optimal);
+    let uniform = planned(r, Measure::Queries, BudgetRule::Uniform);
+    let direct = |p: &Planned| -> f64 {
+        let frame = Frame::new(&cube_of(&[2, 2, 2]), &p.plan.levels);
+        p.plan
+            .measurements
+            .iter()
+            .map(|m| {
+                let Block::Table(b) = &m.block else { panic!("tables only") };
+                2.0 * m.scale.to_f64().powi(2) * frame.cells(b)
+            })
+            .sum()
+    };
+    close(direct(&uniform) * 1e-6, 48.0, 1e-6);
+    close(direct(&optimal) * 1e-6, 46.168, 1e-4);
+    // Uniform identity: L tables, m' coefficients per table below: 2 L² m' / ε² summed over components in use.
+    assert!(uniform.prediction.total < direct(&uniform));
+}
+
+/// Published budgets 4/9, 5/9: generalised least squares gives 30.0126 (cells 5.6842 and 4.6611).
+#[test]
+fn least_squares_at_given_budgets() {
+    let cube = cube_of(&[2, 2, 2]);
+    let tables = [vec![(0, 1)], vec![(0, 1), (1, 1)]];
+    let workload: Vec<_> =
+        tables.into_iter().map(|t| Table { cuboid: Cuboid::new(t), weight: Rational::ONE }).collect();
+    let r = request(cube.clone(), workload.clone(), Noise::Laplace, "1/1000");
+    let mut p = planned(r.clone(), Measure::Queries, BudgetRule::Uniform).plan;
+    for (m, epsilon) in p.measurements.iter_mut().zip(["4/9000", "5/9000"]) {
+        m.scale = Rational::ONE.checked_div(epsilon.parse().unwrap()).unwrap();
+    }
+    let frame = Frame::new(&cube, &p.levels);
+    let closure = margins::plan::closure::Closure::new(&cube, &frame, workload.iter().map(|t| &t.cuboid));
+    let prediction = margins::plan::predict::predict(&r, &frame, &closure, &p);
+    close(prediction.total * 1e-6, 30.0126, 1e-5);
+    close(prediction.tables[0].mean * 1e-6, 5.6842, 1e-4);
+    close(prediction.tables[1].mean * 1e-6, 4.6611, 1e-4);
+}
+
+fn dense_blocks(cube: &Cube, p: &Planned) -> Vec<Measured> {
+    let frame = Frame::new(cube, &p.plan.levels);
+    (0..p.plan.measurements.len())
+        .map(|i| {
+            let m = &p.plan.measurements[i];
+            let scale = match &m.block {
+                Block::Component(a) => cost::component_scale(&frame, a).unwrap() as f64,
+                Block::Table(_) => 1.0,
+            };
+            measured(cube, &p.plan, i, noise_variance(p.plan.noise, m.scale.to_f64()), scale)
+        })
+        .collect()
+}
+
+/// Every predicted variance, mean and worst, against the pseudo-inverse; plain dimensions and unequal groups.
+#[test]
+fn predictions_match_dense_least_squares() {
+    let cubes = [
+        Cube { dimensions: vec![plain("a", 3), plain("b", 2), plain("c", 4)] },
+        Cube { dimensions: vec![grouped("a", &[2, 3, 1]), plain("b", 3)] },
+        Cube { dimensions: vec![grouped("a", &[2, 2]), grouped("b", &[1, 3])] },
+    ];
+    for cube in cubes {
+        let n = cube.dimensions.len();
+        let mut workload = every(&cube, 2);
+        workload.extend(every(&cube, 1));
+        // A coarser level, where there is one.
+        if cube.dimensions[0].finest() == 2 {
+            workload
+                .push(Table { cuboid: Cuboid::new(vec![(0, 1), (1, 1)]), weight: "3/2".parse().unwrap() });
+            workload.push(Table { cuboid: Cuboid::new(vec![(0, 1)]), weight: Rational::ONE });
+        }
+        assert!(n >= 2);
+        for (noise, budget) in [(Noise::Gaussian, "1/2"), (Noise::Laplace, "1")] {
+            for measure in Measure::ALL {
+                if measure == Measure::Residual && noise == Noise::Laplace {
+                    continue;
+                }
+                for rule in BudgetRule::ALL {
+                    let p = planned(request(cube.clone(), workload.clone(), noise, budget), measure, rule);
+                    let blocks = dense_blocks(&cube, &p);
+                    for (table, spread) in workload.iter().zip(&p.prediction.tables) {
+                        let q = table_matrix(&cube, &table.cuboid);
+                        let v = blue_covariance(&blocks, &q).diagonal();
+                        close(spread.mean, v.mean(), 1e-7);
+                        close(spread.max, v.max(), 1e-7);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The claim "optimal" itself: no other scaling of the groups does better at the same cost.
+#[test]
+fn residual_budgets_cannot_be_improved() {
+    let cube = cube_of(&[3, 4, 2, 5]);
+    let mut w = every(&cube, 2);
+    w[1].weight = Rational::whole(5);
+    let r = request(cube.clone(), w.clone(), Noise::Gaussian, "1/100");
+    let best = planned(r.clone(), Measure::Residual, BudgetRule::Optimal);
+    let frame = Frame::new(&cube, &best.plan.levels);
+    let closure = margins::plan::closure::Closure::new(&cube, &frame, w.iter().map(|t| &t.cuboid));
+    for i in 0..best.plan.measurements.len() {
+        for factor in ["9/10", "11/10"] {
+            let mut p = best.plan.clone();
+            p.measurements[i].scale = p.measurements[i].scale.checked_mul(factor.parse().unwrap()).unwrap();
+            let spent = cost::cost(&p, &frame).unwrap().total.to_f64() / p.budget.to_f64();
+            let error = margins::plan::predict::predict(&r, &frame, &closure, &p).weighted_total;
+            assert!(error * spent > best.prediction.weighted_total * (1.0 - 1e-9), "group {i}");
+        }
+    }
+}
+
+/// `substitute`: the joint worst case over pairs of cells, against trying all pairs.
+#[test]
+fn substitute_costs_the_worst_pair() {
+    let cube = cube_of(&[3, 2, 4]);
+    let mut r = request(cube.clone(), every(&cube, 2), Noise::Gaussian, "1/2");
+    r.neighbours = Neighbours::Substitute;
+    for max_rows in [1, 3] {
+        r.max_rows = max_rows;
+        let p = planned(r.clone(), Measure::Residual, BudgetRule::Optimal);
+        assert_eq!(p.cost.worst_case, cost::WorstCase::Joint);
+        let frame = Frame::new(&cube, &p.plan.levels);
+        let mut worst: f64 = 0.0;
+        let cells = 24;
+        for i in 0..cells {
+            for j in 0..cells {
+                let mut total = 0.0;
+                for (k, m) in p.plan.measurements.iter().enumerate() {
+                    let Block::Component(a) = &m.block else { panic!() };
+                    let scale = cost::component_scale(&frame, a).unwrap() as f64;
+                    let rows = measured(&cube, &p.plan, k, 1.0, 1.0).rows;
+                    let distance = (rows.column(i) - rows.column(j)).norm_squared();
+                    total +=
+                        f64::from(max_rows * max_rows) * distance * scale * scale / (2.0 * m.scale.to_f64());
+                }
+                worst = worst.max(total);
+            }
+        }
+        close(p.cost.total.to_f64(), worst, 1e-9);
+    }
+}
+
+#[test]
+fn same_request_same_plan() {
+    let cube = Cube { dimensions: vec![grouped("a", &[2, 3, 1]), plain("b", 3), plain("c", 7)] };
+    let r = request(cube.clone(), every(&cube, 2), Noise::Laplace, "0.3");
+    assert_eq!(plan(&r).unwrap().plan, plan(&r).unwrap().plan);
+}
