@@ -1,6 +1,141 @@
 //! The `margins` command, one verb a file.
+//!
+//! Exit codes: 0 done; 1 a verification failed; 2 the command, a file or the machine is at fault.
+
+mod init;
+mod inspect;
+mod keygen;
+mod ledger;
+mod output;
+mod plan;
+mod progress;
+mod query;
+mod release;
+mod verify;
+
+use clap::{CommandFactory, Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Compiles a private dataset into signed statistical tables with exact margins of error.
+#[derive(Parser)]
+#[command(name = "margins", version, max_term_width = 90, after_help = "Try it on made-up data:\n  \
+    margins release specs/town.toml\n  \
+    margins query out/town.margins \"SELECT sex, COUNT(*) FROM town GROUP BY sex\"")]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Draft a spec from a data file
+    Init(init::Args),
+    /// Show what a spec will measure and how exact its tables will be, without opening the data
+    Plan(plan::Args),
+    /// Make a signed release: count, add exact noise, seal
+    Release(release::Args),
+    /// Make a key pair for signing releases
+    Keygen(keygen::Args),
+    /// Answer a SQL query from a release file
+    Query(query::Args),
+    /// Check a release's signature, hashes, format and privacy arithmetic
+    Verify(verify::Args),
+    /// Show what an auditor asks of a release
+    Inspect(inspect::Args),
+    /// Show what has been spent on each dataset
+    Ledger(ledger::Args),
+    /// Print a JSON Schema: of the spec, the manifest or a ledger entry
+    Schema {
+        /// Which one
+        #[arg(value_enum)]
+        of: SchemaOf,
+    },
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    Man,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum SchemaOf {
+    /// The TOML spec
+    Spec,
+    /// The manifest inside a release
+    Manifest,
+    /// A line of the ledger
+    LedgerEntry,
+}
+
+/// Why a verb did not do what it was asked.
+enum Failure {
+    /// A message for the user; exit 2.
+    Message(String),
+    /// Everything has been said; exit 1.
+    Refuted,
+}
+
+impl<E: std::error::Error> From<E> for Failure {
+    fn from(e: E) -> Failure {
+        // The whole chain of causes, each once.
+        let mut text = e.to_string();
+        let mut cause = e.source();
+        while let Some(c) = cause {
+            let more = c.to_string();
+            if !text.contains(&more) {
+                text.push_str(": ");
+                text.push_str(&more);
+            }
+            cause = c.source();
+        }
+        Failure::Message(text)
+    }
+}
+
+type Outcome = Result<(), Failure>;
 
 /// Runs the command and returns its exit code.
-pub fn main() -> std::process::ExitCode {
-    std::process::ExitCode::SUCCESS
+pub fn main() -> ExitCode {
+    let outcome = match Cli::parse().verb {
+        Verb::Init(args) => init::run(&args),
+        Verb::Plan(args) => plan::run(&args),
+        Verb::Release(args) => release::run(&args),
+        Verb::Keygen(args) => keygen::run(&args),
+        Verb::Query(args) => query::run(&args),
+        Verb::Verify(args) => verify::run(&args),
+        Verb::Inspect(args) => inspect::run(&args),
+        Verb::Ledger(args) => ledger::run(&args),
+        Verb::Schema { of } => output::print(&match of {
+            SchemaOf::Spec => crate::spec::schema(),
+            SchemaOf::Manifest => crate::release::manifest_schema(),
+            SchemaOf::LedgerEntry => crate::ledger::schema(),
+        }),
+        Verb::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "margins", &mut script);
+            output::print(&String::from_utf8_lossy(&script))
+        }
+        Verb::Man => man(),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Refuted) => ExitCode::from(1),
+        Err(Failure::Message(text)) => {
+            // Rendered diagnostics bring their own heading.
+            if text.starts_with("error") || text.starts_with('\u{1b}') {
+                eprintln!("{text}");
+            } else {
+                eprintln!("error: {text}");
+            }
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn man() -> Outcome {
+    let mut page = Vec::new();
+    clap_mangen::Man::new(Cli::command()).render(&mut page)?;
+    output::print(&String::from_utf8_lossy(&page))
 }

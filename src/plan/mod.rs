@@ -5,6 +5,7 @@
 //! gives the same plan, bit for bit, on any machine: all functions beyond `+ − × ÷ √` come from `libm`.
 
 pub mod closure;
+pub mod convert;
 pub mod cost;
 pub mod predict;
 mod request;

@@ -1,3 +1,272 @@
 //! Measurements -> consistent estimates and the law of their error.
+//!
+//! There is one best linear unbiased estimate `x̂` behind every table and every query, so recovered tables
+//! agree on all they share. It is never written down: it lives in its components, which are recovered when
+//! a table or a query needs them.
+//!
+//! * Components measured one by one (`residual`): `r̂_A = P_A y_A`, independent of each other.
+//! * One measured table (`base`): roll it up.
+//! * Several measured tables: generalised least squares, see [`gls`].
 
+mod cache;
 pub mod gls;
+mod source;
+
+pub use source::{Source, SourceError};
+
+use crate::answer::law::{ErrorLaw, NoiseLaw, Term};
+use crate::cube::{Axis, Cube, Cuboid, Frame};
+use crate::plan::{Block, Noise, Plan, cost, predict};
+use cache::Cache;
+use gls::{Gls, Parts, Weighted};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Why something could not be recovered.
+#[derive(Debug, thiserror::Error)]
+pub enum RecoverError {
+    /// Nothing that was measured tells this table.
+    #[error("the release does not hold {0}")]
+    NotHeld(String),
+    /// The measurements could not be read.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// A measurement has another number of values than its block.
+    #[error("measurement {0} has {1} values where its block has {2}")]
+    WrongLength(usize, usize, usize),
+    /// The plan is not one this program can recover from.
+    #[error("{0}")]
+    Plan(String),
+}
+
+/// How the estimate follows from the measurements.
+enum Shape {
+    /// Independent components: for each the measurement that holds it.
+    Components(HashMap<Cuboid, usize>),
+    /// Whole tables.
+    Tables(Vec<Weighted>),
+}
+
+/// A release's estimates, recovered on demand.
+pub struct Recovery<S> {
+    cube: Cube,
+    plan: Plan,
+    frame: Frame,
+    shape: Shape,
+    balanced: bool,
+    /// Every axis with all its nodes lumped as far as they go: what a query leaves out.
+    lumped: Vec<Axis>,
+    source: S,
+    cache: Cache,
+}
+
+impl<S: Source> Recovery<S> {
+    /// Prepares to recover from measurements made by `plan`.
+    pub fn new(cube: Cube, plan: Plan, source: S) -> Result<Recovery<S>, RecoverError> {
+        let frame = Frame::new(&cube, &plan.levels);
+        let components = plan.measurements.iter().filter(|m| matches!(m.block, Block::Component(_))).count();
+        let shape = if components == 0 {
+            Shape::Tables(predict::measured_tables(&plan))
+        } else if components == plan.measurements.len() {
+            Shape::Components(
+                plan.measurements
+                    .iter()
+                    .enumerate()
+                    .filter_map(|(i, m)| match &m.block {
+                        Block::Component(a) => Some((a.clone(), i)),
+                        Block::Table(_) => None,
+                    })
+                    .collect(),
+            )
+        } else {
+            return Err(RecoverError::Plan("the plan mixes components and tables".into()));
+        };
+        let lumped = frame.axes.iter().map(|a| a.lump(0, &[0]).0).collect();
+        let balanced = frame.is_balanced();
+        Ok(Recovery { cube, plan, frame, shape, balanced, lumped, source, cache: Cache::default() })
+    }
+
+    /// The dimensions.
+    pub fn cube(&self) -> &Cube {
+        &self.cube
+    }
+
+    /// The plan behind the measurements.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Where the measurements come from.
+    pub fn source(&self) -> &S {
+        &self.source
+    }
+
+    /// The axes of the levels in use.
+    pub fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
+    /// The cuboids that were measured or are wholly known, coarsest description of what can be answered.
+    pub fn held(&self) -> impl Iterator<Item = &Cuboid> {
+        self.plan.measurements.iter().map(|m| {
+            let (Block::Component(c) | Block::Table(c)) = &m.block;
+            c
+        })
+    }
+
+    /// Whether a table over levels in use can be recovered.
+    pub fn holds(&self, cuboid: &Cuboid) -> bool {
+        let in_use = cuboid.iter().all(|(d, l)| d < self.frame.axes.len() && self.frame.axes[d].rung(l).is_some());
+        in_use
+            && match &self.shape {
+                Shape::Components(map) => self.frame.below(cuboid).iter().all(|a| map.contains_key(a)),
+                Shape::Tables(tables) => tables.iter().any(|t| cuboid.is_below(&t.cuboid)),
+            }
+    }
+
+    fn values(&self, index: usize, expected: usize) -> Result<Vec<i64>, RecoverError> {
+        let values = self.source.values(index)?;
+        if values.len() != expected {
+            return Err(RecoverError::WrongLength(index, values.len(), expected));
+        }
+        Ok(values)
+    }
+
+    /// The best estimate of a table, row-major with the last dimension fastest. Consistent with every other
+    /// table of the release, unbiased, not rounded: cells may be negative.
+    pub fn table(&self, cuboid: &Cuboid) -> Result<Vec<f64>, RecoverError> {
+        if !self.holds(cuboid) {
+            return Err(RecoverError::NotHeld(self.cube.describe(cuboid)));
+        }
+        match &self.shape {
+            Shape::Components(map) => self.frame.rebuild(cuboid, &mut |a| self.component(map, a).map(Some)),
+            Shape::Tables(tables) if tables.len() == 1 => {
+                let from = &tables[0].cuboid;
+                let values = self.values(0, self.frame.len(from))?;
+                Ok(self.frame.roll_up(from, cuboid, values.iter().map(|&v| v as f64).collect()))
+            }
+            Shape::Tables(tables) => {
+                self.solve_tables(tables, cuboid)?;
+                self.frame.rebuild(cuboid, &mut |a| {
+                    let part = self.cache.get(a);
+                    part.map(|p| Some(p.to_vec())).ok_or_else(|| RecoverError::NotHeld(self.cube.describe(a)))
+                })
+            }
+        }
+    }
+
+    /// `r̂_A = P_A y_A / m_A`.
+    fn component(&self, map: &HashMap<Cuboid, usize>, a: &Cuboid) -> Result<Vec<f64>, RecoverError> {
+        if let Some(known) = self.cache.get(a) {
+            return Ok(known.to_vec());
+        }
+        let &index = map.get(a).ok_or_else(|| RecoverError::NotHeld(self.cube.describe(a)))?;
+        let values = self.values(index, self.frame.contrasts(a))?;
+        let scale = self.component_scale(a)?;
+        let mut part = self.frame.expand(a, values.iter().map(|&v| v as f64).collect());
+        part.iter_mut().for_each(|v| *v /= scale);
+        self.cache.offer(a, &part);
+        Ok(part)
+    }
+
+    fn component_scale(&self, a: &Cuboid) -> Result<f64, RecoverError> {
+        cost::component_scale(&self.frame, a)
+            .map(|m| m as f64)
+            .ok_or_else(|| RecoverError::Plan(format!("the scale of {} does not fit", self.cube.describe(a))))
+    }
+
+    /// Recovers all components below `cuboid` (all there are, when axes are unbalanced) into the cache.
+    fn solve_tables(&self, tables: &[Weighted], cuboid: &Cuboid) -> Result<(), RecoverError> {
+        let _one_at_a_time = self.cache.solving();
+        let missing = self.frame.below(cuboid).into_iter().filter(|a| self.cache.get(a).is_none()).collect::<Vec<_>>();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let mut right = Parts::new();
+        for (index, t) in tables.iter().enumerate() {
+            let into = if self.balanced { t.cuboid.meet(cuboid) } else { t.cuboid.clone() };
+            if self.balanced && !missing.iter().any(|a| a.is_below(&into)) {
+                continue;
+            }
+            let values = self.values(index, self.frame.len(&t.cuboid))?;
+            let table: Vec<f64> = values.into_iter().map(|v| v as f64).collect();
+            let mut table = self.frame.roll_up(&t.cuboid, &into, table);
+            // F_Bᵀ pushes means; over balanced axes a mean is a sum by the number of cells.
+            let weight = t.weight * self.frame.cells(&into) / self.frame.cells(&t.cuboid);
+            table.iter_mut().for_each(|v| *v *= weight);
+            Gls::gather(&self.frame, &into, table, &mut right);
+        }
+        let gls = Gls::new(&self.frame, tables, self.balanced);
+        let solved = gls.solve(right).ok_or_else(|| RecoverError::NotHeld(self.cube.describe(cuboid)))?;
+        for (a, part) in solved {
+            self.cache.keep(a, part);
+        }
+        Ok(())
+    }
+
+    /// A frame whose axes tell apart only what a query tells apart: `axes` replace those of the dimensions
+    /// they name.
+    pub fn lumped_frame(&self, axes: impl IntoIterator<Item = (usize, Axis)>) -> Frame {
+        let mut frame = Frame { axes: self.lumped.clone() };
+        for (d, axis) in axes {
+            frame.axes[d] = axis;
+        }
+        frame
+    }
+
+    /// The law of the error of `Σ q · table(cuboid)`: exact weights of every independent noise behind it.
+    /// `frame` is a lumped frame on whose cells `query` is given (the value every real cell of a lump has).
+    pub fn error_law(&self, frame: &Frame, cuboid: &Cuboid, query: Vec<f64>) -> Result<ErrorLaw, RecoverError> {
+        if !self.holds(cuboid) {
+            return Err(RecoverError::NotHeld(self.cube.describe(cuboid)));
+        }
+        let mut terms = Vec::new();
+        match &self.shape {
+            Shape::Components(map) => {
+                let mut parts = Vec::new();
+                frame.decompose(cuboid, query, &mut |a, q| parts.push((a, q)));
+                for (a, q) in parts {
+                    let &index = map.get(&a).ok_or_else(|| RecoverError::NotHeld(self.cube.describe(&a)))?;
+                    let scale = self.component_scale(&a)?;
+                    self.add_terms(&mut terms, index, frame, &a, q.iter().map(|v| v / scale));
+                }
+            }
+            Shape::Tables(tables) if tables.len() == 1 => {
+                let from = &tables[0].cuboid;
+                let q = frame.pull_back(cuboid, from, query);
+                self.add_terms(&mut terms, 0, frame, from, q.into_iter());
+            }
+            Shape::Tables(tables) => {
+                let mut q = Parts::new();
+                Gls::gather(frame, cuboid, query, &mut q);
+                let gls = Gls::new(frame, tables, self.balanced);
+                let v = gls.solve(q).ok_or_else(|| RecoverError::NotHeld(self.cube.describe(cuboid)))?;
+                for (index, t) in tables.iter().enumerate() {
+                    let c = gls.build(&t.cuboid, &v);
+                    self.add_terms(&mut terms, index, frame, &t.cuboid, c.into_iter().map(|v| v * t.weight));
+                }
+            }
+        }
+        Ok(ErrorLaw::new(terms))
+    }
+
+    fn add_terms(
+        &self,
+        terms: &mut Vec<Term>,
+        index: usize,
+        frame: &Frame,
+        cuboid: &Cuboid,
+        coefficients: impl Iterator<Item = f64>,
+    ) {
+        let scale = self.plan.measurements[index].scale.to_f64();
+        let noise = match self.plan.noise {
+            Noise::Gaussian => NoiseLaw::DiscreteGaussian { variance: scale },
+            Noise::Laplace => NoiseLaw::DiscreteLaplace { scale },
+        };
+        for (coefficient, copies) in coefficients.zip(frame.multiplicity(cuboid)) {
+            if coefficient != 0.0 {
+                terms.push(Term { coefficient, copies, noise });
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! A release opened for questions.
+
+use super::Evaluator;
+use super::evaluate::AnswerError;
+use super::sql::{Query, SqlError};
+use crate::cube::{Cube, Frame};
+use crate::plan::cost::{self, CostError};
+use crate::recover::{RecoverError, Recovery};
+use crate::release::values::Values;
+use crate::release::{Release, ReleaseError};
+use std::path::Path;
+
+/// Why a question could not be answered.
+#[derive(Debug, thiserror::Error)]
+pub enum QueryError {
+    /// The file.
+    #[error(transparent)]
+    Release(#[from] ReleaseError),
+    /// The plan in the file.
+    #[error(transparent)]
+    Cost(#[from] CostError),
+    /// The question.
+    #[error(transparent)]
+    Sql(#[from] SqlError),
+    /// The answer.
+    #[error(transparent)]
+    Answer(#[from] AnswerError),
+    /// The level of an interval.
+    #[error("the level of an interval must lie between 0 and 1, not {0}")]
+    Level(f64),
+    /// The name after FROM.
+    #[error("this release is called `{0}`: write FROM {0}, not FROM {1}")]
+    From(String, String),
+}
+
+impl From<RecoverError> for QueryError {
+    fn from(e: RecoverError) -> QueryError {
+        QueryError::Answer(AnswerError::Recover(e))
+    }
+}
+
+/// A release whose signature over the manifest has been checked, ready for questions. Each section's hash is
+/// checked when a question first needs it.
+pub struct Answers {
+    evaluator: Evaluator<Values>,
+    name: String,
+}
+
+impl Answers {
+    /// Opens a release file.
+    pub fn open(path: impl AsRef<Path>) -> Result<Answers, QueryError> {
+        Answers::from_release(Release::open(path)?)
+    }
+
+    /// From a release that is already open.
+    pub fn from_release(release: Release) -> Result<Answers, QueryError> {
+        let name = release.manifest().about.name.clone();
+        let cube = release.cube()?;
+        let plan = release.plan(&cube)?;
+        // A plan whose arithmetic does not fit is refused here, before anything is computed from it.
+        cost::cost(&plan, &Frame::new(&cube, &plan.levels))?;
+        let values = Values::new(release, &cube, &plan)?;
+        Ok(Answers { evaluator: Evaluator::new(Recovery::new(cube, plan, values)?), name })
+    }
+
+    /// The file behind the answers.
+    pub fn release(&self) -> &Release {
+        self.evaluator.recovery().source().release()
+    }
+
+    /// The release's name, as FROM wants it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The dimensions.
+    pub fn cube(&self) -> &Cube {
+        self.evaluator.cube()
+    }
+
+    /// Linear queries, one level below SQL.
+    pub fn evaluator(&self) -> &Evaluator<Values> {
+        &self.evaluator
+    }
+
+    /// Reads a query and checks that it is for this release.
+    pub fn parse(&self, sql: &str) -> Result<Query, QueryError> {
+        let query = Query::parse(sql, self.cube())?;
+        if !query.from.eq_ignore_ascii_case(&self.name) {
+            return Err(QueryError::From(self.name.clone(), query.from));
+        }
+        Ok(query)
+    }
+}

@@ -1,0 +1,110 @@
+//! `margins inspect`: what an auditor asks, as the manifest says it.
+
+use super::output::{columns, grouped};
+use super::{Outcome, output};
+use crate::release::{Currency, Release, SignerKind};
+use std::path::PathBuf;
+
+/// Show what an auditor asks of a release.
+///
+/// The manifest's signature and its agreement with the file's table are checked first; `margins verify`
+/// checks everything.
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  margins inspect out/town.margins\n  margins inspect out/town.margins --json | jq .privacy")]
+pub struct Args {
+    /// The release
+    file: PathBuf,
+    /// Print the manifest, exactly as signed
+    #[arg(long, conflicts_with = "spec")]
+    json: bool,
+    /// Print the spec the release was made from, byte for byte
+    #[arg(long)]
+    spec: bool,
+}
+
+pub fn run(args: &Args) -> Outcome {
+    let release = Release::open(&args.file)?;
+    if args.json {
+        return output::print(&String::from_utf8_lossy(release.manifest_bytes()));
+    }
+    if args.spec {
+        let spec = release.section(crate::release::Kind::Spec, 0)?;
+        return output::print(&String::from_utf8_lossy(&spec));
+    }
+    let m = release.manifest();
+    let mut out = format!("{}: {}\n", m.about.name, m.about.title);
+    let mut line = |name: &str, text: &str| {
+        if !text.is_empty() {
+            out.push_str(&format!("{name:<12}{text}\n"));
+        }
+    };
+    line("about", m.about.description.as_deref().unwrap_or_default());
+    line("licence", m.about.licence.as_deref().unwrap_or_default());
+    line("contact", m.about.contact.as_deref().unwrap_or_default());
+    line("supersedes", m.about.supersedes.as_deref().unwrap_or_default());
+    line("made", &format!("{} by {}", m.created, m.compiler));
+    line(
+        "signed",
+        &match m.signer.kind {
+            SignerKind::Agency => format!("by {}", m.signer.public_key),
+            SignerKind::ThrowAway => "with a throw-away key: nothing shows who made it".into(),
+            SignerKind::NotPrivate => "NOT PRIVATE: the noise came from a fixed seed".into(),
+        },
+    );
+    let symbol = match m.privacy.cost.currency {
+        Currency::Rho => "ρ",
+        Currency::Epsilon => "ε",
+    };
+    line("privacy", &m.privacy.note);
+    line(
+        "spent",
+        &format!("{symbol} = {:.9} of {}", m.privacy.cost.amount.to_f64(), m.privacy.budget.amount),
+    );
+    if let Some(a) = &m.privacy.approximate {
+        line("", &format!("ε = {} at δ = {}", a.epsilon, a.delta));
+        line("", &a.conversion);
+    }
+    let listed = |items: &[String]| if items.is_empty() { "none".into() } else { items.join("; ") };
+    line("exact", &listed(&m.declared.invariants));
+    line("constraints", &listed(&m.declared.constraints));
+    line("post-processed", &listed(&m.declared.post_processing));
+    line("spec", &format!("blake3 {}", m.sources.spec));
+    line("domain", &format!("blake3 {}", m.sources.domain));
+    for a in &m.sources.attachments {
+        line("file", &format!("{} blake3 {}", a.name, a.blake3));
+    }
+    line(
+        "file",
+        &format!("{} bytes in {} sections", grouped(release.file_length()), m.sections.len()),
+    );
+    out.push_str(&format!(
+        "\n{} measurements ({}, {} budgets, discrete {} noise)\n\n",
+        grouped(m.plan.count),
+        m.plan.measure,
+        m.plan.budgets,
+        match m.plan.mechanism {
+            crate::plan::Noise::Gaussian => "Gaussian",
+            crate::plan::Noise::Laplace => "Laplace",
+        }
+    ));
+    const SHOWN: usize = 40;
+    let rows: Vec<Vec<String>> = m
+        .plan
+        .measurements
+        .iter()
+        .take(SHOWN)
+        .map(|x| {
+            let scale = format!("{:.6}", x.scale.to_f64());
+            vec![x.block.clone(), x.kind.clone(), scale, x.sensitivity.to_string(), format!("{:.3e}", x.cost.to_f64())]
+        })
+        .collect();
+    let (scale, sensitivity) = match m.plan.mechanism {
+        crate::plan::Noise::Gaussian => ("noise s²", "Δ₂²"),
+        crate::plan::Noise::Laplace => ("noise b", "Δ₁"),
+    };
+    out.push_str(&columns(&["block", "kind", scale, sensitivity, symbol], &rows));
+    if m.plan.count as usize > SHOWN {
+        out.push_str(&format!("  … and {} more: --json\n", grouped(m.plan.count - SHOWN as u64)));
+    }
+    output::print(&out)
+}

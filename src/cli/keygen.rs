@@ -1,0 +1,57 @@
+//! `margins keygen`: a key pair in minisign's own format.
+
+use super::{Failure, Outcome, output};
+use crate::release::keys;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+/// Make a key pair for signing releases.
+///
+/// Writes the secret key (keep it, and keep it secret) and, beside it, the public key with the ending .pub
+/// (publish it). Both are minisign's own formats. The secret key is encrypted with a passphrase, asked for
+/// on the terminal.
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  margins keygen --out agency.key\n  margins release survey.toml --key agency.key")]
+pub struct Args {
+    /// The secret key's file
+    #[arg(long, value_name = "FILE", default_value = "agency.key")]
+    out: PathBuf,
+    /// Do not encrypt the secret key (for automation)
+    #[arg(long)]
+    no_passphrase: bool,
+}
+
+pub fn run(args: &Args) -> Outcome {
+    let passphrase = if args.no_passphrase { None } else { Some(ask_new()?) };
+    let public = args.out.with_extension("pub");
+    let texts = keys::keygen(passphrase.as_deref())?;
+    texts.write(&args.out, &public)?;
+    output::print(&format!(
+        "secret key  {}  keep it secret; without it nobody can sign as you\npublic key  {}  publish it\n\nSign a release:   margins release SPEC --key {}\nCheck a release:  margins verify FILE --pubkey {}\n",
+        args.out.display(),
+        public.display(),
+        args.out.display(),
+        public.display()
+    ))
+}
+
+fn ask_new() -> Result<String, Failure> {
+    let first = ask("Passphrase for the new key: ")?;
+    if first.is_empty() {
+        return Err(Failure::Message("an empty passphrase protects nothing; --no-passphrase says so openly".into()));
+    }
+    if ask("The same again: ")? != first {
+        return Err(Failure::Message("the two passphrases differ".into()));
+    }
+    Ok(first)
+}
+
+/// Asks for a passphrase without showing it.
+pub fn ask(prompt: &str) -> Result<String, Failure> {
+    if !std::io::stdin().is_terminal() {
+        return Err(Failure::Message(
+            "a passphrase is asked for on a terminal, and there is none; for automation use a key made with --no-passphrase".into(),
+        ));
+    }
+    rpassword::prompt_password(prompt).map_err(|e| Failure::Message(format!("cannot read the passphrase: {e}")))
+}

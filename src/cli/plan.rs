@@ -1,0 +1,271 @@
+//! `margins plan`: what will be measured, and how exact the tables will be. Opens no data.
+
+use super::output::{columns, figure, grouped};
+use super::{Failure, Outcome, output};
+use crate::answer::{Evaluator, law::ErrorLaw};
+use crate::compile;
+use crate::cube::Cuboid;
+use crate::plan::cost::WorstCase;
+use crate::plan::{self, BudgetRule, Candidate, Measure, Neighbours, Noise, PlanError, Planned, Request};
+use crate::recover::Recovery;
+use crate::spec::{self, Spec, SpecErrors, Unit};
+use serde_json::json;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+/// Show what a spec will measure and how exact its tables will be, without opening the data.
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  margins plan specs/town.toml --compare")]
+pub struct Args {
+    /// The spec
+    spec: PathBuf,
+    /// Show every strategy with both budget rules, best first, and why some do not apply
+    #[arg(long)]
+    compare: bool,
+    /// Print the plan as JSON
+    #[arg(long)]
+    json: bool,
+    /// Show every table, however many there are
+    #[arg(long)]
+    all: bool,
+}
+
+/// Spec errors as they are shown: with colour on a terminal.
+pub fn spec_failure(errors: SpecErrors) -> Failure {
+    Failure::Message(errors.render(std::io::stderr().is_terminal()))
+}
+
+pub fn run(args: &Args) -> Outcome {
+    let spec = spec::load(&args.spec).map_err(spec_failure)?;
+    let request = spec.request().ok_or(compile::CompileError::NoBudget)?;
+    let (candidates, chosen) = candidates(&request, args.compare)?;
+    let Ok(planned) = &candidates[chosen].outcome else {
+        return Err(Failure::Message("no plan".into()));
+    };
+    if args.json {
+        return output::print(&to_json(&spec, &candidates, chosen, planned));
+    }
+    let mut out = head(&spec, planned);
+    if args.compare {
+        out.push_str(&comparison(&candidates, chosen));
+    }
+    out.push_str(&tables(&spec, planned, args.all));
+    out.push_str(&foot(planned));
+    output::print(&out)
+}
+
+/// The strategies looked at, and which one is used: the one the spec names, or the best.
+fn candidates(request: &Request, compare: bool) -> Result<(Vec<Candidate>, usize), PlanError> {
+    let candidates = match (request.measure, compare) {
+        (Some(measure), false) => {
+            let planned = plan::plan(request)?;
+            vec![Candidate { measure, budgets: request.budgets, outcome: Ok(planned) }]
+        }
+        (None, false) => plan::compare(request, &[request.budgets])?,
+        (_, true) => plan::compare(request, &BudgetRule::ALL)?,
+    };
+    let wanted = |c: &Candidate| c.budgets == request.budgets && request.measure.is_none_or(|m| m == c.measure);
+    let error = |c: &Candidate| c.outcome.as_ref().ok().map(|p| p.prediction.weighted_total);
+    let chosen = (0..candidates.len())
+        .filter(|&i| wanted(&candidates[i]))
+        .filter_map(|i| Some((i, error(&candidates[i])?)))
+        .reduce(|a, b| if b.1 < a.1 { b } else { a })
+        .map(|(i, _)| i);
+    match chosen {
+        Some(i) => Ok((candidates, i)),
+        // The reason, from the one that was asked for or from them all.
+        None => Err(plan::plan(request).err().unwrap_or(PlanError::NoTables)),
+    }
+}
+
+fn symbol(noise: Noise) -> &'static str {
+    match noise {
+        Noise::Gaussian => "ρ",
+        Noise::Laplace => "ε",
+    }
+}
+
+fn head(spec: &Spec, planned: &Planned) -> String {
+    let p = &planned.plan;
+    let unit = match &spec.privacy.unit {
+        Unit::Row => "one row".into(),
+        Unit::Column { column, max_rows } => format!("one {column}, at most {max_rows} rows of it"),
+    };
+    let neighbours = match p.neighbours {
+        Neighbours::AddRemove => "more or less",
+        Neighbours::Substitute => "changed",
+    };
+    let noise = match p.noise {
+        Noise::Gaussian => "discrete Gaussian noise",
+        Noise::Laplace => "discrete Laplace noise",
+    };
+    let approximate = compile::approximate(p.noise, planned.cost.total, spec.privacy.budget)
+        .map_or(String::new(), |a| format!(" (ε = {} at δ = {})", a.epsilon, a.delta));
+    format!(
+        "{}: {}\n\nbudget    {} = {}{approximate}, {noise}\nprotects  {unit} {neighbours}\nmeasures  {} groups ({}, {} budgets)\nanswers   {} tables, {} cells\n\n",
+        spec.name,
+        spec.title,
+        symbol(p.noise),
+        p.budget,
+        grouped(p.measurements.len() as u64),
+        p.measure.name(),
+        p.budgets.name(),
+        grouped(p.workload.len() as u64),
+        grouped(planned.prediction.cells as u64),
+    )
+}
+
+fn foot(planned: &Planned) -> String {
+    let p = &planned.prediction;
+    let worst = match planned.cost.worst_case {
+        WorstCase::Sum => "",
+        WorstCase::Joint => ", the exact worst case over pairs of cells",
+        WorstCase::Bound => ", an upper bound over pairs of cells",
+    };
+    format!(
+        "\ntotal variance {}, root-mean-square error {}, worst cell's std error {}\nspends {:.9} of {}{worst}\n",
+        figure(p.total),
+        figure(p.rms_error()),
+        figure(p.max.sqrt()),
+        planned.cost.total.to_f64(),
+        planned.plan.budget,
+    )
+}
+
+/// Tables shown unless all are asked for.
+const SHOWN: usize = 40;
+/// Exact laws are worked out one by one for up to so many tables; with more, 1.96 standard errors.
+const EXACT_MARGINS: usize = 64;
+
+/// A source of nothing: predictions read no measurement.
+struct Nothing;
+
+impl crate::recover::Source for Nothing {
+    fn values(&self, _: usize) -> Result<Vec<i64>, crate::recover::SourceError> {
+        Err(crate::recover::SourceError("a plan has no measurements".into()))
+    }
+}
+
+/// The half-width of the 95 % interval of a table's worst cell.
+struct Margins(Option<Evaluator<Nothing>>);
+
+impl Margins {
+    fn new(spec: &Spec, planned: &Planned) -> Margins {
+        let few = planned.plan.workload.len() <= EXACT_MARGINS;
+        let recovery = few.then(|| Recovery::new(spec.cube.clone(), planned.plan.clone(), Nothing).ok());
+        Margins(recovery.flatten().map(Evaluator::new))
+    }
+
+    fn of(&self, cuboid: &Cuboid, max_variance: f64) -> f64 {
+        let exact = self.0.as_ref().and_then(|e| e.worst_cell_law(cuboid).ok());
+        exact.map_or(1.959_963_984_540_054 * max_variance.sqrt(), |law: std::sync::Arc<ErrorLaw>| law.half_width(0.95))
+    }
+}
+
+fn tables(spec: &Spec, planned: &Planned, all: bool) -> String {
+    let p = &planned.plan;
+    let shown = if all { p.workload.len() } else { p.workload.len().min(SHOWN) };
+    let margins = Margins::new(spec, planned);
+    let rows: Vec<Vec<String>> = p.workload[..shown]
+        .iter()
+        .zip(&planned.prediction.tables)
+        .map(|(t, spread)| {
+            vec![
+                spec.cube.describe(&t.cuboid),
+                spec.cube.cells(&t.cuboid).map_or("many".into(), grouped),
+                figure(spread.mean.sqrt()),
+                format!("± {}", figure(margins.of(&t.cuboid, spread.max))),
+            ]
+        })
+        .collect();
+    let mut out = columns(&["table", "cells", "std error", "95 % margin"], &rows);
+    if shown < p.workload.len() {
+        out.push_str(&format!("  … and {} more tables: --all\n", grouped((p.workload.len() - shown) as u64)));
+    }
+    out
+}
+
+fn comparison(candidates: &[Candidate], chosen: usize) -> String {
+    let mut order: Vec<usize> = (0..candidates.len()).collect();
+    let error = |i: usize| candidates[i].outcome.as_ref().map_or(f64::INFINITY, |p| p.prediction.weighted_total);
+    order.sort_by(|&a, &b| error(a).total_cmp(&error(b)));
+    let best = error(order[0]);
+    let mut rows = Vec::new();
+    let mut reasons: Vec<(Measure, String)> = Vec::new();
+    for i in order {
+        let c = &candidates[i];
+        match &c.outcome {
+            Ok(p) => rows.push(vec![
+                format!("{} {} {}", if i == chosen { "→" } else { " " }, c.measure.name(), c.budgets.name()),
+                grouped(p.plan.measurements.len() as u64),
+                figure(p.prediction.total),
+                figure(p.prediction.rms_error()),
+                figure(p.prediction.max.sqrt()),
+                format!("{:.2}×", p.prediction.weighted_total / best),
+            ]),
+            Err(e) if !reasons.iter().any(|(m, _)| *m == c.measure) => reasons.push((c.measure, e.to_string())),
+            Err(_) => {}
+        }
+    }
+    let mut out =
+        columns(&["  strategy", "groups", "total variance", "rms error", "worst", "vs best"], &rows);
+    for (_, why) in reasons {
+        out.push_str(&format!("  {why}\n"));
+    }
+    out.push('\n');
+    out
+}
+
+fn to_json(spec: &Spec, candidates: &[Candidate], chosen: usize, planned: &Planned) -> String {
+    let strategies: Vec<_> = candidates
+        .iter()
+        .map(|c| match &c.outcome {
+            Ok(p) => json!({
+                "measure": c.measure.name(),
+                "budgets": c.budgets.name(),
+                "applies": true,
+                "total_variance": p.prediction.total,
+                "weighted_variance": p.prediction.weighted_total,
+                "rms_error": p.prediction.rms_error(),
+                "max_variance": p.prediction.max,
+                "groups": p.plan.measurements.len(),
+                "cost": p.cost.total,
+            }),
+            Err(e) => json!({
+                "measure": c.measure.name(),
+                "budgets": c.budgets.name(),
+                "applies": false,
+                "reason": e.to_string(),
+            }),
+        })
+        .collect();
+    let p = &planned.plan;
+    let margins = Margins::new(spec, planned);
+    let tables: Vec<_> = p
+        .workload
+        .iter()
+        .zip(&planned.prediction.tables)
+        .map(|(t, s)| {
+            json!({
+                "of": t.cuboid.iter().map(|(d, l)| spec.cube.level_name(d, l)).collect::<Vec<_>>(),
+                "cells": spec.cube.cells(&t.cuboid),
+                "variance": s.mean,
+                "max_variance": s.max,
+                "std_error": s.mean.sqrt(),
+                "margin95": margins.of(&t.cuboid, s.max),
+            })
+        })
+        .collect();
+    let value = json!({
+        "name": spec.name,
+        "noise": p.noise,
+        "budget": p.budget,
+        "currency": match p.noise { Noise::Gaussian => "rho", Noise::Laplace => "epsilon" },
+        "cost": planned.cost.total,
+        "chosen": chosen,
+        "strategies": strategies,
+        "cells": planned.prediction.cells,
+        "tables": tables,
+    });
+    format!("{value}\n")
+}

@@ -1,0 +1,224 @@
+//! `margins release`: count, measure, seal, and say what was spent.
+
+use super::output::{figure, grouped};
+use super::progress::Bar;
+use super::{Failure, Outcome, keygen, output};
+use crate::compile::{self, Options, Released};
+use crate::plan::Noise;
+use crate::release::keys::{KeyError, SigningKey};
+use crate::secret::noise::Entropy;
+use crate::spec::{self, Spec};
+use std::path::{Path, PathBuf};
+
+/// Make a signed release: count, add exact noise, seal.
+///
+/// Reads the data once, measures what `margins plan` shows, and writes OUT/NAME.margins with its signature
+/// OUT/NAME.margins.minisig. The ledger is charged before any noise is drawn.
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  margins keygen --out agency.key\n  margins release survey.toml --key agency.key")]
+pub struct Args {
+    /// The spec
+    spec: PathBuf,
+    /// Read the rows from here instead of the spec's own file
+    #[arg(long, value_name = "FILE")]
+    data: Option<PathBuf>,
+    /// The secret key to sign with
+    #[arg(long, value_name = "FILE")]
+    key: Option<PathBuf>,
+    /// The folder for the release
+    #[arg(long, value_name = "DIR", default_value = "out")]
+    out: PathBuf,
+    /// The ledger to charge [default: DIR/ledger.jsonl]
+    #[arg(long, value_name = "FILE")]
+    ledger: Option<PathBuf>,
+    /// Overwrite a release of the same name
+    #[arg(long)]
+    replace: bool,
+    /// Print what was done as JSON
+    #[arg(long)]
+    json: bool,
+    /// Use this fixed seed: NOT PRIVATE, and marked so for good
+    #[cfg(feature = "test-seed")]
+    #[arg(long, value_name = "SEED")]
+    insecure_seed: Option<u64>,
+}
+
+impl Args {
+    #[cfg(feature = "test-seed")]
+    fn entropy_and_key(&self, spec: &Spec) -> Result<(Entropy, SigningKey), Failure> {
+        match self.insecure_seed {
+            Some(seed) => Ok((Entropy::fixed(seed), SigningKey::not_private()?)),
+            None => Ok((Entropy::from_os()?, self.signing_key(spec)?)),
+        }
+    }
+
+    #[cfg(not(feature = "test-seed"))]
+    fn entropy_and_key(&self, spec: &Spec) -> Result<(Entropy, SigningKey), Failure> {
+        Ok((Entropy::from_os()?, self.signing_key(spec)?))
+    }
+
+    fn signing_key(&self, spec: &Spec) -> Result<SigningKey, Failure> {
+        match &self.key {
+            Some(path) => match SigningKey::load(path, None) {
+                Err(KeyError::Passphrase) => {
+                    let passphrase = keygen::ask(&format!("Passphrase of {}: ", path.display()))?;
+                    Ok(SigningKey::load(path, Some(&passphrase))?)
+                }
+                other => Ok(other?),
+            },
+            None if spec.demo => Ok(SigningKey::throw_away()?),
+            None => Err(Failure::Message(
+                "a release is signed, and no key was given. Make one once, keep it, and use it for every release:\n  \
+                 margins keygen --out agency.key\n  margins release SPEC --key agency.key"
+                    .into(),
+            )),
+        }
+    }
+}
+
+pub fn run(args: &Args) -> Outcome {
+    let spec = spec::load(&args.spec).map_err(super::plan::spec_failure)?;
+    let (entropy, key) = args.entropy_and_key(&spec)?;
+    std::fs::create_dir_all(&args.out)
+        .map_err(|e| Failure::Message(format!("cannot make the folder {}: {e}", args.out.display())))?;
+    let ledger = args.ledger.clone().unwrap_or_else(|| args.out.join("ledger.jsonl"));
+    let options = Options {
+        out: &args.out,
+        data: args.data.as_deref(),
+        ledger: &ledger,
+        key: &key,
+        replace: args.replace,
+        day: &today(),
+        entropy,
+    };
+    let released = compile::release(&spec, options, &Bar::new())?;
+    if args.json { output::print(&json(&spec, &released)) } else { output::print(&text(args, &spec, &released, &key)) }
+}
+
+/// Today in UTC, `YYYY-MM-DD`.
+fn today() -> String {
+    let seconds = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_secs());
+    day(seconds / 86_400)
+}
+
+/// A day since 1970-01-01 in the civil calendar (Hinnant's algorithm).
+fn day(days: u64) -> String {
+    let z = days + 719_468;
+    let era = z / 146_097;
+    let doe = z % 146_097;
+    let yoe = (doe - doe / 1460 + doe / 36_524 - doe / 146_096) / 365;
+    let doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+    let mp = (5 * doy + 2) / 153;
+    let (d, m) = (doy - (153 * mp + 2) / 5 + 1, if mp < 10 { mp + 3 } else { mp - 9 });
+    let y = yoe + era * 400 + u64::from(m <= 2);
+    format!("{y:04}-{m:02}-{d:02}")
+}
+
+fn json(spec: &Spec, r: &Released) -> String {
+    let value = serde_json::json!({
+        "name": spec.name,
+        "path": r.sealed.path,
+        "signature": r.sealed.minisig,
+        "bytes": r.sealed.bytes,
+        "blake3": r.sealed.blake3,
+        "cost": r.planned.cost.total,
+        "budget": r.planned.plan.budget,
+        "currency": match r.planned.plan.noise { Noise::Gaussian => "rho", Noise::Laplace => "epsilon" },
+        "measurements": r.planned.plan.measurements.len(),
+        "values": r.values,
+        "ledger": r.ledger,
+    });
+    format!("{value:#}\n")
+}
+
+fn text(args: &Args, spec: &Spec, r: &Released, key: &SigningKey) -> String {
+    use crate::release::SignerKind;
+    let p = &r.planned;
+    let symbol = match p.plan.noise {
+        Noise::Gaussian => "ρ",
+        Noise::Laplace => "ε",
+    };
+    let mut out = format!("{}: {}\n\n", spec.name, spec.title);
+    let approximate = compile::approximate(p.plan.noise, p.cost.total, spec.privacy.budget)
+        .map_or(String::new(), |a| format!(", which is ε = {} at δ = {}", a.epsilon, a.delta));
+    out.push_str(&format!(
+        "spent     {symbol} = {:.9} of {}{approximate}\n",
+        p.cost.total.to_f64(),
+        p.plan.budget
+    ));
+    out.push_str(&format!(
+        "measured  {} noisy integers in {} groups ({}, {} budgets)\n",
+        grouped(r.values),
+        grouped(p.plan.measurements.len() as u64),
+        p.plan.measure.name(),
+        p.plan.budgets.name()
+    ));
+    out.push_str(&format!(
+        "answers   {} tables, {} cells, root-mean-square error {}\n",
+        grouped(p.plan.workload.len() as u64),
+        grouped(p.prediction.cells as u64),
+        figure(p.prediction.rms_error())
+    ));
+    out.push_str(&format!("wrote     {}  {} bytes\n", r.sealed.path.display(), grouped(r.sealed.bytes)));
+    out.push_str(&format!("          {}\n", r.sealed.minisig.display()));
+    out.push_str(&format!("blake3    {}\n", r.sealed.blake3));
+    out.push_str(&format!("ledger    {}\n", r.ledger.display()));
+    match key.kind() {
+        SignerKind::Agency => out.push_str(&format!("signed    by {}\n", key.public_key())),
+        SignerKind::ThrowAway => out.push_str(
+            "signed    with a throw-away key: the file is whole, but nothing shows who made it\n",
+        ),
+        SignerKind::NotPrivate => out.push_str("NOT PRIVATE: the noise came from a fixed seed\n"),
+    }
+    let file = r.sealed.path.display();
+    out.push_str(&format!("\nAsk it:    margins query {file} \"{}\"\n", example_query(spec)));
+    let pubkey = match (&args.key, key.kind()) {
+        (Some(path), SignerKind::Agency) => format!(" --pubkey {}", public_beside(path).display()),
+        _ => String::new(),
+    };
+    out.push_str(&format!("Check it:  margins verify {file}{pubkey}\n"));
+    out
+}
+
+fn public_beside(key: &Path) -> PathBuf {
+    key.with_extension("pub")
+}
+
+/// A query this release can answer: its smallest one-dimensional table.
+fn example_query(spec: &Spec) -> String {
+    let one = spec
+        .workload
+        .iter()
+        .flat_map(|t| t.cuboid.iter())
+        .min_by_key(|&(d, l)| spec.cube.dimensions[d].levels[l].len());
+    match one {
+        None => format!("SELECT COUNT(*) FROM {}", quoted(&spec.name)),
+        Some((d, l)) => {
+            let name = spec.cube.level_name(d, l);
+            let name = match name.split_once('.') {
+                Some((a, b)) if spec.cube.dimension(&name).is_none() => format!("{}.{}", quoted(a), quoted(b)),
+                _ => quoted(&name),
+            };
+            format!("SELECT {name}, COUNT(*) FROM {} GROUP BY {name}", quoted(&spec.name))
+        }
+    }
+}
+
+/// An identifier as SQL wants it inside a shell's double quotes.
+fn quoted(name: &str) -> String {
+    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && name.starts_with(|c: char| c.is_ascii_alphabetic());
+    if plain { name.into() } else { format!("\\\"{name}\\\"") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::day;
+
+    #[test]
+    fn civil_days() {
+        assert_eq!(day(0), "1970-01-01");
+        assert_eq!(day(19_782), "2024-02-29");
+        assert_eq!(day(20_778), "2026-11-21");
+    }
+}

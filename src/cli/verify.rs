@@ -1,0 +1,46 @@
+//! `margins verify`: everything that can be checked from the file alone.
+
+use super::{Failure, Outcome, output};
+use crate::audit;
+use crate::release::{self, Release};
+use std::path::PathBuf;
+
+/// Check a release's signature, hashes, format and privacy arithmetic.
+///
+/// Exit code 0 only if every check passes; 1 if one fails; 2 if the file cannot be read.
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  margins verify out/town.margins --pubkey agency.pub")]
+pub struct Args {
+    /// The release
+    file: PathBuf,
+    /// The public key you trust: a .pub file, or its line of base64
+    #[arg(long, value_name = "KEY")]
+    pubkey: Option<String>,
+    /// Print the checks as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args) -> Outcome {
+    let key = args.pubkey.as_deref().map(read_key).transpose()?;
+    let report = match Release::open(&args.file) {
+        Ok(release) => audit::audit(&release, key.as_deref())?,
+        Err(release::ReleaseError::Io(e)) => return Err(Failure::Message(format!("{}: {e}", args.file.display()))),
+        // The file is there and is not a sound release: that is an answer, not a mishap.
+        Err(e) => audit::Audit::refused(&e),
+    };
+    if args.json {
+        output::print(&format!("{:#}\n", report.to_json()))?;
+    } else {
+        output::print(&report.to_text(&args.file.display().to_string()))?;
+    }
+    if report.passed() { Ok(()) } else { Err(Failure::Refuted) }
+}
+
+/// A key given as a file or as itself.
+fn read_key(key: &str) -> Result<String, Failure> {
+    if !std::path::Path::new(key).exists() && release::public_key_text(key).is_ok() {
+        return Ok(key.into());
+    }
+    std::fs::read_to_string(key).map_err(|e| Failure::Message(format!("cannot read the public key {key}: {e}")))
+}

@@ -1,0 +1,163 @@
+//! How measured integers are packed into sections.
+//!
+//! A measurement is `width: u8` (0 to 64) and then its values, zigzag-coded, `width` bits each, least significant bit
+//! first, padded with zero bits to a whole byte. The number of values follows from the plan. Section `i` holds the
+//! `i`-th of [`chunks`]: consecutive measurements, closed once they have 2^16 values or more. So a query reads and
+//! hashes only the sections of the measurements it needs, a release of many small ones does not need as many
+//! sections, and the layout follows from the plan alone.
+
+use super::ReleaseError;
+use crate::cube::Frame;
+use crate::plan::{Block, Plan};
+use std::ops::Range;
+
+/// A section is closed once it holds this many values.
+pub const CHUNK: usize = 1 << 16;
+
+/// How many values a measurement has.
+pub fn value_count(frame: &Frame, block: &Block) -> usize {
+    match block {
+        Block::Component(a) => frame.contrasts(a),
+        Block::Table(b) => frame.len(b),
+    }
+}
+
+/// The measurements of each section.
+pub fn chunks(plan: &Plan, frame: &Frame) -> Vec<Range<usize>> {
+    let mut out = Vec::new();
+    let (mut start, mut held) = (0, 0);
+    for (i, m) in plan.measurements.iter().enumerate() {
+        held += value_count(frame, &m.block);
+        if held >= CHUNK || i + 1 == plan.measurements.len() {
+            out.push(start..i + 1);
+            (start, held) = (i + 1, 0);
+        }
+    }
+    out
+}
+
+fn zigzag(v: i64) -> u64 {
+    ((v << 1) ^ (v >> 63)) as u64
+}
+
+fn unzigzag(v: u64) -> i64 {
+    (v >> 1) as i64 ^ -((v & 1) as i64)
+}
+
+/// The bytes a measurement of `count` values of `width` bits takes; `None` when that is no sane number.
+fn packed_len(count: usize, width: u8) -> Option<usize> {
+    Some(count.checked_mul(usize::from(width))?.div_ceil(8) + 1)
+}
+
+/// Appends one measurement.
+pub fn pack(values: &[i64], out: &mut Vec<u8>) {
+    let widest = values.iter().fold(0, |w, &v| w | zigzag(v));
+    let width = 64 - widest.leading_zeros();
+    out.push(width as u8);
+    out.reserve(values.len() * width as usize / 8 + 9);
+    let (mut buffer, mut held) = (0u128, 0);
+    for &v in values {
+        buffer |= u128::from(zigzag(v)) << held;
+        held += width;
+        if held >= 64 {
+            out.extend_from_slice(&(buffer as u64).to_le_bytes());
+            buffer >>= 64;
+            held -= 64;
+        }
+    }
+    out.extend_from_slice(&(buffer as u64).to_le_bytes()[..held.div_ceil(8) as usize]);
+}
+
+/// Takes one measurement of `count` values off the front of `bytes`.
+pub fn unpack(bytes: &mut &[u8], count: usize) -> Result<Vec<i64>, ReleaseError> {
+    let body = skip(bytes, count)?;
+    let (&width, mut packed) = body.split_first().ok_or_else(malformed)?;
+    if width == 0 {
+        return Ok(vec![0; count]);
+    }
+    let width = u32::from(width);
+    let mask = u64::MAX >> (64 - width);
+    let mut values = Vec::with_capacity(count);
+    let (mut buffer, mut held) = (0u128, 0);
+    for _ in 0..count {
+        if held < width {
+            let word = match packed.split_first_chunk::<8>() {
+                Some((chunk, rest)) => {
+                    packed = rest;
+                    u64::from_le_bytes(*chunk)
+                }
+                None => {
+                    let mut last = [0; 8];
+                    last[..packed.len()].copy_from_slice(packed);
+                    packed = &[];
+                    u64::from_le_bytes(last)
+                }
+            };
+            buffer |= u128::from(word) << held;
+            held += 64;
+        }
+        values.push(unzigzag(buffer as u64 & mask));
+        buffer >>= width;
+        held -= width;
+    }
+    if buffer != 0 {
+        return Err(malformed());
+    }
+    Ok(values)
+}
+
+/// Takes one measurement off the front without decoding it.
+pub fn skip<'a>(bytes: &mut &'a [u8], count: usize) -> Result<&'a [u8], ReleaseError> {
+    let &width = bytes.first().ok_or_else(malformed)?;
+    let length = packed_len(count, width).filter(|&n| width <= 64 && n <= bytes.len()).ok_or_else(malformed)?;
+    let (body, rest) = bytes.split_at(length);
+    *bytes = rest;
+    Ok(body)
+}
+
+fn malformed() -> ReleaseError {
+    ReleaseError::Decode { what: "measurements", why: "the packed values are malformed".into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn round_trip(lists in prop::collection::vec(prop::collection::vec(any::<i64>(), 0..40), 0..5), shift in 0u32..64) {
+            let lists: Vec<Vec<i64>> =
+                lists.into_iter().map(|l| l.into_iter().map(|v| v >> shift).collect()).collect();
+            let mut bytes = Vec::new();
+            for l in &lists {
+                pack(l, &mut bytes);
+            }
+            let mut rest = &bytes[..];
+            for l in &lists {
+                prop_assert_eq!(&unpack(&mut rest, l.len()).unwrap(), l);
+            }
+            prop_assert!(rest.is_empty());
+        }
+
+        #[test]
+        fn garbage_is_refused_or_read(bytes in prop::collection::vec(any::<u8>(), 0..50), count in 0usize..100) {
+            let _ = unpack(&mut &bytes[..], count);
+        }
+    }
+
+    #[test]
+    fn extremes_and_padding() {
+        let mut bytes = Vec::new();
+        pack(&[i64::MIN, i64::MAX, 0, -1], &mut bytes);
+        assert_eq!(unpack(&mut &bytes[..], 4).unwrap(), [i64::MIN, i64::MAX, 0, -1]);
+        let mut bytes = Vec::new();
+        pack(&[1, -1, 1], &mut bytes);
+        assert_eq!(bytes, [2, 0b10_01_10]);
+        // Bits set in the padding are another encoding of the same values: refused.
+        bytes[1] |= 0x80;
+        assert!(unpack(&mut &bytes[..], 3).is_err());
+        assert!(unpack(&mut &[65u8, 0, 0][..], 1).is_err());
+        assert!(unpack(&mut &[64u8][..], usize::MAX).is_err());
+    }
+}

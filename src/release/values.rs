@@ -1,0 +1,85 @@
+//! The measurements of a release file, read and checked as they are needed.
+
+use super::packing::{chunks, skip, unpack, value_count};
+use super::{Kind, Release, ReleaseError};
+use crate::cube::{Cube, Frame};
+use crate::plan::Plan;
+use crate::recover::{Source, SourceError};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Reads measured integers section by section; every section's hash is checked when it is read.
+pub struct Values {
+    release: Release,
+    chunks: Vec<Range<usize>>,
+    counts: Vec<usize>,
+    /// The section read last: small measurements come many to a section.
+    last: Mutex<Option<(usize, Arc<[u8]>)>>,
+}
+
+impl Values {
+    /// The measurements of `release`, which were made by `plan`.
+    pub fn new(release: Release, cube: &Cube, plan: &Plan) -> Result<Values, ReleaseError> {
+        let frame = Frame::new(cube, &plan.levels);
+        let chunks = chunks(plan, &frame);
+        if release.count(Kind::Measurements) as usize != chunks.len() {
+            let why = format!("{} sections of measurements; the plan needs {}", release.count(Kind::Measurements), chunks.len());
+            return Err(ReleaseError::Invalid { what: "measurements", why });
+        }
+        let counts = plan.measurements.iter().map(|m| value_count(&frame, &m.block)).collect();
+        Ok(Values { release, chunks, counts, last: Mutex::new(None) })
+    }
+
+    /// The file.
+    pub fn release(&self) -> &Release {
+        &self.release
+    }
+
+    fn section(&self, index: usize) -> Result<Arc<[u8]>, ReleaseError> {
+        let lock = || self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((at, bytes)) = &*lock()
+            && *at == index
+        {
+            return Ok(bytes.clone());
+        }
+        let bytes: Arc<[u8]> = self.release.section(Kind::Measurements, index as u32)?.into();
+        *lock() = Some((index, bytes.clone()));
+        Ok(bytes)
+    }
+
+    fn read(&self, measurement: usize) -> Result<Vec<i64>, ReleaseError> {
+        let missing = || ReleaseError::Invalid { what: "measurements", why: format!("there is no measurement {measurement}") };
+        let section = self.chunks.partition_point(|c| c.end <= measurement);
+        let chunk = self.chunks.get(section).cloned().ok_or_else(missing)?;
+        let bytes = self.section(section)?;
+        let mut rest = &bytes[..];
+        for before in chunk.start..measurement {
+            skip(&mut rest, self.counts[before])?;
+        }
+        unpack(&mut rest, self.counts[measurement])
+    }
+
+    /// Decodes every measurement: what an auditor does before trusting that all are there. Returns how many
+    /// values there are.
+    pub fn check_all(&self) -> Result<u64, ReleaseError> {
+        let mut values = 0;
+        for (i, chunk) in self.chunks.iter().enumerate() {
+            let bytes = self.section(i)?;
+            let mut rest = &bytes[..];
+            for m in chunk.clone() {
+                values += unpack(&mut rest, self.counts[m])?.len() as u64;
+            }
+            if !rest.is_empty() {
+                let why = format!("section {i} has {} bytes too many", rest.len());
+                return Err(ReleaseError::Invalid { what: "measurements", why });
+            }
+        }
+        Ok(values)
+    }
+}
+
+impl Source for Values {
+    fn values(&self, index: usize) -> Result<Vec<i64>, SourceError> {
+        self.read(index).map_err(|e| SourceError(Box::new(e)))
+    }
+}

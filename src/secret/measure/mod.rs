@@ -1,0 +1,158 @@
+//! Exact counts + plan + noise -> measurements: the one door out of the secret rooms.
+//!
+//! **Guarantee.** What leaves is `x_B + z` for a measured table and `D_A (m_A x_A + z)` for a component, with `z`
+//! independent exact discrete Gaussian or Laplace noise of the plan's scale in every cell: each measurement is
+//! private at the cost [`crate::plan::cost`] states for it, and they compose. All arithmetic on counts and noise
+//! is in checked integers. **Proof idea:** see `plan::cost`; the contrasts `D_A` are post-processing of the noisy vector.
+//! **Source:** Canonne, Kamath & Steinke 2020 (noise); Xiao, He, Zhang & Kifer 2023 (residual components).
+//!
+//! A budget cannot be spent twice: [`measure`] takes the rows and the [`Charged`] receipt by value. A receipt is
+//! only given for a plan whose recomputed cost is within its budget, after the ledger has been charged.
+
+use crate::cube::{Cube, Cuboid, Frame};
+use crate::exact::Rational;
+use crate::plan::cost::{self, Cost, CostError};
+use crate::plan::{Block, Measurement, Noise, Plan};
+use crate::secret::count::{CountError, Counter};
+use crate::secret::ingest::Rows;
+use crate::secret::noise::{Entropy, NoiseError, Sampler};
+use rayon::prelude::*;
+use zeroize::Zeroizing;
+
+/// Why measuring stopped. Nothing here depends on the data, save that a count times its scale did not fit.
+#[derive(Debug, thiserror::Error)]
+pub enum MeasureError {
+    /// The plan's cost cannot be computed.
+    #[error(transparent)]
+    Cost(#[from] CostError),
+    /// The plan costs more than it says.
+    #[error("the plan costs {0}, which is more than its budget {1}; nothing was measured")]
+    OverBudget(Rational, Rational),
+    /// The plan is for other rows.
+    #[error(transparent)]
+    Count(#[from] CountError),
+    /// The noise cannot be drawn.
+    #[error(transparent)]
+    Noise(#[from] NoiseError),
+    /// An integer did not fit.
+    #[error("measurement {0} does not fit 64-bit integers")]
+    Overflow(usize),
+    /// The receiver of the measurements failed.
+    #[error(transparent)]
+    Sink(Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// The receipt for a budget: the cost was recomputed, is within the budget, and has been charged.
+#[derive(Debug)]
+pub struct Charged {
+    plan: Plan,
+    cost: Cost,
+}
+
+impl Charged {
+    /// Recomputes the plan's cost, refuses what exceeds the budget, and charges the ledger through `charge` before
+    /// any noise exists.
+    pub fn new<E: std::error::Error + Send + Sync + 'static>(
+        cube: &Cube,
+        plan: Plan,
+        charge: impl FnOnce(&Cost) -> Result<(), E>,
+    ) -> Result<Charged, MeasureError> {
+        let cost = cost::cost(&plan, &Frame::new(cube, &plan.levels))?;
+        if cost.total > plan.budget {
+            return Err(MeasureError::OverBudget(cost.total, plan.budget));
+        }
+        charge(&cost).map_err(|e| MeasureError::Sink(Box::new(e)))?;
+        Ok(Charged { plan, cost })
+    }
+
+    /// What was charged.
+    pub fn cost(&self) -> &Cost {
+        &self.cost
+    }
+
+    /// The plan it was charged for.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+}
+
+/// How many cells may be in flight at once: bounds memory, whatever the plan.
+const CELLS_IN_FLIGHT: usize = 1 << 21;
+
+/// Measures everything the plan lists and hands each measurement to `sink`, in order. Returns the number of values.
+///
+/// Measurement i draws from ChaCha20 stream i, so the result depends on the key alone and not on threads.
+/// `progress` hears of public facts only: how many of the plan's cells are done.
+pub fn measure(
+    rows: Rows,
+    cube: &Cube,
+    charged: Charged,
+    entropy: Entropy,
+    progress: &(dyn Fn(u64, u64) + Sync),
+    sink: &mut dyn FnMut(usize, Vec<i64>) -> Result<(), Box<dyn std::error::Error + Send + Sync>>,
+) -> Result<u64, MeasureError> {
+    let Charged { plan, .. } = charged;
+    let frame = Frame::new(cube, &plan.levels);
+    let cells: Vec<usize> = plan.measurements.iter().map(|m| frame.len(shape(m))).collect();
+    let all: u64 = cells.iter().map(|&c| c as u64).sum();
+    let (mut done, mut values) = (0, 0);
+    let mut start = 0;
+    while start < plan.measurements.len() {
+        let mut end = start;
+        let mut in_flight = 0;
+        while end < plan.measurements.len() && (end == start || in_flight + cells[end] <= CELLS_IN_FLIGHT) {
+            in_flight += cells[end];
+            end += 1;
+        }
+        let batch: Vec<Vec<i64>> = (start..end)
+            .into_par_iter()
+            .map_init(|| Counter::new(&rows), |counter, i| one(counter, cube, &frame, &plan, i, &entropy))
+            .collect::<Result<_, _>>()?;
+        for (i, measured) in (start..end).zip(batch) {
+            values += measured.len() as u64;
+            sink(i, measured).map_err(MeasureError::Sink)?;
+        }
+        done += in_flight as u64;
+        progress(done, all);
+        start = end;
+    }
+    Ok(values)
+}
+
+fn shape(m: &Measurement) -> &Cuboid {
+    let (Block::Component(c) | Block::Table(c)) = &m.block;
+    c
+}
+
+/// One measurement: count, scale up, add noise, take contrasts.
+fn one(
+    counter: &mut Counter<'_>,
+    cube: &Cube,
+    frame: &Frame,
+    plan: &Plan,
+    index: usize,
+    entropy: &Entropy,
+) -> Result<Vec<i64>, MeasureError> {
+    let overflow = || MeasureError::Overflow(index);
+    let m = &plan.measurements[index];
+    let mut cells: Zeroizing<Vec<i64>> = counter.cuboid(cube, shape(m))?.into_cells();
+    let scale = match &m.block {
+        Block::Component(a) => cost::component_scale(frame, a).and_then(|s| i64::try_from(s).ok()).ok_or_else(overflow)?,
+        Block::Table(_) => 1,
+    };
+    let sampler = match plan.noise {
+        Noise::Gaussian => Sampler::gaussian(m.scale)?,
+        Noise::Laplace => Sampler::laplace(m.scale)?,
+    };
+    let mut stream = entropy.stream(index as u64);
+    for cell in cells.iter_mut() {
+        let noise = sampler.draw(&mut stream);
+        *cell = cell.checked_mul(scale).and_then(|c| c.checked_add(noise)).ok_or_else(overflow)?;
+    }
+    // From here on the numbers are private no more.
+    let noisy = std::mem::take(&mut *cells);
+    match &m.block {
+        Block::Component(a) => frame.contrast(a, noisy).ok_or_else(overflow),
+        Block::Table(_) => Ok(noisy),
+    }
+}
