@@ -64,21 +64,21 @@ pub(super) fn enclose(fixed: u128, slack: u64) -> (u64, u64) {
 /// Bounds of `2^bits·exp(−num/den)`, `den > 0`, that are proper whatever the arguments and only a few units apart.
 ///
 /// Interval arithmetic throughout: every lower bound is rounded down and every upper bound up, so the
-/// number of terms and of guard bits matters for the width, never for the truth. With `r = q/2^k ≤ 1/8`, the
+/// number of terms and of guard bits matters for the width, never for the truth. With `r = q/2^k ≤ 1/256`, the
 /// nested form `y_n = 1 − r·y_{n+1}/n` starts from the certain `0 ≤ y ≤ 1`; then k squarings.
 pub(super) fn exact(num: &UBig, den: &UBig, bits: usize) -> (UBig, UBig) {
     if *num >= den * bits {
         // exp(−bits) < 2^−bits.
         return (UBig::ZERO, UBig::ONE);
     }
-    let halvings = (num / den).bit_len() + 3;
+    let halvings = (num / den).bit_len() + 8;
     let work = bits + 2 * halvings + 16;
     let one = UBig::ONE << work;
     let r_low = (num << work) / (den << halvings);
     let r_high = &r_low + UBig::ONE;
     let (mut low, mut high) = (UBig::ZERO, one.clone());
-    // Each term is at least 8 times smaller than the one before.
-    for n in (1..=work / 3 + 2).rev() {
+    // Each term is at least 256 times smaller than the one before.
+    for n in (1..=work / 8 + 2).rev() {
         let down = ((&r_low * &low) >> work) / n;
         let up = ((&r_high * &high) >> work) / n + UBig::from(2u8);
         low = if up < one { &one - up } else { UBig::ZERO };

@@ -116,7 +116,8 @@ mod tests {
     #[test]
     fn gamma_is_the_exponent_rounded_down() {
         for shape in [Shape::Gaussian, Shape::Laplace] {
-            for scale in ["1", "1/3", "1e-20", "542/339", "123456789/1024", "1e12", "0.001", "1099511627776"] {
+            for scale in ["1", "1/3", "1e-20", "542/339", "123456789/1024", "1e12", "0.001", "1099511627776"]
+            {
                 let law = law(shape, scale);
                 for x in [0u64, 1, 2, 3, 17, 1000, 65_537, 123_456_789, 1 << 40, (1 << 55) + 12_345] {
                     let truth = (&law.num * law.power(x) << 62) / &law.den;
@@ -135,7 +136,9 @@ mod tests {
 
     #[test]
     fn bounds_of_both_kinds_overlap() {
-        for (shape, scale) in [(Shape::Gaussian, "542/339"), (Shape::Gaussian, "1e18"), (Shape::Laplace, "7/3")] {
+        for (shape, scale) in
+            [(Shape::Gaussian, "542/339"), (Shape::Gaussian, "1e18"), (Shape::Laplace, "7/3")]
+        {
             let law = law(shape, scale);
             for i in 0..400 {
                 let x = i * law.ceiling.div_ceil(50);
