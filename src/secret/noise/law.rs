@@ -1,0 +1,167 @@
+//! The two laws, both `exp(−γ(|x|))` with γ rational, increasing and convex from γ(0) = 0.
+
+use super::NoiseError;
+use super::exp;
+use crate::exact::Rational;
+use dashu_int::UBig;
+use dashu_int::ops::BitTest;
+
+/// Which γ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// `γ(x) = x²/(2s²)`.
+    Gaussian,
+    /// `γ(x) = x/b`.
+    Laplace,
+}
+
+/// Largest scale of the Gaussian law, `s ≤ 2^52`.
+const LARGEST_VARIANCE: Rational = Rational::whole(1 << 104);
+/// Largest scale of the Laplace law, `b ≤ 2^40`.
+const LARGEST_SCALE: Rational = Rational::whole(1 << 40);
+
+/// A law on the integers with its scale.
+#[derive(Debug, Clone)]
+pub(super) struct Law {
+    pub shape: Shape,
+    /// γ(x) is `num/den` times x² or x.
+    num: UBig,
+    den: UBig,
+    /// `num/den = mantissa·2^−exponent`, rounded down to 64 significant bits.
+    mantissa: u64,
+    exponent: i32,
+    /// `⌈s⌉` or `⌈b⌉`.
+    pub ceiling: u64,
+}
+
+impl Law {
+    pub fn new(shape: Shape, scale: Rational) -> Result<Law, NoiseError> {
+        if scale.is_zero() {
+            return Err(NoiseError::ZeroScale);
+        }
+        let ceil = scale.numerator().div_ceil(scale.denominator());
+        let (largest, factor, ceiling) = match shape {
+            Shape::Gaussian => {
+                let root = ceil.isqrt();
+                (LARGEST_VARIANCE, 2u8, if root * root == ceil { root } else { root + 1 })
+            }
+            Shape::Laplace => (LARGEST_SCALE, 1u8, ceil),
+        };
+        if scale > largest {
+            return Err(NoiseError::TooLarge { scale, largest });
+        }
+        let ceiling = u64::try_from(ceiling).map_err(|_| NoiseError::TooLarge { scale, largest })?;
+        let (num, den) = (UBig::from(scale.denominator()), UBig::from(scale.numerator()) * factor);
+        let (mantissa, exponent) = leading(&num, &den);
+        Ok(Law { shape, num, den, mantissa, exponent, ceiling })
+    }
+
+    fn power(&self, x: u64) -> u128 {
+        match self.shape {
+            Shape::Gaussian => u128::from(x) * u128::from(x),
+            Shape::Laplace => u128::from(x),
+        }
+    }
+
+    /// `γ(x)·2^62`, less than `1 + γ(x)` units (of `2^−62`) below the truth; saturates.
+    ///
+    /// x² is cut to its leading 64 bits and so is the rate: two relative errors below `2^−63`. The product of
+    /// the two is exact in 128 bits; shifting it loses less than a unit.
+    pub fn gamma(&self, x: u64) -> u128 {
+        let y = self.power(x);
+        let cut = 64u32.saturating_sub(y.leading_zeros());
+        let product = (y >> cut) * u128::from(self.mantissa);
+        let shift = exp::FRACTION as i32 + cut as i32 - self.exponent;
+        let amount = shift.unsigned_abs();
+        match shift {
+            0.. if amount <= product.leading_zeros() => product.checked_shl(amount).unwrap_or(0),
+            0.. => u128::MAX,
+            _ => product.checked_shr(amount).unwrap_or(0),
+        }
+    }
+
+    /// Bounds of `2^62·exp(−γ(x))`.
+    pub fn enclose(&self, x: u64, slack: u64) -> (u64, u64) {
+        exp::enclose(self.gamma(x), slack)
+    }
+
+    /// Bounds of `2^bits·exp(−γ(x))`, as close as need be.
+    pub fn enclose_exact(&self, x: u64, bits: usize) -> (UBig, UBig) {
+        exp::exact(&(&self.num * self.power(x)), &self.den, bits)
+    }
+}
+
+/// The leading 64 bits of a positive rational and its exponent: `num/den ≈ mantissa·2^−exponent`, rounded down.
+fn leading(num: &UBig, den: &UBig) -> (u64, i32) {
+    // Between 2^63 and 2^65, so one of two exponents gives a mantissa of exactly 64 bits.
+    let mut exponent = 64 + den.bit_len() as i32 - num.bit_len() as i32;
+    loop {
+        let amount = exponent.unsigned_abs() as usize;
+        let ratio = if exponent >= 0 { (num << amount) / den } else { num / (den << amount) };
+        match u64::try_from(&ratio) {
+            Ok(mantissa) => return (mantissa, exponent),
+            Err(_) => exponent -= 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn law(shape: Shape, scale: &str) -> Law {
+        Law::new(shape, scale.parse().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn gamma_is_the_exponent_rounded_down() {
+        for shape in [Shape::Gaussian, Shape::Laplace] {
+            for scale in ["1", "1/3", "1e-20", "542/339", "123456789/1024", "1e12", "0.001", "1099511627776"]
+            {
+                let law = law(shape, scale);
+                for x in [0u64, 1, 2, 3, 17, 1000, 65_537, 123_456_789, 1 << 40, (1 << 55) + 12_345] {
+                    let truth = (&law.num * law.power(x) << 62) / &law.den;
+                    let got = UBig::from(law.gamma(x));
+                    if truth.bit_len() > 128 {
+                        assert_eq!(got, UBig::from(u128::MAX), "{shape:?} {scale} {x}");
+                    } else {
+                        assert!(got <= truth, "{shape:?} {scale} {x}");
+                        let room = (&truth >> 62) + UBig::from(2u8);
+                        assert!(&truth - &got <= room, "{shape:?} {scale} {x}: {truth} {got}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn bounds_of_both_kinds_overlap() {
+        for (shape, scale) in
+            [(Shape::Gaussian, "542/339"), (Shape::Gaussian, "1e18"), (Shape::Laplace, "7/3")]
+        {
+            let law = law(shape, scale);
+            for i in 0..400 {
+                let x = i * law.ceiling.div_ceil(50);
+                let (low, high) = law.enclose(x, exp::SLACK);
+                let (exact_low, exact_high) = law.enclose_exact(x, 62);
+                assert!(UBig::from(low) <= exact_high && exact_low <= UBig::from(high), "{scale} {x}");
+            }
+        }
+    }
+
+    #[test]
+    fn scales_that_cannot_be_handled_are_refused() {
+        let new = |shape, scale: Rational| Law::new(shape, scale).map(|l| l.ceiling);
+        assert_eq!(new(Shape::Gaussian, Rational::ZERO), Err(NoiseError::ZeroScale));
+        assert_eq!(new(Shape::Gaussian, Rational::whole(1 << 104)), Ok(1 << 52));
+        assert!(matches!(
+            new(Shape::Gaussian, Rational::whole((1 << 104) + 1)),
+            Err(NoiseError::TooLarge { .. })
+        ));
+        assert_eq!(new(Shape::Laplace, Rational::whole(1 << 40)), Ok(1 << 40));
+        assert!(new(Shape::Laplace, Rational::whole((1 << 40) + 1)).is_err());
+        assert!(new(Shape::Laplace, Rational::whole(u128::MAX)).is_err());
+        assert_eq!(new(Shape::Laplace, Rational::new(1, u128::MAX).unwrap()), Ok(1));
+        assert_eq!(new(Shape::Gaussian, Rational::new(u128::MAX, u128::MAX - 1).unwrap()), Ok(2));
+    }
+}
