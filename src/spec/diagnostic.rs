@@ -1,0 +1,176 @@
+//! A mistake, the place it was made, and how both are shown to people.
+
+use annotate_snippets::renderer::DecorStyle;
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use std::fmt;
+use std::ops::Range;
+
+/// One mistake in a spec or in a file it refers to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// The file: an index into [`SpecErrors::sources`]; 0 is the spec itself.
+    pub file: usize,
+    /// The bytes the mistake covers; `None` when it is something that is absent from the whole file.
+    pub span: Option<Range<usize>>,
+    /// What is wrong, in one line.
+    pub message: String,
+    /// What was expected, shown at the caret.
+    pub label: Option<String>,
+    /// What to do about it.
+    pub help: Option<String>,
+    /// Other places of the same file that explain the mistake.
+    pub related: Vec<(Range<usize>, String)>,
+}
+
+impl Diagnostic {
+    /// A mistake at a place in the spec.
+    pub(super) fn at(span: Range<usize>, message: impl Into<String>) -> Diagnostic {
+        Diagnostic { span: Some(span), ..Diagnostic::nowhere(message) }
+    }
+
+    /// A mistake of the whole file.
+    pub(super) fn nowhere(message: impl Into<String>) -> Diagnostic {
+        let message = message.into();
+        Diagnostic { file: 0, span: None, message, label: None, help: None, related: Vec::new() }
+    }
+
+    pub(super) fn label(mut self, label: impl Into<String>) -> Diagnostic {
+        self.label = Some(label.into());
+        self
+    }
+
+    pub(super) fn help(mut self, help: impl Into<Option<String>>) -> Diagnostic {
+        self.help = help.into();
+        self
+    }
+
+    pub(super) fn related(mut self, span: Range<usize>, label: impl Into<String>) -> Diagnostic {
+        self.related.push((span, label.into()));
+        self
+    }
+}
+
+/// Where diagnostics are collected: reading goes on after a mistake, so that one run shows all.
+#[derive(Debug)]
+pub(super) struct Sink {
+    sources: Vec<(String, String)>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Sink {
+    pub(super) fn new(name: String, source: String) -> Sink {
+        Sink { sources: vec![(name, source)], diagnostics: Vec::new() }
+    }
+
+    pub(super) fn push(&mut self, diagnostic: Diagnostic) {
+        self.diagnostics.push(diagnostic);
+    }
+
+    /// Adds a file that diagnostics may point into, and returns its index.
+    pub(super) fn add_source(&mut self, name: String, source: String) -> usize {
+        self.sources.push((name, source));
+        self.sources.len() - 1
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.diagnostics.len()
+    }
+
+    /// `Err` with everything that was collected, in the order of the file.
+    pub(super) fn finish<T>(mut self, value: Option<T>) -> Result<T, SpecErrors> {
+        match value {
+            Some(value) if self.diagnostics.is_empty() => Ok(value),
+            _ => {
+                self.diagnostics.sort_by_key(|d| (d.file, d.span.as_ref().map(|s| (s.start, s.end))));
+                self.diagnostics.dedup();
+                Err(SpecErrors { sources: self.sources, diagnostics: self.diagnostics })
+            }
+        }
+    }
+}
+
+/// Every mistake of a spec, in the order of the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpecErrors {
+    sources: Vec<(String, String)>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+/// More than this many at once help nobody.
+const SHOWN: usize = 50;
+
+impl SpecErrors {
+    /// A single mistake of a whole file, such as one that cannot be read.
+    pub(super) fn whole_file(name: String, message: String) -> SpecErrors {
+        SpecErrors { sources: vec![(name, String::new())], diagnostics: vec![Diagnostic::nowhere(message)] }
+    }
+
+    /// The mistakes.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+
+    /// The files the diagnostics point into: name and text.
+    pub fn sources(&self) -> &[(String, String)] {
+        &self.sources
+    }
+
+    /// The mistakes as compilers show them, with ANSI colours or without.
+    pub fn render(&self, color: bool) -> String {
+        let renderer = if color { Renderer::styled() } else { Renderer::plain() };
+        let renderer = renderer.decor_style(DecorStyle::Ascii);
+        let mut out = String::new();
+        for diagnostic in self.diagnostics.iter().take(SHOWN) {
+            out.push_str(&renderer.render(&[self.group(diagnostic)]));
+            out.push_str("\n\n");
+        }
+        let n = self.diagnostics.len();
+        if n > SHOWN {
+            out.push_str(&format!("... and {} more\n\n", n - SHOWN));
+        }
+        let name = self.sources.first().map_or("the spec", |(name, _)| name.as_str());
+        out.push_str(&format!("{name}: {n} mistake{}\n", if n == 1 { "" } else { "s" }));
+        out
+    }
+
+    fn group<'a>(&'a self, d: &'a Diagnostic) -> Group<'a> {
+        let (name, source) = self.sources.get(d.file).map_or(("", ""), |(n, s)| (n.as_str(), s.as_str()));
+        let mut group = Group::with_title(Level::ERROR.primary_title(&*d.message));
+        group = match &d.span {
+            Some(span) => {
+                let primary = AnnotationKind::Primary.span(clamp(source, span)).label(d.label.as_deref());
+                let related = d
+                    .related
+                    .iter()
+                    .map(|(span, label)| AnnotationKind::Context.span(clamp(source, span)).label(&**label));
+                group.element(Snippet::source(source).path(name).annotation(primary).annotations(related))
+            }
+            None => group.element(Origin::path(name)),
+        };
+        match &d.help {
+            Some(help) => group.element(Level::HELP.message(&**help)),
+            None => group,
+        }
+    }
+}
+
+/// The span moved onto character boundaries inside the text, as the renderer needs it.
+fn clamp(source: &str, span: &Range<usize>) -> Range<usize> {
+    let down = |mut at: usize| {
+        at = at.min(source.len());
+        while !source.is_char_boundary(at) {
+            at -= 1;
+        }
+        at
+    };
+    let start = down(span.start);
+    start..down(span.end).max(start)
+}
+
+impl fmt::Display for SpecErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.render(false))
+    }
+}
+
+impl std::error::Error for SpecErrors {}

@@ -1,0 +1,204 @@
+//! `[[dimension]]`: the domain of one attribute and how the data spells it.
+
+use super::diagnostic::{Diagnostic, Sink};
+use super::levels::{self, Finest, Numbers, Partition};
+use super::read::{self, Fields, Value};
+use super::{Coding, Column, Files, hierarchy};
+use crate::cube::Dimension;
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// The keys of `[[dimension]]`.
+pub(super) const KEYS: &[&str] =
+    &["name", "column", "categories", "codes", "range", "bins", "hierarchy", "levels", "missing", "other"];
+
+/// The keys that say what the values are; each dimension has exactly one.
+pub(super) const DOMAINS: &[&str] = &["categories", "codes", "range", "bins", "hierarchy"];
+
+/// No release needs more nodes than this, and a typing mistake easily asks for them.
+pub(super) const MAX_NODES: usize = 10_000_000;
+
+/// A dimension as declared. One that is broken still has its name, so that the tables that mention
+/// it are not reported as well.
+pub(super) struct Declared {
+    /// Its name and where that stands.
+    pub(super) name: Option<(String, Range<usize>)>,
+    /// The column it reads, and where that is said.
+    pub(super) column: Option<(String, Range<usize>)>,
+    /// The dimension itself, unless something is wrong with it.
+    pub(super) built: Option<(Dimension, Column)>,
+}
+
+/// Reads one `[[dimension]]`.
+pub(super) fn read(value: &Value<'_>, files: &mut Files<'_>, sink: &mut Sink) -> Declared {
+    let Some(fields) = Fields::open(value, "`[[dimension]]`", KEYS, sink) else {
+        return Declared { name: None, column: None, built: None };
+    };
+    let name = fields
+        .require("name", "`name = \"sex\"`", sink)
+        .and_then(|v| Some((read::text(v, "the dimension's name", sink)?.to_owned(), v.span())));
+    let column = match fields.get("column") {
+        Some(v) => read::text(v, "`column`", sink).map(|c| (c.to_owned(), v.span())),
+        None => name.clone(),
+    };
+    let before = sink.count();
+    let finest = domain(&fields, files, sink);
+    let missing = extra(&fields, "missing", sink);
+    let other = extra(&fields, "other", sink);
+    let mut built = None;
+    if let (Some(mut finest), Some((name, _)), Some((column, _))) = (finest, &name, &column) {
+        let missing = missing.map(|label| finest.extra(label));
+        let other = other.map(|label| finest.extra(label));
+        if let Some(value) = fields.get("levels") {
+            levels::read(value, name, &mut finest, sink);
+        }
+        if sink.count() == before {
+            built = finest.build(name, value.span(), sink).map(|(dimension, coding)| {
+                (dimension, Column { column: column.clone(), coding, missing, other })
+            });
+        }
+    }
+    Declared { name, column, built }
+}
+
+/// The label of `missing` or `other`.
+fn extra<'a>(fields: &Fields<'a, '_>, key: &str, sink: &mut Sink) -> Option<&'a str> {
+    read::text(fields.get(key)?, &format!("`{key}`"), sink)
+}
+
+/// The categories, from whichever key declares them.
+fn domain(fields: &Fields<'_, '_>, files: &mut Files<'_>, sink: &mut Sink) -> Option<Finest> {
+    let example = "one of them, such as `categories = [\"F\", \"M\"]` or `range = [0, 99]`";
+    let (key, value) = fields.exactly_one(DOMAINS, example, sink)?;
+    let finest = match key {
+        "categories" => {
+            let names = read::names(value, "`categories`", sink)?;
+            labelled(names.into_iter().map(|(name, _)| name.to_owned()).collect(), Vec::new())
+        }
+        "codes" => {
+            let n = read::whole(value, "`codes`", 1, MAX_NODES as i64, sink)?;
+            range(0, n - 1)
+        }
+        "range" => {
+            let (lo, hi) = ends(value, sink)?;
+            range(lo, hi)
+        }
+        "bins" => bins(edges(value, sink)?),
+        _ => {
+            let path = read::text(value, "`hierarchy`", sink)?;
+            let (labels, coarser, finest_name) = hierarchy::read(path, value.span(), files, sink)?;
+            Finest { level_name: Some(finest_name), ..labelled(labels, coarser) }
+        }
+    };
+    let what = format!("`{key}`");
+    if finest.labels.is_empty() {
+        let diagnostic = Diagnostic::at(value.span(), format!("{what} is empty"));
+        sink.push(diagnostic.label("expected at least one category"));
+        return None;
+    }
+    if finest.labels.len() > MAX_NODES {
+        let diagnostic = Diagnostic::at(value.span(), format!("{what} has too many categories"));
+        sink.push(diagnostic.label(format!("must be at most {MAX_NODES}")));
+        return None;
+    }
+    Some(finest)
+}
+
+fn labelled(labels: Vec<String>, partitions: Vec<Partition>) -> Finest {
+    let coding: HashMap<String, u32> = labels.iter().cloned().zip(0..).collect();
+    Finest {
+        labels,
+        own: 0,
+        numbers: Numbers::None,
+        coding: Coding::Labels(coding),
+        partitions,
+        level_name: None,
+    }
+    .sealed()
+}
+
+fn range(lo: i64, hi: i64) -> Finest {
+    let labels = (lo..=hi).map(|n| n.to_string()).collect();
+    let (numbers, coding) = (Numbers::Whole { lo }, Coding::Range { lo, hi });
+    Finest { labels, own: 0, numbers, coding, partitions: Vec::new(), level_name: None }.sealed()
+}
+
+fn bins(edges: Vec<f64>) -> Finest {
+    let last = edges.len().saturating_sub(2);
+    let labels = edges
+        .iter()
+        .zip(edges.iter().skip(1))
+        .enumerate()
+        .map(|(i, (lo, hi))| levels::bin_label(*lo, *hi, i == last))
+        .collect();
+    let numbers = Numbers::Bins { edges: edges.clone() };
+    let coding = Coding::Bins { edges };
+    Finest { labels, own: 0, numbers, coding, partitions: Vec::new(), level_name: None }.sealed()
+}
+
+/// `range = [lo, hi]`.
+fn ends(value: &Value<'_>, sink: &mut Sink) -> Option<(i64, i64)> {
+    let items = read::list(value, "`range`", sink)?;
+    let mut items = items.iter();
+    let (Some(lo), Some(hi), None) = (items.next(), items.next(), items.next()) else {
+        sink.push(
+            Diagnostic::at(value.span(), "`range` is not a pair of numbers")
+                .label("expected the first and the last number, such as [0, 99]"),
+        );
+        return None;
+    };
+    // Doubles hold these whole numbers exactly, and their differences cannot overflow.
+    const FAR: i64 = 1 << 53;
+    let low = read::whole(lo, "the first number of `range`", -FAR, FAR, sink);
+    let high = read::whole(hi, "the last number of `range`", -FAR, FAR, sink);
+    let (lo, hi) = (low?, high?);
+    if lo > hi {
+        let diagnostic = Diagnostic::at(value.span(), "`range` runs backwards");
+        sink.push(diagnostic.label(format!("expected [{hi}, {lo}]")));
+        return None;
+    }
+    if hi - lo >= MAX_NODES as i64 {
+        let diagnostic = Diagnostic::at(value.span(), "`range` has too many numbers");
+        sink.push(
+            diagnostic
+                .label(format!("must be at most {MAX_NODES}"))
+                .help("use `bins = [...]` for a coarser grid".to_owned()),
+        );
+        return None;
+    }
+    Some((lo, hi))
+}
+
+/// `bins = [...]`.
+fn edges(value: &Value<'_>, sink: &mut Sink) -> Option<Vec<f64>> {
+    let edges = ascending(value, "`bins`", sink)?;
+    if edges.len() < 2 {
+        sink.push(
+            Diagnostic::at(value.span(), "`bins` has no bin")
+                .label("expected at least two edges, such as [0, 10, 100]"),
+        );
+        return None;
+    }
+    Some(edges.into_iter().map(|(edge, _)| edge).collect())
+}
+
+/// A list of numbers, each greater than the one before.
+pub(super) fn ascending(value: &Value<'_>, what: &str, sink: &mut Sink) -> Option<Vec<(f64, Range<usize>)>> {
+    let items = read::list(value, what, sink)?;
+    let before = sink.count();
+    let mut out: Vec<(f64, Range<usize>)> = Vec::with_capacity(items.len());
+    for item in items.iter() {
+        let Some(number) = read::number(item, &format!("an entry of {what}"), sink) else { continue };
+        if let Some((last, span)) = out.last()
+            && *last >= number
+        {
+            sink.push(
+                Diagnostic::at(item.span(), format!("{what} is not ascending"))
+                    .label(format!("must be more than {last}"))
+                    .related(span.clone(), "comes before"),
+            );
+        }
+        out.push((number, item.span()));
+    }
+    (sink.count() == before).then_some(out)
+}

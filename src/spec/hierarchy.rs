@@ -1,0 +1,182 @@
+//! A hierarchy file: one row for each finest category, finest column first.
+
+use super::Files;
+use super::diagnostic::{Diagnostic, Sink};
+use super::levels::Partition;
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// Reads `tract,district,region`: the finest labels, the coarser partitions from coarse to fine, and
+/// the finest column's name. Mistakes point into the file itself.
+pub(super) fn read(
+    path: &str,
+    said_at: Range<usize>,
+    files: &mut Files<'_>,
+    sink: &mut Sink,
+) -> Option<(Vec<String>, Vec<Partition>, String)> {
+    let bytes = match files.read(path) {
+        Ok(bytes) => bytes,
+        Err(e) => {
+            sink.push(Diagnostic::at(said_at, format!("cannot read `{path}`")).label(e.to_string()));
+            return None;
+        }
+    };
+    let text = match std::str::from_utf8(&bytes) {
+        Ok(text) => text,
+        Err(e) => {
+            let line = bytes.iter().take(e.valid_up_to()).filter(|&&b| b == b'\n').count() + 1;
+            sink.push(
+                Diagnostic::at(said_at, format!("`{path}` is not UTF-8 text")).label(format!("line {line}")),
+            );
+            return None;
+        }
+    };
+    let file = sink.add_source(path.to_owned(), text.to_owned());
+    let before = sink.count();
+    let place =
+        |span: &Range<usize>, message: String| Diagnostic { file, ..Diagnostic::at(span.clone(), message) };
+
+    let mut lines = rows(text);
+    let Some(header) = lines.next() else {
+        sink.push(
+            Diagnostic::at(said_at, format!("`{path}` is empty"))
+                .label("expected a header such as tract,district"),
+        );
+        return None;
+    };
+    let names = match header {
+        Ok((_, fields)) => fields,
+        Err((span, message)) => {
+            sink.push(place(&span, message));
+            return None;
+        }
+    };
+    let mut header_spans: HashMap<&str, Range<usize>> = HashMap::new();
+    for (name, span) in &names {
+        if name.is_empty() {
+            sink.push(place(span, "a level has no name".into()).label("expected a name"));
+        } else if let Some(first) = header_spans.insert(name, span.clone()) {
+            sink.push(
+                place(span, format!("the level `{name}` is there twice"))
+                    .label("the second time")
+                    .related(first, "the first time"),
+            );
+        }
+    }
+
+    let width = names.len();
+    let mut labels: Vec<String> = Vec::new();
+    let mut seen: HashMap<String, Range<usize>> = HashMap::new();
+    // For each coarser column: its labels, where each was first seen, and its node for every row.
+    let mut coarser: Vec<(Vec<String>, HashMap<String, u32>, Vec<u32>)> =
+        vec![(Vec::new(), HashMap::new(), Vec::new()); width.saturating_sub(1)];
+    // (column, node) -> its parent in the next column and the field that said so.
+    let mut parents: HashMap<(usize, u32), (u32, Range<usize>)> = HashMap::new();
+    for line in lines {
+        let (span, fields) = match line {
+            Ok(line) => line,
+            Err((span, message)) => {
+                sink.push(place(&span, message));
+                continue;
+            }
+        };
+        if fields.len() != width {
+            sink.push(
+                place(&span, format!("this row has {} values", fields.len()))
+                    .label(format!("expected {width}, as in the header")),
+            );
+            continue;
+        }
+        if let Some((_, span)) = fields.iter().find(|(label, _)| label.is_empty()) {
+            sink.push(place(span, "a category has no name".into()).label("expected a label"));
+            continue;
+        }
+        let mut fields = fields.into_iter();
+        let Some((label, span)) = fields.next() else { continue };
+        if let Some(first) = seen.get(&label) {
+            sink.push(
+                place(&span, format!("`{label}` is there twice"))
+                    .label("the second time")
+                    .related(first.clone(), "the first time"),
+            );
+            continue;
+        }
+        seen.insert(label.clone(), span);
+        labels.push(label);
+        let mut below: Option<(usize, u32, String)> = None;
+        for (column, ((label, span), (known, index, of))) in fields.zip(&mut coarser).enumerate() {
+            let node = *index.entry(label.clone()).or_insert_with(|| {
+                known.push(label.clone());
+                (known.len() - 1) as u32
+            });
+            of.push(node);
+            if let Some((column, child, child_label)) = below {
+                let (parent, first) = parents.entry((column, child)).or_insert((node, span.clone()));
+                if *parent != node {
+                    let was = known.get(*parent as usize).map_or("", |l| l.as_str());
+                    sink.push(
+                        place(&span, format!("`{child_label}` lies in both `{was}` and `{label}`"))
+                            .label("here it lies in another")
+                            .related(first.clone(), "first said here"),
+                    );
+                }
+            }
+            below = Some((column, node, label));
+        }
+    }
+    if labels.is_empty() && sink.count() == before {
+        sink.push(
+            Diagnostic::at(said_at, format!("`{path}` has a header and no rows"))
+                .label("expected categories"),
+        );
+    }
+    if sink.count() > before {
+        return None;
+    }
+    let mut names = names.into_iter().map(|(name, _)| name);
+    let finest = names.next()?;
+    let partitions = names
+        .zip(coarser)
+        .map(|(name, (labels, _, of))| Partition { name, span: None, labels, of, from_file: true })
+        .rev()
+        .collect();
+    files.keep(path, bytes);
+    Some((labels, partitions, finest))
+}
+
+type Field = (String, Range<usize>);
+type Row = Result<(Range<usize>, Vec<Field>), (Range<usize>, String)>;
+
+/// The rows of a CSV text with the bytes of every field. Blank lines are skipped.
+fn rows(text: &str) -> impl Iterator<Item = Row> {
+    let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
+    let mut record = csv::StringRecord::new();
+    std::iter::from_fn(move || match reader.read_record(&mut record) {
+        Ok(false) => None,
+        Ok(true) => {
+            let from = record.position().map_or(0, |p| p.byte() as usize).max(start);
+            Some(Ok(place_fields(text, from, &record)))
+        }
+        Err(e) => {
+            let from = e.position().map_or(0, |p| p.byte() as usize);
+            Some(Err((from..from + 1, e.to_string())))
+        }
+    })
+}
+
+/// Finds where each field of a record stands: the reader tells only where the record begins.
+fn place_fields(text: &str, from: usize, record: &csv::StringRecord) -> (Range<usize>, Vec<Field>) {
+    let tail = text.get(from..).unwrap_or("");
+    let from = from + tail.len() - tail.trim_start_matches(['\r', '\n']).len();
+    let mut at = from;
+    let mut fields = Vec::with_capacity(record.len());
+    for field in record {
+        let quoted = text.get(at..).is_some_and(|t| t.starts_with('"'));
+        // A quote inside quotes is written twice.
+        let length = if quoted { field.len() + field.matches('"').count() + 2 } else { field.len() };
+        fields.push((field.trim().to_owned(), at..at + length));
+        at += length + 1;
+    }
+    (from..at.saturating_sub(1).max(from), fields)
+}

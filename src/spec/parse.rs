@@ -1,0 +1,395 @@
+//! The whole file: TOML text to [`Spec`], with every mistake collected on the way.
+
+use super::diagnostic::{Diagnostic, Sink, SpecErrors};
+use super::dimension::{self, Declared};
+use super::read::{self, Fields, Value};
+use super::words::{BUDGETS, FORMATS, MEASURES, NEIGHBOURS};
+use super::{Budget, CsvOptions, Data, Files, Format, Privacy, Spec, StrategySpec, Unit, suggest, tables};
+use crate::cube::Cube;
+use crate::exact::Rational;
+use crate::plan::{BudgetRule, Neighbours};
+use std::collections::HashMap;
+use std::path::Path;
+use toml::de::DeTable;
+
+/// The keys of the file itself.
+pub(super) const ROOT: &[&str] = &[
+    "name",
+    "title",
+    "description",
+    "licence",
+    "contact",
+    "supersedes",
+    "demo",
+    "data",
+    "privacy",
+    "dimension",
+    "table",
+    "strategy",
+];
+/// The keys of `[data]`.
+pub(super) const DATA: &[&str] = &["path", "format", "delimiter", "quote", "columns"];
+/// The keys of `[privacy]`.
+pub(super) const PRIVACY: &[&str] = &["unit", "neighbours", "rho", "epsilon", "delta"];
+/// The keys of `unit`, where it is a table.
+pub(super) const UNIT: &[&str] = &["column", "max_rows"];
+/// The keys of `[strategy]`.
+pub(super) const STRATEGY: &[&str] = &["measure", "budgets"];
+
+/// Reads a spec from its text. `origin` is the file it came from: its name is shown beside mistakes
+/// and data paths are relative to its folder. `read_file` supplies the files the spec refers to, by
+/// the names the spec gives them.
+pub fn parse(
+    source: &str,
+    origin: &Path,
+    read_file: impl Fn(&str) -> std::io::Result<Vec<u8>>,
+) -> Result<Spec, SpecErrors> {
+    let mut sink = Sink::new(origin.display().to_string(), source.to_owned());
+    let (document, errors) = DeTable::parse_recoverable(source);
+    let mut syntax = false;
+    let mut last_line = None;
+    for error in &errors {
+        let Some(span) = error.span() else {
+            syntax = true;
+            sink.push(Diagnostic::nowhere(error.message()));
+            continue;
+        };
+        // A key that is there twice leaves the rest readable. Anything else does not: what the
+        // parser makes of the remains would be reported as mistakes that nobody made.
+        let duplicate = error.message() == "duplicate key";
+        syntax |= !duplicate;
+        // One slip often upsets the parser several times in a row.
+        let line = source.get(..span.start).map(|s| s.matches('\n').count());
+        if !duplicate && last_line.replace(line) == Some(line) {
+            continue;
+        }
+        let (message, label) = match error.message().split_once(", ") {
+            _ if duplicate => ("this key is there twice", "the second time"),
+            Some((message, expected)) => (message, expected),
+            None => (error.message(), "here"),
+        };
+        sink.push(Diagnostic::at(span, message).label(label));
+    }
+    if syntax {
+        return sink.finish(None);
+    }
+    let mut files = Files::new(&read_file);
+    let spec = whole_spec(document.get_ref(), source, origin, &mut files, &mut sink);
+    sink.finish(spec)
+}
+
+fn whole_spec(
+    table: &DeTable<'_>,
+    source: &str,
+    origin: &Path,
+    files: &mut Files<'_>,
+    sink: &mut Sink,
+) -> Option<Spec> {
+    let root = Fields::root(table, ROOT, sink);
+    let name = root.require("name", "`name = \"my-release\"`", sink).and_then(|v| release_name(v, sink));
+    let title = root
+        .require("title", "`title = \"...\"`, one line for people", sink)
+        .and_then(|v| read::text(v, "`title`", sink));
+    let optional =
+        |key: &str, sink: &mut Sink| Some(read::text(root.get(key)?, &format!("`{key}`"), sink)?.to_owned());
+    let description = optional("description", sink);
+    let licence = optional("licence", sink);
+    let contact = optional("contact", sink);
+    let supersedes = optional("supersedes", sink);
+    let demo = root.get("demo").and_then(|v| read::boolean(v, "`demo`", sink)).unwrap_or(false);
+    let data = root.get("data").map(|v| data(v, origin, sink));
+    let privacy = root
+        .require("privacy", "`[privacy]` with `unit = \"row\"` and `rho = \"1/2\"`", sink)
+        .and_then(|v| privacy(v, sink));
+    let dimensions: Option<Vec<Declared>> = root
+        .require("dimension", "`[[dimension]]`, once for every attribute", sink)
+        .and_then(|v| several(v, "dimension", sink))
+        .map(|items| read_dimensions(&items, files, sink));
+    if let Some(dimensions) = &dimensions {
+        check_names(dimensions, sink);
+    }
+    let tables_value = root.require("table", "`[[table]]` with `every = 2`", sink);
+    let workload = match (tables_value.filter(|v| several(v, "table", sink).is_some()), &dimensions) {
+        (Some(value), Some(dimensions)) => tables::read(value, dimensions, sink),
+        _ => None,
+    };
+    let strategy = match root.get("strategy") {
+        Some(v) => strategy(v, sink),
+        None => Some(StrategySpec { measure: None, budgets: BudgetRule::Optimal }),
+    };
+    if let Some(Some(data)) = &data {
+        check_columns(data, &root, dimensions.as_deref().unwrap_or(&[]), privacy.as_ref(), sink);
+    }
+    let data = match data {
+        None => None,
+        Some(read) => Some(read?),
+    };
+    let (built, columns): (Vec<_>, Vec<_>) =
+        dimensions?.into_iter().map(|d| d.built).collect::<Option<Vec<_>>>()?.into_iter().unzip();
+    Some(Spec {
+        name: name?,
+        title: title?.to_owned(),
+        description,
+        licence,
+        contact,
+        supersedes,
+        demo,
+        data,
+        privacy: privacy?,
+        cube: Cube { dimensions: built },
+        columns,
+        workload: workload?,
+        strategy: strategy?,
+        source: source.to_owned(),
+        attachments: files.take(),
+    })
+}
+
+/// Reads the dimensions, and none further once they have more categories than any release needs.
+fn read_dimensions(items: &[&Value<'_>], files: &mut Files<'_>, sink: &mut Sink) -> Vec<Declared> {
+    let mut nodes = 0usize;
+    let mut dimensions = Vec::with_capacity(items.len());
+    for item in items {
+        let mut declared = dimension::read(item, files, sink);
+        if let Some((d, _)) = &declared.built {
+            nodes = d.levels.iter().skip(1).map(|l| l.len()).fold(nodes, usize::saturating_add);
+        }
+        if nodes > dimension::MAX_NODES {
+            sink.push(
+                Diagnostic::at(item.span(), "the dimensions have too many categories together")
+                    .label(format!("{nodes} up to here, must be at most {}", dimension::MAX_NODES)),
+            );
+            declared.built = None;
+            nodes = 0;
+        }
+        dimensions.push(declared);
+    }
+    dimensions
+}
+
+/// The items of `[[what]]`; a single `[what]` is a likely slip.
+fn several<'a, 'i>(value: &'a Value<'i>, what: &str, sink: &mut Sink) -> Option<Vec<&'a Value<'i>>> {
+    if value.get_ref().is_table() {
+        sink.push(
+            Diagnostic::at(value.span(), format!("`{what}` is a single table"))
+                .label("expected two brackets")
+                .help(format!("write `[[{what}]]`: there may be several")),
+        );
+        return None;
+    }
+    let items = read::list(value, &format!("`{what}`"), sink)?;
+    if items.is_empty() {
+        sink.push(Diagnostic::at(value.span(), format!("`{what}` is empty")).label("expected at least one"));
+        return None;
+    }
+    if items.len() > usize::from(u16::MAX) {
+        sink.push(Diagnostic::at(value.span(), format!("too many of `[[{what}]]`")).label("at most 65535"));
+        return None;
+    }
+    Some(items.iter().collect())
+}
+
+/// A name that is safe as a file name and on a command line.
+fn release_name(value: &Value<'_>, sink: &mut Sink) -> Option<String> {
+    let name = read::text(value, "`name`", sink)?;
+    let safe = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if name.chars().all(safe) && name.len() <= 100 && !name.starts_with(['-', '_']) {
+        return Some(name.to_owned());
+    }
+    let kept: String = name.chars().map(|c| if safe(c) { c.to_ascii_lowercase() } else { '-' }).collect();
+    let kept: String = kept.trim_matches(['-', '_']).chars().take(100).collect();
+    sink.push(
+        Diagnostic::at(value.span(), "`name` is not safe as a file name")
+            .label("expected letters, digits, - and _, a letter or digit first, at most 100")
+            .help((!kept.is_empty()).then(|| format!("for instance \"{kept}\"; `title` is for people"))),
+    );
+    None
+}
+
+fn data(value: &Value<'_>, origin: &Path, sink: &mut Sink) -> Option<Data> {
+    let fields = Fields::open(value, "`[data]`", DATA, sink)?;
+    let before = sink.count();
+    let path = fields
+        .require("path", "`path = \"rows.csv\"`, relative to this file", sink)
+        .and_then(|v| Some((read::text(v, "`path`", sink)?, v.span())));
+    let format = match (fields.get("format"), &path) {
+        (Some(v), _) => read::choice(v, "format", FORMATS, sink),
+        (None, Some((path, span))) => {
+            let extension = Path::new(path).extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
+            let known = FORMATS.iter().find(|(name, _)| Some(*name) == extension.as_deref()).map(|&(_, f)| f);
+            if known.is_none() {
+                sink.push(
+                    Diagnostic::at(span.clone(), "the format of the data is not clear from its name")
+                        .label("ends in neither .csv nor .parquet")
+                        .help("add `format = \"csv\"` or `format = \"parquet\"`".to_owned()),
+                );
+            }
+            known
+        }
+        (None, None) => None,
+    };
+    let delimiter = fields.get("delimiter").map_or(Some(b','), |v| byte(v, "`delimiter`", sink));
+    let quote = fields.get("quote").map_or(Some(b'"'), |v| byte(v, "`quote`", sink));
+    if let (Some(a), Some(b)) = (delimiter, quote)
+        && a == b
+    {
+        let v = fields.get("delimiter").or(fields.get("quote")).unwrap_or(value);
+        sink.push(Diagnostic::at(v.span(), "`delimiter` and `quote` are the same").label("must differ"));
+    }
+    let columns = fields.get("columns").and_then(|v| {
+        let names = read::names(v, "`columns`", sink)?;
+        if names.is_empty() {
+            sink.push(Diagnostic::at(v.span(), "`columns` is empty").label("expected the columns' names"));
+        }
+        Some(names.into_iter().map(|(name, _)| name.to_owned()).collect())
+    });
+    if format == Some(Format::Parquet) {
+        for key in ["delimiter", "quote", "columns"] {
+            if let Some(span) = fields.key_span(key) {
+                sink.push(
+                    Diagnostic::at(span, format!("`{key}` for a Parquet file"))
+                        .label("only for CSV: leave it out"),
+                );
+            }
+        }
+    }
+    if sink.count() > before {
+        return None;
+    }
+    let path = origin.parent().unwrap_or(Path::new("")).join(path?.0);
+    let csv = CsvOptions { delimiter: delimiter?, quote: quote?, columns };
+    Some(Data { path, format: format?, csv })
+}
+
+/// One ASCII character.
+fn byte(value: &Value<'_>, what: &str, sink: &mut Sink) -> Option<u8> {
+    match value.get_ref().as_str().map(str::as_bytes) {
+        Some(&[b]) if b.is_ascii() && b != b'\n' && b != b'\r' => Some(b),
+        Some(_) => {
+            let diagnostic = Diagnostic::at(value.span(), format!("{what} is not one ASCII character"));
+            sink.push(diagnostic.label("expected one character, such as \";\" or \"\\t\""));
+            None
+        }
+        None => {
+            read::expected(value, what, "text in quotes", sink);
+            None
+        }
+    }
+}
+
+fn privacy(value: &Value<'_>, sink: &mut Sink) -> Option<Privacy> {
+    let fields = Fields::open(value, "`[privacy]`", PRIVACY, sink)?;
+    let unit = fields
+        .require("unit", "`unit = \"row\"` or `unit = { column = \"person_id\", max_rows = 3 }`", sink)
+        .and_then(|v| unit(v, sink));
+    let neighbours = fields
+        .get("neighbours")
+        .map_or(Some(Neighbours::AddRemove), |v| read::choice(v, "neighbour relation", NEIGHBOURS, sink));
+    let delta = fields.get("delta").map(|v| {
+        let delta = read::positive(v, "`delta`", sink)?;
+        if delta >= Rational::ONE {
+            let diagnostic = Diagnostic::at(v.span(), "`delta` is not less than one");
+            sink.push(diagnostic.label("expected a very small number, such as 1e-9"));
+            return None;
+        }
+        Some(delta)
+    });
+    let stray_delta = |sink: &mut Sink, message: &str, help: &str| {
+        if let Some(span) = fields.key_span("delta") {
+            sink.push(Diagnostic::at(span, message).label("goes with `epsilon` only").help(help.to_owned()));
+        }
+    };
+    if fields.get("rho").is_none() && fields.get("epsilon").is_none() && delta.is_some() {
+        stray_delta(sink, "`delta` without `epsilon`", "add `epsilon = 1`");
+        return None;
+    }
+    let (key, v) = fields.exactly_one(&["rho", "epsilon"], "one of them, such as `rho = \"1/2\"`", sink)?;
+    let amount = read::positive(v, &format!("`{key}`"), sink);
+    if key == "rho" && delta.is_some() {
+        stray_delta(sink, "`delta` beside `rho`", "leave `delta` out: rho alone is the whole budget");
+        return None;
+    }
+    let budget = match (key, delta) {
+        ("rho", _) => Budget::Rho(amount?),
+        (_, None) => Budget::Epsilon(amount?),
+        (_, Some(delta)) => Budget::EpsilonDelta(amount?, delta?),
+    };
+    Some(Privacy { unit: unit?, neighbours: neighbours?, budget })
+}
+
+fn unit(value: &Value<'_>, sink: &mut Sink) -> Option<Unit> {
+    if !value.get_ref().is_table() {
+        return read::choice(value, "unit", super::words::UNITS, sink).map(|()| Unit::Row);
+    }
+    let fields = Fields::open(value, "`unit`", UNIT, sink)?;
+    let column = fields
+        .require("column", "`column = \"person_id\"`", sink)
+        .and_then(|v| read::text(v, "`column`", sink));
+    let max_rows = fields
+        .require("max_rows", "`max_rows = 1`: how many rows of one unit count", sink)
+        .and_then(|v| read::whole(v, "`max_rows`", 1, i64::from(u32::MAX), sink));
+    Some(Unit::Column { column: column?.to_owned(), max_rows: u32::try_from(max_rows?).ok()? })
+}
+
+fn strategy(value: &Value<'_>, sink: &mut Sink) -> Option<StrategySpec> {
+    let fields = Fields::open(value, "`[strategy]`", STRATEGY, sink)?;
+    let measure = fields.get("measure").map_or(Some(None), |v| read::choice(v, "strategy", MEASURES, sink));
+    let budgets = fields
+        .get("budgets")
+        .map_or(Some(BudgetRule::Optimal), |v| read::choice(v, "budget rule", BUDGETS, sink));
+    Some(StrategySpec { measure: measure?, budgets: budgets? })
+}
+
+/// Every name in a query must mean one thing.
+fn check_names(dimensions: &[Declared], sink: &mut Sink) {
+    let mut seen = HashMap::new();
+    for (name, span) in dimensions.iter().filter_map(|d| d.name.as_ref()) {
+        if let Some(first) = seen.insert(name.as_str(), span.clone()) {
+            sink.push(
+                Diagnostic::at(span.clone(), format!("two dimensions are called `{name}`"))
+                    .label("the second one")
+                    .related(first, "the first one"),
+            );
+        }
+    }
+    for (d, _) in dimensions.iter().filter_map(|d| d.built.as_ref()) {
+        for level in d.levels.iter().skip(1) {
+            let full = format!("{}.{}", d.name, level.name);
+            if let Some(span) = seen.get(full.as_str()) {
+                sink.push(
+                    Diagnostic::at(span.clone(), format!("`{full}` could mean two things"))
+                        .label(format!("it is also a level of `{}`", d.name)),
+                );
+            }
+        }
+    }
+}
+
+/// When the spec names the columns of a file without header, the others must be among them.
+fn check_columns(
+    data: &Data,
+    root: &Fields<'_, '_>,
+    dimensions: &[Declared],
+    privacy: Option<&Privacy>,
+    sink: &mut Sink,
+) {
+    let Some(columns) = &data.csv.columns else { return };
+    let known = || columns.iter().map(|c| c.as_str());
+    let mut check = |column: &str, span| {
+        if !known().any(|c| c == column) {
+            sink.push(
+                Diagnostic::at(span, format!("the data has no column `{column}`"))
+                    .label("not in `columns` of `[data]`")
+                    .help(suggest::help(column, known())),
+            );
+        }
+    };
+    for (column, span) in dimensions.iter().filter_map(|d| d.column.clone()) {
+        check(&column, span);
+    }
+    if let Some(Privacy { unit: Unit::Column { column, .. }, .. }) = privacy
+        && let Some(unit) = root.get("privacy").and_then(|p| p.get_ref().get("unit"))
+    {
+        check(column, unit.get_ref().get("column").map_or(unit.span(), |c| c.span()));
+    }
+}

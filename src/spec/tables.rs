@@ -1,0 +1,319 @@
+//! `[[table]]`: the tables asked for.
+
+use super::diagnostic::{Diagnostic, Sink};
+use super::dimension::Declared;
+use super::read::{self, Fields, Value};
+use super::suggest;
+use crate::cube::Cuboid;
+use crate::exact::Rational;
+use crate::plan::Table;
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// The keys of `[[table]]`.
+pub(super) const KEYS: &[&str] = &["every", "up_to", "of", "among", "weight"];
+
+/// The keys that say which tables; each entry has exactly one.
+pub(super) const SHAPES: &[&str] = &["every", "up_to", "of"];
+
+/// More tables than this are a typing mistake.
+const MAX_TABLES: u64 = 5_000_000;
+
+/// Reads all `[[table]]` entries. A table that comes up in several entries is kept once, where it
+/// first came up, with the largest of its weights.
+pub(super) fn read(value: &Value<'_>, dimensions: &[Declared], sink: &mut Sink) -> Option<Vec<Table>> {
+    let items = read::list(value, "`table`", sink)?;
+    let names = Names::new(dimensions);
+    let before = sink.count();
+    let mut entries = Vec::with_capacity(items.len());
+    for item in items.iter() {
+        entries.extend(entry(item, &names, sink));
+    }
+    if sink.count() > before {
+        return None;
+    }
+    let total = entries.iter().map(|e| e.count).fold(0u64, u64::saturating_add);
+    if total > MAX_TABLES {
+        sink.push(
+            Diagnostic::at(value.span(), format!("the spec asks for {total} tables"))
+                .label(format!("must be at most {MAX_TABLES}")),
+        );
+        return None;
+    }
+    Some(gather(&entries))
+}
+
+/// One `[[table]]`: choices of `smallest ..= largest` of the levels in `from`.
+struct Entry {
+    from: Vec<(usize, usize)>,
+    smallest: usize,
+    largest: usize,
+    weight: Rational,
+    count: u64,
+}
+
+fn gather(entries: &[Entry]) -> Vec<Table> {
+    let mut tables: Vec<Table> = Vec::new();
+    let mut at: HashMap<Cuboid, usize> = HashMap::new();
+    for entry in entries {
+        let mut add = |chosen: &[(usize, usize)]| {
+            let cuboid = Cuboid::new(chosen.to_vec());
+            // Within one entry no table comes up twice, so a single entry needs no index.
+            if entries.len() > 1 {
+                if let Some(table) = at.get(&cuboid).and_then(|&at| tables.get_mut(at)) {
+                    table.weight = table.weight.max(entry.weight);
+                    return;
+                }
+                at.insert(cuboid.clone(), tables.len());
+            }
+            tables.push(Table { cuboid, weight: entry.weight });
+        };
+        for k in entry.smallest..=entry.largest {
+            choose(&entry.from, k, &mut Vec::with_capacity(k), &mut add);
+        }
+    }
+    tables
+}
+
+/// Every choice of `k` items, in lexicographic order.
+fn choose<T: Copy>(from: &[T], k: usize, chosen: &mut Vec<T>, each: &mut impl FnMut(&[T])) {
+    if k == 0 {
+        return each(chosen);
+    }
+    for (at, &item) in from.iter().enumerate().take((from.len() + 1).saturating_sub(k)) {
+        chosen.push(item);
+        choose(from.get(at + 1..).unwrap_or(&[]), k - 1, chosen, each);
+        chosen.pop();
+    }
+}
+
+/// How many ways to choose `k` of `n`, or `u64::MAX`.
+fn binomial(n: u64, k: u64) -> u64 {
+    let mut ways = 1u128;
+    for i in 0..k.min(n.saturating_sub(k)) {
+        ways = ways * u128::from(n - i) / u128::from(i + 1);
+        if ways > u128::from(u64::MAX) {
+            return u64::MAX;
+        }
+    }
+    if k > n { 0 } else { ways as u64 }
+}
+
+fn entry(value: &Value<'_>, names: &Names<'_>, sink: &mut Sink) -> Option<Entry> {
+    let fields = Fields::open(value, "`[[table]]`", KEYS, sink)?;
+    let weight = match fields.get("weight") {
+        Some(v) => read::positive(v, "`weight`", sink),
+        None => Some(Rational::ONE),
+    };
+    let among = fields.get("among").map(|v| (v, level_list(v, "`among`", names, sink)));
+    let (key, shape) = fields.exactly_one(SHAPES, "one of them, such as `every = 2`", sink)?;
+    if key == "of" {
+        let of = level_list(shape, "`of`", names, sink);
+        if let Some((v, _)) = &among {
+            let span = fields.key_span("among").unwrap_or(v.span());
+            sink.push(
+                Diagnostic::at(span, "`among` beside `of`")
+                    .label("only for `every` and `up_to`")
+                    .help("`of` already names the dimensions of one table; leave `among` out".to_owned()),
+            );
+            return None;
+        }
+        let from = of?;
+        let k = from.len();
+        return Some(Entry { from, smallest: k, largest: k, weight: weight?, count: 1 });
+    }
+    let k = read::whole(shape, &format!("`{key}`"), 1, i64::from(u16::MAX), sink);
+    let from = match among {
+        Some((_, from)) => from,
+        None => names.all(),
+    };
+    let (k, available) = (k? as usize, from.as_ref().map_or(names.count, Vec::len));
+    if k > available {
+        let whose = if fields.get("among").is_some() { "in `among`" } else { "in the spec" };
+        sink.push(
+            Diagnostic::at(shape.span(), format!("`{key} = {k}` needs {k} dimensions"))
+                .label(format!("there are {available} {whose}")),
+        );
+        return None;
+    }
+    let from = from?;
+    let smallest = if key == "every" { k } else { 0 };
+    let count = (smallest..=k).map(|k| binomial(from.len() as u64, k as u64)).fold(0, u64::saturating_add);
+    if count > MAX_TABLES {
+        let shown = if count == u64::MAX { "more than 10^19".to_owned() } else { count.to_string() };
+        sink.push(
+            Diagnostic::at(shape.span(), format!("`{key} = {k}` asks for {shown} tables"))
+                .label(format!("must be at most {MAX_TABLES}"))
+                .help("take fewer dimensions a table, or name some with `among`".to_owned()),
+        );
+        return None;
+    }
+    Some(Entry { from, smallest, largest: k, weight: weight?, count })
+}
+
+/// Reads a list of dimensions and levels, each dimension once. `None` when any of it is wrong.
+fn level_list(
+    value: &Value<'_>,
+    what: &str,
+    names: &Names<'_>,
+    sink: &mut Sink,
+) -> Option<Vec<(usize, usize)>> {
+    let items = read::names(value, what, sink)?;
+    let mut out: Vec<(usize, usize)> = Vec::with_capacity(items.len());
+    let mut seen: HashMap<usize, Range<usize>> = HashMap::new();
+    let mut sound = true;
+    for (name, span) in items {
+        let found = match names.resolve(name) {
+            Found::Level(d, l) => Some((d, Some(l))),
+            Found::Broken(d) => Some((d, None)),
+            Found::Unreadable => None,
+            Found::Nothing(help) => {
+                sink.push(
+                    Diagnostic::at(span.clone(), format!("unknown dimension or level `{name}`"))
+                        .label("not a dimension of this spec")
+                        .help(help),
+                );
+                None
+            }
+        };
+        let Some((d, level)) = found else {
+            sound = false;
+            continue;
+        };
+        if let Some(first) = seen.insert(d, span.clone()) {
+            sink.push(
+                Diagnostic::at(span, format!("{what} has two levels of one dimension"))
+                    .label("the second one")
+                    .related(first, "the first one")
+                    .help("a finer level already holds the coarser one; keep the finer".to_owned()),
+            );
+            sound = false;
+        }
+        match level {
+            Some(l) => out.push((d, l)),
+            None => sound = false,
+        }
+    }
+    out.sort_unstable();
+    sound.then_some(out)
+}
+
+/// What a name in a table stands for.
+enum Found {
+    Level(usize, usize),
+    /// A dimension that has mistakes of its own: nothing to add.
+    Broken(usize),
+    /// Perhaps the dimension whose name could not be read.
+    Unreadable,
+    Nothing(String),
+}
+
+/// The names that tables may use.
+struct Names<'a> {
+    dimensions: &'a [Declared],
+    index: HashMap<&'a str, usize>,
+    count: usize,
+}
+
+impl<'a> Names<'a> {
+    fn new(dimensions: &'a [Declared]) -> Names<'a> {
+        let named = dimensions.iter().enumerate();
+        // The first of a name that is there twice: the second has been reported.
+        let index = named.rev().filter_map(|(at, d)| Some((&*d.name.as_ref()?.0, at))).collect();
+        Names { dimensions, index, count: dimensions.len() }
+    }
+
+    /// Every dimension at its finest level; `None` when one is broken.
+    fn all(&self) -> Option<Vec<(usize, usize)>> {
+        let built = self.dimensions.iter().map(|d| d.built.as_ref());
+        built.enumerate().map(|(at, d)| Some((at, d?.0.finest()))).collect()
+    }
+
+    fn resolve(&self, name: &str) -> Found {
+        // A dimension's own name may contain dots, so whole names come first.
+        if let Some(&d) = self.index.get(name) {
+            return match self.built(d) {
+                Some(dimension) => Found::Level(d, dimension.finest()),
+                None => Found::Broken(d),
+            };
+        }
+        let mut help = None;
+        for (at, _) in name.match_indices('.') {
+            let (Some(head), Some(tail)) = (name.get(..at), name.get(at + 1..)) else { continue };
+            let Some(&d) = self.index.get(head) else { continue };
+            let Some(dimension) = self.built(d) else { return Found::Broken(d) };
+            if let Some(l) = dimension.levels.iter().skip(1).position(|l| l.name == tail) {
+                return Found::Level(d, l + 1);
+            }
+            let levels: Vec<String> = dimension
+                .levels
+                .iter()
+                .skip(1)
+                .rev()
+                .skip(1)
+                .map(|l| format!("{head}.{}", l.name))
+                .chain([head.to_owned()])
+                .collect();
+            help = Some(suggest::help(name, levels.iter().map(|l| l.as_str())));
+        }
+        if let Some(help) = help {
+            return Found::Nothing(help);
+        }
+        if self.dimensions.iter().any(|d| d.name.is_none()) {
+            return Found::Unreadable;
+        }
+        Found::Nothing(self.suggest(name))
+    }
+
+    fn built(&self, d: usize) -> Option<&'a crate::cube::Dimension> {
+        self.dimensions.get(d)?.built.as_ref().map(|(dimension, _)| dimension)
+    }
+
+    /// Dimensions first; then a level's bare name, which lacks its dimension.
+    fn suggest(&self, name: &str) -> String {
+        let names = || self.dimensions.iter().filter_map(|d| d.name.as_ref().map(|(n, _)| n.as_str()));
+        let levels: Vec<(String, &str)> = self
+            .dimensions
+            .iter()
+            .filter_map(|d| d.built.as_ref())
+            .flat_map(|(d, _)| {
+                let inner = d.levels.iter().skip(1).take(d.levels.len().saturating_sub(2));
+                inner.map(|l| (format!("{}.{}", d.name, l.name), l.name.as_str()))
+            })
+            .collect();
+        if let Some(k) = suggest::nearest(name, names()) {
+            return format!("did you mean `{k}`?");
+        }
+        if let Some(k) = suggest::nearest(name, levels.iter().map(|(full, _)| full.as_str())) {
+            return format!("did you mean `{k}`?");
+        }
+        if let Some(bare) = suggest::nearest(name, levels.iter().map(|&(_, bare)| bare))
+            && let Some((full, _)) = levels.iter().find(|&&(_, b)| b == bare)
+        {
+            return format!("did you mean `{full}`?");
+        }
+        format!("there is {}", suggest::listed(names()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn choices_match_the_binomial() {
+        for n in 0..8usize {
+            let from: Vec<usize> = (0..n).collect();
+            for k in 0..10 {
+                let mut all = Vec::new();
+                choose(&from, k, &mut Vec::new(), &mut |c: &[usize]| all.push(c.to_vec()));
+                let brute = (0..1u32 << n).filter(|m| m.count_ones() as usize == k).count();
+                assert_eq!(all.len(), brute);
+                assert_eq!(binomial(n as u64, k as u64), brute as u64);
+                assert!(all.windows(2).all(|w| w[0] < w[1]), "ordered, none twice");
+            }
+        }
+        assert_eq!((0..=3).map(|k| binomial(100, k)).sum::<u64>(), 166_751);
+        assert_eq!(binomial(65_535, 30_000), u64::MAX);
+    }
+}

@@ -1,0 +1,49 @@
+//! The closed lists of words in a spec. A strategy or rule that is added to the plan is added here.
+
+use super::Format;
+use crate::plan::{BudgetRule, Measure, Neighbours};
+
+/// `unit`, where it is a word.
+pub(super) const UNITS: &[(&str, ())] = &[("row", ())];
+
+/// `format`, and the endings of files.
+pub(super) const FORMATS: &[(&str, Format)] = &[("csv", Format::Csv), ("parquet", Format::Parquet)];
+
+/// `neighbours`.
+pub(super) const NEIGHBOURS: &[(&str, Neighbours)] =
+    &[("add-remove", Neighbours::AddRemove), ("substitute", Neighbours::Substitute)];
+
+/// `measure`; `None` lets the planner choose.
+pub(super) const MEASURES: &[(&str, Option<Measure>)] = &[
+    ("auto", None),
+    ("residual", Some(Measure::Residual)),
+    ("queries", Some(Measure::Queries)),
+    ("base", Some(Measure::Base)),
+];
+
+/// `budgets`.
+pub(super) const BUDGETS: &[(&str, BudgetRule)] =
+    &[("optimal", BudgetRule::Optimal), ("uniform", BudgetRule::Uniform)];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stored(value: impl serde::Serialize) -> String {
+        serde_json::to_value(value).unwrap().as_str().unwrap().to_owned()
+    }
+
+    /// The words are the names that a release stores.
+    #[test]
+    fn words_are_the_names_in_a_plan() {
+        for &(word, value) in NEIGHBOURS {
+            assert_eq!(stored(value), word);
+        }
+        for &(word, value) in MEASURES {
+            assert_eq!(value.map_or("auto".to_owned(), stored), word);
+        }
+        for &(word, value) in BUDGETS {
+            assert_eq!(stored(value), word);
+        }
+    }
+}
