@@ -5,6 +5,8 @@
 
 mod counts;
 mod index;
+#[cfg(test)]
+mod tests;
 
 pub use counts::Counts;
 

@@ -45,7 +45,7 @@ pub enum IngestError {
         column: String,
     },
     /// A row has too few or too many cells.
-    #[error("{place} has {found} cells where there are {expected} columns")]
+    #[error("{place}: the number of cells is {found}, that of columns {expected}")]
     Ragged {
         /// Which row.
         place: Place,

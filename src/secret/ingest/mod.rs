@@ -57,6 +57,9 @@ pub fn read(spec: &Spec, path: &Path, progress: &dyn Progress) -> Result<Rows, I
             let options = spec.data.as_ref().map_or(&default, |data| &data.csv);
             csv::read(file, size, options, &mut fields, progress)
         }
+        #[cfg(feature = "parquet")]
+        Format::Parquet => parquet::read(file, size, &mut fields, progress),
+        #[cfg(not(feature = "parquet"))]
         Format::Parquet => Err(IngestError::NoParquet),
     }
 }

@@ -73,7 +73,7 @@ fn with_options(mut spec: Spec, edit: impl FnOnce(&mut CsvOptions)) -> Spec {
     spec
 }
 
-fn with_unit(mut spec: Spec, column: &str, max_rows: u32) -> Spec {
+pub(super) fn with_unit(mut spec: Spec, column: &str, max_rows: u32) -> Spec {
     spec.privacy.unit = Unit::Column { column: column.into(), max_rows };
     spec
 }
@@ -257,17 +257,17 @@ fn errors_of_files() {
         &spec(),
         "sex,age,pay\na,20,1\nMARS,20\n",
         "MARS",
-        "row 2 (line 3) has 2 cells where there are 3 columns",
+        "row 2 (line 3): the number of cells is 2, that of columns 3",
     );
     bad(
         &spec(),
         "sex,age,pay\nMARS,20,1,4\n",
         "MARS",
-        "row 1 (line 2) has 4 cells where there are 3 columns",
+        "row 1 (line 2): the number of cells is 4, that of columns 3",
     );
     let headless =
         with_options(spec(), |o| o.columns = Some(["sex", "age", "pay"].map(String::from).to_vec()));
-    bad(&headless, "a,7117\n", "7117", "row 1 (line 1) has 2 cells where there are 3 columns");
+    bad(&headless, "a,7117\n", "7117", "row 1 (line 1): the number of cells is 2, that of columns 3");
     let headless = with_options(spec(), |o| o.columns = Some(["sex", "age"].map(String::from).to_vec()));
     bad(
         &headless,
@@ -280,7 +280,7 @@ fn errors_of_files() {
         &spec(),
         "sex,age,pay\na,20,1\n\"MARS,20,1\na,20,1\n",
         "MARS",
-        "row 2 (line 3) has 1 cells where there are 3 columns",
+        "row 2 (line 3): the number of cells is 1, that of columns 3",
     );
 
     let dir = TempDir::new().unwrap();
