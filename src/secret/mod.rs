@@ -3,4 +3,7 @@
 //! Data flows one way: `ingest` reads rows, `count` counts them, `measure` adds exact integer noise
 //! and is the one door out. Nothing here formats, logs or returns a data value.
 
+pub mod count;
+pub mod ingest;
+pub mod measure;
 pub mod noise;

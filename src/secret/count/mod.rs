@@ -1,0 +1,122 @@
+//! Rows become exact counts: the table of a cuboid, cell by cell.
+//!
+//! A count is a pure function of the rows and the axes: it does not depend on threads, on what was counted
+//! before, or on the order of the rows.
+
+mod counts;
+mod index;
+#[cfg(test)]
+mod tests;
+
+pub use counts::Counts;
+
+use crate::cube::{Cube, Cuboid};
+use crate::secret::ingest::Rows;
+use zeroize::Zeroizing;
+
+/// The most cells a table can have: indices stay well inside 32 bits.
+pub const MAX_CELLS: usize = 1 << 31;
+
+/// Rows whose cell indices are worked out together: the block's indices stay in the first-level cache
+/// while one column after the other is multiplied in.
+const BLOCK: usize = 4096;
+
+/// One axis of a table: a dimension at its finest or at a coarser level.
+#[derive(Debug, Clone, Copy)]
+pub struct Axis<'a> {
+    /// Which dimension.
+    pub dimension: usize,
+    /// For each finest node the node of the level wanted; `None` is the finest level itself.
+    pub ancestors: Option<&'a [u32]>,
+    /// How many nodes the level wanted has.
+    pub nodes: usize,
+}
+
+/// Why a table cannot be counted. Public facts only: nothing here depends on the rows.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CountError {
+    /// A table beyond [`MAX_CELLS`].
+    #[error("the table has more than {MAX_CELLS} cells")]
+    TooManyCells,
+    /// An axis that does not belong to these rows.
+    #[error("axis {0} does not fit its dimension")]
+    Axis(usize),
+}
+
+/// The table of `rows` over `axes`, row-major: the last axis runs fastest. No axes give the total.
+pub fn table(rows: &Rows, axes: &[Axis<'_>]) -> Result<Counts, CountError> {
+    Counter::new(rows).table(axes)
+}
+
+/// Counts many tables of the same rows, with one set of buffers. Each thread has its own.
+pub struct Counter<'r> {
+    rows: &'r Rows,
+    /// The cells of one block of rows: as private as the rows.
+    index: Zeroizing<Vec<u32>>,
+}
+
+impl<'r> Counter<'r> {
+    /// A counter of these rows.
+    pub fn new(rows: &'r Rows) -> Counter<'r> {
+        Counter { rows, index: Zeroizing::new(vec![0; BLOCK]) }
+    }
+
+    /// The table over `axes`, row-major: the last axis runs fastest. No axes give the total.
+    pub fn table(&mut self, axes: &[Axis<'_>]) -> Result<Counts, CountError> {
+        let mut counts = Counts::zero(self.checked_cells(axes)?);
+        let cells = counts.cells_mut();
+        for start in (0..self.rows.len()).step_by(BLOCK) {
+            let block = start..self.rows.len().min(start + BLOCK);
+            let index = &mut self.index[..block.len()];
+            index.fill(0);
+            for axis in axes {
+                if let Some(codes) = self.rows.column(axis.dimension) {
+                    index::extend(index, axis, codes, block.clone());
+                }
+            }
+            for &cell in &*index {
+                // Cannot overflow: no cell counts more rows than fit in memory.
+                cells[cell as usize] += 1;
+            }
+        }
+        Ok(counts)
+    }
+
+    /// The table of a cuboid, dimensions ascending, the last one fastest.
+    pub fn cuboid(&mut self, cube: &Cube, cuboid: &Cuboid) -> Result<Counts, CountError> {
+        let mut levels = Vec::with_capacity(cuboid.len());
+        for (at, (d, l)) in cuboid.iter().enumerate() {
+            let dimension = cube.dimensions.get(d).filter(|d| l <= d.finest()).ok_or(CountError::Axis(at))?;
+            let up = (l < dimension.finest()).then(|| dimension.ancestors(dimension.finest(), l));
+            levels.push((d, up, dimension.levels[l].len()));
+        }
+        let axes: Vec<Axis<'_>> = levels
+            .iter()
+            .map(|(dimension, up, nodes)| Axis {
+                dimension: *dimension,
+                ancestors: up.as_deref(),
+                nodes: *nodes,
+            })
+            .collect();
+        self.table(&axes)
+    }
+
+    /// The number of cells, once every axis is known to stay inside the table: from here on an index is
+    /// below the number of cells, which is at most 2^31, so 32-bit arithmetic on indices cannot wrap.
+    fn checked_cells(&self, axes: &[Axis<'_>]) -> Result<usize, CountError> {
+        let mut cells = 1usize;
+        for (at, axis) in axes.iter().enumerate() {
+            let codes = self.rows.column(axis.dimension).ok_or(CountError::Axis(at))?;
+            let fits = match axis.ancestors {
+                None => codes.nodes() == axis.nodes,
+                Some(up) => codes.nodes() == up.len() && up.iter().all(|&node| (node as usize) < axis.nodes),
+            };
+            if !fits {
+                return Err(CountError::Axis(at));
+            }
+            cells =
+                cells.checked_mul(axis.nodes).filter(|&n| n <= MAX_CELLS).ok_or(CountError::TooManyCells)?;
+        }
+        Ok(cells)
+    }
+}

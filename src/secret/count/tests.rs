@@ -1,0 +1,143 @@
+//! Counting against a map from cells to counts.
+
+use super::*;
+use crate::cube::{Dimension, Level};
+use proptest::prelude::*;
+use std::collections::HashMap;
+
+/// Cell by cell, row by row.
+fn naive(columns: &[Vec<u32>], len: usize, axes: &[Axis<'_>]) -> Vec<i64> {
+    let mut map: HashMap<Vec<usize>, i64> = HashMap::new();
+    for row in 0..len {
+        let node = |axis: &Axis<'_>| {
+            let code = columns[axis.dimension][row];
+            axis.ancestors.map_or(code, |up| up[code as usize]) as usize
+        };
+        *map.entry(axes.iter().map(node).collect()).or_default() += 1;
+    }
+    let cells: usize = axes.iter().map(|axis| axis.nodes).product();
+    let mut table = vec![0; cells];
+    for (nodes, count) in map {
+        let mut stride = cells;
+        let at = nodes.iter().zip(axes).map(|(node, axis)| {
+            stride /= axis.nodes;
+            node * stride
+        });
+        table[at.sum::<usize>()] = count;
+    }
+    table
+}
+
+/// Nodes, columns and for every dimension a map to a coarser level.
+#[derive(Debug)]
+struct Data {
+    nodes: Vec<u32>,
+    columns: Vec<Vec<u32>>,
+    coarse: Vec<(usize, Vec<u32>)>,
+    len: usize,
+}
+
+fn data() -> impl Strategy<Value = Data> {
+    // Around the block's length, and none at all; columns of all three widths.
+    let len = prop_oneof![0usize..50, (BLOCK - 1)..=(BLOCK + 1), Just(2 * BLOCK + 7)];
+    let size = prop_oneof![5 => 1u32..12, 1 => 250u32..300, 1 => Just(70_000u32)];
+    (len, prop::collection::vec(size, 1..5)).prop_flat_map(|(len, nodes)| {
+        let columns: Vec<_> = nodes.iter().map(|&n| prop::collection::vec(0..n, len)).collect();
+        let coarse: Vec<_> = nodes
+            .iter()
+            .map(|&n| {
+                (1u32..6).prop_flat_map(move |m| {
+                    prop::collection::vec(0..m, n as usize).prop_map(move |up| (m as usize, up))
+                })
+            })
+            .collect();
+        (Just(nodes), columns, coarse, Just(len)).prop_map(|(nodes, columns, coarse, len)| Data {
+            nodes,
+            columns,
+            coarse,
+            len,
+        })
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn counts_as_a_map_does(data in data(), picks in prop::collection::vec((0usize..5, any::<bool>()), 0..4)) {
+        let rows = Rows::from_codes(&data.nodes, &data.columns).unwrap();
+        let mut counter = Counter::new(&rows);
+        let mut axes: Vec<Axis<'_>> = Vec::new();
+        for (dimension, fine) in picks.into_iter().filter(|&(d, _)| d < data.nodes.len()) {
+            let (nodes, up) = &data.coarse[dimension];
+            axes.push(match fine {
+                true => Axis { dimension, ancestors: None, nodes: data.nodes[dimension] as usize },
+                false => Axis { dimension, ancestors: Some(up), nodes: *nodes },
+            });
+        }
+        // Two columns of 70 000 nodes would not fit.
+        if axes.iter().filter(|axis| axis.nodes > 1000).count() > 1 {
+            axes.truncate(1);
+        }
+        let expected = naive(&data.columns, data.len, &axes);
+        let first = counter.table(&axes).unwrap().into_cells();
+        prop_assert_eq!(&*first, &expected);
+        // A used counter, a fresh one, another thread: the same.
+        prop_assert_eq!(&*counter.table(&axes).unwrap().into_cells(), &expected);
+        let elsewhere = std::thread::scope(|s| s.spawn(|| table(&rows, &axes).unwrap().into_cells()).join().unwrap());
+        prop_assert_eq!(&*elsewhere, &expected);
+    }
+}
+
+#[test]
+fn total_of_no_axes() {
+    let rows = Rows::from_codes(&[3], &[vec![0, 2, 2, 1, 0]]).unwrap();
+    assert_eq!(*table(&rows, &[]).unwrap().into_cells(), [5]);
+    let none = Rows::from_codes(&[], &[]).unwrap();
+    assert_eq!(*table(&none, &[]).unwrap().into_cells(), [0]);
+}
+
+#[test]
+fn cuboids_of_a_cube() {
+    let mut age = Dimension::plain("age", (0..4).map(|age| age.to_string()).collect());
+    let band = Level {
+        name: "band".into(),
+        labels: vec!["low".into(), "high".into()],
+        parent: vec![0, 0],
+        bounds: vec![],
+    };
+    age.levels.insert(1, band);
+    age.levels[2].parent = vec![0, 0, 0, 1];
+    let cube = Cube { dimensions: vec![Dimension::plain("sex", vec!["a".into(), "b".into()]), age] };
+    let rows = Rows::from_codes(&[2, 4], &[vec![0, 0, 1, 1, 1], vec![0, 3, 2, 3, 3]]).unwrap();
+    let mut counter = Counter::new(&rows);
+    let mut count = |pairs: &[(usize, usize)]| {
+        let counts = counter.cuboid(&cube, &Cuboid::new(pairs.to_vec()));
+        counts.map(|counts| counts.into_cells().to_vec())
+    };
+    assert_eq!(count(&[]).unwrap(), [5]);
+    assert_eq!(count(&[(1, 1), (0, 1)]).unwrap(), [1, 1, 1, 2]);
+    assert_eq!(count(&[(1, 2)]).unwrap(), [1, 0, 1, 3]);
+    assert_eq!(count(&[(0, 1), (1, 2)]).unwrap(), [1, 0, 0, 1, 0, 0, 1, 2]);
+    assert_eq!(count(&[(1, 3)]), Err(CountError::Axis(0)));
+    assert_eq!(count(&[(0, 1), (7, 1)]), Err(CountError::Axis(1)));
+}
+
+#[test]
+fn axes_must_fit() {
+    let rows = Rows::from_codes(&[3, 50_000, 50_000], &[vec![0], vec![0], vec![0]]).unwrap();
+    let fail = |axes: &[Axis<'_>]| table(&rows, axes).unwrap_err();
+    let axis = |dimension, ancestors, nodes| Axis { dimension, ancestors, nodes };
+    assert_eq!(fail(&[axis(0, None, 2)]), CountError::Axis(0));
+    assert_eq!(fail(&[axis(0, None, 3), axis(3, None, 1)]), CountError::Axis(1));
+    assert_eq!(fail(&[axis(0, Some(&[0, 1]), 2)]), CountError::Axis(0));
+    assert_eq!(fail(&[axis(0, Some(&[0, 1, 2]), 2)]), CountError::Axis(0));
+    assert_eq!(fail(&[axis(1, None, 50_000), axis(2, None, 50_000)]), CountError::TooManyCells);
+}
+
+#[test]
+fn debug_shows_nothing() {
+    let rows = Rows::from_codes(&[2], &[vec![1; 31]]).unwrap();
+    let counts = table(&rows, &[]).unwrap();
+    assert_eq!(format!("{counts:?} {counts:#?}"), "Counts { <private> } Counts { <private> }");
+}

@@ -1,0 +1,152 @@
+//! One cell to one node of a dimension's finest level.
+
+use super::error::Fault;
+use crate::spec::{Coding, Column};
+use std::collections::HashMap;
+
+/// How the cells of one dimension are read, checked to stay inside the dimension.
+///
+/// * Labels must equal the cell byte for byte: no trimming, no folding of case or accents.
+/// * Whole numbers are an optional sign and decimal digits: `20`, `+20` and `020` are twenty; `20.0`, `2e1`
+///   and ` 20` are not whole numbers.
+/// * Numbers for bins are finite decimals with an optional exponent: `20`, `20.0`, `2e1`, `.5`; no `inf`,
+///   no `nan`, no thousands separators.
+/// * An empty cell goes to `missing`, never to `other`; without `missing` it must be a label itself.
+/// * Text that is not in the domain, or is no number where one is due, goes to `other`. Bytes that are not
+///   UTF-8 are an error in any case: the file has another encoding than was thought.
+pub(super) struct Coder<'s> {
+    domain: Domain<'s>,
+    missing: Option<u32>,
+    other: Option<u32>,
+}
+
+enum Domain<'s> {
+    Labels(&'s HashMap<String, u32>),
+    Range { lo: i64, hi: i64 },
+    Bins(&'s [f64]),
+}
+
+/// What a column must hold: decides which types of typed files fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Labels,
+    Whole,
+    Number,
+}
+
+impl<'s> Coder<'s> {
+    /// Checks that every node the coding can produce is one of the dimension's `nodes`.
+    pub(super) fn new(column: &'s Column, nodes: usize) -> Result<Coder<'s>, &'static str> {
+        let nodes = u32::try_from(nodes).map_err(|_| "it has more categories than 32 bits can number")?;
+        let inside = |node: &u32| *node < nodes;
+        if !column.missing.iter().chain(&column.other).all(inside) {
+            return Err("`missing` or `other` is not one of its categories");
+        }
+        let domain = match &column.coding {
+            Coding::Labels(labels) if labels.values().all(inside) => Domain::Labels(labels),
+            Coding::Labels(_) => return Err("a label stands for none of its categories"),
+            &Coding::Range { lo, hi } => {
+                if hi < lo || i128::from(hi) - i128::from(lo) >= i128::from(nodes) {
+                    return Err("its numbers do not fit its categories");
+                }
+                Domain::Range { lo, hi }
+            }
+            Coding::Bins { edges } => {
+                let ascending = edges.is_sorted_by(|a, b| a < b) && edges.iter().all(|e| e.is_finite());
+                if !ascending || edges.len() < 2 || edges.len() - 1 > nodes as usize {
+                    return Err("its bins do not fit its categories");
+                }
+                Domain::Bins(edges)
+            }
+        };
+        Ok(Coder { domain, missing: column.missing, other: column.other })
+    }
+
+    /// What the column must hold.
+    #[cfg_attr(not(feature = "parquet"), allow(dead_code))]
+    pub(super) fn kind(&self) -> Kind {
+        match self.domain {
+            Domain::Labels(_) => Kind::Labels,
+            Domain::Range { .. } => Kind::Whole,
+            Domain::Bins(_) => Kind::Number,
+        }
+    }
+
+    /// The node of a cell.
+    #[inline]
+    pub(super) fn code(&self, cell: &[u8]) -> Result<u32, Fault> {
+        let found = match self.domain {
+            _ if cell.is_empty() && self.missing.is_some() => return self.missing.ok_or(Fault::Empty),
+            Domain::Labels(labels) => label(labels, cell),
+            Domain::Range { lo, hi } => whole(cell).and_then(|v| in_range(lo, hi, v)),
+            Domain::Bins(edges) => number(cell).and_then(|v| bin(edges, v)),
+        };
+        found.or_else(|fault| self.stray(cell, fault))
+    }
+
+    /// A cell outside the domain.
+    #[cold]
+    fn stray(&self, cell: &[u8], fault: Fault) -> Result<u32, Fault> {
+        if cell.is_empty() {
+            return Err(Fault::Empty);
+        }
+        if std::str::from_utf8(cell).is_err() {
+            return Err(Fault::NotUtf8);
+        }
+        self.other.ok_or(fault)
+    }
+}
+
+fn label(labels: &HashMap<String, u32>, cell: &[u8]) -> Result<u32, Fault> {
+    let text = std::str::from_utf8(cell).map_err(|_| Fault::NotUtf8)?;
+    labels.get(text).copied().ok_or(Fault::Outside)
+}
+
+/// An optional sign and digits. Numbers beyond 64 bits are whole, but in nobody's domain.
+fn whole(cell: &[u8]) -> Result<i64, Fault> {
+    let (negative, digits) = match cell {
+        [b'-', digits @ ..] => (true, digits),
+        [b'+', digits @ ..] => (false, digits),
+        digits => (false, digits),
+    };
+    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+        return Err(Fault::NotWhole);
+    }
+    let push = |n: i64, digit: &u8| {
+        let digit = i64::from(digit - b'0');
+        n.checked_mul(10)?.checked_add(if negative { -digit } else { digit })
+    };
+    digits.iter().try_fold(0, push).ok_or(Fault::Outside)
+}
+
+fn in_range(lo: i64, hi: i64, value: i64) -> Result<u32, Fault> {
+    if value < lo || value > hi {
+        return Err(Fault::Outside);
+    }
+    // `new` checked that `hi - lo` is below the number of nodes.
+    value.checked_sub(lo).and_then(|node| u32::try_from(node).ok()).ok_or(Fault::Outside)
+}
+
+/// A finite decimal number.
+///
+/// The one place under `secret` where a float occurs. It is compared with public edges and forgotten; no
+/// count and no noise is ever made from it. The nearest double of a decimal is a fixed function of the
+/// cell's text, and rounding keeps the order, so a value can at most move up onto an edge that it equals
+/// to 53 bits.
+fn number(cell: &[u8]) -> Result<f64, Fault> {
+    if !cell.iter().all(|b| b.is_ascii_digit() || matches!(b, b'+' | b'-' | b'.' | b'e' | b'E')) {
+        return Err(Fault::NotNumber); // what Rust also accepts: inf, infinity, nan
+    }
+    let text = std::str::from_utf8(cell).map_err(|_| Fault::NotUtf8)?;
+    text.parse().ok().filter(|v: &f64| v.is_finite()).ok_or(Fault::NotNumber)
+}
+
+/// The bin that holds `value`: lower edges belong to their bin, the last edge to the last bin.
+fn bin(edges: &[f64], value: f64) -> Result<u32, Fault> {
+    let below = edges.partition_point(|edge| *edge <= value);
+    let node = if below == edges.len() && edges.last() == Some(&value) { below - 1 } else { below };
+    if node == 0 || node == edges.len() {
+        return Err(Fault::Outside);
+    }
+    u32::try_from(node - 1).map_err(|_| Fault::Outside)
+}

@@ -1,0 +1,140 @@
+//! What can be wrong with a data file, said without a single value of it.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+/// Why a file could not be read as the spec's rows.
+///
+/// No variant can hold a cell's value. Names are those of the spec; the one thing taken from the file is
+/// the header name nearest to a missing one. The underlying errors of the CSV and Parquet libraries are
+/// not kept, because their texts are not ours to vouch for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum IngestError {
+    /// The file cannot be opened.
+    #[error("cannot open {}: {error}", path.display())]
+    Open {
+        /// Which file.
+        path: PathBuf,
+        /// Why, in the operating system's words.
+        error: io::ErrorKind,
+    },
+    /// The file cannot be read on.
+    #[error("cannot read on after {after}: {error}")]
+    Read {
+        /// The last row that was read.
+        after: Place,
+        /// Why, in the operating system's words.
+        error: io::ErrorKind,
+    },
+    /// The file has no header row.
+    #[error("the file is empty: it has no header row")]
+    NoHeader,
+    /// A column of the spec is not in the file.
+    #[error("the data has no column \"{column}\"{}", hint(nearest.as_deref()))]
+    NoColumn {
+        /// The column's name in the spec.
+        column: String,
+        /// The name in the header that was probably meant.
+        nearest: Option<String>,
+    },
+    /// A column of the spec is twice in the file.
+    #[error("the data has more than one column \"{column}\"")]
+    TwoColumns {
+        /// The column's name.
+        column: String,
+    },
+    /// A row has too few or too many cells.
+    #[error("{place}: the number of cells is {found}, that of columns {expected}")]
+    Ragged {
+        /// Which row.
+        place: Place,
+        /// How many columns there are.
+        expected: usize,
+        /// How many cells the row has.
+        found: usize,
+    },
+    /// A cell cannot be coded.
+    #[error("{place}, column \"{column}\": {fault}")]
+    Cell {
+        /// Which row.
+        place: Place,
+        /// Which column.
+        column: String,
+        /// What is wrong.
+        fault: Fault,
+    },
+    /// A column's type does not fit the dimension.
+    #[error("column \"{column}\" is {found}, but it is to be read as {wanted}")]
+    ColumnType {
+        /// Which column.
+        column: String,
+        /// What the file holds.
+        found: &'static str,
+        /// What the spec wants.
+        wanted: &'static str,
+    },
+    /// A Parquet file that cannot be decoded.
+    #[error("the Parquet file {0}")]
+    Parquet(&'static str),
+    /// Parquet was left out of this build.
+    #[error("this build cannot read Parquet (cargo feature `parquet`)")]
+    NoParquet,
+    /// A coding that does not fit its dimension: a fault of the spec, not of the data.
+    #[error("dimension \"{dimension}\": {what}")]
+    Coding {
+        /// Which dimension.
+        dimension: String,
+        /// What does not fit.
+        what: &'static str,
+    },
+}
+
+fn hint(nearest: Option<&str>) -> String {
+    match nearest {
+        Some(name) => format!("; did you mean \"{name}\"?"),
+        None => String::from(" (a file without a header row needs `columns` in the spec)"),
+    }
+}
+
+/// Where a row is: its number, counting data rows from 1, and in text files also its first line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The data row, from 1; 0 is the header.
+    pub row: u64,
+    /// The line of the file, from 1, where the row begins.
+    pub line: Option<u64>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.row, self.line) {
+            (0, _) => write!(f, "the header row"),
+            (row, Some(line)) => write!(f, "row {row} (line {line})"),
+            (row, None) => write!(f, "row {row}"),
+        }
+    }
+}
+
+/// What is wrong with a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// Nothing there.
+    #[error("the cell is empty, and the dimension has no `missing`")]
+    Empty,
+    /// A value that no category, number or bin covers.
+    #[error("the value is outside the domain, and the dimension has no `other`")]
+    Outside,
+    /// Not a sign and digits.
+    #[error("the value is not a whole number, and the dimension has no `other`")]
+    NotWhole,
+    /// Not a finite decimal number.
+    #[error("the value is not a number, and the dimension has no `other`")]
+    NotNumber,
+    /// Bytes that are no text.
+    #[error("the cell is not valid UTF-8")]
+    NotUtf8,
+    /// A row that belongs to nobody.
+    #[error("the cell is empty, so the row belongs to no unit of privacy")]
+    NoUnit,
+}

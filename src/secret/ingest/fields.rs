@@ -1,0 +1,87 @@
+//! The columns a spec names, and where a file has them.
+
+use super::code::Coder;
+use super::error::{Fault, IngestError};
+use super::rows::Rows;
+use super::unit::UnitBound;
+use crate::spec::{Spec, Unit};
+
+/// The columns a spec names: one for each dimension, perhaps one that identifies the unit.
+pub(super) struct Fields<'s> {
+    pub(super) dimensions: Vec<Field<'s>>,
+    pub(super) unit: Option<UnitField<'s>>,
+}
+
+/// How one dimension is read. Two dimensions may read the same column.
+pub(super) struct Field<'s> {
+    pub(super) column: &'s str,
+    pub(super) coder: Coder<'s>,
+    nodes: u32,
+}
+
+/// The column that says whose row it is.
+pub(super) struct UnitField<'s> {
+    pub(super) column: &'s str,
+    bound: UnitBound,
+}
+
+impl<'s> Fields<'s> {
+    pub(super) fn of(spec: &'s Spec) -> Result<Fields<'s>, IngestError> {
+        let dimensions = spec.cube.dimensions.iter().enumerate().map(|(at, dimension)| {
+            let wrong = |what| IngestError::Coding { dimension: dimension.name.clone(), what };
+            let column =
+                spec.columns.get(at).ok_or_else(|| wrong("no column of the data is named for it"))?;
+            let nodes = dimension.levels.last().map_or(0, |level| level.len());
+            let coder = Coder::new(column, nodes).map_err(wrong)?;
+            let nodes = u32::try_from(nodes).map_err(|_| wrong("it has too many categories"))?;
+            Ok(Field { column: &column.column, coder, nodes })
+        });
+        let unit = match &spec.privacy.unit {
+            Unit::Row => None,
+            Unit::Column { column, max_rows } => Some(UnitField { column, bound: UnitBound::new(*max_rows) }),
+        };
+        Ok(Fields { dimensions: dimensions.collect::<Result<_, _>>()?, unit })
+    }
+
+    /// The table to be filled.
+    pub(super) fn rows(&self) -> Rows {
+        Rows::new(self.dimensions.iter().map(|field| field.nodes))
+    }
+}
+
+impl UnitField<'_> {
+    /// Whether the row with this identifier counts.
+    pub(super) fn pass(&mut self, id: &[u8]) -> Result<bool, Fault> {
+        if id.is_empty() {
+            return Err(Fault::NoUnit);
+        }
+        std::str::from_utf8(id).map_err(|_| Fault::NotUtf8)?;
+        Ok(self.bound.pass(id))
+    }
+}
+
+/// Where `column` is among the file's `names`; it must be there exactly once.
+pub(super) fn find<'a>(
+    column: &str,
+    names: impl Iterator<Item = &'a [u8]> + Clone,
+) -> Result<usize, IngestError> {
+    let mut found = names.clone().enumerate().filter(|(_, name)| *name == column.as_bytes());
+    match (found.next(), found.next()) {
+        (Some((at, _)), None) => Ok(at),
+        (Some(_), Some(_)) => Err(IngestError::TwoColumns { column: column.into() }),
+        (None, _) => Err(IngestError::NoColumn { column: column.into(), nearest: nearest(column, names) }),
+    }
+}
+
+/// The name that was probably meant. It is nearly the spec's own text, so that a file without a header,
+/// whose first row is data, gives nothing away here.
+fn nearest<'a>(column: &str, names: impl Iterator<Item = &'a [u8]>) -> Option<String> {
+    let plain = |name: &str| name.trim().to_lowercase().replace([' ', '-', '.'], "_");
+    let wanted = plain(column);
+    names
+        .filter_map(|name| std::str::from_utf8(name).ok())
+        .map(|name| (strsim::osa_distance(&plain(name), &wanted), name))
+        .filter(|(distance, _)| distance * 3 <= wanted.chars().count())
+        .min()
+        .map(|(_, name)| name.to_owned())
+}

@@ -1,0 +1,426 @@
+//! Whole files: every dialect, every mistake.
+
+use super::rows::Values;
+use super::*;
+use crate::cube::{Cube, Dimension};
+use crate::exact::Rational;
+use crate::plan::{BudgetRule, Neighbours};
+use crate::spec::{Budget, Coding, Column, Data, Privacy, StrategySpec, Unit};
+use std::cell::RefCell;
+use std::path::PathBuf;
+use tempfile::TempDir;
+
+/// A dimension that reads the column of its own name and has this many nodes.
+pub(super) fn column(name: &str, nodes: usize, coding: Coding) -> (Dimension, Column) {
+    let labels = (0..nodes).map(|node| format!("{name}{node}")).collect();
+    (Dimension::plain(name, labels), Column { column: name.into(), coding, missing: None, other: None })
+}
+
+pub(super) fn labels(name: &str, labels: &[&str]) -> (Dimension, Column) {
+    let map = labels.iter().zip(0..).map(|(label, node)| (label.to_string(), node)).collect();
+    column(name, labels.len(), Coding::Labels(map))
+}
+
+/// With two further nodes, for missing and other values.
+pub(super) fn lenient((mut dimension, mut column): (Dimension, Column)) -> (Dimension, Column) {
+    let n = dimension.levels[1].len() as u32;
+    dimension.levels[1].labels.extend(["missing".to_string(), "other".to_string()]);
+    dimension.levels[1].parent.extend([0, 0]);
+    (column.missing, column.other) = (Some(n), Some(n + 1));
+    (dimension, column)
+}
+
+pub(super) fn spec(columns: impl IntoIterator<Item = (Dimension, Column)>) -> Spec {
+    let (dimensions, columns) = columns.into_iter().unzip();
+    Spec {
+        name: "test".into(),
+        title: String::new(),
+        description: None,
+        licence: None,
+        contact: None,
+        supersedes: None,
+        demo: true,
+        data: Some(Data {
+            path: PathBuf::from("nowhere.csv"),
+            format: Format::Csv,
+            csv: CsvOptions { delimiter: b',', quote: b'"', columns: None },
+        }),
+        privacy: Privacy {
+            unit: Unit::Row,
+            neighbours: Neighbours::AddRemove,
+            budget: Budget::Rho(Rational::ONE),
+        },
+        cube: Cube { dimensions },
+        columns,
+        workload: Vec::new(),
+        strategy: StrategySpec { measure: None, budgets: BudgetRule::Uniform },
+        source: String::new(),
+        attachments: Vec::new(),
+    }
+}
+
+/// sex: a, b; age: 18..=99 whole; pay: three bins.
+fn three() -> [(Dimension, Column); 3] {
+    [
+        labels("sex", &["a", "b"]),
+        column("age", 82, Coding::Range { lo: 18, hi: 99 }),
+        column("pay", 3, Coding::Bins { edges: vec![-0.5, 0.1, 10.0, 1e3] }),
+    ]
+}
+
+fn with_options(mut spec: Spec, edit: impl FnOnce(&mut CsvOptions)) -> Spec {
+    edit(&mut spec.data.as_mut().unwrap().csv);
+    spec
+}
+
+pub(super) fn with_unit(mut spec: Spec, column: &str, max_rows: u32) -> Spec {
+    spec.privacy.unit = Unit::Column { column: column.into(), max_rows };
+    spec
+}
+
+/// The codes, row by row.
+pub(super) fn codes(rows: &Rows) -> Vec<Vec<u32>> {
+    let width = (0..).take_while(|&d| rows.column(d).is_some()).count();
+    let code = |d: usize, row: usize| match rows.column(d).unwrap().values() {
+        Values::U8(values) => values[row].into(),
+        Values::U16(values) => values[row].into(),
+        Values::U32(values) => values[row],
+    };
+    (0..rows.len()).map(|row| (0..width).map(|d| code(d, row)).collect()).collect()
+}
+
+fn read_bytes(spec: &Spec, bytes: &[u8]) -> Result<Vec<Vec<u32>>, IngestError> {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("rows.csv");
+    std::fs::write(&path, bytes).unwrap();
+    read(spec, &path, &()).map(|rows| codes(&rows))
+}
+
+#[track_caller]
+fn good(spec: &Spec, text: &str, expected: &[&[u32]]) {
+    assert_eq!(read_bytes(spec, text.as_bytes()).unwrap(), expected, "{text:?}");
+}
+
+/// For cells that are too short to be told from the words of an error: its exact text must do.
+const NONE: &str = "\0";
+
+/// The error's text is as expected, and `secret` occurs in none of its forms.
+#[track_caller]
+fn bad(spec: &Spec, bytes: impl AsRef<[u8]>, secret: &str, expected: &str) {
+    let error = read_bytes(spec, bytes.as_ref()).unwrap_err();
+    assert_eq!(error.to_string(), expected);
+    assert!(!format!("{error} {error:?} {error:#?}").contains(secret), "{error:?}");
+}
+
+#[test]
+fn codes_of_values() {
+    let spec = spec(three());
+    good(&spec, "sex,age,pay\na,18,0\nb,99,1000\n", &[&[0, 0, 0], &[1, 81, 2]]);
+    // Whole numbers: sign and digits. Bins: lower edges belong to their bin, the last edge to the last.
+    good(
+        &spec,
+        "sex,age,pay\na,+20,-.5\na,020,1e-1\na,20,+9.999e0\na,20,10.",
+        &[&[0, 2, 0], &[0, 2, 1], &[0, 2, 1], &[0, 2, 2]],
+    );
+    // Columns in any order, and columns that nobody asked for, whatever they hold.
+    good(&spec, "x,pay,age,sex,x\n?,5,30,b,\n", &[&[1, 12, 1]]);
+    good(&spec, "sex,age,pay\n", &[]);
+}
+
+#[test]
+fn extreme_whole_numbers() {
+    let top = spec([column("n", 2, Coding::Range { lo: i64::MAX - 1, hi: i64::MAX })]);
+    good(&top, "n\n9223372036854775807\n9223372036854775806\n", &[&[1], &[0]]);
+    bad(&top, "n\n9223372036854775808\n", "9223", OUTSIDE);
+    bad(&top, "n\n-9223372036854775808\n", "9223", OUTSIDE);
+    let bottom = spec([column("n", 2, Coding::Range { lo: i64::MIN, hi: i64::MIN + 1 })]);
+    good(&bottom, "n\n-9223372036854775807\n-9223372036854775808\n", &[&[1], &[0]]);
+    bad(&bottom, "n\n-9223372036854775809\n", "9223", OUTSIDE);
+    bad(&bottom, "n\n0\n", NONE, OUTSIDE);
+}
+
+const OUTSIDE: &str =
+    "row 1 (line 2), column \"n\": the value is outside the domain, and the dimension has no `other`";
+
+#[test]
+fn missing_and_other() {
+    let spec = spec(three().map(lenient));
+    good(
+        &spec,
+        "sex,age,pay\n,,\nc,17,-0.6\n a,20.0,nan\nA,2e1,inf\nb,x,1e999\n\"\",99999999999999999999,ten\n",
+        &[&[2, 82, 3], &[3, 83, 4], &[3, 83, 4], &[3, 83, 4], &[1, 83, 4], &[2, 83, 4]],
+    );
+    // An empty text may be a category by itself, but `missing` comes first.
+    let mut own = labels("sex", &["a", ""]);
+    good(&self::spec([own.clone(), labels("x", &["y"])]), "sex,x\n,y\na,y\n", &[&[1, 0], &[0, 0]]);
+    own.1.missing = Some(0);
+    good(&self::spec([own, labels("x", &["y"])]), "sex,x\n,y\n", &[&[0, 0]]);
+}
+
+#[test]
+fn two_dimensions_of_one_column() {
+    let mut coarse = column("band", 2, Coding::Bins { edges: vec![0.0, 50.0, 100.0] });
+    coarse.1.column = "age".into();
+    let spec = spec([column("age", 100, Coding::Range { lo: 0, hi: 99 }), coarse]);
+    good(&spec, "age\n49\n50\n", &[&[49, 0], &[50, 1]]);
+}
+
+#[test]
+fn dialects() {
+    let own =
+        || spec([labels("sex", &["a", "b,\"\nc", "é"]), column("age", 100, Coding::Range { lo: 0, hi: 99 })]);
+    let expected: &[&[u32]] = &[&[0, 1], &[1, 2], &[2, 3]];
+    let text = "sex,age\na,1\n\"b,\"\"\nc\",\"2\"\né,3\n";
+    good(&own(), text, expected);
+    good(&own(), text.trim_end(), expected);
+    good(&own(), &format!("\u{feff}{text}"), expected);
+    good(&own(), &format!("\n{}\n\n", text.replace("\né", "\n\né")), expected);
+    // CRLF between rows; the LF inside the quotes stays.
+    good(&own(), "sex,age\r\na,1\r\n\"b,\"\"\nc\",2\r\né,3\r\n", expected);
+    good(&own(), "sex,age\ra,1\r\"b,\"\"\nc\",2\ré,3", expected);
+    let semicolon = with_options(own(), |o| o.delimiter = b';');
+    good(&semicolon, "sex;age\na;1\n\"b,\"\"\nc\";2\né;3\n", expected);
+    let single = with_options(own(), |o| o.quote = b'\'');
+    good(&single, "sex,age\na,1\n'b,\"\nc','2'\né,3\n", expected);
+    let names = vec!["age".to_string(), "other".to_string(), "sex".to_string()];
+    let headless = with_options(own(), |o| o.columns = Some(names));
+    good(&headless, "1,,a\n2,,\"b,\"\"\nc\"\n3,x,é\n", expected);
+    good(&headless, "\u{feff}1,,a\n", &[&[0, 1]]);
+    good(&headless, "", &[]);
+    // A byte order mark anywhere else is part of the value.
+    bad(
+        &own(),
+        "sex,age\n\u{feff}a,1\n",
+        "\u{feff}",
+        "row 1 (line 2), column \"sex\": the value is outside the \
+         domain, and the dimension has no `other`",
+    );
+}
+
+#[test]
+fn errors_of_cells() {
+    let spec = || spec(three());
+    let at = |row: u64, column: &str, fault: &str| {
+        format!("row {row} (line {}), column \"{column}\": {fault}", row + 1)
+    };
+    let outside = "the value is outside the domain, and the dimension has no `other`";
+    bad(&spec(), "sex,age,pay\na,20,1\nMARS,20,1\n", "MARS", &at(2, "sex", outside));
+    for almost in ["A", " a", "a ", "aa"] {
+        bad(&spec(), format!("sex,age,pay\n{almost},20,1\n"), NONE, &at(1, "sex", outside));
+    }
+    bad(&spec(), "sex,age,pay\na,7117,1\n", "7117", &at(1, "age", outside));
+    for pay in ["-0.6789", "1000.1", "-7777"] {
+        bad(&spec(), format!("sex,age,pay\na,20,{pay}\n"), pay, &at(1, "pay", outside));
+    }
+    let whole = "the value is not a whole number, and the dimension has no `other`";
+    for age in ["77.0", "77e1", "77 ", " 77", "0x77", "٢٠٢٠", "MARS", "7-7", "+-77"] {
+        bad(&spec(), format!("sex,age,pay\na,{age},1\n"), age, &at(1, "age", whole));
+    }
+    for age in ["+", "-"] {
+        bad(&spec(), format!("sex,age,pay\na,{age},1\n"), NONE, &at(1, "age", whole));
+    }
+    let number = "the value is not a number, and the dimension has no `other`";
+    for pay in ["nan", "inf", "-infinity", "77e999", "7,7", "0x7p7", "7_7", "1e", "7 7"] {
+        bad(&spec(), format!("sex,age,pay\na,20,\"{pay}\"\n"), pay, &at(1, "pay", number));
+    }
+    bad(&spec(), "sex,age,pay\na,20,.\n", NONE, &at(1, "pay", number));
+    let empty = "the cell is empty, and the dimension has no `missing`";
+    bad(&spec(), "sex,age,pay\na,77,\n", "77", &at(1, "pay", empty));
+    // `other` alone does not take empty cells; no node takes bytes that are no text.
+    let mut only_other = lenient(labels("sex", &["a"]));
+    only_other.1.missing = None;
+    bad(&self::spec([only_other, labels("x", &["MARS"])]), "sex,x\n,MARS\n", "MARS", &at(1, "sex", empty));
+    for name in ["sex", "age", "pay"] {
+        let lenient = self::spec(three().map(lenient));
+        let row =
+            ["sex", "age", "pay"].map(|n| if n == name { &b"Mac\xe9"[..] } else { b"" }).join(&b","[..]);
+        let text = [b"sex,age,pay\n", row.as_slice()].concat();
+        bad(&lenient, text, "Mac", &at(1, name, "the cell is not valid UTF-8"));
+    }
+}
+
+#[test]
+fn errors_of_files() {
+    let spec = || spec(three());
+    bad(&spec(), "", NONE, "the file is empty: it has no header row");
+    bad(&spec(), "sex,Age,pay\nMARS,,\n", "MARS", "the data has no column \"age\"; did you mean \"Age\"?");
+    bad(&spec(), "sex,agee,pay\nMARS,,\n", "MARS", "the data has no column \"age\"; did you mean \"agee\"?");
+    // The header may be data: names that are not nearly the spec's are not printed.
+    bad(
+        &spec(),
+        "MARS,20,7\n",
+        "MARS",
+        "the data has no column \"sex\" (a file without a header row needs `columns` in the spec)",
+    );
+    bad(&spec(), "sex,age,sex,pay\nMARS,,\n", "MARS", "the data has more than one column \"sex\"");
+    bad(
+        &spec(),
+        "sex,age,pay\na,20,1\nMARS,20\n",
+        "MARS",
+        "row 2 (line 3): the number of cells is 2, that of columns 3",
+    );
+    bad(
+        &spec(),
+        "sex,age,pay\nMARS,20,1,4\n",
+        "MARS",
+        "row 1 (line 2): the number of cells is 4, that of columns 3",
+    );
+    let headless =
+        with_options(spec(), |o| o.columns = Some(["sex", "age", "pay"].map(String::from).to_vec()));
+    bad(&headless, "a,7117\n", "7117", "row 1 (line 1): the number of cells is 2, that of columns 3");
+    let headless = with_options(spec(), |o| o.columns = Some(["sex", "age"].map(String::from).to_vec()));
+    bad(
+        &headless,
+        "MARS,20\n",
+        "MARS",
+        "the data has no column \"pay\" (a file without a header row needs `columns` in the spec)",
+    );
+    // An open quote swallows the rest of the file: the row where it opens is named.
+    bad(
+        &spec(),
+        "sex,age,pay\na,20,1\n\"MARS,20,1\na,20,1\n",
+        "MARS",
+        "row 2 (line 3): the number of cells is 1, that of columns 3",
+    );
+
+    let dir = TempDir::new().unwrap();
+    let absent = read(&spec(), &dir.path().join("absent.csv"), &()).unwrap_err();
+    assert!(matches!(absent, IngestError::Open { error: std::io::ErrorKind::NotFound, .. }), "{absent}");
+    let folder = read(&spec(), dir.path(), &()).unwrap_err();
+    assert!(matches!(folder, IngestError::Read { .. }), "{folder}");
+}
+
+#[test]
+fn lines_of_errors() {
+    let spec = spec([labels("sex", &["a", "b\nc"]), labels("x", &["y"])]);
+    let expected = |row, line| {
+        format!(
+            "row {row} (line {line}), column \"sex\": the value is outside the domain, and the dimension has no `other`"
+        )
+    };
+    bad(&spec, "sex,x\na,y\na,y\nMARS,y\n", "MARS", &expected(3, 4));
+    bad(&spec, "sex,x\r\na,y\r\na,y\r\nMARS,y\r\n", "MARS", &expected(3, 4));
+    bad(&spec, "sex,x\n\"b\nc\",y\nMARS,y\n", "MARS", &expected(2, 4));
+    bad(&spec, "sex,x\r\na,y\r\n\r\n\r\nMARS,y\r\n", "MARS", &expected(2, 5));
+    bad(&spec, "\u{feff}\n\nsex,x\n\nMARS,y", "MARS", &expected(1, 5));
+}
+
+#[test]
+fn errors_of_specs() {
+    let bad = |columns: (Dimension, Column), expected: &str| {
+        assert_eq!(
+            read_bytes(&spec([columns]), b"x\n").unwrap_err().to_string(),
+            format!("dimension \"x\": {expected}")
+        );
+    };
+    let bins = |edges: &[f64]| column("x", 2, Coding::Bins { edges: edges.to_vec() });
+    for edges in [
+        &[0.0][..],
+        &[],
+        &[0.0, 1.0, 1.0],
+        &[1.0, 0.0],
+        &[0.0, f64::NAN],
+        &[0.0, f64::INFINITY],
+        &[0.0, 1.0, 2.0, 3.0],
+    ] {
+        bad(bins(edges), "its bins do not fit its categories");
+    }
+    bad(column("x", 2, Coding::Range { lo: 0, hi: 2 }), "its numbers do not fit its categories");
+    bad(
+        column("x", 2, Coding::Range { lo: i64::MIN, hi: i64::MAX }),
+        "its numbers do not fit its categories",
+    );
+    bad(column("x", 2, Coding::Range { lo: 1, hi: 0 }), "its numbers do not fit its categories");
+    bad(
+        column("x", 2, Coding::Labels([("a".into(), 2)].into())),
+        "a label stands for none of its categories",
+    );
+    let mut stray = labels("x", &["a"]);
+    stray.1.other = Some(1);
+    bad(stray, "`missing` or `other` is not one of its categories");
+    let mut headless = spec([labels("x", &["a"])]);
+    headless.columns.clear();
+    assert!(matches!(read_bytes(&headless, b"x\n").unwrap_err(), IngestError::Coding { .. }));
+}
+
+#[test]
+fn units_are_bounded() {
+    let bounded = with_unit(spec([labels("x", &["a", "b"])]), "who", 2);
+    good(&bounded, "who,x\nu,a\nv,a\nu,b\nu,a\nw,b\nu,a\nv,b\n", &[&[0], &[0], &[1], &[1], &[1]]);
+    // Identifiers are compared exactly.
+    good(
+        &with_unit(spec([labels("x", &["a"])]), "who", 1),
+        "who,x\nu,a\nU,a\nu ,a\nu,a\n",
+        &[&[0], &[0], &[0]],
+    );
+    good(&with_unit(spec([labels("x", &["a"])]), "who", 0), "who,x\nu,a\n", &[]);
+    // The unit may be a dimension too.
+    good(&with_unit(spec([labels("x", &["a"])]), "x", 2), "x\na\na\na\n", &[&[0], &[0]]);
+    // A bad row is an error even where it would not have counted.
+    bad(
+        &bounded,
+        "who,x\nu,a\nu,a\nu,MARS\n",
+        "MARS",
+        "row 3 (line 4), column \"x\": the value is outside the domain, and the dimension has no `other`",
+    );
+    bad(
+        &bounded,
+        "who,x\n,a\n",
+        "a'",
+        "row 1 (line 2), column \"who\": the cell is empty, so the row belongs to no unit of privacy",
+    );
+    bad(
+        &bounded,
+        b"who,x\nMac\xe9,a\n",
+        "Mac",
+        "row 1 (line 2), column \"who\": the cell is not valid UTF-8",
+    );
+    bad(&bounded, "hwo,x\nMARS,a\n", "MARS", "the data has no column \"who\"; did you mean \"hwo\"?");
+}
+
+#[test]
+fn columns_are_narrow() {
+    let of = |nodes: u32| {
+        let rows = Rows::from_codes(&[nodes], &[vec![nodes - 1, 0]]).unwrap();
+        let width = match rows.column(0).unwrap().values() {
+            Values::U8(_) => 8,
+            Values::U16(_) => 16,
+            Values::U32(_) => 32,
+        };
+        assert_eq!(codes(&rows), [[nodes - 1], [0]]);
+        width
+    };
+    assert_eq!([1, 256, 257, 65_536, 65_537].map(of), [8, 8, 16, 16, 32]);
+    assert!(Rows::from_codes(&[2], &[vec![2]]).is_err());
+    assert!(Rows::from_codes(&[2, 2], &[vec![1], vec![]]).is_err());
+    assert!(Rows::from_codes(&[2], &[]).is_err());
+}
+
+#[test]
+fn debug_shows_nothing() {
+    let rows = Rows::from_codes(&[9], &[vec![7; 31]]).unwrap();
+    assert_eq!(format!("{rows:?} {rows:#?}"), "Rows { <private> } Rows { <private> }");
+}
+
+/// Progress is in bytes, never runs back, and ends with the size of the file.
+#[test]
+fn progress_is_bytes() {
+    struct Steps(RefCell<Vec<(u64, u64)>>);
+    impl Progress for Steps {
+        fn step(&self, done: u64, of: u64) {
+            self.0.borrow_mut().push((done, of));
+        }
+    }
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("rows.csv");
+    std::fs::write(&path, format!("x\n{}", "a\n".repeat(1_500_000))).unwrap();
+    let steps = Steps(RefCell::default());
+    read(&spec([labels("x", &["a"])]), &path, &steps).unwrap();
+    let steps = steps.0.into_inner();
+    assert!(
+        steps.len() >= 3
+            && steps.is_sorted()
+            && steps.iter().all(|&(done, of)| done <= of && of == 3_000_002)
+    );
+    assert_eq!(steps.last(), Some(&(3_000_002, 3_000_002)));
+}
