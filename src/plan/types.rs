@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Which exact integer noise is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "compile", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Noise {
     /// Discrete Gaussian, accounted in zCDP (ρ).
@@ -16,6 +17,7 @@ pub enum Noise {
 
 /// What a neighbouring dataset is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "compile", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Neighbours {
     /// One unit more or one unit less.

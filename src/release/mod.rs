@@ -1,1 +1,54 @@
-//! To come.
+//! The signed file: sections, manifest, hashes, signature, versions.
+//!
+//! `schemas/RELEASE-FORMAT.md` describes every byte. In short: a header and a table of sections, the
+//! sections, a canonical JSON manifest that repeats the table with every hash, and a signature over the
+//! manifest's bytes. Nothing is decoded before the signature has been checked, and no section is
+//! handed out before its hash has been.
+//!
+//! | module | what it is |
+//! |---|---|
+//! | `layout` | header, table, section kinds with their fixed tags, caps |
+//! | [`canonical`] | the one way to write a manifest as JSON |
+//! | `manifest` | what an auditor asks |
+//! | `signature` | minisign signatures, read strictly |
+//! | `reader` | [`Release`]: open, then read section by section |
+//! | `verify` | every check, one by one, for people |
+//! | [`codec`] | bincode's wire format with one fixed configuration |
+//! | [`wire`] | domain and plan as they are stored |
+//! | `writer`, [`keys`] | sealing; feature `compile` |
+
+pub mod canonical;
+pub mod codec;
+mod error;
+mod layout;
+mod manifest;
+mod reader;
+mod signature;
+mod verify;
+pub mod wire;
+
+#[cfg(feature = "compile")]
+pub mod keys;
+#[cfg(feature = "compile")]
+mod writer;
+
+#[cfg(all(test, feature = "compile"))]
+mod tests;
+
+pub use error::ReleaseError;
+pub use layout::{
+    CRITICAL, FORMAT, HEADER_LEN, Header, Kind, MAGIC, MAX_MANIFEST, MAX_SECTION, MAX_SECTIONS, MAX_SIGNATURE,
+    ROW_LEN, Row,
+};
+pub use manifest::{
+    About, Amount, Approximate, Attachment, Currency, Declared, LISTED_MEASUREMENTS, Manifest, ManifestInput,
+    MeasurementSummary, PlanSummary, Privacy, Section, Signer, SignerKind, Sources,
+};
+pub use reader::Release;
+pub use signature::{NOT_PRIVATE_PUBLIC_KEY, public_key_text};
+pub use verify::{Check, Outcome, Verification};
+
+#[cfg(feature = "compile")]
+pub use keys::{KeyError, SigningKey};
+#[cfg(feature = "compile")]
+pub use writer::{SealError, Sealed, SectionWriter, Writer};

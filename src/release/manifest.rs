@@ -1,0 +1,397 @@
+//! What an auditor asks of a release, and what the signature covers.
+
+use super::layout::{FORMAT, Kind, Row};
+use super::{ReleaseError, signature};
+use crate::exact::Rational;
+use crate::plan::{Neighbours, Noise};
+use serde::{Deserialize, Serialize};
+
+/// How many measurements the manifest lists one by one. The list is for people; the plan section has
+/// all of them, and a release may have hundreds of thousands.
+pub const LISTED_MEASUREMENTS: usize = 10_000;
+
+/// The manifest. It is stored as canonical JSON; `sections` repeats the file's table, so that the
+/// signature over the manifest covers every byte of the file.
+///
+/// Fields that a reader does not know are ignored: they are signed all the same.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "compile", derive(schemars::JsonSchema))]
+pub struct Manifest {
+    /// The format version, as in the header.
+    pub format: u32,
+    /// The day the release was made, `YYYY-MM-DD`.
+    pub created: String,
+    /// The program that made it, with its version.
+    pub compiler: String,
+    /// Whether the noise came from a known seed. Such a file protects nobody and never verifies.
+    pub not_private: bool,
+    /// Name, title and the like.
+    pub about: About,
+    /// Who is protected and how well.
+    pub privacy: Privacy,
+    /// What was measured.
+    pub plan: PlanSummary,
+    /// What is published without noise or changed after the noise.
+    pub declared: Declared,
+    /// The hashes of what went in (never of private data).
+    pub sources: Sources,
+    /// Every section, in the order of the file.
+    pub sections: Vec<Section>,
+    /// Who signed.
+    pub signer: Signer,
+}
+
+/// What the writer is told; the rest of the [`Manifest`] follows from the sections and the key.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ManifestInput {
+    /// The day the release is made, `YYYY-MM-DD`.
+    pub created: String,
+    /// The program that makes it, with its version.
+    pub compiler: String,
+    /// Whether the noise comes from a known seed.
+    pub not_private: bool,
+    /// Name, title and the like.
+    pub about: About,
+    /// Who is protected and how well.
+    pub privacy: Privacy,
+    /// What was measured.
+    pub plan: PlanSummary,
+    /// What is published without noise or changed after the noise.
+    pub declared: Declared,
+    /// The names of the attachments, in the order of their sections.
+    pub attachments: Vec<String>,
+}
+
+/// What people call the release.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "compile", derive(schemars::JsonSchema))]
+pub struct About {
+    /// The name: of the file, and after FROM in a query.
+    pub name: String,
+    /// One line for people.
+    pub title: String,
+    /// More for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Under which terms the release may be used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub licence: Option<String>,
+    /// Whom to ask.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contact: Option<String>,
+    /// The release this one replaces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub supersedes: Option<String>,
+    /// What was wrong with the release this one replaces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub errata: Option<String>,
+}
+
+/// What is spent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "compile", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Currency {
+    /// ρ of zero-concentrated differential privacy.
+    Rho,
+    /// ε of pure differential privacy.
+    Epsilon,
+}
+
+/// A sum of privacy loss.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "compile", derive(schemars::JsonSchema))]
+pub struct Amount {
+    /// In which currency.
+    pub currency: Currency,
+    /// How much, as an exact rational: `1/10`.
+    #[cfg_attr(feature = "compile", schemars(with = "String"))]
+    pub amount: Rational,
+}
+
+/// Who is protected and how well.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "compile", derive(schemars::JsonSchema))]
+pub struct Privacy {
+    /// Whom the guarantee protects: `row`, or the identifying column.
+    pub unit: String,
+    /// How many rows one unit may own.
+    pub max_rows: u32,
+    /// What a neighbouring dataset is.
+    pub neighbours: Neighbours,
+    /// How much the spec allows.
+    pub budget: Amount,
+    /// How much the release spends: an upper bound, never more than the budget.
+    pub cost: Amount,
+    /// The same guarantee as (ε, δ), where one was asked for or can be derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approximate: Option<Approximate>,
+    /// The guarantee in a sentence.
+    pub note: String,
+}
+
+/// A guarantee as (ε, δ), in decimal text: ε is rounded up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "compile", derive(schemars::JsonSchema))]
+pub struct Approximate {
+    /// ε.
+    pub epsilon: String,
+    /// δ.
+    pub delta: String,
+    /// How they follow from the budget, by name.
+    pub conversion: String,
+}
+
+/// What was measured, for people; the plan section is what counts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "compile", derive(schemars::JsonSchema))]
+pub struct PlanSummary {
+    /// The strategy, by name.
+    pub measure: String,
+    /// The budget rule, by name.
+    pub budgets: String,
+    /// The noise of every measurement.
+    pub mechanism: Noise,
+    /// The tables asked for: `sex × age.band`.
+    pub workload: Vec<String>,
+    /// How many measurements there are.
+    pub count: u64,
+    /// The measurements in the plan's order: all of them, or the first 10 000 when there are more.
+    pub measurements: Vec<MeasurementSummary>,
+}
+
+/// One measurement.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "compile", derive(schemars::JsonSchema))]
+pub struct MeasurementSummary {
+    /// What is measured: `sex × age.band`.
+    pub block: String,
+    /// `component` or `table`.
+    pub kind: String,
+    /// The parameter of the integer noise: σ² or b.
+    #[cfg_attr(feature = "compile", schemars(with = "String"))]
+    pub scale: Rational,
+    /// The sensitivity of the integers the noise is added to, in the norm of the mechanism (for Gaussian noise squared).
+    #[cfg_attr(feature = "compile", schemars(with = "String"))]
+    pub sensitivity: Rational,
+    /// What it spends, in the budget's currency: an upper bound.
+    #[cfg_attr(feature = "compile", schemars(with = "String"))]
+    pub cost: Rational,
+}
+
+/// What is published without noise or changed after the noise.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "compile", derive(schemars::JsonSchema))]
+pub struct Declared {
+    /// Tables published exactly.
+    pub invariants: Vec<String>,
+    /// What every answer is known to satisfy.
+    pub constraints: Vec<String>,
+    /// What was done to the noisy numbers before they were published.
+    pub post_processing: Vec<String>,
+}
+
+/// The hashes of what went in. Each is the BLAKE3 hash of a section's bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "compile", derive(schemars::JsonSchema))]
+pub struct Sources {
+    /// The spec file.
+    pub spec: String,
+    /// The dimensions, levels and labels.
+    pub domain: String,
+    /// The files the spec refers to (hierarchies), in the order of their sections.
+    pub attachments: Vec<Attachment>,
+}
+
+/// A file the spec refers to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "compile", derive(schemars::JsonSchema))]
+pub struct Attachment {
+    /// As the spec calls it.
+    pub name: String,
+    /// Its BLAKE3 hash.
+    pub blake3: String,
+}
+
+/// One section: a row of the file's table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "compile", derive(schemars::JsonSchema))]
+pub struct Section {
+    /// The kind's name.
+    pub name: String,
+    /// The kind's tag.
+    pub tag: u32,
+    /// Which of the sections of this kind.
+    pub index: u32,
+    /// How many bytes it has.
+    pub length: u64,
+    /// The BLAKE3 hash of its bytes.
+    pub blake3: String,
+}
+
+/// Who signed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "compile", derive(schemars::JsonSchema))]
+pub struct Signer {
+    /// What kind of key.
+    pub kind: SignerKind,
+    /// The public key as minisign writes it: one line of base64.
+    pub public_key: String,
+}
+
+/// What kind of key signed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "compile", derive(schemars::JsonSchema))]
+pub enum SignerKind {
+    /// The agency's own key.
+    #[serde(rename = "agency")]
+    Agency,
+    /// A key made for this file and forgotten: it shows that the file is whole, not who made it.
+    #[serde(rename = "throw-away")]
+    ThrowAway,
+    /// The key everybody knows, for files whose noise came from a known seed.
+    #[serde(rename = "NOT PRIVATE test")]
+    NotPrivate,
+}
+
+/// Hashes are written in lower-case hexadecimal.
+pub(super) fn hex(hash: &[u8; 32]) -> String {
+    blake3::Hash::from_bytes(*hash).to_hex().to_string()
+}
+
+/// Whether a text is a day of the calendar, `YYYY-MM-DD`.
+pub(crate) fn is_day(text: &str) -> bool {
+    let b = text.as_bytes();
+    let shape = b.len() == 10
+        && b.iter().enumerate().all(|(i, c)| if i == 4 || i == 7 { *c == b'-' } else { c.is_ascii_digit() });
+    let part = |from: usize, to: usize| text.get(from..to).and_then(|t| t.parse::<u32>().ok()).unwrap_or(0);
+    if !shape {
+        return false;
+    }
+    let (year, month, day) = (part(0, 4), part(5, 7), part(8, 10));
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let days = match month {
+        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
+        4 | 6 | 9 | 11 => 30,
+        2 => 28 + u32::from(leap),
+        _ => 0,
+    };
+    (1..=days).contains(&day)
+}
+
+/// Whether a text may name a release: it becomes a file name and a word of the signature's comment.
+pub(crate) fn is_name(text: &str) -> bool {
+    let plain = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'_' | b'-');
+    (1..=100).contains(&text.len())
+        && text.bytes().all(plain)
+        && text.as_bytes().first().is_some_and(u8::is_ascii_alphanumeric)
+}
+
+impl Section {
+    /// The manifest's form of a row.
+    pub(super) fn of(row: &Row) -> Section {
+        let name = match Kind::from_tag(row.tag) {
+            Ok(Some(kind)) => kind.name().into(),
+            _ => "other".into(),
+        };
+        Section { name, tag: row.tag, index: row.index, length: row.length, blake3: hex(&row.hash) }
+    }
+
+    /// The name of an optional section of a later format is free: this program cannot know it.
+    fn agrees(&self, row: &Row) -> bool {
+        let known = matches!(Kind::from_tag(row.tag), Ok(Some(_)));
+        let here = Section::of(row);
+        Section { name: if known { self.name.clone() } else { here.name.clone() }, ..self.clone() } == here
+    }
+}
+
+impl Manifest {
+    /// Whether the noise came from a known seed, by what the manifest says or by the key that
+    /// signed it: everybody has that key, so nothing signed with it can be trusted.
+    pub fn is_not_private(&self) -> bool {
+        self.not_private
+            || self.signer.kind == SignerKind::NotPrivate
+            || self.signer.public_key == signature::NOT_PRIVATE_PUBLIC_KEY
+    }
+
+    /// What the signatures' trusted comments must be, given the manifest's bytes.
+    pub fn trusted_comment(name: &str, bytes: &[u8]) -> String {
+        format!("margins release {name}, format {FORMAT}, blake3 of manifest {}", blake3::hash(bytes).to_hex())
+    }
+
+    /// Checks the manifest against the table and against itself.
+    pub(super) fn agree(&self, rows: &[Row]) -> Result<(), ReleaseError> {
+        let disagree = |what: &str| Err(ReleaseError::Disagreement(what.into()));
+        if self.format != FORMAT {
+            return disagree("the format version");
+        }
+        if self.sections.len() != rows.len() {
+            return disagree("the number of sections");
+        }
+        if let Some((section, _)) = self.sections.iter().zip(rows).find(|(s, r)| !s.agrees(r)) {
+            return disagree(&format!("section {} {}", section.name, section.index));
+        }
+        let hash_of = |kind: Kind| rows.iter().filter(move |r| r.tag == kind.tag()).map(|r| hex(&r.hash));
+        if !hash_of(Kind::Spec).eq([self.sources.spec.clone()]) {
+            return disagree("the spec's hash");
+        }
+        if !hash_of(Kind::Domain).eq([self.sources.domain.clone()]) {
+            return disagree("the domain's hash");
+        }
+        if !hash_of(Kind::Attachment).eq(self.sources.attachments.iter().map(|a| a.blake3.clone())) {
+            return disagree("the attachments' hashes");
+        }
+        self.sound().map_err(ReleaseError::Manifest)
+    }
+
+    /// The rules that need no table; the writer checks them too.
+    fn sound(&self) -> Result<(), String> {
+        if !is_name(&self.about.name) {
+            return Err("the release's name is not made of letters, digits, dots, dashes and underscores".into());
+        }
+        if !is_day(&self.created) {
+            return Err("the day of creation is not written YYYY-MM-DD".into());
+        }
+        let Privacy { budget, cost, .. } = &self.privacy;
+        let currency = match self.plan.mechanism {
+            Noise::Gaussian => Currency::Rho,
+            Noise::Laplace => Currency::Epsilon,
+        };
+        if budget.currency != currency || cost.currency != currency {
+            return Err("the budget or the cost is not in the mechanism's currency".into());
+        }
+        if cost.amount > budget.amount {
+            return Err("the release costs more than its budget".into());
+        }
+        let known_key = self.signer.public_key == signature::NOT_PRIVATE_PUBLIC_KEY;
+        let test_signer = self.signer.kind == SignerKind::NotPrivate;
+        if self.not_private != test_signer || self.not_private != known_key {
+            return Err("a NOT PRIVATE file must say so, and be signed by the NOT PRIVATE key, and no other may".into());
+        }
+        if self.plan.measurements.len() as u64 != self.plan.count.min(LISTED_MEASUREMENTS as u64) {
+            return Err("the list of measurements does not have the length it must have".into());
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_and_names() {
+        for day in ["2024-02-29", "2000-02-29", "1999-12-31"] {
+            assert!(is_day(day), "{day}");
+        }
+        for day in ["2023-02-29", "1900-02-29", "2024-13-01", "2024-00-10", "2024-1-01", "2024-01-00", "2024-01-+1", ""] {
+            assert!(!is_day(day), "{day}");
+        }
+        for name in ["a", "people-2024_v1.2"] {
+            assert!(is_name(name), "{name}");
+        }
+        for name in ["", ".hidden", "../x", "a/b", "a b", "é", "-rf", "a\n"] {
+            assert!(!is_name(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Opening a release and reading its sections.
+
+use super::layout::{self, HEADER_LEN, Header, Kind, ROW_LEN, Row};
+use super::{Manifest, ReleaseError, signature};
+use serde::Deserialize;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+/// Positioned reads that many threads may do at once.
+pub(super) trait ReadAt: Send + Sync {
+    /// Fills `buf` from the bytes at `offset` on.
+    fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()>;
+}
+
+/// A source with one cursor, which readers take in turns.
+struct Shared<R>(Mutex<R>);
+
+impl<R: Read + Seek + Send> ReadAt for Shared<R> {
+    fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        let mut source = self.0.lock().map_err(|_| io::Error::other("another reader of this release failed"))?;
+        source.seek(SeekFrom::Start(offset))?;
+        source.read_exact(buf)
+    }
+}
+
+#[cfg(unix)]
+impl ReadAt for File {
+    fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        std::os::unix::fs::FileExt::read_exact_at(self, buf, offset)
+    }
+}
+
+/// An open release: its signature fits its manifest, its manifest fits its table. Sections are read when
+/// they are asked for and hashed before they are handed out, so a file that changes on the
+/// disk is noticed.
+///
+/// Whether the key is the one the reader expects is a separate question: see [`Release::verify_all`].
+pub struct Release {
+    pub(super) source: Box<dyn ReadAt>,
+    pub(super) path: Option<PathBuf>,
+    pub(super) length: u64,
+    pub(super) rows: Vec<Row>,
+    manifest_bytes: Vec<u8>,
+    manifest: Manifest,
+}
+
+impl fmt::Debug for Release {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Release").field("name", &self.manifest.about.name).field("path", &self.path).finish()
+    }
+}
+
+/// As much of a manifest as is read before its signature has been checked.
+#[derive(Deserialize)]
+struct KeyOnly {
+    about: NameOnly,
+    signer: PublicKeyOnly,
+}
+#[derive(Deserialize)]
+struct NameOnly {
+    name: String,
+}
+#[derive(Deserialize)]
+struct PublicKeyOnly {
+    public_key: String,
+}
+
+impl Release {
+    /// Opens a file.
+    pub fn open(path: impl AsRef<Path>) -> Result<Release, ReleaseError> {
+        let path = path.as_ref();
+        let file = File::open(path)?;
+        let length = file.metadata()?.len();
+        #[cfg(unix)]
+        let source: Box<dyn ReadAt> = Box::new(file);
+        #[cfg(not(unix))]
+        let source: Box<dyn ReadAt> = Box::new(Shared(Mutex::new(file)));
+        Release::from_source(source, length, Some(path.into()))
+    }
+
+    /// Opens a release that is in memory.
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Release, ReleaseError> {
+        Release::from_reader(io::Cursor::new(bytes))
+    }
+
+    /// Opens a release from anything that can be read at any place.
+    pub fn from_reader<R: Read + Seek + Send + 'static>(mut reader: R) -> Result<Release, ReleaseError> {
+        let length = reader.seek(SeekFrom::End(0))?;
+        Release::from_source(Box::new(Shared(Mutex::new(reader))), length, None)
+    }
+
+    fn from_source(source: Box<dyn ReadAt>, length: u64, path: Option<PathBuf>) -> Result<Release, ReleaseError> {
+        // Every length is checked against its cap and against the file before it is allocated.
+        let short = |declared| ReleaseError::Length { found: length, declared };
+        let mut header = [0; HEADER_LEN as usize];
+        let head = header.len().min(usize::try_from(length).unwrap_or(usize::MAX));
+        source.read_exact_at(&mut header[..head], 0)?;
+        if head < 8 || header[..8] != layout::MAGIC {
+            return Err(ReleaseError::Magic);
+        }
+        if length < HEADER_LEN {
+            return Err(short(HEADER_LEN));
+        }
+        let header = Header::parse(&header)?;
+        let least = header.bodies() + header.manifest + header.signature;
+        if length < least {
+            return Err(short(least));
+        }
+        let read = |offset: u64, len: u64| -> Result<Vec<u8>, ReleaseError> {
+            let mut buf = vec![0; len as usize];
+            source.read_exact_at(&mut buf, offset)?;
+            Ok(buf)
+        };
+        let table = read(HEADER_LEN, u64::from(header.sections) * ROW_LEN)?;
+        let (rows, manifest_at) = layout::parse_table(header, &table)?;
+        let declared = manifest_at
+            .checked_add(header.manifest)
+            .and_then(|end| end.checked_add(header.signature))
+            .ok_or(ReleaseError::Table("the lengths overflow"))?;
+        if declared != length {
+            return Err(short(declared));
+        }
+        let manifest_bytes = read(manifest_at, header.manifest)?;
+        let signature = read(manifest_at + header.manifest, header.signature)?;
+
+        super::canonical::check(&manifest_bytes).map_err(|at| ReleaseError::NotCanonical { at })?;
+        let json = |e: serde_json::Error| ReleaseError::Manifest(e.to_string());
+        let only: KeyOnly = serde_json::from_slice(&manifest_bytes).map_err(json)?;
+        let key = signature::parse_key(&only.signer.public_key)?;
+        let comment = Manifest::trusted_comment(&only.about.name, &manifest_bytes);
+        let signature = signature::parse(&signature, &comment)?;
+        signature::verify(&key, &manifest_bytes, &signature)?;
+
+        let manifest: Manifest = serde_json::from_slice(&manifest_bytes).map_err(json)?;
+        manifest.agree(&rows)?;
+        Ok(Release { source, path, length, rows, manifest_bytes, manifest })
+    }
+
+    /// What the release says about itself.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// The manifest as it is in the file: the bytes that were signed.
+    pub fn manifest_bytes(&self) -> &[u8] {
+        &self.manifest_bytes
+    }
+
+    /// How many bytes the file has.
+    pub fn file_length(&self) -> u64 {
+        self.length
+    }
+
+    /// How many sections of a kind there are; their indices run from 0.
+    pub fn count(&self, kind: Kind) -> u32 {
+        self.rows.iter().filter(|r| r.tag == kind.tag()).count() as u32
+    }
+
+    /// The row of a section.
+    fn row(&self, kind: Kind, index: u32) -> Result<&Row, ReleaseError> {
+        let key = Row { tag: kind.tag(), index, offset: 0, length: 0, hash: [0; 32] }.order();
+        let at = self.rows.binary_search_by_key(&key, Row::order);
+        at.ok().and_then(|at| self.rows.get(at)).ok_or(ReleaseError::Missing { kind, index })
+    }
+
+    /// How many bytes a section has.
+    pub fn section_length(&self, kind: Kind, index: u32) -> Result<u64, ReleaseError> {
+        Ok(self.row(kind, index)?.length)
+    }
+
+    /// The bytes of a section, hashed and compared with what was signed.
+    pub fn section(&self, kind: Kind, index: u32) -> Result<Vec<u8>, ReleaseError> {
+        let row = self.row(kind, index)?;
+        let mut bytes = vec![0; row.length as usize];
+        self.source.read_exact_at(&mut bytes, row.offset)?;
+        if *blake3::hash(&bytes).as_bytes() != row.hash {
+            return Err(ReleaseError::Hash { kind: kind.to_string(), index });
+        }
+        Ok(bytes)
+    }
+
+    /// The dimensions.
+    pub fn cube(&self) -> Result<crate::cube::Cube, ReleaseError> {
+        super::wire::decode_domain(&self.section(Kind::Domain, 0)?)
+    }
+
+    /// The plan, checked against the dimensions.
+    pub fn plan(&self, cube: &crate::cube::Cube) -> Result<crate::plan::Plan, ReleaseError> {
+        super::wire::decode_plan(&self.section(Kind::Plan, 0)?, cube)
+    }
+}

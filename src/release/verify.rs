@@ -1,0 +1,189 @@
+//! Every check of a release's integrity, one by one, for people.
+
+use super::layout::Row;
+use super::manifest::Section;
+use super::{Manifest, Release, ReleaseError, SignerKind, signature};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// What came of a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// As it should be.
+    Passed,
+    /// Nothing wrong, but something was not checked or deserves attention.
+    Warning,
+    /// Not as it should be.
+    Failed,
+}
+
+/// One check.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Check {
+    /// What was checked.
+    pub what: String,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// More for people.
+    pub detail: String,
+}
+
+/// All checks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verification {
+    /// In the order they were done.
+    pub checks: Vec<Check>,
+    /// The BLAKE3 hash of the whole file, as `b3sum` prints it.
+    pub file_blake3: String,
+}
+
+impl Verification {
+    /// Whether nothing failed.
+    pub fn passed(&self) -> bool {
+        self.checks.iter().all(|c| c.outcome != Outcome::Failed)
+    }
+
+    fn add(&mut self, what: impl Into<String>, outcome: Outcome, detail: impl Into<String>) {
+        self.checks.push(Check { what: what.into(), outcome, detail: detail.into() });
+    }
+}
+
+/// Where the signature of the whole file is: `NAME.margins.minisig`.
+pub(super) fn sidecar_path(path: &Path) -> PathBuf {
+    let mut sidecar = path.as_os_str().to_owned();
+    sidecar.push(".minisig");
+    sidecar.into()
+}
+
+impl Release {
+    /// Reads the whole file once and checks every hash, the signatures, and, when a public key
+    /// is given (one line of base64 or a `.pub` file's text), that its owner signed.
+    ///
+    /// A file whose noise came from a known seed fails, however whole it is. The error is for
+    /// a file that cannot be read at all; what is wrong with a file that can is in the checks.
+    pub fn verify_all(&self, public_key: Option<&str>) -> Result<Verification, ReleaseError> {
+        use Outcome::{Failed, Passed, Warning};
+        let mut out = Verification { checks: Vec::new(), file_blake3: String::new() };
+        let manifest = self.manifest();
+        out.add(
+            "manifest",
+            Passed,
+            format!("canonical, signed by {}, and repeats the table", manifest.signer.public_key),
+        );
+        if manifest.is_not_private() {
+            out.add("privacy", Failed, "NOT PRIVATE: the noise came from a known seed or the key is one everybody has");
+        } else {
+            out.add("privacy", Passed, manifest.privacy.note.clone());
+        }
+        match (public_key.map(signature::public_key_text), manifest.signer.kind) {
+            (Some(Ok(key)), _) if key == manifest.signer.public_key => {
+                out.add("signer", Passed, "the given public key signed this release");
+            }
+            (Some(Ok(key)), _) => {
+                let signer = &manifest.signer.public_key;
+                out.add("signer", Failed, format!("signed by {signer}, not by the given public key {key}"));
+            }
+            (Some(Err(e)), _) => out.add("signer", Failed, format!("the given public key cannot be read: {e}")),
+            (None, SignerKind::Agency) => {
+                out.add("signer", Warning, "no public key was given, so who signed is not known");
+            }
+            (None, SignerKind::ThrowAway) => {
+                out.add("signer", Warning, "a throw-away key: the file is whole, but nothing shows who made it");
+            }
+            (None, SignerKind::NotPrivate) => out.add("signer", Failed, "the key everybody has"),
+        }
+
+        let key = signature::parse_key(&manifest.signer.public_key)?;
+        let sidecar = self.path.as_deref().map(|path| self.read_sidecar(&sidecar_path(path)));
+        let parsed = match &sidecar {
+            Some(Ok(Some(sidecar))) => Some(sidecar),
+            _ => None,
+        };
+        let mut stream = match parsed.map(|s| key.verify_stream(s)) {
+            Some(Ok(stream)) => Some(stream),
+            Some(Err(e)) => {
+                out.add("whole-file signature", Failed, e.to_string());
+                None
+            }
+            None => None,
+        };
+
+        // One pass: the header and the table, every section, the manifest and the signature.
+        let mut whole = blake3::Hasher::new();
+        let mut pass = |from: u64, length: u64| -> io::Result<[u8; 32]> {
+            let mut hasher = blake3::Hasher::new();
+            let mut buf = vec![0; 1 << 18];
+            let (mut at, end) = (from, from + length);
+            while at < end {
+                let n = usize::try_from(end - at).unwrap_or(usize::MAX).min(buf.len());
+                let chunk = &mut buf[..n];
+                self.source.read_exact_at(chunk, at)?;
+                hasher.update(chunk);
+                whole.update(chunk);
+                if let Some(stream) = &mut stream {
+                    stream.update(chunk);
+                }
+                at += n as u64;
+            }
+            Ok(*hasher.finalize().as_bytes())
+        };
+        let first = self.rows.first().map_or(self.length, |r| r.offset);
+        let last = self.rows.last().map_or(first, |r| r.offset + r.length);
+        let mut hashes = Vec::with_capacity(self.rows.len());
+        let read = pass(0, first)
+            .and_then(|_| self.rows.iter().try_for_each(|r| pass(r.offset, r.length).map(|h| hashes.push(h))))
+            .and_then(|()| pass(last, self.length - last));
+        read?;
+        out.file_blake3 = whole.finalize().to_hex().to_string();
+        out.sections(&self.rows, &hashes);
+
+        match (&sidecar, stream) {
+            (Some(Ok(Some(_))), Some(mut stream)) => match stream.finalize() {
+                Ok(()) => out.add("whole-file signature", Passed, "the file beside the release signs all its bytes"),
+                Err(e) => out.add("whole-file signature", Failed, e.to_string()),
+            },
+            (Some(Ok(Some(_))), None) => {}
+            (Some(Ok(None)), _) => out.add("whole-file signature", Warning, "there is no .minisig file beside the release"),
+            (Some(Err(e)), _) => out.add("whole-file signature", Failed, e.to_string()),
+            (None, _) => out.add("whole-file signature", Warning, "the release does not come from a file"),
+        }
+        Ok(out)
+    }
+
+    fn read_sidecar(&self, path: &Path) -> Result<Option<minisign_verify::Signature>, ReleaseError> {
+        let file = match File::open(path) {
+            Ok(file) => file,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(e.into()),
+        };
+        let mut text = Vec::new();
+        file.take(super::MAX_SIGNATURE + 1).read_to_end(&mut text)?;
+        let comment = Manifest::trusted_comment(&self.manifest().about.name, self.manifest_bytes());
+        signature::parse(&text, &comment).map(Some)
+    }
+}
+
+impl Verification {
+    /// One check a damaged section, and one for all the whole ones.
+    fn sections(&mut self, rows: &[Row], hashes: &[[u8; 32]]) {
+        let mut whole = 0;
+        let mut bytes = 0u64;
+        for (row, hash) in rows.iter().zip(hashes) {
+            if row.hash == *hash {
+                whole += 1;
+                bytes += row.length;
+            } else {
+                let name = Section::of(row).name;
+                self.add(
+                    format!("section {name} {}", row.index),
+                    Outcome::Failed,
+                    "damaged: its hash is not the one that was signed",
+                );
+            }
+        }
+        if whole == rows.len() {
+            self.add("sections", Outcome::Passed, format!("{whole} sections, {bytes} bytes, every hash as signed"));
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! Domain and plan as they are stored: mirrors of the types in memory, so that those can change
+//! while the format stays. Conversion is explicit, and everything that is decoded is checked.
+
+mod domain;
+mod plan;
+
+pub use domain::{MAX_DIMENSIONS, MAX_LEVELS, MAX_NODES, MAX_TEXT, decode_domain, encode_domain};
+pub use plan::{MAX_MEASUREMENTS, MAX_TABLES, decode_plan, encode_plan};
+
+use super::ReleaseError;
+
+/// An [`ReleaseError::Invalid`] unless the rule holds.
+fn rule(holds: bool, what: &'static str, why: impl FnOnce() -> String) -> Result<(), ReleaseError> {
+    if holds { Ok(()) } else { Err(ReleaseError::Invalid { what, why: why() }) }
+}

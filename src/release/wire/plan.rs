@@ -1,0 +1,355 @@
+//! The plan section: who is protected, what is measured, at which scale.
+
+use super::rule;
+use crate::cube::{Cube, Cuboid};
+use crate::exact;
+use crate::plan;
+use crate::release::{ReleaseError, codec};
+use wincode::{SchemaRead, SchemaWrite};
+
+/// The most measurements.
+pub const MAX_MEASUREMENTS: usize = 1 << 18;
+/// The most tables in the workload.
+pub const MAX_TABLES: usize = 1 << 18;
+
+const WHAT: &str = "the plan";
+
+#[derive(SchemaWrite, SchemaRead)]
+struct Plan {
+    noise: Noise,
+    budget: Rational,
+    neighbours: Neighbours,
+    max_rows: u32,
+    measure: Measure,
+    budgets: BudgetRule,
+    levels: Vec<Vec<u8>>,
+    workload: Vec<Table>,
+    measurements: Vec<Measurement>,
+}
+
+#[derive(SchemaWrite, SchemaRead)]
+struct Rational {
+    num: u128,
+    den: u128,
+}
+
+/// Dimension and level, dimensions ascending.
+type Pairs = Vec<(u16, u8)>;
+
+#[derive(SchemaWrite, SchemaRead)]
+struct Table {
+    cuboid: Pairs,
+    weight: Rational,
+}
+
+#[derive(SchemaWrite, SchemaRead)]
+struct Measurement {
+    block: Block,
+    scale: Rational,
+}
+
+#[derive(SchemaWrite, SchemaRead)]
+enum Block {
+    #[wincode(tag = 1)]
+    Component(Pairs),
+    #[wincode(tag = 2)]
+    Table(Pairs),
+}
+
+/// A closed enum of the format: the same names as in memory, a fixed tag each, and conversions that
+/// the compiler keeps complete.
+macro_rules! tags {
+    ($name:ident { $($variant:ident = $tag:literal),+ $(,)? }) => {
+        #[derive(SchemaWrite, SchemaRead)]
+        enum $name {
+            $(#[wincode(tag = $tag)] $variant),+
+        }
+        impl From<plan::$name> for $name {
+            fn from(v: plan::$name) -> $name {
+                match v { $(plan::$name::$variant => $name::$variant),+ }
+            }
+        }
+        impl From<$name> for plan::$name {
+            fn from(v: $name) -> plan::$name {
+                match v { $($name::$variant => plan::$name::$variant),+ }
+            }
+        }
+        #[cfg(test)]
+        impl $name {
+            const TAGS: &[(plan::$name, u8)] = &[$((plan::$name::$variant, $tag)),+];
+        }
+    };
+}
+
+tags!(Noise { Gaussian = 1, Laplace = 2 });
+tags!(Neighbours { AddRemove = 1, Substitute = 2 });
+tags!(Measure { Residual = 1, Queries = 2, Base = 3 });
+tags!(BudgetRule { Optimal = 1, Uniform = 2 });
+
+impl From<exact::Rational> for Rational {
+    fn from(r: exact::Rational) -> Rational {
+        Rational { num: r.numerator(), den: r.denominator() }
+    }
+}
+
+fn rational(r: Rational) -> Result<exact::Rational, ReleaseError> {
+    let exact = exact::Rational::new(r.num, r.den).filter(|e| (e.numerator(), e.denominator()) == (r.num, r.den));
+    exact.ok_or_else(|| ReleaseError::Invalid { what: WHAT, why: "a rational is not in lowest terms".into() })
+}
+
+fn pairs(cuboid: &Cuboid) -> Pairs {
+    cuboid.iter().map(|(d, l)| (d as u16, l as u8)).collect()
+}
+
+fn cuboid(pairs: Pairs) -> Result<Cuboid, ReleaseError> {
+    let ascending = pairs.windows(2).all(|w| w[0].0 < w[1].0) && pairs.iter().all(|&(_, level)| level > 0);
+    rule(ascending, WHAT, || "a cuboid's dimensions are not ascending, or one is at total".into())?;
+    Ok(Cuboid::new(pairs.into_iter().map(|(d, l)| (d.into(), l.into())).collect()))
+}
+
+/// The bytes of the plan section. A plan that a reader would refuse is refused here.
+pub fn encode_plan(plan: &plan::Plan, cube: &Cube) -> Result<Vec<u8>, ReleaseError> {
+    check(plan, cube)?;
+    let block = |b: &plan::Block| match b {
+        plan::Block::Component(c) => Block::Component(pairs(c)),
+        plan::Block::Table(c) => Block::Table(pairs(c)),
+    };
+    let stored = Plan {
+        noise: plan.noise.into(),
+        budget: plan.budget.into(),
+        neighbours: plan.neighbours.into(),
+        max_rows: plan.max_rows,
+        measure: plan.measure.into(),
+        budgets: plan.budgets.into(),
+        levels: plan.levels.clone(),
+        workload: plan
+            .workload
+            .iter()
+            .map(|t| Table { cuboid: pairs(&t.cuboid), weight: t.weight.into() })
+            .collect(),
+        measurements: plan
+            .measurements
+            .iter()
+            .map(|m| Measurement { block: block(&m.block), scale: m.scale.into() })
+            .collect(),
+    };
+    codec::encode(WHAT, &stored)
+}
+
+/// The plan of a plan section, whose cuboids must exist in the cube.
+pub fn decode_plan(bytes: &[u8], cube: &Cube) -> Result<plan::Plan, ReleaseError> {
+    let stored: Plan = codec::decode(WHAT, bytes)?;
+    let block = |b: Block| {
+        Ok::<_, ReleaseError>(match b {
+            Block::Component(p) => plan::Block::Component(cuboid(p)?),
+            Block::Table(p) => plan::Block::Table(cuboid(p)?),
+        })
+    };
+    let table = |t: Table| Ok(plan::Table { cuboid: cuboid(t.cuboid)?, weight: rational(t.weight)? });
+    let measurement = |m: Measurement| Ok(plan::Measurement { block: block(m.block)?, scale: rational(m.scale)? });
+    let plan = plan::Plan {
+        noise: stored.noise.into(),
+        budget: rational(stored.budget)?,
+        neighbours: stored.neighbours.into(),
+        max_rows: stored.max_rows,
+        measure: stored.measure.into(),
+        budgets: stored.budgets.into(),
+        levels: stored.levels,
+        workload: stored.workload.into_iter().map(table).collect::<Result<_, ReleaseError>>()?,
+        measurements: stored.measurements.into_iter().map(measurement).collect::<Result<_, ReleaseError>>()?,
+    };
+    check(&plan, cube)?;
+    Ok(plan)
+}
+
+fn check(plan: &plan::Plan, cube: &Cube) -> Result<(), ReleaseError> {
+    rule(!plan.budget.is_zero(), WHAT, || "the budget is zero".into())?;
+    rule(plan.max_rows > 0, WHAT, || "a unit may own no rows".into())?;
+    rule(plan.workload.len() <= MAX_TABLES, WHAT, || format!("it has more than {MAX_TABLES} tables"))?;
+    rule(plan.measurements.len() <= MAX_MEASUREMENTS, WHAT, || {
+        format!("it has more than {MAX_MEASUREMENTS} measurements")
+    })?;
+    rule(plan.levels.len() == cube.dimensions.len(), WHAT, || "not every dimension has its levels in use".into())?;
+    for (levels, dimension) in plan.levels.iter().zip(&cube.dimensions) {
+        let ascending = levels.first() == Some(&0) && levels.windows(2).all(|w| w[0] < w[1]);
+        rule(ascending, WHAT, || "levels in use are not ascending from total".into())?;
+        rule(levels.iter().all(|&l| usize::from(l) < dimension.levels.len()), WHAT, || {
+            "a level in use does not exist".into()
+        })?;
+    }
+    for table in &plan.workload {
+        let exists = |(d, l): (usize, usize)| cube.dimensions.get(d).is_some_and(|d| l < d.levels.len());
+        rule(table.cuboid.iter().all(exists), WHAT, || "a table's cuboid does not exist".into())?;
+    }
+    for plan::Measurement { block, scale } in &plan.measurements {
+        let (plan::Block::Component(cuboid) | plan::Block::Table(cuboid)) = block;
+        let used = |(d, l): (usize, usize)| {
+            plan.levels.get(d).is_some_and(|levels| u8::try_from(l).is_ok_and(|l| levels.binary_search(&l).is_ok()))
+        };
+        rule(cuboid.iter().all(used), WHAT, || "a measured cuboid is not made of levels in use".into())?;
+        rule(!scale.is_zero(), WHAT, || "a measurement has no noise".into())?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::super::domain::tests::example as cube;
+    use super::*;
+    use proptest::prelude::*;
+
+    fn r(text: &str) -> exact::Rational {
+        text.parse().unwrap()
+    }
+
+    pub fn example() -> plan::Plan {
+        let sex_age = Cuboid::new(vec![(0, 1), (1, 2)]);
+        plan::Plan {
+            noise: plan::Noise::Gaussian,
+            budget: r("1/10"),
+            neighbours: plan::Neighbours::AddRemove,
+            max_rows: 1,
+            measure: plan::Measure::Residual,
+            budgets: plan::BudgetRule::Optimal,
+            levels: vec![vec![0, 1], vec![0, 2]],
+            workload: vec![plan::Table { cuboid: sex_age.clone(), weight: r("1") }],
+            measurements: vec![
+                plan::Measurement { block: plan::Block::Component(Cuboid::total()), scale: r("300") },
+                plan::Measurement { block: plan::Block::Table(sex_age), scale: r("542/339") },
+            ],
+        }
+    }
+
+    #[test]
+    fn bytes_are_pinned() {
+        let want = [
+            1, // Gaussian
+            1, 10, // budget 1/10
+            1, 1, // add or remove, one row
+            1, 1, // residual, optimal
+            2, 2, 0, 1, 2, 0, 2, // levels in use of two dimensions
+            1, 2, 0, 1, 1, 2, 1, 1, // one table: two pairs, weight 1/1
+            2, // two measurements
+            1, 0, 251, 44, 1, 1, // component, no pairs, 300/1
+            2, 2, 0, 1, 1, 2, 251, 30, 2, 251, 83, 1, // table, two pairs, 542/339
+        ];
+        assert_eq!(encode_plan(&example(), &cube()).unwrap(), want);
+        assert_eq!(decode_plan(&want, &cube()).unwrap(), example());
+        for end in 0..want.len() {
+            assert!(decode_plan(&want[..end], &cube()).is_err(), "{end}");
+        }
+    }
+
+    /// The numbers are the format: changing one breaks every published file.
+    #[test]
+    fn tags_are_fixed() {
+        use plan::{BudgetRule as R, Measure as M, Neighbours as Ne, Noise as No};
+        assert_eq!(Noise::TAGS, [(No::Gaussian, 1), (No::Laplace, 2)]);
+        assert_eq!(Neighbours::TAGS, [(Ne::AddRemove, 1), (Ne::Substitute, 2)]);
+        assert_eq!(Measure::TAGS, [(M::Residual, 1), (M::Queries, 2), (M::Base, 3)]);
+        assert_eq!(BudgetRule::TAGS, [(R::Optimal, 1), (R::Uniform, 2)]);
+        for &(v, tag) in Noise::TAGS {
+            assert_eq!(codec::encode(WHAT, &Noise::from(v)).unwrap(), [tag]);
+        }
+        for &(v, tag) in Neighbours::TAGS {
+            assert_eq!(codec::encode(WHAT, &Neighbours::from(v)).unwrap(), [tag]);
+        }
+        for &(v, tag) in Measure::TAGS {
+            assert_eq!(codec::encode(WHAT, &Measure::from(v)).unwrap(), [tag]);
+        }
+        for &(v, tag) in BudgetRule::TAGS {
+            assert_eq!(codec::encode(WHAT, &BudgetRule::from(v)).unwrap(), [tag]);
+        }
+    }
+
+    #[test]
+    fn broken_plans_are_refused() {
+        let breaks: [(&str, fn(&mut plan::Plan)); 9] = [
+            ("budget is zero", |p| p.budget = exact::Rational::ZERO),
+            ("no rows", |p| p.max_rows = 0),
+            ("every dimension", |p| p.levels.truncate(1)),
+            ("ascending from total", |p| p.levels[1] = vec![2, 0]),
+            ("in use does not exist", |p| p.levels[1] = vec![0, 3]),
+            ("cuboid does not exist", |p| p.workload[0].cuboid = Cuboid::new(vec![(1, 3)])),
+            ("cuboid does not exist", |p| p.workload[0].cuboid = Cuboid::new(vec![(2, 1)])),
+            ("levels in use", |p| p.measurements[0].block = plan::Block::Table(Cuboid::new(vec![(1, 1)]))),
+            ("no noise", |p| p.measurements[0].scale = exact::Rational::ZERO),
+        ];
+        for (why, damage) in breaks {
+            let mut plan = example();
+            damage(&mut plan);
+            let error = encode_plan(&plan, &cube()).unwrap_err().to_string();
+            assert!(error.contains(why), "{error:?} does not say {why:?}");
+        }
+    }
+
+    #[test]
+    fn bytes_no_writer_makes_are_refused() {
+        let good = encode_plan(&example(), &cube()).unwrap();
+        let with = |at: usize, byte: u8| {
+            let mut bytes = good.clone();
+            bytes[at] = byte;
+            decode_plan(&bytes, &cube()).unwrap_err().to_string()
+        };
+        assert!(with(2, 0).contains("lowest terms"), "zero denominator");
+        assert!(with(1, 5).contains("lowest terms"), "5/10");
+        assert!(with(0, 3).contains("tag"), "unknown noise");
+        assert!(with(16, 1).contains("ascending"), "a dimension twice");
+        assert!(with(15, 0).contains("total"), "level 0 in a cuboid");
+    }
+
+    fn small_rational() -> impl Strategy<Value = exact::Rational> {
+        (1u128.., 1u128..).prop_map(|(a, b)| exact::Rational::new(a, b).unwrap())
+    }
+
+    prop_compose! {
+        fn any_plan()(
+            budget in small_rational(),
+            laplace: bool, substitute: bool, uniform: bool,
+            measure in 0..3usize,
+            max_rows in 1u32..,
+            tables in prop::collection::vec((0..2usize, 0..3usize, small_rational()), 0..4),
+            blocks in prop::collection::vec((0..2usize, 0..3usize, any::<bool>(), small_rational()), 0..6),
+        ) -> plan::Plan {
+            let shape = |a, b| Cuboid::new(vec![(0, a), (1, b)]);
+            plan::Plan {
+                noise: if laplace { plan::Noise::Laplace } else { plan::Noise::Gaussian },
+                budget,
+                neighbours: if substitute { plan::Neighbours::Substitute } else { plan::Neighbours::AddRemove },
+                max_rows,
+                measure: Measure::TAGS[measure].0,
+                budgets: if uniform { plan::BudgetRule::Uniform } else { plan::BudgetRule::Optimal },
+                levels: vec![vec![0, 1], vec![0, 1, 2]],
+                workload: tables.into_iter().map(|(a, b, weight)| plan::Table { cuboid: shape(a, b), weight }).collect(),
+                measurements: blocks.into_iter().map(|(a, b, table, scale)| plan::Measurement {
+                    block: if table { plan::Block::Table(shape(a, b)) } else { plan::Block::Component(shape(a, b)) },
+                    scale,
+                }).collect(),
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn round_trip(plan in any_plan()) {
+            let bytes = encode_plan(&plan, &cube()).unwrap();
+            prop_assert_eq!(decode_plan(&bytes, &cube()).unwrap(), plan);
+        }
+
+        #[test]
+        fn never_panics(bytes: Vec<u8>) {
+            let _ = decode_plan(&bytes, &cube());
+        }
+
+        /// Damage is refused, or is another plan that encodes to just these bytes.
+        #[test]
+        fn one_encoding(plan in any_plan(), at in any::<prop::sample::Index>(), byte: u8) {
+            let mut bytes = encode_plan(&plan, &cube()).unwrap();
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+            if let Ok(read) = decode_plan(&bytes, &cube()) {
+                prop_assert_eq!(encode_plan(&read, &cube()).unwrap(), bytes);
+            }
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! Sealing a release: sections stream into a temporary file beside the target, which takes its
+//! name when everything is signed and on the disk.
+
+use super::keys::{KeyError, SigningKey};
+use super::layout::{
+    CRITICAL, FORMAT, Header, Kind, MAX_MANIFEST, MAX_SECTION, MAX_SECTIONS, Row, parse_table,
+};
+use super::manifest::{LISTED_MEASUREMENTS, Section, Signer, SignerKind, Sources, hex, is_name};
+use super::verify::sidecar_path;
+use super::{Attachment, Manifest, ManifestInput, Release, ReleaseError, canonical};
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+
+/// Why a release cannot be sealed.
+#[derive(Debug, thiserror::Error)]
+pub enum SealError {
+    /// The file could not be written.
+    #[error("cannot write the release: {0}")]
+    Io(#[from] io::Error),
+    /// A release or its signature is there already.
+    #[error("{0} exists; say that it may be replaced to replace it")]
+    Exists(PathBuf),
+    /// The name cannot be a file name.
+    #[error("{0:?} cannot name a release: letters, digits, dots, dashes and underscores can")]
+    Name(String),
+    /// Sections were not written as announced.
+    #[error("the sections are not as announced: {0}")]
+    Sections(String),
+    /// Noise from a known seed must be signed with the key everybody knows, and nothing else may.
+    #[error("the noise came from a known seed: this file is NOT PRIVATE and no real key may sign it")]
+    NotPrivate,
+    /// The key everybody knows, offered for a real release.
+    #[error("this key is the NOT PRIVATE test key, which everybody has: no real release may carry it")]
+    TestKey,
+    /// The manifest has no canonical form.
+    #[error("cannot write the manifest: {0}")]
+    Manifest(#[from] canonical::CanonicalError),
+    /// The key failed.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// What was written is not a release a reader would accept.
+    #[error("the release would be refused by its readers: {0}")]
+    Refused(#[from] ReleaseError),
+}
+
+/// A sealed release.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sealed {
+    /// `NAME.margins`.
+    pub path: PathBuf,
+    /// `NAME.margins.minisig`.
+    pub minisig: PathBuf,
+    /// The BLAKE3 hash of the whole file, as `b3sum` prints it.
+    pub blake3: String,
+    /// The length of the file.
+    pub bytes: u64,
+}
+
+/// A release that is being written.
+///
+/// The number of sections is told at the start, because the table of sections comes before them.
+/// Sections are written in the order of the format: kinds as in [`Kind::ALL`], indices from 0. If the
+/// writer is dropped before [`Writer::seal`], nothing remains.
+#[derive(Debug)]
+pub struct Writer {
+    file: BufWriter<NamedTempFile>,
+    path: PathBuf,
+    name: String,
+    replace: bool,
+    sections: u32,
+    rows: Vec<Row>,
+    offset: u64,
+    open: bool,
+}
+
+impl Writer {
+    /// Starts `DIR/NAME.margins` with this many sections. Unless `replace`, neither that file nor its
+    /// `.minisig` may exist.
+    pub fn create(dir: impl AsRef<Path>, name: &str, sections: u32, replace: bool) -> Result<Writer, SealError> {
+        if !is_name(name) {
+            return Err(SealError::Name(name.into()));
+        }
+        if sections > MAX_SECTIONS {
+            return Err(SealError::Sections(format!("{sections} sections; {MAX_SECTIONS} are possible")));
+        }
+        let dir = dir.as_ref();
+        let path = dir.join(format!("{name}.margins"));
+        for there in [path.clone(), sidecar_path(&path)] {
+            if !replace && there.exists() {
+                return Err(SealError::Exists(there));
+            }
+        }
+        let mut file = BufWriter::with_capacity(1 << 16, temporary(dir, name)?);
+        let offset = Header { sections, manifest: 0, signature: 0 }.bodies();
+        file.seek(SeekFrom::Start(offset))?;
+        Ok(Writer { file, path, name: name.into(), replace, sections, rows: Vec::new(), offset, open: false })
+    }
+
+    /// Starts the next section. Its bytes are hashed as they are written; call
+    /// [`SectionWriter::finish`] at the end.
+    pub fn section(&mut self, kind: Kind, index: u32) -> Result<SectionWriter<'_>, SealError> {
+        let bad = |why: String| Err(SealError::Sections(why));
+        if self.open {
+            return bad("a section was not finished".into());
+        }
+        if self.rows.len() >= self.sections as usize {
+            return bad(format!("more than the {} announced", self.sections));
+        }
+        let row = Row { tag: kind.tag(), index, offset: self.offset, length: 0, hash: [0; 32] };
+        let next = match self.rows.last() {
+            Some(last) if last.tag == row.tag => !kind.single() && index == last.index + 1,
+            Some(last) => row.tag & !CRITICAL > last.tag & !CRITICAL && index == 0,
+            None => index == 0,
+        };
+        if !next {
+            return bad(format!("section {kind} {index} is out of order"));
+        }
+        self.open = true;
+        Ok(SectionWriter { writer: self, row, hasher: blake3::Hasher::new() })
+    }
+
+    /// Writes a whole section.
+    pub fn write_section(&mut self, kind: Kind, index: u32, bytes: &[u8]) -> Result<(), SealError> {
+        let mut section = self.section(kind, index)?;
+        section.write_all(bytes)?;
+        section.finish();
+        Ok(())
+    }
+
+    /// Completes the manifest, signs it, signs the whole file, and gives both files their names.
+    ///
+    /// The signature of the whole file takes its name first, so that a release that can be found has one. The
+    /// finished file is opened as any reader would, before it takes its name.
+    pub fn seal(mut self, input: ManifestInput, key: &SigningKey) -> Result<Sealed, SealError> {
+        // The last gate between noise that anybody can subtract and a file that looks private.
+        if input.not_private && key.kind() != SignerKind::NotPrivate {
+            return Err(SealError::NotPrivate);
+        }
+        if !input.not_private && key.kind() == SignerKind::NotPrivate {
+            return Err(SealError::TestKey);
+        }
+        if self.open || self.rows.len() != self.sections as usize {
+            let found = self.rows.len();
+            return Err(SealError::Sections(format!("{found} finished, {} announced", self.sections)));
+        }
+        if input.about.name != self.name {
+            return Err(SealError::Name(input.about.name));
+        }
+
+        let manifest = self.manifest(input, key)?;
+        let bytes = canonical::to_bytes(&manifest)?;
+        if bytes.len() as u64 > MAX_MANIFEST {
+            let found = bytes.len() as u64;
+            return Err(ReleaseError::TooLarge { what: "the manifest's length", found, cap: MAX_MANIFEST }.into());
+        }
+        let comment = Manifest::trusted_comment(&self.name, &bytes);
+        let signature = key.sign(&bytes[..], &comment)?;
+        self.file.write_all(&bytes)?;
+        self.file.write_all(signature.as_bytes())?;
+
+        let header =
+            Header { sections: self.sections, manifest: bytes.len() as u64, signature: signature.len() as u64 };
+        self.file.seek(SeekFrom::Start(0))?;
+        self.file.write_all(&header.to_bytes())?;
+        let table: Vec<u8> = self.rows.iter().flat_map(|row| row.to_bytes()).collect();
+        parse_table(header, &table)?;
+        self.file.write_all(&table)?;
+        self.file.flush()?;
+        let file = self.file.into_inner().map_err(|e| e.into_error())?;
+        file.as_file().sync_all()?;
+        Release::open(file.path())?;
+
+        // The header could only be written now, so the whole file is read once more.
+        let mut whole = Hashing { inner: file.reopen()?, hasher: blake3::Hasher::new(), bytes: 0 };
+        let signature = key.sign(&mut whole, &comment)?;
+        let dir = self.path.parent().unwrap_or(Path::new("."));
+        let mut beside = temporary(dir, &self.name)?;
+        beside.write_all(signature.as_bytes())?;
+        beside.as_file().sync_all()?;
+
+        let minisig = sidecar_path(&self.path);
+        persist(beside, &minisig, self.replace)?;
+        if let Err(e) = persist(file, &self.path, self.replace) {
+            if !self.replace {
+                let _ = std::fs::remove_file(&minisig);
+            }
+            return Err(e);
+        }
+        // On Unix a new name is only safe when its folder is; elsewhere folders cannot be opened.
+        #[cfg(unix)]
+        File::open(if dir.as_os_str().is_empty() { Path::new(".") } else { dir })?.sync_all()?;
+        let blake3 = whole.hasher.finalize().to_hex().to_string();
+        Ok(Sealed { path: self.path, minisig, blake3, bytes: whole.bytes })
+    }
+
+    fn manifest(&self, input: ManifestInput, key: &SigningKey) -> Result<Manifest, SealError> {
+        let hash_of = |kind: Kind| self.rows.iter().filter(move |r| r.tag == kind.tag()).map(|r| hex(&r.hash));
+        let one = |kind| hash_of(kind).next().ok_or(ReleaseError::Missing { kind, index: 0 });
+        if hash_of(Kind::Attachment).count() != input.attachments.len() {
+            return Err(SealError::Sections("the attachments' names do not match their sections".into()));
+        }
+        let mut plan = input.plan;
+        plan.measurements.truncate(LISTED_MEASUREMENTS);
+        Ok(Manifest {
+            format: FORMAT,
+            created: input.created,
+            compiler: input.compiler,
+            not_private: input.not_private,
+            about: input.about,
+            privacy: input.privacy,
+            plan,
+            declared: input.declared,
+            sources: Sources {
+                spec: one(Kind::Spec)?,
+                domain: one(Kind::Domain)?,
+                attachments: input
+                    .attachments
+                    .into_iter()
+                    .zip(hash_of(Kind::Attachment))
+                    .map(|(name, blake3)| Attachment { name, blake3 })
+                    .collect(),
+            },
+            sections: self.rows.iter().map(Section::of).collect(),
+            signer: Signer { kind: key.kind(), public_key: key.public_key() },
+        })
+    }
+}
+
+/// A file that vanishes unless it is given its name. Readable by whom the process's files
+/// usually are: a release is to be published.
+fn temporary(dir: &Path, name: &str) -> io::Result<NamedTempFile> {
+    let prefix = format!(".{name}.");
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix).suffix(".tmp");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.tempfile_in(if dir.as_os_str().is_empty() { Path::new(".") } else { dir })
+}
+
+fn persist(file: NamedTempFile, path: &Path, replace: bool) -> Result<(), SealError> {
+    let done = if replace { file.persist(path) } else { file.persist_noclobber(path) };
+    match done {
+        Ok(_) => Ok(()),
+        Err(e) if e.error.kind() == io::ErrorKind::AlreadyExists => Err(SealError::Exists(path.into())),
+        Err(e) => Err(e.error.into()),
+    }
+}
+
+/// Hashes what passes through.
+struct Hashing {
+    inner: File,
+    hasher: blake3::Hasher,
+    bytes: u64,
+}
+
+impl Read for Hashing {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let n = self.inner.read(buf)?;
+        self.hasher.update(&buf[..n]);
+        self.bytes += n as u64;
+        Ok(n)
+    }
+}
+
+/// The section that is being written. Without [`SectionWriter::finish`] the release cannot be sealed.
+#[derive(Debug)]
+pub struct SectionWriter<'a> {
+    writer: &'a mut Writer,
+    row: Row,
+    hasher: blake3::Hasher,
+}
+
+impl Write for SectionWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.row.length + bytes.len() as u64 > MAX_SECTION {
+            return Err(io::Error::other(format!("a section may not have more than {MAX_SECTION} bytes")));
+        }
+        let n = self.writer.file.write(bytes)?;
+        self.hasher.update(&bytes[..n]);
+        self.row.length += n as u64;
+        Ok(n)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.file.flush()
+    }
+}
+
+impl SectionWriter<'_> {
+    /// Ends the section.
+    pub fn finish(mut self) {
+        self.row.hash = *self.hasher.finalize().as_bytes();
+        self.writer.offset += self.row.length;
+        self.writer.rows.push(self.row);
+        self.writer.open = false;
+    }
+}
