@@ -1,1 +1,3 @@
-//! To come.
+//! Query -> estimate, interval, posterior.
+
+pub mod sql;
