@@ -1,0 +1,238 @@
+//! Which nodes of a level satisfy a comparison with a literal.
+//!
+//! A node stands for numbers (`Level::bounds`). It satisfies a comparison when all its numbers do and
+//! fails when none does; a node that is cut through has no answer and the query is refused, naming it. A
+//! node without numbers (a missing value) satisfies no comparison but `=`, `<>` and `IN` with its label.
+
+use super::error::SqlError;
+use super::names::{Column, Names, did_you_mean, list};
+use crate::cube::{Bounds, Level};
+use sqlparser::ast::{Expr, UnaryOperator, Value};
+use sqlparser::tokenizer::Span;
+
+/// A literal of a query.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Literal {
+    Text(String),
+    /// A number, and how it was written.
+    Number(f64, String),
+    Boolean(bool),
+    Null,
+}
+
+/// `<` and its relatives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+}
+
+impl Order {
+    /// The same comparison with its sides exchanged.
+    pub fn mirrored(self) -> Order {
+        match self {
+            Order::Less => Order::Greater,
+            Order::LessEqual => Order::GreaterEqual,
+            Order::Greater => Order::Less,
+            Order::GreaterEqual => Order::LessEqual,
+        }
+    }
+}
+
+/// What a literal expression says; `None` for anything that is not a literal.
+pub(super) fn literal(expr: &Expr) -> Option<Literal> {
+    let (negative, value) = match expr {
+        Expr::Nested(inner) => return literal(inner),
+        Expr::UnaryOp { op: op @ (UnaryOperator::Minus | UnaryOperator::Plus), expr } => match &**expr {
+            Expr::Value(value) if matches!(value.value, Value::Number(..)) => {
+                (*op == UnaryOperator::Minus, &value.value)
+            }
+            _ => return None,
+        },
+        Expr::Value(value) => (false, &value.value),
+        _ => return None,
+    };
+    match value {
+        Value::Number(text, _) => {
+            let text = if negative { format!("-{text}") } else { text.clone() };
+            number(&text).map(|value| Literal::Number(value, text))
+        }
+        Value::SingleQuotedString(text) => Some(Literal::Text(text.clone())),
+        Value::Boolean(value) => Some(Literal::Boolean(*value)),
+        Value::Null => Some(Literal::Null),
+        _ => None,
+    }
+}
+
+/// The finite number a text writes.
+fn number(text: &str) -> Option<f64> {
+    // Rust also reads "inf" and "nan", which are words here.
+    let numeric = text.bytes().all(|b| b.is_ascii_digit() || b"+-.eE".contains(&b));
+    if numeric { text.parse().ok().filter(|v: &f64| v.is_finite()) } else { None }
+}
+
+/// The nodes equal to a literal: by label, else by number.
+pub(super) fn equal(
+    names: &Names,
+    column: Column,
+    value: &Literal,
+    span: Span,
+) -> Result<Vec<bool>, SqlError> {
+    let level = names.level(column);
+    let one = |node: usize| (0..level.len()).map(|n| n == node).collect();
+    let (text, value) = match value {
+        Literal::Text(text) => (text.clone(), number(text)),
+        Literal::Number(value, text) => (text.clone(), Some(*value)),
+        Literal::Boolean(value) => {
+            let text = value.to_string();
+            match level.labels.iter().position(|l| l.eq_ignore_ascii_case(&text)) {
+                Some(node) => return Ok(one(node)),
+                None => (text, None),
+            }
+        }
+        Literal::Null => return Err(null(names, column).at(span)),
+    };
+    if let Some(node) = level.node(&text) {
+        return Ok(one(node));
+    }
+    if let Some(value) = value {
+        let members = by_number(
+            names,
+            column,
+            |b| {
+                let inside = b.lo <= value && (value < b.hi || (value == b.hi && (b.closed || b.lo == b.hi)));
+                if !inside { Some(false) } else { (b.lo == b.hi).then_some(true) }
+            },
+            value,
+            span,
+        )?;
+        if members.contains(&true) {
+            return Ok(members);
+        }
+        // Codes such as 01 and 1.0 are numbers too, when only one label can be meant.
+        let same: Vec<usize> =
+            (0..level.len()).filter(|&n| number(&level.labels[n]) == Some(value)).collect();
+        match same[..] {
+            [] => {}
+            [node] => return Ok(one(node)),
+            _ => {
+                let labels: Vec<String> = same.iter().map(|&n| format!("'{}'", level.labels[n])).collect();
+                return Err(SqlError::new(format!("{text} could be {}", labels.join(" or ")))
+                    .at(span)
+                    .help("write the label in single quotes"));
+            }
+        }
+    }
+    let help = match covered(level) {
+        Some((lo, hi)) if value.is_some() => format!("{} covers {lo} to {hi}", names.name(column)),
+        _ => did_you_mean(&text, &level.labels, "its labels"),
+    };
+    Err(SqlError::new(format!("{} has no category '{text}'", names.name(column))).at(span).help(help))
+}
+
+/// The nodes all of whose numbers compare as asked.
+pub(super) fn ordered(
+    names: &Names,
+    column: Column,
+    order: Order,
+    value: &Literal,
+    span: Span,
+) -> Result<Vec<bool>, SqlError> {
+    let level = names.level(column);
+    let name = names.name(column);
+    if level.bounds.iter().all(Option::is_none) {
+        return Err(SqlError::new(format!("{name} has no order"))
+            .at(column.span)
+            .help("use = or IN with its labels"));
+    }
+    let value = match value {
+        Literal::Number(value, _) => *value,
+        Literal::Null => return Err(null(names, column).at(span)),
+        Literal::Text(text) => number(text).ok_or_else(|| {
+            SqlError::new(format!("'{text}' is not a number"))
+                .at(span)
+                .help(format!("compare {name} with a number, or use = or IN with its labels"))
+        })?,
+        Literal::Boolean(_) => return Err(SqlError::new("this is not a number").at(span)),
+    };
+    let below = |b: &Bounds| {
+        if b.hi < value || (b.hi == value && !b.closed && b.lo < b.hi) {
+            Some(true)
+        } else if b.lo >= value {
+            Some(false)
+        } else {
+            None
+        }
+    };
+    let at_most = |b: &Bounds| {
+        if b.hi <= value {
+            Some(true)
+        } else if b.lo > value {
+            Some(false)
+        } else {
+            None
+        }
+    };
+    match order {
+        Order::Less => by_number(names, column, below, value, span),
+        Order::LessEqual => by_number(names, column, at_most, value, span),
+        Order::Greater => by_number(names, column, |b| at_most(b).map(|yes| !yes), value, span),
+        Order::GreaterEqual => by_number(names, column, |b| below(b).map(|yes| !yes), value, span),
+    }
+}
+
+/// The nodes whose numbers satisfy `test`; `test` says `None` of a node that is cut through.
+fn by_number(
+    names: &Names,
+    column: Column,
+    test: impl Fn(&Bounds) -> Option<bool>,
+    value: f64,
+    span: Span,
+) -> Result<Vec<bool>, SqlError> {
+    let level = names.level(column);
+    (0..level.len())
+        .map(|node| match level.bounds.get(node) {
+            Some(Some(bounds)) => test(bounds).ok_or_else(|| {
+                let dimension = &names.cube.dimensions[column.dim];
+                let elsewhere = match column.level == dimension.finest() {
+                    true => String::new(),
+                    false => format!("compare at {}, or ", dimension.name),
+                };
+                let end = if bounds.closed { "to" } else { "up to, but without," };
+                SqlError::new(format!("{} {} lies across {value}", names.name(column), level.labels[node]))
+                    .at(span)
+                    .help(format!(
+                        "{elsewhere}use its edges: it stands for {} {end} {}",
+                        bounds.lo, bounds.hi
+                    ))
+            }),
+            _ => Ok(false),
+        })
+        .collect()
+}
+
+/// The smallest and the largest number of a level.
+fn covered(level: &Level) -> Option<(f64, f64)> {
+    let lo = level.bounds.iter().flatten().map(|b| b.lo).reduce(f64::min)?;
+    let hi = level.bounds.iter().flatten().map(|b| b.hi).reduce(f64::max)?;
+    Some((lo, hi))
+}
+
+/// Missing values are categories of their own, so there is no NULL to compare with.
+pub(super) fn null(names: &Names, column: Column) -> SqlError {
+    let level = names.level(column);
+    let name = super::names::quoted(&names.name(column));
+    let without_number = match level.bounds.iter().any(Option::is_some) {
+        true => level.bounds.iter().position(Option::is_none),
+        false => level.labels.iter().position(|l| {
+            ["missing", "unknown", "null", "na", "n/a", "none", "?"].contains(&l.to_lowercase().as_str())
+        }),
+    };
+    let help = match without_number.and_then(|node| level.labels.get(node)) {
+        Some(label) => format!("compare with its label: {name} = '{label}'"),
+        None => format!("compare with a label; {name} has: {}", list(&level.labels)),
+    };
+    SqlError::new("there is no NULL here: a missing value is a category of its own").help(help)
+}

@@ -1,0 +1,212 @@
+//! From a name in a query to a level of the cube, with suggestions for a name that is not there.
+
+use super::error::SqlError;
+use crate::cube::{Cube, Level};
+use sqlparser::ast::{Expr, Ident, Spanned};
+use sqlparser::tokenizer::Span;
+
+/// A level that a query names, and where it names it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Column {
+    pub dim: usize,
+    pub level: usize,
+    pub span: Span,
+}
+
+/// What names mean in one query.
+pub(super) struct Names<'a> {
+    pub cube: &'a Cube,
+    /// The table's name and its alias, which may stand before a column's name.
+    pub tables: Vec<String>,
+}
+
+impl<'a> Names<'a> {
+    /// The level itself.
+    pub fn level(&self, column: Column) -> &'a Level {
+        &self.cube.dimensions[column.dim].levels[column.level]
+    }
+
+    /// `age` or `age.band`.
+    pub fn name(&self, column: Column) -> String {
+        self.cube.level_name(column.dim, column.level)
+    }
+
+    /// The level an expression names; `None` when the expression is no name at all.
+    pub fn column(&self, expr: &Expr) -> Option<Result<Column, SqlError>> {
+        match expr {
+            Expr::Nested(inner) => self.column(inner),
+            Expr::Identifier(_) | Expr::CompoundIdentifier(_) => Some(self.resolve(expr)),
+            _ => self.unquoted(expr).map(Err),
+        }
+    }
+
+    fn resolve(&self, expr: &Expr) -> Result<Column, SqlError> {
+        let parts = name_parts(expr);
+        let span = expr.span();
+        let name = join(parts);
+        let mut wanted = vec![name.clone()];
+        if let [table, rest @ ..] = parts
+            && !rest.is_empty()
+            && self.tables.iter().any(|t| t.eq_ignore_ascii_case(&table.value))
+        {
+            wanted.push(join(rest));
+        }
+        for name in &wanted {
+            if let Some((dim, level)) = self.cube.resolve(name) {
+                return Ok(Column { dim, level, span });
+            }
+        }
+        for name in &wanted {
+            let mut found: Vec<(usize, usize, String)> =
+                self.known().filter(|(.., known)| known.to_lowercase() == name.to_lowercase()).collect();
+            found.dedup_by_key(|f| (f.0, f.1));
+            match &found[..] {
+                [] => {}
+                [(dim, level, _)] => return Ok(Column { dim: *dim, level: *level, span }),
+                several => {
+                    let names: Vec<&str> = several.iter().map(|(.., known)| known.as_str()).collect();
+                    return Err(SqlError::new(format!("\"{name}\" could be {}", names.join(" or ")))
+                        .at(span)
+                        .help("write the name with its exact capitals"));
+                }
+            }
+        }
+        Err(self.unknown(wanted.last().unwrap_or(&name)).at(span))
+    }
+
+    /// Every (dimension, level, name), the finest level also as `dimension.level`.
+    fn known(&self) -> impl Iterator<Item = (usize, usize, String)> + '_ {
+        self.cube.dimensions.iter().enumerate().flat_map(|(dim, d)| {
+            (1..d.levels.len()).flat_map(move |level| {
+                let short = (level == d.finest()).then(|| (dim, level, d.name.clone()));
+                short.into_iter().chain([(dim, level, format!("{}.{}", d.name, d.levels[level].name))])
+            })
+        })
+    }
+
+    /// The names a query can use, as people write them.
+    pub fn all(&self) -> Vec<String> {
+        self.cube
+            .dimensions
+            .iter()
+            .enumerate()
+            .flat_map(|(dim, d)| (1..d.levels.len()).rev().map(move |level| self.cube.level_name(dim, level)))
+            .collect()
+    }
+
+    fn unknown(&self, name: &str) -> SqlError {
+        let all = self.all();
+        // A level named without its dimension is the likeliest slip: `band` for `age.band`.
+        let bare: Vec<&String> = all.iter().filter(|n| n.ends_with(&format!(".{name}"))).collect();
+        let help = match bare[..] {
+            [] => did_you_mean(name, &all, "known"),
+            _ => format!("did you mean {}?", bare.iter().map(|n| quoted(n)).collect::<Vec<_>>().join(" or ")),
+        };
+        SqlError::new(format!("there is no dimension or level \"{name}\"")).help(help)
+    }
+
+    /// The error for `marital-status` without quotes, which SQL reads as a subtraction.
+    fn unquoted(&self, expr: &Expr) -> Option<SqlError> {
+        let Expr::BinaryOp { left, op, right } = expr else { return None };
+        let (Expr::Identifier(_) | Expr::CompoundIdentifier(_)) = **left else { return None };
+        let right = match &**right {
+            name @ (Expr::Identifier(_) | Expr::CompoundIdentifier(_)) => join(name_parts(name)),
+            other => other.to_string(),
+        };
+        let name = format!("{}{op}{right}", join(name_parts(left)));
+        self.cube.resolve(&name)?;
+        Some(
+            SqlError::new(format!("the name {name} needs quotes"))
+                .at(expr.span())
+                .help(format!("write {} in double quotes or backticks", quoted(&name))),
+        )
+    }
+}
+
+/// The parts of a name; none for any other expression.
+fn name_parts(expr: &Expr) -> &[Ident] {
+    match expr {
+        Expr::Identifier(part) => std::slice::from_ref(part),
+        Expr::CompoundIdentifier(parts) => parts,
+        _ => &[],
+    }
+}
+
+/// `age.band`.
+pub(super) fn join(parts: &[Ident]) -> String {
+    parts.iter().map(|p| p.value.as_str()).collect::<Vec<_>>().join(".")
+}
+
+/// The name as a query must write it: in double quotes when SQL would read it otherwise.
+pub(super) fn quoted(name: &str) -> String {
+    let plain = name.split('.').all(|part| {
+        part.starts_with(|c: char| c.is_alphabetic() || c == '_')
+            && part.chars().all(|c| c.is_alphanumeric() || c == '_')
+    });
+    if plain { name.into() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+}
+
+/// `did you mean …?`, or a list of what there is.
+pub(super) fn did_you_mean(name: &str, known: &[String], what: &str) -> String {
+    let wanted = name.to_lowercase();
+    let allowed = (wanted.chars().count() / 3).max(1);
+    let mut close: Vec<(usize, &String)> = known
+        .iter()
+        .map(|k| (edit_distance(&wanted, &k.to_lowercase()), k))
+        .filter(|&(distance, _)| distance <= allowed)
+        .collect();
+    close.sort_by_key(|&(distance, _)| distance);
+    if !close.is_empty() {
+        let names: Vec<&str> = close.iter().take(3).map(|(_, k)| k.as_str()).collect();
+        return format!("did you mean {}?", names.join(" or "));
+    }
+    format!("{what}: {}", list(known))
+}
+
+/// A list that stays within a few lines.
+pub(super) fn list(items: &[String]) -> String {
+    let mut text = String::new();
+    for (i, item) in items.iter().enumerate() {
+        if i > 0 && text.chars().count() + item.chars().count() > 160 {
+            return format!("{text} … and {} more", items.len() - i);
+        }
+        if i > 0 {
+            text.push_str(", ");
+        }
+        text.push_str(item);
+    }
+    text
+}
+
+/// Insertions, deletions, replacements and swaps of neighbours (optimal string alignment).
+fn edit_distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows: [Vec<usize>; 3] = [vec![0; b.len() + 1], vec![0; b.len() + 1], (0..=b.len()).collect()];
+    for i in 1..=a.len() {
+        rows.rotate_left(1);
+        let [before, above, row] = &mut rows;
+        row[0] = i;
+        for j in 1..=b.len() {
+            let same = usize::from(a[i - 1] != b[j - 1]);
+            row[j] = (above[j] + 1).min(row[j - 1] + 1).min(above[j - 1] + same);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                row[j] = row[j].min(before[j - 2] + 1);
+            }
+        }
+    }
+    rows[2][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances() {
+        for (a, b, d) in
+            [("", "", 0), ("abc", "", 3), ("sxe", "sex", 1), ("kitten", "sitting", 3), ("age", "agee", 1)]
+        {
+            assert_eq!((edit_distance(a, b), edit_distance(b, a)), (d, d), "{a} {b}");
+        }
+    }
+}

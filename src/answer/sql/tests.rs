@@ -1,0 +1,726 @@
+//! Queries against brute force, and the exact text of refusals.
+
+use super::*;
+use crate::cube::{Bounds, Dimension, Level};
+use proptest::prelude::*;
+
+fn level(name: &str, labels: &[&str], parent: &[u32], bounds: Vec<Option<Bounds>>) -> Level {
+    Level {
+        name: name.into(),
+        labels: labels.iter().map(|l| l.to_string()).collect(),
+        parent: parent.to_vec(),
+        bounds,
+    }
+}
+
+fn plain(name: &str, labels: &[&str]) -> Dimension {
+    Dimension::plain(name, labels.iter().map(|l| l.to_string()).collect())
+}
+
+fn closed(lo: f64, hi: f64) -> Option<Bounds> {
+    Some(Bounds { lo, hi, closed: true })
+}
+
+/// Single years 0..=29 with 5-year bands and a missing category at both levels.
+fn age() -> Dimension {
+    let years: Vec<String> = (0..30).map(|y| y.to_string()).chain(["unknown".into()]).collect();
+    let years: Vec<&str> = years.iter().map(String::as_str).collect();
+    let bands = ["0-4", "5-9", "10-14", "15-19", "20-24", "25-29", "unknown"];
+    let parent: Vec<u32> = (0..30).map(|y| y / 5).chain([6]).collect();
+    let band_bounds =
+        (0..6).map(|b| closed(5.0 * f64::from(b), 5.0 * f64::from(b) + 4.0)).chain([None]).collect();
+    let year_bounds = (0..30).map(|y| closed(f64::from(y), f64::from(y))).chain([None]).collect();
+    Dimension {
+        name: "age".into(),
+        levels: vec![
+            Level::total(),
+            level("band", &bands, &[0; 7], band_bounds),
+            level("age", &years, &parent, year_bounds),
+        ],
+    }
+}
+
+fn town() -> Cube {
+    let mut income = plain("income>50K", &["0-10", "10-20", "20+"]);
+    income.levels[1].bounds = vec![
+        Some(Bounds { lo: 0.0, hi: 10.0, closed: false }),
+        Some(Bounds { lo: 10.0, hi: 20.0, closed: false }),
+        Some(Bounds { lo: 20.0, hi: f64::INFINITY, closed: true }),
+    ];
+    Cube {
+        dimensions: vec![
+            plain("sex", &["F", "M"]),
+            age(),
+            plain("work", &["employed", "unemployed", "O'Hara"]),
+            plain("district", &["North", "East", "South", "missing"]),
+            plain("marital-status", &["single", "married"]),
+            income,
+            plain("edu", &["01", "02", "10"]),
+        ],
+    }
+}
+
+fn parse(text: &str) -> Query {
+    Query::parse(text, &town()).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn filter(condition: &str) -> Filter {
+    parse(&format!("SELECT COUNT(*) FROM town WHERE {condition}")).filter
+}
+
+fn refused(text: &str) -> String {
+    match Query::parse(text, &town()) {
+        Ok(query) => panic!("accepted: {text}: {query:?}"),
+        Err(e) => e.to_string(),
+    }
+}
+
+#[test]
+fn the_whole_query() {
+    let query = parse(
+        "SELECT sex, age.band AS b, COUNT(*) AS n FROM town -- who works\n\
+         WHERE age BETWEEN 20 AND 29 AND (work = 'employed' OR district IN ('North','East')) \
+         GROUP BY sex, age.band ORDER BY n DESC, 1 LIMIT 10;",
+    );
+    assert_eq!(query.columns.iter().map(SelectColumn::name).collect::<Vec<_>>(), ["sex", "b", "n"]);
+    assert_eq!(query.columns[1], SelectColumn::Group { index: 1, name: "b".into() });
+    assert_eq!(query.group_by, [(0, 2 - 1), (1, 1)]);
+    assert_eq!(query.order_by, [(2, true), (0, false)]);
+    assert_eq!((query.limit, query.from.as_str()), (Some(10), "town"));
+    // age: 20-29 or not; work: employed or not; district: North and East or not.
+    assert_eq!(
+        query.filter.dims.iter().map(|d| (d.dim, d.classes)).collect::<Vec<_>>(),
+        [(1, 2), (2, 2), (3, 2)]
+    );
+    assert_eq!(query.filter.weights, [0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0]);
+}
+
+#[test]
+fn names_and_literals_can_be_written_in_several_ways() {
+    for same in [
+        "\"age.band\" = '5-9'",
+        "`age`.\"band\" = '5-9'",
+        "AGE.Band = '5-9'",
+        "town.age.band = '5-9'",
+        "TOWN.age BETWEEN 5 AND 9",
+        "age.age >= 5 AND 9 >= age",
+        "age IN (5, '6', 7.0, 8, 9e0)",
+        "(age < 10) AND NOT (age < 5)",
+        "5 <= age.band AND age.band < 10",
+        "1 = 1 AND TRUE AND age.band = '5-9'",
+        "age.band <= 9.5 AND NOT age.band < 4.5",
+    ] {
+        assert_eq!(filter(same), filter("age.band = '5-9'"), "{same}");
+    }
+    assert_eq!(filter("\"marital-status\" = 'single'"), filter("`marital-status` <> 'married'"));
+    assert_eq!(filter("\"income>50K\" < 10"), filter("\"income>50K\" = '0-10'"));
+    assert_eq!(
+        filter("\"income>50K\" >= 20"),
+        filter("\"income>50K\" != '0-10' AND \"income>50K\" != '10-20'")
+    );
+    assert_eq!(filter("work = 'O''Hara'"), filter("work NOT IN ('employed', 'unemployed')"));
+    // Codes: by text first, then as the one label that is this number.
+    assert_eq!(filter("edu IN (1, '02')"), filter("edu <> 10"));
+    let aliased =
+        parse("SELECT t.sex AS s, COUNT(*) FROM a.town t WHERE t.sex = 'F' GROUP BY s ORDER BY t.sex");
+    assert_eq!(
+        (aliased.from.as_str(), &aliased.group_by[..], &aliased.order_by[..]),
+        ("a.town", &[(0, 1)][..], &[(0, false)][..])
+    );
+    let by_position =
+        parse("SELECT sex, COUNT(*), age.band FROM town GROUP BY 3, 1 ORDER BY COUNT(*) DESC, estimate");
+    assert_eq!(by_position.group_by, [(1, 1), (0, 1)]);
+    assert_eq!(by_position.order_by, [(1, true), (1, false)]);
+}
+
+#[test]
+fn conditions_that_say_nothing_leave_no_filter() {
+    for all in [
+        "age < 15 OR age >= 15 OR age = 'unknown'",
+        "NOT FALSE",
+        "sex IN ('F','M')",
+        "sex = 'F' OR sex <> 'F'",
+    ] {
+        assert!(filter(all).is_everything(), "{all}");
+    }
+    assert_eq!(filter("sex = 'F' AND sex = 'M'"), Filter::constant(0.0));
+    assert_eq!(filter("sex = 'F' AND age < 5 OR sex = 'M' AND age < 5"), filter("age < 5"));
+}
+
+#[test]
+fn missing_is_a_category() {
+    let node = |f: Filter| f.weight_at(&[0, 30, 0, 0, 0, 0, 0]);
+    for (condition, weight) in [
+        ("age >= 0", 0.0),
+        ("age < 10", 0.0),
+        ("NOT (age < 10)", 1.0),
+        ("age NOT BETWEEN 0 AND 9", 1.0),
+        ("age <> 10", 1.0),
+        ("age = 'unknown'", 1.0),
+        ("age.band IN ('unknown', '0-4')", 1.0),
+        ("age NOT IN (5, 'unknown')", 0.0),
+    ] {
+        assert_eq!(node(filter(condition)), Some(weight), "{condition}");
+    }
+}
+
+#[test]
+fn the_level_a_filter_needs() {
+    let cube = town();
+    for (condition, group, wanted) in [
+        ("age.band = '5-9'", 0, 1),
+        ("age < 10", 0, 1),
+        ("age < 11", 0, 2),
+        ("age < 10", 2, 2),
+        ("age < 11", 1, 2),
+        ("age NOT IN ('unknown')", 1, 1),
+    ] {
+        let filter = filter(condition);
+        assert_eq!(required_level(&cube, 1, &filter.dims[0].class_of, group), wanted, "{condition}");
+    }
+    assert_eq!(required_level(&cube, 1, &[0; 31], 0), 0);
+}
+
+#[test]
+fn refusals() {
+    for (text, expected) in [
+        (
+            "SELECT sxe, COUNT(*) FROM town GROUP BY sxe",
+            "there is no dimension or level \"sxe\"\n --> line 1, column 8\n  |\n1 | SELECT sxe, COUNT(*) FROM town GROUP BY sxe\n  |        ^^^\n  = did you mean sex?",
+        ),
+        (
+            "SELECT COUNT(*)\nFROM town\nWHERE band = '0-4'",
+            "there is no dimension or level \"band\"\n --> line 3, column 7\n  |\n3 | WHERE band = '0-4'\n  |       ^^^^\n  = did you mean age.band?",
+        ),
+        (
+            "SELECT COUNT(*) FROM town WHERE age.band < 18",
+            "age.band 15-19 lies across 18\n --> line 1, column 44\n  |\n1 | SELECT COUNT(*) FROM town WHERE age.band < 18\n  |                                            ^^\n  = compare at age, or use its edges: it stands for 15 to 19",
+        ),
+    ] {
+        assert_eq!(refused(text), expected);
+    }
+}
+
+#[test]
+fn refusals_in_short() {
+    let mut wrong = Vec::new();
+    // (query, message, what the carets are under, help)
+    for (text, message, under, help) in [
+        (
+            "SELECT COUNT(*) FROM town WHERE work = 'employd'",
+            "work has no category 'employd'",
+            "'employd'",
+            "did you mean employed?",
+        ),
+        (
+            "SELECT COUNT(*) FROM town WHERE sex = 'female'",
+            "sex has no category 'female'",
+            "'female'",
+            "its labels: F, M",
+        ),
+        (
+            "SELECT COUNT(*) FROM town WHERE sex = \"F\"",
+            "F is a name, not a value",
+            "\"F\"",
+            "text is written in single quotes: 'F'",
+        ),
+        (
+            "SELECT COUNT(*) FROM town WHERE age = 200",
+            "age has no category '200'",
+            "200",
+            "age covers 0 to 29",
+        ),
+        ("SELECT COUNT(*) FROM town WHERE sex < 3", "sex has no order", "sex", "use = or IN with its labels"),
+        (
+            "SELECT COUNT(*) FROM town WHERE age < 'old'",
+            "'old' is not a number",
+            "'old'",
+            "compare age with a number, or use = or IN with its labels",
+        ),
+        (
+            "SELECT COUNT(*) FROM town WHERE age BETWEEN 9 AND 5",
+            "nothing lies between a larger and a smaller number",
+            "9 AND 5",
+            "write the smaller number first",
+        ),
+        (
+            "SELECT COUNT(*) FROM town WHERE age IS NULL",
+            "there is no NULL here: a missing value is a category of its own",
+            "age",
+            "compare with its label: age = 'unknown'",
+        ),
+        (
+            "SELECT COUNT(*) FROM town WHERE district IS NOT NULL",
+            "there is no NULL here: a missing value is a category of its own",
+            "district",
+            "compare with its label: district = 'missing'",
+        ),
+        (
+            "SELECT COUNT(*) FROM town WHERE sex = NULL",
+            "there is no NULL here: a missing value is a category of its own",
+            "NULL",
+            "compare with a label; sex has: F, M",
+        ),
+        (
+            "SELECT COUNT(*) FROM town WHERE marital-status = 'single'",
+            "the name marital-status needs quotes",
+            "marital-status",
+            "write \"marital-status\" in double quotes or backticks",
+        ),
+        (
+            "SELECT COUNT(*) FROM town WHERE sex = work",
+            "two columns cannot be compared with each other",
+            "work",
+            "compare each with numbers or labels, and combine with AND and OR",
+        ),
+        (
+            "SELECT COUNT(*) FROM town WHERE sex LIKE 'F%'",
+            "LIKE is not a condition a release can answer",
+            "sex LIKE 'F%'",
+            "possible are = <> < <= > >= BETWEEN, IN, NOT, AND, OR on dimensions and levels",
+        ),
+        (
+            "SELECT COUNT(*) FROM town WHERE sex",
+            "sex is not a condition a release can answer",
+            "sex",
+            "compare it with a label: F, M",
+        ),
+        (
+            "SELECT COUNT(*) FROM town WHERE UPPER(sex) = 'F'",
+            "the function UPPER cannot be compared",
+            "UPPER(sex",
+            "compare a dimension or a level with numbers or labels",
+        ),
+        (
+            "SELECT COUNT(*) FROM town WHERE sex IN (SELECT 1)",
+            "a sub-query is not a condition a release can answer",
+            "sex IN (SELECT 1",
+            "possible are = <> < <= > >= BETWEEN, IN, NOT, AND, OR on dimensions and levels",
+        ),
+        (
+            "SELECT * FROM town",
+            "SELECT * cannot be asked of a release: it has no rows to show",
+            "*",
+            "name levels to group by, and COUNT(*); known: sex, age, age.band, work, district, marital-status, income>50K, edu",
+        ),
+        ("SELECT sex, COUNT(*) FROM town", "sex is selected but not grouped", "sex", "add GROUP BY sex"),
+        ("SELECT sex FROM town GROUP BY sex", "nothing is counted", "SELECT", "add COUNT(*) to SELECT"),
+        (
+            "SELECT age, COUNT(*) FROM town GROUP BY age, age.band",
+            "age is grouped twice, as age and as age.band",
+            "age.band",
+            "group by one level of each dimension",
+        ),
+        (
+            "SELECT COUNT(*) FROM town GROUP BY UPPER(sex)",
+            "the function UPPER cannot be grouped by",
+            "UPPER(sex",
+            "group by dimensions or levels: sex, age, age.band, work, district, marital-status, income>50K, edu",
+        ),
+        (
+            "SELECT COUNT(*) FROM town GROUP BY 2",
+            "there is no column 2 in SELECT",
+            "2",
+            "positions go from 1 to 1",
+        ),
+        (
+            "SELECT COUNT(*) AS n FROM town ORDER BY sex",
+            "ORDER BY names no column of SELECT",
+            "sex",
+            "order by one of: n",
+        ),
+        ("SELECT COUNT(*) FROM town LIMIT 1.5", "LIMIT needs a whole number that is not negative", "1.5", ""),
+        (
+            "SELECT COUNT(*) FROM town LIMIT 1 OFFSET 2",
+            "OFFSET cannot be asked of a release",
+            "OFFSET",
+            "LIMIT alone is possible",
+        ),
+        (
+            "SELECT DISTINCT sex FROM town",
+            "DISTINCT cannot be asked of a release",
+            "DISTINCT",
+            "GROUP BY gives each combination once",
+        ),
+        (
+            "SELECT COUNT(*) FROM town GROUP BY sex HAVING sex > 1",
+            "HAVING cannot be asked of a release",
+            "sex > 1",
+            "conditions on the estimates belong in the program that reads them",
+        ),
+        (
+            "SELECT COUNT(*) FROM town JOIN b ON TRUE",
+            "a join cannot be asked of a release",
+            "b ON TRUE",
+            "a release is one table; its dimensions are the columns",
+        ),
+        (
+            "SELECT COUNT(*) FROM town, b",
+            "a second table cannot be asked of a release",
+            "b",
+            "a release is one table; its dimensions are the columns",
+        ),
+        (
+            "SELECT COUNT(*) FROM (SELECT 1) x",
+            "a sub-query cannot be asked of a release",
+            "SELECT 1",
+            "a release is one table; its dimensions are the columns",
+        ),
+        ("SELECT COUNT(*)", "FROM is missing", "SELECT", "name the release: FROM …"),
+        (
+            "WITH a AS (SELECT 1) SELECT COUNT(*) FROM a",
+            "WITH cannot be asked of a release",
+            "WITH",
+            "write one SELECT with the conditions in its WHERE",
+        ),
+        (
+            "SELECT COUNT(*) FROM a UNION SELECT COUNT(*) FROM b",
+            "UNION, EXCEPT and INTERSECT cannot be asked of a release",
+            "SELECT COUNT(*) FROM b",
+            "ask the SELECTs one by one, or combine their conditions with OR and AND",
+        ),
+        (
+            "DELETE FROM town",
+            "only SELECT can be asked of a release",
+            "DELETE",
+            "for example: SELECT sex, COUNT(*) FROM release WHERE age >= 18 GROUP BY sex",
+        ),
+        (
+            "SELECT COUNT(*) FROM town; SELECT COUNT(*) FROM b",
+            "there are several statements",
+            "SELECT COUNT(*) FROM b",
+            "ask one SELECT at a time",
+        ),
+        ("SELECT COUNT(*) FROM town WHERE", "expected an expression, found EOF", "", ""),
+        ("SELECT COUNT(*) FROM town WHERE sex = 'F", "Unterminated string literal", "'", ""),
+        (
+            "SELECT COUNT(*) AS low FROM town",
+            "\"low\" is a name every answer has of its own",
+            "COUNT",
+            "give the column another name with AS",
+        ),
+        (
+            "SELECT sex AS n, COUNT(*) AS n FROM town GROUP BY sex",
+            "\"n\" would name two columns",
+            "COUNT",
+            "give the column another name with AS",
+        ),
+    ] {
+        let error = Query::parse(text, &town()).expect_err(text);
+        let place =
+            error.place.map_or(String::new(), |p| text.chars().skip(p.column - 1).take(p.width).collect());
+        let got = (error.message.as_str(), place.as_str(), error.help.as_deref().unwrap_or(""));
+        if got != (message, under, help) {
+            wrong.push(format!("{text}\n    {got:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn capitals_decide_between_names_that_differ_only_by_them() {
+    let cube = Cube { dimensions: vec![plain("Sex", &["F"]), plain("sex", &["F", "M"])] };
+    assert_eq!(
+        Query::parse("SELECT COUNT(*) FROM t GROUP BY Sex", &cube).map(|q| q.group_by),
+        Ok(vec![(0, 1)])
+    );
+    let error = Query::parse("SELECT COUNT(*) FROM t GROUP BY SEX", &cube).expect_err("ambiguous");
+    assert_eq!(error.message, "\"SEX\" could be Sex or sex");
+}
+
+#[test]
+fn long_and_deep_texts_are_answered_or_refused() {
+    let count =
+        |condition: String| Query::parse(&format!("SELECT COUNT(*) FROM town WHERE {condition}"), &town());
+    // Long lists and long chains are fine.
+    let list: Vec<String> = (0..20_000).map(|i| (i % 30).to_string()).collect();
+    assert_eq!(count(format!("age IN ({})", list.join(","))).map(|q| q.filter), Ok(filter("age >= 0")));
+    let chain: Vec<String> = (0..450).map(|i| format!("age = {}", i % 30)).collect();
+    assert_eq!(count(chain.join(" OR ")).map(|q| q.filter), Ok(filter("age >= 0")));
+    // Where no message is given the parser stops wherever its own limit strikes.
+    for (text, message) in [
+        (vec!["age = 1"; 5_000].join(" OR "), "more than 2000 words"),
+        (format!("{}TRUE{}", "(".repeat(10_000), ")".repeat(10_000)), "nested too deeply"),
+        (format!("{}TRUE{}", "(".repeat(100), ")".repeat(100)), "nested too deeply"),
+        (format!("{}TRUE", "NOT ".repeat(1_500)), ""),
+        (format!("age < {}1", "- ".repeat(1_500)), ""),
+        (format!("age = 1{}", " + 1".repeat(1_900)), "not a value to compare with"),
+        (format!("age{}", " IS NULL".repeat(900)), "cannot be compared"),
+        (format!("age = 1{}", " = 1".repeat(1_900)), "cannot be compared"),
+        ("CASE WHEN ".repeat(1_500), ""),
+        ("f(".repeat(60), ""),
+        ("a".repeat(MAX_WEIGHTS + 1), "longer than"),
+    ] {
+        let error = count(text).expect_err(message);
+        assert!(error.message.contains(message), "{message}: {error}");
+        assert!(error.to_string().lines().all(|l| l.chars().count() <= 80), "{error}");
+    }
+    assert!(count(format!("{}sex = 'F'{}", "(".repeat(20), ")".repeat(20))).is_ok());
+}
+
+#[test]
+fn too_many_classes_are_refused() {
+    let dimensions: Vec<Dimension> = (0..21).map(|i| plain(&format!("d{i}"), &["a", "b"])).collect();
+    let all: Vec<String> = (0..21).map(|i| format!("d{i} = 'a'")).collect();
+    let error =
+        Query::parse(&format!("SELECT COUNT(*) FROM t WHERE {}", all.join(" AND ")), &Cube { dimensions });
+    assert!(error.expect_err("2^21 classes").message.contains("too intricate"));
+}
+
+/// A condition the generator made: what to write, and what it means.
+#[derive(Debug, Clone)]
+enum Tree {
+    Compare { column: usize, op: &'static str, half: i32, mirrored: bool },
+    Between { column: usize, lo: i32, hi: i32, negated: bool },
+    In { column: usize, picks: Vec<usize>, negated: bool },
+    Constant(bool),
+    Not(Box<Tree>),
+    And(Box<Tree>, Box<Tree>),
+    Or(Box<Tree>, Box<Tree>),
+}
+
+fn trees() -> impl Strategy<Value = Tree> {
+    let op = prop::sample::select(vec!["<", "<=", ">", ">=", "=", "<>"]);
+    let leaf = prop_oneof![
+        4 => (0..2usize, op, -2..26i32, any::<bool>())
+            .prop_map(|(column, op, half, mirrored)| Tree::Compare { column, op, half, mirrored }),
+        2 => (0..2usize, -2..26i32, 0..20i32, any::<bool>())
+            .prop_map(|(column, lo, more, negated)| Tree::Between { column, lo, hi: lo + more, negated }),
+        4 => (0..5usize, prop::collection::vec(any::<usize>(), 1..4), any::<bool>())
+            .prop_map(|(column, picks, negated)| Tree::In { column, picks, negated }),
+        1 => any::<bool>().prop_map(Tree::Constant),
+    ];
+    leaf.prop_recursive(4, 24, 2, |inner| {
+        prop_oneof![
+            inner.clone().prop_map(|t| Tree::Not(Box::new(t))),
+            (inner.clone(), inner.clone()).prop_map(|(a, b)| Tree::And(Box::new(a), Box::new(b))),
+            (inner.clone(), inner).prop_map(|(a, b)| Tree::Or(Box::new(a), Box::new(b))),
+        ]
+    })
+}
+
+/// A random numeric dimension with integer years or half-open bins, a coarser level and perhaps a missing
+/// category; and two plain ones.
+fn cubes() -> impl Strategy<Value = Cube> {
+    (prop::collection::vec(any::<(bool, bool)>(), 2..9), any::<bool>(), any::<bool>(), 1..4usize, 2..4usize)
+        .prop_map(|(cuts, bins, missing, p, q)| {
+            let mut fine: Vec<(f64, f64)> = vec![(0.0, 0.0)]; // lo, next lo
+            let mut parents = vec![0u32];
+            for (i, (wide, new_parent)) in cuts.iter().enumerate() {
+                let lo = fine[i].0 + if *wide { 2.0 } else { 1.0 };
+                fine[i].1 = lo;
+                fine.push((lo, lo + 1.0));
+                parents.push(parents[i] + u32::from(*new_parent));
+            }
+            let bound =
+                |lo: f64, next: f64| Bounds { lo, hi: if bins { next } else { next - 1.0 }, closed: !bins };
+            let mut bounds: Vec<Option<Bounds>> =
+                fine.iter().map(|&(lo, next)| Some(bound(lo, next))).collect();
+            let mut coarse: Vec<Option<Bounds>> = Vec::new();
+            for (&(lo, next), &parent) in fine.iter().zip(&parents) {
+                match coarse.get_mut(parent as usize) {
+                    Some(Some(b)) => b.hi = bound(lo, next).hi,
+                    _ => coarse.push(Some(bound(lo, next))),
+                }
+            }
+            if missing {
+                parents.push(coarse.len() as u32);
+                bounds.push(None);
+                coarse.push(None);
+            }
+            let labels = |prefix: &str, n: usize| (0..n).map(|i| format!("{prefix}{i}")).collect::<Vec<_>>();
+            let numeric = Dimension {
+                name: "x".into(),
+                levels: vec![
+                    Level::total(),
+                    Level {
+                        name: "wide".into(),
+                        labels: labels("w", coarse.len()),
+                        parent: vec![0; coarse.len()],
+                        bounds: coarse,
+                    },
+                    Level { name: "x".into(), labels: labels("n", bounds.len()), parent: parents, bounds },
+                ],
+            };
+            Cube {
+                dimensions: vec![
+                    Dimension::plain("p", labels("p", p)),
+                    numeric,
+                    Dimension::plain("q", labels("q", q)),
+                ],
+            }
+        })
+}
+
+const COLUMNS: [(&str, usize, usize); 5] =
+    [("x", 1, 2), ("x.wide", 1, 1), ("p", 0, 1), ("q", 2, 1), ("x", 1, 2)];
+
+fn write(tree: &Tree, cube: &Cube) -> String {
+    let number = |half: i32| (f64::from(half) / 2.0).to_string();
+    match tree {
+        Tree::Compare { column, op, half, mirrored: false } => {
+            format!("{} {op} {}", COLUMNS[*column].0, number(*half))
+        }
+        Tree::Compare { column, op, half, mirrored: true } => {
+            let op = match *op {
+                "<" => ">",
+                "<=" => ">=",
+                ">" => "<",
+                ">=" => "<=",
+                same => same,
+            };
+            format!("{} {op} {}", number(*half), COLUMNS[*column].0)
+        }
+        Tree::Between { column, lo, hi, negated } => {
+            let not = if *negated { "NOT " } else { "" };
+            format!("{} {not}BETWEEN {} AND {}", COLUMNS[*column].0, number(*lo), number(*hi))
+        }
+        Tree::In { column, picks, negated } => {
+            let (name, dim, level) = COLUMNS[*column];
+            let labels = &cube.dimensions[dim].levels[level].labels;
+            let items: Vec<String> =
+                picks.iter().map(|p| format!("'{}'", labels[p % labels.len()])).collect();
+            format!("{name} {}IN ({})", if *negated { "NOT " } else { "" }, items.join(", "))
+        }
+        Tree::Constant(value) => value.to_string(),
+        Tree::Not(a) => format!("NOT ({})", write(a, cube)),
+        Tree::And(a, b) => format!("({}) AND ({})", write(a, cube), write(b, cube)),
+        Tree::Or(a, b) => format!("(({}) OR ({}))", write(a, cube), write(b, cube)),
+    }
+}
+
+/// Many of the numbers a node stands for, so that "all", "none" and "some" can be seen by counting.
+fn samples(b: &Bounds) -> Vec<f64> {
+    (0..=200).map(|i| b.lo + f64::from(i) / 8.0).filter(|&v| v < b.hi || (b.closed && v == b.hi)).collect()
+}
+
+/// Whether the cell satisfies the condition; `None` when some node of any atom is cut through or an `=`
+/// finds no node at all.
+fn evaluate(tree: &Tree, cube: &Cube, cell: &[usize]) -> Option<bool> {
+    let node = |column: usize| {
+        let (_, dim, level) = COLUMNS[column];
+        let d = &cube.dimensions[dim];
+        (&d.levels[level], d.ancestors(d.finest(), level)[cell[dim]] as usize)
+    };
+    let by_samples = |column: usize, test: &dyn Fn(f64) -> bool| {
+        let (level, node) = node(column);
+        let verdicts: Vec<Option<bool>> = level
+            .bounds
+            .iter()
+            .map(|bounds| match bounds {
+                None => Some(false),
+                Some(b) => {
+                    let yes: Vec<bool> = samples(b).into_iter().map(test).collect();
+                    if yes.iter().all(|y| *y) {
+                        Some(true)
+                    } else if yes.iter().any(|y| *y) {
+                        None
+                    } else {
+                        Some(false)
+                    }
+                }
+            })
+            .collect();
+        if verdicts.contains(&None) {
+            None
+        } else {
+            verdicts[node].map(|v| (v, verdicts.contains(&Some(true))))
+        }
+    };
+    match tree {
+        Tree::Compare { column, op, half, .. } => {
+            let value = f64::from(*half) / 2.0;
+            let test: &dyn Fn(f64) -> bool = match *op {
+                "<" => &|v| v < value,
+                "<=" => &|v| v <= value,
+                ">" => &|v| v > value,
+                ">=" => &|v| v >= value,
+                _ => &|v| v == value,
+            };
+            let (holds, any) = by_samples(*column, test)?;
+            match *op {
+                "=" => any.then_some(holds),
+                "<>" => any.then_some(!holds),
+                _ => Some(holds),
+            }
+        }
+        Tree::Between { column, lo, hi, negated } => {
+            let (lo, hi) = (f64::from(*lo) / 2.0, f64::from(*hi) / 2.0);
+            let (from, _) = by_samples(*column, &|v| v >= lo)?;
+            let (to, _) = by_samples(*column, &|v| v <= hi)?;
+            Some((from && to) != *negated)
+        }
+        Tree::In { column, picks, negated } => {
+            let (level, node) = node(*column);
+            Some(picks.iter().any(|p| p % level.len() == node) != *negated)
+        }
+        Tree::Constant(value) => Some(*value),
+        Tree::Not(a) => evaluate(a, cube, cell).map(|v| !v),
+        Tree::And(a, b) => evaluate(a, cube, cell).and_then(|a| evaluate(b, cube, cell).map(|b| a && b)),
+        Tree::Or(a, b) => evaluate(a, cube, cell).and_then(|a| evaluate(b, cube, cell).map(|b| a || b)),
+    }
+}
+
+fn cells(cube: &Cube) -> Vec<Vec<usize>> {
+    cube.dimensions.iter().fold(vec![Vec::new()], |cells, d| {
+        let n = d.levels[d.finest()].len();
+        cells.iter().flat_map(|c| (0..n).map(move |i| c.iter().copied().chain([i]).collect())).collect()
+    })
+}
+
+/// Every class is told apart from every other one by some weight.
+fn is_minimal(filter: &Filter) -> bool {
+    filter.dims.iter().enumerate().all(|(axis, d)| {
+        let inner: usize = filter.dims[axis + 1..].iter().map(|d| d.classes as usize).product();
+        let n = d.classes as usize;
+        let slice = |class: usize| -> Vec<f64> {
+            (0..filter.weights.len()).filter(|i| i / inner % n == class).map(|i| filter.weights[i]).collect()
+        };
+        n > 1 && (0..n).all(|a| (0..a).all(|b| slice(a) != slice(b)))
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn filters_agree_with_every_cell(cube in cubes(), tree in trees()) {
+        let text = format!("SELECT COUNT(*) FROM t WHERE {}", write(&tree, &cube));
+        let cells = cells(&cube);
+        let expected: Option<Vec<bool>> = cells.iter().map(|cell| evaluate(&tree, &cube, cell)).collect();
+        match (Query::parse(&text, &cube), expected) {
+            (Ok(query), Some(expected)) => {
+                for (cell, expected) in cells.iter().zip(expected) {
+                    prop_assert_eq!(query.filter.weight_at(cell), Some(f64::from(u8::from(expected))), "{}", text);
+                }
+                prop_assert!(is_minimal(&query.filter), "{} {:?}", text, query.filter);
+            }
+            (Err(_), None) => {}
+            (got, expected) => prop_assert!(false, "{text}: {got:?} {expected:?}"),
+        }
+    }
+
+    #[test]
+    fn no_text_makes_it_panic(text in ".{0,60}") {
+        let _ = Query::parse(&text, &town()).map_err(|e| e.to_string());
+        let _ = Query::parse(&format!("SELECT COUNT(*) FROM town WHERE {text}"), &town()).map_err(|e| e.to_string());
+    }
+
+    #[test]
+    fn no_soup_of_words_makes_it_panic(words in prop::collection::vec(prop::sample::select(vec![
+        "SELECT", "COUNT(*)", "FROM", "town", "WHERE", "GROUP BY", "ORDER BY", "LIMIT", "sex", "age", "age.band", "=", "<", "AND", "OR",
+        "NOT", "IN", "(", ")", ",", "'F'", "20", "-", "BETWEEN", "AS", "n", "\n", "SUM(", "AVG(", "CASE", "WHEN", "THEN", "ELSE", "END",
+        "OVER", "PARTITION BY", "FILTER (WHERE", "/", "*", "+", "NULL", "IS", "DISTINCT", "é", "\t", "'", "\"", ".", ";", "1e999", "0",
+    ]), 0..30)) {
+        let text = words.join(" ");
+        for text in [text.clone(), format!("SELECT sex, {text} FROM town GROUP BY sex"), format!("SELECT COUNT(*) FROM town WHERE {text}")] {
+            if let Err(error) = Query::parse(&text, &town()) {
+                let shown = error.to_string();
+                prop_assert!(!shown.is_empty());
+                if error.place.is_some() {
+                    prop_assert!(shown.lines().skip(1).take(4).all(|l| l.chars().count() <= 80), "{}", shown);
+                }
+            }
+        }
+    }
+}
