@@ -13,13 +13,16 @@
 //! | [`release`] | the signed file: sections, manifest, hashes, signature | – |
 //! | [`recover`] | measurements -> consistent estimates and the law of their error | – |
 //! | [`answer`] | query -> estimate, interval, posterior | – |
+//! | [`audit`] | is the file whole, and does its privacy arithmetic add up | – |
 //! | `spec` | what the agency asks for | `compile` |
 //! | `secret` | the only rooms that ever hold private data | `compile` |
+//! | `compile` | all stages in their order: spec to sealed file | `compile` |
 //! | `ledger` | what has been spent, over all releases of a dataset | `compile` |
 //! | `cli` | the `margins` command, one verb a file | `cli` |
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 pub mod answer;
+pub mod audit;
 pub mod cube;
 pub mod exact;
 pub mod plan;
@@ -28,6 +31,8 @@ pub mod release;
 
 #[cfg(feature = "cli")]
 pub mod cli;
+#[cfg(feature = "compile")]
+pub mod compile;
 #[cfg(feature = "compile")]
 pub mod ledger;
 #[cfg(feature = "compile")]

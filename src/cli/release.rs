@@ -60,7 +60,7 @@ impl Args {
     fn signing_key(&self, spec: &Spec) -> Result<SigningKey, Failure> {
         match &self.key {
             Some(path) => match SigningKey::load(path, None) {
-                Err(KeyError::Passphrase) => {
+                Err(KeyError::NeedsPassphrase) => {
                     let passphrase = keygen::ask(&format!("Passphrase of {}: ", path.display()))?;
                     Ok(SigningKey::load(path, Some(&passphrase))?)
                 }

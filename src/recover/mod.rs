@@ -14,13 +14,12 @@ mod source;
 
 pub use source::{Source, SourceError};
 
-use crate::answer::law::{ErrorLaw, NoiseLaw, Term};
+use crate::answer::law::{ErrorLaw, LawError, NoiseLaw, Term};
 use crate::cube::{Axis, Cube, Cuboid, Frame};
 use crate::plan::{Block, Noise, Plan, cost, predict};
 use cache::Cache;
 use gls::{Gls, Parts, Weighted};
 use std::collections::HashMap;
-use std::sync::Arc;
 
 /// Why something could not be recovered.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +33,9 @@ pub enum RecoverError {
     /// A measurement has another number of values than its block.
     #[error("measurement {0} has {1} values where its block has {2}")]
     WrongLength(usize, usize, usize),
+    /// The noise has no law.
+    #[error(transparent)]
+    Law(#[from] LawError),
     /// The plan is not one this program can recover from.
     #[error("{0}")]
     Plan(String),
@@ -247,7 +249,7 @@ impl<S: Source> Recovery<S> {
                 }
             }
         }
-        Ok(ErrorLaw::new(terms))
+        Ok(ErrorLaw::new(terms)?)
     }
 
     fn add_terms(

@@ -22,8 +22,10 @@ pub mod codec;
 mod error;
 mod layout;
 mod manifest;
+pub mod packing;
 mod reader;
 mod signature;
+pub mod values;
 mod verify;
 pub mod wire;
 

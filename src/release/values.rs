@@ -5,25 +5,27 @@ use super::{Kind, Release, ReleaseError};
 use crate::cube::{Cube, Frame};
 use crate::plan::Plan;
 use crate::recover::{Source, SourceError};
+use std::borrow::Borrow;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Reads measured integers section by section; every section's hash is checked when it is read.
-pub struct Values {
-    release: Release,
+pub struct Values<R = Release> {
+    release: R,
     chunks: Vec<Range<usize>>,
     counts: Vec<usize>,
     /// The section read last: small measurements come many to a section.
     last: Mutex<Option<(usize, Arc<[u8]>)>>,
 }
 
-impl Values {
+impl<R: Borrow<Release>> Values<R> {
     /// The measurements of `release`, which were made by `plan`.
-    pub fn new(release: Release, cube: &Cube, plan: &Plan) -> Result<Values, ReleaseError> {
+    pub fn new(release: R, cube: &Cube, plan: &Plan) -> Result<Values<R>, ReleaseError> {
         let frame = Frame::new(cube, &plan.levels);
         let chunks = chunks(plan, &frame);
-        if release.count(Kind::Measurements) as usize != chunks.len() {
-            let why = format!("{} sections of measurements; the plan needs {}", release.count(Kind::Measurements), chunks.len());
+        let held = release.borrow().count(Kind::Measurements) as usize;
+        if held != chunks.len() {
+            let why = format!("{held} sections of measurements; the plan needs {}", chunks.len());
             return Err(ReleaseError::Invalid { what: "measurements", why });
         }
         let counts = plan.measurements.iter().map(|m| value_count(&frame, &m.block)).collect();
@@ -32,7 +34,7 @@ impl Values {
 
     /// The file.
     pub fn release(&self) -> &Release {
-        &self.release
+        self.release.borrow()
     }
 
     fn section(&self, index: usize) -> Result<Arc<[u8]>, ReleaseError> {
@@ -42,7 +44,7 @@ impl Values {
         {
             return Ok(bytes.clone());
         }
-        let bytes: Arc<[u8]> = self.release.section(Kind::Measurements, index as u32)?.into();
+        let bytes: Arc<[u8]> = self.release().section(Kind::Measurements, index as u32)?.into();
         *lock() = Some((index, bytes.clone()));
         Ok(bytes)
     }
@@ -78,7 +80,7 @@ impl Values {
     }
 }
 
-impl Source for Values {
+impl<R: Borrow<Release>> Source for Values<R> {
     fn values(&self, index: usize) -> Result<Vec<i64>, SourceError> {
         self.read(index).map_err(|e| SourceError(Box::new(e)))
     }

@@ -12,6 +12,7 @@ mod hierarchy;
 mod levels;
 mod parse;
 mod read;
+mod request;
 mod suggest;
 mod tables;
 #[cfg(test)]
