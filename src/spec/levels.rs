@@ -466,7 +466,11 @@ fn explain(name: &str, table: &DeTable<'_>, span: Range<usize>, finest: &Finest,
     let Some((from, misfit)) = nearest else { return };
     let source = from.and_then(|at| finest.partitions.get(at));
     let known: &[String] = source.map_or(&finest.labels, |p| &p.labels);
+    let mut absent = misfit.absent;
     for (span, label) in misfit.unknown {
+        // A misspelt category is not missed as well.
+        let meant = suggest::nearest(&label, known.iter().map(|l| l.as_str()));
+        absent.retain(|a| Some(a.as_str()) != meant);
         sink.push(
             Diagnostic::at(span, format!("the level `{name}` maps an unknown category `{label}`"))
                 .label("not a category")
@@ -480,8 +484,8 @@ fn explain(name: &str, table: &DeTable<'_>, span: Range<usize>, finest: &Finest,
                 .related(first, "the first time"),
         );
     }
-    if !misfit.absent.is_empty() {
-        let absent = suggest::listed(misfit.absent.iter().map(|l| l.as_str()));
+    if !absent.is_empty() {
+        let absent = suggest::listed(absent.iter().map(|l| l.as_str()));
         sink.push(
             Diagnostic::at(span, format!("the level `{name}` does not map every category"))
                 .label(format!("lacks {absent}")),

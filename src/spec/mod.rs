@@ -7,12 +7,15 @@
 
 mod diagnostic;
 mod dimension;
+mod draft;
+mod file;
 mod files;
 mod hierarchy;
 mod levels;
 mod parse;
 mod read;
 mod request;
+mod schema;
 mod suggest;
 mod tables;
 #[cfg(test)]
@@ -21,7 +24,9 @@ mod types;
 mod words;
 
 pub use diagnostic::{Diagnostic, SpecErrors};
+pub use draft::{DraftError, draft};
 pub use parse::parse;
+pub use schema::schema;
 pub use types::{Budget, Coding, Column, CsvOptions, Data, Format, Privacy, Spec, StrategySpec, Unit};
 
 use files::Files;

@@ -46,36 +46,52 @@ pub fn parse(
 ) -> Result<Spec, SpecErrors> {
     let mut sink = Sink::new(origin.display().to_string(), source.to_owned());
     let (document, errors) = DeTable::parse_recoverable(source);
-    let mut syntax = false;
-    let mut last_line = None;
-    for error in &errors {
-        let Some(span) = error.span() else {
-            syntax = true;
-            sink.push(Diagnostic::nowhere(error.message()));
-            continue;
-        };
-        // A key that is there twice leaves the rest readable. Anything else does not: what the
-        // parser makes of the remains would be reported as mistakes that nobody made.
-        let duplicate = error.message() == "duplicate key";
-        syntax |= !duplicate;
-        // One slip often upsets the parser several times in a row.
-        let line = source.get(..span.start).map(|s| s.matches('\n').count());
-        if !duplicate && last_line.replace(line) == Some(line) {
-            continue;
-        }
-        let (message, label) = match error.message().split_once(", ") {
-            _ if duplicate => ("this key is there twice", "the second time"),
-            Some((message, expected)) => (message, expected),
-            None => (error.message(), "here"),
-        };
-        sink.push(Diagnostic::at(span, message).label(label));
-    }
+    let syntax = syntax_errors(source, &errors, &mut sink);
     if syntax {
         return sink.finish(None);
     }
     let mut files = Files::new(&read_file);
     let spec = whole_spec(document.get_ref(), source, origin, &mut files, &mut sink);
     sink.finish(spec)
+}
+
+/// Reports what the TOML parser found, and whether what is left is worth reading: a key that is there
+/// twice leaves the rest readable. Anything else does not: what the parser makes of the remains would
+/// be reported as mistakes that nobody made.
+fn syntax_errors(source: &str, errors: &[toml::de::Error], sink: &mut Sink) -> bool {
+    let mut syntax = false;
+    let mut last_line = None;
+    for error in errors {
+        let Some(span) = error.span() else {
+            syntax = true;
+            sink.push(Diagnostic::nowhere(error.message()));
+            continue;
+        };
+        if error.message() == "duplicate key" {
+            sink.push(Diagnostic::at(span, "this key is there twice").label("the second time"));
+            continue;
+        }
+        syntax = true;
+        // One slip often upsets the parser several times in a row.
+        let line = source.get(..span.start).map(|s| s.matches('\n').count());
+        if last_line.replace(line) == Some(line) {
+            continue;
+        }
+        let (message, expected) = error.message().split_once(", ").unwrap_or((error.message(), "here"));
+        let at_line_end =
+            source.get(span.start..).is_none_or(|s| s.is_empty() || s.starts_with(['\r', '\n']));
+        if message.contains("must be quoted") && at_line_end {
+            sink.push(Diagnostic::at(span, "a key without a value").label("expected a value"));
+        } else if message.starts_with("missing comma between array") {
+            // If it is the closing bracket that is missing, all that follows looks wrong.
+            let message = "a list lacks a comma or its closing bracket";
+            sink.push(Diagnostic::at(span, message).label("expected `,` or `]` before this"));
+            break;
+        } else {
+            sink.push(Diagnostic::at(span, message).label(expected));
+        }
+    }
+    syntax
 }
 
 fn whole_spec(

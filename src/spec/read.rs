@@ -15,7 +15,7 @@ fn kind(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "text",
         DeValue::Integer(_) => "a whole number",
-        DeValue::Float(_) => "a number",
+        DeValue::Float(_) => "a decimal number",
         DeValue::Boolean(_) => "true or false",
         DeValue::Datetime(_) => "a date or time",
         DeValue::Array(_) => "a list",
@@ -39,12 +39,14 @@ pub(super) struct Fields<'a, 'i> {
     pub(super) span: Option<Range<usize>>,
     /// `[privacy]`, for messages.
     what: String,
+    /// The known keys that misspelt ones were probably meant to be: not to be missed as well.
+    meant: Vec<String>,
 }
 
 impl<'a, 'i> Fields<'a, 'i> {
     /// The whole document.
     pub(super) fn root(table: &'a DeTable<'i>, keys: &[&str], sink: &mut Sink) -> Fields<'a, 'i> {
-        let fields = Fields { table, span: None, what: "the spec".into() };
+        let mut fields = Fields { table, span: None, what: "the spec".into(), meant: Vec::new() };
         fields.check_keys(keys, sink);
         fields
     }
@@ -61,14 +63,15 @@ impl<'a, 'i> Fields<'a, 'i> {
             expected(value, &what, "a table", sink);
             return None;
         };
-        let fields = Fields { table, span: Some(value.span()), what };
+        let mut fields = Fields { table, span: Some(value.span()), what, meant: Vec::new() };
         fields.check_keys(keys, sink);
         Some(fields)
     }
 
-    fn check_keys(&self, keys: &[&str], sink: &mut Sink) {
+    fn check_keys(&mut self, keys: &[&str], sink: &mut Sink) {
         for (key, _) in self.table.iter() {
             if !keys.contains(&&**key.get_ref()) {
+                self.meant.extend(suggest::nearest(key.get_ref(), keys.iter().copied()).map(str::to_owned));
                 sink.push(
                     Diagnostic::at(key.span(), format!("unknown key `{}` in {}", key.get_ref(), self.what))
                         .label("not a key of this table")
@@ -92,13 +95,17 @@ impl<'a, 'i> Fields<'a, 'i> {
     pub(super) fn require(&self, key: &str, example: &str, sink: &mut Sink) -> Option<&'a Value<'i>> {
         let value = self.get(key);
         if value.is_none() {
-            self.lacks(format!("`{key}`"), example, sink);
+            self.lacks(&[key], example, sink);
         }
         value
     }
 
-    /// Reports something that must be in this table and is not.
-    pub(super) fn lacks(&self, missing: String, example: &str, sink: &mut Sink) {
+    /// Reports that none of some keys is in this table.
+    fn lacks(&self, keys: &[&str], example: &str, sink: &mut Sink) {
+        if self.meant.iter().any(|meant| keys.contains(&&**meant)) {
+            return;
+        }
+        let missing = suggest::any_of(keys.iter().map(|k| format!("`{k}`")));
         let message = format!("{} has no {missing}", self.what);
         let diagnostic = match &self.span {
             Some(span) => Diagnostic::at(span.clone(), message).label(format!("needs {missing}")),
@@ -121,8 +128,7 @@ impl<'a, 'i> Fields<'a, 'i> {
         present.sort_by_key(|(span, ..)| span.start);
         let mut rest = present.iter();
         let Some((first_span, key, value)) = rest.next() else {
-            let names: Vec<_> = keys.iter().map(|k| format!("`{k}`")).collect();
-            self.lacks(names.join(" or "), example, sink);
+            self.lacks(keys, example, sink);
             return None;
         };
         let mut alone = true;
@@ -281,15 +287,11 @@ pub(super) fn choice<T: Copy>(
     if found.is_none() {
         sink.push(
             Diagnostic::at(value.span(), format!("unknown {what} `{word}`"))
-                .label(format!("expected {}", alternatives(known)))
+                .label(format!("expected {}", suggest::any_of(known.iter().map(|(k, _)| format!("\"{k}\"")))))
                 .help(
                     suggest::nearest(word, known.iter().map(|k| k.0)).map(|k| format!("did you mean `{k}`?")),
                 ),
         );
     }
     found
-}
-
-fn alternatives<T>(known: &[(&str, T)]) -> String {
-    known.iter().map(|(k, _)| format!("\"{k}\"")).collect::<Vec<_>>().join(" or ")
 }

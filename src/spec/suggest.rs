@@ -38,6 +38,15 @@ pub(super) fn listed<'a>(known: impl IntoIterator<Item = &'a str>) -> String {
     }
 }
 
+/// "a, b or c".
+pub(super) fn any_of(words: impl IntoIterator<Item = String>) -> String {
+    let mut words: Vec<String> = words.into_iter().collect();
+    match words.pop() {
+        Some(last) if !words.is_empty() => format!("{} or {last}", words.join(", ")),
+        last => last.unwrap_or_default(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

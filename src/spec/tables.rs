@@ -132,7 +132,7 @@ fn entry(value: &Value<'_>, names: &Names<'_>, sink: &mut Sink) -> Option<Entry>
         let whose = if fields.get("among").is_some() { "in `among`" } else { "in the spec" };
         sink.push(
             Diagnostic::at(shape.span(), format!("`{key} = {k}` needs {k} dimensions"))
-                .label(format!("there are {available} {whose}")),
+                .label(format!("only {available} {whose}")),
         );
         return None;
     }

@@ -50,3 +50,371 @@ fn published_specs() {
     let cells: u64 = hundred.workload.iter().map(|t| hundred.cube.cells(&t.cuboid).unwrap()).sum();
     assert!((162_000_000..163_000_000).contains(&cells), "{cells}");
 }
+
+/// Every `tests/spec/NAME.toml` has a mistake, and `NAME.stderr` beside it is what the reader says.
+/// `UPDATE=1` writes the answers anew: read the difference before it is kept.
+#[test]
+fn golden_mistakes() {
+    let folder = root().join("tests/spec");
+    let update = std::env::var_os("UPDATE").is_some();
+    let mut names: Vec<String> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .filter_map(|n| n.strip_suffix(".toml").map(str::to_owned))
+        .collect();
+    names.sort();
+    assert!(names.len() >= 40, "the mistakes have gone missing");
+    let mut wrong = Vec::new();
+    for name in names {
+        let source = std::fs::read_to_string(folder.join(format!("{name}.toml"))).unwrap();
+        let origin = PathBuf::from(format!("{name}.toml"));
+        let parsed = parse(&source, &origin, |file| match std::fs::read(folder.join(file)) {
+            Ok(bytes) => Ok(bytes),
+            // The system's own words differ from machine to machine.
+            Err(_) => Err(std::io::Error::other("no such file")),
+        });
+        let said = match parsed {
+            Ok(_) => panic!("{name} has no mistake"),
+            Err(e) => {
+                let color = e.render(true);
+                assert!(color.contains("\u{1b}[") && !e.to_string().contains('\u{1b}'), "{name}");
+                e.to_string()
+            }
+        };
+        let expected = folder.join(format!("{name}.stderr"));
+        if update {
+            std::fs::write(&expected, said).unwrap();
+        } else if std::fs::read_to_string(&expected).ok().as_deref() != Some(&*said) {
+            wrong.push(format!("{name}:\n{said}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The example's generator, so that a test can hold its files to it.
+#[allow(dead_code, reason = "its `main` is for people")]
+#[path = "../../examples/make_town.rs"]
+mod make_town;
+
+#[test]
+fn the_example_s_data_are_what_the_generator_makes() {
+    let file = |name: &str| std::fs::read_to_string(root().join("specs/data").join(name)).unwrap();
+    assert!(file("areas.csv") == make_town::areas(), "run `cargo run --example make_town`");
+    assert!(file("town.csv") == make_town::people(), "run `cargo run --example make_town`");
+}
+
+/// The example loads, and every row of its data has a place in its domain.
+#[test]
+fn the_example() {
+    let spec = load(&root().join("specs/town.toml")).unwrap_or_else(|e| panic!("{e}"));
+    assert!(spec.demo && spec.name == "town");
+    let names: Vec<Vec<&str>> =
+        spec.cube.dimensions.iter().map(|d| d.levels.iter().map(|l| &*l.name).collect()).collect();
+    assert_eq!(names[0], ["total", "district", "tract"]);
+    assert_eq!(names[2], ["total", "group", "band", "age"]);
+    let shapes: Vec<String> = spec.workload.iter().map(|t| spec.cube.describe(&t.cuboid)).collect();
+    assert_eq!(shapes.len(), 13, "{shapes:?}");
+    assert!(shapes.contains(&"area.district × sex × age.band".to_owned()));
+    assert_eq!(spec.attachments.len(), 1);
+    let data = spec.data.as_ref().unwrap();
+    let mut reader = csv::Reader::from_path(&data.path).unwrap();
+    let header = reader.headers().unwrap().clone();
+    let at: Vec<usize> =
+        spec.columns.iter().map(|c| header.iter().position(|h| h == c.column).unwrap()).collect();
+    let mut missing = 0;
+    for row in reader.records() {
+        let row = row.unwrap();
+        for (column, &at) in spec.columns.iter().zip(&at) {
+            match (&row[at], &column.coding) {
+                ("", _) => {
+                    assert!(column.missing.is_some());
+                    missing += 1;
+                }
+                (value, Coding::Labels(nodes)) => assert!(nodes.contains_key(value)),
+                (value, Coding::Range { lo, hi }) => assert!((*lo..=*hi).contains(&value.parse().unwrap())),
+                (_, Coding::Bins { .. }) => unreachable!(),
+            }
+        }
+    }
+    assert!(missing > 500);
+}
+
+#[test]
+fn a_draft_of_the_example_loads() {
+    let text = draft(&root().join("specs/data/town.csv"), &root().join("specs")).unwrap();
+    assert!(text.contains("path = \"data/town.csv\""));
+    let spec = read(&text).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(spec.cube.dimensions.len(), 5);
+    assert_eq!(spec.columns[2].coding, Coding::Range { lo: 0, hi: 99 });
+}
+
+#[test]
+fn budgets_are_read_exactly() {
+    let budget = |text: &str| {
+        let spec = around("[[dimension]]\nname = \"a\"\ncodes = 2", "[[table]]\nevery = 1");
+        read(&spec.replace("rho = 1\n", &format!("{text}\n")))
+            .unwrap_or_else(|e| panic!("{e}"))
+            .privacy
+            .budget
+    };
+    let r = |n, d| Rational::new(n, d).unwrap();
+    assert_eq!(budget("rho = 0.1"), Budget::Rho(r(1, 10)));
+    assert_eq!(budget("rho = 1_000.5"), Budget::Rho(r(2001, 2)));
+    assert_eq!(budget("rho = \"542/339\""), Budget::Rho(r(542, 339)));
+    assert_eq!(budget("rho = 2"), Budget::Rho(r(2, 1)));
+    assert_eq!(budget("epsilon = +3.0e-1"), Budget::Epsilon(r(3, 10)));
+    assert_eq!(
+        budget("epsilon = 0.30000000000000004\ndelta = 1e-10"),
+        Budget::EpsilonDelta(r(30_000_000_000_000_004, 100_000_000_000_000_000), r(1, 10_000_000_000))
+    );
+}
+
+#[test]
+fn everything_optional() {
+    let text = r#"
+name = "all"
+title = "All"
+description = "d"
+licence = "l"
+contact = "c"
+supersedes = "old"
+[data]
+path = "../rows.dat"
+format = "csv"
+delimiter = "\t"
+quote = "'"
+columns = ["id", "s", "a"]
+[privacy]
+unit = { column = "id", max_rows = 3 }
+neighbours = "substitute"
+epsilon = 1
+[[dimension]]
+name = "sex"
+column = "s"
+categories = ["F", "M"]
+other = "unknown"
+missing = "F"
+[[dimension]]
+name = "a"
+bins = [0, 0.5, 10, 100]
+levels = [{ name = "half", cuts = [10] }]
+missing = "none"
+[[table]]
+of = []
+[[table]]
+up_to = 2
+weight = "3/2"
+[[table]]
+every = 1
+among = ["a.half", "sex"]
+weight = 2
+[strategy]
+measure = "base"
+budgets = "uniform"
+"#;
+    let spec = parse(text, Path::new("specs/all.toml"), |_| unreachable!()).unwrap_or_else(|e| panic!("{e}"));
+    let data = spec.data.unwrap();
+    assert_eq!(data.path, Path::new("specs/../rows.dat"));
+    assert_eq!((data.format, data.csv.delimiter, data.csv.quote), (Format::Csv, b'\t', b'\''));
+    assert_eq!(data.csv.columns.unwrap(), ["id", "s", "a"]);
+    assert_eq!(spec.privacy.unit, Unit::Column { column: "id".into(), max_rows: 3 });
+    assert_eq!(spec.privacy.neighbours, Neighbours::Substitute);
+    assert_eq!(spec.strategy, StrategySpec { measure: Some(Measure::Base), budgets: BudgetRule::Uniform });
+    assert_eq!((spec.columns[0].missing, spec.columns[0].other), (Some(0), Some(2)));
+    assert_eq!(spec.source, text);
+    let a = &spec.cube.dimensions[1];
+    assert_eq!(a.levels[2].labels, ["[0, 0.5)", "[0.5, 10)", "[10, 100]", "none"]);
+    assert_eq!(a.levels[1].labels, ["[0, 10)", "[10, 100]", "none"]);
+    let closed: Vec<_> = a.levels[1].bounds.iter().map(|b| b.map(|b| (b.lo, b.hi, b.closed))).collect();
+    assert_eq!(closed, [Some((0.0, 10.0, false)), Some((10.0, 100.0, true)), None]);
+    // A table in several entries is there once, with its largest weight.
+    let tables: Vec<(String, String)> =
+        spec.workload.iter().map(|t| (spec.cube.describe(&t.cuboid), t.weight.to_string())).collect();
+    let expected = [("total", "3/2"), ("sex", "2"), ("a", "3/2"), ("sex × a", "3/2"), ("a.half", "2")];
+    assert_eq!(tables, expected.map(|(t, w)| (t.to_owned(), w.to_owned())));
+}
+
+/// A map may go through another level, in either direction of writing, and levels may be listed in
+/// any order.
+#[test]
+fn maps_compose() {
+    let spec = read(&around(
+        r#"[[dimension]]
+name = "age"
+range = [0, 5]
+missing = "unknown"
+levels = [
+  { name = "phase", map = { grown = ["2-3", "4-5"], small = ["0-1"] } },
+  { name = "band", width = 2 },
+  { name = "life", map = { grown = "alive", small = "alive", unknown = "perhaps" } },
+  { name = "odd", map = { small = [0, 1], "4-5" = ["4", 5], rest = ["2", "3", "unknown"] } },
+]"#,
+        "[[table]]\nof = [\"age.life\"]",
+    ));
+    // `odd` puts missing values among numbers where `phase` does not: not one chain.
+    let errors = spec.unwrap_err();
+    assert!(errors.diagnostics().iter().any(|d| d.message.contains("`rest`")), "{errors}");
+    let spec = read(&around(
+        r#"[[dimension]]
+name = "age"
+range = [0, 5]
+missing = "unknown"
+levels = [
+  { name = "phase", map = { grown = ["2-3", "4-5"], small = ["0-1"] } },
+  { name = "band", width = 2 },
+  { name = "life", map = { grown = "alive", small = "alive", unknown = "perhaps" } },
+]"#,
+        "[[table]]\nof = [\"age.life\"]",
+    ))
+    .unwrap_or_else(|e| panic!("{e}"));
+    let age = &spec.cube.dimensions[0];
+    let names: Vec<&str> = age.levels.iter().map(|l| &*l.name).collect();
+    assert_eq!(names, ["total", "life", "phase", "band", "age"]);
+    let life: Vec<&str> = age.ancestors(4, 1).iter().map(|&n| &*age.levels[1].labels[n as usize]).collect();
+    assert_eq!(life, ["alive", "alive", "alive", "alive", "alive", "alive", "perhaps"]);
+    let phase: Vec<&str> = age.ancestors(4, 2).iter().map(|&n| &*age.levels[2].labels[n as usize]).collect();
+    assert_eq!(phase, ["small", "small", "grown", "grown", "grown", "grown", "unknown"]);
+    assert_eq!(age.levels[2].bounds.len(), 3, "whole runs of numbers keep their bounds");
+}
+
+/// Groups with gaps, or numbers beside missing values, have no bounds to compare with.
+#[test]
+fn no_bounds_for_gaps() {
+    for map in ["a = [0, 2], b = [1, 3]", "a = [0, 1], b = [2, 3, \"unknown\"]"] {
+        let spec = read(&around(
+            &format!(
+                "[[dimension]]\nname = \"n\"\ncodes = 4\nmissing = \"unknown\"\n\
+                 levels = [{{ name = \"g\", map = {{ {map} }} }}]"
+            ),
+            "[[table]]\nevery = 1",
+        ))
+        .unwrap_or_else(|e| panic!("{e}"));
+        assert!(spec.cube.dimensions[0].levels[1].bounds.is_empty(), "{map}");
+    }
+}
+
+mod properties {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// What `width` and `cuts` mean, number by number.
+    fn by_hand(lo: i64, hi: i64, starts_group: impl Fn(i64) -> bool) -> Vec<(i64, i64)> {
+        let mut groups: Vec<(i64, i64)> = Vec::new();
+        let mut of = Vec::new();
+        for n in lo..=hi {
+            if n == lo || starts_group(n) {
+                groups.push((n, n));
+            }
+            groups.last_mut().unwrap().1 = n;
+            of.push(groups.len() - 1);
+        }
+        of.into_iter().map(|g| groups[g]).collect()
+    }
+
+    fn label((a, b): (i64, i64)) -> String {
+        match (a == b, a < 0) {
+            (true, _) => format!("{a}"),
+            (_, true) => format!("{a} to {b}"),
+            _ => format!("{a}-{b}"),
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+
+        /// Bands and cuts, with a node for missing values: labels, parents and bounds against counting
+        /// by hand; refused exactly when a band crosses a cut.
+        #[test]
+        fn levels_mean_what_they_say(
+            lo in -20i64..20, n in 3i64..40, width in 2i64..12,
+            cuts in prop::collection::btree_set(1i64..39, 1..3), missing: bool,
+        ) {
+            let hi = lo + n - 1;
+            let cuts: Vec<i64> = cuts.into_iter().filter(|&c| c < n).map(|c| lo + c).collect();
+            prop_assume!(!cuts.is_empty() && width < n);
+            let text = around(
+                &format!(
+                    "[[dimension]]\nname = \"n\"\nrange = [{lo}, {hi}]\n{}\nlevels = [\
+                     {{ name = \"cut\", cuts = {cuts:?} }}, {{ name = \"band\", width = {width} }}]",
+                    if missing { "missing = \"none\"" } else { "" },
+                ),
+                "[[table]]\nof = [\"n.band\"]",
+            );
+            let bands = by_hand(lo, hi, |k| (k - lo) % width == 0);
+            let groups = by_hand(lo, hi, |k| cuts.contains(&k));
+            let count = |of: &[(i64, i64)]| of.iter().collect::<std::collections::BTreeSet<_>>().len();
+            // The level with fewer categories is the coarser one, and must be a union of the other's.
+            let (fine, coarse) = if count(&bands) >= count(&groups) { (&bands, &groups) } else { (&groups, &bands) };
+            let refines = fine.iter().zip(coarse).all(|(f, c)| c.0 <= f.0 && f.1 <= c.1);
+            let useful = count(fine) < n as usize;
+            let parsed = read(&text);
+            prop_assert_eq!(parsed.is_ok(), refines && useful, "{}", text);
+            let Ok(spec) = parsed else { return Ok(()) };
+            let d = &spec.cube.dimensions[0];
+            prop_assert_eq!(spec.columns[0].missing, missing.then_some(n as u32));
+            prop_assert_eq!(d.finest(), 3);
+            for (name, expected) in [("band", &bands), ("cut", &groups)] {
+                let l = d.levels.iter().position(|l| l.name == name).unwrap();
+                let level = &d.levels[l];
+                for (at, &node) in d.ancestors(3, l).iter().enumerate() {
+                    let Some(&group) = expected.get(at) else {
+                        prop_assert_eq!(&level.labels[node as usize], "none");
+                        prop_assert!(level.bounds[node as usize].is_none());
+                        continue;
+                    };
+                    prop_assert_eq!(&level.labels[node as usize], &label(group));
+                    let bounds = level.bounds[node as usize].unwrap();
+                    prop_assert_eq!((bounds.lo, bounds.hi, bounds.closed), (group.0 as f64, group.1 as f64, true));
+                }
+                prop_assert_eq!(level.len(), count(expected) + usize::from(missing));
+            }
+        }
+
+        /// The tables of `every` and `up_to` against all subsets.
+        #[test]
+        fn tables_are_all_subsets(n in 1usize..8, k in 1usize..8, up_to: bool) {
+            prop_assume!(k <= n);
+            let dimensions: String =
+                (0..n).map(|i| format!("[[dimension]]\nname = \"d{i}\"\ncodes = 2\n")).collect();
+            let key = if up_to { "up_to" } else { "every" };
+            let spec = read(&around(&dimensions, &format!("[[table]]\n{key} = {k}"))).unwrap();
+            let mut got: Vec<Cuboid> = spec.workload.into_iter().map(|t| t.cuboid).collect();
+            got.sort();
+            let mut expected: Vec<Cuboid> = (0u32..1 << n)
+                .filter(|m| if up_to { m.count_ones() as usize <= k } else { m.count_ones() as usize == k })
+                .map(|m| Cuboid::new((0..n).filter(|i| m >> i & 1 == 1).map(|i| (i, 1)).collect()))
+                .collect();
+            expected.sort();
+            prop_assert_eq!(got, expected);
+        }
+
+        /// Broken in any way, a spec is refused or read; reading and rendering never panic.
+        #[test]
+        fn mutations_do_not_panic(
+            edits in prop::collection::vec(
+                (0.0f64..1.0, 0usize..12, prop_oneof![
+                    Just(""), Just("\""), Just("["), Just("]"), Just("{"), Just("}"), Just("="), Just("."), Just(","),
+                    Just("\n"), Just("#"), Just("-"), Just("0"), Just("9"), Just("1e9"), Just("é"), Just("\u{feff}"), Just("inf"),
+                    Just("[[table]]\n"), Just("[data]\n"), Just("name"), Just("'''"), Just("true"), Just("\u{0}"), Just("\r"),
+                ]),
+                1..8,
+            ),
+            broken_file: bool,
+        ) {
+            let mut text: Vec<char> =
+                std::fs::read_to_string(root().join("specs/town.toml")).unwrap().chars().collect();
+            let mut areas: Vec<char> = make_town::areas().chars().collect();
+            for (at, remove, insert) in edits {
+                let target = if broken_file { &mut areas } else { &mut text };
+                let from = (at * target.len() as f64) as usize;
+                let to = (from + remove).min(target.len());
+                target.splice(from..to, insert.chars());
+            }
+            let (text, areas): (String, String) = (text.into_iter().collect(), areas.into_iter().collect());
+            if let Err(e) = parse(&text, Path::new("town.toml"), |_| Ok(areas.clone().into_bytes())) {
+                prop_assert!(!e.diagnostics().is_empty());
+                prop_assert!(e.render(true).contains("mistake"));
+            }
+        }
+    }
+}

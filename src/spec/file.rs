@@ -1,0 +1,292 @@
+//! The shape of a spec file, for editors: its doc comments are the descriptions they show.
+//!
+//! Nothing is read into these types: [`super::parse`] walks the document itself, so that it can place
+//! every mistake. A test holds the two together.
+
+#![allow(dead_code, reason = "only the shape is used")]
+
+use schemars::{JsonSchema, json_schema};
+use std::collections::BTreeMap;
+
+/// A release spec of margins: whose data, how it is protected, which tables are released.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields, rename = "Spec")]
+pub(super) struct SpecFile {
+    /// The release's name: letters, digits, `-` and `_`. It becomes the file's name and the name of
+    /// the table in queries.
+    #[schemars(regex(pattern = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$"))]
+    name: String,
+    /// One line for people.
+    #[schemars(length(min = 1))]
+    title: String,
+    /// More for people.
+    description: Option<String>,
+    /// Under which terms the release may be used.
+    licence: Option<String>,
+    /// Whom to ask about the release.
+    contact: Option<String>,
+    /// The release that this one replaces.
+    supersedes: Option<String>,
+    /// The data are made up, so the release may be sealed with a throw-away key.
+    demo: Option<bool>,
+    /// Where the rows are. Leave it out to plan without data.
+    data: Option<DataFile>,
+    /// Who is protected and how well.
+    privacy: PrivacyFile,
+    /// One attribute each: its public list of categories and coarser levels of them.
+    #[schemars(length(min = 1))]
+    dimension: Vec<DimensionFile>,
+    /// The tables to release.
+    #[schemars(length(min = 1))]
+    table: Vec<TableFile>,
+    /// What is measured. May be left out.
+    strategy: Option<StrategyFile>,
+}
+
+/// Where the rows are.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields, rename = "Data")]
+pub(super) struct DataFile {
+    /// The file, relative to the spec.
+    path: String,
+    /// The file's format, if its name does not end in .csv or .parquet.
+    format: Option<FormatWord>,
+    /// CSV only: the character between fields, a comma unless told.
+    #[schemars(length(min = 1, max = 1))]
+    delimiter: Option<String>,
+    /// CSV only: the character around fields, a double quote unless told.
+    #[schemars(length(min = 1, max = 1))]
+    quote: Option<String>,
+    /// CSV only: the columns' names, for a file with no header row.
+    #[schemars(length(min = 1))]
+    columns: Option<Vec<String>>,
+}
+
+/// A file format.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "kebab-case", rename = "Format")]
+enum FormatWord {
+    /// Comma-separated values.
+    Csv,
+    /// Apache Parquet.
+    Parquet,
+}
+
+/// Who is protected and how well. Exactly one of `rho`, `epsilon`, or `epsilon` with `delta`.
+#[derive(JsonSchema)]
+#[schemars(
+    deny_unknown_fields,
+    rename = "Privacy",
+    extend("oneOf" = [{"required": ["rho"]}, {"required": ["epsilon"]}]),
+    extend("dependentRequired" = {"delta": ["epsilon"]})
+)]
+pub(super) struct PrivacyFile {
+    /// Whom the guarantee protects: "row" if every row is another person, or the column that
+    /// identifies people and how many rows of one person count.
+    unit: UnitFile,
+    /// What may differ between neighbouring datasets; "add-remove" unless told.
+    neighbours: Option<NeighboursWord>,
+    /// The budget in zero-concentrated differential privacy: Gaussian noise.
+    rho: Option<RationalText>,
+    /// The budget in differential privacy: Laplace noise, or Gaussian noise if there is a `delta`.
+    epsilon: Option<RationalText>,
+    /// With `epsilon`: the failure probability. Less than one.
+    delta: Option<RationalText>,
+}
+
+/// Whom the guarantee protects.
+#[derive(JsonSchema)]
+#[schemars(untagged, rename = "Unit")]
+enum UnitFile {
+    /// Every row is its own unit.
+    Word(UnitWord),
+    /// All rows with the same value of a column are one unit.
+    Column(UnitColumn),
+}
+
+/// Every row is its own unit.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "kebab-case", rename = "UnitWord")]
+enum UnitWord {
+    /// Every row is its own unit.
+    Row,
+}
+
+/// All rows with the same value of a column are one unit.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct UnitColumn {
+    /// The column that identifies units.
+    column: String,
+    /// How many rows of one unit count.
+    #[schemars(range(min = 1))]
+    max_rows: u32,
+}
+
+/// What may differ between neighbouring datasets.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "kebab-case", rename = "Neighbours")]
+enum NeighboursWord {
+    /// One unit more or one unit less.
+    AddRemove,
+    /// One unit changed; the number of units is public.
+    Substitute,
+}
+
+/// One attribute. Exactly one of `categories`, `codes`, `range`, `bins` and `hierarchy` says what
+/// its values are. That list is public: never copy it from private data unseen.
+#[derive(JsonSchema)]
+#[schemars(
+    deny_unknown_fields,
+    rename = "Dimension",
+    extend("oneOf" = [
+        {"required": ["categories"]}, {"required": ["codes"]}, {"required": ["range"]},
+        {"required": ["bins"]}, {"required": ["hierarchy"]},
+    ])
+)]
+pub(super) struct DimensionFile {
+    /// The attribute's name in tables and queries.
+    #[schemars(length(min = 1))]
+    name: String,
+    /// The column in the data, if it is called otherwise.
+    column: Option<String>,
+    /// The values, as text.
+    #[schemars(length(min = 1))]
+    categories: Option<Vec<String>>,
+    /// The values are the whole numbers from 0 to one less than this.
+    #[schemars(range(min = 1, max = 10_000_000))]
+    codes: Option<u32>,
+    /// The values are the whole numbers from the first to the last, both included.
+    range: Option<[i64; 2]>,
+    /// The ascending edges of bins: each holds its lower edge, the last one also its upper edge.
+    #[schemars(length(min = 2))]
+    bins: Option<Vec<f64>>,
+    /// A CSV file, relative to the spec: a column for each level, finest first, with a header. The
+    /// first column holds the values.
+    hierarchy: Option<String>,
+    /// Coarser levels, in any order. Each must group whole categories of the next finer one.
+    levels: Option<Vec<LevelFile>>,
+    /// The category for empty cells; added if it is not one of the categories.
+    missing: Option<String>,
+    /// The category for values outside the domain; added if it is not one of the categories.
+    other: Option<String>,
+}
+
+/// A coarser level: exactly one of `width`, `cuts` and `map` says how it groups.
+#[derive(JsonSchema)]
+#[schemars(
+    deny_unknown_fields,
+    rename = "Level",
+    extend("oneOf" = [{"required": ["width"]}, {"required": ["cuts"]}, {"required": ["map"]}])
+)]
+pub(super) struct LevelFile {
+    /// The level's name: `band` in `age.band`.
+    #[schemars(length(min = 1))]
+    name: String,
+    /// For `range` and `codes`: bands of this many numbers, counted from the first.
+    #[schemars(range(min = 1))]
+    width: Option<u32>,
+    /// For numbers: where a new group begins. [18, 65] makes three groups.
+    #[schemars(length(min = 1))]
+    cuts: Option<Vec<f64>>,
+    /// From each category to its group, or from each group to the list of its categories.
+    map: Option<BTreeMap<String, MapValue>>,
+}
+
+/// A group, or the categories of a group.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+enum MapValue {
+    /// The group of this category.
+    Group(String),
+    /// The categories of this group.
+    Categories(Vec<MapLabel>),
+}
+
+/// A category: text, or a whole number of a `range` or `codes`.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+enum MapLabel {
+    /// As text.
+    Text(String),
+    /// As a number.
+    Number(i64),
+}
+
+/// Tables: exactly one of `every`, `up_to` and `of`. A table that comes up in several entries is
+/// released once, with the largest of its weights.
+#[derive(JsonSchema)]
+#[schemars(
+    deny_unknown_fields,
+    rename = "Table",
+    extend("oneOf" = [{"required": ["every"]}, {"required": ["up_to"]}, {"required": ["of"]}]),
+    extend("dependentSchemas" = {"among": {"not": {"required": ["of"]}}})
+)]
+pub(super) struct TableFile {
+    /// Every table of this many dimensions.
+    #[schemars(range(min = 1))]
+    every: Option<u16>,
+    /// Every table of this many dimensions or fewer, the total included.
+    #[schemars(range(min = 1))]
+    up_to: Option<u16>,
+    /// One table: its dimensions, such as `sex`, or coarser levels, such as `age.band`. An empty list
+    /// is the total.
+    of: Option<Vec<String>>,
+    /// With `every` and `up_to`: only these dimensions, at these levels.
+    among: Option<Vec<String>>,
+    /// How much the table's error matters, relative to the others; 1 unless told.
+    weight: Option<RationalText>,
+}
+
+/// What is measured.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields, rename = "Strategy")]
+pub(super) struct StrategyFile {
+    /// Which queries get noise; "auto" takes the least predicted error.
+    measure: Option<MeasureWord>,
+    /// How the budget is shared; "optimal" unless told.
+    budgets: Option<BudgetsWord>,
+}
+
+/// Which queries get noise.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "kebab-case", rename = "Measure")]
+enum MeasureWord {
+    /// The least predicted error of all that apply. Looks at the tables asked for, never at the data.
+    Auto,
+    /// What each table adds to the coarser ones, once: optimal under Gaussian noise.
+    Residual,
+    /// The tables asked for, as they are.
+    Queries,
+    /// Only the finest table of all dimensions.
+    Base,
+}
+
+/// How the budget is shared.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "kebab-case", rename = "Budgets")]
+enum BudgetsWord {
+    /// For the least total error.
+    Optimal,
+    /// The same for everything that is measured.
+    Uniform,
+}
+
+/// A number greater than zero that is kept exactly: 0.1 is one tenth.
+struct RationalText;
+
+impl JsonSchema for RationalText {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Rational".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        json_schema!({
+            "description": "A number greater than zero, kept exactly: 0.1 is one tenth, \"542/339\" is a ratio.",
+            "anyOf": [
+                {"type": "number", "exclusiveMinimum": 0},
+                {"type": "string", "pattern": r"^\s*[0-9._eE+-]+\s*(/\s*[0-9._eE+-]+\s*)?$"},
+            ],
+        })
+    }
+}
