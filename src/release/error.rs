@@ -41,7 +41,9 @@ pub enum ReleaseError {
     #[error("the table of sections is malformed: {0}")]
     Table(&'static str),
     /// A section that must be understood and is not.
-    #[error("section tag {tag:#010x} is critical and this program does not know it: a newer program is needed")]
+    #[error(
+        "section tag {tag:#010x} is critical and this program does not know it: a newer program is needed"
+    )]
     UnknownCritical {
         /// The tag.
         tag: u32,

@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 /// The secret half of the key everybody knows. It is no secret: what it signs protects nobody, and verifies nowhere.
 #[cfg(feature = "test-seed")]
 const NOT_PRIVATE_SECRET_KEY: &str = "untrusted comment: everybody has this key: NOT PRIVATE
-RWQAAEIyAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAdEzsnEc9HFHsDKRdn6ry14zqJfFDkTXL3+oN8mzQlLlOHuupT4ukce0S537v4VMiB75JoiMrJuy5lPkkqxOEycRPjI4rtxVbAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=
+RWQAAEIyAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAdEzsnEc9HFHsDKRdn6ry14zqJfFDkTXL3+oN8mzQlLlOHuupT4ukce0S537v4VMiB75JoiMrJuy5lPkkqxOEycRPjI4rtxVbnsEANSNJaa4rngnldak7phF1qtBFhkR+G11hXSTivdg=
 ";
 
 /// Secret key files are shorter than this.
@@ -125,6 +125,7 @@ impl SigningKey {
         let plain = text.lines().nth(1).is_some_and(|line| line.starts_with("RWQA"));
         let secret = SecretKeyBox::from_string(text)?;
         let secret = match (plain, passphrase) {
+            // minisign writes keys without a passphrase without their checksum, so those are refused here.
             (true, _) => secret.into_unencrypted_secret_key()?,
             (false, Some(p)) => secret.into_secret_key(Some(p.to_owned()))?,
             (false, None) => return Err(KeyError::NeedsPassphrase),
@@ -165,8 +166,13 @@ impl SigningKey {
 
     /// A prehashed signature of all that `data` gives, in minisign's text form.
     pub(super) fn sign(&self, data: impl Read, trusted: &str) -> Result<String, KeyError> {
-        let signature =
-            minisign::sign(Some(&self.public), &self.secret, data, Some(trusted), Some(signature::UNTRUSTED))?;
+        let signature = minisign::sign(
+            Some(&self.public),
+            &self.secret,
+            data,
+            Some(trusted),
+            Some(signature::UNTRUSTED),
+        )?;
         Ok(signature.into_string())
     }
 }
@@ -198,13 +204,19 @@ mod tests {
         let key = SigningKey::from_text(&texts.secret, None).unwrap();
         let secret = texts.secret.lines().nth(1).unwrap();
         assert!(!format!("{texts:?}").contains(&secret[60..]));
-        assert_eq!(format!("{key:?}"), format!("SigningKey {{ kind: Agency, public: {:?} }}", key.public_key()));
+        assert_eq!(
+            format!("{key:?}"),
+            format!("SigningKey {{ kind: Agency, public: {:?} }}", key.public_key())
+        );
     }
 
     #[test]
     fn the_known_key_is_known() {
         let key = SigningKey::not_private().unwrap();
-        assert_eq!((key.public_key().as_str(), key.kind()), (signature::NOT_PRIVATE_PUBLIC_KEY, SignerKind::NotPrivate));
+        assert_eq!(
+            (key.public_key().as_str(), key.kind()),
+            (signature::NOT_PRIVATE_PUBLIC_KEY, SignerKind::NotPrivate)
+        );
         assert!(matches!(SigningKey::from_text(NOT_PRIVATE_SECRET_KEY, None), Err(KeyError::NotPrivate)));
     }
 
@@ -223,7 +235,9 @@ mod tests {
         let before = fs::read(&secret).unwrap();
         assert!(matches!(texts.write(&secret, &public), Err(KeyError::Exists(_))));
         fs::remove_file(&public).unwrap();
-        assert!(matches!(keygen(None).unwrap().write(&secret, &public), Err(KeyError::Exists(p)) if p == secret));
+        assert!(
+            matches!(keygen(None).unwrap().write(&secret, &public), Err(KeyError::Exists(p)) if p == secret)
+        );
         assert_eq!(fs::read(&secret).unwrap(), before);
         assert!(!public.exists());
     }

@@ -249,10 +249,7 @@ mod tests {
             assert!(Kind::from_tag(tag ^ CRITICAL).is_err());
         }
         for reserved in [6, 7, 8] {
-            assert!(matches!(
-                Kind::from_tag(CRITICAL | reserved),
-                Err(ReleaseError::UnknownCritical { .. })
-            ));
+            assert!(matches!(Kind::from_tag(CRITICAL | reserved), Err(ReleaseError::UnknownCritical { .. })));
         }
         assert_eq!(Kind::from_tag(77).unwrap(), None);
     }
@@ -261,10 +258,7 @@ mod tests {
     fn header_bytes_are_pinned() {
         let header = Header { sections: 3, manifest: 0x0102, signature: 7 };
         let bytes = header.to_bytes();
-        assert_eq!(
-            bytes,
-            *b"\x8dMARGINS\x01\0\0\0\x03\0\0\0\x02\x01\0\0\0\0\0\0\x07\0\0\0\0\0\0\0"
-        );
+        assert_eq!(bytes, *b"\x8dMARGINS\x01\0\0\0\x03\0\0\0\x02\x01\0\0\0\0\0\0\x07\0\0\0\0\0\0\0");
         assert_eq!(Header::parse(&bytes).unwrap(), header);
         let row = Row { tag: CRITICAL | 5, index: 2, offset: 9, length: 4, hash: [0xab; 32] };
         assert_eq!(Row::parse(&row.to_bytes()), row);

@@ -316,7 +316,10 @@ impl Manifest {
 
     /// What the signatures' trusted comments must be, given the manifest's bytes.
     pub fn trusted_comment(name: &str, bytes: &[u8]) -> String {
-        format!("margins release {name}, format {FORMAT}, blake3 of manifest {}", blake3::hash(bytes).to_hex())
+        format!(
+            "margins release {name}, format {FORMAT}, blake3 of manifest {}",
+            blake3::hash(bytes).to_hex()
+        )
     }
 
     /// Checks the manifest against the table and against itself.
@@ -347,7 +350,9 @@ impl Manifest {
     /// The rules that need no table; the writer checks them too.
     fn sound(&self) -> Result<(), String> {
         if !is_name(&self.about.name) {
-            return Err("the release's name is not made of letters, digits, dots, dashes and underscores".into());
+            return Err(
+                "the release's name is not made of letters, digits, dots, dashes and underscores".into()
+            );
         }
         if !is_day(&self.created) {
             return Err("the day of creation is not written YYYY-MM-DD".into());
@@ -366,7 +371,10 @@ impl Manifest {
         let known_key = self.signer.public_key == signature::NOT_PRIVATE_PUBLIC_KEY;
         let test_signer = self.signer.kind == SignerKind::NotPrivate;
         if self.not_private != test_signer || self.not_private != known_key {
-            return Err("a NOT PRIVATE file must say so, and be signed by the NOT PRIVATE key, and no other may".into());
+            return Err(
+                "a NOT PRIVATE file must say so, and be signed by the NOT PRIVATE key, and no other may"
+                    .into(),
+            );
         }
         if self.plan.measurements.len() as u64 != self.plan.count.min(LISTED_MEASUREMENTS as u64) {
             return Err("the list of measurements does not have the length it must have".into());
@@ -384,7 +392,16 @@ mod tests {
         for day in ["2024-02-29", "2000-02-29", "1999-12-31"] {
             assert!(is_day(day), "{day}");
         }
-        for day in ["2023-02-29", "1900-02-29", "2024-13-01", "2024-00-10", "2024-1-01", "2024-01-00", "2024-01-+1", ""] {
+        for day in [
+            "2023-02-29",
+            "1900-02-29",
+            "2024-13-01",
+            "2024-00-10",
+            "2024-1-01",
+            "2024-01-00",
+            "2024-01-+1",
+            "",
+        ] {
             assert!(!is_day(day), "{day}");
         }
         for name in ["a", "people-2024_v1.2"] {

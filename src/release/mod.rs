@@ -35,17 +35,19 @@ pub mod keys;
 mod writer;
 
 #[cfg(all(test, feature = "compile"))]
-mod tests;
+pub(crate) mod tests;
 
 pub use error::ReleaseError;
 pub use layout::{
-    CRITICAL, FORMAT, HEADER_LEN, Header, Kind, MAGIC, MAX_MANIFEST, MAX_SECTION, MAX_SECTIONS, MAX_SIGNATURE,
-    ROW_LEN, Row,
+    CRITICAL, FORMAT, HEADER_LEN, Header, Kind, MAGIC, MAX_MANIFEST, MAX_SECTION, MAX_SECTIONS,
+    MAX_SIGNATURE, ROW_LEN, Row,
 };
 pub use manifest::{
     About, Amount, Approximate, Attachment, Currency, Declared, LISTED_MEASUREMENTS, Manifest, ManifestInput,
     MeasurementSummary, PlanSummary, Privacy, Section, Signer, SignerKind, Sources,
 };
+#[cfg(feature = "compile")]
+pub(crate) use manifest::{is_day, is_name};
 pub use reader::Release;
 pub use signature::{NOT_PRIVATE_PUBLIC_KEY, public_key_text};
 pub use verify::{Check, Outcome, Verification};

@@ -20,7 +20,8 @@ struct Shared<R>(Mutex<R>);
 
 impl<R: Read + Seek + Send> ReadAt for Shared<R> {
     fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
-        let mut source = self.0.lock().map_err(|_| io::Error::other("another reader of this release failed"))?;
+        let mut source =
+            self.0.lock().map_err(|_| io::Error::other("another reader of this release failed"))?;
         source.seek(SeekFrom::Start(offset))?;
         source.read_exact(buf)
     }
@@ -92,7 +93,11 @@ impl Release {
         Release::from_source(Box::new(Shared(Mutex::new(reader))), length, None)
     }
 
-    fn from_source(source: Box<dyn ReadAt>, length: u64, path: Option<PathBuf>) -> Result<Release, ReleaseError> {
+    fn from_source(
+        source: Box<dyn ReadAt>,
+        length: u64,
+        path: Option<PathBuf>,
+    ) -> Result<Release, ReleaseError> {
         // Every length is checked against its cap and against the file before it is allocated.
         let short = |declared| ReleaseError::Length { found: length, declared };
         let mut header = [0; HEADER_LEN as usize];

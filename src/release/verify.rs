@@ -72,7 +72,11 @@ impl Release {
             format!("canonical, signed by {}, and repeats the table", manifest.signer.public_key),
         );
         if manifest.is_not_private() {
-            out.add("privacy", Failed, "NOT PRIVATE: the noise came from a known seed or the key is one everybody has");
+            out.add(
+                "privacy",
+                Failed,
+                "NOT PRIVATE: the noise came from a known seed or the key is one everybody has",
+            );
         } else {
             out.add("privacy", Passed, manifest.privacy.note.clone());
         }
@@ -84,12 +88,18 @@ impl Release {
                 let signer = &manifest.signer.public_key;
                 out.add("signer", Failed, format!("signed by {signer}, not by the given public key {key}"));
             }
-            (Some(Err(e)), _) => out.add("signer", Failed, format!("the given public key cannot be read: {e}")),
+            (Some(Err(e)), _) => {
+                out.add("signer", Failed, format!("the given public key cannot be read: {e}"))
+            }
             (None, SignerKind::Agency) => {
                 out.add("signer", Warning, "no public key was given, so who signed is not known");
             }
             (None, SignerKind::ThrowAway) => {
-                out.add("signer", Warning, "a throw-away key: the file is whole, but nothing shows who made it");
+                out.add(
+                    "signer",
+                    Warning,
+                    "a throw-away key: the file is whole, but nothing shows who made it",
+                );
             }
             (None, SignerKind::NotPrivate) => out.add("signer", Failed, "the key everybody has"),
         }
@@ -140,11 +150,15 @@ impl Release {
 
         match (&sidecar, stream) {
             (Some(Ok(Some(_))), Some(mut stream)) => match stream.finalize() {
-                Ok(()) => out.add("whole-file signature", Passed, "the file beside the release signs all its bytes"),
+                Ok(()) => {
+                    out.add("whole-file signature", Passed, "the file beside the release signs all its bytes")
+                }
                 Err(e) => out.add("whole-file signature", Failed, e.to_string()),
             },
             (Some(Ok(Some(_))), None) => {}
-            (Some(Ok(None)), _) => out.add("whole-file signature", Warning, "there is no .minisig file beside the release"),
+            (Some(Ok(None)), _) => {
+                out.add("whole-file signature", Warning, "there is no .minisig file beside the release")
+            }
             (Some(Err(e)), _) => out.add("whole-file signature", Failed, e.to_string()),
             (None, _) => out.add("whole-file signature", Warning, "the release does not come from a file"),
         }
@@ -183,7 +197,11 @@ impl Verification {
             }
         }
         if whole == rows.len() {
-            self.add("sections", Outcome::Passed, format!("{whole} sections, {bytes} bytes, every hash as signed"));
+            self.add(
+                "sections",
+                Outcome::Passed,
+                format!("{whole} sections, {bytes} bytes, every hash as signed"),
+            );
         }
     }
 }

@@ -73,12 +73,18 @@ pub struct Writer {
     rows: Vec<Row>,
     offset: u64,
     open: bool,
+    broken: bool,
 }
 
 impl Writer {
     /// Starts `DIR/NAME.margins` with this many sections. Unless `replace`, neither that file nor its
     /// `.minisig` may exist.
-    pub fn create(dir: impl AsRef<Path>, name: &str, sections: u32, replace: bool) -> Result<Writer, SealError> {
+    pub fn create(
+        dir: impl AsRef<Path>,
+        name: &str,
+        sections: u32,
+        replace: bool,
+    ) -> Result<Writer, SealError> {
         if !is_name(name) {
             return Err(SealError::Name(name.into()));
         }
@@ -95,7 +101,17 @@ impl Writer {
         let mut file = BufWriter::with_capacity(1 << 16, temporary(dir, name)?);
         let offset = Header { sections, manifest: 0, signature: 0 }.bodies();
         file.seek(SeekFrom::Start(offset))?;
-        Ok(Writer { file, path, name: name.into(), replace, sections, rows: Vec::new(), offset, open: false })
+        Ok(Writer {
+            file,
+            path,
+            name: name.into(),
+            replace,
+            sections,
+            rows: Vec::new(),
+            offset,
+            open: false,
+            broken: false,
+        })
     }
 
     /// Starts the next section. Its bytes are hashed as they are written; call
@@ -153,15 +169,20 @@ impl Writer {
         let bytes = canonical::to_bytes(&manifest)?;
         if bytes.len() as u64 > MAX_MANIFEST {
             let found = bytes.len() as u64;
-            return Err(ReleaseError::TooLarge { what: "the manifest's length", found, cap: MAX_MANIFEST }.into());
+            return Err(
+                ReleaseError::TooLarge { what: "the manifest's length", found, cap: MAX_MANIFEST }.into()
+            );
         }
         let comment = Manifest::trusted_comment(&self.name, &bytes);
         let signature = key.sign(&bytes[..], &comment)?;
         self.file.write_all(&bytes)?;
         self.file.write_all(signature.as_bytes())?;
 
-        let header =
-            Header { sections: self.sections, manifest: bytes.len() as u64, signature: signature.len() as u64 };
+        let header = Header {
+            sections: self.sections,
+            manifest: bytes.len() as u64,
+            signature: signature.len() as u64,
+        };
         self.file.seek(SeekFrom::Start(0))?;
         self.file.write_all(&header.to_bytes())?;
         let table: Vec<u8> = self.rows.iter().flat_map(|row| row.to_bytes()).collect();
@@ -196,7 +217,8 @@ impl Writer {
     }
 
     fn manifest(&self, input: ManifestInput, key: &SigningKey) -> Result<Manifest, SealError> {
-        let hash_of = |kind: Kind| self.rows.iter().filter(move |r| r.tag == kind.tag()).map(|r| hex(&r.hash));
+        let hash_of =
+            |kind: Kind| self.rows.iter().filter(move |r| r.tag == kind.tag()).map(|r| hex(&r.hash));
         let one = |kind| hash_of(kind).next().ok_or(ReleaseError::Missing { kind, index: 0 });
         if hash_of(Kind::Attachment).count() != input.attachments.len() {
             return Err(SealError::Sections("the attachments' names do not match their sections".into()));
@@ -277,7 +299,8 @@ impl Write for SectionWriter<'_> {
         if self.row.length + bytes.len() as u64 > MAX_SECTION {
             return Err(io::Error::other(format!("a section may not have more than {MAX_SECTION} bytes")));
         }
-        let n = self.writer.file.write(bytes)?;
+        // Whatever of a failed write reached the file, the section is lost.
+        let n = self.writer.file.write(bytes).inspect_err(|_| self.writer.broken = true)?;
         self.hasher.update(&bytes[..n]);
         self.row.length += n as u64;
         Ok(n)
@@ -294,6 +317,6 @@ impl SectionWriter<'_> {
         self.row.hash = *self.hasher.finalize().as_bytes();
         self.writer.offset += self.row.length;
         self.writer.rows.push(self.row);
-        self.writer.open = false;
+        self.writer.open = self.writer.broken;
     }
 }

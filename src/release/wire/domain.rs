@@ -76,10 +76,10 @@ pub fn encode_domain(cube: &cube::Cube) -> Result<Vec<u8>, ReleaseError> {
         parents: l.parent.clone(),
         bounds: l.bounds.iter().map(Bound::from).collect(),
     };
-    let dimensions = cube.dimensions.iter().map(|d| Dimension {
-        name: d.name.clone(),
-        levels: d.levels.iter().skip(1).map(level).collect(),
-    });
+    let dimensions = cube
+        .dimensions
+        .iter()
+        .map(|d| Dimension { name: d.name.clone(), levels: d.levels.iter().skip(1).map(level).collect() });
     codec::encode(WHAT, &Domain { dimensions: dimensions.collect() })
 }
 
@@ -102,7 +102,9 @@ pub fn decode_domain(bytes: &[u8]) -> Result<cube::Cube, ReleaseError> {
 }
 
 fn check(cube: &cube::Cube) -> Result<(), ReleaseError> {
-    rule(cube.dimensions.len() <= MAX_DIMENSIONS, WHAT, || format!("it has more than {MAX_DIMENSIONS} dimensions"))?;
+    rule(cube.dimensions.len() <= MAX_DIMENSIONS, WHAT, || {
+        format!("it has more than {MAX_DIMENSIONS} dimensions")
+    })?;
     distinct(cube.dimensions.iter().map(|d| d.name.as_str()), || "two dimensions have the same name".into())?;
     for dimension in &cube.dimensions {
         let name = &dimension.name;
@@ -119,9 +121,10 @@ fn check(cube: &cube::Cube) -> Result<(), ReleaseError> {
         for (coarse, fine) in dimension.levels.iter().zip(dimension.levels.iter().skip(1)) {
             text(&fine.name)?;
             check_level(fine, coarse.len()).map_err(|e| match e {
-                ReleaseError::Invalid { what, why } => {
-                    ReleaseError::Invalid { what, why: format!("level {:?} of dimension {name:?}: {why}", fine.name) }
-                }
+                ReleaseError::Invalid { what, why } => ReleaseError::Invalid {
+                    what,
+                    why: format!("level {:?} of dimension {name:?}: {why}", fine.name),
+                },
                 other => other,
             })?;
         }
@@ -197,7 +200,7 @@ pub(crate) mod tests {
         let want = [
             1, // one dimension
             1, b's', // its name
-            1, // one level besides total
+            1,    // one level besides total
             1, b's', // its name
             2, 1, b'f', 1, b'm', // its labels
             2, 0, 0, // their parents

@@ -13,3 +13,9 @@ use super::ReleaseError;
 fn rule(holds: bool, what: &'static str, why: impl FnOnce() -> String) -> Result<(), ReleaseError> {
     if holds { Ok(()) } else { Err(ReleaseError::Invalid { what, why: why() }) }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    pub use super::domain::tests::example as cube;
+    pub use super::plan::tests::example as plan;
+}
