@@ -1,3 +1,4 @@
 //! Query -> estimate, interval, posterior.
 
+pub mod render;
 pub mod sql;
