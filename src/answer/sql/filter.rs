@@ -92,7 +92,7 @@ impl Filter {
     }
 
     /// Exactly the rows that do not satisfy the condition.
-    pub fn not(mut self) -> Filter {
+    pub fn complement(mut self) -> Filter {
         for w in &mut self.weights {
             *w = if *w == 0.0 { 1.0 } else { 0.0 };
         }

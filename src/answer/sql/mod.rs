@@ -10,9 +10,14 @@
 //!   numbers do; one that is cut through is an error. `=` and `IN` take labels or numbers.
 //! * A missing value is a category of its own, not NULL: it satisfies only `=`, `<>` and `IN` with its
 //!   label, and NOT is the exact complement, so that `NOT (age < 18)` includes it and `age >= 18` does not.
+//! * Beside `COUNT(*)` a column can be `COUNT(*) FILTER (WHERE …)`, SUM or AVG of a numeric dimension or of
+//!   `CASE WHEN … THEN … ELSE … END`, a total over groups (`SUM(COUNT(*)) OVER (PARTITION BY …)`), and
+//!   arithmetic of these and constants. SUM and AVG pass over missing values, as in SQL.
 
 mod compare;
 mod error;
+mod expression;
+mod figure;
 mod filter;
 mod names;
 mod predicate;
@@ -22,6 +27,7 @@ mod syntax;
 mod tests;
 
 pub use error::{Place, SqlError};
+pub use expression::{Aggregate, Expr, Linear};
 pub use filter::{ClassedDimension, Filter, MAX_WEIGHTS, required_level};
 
 use crate::cube::Cube;
@@ -35,6 +41,8 @@ pub struct Query {
     pub group_by: Vec<(usize, usize)>,
     /// Which rows count.
     pub filter: Filter,
+    /// What the [`SelectColumn::Figure`]s are made of; empty when COUNT(*) is all that is asked.
+    pub aggregates: Vec<Aggregate>,
     /// What to sort by: (index into `columns`, descending).
     pub order_by: Vec<(usize, bool)>,
     /// The most rows to show.
@@ -58,13 +66,22 @@ pub enum SelectColumn {
         /// Its alias, or `count`.
         name: String,
     },
+    /// A figure derived from counts and sums.
+    Figure {
+        /// Its alias, or how it is written.
+        name: String,
+        /// How it is computed from [`Query::aggregates`].
+        expr: Expr,
+    },
 }
 
 impl SelectColumn {
     /// What the column is called in the answer.
     pub fn name(&self) -> &str {
         match self {
-            SelectColumn::Group { name, .. } | SelectColumn::Count { name } => name,
+            SelectColumn::Group { name, .. }
+            | SelectColumn::Count { name }
+            | SelectColumn::Figure { name, .. } => name,
         }
     }
 }

@@ -19,7 +19,7 @@ impl Names<'_> {
                     Filter::constant(0.0)
                 })
             }
-            Expr::UnaryOp { op: UnaryOperator::Not, expr } => Ok(self.condition(expr)?.not()),
+            Expr::UnaryOp { op: UnaryOperator::Not, expr } => Ok(self.condition(expr)?.complement()),
             Expr::BinaryOp { op: op @ (BinaryOperator::And | BinaryOperator::Or), .. } => {
                 self.chain(expr, op)
             }
@@ -157,7 +157,7 @@ impl Names<'_> {
 }
 
 fn negate(filter: Filter, negated: bool) -> Filter {
-    if negated { filter.not() } else { filter }
+    if negated { filter.complement() } else { filter }
 }
 
 /// `1 = 1`, which programs that write SQL like to begin with.

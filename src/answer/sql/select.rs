@@ -2,16 +2,14 @@
 
 use super::compare::{Literal, literal};
 use super::error::SqlError;
+use super::figure::{Figures, is_count};
 use super::filter::Filter;
 use super::names::{Column, Names, join, list, quoted};
 use super::predicate::named;
 use super::syntax::Clauses;
 use super::{Query, SelectColumn};
 use crate::cube::Cube;
-use sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, OrderByExpr, OrderBySort, SelectItem,
-    Spanned,
-};
+use sqlparser::ast::{Expr, OrderByExpr, OrderBySort, SelectItem, Spanned};
 use std::collections::HashSet;
 
 /// Gives every name of a SELECT its meaning.
@@ -28,11 +26,14 @@ pub(super) fn resolve(clauses: &Clauses, cube: &Cube) -> Result<Query, SqlError>
         None => Filter::everything(),
     };
     let group_by = groups(&clauses.groups, &items, &names)?;
-    let columns = columns(&items, &group_by, &names, clauses)?;
+    let mut figures =
+        Figures { names: &names, groups: &group_by, condition: &filter, aggregates: Vec::new() };
+    let columns = columns(&items, &mut figures, clauses)?;
+    let aggregates = figures.aggregates;
     let order_by =
         clauses.order.iter().map(|o| order(o, &items, &columns, &names)).collect::<Result<_, _>>()?;
     let limit = clauses.limit.as_ref().map(limit).transpose()?;
-    Ok(Query { columns, group_by, filter, order_by, limit, from })
+    Ok(Query { columns, group_by, filter, aggregates, order_by, limit, from })
 }
 
 /// One item of the SELECT list.
@@ -116,12 +117,8 @@ fn groups(exprs: &[Expr], items: &[Item], names: &Names) -> Result<Vec<(usize, u
     Ok(groups)
 }
 
-fn columns(
-    items: &[Item],
-    groups: &[(usize, usize)],
-    names: &Names,
-    clauses: &Clauses,
-) -> Result<Vec<SelectColumn>, SqlError> {
+fn columns(items: &[Item], figures: &mut Figures, clauses: &Clauses) -> Result<Vec<SelectColumn>, SqlError> {
+    let names = figures.names;
     let mut columns = Vec::with_capacity(items.len());
     for item in items {
         let alias = item.alias.map(str::to_string);
@@ -129,7 +126,7 @@ fn columns(
             Some(column) => {
                 let column = column?;
                 let name = names.name(column);
-                match groups.iter().position(|g| *g == (column.dim, column.level)) {
+                match figures.groups.iter().position(|g| *g == (column.dim, column.level)) {
                     Some(index) => SelectColumn::Group { index, name: alias.unwrap_or(name) },
                     None => {
                         return Err(SqlError::new(format!("{name} is selected but not grouped"))
@@ -142,9 +139,11 @@ fn columns(
                 SelectColumn::Count { name: alias.unwrap_or_else(|| "count".into()) }
             }
             None => {
-                return Err(SqlError::new(format!("{} cannot be asked of a release", named(item.expr)))
-                    .at(item.expr.span())
-                    .help("possible are COUNT(*) and the levels of GROUP BY"));
+                let expr = figures.figure(item.expr)?;
+                if !expr.depends_on_data() {
+                    return Err(SqlError::new("this column does not depend on the data").at(item.expr.span()));
+                }
+                SelectColumn::Figure { name: alias.unwrap_or_else(|| item.expr.to_string()), expr }
             }
         });
     }
@@ -185,26 +184,6 @@ fn unique(items: &[Item], columns: &[SelectColumn]) -> Result<(), SqlError> {
         }
     }
     Ok(())
-}
-
-/// Whether an expression is plainly `COUNT(*)`.
-fn is_count(expr: &Expr) -> bool {
-    match expr {
-        Expr::Nested(inner) => is_count(inner),
-        Expr::Function(Function {
-            name,
-            args: FunctionArguments::List(list),
-            over: None,
-            filter: None,
-            ..
-        }) => {
-            name.to_string().eq_ignore_ascii_case("count")
-                && list.duplicate_treatment.is_none()
-                && list.clauses.is_empty()
-                && matches!(list.args[..], [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)])
-        }
-        _ => false,
-    }
 }
 
 fn order(

@@ -724,3 +724,157 @@ proptest! {
         }
     }
 }
+
+/// The only figure of a query, and its aggregates.
+fn figure(text: &str) -> (Expr, Vec<Aggregate>) {
+    let query = parse(text);
+    match query.columns.into_iter().find(|c| matches!(c, SelectColumn::Figure { .. })) {
+        Some(SelectColumn::Figure { expr, .. }) => (expr, query.aggregates),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn counts_under_a_condition() {
+    let wanted = filter("age < 10 AND sex = 'F'");
+    for same in [
+        "SELECT COUNT(*) FILTER (WHERE age < 10) FROM town WHERE sex = 'F'",
+        "SELECT SUM(CASE WHEN age < 10 THEN 1 ELSE 0 END) FROM town WHERE sex = 'F'",
+        "SELECT sum(CASE WHEN age >= 10 OR age = 'unknown' THEN 0 WHEN sex = 'M' THEN 7 ELSE 1 END) FROM town WHERE sex = 'F'",
+        "SELECT COUNT(CASE WHEN age < 10 AND sex = 'F' THEN 5 END) FROM town",
+        "SELECT SUM(1) FILTER (WHERE sex = 'F') FROM town WHERE age < 10",
+    ] {
+        let (expr, aggregates) = figure(same);
+        assert_eq!(
+            (expr, &aggregates[..]),
+            (Expr::Aggregate(0), &[Aggregate { filter: wanted.clone(), partition: None }][..]),
+            "{same}"
+        );
+    }
+    assert!(parse("SELECT COUNT(*) FROM town").aggregates.is_empty());
+}
+
+#[test]
+fn sums_and_averages_weigh_by_the_number() {
+    let (expr, aggregates) = figure("SELECT AVG(age) FROM town WHERE sex = 'F'");
+    assert_eq!(expr, Expr::Div(Box::new(Expr::Aggregate(0)), Box::new(Expr::Aggregate(1))));
+    for age in 0..31 {
+        for sex in 0..2 {
+            let cell = [sex, age, 0, 0, 0, 0, 0];
+            let counts = sex == 0 && age < 30; // 30 is the missing age
+            assert_eq!(aggregates[0].filter.weight_at(&cell), Some(if counts { age as f64 } else { 0.0 }));
+            assert_eq!(aggregates[1].filter.weight_at(&cell), Some(f64::from(u8::from(counts))));
+        }
+    }
+    // A share as an average: rows without a value do not count.
+    let (_, aggregates) =
+        figure("SELECT AVG(CASE WHEN sex = 'F' THEN 1 WHEN age < 5 THEN NULL ELSE 0 END) FROM town");
+    assert_eq!(aggregates[0].filter, filter("sex = 'F'"));
+    assert_eq!(aggregates[1].filter, filter("NOT (sex = 'M' AND age < 5)"));
+    // Categories of several numbers matter only where they are not excluded.
+    let (_, aggregates) = figure("SELECT SUM(CASE WHEN age < 10 THEN age ELSE -1.5 END) FROM town");
+    assert_eq!(aggregates[0].filter.weight_at(&[0, 7, 0, 0, 0, 0, 0]), Some(7.0));
+    assert_eq!(aggregates[0].filter.weight_at(&[0, 17, 0, 0, 0, 0, 0]), Some(-1.5));
+}
+
+#[test]
+fn top_coded_categories_can_be_left_out_of_a_sum() {
+    let mut cube = town();
+    cube.dimensions[1].levels[2].bounds[29] = Some(Bounds { lo: 29.0, hi: f64::INFINITY, closed: true });
+    assert!(Query::parse("SELECT SUM(age) FROM t WHERE age < 29", &cube).is_ok());
+    let error =
+        Query::parse("SELECT SUM(age) FROM t WHERE age < 10 OR sex = 'F'", &cube).expect_err("29 and more");
+    assert_eq!(error.message, "age 29 stands for more than one number");
+}
+
+#[test]
+fn shares_of_totals() {
+    let query = parse(
+        "SELECT sex, district, COUNT(*) AS n, COUNT(*) * 100.0 / SUM(COUNT(*)) OVER () AS percent, \
+         (1 - COUNT(*) / SUM(COUNT(*)) OVER (PARTITION BY town.district)) * (2 + 3) \
+         FROM town WHERE age < 10 GROUP BY sex, district ORDER BY percent",
+    );
+    let partitions: Vec<_> = query.aggregates.iter().map(|a| a.partition.clone()).collect();
+    assert_eq!(partitions, [None, Some(vec![]), Some(vec![1])]);
+    assert!(query.aggregates.iter().all(|a| a.filter == query.filter));
+    let values: Vec<f64> = query
+        .columns
+        .iter()
+        .filter_map(|c| if let SelectColumn::Figure { expr, .. } = c { Some(expr) } else { None })
+        .map(|expr| {
+            let (num, den) = expr.ratio().expect("a ratio");
+            assert!(den.terms.len() == 1 && num.terms.len() <= 2);
+            expr.evaluate(&[30.0, 120.0, 40.0])
+        })
+        .collect();
+    assert_eq!(values, [25.0, 1.25]);
+    assert_eq!(query.order_by, [(3, false)]);
+    assert_eq!(query.columns[2], SelectColumn::Count { name: "n".into() });
+}
+
+#[test]
+fn refused_figures() {
+    let possible = "possible are COUNT(*), SUM and AVG of a numeric dimension or a CASE, and + - * / of them";
+    for (column, message, help) in [
+        ("COUNT(DISTINCT sex)", "COUNT with DISTINCT or ALL cannot be asked of a release", possible),
+        ("MEDIAN(age)", "the function MEDIAN cannot be asked of a release", possible),
+        ("SUM(sex)", "sex has no numbers", possible),
+        (
+            "COUNT(age)",
+            "COUNT of a column cannot be asked of a release",
+            "COUNT(*) counts units; leave missing values out with WHERE",
+        ),
+        (
+            "SUM(age.band)",
+            "age.band 0-4 stands for more than one number",
+            "SUM needs one number for each category: leave such categories out with WHERE, or count instead",
+        ),
+        (
+            "SUM(COUNT(*))",
+            "COUNT cannot stand inside another function",
+            "for a total over groups write SUM(COUNT(*)) OVER ()",
+        ),
+        (
+            "COUNT(*) OVER ()",
+            "COUNT OVER works only as a total of totals",
+            "write SUM(COUNT(*)) OVER () or SUM(COUNT(*)) OVER (PARTITION BY …)",
+        ),
+        (
+            "SUM(COUNT(*)) OVER (ORDER BY sex)",
+            "running totals cannot be asked of a release",
+            "OVER () and OVER (PARTITION BY …) are possible",
+        ),
+        (
+            "SUM(COUNT(*)) OVER (PARTITION BY age)",
+            "PARTITION BY needs a level of GROUP BY",
+            "the groups are: sex",
+        ),
+        ("SUM(AVG(age)) OVER ()", "only COUNT and SUM can be added up over groups", possible),
+        ("COUNT(*) / (1 - 1)", "this divides by zero", ""),
+        ("COUNT(*) + (1e308 * 10)", "this number is too large", ""),
+        ("COUNT(*) + sex", "sex is a label, not a figure", "write AVG(sex) or SUM(sex) if it is numeric"),
+        (
+            "marital-status",
+            "the name marital-status needs quotes",
+            "write \"marital-status\" in double quotes or backticks",
+        ),
+        ("1 + 1", "this column does not depend on the data", ""),
+        ("CAST(COUNT(*) AS REAL)", "a cast cannot be asked of a release", possible),
+        ("(SELECT 1)", "a sub-query cannot be asked of a release", possible),
+        (
+            "SUM(CASE sex WHEN 'F' THEN 1 END)",
+            "CASE with a value after it cannot be asked of a release",
+            "write CASE WHEN condition THEN number ELSE number END",
+        ),
+        (
+            "COUNT(*), COUNT(*) + 1 AS count",
+            "\"count\" would name two columns",
+            "give the column another name with AS",
+        ),
+    ] {
+        let text = format!("SELECT sex, {column} FROM town GROUP BY sex");
+        let error = Query::parse(&text, &town()).expect_err(&text);
+        assert_eq!((error.message.as_str(), error.help.as_deref().unwrap_or("")), (message, help), "{text}");
+        assert!(error.place.is_some(), "{error}");
+    }
+}

@@ -1,0 +1,52 @@
+//! Comma-separated values after RFC 4180.
+
+use super::{ResultTable, Shown};
+use std::borrow::Cow;
+use std::fmt::Write;
+
+/// A header line and one line for each row, ended by CR LF. Numbers have full precision; infinite bounds are
+/// `inf` and `-inf`, which readers of numbers understand.
+pub fn csv(result: &ResultTable) -> String {
+    let keys = result.keys();
+    let mut text = String::new();
+    line(&mut text, keys.iter().map(|k| Cow::Borrowed(k.name.as_str())));
+    for row in &result.rows {
+        line(
+            &mut text,
+            keys.iter().map(|k| match k.of(row) {
+                Shown::Text(label) => Cow::Borrowed(label),
+                Shown::Number(value) => Cow::Owned(number(value)),
+                Shown::Nothing => Cow::Borrowed(""),
+            }),
+        );
+    }
+    text
+}
+
+/// The shortest text that reads back as the same number.
+fn number(value: f64) -> String {
+    let mut text = String::new();
+    let plain = value + 0.0; // no -0
+    let _ = if plain == 0.0 || !plain.is_finite() || (1e-5..1e17).contains(&plain.abs()) {
+        write!(text, "{plain}")
+    } else {
+        write!(text, "{plain:e}")
+    };
+    text
+}
+
+fn line<'a>(text: &mut String, fields: impl Iterator<Item = Cow<'a, str>>) {
+    for (i, field) in fields.enumerate() {
+        if i > 0 {
+            text.push(',');
+        }
+        if field.contains([',', '"', '\r', '\n']) {
+            text.push('"');
+            text.push_str(&field.replace('"', "\"\""));
+            text.push('"');
+        } else {
+            text.push_str(&field);
+        }
+    }
+    text.push_str("\r\n");
+}

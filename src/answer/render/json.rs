@@ -1,0 +1,63 @@
+//! JSON, keys in the order of SELECT.
+
+use super::{ColumnKind, Key, ResultCell, ResultTable, Shown};
+use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+use serde_json::{Map, Value};
+
+/// `{"rows":[{…},…],"level":0.95,…}` with further top-level fields (`rows` and `level` among them are left
+/// out). JSON has no infinity: an infinite bound is `null`.
+pub fn json(result: &ResultTable, further: &Map<String, Value>) -> Result<String, serde_json::Error> {
+    serde_json::to_string(&Document { result, further })
+}
+
+struct Document<'a> {
+    result: &'a ResultTable,
+    further: &'a Map<String, Value>,
+}
+
+struct Rows<'a>(&'a ResultTable);
+
+struct Row<'a>(&'a [Key<'a>], &'a [ResultCell]);
+
+impl Serialize for Document<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut map = to.serialize_map(None)?;
+        map.serialize_entry("rows", &Rows(self.result))?;
+        map.serialize_entry("level", &self.result.level)?;
+        for (key, value) in self.further.iter().filter(|(key, _)| !["rows", "level"].contains(&key.as_str()))
+        {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}
+
+impl Serialize for Rows<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let keys = self.0.keys();
+        let mut rows = to.serialize_seq(Some(self.0.rows.len()))?;
+        for row in &self.0.rows {
+            rows.serialize_element(&Row(&keys, row))?;
+        }
+        rows.end()
+    }
+}
+
+impl Serialize for Row<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut map = to.serialize_map(Some(self.0.len()))?;
+        for key in self.0 {
+            match key.of(self.1) {
+                Shown::Number(value) if value.is_finite() => map.serialize_entry(&key.name, &value)?,
+                Shown::Number(_) | Shown::Nothing => map.serialize_entry(&key.name, &Value::Null)?,
+                Shown::Text(label) => match label.parse::<i64>() {
+                    Ok(number) if *key.kind == ColumnKind::Integer => {
+                        map.serialize_entry(&key.name, &number)?
+                    }
+                    _ => map.serialize_entry(&key.name, label)?,
+                },
+            }
+        }
+        map.end()
+    }
+}

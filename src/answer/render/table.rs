@@ -1,0 +1,239 @@
+//! A table of plain text for a terminal.
+
+use super::{ColumnKind, ResultCell, ResultFigure, ResultTable};
+
+/// The most characters of a line.
+pub const WIDTH: usize = 80;
+
+/// Between two columns.
+const GAP: usize = 2;
+
+/// A text column and how it is set.
+struct Column {
+    header: String,
+    cells: Vec<String>,
+    /// Numbers stand right and are never shortened.
+    number: bool,
+}
+
+/// The answer as lines of at most [`WIDTH`] characters, each ended by a line feed.
+///
+/// Numbers are rounded to one digit below the first significant digit of the column's smallest standard
+/// error; the ends of intervals are rounded outwards, so that the interval shown is never narrower than the
+/// true one. Labels that do not fit are shortened with `…`. Several figures that do not fit side by side are
+/// put below each other, one line for each figure of a row.
+pub fn table(result: &ResultTable) -> String {
+    let figures: Vec<usize> =
+        (0..result.columns.len()).filter(|&i| result.columns[i].kind == ColumnKind::Figure).collect();
+    let wide = side_by_side(result, figures.len() > 1);
+    let numbers: usize = wide.iter().filter(|c| c.number).map(|c| natural(c) + GAP).sum();
+    let labels = wide.iter().filter(|c| !c.number).count();
+    // Labels need some room to be told apart.
+    if figures.len() > 1 && numbers + labels * (8 + GAP) > WIDTH + GAP {
+        return set(stacked(result, &figures));
+    }
+    set(wide)
+}
+
+/// One line for each row.
+fn side_by_side(result: &ResultTable, several: bool) -> Vec<Column> {
+    let mut columns = Vec::new();
+    for (i, column) in result.columns.iter().enumerate() {
+        let cells = || result.rows.iter().map(move |row| row.get(i));
+        if column.kind != ColumnKind::Figure {
+            columns.push(labels(column.name.clone(), cells()));
+            continue;
+        }
+        let [estimate, std_error, low, high] = figure_columns(column.name.clone(), result.level, several);
+        let digits = digits(cells().filter_map(|c| figure(c).map(|f| f.std_error)));
+        let shown: Vec<[String; 4]> =
+            cells().map(|c| figure(c).map_or_else(Default::default, |f| show(f, digits))).collect();
+        for (j, header) in [estimate, std_error, low, high].into_iter().enumerate() {
+            let cells = shown.iter().map(|parts| parts[j].clone()).collect();
+            columns.push(Column { header, cells, number: true });
+        }
+    }
+    columns
+}
+
+/// One line for each figure of each row.
+fn stacked(result: &ResultTable, figures: &[usize]) -> Vec<Column> {
+    let mut columns: Vec<Column> = result
+        .columns
+        .iter()
+        .enumerate()
+        .filter(|(_, column)| column.kind != ColumnKind::Figure)
+        .map(|(i, column)| {
+            let cells = result.rows.iter().flat_map(move |row| figures.iter().map(move |_| row.get(i)));
+            labels(column.name.clone(), cells)
+        })
+        .collect();
+    let names =
+        result.rows.iter().flat_map(|_| figures.iter().map(|&i| clean(&result.columns[i].name))).collect();
+    columns.push(Column { header: "figure".into(), cells: names, number: false });
+    let digits: Vec<Option<i32>> = figures
+        .iter()
+        .map(|&i| digits(result.rows.iter().filter_map(|row| figure(row.get(i)).map(|f| f.std_error))))
+        .collect();
+    let shown: Vec<[String; 4]> = result
+        .rows
+        .iter()
+        .flat_map(|row| figures.iter().zip(&digits).map(move |(&i, &digits)| (row.get(i), digits)))
+        .map(|(cell, digits)| figure(cell).map_or_else(Default::default, |f| show(f, digits)))
+        .collect();
+    let headers = figure_columns("estimate".into(), result.level, false);
+    for (j, header) in headers.into_iter().enumerate() {
+        columns.push(Column {
+            header,
+            cells: shown.iter().map(|parts| parts[j].clone()).collect(),
+            number: true,
+        });
+    }
+    columns
+}
+
+fn figure_columns(name: String, level: f64, several: bool) -> [String; 4] {
+    let percent = (level * 1e6).round() / 1e4;
+    let name = clean(&name);
+    // A long name (an expression without an alias) would take the room of the labels.
+    let name = shorten(&name, 16);
+    match several {
+        true => [name, "± s.e.".into(), "low".into(), "high".into()],
+        false => [name, "std error".into(), format!("{percent} % from"), "to".into()],
+    }
+}
+
+fn labels<'a>(header: String, cells: impl Iterator<Item = Option<&'a ResultCell>>) -> Column {
+    let cells = cells
+        .map(|cell| match cell {
+            Some(ResultCell::Label(label)) => clean(label),
+            Some(ResultCell::Figure(figure)) => {
+                show(*figure, digits([figure.std_error].into_iter()))[0].clone()
+            }
+            None => String::new(),
+        })
+        .collect();
+    Column { header: clean(&header), cells, number: false }
+}
+
+fn figure(cell: Option<&ResultCell>) -> Option<ResultFigure> {
+    match cell {
+        Some(ResultCell::Figure(figure)) => Some(*figure),
+        _ => None,
+    }
+}
+
+/// Labels come from a file: control characters must not reach the terminal.
+fn clean(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{FFFD}' } else { c }).collect()
+}
+
+/// How many decimals to show: the place one below the first significant digit of the smallest standard
+/// error. Negative for tens and hundreds. `None` for figures without error.
+fn digits(std_errors: impl Iterator<Item = f64>) -> Option<i32> {
+    let smallest = std_errors.filter(|s| s.is_finite() && *s > 0.0).reduce(f64::min)?;
+    Some((1 - smallest.log10().floor() as i32).clamp(-15, 9))
+}
+
+/// Estimate, standard error, low, high.
+fn show(f: ResultFigure, digits: Option<i32>) -> [String; 4] {
+    [
+        number(f.estimate, digits, f64::round),
+        number(f.std_error, digits, f64::round),
+        number(f.low, digits, f64::floor),
+        number(f.high, digits, f64::ceil),
+    ]
+}
+
+/// A number with so many decimals (at most four if the number is exact) and commas between thousands.
+fn number(value: f64, digits: Option<i32>, round: impl Fn(f64) -> f64) -> String {
+    if value.is_nan() {
+        return "?".into();
+    }
+    if value.is_infinite() {
+        return if value > 0.0 { "∞".into() } else { "−∞".into() };
+    }
+    if value.abs() >= 1e15 {
+        return format!("{value:.3e}");
+    }
+    let decimals = digits.unwrap_or(4);
+    let scale = 10f64.powi(decimals);
+    // What is on the grid but for the last bits of a double is not moved a whole step outwards.
+    let scaled = value * scale;
+    let nearest = scaled.round();
+    let steps =
+        if (scaled - nearest).abs() <= 1e-12 * scaled.abs().max(1.0) { nearest } else { round(scaled) };
+    let text = format!("{:.*}", usize::try_from(decimals).unwrap_or(0), (steps / scale).abs());
+    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+    let fraction = if digits.is_none() { fraction.trim_end_matches('0') } else { fraction };
+    let mut shown = String::new();
+    if steps < 0.0 {
+        shown.push('-');
+    }
+    for (i, digit) in whole.chars().enumerate() {
+        if i > 0 && (whole.len() - i).is_multiple_of(3) {
+            shown.push(',');
+        }
+        shown.push(digit);
+    }
+    if !fraction.is_empty() {
+        shown.push('.');
+        shown.push_str(fraction);
+    }
+    shown
+}
+
+fn length(text: &str) -> usize {
+    text.chars().count()
+}
+
+fn natural(column: &Column) -> usize {
+    column.cells.iter().map(|c| length(c)).max().unwrap_or(0).max(length(&column.header))
+}
+
+fn shorten(text: &str, width: usize) -> String {
+    if length(text) <= width {
+        return text.into();
+    }
+    text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// Column widths: as wide as needed, the widest labels shortened first.
+fn widths(columns: &[Column]) -> Vec<usize> {
+    let mut widths: Vec<usize> = columns.iter().map(natural).collect();
+    let gaps = GAP * columns.len().saturating_sub(1);
+    while widths.iter().sum::<usize>() + gaps > WIDTH {
+        let widest =
+            (0..columns.len()).filter(|&i| !columns[i].number && widths[i] > 1).max_by_key(|&i| widths[i]);
+        match widest {
+            Some(i) => widths[i] -= 1,
+            None => break, // numbers alone are too wide: the lines are cut
+        }
+    }
+    widths
+}
+
+fn set(columns: Vec<Column>) -> String {
+    let widths = widths(&columns);
+    let rows = columns.iter().map(|c| c.cells.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    let mut line = |cell: &dyn Fn(&Column, usize) -> String| {
+        let mut line = String::new();
+        for (i, (column, &width)) in columns.iter().zip(&widths).enumerate() {
+            let cell = shorten(&cell(column, width), width);
+            let pad = " ".repeat(width - length(&cell).min(width));
+            if i > 0 {
+                line.push_str(&" ".repeat(GAP));
+            }
+            line.push_str(&if column.number { pad + &cell } else { cell + &pad });
+        }
+        text.push_str(&shorten(line.trim_end(), WIDTH));
+        text.push('\n');
+    };
+    line(&|c, _| c.header.clone());
+    line(&|_, width| "─".repeat(width));
+    for row in 0..rows {
+        line(&|c, _| c.cells.get(row).cloned().unwrap_or_default());
+    }
+    text
+}

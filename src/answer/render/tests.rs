@@ -1,0 +1,203 @@
+use super::*;
+use crate::cube::Bounds;
+use serde_json::{Map, Value, json as value};
+
+fn figure(estimate: f64, std_error: f64) -> ResultCell {
+    ResultCell::Figure(ResultFigure {
+        estimate,
+        std_error,
+        low: estimate - 1.96 * std_error,
+        high: estimate + 1.96 * std_error,
+    })
+}
+
+fn label(text: &str) -> ResultCell {
+    ResultCell::Label(text.into())
+}
+
+fn column(name: &str, kind: ColumnKind) -> ResultColumn {
+    ResultColumn { name: name.into(), kind }
+}
+
+fn small() -> ResultTable {
+    ResultTable {
+        columns: vec![
+            column("sex", ColumnKind::Text),
+            column("year", ColumnKind::Integer),
+            column("n", ColumnKind::Figure),
+        ],
+        rows: vec![
+            vec![label("F"), label("2001"), figure(12_345.678, 3.21)],
+            vec![label("M, or \"other\""), label("2002"), figure(-0.04, 3.21)],
+            vec![
+                label("all\u{1b}[31m"),
+                label("2003"),
+                ResultCell::Figure(ResultFigure {
+                    estimate: 1.0,
+                    std_error: f64::INFINITY,
+                    low: f64::NEG_INFINITY,
+                    high: f64::INFINITY,
+                }),
+            ],
+        ],
+        level: 0.95,
+    }
+}
+
+#[test]
+fn a_table_for_people() {
+    let expected = "\
+sex            year         n  std error  95 % from        to
+─────────────  ────  ────────  ─────────  ─────────  ────────
+F              2001  12,345.7        3.2   12,339.3  12,352.0
+M, or \"other\"  2002       0.0        3.2       -6.4       6.3
+all\u{FFFD}[31m       2003       1.0          ∞         −∞         ∞
+";
+    assert_eq!(table(&small()), expected);
+}
+
+#[test]
+fn digits_follow_the_standard_error_and_intervals_round_outwards() {
+    let row = |estimate, std_error| ResultTable {
+        columns: vec![column("n", ColumnKind::Figure)],
+        rows: vec![vec![figure(estimate, std_error)]],
+        level: 0.9,
+    };
+    for (estimate, std_error, expected) in [
+        (1_234_567.0, 320.0, "1,234,570        320  1,233,930  1,235,200"),
+        (0.123456, 0.0456, "0.123      0.046      0.034  0.213"),
+        (5.0, 0.0, "5          0          5   5"),
+        (2.5, 0.0, "2.5          0        2.5  2.5"),
+        (10.0, 1.0, "10.0        1.0        8.0  12.0"),
+    ] {
+        let text = table(&row(estimate, std_error));
+        assert_eq!(text.lines().nth(2).map(str::trim), Some(expected), "{text}");
+        assert!(text.contains("90 % from"));
+    }
+}
+
+#[test]
+fn everything_fits_eighty_columns() {
+    let long = "a very long label that nobody could ever print in full on a terminal of eighty columns";
+    for labels in [1, 3, 12] {
+        for figures in [1, 2, 3, 9] {
+            for size in [1.0, 1e9, -1e13, 1e300] {
+                let columns = (0..labels)
+                    .map(|i| column(&format!("{long} {i}"), ColumnKind::Text))
+                    .chain((0..figures).map(|i| column(&format!("{long} {i}"), ColumnKind::Figure)))
+                    .collect();
+                let row: Vec<ResultCell> = (0..labels)
+                    .map(|_| label(long))
+                    .chain((0..figures).map(|_| figure(size, 0.01)))
+                    .collect();
+                let text = table(&ResultTable { columns, rows: vec![row; 3], level: 0.95 });
+                assert!(text.lines().all(|l| l.chars().count() <= WIDTH), "{text}");
+                assert!(text.lines().count() >= 5);
+            }
+        }
+    }
+}
+
+#[test]
+fn several_figures_stand_side_by_side_or_below_each_other() {
+    let with = |names: &[&str], value: f64| ResultTable {
+        columns: [column("sex", ColumnKind::Text)]
+            .into_iter()
+            .chain(names.iter().map(|n| column(n, ColumnKind::Figure)))
+            .collect(),
+        rows: vec![[label("F")].into_iter().chain(names.iter().map(|_| figure(value, 1.5))).collect()],
+        level: 0.95,
+    };
+    assert_eq!(
+        table(&with(&["n", "share"], 20.0)),
+        "sex     n  ± s.e.   low  high  share  ± s.e.   low  high\n\
+         ───  ────  ──────  ────  ────  ─────  ──────  ────  ────\n\
+         F    20.0     1.5  17.0  23.0   20.0     1.5  17.0  23.0\n"
+    );
+    assert_eq!(
+        table(&with(&["n", "share", "more"], 20.0)),
+        "sex  figure  estimate  std error  95 % from    to\n\
+         ───  ──────  ────────  ─────────  ─────────  ────\n\
+         F    n           20.0        1.5       17.0  23.0\n\
+         F    share       20.0        1.5       17.0  23.0\n\
+         F    more        20.0        1.5       17.0  23.0\n"
+    );
+}
+
+#[test]
+fn csv_keeps_every_digit() {
+    let mut result = small();
+    result.rows[0][2] =
+        ResultCell::Figure(ResultFigure { estimate: 0.1 + 0.2, std_error: 1e-9, low: -0.0, high: 1e20 });
+    assert_eq!(
+        csv(&result),
+        "sex,year,n,estimate,std_error,low,high\r\n\
+         F,2001,0.30000000000000004,0.30000000000000004,1e-9,0,1e20\r\n\
+         \"M, or \"\"other\"\"\",2002,-0.04,-0.04,3.21,-6.3316,6.2516\r\n\
+         all\u{1b}[31m,2003,1,1,inf,-inf,inf\r\n"
+    );
+    // Read back by another implementation.
+    #[cfg(feature = "compile")]
+    {
+        let text = csv(&result);
+        let mut reader = ::csv::Reader::from_reader(text.as_bytes());
+        let second = reader.records().nth(1).and_then(Result::ok).expect("a second row");
+        assert_eq!(second.get(0), Some("M, or \"other\""));
+        assert_eq!(second.get(3).and_then(|v| v.parse::<f64>().ok()), Some(-0.04));
+    }
+}
+
+#[test]
+fn json_has_the_selected_names_and_the_four() {
+    let mut further = Map::new();
+    further.insert("release".into(), value!("town"));
+    further.insert("level".into(), value!("never twice"));
+    let text = json(&small(), &further).expect("finite");
+    assert!(text.starts_with(
+        "{\"rows\":[{\"sex\":\"F\",\"year\":2001,\"n\":12345.678,\"estimate\":12345.678,\"std_error\":3.21,\"low\":"
+    ));
+    assert!(text.ends_with(",\"level\":0.95,\"release\":\"town\"}"));
+    let read: Value = serde_json::from_str(&text).expect("valid");
+    assert_eq!(read["rows"][2]["low"], Value::Null);
+    assert_eq!(read["rows"][1]["sex"], "M, or \"other\"");
+}
+
+#[test]
+fn several_figures_have_names_of_their_own() {
+    let result = ResultTable {
+        columns: vec![column("estimate", ColumnKind::Figure), column("s", ColumnKind::Figure)],
+        rows: vec![vec![figure(4.0, 1.0), figure(0.5, 0.25)]],
+        level: 0.95,
+    };
+    assert_eq!(
+        csv(&result).lines().next(),
+        Some(
+            "estimate,estimate_std_error,estimate_low,estimate_high,s,s_std_error,s_low,s_high,std_error,low,high"
+        )
+    );
+    let read: Value = serde_json::from_str(&json(&result, &Map::new()).expect("finite")).expect("valid");
+    assert_eq!(
+        (&read["rows"][0]["std_error"], &read["rows"][0]["s_std_error"]),
+        (&value!(1.0), &value!(0.25))
+    );
+}
+
+#[test]
+fn whole_number_labels_are_numbers_only_if_all_are() {
+    let level = |labels: &[&str], bounds: Vec<Option<Bounds>>| Level {
+        name: "x".into(),
+        labels: labels.iter().map(|l| l.to_string()).collect(),
+        parent: vec![0; labels.len()],
+        bounds,
+    };
+    let one = |v: f64| Some(Bounds { lo: v, hi: v, closed: true });
+    for (labels, bounds, kind) in [
+        (&["1", "-2"][..], vec![one(1.0), one(-2.0)], ColumnKind::Integer),
+        (&["1", "02"], vec![one(1.0), one(2.0)], ColumnKind::Text),
+        (&["1", "unknown"], vec![one(1.0), None], ColumnKind::Text),
+        (&["1", "2"], vec![], ColumnKind::Text),
+        (&["1", "2"], vec![one(1.0), Some(Bounds { lo: 2.0, hi: 3.0, closed: true })], ColumnKind::Text),
+    ] {
+        assert_eq!(ColumnKind::of_level(&level(labels, bounds)), kind, "{labels:?}");
+    }
+}
