@@ -1,4 +1,5 @@
 //! Counting against a map from cells to counts.
+#![allow(clippy::unwrap_used)]
 
 use super::*;
 use crate::cube::{Dimension, Level};
@@ -8,13 +9,11 @@ use std::collections::HashMap;
 /// Cell by cell, row by row.
 fn naive(columns: &[Vec<u32>], len: usize, axes: &[Axis<'_>]) -> Vec<i64> {
     let mut map: HashMap<Vec<usize>, i64> = HashMap::new();
-    for row in 0..len {
-        let node = |axis: &Axis<'_>| {
-            let code = columns[axis.dimension][row];
-            axis.ancestors.map_or(code, |up| up[code as usize]) as usize
-        };
-        *map.entry(axes.iter().map(node).collect()).or_default() += 1;
-    }
+    let node = |axis: &Axis<'_>, row: usize| {
+        let code = columns[axis.dimension][row];
+        axis.ancestors.map_or(code, |up| up[code as usize]) as usize
+    };
+    (0..len).for_each(|row| *map.entry(axes.iter().map(|axis| node(axis, row)).collect()).or_default() += 1);
     let cells: usize = axes.iter().map(|axis| axis.nodes).product();
     let mut table = vec![0; cells];
     for (nodes, count) in map {
@@ -140,4 +139,35 @@ fn debug_shows_nothing() {
     let rows = Rows::from_codes(&[2], &[vec![1; 31]]).unwrap();
     let counts = table(&rows, &[]).unwrap();
     assert_eq!(format!("{counts:?} {counts:#?}"), "Counts { <private> } Counts { <private> }");
+}
+
+/// A real file as category names and as codes: the same counts in every table of at most two dimensions.
+#[test]
+fn labelled_and_coded_files_count_alike() {
+    use crate::secret::ingest::{read, tests as files};
+    use crate::spec::Coding;
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
+    let Ok(names) = std::fs::read_to_string(folder.join("adult8.labels.json")) else {
+        println!("skipped: there is no {}", folder.display());
+        return;
+    };
+    let names: std::collections::BTreeMap<String, Vec<String>> = serde_json::from_str(&names).unwrap();
+    let labelled =
+        files::spec(names.iter().map(|(column, names)| {
+            files::labels(column, &names.iter().map(String::as_str).collect::<Vec<_>>())
+        }));
+    let coded = files::spec(names.iter().map(|(column, names)| {
+        files::column(column, names.len(), Coding::Range { lo: 0, hi: names.len() as i64 - 1 })
+    }));
+    let by_name = read(&labelled, &folder.join("adult8.labelled.csv"), &()).unwrap();
+    let by_code = read(&coded, &folder.join("adult8.csv"), &()).unwrap();
+    let (mut a, mut b) = (Counter::new(&by_name), Counter::new(&by_code));
+    for i in 0..names.len() {
+        for j in i..names.len() {
+            let cuboid = Cuboid::new(vec![(i, 1), (j, 1)]);
+            let counts = a.cuboid(&labelled.cube, &cuboid).unwrap().into_cells();
+            assert_eq!(counts, b.cuboid(&coded.cube, &cuboid).unwrap().into_cells());
+            assert_eq!(counts.iter().sum::<i64>(), 32_561);
+        }
+    }
 }

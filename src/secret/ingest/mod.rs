@@ -17,7 +17,7 @@ mod fields;
 mod parquet;
 mod rows;
 #[cfg(test)]
-mod tests;
+pub(in crate::secret) mod tests;
 mod unit;
 
 pub use error::{Fault, IngestError, Place};

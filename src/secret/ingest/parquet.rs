@@ -233,6 +233,7 @@ fn check(column: &ColumnDescriptor, wanted: Kind) -> Result<bool, &'static str> 
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::super::tests::{codes, column, labels, lenient, spec, with_unit};
     use super::super::{Rows, read};
@@ -286,7 +287,7 @@ mod tests {
     /// Row `i` of the example, the same as text and in Parquet's types.
     fn value(i: usize, column: usize) -> Option<usize> {
         let hash = (i * 12 + column).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
-        (hash % 5 > 0).then_some(hash / 5)
+        (!hash.is_multiple_of(5)).then_some(hash / 5)
     }
     fn sex(i: usize) -> Option<&'static str> {
         value(i, 1).map(|v| ["a", "é", "", "alien"][v % 4])
@@ -522,7 +523,7 @@ mod tests {
         let bytes = std::fs::read(&path).unwrap();
         let mut refused = 0;
         for at in 0..bytes.len() {
-            for flip in [0x01, 0x80, 0xff] {
+            for flip in [0x01, 0xff] {
                 let mut damaged = bytes.clone();
                 damaged[at] ^= flip;
                 std::fs::write(&path, damaged).unwrap();

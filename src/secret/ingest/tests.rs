@@ -1,4 +1,5 @@
 //! Whole files: every dialect, every mistake.
+#![allow(clippy::unwrap_used)]
 
 use super::rows::Values;
 use super::*;
@@ -11,18 +12,18 @@ use std::path::PathBuf;
 use tempfile::TempDir;
 
 /// A dimension that reads the column of its own name and has this many nodes.
-pub(super) fn column(name: &str, nodes: usize, coding: Coding) -> (Dimension, Column) {
+pub(in crate::secret) fn column(name: &str, nodes: usize, coding: Coding) -> (Dimension, Column) {
     let labels = (0..nodes).map(|node| format!("{name}{node}")).collect();
     (Dimension::plain(name, labels), Column { column: name.into(), coding, missing: None, other: None })
 }
 
-pub(super) fn labels(name: &str, labels: &[&str]) -> (Dimension, Column) {
+pub(in crate::secret) fn labels(name: &str, labels: &[&str]) -> (Dimension, Column) {
     let map = labels.iter().zip(0..).map(|(label, node)| (label.to_string(), node)).collect();
     column(name, labels.len(), Coding::Labels(map))
 }
 
 /// With two further nodes, for missing and other values.
-pub(super) fn lenient((mut dimension, mut column): (Dimension, Column)) -> (Dimension, Column) {
+pub(in crate::secret) fn lenient((mut dimension, mut column): (Dimension, Column)) -> (Dimension, Column) {
     let n = dimension.levels[1].len() as u32;
     dimension.levels[1].labels.extend(["missing".to_string(), "other".to_string()]);
     dimension.levels[1].parent.extend([0, 0]);
@@ -30,7 +31,7 @@ pub(super) fn lenient((mut dimension, mut column): (Dimension, Column)) -> (Dime
     (dimension, column)
 }
 
-pub(super) fn spec(columns: impl IntoIterator<Item = (Dimension, Column)>) -> Spec {
+pub(in crate::secret) fn spec(columns: impl IntoIterator<Item = (Dimension, Column)>) -> Spec {
     let (dimensions, columns) = columns.into_iter().unzip();
     Spec {
         name: "test".into(),
@@ -73,13 +74,13 @@ fn with_options(mut spec: Spec, edit: impl FnOnce(&mut CsvOptions)) -> Spec {
     spec
 }
 
-pub(super) fn with_unit(mut spec: Spec, column: &str, max_rows: u32) -> Spec {
+pub(in crate::secret) fn with_unit(mut spec: Spec, column: &str, max_rows: u32) -> Spec {
     spec.privacy.unit = Unit::Column { column: column.into(), max_rows };
     spec
 }
 
 /// The codes, row by row.
-pub(super) fn codes(rows: &Rows) -> Vec<Vec<u32>> {
+pub(in crate::secret) fn codes(rows: &Rows) -> Vec<Vec<u32>> {
     let width = (0..).take_while(|&d| rows.column(d).is_some()).count();
     let code = |d: usize, row: usize| match rows.column(d).unwrap().values() {
         Values::U8(values) => values[row].into(),
