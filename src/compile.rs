@@ -134,10 +134,10 @@ pub fn release(spec: &Spec, options: Options<'_>, watcher: &dyn Watcher) -> Resu
 
     let rows = ingest::read(spec, &path, &Reading(watcher))?;
     let input = manifest(spec, &planned, &frame, options.day, !options.entropy.is_private())?;
-    let mut ledger = Ledger::open(options.ledger)?;
+    let ledger = Ledger::open(options.ledger)?;
     let mut charge = None;
     let charged = Charged::new(&spec.cube, planned.plan.clone(), |cost| {
-        charge = Some(ledger.charge(ledger_entry(spec, &planned, cost, &path, options.day))?);
+        charge = Some(ledger.charge(&ledger_entry(spec, &planned, cost, &path, options.day))?);
         Ok::<(), ledger::LedgerError>(())
     })?;
     let mut next = chunks.iter().enumerate().peekable();
@@ -279,12 +279,11 @@ fn ledger_entry(spec: &Spec, planned: &Planned, cost: &Cost, data: &Path, day: &
     let (unit, _) = unit_name(spec);
     ledger::Charge {
         release: spec.name.clone(),
-        spec_blake3: blake3::hash(spec.source.as_bytes()).to_hex().to_string(),
+        spec: blake3::hash(spec.source.as_bytes()).to_hex().to_string(),
         dataset: data.file_name().map_or_else(|| spec.name.clone(), |n| n.to_string_lossy().into_owned()),
         unit,
         neighbours: planned.plan.neighbours,
-        currency: currency(planned.plan.noise),
-        charged: cost.total,
+        amount: Amount { currency: currency(planned.plan.noise), amount: cost.total },
         day: day.into(),
     }
 }

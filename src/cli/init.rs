@@ -1,7 +1,7 @@
 //! `margins init`: draft a spec from a data file.
 
 use super::{Failure, Outcome, output};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Draft a spec from a data file.
 ///
@@ -18,7 +18,8 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Outcome {
-    let draft = String::new();
+    let folder = args.out.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
+    let draft = crate::spec::draft(&args.data, folder)?;
     let Some(out) = &args.out else { return output::print(&draft) };
     let mut file = std::fs::OpenOptions::new()
         .write(true)

@@ -1,8 +1,10 @@
 //! `margins ledger`: what has been spent on each dataset.
 
 use super::output::columns;
-use super::{Outcome, output};
+use super::{Failure, Outcome, output};
 use crate::ledger::Ledger;
+use crate::release::Currency;
+use serde_json::json;
 use std::path::PathBuf;
 
 /// Show what has been spent on each dataset.
@@ -21,22 +23,48 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Outcome {
-    let totals = Ledger::read(&args.file)?.totals()?;
-    if args.json {
-        return output::print(&format!("{:#}\n", serde_json::to_value(&totals)?));
+    if !args.file.exists() {
+        return Err(Failure::Message(format!("there is no ledger {}", args.file.display())));
     }
-    let rows: Vec<Vec<String>> = totals
+    let ledger = Ledger::open(&args.file)?;
+    let summary = ledger.check()?;
+    let mut datasets: Vec<String> = ledger.entries()?.into_iter().map(|e| e.dataset).collect();
+    datasets.sort_unstable();
+    datasets.dedup();
+    let mut lines = Vec::new();
+    for dataset in datasets {
+        for t in ledger.totals(&dataset)? {
+            lines.push((dataset.clone(), t));
+        }
+    }
+    if args.json {
+        let totals: Vec<_> = lines
+            .iter()
+            .map(|(dataset, t)| {
+                json!({
+                    "dataset": dataset, "unit": t.unit, "neighbours": t.neighbours, "currency": t.currency,
+                    "charged": t.amount, "charges": t.charges,
+                })
+            })
+            .collect();
+        let value = json!({ "entries": summary.entries, "open": summary.open, "head": summary.head, "totals": totals });
+        return output::print(&format!("{value:#}\n"));
+    }
+    let rows: Vec<Vec<String>> = lines
         .iter()
-        .map(|t| {
-            vec![
-                t.dataset.clone(),
-                t.unit.clone(),
-                format!("{:?}", t.currency).to_lowercase(),
-                format!("{:.6}", t.charged.to_f64()),
-                t.charges.to_string(),
-                t.sealed.to_string(),
-            ]
+        .map(|(dataset, t)| {
+            let symbol = match t.currency {
+                Currency::Rho => "ρ",
+                Currency::Epsilon => "ε",
+            };
+            let charged = format!("{symbol} = {:.6}", t.amount.to_f64());
+            vec![dataset.clone(), t.unit.clone(), charged, t.charges.to_string()]
         })
         .collect();
-    output::print(&columns(&["dataset", "unit", "currency", "charged", "charges", "sealed"], &rows))
+    let mut out = columns(&["dataset", "unit", "charged", "charges"], &rows);
+    out.push_str(&format!("\n{} entries, the chain holds; head {}\n", summary.entries, summary.head));
+    if summary.open > 0 {
+        out.push_str(&format!("{} charges were never sealed: they stay spent\n", summary.open));
+    }
+    output::print(&out)
 }

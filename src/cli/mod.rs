@@ -108,9 +108,9 @@ pub fn main() -> ExitCode {
         Verb::Inspect(args) => inspect::run(&args),
         Verb::Ledger(args) => ledger::run(&args),
         Verb::Schema { of } => output::print(&match of {
-            SchemaOf::Spec => String::new(),
-            SchemaOf::Manifest => String::new(),
-            SchemaOf::LedgerEntry => crate::ledger::schema(),
+            SchemaOf::Spec => crate::spec::schema(),
+            SchemaOf::Manifest => schema_text(&schemars::schema_for!(crate::release::Manifest)),
+            SchemaOf::LedgerEntry => schema_text(&schemars::schema_for!(crate::ledger::Entry)),
         }),
         Verb::Completions { shell } => {
             let mut script = Vec::new();
@@ -132,6 +132,10 @@ pub fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+fn schema_text(schema: &schemars::Schema) -> String {
+    serde_json::to_string_pretty(schema).unwrap_or_default() + "\n"
 }
 
 fn man() -> Outcome {
