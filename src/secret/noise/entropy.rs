@@ -11,7 +11,8 @@ use zeroize::Zeroizing;
 ///
 /// **Guarantee.** Streams of different numbers are independent for anyone who cannot tell ChaCha20 from a random
 /// function: a stream's number is the cipher's 64-bit nonce. So measurement i always draws from stream i, and the
-/// release does not depend on how many threads made it, nor in which order.
+/// release does not depend on how many threads made it, nor in which order. A stream holds a working copy of the key
+/// that is not wiped: keep streams short-lived.
 pub struct Entropy {
     key: Zeroizing<[u8; 32]>,
     private: bool,

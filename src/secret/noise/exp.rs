@@ -1,7 +1,7 @@
 //! `exp(−q)` between two bounds: a quick enclosure in fixed point and an exact one of any precision.
 //!
 //! The sampler never needs the exponential itself, only whether a uniform number lies below it. The quick
-//! enclosure settles all but about one comparison in 2⁴⁰; the exact one settles the rest.
+//! enclosure settles all but about one comparison in 2³³; the exact one settles the rest.
 
 use dashu_int::UBig;
 use dashu_int::ops::BitTest;

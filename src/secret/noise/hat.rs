@@ -266,7 +266,7 @@ mod tests {
                     let j = (2 * k + side) as usize;
                     let (_, most) = law.enclose(k * w + side, exp::SLACK);
                     let (least, _) = law.enclose((k + 1) * w - 1 + side, exp::SLACK);
-                    let scale = |e: u64| u128::from(hat.multiplier) * u128::from(e) >> exp::FRACTION;
+                    let scale = |e: u64| (u128::from(hat.multiplier) * u128::from(e)) >> exp::FRACTION;
                     // A few units of the quick arithmetic's own slack.
                     assert!(u128::from(heights[j]) + 1 >= scale(most.saturating_sub(2 * exp::SLACK)), "{k}");
                     assert!(u128::from(hat.quick[j]) <= scale(least + 2 * exp::SLACK), "{k}");
