@@ -51,25 +51,13 @@ pub(super) fn read(
             return None;
         }
     };
-    let mut header_spans: HashMap<&str, Range<usize>> = HashMap::new();
-    for (name, span) in &names {
-        if name.is_empty() {
-            sink.push(place(span, "a level has no name".into()).label("expected a name"));
-        } else if let Some(first) = header_spans.insert(name, span.clone()) {
-            sink.push(
-                place(span, format!("the level `{name}` is there twice"))
-                    .label("the second time")
-                    .related(first, "the first time"),
-            );
-        }
-    }
+    check_header(&names, &place, sink);
 
     let width = names.len();
     let mut labels: Vec<String> = Vec::new();
     let mut seen: HashMap<String, Range<usize>> = HashMap::new();
-    // For each coarser column: its labels, where each was first seen, and its node for every row.
-    let mut coarser: Vec<(Vec<String>, HashMap<String, u32>, Vec<u32>)> =
-        vec![(Vec::new(), HashMap::new(), Vec::new()); width.saturating_sub(1)];
+    let mut coarser: Vec<Coarser> = Vec::new();
+    coarser.resize_with(width.saturating_sub(1), Coarser::default);
     // (column, node) -> its parent in the next column and the field that said so.
     let mut parents: HashMap<(usize, u32), (u32, Range<usize>)> = HashMap::new();
     for line in lines {
@@ -104,16 +92,12 @@ pub(super) fn read(
         seen.insert(label.clone(), span);
         labels.push(label);
         let mut below: Option<(usize, u32, String)> = None;
-        for (column, ((label, span), (known, index, of))) in fields.zip(&mut coarser).enumerate() {
-            let node = *index.entry(label.clone()).or_insert_with(|| {
-                known.push(label.clone());
-                (known.len() - 1) as u32
-            });
-            of.push(node);
-            if let Some((column, child, child_label)) = below {
-                let (parent, first) = parents.entry((column, child)).or_insert((node, span.clone()));
+        for (at, ((label, span), column)) in fields.zip(&mut coarser).enumerate() {
+            let node = column.see(&label);
+            if let Some((below_at, child, child_label)) = below {
+                let (parent, first) = parents.entry((below_at, child)).or_insert((node, span.clone()));
                 if *parent != node {
-                    let was = known.get(*parent as usize).map_or("", |l| l.as_str());
+                    let was = column.labels.get(*parent as usize).map_or("", |l| l.as_str());
                     sink.push(
                         place(&span, format!("`{child_label}` lies in both `{was}` and `{label}`"))
                             .label("here it lies in another")
@@ -121,7 +105,7 @@ pub(super) fn read(
                     );
                 }
             }
-            below = Some((column, node, label));
+            below = Some((at, node, label));
         }
     }
     if labels.is_empty() && sink.count() == before {
@@ -137,11 +121,48 @@ pub(super) fn read(
     let finest = names.next()?;
     let partitions = names
         .zip(coarser)
-        .map(|(name, (labels, _, of))| Partition { name, span: None, labels, of, from_file: true })
+        .map(|(name, Coarser { labels, of, .. })| Partition { name, span: None, labels, of, from_file: true })
         .rev()
         .collect();
     files.keep(path, bytes);
     Some((labels, partitions, finest))
+}
+
+/// One coarser column.
+#[derive(Default)]
+struct Coarser {
+    labels: Vec<String>,
+    index: HashMap<String, u32>,
+    /// The node of every row.
+    of: Vec<u32>,
+}
+
+impl Coarser {
+    /// Takes the next row's label and returns its node.
+    fn see(&mut self, label: &str) -> u32 {
+        let node = *self.index.entry(label.to_owned()).or_insert_with(|| {
+            self.labels.push(label.to_owned());
+            (self.labels.len() - 1) as u32
+        });
+        self.of.push(node);
+        node
+    }
+}
+
+/// Every column has a name of its own.
+fn check_header(names: &[Field], place: &impl Fn(&Range<usize>, String) -> Diagnostic, sink: &mut Sink) {
+    let mut seen: HashMap<&str, Range<usize>> = HashMap::new();
+    for (name, span) in names {
+        if name.is_empty() {
+            sink.push(place(span, "a level has no name".into()).label("expected a name"));
+        } else if let Some(first) = seen.insert(name, span.clone()) {
+            sink.push(
+                place(span, format!("the level `{name}` is there twice"))
+                    .label("the second time")
+                    .related(first, "the first time"),
+            );
+        }
+    }
 }
 
 type Field = (String, Range<usize>);

@@ -501,6 +501,10 @@ fn check_names(
     declared_at: &Range<usize>,
     sink: &mut Sink,
 ) {
+    if finest.name == "total" && dimension != "total" {
+        let diagnostic = Diagnostic::at(declared_at.clone(), "a level cannot be called `total`");
+        sink.push(diagnostic.label("that is the level above all others"));
+    }
     let mut seen: HashMap<&str, Option<Range<usize>>> = HashMap::new();
     let mut ordered: Vec<&Partition> = partitions.iter().collect();
     ordered.sort_by_key(|p| p.span.as_ref().map(|s| s.start));

@@ -360,6 +360,10 @@ fn strategy(value: &Value<'_>, sink: &mut Sink) -> Option<StrategySpec> {
 fn check_names(dimensions: &[Declared], sink: &mut Sink) {
     let mut seen = HashMap::new();
     for (name, span) in dimensions.iter().filter_map(|d| d.name.as_ref()) {
+        if name == "total" {
+            let diagnostic = Diagnostic::at(span.clone(), "a dimension cannot be called `total`");
+            sink.push(diagnostic.label("that is the table of no dimensions"));
+        }
         if let Some(first) = seen.insert(name.as_str(), span.clone()) {
             sink.push(
                 Diagnostic::at(span.clone(), format!("two dimensions are called `{name}`"))

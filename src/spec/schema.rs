@@ -10,7 +10,20 @@ use serde_json::Value;
 pub fn schema() -> String {
     let settings = SchemaSettings::draft2020_12().for_deserialize().with_transform(NoNull);
     let schema = settings.into_generator().into_root_schema_for::<SpecFile>();
-    format!("{:#}\n", schema.as_value())
+    format!("{:#}\n", sorted(schema.as_value()))
+}
+
+/// Objects with their keys in order, whatever map this build of serde_json uses.
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Object(object) => {
+            let mut entries: Vec<_> = object.iter().map(|(k, v)| (k.clone(), sorted(v))).collect();
+            entries.sort_by(|a, b| a.0.cmp(&b.0));
+            Value::Object(entries.into_iter().collect())
+        }
+        Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
+        other => other.clone(),
+    }
 }
 
 /// TOML has no null: what is optional may be left out, and that is all.

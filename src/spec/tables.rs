@@ -40,7 +40,7 @@ pub(super) fn read(value: &Value<'_>, dimensions: &[Declared], sink: &mut Sink) 
         );
         return None;
     }
-    Some(gather(&entries))
+    Some(gather(&entries, total as usize))
 }
 
 /// One `[[table]]`: choices of `smallest ..= largest` of the levels in `from`.
@@ -52,8 +52,8 @@ struct Entry {
     count: u64,
 }
 
-fn gather(entries: &[Entry]) -> Vec<Table> {
-    let mut tables: Vec<Table> = Vec::new();
+fn gather(entries: &[Entry], total: usize) -> Vec<Table> {
+    let mut tables: Vec<Table> = Vec::with_capacity(total);
     let mut at: HashMap<Cuboid, usize> = HashMap::new();
     for entry in entries {
         let mut add = |chosen: &[(usize, usize)]| {
