@@ -2,7 +2,7 @@
 
 use crate::exact::Rational;
 use crate::plan::Neighbours;
-use crate::release::{Amount, Currency, is_day, is_name};
+use crate::release::{Currency, is_day, is_name};
 use serde::{Deserialize, Serialize};
 
 /// What is charged, before noise is drawn.
@@ -11,15 +11,17 @@ pub struct Charge {
     /// The release's name.
     pub release: String,
     /// The BLAKE3 hash of the spec.
-    pub spec: String,
+    pub spec_blake3: String,
     /// What the agency calls the dataset: totals are by this label.
     pub dataset: String,
     /// Whom the guarantee protects.
     pub unit: String,
     /// What a neighbouring dataset is.
     pub neighbours: Neighbours,
-    /// How much is spent.
-    pub amount: Amount,
+    /// What is spent: ρ or ε.
+    pub currency: Currency,
+    /// How much.
+    pub charged: Rational,
     /// The day, `YYYY-MM-DD`.
     pub day: String,
 }
@@ -44,7 +46,7 @@ pub struct Entry {
     /// The release's name.
     pub release: String,
     /// The BLAKE3 hash of the spec.
-    pub spec: String,
+    pub spec_blake3: String,
     /// What the agency calls the dataset.
     pub dataset: String,
     /// Whom the guarantee protects.
@@ -63,7 +65,7 @@ pub struct Entry {
     pub charge: Option<String>,
     /// For a sealed charge: the BLAKE3 hash of the release file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub file: Option<String>,
+    pub file_blake3: Option<String>,
     /// The day, `YYYY-MM-DD`.
     pub day: String,
     /// The BLAKE3 hash of the line before, without its newline; zeros for the first line.
@@ -75,27 +77,27 @@ fn is_hash(text: &str) -> bool {
 }
 
 impl Entry {
-    pub(super) fn charge(charge: &Charge, previous: &str) -> Entry {
+    pub(super) fn charge(charge: Charge, previous: &str) -> Entry {
         Entry {
-            release: charge.release.clone(),
-            spec: charge.spec.clone(),
-            dataset: charge.dataset.clone(),
-            unit: charge.unit.clone(),
+            release: charge.release,
+            spec_blake3: charge.spec_blake3,
+            dataset: charge.dataset,
+            unit: charge.unit,
             neighbours: charge.neighbours,
-            currency: charge.amount.currency,
-            charged: charge.amount.amount,
+            currency: charge.currency,
+            charged: charge.charged,
             status: Status::Charged,
             charge: None,
-            file: None,
-            day: charge.day.clone(),
+            file_blake3: None,
+            day: charge.day,
             previous: previous.into(),
         }
     }
 
     /// Whether this entry says the same about what was spent as the charge it closes.
     pub(super) fn repeats(&self, charge: &Entry) -> bool {
-        let Entry { status, charge: closes, file, day, previous, .. } = self.clone();
-        Entry { status, charge: closes, file, day, previous, ..charge.clone() } == *self
+        let Entry { status, charge: closes, file_blake3, day, previous, .. } = self.clone();
+        Entry { status, charge: closes, file_blake3, day, previous, ..charge.clone() } == *self
     }
 
     /// The rules that need no other line.
@@ -106,10 +108,10 @@ impl Entry {
         rule(!self.charged.is_zero(), "nothing is charged")?;
         rule(is_day(&self.day), "the day is not written YYYY-MM-DD")?;
         rule(
-            is_hash(&self.spec) && is_hash(&self.previous),
+            is_hash(&self.spec_blake3) && is_hash(&self.previous),
             "a hash is not 64 lower-case hexadecimal digits",
         )?;
-        let optional = [&self.charge, &self.file];
+        let optional = [&self.charge, &self.file_blake3];
         rule(
             optional.into_iter().flatten().all(|h| is_hash(h)),
             "a hash is not 64 lower-case hexadecimal digits",
@@ -119,7 +121,7 @@ impl Entry {
             "an entry closes a charge if it is not one",
         )?;
         rule(
-            (self.status == Status::Sealed) == self.file.is_some(),
+            (self.status == Status::Sealed) == self.file_blake3.is_some(),
             "a sealed charge, and no other, has a file",
         )
     }

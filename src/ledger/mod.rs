@@ -86,6 +86,11 @@ pub struct Summary {
     pub head: String,
 }
 
+/// The JSON Schema of an entry.
+pub fn schema() -> String {
+    format!("{:#}\n", schemars::schema_for!(Entry).to_value())
+}
+
 /// The lines of a ledger with their hashes, checked.
 struct Lines {
     entries: Vec<(String, Entry)>,
@@ -102,13 +107,20 @@ impl Ledger {
         Ok(ledger)
     }
 
+    /// The ledger in this file, which must be there. The chain is checked.
+    pub fn read(path: impl Into<PathBuf>) -> Result<Ledger, LedgerError> {
+        let ledger = Ledger { path: path.into() };
+        ledger.check()?;
+        Ok(ledger)
+    }
+
     /// Where the file is.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Writes a charge and waits until it is on the disk. Only then may noise be drawn.
-    pub fn charge(&self, charge: &Charge) -> Result<Receipt, LedgerError> {
+    pub fn charge(&self, charge: Charge) -> Result<Receipt, LedgerError> {
         let hash = self.append(|lines| Ok(Entry::charge(charge, lines.head())))?;
         Ok(Receipt { charge: hash })
     }
@@ -136,7 +148,7 @@ impl Ledger {
             Ok(Entry {
                 status,
                 charge: Some(receipt.charge.clone()),
-                file: file.map(str::to_owned),
+                file_blake3: file.map(str::to_owned),
                 day: day.into(),
                 previous: lines.head().into(),
                 ..charge.clone()
@@ -147,28 +159,28 @@ impl Ledger {
 
     /// Every entry, oldest first.
     pub fn entries(&self) -> Result<Vec<Entry>, LedgerError> {
-        Ok(self.read()?.entries.into_iter().map(|(_, entry)| entry).collect())
+        Ok(self.lines()?.entries.into_iter().map(|(_, entry)| entry).collect())
     }
 
     /// The charges that were neither sealed nor abandoned: what a crash leaves behind.
     pub fn open_charges(&self) -> Result<Vec<(Receipt, Entry)>, LedgerError> {
-        let lines = self.read()?;
+        let lines = self.lines()?;
         Ok(lines.open().map(|(hash, e)| (Receipt { charge: hash.clone() }, e.clone())).collect())
     }
 
-    /// What a dataset has spent: one total for each unit, neighbour relation and currency, because those do not add up.
-    /// Every charge counts, abandoned ones too.
-    pub fn totals(&self, dataset: &str) -> Result<Vec<Total>, LedgerError> {
-        total::totals(&self.entries()?, dataset)
+    /// What the datasets have spent: one total for each dataset, unit, neighbour relation and currency, because
+    /// those do not add up. Every charge counts, abandoned ones too.
+    pub fn totals(&self) -> Result<Vec<Total>, LedgerError> {
+        total::totals(&self.entries()?)
     }
 
     /// Checks every line and the chain.
     pub fn check(&self) -> Result<Summary, LedgerError> {
-        let lines = self.read()?;
+        let lines = self.lines()?;
         Ok(Summary { entries: lines.entries.len(), open: lines.open().count(), head: lines.head().into() })
     }
 
-    fn read(&self) -> Result<Lines, LedgerError> {
+    fn lines(&self) -> Result<Lines, LedgerError> {
         let file = File::open(&self.path)?;
         file.lock_shared()?;
         Lines::read(&file)

@@ -4,10 +4,13 @@ use super::{Entry, LedgerError, Status};
 use crate::exact::Rational;
 use crate::plan::Neighbours;
 use crate::release::Currency;
+use serde::Serialize;
 
 /// What a dataset has spent in one currency for one kind of unit.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Total {
+    /// What the agency calls the dataset.
+    pub dataset: String,
     /// Whom the guarantees protect.
     pub unit: String,
     /// What a neighbouring dataset is.
@@ -15,30 +18,41 @@ pub struct Total {
     /// ρ or ε; both compose by addition, each with its own kind.
     pub currency: Currency,
     /// The sum: exact, or rounded up when an exact one does not fit 128 bits.
-    pub amount: Rational,
+    pub charged: Rational,
     /// How many charges it sums.
     pub charges: usize,
+    /// How many of them became a file.
+    pub sealed: usize,
 }
 
-pub(super) fn totals(entries: &[Entry], dataset: &str) -> Result<Vec<Total>, LedgerError> {
+pub(super) fn totals(entries: &[Entry]) -> Result<Vec<Total>, LedgerError> {
     let mut totals: Vec<Total> = Vec::new();
-    for e in entries.iter().filter(|e| e.status == Status::Charged && e.dataset == dataset) {
-        let same =
-            |t: &&mut Total| (&t.unit, t.neighbours, t.currency) == (&e.unit, e.neighbours, e.currency);
-        match totals.iter_mut().find(same) {
-            Some(total) => {
-                let too_much =
-                    || LedgerError::Refused(format!("the total of {dataset:?} does not fit 128 bits"));
-                total.amount = add_up(total.amount, e.charged).ok_or_else(too_much)?;
-                total.charges += 1;
-            }
-            None => totals.push(Total {
+    for e in entries {
+        let same = |t: &Total| {
+            (&t.dataset, &t.unit, t.neighbours, t.currency) == (&e.dataset, &e.unit, e.neighbours, e.currency)
+        };
+        let at = totals.iter().position(same).unwrap_or(totals.len());
+        if at == totals.len() {
+            totals.push(Total {
+                dataset: e.dataset.clone(),
                 unit: e.unit.clone(),
                 neighbours: e.neighbours,
                 currency: e.currency,
-                amount: e.charged,
-                charges: 1,
-            }),
+                charged: Rational::ZERO,
+                charges: 0,
+                sealed: 0,
+            });
+        }
+        let Some(total) = totals.get_mut(at) else { continue };
+        match e.status {
+            Status::Charged => {
+                let too_much =
+                    || LedgerError::Refused(format!("the total of {:?} does not fit 128 bits", e.dataset));
+                total.charged = add_up(total.charged, e.charged).ok_or_else(too_much)?;
+                total.charges += 1;
+            }
+            Status::Sealed => total.sealed += 1,
+            Status::Abandoned => {}
         }
     }
     Ok(totals)

@@ -322,6 +322,12 @@ impl Manifest {
         )
     }
 
+    /// The JSON Schema of a manifest.
+    #[cfg(feature = "compile")]
+    pub fn schema() -> String {
+        format!("{:#}\n", schemars::schema_for!(Manifest).to_value())
+    }
+
     /// Checks the manifest against the table and against itself.
     pub(super) fn agree(&self, rows: &[Row]) -> Result<(), ReleaseError> {
         let disagree = |what: &str| Err(ReleaseError::Disagreement(what.into()));

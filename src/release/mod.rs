@@ -34,7 +34,8 @@ pub mod keys;
 #[cfg(feature = "compile")]
 mod writer;
 
-#[cfg(all(test, feature = "compile"))]
+#[cfg(test)]
+#[cfg(feature = "compile")]
 pub(crate) mod tests;
 
 pub use error::ReleaseError;

@@ -13,11 +13,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Compares a generated schema with the committed one; `MARGINS_WRITE_SCHEMAS=1` writes it instead.
-pub(crate) fn check_schema(name: &str, schema: &schemars::Schema) {
+pub(crate) fn check_schema(name: &str, generated: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas").join(name);
-    let generated = serde_json::to_string_pretty(schema).unwrap() + "\n";
     if std::env::var_os("MARGINS_WRITE_SCHEMAS").is_some() {
-        fs::write(&path, &generated).unwrap();
+        fs::write(&path, generated).unwrap();
     }
     let committed = fs::read_to_string(&path).unwrap();
     assert!(committed == generated, "{name} is out of date: run the tests with MARGINS_WRITE_SCHEMAS=1");
@@ -560,7 +559,7 @@ fn domain_and_plan_travel() {
 
 #[test]
 fn schema() {
-    check_schema("manifest.schema.json", &schemars::schema_for!(Manifest));
+    check_schema("manifest.schema.json", &Manifest::schema());
 }
 
 /// Stock minisign accepts our keys and signatures.

@@ -221,7 +221,8 @@ pub(crate) mod tests {
 
     #[test]
     fn broken_domains_are_refused() {
-        let breaks: [(&str, fn(&mut Cube)); 12] = [
+        type Damage = fn(&mut Cube);
+        let breaks: [(&str, Damage); 12] = [
             ("same name", |c| c.dimensions[1].name = "sex".into()),
             ("levels", |c| c.dimensions[0].levels.truncate(1)),
             ("not total", |c| c.dimensions[0].levels[0].labels[0] = "all".into()),

@@ -274,7 +274,8 @@ pub(crate) mod tests {
 
     #[test]
     fn broken_plans_are_refused() {
-        let breaks: [(&str, fn(&mut plan::Plan)); 9] = [
+        type Damage = fn(&mut plan::Plan);
+        let breaks: [(&str, Damage); 9] = [
             ("budget is zero", |p| p.budget = exact::Rational::ZERO),
             ("no rows", |p| p.max_rows = 0),
             ("every dimension", |p| p.levels.truncate(1)),
