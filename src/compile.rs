@@ -137,7 +137,7 @@ pub fn release(spec: &Spec, options: Options<'_>, watcher: &dyn Watcher) -> Resu
     let ledger = Ledger::open(options.ledger)?;
     let mut charge = None;
     let charged = Charged::new(&spec.cube, planned.plan.clone(), |cost| {
-        charge = Some(ledger.charge(&ledger_entry(spec, &planned, cost, &path, options.day))?);
+        charge = Some(ledger.charge(ledger_entry(spec, &planned, cost, &path, options.day))?);
         Ok::<(), ledger::LedgerError>(())
     })?;
     let mut next = chunks.iter().enumerate().peekable();

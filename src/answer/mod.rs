@@ -6,6 +6,7 @@
 pub mod evaluate;
 pub mod law;
 pub mod open;
+pub mod posterior;
 mod query;
 pub mod render;
 pub mod sql;

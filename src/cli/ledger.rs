@@ -1,7 +1,7 @@
 //! `margins ledger`: what has been spent on each dataset.
 
 use super::output::columns;
-use super::{Failure, Outcome, output};
+use super::{Outcome, output};
 use crate::ledger::Ledger;
 use crate::release::Currency;
 use serde_json::json;
@@ -23,26 +23,14 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Outcome {
-    if !args.file.exists() {
-        return Err(Failure::Message(format!("there is no ledger {}", args.file.display())));
-    }
-    let ledger = Ledger::open(&args.file)?;
-    let summary = ledger.check()?;
-    let mut datasets: Vec<String> = ledger.entries()?.into_iter().map(|e| e.dataset).collect();
-    datasets.sort_unstable();
-    datasets.dedup();
-    let mut lines = Vec::new();
-    for dataset in datasets {
-        for t in ledger.totals(&dataset)? {
-            lines.push((dataset.clone(), t));
-        }
-    }
+    let ledger = Ledger::read(&args.file)?;
+    let (summary, lines) = (ledger.check()?, ledger.totals()?);
     if args.json {
         let totals: Vec<_> = lines
             .iter()
-            .map(|(dataset, t)| {
+            .map(|t| {
                 json!({
-                    "dataset": dataset, "unit": t.unit, "neighbours": t.neighbours, "currency": t.currency,
+                    "dataset": t.dataset, "unit": t.unit, "neighbours": t.neighbours, "currency": t.currency,
                     "charged": t.amount, "charges": t.charges,
                 })
             })
@@ -52,13 +40,13 @@ pub fn run(args: &Args) -> Outcome {
     }
     let rows: Vec<Vec<String>> = lines
         .iter()
-        .map(|(dataset, t)| {
+        .map(|t| {
             let symbol = match t.currency {
                 Currency::Rho => "ρ",
                 Currency::Epsilon => "ε",
             };
             let charged = format!("{symbol} = {:.6}", t.amount.to_f64());
-            vec![dataset.clone(), t.unit.clone(), charged, t.charges.to_string()]
+            vec![t.dataset.clone(), t.unit.clone(), charged, t.charges.to_string()]
         })
         .collect();
     let mut out = columns(&["dataset", "unit", "charged", "charges"], &rows);

@@ -109,8 +109,8 @@ pub fn main() -> ExitCode {
         Verb::Ledger(args) => ledger::run(&args),
         Verb::Schema { of } => output::print(&match of {
             SchemaOf::Spec => crate::spec::schema(),
-            SchemaOf::Manifest => schema_text(&schemars::schema_for!(crate::release::Manifest)),
-            SchemaOf::LedgerEntry => schema_text(&schemars::schema_for!(crate::ledger::Entry)),
+            SchemaOf::Manifest => crate::release::Manifest::schema(),
+            SchemaOf::LedgerEntry => crate::ledger::schema(),
         }),
         Verb::Completions { shell } => {
             let mut script = Vec::new();
@@ -132,10 +132,6 @@ pub fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
-}
-
-fn schema_text(schema: &schemars::Schema) -> String {
-    serde_json::to_string_pretty(schema).unwrap_or_default() + "\n"
 }
 
 fn man() -> Outcome {

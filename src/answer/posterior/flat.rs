@@ -1,0 +1,87 @@
+//! The flat prior: given the estimate `y = θ + E`, θ has the law of `y − E`, and E is symmetric.
+
+use crate::answer::law::{ErrorLaw, Interval};
+
+/// What a test holds against the null value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Alternative {
+    /// θ differs from it.
+    TwoSided,
+    /// θ is greater.
+    Greater,
+    /// θ is less.
+    Less,
+}
+
+/// `Pr(θ > c)` given the estimate.
+pub fn prob_greater(law: &ErrorLaw, estimate: f64, c: f64) -> f64 {
+    // θ > c iff E < y − c; by symmetry E > c − y.
+    law.sf(c - estimate)
+}
+
+/// `Pr(a <= θ <= b)` given the estimate.
+pub fn prob_between(law: &ErrorLaw, estimate: f64, a: f64, b: f64) -> f64 {
+    if a.is_nan() || b.is_nan() || a > b {
+        return if a > b { 0.0 } else { f64::NAN };
+    }
+    let (below, above) = (law.cdf(a - estimate) - law.pmf(a - estimate), law.sf(b - estimate));
+    (1.0 - below - above).max(0.0)
+}
+
+/// An interval of probability at least `level` for θ.
+pub fn posterior_interval(law: &ErrorLaw, estimate: f64, level: f64, kind: Interval) -> (f64, f64) {
+    let (lo, hi) = law.interval(level, kind);
+    (estimate - hi, estimate - lo)
+}
+
+/// The probability, were θ equal to `null`, of an estimate at least as far from it (in the direction of the
+/// alternative) as this one. Exact tests: the law of the error is known.
+pub fn p_value(law: &ErrorLaw, estimate: f64, null: f64, alternative: Alternative) -> f64 {
+    let at_least = |d: f64| if d > 0.0 { law.cdf(-d) } else { law.sf(d) + law.pmf(d) };
+    let d = estimate - null;
+    match alternative {
+        Alternative::TwoSided if d == 0.0 => 1.0,
+        Alternative::TwoSided => (2.0 * at_least(d.abs())).min(1.0),
+        Alternative::Greater => at_least(d).min(1.0),
+        Alternative::Less => at_least(-d).min(1.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answer::law::{NoiseLaw, Term};
+
+    fn law(noise: NoiseLaw) -> ErrorLaw {
+        ErrorLaw::new(vec![Term { coefficient: 1.0, copies: 1, noise }]).unwrap()
+    }
+
+    #[test]
+    fn laplace_closed_forms() {
+        let e = law(NoiseLaw::Laplace { scale: 2.0 });
+        assert!((prob_greater(&e, 3.0, 0.0) - (1.0 - 0.5 * (-1.5f64).exp())).abs() < 1e-14);
+        assert!((prob_greater(&e, -3.0, 0.0) - 0.5 * (-1.5f64).exp()).abs() < 1e-14);
+        assert!((prob_between(&e, 0.0, -2.0, 2.0) - (1.0 - (-1.0f64).exp())).abs() < 1e-14);
+        assert_eq!(prob_between(&e, 0.0, 2.0, -2.0), 0.0);
+        assert!((p_value(&e, 5.0, 1.0, Alternative::TwoSided) - (-2.0f64).exp()).abs() < 1e-14);
+        assert!((p_value(&e, 5.0, 1.0, Alternative::Less) - (1.0 - 0.5 * (-2.0f64).exp())).abs() < 1e-14);
+        let (lo, hi) = posterior_interval(&e, 10.0, 0.9, Interval::Shortest);
+        assert!((prob_between(&e, 10.0, lo, hi) - 0.9).abs() < 1e-12);
+    }
+
+    #[test]
+    fn lattice_ends_are_counted() {
+        // q = 1/2: P(0) = 1/3, P(±1) = 1/6, P(±2) = 1/12.
+        let e = law(NoiseLaw::DiscreteLaplace { scale: 1.0 / 2f64.ln() });
+        let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-10, "{a} {b}");
+        near(prob_between(&e, 5.0, 4.0, 6.0), 2.0 / 3.0);
+        near(prob_between(&e, 5.0, 5.0, 5.0), 1.0 / 3.0);
+        near(prob_between(&e, 5.0, 6.0, 7.0), 1.0 / 4.0);
+        near(prob_greater(&e, 5.0, 5.0), 1.0 / 3.0);
+        near(prob_greater(&e, 5.0, 4.0), 2.0 / 3.0);
+        near(p_value(&e, 6.0, 5.0, Alternative::Greater), 1.0 / 3.0);
+        near(p_value(&e, 6.0, 5.0, Alternative::Less), 5.0 / 6.0);
+        near(p_value(&e, 6.0, 5.0, Alternative::TwoSided), 2.0 / 3.0);
+        near(p_value(&e, 5.0, 5.0, Alternative::TwoSided), 1.0);
+    }
+}
