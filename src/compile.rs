@@ -279,11 +279,12 @@ fn ledger_entry(spec: &Spec, planned: &Planned, cost: &Cost, data: &Path, day: &
     let (unit, _) = unit_name(spec);
     ledger::Charge {
         release: spec.name.clone(),
-        spec: blake3::hash(spec.source.as_bytes()).to_hex().to_string(),
+        spec_blake3: blake3::hash(spec.source.as_bytes()).to_hex().to_string(),
         dataset: data.file_name().map_or_else(|| spec.name.clone(), |n| n.to_string_lossy().into_owned()),
         unit,
         neighbours: planned.plan.neighbours,
-        amount: Amount { currency: currency(planned.plan.noise), amount: cost.total },
+        currency: currency(planned.plan.noise),
+        charged: cost.total,
         day: day.into(),
     }
 }

@@ -31,7 +31,7 @@ pub fn run(args: &Args) -> Outcome {
             .map(|t| {
                 json!({
                     "dataset": t.dataset, "unit": t.unit, "neighbours": t.neighbours, "currency": t.currency,
-                    "charged": t.amount, "charges": t.charges,
+                    "charged": t.charged, "charges": t.charges,
                 })
             })
             .collect();
@@ -45,7 +45,7 @@ pub fn run(args: &Args) -> Outcome {
                 Currency::Rho => "ρ",
                 Currency::Epsilon => "ε",
             };
-            let charged = format!("{symbol} = {:.6}", t.amount.to_f64());
+            let charged = format!("{symbol} = {:.6}", t.charged.to_f64());
             vec![t.dataset.clone(), t.unit.clone(), charged, t.charges.to_string()]
         })
         .collect();
