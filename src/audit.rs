@@ -68,7 +68,8 @@ impl Audit {
         let said = &manifest.privacy;
         let total = cost.total;
         if total > plan.budget || plan.budget != said.budget.amount {
-            let detail = format!("recomputed {total}, above the budget of {} that is claimed", said.budget.amount);
+            let detail =
+                format!("recomputed {total}, above the budget of {} that is claimed", said.budget.amount);
             self.add("privacy cost", Failed, detail);
         } else if total != said.cost.amount {
             let detail = format!("recomputed {total}, but the manifest says {}", said.cost.amount);

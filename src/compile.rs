@@ -11,8 +11,8 @@ use crate::plan::cost::{self, Cost, CostError, WorstCase};
 use crate::plan::{Block, Noise, PlanError, Planned, convert, plan};
 use crate::release::packing::{chunks, pack};
 use crate::release::{
-    About, Amount, Approximate, Currency, Declared, Kind, LISTED_MEASUREMENTS, ManifestInput, MeasurementSummary,
-    PlanSummary, Privacy, ReleaseError, SealError, Sealed, SigningKey, Writer, wire,
+    About, Amount, Approximate, Currency, Declared, Kind, LISTED_MEASUREMENTS, ManifestInput,
+    MeasurementSummary, PlanSummary, Privacy, ReleaseError, SealError, Sealed, SigningKey, Writer, wire,
 };
 use crate::secret::ingest::{self, IngestError, Progress};
 use crate::secret::measure::{Charged, MeasureError, measure};
@@ -266,7 +266,12 @@ fn manifest(
             measure: plan.measure.name().into(),
             budgets: plan.budgets.name().into(),
             mechanism: plan.noise,
-            workload: plan.workload.iter().take(LISTED_MEASUREMENTS).map(|t| spec.cube.describe(&t.cuboid)).collect(),
+            workload: plan
+                .workload
+                .iter()
+                .take(LISTED_MEASUREMENTS)
+                .map(|t| spec.cube.describe(&t.cuboid))
+                .collect(),
             count: plan.measurements.len() as u64,
             measurements,
         },

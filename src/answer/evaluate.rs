@@ -103,15 +103,18 @@ impl<S: Source> Evaluator<S> {
     /// in the order of their nodes, the last one fastest. With nothing grouped there is one.
     pub fn aggregate(&self, filter: &Filter, group_by: &[(usize, usize)]) -> Result<Vec<Group>, AnswerError> {
         let (sides, cuboid) = self.sides(filter, group_by)?;
-        let sizes: Vec<usize> = group_by.iter().map(|&(d, l)| self.cube().dimensions[d].levels[l].len()).collect();
+        let sizes: Vec<usize> =
+            group_by.iter().map(|&(d, l)| self.cube().dimensions[d].levels[l].len()).collect();
         let rows = sizes.iter().try_fold(1u64, |n, &s| n.checked_mul(s as u64)).unwrap_or(u64::MAX);
         if rows > MOST_ROWS {
             return Err(AnswerError::TooManyRows(rows));
         }
         let estimates = self.estimates(filter, &sides, &cuboid, group_by, &sizes)?;
         let mut laws = self.laws(filter, &sides, &cuboid)?;
-        let place: Vec<Option<usize>> =
-            sides.iter().map(|s| group_by.iter().position(|&(d, _)| s.group.is_some() && d == s.dim)).collect();
+        let place: Vec<Option<usize>> = sides
+            .iter()
+            .map(|s| group_by.iter().position(|&(d, _)| s.group.is_some() && d == s.dim))
+            .collect();
         let mut out = Vec::with_capacity(estimates.len());
         let mut nodes = vec![0u32; sizes.len()];
         for estimate in estimates {
@@ -129,7 +132,11 @@ impl<S: Source> Evaluator<S> {
     }
 
     /// The dimensions a query touches, each at the coarsest level in use that tells apart what it tells apart.
-    fn sides(&self, filter: &Filter, group_by: &[(usize, usize)]) -> Result<(Vec<Side>, Cuboid), AnswerError> {
+    fn sides(
+        &self,
+        filter: &Filter,
+        group_by: &[(usize, usize)],
+    ) -> Result<(Vec<Side>, Cuboid), AnswerError> {
         let cube = self.cube();
         let mut dims: Vec<usize> =
             filter.dims.iter().map(|c| c.dim).chain(group_by.iter().map(|&(d, _)| d)).collect();
@@ -189,7 +196,10 @@ impl<S: Source> Evaluator<S> {
     fn not_held(&self, reason: String, wanted: &Cuboid) -> AnswerError {
         let cube = self.cube();
         let shared = |t: &Cuboid| {
-            wanted.iter().map(|(d, l)| if t.level(d) >= l { 2 } else { usize::from(t.level(d) > 0) }).sum::<usize>()
+            wanted
+                .iter()
+                .map(|(d, l)| if t.level(d) >= l { 2 } else { usize::from(t.level(d) > 0) })
+                .sum::<usize>()
         };
         let mut tables: Vec<&Cuboid> = self.recovery.plan().workload.iter().map(|t| &t.cuboid).collect();
         tables.retain(|t| shared(t) > 0);

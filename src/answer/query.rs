@@ -40,9 +40,13 @@ impl Answers {
             let cells = query.columns.iter().map(|c| match c {
                 SelectColumn::Group { index, .. } => {
                     let (d, l) = query.group_by[*index];
-                    ResultCell::Label(cube.dimensions[d].levels[l].labels[group.nodes[*index] as usize].clone())
+                    ResultCell::Label(
+                        cube.dimensions[d].levels[l].labels[group.nodes[*index] as usize].clone(),
+                    )
                 }
-                SelectColumn::Count { .. } | SelectColumn::Figure { .. } => ResultCell::Figure(widths.of(group)),
+                SelectColumn::Count { .. } | SelectColumn::Figure { .. } => {
+                    ResultCell::Figure(widths.of(group))
+                }
             });
             rows.push((group.nodes.clone(), cells.collect::<Vec<_>>()));
         }

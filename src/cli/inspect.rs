@@ -10,7 +10,9 @@ use std::path::PathBuf;
 /// The manifest's signature and its agreement with the file's table are checked first; `margins verify`
 /// checks everything.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  margins inspect out/town.margins\n  margins inspect out/town.margins --json | jq .privacy")]
+#[command(
+    after_help = "Example:\n  margins inspect out/town.margins\n  margins inspect out/town.margins --json | jq .privacy"
+)]
 pub struct Args {
     /// The release
     file: PathBuf,
@@ -73,10 +75,7 @@ pub fn run(args: &Args) -> Outcome {
     for a in &m.sources.attachments {
         line("file", &format!("{} blake3 {}", a.name, a.blake3));
     }
-    line(
-        "file",
-        &format!("{} bytes in {} sections", grouped(release.file_length()), m.sections.len()),
-    );
+    line("file", &format!("{} bytes in {} sections", grouped(release.file_length()), m.sections.len()));
     out.push_str(&format!(
         "\n{} measurements ({}, {} budgets, discrete {} noise)\n\n",
         grouped(m.plan.count),
@@ -95,7 +94,13 @@ pub fn run(args: &Args) -> Outcome {
         .take(SHOWN)
         .map(|x| {
             let scale = format!("{:.6}", x.scale.to_f64());
-            vec![x.block.clone(), x.kind.clone(), scale, x.sensitivity.to_string(), format!("{:.3e}", x.cost.to_f64())]
+            vec![
+                x.block.clone(),
+                x.kind.clone(),
+                scale,
+                x.sensitivity.to_string(),
+                format!("{:.3e}", x.cost.to_f64()),
+            ]
         })
         .collect();
     let (scale, sensitivity) = match m.plan.mechanism {

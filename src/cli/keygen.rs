@@ -11,7 +11,9 @@ use std::path::PathBuf;
 /// (publish it). Both are minisign's own formats. The secret key is encrypted with a passphrase, asked for
 /// on the terminal.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  margins keygen --out agency.key\n  margins release survey.toml --key agency.key")]
+#[command(
+    after_help = "Example:\n  margins keygen --out agency.key\n  margins release survey.toml --key agency.key"
+)]
 pub struct Args {
     /// The secret key's file
     #[arg(long, value_name = "FILE", default_value = "agency.key")]
@@ -38,7 +40,9 @@ pub fn run(args: &Args) -> Outcome {
 fn ask_new() -> Result<String, Failure> {
     let first = ask("Passphrase for the new key: ")?;
     if first.is_empty() {
-        return Err(Failure::Message("an empty passphrase protects nothing; --no-passphrase says so openly".into()));
+        return Err(Failure::Message(
+            "an empty passphrase protects nothing; --no-passphrase says so openly".into(),
+        ));
     }
     if ask("The same again: ")? != first {
         return Err(Failure::Message("the two passphrases differ".into()));
@@ -53,5 +57,6 @@ pub fn ask(prompt: &str) -> Result<String, Failure> {
             "a passphrase is asked for on a terminal, and there is none; for automation use a key made with --no-passphrase".into(),
         ));
     }
-    rpassword::prompt_password(prompt).map_err(|e| Failure::Message(format!("cannot read the passphrase: {e}")))
+    rpassword::prompt_password(prompt)
+        .map_err(|e| Failure::Message(format!("cannot read the passphrase: {e}")))
 }

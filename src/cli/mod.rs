@@ -18,9 +18,14 @@ use std::process::ExitCode;
 
 /// Compiles a private dataset into signed statistical tables with exact margins of error.
 #[derive(Parser)]
-#[command(name = "margins", version, max_term_width = 90, after_help = "Try it on made-up data:\n  \
+#[command(
+    name = "margins",
+    version,
+    max_term_width = 90,
+    after_help = "Try it on made-up data:\n  \
     margins release specs/town.toml\n  \
-    margins query out/town.margins \"SELECT sex, COUNT(*) FROM town GROUP BY sex\"")]
+    margins query out/town.margins \"SELECT sex, COUNT(*) FROM town GROUP BY sex\""
+)]
 struct Cli {
     #[command(subcommand)]
     verb: Verb,

@@ -64,7 +64,8 @@ fn candidates(request: &Request, compare: bool) -> Result<(Vec<Candidate>, usize
         (None, false) => plan::compare(request, &[request.budgets])?,
         (_, true) => plan::compare(request, &BudgetRule::ALL)?,
     };
-    let wanted = |c: &Candidate| c.budgets == request.budgets && request.measure.is_none_or(|m| m == c.measure);
+    let wanted =
+        |c: &Candidate| c.budgets == request.budgets && request.measure.is_none_or(|m| m == c.measure);
     let error = |c: &Candidate| c.outcome.as_ref().ok().map(|p| p.prediction.weighted_total);
     let chosen = (0..candidates.len())
         .filter(|&i| wanted(&candidates[i]))
@@ -158,7 +159,9 @@ impl Margins {
 
     fn of(&self, cuboid: &Cuboid, max_variance: f64) -> f64 {
         let exact = self.0.as_ref().and_then(|e| e.worst_cell_law(cuboid).ok());
-        exact.map_or(1.959_963_984_540_054 * max_variance.sqrt(), |law: std::sync::Arc<ErrorLaw>| law.half_width(0.95))
+        exact.map_or(1.959_963_984_540_054 * max_variance.sqrt(), |law: std::sync::Arc<ErrorLaw>| {
+            law.half_width(0.95)
+        })
     }
 }
 
@@ -187,7 +190,8 @@ fn tables(spec: &Spec, planned: &Planned, all: bool) -> String {
 
 fn comparison(candidates: &[Candidate], chosen: usize) -> String {
     let mut order: Vec<usize> = (0..candidates.len()).collect();
-    let error = |i: usize| candidates[i].outcome.as_ref().map_or(f64::INFINITY, |p| p.prediction.weighted_total);
+    let error =
+        |i: usize| candidates[i].outcome.as_ref().map_or(f64::INFINITY, |p| p.prediction.weighted_total);
     order.sort_by(|&a, &b| error(a).total_cmp(&error(b)));
     let best = error(order[0]);
     let mut rows = Vec::new();
@@ -203,7 +207,9 @@ fn comparison(candidates: &[Candidate], chosen: usize) -> String {
                 figure(p.prediction.max.sqrt()),
                 format!("{:.2}×", p.prediction.weighted_total / best),
             ]),
-            Err(e) if !reasons.iter().any(|(m, _)| *m == c.measure) => reasons.push((c.measure, e.to_string())),
+            Err(e) if !reasons.iter().any(|(m, _)| *m == c.measure) => {
+                reasons.push((c.measure, e.to_string()))
+            }
             Err(_) => {}
         }
     }

@@ -15,7 +15,9 @@ use std::path::{Path, PathBuf};
 /// Reads the data once, measures what `margins plan` shows, and writes OUT/NAME.margins with its signature
 /// OUT/NAME.margins.minisig. The ledger is charged before any noise is drawn.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  margins keygen --out agency.key\n  margins release survey.toml --key agency.key")]
+#[command(
+    after_help = "Example:\n  margins keygen --out agency.key\n  margins release survey.toml --key agency.key"
+)]
 pub struct Args {
     /// The spec
     spec: PathBuf,
@@ -92,12 +94,17 @@ pub fn run(args: &Args) -> Outcome {
         entropy,
     };
     let released = compile::release(&spec, options, &Bar::new())?;
-    if args.json { output::print(&json(&spec, &released)) } else { output::print(&text(args, &spec, &released, &key)) }
+    if args.json {
+        output::print(&json(&spec, &released))
+    } else {
+        output::print(&text(args, &spec, &released, &key))
+    }
 }
 
 /// Today in UTC, `YYYY-MM-DD`.
 fn today() -> String {
-    let seconds = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_secs());
+    let seconds =
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_secs());
     day(seconds / 86_400)
 }
 
@@ -165,9 +172,8 @@ fn text(args: &Args, spec: &Spec, r: &Released, key: &SigningKey) -> String {
     out.push_str(&format!("ledger    {}\n", r.ledger.display()));
     match key.kind() {
         SignerKind::Agency => out.push_str(&format!("signed    by {}\n", key.public_key())),
-        SignerKind::ThrowAway => out.push_str(
-            "signed    with a throw-away key: the file is whole, but nothing shows who made it\n",
-        ),
+        SignerKind::ThrowAway => out
+            .push_str("signed    with a throw-away key: the file is whole, but nothing shows who made it\n"),
         SignerKind::NotPrivate => out.push_str("NOT PRIVATE: the noise came from a fixed seed\n"),
     }
     let file = r.sealed.path.display();
@@ -196,7 +202,9 @@ fn example_query(spec: &Spec) -> String {
         Some((d, l)) => {
             let name = spec.cube.level_name(d, l);
             let name = match name.split_once('.') {
-                Some((a, b)) if spec.cube.dimension(&name).is_none() => format!("{}.{}", quoted(a), quoted(b)),
+                Some((a, b)) if spec.cube.dimension(&name).is_none() => {
+                    format!("{}.{}", quoted(a), quoted(b))
+                }
                 _ => quoted(&name),
             };
             format!("SELECT {name}, COUNT(*) FROM {} GROUP BY {name}", quoted(&spec.name))

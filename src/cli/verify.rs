@@ -25,7 +25,9 @@ pub fn run(args: &Args) -> Outcome {
     let key = args.pubkey.as_deref().map(read_key).transpose()?;
     let report = match Release::open(&args.file) {
         Ok(release) => audit::audit(&release, key.as_deref())?,
-        Err(release::ReleaseError::Io(e)) => return Err(Failure::Message(format!("{}: {e}", args.file.display()))),
+        Err(release::ReleaseError::Io(e)) => {
+            return Err(Failure::Message(format!("{}: {e}", args.file.display())));
+        }
         // The file is there and is not a sound release: that is an answer, not a mishap.
         Err(e) => audit::Audit::refused(&e),
     };
@@ -42,5 +44,6 @@ fn read_key(key: &str) -> Result<String, Failure> {
     if !std::path::Path::new(key).exists() && release::public_key_text(key).is_ok() {
         return Ok(key.into());
     }
-    std::fs::read_to_string(key).map_err(|e| Failure::Message(format!("cannot read the public key {key}: {e}")))
+    std::fs::read_to_string(key)
+        .map_err(|e| Failure::Message(format!("cannot read the public key {key}: {e}")))
 }

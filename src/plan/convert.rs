@@ -7,7 +7,8 @@
 use crate::exact::Rational;
 
 /// The conversion's name, for manifests.
-pub const CONVERSION: &str = "zCDP to (ε, δ) by Canonne, Kamath & Steinke 2020, Corollary 13, minimised over α";
+pub const CONVERSION: &str =
+    "zCDP to (ε, δ) by Canonne, Kamath & Steinke 2020, Corollary 13, minimised over α";
 
 /// `ln δ` of ρ-zCDP at ε.
 fn ln_delta(rho: f64, epsilon: f64) -> f64 {

@@ -118,7 +118,8 @@ impl<S: Source> Recovery<S> {
 
     /// Whether a table over levels in use can be recovered.
     pub fn holds(&self, cuboid: &Cuboid) -> bool {
-        let in_use = cuboid.iter().all(|(d, l)| d < self.frame.axes.len() && self.frame.axes[d].rung(l).is_some());
+        let in_use =
+            cuboid.iter().all(|(d, l)| d < self.frame.axes.len() && self.frame.axes[d].rung(l).is_some());
         in_use
             && match &self.shape {
                 Shape::Components(map) => self.frame.below(cuboid).iter().all(|a| map.contains_key(a)),
@@ -180,7 +181,8 @@ impl<S: Source> Recovery<S> {
     /// Recovers all components below `cuboid` (all there are, when axes are unbalanced) into the cache.
     fn solve_tables(&self, tables: &[Weighted], cuboid: &Cuboid) -> Result<(), RecoverError> {
         let _one_at_a_time = self.cache.solving();
-        let missing = self.frame.below(cuboid).into_iter().filter(|a| self.cache.get(a).is_none()).collect::<Vec<_>>();
+        let missing =
+            self.frame.below(cuboid).into_iter().filter(|a| self.cache.get(a).is_none()).collect::<Vec<_>>();
         if missing.is_empty() {
             return Ok(());
         }
@@ -218,7 +220,12 @@ impl<S: Source> Recovery<S> {
 
     /// The law of the error of `Σ q · table(cuboid)`: exact weights of every independent noise behind it.
     /// `frame` is a lumped frame on whose cells `query` is given (the value every real cell of a lump has).
-    pub fn error_law(&self, frame: &Frame, cuboid: &Cuboid, query: Vec<f64>) -> Result<ErrorLaw, RecoverError> {
+    pub fn error_law(
+        &self,
+        frame: &Frame,
+        cuboid: &Cuboid,
+        query: Vec<f64>,
+    ) -> Result<ErrorLaw, RecoverError> {
         if !self.holds(cuboid) {
             return Err(RecoverError::NotHeld(self.cube.describe(cuboid)));
         }

@@ -109,7 +109,8 @@ pub fn unpack(bytes: &mut &[u8], count: usize) -> Result<Vec<i64>, ReleaseError>
 /// Takes one measurement off the front without decoding it.
 pub fn skip<'a>(bytes: &mut &'a [u8], count: usize) -> Result<&'a [u8], ReleaseError> {
     let &width = bytes.first().ok_or_else(malformed)?;
-    let length = packed_len(count, width).filter(|&n| width <= 64 && n <= bytes.len()).ok_or_else(malformed)?;
+    let length =
+        packed_len(count, width).filter(|&n| width <= 64 && n <= bytes.len()).ok_or_else(malformed)?;
     let (body, rest) = bytes.split_at(length);
     *bytes = rest;
     Ok(body)

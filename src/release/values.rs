@@ -50,7 +50,10 @@ impl<R: Borrow<Release>> Values<R> {
     }
 
     fn read(&self, measurement: usize) -> Result<Vec<i64>, ReleaseError> {
-        let missing = || ReleaseError::Invalid { what: "measurements", why: format!("there is no measurement {measurement}") };
+        let missing = || ReleaseError::Invalid {
+            what: "measurements",
+            why: format!("there is no measurement {measurement}"),
+        };
         let section = self.chunks.partition_point(|c| c.end <= measurement);
         let chunk = self.chunks.get(section).cloned().ok_or_else(missing)?;
         let bytes = self.section(section)?;

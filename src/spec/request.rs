@@ -11,7 +11,9 @@ impl Budget {
         match self {
             Budget::Rho(rho) => Some((Noise::Gaussian, rho)),
             Budget::Epsilon(epsilon) => Some((Noise::Laplace, epsilon)),
-            Budget::EpsilonDelta(epsilon, delta) => Some((Noise::Gaussian, convert::rho_for(epsilon, delta)?)),
+            Budget::EpsilonDelta(epsilon, delta) => {
+                Some((Noise::Gaussian, convert::rho_for(epsilon, delta)?))
+            }
         }
     }
 }

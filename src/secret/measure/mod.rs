@@ -137,7 +137,9 @@ fn one(
     let m = &plan.measurements[index];
     let mut cells: Zeroizing<Vec<i64>> = counter.cuboid(cube, shape(m))?.into_cells();
     let scale = match &m.block {
-        Block::Component(a) => cost::component_scale(frame, a).and_then(|s| i64::try_from(s).ok()).ok_or_else(overflow)?,
+        Block::Component(a) => {
+            cost::component_scale(frame, a).and_then(|s| i64::try_from(s).ok()).ok_or_else(overflow)?
+        }
         Block::Table(_) => 1,
     };
     let sampler = match plan.noise {
