@@ -345,6 +345,11 @@ impl ErrorLaw {
                 let b = coefficient * scale;
                 return xs.iter().map(|x| -x.abs() / b - libm::log(2.0 * b)).collect();
             }
+            [Term { coefficient, copies: 1, noise: NoiseLaw::DiscreteLaplace { scale } }] => {
+                // (1−q)/(1+q) q^{|k|}, over the spacing.
+                let norm = libm::log(libm::tanh(0.5 / scale)) - libm::log(*coefficient);
+                return xs.iter().map(|x| norm - libm::round(x / coefficient).abs() / scale).collect();
+            }
             _ if self.is_normal() => {
                 let norm = 0.5 * libm::log(2.0 * std::f64::consts::PI * self.variance);
                 return xs.iter().map(|x| -x * x / (2.0 * self.variance) - norm).collect();
