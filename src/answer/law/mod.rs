@@ -186,7 +186,7 @@ impl ErrorLaw {
             }
             Method::Mc { draws, .. } => {
                 let noises = self.groups.iter().fold(0u64, |n, g| n.saturating_add(g.copies));
-                if noises.saturating_mul(u64::from(draws)) > 100_000_000_000 {
+                if noises.saturating_mul(u64::from(draws)) > 10_000_000_000 {
                     return Err(LawError::Method("that many noises cannot be simulated that often"));
                 }
             }
@@ -253,7 +253,7 @@ impl ErrorLaw {
         let symmetric = (-w, w);
         let Some((h, _)) = &self.lattice else { return symmetric };
         let points = libm::round(w / h);
-        if kind == Interval::EqualTailed || points == 0.0 || !(points < SCAN) {
+        if kind == Interval::EqualTailed || points == 0.0 || points.is_nan() || points >= SCAN {
             return symmetric;
         }
         // Two pointers over the lattice: the shortest run of points with enough probability. A run shorter
