@@ -236,7 +236,8 @@ impl ErrorLaw {
         }
     }
 
-    /// The smallest `w` with `P(|E| <= w) >= level`; at most 0.2 % more, never less.
+    /// The smallest `w` with `P(|E| <= w) >= level`; never less, and at most 0.2 % more (unless atoms lie
+    /// densely at scales so different that the work runs out: then it is wider, still never less).
     ///
     /// On a lattice that can be enumerated it is the exact lattice point (a probability that meets the level to
     /// within 1e-10 relative counts as short of it). Where atoms lie too densely for that, a small
