@@ -200,6 +200,10 @@ impl<S: Source> Recovery<S> {
             table.iter_mut().for_each(|v| *v *= weight);
             Gls::gather(&self.frame, &into, table, &mut right);
         }
+        if self.balanced {
+            // What is known already was gathered from some of the tables only: it must not be solved again.
+            right.retain(|a, _| missing.contains(a));
+        }
         let gls = Gls::new(&self.frame, tables, self.balanced);
         let solved = gls.solve(right).ok_or_else(|| RecoverError::NotHeld(self.cube.describe(cuboid)))?;
         for (a, part) in solved {
