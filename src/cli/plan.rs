@@ -66,7 +66,7 @@ fn candidates(request: &Request, compare: bool) -> Result<(Vec<Candidate>, usize
     };
     let wanted =
         |c: &Candidate| c.budgets == request.budgets && request.measure.is_none_or(|m| m == c.measure);
-    let error = |c: &Candidate| c.outcome.as_ref().ok().map(|p| p.prediction.weighted_total);
+    let error = |c: &Candidate| c.outcome.as_ref().ok().map(|p| p.score(request));
     let chosen = (0..candidates.len())
         .filter(|&i| wanted(&candidates[i]))
         .filter_map(|i| Some((i, error(&candidates[i])?)))
