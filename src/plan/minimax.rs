@@ -17,7 +17,7 @@
 //! many, multiplicative updates of λ approach the same optimum, and the certificate says how closely.
 //! Only `+ − × ÷ √`: the same plan on every machine.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// A system this large is still factored; beyond it, multiplicative updates.
 const MOST_DENSE: usize = 1500;
@@ -337,7 +337,7 @@ fn key(x: f64) -> u64 {
 
 /// Numbers the distinct descriptions in the order of their first appearance.
 fn classes(described: impl Iterator<Item = Vec<(u32, u64)>>) -> Vec<u32> {
-    let mut known: HashMap<Vec<(u32, u64)>, u32> = HashMap::new();
+    let mut known: FxHashMap<Vec<(u32, u64)>, u32> = FxHashMap::default();
     described
         .map(|d| {
             let next = known.len() as u32;

@@ -57,9 +57,9 @@ impl Target {
 /// The proof that a plan is close to the best for its objective, before scales are rounded.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Certificate {
-    /// What was minimised.
-    pub objective: Objective,
-    /// The plan's value: the worst weighted variance, or the total variance, or the worst ratio.
+    /// What was minimised, for people.
+    pub of: &'static str,
+    /// The plan's value.
     pub value: f64,
     /// No plan of this strategy at this budget has a smaller value.
     pub bound: f64,
@@ -158,7 +158,7 @@ pub fn variances(
                 sigma2[id] = u * solved.value / (2.0 * rho);
             }
             let [value, bound] = [solved.value, solved.bound].map(|v| v / (2.0 * rho));
-            (sigma2, Certificate { objective: Objective::Worst, value, bound })
+            (sigma2, Certificate { of: "worst variance times weight", value, bound })
         }
         Objective::Targets => targets(request, closure, price, gain, rho, total),
     }
@@ -169,7 +169,7 @@ fn total(price: &[f64], gain: &[f64], rho: f64) -> (Vec<f64>, Certificate) {
     let root: f64 = price.iter().zip(gain).map(|(c, v)| (c * v).sqrt()).sum();
     let sigma2: Vec<f64> = price.iter().zip(gain).map(|(c, v)| (c / v).sqrt() * root / (2.0 * rho)).collect();
     let value = root * root / (2.0 * rho);
-    (sigma2, Certificate { objective: Objective::Total, value, bound: value })
+    (sigma2, Certificate { of: "weighted total variance", value, bound: value })
 }
 
 /// The least total variance under targets. "A plan of total variance τ meets all targets at budget ρ" is the
@@ -224,9 +224,7 @@ fn targets(
         if high >= LOOSEST * best {
             // Out of reach: the smallest largest ratio, with just enough care for the rest to stay finite.
             let ratio = |v: f64| v / (2.0 * rho);
-            let certificate = Certificate {
-                objective: Objective::Targets,
-                value: ratio(point.value),
+            let certificate = Certificate { of: "worst ratio of variance to target", value: ratio(point.value),
                 bound: ratio(point.bound),
             };
             return (spread(&point.u, ratio(point.value)), certificate);
@@ -251,7 +249,7 @@ fn targets(
     let slack = point.value / (2.0 * rho);
     (
         spread(&point.u, slack),
-        Certificate { objective: Objective::Targets, value: high * slack, bound: low.min(high * slack) },
+        Certificate { of: "weighted total variance under the targets", value: high * slack, bound: low.min(high * slack) },
     )
 }
 

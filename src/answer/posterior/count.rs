@@ -164,7 +164,7 @@ impl CountPosterior {
             Prior::Binomial { p, .. } if !(0.0..=1.0).contains(&p) => return Err(PosteriorError::Parameter),
             _ => {}
         }
-        if !(estimate.abs() < 1e15) {
+        if estimate.is_nan() || estimate.abs() >= 1e15 {
             return Err(PosteriorError::Parameter);
         }
         let (low, high) = prior.support();
