@@ -111,11 +111,9 @@ impl Closure {
         }
     }
 
-    /// Mean and largest cell variance of table `t` when component A has variance `sigma2[A]` and components
-    /// are independent.
-    pub fn spread(&self, t: usize, cuboid: &Cuboid, sigma2: &[f64]) -> Spread {
-        let mut mean = 0.0;
-        self.mean_gains(t, cuboid, |id, gain| mean += sigma2[id] * gain);
+    /// Calls `visit(component indices, gains)` for each kind of cell of table number `t`: a cell of that kind has
+    /// variance `Σ σ_A² · gain`.
+    pub fn kind_gains(&self, t: usize, cuboid: &Cuboid, mut visit: impl FnMut(&[u32], &[f64])) {
         let mut kinds: SmallVec<[Gains; 1]> = smallvec![smallvec![1.0]];
         for (d, l) in cuboid.iter() {
             let axis = &self.gains[d];
@@ -123,15 +121,20 @@ impl Closure {
             kinds =
                 kinds.iter().flat_map(|k| rows.iter().map(move |row| product(k, row, &axis.live))).collect();
         }
-        let max = if kinds.len() == 1 {
-            mean
-        } else {
-            let of = |gains: &Gains| -> f64 {
-                self.tables[t].iter().zip(gains).map(|(&id, g)| sigma2[id as usize] * g).sum()
-            };
-            kinds.iter().map(of).fold(0.0, f64::max)
-        };
-        Spread { mean, max }
+        kinds.iter().for_each(|gains| visit(&self.tables[t], gains));
+    }
+
+    /// Mean and largest cell variance of table `t` when component A has variance `sigma2[A]` and components
+    /// are independent.
+    pub fn spread(&self, t: usize, cuboid: &Cuboid, sigma2: &[f64]) -> Spread {
+        let mut mean = 0.0;
+        self.mean_gains(t, cuboid, |id, gain| mean += sigma2[id] * gain);
+        let (mut kinds, mut max) = (0, 0.0f64);
+        self.kind_gains(t, cuboid, |ids, gains| {
+            kinds += 1;
+            max = max.max(ids.iter().zip(gains).map(|(&id, g)| sigma2[id as usize] * g).sum());
+        });
+        Spread { mean, max: if kinds == 1 { mean } else { max } }
     }
 }
 

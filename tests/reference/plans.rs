@@ -3,7 +3,9 @@
 use crate::dense::{Measured, blue_covariance, grouped, measured, noise_variance, plain, table_matrix};
 use margins::cube::{Cube, Cuboid, Frame};
 use margins::exact::Rational;
-use margins::plan::{Block, BudgetRule, Measure, Neighbours, Noise, Planned, Request, Table, cost, plan};
+use margins::plan::{
+    Block, BudgetRule, Measure, Neighbours, Noise, Objective, Planned, Request, Table, cost, plan,
+};
 
 pub fn every(cube: &Cube, k: usize) -> Vec<Table> {
     let n = cube.dimensions.len();
@@ -27,6 +29,8 @@ pub fn request(cube: Cube, workload: Vec<Table>, noise: Noise, budget: &str) -> 
         max_rows: 1,
         measure: None,
         budgets: BudgetRule::Optimal,
+        objective: Objective::Total,
+        targets: Vec::new(),
     }
 }
 
