@@ -90,10 +90,8 @@ impl Several {
                         (r, terms.filter(|t| t.1 > 0.0).collect())
                     })
                     .collect();
-                let variances: Vec<f64> = figures
-                    .iter()
-                    .map(|(_, terms)| terms.iter().map(|t| t.4 * t.2 as f64).sum())
-                    .collect();
+                let variances: Vec<f64> =
+                    figures.iter().map(|(_, terms)| terms.iter().map(|t| t.4 * t.2 as f64).sum()).collect();
                 let total: f64 = variances.iter().map(|v| 1.0 / v).sum();
                 let variance = 1.0 / total;
                 let mut sources = Vec::new();

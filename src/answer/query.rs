@@ -85,9 +85,9 @@ impl<'a> Asked<'a> {
                     });
                     Ok(Some(Figure::aggregate(at, &aggregates)))
                 }
-                SelectColumn::Figure { name, expr } => Figure::new(expr, &aggregates)
-                    .map(Some)
-                    .ok_or_else(|| QueryError::Product(name.clone())),
+                SelectColumn::Figure { name, expr } => {
+                    Figure::new(expr, &aggregates).map(Some).ok_or_else(|| QueryError::Product(name.clone()))
+                }
             })
             .collect::<Result<_, _>>()?;
         Ok(Asked { query, aggregates, figures })

@@ -224,7 +224,9 @@ fn targets(
         if high >= LOOSEST * best {
             // Out of reach: the smallest largest ratio, with just enough care for the rest to stay finite.
             let ratio = |v: f64| v / (2.0 * rho);
-            let certificate = Certificate { of: "worst ratio of variance to target", value: ratio(point.value),
+            let certificate = Certificate {
+                of: "worst ratio of variance to target",
+                value: ratio(point.value),
                 bound: ratio(point.bound),
             };
             return (spread(&point.u, ratio(point.value)), certificate);
@@ -249,7 +251,11 @@ fn targets(
     let slack = point.value / (2.0 * rho);
     (
         spread(&point.u, slack),
-        Certificate { of: "weighted total variance under the targets", value: high * slack, bound: low.min(high * slack) },
+        Certificate {
+            of: "weighted total variance under the targets",
+            value: high * slack,
+            bound: low.min(high * slack),
+        },
     )
 }
 

@@ -92,7 +92,12 @@ fn everything_fits_eighty_columns() {
                     .map(|_| label(long))
                     .chain((0..figures).map(|_| figure(size, 0.01)))
                     .collect();
-                let text = table(&ResultTable { columns, rows: vec![row; 3], level: 0.95, ..ResultTable::default() });
+                let text = table(&ResultTable {
+                    columns,
+                    rows: vec![row; 3],
+                    level: 0.95,
+                    ..ResultTable::default()
+                });
                 assert!(text.lines().all(|l| l.chars().count() <= WIDTH), "{text}");
                 assert!(text.lines().count() >= 5);
             }
