@@ -6,6 +6,8 @@
 pub mod evaluate;
 pub mod explain;
 mod figure;
+#[cfg(feature = "compile")]
+pub mod history;
 pub mod joint;
 pub mod law;
 pub mod open;
