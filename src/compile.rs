@@ -15,7 +15,7 @@ use crate::release::{
     MeasurementSummary, PlanSummary, Privacy, ReleaseError, SealError, Sealed, SigningKey, Writer, wire,
 };
 use crate::secret::ingest::{self, IngestError, Progress};
-use crate::secret::measure::{Charged, MeasureError, measure};
+use crate::secret::measure::{Charged, MeasureError, exact_tables, measure};
 use crate::secret::noise::{Entropy, NoiseError};
 use crate::spec::{Budget, Spec, Unit};
 use std::path::{Path, PathBuf};
@@ -123,7 +123,7 @@ pub fn release(spec: &Spec, options: Options<'_>, watcher: &dyn Watcher) -> Resu
         .ok_or(CompileError::NoData)?;
     let frame = Frame::new(&spec.cube, &planned.plan.levels);
     let chunks = chunks(&planned.plan, &frame);
-    let sections = 3 + spec.attachments.len() + chunks.len();
+    let sections = 3 + spec.attachments.len() + chunks.len() + planned.plan.exact.len();
     let mut writer = Writer::create(options.out, &spec.name, sections as u32, options.replace)?;
     writer.write_section(Kind::Domain, 0, &wire::encode_domain(&spec.cube)?)?;
     writer.write_section(Kind::Plan, 0, &wire::encode_plan(&planned.plan, &spec.cube)?)?;
@@ -140,6 +140,7 @@ pub fn release(spec: &Spec, options: Options<'_>, watcher: &dyn Watcher) -> Resu
         charge = Some(ledger.charge(ledger_entry(spec, &planned, cost, &path, options.day))?);
         Ok::<(), ledger::LedgerError>(())
     })?;
+    let exact = exact_tables(&rows, &spec.cube, &charged, &spec.exact)?;
     let mut next = chunks.iter().enumerate().peekable();
     let mut packed = Vec::new();
     let values = measure(
@@ -160,6 +161,9 @@ pub fn release(spec: &Spec, options: Options<'_>, watcher: &dyn Watcher) -> Resu
             Ok(())
         },
     )?;
+    for (index, (cuboid, counts)) in planned.plan.exact.iter().zip(&exact).enumerate() {
+        writer.write_section(Kind::Exact, index as u32, &crate::release::exact::encode(cuboid, counts)?)?;
+    }
     let sealed = writer.seal(input, options.key)?;
     if let Some(charge) = charge {
         ledger.sealed(&charge, &sealed.blake3, options.day)?;
@@ -245,7 +249,14 @@ fn manifest(
         WorstCase::Joint => " The cost is the exact maximum over all pairs of cells.",
         WorstCase::Bound => " The cost is an upper bound over all pairs of cells.",
     };
-    let note = format!("{symbol} <= {} of {kind} for {whom}, {neighbours}.{worst}", planned.plan.budget);
+    let beyond = if spec.exact.is_empty() {
+        ""
+    } else {
+        " This is relative to the tables declared as published exactly: what they say is public, and the \
+         guarantee covers what the release tells beyond them."
+    };
+    let note =
+        format!("{symbol} <= {} of {kind} for {whom}, {neighbours}.{worst}{beyond}", planned.plan.budget);
     Ok(ManifestInput {
         created: day.into(),
         compiler: format!("margins {}", env!("CARGO_PKG_VERSION")),
@@ -281,9 +292,14 @@ fn manifest(
             count: plan.measurements.len() as u64,
             measurements,
         },
-        declared: Declared::default(),
+        declared: Declared { invariants: invariants(spec), ..Declared::default() },
         attachments: spec.attachments.iter().map(|(name, _)| name.clone()).collect(),
     })
+}
+
+/// The tables published exactly, each with its reason.
+fn invariants(spec: &Spec) -> Vec<String> {
+    spec.exact.iter().map(|e| format!("{}: {}", spec.cube.describe(&e.cuboid), e.reason)).collect()
 }
 
 fn ledger_entry(spec: &Spec, planned: &Planned, cost: &Cost, data: &Path, day: &str) -> ledger::Charge {
@@ -296,6 +312,7 @@ fn ledger_entry(spec: &Spec, planned: &Planned, cost: &Cost, data: &Path, day: &
         neighbours: planned.plan.neighbours,
         currency: currency(planned.plan.noise),
         charged: cost.total,
+        invariants: invariants(spec),
         day: day.into(),
     }
 }

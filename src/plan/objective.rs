@@ -192,7 +192,7 @@ fn targets(
     let mut place = vec![usize::MAX; price.len()];
     ids.iter().enumerate().for_each(|(at, &id)| place[id] = at);
     for id in 0..price.len() {
-        if place[id] == usize::MAX {
+        if place[id] == usize::MAX && price[id] > 0.0 {
             ids.push(id);
         }
     }
@@ -224,7 +224,9 @@ fn targets(
         if high >= LOOSEST * best {
             // Out of reach: the smallest largest ratio, with just enough care for the rest to stay finite.
             let ratio = |v: f64| v / (2.0 * rho);
-            let certificate = Certificate { of: "worst ratio of variance to target", value: ratio(point.value),
+            let certificate = Certificate {
+                of: "worst ratio of variance to target",
+                value: ratio(point.value),
                 bound: ratio(point.bound),
             };
             return (spread(&point.u, ratio(point.value)), certificate);
@@ -249,7 +251,11 @@ fn targets(
     let slack = point.value / (2.0 * rho);
     (
         spread(&point.u, slack),
-        Certificate { of: "weighted total variance under the targets", value: high * slack, bound: low.min(high * slack) },
+        Certificate {
+            of: "weighted total variance under the targets",
+            value: high * slack,
+            bound: low.min(high * slack),
+        },
     )
 }
 

@@ -17,6 +17,9 @@ pub enum NotApplicable {
     /// The finest cuboid is too large to count.
     #[error("its one table would have {0} cells; the most is {MOST_CELLS}")]
     TooManyCells(String),
+    /// Whole tables over unequal groups, beside exact ones: least squares does not decouple.
+    #[error("tables published exactly beside noisy ones need `residual` when groups of a level are unequal")]
+    ExactUnbalanced,
     /// The integers would not fit.
     #[error("the integer scale of {0} does not fit")]
     ScaleTooLarge(String),
@@ -48,11 +51,15 @@ pub fn measurements(
     measure: Measure,
     budgets: BudgetRule,
 ) -> Result<(Vec<Measurement>, Option<Certificate>), NotApplicable> {
+    if !request.exact.is_empty() && measure != Measure::Residual && !frame.is_balanced() {
+        return Err(NotApplicable::ExactUnbalanced);
+    }
+    let noisy = || request.workload.iter().map(|t| &t.cuboid).filter(|c| !request.is_exact(c));
     let groups = match measure {
         Measure::Residual => residual(request, frame, closure)?,
-        Measure::Queries => tables(request, frame, request.workload.iter().map(|t| t.cuboid.clone()))?,
+        Measure::Queries => tables(request, frame, noisy().cloned())?,
         Measure::Base => {
-            let finest = request.workload.iter().fold(Cuboid::total(), |a, t| a.join(&t.cuboid));
+            let finest = noisy().fold(Cuboid::total(), |a, c| a.join(c));
             tables(request, frame, std::iter::once(finest))?
         }
     };
@@ -71,7 +78,9 @@ pub fn measurements(
         .blocks
         .into_iter()
         .zip(scales)
-        .map(|(block, scale)| {
+        .zip(&groups.price)
+        .filter(|(_, price)| **price > 0.0)
+        .map(|((block, scale), _)| {
             let scale = round::up(scale).ok_or_else(|| {
                 let (Block::Component(c) | Block::Table(c)) = &block;
                 NotApplicable::ScaleOutOfRange(request.cube.describe(c))
@@ -106,7 +115,7 @@ fn residual_scales(request: &Request, closure: &Closure, groups: &Groups) -> (Ve
 /// Scales that spend the budget: variance parameters (Gaussian) or Laplace scales.
 fn scales(noise: Noise, budget: f64, groups: &Groups, budgets: BudgetRule) -> Vec<f64> {
     let pairs = || groups.price.iter().zip(&groups.weight);
-    let count = groups.price.len() as f64;
+    let count = groups.price.iter().filter(|c| **c > 0.0).count() as f64;
     match (noise, budgets) {
         (Noise::Gaussian, BudgetRule::Uniform) => {
             groups.price.iter().map(|c| c * count / (2.0 * budget)).collect()
@@ -136,6 +145,14 @@ fn residual(request: &Request, frame: &Frame, closure: &Closure) -> Result<Group
     }
     let mut groups = Groups { blocks: Vec::new(), price: Vec::new(), weight: Vec::new(), unit: Vec::new() };
     for (component, v) in closure.components.iter().zip(gain) {
+        if request.is_exact(component) {
+            // Known without noise: measured at no price, that is, not at all.
+            groups.price.push(0.0);
+            groups.weight.push(0.0);
+            groups.unit.push(1.0);
+            groups.blocks.push(Block::Component(component.clone()));
+            continue;
+        }
         let name = || request.cube.describe(component);
         check_size(frame, component, name)?;
         let m = cost::component_scale(frame, component).filter(|&m| m <= MOST_SCALE);
