@@ -2,6 +2,7 @@
 //!
 //! Exit codes: 0 done; 1 a verification failed; 2 the command, a file or the machine is at fault.
 
+mod export;
 mod init;
 mod inspect;
 mod keygen;
@@ -43,6 +44,8 @@ enum Verb {
     Keygen(keygen::Args),
     /// Answer a SQL query from a release file
     Query(query::Args),
+    /// Write a whole table from a release file
+    Export(export::Args),
     /// Check a release's signature, hashes, format and privacy arithmetic
     Verify(verify::Args),
     /// Show what an auditor asks of a release
@@ -109,6 +112,7 @@ pub fn main() -> ExitCode {
         Verb::Release(args) => release::run(&args),
         Verb::Keygen(args) => keygen::run(&args),
         Verb::Query(args) => query::run(&args),
+        Verb::Export(args) => export::run(&args),
         Verb::Verify(args) => verify::run(&args),
         Verb::Inspect(args) => inspect::run(&args),
         Verb::Ledger(args) => ledger::run(&args),

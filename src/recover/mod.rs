@@ -12,6 +12,7 @@
 //! of each other wherever such tables are allowed, so the equality constraints touch nothing else.
 
 mod cache;
+pub mod finish;
 pub mod gls;
 mod source;
 
