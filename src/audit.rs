@@ -92,8 +92,18 @@ impl Audit {
         if !same_plan {
             self.add("plan", Failed, "the manifest describes another plan than the one in the file".into());
         }
-        let values = Values::new(release, &cube, &plan)?.check_all()?;
+        let stored = Values::new(release, &cube, &plan)?;
+        let values = stored.check_all()?;
         self.add("measurements", Passed, format!("all {values} noisy integers decode"));
+        if !plan.exact.is_empty() {
+            let counts = stored.check_exact()?;
+            let tables = plan.exact.len();
+            let detail = format!(
+                "{tables} tables, {counts} counts WITHOUT NOISE, declared with their reasons: what they say \
+                 about anybody is public; the privacy cost is what the rest tells beyond them"
+            );
+            self.add("exact tables", Outcome::Warning, detail);
+        }
         Ok(())
     }
 

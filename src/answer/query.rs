@@ -359,7 +359,8 @@ impl<'a> Present<'a> {
                 let dimension = &cube.dimensions[c.dim];
                 let level = position.map_or(0, |i| query.group_by[i].1);
                 let mut classes = vec![Vec::new(); dimension.levels[level].len()];
-                for (group, &class) in dimension.ancestors(dimension.finest(), level).iter().zip(&c.class_of) {
+                for (group, &class) in dimension.ancestors(dimension.finest(), level).iter().zip(&c.class_of)
+                {
                     classes[*group as usize].push(class);
                 }
                 for list in &mut classes {

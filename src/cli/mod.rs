@@ -3,6 +3,7 @@
 //! Exit codes: 0 done; 1 a verification failed; 2 the command, a file or the machine is at fault.
 
 mod estimator;
+mod export;
 mod infer;
 mod init;
 mod inspect;
@@ -49,6 +50,8 @@ enum Verb {
     Infer(infer::Args),
     /// Compare the noisy count with Bayesian estimates of it
     Estimator(estimator::Args),
+    /// Write a whole table from a release file
+    Export(export::Args),
     /// Check a release's signature, hashes, format and privacy arithmetic
     Verify(verify::Args),
     /// Show what an auditor asks of a release
@@ -117,6 +120,7 @@ pub fn main() -> ExitCode {
         Verb::Query(args) => query::run(&args),
         Verb::Infer(args) => infer::run(&args),
         Verb::Estimator(args) => estimator::run(&args),
+        Verb::Export(args) => export::run(&args),
         Verb::Verify(args) => verify::run(&args),
         Verb::Inspect(args) => inspect::run(&args),
         Verb::Ledger(args) => ledger::run(&args),

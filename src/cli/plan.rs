@@ -104,10 +104,15 @@ fn head(spec: &Spec, planned: &Planned) -> String {
         Noise::Gaussian => "discrete Gaussian noise",
         Noise::Laplace => "discrete Laplace noise",
     };
+    let exact: String = spec
+        .exact
+        .iter()
+        .map(|e| format!("exact     {}, without noise: {}\n", spec.cube.describe(&e.cuboid), e.reason))
+        .collect();
     let approximate = compile::approximate(p.noise, planned.cost.total, spec.privacy.budget)
         .map_or(String::new(), |a| format!(" (ε = {} at δ = {})", a.epsilon, a.delta));
     format!(
-        "{}: {}\n\nbudget    {} = {}{approximate}, {noise}\nprotects  {unit} {neighbours}\nmeasures  {} groups ({}, {} budgets)\nanswers   {} tables, {} cells\n\n",
+        "{}: {}\n\nbudget    {} = {}{approximate}, {noise}\nprotects  {unit} {neighbours}\nmeasures  {} groups ({}, {} budgets)\nanswers   {} tables, {} cells\n{exact}\n",
         spec.name,
         spec.title,
         symbol(p.noise),
@@ -223,7 +228,7 @@ fn tables(spec: &Spec, planned: &Planned, all: bool) -> String {
             vec![
                 spec.cube.describe(&t.cuboid),
                 spec.cube.cells(&t.cuboid).map_or("many".into(), grouped),
-                figure(spread.mean.sqrt()),
+                if p.exact_above(&t.cuboid).is_some() { "exact".into() } else { figure(spread.mean.sqrt()) },
                 format!("± {}", figure(margins.of(&t.cuboid, spread.max))),
             ]
         })
@@ -313,6 +318,7 @@ fn to_json(
                 "max_variance": s.max,
                 "std_error": s.mean.sqrt(),
                 "margin95": margins.of(&t.cuboid, s.max),
+                "exact": p.exact_above(&t.cuboid).is_some(),
             })
         })
         .collect();

@@ -192,7 +192,7 @@ fn targets(
     let mut place = vec![usize::MAX; price.len()];
     ids.iter().enumerate().for_each(|(at, &id)| place[id] = at);
     for id in 0..price.len() {
-        if place[id] == usize::MAX {
+        if place[id] == usize::MAX && price[id] > 0.0 {
             ids.push(id);
         }
     }

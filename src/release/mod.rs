@@ -20,6 +20,7 @@
 pub mod canonical;
 pub mod codec;
 mod error;
+pub mod exact;
 mod layout;
 mod manifest;
 pub mod packing;

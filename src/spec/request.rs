@@ -37,6 +37,7 @@ impl Spec {
             budgets: self.strategy.budgets,
             objective: self.strategy.objective,
             targets: self.targets.clone(),
+            exact: self.exact.iter().map(|e| e.cuboid.clone()).collect(),
         })
     }
 }

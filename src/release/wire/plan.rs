@@ -163,6 +163,8 @@ pub fn decode_plan(bytes: &[u8], cube: &Cube) -> Result<plan::Plan, ReleaseError
             .into_iter()
             .map(measurement)
             .collect::<Result<_, ReleaseError>>()?,
+        // They have sections of their own.
+        exact: Vec::new(),
     };
     check(&plan, cube)?;
     Ok(plan)
@@ -227,6 +229,7 @@ pub(crate) mod tests {
                 plan::Measurement { block: plan::Block::Component(Cuboid::total()), scale: r("300") },
                 plan::Measurement { block: plan::Block::Table(sex_age), scale: r("542/339") },
             ],
+            exact: Vec::new(),
         }
     }
 
@@ -346,6 +349,7 @@ pub(crate) mod tests {
                     block: if table { plan::Block::Table(shape(a, b)) } else { plan::Block::Component(shape(a, b)) },
                     scale,
                 }).collect(),
+                exact: Vec::new(),
             }
         }
     }
