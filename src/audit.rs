@@ -145,7 +145,7 @@ impl Audit {
 }
 
 /// Breaks a text at blanks, further lines indented.
-fn wrap(text: &str, width: usize, indent: usize) -> String {
+pub(crate) fn wrap(text: &str, width: usize, indent: usize) -> String {
     let mut out = String::new();
     let mut used = 0;
     for word in text.split_whitespace() {

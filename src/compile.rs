@@ -187,9 +187,15 @@ pub fn approximate(noise: Noise, cost: Rational, budget: Budget) -> Option<Appro
     // Four decimals, rounded up.
     Some(Approximate {
         epsilon: format!("{:.4}", (epsilon * 1e4).ceil() / 1e4),
-        delta: delta.to_string(),
+        delta: decimal(delta),
         conversion: convert::CONVERSION.into(),
     })
+}
+
+/// `1e-9` where that is exactly the number, the ratio otherwise.
+fn decimal(r: Rational) -> String {
+    let short = format!("{:e}", r.to_f64());
+    if short.parse() == Ok(r) { short } else { r.to_string() }
 }
 
 fn unit_name(spec: &Spec) -> (String, u32) {

@@ -2,6 +2,7 @@
 
 use super::output::{columns, grouped};
 use super::{Outcome, output};
+use crate::audit::wrap;
 use crate::release::{Currency, Release, SignerKind};
 use std::path::PathBuf;
 
@@ -37,7 +38,7 @@ pub fn run(args: &Args) -> Outcome {
     let mut out = format!("{}: {}\n", m.about.name, m.about.title);
     let mut line = |name: &str, text: &str| {
         if !text.is_empty() {
-            out.push_str(&format!("{name:<12}{text}\n"));
+            out.push_str(&format!("{name:<16}{}\n", wrap(text, 80 - 16, 16)));
         }
     };
     line("about", m.about.description.as_deref().unwrap_or_default());

@@ -35,6 +35,8 @@ impl Spec {
             max_rows,
             measure: self.strategy.measure,
             budgets: self.strategy.budgets,
+            objective: self.strategy.objective,
+            targets: self.targets.clone(),
         })
     }
 }

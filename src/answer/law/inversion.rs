@@ -117,7 +117,11 @@ pub(super) fn saddle_point(groups: &[Group], sigma: f64, x: f64) -> f64 {
 
 /// A tilt that is good for tails and densities at `x`.
 pub(super) fn tilt_for_point(groups: &[Group], sigma: f64, x: f64) -> f64 {
-    saddle_point(groups, sigma, x).max(least_tilt(groups, sigma))
+    // Far out the saddle crowds the pole, and the period grows like one over their distance. A tilt of 6/x below it
+    // costs three digits at most and keeps the period short.
+    let top = max_tilt(groups);
+    let crowded = if top.is_finite() { (top - 6.0 / x).max(0.75 * top) } else { f64::INFINITY };
+    saddle_point(groups, sigma, x).min(crowded).max(least_tilt(groups, sigma))
 }
 
 /// A period whose aliases are below 1e-11 of a tail of about `p` at about `x`.

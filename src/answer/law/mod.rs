@@ -186,7 +186,7 @@ impl ErrorLaw {
             }
             Method::Mc { draws, .. } => {
                 let noises = self.groups.iter().fold(0u64, |n, g| n.saturating_add(g.copies));
-                if noises.saturating_mul(u64::from(draws)) > 100_000_000_000 {
+                if noises.saturating_mul(u64::from(draws)) > 10_000_000_000 {
                     return Err(LawError::Method("that many noises cannot be simulated that often"));
                 }
             }
@@ -236,7 +236,8 @@ impl ErrorLaw {
         }
     }
 
-    /// The smallest `w` with `P(|E| <= w) >= level`; at most 0.2 % more, never less.
+    /// The smallest `w` with `P(|E| <= w) >= level`; never less, and at most 0.2 % more (unless atoms lie
+    /// densely at scales so different that the work runs out: then it is wider, still never less).
     ///
     /// On a lattice that can be enumerated it is the exact lattice point (a probability that meets the level to
     /// within 1e-10 relative counts as short of it). Where atoms lie too densely for that, a small
@@ -253,7 +254,7 @@ impl ErrorLaw {
         let symmetric = (-w, w);
         let Some((h, _)) = &self.lattice else { return symmetric };
         let points = libm::round(w / h);
-        if kind == Interval::EqualTailed || points == 0.0 || !(points < SCAN) {
+        if kind == Interval::EqualTailed || points == 0.0 || points.is_nan() || points >= SCAN {
             return symmetric;
         }
         // Two pointers over the lattice: the shortest run of points with enough probability. A run shorter
@@ -344,6 +345,11 @@ impl ErrorLaw {
             [Term { coefficient, copies: 1, noise: NoiseLaw::Laplace { scale } }] => {
                 let b = coefficient * scale;
                 return xs.iter().map(|x| -x.abs() / b - libm::log(2.0 * b)).collect();
+            }
+            [Term { coefficient, copies: 1, noise: NoiseLaw::DiscreteLaplace { scale } }] => {
+                // (1−q)/(1+q) q^{|k|}, over the spacing.
+                let norm = libm::log(libm::tanh(0.5 / scale)) - libm::log(*coefficient);
+                return xs.iter().map(|x| norm - libm::round(x / coefficient).abs() / scale).collect();
             }
             _ if self.is_normal() => {
                 let norm = 0.5 * libm::log(2.0 * std::f64::consts::PI * self.variance);

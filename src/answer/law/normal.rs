@@ -57,7 +57,7 @@ pub fn upper_quantile(p: f64) -> f64 {
 ///
 /// Hence `w + η` is conservative when `Q(w/√(V+r²)) = τ Φ(η/r)/2 − δ`; β, r and η/r are free and the best of a
 /// few are taken. The result is always safe; it is *used* when it is within 0.1 % of the plain normal
-/// half-width. At 95 % that is so whenever `s_k² >= 2` and `a/σ` is below about `1e-3/5`, see the tests.
+/// half-width. At 95 % that is so whenever `a/σ` is at most `2e-4`, see the tests.
 pub(super) fn conservative_half_width(groups: &[Group], tau: f64) -> Option<f64> {
     let mut total = 0.0;
     let mut largest = 0.0f64;

@@ -237,7 +237,7 @@ fn incommensurable_coefficients_are_safe_and_tight() {
             let w = e.half_width(level);
             assert!(tail(w) <= 1.0 - level, "too narrow: {first:?} {second:?} {level} {w}");
             // Nearly as narrow as it can be: a little less and it does not cover.
-            assert!(tail(0.997 * w - 1e-12) > 1.0 - level, "too wide: {first:?} {second:?} {level} {w}");
+            assert!(tail(0.997 * w - 1e-6) > 1.0 - level, "too wide: {first:?} {second:?} {level} {w}");
         }
     }
 }
@@ -376,7 +376,7 @@ fn engines_agree() {
 
 #[test]
 fn a_million_copies() {
-    // Close to normal, with the first Edgeworth correction for the kurtosis: P(E > zσ) = Q(z) + φ(z) κ₄/24 (z³ − 3z).
+    // Close to normal, with the Edgeworth correction for the kurtosis: P(E > zσ) = Q(z) + φ(z) κ₄/24 (z³ − 3z).
     for (noise, kurtosis) in [(dl(1.0), None), (lap(1.0), Some(3.0)), (dg(0.4), None)] {
         let n = 1_000_000;
         let e = law(&[(0.5, n, noise)]);
@@ -395,7 +395,11 @@ fn a_million_copies() {
             let z = x / e.std_error();
             let edgeworth = (-z * z / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt() * kappa / 24.0
                 * (z * z * z - 3.0 * z);
-            close(e.sf(x), normal_upper_tail(z) + edgeworth, 1e-6);
+            // A sum over lattice points beyond a midpoint, instead of an integral (Euler-Maclaurin).
+            let midpoint = (e.lattice().unwrap_or(0.0) / e.std_error()).powi(2) * z / 24.0
+                * (-z * z / 2.0).exp()
+                / (2.0 * std::f64::consts::PI).sqrt();
+            close(e.sf(x), normal_upper_tail(z) + edgeworth - midpoint, 1e-8);
         }
         let w = e.half_width(0.95);
         assert!((w / e.std_error() / 1.959_963_98 - 1.0).abs() < 1e-3);

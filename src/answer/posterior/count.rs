@@ -164,7 +164,7 @@ impl CountPosterior {
             Prior::Binomial { p, .. } if !(0.0..=1.0).contains(&p) => return Err(PosteriorError::Parameter),
             _ => {}
         }
-        if !(estimate.abs() < 1e15) {
+        if estimate.is_nan() || estimate.abs() >= 1e15 {
             return Err(PosteriorError::Parameter);
         }
         let (low, high) = prior.support();
@@ -266,6 +266,22 @@ impl CountPosterior {
             })
             .sum();
         base + shift
+    }
+
+    /// The posterior standard deviation.
+    pub fn std_dev(&self) -> f64 {
+        let mean = self.mean();
+        let variance: f64 = self
+            .weights
+            .iter()
+            .enumerate()
+            .map(|(i, w)| {
+                let (a, b) = self.run(i);
+                let (off, n) = (0.5 * (a as f64 + b as f64) - mean, (b - a + 1) as f64);
+                w * (off * off + (n * n - 1.0) / 12.0)
+            })
+            .sum();
+        libm::sqrt(variance)
     }
 
     /// `Pr(θ <= c)`.

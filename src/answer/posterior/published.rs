@@ -38,7 +38,7 @@ pub fn expected_absolute_error(
     epsilon: f64,
     estimator: Estimator,
 ) -> Result<f64, PosteriorError> {
-    if !(0.0..=1.0).contains(&p) || !(epsilon > 0.0 && epsilon.is_finite()) {
+    if !((0.0..=1.0).contains(&p) && epsilon > 0.0 && epsilon.is_finite()) {
         return Err(PosteriorError::Parameter);
     }
     if estimator == Estimator::NoisyCount {

@@ -21,6 +21,7 @@ mod figure;
 mod filter;
 mod names;
 mod predicate;
+mod quote;
 mod select;
 mod syntax;
 #[cfg(test)]
@@ -29,6 +30,7 @@ mod tests;
 pub use error::{Place, SqlError};
 pub use expression::{Aggregate, Expr, Linear};
 pub use filter::{ClassedDimension, Filter, MAX_WEIGHTS, required_level};
+pub use quote::quote_names;
 
 use crate::cube::Cube;
 

@@ -11,6 +11,7 @@ mod landscape;
 mod tables;
 
 use super::closure::Closure;
+use super::objective::{self, Certificate, Objective};
 use super::{Block, BudgetRule, Measure, Measurement, Noise, Request, cost, round};
 use crate::cube::{Cuboid, Frame};
 use landscape::{Choice, Landscape};
@@ -51,6 +52,8 @@ struct Groups {
     blocks: Vec<Block>,
     price: Vec<f64>,
     weight: Vec<f64>,
+    /// The integers in one unit of the block: `m_A` for components, 1 for tables.
+    unit: Vec<f64>,
 }
 
 /// The measurements of one strategy. The searches over tables return several sets, of which the one with
@@ -61,11 +64,12 @@ pub fn measurements(
     closure: &Closure,
     measure: Measure,
     budgets: BudgetRule,
-) -> Result<Vec<Vec<Measurement>>, NotApplicable> {
+) -> Result<Vec<Measured>, NotApplicable> {
     let by_rule = |groups: Groups| {
         let scales = scales(request.noise, request.budget.to_f64(), &groups, budgets);
         rounded(request, groups.blocks.into_iter().zip(scales))
     };
+    let plain = |measurements: Vec<Measurement>| (measurements, None);
     let queries = || whole(request, frame, request.workload.iter().map(|t| t.cuboid.clone()));
     let base = || {
         let finest = request.workload.iter().fold(Cuboid::total(), |a, t| a.join(&t.cuboid));
@@ -85,21 +89,29 @@ pub fn measurements(
         rounded(request, tables)
     };
     Ok(match measure {
-        Measure::Residual => vec![by_rule(residual(request, frame, closure)?)?],
-        Measure::Queries => vec![by_rule(queries()?)?],
-        Measure::Base => vec![by_rule(base()?)?],
+        Measure::Residual => {
+            let groups = residual(request, frame, closure)?;
+            if budgets == BudgetRule::Optimal && request.objective != Objective::Total {
+                let (scales, proof) = residual_scales(request, closure, &groups);
+                vec![(rounded(request, groups.blocks.into_iter().zip(scales))?, Some(proof))]
+            } else {
+                vec![plain(by_rule(groups)?)]
+            }
+        }
+        Measure::Queries => vec![plain(by_rule(queries()?)?)],
+        Measure::Base => vec![plain(by_rule(base()?)?)],
         Measure::Hierarchy => {
             let land = landscape()?;
             let choice = hierarchy::hierarchy(&land);
             if let Some(t) = choice.tables.iter().find(|t| t.cells > MOST_CELLS as f64) {
                 check_size(frame, &land.cuboid(&t.steps), || request.cube.describe(&land.cuboid(&t.steps)))?;
             }
-            vec![by_choice(&land, &choice)?]
+            vec![plain(by_choice(&land, &choice)?)]
         }
         Measure::Cluster => {
             let land = landscape()?;
             let choice = cluster::cluster(&land, most).ok_or(NotApplicable::TooManyTables)?;
-            vec![by_choice(&land, &choice)?]
+            vec![plain(by_choice(&land, &choice)?)]
         }
         Measure::Tables => {
             let land = landscape()?;
@@ -125,10 +137,13 @@ pub fn measurements(
             }
             let found = tables::search(&land, starts, most).ok_or(NotApplicable::TooManyTables)?;
             sets.insert(0, by_choice(&land, &found)?);
-            sets
+            sets.into_iter().map(plain).collect()
         }
     })
 }
+
+/// A set of measurements, with its certificate where the objective asks for one.
+pub type Measured = (Vec<Measurement>, Option<Certificate>);
 
 /// What a unit of `σ_A²` adds to the workload's weighted total variance, for every component: `c_A`.
 fn stakes(request: &Request, frame: &Frame, closure: &Closure) -> Vec<f64> {
@@ -165,6 +180,27 @@ fn rounded(
         .collect()
 }
 
+/// The price of a unit of precision `1/σ_A²` of every component of a closure, in σ² of the component itself
+/// and not of its scaled integers: `residual` measures them in this order.
+pub fn component_prices(
+    request: &Request,
+    frame: &Frame,
+    closure: &Closure,
+) -> Result<Vec<f64>, NotApplicable> {
+    let groups = residual(request, frame, closure)?;
+    Ok(groups.price.iter().zip(&groups.unit).map(|(c, m)| c / (m * m)).collect())
+}
+
+/// Scales of the components' integer noise for objectives other than the total.
+fn residual_scales(request: &Request, closure: &Closure, groups: &Groups) -> (Vec<f64>, Certificate) {
+    let squares = || groups.unit.iter().map(|m| m * m);
+    let price: Vec<f64> = groups.price.iter().zip(squares()).map(|(c, mm)| c / mm).collect();
+    let gain: Vec<f64> = groups.weight.iter().zip(squares()).map(|(v, mm)| v * mm).collect();
+    let rho = request.budget.to_f64();
+    let (sigma2, certificate) = objective::variances(request, closure, &price, &gain, rho);
+    (sigma2.iter().zip(squares()).map(|(s, mm)| s * mm).collect(), certificate)
+}
+
 /// Scales that spend the budget: variance parameters (Gaussian) or Laplace scales.
 fn scales(noise: Noise, budget: f64, groups: &Groups, budgets: BudgetRule) -> Vec<f64> {
     let pairs = || groups.price.iter().zip(&groups.weight);
@@ -191,7 +227,7 @@ fn residual(request: &Request, frame: &Frame, closure: &Closure) -> Result<Group
         return Err(NotApplicable::NeedsGaussian);
     }
     let gain = stakes(request, frame, closure);
-    let mut groups = Groups { blocks: Vec::new(), price: Vec::new(), weight: Vec::new() };
+    let mut groups = Groups { blocks: Vec::new(), price: Vec::new(), weight: Vec::new(), unit: Vec::new() };
     for (component, v) in closure.components.iter().zip(gain) {
         let name = || request.cube.describe(component);
         check_size(frame, component, name)?;
@@ -202,6 +238,7 @@ fn residual(request: &Request, frame: &Frame, closure: &Closure) -> Result<Group
         // The scale is that of the integer noise: s² = m²σ². Price and weight in those units.
         groups.price.push(norm as f64 * request.unit_price(Noise::Gaussian));
         groups.weight.push(v / (m as f64 * m as f64));
+        groups.unit.push(m as f64);
         groups.blocks.push(Block::Component(component.clone()));
     }
     Ok(groups)
@@ -213,12 +250,13 @@ fn whole(
     frame: &Frame,
     cuboids: impl Iterator<Item = Cuboid>,
 ) -> Result<Groups, NotApplicable> {
-    let mut groups = Groups { blocks: Vec::new(), price: Vec::new(), weight: Vec::new() };
+    let mut groups = Groups { blocks: Vec::new(), price: Vec::new(), weight: Vec::new(), unit: Vec::new() };
     for cuboid in cuboids {
         check_size(frame, &cuboid, || request.cube.describe(&cuboid))?;
         let weight = request.workload.iter().find(|t| t.cuboid == cuboid).map_or(1.0, |t| t.weight.to_f64());
         groups.price.push(request.unit_price(request.noise));
         groups.weight.push(weight * frame.cells(&cuboid));
+        groups.unit.push(1.0);
         groups.blocks.push(Block::Table(cuboid));
     }
     Ok(groups)
