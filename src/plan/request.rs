@@ -1,6 +1,6 @@
 //! What a plan is made from: the spec's public part, with no data and no file names.
 
-use super::{BudgetRule, Measure, Neighbours, Noise, Objective, Table, Target};
+use super::{BudgetRule, Measure, Neighbours, Noise, Objective, Share, Table, Target};
 use crate::cube::Cube;
 use crate::exact::Rational;
 
@@ -27,6 +27,8 @@ pub struct Request {
     pub objective: Objective,
     /// For each workload table how precise it must be; shorter than the workload where the rest has no target.
     pub targets: Vec<Option<Target>>,
+    /// For [`Measure::Given`]: what is measured. Empty otherwise.
+    pub shares: Vec<Share>,
 }
 
 impl Request {

@@ -31,6 +31,7 @@ pub fn request(cube: Cube, workload: Vec<Table>, noise: Noise, budget: &str) -> 
         budgets: BudgetRule::Optimal,
         objective: Objective::Total,
         targets: Vec::new(),
+        shares: Vec::new(),
     }
 }
 
