@@ -2,7 +2,9 @@
 //!
 //! Exit codes: 0 done; 1 a verification failed; 2 the command, a file or the machine is at fault.
 
+mod chart;
 mod estimator;
+mod experiment;
 mod export;
 mod infer;
 mod init;
@@ -40,6 +42,8 @@ enum Verb {
     Init(init::Args),
     /// Show what a spec will measure and how exact its tables will be, without opening the data
     Plan(plan::Args),
+    /// Compare strategies on standard workloads over a spec's dimensions, without data
+    Experiment(experiment::Args),
     /// Make a signed release: count, add exact noise, seal
     Release(release::Args),
     /// Make a key pair for signing releases
@@ -115,6 +119,7 @@ pub fn main() -> ExitCode {
     let outcome = match Cli::parse().verb {
         Verb::Init(args) => init::run(&args),
         Verb::Plan(args) => plan::run(&args),
+        Verb::Experiment(args) => experiment::run(&args),
         Verb::Release(args) => release::run(&args),
         Verb::Keygen(args) => keygen::run(&args),
         Verb::Query(args) => query::run(&args),

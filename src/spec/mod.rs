@@ -16,6 +16,7 @@ mod parse;
 mod read;
 mod request;
 mod schema;
+mod shares;
 mod suggest;
 mod tables;
 #[cfg(test)]

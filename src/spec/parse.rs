@@ -4,7 +4,8 @@ use super::diagnostic::{Diagnostic, Sink, SpecErrors};
 use super::dimension::{self, Declared};
 use super::read::{self, Fields, Value};
 use super::words::{BUDGETS, FORMATS, MEASURES, NEIGHBOURS, OBJECTIVES};
-use super::{Budget, CsvOptions, Data, Files, Format, Privacy, Spec, StrategySpec, Unit, suggest, tables};
+use super::{Budget, CsvOptions, Data, Files, Format, Privacy, Spec, StrategySpec, Unit};
+use super::{shares, suggest, tables};
 use crate::cube::Cube;
 use crate::exact::Rational;
 use crate::plan::{BudgetRule, Neighbours, Objective};
@@ -34,7 +35,7 @@ pub(super) const PRIVACY: &[&str] = &["unit", "neighbours", "rho", "epsilon", "d
 /// The keys of `unit`, where it is a table.
 pub(super) const UNIT: &[&str] = &["column", "max_rows"];
 /// The keys of `[strategy]`.
-pub(super) const STRATEGY: &[&str] = &["measure", "budgets", "objective"];
+pub(super) const STRATEGY: &[&str] = &["measure", "budgets", "objective", "shares"];
 
 /// Reads a spec from its text. `origin` is the file it came from: its name is shown beside mistakes
 /// and data paths are relative to its folder. `read_file` supplies the files the spec refers to, by
@@ -130,9 +131,10 @@ fn whole_spec(
         _ => None,
     };
     let strategy = match root.get("strategy") {
-        Some(v) => strategy(v, sink),
+        Some(v) => strategy(v, dimensions.as_deref(), sink),
         None => {
-            Some(StrategySpec { measure: None, budgets: BudgetRule::Optimal, objective: Objective::Total })
+            let (budgets, objective) = (BudgetRule::Optimal, Objective::Total);
+            Some(StrategySpec { measure: None, budgets, objective, shares: Vec::new() })
         }
     };
     if let (Some(Some(StrategySpec { objective: Objective::Targets, .. })), Some(asked)) =
@@ -363,7 +365,7 @@ fn unit(value: &Value<'_>, sink: &mut Sink) -> Option<Unit> {
     Some(Unit::Column { column: column?.to_owned(), max_rows: u32::try_from(max_rows?).ok()? })
 }
 
-fn strategy(value: &Value<'_>, sink: &mut Sink) -> Option<StrategySpec> {
+fn strategy(value: &Value<'_>, dimensions: Option<&[Declared]>, sink: &mut Sink) -> Option<StrategySpec> {
     let fields = Fields::open(value, "`[strategy]`", STRATEGY, sink)?;
     let measure = fields.get("measure").map_or(Some(None), |v| read::choice(v, "strategy", MEASURES, sink));
     let budgets = fields
@@ -372,7 +374,8 @@ fn strategy(value: &Value<'_>, sink: &mut Sink) -> Option<StrategySpec> {
     let objective = fields
         .get("objective")
         .map_or(Some(Objective::Total), |v| read::choice(v, "objective", OBJECTIVES, sink));
-    Some(StrategySpec { measure: measure?, budgets: budgets?, objective: objective? })
+    let shares = shares::read(&fields, measure, dimensions, sink);
+    Some(StrategySpec { measure: measure?, budgets: budgets?, objective: objective?, shares: shares? })
 }
 
 /// Every name in a query must mean one thing.

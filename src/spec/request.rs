@@ -36,6 +36,7 @@ impl Spec {
             measure: self.strategy.measure,
             budgets: self.strategy.budgets,
             objective: self.strategy.objective,
+            shares: self.strategy.shares.clone(),
             targets: self.targets.clone(),
             exact: self.exact.iter().map(|e| e.cuboid.clone()).collect(),
         })

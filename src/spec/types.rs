@@ -2,7 +2,7 @@
 
 use crate::cube::{Cube, Cuboid};
 use crate::exact::Rational;
-use crate::plan::{BudgetRule, Measure, Neighbours, Objective, Table, Target};
+use crate::plan::{BudgetRule, Measure, Neighbours, Objective, Share, Table, Target};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -153,6 +153,8 @@ pub struct StrategySpec {
     pub budgets: BudgetRule,
     /// What the noise is shared out for.
     pub objective: Objective,
+    /// For `given`: what is measured, and each table's part of the budget.
+    pub shares: Vec<Share>,
 }
 
 /// A table published without noise.

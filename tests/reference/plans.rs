@@ -32,6 +32,7 @@ pub fn request(cube: Cube, workload: Vec<Table>, noise: Noise, budget: &str) -> 
         objective: Objective::Total,
         targets: Vec::new(),
         exact: Vec::new(),
+        shares: Vec::new(),
     }
 }
 

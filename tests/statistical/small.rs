@@ -50,6 +50,9 @@ pub fn request(cube: &Cube, workload: Vec<Table>, noise: Noise, budget: &str) ->
         max_rows: 1,
         measure: None,
         budgets: BudgetRule::Optimal,
+        objective: Default::default(),
+        targets: Vec::new(),
+        shares: Vec::new(),
     }
 }
 

@@ -147,6 +147,11 @@ impl Landscape {
         &self.components
     }
 
+    /// Whether shares are equal whatever the tables.
+    pub fn is_uniform(&self) -> bool {
+        self.rule == BudgetRule::Uniform
+    }
+
     /// The cuboid's levels as a set.
     pub fn steps_of(&self, cuboid: &Cuboid) -> Steps {
         let mut set = Steps::default();
@@ -229,11 +234,6 @@ impl Landscape {
         if known > 0.0 { self.stakes[a] / known } else { f64::INFINITY }
     }
 
-    /// Whether a component is below a table.
-    pub fn is_below(&self, a: usize, table: &Steps) -> bool {
-        self.components[a].is_below(table)
-    }
-
     /// `E` of shares that add up to one.
     pub fn error(&self, tables: &[Rc<Shape>], shares: &[f64]) -> f64 {
         self.known(tables, shares).iter().enumerate().map(|(a, &k)| self.term(a, k)).sum()
@@ -254,7 +254,7 @@ impl Landscape {
     /// Its fixed points are those of gradient descent. Under Gaussian noise `E` is convex, so they are
     /// the optimum; under Laplace noise the optimum is sparse and the step finds a local one.
     pub fn descend(&self, choice: &mut Choice, rounds: usize) {
-        if self.rule == BudgetRule::Uniform {
+        if self.is_uniform() {
             return;
         }
         for _ in 0..rounds {
@@ -288,14 +288,19 @@ impl Landscape {
         shares
     }
 
-    /// Leaves out tables that got next to nothing, where all is still covered and the error does not grow
-    /// by more than it must: a table less is a table less to publish.
+    /// Leaves out tables that got next to nothing, where all is still covered and the error hardly grows: a
+    /// table less is a table less to count and to publish.
     pub fn prune(&self, choice: &Choice) -> Choice {
-        const NOTHING: f64 = 1e-4;
-        let keep: Vec<usize> = (0..choice.tables.len()).filter(|&i| choice.shares[i] > NOTHING).collect();
-        let tables = keep.iter().map(|&i| choice.tables[i].clone()).collect();
-        let pruned = self.choice(tables, keep.iter().map(|&i| choice.shares[i]).collect());
-        if pruned.error <= choice.error * (1.0 + 1e-6) { pruned } else { choice.clone() }
+        for little in [1e-2, 1e-4, 1e-6, 1e-8] {
+            let least = little / choice.tables.len() as f64;
+            let keep: Vec<usize> = (0..choice.tables.len()).filter(|&i| choice.shares[i] > least).collect();
+            let tables = keep.iter().map(|&i| choice.tables[i].clone()).collect();
+            let pruned = self.choice(tables, keep.iter().map(|&i| choice.shares[i]).collect());
+            if pruned.error <= choice.error * (1.0 + 1e-5) {
+                return pruned;
+            }
+        }
+        choice.clone()
     }
 }
 

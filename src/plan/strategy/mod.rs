@@ -6,6 +6,7 @@
 //! The strategies that search for tables have a file each and share [`landscape`].
 
 mod cluster;
+mod given;
 mod hierarchy;
 mod landscape;
 mod tables;
@@ -37,6 +38,12 @@ pub enum NotApplicable {
     /// The searches try pairs of tables.
     #[error("the workload has too many tables or levels to search")]
     TooManyTables,
+    /// A table that was asked for does not follow from those that are measured.
+    #[error("no measured table holds {0}")]
+    NotHeld(String),
+    /// `given` without shares.
+    #[error("it needs `shares`: which tables to measure, and each one's part of the budget")]
+    NoShares,
     /// The budget is so small or so large that the noise cannot be drawn.
     #[error("the noise scale for {0} is outside what can be sampled")]
     ScaleOutOfRange(String),
@@ -126,6 +133,7 @@ pub fn measurements(
             let choice = cluster::cluster(&land, most).ok_or(NotApplicable::TooManyTables)?;
             vec![plain(by_choice(&land, &choice)?)]
         }
+        Measure::Given => vec![plain(given::given(request, frame)?)],
         Measure::Tables => {
             let land = landscape()?;
             let mut starts = Vec::new();
@@ -149,7 +157,7 @@ pub fn measurements(
                 starts.push(choice);
             }
             let found = tables::search(&land, starts, most).ok_or(NotApplicable::TooManyTables)?;
-            sets.insert(0, by_choice(&land, &found)?);
+            sets.extend(by_choice(&land, &found));
             sets.into_iter().map(plain).collect()
         }
     })

@@ -83,7 +83,7 @@ macro_rules! tags {
 
 tags!(Noise { Gaussian = 1, Laplace = 2 });
 tags!(Neighbours { AddRemove = 1, Substitute = 2 });
-tags!(Measure { Residual = 1, Queries = 2, Base = 3, Hierarchy = 4, Cluster = 5, Tables = 6 });
+tags!(Measure { Residual = 1, Queries = 2, Base = 3, Hierarchy = 4, Cluster = 5, Tables = 6, Given = 7 });
 tags!(BudgetRule { Optimal = 1, Uniform = 2 });
 
 impl From<exact::Rational> for Rational {
@@ -267,7 +267,8 @@ pub(crate) mod tests {
                 (M::Base, 3),
                 (M::Hierarchy, 4),
                 (M::Cluster, 5),
-                (M::Tables, 6)
+                (M::Tables, 6),
+                (M::Given, 7)
             ]
         );
         assert_eq!(BudgetRule::TAGS, [(R::Optimal, 1), (R::Uniform, 2)]);

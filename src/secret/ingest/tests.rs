@@ -60,6 +60,7 @@ pub(in crate::secret) fn spec(columns: impl IntoIterator<Item = (Dimension, Colu
             measure: None,
             budgets: BudgetRule::Uniform,
             objective: crate::plan::Objective::Total,
+            shares: Vec::new(),
         },
         source: String::new(),
         attachments: Vec::new(),
