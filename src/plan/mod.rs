@@ -14,6 +14,7 @@ pub mod strategy;
 mod types;
 
 pub use request::Request;
+pub use round::up as round_up;
 pub use types::{Block, BudgetRule, Measure, Measurement, Neighbours, Noise, Plan, Table};
 
 use crate::cube::Frame;

@@ -38,11 +38,20 @@ pub enum Kind {
     Attachment,
     /// Noisy integers.
     Measurements,
+    /// How a projection's integers were made: there instead of tables, at most once.
+    Projection,
 }
 
 impl Kind {
     /// Every kind, in the order their sections have in a file.
-    pub const ALL: [Kind; 5] = [Kind::Domain, Kind::Plan, Kind::Spec, Kind::Attachment, Kind::Measurements];
+    pub const ALL: [Kind; 6] = [
+        Kind::Domain,
+        Kind::Plan,
+        Kind::Spec,
+        Kind::Attachment,
+        Kind::Measurements,
+        Kind::Projection,
+    ];
 
     /// The fixed tag, with the critical bit.
     pub const fn tag(self) -> u32 {
@@ -52,6 +61,7 @@ impl Kind {
             Kind::Spec => 3,
             Kind::Attachment => 4,
             Kind::Measurements => CRITICAL | 5,
+            Kind::Projection => CRITICAL | 8,
         }
     }
 
@@ -63,6 +73,7 @@ impl Kind {
             Kind::Spec => "spec",
             Kind::Attachment => "attachment",
             Kind::Measurements => "measurements",
+            Kind::Projection => "projection",
         }
     }
 
@@ -241,6 +252,7 @@ mod tests {
             (Kind::Spec, 3, "spec"),
             (Kind::Attachment, 4, "attachment"),
             (Kind::Measurements, 0x8000_0005, "measurements"),
+            (Kind::Projection, 0x8000_0008, "projection"),
         ];
         assert_eq!(pinned.map(|(k, _, _)| k), Kind::ALL);
         for (kind, tag, name) in pinned {
