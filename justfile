@@ -18,7 +18,7 @@ test:
 # The evaluator alone: no data reading, no samplers
 evaluator:
     cargo check --lib --no-default-features --locked
-    @test "$(cargo tree --no-default-features -e normal --prefix none --locked | sort -u | wc -l)" -le 45
+    @test "$(cargo tree --no-default-features -e normal --prefix none --locked | awk "{print \$1, \$2}" | sort -u | wc -l)" -le 45
 
 # The committed schemas are the generated ones
 schemas:

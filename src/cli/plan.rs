@@ -6,6 +6,7 @@ use crate::answer::{Evaluator, law::ErrorLaw};
 use crate::compile;
 use crate::cube::Cuboid;
 use crate::plan::cost::WorstCase;
+use crate::plan::targets::{Least, Targets};
 use crate::plan::{self, BudgetRule, Candidate, Measure, Neighbours, Noise, PlanError, Planned, Request};
 use crate::recover::Recovery;
 use crate::spec::{self, Spec, SpecErrors, Unit};
@@ -37,13 +38,16 @@ pub fn spec_failure(errors: SpecErrors) -> Failure {
 
 pub fn run(args: &Args) -> Outcome {
     let spec = spec::load(&args.spec).map_err(spec_failure)?;
+    if spec.projection.is_some() {
+        return super::projection::plan(&spec, args.json);
+    }
     let request = spec.request().ok_or(compile::CompileError::NoBudget)?;
     let (candidates, chosen) = candidates(&request, args.compare)?;
     let Ok(planned) = &candidates[chosen].outcome else {
         return Err(Failure::Message("no plan".into()));
     };
     if args.json {
-        return output::print(&to_json(&spec, &candidates, chosen, planned));
+        return output::print(&to_json(&spec, &request, &candidates, chosen, planned)?);
     }
     let mut out = head(&spec, planned);
     if args.compare {
@@ -51,6 +55,9 @@ pub fn run(args: &Args) -> Outcome {
     }
     out.push_str(&tables(&spec, planned, args.all));
     out.push_str(&foot(planned));
+    if let Some(t) = plan::targets::targets(&request, planned)? {
+        out.push_str(&targets(&spec, planned, &t, args.all));
+    }
     output::print(&out)
 }
 
@@ -66,7 +73,7 @@ fn candidates(request: &Request, compare: bool) -> Result<(Vec<Candidate>, usize
     };
     let wanted =
         |c: &Candidate| c.budgets == request.budgets && request.measure.is_none_or(|m| m == c.measure);
-    let error = |c: &Candidate| c.outcome.as_ref().ok().map(|p| p.prediction.weighted_total);
+    let error = |c: &Candidate| c.outcome.as_ref().ok().map(|p| p.score(request));
     let chosen = (0..candidates.len())
         .filter(|&i| wanted(&candidates[i]))
         .filter_map(|i| Some((i, error(&candidates[i])?)))
@@ -123,14 +130,57 @@ fn foot(planned: &Planned) -> String {
         WorstCase::Joint => ", the exact worst case over pairs of cells",
         WorstCase::Bound => ", an upper bound over pairs of cells",
     };
+    let proof = planned.certificate.map_or(String::new(), |c| {
+        format!("{} {}, certified within {:.0e} of the least\n", c.of, figure(c.value), c.gap().max(1e-12))
+    });
     format!(
-        "\ntotal variance {}, root-mean-square error {}, worst cell's std error {}\nspends {:.9} of {}{worst}\n",
+        "\ntotal variance {}, root-mean-square error {}, worst cell's std error {}\nspends {:.9} of {}{worst}\n{proof}",
         figure(p.total),
         figure(p.rms_error()),
         figure(p.max.sqrt()),
         planned.cost.total.to_f64(),
         planned.plan.budget,
     )
+}
+
+/// Which targets the plan meets, and what budget would meet them all.
+fn targets(spec: &Spec, planned: &Planned, targets: &Targets, all: bool) -> String {
+    let p = &planned.plan;
+    // What is missed comes first, worst first.
+    let mut order: Vec<_> = targets.outcomes.iter().collect();
+    order.sort_by(|a, b| (b.predicted / b.wanted).total_cmp(&(a.predicted / a.wanted)));
+    let shown = if all { order.len() } else { order.len().min(SHOWN) };
+    let rows: Vec<Vec<String>> = order[..shown]
+        .iter()
+        .map(|o| {
+            vec![
+                spec.cube.describe(&p.workload[o.table].cuboid),
+                format!("{}", o.level),
+                format!("± {}", figure(o.wanted)),
+                format!("± {}", figure(o.predicted)),
+                if o.met { "met".into() } else { format!("missed by {}", figure(o.predicted - o.wanted)) },
+            ]
+        })
+        .collect();
+    let missed = order.iter().filter(|o| !o.met).count();
+    let mut out = format!("\ntargets: {} of {} met\n\n", order.len() - missed, order.len());
+    out.push_str(&columns(&["table", "level", "target", "predicted", ""], &rows));
+    if shown < order.len() {
+        out.push_str(&format!("  … and {} more targets: --all\n", grouped((order.len() - shown) as u64)));
+    }
+    let symbol = symbol(p.noise);
+    out.push_str(&match targets.least {
+        Some(Least { budget, bound: Some(bound) }) => format!(
+            "\nleast budget that meets them all: {symbol} = {:.9} (certified: not below {bound:.9})\n",
+            budget.to_f64()
+        ),
+        Some(Least { budget, bound: None }) => format!(
+            "\nleast budget at which this strategy meets them all: {symbol} = {:.6} (by bisection)\n",
+            budget.to_f64()
+        ),
+        None => "\nno budget that can be drawn meets them all\n".into(),
+    });
+    out
 }
 
 /// Tables shown unless all are asked for.
@@ -222,7 +272,13 @@ fn comparison(candidates: &[Candidate], chosen: usize) -> String {
     out
 }
 
-fn to_json(spec: &Spec, candidates: &[Candidate], chosen: usize, planned: &Planned) -> String {
+fn to_json(
+    spec: &Spec,
+    request: &Request,
+    candidates: &[Candidate],
+    chosen: usize,
+    planned: &Planned,
+) -> Result<String, PlanError> {
     let strategies: Vec<_> = candidates
         .iter()
         .map(|c| match &c.outcome {
@@ -236,6 +292,7 @@ fn to_json(spec: &Spec, candidates: &[Candidate], chosen: usize, planned: &Plann
                 "max_variance": p.prediction.max,
                 "groups": p.plan.measurements.len(),
                 "cost": p.cost.total,
+                "gap": p.certificate.map(|c| c.gap()),
             }),
             Err(e) => json!({
                 "measure": c.measure.name(),
@@ -262,6 +319,24 @@ fn to_json(spec: &Spec, candidates: &[Candidate], chosen: usize, planned: &Plann
             })
         })
         .collect();
+    let targets = plan::targets::targets(request, planned)?.map(|t| {
+        let outcomes: Vec<_> = t
+            .outcomes
+            .iter()
+            .map(|o| {
+                let cuboid = &p.workload[o.table].cuboid;
+                json!({
+                    "of": cuboid.iter().map(|(d, l)| spec.cube.level_name(d, l)).collect::<Vec<_>>(),
+                    "margin": o.wanted, "level": o.level, "predicted": o.predicted, "met": o.met,
+                })
+            })
+            .collect();
+        json!({
+            "tables": outcomes,
+            "least_budget": t.least.map(|l| l.budget),
+            "least_budget_bound": t.least.and_then(|l| l.bound),
+        })
+    });
     let value = json!({
         "name": spec.name,
         "noise": p.noise,
@@ -272,6 +347,9 @@ fn to_json(spec: &Spec, candidates: &[Candidate], chosen: usize, planned: &Plann
         "strategies": strategies,
         "cells": planned.prediction.cells,
         "tables": tables,
+        "objective": request.objective,
+        "gap": planned.certificate.map(|c| c.gap()),
+        "targets": targets,
     });
-    format!("{value}\n")
+    Ok(format!("{value}\n"))
 }

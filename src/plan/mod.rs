@@ -7,12 +7,16 @@
 pub mod closure;
 pub mod convert;
 pub mod cost;
+pub mod minimax;
+pub mod objective;
 pub mod predict;
 mod request;
 pub mod round;
 pub mod strategy;
+pub mod targets;
 mod types;
 
+pub use objective::{Certificate, Objective, Target};
 pub use request::Request;
 pub use round::up as round_up;
 pub use types::{Block, BudgetRule, Measure, Measurement, Neighbours, Noise, Plan, Table};
@@ -53,6 +57,8 @@ pub struct Planned {
     pub cost: Cost,
     /// The error of every table.
     pub prediction: Prediction,
+    /// For objectives without a closed form: the proof that the plan is close to the best.
+    pub certificate: Option<Certificate>,
 }
 
 /// One line of a comparison: a strategy and either its plan or the reason it does not apply.
@@ -66,14 +72,14 @@ pub struct Candidate {
     pub outcome: Result<Planned, PlanError>,
 }
 
-/// The plan for a request: the strategy asked for, or of all that apply the one with the least weighted
-/// total variance. The choice looks at the workload only, so it costs no privacy.
+/// The plan for a request: the strategy asked for, or of all that apply the one that is best by its objective
+/// (the weighted total variance, unless told). The choice looks at the workload only, so it costs no privacy.
 pub fn plan(request: &Request) -> Result<Planned, PlanError> {
     if let Some(measure) = request.measure {
         return Context::new(request)?.plan(measure, request.budgets);
     }
     let mut candidates = compare(request, &[request.budgets])?;
-    match best(&candidates) {
+    match best(request, &candidates) {
         Some(i) => candidates.swap_remove(i).outcome,
         None => Err(PlanError::NothingApplies(
             candidates
@@ -95,9 +101,9 @@ pub fn compare(request: &Request, budgets: &[BudgetRule]) -> Result<Vec<Candidat
         .collect())
 }
 
-/// The index of the candidate with the least weighted total variance; the first of equals.
-pub fn best(candidates: &[Candidate]) -> Option<usize> {
-    let error = |c: &Candidate| c.outcome.as_ref().ok().map(|p| p.prediction.weighted_total);
+/// The index of the candidate that is best by the request's objective; the first of equals.
+pub fn best(request: &Request, candidates: &[Candidate]) -> Option<usize> {
+    let error = |c: &Candidate| c.outcome.as_ref().ok().map(|p| p.score(request));
     (0..candidates.len())
         .filter_map(|i| Some((i, error(&candidates[i])?)))
         .reduce(|a, b| if b.1 < a.1 { b } else { a })
@@ -125,8 +131,9 @@ impl<'a> Context<'a> {
 
     fn plan(&self, measure: Measure, budgets: BudgetRule) -> Result<Planned, PlanError> {
         let request = self.request;
-        let measurements = strategy::measurements(request, &self.frame, &self.closure, measure, budgets)
-            .map_err(|why| PlanError::NotApplicable(measure.name(), why))?;
+        let (measurements, certificate) =
+            strategy::measurements(request, &self.frame, &self.closure, measure, budgets)
+                .map_err(|why| PlanError::NotApplicable(measure.name(), why))?;
         let mut plan = Plan {
             noise: request.noise,
             budget: request.budget,
@@ -140,7 +147,7 @@ impl<'a> Context<'a> {
         };
         let cost = self.fit(&mut plan)?;
         let prediction = predict::predict(request, &self.frame, &self.closure, &plan);
-        Ok(Planned { plan, cost, prediction })
+        Ok(Planned { plan, cost, prediction, certificate })
     }
 
     /// Scales all noise by one factor until the exact cost is just within the budget. Without surprises

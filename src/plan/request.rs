@@ -1,6 +1,6 @@
 //! What a plan is made from: the spec's public part, with no data and no file names.
 
-use super::{BudgetRule, Measure, Neighbours, Noise, Table};
+use super::{BudgetRule, Measure, Neighbours, Noise, Objective, Table, Target};
 use crate::cube::Cube;
 use crate::exact::Rational;
 
@@ -23,6 +23,10 @@ pub struct Request {
     pub measure: Option<Measure>,
     /// How the budget is shared.
     pub budgets: BudgetRule,
+    /// What the noise is shared out for.
+    pub objective: Objective,
+    /// For each workload table how precise it must be; shorter than the workload where the rest has no target.
+    pub targets: Vec<Option<Target>>,
 }
 
 impl Request {

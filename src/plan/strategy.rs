@@ -4,6 +4,7 @@
 //! * Laplace: minimise `Σ 2 s_r b_r²` subject to `Σ C_r/b_r = ε` ⇒ `1/b_r = η_r ∝ (s_r/C_r)^{1/3}`.
 
 use super::closure::Closure;
+use super::objective::{self, Certificate, Objective};
 use super::{Block, BudgetRule, Measure, Measurement, Noise, Request, cost, round};
 use crate::cube::{Cuboid, Frame};
 
@@ -35,6 +36,8 @@ struct Groups {
     blocks: Vec<Block>,
     price: Vec<f64>,
     weight: Vec<f64>,
+    /// The integers in one unit of the block: `m_A` for components, 1 for tables.
+    unit: Vec<f64>,
 }
 
 /// The measurements of one strategy.
@@ -44,7 +47,7 @@ pub fn measurements(
     closure: &Closure,
     measure: Measure,
     budgets: BudgetRule,
-) -> Result<Vec<Measurement>, NotApplicable> {
+) -> Result<(Vec<Measurement>, Option<Certificate>), NotApplicable> {
     let groups = match measure {
         Measure::Residual => residual(request, frame, closure)?,
         Measure::Queries => tables(request, frame, request.workload.iter().map(|t| t.cuboid.clone()))?,
@@ -53,8 +56,18 @@ pub fn measurements(
             tables(request, frame, std::iter::once(finest))?
         }
     };
-    let scales = scales(request.noise, request.budget.to_f64(), &groups, budgets);
-    groups
+    let mut certificate = None;
+    let scales = if measure == Measure::Residual
+        && budgets == BudgetRule::Optimal
+        && request.objective != Objective::Total
+    {
+        let (scales, proof) = residual_scales(request, closure, &groups);
+        certificate = Some(proof);
+        scales
+    } else {
+        scales(request.noise, request.budget.to_f64(), &groups, budgets)
+    };
+    let measurements = groups
         .blocks
         .into_iter()
         .zip(scales)
@@ -65,7 +78,29 @@ pub fn measurements(
             })?;
             Ok(Measurement { block, scale })
         })
-        .collect()
+        .collect::<Result<_, _>>()?;
+    Ok((measurements, certificate))
+}
+
+/// The price of a unit of precision `1/σ_A²` of every component of a closure, in σ² of the component itself
+/// and not of its scaled integers: `residual` measures them in this order.
+pub fn component_prices(
+    request: &Request,
+    frame: &Frame,
+    closure: &Closure,
+) -> Result<Vec<f64>, NotApplicable> {
+    let groups = residual(request, frame, closure)?;
+    Ok(groups.price.iter().zip(&groups.unit).map(|(c, m)| c / (m * m)).collect())
+}
+
+/// Scales of the components' integer noise for objectives other than the total.
+fn residual_scales(request: &Request, closure: &Closure, groups: &Groups) -> (Vec<f64>, Certificate) {
+    let squares = || groups.unit.iter().map(|m| m * m);
+    let price: Vec<f64> = groups.price.iter().zip(squares()).map(|(c, mm)| c / mm).collect();
+    let gain: Vec<f64> = groups.weight.iter().zip(squares()).map(|(v, mm)| v * mm).collect();
+    let rho = request.budget.to_f64();
+    let (sigma2, certificate) = objective::variances(request, closure, &price, &gain, rho);
+    (sigma2.iter().zip(squares()).map(|(s, mm)| s * mm).collect(), certificate)
 }
 
 /// Scales that spend the budget: variance parameters (Gaussian) or Laplace scales.
@@ -99,7 +134,7 @@ fn residual(request: &Request, frame: &Frame, closure: &Closure) -> Result<Group
         let weight = table.weight.to_f64() * frame.cells(&table.cuboid);
         closure.mean_gains(t, &table.cuboid, |id, g| gain[id] += weight * g);
     }
-    let mut groups = Groups { blocks: Vec::new(), price: Vec::new(), weight: Vec::new() };
+    let mut groups = Groups { blocks: Vec::new(), price: Vec::new(), weight: Vec::new(), unit: Vec::new() };
     for (component, v) in closure.components.iter().zip(gain) {
         let name = || request.cube.describe(component);
         check_size(frame, component, name)?;
@@ -110,6 +145,7 @@ fn residual(request: &Request, frame: &Frame, closure: &Closure) -> Result<Group
         // The scale is that of the integer noise: s² = m²σ². Price and weight in those units.
         groups.price.push(norm as f64 * request.unit_price(Noise::Gaussian));
         groups.weight.push(v / (m as f64 * m as f64));
+        groups.unit.push(m as f64);
         groups.blocks.push(Block::Component(component.clone()));
     }
     Ok(groups)
@@ -121,12 +157,13 @@ fn tables(
     frame: &Frame,
     cuboids: impl Iterator<Item = Cuboid>,
 ) -> Result<Groups, NotApplicable> {
-    let mut groups = Groups { blocks: Vec::new(), price: Vec::new(), weight: Vec::new() };
+    let mut groups = Groups { blocks: Vec::new(), price: Vec::new(), weight: Vec::new(), unit: Vec::new() };
     for cuboid in cuboids {
         check_size(frame, &cuboid, || request.cube.describe(&cuboid))?;
         let weight = request.workload.iter().find(|t| t.cuboid == cuboid).map_or(1.0, |t| t.weight.to_f64());
         groups.price.push(request.unit_price(request.noise));
         groups.weight.push(weight * frame.cells(&cuboid));
+        groups.unit.push(1.0);
         groups.blocks.push(Block::Table(cuboid));
     }
     Ok(groups)

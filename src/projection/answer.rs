@@ -209,7 +209,12 @@ impl Projected {
             (at((n - 1) / 2) + at(n / 2)) / 2.0
         };
         let Some(cut) = order_cut(rows, (1.0 + gamma) / 2.0, 1.0 - level) else {
-            return Answer { estimate: median, std_error: f64::INFINITY, low: f64::NEG_INFINITY, high: f64::INFINITY };
+            return Answer {
+                estimate: median,
+                std_error: f64::INFINITY,
+                low: f64::NEG_INFINITY,
+                high: f64::INFINITY,
+            };
         };
         let low = estimates.get(cut).copied().unwrap_or(f64::NEG_INFINITY);
         let high = estimates.get(estimates.len() - 1 - cut).copied().unwrap_or(f64::INFINITY);

@@ -18,7 +18,8 @@ use crate::plan::{Neighbours, Noise};
 
 /// The squared sensitivity `N C²` of all integers together; `None` on overflow.
 pub fn sensitivity_squared(design: &Design) -> Option<Rational> {
-    let change = u128::from(design.max_rows) * if design.neighbours == Neighbours::Substitute { 2 } else { 1 };
+    let change =
+        u128::from(design.max_rows) * if design.neighbours == Neighbours::Substitute { 2 } else { 1 };
     Some(Rational::whole(change.checked_mul(change)?.checked_mul(design.shape.column().into())?))
 }
 
@@ -46,7 +47,8 @@ mod tests {
                     let spent = cost(&gaussian.design().unwrap()).unwrap();
                     assert!(spent <= gaussian.budget && spent.to_f64() > 0.499_999, "{spent}");
                     let published = Some(("1".parse().unwrap(), "1e-9".parse().unwrap()));
-                    let budget = crate::plan::convert::rho_for("1".parse().unwrap(), "1e-9".parse().unwrap()).unwrap();
+                    let budget =
+                        crate::plan::convert::rho_for("1".parse().unwrap(), "1e-9".parse().unwrap()).unwrap();
                     let laplace = Request { noise: Noise::Laplace, published, budget, ..gaussian };
                     let spent = cost(&laplace.design().unwrap()).unwrap().to_f64();
                     // ε²/(16 ln(1/δ)), whatever the rest is.

@@ -147,10 +147,14 @@ pub enum DesignError {
     )]
     PureEpsilon,
     /// The published noise has no (ε, δ) to start from.
-    #[error("`noise = \"laplace\"` is the published algorithm, which needs `epsilon` and `delta` in [privacy]")]
+    #[error(
+        "`noise = \"laplace\"` is the published algorithm, which needs `epsilon` and `delta` in [privacy]"
+    )]
     LaplaceNeedsDelta,
     /// No number of rows reaches the error.
-    #[error("no number of rows gives a standard error of {asked}: the noise alone has {floor:.1} at this budget")]
+    #[error(
+        "no number of rows gives a standard error of {asked}: the noise alone has {floor:.1} at this budget"
+    )]
     ErrorBelowNoise {
         /// What was asked for.
         asked: Rational,
@@ -158,7 +162,9 @@ pub enum DesignError {
         floor: f64,
     },
     /// Too few or too many integers.
-    #[error("{0} rows; a projection has at least {1} and at most {MAX_VALUES}: ask for another size or error")]
+    #[error(
+        "{0} rows; a projection has at least {1} and at most {MAX_VALUES}: ask for another size or error"
+    )]
     Rows(u64, u64),
     /// A scale out of range.
     #[error("no noise that can be drawn fits this budget")]
@@ -271,7 +277,10 @@ impl Request {
 }
 
 fn checked(rows: u64, least: u64) -> Result<u32, DesignError> {
-    u32::try_from(rows).ok().filter(|_| (least..=MAX_VALUES).contains(&rows)).ok_or(DesignError::Rows(rows, least))
+    u32::try_from(rows)
+        .ok()
+        .filter(|_| (least..=MAX_VALUES).contains(&rows))
+        .ok_or(DesignError::Rows(rows, least))
 }
 
 /// The bytes of n integers of this variance, packed.
@@ -372,7 +381,8 @@ pub(crate) mod tests {
         let (epsilon, delta) = ("1".parse().unwrap(), "1e-9".parse().unwrap());
         let budget = crate::plan::convert::rho_for(epsilon, delta).unwrap();
         let gaussian = Request { budget, ..request() };
-        let laplace = Request { noise: Noise::Laplace, published: Some((epsilon, delta)), ..gaussian.clone() };
+        let laplace =
+            Request { noise: Noise::Laplace, published: Some((epsilon, delta)), ..gaussian.clone() };
         let (g, l) = (gaussian.design().unwrap(), laplace.design().unwrap());
         let times = l.noise_variance() / g.noise_variance();
         assert!((10.0..12.0).contains(&times), "{times}");

@@ -97,7 +97,8 @@ mod tests {
     #[test]
     fn listed_cells_are_numbered() {
         let key = Key::new(vec![Part::Nodes(3), Part::Nodes(5)], 4, &[0; 32]);
-        let all: Vec<u64> = (0..3).flat_map(|a| (0..5).map(move |b| (a, b))).map(|(a, b)| key.cell(&[a, b])).collect();
+        let all: Vec<u64> =
+            (0..3).flat_map(|a| (0..5).map(move |b| (a, b))).map(|(a, b)| key.cell(&[a, b])).collect();
         assert_eq!(all, (0..15).collect::<Vec<u64>>());
         assert_eq!(key.collision(), 0.0);
         // Seventeen cells do not fit four bits.

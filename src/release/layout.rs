@@ -24,8 +24,8 @@ pub const CRITICAL: u32 = 1 << 31;
 
 /// What a section holds. Closed, with fixed tags.
 ///
-/// Tags 6 (tables published exactly), 7 (cells known to be zero) and 8 (projections) are
-/// reserved, all critical: a reader that does not know them would answer with the wrong error.
+/// Tags 6 (tables published exactly) and 7 (cells known to be zero) are
+/// reserved, both critical: a reader that does not know them would answer with the wrong error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// The dimensions, their levels and labels.
@@ -44,14 +44,8 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind, in the order their sections have in a file.
-    pub const ALL: [Kind; 6] = [
-        Kind::Domain,
-        Kind::Plan,
-        Kind::Spec,
-        Kind::Attachment,
-        Kind::Measurements,
-        Kind::Projection,
-    ];
+    pub const ALL: [Kind; 6] =
+        [Kind::Domain, Kind::Plan, Kind::Spec, Kind::Attachment, Kind::Measurements, Kind::Projection];
 
     /// The fixed tag, with the critical bit.
     pub const fn tag(self) -> u32 {
@@ -260,7 +254,7 @@ mod tests {
             assert_eq!(Kind::from_tag(tag).unwrap(), Some(kind));
             assert!(Kind::from_tag(tag ^ CRITICAL).is_err());
         }
-        for reserved in [6, 7, 8] {
+        for reserved in [6, 7, 9] {
             assert!(matches!(Kind::from_tag(CRITICAL | reserved), Err(ReleaseError::UnknownCritical { .. })));
         }
         assert_eq!(Kind::from_tag(77).unwrap(), None);

@@ -158,7 +158,8 @@ fn block(cells: &Cells, family: &SignFamily, block: u64, bits: u32, total: u64) 
     }
     let mut sums = [0; SIGNS];
     for (lane, sum) in sums.iter_mut().enumerate() {
-        let minus = tallies.iter().enumerate().map(|(digit, t)| i128::from(t.ones(lane)) << digit).sum::<i128>();
+        let minus =
+            tallies.iter().enumerate().map(|(digit, t)| i128::from(t.ones(lane)) << digit).sum::<i128>();
         *sum = i64::try_from(i128::from(total) - 2 * minus).ok()?;
     }
     Some(sums)

@@ -9,8 +9,19 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 /// The keys of `[[dimension]]`.
-pub(super) const KEYS: &[&str] =
-    &["name", "column", "categories", "codes", "range", "bins", "hierarchy", "levels", "missing", "other", "text"];
+pub(super) const KEYS: &[&str] = &[
+    "name",
+    "column",
+    "categories",
+    "codes",
+    "range",
+    "bins",
+    "hierarchy",
+    "levels",
+    "missing",
+    "other",
+    "text",
+];
 
 /// The keys that say what the values are; each dimension has exactly one.
 pub(super) const DOMAINS: &[&str] = &["categories", "codes", "range", "bins", "hierarchy", "text"];
@@ -43,10 +54,13 @@ pub(super) fn read(value: &Value<'_>, files: &mut Files<'_>, sink: &mut Sink) ->
     };
     let before = sink.count();
     if let Some(value) = fields.get("text") {
-        let built = text(value, &fields, sink).and(name.as_ref().zip(column.as_ref())).map(|((name, _), (column, _))| {
-            let column = Column { column: column.clone(), coding: Coding::Text, missing: None, other: None };
-            (Dimension::plain(name, vec![ANY_TEXT.into()]), column)
-        });
+        let built = text(value, &fields, sink).and(name.as_ref().zip(column.as_ref())).map(
+            |((name, _), (column, _))| {
+                let column =
+                    Column { column: column.clone(), coding: Coding::Text, missing: None, other: None };
+                (Dimension::plain(name, vec![ANY_TEXT.into()]), column)
+            },
+        );
         return Declared { name, column, built };
     }
     let finest = domain(&fields, files, sink);
@@ -80,7 +94,10 @@ fn text(value: &Value<'_>, fields: &Fields<'_, '_>, sink: &mut Sink) -> Option<(
     fields.exactly_one(DOMAINS, "`text = true`", sink)?;
     for key in ["levels", "missing", "other"] {
         if let Some(span) = fields.key_span(key) {
-            sink.push(Diagnostic::at(span, format!("`{key}` beside `text`")).label("any text is possible: leave it out"));
+            sink.push(
+                Diagnostic::at(span, format!("`{key}` beside `text`"))
+                    .label("any text is possible: leave it out"),
+            );
             return None;
         }
     }

@@ -28,7 +28,10 @@ pub use diagnostic::{Diagnostic, SpecErrors};
 pub use draft::{DraftError, draft};
 pub use parse::parse;
 pub use schema::schema;
-pub use types::{Budget, Coding, Column, CsvOptions, Data, Format, Privacy, ProjectionSpec, Spec, StrategySpec, Unit};
+pub use types::{
+    Budget, Coding, Column, CsvOptions, Data, ExactTable, Format, Privacy, ProjectionSpec, Spec,
+    StrategySpec, Unit,
+};
 
 use files::Files;
 use std::path::Path;

@@ -3,11 +3,14 @@
 use super::diagnostic::{Diagnostic, Sink, SpecErrors};
 use super::dimension::{self, Declared};
 use super::read::{self, Fields, Value};
-use super::words::{BUDGETS, FORMATS, MEASURES, NEIGHBOURS};
-use super::{Budget, Coding, CsvOptions, Data, Files, Format, Privacy, Spec, StrategySpec, Unit, projection, suggest, tables};
+use super::words::{BUDGETS, FORMATS, MEASURES, NEIGHBOURS, OBJECTIVES};
+use super::{
+    Budget, Coding, CsvOptions, Data, Files, Format, Privacy, Spec, StrategySpec, Unit, projection, suggest,
+    tables,
+};
 use crate::cube::Cube;
 use crate::exact::Rational;
-use crate::plan::{BudgetRule, Neighbours};
+use crate::plan::{BudgetRule, Neighbours, Objective};
 use std::collections::HashMap;
 use std::path::Path;
 use toml::de::DeTable;
@@ -35,7 +38,7 @@ pub(super) const PRIVACY: &[&str] = &["unit", "neighbours", "rho", "epsilon", "d
 /// The keys of `unit`, where it is a table.
 pub(super) const UNIT: &[&str] = &["column", "max_rows"];
 /// The keys of `[strategy]`.
-pub(super) const STRATEGY: &[&str] = &["measure", "budgets"];
+pub(super) const STRATEGY: &[&str] = &["measure", "budgets", "objective"];
 
 /// Reads a spec from its text. `origin` is the file it came from: its name is shown beside mistakes
 /// and data paths are relative to its folder. `read_file` supplies the files the spec refers to, by
@@ -152,14 +155,27 @@ fn whole_spec(
         Some(_) => None,
         None => root.require("table", "`[[table]]` with `every = 2`", sink),
     };
-    let workload = match (tables_value.filter(|v| several(v, "table", sink).is_some()), &dimensions) {
+    let asked = match (tables_value.filter(|v| several(v, "table", sink).is_some()), &dimensions) {
         (Some(value), Some(dimensions)) => tables::read(value, dimensions, sink),
-        _ => projected.map(|_| Vec::new()),
+        _ => projected.map(|_| tables::Asked { tables: Vec::new(), targets: Vec::new(), exact: Vec::new() }),
     };
     let strategy = match root.get("strategy") {
         Some(v) => strategy(v, sink),
-        None => Some(StrategySpec { measure: None, budgets: BudgetRule::Optimal }),
+        None => {
+            Some(StrategySpec { measure: None, budgets: BudgetRule::Optimal, objective: Objective::Total })
+        }
     };
+    if let (Some(Some(StrategySpec { objective: Objective::Targets, .. })), Some(asked)) =
+        (root.get("strategy").map(|_| strategy.as_ref()), &asked)
+        && asked.targets.iter().all(Option::is_none)
+    {
+        let span = root.get("strategy").map_or(0..0, |v| v.span());
+        sink.push(
+            Diagnostic::at(span, "`objective = \"targets\"` without a target")
+                .label("no table says how precise it must be")
+                .help("give a `[[table]]` a `margin`".to_owned()),
+        );
+    }
     if let Some(Some(data)) = &data {
         check_columns(data, &root, dimensions.as_deref().unwrap_or(&[]), privacy.as_ref(), sink);
     }
@@ -169,6 +185,7 @@ fn whole_spec(
     };
     let (built, columns): (Vec<_>, Vec<_>) =
         dimensions?.into_iter().map(|d| d.built).collect::<Option<Vec<_>>>()?.into_iter().unzip();
+    let asked = asked?;
     Some(Spec {
         name: name?,
         title: title?.to_owned(),
@@ -182,7 +199,9 @@ fn whole_spec(
         privacy: privacy?,
         cube: Cube { dimensions: built },
         columns,
-        workload: workload?,
+        workload: asked.tables,
+        targets: asked.targets,
+        exact: asked.exact,
         strategy: strategy?,
         source: source.to_owned(),
         attachments: files.take(),
@@ -381,7 +400,10 @@ fn strategy(value: &Value<'_>, sink: &mut Sink) -> Option<StrategySpec> {
     let budgets = fields
         .get("budgets")
         .map_or(Some(BudgetRule::Optimal), |v| read::choice(v, "budget rule", BUDGETS, sink));
-    Some(StrategySpec { measure: measure?, budgets: budgets? })
+    let objective = fields
+        .get("objective")
+        .map_or(Some(Objective::Total), |v| read::choice(v, "objective", OBJECTIVES, sink));
+    Some(StrategySpec { measure: measure?, budgets: budgets?, objective: objective? })
 }
 
 /// Every name in a query must mean one thing.

@@ -53,13 +53,18 @@ pub(super) fn read(value: &Value<'_>, dimensions: &[Declared], sink: &mut Sink) 
     let sparsity = whole("sparsity", 1000, i64::from(MAX_SPARSITY), sink);
     let queries = whole("queries", 1000, i64::MAX, sink);
     let sketch_rows = whole("sketch_rows", 0, 4096, sink);
-    let norm_bound =
-        fields.get("norm_bound").map(|v| read::whole(v, "`norm_bound`", 1, i64::MAX, sink)).map_or(Some(None), |n| Some(Some(n?)));
+    let norm_bound = fields
+        .get("norm_bound")
+        .map(|v| read::whole(v, "`norm_bound`", 1, i64::MAX, sink))
+        .map_or(Some(None), |n| Some(Some(n?)));
     let failure = match fields.get("failure") {
         Some(v) => read::positive(v, "`failure`", sink).filter(|&f| {
             let sound = f < Rational::ONE;
             if !sound {
-                sink.push(Diagnostic::at(v.span(), "`failure` is not less than one").label("a probability, such as 0.01"));
+                sink.push(
+                    Diagnostic::at(v.span(), "`failure` is not less than one")
+                        .label("a probability, such as 0.01"),
+                );
             }
             sound
         }),
@@ -67,7 +72,9 @@ pub(super) fn read(value: &Value<'_>, dimensions: &[Declared], sink: &mut Sink) 
     };
     let noise = fields.get("noise").map_or(Some(Noise::Gaussian), |v| read::choice(v, "noise", NOISES, sink));
     if let (Some(false), Some(span)) = (kind, fields.key_span("sketch_rows")) {
-        sink.push(Diagnostic::at(span, "`sketch_rows` without a sketch").label("goes with `kind = \"sketch\"`"));
+        sink.push(
+            Diagnostic::at(span, "`sketch_rows` without a sketch").label("goes with `kind = \"sketch\"`"),
+        );
     }
     if sink.count() > before {
         return None;

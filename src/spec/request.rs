@@ -34,7 +34,11 @@ impl Spec {
         };
         Some(Ok(projection::design::Request {
             sketch: p.sketch,
-            text: p.of.iter().map(|&d| self.columns.get(usize::from(d)).is_some_and(|c| c.coding == Coding::Text)).collect(),
+            text: p
+                .of
+                .iter()
+                .map(|&d| self.columns.get(usize::from(d)).is_some_and(|c| c.coding == Coding::Text))
+                .collect(),
             key: p.of.clone(),
             size: p.size,
             sparsity: p.sparsity,
@@ -68,6 +72,8 @@ impl Spec {
             max_rows,
             measure: self.strategy.measure,
             budgets: self.strategy.budgets,
+            objective: self.strategy.objective,
+            targets: self.targets.clone(),
         })
     }
 }

@@ -124,6 +124,7 @@ mod tests {
         }
         assert_eq!(words("Measure"), of(words::MEASURES));
         assert_eq!(words("Budgets"), of(words::BUDGETS));
+        assert_eq!(words("Objective"), of(words::OBJECTIVES));
         assert_eq!(words("Neighbours"), of(words::NEIGHBOURS));
         assert_eq!(words("Format"), of(words::FORMATS));
         assert_eq!(words("UnitWord"), of(words::UNITS));
@@ -243,6 +244,11 @@ mod tests {
             "table-every-zero",
             "table-among-of",
             "table-weight",
+            "table-exact-no-reason",
+            "table-exact-every",
+            "table-reason-alone",
+            "table-level-alone",
+            "strategy-objective",
             "strategy-unknown",
             "strategy-key",
             "single-brackets",

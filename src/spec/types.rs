@@ -1,8 +1,8 @@
 //! A spec that has been read, checked and resolved: names are indices, lists are domains.
 
-use crate::cube::Cube;
+use crate::cube::{Cube, Cuboid};
 use crate::exact::Rational;
-use crate::plan::{BudgetRule, Measure, Neighbours, Noise, Table};
+use crate::plan::{BudgetRule, Measure, Neighbours, Noise, Objective, Table, Target};
 use crate::projection::Size;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -36,6 +36,10 @@ pub struct Spec {
     pub columns: Vec<Column>,
     /// The tables asked for, each once.
     pub workload: Vec<Table>,
+    /// For each table of the workload how precise it must be, where the spec says so.
+    pub targets: Vec<Option<Target>>,
+    /// The tables of the workload that are published without noise.
+    pub exact: Vec<ExactTable>,
     /// What to measure.
     pub strategy: StrategySpec,
     /// The spec file, byte for byte.
@@ -173,4 +177,15 @@ pub struct StrategySpec {
     pub measure: Option<Measure>,
     /// How the budget is shared.
     pub budgets: BudgetRule,
+    /// What the noise is shared out for.
+    pub objective: Objective,
+}
+
+/// A table published without noise.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExactTable {
+    /// Its shape; it is in the workload too.
+    pub cuboid: Cuboid,
+    /// Why the agency publishes it so: part of the promise, shown with the release.
+    pub reason: String,
 }

@@ -23,6 +23,36 @@ struct Column {
 /// true one. Labels that do not fit are shortened with `…`. Several figures that do not fit side by side are
 /// put below each other, one line for each figure of a row.
 pub fn table(result: &ResultTable) -> String {
+    let mut text = lines(result);
+    for note in &result.notes {
+        text.push('\n');
+        text.push_str(&wrapped(&clean(note)));
+    }
+    text
+}
+
+/// A note as lines of at most [`WIDTH`] characters.
+fn wrapped(note: &str) -> String {
+    let mut text = String::new();
+    let mut room = WIDTH;
+    for word in note.split(' ') {
+        let needed = length(word) + usize::from(room < WIDTH);
+        if needed > room && room < WIDTH {
+            text.push('\n');
+            room = WIDTH;
+        }
+        if room < WIDTH {
+            text.push(' ');
+            room -= 1;
+        }
+        text.push_str(word);
+        room = room.saturating_sub(length(word));
+    }
+    text.push('\n');
+    text
+}
+
+fn lines(result: &ResultTable) -> String {
     let figures: Vec<usize> =
         (0..result.columns.len()).filter(|&i| result.columns[i].kind == ColumnKind::Figure).collect();
     let wide = side_by_side(result, figures.len() > 1);
@@ -40,6 +70,10 @@ fn side_by_side(result: &ResultTable, several: bool) -> Vec<Column> {
     let mut columns = Vec::new();
     for (i, column) in result.columns.iter().enumerate() {
         let cells = || result.rows.iter().map(move |row| row.get(i));
+        if column.kind == ColumnKind::Number {
+            columns.push(numbers(column.name.clone(), cells()));
+            continue;
+        }
         if column.kind != ColumnKind::Figure {
             columns.push(labels(column.name.clone(), cells()));
             continue;
@@ -65,7 +99,10 @@ fn stacked(result: &ResultTable, figures: &[usize]) -> Vec<Column> {
         .filter(|(_, column)| column.kind != ColumnKind::Figure)
         .map(|(i, column)| {
             let cells = result.rows.iter().flat_map(move |row| figures.iter().map(move |_| row.get(i)));
-            labels(column.name.clone(), cells)
+            match column.kind {
+                ColumnKind::Number => numbers(column.name.clone(), cells),
+                _ => labels(column.name.clone(), cells),
+            }
         })
         .collect();
     let names =
@@ -103,6 +140,16 @@ fn figure_columns(name: String, level: f64, several: bool) -> [String; 4] {
     }
 }
 
+fn numbers<'a>(header: String, cells: impl Iterator<Item = Option<&'a ResultCell>>) -> Column {
+    let cells = cells
+        .map(|cell| match cell {
+            Some(ResultCell::Number(value)) => number(*value, None, f64::round),
+            _ => String::new(),
+        })
+        .collect();
+    Column { header: shorten(&clean(&header), 24), cells, number: true }
+}
+
 fn labels<'a>(header: String, cells: impl Iterator<Item = Option<&'a ResultCell>>) -> Column {
     let cells = cells
         .map(|cell| match cell {
@@ -110,6 +157,7 @@ fn labels<'a>(header: String, cells: impl Iterator<Item = Option<&'a ResultCell>
             Some(ResultCell::Figure(figure)) => {
                 show(*figure, digits([figure.std_error].into_iter()))[0].clone()
             }
+            Some(ResultCell::Number(value)) => number(*value, None, f64::round),
             None => String::new(),
         })
         .collect();

@@ -106,7 +106,9 @@ fn check(p: &projection::Projection, cube: &Cube) -> Result<(), ReleaseError> {
         projection::Shape::Dense { rows } => rows >= 64 && rows.is_multiple_of(64),
         projection::Shape::Sketch { rows, buckets } => rows > 0 && buckets.is_power_of_two() && buckets > 1,
     };
-    rule(whole && d.shape.values() <= MAX_VALUES, WHAT, || "its numbers of rows or buckets are impossible".into())?;
+    rule(whole && d.shape.values() <= MAX_VALUES, WHAT, || {
+        "its numbers of rows or buckets are impossible".into()
+    })?;
     rule(p.seed.iter().any(|&b| b != 0), WHAT, || "its seed is zero".into())?;
     rule((4..=512).contains(&d.independence), WHAT, || "its signs have an impossible independence".into())?;
     let ascending = d.key.windows(2).all(|w| w.first() < w.last()) && !d.key.is_empty();

@@ -55,7 +55,13 @@ pub(in crate::secret) fn spec(columns: impl IntoIterator<Item = (Dimension, Colu
         cube: Cube { dimensions },
         columns,
         workload: Vec::new(),
-        strategy: StrategySpec { measure: None, budgets: BudgetRule::Uniform },
+        targets: Vec::new(),
+        exact: Vec::new(),
+        strategy: StrategySpec {
+            measure: None,
+            budgets: BudgetRule::Uniform,
+            objective: crate::plan::Objective::Total,
+        },
         source: String::new(),
         attachments: Vec::new(),
     }
