@@ -14,6 +14,7 @@ mod ledger;
 mod output;
 mod plan;
 mod progress;
+mod projection;
 mod query;
 mod release;
 mod verify;

@@ -43,6 +43,9 @@ pub fn spec_failure(errors: SpecErrors) -> Failure {
 
 pub fn run(args: &Args) -> Outcome {
     let spec = spec::load(&args.spec).map_err(spec_failure)?;
+    if spec.projection.is_some() {
+        return super::projection::plan(&spec, args.json);
+    }
     let request = spec.request().ok_or(compile::CompileError::NoBudget)?;
     let (candidates, chosen) = candidates(&request, args.compare || args.svg.is_some())?;
     let Ok(planned) = &candidates[chosen].outcome else {

@@ -18,6 +18,7 @@ mod types;
 
 pub use objective::{Certificate, Objective, Target};
 pub use request::Request;
+pub use round::up as round_up;
 pub use types::{Block, BudgetRule, Measure, Measurement, Neighbours, Noise, Plan, Share, Table};
 
 use crate::cube::{Cuboid, Frame};
