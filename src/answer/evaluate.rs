@@ -1,15 +1,17 @@
-//! Linear queries over a release: for each group the best estimate and the exact law of its error.
+//! Linear queries over a release: for each group the best estimates and the exact joint law of their errors.
 //!
-//! The estimate of every group comes from one recovered table, the coarsest whose cells the query can tell
-//! apart. Its error law needs no table at all: groups that look alike to the release (same shape of levels,
-//! same classes of the filter) have the same law, so it is worked out once for each kind of group, on axes
-//! where all that the query cannot tell apart is lumped.
+//! Every aggregate of a query is estimated from one recovered table, the coarsest whose cells it can tell apart.
+//! The errors of all aggregates come from the same noises, so their joint law is worked out on one set of axes,
+//! on which all that no aggregate can tell apart is lumped. It needs no table at all: groups that look alike to
+//! the release (same shape of levels, same classes of the filters) have the same law, and it is worked
+//! out once for each kind of group and kept for later queries that look alike too.
 
-use super::law::ErrorLaw;
-use super::sql::{Filter, required_level};
+use super::joint::{JointLaw, Noise};
+use super::law::{ErrorLaw, LawError};
+use super::sql::{Aggregate, Filter, MAX_WEIGHTS, required_level};
 use crate::cube::{Axis, Cube, Cuboid};
 use crate::recover::{RecoverError, Recovery, Source};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Why a query has no answer.
@@ -26,6 +28,12 @@ pub enum AnswerError {
     /// The table could not be recovered.
     #[error(transparent)]
     Recover(#[from] RecoverError),
+    /// The error has no law.
+    #[error(transparent)]
+    Law(#[from] LawError),
+    /// Too many classes of cells to tell apart.
+    #[error("the query is too intricate: its columns tell more than 2^20 classes of cells apart")]
+    Intricate,
     /// More rows than can be shown.
     #[error("the answer would have {0} rows; the most is {MOST_ROWS}")]
     TooManyRows(u64),
@@ -52,25 +60,59 @@ pub struct Group {
     pub law: Arc<ErrorLaw>,
 }
 
+/// One group of an answer with several aggregates.
+#[derive(Debug, Clone)]
+pub struct JointGroup {
+    /// The node of each grouped level.
+    pub nodes: Vec<u32>,
+    /// The best linear unbiased estimate of each aggregate.
+    pub estimates: Vec<f64>,
+    /// The joint law of `estimate − truth`; shared by groups of one kind.
+    pub law: Arc<JointLaw>,
+}
+
 /// Answers linear queries from one release.
 pub struct Evaluator<S> {
     recovery: Recovery<S>,
     tables: Mutex<Vec<(Cuboid, Arc<[f64]>)>>,
+    laws: Mutex<HashMap<Vec<u64>, Arc<JointLaw>>>,
 }
 
 /// How many cells of recovered tables are kept for the next query.
 const KEPT_CELLS: usize = 1 << 23;
+/// How many joint laws are kept for the next query.
+const KEPT_LAWS: usize = 1 << 12;
 
-/// What one dimension contributes to a query.
-struct Side {
+/// What one dimension contributes to one aggregate.
+struct Reach {
     dim: usize,
-    /// The level whose nodes the query can tell apart.
+    /// The level of the table it is estimated from.
     level: usize,
     /// For each of its nodes the class of the filter.
     class_of: Vec<u32>,
     classes: usize,
-    /// The level grouped by, if any.
+    /// Where the level it is grouped by stands in GROUP BY, if it is.
     group: Option<usize>,
+    /// For each node the group it belongs to (0 without grouping).
+    group_of: Vec<u32>,
+}
+
+/// One aggregate: a table and what to add up of it.
+struct Part<'a> {
+    filter: &'a Filter,
+    cuboid: Cuboid,
+    reaches: Vec<Reach>,
+}
+
+/// What one dimension contributes to all aggregates together.
+struct Side {
+    dim: usize,
+    /// The finest level of any part.
+    level: usize,
+    /// For each of its nodes what all filters together say of it.
+    colour: Vec<u32>,
+    /// Where the level grouped by stands in GROUP BY, if any part keeps to its groups, and the level.
+    group: Option<(usize, usize)>,
     /// For each node the group it belongs to (0 without grouping).
     group_of: Vec<u32>,
     groups: usize,
@@ -79,14 +121,18 @@ struct Side {
 /// One kind of group along one dimension: what its error law depends on.
 struct Kind {
     axis: Axis,
-    /// For each lump of the side's level: the filter's class, and whether it is in the group.
+    /// For each lump of the side's level: the colour, and whether it is in the group.
     lumps: Vec<(u32, bool)>,
+    /// For each rung up to the side's one node of each lump.
+    nodes: Vec<Vec<u32>>,
+    /// A group of this kind.
+    group: u32,
 }
 
 impl<S: Source> Evaluator<S> {
     /// Answers from these estimates.
     pub fn new(recovery: Recovery<S>) -> Evaluator<S> {
-        Evaluator { recovery, tables: Mutex::default() }
+        Evaluator { recovery, tables: Mutex::default(), laws: Mutex::default() }
     }
 
     /// The estimates behind the answers.
@@ -102,24 +148,55 @@ impl<S: Source> Evaluator<S> {
     /// `Σ weight` over each group's cells: one [`Group`] for every combination of nodes of the grouped levels,
     /// in the order of their nodes, the last one fastest. With nothing grouped there is one.
     pub fn aggregate(&self, filter: &Filter, group_by: &[(usize, usize)]) -> Result<Vec<Group>, AnswerError> {
-        let (sides, cuboid) = self.sides(filter, group_by)?;
+        let aggregate = Aggregate { filter: filter.clone(), partition: None };
+        // Groups of one kind share the joint law's address; the plain law is made once for each.
+        let mut laws: HashMap<usize, Arc<ErrorLaw>> = HashMap::new();
+        self.joint(std::slice::from_ref(&aggregate), group_by)?
+            .into_iter()
+            .map(|g| {
+                let address = Arc::as_ptr(&g.law) as usize;
+                let law = match laws.get(&address) {
+                    Some(law) => law.clone(),
+                    None => {
+                        let law = Arc::new(g.law.combine(&[1.0])?);
+                        laws.insert(address, law.clone());
+                        law
+                    }
+                };
+                Ok(Group { nodes: g.nodes, estimate: g.estimates.first().copied().unwrap_or(0.0), law })
+            })
+            .collect()
+    }
+
+    /// Several aggregates at once, with the joint law of their errors: one [`JointGroup`] for every combination
+    /// of nodes of the grouped levels, in the order of their nodes, the last one fastest.
+    pub fn joint(
+        &self,
+        aggregates: &[Aggregate],
+        group_by: &[(usize, usize)],
+    ) -> Result<Vec<JointGroup>, AnswerError> {
         let sizes: Vec<usize> =
             group_by.iter().map(|&(d, l)| self.cube().dimensions[d].levels[l].len()).collect();
         let rows = sizes.iter().try_fold(1u64, |n, &s| n.checked_mul(s as u64)).unwrap_or(u64::MAX);
         if rows > MOST_ROWS {
             return Err(AnswerError::TooManyRows(rows));
         }
-        let estimates = self.estimates(filter, &sides, &cuboid, group_by, &sizes)?;
-        let mut laws = self.laws(filter, &sides, &cuboid)?;
-        let place: Vec<Option<usize>> = sides
-            .iter()
-            .map(|s| group_by.iter().position(|&(d, _)| s.group.is_some() && d == s.dim))
-            .collect();
-        let mut out = Vec::with_capacity(estimates.len());
+        let parts: Vec<Part> = aggregates.iter().map(|a| self.part(a, group_by)).collect::<Result<_, _>>()?;
+        let estimates: Vec<(Vec<usize>, Vec<f64>)> =
+            parts.iter().map(|p| self.estimates(p, &sizes)).collect::<Result<_, _>>()?;
+        let mut laws = Laws::new(self, &parts, group_by)?;
+        let mut out = Vec::with_capacity(rows as usize);
         let mut nodes = vec![0u32; sizes.len()];
-        for estimate in estimates {
-            let pick: Vec<usize> = place.iter().map(|p| p.map_or(0, |p| nodes[p] as usize)).collect();
-            out.push(Group { nodes: nodes.clone(), estimate, law: laws.of(&pick)? });
+        for _ in 0..rows {
+            let at =
+                |strides: &[usize]| nodes.iter().zip(strides).map(|(&n, s)| n as usize * s).sum::<usize>();
+            let estimates =
+                estimates.iter().map(|(strides, values)| values.get(at(strides)).copied().unwrap_or(0.0));
+            out.push(JointGroup {
+                nodes: nodes.clone(),
+                estimates: estimates.collect(),
+                law: laws.of(&nodes)?,
+            });
             for (node, &size) in nodes.iter_mut().zip(&sizes).rev() {
                 *node += 1;
                 if (*node as usize) < size {
@@ -131,26 +208,33 @@ impl<S: Source> Evaluator<S> {
         Ok(out)
     }
 
-    /// The dimensions a query touches, each at the coarsest level in use that tells apart what it tells apart.
-    fn sides(
+    /// The dimensions an aggregate touches, each at the coarsest level in use that tells apart what it tells
+    /// apart.
+    fn part<'a>(
         &self,
-        filter: &Filter,
+        aggregate: &'a Aggregate,
         group_by: &[(usize, usize)],
-    ) -> Result<(Vec<Side>, Cuboid), AnswerError> {
+    ) -> Result<Part<'a>, AnswerError> {
         let cube = self.cube();
-        let mut dims: Vec<usize> =
-            filter.dims.iter().map(|c| c.dim).chain(group_by.iter().map(|&(d, _)| d)).collect();
+        let filter = &aggregate.filter;
+        let kept = |position: usize| aggregate.partition.as_ref().is_none_or(|p| p.contains(&position));
+        let group_at = |dim: usize| {
+            group_by.iter().enumerate().find(|&(i, &(d, _))| d == dim && kept(i)).map(|(i, &(_, l))| (i, l))
+        };
+        let groups = group_by.iter().enumerate().filter(|&(i, _)| kept(i)).map(|(_, &(d, _))| d);
+        let mut dims: Vec<usize> = filter.dims.iter().map(|c| c.dim).chain(groups).collect();
         dims.sort_unstable();
         dims.dedup();
-        let mut sides = Vec::new();
+        let mut reaches = Vec::new();
         let mut wanted = Vec::new();
         for dim in dims {
             let d = &cube.dimensions[dim];
-            let group = group_by.iter().find(|&&(g, _)| g == dim).map(|&(_, l)| l);
+            let group = group_at(dim);
+            let group_level = group.map_or(0, |(_, l)| l);
             let classed = filter.classes(dim);
             let needed = match classed {
-                Some(c) => required_level(cube, dim, &c.class_of, group.unwrap_or(0)),
-                None => group.unwrap_or(0),
+                Some(c) => required_level(cube, dim, &c.class_of, group_level),
+                None => group_level,
             };
             if needed == 0 {
                 continue;
@@ -174,15 +258,14 @@ impl<S: Source> Evaluator<S> {
                     class_of[node as usize] = c.class_of[finest];
                 }
             }
-            let group_of = group.map_or_else(|| vec![0; nodes], |g| d.ancestors(level, g));
-            sides.push(Side {
+            let group_of = group.map_or_else(|| vec![0; nodes], |(_, g)| d.ancestors(level, g));
+            reaches.push(Reach {
                 dim,
                 level,
                 class_of,
                 classes: classed.map_or(1, |c| c.classes as usize),
-                group,
+                group: group.map(|(i, _)| i),
                 group_of,
-                groups: group.map_or(1, |g| d.levels[g].len()),
             });
         }
         let cuboid = Cuboid::new(wanted);
@@ -190,7 +273,41 @@ impl<S: Source> Evaluator<S> {
             let reason = format!("no released table holds {} together", cube.describe(&cuboid));
             return Err(self.not_held(reason, &cuboid));
         }
-        Ok((sides, cuboid))
+        Ok(Part { filter, cuboid, reaches })
+    }
+
+    /// What all parts together tell apart along each dimension.
+    fn sides(&self, parts: &[Part], group_by: &[(usize, usize)]) -> Vec<Side> {
+        let mut levels: BTreeMap<usize, usize> = BTreeMap::new();
+        for reach in parts.iter().flat_map(|p| &p.reaches) {
+            let level = levels.entry(reach.dim).or_default();
+            *level = reach.level.max(*level);
+        }
+        levels
+            .into_iter()
+            .map(|(dim, level)| {
+                let d = &self.cube().dimensions[dim];
+                let mut colour = vec![0u32; d.levels[level].len()];
+                let mut group = None;
+                for reach in parts.iter().flat_map(|p| &p.reaches).filter(|r| r.dim == dim) {
+                    group = group.or(reach.group.map(|i| (i, group_by[i].1)));
+                    if reach.classes > 1 {
+                        // The common refinement of the classes so far and this filter's.
+                        let mut known = HashMap::new();
+                        for (c, up) in colour.iter_mut().zip(d.ancestors(level, reach.level)) {
+                            let next = known.len() as u32;
+                            *c = *known.entry((*c, reach.class_of[up as usize])).or_insert(next);
+                        }
+                    }
+                }
+                let group_of = match group {
+                    Some((_, g)) => d.ancestors(level, g),
+                    None => vec![0; colour.len()],
+                };
+                let groups = group.map_or(1, |(_, g)| d.levels[g].len());
+                Side { dim, level, colour, group, group_of, groups }
+            })
+            .collect()
     }
 
     fn not_held(&self, reason: String, wanted: &Cuboid) -> AnswerError {
@@ -229,63 +346,69 @@ impl<S: Source> Evaluator<S> {
         Ok(table)
     }
 
-    fn estimates(
-        &self,
-        filter: &Filter,
-        sides: &[Side],
-        cuboid: &Cuboid,
-        group_by: &[(usize, usize)],
-        sizes: &[usize],
-    ) -> Result<Vec<f64>, AnswerError> {
-        let table = self.table(cuboid)?;
-        let mut out = vec![0.0; sizes.iter().product()];
-        // For each node of each side: where it leads in the answer and in the filter's weights.
-        let stride_of = |position: usize| sizes[position + 1..].iter().product::<usize>();
-        let mut weight_stride = filter.weights.len();
-        let steps: Vec<Vec<(usize, usize)>> = sides
+    /// The aggregate of every combination of the groups the part keeps to, and the stride of each grouped level
+    /// (0 where it does not).
+    fn estimates(&self, part: &Part, sizes: &[usize]) -> Result<(Vec<usize>, Vec<f64>), AnswerError> {
+        let mut strides = vec![0; sizes.len()];
+        let mut length = 1;
+        for (position, size) in sizes.iter().enumerate().rev() {
+            if part.reaches.iter().any(|r| r.group == Some(position)) {
+                strides[position] = length;
+                length *= size;
+            }
+        }
+        let table = self.table(&part.cuboid)?;
+        let weights = &part.filter.weights;
+        let (mut cell_stride, mut weight_stride) = (table.len(), weights.len());
+        let steps: Vec<Vec<Step>> = part
+            .reaches
             .iter()
-            .map(|s| {
-                weight_stride /= s.classes;
-                let position = s.group.and_then(|_| group_by.iter().position(|&(d, _)| d == s.dim));
-                let stride = position.map_or(0, stride_of);
-                let node = |(&g, &c): (&u32, &u32)| (g as usize * stride, c as usize * weight_stride);
-                s.group_of.iter().zip(&s.class_of).map(node).collect()
+            .map(|r| {
+                cell_stride /= r.class_of.len();
+                weight_stride /= r.classes;
+                // Nodes whose weight is 0 whatever the other dimensions say are passed over.
+                let used: Vec<bool> = (0..r.classes)
+                    .map(|c| {
+                        let start = c * weight_stride;
+                        weights
+                            .chunks(weight_stride * r.classes)
+                            .any(|w| w[start..start + weight_stride].iter().any(|&w| w != 0.0))
+                    })
+                    .collect();
+                let group_stride = r.group.map_or(0, |i| strides[i]);
+                (r.class_of.iter().zip(&r.group_of).enumerate())
+                    .filter(|(_, (c, _))| used[**c as usize])
+                    .map(|(node, (&c, &g))| Step {
+                        cell: node * cell_stride,
+                        group: g as usize * group_stride,
+                        class: c as usize * weight_stride,
+                    })
+                    .collect()
             })
             .collect();
-        let mut cells = table.iter();
-        add_cells(&steps, 0, 0, &filter.weights, &mut cells, &mut out);
-        Ok(out)
-    }
-
-    fn laws<'a>(
-        &'a self,
-        filter: &'a Filter,
-        sides: &'a [Side],
-        cuboid: &'a Cuboid,
-    ) -> Result<Laws<'a, S>, AnswerError> {
-        let kinds = sides.iter().map(|s| self.kinds(s)).collect();
-        Ok(Laws { evaluator: self, filter, sides, cuboid, kinds, known: HashMap::new() })
+        let mut out = vec![0.0; length];
+        add_cells(&steps, Step { cell: 0, group: 0, class: 0 }, weights, &table, &mut out);
+        Ok((strides, out))
     }
 
     /// The error law of the cell of a table that is known least well.
     pub fn worst_cell_law(&self, cuboid: &Cuboid) -> Result<Arc<ErrorLaw>, AnswerError> {
-        let filter = Filter::everything();
+        let everything = Aggregate { filter: Filter::everything(), partition: None };
         let group_by: Vec<_> = cuboid.iter().collect();
-        let (sides, cuboid) = self.sides(&filter, &group_by)?;
-        let mut laws = self.laws(&filter, &sides, &cuboid)?;
+        let parts = [self.part(&everything, &group_by)?];
+        let mut laws = Laws::new(self, &parts, &group_by)?;
         // One group of each kind along every dimension.
-        let firsts: Vec<Vec<usize>> = laws
-            .kinds
-            .iter()
-            .map(|(kinds, kind_of)| {
-                (0..kinds.len()).filter_map(|k| kind_of.iter().position(|&of| of == k)).collect()
+        let firsts: Vec<Vec<u32>> = (0..group_by.len())
+            .map(|position| {
+                let side = laws.sides.iter().position(|s| s.group.is_some_and(|(i, _)| i == position));
+                side.map_or(vec![0], |s| laws.kinds[s].0.iter().map(|k| k.group).collect())
             })
             .collect();
-        let mut worst: Option<Arc<ErrorLaw>> = None;
+        let mut worst: Option<ErrorLaw> = None;
         let mut pick = vec![0; firsts.len()];
         loop {
-            let groups: Vec<usize> = firsts.iter().zip(&pick).map(|(f, &p)| f[p]).collect();
-            let law = laws.of(&groups)?;
+            let nodes: Vec<u32> = firsts.iter().zip(&pick).map(|(f, &p)| f[p]).collect();
+            let law = laws.of(&nodes)?.combine(&[1.0])?;
             if worst.as_ref().is_none_or(|w| law.variance() > w.variance()) {
                 worst = Some(law);
             }
@@ -293,7 +416,7 @@ impl<S: Source> Evaluator<S> {
             pick[i] += 1;
             pick[i + 1..].fill(0);
         }
-        worst.ok_or_else(|| self.not_held("the table has no cells".into(), &cuboid))
+        worst.map(Arc::new).ok_or_else(|| self.not_held("the table has no cells".into(), cuboid))
     }
 
     /// The kinds of groups along one dimension, and for each group its kind.
@@ -303,18 +426,24 @@ impl<S: Source> Evaluator<S> {
         let marked = |group: u32| {
             let inside = |node: usize| side.group.is_none() || side.group_of[node] == group;
             let colour: Vec<u32> =
-                (0..side.class_of.len()).map(|n| side.class_of[n] * 2 + u32::from(inside(n))).collect();
+                (0..side.colour.len()).map(|n| side.colour[n] * 2 + u32::from(inside(n))).collect();
             let (axis, lump_of) = axis.lump(at, &colour);
-            let mut lumps = vec![(0, false); axis.rungs[at].len()];
-            for (node, &lump) in lump_of[at].iter().enumerate() {
-                lumps[lump as usize] = (side.class_of[node], inside(node));
-            }
-            Kind { axis, lumps }
+            let nodes: Vec<Vec<u32>> = (0..=at)
+                .map(|r| {
+                    let mut first = vec![0; axis.rungs[r].len()];
+                    for (node, &lump) in lump_of[r].iter().enumerate().rev() {
+                        first[lump as usize] = node as u32;
+                    }
+                    first
+                })
+                .collect();
+            let lumps = nodes[at].iter().map(|&n| (side.colour[n as usize], inside(n as usize))).collect();
+            Kind { axis, lumps, nodes, group }
         };
-        // Groups that a symmetry of the (filtered) axis maps to each other are of one kind.
-        let orbit: Vec<u32> = match side.group.map(|g| axis.rung(g)) {
+        // Groups that a symmetry of the (coloured) axis maps to each other are of one kind.
+        let orbit: Vec<u32> = match side.group.map(|(_, g)| axis.rung(g)) {
             None => vec![0],
-            Some(Some(rung)) => axis.lump(at, &side.class_of).1.swap_remove(rung),
+            Some(Some(rung)) => axis.lump(at, &side.colour).1.swap_remove(rung),
             // A level that was not measured has no rung of its own: every group is worked out by itself.
             Some(None) => (0..side.groups as u32).collect(),
         };
@@ -340,70 +469,159 @@ impl<S: Source> Evaluator<S> {
     }
 }
 
-/// Adds every cell, times its weight, to its group.
-fn add_cells(
-    steps: &[Vec<(usize, usize)>],
+/// Where a node, or a combination of nodes, leads: in the table, in the answer, in the filter's weights.
+#[derive(Clone, Copy)]
+struct Step {
+    cell: usize,
     group: usize,
     class: usize,
-    weights: &[f64],
-    cells: &mut std::slice::Iter<'_, f64>,
-    out: &mut [f64],
-) {
+}
+
+/// Adds every cell, times its weight, to its group.
+fn add_cells(steps: &[Vec<Step>], at: Step, weights: &[f64], cells: &[f64], out: &mut [f64]) {
     match steps {
-        [] => {
-            if let Some(cell) = cells.next() {
-                out[group] += weights[class] * cell;
-            }
-        }
+        [] => out[at.group] += weights[at.class] * cells[at.cell],
         [last] => {
-            for (&(g, c), cell) in last.iter().zip(cells) {
-                out[group + g] += weights[class + c] * cell;
+            for s in last {
+                out[at.group + s.group] += weights[at.class + s.class] * cells[at.cell + s.cell];
             }
         }
         [first, rest @ ..] => {
-            for &(g, c) in first {
-                add_cells(rest, group + g, class + c, weights, cells, out);
+            for s in first {
+                let next =
+                    Step { cell: at.cell + s.cell, group: at.group + s.group, class: at.class + s.class };
+                add_cells(rest, next, weights, cells, out);
             }
         }
     }
 }
 
-/// The error laws of a query's groups, each kind worked out when it is first needed.
+/// The joint laws of a query's groups, each kind worked out when it is first needed.
 struct Laws<'a, S> {
     evaluator: &'a Evaluator<S>,
-    filter: &'a Filter,
-    sides: &'a [Side],
-    cuboid: &'a Cuboid,
+    parts: &'a [Part<'a>],
+    sides: Vec<Side>,
     kinds: Vec<(Vec<Kind>, Vec<usize>)>,
-    known: HashMap<Vec<usize>, Arc<ErrorLaw>>,
+    known: HashMap<Vec<usize>, Arc<JointLaw>>,
 }
 
-impl<S: Source> Laws<'_, S> {
-    fn of(&mut self, groups: &[usize]) -> Result<Arc<ErrorLaw>, AnswerError> {
-        let key: Vec<usize> = self.kinds.iter().zip(groups).map(|((_, kind_of), &g)| kind_of[g]).collect();
+impl<'a, S: Source> Laws<'a, S> {
+    fn new(
+        evaluator: &'a Evaluator<S>,
+        parts: &'a [Part<'a>],
+        group_by: &[(usize, usize)],
+    ) -> Result<Laws<'a, S>, AnswerError> {
+        let sides = evaluator.sides(parts, group_by);
+        let classes = |s: &Side| s.colour.iter().max().map_or(1, |&c| c as usize + 1);
+        let told_apart = sides.iter().try_fold(1usize, |n, s| n.checked_mul(classes(s)));
+        if told_apart.is_none_or(|n| n > MAX_WEIGHTS) {
+            return Err(AnswerError::Intricate);
+        }
+        let kinds = sides.iter().map(|s| evaluator.kinds(s)).collect();
+        Ok(Laws { evaluator, parts, sides, kinds, known: HashMap::new() })
+    }
+
+    /// The joint law of the group with these nodes.
+    fn of(&mut self, nodes: &[u32]) -> Result<Arc<JointLaw>, AnswerError> {
+        let key: Vec<usize> = self
+            .sides
+            .iter()
+            .zip(&self.kinds)
+            .map(|(side, (_, kind_of))| kind_of[side.group.map_or(0, |(i, _)| nodes[i] as usize)])
+            .collect();
         if let Some(law) = self.known.get(&key) {
             return Ok(law.clone());
         }
         let kinds: Vec<&Kind> = self.kinds.iter().zip(&key).map(|((kinds, _), &k)| &kinds[k]).collect();
-        let frame = self
-            .evaluator
-            .recovery
-            .lumped_frame(self.sides.iter().zip(&kinds).map(|(s, k)| (s.dim, k.axis.clone())));
-        // The query on the lumps: the filter's weight where all sides are inside the group.
+        let queries: Vec<Vec<f64>> = self.parts.iter().map(|p| self.query(p, &kinds)).collect();
+        let look = self.look(&kinds, &queries);
+        let kept = || self.evaluator.laws.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = kept().get(&look).cloned();
+        let law = match found {
+            Some(law) => law,
+            None => {
+                let law = Arc::new(self.work_out(&kinds, queries)?);
+                let mut kept = kept();
+                if kept.len() >= KEPT_LAWS {
+                    kept.clear();
+                }
+                kept.insert(look, law.clone());
+                law
+            }
+        };
+        self.known.insert(key, law.clone());
+        Ok(law)
+    }
+
+    /// A part's query on the lumps of its table: the filter's weight where all its dimensions are inside the
+    /// group.
+    fn query(&self, part: &Part, kinds: &[&Kind]) -> Vec<f64> {
         let mut query = vec![Some(0usize)];
-        for (side, kind) in self.sides.iter().zip(&kinds) {
+        for reach in &part.reaches {
+            // Every reach has a side; its lumps never mix what this part tells apart.
+            let Some(side) = self.sides.iter().position(|s| s.dim == reach.dim) else { continue };
+            let kind = kinds[side];
+            let rung = kind.axis.rung(reach.level).unwrap_or(0);
+            let inside = |node: usize| reach.group.is_none() || reach.group_of[node] == kind.group;
+            let lumps: Vec<(usize, bool)> = kind.nodes[rung]
+                .iter()
+                .map(|&n| (reach.class_of[n as usize] as usize, inside(n as usize)))
+                .collect();
             query = query
                 .iter()
                 .flat_map(|&q| {
-                    kind.lumps.iter().map(move |&(class, inside)| {
-                        q.filter(|_| inside).map(|q| q * side.classes + class as usize)
-                    })
+                    lumps
+                        .iter()
+                        .map(move |&(class, inside)| q.filter(|_| inside).map(|q| q * reach.classes + class))
                 })
                 .collect();
         }
-        let query = query.into_iter().map(|q| q.map_or(0.0, |q| self.filter.weights[q])).collect();
-        let law = Arc::new(self.evaluator.recovery.error_law(&frame, self.cuboid, query)?);
-        self.known.insert(key, law.clone());
-        Ok(law)
+        query.into_iter().map(|q| q.map_or(0.0, |q| part.filter.weights[q])).collect()
+    }
+
+    /// All a joint law depends on, as a key.
+    fn look(&self, kinds: &[&Kind], queries: &[Vec<f64>]) -> Vec<u64> {
+        let mut key = Vec::new();
+        for (part, query) in self.parts.iter().zip(queries) {
+            key.push(part.cuboid.len() as u64);
+            key.extend(part.cuboid.iter().flat_map(|(d, l)| [d as u64, l as u64]));
+            key.push(query.len() as u64);
+            key.extend(query.iter().map(|w| w.to_bits()));
+        }
+        for (side, kind) in self.sides.iter().zip(kinds) {
+            key.push(side.dim as u64);
+            for rung in &kind.axis.rungs {
+                key.push(rung.len() as u64);
+                key.extend(rung.parent.iter().map(|&p| u64::from(p)));
+                key.extend(rung.copies.iter().map(|&c| u64::from(c)));
+                key.extend(&rung.multiplicity);
+            }
+        }
+        key
+    }
+
+    fn work_out(&self, kinds: &[&Kind], queries: Vec<Vec<f64>>) -> Result<JointLaw, AnswerError> {
+        let recovery = &self.evaluator.recovery;
+        let frame = recovery.lumped_frame(self.sides.iter().zip(kinds).map(|(s, k)| (s.dim, k.axis.clone())));
+        let width = self.parts.len();
+        let mut by_measurement: BTreeMap<usize, Vec<Vec<f64>>> = BTreeMap::new();
+        for (column, (part, query)) in self.parts.iter().zip(queries).enumerate() {
+            for (measurement, coefficients) in recovery.coefficients(&frame, &part.cuboid, query)? {
+                let cells = by_measurement
+                    .entry(measurement)
+                    .or_insert_with(|| vec![vec![0.0; width]; coefficients.len()]);
+                for (cell, c) in cells.iter_mut().zip(coefficients) {
+                    cell[column] += c;
+                }
+            }
+        }
+        let mut noises = Vec::new();
+        for (measurement, cells) in by_measurement {
+            let (block, law) = recovery.noise(measurement);
+            for (coefficients, copies) in cells.into_iter().zip(frame.multiplicity(block)) {
+                noises.push((Noise { measurement, copies, law }, coefficients));
+            }
+        }
+        Ok(JointLaw::new(width, noises))
     }
 }

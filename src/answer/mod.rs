@@ -4,12 +4,22 @@
 //! `libm`, so that every platform prints the same interval.
 
 pub mod evaluate;
+pub mod explain;
+mod figure;
+#[cfg(feature = "compile")]
+pub mod history;
+pub mod joint;
 pub mod law;
 pub mod open;
 pub mod posterior;
 mod query;
 pub mod render;
+mod several;
 pub mod sql;
+mod statement;
 
-pub use evaluate::{AnswerError, Evaluator, Group};
+pub use evaluate::{AnswerError, Evaluator, Group, JointGroup};
 pub use open::{Answers, QueryError};
+pub use query::Options;
+pub use several::Several;
+pub use statement::{NotUnderstood, PriorChoice, Statement};

@@ -2,6 +2,8 @@
 
 use super::Evaluator;
 use super::evaluate::AnswerError;
+use super::law::LawError;
+use super::posterior::PosteriorError;
 use super::sql::{Query, SqlError, quote_names};
 use crate::cube::{Cube, Frame};
 use crate::plan::cost::{self, CostError};
@@ -28,6 +30,28 @@ pub enum QueryError {
     /// The level of an interval.
     #[error("the level of an interval must lie between 0 and 1, not {0}")]
     Level(f64),
+    /// Several releases that cannot be asked together.
+    #[error("these releases cannot be asked together: {0}")]
+    Together(String),
+    /// The law of an error.
+    #[error(transparent)]
+    Law(#[from] LawError),
+    /// A posterior.
+    #[error(transparent)]
+    Posterior(#[from] PosteriorError),
+    /// A figure that multiplies counts.
+    #[error(
+        "`{0}` multiplies noisy counts with each other (adding up shares of different totals does, too): \
+         the law of such an error depends on the unknown counts, so there is no interval to state\n\
+         ask for its parts, each with its own interval"
+    )]
+    Product(String),
+    /// A prior for something that is no count.
+    #[error("a prior speaks of a count of units; `{0}` is another figure: ask COUNT(*) with a WHERE")]
+    NotACount(String),
+    /// `known-total` without a known total.
+    #[error("this release does not state its total exactly: give one with --prior 'uniform(n)'")]
+    TotalNotExact,
     /// The name after FROM.
     #[error("this release is called `{0}`: write FROM {0}, not FROM {1}")]
     From(String, String),
@@ -71,6 +95,12 @@ impl Answers {
     /// The release's name, as FROM wants it.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The release's name with the start of its manifest's hash, to tell releases of one name apart.
+    pub fn title(&self) -> String {
+        let hash = blake3::hash(self.release().manifest_bytes()).to_hex();
+        format!("{} ({})", self.name, &hash[..8])
     }
 
     /// The dimensions.

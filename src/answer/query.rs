@@ -1,88 +1,437 @@
-//! A SQL query from a release: estimates with their intervals, ready to show.
+//! A SQL query from one release, or several of one dataset: figures with their intervals, ready to show.
 
-use super::evaluate::Group;
+use super::evaluate::JointGroup;
+use super::figure::{Answered, Basis, ErrorOf, Figure, Known, Pools};
+use super::joint::{How, Solved};
+use super::law::{Interval, Method};
 use super::open::{Answers, QueryError};
+use super::posterior::{CountPosterior, Prior};
 use super::render::{ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
-use super::sql::{Query, SelectColumn};
+use super::sql::{Aggregate, Filter, Query, SelectColumn};
+use super::statement::{PriorChoice, Statement};
+use crate::cube::Cube;
 use std::collections::HashMap;
 use std::sync::Arc;
+
+/// What is wanted of an answer beside the figures.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Options {
+    /// The probability with which each interval covers the truth.
+    pub level: f64,
+    /// How probabilities are computed.
+    pub method: Method,
+    /// Which interval.
+    pub interval: Interval,
+    /// Also the probability of this statement about each figure.
+    pub prob: Option<Statement>,
+    /// Also the posterior of each count under this prior.
+    pub prior: Option<PriorChoice>,
+    /// The intervals cover all together with probability `level`, by Bonferroni's inequality.
+    pub joint: bool,
+}
+
+impl Options {
+    /// Intervals at `level`, nothing else.
+    pub fn at(level: f64) -> Options {
+        Options {
+            level,
+            method: Method::Auto,
+            interval: Interval::EqualTailed,
+            prob: None,
+            prior: None,
+            joint: false,
+        }
+    }
+}
 
 impl Answers {
     /// Answers one SELECT with intervals at `level`.
     pub fn query(&self, sql: &str, level: f64) -> Result<ResultTable, QueryError> {
-        self.answer(&self.parse(sql)?, level)
+        self.ask(sql, &Options::at(level))
+    }
+
+    /// Answers one SELECT.
+    pub fn ask(&self, sql: &str, options: &Options) -> Result<ResultTable, QueryError> {
+        self.answer(&self.parse(sql)?, options)
     }
 
     /// Answers a query that has been parsed.
-    pub fn answer(&self, query: &Query, level: f64) -> Result<ResultTable, QueryError> {
-        if !(level > 0.0 && level < 1.0) {
-            return Err(QueryError::Level(level));
-        }
-        let groups = self.evaluator().aggregate(&query.filter, &query.group_by)?;
-        let mut widths = Widths { level, known: HashMap::new() };
-        let cube = self.cube();
-        let columns = query
+    pub fn answer(&self, query: &Query, options: &Options) -> Result<ResultTable, QueryError> {
+        answer(&[(self, &Asked::new(query)?)], options)
+    }
+}
+
+/// A query whose figures are resolved.
+pub(super) struct Asked<'a> {
+    pub query: &'a Query,
+    pub aggregates: Vec<Aggregate>,
+    /// For each column that is not a label its figure.
+    pub figures: Vec<Option<Figure>>,
+}
+
+impl<'a> Asked<'a> {
+    pub fn new(query: &'a Query) -> Result<Asked<'a>, QueryError> {
+        let mut aggregates = query.aggregates.clone();
+        let count = Aggregate { filter: query.filter.clone(), partition: None };
+        let figures = query
             .columns
             .iter()
-            .map(|c| ResultColumn {
-                name: c.name().into(),
-                kind: match c {
-                    SelectColumn::Group { index, .. } => {
-                        let (d, l) = query.group_by[*index];
-                        ColumnKind::of_level(&cube.dimensions[d].levels[l])
-                    }
-                    SelectColumn::Count { .. } | SelectColumn::Figure { .. } => ColumnKind::Figure,
-                },
+            .map(|column| match column {
+                SelectColumn::Group { .. } => Ok(None),
+                SelectColumn::Count { .. } => {
+                    let at = aggregates.iter().position(|a| *a == count).unwrap_or_else(|| {
+                        aggregates.push(count.clone());
+                        aggregates.len() - 1
+                    });
+                    Ok(Some(Figure::aggregate(at, &aggregates)))
+                }
+                SelectColumn::Figure { name, expr } => {
+                    Figure::new(expr, &aggregates).map(Some).ok_or_else(|| QueryError::Product(name.clone()))
+                }
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(Asked { query, aggregates, figures })
+    }
+
+    /// Fills in the totals a prior speaks of.
+    fn prior(&self, choice: PriorChoice, from: &Answers, notes: &mut Notes) -> Result<Prior, QueryError> {
+        let total = || -> Result<(f64, f64), QueryError> {
+            let all = from.evaluator().aggregate(&Filter::everything(), &[])?;
+            Ok(all.first().map_or((0.0, 0.0), |g| (g.estimate, g.law.variance())))
+        };
+        let (prior, text) = match choice {
+            PriorChoice::Flat => (Prior::Flat, "flat: any whole number".to_string()),
+            PriorChoice::NonNegative => (Prior::NonNegative, "any whole number from 0 up".into()),
+            PriorChoice::Uniform { n } => (Prior::Uniform { n }, format!("uniform on 0 … {n}")),
+            PriorChoice::Binomial { n: Some(n), p } => {
+                (Prior::Binomial { n, p }, format!("binomial, n = {n}, p = {p}"))
+            }
+            PriorChoice::Binomial { n: None, p } => {
+                let n = libm::round(total()?.0).max(0.0) as u64;
+                let text = format!("binomial, p = {p}, n = {n} (the release's own estimate of the total)");
+                (Prior::Binomial { n, p }, text)
+            }
+            PriorChoice::KnownTotal => {
+                let (n, variance) = total()?;
+                if variance > 0.0 {
+                    return Err(QueryError::TotalNotExact);
+                }
+                let n = libm::round(n).max(0.0) as u64;
+                (Prior::Uniform { n }, format!("uniform on 0 … {n}, the exact total"))
+            }
+        };
+        notes.add(format!(
+            "posterior: mean, standard deviation and interval given the prior \u{201c}{text}\u{201d}; it is only as good \
+             as the prior. The other columns use no prior."
+        ));
+        Ok(prior)
+    }
+}
+
+/// The answer of one release, or of several whose queries say the same.
+pub(super) fn answer(releases: &[(&Answers, &Asked)], options: &Options) -> Result<ResultTable, QueryError> {
+    if !(options.level > 0.0 && options.level < 1.0) {
+        return Err(QueryError::Level(options.level));
+    }
+    let Some(&(first, asked)) = releases.first() else { return Ok(ResultTable::default()) };
+    let cube = first.cube();
+    let groups: Vec<Vec<JointGroup>> = releases
+        .iter()
+        .map(|(r, a)| r.evaluator().joint(&a.aggregates, &a.query.group_by))
+        .collect::<Result<_, _>>()?;
+    let rows = groups.first().map_or(0, Vec::len);
+    let present = Present::new(asked.query, cube);
+    let shown_rows = groups.iter().flatten().take(rows).filter(|g| present.holds(&g.nodes)).count();
+    let wanted = asked.figures.iter().flatten().count();
+    let mut how = How { level: options.level, method: options.method, interval: options.interval };
+    let mut notes = Notes::default();
+    if options.joint && shown_rows * wanted > 1 {
+        let all = (shown_rows * wanted) as f64;
+        how.level = 1.0 - (1.0 - options.level) / all;
+        notes.add(format!(
+            "All {} intervals together cover with probability {} (Bonferroni: each alone with {:.6}).",
+            shown_rows * wanted,
+            options.level,
+            how.level
+        ));
+    }
+    let prior = options.prior.map(|p| asked.prior(p, first, &mut notes)).transpose()?;
+    let mut pools = Pools::default();
+    let mut posteriors = Posteriors::default();
+    let mut table = ResultTable { level: options.level, ..ResultTable::default() };
+    let labels = Labels { query: asked.query, cube };
+    let several = wanted > 1;
+    let names: Vec<&str> = asked.query.columns.iter().map(SelectColumn::name).collect();
+    for (column, figure) in asked.query.columns.iter().zip(&asked.figures) {
+        let name = column.name();
+        table.columns.push(ResultColumn { name: name.into(), kind: labels.kind(column) });
+        if let Some(figure) = figure {
+            let own = |what: &str| {
+                let short = if several { format!("{name}_{what}") } else { what.into() };
+                if names.contains(&short.as_str()) { format!("{short}_") } else { short }
+            };
+            if prior.is_some() {
+                if !figure.is_count() {
+                    return Err(QueryError::NotACount(name.into()));
+                }
+                table.columns.push(ResultColumn { name: own("posterior"), kind: ColumnKind::Figure });
+                table.columns.push(ResultColumn { name: own("median"), kind: ColumnKind::Number });
+            }
+            if options.prob.is_some() {
+                table.columns.push(ResultColumn { name: own("prob"), kind: ColumnKind::Number });
+            }
+        }
+    }
+    let mut out: Vec<Sortable> = Vec::with_capacity(rows);
+    let mut met = vec![Met::default(); asked.figures.len()];
+    for row in (0..rows).filter(|&row| present.holds(&groups[0][row].nodes)) {
+        let known: Vec<Known> = groups
+            .iter()
+            .filter_map(|g| g.get(row))
+            .map(|g| Known { estimates: &g.estimates, law: &g.law })
+            .collect();
+        let nodes = groups[0][row].nodes.clone();
+        let mut cells = Vec::with_capacity(table.columns.len());
+        let mut keys = Vec::with_capacity(asked.figures.len());
+        for (i, (column, figure)) in asked.query.columns.iter().zip(&asked.figures).enumerate() {
+            let Some(figure) = figure else {
+                keys.push(0.0);
+                cells.push(ResultCell::Label(labels.label(column, &nodes)));
+                continue;
+            };
+            let answered = figure.answer(i, &known, &how, &mut pools)?;
+            keys.push(answered.estimate);
+            met[i].saw(&answered);
+            cells.push(ResultCell::Figure(shown(&answered)));
+            let posterior = match prior {
+                Some(prior) => Some(posteriors.of(&answered, prior)?),
+                None => None,
+            };
+            if let Some(p) = &posterior {
+                let (low, high) = p.interval(options.level, options.interval);
+                cells.push(ResultCell::Figure(ResultFigure {
+                    estimate: p.mean(),
+                    std_error: p.std_dev(),
+                    low: low as f64,
+                    high: high as f64,
+                }));
+                cells.push(ResultCell::Number(p.median() as f64));
+            }
+            if let Some(statement) = &options.prob {
+                cells.push(ResultCell::Number(match &posterior {
+                    Some(p) => statement.posterior(p),
+                    None => statement.probability(&answered)?,
+                }));
+            }
+        }
+        out.push(Sortable { nodes, keys, cells });
+    }
+    sort(asked.query, &mut out);
+    let limit = asked.query.limit.map_or(usize::MAX, |l| usize::try_from(l).unwrap_or(usize::MAX));
+    table.rows = out.into_iter().take(limit).map(|r| r.cells).collect();
+    for ((column, figure), met) in asked.query.columns.iter().zip(&asked.figures).zip(&met) {
+        if let Some(figure) = figure {
+            table.methods.push((column.name().into(), met.method(figure).into()));
+            met.notes(column.name(), figure, options, &mut notes);
+            if let Some(shares) = met.shares.as_ref().filter(|_| releases.len() > 1) {
+                notes.add(contributions(column.name(), releases, shares));
+            }
+        }
+    }
+    table.notes = notes.0;
+    Ok(table)
+}
+
+/// Remarks, each once.
+#[derive(Default)]
+pub(super) struct Notes(pub Vec<String>);
+
+impl Notes {
+    pub fn add(&mut self, note: String) {
+        if !self.0.contains(&note) {
+            self.0.push(note);
+        }
+    }
+}
+
+/// What was seen of a figure over all rows.
+#[derive(Default, Clone)]
+struct Met {
+    unbounded: bool,
+    method: Option<&'static str>,
+    shares: Option<Arc<[f64]>>,
+}
+
+impl Met {
+    fn saw(&mut self, answered: &Answered) {
+        self.unbounded |= answered.basis == Basis::Unbounded;
+        self.shares.get_or_insert_with(|| answered.shares.clone());
+        if self.method.is_none()
+            && let ErrorOf::Linear(solved) = &answered.error
+            && !solved.law.terms().is_empty()
+        {
+            self.method = Some(solved.law.method_used());
+        }
+    }
+
+    fn method(&self, figure: &Figure) -> &'static str {
+        match (figure.is_ratio(), self.unbounded) {
+            (false, _) => self.method.unwrap_or("no noise: the answer is exact"),
+            (true, false) => "ratio: Fieller interval; std error by the delta method",
+            (true, true) => {
+                "ratio: Fieller interval, unbounded where the denominator's interval includes 0; \
+                 std error by the delta method"
+            }
+        }
+    }
+
+    fn notes(&self, name: &str, figure: &Figure, options: &Options, notes: &mut Notes) {
+        if figure.is_ratio() {
+            notes.add(format!(
+                "{name}: a ratio; Fieller's interval (exact at the stated level), standard error by the delta method."
+            ));
+            if self.unbounded {
+                notes.add(format!(
+                    "{name}: unbounded where the interval of the number below the line includes 0."
+                ));
+            }
+            if options.prob.is_some() {
+                notes.add(format!("{name}: its probability takes the number below the line to be positive."));
+            }
+        } else if options.method != Method::Auto
+            && let Some(method) = self.method
+        {
+            notes.add(format!("{name}: {method}."));
+        }
+    }
+}
+
+fn contributions(name: &str, releases: &[(&Answers, &Asked)], shares: &[f64]) -> String {
+    let parts: Vec<String> = releases
+        .iter()
+        .zip(shares)
+        .map(|((r, _), s)| format!("{:.1} % from {}", 100.0 * s, r.title()))
+        .collect();
+    format!("{name}: combined by precision: {} (first row).", parts.join(", "))
+}
+
+fn shown(a: &Answered) -> ResultFigure {
+    ResultFigure { estimate: a.estimate, std_error: a.std_error, low: a.low, high: a.high }
+}
+
+/// Posteriors: one for each law and estimate.
+#[derive(Default)]
+struct Posteriors(HashMap<(usize, u64), (Arc<Solved>, Arc<CountPosterior>)>);
+
+impl Posteriors {
+    fn of(&mut self, answered: &Answered, prior: Prior) -> Result<Arc<CountPosterior>, QueryError> {
+        let ErrorOf::Linear(solved) = &answered.error else {
+            return Err(QueryError::NotACount("a ratio".into()));
+        };
+        let key = (Arc::as_ptr(solved) as usize, answered.estimate.to_bits());
+        if let Some((_, known)) = self.0.get(&key) {
+            return Ok(known.clone());
+        }
+        let made = Arc::new(CountPosterior::new(&solved.law, answered.estimate, prior)?);
+        // The law is kept alive, so that its address stays its own.
+        self.0.insert(key, (solved.clone(), made.clone()));
+        Ok(made)
+    }
+}
+
+/// Which groups WHERE leaves anything of: the others are no rows of the answer, as in SQL. This looks at the
+/// query alone.
+pub(super) struct Present<'a> {
+    query: &'a Query,
+    /// For each dimension of the filter the classes of every group's nodes, and where the group's label stands;
+    /// for a dimension that is not grouped one list.
+    classes: Vec<(Option<usize>, Vec<Vec<u32>>)>,
+}
+
+impl<'a> Present<'a> {
+    pub fn new(query: &'a Query, cube: &Cube) -> Present<'a> {
+        let classes = query
+            .filter
+            .dims
+            .iter()
+            .map(|c| {
+                let position = query.group_by.iter().position(|&(d, _)| d == c.dim);
+                let dimension = &cube.dimensions[c.dim];
+                let level = position.map_or(0, |i| query.group_by[i].1);
+                let mut classes = vec![Vec::new(); dimension.levels[level].len()];
+                for (group, &class) in dimension.ancestors(dimension.finest(), level).iter().zip(&c.class_of)
+                {
+                    classes[*group as usize].push(class);
+                }
+                for list in &mut classes {
+                    list.sort_unstable();
+                    list.dedup();
+                }
+                (position, classes)
             })
             .collect();
-        let mut rows = Vec::with_capacity(groups.len());
-        for group in &groups {
-            let cells = query.columns.iter().map(|c| match c {
-                SelectColumn::Group { index, .. } => {
-                    let (d, l) = query.group_by[*index];
-                    ResultCell::Label(
-                        cube.dimensions[d].levels[l].labels[group.nodes[*index] as usize].clone(),
-                    )
-                }
-                SelectColumn::Count { .. } | SelectColumn::Figure { .. } => {
-                    ResultCell::Figure(widths.of(group))
-                }
-            });
-            rows.push((group.nodes.clone(), cells.collect::<Vec<_>>()));
+        Present { query, classes }
+    }
+
+    pub fn holds(&self, nodes: &[u32]) -> bool {
+        self.from(0, 0, nodes)
+    }
+
+    fn from(&self, dim: usize, at: usize, nodes: &[u32]) -> bool {
+        let Some((position, classes)) = self.classes.get(dim) else {
+            return self.query.filter.weights[at] != 0.0;
+        };
+        let group = position.map_or(0, |i| nodes[i] as usize);
+        let stride = self.query.filter.dims[dim].classes as usize;
+        classes[group].iter().any(|&c| self.from(dim + 1, at * stride + c as usize, nodes))
+    }
+}
+
+/// The labels of an answer's groups.
+pub(super) struct Labels<'a> {
+    pub query: &'a Query,
+    pub cube: &'a Cube,
+}
+
+impl Labels<'_> {
+    fn kind(&self, column: &SelectColumn) -> ColumnKind {
+        match column {
+            SelectColumn::Group { index, .. } => {
+                let (d, l) = self.query.group_by[*index];
+                ColumnKind::of_level(&self.cube.dimensions[d].levels[l])
+            }
+            SelectColumn::Count { .. } | SelectColumn::Figure { .. } => ColumnKind::Figure,
         }
-        sort(query, &mut rows);
-        let limit = query.limit.map_or(usize::MAX, |l| usize::try_from(l).unwrap_or(usize::MAX));
-        let rows = rows.into_iter().take(limit).map(|(_, cells)| cells).collect();
-        Ok(ResultTable { columns, rows, level })
+    }
+
+    /// The labels of a group.
+    pub fn row(&self, nodes: &[u32]) -> Vec<String> {
+        let levels = self.query.group_by.iter().map(|&(d, l)| &self.cube.dimensions[d].levels[l]);
+        levels.zip(nodes).map(|(level, &n)| level.labels[n as usize].clone()).collect()
+    }
+
+    fn label(&self, column: &SelectColumn, nodes: &[u32]) -> String {
+        let SelectColumn::Group { index, .. } = column else { return String::new() };
+        let (d, l) = self.query.group_by[*index];
+        self.cube.dimensions[d].levels[l].labels[nodes[*index] as usize].clone()
     }
 }
 
-/// Half-widths of intervals: groups of one kind share a law, so each is worked out once.
-struct Widths {
-    level: f64,
-    known: HashMap<usize, (f64, f64)>,
-}
-
-impl Widths {
-    fn of(&mut self, group: &Group) -> ResultFigure {
-        let law = &group.law;
-        let (std_error, half) = *self
-            .known
-            .entry(Arc::as_ptr(law) as usize)
-            .or_insert_with(|| (law.std_error(), law.half_width(self.level)));
-        let estimate = group.estimate;
-        ResultFigure { estimate, std_error, low: estimate - half, high: estimate + half }
-    }
+/// A row with what it is sorted by.
+struct Sortable {
+    nodes: Vec<u32>,
+    /// For each column of SELECT its estimate.
+    keys: Vec<f64>,
+    cells: Vec<ResultCell>,
 }
 
 /// By the columns of ORDER BY: labels in their own order, figures by estimate. Ties stay in the order of nodes.
-fn sort(query: &Query, rows: &mut [(Vec<u32>, Vec<ResultCell>)]) {
+fn sort(query: &Query, rows: &mut [Sortable]) {
     rows.sort_by(|a, b| {
         for &(column, descending) in &query.order_by {
-            let order = match (&query.columns[column], &a.1[column], &b.1[column]) {
-                (SelectColumn::Group { index, .. }, _, _) => a.0[*index].cmp(&b.0[*index]),
-                (_, ResultCell::Figure(x), ResultCell::Figure(y)) => x.estimate.total_cmp(&y.estimate),
-                _ => std::cmp::Ordering::Equal,
+            let order = match &query.columns[column] {
+                SelectColumn::Group { index, .. } => a.nodes[*index].cmp(&b.nodes[*index]),
+                _ => a.keys[column].total_cmp(&b.keys[column]),
             };
             let order = if descending { order.reverse() } else { order };
             if order.is_ne() {

@@ -2,7 +2,9 @@
 //!
 //! Exit codes: 0 done; 1 a verification failed; 2 the command, a file or the machine is at fault.
 
+mod estimator;
 mod export;
+mod infer;
 mod init;
 mod inspect;
 mod keygen;
@@ -46,6 +48,10 @@ enum Verb {
     Query(query::Args),
     /// Write a whole table from a release file
     Export(export::Args),
+    /// Infer the best answers from a history of noisy ones
+    Infer(infer::Args),
+    /// Compare the noisy count with Bayesian estimates of it
+    Estimator(estimator::Args),
     /// Check a release's signature, hashes, format and privacy arithmetic
     Verify(verify::Args),
     /// Show what an auditor asks of a release
@@ -113,6 +119,8 @@ pub fn main() -> ExitCode {
         Verb::Keygen(args) => keygen::run(&args),
         Verb::Query(args) => query::run(&args),
         Verb::Export(args) => export::run(&args),
+        Verb::Infer(args) => infer::run(&args),
+        Verb::Estimator(args) => estimator::run(&args),
         Verb::Verify(args) => verify::run(&args),
         Verb::Inspect(args) => inspect::run(&args),
         Verb::Ledger(args) => ledger::run(&args),

@@ -1,43 +1,254 @@
-//! `margins query`: one SELECT, answered from the file.
+//! `margins query`: SELECTs answered from one release file, or several of one dataset.
 
-use super::{Outcome, output};
-use crate::answer::{Answers, render};
+use super::{Failure, Outcome, output};
+use crate::answer::law::{Interval, Method};
+use crate::answer::render::ResultTable;
+use crate::answer::{Answers, Options, PriorChoice, Several, Statement, render};
 use std::path::PathBuf;
 
-/// Answer a SQL query from a release file.
+/// Answer SQL queries from a release file.
 ///
-/// One SELECT with COUNT(*): WHERE with =, <>, <, <=, >, >=, BETWEEN, IN, NOT, AND, OR over any dimension or level
-/// (age, age.band), GROUP BY, ORDER BY, LIMIT. Every row comes with its standard error and an interval that
-/// covers the truth with the stated probability.
+/// One SELECT: COUNT(*), COUNT(*) FILTER (WHERE …), SUM and AVG of a numeric dimension or of CASE WHEN …, totals
+/// such as SUM(COUNT(*)) OVER (), and arithmetic of these (differences, shares); WHERE with =, <>, <, <=, >, >=,
+/// BETWEEN, IN, NOT, AND, OR over any dimension or level (age, age.band); GROUP BY, ORDER BY, LIMIT. Every
+/// figure comes with its standard error and an interval that covers the truth with the stated probability.
+///
+/// Several releases of one dataset are combined by precision.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  margins query out/town.margins \"SELECT sex, COUNT(*) FROM town \
-    WHERE age BETWEEN 20 AND 39 GROUP BY sex\"")]
+#[command(after_help = "Examples:\n  \
+    margins query out/town.margins \"SELECT sex, COUNT(*) FROM town WHERE age BETWEEN 20 AND 39 GROUP BY sex\"\n  \
+    margins query out/town.margins \"SELECT sex, 100.0 * COUNT(*) / SUM(COUNT(*)) OVER () AS percent \
+    FROM town GROUP BY sex\"\n  \
+    margins query out/town.margins \"SELECT COUNT(*) FROM town WHERE age >= 90\" --prob '> 100'\n  \
+    margins query out/town.margins --batch queries.sql --jsonl")]
 pub struct Args {
-    /// The release
-    file: PathBuf,
-    /// The query
-    sql: String,
+    /// One or more release files, then the query
+    #[arg(required = true, value_names = ["FILE", "SQL"])]
+    words: Vec<String>,
     /// The probability with which each interval covers the truth
     #[arg(long, default_value_t = 0.95, value_name = "P")]
     level: f64,
+    /// Also the probability of a statement: '> 100', '>= 100', '< 5', '<= 5', 'BETWEEN 50 AND 80'
+    #[arg(long, value_name = "STATEMENT")]
+    prob: Option<Statement>,
+    /// Also the posterior of each count: flat, non-negative, binomial(p), binomial(n,p), uniform(n), known-total
+    #[arg(long, value_name = "PRIOR")]
+    prior: Option<PriorChoice>,
+    /// How probabilities are computed: exactly where that is cheap, always exactly, by convolution, by simulation
+    #[arg(long, value_enum, default_value_t = Way::Auto)]
+    method: Way,
+    /// Which interval: equal tails, or the shortest (they differ only on coarse lattices and for posteriors)
+    #[arg(long, value_enum, default_value_t = Kind::Equal)]
+    interval: Kind,
+    /// Widen the intervals so that all of them cover together with probability P
+    #[arg(long)]
+    joint: bool,
+    /// Also say which measurements each answer rests on, and what would narrow it
+    #[arg(long)]
+    explain: bool,
+    /// Answer a file of queries, one a line (`--` starts a comment)
+    #[arg(long, value_name = "FILE", conflicts_with = "explain")]
+    batch: Option<PathBuf>,
+    /// Stop a batch at the first query that has no answer
+    #[arg(long, requires = "batch")]
+    strict: bool,
     /// Print CSV
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with_all = ["json", "jsonl"])]
     csv: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Print a batch as JSON, one answer a line
+    #[arg(long, requires = "batch", conflicts_with = "json")]
+    jsonl: bool,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Way {
+    /// The cheapest that is right
+    Auto,
+    /// By inversion of the characteristic function, however long it takes
+    Exact,
+    /// Discrete probability calculation: convolution, losing at most 1e-9 of mass
+    Pc,
+    /// Monte Carlo: 100 000 simulated errors, upper confidence limits
+    Mc,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Kind {
+    /// As much probability left out below as above
+    Equal,
+    /// The shortest
+    Shortest,
+}
+
+impl Args {
+    fn options(&self) -> Options {
+        Options {
+            level: self.level,
+            method: match self.method {
+                Way::Auto => Method::Auto,
+                Way::Exact => Method::Exact,
+                Way::Pc => Method::Pc { gamma: 1e-9 },
+                Way::Mc => Method::Mc { draws: 100_000, seed: 1 },
+            },
+            interval: match self.interval {
+                Kind::Equal => Interval::EqualTailed,
+                Kind::Shortest => Interval::Shortest,
+            },
+            prob: self.prob,
+            prior: self.prior,
+            joint: self.joint,
+        }
+    }
 }
 
 pub fn run(args: &Args) -> Outcome {
-    let answers = Answers::open(&args.file)?;
-    let table = answers.query(&args.sql, args.level)?;
+    let (files, sql) = match (&args.words[..], &args.batch) {
+        (files, Some(_)) => (files, None),
+        ([files @ .., sql], None) if !files.is_empty() => (files, Some(sql)),
+        _ => return Err(Failure::Message("a query wants a release file and a SELECT".into())),
+    };
+    let releases = files.iter().map(Answers::open).collect::<Result<Vec<_>, _>>()?;
+    let several = Several::new(releases)?;
+    let options = args.options();
+    match (sql, &args.batch) {
+        (Some(sql), _) => one(args, &several, sql, &options),
+        (None, Some(batch)) => many(args, &several, batch, &options),
+        (None, None) => Ok(()),
+    }
+}
+
+fn one(args: &Args, several: &Several, sql: &str, options: &Options) -> Outcome {
+    let table = several.ask(sql, options)?;
     if args.csv {
         return output::print(&render::csv(&table));
     }
+    let explained = if args.explain { several.explain(sql)? } else { Vec::new() };
     if args.json {
-        let mut more = serde_json::Map::new();
-        more.insert("release".into(), answers.name().into());
-        return output::print(&render::json(&table, &more)?);
+        let mut more = release_field(several);
+        if args.explain {
+            more.insert("explain".into(), serde_json::to_value(&explained)?);
+        }
+        return output::print(&(render::json(&table, &more)? + "\n"));
     }
-    output::print(&render::table(&table))
+    let mut text = render::table(&table);
+    for e in &explained {
+        text.push('\n');
+        text.push_str(&e.to_string());
+    }
+    output::print(&text)
+}
+
+fn release_field(several: &Several) -> serde_json::Map<String, serde_json::Value> {
+    let mut more = serde_json::Map::new();
+    match several.releases() {
+        [only] => more.insert("release".into(), only.name().into()),
+        some => more.insert("releases".into(), some.iter().map(Answers::title).collect::<Vec<_>>().into()),
+    };
+    more
+}
+
+/// A line of a batch and its answer.
+struct Reply {
+    line: usize,
+    sql: String,
+    answer: Result<ResultTable, String>,
+}
+
+fn many(args: &Args, several: &Several, batch: &PathBuf, options: &Options) -> Outcome {
+    use rayon::prelude::*;
+    let text = std::fs::read_to_string(batch)
+        .map_err(|e| Failure::Message(format!("cannot read {}: {e}", batch.display())))?;
+    let queries: Vec<(usize, &str)> = text
+        .lines()
+        .enumerate()
+        .map(|(i, line)| (i + 1, without_comment(line).trim().trim_end_matches(';').trim_end()))
+        .filter(|(_, sql)| !sql.is_empty())
+        .collect();
+    let mut failed = 0usize;
+    let mut first = true;
+    // In pieces, so that answers appear as they are ready and memory stays small.
+    for piece in queries.chunks(4096) {
+        let replies: Vec<Reply> = piece
+            .par_iter()
+            .map(|&(line, sql)| Reply {
+                line,
+                sql: sql.into(),
+                answer: several.ask(sql, options).map_err(|e| e.to_string()),
+            })
+            .collect();
+        let mut out = String::new();
+        for reply in &replies {
+            if let Err(why) = &reply.answer {
+                failed += 1;
+                if args.strict {
+                    output::print(&out)?;
+                    return Err(Failure::Message(format!("line {}: {why}", reply.line)));
+                }
+            }
+            if !std::mem::take(&mut first) && !args.jsonl {
+                out.push('\n');
+            }
+            out.push_str(&reply_text(args, several, reply)?);
+        }
+        output::print(&out)?;
+    }
+    if failed > 0 {
+        eprintln!("{failed} of {} queries have no answer", queries.len());
+    }
+    Ok(())
+}
+
+fn reply_text(args: &Args, several: &Several, reply: &Reply) -> Result<String, Failure> {
+    let header = format!("-- {}: {}\n", reply.line, reply.sql);
+    if args.jsonl || args.json {
+        let mut more = release_field(several);
+        more.insert("line".into(), reply.line.into());
+        more.insert("sql".into(), reply.sql.as_str().into());
+        return Ok(match &reply.answer {
+            Ok(table) => render::json(table, &more)?,
+            Err(why) => {
+                more.insert("error".into(), why.as_str().into());
+                serde_json::to_string(&more)?
+            }
+        } + "\n");
+    }
+    Ok(match &reply.answer {
+        Ok(table) if args.csv => header + &render::csv(table).replace("\r\n", "\n"),
+        Ok(table) => header + &render::table(table),
+        Err(why) => format!("{header}error: {why}\n"),
+    })
+}
+
+/// The line up to `--`, unless that stands inside quotes.
+fn without_comment(line: &str) -> &str {
+    let mut quote: Option<char> = None;
+    let mut before = ' ';
+    for (at, c) in line.char_indices() {
+        match quote {
+            Some(q) if c == q => quote = None,
+            Some(_) => {}
+            None if matches!(c, '\'' | '"' | '`') => quote = Some(c),
+            None if c == '-' && before == '-' => return &line[..at - 1],
+            None => {}
+        }
+        before = c;
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_comment;
+
+    #[test]
+    fn comments_end_a_line_but_not_a_label() {
+        assert_eq!(without_comment("SELECT 1 -- why"), "SELECT 1 ");
+        assert_eq!(without_comment("WHERE a = 'x--y' -- z"), "WHERE a = 'x--y' ");
+        assert_eq!(without_comment("WHERE \"a--b\" = 'it''s -- so'"), "WHERE \"a--b\" = 'it''s -- so'");
+        assert_eq!(without_comment("-- all"), "");
+        assert_eq!(without_comment("1 - -2"), "1 - -2");
+    }
 }

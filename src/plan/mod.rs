@@ -136,9 +136,27 @@ impl<'a> Context<'a> {
 
     fn plan(&self, measure: Measure, budgets: BudgetRule) -> Result<Planned, PlanError> {
         let request = self.request;
-        let (measurements, certificate) =
-            strategy::measurements(request, &self.frame, &self.closure, measure, budgets)
-                .map_err(|why| PlanError::NotApplicable(measure.name(), why))?;
+        let sets = strategy::measurements(request, &self.frame, &self.closure, measure, budgets)
+            .map_err(|why| PlanError::NotApplicable(measure.name(), why))?;
+        let mut best: Option<Planned> = None;
+        for (measurements, certificate) in sets {
+            let planned = self.finish(measure, budgets, measurements, certificate)?;
+            let error = |p: &Planned| p.prediction.weighted_total;
+            if best.as_ref().is_none_or(|b| error(&planned) < error(b)) {
+                best = Some(planned);
+            }
+        }
+        best.ok_or(PlanError::NoTables)
+    }
+
+    fn finish(
+        &self,
+        measure: Measure,
+        budgets: BudgetRule,
+        measurements: Vec<Measurement>,
+        certificate: Option<Certificate>,
+    ) -> Result<Planned, PlanError> {
+        let request = self.request;
         let mut plan = Plan {
             noise: request.noise,
             budget: request.budget,

@@ -36,11 +36,24 @@ pub enum Measure {
     Queries,
     /// Only the finest cuboid.
     Base,
+    /// Every table below the workload's, at every level in use.
+    Hierarchy,
+    /// The workload's tables, merged two by two while that helps.
+    Cluster,
+    /// The tables and shares with the least error after least squares that a search finds.
+    Tables,
 }
 
 impl Measure {
     /// All strategies, in the order of comparisons.
-    pub const ALL: [Measure; 3] = [Measure::Residual, Measure::Queries, Measure::Base];
+    pub const ALL: [Measure; 6] = [
+        Measure::Residual,
+        Measure::Queries,
+        Measure::Base,
+        Measure::Hierarchy,
+        Measure::Cluster,
+        Measure::Tables,
+    ];
 
     /// The name in specs and tables.
     pub const fn name(self) -> &'static str {
@@ -48,6 +61,9 @@ impl Measure {
             Measure::Residual => "residual",
             Measure::Queries => "queries",
             Measure::Base => "base",
+            Measure::Hierarchy => "hierarchy",
+            Measure::Cluster => "cluster",
+            Measure::Tables => "tables",
         }
     }
 }

@@ -254,6 +254,10 @@ impl<S: Source> Recovery<S> {
             table.iter_mut().for_each(|v| *v *= weight);
             Gls::gather(&self.frame, &into, table, &mut right);
         }
+        if self.balanced {
+            // What is known already was gathered from some of the tables only: it must not be solved again.
+            right.retain(|a, _| missing.contains(a));
+        }
         let gls = Gls::new(&self.frame, tables, self.balanced);
         let solved = gls.solve(right).ok_or_else(|| RecoverError::NotHeld(self.cube.describe(cuboid)))?;
         for (a, part) in solved {
@@ -275,35 +279,38 @@ impl<S: Source> Recovery<S> {
         frame
     }
 
-    /// The law of the error of `Σ q · table(cuboid)`: exact weights of every independent noise behind it.
+    /// What every independent noise is multiplied by in the error of `Σ q · table(cuboid)`: for each measurement
+    /// that has a part in it one coefficient for each (lumped) cell of its block.
+    ///
     /// `frame` is a lumped frame on whose cells `query` is given (the value every real cell of a lump has).
-    pub fn error_law(
+    /// Coefficients of several queries over one frame belong to the same noises, so sums of queries are sums
+    /// of coefficients.
+    pub fn coefficients(
         &self,
         frame: &Frame,
         cuboid: &Cuboid,
         query: Vec<f64>,
-    ) -> Result<ErrorLaw, RecoverError> {
+    ) -> Result<Vec<(usize, Vec<f64>)>, RecoverError> {
         if !self.holds(cuboid) {
             return Err(RecoverError::NotHeld(self.cube.describe(cuboid)));
         }
-        let mut terms = Vec::new();
+        let mut out = Vec::new();
         match &self.shape {
             Shape::Components(map) => {
                 let mut parts = Vec::new();
                 frame.decompose(cuboid, query, &mut |a, q| parts.push((a, q)));
-                for (a, q) in parts {
+                for (a, mut q) in parts {
                     if self.plan.exact_above(&a).is_some() {
                         continue;
                     }
                     let &index = map.get(&a).ok_or_else(|| RecoverError::NotHeld(self.cube.describe(&a)))?;
                     let scale = self.component_scale(&a)?;
-                    self.add_terms(&mut terms, index, frame, &a, q.iter().map(|v| v / scale));
+                    q.iter_mut().for_each(|v| *v /= scale);
+                    out.push((index, q));
                 }
             }
             Shape::Tables(tables) if tables.len() == 1 && self.plan.exact.is_empty() => {
-                let from = &tables[0].cuboid;
-                let q = frame.pull_back(cuboid, from, query);
-                self.add_terms(&mut terms, 0, frame, from, q.into_iter());
+                out.push((0, frame.pull_back(cuboid, &tables[0].cuboid, query)));
             }
             Shape::Tables(tables) => {
                 let mut q = Parts::new();
@@ -312,31 +319,44 @@ impl<S: Source> Recovery<S> {
                 let gls = Gls::new(frame, tables, self.balanced);
                 let v = gls.solve(q).ok_or_else(|| RecoverError::NotHeld(self.cube.describe(cuboid)))?;
                 for (index, t) in tables.iter().enumerate() {
-                    let c = gls.build(&t.cuboid, &v);
-                    self.add_terms(&mut terms, index, frame, &t.cuboid, c.into_iter().map(|v| v * t.weight));
+                    let mut c = gls.build(&t.cuboid, &v);
+                    c.iter_mut().for_each(|v| *v *= t.weight);
+                    out.push((index, c));
                 }
             }
         }
-        Ok(ErrorLaw::new(terms)?)
+        Ok(out)
     }
 
-    fn add_terms(
-        &self,
-        terms: &mut Vec<Term>,
-        index: usize,
-        frame: &Frame,
-        cuboid: &Cuboid,
-        coefficients: impl Iterator<Item = f64>,
-    ) {
-        let scale = self.plan.measurements[index].scale.to_f64();
+    /// The block of a measurement as a cuboid, and the law of the noise drawn for each of its cells.
+    pub fn noise(&self, measurement: usize) -> (&Cuboid, NoiseLaw) {
+        let m = &self.plan.measurements[measurement];
+        let (Block::Component(cuboid) | Block::Table(cuboid)) = &m.block;
+        let scale = m.scale.to_f64();
         let noise = match self.plan.noise {
             Noise::Gaussian => NoiseLaw::DiscreteGaussian { variance: scale },
             Noise::Laplace => NoiseLaw::DiscreteLaplace { scale },
         };
-        for (coefficient, copies) in coefficients.zip(frame.multiplicity(cuboid)) {
-            if coefficient != 0.0 {
-                terms.push(Term { coefficient, copies, noise });
+        (cuboid, noise)
+    }
+
+    /// The law of the error of `Σ q · table(cuboid)`: exact weights of every independent noise behind it.
+    /// `frame` and `query` as in [`Recovery::coefficients`].
+    pub fn error_law(
+        &self,
+        frame: &Frame,
+        cuboid: &Cuboid,
+        query: Vec<f64>,
+    ) -> Result<ErrorLaw, RecoverError> {
+        let mut terms = Vec::new();
+        for (index, coefficients) in self.coefficients(frame, cuboid, query)? {
+            let (block, noise) = self.noise(index);
+            for (coefficient, copies) in coefficients.into_iter().zip(frame.multiplicity(block)) {
+                if coefficient != 0.0 {
+                    terms.push(Term { coefficient, copies, noise });
+                }
             }
         }
+        Ok(ErrorLaw::new(terms)?)
     }
 }

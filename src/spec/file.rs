@@ -293,6 +293,12 @@ enum MeasureWord {
     Queries,
     /// Only the finest table of all dimensions.
     Base,
+    /// Every table below those asked for, at every level in use.
+    Hierarchy,
+    /// The tables asked for, merged two by two while that lowers the error.
+    Cluster,
+    /// The tables and shares of the budget with the least error that a search finds.
+    Tables,
 }
 
 /// How the budget is shared.

@@ -19,6 +19,9 @@ pub(super) const MEASURES: &[(&str, Option<Measure>)] = &[
     ("residual", Some(Measure::Residual)),
     ("queries", Some(Measure::Queries)),
     ("base", Some(Measure::Base)),
+    ("hierarchy", Some(Measure::Hierarchy)),
+    ("cluster", Some(Measure::Cluster)),
+    ("tables", Some(Measure::Tables)),
 ];
 
 /// `budgets`.

@@ -268,6 +268,22 @@ impl CountPosterior {
         base + shift
     }
 
+    /// The posterior standard deviation.
+    pub fn std_dev(&self) -> f64 {
+        let mean = self.mean();
+        let variance: f64 = self
+            .weights
+            .iter()
+            .enumerate()
+            .map(|(i, w)| {
+                let (a, b) = self.run(i);
+                let (off, n) = (0.5 * (a as f64 + b as f64) - mean, (b - a + 1) as f64);
+                w * (off * off + (n * n - 1.0) / 12.0)
+            })
+            .sum();
+        libm::sqrt(variance)
+    }
+
     /// `Pr(θ <= c)`.
     pub fn cdf(&self, c: i64) -> f64 {
         let mut sum = 0.0;

@@ -4,8 +4,8 @@ use super::{ColumnKind, Key, ResultCell, ResultTable, Shown};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Map, Value};
 
-/// `{"rows":[{…},…],"level":0.95,…}` with further top-level fields (`rows` and `level` among them are left
-/// out). JSON has no infinity: an infinite bound is `null`.
+/// `{"rows":[{…},…],"level":0.95,"method":{…},"notes":[…],…}` with further top-level fields (those of the
+/// answer's own names are left out). JSON has no infinity: an infinite bound is `null`.
 pub fn json(result: &ResultTable, further: &Map<String, Value>) -> Result<String, serde_json::Error> {
     serde_json::to_string(&Document { result, further })
 }
@@ -24,8 +24,16 @@ impl Serialize for Document<'_> {
         let mut map = to.serialize_map(None)?;
         map.serialize_entry("rows", &Rows(self.result))?;
         map.serialize_entry("level", &self.result.level)?;
-        for (key, value) in self.further.iter().filter(|(key, _)| !["rows", "level"].contains(&key.as_str()))
-        {
+        if !self.result.methods.is_empty() {
+            let methods: Map<String, Value> =
+                self.result.methods.iter().map(|(c, m)| (c.clone(), m.as_str().into())).collect();
+            map.serialize_entry("method", &methods)?;
+        }
+        if !self.result.notes.is_empty() {
+            map.serialize_entry("notes", &self.result.notes)?;
+        }
+        const OWN: [&str; 4] = ["rows", "level", "method", "notes"];
+        for (key, value) in self.further.iter().filter(|(key, _)| !OWN.contains(&key.as_str())) {
             map.serialize_entry(key, value)?;
         }
         map.end()

@@ -3,7 +3,8 @@
 //! CSV and JSON carry full precision and the same names: the SELECTed names in their order, and for a single
 //! figure `estimate`, `std_error`, `low` and `high` after them (a figure under its own name is its estimate
 //! again). With several figures each also has `<name>_std_error`, `<name>_low` and `<name>_high`, and the four
-//! plain names speak of the first. The table rounds to what the standard errors justify, intervals outwards.
+//! plain names speak of the first. JSON also names the method behind each interval (`method`) and carries the
+//! notes that the table has below it (`notes`). The table rounds to what the standard errors justify, intervals outwards.
 
 mod csv;
 mod json;
@@ -16,7 +17,7 @@ pub use table::{WIDTH, table};
 use crate::cube::Level;
 
 /// An answer, ready to show.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct ResultTable {
     /// The columns, in the order of SELECT.
     pub columns: Vec<ResultColumn>,
@@ -24,6 +25,10 @@ pub struct ResultTable {
     pub rows: Vec<Vec<ResultCell>>,
     /// The probability with which each interval covers, such as 0.95.
     pub level: f64,
+    /// How the interval of each figure was found: (column, method).
+    pub methods: Vec<(String, String)>,
+    /// What a reader must know beside the numbers.
+    pub notes: Vec<String>,
 }
 
 /// A column's name and kind.
@@ -44,6 +49,8 @@ pub enum ColumnKind {
     Integer,
     /// Figures with their intervals.
     Figure,
+    /// Plain numbers: probabilities, medians.
+    Number,
 }
 
 /// A cell.
@@ -53,6 +60,8 @@ pub enum ResultCell {
     Label(String),
     /// A figure with its interval.
     Figure(ResultFigure),
+    /// A plain number.
+    Number(f64),
 }
 
 /// An estimate and what is known of its error. Bounds may be infinite.
@@ -151,6 +160,7 @@ impl Key<'_> {
                 Part::Low => figure.low,
                 Part::High => figure.high,
             }),
+            Some(ResultCell::Number(value)) => Shown::Number(*value),
             None => Shown::Nothing,
         }
     }

@@ -23,6 +23,38 @@ struct Column {
 /// true one. Labels that do not fit are shortened with `…`. Several figures that do not fit side by side are
 /// put below each other, one line for each figure of a row.
 pub fn table(result: &ResultTable) -> String {
+    let mut text = lines(result);
+    for (i, note) in result.notes.iter().enumerate() {
+        if i == 0 {
+            text.push('\n');
+        }
+        text.push_str(&wrapped(&clean(note)));
+    }
+    text
+}
+
+/// A note as lines of at most [`WIDTH`] characters.
+fn wrapped(note: &str) -> String {
+    let mut text = String::new();
+    let mut room = WIDTH;
+    for word in note.split(' ') {
+        let needed = length(word) + usize::from(room < WIDTH);
+        if needed > room && room < WIDTH {
+            text.push('\n');
+            room = WIDTH;
+        }
+        if room < WIDTH {
+            text.push(' ');
+            room -= 1;
+        }
+        text.push_str(word);
+        room = room.saturating_sub(length(word));
+    }
+    text.push('\n');
+    text
+}
+
+fn lines(result: &ResultTable) -> String {
     let figures: Vec<usize> =
         (0..result.columns.len()).filter(|&i| result.columns[i].kind == ColumnKind::Figure).collect();
     let wide = side_by_side(result, figures.len() > 1);
@@ -40,6 +72,10 @@ fn side_by_side(result: &ResultTable, several: bool) -> Vec<Column> {
     let mut columns = Vec::new();
     for (i, column) in result.columns.iter().enumerate() {
         let cells = || result.rows.iter().map(move |row| row.get(i));
+        if column.kind == ColumnKind::Number {
+            columns.push(numbers(column.name.clone(), cells()));
+            continue;
+        }
         if column.kind != ColumnKind::Figure {
             columns.push(labels(column.name.clone(), cells()));
             continue;
@@ -62,7 +98,7 @@ fn stacked(result: &ResultTable, figures: &[usize]) -> Vec<Column> {
         .columns
         .iter()
         .enumerate()
-        .filter(|(_, column)| column.kind != ColumnKind::Figure)
+        .filter(|(_, column)| !matches!(column.kind, ColumnKind::Figure | ColumnKind::Number))
         .map(|(i, column)| {
             let cells = result.rows.iter().flat_map(move |row| figures.iter().map(move |_| row.get(i)));
             labels(column.name.clone(), cells)
@@ -89,6 +125,17 @@ fn stacked(result: &ResultTable, figures: &[usize]) -> Vec<Column> {
             number: true,
         });
     }
+    // A plain number stands in the line of the figure it follows.
+    for (i, column) in result.columns.iter().enumerate() {
+        if column.kind == ColumnKind::Number {
+            let of = figures.iter().rev().find(|&&f| f < i);
+            let cells = result
+                .rows
+                .iter()
+                .flat_map(|row| figures.iter().map(move |f| row.get(i).filter(|_| Some(f) == of)));
+            columns.push(numbers(column.name.clone(), cells));
+        }
+    }
     columns
 }
 
@@ -103,6 +150,16 @@ fn figure_columns(name: String, level: f64, several: bool) -> [String; 4] {
     }
 }
 
+fn numbers<'a>(header: String, cells: impl Iterator<Item = Option<&'a ResultCell>>) -> Column {
+    let cells = cells
+        .map(|cell| match cell {
+            Some(ResultCell::Number(value)) => number(*value, None, f64::round),
+            _ => String::new(),
+        })
+        .collect();
+    Column { header: shorten(&clean(&header), 24), cells, number: true }
+}
+
 fn labels<'a>(header: String, cells: impl Iterator<Item = Option<&'a ResultCell>>) -> Column {
     let cells = cells
         .map(|cell| match cell {
@@ -110,6 +167,7 @@ fn labels<'a>(header: String, cells: impl Iterator<Item = Option<&'a ResultCell>
             Some(ResultCell::Figure(figure)) => {
                 show(*figure, digits([figure.std_error].into_iter()))[0].clone()
             }
+            Some(ResultCell::Number(value)) => number(*value, None, f64::round),
             None => String::new(),
         })
         .collect();

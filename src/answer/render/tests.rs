@@ -41,6 +41,7 @@ fn small() -> ResultTable {
             ],
         ],
         level: 0.95,
+        ..ResultTable::default()
     }
 }
 
@@ -62,6 +63,7 @@ fn digits_follow_the_standard_error_and_intervals_round_outwards() {
         columns: vec![column("n", ColumnKind::Figure)],
         rows: vec![vec![figure(estimate, std_error)]],
         level: 0.9,
+        ..ResultTable::default()
     };
     for (estimate, std_error, expected) in [
         (1_234_567.0, 320.0, "1,234,570        320  1,233,930  1,235,200"),
@@ -90,7 +92,12 @@ fn everything_fits_eighty_columns() {
                     .map(|_| label(long))
                     .chain((0..figures).map(|_| figure(size, 0.01)))
                     .collect();
-                let text = table(&ResultTable { columns, rows: vec![row; 3], level: 0.95 });
+                let text = table(&ResultTable {
+                    columns,
+                    rows: vec![row; 3],
+                    level: 0.95,
+                    ..ResultTable::default()
+                });
                 assert!(text.lines().all(|l| l.chars().count() <= WIDTH), "{text}");
                 assert!(text.lines().count() >= 5);
             }
@@ -107,6 +114,7 @@ fn several_figures_stand_side_by_side_or_below_each_other() {
             .collect(),
         rows: vec![[label("F")].into_iter().chain(names.iter().map(|_| figure(value, 1.5))).collect()],
         level: 0.95,
+        ..ResultTable::default()
     };
     assert_eq!(
         table(&with(&["n", "share"], 20.0)),
@@ -168,6 +176,7 @@ fn several_figures_have_names_of_their_own() {
         columns: vec![column("estimate", ColumnKind::Figure), column("s", ColumnKind::Figure)],
         rows: vec![vec![figure(4.0, 1.0), figure(0.5, 0.25)]],
         level: 0.95,
+        ..ResultTable::default()
     };
     assert_eq!(
         csv(&result).lines().next(),

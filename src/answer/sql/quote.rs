@@ -28,7 +28,7 @@ pub fn quote_names<'t>(text: &'t str, names: &[&str]) -> Cow<'t, str> {
     let mut before = ' ';
     while let Some(c) = rest.chars().next() {
         let skipped = match c {
-            '\'' | '"' | '`' => rest[1..].find(c).map(|end| end + 2),
+            '\'' | '"' | '`' => Some(rest[1..].find(c).map_or(rest.len(), |end| end + 2)),
             '-' if rest.starts_with("--") => rest.find('\n').or(Some(rest.len())),
             '/' if rest.starts_with("/*") => rest.find("*/").map(|end| end + 2),
             _ => None,

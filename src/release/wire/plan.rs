@@ -83,7 +83,7 @@ macro_rules! tags {
 
 tags!(Noise { Gaussian = 1, Laplace = 2 });
 tags!(Neighbours { AddRemove = 1, Substitute = 2 });
-tags!(Measure { Residual = 1, Queries = 2, Base = 3 });
+tags!(Measure { Residual = 1, Queries = 2, Base = 3, Hierarchy = 4, Cluster = 5, Tables = 6 });
 tags!(BudgetRule { Optimal = 1, Uniform = 2 });
 
 impl From<exact::Rational> for Rational {
@@ -259,7 +259,17 @@ pub(crate) mod tests {
         use plan::{BudgetRule as R, Measure as M, Neighbours as Ne, Noise as No};
         assert_eq!(Noise::TAGS, [(No::Gaussian, 1), (No::Laplace, 2)]);
         assert_eq!(Neighbours::TAGS, [(Ne::AddRemove, 1), (Ne::Substitute, 2)]);
-        assert_eq!(Measure::TAGS, [(M::Residual, 1), (M::Queries, 2), (M::Base, 3)]);
+        assert_eq!(
+            Measure::TAGS,
+            [
+                (M::Residual, 1),
+                (M::Queries, 2),
+                (M::Base, 3),
+                (M::Hierarchy, 4),
+                (M::Cluster, 5),
+                (M::Tables, 6)
+            ]
+        );
         assert_eq!(BudgetRule::TAGS, [(R::Optimal, 1), (R::Uniform, 2)]);
         for &(v, tag) in Noise::TAGS {
             assert_eq!(codec::encode(WHAT, &Noise::from(v)).unwrap(), [tag]);
@@ -320,7 +330,7 @@ pub(crate) mod tests {
         fn any_plan()(
             budget in small_rational(),
             laplace: bool, substitute: bool, uniform: bool,
-            measure in 0..3usize,
+            measure in 0..Measure::TAGS.len(),
             max_rows in 1u32..,
             tables in prop::collection::vec((0..2usize, 0..3usize, small_rational()), 0..4),
             blocks in prop::collection::vec((0..2usize, 0..3usize, any::<bool>(), small_rational()), 0..6),

@@ -2,11 +2,19 @@
 //!
 //! * Gaussian: minimise `Σ v_r σ_r²` subject to `Σ C_r/(2σ_r²) = ρ` ⇒ `σ_r² = √(C_r/v_r) · Σ√(v C) / (2ρ)`.
 //! * Laplace: minimise `Σ 2 s_r b_r²` subject to `Σ C_r/b_r = ε` ⇒ `1/b_r = η_r ∝ (s_r/C_r)^{1/3}`.
+//!
+//! The strategies that search for tables have a file each and share [`landscape`].
+
+mod cluster;
+mod hierarchy;
+mod landscape;
+mod tables;
 
 use super::closure::Closure;
 use super::objective::{self, Certificate, Objective};
 use super::{Block, BudgetRule, Measure, Measurement, Noise, Request, cost, round};
 use crate::cube::{Cuboid, Frame};
+use landscape::{Choice, Landscape};
 
 /// Why a strategy does not apply to a workload. Shown in comparisons.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -20,9 +28,15 @@ pub enum NotApplicable {
     /// Whole tables over unequal groups, beside exact ones: least squares does not decouple.
     #[error("tables published exactly beside noisy ones need `residual` when groups of a level are unequal")]
     ExactUnbalanced,
+    /// Searches for tables do not know of exact ones.
+    #[error("does not plan beside tables published exactly")]
+    BesideExact,
     /// The integers would not fit.
     #[error("the integer scale of {0} does not fit")]
     ScaleTooLarge(String),
+    /// The searches try pairs of tables.
+    #[error("the workload has too many tables or levels to search")]
+    TooManyTables,
     /// The budget is so small or so large that the noise cannot be drawn.
     #[error("the noise scale for {0} is outside what can be sampled")]
     ScaleOutOfRange(String),
@@ -30,6 +44,11 @@ pub enum NotApplicable {
 
 /// The largest table that is counted.
 pub const MOST_CELLS: u64 = 1 << 31;
+/// A strategy that searches measures no more cells than this, or than the workload itself has; nor does
+/// `auto` choose one that does.
+pub const MANY_CELLS: f64 = (1u64 << 26) as f64;
+/// The most tables or components of a workload that searches look at.
+const MOST_SEARCHED: usize = 4096;
 /// The largest integer scale `m_A`; counts times this stay far inside 64 bits.
 const MOST_SCALE: u128 = 1 << 36;
 
@@ -43,52 +62,143 @@ struct Groups {
     unit: Vec<f64>,
 }
 
-/// The measurements of one strategy.
+impl Groups {
+    /// The blocks that are measured, with their scales. What has no price is known without noise.
+    fn paid(self, scales: Vec<f64>) -> impl Iterator<Item = (Block, f64)> {
+        let paid = self.price.into_iter().map(|c| c > 0.0);
+        self.blocks.into_iter().zip(scales).zip(paid).filter(|(_, paid)| *paid).map(|(block, _)| block)
+    }
+}
+
+/// The measurements of one strategy. The searches over tables return several sets, of which the one with
+/// the least exact prediction is meant: their own figure is for continuous noise and balanced levels.
 pub fn measurements(
     request: &Request,
     frame: &Frame,
     closure: &Closure,
     measure: Measure,
     budgets: BudgetRule,
-) -> Result<(Vec<Measurement>, Option<Certificate>), NotApplicable> {
+) -> Result<Vec<Measured>, NotApplicable> {
     if !request.exact.is_empty() && measure != Measure::Residual && !frame.is_balanced() {
         return Err(NotApplicable::ExactUnbalanced);
     }
     let noisy = || request.workload.iter().map(|t| &t.cuboid).filter(|c| !request.is_exact(c));
-    let groups = match measure {
-        Measure::Residual => residual(request, frame, closure)?,
-        Measure::Queries => tables(request, frame, noisy().cloned())?,
-        Measure::Base => {
-            let finest = noisy().fold(Cuboid::total(), |a, c| a.join(c));
-            tables(request, frame, std::iter::once(finest))?
+    let by_rule = |groups: Groups| {
+        let scales = scales(request.noise, request.budget.to_f64(), &groups, budgets);
+        rounded(request, groups.paid(scales))
+    };
+    let plain = |measurements: Vec<Measurement>| (measurements, None);
+    let queries = || whole(request, frame, noisy().cloned());
+    let base = || {
+        let finest = noisy().fold(Cuboid::total(), |a, c| a.join(c));
+        whole(request, frame, std::iter::once(finest))
+    };
+    let landscape = || {
+        if !request.exact.is_empty() {
+            return Err(NotApplicable::BesideExact);
         }
+        let fits = closure.components.len().max(request.workload.len()) <= MOST_SEARCHED;
+        let land = if fits { Landscape::new(request, frame, closure, budgets) } else { None };
+        land.ok_or(NotApplicable::TooManyTables)
     };
-    let mut certificate = None;
-    let scales = if measure == Measure::Residual
-        && budgets == BudgetRule::Optimal
-        && request.objective != Objective::Total
-    {
-        let (scales, proof) = residual_scales(request, closure, &groups);
-        certificate = Some(proof);
-        scales
-    } else {
-        scales(request.noise, request.budget.to_f64(), &groups, budgets)
+    let most = MANY_CELLS.max(request.workload.iter().map(|t| frame.cells(&t.cuboid)).sum());
+    let by_choice = |land: &Landscape, choice: &Choice| {
+        let tables = choice.tables.iter().zip(&choice.shares).map(|(t, &share)| {
+            let scale = share_scale(request, share);
+            (Block::Table(land.cuboid(&t.steps)), scale)
+        });
+        rounded(request, tables)
     };
-    let measurements = groups
-        .blocks
-        .into_iter()
-        .zip(scales)
-        .zip(&groups.price)
-        .filter(|(_, price)| **price > 0.0)
-        .map(|((block, scale), _)| {
+    Ok(match measure {
+        Measure::Residual => {
+            let groups = residual(request, frame, closure)?;
+            if budgets == BudgetRule::Optimal && request.objective != Objective::Total {
+                let (scales, proof) = residual_scales(request, closure, &groups);
+                vec![(rounded(request, groups.paid(scales))?, Some(proof))]
+            } else {
+                vec![plain(by_rule(groups)?)]
+            }
+        }
+        Measure::Queries => vec![plain(by_rule(queries()?)?)],
+        Measure::Base => vec![plain(by_rule(base()?)?)],
+        Measure::Hierarchy => {
+            let land = landscape()?;
+            let choice = hierarchy::hierarchy(&land);
+            if let Some(t) = choice.tables.iter().find(|t| t.cells > MOST_CELLS as f64) {
+                check_size(frame, &land.cuboid(&t.steps), || request.cube.describe(&land.cuboid(&t.steps)))?;
+            }
+            vec![plain(by_choice(&land, &choice)?)]
+        }
+        Measure::Cluster => {
+            let land = landscape()?;
+            let choice = cluster::cluster(&land, most).ok_or(NotApplicable::TooManyTables)?;
+            vec![plain(by_choice(&land, &choice)?)]
+        }
+        Measure::Tables => {
+            let land = landscape()?;
+            let mut starts = Vec::new();
+            let mut sets = Vec::new();
+            // Starts that do not apply, such as a base of too many cells, are none.
+            for groups in [queries(), base()].into_iter().flatten() {
+                let shapes = groups.blocks.iter().map(|block| {
+                    let (Block::Component(c) | Block::Table(c)) = block;
+                    land.shape(land.steps_of(c))
+                });
+                let shapes: Vec<_> = shapes.collect();
+                let scales = scales(request.noise, request.budget.to_f64(), &groups, budgets);
+                let choice = land.choice(shapes, scales.iter().map(|s| 1.0 / s).collect());
+                if choice.cells() <= most {
+                    sets.extend(by_choice(&land, &choice));
+                    starts.push(choice);
+                }
+            }
+            if let Some(choice) = cluster::cluster(&land, most) {
+                sets.extend(by_choice(&land, &choice));
+                starts.push(choice);
+            }
+            let found = tables::search(&land, starts, most).ok_or(NotApplicable::TooManyTables)?;
+            sets.insert(0, by_choice(&land, &found)?);
+            sets.into_iter().map(plain).collect()
+        }
+    })
+}
+
+/// A set of measurements, with its certificate where the objective asks for one.
+pub type Measured = (Vec<Measurement>, Option<Certificate>);
+
+/// What a unit of `σ_A²` adds to the workload's weighted total variance, for every component: `c_A`.
+fn stakes(request: &Request, frame: &Frame, closure: &Closure) -> Vec<f64> {
+    let mut gain = vec![0.0; closure.components.len()];
+    for (t, table) in request.workload.iter().enumerate() {
+        let weight = table.weight.to_f64() * frame.cells(&table.cuboid);
+        closure.mean_gains(t, &table.cuboid, |id, g| gain[id] += weight * g);
+    }
+    gain
+}
+
+/// The scale of a whole table that gets this share of the budget.
+fn share_scale(request: &Request, share: f64) -> f64 {
+    let price = request.unit_price(request.noise);
+    let budget = request.budget.to_f64() * share;
+    match request.noise {
+        Noise::Gaussian => price / (2.0 * budget),
+        Noise::Laplace => price / budget,
+    }
+}
+
+fn rounded(
+    request: &Request,
+    blocks: impl Iterator<Item = (Block, f64)>,
+) -> Result<Vec<Measurement>, NotApplicable> {
+    blocks
+        .map(|(block, scale)| {
             let scale = round::up(scale).ok_or_else(|| {
                 let (Block::Component(c) | Block::Table(c)) = &block;
                 NotApplicable::ScaleOutOfRange(request.cube.describe(c))
             })?;
             Ok(Measurement { block, scale })
         })
-        .collect::<Result<_, _>>()?;
-    Ok((measurements, certificate))
+        .collect()
 }
 
 /// The price of a unit of precision `1/σ_A²` of every component of a closure, in σ² of the component itself
@@ -137,12 +247,7 @@ fn residual(request: &Request, frame: &Frame, closure: &Closure) -> Result<Group
     if request.noise != Noise::Gaussian {
         return Err(NotApplicable::NeedsGaussian);
     }
-    // v_A: what a unit of σ_A² adds to the workload's weighted total variance.
-    let mut gain = vec![0.0; closure.components.len()];
-    for (t, table) in request.workload.iter().enumerate() {
-        let weight = table.weight.to_f64() * frame.cells(&table.cuboid);
-        closure.mean_gains(t, &table.cuboid, |id, g| gain[id] += weight * g);
-    }
+    let gain = stakes(request, frame, closure);
     let mut groups = Groups { blocks: Vec::new(), price: Vec::new(), weight: Vec::new(), unit: Vec::new() };
     for (component, v) in closure.components.iter().zip(gain) {
         if request.is_exact(component) {
@@ -169,7 +274,7 @@ fn residual(request: &Request, frame: &Frame, closure: &Closure) -> Result<Group
 }
 
 /// Whole tables, each a group of column norm 1, recovered directly (`s_r` = cells times weight).
-fn tables(
+fn whole(
     request: &Request,
     frame: &Frame,
     cuboids: impl Iterator<Item = Cuboid>,

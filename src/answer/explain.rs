@@ -1,0 +1,171 @@
+//! What an answer rests on: the measurements behind it, their weights, and what would narrow it.
+
+use super::open::{Answers, QueryError};
+use super::query::{Asked, Labels, Present};
+use super::several::Several;
+use super::sql::Query;
+use crate::plan::Block;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// One measurement's part in an answer.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Source {
+    /// The release, when there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub release: Option<String>,
+    /// The table or component that was measured.
+    pub block: String,
+    /// `table` or `component`.
+    pub kind: &'static str,
+    /// How many of its noises enter the answer.
+    pub noises: u64,
+    /// The greatest weight of any of them.
+    pub weight: f64,
+    /// The standard deviation of one of them.
+    pub noise_std: f64,
+    /// Its share of the answer's variance.
+    pub share: f64,
+    /// The answer's standard error, were this measurement's noise variance halved, relative to what it is.
+    pub if_halved: f64,
+}
+
+/// What one figure of one row rests on.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Explained {
+    /// The figure.
+    pub figure: String,
+    /// The row: its labels.
+    pub row: Vec<String>,
+    /// The variance of the figure's error; for a ratio that of the delta method.
+    pub variance: f64,
+    /// The measurements, the largest share first.
+    pub sources: Vec<Source>,
+}
+
+/// Rows that are explained.
+const MOST_ROWS: usize = 3;
+/// Sources that are listed for people.
+const LISTED: usize = 8;
+
+impl Several {
+    /// Explains the first rows of a query's answer, in the order of its groups.
+    pub fn explain(&self, sql: &str) -> Result<Vec<Explained>, QueryError> {
+        let queries: Vec<Query> =
+            self.releases().iter().map(|r| Query::parse(sql, r.cube())).collect::<Result<_, _>>()?;
+        let mut out: Vec<Explained> = Vec::new();
+        let mut parts = Vec::new();
+        for (release, query) in self.releases().iter().zip(&queries) {
+            let asked = Asked::new(query)?;
+            let groups = release.evaluator().joint(&asked.aggregates, &query.group_by)?;
+            parts.push((release, asked, groups));
+        }
+        let Some((first, asked, groups)) = parts.first() else { return Ok(out) };
+        let labels = Labels { query: asked.query, cube: first.cube() };
+        let present = Present::new(asked.query, first.cube());
+        let rows = (0..groups.len()).filter(|&row| present.holds(&groups[row].nodes));
+        for row in rows.take(MOST_ROWS) {
+            for (column, figure) in asked.query.columns.iter().zip(&asked.figures) {
+                let Some(figure) = figure else { continue };
+                let width = asked.aggregates.len();
+                let weights = figure.weights(width);
+                // For each release the linear figure that decides the variance.
+                let figures: Vec<(&Answers, Vec<(usize, f64, u64, f64, f64)>)> = parts
+                    .iter()
+                    .filter_map(|(r, _, groups)| Some((*r, groups.get(row)?)))
+                    .map(|(r, group)| {
+                        let linear = match &weights[..] {
+                            [n, d] => {
+                                let value = |w: &[f64]| -> f64 {
+                                    w.iter().zip(&group.estimates).map(|(w, e)| w * e).sum()
+                                };
+                                let (top, below) = figure.values(value(n), value(d));
+                                n.iter().zip(d).map(|(n, d)| (n - top / below * d) / below).collect()
+                            }
+                            other => other.first().cloned().unwrap_or_default(),
+                        };
+                        let terms = group.law.terms(&linear).map(|(m, t)| {
+                            let one = t.noise.variance();
+                            (m, t.coefficient.abs(), t.copies, one, t.coefficient * t.coefficient * one)
+                        });
+                        (r, terms.filter(|t| t.1 > 0.0).collect())
+                    })
+                    .collect();
+                let variances: Vec<f64> = figures
+                    .iter()
+                    .map(|(_, terms)| 0.0 + terms.iter().map(|t| t.4 * t.2 as f64).sum::<f64>())
+                    .collect();
+                let total: f64 = variances.iter().map(|v| 1.0 / v).sum();
+                let variance = 1.0 / total;
+                let mut sources = Vec::new();
+                for ((release, terms), own) in figures.iter().zip(&variances) {
+                    let share = 1.0 / own / total;
+                    let mut by: BTreeMap<usize, (u64, f64, f64, f64)> = BTreeMap::new();
+                    for &(m, weight, copies, one, each) in terms {
+                        let e = by.entry(m).or_default();
+                        e.0 += copies;
+                        e.1 = weight.max(e.1);
+                        e.2 = one;
+                        e.3 += each * copies as f64;
+                    }
+                    for (m, (noises, weight, one, sum)) in by {
+                        let block = &release.evaluator().recovery().plan().measurements[m].block;
+                        let (kind, cuboid) = match block {
+                            Block::Component(c) => ("component", c),
+                            Block::Table(c) => ("table", c),
+                        };
+                        let of_all = share * share * sum / variance;
+                        sources.push(Source {
+                            release: (parts.len() > 1).then(|| release.title()),
+                            block: release.cube().describe(cuboid),
+                            kind,
+                            noises,
+                            weight: weight * share,
+                            noise_std: libm::sqrt(one),
+                            share: of_all,
+                            if_halved: libm::sqrt(1.0 - 0.5 * of_all),
+                        });
+                    }
+                }
+                sources.sort_by(|a, b| b.share.total_cmp(&a.share));
+                let labels = labels.row(&groups[row].nodes);
+                out.push(Explained { figure: column.name().into(), row: labels, variance, sources });
+            }
+        }
+        Ok(out)
+    }
+}
+
+impl fmt::Display for Explained {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of = if self.row.is_empty() { String::new() } else { format!(" ({})", self.row.join(", ")) };
+        writeln!(f, "{}{of}: standard error {:.4}, from", self.figure, libm::sqrt(self.variance))?;
+        for s in self.sources.iter().take(LISTED) {
+            let block: String = s.block.chars().take(34).collect();
+            let release = s.release.as_deref().map_or(String::new(), |r| format!(" of {r}"));
+            writeln!(
+                f,
+                "  {:5.1} %  {} {block}{release}: {} noises of ±{:.4}, weight {:.3}",
+                100.0 * s.share,
+                s.kind,
+                s.noises,
+                s.noise_std,
+                s.weight
+            )?;
+        }
+        if self.sources.len() > LISTED {
+            let rest: f64 = self.sources.iter().skip(LISTED).map(|s| s.share).sum();
+            writeln!(f, "  {:5.1} %  {} more", 100.0 * rest, self.sources.len() - LISTED)?;
+        }
+        match self.sources.first() {
+            None => writeln!(f, "  no noise: the answer is exact"),
+            Some(s) => writeln!(
+                f,
+                "  Half the noise variance of {} would narrow it by {:.0} %.",
+                s.block,
+                100.0 * (1.0 - s.if_halved)
+            ),
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! Figures with their intervals: linear ones exactly, ratios by Fieller's method.
+//!
+//! A linear figure is one linear query: its error law is exact, with all covariances. A ratio `R = N/D` has no
+//! unbiased estimate, but for every number c the difference `N − c·D` is linear. Fieller's interval holds the c
+//! for which 0 lies in the interval of `N − c·D`: it covers R exactly when that interval covers the true
+//! `N − R·D = 0`, so its level is as exact as that of linear figures, whatever the noise. When
+//! the interval of D includes 0 the ratio is not bounded by the data at all, and the interval says so. The
+//! standard error of a ratio is the delta method's: that of `N − R̂·D`, over `|D̂|`.
+
+use super::joint::{How, JointLaw, Solved};
+use super::law::LawError;
+use super::sql::{Aggregate, Expr, Linear};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A figure as numerator and denominator, both linear in a query's aggregates.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figure {
+    numerator: Linear,
+    /// `None`: the figure is linear.
+    denominator: Option<Linear>,
+    /// Whether its true value is a whole number.
+    whole: bool,
+    /// Whether it is a plain count: its true value is a number of units.
+    count: bool,
+}
+
+/// How an interval was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Basis {
+    /// The figure is linear: quantiles of its own error law.
+    Linear,
+    /// A ratio: Fieller's interval.
+    Fieller,
+    /// A ratio whose denominator may be 0.
+    Unbounded,
+}
+
+/// The same group of one release: its aggregates, and the joint law of their errors.
+#[derive(Clone)]
+pub struct Known<'a> {
+    /// The estimate of each aggregate.
+    pub estimates: &'a [f64],
+    /// Of their errors.
+    pub law: &'a Arc<JointLaw>,
+}
+
+/// A figure of one row.
+#[derive(Debug, Clone)]
+pub struct Answered {
+    /// The estimate.
+    pub estimate: f64,
+    /// Its standard error.
+    pub std_error: f64,
+    /// The lower end of the interval.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+    /// How the interval was found.
+    pub basis: Basis,
+    /// What each release contributes: weights that sum to 1.
+    pub shares: Arc<[f64]>,
+    /// What further statements rest on.
+    pub error: ErrorOf,
+}
+
+/// The law of a figure's error.
+#[derive(Debug, Clone)]
+pub enum ErrorOf {
+    /// Of the figure itself.
+    Linear(Arc<Solved>),
+    /// Of numerator and denominator, with their estimates.
+    Ratio {
+        /// Two figures: numerator, denominator.
+        pair: Arc<JointLaw>,
+        /// The estimate of the numerator.
+        numerator: f64,
+        /// The estimate of the denominator.
+        denominator: f64,
+    },
+}
+
+/// Laws combined over releases: rows that look alike share them.
+#[derive(Default)]
+pub struct Pools(HashMap<(usize, Vec<usize>), (Arc<[f64]>, Arc<JointLaw>)>);
+
+impl Figure {
+    /// A plain aggregate.
+    pub fn aggregate(index: usize, aggregates: &[Aggregate]) -> Figure {
+        let linear = Linear { constant: 0.0, terms: vec![(index, 1.0)] };
+        Figure::from_parts(linear, None, aggregates)
+    }
+
+    /// `None` if the figure multiplies aggregates with each other: the law of a product of two errors is not
+    /// known without the truth.
+    pub fn new(expr: &Expr, aggregates: &[Aggregate]) -> Option<Figure> {
+        let (numerator, denominator) = expr.ratio()?;
+        let plain = denominator == Linear::constant(1.0);
+        Some(Figure::from_parts(numerator, (!plain).then_some(denominator), aggregates))
+    }
+
+    fn from_parts(numerator: Linear, denominator: Option<Linear>, aggregates: &[Aggregate]) -> Figure {
+        let weights = |i: usize| aggregates.get(i).into_iter().flat_map(|a| &a.filter.weights);
+        let whole = denominator.is_none()
+            && numerator.constant.fract() == 0.0
+            && numerator.terms.iter().all(|&(i, c)| weights(i).all(|w| (w * c).fract() == 0.0));
+        let count = whole
+            && numerator.constant == 0.0
+            && matches!(numerator.terms[..], [(i, 1.0)] if weights(i).all(|w| *w == 0.0 || *w == 1.0));
+        Figure { numerator, denominator, whole, count }
+    }
+
+    /// Whether it is a plain count.
+    pub fn is_count(&self) -> bool {
+        self.count
+    }
+
+    /// Whether it is a ratio.
+    pub fn is_ratio(&self) -> bool {
+        self.denominator.is_some()
+    }
+
+    /// The weight of each aggregate in the numerator, and in the denominator.
+    pub fn weights(&self, width: usize) -> Vec<Vec<f64>> {
+        let dense = |l: &Linear| {
+            let mut w = vec![0.0; width];
+            for &(i, c) in &l.terms {
+                if let Some(w) = w.get_mut(i) {
+                    *w = c;
+                }
+            }
+            w
+        };
+        std::iter::once(&self.numerator).chain(&self.denominator).map(dense).collect()
+    }
+
+    /// Numerator and denominator with their constants, from their aggregates' sums.
+    pub fn values(&self, numerator: f64, denominator: f64) -> (f64, f64) {
+        let below = self.denominator.as_ref().map_or(1.0, |d| d.constant + denominator);
+        (self.numerator.constant + numerator, below)
+    }
+
+    /// The figure from what one or more releases know. `column` tells figures apart in `pools`.
+    pub fn answer(
+        &self,
+        column: usize,
+        known: &[Known],
+        how: &How,
+        pools: &mut Pools,
+    ) -> Result<Answered, LawError> {
+        let width = known.first().map_or(0, |k| k.estimates.len());
+        let weights = self.weights(width);
+        if let ([only], [linear]) = (known, &weights[..]) {
+            // The release's own law remembers its intervals from one query to the next.
+            let estimate = self.numerator.constant + dot(linear, only.estimates);
+            return Ok(self.linear(estimate, only.law.solve(linear, how)?, [1.0].into()));
+        }
+        let key = (column, known.iter().map(|k| Arc::as_ptr(k.law) as usize).collect());
+        let (shares, law) = pools.0.entry(key).or_insert_with(|| {
+            let shares = shares(known, &weights);
+            let sources: Vec<(&JointLaw, Vec<Vec<f64>>)> = known
+                .iter()
+                .zip(shares.iter())
+                .map(|(k, s)| {
+                    let scaled = weights.iter().map(|f| f.iter().map(|w| w * s).collect()).collect();
+                    (&**k.law, scaled)
+                })
+                .collect();
+            (shares, Arc::new(JointLaw::pool(&sources)))
+        });
+        let pooled = |figure: &[f64]| -> f64 {
+            known.iter().zip(shares.iter()).map(|(k, s)| s * dot(figure, k.estimates)).sum()
+        };
+        let numerator = self.numerator.constant + pooled(&weights[0]);
+        let Some(below) = &self.denominator else {
+            return Ok(self.linear(numerator, law.solve(&[1.0], how)?, shares.clone()));
+        };
+        let denominator = below.constant + pooled(&weights[1]);
+        let estimate = numerator / denominator;
+        let variance = law.covariance(&[1.0, -estimate], &[1.0, -estimate]);
+        let (low, high) = fieller(numerator, denominator, law, how)?;
+        Ok(Answered {
+            estimate,
+            std_error: libm::sqrt(variance) / denominator.abs(),
+            low,
+            high,
+            basis: if low.is_finite() { Basis::Fieller } else { Basis::Unbounded },
+            shares: shares.clone(),
+            error: ErrorOf::Ratio { pair: law.clone(), numerator, denominator },
+        })
+    }
+
+    fn linear(&self, estimate: f64, solved: Arc<Solved>, shares: Arc<[f64]>) -> Answered {
+        let (mut low, mut high) = (estimate - solved.high, estimate - solved.low);
+        if self.whole {
+            (low, high) = whole_ends(low, high);
+        }
+        let std_error = solved.law.std_error();
+        Answered {
+            estimate,
+            std_error,
+            low,
+            high,
+            basis: Basis::Linear,
+            shares,
+            error: ErrorOf::Linear(solved),
+        }
+    }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// The whole numbers inside an interval: it covers a whole number exactly when the interval between the
+/// outermost of them does. An end within rounding error of a whole number counts as that number.
+fn whole_ends(low: f64, high: f64) -> (f64, f64) {
+    let slack = 1e-9 * (1.0 + low.abs().max(high.abs()) * 1e-3);
+    let (inner_low, inner_high) = (libm::ceil(low - slack) + 0.0, libm::floor(high + slack) + 0.0);
+    if inner_low <= inner_high {
+        (inner_low, inner_high)
+    } else {
+        (libm::floor(low) + 0.0, libm::ceil(high) + 0.0)
+    }
+}
+
+/// Shares by precision: of the figure if it is linear, of numerator and denominator together if it is a
+/// ratio. They depend on the laws only, not on the noisy values, so the pooled figure's law is exact too.
+fn shares(known: &[Known], weights: &[Vec<f64>]) -> Arc<[f64]> {
+    let variances: Vec<f64> =
+        known.iter().map(|k| weights.iter().map(|w| k.law.covariance(w, w)).sum()).collect();
+    let exact = variances.iter().filter(|v| **v <= 0.0).count();
+    let precision = |v: f64| if exact > 0 { f64::from(u8::from(v <= 0.0)) } else { 1.0 / v };
+    let total: f64 = variances.iter().map(|&v| precision(v)).sum();
+    variances.iter().map(|&v| precision(v) / total).collect()
+}
+
+/// The hull of the c for which `|n − c·d|` is at most the half-width of the law of `N − c·D`; infinite when
+/// `|d|` is at most the half-width of D. `pair` is the joint law of the errors of N and D.
+fn fieller(n: f64, d: f64, pair: &JointLaw, how: &How) -> Result<(f64, f64), LawError> {
+    const UNBOUNDED: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
+    let half = |a: f64, b: f64| -> Result<f64, LawError> {
+        Ok(pair.combine(&[a, b])?.with_method(how.method)?.half_width(how.level))
+    };
+    // A negated comparison, so that what is not a number is unbounded too.
+    if !(d.abs() > half(0.0, 1.0)?) || !n.is_finite() {
+        return Ok(UNBOUNDED);
+    }
+    let ratio = n / d;
+    let (v_nn, v_nd, v_dd) = (
+        pair.covariance(&[1.0, 0.0], &[1.0, 0.0]),
+        pair.covariance(&[1.0, 0.0], &[0.0, 1.0]),
+        pair.covariance(&[0.0, 1.0], &[0.0, 1.0]),
+    );
+    let variance = |c: f64| (v_nn - 2.0 * c * v_nd + c * c * v_dd).max(0.0);
+    let at_ratio = libm::sqrt(variance(ratio));
+    if at_ratio <= 1e-12 * libm::sqrt(v_nn + ratio * ratio * v_dd) {
+        return Ok((ratio, ratio)); // numerator and denominator are proportional, noise and all
+    }
+    let scale = at_ratio / d.abs();
+    let inside = |c: f64| -> Result<bool, LawError> { Ok((n - c * d).abs() <= half(1.0, -c)?) };
+    let end = |side: f64| -> Result<f64, LawError> {
+        // With a fixed quantile k (in standard deviations) the end is a root of a quadratic; k changes little
+        // with c, so that a few rounds settle.
+        let mut c = ratio;
+        let mut settled = None;
+        for _ in 0..12 {
+            let spread = libm::sqrt(variance(c));
+            let k = half(1.0, -c)? / spread;
+            let a = d * d - k * k * v_dd;
+            let b = n * d - k * k * v_nd;
+            let root = b * b - a * (n * n - k * k * v_nn);
+            if !(a > 0.0 && root >= 0.0) {
+                break;
+            }
+            let next = (b + side * libm::sqrt(root)) / a;
+            let moved = (next - c).abs();
+            c = next;
+            if moved <= 1e-9 * ((c - ratio).abs() + 1e-3 * scale) {
+                settled = Some(c);
+                break;
+            }
+        }
+        // From a member outwards to the first point beyond the set, and back to its edge.
+        let edge_beyond = |mut lo: f64| -> Result<f64, LawError> {
+            let mut hi = lo.max(scale) * 1.25;
+            while inside(ratio + side * hi)? && hi < 1e12 * scale {
+                (lo, hi) = (hi, hi * 2.0);
+            }
+            for _ in 0..40 {
+                let mid = 0.5 * (lo + hi);
+                if inside(ratio + side * mid)? { lo = mid } else { hi = mid }
+            }
+            Ok(ratio + side * hi)
+        };
+        let Some(c) = settled else { return edge_beyond(0.0) };
+        let reach = (c - ratio).abs();
+        if pair.is_coarse() {
+            // The law of N − c·D has atoms that move with c: the set may have gaps, and its hull is reported.
+            for i in (1..=8).rev() {
+                let further = reach * (1.0 + 0.05 * f64::from(i));
+                if inside(ratio + side * further)? {
+                    return edge_beyond(further);
+                }
+            }
+        }
+        Ok(ratio + side * reach * (1.0 + 1e-8))
+    };
+    Ok((end(-1.0)?, end(1.0)?))
+}

@@ -1,0 +1,177 @@
+//! The joint law of the errors of several linear figures that come from the same noises.
+//!
+//! Every figure's error is `Σ_k a_k N_k` over one set of independent noises. Keeping the coefficients of all
+//! figures side by side keeps every covariance: the error of any linear combination is the combination of the
+//! coefficients, and its law is exact.
+
+use super::law::{ErrorLaw, Interval, LawError, Method, NoiseLaw, Term};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// `copies` independent noises of one measurement that enter every figure in the same way.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Noise {
+    /// The measurement they were added to.
+    pub measurement: usize,
+    /// How many there are.
+    pub copies: u64,
+    /// Their law.
+    pub law: NoiseLaw,
+}
+
+/// The joint law of the errors of `width` figures.
+#[derive(Debug, Default)]
+pub struct JointLaw {
+    width: usize,
+    noises: Vec<Noise>,
+    /// `width` coefficients for each noise.
+    coefficients: Vec<f64>,
+    solved: Mutex<HashMap<Vec<u64>, Arc<Solved>>>,
+}
+
+/// A law with one of its intervals.
+#[derive(Debug)]
+pub struct Solved {
+    /// The law of the error.
+    pub law: ErrorLaw,
+    /// The interval of the error: `low <= E <= high` has at least the level's probability.
+    pub low: f64,
+    /// See `low`.
+    pub high: f64,
+}
+
+/// How an interval is computed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct How {
+    /// The probability with which it covers.
+    pub level: f64,
+    /// How probabilities are computed.
+    pub method: Method,
+    /// Which interval.
+    pub interval: Interval,
+}
+
+/// The most intervals one joint law remembers.
+const KEPT: usize = 64;
+
+impl JointLaw {
+    /// From noises and, for each, its coefficient in every figure.
+    pub fn new(width: usize, noises: Vec<(Noise, Vec<f64>)>) -> JointLaw {
+        let mut law = JointLaw { width, ..JointLaw::default() };
+        for (noise, coefficients) in noises {
+            if coefficients.iter().any(|&c| c != 0.0) {
+                law.noises.push(noise);
+                law.coefficients.extend(coefficients);
+            }
+        }
+        law
+    }
+
+    /// The number of figures.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// The noises, each with its coefficients.
+    pub fn noises(&self) -> impl Iterator<Item = (&Noise, &[f64])> {
+        self.noises.iter().zip(self.coefficients.chunks_exact(self.width.max(1)))
+    }
+
+    /// The terms of `Σ weights · errors`, with the measurement each came from.
+    pub fn terms(&self, weights: &[f64]) -> impl Iterator<Item = (usize, Term)> {
+        self.noises().map(move |(noise, coefficients)| {
+            let coefficient = coefficients.iter().zip(weights).map(|(c, w)| c * w).sum();
+            (noise.measurement, Term { coefficient, copies: noise.copies, noise: noise.law })
+        })
+    }
+
+    /// Whether some noise is so small that single whole numbers of it matter.
+    pub fn is_coarse(&self) -> bool {
+        self.noises.iter().any(|n| n.law.is_discrete() && n.law.variance() < 16.0)
+    }
+
+    /// The law of `Σ weights · errors`.
+    pub fn combine(&self, weights: &[f64]) -> Result<ErrorLaw, LawError> {
+        // What cancels in exact arithmetic leaves a trace in floating point; such a trace is no noise.
+        let most = self.coefficients.iter().fold(0.0f64, |m, c| m.max(c.abs()))
+            * weights.iter().fold(0.0f64, |m, w| m.max(w.abs()));
+        let real = |t: &Term| t.coefficient.abs() > 1e-14 * most || !t.coefficient.is_finite();
+        ErrorLaw::new(self.terms(weights).map(|(_, t)| t).filter(real).collect())
+    }
+
+    /// The covariance of two combinations of the figures.
+    pub fn covariance(&self, a: &[f64], b: &[f64]) -> f64 {
+        self.terms(a)
+            .zip(self.terms(b))
+            .map(|((_, x), (_, y))| x.coefficient * y.coefficient * x.copies as f64 * x.noise.variance())
+            .sum()
+    }
+
+    /// The law of a combination and its interval, remembered: rows that look alike share this object.
+    pub fn solve(&self, weights: &[f64], how: &How) -> Result<Arc<Solved>, LawError> {
+        let key = how.key(weights);
+        let lock = || self.solved.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = lock().get(&key) {
+            return Ok(known.clone());
+        }
+        let law = self.combine(weights)?.with_method(how.method)?;
+        let (low, high) = law.interval(how.level, how.interval);
+        let solved = Arc::new(Solved { law, low, high });
+        let mut known = lock();
+        if known.len() >= KEPT {
+            known.clear();
+        }
+        known.insert(key, solved.clone());
+        Ok(solved)
+    }
+
+    /// Independent sources of the same figures (releases with their own noise), each with its share in every
+    /// new figure: `Σ_s Σ_i shares[s][j][i] · errors_s[i]`, for each new figure `j`.
+    pub fn pool(sources: &[(&JointLaw, Vec<Vec<f64>>)]) -> JointLaw {
+        let width = sources.iter().map(|(_, figures)| figures.len()).max().unwrap_or(0);
+        let mut noises = Vec::new();
+        for (law, figures) in sources {
+            for (noise, coefficients) in law.noises() {
+                let mixed = |f: &Vec<f64>| f.iter().zip(coefficients).map(|(w, c)| w * c).sum::<f64>();
+                noises.push((*noise, figures.iter().map(mixed).collect()));
+            }
+        }
+        JointLaw::new(width, noises)
+    }
+}
+
+impl How {
+    fn key(&self, weights: &[f64]) -> Vec<u64> {
+        let method = match self.method {
+            Method::Auto => [0, 0, 0],
+            Method::Exact => [1, 0, 0],
+            Method::Pc { gamma } => [2, gamma.to_bits(), 0],
+            Method::Mc { draws, seed } => [3, u64::from(draws), seed],
+        };
+        let interval = u64::from(self.interval == Interval::Shortest);
+        let mut key = vec![self.level.to_bits(), interval];
+        key.extend(method);
+        key.extend(weights.iter().map(|w| w.to_bits()));
+        key
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn covariances_survive() {
+        let unit = NoiseLaw::Laplace { scale: 1.0 };
+        let noise = |copies| Noise { measurement: 0, copies, law: unit };
+        let joint = JointLaw::new(2, vec![(noise(3), vec![1.0, 1.0]), (noise(1), vec![0.0, 2.0])]);
+        // Var A = 6, Var B = 6 + 8, Cov = 6: Var(A − B) = 8.
+        assert_eq!(joint.covariance(&[1.0, 0.0], &[0.0, 1.0]), 6.0);
+        assert_eq!(joint.combine(&[1.0, -1.0]).unwrap().variance(), 8.0);
+        assert_eq!(joint.combine(&[1.0, 0.0]).unwrap().variance(), 6.0);
+        let half = vec![vec![0.5, 0.0]];
+        let pooled = JointLaw::pool(&[(&joint, half.clone()), (&joint, half)]);
+        assert_eq!(pooled.combine(&[1.0]).unwrap().variance(), 3.0);
+        assert_eq!(pooled.width(), 1);
+    }
+}
