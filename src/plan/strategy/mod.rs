@@ -69,6 +69,14 @@ struct Groups {
     unit: Vec<f64>,
 }
 
+impl Groups {
+    /// The blocks that are measured, with their scales. What has no price is known without noise.
+    fn paid(self, scales: Vec<f64>) -> impl Iterator<Item = (Block, f64)> {
+        let paid = self.price.into_iter().map(|c| c > 0.0);
+        self.blocks.into_iter().zip(scales).zip(paid).filter(|(_, paid)| *paid).map(|(block, _)| block)
+    }
+}
+
 /// The measurements of one strategy. The searches over tables return several sets, of which the one with
 /// the least exact prediction is meant: their own figure is for continuous noise and balanced levels.
 pub fn measurements(
