@@ -2,3 +2,4 @@
 mod algebra;
 mod dense;
 mod plans;
+mod strategies;
