@@ -40,7 +40,7 @@ fn cube_of(sizes: &[usize]) -> Cube {
     Cube { dimensions: sizes.iter().enumerate().map(|(i, &n)| plain(&format!("d{i}"), n)).collect() }
 }
 
-fn planned(mut r: Request, measure: Measure, budgets: BudgetRule) -> Planned {
+pub fn planned(mut r: Request, measure: Measure, budgets: BudgetRule) -> Planned {
     r.measure = Some(measure);
     r.budgets = budgets;
     let p = plan(&r).unwrap();
