@@ -181,18 +181,22 @@ impl<S: Source> Evaluator<S> {
         if rows > MOST_ROWS {
             return Err(AnswerError::TooManyRows(rows));
         }
-        let parts: Vec<Part> =
-            aggregates.iter().map(|a| self.part(a, group_by)).collect::<Result<_, _>>()?;
+        let parts: Vec<Part> = aggregates.iter().map(|a| self.part(a, group_by)).collect::<Result<_, _>>()?;
         let estimates: Vec<(Vec<usize>, Vec<f64>)> =
             parts.iter().map(|p| self.estimates(p, &sizes)).collect::<Result<_, _>>()?;
         let mut laws = Laws::new(self, &parts, group_by)?;
         let mut out = Vec::with_capacity(rows as usize);
         let mut nodes = vec![0u32; sizes.len()];
         for _ in 0..rows {
-            let at = |strides: &[usize]| nodes.iter().zip(strides).map(|(&n, s)| n as usize * s).sum::<usize>();
+            let at =
+                |strides: &[usize]| nodes.iter().zip(strides).map(|(&n, s)| n as usize * s).sum::<usize>();
             let estimates =
                 estimates.iter().map(|(strides, values)| values.get(at(strides)).copied().unwrap_or(0.0));
-            out.push(JointGroup { nodes: nodes.clone(), estimates: estimates.collect(), law: laws.of(&nodes)? });
+            out.push(JointGroup {
+                nodes: nodes.clone(),
+                estimates: estimates.collect(),
+                law: laws.of(&nodes)?,
+            });
             for (node, &size) in nodes.iter_mut().zip(&sizes).rev() {
                 *node += 1;
                 if (*node as usize) < size {
@@ -484,11 +488,8 @@ fn add_cells(steps: &[Vec<Step>], at: Step, weights: &[f64], cells: &[f64], out:
         }
         [first, rest @ ..] => {
             for s in first {
-                let next = Step {
-                    cell: at.cell + s.cell,
-                    group: at.group + s.group,
-                    class: at.class + s.class,
-                };
+                let next =
+                    Step { cell: at.cell + s.cell, group: at.group + s.group, class: at.class + s.class };
                 add_cells(rest, next, weights, cells, out);
             }
         }
@@ -569,9 +570,9 @@ impl<'a, S: Source> Laws<'a, S> {
             query = query
                 .iter()
                 .flat_map(|&q| {
-                    lumps.iter().map(move |&(class, inside)| {
-                        q.filter(|_| inside).map(|q| q * reach.classes + class)
-                    })
+                    lumps
+                        .iter()
+                        .map(move |&(class, inside)| q.filter(|_| inside).map(|q| q * reach.classes + class))
                 })
                 .collect();
         }
@@ -601,8 +602,7 @@ impl<'a, S: Source> Laws<'a, S> {
 
     fn work_out(&self, kinds: &[&Kind], queries: Vec<Vec<f64>>) -> Result<JointLaw, AnswerError> {
         let recovery = &self.evaluator.recovery;
-        let frame =
-            recovery.lumped_frame(self.sides.iter().zip(kinds).map(|(s, k)| (s.dim, k.axis.clone())));
+        let frame = recovery.lumped_frame(self.sides.iter().zip(kinds).map(|(s, k)| (s.dim, k.axis.clone())));
         let width = self.parts.len();
         let mut by_measurement: BTreeMap<usize, Vec<Vec<f64>>> = BTreeMap::new();
         for (column, (part, query)) in self.parts.iter().zip(queries).enumerate() {

@@ -217,7 +217,11 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 fn whole_ends(low: f64, high: f64) -> (f64, f64) {
     let slack = 1e-9 * (1.0 + low.abs().max(high.abs()) * 1e-3);
     let (inner_low, inner_high) = (libm::ceil(low - slack) + 0.0, libm::floor(high + slack) + 0.0);
-    if inner_low <= inner_high { (inner_low, inner_high) } else { (libm::floor(low) + 0.0, libm::ceil(high) + 0.0) }
+    if inner_low <= inner_high {
+        (inner_low, inner_high)
+    } else {
+        (libm::floor(low) + 0.0, libm::ceil(high) + 0.0)
+    }
 }
 
 /// Shares by precision: of the figure if it is linear, of numerator and denominator together if it is a
@@ -226,8 +230,7 @@ fn shares(known: &[Known], weights: &[Vec<f64>]) -> Arc<[f64]> {
     let variances: Vec<f64> =
         known.iter().map(|k| weights.iter().map(|w| k.law.covariance(w, w)).sum()).collect();
     let exact = variances.iter().filter(|v| **v <= 0.0).count();
-    let precision =
-        |v: f64| if exact > 0 { f64::from(u8::from(v <= 0.0)) } else { 1.0 / v };
+    let precision = |v: f64| if exact > 0 { f64::from(u8::from(v <= 0.0)) } else { 1.0 / v };
     let total: f64 = variances.iter().map(|&v| precision(v)).sum();
     variances.iter().map(|&v| precision(v) / total).collect()
 }

@@ -152,7 +152,12 @@ impl History {
             length(&format!("row {}", i + 1), row.len(), cells)?;
         }
         let flat: Vec<f64> = rows.iter().flatten().copied().collect();
-        History::from_matrix(DMatrix::from_row_slice(rows.len(), cells, &flat), answers, budgets, sensitivities)
+        History::from_matrix(
+            DMatrix::from_row_slice(rows.len(), cells, &flat),
+            answers,
+            budgets,
+            sensitivities,
+        )
     }
 
     /// From the non-zero entries (row, cell, value) of a matrix; entries of one place add up.
@@ -447,7 +452,10 @@ mod tests {
         let want = 20f64.ln() / (have / 2.0);
         assert!((alone - want).abs() < 1e-12 && budget < 0.9 * alone);
         assert!(half_width <= have / 2.0 && half_width > 0.999 * have / 2.0);
-        assert!((cost - h.cell_cost().iter().zip(q).map(|(b, q)| b + budget * q).fold(0.0, f64::max)).abs() < 1e-12);
+        assert!(
+            (cost - h.cell_cost().iter().zip(q).map(|(b, q)| b + budget * q).fold(0.0, f64::max)).abs()
+                < 1e-12
+        );
         // Slightly less does not do.
         let less = NoiseLaw::Laplace { scale: 1.0 / (budget * 0.99) };
         let old = inferred.query(&q).unwrap().law;
@@ -457,7 +465,9 @@ mod tests {
         terms.push(Term { coefficient: share, copies: 1, noise: less });
         assert!(ErrorLaw::new(terms).unwrap().half_width(0.95) > have / 2.0);
         // Something never asked: alone is all there is. And a bound that is passed.
-        assert!(matches!(spend(&[1., 0., 0.], 5.0, None), Spending::Ask { budget, alone, .. } if budget == alone));
+        assert!(
+            matches!(spend(&[1., 0., 0.], 5.0, None), Spending::Ask { budget, alone, .. } if budget == alone)
+        );
         assert!(matches!(spend(&[1., 0., 0.], 0.5, Some(1.0)), Spending::Refused { .. }));
     }
 

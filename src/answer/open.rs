@@ -4,7 +4,7 @@ use super::Evaluator;
 use super::evaluate::AnswerError;
 use super::law::LawError;
 use super::posterior::PosteriorError;
-use super::sql::{Query, SqlError};
+use super::sql::{Query, SqlError, quote_names};
 use crate::cube::{Cube, Frame};
 use crate::plan::cost::{self, CostError};
 use crate::recover::{RecoverError, Recovery};
@@ -115,7 +115,9 @@ impl Answers {
 
     /// Reads a query and checks that it is for this release.
     pub fn parse(&self, sql: &str) -> Result<Query, QueryError> {
-        let query = Query::parse(sql, self.cube())?;
+        let dimensions = self.cube().dimensions.iter().map(|d| d.name.as_str());
+        let names: Vec<&str> = dimensions.chain([self.name.as_str()]).collect();
+        let query = Query::parse(&quote_names(sql, &names), self.cube())?;
         if !query.from.eq_ignore_ascii_case(&self.name) {
             return Err(QueryError::From(self.name.clone(), query.from));
         }

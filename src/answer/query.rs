@@ -85,9 +85,9 @@ impl<'a> Asked<'a> {
                     });
                     Ok(Some(Figure::aggregate(at, &aggregates)))
                 }
-                SelectColumn::Figure { name, expr } => Figure::new(expr, &aggregates)
-                    .map(Some)
-                    .ok_or_else(|| QueryError::Product(name.clone())),
+                SelectColumn::Figure { name, expr } => {
+                    Figure::new(expr, &aggregates).map(Some).ok_or_else(|| QueryError::Product(name.clone()))
+                }
             })
             .collect::<Result<_, _>>()?;
         Ok(Asked { query, aggregates, figures })
@@ -359,7 +359,8 @@ impl<'a> Present<'a> {
                 let dimension = &cube.dimensions[c.dim];
                 let level = position.map_or(0, |i| query.group_by[i].1);
                 let mut classes = vec![Vec::new(); dimension.levels[level].len()];
-                for (group, &class) in dimension.ancestors(dimension.finest(), level).iter().zip(&c.class_of) {
+                for (group, &class) in dimension.ancestors(dimension.finest(), level).iter().zip(&c.class_of)
+                {
                     classes[*group as usize].push(class);
                 }
                 for list in &mut classes {

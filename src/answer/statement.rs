@@ -191,7 +191,8 @@ mod tests {
         assert_eq!(p("binomial(100, 0.3)"), Ok(PriorChoice::Binomial { n: Some(100), p: 0.3 }));
         assert_eq!(p("uniform(20)"), Ok(PriorChoice::Uniform { n: 20 }));
         assert_eq!(p("known-total"), Ok(PriorChoice::KnownTotal));
-        for bad in ["", "normal", "binomial", "binomial(2)", "uniform(-1)", "uniform(1.5)", "binomial(a,0.1)"] {
+        for bad in ["", "normal", "binomial", "binomial(2)", "uniform(-1)", "uniform(1.5)", "binomial(a,0.1)"]
+        {
             assert!(p(bad).is_err(), "{bad}");
         }
     }

@@ -71,7 +71,9 @@ fn picture(n: u64) -> Result<String, Failure> {
             70.0,
             "ε, at p = 0.3 (logarithmic)",
             Box::new(move |t| (0.3, epsilon(t))),
-            [0.02, 0.1, 0.5, 2.0].map(|e: f64| (libm::log(e / 0.02) / libm::log(100.0), e.to_string())).to_vec(),
+            [0.02, 0.1, 0.5, 2.0]
+                .map(|e: f64| (libm::log(e / 0.02) / libm::log(100.0), e.to_string()))
+                .to_vec(),
         ),
         (
             520.0,
@@ -108,11 +110,21 @@ fn picture(n: u64) -> Result<String, Failure> {
             base + 40.0
         );
         for (t, text) in ticks {
-            let _ = writeln!(svg, "<text x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">{text}</text>", x(t), base + 18.0);
+            let _ = writeln!(
+                svg,
+                "<text x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">{text}</text>",
+                x(t),
+                base + 18.0
+            );
         }
         for i in 0..=4 {
             let v = top * f64::from(i) / 4.0;
-            let _ = writeln!(svg, "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{v:.1}</text>", left - 6.0, y(v) + 4.0);
+            let _ = writeln!(
+                svg,
+                "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{v:.1}</text>",
+                left - 6.0,
+                y(v) + 4.0
+            );
         }
         for (k, (points, name, colour)) in lines.iter().enumerate() {
             // A line that leaves the picture starts where it comes back.

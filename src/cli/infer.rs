@@ -51,7 +51,9 @@ pub fn run(args: &Args) -> Outcome {
         toml::from_str(&text).map_err(|e| Failure::Message(format!("{}: {e}", args.file.display())))?;
     let level = file.level.unwrap_or(0.95);
     if !(level > 0.0 && level < 1.0) {
-        return Err(Failure::Message(format!("the level of an interval must lie between 0 and 1, not {level}")));
+        return Err(Failure::Message(format!(
+            "the level of an interval must lie between 0 and 1, not {level}"
+        )));
     }
     let history = match (file.rows, file.rows_file) {
         (Some(rows), None) => History::new(rows, file.answers, file.budgets, file.sensitivities)?,
@@ -93,7 +95,9 @@ pub fn run(args: &Args) -> Outcome {
         }
         if let Some(width) = file.half_width {
             let spending = match history.spending(&inferred, query, width, level, file.bound)? {
-                Spending::Nothing { half_width } => json!({ "answer": "from history", "half_width": half_width }),
+                Spending::Nothing { half_width } => {
+                    json!({ "answer": "from history", "half_width": half_width })
+                }
                 Spending::Ask { budget, alone, half_width, cost } => json!({
                     "answer": "ask", "budget": budget, "alone": alone, "half_width": half_width, "cost": cost
                 }),
@@ -140,7 +144,9 @@ pub fn run(args: &Args) -> Outcome {
         }
         if let Some(Value::Object(s)) = r.get("spending") {
             let what = match s.get("answer").and_then(Value::as_str) {
-                Some("from history") => format!("precise enough (± {}): nothing is spent", shown(s, "half_width")),
+                Some("from history") => {
+                    format!("precise enough (± {}): nothing is spent", shown(s, "half_width"))
+                }
                 Some("ask") => format!(
                     "ask it with ε = {} (alone: {}); the total becomes {}",
                     shown(s, "budget"),

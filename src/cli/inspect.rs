@@ -2,6 +2,7 @@
 
 use super::output::{columns, grouped};
 use super::{Outcome, output};
+use crate::audit::wrap;
 use crate::release::{Currency, Release, SignerKind};
 use std::path::PathBuf;
 
@@ -37,7 +38,7 @@ pub fn run(args: &Args) -> Outcome {
     let mut out = format!("{}: {}\n", m.about.name, m.about.title);
     let mut line = |name: &str, text: &str| {
         if !text.is_empty() {
-            out.push_str(&format!("{name:<12}{text}\n"));
+            out.push_str(&format!("{name:<16}{}\n", wrap(text, 80 - 16, 16)));
         }
     };
     line("about", m.about.description.as_deref().unwrap_or_default());
@@ -65,6 +66,23 @@ pub fn run(args: &Args) -> Outcome {
     if let Some(a) = &m.privacy.approximate {
         line("", &format!("ε = {} at δ = {}", a.epsilon, a.delta));
         line("", &a.conversion);
+    }
+    if let Some(p) = &m.projection {
+        let buckets = p.buckets.map_or(String::new(), |b| format!(" of {} buckets", grouped(b.into())));
+        line(
+            "projection",
+            &format!(
+                "{}, {} rows{buckets}, at most {} cells a query",
+                p.kind,
+                grouped(p.rows.into()),
+                grouped(p.sparsity.into())
+            ),
+        );
+        line(
+            "signs",
+            &format!("{}-wise independent; two cells confused with p < {}", p.independence, p.collision),
+        );
+        line("seed", &p.seed);
     }
     let listed = |items: &[String]| if items.is_empty() { "none".into() } else { items.join("; ") };
     line("exact", &listed(&m.declared.invariants));

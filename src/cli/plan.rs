@@ -1,11 +1,13 @@
 //! `margins plan`: what will be measured, and how exact the tables will be. Opens no data.
 
+use super::chart::{Chart, Series, svg};
 use super::output::{columns, figure, grouped};
 use super::{Failure, Outcome, output};
 use crate::answer::{Evaluator, law::ErrorLaw};
 use crate::compile;
 use crate::cube::Cuboid;
 use crate::plan::cost::WorstCase;
+use crate::plan::targets::{Least, Targets};
 use crate::plan::{self, BudgetRule, Candidate, Measure, Neighbours, Noise, PlanError, Planned, Request};
 use crate::recover::Recovery;
 use crate::spec::{self, Spec, SpecErrors, Unit};
@@ -15,13 +17,17 @@ use std::path::PathBuf;
 
 /// Show what a spec will measure and how exact its tables will be, without opening the data.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  margins plan specs/town.toml --compare")]
+#[command(after_help = "Example:\n  margins plan specs/town.toml --compare\n  \
+    margins plan specs/town.toml --svg out/town.svg")]
 pub struct Args {
     /// The spec
     spec: PathBuf,
     /// Show every strategy with both budget rules, best first, and why some do not apply
     #[arg(long)]
     compare: bool,
+    /// Draw the predicted error of every strategy at budgets around the spec's
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
     /// Print the plan as JSON
     #[arg(long)]
     json: bool,
@@ -37,13 +43,20 @@ pub fn spec_failure(errors: SpecErrors) -> Failure {
 
 pub fn run(args: &Args) -> Outcome {
     let spec = spec::load(&args.spec).map_err(spec_failure)?;
+    if spec.projection.is_some() {
+        return super::projection::plan(&spec, args.json);
+    }
     let request = spec.request().ok_or(compile::CompileError::NoBudget)?;
-    let (candidates, chosen) = candidates(&request, args.compare)?;
+    let (candidates, chosen) = candidates(&request, args.compare || args.svg.is_some())?;
     let Ok(planned) = &candidates[chosen].outcome else {
         return Err(Failure::Message("no plan".into()));
     };
+    if let Some(file) = &args.svg {
+        std::fs::write(file, svg(&chart(&spec, &request, &candidates)))
+            .map_err(|e| Failure::Message(format!("cannot write {}: {e}", file.display())))?;
+    }
     if args.json {
-        return output::print(&to_json(&spec, &candidates, chosen, planned));
+        return output::print(&to_json(&spec, &request, &candidates, chosen, planned)?);
     }
     let mut out = head(&spec, planned);
     if args.compare {
@@ -51,7 +64,48 @@ pub fn run(args: &Args) -> Outcome {
     }
     out.push_str(&tables(&spec, planned, args.all));
     out.push_str(&foot(planned));
+    if let Some(t) = plan::targets::targets(&request, planned)? {
+        out.push_str(&targets(&spec, planned, &t, args.all));
+    }
     output::print(&out)
+}
+
+/// Predicted error by strategy, from a tenth of the budget to ten times of it.
+fn chart(spec: &Spec, request: &Request, candidates: &[Candidate]) -> Chart {
+    const POINTS: usize = 9;
+    let budget = request.budget.to_f64();
+    let mut series: Vec<Series> = Vec::new();
+    for c in candidates {
+        let Ok(planned) = &c.outcome else { continue };
+        let points = (0..POINTS).filter_map(|i| {
+            let times = 10f64.powf(2.0 * i as f64 / (POINTS - 1) as f64 - 1.0);
+            let p = plan::predict_at(request, &planned.plan, times).ok()?;
+            Some((budget * times, p.rms_error()))
+        });
+        // Where a rule has no choice, such as for a single table, one line is enough.
+        let points: Vec<_> = points.collect();
+        if series.last().is_some_and(|last| last.points == points) {
+            continue;
+        }
+        series.push(Series {
+            name: format!("{}, {}", c.measure.name(), c.budgets.name()),
+            points,
+            dashed: c.budgets == BudgetRule::Uniform,
+            // The newest strategies get the strongest colours.
+            colour: 6 - (c.measure as usize).min(6),
+        });
+    }
+    let noise = match request.noise {
+        Noise::Gaussian => "Gaussian",
+        Noise::Laplace => "Laplace",
+    };
+    Chart {
+        title: spec.title.clone(),
+        subtitle: format!("{noise} noise; solid: optimal budgets, dashed: uniform"),
+        x_label: format!("budget {}", symbol(request.noise)),
+        y_label: "root-mean-square error of a cell".into(),
+        series,
+    }
 }
 
 /// The strategies looked at, and which one is used: the one the spec names, or the best.
@@ -59,19 +113,14 @@ fn candidates(request: &Request, compare: bool) -> Result<(Vec<Candidate>, usize
     let candidates = match (request.measure, compare) {
         (Some(measure), false) => {
             let planned = plan::plan(request)?;
-            vec![Candidate { measure, budgets: request.budgets, outcome: Ok(planned) }]
+            vec![Candidate { measure, budgets: request.budgets, outcome: Ok(planned), vast: false }]
         }
         (None, false) => plan::compare(request, &[request.budgets])?,
         (_, true) => plan::compare(request, &BudgetRule::ALL)?,
     };
     let wanted =
         |c: &Candidate| c.budgets == request.budgets && request.measure.is_none_or(|m| m == c.measure);
-    let error = |c: &Candidate| c.outcome.as_ref().ok().map(|p| p.prediction.weighted_total);
-    let chosen = (0..candidates.len())
-        .filter(|&i| wanted(&candidates[i]))
-        .filter_map(|i| Some((i, error(&candidates[i])?)))
-        .reduce(|a, b| if b.1 < a.1 { b } else { a })
-        .map(|(i, _)| i);
+    let chosen = plan::best(request, candidates.iter().enumerate().filter(|(_, c)| wanted(c)));
     match chosen {
         Some(i) => Ok((candidates, i)),
         // The reason, from the one that was asked for or from them all.
@@ -100,10 +149,15 @@ fn head(spec: &Spec, planned: &Planned) -> String {
         Noise::Gaussian => "discrete Gaussian noise",
         Noise::Laplace => "discrete Laplace noise",
     };
+    let exact: String = spec
+        .exact
+        .iter()
+        .map(|e| format!("exact     {}, without noise: {}\n", spec.cube.describe(&e.cuboid), e.reason))
+        .collect();
     let approximate = compile::approximate(p.noise, planned.cost.total, spec.privacy.budget)
         .map_or(String::new(), |a| format!(" (ε = {} at δ = {})", a.epsilon, a.delta));
     format!(
-        "{}: {}\n\nbudget    {} = {}{approximate}, {noise}\nprotects  {unit} {neighbours}\nmeasures  {} groups ({}, {} budgets)\nanswers   {} tables, {} cells\n\n",
+        "{}: {}\n\nbudget    {} = {}{approximate}, {noise}\nprotects  {unit} {neighbours}\nmeasures  {} groups ({}, {} budgets)\nanswers   {} tables, {} cells\n{exact}\n",
         spec.name,
         spec.title,
         symbol(p.noise),
@@ -123,14 +177,57 @@ fn foot(planned: &Planned) -> String {
         WorstCase::Joint => ", the exact worst case over pairs of cells",
         WorstCase::Bound => ", an upper bound over pairs of cells",
     };
+    let proof = planned.certificate.map_or(String::new(), |c| {
+        format!("{} {}, certified within {:.0e} of the least\n", c.of, figure(c.value), c.gap().max(1e-12))
+    });
     format!(
-        "\ntotal variance {}, root-mean-square error {}, worst cell's std error {}\nspends {:.9} of {}{worst}\n",
+        "\ntotal variance {}, root-mean-square error {}, worst cell's std error {}\nspends {:.9} of {}{worst}\n{proof}",
         figure(p.total),
         figure(p.rms_error()),
         figure(p.max.sqrt()),
         planned.cost.total.to_f64(),
         planned.plan.budget,
     )
+}
+
+/// Which targets the plan meets, and what budget would meet them all.
+fn targets(spec: &Spec, planned: &Planned, targets: &Targets, all: bool) -> String {
+    let p = &planned.plan;
+    // What is missed comes first, worst first.
+    let mut order: Vec<_> = targets.outcomes.iter().collect();
+    order.sort_by(|a, b| (b.predicted / b.wanted).total_cmp(&(a.predicted / a.wanted)));
+    let shown = if all { order.len() } else { order.len().min(SHOWN) };
+    let rows: Vec<Vec<String>> = order[..shown]
+        .iter()
+        .map(|o| {
+            vec![
+                spec.cube.describe(&p.workload[o.table].cuboid),
+                format!("{}", o.level),
+                format!("± {}", figure(o.wanted)),
+                format!("± {}", figure(o.predicted)),
+                if o.met { "met".into() } else { format!("missed by {}", figure(o.predicted - o.wanted)) },
+            ]
+        })
+        .collect();
+    let missed = order.iter().filter(|o| !o.met).count();
+    let mut out = format!("\ntargets: {} of {} met\n\n", order.len() - missed, order.len());
+    out.push_str(&columns(&["table", "level", "target", "predicted", ""], &rows));
+    if shown < order.len() {
+        out.push_str(&format!("  … and {} more targets: --all\n", grouped((order.len() - shown) as u64)));
+    }
+    let symbol = symbol(p.noise);
+    out.push_str(&match targets.least {
+        Some(Least { budget, bound: Some(bound) }) => format!(
+            "\nleast budget that meets them all: {symbol} = {:.9} (certified: not below {bound:.9})\n",
+            budget.to_f64()
+        ),
+        Some(Least { budget, bound: None }) => format!(
+            "\nleast budget at which this strategy meets them all: {symbol} = {:.6} (by bisection)\n",
+            budget.to_f64()
+        ),
+        None => "\nno budget that can be drawn meets them all\n".into(),
+    });
+    out
 }
 
 /// Tables shown unless all are asked for.
@@ -176,7 +273,7 @@ fn tables(spec: &Spec, planned: &Planned, all: bool) -> String {
             vec![
                 spec.cube.describe(&t.cuboid),
                 spec.cube.cells(&t.cuboid).map_or("many".into(), grouped),
-                figure(spread.mean.sqrt()),
+                if p.exact_above(&t.cuboid).is_some() { "exact".into() } else { figure(spread.mean.sqrt()) },
                 format!("± {}", figure(margins.of(&t.cuboid, spread.max))),
             ]
         })
@@ -200,7 +297,13 @@ fn comparison(candidates: &[Candidate], chosen: usize) -> String {
         let c = &candidates[i];
         match &c.outcome {
             Ok(p) => rows.push(vec![
-                format!("{} {} {}", if i == chosen { "→" } else { " " }, c.measure.name(), c.budgets.name()),
+                format!(
+                    "{} {} {}{}",
+                    if i == chosen { "→" } else { " " },
+                    c.measure.name(),
+                    c.budgets.name(),
+                    if c.vast { " *" } else { "" }
+                ),
                 grouped(p.plan.measurements.len() as u64),
                 figure(p.prediction.total),
                 figure(p.prediction.rms_error()),
@@ -215,6 +318,9 @@ fn comparison(candidates: &[Candidate], chosen: usize) -> String {
     }
     let mut out =
         columns(&["  strategy", "groups", "total variance", "rms error", "worst", "vs best"], &rows);
+    if candidates.iter().any(|c| c.vast) {
+        out.push_str("  * so many cells that it is only chosen by name\n");
+    }
     for (_, why) in reasons {
         out.push_str(&format!("  {why}\n"));
     }
@@ -222,7 +328,13 @@ fn comparison(candidates: &[Candidate], chosen: usize) -> String {
     out
 }
 
-fn to_json(spec: &Spec, candidates: &[Candidate], chosen: usize, planned: &Planned) -> String {
+fn to_json(
+    spec: &Spec,
+    request: &Request,
+    candidates: &[Candidate],
+    chosen: usize,
+    planned: &Planned,
+) -> Result<String, PlanError> {
     let strategies: Vec<_> = candidates
         .iter()
         .map(|c| match &c.outcome {
@@ -236,6 +348,8 @@ fn to_json(spec: &Spec, candidates: &[Candidate], chosen: usize, planned: &Plann
                 "max_variance": p.prediction.max,
                 "groups": p.plan.measurements.len(),
                 "cost": p.cost.total,
+                "gap": p.certificate.map(|c| c.gap()),
+                "vast": c.vast,
             }),
             Err(e) => json!({
                 "measure": c.measure.name(),
@@ -259,9 +373,28 @@ fn to_json(spec: &Spec, candidates: &[Candidate], chosen: usize, planned: &Plann
                 "max_variance": s.max,
                 "std_error": s.mean.sqrt(),
                 "margin95": margins.of(&t.cuboid, s.max),
+                "exact": p.exact_above(&t.cuboid).is_some(),
             })
         })
         .collect();
+    let targets = plan::targets::targets(request, planned)?.map(|t| {
+        let outcomes: Vec<_> = t
+            .outcomes
+            .iter()
+            .map(|o| {
+                let cuboid = &p.workload[o.table].cuboid;
+                json!({
+                    "of": cuboid.iter().map(|(d, l)| spec.cube.level_name(d, l)).collect::<Vec<_>>(),
+                    "margin": o.wanted, "level": o.level, "predicted": o.predicted, "met": o.met,
+                })
+            })
+            .collect();
+        json!({
+            "tables": outcomes,
+            "least_budget": t.least.map(|l| l.budget),
+            "least_budget_bound": t.least.and_then(|l| l.bound),
+        })
+    });
     let value = json!({
         "name": spec.name,
         "noise": p.noise,
@@ -272,6 +405,9 @@ fn to_json(spec: &Spec, candidates: &[Candidate], chosen: usize, planned: &Plann
         "strategies": strategies,
         "cells": planned.prediction.cells,
         "tables": tables,
+        "objective": request.objective,
+        "gap": planned.certificate.map(|c| c.gap()),
+        "targets": targets,
     });
-    format!("{value}\n")
+    Ok(format!("{value}\n"))
 }

@@ -1,12 +1,16 @@
 //! A choice of level in every dimension; total is left out.
 
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 
 /// A table's shape, or a component's name: (dimension, level) pairs, dimensions ascending, levels
 /// at least 1. Dimensions that are not listed are at *total*. Levels are indices into
 /// [`crate::cube::Dimension::levels`].
+///
+/// Up to four dimensions are held without an allocation: a plan over a hundred attributes handles
+/// hundreds of thousands of these.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
-pub struct Cuboid(Box<[(u16, u8)]>);
+pub struct Cuboid(SmallVec<[(u16, u8); 4]>);
 
 impl Cuboid {
     /// The grand total: one cell.
@@ -24,6 +28,15 @@ impl Cuboid {
         pairs.dedup_by_key(|&mut (d, _)| d);
         pairs.reverse();
         Cuboid(pairs.into_iter().map(|(d, l)| (d as u16, l as u8)).collect())
+    }
+
+    /// This cuboid with one more dimension, which must come after all it has; level 0 adds nothing.
+    pub(super) fn and_then(&self, dimension: usize, level: usize) -> Cuboid {
+        let mut pairs = self.0.clone();
+        if level > 0 {
+            pairs.push((dimension as u16, level as u8));
+        }
+        Cuboid(pairs)
     }
 
     /// (dimension, level), dimensions ascending.

@@ -77,22 +77,15 @@ impl Frame {
     /// All components at or below a cuboid, coarser before finer; those that hold nothing (no group with
     /// two siblings) left out.
     pub fn below(&self, cuboid: &Cuboid) -> Vec<Cuboid> {
-        let mut out: Vec<Vec<(usize, usize)>> = vec![Vec::new()];
-        for (d, l) in cuboid.iter() {
-            let axis = &self.axes[d];
-            let top = self.position(d, l);
-            out = out
-                .iter()
-                .flat_map(|prefix| {
-                    axis.rungs[..=top].iter().filter(|r| !r.adds_nothing()).map(move |r| {
-                        let mut pairs = prefix.clone();
-                        pairs.push((d, r.level));
-                        pairs
-                    })
-                })
-                .collect();
-        }
-        out.into_iter().map(Cuboid::new).collect()
+        cuboid.iter().fold(vec![Cuboid::total()], |prefixes, (d, l)| {
+            let rungs = &self.axes[d].rungs[..=self.position(d, l)];
+            let mut out = Vec::with_capacity(prefixes.len() * rungs.len());
+            for prefix in &prefixes {
+                let live = rungs.iter().filter(|r| !r.adds_nothing());
+                out.extend(live.map(|r| prefix.and_then(d, r.level)));
+            }
+            out
+        })
     }
 
     /// Whether least squares over these tables decouples: see [`Axis::is_balanced`].

@@ -1,7 +1,8 @@
 //! The components below a workload, and how much each one's noise adds to each table.
 
 use crate::cube::{Axis, Cube, Cuboid, Frame};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
 
 /// A workload's components, indexed. The order is that of first need, so it depends on the spec alone.
 pub struct Closure {
@@ -9,7 +10,7 @@ pub struct Closure {
     pub components: Vec<Cuboid>,
     /// For each table the indices of its components, in the order of [`Frame::below`].
     pub tables: Vec<Vec<u32>>,
-    index: HashMap<Cuboid, u32>,
+    index: FxHashMap<Cuboid, u32>,
     gains: Vec<AxisGains>,
 }
 
@@ -66,7 +67,7 @@ impl Closure {
         let mut closure = Closure {
             components: Vec::new(),
             tables: Vec::new(),
-            index: HashMap::new(),
+            index: FxHashMap::default(),
             gains: frame
                 .axes
                 .iter()
@@ -99,7 +100,7 @@ impl Closure {
     /// Calls `visit(component index, mean gain)` for each component of table number `t`, where the table's mean
     /// cell variance is `Σ σ_A² · gain`.
     pub fn mean_gains(&self, t: usize, cuboid: &Cuboid, mut visit: impl FnMut(usize, f64)) {
-        let mut gains = vec![1.0];
+        let mut gains: Gains = smallvec![1.0];
         for (d, l) in cuboid.iter() {
             let axis = &self.gains[d];
             let row = &axis.mean[axis.rung_of[l]];
@@ -110,31 +111,38 @@ impl Closure {
         }
     }
 
+    /// Calls `visit(component indices, gains)` for each kind of cell of table number `t`: a cell of that kind has
+    /// variance `Σ σ_A² · gain`.
+    pub fn kind_gains(&self, t: usize, cuboid: &Cuboid, mut visit: impl FnMut(&[u32], &[f64])) {
+        let mut kinds: SmallVec<[Gains; 1]> = smallvec![smallvec![1.0]];
+        for (d, l) in cuboid.iter() {
+            let axis = &self.gains[d];
+            let rows = &axis.kinds[axis.rung_of[l]];
+            kinds =
+                kinds.iter().flat_map(|k| rows.iter().map(move |row| product(k, row, &axis.live))).collect();
+        }
+        kinds.iter().for_each(|gains| visit(&self.tables[t], gains));
+    }
+
     /// Mean and largest cell variance of table `t` when component A has variance `sigma2[A]` and components
     /// are independent.
     pub fn spread(&self, t: usize, cuboid: &Cuboid, sigma2: &[f64]) -> Spread {
         let mut mean = 0.0;
         self.mean_gains(t, cuboid, |id, gain| mean += sigma2[id] * gain);
-        let mut kinds: Vec<Vec<f64>> = vec![vec![1.0]];
-        for (d, l) in cuboid.iter() {
-            let axis = &self.gains[d];
-            let rows = &axis.kinds[axis.rung_of[l]];
-            kinds = kinds.iter().flat_map(|k| rows.iter().map(|row| product(k, row, &axis.live))).collect();
-        }
-        let max = if kinds.len() == 1 {
-            mean
-        } else {
-            let of = |gains: &Vec<f64>| -> f64 {
-                self.tables[t].iter().zip(gains).map(|(&id, g)| sigma2[id as usize] * g).sum()
-            };
-            kinds.iter().map(of).fold(0.0, f64::max)
-        };
-        Spread { mean, max }
+        let (mut kinds, mut max) = (0, 0.0f64);
+        self.kind_gains(t, cuboid, |ids, gains| {
+            kinds += 1;
+            max = max.max(ids.iter().zip(gains).map(|(&id, g)| sigma2[id as usize] * g).sum());
+        });
+        Spread { mean, max: if kinds == 1 { mean } else { max } }
     }
 }
 
+/// One number for each component below a table of up to four dimensions, without an allocation.
+type Gains = SmallVec<[f64; 16]>;
+
 /// All products of an outer vector with one axis's row, in the order of [`Frame::below`].
-fn product(outer: &[f64], row: &[f64], live: &[bool]) -> Vec<f64> {
+fn product(outer: &[f64], row: &[f64], live: &[bool]) -> Gains {
     outer
         .iter()
         .flat_map(|&o| row.iter().zip(live).filter(|&(_, &live)| live).map(move |(&g, _)| o * g))

@@ -170,7 +170,13 @@ pub fn cost(plan: &Plan, frame: &Frame) -> Result<Cost, CostError> {
             worst_case = WorstCase::Joint;
         }
     }
-    let total = Rational::new(total, 1 << FRACTION_BITS).ok_or(CostError::Overflow(0))?;
+    let mut total = Rational::new(total, 1 << FRACTION_BITS).ok_or(CostError::Overflow(0))?;
+    // Shares that add up to the whole budget cost just that: the terms' rounding must not make it more.
+    if total > plan.budget
+        && each.iter().try_fold(Rational::ZERO, |sum, c| sum.checked_add(*c)) == Some(plan.budget)
+    {
+        total = plan.budget;
+    }
     Ok(Cost { total, each, worst_case })
 }
 
@@ -196,7 +202,20 @@ fn joint_cost(plan: &Plan, frame: &Frame) -> Option<u128> {
         return None;
     }
     let rows = u128::from(plan.max_rows).pow(2);
+    // A unit that may own several rows may also own fewer: then the change is not k(e − e') but has one
+    // side shorter. ‖·‖² is convex, so the worst of those is at k·e alone, which costs what adding k rows does.
     let mut worst = 0u128;
+    if plan.max_rows > 1 {
+        for m in &plan.measurements {
+            let norm = match &m.block {
+                Block::Table(_) => 1,
+                Block::Component(a) => component_norm(frame, a)?,
+            };
+            let cost = Rational::whole(norm.checked_mul(rows)?)
+                .checked_div(m.scale.checked_mul(Rational::whole(2))?)?;
+            worst = worst.checked_add(fixed_point_up(cost)?)?;
+        }
+    }
     // A dimension of one category cannot differ, and then the formula's −n would not hold: leave it out.
     let can_differ: u64 = used
         .iter()

@@ -36,11 +36,26 @@ pub enum Measure {
     Queries,
     /// Only the finest cuboid.
     Base,
+    /// Every table below the workload's, at every level in use.
+    Hierarchy,
+    /// The workload's tables, merged two by two while that helps.
+    Cluster,
+    /// The tables and shares with the least error after least squares that a search finds.
+    Tables,
+    /// Tables and exact shares of the budget that the agency names.
+    Given,
 }
 
 impl Measure {
-    /// All strategies, in the order of comparisons.
-    pub const ALL: [Measure; 3] = [Measure::Residual, Measure::Queries, Measure::Base];
+    /// All strategies that need no more than a workload, in the order of comparisons.
+    pub const ALL: [Measure; 6] = [
+        Measure::Residual,
+        Measure::Queries,
+        Measure::Base,
+        Measure::Hierarchy,
+        Measure::Cluster,
+        Measure::Tables,
+    ];
 
     /// The name in specs and tables.
     pub const fn name(self) -> &'static str {
@@ -48,6 +63,10 @@ impl Measure {
             Measure::Residual => "residual",
             Measure::Queries => "queries",
             Measure::Base => "base",
+            Measure::Hierarchy => "hierarchy",
+            Measure::Cluster => "cluster",
+            Measure::Tables => "tables",
+            Measure::Given => "given",
         }
     }
 }
@@ -82,6 +101,15 @@ pub struct Table {
     pub cuboid: Cuboid,
     /// How much its error matters, relative to the other tables.
     pub weight: Rational,
+}
+
+/// A table to measure and the exact share of the budget it gets.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Share {
+    /// The table.
+    pub cuboid: Cuboid,
+    /// Its part of the whole budget.
+    pub share: Rational,
 }
 
 /// What is measured: the linear queries of one group.
@@ -126,4 +154,14 @@ pub struct Plan {
     pub workload: Vec<Table>,
     /// What is measured, in the order of the release file.
     pub measurements: Vec<Measurement>,
+    /// The tables of the workload that are published without noise. No component below them is measured.
+    #[serde(default)]
+    pub exact: Vec<Cuboid>,
+}
+
+impl Plan {
+    /// Which exact table holds a component or a table, if one does.
+    pub fn exact_above(&self, cuboid: &Cuboid) -> Option<usize> {
+        self.exact.iter().position(|e| cuboid.is_below(e))
+    }
 }

@@ -220,7 +220,16 @@ enum MapLabel {
     deny_unknown_fields,
     rename = "Table",
     extend("oneOf" = [{"required": ["every"]}, {"required": ["up_to"]}, {"required": ["of"]}]),
-    extend("dependentSchemas" = {"among": {"not": {"required": ["of"]}}})
+    extend("dependentSchemas" = {
+        "among": {"not": {"required": ["of"]}},
+        "exact": {
+            "required": ["of", "reason"],
+            "properties": {"exact": {"const": true}},
+            "not": {"anyOf": [{"required": ["weight"]}, {"required": ["margin"]}]},
+        },
+        "reason": {"required": ["exact"]},
+        "level": {"required": ["margin"]},
+    })
 )]
 pub(super) struct TableFile {
     /// Every table of this many dimensions.
@@ -236,6 +245,16 @@ pub(super) struct TableFile {
     among: Option<Vec<String>>,
     /// How much the table's error matters, relative to the others; 1 unless told.
     weight: Option<RationalText>,
+    /// How precise the table must be: every cell's interval at most plus or minus this.
+    margin: Option<RationalText>,
+    /// With `margin`: the probability with which that interval covers the truth; 0.95 unless told.
+    level: Option<RationalText>,
+    /// Publish the table without noise. Everything it says about anybody is then public: the release protects
+    /// people only beyond that, and says so.
+    exact: Option<bool>,
+    /// With `exact`: why, shown with the release.
+    #[schemars(length(min = 1))]
+    reason: Option<String>,
 }
 
 /// What is measured.
@@ -246,6 +265,33 @@ pub(super) struct StrategyFile {
     measure: Option<MeasureWord>,
     /// How the budget is shared; "optimal" unless told.
     budgets: Option<BudgetsWord>,
+    /// What the noise is shared out for; "total" unless told.
+    objective: Option<ObjectiveWord>,
+    /// For "given": the tables that are measured, each with its part of the budget. The parts add up to one.
+    #[schemars(length(min = 1))]
+    shares: Option<Vec<ShareFile>>,
+}
+
+/// A table that is measured.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields, rename = "Share")]
+pub(super) struct ShareFile {
+    /// Its dimensions or coarser levels. An empty list is the total.
+    of: Vec<String>,
+    /// Its part of the budget, such as "1256/4099".
+    share: RationalText,
+}
+
+/// What the noise is shared out for.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "kebab-case", rename = "Objective")]
+enum ObjectiveWord {
+    /// The least weighted total variance.
+    Total,
+    /// The least largest cell variance, times its table's weight.
+    Worst,
+    /// The least total variance among plans that meet every table's `margin`.
+    Targets,
 }
 
 /// Which queries get noise.
@@ -260,6 +306,14 @@ enum MeasureWord {
     Queries,
     /// Only the finest table of all dimensions.
     Base,
+    /// Every table below those asked for, at every level in use.
+    Hierarchy,
+    /// The tables asked for, merged two by two while that lowers the error.
+    Cluster,
+    /// The tables and shares of the budget with the least error that a search finds.
+    Tables,
+    /// Just the tables in `shares`.
+    Given,
 }
 
 /// How the budget is shared.

@@ -13,9 +13,11 @@ mod files;
 mod hierarchy;
 mod levels;
 mod parse;
+mod projection;
 mod read;
 mod request;
 mod schema;
+mod shares;
 mod suggest;
 mod tables;
 #[cfg(test)]
@@ -27,7 +29,10 @@ pub use diagnostic::{Diagnostic, SpecErrors};
 pub use draft::{DraftError, draft};
 pub use parse::parse;
 pub use schema::schema;
-pub use types::{Budget, Coding, Column, CsvOptions, Data, Format, Privacy, Spec, StrategySpec, Unit};
+pub use types::{
+    Budget, Coding, Column, CsvOptions, Data, ExactTable, Format, Privacy, ProjectionSpec, Spec,
+    StrategySpec, Unit,
+};
 
 use files::Files;
 use std::path::Path;

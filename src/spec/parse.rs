@@ -3,11 +3,14 @@
 use super::diagnostic::{Diagnostic, Sink, SpecErrors};
 use super::dimension::{self, Declared};
 use super::read::{self, Fields, Value};
-use super::words::{BUDGETS, FORMATS, MEASURES, NEIGHBOURS};
-use super::{Budget, CsvOptions, Data, Files, Format, Privacy, Spec, StrategySpec, Unit, suggest, tables};
+use super::words::{BUDGETS, FORMATS, MEASURES, NEIGHBOURS, OBJECTIVES};
+use super::{
+    Budget, Coding, CsvOptions, Data, Files, Format, Privacy, Spec, StrategySpec, Unit, projection, shares,
+    suggest, tables,
+};
 use crate::cube::Cube;
 use crate::exact::Rational;
-use crate::plan::{BudgetRule, Neighbours};
+use crate::plan::{BudgetRule, Neighbours, Objective};
 use std::collections::HashMap;
 use std::path::Path;
 use toml::de::DeTable;
@@ -26,6 +29,7 @@ pub(super) const ROOT: &[&str] = &[
     "dimension",
     "table",
     "strategy",
+    "projection",
 ];
 /// The keys of `[data]`.
 pub(super) const DATA: &[&str] = &["path", "format", "delimiter", "quote", "columns"];
@@ -34,7 +38,7 @@ pub(super) const PRIVACY: &[&str] = &["unit", "neighbours", "rho", "epsilon", "d
 /// The keys of `unit`, where it is a table.
 pub(super) const UNIT: &[&str] = &["column", "max_rows"];
 /// The keys of `[strategy]`.
-pub(super) const STRATEGY: &[&str] = &["measure", "budgets"];
+pub(super) const STRATEGY: &[&str] = &["measure", "budgets", "objective", "shares"];
 
 /// Reads a spec from its text. `origin` is the file it came from: its name is shown beside mistakes
 /// and data paths are relative to its folder. `read_file` supplies the files the spec refers to, by
@@ -124,15 +128,55 @@ fn whole_spec(
     if let Some(dimensions) = &dimensions {
         check_names(dimensions, sink);
     }
-    let tables_value = root.require("table", "`[[table]]` with `every = 2`", sink);
-    let workload = match (tables_value.filter(|v| several(v, "table", sink).is_some()), &dimensions) {
+    let projected = root.get("projection");
+    if let (Some(_), Some(span)) = (projected, root.key_span("table").or(root.key_span("strategy"))) {
+        sink.push(
+            Diagnostic::at(span, "tables beside a projection")
+                .label("a release is one or the other")
+                .help("release the tables under a spec of their own; the ledger adds up both".to_owned()),
+        );
+    }
+    let projection = match (projected, &dimensions) {
+        (Some(value), Some(dimensions)) => projection::read(value, dimensions, sink).map(Some),
+        (Some(_), None) => None,
+        (None, _) => {
+            for (d, c) in dimensions.iter().flatten().filter_map(|d| d.built.as_ref()) {
+                if c.coding == Coding::Text {
+                    sink.push(
+                        Diagnostic::nowhere(format!("`{}` holds any text, and tables need a list", d.name))
+                            .help("give it `categories`, or release a `[projection]` of it".to_owned()),
+                    );
+                }
+            }
+            Some(None)
+        }
+    };
+    let tables_value = match projected {
+        Some(_) => None,
+        None => root.require("table", "`[[table]]` with `every = 2`", sink),
+    };
+    let asked = match (tables_value.filter(|v| several(v, "table", sink).is_some()), &dimensions) {
         (Some(value), Some(dimensions)) => tables::read(value, dimensions, sink),
-        _ => None,
+        _ => projected.map(|_| tables::Asked { tables: Vec::new(), targets: Vec::new(), exact: Vec::new() }),
     };
     let strategy = match root.get("strategy") {
-        Some(v) => strategy(v, sink),
-        None => Some(StrategySpec { measure: None, budgets: BudgetRule::Optimal }),
+        Some(v) => strategy(v, dimensions.as_deref(), sink),
+        None => {
+            let (budgets, objective) = (BudgetRule::Optimal, Objective::Total);
+            Some(StrategySpec { measure: None, budgets, objective, shares: Vec::new() })
+        }
     };
+    if let (Some(Some(StrategySpec { objective: Objective::Targets, .. })), Some(asked)) =
+        (root.get("strategy").map(|_| strategy.as_ref()), &asked)
+        && asked.targets.iter().all(Option::is_none)
+    {
+        let span = root.get("strategy").map_or(0..0, |v| v.span());
+        sink.push(
+            Diagnostic::at(span, "`objective = \"targets\"` without a target")
+                .label("no table says how precise it must be")
+                .help("give a `[[table]]` a `margin`".to_owned()),
+        );
+    }
     if let Some(Some(data)) = &data {
         check_columns(data, &root, dimensions.as_deref().unwrap_or(&[]), privacy.as_ref(), sink);
     }
@@ -142,6 +186,7 @@ fn whole_spec(
     };
     let (built, columns): (Vec<_>, Vec<_>) =
         dimensions?.into_iter().map(|d| d.built).collect::<Option<Vec<_>>>()?.into_iter().unzip();
+    let asked = asked?;
     Some(Spec {
         name: name?,
         title: title?.to_owned(),
@@ -150,11 +195,14 @@ fn whole_spec(
         contact,
         supersedes,
         demo,
+        projection: projection?,
         data,
         privacy: privacy?,
         cube: Cube { dimensions: built },
         columns,
-        workload: workload?,
+        workload: asked.tables,
+        targets: asked.targets,
+        exact: asked.exact,
         strategy: strategy?,
         source: source.to_owned(),
         attachments: files.take(),
@@ -347,13 +395,17 @@ fn unit(value: &Value<'_>, sink: &mut Sink) -> Option<Unit> {
     Some(Unit::Column { column: column?.to_owned(), max_rows: u32::try_from(max_rows?).ok()? })
 }
 
-fn strategy(value: &Value<'_>, sink: &mut Sink) -> Option<StrategySpec> {
+fn strategy(value: &Value<'_>, dimensions: Option<&[Declared]>, sink: &mut Sink) -> Option<StrategySpec> {
     let fields = Fields::open(value, "`[strategy]`", STRATEGY, sink)?;
     let measure = fields.get("measure").map_or(Some(None), |v| read::choice(v, "strategy", MEASURES, sink));
     let budgets = fields
         .get("budgets")
         .map_or(Some(BudgetRule::Optimal), |v| read::choice(v, "budget rule", BUDGETS, sink));
-    Some(StrategySpec { measure: measure?, budgets: budgets? })
+    let objective = fields
+        .get("objective")
+        .map_or(Some(Objective::Total), |v| read::choice(v, "objective", OBJECTIVES, sink));
+    let shares = shares::read(&fields, measure, dimensions, sink);
+    Some(StrategySpec { measure: measure?, budgets: budgets?, objective: objective?, shares: shares? })
 }
 
 /// Every name in a query must mean one thing.

@@ -55,7 +55,7 @@ impl Transform for NoNull {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{dimension, levels, parse, tables, words};
+    use super::super::{dimension, levels, parse, shares, tables, words};
     use super::*;
     use serde_json::json;
     use std::collections::BTreeSet;
@@ -94,6 +94,7 @@ mod tests {
             ("Privacy", parse::PRIVACY),
             ("UnitColumn", parse::UNIT),
             ("Strategy", parse::STRATEGY),
+            ("Share", shares::KEYS),
             ("Dimension", dimension::KEYS),
             ("Level", levels::KEYS),
             ("Table", tables::KEYS),
@@ -124,6 +125,7 @@ mod tests {
         }
         assert_eq!(words("Measure"), of(words::MEASURES));
         assert_eq!(words("Budgets"), of(words::BUDGETS));
+        assert_eq!(words("Objective"), of(words::OBJECTIVES));
         assert_eq!(words("Neighbours"), of(words::NEIGHBOURS));
         assert_eq!(words("Format"), of(words::FORMATS));
         assert_eq!(words("UnitWord"), of(words::UNITS));
@@ -243,6 +245,11 @@ mod tests {
             "table-every-zero",
             "table-among-of",
             "table-weight",
+            "table-exact-no-reason",
+            "table-exact-every",
+            "table-reason-alone",
+            "table-level-alone",
+            "strategy-objective",
             "strategy-unknown",
             "strategy-key",
             "single-brackets",

@@ -6,12 +6,14 @@ use super::read::{self, Fields, Value};
 use super::suggest;
 use crate::cube::Cuboid;
 use crate::exact::Rational;
-use crate::plan::Table;
+use crate::plan::{Table, Target};
+use crate::spec::ExactTable;
 use std::collections::HashMap;
 use std::ops::Range;
 
 /// The keys of `[[table]]`.
-pub(super) const KEYS: &[&str] = &["every", "up_to", "of", "among", "weight"];
+pub(super) const KEYS: &[&str] =
+    &["every", "up_to", "of", "among", "weight", "margin", "level", "exact", "reason"];
 
 /// The keys that say which tables; each entry has exactly one.
 pub(super) const SHAPES: &[&str] = &["every", "up_to", "of"];
@@ -19,9 +21,18 @@ pub(super) const SHAPES: &[&str] = &["every", "up_to", "of"];
 /// More tables than this are a typing mistake.
 const MAX_TABLES: u64 = 5_000_000;
 
+/// All tables asked for, each once.
+pub(super) struct Asked {
+    pub(super) tables: Vec<Table>,
+    /// Parallel to the tables.
+    pub(super) targets: Vec<Option<Target>>,
+    pub(super) exact: Vec<ExactTable>,
+}
+
 /// Reads all `[[table]]` entries. A table that comes up in several entries is kept once, where it
-/// first came up, with the largest of its weights.
-pub(super) fn read(value: &Value<'_>, dimensions: &[Declared], sink: &mut Sink) -> Option<Vec<Table>> {
+/// first came up, with the largest of its weights and the strictest of its targets; if one of them says so, it
+/// is exact.
+pub(super) fn read(value: &Value<'_>, dimensions: &[Declared], sink: &mut Sink) -> Option<Asked> {
     let items = read::list(value, "`table`", sink)?;
     let names = Names::new(dimensions);
     let before = sink.count();
@@ -49,30 +60,58 @@ struct Entry {
     smallest: usize,
     largest: usize,
     weight: Rational,
+    target: Option<Target>,
+    exact: Option<String>,
     count: u64,
 }
 
-fn gather(entries: &[Entry], total: usize) -> Vec<Table> {
+/// The stricter of two targets.
+fn stricter(a: Option<Target>, b: Option<Target>) -> Option<Target> {
+    match (a, b) {
+        (Some(a), Some(b)) if b.variance() < a.variance() => Some(b),
+        (None, b) => b,
+        (a, _) => a,
+    }
+}
+
+fn gather(entries: &[Entry], total: usize) -> Asked {
     let mut tables: Vec<Table> = Vec::with_capacity(total);
+    let mut targets: Vec<Option<Target>> = Vec::with_capacity(total);
+    let mut exact: Vec<ExactTable> = Vec::new();
     let mut at: HashMap<Cuboid, usize> = HashMap::new();
     for entry in entries {
         let mut add = |chosen: &[(usize, usize)]| {
             let cuboid = Cuboid::new(chosen.to_vec());
+            if let Some(reason) = &entry.exact
+                && !exact.iter().any(|e| e.cuboid == cuboid)
+            {
+                exact.push(ExactTable { cuboid: cuboid.clone(), reason: reason.clone() });
+            }
             // Within one entry no table comes up twice, so a single entry needs no index.
             if entries.len() > 1 {
-                if let Some(table) = at.get(&cuboid).and_then(|&at| tables.get_mut(at)) {
+                if let Some((table, target)) =
+                    at.get(&cuboid).and_then(|&at| tables.get_mut(at).zip(targets.get_mut(at)))
+                {
                     table.weight = table.weight.max(entry.weight);
+                    *target = stricter(*target, entry.target);
                     return;
                 }
                 at.insert(cuboid.clone(), tables.len());
             }
             tables.push(Table { cuboid, weight: entry.weight });
+            targets.push(entry.target);
         };
         for k in entry.smallest..=entry.largest {
             choose(&entry.from, k, &mut Vec::with_capacity(k), &mut add);
         }
     }
-    tables
+    // What is published as it is has no error to have a target for.
+    for (table, target) in tables.iter().zip(&mut targets) {
+        if exact.iter().any(|e| e.cuboid == table.cuboid) {
+            *target = None;
+        }
+    }
+    Asked { tables, targets, exact }
 }
 
 /// Every choice of `k` items, in lexicographic order.
@@ -105,6 +144,8 @@ fn entry(value: &Value<'_>, names: &Names<'_>, sink: &mut Sink) -> Option<Entry>
         Some(v) => read::positive(v, "`weight`", sink),
         None => Some(Rational::ONE),
     };
+    let target = target(&fields, sink);
+    let exact = exact(&fields, sink);
     let among = fields.get("among").map(|v| (v, level_list(v, "`among`", names, sink)));
     let (key, shape) = fields.exactly_one(SHAPES, "one of them, such as `every = 2`", sink)?;
     if key == "of" {
@@ -120,7 +161,15 @@ fn entry(value: &Value<'_>, names: &Names<'_>, sink: &mut Sink) -> Option<Entry>
         }
         let from = of?;
         let k = from.len();
-        return Some(Entry { from, smallest: k, largest: k, weight: weight?, count: 1 });
+        return Some(Entry {
+            from,
+            smallest: k,
+            largest: k,
+            weight: weight?,
+            target: target?,
+            exact: exact?,
+            count: 1,
+        });
     }
     let k = read::whole(shape, &format!("`{key}`"), 1, i64::from(u16::MAX), sink);
     let from = match among {
@@ -148,11 +197,75 @@ fn entry(value: &Value<'_>, names: &Names<'_>, sink: &mut Sink) -> Option<Entry>
         );
         return None;
     }
-    Some(Entry { from, smallest, largest: k, weight: weight?, count })
+    Some(Entry { from, smallest, largest: k, weight: weight?, target: target?, exact: exact?, count })
+}
+
+/// `margin` and `level`.
+fn target(fields: &Fields<'_, '_>, sink: &mut Sink) -> Option<Option<Target>> {
+    let Some(margin) = fields.get("margin") else {
+        if let Some(span) = fields.key_span("level") {
+            sink.push(
+                Diagnostic::at(span, "`level` without `margin`").label("goes with `margin` only").help(
+                    "add `margin = 50`: the half-width that intervals of this level may have".to_owned(),
+                ),
+            );
+            return None;
+        }
+        return Some(None);
+    };
+    let margin = read::positive(margin, "`margin`", sink);
+    let level = match fields.get("level") {
+        None => Rational::new(19, 20),
+        Some(v) => {
+            let level = read::positive(v, "`level`", sink)?;
+            if level >= Rational::ONE {
+                let diagnostic = Diagnostic::at(v.span(), "`level` is not less than one");
+                sink.push(diagnostic.label("expected a probability, such as 0.95"));
+                return None;
+            }
+            Some(level)
+        }
+    };
+    Some(Some(Target { margin: margin?, level: level? }))
+}
+
+/// `exact` and `reason`: the reason, for a table published without noise.
+fn exact(fields: &Fields<'_, '_>, sink: &mut Sink) -> Option<Option<String>> {
+    let Some(value) = fields.get("exact") else {
+        if let Some(span) = fields.key_span("reason") {
+            sink.push(
+                Diagnostic::at(span, "`reason` without `exact`").label("goes with `exact = true` only"),
+            );
+            return None;
+        }
+        return Some(None);
+    };
+    if !read::boolean(value, "`exact`", sink)? {
+        sink.push(
+            Diagnostic::at(value.span(), "`exact = false`")
+                .label("leave it out: tables have noise unless told"),
+        );
+        return None;
+    }
+    for (key, why) in [
+        ("every", "every table that is exact is named one by one, with `of`"),
+        ("up_to", "every table that is exact is named one by one, with `of`"),
+        ("weight", "an exact table has no error to weigh"),
+        ("margin", "an exact table has no error"),
+    ] {
+        if let Some(span) = fields.key_span(key) {
+            sink.push(Diagnostic::at(span, format!("`{key}` beside `exact`")).label(why));
+            return None;
+        }
+    }
+    let reason = fields
+        .require("reason", "`reason = \"...\"`: why this table may be published without noise", sink)
+        .and_then(|v| read::text(v, "`reason`", sink))?;
+    Some(Some(reason.to_owned()))
 }
 
 /// Reads a list of dimensions and levels, each dimension once. `None` when any of it is wrong.
-fn level_list(
+pub(super) fn level_list(
     value: &Value<'_>,
     what: &str,
     names: &Names<'_>,
@@ -209,14 +322,14 @@ enum Found {
 }
 
 /// The names that tables may use.
-struct Names<'a> {
+pub(super) struct Names<'a> {
     dimensions: &'a [Declared],
     index: HashMap<&'a str, usize>,
     count: usize,
 }
 
 impl<'a> Names<'a> {
-    fn new(dimensions: &'a [Declared]) -> Names<'a> {
+    pub(super) fn new(dimensions: &'a [Declared]) -> Names<'a> {
         let named = dimensions.iter().enumerate();
         // The first of a name that is there twice: the second has been reported.
         let index = named.rev().filter_map(|(at, d)| Some((&*d.name.as_ref()?.0, at))).collect();

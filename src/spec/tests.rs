@@ -3,7 +3,7 @@
 use super::*;
 use crate::cube::Cuboid;
 use crate::exact::Rational;
-use crate::plan::{BudgetRule, Measure, Neighbours};
+use crate::plan::{BudgetRule, Measure, Neighbours, Objective};
 use std::path::PathBuf;
 
 fn root() -> PathBuf {
@@ -35,7 +35,12 @@ fn published_specs() {
     assert_eq!(adult.privacy.budget, Budget::Rho(Rational::new(1, 2).unwrap()));
     assert_eq!(
         adult.strategy,
-        StrategySpec { measure: Some(Measure::Residual), budgets: BudgetRule::Optimal }
+        StrategySpec {
+            measure: Some(Measure::Residual),
+            budgets: BudgetRule::Optimal,
+            objective: Objective::Total,
+            shares: vec![]
+        }
     );
     let wide = load("adult14-triples.toml");
     assert_eq!(wide.workload.len(), 470);
@@ -219,7 +224,15 @@ budgets = "uniform"
     assert_eq!(data.csv.columns.unwrap(), ["id", "s", "a"]);
     assert_eq!(spec.privacy.unit, Unit::Column { column: "id".into(), max_rows: 3 });
     assert_eq!(spec.privacy.neighbours, Neighbours::Substitute);
-    assert_eq!(spec.strategy, StrategySpec { measure: Some(Measure::Base), budgets: BudgetRule::Uniform });
+    assert_eq!(
+        spec.strategy,
+        StrategySpec {
+            measure: Some(Measure::Base),
+            budgets: BudgetRule::Uniform,
+            objective: Objective::Total,
+            shares: vec![]
+        }
+    );
     assert_eq!((spec.columns[0].missing, spec.columns[0].other), (Some(0), Some(2)));
     assert_eq!(spec.source, text);
     let a = &spec.cube.dimensions[1];

@@ -1,7 +1,7 @@
 //! The closed lists of words in a spec. A strategy or rule that is added to the plan is added here.
 
 use super::Format;
-use crate::plan::{BudgetRule, Measure, Neighbours};
+use crate::plan::{BudgetRule, Measure, Neighbours, Objective};
 
 /// `unit`, where it is a word.
 pub(super) const UNITS: &[(&str, ())] = &[("row", ())];
@@ -19,11 +19,19 @@ pub(super) const MEASURES: &[(&str, Option<Measure>)] = &[
     ("residual", Some(Measure::Residual)),
     ("queries", Some(Measure::Queries)),
     ("base", Some(Measure::Base)),
+    ("hierarchy", Some(Measure::Hierarchy)),
+    ("cluster", Some(Measure::Cluster)),
+    ("tables", Some(Measure::Tables)),
+    ("given", Some(Measure::Given)),
 ];
 
 /// `budgets`.
 pub(super) const BUDGETS: &[(&str, BudgetRule)] =
     &[("optimal", BudgetRule::Optimal), ("uniform", BudgetRule::Uniform)];
+
+/// `objective`.
+pub(super) const OBJECTIVES: &[(&str, Objective)] =
+    &[("total", Objective::Total), ("worst", Objective::Worst), ("targets", Objective::Targets)];
 
 #[cfg(test)]
 mod tests {
@@ -44,6 +52,10 @@ mod tests {
         }
         for &(word, value) in BUDGETS {
             assert_eq!(stored(value), word);
+        }
+        for &(word, value) in OBJECTIVES {
+            assert_eq!(stored(value), word);
+            assert_eq!(value.name(), word);
         }
     }
 }

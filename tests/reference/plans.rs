@@ -3,7 +3,9 @@
 use crate::dense::{Measured, blue_covariance, grouped, measured, noise_variance, plain, table_matrix};
 use margins::cube::{Cube, Cuboid, Frame};
 use margins::exact::Rational;
-use margins::plan::{Block, BudgetRule, Measure, Neighbours, Noise, Planned, Request, Table, cost, plan};
+use margins::plan::{
+    Block, BudgetRule, Measure, Neighbours, Noise, Objective, Planned, Request, Table, cost, plan,
+};
 
 pub fn every(cube: &Cube, k: usize) -> Vec<Table> {
     let n = cube.dimensions.len();
@@ -27,6 +29,10 @@ pub fn request(cube: Cube, workload: Vec<Table>, noise: Noise, budget: &str) -> 
         max_rows: 1,
         measure: None,
         budgets: BudgetRule::Optimal,
+        objective: Objective::Total,
+        targets: Vec::new(),
+        exact: Vec::new(),
+        shares: Vec::new(),
     }
 }
 
@@ -204,13 +210,17 @@ fn substitute_costs_the_worst_pair() {
         let mut worst: f64 = 0.0;
         let cells = 24;
         for i in 0..cells {
-            for j in 0..cells {
+            // The last one stands for no cell at all: of several rows a unit may own fewer.
+            for j in 0..if max_rows > 1 { cells + 1 } else { cells } {
                 let mut total = 0.0;
                 for (k, m) in p.plan.measurements.iter().enumerate() {
                     let Block::Component(a) = &m.block else { panic!() };
                     let scale = cost::component_scale(&frame, a).unwrap() as f64;
                     let rows = measured(&cube, &p.plan, k, 1.0, 1.0).rows;
-                    let distance = (rows.column(i) - rows.column(j)).norm_squared();
+                    let distance = match j < cells {
+                        true => (rows.column(i) - rows.column(j)).norm_squared(),
+                        false => rows.column(i).norm_squared(),
+                    };
                     total +=
                         f64::from(max_rows * max_rows) * distance * scale * scale / (2.0 * m.scale.to_f64());
                 }

@@ -197,7 +197,7 @@ fn digits(std_errors: impl Iterator<Item = f64>) -> Option<i32> {
 fn show(f: ResultFigure, digits: Option<i32>) -> [String; 4] {
     [
         number(f.estimate, digits, f64::round),
-        number(f.std_error, digits, f64::round),
+        if f.std_error == 0.0 { "exact".into() } else { number(f.std_error, digits, f64::round) },
         number(f.low, digits, f64::floor),
         number(f.high, digits, f64::ceil),
     ]

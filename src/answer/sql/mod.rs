@@ -21,14 +21,16 @@ mod figure;
 mod filter;
 mod names;
 mod predicate;
+mod quote;
 mod select;
-mod syntax;
+pub(crate) mod syntax;
 #[cfg(test)]
 mod tests;
 
 pub use error::{Place, SqlError};
 pub use expression::{Aggregate, Expr, Linear};
 pub use filter::{ClassedDimension, Filter, MAX_WEIGHTS, required_level};
+pub use quote::quote_names;
 
 use crate::cube::Cube;
 

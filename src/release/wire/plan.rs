@@ -28,7 +28,7 @@ struct Plan {
 }
 
 #[derive(SchemaWrite, SchemaRead)]
-struct Rational {
+pub(super) struct Rational {
     num: u128,
     den: u128,
 }
@@ -61,7 +61,7 @@ enum Block {
 macro_rules! tags {
     ($name:ident { $($variant:ident = $tag:literal),+ $(,)? }) => {
         #[derive(SchemaWrite, SchemaRead)]
-        enum $name {
+        pub(super) enum $name {
             $(#[wincode(tag = $tag)] $variant),+
         }
         impl From<plan::$name> for $name {
@@ -83,7 +83,7 @@ macro_rules! tags {
 
 tags!(Noise { Gaussian = 1, Laplace = 2 });
 tags!(Neighbours { AddRemove = 1, Substitute = 2 });
-tags!(Measure { Residual = 1, Queries = 2, Base = 3 });
+tags!(Measure { Residual = 1, Queries = 2, Base = 3, Hierarchy = 4, Cluster = 5, Tables = 6, Given = 7 });
 tags!(BudgetRule { Optimal = 1, Uniform = 2 });
 
 impl From<exact::Rational> for Rational {
@@ -92,7 +92,7 @@ impl From<exact::Rational> for Rational {
     }
 }
 
-fn rational(r: Rational) -> Result<exact::Rational, ReleaseError> {
+pub(super) fn rational(r: Rational) -> Result<exact::Rational, ReleaseError> {
     let exact =
         exact::Rational::new(r.num, r.den).filter(|e| (e.numerator(), e.denominator()) == (r.num, r.den));
     exact.ok_or_else(|| ReleaseError::Invalid { what: WHAT, why: "a rational is not in lowest terms".into() })
@@ -163,6 +163,8 @@ pub fn decode_plan(bytes: &[u8], cube: &Cube) -> Result<plan::Plan, ReleaseError
             .into_iter()
             .map(measurement)
             .collect::<Result<_, ReleaseError>>()?,
+        // They have sections of their own.
+        exact: Vec::new(),
     };
     check(&plan, cube)?;
     Ok(plan)
@@ -227,6 +229,7 @@ pub(crate) mod tests {
                 plan::Measurement { block: plan::Block::Component(Cuboid::total()), scale: r("300") },
                 plan::Measurement { block: plan::Block::Table(sex_age), scale: r("542/339") },
             ],
+            exact: Vec::new(),
         }
     }
 
@@ -256,7 +259,18 @@ pub(crate) mod tests {
         use plan::{BudgetRule as R, Measure as M, Neighbours as Ne, Noise as No};
         assert_eq!(Noise::TAGS, [(No::Gaussian, 1), (No::Laplace, 2)]);
         assert_eq!(Neighbours::TAGS, [(Ne::AddRemove, 1), (Ne::Substitute, 2)]);
-        assert_eq!(Measure::TAGS, [(M::Residual, 1), (M::Queries, 2), (M::Base, 3)]);
+        assert_eq!(
+            Measure::TAGS,
+            [
+                (M::Residual, 1),
+                (M::Queries, 2),
+                (M::Base, 3),
+                (M::Hierarchy, 4),
+                (M::Cluster, 5),
+                (M::Tables, 6),
+                (M::Given, 7)
+            ]
+        );
         assert_eq!(BudgetRule::TAGS, [(R::Optimal, 1), (R::Uniform, 2)]);
         for &(v, tag) in Noise::TAGS {
             assert_eq!(codec::encode(WHAT, &Noise::from(v)).unwrap(), [tag]);
@@ -317,7 +331,7 @@ pub(crate) mod tests {
         fn any_plan()(
             budget in small_rational(),
             laplace: bool, substitute: bool, uniform: bool,
-            measure in 0..3usize,
+            measure in 0..Measure::TAGS.len(),
             max_rows in 1u32..,
             tables in prop::collection::vec((0..2usize, 0..3usize, small_rational()), 0..4),
             blocks in prop::collection::vec((0..2usize, 0..3usize, any::<bool>(), small_rational()), 0..6),
@@ -336,6 +350,7 @@ pub(crate) mod tests {
                     block: if table { plan::Block::Table(shape(a, b)) } else { plan::Block::Component(shape(a, b)) },
                     scale,
                 }).collect(),
+                exact: Vec::new(),
             }
         }
     }

@@ -41,6 +41,7 @@ pub(in crate::secret) fn spec(columns: impl IntoIterator<Item = (Dimension, Colu
         contact: None,
         supersedes: None,
         demo: true,
+        projection: None,
         data: Some(Data {
             path: PathBuf::from("nowhere.csv"),
             format: Format::Csv,
@@ -54,7 +55,14 @@ pub(in crate::secret) fn spec(columns: impl IntoIterator<Item = (Dimension, Colu
         cube: Cube { dimensions },
         columns,
         workload: Vec::new(),
-        strategy: StrategySpec { measure: None, budgets: BudgetRule::Uniform },
+        targets: Vec::new(),
+        exact: Vec::new(),
+        strategy: StrategySpec {
+            measure: None,
+            budgets: BudgetRule::Uniform,
+            objective: crate::plan::Objective::Total,
+            shares: Vec::new(),
+        },
         source: String::new(),
         attachments: Vec::new(),
     }

@@ -1,0 +1,37 @@
+# The commands people use. `just --list` shows them; .ci/run calls the same ones.
+
+# Format, lints, tests, the evaluator alone, schemas, and the README's first command
+check: fmt clippy test evaluator schemas demo
+
+# Formatting
+fmt:
+    cargo fmt --check
+
+# Lints, for all targets
+clippy:
+    cargo clippy --all-targets --locked -- -D warnings
+
+# All tests
+test:
+    cargo test --locked
+
+# The evaluator alone: no data reading, no samplers
+evaluator:
+    cargo check --lib --no-default-features --locked
+    @test "$(cargo tree --no-default-features -e normal --prefix none --locked | awk "{print \$1, \$2}" | sort -u | wc -l)" -le 45
+
+# The committed schemas are the generated ones
+schemas:
+    cargo run --release --locked --quiet -- schema spec | diff - schemas/spec.schema.json
+    cargo run --release --locked --quiet -- schema manifest | diff - schemas/manifest.schema.json
+    cargo run --release --locked --quiet -- schema ledger-entry | diff - schemas/ledger-entry.schema.json
+
+# A signed release from made-up data
+demo:
+    cargo run --release --locked -- release specs/town.toml --replace
+    cargo run --release --locked -- query out/town.margins "SELECT sex, COUNT(*) FROM town WHERE age BETWEEN 20 AND 39 GROUP BY sex"
+    cargo run --release --locked -- verify out/town.margins
+
+# Benchmarks
+bench:
+    cargo bench --locked

@@ -1,0 +1,239 @@
+//! `tables`: which tables to measure and how precisely, for the least error after least squares.
+//!
+//! Every cuboid that holds a workload table may be measured. Under Laplace noise precision grows as the *square*
+//! of a table's share, so it pays to measure few tables that overlap, and the optimum is sparse: a search
+//! over sets. Each set is judged with the best shares found for it ([`Landscape::descend`]).
+//!
+//! 1. Descend from `queries`, `base`, `cluster`, and from many candidates at once in almost equal shares.
+//! 2. From the best of these and again from the others, change one table at a time: a level finer or coarser in
+//!    one dimension, both at once, dropped, merged with another, or a workload table added. Keep what helps.
+//!
+//! No step accepts a larger error, so the result is never worse than where it starts. Everything is counted, not timed:
+//! the same workload gives the same tables on any machine. Under Gaussian noise the shares of a given set of
+//! candidates are a convex problem, and the same search applies.
+
+use super::landscape::{Choice, Landscape, Shape, Steps};
+use std::collections::HashSet;
+use std::rc::Rc;
+
+/// How many candidates the start from all of them has.
+const MOST_CANDIDATES: usize = 1500;
+/// The most work, in visits of a component.
+const EFFORT: u64 = 150_000_000;
+/// Rounds of descent: to judge a change, to accept it, and at the end.
+const GLANCE: usize = 4;
+const LOOK: usize = 20;
+const SETTLE: usize = 1000;
+
+/// The best choice found. `starts` are where to begin; no more than `most` cells are measured in all, unless a
+/// start has more.
+pub fn search(land: &Landscape, starts: Vec<Choice>, most: f64) -> Option<Choice> {
+    let mut choices: Vec<Choice> = starts;
+    choices.extend(everything(land, most));
+    for choice in &mut choices {
+        land.descend(choice, SETTLE / 4);
+        *choice = land.prune(choice);
+    }
+    choices.sort_by(|a, b| a.error.total_cmp(&b.error));
+    let settled = |choice: Choice, effort: &mut u64| {
+        let limit = most.max(choice.cells());
+        let mut improved = improve(land, choice, limit, effort);
+        land.descend(&mut improved, SETTLE);
+        land.prune(&improved)
+    };
+    let mut effort = EFFORT;
+    let mut found: Option<Choice> = None;
+    let count = choices.len() as u64;
+    for choice in choices {
+        // A half of all work for the starts; what one of them leaves is for later.
+        let mut part = (EFFORT / (2 * count)).min(effort);
+        effort -= part;
+        let improved = settled(choice, &mut part);
+        effort += part;
+        if found.as_ref().is_none_or(|f| improved.error < f.error) {
+            found = Some(improved);
+        }
+    }
+    let mut found = found?;
+    let mut dice = Dice(1);
+    while effort > 0 {
+        // So that the loop ends even if nothing can be changed.
+        effort = effort.saturating_sub(EFFORT / 1000);
+        let limit = most.max(found.cells());
+        let Some(kicked) = ruined(land, &found, limit, &mut dice) else { continue };
+        let improved = settled(kicked, &mut effort);
+        if improved.error < found.error {
+            found = improved;
+        }
+    }
+    Some(found)
+}
+
+/// A fixed sequence of numbers that look random.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) as usize) % n.max(1)
+    }
+}
+
+/// A few tables taken out, and what they held put into the tables that grow least by it: a way out of local
+/// optima.
+fn ruined(land: &Landscape, from: &Choice, most: f64, dice: &mut Dice) -> Option<Choice> {
+    let mut kept: Vec<(Rc<Shape>, f64)> =
+        from.tables.iter().cloned().zip(from.shares.iter().copied()).collect();
+    let out = 1 + dice.below((kept.len() / 2).clamp(1, 4));
+    for _ in 0..out.min(kept.len()) {
+        kept.swap_remove(dice.below(kept.len()));
+    }
+    let share = 1.0 / from.tables.len() as f64;
+    let first = dice.below(land.workload.len());
+    let (before, after) = land.workload.split_at(first);
+    for (w, _) in after.iter().chain(before) {
+        if kept.iter().any(|(t, _)| w.is_below(&t.steps)) {
+            continue;
+        }
+        let alone = land.shape(*w);
+        let growth = |t: &Shape| land.shape(t.steps.join(*w)).cells / t.cells;
+        let host = (0..kept.len())
+            .map(|i| (growth(&kept[i].0), i))
+            .min_by(|a, b| a.0.total_cmp(&b.0))
+            .filter(|&(by, _)| by <= alone.cells);
+        match host {
+            Some((_, i)) => kept[i].0 = land.shape(kept[i].0.steps.join(*w)),
+            None => kept.push((alone, share)),
+        }
+    }
+    if kept.iter().map(|(t, _)| t.cells).sum::<f64>() > most {
+        return None;
+    }
+    let (tables, shares) = kept.into_iter().unzip();
+    let mut choice = land.choice(tables, shares);
+    land.descend(&mut choice, LOOK);
+    choice.error.is_finite().then_some(choice)
+}
+
+/// Many candidates at once: workload tables, their joins two by two, joins of those, the smallest first. Their shares differ a
+/// little, or a symmetric workload would hold the descent in its symmetry.
+fn everything(land: &Landscape, most: f64) -> Option<Choice> {
+    if land.is_uniform() {
+        return None;
+    }
+    let mut shapes: Vec<Rc<Shape>> = Vec::new();
+    let mut seen: HashSet<Steps> = HashSet::new();
+    let mut layer: Vec<Steps> = land.workload.iter().map(|w| w.0).collect();
+    while !layer.is_empty() && shapes.len() < MOST_CANDIDATES {
+        let mut fresh: Vec<Rc<Shape>> =
+            layer.drain(..).filter(|&s| seen.insert(s)).map(|s| land.shape(s)).collect();
+        fresh.retain(|s| s.cells <= most);
+        fresh.sort_by(|a, b| a.cells.total_cmp(&b.cells).then(a.steps.cmp(&b.steps)));
+        fresh.truncate(MOST_CANDIDATES - shapes.len());
+        for (i, shape) in fresh.iter().enumerate() {
+            // Joining all with all grows fast; a bounded number of partners is plenty.
+            layer.extend(land.workload.iter().skip(i % 7).step_by(7).map(|w| shape.steps.join(w.0)));
+            if layer.len() > 20 * MOST_CANDIDATES {
+                break;
+            }
+        }
+        shapes.extend(fresh);
+    }
+    while shapes.iter().map(|s| s.cells).sum::<f64>() > most {
+        shapes.pop();
+    }
+    let mut dice = Dice(1);
+    let shares = shapes.iter().map(|_| 1.0 + 0.2 * dice.below(1 << 16) as f64 / f64::from(1 << 16)).collect();
+    let choice = land.choice(shapes, shares);
+    choice.error.is_finite().then_some(choice)
+}
+
+/// Changes one table at a time for as long as that helps and effort is left.
+fn improve(land: &Landscape, start: Choice, most: f64, effort: &mut u64) -> Choice {
+    let mut best = start;
+    let mut at = 0;
+    // How many tables in a row had nothing to improve.
+    let mut settled = 0;
+    while settled < best.tables.len() && *effort > 0 {
+        at %= best.tables.len();
+        match improve_one(land, &best, at, most, effort) {
+            Some(better) => {
+                best = land.prune(&better);
+                settled = 0;
+            }
+            None => settled += 1,
+        }
+        at += 1;
+    }
+    best
+}
+
+/// The best change of one table, if one helps.
+fn improve_one(land: &Landscape, from: &Choice, at: usize, most: f64, effort: &mut u64) -> Option<Choice> {
+    let mut best: Option<Choice> = None;
+    let mut goal = from.error * (1.0 - 1e-6);
+    let others = from.cells() - from.tables[at].cells;
+    let mut judge = |steps: Option<Steps>, without: Option<usize>| {
+        let shape = steps.map(|s| land.shape(s));
+        if *effort == 0 || shape.as_ref().is_some_and(|s| others + s.cells > most) {
+            return;
+        }
+        let Some(mut trial) = changed(land, from, at, shape, without) else { return };
+        let visits: usize = trial.tables.iter().map(|t| 2 * t.below.len() + 20).sum();
+        *effort = effort.saturating_sub((GLANCE * (visits + 2 * land.components().len())) as u64);
+        land.descend(&mut trial, GLANCE);
+        if trial.error < goal {
+            goal = trial.error;
+            best = Some(trial);
+        }
+    };
+    let steps = from.tables[at].steps;
+    let (finer, coarser) = land.neighbours(&steps);
+    judge(None, None);
+    for &s in coarser.iter().chain(&finer) {
+        judge(Some(s), None);
+    }
+    for s in coarser {
+        for t in land.neighbours(&s).0 {
+            judge(Some(t), None);
+        }
+    }
+    for other in (0..from.tables.len()).filter(|&i| i != at) {
+        judge(Some(steps.join(from.tables[other].steps)), Some(other));
+    }
+    let mut best = best?;
+    land.descend(&mut best, LOOK);
+    Some(best)
+}
+
+/// The choice with table `at` replaced and perhaps another left out. A table that is there already
+/// gets both shares.
+fn changed(
+    land: &Landscape,
+    from: &Choice,
+    at: usize,
+    shape: Option<Rc<Shape>>,
+    without: Option<usize>,
+) -> Option<Choice> {
+    let mut tables = Vec::with_capacity(from.tables.len());
+    let mut shares = Vec::with_capacity(from.tables.len());
+    for i in (0..from.tables.len()).filter(|&i| i != at && Some(i) != without) {
+        tables.push(from.tables[i].clone());
+        shares.push(from.shares[i]);
+    }
+    if let Some(shape) = shape {
+        let share = from.shares[at] + without.map_or(0.0, |i| from.shares[i]);
+        match tables.iter().position(|t| t.steps == shape.steps) {
+            Some(i) => shares[i] += share,
+            None => {
+                tables.push(shape);
+                shares.push(share);
+            }
+        }
+    }
+    if tables.is_empty() {
+        return None;
+    }
+    let choice = land.choice(tables, shares);
+    choice.error.is_finite().then_some(choice)
+}
