@@ -242,7 +242,7 @@ fn given_shares_are_exact() {
     let cube = Cube { dimensions: vec![plain("state", 51), plain("sex", 2)] };
     let state = Cuboid::new(vec![(0, 1)]);
     let share: Rational =
-        "1256/4099".parse::<Rational>().unwrap().checked_mul("3773/4097".parse().unwrap()).unwrap();
+        "1440/4099".parse::<Rational>().unwrap().checked_mul("3773/4097".parse().unwrap()).unwrap();
     let rest = Rational::new(share.denominator() - share.numerator(), share.denominator()).unwrap();
     let mut r: Request =
         request(cube, vec![Table { cuboid: state.clone(), weight: Rational::ONE }], Noise::Gaussian, "1");
