@@ -4,6 +4,8 @@
 //! done before data is opened; the budget is charged before noise is drawn; the file appears under its name only
 //! when it is whole.
 
+pub mod projection;
+
 use crate::cube::Frame;
 use crate::exact::Rational;
 use crate::ledger::{self, Ledger};
@@ -15,7 +17,7 @@ use crate::release::{
     MeasurementSummary, PlanSummary, Privacy, ReleaseError, SealError, Sealed, SigningKey, Writer, wire,
 };
 use crate::secret::ingest::{self, IngestError, Progress};
-use crate::secret::measure::{Charged, MeasureError, measure};
+use crate::secret::measure::{Charged, MeasureError, exact_tables, measure};
 use crate::secret::noise::{Entropy, NoiseError};
 use crate::spec::{Budget, Spec, Unit};
 use std::path::{Path, PathBuf};
@@ -26,6 +28,12 @@ pub enum CompileError {
     /// (ε, δ) with no room for noise.
     #[error("no noise that can be drawn fits this epsilon and delta")]
     NoBudget,
+    /// No projection.
+    #[error(transparent)]
+    Design(#[from] crate::projection::DesignError),
+    /// A spec of tables where one of a projection is needed.
+    #[error("the spec asks for tables, not for a projection")]
+    NotAProjection,
     /// No plan.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -123,7 +131,7 @@ pub fn release(spec: &Spec, options: Options<'_>, watcher: &dyn Watcher) -> Resu
         .ok_or(CompileError::NoData)?;
     let frame = Frame::new(&spec.cube, &planned.plan.levels);
     let chunks = chunks(&planned.plan, &frame);
-    let sections = 3 + spec.attachments.len() + chunks.len();
+    let sections = 3 + spec.attachments.len() + chunks.len() + planned.plan.exact.len();
     let mut writer = Writer::create(options.out, &spec.name, sections as u32, options.replace)?;
     writer.write_section(Kind::Domain, 0, &wire::encode_domain(&spec.cube)?)?;
     writer.write_section(Kind::Plan, 0, &wire::encode_plan(&planned.plan, &spec.cube)?)?;
@@ -140,6 +148,7 @@ pub fn release(spec: &Spec, options: Options<'_>, watcher: &dyn Watcher) -> Resu
         charge = Some(ledger.charge(ledger_entry(spec, &planned, cost, &path, options.day))?);
         Ok::<(), ledger::LedgerError>(())
     })?;
+    let exact = exact_tables(&rows, &spec.cube, &charged, &spec.exact)?;
     let mut next = chunks.iter().enumerate().peekable();
     let mut packed = Vec::new();
     let values = measure(
@@ -160,6 +169,9 @@ pub fn release(spec: &Spec, options: Options<'_>, watcher: &dyn Watcher) -> Resu
             Ok(())
         },
     )?;
+    for (index, (cuboid, counts)) in planned.plan.exact.iter().zip(&exact).enumerate() {
+        writer.write_section(Kind::Exact, index as u32, &crate::release::exact::encode(cuboid, counts)?)?;
+    }
     let sealed = writer.seal(input, options.key)?;
     if let Some(charge) = charge {
         ledger.sealed(&charge, &sealed.blake3, options.day)?;
@@ -245,7 +257,14 @@ fn manifest(
         WorstCase::Joint => " The cost is the exact maximum over all pairs of cells.",
         WorstCase::Bound => " The cost is an upper bound over all pairs of cells.",
     };
-    let note = format!("{symbol} <= {} of {kind} for {whom}, {neighbours}.{worst}", planned.plan.budget);
+    let beyond = if spec.exact.is_empty() {
+        ""
+    } else {
+        " This is relative to the tables declared as published exactly: what they say is public, and the \
+         guarantee covers what the release tells beyond them."
+    };
+    let note =
+        format!("{symbol} <= {} of {kind} for {whom}, {neighbours}.{worst}{beyond}", planned.plan.budget);
     Ok(ManifestInput {
         created: day.into(),
         compiler: format!("margins {}", env!("CARGO_PKG_VERSION")),
@@ -281,9 +300,15 @@ fn manifest(
             count: plan.measurements.len() as u64,
             measurements,
         },
-        declared: Declared::default(),
+        projection: None,
+        declared: Declared { invariants: invariants(spec), ..Declared::default() },
         attachments: spec.attachments.iter().map(|(name, _)| name.clone()).collect(),
     })
+}
+
+/// The tables published exactly, each with its reason.
+fn invariants(spec: &Spec) -> Vec<String> {
+    spec.exact.iter().map(|e| format!("{}: {}", spec.cube.describe(&e.cuboid), e.reason)).collect()
 }
 
 fn ledger_entry(spec: &Spec, planned: &Planned, cost: &Cost, data: &Path, day: &str) -> ledger::Charge {
@@ -296,6 +321,182 @@ fn ledger_entry(spec: &Spec, planned: &Planned, cost: &Cost, data: &Path, day: &
         neighbours: planned.plan.neighbours,
         currency: currency(planned.plan.noise),
         charged: cost.total,
+        invariants: invariants(spec),
         day: day.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answer::Answers;
+    use crate::release::{Outcome, Release};
+    use crate::secret::ingest::Rows;
+
+    const SPEC: &str = r#"
+name = "shop"
+title = "Shop"
+demo = true
+
+[privacy]
+unit = "row"
+rho = "1/2"
+
+[[dimension]]
+name = "sex"
+categories = ["F", "M"]
+
+[[dimension]]
+name = "age"
+range = [0, 9]
+levels = [{ name = "half", width = 5 }]
+
+[[table]]
+of = ["sex", "age"]
+
+[[table]]
+of = ["sex", "age.half"]
+exact = true
+reason = "known from the register"
+"#;
+
+    const ROWS: &str = "sex,age\nF,1\nF,2\nM,7\nM,7\nF,9\nM,0\n";
+
+    fn spec(text: &str) -> Spec {
+        crate::spec::parse(text, Path::new("shop.toml"), |_| Err(std::io::ErrorKind::NotFound.into()))
+            .unwrap()
+    }
+
+    fn released(dir: &Path, spec: &Spec) -> Released {
+        let data = dir.join("rows.csv");
+        std::fs::write(&data, ROWS).unwrap();
+        let mut spec = spec.clone();
+        spec.data = Some(crate::spec::Data {
+            path: data,
+            format: crate::spec::Format::Csv,
+            csv: crate::spec::CsvOptions { delimiter: b',', quote: b'"', columns: None },
+        });
+        let key = SigningKey::not_private().unwrap();
+        let options = Options {
+            out: dir,
+            data: None,
+            ledger: &dir.join("ledger.jsonl"),
+            key: &key,
+            replace: false,
+            day: "2026-01-31",
+            entropy: Entropy::fixed(7),
+        };
+        release(&spec, options, &()).unwrap()
+    }
+
+    /// From the spec through the file to the answer: declared at every station, exact in every answer.
+    #[test]
+    fn exact_tables_are_declared_and_answered_exactly() {
+        let dir = tempfile::tempdir().unwrap();
+        let made = released(dir.path(), &spec(SPEC));
+        let release = Release::open(&made.sealed.path).unwrap();
+        assert_eq!(release.manifest().declared.invariants, ["sex × age.half: known from the register"]);
+        assert!(release.manifest().privacy.note.contains("relative to the tables declared"));
+        let ledger = std::fs::read_to_string(dir.path().join("ledger.jsonl")).unwrap();
+        assert!(ledger.lines().all(|l| l.contains("known from the register")));
+        let audit = crate::audit::audit(&release, None).unwrap();
+        assert!(audit.passed(), "{audit:?}");
+        let note = audit.checks.iter().find(|c| c.what == "exact tables").unwrap();
+        assert_eq!(note.outcome, Outcome::Warning);
+
+        let answers = Answers::open(&made.sealed.path).unwrap();
+        let counts = |sql: &str| -> Vec<(f64, f64)> {
+            let query = answers.parse(sql).unwrap();
+            let groups = answers.evaluator().aggregate(&query.filter, &query.group_by).unwrap();
+            groups.iter().map(|g| (g.estimate, g.law.half_width(0.95))).collect()
+        };
+        assert_eq!(counts("SELECT COUNT(*) FROM shop"), [(6.0, 0.0)]);
+        assert_eq!(counts("SELECT sex, COUNT(*) FROM shop GROUP BY sex"), [(3.0, 0.0), (3.0, 0.0)]);
+        let halves = counts("SELECT sex, age.half, COUNT(*) FROM shop GROUP BY sex, age.half");
+        assert_eq!(halves, [(2.0, 0.0), (1.0, 0.0), (1.0, 0.0), (2.0, 0.0)]);
+        let ages = counts("SELECT age, COUNT(*) FROM shop GROUP BY age");
+        assert!(ages.iter().all(|a| a.1 > 0.0));
+        assert!((ages[..5].iter().map(|a| a.0).sum::<f64>() - 3.0).abs() < 1e-9, "noisy cells add up");
+    }
+
+    /// What the plan does not name does not leave, nor does anything without a reason.
+    #[test]
+    fn undeclared_exact_tables_do_not_leave() {
+        let spec = spec(SPEC);
+        let planned = plan_spec(&spec).unwrap();
+        let charged = Charged::new(&spec.cube, planned.plan, |_| Ok::<(), std::fmt::Error>(())).unwrap();
+        let rows = Rows::from_codes(&[2, 10], &[vec![0, 1], vec![3, 4]]).unwrap();
+        assert_eq!(exact_tables(&rows, &spec.cube, &charged, &spec.exact).unwrap(), [[1, 0, 1, 0]]);
+        let mut other = spec.exact.clone();
+        other[0].cuboid = spec.workload[0].cuboid.clone();
+        let mut silent = spec.exact.clone();
+        silent[0].reason = " ".into();
+        for declared in [&[][..], &other, &silent] {
+            let refused = exact_tables(&rows, &spec.cube, &charged, declared);
+            assert!(matches!(refused, Err(MeasureError::Undeclared)));
+        }
+    }
+
+    /// Sections of exact tables that a writer would not make, each properly signed, are refused.
+    #[test]
+    fn broken_exact_sections_are_refused() {
+        let spec = spec(SPEC);
+        let planned = plan_spec(&spec).unwrap();
+        let frame = Frame::new(&spec.cube, &planned.plan.levels);
+        let good = crate::release::exact::encode(&spec.exact[0].cuboid, &[2, 1, 1, 2]).unwrap();
+        let open = |bodies: &[&[u8]], declared: &[&str]| -> Result<(), String> {
+            let dir = tempfile::tempdir().unwrap();
+            let chunks = chunks(&planned.plan, &frame);
+            let mut w =
+                Writer::create(dir.path(), "shop", (3 + chunks.len() + bodies.len()) as u32, false).unwrap();
+            w.write_section(Kind::Domain, 0, &wire::encode_domain(&spec.cube).unwrap()).unwrap();
+            w.write_section(Kind::Plan, 0, &wire::encode_plan(&planned.plan, &spec.cube).unwrap()).unwrap();
+            w.write_section(Kind::Spec, 0, SPEC.as_bytes()).unwrap();
+            for (i, chunk) in chunks.iter().enumerate() {
+                let mut packed = Vec::new();
+                for m in chunk.clone() {
+                    let count =
+                        crate::release::packing::value_count(&frame, &planned.plan.measurements[m].block);
+                    pack(&vec![1; count], &mut packed);
+                }
+                w.write_section(Kind::Measurements, i as u32, &packed).unwrap();
+            }
+            for (i, body) in bodies.iter().enumerate() {
+                w.write_section(Kind::Exact, i as u32, body).unwrap();
+            }
+            let mut input = manifest(&spec, &planned, &frame, "2026-01-31", true).unwrap();
+            input.declared.invariants = declared.iter().map(|d| d.to_string()).collect();
+            let path = w.seal(input, &SigningKey::not_private().unwrap()).unwrap().path;
+            let release = Release::open(path).map_err(|e| e.to_string())?;
+            let audit = crate::audit::audit(&release, None).map_err(|e| e.to_string())?;
+            if audit.passed() { Ok(()) } else { Err(format!("{audit:?}")) }
+        };
+        open(&[&good], &["one"]).unwrap();
+        let with = |at: usize, byte: u8| {
+            let mut bytes = good.clone();
+            bytes[at] = byte;
+            bytes
+        };
+        let not_asked =
+            crate::release::exact::encode(&crate::cube::Cuboid::new(vec![(1, 1)]), &[1, 1]).unwrap();
+        let negative = crate::release::exact::encode(&spec.exact[0].cuboid, &[2, -1, 1, 2]).unwrap();
+        let longer = [&good[..], &[0]].concat();
+        for (bodies, declared, why) in [
+            (vec![&good[..]], vec![], "declares 0"),
+            (vec![], vec!["one"], "declares 1"),
+            (vec![&good, &good], vec!["one", "two"], "twice"),
+            (vec![&good[..good.len() - 1]], vec!["one"], ""),
+            (vec![&good[..3]], vec!["one"], "too early"),
+            (vec![&[]], vec!["one"], "too early"),
+            (vec![&longer], vec!["one"], "too many"),
+            (vec![&negative], vec!["one"], "below zero"),
+            (vec![&not_asked], vec!["one"], "not a table"),
+            (vec![&with(1, 1)], vec!["one"], "ascending"),
+            (vec![&with(4, 9)], vec!["one"], "does not exist"),
+            (vec![&with(6, 0)], vec!["one"], "total"),
+        ] {
+            let error = open(&bodies, &declared).unwrap_err();
+            assert!(error.contains(why), "{error:?} does not say {why:?}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! What an answer rests on: the measurements behind it, their weights, and what would narrow it.
 
 use super::open::{Answers, QueryError};
-use super::query::{Asked, Labels};
+use super::query::{Asked, Labels, Present};
 use super::several::Several;
 use super::sql::Query;
 use crate::plan::Block;
@@ -63,7 +63,9 @@ impl Several {
         }
         let Some((first, asked, groups)) = parts.first() else { return Ok(out) };
         let labels = Labels { query: asked.query, cube: first.cube() };
-        for row in 0..groups.len().min(MOST_ROWS) {
+        let present = Present::new(asked.query, first.cube());
+        let rows = (0..groups.len()).filter(|&row| present.holds(&groups[row].nodes));
+        for row in rows.take(MOST_ROWS) {
             for (column, figure) in asked.query.columns.iter().zip(&asked.figures) {
                 let Some(figure) = figure else { continue };
                 let width = asked.aggregates.len();
@@ -90,8 +92,10 @@ impl Several {
                         (r, terms.filter(|t| t.1 > 0.0).collect())
                     })
                     .collect();
-                let variances: Vec<f64> =
-                    figures.iter().map(|(_, terms)| terms.iter().map(|t| t.4 * t.2 as f64).sum()).collect();
+                let variances: Vec<f64> = figures
+                    .iter()
+                    .map(|(_, terms)| 0.0 + terms.iter().map(|t| t.4 * t.2 as f64).sum::<f64>())
+                    .collect();
                 let total: f64 = variances.iter().map(|v| 1.0 / v).sum();
                 let variance = 1.0 / total;
                 let mut sources = Vec::new();

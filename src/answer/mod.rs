@@ -6,6 +6,8 @@
 pub mod evaluate;
 pub mod explain;
 mod figure;
+#[cfg(feature = "compile")]
+pub mod history;
 pub mod joint;
 pub mod law;
 pub mod open;
@@ -21,3 +23,6 @@ pub use open::{Answers, QueryError};
 pub use query::Options;
 pub use several::Several;
 pub use statement::{NotUnderstood, PriorChoice, Statement};
+
+#[cfg(all(test, feature = "test-seed"))]
+mod tests;

@@ -140,15 +140,17 @@ pub(super) fn answer(releases: &[(&Answers, &Asked)], options: &Options) -> Resu
         .map(|(r, a)| r.evaluator().joint(&a.aggregates, &a.query.group_by))
         .collect::<Result<_, _>>()?;
     let rows = groups.first().map_or(0, Vec::len);
+    let present = Present::new(asked.query, cube);
+    let shown_rows = groups.iter().flatten().take(rows).filter(|g| present.holds(&g.nodes)).count();
     let wanted = asked.figures.iter().flatten().count();
     let mut how = How { level: options.level, method: options.method, interval: options.interval };
     let mut notes = Notes::default();
-    if options.joint && rows * wanted > 1 {
-        let all = (rows * wanted) as f64;
+    if options.joint && shown_rows * wanted > 1 {
+        let all = (shown_rows * wanted) as f64;
         how.level = 1.0 - (1.0 - options.level) / all;
         notes.add(format!(
             "All {} intervals together cover with probability {} (Bonferroni: each alone with {:.6}).",
-            rows * wanted,
+            shown_rows * wanted,
             options.level,
             how.level
         ));
@@ -182,7 +184,7 @@ pub(super) fn answer(releases: &[(&Answers, &Asked)], options: &Options) -> Resu
     }
     let mut out: Vec<Sortable> = Vec::with_capacity(rows);
     let mut met = vec![Met::default(); asked.figures.len()];
-    for row in 0..rows {
+    for row in (0..rows).filter(|&row| present.holds(&groups[0][row].nodes)) {
         let known: Vec<Known> = groups
             .iter()
             .filter_map(|g| g.get(row))
@@ -266,6 +268,7 @@ impl Met {
         self.shares.get_or_insert_with(|| answered.shares.clone());
         if self.method.is_none()
             && let ErrorOf::Linear(solved) = &answered.error
+            && !solved.law.terms().is_empty()
         {
             self.method = Some(solved.law.method_used());
         }
@@ -273,7 +276,7 @@ impl Met {
 
     fn method(&self, figure: &Figure) -> &'static str {
         match (figure.is_ratio(), self.unbounded) {
-            (false, _) => self.method.unwrap_or("no rows"),
+            (false, _) => self.method.unwrap_or("no noise: the answer is exact"),
             (true, false) => "ratio: Fieller interval; std error by the delta method",
             (true, true) => {
                 "ratio: Fieller interval, unbounded where the denominator's interval includes 0; \
@@ -333,6 +336,54 @@ impl Posteriors {
         // The law is kept alive, so that its address stays its own.
         self.0.insert(key, (solved.clone(), made.clone()));
         Ok(made)
+    }
+}
+
+/// Which groups WHERE leaves anything of: the others are no rows of the answer, as in SQL. This looks at the
+/// query alone.
+pub(super) struct Present<'a> {
+    query: &'a Query,
+    /// For each dimension of the filter the classes of every group's nodes, and where the group's label stands;
+    /// for a dimension that is not grouped one list.
+    classes: Vec<(Option<usize>, Vec<Vec<u32>>)>,
+}
+
+impl<'a> Present<'a> {
+    pub fn new(query: &'a Query, cube: &Cube) -> Present<'a> {
+        let classes = query
+            .filter
+            .dims
+            .iter()
+            .map(|c| {
+                let position = query.group_by.iter().position(|&(d, _)| d == c.dim);
+                let dimension = &cube.dimensions[c.dim];
+                let level = position.map_or(0, |i| query.group_by[i].1);
+                let mut classes = vec![Vec::new(); dimension.levels[level].len()];
+                for (group, &class) in dimension.ancestors(dimension.finest(), level).iter().zip(&c.class_of)
+                {
+                    classes[*group as usize].push(class);
+                }
+                for list in &mut classes {
+                    list.sort_unstable();
+                    list.dedup();
+                }
+                (position, classes)
+            })
+            .collect();
+        Present { query, classes }
+    }
+
+    pub fn holds(&self, nodes: &[u32]) -> bool {
+        self.from(0, 0, nodes)
+    }
+
+    fn from(&self, dim: usize, at: usize, nodes: &[u32]) -> bool {
+        let Some((position, classes)) = self.classes.get(dim) else {
+            return self.query.filter.weights[at] != 0.0;
+        };
+        let group = position.map_or(0, |i| nodes[i] as usize);
+        let stride = self.query.filter.dims[dim].classes as usize;
+        classes[group].iter().any(|&c| self.from(dim + 1, at * stride + c as usize, nodes))
     }
 }
 

@@ -107,6 +107,7 @@ fn request(
         budgets,
         objective: Objective::Total,
         targets: Vec::new(),
+        exact: Vec::new(),
         shares: Vec::new(),
     }
 }

@@ -3,7 +3,10 @@
 //! Exit codes: 0 done; 1 a verification failed; 2 the command, a file or the machine is at fault.
 
 mod chart;
+mod estimator;
 mod experiment;
+mod export;
+mod infer;
 mod init;
 mod inspect;
 mod keygen;
@@ -11,6 +14,7 @@ mod ledger;
 mod output;
 mod plan;
 mod progress;
+mod projection;
 mod query;
 mod release;
 mod verify;
@@ -47,6 +51,12 @@ enum Verb {
     Keygen(keygen::Args),
     /// Answer a SQL query from a release file
     Query(query::Args),
+    /// Infer the best answers from a history of noisy ones
+    Infer(infer::Args),
+    /// Compare the noisy count with Bayesian estimates of it
+    Estimator(estimator::Args),
+    /// Write a whole table from a release file
+    Export(export::Args),
     /// Check a release's signature, hashes, format and privacy arithmetic
     Verify(verify::Args),
     /// Show what an auditor asks of a release
@@ -114,6 +124,9 @@ pub fn main() -> ExitCode {
         Verb::Release(args) => release::run(&args),
         Verb::Keygen(args) => keygen::run(&args),
         Verb::Query(args) => query::run(&args),
+        Verb::Infer(args) => infer::run(&args),
+        Verb::Estimator(args) => estimator::run(&args),
+        Verb::Export(args) => export::run(&args),
         Verb::Verify(args) => verify::run(&args),
         Verb::Inspect(args) => inspect::run(&args),
         Verb::Ledger(args) => ledger::run(&args),

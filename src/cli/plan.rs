@@ -43,6 +43,9 @@ pub fn spec_failure(errors: SpecErrors) -> Failure {
 
 pub fn run(args: &Args) -> Outcome {
     let spec = spec::load(&args.spec).map_err(spec_failure)?;
+    if spec.projection.is_some() {
+        return super::projection::plan(&spec, args.json);
+    }
     let request = spec.request().ok_or(compile::CompileError::NoBudget)?;
     let (candidates, chosen) = candidates(&request, args.compare || args.svg.is_some())?;
     let Ok(planned) = &candidates[chosen].outcome else {
@@ -160,10 +163,15 @@ fn head(spec: &Spec, planned: &Planned) -> String {
         Noise::Gaussian => "discrete Gaussian noise",
         Noise::Laplace => "discrete Laplace noise",
     };
+    let exact: String = spec
+        .exact
+        .iter()
+        .map(|e| format!("exact     {}, without noise: {}\n", spec.cube.describe(&e.cuboid), e.reason))
+        .collect();
     let approximate = compile::approximate(p.noise, planned.cost.total, spec.privacy.budget)
         .map_or(String::new(), |a| format!(" (ε = {} at δ = {})", a.epsilon, a.delta));
     format!(
-        "{}: {}\n\nbudget    {} = {}{approximate}, {noise}\nprotects  {unit} {neighbours}\nmeasures  {} groups ({}, {} budgets)\nanswers   {} tables, {} cells\n\n",
+        "{}: {}\n\nbudget    {} = {}{approximate}, {noise}\nprotects  {unit} {neighbours}\nmeasures  {} groups ({}, {} budgets)\nanswers   {} tables, {} cells\n{exact}\n",
         spec.name,
         spec.title,
         symbol(p.noise),
@@ -279,7 +287,7 @@ fn tables(spec: &Spec, planned: &Planned, all: bool) -> String {
             vec![
                 spec.cube.describe(&t.cuboid),
                 spec.cube.cells(&t.cuboid).map_or("many".into(), grouped),
-                figure(spread.mean.sqrt()),
+                if p.exact_above(&t.cuboid).is_some() { "exact".into() } else { figure(spread.mean.sqrt()) },
                 format!("± {}", figure(margins.of(&t.cuboid, spread.max))),
             ]
         })
@@ -379,6 +387,7 @@ fn to_json(
                 "max_variance": s.max,
                 "std_error": s.mean.sqrt(),
                 "margin95": margins.of(&t.cuboid, s.max),
+                "exact": p.exact_above(&t.cuboid).is_some(),
             })
         })
         .collect();

@@ -22,6 +22,8 @@ pub struct Charge {
     pub currency: Currency,
     /// How much.
     pub charged: Rational,
+    /// The tables published without noise beside it, with the reasons.
+    pub invariants: Vec<String>,
     /// The day, `YYYY-MM-DD`.
     pub day: String,
 }
@@ -58,6 +60,9 @@ pub struct Entry {
     /// How much, as an exact rational.
     #[schemars(with = "String")]
     pub charged: Rational,
+    /// The tables published without noise: no charge covers what they say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub invariants: Vec<String>,
     /// What this entry says about the charge.
     pub status: Status,
     /// For an entry that closes a charge: the hash of the charge's line.
@@ -86,6 +91,7 @@ impl Entry {
             neighbours: charge.neighbours,
             currency: charge.currency,
             charged: charge.charged,
+            invariants: charge.invariants,
             status: Status::Charged,
             charge: None,
             file_blake3: None,

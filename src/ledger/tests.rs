@@ -14,6 +14,7 @@ fn charge(release: &str, dataset: &str, currency: Currency, amount: &str) -> Cha
         currency,
         charged: amount.parse().unwrap(),
         day: "2026-01-31".into(),
+        invariants: Vec::new(),
     }
 }
 

@@ -18,6 +18,7 @@ mod types;
 
 pub use objective::{Certificate, Objective, Target};
 pub use request::Request;
+pub use round::up as round_up;
 pub use types::{Block, BudgetRule, Measure, Measurement, Neighbours, Noise, Plan, Share, Table};
 
 use crate::cube::{Cuboid, Frame};
@@ -33,6 +34,9 @@ pub enum PlanError {
     /// The workload has no table.
     #[error("the workload asks for no table")]
     NoTables,
+    /// Every table is published without noise.
+    #[error("every table asked for is exact: nothing would be protected, so there is nothing to release")]
+    AllExact,
     /// The strategy that was asked for does not apply.
     #[error("strategy `{0}` does not apply: {1}")]
     NotApplicable(&'static str, NotApplicable),
@@ -146,6 +150,9 @@ impl<'a> Context<'a> {
         if request.workload.is_empty() {
             return Err(PlanError::NoTables);
         }
+        if request.workload.iter().all(|t| request.is_exact(&t.cuboid)) {
+            return Err(PlanError::AllExact);
+        }
         let tables = || request.workload.iter().map(|t| &t.cuboid);
         let given = request.shares.iter().map(|s| &s.cuboid);
         let levels = Frame::levels_of(&request.cube, tables().chain(given));
@@ -197,6 +204,7 @@ impl<'a> Context<'a> {
             levels: self.levels.clone(),
             workload: request.workload.clone(),
             measurements,
+            exact: request.exact.clone(),
         };
         let cost = self.fit(&mut plan)?;
         let prediction = predict::predict(request, &self.frame, &self.closure, &plan);

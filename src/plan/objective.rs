@@ -164,7 +164,7 @@ pub fn variances(
     }
 }
 
-/// METHODS 1.2: the least total variance.
+/// docs/methods, "Budgets for whole tables": the least total variance.
 fn total(price: &[f64], gain: &[f64], rho: f64) -> (Vec<f64>, Certificate) {
     let root: f64 = price.iter().zip(gain).map(|(c, v)| (c * v).sqrt()).sum();
     let sigma2: Vec<f64> = price.iter().zip(gain).map(|(c, v)| (c / v).sqrt() * root / (2.0 * rho)).collect();
@@ -192,7 +192,7 @@ fn targets(
     let mut place = vec![usize::MAX; price.len()];
     ids.iter().enumerate().for_each(|(at, &id)| place[id] = at);
     for id in 0..price.len() {
-        if place[id] == usize::MAX {
+        if place[id] == usize::MAX && price[id] > 0.0 {
             ids.push(id);
         }
     }

@@ -90,6 +90,7 @@ fn component_variances(frame: &Frame, closure: &Closure, plan: &Plan) -> Option<
                 sigma2[id] = noise_variance(plan.noise, m) / (scale * scale);
             }
         }
+        known(&mut sigma2, closure, plan);
         return Some(sigma2);
     }
     if !frame.is_balanced() {
@@ -112,7 +113,17 @@ fn component_variances(frame: &Frame, closure: &Closure, plan: &Plan) -> Option<
             }
         }
     }
-    Some(precision.into_iter().map(|p| 1.0 / p).collect())
+    let mut sigma2: Vec<f64> = precision.into_iter().map(|p| 1.0 / p).collect();
+    known(&mut sigma2, closure, plan);
+    Some(sigma2)
+}
+
+/// Components below a table published exactly have no error.
+fn known(sigma2: &mut [f64], closure: &Closure, plan: &Plan) {
+    if !plan.exact.is_empty() {
+        let below = closure.components.iter().map(|a| plan.exact_above(a).is_some());
+        sigma2.iter_mut().zip(below).filter(|(_, exact)| *exact).for_each(|(s, _)| *s = 0.0);
+    }
 }
 
 /// Mean and largest cell variance of a table when levels are unbalanced: one solve for each kind of cell, on

@@ -1,7 +1,7 @@
 //! What a plan is made from: the spec's public part, with no data and no file names.
 
 use super::{BudgetRule, Measure, Neighbours, Noise, Objective, Share, Table, Target};
-use crate::cube::Cube;
+use crate::cube::{Cube, Cuboid};
 use crate::exact::Rational;
 
 /// Everything a plan depends on.
@@ -27,11 +27,18 @@ pub struct Request {
     pub objective: Objective,
     /// For each workload table how precise it must be; shorter than the workload where the rest has no target.
     pub targets: Vec<Option<Target>>,
+    /// Tables of the workload that are published without noise.
+    pub exact: Vec<Cuboid>,
     /// For [`Measure::Given`]: what is measured. Empty otherwise.
     pub shares: Vec<Share>,
 }
 
 impl Request {
+    /// Whether a component or a table follows from the tables published without noise.
+    pub fn is_exact(&self, cuboid: &Cuboid) -> bool {
+        self.exact.iter().any(|e| cuboid.is_below(e))
+    }
+
     /// By how much the neighbour relation and the rows a unit may own multiply the price of a unit column:
     /// squared lengths for Gaussian noise, lengths for Laplace. For components under `substitute` this is
     /// the safe bound; the plan takes back what the exact worst case leaves over.

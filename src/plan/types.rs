@@ -154,4 +154,14 @@ pub struct Plan {
     pub workload: Vec<Table>,
     /// What is measured, in the order of the release file.
     pub measurements: Vec<Measurement>,
+    /// The tables of the workload that are published without noise. No component below them is measured.
+    #[serde(default)]
+    pub exact: Vec<Cuboid>,
+}
+
+impl Plan {
+    /// Which exact table holds a component or a table, if one does.
+    pub fn exact_above(&self, cuboid: &Cuboid) -> Option<usize> {
+        self.exact.iter().position(|e| cuboid.is_below(e))
+    }
 }

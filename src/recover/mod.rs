@@ -7,8 +7,12 @@
 //! * Components measured one by one (`residual`): `r̂_A = P_A y_A`, independent of each other.
 //! * One measured table (`base`): roll it up.
 //! * Several measured tables: generalised least squares, see [`gls`].
+//!
+//! Components below a table that is published exactly come from it and have no error. Components are independent
+//! of each other wherever such tables are allowed, so the equality constraints touch nothing else.
 
 mod cache;
+pub mod finish;
 pub mod gls;
 mod source;
 
@@ -85,6 +89,11 @@ impl<S: Source> Recovery<S> {
         };
         let lumped = frame.axes.iter().map(|a| a.lump(0, &[0]).0).collect();
         let balanced = frame.is_balanced();
+        if !plan.exact.is_empty() && !balanced && matches!(shape, Shape::Tables(_)) {
+            return Err(RecoverError::Plan(
+                "tables published exactly beside measured ones over unequal groups".into(),
+            ));
+        }
         Ok(Recovery { cube, plan, frame, shape, balanced, lumped, source, cache: Cache::default() })
     }
 
@@ -110,10 +119,11 @@ impl<S: Source> Recovery<S> {
 
     /// The cuboids that were measured or are wholly known, coarsest description of what can be answered.
     pub fn held(&self) -> impl Iterator<Item = &Cuboid> {
-        self.plan.measurements.iter().map(|m| {
+        let measured = self.plan.measurements.iter().map(|m| {
             let (Block::Component(c) | Block::Table(c)) = &m.block;
             c
-        })
+        });
+        measured.chain(&self.plan.exact)
     }
 
     /// Whether a table over levels in use can be recovered.
@@ -122,8 +132,15 @@ impl<S: Source> Recovery<S> {
             cuboid.iter().all(|(d, l)| d < self.frame.axes.len() && self.frame.axes[d].rung(l).is_some());
         in_use
             && match &self.shape {
-                Shape::Components(map) => self.frame.below(cuboid).iter().all(|a| map.contains_key(a)),
-                Shape::Tables(tables) => tables.iter().any(|t| cuboid.is_below(&t.cuboid)),
+                Shape::Components(map) => self
+                    .frame
+                    .below(cuboid)
+                    .iter()
+                    .all(|a| map.contains_key(a) || self.plan.exact_above(a).is_some()),
+                Shape::Tables(tables) => {
+                    tables.iter().any(|t| cuboid.is_below(&t.cuboid))
+                        || self.plan.exact_above(cuboid).is_some()
+                }
             }
     }
 
@@ -141,9 +158,12 @@ impl<S: Source> Recovery<S> {
         if !self.holds(cuboid) {
             return Err(RecoverError::NotHeld(self.cube.describe(cuboid)));
         }
+        if let Some(index) = self.plan.exact_above(cuboid) {
+            return self.exact_table(index, cuboid);
+        }
         match &self.shape {
             Shape::Components(map) => self.frame.rebuild(cuboid, &mut |a| self.component(map, a).map(Some)),
-            Shape::Tables(tables) if tables.len() == 1 => {
+            Shape::Tables(tables) if tables.len() == 1 && self.plan.exact.is_empty() => {
                 let from = &tables[0].cuboid;
                 let values = self.values(0, self.frame.len(from))?;
                 Ok(self.frame.roll_up(from, cuboid, values.iter().map(|&v| v as f64).collect()))
@@ -151,6 +171,9 @@ impl<S: Source> Recovery<S> {
             Shape::Tables(tables) => {
                 self.solve_tables(tables, cuboid)?;
                 self.frame.rebuild(cuboid, &mut |a| {
+                    if let Some(index) = self.plan.exact_above(a) {
+                        return self.exact_component(index, a).map(Some);
+                    }
                     let part = self.cache.get(a);
                     part.map(|p| Some(p.to_vec())).ok_or_else(|| RecoverError::NotHeld(self.cube.describe(a)))
                 })
@@ -158,10 +181,37 @@ impl<S: Source> Recovery<S> {
         }
     }
 
+    /// A roll-up of an exact table: whole numbers.
+    fn exact_table(&self, index: usize, cuboid: &Cuboid) -> Result<Vec<f64>, RecoverError> {
+        let from = &self.plan.exact[index];
+        let counts = self.source.exact(index)?;
+        if counts.len() != self.frame.len(from) {
+            return Err(RecoverError::WrongLength(index, counts.len(), self.frame.len(from)));
+        }
+        Ok(self.frame.roll_up(from, cuboid, counts.into_iter().map(|v| v as f64).collect()))
+    }
+
+    /// `r_A = P_A M_A x`, from an exact table above.
+    fn exact_component(&self, index: usize, a: &Cuboid) -> Result<Vec<f64>, RecoverError> {
+        let table = self.exact_table(index, a)?;
+        let mut part = Vec::new();
+        self.frame.decompose(a, table, &mut |b, values| {
+            if b == *a {
+                part = values;
+            }
+        });
+        Ok(part)
+    }
+
     /// `r̂_A = P_A y_A / m_A`.
     fn component(&self, map: &HashMap<Cuboid, usize>, a: &Cuboid) -> Result<Vec<f64>, RecoverError> {
         if let Some(known) = self.cache.get(a) {
             return Ok(known.to_vec());
+        }
+        if let Some(index) = self.plan.exact_above(a) {
+            let part = self.exact_component(index, a)?;
+            self.cache.offer(a, &part);
+            return Ok(part);
         }
         let &index = map.get(a).ok_or_else(|| RecoverError::NotHeld(self.cube.describe(a)))?;
         let values = self.values(index, self.frame.contrasts(a))?;
@@ -181,8 +231,12 @@ impl<S: Source> Recovery<S> {
     /// Recovers all components below `cuboid` (all there are, when axes are unbalanced) into the cache.
     fn solve_tables(&self, tables: &[Weighted], cuboid: &Cuboid) -> Result<(), RecoverError> {
         let _one_at_a_time = self.cache.solving();
-        let missing =
-            self.frame.below(cuboid).into_iter().filter(|a| self.cache.get(a).is_none()).collect::<Vec<_>>();
+        let missing = self
+            .frame
+            .below(cuboid)
+            .into_iter()
+            .filter(|a| self.cache.get(a).is_none() && self.plan.exact_above(a).is_none())
+            .collect::<Vec<_>>();
         if missing.is_empty() {
             return Ok(());
         }
@@ -207,7 +261,10 @@ impl<S: Source> Recovery<S> {
         let gls = Gls::new(&self.frame, tables, self.balanced);
         let solved = gls.solve(right).ok_or_else(|| RecoverError::NotHeld(self.cube.describe(cuboid)))?;
         for (a, part) in solved {
-            self.cache.keep(a, part);
+            // A component that was known before may have been gathered from some of its tables only.
+            if !self.balanced || missing.contains(&a) {
+                self.cache.keep(a, part);
+            }
         }
         Ok(())
     }
@@ -243,18 +300,22 @@ impl<S: Source> Recovery<S> {
                 let mut parts = Vec::new();
                 frame.decompose(cuboid, query, &mut |a, q| parts.push((a, q)));
                 for (a, mut q) in parts {
+                    if self.plan.exact_above(&a).is_some() {
+                        continue;
+                    }
                     let &index = map.get(&a).ok_or_else(|| RecoverError::NotHeld(self.cube.describe(&a)))?;
                     let scale = self.component_scale(&a)?;
                     q.iter_mut().for_each(|v| *v /= scale);
                     out.push((index, q));
                 }
             }
-            Shape::Tables(tables) if tables.len() == 1 => {
+            Shape::Tables(tables) if tables.len() == 1 && self.plan.exact.is_empty() => {
                 out.push((0, frame.pull_back(cuboid, &tables[0].cuboid, query)));
             }
             Shape::Tables(tables) => {
                 let mut q = Parts::new();
                 Gls::gather(frame, cuboid, query, &mut q);
+                q.retain(|a, _| self.plan.exact_above(a).is_none());
                 let gls = Gls::new(frame, tables, self.balanced);
                 let v = gls.solve(q).ok_or_else(|| RecoverError::NotHeld(self.cube.describe(cuboid)))?;
                 for (index, t) in tables.iter().enumerate() {

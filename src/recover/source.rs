@@ -9,6 +9,11 @@ pub struct SourceError(#[from] pub Box<dyn std::error::Error + Send + Sync>);
 pub trait Source {
     /// All values of measurement number `index`, in the block's order.
     fn values(&self, index: usize) -> Result<Vec<i64>, SourceError>;
+
+    /// The counts of exact table number `index` of the plan.
+    fn exact(&self, index: usize) -> Result<Vec<i64>, SourceError> {
+        Err(SourceError(format!("no exact table {index}").into()))
+    }
 }
 
 impl Source for Vec<Vec<i64>> {
@@ -20,5 +25,9 @@ impl Source for Vec<Vec<i64>> {
 impl<S: Source + ?Sized> Source for &S {
     fn values(&self, index: usize) -> Result<Vec<i64>, SourceError> {
         (**self).values(index)
+    }
+
+    fn exact(&self, index: usize) -> Result<Vec<i64>, SourceError> {
+        (**self).exact(index)
     }
 }

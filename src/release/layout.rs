@@ -24,8 +24,8 @@ pub const CRITICAL: u32 = 1 << 31;
 
 /// What a section holds. Closed, with fixed tags.
 ///
-/// Tags 6 (tables published exactly), 7 (cells known to be zero) and 8 (projections) are
-/// reserved, all critical: a reader that does not know them would answer with the wrong error.
+/// Tag 7 (cells known to be zero) is reserved and critical: a reader that does not know it would answer with
+/// the wrong error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// The dimensions, their levels and labels.
@@ -38,11 +38,23 @@ pub enum Kind {
     Attachment,
     /// Noisy integers.
     Measurements,
+    /// A table published without noise.
+    Exact,
+    /// How a projection's integers were made: there instead of tables, at most once.
+    Projection,
 }
 
 impl Kind {
     /// Every kind, in the order their sections have in a file.
-    pub const ALL: [Kind; 5] = [Kind::Domain, Kind::Plan, Kind::Spec, Kind::Attachment, Kind::Measurements];
+    pub const ALL: [Kind; 7] = [
+        Kind::Domain,
+        Kind::Plan,
+        Kind::Spec,
+        Kind::Attachment,
+        Kind::Measurements,
+        Kind::Exact,
+        Kind::Projection,
+    ];
 
     /// The fixed tag, with the critical bit.
     pub const fn tag(self) -> u32 {
@@ -52,6 +64,8 @@ impl Kind {
             Kind::Spec => 3,
             Kind::Attachment => 4,
             Kind::Measurements => CRITICAL | 5,
+            Kind::Exact => CRITICAL | 6,
+            Kind::Projection => CRITICAL | 8,
         }
     }
 
@@ -63,6 +77,8 @@ impl Kind {
             Kind::Spec => "spec",
             Kind::Attachment => "attachment",
             Kind::Measurements => "measurements",
+            Kind::Exact => "exact",
+            Kind::Projection => "projection",
         }
     }
 
@@ -241,6 +257,8 @@ mod tests {
             (Kind::Spec, 3, "spec"),
             (Kind::Attachment, 4, "attachment"),
             (Kind::Measurements, 0x8000_0005, "measurements"),
+            (Kind::Exact, 0x8000_0006, "exact"),
+            (Kind::Projection, 0x8000_0008, "projection"),
         ];
         assert_eq!(pinned.map(|(k, _, _)| k), Kind::ALL);
         for (kind, tag, name) in pinned {
@@ -248,7 +266,7 @@ mod tests {
             assert_eq!(Kind::from_tag(tag).unwrap(), Some(kind));
             assert!(Kind::from_tag(tag ^ CRITICAL).is_err());
         }
-        for reserved in [6, 7, 8] {
+        for reserved in [7, 9] {
             assert!(matches!(Kind::from_tag(CRITICAL | reserved), Err(ReleaseError::UnknownCritical { .. })));
         }
         assert_eq!(Kind::from_tag(77).unwrap(), None);

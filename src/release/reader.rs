@@ -192,8 +192,10 @@ impl Release {
         super::wire::decode_domain(&self.section(Kind::Domain, 0)?)
     }
 
-    /// The plan, checked against the dimensions.
+    /// The plan, checked against the dimensions, with the tables that are published exactly.
     pub fn plan(&self, cube: &crate::cube::Cube) -> Result<crate::plan::Plan, ReleaseError> {
-        super::wire::decode_plan(&self.section(Kind::Plan, 0)?, cube)
+        let mut plan = super::wire::decode_plan(&self.section(Kind::Plan, 0)?, cube)?;
+        plan.exact = super::exact::cuboids(self, cube, &plan)?;
+        Ok(plan)
     }
 }

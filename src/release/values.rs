@@ -1,7 +1,7 @@
 //! The measurements of a release file, read and checked as they are needed.
 
 use super::packing::{chunks, skip, unpack, value_count};
-use super::{Kind, Release, ReleaseError};
+use super::{Kind, Release, ReleaseError, exact};
 use crate::cube::{Cube, Frame};
 use crate::plan::Plan;
 use crate::recover::{Source, SourceError};
@@ -14,6 +14,8 @@ pub struct Values<R = Release> {
     release: R,
     chunks: Vec<Range<usize>>,
     counts: Vec<usize>,
+    cube: Cube,
+    plan: Plan,
     /// The section read last: small measurements come many to a section.
     last: Mutex<Option<(usize, Arc<[u8]>)>>,
 }
@@ -29,7 +31,7 @@ impl<R: Borrow<Release>> Values<R> {
             return Err(ReleaseError::Invalid { what: "measurements", why });
         }
         let counts = plan.measurements.iter().map(|m| value_count(&frame, &m.block)).collect();
-        Ok(Values { release, chunks, counts, last: Mutex::new(None) })
+        Ok(Values { release, chunks, counts, cube: cube.clone(), plan: plan.clone(), last: Mutex::new(None) })
     }
 
     /// The file.
@@ -81,10 +83,24 @@ impl<R: Borrow<Release>> Values<R> {
         }
         Ok(values)
     }
+
+    /// Decodes every table that is published exactly; they must agree with each other. Returns how many counts
+    /// there are.
+    pub fn check_exact(&self) -> Result<u64, ReleaseError> {
+        let tables: Vec<Vec<i64>> = (0..self.plan.exact.len())
+            .map(|i| exact::counts(self.release(), &self.cube, &self.plan, i))
+            .collect::<Result<_, _>>()?;
+        exact::agree(&self.cube, &self.plan, &tables)?;
+        Ok(tables.iter().map(|t| t.len() as u64).sum())
+    }
 }
 
 impl<R: Borrow<Release>> Source for Values<R> {
     fn values(&self, index: usize) -> Result<Vec<i64>, SourceError> {
         self.read(index).map_err(|e| SourceError(Box::new(e)))
+    }
+
+    fn exact(&self, index: usize) -> Result<Vec<i64>, SourceError> {
+        exact::counts(self.release(), &self.cube, &self.plan, index).map_err(|e| SourceError(Box::new(e)))
     }
 }

@@ -13,6 +13,7 @@ mod files;
 mod hierarchy;
 mod levels;
 mod parse;
+mod projection;
 mod read;
 mod request;
 mod schema;
@@ -29,7 +30,8 @@ pub use draft::{DraftError, draft};
 pub use parse::parse;
 pub use schema::schema;
 pub use types::{
-    Budget, Coding, Column, CsvOptions, Data, ExactTable, Format, Privacy, Spec, StrategySpec, Unit,
+    Budget, Coding, Column, CsvOptions, Data, ExactTable, Format, Privacy, ProjectionSpec, Spec,
+    StrategySpec, Unit,
 };
 
 use files::Files;

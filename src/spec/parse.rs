@@ -4,8 +4,10 @@ use super::diagnostic::{Diagnostic, Sink, SpecErrors};
 use super::dimension::{self, Declared};
 use super::read::{self, Fields, Value};
 use super::words::{BUDGETS, FORMATS, MEASURES, NEIGHBOURS, OBJECTIVES};
-use super::{Budget, CsvOptions, Data, Files, Format, Privacy, Spec, StrategySpec, Unit};
-use super::{shares, suggest, tables};
+use super::{
+    Budget, Coding, CsvOptions, Data, Files, Format, Privacy, Spec, StrategySpec, Unit, projection, shares,
+    suggest, tables,
+};
 use crate::cube::Cube;
 use crate::exact::Rational;
 use crate::plan::{BudgetRule, Neighbours, Objective};
@@ -27,6 +29,7 @@ pub(super) const ROOT: &[&str] = &[
     "dimension",
     "table",
     "strategy",
+    "projection",
 ];
 /// The keys of `[data]`.
 pub(super) const DATA: &[&str] = &["path", "format", "delimiter", "quote", "columns"];
@@ -125,10 +128,36 @@ fn whole_spec(
     if let Some(dimensions) = &dimensions {
         check_names(dimensions, sink);
     }
-    let tables_value = root.require("table", "`[[table]]` with `every = 2`", sink);
+    let projected = root.get("projection");
+    if let (Some(_), Some(span)) = (projected, root.key_span("table").or(root.key_span("strategy"))) {
+        sink.push(
+            Diagnostic::at(span, "tables beside a projection")
+                .label("a release is one or the other")
+                .help("release the tables under a spec of their own; the ledger adds up both".to_owned()),
+        );
+    }
+    let projection = match (projected, &dimensions) {
+        (Some(value), Some(dimensions)) => projection::read(value, dimensions, sink).map(Some),
+        (Some(_), None) => None,
+        (None, _) => {
+            for (d, c) in dimensions.iter().flatten().filter_map(|d| d.built.as_ref()) {
+                if c.coding == Coding::Text {
+                    sink.push(
+                        Diagnostic::nowhere(format!("`{}` holds any text, and tables need a list", d.name))
+                            .help("give it `categories`, or release a `[projection]` of it".to_owned()),
+                    );
+                }
+            }
+            Some(None)
+        }
+    };
+    let tables_value = match projected {
+        Some(_) => None,
+        None => root.require("table", "`[[table]]` with `every = 2`", sink),
+    };
     let asked = match (tables_value.filter(|v| several(v, "table", sink).is_some()), &dimensions) {
         (Some(value), Some(dimensions)) => tables::read(value, dimensions, sink),
-        _ => None,
+        _ => projected.map(|_| tables::Asked { tables: Vec::new(), targets: Vec::new(), exact: Vec::new() }),
     };
     let strategy = match root.get("strategy") {
         Some(v) => strategy(v, dimensions.as_deref(), sink),
@@ -166,6 +195,7 @@ fn whole_spec(
         contact,
         supersedes,
         demo,
+        projection: projection?,
         data,
         privacy: privacy?,
         cube: Cube { dimensions: built },

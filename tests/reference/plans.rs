@@ -31,6 +31,7 @@ pub fn request(cube: Cube, workload: Vec<Table>, noise: Noise, budget: &str) -> 
         budgets: BudgetRule::Optimal,
         objective: Objective::Total,
         targets: Vec::new(),
+        exact: Vec::new(),
         shares: Vec::new(),
     }
 }
@@ -73,7 +74,7 @@ fn published_totals() {
     close(total(laplace, Measure::Queries, BudgetRule::Optimal), 1.337e6, 1e-3);
 }
 
-/// METHODS' worked check: 3 binary attributes, tables {A} and {A,B}, ε = 1.
+/// The worked check: 3 binary attributes, tables {A} and {A,B}, ε = 1.
 #[test]
 fn two_tables_by_least_squares() {
     let cube = cube_of(&[2, 2, 2]);

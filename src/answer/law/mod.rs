@@ -156,8 +156,12 @@ impl ErrorLaw {
             }
             same
         });
-        let variance =
-            groups.iter().map(|g| g.copies as f64 * g.coefficient * g.coefficient * g.noise.variance()).sum();
+        // An empty sum of floats is −0.
+        let variance = 0.0
+            + groups
+                .iter()
+                .map(|g| g.copies as f64 * g.coefficient * g.coefficient * g.noise.variance())
+                .sum::<f64>();
         let lattice = groups.iter().all(|g| g.noise.is_discrete()).then(|| {
             let mut coefficients: Vec<f64> = groups.iter().map(|g| g.coefficient).collect();
             coefficients.dedup();

@@ -24,8 +24,10 @@ struct Column {
 /// put below each other, one line for each figure of a row.
 pub fn table(result: &ResultTable) -> String {
     let mut text = lines(result);
-    for note in &result.notes {
-        text.push('\n');
+    for (i, note) in result.notes.iter().enumerate() {
+        if i == 0 {
+            text.push('\n');
+        }
         text.push_str(&wrapped(&clean(note)));
     }
     text
@@ -96,13 +98,10 @@ fn stacked(result: &ResultTable, figures: &[usize]) -> Vec<Column> {
         .columns
         .iter()
         .enumerate()
-        .filter(|(_, column)| column.kind != ColumnKind::Figure)
+        .filter(|(_, column)| !matches!(column.kind, ColumnKind::Figure | ColumnKind::Number))
         .map(|(i, column)| {
             let cells = result.rows.iter().flat_map(move |row| figures.iter().map(move |_| row.get(i)));
-            match column.kind {
-                ColumnKind::Number => numbers(column.name.clone(), cells),
-                _ => labels(column.name.clone(), cells),
-            }
+            labels(column.name.clone(), cells)
         })
         .collect();
     let names =
@@ -125,6 +124,17 @@ fn stacked(result: &ResultTable, figures: &[usize]) -> Vec<Column> {
             cells: shown.iter().map(|parts| parts[j].clone()).collect(),
             number: true,
         });
+    }
+    // A plain number stands in the line of the figure it follows.
+    for (i, column) in result.columns.iter().enumerate() {
+        if column.kind == ColumnKind::Number {
+            let of = figures.iter().rev().find(|&&f| f < i);
+            let cells = result
+                .rows
+                .iter()
+                .flat_map(|row| figures.iter().map(move |f| row.get(i).filter(|_| Some(f) == of)));
+            columns.push(numbers(column.name.clone(), cells));
+        }
     }
     columns
 }
@@ -187,7 +197,7 @@ fn digits(std_errors: impl Iterator<Item = f64>) -> Option<i32> {
 fn show(f: ResultFigure, digits: Option<i32>) -> [String; 4] {
     [
         number(f.estimate, digits, f64::round),
-        number(f.std_error, digits, f64::round),
+        if f.std_error == 0.0 { "exact".into() } else { number(f.std_error, digits, f64::round) },
         number(f.low, digits, f64::floor),
         number(f.high, digits, f64::ceil),
     ]

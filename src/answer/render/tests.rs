@@ -68,8 +68,8 @@ fn digits_follow_the_standard_error_and_intervals_round_outwards() {
     for (estimate, std_error, expected) in [
         (1_234_567.0, 320.0, "1,234,570        320  1,233,930  1,235,200"),
         (0.123456, 0.0456, "0.123      0.046      0.034  0.213"),
-        (5.0, 0.0, "5          0          5   5"),
-        (2.5, 0.0, "2.5          0        2.5  2.5"),
+        (5.0, 0.0, "5      exact          5   5"),
+        (2.5, 0.0, "2.5      exact        2.5  2.5"),
         (10.0, 1.0, "10.0        1.0        8.0  12.0"),
     ] {
         let text = table(&row(estimate, std_error));

@@ -26,6 +26,12 @@ pub enum NotApplicable {
     /// The finest cuboid is too large to count.
     #[error("its one table would have {0} cells; the most is {MOST_CELLS}")]
     TooManyCells(String),
+    /// Whole tables over unequal groups, beside exact ones: least squares does not decouple.
+    #[error("tables published exactly beside noisy ones need `residual` when groups of a level are unequal")]
+    ExactUnbalanced,
+    /// The searches do not know which tables are known already.
+    #[error("does not search around tables that are published exactly; use residual, queries or base")]
+    ExactSearch,
     /// The integers would not fit.
     #[error("the integer scale of {0} does not fit")]
     ScaleTooLarge(String),
@@ -63,6 +69,14 @@ struct Groups {
     unit: Vec<f64>,
 }
 
+impl Groups {
+    /// The blocks that are measured, with their scales. What has no price is known without noise.
+    fn paid(self, scales: Vec<f64>) -> impl Iterator<Item = (Block, f64)> {
+        let paid = self.price.into_iter().map(|c| c > 0.0);
+        self.blocks.into_iter().zip(scales).zip(paid).filter(|(_, paid)| *paid).map(|(block, _)| block)
+    }
+}
+
 /// The measurements of one strategy. The searches over tables return several sets, of which the one with
 /// the least exact prediction is meant: their own figure is for continuous noise and balanced levels.
 pub fn measurements(
@@ -74,15 +88,22 @@ pub fn measurements(
 ) -> Result<Vec<Measured>, NotApplicable> {
     let by_rule = |groups: Groups| {
         let scales = scales(request.noise, request.budget.to_f64(), &groups, budgets);
-        rounded(request, groups.blocks.into_iter().zip(scales))
+        rounded(request, groups.paid(scales))
     };
     let plain = |measurements: Vec<Measurement>| (measurements, None);
-    let queries = || whole(request, frame, request.workload.iter().map(|t| t.cuboid.clone()));
+    if !request.exact.is_empty() && measure != Measure::Residual && !frame.is_balanced() {
+        return Err(NotApplicable::ExactUnbalanced);
+    }
+    let noisy = || request.workload.iter().map(|t| &t.cuboid).filter(|c| !request.is_exact(c));
+    let queries = || whole(request, frame, noisy().cloned());
     let base = || {
-        let finest = request.workload.iter().fold(Cuboid::total(), |a, t| a.join(&t.cuboid));
+        let finest = noisy().fold(Cuboid::total(), |a, c| a.join(c));
         whole(request, frame, std::iter::once(finest))
     };
     let landscape = || {
+        if !request.exact.is_empty() {
+            return Err(NotApplicable::ExactSearch);
+        }
         let fits = closure.components.len().max(request.workload.len()) <= MOST_SEARCHED;
         let land = if fits { Landscape::new(request, frame, closure, budgets) } else { None };
         land.ok_or(NotApplicable::TooManyTables)
@@ -100,7 +121,7 @@ pub fn measurements(
             let groups = residual(request, frame, closure)?;
             if budgets == BudgetRule::Optimal && request.objective != Objective::Total {
                 let (scales, proof) = residual_scales(request, closure, &groups);
-                vec![(rounded(request, groups.blocks.into_iter().zip(scales))?, Some(proof))]
+                vec![(rounded(request, groups.paid(scales))?, Some(proof))]
             } else {
                 vec![plain(by_rule(groups)?)]
             }
@@ -212,7 +233,7 @@ fn residual_scales(request: &Request, closure: &Closure, groups: &Groups) -> (Ve
 /// Scales that spend the budget: variance parameters (Gaussian) or Laplace scales.
 fn scales(noise: Noise, budget: f64, groups: &Groups, budgets: BudgetRule) -> Vec<f64> {
     let pairs = || groups.price.iter().zip(&groups.weight);
-    let count = groups.price.len() as f64;
+    let count = groups.price.iter().filter(|c| **c > 0.0).count() as f64;
     match (noise, budgets) {
         (Noise::Gaussian, BudgetRule::Uniform) => {
             groups.price.iter().map(|c| c * count / (2.0 * budget)).collect()
@@ -237,6 +258,14 @@ fn residual(request: &Request, frame: &Frame, closure: &Closure) -> Result<Group
     let gain = stakes(request, frame, closure);
     let mut groups = Groups { blocks: Vec::new(), price: Vec::new(), weight: Vec::new(), unit: Vec::new() };
     for (component, v) in closure.components.iter().zip(gain) {
+        if request.is_exact(component) {
+            // Known without noise: measured at no price, that is, not at all.
+            groups.price.push(0.0);
+            groups.weight.push(0.0);
+            groups.unit.push(1.0);
+            groups.blocks.push(Block::Component(component.clone()));
+            continue;
+        }
         let name = || request.cube.describe(component);
         check_size(frame, component, name)?;
         let m = cost::component_scale(frame, component).filter(|&m| m <= MOST_SCALE);

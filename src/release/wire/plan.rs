@@ -28,7 +28,7 @@ struct Plan {
 }
 
 #[derive(SchemaWrite, SchemaRead)]
-struct Rational {
+pub(super) struct Rational {
     num: u128,
     den: u128,
 }
@@ -61,7 +61,7 @@ enum Block {
 macro_rules! tags {
     ($name:ident { $($variant:ident = $tag:literal),+ $(,)? }) => {
         #[derive(SchemaWrite, SchemaRead)]
-        enum $name {
+        pub(super) enum $name {
             $(#[wincode(tag = $tag)] $variant),+
         }
         impl From<plan::$name> for $name {
@@ -92,7 +92,7 @@ impl From<exact::Rational> for Rational {
     }
 }
 
-fn rational(r: Rational) -> Result<exact::Rational, ReleaseError> {
+pub(super) fn rational(r: Rational) -> Result<exact::Rational, ReleaseError> {
     let exact =
         exact::Rational::new(r.num, r.den).filter(|e| (e.numerator(), e.denominator()) == (r.num, r.den));
     exact.ok_or_else(|| ReleaseError::Invalid { what: WHAT, why: "a rational is not in lowest terms".into() })
@@ -163,6 +163,8 @@ pub fn decode_plan(bytes: &[u8], cube: &Cube) -> Result<plan::Plan, ReleaseError
             .into_iter()
             .map(measurement)
             .collect::<Result<_, ReleaseError>>()?,
+        // They have sections of their own.
+        exact: Vec::new(),
     };
     check(&plan, cube)?;
     Ok(plan)
@@ -227,6 +229,7 @@ pub(crate) mod tests {
                 plan::Measurement { block: plan::Block::Component(Cuboid::total()), scale: r("300") },
                 plan::Measurement { block: plan::Block::Table(sex_age), scale: r("542/339") },
             ],
+            exact: Vec::new(),
         }
     }
 
@@ -347,6 +350,7 @@ pub(crate) mod tests {
                     block: if table { plan::Block::Table(shape(a, b)) } else { plan::Block::Component(shape(a, b)) },
                     scale,
                 }).collect(),
+                exact: Vec::new(),
             }
         }
     }

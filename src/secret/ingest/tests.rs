@@ -41,6 +41,7 @@ pub(in crate::secret) fn spec(columns: impl IntoIterator<Item = (Dimension, Colu
         contact: None,
         supersedes: None,
         demo: true,
+        projection: None,
         data: Some(Data {
             path: PathBuf::from("nowhere.csv"),
             format: Format::Csv,

@@ -1,4 +1,5 @@
-//! Exact counts + plan + noise -> measurements: the one door out of the secret rooms.
+//! Exact counts + plan + noise -> measurements: the door out of the secret rooms. There is a second one, for
+//! tables that are declared to be published without noise: [`exact_tables`].
 //!
 //! **Guarantee.** What leaves is `x_B + z` for a measured table and `D_A (m_A x_A + z)` for a component, with `z`
 //! independent exact discrete Gaussian or Laplace noise of the plan's scale in every cell: each measurement is
@@ -8,6 +9,10 @@
 //!
 //! A budget cannot be spent twice: [`measure`] takes the rows and the [`Charged`] receipt by value. A receipt is
 //! only given for a plan whose recomputed cost is within its budget, after the ledger has been charged.
+
+mod exact;
+
+pub use exact::exact_tables;
 
 use crate::cube::{Cube, Cuboid, Frame};
 use crate::exact::Rational;
@@ -34,6 +39,9 @@ pub enum MeasureError {
     /// The noise cannot be drawn.
     #[error(transparent)]
     Noise(#[from] NoiseError),
+    /// Exact tables that the plan does not name, or without a reason.
+    #[error("the tables to be published exactly are not those the plan declares; nothing was counted")]
+    Undeclared,
     /// An integer did not fit.
     #[error("measurement {0} does not fit 64-bit integers")]
     Overflow(usize),

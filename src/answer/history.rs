@@ -1,0 +1,505 @@
+//! The best linear unbiased estimate from any history of answered queries.
+//!
+//! A history is a list of linear queries `H` (one row each, over cells), the noisy answers `y`, and what each was
+//! given: a budget α and a sensitivity `S = max|H_i|`, so that its noise is Laplace of scale `S/α`.
+//! With `W = diag²(α./S)` the estimate is `x̂ = (HᵀWH)⁻HᵀWy`; a query `Q` has an unbiased estimate exactly when it lies
+//! in the row space of H, and then `Q x̂` is the same for every generalised inverse, with variance
+//! `2 Q(HᵀWH)⁻Qᵀ`.
+//!
+//! Nothing is squared on the way: a column-pivoted QR factorisation of `√W·H = Q₁R` gives the rank, the row
+//! space, and with `R₁₁ᵀ t = q` the estimate `tᵀQ₁ᵀ√W·y`, whose error is `Σ (Q₁t)_i E_i` with independent unit Laplace
+//! noises: its interval is exact ([`ErrorLaw`]).
+//!
+//! The worked example of the method:
+//!
+//! ```
+//! use margins::answer::history::History;
+//! let rows = vec![
+//!     vec![1., 1., 0., 0.], vec![0., 0., 1., 1.], vec![0., 0., 0., 1.], vec![0., 0., 1., 0.],
+//!     vec![0., 1., 0., 1.], vec![2., 1., 0., 0.], vec![0., 0., 2., -1.], vec![0., -1., 0., 1.],
+//! ];
+//! let history = History::new(
+//!     rows,
+//!     vec![30.8, 30.3, 46.9, 20.2, 30.4, 68.9, 38.9, 9.5],
+//!     vec![0.05, 0.1, 0.05, 0.1, 0.1, 0.05, 0.05, 0.1],
+//!     None,
+//! )?;
+//! let inferred = history.infer()?;
+//! let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-6, "{a} {b}");
+//! for (x, want) in inferred.cells().iter().zip([24.992308, 10.176923, 17.021495, 19.501869]) {
+//!     near(x.unwrap(), want);
+//! }
+//! let answer = inferred.query(&[1., 0., 1., 0.])?;
+//! near(answer.estimate, 42.013803);
+//! near(answer.law.variance(), 554.450036);
+//! let (low, high) = answer.interval(0.95);
+//! near(low, -5.369527);
+//! near(high, 89.397127);
+//! near(answer.prob_positive(), 0.961904);
+//! for (b, want) in history.cell_cost().iter().zip([0.1, 0.275, 0.25, 0.375]) {
+//!     near(*b, want);
+//! }
+//! near(history.cost(), 0.375);
+//! # Ok::<(), margins::answer::history::HistoryError>(())
+//! ```
+
+use super::law::{ErrorLaw, LawError, NoiseLaw, Term};
+use super::posterior::prob_greater;
+use nalgebra::{DMatrix, DVector};
+
+/// Why a history says nothing.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum HistoryError {
+    /// Lists of different lengths, or rows of different lengths.
+    #[error("{what} has {got} entries where {want} are needed")]
+    Length {
+        /// Which list.
+        what: String,
+        /// How many there are.
+        got: usize,
+        /// How many there should be.
+        want: usize,
+    },
+    /// A number that makes no sense in its place.
+    #[error("{0}")]
+    Number(String),
+    /// More than fits in memory comfortably.
+    #[error("{0} rows × {1} cells are too many: at most 2^26 numbers in all")]
+    TooLarge(usize, usize),
+    /// A query outside the row space.
+    #[error("no combination of the answered queries gives this one: it has no unbiased estimate")]
+    NotEstimable,
+    /// The law of an error.
+    #[error(transparent)]
+    Law(#[from] LawError),
+}
+
+/// Answered queries.
+#[derive(Debug, Clone)]
+pub struct History {
+    rows: DMatrix<f64>,
+    answers: Vec<f64>,
+    budgets: Vec<f64>,
+    sensitivities: Vec<f64>,
+}
+
+/// The estimates a history gives.
+#[derive(Debug, Clone)]
+pub struct Inferred {
+    cells: usize,
+    rank: usize,
+    /// For each place of the pivoted order its cell.
+    order: Vec<usize>,
+    q: DMatrix<f64>,
+    r: DMatrix<f64>,
+    /// `Q₁ᵀ √W y`.
+    projected: DVector<f64>,
+    estimates: Vec<Option<f64>>,
+}
+
+/// A query's estimate and the law of its error.
+#[derive(Debug, Clone)]
+pub struct HistoryAnswer {
+    /// The best linear unbiased estimate.
+    pub estimate: f64,
+    /// The exact law of its error.
+    pub law: ErrorLaw,
+}
+
+/// What a query of a wanted precision takes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Spending {
+    /// The history is precise enough: nothing is spent.
+    Nothing {
+        /// The half-width it gives.
+        half_width: f64,
+    },
+    /// The query must be asked again with this budget.
+    Ask {
+        /// The least budget that reaches the half-width, combined with the history.
+        budget: f64,
+        /// What it would take alone: `S ln(1/δ)/w`.
+        alone: f64,
+        /// The half-width reached.
+        half_width: f64,
+        /// The cost of the history with this query.
+        cost: f64,
+    },
+    /// The total bound would be passed.
+    Refused {
+        /// The least budget that would reach the half-width.
+        budget: f64,
+        /// The cost of the history with it.
+        cost: f64,
+        /// The bound.
+        bound: f64,
+    },
+}
+
+const MOST_NUMBERS: usize = 1 << 26;
+
+impl History {
+    /// From rows, answers, budgets and sensitivities (`max|H_i|` when not given). A row of zeros says nothing
+    /// and is allowed.
+    pub fn new(
+        rows: Vec<Vec<f64>>,
+        answers: Vec<f64>,
+        budgets: Vec<f64>,
+        sensitivities: Option<Vec<f64>>,
+    ) -> Result<History, HistoryError> {
+        let cells = rows.first().map_or(0, Vec::len);
+        for (i, row) in rows.iter().enumerate() {
+            length(&format!("row {}", i + 1), row.len(), cells)?;
+        }
+        let flat: Vec<f64> = rows.iter().flatten().copied().collect();
+        History::from_matrix(
+            DMatrix::from_row_slice(rows.len(), cells, &flat),
+            answers,
+            budgets,
+            sensitivities,
+        )
+    }
+
+    /// From the non-zero entries (row, cell, value) of a matrix; entries of one place add up.
+    pub fn from_entries(
+        shape: (usize, usize),
+        entries: impl IntoIterator<Item = (usize, usize, f64)>,
+        answers: Vec<f64>,
+        budgets: Vec<f64>,
+        sensitivities: Option<Vec<f64>>,
+    ) -> Result<History, HistoryError> {
+        if shape.0.checked_mul(shape.1).is_none_or(|n| n > MOST_NUMBERS) {
+            return Err(HistoryError::TooLarge(shape.0, shape.1));
+        }
+        let mut rows = DMatrix::zeros(shape.0, shape.1);
+        for (i, j, v) in entries {
+            match rows.get_mut((i, j)) {
+                Some(place) => *place += v,
+                None => {
+                    return Err(HistoryError::Number(format!("there is no place ({}, {})", i + 1, j + 1)));
+                }
+            }
+        }
+        History::from_matrix(rows, answers, budgets, sensitivities)
+    }
+
+    fn from_matrix(
+        rows: DMatrix<f64>,
+        answers: Vec<f64>,
+        budgets: Vec<f64>,
+        sensitivities: Option<Vec<f64>>,
+    ) -> Result<History, HistoryError> {
+        let (m, n) = rows.shape();
+        if m == 0 || n == 0 {
+            return Err(HistoryError::Number("a history needs at least one row and one cell".into()));
+        }
+        if m.checked_mul(n).is_none_or(|k| k > MOST_NUMBERS) {
+            return Err(HistoryError::TooLarge(m, n));
+        }
+        length("answers", answers.len(), m)?;
+        length("budgets", budgets.len(), m)?;
+        let largest: Vec<f64> =
+            rows.row_iter().map(|r| r.iter().fold(0.0f64, |most, v| most.max(v.abs()))).collect();
+        let given = sensitivities.is_some();
+        let sensitivities = sensitivities.unwrap_or_else(|| largest.clone());
+        length("sensitivities", sensitivities.len(), m)?;
+        if rows.iter().chain(&answers).any(|v| !v.is_finite()) {
+            return Err(HistoryError::Number("rows and answers must be finite numbers".into()));
+        }
+        if let Some(i) = budgets.iter().position(|b| !(b.is_finite() && *b > 0.0)) {
+            return Err(HistoryError::Number(format!("budget {} must be positive", i + 1)));
+        }
+        for (i, (s, least)) in sensitivities.iter().zip(&largest).enumerate() {
+            // The sensitivity is what makes the budget a guarantee: it may be larger than needed, not smaller.
+            if !s.is_finite() || (given && *s < *least) {
+                return Err(HistoryError::Number(format!(
+                    "sensitivity {} must be at least {least}, the largest entry of its row",
+                    i + 1
+                )));
+            }
+        }
+        Ok(History { rows, answers, budgets, sensitivities })
+    }
+
+    /// `α/S` of a row; 0 for a row that says nothing.
+    fn weight(&self, i: usize) -> f64 {
+        if self.sensitivities[i] > 0.0 { self.budgets[i] / self.sensitivities[i] } else { 0.0 }
+    }
+
+    /// What was spent on each cell: `B = (α./S)ᵀ|H|`.
+    pub fn cell_cost(&self) -> Vec<f64> {
+        let column = |c: nalgebra::DVectorView<f64>| {
+            c.iter().enumerate().map(|(i, v)| self.weight(i) * v.abs()).sum::<f64>()
+        };
+        self.rows.column_iter().map(|c| column(c.as_view())).collect()
+    }
+
+    /// What the whole history costs: the largest cell's cost.
+    pub fn cost(&self) -> f64 {
+        self.cell_cost().into_iter().fold(0.0, f64::max)
+    }
+
+    /// Works out the estimates.
+    pub fn infer(&self) -> Result<Inferred, HistoryError> {
+        let (m, n) = self.rows.shape();
+        let mut weighted = self.rows.clone();
+        let mut y = DVector::from_vec(self.answers.clone());
+        for i in 0..m {
+            let w = self.weight(i);
+            weighted.row_mut(i).scale_mut(w);
+            y[i] *= w;
+        }
+        let qr = weighted.col_piv_qr();
+        let (q, r) = (qr.q(), qr.r());
+        let first = r.get((0, 0)).map_or(0.0, |v| v.abs());
+        let tolerance = first * f64::EPSILON * 8.0 * m.max(n) as f64;
+        let rank = (0..r.nrows()).take_while(|&i| r[(i, i)].abs() > tolerance).count();
+        let mut order = DMatrix::from_fn(1, n, |_, j| j);
+        qr.p().permute_columns(&mut order);
+        let order: Vec<usize> = order.iter().copied().collect();
+        let q = q.columns(0, rank).into_owned();
+        let projected = q.tr_mul(&y);
+        let r11 = r.view((0, 0), (rank, rank));
+        let x = r11.solve_upper_triangular(&projected).unwrap_or_else(|| DVector::zeros(rank));
+        // A cell is estimable when no unseen direction (a column of R₁₁⁻¹R₁₂) moves it.
+        let free = r.view((0, rank), (rank, n - rank)).into_owned();
+        let unseen = r11.solve_upper_triangular(&free).unwrap_or_else(|| DMatrix::zeros(rank, n - rank));
+        let mut estimates = vec![None; n];
+        for (place, &cell) in order.iter().enumerate().take(rank) {
+            if unseen.row(place).iter().all(|v| v.abs() < 1e-9) {
+                estimates[cell] = Some(x[place]);
+            }
+        }
+        Ok(Inferred { cells: n, rank, order, q, r, projected, estimates })
+    }
+
+    /// What it takes to answer `query` with half-width at most `width` at `level`: nothing, if the history is
+    /// precise enough; otherwise the least further budget (the new answer is combined with the history by
+    /// precision); refused if some cell's cost would pass `bound`.
+    pub fn spending(
+        &self,
+        inferred: &Inferred,
+        query: &[f64],
+        width: f64,
+        level: f64,
+        bound: Option<f64>,
+    ) -> Result<Spending, HistoryError> {
+        if !(width > 0.0 && width.is_finite() && level > 0.0 && level < 1.0) {
+            return Err(HistoryError::Number(
+                "a half-width must be positive and a level between 0 and 1".into(),
+            ));
+        }
+        let known = match inferred.query(query) {
+            Ok(answer) => Some(answer),
+            Err(HistoryError::NotEstimable) => None,
+            Err(e) => return Err(e),
+        };
+        if let Some(half_width) = known.as_ref().map(|k| k.law.half_width(level)).filter(|h| *h <= width) {
+            return Ok(Spending::Nothing { half_width });
+        }
+        let sensitivity = query.iter().fold(0.0f64, |most, v| most.max(v.abs()));
+        let alone = sensitivity * libm::log(1.0 / (1.0 - level)) / width;
+        // The half-width with a budget: inverse-variance weights, the law of the weighted sum.
+        let combined = |budget: f64| -> Result<f64, HistoryError> {
+            let fresh = NoiseLaw::Laplace { scale: sensitivity / budget };
+            let (old, share) = match &known {
+                None => (&[][..], 1.0),
+                Some(k) => {
+                    let (v, w) = (k.law.variance(), fresh.variance());
+                    (k.law.terms(), v / (v + w))
+                }
+            };
+            let mut terms: Vec<Term> =
+                old.iter().map(|t| Term { coefficient: t.coefficient * (1.0 - share), ..*t }).collect();
+            terms.push(Term { coefficient: share, copies: 1, noise: fresh });
+            Ok(ErrorLaw::new(terms)?.half_width(level))
+        };
+        let (mut budget, mut half_width) = (alone, width);
+        if known.is_some() && combined(alone)? <= width {
+            let (mut lo, mut hi) = (0.0, alone);
+            for _ in 0..40 {
+                let mid = 0.5 * (lo + hi);
+                if combined(mid)? <= width { hi = mid } else { lo = mid }
+            }
+            (budget, half_width) = (hi, combined(hi)?);
+        }
+        let cost = self
+            .cell_cost()
+            .iter()
+            .zip(query)
+            .map(|(b, q)| b + budget / sensitivity * q.abs())
+            .fold(0.0, f64::max);
+        Ok(match bound {
+            Some(bound) if cost > bound => Spending::Refused { budget, cost, bound },
+            _ => Spending::Ask { budget, alone, half_width, cost },
+        })
+    }
+}
+
+impl Inferred {
+    /// The rank of the history: how many independent things it says.
+    pub fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// The estimate of every cell; `None` where there is no unbiased one.
+    pub fn cells(&self) -> &[Option<f64>] {
+        &self.estimates
+    }
+
+    /// The estimate of a linear query and its law.
+    pub fn query(&self, query: &[f64]) -> Result<HistoryAnswer, HistoryError> {
+        length("query", query.len(), self.cells)?;
+        if query.iter().any(|v| !v.is_finite()) {
+            return Err(HistoryError::Number("a query must be finite numbers".into()));
+        }
+        let permuted: Vec<f64> = self.order.iter().map(|&c| query[c]).collect();
+        let r11 = self.r.view((0, 0), (self.rank, self.rank));
+        let head = DVector::from_column_slice(&permuted[..self.rank]);
+        let t = r11.tr_solve_upper_triangular(&head).unwrap_or_else(|| DVector::zeros(self.rank));
+        for (k, want) in permuted.iter().enumerate().skip(self.rank) {
+            let column = self.r.view((0, k), (self.rank, 1));
+            let (mut got, mut size) = (0.0, want.abs());
+            for (a, b) in column.iter().zip(t.iter()) {
+                got += a * b;
+                size += (a * b).abs();
+            }
+            if (got - want).abs() > 1e-9 * size.max(1e-300) {
+                return Err(HistoryError::NotEstimable);
+            }
+        }
+        let estimate = t.dot(&self.projected);
+        let unit = NoiseLaw::Laplace { scale: 1.0 };
+        let coefficients = &self.q * &t;
+        // Rounding leaves traces of noises that do not enter.
+        let least = coefficients.amax() * 1e-14;
+        let terms = coefficients
+            .iter()
+            .filter(|c| c.abs() > least)
+            .map(|&coefficient| Term { coefficient, copies: 1, noise: unit })
+            .collect();
+        Ok(HistoryAnswer { estimate, law: ErrorLaw::new(terms)? })
+    }
+}
+
+impl HistoryAnswer {
+    /// An interval that covers the truth with probability `level`.
+    pub fn interval(&self, level: f64) -> (f64, f64) {
+        let half = self.law.half_width(level);
+        (self.estimate - half, self.estimate + half)
+    }
+
+    /// `Pr(θ > 0)` under the flat prior.
+    pub fn prob_positive(&self) -> f64 {
+        prob_greater(&self.law, self.estimate, 0.0)
+    }
+}
+
+fn length(what: &str, got: usize, want: usize) -> Result<(), HistoryError> {
+    if got == want { Ok(()) } else { Err(HistoryError::Length { what: what.into(), got, want }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn small() -> History {
+        // Three cells; only x₀ + x₁ and x₂ are ever seen.
+        let rows = vec![vec![1., 1., 0.], vec![0., 0., 1.], vec![1., 1., 1.], vec![0., 0., 0.]];
+        History::new(rows, vec![10.0, 4.0, 15.0, 7.0], vec![0.1, 0.2, 0.1, 1.0], None).unwrap()
+    }
+
+    #[test]
+    fn what_was_not_seen_has_no_estimate() {
+        let inferred = small().infer().unwrap();
+        assert_eq!(inferred.rank(), 2);
+        assert_eq!((inferred.cells()[0], inferred.cells()[1]), (None, None));
+        assert!(inferred.cells()[2].is_some());
+        assert_eq!(inferred.query(&[1., 0., 0.]).unwrap_err(), HistoryError::NotEstimable);
+        // By hand: a = x₀+x₁ seen as 10 (var 200), c as 4 (var 50), a+c as 15 (var 200).
+        // Normal equations [2 1; 1 5]/200 · (a, c) = (25, 31)/200.
+        let a = inferred.query(&[2., 2., 0.]).unwrap();
+        assert!((a.estimate - 2.0 * (25.0 * 5.0 - 31.0) / 9.0).abs() < 1e-9);
+        assert!((a.law.variance() - 4.0 * 200.0 * 5.0 / 9.0).abs() < 1e-9);
+        assert!((inferred.cells()[2].unwrap() - (2.0 * 31.0 - 25.0) / 9.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let new = |rows: Vec<Vec<f64>>, y: &[f64], b: &[f64], s: Option<Vec<f64>>| {
+            History::new(rows, y.to_vec(), b.to_vec(), s).unwrap_err().to_string()
+        };
+        assert!(new(vec![vec![1.0], vec![1.0, 2.0]], &[1., 2.], &[1., 1.], None).contains("row 2"));
+        assert!(new(vec![vec![1.0]], &[], &[1.], None).contains("answers"));
+        assert!(new(vec![vec![1.0]], &[1.], &[0.], None).contains("budget 1"));
+        assert!(new(vec![vec![3.0]], &[1.], &[1.], Some(vec![2.0])).contains("at least 3"));
+        assert!(new(vec![], &[], &[], None).contains("at least one"));
+        assert!(History::from_entries((1 << 20, 1 << 20), [], vec![], vec![], None).is_err());
+    }
+
+    #[test]
+    fn precision_on_demand() {
+        let h = small();
+        let inferred = h.infer().unwrap();
+        let spend = |q: &[f64], w: f64, bound| h.spending(&inferred, q, w, 0.95, bound).unwrap();
+        let q = [1., 1., 0.];
+        let have = inferred.query(&q).unwrap().law.half_width(0.95);
+        assert_eq!(spend(&q, have * 1.001, None), Spending::Nothing { half_width: have });
+        let Spending::Ask { budget, alone, half_width, cost } = spend(&q, have / 2.0, None) else {
+            panic!("the history is not that precise")
+        };
+        let want = 20f64.ln() / (have / 2.0);
+        assert!((alone - want).abs() < 1e-12 && budget < 0.9 * alone);
+        assert!(half_width <= have / 2.0 && half_width > 0.999 * have / 2.0);
+        assert!(
+            (cost - h.cell_cost().iter().zip(q).map(|(b, q)| b + budget * q).fold(0.0, f64::max)).abs()
+                < 1e-12
+        );
+        // Slightly less does not do.
+        let less = NoiseLaw::Laplace { scale: 1.0 / (budget * 0.99) };
+        let old = inferred.query(&q).unwrap().law;
+        let share = old.variance() / (old.variance() + less.variance());
+        let mut terms: Vec<Term> =
+            old.terms().iter().map(|t| Term { coefficient: t.coefficient * (1.0 - share), ..*t }).collect();
+        terms.push(Term { coefficient: share, copies: 1, noise: less });
+        assert!(ErrorLaw::new(terms).unwrap().half_width(0.95) > have / 2.0);
+        // Something never asked: alone is all there is. And a bound that is passed.
+        assert!(
+            matches!(spend(&[1., 0., 0.], 5.0, None), Spending::Ask { budget, alone, .. } if budget == alone)
+        );
+        assert!(matches!(spend(&[1., 0., 0.], 0.5, Some(1.0)), Spending::Refused { .. }));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+        /// Against the normal equations with a pseudo-inverse from an SVD.
+        #[test]
+        fn as_dense_algebra_says(
+            entries in prop::collection::vec(-2i32..3, 5 * 4),
+            y in prop::collection::vec(-50.0..50.0f64, 5),
+            budgets in prop::collection::vec(0.05..1.0f64, 5),
+            mix in prop::collection::vec(-2i32..3, 5),
+        ) {
+            let rows: Vec<Vec<f64>> = entries.chunks(4).map(|r| r.iter().map(|&v| f64::from(v)).collect()).collect();
+            let h = History::new(rows.clone(), y.clone(), budgets.clone(), None).unwrap();
+            let inferred = h.infer().unwrap();
+            let flat: Vec<f64> = rows.iter().flatten().copied().collect();
+            let matrix = DMatrix::from_row_slice(5, 4, &flat);
+            let w = DMatrix::from_diagonal(&DVector::from_fn(5, |i, _| h.weight(i) * h.weight(i)));
+            let normal = matrix.transpose() * &w * &matrix;
+            let inverse = normal.clone().pseudo_inverse(1e-10).unwrap();
+            let x = &inverse * matrix.transpose() * &w * DVector::from_vec(y);
+            // A query in the row space, and a random one that may not be.
+            let q = DVector::from_fn(4, |j, _| (0..5).map(|i| f64::from(mix[i]) * rows[i][j]).sum::<f64>());
+            let got = inferred.query(q.as_slice()).unwrap();
+            let scale = 1.0 + x.amax() * q.amax();
+            prop_assert!((got.estimate - q.dot(&x)).abs() < 1e-7 * scale, "{} {}", got.estimate, q.dot(&x));
+            let variance = 2.0 * (q.transpose() * &inverse * &q)[0];
+            prop_assert!((got.law.variance() - variance).abs() < 1e-7 * (1.0 + variance));
+            let any = DVector::from_fn(4, |j, _| f64::from(mix[j]));
+            let inside = (&normal * &inverse * &any - &any).amax() < 1e-7;
+            prop_assert_eq!(inferred.query(any.as_slice()).is_ok(), inside);
+        }
+    }
+}

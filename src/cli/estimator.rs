@@ -1,0 +1,159 @@
+//! `margins estimator`: how much a prior helps, as Naldi & D'Acquisto compare it.
+
+use super::output::{columns, figure};
+use super::{Failure, Outcome, output};
+use crate::answer::posterior::{Estimator, expected_absolute_error};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+/// Compare the noisy count with Bayesian estimates of it.
+///
+/// A predicate holds for each of n units with probability p; its count is released with Laplace noise of scale
+/// 1/ε. The table shows the exact mean absolute error of the noisy count itself, of the posterior mean (the
+/// published estimator) and of the posterior median, for several ε and p; the picture shows the same.
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  margins estimator --n 100 --svg out/estimator.svg")]
+pub struct Args {
+    /// The number of units
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    n: u64,
+    /// Write the picture here
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+}
+
+const PROBABILITIES: [f64; 3] = [0.05, 0.3, 0.5];
+const EPSILONS: [f64; 5] = [0.05, 0.1, 0.2, 0.5, 1.0];
+const KINDS: [(Estimator, &str, &str); 3] = [
+    (Estimator::NoisyCount, "noisy count", "#666"),
+    (Estimator::PosteriorMean, "posterior mean", "#0b6"),
+    (Estimator::PosteriorMedian, "posterior median", "#06c"),
+];
+
+pub fn run(args: &Args) -> Outcome {
+    let mut rows = Vec::new();
+    for p in PROBABILITIES {
+        for epsilon in EPSILONS {
+            let mut row = vec![format!("p = {p}, ε = {epsilon}")];
+            let mut errors = Vec::new();
+            for (estimator, ..) in KINDS {
+                errors.push(expected_absolute_error(args.n, p, epsilon, estimator)?);
+            }
+            row.extend(errors.iter().map(|e| figure(*e)));
+            row.push(format!("{:.0} %", 100.0 * (1.0 - errors[1] / errors[0])));
+            rows.push(row);
+        }
+    }
+    let mut out = format!("Mean absolute error of a count out of {}, Laplace noise of scale 1/ε\n\n", args.n);
+    out.push_str(&columns(&["", "noisy count", "posterior mean", "median", "mean saves"], &rows));
+    if let Some(path) = &args.svg {
+        std::fs::write(path, picture(args.n)?)
+            .map_err(|e| Failure::Message(format!("cannot write {}: {e}", path.display())))?;
+        let _ = writeln!(out, "\npicture   {}", path.display());
+    }
+    output::print(&out)
+}
+
+/// Two panels: the error against ε at p = 0.3, and against p at ε = 0.1.
+fn picture(n: u64) -> Result<String, Failure> {
+    let (width, height) = (360.0, 240.0);
+    let mut svg = String::from(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 920 360\" font-family=\"sans-serif\" font-size=\"13\">\n\
+         <rect width=\"920\" height=\"360\" fill=\"#fff\"/>\n",
+    );
+    let steps = 24;
+    // ε from 0.02 to 2 on a logarithmic scale; p from 0.02 to 0.98.
+    let epsilon = |t: f64| libm::exp(libm::log(0.02) + t * libm::log(100.0));
+    let probability = |t: f64| 0.02 + 0.96 * t;
+    type Panel<'a> = (f64, &'a str, Box<dyn Fn(f64) -> (f64, f64)>, Vec<(f64, String)>);
+    let panels: [Panel; 2] = [
+        (
+            70.0,
+            "ε, at p = 0.3 (logarithmic)",
+            Box::new(move |t| (0.3, epsilon(t))),
+            [0.02, 0.1, 0.5, 2.0]
+                .map(|e: f64| (libm::log(e / 0.02) / libm::log(100.0), e.to_string()))
+                .to_vec(),
+        ),
+        (
+            520.0,
+            "p, at ε = 0.1",
+            Box::new(move |t| (probability(t), 0.1)),
+            [0.1, 0.3, 0.5, 0.7, 0.9].map(|p: f64| ((p - 0.02) / 0.96, p.to_string())).to_vec(),
+        ),
+    ];
+    for (left, label, at, ticks) in panels {
+        let mut lines = Vec::new();
+        let mut top: f64 = 0.0;
+        for (estimator, name, colour) in KINDS {
+            let mut points = Vec::new();
+            for i in 0..=steps {
+                let t = f64::from(i) / f64::from(steps);
+                let (p, e) = at(t);
+                points.push((t, expected_absolute_error(n, p, e, estimator)?));
+            }
+            if estimator != Estimator::NoisyCount {
+                top = points.iter().fold(top, |m, (_, v)| m.max(*v));
+            }
+            lines.push((points, name, colour));
+        }
+        // The noisy count's error grows without end as ε falls: it leaves the picture at twice the others' most.
+        let top = 2.0 * top;
+        let base = 40.0 + height;
+        let x = |t: f64| left + t * width;
+        let y = |v: f64| base - (v / top).min(1.0) * height;
+        let _ = writeln!(
+            svg,
+            "<path d=\"M{left} 40V{base}H{}\" fill=\"none\" stroke=\"#000\"/>\n<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{label}</text>",
+            left + width,
+            left + width / 2.0,
+            base + 40.0
+        );
+        for (t, text) in ticks {
+            let _ = writeln!(
+                svg,
+                "<text x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">{text}</text>",
+                x(t),
+                base + 18.0
+            );
+        }
+        for i in 0..=4 {
+            let v = top * f64::from(i) / 4.0;
+            let _ = writeln!(
+                svg,
+                "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{v:.1}</text>",
+                left - 6.0,
+                y(v) + 4.0
+            );
+        }
+        for (k, (points, name, colour)) in lines.iter().enumerate() {
+            // A line that leaves the picture starts where it comes back.
+            let shown: Vec<String> = points
+                .iter()
+                .filter(|(_, v)| *v <= top)
+                .map(|(t, v)| format!("{:.1},{:.1}", x(*t), y(*v)))
+                .collect();
+            let _ = writeln!(
+                svg,
+                "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>\n<text x=\"{}\" y=\"{}\" fill=\"{colour}\">{name}</text>",
+                shown.join(" "),
+                left + width - 130.0,
+                60 + 18 * k
+            );
+        }
+    }
+    let _ = writeln!(svg, "<text x=\"70\" y=\"24\">mean absolute error of a count out of {n}</text>\n</svg>");
+    Ok(svg)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_picture_with_every_line() {
+        let svg = picture(50).unwrap_or_default();
+        assert_eq!(svg.matches("<polyline").count(), 6);
+        assert!(!svg.contains("NaN") && svg.trim_end().ends_with("</svg>"));
+    }
+}

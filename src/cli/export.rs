@@ -1,0 +1,167 @@
+//! `margins export`: a whole recovered table, every cell with its interval.
+
+use super::{Failure, Outcome, output};
+use crate::answer::render::{self, ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
+use crate::answer::sql::Filter;
+use crate::answer::{Answers, Group};
+use crate::cube::Cube;
+use crate::recover::finish;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Write a recovered table, every cell with its standard error and interval.
+///
+/// The cells are the best linear unbiased estimates: they agree with every other table of the release, and
+/// they may be negative or fractional. --finish adds a column of non-negative whole numbers that add up;
+/// it is biased, labelled so, and never what an interval is about.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Example:\n  margins export out/town.margins --table sex,age.band --csv > table.csv\n  \
+    margins export out/town.margins --table work --finish nonnegative-integral"
+)]
+pub struct Args {
+    /// The release
+    file: PathBuf,
+    /// Dimensions and levels of the table, separated by commas; `total` is the table of none
+    #[arg(long, value_name = "NAMES")]
+    table: String,
+    /// The probability with which each interval covers the truth
+    #[arg(long, default_value_t = 0.95, value_name = "P")]
+    level: f64,
+    /// Also finish the table, in a column of its own
+    #[arg(long, value_enum, value_name = "HOW")]
+    finish: Option<Finish>,
+    /// Print CSV
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Finish {
+    /// Non-negative whole numbers that add up to the rounded total. Biased.
+    #[value(alias = "integral")]
+    NonnegativeIntegral,
+}
+
+/// The finished column's name carries its label into every format.
+const FINISHED: &str = "finished_biased";
+
+pub fn run(args: &Args) -> Outcome {
+    if !(args.level > 0.0 && args.level < 1.0) {
+        return Err(Failure::Message(format!("--level must lie between 0 and 1, not {}", args.level)));
+    }
+    let answers = Answers::open(&args.file)?;
+    let group_by = table(answers.cube(), &args.table)?;
+    let groups = answers.evaluator().aggregate(&Filter::everything(), &group_by)?;
+    let finished = match args.finish {
+        None => None,
+        Some(Finish::NonnegativeIntegral) => {
+            let estimates: Vec<f64> = groups.iter().map(|g| g.estimate).collect();
+            let counts = finish::nonnegative_integral(&estimates)
+                .ok_or_else(|| Failure::Message("these estimates are too large to be finished".into()))?;
+            Some(counts)
+        }
+    };
+    let result = result(answers.cube(), &group_by, &groups, finished.as_deref(), args.level);
+    if args.csv {
+        return output::print(&render::csv(&result));
+    }
+    if args.json {
+        let mut more = serde_json::Map::new();
+        more.insert("release".into(), answers.name().into());
+        if finished.is_some() {
+            let about = serde_json::json!({
+                "column": FINISHED, "method": "nonnegative-integral", "biased": true,
+                "note": "for display only: intervals are those of the unbiased estimates",
+            });
+            more.insert("finish".into(), about);
+        }
+        return output::print(&render::json(&result, &more)?);
+    }
+    let mut text = render::table(&result);
+    if finished.is_some() {
+        text.push_str(&format!(
+            "\n{FINISHED}: non-negative whole numbers that add up. Biased, for display only;\n\
+             the intervals are those of the unbiased estimates.\n"
+        ));
+    }
+    output::print(&text)
+}
+
+/// The levels named by `sex,age.band`.
+fn table(cube: &Cube, names: &str) -> Result<Vec<(usize, usize)>, Failure> {
+    let mut out: Vec<(usize, usize)> = Vec::new();
+    if names.trim() == "total" {
+        return Ok(out);
+    }
+    for name in names.split(',').map(str::trim) {
+        let found = cube.dimensions.iter().enumerate().find_map(|(d, dimension)| {
+            let levels = 1..dimension.levels.len();
+            let mut all = levels.map(|l| (d, l));
+            if dimension.name == name {
+                return Some((d, dimension.finest()));
+            }
+            all.find(|&(d, l)| cube.level_name(d, l) == name)
+        });
+        let Some((d, l)) = found else {
+            let known: Vec<&str> = cube.dimensions.iter().map(|d| d.name.as_str()).collect();
+            return Err(Failure::Message(format!(
+                "no dimension or level is called `{name}`; there is {}",
+                known.join(", ")
+            )));
+        };
+        if out.iter().any(|&(other, _)| other == d) {
+            return Err(Failure::Message(format!("--table names `{}` twice", cube.dimensions[d].name)));
+        }
+        out.push((d, l));
+    }
+    Ok(out)
+}
+
+fn result(
+    cube: &Cube,
+    group_by: &[(usize, usize)],
+    groups: &[Group],
+    finished: Option<&[u64]>,
+    level: f64,
+) -> ResultTable {
+    let label = |&(d, l): &(usize, usize)| ResultColumn {
+        name: cube.level_name(d, l),
+        kind: ColumnKind::of_level(&cube.dimensions[d].levels[l]),
+    };
+    let mut columns: Vec<ResultColumn> = group_by.iter().map(label).collect();
+    if finished.is_some() {
+        columns.push(ResultColumn { name: FINISHED.into(), kind: ColumnKind::Integer });
+    }
+    columns.push(ResultColumn { name: "count".into(), kind: ColumnKind::Figure });
+    // Cells of one kind share a law: each is worked out once.
+    let mut widths: HashMap<usize, (f64, f64)> = HashMap::new();
+    let rows = groups
+        .iter()
+        .enumerate()
+        .map(|(i, g)| {
+            let mut row: Vec<ResultCell> = group_by
+                .iter()
+                .zip(&g.nodes)
+                .map(|(&(d, l), &n)| {
+                    let labels = &cube.dimensions[d].levels[l].labels;
+                    ResultCell::Label(labels.get(n as usize).cloned().unwrap_or_default())
+                })
+                .collect();
+            if let Some(count) = finished.and_then(|f| f.get(i)) {
+                row.push(ResultCell::Label(count.to_string()));
+            }
+            let (std_error, half) = *widths
+                .entry(Arc::as_ptr(&g.law) as usize)
+                .or_insert_with(|| (g.law.std_error(), g.law.half_width(level)));
+            let (low, high) = (g.estimate - half, g.estimate + half);
+            row.push(ResultCell::Figure(ResultFigure { estimate: g.estimate, std_error, low, high }));
+            row
+        })
+        .collect();
+    ResultTable { columns, rows, level, methods: Vec::new(), notes: Vec::new() }
+}

@@ -1,0 +1,173 @@
+//! `margins infer`: the best estimate from any history of answered queries.
+
+use super::output::figure;
+use super::{Failure, Outcome, output};
+use crate::answer::history::{History, HistoryError, Spending};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use std::path::{Path, PathBuf};
+
+/// Infer the best answers from a history of noisy ones.
+///
+/// The file lists the linear queries that were answered (`rows`, one list of numbers each; or `rows_file`, a Matrix
+/// Market file), their noisy `answers` and `budgets` (ε of the Laplace noise of each; `sensitivities` are the largest
+/// entries of the rows unless given), and the `queries` to infer. `level` is 0.95 unless given. With
+/// `half_width`, it says for each query whether the history is that precise, and if not the least further
+/// budget; `bound` is the most that may be spent in all.
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  \
+    # history.toml\n  \
+    rows = [[1, 1, 0], [0, 1, 1]]\n  \
+    answers = [30.8, 30.3]\n  \
+    budgets = [0.05, 0.1]\n  \
+    queries = [[1, 2, 1]]\n\n  \
+    margins infer history.toml --json")]
+pub struct Args {
+    /// The history
+    file: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    rows: Option<Vec<Vec<f64>>>,
+    rows_file: Option<PathBuf>,
+    answers: Vec<f64>,
+    budgets: Vec<f64>,
+    sensitivities: Option<Vec<f64>>,
+    queries: Vec<Vec<f64>>,
+    level: Option<f64>,
+    half_width: Option<f64>,
+    bound: Option<f64>,
+}
+
+pub fn run(args: &Args) -> Outcome {
+    let text = std::fs::read_to_string(&args.file)
+        .map_err(|e| Failure::Message(format!("cannot read {}: {e}", args.file.display())))?;
+    let file: File =
+        toml::from_str(&text).map_err(|e| Failure::Message(format!("{}: {e}", args.file.display())))?;
+    let level = file.level.unwrap_or(0.95);
+    if !(level > 0.0 && level < 1.0) {
+        return Err(Failure::Message(format!(
+            "the level of an interval must lie between 0 and 1, not {level}"
+        )));
+    }
+    let history = match (file.rows, file.rows_file) {
+        (Some(rows), None) => History::new(rows, file.answers, file.budgets, file.sensitivities)?,
+        (None, Some(path)) => {
+            let path = args.file.parent().unwrap_or(Path::new("")).join(path);
+            let rows: sprs::TriMat<f64> = sprs::io::read_matrix_market(&path)
+                .map_err(|e| Failure::Message(format!("cannot read {}: {e}", path.display())))?;
+            let entries = rows.triplet_iter().map(|(v, (i, j))| (i, j, *v));
+            History::from_entries(
+                (rows.rows(), rows.cols()),
+                entries,
+                file.answers,
+                file.budgets,
+                file.sensitivities,
+            )?
+        }
+        _ => return Err(Failure::Message("a history needs either `rows` or `rows_file`".into())),
+    };
+    let inferred = history.infer()?;
+    let mut replies: Vec<Map<String, Value>> = Vec::new();
+    for query in &file.queries {
+        let mut reply = Map::new();
+        match inferred.query(query) {
+            Ok(answer) => {
+                let (low, high) = answer.interval(level);
+                reply.insert("estimate".into(), json!(answer.estimate));
+                reply.insert("variance".into(), json!(answer.law.variance()));
+                reply.insert("low".into(), json!(low));
+                reply.insert("high".into(), json!(high));
+                reply.insert("prob_positive".into(), json!(answer.prob_positive()));
+            }
+            Err(e @ HistoryError::NotEstimable) => {
+                for key in ["estimate", "variance", "low", "high", "prob_positive"] {
+                    reply.insert(key.into(), Value::Null);
+                }
+                reply.insert("error".into(), e.to_string().into());
+            }
+            Err(e) => return Err(e.into()),
+        }
+        if let Some(width) = file.half_width {
+            let spending = match history.spending(&inferred, query, width, level, file.bound)? {
+                Spending::Nothing { half_width } => {
+                    json!({ "answer": "from history", "half_width": half_width })
+                }
+                Spending::Ask { budget, alone, half_width, cost } => json!({
+                    "answer": "ask", "budget": budget, "alone": alone, "half_width": half_width, "cost": cost
+                }),
+                Spending::Refused { budget, cost, bound } => {
+                    json!({ "answer": "refused", "budget": budget, "cost": cost, "bound": bound })
+                }
+            };
+            reply.insert("spending".into(), spending);
+        }
+        replies.push(reply);
+    }
+    if args.json {
+        let all = json!({
+            "queries": replies,
+            "level": level,
+            "x": inferred.cells(),
+            "rank": inferred.rank(),
+            "cell_cost": history.cell_cost(),
+            "cost": history.cost(),
+        });
+        return output::print(&(serde_json::to_string(&all)? + "\n"));
+    }
+    let number = |r: &Map<String, Value>, key: &str| r.get(key).and_then(Value::as_f64);
+    let shown = |r: &Map<String, Value>, key: &str| number(r, key).map_or("none".into(), figure);
+    let rows: Vec<Vec<String>> = replies
+        .iter()
+        .enumerate()
+        .map(|(i, r)| {
+            vec![
+                format!("query {}", i + 1),
+                shown(r, "estimate"),
+                number(r, "variance").map_or("none".into(), |v| figure(libm::sqrt(v))),
+                shown(r, "low"),
+                shown(r, "high"),
+                number(r, "prob_positive").map_or("none".into(), |p| format!("{p:.4}")),
+            ]
+        })
+        .collect();
+    let from = format!("{} % from", (level * 1e6).round() / 1e4);
+    let mut out = output::columns(&["", "estimate", "std error", &from, "to", "Pr(θ > 0)"], &rows);
+    for (i, r) in replies.iter().enumerate() {
+        if let Some(why) = r.get("error").and_then(Value::as_str) {
+            out.push_str(&format!("  query {}: {why}\n", i + 1));
+        }
+        if let Some(Value::Object(s)) = r.get("spending") {
+            let what = match s.get("answer").and_then(Value::as_str) {
+                Some("from history") => {
+                    format!("precise enough (± {}): nothing is spent", shown(s, "half_width"))
+                }
+                Some("ask") => format!(
+                    "ask it with ε = {} (alone: {}); the total becomes {}",
+                    shown(s, "budget"),
+                    shown(s, "alone"),
+                    shown(s, "cost")
+                ),
+                _ => format!(
+                    "refused: it would take ε = {}, and the total {} would pass {}",
+                    shown(s, "budget"),
+                    shown(s, "cost"),
+                    shown(s, "bound")
+                ),
+            };
+            out.push_str(&format!("  query {}: {what}\n", i + 1));
+        }
+    }
+    out.push_str(&format!(
+        "\n  spent so far: ε = {} (the largest of {} cells); rank {}\n",
+        figure(history.cost()),
+        history.cell_cost().len(),
+        inferred.rank()
+    ));
+    output::print(&out)
+}

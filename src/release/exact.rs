@@ -1,0 +1,106 @@
+//! Tables published without noise, one to a section with tag 6.
+//!
+//! A section is the number of dimensions (`u8`), for each of them its index (`u16`) and level (`u8`), ascending,
+//! little-endian, and then the counts, packed like a measurement (see [`super::packing`]).
+
+use super::packing::{pack, unpack};
+use super::{Kind, Release, ReleaseError};
+use crate::cube::{Cube, Cuboid, Frame};
+use crate::plan::Plan;
+
+const WHAT: &str = "a table published exactly";
+
+fn invalid(why: impl Into<String>) -> ReleaseError {
+    ReleaseError::Invalid { what: WHAT, why: why.into() }
+}
+
+/// The bytes of a section.
+pub fn encode(cuboid: &Cuboid, counts: &[i64]) -> Result<Vec<u8>, ReleaseError> {
+    let dimensions = u8::try_from(cuboid.len()).map_err(|_| invalid("too many dimensions"))?;
+    let mut out = vec![dimensions];
+    for (d, l) in cuboid.iter() {
+        let d = u16::try_from(d).map_err(|_| invalid("a dimension's index is too large"))?;
+        let l = u8::try_from(l).map_err(|_| invalid("a level's index is too large"))?;
+        out.extend(d.to_le_bytes());
+        out.push(l);
+    }
+    pack(counts, &mut out);
+    Ok(out)
+}
+
+/// The cuboid at the front of a section, and the rest of its bytes.
+fn shape<'b>(bytes: &'b [u8], cube: &Cube) -> Result<(Cuboid, &'b [u8]), ReleaseError> {
+    let short = || invalid("it ends too early");
+    let (&n, mut rest) = bytes.split_first().ok_or_else(short)?;
+    let mut pairs: Vec<(usize, usize)> = Vec::with_capacity(n.into());
+    for _ in 0..n {
+        let (&[low, high, level], more) = rest.split_first_chunk::<3>().ok_or_else(short)?;
+        rest = more;
+        let (d, l) = (usize::from(u16::from_le_bytes([low, high])), usize::from(level));
+        if l == 0 || pairs.last().is_some_and(|&(before, _)| before >= d) {
+            return Err(invalid("its dimensions are not ascending, or one is at total"));
+        }
+        if cube.dimensions.get(d).is_none_or(|d| l >= d.levels.len()) {
+            return Err(invalid("its cuboid does not exist"));
+        }
+        pairs.push((d, l));
+    }
+    Ok((Cuboid::new(pairs), rest))
+}
+
+/// The cuboids of all exact tables of a release: in the workload, each once, and as many as its manifest declares.
+pub(super) fn cuboids(release: &Release, cube: &Cube, plan: &Plan) -> Result<Vec<Cuboid>, ReleaseError> {
+    let mut out: Vec<Cuboid> = Vec::new();
+    for index in 0..release.count(Kind::Exact) {
+        let bytes = release.section(Kind::Exact, index)?;
+        let (cuboid, _) = shape(&bytes, cube)?;
+        if out.contains(&cuboid) {
+            return Err(invalid(format!("{} is there twice", cube.describe(&cuboid))));
+        }
+        if !plan.workload.iter().any(|t| t.cuboid == cuboid) {
+            return Err(invalid(format!("{} is not a table of the release", cube.describe(&cuboid))));
+        }
+        out.push(cuboid);
+    }
+    let declared = release.manifest().declared.invariants.len();
+    if declared != out.len() {
+        return Err(invalid(format!("the manifest declares {declared}, the file holds {}", out.len())));
+    }
+    Ok(out)
+}
+
+/// The counts of exact table number `index`.
+pub fn counts(release: &Release, cube: &Cube, plan: &Plan, index: usize) -> Result<Vec<i64>, ReleaseError> {
+    let number = u32::try_from(index).map_err(|_| invalid("there is no such table"))?;
+    let bytes = release.section(Kind::Exact, number)?;
+    let (cuboid, mut rest) = shape(&bytes, cube)?;
+    if plan.exact.get(index) != Some(&cuboid) {
+        return Err(invalid("it is not the table that the plan names"));
+    }
+    let counts = unpack(&mut rest, Frame::new(cube, &plan.levels).len(&cuboid))?;
+    if !rest.is_empty() {
+        return Err(invalid(format!("it has {} bytes too many", rest.len())));
+    }
+    if counts.iter().any(|&c| c < 0) {
+        return Err(invalid("a count is below zero"));
+    }
+    Ok(counts)
+}
+
+/// Whether exact tables agree with each other wherever they overlap: counts of one dataset do.
+pub fn agree(cube: &Cube, plan: &Plan, tables: &[Vec<i64>]) -> Result<(), ReleaseError> {
+    let frame = Frame::new(cube, &plan.levels);
+    for (i, (a, x)) in plan.exact.iter().zip(tables).enumerate() {
+        for (b, y) in plan.exact.iter().zip(tables).skip(i + 1) {
+            let shared = a.meet(b);
+            let up = |from: &Cuboid, v: &[i64]| {
+                frame.roll_up(from, &shared, v.iter().map(|&v| v as f64).collect())
+            };
+            if up(a, x) != up(b, y) {
+                let (a, b) = (cube.describe(a), cube.describe(b));
+                return Err(invalid(format!("{a} and {b} contradict each other")));
+            }
+        }
+    }
+    Ok(())
+}
