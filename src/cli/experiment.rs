@@ -219,7 +219,7 @@ fn to_json(rows: u64, lines: &[Line]) -> String {
 
 fn chart(name: &str, rows: u64, lines: &[Line]) -> Chart {
     let first = lines.first().map_or("", |l| l.workload);
-    let series = lines
+    let mut series: Vec<Series> = lines
         .iter()
         .filter(|l| l.workload == first)
         .filter_map(|l| {
@@ -230,6 +230,8 @@ fn chart(name: &str, rows: u64, lines: &[Line]) -> Chart {
             Some(Series { name: format!("{}, {}", l.measure.name(), l.rule.name()), points, dashed, colour })
         })
         .collect();
+    // Where a rule has no choice, such as for a single table, one line is enough.
+    series.dedup_by(|a, b| a.colour == b.colour && a.points == b.points);
     Chart {
         title: format!("{name}: {first}"),
         subtitle: format!("Laplace noise, {rows} rows; solid: optimal budgets, dashed: uniform"),

@@ -74,9 +74,19 @@ pub fn run(args: &Args) -> Outcome {
 fn chart(spec: &Spec, request: &Request, candidates: &[Candidate]) -> Chart {
     const POINTS: usize = 9;
     let budget = request.budget.to_f64();
+    let error = |p: &Planned| p.prediction.rms_error();
+    let best = candidates.iter().filter_map(|c| c.outcome.as_ref().ok()).map(error).fold(f64::MAX, f64::min);
+    let mut far: Vec<&str> = Vec::new();
     let mut series: Vec<Series> = Vec::new();
     for c in candidates {
         let Ok(planned) = &c.outcome else { continue };
+        // One line far above would press all others together.
+        if error(planned) > 10.0 * best {
+            if !far.contains(&c.measure.name()) {
+                far.push(c.measure.name());
+            }
+            continue;
+        }
         let points = (0..POINTS).filter_map(|i| {
             let times = 10f64.powf(2.0 * i as f64 / (POINTS - 1) as f64 - 1.0);
             let p = plan::predict_at(request, &planned.plan, times).ok()?;
@@ -99,9 +109,13 @@ fn chart(spec: &Spec, request: &Request, candidates: &[Candidate]) -> Chart {
         Noise::Gaussian => "Gaussian",
         Noise::Laplace => "Laplace",
     };
+    let left_out = match far.as_slice() {
+        [] => String::new(),
+        far => format!("; not shown, over ten times the best: {}", far.join(", ")),
+    };
     Chart {
         title: spec.title.clone(),
-        subtitle: format!("{noise} noise; solid: optimal budgets, dashed: uniform"),
+        subtitle: format!("{noise} noise; solid: optimal budgets, dashed: uniform{left_out}"),
         x_label: format!("budget {}", symbol(request.noise)),
         y_label: "root-mean-square error of a cell".into(),
         series,

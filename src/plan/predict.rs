@@ -186,7 +186,10 @@ fn query_variance(frame: &Frame, measured: &[Weighted], cuboid: &Cuboid, query: 
     Gls::gather(frame, cuboid, query, &mut q);
     let gls = Gls::new(frame, measured, false);
     let Some(v) = gls.solve(q.clone()) else { return f64::INFINITY };
-    q.iter()
+    // In a fixed order: the sum's last digit may decide between two plans.
+    let mut q: Vec<_> = q.iter().collect();
+    q.sort_unstable_by_key(|(a, _)| *a);
+    q.into_iter()
         .map(|(a, q)| {
             let m = frame.multiplicity(a);
             v.get(a).map_or(0.0, |v| v.iter().zip(q).zip(m).map(|((v, q), m)| v * q * m as f64).sum())

@@ -83,11 +83,10 @@ fn auto_is_never_worse() {
             for c in all.iter().filter(|c| c.budgets == rule) {
                 let Ok(p) = &c.outcome else { continue };
                 assert!(p.cost.total <= p.plan.budget, "{round} {:?}", c.measure);
-                assert!(
-                    p.cost.total.to_f64() > p.plan.budget.to_f64() * (1.0 - 1e-8),
-                    "{round} {:?}",
-                    c.measure
-                );
+                // Where two cells can differ in nothing that is measured, substituting costs nothing.
+                let free = c.measure == Measure::Residual && r.neighbours == Neighbours::Substitute;
+                let spent = p.cost.total.to_f64() / p.plan.budget.to_f64();
+                assert!(free || spent > 1.0 - 1e-8, "{round} {:?} {spent}", c.measure);
                 let (best, this) = (auto.prediction.weighted_total, p.prediction.weighted_total);
                 assert!(best <= this, "round {round}: {:?} {this} beats auto's {best}", c.measure);
                 assert!(this.is_finite(), "round {round}: {:?} does not hold the workload", c.measure);
@@ -242,7 +241,7 @@ fn given_shares_are_exact() {
     let cube = Cube { dimensions: vec![plain("state", 51), plain("sex", 2)] };
     let state = Cuboid::new(vec![(0, 1)]);
     let share: Rational =
-        "1256/4099".parse::<Rational>().unwrap().checked_mul("3773/4097".parse().unwrap()).unwrap();
+        "1440/4099".parse::<Rational>().unwrap().checked_mul("3773/4097".parse().unwrap()).unwrap();
     let rest = Rational::new(share.denominator() - share.numerator(), share.denominator()).unwrap();
     let mut r: Request =
         request(cube, vec![Table { cuboid: state.clone(), weight: Rational::ONE }], Noise::Gaussian, "1");

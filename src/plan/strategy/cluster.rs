@@ -143,7 +143,7 @@ pub fn cluster(land: &Landscape, most: f64) -> Option<Choice> {
         .filter_map(|(shuffle, absorb)| {
             let mut choice = merged(land, most, absorb, shuffle)?;
             land.descend(&mut choice, SETTLE);
-            Some(choice)
+            Some(land.prune(&choice))
         })
         .reduce(|a, b| if b.error < a.error { b } else { a })
 }
