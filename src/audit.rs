@@ -2,7 +2,10 @@
 //! arithmetic add up, and what can none of this show?
 
 use crate::cube::Frame;
+use crate::plan::Plan;
 use crate::plan::cost::{self, WorstCase};
+use crate::projection::cost::cost as projection_cost;
+use crate::projection::{Projection, query};
 use crate::release::values::Values;
 use crate::release::{Check, Outcome, Release, ReleaseError};
 
@@ -53,6 +56,9 @@ impl Audit {
         let manifest = release.manifest();
         let cube = release.cube()?;
         let plan = release.plan(&cube)?;
+        if let Some(projection) = query::projection(release, &cube)? {
+            return self.projection(release, &projection, &plan);
+        }
         let cost = match cost::cost(&plan, &Frame::new(&cube, &plan.levels)) {
             Ok(cost) => cost,
             Err(e) => {
@@ -104,6 +110,63 @@ impl Audit {
             );
             self.add("exact tables", Outcome::Warning, detail);
         }
+        Ok(())
+    }
+
+    /// The cost of a projection, its plan and its integers.
+    fn projection(
+        &mut self,
+        release: &Release,
+        projection: &Projection,
+        plan: &Plan,
+    ) -> Result<(), ReleaseError> {
+        use Outcome::{Failed, Passed};
+        let (design, manifest) = (&projection.design, release.manifest());
+        let said = &manifest.privacy;
+        match projection_cost(design) {
+            Some(total)
+                if total <= design.budget
+                    && design.budget == said.budget.amount
+                    && total == said.cost.amount =>
+            {
+                let detail = format!(
+                    "recomputed from the {} projection and its noise (in how many sums a unit is, and how far it moves each): \
+                     {:.12} of {}",
+                    design.shape.name(),
+                    total.to_f64(),
+                    design.budget
+                );
+                self.add("privacy cost", Passed, detail);
+            }
+            Some(total) => {
+                let detail = format!(
+                    "recomputed {total}, but the manifest says {} of {}",
+                    said.cost.amount, said.budget.amount
+                );
+                self.add("privacy cost", Failed, detail);
+            }
+            None => self.add("privacy cost", Failed, "it cannot be computed".into()),
+        }
+        if design.neighbours != said.neighbours || design.max_rows != said.max_rows {
+            self.add("neighbours", Failed, "the projection and the manifest protect different units".into());
+        }
+        let same = manifest.projection.as_ref().is_some_and(|p| {
+            p.kind == design.shape.name()
+                && u64::from(p.rows) == design.shape.column()
+                && u64::from(p.rows) * u64::from(p.buckets.unwrap_or(1)) == design.shape.values()
+                && p.independence == design.independence
+                && p.seed == blake3::Hash::from_bytes(projection.seed).to_hex().as_str()
+        });
+        let alone = plan.measurements.is_empty() && plan.budget == design.budget;
+        if !same || !alone || design.noise != manifest.plan.mechanism {
+            self.add(
+                "plan",
+                Failed,
+                "the manifest describes another projection than the one in the file".into(),
+            );
+        }
+        let values = query::values(release, projection)?.len();
+        self.add("measurements", Passed, format!("all {values} noisy integers decode"));
         Ok(())
     }
 

@@ -4,6 +4,8 @@
 //! done before data is opened; the budget is charged before noise is drawn; the file appears under its name only
 //! when it is whole.
 
+pub mod projection;
+
 use crate::cube::Frame;
 use crate::exact::Rational;
 use crate::ledger::{self, Ledger};
@@ -26,6 +28,12 @@ pub enum CompileError {
     /// (ε, δ) with no room for noise.
     #[error("no noise that can be drawn fits this epsilon and delta")]
     NoBudget,
+    /// No projection.
+    #[error(transparent)]
+    Design(#[from] crate::projection::DesignError),
+    /// A spec of tables where one of a projection is needed.
+    #[error("the spec asks for tables, not for a projection")]
+    NotAProjection,
     /// No plan.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -292,6 +300,7 @@ fn manifest(
             count: plan.measurements.len() as u64,
             measurements,
         },
+        projection: None,
         declared: Declared { invariants: invariants(spec), ..Declared::default() },
         attachments: spec.attachments.iter().map(|(name, _)| name.clone()).collect(),
     })

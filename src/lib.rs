@@ -60,6 +60,7 @@ pub mod audit;
 pub mod cube;
 pub mod exact;
 pub mod plan;
+pub mod projection;
 pub mod recover;
 pub mod release;
 

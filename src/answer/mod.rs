@@ -23,3 +23,6 @@ pub use open::{Answers, QueryError};
 pub use query::Options;
 pub use several::Several;
 pub use statement::{NotUnderstood, PriorChoice, Statement};
+
+#[cfg(all(test, feature = "test-seed"))]
+mod tests;

@@ -67,6 +67,23 @@ pub fn run(args: &Args) -> Outcome {
         line("", &format!("ε = {} at δ = {}", a.epsilon, a.delta));
         line("", &a.conversion);
     }
+    if let Some(p) = &m.projection {
+        let buckets = p.buckets.map_or(String::new(), |b| format!(" of {} buckets", grouped(b.into())));
+        line(
+            "projection",
+            &format!(
+                "{}, {} rows{buckets}, at most {} cells a query",
+                p.kind,
+                grouped(p.rows.into()),
+                grouped(p.sparsity.into())
+            ),
+        );
+        line(
+            "signs",
+            &format!("{}-wise independent; two cells confused with p < {}", p.independence, p.collision),
+        );
+        line("seed", &p.seed);
+    }
     let listed = |items: &[String]| if items.is_empty() { "none".into() } else { items.join("; ") };
     line("exact", &listed(&m.declared.invariants));
     line("constraints", &listed(&m.declared.constraints));

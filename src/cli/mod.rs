@@ -2,7 +2,9 @@
 //!
 //! Exit codes: 0 done; 1 a verification failed; 2 the command, a file or the machine is at fault.
 
+mod chart;
 mod estimator;
+mod experiment;
 mod export;
 mod infer;
 mod init;
@@ -12,6 +14,7 @@ mod ledger;
 mod output;
 mod plan;
 mod progress;
+mod projection;
 mod query;
 mod release;
 mod verify;
@@ -40,18 +43,20 @@ enum Verb {
     Init(init::Args),
     /// Show what a spec will measure and how exact its tables will be, without opening the data
     Plan(plan::Args),
+    /// Compare strategies on standard workloads over a spec's dimensions, without data
+    Experiment(experiment::Args),
     /// Make a signed release: count, add exact noise, seal
     Release(release::Args),
     /// Make a key pair for signing releases
     Keygen(keygen::Args),
     /// Answer a SQL query from a release file
     Query(query::Args),
-    /// Write a whole table from a release file
-    Export(export::Args),
     /// Infer the best answers from a history of noisy ones
     Infer(infer::Args),
     /// Compare the noisy count with Bayesian estimates of it
     Estimator(estimator::Args),
+    /// Write a whole table from a release file
+    Export(export::Args),
     /// Check a release's signature, hashes, format and privacy arithmetic
     Verify(verify::Args),
     /// Show what an auditor asks of a release
@@ -115,12 +120,13 @@ pub fn main() -> ExitCode {
     let outcome = match Cli::parse().verb {
         Verb::Init(args) => init::run(&args),
         Verb::Plan(args) => plan::run(&args),
+        Verb::Experiment(args) => experiment::run(&args),
         Verb::Release(args) => release::run(&args),
         Verb::Keygen(args) => keygen::run(&args),
         Verb::Query(args) => query::run(&args),
-        Verb::Export(args) => export::run(&args),
         Verb::Infer(args) => infer::run(&args),
         Verb::Estimator(args) => estimator::run(&args),
+        Verb::Export(args) => export::run(&args),
         Verb::Verify(args) => verify::run(&args),
         Verb::Inspect(args) => inspect::run(&args),
         Verb::Ledger(args) => ledger::run(&args),

@@ -1,5 +1,6 @@
 //! `margins plan`: what will be measured, and how exact the tables will be. Opens no data.
 
+use super::chart::{Chart, Series, svg};
 use super::output::{columns, figure, grouped};
 use super::{Failure, Outcome, output};
 use crate::answer::{Evaluator, law::ErrorLaw};
@@ -16,13 +17,17 @@ use std::path::PathBuf;
 
 /// Show what a spec will measure and how exact its tables will be, without opening the data.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  margins plan specs/town.toml --compare")]
+#[command(after_help = "Example:\n  margins plan specs/town.toml --compare\n  \
+    margins plan specs/town.toml --svg out/town.svg")]
 pub struct Args {
     /// The spec
     spec: PathBuf,
     /// Show every strategy with both budget rules, best first, and why some do not apply
     #[arg(long)]
     compare: bool,
+    /// Draw the predicted error of every strategy at budgets around the spec's
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
     /// Print the plan as JSON
     #[arg(long)]
     json: bool,
@@ -38,11 +43,18 @@ pub fn spec_failure(errors: SpecErrors) -> Failure {
 
 pub fn run(args: &Args) -> Outcome {
     let spec = spec::load(&args.spec).map_err(spec_failure)?;
+    if spec.projection.is_some() {
+        return super::projection::plan(&spec, args.json);
+    }
     let request = spec.request().ok_or(compile::CompileError::NoBudget)?;
-    let (candidates, chosen) = candidates(&request, args.compare)?;
+    let (candidates, chosen) = candidates(&request, args.compare || args.svg.is_some())?;
     let Ok(planned) = &candidates[chosen].outcome else {
         return Err(Failure::Message("no plan".into()));
     };
+    if let Some(file) = &args.svg {
+        std::fs::write(file, svg(&chart(&spec, &request, &candidates)))
+            .map_err(|e| Failure::Message(format!("cannot write {}: {e}", file.display())))?;
+    }
     if args.json {
         return output::print(&to_json(&spec, &request, &candidates, chosen, planned)?);
     }
@@ -58,24 +70,57 @@ pub fn run(args: &Args) -> Outcome {
     output::print(&out)
 }
 
+/// Predicted error by strategy, from a tenth of the budget to ten times of it.
+fn chart(spec: &Spec, request: &Request, candidates: &[Candidate]) -> Chart {
+    const POINTS: usize = 9;
+    let budget = request.budget.to_f64();
+    let mut series: Vec<Series> = Vec::new();
+    for c in candidates {
+        let Ok(planned) = &c.outcome else { continue };
+        let points = (0..POINTS).filter_map(|i| {
+            let times = 10f64.powf(2.0 * i as f64 / (POINTS - 1) as f64 - 1.0);
+            let p = plan::predict_at(request, &planned.plan, times).ok()?;
+            Some((budget * times, p.rms_error()))
+        });
+        // Where a rule has no choice, such as for a single table, one line is enough.
+        let points: Vec<_> = points.collect();
+        if series.last().is_some_and(|last| last.points == points) {
+            continue;
+        }
+        series.push(Series {
+            name: format!("{}, {}", c.measure.name(), c.budgets.name()),
+            points,
+            dashed: c.budgets == BudgetRule::Uniform,
+            // The newest strategies get the strongest colours.
+            colour: 6 - (c.measure as usize).min(6),
+        });
+    }
+    let noise = match request.noise {
+        Noise::Gaussian => "Gaussian",
+        Noise::Laplace => "Laplace",
+    };
+    Chart {
+        title: spec.title.clone(),
+        subtitle: format!("{noise} noise; solid: optimal budgets, dashed: uniform"),
+        x_label: format!("budget {}", symbol(request.noise)),
+        y_label: "root-mean-square error of a cell".into(),
+        series,
+    }
+}
+
 /// The strategies looked at, and which one is used: the one the spec names, or the best.
 fn candidates(request: &Request, compare: bool) -> Result<(Vec<Candidate>, usize), PlanError> {
     let candidates = match (request.measure, compare) {
         (Some(measure), false) => {
             let planned = plan::plan(request)?;
-            vec![Candidate { measure, budgets: request.budgets, outcome: Ok(planned) }]
+            vec![Candidate { measure, budgets: request.budgets, outcome: Ok(planned), vast: false }]
         }
         (None, false) => plan::compare(request, &[request.budgets])?,
         (_, true) => plan::compare(request, &BudgetRule::ALL)?,
     };
     let wanted =
         |c: &Candidate| c.budgets == request.budgets && request.measure.is_none_or(|m| m == c.measure);
-    let error = |c: &Candidate| c.outcome.as_ref().ok().map(|p| p.score(request));
-    let chosen = (0..candidates.len())
-        .filter(|&i| wanted(&candidates[i]))
-        .filter_map(|i| Some((i, error(&candidates[i])?)))
-        .reduce(|a, b| if b.1 < a.1 { b } else { a })
-        .map(|(i, _)| i);
+    let chosen = plan::best(request, candidates.iter().enumerate().filter(|(_, c)| wanted(c)));
     match chosen {
         Some(i) => Ok((candidates, i)),
         // The reason, from the one that was asked for or from them all.
@@ -255,7 +300,13 @@ fn comparison(candidates: &[Candidate], chosen: usize) -> String {
         let c = &candidates[i];
         match &c.outcome {
             Ok(p) => rows.push(vec![
-                format!("{} {} {}", if i == chosen { "→" } else { " " }, c.measure.name(), c.budgets.name()),
+                format!(
+                    "{} {} {}{}",
+                    if i == chosen { "→" } else { " " },
+                    c.measure.name(),
+                    c.budgets.name(),
+                    if c.vast { " *" } else { "" }
+                ),
                 grouped(p.plan.measurements.len() as u64),
                 figure(p.prediction.total),
                 figure(p.prediction.rms_error()),
@@ -270,6 +321,9 @@ fn comparison(candidates: &[Candidate], chosen: usize) -> String {
     }
     let mut out =
         columns(&["  strategy", "groups", "total variance", "rms error", "worst", "vs best"], &rows);
+    if candidates.iter().any(|c| c.vast) {
+        out.push_str("  * so many cells that it is only chosen by name\n");
+    }
     for (_, why) in reasons {
         out.push_str(&format!("  {why}\n"));
     }
@@ -298,6 +352,7 @@ fn to_json(
                 "groups": p.plan.measurements.len(),
                 "cost": p.cost.total,
                 "gap": p.certificate.map(|c| c.gap()),
+                "vast": c.vast,
             }),
             Err(e) => json!({
                 "measure": c.measure.name(),

@@ -4,6 +4,8 @@ use super::{Failure, Outcome, output};
 use crate::answer::law::{Interval, Method};
 use crate::answer::render::ResultTable;
 use crate::answer::{Answers, Options, PriorChoice, Several, Statement, render};
+use crate::projection::answer::Estimator;
+use crate::projection::query::Questions;
 use std::path::PathBuf;
 
 /// Answer SQL queries from a release file.
@@ -20,7 +22,8 @@ use std::path::PathBuf;
     margins query out/town.margins \"SELECT sex, 100.0 * COUNT(*) / SUM(COUNT(*)) OVER () AS percent \
     FROM town GROUP BY sex\"\n  \
     margins query out/town.margins \"SELECT COUNT(*) FROM town WHERE age >= 90\" --prob '> 100'\n  \
-    margins query out/town.margins --batch queries.sql --jsonl")]
+    margins query out/town.margins --batch queries.sql --jsonl\n  \
+    margins query out/visits.margins --keys codes.csv > counts.csv")]
 pub struct Args {
     /// One or more release files, then the query
     #[arg(required = true, value_names = ["FILE", "SQL"])]
@@ -49,6 +52,12 @@ pub struct Args {
     /// Answer a file of queries, one a line (`--` starts a comment)
     #[arg(long, value_name = "FILE", conflicts_with = "explain")]
     batch: Option<PathBuf>,
+    /// Count every key of a CSV file (its header names the key's dimensions), as CSV: for projections
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["batch", "explain", "json"])]
+    keys: Option<PathBuf>,
+    /// Of a sketch the mean of its rows, with Chebyshev's interval, instead of the median
+    #[arg(long)]
+    mean: bool,
     /// Stop a batch at the first query that has no answer
     #[arg(long, requires = "batch")]
     strict: bool,
@@ -106,10 +115,19 @@ impl Args {
 
 pub fn run(args: &Args) -> Outcome {
     let (files, sql) = match (&args.words[..], &args.batch) {
+        (files, _) if args.keys.is_some() => (files, None),
         (files, Some(_)) => (files, None),
         ([files @ .., sql], None) if !files.is_empty() => (files, Some(sql)),
         _ => return Err(Failure::Message("a query wants a release file and a SELECT".into())),
     };
+    if let [file] = files
+        && let Some(questions) = super::projection::open(file)?
+    {
+        return projection(args, &questions, sql);
+    }
+    if args.keys.is_some() {
+        return Err(Failure::Message("--keys asks one release of a projection, and this is none".into()));
+    }
     let releases = files.iter().map(Answers::open).collect::<Result<Vec<_>, _>>()?;
     let several = Several::new(releases)?;
     let options = args.options();
@@ -139,6 +157,49 @@ fn one(args: &Args, several: &Several, sql: &str, options: &Options) -> Outcome 
         text.push_str(&e.to_string());
     }
     output::print(&text)
+}
+
+/// A projection: the same SELECT, a batch of them, or a file of keys.
+fn projection(args: &Args, questions: &Questions, sql: Option<&String>) -> Outcome {
+    let estimator = if args.mean { Estimator::Mean } else { Estimator::Best };
+    if let Some(keys) = &args.keys {
+        return super::projection::keys(questions, keys, args.level, estimator);
+    }
+    if args.prob.is_some() || args.prior.is_some() || args.joint || args.explain {
+        return Err(Failure::Message(
+            "--prob, --prior, --joint and --explain are for releases of tables".into(),
+        ));
+    }
+    let show = |sql: &str| -> Result<String, Failure> {
+        let table = questions.query(sql, args.level, estimator)?;
+        Ok(if args.csv {
+            render::csv(&table)
+        } else if args.json || args.jsonl {
+            let mut more = serde_json::Map::new();
+            more.insert("release".into(), questions.name().into());
+            render::json(&table, &more)? + "\n"
+        } else {
+            render::table(&table)
+        })
+    };
+    if let Some(sql) = sql {
+        return output::print(&show(sql)?);
+    }
+    let Some(batch) = &args.batch else { return Ok(()) };
+    let text = std::fs::read_to_string(batch)
+        .map_err(|e| Failure::Message(format!("cannot read {}: {e}", batch.display())))?;
+    for (i, line) in text.lines().enumerate() {
+        let sql = without_comment(line).trim().trim_end_matches(';').trim_end();
+        if sql.is_empty() {
+            continue;
+        }
+        match show(sql) {
+            Ok(answer) => output::print(&answer)?,
+            Err(Failure::Message(why)) if !args.strict => eprintln!("line {}: {why}", i + 1),
+            Err(why) => return Err(why),
+        }
+    }
+    Ok(())
 }
 
 fn release_field(several: &Several) -> serde_json::Map<String, serde_json::Value> {

@@ -93,6 +93,10 @@ pub fn run(args: &Args) -> Outcome {
         day: &today(),
         entropy,
     };
+    if spec.projection.is_some() {
+        let released = compile::projection::release(&spec, options, &Bar::new())?;
+        return output::print(&super::projection::released(&spec, &released, key.kind(), args.json));
+    }
     let released = compile::release(&spec, options, &Bar::new())?;
     if args.json {
         output::print(&json(&spec, &released))

@@ -170,7 +170,13 @@ pub fn cost(plan: &Plan, frame: &Frame) -> Result<Cost, CostError> {
             worst_case = WorstCase::Joint;
         }
     }
-    let total = Rational::new(total, 1 << FRACTION_BITS).ok_or(CostError::Overflow(0))?;
+    let mut total = Rational::new(total, 1 << FRACTION_BITS).ok_or(CostError::Overflow(0))?;
+    // Shares that add up to the whole budget cost just that: the terms' rounding must not make it more.
+    if total > plan.budget
+        && each.iter().try_fold(Rational::ZERO, |sum, c| sum.checked_add(*c)) == Some(plan.budget)
+    {
+        total = plan.budget;
+    }
     Ok(Cost { total, each, worst_case })
 }
 

@@ -18,9 +18,10 @@ mod types;
 
 pub use objective::{Certificate, Objective, Target};
 pub use request::Request;
-pub use types::{Block, BudgetRule, Measure, Measurement, Neighbours, Noise, Plan, Table};
+pub use round::up as round_up;
+pub use types::{Block, BudgetRule, Measure, Measurement, Neighbours, Noise, Plan, Share, Table};
 
-use crate::cube::Frame;
+use crate::cube::{Cuboid, Frame};
 use crate::exact::Rational;
 use closure::Closure;
 use cost::{Cost, CostError};
@@ -72,6 +73,8 @@ pub struct Candidate {
     pub budgets: BudgetRule,
     /// The plan.
     pub outcome: Result<Planned, PlanError>,
+    /// More cells than anybody expects who asks for this workload: `auto` does not choose it.
+    pub vast: bool,
 }
 
 /// The plan for a request: the strategy asked for, or of all that apply the one that is best by its objective
@@ -81,7 +84,7 @@ pub fn plan(request: &Request) -> Result<Planned, PlanError> {
         return Context::new(request)?.plan(measure, request.budgets);
     }
     let mut candidates = compare(request, &[request.budgets])?;
-    match best(request, &candidates) {
+    match best(request, candidates.iter().enumerate()) {
         Some(i) => candidates.swap_remove(i).outcome,
         None => Err(PlanError::NothingApplies(
             candidates
@@ -96,20 +99,43 @@ pub fn plan(request: &Request) -> Result<Planned, PlanError> {
 /// Every known strategy under each of the given budget rules.
 pub fn compare(request: &Request, budgets: &[BudgetRule]) -> Result<Vec<Candidate>, PlanError> {
     let context = Context::new(request)?;
-    Ok(Measure::ALL
-        .iter()
-        .flat_map(|&measure| budgets.iter().map(move |&budgets| (measure, budgets)))
-        .map(|(measure, budgets)| Candidate { measure, budgets, outcome: context.plan(measure, budgets) })
+    let all = Measure::ALL.iter().flat_map(|&measure| budgets.iter().map(move |&budgets| (measure, budgets)));
+    // Given shares leave no rule a choice.
+    let given = (!request.shares.is_empty()).then_some((Measure::Given, request.budgets));
+    Ok(all
+        .chain(given)
+        .map(|(measure, budgets)| {
+            let outcome = context.plan(measure, budgets);
+            let vast = outcome.as_ref().is_ok_and(|p| context.is_vast(&p.plan));
+            Candidate { measure, budgets, outcome, vast }
+        })
         .collect())
 }
 
-/// The index of the candidate that is best by the request's objective; the first of equals.
-pub fn best(request: &Request, candidates: &[Candidate]) -> Option<usize> {
-    let error = |c: &Candidate| c.outcome.as_ref().ok().map(|p| p.score(request));
-    (0..candidates.len())
-        .filter_map(|i| Some((i, error(&candidates[i])?)))
-        .reduce(|a, b| if b.1 < a.1 { b } else { a })
-        .map(|(i, _)| i)
+/// The index of the candidate that is best by the request's objective; the first of equals. Vast ones only if there
+/// are no others.
+pub fn best<'a>(
+    request: &Request,
+    candidates: impl Iterator<Item = (usize, &'a Candidate)>,
+) -> Option<usize> {
+    candidates
+        .filter_map(|(i, c)| Some((i, c.vast, c.outcome.as_ref().ok()?.score(request))))
+        .reduce(|a, b| if (b.1, b.2) < (a.1, a.2) { b } else { a })
+        .map(|(i, ..)| i)
+}
+
+/// What a plan would promise with `times` its budget: the same tables and shares, all noise scaled.
+pub fn predict_at(request: &Request, plan: &Plan, times: f64) -> Result<Prediction, PlanError> {
+    let context = Context::new(request)?;
+    let mut scaled = plan.clone();
+    for m in &mut scaled.measurements {
+        let (Block::Component(c) | Block::Table(c)) = &m.block;
+        m.scale = round::up(m.scale.to_f64() / times).ok_or_else(|| {
+            let name = request.cube.describe(c);
+            PlanError::NotApplicable(plan.measure.name(), NotApplicable::ScaleOutOfRange(name))
+        })?;
+    }
+    Ok(predict::predict(request, &context.frame, &context.closure, &scaled))
 }
 
 struct Context<'a> {
@@ -128,10 +154,21 @@ impl<'a> Context<'a> {
             return Err(PlanError::AllExact);
         }
         let tables = || request.workload.iter().map(|t| &t.cuboid);
-        let levels = Frame::levels_of(&request.cube, tables());
+        let given = request.shares.iter().map(|s| &s.cuboid);
+        let levels = Frame::levels_of(&request.cube, tables().chain(given));
         let frame = Frame::new(&request.cube, &levels);
         let closure = Closure::new(&request.cube, &frame, tables());
         Ok(Context { request, levels, frame, closure })
+    }
+
+    fn is_vast(&self, plan: &Plan) -> bool {
+        let cells = |c: &Cuboid| self.frame.cells(c);
+        let measured = plan.measurements.iter().map(|m| {
+            let (Block::Component(c) | Block::Table(c)) = &m.block;
+            cells(c)
+        });
+        let asked = plan.workload.iter().map(|t| cells(&t.cuboid)).sum();
+        measured.sum::<f64>() > strategy::MANY_CELLS.max(asked)
     }
 
     fn plan(&self, measure: Measure, budgets: BudgetRule) -> Result<Planned, PlanError> {
@@ -141,7 +178,7 @@ impl<'a> Context<'a> {
         let mut best: Option<Planned> = None;
         for (measurements, certificate) in sets {
             let planned = self.finish(measure, budgets, measurements, certificate)?;
-            let error = |p: &Planned| p.prediction.weighted_total;
+            let error = |p: &Planned| p.score(request);
             if best.as_ref().is_none_or(|b| error(&planned) < error(b)) {
                 best = Some(planned);
             }

@@ -1,6 +1,6 @@
 //! What a plan is made from: the spec's public part, with no data and no file names.
 
-use super::{BudgetRule, Measure, Neighbours, Noise, Objective, Table, Target};
+use super::{BudgetRule, Measure, Neighbours, Noise, Objective, Share, Table, Target};
 use crate::cube::{Cube, Cuboid};
 use crate::exact::Rational;
 
@@ -29,6 +29,8 @@ pub struct Request {
     pub targets: Vec<Option<Target>>,
     /// Tables of the workload that are published without noise.
     pub exact: Vec<Cuboid>,
+    /// For [`Measure::Given`]: what is measured. Empty otherwise.
+    pub shares: Vec<Share>,
 }
 
 impl Request {

@@ -42,10 +42,12 @@ pub enum Measure {
     Cluster,
     /// The tables and shares with the least error after least squares that a search finds.
     Tables,
+    /// Tables and exact shares of the budget that the agency names.
+    Given,
 }
 
 impl Measure {
-    /// All strategies, in the order of comparisons.
+    /// All strategies that need no more than a workload, in the order of comparisons.
     pub const ALL: [Measure; 6] = [
         Measure::Residual,
         Measure::Queries,
@@ -64,6 +66,7 @@ impl Measure {
             Measure::Hierarchy => "hierarchy",
             Measure::Cluster => "cluster",
             Measure::Tables => "tables",
+            Measure::Given => "given",
         }
     }
 }
@@ -98,6 +101,15 @@ pub struct Table {
     pub cuboid: Cuboid,
     /// How much its error matters, relative to the other tables.
     pub weight: Rational,
+}
+
+/// A table to measure and the exact share of the budget it gets.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Share {
+    /// The table.
+    pub cuboid: Cuboid,
+    /// Its part of the whole budget.
+    pub share: Rational,
 }
 
 /// What is measured: the linear queries of one group.

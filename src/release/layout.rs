@@ -24,8 +24,8 @@ pub const CRITICAL: u32 = 1 << 31;
 
 /// What a section holds. Closed, with fixed tags.
 ///
-/// Tags 7 (cells known to be zero) and 8 (projections) are reserved, both critical: a reader that
-/// does not know them would answer with the wrong error.
+/// Tag 7 (cells known to be zero) is reserved and critical: a reader that does not know it would answer with
+/// the wrong error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// The dimensions, their levels and labels.
@@ -40,12 +40,21 @@ pub enum Kind {
     Measurements,
     /// A table published without noise.
     Exact,
+    /// How a projection's integers were made: there instead of tables, at most once.
+    Projection,
 }
 
 impl Kind {
     /// Every kind, in the order their sections have in a file.
-    pub const ALL: [Kind; 6] =
-        [Kind::Domain, Kind::Plan, Kind::Spec, Kind::Attachment, Kind::Measurements, Kind::Exact];
+    pub const ALL: [Kind; 7] = [
+        Kind::Domain,
+        Kind::Plan,
+        Kind::Spec,
+        Kind::Attachment,
+        Kind::Measurements,
+        Kind::Exact,
+        Kind::Projection,
+    ];
 
     /// The fixed tag, with the critical bit.
     pub const fn tag(self) -> u32 {
@@ -56,6 +65,7 @@ impl Kind {
             Kind::Attachment => 4,
             Kind::Measurements => CRITICAL | 5,
             Kind::Exact => CRITICAL | 6,
+            Kind::Projection => CRITICAL | 8,
         }
     }
 
@@ -68,6 +78,7 @@ impl Kind {
             Kind::Attachment => "attachment",
             Kind::Measurements => "measurements",
             Kind::Exact => "exact",
+            Kind::Projection => "projection",
         }
     }
 
@@ -247,6 +258,7 @@ mod tests {
             (Kind::Attachment, 4, "attachment"),
             (Kind::Measurements, 0x8000_0005, "measurements"),
             (Kind::Exact, 0x8000_0006, "exact"),
+            (Kind::Projection, 0x8000_0008, "projection"),
         ];
         assert_eq!(pinned.map(|(k, _, _)| k), Kind::ALL);
         for (kind, tag, name) in pinned {
@@ -254,7 +266,7 @@ mod tests {
             assert_eq!(Kind::from_tag(tag).unwrap(), Some(kind));
             assert!(Kind::from_tag(tag ^ CRITICAL).is_err());
         }
-        for reserved in [7, 8] {
+        for reserved in [7, 9] {
             assert!(matches!(Kind::from_tag(CRITICAL | reserved), Err(ReleaseError::UnknownCritical { .. })));
         }
         assert_eq!(Kind::from_tag(77).unwrap(), None);

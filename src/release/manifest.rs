@@ -31,6 +31,9 @@ pub struct Manifest {
     pub privacy: Privacy,
     /// What was measured.
     pub plan: PlanSummary,
+    /// How counts were summed, where the release is a projection and not tables.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub projection: Option<ProjectionSummary>,
     /// What is published without noise or changed after the noise.
     pub declared: Declared,
     /// The hashes of what went in (never of private data).
@@ -56,6 +59,8 @@ pub struct ManifestInput {
     pub privacy: Privacy,
     /// What was measured.
     pub plan: PlanSummary,
+    /// How counts were summed, where the release is a projection.
+    pub projection: Option<ProjectionSummary>,
     /// What is published without noise or changed after the noise.
     pub declared: Declared,
     /// The names of the attachments, in the order of their sections.
@@ -158,6 +163,29 @@ pub struct PlanSummary {
     pub count: u64,
     /// The measurements in the plan's order: all of them, or the first 10 000 when there are more.
     pub measurements: Vec<MeasurementSummary>,
+}
+
+/// How counts were summed, for people; the projection section is what counts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "compile", derive(schemars::JsonSchema))]
+pub struct ProjectionSummary {
+    /// `dense` or `sketch`.
+    pub kind: String,
+    /// The dimensions of the key.
+    pub key: Vec<String>,
+    /// T, the rows; of a sketch the rows of buckets.
+    pub rows: u32,
+    /// The buckets of a sketch's row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buckets: Option<u32>,
+    /// How many signs at once are independent.
+    pub independence: u32,
+    /// The public seed of the signs, in hexadecimal.
+    pub seed: String,
+    /// The most cells of one query.
+    pub sparsity: u32,
+    /// A bound of the probability that two given cells are confused, in decimal text.
+    pub collision: String,
 }
 
 /// One measurement.
@@ -368,6 +396,8 @@ impl Manifest {
             Noise::Gaussian => Currency::Rho,
             Noise::Laplace => Currency::Epsilon,
         };
+        // A projection is accounted in ρ whatever its noise.
+        let currency = if self.projection.is_some() { Currency::Rho } else { currency };
         if budget.currency != currency || cost.currency != currency {
             return Err("the budget or the cost is not in the mechanism's currency".into());
         }

@@ -46,7 +46,7 @@ pub use layout::{
 };
 pub use manifest::{
     About, Amount, Approximate, Attachment, Currency, Declared, LISTED_MEASUREMENTS, Manifest, ManifestInput,
-    MeasurementSummary, PlanSummary, Privacy, Section, Signer, SignerKind, Sources,
+    MeasurementSummary, PlanSummary, Privacy, ProjectionSummary, Section, Signer, SignerKind, Sources,
 };
 #[cfg(feature = "compile")]
 pub(crate) use manifest::{is_day, is_name};

@@ -57,6 +57,7 @@ fn input(name: &str) -> ManifestInput {
             count: 1,
             measurements: vec![measurement],
         },
+        projection: None,
         declared: Declared::default(),
         attachments: vec!["ages.csv".into()],
     }

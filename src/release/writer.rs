@@ -233,6 +233,7 @@ impl Writer {
             about: input.about,
             privacy: input.privacy,
             plan,
+            projection: input.projection,
             declared: input.declared,
             sources: Sources {
                 spec: one(Kind::Spec)?,

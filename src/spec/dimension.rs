@@ -9,11 +9,22 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 /// The keys of `[[dimension]]`.
-pub(super) const KEYS: &[&str] =
-    &["name", "column", "categories", "codes", "range", "bins", "hierarchy", "levels", "missing", "other"];
+pub(super) const KEYS: &[&str] = &[
+    "name",
+    "column",
+    "categories",
+    "codes",
+    "range",
+    "bins",
+    "hierarchy",
+    "levels",
+    "missing",
+    "other",
+    "text",
+];
 
 /// The keys that say what the values are; each dimension has exactly one.
-pub(super) const DOMAINS: &[&str] = &["categories", "codes", "range", "bins", "hierarchy"];
+pub(super) const DOMAINS: &[&str] = &["categories", "codes", "range", "bins", "hierarchy", "text"];
 
 /// No release needs more nodes than this, and a typing mistake easily asks for them.
 pub(super) const MAX_NODES: usize = 10_000_000;
@@ -42,6 +53,16 @@ pub(super) fn read(value: &Value<'_>, files: &mut Files<'_>, sink: &mut Sink) ->
         None => name.clone(),
     };
     let before = sink.count();
+    if let Some(value) = fields.get("text") {
+        let built = text(value, &fields, sink).and(name.as_ref().zip(column.as_ref())).map(
+            |((name, _), (column, _))| {
+                let column =
+                    Column { column: column.clone(), coding: Coding::Text, missing: None, other: None };
+                (Dimension::plain(name, vec![ANY_TEXT.into()]), column)
+            },
+        );
+        return Declared { name, column, built };
+    }
     let finest = domain(&fields, files, sink);
     let missing = extra(&fields, "missing", sink);
     let other = extra(&fields, "other", sink);
@@ -59,6 +80,28 @@ pub(super) fn read(value: &Value<'_>, files: &mut Files<'_>, sink: &mut Sink) ->
         }
     }
     Declared { name, column, built }
+}
+
+/// The one node of a dimension that holds any text.
+pub(super) const ANY_TEXT: &str = "any text";
+
+/// `text = true`: no other key about values fits.
+fn text(value: &Value<'_>, fields: &Fields<'_, '_>, sink: &mut Sink) -> Option<()> {
+    if !read::boolean(value, "`text`", sink)? {
+        sink.push(Diagnostic::at(value.span(), "`text = false` says nothing").label("leave it out"));
+        return None;
+    }
+    fields.exactly_one(DOMAINS, "`text = true`", sink)?;
+    for key in ["levels", "missing", "other"] {
+        if let Some(span) = fields.key_span(key) {
+            sink.push(
+                Diagnostic::at(span, format!("`{key}` beside `text`"))
+                    .label("any text is possible: leave it out"),
+            );
+            return None;
+        }
+    }
+    Some(())
 }
 
 /// The label of `missing` or `other`.

@@ -267,6 +267,19 @@ pub(super) struct StrategyFile {
     budgets: Option<BudgetsWord>,
     /// What the noise is shared out for; "total" unless told.
     objective: Option<ObjectiveWord>,
+    /// For "given": the tables that are measured, each with its part of the budget. The parts add up to one.
+    #[schemars(length(min = 1))]
+    shares: Option<Vec<ShareFile>>,
+}
+
+/// A table that is measured.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields, rename = "Share")]
+pub(super) struct ShareFile {
+    /// Its dimensions or coarser levels. An empty list is the total.
+    of: Vec<String>,
+    /// Its part of the budget, such as "1256/4099".
+    share: RationalText,
 }
 
 /// What the noise is shared out for.
@@ -299,6 +312,8 @@ enum MeasureWord {
     Cluster,
     /// The tables and shares of the budget with the least error that a search finds.
     Tables,
+    /// Just the tables in `shares`.
+    Given,
 }
 
 /// How the budget is shared.

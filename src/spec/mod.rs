@@ -13,9 +13,11 @@ mod files;
 mod hierarchy;
 mod levels;
 mod parse;
+mod projection;
 mod read;
 mod request;
 mod schema;
+mod shares;
 mod suggest;
 mod tables;
 #[cfg(test)]
@@ -28,7 +30,8 @@ pub use draft::{DraftError, draft};
 pub use parse::parse;
 pub use schema::schema;
 pub use types::{
-    Budget, Coding, Column, CsvOptions, Data, ExactTable, Format, Privacy, Spec, StrategySpec, Unit,
+    Budget, Coding, Column, CsvOptions, Data, ExactTable, Format, Privacy, ProjectionSpec, Spec,
+    StrategySpec, Unit,
 };
 
 use files::Files;

@@ -4,7 +4,10 @@ use super::diagnostic::{Diagnostic, Sink, SpecErrors};
 use super::dimension::{self, Declared};
 use super::read::{self, Fields, Value};
 use super::words::{BUDGETS, FORMATS, MEASURES, NEIGHBOURS, OBJECTIVES};
-use super::{Budget, CsvOptions, Data, Files, Format, Privacy, Spec, StrategySpec, Unit, suggest, tables};
+use super::{
+    Budget, Coding, CsvOptions, Data, Files, Format, Privacy, Spec, StrategySpec, Unit, projection, shares,
+    suggest, tables,
+};
 use crate::cube::Cube;
 use crate::exact::Rational;
 use crate::plan::{BudgetRule, Neighbours, Objective};
@@ -26,6 +29,7 @@ pub(super) const ROOT: &[&str] = &[
     "dimension",
     "table",
     "strategy",
+    "projection",
 ];
 /// The keys of `[data]`.
 pub(super) const DATA: &[&str] = &["path", "format", "delimiter", "quote", "columns"];
@@ -34,7 +38,7 @@ pub(super) const PRIVACY: &[&str] = &["unit", "neighbours", "rho", "epsilon", "d
 /// The keys of `unit`, where it is a table.
 pub(super) const UNIT: &[&str] = &["column", "max_rows"];
 /// The keys of `[strategy]`.
-pub(super) const STRATEGY: &[&str] = &["measure", "budgets", "objective"];
+pub(super) const STRATEGY: &[&str] = &["measure", "budgets", "objective", "shares"];
 
 /// Reads a spec from its text. `origin` is the file it came from: its name is shown beside mistakes
 /// and data paths are relative to its folder. `read_file` supplies the files the spec refers to, by
@@ -124,15 +128,42 @@ fn whole_spec(
     if let Some(dimensions) = &dimensions {
         check_names(dimensions, sink);
     }
-    let tables_value = root.require("table", "`[[table]]` with `every = 2`", sink);
+    let projected = root.get("projection");
+    if let (Some(_), Some(span)) = (projected, root.key_span("table").or(root.key_span("strategy"))) {
+        sink.push(
+            Diagnostic::at(span, "tables beside a projection")
+                .label("a release is one or the other")
+                .help("release the tables under a spec of their own; the ledger adds up both".to_owned()),
+        );
+    }
+    let projection = match (projected, &dimensions) {
+        (Some(value), Some(dimensions)) => projection::read(value, dimensions, sink).map(Some),
+        (Some(_), None) => None,
+        (None, _) => {
+            for (d, c) in dimensions.iter().flatten().filter_map(|d| d.built.as_ref()) {
+                if c.coding == Coding::Text {
+                    sink.push(
+                        Diagnostic::nowhere(format!("`{}` holds any text, and tables need a list", d.name))
+                            .help("give it `categories`, or release a `[projection]` of it".to_owned()),
+                    );
+                }
+            }
+            Some(None)
+        }
+    };
+    let tables_value = match projected {
+        Some(_) => None,
+        None => root.require("table", "`[[table]]` with `every = 2`", sink),
+    };
     let asked = match (tables_value.filter(|v| several(v, "table", sink).is_some()), &dimensions) {
         (Some(value), Some(dimensions)) => tables::read(value, dimensions, sink),
-        _ => None,
+        _ => projected.map(|_| tables::Asked { tables: Vec::new(), targets: Vec::new(), exact: Vec::new() }),
     };
     let strategy = match root.get("strategy") {
-        Some(v) => strategy(v, sink),
+        Some(v) => strategy(v, dimensions.as_deref(), sink),
         None => {
-            Some(StrategySpec { measure: None, budgets: BudgetRule::Optimal, objective: Objective::Total })
+            let (budgets, objective) = (BudgetRule::Optimal, Objective::Total);
+            Some(StrategySpec { measure: None, budgets, objective, shares: Vec::new() })
         }
     };
     if let (Some(Some(StrategySpec { objective: Objective::Targets, .. })), Some(asked)) =
@@ -164,6 +195,7 @@ fn whole_spec(
         contact,
         supersedes,
         demo,
+        projection: projection?,
         data,
         privacy: privacy?,
         cube: Cube { dimensions: built },
@@ -363,7 +395,7 @@ fn unit(value: &Value<'_>, sink: &mut Sink) -> Option<Unit> {
     Some(Unit::Column { column: column?.to_owned(), max_rows: u32::try_from(max_rows?).ok()? })
 }
 
-fn strategy(value: &Value<'_>, sink: &mut Sink) -> Option<StrategySpec> {
+fn strategy(value: &Value<'_>, dimensions: Option<&[Declared]>, sink: &mut Sink) -> Option<StrategySpec> {
     let fields = Fields::open(value, "`[strategy]`", STRATEGY, sink)?;
     let measure = fields.get("measure").map_or(Some(None), |v| read::choice(v, "strategy", MEASURES, sink));
     let budgets = fields
@@ -372,7 +404,8 @@ fn strategy(value: &Value<'_>, sink: &mut Sink) -> Option<StrategySpec> {
     let objective = fields
         .get("objective")
         .map_or(Some(Objective::Total), |v| read::choice(v, "objective", OBJECTIVES, sink));
-    Some(StrategySpec { measure: measure?, budgets: budgets?, objective: objective? })
+    let shares = shares::read(&fields, measure, dimensions, sink);
+    Some(StrategySpec { measure: measure?, budgets: budgets?, objective: objective?, shares: shares? })
 }
 
 /// Every name in a query must mean one thing.

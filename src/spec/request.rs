@@ -1,8 +1,9 @@
 //! From a spec to what a plan is made from.
 
-use super::{Budget, Spec, Unit};
+use super::{Budget, Coding, Spec, Unit};
 use crate::exact::Rational;
 use crate::plan::{Noise, Request, convert};
+use crate::projection;
 
 impl Budget {
     /// The noise this budget is spent on, and how much there is in that noise's currency. (ε, δ) becomes the
@@ -19,6 +20,42 @@ impl Budget {
 }
 
 impl Spec {
+    /// What a projection is made from; `None` for a spec of tables.
+    pub fn projection_request(&self) -> Option<Result<projection::design::Request, projection::DesignError>> {
+        use projection::DesignError;
+        let p = self.projection.as_ref()?;
+        let (published, budget) = match self.privacy.budget {
+            Budget::Rho(rho) => (None, rho),
+            Budget::Epsilon(_) => return Some(Err(DesignError::PureEpsilon)),
+            Budget::EpsilonDelta(epsilon, delta) => match convert::rho_for(epsilon, delta) {
+                Some(rho) => (Some((epsilon, delta)), rho),
+                None => return Some(Err(DesignError::Scale)),
+            },
+        };
+        Some(Ok(projection::design::Request {
+            sketch: p.sketch,
+            text: p
+                .of
+                .iter()
+                .map(|&d| self.columns.get(usize::from(d)).is_some_and(|c| c.coding == Coding::Text))
+                .collect(),
+            key: p.of.clone(),
+            size: p.size,
+            sparsity: p.sparsity,
+            queries: p.queries,
+            failure: p.failure,
+            noise: p.noise,
+            budget,
+            published,
+            neighbours: self.privacy.neighbours,
+            max_rows: match &self.privacy.unit {
+                Unit::Row => 1,
+                Unit::Column { max_rows, .. } => *max_rows,
+            },
+            norm_bound: p.norm_bound,
+        }))
+    }
+
     /// The public part a plan depends on. `None` when (ε, δ) leave no room for noise that can be drawn.
     pub fn request(&self) -> Option<Request> {
         let (noise, budget) = self.privacy.budget.noise()?;
@@ -36,6 +73,7 @@ impl Spec {
             measure: self.strategy.measure,
             budgets: self.strategy.budgets,
             objective: self.strategy.objective,
+            shares: self.strategy.shares.clone(),
             targets: self.targets.clone(),
             exact: self.exact.iter().map(|e| e.cuboid.clone()).collect(),
         })

@@ -55,7 +55,7 @@ impl Transform for NoNull {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{dimension, levels, parse, tables, words};
+    use super::super::{dimension, levels, parse, shares, tables, words};
     use super::*;
     use serde_json::json;
     use std::collections::BTreeSet;
@@ -94,6 +94,7 @@ mod tests {
             ("Privacy", parse::PRIVACY),
             ("UnitColumn", parse::UNIT),
             ("Strategy", parse::STRATEGY),
+            ("Share", shares::KEYS),
             ("Dimension", dimension::KEYS),
             ("Level", levels::KEYS),
             ("Table", tables::KEYS),

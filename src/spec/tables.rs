@@ -265,7 +265,7 @@ fn exact(fields: &Fields<'_, '_>, sink: &mut Sink) -> Option<Option<String>> {
 }
 
 /// Reads a list of dimensions and levels, each dimension once. `None` when any of it is wrong.
-fn level_list(
+pub(super) fn level_list(
     value: &Value<'_>,
     what: &str,
     names: &Names<'_>,
@@ -322,14 +322,14 @@ enum Found {
 }
 
 /// The names that tables may use.
-struct Names<'a> {
+pub(super) struct Names<'a> {
     dimensions: &'a [Declared],
     index: HashMap<&'a str, usize>,
     count: usize,
 }
 
 impl<'a> Names<'a> {
-    fn new(dimensions: &'a [Declared]) -> Names<'a> {
+    pub(super) fn new(dimensions: &'a [Declared]) -> Names<'a> {
         let named = dimensions.iter().enumerate();
         // The first of a name that is there twice: the second has been reported.
         let index = named.rev().filter_map(|(at, d)| Some((&*d.name.as_ref()?.0, at))).collect();

@@ -38,7 +38,8 @@ fn published_specs() {
         StrategySpec {
             measure: Some(Measure::Residual),
             budgets: BudgetRule::Optimal,
-            objective: Objective::Total
+            objective: Objective::Total,
+            shares: vec![]
         }
     );
     let wide = load("adult14-triples.toml");
@@ -228,7 +229,8 @@ budgets = "uniform"
         StrategySpec {
             measure: Some(Measure::Base),
             budgets: BudgetRule::Uniform,
-            objective: Objective::Total
+            objective: Objective::Total,
+            shares: vec![]
         }
     );
     assert_eq!((spec.columns[0].missing, spec.columns[0].other), (Some(0), Some(2)));

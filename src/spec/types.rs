@@ -2,7 +2,8 @@
 
 use crate::cube::{Cube, Cuboid};
 use crate::exact::Rational;
-use crate::plan::{BudgetRule, Measure, Neighbours, Objective, Table, Target};
+use crate::plan::{BudgetRule, Measure, Neighbours, Noise, Objective, Share, Table, Target};
+use crate::projection::Size;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -23,6 +24,8 @@ pub struct Spec {
     pub supersedes: Option<String>,
     /// A bundled example with made-up data: may be sealed with a throw-away key.
     pub demo: bool,
+    /// A projection instead of tables.
+    pub projection: Option<ProjectionSpec>,
     /// Where the rows are; `None` when the spec is for planning only.
     pub data: Option<Data>,
     /// Who is protected and how well.
@@ -137,11 +140,34 @@ pub enum Coding {
         /// The last number.
         hi: i64,
     },
+    /// Any text, hashed: for projections.
+    Text,
     /// Numbers; node i holds `edges[i] <= v < edges[i+1]`, the last node also its upper edge.
     Bins {
         /// Ascending, one more than there are nodes.
         edges: Vec<f64>,
     },
+}
+
+/// `[projection]`: sums with random signs, for domains too large to list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProjectionSpec {
+    /// For a sketch its number of rows (0: as the program thinks best); `None` is dense.
+    pub sketch: Option<u32>,
+    /// The dimensions of the key.
+    pub of: Vec<u16>,
+    /// How many integers.
+    pub size: Size,
+    /// The most cells of one query.
+    pub sparsity: u32,
+    /// For how many queries the signs are to be good.
+    pub queries: u64,
+    /// With which probability they are not.
+    pub failure: Rational,
+    /// Which noise.
+    pub noise: Noise,
+    /// A public bound of the sum of all squared counts.
+    pub norm_bound: Option<u64>,
 }
 
 /// What to measure.
@@ -153,6 +179,8 @@ pub struct StrategySpec {
     pub budgets: BudgetRule,
     /// What the noise is shared out for.
     pub objective: Objective,
+    /// For `given`: what is measured, and each table's part of the budget.
+    pub shares: Vec<Share>,
 }
 
 /// A table published without noise.

@@ -22,6 +22,7 @@ pub(super) const MEASURES: &[(&str, Option<Measure>)] = &[
     ("hierarchy", Some(Measure::Hierarchy)),
     ("cluster", Some(Measure::Cluster)),
     ("tables", Some(Measure::Tables)),
+    ("given", Some(Measure::Given)),
 ];
 
 /// `budgets`.

@@ -28,17 +28,17 @@ pub struct Place {
 }
 
 impl SqlError {
-    pub(super) fn new(message: impl Into<String>) -> SqlError {
+    pub(crate) fn new(message: impl Into<String>) -> SqlError {
         SqlError { message: message.into(), help: None, place: None, line: String::new() }
     }
 
-    pub(super) fn help(mut self, help: impl Into<String>) -> SqlError {
+    pub(crate) fn help(mut self, help: impl Into<String>) -> SqlError {
         self.help = Some(help.into());
         self
     }
 
     /// Points at a span, unless a more precise place is known already. An empty span is no place.
-    pub(super) fn at(mut self, span: Span) -> SqlError {
+    pub(crate) fn at(mut self, span: Span) -> SqlError {
         if self.place.is_none() && span.start.line > 0 && span.start.column > 0 {
             let width = match span.end.line == span.start.line {
                 true => span.end.column.saturating_sub(span.start.column),
@@ -54,7 +54,7 @@ impl SqlError {
     }
 
     /// Keeps the line the place is in, and the place inside that line.
-    pub(super) fn in_text(mut self, text: &str) -> SqlError {
+    pub(crate) fn in_text(mut self, text: &str) -> SqlError {
         if let Some(place) = &mut self.place {
             match text.split('\n').nth(place.line - 1) {
                 Some(line) => {

@@ -23,7 +23,7 @@ mod names;
 mod predicate;
 mod quote;
 mod select;
-mod syntax;
+pub(crate) mod syntax;
 #[cfg(test)]
 mod tests;
 

@@ -45,7 +45,7 @@ impl Dialect for Standard {
 }
 
 /// The clauses of a SELECT that mean something here.
-pub(super) struct Clauses {
+pub(crate) struct Clauses {
     pub table: Vec<Ident>,
     pub alias: Option<Ident>,
     pub items: Vec<SelectItem>,
@@ -58,7 +58,7 @@ pub(super) struct Clauses {
 }
 
 /// Parses one SELECT.
-pub(super) fn parse(text: &str) -> Result<Clauses, SqlError> {
+pub(crate) fn parse(text: &str) -> Result<Clauses, SqlError> {
     if text.len() > MAX_BYTES {
         return Err(SqlError::new(format!("the query is longer than {MAX_BYTES} bytes")));
     }

@@ -1,15 +1,29 @@
 //! `cluster`: fewer, larger tables by greedy merging (Ding, Winslett, Han & Li, SIGMOD 2011).
 //!
-//! Start from the workload's tables. As long as replacing two measured tables by their join lowers the
-//! error predicted after least squares, make the best such replacement. A table's weight in the budget is that of
-//! the workload tables it stands for, each read from it directly: `s_B = n_B Σ w_t` (METHODS 1.2).
+//! Start from the workload's tables. As long as replacing two measured tables by their join lowers the error predicted
+//! after least squares, make the best such replacement. Meanwhile a table's weight in the budget is that of
+//! the workload tables it stands for, each read from it directly: `s_B = n_B Σ w_t`. When no
+//! replacement helps, the budgets are brought in line with the recovery that least squares really uses.
+//!
+//! Symmetric workloads have many equally good replacements, and which one is made matters in the end.
+//! So several orders among equals are tried, and once with a join replacing *all* tables that roll up from it; the best
+//! result is kept. With many tables only the replacements that last looked best are judged anew each time; all
+//! of them are before the search ends.
 
 use super::landscape::{Choice, Landscape, Shape};
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::rc::Rc;
 
-/// Pairs are tried anew after every merge, so the work grows with the cube of this.
-const MOST_TABLES: usize = 512;
+/// All pairs are tried, so the work grows with the square of this.
+const MOST_TABLES: usize = 1024;
+/// How many replacements are judged anew each time.
+const FRESH: usize = 4096;
+
+/// Workloads of so few tables are merged in several orders, where merges are equally good.
+const FEW_TABLES: usize = 128;
+const SHUFFLES: u64 = 4;
+/// Rounds of descent at the end.
+const SETTLE: usize = 1000;
 
 struct Cluster {
     id: usize,
@@ -25,62 +39,155 @@ impl Cluster {
     }
 }
 
+/// The tables as they are, and what is known through them.
+struct State<'a> {
+    land: &'a Landscape,
+    clusters: Vec<Cluster>,
+    known: Vec<f64>,
+    /// Shares and terms added up.
+    sum: f64,
+    terms: f64,
+    /// What the tables to be replaced know: zero between uses.
+    minus: Vec<f64>,
+    /// Whether a join replaces all that roll up from it, or just the two.
+    absorb: bool,
+}
+
+impl State<'_> {
+    fn refresh(&mut self) {
+        let (tables, shares) = self.tables();
+        self.known = self.land.known(&tables, &shares);
+        self.sum = shares.iter().sum();
+        self.terms = self.known.iter().enumerate().map(|(a, &k)| self.land.term(a, k)).sum();
+        self.minus.resize(self.known.len(), 0.0);
+    }
+
+    fn tables(&self) -> (Vec<Rc<Shape>>, Vec<f64>) {
+        (
+            self.clusters.iter().map(|c| c.shape.clone()).collect(),
+            self.clusters.iter().map(|c| c.share).collect(),
+        )
+    }
+
+    fn error(&self) -> f64 {
+        self.land.precision(self.sum) * self.terms
+    }
+
+    /// The error with all tables below a join replaced by it.
+    fn error_with(&mut self, pair: &Pair) -> f64 {
+        let (mut sum, mut weight) = (self.sum, 0.0);
+        let join = &pair.join;
+        for c in self.clusters.iter().filter(|c| pair.replaces(c, self.absorb)) {
+            sum -= c.share;
+            weight += c.weight;
+            let t = self.land.precision(c.share) / c.shape.cells;
+            c.shape.below.iter().for_each(|&a| self.minus[a as usize] += t);
+        }
+        let share = self.land.closed_form(join.cells * weight);
+        let t = self.land.precision(share) / join.cells;
+        let mut terms = self.terms;
+        for &a in &join.below {
+            let a = a as usize;
+            let left = (self.known[a] - std::mem::take(&mut self.minus[a])).max(0.0);
+            terms += self.land.term(a, left + t) - self.land.term(a, self.known[a]);
+        }
+        self.land.precision(sum + share) * terms
+    }
+
+    fn replace(&mut self, pair: &Pair, id: usize) {
+        let mut weight = 0.0;
+        self.clusters.retain(|c| {
+            let goes = pair.replaces(c, self.absorb);
+            weight += if goes { c.weight } else { 0.0 };
+            !goes
+        });
+        self.clusters.push(Cluster::new(self.land, id, pair.join.clone(), weight));
+        self.refresh();
+    }
+}
+
+/// A possible replacement.
+struct Pair {
+    /// What it last promised to multiply the error by.
+    promise: f64,
+    ids: (usize, usize),
+    join: Rc<Shape>,
+}
+
+impl Pair {
+    fn replaces(&self, c: &Cluster, absorb: bool) -> bool {
+        c.id == self.ids.0 || c.id == self.ids.1 || absorb && c.shape.steps.is_below(&self.join.steps)
+    }
+
+    /// The better first. Equal but for rounding is equal: then the order is that of a shuffle, or for shuffle 0
+    /// of the tables.
+    fn order(&self, other: &Pair, shuffle: u64) -> std::cmp::Ordering {
+        let key = |p: &Pair| (p.promise * 1e12).round();
+        let mix = |p: &Pair| {
+            let x = (p.ids.0 as u64) << 32 | p.ids.1 as u64;
+            x.wrapping_mul(shuffle.wrapping_mul(0x9e37_79b9_7f4a_7c15)).rotate_left(29).wrapping_mul(shuffle)
+        };
+        key(self)
+            .total_cmp(&key(other))
+            .then_with(|| mix(self).cmp(&mix(other)))
+            .then_with(|| self.ids.cmp(&other.ids))
+    }
+}
+
 /// The merged tables. `None` when there are too many to try all pairs. No table gets more than `most` cells.
 pub fn cluster(land: &Landscape, most: f64) -> Option<Choice> {
-    let mut clusters = start(land);
+    let shuffles = if land.workload.len() <= FEW_TABLES { SHUFFLES } else { 1 };
+    // (order among equals, whether joins absorb)
+    let tries = std::iter::once((0, true)).chain((0..shuffles).map(|shuffle| (shuffle, false)));
+    tries
+        .filter_map(|(shuffle, absorb)| {
+            let mut choice = merged(land, most, absorb, shuffle)?;
+            land.descend(&mut choice, SETTLE);
+            Some(choice)
+        })
+        .reduce(|a, b| if b.error < a.error { b } else { a })
+}
+
+fn merged(land: &Landscape, most: f64, absorb: bool, shuffle: u64) -> Option<Choice> {
+    let clusters = start(land);
     if clusters.len() > MOST_TABLES {
         return None;
     }
     let mut next_id = clusters.len();
-    let mut joins: HashMap<(usize, usize), Rc<Shape>> = HashMap::new();
+    let mut state =
+        State { land, clusters, known: Vec::new(), sum: 0.0, terms: 0.0, minus: Vec::new(), absorb };
+    state.refresh();
+    let mut pairs: Vec<Pair> = Vec::new();
+    let mut fresh = 0..state.clusters.len();
     loop {
-        let tables: Vec<_> = clusters.iter().map(|c| c.shape.clone()).collect();
-        let shares: Vec<_> = clusters.iter().map(|c| c.share).collect();
-        let known = land.known(&tables, &shares);
-        let sum: f64 = shares.iter().sum();
-        let terms: f64 = known.iter().enumerate().map(|(a, &k)| land.term(a, k)).sum();
-        let mut best: Option<(f64, usize, usize)> = None;
-        for i in 0..clusters.len() {
-            for j in i + 1..clusters.len() {
-                let (x, y) = (&clusters[i], &clusters[j]);
-                let join = joins
-                    .entry((x.id, y.id))
-                    .or_insert_with(|| land.shape(x.shape.steps.join(y.shape.steps)));
-                if join.cells > most {
-                    continue;
-                }
-                let share = land.closed_form(join.cells * (x.weight + y.weight));
-                let precision = |share: f64, shape: &Shape| land.precision(share) / shape.cells;
-                let (tx, ty, tj) =
-                    (precision(x.share, &x.shape), precision(y.share, &y.shape), precision(share, join));
-                let mut change = 0.0;
-                for &a in &join.below {
-                    let a = a as usize;
-                    let mut k = known[a];
-                    if land.is_below(a, &x.shape.steps) {
-                        k -= tx;
-                    }
-                    if land.is_below(a, &y.shape.steps) {
-                        k -= ty;
-                    }
-                    change += land.term(a, k.max(0.0) + tj) - land.term(a, known[a]);
-                }
-                let error = land.precision(sum - x.share - y.share + share) * (terms + change);
-                if best.is_none_or(|b| error < b.0) {
-                    best = Some((error, i, j));
+        let error = state.error();
+        for j in fresh {
+            for i in 0..j {
+                let (x, y) = (&state.clusters[i], &state.clusters[j]);
+                let join = land.shape(x.shape.steps.join(y.shape.steps));
+                if join.cells <= most {
+                    let mut pair = Pair { promise: 0.0, ids: (x.id, y.id), join };
+                    pair.promise = state.error_with(&pair) / error;
+                    pairs.push(pair);
                 }
             }
         }
-        match best {
-            Some((error, i, j)) if error < land.precision(sum) * terms * (1.0 - 1e-12) => {
-                let (y, x) = (clusters.remove(j), clusters.remove(i));
-                let shape = land.shape(x.shape.steps.join(y.shape.steps));
-                clusters.push(Cluster::new(land, next_id, shape, x.weight + y.weight));
-                next_id += 1;
-            }
-            _ => return Some(land.choice(tables, shares)),
-        }
+        pairs.sort_by(|a, b| a.order(b, shuffle));
+        let mut judge = |pairs: &mut [Pair]| {
+            pairs.iter_mut().for_each(|p| p.promise = state.error_with(p) / error);
+            let best = pairs.iter().enumerate().min_by(|a, b| a.1.order(b.1, shuffle));
+            best.filter(|(_, p)| p.promise < 1.0 - 1e-12).map(|(i, _)| i)
+        };
+        let some = pairs.len().min(FRESH);
+        let Some(at) = judge(&mut pairs[..some]).or_else(|| judge(&mut pairs)) else { break };
+        state.replace(&pairs[at], next_id);
+        next_id += 1;
+        let alive: HashSet<usize> = state.clusters.iter().map(|c| c.id).collect();
+        pairs.retain(|p| alive.contains(&p.ids.0) && alive.contains(&p.ids.1));
+        fresh = state.clusters.len() - 1..state.clusters.len();
     }
+    let (tables, shares) = state.tables();
+    Some(land.choice(tables, shares))
 }
 
 /// The workload's tables; where they are too many, those that roll up from another are merged into it first.

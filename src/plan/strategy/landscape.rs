@@ -147,6 +147,11 @@ impl Landscape {
         &self.components
     }
 
+    /// Whether shares are equal whatever the tables.
+    pub fn is_uniform(&self) -> bool {
+        self.rule == BudgetRule::Uniform
+    }
+
     /// The cuboid's levels as a set.
     pub fn steps_of(&self, cuboid: &Cuboid) -> Steps {
         let mut set = Steps::default();
@@ -203,7 +208,7 @@ impl Landscape {
         if self.laplace { share * share } else { share }
     }
 
-    /// The share that a group of weight `s` in the error gets (METHODS 1.2), not yet normed.
+    /// The share that a group of weight `s` in the error gets, not yet normed.
     pub fn closed_form(&self, s: f64) -> f64 {
         match (self.rule, self.laplace) {
             (BudgetRule::Uniform, _) => 1.0,
@@ -229,11 +234,6 @@ impl Landscape {
         if known > 0.0 { self.stakes[a] / known } else { f64::INFINITY }
     }
 
-    /// Whether a component is below a table.
-    pub fn is_below(&self, a: usize, table: &Steps) -> bool {
-        self.components[a].is_below(table)
-    }
-
     /// `E` of shares that add up to one.
     pub fn error(&self, tables: &[Rc<Shape>], shares: &[f64]) -> f64 {
         self.known(tables, shares).iter().enumerate().map(|(a, &k)| self.term(a, k)).sum()
@@ -248,13 +248,13 @@ impl Landscape {
 
     /// Better shares for the same tables, at most `rounds` steps.
     ///
-    /// One step is the closed form of METHODS 1.2 for the recovery that least squares uses at the present
+    /// One step is the closed form for the recovery that least squares uses at the present
     /// shares: table `B` enters the error with `s_B = w_B² /n_B Σ_{A ≤ B} c_A n_A/τ_A²`. The new shares are the best for
     /// that recovery, and least squares then is the best recovery for them, so the error never grows.
     /// Its fixed points are those of gradient descent. Under Gaussian noise `E` is convex, so they are
     /// the optimum; under Laplace noise the optimum is sparse and the step finds a local one.
     pub fn descend(&self, choice: &mut Choice, rounds: usize) {
-        if self.rule == BudgetRule::Uniform {
+        if self.is_uniform() {
             return;
         }
         for _ in 0..rounds {
@@ -288,14 +288,19 @@ impl Landscape {
         shares
     }
 
-    /// Leaves out tables that got next to nothing, where all is still covered and the error does not grow
-    /// by more than it must: a table less is a table less to publish.
+    /// Leaves out tables that got next to nothing, where all is still covered and the error hardly grows: a
+    /// table less is a table less to count and to publish.
     pub fn prune(&self, choice: &Choice) -> Choice {
-        const NOTHING: f64 = 1e-4;
-        let keep: Vec<usize> = (0..choice.tables.len()).filter(|&i| choice.shares[i] > NOTHING).collect();
-        let tables = keep.iter().map(|&i| choice.tables[i].clone()).collect();
-        let pruned = self.choice(tables, keep.iter().map(|&i| choice.shares[i]).collect());
-        if pruned.error <= choice.error * (1.0 + 1e-6) { pruned } else { choice.clone() }
+        for little in [1e-2, 1e-4, 1e-6, 1e-8] {
+            let least = little / choice.tables.len() as f64;
+            let keep: Vec<usize> = (0..choice.tables.len()).filter(|&i| choice.shares[i] > least).collect();
+            let tables = keep.iter().map(|&i| choice.tables[i].clone()).collect();
+            let pruned = self.choice(tables, keep.iter().map(|&i| choice.shares[i]).collect());
+            if pruned.error <= choice.error * (1.0 + 1e-5) {
+                return pruned;
+            }
+        }
+        choice.clone()
     }
 }
 

@@ -6,6 +6,7 @@
 //! The strategies that search for tables have a file each and share [`landscape`].
 
 mod cluster;
+mod given;
 mod hierarchy;
 mod landscape;
 mod tables;
@@ -28,15 +29,21 @@ pub enum NotApplicable {
     /// Whole tables over unequal groups, beside exact ones: least squares does not decouple.
     #[error("tables published exactly beside noisy ones need `residual` when groups of a level are unequal")]
     ExactUnbalanced,
-    /// Searches for tables do not know of exact ones.
-    #[error("does not plan beside tables published exactly")]
-    BesideExact,
+    /// The searches do not know which tables are known already.
+    #[error("does not search around tables that are published exactly; use residual, queries or base")]
+    ExactSearch,
     /// The integers would not fit.
     #[error("the integer scale of {0} does not fit")]
     ScaleTooLarge(String),
     /// The searches try pairs of tables.
     #[error("the workload has too many tables or levels to search")]
     TooManyTables,
+    /// A table that was asked for does not follow from those that are measured.
+    #[error("no measured table holds {0}")]
+    NotHeld(String),
+    /// `given` without shares.
+    #[error("it needs `shares`: which tables to measure, and each one's part of the budget")]
+    NoShares,
     /// The budget is so small or so large that the noise cannot be drawn.
     #[error("the noise scale for {0} is outside what can be sampled")]
     ScaleOutOfRange(String),
@@ -79,15 +86,15 @@ pub fn measurements(
     measure: Measure,
     budgets: BudgetRule,
 ) -> Result<Vec<Measured>, NotApplicable> {
-    if !request.exact.is_empty() && measure != Measure::Residual && !frame.is_balanced() {
-        return Err(NotApplicable::ExactUnbalanced);
-    }
-    let noisy = || request.workload.iter().map(|t| &t.cuboid).filter(|c| !request.is_exact(c));
     let by_rule = |groups: Groups| {
         let scales = scales(request.noise, request.budget.to_f64(), &groups, budgets);
         rounded(request, groups.paid(scales))
     };
     let plain = |measurements: Vec<Measurement>| (measurements, None);
+    if !request.exact.is_empty() && measure != Measure::Residual && !frame.is_balanced() {
+        return Err(NotApplicable::ExactUnbalanced);
+    }
+    let noisy = || request.workload.iter().map(|t| &t.cuboid).filter(|c| !request.is_exact(c));
     let queries = || whole(request, frame, noisy().cloned());
     let base = || {
         let finest = noisy().fold(Cuboid::total(), |a, c| a.join(c));
@@ -95,7 +102,7 @@ pub fn measurements(
     };
     let landscape = || {
         if !request.exact.is_empty() {
-            return Err(NotApplicable::BesideExact);
+            return Err(NotApplicable::ExactSearch);
         }
         let fits = closure.components.len().max(request.workload.len()) <= MOST_SEARCHED;
         let land = if fits { Landscape::new(request, frame, closure, budgets) } else { None };
@@ -134,6 +141,7 @@ pub fn measurements(
             let choice = cluster::cluster(&land, most).ok_or(NotApplicable::TooManyTables)?;
             vec![plain(by_choice(&land, &choice)?)]
         }
+        Measure::Given => vec![plain(given::given(request, frame)?)],
         Measure::Tables => {
             let land = landscape()?;
             let mut starts = Vec::new();
@@ -157,7 +165,7 @@ pub fn measurements(
                 starts.push(choice);
             }
             let found = tables::search(&land, starts, most).ok_or(NotApplicable::TooManyTables)?;
-            sets.insert(0, by_choice(&land, &found)?);
+            sets.extend(by_choice(&land, &found));
             sets.into_iter().map(plain).collect()
         }
     })

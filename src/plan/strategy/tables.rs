@@ -18,8 +18,8 @@ use std::rc::Rc;
 
 /// How many candidates the start from all of them has.
 const MOST_CANDIDATES: usize = 1500;
-/// Visits of a component below a table: the measure of work.
-const EFFORT: u64 = 300_000_000;
+/// The most work, in visits of a component.
+const EFFORT: u64 = 150_000_000;
 /// Rounds of descent: to judge a change, to accept it, and at the end.
 const GLANCE: usize = 4;
 const LOOK: usize = 20;
@@ -35,28 +35,92 @@ pub fn search(land: &Landscape, starts: Vec<Choice>, most: f64) -> Option<Choice
         *choice = land.prune(choice);
     }
     choices.sort_by(|a, b| a.error.total_cmp(&b.error));
+    let settled = |choice: Choice, effort: &mut u64| {
+        let limit = most.max(choice.cells());
+        let mut improved = improve(land, choice, limit, effort);
+        land.descend(&mut improved, SETTLE);
+        land.prune(&improved)
+    };
     let mut effort = EFFORT;
     let mut found: Option<Choice> = None;
-    let count = choices.len();
-    for (i, choice) in choices.into_iter().enumerate() {
-        // What one start leaves of its part goes to the next ones.
-        let mut part = effort / (count - i) as u64;
+    let count = choices.len() as u64;
+    for choice in choices {
+        // A half of all work for the starts; what one of them leaves is for later.
+        let mut part = (EFFORT / (2 * count)).min(effort);
         effort -= part;
-        let limit = most.max(choice.cells());
-        let mut improved = improve(land, choice, limit, &mut part);
+        let improved = settled(choice, &mut part);
         effort += part;
-        land.descend(&mut improved, SETTLE);
-        let improved = land.prune(&improved);
         if found.as_ref().is_none_or(|f| improved.error < f.error) {
             found = Some(improved);
         }
     }
-    found
+    let mut found = found?;
+    let mut dice = Dice(1);
+    while effort > 0 {
+        // So that the loop ends even if nothing can be changed.
+        effort = effort.saturating_sub(EFFORT / 1000);
+        let limit = most.max(found.cells());
+        let Some(kicked) = ruined(land, &found, limit, &mut dice) else { continue };
+        let improved = settled(kicked, &mut effort);
+        if improved.error < found.error {
+            found = improved;
+        }
+    }
+    Some(found)
+}
+
+/// A fixed sequence of numbers that look random.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) as usize) % n.max(1)
+    }
+}
+
+/// A few tables taken out, and what they held put into the tables that grow least by it: a way out of local
+/// optima.
+fn ruined(land: &Landscape, from: &Choice, most: f64, dice: &mut Dice) -> Option<Choice> {
+    let mut kept: Vec<(Rc<Shape>, f64)> =
+        from.tables.iter().cloned().zip(from.shares.iter().copied()).collect();
+    let out = 1 + dice.below((kept.len() / 2).clamp(1, 4));
+    for _ in 0..out.min(kept.len()) {
+        kept.swap_remove(dice.below(kept.len()));
+    }
+    let share = 1.0 / from.tables.len() as f64;
+    let first = dice.below(land.workload.len());
+    let (before, after) = land.workload.split_at(first);
+    for (w, _) in after.iter().chain(before) {
+        if kept.iter().any(|(t, _)| w.is_below(&t.steps)) {
+            continue;
+        }
+        let alone = land.shape(*w);
+        let growth = |t: &Shape| land.shape(t.steps.join(*w)).cells / t.cells;
+        let host = (0..kept.len())
+            .map(|i| (growth(&kept[i].0), i))
+            .min_by(|a, b| a.0.total_cmp(&b.0))
+            .filter(|&(by, _)| by <= alone.cells);
+        match host {
+            Some((_, i)) => kept[i].0 = land.shape(kept[i].0.steps.join(*w)),
+            None => kept.push((alone, share)),
+        }
+    }
+    if kept.iter().map(|(t, _)| t.cells).sum::<f64>() > most {
+        return None;
+    }
+    let (tables, shares) = kept.into_iter().unzip();
+    let mut choice = land.choice(tables, shares);
+    land.descend(&mut choice, LOOK);
+    choice.error.is_finite().then_some(choice)
 }
 
 /// Many candidates at once: workload tables, their joins two by two, joins of those, the smallest first. Their shares differ a
 /// little, or a symmetric workload would hold the descent in its symmetry.
 fn everything(land: &Landscape, most: f64) -> Option<Choice> {
+    if land.is_uniform() {
+        return None;
+    }
     let mut shapes: Vec<Rc<Shape>> = Vec::new();
     let mut seen: HashSet<Steps> = HashSet::new();
     let mut layer: Vec<Steps> = land.workload.iter().map(|w| w.0).collect();
@@ -78,14 +142,8 @@ fn everything(land: &Landscape, most: f64) -> Option<Choice> {
     while shapes.iter().map(|s| s.cells).sum::<f64>() > most {
         shapes.pop();
     }
-    let mut state = 1u64;
-    let shares = shapes
-        .iter()
-        .map(|_| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            1.0 + 0.2 * (state >> 40) as f64 / (1u64 << 24) as f64
-        })
-        .collect();
+    let mut dice = Dice(1);
+    let shares = shapes.iter().map(|_| 1.0 + 0.2 * dice.below(1 << 16) as f64 / f64::from(1 << 16)).collect();
     let choice = land.choice(shapes, shares);
     choice.error.is_finite().then_some(choice)
 }
@@ -121,8 +179,8 @@ fn improve_one(land: &Landscape, from: &Choice, at: usize, most: f64, effort: &m
             return;
         }
         let Some(mut trial) = changed(land, from, at, shape, without) else { return };
-        let visits: usize = trial.tables.iter().map(|t| t.below.len()).sum();
-        *effort = effort.saturating_sub((visits * GLANCE) as u64);
+        let visits: usize = trial.tables.iter().map(|t| 2 * t.below.len() + 20).sum();
+        *effort = effort.saturating_sub((GLANCE * (visits + 2 * land.components().len())) as u64);
         land.descend(&mut trial, GLANCE);
         if trial.error < goal {
             goal = trial.error;

@@ -28,7 +28,7 @@ struct Plan {
 }
 
 #[derive(SchemaWrite, SchemaRead)]
-struct Rational {
+pub(super) struct Rational {
     num: u128,
     den: u128,
 }
@@ -61,7 +61,7 @@ enum Block {
 macro_rules! tags {
     ($name:ident { $($variant:ident = $tag:literal),+ $(,)? }) => {
         #[derive(SchemaWrite, SchemaRead)]
-        enum $name {
+        pub(super) enum $name {
             $(#[wincode(tag = $tag)] $variant),+
         }
         impl From<plan::$name> for $name {
@@ -83,7 +83,7 @@ macro_rules! tags {
 
 tags!(Noise { Gaussian = 1, Laplace = 2 });
 tags!(Neighbours { AddRemove = 1, Substitute = 2 });
-tags!(Measure { Residual = 1, Queries = 2, Base = 3, Hierarchy = 4, Cluster = 5, Tables = 6 });
+tags!(Measure { Residual = 1, Queries = 2, Base = 3, Hierarchy = 4, Cluster = 5, Tables = 6, Given = 7 });
 tags!(BudgetRule { Optimal = 1, Uniform = 2 });
 
 impl From<exact::Rational> for Rational {
@@ -92,7 +92,7 @@ impl From<exact::Rational> for Rational {
     }
 }
 
-fn rational(r: Rational) -> Result<exact::Rational, ReleaseError> {
+pub(super) fn rational(r: Rational) -> Result<exact::Rational, ReleaseError> {
     let exact =
         exact::Rational::new(r.num, r.den).filter(|e| (e.numerator(), e.denominator()) == (r.num, r.den));
     exact.ok_or_else(|| ReleaseError::Invalid { what: WHAT, why: "a rational is not in lowest terms".into() })
@@ -267,7 +267,8 @@ pub(crate) mod tests {
                 (M::Base, 3),
                 (M::Hierarchy, 4),
                 (M::Cluster, 5),
-                (M::Tables, 6)
+                (M::Tables, 6),
+                (M::Given, 7)
             ]
         );
         assert_eq!(BudgetRule::TAGS, [(R::Optimal, 1), (R::Uniform, 2)]);

@@ -14,6 +14,8 @@ pub(super) fn extend(index: &mut [u32], axis: &Axis<'_>, codes: &Codes, block: R
         Values::U8(codes) => extend_from(index, axis, &codes[block]),
         Values::U16(codes) => extend_from(index, axis, &codes[block]),
         Values::U32(codes) => extend_from(index, axis, &codes[block]),
+        // One node: its index is 0 wherever it stands.
+        Values::Text(_) => index.iter_mut().for_each(|cell| *cell = cell.wrapping_mul(axis.nodes as u32)),
     }
 }
 

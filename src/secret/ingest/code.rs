@@ -1,6 +1,7 @@
 //! One cell to one node of a dimension's finest level.
 
 use super::error::Fault;
+use crate::projection::key::text_code;
 use crate::spec::{Coding, Column};
 use std::collections::HashMap;
 
@@ -11,6 +12,7 @@ use std::collections::HashMap;
 ///   and ` 20` are not whole numbers.
 /// * Numbers for bins are finite decimals with an optional exponent: `20`, `20.0`, `2e1`, `.5`; no `inf`,
 ///   no `nan`, no thousands separators.
+/// * Where any text is possible, every cell is taken as it is, an empty one too, and becomes 64 bits of a hash.
 /// * An empty cell goes to `missing`, never to `other`; without `missing` it must be a label itself.
 /// * Text that is not in the domain, or is no number where one is due, goes to `other`. Bytes that are not
 ///   UTF-8 are an error in any case: the file has another encoding than was thought.
@@ -24,6 +26,7 @@ enum Domain<'s> {
     Labels(&'s HashMap<String, u32>),
     Range { lo: i64, hi: i64 },
     Bins(&'s [f64]),
+    Text,
 }
 
 /// What a column must hold: decides which types of typed files fit.
@@ -51,6 +54,7 @@ impl<'s> Coder<'s> {
                 }
                 Domain::Range { lo, hi }
             }
+            Coding::Text => Domain::Text,
             Coding::Bins { edges } => {
                 let ascending = edges.is_sorted_by(|a, b| a < b) && edges.iter().all(|e| e.is_finite());
                 if !ascending || edges.len() < 2 || edges.len() - 1 > nodes as usize {
@@ -66,20 +70,35 @@ impl<'s> Coder<'s> {
     #[cfg_attr(not(feature = "parquet"), allow(dead_code))]
     pub(super) fn kind(&self) -> Kind {
         match self.domain {
-            Domain::Labels(_) => Kind::Labels,
+            Domain::Labels(_) | Domain::Text => Kind::Labels,
             Domain::Range { .. } => Kind::Whole,
             Domain::Bins(_) => Kind::Number,
         }
     }
 
-    /// The node of a cell.
+    /// Whether any text is in the domain.
+    pub(super) fn is_text(&self) -> bool {
+        matches!(self.domain, Domain::Text)
+    }
+
+    /// The node of a cell, or the code of a text.
     #[inline]
-    pub(super) fn code(&self, cell: &[u8]) -> Result<u32, Fault> {
+    pub(super) fn code(&self, cell: &[u8]) -> Result<u64, Fault> {
+        if let Domain::Text = self.domain {
+            std::str::from_utf8(cell).map_err(|_| Fault::NotUtf8)?;
+            return Ok(text_code(cell));
+        }
+        self.node(cell).map(u64::from)
+    }
+
+    #[inline]
+    fn node(&self, cell: &[u8]) -> Result<u32, Fault> {
         let found = match self.domain {
             _ if cell.is_empty() && self.missing.is_some() => return self.missing.ok_or(Fault::Empty),
             Domain::Labels(labels) => label(labels, cell),
             Domain::Range { lo, hi } => whole(cell).and_then(|v| in_range(lo, hi, v)),
             Domain::Bins(edges) => number(cell).and_then(|v| bin(edges, v)),
+            Domain::Text => Err(Fault::Outside), // never: a text has no node
         };
         found.or_else(|fault| self.stray(cell, fault))
     }

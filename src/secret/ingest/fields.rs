@@ -45,7 +45,11 @@ impl<'s> Fields<'s> {
 
     /// The table to be filled.
     pub(super) fn rows(&self) -> Rows {
-        Rows::new(self.dimensions.iter().map(|field| field.nodes))
+        let mut rows = Rows::new(self.dimensions.iter().map(|field| field.nodes));
+        for (at, _) in self.dimensions.iter().enumerate().filter(|(_, field)| field.coder.is_text()) {
+            rows.text(at);
+        }
+        rows
     }
 }
 

@@ -25,12 +25,21 @@ pub(in crate::secret) enum Values {
     U8(Vec<u8>),
     U16(Vec<u16>),
     U32(Vec<u32>),
+    /// Texts by their 64-bit codes; such a column is one node to everything that counts.
+    Text(Vec<u64>),
 }
 
 impl Rows {
     /// No rows yet, for dimensions with these numbers of finest nodes.
     pub(super) fn new(nodes: impl IntoIterator<Item = u32>) -> Rows {
         Rows { columns: nodes.into_iter().map(Codes::new).collect(), len: 0 }
+    }
+
+    /// Makes a column one of texts, before anything is in it.
+    pub(super) fn text(&mut self, column: usize) {
+        if let Some(codes) = self.columns.get_mut(column) {
+            codes.values = Values::Text(Vec::new());
+        }
     }
 
     /// From codes in memory: `columns` are parallel to `nodes`, the numbers of finest nodes.
@@ -49,7 +58,7 @@ impl Rows {
                 if code >= codes.nodes {
                     return Err(wrong(at, "a code is none of its nodes"));
                 }
-                codes.push(code);
+                codes.push(code.into());
             }
         }
         Ok(rows)
@@ -57,8 +66,7 @@ impl Rows {
 
     /// Appends to one column. Whoever fills the columns calls [`Rows::grow`] for the whole rows.
     #[inline]
-    pub(super) fn push(&mut self, column: usize, code: u32) {
-        debug_assert!(code < self.columns[column].nodes);
+    pub(super) fn push(&mut self, column: usize, code: u64) {
         self.columns[column].push(code);
     }
 
@@ -87,13 +95,15 @@ impl Codes {
         Codes { nodes, values }
     }
 
-    /// The code is below `nodes`, so it fits.
+    /// The code is below `nodes` or that of a text, so it fits.
     #[inline]
-    fn push(&mut self, code: u32) {
+    fn push(&mut self, code: u64) {
+        debug_assert!(matches!(self.values, Values::Text(_)) || code < u64::from(self.nodes));
         match &mut self.values {
             Values::U8(values) => values.push(code as u8),
             Values::U16(values) => values.push(code as u16),
-            Values::U32(values) => values.push(code),
+            Values::U32(values) => values.push(code as u32),
+            Values::Text(values) => values.push(code),
         }
     }
 
@@ -102,6 +112,7 @@ impl Codes {
             Values::U8(values) => values.len(),
             Values::U16(values) => values.len(),
             Values::U32(values) => values.len(),
+            Values::Text(values) => values.len(),
         }
     }
 
@@ -115,12 +126,26 @@ impl Codes {
     }
 }
 
+impl Values {
+    /// The code of a row: a node, or what stands for a text.
+    #[inline]
+    pub(in crate::secret) fn at(&self, row: usize) -> u64 {
+        match self {
+            Values::U8(values) => values[row].into(),
+            Values::U16(values) => values[row].into(),
+            Values::U32(values) => values[row].into(),
+            Values::Text(values) => values[row],
+        }
+    }
+}
+
 impl Drop for Values {
     fn drop(&mut self) {
         match self {
             Values::U8(values) => values.zeroize(),
             Values::U16(values) => values.zeroize(),
             Values::U32(values) => values.zeroize(),
+            Values::Text(values) => values.zeroize(),
         }
     }
 }

@@ -41,6 +41,7 @@ pub(in crate::secret) fn spec(columns: impl IntoIterator<Item = (Dimension, Colu
         contact: None,
         supersedes: None,
         demo: true,
+        projection: None,
         data: Some(Data {
             path: PathBuf::from("nowhere.csv"),
             format: Format::Csv,
@@ -60,6 +61,7 @@ pub(in crate::secret) fn spec(columns: impl IntoIterator<Item = (Dimension, Colu
             measure: None,
             budgets: BudgetRule::Uniform,
             objective: crate::plan::Objective::Total,
+            shares: Vec::new(),
         },
         source: String::new(),
         attachments: Vec::new(),

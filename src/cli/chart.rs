@@ -1,0 +1,224 @@
+//! Line charts on two logarithmic axes, as SVG fit for a report: no script, no outside font.
+
+use std::fmt::Write;
+
+/// A line.
+pub struct Series {
+    /// Written at its end.
+    pub name: String,
+    /// x ascending; both above zero.
+    pub points: Vec<(f64, f64)>,
+    /// Drawn dashed: the second of two variants.
+    pub dashed: bool,
+    /// Lines of one colour belong together; 0 is the strongest.
+    pub colour: usize,
+}
+
+/// A chart.
+pub struct Chart {
+    /// The heading.
+    pub title: String,
+    /// One line below it.
+    pub subtitle: String,
+    /// Below the horizontal axis.
+    pub x_label: String,
+    /// Above the vertical axis.
+    pub y_label: String,
+    /// The lines.
+    pub series: Vec<Series>,
+}
+
+const WIDTH: f64 = 760.0;
+const HEIGHT: f64 = 480.0;
+const LEFT: f64 = 72.0;
+const RIGHT: f64 = 190.0;
+const TOP: f64 = 84.0;
+const BOTTOM: f64 = 56.0;
+/// Least distance between two labels at line ends.
+const LEADING: f64 = 14.0;
+/// Told apart with any colour vision (Okabe & Ito), dark enough on white.
+const COLOURS: [&str; 8] =
+    ["#0072b2", "#d55e00", "#009e73", "#a6518a", "#8c6d00", "#2f8fbd", "#555555", "#000000"];
+
+/// The ticks of a logarithmic axis: 1, 2 and 5 times powers of ten, or only powers when those are many.
+fn ticks(lo: f64, hi: f64) -> Vec<f64> {
+    let (first, last) = (lo.log10().floor() as i32, hi.log10().ceil() as i32);
+    let steps: &[f64] = if last - first > 3 { &[1.0] } else { &[1.0, 2.0, 5.0] };
+    (first..=last)
+        .flat_map(|e| steps.iter().map(move |s| s * 10f64.powi(e)))
+        .filter(|t| (lo * 0.999..=hi * 1.001).contains(t))
+        .collect()
+}
+
+fn number(x: f64) -> String {
+    if (1e-3..1e5).contains(&x) {
+        let text = format!("{x:.4}");
+        return text.trim_end_matches('0').trim_end_matches('.').to_string();
+    }
+    let e = x.log10().round() as i32;
+    let digits = format!("{}", (x / 10f64.powi(e)).round());
+    let power: String = e.to_string().chars().map(superscript).collect();
+    if digits == "1" { format!("10{power}") } else { format!("{digits}·10{power}") }
+}
+
+fn superscript(c: char) -> char {
+    match c {
+        '-' => '⁻',
+        '1' => '¹',
+        '2' => '²',
+        '3' => '³',
+        _ => c.to_digit(10).and_then(|d| char::from_u32(0x2070 + d)).unwrap_or(c),
+    }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// Draws a chart. Lines without points are left out.
+pub fn svg(chart: &Chart) -> String {
+    let sound = |&(x, y): &(f64, f64)| x > 0.0 && y > 0.0 && x.is_finite() && y.is_finite();
+    let lines: Vec<(&Series, Vec<(f64, f64)>)> = chart
+        .series
+        .iter()
+        .map(|s| (s, s.points.iter().copied().filter(sound).collect::<Vec<_>>()))
+        .filter(|(_, p)| !p.is_empty())
+        .collect();
+    let range = |of: fn(&(f64, f64)) -> f64| {
+        let all = lines.iter().flat_map(|(_, p)| p.iter().map(of));
+        all.fold((f64::INFINITY, 0.0f64), |(lo, hi), v| (lo.min(v), hi.max(v)))
+    };
+    let (x0, x1) = range(|p| p.0);
+    let (y0, y1) = range(|p| p.1);
+    let (y0, y1) = (y0 / 1.15, y1 * 1.15);
+    let scale = |v: f64, lo: f64, hi: f64| if hi > lo { (v / lo).ln() / (hi / lo).ln() } else { 0.5 };
+    let at_x = |v: f64| LEFT + (WIDTH - LEFT - RIGHT) * scale(v, x0, x1);
+    let at_y = |v: f64| HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * scale(v, y0, y1);
+    let mut out = String::new();
+    // Writing to a String cannot fail.
+    let mut put = |line: std::fmt::Arguments<'_>| {
+        let _ = writeln!(out, "{line}");
+    };
+    put(format_args!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" \
+         font-family=\"Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#333333\">"
+    ));
+    put(format_args!("<title>{}</title>", escaped(&chart.title)));
+    put(format_args!("<rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"#ffffff\"/>"));
+    put(format_args!(
+        "<text x=\"20\" y=\"28\" font-size=\"16\" font-weight=\"bold\" fill=\"#111111\">{}</text>",
+        escaped(&chart.title)
+    ));
+    put(format_args!("<text x=\"20\" y=\"48\" fill=\"#666666\">{}</text>", escaped(&chart.subtitle)));
+    put(format_args!(
+        "<text x=\"20\" y=\"{}\" fill=\"#666666\">{}</text>",
+        TOP - 12.0,
+        escaped(&chart.y_label)
+    ));
+    let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
+    if x1 > 0.0 {
+        for t in ticks(y0, y1) {
+            let y = at_y(t);
+            put(format_args!(
+                "<line x1=\"{LEFT}\" x2=\"{right}\" y1=\"{y:.1}\" y2=\"{y:.1}\" stroke=\"#e4e4e4\"/>"
+            ));
+            put(format_args!(
+                "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+                LEFT - 8.0,
+                y + 4.0,
+                number(t)
+            ));
+        }
+        for t in ticks(x0, x1) {
+            let x = at_x(t);
+            put(format_args!(
+                "<line x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{bottom}\" y2=\"{}\" stroke=\"#888888\"/>",
+                bottom + 5.0
+            ));
+            put(format_args!(
+                "<text x=\"{x:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
+                bottom + 20.0,
+                number(t)
+            ));
+        }
+    }
+    put(format_args!(
+        "<line x1=\"{LEFT}\" x2=\"{right}\" y1=\"{bottom}\" y2=\"{bottom}\" stroke=\"#888888\"/>"
+    ));
+    put(format_args!(
+        "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\" fill=\"#666666\">{}</text>",
+        (LEFT + right) / 2.0,
+        HEIGHT - 14.0,
+        escaped(&chart.x_label)
+    ));
+    for (s, points) in &lines {
+        let colour = COLOURS[s.colour % COLOURS.len()];
+        let dash = if s.dashed { " stroke-dasharray=\"5 4\"" } else { "" };
+        let path: Vec<String> =
+            points.iter().map(|&(x, y)| format!("{:.1},{:.1}", at_x(x), at_y(y))).collect();
+        put(format_args!(
+            "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\" stroke-linejoin=\"round\"{dash}/>",
+            path.join(" ")
+        ));
+    }
+    // Labels at the ends, pushed apart from above and, if the last one falls off, back up from below.
+    let mut ends: Vec<(f64, &Series)> =
+        lines.iter().filter_map(|(s, p)| Some((at_y(p.last()?.1), *s))).collect();
+    ends.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut places: Vec<f64> = ends.iter().map(|e| e.0).collect();
+    for i in 1..places.len() {
+        places[i] = places[i].max(places[i - 1] + LEADING);
+    }
+    let mut floor = bottom;
+    for p in places.iter_mut().rev() {
+        *p = p.min(floor);
+        floor = *p - LEADING;
+    }
+    for ((end, s), y) in ends.iter().zip(places) {
+        let colour = COLOURS[s.colour % COLOURS.len()];
+        let dash = if s.dashed { " stroke-dasharray=\"3 2\"" } else { "" };
+        put(format_args!(
+            "<polyline points=\"{right},{end:.1} {:.1},{y:.1} {:.1},{y:.1}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1\"{dash}/>",
+            right + 12.0,
+            right + 18.0
+        ));
+        put(format_args!(
+            "<text x=\"{:.1}\" y=\"{:.1}\" fill=\"{colour}\">{}</text>",
+            right + 22.0,
+            y + 4.0,
+            escaped(&s.name)
+        ));
+    }
+    put(format_args!("</svg>"));
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_inside_and_round() {
+        assert_eq!(ticks(0.1, 1.0), [0.1, 0.2, 0.5, 1.0]);
+        assert_eq!(ticks(3.0, 40.0), [5.0, 10.0, 20.0]);
+        assert_eq!(ticks(1.0, 1e6).len(), 7);
+        assert_eq!([0.05, 2.0, 1e7, 2e-5].map(number), ["0.05", "2", "10⁷", "2·10⁻⁵"]);
+    }
+
+    #[test]
+    fn text_is_escaped_and_odd_points_are_left_out() {
+        let points = vec![(1.0, 2.0), (2.0, f64::INFINITY), (4.0, 1.0)];
+        let series = vec![
+            Series { name: "a<b".into(), points, dashed: true, colour: 9 },
+            Series { name: "none".into(), points: Vec::new(), dashed: false, colour: 0 },
+        ];
+        let text = |s: &str| s.to_string();
+        let chart =
+            Chart { title: text("R&D"), subtitle: text(""), x_label: text("x"), y_label: text("y"), series };
+        let drawn = svg(&chart);
+        assert!(drawn.contains("R&amp;D") && drawn.contains("a&lt;b") && !drawn.contains("none<"));
+        assert!(!drawn.contains("inf") && !drawn.contains("NaN"));
+        let empty = svg(&Chart { series: Vec::new(), ..chart });
+        assert!(!empty.contains("inf") && !empty.contains("NaN"), "{empty}");
+    }
+}

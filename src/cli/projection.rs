@@ -1,0 +1,269 @@
+//! What the verbs say of projections.
+
+use super::output::{columns, figure, grouped};
+use super::{Failure, Outcome, output};
+use crate::compile::projection::{ReleasedProjection, design};
+use crate::compile::{self, CompileError};
+use crate::plan::{Neighbours, Noise};
+use crate::projection::answer::Estimator;
+use crate::projection::query::Questions;
+use crate::projection::{Design, Shape, Size, cost};
+use crate::release::{Release, SignerKind};
+use crate::spec::{Spec, Unit};
+use serde_json::json;
+use std::path::Path;
+
+/// The cells for which errors are shown.
+const CELLS: [u64; 3] = [1, 10, 100];
+
+/// `margins plan` of a projection.
+pub fn plan(spec: &Spec, as_json: bool) -> Outcome {
+    let design = design(spec).ok_or(CompileError::NotAProjection)??;
+    let others = alternatives(spec, &design);
+    let text = if as_json { to_json(spec, &design, &others) } else { to_text(spec, &design, &others) };
+    output::print(&text)
+}
+
+/// Another way to spend the budget: its name, its integers, and the error of a query over 1, 10, 100 cells.
+struct Other {
+    name: &'static str,
+    values: Option<u64>,
+    errors: [f64; 3],
+}
+
+fn alternatives(spec: &Spec, own: &Design) -> Vec<Other> {
+    let mut out = Vec::new();
+    let Some(Ok(request)) = spec.projection_request() else { return out };
+    let size = Size::Rows(own.shape.values());
+    for (name, sketch) in [("dense", None), ("sketch", Some(request.sketch.unwrap_or(0)))] {
+        if let Ok(d) = (crate::projection::design::Request { sketch, size, ..request.clone() }).design() {
+            out.push(Other {
+                name,
+                values: Some(d.shape.values()),
+                errors: CELLS.map(|m| d.predicted_error(m)),
+            });
+        }
+    }
+    // A table of the key: only where it can be listed.
+    let listed = own.text.iter().all(|t| !t);
+    let cells = own.key.iter().try_fold(1u64, |n, &d| {
+        n.checked_mul(spec.cube.dimensions.get(usize::from(d))?.levels.last()?.len() as u64)
+    });
+    let change = f64::from(own.max_rows);
+    let pair = if own.neighbours == Neighbours::Substitute { 2.0 } else { 1.0 };
+    let variance = change * change * pair / (2.0 * own.budget.to_f64());
+    out.push(Other {
+        name: "plain table",
+        values: cells.filter(|_| listed),
+        errors: CELLS.map(|m| if listed { (m as f64 * variance).sqrt() } else { f64::INFINITY }),
+    });
+    out
+}
+
+fn size_of(shape: Shape) -> String {
+    match shape {
+        Shape::Dense { rows } => format!("dense, T = {} sums", grouped(rows.into())),
+        Shape::Sketch { rows, buckets } => {
+            format!("sketch, {} rows of {} buckets", grouped(rows.into()), grouped(buckets.into()))
+        }
+    }
+}
+
+fn to_text(spec: &Spec, d: &Design, others: &[Other]) -> String {
+    let noise = match d.noise {
+        Noise::Gaussian => format!("discrete Gaussian, s² = {}", figure(d.scale.to_f64())),
+        Noise::Laplace => format!("discrete Laplace, b = {} (as published)", figure(d.scale.to_f64())),
+    };
+    let spent = cost::cost(d).unwrap_or(d.budget);
+    let approximate = compile::approximate(Noise::Gaussian, spent, spec.privacy.budget)
+        .map_or(String::new(), |a| format!(" (ε = {} at δ = {})", a.epsilon, a.delta));
+    let unit = match &spec.privacy.unit {
+        Unit::Row => "one row".into(),
+        Unit::Column { column, max_rows } => format!("one {column}, at most {max_rows} rows of it"),
+    };
+    let neighbours = match d.neighbours {
+        Neighbours::AddRemove => "more or less",
+        Neighbours::Substitute => "changed",
+    };
+    let names: Vec<&str> =
+        d.key.iter().filter_map(|&k| Some(spec.cube.dimensions.get(usize::from(k))?.name.as_str())).collect();
+    let assumed = if d.norm_bound.is_some() { "as declared" } else { "assumed: norm_bound declares another" };
+    let mut out = format!(
+        "{}: {}\n\nspends    ρ = {:.9} of {}{approximate}\nprotects  {unit} {neighbours}\nkey       {}\nmeasures  {}\nsigns     {}-wise independent, for {} queries with failure {}\nnoise     {noise}\nfile      about {} bytes\nanswers   up to {} cells a query; ‖x‖² = {} ({assumed})\n\n",
+        spec.name,
+        spec.title,
+        spent.to_f64(),
+        d.budget,
+        names.join(" × "),
+        size_of(d.shape),
+        d.independence,
+        grouped(d.queries),
+        d.failure,
+        grouped(d.predicted_bytes()),
+        grouped(u64::from(d.sparsity)),
+        figure(d.predicted_norm()),
+    );
+    let rows: Vec<Vec<String>> = others
+        .iter()
+        .map(|o| {
+            let own = if o.name == d.shape.name() { "→ " } else { "  " };
+            let values = o.values.map_or("cannot be listed".into(), grouped);
+            let mut row = vec![format!("{own}{}", o.name), values];
+            row.extend(o.errors.iter().map(|&e| if e.is_finite() { figure(e) } else { "–".into() }));
+            row
+        })
+        .collect();
+    out.push_str("std error of a query, predicted, at the same budget\n");
+    out.push_str(&columns(&["  release", "integers", "1 cell", "10 cells", "100 cells"], &rows));
+    let floor = (d.noise_variance() / d.shape.column() as f64).sqrt();
+    out.push_str(&format!(
+        "\nOf a single cell's error {} is noise, which no larger T takes away.\nThe published worst-case bound asks for about n⁴ ln(2k/β) = {:.0e} sums: it holds for\nall data at once. Not used: T follows from the variance, and every interval from\nthe released sums.\n",
+        figure(floor),
+        d.published_rows(),
+    ));
+    out
+}
+
+fn to_json(spec: &Spec, d: &Design, others: &[Other]) -> String {
+    let (rows, buckets) = match d.shape {
+        Shape::Dense { rows } => (rows, None),
+        Shape::Sketch { rows, buckets } => (rows, Some(buckets)),
+    };
+    let value = json!({
+        "name": spec.name,
+        "kind": d.shape.name(),
+        "rows": rows,
+        "buckets": buckets,
+        "values": d.shape.values(),
+        "independence": d.independence,
+        "noise": d.noise,
+        "scale": d.scale,
+        "budget": d.budget,
+        "cost": cost::cost(d),
+        "currency": "rho",
+        "bytes": d.predicted_bytes(),
+        "sparsity": d.sparsity,
+        "norm": d.predicted_norm(),
+        "norm_declared": d.norm_bound.is_some(),
+        "std_error": CELLS.map(|m| json!({ "cells": m, "std_error": d.predicted_error(m) })),
+        "published_rows": d.published_rows(),
+        "alternatives": others.iter().map(|o| json!({
+            "name": o.name,
+            "values": o.values,
+            "std_error": o.errors.map(|e| e.is_finite().then_some(e)),
+        })).collect::<Vec<_>>(),
+    });
+    format!("{value}\n")
+}
+
+/// What `margins release` says.
+pub fn released(spec: &Spec, r: &ReleasedProjection, signer: SignerKind, as_json: bool) -> String {
+    let d = &r.projection.design;
+    if as_json {
+        let value = json!({
+            "name": spec.name,
+            "path": r.sealed.path,
+            "signature": r.sealed.minisig,
+            "bytes": r.sealed.bytes,
+            "blake3": r.sealed.blake3,
+            "cost": r.cost,
+            "budget": d.budget,
+            "currency": "rho",
+            "kind": d.shape.name(),
+            "values": d.shape.values(),
+            "ledger": r.ledger,
+        });
+        return format!("{value:#}\n");
+    }
+    let approximate = compile::approximate(Noise::Gaussian, r.cost, spec.privacy.budget)
+        .map_or(String::new(), |a| format!(", which is ε = {} at δ = {}", a.epsilon, a.delta));
+    let file = r.sealed.path.display();
+    let mut out = format!(
+        "{}: {}\n\nspent     ρ = {:.9} of {}{approximate}\nmeasured  {} ({} noisy integers)\nwrote     {file}  {} bytes\n          {}\nblake3    {}\nledger    {}\n",
+        spec.name,
+        spec.title,
+        r.cost.to_f64(),
+        d.budget,
+        size_of(d.shape),
+        grouped(d.shape.values()),
+        grouped(r.sealed.bytes),
+        r.sealed.minisig.display(),
+        r.sealed.blake3,
+        r.ledger.display(),
+    );
+    out.push_str(match signer {
+        SignerKind::Agency => "signed    with the given key\n",
+        SignerKind::ThrowAway => {
+            "signed    with a throw-away key: the file is whole, but nothing shows who made it\n"
+        }
+        SignerKind::NotPrivate => "NOT PRIVATE: the noise came from a fixed seed\n",
+    });
+    let dimension = d.key.first().and_then(|&k| spec.cube.dimensions.get(usize::from(k)));
+    if let Some(dimension) = dimension {
+        let n = &dimension.name;
+        out.push_str(&format!(
+            "\nAsk it:    margins query {file} \"SELECT {n}, COUNT(*) FROM {} WHERE {n} IN ('…', '…') GROUP BY {n}\"\n",
+            spec.name
+        ));
+    }
+    out.push_str(&format!("Check it:  margins verify {file}\n"));
+    out
+}
+
+/// The projection of a file; `None` when it is one of tables.
+pub fn open(file: impl AsRef<Path>) -> Result<Option<Questions>, Failure> {
+    Ok(Questions::open(&Release::open(file)?)?)
+}
+
+/// Counts every key of a CSV file; answers appear as they are ready.
+pub fn keys(questions: &Questions, file: &Path, level: f64, estimator: Estimator) -> Outcome {
+    if !(level > 0.0 && level < 1.0) {
+        return Err(Failure::Message(format!(
+            "the level of an interval must lie between 0 and 1, not {level}"
+        )));
+    }
+    let fail = |e: csv::Error| Failure::Message(format!("{}: {e}", file.display()));
+    let mut reader = csv::Reader::from_path(file).map_err(fail)?;
+    let names = questions.key_names();
+    let header = reader.headers().map_err(fail)?.clone();
+    let places = names
+        .iter()
+        .map(|name| {
+            header.iter().position(|h| h == *name).ok_or_else(|| {
+                Failure::Message(format!(
+                    "{} has no column `{name}`: the key is {}",
+                    file.display(),
+                    names.join(", ")
+                ))
+            })
+        })
+        .collect::<Result<Vec<usize>, Failure>>()?;
+    let mut out = csv::Writer::from_writer(std::io::BufWriter::new(std::io::stdout().lock()));
+    let gone = |e: csv::Error| match e.into_kind() {
+        csv::ErrorKind::Io(e) if e.kind() == std::io::ErrorKind::BrokenPipe => None,
+        csv::ErrorKind::Io(e) => Some(Failure::Message(format!("cannot write: {e}"))),
+        _ => Some(Failure::Message("cannot write the answers".into())),
+    };
+    let figures = ["estimate", "std_error", "low", "high"];
+    if let Err(e) = out.write_record(names.iter().chain(&figures)) {
+        return gone(e).map_or(Ok(()), Err);
+    }
+    for (row, record) in reader.records().enumerate() {
+        let record = record.map_err(fail)?;
+        let key: Vec<&str> = places.iter().map(|&p| record.get(p).unwrap_or_default()).collect();
+        let cell = questions
+            .cell(&key)
+            .map_err(|e| Failure::Message(format!("{}, row {}: {e}", file.display(), row + 1)))?;
+        let a = questions.count(&[cell], level, estimator);
+        let numbers = [a.estimate, a.std_error, a.low, a.high].map(|x| x.to_string());
+        if let Err(e) = out.write_record(key.iter().copied().chain(numbers.iter().map(String::as_str))) {
+            return gone(e).map_or(Ok(()), Err);
+        }
+    }
+    match out.flush() {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Failure::Message(format!("cannot write: {e}")))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,41 @@
+//! Hashed random projections: releases for domains too large to list.
+//!
+//! A table of every diagnosis code, web address or pair of places has more cells than any file. What is released
+//! instead is `v = A x + z`: some thousands of integers, each the sum of all counts with public random signs, plus noise. Any few
+//! cells can be asked for afterwards, also ones nobody thought of when the release was made: a cell's count is the
+//! mean of the integers with its own signs.
+//!
+//! | file | idea |
+//! |---|---|
+//! | [`field`], [`clmul`] | GF(2^64), with the processor's carry-less product and without |
+//! | [`signs`] | the r-wise independent family of signs, from a public seed |
+//! | [`key`] | any combination of labels and texts becomes a cell number |
+//! | [`design`] | how many integers, which noise: what is decided before data is seen |
+//! | [`cost`] | the privacy cost, recomputed from what was released |
+//! | [`answer`] | estimates and intervals |
+//! | [`query`] | SQL to cells |
+//!
+//! Everything here is public arithmetic; `secret::project` makes the integers.
+
+pub mod answer;
+pub mod clmul;
+pub mod cost;
+pub mod design;
+pub mod field;
+pub mod key;
+pub mod query;
+pub mod signs;
+
+pub use answer::{Answer, Projected};
+pub use design::{Design, DesignError, Shape, Size};
+pub use key::{Key, Part};
+pub use signs::Seed;
+
+/// A finished projection's public half: everything but the integers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Projection {
+    /// What was decided before data was seen.
+    pub design: Design,
+    /// Where the signs come from.
+    pub seed: Seed,
+}

@@ -1,0 +1,246 @@
+//! Exact counts by cell, summed with public signs, plus noise: the integers of a projection.
+//!
+//! **Guarantee.** What leaves is `A x + z` with `z` independent exact noise of the design's scale in every integer: private at
+//! the cost that [`crate::projection::cost`] states and proves. All arithmetic on counts and noise is in integers.
+//!
+//! The counts are added up bit by bit: of each count's binary digits, every digit's cells are counted in carry-save
+//! adders over words of 64 signs. So one evaluation of the sign polynomial and a few logical operations serve 64 integers.
+
+use crate::exact::Rational;
+use crate::plan::Noise;
+use crate::projection::design::Shape;
+use crate::projection::key::Key;
+use crate::projection::signs::{SIGNS, SignFamily, block_bits, point};
+use crate::projection::{Projection, answer, cost};
+use crate::secret::ingest::{Rows, Values};
+use crate::secret::measure::MeasureError;
+use crate::secret::noise::{Entropy, Sampler};
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicU64, Ordering};
+use zeroize::{Zeroize, Zeroizing};
+
+/// The receipt for a projection's budget: the cost was recomputed, is within the budget, and has been charged.
+#[derive(Debug)]
+pub struct Charged {
+    projection: Projection,
+}
+
+impl Charged {
+    /// Recomputes the cost, refuses what exceeds the budget, and charges the ledger before any noise exists.
+    pub fn new<E: std::error::Error + Send + Sync + 'static>(
+        projection: Projection,
+        charge: impl FnOnce(Rational) -> Result<(), E>,
+    ) -> Result<Charged, MeasureError> {
+        let budget = projection.design.budget;
+        let cost = cost::cost(&projection.design)
+            .ok_or(MeasureError::Cost(crate::plan::cost::CostError::Overflow(0)))?;
+        if cost > budget {
+            return Err(MeasureError::OverBudget(cost, budget));
+        }
+        charge(cost).map_err(|e| MeasureError::Sink(Box::new(e)))?;
+        Ok(Charged { projection })
+    }
+}
+
+/// The cells of the data, each once, with their counts. Wiped on drop.
+struct Cells {
+    cells: Zeroizing<Vec<u64>>,
+    counts: Zeroizing<Vec<u64>>,
+}
+
+impl Cells {
+    /// One pass over the rows, then a sort: the order leaves no trace in the sums.
+    fn count(rows: &Rows, key: &Key, dimensions: &[u16]) -> Result<Cells, MeasureError> {
+        let columns = dimensions
+            .iter()
+            .map(|&d| rows.column(d.into()).map(|c| c.values()))
+            .collect::<Option<Vec<&Values>>>()
+            .ok_or(MeasureError::Overflow(0))?;
+        let mut all = Zeroizing::new(vec![0u64; rows.len()]);
+        all.par_iter_mut().enumerate().for_each_init(
+            || vec![0u64; columns.len()],
+            |codes, (row, cell)| {
+                for (code, column) in codes.iter_mut().zip(&columns) {
+                    *code = column.at(row);
+                }
+                *cell = key.cell(codes);
+            },
+        );
+        all.par_sort_unstable();
+        let mut out = Cells { cells: Zeroizing::default(), counts: Zeroizing::default() };
+        for same in all.chunk_by(|a, b| a == b) {
+            out.cells.extend(same.first());
+            out.counts.push(same.len() as u64);
+        }
+        Ok(out)
+    }
+}
+
+/// Counts how often each of 64 bits is set in a stream of words.
+///
+/// Plane l holds words of weight 2^l: a settled one, and one that waits for the next. When it comes, the three are added bit
+/// by bit; the carries go one plane up. So a word costs about one such addition.
+struct Tally {
+    settled: [u64; PLANES],
+    waiting: [u64; PLANES],
+    /// How many words there were: bit l says whether plane l has a word waiting.
+    added: u64,
+}
+
+/// More words than fit a `u64` of counts never come.
+const PLANES: usize = 64;
+
+impl Tally {
+    fn new() -> Tally {
+        Tally { settled: [0; PLANES], waiting: [0; PLANES], added: 0 }
+    }
+
+    #[inline]
+    fn add(&mut self, mut word: u64) {
+        let full = self.added.trailing_ones() as usize;
+        for (settled, waiting) in self.settled.iter_mut().zip(&self.waiting).take(full) {
+            let half = *settled ^ word;
+            let carry = (*settled & word) | (half & waiting);
+            *settled = half ^ waiting;
+            word = carry;
+        }
+        if let Some(waiting) = self.waiting.get_mut(full) {
+            *waiting = word;
+        }
+        self.added += 1;
+    }
+
+    /// How often bit `lane` was set.
+    fn ones(&self, lane: usize) -> u64 {
+        let planes = self.settled.iter().zip(&self.waiting).enumerate();
+        planes
+            .map(|(l, (settled, waiting))| {
+                let held = if self.added >> l & 1 == 1 { waiting >> lane & 1 } else { 0 };
+                // Weights beyond the number of words have no bits.
+                ((settled >> lane & 1) + held) << l
+            })
+            .fold(0, u64::wrapping_add)
+    }
+}
+
+impl Drop for Tally {
+    fn drop(&mut self) {
+        self.settled.zeroize();
+        self.waiting.zeroize();
+    }
+}
+
+/// How many cells are evaluated at a time.
+const BATCH: usize = 256;
+
+/// The 64 sums of one block: Σ count · sign.
+fn block(cells: &Cells, family: &SignFamily, block: u64, bits: u32, total: u64) -> Option<[i64; SIGNS]> {
+    let mut points = [0; BATCH];
+    let mut words = [0; BATCH];
+    let mut tallies: Vec<Tally> = Vec::new();
+    for (cells, counts) in cells.cells.chunks(BATCH).zip(cells.counts.chunks(BATCH)) {
+        for (p, &cell) in points.iter_mut().zip(cells) {
+            *p = point(cell, block, bits);
+        }
+        let points = points.get(..cells.len())?;
+        family.words(points, &mut words);
+        for (&word, &count) in words.iter().zip(counts) {
+            let digits = (64 - count.leading_zeros()) as usize;
+            if tallies.len() < digits {
+                tallies.resize_with(digits, Tally::new);
+            }
+            for (digit, tally) in tallies.iter_mut().enumerate().take(digits) {
+                if count >> digit & 1 == 1 {
+                    tally.add(word);
+                }
+            }
+        }
+    }
+    let mut sums = [0; SIGNS];
+    for (lane, sum) in sums.iter_mut().enumerate() {
+        let minus =
+            tallies.iter().enumerate().map(|(digit, t)| i128::from(t.ones(lane)) << digit).sum::<i128>();
+        *sum = i64::try_from(i128::from(total) - 2 * minus).ok()?;
+    }
+    Some(sums)
+}
+
+/// One row of a sketch: every count in its bucket, with its sign.
+fn sketch_row(cells: &Cells, family: &SignFamily, buckets: u32) -> Option<Zeroizing<Vec<i64>>> {
+    let mut row = Zeroizing::new(vec![0i64; buckets as usize]);
+    let mut words = [0; BATCH];
+    for (cells, counts) in cells.cells.chunks(BATCH).zip(cells.counts.chunks(BATCH)) {
+        family.words(cells, &mut words);
+        for (&word, &count) in words.iter().zip(counts) {
+            let (at, negative) = answer::bucket(word, buckets);
+            let count = i64::try_from(count).ok()?;
+            let sum = row.get_mut(at)?;
+            *sum = sum.checked_add(if negative { -count } else { count })?;
+        }
+    }
+    Some(row)
+}
+
+/// `A x`, exactly: private until noise is added.
+fn sums(
+    cells: &Cells,
+    projection: &Projection,
+    progress: &(dyn Fn(u64, u64) + Sync),
+) -> Option<Zeroizing<Vec<i64>>> {
+    let families = answer::families(projection);
+    let done = AtomicU64::new(0);
+    let step = |of: u64| progress(done.fetch_add(1, Ordering::Relaxed) + 1, of);
+    match projection.design.shape {
+        Shape::Dense { rows } => {
+            let family = families.first()?;
+            let total = cells.counts.iter().try_fold(0u64, |n, &c| n.checked_add(c))?;
+            let blocks = u64::from(rows).div_ceil(SIGNS as u64);
+            let bits = block_bits(rows.into());
+            let mut out = Zeroizing::new(vec![0i64; rows as usize]);
+            out.par_chunks_mut(SIGNS).enumerate().try_for_each(|(b, out)| {
+                let sums = Zeroizing::new(block(cells, family, b as u64, bits, total)?);
+                out.copy_from_slice(sums.get(..out.len())?);
+                step(blocks);
+                Some(())
+            })?;
+            Some(out)
+        }
+        Shape::Sketch { rows, buckets } => {
+            let mut out = Zeroizing::new(vec![0i64; rows as usize * buckets as usize]);
+            out.par_chunks_mut(buckets as usize).zip(&families).try_for_each(|(out, family)| {
+                out.copy_from_slice(&sketch_row(cells, family, buckets)?);
+                step(rows.into());
+                Some(())
+            })?;
+            Some(out)
+        }
+    }
+}
+
+/// The integers of a projection. The result depends on rows, seed and key of the noise alone, not on threads.
+/// `progress` hears of public facts only.
+pub fn project(
+    rows: Rows,
+    key: &Key,
+    charged: Charged,
+    entropy: Entropy,
+    progress: &(dyn Fn(u64, u64) + Sync),
+) -> Result<Vec<i64>, MeasureError> {
+    let Charged { projection } = charged;
+    let cells = Cells::count(&rows, key, &projection.design.key)?;
+    drop(rows);
+    let mut sums = sums(&cells, &projection, progress).ok_or(MeasureError::Overflow(0))?;
+    let sampler = match projection.design.noise {
+        Noise::Gaussian => Sampler::gaussian(projection.design.scale)?,
+        Noise::Laplace => Sampler::laplace(projection.design.scale)?,
+    };
+    let mut stream = entropy.stream(0);
+    for sum in sums.iter_mut() {
+        *sum = sum.checked_add(sampler.draw(&mut stream)).ok_or(MeasureError::Overflow(0))?;
+    }
+    // From here on the numbers are private no more.
+    Ok(std::mem::take(&mut *sums))
+}
+
+#[cfg(test)]
+mod tests;
