@@ -166,7 +166,10 @@ fn head(spec: &Spec, planned: &Planned) -> String {
     let exact: String = spec
         .exact
         .iter()
-        .map(|e| format!("exact     {}, without noise: {}\n", spec.cube.describe(&e.cuboid), e.reason))
+        .map(|e| {
+            let text = format!("{}, without noise: {}", spec.cube.describe(&e.cuboid), e.reason);
+            format!("exact     {}\n", crate::audit::wrap(&text, 70, 10))
+        })
         .collect();
     let approximate = compile::approximate(p.noise, planned.cost.total, spec.privacy.budget)
         .map_or(String::new(), |a| format!(" (ε = {} at δ = {})", a.epsilon, a.delta));
@@ -232,7 +235,7 @@ fn targets(spec: &Spec, planned: &Planned, targets: &Targets, all: bool) -> Stri
     let symbol = symbol(p.noise);
     out.push_str(&match targets.least {
         Some(Least { budget, bound: Some(bound) }) => format!(
-            "\nleast budget that meets them all: {symbol} = {:.9} (certified: not below {bound:.9})\n",
+            "\nleast budget for all of them: {symbol} = {:.9} (proved: not below {bound:.9})\n",
             budget.to_f64()
         ),
         Some(Least { budget, bound: None }) => format!(

@@ -252,7 +252,7 @@ fn targets(
     (
         spread(&point.u, slack),
         Certificate {
-            of: "weighted total variance under the targets",
+            of: "total variance under the targets",
             value: high * slack,
             bound: low.min(high * slack),
         },
