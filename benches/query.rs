@@ -23,7 +23,8 @@ fn opened(folder: &std::path::Path) -> Answers {
     let header: Vec<String> = (0..FOURTEEN.len()).map(|i| format!("a{i:02}")).collect();
     let mut csv = header.join(",") + "\n";
     for row in 0..1000u32 {
-        let codes: Vec<String> = FOURTEEN.iter().map(|n| (row.wrapping_mul(2_654_435_761) % n).to_string()).collect();
+        let codes: Vec<String> =
+            FOURTEEN.iter().map(|n| (row.wrapping_mul(2_654_435_761) % n).to_string()).collect();
         csv.push_str(&(codes.join(",") + "\n"));
     }
     std::fs::write(folder.join("wide.csv"), csv).expect("a temporary file");
@@ -63,12 +64,17 @@ fn queries(c: &mut Criterion) {
         })
         .collect();
     let mut group = c.benchmark_group("query");
-    group.sample_size(10).measurement_time(Duration::from_secs(5)).throughput(Throughput::Elements(QUERIES as u64));
+    group
+        .sample_size(10)
+        .measurement_time(Duration::from_secs(5))
+        .throughput(Throughput::Elements(QUERIES as u64));
     for (name, list) in [("cells", &cells), ("ranges", &ranges)] {
         group.bench_function(name, |b| {
             b.iter(|| {
                 let options = Options::at(0.95);
-                list.iter().map(|sql| answers.ask(sql, &options).expect("an answer").rows.len()).sum::<usize>()
+                list.iter()
+                    .map(|sql| answers.ask(sql, &options).expect("an answer").rows.len())
+                    .sum::<usize>()
             });
         });
     }

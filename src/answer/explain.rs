@@ -52,8 +52,7 @@ const LISTED: usize = 8;
 impl Several {
     /// Explains the first rows of a query's answer, in the order of its groups.
     pub fn explain(&self, sql: &str) -> Result<Vec<Explained>, QueryError> {
-        let queries: Vec<Query> =
-            self.releases().iter().map(|r| Query::parse(sql, r.cube())).collect::<Result<_, _>>()?;
+        let queries: Vec<Query> = self.releases().iter().map(|r| r.read(sql)).collect::<Result<_, _>>()?;
         let mut out: Vec<Explained> = Vec::new();
         let mut parts = Vec::new();
         for (release, query) in self.releases().iter().zip(&queries) {

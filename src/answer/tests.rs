@@ -190,7 +190,8 @@ fn coverage(plan: &Plan, sql: &str, draws: u64, step: u64, level: f64) -> Vec<(S
     let laws: Vec<_> = truth.iter().map(|g| g.law.clone()).collect();
     let mut pools = Pools::default();
     let names: Vec<&str> = query.columns.iter().map(|c| c.name()).collect();
-    let figures: Vec<_> = asked.figures.iter().enumerate().filter_map(|(i, f)| Some((i, f.as_ref()?))).collect();
+    let figures: Vec<_> =
+        asked.figures.iter().enumerate().filter_map(|(i, f)| Some((i, f.as_ref()?))).collect();
     let mut covered = vec![(0u64, 0u64); figures.len()];
     let mut halves: Vec<Option<f64>> = vec![None; figures.len() * truth.len()];
     let exact: Vec<Vec<f64>> = truth
@@ -289,7 +290,10 @@ fn two_releases_are_better_than_one() {
     let cube = cube();
     let query = Query::parse("SELECT COUNT(*) AS n, AVG(b) AS mean FROM t WHERE a = 'x'", &cube).unwrap();
     let asked = Asked::new(&query).unwrap();
-    let plans = [planned(Noise::Laplace, Measure::Queries, "1/10"), planned(Noise::Gaussian, Measure::Residual, "1/20")];
+    let plans = [
+        planned(Noise::Laplace, Measure::Queries, "1/10"),
+        planned(Noise::Gaussian, Measure::Residual, "1/20"),
+    ];
     let truths: Vec<JointGroup> = plans.iter().map(|p| truth(p, &asked).remove(0)).collect();
     let laws: Vec<_> = truths.iter().map(|g| g.law.clone()).collect();
     let figure = asked.figures[0].as_ref().unwrap();
@@ -330,7 +334,10 @@ fn fieller_is_the_textbook_interval() {
     let unit = NoiseLaw::Gaussian { variance: v };
     let noise = |m| super::joint::Noise { measurement: m, copies: 1, law: unit };
     // N = A, D = A + B: covariance v.
-    let law = Arc::new(super::joint::JointLaw::new(2, vec![(noise(0), vec![1.0, 1.0]), (noise(1), vec![0.0, 1.0])]));
+    let law = Arc::new(super::joint::JointLaw::new(
+        2,
+        vec![(noise(0), vec![1.0, 1.0]), (noise(1), vec![0.0, 1.0])],
+    ));
     let cube = cube();
     let query = Query::parse("SELECT COUNT(*) FILTER (WHERE a = 'x') / COUNT(*) AS r FROM t", &cube).unwrap();
     let asked = Asked::new(&query).unwrap();
@@ -379,7 +386,8 @@ fn statements_given_a_prior_are_enumerated() {
             weights.iter().enumerate().filter(|(k, _)| keep(*k as f64)).map(|(_, w)| w).sum::<f64>() / total
         };
         let mean: f64 = weights.iter().enumerate().map(|(k, w)| k as f64 * w).sum::<f64>() / total;
-        let square: f64 = weights.iter().enumerate().map(|(k, w)| (k as f64 - mean).powi(2) * w).sum::<f64>() / total;
+        let square: f64 =
+            weights.iter().enumerate().map(|(k, w)| (k as f64 - mean).powi(2) * w).sum::<f64>() / total;
         assert!((posterior.mean() - mean).abs() < 1e-6 && (posterior.std_dev() - square.sqrt()).abs() < 1e-6);
         let c = mean.round();
         for (statement, want) in [
