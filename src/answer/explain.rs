@@ -114,7 +114,7 @@ impl Several {
                             Block::Component(c) => ("component", c),
                             Block::Table(c) => ("table", c),
                         };
-                        let of_all = share * share * sum / variance;
+                        let of_all = if variance > 0.0 { share * share * sum / variance } else { 0.0 };
                         sources.push(Source {
                             release: (parts.len() > 1).then(|| release.title()),
                             block: release.cube().describe(cuboid),

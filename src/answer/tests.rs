@@ -40,6 +40,10 @@ fn planned(noise: Noise, measure: Measure, budget: &str) -> Plan {
         max_rows: 1,
         measure: Some(measure),
         budgets: BudgetRule::Optimal,
+        objective: plan::Objective::default(),
+        targets: Vec::new(),
+        exact: Vec::new(),
+        shares: Vec::new(),
     };
     plan::plan(&request).unwrap().plan
 }
