@@ -354,7 +354,7 @@ fn count(classes: &[u32]) -> usize {
 mod tests {
     use super::*;
 
-    /// The programme of a cube of plain dimensions with these tables (bit sets of dimensions), METHODS 2.2.
+    /// The programme of a cube of plain dimensions with these tables (bit sets of dimensions), docs/methods, "The cube".
     fn cube(sizes: &[u32], tables: &[u32]) -> Minimax {
         let mut components: Vec<u32> = Vec::new();
         let mut rows = Vec::new();

@@ -164,7 +164,7 @@ pub fn variances(
     }
 }
 
-/// METHODS 1.2: the least total variance.
+/// docs/methods, "Budgets for whole tables": the least total variance.
 fn total(price: &[f64], gain: &[f64], rho: f64) -> (Vec<f64>, Certificate) {
     let root: f64 = price.iter().zip(gain).map(|(c, v)| (c * v).sqrt()).sum();
     let sigma2: Vec<f64> = price.iter().zip(gain).map(|(c, v)| (c / v).sqrt() * root / (2.0 * rho)).collect();

@@ -261,7 +261,10 @@ impl<S: Source> Recovery<S> {
         let gls = Gls::new(&self.frame, tables, self.balanced);
         let solved = gls.solve(right).ok_or_else(|| RecoverError::NotHeld(self.cube.describe(cuboid)))?;
         for (a, part) in solved {
-            self.cache.keep(a, part);
+            // A component that was known before may have been gathered from some of its tables only.
+            if !self.balanced || missing.contains(&a) {
+                self.cache.keep(a, part);
+            }
         }
         Ok(())
     }

@@ -3,3 +3,4 @@ mod algebra;
 mod dense;
 mod objectives;
 mod plans;
+mod strategies;

@@ -40,7 +40,7 @@ fn cube_of(sizes: &[usize]) -> Cube {
     Cube { dimensions: sizes.iter().enumerate().map(|(i, &n)| plain(&format!("d{i}"), n)).collect() }
 }
 
-fn planned(mut r: Request, measure: Measure, budgets: BudgetRule) -> Planned {
+pub fn planned(mut r: Request, measure: Measure, budgets: BudgetRule) -> Planned {
     r.measure = Some(measure);
     r.budgets = budgets;
     let p = plan(&r).unwrap();
@@ -74,7 +74,7 @@ fn published_totals() {
     close(total(laplace, Measure::Queries, BudgetRule::Optimal), 1.337e6, 1e-3);
 }
 
-/// METHODS' worked check: 3 binary attributes, tables {A} and {A,B}, ε = 1.
+/// The worked check: 3 binary attributes, tables {A} and {A,B}, ε = 1.
 #[test]
 fn two_tables_by_least_squares() {
     let cube = cube_of(&[2, 2, 2]);

@@ -3,7 +3,7 @@
 use crate::dense::{grouped, plain};
 use margins::cube::{Cube, Cuboid};
 use margins::exact::Rational;
-use margins::plan::{BudgetRule, Measure, Neighbours, Noise, Plan, Planned, Request, Table, plan};
+use margins::plan::{BudgetRule, Measure, Neighbours, Noise, Objective, Plan, Planned, Request, Table, plan};
 use margins::secret::ingest::Rows;
 use margins::secret::measure::{Charged, measure};
 use margins::secret::noise::Entropy;
@@ -50,9 +50,10 @@ pub fn request(cube: &Cube, workload: Vec<Table>, noise: Noise, budget: &str) ->
         max_rows: 1,
         measure: None,
         budgets: BudgetRule::Optimal,
-        objective: Default::default(),
+        objective: Objective::Total,
         targets: Vec::new(),
         shares: Vec::new(),
+        exact: Vec::new(),
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Coarse tables are cheap to know well and their answers then need not be summed from many noisy cells
 //! (Hay, Rastogi, Miklau & Suciu, VLDB 2010, for intervals). The optimal budgets are one step of
-//! [`Landscape::descend`] from equal shares: the closed form of METHODS 1.2 for the recovery that least
+//! [`Landscape::descend`] from equal shares: the closed form for the recovery that least
 //! squares would use then. All tables stay; `tables` is what drops some.
 
 use super::landscape::{Choice, Landscape};

@@ -208,7 +208,7 @@ impl Landscape {
         if self.laplace { share * share } else { share }
     }
 
-    /// The share that a group of weight `s` in the error gets (METHODS 1.2), not yet normed.
+    /// The share that a group of weight `s` in the error gets, not yet normed.
     pub fn closed_form(&self, s: f64) -> f64 {
         match (self.rule, self.laplace) {
             (BudgetRule::Uniform, _) => 1.0,
@@ -248,7 +248,7 @@ impl Landscape {
 
     /// Better shares for the same tables, at most `rounds` steps.
     ///
-    /// One step is the closed form of METHODS 1.2 for the recovery that least squares uses at the present
+    /// One step is the closed form for the recovery that least squares uses at the present
     /// shares: table `B` enters the error with `s_B = w_B² /n_B Σ_{A ≤ B} c_A n_A/τ_A²`. The new shares are the best for
     /// that recovery, and least squares then is the best recovery for them, so the error never grows.
     /// Its fixed points are those of gradient descent. Under Gaussian noise `E` is convex, so they are

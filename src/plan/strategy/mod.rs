@@ -69,6 +69,14 @@ struct Groups {
     unit: Vec<f64>,
 }
 
+impl Groups {
+    /// The blocks that are measured, with their scales. What has no price is known without noise.
+    fn paid(self, scales: Vec<f64>) -> impl Iterator<Item = (Block, f64)> {
+        let paid = self.price.into_iter().map(|c| c > 0.0);
+        self.blocks.into_iter().zip(scales).zip(paid).filter(|(_, paid)| *paid).map(|(block, _)| block)
+    }
+}
+
 /// The measurements of one strategy. The searches over tables return several sets, of which the one with
 /// the least exact prediction is meant: their own figure is for continuous noise and balanced levels.
 pub fn measurements(
@@ -80,7 +88,7 @@ pub fn measurements(
 ) -> Result<Vec<Measured>, NotApplicable> {
     let by_rule = |groups: Groups| {
         let scales = scales(request.noise, request.budget.to_f64(), &groups, budgets);
-        rounded(request, priced(groups, scales))
+        rounded(request, groups.paid(scales))
     };
     let plain = |measurements: Vec<Measurement>| (measurements, None);
     if !request.exact.is_empty() && measure != Measure::Residual && !frame.is_balanced() {
@@ -113,7 +121,7 @@ pub fn measurements(
             let groups = residual(request, frame, closure)?;
             if budgets == BudgetRule::Optimal && request.objective != Objective::Total {
                 let (scales, proof) = residual_scales(request, closure, &groups);
-                vec![(rounded(request, priced(groups, scales))?, Some(proof))]
+                vec![(rounded(request, groups.paid(scales))?, Some(proof))]
             } else {
                 vec![plain(by_rule(groups)?)]
             }
@@ -161,12 +169,6 @@ pub fn measurements(
             sets.into_iter().map(plain).collect()
         }
     })
-}
-
-/// Blocks with their scales; what is known exactly has no price and is not measured.
-fn priced(groups: Groups, scales: Vec<f64>) -> impl Iterator<Item = (Block, f64)> {
-    let all = groups.blocks.into_iter().zip(scales).zip(groups.price);
-    all.filter(|(_, price)| *price > 0.0).map(|(measured, _)| measured)
 }
 
 /// A set of measurements, with its certificate where the objective asks for one.
