@@ -78,8 +78,8 @@ pub struct Evaluator<S> {
     laws: Mutex<HashMap<Vec<u64>, Arc<JointLaw>>>,
 }
 
-/// How many cells of recovered tables are kept for the next query.
-const KEPT_CELLS: usize = 1 << 23;
+/// How many cells of recovered tables are kept for the next query: 256 MB at most.
+const KEPT_CELLS: usize = 1 << 25;
 /// How many joint laws are kept for the next query.
 const KEPT_LAWS: usize = 1 << 12;
 

@@ -52,8 +52,7 @@ const LISTED: usize = 8;
 impl Several {
     /// Explains the first rows of a query's answer, in the order of its groups.
     pub fn explain(&self, sql: &str) -> Result<Vec<Explained>, QueryError> {
-        let queries: Vec<Query> =
-            self.releases().iter().map(|r| Query::parse(sql, r.cube())).collect::<Result<_, _>>()?;
+        let queries: Vec<Query> = self.releases().iter().map(|r| r.read(sql)).collect::<Result<_, _>>()?;
         let mut out: Vec<Explained> = Vec::new();
         let mut parts = Vec::new();
         for (release, query) in self.releases().iter().zip(&queries) {
@@ -115,7 +114,7 @@ impl Several {
                             Block::Component(c) => ("component", c),
                             Block::Table(c) => ("table", c),
                         };
-                        let of_all = share * share * sum / variance;
+                        let of_all = if variance > 0.0 { share * share * sum / variance } else { 0.0 };
                         sources.push(Source {
                             release: (parts.len() > 1).then(|| release.title()),
                             block: release.cube().describe(cuboid),

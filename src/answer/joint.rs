@@ -87,7 +87,7 @@ impl JointLaw {
 
     /// Whether some noise is so small that single whole numbers of it matter.
     pub fn is_coarse(&self) -> bool {
-        self.noises.iter().any(|n| n.law.is_discrete() && n.law.variance() < 16.0)
+        self.noises.iter().any(|n| n.law.is_discrete() && n.law.variance() > 0.0 && n.law.variance() < 16.0)
     }
 
     /// The law of `Σ weights · errors`.

@@ -34,8 +34,7 @@ impl Several {
         if let [only] = &self.0[..] {
             return only.ask(sql, options);
         }
-        let queries: Vec<Query> =
-            self.0.iter().map(|r| Query::parse(sql, r.cube())).collect::<Result<_, _>>()?;
+        let queries: Vec<Query> = self.0.iter().map(|r| r.read(sql)).collect::<Result<_, _>>()?;
         if let Some(query) = queries.first()
             && self.0.iter().all(|r| !r.name().eq_ignore_ascii_case(&query.from))
         {

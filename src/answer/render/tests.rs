@@ -210,3 +210,35 @@ fn whole_number_labels_are_numbers_only_if_all_are() {
         assert_eq!(ColumnKind::of_level(&level(labels, bounds)), kind, "{labels:?}");
     }
 }
+
+#[test]
+fn notes_and_plain_numbers_stand_with_their_figures() {
+    let mut result = small();
+    result.columns.push(column("prob", ColumnKind::Number));
+    for (row, p) in result.rows.iter_mut().zip([0.25, 1.0, 0.123456]) {
+        row.push(ResultCell::Number(p));
+    }
+    result.methods = vec![("n".into(), "by hand".into())];
+    result.notes = vec!["word ".repeat(40).trim_end().into(), "short".into()];
+    let text = table(&result);
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(
+        lines[0].ends_with("    prob") && lines[2].ends_with("  0.25") && lines[4].ends_with("  0.1235"),
+        "{text}"
+    );
+    assert_eq!(lines[5], "");
+    assert_eq!(lines[6], "word ".repeat(16).trim_end());
+    assert_eq!(lines.last(), Some(&"short"));
+    assert!(lines.iter().all(|l| l.chars().count() <= WIDTH));
+    let read: Value = serde_json::from_str(&json(&result, &Map::new()).expect("finite")).expect("valid");
+    assert_eq!((&read["rows"][0]["prob"], &read["method"]["n"]), (&value!(0.25), &value!("by hand")));
+    assert_eq!(read["notes"][1], "short");
+    // Several figures too wide for one line: each number in the line of the figure it follows.
+    for name in ["a figure with a long name", "another figure", "a third one"] {
+        result.columns.push(column(name, ColumnKind::Figure));
+        result.rows.iter_mut().for_each(|r| r.push(figure(1e6, 0.5)));
+    }
+    let text = table(&result);
+    let probs = text.lines().filter(|l| l.ends_with("0.25")).count();
+    assert_eq!(probs, 1, "{text}");
+}
