@@ -72,7 +72,7 @@ fn from_spec_to_answers() {
                 .flatten()
                 .filter_map(|c| match c {
                     crate::answer::render::ResultCell::Figure(f) => Some(f.estimate),
-                    crate::answer::render::ResultCell::Label(_) => None,
+                    _ => None,
                 })
                 .collect();
             assert_eq!(found.len(), want.len(), "{sql}");

@@ -35,7 +35,7 @@ fn intervals_solve_their_equation() {
         let (t, norm, noise, z) = (500.0, 4e4, 3.0, 2.0);
         let a = interval(70.0, m, t, norm, norm, noise, z);
         for end in [a.low, a.high] {
-            let own = (1.0f64 - 2.0 / m).max(0.0);
+            let own = 1.0f64 - 2.0 / m;
             let sd = ((m * norm + own * end * end) / t + noise).sqrt();
             assert!(((end - 70.0).abs() / sd - z).abs() < 1e-9, "{m}");
         }
