@@ -210,3 +210,6 @@ fn ledger_entry(spec: &Spec, design: &Design, cost: Rational, data: &Path, day: 
         day: day.into(),
     }
 }
+
+#[cfg(test)]
+mod tests;

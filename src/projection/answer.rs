@@ -1,7 +1,7 @@
 //! Estimates and intervals from a projection.
 //!
 //! **Dense.** `θ̂ = ⟨A q, v⟩/T` for `θ = Σ x_j` over m cells is unbiased. Its error is the other counts' leaking
-//! through the random signs, variance at most `(m‖x‖² + (1 − 2/m)₊ θ²)/T`, plus noise of variance `var(z)‖A q‖²/T²`, which is known exactly
+//! through the random signs, variance at most `(m‖x‖² + (1 − 2/m) θ²)/T`, plus noise of variance `var(z)‖A q‖²/T²`, which is known exactly
 //! because the signs are. The interval is where `|θ̂ − θ|` is within the normal quantile times the standard deviation *at θ* (as
 //! Wilson does for shares). The normal law is justified by T: the error is a mean of T terms that are uncorrelated, of equal
 //! law, and have the moments of independent ones up to order r/2; for one cell its even moments up to r/2 never exceed the normal law's,
@@ -228,20 +228,21 @@ fn nothing() -> Answer {
     Answer { estimate: 0.0, std_error: 0.0, low: 0.0, high: 0.0 }
 }
 
-/// The θ with |θ̂ − θ| ≤ z √((m·bound + (1−2/m)₊θ²)/T + noise).
+/// The θ with |θ̂ − θ| ≤ z √((m·bound + (1−2/m)θ²)/T + noise).
 fn interval(estimate: f64, m: f64, t: f64, norm: f64, bound: f64, noise: f64, z: f64) -> Answer {
     if m == 0.0 {
         return nothing();
     }
-    let own = (1.0 - 2.0 / m).max(0.0) / t;
-    let std_error = libm::sqrt(m * norm / t + own * estimate * estimate + noise);
+    // For one cell θ² − 2θ²; for more at most (1 − 2/m)θ², as Σ x_j² ≥ θ²/m.
+    let own = (1.0 - 2.0 / m) / t;
+    let std_error = libm::sqrt((m * norm / t + own * estimate * estimate).max(0.0) + noise);
     let base = m * bound / t + noise;
     let c = z * z * own;
     if !base.is_finite() || c >= 1.0 {
         return Answer { estimate, std_error, low: f64::NEG_INFINITY, high: f64::INFINITY };
     }
     // (1 − c)θ² − 2θ̂θ + θ̂² − z²·base = 0
-    let root = libm::sqrt(c * estimate * estimate + (1.0 - c) * z * z * base);
+    let root = libm::sqrt((c * estimate * estimate + (1.0 - c) * z * z * base).max(0.0));
     Answer { estimate, std_error, low: (estimate - root) / (1.0 - c), high: (estimate + root) / (1.0 - c) }
 }
 

@@ -10,7 +10,11 @@ use std::collections::BTreeMap;
 
 /// A release spec of margins: whose data, how it is protected, which tables are released.
 #[derive(JsonSchema)]
-#[schemars(deny_unknown_fields, rename = "Spec")]
+#[schemars(
+    deny_unknown_fields,
+    rename = "Spec",
+    extend("oneOf" = [{"required": ["table"]}, {"required": ["projection"]}])
+)]
 pub(super) struct SpecFile {
     /// The release's name: letters, digits, `-` and `_`. It becomes the file's name and the name of
     /// the table in queries.
@@ -38,9 +42,79 @@ pub(super) struct SpecFile {
     dimension: Vec<DimensionFile>,
     /// The tables to release.
     #[schemars(length(min = 1))]
-    table: Vec<TableFile>,
+    table: Option<Vec<TableFile>>,
     /// What is measured. May be left out.
     strategy: Option<StrategyFile>,
+    /// Instead of tables, sums with random signs: for domains too large to list.
+    projection: Option<ProjectionFile>,
+}
+
+/// Sums with random signs. Exactly one of `rows`, `size` and `error` says how many.
+#[derive(JsonSchema)]
+#[schemars(
+    deny_unknown_fields,
+    rename = "Projection",
+    extend("oneOf" = [{"required": ["rows"]}, {"required": ["size"]}, {"required": ["error"]}])
+)]
+pub(super) struct ProjectionFile {
+    /// Every count in every sum, or in one bucket of each row; "dense" unless told.
+    kind: Option<ProjectionWord>,
+    /// The dimensions of the key; all unless told.
+    #[schemars(length(min = 1))]
+    of: Option<Vec<String>>,
+    /// How many sums.
+    #[schemars(range(min = 1))]
+    rows: Option<u32>,
+    /// As many sums as fit this size: "20 MB", or a number of bytes.
+    size: Option<SizeText>,
+    /// As few sums as give a single cell this standard error.
+    error: Option<RationalText>,
+    /// The most cells of one query; 1000 unless told.
+    #[schemars(range(min = 1))]
+    sparsity: Option<u32>,
+    /// For how many queries the signs are to be good; 1000 unless told.
+    #[schemars(range(min = 1))]
+    queries: Option<u32>,
+    /// With which probability they are not; 0.01 unless told.
+    failure: Option<RationalText>,
+    /// Gaussian noise unless told; "laplace" is the noise of the published algorithm.
+    noise: Option<ProjectionNoise>,
+    /// A public bound of the sum of all squared counts.
+    #[schemars(range(min = 1))]
+    norm_bound: Option<u32>,
+    /// Of a sketch, how many rows of buckets.
+    #[schemars(range(min = 1, max = 4096))]
+    sketch_rows: Option<u32>,
+}
+
+/// How counts are summed.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "kebab-case", rename = "ProjectionKind")]
+enum ProjectionWord {
+    /// Every count in every sum.
+    Dense,
+    /// Every count in one bucket of each row.
+    Sketch,
+}
+
+/// The noise of a projection.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "kebab-case", rename = "ProjectionNoise")]
+enum ProjectionNoise {
+    /// Discrete Gaussian noise.
+    Gaussian,
+    /// Discrete Laplace noise, as published.
+    Laplace,
+}
+
+/// A size of a file.
+#[derive(JsonSchema)]
+#[schemars(untagged, rename = "Size")]
+enum SizeText {
+    /// Bytes.
+    Bytes(u32),
+    /// A number and a unit.
+    Text(String),
 }
 
 /// Where the rows are.
@@ -133,7 +207,7 @@ enum NeighboursWord {
     Substitute,
 }
 
-/// One attribute. Exactly one of `categories`, `codes`, `range`, `bins` and `hierarchy` says what
+/// One attribute. Exactly one of `categories`, `codes`, `range`, `bins`, `hierarchy` and `text` says what
 /// its values are. That list is public: never copy it from private data unseen.
 #[derive(JsonSchema)]
 #[schemars(
@@ -141,7 +215,7 @@ enum NeighboursWord {
     rename = "Dimension",
     extend("oneOf" = [
         {"required": ["categories"]}, {"required": ["codes"]}, {"required": ["range"]},
-        {"required": ["bins"]}, {"required": ["hierarchy"]},
+        {"required": ["bins"]}, {"required": ["hierarchy"]}, {"required": ["text"]},
     ])
 )]
 pub(super) struct DimensionFile {
@@ -170,6 +244,8 @@ pub(super) struct DimensionFile {
     missing: Option<String>,
     /// The category for values outside the domain; added if it is not one of the categories.
     other: Option<String>,
+    /// Any text: for the key of a projection.
+    text: Option<bool>,
 }
 
 /// A coarser level: exactly one of `width`, `cuts` and `map` says how it groups.

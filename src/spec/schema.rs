@@ -55,7 +55,7 @@ impl Transform for NoNull {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{dimension, levels, parse, shares, tables, words};
+    use super::super::{dimension, levels, parse, projection, shares, tables, words};
     use super::*;
     use serde_json::json;
     use std::collections::BTreeSet;
@@ -98,6 +98,7 @@ mod tests {
             ("Dimension", dimension::KEYS),
             ("Level", levels::KEYS),
             ("Table", tables::KEYS),
+            ("Projection", projection::KEYS),
         ] {
             assert_eq!(keys(&defs[name]), list(known), "{name}");
             assert_eq!(defs[name]["additionalProperties"], json!(false), "{name}");
@@ -106,6 +107,7 @@ mod tests {
             ("Dimension", dimension::DOMAINS),
             ("Level", levels::GROUPINGS),
             ("Table", tables::SHAPES),
+            ("Projection", projection::SIZES),
             ("Privacy", &["rho", "epsilon"]),
         ] {
             let one: BTreeSet<String> = defs[name]["oneOf"]
@@ -124,6 +126,8 @@ mod tests {
             known.iter().map(|(k, _)| (*k).to_owned()).collect()
         }
         assert_eq!(words("Measure"), of(words::MEASURES));
+        assert_eq!(words("ProjectionKind"), of(projection::KINDS));
+        assert_eq!(words("ProjectionNoise"), of(projection::NOISES));
         assert_eq!(words("Budgets"), of(words::BUDGETS));
         assert_eq!(words("Objective"), of(words::OBJECTIVES));
         assert_eq!(words("Neighbours"), of(words::NEIGHBOURS));

@@ -94,6 +94,7 @@ pub(in crate::secret) fn codes(rows: &Rows) -> Vec<Vec<u32>> {
         Values::U8(values) => values[row].into(),
         Values::U16(values) => values[row].into(),
         Values::U32(values) => values[row],
+        Values::Text(_) => unreachable!(),
     };
     (0..rows.len()).map(|row| (0..width).map(|d| code(d, row)).collect()).collect()
 }
@@ -395,6 +396,7 @@ fn columns_are_narrow() {
             Values::U8(_) => 8,
             Values::U16(_) => 16,
             Values::U32(_) => 32,
+            Values::Text(_) => unreachable!(),
         };
         assert_eq!(codes(&rows), [[nodes - 1], [0]]);
         width
