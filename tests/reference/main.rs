@@ -1,4 +1,5 @@
 //! Slow dense oracles: every fast routine against matrices on small cubes.
 mod algebra;
+mod answers;
 mod dense;
 mod plans;
