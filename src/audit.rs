@@ -20,9 +20,10 @@ pub struct Audit {
 
 /// What no check of the file can show.
 const LIMITS: &str = "\
-What these checks cannot show: that the data was real or was read as the spec says, that the noise
-was drawn as the format says and nobody kept a copy of it, or what else was released about the same
-people. The signer vouches for those; the ledger keeps the account.";
+What these checks cannot show: that the data was real or was read as the spec
+says, that the noise was drawn as the format says and nobody kept a copy of it,
+or what else was released about the same people. The signer vouches for those;
+the ledger keeps the account.";
 
 /// Checks everything: signature, hashes, format, and the privacy cost recomputed from the released blocks
 /// and scales.

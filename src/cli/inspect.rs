@@ -1,6 +1,6 @@
 //! `margins inspect`: what an auditor asks, as the manifest says it.
 
-use super::output::{columns, grouped};
+use super::output::{amount, columns, grouped, short};
 use super::{Outcome, output};
 use crate::audit::wrap;
 use crate::release::{Currency, Release, SignerKind};
@@ -26,7 +26,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Outcome {
-    let release = Release::open(&args.file)?;
+    let release = Release::open(&args.file).map_err(|e| output::about(&args.file, &e))?;
     if args.json {
         return output::print(&String::from_utf8_lossy(release.manifest_bytes()));
     }
@@ -61,10 +61,10 @@ pub fn run(args: &Args) -> Outcome {
     line("privacy", &m.privacy.note);
     line(
         "spent",
-        &format!("{symbol} = {:.9} of {}", m.privacy.cost.amount.to_f64(), m.privacy.budget.amount),
+        &format!("{symbol} = {:.9} of {}", m.privacy.cost.amount.to_f64(), amount(m.privacy.budget.amount)),
     );
     if let Some(a) = &m.privacy.approximate {
-        line("", &format!("ε = {} at δ = {}", a.epsilon, a.delta));
+        line("", &format!("ε = {} at δ = {}", a.epsilon, short(&a.delta)));
         line("", &a.conversion);
     }
     if let Some(p) = &m.projection {

@@ -3,6 +3,7 @@
 use super::output::columns;
 use super::{Outcome, output};
 use crate::ledger::Ledger;
+use crate::plan::Neighbours;
 use crate::release::Currency;
 use serde_json::json;
 use std::path::PathBuf;
@@ -23,7 +24,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Outcome {
-    let ledger = Ledger::read(&args.file)?;
+    let ledger = Ledger::read(&args.file).map_err(|e| output::about(&args.file, &e))?;
     let (summary, lines) = (ledger.check()?, ledger.totals()?);
     if args.json {
         let totals: Vec<_> = lines
@@ -46,7 +47,11 @@ pub fn run(args: &Args) -> Outcome {
                 Currency::Epsilon => "ε",
             };
             let charged = format!("{symbol} = {:.6}", t.charged.to_f64());
-            vec![t.dataset.clone(), t.unit.clone(), charged, t.charges.to_string()]
+            let change = match t.neighbours {
+                Neighbours::AddRemove => "more or less",
+                Neighbours::Substitute => "changed",
+            };
+            vec![t.dataset.clone(), format!("{} {change}", t.unit), charged, t.charges.to_string()]
         })
         .collect();
     let mut out = columns(&["dataset", "unit", "charged", "charges"], &rows);

@@ -27,7 +27,7 @@ use std::process::ExitCode;
 #[command(
     name = "margins",
     version,
-    max_term_width = 90,
+    max_term_width = 80,
     after_help = "Try it on made-up data:\n  \
     margins release specs/town.toml\n  \
     margins query out/town.margins \"SELECT sex, COUNT(*) FROM town GROUP BY sex\""
@@ -150,7 +150,7 @@ pub fn main() -> ExitCode {
             if text.starts_with("error") || text.starts_with('\u{1b}') {
                 eprintln!("{text}");
             } else {
-                eprintln!("error: {text}");
+                eprintln!("{}", output::wrapped(&format!("error: {text}"), 7));
             }
             ExitCode::from(2)
         }

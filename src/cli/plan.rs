@@ -1,7 +1,11 @@
 //! `margins plan`: what will be measured, and how exact the tables will be. Opens no data.
 
+<<<<<<< HEAD
 use super::chart::{Chart, Series, svg};
 use super::output::{columns, figure, grouped};
+=======
+use super::output::{amount, columns, counted, figure, grouped, short};
+>>>>>>> tests
 use super::{Failure, Outcome, output};
 use crate::answer::{Evaluator, law::ErrorLaw};
 use crate::compile;
@@ -172,18 +176,22 @@ fn head(spec: &Spec, planned: &Planned) -> String {
         })
         .collect();
     let approximate = compile::approximate(p.noise, planned.cost.total, spec.privacy.budget)
-        .map_or(String::new(), |a| format!(" (ε = {} at δ = {})", a.epsilon, a.delta));
+        .map_or(String::new(), |a| format!(" (ε = {} at δ = {})", a.epsilon, short(&a.delta)));
     format!(
+<<<<<<< HEAD
         "{}: {}\n\nbudget    {} = {}{approximate}, {noise}\nprotects  {unit} {neighbours}\nmeasures  {} groups ({}, {} budgets)\nanswers   {} tables, {} cells\n{exact}\n",
+=======
+        "{}: {}\n\nbudget    {} = {}{approximate}, {noise}\nprotects  {unit} {neighbours}\nmeasures  {} ({}, {} budgets)\nanswers   {}, {}\n\n",
+>>>>>>> tests
         spec.name,
         spec.title,
         symbol(p.noise),
-        p.budget,
-        grouped(p.measurements.len() as u64),
+        amount(p.budget),
+        counted(p.measurements.len() as u64, "group"),
         p.measure.name(),
         p.budgets.name(),
-        grouped(p.workload.len() as u64),
-        grouped(planned.prediction.cells as u64),
+        counted(p.workload.len() as u64, "table"),
+        counted(planned.prediction.cells as u64, "cell"),
     )
 }
 
@@ -203,7 +211,7 @@ fn foot(planned: &Planned) -> String {
         figure(p.rms_error()),
         figure(p.max.sqrt()),
         planned.cost.total.to_f64(),
-        planned.plan.budget,
+        amount(planned.plan.budget),
     )
 }
 
@@ -299,6 +307,9 @@ fn tables(spec: &Spec, planned: &Planned, all: bool) -> String {
     if shown < p.workload.len() {
         out.push_str(&format!("  … and {} more tables: --all\n", grouped((p.workload.len() - shown) as u64)));
     }
+    if planned.prediction.tables[..shown].iter().any(|s| s.max > s.mean * 1.001) {
+        out.push_str("  (std error: over all cells of the table; margin: of the cell known least well)\n");
+    }
     out
 }
 
@@ -339,7 +350,8 @@ fn comparison(candidates: &[Candidate], chosen: usize) -> String {
         out.push_str("  * so many cells that it is only chosen by name\n");
     }
     for (_, why) in reasons {
-        out.push_str(&format!("  {why}\n"));
+        out.push_str(&output::wrapped(&why, 4));
+        out.push('\n');
     }
     out.push('\n');
     out

@@ -120,6 +120,7 @@ pub fn run(args: &Args) -> Outcome {
         ([files @ .., sql], None) if !files.is_empty() => (files, Some(sql)),
         _ => return Err(Failure::Message("a query wants a release file and a SELECT".into())),
     };
+<<<<<<< HEAD
     if let [file] = files
         && let Some(questions) = super::projection::open(file)?
     {
@@ -129,6 +130,18 @@ pub fn run(args: &Args) -> Outcome {
         return Err(Failure::Message("--keys asks one release of a projection, and this is none".into()));
     }
     let releases = files.iter().map(Answers::open).collect::<Result<Vec<_>, _>>()?;
+=======
+    let releases = files
+        .iter()
+        .map(|f| Answers::open(f).map_err(|e| output::about(f.as_ref(), &e)))
+        .collect::<Result<Vec<_>, _>>()?;
+    for r in releases.iter().filter(|r| r.release().manifest().is_not_private()) {
+        eprintln!(
+            "warning: {} is NOT PRIVATE: its noise came from a fixed seed",
+            r.name()
+        );
+    }
+>>>>>>> tests
     let several = Several::new(releases)?;
     let options = args.options();
     match (sql, &args.batch) {

@@ -1,6 +1,6 @@
 //! `margins release`: count, measure, seal, and say what was spent.
 
-use super::output::{figure, grouped};
+use super::output::{amount, counted, figure, grouped, short};
 use super::progress::Bar;
 use super::{Failure, Outcome, keygen, output};
 use crate::compile::{self, Options, Released};
@@ -64,13 +64,13 @@ impl Args {
             Some(path) => match SigningKey::load(path, None) {
                 Err(KeyError::NeedsPassphrase) => {
                     let passphrase = keygen::ask(&format!("Passphrase of {}: ", path.display()))?;
-                    Ok(SigningKey::load(path, Some(&passphrase))?)
+                    SigningKey::load(path, Some(&passphrase)).map_err(|e| output::about(path, &e))
                 }
-                other => Ok(other?),
+                other => other.map_err(|e| output::about(path, &e)),
             },
             None if spec.demo => Ok(SigningKey::throw_away()?),
             None => Err(Failure::Message(
-                "a release is signed, and no key was given. Make one once, keep it, and use it for every release:\n  \
+                "a release is signed, and no key was given. Make one once, keep it, and use\nit for every release:\n  \
                  margins keygen --out agency.key\n  margins release SPEC --key agency.key"
                     .into(),
             )),
@@ -151,16 +151,16 @@ fn text(args: &Args, spec: &Spec, r: &Released, key: &SigningKey) -> String {
     };
     let mut out = format!("{}: {}\n\n", spec.name, spec.title);
     let approximate = compile::approximate(p.plan.noise, p.cost.total, spec.privacy.budget)
-        .map_or(String::new(), |a| format!(", which is ε = {} at δ = {}", a.epsilon, a.delta));
+        .map_or(String::new(), |a| format!(", which is ε = {} at δ = {}", a.epsilon, short(&a.delta)));
     out.push_str(&format!(
         "spent     {symbol} = {:.9} of {}{approximate}\n",
         p.cost.total.to_f64(),
-        p.plan.budget
+        amount(p.plan.budget)
     ));
     out.push_str(&format!(
-        "measured  {} noisy integers in {} groups ({}, {} budgets)\n",
+        "measured  {} noisy integers in {} ({}, {} budgets)\n",
         grouped(r.values),
-        grouped(p.plan.measurements.len() as u64),
+        counted(p.plan.measurements.len() as u64, "group"),
         p.plan.measure.name(),
         p.plan.budgets.name()
     ));

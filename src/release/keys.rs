@@ -123,6 +123,9 @@ impl SigningKey {
     pub fn from_text(text: &str, passphrase: Option<&str>) -> Result<SigningKey, KeyError> {
         // The third byte of a key is zero when it is not encrypted; `RWQA` is `Ed` and that zero.
         let plain = text.lines().nth(1).is_some_and(|line| line.starts_with("RWQA"));
+        if signature::public_key_text(text).is_ok() {
+            return Err(KeyError::Key("this is a public key; its secret half signs".into()));
+        }
         let secret = SecretKeyBox::from_string(text)?;
         let secret = match (plain, passphrase) {
             // minisign writes keys without a passphrase without their checksum, so those are refused here.

@@ -20,7 +20,7 @@ pub enum SealError {
     #[error("cannot write the release: {0}")]
     Io(#[from] io::Error),
     /// A release or its signature is there already.
-    #[error("{0} exists; say that it may be replaced to replace it")]
+    #[error("{0} exists; it is overwritten only with --replace")]
     Exists(PathBuf),
     /// The name cannot be a file name.
     #[error("{0:?} cannot name a release: letters, digits, dots, dashes and underscores can")]

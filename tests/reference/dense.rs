@@ -84,17 +84,24 @@ pub fn measured(cube: &Cube, plan: &Plan, index: usize, noise_variance: f64, sca
     }
 }
 
+/// The pseudo-inverse of a symmetric matrix, by its eigenvectors: nalgebra's own goes through a singular value
+/// decomposition that is not reliable for repeated singular values.
+fn pseudo_inverse(m: &DMatrix<f64>) -> DMatrix<f64> {
+    let eigen = m.clone().symmetric_eigen();
+    let cut = 1e-9 * eigen.eigenvalues.amax().max(1e-300);
+    let inverse = eigen.eigenvalues.map(|v| if v.abs() > cut { 1.0 / v } else { 0.0 });
+    &eigen.eigenvectors * DMatrix::from_diagonal(&inverse) * eigen.eigenvectors.transpose()
+}
+
 /// Variance matrix of the best linear unbiased estimate of `query · x` from all blocks, by pseudo-inverses.
 pub fn blue_covariance(blocks: &[Measured], query: &DMatrix<f64>) -> DMatrix<f64> {
     let n = query.ncols();
     let mut information = DMatrix::<f64>::zeros(n, n);
     for b in blocks {
-        let weight = b.covariance.clone().pseudo_inverse(1e-9 * b.covariance.amax().max(1e-300)).unwrap();
+        let weight = pseudo_inverse(&b.covariance);
         information += b.rows.transpose() * weight * &b.rows;
     }
-    let scale = information.amax();
-    let inverse = information.pseudo_inverse(1e-9 * scale).unwrap();
-    query * inverse * query.transpose()
+    query * pseudo_inverse(&information) * query.transpose()
 }
 
 /// The best linear unbiased estimate itself.
@@ -103,12 +110,11 @@ pub fn blue_estimate(blocks: &[Measured], answers: &[DVector<f64>], query: &DMat
     let mut information = DMatrix::<f64>::zeros(n, n);
     let mut right = DVector::<f64>::zeros(n);
     for (b, y) in blocks.iter().zip(answers) {
-        let weight = b.covariance.clone().pseudo_inverse(1e-9 * b.covariance.amax().max(1e-300)).unwrap();
+        let weight = pseudo_inverse(&b.covariance);
         information += b.rows.transpose() * &weight * &b.rows;
         right += b.rows.transpose() * weight * y;
     }
-    let scale = information.amax();
-    query * (information.pseudo_inverse(1e-9 * scale).unwrap() * right)
+    query * (pseudo_inverse(&information) * right)
 }
 
 /// The variance of one integer noise, by summing its law.

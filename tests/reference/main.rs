@@ -1,5 +1,6 @@
 //! Slow dense oracles: every fast routine against matrices on small cubes.
 mod algebra;
+mod answers;
 mod dense;
 mod objectives;
 mod plans;

@@ -1,0 +1,5 @@
+//! The `margins` command as people use it: whole sessions compared with golden files, and what must hold when
+//! something goes wrong.
+mod crash;
+mod pipes;
+mod session;

@@ -1,0 +1,220 @@
+//! Any query on any small cube, under any strategy: estimate and variance against dense least squares.
+
+use crate::dense::{
+    Measured, blue_covariance, blue_estimate, component_projection, grouped, measured, noise_variance, plain,
+};
+use crate::plans::request;
+use margins::answer::Evaluator;
+use margins::answer::sql::Filter;
+use margins::cube::{Cube, Cuboid, Frame};
+use margins::exact::Rational;
+use margins::plan::{Block, BudgetRule, Measure, Noise, Plan, Table, cost, plan};
+use margins::recover::Recovery;
+use nalgebra::{DMatrix, DVector};
+use proptest::prelude::*;
+
+/// A case as proptest draws it: small numbers that are read modulo what is possible, so that it can shrink.
+#[derive(Debug, Clone)]
+struct Case {
+    /// For each dimension the sizes of its groups; one group makes it plain.
+    groups: Vec<Vec<usize>>,
+    /// For each table a level of each dimension.
+    tables: Vec<Vec<usize>>,
+    measure: usize,
+    laplace: bool,
+    uniform: bool,
+    /// Which table is asked, which of its nodes the filter keeps, how its conditions combine.
+    asked: usize,
+    keep: u64,
+    any: bool,
+    /// Which of the asked table's dimensions are grouped, and whether by a coarser level.
+    by: Vec<(bool, bool)>,
+    noise: u64,
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let dims = prop::collection::vec(prop::collection::vec(1usize..4, 1..4), 1..4);
+    let tables = prop::collection::vec(prop::collection::vec(0usize..3, 3), 1..4);
+    let by = prop::collection::vec(any::<(bool, bool)>(), 3);
+    (dims, tables, 0usize..3, any::<[bool; 3]>(), 0usize..3, any::<u64>(), by, any::<u64>()).prop_map(
+        |(groups, tables, measure, [laplace, uniform, any], asked, keep, by, noise)| Case {
+            groups,
+            tables,
+            measure,
+            laplace,
+            uniform,
+            asked,
+            keep,
+            any,
+            by,
+            noise,
+        },
+    )
+}
+
+struct Bits(u64);
+
+impl Bits {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        self.0 >> 33
+    }
+}
+
+impl Case {
+    fn cube(&self) -> Cube {
+        let dimension = |(i, sizes): (usize, &Vec<usize>)| match sizes[..] {
+            [n] => plain(&format!("d{i}"), n + 1),
+            _ => grouped(&format!("d{i}"), sizes),
+        };
+        Cube { dimensions: self.groups.iter().enumerate().map(dimension).collect() }
+    }
+
+    fn workload(&self, cube: &Cube) -> Vec<Table> {
+        let mut tables: Vec<Table> = Vec::new();
+        for levels in &self.tables {
+            let pairs = cube.dimensions.iter().zip(levels).enumerate();
+            let cuboid = Cuboid::new(pairs.map(|(d, (x, l))| (d, l % x.levels.len())).collect());
+            if !tables.iter().any(|t| t.cuboid == cuboid) {
+                tables.push(Table { cuboid, weight: Rational::ONE });
+            }
+        }
+        tables
+    }
+
+    /// Conditions on whole nodes of the asked table, one a dimension, all or any of which must hold.
+    fn filter(&self, cube: &Cube, asked: &Cuboid) -> Filter {
+        let mut bits = Bits(self.keep);
+        let mut filter: Option<Filter> = None;
+        for (d, l) in asked.iter() {
+            let dimension = &cube.dimensions[d];
+            if bits.next() % 3 == 0 {
+                continue;
+            }
+            let kept: Vec<bool> = dimension.levels[l].labels.iter().map(|_| bits.next() % 2 == 0).collect();
+            let finest = dimension.ancestors(dimension.finest(), l);
+            let members: Vec<bool> = finest.iter().map(|&n| kept[n as usize]).collect();
+            let condition = Filter::nodes(d, &members);
+            filter = Some(match filter {
+                None => condition,
+                Some(f) if self.any => f.or(&condition).unwrap(),
+                Some(f) => f.and(&condition).unwrap(),
+            });
+        }
+        filter.unwrap_or_else(Filter::everything)
+    }
+
+    fn group_by(&self, asked: &Cuboid) -> Vec<(usize, usize)> {
+        let chosen = asked.iter().zip(&self.by).filter(|(_, (yes, _))| *yes);
+        chosen.map(|((d, l), (_, coarser))| (d, if *coarser && l > 1 { l - 1 } else { l })).collect()
+    }
+}
+
+/// One row a group: the filter's weight on each cell of the full domain.
+fn query_matrix(cube: &Cube, filter: &Filter, by: &[(usize, usize)]) -> DMatrix<f64> {
+    let finest: Vec<usize> = cube.dimensions.iter().map(|d| d.levels[d.finest()].len()).collect();
+    let sizes: Vec<usize> = by.iter().map(|&(d, l)| cube.dimensions[d].levels[l].len()).collect();
+    let mut q = DMatrix::zeros(sizes.iter().product(), finest.iter().product());
+    for at in 0..q.ncols() {
+        let mut rest = at;
+        let mut cell = vec![0; finest.len()];
+        for (c, n) in cell.iter_mut().zip(&finest).rev() {
+            *c = rest % n;
+            rest /= n;
+        }
+        let group = by.iter().zip(&sizes).fold(0, |g, (&(d, l), size)| {
+            let x = &cube.dimensions[d];
+            g * size + x.ancestors(x.finest(), l)[cell[d]] as usize
+        });
+        q[(group, at)] = filter.weight_at(&cell).unwrap();
+    }
+    q
+}
+
+/// Made-up noisy integers for every block: as the release holds them, and as least squares wants them.
+fn answers(cube: &Cube, plan: &Plan, seed: u64) -> (Vec<Vec<i64>>, Vec<DVector<f64>>, Vec<Measured>) {
+    let frame = Frame::new(cube, &plan.levels);
+    let mut bits = Bits(seed);
+    let (mut values, mut dense, mut blocks) = (Vec::new(), Vec::new(), Vec::new());
+    for (i, m) in plan.measurements.iter().enumerate() {
+        let (Block::Component(c) | Block::Table(c)) = &m.block;
+        let noisy: Vec<i64> = (0..frame.len(c)).map(|_| (bits.next() % 2001) as i64 - 1000).collect();
+        let floats = DVector::from_iterator(noisy.len(), noisy.iter().map(|&v| v as f64));
+        let variance = noise_variance(plan.noise, m.scale.to_f64());
+        match &m.block {
+            Block::Table(_) => {
+                blocks.push(measured(cube, plan, i, variance, 1.0));
+                values.push(noisy);
+                dense.push(floats);
+            }
+            Block::Component(a) => {
+                let scale = cost::component_scale(&frame, a).unwrap() as f64;
+                blocks.push(measured(cube, plan, i, variance, scale));
+                values.push(frame.contrast(a, noisy).unwrap());
+                dense.push(component_projection(cube, &plan.levels, a) * floats / scale);
+            }
+        }
+    }
+    (values, dense, blocks)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 160, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn answers_are_dense_least_squares(case in case()) {
+        let cube = case.cube();
+        let workload = case.workload(&cube);
+        let measure = Measure::ALL[case.measure % Measure::ALL.len()];
+        let laplace = case.laplace && measure != Measure::Residual;
+        let noise = if laplace { Noise::Laplace } else { Noise::Gaussian };
+        let mut r = request(cube.clone(), workload.clone(), noise, "1/3");
+        r.measure = Some(measure);
+        r.budgets = if case.uniform { BudgetRule::Uniform } else { BudgetRule::Optimal };
+        let plan = plan(&r).unwrap().plan;
+        let (values, dense, blocks) = answers(&cube, &plan, case.noise);
+        let evaluator = Evaluator::new(Recovery::new(cube.clone(), plan, values).unwrap());
+        // What has been asked before must not matter: first the total, then the query.
+        let asked = &workload[case.asked % workload.len()].cuboid;
+        let questions = [(Filter::everything(), vec![]), (case.filter(&cube, asked), case.group_by(asked))];
+        for (filter, by) in questions {
+            let q = query_matrix(&cube, &filter, &by);
+            let estimates = blue_estimate(&blocks, &dense, &q);
+            let variances = blue_covariance(&blocks, &q).diagonal();
+            let groups = evaluator.aggregate(&filter, &by).unwrap();
+            prop_assert_eq!(groups.len(), q.nrows());
+            for (g, (e, v)) in groups.iter().zip(estimates.iter().zip(variances.iter())) {
+                prop_assert!((g.estimate - e).abs() < 1e-5 * (1.0 + e.abs()), "{} is not {e}", g.estimate);
+                let law = g.law.variance();
+                prop_assert!((law - v).abs() < 1e-6 * (1e-3 + v.abs()), "variance {law} is not {v}");
+            }
+        }
+    }
+
+    /// Splitting any table into components and building it again changes nothing.
+    #[test]
+    fn rebuilding_what_was_split_is_the_identity(case in case()) {
+        let cube = case.cube();
+        let workload = case.workload(&cube);
+        let levels = Frame::levels_of(&cube, workload.iter().map(|t| &t.cuboid));
+        let frame = Frame::new(&cube, &levels);
+        let mut bits = Bits(case.noise);
+        for t in &workload {
+            let table: Vec<f64> = (0..frame.len(&t.cuboid)).map(|_| bits.next() as f64 / 1e6).collect();
+            // Of the table's roll-up to each component, the part that no coarser one knows.
+            let built: Result<Vec<f64>, std::convert::Infallible> =
+                frame.rebuild(&t.cuboid, &mut |a| {
+                    let mut own = None;
+                    frame.decompose(a, frame.roll_up(&t.cuboid, a, table.clone()), &mut |c, part| {
+                        if c == *a {
+                            own = Some(part);
+                        }
+                    });
+                    Ok(own)
+                });
+            for (x, y) in built.unwrap().iter().zip(&table) {
+                prop_assert!((x - y).abs() < 1e-7 * (1.0 + y.abs()), "{x} is not {y}");
+            }
+        }
+    }
+}
