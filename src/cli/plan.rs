@@ -1,11 +1,7 @@
 //! `margins plan`: what will be measured, and how exact the tables will be. Opens no data.
 
-<<<<<<< HEAD
 use super::chart::{Chart, Series, svg};
-use super::output::{columns, figure, grouped};
-=======
 use super::output::{amount, columns, counted, figure, grouped, short};
->>>>>>> tests
 use super::{Failure, Outcome, output};
 use crate::answer::{Evaluator, law::ErrorLaw};
 use crate::compile;
@@ -178,11 +174,7 @@ fn head(spec: &Spec, planned: &Planned) -> String {
     let approximate = compile::approximate(p.noise, planned.cost.total, spec.privacy.budget)
         .map_or(String::new(), |a| format!(" (ε = {} at δ = {})", a.epsilon, short(&a.delta)));
     format!(
-<<<<<<< HEAD
-        "{}: {}\n\nbudget    {} = {}{approximate}, {noise}\nprotects  {unit} {neighbours}\nmeasures  {} groups ({}, {} budgets)\nanswers   {} tables, {} cells\n{exact}\n",
-=======
-        "{}: {}\n\nbudget    {} = {}{approximate}, {noise}\nprotects  {unit} {neighbours}\nmeasures  {} ({}, {} budgets)\nanswers   {}, {}\n\n",
->>>>>>> tests
+        "{}: {}\n\nbudget    {} = {}{approximate}, {noise}\nprotects  {unit} {neighbours}\nmeasures  {} ({}, {} budgets)\nanswers   {}, {}\n{exact}\n",
         spec.name,
         spec.title,
         symbol(p.noise),

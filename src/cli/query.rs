@@ -120,7 +120,6 @@ pub fn run(args: &Args) -> Outcome {
         ([files @ .., sql], None) if !files.is_empty() => (files, Some(sql)),
         _ => return Err(Failure::Message("a query wants a release file and a SELECT".into())),
     };
-<<<<<<< HEAD
     if let [file] = files
         && let Some(questions) = super::projection::open(file)?
     {
@@ -129,8 +128,6 @@ pub fn run(args: &Args) -> Outcome {
     if args.keys.is_some() {
         return Err(Failure::Message("--keys asks one release of a projection, and this is none".into()));
     }
-    let releases = files.iter().map(Answers::open).collect::<Result<Vec<_>, _>>()?;
-=======
     let releases = files
         .iter()
         .map(|f| Answers::open(f).map_err(|e| output::about(f.as_ref(), &e)))
@@ -141,7 +138,6 @@ pub fn run(args: &Args) -> Outcome {
             r.name()
         );
     }
->>>>>>> tests
     let several = Several::new(releases)?;
     let options = args.options();
     match (sql, &args.batch) {
