@@ -145,7 +145,10 @@ mod tests {
         let long = format!("error: {}", "word ".repeat(20).trim_end());
         let broken = wrapped(&long, 7);
         assert!(broken.lines().all(|l| l.chars().count() <= 80) && broken.lines().count() == 2, "{broken}");
-        assert_eq!(broken.split_whitespace().collect::<Vec<_>>(), long.split_whitespace().collect::<Vec<_>>());
+        assert_eq!(
+            broken.split_whitespace().collect::<Vec<_>>(),
+            long.split_whitespace().collect::<Vec<_>>()
+        );
         assert_eq!(wrapped(&format!("  {long}"), 7), format!("  {long}"));
         assert_eq!(figure(1_234_567.8), "1 234 568");
         assert_eq!(figure(12.345), "12.35");

@@ -342,8 +342,7 @@ fn comparison(candidates: &[Candidate], chosen: usize) -> String {
         out.push_str("  * so many cells that it is only chosen by name\n");
     }
     for (_, why) in reasons {
-        out.push_str(&output::wrapped(&why, 4));
-        out.push('\n');
+        out.push_str(&format!("  {}\n", crate::audit::wrap(&why, 76, 4)));
     }
     out.push('\n');
     out

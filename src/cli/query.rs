@@ -133,10 +133,7 @@ pub fn run(args: &Args) -> Outcome {
         .map(|f| Answers::open(f).map_err(|e| output::about(f.as_ref(), &e)))
         .collect::<Result<Vec<_>, _>>()?;
     for r in releases.iter().filter(|r| r.release().manifest().is_not_private()) {
-        eprintln!(
-            "warning: {} is NOT PRIVATE: its noise came from a fixed seed",
-            r.name()
-        );
+        eprintln!("warning: {} is NOT PRIVATE: its noise came from a fixed seed", r.name());
     }
     let several = Several::new(releases)?;
     let options = args.options();

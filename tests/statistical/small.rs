@@ -3,7 +3,9 @@
 use crate::dense::{grouped, plain};
 use margins::cube::{Cube, Cuboid};
 use margins::exact::Rational;
-use margins::plan::{BudgetRule, Measure, Neighbours, Noise, Objective, Plan, Planned, Request, Table, plan};
+use margins::plan::{
+    BudgetRule, Measure, Neighbours, Noise, Objective, Plan, PlanError, Planned, Request, Table, plan,
+};
 use margins::secret::ingest::Rows;
 use margins::secret::measure::{Charged, measure};
 use margins::secret::noise::Entropy;
@@ -61,6 +63,16 @@ pub fn planned(mut request: Request, measure: Measure, budgets: BudgetRule) -> P
     request.measure = Some(measure);
     request.budgets = budgets;
     plan(&request).unwrap()
+}
+
+/// The plan with optimal budgets; `None` where the strategy does not apply.
+pub fn applicable(mut request: Request, measure: Measure) -> Option<Planned> {
+    request.measure = Some(measure);
+    match plan(&request) {
+        Ok(planned) => Some(planned),
+        Err(PlanError::NotApplicable(..)) => None,
+        Err(e) => panic!("{e}"),
+    }
 }
 
 /// Rows that are the same on every run: finest nodes, one column a dimension.
