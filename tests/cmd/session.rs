@@ -3,7 +3,7 @@
 //! A session runs in a folder of its own that holds the specs and data of `tests/vectors` and the files of
 //! `tests/cmd/files`. Lines that start with `$` are commands: `margins …`, or one of a few helpers (`cp`, `rm`, `ls`,
 //! `flip` a bit in the middle of a file). Then comes standard output, standard error with `2> ` before each
-//! line, and `exit N` unless it is 0. Hashes, keys and days are replaced.
+//! line, and `exit N` unless it is 0. Hashes, keys, days and sizes are replaced.
 //!
 //! `UPDATE=1 cargo test --test cmd` writes what the commands print now; read the difference before keeping it.
 
@@ -70,7 +70,10 @@ fn steady(text: &str) -> String {
             matches!(parts[..], [y, m, d] if y.len() == 4 && m.len() == 2 && d.len() == 2)
                 && parts.iter().all(|p| digits(p))
         });
+        // The last digits of a size depend on the noise: how many bits its widest integer has.
+        let size = run(|c| c.is_ascii_digit() || c == ' ');
         let (name, length) = match () {
+            () if first.is_ascii_digit() && rest[size..].starts_with("bytes") => ("<size> ", size),
             () if hex == 64 => ("<hash>", 64),
             () if rest.starts_with("RW") && base64 == 56 => ("<key>", 56),
             () if day.is_some() => ("<day>", 10),

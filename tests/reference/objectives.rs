@@ -1,7 +1,7 @@
 //! Objectives, targets and tables published exactly, against dense algebra and against each other.
 
 use crate::dense::{
-    Measured, blue_covariance, blue_estimate, component_projection, grouped, measured, noise_variance, plain,
+    blue_covariance, blue_estimate, component_projection, grouped, measured, noise_variance, plain,
     table_matrix,
 };
 use crate::plans::{every, request};
@@ -9,7 +9,9 @@ use margins::answer::law::ErrorLaw;
 use margins::cube::{Cube, Cuboid, Frame};
 use margins::exact::Rational;
 use margins::plan::targets::targets;
-use margins::plan::{Block, BudgetRule, Measure, Noise, Objective, Planned, Request, Target, cost, plan};
+use margins::plan::{
+    Block, BudgetRule, Measure, Noise, Objective, PlanError, Planned, Request, Target, cost, plan,
+};
 use margins::recover::{Recovery, Source, SourceError};
 use nalgebra::{DMatrix, DVector};
 
@@ -184,6 +186,12 @@ fn exact_tables_are_equality_constraints() {
             r.exact = shapes.to_vec();
             let p = match plan(&r) {
                 Ok(p) => p,
+                // The searches for tables do not plan around exact ones, and say so.
+                Err(PlanError::NotApplicable(..))
+                    if !matches!(measure, Measure::Residual | Measure::Queries | Measure::Base) =>
+                {
+                    continue;
+                }
                 Err(e) => panic!("{measure:?}: {e}"),
             };
             within_budget(&p);

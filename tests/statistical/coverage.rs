@@ -119,7 +119,7 @@ fn check(cube: &Cube, noise: Noise, budget: &str, measure: Measure, rule: Budget
         assert!(off(variance * 1.2).abs() > LIMIT, "{}: a variance 20 % larger passes", f.name);
         // On a lattice an interval may cover more than it must; its exact probability is known.
         let stated = within(&f.law, f.half);
-        assert!(stated >= LEVEL - 1e-9 && stated < LEVEL + 0.02, "{}: covers {stated}", f.name);
+        assert!((LEVEL - 1e-9..LEVEL + 0.02).contains(&stated), "{}: covers {stated}", f.name);
         let spread = (stated * (1.0 - stated) / n).sqrt();
         let off = |covered: f64| (covered / n - stated) / spread;
         assert!(off(f.covered).abs() < LIMIT, "{}: covered {} of {n}", f.name, f.covered);
