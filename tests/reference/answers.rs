@@ -88,10 +88,11 @@ impl Case {
         let mut filter: Option<Filter> = None;
         for (d, l) in asked.iter() {
             let dimension = &cube.dimensions[d];
-            if bits.next() % 3 == 0 {
+            if bits.next().is_multiple_of(3) {
                 continue;
             }
-            let kept: Vec<bool> = dimension.levels[l].labels.iter().map(|_| bits.next() % 2 == 0).collect();
+            let kept: Vec<bool> =
+                dimension.levels[l].labels.iter().map(|_| bits.next().is_multiple_of(2)).collect();
             let finest = dimension.ancestors(dimension.finest(), l);
             let members: Vec<bool> = finest.iter().map(|&n| kept[n as usize]).collect();
             let condition = Filter::nodes(d, &members);

@@ -1,7 +1,7 @@
 //! Objectives, targets and tables published exactly, against dense algebra and against each other.
 
 use crate::dense::{
-    blue_covariance, blue_estimate, component_projection, grouped, measured, noise_variance, plain,
+    Measured, blue_covariance, blue_estimate, component_projection, grouped, measured, noise_variance, plain,
     table_matrix,
 };
 use crate::plans::{every, request};
