@@ -52,7 +52,15 @@ fn spec(labelled: bool) -> Spec {
         cube: Cube { dimensions: NODES.iter().enumerate().map(dimension).collect() },
         columns: NODES.iter().enumerate().map(column).collect(),
         workload: Vec::new(),
-        strategy: StrategySpec { measure: None, budgets: BudgetRule::Uniform },
+        strategy: StrategySpec {
+            measure: None,
+            budgets: BudgetRule::Uniform,
+            objective: margins::plan::Objective::Total,
+            shares: Vec::new(),
+        },
+        exact: Vec::new(),
+        projection: None,
+        targets: Vec::new(),
         source: String::new(),
         attachments: Vec::new(),
     }

@@ -289,6 +289,7 @@ mod tests {
         let m = rung_scale(&rung);
         assert!(m.is_power_of_two());
         let price = rung_norm(&rung, m) as f64 / (m * m) as f64;
-        assert!(price >= 1.0 - 1.0 / 97.0 && price < (1.0 - 1.0 / 97.0) * 1.0001, "{price}");
+        let least = 1.0 - 1.0 / 97.0;
+        assert!((least..least * 1.0001).contains(&price), "{price}");
     }
 }
