@@ -217,6 +217,19 @@ fn unit_name(spec: &Spec) -> (String, u32) {
     }
 }
 
+/// What people call the release.
+fn about(spec: &Spec) -> About {
+    About {
+        name: spec.name.clone(),
+        title: spec.title.clone(),
+        description: spec.description.clone(),
+        licence: spec.licence.clone(),
+        contact: spec.contact.clone(),
+        supersedes: spec.supersedes.clone(),
+        errata: None,
+    }
+}
+
 fn manifest(
     spec: &Spec,
     planned: &Planned,
@@ -269,15 +282,7 @@ fn manifest(
         created: day.into(),
         compiler: format!("margins {}", env!("CARGO_PKG_VERSION")),
         not_private,
-        about: About {
-            name: spec.name.clone(),
-            title: spec.title.clone(),
-            description: spec.description.clone(),
-            licence: spec.licence.clone(),
-            contact: spec.contact.clone(),
-            supersedes: spec.supersedes.clone(),
-            errata: None,
-        },
+        about: about(spec),
         privacy: Privacy {
             unit,
             max_rows,

@@ -1,6 +1,6 @@
 //! A release of a projection: the same stages in the same order as for tables.
 
-use super::{CompileError, Options, Reading, Watcher, approximate, unit_name};
+use super::{CompileError, Options, Reading, Watcher, about, approximate, unit_name};
 use crate::exact::Rational;
 use crate::ledger::{self, Ledger};
 use crate::plan::{BudgetRule, Measure, Neighbours, Noise, Plan};
@@ -8,7 +8,7 @@ use crate::projection::key::Key;
 use crate::projection::{Design, Projection, Shape, cost};
 use crate::release::packing::{CHUNK, pack};
 use crate::release::{
-    About, Amount, Currency, Declared, Kind, ManifestInput, MeasurementSummary, PlanSummary, Privacy,
+    Amount, Currency, Declared, Kind, ManifestInput, MeasurementSummary, PlanSummary, Privacy,
     ProjectionSummary, Sealed, Writer, wire,
 };
 use crate::secret::project::{Charged, project};
@@ -147,15 +147,7 @@ fn manifest(
         created: day.into(),
         compiler: format!("margins {}", env!("CARGO_PKG_VERSION")),
         not_private,
-        about: About {
-            name: spec.name.clone(),
-            title: spec.title.clone(),
-            description: spec.description.clone(),
-            licence: spec.licence.clone(),
-            contact: spec.contact.clone(),
-            supersedes: spec.supersedes.clone(),
-            errata: None,
-        },
+        about: about(spec),
         privacy: Privacy {
             unit,
             max_rows,

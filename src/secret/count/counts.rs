@@ -22,8 +22,6 @@ impl Counts {
     }
 
     /// The cells, row-major, still wiped on drop.
-    #[cfg_attr(not(test), allow(dead_code))]
-    #[cfg_attr(not(test), allow(dead_code))] // for `measure`
     pub(in crate::secret) fn into_cells(self) -> Zeroizing<Vec<i64>> {
         self.cells
     }
