@@ -10,7 +10,7 @@ use crate::cube::Frame;
 use crate::exact::Rational;
 use crate::ledger::{self, Ledger};
 use crate::plan::cost::{self, Cost, CostError, WorstCase};
-use crate::plan::{Block, Noise, PlanError, Planned, convert, plan};
+use crate::plan::{Noise, PlanError, Planned, convert, plan};
 use crate::release::packing::{chunks, pack};
 use crate::release::{
     About, Amount, Approximate, Currency, Declared, Kind, LISTED_MEASUREMENTS, ManifestInput,
@@ -124,6 +124,9 @@ pub fn plan_spec(spec: &Spec) -> Result<Planned, CompileError> {
 /// Makes a release.
 pub fn release(spec: &Spec, options: Options<'_>, watcher: &dyn Watcher) -> Result<Released, CompileError> {
     let planned = plan_spec(spec)?;
+    // Rows are read as the spec says; all else is about the levels that the plan speaks of.
+    let source = spec;
+    let spec = &*spec.planned(&planned.plan);
     let path = options
         .data
         .map(Path::to_owned)
@@ -140,7 +143,7 @@ pub fn release(spec: &Spec, options: Options<'_>, watcher: &dyn Watcher) -> Resu
         writer.write_section(Kind::Attachment, i as u32, bytes)?;
     }
 
-    let rows = ingest::read(spec, &path, &Reading(watcher))?;
+    let rows = ingest::read(source, &path, &Reading(watcher))?;
     let input = manifest(spec, &planned, &frame, options.day, !options.entropy.is_private())?;
     let ledger = Ledger::open(options.ledger)?;
     let mut charge = None;
@@ -243,10 +246,7 @@ fn manifest(
     let measurements = (0..plan.measurements.len().min(LISTED_MEASUREMENTS))
         .map(|i| {
             let m = &plan.measurements[i];
-            let (kind, cuboid) = match &m.block {
-                Block::Component(c) => ("component", c),
-                Block::Table(c) => ("table", c),
-            };
+            let (kind, cuboid) = (m.block.kind(), m.block.cuboid());
             let (sensitivity, cost) = cost::measurement_cost(plan, frame, i)?;
             let block = spec.cube.describe(cuboid);
             Ok(MeasurementSummary { block, kind: kind.into(), scale: m.scale, sensitivity, cost })

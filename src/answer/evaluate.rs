@@ -423,11 +423,12 @@ impl<S: Source> Evaluator<S> {
     fn kinds(&self, side: &Side) -> (Vec<Kind>, Vec<usize>) {
         let axis = &self.recovery.frame().axes[side.dim];
         let at = axis.rung(side.level).unwrap_or(0);
+        let lumps = self.recovery.lumps();
         let marked = |group: u32| {
             let inside = |node: usize| side.group.is_none() || side.group_of[node] == group;
             let colour: Vec<u32> =
                 (0..side.colour.len()).map(|n| side.colour[n] * 2 + u32::from(inside(n))).collect();
-            let (axis, lump_of) = axis.lump(at, &colour);
+            let (axis, lump_of) = if lumps { axis.lump(at, &colour) } else { axis.apart() };
             let nodes: Vec<Vec<u32>> = (0..=at)
                 .map(|r| {
                     let mut first = vec![0; axis.rungs[r].len()];
@@ -443,9 +444,10 @@ impl<S: Source> Evaluator<S> {
         // Groups that a symmetry of the (coloured) axis maps to each other are of one kind.
         let orbit: Vec<u32> = match side.group.map(|(_, g)| axis.rung(g)) {
             None => vec![0],
-            Some(Some(rung)) => axis.lump(at, &side.colour).1.swap_remove(rung),
-            // A level that was not measured has no rung of its own: every group is worked out by itself.
-            Some(None) => (0..side.groups as u32).collect(),
+            Some(Some(rung)) if lumps => axis.lump(at, &side.colour).1.swap_remove(rung),
+            // A level that was not measured has no rung of its own, and signed sums have no symmetry: every group
+            // is worked out by itself.
+            Some(_) => (0..side.groups as u32).collect(),
         };
         let mut kinds: Vec<Kind> = Vec::new();
         let mut of_orbit: HashMap<u32, usize> = HashMap::new();
@@ -617,8 +619,8 @@ impl<'a, S: Source> Laws<'a, S> {
         }
         let mut noises = Vec::new();
         for (measurement, cells) in by_measurement {
-            let (block, law) = recovery.noise(measurement);
-            for (coefficients, copies) in cells.into_iter().zip(frame.multiplicity(block)) {
+            let law = recovery.noise(measurement);
+            for (coefficients, copies) in cells.into_iter().zip(recovery.copies(&frame, measurement)) {
                 noises.push((Noise { measurement, copies, law }, coefficients));
             }
         }

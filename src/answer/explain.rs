@@ -4,7 +4,6 @@ use super::open::{Answers, QueryError};
 use super::query::{Asked, Labels, Present};
 use super::several::Several;
 use super::sql::Query;
-use crate::plan::Block;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -110,15 +109,11 @@ impl Several {
                     }
                     for (m, (noises, weight, one, sum)) in by {
                         let block = &release.evaluator().recovery().plan().measurements[m].block;
-                        let (kind, cuboid) = match block {
-                            Block::Component(c) => ("component", c),
-                            Block::Table(c) => ("table", c),
-                        };
                         let of_all = if variance > 0.0 { share * share * sum / variance } else { 0.0 };
                         sources.push(Source {
                             release: (parts.len() > 1).then(|| release.title()),
-                            block: release.cube().describe(cuboid),
-                            kind,
+                            block: release.cube().describe(block.cuboid()),
+                            kind: block.kind(),
                             noises,
                             weight: weight * share,
                             noise_std: libm::sqrt(one),

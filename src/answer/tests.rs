@@ -12,6 +12,7 @@ use crate::cube::{Bounds, Cube, Cuboid, Dimension, Frame};
 use crate::exact::Rational;
 use crate::plan::{self, Block, BudgetRule, Measure, Neighbours, Noise, Plan, Request, Table, cost};
 use crate::recover::Recovery;
+use crate::release::packing::value_count;
 use crate::secret::noise::{Entropy, Sampler};
 use std::sync::Arc;
 
@@ -59,7 +60,7 @@ fn measured(plan: &Plan, truth: &[i64], mut z: impl FnMut(usize, usize) -> i64) 
         .iter()
         .enumerate()
         .map(|(i, m)| {
-            let (Block::Component(c) | Block::Table(c)) = &m.block;
+            let c = m.block.cuboid();
             // Counted the plain way, cell by cell.
             let shape = frame.shape(c);
             let mut table = vec![0i64; shape.iter().product()];
@@ -71,19 +72,31 @@ fn measured(plan: &Plan, truth: &[i64], mut z: impl FnMut(usize, usize) -> i64) 
                 });
                 table[at] += count;
             }
-            let scale = match &m.block {
-                Block::Component(a) => cost::component_scale(&frame, a).unwrap() as i64,
-                Block::Table(_) => 1,
-            };
+            let mut scale = 1;
+            match &m.block {
+                Block::Component(a) => scale = cost::component_scale(&frame, a).unwrap() as i64,
+                Block::Table(_) => {}
+                Block::Pairs(a) => table = frame.contrast(a, table).unwrap(),
+                Block::Walsh(a) => table = frame.walsh(a, table).unwrap(),
+                Block::Rows(rows) => table = rows.apply(&table).unwrap(),
+            }
             for (cell, v) in table.iter_mut().enumerate() {
                 *v = *v * scale + z(i, cell);
             }
             match &m.block {
                 Block::Component(a) => frame.contrast(a, table).unwrap(),
-                Block::Table(_) => table,
+                _ => table,
             }
         })
         .collect()
+}
+
+/// How many noises a block has.
+fn noises(frame: &Frame, block: &Block) -> usize {
+    match block {
+        Block::Component(a) => frame.len(a),
+        block => value_count(frame, block),
+    }
 }
 
 fn answered(plan: &Plan, asked: &Asked, values: Vec<Vec<i64>>) -> Vec<JointGroup> {
@@ -147,8 +160,8 @@ fn covariances_are_the_dense_response() {
             let mut dense = vec![vec![0.0; width * width]; groups.len()];
             let frame = Frame::new(&cube, &plan.levels);
             for m in 0..plan.measurements.len() {
-                let (block, law) = recovery.noise(m);
-                for cell in 0..frame.len(block) {
+                let law = recovery.noise(m);
+                for cell in 0..noises(&frame, &plan.measurements[m].block) {
                     let unit = measured(&plan, &[0; 24], |i, c| i64::from(i == m && c == cell));
                     for (sum, g) in dense.iter_mut().zip(answered(&plan, &asked, unit)) {
                         for i in 0..width {

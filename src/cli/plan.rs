@@ -51,8 +51,11 @@ pub fn run(args: &Args) -> Outcome {
     let Ok(planned) = &candidates[chosen].outcome else {
         return Err(Failure::Message("no plan".into()));
     };
+    // All that follows is about the levels that the chosen plan speaks of.
+    let asked = request;
+    let (spec, request) = (spec.planned(&planned.plan), asked.over(planned.plan.measure));
     if let Some(file) = &args.svg {
-        std::fs::write(file, svg(&chart(&spec, &request, &candidates)))
+        std::fs::write(file, svg(&chart(&spec, &asked, &candidates)))
             .map_err(|e| Failure::Message(format!("cannot write {}: {e}", file.display())))?;
     }
     if args.json {
@@ -64,7 +67,7 @@ pub fn run(args: &Args) -> Outcome {
     }
     out.push_str(&tables(&spec, planned, args.all));
     out.push_str(&foot(planned));
-    if let Some(t) = plan::targets::targets(&request, planned)? {
+    if let Some(t) = plan::targets::targets(&asked, planned)? {
         out.push_str(&targets(&spec, planned, &t, args.all));
     }
     output::print(&out)

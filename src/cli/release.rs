@@ -181,7 +181,10 @@ fn text(args: &Args, spec: &Spec, r: &Released, key: &SigningKey) -> String {
         SignerKind::NotPrivate => out.push_str("NOT PRIVATE: the noise came from a fixed seed\n"),
     }
     let file = r.sealed.path.display();
-    out.push_str(&format!("\nAsk it:    margins query {file} \"{}\"\n", example_query(spec)));
+    out.push_str(&format!(
+        "\nAsk it:    margins query {file} \"{}\"\n",
+        example_query(&spec.planned(&r.planned.plan))
+    ));
     let pubkey = match (&args.key, key.kind()) {
         (Some(path), SignerKind::Agency) => format!(" --pubkey {}", public_beside(path).display()),
         _ => String::new(),

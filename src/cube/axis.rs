@@ -177,6 +177,11 @@ impl Axis {
         (Axis { rungs }, lumps)
     }
 
+    /// The axis with nothing lumped, in the form of [`Axis::lump`].
+    pub fn apart(&self) -> (Axis, Vec<Vec<u32>>) {
+        (self.clone(), self.rungs.iter().map(|r| (0..r.len() as u32).collect()).collect())
+    }
+
     /// For each node of rung `r`, `‖P_j Upᵀ e‖²` for every rung `j <= r`: what one cell costs in each
     /// component. `e` is the unit vector of one *real* node.
     pub fn cell_norms(&self, r: usize) -> Vec<Vec<f64>> {

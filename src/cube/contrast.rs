@@ -62,6 +62,24 @@ impl Frame {
         Some(table)
     }
 
+    /// Zeroes every entry but those that have a contrast of their own. For groups of at most two nodes and `q` in the
+    /// component, what is left are the weights of the contrasts: `⟨q, expand(d)⟩ = Σ q·d` over them.
+    pub fn keep_contrasts(&self, cuboid: &Cuboid, q: &mut [f64]) {
+        let mut inner = 1;
+        for (d, l) in cuboid.iter().rev() {
+            let rung = self.rung(d, l);
+            let (slots, _, _) = contrast_of(rung);
+            for rows in q.chunks_exact_mut(rung.len() * inner) {
+                for (row, slot) in rows.chunks_exact_mut(inner).zip(&slots) {
+                    if slot.is_none() {
+                        row.fill(0.0);
+                    }
+                }
+            }
+            inner *= rung.len();
+        }
+    }
+
     /// `P_A v` from `D_A v`: the inverse of [`Frame::contrast`] on the component.
     pub fn expand(&self, cuboid: &Cuboid, mut contrasts: Vec<f64>) -> Vec<f64> {
         let mut inner = 1;

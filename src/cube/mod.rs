@@ -8,11 +8,14 @@ mod contrast;
 mod cuboid;
 mod dimension;
 mod frame;
+mod refine;
+pub mod walsh;
 
 pub use axis::{Axis, Rung};
 pub use cuboid::Cuboid;
 pub use dimension::{Bounds, Dimension, Level};
 pub use frame::Frame;
+pub use refine::Refined;
 
 use serde::{Deserialize, Serialize};
 

@@ -14,6 +14,8 @@
 //! Costs are summed in fixed point with 96 fractional bits, every term rounded up, so the sum is never less than
 //! the true cost.
 
+mod joint;
+
 use super::{Block, Neighbours, Noise, Plan};
 use crate::cube::{Cuboid, Frame, Rung};
 use crate::exact::Rational;
@@ -139,6 +141,27 @@ pub fn measurement_cost(plan: &Plan, frame: &Frame, index: usize) -> Result<(Rat
         (Block::Component(a), Noise::Gaussian) => component_norm(frame, a)
             .and_then(|n| n.checked_mul(rows * rows * if substitute { 4 } else { 1 }))
             .ok_or(overflow.clone())?,
+        // A row is in one pair at most; two rows may be the two halves of one.
+        (Block::Pairs(_), Noise::Laplace) => rows * if substitute { 2 } else { 1 },
+        (Block::Pairs(_), Noise::Gaussian) => rows * rows * if substitute { 4 } else { 1 },
+        // A row is in every coefficient, with a sign that can change.
+        (Block::Walsh(a), noise) => {
+            let many = frame.walsh_len(a).map(u128::from);
+            let change = match noise {
+                Noise::Laplace => rows * if substitute { 2 } else { 1 },
+                Noise::Gaussian => rows * rows * if substitute { 4 } else { 1 },
+            };
+            many.and_then(|m| m.checked_mul(change)).ok_or(overflow.clone())?
+        }
+        (Block::Rows(block), noise) => {
+            let (one, change) = match noise {
+                Noise::Laplace => (block.column_norm(), rows * if substitute { 2 } else { 1 }),
+                Noise::Gaussian => {
+                    (block.column_norm_squared(), rows * rows * if substitute { 4 } else { 1 })
+                }
+            };
+            one.and_then(|n| n.checked_mul(change)).ok_or(overflow.clone())?
+        }
         // Components are measured with Gaussian noise only; the bound √n·‖·‖₂ would be loose here.
         (Block::Component(_), Noise::Laplace) => return Err(overflow),
     };
@@ -161,11 +184,12 @@ pub fn cost(plan: &Plan, frame: &Frame) -> Result<Cost, CostError> {
         total = fixed_point_up(cost).and_then(|c| total.checked_add(c)).ok_or(CostError::Overflow(index))?;
         each.push(cost);
     }
-    let components = plan.measurements.iter().any(|m| matches!(m.block, Block::Component(_)));
+    // Two rows in whole tables are always in different cells, or the same; in signed sums they may be opposite.
+    let signed = plan.measurements.iter().any(|m| !matches!(m.block, Block::Table(_)));
     let mut worst_case = WorstCase::Sum;
-    if components && plan.neighbours == Neighbours::Substitute {
+    if signed && plan.neighbours == Neighbours::Substitute {
         worst_case = WorstCase::Bound;
-        if let Some(joint) = joint_cost(plan, frame) {
+        if let Some(joint) = joint::joint_cost(plan, frame) {
             total = total.min(joint);
             worst_case = WorstCase::Joint;
         }
@@ -178,81 +202,6 @@ pub fn cost(plan: &Plan, frame: &Frame) -> Result<Cost, CostError> {
         total = plan.budget;
     }
     Ok(Cost { total, each, worst_case })
-}
-
-/// The exact worst case for `substitute` over plain dimensions: two cells that differ in the dimensions `D`
-/// cost `Σ_A 2(‖w_A‖² − ⟨w_A(e), w_A(e')⟩)/(2s_A²)`, and the inner product is `Π_{A∖D} n(n−1) · Π_{A∩D} (−n)`.
-/// `None` when some dimension is not plain, or there are too many sets to try them all.
-fn joint_cost(plan: &Plan, frame: &Frame) -> Option<u128> {
-    const MOST_STEPS: u64 = 1 << 24;
-    let mut used: Vec<usize> = Vec::new();
-    for m in &plan.measurements {
-        let (Block::Component(c) | Block::Table(c)) = &m.block;
-        for (d, _) in c.iter() {
-            if frame.axes[d].rungs.len() != 2 {
-                return None;
-            }
-            if !used.contains(&d) {
-                used.push(d);
-            }
-        }
-    }
-    let sets = 1u64.checked_shl(used.len() as u32)?;
-    if sets.checked_mul(plan.measurements.len() as u64)? > MOST_STEPS {
-        return None;
-    }
-    let rows = u128::from(plan.max_rows).pow(2);
-    // A unit that may own several rows may also own fewer: then the change is not k(e − e') but has one
-    // side shorter. ‖·‖² is convex, so the worst of those is at k·e alone, which costs what adding k rows does.
-    let mut worst = 0u128;
-    if plan.max_rows > 1 {
-        for m in &plan.measurements {
-            let norm = match &m.block {
-                Block::Table(_) => 1,
-                Block::Component(a) => component_norm(frame, a)?,
-            };
-            let cost = Rational::whole(norm.checked_mul(rows)?)
-                .checked_div(m.scale.checked_mul(Rational::whole(2))?)?;
-            worst = worst.checked_add(fixed_point_up(cost)?)?;
-        }
-    }
-    // A dimension of one category cannot differ, and then the formula's −n would not hold: leave it out.
-    let can_differ: u64 = used
-        .iter()
-        .enumerate()
-        .filter(|&(_, &d)| frame.axes[d].rungs[1].real_len() > 1)
-        .map(|(bit, _)| 1u64 << bit)
-        .sum();
-    for set in (1..sets).filter(|s| s & !can_differ == 0) {
-        let mut total = 0u128;
-        for m in &plan.measurements {
-            let distance = match &m.block {
-                Block::Table(b) => {
-                    let differs = b.iter().any(|(d, _)| {
-                        used.iter().position(|&u| u == d).is_some_and(|bit| set >> bit & 1 == 1)
-                    });
-                    if differs { 2 } else { 0 }
-                }
-                Block::Component(a) => {
-                    let (mut norm, mut inner) = (1i128, 1i128);
-                    for (d, _) in a.iter() {
-                        let n = i128::from(frame.axes[d].rungs[1].real_len());
-                        let bit = used.iter().position(|&u| u == d)?;
-                        norm = norm.checked_mul(n.checked_mul(n - 1)?)?;
-                        inner = inner.checked_mul(if set >> bit & 1 == 1 { -n } else { n * (n - 1) })?;
-                    }
-                    u128::try_from((norm - inner).checked_mul(2)?).ok()?
-                }
-            };
-            if distance > 0 {
-                let cost = Rational::whole(distance.checked_mul(rows)?)
-                    .checked_div(m.scale.checked_mul(Rational::whole(2))?)?;
-                total = total.checked_add(fixed_point_up(cost)?)?;
-            }
-        }
-        worst = worst.max(total);
-    }
-    Some(worst)
 }
 
 #[cfg(test)]

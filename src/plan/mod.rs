@@ -19,13 +19,14 @@ mod types;
 pub use objective::{Certificate, Objective, Target};
 pub use request::Request;
 pub use round::up as round_up;
-pub use types::{Block, BudgetRule, Measure, Measurement, Neighbours, Noise, Plan, Share, Table};
+pub use types::{Block, BudgetRule, Measure, Measurement, Neighbours, Noise, Plan, Rows, Share, Table};
 
 use crate::cube::{Cuboid, Frame};
 use crate::exact::Rational;
 use closure::Closure;
 use cost::{Cost, CostError};
 use predict::Prediction;
+use std::borrow::Cow;
 use strategy::NotApplicable;
 
 /// Why no plan could be made.
@@ -81,7 +82,7 @@ pub struct Candidate {
 /// (the weighted total variance, unless told). The choice looks at the workload only, so it costs no privacy.
 pub fn plan(request: &Request) -> Result<Planned, PlanError> {
     if let Some(measure) = request.measure {
-        return Context::new(request)?.plan(measure, request.budgets);
+        return Context::new(request, measure)?.plan(measure, request.budgets);
     }
     let mut candidates = compare(request, &[request.budgets])?;
     match best(request, candidates.iter().enumerate()) {
@@ -98,15 +99,21 @@ pub fn plan(request: &Request) -> Result<Planned, PlanError> {
 
 /// Every known strategy under each of the given budget rules.
 pub fn compare(request: &Request, budgets: &[BudgetRule]) -> Result<Vec<Candidate>, PlanError> {
-    let context = Context::new(request)?;
+    // The rest speaks of the request's own levels; what is wrong with those is wrong with all.
+    let common = Ok(Context::new(request, Measure::Residual)?);
+    let halves = Context::new(request, Measure::Wavelet);
     let all = Measure::ALL.iter().flat_map(|&measure| budgets.iter().map(move |&budgets| (measure, budgets)));
     // Given shares leave no rule a choice.
     let given = (!request.shares.is_empty()).then_some((Measure::Given, request.budgets));
     Ok(all
         .chain(given)
         .map(|(measure, budgets)| {
-            let outcome = context.plan(measure, budgets);
-            let vast = outcome.as_ref().is_ok_and(|p| context.is_vast(&p.plan));
+            let context = if measure == Measure::Wavelet { &halves } else { &common };
+            let outcome = context.as_ref().map_err(Clone::clone).and_then(|c| c.plan(measure, budgets));
+            let vast = match (context, &outcome) {
+                (Ok(context), Ok(p)) => context.is_vast(&p.plan),
+                _ => false,
+            };
             Candidate { measure, budgets, outcome, vast }
         })
         .collect())
@@ -126,12 +133,11 @@ pub fn best<'a>(
 
 /// What a plan would promise with `times` its budget: the same tables and shares, all noise scaled.
 pub fn predict_at(request: &Request, plan: &Plan, times: f64) -> Result<Prediction, PlanError> {
-    let context = Context::new(request)?;
+    let context = Context::new(request, plan.measure)?;
     let mut scaled = plan.clone();
     for m in &mut scaled.measurements {
-        let (Block::Component(c) | Block::Table(c)) = &m.block;
         m.scale = round::up(m.scale.to_f64() / times).ok_or_else(|| {
-            let name = request.cube.describe(c);
+            let name = request.cube.describe(m.block.cuboid());
             PlanError::NotApplicable(plan.measure.name(), NotApplicable::ScaleOutOfRange(name))
         })?;
     }
@@ -139,23 +145,32 @@ pub fn predict_at(request: &Request, plan: &Plan, times: f64) -> Result<Predicti
 }
 
 struct Context<'a> {
-    request: &'a Request,
+    request: Cow<'a, Request>,
     levels: Vec<Vec<u8>>,
     frame: Frame,
     closure: Closure,
 }
 
 impl<'a> Context<'a> {
-    fn new(request: &'a Request) -> Result<Context<'a>, PlanError> {
+    fn new(request: &'a Request, measure: Measure) -> Result<Context<'a>, PlanError> {
         if request.workload.is_empty() {
             return Err(PlanError::NoTables);
         }
         if request.workload.iter().all(|t| request.is_exact(&t.cuboid)) {
             return Err(PlanError::AllExact);
         }
+        let request = request.over(measure);
         let tables = || request.workload.iter().map(|t| &t.cuboid);
         let given = request.shares.iter().map(|s| &s.cuboid);
-        let levels = Frame::levels_of(&request.cube, tables().chain(given));
+        let mut levels = Frame::levels_of(&request.cube, tables().chain(given));
+        if measure == Measure::Wavelet {
+            for levels in &mut levels {
+                let finest = levels.last().copied().unwrap_or(0);
+                *levels = (0..=finest).collect();
+            }
+            strategy::check_components(&levels, tables())
+                .map_err(|why| PlanError::NotApplicable(measure.name(), why))?;
+        }
         let frame = Frame::new(&request.cube, &levels);
         let closure = Closure::new(&request.cube, &frame, tables());
         Ok(Context { request, levels, frame, closure })
@@ -163,16 +178,13 @@ impl<'a> Context<'a> {
 
     fn is_vast(&self, plan: &Plan) -> bool {
         let cells = |c: &Cuboid| self.frame.cells(c);
-        let measured = plan.measurements.iter().map(|m| {
-            let (Block::Component(c) | Block::Table(c)) = &m.block;
-            cells(c)
-        });
+        let measured = plan.measurements.iter().map(|m| cells(m.block.cuboid()));
         let asked = plan.workload.iter().map(|t| cells(&t.cuboid)).sum();
         measured.sum::<f64>() > strategy::MANY_CELLS.max(asked)
     }
 
     fn plan(&self, measure: Measure, budgets: BudgetRule) -> Result<Planned, PlanError> {
-        let request = self.request;
+        let request = &*self.request;
         let sets = strategy::measurements(request, &self.frame, &self.closure, measure, budgets)
             .map_err(|why| PlanError::NotApplicable(measure.name(), why))?;
         let mut best: Option<Planned> = None;
@@ -193,7 +205,7 @@ impl<'a> Context<'a> {
         measurements: Vec<Measurement>,
         certificate: Option<Certificate>,
     ) -> Result<Planned, PlanError> {
-        let request = self.request;
+        let request = &*self.request;
         let mut plan = Plan {
             noise: request.noise,
             budget: request.budget,

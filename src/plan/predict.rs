@@ -5,7 +5,7 @@ use super::{Block, Measurement, Plan, Request, cost};
 use crate::answer::law;
 use crate::cube::{Cuboid, Frame};
 use crate::plan::Noise;
-use crate::recover::gls::{Gls, Parts, Weighted};
+use crate::recover::gls::{Form, Gls, Parts, Weighted};
 use std::collections::HashMap;
 
 /// What a plan promises.
@@ -67,11 +67,14 @@ pub fn predict(request: &Request, frame: &Frame, closure: &Closure, plan: &Plan)
 pub fn measured_tables(plan: &Plan) -> Vec<Weighted> {
     plan.measurements
         .iter()
-        .filter_map(|m| match &m.block {
-            Block::Table(cuboid) => {
-                Some(Weighted { cuboid: cuboid.clone(), weight: 1.0 / noise_variance(plan.noise, m) })
-            }
-            Block::Component(_) => None,
+        .filter_map(|m| {
+            let form = match &m.block {
+                Block::Table(_) => Form::Cells,
+                Block::Walsh(_) => Form::Walsh,
+                Block::Component(_) | Block::Pairs(_) | Block::Rows(_) => return None,
+            };
+            let weight = 1.0 / noise_variance(plan.noise, m);
+            Some(Weighted { cuboid: m.block.cuboid().clone(), form, weight })
         })
         .collect()
 }
@@ -80,15 +83,19 @@ pub fn measured_tables(plan: &Plan) -> Vec<Weighted> {
 /// one, or from tables over balanced axes.
 fn component_variances(frame: &Frame, closure: &Closure, plan: &Plan) -> Option<Vec<f64>> {
     let n = closure.components.len();
-    if plan.measurements.iter().all(|m| matches!(m.block, Block::Component(_))) {
+    if plan.measurements.iter().all(|m| matches!(m.block, Block::Component(_) | Block::Pairs(_))) {
         let mut sigma2 = vec![f64::INFINITY; n];
         for m in &plan.measurements {
-            if let Block::Component(a) = &m.block
-                && let Some(id) = closure.find(a)
-            {
-                let scale = cost::component_scale(frame, a)? as f64;
-                sigma2[id] = noise_variance(plan.noise, m) / (scale * scale);
-            }
+            let Some(id) = closure.find(m.block.cuboid()) else { continue };
+            let unit = match &m.block {
+                Block::Component(a) => {
+                    let scale = cost::component_scale(frame, a)? as f64;
+                    scale * scale
+                }
+                // One noise for the two halves of a pair, in every dimension.
+                _ => libm::exp2(m.block.cuboid().len() as f64),
+            };
+            sigma2[id] = noise_variance(plan.noise, m) / unit;
         }
         known(&mut sigma2, closure, plan);
         return Some(sigma2);
@@ -98,8 +105,7 @@ fn component_variances(frame: &Frame, closure: &Closure, plan: &Plan) -> Option<
     }
     let mut precision = vec![0.0; n];
     for t in measured_tables(plan) {
-        let weight = t.weight / frame.cells(&t.cuboid);
-        let mut add = |id: usize, a: &Cuboid| precision[id] += weight * frame.cells(a);
+        let mut add = |id: usize, a: &Cuboid| precision[id] += t.precision(frame, a);
         // Whichever list is shorter: the components below the table, or all there are.
         if 1usize.checked_shl(t.cuboid.len() as u32).is_some_and(|below| below < n) {
             for a in frame.below(&t.cuboid) {

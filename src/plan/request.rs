@@ -3,6 +3,7 @@
 use super::{BudgetRule, Measure, Neighbours, Noise, Objective, Share, Table, Target};
 use crate::cube::{Cube, Cuboid};
 use crate::exact::Rational;
+use std::borrow::Cow;
 
 /// Everything a plan depends on.
 #[derive(Debug, Clone)]
@@ -34,6 +35,20 @@ pub struct Request {
 }
 
 impl Request {
+    /// The request over the levels that a strategy works on: `wavelet` puts halves between them, see
+    /// [`crate::cube::Refined`].
+    pub fn over(&self, measure: Measure) -> Cow<'_, Request> {
+        if measure != Measure::Wavelet {
+            return Cow::Borrowed(self);
+        }
+        let refined = self.cube.refined();
+        let mut out = Request { cube: refined.cube.clone(), ..self.clone() };
+        out.workload.iter_mut().for_each(|t| t.cuboid = refined.cuboid(&t.cuboid));
+        out.exact.iter_mut().for_each(|c| *c = refined.cuboid(c));
+        out.shares.iter_mut().for_each(|s| s.cuboid = refined.cuboid(&s.cuboid));
+        Cow::Owned(out)
+    }
+
     /// Whether a component or a table follows from the tables published without noise.
     pub fn is_exact(&self, cuboid: &Cuboid) -> bool {
         self.exact.iter().any(|e| cuboid.is_below(e))

@@ -57,6 +57,7 @@ impl Source for Nothing {
 const EXACT_LAWS: usize = 64;
 
 fn outcomes(request: &Request, planned: &Planned) -> Vec<Outcome> {
+    let request = request.over(planned.plan.measure);
     let wanted = || request.targets.iter().enumerate().filter_map(|(t, target)| Some((t, (*target)?)));
     let laplace = planned.plan.noise == super::Noise::Laplace;
     let exact = (laplace && wanted().count() <= EXACT_LAWS)
@@ -85,7 +86,7 @@ pub fn targets(request: &Request, planned: &Planned) -> Result<Option<Targets>, 
     let outcomes = outcomes(request, planned);
     let components = planned.plan.measurements.iter().all(|m| matches!(m.block, Block::Component(_)));
     let least = if components {
-        let context = Context::new(request)?;
+        let context = Context::new(request, planned.plan.measure)?;
         let prices = super::strategy::component_prices(request, &context.frame, &context.closure);
         prices.ok().and_then(|prices| objective::least_rho(request, &context.closure, &prices)).and_then(
             |(rho, bound)| Some(Least { budget: round::up(rho * (1.0 + MET))?, bound: Some(bound) }),
@@ -101,7 +102,7 @@ fn by_bisection(request: &Request, planned: &Planned) -> Option<Least> {
     let meets = |budget: Rational| -> bool {
         let mut at = request.clone();
         at.budget = budget;
-        let Ok(context) = Context::new(&at) else { return false };
+        let Ok(context) = Context::new(&at, planned.plan.measure) else { return false };
         let Ok(plan) = context.plan(planned.plan.measure, planned.plan.budgets) else { return false };
         outcomes(&at, &plan).iter().all(|o| o.met)
     };

@@ -8,21 +8,53 @@
 //! When all sibling groups of every level have one size, `N` is a number on each component:
 //! `τ_A = Σ_{B ⊇ A} w_B Π 1/n_i` (`n_i` cells of B for one of A, per dimension). Otherwise `N v = q` is
 //! solved by conjugate gradients, preconditioned with those numbers.
+//!
+//! Tables measured as Walsh–Hadamard coefficients are `H F_B r + noise`; over plain dimensions their normal operator
+//! is a number on each component too.
 
-use crate::cube::{Cuboid, Frame};
+use crate::cube::{Cuboid, Frame, walsh};
 use std::collections::HashMap;
 use std::convert::Infallible;
 
 /// A vector with a part in each component.
 pub type Parts = HashMap<Cuboid, Vec<f64>>;
 
-/// A measured table and the reciprocal of its cells' noise variance.
+/// What of a table was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// Its cells.
+    Cells,
+    /// Its Walsh–Hadamard coefficients: see [`crate::cube::walsh`]. Never on lumped axes.
+    Walsh,
+}
+
+/// A measured table and the reciprocal of its values' noise variance.
 #[derive(Debug, Clone)]
 pub struct Weighted {
     /// The table.
     pub cuboid: Cuboid,
+    /// How it was measured.
+    pub form: Form,
     /// `w_B`.
     pub weight: f64,
+}
+
+impl Weighted {
+    /// What this measurement adds to the precision of a component below it. Cells: one part in `n_i` of the weight
+    /// for every dimension the component leaves out. Coefficients: `HᵀH = 2^k I − 11ᵀ` in every dimension.
+    pub fn precision(&self, frame: &Frame, component: &Cuboid) -> f64 {
+        match self.form {
+            Form::Cells => self.weight * frame.cells(component) / frame.cells(&self.cuboid),
+            Form::Walsh => {
+                let part = |(d, l): (usize, usize)| {
+                    let n = frame.rung(d, l).real_len();
+                    let padded = walsh::padded(n);
+                    if component.level(d) > 0 { padded as f64 } else { (padded - n) as f64 / n as f64 }
+                };
+                self.weight * self.cuboid.iter().map(part).product::<f64>()
+            }
+        }
+    }
 }
 
 /// The normal equations of a set of measured tables over a (possibly lumped) frame.
@@ -47,7 +79,7 @@ impl<'a> Gls<'a> {
         self.tables
             .iter()
             .filter(|t| component.is_below(&t.cuboid))
-            .map(|t| t.weight * self.frame.cells(component) / self.frame.cells(&t.cuboid))
+            .map(|t| t.precision(self.frame, component))
             .sum()
     }
 
@@ -70,7 +102,7 @@ impl<'a> Gls<'a> {
         Some(self.conjugate_gradients(q))
     }
 
-    /// `F_B v`.
+    /// `F_B v`, as a table.
     pub fn build(&self, cuboid: &Cuboid, v: &Parts) -> Vec<f64> {
         let built: Result<_, Infallible> = self.frame.rebuild(cuboid, &mut |a| Ok(v.get(a).cloned()));
         match built {
@@ -86,6 +118,16 @@ impl<'a> Gls<'a> {
                 into.insert(a, part);
             }
         });
+    }
+
+    /// What the values of measurement `t` are multiplied by in the estimate whose solution is `v`.
+    pub fn weights(&self, t: &Weighted, v: &Parts) -> Vec<f64> {
+        let mut c = self.build(&t.cuboid, v);
+        if t.form == Form::Walsh {
+            c = self.frame.walsh_weights(&t.cuboid, c);
+        }
+        c.iter_mut().for_each(|v| *v *= t.weight);
+        c
     }
 
     fn normal(&self, v: &Parts) -> Parts {

@@ -20,9 +20,10 @@ pub use source::{Source, SourceError};
 
 use crate::answer::law::{ErrorLaw, LawError, NoiseLaw, Term};
 use crate::cube::{Axis, Cube, Cuboid, Frame};
-use crate::plan::{Block, Noise, Plan, cost, predict};
+use crate::plan::{Block, Measurement, Noise, Plan, cost, predict};
+use crate::release::packing::value_count;
 use cache::Cache;
-use gls::{Gls, Parts, Weighted};
+use gls::{Form, Gls, Parts, Weighted};
 use std::collections::HashMap;
 
 /// Why something could not be recovered.
@@ -60,6 +61,9 @@ pub struct Recovery<S> {
     frame: Frame,
     shape: Shape,
     balanced: bool,
+    /// Whether nodes that a query cannot tell apart may be lumped: the measurements are alike under every exchange of
+    /// siblings. Signed sums are not.
+    lumps: bool,
     /// Every axis with all its nodes lumped as far as they go: what a query leaves out.
     lumped: Vec<Axis>,
     source: S,
@@ -70,31 +74,26 @@ impl<S: Source> Recovery<S> {
     /// Prepares to recover from measurements made by `plan`.
     pub fn new(cube: Cube, plan: Plan, source: S) -> Result<Recovery<S>, RecoverError> {
         let frame = Frame::new(&cube, &plan.levels);
-        let components = plan.measurements.iter().filter(|m| matches!(m.block, Block::Component(_))).count();
+        let of_component = |m: &&Measurement| matches!(m.block, Block::Component(_) | Block::Pairs(_));
+        let components = plan.measurements.iter().filter(of_component).count();
         let shape = if components == 0 {
             Shape::Tables(predict::measured_tables(&plan))
         } else if components == plan.measurements.len() {
             Shape::Components(
-                plan.measurements
-                    .iter()
-                    .enumerate()
-                    .filter_map(|(i, m)| match &m.block {
-                        Block::Component(a) => Some((a.clone(), i)),
-                        Block::Table(_) => None,
-                    })
-                    .collect(),
+                plan.measurements.iter().enumerate().map(|(i, m)| (m.block.cuboid().clone(), i)).collect(),
             )
         } else {
             return Err(RecoverError::Plan("the plan mixes components and tables".into()));
         };
-        let lumped = frame.axes.iter().map(|a| a.lump(0, &[0]).0).collect();
+        let lumps = !plan.measurements.iter().any(|m| matches!(m.block, Block::Walsh(_) | Block::Rows(_)));
+        let lumped = frame.axes.iter().map(|a| if lumps { a.lump(0, &[0]).0 } else { a.clone() }).collect();
         let balanced = frame.is_balanced();
         if !plan.exact.is_empty() && !balanced && matches!(shape, Shape::Tables(_)) {
             return Err(RecoverError::Plan(
                 "tables published exactly beside measured ones over unequal groups".into(),
             ));
         }
-        Ok(Recovery { cube, plan, frame, shape, balanced, lumped, source, cache: Cache::default() })
+        Ok(Recovery { cube, plan, frame, shape, balanced, lumps, lumped, source, cache: Cache::default() })
     }
 
     /// The dimensions.
@@ -119,11 +118,7 @@ impl<S: Source> Recovery<S> {
 
     /// The cuboids that were measured or are wholly known, coarsest description of what can be answered.
     pub fn held(&self) -> impl Iterator<Item = &Cuboid> {
-        let measured = self.plan.measurements.iter().map(|m| {
-            let (Block::Component(c) | Block::Table(c)) = &m.block;
-            c
-        });
-        measured.chain(&self.plan.exact)
+        self.plan.measurements.iter().map(|m| m.block.cuboid()).chain(&self.plan.exact)
     }
 
     /// Whether a table over levels in use can be recovered.
@@ -142,6 +137,16 @@ impl<S: Source> Recovery<S> {
                         || self.plan.exact_above(cuboid).is_some()
                 }
             }
+    }
+
+    /// Whether the answer is a roll-up of the only table there is.
+    fn one_table(&self, tables: &[Weighted]) -> bool {
+        tables.len() == 1 && tables[0].form == Form::Cells && self.plan.exact.is_empty()
+    }
+
+    /// Whether lumped axes may be used.
+    pub fn lumps(&self) -> bool {
+        self.lumps
     }
 
     fn values(&self, index: usize, expected: usize) -> Result<Vec<i64>, RecoverError> {
@@ -163,7 +168,7 @@ impl<S: Source> Recovery<S> {
         }
         match &self.shape {
             Shape::Components(map) => self.frame.rebuild(cuboid, &mut |a| self.component(map, a).map(Some)),
-            Shape::Tables(tables) if tables.len() == 1 && self.plan.exact.is_empty() => {
+            Shape::Tables(tables) if self.one_table(tables) => {
                 let from = &tables[0].cuboid;
                 let values = self.values(0, self.frame.len(from))?;
                 Ok(self.frame.roll_up(from, cuboid, values.iter().map(|&v| v as f64).collect()))
@@ -215,14 +220,18 @@ impl<S: Source> Recovery<S> {
         }
         let &index = map.get(a).ok_or_else(|| RecoverError::NotHeld(self.cube.describe(a)))?;
         let values = self.values(index, self.frame.contrasts(a))?;
-        let scale = self.component_scale(a)?;
+        let scale = self.component_scale(index, a)?;
         let mut part = self.frame.expand(a, values.iter().map(|&v| v as f64).collect());
         part.iter_mut().for_each(|v| *v /= scale);
         self.cache.offer(a, &part);
         Ok(part)
     }
 
-    fn component_scale(&self, a: &Cuboid) -> Result<f64, RecoverError> {
+    /// The integers that stand for one unit of the component.
+    fn component_scale(&self, index: usize, a: &Cuboid) -> Result<f64, RecoverError> {
+        if matches!(self.plan.measurements[index].block, Block::Pairs(_)) {
+            return Ok(1.0);
+        }
         cost::component_scale(&self.frame, a)
             .map(|m| m as f64)
             .ok_or_else(|| RecoverError::Plan(format!("the scale of {} does not fit", self.cube.describe(a))))
@@ -246,8 +255,12 @@ impl<S: Source> Recovery<S> {
             if self.balanced && !missing.iter().any(|a| a.is_below(&into)) {
                 continue;
             }
-            let values = self.values(index, self.frame.len(&t.cuboid))?;
-            let table: Vec<f64> = values.into_iter().map(|v| v as f64).collect();
+            let values =
+                self.values(index, value_count(&self.frame, &self.plan.measurements[index].block))?;
+            let mut table: Vec<f64> = values.into_iter().map(|v| v as f64).collect();
+            if t.form == Form::Walsh {
+                table = self.frame.walsh_transpose(&t.cuboid, table);
+            }
             let mut table = self.frame.roll_up(&t.cuboid, &into, table);
             // F_Bᵀ pushes means; over balanced axes a mean is a sum by the number of cells.
             let weight = t.weight * self.frame.cells(&into) / self.frame.cells(&t.cuboid);
@@ -280,7 +293,7 @@ impl<S: Source> Recovery<S> {
     }
 
     /// What every independent noise is multiplied by in the error of `Σ q · table(cuboid)`: for each measurement
-    /// that has a part in it one coefficient for each (lumped) cell of its block.
+    /// that has a part in it one coefficient for each of its noises, or each lump of them: see [`Recovery::copies`].
     ///
     /// `frame` is a lumped frame on whose cells `query` is given (the value every real cell of a lump has).
     /// Coefficients of several queries over one frame belong to the same noises, so sums of queries are sums
@@ -304,12 +317,15 @@ impl<S: Source> Recovery<S> {
                         continue;
                     }
                     let &index = map.get(&a).ok_or_else(|| RecoverError::NotHeld(self.cube.describe(&a)))?;
-                    let scale = self.component_scale(&a)?;
+                    let scale = self.component_scale(index, &a)?;
                     q.iter_mut().for_each(|v| *v /= scale);
+                    if matches!(self.plan.measurements[index].block, Block::Pairs(_)) {
+                        frame.keep_contrasts(&a, &mut q);
+                    }
                     out.push((index, q));
                 }
             }
-            Shape::Tables(tables) if tables.len() == 1 && self.plan.exact.is_empty() => {
+            Shape::Tables(tables) if self.one_table(tables) => {
                 out.push((0, frame.pull_back(cuboid, &tables[0].cuboid, query)));
             }
             Shape::Tables(tables) => {
@@ -319,25 +335,29 @@ impl<S: Source> Recovery<S> {
                 let gls = Gls::new(frame, tables, self.balanced);
                 let v = gls.solve(q).ok_or_else(|| RecoverError::NotHeld(self.cube.describe(cuboid)))?;
                 for (index, t) in tables.iter().enumerate() {
-                    let mut c = gls.build(&t.cuboid, &v);
-                    c.iter_mut().for_each(|v| *v *= t.weight);
-                    out.push((index, c));
+                    out.push((index, gls.weights(t, &v)));
                 }
             }
         }
         Ok(out)
     }
 
-    /// The block of a measurement as a cuboid, and the law of the noise drawn for each of its cells.
-    pub fn noise(&self, measurement: usize) -> (&Cuboid, NoiseLaw) {
+    /// For each coefficient of a measurement, how many independent noises it stands for.
+    pub fn copies(&self, frame: &Frame, measurement: usize) -> Vec<u64> {
+        match &self.plan.measurements[measurement].block {
+            Block::Component(c) | Block::Table(c) | Block::Pairs(c) => frame.multiplicity(c),
+            block => vec![1; value_count(frame, block)],
+        }
+    }
+
+    /// The law of each noise of a measurement.
+    pub fn noise(&self, measurement: usize) -> NoiseLaw {
         let m = &self.plan.measurements[measurement];
-        let (Block::Component(cuboid) | Block::Table(cuboid)) = &m.block;
         let scale = m.scale.to_f64();
-        let noise = match self.plan.noise {
+        match self.plan.noise {
             Noise::Gaussian => NoiseLaw::DiscreteGaussian { variance: scale },
             Noise::Laplace => NoiseLaw::DiscreteLaplace { scale },
-        };
-        (cuboid, noise)
+        }
     }
 
     /// The law of the error of `Σ q · table(cuboid)`: exact weights of every independent noise behind it.
@@ -350,8 +370,8 @@ impl<S: Source> Recovery<S> {
     ) -> Result<ErrorLaw, RecoverError> {
         let mut terms = Vec::new();
         for (index, coefficients) in self.coefficients(frame, cuboid, query)? {
-            let (block, noise) = self.noise(index);
-            for (coefficient, copies) in coefficients.into_iter().zip(frame.multiplicity(block)) {
+            let noise = self.noise(index);
+            for (coefficient, copies) in coefficients.into_iter().zip(self.copies(frame, index)) {
                 if coefficient != 0.0 {
                     terms.push(Term { coefficient, copies, noise });
                 }

@@ -17,7 +17,10 @@ pub const CHUNK: usize = 1 << 16;
 /// How many values a measurement has.
 pub fn value_count(frame: &Frame, block: &Block) -> usize {
     match block {
-        Block::Component(a) => frame.contrasts(a),
+        Block::Component(a) | Block::Pairs(a) => frame.contrasts(a),
+        // What does not fit is refused by the rule on a plan's size, before it is counted.
+        Block::Walsh(a) => frame.walsh_len(a).and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX),
+        Block::Rows(rows) => rows.rows.len(),
         Block::Table(b) => frame.len(b),
     }
 }

@@ -2,8 +2,9 @@
 
 use super::{Budget, Coding, Spec, Unit};
 use crate::exact::Rational;
-use crate::plan::{Noise, Request, convert};
+use crate::plan::{Measure, Noise, Plan, Request, convert};
 use crate::projection;
+use std::borrow::Cow;
 
 impl Budget {
     /// The noise this budget is spent on, and how much there is in that noise's currency. (ε, δ) becomes the
@@ -20,6 +21,18 @@ impl Budget {
 }
 
 impl Spec {
+    /// The spec over the levels that the plan speaks of: `wavelet` puts halves between them.
+    pub fn planned(&self, plan: &Plan) -> Cow<'_, Spec> {
+        if plan.measure != Measure::Wavelet {
+            return Cow::Borrowed(self);
+        }
+        let refined = self.cube.refined();
+        let mut out = Spec { cube: refined.cube.clone(), ..self.clone() };
+        out.workload.iter_mut().for_each(|t| t.cuboid = refined.cuboid(&t.cuboid));
+        out.exact.iter_mut().for_each(|e| e.cuboid = refined.cuboid(&e.cuboid));
+        Cow::Owned(out)
+    }
+
     /// What a projection is made from; `None` for a spec of tables.
     pub fn projection_request(&self) -> Option<Result<projection::design::Request, projection::DesignError>> {
         use projection::DesignError;

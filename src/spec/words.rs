@@ -23,6 +23,8 @@ pub(super) const MEASURES: &[(&str, Option<Measure>)] = &[
     ("cluster", Some(Measure::Cluster)),
     ("tables", Some(Measure::Tables)),
     ("given", Some(Measure::Given)),
+    ("wavelet", Some(Measure::Wavelet)),
+    ("fourier", Some(Measure::Fourier)),
 ];
 
 /// `budgets`.

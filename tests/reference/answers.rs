@@ -1,7 +1,8 @@
 //! Any query on any small cube, under any strategy: estimate and variance against dense least squares.
 
 use crate::dense::{
-    Measured, blue_covariance, blue_estimate, component_projection, grouped, measured, noise_variance, plain,
+    Measured, blue_covariance, blue_estimate, component_projection, cube_of_plan, grouped, measured,
+    noise_variance, plain,
 };
 use crate::plans::request;
 use margins::answer::Evaluator;
@@ -10,6 +11,7 @@ use margins::cube::{Cube, Cuboid, Frame};
 use margins::exact::Rational;
 use margins::plan::{Block, BudgetRule, Measure, Noise, Plan, Table, cost, plan};
 use margins::recover::Recovery;
+use margins::release::packing::value_count;
 use nalgebra::{DMatrix, DVector};
 use proptest::prelude::*;
 
@@ -138,7 +140,7 @@ fn answers(cube: &Cube, plan: &Plan, seed: u64) -> (Vec<Vec<i64>>, Vec<DVector<f
     let mut bits = Bits(seed);
     let (mut values, mut dense, mut blocks) = (Vec::new(), Vec::new(), Vec::new());
     for (i, m) in plan.measurements.iter().enumerate() {
-        let (Block::Component(c) | Block::Table(c)) = &m.block;
+        let c = m.block.cuboid();
         let noisy: Vec<i64> = (0..frame.len(c)).map(|_| (bits.next() % 2001) as i64 - 1000).collect();
         let floats = DVector::from_iterator(noisy.len(), noisy.iter().map(|&v| v as f64));
         let variance = noise_variance(plan.noise, m.scale.to_f64());
@@ -153,6 +155,13 @@ fn answers(cube: &Cube, plan: &Plan, seed: u64) -> (Vec<Vec<i64>>, Vec<DVector<f
                 blocks.push(measured(cube, plan, i, variance, scale));
                 values.push(frame.contrast(a, noisy).unwrap());
                 dense.push(component_projection(cube, &plan.levels, a) * floats / scale);
+            }
+            block => {
+                let noisy: Vec<i64> =
+                    (0..value_count(&frame, block)).map(|_| (bits.next() % 2001) as i64 - 1000).collect();
+                blocks.push(measured(cube, plan, i, variance, 1.0));
+                dense.push(DVector::from_iterator(noisy.len(), noisy.iter().map(|&v| v as f64)));
+                values.push(noisy);
             }
         }
     }
@@ -175,6 +184,9 @@ proptest! {
         // Not every strategy applies to every workload.
         let Ok(planned) = plan(&r) else { return Ok(()) };
         let plan = planned.plan;
+        // From here on all is about the levels that the plan speaks of.
+        let cube = cube_of_plan(&cube, &plan);
+        let workload = r.over(measure).workload.clone();
         let (values, dense, blocks) = answers(&cube, &plan, case.noise);
         let evaluator = Evaluator::new(Recovery::new(cube.clone(), plan, values).unwrap());
         // What has been asked before must not matter: first the total, then the query.

@@ -1,7 +1,7 @@
 //! The same mathematics with explicit matrices over all cells of the finest table.
 
-use margins::cube::{Cube, Cuboid, Dimension, Level};
-use margins::plan::{Block, Noise, Plan};
+use margins::cube::{Cube, Cuboid, Dimension, Frame, Level};
+use margins::plan::{Block, Measure, Noise, Plan, cost};
 use nalgebra::{DMatrix, DVector};
 
 /// A plain dimension of `n` categories.
@@ -62,6 +62,46 @@ pub fn component_projection(cube: &Cube, levels: &[Vec<u8>], a: &Cuboid) -> DMat
     })
 }
 
+/// The signed rows of a block over the cells of its own table, by their definition.
+pub fn signed(cube: &Cube, levels: &[Vec<u8>], block: &Block) -> DMatrix<f64> {
+    block.cuboid().iter().fold(DMatrix::identity(1, 1), |m, (d, l)| {
+        let n = cube.dimensions[d].levels[l].len();
+        let rows: Vec<Vec<f64>> = match block {
+            Block::Pairs(_) => {
+                let coarser = levels[d].iter().map(|&x| usize::from(x)).filter(|&x| x < l).max().unwrap();
+                let up = cube.dimensions[d].ancestors(l, coarser);
+                let pairs =
+                    (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j))).filter(|&(i, j)| up[i] == up[j]);
+                pairs
+                    .map(|(i, j)| {
+                        (0..n).map(|k| f64::from(u8::from(k == j)) - f64::from(u8::from(k == i))).collect()
+                    })
+                    .collect()
+            }
+            Block::Walsh(_) => {
+                let sign = |mask: usize, k: usize| if (mask & k).count_ones() % 2 == 0 { 1.0 } else { -1.0 };
+                let bits = (0..).find(|&b| 1usize << b >= n).unwrap();
+                (1..1usize << bits).map(|mask| (0..n).map(|k| sign(mask, k)).collect()).collect()
+            }
+            _ => panic!("no signed sums"),
+        };
+        m.kronecker(&DMatrix::from_fn(rows.len(), n, |i, k| rows[i][k]))
+    })
+}
+
+/// The cube whose levels a plan speaks of.
+pub fn cube_of_plan(cube: &Cube, plan: &Plan) -> Cube {
+    if plan.measure == Measure::Wavelet { cube.refined().cube } else { cube.clone() }
+}
+
+/// The integers in one unit of a block.
+pub fn unit(cube: &Cube, plan: &Plan, block: &Block) -> f64 {
+    match block {
+        Block::Component(a) => cost::component_scale(&Frame::new(cube, &plan.levels), a).unwrap() as f64,
+        _ => 1.0,
+    }
+}
+
 /// The measured rows and the covariance of their noise, as floats: whole tables, or `P_A (M_A x + z/m)`.
 pub struct Measured {
     pub rows: DMatrix<f64>,
@@ -80,6 +120,12 @@ pub fn measured(cube: &Cube, plan: &Plan, index: usize, noise_variance: f64, sca
             let p = component_projection(cube, &plan.levels, a);
             let rows = &p * table_matrix(cube, a);
             Measured { rows, covariance: &p * p.transpose() * (noise_variance / (scale * scale)) }
+        }
+        Block::Rows(_) => panic!("rows have tests of their own"),
+        block => {
+            let rows = signed(cube, &plan.levels, block) * table_matrix(cube, block.cuboid());
+            let n = rows.nrows();
+            Measured { rows, covariance: DMatrix::identity(n, n) * noise_variance }
         }
     }
 }

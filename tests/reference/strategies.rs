@@ -1,6 +1,6 @@
 //! Strategies that measure whole tables: identities, dominance, shares that the agency gives.
 
-use crate::dense::{grouped, plain};
+use crate::dense::{cube_of_plan, grouped, plain};
 use crate::plans::{every, planned, request};
 use margins::cube::{Cube, Cuboid, Frame};
 use margins::exact::Rational;
@@ -84,7 +84,8 @@ fn auto_is_never_worse() {
                 let Ok(p) = &c.outcome else { continue };
                 assert!(p.cost.total <= p.plan.budget, "{round} {:?}", c.measure);
                 // Where two cells can differ in nothing that is measured, substituting costs nothing.
-                let free = c.measure == Measure::Residual && r.neighbours == Neighbours::Substitute;
+                let signed = matches!(c.measure, Measure::Residual | Measure::Fourier | Measure::Wavelet);
+                let free = signed && r.neighbours == Neighbours::Substitute;
                 let spent = p.cost.total.to_f64() / p.plan.budget.to_f64();
                 assert!(free || spent > 1.0 - 1e-8, "{round} {:?} {spent}", c.measure);
                 let (best, this) = (auto.prediction.weighted_total, p.prediction.weighted_total);
@@ -194,7 +195,7 @@ fn degenerate_workloads() {
                 };
                 assert!(p.prediction.total.is_finite() && p.cost.total <= p.plan.budget, "{:?}", c.measure);
                 // Whoever answers from tables must hold every one asked for, levels of one category and all.
-                if c.measure != Measure::Residual {
+                if !matches!(c.measure, Measure::Residual | Measure::Fourier | Measure::Wavelet) {
                     let held = |t: &Table| {
                         p.plan
                             .measurements
@@ -221,15 +222,8 @@ fn sizes_are_kept_in_bounds() {
     let r = request(cube.clone(), workload, Noise::Laplace, "1");
     for c in compare(&r, &[BudgetRule::Optimal]).unwrap() {
         let Ok(p) = c.outcome else { continue };
-        let frame = Frame::new(&cube, &p.plan.levels);
-        let cells: f64 = p
-            .plan
-            .measurements
-            .iter()
-            .map(|m| match &m.block {
-                Block::Table(b) | Block::Component(b) => frame.cells(b),
-            })
-            .sum();
+        let frame = Frame::new(&cube_of_plan(&cube, &p.plan), &p.plan.levels);
+        let cells: f64 = p.plan.measurements.iter().map(|m| frame.cells(m.block.cuboid())).sum();
         assert_eq!(c.vast, cells > f64::from(1 << 26), "{:?} {cells}", c.measure);
         assert!(!c.vast || c.measure == Measure::Base, "{:?} {cells}", c.measure);
     }

@@ -6,16 +6,20 @@
 //! The strategies that search for tables have a file each and share [`landscape`].
 
 mod cluster;
+mod fourier;
 mod given;
 mod hierarchy;
 mod landscape;
 mod tables;
+mod wavelet;
 
 use super::closure::Closure;
 use super::objective::{self, Certificate, Objective};
 use super::{Block, BudgetRule, Measure, Measurement, Noise, Request, cost, round};
 use crate::cube::{Cuboid, Frame};
+use crate::release::wire::MAX_MEASUREMENTS;
 use landscape::{Choice, Landscape};
+pub use wavelet::check_components;
 
 /// Why a strategy does not apply to a workload. Shown in comparisons.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -41,6 +45,20 @@ pub enum NotApplicable {
     /// A table that was asked for does not follow from those that are measured.
     #[error("no measured table holds {0}")]
     NotHeld(String),
+    /// A binary tree has more components than a release may measure.
+    #[error("its binary trees have more than {MAX_MEASUREMENTS} groups of differences")]
+    TooManyComponents,
+    /// Bits of one level do not tell the groups of another.
+    #[error("codes each dimension in bits at one level only; the workload uses several levels of {0}")]
+    SeveralLevels(String),
+    /// Coefficients beside tables known without noise.
+    #[error(
+        "does not combine coefficients with tables that are published exactly; use residual, queries or base"
+    )]
+    ExactCoefficients,
+    /// `matrix` without rows.
+    #[error("it needs `rows`: a file of linear queries")]
+    NoRows,
     /// `given` without shares.
     #[error("it needs `shares`: which tables to measure, and each one's part of the budget")]
     NoShares,
@@ -67,9 +85,30 @@ struct Groups {
     weight: Vec<f64>,
     /// The integers in one unit of the block: `m_A` for components, 1 for tables.
     unit: Vec<f64>,
+    /// How many groups there are in each block: uniform budgets are uniform over groups.
+    groups: Vec<f64>,
 }
 
 impl Groups {
+    fn new() -> Groups {
+        Groups {
+            blocks: Vec::new(),
+            price: Vec::new(),
+            weight: Vec::new(),
+            unit: Vec::new(),
+            groups: Vec::new(),
+        }
+    }
+
+    /// A block of one group.
+    fn push(&mut self, block: Block, price: f64, weight: f64, unit: f64) {
+        self.blocks.push(block);
+        self.price.push(price);
+        self.weight.push(weight);
+        self.unit.push(unit);
+        self.groups.push(1.0);
+    }
+
     /// The blocks that are measured, with their scales. What has no price is known without noise.
     fn paid(self, scales: Vec<f64>) -> impl Iterator<Item = (Block, f64)> {
         let paid = self.price.into_iter().map(|c| c > 0.0);
@@ -126,6 +165,20 @@ pub fn measurements(
                 vec![plain(by_rule(groups)?)]
             }
         }
+        Measure::Wavelet => {
+            let groups = wavelet::pairs(request, frame, closure)?;
+            if budgets == BudgetRule::Optimal
+                && request.objective != Objective::Total
+                && request.noise == Noise::Gaussian
+            {
+                let (scales, proof) = residual_scales(request, closure, &groups);
+                vec![(rounded(request, groups.paid(scales))?, Some(proof))]
+            } else {
+                vec![plain(by_rule(groups)?)]
+            }
+        }
+        Measure::Fourier => vec![plain(by_rule(fourier::coefficients(request, frame, closure)?)?)],
+        Measure::Matrix => return Err(NotApplicable::NoRows),
         Measure::Queries => vec![plain(by_rule(queries()?)?)],
         Measure::Base => vec![plain(by_rule(base()?)?)],
         Measure::Hierarchy => {
@@ -148,10 +201,7 @@ pub fn measurements(
             let mut sets = Vec::new();
             // Starts that do not apply, such as a base of too many cells, are none.
             for groups in [queries(), base()].into_iter().flatten() {
-                let shapes = groups.blocks.iter().map(|block| {
-                    let (Block::Component(c) | Block::Table(c)) = block;
-                    land.shape(land.steps_of(c))
-                });
+                let shapes = groups.blocks.iter().map(|block| land.shape(land.steps_of(block.cuboid())));
                 let shapes: Vec<_> = shapes.collect();
                 let scales = scales(request.noise, request.budget.to_f64(), &groups, budgets);
                 let choice = land.choice(shapes, scales.iter().map(|s| 1.0 / s).collect());
@@ -200,10 +250,8 @@ fn rounded(
 ) -> Result<Vec<Measurement>, NotApplicable> {
     blocks
         .map(|(block, scale)| {
-            let scale = round::up(scale).ok_or_else(|| {
-                let (Block::Component(c) | Block::Table(c)) = &block;
-                NotApplicable::ScaleOutOfRange(request.cube.describe(c))
-            })?;
+            let scale = round::up(scale)
+                .ok_or_else(|| NotApplicable::ScaleOutOfRange(request.cube.describe(block.cuboid())))?;
             Ok(Measurement { block, scale })
         })
         .collect()
@@ -233,16 +281,16 @@ fn residual_scales(request: &Request, closure: &Closure, groups: &Groups) -> (Ve
 /// Scales that spend the budget: variance parameters (Gaussian) or Laplace scales.
 fn scales(noise: Noise, budget: f64, groups: &Groups, budgets: BudgetRule) -> Vec<f64> {
     let pairs = || groups.price.iter().zip(&groups.weight);
-    let count = groups.price.iter().filter(|c| **c > 0.0).count() as f64;
+    // Of uniform budgets each group gets the same part, so that a block of several gets several.
+    let each = || groups.price.iter().zip(&groups.groups).map(|(c, g)| c / g);
+    let count: f64 = groups.price.iter().zip(&groups.groups).filter(|(c, _)| **c > 0.0).map(|(_, g)| g).sum();
     match (noise, budgets) {
-        (Noise::Gaussian, BudgetRule::Uniform) => {
-            groups.price.iter().map(|c| c * count / (2.0 * budget)).collect()
-        }
+        (Noise::Gaussian, BudgetRule::Uniform) => each().map(|c| c * count / (2.0 * budget)).collect(),
         (Noise::Gaussian, BudgetRule::Optimal) => {
             let total: f64 = pairs().map(|(c, v)| (c * v).sqrt()).sum();
             pairs().map(|(c, v)| (c / v).sqrt() * total / (2.0 * budget)).collect()
         }
-        (Noise::Laplace, BudgetRule::Uniform) => groups.price.iter().map(|c| c * count / budget).collect(),
+        (Noise::Laplace, BudgetRule::Uniform) => each().map(|c| c * count / budget).collect(),
         (Noise::Laplace, BudgetRule::Optimal) => {
             let eta = |(c, s): (&f64, &f64)| libm::cbrt(s / c);
             let total: f64 = pairs().map(|p| p.0 * eta(p)).sum();
@@ -256,14 +304,11 @@ fn residual(request: &Request, frame: &Frame, closure: &Closure) -> Result<Group
         return Err(NotApplicable::NeedsGaussian);
     }
     let gain = stakes(request, frame, closure);
-    let mut groups = Groups { blocks: Vec::new(), price: Vec::new(), weight: Vec::new(), unit: Vec::new() };
+    let mut groups = Groups::new();
     for (component, v) in closure.components.iter().zip(gain) {
         if request.is_exact(component) {
             // Known without noise: measured at no price, that is, not at all.
-            groups.price.push(0.0);
-            groups.weight.push(0.0);
-            groups.unit.push(1.0);
-            groups.blocks.push(Block::Component(component.clone()));
+            groups.push(Block::Component(component.clone()), 0.0, 0.0, 1.0);
             continue;
         }
         let name = || request.cube.describe(component);
@@ -273,10 +318,8 @@ fn residual(request: &Request, frame: &Frame, closure: &Closure) -> Result<Group
         let norm =
             cost::component_norm(frame, component).ok_or_else(|| NotApplicable::ScaleTooLarge(name()))?;
         // The scale is that of the integer noise: s² = m²σ². Price and weight in those units.
-        groups.price.push(norm as f64 * request.unit_price(Noise::Gaussian));
-        groups.weight.push(v / (m as f64 * m as f64));
-        groups.unit.push(m as f64);
-        groups.blocks.push(Block::Component(component.clone()));
+        let (price, m) = (norm as f64 * request.unit_price(Noise::Gaussian), m as f64);
+        groups.push(Block::Component(component.clone()), price, v / (m * m), m);
     }
     Ok(groups)
 }
@@ -287,14 +330,12 @@ fn whole(
     frame: &Frame,
     cuboids: impl Iterator<Item = Cuboid>,
 ) -> Result<Groups, NotApplicable> {
-    let mut groups = Groups { blocks: Vec::new(), price: Vec::new(), weight: Vec::new(), unit: Vec::new() };
+    let mut groups = Groups::new();
     for cuboid in cuboids {
         check_size(frame, &cuboid, || request.cube.describe(&cuboid))?;
         let weight = request.workload.iter().find(|t| t.cuboid == cuboid).map_or(1.0, |t| t.weight.to_f64());
-        groups.price.push(request.unit_price(request.noise));
-        groups.weight.push(weight * frame.cells(&cuboid));
-        groups.unit.push(1.0);
-        groups.blocks.push(Block::Table(cuboid));
+        let (price, weight) = (request.unit_price(request.noise), weight * frame.cells(&cuboid));
+        groups.push(Block::Table(cuboid), price, weight, 1.0);
     }
     Ok(groups)
 }

@@ -1,14 +1,17 @@
 //! The plan section: who is protected, what is measured, at which scale.
 
 use super::rule;
-use crate::cube::{Cube, Cuboid};
+use crate::cube::{Cube, Cuboid, Frame};
 use crate::exact;
 use crate::plan;
 use crate::release::{ReleaseError, codec};
+use std::cell::OnceCell;
 use wincode::{SchemaRead, SchemaWrite};
 
 /// The most measurements.
 pub const MAX_MEASUREMENTS: usize = 1 << 18;
+/// The most values of one block of coefficients.
+pub const MAX_CELLS: u64 = 1 << 32;
 /// The most tables in the workload.
 pub const MAX_TABLES: usize = 1 << 18;
 
@@ -54,6 +57,19 @@ enum Block {
     Component(Pairs),
     #[wincode(tag = 2)]
     Table(Pairs),
+    #[wincode(tag = 3)]
+    Pairs(Pairs),
+    #[wincode(tag = 4)]
+    Walsh(Pairs),
+    #[wincode(tag = 5)]
+    Rows { cuboid: Pairs, rows: Vec<Vec<Factor>> },
+}
+
+/// One coefficient of a query: the cell and its factor.
+#[derive(SchemaWrite, SchemaRead)]
+struct Factor {
+    cell: u32,
+    factor: i32,
 }
 
 /// A closed enum of the format: the same names as in memory, a fixed tag each, and conversions that
@@ -83,7 +99,7 @@ macro_rules! tags {
 
 tags!(Noise { Gaussian = 1, Laplace = 2 });
 tags!(Neighbours { AddRemove = 1, Substitute = 2 });
-tags!(Measure { Residual = 1, Queries = 2, Base = 3, Hierarchy = 4, Cluster = 5, Tables = 6, Given = 7 });
+tags!(Measure { Residual = 1, Queries = 2, Base = 3, Hierarchy = 4, Cluster = 5, Tables = 6, Given = 7, Wavelet = 8, Fourier = 9, Matrix = 10 });
 tags!(BudgetRule { Optimal = 1, Uniform = 2 });
 
 impl From<exact::Rational> for Rational {
@@ -114,6 +130,16 @@ pub fn encode_plan(plan: &plan::Plan, cube: &Cube) -> Result<Vec<u8>, ReleaseErr
     let block = |b: &plan::Block| match b {
         plan::Block::Component(c) => Block::Component(pairs(c)),
         plan::Block::Table(c) => Block::Table(pairs(c)),
+        plan::Block::Pairs(c) => Block::Pairs(pairs(c)),
+        plan::Block::Walsh(c) => Block::Walsh(pairs(c)),
+        plan::Block::Rows(r) => Block::Rows {
+            cuboid: pairs(&r.cuboid),
+            rows: r
+                .rows
+                .iter()
+                .map(|row| row.iter().map(|&(cell, factor)| Factor { cell, factor }).collect())
+                .collect(),
+        },
     };
     let stored = Plan {
         noise: plan.noise.into(),
@@ -144,6 +170,15 @@ pub fn decode_plan(bytes: &[u8], cube: &Cube) -> Result<plan::Plan, ReleaseError
         Ok::<_, ReleaseError>(match b {
             Block::Component(p) => plan::Block::Component(cuboid(p)?),
             Block::Table(p) => plan::Block::Table(cuboid(p)?),
+            Block::Pairs(p) => plan::Block::Pairs(cuboid(p)?),
+            Block::Walsh(p) => plan::Block::Walsh(cuboid(p)?),
+            Block::Rows { cuboid: p, rows } => plan::Block::Rows(plan::Rows {
+                cuboid: cuboid(p)?,
+                rows: rows
+                    .into_iter()
+                    .map(|row| row.into_iter().map(|f| (f.cell, f.factor)).collect())
+                    .collect(),
+            }),
         })
     };
     let table = |t: Table| Ok(plan::Table { cuboid: cuboid(t.cuboid)?, weight: rational(t.weight)? });
@@ -191,8 +226,9 @@ fn check(plan: &plan::Plan, cube: &Cube) -> Result<(), ReleaseError> {
         let exists = |(d, l): (usize, usize)| cube.dimensions.get(d).is_some_and(|d| l < d.levels.len());
         rule(table.cuboid.iter().all(exists), WHAT, || "a table's cuboid does not exist".into())?;
     }
+    let frame = OnceCell::new();
     for plan::Measurement { block, scale } in &plan.measurements {
-        let (plan::Block::Component(cuboid) | plan::Block::Table(cuboid)) = block;
+        let cuboid = block.cuboid();
         let used = |(d, l): (usize, usize)| {
             plan.levels
                 .get(d)
@@ -200,8 +236,44 @@ fn check(plan: &plan::Plan, cube: &Cube) -> Result<(), ReleaseError> {
         };
         rule(cuboid.iter().all(used), WHAT, || "a measured cuboid is not made of levels in use".into())?;
         rule(!scale.is_zero(), WHAT, || "a measurement has no noise".into())?;
+        check_block(block, plan, cube, frame.get_or_init(|| Frame::new(cube, &plan.levels)))?;
     }
     Ok(())
+}
+
+/// What signed sums need beyond an existing cuboid.
+fn check_block(
+    block: &plan::Block,
+    plan: &plan::Plan,
+    cube: &Cube,
+    frame: &Frame,
+) -> Result<(), ReleaseError> {
+    match block {
+        plan::Block::Component(_) | plan::Block::Table(_) => Ok(()),
+        plan::Block::Pairs(cuboid) => {
+            let twos = cuboid.iter().all(|(d, l)| frame.rung(d, l).siblings.iter().all(|&c| c <= 2));
+            rule(twos, WHAT, || "differences of groups of more than two".into())
+        }
+        plan::Block::Walsh(cuboid) => {
+            let plain = cuboid.iter().all(|(d, l)| plan.levels[d] == [0, l as u8]);
+            rule(plain, WHAT, || "coefficients of a dimension with several levels in use".into())?;
+            let count = frame.walsh_len(cuboid);
+            rule(count.is_some_and(|n| n <= MAX_CELLS), WHAT, || {
+                format!("a block has more than {MAX_CELLS} coefficients")
+            })
+        }
+        plan::Block::Rows(rows) => {
+            let cells = cube.cells(&rows.cuboid).unwrap_or(u64::MAX);
+            let good = |row: &Vec<(u32, i32)>| {
+                row.windows(2).all(|w| w[0].0 < w[1].0)
+                    && row.iter().all(|&(cell, factor)| u64::from(cell) < cells && factor != 0)
+                    && !row.is_empty()
+            };
+            rule(rows.rows.iter().all(good), WHAT, || {
+                "a row is empty, has a cell twice, one that does not exist, or a factor of zero".into()
+            })
+        }
+    }
 }
 
 #[cfg(test)]
@@ -268,7 +340,10 @@ pub(crate) mod tests {
                 (M::Hierarchy, 4),
                 (M::Cluster, 5),
                 (M::Tables, 6),
-                (M::Given, 7)
+                (M::Given, 7),
+                (M::Wavelet, 8),
+                (M::Fourier, 9),
+                (M::Matrix, 10)
             ]
         );
         assert_eq!(BudgetRule::TAGS, [(R::Optimal, 1), (R::Uniform, 2)]);

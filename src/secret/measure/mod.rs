@@ -1,8 +1,8 @@
 //! Exact counts + plan + noise -> measurements: the door out of the secret rooms. There is a second one, for
 //! tables that are declared to be published without noise: [`exact_tables`].
 //!
-//! **Guarantee.** What leaves is `x_B + z` for a measured table and `D_A (m_A x_A + z)` for a component, with `z`
-//! independent exact discrete Gaussian or Laplace noise of the plan's scale in every cell: each measurement is
+//! **Guarantee.** What leaves is `x_B + z` for a measured table, `D_A (m_A x_A + z)` for a component, and `H x_B + z` for a
+//! block of signed sums `H` (differences of pairs, Walsh–Hadamard coefficients, the agency's own rows), with `z` independent exact discrete Gaussian or Laplace noise of the plan's scale in every cell: each measurement is
 //! private at the cost [`crate::plan::cost`] states for it, and they compose. All arithmetic on counts and noise
 //! is in checked integers. **Proof idea:** see `plan::cost`; the contrasts `D_A` are post-processing of the noisy vector.
 //! **Source:** Canonne, Kamath & Steinke 2020 (noise); Xiao, He, Zhang & Kifer 2023 (residual components).
@@ -128,11 +128,10 @@ pub fn measure(
 }
 
 fn shape(m: &Measurement) -> &Cuboid {
-    let (Block::Component(c) | Block::Table(c)) = &m.block;
-    c
+    m.block.cuboid()
 }
 
-/// One measurement: count, scale up, add noise, take contrasts.
+/// One measurement: count, scale up (or add up what the block adds up), add noise, take contrasts.
 fn one(
     counter: &mut Counter<'_>,
     cube: &Cube,
@@ -144,12 +143,18 @@ fn one(
     let overflow = || MeasureError::Overflow(index);
     let m = &plan.measurements[index];
     let mut cells: Zeroizing<Vec<i64>> = counter.cuboid(cube, shape(m))?.into_cells();
-    let scale = match &m.block {
+    let mut scale = 1;
+    match &m.block {
         Block::Component(a) => {
-            cost::component_scale(frame, a).and_then(|s| i64::try_from(s).ok()).ok_or_else(overflow)?
+            let m = cost::component_scale(frame, a).and_then(|s| i64::try_from(s).ok());
+            scale = m.ok_or_else(overflow)?;
         }
-        Block::Table(_) => 1,
-    };
+        Block::Table(_) => {}
+        // Sums of counts, still secret: noise is added to each.
+        Block::Pairs(a) => *cells = frame.contrast(a, std::mem::take(&mut *cells)).ok_or_else(overflow)?,
+        Block::Walsh(a) => *cells = frame.walsh(a, std::mem::take(&mut *cells)).ok_or_else(overflow)?,
+        Block::Rows(rows) => *cells = rows.apply(&cells).ok_or_else(overflow)?,
+    }
     let sampler = match plan.noise {
         Noise::Gaussian => Sampler::gaussian(m.scale)?,
         Noise::Laplace => Sampler::laplace(m.scale)?,
@@ -163,6 +168,6 @@ fn one(
     let noisy = std::mem::take(&mut *cells);
     match &m.block {
         Block::Component(a) => frame.contrast(a, noisy).ok_or_else(overflow),
-        Block::Table(_) => Ok(noisy),
+        _ => Ok(noisy),
     }
 }
