@@ -59,6 +59,7 @@ fn spec(labelled: bool) -> Spec {
             shares: Vec::new(),
         },
         exact: Vec::new(),
+        zeros: Vec::new(),
         projection: None,
         targets: Vec::new(),
         source: String::new(),

@@ -89,6 +89,7 @@ impl Spec {
             shares: self.strategy.shares.clone(),
             targets: self.targets.clone(),
             exact: self.exact.iter().map(|e| e.cuboid.clone()).collect(),
+            zeros: self.zeros.clone(),
         })
     }
 }

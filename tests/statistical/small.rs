@@ -56,6 +56,7 @@ pub fn request(cube: &Cube, workload: Vec<Table>, noise: Noise, budget: &str) ->
         targets: Vec::new(),
         shares: Vec::new(),
         exact: Vec::new(),
+        zeros: Vec::new(),
     }
 }
 
