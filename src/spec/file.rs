@@ -401,6 +401,10 @@ enum MeasureWord {
     Tables,
     /// Just the tables in `shares`.
     Given,
+    /// Differences of halves of halves of the categories: the Haar wavelet.
+    Wavelet,
+    /// Walsh–Hadamard coefficients of the categories coded in bits.
+    Fourier,
 }
 
 /// How the budget is shared.
