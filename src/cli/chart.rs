@@ -35,13 +35,13 @@ const RIGHT: f64 = 190.0;
 const TOP: f64 = 84.0;
 const BOTTOM: f64 = 56.0;
 /// Least distance between two labels at line ends.
-const LEADING: f64 = 14.0;
+pub(super) const LEADING: f64 = 14.0;
 /// Told apart with any colour vision (Okabe & Ito), dark enough on white.
-const COLOURS: [&str; 8] =
+pub(super) const COLOURS: [&str; 8] =
     ["#0072b2", "#d55e00", "#009e73", "#a6518a", "#8c6d00", "#2f8fbd", "#555555", "#000000"];
 
 /// The ticks of a logarithmic axis: 1, 2 and 5 times powers of ten, or only powers when those are many.
-fn ticks(lo: f64, hi: f64) -> Vec<f64> {
+pub(super) fn ticks(lo: f64, hi: f64) -> Vec<f64> {
     let (first, last) = (lo.log10().floor() as i32, hi.log10().ceil() as i32);
     let steps: &[f64] = if last - first > 3 { &[1.0] } else { &[1.0, 2.0, 5.0] };
     (first..=last)
@@ -50,7 +50,7 @@ fn ticks(lo: f64, hi: f64) -> Vec<f64> {
         .collect()
 }
 
-fn number(x: f64) -> String {
+pub(super) fn number(x: f64) -> String {
     if (1e-3..1e5).contains(&x) {
         let text = format!("{x:.4}");
         return text.trim_end_matches('0').trim_end_matches('.').to_string();
@@ -71,7 +71,7 @@ fn superscript(c: char) -> char {
     }
 }
 
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
