@@ -244,7 +244,7 @@ fn saved(lines: &[Line], i: usize) -> Option<f64> {
 
 fn to_text(setting: &Setting, lines: &[Line]) -> String {
     let shown = [0, 1, 4, 9];
-    let mut head = vec!["workload, strategy, budgets".to_string()];
+    let mut head = vec!["strategy  budgets".to_string()];
     head.extend(shown.map(|i| format!("ε = {}", epsilon(i))));
     head.push("saved".into());
     let head: Vec<&str> = head.iter().map(String::as_str).collect();
@@ -255,7 +255,7 @@ fn to_text(setting: &Setting, lines: &[Line]) -> String {
         let Some(first) = family.first() else { continue };
         let mut table = Vec::new();
         for (i, l) in family.iter().enumerate() {
-            let mut row = vec![format!("{:<4} {:<8} {}", l.workload, l.measure.name(), l.rule.name())];
+            let mut row = vec![format!("{:<8}  {}", l.measure.name(), l.rule.name())];
             match &l.errors {
                 Ok(errors) => row.extend(shown.map(|i| percent(errors[i]))),
                 Err(why) => {

@@ -1,6 +1,6 @@
 //! Small multiples: several line charts on common logarithmic axes in one picture, for comparing at a glance.
 
-use super::chart::{COLOURS, LEADING, Series, escaped, number, ticks};
+use super::chart::{COLOURS, Series, apart, escaped, number, ticks};
 use std::fmt::Write;
 
 /// One chart of many.
@@ -28,7 +28,7 @@ pub struct Panels {
 }
 
 const COLUMNS: usize = 3;
-const PLOT: (f64, f64) = (205.0, 210.0);
+const PLOT: (f64, f64) = (205.0, 240.0);
 /// Room for the names at the lines' ends.
 const NAMES: f64 = 76.0;
 const LEFT: f64 = 58.0;
@@ -139,17 +139,8 @@ pub fn svg(picture: &Panels) -> String {
                 ends.push((at_y(last), s));
             }
         }
-        // Names at the ends, pushed apart from above and, if the last one falls off, back up from below.
         ends.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let mut places: Vec<f64> = ends.iter().map(|e| e.0).collect();
-        for k in 1..places.len() {
-            places[k] = places[k].max(places[k - 1] + LEADING);
-        }
-        let mut floor = bottom;
-        for p in places.iter_mut().rev() {
-            *p = p.min(floor);
-            floor = *p - LEADING;
-        }
+        let places = apart(&ends.iter().map(|e| e.0).collect::<Vec<_>>(), bottom);
         for ((end, s), y) in ends.iter().zip(places) {
             let colour = COLOURS[s.colour % COLOURS.len()];
             put(format_args!(

@@ -82,7 +82,7 @@ impl<S: Source> Recovery<S> {
     /// cells, a million entries), and without the feature `compile`, which brings the solver.
     pub fn nearest(&self, norm: Norm) -> Result<Nearest, RecoverError> {
         let refused = |why: String| {
-            Err(RecoverError::Plan(format!("consistency in {} is not to be had: {why}", norm.symbol())))
+            Err(RecoverError::Plan(format!("consistency in {} cannot be had: {why}", norm.symbol())))
         };
         let direct = matches!(self.shape, Shape::Tables(_))
             && self.plan.measurements.iter().all(|m| matches!(m.block, crate::plan::Block::Table(_)));
