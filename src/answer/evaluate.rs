@@ -98,9 +98,9 @@ struct Reach {
 }
 
 /// One aggregate: a table and what to add up of it.
-struct Part<'a> {
+pub(super) struct Part<'a> {
     filter: &'a Filter,
-    cuboid: Cuboid,
+    pub(super) cuboid: Cuboid,
     reaches: Vec<Reach>,
 }
 
@@ -210,7 +210,7 @@ impl<S: Source> Evaluator<S> {
 
     /// The dimensions an aggregate touches, each at the coarsest level in use that tells apart what it tells
     /// apart.
-    fn part<'a>(
+    pub(super) fn part<'a>(
         &self,
         aggregate: &'a Aggregate,
         group_by: &[(usize, usize)],
@@ -366,6 +366,11 @@ impl<S: Source> Evaluator<S> {
     /// The aggregate of every combination of the groups the part keeps to, and the stride of each grouped level
     /// (0 where it does not).
     fn estimates(&self, part: &Part, sizes: &[usize]) -> Result<(Vec<usize>, Vec<f64>), AnswerError> {
+        Ok(Self::sums(part, &self.table(&part.cuboid)?, sizes))
+    }
+
+    /// The same, from the cells of the part's table.
+    pub(super) fn sums(part: &Part, table: &[f64], sizes: &[usize]) -> (Vec<usize>, Vec<f64>) {
         let mut strides = vec![0; sizes.len()];
         let mut length = 1;
         for (position, size) in sizes.iter().enumerate().rev() {
@@ -374,7 +379,6 @@ impl<S: Source> Evaluator<S> {
                 length *= size;
             }
         }
-        let table = self.table(&part.cuboid)?;
         let weights = &part.filter.weights;
         let (mut cell_stride, mut weight_stride) = (table.len(), weights.len());
         let steps: Vec<Vec<Step>> = part
@@ -404,8 +408,8 @@ impl<S: Source> Evaluator<S> {
             })
             .collect();
         let mut out = vec![0.0; length];
-        add_cells(&steps, Step { cell: 0, group: 0, class: 0 }, weights, &table, &mut out);
-        Ok((strides, out))
+        add_cells(&steps, Step { cell: 0, group: 0, class: 0 }, weights, table, &mut out);
+        (strides, out)
     }
 
     /// The error law of the cell of a table that is known least well.

@@ -140,6 +140,15 @@ impl Figure {
         (self.numerator.constant + numerator, below)
     }
 
+    /// The figure of given values of the aggregates.
+    pub fn value(&self, aggregates: &[f64]) -> f64 {
+        let sum = |l: &Linear| {
+            l.constant
+                + l.terms.iter().map(|&(i, c)| c * aggregates.get(i).copied().unwrap_or(0.0)).sum::<f64>()
+        };
+        sum(&self.numerator) / self.denominator.as_ref().map_or(1.0, sum)
+    }
+
     /// The figure from what one or more releases know. `column` tells figures apart in `pools`.
     pub fn answer(
         &self,

@@ -10,6 +10,7 @@ mod figure;
 pub mod history;
 pub mod joint;
 pub mod law;
+pub mod nearest;
 pub mod open;
 pub mod posterior;
 mod query;

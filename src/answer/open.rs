@@ -7,7 +7,7 @@ use super::posterior::PosteriorError;
 use super::sql::{Query, SqlError, quote_names};
 use crate::cube::{Cube, Frame};
 use crate::plan::cost::{self, CostError};
-use crate::recover::{RecoverError, Recovery};
+use crate::recover::{Nearest, RecoverError, Recovery};
 use crate::release::values::Values;
 use crate::release::{Release, ReleaseError};
 use std::path::Path;
@@ -68,6 +68,7 @@ impl From<RecoverError> for QueryError {
 pub struct Answers {
     evaluator: Evaluator<Values>,
     name: String,
+    pub(super) nearest: Option<Nearest>,
 }
 
 impl Answers {
@@ -84,7 +85,7 @@ impl Answers {
         // A plan whose arithmetic does not fit is refused here, before anything is computed from it.
         cost::cost(&plan, &Frame::new(&cube, &plan.levels))?;
         let values = Values::new(release, &cube, &plan)?;
-        Ok(Answers { evaluator: Evaluator::new(Recovery::new(cube, plan, values)?), name })
+        Ok(Answers { evaluator: Evaluator::new(Recovery::new(cube, plan, values)?), name, nearest: None })
     }
 
     /// The file behind the answers.

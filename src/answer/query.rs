@@ -4,6 +4,7 @@ use super::evaluate::JointGroup;
 use super::figure::{Answered, Basis, ErrorOf, Figure, Known, Pools};
 use super::joint::{How, Solved};
 use super::law::{Interval, Method};
+use super::nearest::{LEAST_SQUARES, note};
 use super::open::{Answers, QueryError};
 use super::posterior::{CountPosterior, Prior};
 use super::render::{ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
@@ -140,6 +141,11 @@ pub(super) fn answer(releases: &[(&Answers, &Asked)], options: &Options) -> Resu
         .map(|(r, a)| r.evaluator().joint(&a.aggregates, &a.query.group_by))
         .collect::<Result<_, _>>()?;
     let rows = groups.first().map_or(0, Vec::len);
+    // Figures in another sense than least squares, of a single release.
+    let nearest = match first.nearest() {
+        Some(n) => Some(first.evaluator().nearest(n, &asked.aggregates, &asked.query.group_by)?),
+        None => None,
+    };
     let present = Present::new(asked.query, cube);
     let shown_rows = groups.iter().flatten().take(rows).filter(|g| present.holds(&g.nodes)).count();
     let wanted = asked.figures.iter().flatten().count();
@@ -154,6 +160,9 @@ pub(super) fn answer(releases: &[(&Answers, &Asked)], options: &Options) -> Resu
             options.level,
             how.level
         ));
+    }
+    if let Some(nearest) = first.nearest() {
+        notes.add(note(nearest));
     }
     let prior = options.prior.map(|p| asked.prior(p, first, &mut notes)).transpose()?;
     let mut pools = Pools::default();
@@ -170,6 +179,9 @@ pub(super) fn answer(releases: &[(&Answers, &Asked)], options: &Options) -> Resu
                 let short = if several { format!("{name}_{what}") } else { what.into() };
                 if names.contains(&short.as_str()) { format!("{short}_") } else { short }
             };
+            if nearest.is_some() {
+                table.columns.push(ResultColumn { name: own(LEAST_SQUARES), kind: ColumnKind::Number });
+            }
             if prior.is_some() {
                 if !figure.is_count() {
                     return Err(QueryError::NotACount(name.into()));
@@ -200,9 +212,14 @@ pub(super) fn answer(releases: &[(&Answers, &Asked)], options: &Options) -> Resu
                 continue;
             };
             let answered = figure.answer(i, &known, &how, &mut pools)?;
-            keys.push(answered.estimate);
+            let other = nearest.as_ref().and_then(|n| n.get(row)).map(|known| figure.value(known));
+            let estimate = other.unwrap_or(answered.estimate);
+            keys.push(estimate);
             met[i].saw(&answered);
-            cells.push(ResultCell::Figure(shown(&answered)));
+            cells.push(ResultCell::Figure(ResultFigure { estimate, ..shown(&answered) }));
+            if other.is_some() {
+                cells.push(ResultCell::Number(answered.estimate));
+            }
             let posterior = match prior {
                 Some(prior) => Some(posteriors.of(&answered, prior)?),
                 None => None,

@@ -21,6 +21,14 @@ impl Several {
                 return Err(QueryError::Together(format!("{} is given twice", a.title())));
             }
         }
+        if let [_, _, ..] = &releases[..]
+            && let Some(nearest) = releases.iter().find_map(Answers::nearest)
+        {
+            let symbol = nearest.norm().symbol();
+            return Err(QueryError::Together(format!(
+                "consistency in {symbol} is about the measured tables of one release"
+            )));
+        }
         Ok(Several(releases))
     }
 

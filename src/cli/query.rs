@@ -1,6 +1,6 @@
 //! `margins query`: SELECTs answered from one release file, or several of one dataset.
 
-use super::{Failure, Outcome, output};
+use super::{Failure, Outcome, Recover, output};
 use crate::answer::law::{Interval, Method};
 use crate::answer::render::ResultTable;
 use crate::answer::{Answers, Options, PriorChoice, Several, Statement, render};
@@ -55,6 +55,9 @@ pub struct Args {
     /// Count every key of a CSV file (its header names the key's dimensions), as CSV: for projections
     #[arg(long, value_name = "FILE", conflicts_with_all = ["batch", "explain", "json"])]
     keys: Option<PathBuf>,
+    /// In which sense the estimates of all tables agree; intervals stay those of least squares
+    #[arg(long, value_enum, default_value_t = Recover::LeastSquares, value_name = "HOW")]
+    recover: Recover,
     /// Of a sketch the mean of its rows, with Chebyshev's interval, instead of the median
     #[arg(long)]
     mean: bool,
@@ -130,7 +133,7 @@ pub fn run(args: &Args) -> Outcome {
     }
     let releases = files
         .iter()
-        .map(|f| Answers::open(f).map_err(|e| output::about(f.as_ref(), &e)))
+        .map(|f| Answers::open(f).and_then(|a| args.recover.of(a)).map_err(|e| output::about(f.as_ref(), &e)))
         .collect::<Result<Vec<_>, _>>()?;
     for r in releases.iter().filter(|r| r.release().manifest().is_not_private()) {
         eprintln!("warning: {} is NOT PRIVATE: its noise came from a fixed seed", r.name());
@@ -171,9 +174,10 @@ fn projection(args: &Args, questions: &Questions, sql: Option<&String>) -> Outco
     if let Some(keys) = &args.keys {
         return super::projection::keys(questions, keys, args.level, estimator);
     }
-    if args.prob.is_some() || args.prior.is_some() || args.joint || args.explain {
+    let recover = args.recover != Recover::LeastSquares;
+    if args.prob.is_some() || args.prior.is_some() || args.joint || args.explain || recover {
         return Err(Failure::Message(
-            "--prob, --prior, --joint and --explain are for releases of tables".into(),
+            "--prob, --prior, --joint, --explain and --recover are for releases of tables".into(),
         ));
     }
     let show = |sql: &str| -> Result<String, Failure> {
@@ -214,6 +218,9 @@ fn release_field(several: &Several) -> serde_json::Map<String, serde_json::Value
         [only] => more.insert("release".into(), only.name().into()),
         some => more.insert("releases".into(), some.iter().map(Answers::title).collect::<Vec<_>>().into()),
     };
+    if let Some(nearest) = several.releases().iter().find_map(Answers::nearest) {
+        more.insert("recover".into(), nearest.norm().name().into());
+    }
     more
 }
 
