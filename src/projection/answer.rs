@@ -20,6 +20,7 @@
 //! Chebyshev's interval, because a few large counts give its error heavy tails.
 
 use super::design::Shape;
+use super::coset::Cosets;
 use super::signs::{SIGNS, SignFamily, block_bits, point};
 use super::{Projection, key};
 use crate::answer::law::normal_upper_quantile as upper_quantile;
@@ -53,6 +54,8 @@ pub struct Answer {
 pub struct Projected {
     projection: Projection,
     families: Vec<SignFamily>,
+    /// A dense projection's signs, for all blocks at once.
+    cosets: Option<Cosets>,
     values: Vec<i64>,
     /// The sum of the squares of all values.
     energy: f64,
@@ -82,7 +85,12 @@ impl Projected {
             return None;
         }
         let energy = values.iter().map(|&v| v as f64 * v as f64).sum();
-        Some(Projected { families: families(&projection), projection, values, energy })
+        let families = families(&projection);
+        let cosets = match projection.design.shape {
+            Shape::Dense { rows } => families.first().map(|f| f.cosets(block_bits(rows.into()))),
+            Shape::Sketch { .. } => None,
+        };
+        Some(Projected { families, cosets, projection, values, energy })
     }
 
     /// What was released beside the integers.
@@ -136,36 +144,37 @@ impl Projected {
     }
 
     fn dense(&self, cells: &[u64], rows: u32, level: f64) -> Answer {
+        let Some(cosets) = &self.cosets else { return nothing() };
         let bits = block_bits(rows.into());
         let blocks = self.values.len().div_ceil(SIGNS);
+        let starts: Vec<u64> = cells
+            .iter()
+            .flat_map(|&cell| (0..blocks).step_by(cosets.size()).map(move |b| point(cell, b as u64, bits)))
+            .collect();
+        // How often each integer counts against, over all cells.
+        let mut against = vec![0u32; blocks.next_multiple_of(cosets.size()) * SIGNS];
+        let span = cosets.size() * SIGNS;
+        let mut words = vec![[0; 4]; cosets.size()];
+        let places = (0..against.len() / span).cycle();
+        let starts: Vec<(u64, usize)> = starts.into_iter().zip(places).collect();
+        for four in starts.chunks(4) {
+            let start = |i: usize| four.get(i).map_or(0, |s| s.0);
+            cosets.values([start(0), start(1), start(2), start(3)], &mut words);
+            for (lane, (_, place)) in four.iter().enumerate() {
+                let counts = against.get_mut(place * span..(place + 1) * span).unwrap_or_default();
+                for (counts, words) in counts.chunks_exact_mut(SIGNS).zip(&words) {
+                    let word = words.get(lane).copied().unwrap_or(0);
+                    for (i, count) in counts.iter_mut().enumerate() {
+                        *count += (word >> i & 1) as u32;
+                    }
+                }
+            }
+        }
         let (mut sum, mut squares) = (0i128, 0i128);
-        let mut words = vec![0u64; cells.len()];
-        let Some(family) = self.families.first() else { return nothing() };
-        if let [cell] = *cells {
-            // One cell: the signs of all blocks at once.
-            let points: Vec<u64> = (0..blocks as u64).map(|b| point(cell, b, bits)).collect();
-            words.resize(blocks, 0);
-            family.words(&points, &mut words);
-            for (values, word) in self.values.chunks(SIGNS).zip(&words) {
-                for (i, &v) in values.iter().enumerate() {
-                    sum += if word >> i & 1 == 1 { -i128::from(v) } else { i128::from(v) };
-                }
-            }
-            squares = i128::from(rows);
-        } else {
-            let mut points = vec![0; cells.len()];
-            for (block, values) in self.values.chunks(SIGNS).enumerate() {
-                for (p, &cell) in points.iter_mut().zip(cells) {
-                    *p = point(cell, block as u64, bits);
-                }
-                family.words(&points, &mut words);
-                for (i, &v) in values.iter().enumerate() {
-                    let ones: u64 = words.iter().map(|w| w >> i & 1).sum();
-                    let weight = cells.len() as i128 - 2 * i128::from(ones);
-                    sum += weight * i128::from(v);
-                    squares += weight * weight;
-                }
-            }
+        for (&v, &against) in self.values.iter().zip(&against) {
+            let weight = cells.len() as i64 - 2 * i64::from(against);
+            sum += i128::from(weight) * i128::from(v);
+            squares += i128::from(weight * weight);
         }
         let t = f64::from(rows);
         let alpha = (1.0 - level) / 50.0;

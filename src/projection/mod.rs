@@ -8,6 +8,7 @@
 //! | file | idea |
 //! |---|---|
 //! | [`field`], [`clmul`] | GF(2^64), with the processor's carry-less product and without |
+//! | [`coset`] | a polynomial at all points of a cell at once |
 //! | [`signs`] | the r-wise independent family of signs, from a public seed |
 //! | [`key`] | any combination of labels and texts becomes a cell number |
 //! | [`design`] | how many integers, which noise: what is decided before data is seen |
@@ -19,6 +20,7 @@
 
 pub mod answer;
 pub mod clmul;
+pub mod coset;
 pub mod cost;
 pub mod design;
 pub mod field;

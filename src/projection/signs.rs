@@ -10,6 +10,7 @@
 //! what tells BLAKE3's output from uniform bits. The seed is public and says nothing about the data.
 
 use super::clmul;
+use super::coset::Cosets;
 
 /// The domain of the coefficients' key in BLAKE3's key derivation; part of the format.
 const CONTEXT: &str = "margins 2026 projection sign coefficients";
@@ -46,7 +47,12 @@ impl SignFamily {
         clmul::evaluate(&self.coefficients, points, out);
     }
 
-    /// The same without special instructions.
+    /// The same signs, ready for all blocks of a cell at once: `bits` as in [`point`].
+    pub fn cosets(&self, bits: u32) -> Cosets {
+        Cosets::new(&self.coefficients, bits)
+    }
+
+    /// The same as [`SignFamily::words`] without special instructions.
     pub fn words_portable(&self, points: &[u64], out: &mut [u64]) {
         clmul::evaluate_portable(&self.coefficients, points, out);
     }
