@@ -5,7 +5,8 @@ use super::{Failure, Outcome, output};
 use crate::compile::projection::{ReleasedProjection, design};
 use crate::compile::{self, CompileError};
 use crate::plan::{Neighbours, Noise};
-use crate::projection::answer::Estimator;
+use crate::projection::answer::{Estimator, Law};
+use crate::projection::explain::Explained;
 use crate::projection::query::Questions;
 use crate::projection::{Design, Shape, Size, cost};
 use crate::release::{Release, SignerKind};
@@ -212,7 +213,63 @@ pub fn released(spec: &Spec, r: &ReleasedProjection, signer: SignerKind, as_json
 
 /// The projection of a file; `None` when it is one of tables.
 pub fn open(file: impl AsRef<Path>) -> Result<Option<Questions>, Failure> {
-    Ok(Questions::open(&Release::open(file)?)?)
+    let file = file.as_ref();
+    let about = |e| output::about(file, &e);
+    Questions::open(&Release::open(file).map_err(about)?).map_err(about)
+}
+
+/// What `--explain` says of the first rows.
+pub fn explained(questions: &Questions, rows: &[Explained], level: f64) -> String {
+    let Some(first) = rows.first() else { return String::new() };
+    let design = &questions.projected().projection().design;
+    let mut paragraphs = vec![match design.shape {
+        Shape::Dense { rows } => format!(
+            "Each estimate is the mean of {} sums, with the signs of its cells. The interval takes its error to be normal.",
+            grouped(rows.into())
+        ),
+        Shape::Sketch { rows, .. } => format!(
+            "Each estimate is from {} rows: the median of those that count for the query, where they are enough, else the mean of all.",
+            grouped(rows.into())
+        ),
+    }];
+    let sure = 100.0 * (1.0 - crate::projection::Projected::norm_failure(level));
+    let declared = if design.norm_bound.is_some() { " (or as declared)" } else { "" };
+    paragraphs.push(format!(
+        "‖x‖², the sum of all squared counts, is {} as estimated from the released integers, and at most {}{declared} with probability {} %.",
+        figure(first.norm),
+        figure(first.norm_bound),
+        format!("{sure:.4}").trim_end_matches('0').trim_end_matches('.'),
+    ));
+    for e in rows {
+        let name = if e.row.is_empty() { String::new() } else { format!("{}: ", e.row.join(", ")) };
+        let mut text = format!("{name}{}, ", output::counted(e.cells, "cell"));
+        match e.order {
+            Some((rows, cut)) => text.push_str(&format!(
+                "interval from the order of the {} without a clash, {cut} outside at each end; it covers for any data.",
+                output::counted(rows.into(), "row")
+            )),
+            None => text.push_str(&format!(
+                "standard error {}: {} from noise, {} from other counts.",
+                figure(e.std_error),
+                figure(e.noise),
+                figure(e.others)
+            )),
+        }
+        if e.interval == Law::Variance.name() {
+            text.push_str(" The interval is Chebyshev's.");
+        }
+        if let Some(p) = e.proven {
+            text.push_str(&format!(
+                " Without the normal law: {} to {}, by {}-wise independence of the signs alone (±{:.2} standard deviations).",
+                figure(p.low),
+                figure(p.high),
+                p.independence,
+                p.factor
+            ));
+        }
+        paragraphs.push(text);
+    }
+    paragraphs.iter().map(|p| format!("\n{}\n", output::wrapped(p, 0))).collect()
 }
 
 /// Counts every key of a CSV file; answers appear as they are ready.

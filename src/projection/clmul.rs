@@ -69,8 +69,9 @@ mod hardware {
     use super::super::field::MODULUS;
     use super::{Lanes, Work};
     use std::arch::x86_64::{
-        __m128i, _mm_clmulepi64_si128, _mm_cvtsi64_si128, _mm_cvtsi128_si64, _mm_extract_epi64, _mm_set_epi64x,
-        _mm_setzero_si128, _mm_shuffle_epi8, _mm_unpackhi_epi64, _mm_unpacklo_epi64, _mm_xor_si128,
+        __m128i, _mm_clmulepi64_si128, _mm_cvtsi64_si128, _mm_cvtsi128_si64, _mm_extract_epi64,
+        _mm_set_epi64x, _mm_setzero_si128, _mm_shuffle_epi8, _mm_unpackhi_epi64, _mm_unpacklo_epi64,
+        _mm_xor_si128,
     };
 
     #[target_feature(enable = "pclmulqdq,sse4.1")]

@@ -14,21 +14,25 @@
 //! | [`design`] | how many integers, which noise: what is decided before data is seen |
 //! | [`cost`] | the privacy cost, recomputed from what was released |
 //! | [`answer`] | estimates and intervals |
+//! | [`bound`] | what the signs' independence proves of errors |
+//! | [`explain`] | what an answer rests on, in words |
 //! | [`query`] | SQL to cells |
 //!
 //! Everything here is public arithmetic; `secret::project` makes the integers.
 
 pub mod answer;
+pub mod bound;
 pub mod clmul;
 pub mod coset;
 pub mod cost;
 pub mod design;
+pub mod explain;
 pub mod field;
 pub mod key;
 pub mod query;
 pub mod signs;
 
-pub use answer::{Answer, Projected};
+pub use answer::{Answer, Law, Projected};
 pub use design::{Design, DesignError, Shape, Size};
 pub use key::{Key, Part};
 pub use signs::Seed;

@@ -138,7 +138,13 @@ const BATCH: usize = 64;
 const PIECE: usize = 1 << 14;
 
 /// The sums of all blocks of one coset over some cells: Σ count · sign.
-fn piece(cells: &[u64], counts: &[u64], cosets: &Cosets, first: u64, bits: u32) -> Option<Zeroizing<Vec<i64>>> {
+fn piece(
+    cells: &[u64],
+    counts: &[u64],
+    cosets: &Cosets,
+    first: u64,
+    bits: u32,
+) -> Option<Zeroizing<Vec<i64>>> {
     let size = cosets.size();
     let mut words = Zeroizing::new(vec![[0; 4]; BATCH / 4 * size]);
     // For each digit of the counts a tally for each block.
