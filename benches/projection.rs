@@ -45,14 +45,14 @@ fn key(p: &Projection) -> Key {
     Key::new(vec![Part::Nodes(KEYS.into())], p.design.shape.cell_bits(), &p.seed)
 }
 
-/// Twelve independent chains of products in each lane: as many as the processor can do.
+/// Four independent chains of products in each lane: the next one can always start.
 struct Products(usize);
 
 impl Work for Products {
     #[inline(always)]
     fn run(self, mul: impl Fn(Lanes, Lanes) -> Lanes) {
-        let mut chains: [Lanes; 12] = std::array::from_fn(|i| [i as u64 | 0x9e37_79b9_7f4a_7c15; 4]);
-        for _ in 0..self.0 / 48 {
+        let mut chains: [Lanes; 4] = std::array::from_fn(|i| [i as u64 | 0x9e37_79b9_7f4a_7c15; 4]);
+        for _ in 0..self.0 / 16 {
             chains = chains.map(|a| mul(a, [0x0123_4567_89ab_cdef; 4]));
         }
         black_box(chains);

@@ -32,6 +32,9 @@ struct Other {
     errors: [f64; 3],
 }
 
+/// How the table of the key is called.
+const TABLE: &str = "plain table";
+
 fn alternatives(spec: &Spec, own: &Design) -> Vec<Other> {
     let mut out = Vec::new();
     let Some(Ok(request)) = spec.projection_request() else { return out };
@@ -54,7 +57,7 @@ fn alternatives(spec: &Spec, own: &Design) -> Vec<Other> {
     let pair = if own.neighbours == Neighbours::Substitute { 2.0 } else { 1.0 };
     let variance = change * change * pair / (2.0 * own.budget.to_f64());
     out.push(Other {
-        name: "plain table",
+        name: TABLE,
         values: cells.filter(|_| listed),
         errors: CELLS.map(|m| if listed { (m as f64 * variance).sqrt() } else { f64::INFINITY }),
     });
@@ -88,9 +91,13 @@ fn to_text(spec: &Spec, d: &Design, others: &[Other]) -> String {
     };
     let names: Vec<&str> =
         d.key.iter().filter_map(|&k| Some(spec.cube.dimensions.get(usize::from(k))?.name.as_str())).collect();
-    let assumed = if d.norm_bound.is_some() { "as declared" } else { "assumed: norm_bound declares another" };
+    let norm = figure(d.predicted_norm());
+    let assumed = match d.norm_bound {
+        Some(_) => format!("declares  ‖x‖², the sum of all squared counts, is at most {norm}"),
+        None => format!("assumes   ‖x‖² = {norm} for predictions; norm_bound declares another"),
+    };
     let mut out = format!(
-        "{}: {}\n\nspends    ρ = {:.9} of {}{approximate}\nprotects  {unit} {neighbours}\nkey       {}\nmeasures  {}\nsigns     {}-wise independent, for {} queries with failure {}\nnoise     {noise}\nfile      about {} bytes\nanswers   up to {} cells a query; ‖x‖² = {} ({assumed})\n\n",
+        "{}: {}\n\nspends    ρ = {:.9} of {}{approximate}\nprotects  {unit} {neighbours}\nkey       {}\nmeasures  {}\nsigns     {}-wise independent, for {} queries with failure {}\nnoise     {noise}\nfile      about {} bytes\nanswers   up to {} cells a query\n{assumed}\n\n",
         spec.name,
         spec.title,
         spent.to_f64(),
@@ -102,7 +109,6 @@ fn to_text(spec: &Spec, d: &Design, others: &[Other]) -> String {
         d.failure,
         grouped(d.predicted_bytes()),
         grouped(u64::from(d.sparsity)),
-        figure(d.predicted_norm()),
     );
     let rows: Vec<Vec<String>> = others
         .iter()
@@ -117,11 +123,31 @@ fn to_text(spec: &Spec, d: &Design, others: &[Other]) -> String {
     out.push_str("std error of a query, predicted, at the same budget\n");
     out.push_str(&columns(&["  release", "integers", "1 cell", "10 cells", "100 cells"], &rows));
     let floor = (d.noise_variance() / d.shape.column() as f64).sqrt();
-    out.push_str(&format!(
-        "\nOf a single cell's error {} is noise, which no larger T takes away.\nThe published worst-case bound asks for about n⁴ ln(2k/β) = {:.0e} sums: it holds for\nall data at once. Not used: T follows from the variance, and every interval from\nthe released sums.\n",
-        figure(floor),
+    let mut paragraphs = vec![format!(
+        "Of a single cell's error {} is noise, which no larger T takes away; the rest is what other counts leave behind.",
+        figure(floor)
+    )];
+    paragraphs.push(
+        "A sketch's median does better than this where a few counts are large: they spoil few of its rows."
+            .into(),
+    );
+    if let Some(cells) = others.iter().find(|o| o.name == TABLE).and_then(|o| o.values) {
+        let fewer = cells <= d.shape.values();
+        paragraphs.push(format!(
+            "A plain table has the noise alone, and {} integers here{}: write [[table]] of = [{}] instead of [projection]{}.",
+            if fewer { "no more" } else { "more" },
+            if fewer { "" } else { ", which may be worth it" },
+            names.iter().map(|n| format!("\"{n}\"")).collect::<Vec<_>>().join(", "),
+            if fewer { "" } else { " to compare" },
+        ));
+    }
+    paragraphs.push(format!(
+        "The published worst-case bound asks for the order of n⁴ ln(2k/β) = {:.0e} sums, because it holds for all data at once. It is not used: T follows from the variance, and every interval from the released sums.",
         d.published_rows(),
     ));
+    for p in paragraphs {
+        out.push_str(&format!("\n{}\n", output::wrapped(&p, 0)));
+    }
     out
 }
 
@@ -222,6 +248,7 @@ pub fn open(file: impl AsRef<Path>) -> Result<Option<Questions>, Failure> {
 pub fn explained(questions: &Questions, rows: &[Explained], level: f64) -> String {
     let Some(first) = rows.first() else { return String::new() };
     let design = &questions.projected().projection().design;
+    let by_order = |e: &Explained| e.order.is_some();
     let mut paragraphs = vec![match design.shape {
         Shape::Dense { rows } => format!(
             "Each estimate is the mean of {} sums, with the signs of its cells. The interval takes its error to be normal.",
@@ -232,14 +259,16 @@ pub fn explained(questions: &Questions, rows: &[Explained], level: f64) -> Strin
             grouped(rows.into())
         ),
     }];
-    let sure = 100.0 * (1.0 - crate::projection::Projected::norm_failure(level));
-    let declared = if design.norm_bound.is_some() { " (or as declared)" } else { "" };
-    paragraphs.push(format!(
-        "‖x‖², the sum of all squared counts, is {} as estimated from the released integers, and at most {}{declared} with probability {} %.",
-        figure(first.norm),
-        figure(first.norm_bound),
-        format!("{sure:.4}").trim_end_matches('0').trim_end_matches('.'),
-    ));
+    if !rows.iter().all(by_order) {
+        let sure = 100.0 * (1.0 - crate::projection::Projected::norm_failure(level));
+        let declared = if design.norm_bound.is_some() { " (or as declared)" } else { "" };
+        paragraphs.push(format!(
+            "‖x‖², the sum of all squared counts, is {} as estimated from the released integers, and at most {}{declared} with probability {} %.",
+            figure(first.norm),
+            figure(first.norm_bound),
+            format!("{sure:.4}").trim_end_matches('0').trim_end_matches('.'),
+        ));
+    }
     for e in rows {
         let name = if e.row.is_empty() { String::new() } else { format!("{}: ", e.row.join(", ")) };
         let mut text = format!("{name}{}, ", output::counted(e.cells, "cell"));
