@@ -4,7 +4,6 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use margins::exact::Rational;
 use margins::plan::{Neighbours, Noise};
 use margins::projection::answer::Estimator;
-use margins::projection::clmul::{self, Lanes, Work};
 use margins::projection::design::{Design, Request, Size};
 use margins::projection::signs::{SignFamily, block_bits, point};
 use margins::projection::{Key, Part, Projected, Projection};
@@ -45,21 +44,7 @@ fn key(p: &Projection) -> Key {
     Key::new(vec![Part::Nodes(KEYS.into())], p.design.shape.cell_bits(), &p.seed)
 }
 
-/// Four independent chains of products in each lane: the next one can always start.
-struct Products(usize);
-
-impl Work for Products {
-    #[inline(always)]
-    fn run(self, mul: impl Fn(Lanes, Lanes) -> Lanes) {
-        let mut chains: [Lanes; 4] = std::array::from_fn(|i| [i as u64 | 0x9e37_79b9_7f4a_7c15; 4]);
-        for _ in 0..self.0 / 16 {
-            chains = chains.map(|a| mul(a, [0x0123_4567_89ab_cdef; 4]));
-        }
-        black_box(chains);
-    }
-}
-
-/// The words of one key's 256 blocks: by the transform, by Horner's scheme at each point, and the bare products.
+/// The words of one key's 256 blocks: by the transform, and by Horner's scheme at each point.
 fn signs(c: &mut Criterion) {
     let design = design();
     let family = SignFamily::new(&[7; 32], 0, design.independence);
@@ -82,10 +67,6 @@ fn signs(c: &mut Criterion) {
     group.bench_function("point by point", |b| {
         b.iter(|| family.words(black_box(&points), black_box(&mut words)));
     });
-    group.finish();
-    let mut group = c.benchmark_group("products");
-    group.throughput(Throughput::Elements(48_000));
-    group.bench_function("field", |b| b.iter(|| clmul::run(Products(48_000))));
     group.finish();
 }
 

@@ -254,10 +254,19 @@ pub fn explained(questions: &Questions, rows: &[Explained], level: f64) -> Strin
             "Each estimate is the mean of {} sums, with the signs of its cells. The interval takes its error to be normal.",
             grouped(rows.into())
         ),
-        Shape::Sketch { rows, .. } => format!(
-            "Each estimate is from {} rows: the median of those that count for the query, where they are enough, else the mean of all.",
-            grouped(rows.into())
-        ),
+        Shape::Sketch { rows: t, .. } => match rows.iter().filter(|e| by_order(e)).count() {
+            0 => format!("Each estimate is the mean of {} rows.", grouped(t.into())),
+            n if n == rows.len() => {
+                format!(
+                    "Each estimate is the median of those of {} rows that count for it.",
+                    grouped(t.into())
+                )
+            }
+            _ => format!(
+                "Each estimate is the median of those of {} rows that count for it; where they are too few, the mean of all.",
+                grouped(t.into())
+            ),
+        },
     }];
     if !rows.iter().all(by_order) {
         let sure = 100.0 * (1.0 - crate::projection::Projected::norm_failure(level));

@@ -129,6 +129,11 @@ pub fn run(args: &Args) -> Outcome {
         let option = if args.mean { "--mean" } else { "--keys" };
         return Err(Failure::Message(format!("{option} asks one release of a projection, and this is none")));
     }
+    for file in files.iter().filter(|_| files.len() > 1) {
+        if super::projection::open(file)?.is_some() {
+            return Err(Failure::Message(format!("{file} is a projection: ask it alone")));
+        }
+    }
     let releases = files
         .iter()
         .map(|f| Answers::open(f).map_err(|e| output::about(f.as_ref(), &e)))

@@ -274,10 +274,10 @@ fn published_noise_errs_as_predicted_and_intervals_cover() {
 #[test]
 fn sketches_cover() {
     let design = Request { sketch: Some(16), size: Size::Rows(16_384), ..request() }.design().unwrap();
-    let (outcomes, ..) = simulate(&design, 2000, Estimator::Best, 0.5);
+    let (outcomes, ..) = simulate(&design, 1000, Estimator::Best, 0.5);
     assert_eq!(outcomes.iter().map(|o| o.order).collect::<Vec<_>>(), [true, true, false]);
     intervals_cover(&outcomes[..2]);
-    assert!(outcomes[2].covered > 1900);
+    assert!(outcomes[2].covered > 950);
 }
 
 /// A few large counts give the mean of a sketch heavy tails: so many releases tell its variance to half of itself.
