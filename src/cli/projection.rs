@@ -6,6 +6,7 @@ use crate::compile::projection::{ReleasedProjection, design};
 use crate::compile::{self, CompileError};
 use crate::plan::{Neighbours, Noise};
 use crate::projection::answer::{Estimator, Law};
+use crate::projection::design::Request;
 use crate::projection::explain::Explained;
 use crate::projection::query::Questions;
 use crate::projection::{Design, Shape, Size, cost};
@@ -40,7 +41,7 @@ fn alternatives(spec: &Spec, own: &Design) -> Vec<Other> {
     let Some(Ok(request)) = spec.projection_request() else { return out };
     let size = Size::Rows(own.shape.values());
     for (name, sketch) in [("dense", None), ("sketch", Some(request.sketch.unwrap_or(0)))] {
-        if let Ok(d) = (crate::projection::design::Request { sketch, size, ..request.clone() }).design() {
+        if let Ok(d) = (Request { sketch, size, ..request.clone() }).design() {
             out.push(Other {
                 name,
                 values: Some(d.shape.values()),
@@ -73,6 +74,13 @@ fn size_of(shape: Shape) -> String {
     }
 }
 
+/// The variance that Gaussian noise would have in the estimate of a single cell.
+fn gaussian_noise(spec: &Spec) -> Option<f64> {
+    let request = spec.projection_request()?.ok()?;
+    let design = Request { noise: Noise::Gaussian, published: None, ..request }.design().ok()?;
+    Some(design.noise_variance() / design.shape.column() as f64)
+}
+
 fn to_text(spec: &Spec, d: &Design, others: &[Other]) -> String {
     let noise = match d.noise {
         Noise::Gaussian => format!("discrete Gaussian, s² = {}", figure(d.scale.to_f64())),
@@ -101,7 +109,7 @@ fn to_text(spec: &Spec, d: &Design, others: &[Other]) -> String {
         spec.name,
         spec.title,
         spent.to_f64(),
-        d.budget,
+        output::amount(d.budget),
         names.join(" × "),
         size_of(d.shape),
         d.independence,
@@ -131,6 +139,15 @@ fn to_text(spec: &Spec, d: &Design, others: &[Other]) -> String {
         "A sketch's median does better than this where a few counts are large: they spoil few of its rows."
             .into(),
     );
+    if let Some(variance) = gaussian_noise(spec).filter(|_| d.noise == Noise::Laplace) {
+        let own = d.noise_variance() / d.shape.column() as f64;
+        paragraphs.push(format!(
+            "The published noise has {:.1} times the variance that Gaussian noise of the whole budget has: with noise = \"gaussian\" the {} would be {}.",
+            own / variance,
+            figure(own.sqrt()),
+            figure(variance.sqrt())
+        ));
+    }
     if let Some(cells) = others.iter().find(|o| o.name == TABLE).and_then(|o| o.values) {
         let fewer = cells <= d.shape.values();
         paragraphs.push(format!(
@@ -210,7 +227,7 @@ pub fn released(spec: &Spec, r: &ReleasedProjection, signer: SignerKind, as_json
         spec.name,
         spec.title,
         r.cost.to_f64(),
-        d.budget,
+        output::amount(d.budget),
         size_of(d.shape),
         grouped(d.shape.values()),
         grouped(r.sealed.bytes),
