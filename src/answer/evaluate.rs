@@ -327,6 +327,11 @@ impl<S: Source> Evaluator<S> {
 
     /// A recovered table, kept for the next query while it is not too large.
     pub fn table(&self, cuboid: &Cuboid) -> Result<Arc<[f64]>, RecoverError> {
+        self.recovery.check_determined(cuboid)?;
+        self.kept(cuboid)
+    }
+
+    fn kept(&self, cuboid: &Cuboid) -> Result<Arc<[f64]>, RecoverError> {
         let lock = || self.tables.lock().unwrap_or_else(PoisonError::into_inner);
         {
             let mut kept = lock();
@@ -337,7 +342,7 @@ impl<S: Source> Evaluator<S> {
                 return Ok(table);
             }
         }
-        let table: Arc<[f64]> = self.recovery.table(cuboid)?.into();
+        let table: Arc<[f64]> = self.recovery.summands(cuboid)?.into();
         let mut kept = lock();
         kept.push((cuboid.clone(), table.clone()));
         while kept.len() > 1 && kept.iter().map(|(_, t)| t.len()).sum::<usize>() > KEPT_CELLS {
@@ -357,7 +362,8 @@ impl<S: Source> Evaluator<S> {
                 length *= size;
             }
         }
-        let table = self.table(&part.cuboid)?;
+        // What the queries below cannot tell has no error law either, and is refused there.
+        let table = self.kept(&part.cuboid)?;
         let weights = &part.filter.weights;
         let (mut cell_stride, mut weight_stride) = (table.len(), weights.len());
         let steps: Vec<Vec<Step>> = part

@@ -45,6 +45,7 @@ fn planned(noise: Noise, measure: Measure, budget: &str) -> Plan {
         targets: Vec::new(),
         exact: Vec::new(),
         shares: Vec::new(),
+        rows: None,
     };
     plan::plan(&request).unwrap().plan
 }

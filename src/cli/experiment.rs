@@ -109,6 +109,7 @@ fn request(
         targets: Vec::new(),
         exact: Vec::new(),
         shares: Vec::new(),
+        rows: None,
     }
 }
 

@@ -7,14 +7,18 @@
 //! * Components measured one by one (`residual`): `r̂_A = P_A y_A`, independent of each other.
 //! * One measured table (`base`): roll it up.
 //! * Several measured tables: generalised least squares, see [`gls`].
+//! * The agency's own rows: least squares over a basis of them, see [`rows`].
 //!
 //! Components below a table that is published exactly come from it and have no error. Components are independent
 //! of each other wherever such tables are allowed, so the equality constraints touch nothing else.
 
 mod cache;
+mod dense;
 pub mod finish;
 pub mod gls;
+pub mod rows;
 mod source;
+pub(crate) mod written;
 
 pub use source::{Source, SourceError};
 
@@ -25,6 +29,7 @@ use crate::release::packing::value_count;
 use cache::Cache;
 use gls::{Form, Gls, Parts, Weighted};
 use std::collections::HashMap;
+use written::Written;
 
 /// Why something could not be recovered.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +37,9 @@ pub enum RecoverError {
     /// Nothing that was measured tells this table.
     #[error("the release does not hold {0}")]
     NotHeld(String),
+    /// The rows that were measured leave it open.
+    #[error("the queries that were measured do not determine {0}: it is no combination of them")]
+    NotDetermined(String),
     /// The measurements could not be read.
     #[error(transparent)]
     Source(#[from] SourceError),
@@ -52,6 +60,8 @@ enum Shape {
     Components(HashMap<Cuboid, usize>),
     /// Whole tables.
     Tables(Vec<Weighted>),
+    /// Rows over one table.
+    Rows(Written),
 }
 
 /// A release's estimates, recovered on demand.
@@ -76,7 +86,9 @@ impl<S: Source> Recovery<S> {
         let frame = Frame::new(&cube, &plan.levels);
         let of_component = |m: &&Measurement| matches!(m.block, Block::Component(_) | Block::Pairs(_));
         let components = plan.measurements.iter().filter(of_component).count();
-        let shape = if components == 0 {
+        let shape = if let Some(written) = Written::of(&plan)? {
+            Shape::Rows(written)
+        } else if components == 0 {
             Shape::Tables(predict::measured_tables(&plan))
         } else if components == plan.measurements.len() {
             Shape::Components(
@@ -136,6 +148,8 @@ impl<S: Source> Recovery<S> {
                     tables.iter().any(|t| cuboid.is_below(&t.cuboid))
                         || self.plan.exact_above(cuboid).is_some()
                 }
+                // Of its cells, what the rows determine: see [`Recovery::summands`].
+                Shape::Rows(written) => cuboid.is_below(written.cuboid()),
             }
     }
 
@@ -183,6 +197,37 @@ impl<S: Source> Recovery<S> {
                     part.map(|p| Some(p.to_vec())).ok_or_else(|| RecoverError::NotHeld(self.cube.describe(a)))
                 })
             }
+            Shape::Rows(_) => {
+                self.check_determined(cuboid)?;
+                self.summands(cuboid)
+            }
+        }
+    }
+
+    /// Whether every single cell of a table can be estimated: of one that is held, rows may leave some open.
+    pub fn check_determined(&self, cuboid: &Cuboid) -> Result<(), RecoverError> {
+        let Shape::Rows(written) = &self.shape else { return Ok(()) };
+        let name = || self.cube.describe(cuboid);
+        if !self.holds(cuboid) {
+            return Err(RecoverError::NotHeld(name()));
+        }
+        let sum = |q| self.frame.pull_back(cuboid, written.cuboid(), q);
+        let all = written.solved(&self.plan)?.system().determines(self.frame.len(cuboid), sum);
+        if all { Ok(()) } else { Err(RecoverError::NotDetermined(format!("every cell of {}", name()))) }
+    }
+
+    /// A table whose sums are the best estimates of all queries that can be estimated from it. It is
+    /// [`Recovery::table`], save that rows may determine sums of cells and not the cells: then these are arbitrary, and
+    /// only sums for which there are [`Recovery::coefficients`] mean anything.
+    pub fn summands(&self, cuboid: &Cuboid) -> Result<Vec<f64>, RecoverError> {
+        match &self.shape {
+            Shape::Rows(written) if self.holds(cuboid) => {
+                let of = written.cuboid();
+                let read = |index, count| self.values(index, count);
+                let cells = written.cells(&self.plan, self.frame.len(of), &read)?;
+                Ok(self.frame.roll_up(of, cuboid, cells))
+            }
+            _ => self.table(cuboid),
         }
     }
 
@@ -337,6 +382,14 @@ impl<S: Source> Recovery<S> {
                 for (index, t) in tables.iter().enumerate() {
                     out.push((index, gls.weights(t, &v)));
                 }
+            }
+            Shape::Rows(written) => {
+                let query = frame.pull_back(cuboid, written.cuboid(), query);
+                let found = written.coefficients(&self.plan, &query)?;
+                out = found.ok_or_else(|| {
+                    let name = self.cube.describe(cuboid);
+                    RecoverError::NotDetermined(format!("this sum of cells of {name}"))
+                })?;
             }
         }
         Ok(out)

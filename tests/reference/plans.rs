@@ -35,6 +35,7 @@ pub fn request(cube: Cube, workload: Vec<Table>, noise: Noise, budget: &str) -> 
         targets: Vec::new(),
         exact: Vec::new(),
         shares: Vec::new(),
+        rows: None,
     }
 }
 
