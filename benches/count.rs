@@ -60,6 +60,7 @@ fn spec(labelled: bool) -> Spec {
             rows: None,
         },
         exact: Vec::new(),
+        zeros: Vec::new(),
         projection: None,
         targets: Vec::new(),
         source: String::new(),

@@ -112,6 +112,14 @@ impl Audit {
             );
             self.add("exact tables", Outcome::Warning, detail);
         }
+        if !plan.zeros.is_empty() {
+            let detail = format!(
+                "{} declared empty whatever the data ({}); every answer assumes it",
+                if plan.zeros.len() == 1 { "cells are" } else { "cells of several conditions are" },
+                plan.zeros.join("; ")
+            );
+            self.add("zeros", Passed, detail);
+        }
         Ok(())
     }
 

@@ -134,7 +134,7 @@ pub fn release(spec: &Spec, options: Options<'_>, watcher: &dyn Watcher) -> Resu
         .ok_or(CompileError::NoData)?;
     let frame = Frame::new(&spec.cube, &planned.plan.levels);
     let chunks = chunks(&planned.plan, &frame);
-    let sections = 3 + spec.attachments.len() + chunks.len() + planned.plan.exact.len();
+    let sections = 3 + spec.attachments.len() + chunks.len() + planned.plan.exact.len() + spec.zeros.len();
     let mut writer = Writer::create(options.out, &spec.name, sections as u32, options.replace)?;
     writer.write_section(Kind::Domain, 0, &wire::encode_domain(&spec.cube)?)?;
     writer.write_section(Kind::Plan, 0, &wire::encode_plan(&planned.plan, &spec.cube)?)?;
@@ -174,6 +174,9 @@ pub fn release(spec: &Spec, options: Options<'_>, watcher: &dyn Watcher) -> Resu
     )?;
     for (index, (cuboid, counts)) in planned.plan.exact.iter().zip(&exact).enumerate() {
         writer.write_section(Kind::Exact, index as u32, &crate::release::exact::encode(cuboid, counts)?)?;
+    }
+    for (index, condition) in spec.zeros.iter().enumerate() {
+        writer.write_section(Kind::Zero, index as u32, condition.as_bytes())?;
     }
     let sealed = writer.seal(input, options.key)?;
     if let Some(charge) = charge {
@@ -307,7 +310,11 @@ fn manifest(
             measurements,
         },
         projection: None,
-        declared: Declared { invariants: invariants(spec), ..Declared::default() },
+        declared: Declared {
+            invariants: invariants(spec),
+            constraints: spec.zeros.clone(),
+            ..Declared::default()
+        },
         attachments: spec.attachments.iter().map(|(name, _)| name.clone()).collect(),
     })
 }

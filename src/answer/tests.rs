@@ -44,6 +44,7 @@ fn planned(noise: Noise, measure: Measure, budget: &str) -> Plan {
         objective: plan::Objective::default(),
         targets: Vec::new(),
         exact: Vec::new(),
+        zeros: Vec::new(),
         shares: Vec::new(),
         rows: None,
     };

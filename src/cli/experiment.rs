@@ -108,6 +108,7 @@ fn request(
         objective: Objective::Total,
         targets: Vec::new(),
         exact: Vec::new(),
+        zeros: Vec::new(),
         shares: Vec::new(),
         rows: None,
     }

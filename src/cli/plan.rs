@@ -174,10 +174,17 @@ fn head(spec: &Spec, planned: &Planned) -> String {
             format!("exact     {}\n", crate::audit::wrap(&text, 70, 10))
         })
         .collect();
+    let zeros: String = spec
+        .zeros
+        .iter()
+        .map(|z| {
+            format!("empty     {}\n", crate::audit::wrap(&format!("where {z}; not counted on below"), 70, 10))
+        })
+        .collect();
     let approximate = compile::approximate(p.noise, planned.cost.total, spec.privacy.budget)
         .map_or(String::new(), |a| format!(" (ε = {} at δ = {})", a.epsilon, short(&a.delta)));
     format!(
-        "{}: {}\n\nbudget    {} = {}{approximate}, {noise}\nprotects  {unit} {neighbours}\nmeasures  {} ({}, {} budgets)\nanswers   {}, {}\n{exact}\n",
+        "{}: {}\n\nbudget    {} = {}{approximate}, {noise}\nprotects  {unit} {neighbours}\nmeasures  {} ({}, {} budgets)\nanswers   {}, {}\n{exact}{zeros}\n",
         spec.name,
         spec.title,
         symbol(p.noise),

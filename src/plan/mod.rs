@@ -225,6 +225,7 @@ impl<'a> Context<'a> {
             workload: request.workload.clone(),
             measurements,
             exact: request.exact.clone(),
+            zeros: request.zeros.clone(),
         };
         let cost = self.fit(&mut plan)?;
         let prediction = predict::predict(request, &self.frame, &self.closure, &plan);

@@ -130,7 +130,7 @@ fn component_variances(frame: &Frame, closure: &Closure, plan: &Plan) -> Option<
 fn rows_spread(frame: &Frame, plan: &Plan) -> Vec<Spread> {
     let open = Spread { mean: f64::INFINITY, max: f64::INFINITY };
     let of = plan.measurements.first().map(|m| m.block.cuboid());
-    let solved = of.and_then(|of| Some((of, written::system(plan, of).ok()?)));
+    let solved = of.and_then(|of| Some((of, written::system(plan, of, &[]).ok()?)));
     let solved = solved.and_then(|(of, system)| Some((of, system.weighed(written::weights(plan)).ok()?)));
     let Some((of, weighed)) = solved else { return vec![open; plan.workload.len()] };
     let spread = |cuboid: &Cuboid| {

@@ -30,6 +30,8 @@ pub struct Request {
     pub targets: Vec<Option<Target>>,
     /// Tables of the workload that are published without noise.
     pub exact: Vec<Cuboid>,
+    /// Conditions whose cells are empty whatever the data. They make answers more precise than predicted.
+    pub zeros: Vec<String>,
     /// For [`Measure::Given`]: what is measured. Empty otherwise.
     pub shares: Vec<Share>,
     /// For [`Measure::Matrix`]: the agency's own linear queries.

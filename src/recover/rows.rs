@@ -68,21 +68,25 @@ fn times(row: &[(u32, f64)], x: &[f64]) -> f64 {
 }
 
 impl RowSystem {
-    /// Finds a basis. No row is empty, and cells ascend in each.
+    /// Finds a basis. In each row cells ascend; cells marked `empty` are left out.
     pub fn new<'a>(
         cuboid: Cuboid,
         rows: impl Iterator<Item = &'a [(u32, i32)]> + Clone,
+        empty: &[bool],
     ) -> Result<RowSystem, RowsError> {
-        let mut touched: Vec<u32> = rows.clone().flatten().map(|&(cell, _)| cell).collect();
+        let open = |row: &'a [(u32, i32)]| {
+            row.iter().filter(|&&(cell, _)| !empty.get(cell as usize).is_some_and(|e| *e))
+        };
+        let mut touched: Vec<u32> = rows.clone().flat_map(open).map(|&(cell, _)| cell).collect();
         touched.sort_unstable();
         touched.dedup();
         let at = |cell: u32| touched.binary_search(&cell).map_or(0, |at| at as u32);
         let mut lengths = Vec::new();
         let unit: Vec<Vec<(u32, f64)>> = rows
             .map(|row| {
-                let length = row.iter().map(|&(_, f)| f64::from(f) * f64::from(f)).sum::<f64>().sqrt();
+                let length = open(row).map(|&(_, f)| f64::from(f) * f64::from(f)).sum::<f64>().sqrt();
                 lengths.push(length);
-                row.iter().map(|&(cell, f)| (at(cell), f64::from(f) / length)).collect()
+                open(row).map(|&(cell, f)| (at(cell), f64::from(f) / length)).collect()
             })
             .collect();
         let (pivots, factors) = pivoted(&unit, touched.len())?;
@@ -178,7 +182,8 @@ impl RowSystem {
 /// came before it was one, or all).
 fn pivoted(rows: &[Vec<(u32, f64)>], width: usize) -> Result<(Vec<usize>, Vec<Vec<f64>>), RowsError> {
     let mut factors: Vec<Vec<f64>> = vec![Vec::new(); rows.len()];
-    let mut left: Vec<f64> = vec![1.0; rows.len()];
+    let mut left: Vec<f64> =
+        rows.iter().map(|row| if row.is_empty() { f64::MIN_POSITIVE } else { 1.0 }).collect();
     let mut pivots = Vec::new();
     let mut spread = vec![0.0; width];
     loop {

@@ -11,6 +11,8 @@ pub(super) struct Written {
     cuboid: Cuboid,
     /// How many rows each measurement has.
     counts: Vec<usize>,
+    /// Which cells are empty whatever the data; shorter than the table where none are.
+    empty: Vec<bool>,
     solved: OnceLock<Result<Weighed, RowsError>>,
     cells: OnceLock<Vec<f64>>,
 }
@@ -23,10 +25,10 @@ fn blocks(plan: &Plan) -> impl Iterator<Item = &Rows> + Clone {
     })
 }
 
-/// A basis of the rows of a plan, all over `cuboid`.
-pub fn system(plan: &Plan, cuboid: &Cuboid) -> Result<Arc<RowSystem>, RowsError> {
+/// A basis of the rows of a plan, all over `cuboid`, whose cells marked `empty` are none.
+pub fn system(plan: &Plan, cuboid: &Cuboid, empty: &[bool]) -> Result<Arc<RowSystem>, RowsError> {
     let rows = blocks(plan).flat_map(|r| &r.rows).map(|row| row.as_slice());
-    RowSystem::new(cuboid.clone(), rows).map(Arc::new)
+    RowSystem::new(cuboid.clone(), rows, empty).map(Arc::new)
 }
 
 /// The reciprocal of each row's noise variance.
@@ -51,7 +53,13 @@ impl Written {
         }
         let counts = blocks(plan).map(|r| r.rows.len()).collect();
         let cuboid = first.cuboid.clone();
-        Ok(Some(Written { cuboid, counts, solved: OnceLock::new(), cells: OnceLock::new() }))
+        Ok(Some(Written {
+            cuboid,
+            counts,
+            empty: Vec::new(),
+            solved: OnceLock::new(),
+            cells: OnceLock::new(),
+        }))
     }
 
     /// The table the rows are about.
@@ -59,9 +67,20 @@ impl Written {
         &self.cuboid
     }
 
+    /// Leaves out cells that are empty whatever the data: what remains is free of the condition.
+    pub(super) fn leave_out(&mut self, empty: Vec<bool>) {
+        self.empty = empty;
+    }
+
+    /// A query without the cells that are empty.
+    pub(super) fn without_empty(&self, mut query: Vec<f64>) -> Vec<f64> {
+        query.iter_mut().zip(&self.empty).filter(|(_, empty)| **empty).for_each(|(q, _)| *q = 0.0);
+        query
+    }
+
     /// The rows, ready for estimates.
     pub(super) fn solved(&self, plan: &Plan) -> Result<&Weighed, RecoverError> {
-        let solve = || system(plan, &self.cuboid)?.weighed(weights(plan));
+        let solve = || system(plan, &self.cuboid, &self.empty)?.weighed(weights(plan));
         self.solved.get_or_init(solve).as_ref().map_err(|e| RecoverError::Plan(e.to_string()))
     }
 

@@ -43,6 +43,8 @@ pub(super) struct SpecFile {
     /// The tables to release.
     #[schemars(length(min = 1))]
     table: Option<Vec<TableFile>>,
+    /// Cells that are empty whatever the data.
+    zero: Option<Vec<ZeroFile>>,
     /// What is measured. May be left out.
     strategy: Option<StrategyFile>,
     /// Instead of tables, sums with random signs: for domains too large to list.
@@ -287,6 +289,15 @@ enum MapLabel {
     Text(String),
     /// As a number.
     Number(i64),
+}
+
+/// Cells that are empty whatever the data: no rows may be in them, and every answer knows it.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields, rename = "Zero")]
+pub(super) struct ZeroFile {
+    /// The condition, as after WHERE in a query: `age < 15 AND work <> 'none'`.
+    #[schemars(rename = "where", length(min = 1))]
+    condition: String,
 }
 
 /// Tables: exactly one of `every`, `up_to` and `of`. A table that comes up in several entries is

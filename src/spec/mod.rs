@@ -25,6 +25,7 @@ mod tables;
 mod tests;
 mod types;
 mod words;
+mod zeros;
 
 pub use diagnostic::{Diagnostic, SpecErrors};
 pub use draft::{DraftError, draft};

@@ -6,7 +6,7 @@ use super::read::{self, Fields, Value};
 use super::words::{BUDGETS, FORMATS, MEASURES, NEIGHBOURS, OBJECTIVES};
 use super::{
     Budget, Coding, CsvOptions, Data, Files, Format, Privacy, Spec, StrategySpec, Unit, projection, rows,
-    shares, suggest, tables,
+    shares, suggest, tables, zeros,
 };
 use crate::cube::Cube;
 use crate::exact::Rational;
@@ -28,6 +28,7 @@ pub(super) const ROOT: &[&str] = &[
     "privacy",
     "dimension",
     "table",
+    "zero",
     "strategy",
     "projection",
 ];
@@ -129,7 +130,9 @@ fn whole_spec(
         check_names(dimensions, sink);
     }
     let projected = root.get("projection");
-    if let (Some(_), Some(span)) = (projected, root.key_span("table").or(root.key_span("strategy"))) {
+    if let (Some(_), Some(span)) =
+        (projected, root.key_span("table").or(root.key_span("strategy")).or(root.key_span("zero")))
+    {
         sink.push(
             Diagnostic::at(span, "tables beside a projection")
                 .label("a release is one or the other")
@@ -187,6 +190,11 @@ fn whole_spec(
     let (built, columns): (Vec<_>, Vec<_>) =
         dimensions?.into_iter().map(|d| d.built).collect::<Option<Vec<_>>>()?.into_iter().unzip();
     let asked = asked?;
+    let cube = Cube { dimensions: built };
+    let zeros = match root.get("zero") {
+        None => Vec::new(),
+        Some(value) => zeros::read(value, &cube, &asked.tables, sink)?,
+    };
     Some(Spec {
         name: name?,
         title: title?.to_owned(),
@@ -198,11 +206,12 @@ fn whole_spec(
         projection: projection?,
         data,
         privacy: privacy?,
-        cube: Cube { dimensions: built },
+        cube,
         columns,
         workload: asked.tables,
         targets: asked.targets,
         exact: asked.exact,
+        zeros,
         strategy: strategy?,
         source: source.to_owned(),
         attachments: files.take(),

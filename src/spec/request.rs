@@ -90,6 +90,7 @@ impl Spec {
             rows: self.strategy.rows.clone(),
             targets: self.targets.clone(),
             exact: self.exact.iter().map(|e| e.cuboid.clone()).collect(),
+            zeros: self.zeros.clone(),
         })
     }
 }

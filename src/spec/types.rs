@@ -40,6 +40,8 @@ pub struct Spec {
     pub targets: Vec<Option<Target>>,
     /// The tables of the workload that are published without noise.
     pub exact: Vec<ExactTable>,
+    /// Conditions whose cells are empty whatever the data.
+    pub zeros: Vec<String>,
     /// What to measure.
     pub strategy: StrategySpec,
     /// The spec file, byte for byte.

@@ -34,6 +34,7 @@ pub fn request(cube: Cube, workload: Vec<Table>, noise: Noise, budget: &str) -> 
         objective: Objective::Total,
         targets: Vec::new(),
         exact: Vec::new(),
+        zeros: Vec::new(),
         shares: Vec::new(),
         rows: None,
     }

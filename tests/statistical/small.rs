@@ -57,6 +57,7 @@ pub fn request(cube: &Cube, workload: Vec<Table>, noise: Noise, budget: &str) ->
         shares: Vec::new(),
         rows: None,
         exact: Vec::new(),
+        zeros: Vec::new(),
     }
 }
 

@@ -70,7 +70,7 @@ pub(super) fn matrix(
         return Err(NotApplicable::ExactRows);
     }
     check_size(frame, &rows.cuboid, || request.cube.describe(&rows.cuboid))?;
-    let system = RowSystem::new(rows.cuboid.clone(), rows.rows.iter().map(|r| r.as_slice()))
+    let system = RowSystem::new(rows.cuboid.clone(), rows.rows.iter().map(|r| r.as_slice()), &[])
         .map_err(|e| NotApplicable::Rows(e.to_string()))?;
     for t in &request.workload {
         let name = || request.cube.describe(&t.cuboid);

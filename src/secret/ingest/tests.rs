@@ -57,6 +57,7 @@ pub(in crate::secret) fn spec(columns: impl IntoIterator<Item = (Dimension, Colu
         workload: Vec::new(),
         targets: Vec::new(),
         exact: Vec::new(),
+        zeros: Vec::new(),
         strategy: StrategySpec {
             measure: None,
             budgets: BudgetRule::Uniform,
