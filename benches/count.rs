@@ -57,6 +57,7 @@ fn spec(labelled: bool) -> Spec {
             budgets: BudgetRule::Uniform,
             objective: margins::plan::Objective::Total,
             shares: Vec::new(),
+            rows: None,
         },
         exact: Vec::new(),
         zeros: Vec::new(),

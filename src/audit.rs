@@ -69,6 +69,7 @@ impl Audit {
         };
         let how = match cost.worst_case {
             WorstCase::Sum => "the sum over all blocks",
+            WorstCase::Cells => "the exact maximum over all cells",
             WorstCase::Joint => "the exact maximum over all pairs of cells",
             WorstCase::Bound => "an upper bound over all pairs of cells",
         };

@@ -270,6 +270,7 @@ fn manifest(
     };
     let worst = match planned.cost.worst_case {
         WorstCase::Sum => "",
+        WorstCase::Cells => " The cost is the exact maximum over all cells.",
         WorstCase::Joint => " The cost is the exact maximum over all pairs of cells.",
         WorstCase::Bound => " The cost is an upper bound over all pairs of cells.",
     };

@@ -344,6 +344,11 @@ impl<S: Source> Evaluator<S> {
 
     /// A recovered table, kept for the next query while it is not too large.
     pub fn table(&self, cuboid: &Cuboid) -> Result<Arc<[f64]>, RecoverError> {
+        self.recovery.check_determined(cuboid)?;
+        self.kept(cuboid)
+    }
+
+    fn kept(&self, cuboid: &Cuboid) -> Result<Arc<[f64]>, RecoverError> {
         let lock = || self.tables.lock().unwrap_or_else(PoisonError::into_inner);
         {
             let mut kept = lock();
@@ -354,7 +359,7 @@ impl<S: Source> Evaluator<S> {
                 return Ok(table);
             }
         }
-        let table: Arc<[f64]> = self.recovery.table(cuboid)?.into();
+        let table: Arc<[f64]> = self.recovery.summands(cuboid)?.into();
         let mut kept = lock();
         kept.push((cuboid.clone(), table.clone()));
         while kept.len() > 1 && kept.iter().map(|(_, t)| t.len()).sum::<usize>() > KEPT_CELLS {
@@ -366,7 +371,8 @@ impl<S: Source> Evaluator<S> {
     /// The aggregate of every combination of the groups the part keeps to, and the stride of each grouped level
     /// (0 where it does not).
     fn estimates(&self, part: &Part, sizes: &[usize]) -> Result<(Vec<usize>, Vec<f64>), AnswerError> {
-        Ok(Self::sums(part, &self.table(&part.cuboid)?, sizes))
+        // What the queries below cannot tell has no error law either, and is refused there.
+        Ok(Self::sums(part, &self.kept(&part.cuboid)?, sizes))
     }
 
     /// The same, from the cells of the part's table.

@@ -46,6 +46,7 @@ fn planned(noise: Noise, measure: Measure, budget: &str) -> Plan {
         exact: Vec::new(),
         zeros: Vec::new(),
         shares: Vec::new(),
+        rows: None,
     };
     plan::plan(&request).unwrap().plan
 }

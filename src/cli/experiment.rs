@@ -166,6 +166,7 @@ fn request(cube: &Cube, tables: &[Cuboid], neighbours: Neighbours, max_rows: u32
         exact: Vec::new(),
         zeros: Vec::new(),
         shares: Vec::new(),
+        rows: None,
     }
 }
 

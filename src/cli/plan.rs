@@ -210,6 +210,7 @@ fn foot(planned: &Planned) -> String {
     let p = &planned.prediction;
     let worst = match planned.cost.worst_case {
         WorstCase::Sum => "",
+        WorstCase::Cells => ", the exact worst case over cells",
         WorstCase::Joint => ", the exact worst case over pairs of cells",
         WorstCase::Bound => ", an upper bound over pairs of cells",
     };

@@ -7,6 +7,7 @@
 //! * Components measured one by one (`residual`): `r̂_A = P_A y_A`, independent of each other.
 //! * One measured table (`base`): roll it up.
 //! * Several measured tables: generalised least squares, see [`gls`].
+//! * The agency's own rows: least squares over a basis of them, see [`rows`].
 //!
 //! Cells that are declared to be empty whatever the data are equality constraints: see [`zeros`].
 //!
@@ -16,12 +17,15 @@
 //! Consistency in another norm than least squares is [`Recovery::nearest`].
 
 mod cache;
+mod dense;
 pub mod finish;
 pub mod gls;
 #[cfg(feature = "compile")]
 mod lp;
 mod nearest;
+pub mod rows;
 mod source;
+pub(crate) mod written;
 pub mod zeros;
 
 pub use nearest::{Nearest, Norm};
@@ -35,6 +39,7 @@ use cache::Cache;
 use gls::{Form, Gls, Parts, Weighted};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
+use written::Written;
 use zeros::{Lumped, Zeros};
 
 /// Why something could not be recovered.
@@ -43,6 +48,9 @@ pub enum RecoverError {
     /// Nothing that was measured tells this table.
     #[error("the release does not hold {0}")]
     NotHeld(String),
+    /// The rows that were measured leave it open.
+    #[error("the queries that were measured do not determine {0}: it is no combination of them")]
+    NotDetermined(String),
     /// The measurements could not be read.
     #[error(transparent)]
     Source(#[from] SourceError),
@@ -63,6 +71,8 @@ enum Shape {
     Components(HashMap<Cuboid, usize>),
     /// Whole tables.
     Tables(Vec<Weighted>),
+    /// Rows over one table.
+    Rows(Written),
 }
 
 /// A release's estimates, recovered on demand.
@@ -90,7 +100,9 @@ impl<S: Source> Recovery<S> {
         let frame = Frame::new(&cube, &plan.levels);
         let of_component = |m: &&Measurement| matches!(m.block, Block::Component(_) | Block::Pairs(_));
         let components = plan.measurements.iter().filter(of_component).count();
-        let shape = if components == 0 {
+        let mut shape = if let Some(written) = Written::of(&plan)? {
+            Shape::Rows(written)
+        } else if components == 0 {
             Shape::Tables(predict::measured_tables(&plan))
         } else if components == plan.measurements.len() {
             Shape::Components(
@@ -113,6 +125,13 @@ impl<S: Source> Recovery<S> {
             let tables = asked.chain(measured.map(|m| m.block.cuboid()));
             Zeros::new(&cube, &frame, &plan.zeros, tables).map_err(RecoverError::Plan)?
         };
+        if let Shape::Rows(written) = &mut shape
+            && !zeros.is_empty()
+        {
+            let mut open = vec![1.0; frame.len(written.cuboid())];
+            zeros.clear(&cube, &Lumped::whole(&frame), written.cuboid(), &mut open);
+            written.leave_out(open.into_iter().map(|v| v == 0.0).collect());
+        }
         let recovery = Recovery {
             cube,
             plan,
@@ -175,6 +194,8 @@ impl<S: Source> Recovery<S> {
                     tables.iter().any(|t| cuboid.is_below(&t.cuboid))
                         || self.plan.exact_above(cuboid).is_some()
                 }
+                // Of its cells, what the rows determine: see [`Recovery::summands`].
+                Shape::Rows(written) => cuboid.is_below(written.cuboid()),
             }
     }
 
@@ -201,6 +222,10 @@ impl<S: Source> Recovery<S> {
     pub fn table(&self, cuboid: &Cuboid) -> Result<Vec<f64>, RecoverError> {
         if !self.holds(cuboid) {
             return Err(RecoverError::NotHeld(self.cube.describe(cuboid)));
+        }
+        if matches!(self.shape, Shape::Rows(_)) {
+            self.check_determined(cuboid)?;
+            return self.summands(cuboid);
         }
         let mut table = self.unconstrained(cuboid)?;
         if !self.zeros.is_empty() {
@@ -246,6 +271,8 @@ impl<S: Source> Recovery<S> {
                 Some(parts)
             }
             Shape::Tables(tables) => Gls::new(frame, tables, self.balanced).solve(parts),
+            // Rows have no components, and leave out what is empty from the start.
+            Shape::Rows(_) => None,
         }
     }
 
@@ -270,6 +297,34 @@ impl<S: Source> Recovery<S> {
                     part.map(|p| Some(p.to_vec())).ok_or_else(|| RecoverError::NotHeld(self.cube.describe(a)))
                 })
             }
+            Shape::Rows(_) => self.summands(cuboid),
+        }
+    }
+
+    /// Whether every single cell of a table can be estimated: of one that is held, rows may leave some open.
+    pub fn check_determined(&self, cuboid: &Cuboid) -> Result<(), RecoverError> {
+        let Shape::Rows(written) = &self.shape else { return Ok(()) };
+        let name = || self.cube.describe(cuboid);
+        if !self.holds(cuboid) {
+            return Err(RecoverError::NotHeld(name()));
+        }
+        let sum = |q| written.without_empty(self.frame.pull_back(cuboid, written.cuboid(), q));
+        let all = written.solved(&self.plan)?.system().determines(self.frame.len(cuboid), sum);
+        if all { Ok(()) } else { Err(RecoverError::NotDetermined(format!("every cell of {}", name()))) }
+    }
+
+    /// A table whose sums are the best estimates of all queries that can be estimated from it. It is
+    /// [`Recovery::table`], save that rows may determine sums of cells and not the cells: then these are arbitrary, and
+    /// only sums for which there are [`Recovery::coefficients`] mean anything.
+    pub fn summands(&self, cuboid: &Cuboid) -> Result<Vec<f64>, RecoverError> {
+        match &self.shape {
+            Shape::Rows(written) if self.holds(cuboid) => {
+                let of = written.cuboid();
+                let read = |index, count| self.values(index, count);
+                let cells = written.cells(&self.plan, self.frame.len(of), &read)?;
+                Ok(self.frame.roll_up(of, cuboid, cells))
+            }
+            _ => self.table(cuboid),
         }
     }
 
@@ -409,7 +464,9 @@ impl<S: Source> Recovery<S> {
             if query.iter().all(|q| *q == 0.0) {
                 return Ok(out);
             }
-            parts = self.constrained(lumped, cuboid, query.clone())?;
+            if !matches!(self.shape, Shape::Rows(_)) {
+                parts = self.constrained(lumped, cuboid, query.clone())?;
+            }
         }
         match &self.shape {
             Shape::Components(map) => {
@@ -446,6 +503,14 @@ impl<S: Source> Recovery<S> {
                 for (index, t) in tables.iter().enumerate() {
                     out.push((index, gls.weights(t, &v)));
                 }
+            }
+            Shape::Rows(written) => {
+                let query = written.without_empty(frame.pull_back(cuboid, written.cuboid(), query));
+                let found = written.coefficients(&self.plan, &query)?;
+                out = found.ok_or_else(|| {
+                    let name = self.cube.describe(cuboid);
+                    RecoverError::NotDetermined(format!("this sum of cells of {name}"))
+                })?;
             }
         }
         Ok(out)

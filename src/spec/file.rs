@@ -357,6 +357,19 @@ pub(super) struct StrategyFile {
     /// For "given": the tables that are measured, each with its part of the budget. The parts add up to one.
     #[schemars(length(min = 1))]
     shares: Option<Vec<ShareFile>>,
+    /// For "matrix": your own linear queries.
+    rows: Option<RowsFile>,
+}
+
+/// Linear queries with whole factors.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields, rename = "Rows")]
+pub(super) struct RowsFile {
+    /// The file, relative to the spec: a .csv file with a line for each query and a column for each cell, without a
+    /// header, or a Matrix Market .mtx file in coordinate form.
+    file: String,
+    /// The table whose cells the columns are, the last dimension fastest.
+    of: Vec<String>,
 }
 
 /// A table that is measured.
@@ -405,6 +418,8 @@ enum MeasureWord {
     Wavelet,
     /// Walsh–Hadamard coefficients of the categories coded in bits.
     Fourier,
+    /// Your own linear queries, the `rows`.
+    Matrix,
 }
 
 /// How the budget is shared.

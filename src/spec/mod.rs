@@ -16,6 +16,7 @@ mod parse;
 mod projection;
 mod read;
 mod request;
+mod rows;
 mod schema;
 mod shares;
 mod suggest;

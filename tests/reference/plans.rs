@@ -36,6 +36,7 @@ pub fn request(cube: Cube, workload: Vec<Table>, noise: Noise, budget: &str) -> 
         exact: Vec::new(),
         zeros: Vec::new(),
         shares: Vec::new(),
+        rows: None,
     }
 }
 

@@ -63,6 +63,7 @@ pub(in crate::secret) fn spec(columns: impl IntoIterator<Item = (Dimension, Colu
             budgets: BudgetRule::Uniform,
             objective: crate::plan::Objective::Total,
             shares: Vec::new(),
+            rows: None,
         },
         source: String::new(),
         attachments: Vec::new(),
