@@ -69,6 +69,7 @@ impl Audit {
         };
         let how = match cost.worst_case {
             WorstCase::Sum => "the sum over all blocks",
+            WorstCase::Cells => "the exact maximum over all cells",
             WorstCase::Joint => "the exact maximum over all pairs of cells",
             WorstCase::Bound => "an upper bound over all pairs of cells",
         };
@@ -110,6 +111,14 @@ impl Audit {
                  about anybody is public; the privacy cost is what the rest tells beyond them"
             );
             self.add("exact tables", Outcome::Warning, detail);
+        }
+        if !plan.zeros.is_empty() {
+            let detail = format!(
+                "{} declared empty whatever the data ({}); every answer assumes it",
+                if plan.zeros.len() == 1 { "cells are" } else { "cells of several conditions are" },
+                plan.zeros.join("; ")
+            );
+            self.add("zeros", Passed, detail);
         }
         Ok(())
     }

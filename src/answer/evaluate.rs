@@ -283,21 +283,38 @@ impl<S: Source> Evaluator<S> {
             let level = levels.entry(reach.dim).or_default();
             *level = reach.level.max(*level);
         }
+        // What is known to be empty weighs on every estimate, also of dimensions that no part names.
+        let zeros = self.recovery.zeros();
+        for (dim, _) in zeros.iter().flat_map(|z| z.classes()) {
+            let in_use = self.recovery.frame().axes[dim].rungs.last().map_or(0, |r| r.level);
+            levels.insert(dim, in_use);
+        }
         levels
             .into_iter()
             .map(|(dim, level)| {
                 let d = &self.cube().dimensions[dim];
                 let mut colour = vec![0u32; d.levels[level].len()];
                 let mut group = None;
+                // The common refinement of the classes so far and some others.
+                let refine = |colour: &mut [u32], from: usize, class_of: &[u32]| {
+                    let mut known = HashMap::new();
+                    for (c, up) in colour.iter_mut().zip(d.ancestors(level, from)) {
+                        let next = known.len() as u32;
+                        *c = *known.entry((*c, class_of[up as usize])).or_insert(next);
+                    }
+                };
+                for (_, class_of) in zeros.iter().flat_map(|z| z.classes()).filter(|(at, _)| *at == dim) {
+                    // A class is the same for all finest nodes below a node in use, or no table tells them apart.
+                    let mut of_node = vec![0; colour.len()];
+                    for (finest, &node) in d.ancestors(d.finest(), level).iter().enumerate() {
+                        of_node[node as usize] = class_of[finest];
+                    }
+                    refine(&mut colour, level, &of_node);
+                }
                 for reach in parts.iter().flat_map(|p| &p.reaches).filter(|r| r.dim == dim) {
                     group = group.or(reach.group.map(|i| (i, group_by[i].1)));
                     if reach.classes > 1 {
-                        // The common refinement of the classes so far and this filter's.
-                        let mut known = HashMap::new();
-                        for (c, up) in colour.iter_mut().zip(d.ancestors(level, reach.level)) {
-                            let next = known.len() as u32;
-                            *c = *known.entry((*c, reach.class_of[up as usize])).or_insert(next);
-                        }
+                        refine(&mut colour, reach.level, &reach.class_of);
                     }
                 }
                 let group_of = match group {
@@ -327,6 +344,11 @@ impl<S: Source> Evaluator<S> {
 
     /// A recovered table, kept for the next query while it is not too large.
     pub fn table(&self, cuboid: &Cuboid) -> Result<Arc<[f64]>, RecoverError> {
+        self.recovery.check_determined(cuboid)?;
+        self.kept(cuboid)
+    }
+
+    fn kept(&self, cuboid: &Cuboid) -> Result<Arc<[f64]>, RecoverError> {
         let lock = || self.tables.lock().unwrap_or_else(PoisonError::into_inner);
         {
             let mut kept = lock();
@@ -337,7 +359,7 @@ impl<S: Source> Evaluator<S> {
                 return Ok(table);
             }
         }
-        let table: Arc<[f64]> = self.recovery.table(cuboid)?.into();
+        let table: Arc<[f64]> = self.recovery.summands(cuboid)?.into();
         let mut kept = lock();
         kept.push((cuboid.clone(), table.clone()));
         while kept.len() > 1 && kept.iter().map(|(_, t)| t.len()).sum::<usize>() > KEPT_CELLS {
@@ -349,7 +371,8 @@ impl<S: Source> Evaluator<S> {
     /// The aggregate of every combination of the groups the part keeps to, and the stride of each grouped level
     /// (0 where it does not).
     fn estimates(&self, part: &Part, sizes: &[usize]) -> Result<(Vec<usize>, Vec<f64>), AnswerError> {
-        Ok(Self::sums(part, &self.table(&part.cuboid)?, sizes))
+        // What the queries below cannot tell has no error law either, and is refused there.
+        Ok(Self::sums(part, &self.kept(&part.cuboid)?, sizes))
     }
 
     /// The same, from the cells of the part's table.
@@ -608,11 +631,12 @@ impl<'a, S: Source> Laws<'a, S> {
 
     fn work_out(&self, kinds: &[&Kind], queries: Vec<Vec<f64>>) -> Result<JointLaw, AnswerError> {
         let recovery = &self.evaluator.recovery;
-        let frame = recovery.lumped_frame(self.sides.iter().zip(kinds).map(|(s, k)| (s.dim, k.axis.clone())));
+        let axes = self.sides.iter().zip(kinds).map(|(s, k)| (s.dim, k.axis.clone(), k.nodes.clone()));
+        let lumped = recovery.lumped_frame(axes);
         let width = self.parts.len();
         let mut by_measurement: BTreeMap<usize, Vec<Vec<f64>>> = BTreeMap::new();
         for (column, (part, query)) in self.parts.iter().zip(queries).enumerate() {
-            for (measurement, coefficients) in recovery.coefficients(&frame, &part.cuboid, query)? {
+            for (measurement, coefficients) in recovery.coefficients(&lumped, &part.cuboid, query)? {
                 let cells = by_measurement
                     .entry(measurement)
                     .or_insert_with(|| vec![vec![0.0; width]; coefficients.len()]);
@@ -624,7 +648,7 @@ impl<'a, S: Source> Laws<'a, S> {
         let mut noises = Vec::new();
         for (measurement, cells) in by_measurement {
             let law = recovery.noise(measurement);
-            for (coefficients, copies) in cells.into_iter().zip(recovery.copies(&frame, measurement)) {
+            for (coefficients, copies) in cells.into_iter().zip(recovery.copies(&lumped.frame, measurement)) {
                 noises.push((Noise { measurement, copies, law }, coefficients));
             }
         }

@@ -44,7 +44,9 @@ fn planned(noise: Noise, measure: Measure, budget: &str) -> Plan {
         objective: plan::Objective::default(),
         targets: Vec::new(),
         exact: Vec::new(),
+        zeros: Vec::new(),
         shares: Vec::new(),
+        rows: None,
     };
     plan::plan(&request).unwrap().plan
 }

@@ -164,7 +164,9 @@ fn request(cube: &Cube, tables: &[Cuboid], neighbours: Neighbours, max_rows: u32
         objective: Objective::Total,
         targets: Vec::new(),
         exact: Vec::new(),
+        zeros: Vec::new(),
         shares: Vec::new(),
+        rows: None,
     }
 }
 

@@ -79,6 +79,16 @@ fn chart(spec: &Spec, request: &Request, candidates: &[Candidate]) -> Chart {
     let budget = request.budget.to_f64();
     let error = |p: &Planned| p.prediction.rms_error();
     let best = candidates.iter().filter_map(|c| c.outcome.as_ref().ok()).map(error).fold(f64::MAX, f64::min);
+    // The better a strategy, the stronger its colour.
+    let mut order: Vec<(f64, Measure)> =
+        candidates.iter().filter_map(|c| Some((error(c.outcome.as_ref().ok()?), c.measure))).collect();
+    order.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut ranked: Vec<Measure> = Vec::new();
+    for (_, measure) in order {
+        if !ranked.contains(&measure) {
+            ranked.push(measure);
+        }
+    }
     let mut far: Vec<&str> = Vec::new();
     let mut series: Vec<Series> = Vec::new();
     for c in candidates {
@@ -104,8 +114,7 @@ fn chart(spec: &Spec, request: &Request, candidates: &[Candidate]) -> Chart {
             name: format!("{}, {}", c.measure.name(), c.budgets.name()),
             points,
             dashed: c.budgets == BudgetRule::Uniform,
-            // The newest strategies get the strongest colours.
-            colour: 6 - (c.measure as usize).min(6),
+            colour: ranked.iter().position(|&m| m == c.measure).unwrap_or(0),
         });
     }
     let noise = match request.noise {
@@ -174,10 +183,17 @@ fn head(spec: &Spec, planned: &Planned) -> String {
             format!("exact     {}\n", crate::audit::wrap(&text, 70, 10))
         })
         .collect();
+    let zeros: String = spec
+        .zeros
+        .iter()
+        .map(|z| {
+            format!("empty     {}\n", crate::audit::wrap(&format!("where {z}; not counted on below"), 70, 10))
+        })
+        .collect();
     let approximate = compile::approximate(p.noise, planned.cost.total, spec.privacy.budget)
         .map_or(String::new(), |a| format!(" (ε = {} at δ = {})", a.epsilon, short(&a.delta)));
     format!(
-        "{}: {}\n\nbudget    {} = {}{approximate}, {noise}\nprotects  {unit} {neighbours}\nmeasures  {} ({}, {} budgets)\nanswers   {}, {}\n{exact}\n",
+        "{}: {}\n\nbudget    {} = {}{approximate}, {noise}\nprotects  {unit} {neighbours}\nmeasures  {} ({}, {} budgets)\nanswers   {}, {}\n{exact}{zeros}\n",
         spec.name,
         spec.title,
         symbol(p.noise),
@@ -194,6 +210,7 @@ fn foot(planned: &Planned) -> String {
     let p = &planned.prediction;
     let worst = match planned.cost.worst_case {
         WorstCase::Sum => "",
+        WorstCase::Cells => ", the exact worst case over cells",
         WorstCase::Joint => ", the exact worst case over pairs of cells",
         WorstCase::Bound => ", an upper bound over pairs of cells",
     };

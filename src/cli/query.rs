@@ -128,8 +128,14 @@ pub fn run(args: &Args) -> Outcome {
     {
         return projection(args, &questions, sql);
     }
-    if args.keys.is_some() {
-        return Err(Failure::Message("--keys asks one release of a projection, and this is none".into()));
+    if args.keys.is_some() || args.mean {
+        let option = if args.mean { "--mean" } else { "--keys" };
+        return Err(Failure::Message(format!("{option} asks one release of a projection, and this is none")));
+    }
+    for file in files.iter().filter(|_| files.len() > 1) {
+        if super::projection::open(file)?.is_some() {
+            return Err(Failure::Message(format!("{file} is a projection: ask it alone")));
+        }
     }
     let releases = files
         .iter()
@@ -142,7 +148,9 @@ pub fn run(args: &Args) -> Outcome {
     let options = args.options();
     match (sql, &args.batch) {
         (Some(sql), _) => one(args, &several, sql, &options),
-        (None, Some(batch)) => many(args, &several, batch, &options),
+        (None, Some(batch)) => {
+            many(args, &release_field(&several), batch, &|sql| Ok(several.ask(sql, &options)?))
+        }
         (None, None) => Ok(()),
     }
 }
@@ -171,45 +179,40 @@ fn one(args: &Args, several: &Several, sql: &str, options: &Options) -> Outcome 
 /// A projection: the same SELECT, a batch of them, or a file of keys.
 fn projection(args: &Args, questions: &Questions, sql: Option<&String>) -> Outcome {
     let estimator = if args.mean { Estimator::Mean } else { Estimator::Best };
+    let other_way = !matches!(args.method, Way::Auto) || !matches!(args.interval, Kind::Equal);
+    let recover = args.recover != Recover::LeastSquares;
+    if args.prob.is_some() || args.prior.is_some() || args.joint || other_way || recover {
+        return Err(Failure::Message(
+            "--prob, --prior, --joint, --method, --interval and --recover are for releases of tables".into(),
+        ));
+    }
+    if questions.is_not_private() {
+        eprintln!("warning: {} is NOT PRIVATE: its noise came from a fixed seed", questions.name());
+    }
     if let Some(keys) = &args.keys {
         return super::projection::keys(questions, keys, args.level, estimator);
     }
-    let recover = args.recover != Recover::LeastSquares;
-    if args.prob.is_some() || args.prior.is_some() || args.joint || args.explain || recover {
-        return Err(Failure::Message(
-            "--prob, --prior, --joint, --explain and --recover are for releases of tables".into(),
-        ));
+    let mut more = serde_json::Map::new();
+    more.insert("release".into(), questions.name().into());
+    if let Some(batch) = &args.batch {
+        return many(args, &more, batch, &|sql| Ok(questions.query(sql, args.level, estimator)?));
     }
-    let show = |sql: &str| -> Result<String, Failure> {
-        let table = questions.query(sql, args.level, estimator)?;
-        Ok(if args.csv {
-            render::csv(&table)
-        } else if args.json || args.jsonl {
-            let mut more = serde_json::Map::new();
-            more.insert("release".into(), questions.name().into());
-            render::json(&table, &more)? + "\n"
-        } else {
-            render::table(&table)
-        })
+    let Some(sql) = sql else { return Ok(()) };
+    let table = questions.query(sql, args.level, estimator)?;
+    if args.csv {
+        return output::print(&render::csv(&table));
+    }
+    let explained = match args.explain {
+        true => questions.explain(sql, args.level, estimator, 3)?,
+        false => Vec::new(),
     };
-    if let Some(sql) = sql {
-        return output::print(&show(sql)?);
-    }
-    let Some(batch) = &args.batch else { return Ok(()) };
-    let text = std::fs::read_to_string(batch)
-        .map_err(|e| Failure::Message(format!("cannot read {}: {e}", batch.display())))?;
-    for (i, line) in text.lines().enumerate() {
-        let sql = without_comment(line).trim().trim_end_matches(';').trim_end();
-        if sql.is_empty() {
-            continue;
+    if args.json {
+        if args.explain {
+            more.insert("explain".into(), serde_json::to_value(&explained)?);
         }
-        match show(sql) {
-            Ok(answer) => output::print(&answer)?,
-            Err(Failure::Message(why)) if !args.strict => eprintln!("line {}: {why}", i + 1),
-            Err(why) => return Err(why),
-        }
+        return output::print(&(render::json(&table, &more)? + "\n"));
     }
-    Ok(())
+    output::print(&(render::table(&table) + &super::projection::explained(questions, &explained, args.level)))
 }
 
 fn release_field(several: &Several) -> serde_json::Map<String, serde_json::Value> {
@@ -231,7 +234,13 @@ struct Reply {
     answer: Result<ResultTable, String>,
 }
 
-fn many(args: &Args, several: &Several, batch: &PathBuf, options: &Options) -> Outcome {
+/// Answers every query of a file, in parallel; answers appear as they are ready.
+fn many(
+    args: &Args,
+    release: &serde_json::Map<String, serde_json::Value>,
+    batch: &PathBuf,
+    ask: &(dyn Fn(&str) -> Result<ResultTable, Failure> + Sync),
+) -> Outcome {
     use rayon::prelude::*;
     let text = std::fs::read_to_string(batch)
         .map_err(|e| Failure::Message(format!("cannot read {}: {e}", batch.display())))?;
@@ -250,7 +259,10 @@ fn many(args: &Args, several: &Several, batch: &PathBuf, options: &Options) -> O
             .map(|&(line, sql)| Reply {
                 line,
                 sql: sql.into(),
-                answer: several.ask(sql, options).map_err(|e| e.to_string()),
+                answer: ask(sql).map_err(|e| match e {
+                    Failure::Message(why) => why,
+                    Failure::Refuted => "refuted".into(),
+                }),
             })
             .collect();
         let mut out = String::new();
@@ -265,7 +277,7 @@ fn many(args: &Args, several: &Several, batch: &PathBuf, options: &Options) -> O
             if !std::mem::take(&mut first) && !args.jsonl {
                 out.push('\n');
             }
-            out.push_str(&reply_text(args, several, reply)?);
+            out.push_str(&reply_text(args, release, reply)?);
         }
         output::print(&out)?;
     }
@@ -275,10 +287,14 @@ fn many(args: &Args, several: &Several, batch: &PathBuf, options: &Options) -> O
     Ok(())
 }
 
-fn reply_text(args: &Args, several: &Several, reply: &Reply) -> Result<String, Failure> {
+fn reply_text(
+    args: &Args,
+    release: &serde_json::Map<String, serde_json::Value>,
+    reply: &Reply,
+) -> Result<String, Failure> {
     let header = format!("-- {}: {}\n", reply.line, reply.sql);
     if args.jsonl || args.json {
-        let mut more = release_field(several);
+        let mut more = release.clone();
         more.insert("line".into(), reply.line.into());
         more.insert("sql".into(), reply.sql.as_str().into());
         return Ok(match &reply.answer {

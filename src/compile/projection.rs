@@ -109,6 +109,7 @@ fn no_tables(spec: &Spec, design: &Design) -> Plan {
         levels: vec![vec![0]; spec.cube.dimensions.len()],
         workload: Vec::new(),
         exact: Vec::new(),
+        zeros: Vec::new(),
         measurements: Vec::new(),
     }
 }

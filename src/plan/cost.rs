@@ -11,10 +11,13 @@
 //! has to hide the shortest: in each dimension `w = m e − round(m/c)·1_group` (c siblings), and `⊗ w` in all. With
 //! `m` a multiple of `c` its squared length is exactly `m²(1−1/c)`: the price of the projection, no more.
 //!
+//! **Rows** that the agency wrote need not cost every unit the same: see [`rows`].
+//!
 //! Costs are summed in fixed point with 96 fractional bits, every term rounded up, so the sum is never less than
 //! the true cost.
 
 mod joint;
+mod rows;
 
 use super::{Block, Neighbours, Noise, Plan};
 use crate::cube::{Cuboid, Frame, Rung};
@@ -36,6 +39,8 @@ pub enum CostError {
 pub enum WorstCase {
     /// Every unit costs the same in every block: the costs add up.
     Sum,
+    /// The maximum over all cells.
+    Cells,
     /// The maximum over all sets of dimensions in which two cells can differ.
     Joint,
     /// An upper bound: the two cells' vectors taken as opposite in every block.
@@ -179,15 +184,25 @@ pub fn measurement_cost(plan: &Plan, frame: &Frame, index: usize) -> Result<(Rat
 pub fn cost(plan: &Plan, frame: &Frame) -> Result<Cost, CostError> {
     let mut total: u128 = 0;
     let mut each = Vec::with_capacity(plan.measurements.len());
-    for index in 0..plan.measurements.len() {
+    let mut others = 0;
+    for (index, m) in plan.measurements.iter().enumerate() {
         let (_, cost) = measurement_cost(plan, frame, index)?;
-        total = fixed_point_up(cost).and_then(|c| total.checked_add(c)).ok_or(CostError::Overflow(index))?;
         each.push(cost);
+        if !matches!(m.block, Block::Rows(_)) {
+            others += 1;
+            total =
+                fixed_point_up(cost).and_then(|c| total.checked_add(c)).ok_or(CostError::Overflow(index))?;
+        }
+    }
+    let mut worst_case = WorstCase::Sum;
+    let rows = rows::rows_cost(plan, frame)?;
+    if let Some((cost, case)) = rows {
+        total = total.checked_add(cost).ok_or(CostError::Overflow(0))?;
+        worst_case = if others == 0 { case } else { WorstCase::Bound };
     }
     // Two rows in whole tables are always in different cells, or the same; in signed sums they may be opposite.
     let signed = plan.measurements.iter().any(|m| !matches!(m.block, Block::Table(_)));
-    let mut worst_case = WorstCase::Sum;
-    if signed && plan.neighbours == Neighbours::Substitute {
+    if rows.is_none() && signed && plan.neighbours == Neighbours::Substitute {
         worst_case = WorstCase::Bound;
         if let Some(joint) = joint::joint_cost(plan, frame) {
             total = total.min(joint);

@@ -6,6 +6,9 @@
 //! answers both questions: at budget ρ the least worst variance is `K/(2ρ)`, and the least budget that keeps
 //! every variance below its target (rows divided by the targets) is `K/2`.
 //!
+//! With `square` set the value is `Σ C_A/u_A²`: Laplace noise, `u = 1/b`, whose variance is the square of what is paid for. What
+//! follows is said of the first kind; the second has `2C/u³` for `C/u²`, and `(Σ (C v²)^{1/3})³ / (Σλ)²` for its bound (Hölder).
+//!
 //! **Certificate.** For any weights `λ ≥ 0` on the rows, with `v = Gᵀλ`, every feasible u has
 //! `Σ C/u ≥ (Σ √(C v))² / Σλ`: by Cauchy–Schwarz `(Σ √(C v))² ≤ Σ C/u · Σ v u` and `Σ v u = λᵀG u ≤ Σλ`. So a
 //! plan u and weights λ prove together how far from optimal u can be at most; nobody has to trust the solver.
@@ -15,7 +18,7 @@
 //! primal–dual interior-point method on the Karush–Kuhn–Tucker conditions `C/u² = Gᵀλ`, `Gu + s = 1`, `λs = μ`. Each
 //! step solves one symmetric system, over rows or over components, whichever are fewer. Where even those are too
 //! many, multiplicative updates of λ approach the same optimum, and the certificate says how closely.
-//! Only `+ − × ÷ √`: the same plan on every machine.
+//! Only `+ − × ÷ √` and `libm`: the same plan on every machine.
 
 use rustc_hash::FxHashMap;
 
@@ -33,6 +36,8 @@ pub struct Minimax {
     pub price: Vec<f64>,
     /// For each row the components it depends on and `g_rA > 0`. Every component is in some row.
     pub rows: Vec<Vec<(u32, f64)>>,
+    /// Whether the value is `Σ C/u²`, not `Σ C/u`.
+    pub square: bool,
 }
 
 /// A solution and the proof of its quality.
@@ -42,7 +47,7 @@ pub struct Solution {
     pub u: Vec<f64>,
     /// The rows' weights in the certificate, summing to one.
     pub lambda: Vec<f64>,
-    /// `Σ C/u`.
+    /// `Σ C/u`, or `Σ C/u²`.
     pub value: f64,
     /// No feasible point has a smaller value than this.
     pub bound: f64,
@@ -79,12 +84,25 @@ impl Minimax {
         lambda.iter_mut().for_each(|l| *l /= sum);
         let value = self.cost(&u);
         let v = self.transpose(&lambda);
-        let root: f64 = self.price.iter().zip(&v).map(|(c, v)| (c * v).sqrt()).sum();
-        Solution { u, lambda, value, bound: root * root }
+        let roots = self.price.iter().zip(&v);
+        let bound = if self.square {
+            let root: f64 = roots.map(|(c, v)| libm::cbrt(c * v * v)).sum();
+            root * root * root
+        } else {
+            let root: f64 = roots.map(|(c, v)| (c * v).sqrt()).sum();
+            root * root
+        };
+        Solution { u, lambda, value, bound }
     }
 
     fn cost(&self, u: &[f64]) -> f64 {
-        self.price.iter().zip(u).map(|(c, u)| c / u).sum()
+        self.price.iter().zip(u).map(|(c, u)| if self.square { c / (u * u) } else { c / u }).sum()
+    }
+
+    /// The `u` at which the value falls by `v` for a unit of each `u_A`.
+    fn point(&self, v: &[f64]) -> Vec<f64> {
+        let one = |(c, v): (&f64, &f64)| if self.square { libm::cbrt(2.0 * c / v) } else { (c / v).sqrt() };
+        self.price.iter().zip(v).map(one).collect()
     }
 
     /// `Gᵀλ`.
@@ -117,7 +135,11 @@ impl Minimax {
             columns = classes(of_column.into_iter());
             known = count(&rows) + count(&columns);
         }
-        let mut small = Minimax { price: vec![0.0; count(&columns)], rows: vec![Vec::new(); count(&rows)] };
+        let mut small = Minimax {
+            price: vec![0.0; count(&columns)],
+            rows: vec![Vec::new(); count(&rows)],
+            square: self.square,
+        };
         self.price.iter().zip(&columns).for_each(|(p, &c)| small.price[c as usize] += p);
         for (row, &class) in self.rows.iter().zip(&rows) {
             let into = &mut small.rows[class as usize];
@@ -142,11 +164,7 @@ impl Minimax {
         let (rows, columns) = (self.rows.len(), self.price.len());
         let dense = rows.min(columns) <= MOST_DENSE;
         let mut lambda = self.updates(vec![1.0; rows], if dense { 30 } else { MOST_UPDATES });
-        let point = |lambda: &[f64]| -> Vec<f64> {
-            let v = self.transpose(lambda);
-            self.price.iter().zip(&v).map(|(c, v)| (c / v).sqrt()).collect()
-        };
-        let mut u = point(&lambda);
+        let mut u = self.point(&self.transpose(&lambda));
         if !dense {
             return (u, lambda);
         }
@@ -154,9 +172,8 @@ impl Minimax {
         let worst = 1.1 * self.rows.iter().map(|r| image(r, &u)).fold(0.0, f64::max);
         u.iter_mut().for_each(|u| *u /= worst);
         let total: f64 = lambda.iter().sum();
-        lambda
-            .iter_mut()
-            .for_each(|l| *l = (*l * worst * worst).max(1e-6 * total * worst * worst / rows as f64));
+        let stretch = if self.square { worst * worst * worst } else { worst * worst };
+        lambda.iter_mut().for_each(|l| *l = (*l * stretch).max(1e-6 * total * stretch / rows as f64));
         let mut slack: Vec<f64> = self.rows.iter().map(|r| 1.0 - image(r, &u)).collect();
         let mut best = self.certify(u.clone(), lambda.clone());
         for _ in 0..MOST_STEPS {
@@ -192,8 +209,10 @@ impl Minimax {
     fn newton(&self, u: &[f64], lambda: &[f64], slack: &[f64], mu: f64) -> Option<Direction> {
         let v = self.transpose(lambda);
         // H du + Gᵀ dλ = C/u² − Gᵀλ;  G du + ds = 0;  s dλ + λ ds = μ − λ s.
-        let h: Vec<f64> = self.price.iter().zip(u).map(|(c, u)| 2.0 * c / (u * u * u)).collect();
-        let dual: Vec<f64> = self.price.iter().zip(u).zip(&v).map(|((c, u), v)| c / (u * u) - v).collect();
+        let slope = |c: f64, u: f64| if self.square { 2.0 * c / (u * u * u) } else { c / (u * u) };
+        let power = if self.square { 3.0 } else { 2.0 };
+        let h: Vec<f64> = self.price.iter().zip(u).map(|(&c, &u)| power * slope(c, u) / u).collect();
+        let dual: Vec<f64> = self.price.iter().zip(u).zip(&v).map(|((&c, &u), v)| slope(c, u) - v).collect();
         let rows = self.rows.len();
         let (du, dl);
         if rows <= u.len() {
@@ -238,7 +257,7 @@ impl Minimax {
     fn updates(&self, mut lambda: Vec<f64>, most: usize) -> Vec<f64> {
         for step in 0..most {
             let v = self.transpose(&lambda);
-            let u: Vec<f64> = self.price.iter().zip(&v).map(|(c, v)| (c / v).sqrt()).collect();
+            let u = self.point(&v);
             let images: Vec<f64> = self.rows.iter().map(|r| image(r, &u)).collect();
             let total: f64 = lambda.iter().sum();
             let mean: f64 = lambda.iter().zip(&images).map(|(l, g)| l * g).sum::<f64>() / total;
@@ -383,7 +402,7 @@ mod tests {
                 (0..sizes.len()).filter(|&d| a >> d & 1 == 1).map(factor).product()
             })
             .collect();
-        Minimax { price, rows }
+        Minimax { price, rows, square: false }
     }
 
     fn up_to(dims: usize, k: u32) -> Vec<u32> {
@@ -396,7 +415,8 @@ mod tests {
         for row in &m.rows {
             assert!(row.iter().map(|&(a, g)| g * s.u[a as usize]).sum::<f64>() <= 1.0 + 1e-12);
         }
-        let cost: f64 = m.price.iter().zip(&s.u).map(|(c, u)| c / u).sum();
+        let power = if m.square { 2.0 } else { 1.0 };
+        let cost: f64 = m.price.iter().zip(&s.u).map(|(c, u)| c / u.powf(power)).sum();
         assert!((cost / s.value - 1.0).abs() < 1e-12);
         let mut root = 0.0;
         for (a, c) in m.price.iter().enumerate() {
@@ -406,14 +426,15 @@ mod tests {
                 .zip(&s.lambda)
                 .map(|(r, l)| l * r.iter().filter(|&&(i, _)| i as usize == a).map(|&(_, g)| g).sum::<f64>())
                 .sum();
-            root += (c * v).sqrt();
+            root += (c * v.powf(power)).powf(1.0 / (power + 1.0));
         }
-        let bound = root * root / s.lambda.iter().sum::<f64>();
+        let bound = root.powf(power + 1.0) / s.lambda.iter().sum::<f64>().powf(power);
         assert!((bound / s.bound - 1.0).abs() < 1e-12);
         assert!(s.gap() < 1e-6, "gap {}", s.gap());
     }
 
-    /// `C/u ≤ t` as a second-order cone, `‖(2√C, u − t)‖ ≤ u + t`, for another solver.
+    /// `C/u ≤ t` as a second-order cone, `‖(2√C, u − t)‖ ≤ u + t`, for another solver; and `C/u² ≤ t` as a power cone,
+    /// `t^⅓ u^⅔ ≥ C^⅓`.
     fn clarabel(m: &Minimax) -> f64 {
         use ::clarabel::algebra::CscMatrix;
         use ::clarabel::solver::{DefaultSettingsBuilder, DefaultSolver, IPSolver, SupportedConeT::*};
@@ -431,6 +452,13 @@ mod tests {
         let mut cones = vec![NonnegativeConeT(m.rows.len())];
         for a in 0..n {
             let r = b.len();
+            if m.square {
+                put(r, n + a, -1.0);
+                put(r + 1, a, -1.0);
+                b.extend([0.0, 0.0, m.price[a].cbrt()]);
+                cones.push(PowerConeT(1.0 / 3.0));
+                continue;
+            }
             put(r, a, -1.0);
             put(r, n + a, -1.0);
             put(r + 2, a, -1.0);
@@ -467,21 +495,28 @@ mod tests {
             for (r, row) in m.rows.iter_mut().enumerate() {
                 row.iter_mut().for_each(|e| e.1 *= 1.0 + (r % 3) as f64);
             }
-            let s = m.solve();
-            check(&m, &s);
-            let other = clarabel(&m);
-            assert!((s.value / other - 1.0).abs() < 1e-6, "{sizes:?}: {} and {other}", s.value);
+            for square in [false, true] {
+                m.square = square;
+                let s = m.solve();
+                check(&m, &s);
+                let other = clarabel(&m);
+                assert!((s.value / other - 1.0).abs() < 1e-6, "{sizes:?}: {} and {other}", s.value);
+            }
         }
     }
 
     /// Two components, any rows: a fine grid over the boundary finds nothing better, and comes close.
     #[test]
     fn no_point_of_a_grid_is_better() {
-        for (price, rows) in [
-            ([1.0, 2.0], vec![vec![(0, 1.0)], vec![(0, 0.3), (1, 1.0)]]),
-            ([5.0, 0.1], vec![vec![(0, 1.0), (1, 1.0)], vec![(0, 0.1), (1, 3.0)], vec![(1, 0.5)]]),
+        let first = || vec![vec![(0, 1.0)], vec![(0, 0.3), (1, 1.0)]];
+        let second = || vec![vec![(0, 1.0), (1, 1.0)], vec![(0, 0.1), (1, 3.0)], vec![(1, 0.5)]];
+        for (price, rows, square) in [
+            ([1.0, 2.0], first(), false),
+            ([5.0, 0.1], second(), false),
+            ([1.0, 2.0], first(), true),
+            ([5.0, 0.1], second(), true),
         ] {
-            let m = Minimax { price: price.to_vec(), rows };
+            let m = Minimax { price: price.to_vec(), rows, square };
             let s = m.solve();
             check(&m, &s);
             let best = (1..200_000)

@@ -105,10 +105,17 @@ pub fn compare(request: &Request, budgets: &[BudgetRule]) -> Result<Vec<Candidat
     let all = Measure::ALL.iter().flat_map(|&measure| budgets.iter().map(move |&budgets| (measure, budgets)));
     // Given shares leave no rule a choice.
     let given = (!request.shares.is_empty()).then_some((Measure::Given, request.budgets));
+    let own = Context::new(request, Measure::Matrix);
+    let rows = budgets.iter().filter(|_| request.rows.is_some()).map(|&budgets| (Measure::Matrix, budgets));
     Ok(all
         .chain(given)
+        .chain(rows)
         .map(|(measure, budgets)| {
-            let context = if measure == Measure::Wavelet { &halves } else { &common };
+            let context = match measure {
+                Measure::Wavelet => &halves,
+                Measure::Matrix => &own,
+                _ => &common,
+            };
             let outcome = context.as_ref().map_err(Clone::clone).and_then(|c| c.plan(measure, budgets));
             let vast = match (context, &outcome) {
                 (Ok(context), Ok(p)) => context.is_vast(&p.plan),
@@ -162,7 +169,8 @@ impl<'a> Context<'a> {
         let request = request.over(measure);
         let tables = || request.workload.iter().map(|t| &t.cuboid);
         let given = request.shares.iter().map(|s| &s.cuboid);
-        let mut levels = Frame::levels_of(&request.cube, tables().chain(given));
+        let rows = request.rows.iter().filter(|_| measure == Measure::Matrix).map(|r| &r.cuboid);
+        let mut levels = Frame::levels_of(&request.cube, tables().chain(given).chain(rows));
         if measure == Measure::Wavelet {
             for levels in &mut levels {
                 let finest = levels.last().copied().unwrap_or(0);
@@ -217,6 +225,7 @@ impl<'a> Context<'a> {
             workload: request.workload.clone(),
             measurements,
             exact: request.exact.clone(),
+            zeros: request.zeros.clone(),
         };
         let cost = self.fit(&mut plan)?;
         let prediction = predict::predict(request, &self.frame, &self.closure, &plan);

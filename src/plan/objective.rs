@@ -200,7 +200,7 @@ fn targets(
     let solve = |tau: f64| {
         let mut rows = base.minimax.rows.clone();
         rows.push(ids.iter().enumerate().map(|(at, &id)| (at as u32, gain[id] / tau)).collect());
-        Minimax { price: priced.clone(), rows }.solve()
+        Minimax { price: priced.clone(), rows, square: false }.solve()
     };
     let spread = |u: &[f64], factor: f64| {
         let mut sigma2 = vec![0.0; price.len()];

@@ -6,6 +6,7 @@ use crate::answer::law;
 use crate::cube::{Cuboid, Frame};
 use crate::plan::Noise;
 use crate::recover::gls::{Form, Gls, Parts, Weighted};
+use crate::recover::written;
 use std::collections::HashMap;
 
 /// What a plan promises.
@@ -41,6 +42,7 @@ pub fn noise_variance(noise: Noise, m: &Measurement) -> f64 {
 /// Predicts the error of every workload table.
 pub fn predict(request: &Request, frame: &Frame, closure: &Closure, plan: &Plan) -> Prediction {
     let tables: Vec<Spread> = match component_variances(frame, closure, plan) {
+        _ if plan.measurements.iter().any(|m| matches!(m.block, Block::Rows(_))) => rows_spread(frame, plan),
         Some(sigma2) => plan
             .workload
             .iter()
@@ -122,6 +124,28 @@ fn component_variances(frame: &Frame, closure: &Closure, plan: &Plan) -> Option<
     let mut sigma2: Vec<f64> = precision.into_iter().map(|p| 1.0 / p).collect();
     known(&mut sigma2, closure, plan);
     Some(sigma2)
+}
+
+/// From rows: every cell of every table by itself. Infinite where the rows leave one open.
+fn rows_spread(frame: &Frame, plan: &Plan) -> Vec<Spread> {
+    let open = Spread { mean: f64::INFINITY, max: f64::INFINITY };
+    let of = plan.measurements.first().map(|m| m.block.cuboid());
+    let solved = of.and_then(|of| Some((of, written::system(plan, of, &[]).ok()?)));
+    let solved = solved.and_then(|(of, system)| Some((of, system.weighed(written::weights(plan)).ok()?)));
+    let Some((of, weighed)) = solved else { return vec![open; plan.workload.len()] };
+    let spread = |cuboid: &Cuboid| {
+        let cells = frame.len(cuboid);
+        let (mut sum, mut max) = (0.0, 0.0f64);
+        for cell in 0..cells {
+            let unit = (0..cells).map(|i| if i == cell { 1.0 } else { 0.0 }).collect();
+            let expressed = weighed.system().express(&frame.pull_back(cuboid, of, unit));
+            let variance = expressed.map_or(f64::INFINITY, |c| weighed.variance(c));
+            sum += variance;
+            max = max.max(variance);
+        }
+        Spread { mean: sum / cells as f64, max }
+    };
+    plan.workload.iter().map(|t| if t.cuboid.is_below(of) { spread(&t.cuboid) } else { open }).collect()
 }
 
 /// Components below a table published exactly have no error.

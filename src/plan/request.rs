@@ -1,6 +1,6 @@
 //! What a plan is made from: the spec's public part, with no data and no file names.
 
-use super::{BudgetRule, Measure, Neighbours, Noise, Objective, Share, Table, Target};
+use super::{BudgetRule, Measure, Neighbours, Noise, Objective, Rows, Share, Table, Target};
 use crate::cube::{Cube, Cuboid};
 use crate::exact::Rational;
 use std::borrow::Cow;
@@ -30,8 +30,12 @@ pub struct Request {
     pub targets: Vec<Option<Target>>,
     /// Tables of the workload that are published without noise.
     pub exact: Vec<Cuboid>,
+    /// Conditions whose cells are empty whatever the data. They make answers more precise than predicted.
+    pub zeros: Vec<String>,
     /// For [`Measure::Given`]: what is measured. Empty otherwise.
     pub shares: Vec<Share>,
+    /// For [`Measure::Matrix`]: the agency's own linear queries.
+    pub rows: Option<Rows>,
 }
 
 impl Request {

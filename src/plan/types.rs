@@ -237,6 +237,9 @@ pub struct Plan {
     /// The tables of the workload that are published without noise. No component below them is measured.
     #[serde(default)]
     pub exact: Vec<Cuboid>,
+    /// Conditions whose cells are empty whatever the data: see [`crate::recover::zeros`].
+    #[serde(default)]
+    pub zeros: Vec<String>,
 }
 
 impl Plan {

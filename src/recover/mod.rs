@@ -7,6 +7,9 @@
 //! * Components measured one by one (`residual`): `r̂_A = P_A y_A`, independent of each other.
 //! * One measured table (`base`): roll it up.
 //! * Several measured tables: generalised least squares, see [`gls`].
+//! * The agency's own rows: least squares over a basis of them, see [`rows`].
+//!
+//! Cells that are declared to be empty whatever the data are equality constraints: see [`zeros`].
 //!
 //! Components below a table that is published exactly come from it and have no error. Components are independent
 //! of each other wherever such tables are allowed, so the equality constraints touch nothing else.
@@ -14,12 +17,16 @@
 //! Consistency in another norm than least squares is [`Recovery::nearest`].
 
 mod cache;
+mod dense;
 pub mod finish;
 pub mod gls;
 #[cfg(feature = "compile")]
 mod lp;
 mod nearest;
+pub mod rows;
 mod source;
+pub(crate) mod written;
+pub mod zeros;
 
 pub use nearest::{Nearest, Norm};
 pub use source::{Source, SourceError};
@@ -30,7 +37,10 @@ use crate::plan::{Block, Measurement, Noise, Plan, cost, predict};
 use crate::release::packing::value_count;
 use cache::Cache;
 use gls::{Form, Gls, Parts, Weighted};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+use written::Written;
+use zeros::{Lumped, Zeros};
 
 /// Why something could not be recovered.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +48,9 @@ pub enum RecoverError {
     /// Nothing that was measured tells this table.
     #[error("the release does not hold {0}")]
     NotHeld(String),
+    /// The rows that were measured leave it open.
+    #[error("the queries that were measured do not determine {0}: it is no combination of them")]
+    NotDetermined(String),
     /// The measurements could not be read.
     #[error(transparent)]
     Source(#[from] SourceError),
@@ -58,6 +71,8 @@ enum Shape {
     Components(HashMap<Cuboid, usize>),
     /// Whole tables.
     Tables(Vec<Weighted>),
+    /// Rows over one table.
+    Rows(Written),
 }
 
 /// A release's estimates, recovered on demand.
@@ -74,6 +89,9 @@ pub struct Recovery<S> {
     lumped: Vec<Axis>,
     source: S,
     cache: Cache,
+    zeros: Zeros,
+    /// What the zeros take off the estimated components: worked out when a table is first asked for.
+    correction: Mutex<Option<Arc<Parts>>>,
 }
 
 impl<S: Source> Recovery<S> {
@@ -82,7 +100,9 @@ impl<S: Source> Recovery<S> {
         let frame = Frame::new(&cube, &plan.levels);
         let of_component = |m: &&Measurement| matches!(m.block, Block::Component(_) | Block::Pairs(_));
         let components = plan.measurements.iter().filter(of_component).count();
-        let shape = if components == 0 {
+        let mut shape = if let Some(written) = Written::of(&plan)? {
+            Shape::Rows(written)
+        } else if components == 0 {
             Shape::Tables(predict::measured_tables(&plan))
         } else if components == plan.measurements.len() {
             Shape::Components(
@@ -99,7 +119,39 @@ impl<S: Source> Recovery<S> {
                 "tables published exactly beside measured ones over unequal groups".into(),
             ));
         }
-        Ok(Recovery { cube, plan, frame, shape, balanced, lumps, lumped, source, cache: Cache::default() })
+        let zeros = {
+            let asked = plan.workload.iter().map(|t| &t.cuboid);
+            let measured = plan.measurements.iter().filter(|m| matches!(m.block, Block::Table(_)));
+            let tables = asked.chain(measured.map(|m| m.block.cuboid()));
+            Zeros::new(&cube, &frame, &plan.zeros, tables).map_err(RecoverError::Plan)?
+        };
+        if let Shape::Rows(written) = &mut shape
+            && !zeros.is_empty()
+        {
+            let mut open = vec![1.0; frame.len(written.cuboid())];
+            zeros.clear(&cube, &Lumped::whole(&frame), written.cuboid(), &mut open);
+            written.leave_out(open.into_iter().map(|v| v == 0.0).collect());
+        }
+        let recovery = Recovery {
+            cube,
+            plan,
+            frame,
+            shape,
+            balanced,
+            lumps,
+            lumped,
+            source,
+            cache: Cache::default(),
+            zeros,
+            correction: Mutex::default(),
+        };
+        if let Some(z) = recovery.zeros.iter().find(|z| !recovery.holds(&z.cuboid)) {
+            return Err(RecoverError::Plan(format!("no table holds the cells where {}", z.condition)));
+        }
+        if let Some(top) = recovery.zeros.tops().iter().find(|t| !recovery.holds(t)) {
+            return Err(RecoverError::NotHeld(recovery.cube.describe(top)));
+        }
+        Ok(recovery)
     }
 
     /// The dimensions.
@@ -142,6 +194,8 @@ impl<S: Source> Recovery<S> {
                     tables.iter().any(|t| cuboid.is_below(&t.cuboid))
                         || self.plan.exact_above(cuboid).is_some()
                 }
+                // Of its cells, what the rows determine: see [`Recovery::summands`].
+                Shape::Rows(written) => cuboid.is_below(written.cuboid()),
             }
     }
 
@@ -169,6 +223,60 @@ impl<S: Source> Recovery<S> {
         if !self.holds(cuboid) {
             return Err(RecoverError::NotHeld(self.cube.describe(cuboid)));
         }
+        if matches!(self.shape, Shape::Rows(_)) {
+            self.check_determined(cuboid)?;
+            return self.summands(cuboid);
+        }
+        let mut table = self.unconstrained(cuboid)?;
+        if !self.zeros.is_empty() {
+            let correction = self.correction()?;
+            let less = Gls::new(&self.frame, &[], true).build(cuboid, &correction);
+            table.iter_mut().zip(less).for_each(|(v, less)| *v -= less);
+            self.zeros.clear(&self.cube, &Lumped::whole(&self.frame), cuboid, &mut table);
+        }
+        Ok(table)
+    }
+
+    /// `N⁻¹ Zᵀ λ`: see [`zeros`].
+    fn correction(&self) -> Result<Arc<Parts>, RecoverError> {
+        let mut kept = self.correction.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(correction) = &*kept {
+            return Ok(correction.clone());
+        }
+        let lumped = Lumped::whole(&self.frame);
+        let system = self.zeros.system(&self.cube, &lumped);
+        let tables = system.tables().map(|t| self.unconstrained(t)).collect::<Result<Vec<_>, _>>()?;
+        let covariance = |parts: Parts| self.covariance(&self.frame, parts);
+        let correction = system.solve(system.pick_from(&tables), &covariance).and_then(covariance);
+        let correction =
+            correction.ok_or_else(|| RecoverError::Plan("the zeros cannot be imposed".into()))?;
+        Ok(kept.insert(Arc::new(correction)).clone())
+    }
+
+    /// `N⁻¹` of components: the covariance of the unconstrained estimates.
+    fn covariance(&self, frame: &Frame, mut parts: Parts) -> Option<Parts> {
+        parts.retain(|a, _| self.plan.exact_above(a).is_none());
+        match &self.shape {
+            Shape::Components(map) => {
+                for (a, part) in &mut parts {
+                    let &index = map.get(a)?;
+                    let scale = self.component_scale(index, a).ok()?;
+                    let m = &self.plan.measurements[index];
+                    let mut sigma2 = predict::noise_variance(self.plan.noise, m) / (scale * scale);
+                    if let Block::Pairs(_) = m.block {
+                        sigma2 /= libm::exp2(a.len() as f64);
+                    }
+                    part.iter_mut().for_each(|v| *v *= sigma2);
+                }
+                Some(parts)
+            }
+            Shape::Tables(tables) => Gls::new(frame, tables, self.balanced).solve(parts),
+            // Rows have no components, and leave out what is empty from the start.
+            Shape::Rows(_) => None,
+        }
+    }
+
+    fn unconstrained(&self, cuboid: &Cuboid) -> Result<Vec<f64>, RecoverError> {
         if let Some(index) = self.plan.exact_above(cuboid) {
             return self.exact_table(index, cuboid);
         }
@@ -189,6 +297,34 @@ impl<S: Source> Recovery<S> {
                     part.map(|p| Some(p.to_vec())).ok_or_else(|| RecoverError::NotHeld(self.cube.describe(a)))
                 })
             }
+            Shape::Rows(_) => self.summands(cuboid),
+        }
+    }
+
+    /// Whether every single cell of a table can be estimated: of one that is held, rows may leave some open.
+    pub fn check_determined(&self, cuboid: &Cuboid) -> Result<(), RecoverError> {
+        let Shape::Rows(written) = &self.shape else { return Ok(()) };
+        let name = || self.cube.describe(cuboid);
+        if !self.holds(cuboid) {
+            return Err(RecoverError::NotHeld(name()));
+        }
+        let sum = |q| written.without_empty(self.frame.pull_back(cuboid, written.cuboid(), q));
+        let all = written.solved(&self.plan)?.system().determines(self.frame.len(cuboid), sum);
+        if all { Ok(()) } else { Err(RecoverError::NotDetermined(format!("every cell of {}", name()))) }
+    }
+
+    /// A table whose sums are the best estimates of all queries that can be estimated from it. It is
+    /// [`Recovery::table`], save that rows may determine sums of cells and not the cells: then these are arbitrary, and
+    /// only sums for which there are [`Recovery::coefficients`] mean anything.
+    pub fn summands(&self, cuboid: &Cuboid) -> Result<Vec<f64>, RecoverError> {
+        match &self.shape {
+            Shape::Rows(written) if self.holds(cuboid) => {
+                let of = written.cuboid();
+                let read = |index, count| self.values(index, count);
+                let cells = written.cells(&self.plan, self.frame.len(of), &read)?;
+                Ok(self.frame.roll_up(of, cuboid, cells))
+            }
+            _ => self.table(cuboid),
         }
     }
 
@@ -289,36 +425,58 @@ impl<S: Source> Recovery<S> {
     }
 
     /// A frame whose axes tell apart only what a query tells apart: `axes` replace those of the dimensions
-    /// they name.
-    pub fn lumped_frame(&self, axes: impl IntoIterator<Item = (usize, Axis)>) -> Frame {
-        let mut frame = Frame { axes: self.lumped.clone() };
-        for (d, axis) in axes {
-            frame.axes[d] = axis;
+    /// they name, with one node of each lump of each rung.
+    pub fn lumped_frame(&self, axes: impl IntoIterator<Item = (usize, Axis, Vec<Vec<u32>>)>) -> Lumped {
+        let mut lumped = Lumped { frame: Frame { axes: self.lumped.clone() }, nodes: BTreeMap::new() };
+        for (d, axis, nodes) in axes {
+            lumped.frame.axes[d] = axis;
+            lumped.nodes.insert(d, nodes);
         }
-        frame
+        lumped
+    }
+
+    /// The structural zeros.
+    pub fn zeros(&self) -> &Zeros {
+        &self.zeros
     }
 
     /// What every independent noise is multiplied by in the error of `Σ q · table(cuboid)`: for each measurement
     /// that has a part in it one coefficient for each of its noises, or each lump of them: see [`Recovery::copies`].
     ///
-    /// `frame` is a lumped frame on whose cells `query` is given (the value every real cell of a lump has).
+    /// `lumped` is a frame on whose cells `query` is given (the value every real cell of a lump has). It must tell apart
+    /// what the [`Recovery::zeros`] tell apart.
     /// Coefficients of several queries over one frame belong to the same noises, so sums of queries are sums
     /// of coefficients.
     pub fn coefficients(
         &self,
-        frame: &Frame,
+        lumped: &Lumped,
         cuboid: &Cuboid,
-        query: Vec<f64>,
+        mut query: Vec<f64>,
     ) -> Result<Vec<(usize, Vec<f64>)>, RecoverError> {
+        let frame = &lumped.frame;
         if !self.holds(cuboid) {
             return Err(RecoverError::NotHeld(self.cube.describe(cuboid)));
         }
         let mut out = Vec::new();
+        self.zeros.clear(&self.cube, lumped, cuboid, &mut query);
+        let mut parts = Parts::new();
+        if !self.zeros.is_empty() {
+            if query.iter().all(|q| *q == 0.0) {
+                return Ok(out);
+            }
+            if !matches!(self.shape, Shape::Rows(_)) {
+                parts = self.constrained(lumped, cuboid, query.clone())?;
+            }
+        }
         match &self.shape {
             Shape::Components(map) => {
-                let mut parts = Vec::new();
-                frame.decompose(cuboid, query, &mut |a, q| parts.push((a, q)));
-                for (a, mut q) in parts {
+                let mut listed = Vec::new();
+                if self.zeros.is_empty() {
+                    frame.decompose(cuboid, query, &mut |a, q| listed.push((a, q)));
+                } else {
+                    listed.extend(parts);
+                }
+                for (a, mut q) in listed {
                     if self.plan.exact_above(&a).is_some() {
                         continue;
                     }
@@ -331,12 +489,14 @@ impl<S: Source> Recovery<S> {
                     out.push((index, q));
                 }
             }
-            Shape::Tables(tables) if self.one_table(tables) => {
+            Shape::Tables(tables) if self.one_table(tables) && self.zeros.is_empty() => {
                 out.push((0, frame.pull_back(cuboid, &tables[0].cuboid, query)));
             }
             Shape::Tables(tables) => {
-                let mut q = Parts::new();
-                Gls::gather(frame, cuboid, query, &mut q);
+                let mut q = parts;
+                if self.zeros.is_empty() {
+                    Gls::gather(frame, cuboid, query, &mut q);
+                }
                 q.retain(|a, _| self.plan.exact_above(a).is_none());
                 let gls = Gls::new(frame, tables, self.balanced);
                 let v = gls.solve(q).ok_or_else(|| RecoverError::NotHeld(self.cube.describe(cuboid)))?;
@@ -344,8 +504,32 @@ impl<S: Source> Recovery<S> {
                     out.push((index, gls.weights(t, &v)));
                 }
             }
+            Shape::Rows(written) => {
+                let query = written.without_empty(frame.pull_back(cuboid, written.cuboid(), query));
+                let found = written.coefficients(&self.plan, &query)?;
+                out = found.ok_or_else(|| {
+                    let name = self.cube.describe(cuboid);
+                    RecoverError::NotDetermined(format!("this sum of cells of {name}"))
+                })?;
+            }
         }
         Ok(out)
+    }
+
+    /// The query whose unconstrained estimate has the error of the constrained one, in components.
+    fn constrained(&self, lumped: &Lumped, cuboid: &Cuboid, query: Vec<f64>) -> Result<Parts, RecoverError> {
+        let frame = &lumped.frame;
+        let mut q = Parts::new();
+        Gls::gather(frame, cuboid, query, &mut q);
+        let not_held = || RecoverError::NotHeld(self.cube.describe(cuboid));
+        let v = self.covariance(frame, q.clone()).ok_or_else(not_held)?;
+        let system = self.zeros.system(&self.cube, lumped);
+        let less = system.solve(system.pick(&v), &|parts| self.covariance(frame, parts));
+        for (a, less) in less.ok_or_else(not_held)? {
+            let part = q.entry(a).or_insert_with(|| vec![0.0; less.len()]);
+            part.iter_mut().zip(less).for_each(|(v, less)| *v -= less);
+        }
+        Ok(q)
     }
 
     /// For each coefficient of a measurement, how many independent noises it stands for.
@@ -367,17 +551,17 @@ impl<S: Source> Recovery<S> {
     }
 
     /// The law of the error of `Σ q · table(cuboid)`: exact weights of every independent noise behind it.
-    /// `frame` and `query` as in [`Recovery::coefficients`].
+    /// `lumped` and `query` as in [`Recovery::coefficients`].
     pub fn error_law(
         &self,
-        frame: &Frame,
+        lumped: &Lumped,
         cuboid: &Cuboid,
         query: Vec<f64>,
     ) -> Result<ErrorLaw, RecoverError> {
         let mut terms = Vec::new();
-        for (index, coefficients) in self.coefficients(frame, cuboid, query)? {
+        for (index, coefficients) in self.coefficients(lumped, cuboid, query)? {
             let noise = self.noise(index);
-            for (coefficient, copies) in coefficients.into_iter().zip(self.copies(frame, index)) {
+            for (coefficient, copies) in coefficients.into_iter().zip(self.copies(&lumped.frame, index)) {
                 if coefficient != 0.0 {
                     terms.push(Term { coefficient, copies, noise });
                 }

@@ -40,19 +40,22 @@ pub enum Kind {
     Measurements,
     /// A table published without noise.
     Exact,
+    /// A condition whose cells are empty whatever the data.
+    Zero,
     /// How a projection's integers were made: there instead of tables, at most once.
     Projection,
 }
 
 impl Kind {
     /// Every kind, in the order their sections have in a file.
-    pub const ALL: [Kind; 7] = [
+    pub const ALL: [Kind; 8] = [
         Kind::Domain,
         Kind::Plan,
         Kind::Spec,
         Kind::Attachment,
         Kind::Measurements,
         Kind::Exact,
+        Kind::Zero,
         Kind::Projection,
     ];
 
@@ -65,6 +68,7 @@ impl Kind {
             Kind::Attachment => 4,
             Kind::Measurements => CRITICAL | 5,
             Kind::Exact => CRITICAL | 6,
+            Kind::Zero => CRITICAL | 7,
             Kind::Projection => CRITICAL | 8,
         }
     }
@@ -78,6 +82,7 @@ impl Kind {
             Kind::Attachment => "attachment",
             Kind::Measurements => "measurements",
             Kind::Exact => "exact",
+            Kind::Zero => "zero",
             Kind::Projection => "projection",
         }
     }
@@ -258,6 +263,7 @@ mod tests {
             (Kind::Attachment, 4, "attachment"),
             (Kind::Measurements, 0x8000_0005, "measurements"),
             (Kind::Exact, 0x8000_0006, "exact"),
+            (Kind::Zero, 0x8000_0007, "zero"),
             (Kind::Projection, 0x8000_0008, "projection"),
         ];
         assert_eq!(pinned.map(|(k, _, _)| k), Kind::ALL);
@@ -266,7 +272,7 @@ mod tests {
             assert_eq!(Kind::from_tag(tag).unwrap(), Some(kind));
             assert!(Kind::from_tag(tag ^ CRITICAL).is_err());
         }
-        for reserved in [7, 9] {
+        for reserved in [9, 10] {
             assert!(matches!(Kind::from_tag(CRITICAL | reserved), Err(ReleaseError::UnknownCritical { .. })));
         }
         assert_eq!(Kind::from_tag(77).unwrap(), None);

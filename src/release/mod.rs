@@ -29,6 +29,7 @@ mod signature;
 pub mod values;
 mod verify;
 pub mod wire;
+mod zeros;
 
 #[cfg(feature = "compile")]
 pub mod keys;

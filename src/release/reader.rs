@@ -192,10 +192,11 @@ impl Release {
         super::wire::decode_domain(&self.section(Kind::Domain, 0)?)
     }
 
-    /// The plan, checked against the dimensions, with the tables that are published exactly.
+    /// The plan, checked against the dimensions, with the tables that are published exactly and the zeros.
     pub fn plan(&self, cube: &crate::cube::Cube) -> Result<crate::plan::Plan, ReleaseError> {
         let mut plan = super::wire::decode_plan(&self.section(Kind::Plan, 0)?, cube)?;
         plan.exact = super::exact::cuboids(self, cube, &plan)?;
+        plan.zeros = super::zeros::conditions(self)?;
         Ok(plan)
     }
 }

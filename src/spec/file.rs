@@ -43,6 +43,8 @@ pub(super) struct SpecFile {
     /// The tables to release.
     #[schemars(length(min = 1))]
     table: Option<Vec<TableFile>>,
+    /// Cells that are empty whatever the data.
+    zero: Option<Vec<ZeroFile>>,
     /// What is measured. May be left out.
     strategy: Option<StrategyFile>,
     /// Instead of tables, sums with random signs: for domains too large to list.
@@ -289,6 +291,15 @@ enum MapLabel {
     Number(i64),
 }
 
+/// Cells that are empty whatever the data: no rows may be in them, and every answer knows it.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields, rename = "Zero")]
+pub(super) struct ZeroFile {
+    /// The condition, as after WHERE in a query: `age < 15 AND work <> 'none'`.
+    #[schemars(rename = "where", length(min = 1))]
+    condition: String,
+}
+
 /// Tables: exactly one of `every`, `up_to` and `of`. A table that comes up in several entries is
 /// released once, with the largest of its weights.
 #[derive(JsonSchema)]
@@ -346,6 +357,19 @@ pub(super) struct StrategyFile {
     /// For "given": the tables that are measured, each with its part of the budget. The parts add up to one.
     #[schemars(length(min = 1))]
     shares: Option<Vec<ShareFile>>,
+    /// For "matrix": your own linear queries.
+    rows: Option<RowsFile>,
+}
+
+/// Linear queries with whole factors.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields, rename = "Rows")]
+pub(super) struct RowsFile {
+    /// The file, relative to the spec: a .csv file with a line for each query and a column for each cell, without a
+    /// header, or a Matrix Market .mtx file in coordinate form.
+    file: String,
+    /// The table whose cells the columns are, the last dimension fastest.
+    of: Vec<String>,
 }
 
 /// A table that is measured.
@@ -390,6 +414,12 @@ enum MeasureWord {
     Tables,
     /// Just the tables in `shares`.
     Given,
+    /// Differences of halves of halves of the categories: the Haar wavelet.
+    Wavelet,
+    /// Walsh–Hadamard coefficients of the categories coded in bits.
+    Fourier,
+    /// Your own linear queries, the `rows`.
+    Matrix,
 }
 
 /// How the budget is shared.

@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// Reads files by the names the spec gives them, and remembers those that became part of the domain.
+/// Reads files by the names the spec gives them, and remembers those that became part of the spec.
 pub(super) struct Files<'r> {
     read: &'r dyn Fn(&str) -> io::Result<Vec<u8>>,
     kept: Vec<(String, Vec<u8>)>,

@@ -16,6 +16,7 @@ mod parse;
 mod projection;
 mod read;
 mod request;
+mod rows;
 mod schema;
 mod shares;
 mod suggest;
@@ -24,6 +25,7 @@ mod tables;
 mod tests;
 mod types;
 mod words;
+mod zeros;
 
 pub use diagnostic::{Diagnostic, SpecErrors};
 pub use draft::{DraftError, draft};

@@ -5,8 +5,8 @@ use super::dimension::{self, Declared};
 use super::read::{self, Fields, Value};
 use super::words::{BUDGETS, FORMATS, MEASURES, NEIGHBOURS, OBJECTIVES};
 use super::{
-    Budget, Coding, CsvOptions, Data, Files, Format, Privacy, Spec, StrategySpec, Unit, projection, shares,
-    suggest, tables,
+    Budget, Coding, CsvOptions, Data, Files, Format, Privacy, Spec, StrategySpec, Unit, projection, rows,
+    shares, suggest, tables, zeros,
 };
 use crate::cube::Cube;
 use crate::exact::Rational;
@@ -28,6 +28,7 @@ pub(super) const ROOT: &[&str] = &[
     "privacy",
     "dimension",
     "table",
+    "zero",
     "strategy",
     "projection",
 ];
@@ -38,7 +39,7 @@ pub(super) const PRIVACY: &[&str] = &["unit", "neighbours", "rho", "epsilon", "d
 /// The keys of `unit`, where it is a table.
 pub(super) const UNIT: &[&str] = &["column", "max_rows"];
 /// The keys of `[strategy]`.
-pub(super) const STRATEGY: &[&str] = &["measure", "budgets", "objective", "shares"];
+pub(super) const STRATEGY: &[&str] = &["measure", "budgets", "objective", "shares", "rows"];
 
 /// Reads a spec from its text. `origin` is the file it came from: its name is shown beside mistakes
 /// and data paths are relative to its folder. `read_file` supplies the files the spec refers to, by
@@ -129,7 +130,9 @@ fn whole_spec(
         check_names(dimensions, sink);
     }
     let projected = root.get("projection");
-    if let (Some(_), Some(span)) = (projected, root.key_span("table").or(root.key_span("strategy"))) {
+    if let (Some(_), Some(span)) =
+        (projected, root.key_span("table").or(root.key_span("strategy")).or(root.key_span("zero")))
+    {
         sink.push(
             Diagnostic::at(span, "tables beside a projection")
                 .label("a release is one or the other")
@@ -160,10 +163,10 @@ fn whole_spec(
         _ => projected.map(|_| tables::Asked { tables: Vec::new(), targets: Vec::new(), exact: Vec::new() }),
     };
     let strategy = match root.get("strategy") {
-        Some(v) => strategy(v, dimensions.as_deref(), sink),
+        Some(v) => strategy(v, dimensions.as_deref(), files, sink),
         None => {
             let (budgets, objective) = (BudgetRule::Optimal, Objective::Total);
-            Some(StrategySpec { measure: None, budgets, objective, shares: Vec::new() })
+            Some(StrategySpec { measure: None, budgets, objective, shares: Vec::new(), rows: None })
         }
     };
     if let (Some(Some(StrategySpec { objective: Objective::Targets, .. })), Some(asked)) =
@@ -187,6 +190,11 @@ fn whole_spec(
     let (built, columns): (Vec<_>, Vec<_>) =
         dimensions?.into_iter().map(|d| d.built).collect::<Option<Vec<_>>>()?.into_iter().unzip();
     let asked = asked?;
+    let cube = Cube { dimensions: built };
+    let zeros = match root.get("zero") {
+        None => Vec::new(),
+        Some(value) => zeros::read(value, &cube, &asked.tables, sink)?,
+    };
     Some(Spec {
         name: name?,
         title: title?.to_owned(),
@@ -198,11 +206,12 @@ fn whole_spec(
         projection: projection?,
         data,
         privacy: privacy?,
-        cube: Cube { dimensions: built },
+        cube,
         columns,
         workload: asked.tables,
         targets: asked.targets,
         exact: asked.exact,
+        zeros,
         strategy: strategy?,
         source: source.to_owned(),
         attachments: files.take(),
@@ -395,7 +404,12 @@ fn unit(value: &Value<'_>, sink: &mut Sink) -> Option<Unit> {
     Some(Unit::Column { column: column?.to_owned(), max_rows: u32::try_from(max_rows?).ok()? })
 }
 
-fn strategy(value: &Value<'_>, dimensions: Option<&[Declared]>, sink: &mut Sink) -> Option<StrategySpec> {
+fn strategy(
+    value: &Value<'_>,
+    dimensions: Option<&[Declared]>,
+    files: &mut Files<'_>,
+    sink: &mut Sink,
+) -> Option<StrategySpec> {
     let fields = Fields::open(value, "`[strategy]`", STRATEGY, sink)?;
     let measure = fields.get("measure").map_or(Some(None), |v| read::choice(v, "strategy", MEASURES, sink));
     let budgets = fields
@@ -405,7 +419,14 @@ fn strategy(value: &Value<'_>, dimensions: Option<&[Declared]>, sink: &mut Sink)
         .get("objective")
         .map_or(Some(Objective::Total), |v| read::choice(v, "objective", OBJECTIVES, sink));
     let shares = shares::read(&fields, measure, dimensions, sink);
-    Some(StrategySpec { measure: measure?, budgets: budgets?, objective: objective?, shares: shares? })
+    let rows = rows::read(&fields, measure, dimensions, files, sink);
+    Some(StrategySpec {
+        measure: measure?,
+        budgets: budgets?,
+        objective: objective?,
+        shares: shares?,
+        rows: rows?,
+    })
 }
 
 /// Every name in a query must mean one thing.

@@ -87,8 +87,10 @@ impl Spec {
             budgets: self.strategy.budgets,
             objective: self.strategy.objective,
             shares: self.strategy.shares.clone(),
+            rows: self.strategy.rows.clone(),
             targets: self.targets.clone(),
             exact: self.exact.iter().map(|e| e.cuboid.clone()).collect(),
+            zeros: self.zeros.clone(),
         })
     }
 }

@@ -55,7 +55,7 @@ impl Transform for NoNull {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{dimension, levels, parse, projection, shares, tables, words};
+    use super::super::{dimension, levels, parse, projection, rows, shares, tables, words};
     use super::*;
     use serde_json::json;
     use std::collections::BTreeSet;
@@ -95,6 +95,7 @@ mod tests {
             ("UnitColumn", parse::UNIT),
             ("Strategy", parse::STRATEGY),
             ("Share", shares::KEYS),
+            ("Rows", rows::KEYS),
             ("Dimension", dimension::KEYS),
             ("Level", levels::KEYS),
             ("Table", tables::KEYS),

@@ -39,7 +39,8 @@ fn published_specs() {
             measure: Some(Measure::Residual),
             budgets: BudgetRule::Optimal,
             objective: Objective::Total,
-            shares: vec![]
+            shares: vec![],
+            rows: None
         }
     );
     let wide = load("adult14-triples.toml");
@@ -231,7 +232,8 @@ budgets = "uniform"
             measure: Some(Measure::Base),
             budgets: BudgetRule::Uniform,
             objective: Objective::Total,
-            shares: vec![]
+            shares: vec![],
+            rows: None
         }
     );
     assert_eq!((spec.columns[0].missing, spec.columns[0].other), (Some(0), Some(2)));

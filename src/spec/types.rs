@@ -2,7 +2,7 @@
 
 use crate::cube::{Cube, Cuboid};
 use crate::exact::Rational;
-use crate::plan::{BudgetRule, Measure, Neighbours, Noise, Objective, Share, Table, Target};
+use crate::plan::{BudgetRule, Measure, Neighbours, Noise, Objective, Rows, Share, Table, Target};
 use crate::projection::Size;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -40,11 +40,13 @@ pub struct Spec {
     pub targets: Vec<Option<Target>>,
     /// The tables of the workload that are published without noise.
     pub exact: Vec<ExactTable>,
+    /// Conditions whose cells are empty whatever the data.
+    pub zeros: Vec<String>,
     /// What to measure.
     pub strategy: StrategySpec,
     /// The spec file, byte for byte.
     pub source: String,
-    /// Files the spec refers to that became part of the domain (hierarchies): name and bytes.
+    /// Files the spec refers to that became part of it (hierarchies, rows): name and bytes.
     pub attachments: Vec<(String, Vec<u8>)>,
 }
 
@@ -181,6 +183,8 @@ pub struct StrategySpec {
     pub objective: Objective,
     /// For `given`: what is measured, and each table's part of the budget.
     pub shares: Vec<Share>,
+    /// For `matrix`: the agency's own linear queries.
+    pub rows: Option<Rows>,
 }
 
 /// A table published without noise.

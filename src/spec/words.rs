@@ -25,6 +25,7 @@ pub(super) const MEASURES: &[(&str, Option<Measure>)] = &[
     ("given", Some(Measure::Given)),
     ("wavelet", Some(Measure::Wavelet)),
     ("fourier", Some(Measure::Fourier)),
+    ("matrix", Some(Measure::Matrix)),
 ];
 
 /// `budgets`.

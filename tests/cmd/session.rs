@@ -185,6 +185,11 @@ fn keys() {
 }
 
 #[test]
+fn projection() {
+    golden("projection.session");
+}
+
+#[test]
 fn refusals() {
     golden("refusals.session");
 }
@@ -207,7 +212,7 @@ fn help() {
 /// No line of a table or a message is wider than a terminal of 80 columns; paths, hashes and JSON may be.
 #[test]
 fn lines_fit_eighty_columns() {
-    for name in ["plan", "release", "keys", "refusals", "recover", "experiment", "help"] {
+    for name in ["plan", "release", "keys", "projection", "refusals", "recover", "experiment", "help"] {
         let text = std::fs::read_to_string(root().join("cmd").join(format!("{name}.session"))).unwrap();
         for line in text.lines() {
             let free =

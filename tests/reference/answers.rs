@@ -10,7 +10,7 @@ use margins::answer::sql::Filter;
 use margins::cube::{Cube, Cuboid, Frame};
 use margins::exact::Rational;
 use margins::plan::{Block, BudgetRule, Measure, Noise, Plan, Table, cost, plan};
-use margins::recover::Recovery;
+use margins::recover::{Recovery, zeros};
 use margins::release::packing::value_count;
 use nalgebra::{DMatrix, DVector};
 use proptest::prelude::*;
@@ -32,14 +32,18 @@ struct Case {
     /// Which of the asked table's dimensions are grouped, and whether by a coarser level.
     by: Vec<(bool, bool)>,
     noise: u64,
+    /// Which cells of which table are declared empty, if any.
+    zero: Option<(usize, u64)>,
 }
 
 fn case() -> impl Strategy<Value = Case> {
     let dims = prop::collection::vec(prop::collection::vec(1usize..4, 1..4), 1..4);
     let tables = prop::collection::vec(prop::collection::vec(0usize..3, 3), 1..4);
     let by = prop::collection::vec(any::<(bool, bool)>(), 3);
-    (dims, tables, 0usize..3, any::<[bool; 3]>(), 0usize..3, any::<u64>(), by, any::<u64>()).prop_map(
-        |(groups, tables, measure, [laplace, uniform, any], asked, keep, by, noise)| Case {
+    let measure = 0..Measure::ALL.len();
+    let zero = prop::option::of(any::<(usize, u64)>());
+    (dims, tables, measure, any::<[bool; 3]>(), 0usize..3, any::<u64>(), by, any::<u64>(), zero).prop_map(
+        |(groups, tables, measure, [laplace, uniform, any], asked, keep, by, noise, zero)| Case {
             groups,
             tables,
             measure,
@@ -50,6 +54,7 @@ fn case() -> impl Strategy<Value = Case> {
             any,
             by,
             noise,
+            zero,
         },
     )
 }
@@ -107,10 +112,41 @@ impl Case {
         filter.unwrap_or_else(Filter::everything)
     }
 
+    /// What may stand after WHERE: some nodes of every dimension of a table.
+    fn zero(&self, cube: &Cube, workload: &[Table]) -> Option<String> {
+        let (table, bits) = self.zero?;
+        let mut bits = Bits(bits);
+        let one = |(d, l): (usize, usize)| {
+            let labels = &cube.dimensions[d].levels[l].labels;
+            let listed: Vec<String> = labels
+                .iter()
+                .filter(|_| !bits.next().is_multiple_of(3))
+                .map(|label| format!("'{label}'"))
+                .collect();
+            (!listed.is_empty()).then(|| format!("{} IN ({})", cube.level_name(d, l), listed.join(", ")))
+        };
+        let conditions: Vec<String> =
+            workload[table % workload.len()].cuboid.iter().filter_map(one).collect();
+        let condition = conditions.join(" AND ");
+        zeros::filter(cube, &condition).is_ok().then_some(condition)
+    }
+
     fn group_by(&self, asked: &Cuboid) -> Vec<(usize, usize)> {
         let chosen = asked.iter().zip(&self.by).filter(|(_, (yes, _))| *yes);
         chosen.map(|((d, l), (_, coarser))| (d, if *coarser && l > 1 { l - 1 } else { l })).collect()
     }
+}
+
+/// The finest nodes of a cell of the full domain.
+fn cell_at(cube: &Cube, at: usize) -> Vec<usize> {
+    let mut rest = at;
+    let mut cell = vec![0; cube.dimensions.len()];
+    for (c, d) in cell.iter_mut().zip(&cube.dimensions).rev() {
+        let n = d.levels[d.finest()].len();
+        *c = rest % n;
+        rest /= n;
+    }
+    cell
 }
 
 /// One row a group: the filter's weight on each cell of the full domain.
@@ -119,12 +155,7 @@ fn query_matrix(cube: &Cube, filter: &Filter, by: &[(usize, usize)]) -> DMatrix<
     let sizes: Vec<usize> = by.iter().map(|&(d, l)| cube.dimensions[d].levels[l].len()).collect();
     let mut q = DMatrix::zeros(sizes.iter().product(), finest.iter().product());
     for at in 0..q.ncols() {
-        let mut rest = at;
-        let mut cell = vec![0; finest.len()];
-        for (c, n) in cell.iter_mut().zip(&finest).rev() {
-            *c = rest % n;
-            rest /= n;
-        }
+        let cell = cell_at(cube, at);
         let group = by.iter().zip(&sizes).fold(0, |g, (&(d, l), size)| {
             let x = &cube.dimensions[d];
             g * size + x.ancestors(x.finest(), l)[cell[d]] as usize
@@ -181,19 +212,29 @@ proptest! {
         let mut r = request(cube.clone(), workload.clone(), noise, "1/3");
         r.measure = Some(measure);
         r.budgets = if case.uniform { BudgetRule::Uniform } else { BudgetRule::Optimal };
+        r.zeros.extend(case.zero(&cube, &workload));
         // Not every strategy applies to every workload.
         let Ok(planned) = plan(&r) else { return Ok(()) };
         let plan = planned.plan;
         // From here on all is about the levels that the plan speaks of.
         let cube = cube_of_plan(&cube, &plan);
         let workload = r.over(measure).workload.clone();
-        let (values, dense, blocks) = answers(&cube, &plan, case.noise);
+        let (values, dense, mut blocks) = answers(&cube, &plan, case.noise);
+        // Equality constraints, the dense way: only the cells that can be filled are unknown.
+        let declared = plan.zeros.first().map(|z| zeros::filter(&cube, z).unwrap());
+        let filled = DVector::from_fn(blocks[0].rows.ncols(), |at, _| match &declared {
+            Some(f) if f.weight_at(&cell_at(&cube, at)).unwrap() != 0.0 => 0.0,
+            _ => 1.0,
+        });
+        for b in &mut blocks {
+            b.rows *= DMatrix::from_diagonal(&filled);
+        }
         let evaluator = Evaluator::new(Recovery::new(cube.clone(), plan, values).unwrap());
         // What has been asked before must not matter: first the total, then the query.
         let asked = &workload[case.asked % workload.len()].cuboid;
         let questions = [(Filter::everything(), vec![]), (case.filter(&cube, asked), case.group_by(asked))];
         for (filter, by) in questions {
-            let q = query_matrix(&cube, &filter, &by);
+            let q = query_matrix(&cube, &filter, &by) * DMatrix::from_diagonal(&filled);
             let estimates = blue_estimate(&blocks, &dense, &q);
             let variances = blue_covariance(&blocks, &q).diagonal();
             let groups = evaluator.aggregate(&filter, &by).unwrap();

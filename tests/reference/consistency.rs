@@ -45,6 +45,7 @@ fn plan_of(cube: &Cube, tables: &[Cuboid], exact: &[Cuboid]) -> Plan {
             })
             .collect(),
         exact: exact.to_vec(),
+        zeros: Vec::new(),
     }
 }
 

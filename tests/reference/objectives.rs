@@ -12,6 +12,7 @@ use margins::plan::targets::targets;
 use margins::plan::{
     Block, BudgetRule, Measure, Noise, Objective, PlanError, Planned, Request, Target, cost, plan,
 };
+use margins::recover::zeros::Lumped;
 use margins::recover::{Recovery, Source, SourceError};
 use nalgebra::{DMatrix, DVector};
 
@@ -258,14 +259,14 @@ fn exact_tables_are_equality_constraints() {
                 }
                 let mut query = vec![0.0; got.len()];
                 query[0] = 1.0;
-                let law: ErrorLaw = recovery.error_law(&frame, &table.cuboid, query).unwrap();
+                let law: ErrorLaw = recovery.error_law(&Lumped::whole(&frame), &table.cuboid, query).unwrap();
                 assert!((law.variance() - v[0]).abs() < 1e-6 * (1.0 + v[0]), "{} {}", law.variance(), v[0]);
             }
             // An exact table itself: whole numbers, no error, an interval of width zero.
             for (i, e) in p.plan.exact.iter().enumerate() {
                 let counts: Vec<i64> = recovery.table(e).unwrap().iter().map(|&v| v as i64).collect();
                 assert_eq!(counts, recovery.source().exact[i]);
-                let law = recovery.error_law(&frame, e, vec![1.0; counts.len()]).unwrap();
+                let law = recovery.error_law(&Lumped::whole(&frame), e, vec![1.0; counts.len()]).unwrap();
                 assert_eq!((law.variance(), law.half_width(0.99)), (0.0, 0.0));
             }
         }

@@ -34,7 +34,9 @@ pub fn request(cube: Cube, workload: Vec<Table>, noise: Noise, budget: &str) -> 
         objective: Objective::Total,
         targets: Vec::new(),
         exact: Vec::new(),
+        zeros: Vec::new(),
         shares: Vec::new(),
+        rows: None,
     }
 }
 

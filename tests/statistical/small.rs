@@ -55,7 +55,9 @@ pub fn request(cube: &Cube, workload: Vec<Table>, noise: Noise, budget: &str) ->
         objective: Objective::Total,
         targets: Vec::new(),
         shares: Vec::new(),
+        rows: None,
         exact: Vec::new(),
+        zeros: Vec::new(),
     }
 }
 

@@ -98,7 +98,7 @@ fn distance(frame: &Frame, m: &Measurement, noise: Noise, differs: impl Fn(usize
 }
 
 /// What a distance costs, times the rows of a unit, in fixed point.
-fn price(plan: &Plan, m: &Measurement, distance: u128) -> Option<u128> {
+pub(super) fn price(plan: &Plan, m: &Measurement, distance: u128) -> Option<u128> {
     let rows = u128::from(plan.max_rows);
     let (moved, scale) = match plan.noise {
         Noise::Gaussian => {

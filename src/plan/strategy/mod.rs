@@ -10,6 +10,7 @@ mod fourier;
 mod given;
 mod hierarchy;
 mod landscape;
+mod matrix;
 mod tables;
 mod wavelet;
 
@@ -59,6 +60,15 @@ pub enum NotApplicable {
     /// `matrix` without rows.
     #[error("it needs `rows`: a file of linear queries")]
     NoRows,
+    /// Rows beside tables known without noise.
+    #[error("does not combine rows with tables that are published exactly; use residual, queries or base")]
+    ExactRows,
+    /// A table that was asked for is no combination of the rows.
+    #[error("its rows do not determine every cell of {0}")]
+    NotDetermined(String),
+    /// Rows that cannot be worked with.
+    #[error("{0}")]
+    Rows(String),
     /// `given` without shares.
     #[error("it needs `shares`: which tables to measure, and each one's part of the budget")]
     NoShares,
@@ -178,7 +188,7 @@ pub fn measurements(
             }
         }
         Measure::Fourier => vec![plain(by_rule(fourier::coefficients(request, frame, closure)?)?)],
-        Measure::Matrix => return Err(NotApplicable::NoRows),
+        Measure::Matrix => matrix::matrix(request, frame, budgets)?.into_iter().map(plain).collect(),
         Measure::Queries => vec![plain(by_rule(queries()?)?)],
         Measure::Base => vec![plain(by_rule(base()?)?)],
         Measure::Hierarchy => {

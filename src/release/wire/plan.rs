@@ -200,6 +200,7 @@ pub fn decode_plan(bytes: &[u8], cube: &Cube) -> Result<plan::Plan, ReleaseError
             .collect::<Result<_, ReleaseError>>()?,
         // They have sections of their own.
         exact: Vec::new(),
+        zeros: Vec::new(),
     };
     check(&plan, cube)?;
     Ok(plan)
@@ -302,6 +303,7 @@ pub(crate) mod tests {
                 plan::Measurement { block: plan::Block::Table(sex_age), scale: r("542/339") },
             ],
             exact: Vec::new(),
+            zeros: Vec::new(),
         }
     }
 
@@ -426,6 +428,7 @@ pub(crate) mod tests {
                     scale,
                 }).collect(),
                 exact: Vec::new(),
+                zeros: Vec::new(),
             }
         }
     }

@@ -64,6 +64,12 @@ pub enum IngestError {
         /// What is wrong.
         fault: Fault,
     },
+    /// Rows where there can be none.
+    #[error("there are rows where {condition}, which the spec declares impossible (`[[zero]]`)")]
+    Zero {
+        /// The spec's condition.
+        condition: String,
+    },
     /// A column's type does not fit the dimension.
     #[error("column \"{column}\" is {found}, but it is to be read as {wanted}")]
     ColumnType {

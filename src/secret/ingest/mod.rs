@@ -19,6 +19,7 @@ mod rows;
 #[cfg(test)]
 pub(in crate::secret) mod tests;
 mod unit;
+mod zeros;
 
 pub use error::{Fault, IngestError, Place};
 pub use rows::Rows;
@@ -51,7 +52,7 @@ pub fn read(spec: &Spec, path: &Path, progress: &dyn Progress) -> Result<Rows, I
     let unreadable = |error: std::io::Error| IngestError::Open { path: path.to_owned(), error: error.kind() };
     let file = File::open(path).map_err(unreadable)?;
     let size = file.metadata().map_err(unreadable)?.len();
-    match format(spec, path) {
+    let rows = match format(spec, path) {
         Format::Csv => {
             let default = CsvOptions { delimiter: b',', quote: b'"', columns: None };
             let options = spec.data.as_ref().map_or(&default, |data| &data.csv);
@@ -61,7 +62,9 @@ pub fn read(spec: &Spec, path: &Path, progress: &dyn Progress) -> Result<Rows, I
         Format::Parquet => parquet::read(file, size, &mut fields, progress),
         #[cfg(not(feature = "parquet"))]
         Format::Parquet => Err(IngestError::NoParquet),
-    }
+    }?;
+    zeros::check(&rows, spec)?;
+    Ok(rows)
 }
 
 fn format(spec: &Spec, path: &Path) -> Format {

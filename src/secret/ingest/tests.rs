@@ -57,11 +57,13 @@ pub(in crate::secret) fn spec(columns: impl IntoIterator<Item = (Dimension, Colu
         workload: Vec::new(),
         targets: Vec::new(),
         exact: Vec::new(),
+        zeros: Vec::new(),
         strategy: StrategySpec {
             measure: None,
             budgets: BudgetRule::Uniform,
             objective: crate::plan::Objective::Total,
             shares: Vec::new(),
+            rows: None,
         },
         source: String::new(),
         attachments: Vec::new(),

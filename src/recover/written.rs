@@ -1,0 +1,122 @@
+//! The rows of one release: factored when the first answer needs them, and then kept.
+
+use super::RecoverError;
+use super::rows::{RowSystem, RowsError, Weighed};
+use crate::cube::Cuboid;
+use crate::plan::{Block, Plan, Rows, predict};
+use std::sync::{Arc, OnceLock};
+
+/// All rows that a plan measures, in the order of its measurements.
+pub(super) struct Written {
+    cuboid: Cuboid,
+    /// How many rows each measurement has.
+    counts: Vec<usize>,
+    /// Which cells are empty whatever the data; shorter than the table where none are.
+    empty: Vec<bool>,
+    solved: OnceLock<Result<Weighed, RowsError>>,
+    cells: OnceLock<Vec<f64>>,
+}
+
+/// The blocks of rows.
+fn blocks(plan: &Plan) -> impl Iterator<Item = &Rows> + Clone {
+    plan.measurements.iter().filter_map(|m| match &m.block {
+        Block::Rows(rows) => Some(rows),
+        _ => None,
+    })
+}
+
+/// A basis of the rows of a plan, all over `cuboid`, whose cells marked `empty` are none.
+pub fn system(plan: &Plan, cuboid: &Cuboid, empty: &[bool]) -> Result<Arc<RowSystem>, RowsError> {
+    let rows = blocks(plan).flat_map(|r| &r.rows).map(|row| row.as_slice());
+    RowSystem::new(cuboid.clone(), rows, empty).map(Arc::new)
+}
+
+/// The reciprocal of each row's noise variance.
+pub fn weights(plan: &Plan) -> Vec<f64> {
+    let each = plan.measurements.iter().map(|m| (m, 1.0 / predict::noise_variance(plan.noise, m)));
+    each.flat_map(|(m, w)| match &m.block {
+        Block::Rows(rows) => vec![w; rows.rows.len()],
+        _ => Vec::new(),
+    })
+    .collect()
+}
+
+impl Written {
+    /// `None` when the plan measures no rows; rows of several tables, or beside other blocks, are not for this program.
+    pub(super) fn of(plan: &Plan) -> Result<Option<Written>, RecoverError> {
+        let Some(first) = blocks(plan).next() else { return Ok(None) };
+        if blocks(plan).count() < plan.measurements.len() || !plan.exact.is_empty() {
+            return Err(RecoverError::Plan("the plan mixes rows with other blocks".into()));
+        }
+        if blocks(plan).any(|r| r.cuboid != first.cuboid) {
+            return Err(RecoverError::Plan("the plan has rows of several tables".into()));
+        }
+        let counts = blocks(plan).map(|r| r.rows.len()).collect();
+        let cuboid = first.cuboid.clone();
+        Ok(Some(Written {
+            cuboid,
+            counts,
+            empty: Vec::new(),
+            solved: OnceLock::new(),
+            cells: OnceLock::new(),
+        }))
+    }
+
+    /// The table the rows are about.
+    pub(super) fn cuboid(&self) -> &Cuboid {
+        &self.cuboid
+    }
+
+    /// Leaves out cells that are empty whatever the data: what remains is free of the condition.
+    pub(super) fn leave_out(&mut self, empty: Vec<bool>) {
+        self.empty = empty;
+    }
+
+    /// A query without the cells that are empty.
+    pub(super) fn without_empty(&self, mut query: Vec<f64>) -> Vec<f64> {
+        query.iter_mut().zip(&self.empty).filter(|(_, empty)| **empty).for_each(|(q, _)| *q = 0.0);
+        query
+    }
+
+    /// The rows, ready for estimates.
+    pub(super) fn solved(&self, plan: &Plan) -> Result<&Weighed, RecoverError> {
+        let solve = || system(plan, &self.cuboid, &self.empty)?.weighed(weights(plan));
+        self.solved.get_or_init(solve).as_ref().map_err(|e| RecoverError::Plan(e.to_string()))
+    }
+
+    /// What each noise is multiplied by in the best estimate of a query of all cells. `None` when there is none.
+    pub(super) fn coefficients(
+        &self,
+        plan: &Plan,
+        query: &[f64],
+    ) -> Result<Option<Vec<(usize, Vec<f64>)>>, RecoverError> {
+        let solved = self.solved(plan)?;
+        let Some(expressed) = solved.system().express(query) else { return Ok(None) };
+        let all = solved.coefficients(expressed);
+        let mut rest = &all[..];
+        let each = self.counts.iter().enumerate().map(|(index, &count)| {
+            let (own, after) = rest.split_at(count.min(rest.len()));
+            rest = after;
+            (index, own.to_vec())
+        });
+        Ok(Some(each.collect()))
+    }
+
+    /// A table of `length` cells of which every determined query has its best estimate.
+    pub(super) fn cells(
+        &self,
+        plan: &Plan,
+        length: usize,
+        read: &dyn Fn(usize, usize) -> Result<Vec<i64>, RecoverError>,
+    ) -> Result<Vec<f64>, RecoverError> {
+        if let Some(known) = self.cells.get() {
+            return Ok(known.clone());
+        }
+        let mut answers = Vec::new();
+        for (index, &count) in self.counts.iter().enumerate() {
+            answers.extend(read(index, count)?.into_iter().map(|v| v as f64));
+        }
+        let cells = self.solved(plan)?.cells(&answers, length);
+        Ok(self.cells.get_or_init(|| cells).clone())
+    }
+}

@@ -1,0 +1,314 @@
+//! Structural zeros: cells that are known to be empty whatever the data, imposed on every estimate.
+//!
+//! `Z x = 0` is an equality constraint, so the best linear unbiased estimate under it is the unconstrained one minus
+//! its regression on what it says of those cells: with `N⁻¹` the covariance of the unconstrained components,
+//!
+//! * estimates: `r̂ − N⁻¹ Zᵀ λ`, where `(Z N⁻¹ Zᵀ) λ = Z r̂`;
+//! * a query `q` has the error of the query `q − Zᵀ λ`, where `(Z N⁻¹ Zᵀ) λ = Z N⁻¹ q`.
+//!
+//! Both are one symmetric system, solved by conjugate gradients without a matrix. `Z` takes out of each of
+//! the finest tables the cells that are empty: those all of whose finest cells are declared. On lumped axes it works as on
+//! whole ones, as long as no lump mixes declared and other cells.
+//!
+//! The condition is public knowledge and the estimates are already released: imposing it costs no privacy.
+
+use super::gls::{Gls, Parts};
+use crate::answer::sql::{Filter, Query, required_level};
+use crate::cube::{Cube, Cuboid, Frame};
+use std::collections::BTreeMap;
+
+/// One condition.
+pub struct Zero {
+    /// As the spec says it.
+    pub condition: String,
+    /// The coarsest table in use whose cells it can tell apart.
+    pub cuboid: Cuboid,
+    filter: Filter,
+}
+
+/// How closely conjugate gradients solve the constraints, relative to the right-hand side.
+const TOLERANCE: f64 = 1e-13;
+const MOST_STEPS: usize = 4000;
+
+/// The filter of a condition: what may stand after WHERE.
+pub fn filter(cube: &Cube, condition: &str) -> Result<Filter, String> {
+    let query = Query::parse(&format!("SELECT COUNT(*) FROM t WHERE {condition}"), cube);
+    let query = query.map_err(|e| e.to_string())?;
+    // A condition ends where WHERE ends: nothing of a longer query may hide in it.
+    let plain = Query::parse("SELECT COUNT(*) FROM t", cube).map_err(|e| e.to_string())?;
+    if (Query { filter: Filter::everything(), ..query.clone() }) != plain {
+        return Err("it is more than a condition: only what can stand after WHERE is possible".into());
+    }
+    if query.filter.dims.is_empty() {
+        return Err(if query.filter.weights == [0.0] {
+            "no cell satisfies it".into()
+        } else {
+            "every cell satisfies it: nothing would be left".into()
+        });
+    }
+    Ok(query.filter)
+}
+
+impl Zero {
+    /// Resolves a condition against the levels in use.
+    pub fn new(cube: &Cube, frame: &Frame, condition: &str) -> Result<Zero, String> {
+        let filter = filter(cube, condition)?;
+        let mut pairs = Vec::new();
+        for c in &filter.dims {
+            let needed = required_level(cube, c.dim, &c.class_of, 0);
+            let Some(level) = frame.axes[c.dim].level_for(needed) else {
+                return Err(format!("no table tells {} apart", cube.level_name(c.dim, needed)));
+            };
+            pairs.push((c.dim, level));
+        }
+        Ok(Zero { condition: condition.into(), cuboid: Cuboid::new(pairs), filter })
+    }
+
+    /// What it tells apart: dimensions, and the class of each of their finest nodes.
+    pub fn classes(&self) -> impl Iterator<Item = (usize, &[u32])> {
+        self.filter.dims.iter().map(|c| (c.dim, c.class_of.as_slice()))
+    }
+
+    /// Which cells of a table are empty: those all of whose finest cells satisfy the condition. `None` when there are
+    /// none. `node_of` gives for a dimension and level one node for each entry along the axis.
+    fn mask(
+        &self,
+        cube: &Cube,
+        table: &Cuboid,
+        node_of: &dyn Fn(usize, usize) -> Vec<u32>,
+    ) -> Option<Vec<bool>> {
+        // Dimension by dimension, classes become entries: an entry is in where all classes below its node are.
+        let mut inside: Vec<bool> = self.filter.weights.iter().map(|w| *w != 0.0).collect();
+        let mut outer = 1;
+        for c in &self.filter.dims {
+            let (d, level, classes) = (c.dim, table.level(c.dim), c.classes as usize);
+            let finest = cube.dimensions[d].finest();
+            let mut below = vec![vec![false; classes]; cube.dimensions[d].levels[level].len()];
+            for (&node, &class) in cube.dimensions[d].ancestors(finest, level).iter().zip(&c.class_of) {
+                below[node as usize][class as usize] = true;
+            }
+            let entries = if level == 0 { vec![0] } else { node_of(d, level) };
+            let inner = inside.len() / (outer * classes);
+            let mut next = Vec::with_capacity(outer * entries.len() * inner);
+            for o in 0..outer {
+                for &node in &entries {
+                    let has = &below[node as usize];
+                    next.extend(
+                        (0..inner)
+                            .map(|i| (0..classes).all(|k| !has[k] || inside[(o * classes + k) * inner + i])),
+                    );
+                }
+            }
+            inside = next;
+            outer *= entries.len();
+        }
+        if !inside.contains(&true) {
+            return None;
+        }
+        // The table's other dimensions make no difference.
+        let mut at = vec![0usize];
+        for (d, l) in table.iter() {
+            let entries = node_of(d, l).len();
+            let step = usize::from(self.filter.classes(d).is_some());
+            at = at
+                .iter()
+                .flat_map(|&a| (0..entries).map(move |k| if step == 1 { a * entries + k } else { a }))
+                .collect();
+        }
+        Some(at.into_iter().map(|a| inside[a]).collect())
+    }
+}
+
+/// All conditions of a release.
+pub struct Zeros {
+    list: Vec<Zero>,
+    /// The tables that no other table of the release is finer than: what is imposed on them holds for all.
+    tops: Vec<Cuboid>,
+}
+
+/// A frame on whose axes what a query cannot tell apart is lumped.
+pub struct Lumped {
+    /// The axes.
+    pub frame: Frame,
+    /// For each axis that may be told apart: for each rung one node of each lump.
+    pub nodes: BTreeMap<usize, Vec<Vec<u32>>>,
+}
+
+impl Lumped {
+    /// Nothing lumped.
+    pub fn whole(frame: &Frame) -> Lumped {
+        let nodes = frame.axes.iter().map(|a| a.apart().1).enumerate().collect();
+        Lumped { frame: frame.clone(), nodes }
+    }
+
+    fn node_of(&self, dimension: usize, level: usize) -> Vec<u32> {
+        let axis = &self.frame.axes[dimension];
+        let rung = axis.rung(level).unwrap_or(0);
+        match self.nodes.get(&dimension).and_then(|rungs| rungs.get(rung)) {
+            Some(nodes) => nodes.clone(),
+            // Nothing tells this axis apart, so any node stands for all.
+            None => vec![0; axis.rungs[rung].len()],
+        }
+    }
+}
+
+impl Zeros {
+    /// Resolves the conditions of a plan, whose tables these are.
+    pub fn new<'a>(
+        cube: &Cube,
+        frame: &Frame,
+        conditions: &[String],
+        tables: impl Iterator<Item = &'a Cuboid> + Clone,
+    ) -> Result<Zeros, String> {
+        let one = |c: &String| Zero::new(cube, frame, c).map_err(|why| format!("condition \"{c}\": {why}"));
+        let list: Vec<Zero> = conditions.iter().map(one).collect::<Result<_, _>>()?;
+        let mut tops: Vec<Cuboid> = Vec::new();
+        if !list.is_empty() {
+            for table in tables.clone() {
+                if !tables.clone().any(|t| t != table && table.is_below(t)) && !tops.contains(table) {
+                    tops.push(table.clone());
+                }
+            }
+        }
+        Ok(Zeros { list, tops })
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// The finest tables.
+    pub fn tops(&self) -> &[Cuboid] {
+        &self.tops
+    }
+
+    /// The conditions.
+    pub fn iter(&self) -> impl Iterator<Item = &Zero> {
+        self.list.iter()
+    }
+
+    /// Sets the weights (or estimates) of all cells of a table that are declared empty to zero.
+    pub fn clear(&self, cube: &Cube, lumped: &Lumped, table: &Cuboid, values: &mut [f64]) {
+        for zero in &self.list {
+            if let Some(mask) = zero.mask(cube, table, &|d, l| lumped.node_of(d, l)) {
+                values.iter_mut().zip(mask).filter(|(_, m)| *m).for_each(|(v, _)| *v = 0.0);
+            }
+        }
+    }
+
+    /// The system of equations on a frame.
+    pub fn system<'a>(&'a self, cube: &Cube, lumped: &'a Lumped) -> System<'a> {
+        System::new(self, cube, lumped)
+    }
+}
+
+/// The declared cells of a frame.
+pub struct System<'a> {
+    frame: &'a Frame,
+    /// Table, which of its cells, and how many real cells each stands for.
+    tables: Vec<(&'a Cuboid, Vec<usize>, Vec<f64>)>,
+}
+
+/// One number for each declared cell.
+pub type Cells = Vec<Vec<f64>>;
+
+impl<'a> System<'a> {
+    fn new(zeros: &'a Zeros, cube: &Cube, lumped: &'a Lumped) -> System<'a> {
+        let frame = &lumped.frame;
+        let one = |top: &'a Cuboid| {
+            let masks: Vec<Vec<bool>> =
+                zeros.list.iter().filter_map(|z| z.mask(cube, top, &|d, l| lumped.node_of(d, l))).collect();
+            let cells: Vec<usize> = match masks.first() {
+                None => Vec::new(),
+                Some(first) => (0..first.len()).filter(|&i| masks.iter().any(|m| m[i])).collect(),
+            };
+            let copies = if cells.is_empty() { Vec::new() } else { frame.multiplicity(top) };
+            let copies = cells.iter().map(|&i| copies[i] as f64).collect();
+            (top, cells, copies)
+        };
+        System {
+            frame,
+            tables: zeros.tops.iter().map(one).filter(|(_, cells, _)| !cells.is_empty()).collect(),
+        }
+    }
+
+    /// The tables that have declared cells.
+    pub fn tables(&self) -> impl Iterator<Item = &Cuboid> {
+        self.tables.iter().map(|(cuboid, _, _)| *cuboid)
+    }
+
+    /// `Z x` of the estimates of [`System::tables`].
+    pub fn pick_from(&self, tables: &[Vec<f64>]) -> Cells {
+        let one = |((_, cells, _), table): (&(_, Vec<usize>, _), &Vec<f64>)| {
+            cells.iter().map(|&i| table.get(i).copied().unwrap_or(0.0)).collect()
+        };
+        self.tables.iter().zip(tables).map(one).collect()
+    }
+
+    /// `Z v`.
+    pub fn pick(&self, v: &Parts) -> Cells {
+        let gls = Gls::new(self.frame, &[], true);
+        self.tables
+            .iter()
+            .map(|(cuboid, cells, _)| {
+                let table = gls.build(cuboid, v);
+                cells.iter().map(|&i| table[i]).collect()
+            })
+            .collect()
+    }
+
+    /// `Zᵀ λ`.
+    fn spread(&self, lambda: &Cells) -> Parts {
+        let mut out = Parts::new();
+        for ((cuboid, cells, _), lambda) in self.tables.iter().zip(lambda) {
+            let mut table = vec![0.0; self.frame.len(cuboid)];
+            cells.iter().zip(lambda).for_each(|(&i, &l)| table[i] = l);
+            Gls::gather(self.frame, cuboid, table, &mut out);
+        }
+        out
+    }
+
+    fn dot(&self, x: &Cells, y: &Cells) -> f64 {
+        let one = |((x, y), (_, _, m)): ((&Vec<f64>, &Vec<f64>), &(_, _, Vec<f64>))| -> f64 {
+            x.iter().zip(y).zip(m).map(|((x, y), m)| x * y * m).sum()
+        };
+        x.iter().zip(y).zip(&self.tables).map(one).sum()
+    }
+
+    /// `Zᵀ λ` for the `λ` of `(Z N⁻¹ Zᵀ) λ = right`; `covariance` is `N⁻¹`.
+    pub fn solve(&self, right: Cells, covariance: &dyn Fn(Parts) -> Option<Parts>) -> Option<Parts> {
+        let mut solution: Cells = right.iter().map(|r| vec![0.0; r.len()]).collect();
+        let mut residual = right;
+        let mut direction = residual.clone();
+        let mut rr = self.dot(&residual, &residual);
+        let goal = rr * TOLERANCE * TOLERANCE;
+        for _ in 0..MOST_STEPS {
+            if rr <= goal || rr == 0.0 {
+                break;
+            }
+            let image = self.pick(&covariance(self.spread(&direction))?);
+            let curve = self.dot(&direction, &image);
+            // Conditions that say the same twice leave directions without any error: they are satisfied already.
+            if curve <= 0.0 {
+                break;
+            }
+            let step = rr / curve;
+            add(&mut solution, step, &direction);
+            add(&mut residual, -step, &image);
+            let next = self.dot(&residual, &residual);
+            let keep = next / rr;
+            rr = next;
+            for (d, r) in direction.iter_mut().zip(&residual) {
+                d.iter_mut().zip(r).for_each(|(d, r)| *d = r + keep * *d);
+            }
+        }
+        Some(self.spread(&solution))
+    }
+}
+
+fn add(x: &mut Cells, by: f64, y: &Cells) {
+    for (x, y) in x.iter_mut().zip(y) {
+        x.iter_mut().zip(y).for_each(|(x, y)| *x += by * y);
+    }
+}
