@@ -267,9 +267,7 @@ fn to_text(setting: &Setting, lines: &[Line]) -> String {
                     }
                 }
             }
-            row.push(
-                saved(lines, start + i).map_or(String::new(), |s| format!("{:.1} %", (100.0 * s).max(0.0))),
-            );
+            row.push(saved(lines, start + i).map_or(String::new(), |s| format!("{:.1} %", 100.0 * s + 0.0)));
             table.push(row);
         }
         start += family.len();

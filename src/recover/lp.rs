@@ -168,11 +168,12 @@ fn entries(frame: &Frame, d: usize, top: usize) -> Vec<Vec<Entry>> {
 }
 
 /// The consistent change of `tables` nearest to `residuals`: for each table `F x`. Components that are not `free`
-/// stay as they are.
+/// stay as they are, and so do cells that are `empty` (of each table, or of none).
 pub(super) fn nearest(
     frame: &Frame,
     tables: &[&Cuboid],
     free: &dyn Fn(&Cuboid) -> bool,
+    empty: &[Vec<bool>],
     residuals: &[Vec<f64>],
     norm: Norm,
 ) -> Result<Vec<Vec<f64>>, String> {
@@ -199,7 +200,20 @@ pub(super) fn nearest(
             "its linear programme would have {entries:.1e} entries; the most is {MOST_ENTRIES:.0e}"
         ));
     }
-    // Two rows a cell: F x − u ≤ e and −F x − u ≤ −e, e in units of the largest residual.
+    // Two rows a cell: F x − u ≤ e and −F x − u ≤ −e, e in units of the largest residual; then F x = 0 where empty.
+    let mut fixed = 0;
+    let equality: Vec<Vec<Option<usize>>> = empty
+        .iter()
+        .map(|mask| {
+            let next = |&empty: &bool| {
+                empty.then(|| {
+                    fixed += 1;
+                    2 * cells + fixed - 1
+                })
+            };
+            mask.iter().map(next).collect()
+        })
+        .collect();
     let bounds = if norm == Norm::L1 { cells } else { 1 };
     let (mut i, mut j, mut v) = (Vec::new(), Vec::new(), Vec::new());
     let mut put = |row: usize, column: usize, value: f64| {
@@ -208,10 +222,13 @@ pub(super) fn nearest(
         v.push(value);
     };
     let mut start = 0;
-    for (r, e) in rows.iter().zip(residuals) {
+    for (t, (r, e)) in rows.iter().zip(residuals).enumerate() {
         r.each(&mut |row, column, sign| {
             put(start + row, column, sign);
             put(cells + start + row, column, -sign);
+            if let Some(&Some(equality)) = equality.get(t).and_then(|rows| rows.get(row)) {
+                put(equality, column, sign);
+            }
         });
         start += e.len();
     }
@@ -221,9 +238,10 @@ pub(super) fn nearest(
         put(cells + row, column, -1.0);
     }
     let n = unknowns + bounds;
-    let matrix = CscMatrix::new_from_triplets(2 * cells, n, i, j, v);
+    let matrix = CscMatrix::new_from_triplets(2 * cells + fixed, n, i, j, v);
     let e = residuals.iter().flatten().map(|e| e / scale);
-    let right: Vec<f64> = e.clone().chain(e.map(|e| -e)).collect();
+    let mut right: Vec<f64> = e.clone().chain(e.map(|e| -e)).collect();
+    right.resize(2 * cells + fixed, 0.0);
     let price: Vec<f64> = (0..n).map(|k| if k < unknowns { 0.0 } else { 1.0 }).collect();
     let failed = |why: &dyn std::fmt::Display| format!("its linear programme was not solved: {why}");
     let settings = DefaultSettingsBuilder::default()
@@ -233,7 +251,7 @@ pub(super) fn nearest(
         .tol_feas(1e-9)
         .build()
         .map_err(|e| failed(&e))?;
-    let cones = [SupportedConeT::NonnegativeConeT(2 * cells)];
+    let cones = [SupportedConeT::NonnegativeConeT(2 * cells), SupportedConeT::ZeroConeT(fixed)];
     let mut solver = DefaultSolver::new(&CscMatrix::zeros((n, n)), &price, &matrix, &right, &cones, settings)
         .map_err(|e| failed(&e))?;
     solver.solve();
@@ -253,7 +271,10 @@ pub(super) fn nearest(
     if !(sound && (reached - proved).abs() <= TOLERANCE * (scale + reached)) {
         return Err(failed(&solution.status));
     }
-    Ok(change)
+    // No more digits than the solution has; whole multiples of a small unit stay consistent.
+    let unit = libm::exp2(-24.0) / scale;
+    let rounded: Vec<f64> = solution.x.iter().map(|x| (x / unit).round() * unit).collect();
+    Ok(image(&rounded))
 }
 
 /// The components of consistent tables, `r_A = P_A M_A x`, each from the first table that holds it.

@@ -8,6 +8,7 @@
 //!
 //! All measured cells count alike, whatever the scale of their noise, as published.
 
+use super::zeros::Lumped;
 use super::{Parts, RecoverError, Recovery, Shape, Source};
 use crate::cube::Cuboid;
 
@@ -75,7 +76,7 @@ impl Nearest {
 
 impl<S: Source> Recovery<S> {
     /// The consistent tables nearest in `norm` to the measured ones. For tables measured directly; what is published
-    /// exactly stays exact. Deterministic: of several optima the one near their centre.
+    /// exactly stays exact, what is declared empty stays empty. Deterministic: of several optima the one near their centre.
     ///
     /// # Errors
     /// When components or coefficients were measured instead of cells, when the linear programme is too large (40 000
@@ -124,7 +125,21 @@ impl<S: Source> Recovery<S> {
         let residuals: Vec<Vec<f64>> =
             measured.iter().zip(&best).map(|(y, b)| y.iter().zip(b).map(|(y, b)| y - b).collect()).collect();
         let free = |a: &Cuboid| self.plan.exact_above(a).is_none();
-        let change = match lp::nearest(&self.frame, &tables, &free, &residuals, norm) {
+        // Cells declared empty are empty in least squares, and stay so. Those of coarser tables follow.
+        let empty: Vec<Vec<bool>> = if self.zeros.is_empty() {
+            Vec::new()
+        } else {
+            let whole = Lumped::whole(&self.frame);
+            let mask = |t: &&Cuboid| {
+                let mut open = vec![1.0; self.frame.len(t)];
+                if self.zeros.tops().contains(t) {
+                    self.zeros.clear(&self.cube, &whole, t, &mut open);
+                }
+                open.into_iter().map(|v| v == 0.0).collect()
+            };
+            tables.iter().map(mask).collect()
+        };
+        let change = match lp::nearest(&self.frame, &tables, &free, &empty, &residuals, norm) {
             Ok(change) => change,
             Err(why) => return Ok(Err(why)),
         };
@@ -146,9 +161,11 @@ impl<S: Source> Recovery<S> {
         if let Some(index) = self.plan.exact_above(cuboid) {
             return self.exact_table(index, cuboid);
         }
-        self.frame.rebuild(cuboid, &mut |a| {
+        let mut table = self.frame.rebuild(cuboid, &mut |a| {
             let part = nearest.parts.get(a).cloned();
             part.map(Some).ok_or_else(|| RecoverError::NotHeld(self.cube.describe(a)))
-        })
+        })?;
+        self.zeros.clear(&self.cube, &Lumped::whole(&self.frame), cuboid, &mut table);
+        Ok(table)
     }
 }

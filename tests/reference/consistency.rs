@@ -283,6 +283,33 @@ fn exact_tables_are_kept() {
     }
 }
 
+/// Cells declared empty are empty, and the rest is optimal given that.
+#[test]
+fn declared_zeros_are_kept() {
+    let cube = Cube { dimensions: vec![plain("a", 2), plain("b", 3)] };
+    let c = |pairs: &[(usize, usize)]| Cuboid::new(pairs.to_vec());
+    let tables = [c(&[(0, 1), (1, 1)]), c(&[(1, 1)]), c(&[(0, 1)])];
+    let empty = 2; // a = 0, b = 2
+    let m = stacked(&cube, &tables);
+    let open: Vec<DVector<f64>> = (0..6).filter(|&i| i != empty).map(|i| m.column(i).clone_owned()).collect();
+    let g = basis(&DMatrix::from_columns(&open));
+    let mut dice = Dice(17);
+    for _ in 0..6 {
+        let x = DVector::from_fn(6, |i, _| if i == empty { 0.0 } else { dice.below(30) as f64 });
+        let values: Vec<Vec<i64>> =
+            tables.iter().map(|t| noisy((table_matrix(&cube, t) * &x).as_slice(), &mut dice)).collect();
+        let y = DVector::from_vec(as_floats(&values).concat());
+        let mut plan = plan_of(&cube, &tables, &[]);
+        plan.zeros = vec!["a = '0' AND b = '2'".into()];
+        let recovery = Recovery::new(cube.clone(), plan, values).unwrap();
+        for norm in NORMS {
+            let nearest = recovery.nearest(norm).unwrap();
+            close(nearest.distance(), if norm == Norm::L1 { least_l1(&g, &y) } else { least_linf(&g, &y) });
+            assert_eq!(recovery.nearest_table(&nearest, &tables[0]).unwrap()[empty], 0.0);
+        }
+    }
+}
+
 /// One measured table agrees with itself in every sense; components were not measured cell by cell; too much is too much.
 #[test]
 fn what_it_is_not_for() {
