@@ -414,6 +414,10 @@ enum MeasureWord {
     Tables,
     /// Just the tables in `shares`.
     Given,
+    /// Differences of halves: for ranges over long dimensions.
+    Wavelet,
+    /// Walsh–Hadamard coefficients, categories coded in bits.
+    Fourier,
     /// Your own linear queries, the `rows`.
     Matrix,
 }

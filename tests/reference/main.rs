@@ -2,6 +2,7 @@
 mod algebra;
 mod answers;
 mod dense;
+mod matrix;
 mod objectives;
 mod plans;
 mod strategies;
