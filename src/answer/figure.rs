@@ -64,6 +64,16 @@ pub struct Answered {
     pub error: ErrorOf,
 }
 
+impl Answered {
+    /// Half the length of a linear figure's interval, before it was brought to whole numbers.
+    pub fn reach(&self) -> f64 {
+        match &self.error {
+            ErrorOf::Linear(solved) => 0.5 * (solved.high - solved.low),
+            ErrorOf::Ratio { .. } => 0.5 * (self.high - self.low),
+        }
+    }
+}
+
 /// The law of a figure's error.
 #[derive(Debug, Clone)]
 pub enum ErrorOf {
@@ -188,6 +198,15 @@ impl Figure {
             shares: shares.clone(),
             error: ErrorOf::Ratio { pair: law.clone(), numerator, denominator },
         })
+    }
+
+    /// The interval that reaches so many standard errors to both sides; of a linear figure.
+    pub fn reaching(&self, answered: &mut Answered, standard_errors: f64) {
+        let half = standard_errors * answered.std_error;
+        (answered.low, answered.high) = (answered.estimate - half, answered.estimate + half);
+        if self.whole {
+            (answered.low, answered.high) = whole_ends(answered.low, answered.high);
+        }
     }
 
     fn linear(&self, estimate: f64, solved: Arc<Solved>, shares: Arc<[f64]>) -> Answered {

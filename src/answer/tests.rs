@@ -1,5 +1,7 @@
 //! Whole answers against draws of real noise and against the dense response of every estimate to every noise.
 
+mod simultaneous;
+
 use super::evaluate::{Evaluator, JointGroup};
 use super::figure::{Basis, ErrorOf, Known, Pools};
 use super::joint::How;

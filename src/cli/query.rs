@@ -3,7 +3,7 @@
 use super::{Failure, Outcome, output};
 use crate::answer::law::{Interval, Method};
 use crate::answer::render::ResultTable;
-use crate::answer::{Answers, Options, PriorChoice, Several, Statement, render};
+use crate::answer::{Answers, Options, PriorChoice, Several, Simultaneous, Statement, render};
 use crate::projection::answer::Estimator;
 use crate::projection::query::Questions;
 use std::path::PathBuf;
@@ -43,9 +43,13 @@ pub struct Args {
     /// Which interval: equal tails, or the shortest (they differ only on coarse lattices and for posteriors)
     #[arg(long, value_enum, default_value_t = Kind::Equal)]
     interval: Kind,
-    /// Widen the intervals so that all of them cover together with probability P
-    #[arg(long)]
-    joint: bool,
+    /// Widen the intervals so that all of them cover together with probability P: by the simulated law of the
+    /// largest error or by Bonferroni's inequality, whichever is narrower, or the one that is named
+    #[arg(
+        long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "auto",
+        value_name = "WAY"
+    )]
+    joint: Option<JointWay>,
     /// Also say which measurements each answer rests on, and what would narrow it
     #[arg(long)]
     explain: bool,
@@ -92,6 +96,16 @@ enum Kind {
     Shortest,
 }
 
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum JointWay {
+    /// The narrower
+    Auto,
+    /// The simulated law of the largest error, in standard errors
+    MaxZ,
+    /// Bonferroni's inequality
+    Bonferroni,
+}
+
 impl Args {
     fn options(&self) -> Options {
         Options {
@@ -108,7 +122,13 @@ impl Args {
             },
             prob: self.prob,
             prior: self.prior,
-            joint: self.joint,
+            joint: self.joint.map(|way| match way {
+                // A forced method is used for every interval.
+                JointWay::Auto if !matches!(self.method, Way::Auto) => Simultaneous::Bonferroni,
+                JointWay::Auto => Simultaneous::Auto,
+                JointWay::MaxZ => Simultaneous::MaxZ,
+                JointWay::Bonferroni => Simultaneous::Bonferroni,
+            }),
         }
     }
 }
@@ -171,7 +191,7 @@ fn projection(args: &Args, questions: &Questions, sql: Option<&String>) -> Outco
     if let Some(keys) = &args.keys {
         return super::projection::keys(questions, keys, args.level, estimator);
     }
-    if args.prob.is_some() || args.prior.is_some() || args.joint || args.explain {
+    if args.prob.is_some() || args.prior.is_some() || args.joint.is_some() || args.explain {
         return Err(Failure::Message(
             "--prob, --prior, --joint and --explain are for releases of tables".into(),
         ));

@@ -205,8 +205,7 @@ impl Questions {
                 },
             })
             .collect();
-        let mut table =
-            ResultTable { columns, rows: Vec::new(), level, methods: Vec::new(), notes: Vec::new() };
+        let mut table = ResultTable { columns, rows: Vec::new(), level, ..ResultTable::default() };
         let limit = asked.limit.unwrap_or(u64::MAX).min(rows);
         let mut pick = vec![0usize; asked.sides.len()];
         for _ in 0..limit {

@@ -18,9 +18,13 @@ mod monte_carlo;
 mod noise;
 mod normal;
 mod probability;
+mod sums;
 
 pub use noise::{NoiseLaw, gaussian_variance, laplace_variance};
 pub use normal::{upper_quantile as normal_upper_quantile, upper_tail as normal_upper_tail};
+
+pub(in crate::answer) use monte_carlo::Generator;
+pub(in crate::answer) use sums::Sum;
 
 use inversion::{Domain, Nodes};
 use std::sync::OnceLock;
@@ -189,8 +193,8 @@ impl ErrorLaw {
                 return Err(LawError::Method("fewer than 100 draws say nothing"));
             }
             Method::Mc { draws, .. } => {
-                let noises = self.groups.iter().fold(0u64, |n, g| n.saturating_add(g.copies));
-                if noises.saturating_mul(u64::from(draws)) > 10_000_000_000 {
+                // Equal noises are drawn as one sum.
+                if (self.groups.len() as u64).saturating_mul(u64::from(draws)) > 10_000_000_000 {
                     return Err(LawError::Method("that many noises cannot be simulated that often"));
                 }
             }
