@@ -3,7 +3,6 @@
 use super::open::{Answers, QueryError};
 use super::query::{Asked, Labels, Present};
 use super::several::Several;
-use super::sql::Query;
 use crate::plan::Block;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -52,7 +51,7 @@ const LISTED: usize = 8;
 impl Several {
     /// Explains the first rows of a query's answer, in the order of its groups.
     pub fn explain(&self, sql: &str) -> Result<Vec<Explained>, QueryError> {
-        let queries: Vec<Query> = self.releases().iter().map(|r| r.read(sql)).collect::<Result<_, _>>()?;
+        let queries = self.read(sql)?;
         let mut out: Vec<Explained> = Vec::new();
         let mut parts = Vec::new();
         for (release, query) in self.releases().iter().zip(&queries) {
@@ -145,10 +144,10 @@ impl fmt::Display for Explained {
             let release = s.release.as_deref().map_or(String::new(), |r| format!(" of {r}"));
             writeln!(
                 f,
-                "  {:5.1} %  {} {block}{release}: {} noises of ±{:.4}, weight {:.3}",
+                "  {:5.1} %  {} {block}{release}: {} of ±{:.4}, weight {:.3}",
                 100.0 * s.share,
                 s.kind,
-                s.noises,
+                if s.noises == 1 { "1 noise".into() } else { format!("{} noises", s.noises) },
                 s.noise_std,
                 s.weight
             )?;

@@ -33,6 +33,8 @@ pub struct Together {
     pub max_z: Option<MaxZ>,
     /// Whether there are intervals of ratios among them.
     pub ratios: bool,
+    /// Whether single whole numbers of noise matter.
+    pub steps: bool,
     /// Whether the simulation was asked for and could not be had.
     pub refused: bool,
 }
@@ -68,7 +70,8 @@ impl Together {
         let missed = 1.0 - how.level;
         let each = 1.0 - missed / intervals as f64;
         let ratios = linear.len() < figures.len();
-        let plain = Together { intervals, each, max_z: None, ratios, refused: false };
+        let steps = rows.known.iter().flatten().any(|k| k.law.is_coarse());
+        let plain = Together { intervals, each, max_z: None, ratios, steps, refused: false };
         if choice == Simultaneous::Bonferroni {
             return Ok(Some(plain));
         }
@@ -109,11 +112,12 @@ impl Together {
                 let of = if self.ratios { "each linear figure's reaches" } else { "each reaches" };
                 let rest = if self.ratios { format!(" Ratios: Bonferroni, {each}.") } else { String::new() };
                 format!(
-                    "{all}: {of} {:.4} standard errors, from {} simulations of the largest error (fixed seed). {:.2} % of \
-                     them lie within: with confidence 99.9 % that allows for the simulation's own error.{rest}",
+                    "{all}: {of} {:.4} standard errors, by {} simulations of the largest error (fixed seed). {:.2} % of \
+                     them lie within: above the level by what a simulation may err (confidence 99.9 %){}.{rest}",
                     z.critical,
                     z.draws,
-                    100.0 * z.covered
+                    100.0 * z.covered,
+                    if self.steps { " and by the steps of whole-number noise" } else { "" }
                 )
             }
             None if self.refused => {

@@ -77,7 +77,8 @@ fn all_intervals_cover_together() {
         (Noise::Laplace, Measure::Queries, "6", 1500),
     ] {
         let plan = planned(noise, measure, budget);
-        let rows = truth(&plan, &asked);
+        let response = Response::new(&plan, &asked);
+        let rows = &response.rows;
         let nodes: Vec<&[u32]> = rows.iter().map(|g| &g.nodes[..]).collect();
         let evaluator =
             Evaluator::new(Recovery::new(cube.clone(), plan.clone(), Vec::<Vec<i64>>::new()).unwrap());
@@ -106,7 +107,7 @@ fn all_intervals_cover_together() {
         let exact: Vec<f64> = rows.iter().flat_map(|g| combine(&g.estimates)).collect();
         let (mut covered, mut narrow) = (0, 0);
         for seed in 0..draws {
-            let drawn = answered(&plan, &asked, draw(&plan, seed));
+            let drawn = response.draw(seed);
             let largest = drawn
                 .iter()
                 .flat_map(|g| combine(&g.estimates))
