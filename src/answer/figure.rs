@@ -9,6 +9,7 @@
 
 use super::joint::{How, JointLaw, Solved};
 use super::law::{Interval, LawError};
+use super::posterior::{Alternative, p_value};
 use super::sql::{Aggregate, Expr, Linear};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -70,6 +71,18 @@ impl Answered {
         match &self.error {
             ErrorOf::Linear(solved) => 0.5 * (solved.high - solved.low),
             ErrorOf::Ratio { .. } => 0.5 * (self.high - self.low),
+        }
+    }
+
+    /// The probability, were the true figure `null`, of an estimate at least as far from it on the same side, twice. For
+    /// a ratio that of the difference `N − null·D` from 0.
+    pub fn p_value(&self, null: f64) -> Result<f64, LawError> {
+        match &self.error {
+            ErrorOf::Linear(solved) => Ok(p_value(&solved.law, self.estimate, null, Alternative::TwoSided)),
+            ErrorOf::Ratio { pair, numerator, denominator } => {
+                let law = pair.combine(&[1.0, -null])?;
+                Ok(p_value(&law, numerator - null * denominator, 0.0, Alternative::TwoSided))
+            }
         }
     }
 }

@@ -25,6 +25,8 @@ pub struct Options {
     pub interval: Interval,
     /// Also the probability of this statement about each figure.
     pub prob: Option<Statement>,
+    /// Also the two-sided p-value of the hypothesis that each figure is this number.
+    pub test: Option<f64>,
     /// Also the posterior of each count under this prior.
     pub prior: Option<PriorChoice>,
     /// The intervals cover all together with probability `level`.
@@ -39,6 +41,7 @@ impl Options {
             method: Method::Auto,
             interval: Interval::EqualTailed,
             prob: None,
+            test: None,
             prior: None,
             joint: None,
         }
@@ -144,14 +147,10 @@ pub(super) fn answer(releases: &[(&Answers, &Asked)], options: &Options) -> Resu
     let present = Present::new(asked.query, cube);
     let shown_rows: Vec<usize> =
         (0..rows).filter(|&row| groups[0].get(row).is_some_and(|g| present.holds(&g.nodes))).collect();
-    let nodes: Vec<&[u32]> = shown_rows.iter().map(|&row| &groups[0][row].nodes[..]).collect();
-    let knowns: Vec<Vec<Known>> = shown_rows
-        .iter()
-        .map(|&row| {
-            let group = groups.iter().filter_map(|g| g.get(row));
-            group.map(|g| Known { estimates: &g.estimates, law: &g.law }).collect()
-        })
-        .collect();
+    let known = |&row: &usize| -> Vec<Known> {
+        let group = groups.iter().filter_map(|g| g.get(row));
+        group.map(|g| Known { estimates: &g.estimates, law: &g.law }).collect()
+    };
     let wanted = asked.figures.iter().flatten().count();
     let mut how = How { level: options.level, method: options.method, interval: options.interval };
     let mut notes = Notes::default();
@@ -159,7 +158,9 @@ pub(super) fn answer(releases: &[(&Answers, &Asked)], options: &Options) -> Resu
     let together = match options.joint {
         None => None,
         Some(choice) => {
-            let rows = Rows { releases, nodes: &nodes, known: &knowns };
+            let nodes: Vec<&[u32]> = shown_rows.iter().map(|&row| &groups[0][row].nodes[..]).collect();
+            let known: Vec<Vec<Known>> = shown_rows.iter().map(known).collect();
+            let rows = Rows { releases, nodes: &nodes, known: &known };
             Together::choose(choice, &rows, &how, &mut pools)?
         }
     };
@@ -191,12 +192,16 @@ pub(super) fn answer(releases: &[(&Answers, &Asked)], options: &Options) -> Resu
             if options.prob.is_some() {
                 table.columns.push(ResultColumn { name: own("prob"), kind: ColumnKind::Number });
             }
+            if options.test.is_some() {
+                table.columns.push(ResultColumn { name: own("p_value"), kind: ColumnKind::Number });
+            }
         }
     }
-    let mut out: Vec<Sortable> = Vec::with_capacity(knowns.len());
+    let mut out: Vec<Sortable> = Vec::with_capacity(shown_rows.len());
     let max_z = together.as_ref().and_then(|t| t.max_z);
     let mut met = vec![Met::default(); asked.figures.len()];
-    for (nodes, known) in nodes.iter().zip(&knowns) {
+    for row in &shown_rows {
+        let (nodes, known) = (&groups[0][*row].nodes, known(row));
         let mut cells = Vec::with_capacity(table.columns.len());
         let mut keys = Vec::with_capacity(asked.figures.len());
         for (i, (column, figure)) in asked.query.columns.iter().zip(&asked.figures).enumerate() {
@@ -205,7 +210,7 @@ pub(super) fn answer(releases: &[(&Answers, &Asked)], options: &Options) -> Resu
                 cells.push(ResultCell::Label(labels.label(column, nodes)));
                 continue;
             };
-            let mut answered = figure.answer(i, known, &how, &mut pools)?;
+            let mut answered = figure.answer(i, &known, &how, &mut pools)?;
             if let Some(z) = max_z.filter(|_| !figure.is_ratio()) {
                 figure.reaching(&mut answered, z.critical);
             }
@@ -232,8 +237,11 @@ pub(super) fn answer(releases: &[(&Answers, &Asked)], options: &Options) -> Resu
                     None => statement.probability(&answered)?,
                 }));
             }
+            if let Some(null) = options.test {
+                cells.push(ResultCell::Number(answered.p_value(null)?));
+            }
         }
-        out.push(Sortable { nodes: nodes.to_vec(), keys, cells });
+        out.push(Sortable { nodes: nodes.clone(), keys, cells });
     }
     sort(asked.query, &mut out);
     let limit = asked.query.limit.map_or(usize::MAX, |l| usize::try_from(l).unwrap_or(usize::MAX));
@@ -284,7 +292,7 @@ impl Met {
             && let ErrorOf::Linear(solved) = &answered.error
             && !solved.law.terms().is_empty()
         {
-            self.method = Some(solved.law.method_used());
+            self.method = Some(solved.method);
         }
     }
 

@@ -303,6 +303,13 @@ fn fieller_is_the_textbook_interval() {
     assert_eq!(ask(3.0, 6.97).basis, Basis::Unbounded);
     assert_eq!(ask(3.0, 6.99).basis, Basis::Fieller);
     assert!(ask(3.0, 0.0).high.is_infinite());
+    // A test of R = 0.5: N − D/2 = −10, its law normal of variance v/2.
+    let p = got.p_value(0.5).unwrap();
+    assert!(
+        (p - 2.0 * super::law::normal_upper_tail(10.0 / (0.5 * v).sqrt())).abs() < 1e-12 && p < 1e-5,
+        "{p}"
+    );
+    assert!((ask(40.0, 80.0).p_value(0.5).unwrap() - 1.0).abs() < 1e-12);
     // Statements: Pr(N > c·D).
     let p = Statement::Above(0.4).probability(&got).unwrap();
     assert!((p - 0.5).abs() < 1e-12);

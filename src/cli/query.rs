@@ -34,6 +34,9 @@ pub struct Args {
     /// Also the probability of a statement: '> 100', '>= 100', '< 5', '<= 5', 'BETWEEN 50 AND 80'
     #[arg(long, value_name = "STATEMENT")]
     prob: Option<Statement>,
+    /// Also the p-value (two-sided, exact) of the hypothesis that the figure is this number: 0 for a difference
+    #[arg(long, value_name = "VALUE", allow_negative_numbers = true)]
+    test: Option<f64>,
     /// Also the posterior of each count: flat, non-negative, binomial(p), binomial(n,p), uniform(n), known-total
     #[arg(long, value_name = "PRIOR")]
     prior: Option<PriorChoice>,
@@ -121,6 +124,7 @@ impl Args {
                 Kind::Shortest => Interval::Shortest,
             },
             prob: self.prob,
+            test: self.test,
             prior: self.prior,
             joint: self.joint.map(|way| match way {
                 // A forced method is used for every interval.
@@ -191,9 +195,14 @@ fn projection(args: &Args, questions: &Questions, sql: Option<&String>) -> Outco
     if let Some(keys) = &args.keys {
         return super::projection::keys(questions, keys, args.level, estimator);
     }
-    if args.prob.is_some() || args.prior.is_some() || args.joint.is_some() || args.explain {
+    if args.prob.is_some()
+        || args.test.is_some()
+        || args.prior.is_some()
+        || args.joint.is_some()
+        || args.explain
+    {
         return Err(Failure::Message(
-            "--prob, --prior, --joint and --explain are for releases of tables".into(),
+            "--prob, --test, --prior, --joint and --explain are for releases of tables".into(),
         ));
     }
     let show = |sql: &str| -> Result<String, Failure> {

@@ -101,6 +101,22 @@ enum Engine {
     MonteCarlo,
 }
 
+impl Engine {
+    fn words(self) -> &'static str {
+        match self {
+            Engine::Degenerate => "no noise: the answer is exact",
+            Engine::Normal => "the normal law, closed form",
+            Engine::Laplace => "the Laplace law, closed form",
+            Engine::Lattice => "exact lattice law, by inversion of its characteristic function",
+            Engine::Continuous => "exact law, by inversion of its characteristic function",
+            Engine::NormalBound => "the normal law with a proven allowance for the lattice",
+            Engine::Smoothed => "smoothed inversion of the characteristic function, conservative",
+            Engine::Probability => "discrete probability calculation",
+            Engine::MonteCarlo => "Monte Carlo simulation",
+        }
+    }
+}
+
 /// The law of an error `Σ_k a_k N_k`.
 #[derive(Debug, Clone)]
 pub struct ErrorLaw {
@@ -231,17 +247,7 @@ impl ErrorLaw {
 
     /// Which engine gives a 95 % interval, in words.
     pub fn method_used(&self) -> &'static str {
-        match self.solve(0.05).1 {
-            Engine::Degenerate => "no noise: the answer is exact",
-            Engine::Normal => "the normal law, closed form",
-            Engine::Laplace => "the Laplace law, closed form",
-            Engine::Lattice => "exact lattice law, by inversion of its characteristic function",
-            Engine::Continuous => "exact law, by inversion of its characteristic function",
-            Engine::NormalBound => "the normal law with a proven allowance for the lattice",
-            Engine::Smoothed => "smoothed inversion of the characteristic function, conservative",
-            Engine::Probability => "discrete probability calculation",
-            Engine::MonteCarlo => "Monte Carlo simulation",
-        }
+        self.solve(0.05).1.words()
     }
 
     /// The smallest `w` with `P(|E| <= w) >= level`; never less, and at most 0.2 % more (unless atoms lie
@@ -279,7 +285,20 @@ impl ErrorLaw {
 
     /// An interval of the given level for the error itself; mirror it around the estimate.
     pub fn interval(&self, level: f64, kind: Interval) -> (f64, f64) {
-        let w = self.half_width(level);
+        self.interval_by(level, kind).0
+    }
+
+    /// The same, with the engine that found it in words.
+    pub fn interval_by(&self, level: f64, kind: Interval) -> ((f64, f64), &'static str) {
+        if !(level > 0.0 && level < 1.0) {
+            return ((f64::NAN, f64::NAN), "");
+        }
+        let (w, engine) = self.solve(1.0 - level);
+        (self.around(w, level, kind), engine.words())
+    }
+
+    /// The interval of this kind, `w` being the half-width.
+    fn around(&self, w: f64, level: f64, kind: Interval) -> (f64, f64) {
         let symmetric = (-w, w);
         let Some((h, _)) = &self.lattice else { return symmetric };
         let points = libm::round(w / h);
