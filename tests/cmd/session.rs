@@ -180,6 +180,11 @@ fn release() {
 }
 
 #[test]
+fn answers() {
+    golden("answers.session");
+}
+
+#[test]
 fn keys() {
     golden("keys.session");
 }
@@ -212,7 +217,9 @@ fn help() {
 /// No line of a table or a message is wider than a terminal of 80 columns; paths, hashes, JSON and CSV may be.
 #[test]
 fn lines_fit_eighty_columns() {
-    for name in ["plan", "release", "keys", "projection", "refusals", "recover", "experiment", "help"] {
+    for name in
+        ["plan", "release", "answers", "keys", "projection", "refusals", "recover", "experiment", "help"]
+    {
         let text = std::fs::read_to_string(root().join("cmd").join(format!("{name}.session"))).unwrap();
         for line in text.lines() {
             let free =
