@@ -244,6 +244,11 @@ fn saved(lines: &[Line], i: usize) -> Option<f64> {
     Some(1.0 - now.iter().zip(before).map(|(n, b)| n / b).sum::<f64>() / now.len() as f64)
 }
 
+/// Per cent with one decimal, and no sign before a zero.
+fn tenths(p: f64) -> String {
+    format!("{:.1} %", (10.0 * p).round() / 10.0 + 0.0)
+}
+
 fn to_text(setting: &Setting, lines: &[Line]) -> String {
     let shown = [0, 1, 4, 9];
     let mut head = vec!["strategy  budgets".to_string()];
@@ -267,7 +272,7 @@ fn to_text(setting: &Setting, lines: &[Line]) -> String {
                     }
                 }
             }
-            row.push(saved(lines, start + i).map_or(String::new(), |s| format!("{:.1} %", 100.0 * s + 0.0)));
+            row.push(saved(lines, start + i).map_or(String::new(), |s| tenths(100.0 * s)));
             table.push(row);
         }
         start += family.len();
