@@ -2,7 +2,7 @@
 //!
 //! For a query q the system `(AᵀA) v = q`, `A = √W·H`, is solved from v = 0. If q lies in the row space of A the residual goes
 //! to 0 and `A v` are the coefficients of the unit noises. Otherwise what is left of the residual is in the null space of
-//! A, which is told from slow convergence by `A r = 0`.
+//! A (up to the scaling of the cells), which is told from slow convergence by its image 0.
 
 use sprs::CsMat;
 
@@ -62,33 +62,33 @@ impl Sparse {
         &self.answers
     }
 
-    /// `(AᵀA) v = q`.
+    /// `(AᵀA) v = q`, preconditioned by the diagonal: conjugate gradients for `ÃᵀÃ`, `Ã = A·scale^½`, whose residual has the squared
+    /// length `r·scale·r`.
     pub fn solve(&self, q: &[f64]) -> Solved {
+        if q.iter().zip(&self.scale).any(|(q, s)| *q != 0.0 && *s == 0.0) {
+            return Solved::Outside;
+        }
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-        let size = libm::sqrt(dot(q, q));
+        let precondition =
+            |r: &[f64]| -> Vec<f64> { r.iter().zip(&self.scale).map(|(r, s)| r * s).collect() };
         let mut v = vec![0.0; q.len()];
         let mut r = q.to_vec();
-        let precondition = |r: &[f64]| -> Vec<f64> {
-            // A cell in no row is a direction of the null space: it is left as it is.
-            r.iter().zip(&self.scale).map(|(r, s)| r * s).collect()
-        };
         let mut z = precondition(&r);
         let mut direction = z.clone();
-        let mut rz = dot(&r, &z);
-        let steps = (8 * q.len() + 200).min(MOST_STEPS);
-        let mut best = (f64::INFINITY, v.clone(), r.clone());
-        for step in 0..=steps {
-            let left = libm::sqrt(dot(&r, &r));
-            if left < best.0 {
-                best = (left, v.clone(), r.clone());
+        let start = dot(&r, &z);
+        let mut rz = start;
+        let mut best = (rz, v.clone(), r.clone());
+        for _ in 0..(8 * q.len() + 200).min(MOST_STEPS) {
+            if rz < best.0 {
+                best = (rz, v.clone(), r.clone());
             }
-            if left <= TOLERANCE * size {
+            if rz <= TOLERANCE * TOLERANCE * start {
                 return Solved::Solution(v);
             }
             let image = self.image(&direction);
             let curvature = dot(&image, &image);
-            // Nothing is gained any more: what is left is invisible, or rounding.
-            if curvature <= 0.0 || rz <= 0.0 || (step % 64 == 63 && left > 1e3 * best.0) {
+            // What is left is invisible, or rounding, or rounding that has begun to grow.
+            if curvature <= 0.0 || rz > 1e6 * best.0 {
                 break;
             }
             let by = rz / curvature;
@@ -102,21 +102,21 @@ impl Sparse {
             direction.iter_mut().zip(&z).for_each(|(d, z)| *d = z + keep * *d);
         }
         let (left, v, r) = best;
-        if left <= ENOUGH * size {
+        if left <= ENOUGH * ENOUGH * start {
             return Solved::Solution(v);
         }
-        // In the null space the image vanishes, whatever the size of the rows.
-        let seen = self.image(&r);
+        // In the null space of Ã the image vanishes, whatever the size of the rows.
+        let z = precondition(&r);
+        let seen = self.image(&z);
         let most: f64 = self
             .matrix
             .outer_iterator()
             .map(|row| {
-                let reach: f64 = row.iter().map(|(j, a)| (a * r[j]).abs()).sum();
+                let reach: f64 = row.iter().map(|(j, a)| (a * z[j]).abs()).sum();
                 reach * reach
             })
             .sum();
-        let (seen, most) = (libm::sqrt(dot(&seen, &seen)), libm::sqrt(most));
-        if seen <= 1e-6 * most || most == 0.0 { Solved::Outside } else { Solved::Unclear }
+        if dot(&seen, &seen) <= 1e-12 * most { Solved::Outside } else { Solved::Unclear }
     }
 
     /// The least-squares estimate of every cell, `None` for cells that the rows do not determine.
