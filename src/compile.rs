@@ -472,6 +472,82 @@ reason = "known from the register"
         assert!(refused.to_string().contains("where sex = 'M' AND age = 7"), "{refused}");
     }
 
+    const MATRIX: &str = r#"
+name = "shop"
+title = "Shop"
+demo = true
+
+[privacy]
+unit = "row"
+epsilon = 2
+
+[[dimension]]
+name = "sex"
+categories = ["F", "M"]
+
+[[dimension]]
+name = "age"
+range = [0, 9]
+levels = [{ name = "half", width = 5 }]
+
+[[table]]
+of = ["sex"]
+
+[[table]]
+of = ["age.half"]
+
+[strategy]
+measure = "matrix"
+rows = { file = "rows.csv", of = ["sex", "age.half"] }
+"#;
+
+    /// Rows from their file through plan, release and audit to the answers; what they leave open is refused.
+    #[test]
+    fn rows_are_released_audited_and_answered() {
+        let rows = "1,1,0,0\n0,0,1,1\n1,0,1,0\n0,1,0,1\n0,0,0,0\n";
+        let read = |text: &'static str| {
+            crate::spec::parse(MATRIX, Path::new("shop.toml"), move |name| {
+                assert_eq!(name, "rows.csv");
+                Ok(text.as_bytes().to_vec())
+            })
+        };
+        let broken = read("1,1,0,0\n0,0,0,0\n").unwrap_err().to_string();
+        assert!(broken.contains("`rows.csv`, line 2: a query of nothing"), "{broken}");
+        let open = plan_spec(&read("1,1,0,0\n1,0,1,0\n0,1,0,1\n").unwrap()).map(|p| p.cost.total);
+        assert!(open.is_ok(), "the other sex is what is left of the total: {open:?}");
+        let open = plan_spec(&read("1,1,0,0\n0,0,1,1\n").unwrap()).unwrap_err().to_string();
+        assert!(open.contains("its rows do not determine every cell of age.half"), "{open}");
+
+        let dir = tempfile::tempdir().unwrap();
+        let made = released(dir.path(), &read(rows.strip_suffix("0,0,0,0\n").unwrap()).unwrap());
+        assert_eq!((made.values, made.planned.plan.measure.name()), (4, "matrix"));
+        let release = Release::open(&made.sealed.path).unwrap();
+        assert_eq!(release.manifest().sources.attachments[0].name, "rows.csv");
+        assert!(release.manifest().privacy.note.contains("the exact maximum over all cells"));
+        let cube = release.cube().unwrap();
+        assert_eq!(release.plan(&cube).unwrap(), made.planned.plan);
+        let audit = crate::audit::audit(&release, None).unwrap();
+        assert!(audit.passed(), "{audit:?}");
+        let cost = audit.checks.iter().find(|c| c.what == "privacy cost").unwrap();
+        assert!(cost.detail.contains("exact maximum over all cells"), "{}", cost.detail);
+
+        let answers = Answers::open(&made.sealed.path).unwrap();
+        let ask = |sql: &str| {
+            let query = answers.parse(sql).unwrap();
+            answers.evaluator().aggregate(&query.filter, &query.group_by)
+        };
+        let sum = |sql: &str| ask(sql).unwrap().iter().map(|g| g.estimate).sum::<f64>();
+        let total = sum("SELECT COUNT(*) FROM shop");
+        assert!((total - sum("SELECT sex, COUNT(*) FROM shop GROUP BY sex")).abs() < 1e-9);
+        assert!((total - sum("SELECT age.half, COUNT(*) FROM shop GROUP BY age.half")).abs() < 1e-9);
+        // The sums of a half and of a sex differ by cells across: F under 5 less M from 5 on.
+        let query = "SELECT COUNT(*) FROM shop WHERE sex = 'F' AND age < 5";
+        let refused = ask(query).unwrap_err().to_string();
+        assert!(refused.contains("do not determine this sum of cells of sex × age.half"), "{refused}");
+        let finer = ask("SELECT COUNT(*) FROM shop WHERE age < 3").unwrap_err().to_string();
+        assert!(finer.contains("only down to age.half"), "{finer}");
+    }
+
     /// What the plan does not name does not leave, nor does anything without a reason.
     #[test]
     fn undeclared_exact_tables_do_not_leave() {

@@ -6,6 +6,8 @@
 //! the release (same shape of levels, same classes of the filters) have the same law, and it is worked
 //! out once for each kind of group and kept for later queries that look alike too.
 
+mod together;
+
 use super::joint::{JointLaw, Noise};
 use super::law::{ErrorLaw, LawError};
 use super::sql::{Aggregate, Filter, MAX_WEIGHTS, required_level};

@@ -116,17 +116,18 @@ impl Answers {
 
     /// Reads a query and checks that it is for this release.
     pub fn parse(&self, sql: &str) -> Result<Query, QueryError> {
-        let query = self.read(sql)?;
+        let query = self.read(sql, &[])?;
         if !query.from.eq_ignore_ascii_case(&self.name) {
             return Err(QueryError::From(self.name.clone(), query.from));
         }
         Ok(query)
     }
 
-    /// Reads a query, whatever release it names.
-    pub(super) fn read(&self, sql: &str) -> Result<Query, QueryError> {
+    /// Reads a query, whatever release it names; `releases` are further names that need no quotes.
+    pub(super) fn read(&self, sql: &str, releases: &[&str]) -> Result<Query, QueryError> {
         let dimensions = self.cube().dimensions.iter().map(|d| d.name.as_str());
-        let names: Vec<&str> = dimensions.chain([self.name.as_str()]).collect();
+        let names: Vec<&str> =
+            dimensions.chain([self.name.as_str()]).chain(releases.iter().copied()).collect();
         Ok(Query::parse(&quote_names(sql, &names), self.cube())?)
     }
 }

@@ -187,5 +187,5 @@ fn result(
             row
         })
         .collect();
-    ResultTable { columns, rows, level, methods: Vec::new(), notes: Vec::new() }
+    ResultTable { columns, rows, level, ..ResultTable::default() }
 }

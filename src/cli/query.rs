@@ -3,7 +3,7 @@
 use super::{Failure, Outcome, Recover, output};
 use crate::answer::law::{Interval, Method};
 use crate::answer::render::ResultTable;
-use crate::answer::{Answers, Options, PriorChoice, Several, Statement, render};
+use crate::answer::{Answers, Options, PriorChoice, Several, Simultaneous, Statement, render};
 use crate::projection::answer::Estimator;
 use crate::projection::query::Questions;
 use std::path::PathBuf;
@@ -34,6 +34,9 @@ pub struct Args {
     /// Also the probability of a statement: '> 100', '>= 100', '< 5', '<= 5', 'BETWEEN 50 AND 80'
     #[arg(long, value_name = "STATEMENT")]
     prob: Option<Statement>,
+    /// Also the p-value (two-sided, exact) of the hypothesis that the figure is this number: 0 for a difference
+    #[arg(long, value_name = "VALUE", allow_negative_numbers = true)]
+    test: Option<f64>,
     /// Also the posterior of each count: flat, non-negative, binomial(p), binomial(n,p), uniform(n), known-total
     #[arg(long, value_name = "PRIOR")]
     prior: Option<PriorChoice>,
@@ -43,9 +46,13 @@ pub struct Args {
     /// Which interval: equal tails, or the shortest (they differ only on coarse lattices and for posteriors)
     #[arg(long, value_enum, default_value_t = Kind::Equal)]
     interval: Kind,
-    /// Widen the intervals so that all of them cover together with probability P
-    #[arg(long)]
-    joint: bool,
+    /// Widen the intervals so that all of them cover together with probability P: by the simulated law of the
+    /// largest error or by Bonferroni's inequality, whichever is narrower, or the one that is named
+    #[arg(
+        long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "auto",
+        value_name = "WAY"
+    )]
+    joint: Option<JointWay>,
     /// Also say which measurements each answer rests on, and what would narrow it
     #[arg(long)]
     explain: bool,
@@ -95,6 +102,16 @@ enum Kind {
     Shortest,
 }
 
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum JointWay {
+    /// The narrower
+    Auto,
+    /// The simulated law of the largest error, in standard errors
+    MaxZ,
+    /// Bonferroni's inequality
+    Bonferroni,
+}
+
 impl Args {
     fn options(&self) -> Options {
         Options {
@@ -110,8 +127,15 @@ impl Args {
                 Kind::Shortest => Interval::Shortest,
             },
             prob: self.prob,
+            test: self.test,
             prior: self.prior,
-            joint: self.joint,
+            joint: self.joint.map(|way| match way {
+                // A forced method is used for every interval.
+                JointWay::Auto if !matches!(self.method, Way::Auto) => Simultaneous::Bonferroni,
+                JointWay::Auto => Simultaneous::Auto,
+                JointWay::MaxZ => Simultaneous::MaxZ,
+                JointWay::Bonferroni => Simultaneous::Bonferroni,
+            }),
         }
     }
 }
@@ -181,9 +205,11 @@ fn projection(args: &Args, questions: &Questions, sql: Option<&String>) -> Outco
     let estimator = if args.mean { Estimator::Mean } else { Estimator::Best };
     let other_way = !matches!(args.method, Way::Auto) || !matches!(args.interval, Kind::Equal);
     let recover = args.recover != Recover::LeastSquares;
-    if args.prob.is_some() || args.prior.is_some() || args.joint || other_way || recover {
+    let statement = args.prob.is_some() || args.test.is_some() || args.prior.is_some();
+    if statement || args.joint.is_some() || other_way || recover {
         return Err(Failure::Message(
-            "--prob, --prior, --joint, --method, --interval and --recover are for releases of tables".into(),
+            "--prob, --test, --prior, --joint, --method, --interval and --recover are for releases of tables"
+                .into(),
         ));
     }
     if questions.is_not_private() {

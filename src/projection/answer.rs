@@ -210,20 +210,21 @@ impl Projected {
         let Some(cosets) = &self.cosets else { return nothing() };
         let bits = block_bits(rows.into());
         let blocks = self.values.len().div_ceil(SIGNS);
-        let starts: Vec<u64> = cells
-            .iter()
-            .flat_map(|&cell| (0..blocks).step_by(cosets.size()).map(move |b| point(cell, b as u64, bits)))
-            .collect();
-        // How often each integer counts against, over all cells.
-        let mut against = vec![0u32; blocks.next_multiple_of(cosets.size()) * SIGNS];
         let span = cosets.size() * SIGNS;
+        // How often each integer counts against, over all cells.
+        let mut against = vec![0u32; (blocks * SIGNS).next_multiple_of(span)];
+        let places = against.len() / span;
+        let mut starts = cells.iter().flat_map(move |&cell| {
+            (0..places).map(move |place| (point(cell, (place * cosets.size()) as u64, bits), place))
+        });
         let mut words = vec![[0; 4]; cosets.size()];
-        let places = (0..against.len() / span).cycle();
-        let starts: Vec<(u64, usize)> = starts.into_iter().zip(places).collect();
-        for four in starts.chunks(4) {
-            let start = |i: usize| four.get(i).map_or(0, |s| s.0);
-            cosets.values([start(0), start(1), start(2), start(3)], &mut words);
-            for (lane, (_, place)) in four.iter().enumerate() {
+        loop {
+            let four: [Option<(u64, usize)>; 4] = std::array::from_fn(|_| starts.next());
+            if four.iter().all(Option::is_none) {
+                break;
+            }
+            cosets.values(four.map(|s| s.map_or(0, |s| s.0)), &mut words);
+            for (lane, (_, place)) in four.iter().flatten().enumerate() {
                 let counts = against.get_mut(place * span..(place + 1) * span).unwrap_or_default();
                 for (counts, words) in counts.chunks_exact_mut(SIGNS).zip(&words) {
                     let word = words.get(lane).copied().unwrap_or(0);

@@ -197,8 +197,7 @@ impl Questions {
                 },
             })
             .collect();
-        let mut table =
-            ResultTable { columns, rows: Vec::new(), level, methods: Vec::new(), notes: Vec::new() };
+        let mut table = ResultTable { columns, rows: Vec::new(), level, ..ResultTable::default() };
         let mut laws: Vec<&str> = Vec::new();
         let limit = usize::try_from(asked.limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
         for (chosen, cells) in self.rows(&asked).take(limit) {

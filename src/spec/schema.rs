@@ -257,6 +257,7 @@ mod tests {
             "strategy-objective",
             "strategy-unknown",
             "strategy-key",
+            "strategy-rows-key",
             "single-brackets",
             "ten-mistakes",
         ] {

@@ -180,6 +180,11 @@ fn release() {
 }
 
 #[test]
+fn answers() {
+    golden("answers.session");
+}
+
+#[test]
 fn keys() {
     golden("keys.session");
 }
@@ -209,14 +214,19 @@ fn help() {
     golden("help.session");
 }
 
-/// No line of a table or a message is wider than a terminal of 80 columns; paths, hashes and JSON may be.
+/// No line of a table or a message is wider than a terminal of 80 columns; paths, hashes, JSON and CSV may be.
 #[test]
 fn lines_fit_eighty_columns() {
-    for name in ["plan", "release", "keys", "projection", "refusals", "recover", "experiment", "help"] {
+    for name in
+        ["plan", "release", "answers", "keys", "projection", "refusals", "recover", "experiment", "help"]
+    {
         let text = std::fs::read_to_string(root().join("cmd").join(format!("{name}.session"))).unwrap();
         for line in text.lines() {
             let free =
                 ["$ ", "#", "{", "margins ", "  margins ", "Ask it:"].iter().any(|s| line.starts_with(s));
+            let free = free
+                || (line.matches(',').count() >= 4 && !line.contains(", "))
+                || line.split(',').last().is_some_and(|last| last.len() > 12 && last.parse::<f64>().is_ok());
             let width = line.trim_start_matches("2> ").chars().count();
             assert!(free || width <= 80, "{name}: {width} columns: {line}");
         }

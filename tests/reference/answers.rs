@@ -17,26 +17,26 @@ use proptest::prelude::*;
 
 /// A case as proptest draws it: small numbers that are read modulo what is possible, so that it can shrink.
 #[derive(Debug, Clone)]
-struct Case {
+pub struct Case {
     /// For each dimension the sizes of its groups; one group makes it plain.
-    groups: Vec<Vec<usize>>,
+    pub groups: Vec<Vec<usize>>,
     /// For each table a level of each dimension.
-    tables: Vec<Vec<usize>>,
-    measure: usize,
-    laplace: bool,
-    uniform: bool,
+    pub tables: Vec<Vec<usize>>,
+    pub measure: usize,
+    pub laplace: bool,
+    pub uniform: bool,
     /// Which table is asked, which of its nodes the filter keeps, how its conditions combine.
-    asked: usize,
-    keep: u64,
-    any: bool,
+    pub asked: usize,
+    pub keep: u64,
+    pub any: bool,
     /// Which of the asked table's dimensions are grouped, and whether by a coarser level.
-    by: Vec<(bool, bool)>,
-    noise: u64,
+    pub by: Vec<(bool, bool)>,
+    pub noise: u64,
     /// Which cells of which table are declared empty, if any.
-    zero: Option<(usize, u64)>,
+    pub zero: Option<(usize, u64)>,
 }
 
-fn case() -> impl Strategy<Value = Case> {
+pub fn case() -> impl Strategy<Value = Case> {
     let dims = prop::collection::vec(prop::collection::vec(1usize..4, 1..4), 1..4);
     let tables = prop::collection::vec(prop::collection::vec(0usize..3, 3), 1..4);
     let by = prop::collection::vec(any::<(bool, bool)>(), 3);
@@ -59,17 +59,22 @@ fn case() -> impl Strategy<Value = Case> {
     )
 }
 
-struct Bits(u64);
+pub struct Bits(pub u64);
 
 impl Bits {
-    fn next(&mut self) -> u64 {
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         self.0 >> 33
     }
 }
 
 impl Case {
-    fn cube(&self) -> Cube {
+    /// How many cells the full domain has.
+    pub fn cells(&self) -> usize {
+        self.cube().dimensions.iter().map(|d| d.levels[d.finest()].len()).product()
+    }
+
+    pub fn cube(&self) -> Cube {
         let dimension = |(i, sizes): (usize, &Vec<usize>)| match sizes[..] {
             [n] => plain(&format!("d{i}"), n + 1),
             _ => grouped(&format!("d{i}"), sizes),
@@ -77,7 +82,7 @@ impl Case {
         Cube { dimensions: self.groups.iter().enumerate().map(dimension).collect() }
     }
 
-    fn workload(&self, cube: &Cube) -> Vec<Table> {
+    pub fn workload(&self, cube: &Cube) -> Vec<Table> {
         let mut tables: Vec<Table> = Vec::new();
         for levels in &self.tables {
             let pairs = cube.dimensions.iter().zip(levels).enumerate();
@@ -90,7 +95,7 @@ impl Case {
     }
 
     /// Conditions on whole nodes of the asked table, one a dimension, all or any of which must hold.
-    fn filter(&self, cube: &Cube, asked: &Cuboid) -> Filter {
+    pub fn filter(&self, cube: &Cube, asked: &Cuboid) -> Filter {
         let mut bits = Bits(self.keep);
         let mut filter: Option<Filter> = None;
         for (d, l) in asked.iter() {
@@ -113,7 +118,7 @@ impl Case {
     }
 
     /// What may stand after WHERE: some nodes of every dimension of a table.
-    fn zero(&self, cube: &Cube, workload: &[Table]) -> Option<String> {
+    pub fn zero(&self, cube: &Cube, workload: &[Table]) -> Option<String> {
         let (table, bits) = self.zero?;
         let mut bits = Bits(bits);
         let one = |(d, l): (usize, usize)| {
@@ -131,14 +136,14 @@ impl Case {
         zeros::filter(cube, &condition).is_ok().then_some(condition)
     }
 
-    fn group_by(&self, asked: &Cuboid) -> Vec<(usize, usize)> {
+    pub fn group_by(&self, asked: &Cuboid) -> Vec<(usize, usize)> {
         let chosen = asked.iter().zip(&self.by).filter(|(_, (yes, _))| *yes);
         chosen.map(|((d, l), (_, coarser))| (d, if *coarser && l > 1 { l - 1 } else { l })).collect()
     }
 }
 
 /// The finest nodes of a cell of the full domain.
-fn cell_at(cube: &Cube, at: usize) -> Vec<usize> {
+pub fn cell_at(cube: &Cube, at: usize) -> Vec<usize> {
     let mut rest = at;
     let mut cell = vec![0; cube.dimensions.len()];
     for (c, d) in cell.iter_mut().zip(&cube.dimensions).rev() {
@@ -150,7 +155,7 @@ fn cell_at(cube: &Cube, at: usize) -> Vec<usize> {
 }
 
 /// One row a group: the filter's weight on each cell of the full domain.
-fn query_matrix(cube: &Cube, filter: &Filter, by: &[(usize, usize)]) -> DMatrix<f64> {
+pub fn query_matrix(cube: &Cube, filter: &Filter, by: &[(usize, usize)]) -> DMatrix<f64> {
     let finest: Vec<usize> = cube.dimensions.iter().map(|d| d.levels[d.finest()].len()).collect();
     let sizes: Vec<usize> = by.iter().map(|&(d, l)| cube.dimensions[d].levels[l].len()).collect();
     let mut q = DMatrix::zeros(sizes.iter().product(), finest.iter().product());
@@ -166,7 +171,7 @@ fn query_matrix(cube: &Cube, filter: &Filter, by: &[(usize, usize)]) -> DMatrix<
 }
 
 /// Made-up noisy integers for every block: as the release holds them, and as least squares wants them.
-fn answers(cube: &Cube, plan: &Plan, seed: u64) -> (Vec<Vec<i64>>, Vec<DVector<f64>>, Vec<Measured>) {
+pub fn answers(cube: &Cube, plan: &Plan, seed: u64) -> (Vec<Vec<i64>>, Vec<DVector<f64>>, Vec<Measured>) {
     let frame = Frame::new(cube, &plan.levels);
     let mut bits = Bits(seed);
     let (mut values, mut dense, mut blocks) = (Vec::new(), Vec::new(), Vec::new());

@@ -1,7 +1,7 @@
 //! The same mathematics with explicit matrices over all cells of the finest table.
 
 use margins::cube::{Cube, Cuboid, Dimension, Frame, Level};
-use margins::plan::{Block, Measure, Noise, Plan, cost};
+use margins::plan::{Block, Measure, Noise, Plan, Rows, cost};
 use nalgebra::{DMatrix, DVector};
 
 /// A plain dimension of `n` categories.
@@ -89,6 +89,15 @@ pub fn signed(cube: &Cube, levels: &[Vec<u8>], block: &Block) -> DMatrix<f64> {
     })
 }
 
+/// Rows as a matrix over the cells of their table.
+pub fn written(rows: &Rows, cells: usize) -> DMatrix<f64> {
+    let mut m = DMatrix::zeros(rows.rows.len(), cells);
+    for (r, row) in rows.rows.iter().enumerate() {
+        row.iter().for_each(|&(cell, factor)| m[(r, cell as usize)] = f64::from(factor));
+    }
+    m
+}
+
 /// The cube whose levels a plan speaks of.
 pub fn cube_of_plan(cube: &Cube, plan: &Plan) -> Cube {
     if plan.measure == Measure::Wavelet { cube.refined().cube } else { cube.clone() }
@@ -121,7 +130,12 @@ pub fn measured(cube: &Cube, plan: &Plan, index: usize, noise_variance: f64, sca
             let rows = &p * table_matrix(cube, a);
             Measured { rows, covariance: &p * p.transpose() * (noise_variance / (scale * scale)) }
         }
-        Block::Rows(_) => panic!("rows have tests of their own"),
+        Block::Rows(own) => {
+            let rows =
+                written(own, table_matrix(cube, &own.cuboid).nrows()) * table_matrix(cube, &own.cuboid);
+            let n = rows.nrows();
+            Measured { rows, covariance: DMatrix::identity(n, n) * noise_variance }
+        }
         block => {
             let rows = signed(cube, &plan.levels, block) * table_matrix(cube, block.cuboid());
             let n = rows.nrows();
@@ -134,7 +148,8 @@ pub fn measured(cube: &Cube, plan: &Plan, index: usize, noise_variance: f64, sca
 /// decomposition that is not reliable for repeated singular values.
 fn pseudo_inverse(m: &DMatrix<f64>) -> DMatrix<f64> {
     let eigen = m.clone().symmetric_eigen();
-    let cut = 1e-9 * eigen.eigenvalues.amax().max(1e-300);
+    // Rows that are hardly needed have a millionth of the others' weight, and less.
+    let cut = 1e-12 * eigen.eigenvalues.amax().max(1e-300);
     let inverse = eigen.eigenvalues.map(|v| if v.abs() > cut { 1.0 / v } else { 0.0 });
     &eigen.eigenvectors * DMatrix::from_diagonal(&inverse) * eigen.eigenvectors.transpose()
 }

@@ -3,6 +3,7 @@ mod algebra;
 mod answers;
 mod consistency;
 mod dense;
+mod matrix;
 mod objectives;
 mod plans;
 mod strategies;

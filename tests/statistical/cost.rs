@@ -4,13 +4,13 @@
 //! counts moves the output by `m D M Δ` under noise of covariance `s² D Dᵀ`. For Gaussian noise that costs
 //! `Δᵀ Q Δ / 2`, `Q = Σ m² (D M)ᵀ (s² D Dᵀ)⁻¹ (D M)`; for Laplace noise `Σ ‖M Δ‖₁ / b`.
 
-use crate::dense::{cube_of_plan, signed, table_matrix};
+use crate::dense::{cube_of_plan, signed, table_matrix, written};
 use crate::small::{
     applicable, equal_cube, mixed_workload, plain_cube, planned, request, unequal_cube, workload,
 };
-use margins::cube::{Cube, Frame};
+use margins::cube::{Cube, Cuboid, Frame};
 use margins::plan::cost::{self, WorstCase};
-use margins::plan::{Block, BudgetRule, Measure, Neighbours, Noise, Plan};
+use margins::plan::{Block, BudgetRule, Measure, Measurement, Neighbours, Noise, Plan, Rows};
 use nalgebra::{DMatrix, DVector};
 
 /// `D_A` as the release applies it, one unit vector at a time.
@@ -30,7 +30,7 @@ fn contrasts(cube: &Cube, plan: &Plan, frame: &Frame, block: &Block) -> (DMatrix
                 .collect();
             (DMatrix::from_columns(&columns), cost::component_scale(frame, a).unwrap() as f64)
         }
-        Block::Rows(_) => panic!("rows have tests of their own"),
+        Block::Rows(rows) => (written(rows, frame.len(&rows.cuboid)), 1.0),
         // Noise comes after the sums.
         block => (signed(cube, &plan.levels, block), 1.0),
     }
@@ -163,4 +163,106 @@ fn several_rows_may_become_fewer() {
     let (stated, exact) = (p.cost.total.to_f64(), brute_force(&cube, &p.plan));
     assert_eq!(p.cost.worst_case, WorstCase::Joint);
     assert!((exact / stated - 1.0).abs() < 1e-8, "{exact} of {stated}");
+}
+
+/// The agency's own rows: signed, overlapping, of different sizes, and over a table whose cells are many finest cells.
+/// What is stated is the worst neighbour, exactly.
+#[test]
+fn stated_cost_of_rows_is_the_worst_neighbour() {
+    let cube = plain_cube();
+    let whole = Cuboid::new(vec![(0, 1), (1, 1)]);
+    let sets: [Vec<Vec<(u32, i32)>>; 4] = [
+        // Every cell, and sums of cells: grouped.
+        vec![
+            vec![(0, 1)],
+            vec![(1, 1)],
+            vec![(2, 1)],
+            vec![(3, 1)],
+            vec![(4, 1)],
+            vec![(5, 1)],
+            vec![(0, 1), (1, 1), (2, 1), (3, 1), (4, 1), (5, 1)],
+        ],
+        // Different sizes and signs: not.
+        vec![
+            vec![(0, 3), (1, -1)],
+            vec![(1, 2), (2, 2), (5, -2)],
+            vec![(0, -1), (4, 5)],
+            vec![(0, 1), (5, 1)],
+        ],
+        // All but one cell, so that one costs nothing.
+        vec![vec![(0, 1), (1, 1), (2, 1)], vec![(2, 1), (3, 1), (4, 1)], vec![(0, 1), (2, -1)]],
+        // Opposite factors everywhere.
+        vec![vec![(0, 1), (1, -1), (2, 1), (3, -1), (4, 1), (5, -1)], vec![(0, 2), (5, -2)]],
+    ];
+    for rows in sets {
+        for (noise, budget) in [(Noise::Gaussian, "1/2"), (Noise::Laplace, "1")] {
+            for (neighbours, max_rows) in [
+                (Neighbours::AddRemove, 1),
+                (Neighbours::AddRemove, 2),
+                (Neighbours::Substitute, 1),
+                (Neighbours::Substitute, 2),
+            ] {
+                let mut r = request(&cube, workload(&[&[(0, 1), (1, 1)]]), noise, budget);
+                (r.neighbours, r.max_rows) = (neighbours, max_rows);
+                // Enough to determine the table; then what is asked about is the rows alone, each with noise of its own.
+                let cells = (0..6).map(|cell| vec![(cell, 1)]);
+                r.rows = Some(Rows { cuboid: whole.clone(), rows: cells.chain(rows.clone()).collect() });
+                let mut p = planned(r, Measure::Matrix, BudgetRule::Optimal);
+                p.plan.measurements = rows
+                    .iter()
+                    .enumerate()
+                    .map(|(i, row)| Measurement {
+                        block: Block::Rows(Rows { cuboid: whole.clone(), rows: vec![row.clone()] }),
+                        scale: ["7", "3/2", "11/3", "1"][i % 4].parse().unwrap(),
+                    })
+                    .collect();
+                let frame = Frame::new(&cube, &p.plan.levels);
+                // A block for each row; and all of them in one block.
+                for joined in [false, true] {
+                    if joined {
+                        p.plan.measurements.truncate(1);
+                        p.plan.measurements[0].block =
+                            Block::Rows(Rows { cuboid: whole.clone(), rows: rows.clone() });
+                    }
+                    let cost = cost::cost(&p.plan, &frame).unwrap();
+                    let (stated, exact) = (cost.total.to_f64(), brute_force(&cube, &p.plan));
+                    let case = format!("{rows:?} {noise:?} {neighbours:?} {max_rows}: {exact} of {stated}");
+                    assert!((exact / stated - 1.0).abs() < 1e-9, "{case}");
+                    let wanted =
+                        if neighbours == Neighbours::AddRemove { WorstCase::Cells } else { WorstCase::Joint };
+                    assert_eq!(cost.worst_case, wanted);
+                    let each: f64 = cost.each.iter().map(|c| c.to_f64()).sum();
+                    assert!(stated <= each * (1.0 + 1e-12), "never more than the blocks one by one: {case}");
+                }
+            }
+        }
+    }
+}
+
+/// Plans of rows spend the budget on the worst neighbour, and not more.
+#[test]
+fn plans_of_rows_cost_their_budget() {
+    let cube = plain_cube();
+    let rows = vec![
+        vec![(0, 1), (1, 1), (2, 1), (3, 1), (4, 1), (5, 1)],
+        vec![(0, 2), (1, 2), (2, 2)],
+        vec![(0, 1), (3, 1)],
+        vec![(1, 1), (4, 1)],
+        vec![(0, 1), (1, -1), (4, 3)],
+    ];
+    for (noise, budget) in [(Noise::Gaussian, "1/2"), (Noise::Laplace, "1")] {
+        for neighbours in [Neighbours::AddRemove, Neighbours::Substitute] {
+            for rule in BudgetRule::ALL {
+                let mut r = request(&cube, workload(&[&[(0, 1)], &[(1, 1)]]), noise, budget);
+                (r.neighbours, r.max_rows) = (neighbours, 2);
+                r.rows = Some(Rows { cuboid: Cuboid::new(vec![(0, 1), (1, 1)]), rows: rows.clone() });
+                let p = planned(r, Measure::Matrix, rule);
+                let (budget, exact) = (p.plan.budget.to_f64(), brute_force(&cube, &p.plan));
+                assert!(
+                    exact <= budget * (1.0 + 1e-9) && exact > budget * (1.0 - 1e-7),
+                    "{exact} of {budget}"
+                );
+            }
+        }
+    }
 }
