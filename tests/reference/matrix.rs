@@ -227,7 +227,6 @@ fn tables_must_be_determined() {
 /// cells, eight rows of a worked example with its published answers.
 #[test]
 fn a_published_example() {
-    let cube = Cube { dimensions: vec![crate::dense::plain("cell", 4)] };
     let of = Cuboid::new(vec![(0, 1)]);
     let h: [[i32; 4]; 8] = [
         [1, 1, 0, 0],
