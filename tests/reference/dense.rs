@@ -180,7 +180,8 @@ pub fn blue_estimate(blocks: &[Measured], answers: &[DVector<f64>], query: &DMat
 
 /// The variance of one integer noise, by summing its law.
 pub fn noise_variance(noise: Noise, scale: f64) -> f64 {
-    let reach = (60.0 * scale.max(1.0)) as i64 + 100;
+    let spread = if noise == Noise::Gaussian { scale.sqrt() } else { scale };
+    let reach = (60.0 * spread.max(1.0)) as i64 + 100;
     let p = |x: i64| {
         let x = x as f64;
         match noise {
