@@ -28,7 +28,9 @@ pub enum QueryError {
     #[error(transparent)]
     Answer(#[from] AnswerError),
     /// A release without tables.
-    #[error("`{0}` is a projection: it has no tables, and is asked for the counts of single keys (`margins query`)")]
+    #[error(
+        "`{0}` is a projection: it has no tables, and is asked for the counts of single keys (`margins query`)"
+    )]
     Projection(String),
     /// The level of an interval.
     #[error("the level of an interval must lie between 0 and 1, not {0}")]
