@@ -197,7 +197,11 @@ fn write(columns: &[Survey], delimiter: u8, data: &Path, folder: &Path) -> Strin
     );
     let mut used = 0usize;
     for column in columns {
-        let name = quoted(&column.name);
+        let named = unambiguous(&column.name, columns);
+        let mut name = quoted(&named);
+        if named != column.name {
+            let _ = write!(name, "\ncolumn = {}", quoted(&column.name));
+        }
         match column.domain() {
             Ok(domain) => {
                 used += 1;
@@ -210,7 +214,7 @@ fn write(columns: &[Survey], delimiter: u8, data: &Path, folder: &Path) -> Strin
                 }
             }
             Err(why) => {
-                let name = name.replace(['\n', '\r'], " ");
+                let name = quoted(&column.name).replace(['\n', '\r'], " ");
                 let _ = write!(out, "\n# {why}\n# [[dimension]]\n# name = {name}\n");
             }
         }
@@ -221,6 +225,19 @@ fn write(columns: &[Survey], delimiter: u8, data: &Path, folder: &Path) -> Strin
     let _ = write!(out, "[[table]]\nup_to = {}\n", used.min(2));
     out.push_str("\n[strategy]\nmeasure = \"auto\"\nbudgets = \"optimal\"\n");
     out
+}
+
+/// A name for the dimension of a column. `e.e` beside `e` would also be a level of that: then `e-e`.
+fn unambiguous(column: &str, columns: &[Survey]) -> String {
+    let is_level = columns.iter().any(|c| column.strip_prefix(&c.name).and_then(|r| r.strip_prefix('.')) == Some(&c.name));
+    if !is_level {
+        return column.to_owned();
+    }
+    let mut name = column.replacen('.', "-", 1);
+    while columns.iter().any(|c| c.name == name) {
+        name.push('-');
+    }
+    name
 }
 
 /// A TOML string on one line.
@@ -300,6 +317,16 @@ mod tests {
         assert_eq!(spec.data.unwrap().csv.delimiter, b';');
         assert_eq!(spec.cube.dimensions[1].levels[1].labels, ["x,y", "z"]);
         assert!(draft_of("one.csv", b"a\n1\n").unwrap().0.contains("up_to = 1"));
+    }
+
+    /// `e.e` is how queries write the finest level of `e`.
+    #[test]
+    fn columns_that_look_like_levels() {
+        let (_, spec) = draft_of("rows.csv", b"e,e.e,e-e,f.f\n1,2,3,4\n5,6,7,8\n").unwrap();
+        let names: Vec<&str> = spec.cube.dimensions.iter().map(|d| &*d.name).collect();
+        assert_eq!(names, ["e", "e-e-", "e-e", "f.f"]);
+        let columns: Vec<&str> = spec.columns.iter().map(|c| &*c.name).collect();
+        assert_eq!(columns, ["e", "e.e", "e-e", "f.f"]);
     }
 
     #[test]
