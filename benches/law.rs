@@ -1,6 +1,8 @@
-//! Half-widths at the published sizes, and of a million grouped noises.
+//! Half-widths at the published sizes, and of a million grouped noises; inference from a history of 2 000 answers about
+//! 1 000 cells, by both solvers.
 
 use criterion::{Criterion, criterion_group, criterion_main};
+use margins::answer::history::{History, Solver};
 use margins::answer::law::{ErrorLaw, Method, NoiseLaw, Term};
 use std::hint::black_box;
 
@@ -56,9 +58,43 @@ fn benches(c: &mut Criterion) {
     c.bench_function("half_width/1 discrete gaussian", |b| b.iter(|| one.half_width(black_box(0.95))));
 }
 
+/// Ranges and single cells, each with a budget of its own: the published sizes (rows over 100 cells) and beyond.
+fn history(rows: usize, cells: usize) -> History {
+    let entries: Vec<(usize, usize, f64)> = (0..rows)
+        .flat_map(|i| {
+            let length = 1 + (i * 7919) % (cells / 10);
+            let start = (i * 104_729) % (cells - length);
+            let single = (i < cells).then_some((i, i, 1.0));
+            (start..start + length)
+                .filter(move |&j| i >= cells || j != i)
+                .map(move |j| (i, j, 1.0))
+                .chain(single)
+        })
+        .collect();
+    let answers = (0..rows).map(|i| (i % 97) as f64).collect();
+    let budgets = (0..rows).map(|i| 0.01 + 0.001 * (i % 13) as f64).collect();
+    History::from_entries((rows, cells), entries, answers, budgets, None).expect("a history")
+}
+
+fn histories(c: &mut Criterion) {
+    for (rows, cells) in [(200, 100), (1000, 100), (2000, 1000)] {
+        let history = history(rows, cells);
+        let query: Vec<f64> = (0..cells).map(|j| f64::from(u8::from(j % 10 < 5))).collect();
+        for solver in [Solver::Dense, Solver::Sparse] {
+            c.bench_function(&format!("infer/{rows} rows over {cells} cells, {solver:?}"), |b| {
+                b.iter(|| history.infer_by(solver).expect("estimates"))
+            });
+            let inferred = history.infer_by(solver).expect("estimates");
+            c.bench_function(&format!("query/{rows} rows over {cells} cells, {solver:?}"), |b| {
+                b.iter(|| inferred.query(black_box(&query)).expect("an estimate").interval(0.95))
+            });
+        }
+    }
+}
+
 criterion_group! {
     name = group;
     config = Criterion::default().sample_size(10).measurement_time(std::time::Duration::from_secs(2)).warm_up_time(std::time::Duration::from_millis(300));
-    targets = benches
+    targets = benches, histories
 }
 criterion_main!(group);

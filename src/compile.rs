@@ -433,6 +433,45 @@ reason = "known from the register"
         assert!((ages[..5].iter().map(|a| a.0).sum::<f64>() - 3.0).abs() < 1e-9, "noisy cells add up");
     }
 
+    /// Declared at every station, assumed in every answer, and checked against the rows.
+    #[test]
+    fn zeros_are_declared_and_imposed() {
+        const ZERO: &str = "\n[[zero]]\nwhere = \"sex = 'F' AND age BETWEEN 3 AND 8\"\n";
+        let plain = SPEC.split("[[table]]\nof = [\"sex\", \"age.half\"]").next().unwrap();
+        for measure in ["residual", "base", "wavelet", "fourier"] {
+            let dir = tempfile::tempdir().unwrap();
+            let strategy = format!("\n[strategy]\nmeasure = \"{measure}\"\n");
+            let text = [plain, ZERO, &strategy].concat();
+            let made = released(dir.path(), &spec(&text));
+            let release = Release::open(&made.sealed.path).unwrap();
+            assert_eq!(release.manifest().declared.constraints, ["sex = 'F' AND age BETWEEN 3 AND 8"]);
+            assert!(crate::audit::audit(&release, None).unwrap().passed());
+            let answers = Answers::open(&made.sealed.path).unwrap();
+            let counts = |sql: &str| -> Vec<(f64, f64)> {
+                let query = answers.parse(sql).unwrap();
+                let groups = answers.evaluator().aggregate(&query.filter, &query.group_by).unwrap();
+                groups.iter().map(|g| (g.estimate, g.law.half_width(0.95))).collect()
+            };
+            let few = counts("SELECT COUNT(*) FROM shop WHERE sex = 'F' AND age IN (4, 5)");
+            assert_eq!(few, [(0.0, 0.0)], "{measure}");
+            let cells = counts("SELECT sex, age, COUNT(*) FROM shop GROUP BY sex, age");
+            assert!(
+                cells.iter().enumerate().all(|(i, c)| ((3..9).contains(&i)) == (c.1 == 0.0)),
+                "{cells:?}"
+            );
+            let women = counts("SELECT COUNT(*) FROM shop WHERE sex = 'F'");
+            assert!((cells[..10].iter().map(|c| c.0).sum::<f64>() - women[0].0).abs() < 1e-8, "{measure}");
+        }
+        // M, 7 is in the data.
+        let wrong = [plain, "\n[[zero]]\nwhere = \"sex = 'M' AND age = 7\"\n"].concat();
+        let rows = tempfile::tempdir().unwrap();
+        let data = rows.path().join("rows.csv");
+        std::fs::write(&data, ROWS).unwrap();
+        let refused = ingest::read(&spec(&wrong), &data, &()).unwrap_err();
+        assert!(matches!(refused, IngestError::Zero { .. }), "{refused}");
+        assert!(refused.to_string().contains("where sex = 'M' AND age = 7"), "{refused}");
+    }
+
     const MATRIX: &str = r#"
 name = "shop"
 title = "Shop"

@@ -6,6 +6,8 @@
 //! the release (same shape of levels, same classes of the filters) have the same law, and it is worked
 //! out once for each kind of group and kept for later queries that look alike too.
 
+mod together;
+
 use super::joint::{JointLaw, Noise};
 use super::law::{ErrorLaw, LawError};
 use super::sql::{Aggregate, Filter, MAX_WEIGHTS, required_level};
@@ -98,9 +100,9 @@ struct Reach {
 }
 
 /// One aggregate: a table and what to add up of it.
-struct Part<'a> {
+pub(super) struct Part<'a> {
     filter: &'a Filter,
-    cuboid: Cuboid,
+    pub(super) cuboid: Cuboid,
     reaches: Vec<Reach>,
 }
 
@@ -210,7 +212,7 @@ impl<S: Source> Evaluator<S> {
 
     /// The dimensions an aggregate touches, each at the coarsest level in use that tells apart what it tells
     /// apart.
-    fn part<'a>(
+    pub(super) fn part<'a>(
         &self,
         aggregate: &'a Aggregate,
         group_by: &[(usize, usize)],
@@ -371,6 +373,12 @@ impl<S: Source> Evaluator<S> {
     /// The aggregate of every combination of the groups the part keeps to, and the stride of each grouped level
     /// (0 where it does not).
     fn estimates(&self, part: &Part, sizes: &[usize]) -> Result<(Vec<usize>, Vec<f64>), AnswerError> {
+        // What the queries below cannot tell has no error law either, and is refused there.
+        Ok(Self::sums(part, &self.kept(&part.cuboid)?, sizes))
+    }
+
+    /// The same, from the cells of the part's table.
+    pub(super) fn sums(part: &Part, table: &[f64], sizes: &[usize]) -> (Vec<usize>, Vec<f64>) {
         let mut strides = vec![0; sizes.len()];
         let mut length = 1;
         for (position, size) in sizes.iter().enumerate().rev() {
@@ -379,8 +387,6 @@ impl<S: Source> Evaluator<S> {
                 length *= size;
             }
         }
-        // What the queries below cannot tell has no error law either, and is refused there.
-        let table = self.kept(&part.cuboid)?;
         let weights = &part.filter.weights;
         let (mut cell_stride, mut weight_stride) = (table.len(), weights.len());
         let steps: Vec<Vec<Step>> = part
@@ -410,8 +416,8 @@ impl<S: Source> Evaluator<S> {
             })
             .collect();
         let mut out = vec![0.0; length];
-        add_cells(&steps, Step { cell: 0, group: 0, class: 0 }, weights, &table, &mut out);
-        Ok((strides, out))
+        add_cells(&steps, Step { cell: 0, group: 0, class: 0 }, weights, table, &mut out);
+        (strides, out)
     }
 
     /// The error law of the cell of a table that is known least well.

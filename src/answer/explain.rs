@@ -3,7 +3,6 @@
 use super::open::{Answers, QueryError};
 use super::query::{Asked, Labels, Present};
 use super::several::Several;
-use super::sql::Query;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -51,7 +50,7 @@ const LISTED: usize = 8;
 impl Several {
     /// Explains the first rows of a query's answer, in the order of its groups.
     pub fn explain(&self, sql: &str) -> Result<Vec<Explained>, QueryError> {
-        let queries: Vec<Query> = self.releases().iter().map(|r| r.read(sql)).collect::<Result<_, _>>()?;
+        let queries = self.read(sql)?;
         let mut out: Vec<Explained> = Vec::new();
         let mut parts = Vec::new();
         for (release, query) in self.releases().iter().zip(&queries) {
@@ -131,19 +130,30 @@ impl Several {
     }
 }
 
+/// A, B, C, and so on.
+fn letter(at: usize) -> String {
+    let digit = char::from(b'A' + (at % 26) as u8);
+    if at < 26 { digit.into() } else { letter(at / 26 - 1) + &digit.to_string() }
+}
+
 impl fmt::Display for Explained {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let of = if self.row.is_empty() { String::new() } else { format!(" ({})", self.row.join(", ")) };
         writeln!(f, "{}{of}: standard error {:.4}, from", self.figure, libm::sqrt(self.variance))?;
+        // Releases have long titles: a letter stands for each.
+        let mut titles: Vec<&str> = self.sources.iter().filter_map(|s| s.release.as_deref()).collect();
+        titles.sort_unstable();
+        titles.dedup();
         for s in self.sources.iter().take(LISTED) {
-            let block: String = s.block.chars().take(34).collect();
-            let release = s.release.as_deref().map_or(String::new(), |r| format!(" of {r}"));
+            let block: String = s.block.chars().take(30).collect();
+            let at = s.release.as_deref().and_then(|r| titles.iter().position(|t| *t == r));
+            let release = at.map_or(String::new(), |at| format!("[{}] ", letter(at)));
             writeln!(
                 f,
-                "  {:5.1} %  {} {block}{release}: {} noises of ±{:.4}, weight {:.3}",
+                "  {:5.1} %  {release}{} {block}: {} of ±{:.4}, weight {:.3}",
                 100.0 * s.share,
                 s.kind,
-                s.noises,
+                if s.noises == 1 { "1 noise".into() } else { format!("{} noises", s.noises) },
                 s.noise_std,
                 s.weight
             )?;
@@ -151,6 +161,9 @@ impl fmt::Display for Explained {
         if self.sources.len() > LISTED {
             let rest: f64 = self.sources.iter().skip(LISTED).map(|s| s.share).sum();
             writeln!(f, "  {:5.1} %  {} more", 100.0 * rest, self.sources.len() - LISTED)?;
+        }
+        for (at, title) in titles.iter().enumerate() {
+            writeln!(f, "  [{}] is {title}", letter(at))?;
         }
         match self.sources.first() {
             None => writeln!(f, "  no noise: the answer is exact"),

@@ -8,7 +8,8 @@
 //! standard error of a ratio is the delta method's: that of `N − R̂·D`, over `|D̂|`.
 
 use super::joint::{How, JointLaw, Solved};
-use super::law::LawError;
+use super::law::{Interval, LawError};
+use super::posterior::{Alternative, p_value};
 use super::sql::{Aggregate, Expr, Linear};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -62,6 +63,28 @@ pub struct Answered {
     pub shares: Arc<[f64]>,
     /// What further statements rest on.
     pub error: ErrorOf,
+}
+
+impl Answered {
+    /// Half the length of a linear figure's interval, before it was brought to whole numbers.
+    pub fn reach(&self) -> f64 {
+        match &self.error {
+            ErrorOf::Linear(solved) => 0.5 * (solved.high - solved.low),
+            ErrorOf::Ratio { .. } => 0.5 * (self.high - self.low),
+        }
+    }
+
+    /// The probability, were the true figure `null`, of an estimate at least as far from it on the same side, twice. For
+    /// a ratio that of the difference `N − null·D` from 0.
+    pub fn p_value(&self, null: f64) -> Result<f64, LawError> {
+        match &self.error {
+            ErrorOf::Linear(solved) => Ok(p_value(&solved.law, self.estimate, null, Alternative::TwoSided)),
+            ErrorOf::Ratio { pair, numerator, denominator } => {
+                let law = pair.combine(&[1.0, -null])?;
+                Ok(p_value(&law, numerator - null * denominator, 0.0, Alternative::TwoSided))
+            }
+        }
+    }
 }
 
 /// The law of a figure's error.
@@ -140,6 +163,15 @@ impl Figure {
         (self.numerator.constant + numerator, below)
     }
 
+    /// The figure of given values of the aggregates.
+    pub fn value(&self, aggregates: &[f64]) -> f64 {
+        let sum = |l: &Linear| {
+            l.constant
+                + l.terms.iter().map(|&(i, c)| c * aggregates.get(i).copied().unwrap_or(0.0)).sum::<f64>()
+        };
+        sum(&self.numerator) / self.denominator.as_ref().map_or(1.0, sum)
+    }
+
     /// The figure from what one or more releases know. `column` tells figures apart in `pools`.
     pub fn answer(
         &self,
@@ -190,6 +222,15 @@ impl Figure {
         })
     }
 
+    /// The interval that reaches so many standard errors to both sides; of a linear figure.
+    pub fn reaching(&self, answered: &mut Answered, standard_errors: f64) {
+        let half = standard_errors * answered.std_error;
+        (answered.low, answered.high) = (answered.estimate - half, answered.estimate + half);
+        if self.whole {
+            (answered.low, answered.high) = whole_ends(answered.low, answered.high);
+        }
+    }
+
     fn linear(&self, estimate: f64, solved: Arc<Solved>, shares: Arc<[f64]>) -> Answered {
         let (mut low, mut high) = (estimate - solved.high, estimate - solved.low);
         if self.whole {
@@ -238,12 +279,15 @@ fn shares(known: &[Known], weights: &[Vec<f64>]) -> Arc<[f64]> {
 /// The hull of the c for which `|n − c·d|` is at most the half-width of the law of `N − c·D`; infinite when
 /// `|d|` is at most the half-width of D. `pair` is the joint law of the errors of N and D.
 fn fieller(n: f64, d: f64, pair: &JointLaw, how: &How) -> Result<(f64, f64), LawError> {
+    // Discrete laws of incommensurable noises are inverted with an allowance of 1e-3: finer steps mean nothing.
+    const SETTLED: f64 = 1e-7;
     const UNBOUNDED: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
     let half = |a: f64, b: f64| -> Result<f64, LawError> {
         Ok(pair.combine(&[a, b])?.with_method(how.method)?.half_width(how.level))
     };
     // A negated comparison, so that what is not a number is unbounded too.
-    if !(d.abs() > half(0.0, 1.0)?) || !n.is_finite() {
+    let below = pair.solve(&[0.0, 1.0], &How { interval: Interval::EqualTailed, ..*how })?;
+    if !(d.abs() > below.high) || !n.is_finite() {
         return Ok(UNBOUNDED);
     }
     let ratio = n / d;
@@ -258,7 +302,9 @@ fn fieller(n: f64, d: f64, pair: &JointLaw, how: &How) -> Result<(f64, f64), Law
         return Ok((ratio, ratio)); // numerator and denominator are proportional, noise and all
     }
     let scale = at_ratio / d.abs();
-    let inside = |c: f64| -> Result<bool, LawError> { Ok((n - c * d).abs() <= half(1.0, -c)?) };
+    let inside = |c: f64| -> Result<bool, LawError> {
+        Ok(pair.combine(&[1.0, -c])?.with_method(how.method)?.may_reach((n - c * d).abs(), how.level))
+    };
     let end = |side: f64| -> Result<f64, LawError> {
         // With a fixed quantile k (in standard deviations) the end is a root of a quadratic; k changes little
         // with c, so that a few rounds settle.
@@ -276,7 +322,7 @@ fn fieller(n: f64, d: f64, pair: &JointLaw, how: &How) -> Result<(f64, f64), Law
             let next = (b + side * libm::sqrt(root)) / a;
             let moved = (next - c).abs();
             c = next;
-            if moved <= 1e-9 * ((c - ratio).abs() + 1e-3 * scale) {
+            if moved <= SETTLED * ((c - ratio).abs() + 1e-3 * scale) {
                 settled = Some(c);
                 break;
             }
@@ -287,7 +333,7 @@ fn fieller(n: f64, d: f64, pair: &JointLaw, how: &How) -> Result<(f64, f64), Law
             while inside(ratio + side * hi)? && hi < 1e12 * scale {
                 (lo, hi) = (hi, hi * 2.0);
             }
-            for _ in 0..40 {
+            for _ in 0..24 {
                 let mid = 0.5 * (lo + hi);
                 if inside(ratio + side * mid)? { lo = mid } else { hi = mid }
             }
@@ -304,7 +350,7 @@ fn fieller(n: f64, d: f64, pair: &JointLaw, how: &How) -> Result<(f64, f64), Law
                 }
             }
         }
-        Ok(ratio + side * reach * (1.0 + 1e-8))
+        Ok(ratio + side * reach * (1.0 + 10.0 * SETTLED))
     };
     Ok((end(-1.0)?, end(1.0)?))
 }

@@ -8,7 +8,8 @@
 //!
 //! Nothing is squared on the way: a column-pivoted QR factorisation of `√W·H = Q₁R` gives the rank, the row
 //! space, and with `R₁₁ᵀ t = q` the estimate `tᵀQ₁ᵀ√W·y`, whose error is `Σ (Q₁t)_i E_i` with independent unit Laplace
-//! noises: its interval is exact ([`ErrorLaw`]).
+//! noises: its interval is exact ([`ErrorLaw`]). A history over more cells than a dense factorisation is good for is solved
+//! by conjugate gradients over its non-zero entries, with the same results.
 //!
 //! The worked example of the method:
 //!
@@ -47,6 +48,10 @@
 use super::law::{ErrorLaw, LawError, NoiseLaw, Term};
 use super::posterior::prob_greater;
 use nalgebra::{DMatrix, DVector};
+use sparse::{Solved, Sparse};
+use sprs::{CsMat, TriMat};
+
+mod sparse;
 
 /// Why a history says nothing.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -65,8 +70,11 @@ pub enum HistoryError {
     #[error("{0}")]
     Number(String),
     /// More than fits in memory comfortably.
-    #[error("{0} rows × {1} cells are too many: at most 2^26 numbers in all")]
+    #[error("{0} rows × {1} cells are too many: at most 2^26 of each and 2^26 entries that are not 0")]
     TooLarge(usize, usize),
+    /// Conjugate gradients did not settle.
+    #[error("the rows are too nearly dependent to say whether they determine this query")]
+    Unclear,
     /// A query outside the row space.
     #[error("no combination of the answered queries gives this one: it has no unbiased estimate")]
     NotEstimable,
@@ -78,16 +86,39 @@ pub enum HistoryError {
 /// Answered queries.
 #[derive(Debug, Clone)]
 pub struct History {
-    rows: DMatrix<f64>,
+    rows: CsMat<f64>,
     answers: Vec<f64>,
     budgets: Vec<f64>,
     sensitivities: Vec<f64>,
+}
+
+/// How estimates are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Solver {
+    /// A column-pivoted QR factorisation.
+    Dense,
+    /// Conjugate gradients over the entries that are not 0.
+    Sparse,
 }
 
 /// The estimates a history gives.
 #[derive(Debug, Clone)]
 pub struct Inferred {
     cells: usize,
+    estimates: Vec<Option<f64>>,
+    factors: Factors,
+}
+
+/// What queries are answered from.
+#[derive(Debug, Clone)]
+enum Factors {
+    Dense(Box<Dense>),
+    Sparse(Sparse),
+}
+
+/// A column-pivoted QR factorisation of `√W·H`.
+#[derive(Debug, Clone)]
+struct Dense {
     rank: usize,
     /// For each place of the pivoted order its cell.
     order: Vec<usize>,
@@ -95,7 +126,6 @@ pub struct Inferred {
     r: DMatrix<f64>,
     /// `Q₁ᵀ √W y`.
     projected: DVector<f64>,
-    estimates: Vec<Option<f64>>,
 }
 
 /// A query's estimate and the law of its error.
@@ -138,6 +168,8 @@ pub enum Spending {
 }
 
 const MOST_NUMBERS: usize = 1 << 26;
+/// The most multiplications for which the dense factorisation is taken, `rows · cells²`.
+const DENSE_WORK: f64 = 1.6e10;
 
 impl History {
     /// From rows, answers, budgets and sensitivities (`max|H_i|` when not given). A row of zeros says nothing
@@ -152,13 +184,11 @@ impl History {
         for (i, row) in rows.iter().enumerate() {
             length(&format!("row {}", i + 1), row.len(), cells)?;
         }
-        let flat: Vec<f64> = rows.iter().flatten().copied().collect();
-        History::from_matrix(
-            DMatrix::from_row_slice(rows.len(), cells, &flat),
-            answers,
-            budgets,
-            sensitivities,
-        )
+        let shape = (rows.len(), cells);
+        let entries = rows.iter().enumerate().flat_map(|(i, row)| {
+            row.iter().enumerate().filter(|(_, v)| **v != 0.0).map(move |(j, v)| (i, j, *v))
+        });
+        History::from_entries(shape, entries, answers, budgets, sensitivities)
     }
 
     /// From the non-zero entries (row, cell, value) of a matrix; entries of one place add up.
@@ -169,23 +199,40 @@ impl History {
         budgets: Vec<f64>,
         sensitivities: Option<Vec<f64>>,
     ) -> Result<History, HistoryError> {
-        if shape.0.checked_mul(shape.1).is_none_or(|n| n > MOST_NUMBERS) {
+        if shape.0.max(shape.1) > MOST_NUMBERS {
             return Err(HistoryError::TooLarge(shape.0, shape.1));
         }
-        let mut rows = DMatrix::zeros(shape.0, shape.1);
+        let mut rows: TriMat<f64> = TriMat::new(shape);
         for (i, j, v) in entries {
-            match rows.get_mut((i, j)) {
-                Some(place) => *place += v,
-                None => {
-                    return Err(HistoryError::Number(format!("there is no place ({}, {})", i + 1, j + 1)));
-                }
+            if i >= shape.0 || j >= shape.1 {
+                return Err(HistoryError::Number(format!("there is no place ({}, {})", i + 1, j + 1)));
             }
+            if rows.nnz() >= MOST_NUMBERS {
+                return Err(HistoryError::TooLarge(shape.0, shape.1));
+            }
+            rows.add_triplet(i, j, v);
         }
-        History::from_matrix(rows, answers, budgets, sensitivities)
+        History::from_matrix(rows.to_csr(), answers, budgets, sensitivities)
+    }
+
+    /// Two histories of the same data, such as the answers of two releases, as one.
+    pub fn and(&self, other: &History) -> Result<History, HistoryError> {
+        length("a row of the other history", other.rows.cols(), self.rows.cols())?;
+        let first = self.rows.rows();
+        let moved = other.rows.iter().map(|(v, (i, j))| (first + i, j, *v));
+        let entries = self.rows.iter().map(|(v, (i, j))| (i, j, *v)).chain(moved);
+        let both = |a: &[f64], b: &[f64]| [a, b].concat();
+        History::from_entries(
+            (first + other.rows.rows(), self.rows.cols()),
+            entries,
+            both(&self.answers, &other.answers),
+            both(&self.budgets, &other.budgets),
+            Some(both(&self.sensitivities, &other.sensitivities)),
+        )
     }
 
     fn from_matrix(
-        rows: DMatrix<f64>,
+        rows: CsMat<f64>,
         answers: Vec<f64>,
         budgets: Vec<f64>,
         sensitivities: Option<Vec<f64>>,
@@ -194,17 +241,14 @@ impl History {
         if m == 0 || n == 0 {
             return Err(HistoryError::Number("a history needs at least one row and one cell".into()));
         }
-        if m.checked_mul(n).is_none_or(|k| k > MOST_NUMBERS) {
-            return Err(HistoryError::TooLarge(m, n));
-        }
         length("answers", answers.len(), m)?;
         length("budgets", budgets.len(), m)?;
         let largest: Vec<f64> =
-            rows.row_iter().map(|r| r.iter().fold(0.0f64, |most, v| most.max(v.abs()))).collect();
+            rows.outer_iterator().map(|r| r.iter().fold(0.0f64, |most, (_, v)| most.max(v.abs()))).collect();
         let given = sensitivities.is_some();
         let sensitivities = sensitivities.unwrap_or_else(|| largest.clone());
         length("sensitivities", sensitivities.len(), m)?;
-        if rows.iter().chain(&answers).any(|v| !v.is_finite()) {
+        if rows.data().iter().chain(&answers).any(|v| !v.is_finite()) {
             return Err(HistoryError::Number("rows and answers must be finite numbers".into()));
         }
         if let Some(i) = budgets.iter().position(|b| !(b.is_finite() && *b > 0.0)) {
@@ -229,10 +273,11 @@ impl History {
 
     /// What was spent on each cell: `B = (α./S)ᵀ|H|`.
     pub fn cell_cost(&self) -> Vec<f64> {
-        let column = |c: nalgebra::DVectorView<f64>| {
-            c.iter().enumerate().map(|(i, v)| self.weight(i) * v.abs()).sum::<f64>()
-        };
-        self.rows.column_iter().map(|c| column(c.as_view())).collect()
+        let mut cost = vec![0.0; self.rows.cols()];
+        for (v, (i, j)) in &self.rows {
+            cost[j] += self.weight(i) * v.abs();
+        }
+        cost
     }
 
     /// What the whole history costs: the largest cell's cost.
@@ -240,16 +285,34 @@ impl History {
         self.cell_cost().into_iter().fold(0.0, f64::max)
     }
 
-    /// Works out the estimates.
+    /// Works out the estimates, in the way that is good for the size.
     pub fn infer(&self) -> Result<Inferred, HistoryError> {
+        let (m, n) = (self.rows.rows() as f64, self.rows.cols() as f64);
+        // Of the two dimensions the smaller counts twice.
+        self.infer_by(if m * n * m.min(n) <= DENSE_WORK { Solver::Dense } else { Solver::Sparse })
+    }
+
+    /// Works out the estimates in this way.
+    pub fn infer_by(&self, solver: Solver) -> Result<Inferred, HistoryError> {
         let (m, n) = self.rows.shape();
-        let mut weighted = self.rows.clone();
-        let mut y = DVector::from_vec(self.answers.clone());
-        for i in 0..m {
-            let w = self.weight(i);
-            weighted.row_mut(i).scale_mut(w);
-            y[i] *= w;
+        let y: Vec<f64> = self.answers.iter().enumerate().map(|(i, y)| self.weight(i) * y).collect();
+        if solver == Solver::Sparse {
+            let mut weighted = self.rows.clone();
+            for (i, mut row) in weighted.outer_iterator_mut().enumerate() {
+                row.iter_mut().for_each(|(_, v)| *v *= self.weight(i));
+            }
+            let sparse = Sparse::new(weighted, y);
+            let estimates = sparse.cells().ok_or(HistoryError::Unclear)?;
+            return Ok(Inferred { cells: n, estimates, factors: Factors::Sparse(sparse) });
         }
+        if m.checked_mul(n).is_none_or(|k| k > MOST_NUMBERS) {
+            return Err(HistoryError::TooLarge(m, n));
+        }
+        let mut weighted = DMatrix::zeros(m, n);
+        for (v, (i, j)) in &self.rows {
+            weighted[(i, j)] = self.weight(i) * v;
+        }
+        let y = DVector::from_vec(y);
         let qr = weighted.col_piv_qr();
         let (q, r) = (qr.q(), qr.r());
         let first = r.get((0, 0)).map_or(0.0, |v| v.abs());
@@ -271,7 +334,8 @@ impl History {
                 estimates[cell] = Some(x[place]);
             }
         }
-        Ok(Inferred { cells: n, rank, order, q, r, projected, estimates })
+        let dense = Dense { rank, order, q, r, projected };
+        Ok(Inferred { cells: n, estimates, factors: Factors::Dense(Box::new(dense)) })
     }
 
     /// What it takes to answer `query` with half-width at most `width` at `level`: nothing, if the history is
@@ -338,9 +402,12 @@ impl History {
 }
 
 impl Inferred {
-    /// The rank of the history: how many independent things it says.
-    pub fn rank(&self) -> usize {
-        self.rank
+    /// The rank of the history: how many independent things it says. Conjugate gradients do not find it.
+    pub fn rank(&self) -> Option<usize> {
+        match &self.factors {
+            Factors::Dense(dense) => Some(dense.rank),
+            Factors::Sparse(_) => None,
+        }
     }
 
     /// The estimate of every cell; `None` where there is no unbiased one.
@@ -354,32 +421,48 @@ impl Inferred {
         if query.iter().any(|v| !v.is_finite()) {
             return Err(HistoryError::Number("a query must be finite numbers".into()));
         }
-        let permuted: Vec<f64> = self.order.iter().map(|&c| query[c]).collect();
-        let r11 = self.r.view((0, 0), (self.rank, self.rank));
-        let head = DVector::from_column_slice(&permuted[..self.rank]);
-        let t = r11.tr_solve_upper_triangular(&head).unwrap_or_else(|| DVector::zeros(self.rank));
-        for (k, want) in permuted.iter().enumerate().skip(self.rank) {
-            let column = self.r.view((0, k), (self.rank, 1));
-            let (mut got, mut size) = (0.0, want.abs());
-            for (a, b) in column.iter().zip(t.iter()) {
-                got += a * b;
-                size += (a * b).abs();
-            }
-            if (got - want).abs() > 1e-9 * size.max(1e-300) {
-                return Err(HistoryError::NotEstimable);
-            }
-        }
-        let estimate = t.dot(&self.projected);
+        let (estimate, coefficients) = match &self.factors {
+            Factors::Dense(dense) => dense.query(query)?,
+            Factors::Sparse(sparse) => match sparse.solve(query) {
+                Solved::Solution(v) => {
+                    let coefficients = sparse.image(&v);
+                    let estimate = coefficients.iter().zip(sparse.answers()).map(|(c, y)| c * y).sum();
+                    (estimate, coefficients)
+                }
+                Solved::Outside => return Err(HistoryError::NotEstimable),
+                Solved::Unclear => return Err(HistoryError::Unclear),
+            },
+        };
         let unit = NoiseLaw::Laplace { scale: 1.0 };
-        let coefficients = &self.q * &t;
         // Rounding leaves traces of noises that do not enter.
-        let least = coefficients.amax() * 1e-14;
+        let least = coefficients.iter().fold(0.0f64, |m, c| m.max(c.abs())) * 1e-14;
         let terms = coefficients
             .iter()
             .filter(|c| c.abs() > least)
             .map(|&coefficient| Term { coefficient, copies: 1, noise: unit })
             .collect();
         Ok(HistoryAnswer { estimate, law: ErrorLaw::new(terms)? })
+    }
+}
+
+impl Dense {
+    /// The estimate of a query and the coefficients of the unit noises in its error.
+    fn query(&self, query: &[f64]) -> Result<(f64, Vec<f64>), HistoryError> {
+        let permuted: Vec<f64> = self.order.iter().map(|&c| query[c]).collect();
+        let r11 = self.r.view((0, 0), (self.rank, self.rank));
+        let head = DVector::from_column_slice(&permuted[..self.rank]);
+        let t = r11.tr_solve_upper_triangular(&head).unwrap_or_else(|| DVector::zeros(self.rank));
+        for (k, want) in permuted.iter().enumerate().skip(self.rank) {
+            let column = self.r.view((0, k), (self.rank, 1));
+            // Entries of R that are 0 in exact arithmetic are rounding errors of their column's size.
+            let got: f64 = column.iter().zip(t.iter()).map(|(a, b)| a * b).sum();
+            let size = want.abs() + column.norm() * t.norm();
+            if (got - want).abs() > 1e-9 * size.max(1e-300) {
+                return Err(HistoryError::NotEstimable);
+            }
+        }
+        let coefficients = &self.q * &t;
+        Ok((t.dot(&self.projected), coefficients.as_slice().to_vec()))
     }
 }
 
@@ -401,106 +484,4 @@ fn length(what: &str, got: usize, want: usize) -> Result<(), HistoryError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn small() -> History {
-        // Three cells; only x₀ + x₁ and x₂ are ever seen.
-        let rows = vec![vec![1., 1., 0.], vec![0., 0., 1.], vec![1., 1., 1.], vec![0., 0., 0.]];
-        History::new(rows, vec![10.0, 4.0, 15.0, 7.0], vec![0.1, 0.2, 0.1, 1.0], None).unwrap()
-    }
-
-    #[test]
-    fn what_was_not_seen_has_no_estimate() {
-        let inferred = small().infer().unwrap();
-        assert_eq!(inferred.rank(), 2);
-        assert_eq!((inferred.cells()[0], inferred.cells()[1]), (None, None));
-        assert!(inferred.cells()[2].is_some());
-        assert_eq!(inferred.query(&[1., 0., 0.]).unwrap_err(), HistoryError::NotEstimable);
-        // By hand: a = x₀+x₁ seen as 10 (var 200), c as 4 (var 50), a+c as 15 (var 200).
-        // Normal equations [2 1; 1 5]/200 · (a, c) = (25, 31)/200.
-        let a = inferred.query(&[2., 2., 0.]).unwrap();
-        assert!((a.estimate - 2.0 * (25.0 * 5.0 - 31.0) / 9.0).abs() < 1e-9);
-        assert!((a.law.variance() - 4.0 * 200.0 * 5.0 / 9.0).abs() < 1e-9);
-        assert!((inferred.cells()[2].unwrap() - (2.0 * 31.0 - 25.0) / 9.0).abs() < 1e-9);
-    }
-
-    #[test]
-    fn mistakes_are_named() {
-        let new = |rows: Vec<Vec<f64>>, y: &[f64], b: &[f64], s: Option<Vec<f64>>| {
-            History::new(rows, y.to_vec(), b.to_vec(), s).unwrap_err().to_string()
-        };
-        assert!(new(vec![vec![1.0], vec![1.0, 2.0]], &[1., 2.], &[1., 1.], None).contains("row 2"));
-        assert!(new(vec![vec![1.0]], &[], &[1.], None).contains("answers"));
-        assert!(new(vec![vec![1.0]], &[1.], &[0.], None).contains("budget 1"));
-        assert!(new(vec![vec![3.0]], &[1.], &[1.], Some(vec![2.0])).contains("at least 3"));
-        assert!(new(vec![], &[], &[], None).contains("at least one"));
-        assert!(History::from_entries((1 << 20, 1 << 20), [], vec![], vec![], None).is_err());
-    }
-
-    #[test]
-    fn precision_on_demand() {
-        let h = small();
-        let inferred = h.infer().unwrap();
-        let spend = |q: &[f64], w: f64, bound| h.spending(&inferred, q, w, 0.95, bound).unwrap();
-        let q = [1., 1., 0.];
-        let have = inferred.query(&q).unwrap().law.half_width(0.95);
-        assert_eq!(spend(&q, have * 1.001, None), Spending::Nothing { half_width: have });
-        let Spending::Ask { budget, alone, half_width, cost } = spend(&q, have / 2.0, None) else {
-            panic!("the history is not that precise")
-        };
-        let want = 20f64.ln() / (have / 2.0);
-        assert!((alone - want).abs() < 1e-12 && budget < 0.9 * alone);
-        assert!(half_width <= have / 2.0 && half_width > 0.999 * have / 2.0);
-        assert!(
-            (cost - h.cell_cost().iter().zip(q).map(|(b, q)| b + budget * q).fold(0.0, f64::max)).abs()
-                < 1e-12
-        );
-        // Slightly less does not do.
-        let less = NoiseLaw::Laplace { scale: 1.0 / (budget * 0.99) };
-        let old = inferred.query(&q).unwrap().law;
-        let share = old.variance() / (old.variance() + less.variance());
-        let mut terms: Vec<Term> =
-            old.terms().iter().map(|t| Term { coefficient: t.coefficient * (1.0 - share), ..*t }).collect();
-        terms.push(Term { coefficient: share, copies: 1, noise: less });
-        assert!(ErrorLaw::new(terms).unwrap().half_width(0.95) > have / 2.0);
-        // Something never asked: alone is all there is. And a bound that is passed.
-        assert!(
-            matches!(spend(&[1., 0., 0.], 5.0, None), Spending::Ask { budget, alone, .. } if budget == alone)
-        );
-        assert!(matches!(spend(&[1., 0., 0.], 0.5, Some(1.0)), Spending::Refused { .. }));
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(48))]
-        /// Against the normal equations with a pseudo-inverse from an SVD.
-        #[test]
-        fn as_dense_algebra_says(
-            entries in prop::collection::vec(-2i32..3, 5 * 4),
-            y in prop::collection::vec(-50.0..50.0f64, 5),
-            budgets in prop::collection::vec(0.05..1.0f64, 5),
-            mix in prop::collection::vec(-2i32..3, 5),
-        ) {
-            let rows: Vec<Vec<f64>> = entries.chunks(4).map(|r| r.iter().map(|&v| f64::from(v)).collect()).collect();
-            let h = History::new(rows.clone(), y.clone(), budgets.clone(), None).unwrap();
-            let inferred = h.infer().unwrap();
-            let flat: Vec<f64> = rows.iter().flatten().copied().collect();
-            let matrix = DMatrix::from_row_slice(5, 4, &flat);
-            let w = DMatrix::from_diagonal(&DVector::from_fn(5, |i, _| h.weight(i) * h.weight(i)));
-            let normal = matrix.transpose() * &w * &matrix;
-            let inverse = normal.clone().pseudo_inverse(1e-10).unwrap();
-            let x = &inverse * matrix.transpose() * &w * DVector::from_vec(y);
-            // A query in the row space, and a random one that may not be.
-            let q = DVector::from_fn(4, |j, _| (0..5).map(|i| f64::from(mix[i]) * rows[i][j]).sum::<f64>());
-            let got = inferred.query(q.as_slice()).unwrap();
-            let scale = 1.0 + x.amax() * q.amax();
-            prop_assert!((got.estimate - q.dot(&x)).abs() < 1e-7 * scale, "{} {}", got.estimate, q.dot(&x));
-            let variance = 2.0 * (q.transpose() * &inverse * &q)[0];
-            prop_assert!((got.law.variance() - variance).abs() < 1e-7 * (1.0 + variance));
-            let any = DVector::from_fn(4, |j, _| f64::from(mix[j]));
-            let inside = (&normal * &inverse * &any - &any).amax() < 1e-7;
-            prop_assert_eq!(inferred.query(any.as_slice()).is_ok(), inside);
-        }
-    }
-}
+mod tests;

@@ -38,6 +38,8 @@ pub struct Solved {
     pub low: f64,
     /// See `low`.
     pub high: f64,
+    /// How it was found.
+    pub method: &'static str,
 }
 
 /// How an interval is computed.
@@ -115,8 +117,8 @@ impl JointLaw {
             return Ok(known.clone());
         }
         let law = self.combine(weights)?.with_method(how.method)?;
-        let (low, high) = law.interval(how.level, how.interval);
-        let solved = Arc::new(Solved { law, low, high });
+        let ((low, high), method) = law.interval_by(how.level, how.interval);
+        let solved = Arc::new(Solved { law, low, high, method });
         let mut known = lock();
         if known.len() >= KEPT {
             known.clear();

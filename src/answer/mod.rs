@@ -10,11 +10,14 @@ mod figure;
 pub mod history;
 pub mod joint;
 pub mod law;
+pub mod max_z;
+pub mod nearest;
 pub mod open;
 pub mod posterior;
 mod query;
 pub mod render;
 mod several;
+mod simultaneous;
 pub mod sql;
 mod statement;
 
@@ -22,6 +25,7 @@ pub use evaluate::{AnswerError, Evaluator, Group, JointGroup};
 pub use open::{Answers, QueryError};
 pub use query::Options;
 pub use several::Several;
+pub use simultaneous::{Simultaneous, Together};
 pub use statement::{NotUnderstood, PriorChoice, Statement};
 
 #[cfg(all(test, feature = "test-seed"))]

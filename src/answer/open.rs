@@ -7,7 +7,7 @@ use super::posterior::PosteriorError;
 use super::sql::{Query, SqlError, quote_names};
 use crate::cube::{Cube, Frame};
 use crate::plan::cost::{self, CostError};
-use crate::recover::{RecoverError, Recovery};
+use crate::recover::{Nearest, RecoverError, Recovery};
 use crate::release::values::Values;
 use crate::release::{Release, ReleaseError};
 use std::path::Path;
@@ -68,6 +68,7 @@ impl From<RecoverError> for QueryError {
 pub struct Answers {
     evaluator: Evaluator<Values>,
     name: String,
+    pub(super) nearest: Option<Nearest>,
 }
 
 impl Answers {
@@ -84,7 +85,7 @@ impl Answers {
         // A plan whose arithmetic does not fit is refused here, before anything is computed from it.
         cost::cost(&plan, &Frame::new(&cube, &plan.levels))?;
         let values = Values::new(release, &cube, &plan)?;
-        Ok(Answers { evaluator: Evaluator::new(Recovery::new(cube, plan, values)?), name })
+        Ok(Answers { evaluator: Evaluator::new(Recovery::new(cube, plan, values)?), name, nearest: None })
     }
 
     /// The file behind the answers.
@@ -115,17 +116,18 @@ impl Answers {
 
     /// Reads a query and checks that it is for this release.
     pub fn parse(&self, sql: &str) -> Result<Query, QueryError> {
-        let query = self.read(sql)?;
+        let query = self.read(sql, &[])?;
         if !query.from.eq_ignore_ascii_case(&self.name) {
             return Err(QueryError::From(self.name.clone(), query.from));
         }
         Ok(query)
     }
 
-    /// Reads a query, whatever release it names.
-    pub(super) fn read(&self, sql: &str) -> Result<Query, QueryError> {
+    /// Reads a query, whatever release it names; `releases` are further names that need no quotes.
+    pub(super) fn read(&self, sql: &str, releases: &[&str]) -> Result<Query, QueryError> {
         let dimensions = self.cube().dimensions.iter().map(|d| d.name.as_str());
-        let names: Vec<&str> = dimensions.chain([self.name.as_str()]).collect();
+        let names: Vec<&str> =
+            dimensions.chain([self.name.as_str()]).chain(releases.iter().copied()).collect();
         Ok(Query::parse(&quote_names(sql, &names), self.cube())?)
     }
 }

@@ -4,9 +4,11 @@ use super::evaluate::JointGroup;
 use super::figure::{Answered, Basis, ErrorOf, Figure, Known, Pools};
 use super::joint::{How, Solved};
 use super::law::{Interval, Method};
+use super::nearest::{LEAST_SQUARES, note};
 use super::open::{Answers, QueryError};
 use super::posterior::{CountPosterior, Prior};
 use super::render::{ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
+use super::simultaneous::{Rows, Simultaneous, Together};
 use super::sql::{Aggregate, Filter, Query, SelectColumn};
 use super::statement::{PriorChoice, Statement};
 use crate::cube::Cube;
@@ -24,10 +26,12 @@ pub struct Options {
     pub interval: Interval,
     /// Also the probability of this statement about each figure.
     pub prob: Option<Statement>,
+    /// Also the two-sided p-value of the hypothesis that each figure is this number.
+    pub test: Option<f64>,
     /// Also the posterior of each count under this prior.
     pub prior: Option<PriorChoice>,
-    /// The intervals cover all together with probability `level`, by Bonferroni's inequality.
-    pub joint: bool,
+    /// The intervals cover all together with probability `level`.
+    pub joint: Option<Simultaneous>,
 }
 
 impl Options {
@@ -38,8 +42,9 @@ impl Options {
             method: Method::Auto,
             interval: Interval::EqualTailed,
             prob: None,
+            test: None,
             prior: None,
-            joint: false,
+            joint: None,
         }
     }
 }
@@ -140,23 +145,39 @@ pub(super) fn answer(releases: &[(&Answers, &Asked)], options: &Options) -> Resu
         .map(|(r, a)| r.evaluator().joint(&a.aggregates, &a.query.group_by))
         .collect::<Result<_, _>>()?;
     let rows = groups.first().map_or(0, Vec::len);
+    // Figures in another sense than least squares, of a single release.
+    let nearest = match first.nearest() {
+        Some(n) => Some(first.evaluator().nearest(n, &asked.aggregates, &asked.query.group_by)?),
+        None => None,
+    };
     let present = Present::new(asked.query, cube);
-    let shown_rows = groups.iter().flatten().take(rows).filter(|g| present.holds(&g.nodes)).count();
+    let shown_rows: Vec<usize> =
+        (0..rows).filter(|&row| groups[0].get(row).is_some_and(|g| present.holds(&g.nodes))).collect();
+    let known = |&row: &usize| -> Vec<Known> {
+        let group = groups.iter().filter_map(|g| g.get(row));
+        group.map(|g| Known { estimates: &g.estimates, law: &g.law }).collect()
+    };
     let wanted = asked.figures.iter().flatten().count();
     let mut how = How { level: options.level, method: options.method, interval: options.interval };
     let mut notes = Notes::default();
-    if options.joint && shown_rows * wanted > 1 {
-        let all = (shown_rows * wanted) as f64;
-        how.level = 1.0 - (1.0 - options.level) / all;
-        notes.add(format!(
-            "All {} intervals together cover with probability {} (Bonferroni: each alone with {:.6}).",
-            shown_rows * wanted,
-            options.level,
-            how.level
-        ));
+    let mut pools = Pools::default();
+    let together = match options.joint {
+        None => None,
+        Some(choice) => {
+            let nodes: Vec<&[u32]> = shown_rows.iter().map(|&row| &groups[0][row].nodes[..]).collect();
+            let known: Vec<Vec<Known>> = shown_rows.iter().map(known).collect();
+            let rows = Rows { releases, nodes: &nodes, known: &known };
+            Together::choose(choice, &rows, &how, &mut pools)?
+        }
+    };
+    if let Some(together) = &together {
+        how.level = together.each;
+        notes.add(together.note(options.level));
+    }
+    if let Some(nearest) = first.nearest() {
+        notes.add(note(nearest));
     }
     let prior = options.prior.map(|p| asked.prior(p, first, &mut notes)).transpose()?;
-    let mut pools = Pools::default();
     let mut posteriors = Posteriors::default();
     let mut table = ResultTable { level: options.level, ..ResultTable::default() };
     let labels = Labels { query: asked.query, cube };
@@ -170,6 +191,9 @@ pub(super) fn answer(releases: &[(&Answers, &Asked)], options: &Options) -> Resu
                 let short = if several { format!("{name}_{what}") } else { what.into() };
                 if names.contains(&short.as_str()) { format!("{short}_") } else { short }
             };
+            if nearest.is_some() {
+                table.columns.push(ResultColumn { name: own(LEAST_SQUARES), kind: ColumnKind::Number });
+            }
             if prior.is_some() {
                 if !figure.is_count() {
                     return Err(QueryError::NotACount(name.into()));
@@ -180,29 +204,36 @@ pub(super) fn answer(releases: &[(&Answers, &Asked)], options: &Options) -> Resu
             if options.prob.is_some() {
                 table.columns.push(ResultColumn { name: own("prob"), kind: ColumnKind::Number });
             }
+            if options.test.is_some() {
+                table.columns.push(ResultColumn { name: own("p_value"), kind: ColumnKind::Number });
+            }
         }
     }
-    let mut out: Vec<Sortable> = Vec::with_capacity(rows);
+    let mut out: Vec<Sortable> = Vec::with_capacity(shown_rows.len());
+    let max_z = together.as_ref().and_then(|t| t.max_z);
     let mut met = vec![Met::default(); asked.figures.len()];
-    for row in (0..rows).filter(|&row| present.holds(&groups[0][row].nodes)) {
-        let known: Vec<Known> = groups
-            .iter()
-            .filter_map(|g| g.get(row))
-            .map(|g| Known { estimates: &g.estimates, law: &g.law })
-            .collect();
-        let nodes = groups[0][row].nodes.clone();
+    for row in &shown_rows {
+        let (nodes, known) = (&groups[0][*row].nodes, known(row));
         let mut cells = Vec::with_capacity(table.columns.len());
         let mut keys = Vec::with_capacity(asked.figures.len());
         for (i, (column, figure)) in asked.query.columns.iter().zip(&asked.figures).enumerate() {
             let Some(figure) = figure else {
                 keys.push(0.0);
-                cells.push(ResultCell::Label(labels.label(column, &nodes)));
+                cells.push(ResultCell::Label(labels.label(column, nodes)));
                 continue;
             };
-            let answered = figure.answer(i, &known, &how, &mut pools)?;
-            keys.push(answered.estimate);
+            let mut answered = figure.answer(i, &known, &how, &mut pools)?;
+            if let Some(z) = max_z.filter(|_| !figure.is_ratio()) {
+                figure.reaching(&mut answered, z.critical);
+            }
+            let other = nearest.as_ref().and_then(|n| n.get(*row)).map(|known| figure.value(known));
+            let estimate = other.unwrap_or(answered.estimate);
+            keys.push(estimate);
             met[i].saw(&answered);
-            cells.push(ResultCell::Figure(shown(&answered)));
+            cells.push(ResultCell::Figure(ResultFigure { estimate, ..shown(&answered) }));
+            if other.is_some() {
+                cells.push(ResultCell::Number(answered.estimate));
+            }
             let posterior = match prior {
                 Some(prior) => Some(posteriors.of(&answered, prior)?),
                 None => None,
@@ -223,21 +254,29 @@ pub(super) fn answer(releases: &[(&Answers, &Asked)], options: &Options) -> Resu
                     None => statement.probability(&answered)?,
                 }));
             }
+            if let Some(null) = options.test {
+                cells.push(ResultCell::Number(answered.p_value(null)?));
+            }
         }
-        out.push(Sortable { nodes, keys, cells });
+        out.push(Sortable { nodes: nodes.clone(), keys, cells });
     }
     sort(asked.query, &mut out);
     let limit = asked.query.limit.map_or(usize::MAX, |l| usize::try_from(l).unwrap_or(usize::MAX));
     table.rows = out.into_iter().take(limit).map(|r| r.cells).collect();
     for ((column, figure), met) in asked.query.columns.iter().zip(&asked.figures).zip(&met) {
         if let Some(figure) = figure {
-            table.methods.push((column.name().into(), met.method(figure).into()));
+            let method = match max_z {
+                Some(_) if !figure.is_ratio() => "simultaneous: the simulated law of the largest error",
+                _ => met.method(figure),
+            };
+            table.methods.push((column.name().into(), method.into()));
             met.notes(column.name(), figure, options, &mut notes);
             if let Some(shares) = met.shares.as_ref().filter(|_| releases.len() > 1) {
                 notes.add(contributions(column.name(), releases, shares));
             }
         }
     }
+    table.together = together;
     table.notes = notes.0;
     Ok(table)
 }
@@ -270,7 +309,7 @@ impl Met {
             && let ErrorOf::Linear(solved) = &answered.error
             && !solved.law.terms().is_empty()
         {
-            self.method = Some(solved.law.method_used());
+            self.method = Some(solved.method);
         }
     }
 

@@ -21,6 +21,14 @@ impl Several {
                 return Err(QueryError::Together(format!("{} is given twice", a.title())));
             }
         }
+        if let [_, _, ..] = &releases[..]
+            && let Some(nearest) = releases.iter().find_map(Answers::nearest)
+        {
+            let symbol = nearest.norm().symbol();
+            return Err(QueryError::Together(format!(
+                "consistency in {symbol} is about the measured tables of one release"
+            )));
+        }
         Ok(Several(releases))
     }
 
@@ -34,7 +42,7 @@ impl Several {
         if let [only] = &self.0[..] {
             return only.ask(sql, options);
         }
-        let queries: Vec<Query> = self.0.iter().map(|r| r.read(sql)).collect::<Result<_, _>>()?;
+        let queries = self.read(sql)?;
         if let Some(query) = queries.first()
             && self.0.iter().all(|r| !r.name().eq_ignore_ascii_case(&query.from))
         {
@@ -44,6 +52,12 @@ impl Several {
         self.same(&asked)?;
         let releases: Vec<(&Answers, &Asked)> = self.0.iter().zip(&asked).collect();
         answer(&releases, options)
+    }
+
+    /// The query as each release understands it.
+    pub(super) fn read(&self, sql: &str) -> Result<Vec<Query>, QueryError> {
+        let names: Vec<&str> = self.0.iter().map(Answers::name).collect();
+        self.0.iter().map(|r| r.read(sql, &names)).collect()
     }
 
     /// Checks that the query says the same to all of them.

@@ -55,7 +55,7 @@ impl FromStr for Statement {
     fn from_str(text: &str) -> Result<Statement, NotUnderstood> {
         let no = || {
             NotUnderstood(format!(
-                "`{text}` is not a statement: write \"> 100\", \">= 100\", \"< 100\", \"<= 100\" or \"BETWEEN 50 AND 80\""
+                "`{text}` is no statement:\n  write \"> 100\", \">= 100\", \"< 100\", \"<= 100\" or \"BETWEEN 50 AND 80\""
             ))
         };
         let number = |t: &str| t.trim().parse::<f64>().ok().filter(|c| c.is_finite()).ok_or_else(no);
@@ -89,7 +89,7 @@ impl FromStr for PriorChoice {
     fn from_str(text: &str) -> Result<PriorChoice, NotUnderstood> {
         let no = || {
             NotUnderstood(format!(
-                "`{text}` is not a prior: write flat, non-negative, binomial(p), binomial(n, p), uniform(n) or known-total"
+                "`{text}` is no prior:\n  write flat, non-negative, binomial(p), binomial(n, p), uniform(n) or known-total"
             ))
         };
         let t = text.trim().to_ascii_lowercase();

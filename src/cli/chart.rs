@@ -37,11 +37,11 @@ const BOTTOM: f64 = 56.0;
 /// Least distance between two labels at line ends.
 const LEADING: f64 = 14.0;
 /// Told apart with any colour vision (Okabe & Ito), dark enough on white.
-const COLOURS: [&str; 8] =
+pub(super) const COLOURS: [&str; 8] =
     ["#0072b2", "#d55e00", "#009e73", "#a6518a", "#8c6d00", "#2f8fbd", "#555555", "#000000"];
 
 /// The ticks of a logarithmic axis: 1, 2 and 5 times powers of ten, or only powers when those are many.
-fn ticks(lo: f64, hi: f64) -> Vec<f64> {
+pub(super) fn ticks(lo: f64, hi: f64) -> Vec<f64> {
     let (first, last) = (lo.log10().floor() as i32, hi.log10().ceil() as i32);
     let steps: &[f64] = if last - first > 3 { &[1.0] } else { &[1.0, 2.0, 5.0] };
     (first..=last)
@@ -50,7 +50,7 @@ fn ticks(lo: f64, hi: f64) -> Vec<f64> {
         .collect()
 }
 
-fn number(x: f64) -> String {
+pub(super) fn number(x: f64) -> String {
     if (1e-3..1e5).contains(&x) {
         let text = format!("{x:.4}");
         return text.trim_end_matches('0').trim_end_matches('.').to_string();
@@ -71,8 +71,35 @@ fn superscript(c: char) -> char {
     }
 }
 
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// Where labels go that want to stand at `ends` (ascending), `LEADING` apart: as near to them as that allows (least
+/// squares, by pooling neighbours that are too close), and above `floor`.
+pub(super) fn apart(ends: &[f64], floor: f64) -> Vec<f64> {
+    // Blocks of labels: the first one's place and how many there are.
+    let mut blocks: Vec<(f64, usize)> = Vec::new();
+    for &end in ends {
+        let mut block = (end, 1);
+        while let Some(&(first, n)) = blocks.last()
+            && first + n as f64 * LEADING > block.0
+        {
+            blocks.pop();
+            let lifted = block.0 - n as f64 * LEADING;
+            let all = n + block.1;
+            block = ((first * n as f64 + lifted * block.1 as f64) / all as f64, all);
+        }
+        blocks.push(block);
+    }
+    let mut places: Vec<f64> =
+        blocks.iter().flat_map(|&(first, n)| (0..n).map(move |k| first + k as f64 * LEADING)).collect();
+    let mut floor = floor;
+    for p in places.iter_mut().rev() {
+        *p = p.min(floor);
+        floor = *p - LEADING;
+    }
+    places
 }
 
 /// Draws a chart. Lines without points are left out.
@@ -161,19 +188,11 @@ pub fn svg(chart: &Chart) -> String {
             path.join(" ")
         ));
     }
-    // Labels at the ends, pushed apart from above and, if the last one falls off, back up from below.
+    // Labels at the ends, pushed apart.
     let mut ends: Vec<(f64, &Series)> =
         lines.iter().filter_map(|(s, p)| Some((at_y(p.last()?.1), *s))).collect();
     ends.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut places: Vec<f64> = ends.iter().map(|e| e.0).collect();
-    for i in 1..places.len() {
-        places[i] = places[i].max(places[i - 1] + LEADING);
-    }
-    let mut floor = bottom;
-    for p in places.iter_mut().rev() {
-        *p = p.min(floor);
-        floor = *p - LEADING;
-    }
+    let places = apart(&ends.iter().map(|e| e.0).collect::<Vec<_>>(), bottom);
     for ((end, s), y) in ends.iter().zip(places) {
         let colour = COLOURS[s.colour % COLOURS.len()];
         let dash = if s.dashed { " stroke-dasharray=\"3 2\"" } else { "" };
@@ -203,6 +222,18 @@ mod tests {
         assert_eq!(ticks(3.0, 40.0), [5.0, 10.0, 20.0]);
         assert_eq!(ticks(1.0, 1e6).len(), 7);
         assert_eq!([0.05, 2.0, 1e7, 2e-5].map(number), ["0.05", "2", "10⁷", "2·10⁻⁵"]);
+    }
+
+    #[test]
+    fn labels_stand_apart_around_their_ends() {
+        assert_eq!(apart(&[10.0, 100.0], 200.0), [10.0, 100.0]);
+        assert_eq!(apart(&[50.0, 50.0, 50.0], 200.0), [36.0, 50.0, 64.0]);
+        assert_eq!(apart(&[50.0, 50.0, 50.0], 60.0), [32.0, 46.0, 60.0]);
+        assert_eq!(apart(&[0.0, 50.0, 52.0], 200.0), [0.0, 44.0, 58.0]);
+        assert_eq!(
+            apart(&[30.0, 50.0, 50.0], 200.0)[2] - 50.0,
+            50.0 - (apart(&[30.0, 50.0, 50.0], 200.0)[1])
+        );
     }
 
     #[test]

@@ -10,7 +10,8 @@ use std::path::PathBuf;
 ///
 /// A predicate holds for each of n units with probability p; its count is released with Laplace noise of scale
 /// 1/ε. The table shows the exact mean absolute error of the noisy count itself, of the posterior mean (the
-/// published estimator) and of the posterior median, for several ε and p; the picture shows the same.
+/// published estimator) and of the posterior median, for several ε and p; the picture shows the same against
+/// the noise level 1/ε, against ε and against p.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  margins estimator --n 100 --svg out/estimator.svg")]
 pub struct Args {
@@ -54,21 +55,28 @@ pub fn run(args: &Args) -> Outcome {
     output::print(&out)
 }
 
-/// Two panels: the error against ε at p = 0.3, and against p at ε = 0.1.
+/// Three panels: the error against the noise level 1/ε and against ε at p = 0.3, and against p at ε = 0.1.
 fn picture(n: u64) -> Result<String, Failure> {
     let (width, height) = (360.0, 240.0);
     let mut svg = String::from(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 920 360\" font-family=\"sans-serif\" font-size=\"13\">\n\
-         <rect width=\"920\" height=\"360\" fill=\"#fff\"/>\n",
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 1360 360\" font-family=\"sans-serif\" font-size=\"13\">\n\
+         <rect width=\"1360\" height=\"360\" fill=\"#fff\"/>\n",
     );
     let steps = 24;
     // ε from 0.02 to 2 on a logarithmic scale; p from 0.02 to 0.98.
     let epsilon = |t: f64| libm::exp(libm::log(0.02) + t * libm::log(100.0));
     let probability = |t: f64| 0.02 + 0.96 * t;
     type Panel<'a> = (f64, &'a str, Box<dyn Fn(f64) -> (f64, f64)>, Vec<(f64, String)>);
-    let panels: [Panel; 2] = [
+    let noise = |t: f64| 0.5 + 39.5 * t;
+    let panels: [Panel; 3] = [
         (
             70.0,
+            "noise level 1/ε, at p = 0.3",
+            Box::new(move |t| (0.3, 1.0 / noise(t))),
+            [1.0, 10.0, 20.0, 30.0, 40.0].map(|v: f64| ((v - 0.5) / 39.5, v.to_string())).to_vec(),
+        ),
+        (
+            510.0,
             "ε, at p = 0.3 (logarithmic)",
             Box::new(move |t| (0.3, epsilon(t))),
             [0.02, 0.1, 0.5, 2.0]
@@ -76,7 +84,7 @@ fn picture(n: u64) -> Result<String, Failure> {
                 .to_vec(),
         ),
         (
-            520.0,
+            950.0,
             "p, at ε = 0.1",
             Box::new(move |t| (probability(t), 0.1)),
             [0.1, 0.3, 0.5, 0.7, 0.9].map(|p: f64| ((p - 0.02) / 0.96, p.to_string())).to_vec(),
@@ -98,7 +106,11 @@ fn picture(n: u64) -> Result<String, Failure> {
             lines.push((points, name, colour));
         }
         // The noisy count's error grows without end as ε falls: it leaves the picture at twice the others' most.
-        let top = 2.0 * top;
+        // One that is nowhere below that must be seen all the same.
+        let top = lines
+            .iter()
+            .map(|(points, ..)| 1.1 * points.iter().fold(f64::INFINITY, |m: f64, (_, v)| m.min(*v)))
+            .fold(2.0 * top, f64::max);
         let base = 40.0 + height;
         let x = |t: f64| left + t * width;
         let y = |v: f64| base - (v / top).min(1.0) * height;
@@ -133,12 +145,14 @@ fn picture(n: u64) -> Result<String, Failure> {
                 .filter(|(_, v)| *v <= top)
                 .map(|(t, v)| format!("{:.1},{:.1}", x(*t), y(*v)))
                 .collect();
+            // The median runs so close to the mean that only dashes show both.
+            let dash = if k == 2 { " stroke-dasharray=\"7 6\"" } else { "" };
             let _ = writeln!(
                 svg,
-                "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>\n<text x=\"{}\" y=\"{}\" fill=\"{colour}\">{name}</text>",
+                "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"{dash}/>\n<text x=\"{}\" y=\"{}\" fill=\"{colour}\">{name}</text>",
                 shown.join(" "),
                 left + width - 130.0,
-                60 + 18 * k
+                100 + 18 * k
             );
         }
     }
@@ -153,7 +167,7 @@ mod tests {
     #[test]
     fn a_picture_with_every_line() {
         let svg = picture(50).unwrap_or_default();
-        assert_eq!(svg.matches("<polyline").count(), 6);
+        assert_eq!(svg.matches("<polyline").count(), 9);
         assert!(!svg.contains("NaN") && svg.trim_end().ends_with("</svg>"));
     }
 }

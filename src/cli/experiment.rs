@@ -1,24 +1,26 @@
 //! `margins experiment`: how strategies and budget rules compare on the families of workloads of the
 //! literature. Opens no data.
 
-use super::chart::{Chart, Series, svg};
-use super::output::columns;
+use super::chart::{self, Chart, Series};
+use super::output::{amount, columns, counted, wrapped};
+use super::panels::{self, Panel, Panels};
 use super::plan::spec_failure;
 use super::{Failure, Outcome, output};
 use crate::cube::{Cube, Cuboid};
 use crate::exact::Rational;
 use crate::plan::{
-    self, BudgetRule, Measure, Neighbours, Noise, Objective, PlanError, Planned, Request, Table,
+    self, BudgetRule, Measure, Neighbours, Noise, Objective, PlanError, Planned, Request, Table, convert,
 };
 use crate::spec;
 use serde_json::json;
 use std::path::PathBuf;
 
 /// Compare strategies over many budgets on standard workloads over a spec's dimensions: Q1 (every one-way
-/// table), Q1* (and every other two-way table), Q1a (and the two-way tables with the first dimension), and
-/// one order up. Prints the relative error: mean absolute error of a cell over the mean count of a cell.
+/// table), Q1* (and every other two-way table), Q1a (and the two-way tables with the first dimension), and Q2,
+/// Q2*, Q2a one order up. Prints the relative error: the mean absolute error of a cell over the mean count of a
+/// cell, averaged over the tables.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  margins experiment specs/town.toml --rows 20000 --svg out/town.svg")]
+#[command(after_help = "Example:\n  margins experiment specs/town.toml --rows 30000 --svg out/town.svg")]
 pub struct Args {
     /// The spec: its dimensions at their finest level, its unit and neighbours
     spec: PathBuf,
@@ -28,7 +30,13 @@ pub struct Args {
     /// Only these workloads
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     only: Vec<String>,
-    /// Draw the first workload (or the first of --only) as a picture
+    /// Laplace noise for pure ε-DP, or Gaussian noise for (ε, δ)-DP; then `residual` is compared, too
+    #[arg(long, value_enum, default_value_t = Kind::Laplace)]
+    noise: Kind,
+    /// The δ of Gaussian noise
+    #[arg(long, default_value = "1e-9", value_name = "DELTA")]
+    delta: Rational,
+    /// Draw the workloads as panels of one picture
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
     /// Print all figures as JSON
@@ -36,13 +44,68 @@ pub struct Args {
     json: bool,
 }
 
-/// The strategies compared.
-const STRATEGIES: [Measure; 4] = [Measure::Base, Measure::Queries, Measure::Cluster, Measure::Tables];
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Kind {
+    /// Discrete Laplace
+    Laplace,
+    /// Discrete Gaussian
+    Gaussian,
+}
+
+/// The strategies compared, the published four first.
+const STRATEGIES: [Measure; 6] =
+    [Measure::Base, Measure::Queries, Measure::Fourier, Measure::Cluster, Measure::Tables, Measure::Residual];
+/// Of each strategy both, in this order.
+const RULES: [BudgetRule; 2] = [BudgetRule::Uniform, BudgetRule::Optimal];
 /// The budgets: ε = 0.1, 0.2, …, 1.
 const BUDGETS: usize = 10;
 
+/// What all lines have in common.
+struct Setting {
+    name: String,
+    rows: u64,
+    noise: Noise,
+    delta: Rational,
+    /// The budget in the noise's own currency at each ε.
+    budgets: Vec<f64>,
+}
+
+impl Setting {
+    fn new(args: &Args, name: &str) -> Result<Setting, Failure> {
+        let noise = if args.noise == Kind::Gaussian { Noise::Gaussian } else { Noise::Laplace };
+        let budget = |i: usize| match noise {
+            Noise::Laplace => Some(epsilon(i)),
+            Noise::Gaussian => {
+                let epsilon = Rational::new(i as u128 + 1, BUDGETS as u128)?;
+                convert::rho_for(epsilon, args.delta).map(Rational::to_f64)
+            }
+        };
+        let budgets = (0..BUDGETS).map(budget).collect::<Option<Vec<f64>>>();
+        let budgets = budgets.ok_or_else(|| {
+            Failure::Message(format!("--delta must lie between 0 and 1, not {}", args.delta))
+        })?;
+        Ok(Setting { name: name.into(), rows: args.rows, noise, delta: args.delta, budgets })
+    }
+
+    /// `Laplace noise, 30 000 rows`.
+    fn describe(&self) -> String {
+        let rows = counted(self.rows, "row");
+        match self.noise {
+            Noise::Laplace => format!("Laplace noise, {rows}"),
+            Noise::Gaussian => format!("Gaussian noise at δ = {}, {rows}", amount(self.delta)),
+        }
+    }
+
+    fn strategies(&self) -> impl Iterator<Item = Measure> {
+        // Component by component is the optimum of Gaussian noise and no contender under Laplace's.
+        let gaussian = self.noise == Noise::Gaussian;
+        STRATEGIES.into_iter().filter(move |&m| gaussian || m != Measure::Residual)
+    }
+}
+
 struct Line {
     workload: &'static str,
+    tables: usize,
     measure: Measure,
     rule: BudgetRule,
     /// Relative errors at the budgets, or why there are none.
@@ -64,47 +127,40 @@ pub fn run(args: &Args) -> Outcome {
         }
         families.retain(|(name, _)| args.only.iter().any(|o| o == name));
     }
+    let setting = Setting::new(args, &spec.name)?;
     let mut lines = Vec::new();
     for (name, tables) in families {
-        for measure in STRATEGIES {
-            for rule in [BudgetRule::Uniform, BudgetRule::Optimal] {
-                let request = request(&spec.cube, &tables, spec.privacy.neighbours, max_rows, measure, rule);
+        for measure in setting.strategies() {
+            for rule in RULES {
+                let mut request =
+                    request(&spec.cube, &tables, spec.privacy.neighbours, max_rows, setting.noise);
+                request.measure = Some(measure);
+                request.budgets = rule;
                 let errors = plan::plan(&request)
-                    .and_then(|planned| relative_errors(&request, &planned, args.rows))
+                    .and_then(|planned| relative_errors(&request, &planned, &setting))
                     .map_err(|e| e.to_string());
-                lines.push(Line { workload: name, measure, rule, errors });
+                lines.push(Line { workload: name, tables: tables.len(), measure, rule, errors });
             }
         }
     }
     if let Some(file) = &args.svg {
-        let picture = svg(&chart(&spec.name, args.rows, &lines));
+        let picture = picture(&setting, &lines);
         std::fs::write(file, picture)
             .map_err(|e| Failure::Message(format!("cannot write {}: {e}", file.display())))?;
     }
-    output::print(&if args.json {
-        to_json(args.rows, &lines)
-    } else {
-        to_text(&spec.name, args.rows, &lines)
-    })
+    output::print(&if args.json { to_json(&setting, &lines) } else { to_text(&setting, &lines) })
 }
 
-fn request(
-    cube: &Cube,
-    tables: &[Cuboid],
-    neighbours: Neighbours,
-    max_rows: u32,
-    measure: Measure,
-    budgets: BudgetRule,
-) -> Request {
+fn request(cube: &Cube, tables: &[Cuboid], neighbours: Neighbours, max_rows: u32, noise: Noise) -> Request {
     Request {
         cube: cube.clone(),
         workload: tables.iter().map(|c| Table { cuboid: c.clone(), weight: Rational::ONE }).collect(),
-        noise: Noise::Laplace,
+        noise,
         budget: Rational::ONE,
         neighbours,
         max_rows,
-        measure: Some(measure),
-        budgets,
+        measure: None,
+        budgets: BudgetRule::Optimal,
         objective: Objective::Total,
         targets: Vec::new(),
         exact: Vec::new(),
@@ -118,21 +174,21 @@ fn epsilon(i: usize) -> f64 {
     (i + 1) as f64 / BUDGETS as f64
 }
 
-/// A cell's mean absolute error is taken as `√(2/π)` of its standard error, as of a normal law. Of a single
-/// Laplace noise it is `√(1/2)`, a ninth less; sums are in between.
-fn relative_errors(request: &Request, planned: &Planned, rows: u64) -> Result<Vec<f64>, PlanError> {
-    (0..BUDGETS)
-        .map(|i| {
-            let p = plan::predict_at(request, &planned.plan, epsilon(i))?;
-            let mut absolute = 0.0;
-            for (t, spread) in request.workload.iter().zip(&p.tables) {
-                let cells = request.cube.cells(&t.cuboid).unwrap_or(u64::MAX) as f64;
-                absolute += cells * (spread.mean * std::f64::consts::FRAC_2_PI).sqrt();
-            }
-            // Every table's counts add up to the rows.
-            Ok(absolute / (rows as f64 * request.workload.len() as f64))
-        })
-        .collect()
+/// For each table the mean absolute error of its cells over their mean count, `n·E|error|/rows` for `n` cells; and of
+/// these the mean over the tables. A cell's mean absolute error is taken as `√(2/π)` of its standard error, as of a
+/// normal law. Of a single Laplace noise it is `√(1/2)`, a ninth less; sums are in between.
+fn relative_errors(request: &Request, planned: &Planned, setting: &Setting) -> Result<Vec<f64>, PlanError> {
+    let at = |&budget: &f64| {
+        let p = plan::predict_at(request, &planned.plan, budget)?;
+        let mut absolute = 0.0;
+        for (t, spread) in request.workload.iter().zip(&p.tables) {
+            let cells = request.cube.cells(&t.cuboid).unwrap_or(u64::MAX) as f64;
+            absolute += cells * (spread.mean * std::f64::consts::FRAC_2_PI).sqrt();
+        }
+        // Every table's counts add up to the rows.
+        Ok(absolute / (setting.rows as f64 * request.workload.len() as f64))
+    };
+    setting.budgets.iter().map(at).collect()
 }
 
 /// Every choice of `k` dimensions at their finest level, in lexicographic order.
@@ -177,70 +233,126 @@ fn percent(x: f64) -> String {
     if p >= 1e5 { format!("{p:.1e}") } else { format!("{:.*}", if p < 10.0 { 2 } else { 1 }, p) }
 }
 
-fn to_text(name: &str, rows: u64, lines: &[Line]) -> String {
+/// How much smaller the errors are than those of equal shares, on average over the budgets; `lines` are in pairs.
+fn saved(lines: &[Line], i: usize) -> Option<f64> {
+    let equal = lines.get(i.checked_sub(1)?)?;
+    let line = &lines[i];
+    if line.rule != BudgetRule::Optimal || equal.measure != line.measure || equal.workload != line.workload {
+        return None;
+    }
+    let (Ok(now), Ok(before)) = (&line.errors, &equal.errors) else { return None };
+    Some(1.0 - now.iter().zip(before).map(|(n, b)| n / b).sum::<f64>() / now.len() as f64)
+}
+
+/// Per cent with one decimal, and no sign before a zero.
+fn tenths(p: f64) -> String {
+    format!("{:.1} %", (10.0 * p).round() / 10.0 + 0.0)
+}
+
+fn to_text(setting: &Setting, lines: &[Line]) -> String {
     let shown = [0, 1, 4, 9];
-    let mut head = vec!["workload, strategy, budgets".to_string()];
+    let mut head = vec!["strategy  budgets".to_string()];
     head.extend(shown.map(|i| format!("ε = {}", epsilon(i))));
+    head.push("saved".into());
     let head: Vec<&str> = head.iter().map(String::as_str).collect();
-    let mut table = Vec::new();
+    let mut out = format!("{}: relative error in per cent, {}\n", setting.name, setting.describe());
     let mut reasons: Vec<String> = Vec::new();
-    for l in lines {
-        let mut row = vec![format!("{:<4} {:<8} {}", l.workload, l.measure.name(), l.rule.name())];
-        match &l.errors {
-            Ok(errors) => row.extend(shown.map(|i| percent(errors[i]))),
-            Err(why) => {
-                row.extend(shown.map(|_| "–".into()));
-                if !reasons.contains(why) {
-                    reasons.push(why.clone());
+    let mut start = 0;
+    for family in lines.chunk_by(|a, b| a.workload == b.workload) {
+        let Some(first) = family.first() else { continue };
+        let mut table = Vec::new();
+        for (i, l) in family.iter().enumerate() {
+            let mut row = vec![format!("{:<8}  {}", l.measure.name(), l.rule.name())];
+            match &l.errors {
+                Ok(errors) => row.extend(shown.map(|i| percent(errors[i]))),
+                Err(why) => {
+                    row.extend(shown.map(|_| "–".into()));
+                    if !reasons.contains(why) {
+                        reasons.push(why.clone());
+                    }
                 }
             }
+            row.push(saved(lines, start + i).map_or(String::new(), |s| tenths(100.0 * s)));
+            table.push(row);
         }
-        table.push(row);
+        start += family.len();
+        out.push_str(&format!("\n{}: {}\n", first.workload, counted(first.tables as u64, "table")));
+        out.push_str(&columns(&head, &table));
     }
-    let mut out = format!("{name}: relative error in per cent, Laplace noise, {rows} rows\n\n");
-    out.push_str(&columns(&head, &table));
+    out.push_str("\nsaved: by optimal budgets, over uniform ones; the mean over ε = 0.1, 0.2, … 1\n");
     for why in reasons {
-        out.push_str(&format!("  – {why}\n"));
+        out.push_str(&wrapped(&format!("– {why}"), 2));
+        out.push('\n');
     }
     out
 }
 
-fn to_json(rows: u64, lines: &[Line]) -> String {
+fn to_json(setting: &Setting, lines: &[Line]) -> String {
     let epsilons: Vec<f64> = (0..BUDGETS).map(epsilon).collect();
-    let lines: Vec<_> = lines
-        .iter()
-        .map(|l| {
+    let each: Vec<_> = (0..lines.len())
+        .map(|i| {
+            let l = &lines[i];
             json!({
-                "workload": l.workload, "measure": l.measure.name(), "budgets": l.rule.name(),
+                "workload": l.workload, "tables": l.tables, "measure": l.measure.name(), "budgets": l.rule.name(),
                 "relative_error": l.errors.as_ref().ok(), "reason": l.errors.as_ref().err(),
+                "saved": saved(lines, i),
             })
         })
         .collect();
-    format!("{}\n", json!({ "rows": rows, "epsilon": epsilons, "lines": lines }))
+    let delta = (setting.noise == Noise::Gaussian).then(|| setting.delta.to_string());
+    format!(
+        "{}\n",
+        json!({
+            "rows": setting.rows, "noise": setting.noise, "delta": delta, "epsilon": epsilons, "lines": each,
+        })
+    )
 }
 
-fn chart(name: &str, rows: u64, lines: &[Line]) -> Chart {
-    let first = lines.first().map_or("", |l| l.workload);
+fn series(lines: &[Line], named: impl Fn(&Line) -> String) -> Vec<Series> {
     let mut series: Vec<Series> = lines
         .iter()
-        .filter(|l| l.workload == first)
         .filter_map(|l| {
             let errors = l.errors.as_ref().ok()?;
             let points = errors.iter().enumerate().map(|(i, &e)| (epsilon(i), 100.0 * e)).collect();
-            let colour = STRATEGIES.iter().rev().position(|&m| m == l.measure).unwrap_or(0);
-            let dashed = l.rule == BudgetRule::Uniform;
-            Some(Series { name: format!("{}, {}", l.measure.name(), l.rule.name()), points, dashed, colour })
+            let colour = STRATEGIES.iter().position(|&m| m == l.measure).unwrap_or(0);
+            Some(Series { name: named(l), points, dashed: l.rule == BudgetRule::Uniform, colour })
         })
         .collect();
-    // Where a rule has no choice, such as for a single table, one line is enough.
-    series.dedup_by(|a, b| a.colour == b.colour && a.points == b.points);
-    Chart {
-        title: format!("{name}: {first}"),
-        subtitle: format!("Laplace noise, {rows} rows; solid: optimal budgets, dashed: uniform"),
-        x_label: "budget ε".into(),
-        y_label: "relative error, per cent".into(),
-        series,
+    // Where a rule has no choice, such as for a single table, one solid line is enough.
+    series.reverse();
+    series.dedup_by(|b, a| a.colour == b.colour && a.points == b.points);
+    series.reverse();
+    series
+}
+
+fn picture(setting: &Setting, lines: &[Line]) -> String {
+    let families: Vec<&[Line]> = lines.chunk_by(|a, b| a.workload == b.workload).collect();
+    let subtitle = format!("{}; solid: optimal budgets, dashed: uniform", setting.describe());
+    let (x_label, y_label) = ("budget ε".to_string(), "relative error, per cent".to_string());
+    if let [only @ [first, ..]] = families[..] {
+        return chart::svg(&Chart {
+            title: format!("{}: {}, {}", setting.name, first.workload, counted(first.tables as u64, "table")),
+            subtitle,
+            x_label,
+            y_label,
+            series: series(only, |l| format!("{}, {}", l.measure.name(), l.rule.name())),
+        });
     }
+    let panel = |family: &&[Line]| {
+        let first = family.first()?;
+        Some(Panel {
+            title: first.workload.into(),
+            remark: counted(first.tables as u64, "table"),
+            series: series(family, |l| l.measure.name().into()),
+        })
+    };
+    panels::svg(&Panels {
+        title: format!("{}: error of strategies", setting.name),
+        subtitle,
+        x_label,
+        y_label,
+        panels: families.iter().filter_map(panel).collect(),
+    })
 }
 
 #[cfg(test)]
@@ -263,15 +375,23 @@ mod tests {
     fn relative_error_of_one_table() {
         let dims = vec![Dimension::plain("a", (0..4).map(|i| i.to_string()).collect())];
         let cube = Cube { dimensions: dims };
-        let request =
-            request(&cube, &every(&cube, 1), Neighbours::AddRemove, 1, Measure::Queries, BudgetRule::Optimal);
+        let mut request = request(&cube, &every(&cube, 1), Neighbours::AddRemove, 1, Noise::Laplace);
+        request.measure = Some(Measure::Queries);
         let planned = plan::plan(&request).unwrap();
-        let errors = relative_errors(&request, &planned, 1000).unwrap();
+        let mut setting = Setting {
+            name: String::new(),
+            rows: 1000,
+            noise: Noise::Laplace,
+            delta: Rational::ONE,
+            budgets: (0..BUDGETS).map(epsilon).collect(),
+        };
+        let errors = relative_errors(&request, &planned, &setting).unwrap();
         // ε = 0.1: variance 2/ε² = 200 nearly, 4 cells of mean count 250.
         let expected = (200.0 * std::f64::consts::FRAC_2_PI).sqrt() / 250.0;
         assert!((errors[0] / expected - 1.0).abs() < 2e-3, "{} {expected}", errors[0]);
         assert!(errors.windows(2).all(|w| w[1] < w[0]));
-        let twice = relative_errors(&request, &planned, 2000).unwrap();
+        setting.rows = 2000;
+        let twice = relative_errors(&request, &planned, &setting).unwrap();
         assert!((errors[3] / twice[3] - 2.0).abs() < 1e-12);
     }
 }

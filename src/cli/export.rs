@@ -1,8 +1,9 @@
 //! `margins export`: a whole recovered table, every cell with its interval.
 
-use super::{Failure, Outcome, output};
+use super::{Failure, Outcome, Recover, output};
+use crate::answer::nearest::{LEAST_SQUARES, note};
 use crate::answer::render::{self, ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
-use crate::answer::sql::Filter;
+use crate::answer::sql::{Aggregate, Filter};
 use crate::answer::{Answers, Group};
 use crate::cube::Cube;
 use crate::recover::finish;
@@ -29,6 +30,9 @@ pub struct Args {
     /// The probability with which each interval covers the truth
     #[arg(long, default_value_t = 0.95, value_name = "P")]
     level: f64,
+    /// In which sense the estimates of all tables agree; intervals stay those of least squares
+    #[arg(long, value_enum, default_value_t = Recover::LeastSquares, value_name = "HOW")]
+    recover: Recover,
     /// Also finish the table, in a column of its own
     #[arg(long, value_enum, value_name = "HOW")]
     finish: Option<Finish>,
@@ -54,25 +58,38 @@ pub fn run(args: &Args) -> Outcome {
     if !(args.level > 0.0 && args.level < 1.0) {
         return Err(Failure::Message(format!("--level must lie between 0 and 1, not {}", args.level)));
     }
-    let answers = Answers::open(&args.file)?;
+    let answers = args.recover.of(Answers::open(&args.file)?)?;
     let group_by = table(answers.cube(), &args.table)?;
     let groups = answers.evaluator().aggregate(&Filter::everything(), &group_by)?;
+    let nearest = match answers.nearest() {
+        None => None,
+        Some(n) => {
+            let all = Aggregate { filter: Filter::everything(), partition: None };
+            let rows = answers.evaluator().nearest(n, &[all], &group_by)?;
+            Some(rows.iter().filter_map(|r| r.first().copied()).collect::<Vec<f64>>())
+        }
+    };
     let finished = match args.finish {
         None => None,
         Some(Finish::NonnegativeIntegral) => {
             let estimates: Vec<f64> = groups.iter().map(|g| g.estimate).collect();
-            let counts = finish::nonnegative_integral(&estimates)
+            let counts = finish::nonnegative_integral(nearest.as_ref().unwrap_or(&estimates))
                 .ok_or_else(|| Failure::Message("these estimates are too large to be finished".into()))?;
             Some(counts)
         }
     };
-    let result = result(answers.cube(), &group_by, &groups, finished.as_deref(), args.level);
+    let mut result =
+        result(answers.cube(), &group_by, &groups, nearest.as_deref(), finished.as_deref(), args.level);
+    result.notes.extend(answers.nearest().map(note));
     if args.csv {
         return output::print(&render::csv(&result));
     }
     if args.json {
         let mut more = serde_json::Map::new();
         more.insert("release".into(), answers.name().into());
+        if let Some(nearest) = answers.nearest() {
+            more.insert("recover".into(), nearest.norm().name().into());
+        }
         if finished.is_some() {
             let about = serde_json::json!({
                 "column": FINISHED, "method": "nonnegative-integral", "biased": true,
@@ -80,13 +97,13 @@ pub fn run(args: &Args) -> Outcome {
             });
             more.insert("finish".into(), about);
         }
-        return output::print(&render::json(&result, &more)?);
+        return output::print(&(render::json(&result, &more)? + "\n"));
     }
     let mut text = render::table(&result);
     if finished.is_some() {
         text.push_str(&format!(
-            "\n{FINISHED}: non-negative whole numbers that add up. Biased, for display only;\n\
-             the intervals are those of the unbiased estimates.\n"
+            "\n{FINISHED}: non-negative whole numbers that add up. Biased, for display\n\
+             only; the intervals are those of the unbiased estimates.\n"
         ));
     }
     output::print(&text)
@@ -126,6 +143,7 @@ fn result(
     cube: &Cube,
     group_by: &[(usize, usize)],
     groups: &[Group],
+    nearest: Option<&[f64]>,
     finished: Option<&[u64]>,
     level: f64,
 ) -> ResultTable {
@@ -138,6 +156,9 @@ fn result(
         columns.push(ResultColumn { name: FINISHED.into(), kind: ColumnKind::Integer });
     }
     columns.push(ResultColumn { name: "count".into(), kind: ColumnKind::Figure });
+    if nearest.is_some() {
+        columns.push(ResultColumn { name: LEAST_SQUARES.into(), kind: ColumnKind::Number });
+    }
     // Cells of one kind share a law: each is worked out once.
     let mut widths: HashMap<usize, (f64, f64)> = HashMap::new();
     let rows = groups
@@ -159,9 +180,12 @@ fn result(
                 .entry(Arc::as_ptr(&g.law) as usize)
                 .or_insert_with(|| (g.law.std_error(), g.law.half_width(level)));
             let (low, high) = (g.estimate - half, g.estimate + half);
-            row.push(ResultCell::Figure(ResultFigure { estimate: g.estimate, std_error, low, high }));
+            let other = nearest.and_then(|n| n.get(i));
+            let estimate = other.copied().unwrap_or(g.estimate);
+            row.push(ResultCell::Figure(ResultFigure { estimate, std_error, low, high }));
+            row.extend(other.map(|_| ResultCell::Number(g.estimate)));
             row
         })
         .collect();
-    ResultTable { columns, rows, level, methods: Vec::new(), notes: Vec::new() }
+    ResultTable { columns, rows, level, ..ResultTable::default() }
 }

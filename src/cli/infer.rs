@@ -23,8 +23,9 @@ use std::path::{Path, PathBuf};
     queries = [[1, 2, 1]]\n\n  \
     margins infer history.toml --json")]
 pub struct Args {
-    /// The history
-    file: PathBuf,
+    /// The history; several of the same data, such as the answers of two releases, are taken together
+    #[arg(required = true, value_name = "HISTORY")]
+    files: Vec<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -38,6 +39,7 @@ struct File {
     answers: Vec<f64>,
     budgets: Vec<f64>,
     sensitivities: Option<Vec<f64>>,
+    #[serde(default)]
     queries: Vec<Vec<f64>>,
     level: Option<f64>,
     half_width: Option<f64>,
@@ -45,36 +47,30 @@ struct File {
 }
 
 pub fn run(args: &Args) -> Outcome {
-    let text = std::fs::read_to_string(&args.file)
-        .map_err(|e| Failure::Message(format!("cannot read {}: {e}", args.file.display())))?;
-    let file: File =
-        toml::from_str(&text).map_err(|e| Failure::Message(format!("{}: {e}", args.file.display())))?;
-    let level = file.level.unwrap_or(0.95);
+    let mut history: Option<History> = None;
+    let mut queries = Vec::new();
+    let (mut level, mut half_width, mut bound) = (None, None, None);
+    for path in &args.files {
+        let (file, own) = read(path)?;
+        history = Some(match history {
+            None => own,
+            Some(before) => before.and(&own)?,
+        });
+        queries.extend(file.queries);
+        level = level.or(file.level);
+        half_width = half_width.or(file.half_width);
+        bound = bound.or(file.bound);
+    }
+    let Some(history) = history else { return Ok(()) };
+    let level = level.unwrap_or(0.95);
     if !(level > 0.0 && level < 1.0) {
         return Err(Failure::Message(format!(
             "the level of an interval must lie between 0 and 1, not {level}"
         )));
     }
-    let history = match (file.rows, file.rows_file) {
-        (Some(rows), None) => History::new(rows, file.answers, file.budgets, file.sensitivities)?,
-        (None, Some(path)) => {
-            let path = args.file.parent().unwrap_or(Path::new("")).join(path);
-            let rows: sprs::TriMat<f64> = sprs::io::read_matrix_market(&path)
-                .map_err(|e| Failure::Message(format!("cannot read {}: {e}", path.display())))?;
-            let entries = rows.triplet_iter().map(|(v, (i, j))| (i, j, *v));
-            History::from_entries(
-                (rows.rows(), rows.cols()),
-                entries,
-                file.answers,
-                file.budgets,
-                file.sensitivities,
-            )?
-        }
-        _ => return Err(Failure::Message("a history needs either `rows` or `rows_file`".into())),
-    };
     let inferred = history.infer()?;
     let mut replies: Vec<Map<String, Value>> = Vec::new();
-    for query in &file.queries {
+    for query in &queries {
         let mut reply = Map::new();
         match inferred.query(query) {
             Ok(answer) => {
@@ -93,8 +89,8 @@ pub fn run(args: &Args) -> Outcome {
             }
             Err(e) => return Err(e.into()),
         }
-        if let Some(width) = file.half_width {
-            let spending = match history.spending(&inferred, query, width, level, file.bound)? {
+        if let Some(width) = half_width {
+            let spending = match history.spending(&inferred, query, width, level, bound)? {
                 Spending::Nothing { half_width } => {
                     json!({ "answer": "from history", "half_width": half_width })
                 }
@@ -138,9 +134,12 @@ pub fn run(args: &Args) -> Outcome {
         .collect();
     let from = format!("{} % from", (level * 1e6).round() / 1e4);
     let mut out = output::columns(&["", "estimate", "std error", &from, "to", "Pr(θ > 0)"], &rows);
+    if replies.iter().any(|r| r.contains_key("error") || r.contains_key("spending")) {
+        out.push('\n');
+    }
     for (i, r) in replies.iter().enumerate() {
         if let Some(why) = r.get("error").and_then(Value::as_str) {
-            out.push_str(&format!("  query {}: {why}\n", i + 1));
+            out.push_str(&(output::wrapped(&format!("query {}: {why}", i + 1), 9) + "\n"));
         }
         if let Some(Value::Object(s)) = r.get("spending") {
             let what = match s.get("answer").and_then(Value::as_str) {
@@ -160,14 +159,37 @@ pub fn run(args: &Args) -> Outcome {
                     shown(s, "bound")
                 ),
             };
-            out.push_str(&format!("  query {}: {what}\n", i + 1));
+            out.push_str(&(output::wrapped(&format!("query {}: {what}", i + 1), 9) + "\n"));
         }
     }
     out.push_str(&format!(
-        "\n  spent so far: ε = {} (the largest of {} cells); rank {}\n",
+        "\nspent so far: ε = {} (the largest of {} cells){}\n",
         figure(history.cost()),
         history.cell_cost().len(),
-        inferred.rank()
+        inferred.rank().map_or(String::new(), |r| format!("; rank {r}"))
     ));
     output::print(&out)
+}
+
+/// One history file.
+fn read(path: &Path) -> Result<(File, History), Failure> {
+    let about = |e: &dyn std::fmt::Display| Failure::Message(format!("{}: {e}", path.display()));
+    let text = std::fs::read_to_string(path)
+        .map_err(|e| Failure::Message(format!("cannot read {}: {e}", path.display())))?;
+    let mut file: File = toml::from_str(&text).map_err(|e| about(&e))?;
+    let answers = std::mem::take(&mut file.answers);
+    let budgets = std::mem::take(&mut file.budgets);
+    let sensitivities = file.sensitivities.take();
+    let history = match (file.rows.take(), file.rows_file.take()) {
+        (Some(rows), None) => History::new(rows, answers, budgets, sensitivities),
+        (None, Some(rows)) => {
+            let rows = path.parent().unwrap_or(Path::new("")).join(rows);
+            let rows: sprs::TriMat<f64> = sprs::io::read_matrix_market(&rows)
+                .map_err(|e| Failure::Message(format!("cannot read {}: {e}", rows.display())))?;
+            let entries = rows.triplet_iter().map(|(v, (i, j))| (i, j, *v));
+            History::from_entries((rows.rows(), rows.cols()), entries, answers, budgets, sensitivities)
+        }
+        _ => return Err(about(&"a history needs either `rows` or `rows_file`")),
+    };
+    Ok((file, history.map_err(|e| about(&e))?))
 }

@@ -12,6 +12,7 @@ mod inspect;
 mod keygen;
 mod ledger;
 mod output;
+mod panels;
 mod plan;
 mod progress;
 mod projection;
@@ -19,6 +20,8 @@ mod query;
 mod release;
 mod verify;
 
+use crate::answer::{Answers, QueryError};
+use crate::recover::Norm;
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -86,6 +89,36 @@ enum SchemaOf {
     Manifest,
     /// A line of the ledger
     LedgerEntry,
+}
+
+/// In which sense estimates agree with each other.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Recover {
+    /// Unbiased, least variance, its error exactly known
+    LeastSquares,
+    /// Nearest to the measured tables by the sum of absolute differences
+    L1,
+    /// Nearest to the measured tables by the largest difference
+    Linf,
+}
+
+impl Recover {
+    /// The norm, if it is not least squares.
+    fn norm(self) -> Option<Norm> {
+        match self {
+            Recover::LeastSquares => None,
+            Recover::L1 => Some(Norm::L1),
+            Recover::Linf => Some(Norm::Linf),
+        }
+    }
+
+    /// A release whose answers are recovered in this sense.
+    fn of(self, answers: Answers) -> Result<Answers, QueryError> {
+        match self.norm() {
+            None => Ok(answers),
+            Some(norm) => answers.nearest_in(norm),
+        }
+    }
 }
 
 /// Why a verb did not do what it was asked.

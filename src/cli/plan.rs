@@ -79,6 +79,16 @@ fn chart(spec: &Spec, request: &Request, candidates: &[Candidate]) -> Chart {
     let budget = request.budget.to_f64();
     let error = |p: &Planned| p.prediction.rms_error();
     let best = candidates.iter().filter_map(|c| c.outcome.as_ref().ok()).map(error).fold(f64::MAX, f64::min);
+    // The better a strategy, the stronger its colour.
+    let mut order: Vec<(f64, Measure)> =
+        candidates.iter().filter_map(|c| Some((error(c.outcome.as_ref().ok()?), c.measure))).collect();
+    order.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut ranked: Vec<Measure> = Vec::new();
+    for (_, measure) in order {
+        if !ranked.contains(&measure) {
+            ranked.push(measure);
+        }
+    }
     let mut far: Vec<&str> = Vec::new();
     let mut series: Vec<Series> = Vec::new();
     for c in candidates {
@@ -104,8 +114,7 @@ fn chart(spec: &Spec, request: &Request, candidates: &[Candidate]) -> Chart {
             name: format!("{}, {}", c.measure.name(), c.budgets.name()),
             points,
             dashed: c.budgets == BudgetRule::Uniform,
-            // The newest strategies get the strongest colours.
-            colour: 6 - (c.measure as usize).min(6),
+            colour: ranked.iter().position(|&m| m == c.measure).unwrap_or(0),
         });
     }
     let noise = match request.noise {

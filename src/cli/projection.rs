@@ -5,7 +5,9 @@ use super::{Failure, Outcome, output};
 use crate::compile::projection::{ReleasedProjection, design};
 use crate::compile::{self, CompileError};
 use crate::plan::{Neighbours, Noise};
-use crate::projection::answer::Estimator;
+use crate::projection::answer::{Estimator, Law};
+use crate::projection::design::Request;
+use crate::projection::explain::Explained;
 use crate::projection::query::Questions;
 use crate::projection::{Design, Shape, Size, cost};
 use crate::release::{Release, SignerKind};
@@ -31,12 +33,15 @@ struct Other {
     errors: [f64; 3],
 }
 
+/// How the table of the key is called.
+const TABLE: &str = "plain table";
+
 fn alternatives(spec: &Spec, own: &Design) -> Vec<Other> {
     let mut out = Vec::new();
     let Some(Ok(request)) = spec.projection_request() else { return out };
     let size = Size::Rows(own.shape.values());
     for (name, sketch) in [("dense", None), ("sketch", Some(request.sketch.unwrap_or(0)))] {
-        if let Ok(d) = (crate::projection::design::Request { sketch, size, ..request.clone() }).design() {
+        if let Ok(d) = (Request { sketch, size, ..request.clone() }).design() {
             out.push(Other {
                 name,
                 values: Some(d.shape.values()),
@@ -53,7 +58,7 @@ fn alternatives(spec: &Spec, own: &Design) -> Vec<Other> {
     let pair = if own.neighbours == Neighbours::Substitute { 2.0 } else { 1.0 };
     let variance = change * change * pair / (2.0 * own.budget.to_f64());
     out.push(Other {
-        name: "plain table",
+        name: TABLE,
         values: cells.filter(|_| listed),
         errors: CELLS.map(|m| if listed { (m as f64 * variance).sqrt() } else { f64::INFINITY }),
     });
@@ -67,6 +72,13 @@ fn size_of(shape: Shape) -> String {
             format!("sketch, {} rows of {} buckets", grouped(rows.into()), grouped(buckets.into()))
         }
     }
+}
+
+/// The variance that Gaussian noise would have in the estimate of a single cell.
+fn gaussian_noise(spec: &Spec) -> Option<f64> {
+    let request = spec.projection_request()?.ok()?;
+    let design = Request { noise: Noise::Gaussian, published: None, ..request }.design().ok()?;
+    Some(design.noise_variance() / design.shape.column() as f64)
 }
 
 fn to_text(spec: &Spec, d: &Design, others: &[Other]) -> String {
@@ -87,13 +99,17 @@ fn to_text(spec: &Spec, d: &Design, others: &[Other]) -> String {
     };
     let names: Vec<&str> =
         d.key.iter().filter_map(|&k| Some(spec.cube.dimensions.get(usize::from(k))?.name.as_str())).collect();
-    let assumed = if d.norm_bound.is_some() { "as declared" } else { "assumed: norm_bound declares another" };
+    let norm = figure(d.predicted_norm());
+    let assumed = match d.norm_bound {
+        Some(_) => format!("declares  ‖x‖², the sum of all squared counts, is at most {norm}"),
+        None => format!("assumes   ‖x‖² = {norm} for predictions; norm_bound declares another"),
+    };
     let mut out = format!(
-        "{}: {}\n\nspends    ρ = {:.9} of {}{approximate}\nprotects  {unit} {neighbours}\nkey       {}\nmeasures  {}\nsigns     {}-wise independent, for {} queries with failure {}\nnoise     {noise}\nfile      about {} bytes\nanswers   up to {} cells a query; ‖x‖² = {} ({assumed})\n\n",
+        "{}: {}\n\nspends    ρ = {:.9} of {}{approximate}\nprotects  {unit} {neighbours}\nkey       {}\nmeasures  {}\nsigns     {}-wise independent, for {} queries with failure {}\nnoise     {noise}\nfile      about {} bytes\nanswers   up to {} cells a query\n{assumed}\n\n",
         spec.name,
         spec.title,
         spent.to_f64(),
-        d.budget,
+        output::amount(d.budget),
         names.join(" × "),
         size_of(d.shape),
         d.independence,
@@ -101,7 +117,6 @@ fn to_text(spec: &Spec, d: &Design, others: &[Other]) -> String {
         d.failure,
         grouped(d.predicted_bytes()),
         grouped(u64::from(d.sparsity)),
-        figure(d.predicted_norm()),
     );
     let rows: Vec<Vec<String>> = others
         .iter()
@@ -116,11 +131,40 @@ fn to_text(spec: &Spec, d: &Design, others: &[Other]) -> String {
     out.push_str("std error of a query, predicted, at the same budget\n");
     out.push_str(&columns(&["  release", "integers", "1 cell", "10 cells", "100 cells"], &rows));
     let floor = (d.noise_variance() / d.shape.column() as f64).sqrt();
-    out.push_str(&format!(
-        "\nOf a single cell's error {} is noise, which no larger T takes away.\nThe published worst-case bound asks for about n⁴ ln(2k/β) = {:.0e} sums: it holds for\nall data at once. Not used: T follows from the variance, and every interval from\nthe released sums.\n",
-        figure(floor),
+    let mut paragraphs = vec![format!(
+        "Of a single cell's error {} is noise, which no larger T takes away; the rest is what other counts leave behind.",
+        figure(floor)
+    )];
+    paragraphs.push(
+        "A sketch's median does better than this where a few counts are large: they spoil few of its rows."
+            .into(),
+    );
+    if let Some(variance) = gaussian_noise(spec).filter(|_| d.noise == Noise::Laplace) {
+        let own = d.noise_variance() / d.shape.column() as f64;
+        paragraphs.push(format!(
+            "The published noise has {:.1} times the variance that Gaussian noise of the whole budget has: with noise = \"gaussian\" the {} would be {}.",
+            own / variance,
+            figure(own.sqrt()),
+            figure(variance.sqrt())
+        ));
+    }
+    if let Some(cells) = others.iter().find(|o| o.name == TABLE).and_then(|o| o.values) {
+        let fewer = cells <= d.shape.values();
+        paragraphs.push(format!(
+            "A plain table has the noise alone, and {} integers here{}: write [[table]] of = [{}] instead of [projection]{}.",
+            if fewer { "no more" } else { "more" },
+            if fewer { "" } else { ", which may be worth it" },
+            names.iter().map(|n| format!("\"{n}\"")).collect::<Vec<_>>().join(", "),
+            if fewer { "" } else { " to compare" },
+        ));
+    }
+    paragraphs.push(format!(
+        "The published worst-case bound asks for the order of n⁴ ln(2k/β) = {:.0e} sums, because it holds for all data at once. It is not used: T follows from the variance, and every interval from the released sums.",
         d.published_rows(),
     ));
+    for p in paragraphs {
+        out.push_str(&format!("\n{}\n", output::wrapped(&p, 0)));
+    }
     out
 }
 
@@ -183,7 +227,7 @@ pub fn released(spec: &Spec, r: &ReleasedProjection, signer: SignerKind, as_json
         spec.name,
         spec.title,
         r.cost.to_f64(),
-        d.budget,
+        output::amount(d.budget),
         size_of(d.shape),
         grouped(d.shape.values()),
         grouped(r.sealed.bytes),
@@ -212,7 +256,75 @@ pub fn released(spec: &Spec, r: &ReleasedProjection, signer: SignerKind, as_json
 
 /// The projection of a file; `None` when it is one of tables.
 pub fn open(file: impl AsRef<Path>) -> Result<Option<Questions>, Failure> {
-    Ok(Questions::open(&Release::open(file)?)?)
+    let file = file.as_ref();
+    let about = |e| output::about(file, &e);
+    Questions::open(&Release::open(file).map_err(about)?).map_err(about)
+}
+
+/// What `--explain` says of the first rows.
+pub fn explained(questions: &Questions, rows: &[Explained], level: f64) -> String {
+    let Some(first) = rows.first() else { return String::new() };
+    let design = &questions.projected().projection().design;
+    let by_order = |e: &Explained| e.order.is_some();
+    let mut paragraphs = vec![match design.shape {
+        Shape::Dense { rows } => format!(
+            "Each estimate is the mean of {} sums, with the signs of its cells. The interval takes its error to be normal.",
+            grouped(rows.into())
+        ),
+        Shape::Sketch { rows: t, .. } => match rows.iter().filter(|e| by_order(e)).count() {
+            0 => format!("Each estimate is the mean of {} rows.", grouped(t.into())),
+            n if n == rows.len() => {
+                format!(
+                    "Each estimate is the median of those of {} rows that count for it.",
+                    grouped(t.into())
+                )
+            }
+            _ => format!(
+                "Each estimate is the median of those of {} rows that count for it; where they are too few, the mean of all.",
+                grouped(t.into())
+            ),
+        },
+    }];
+    if !rows.iter().all(by_order) {
+        let sure = 100.0 * (1.0 - crate::projection::Projected::norm_failure(level));
+        let declared = if design.norm_bound.is_some() { " (or as declared)" } else { "" };
+        paragraphs.push(format!(
+            "‖x‖², the sum of all squared counts, is {} as estimated from the released integers, and at most {}{declared} with probability {} %.",
+            figure(first.norm),
+            figure(first.norm_bound),
+            format!("{sure:.4}").trim_end_matches('0').trim_end_matches('.'),
+        ));
+    }
+    for e in rows {
+        let name = if e.row.is_empty() { String::new() } else { format!("{}: ", e.row.join(", ")) };
+        let mut text = format!("{name}{}, ", output::counted(e.cells, "cell"));
+        match e.order {
+            Some((rows, cut)) => text.push_str(&format!(
+                "interval from the order of the {} without a clash, {cut} outside at each end; it covers for any data.",
+                output::counted(rows.into(), "row")
+            )),
+            None => text.push_str(&format!(
+                "standard error {}: {} from noise, {} from other counts.",
+                figure(e.std_error),
+                figure(e.noise),
+                figure(e.others)
+            )),
+        }
+        if e.interval == Law::Variance.name() {
+            text.push_str(" The interval is Chebyshev's.");
+        }
+        if let Some(p) = e.proven {
+            text.push_str(&format!(
+                " Without the normal law: {} to {}, by {}-wise independence of the signs alone (±{:.2} standard deviations).",
+                figure(p.low),
+                figure(p.high),
+                p.independence,
+                p.factor
+            ));
+        }
+        paragraphs.push(text);
+    }
+    paragraphs.iter().map(|p| format!("\n{}\n", output::wrapped(p, 0))).collect()
 }
 
 /// Counts every key of a CSV file; answers appear as they are ready.

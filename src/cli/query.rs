@@ -1,9 +1,9 @@
 //! `margins query`: SELECTs answered from one release file, or several of one dataset.
 
-use super::{Failure, Outcome, output};
+use super::{Failure, Outcome, Recover, output};
 use crate::answer::law::{Interval, Method};
 use crate::answer::render::ResultTable;
-use crate::answer::{Answers, Options, PriorChoice, Several, Statement, render};
+use crate::answer::{Answers, Options, PriorChoice, Several, Simultaneous, Statement, render};
 use crate::projection::answer::Estimator;
 use crate::projection::query::Questions;
 use std::path::PathBuf;
@@ -34,6 +34,9 @@ pub struct Args {
     /// Also the probability of a statement: '> 100', '>= 100', '< 5', '<= 5', 'BETWEEN 50 AND 80'
     #[arg(long, value_name = "STATEMENT")]
     prob: Option<Statement>,
+    /// Also the p-value (two-sided, exact) of the hypothesis that the figure is this number: 0 for a difference
+    #[arg(long, value_name = "VALUE", allow_negative_numbers = true)]
+    test: Option<f64>,
     /// Also the posterior of each count: flat, non-negative, binomial(p), binomial(n,p), uniform(n), known-total
     #[arg(long, value_name = "PRIOR")]
     prior: Option<PriorChoice>,
@@ -43,9 +46,13 @@ pub struct Args {
     /// Which interval: equal tails, or the shortest (they differ only on coarse lattices and for posteriors)
     #[arg(long, value_enum, default_value_t = Kind::Equal)]
     interval: Kind,
-    /// Widen the intervals so that all of them cover together with probability P
-    #[arg(long)]
-    joint: bool,
+    /// Widen the intervals so that all of them cover together with probability P: by the simulated law of the
+    /// largest error or by Bonferroni's inequality, whichever is narrower, or the one that is named
+    #[arg(
+        long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "auto",
+        value_name = "WAY"
+    )]
+    joint: Option<JointWay>,
     /// Also say which measurements each answer rests on, and what would narrow it
     #[arg(long)]
     explain: bool,
@@ -55,6 +62,9 @@ pub struct Args {
     /// Count every key of a CSV file (its header names the key's dimensions), as CSV: for projections
     #[arg(long, value_name = "FILE", conflicts_with_all = ["batch", "explain", "json"])]
     keys: Option<PathBuf>,
+    /// In which sense the estimates of all tables agree; intervals stay those of least squares
+    #[arg(long, value_enum, default_value_t = Recover::LeastSquares, value_name = "HOW")]
+    recover: Recover,
     /// Of a sketch the mean of its rows, with Chebyshev's interval, instead of the median
     #[arg(long)]
     mean: bool,
@@ -92,6 +102,16 @@ enum Kind {
     Shortest,
 }
 
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum JointWay {
+    /// The narrower
+    Auto,
+    /// The simulated law of the largest error, in standard errors
+    MaxZ,
+    /// Bonferroni's inequality
+    Bonferroni,
+}
+
 impl Args {
     fn options(&self) -> Options {
         Options {
@@ -107,8 +127,15 @@ impl Args {
                 Kind::Shortest => Interval::Shortest,
             },
             prob: self.prob,
+            test: self.test,
             prior: self.prior,
-            joint: self.joint,
+            joint: self.joint.map(|way| match way {
+                // A forced method is used for every interval.
+                JointWay::Auto if !matches!(self.method, Way::Auto) => Simultaneous::Bonferroni,
+                JointWay::Auto => Simultaneous::Auto,
+                JointWay::MaxZ => Simultaneous::MaxZ,
+                JointWay::Bonferroni => Simultaneous::Bonferroni,
+            }),
         }
     }
 }
@@ -125,12 +152,18 @@ pub fn run(args: &Args) -> Outcome {
     {
         return projection(args, &questions, sql);
     }
-    if args.keys.is_some() {
-        return Err(Failure::Message("--keys asks one release of a projection, and this is none".into()));
+    if args.keys.is_some() || args.mean {
+        let option = if args.mean { "--mean" } else { "--keys" };
+        return Err(Failure::Message(format!("{option} asks one release of a projection, and this is none")));
+    }
+    for file in files.iter().filter(|_| files.len() > 1) {
+        if super::projection::open(file)?.is_some() {
+            return Err(Failure::Message(format!("{file} is a projection: ask it alone")));
+        }
     }
     let releases = files
         .iter()
-        .map(|f| Answers::open(f).map_err(|e| output::about(f.as_ref(), &e)))
+        .map(|f| Answers::open(f).and_then(|a| args.recover.of(a)).map_err(|e| output::about(f.as_ref(), &e)))
         .collect::<Result<Vec<_>, _>>()?;
     for r in releases.iter().filter(|r| r.release().manifest().is_not_private()) {
         eprintln!("warning: {} is NOT PRIVATE: its noise came from a fixed seed", r.name());
@@ -139,7 +172,9 @@ pub fn run(args: &Args) -> Outcome {
     let options = args.options();
     match (sql, &args.batch) {
         (Some(sql), _) => one(args, &several, sql, &options),
-        (None, Some(batch)) => many(args, &several, batch, &options),
+        (None, Some(batch)) => {
+            many(args, &release_field(&several), batch, &|sql| Ok(several.ask(sql, &options)?))
+        }
         (None, None) => Ok(()),
     }
 }
@@ -168,44 +203,42 @@ fn one(args: &Args, several: &Several, sql: &str, options: &Options) -> Outcome 
 /// A projection: the same SELECT, a batch of them, or a file of keys.
 fn projection(args: &Args, questions: &Questions, sql: Option<&String>) -> Outcome {
     let estimator = if args.mean { Estimator::Mean } else { Estimator::Best };
+    let other_way = !matches!(args.method, Way::Auto) || !matches!(args.interval, Kind::Equal);
+    let recover = args.recover != Recover::LeastSquares;
+    let statement = args.prob.is_some() || args.test.is_some() || args.prior.is_some();
+    if statement || args.joint.is_some() || other_way || recover {
+        return Err(Failure::Message(
+            "--prob, --test, --prior, --joint, --method, --interval and --recover are for releases of tables"
+                .into(),
+        ));
+    }
+    if questions.is_not_private() {
+        eprintln!("warning: {} is NOT PRIVATE: its noise came from a fixed seed", questions.name());
+    }
     if let Some(keys) = &args.keys {
         return super::projection::keys(questions, keys, args.level, estimator);
     }
-    if args.prob.is_some() || args.prior.is_some() || args.joint || args.explain {
-        return Err(Failure::Message(
-            "--prob, --prior, --joint and --explain are for releases of tables".into(),
-        ));
+    let mut more = serde_json::Map::new();
+    more.insert("release".into(), questions.name().into());
+    if let Some(batch) = &args.batch {
+        return many(args, &more, batch, &|sql| Ok(questions.query(sql, args.level, estimator)?));
     }
-    let show = |sql: &str| -> Result<String, Failure> {
-        let table = questions.query(sql, args.level, estimator)?;
-        Ok(if args.csv {
-            render::csv(&table)
-        } else if args.json || args.jsonl {
-            let mut more = serde_json::Map::new();
-            more.insert("release".into(), questions.name().into());
-            render::json(&table, &more)? + "\n"
-        } else {
-            render::table(&table)
-        })
+    let Some(sql) = sql else { return Ok(()) };
+    let table = questions.query(sql, args.level, estimator)?;
+    if args.csv {
+        return output::print(&render::csv(&table));
+    }
+    let explained = match args.explain {
+        true => questions.explain(sql, args.level, estimator, 3)?,
+        false => Vec::new(),
     };
-    if let Some(sql) = sql {
-        return output::print(&show(sql)?);
-    }
-    let Some(batch) = &args.batch else { return Ok(()) };
-    let text = std::fs::read_to_string(batch)
-        .map_err(|e| Failure::Message(format!("cannot read {}: {e}", batch.display())))?;
-    for (i, line) in text.lines().enumerate() {
-        let sql = without_comment(line).trim().trim_end_matches(';').trim_end();
-        if sql.is_empty() {
-            continue;
+    if args.json {
+        if args.explain {
+            more.insert("explain".into(), serde_json::to_value(&explained)?);
         }
-        match show(sql) {
-            Ok(answer) => output::print(&answer)?,
-            Err(Failure::Message(why)) if !args.strict => eprintln!("line {}: {why}", i + 1),
-            Err(why) => return Err(why),
-        }
+        return output::print(&(render::json(&table, &more)? + "\n"));
     }
-    Ok(())
+    output::print(&(render::table(&table) + &super::projection::explained(questions, &explained, args.level)))
 }
 
 fn release_field(several: &Several) -> serde_json::Map<String, serde_json::Value> {
@@ -214,6 +247,9 @@ fn release_field(several: &Several) -> serde_json::Map<String, serde_json::Value
         [only] => more.insert("release".into(), only.name().into()),
         some => more.insert("releases".into(), some.iter().map(Answers::title).collect::<Vec<_>>().into()),
     };
+    if let Some(nearest) = several.releases().iter().find_map(Answers::nearest) {
+        more.insert("recover".into(), nearest.norm().name().into());
+    }
     more
 }
 
@@ -224,7 +260,13 @@ struct Reply {
     answer: Result<ResultTable, String>,
 }
 
-fn many(args: &Args, several: &Several, batch: &PathBuf, options: &Options) -> Outcome {
+/// Answers every query of a file, in parallel; answers appear as they are ready.
+fn many(
+    args: &Args,
+    release: &serde_json::Map<String, serde_json::Value>,
+    batch: &PathBuf,
+    ask: &(dyn Fn(&str) -> Result<ResultTable, Failure> + Sync),
+) -> Outcome {
     use rayon::prelude::*;
     let text = std::fs::read_to_string(batch)
         .map_err(|e| Failure::Message(format!("cannot read {}: {e}", batch.display())))?;
@@ -243,7 +285,10 @@ fn many(args: &Args, several: &Several, batch: &PathBuf, options: &Options) -> O
             .map(|&(line, sql)| Reply {
                 line,
                 sql: sql.into(),
-                answer: several.ask(sql, options).map_err(|e| e.to_string()),
+                answer: ask(sql).map_err(|e| match e {
+                    Failure::Message(why) => why,
+                    Failure::Refuted => "refuted".into(),
+                }),
             })
             .collect();
         let mut out = String::new();
@@ -258,7 +303,7 @@ fn many(args: &Args, several: &Several, batch: &PathBuf, options: &Options) -> O
             if !std::mem::take(&mut first) && !args.jsonl {
                 out.push('\n');
             }
-            out.push_str(&reply_text(args, several, reply)?);
+            out.push_str(&reply_text(args, release, reply)?);
         }
         output::print(&out)?;
     }
@@ -268,10 +313,14 @@ fn many(args: &Args, several: &Several, batch: &PathBuf, options: &Options) -> O
     Ok(())
 }
 
-fn reply_text(args: &Args, several: &Several, reply: &Reply) -> Result<String, Failure> {
+fn reply_text(
+    args: &Args,
+    release: &serde_json::Map<String, serde_json::Value>,
+    reply: &Reply,
+) -> Result<String, Failure> {
     let header = format!("-- {}: {}\n", reply.line, reply.sql);
     if args.jsonl || args.json {
-        let mut more = release_field(several);
+        let mut more = release.clone();
         more.insert("line".into(), reply.line.into());
         more.insert("sql".into(), reply.sql.as_str().into());
         return Ok(match &reply.answer {

@@ -5,20 +5,23 @@
 //! because the signs are. The interval is where `|θ̂ − θ|` is within the normal quantile times the standard deviation *at θ* (as
 //! Wilson does for shares). The normal law is justified by T: the error is a mean of T terms that are uncorrelated, of equal
 //! law, and have the moments of independent ones up to order r/2; for one cell its even moments up to r/2 never exceed the normal law's,
-//! which also gives the wider interval of [`proven_factor`] that needs no limit theorem.
+//! which also gives the wider interval of [`bound::proven_factor`] that needs no limit theorem.
 //!
 //! **‖x‖².** The error depends on it, and it is private. What is used is an upper confidence bound from the released
-//! integers themselves, which is post-processing and costs nothing: the mean S of `v²` estimates `μ = ‖x‖² + var(z)`, and a mean of T
-//! non-negative terms with `E v⁴ ≤ κμ²` (κ = 3, with Laplace noise 6) is below `(1−η)μ` with probability at most
-//! `exp(−Tη²/2κ)` (Maurer 2003). A fiftieth of the interval's failure rate is spent on this. A declared bound is used where it is smaller.
+//! integers themselves, which is post-processing and costs nothing: the mean S of `v²` estimates `μ = ‖x‖² + var(z)`, and
+//! [`bound::shortfall`] says how far it falls short. A fiftieth of the interval's failure rate is spent on this. A declared bound is used
+//! where it is smaller.
 //!
-//! **Sketch.** Each row estimates θ on its own, and the rows' hashes are independent. For one cell the error of a row is
-//! symmetric: flipping the cell's own sign flips it. So each row is above or below the truth with probability at most
-//! one half, and the interval between two rows in order covers by the binomial law alone: no variance, no ‖x‖², whatever the data.
-//! For m cells the same holds in a row where no two of them share a bucket; that fails with probability at most
-//! `γ = m(m−1)/2B`, which raises one half to `(1+γ)/2`. The estimate is the median; the mean comes with
-//! Chebyshev's interval, because a few large counts give its error heavy tails.
+//! **Sketch.** Each row estimates θ on its own, and the rows' hashes are independent. A row counts for a query if no bucket holds
+//! cells of the query with both signs; which rows do is public, and says nothing about the data. In such a row the error is symmetric:
+//! flipping the signs of the query's cells flips it. So each is above or below the truth with probability at
+//! most one half, and the interval between two rows in order covers by the binomial law alone: no variance, no ‖x‖², whatever the
+//! data. (This takes the signs to be independent, not only r at a time.) The estimate is the median of these rows. Where they are too
+//! few, or on demand, it is the mean of all rows, which needs four-wise independence only, with Chebyshev's
+//! interval, because a few large counts give its error heavy tails.
 
+use super::bound::{self, cantelli};
+use super::coset::Cosets;
 use super::design::Shape;
 use super::signs::{SIGNS, SignFamily, block_bits, point};
 use super::{Projection, key};
@@ -28,10 +31,10 @@ use crate::plan::Noise;
 /// Which estimate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Estimator {
-    /// The mean of a dense projection, the median of a sketch's rows.
+    /// The mean of a dense projection; of a sketch the median of its rows where that has an interval, else the mean.
     #[default]
     Best,
-    /// The mean, also for a sketch.
+    /// The mean of all rows, also for a sketch.
     Mean,
 }
 
@@ -46,6 +49,53 @@ pub struct Answer {
     pub low: f64,
     /// The upper end.
     pub high: f64,
+    /// What the interval rests on.
+    pub law: Law,
+    /// The standard deviation of the noise in the estimate. It is known.
+    pub noise: f64,
+}
+
+/// What an interval rests on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Law {
+    /// The normal law of a mean of many sums.
+    Normal,
+    /// The order of so many of a sketch's rows, so many cut off at each end.
+    Order {
+        /// The rows that count for this query.
+        rows: u32,
+        /// How many lie outside at each end.
+        cut: u32,
+    },
+    /// The variance alone, by Chebyshev's inequality.
+    Variance,
+}
+
+impl Law {
+    /// In words, as `method` of an answer.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Law::Normal => "normal law of a mean of many sums, with an upper bound of ‖x‖² from the sums",
+            Law::Order { .. } => "order of a sketch's rows",
+            Law::Variance => "Chebyshev's inequality, with an upper bound of ‖x‖² from the sums",
+        }
+    }
+}
+
+/// An estimate, the parts of its error's variance, and how wide an interval may be.
+#[derive(Debug, Clone, Copy)]
+struct Error {
+    estimate: f64,
+    /// How many cells it sums up.
+    cells: f64,
+    /// How many integers there are.
+    values: f64,
+    /// ‖x‖² as estimated.
+    norm: f64,
+    /// An upper bound of ‖x‖².
+    bound: f64,
+    /// The variance of the noise.
+    noise: f64,
 }
 
 /// Released integers, ready for questions.
@@ -53,6 +103,8 @@ pub struct Answer {
 pub struct Projected {
     projection: Projection,
     families: Vec<SignFamily>,
+    /// A dense projection's signs, for all blocks at once.
+    cosets: Option<Cosets>,
     values: Vec<i64>,
     /// The sum of the squares of all values.
     energy: f64,
@@ -82,7 +134,12 @@ impl Projected {
             return None;
         }
         let energy = values.iter().map(|&v| v as f64 * v as f64).sum();
-        Some(Projected { families: families(&projection), projection, values, energy })
+        let families = families(&projection);
+        let cosets = match projection.design.shape {
+            Shape::Dense { rows } => families.first().map(|f| f.cosets(block_bits(rows.into()))),
+            Shape::Sketch { .. } => None,
+        };
+        Some(Projected { families, cosets, projection, values, energy })
     }
 
     /// What was released beside the integers.
@@ -102,148 +159,185 @@ impl Projected {
         cells.dedup();
         match self.projection.design.shape {
             Shape::Dense { rows } => self.dense(&cells, rows, level),
-            Shape::Sketch { rows, buckets } => self.sketch(&cells, rows, buckets, level, estimator),
+            Shape::Sketch { buckets, .. } => self.sketch(&cells, buckets, level, estimator),
         }
     }
 
-    /// μ = E S as estimated and as an upper confidence bound with failure rate alpha.
-    fn bound(&self, mean: f64, alpha: f64) -> f64 {
-        let gaussian = self.projection.design.noise == Noise::Gaussian;
-        let n = self.values.len() as f64;
-        let eta = match self.projection.design.shape {
-            Shape::Dense { .. } => {
-                let kappa = if gaussian { 3.0 } else { 6.0 };
-                libm::sqrt(2.0 * kappa * -libm::log(alpha) / n)
-            }
-            // Few rows: by Cantelli, from the variance of the rows' own estimates.
-            Shape::Sketch { .. } => {
-                let v = if gaussian { 2.0 } else { 5.0 } / n;
-                libm::sqrt(v * (1.0 - alpha) / alpha)
-            }
-        };
-        if eta < 1.0 { mean / (1.0 - eta) } else { f64::INFINITY }
-    }
-
-    /// ‖x‖² as estimated, and an upper bound that fails with probability alpha.
-    fn norm(&self, alpha: f64) -> (f64, f64) {
+    /// ‖x‖² as estimated, and an upper bound that fails with probability alpha: the declared one where that is smaller.
+    pub fn norm(&self, alpha: f64) -> (f64, f64) {
         let design = &self.projection.design;
+        let gaussian = design.noise == Noise::Gaussian;
+        let n = self.values.len() as f64;
+        let eta = match design.shape {
+            // A discrete Gaussian's fourth moment exceeds three squared variances by a 10⁵th part at most.
+            Shape::Dense { .. } => {
+                let kappa = if gaussian { 3.000_03 } else { 6.0 };
+                bound::shortfall(n, kappa, gaussian, design.independence, alpha)
+            }
+            // A row's bucket and sign are from one word: by Cantelli, from the variance of the rows' own estimates.
+            Shape::Sketch { .. } => cantelli(if gaussian { 2.000_03 } else { 5.0 } / n, alpha),
+        };
         // Each value has ‖x‖²·share of the counts and all of its noise.
-        let share = design.shape.column() as f64 / self.values.len() as f64;
-        let mean = self.energy / self.values.len() as f64;
+        let share = design.shape.column() as f64 / n;
+        let mean = self.energy / n;
         let clean = |mu: f64| ((mu - design.noise_variance()) / share).max(0.0);
         let declared = design.norm_bound.map_or(f64::INFINITY, |b| b as f64);
-        (clean(mean).min(declared), clean(self.bound(mean, alpha)).min(declared))
+        let upper = if eta < 1.0 { clean(mean / (1.0 - eta)) } else { f64::INFINITY };
+        (clean(mean).min(declared), upper.min(declared))
+    }
+
+    /// The part of an interval's failure rate that may go to ‖x‖².
+    pub fn norm_failure(level: f64) -> f64 {
+        (1.0 - level) / 50.0
+    }
+
+    /// For one cell of a dense projection with Gaussian noise, an interval that needs the signs' r-wise independence alone.
+    pub fn proven(&self, answer: &Answer, level: f64) -> Option<Answer> {
+        let design = &self.projection.design;
+        let Shape::Dense { rows } = design.shape else { return None };
+        if design.noise != Noise::Gaussian {
+            return None;
+        }
+        let alpha = Self::norm_failure(level);
+        let (norm, bound) = self.norm(alpha);
+        let noise = answer.noise * answer.noise;
+        let error =
+            Error { estimate: answer.estimate, cells: 1.0, values: f64::from(rows), norm, bound, noise };
+        Some(error.interval(bound::proven_factor(level + alpha, design.independence), Law::Variance))
     }
 
     fn dense(&self, cells: &[u64], rows: u32, level: f64) -> Answer {
+        let Some(cosets) = &self.cosets else { return nothing() };
         let bits = block_bits(rows.into());
         let blocks = self.values.len().div_ceil(SIGNS);
-        let (mut sum, mut squares) = (0i128, 0i128);
-        let mut words = vec![0u64; cells.len()];
-        let Some(family) = self.families.first() else { return nothing() };
-        if let [cell] = *cells {
-            // One cell: the signs of all blocks at once.
-            let points: Vec<u64> = (0..blocks as u64).map(|b| point(cell, b, bits)).collect();
-            words.resize(blocks, 0);
-            family.words(&points, &mut words);
-            for (values, word) in self.values.chunks(SIGNS).zip(&words) {
-                for (i, &v) in values.iter().enumerate() {
-                    sum += if word >> i & 1 == 1 { -i128::from(v) } else { i128::from(v) };
-                }
+        let span = cosets.size() * SIGNS;
+        // How often each integer counts against, over all cells.
+        let mut against = vec![0u32; (blocks * SIGNS).next_multiple_of(span)];
+        let places = against.len() / span;
+        let mut starts = cells.iter().flat_map(move |&cell| {
+            (0..places).map(move |place| (point(cell, (place * cosets.size()) as u64, bits), place))
+        });
+        let mut words = vec![[0; 4]; cosets.size()];
+        loop {
+            let four: [Option<(u64, usize)>; 4] = std::array::from_fn(|_| starts.next());
+            if four.iter().all(Option::is_none) {
+                break;
             }
-            squares = i128::from(rows);
-        } else {
-            let mut points = vec![0; cells.len()];
-            for (block, values) in self.values.chunks(SIGNS).enumerate() {
-                for (p, &cell) in points.iter_mut().zip(cells) {
-                    *p = point(cell, block as u64, bits);
-                }
-                family.words(&points, &mut words);
-                for (i, &v) in values.iter().enumerate() {
-                    let ones: u64 = words.iter().map(|w| w >> i & 1).sum();
-                    let weight = cells.len() as i128 - 2 * i128::from(ones);
-                    sum += weight * i128::from(v);
-                    squares += weight * weight;
+            cosets.values(four.map(|s| s.map_or(0, |s| s.0)), &mut words);
+            for (lane, (_, place)) in four.iter().flatten().enumerate() {
+                let counts = against.get_mut(place * span..(place + 1) * span).unwrap_or_default();
+                for (counts, words) in counts.chunks_exact_mut(SIGNS).zip(&words) {
+                    let word = words.get(lane).copied().unwrap_or(0);
+                    for (i, count) in counts.iter_mut().enumerate() {
+                        *count += (word >> i & 1) as u32;
+                    }
                 }
             }
         }
+        let (mut sum, mut squares) = (0i128, 0i128);
+        for (&v, &against) in self.values.iter().zip(&against) {
+            let weight = cells.len() as i64 - 2 * i64::from(against);
+            sum += i128::from(weight) * i128::from(v);
+            squares += i128::from(weight * weight);
+        }
         let t = f64::from(rows);
-        let alpha = (1.0 - level) / 50.0;
+        let alpha = Self::norm_failure(level);
         let (norm, bound) = self.norm(alpha);
         let noise = self.projection.design.noise_variance() * squares as f64 / (t * t);
         let z = upper_quantile((1.0 - level - alpha) / 2.0);
-        interval(sum as f64 / t, cells.len() as f64, t, norm, bound, noise, z)
+        let cells = cells.len() as f64;
+        Error { estimate: sum as f64 / t, cells, values: t, norm, bound, noise }.interval(z, Law::Normal)
     }
 
-    fn sketch(&self, cells: &[u64], rows: u32, buckets: u32, level: f64, estimator: Estimator) -> Answer {
+    fn sketch(&self, cells: &[u64], buckets: u32, level: f64, estimator: Estimator) -> Answer {
+        if cells.is_empty() {
+            return nothing();
+        }
         let mut words = vec![0; cells.len()];
-        let mut estimates: Vec<f64> = Vec::with_capacity(rows as usize);
+        // In each row the buckets of the cells, with their signs.
+        let mut places: Vec<(usize, bool)> = Vec::with_capacity(cells.len());
+        let (mut sum, mut squares) = (0i128, 0u64);
+        let mut clean: Vec<(f64, usize)> = Vec::new();
         for (family, values) in self.families.iter().zip(self.values.chunks(buckets as usize)) {
             family.words(cells, &mut words);
-            let sum: i128 = words
-                .iter()
-                .map(|&word| {
-                    let (at, negative) = bucket(word, buckets);
-                    let v = values.get(at).map_or(0, |&v| i128::from(v));
-                    if negative { -v } else { v }
-                })
-                .sum();
-            estimates.push(sum as f64);
+            places.clear();
+            places.extend(words.iter().map(|&word| bucket(word, buckets)));
+            places.sort_unstable();
+            let mut once = 0i128;
+            let mut sound = true;
+            for same in places.chunk_by(|a, b| a.0 == b.0) {
+                let (Some(first), Some(last)) = (same.first(), same.last()) else { continue };
+                let v = values.get(first.0).map_or(0, |&v| i128::from(v));
+                let minus = same.iter().filter(|s| s.1).count() as i64;
+                let weight = same.len() as i64 - 2 * minus;
+                sum += i128::from(weight) * v;
+                squares += weight.unsigned_abs().pow(2);
+                once += if first.1 { -v } else { v };
+                sound &= first.1 == last.1;
+            }
+            if sound {
+                clean.push((once as f64, places.chunk_by(|a, b| a.0 == b.0).count()));
+            }
         }
-        let (t, m) = (f64::from(rows), cells.len() as f64);
-        if estimator == Estimator::Mean {
-            let alpha = (1.0 - level) / 50.0;
-            let (norm, bound) = self.norm(alpha);
-            // Two cells of the query in one bucket carry its noise twice: on average ‖q‖², at most m of it.
-            let collide = 1.0 + (m - 1.0) / f64::from(buckets);
-            let noise = self.projection.design.noise_variance() * m * collide / t;
-            let mean = estimates.iter().sum::<f64>() / t;
-            let z = 1.0 / libm::sqrt(1.0 - level - alpha);
-            return interval(mean, m, t * f64::from(buckets), norm, bound, noise, z);
+        let rows = clean.len() as u32;
+        let variance = self.projection.design.noise_variance();
+        match order_cut(rows, 0.5, 1.0 - level).filter(|_| estimator == Estimator::Best) {
+            Some(cut) => {
+                clean.sort_by(|a, b| a.0.total_cmp(&b.0));
+                let at = |i: usize| clean.get(i).map_or(f64::NAN, |c| c.0);
+                let n = clean.len();
+                let (low, high) = (at(cut), at(n - 1 - cut));
+                let buckets = clean.iter().map(|c| c.1).sum::<usize>() as f64 / n as f64;
+                Answer {
+                    estimate: (at((n - 1) / 2) + at(n / 2)) / 2.0,
+                    std_error: (high - low) / (2.0 * upper_quantile((1.0 - level) / 2.0)),
+                    low,
+                    high,
+                    law: Law::Order { rows, cut: cut as u32 },
+                    // As for a mean: a median has about a quarter more.
+                    noise: libm::sqrt(variance * buckets / n as f64),
+                }
+            }
+            None => {
+                let alpha = Self::norm_failure(level);
+                let (norm, bound) = self.norm(alpha);
+                let t = self.families.len() as f64;
+                let noise = variance * squares as f64 / (t * t);
+                let z = 1.0 / libm::sqrt(1.0 - level - alpha);
+                let (cells, values) = (cells.len() as f64, self.values.len() as f64);
+                Error { estimate: sum as f64 / t, cells, values, norm, bound, noise }
+                    .interval(z, Law::Variance)
+            }
         }
-        estimates.sort_by(f64::total_cmp);
-        let gamma = (m * (m - 1.0) / 2.0 / f64::from(buckets)).min(1.0);
-        let median = {
-            let at = |i: usize| estimates.get(i).copied().unwrap_or(f64::NAN);
-            let n = estimates.len();
-            (at((n - 1) / 2) + at(n / 2)) / 2.0
-        };
-        let Some(cut) = order_cut(rows, (1.0 + gamma) / 2.0, 1.0 - level) else {
-            return Answer {
-                estimate: median,
-                std_error: f64::INFINITY,
-                low: f64::NEG_INFINITY,
-                high: f64::INFINITY,
-            };
-        };
-        let low = estimates.get(cut).copied().unwrap_or(f64::NEG_INFINITY);
-        let high = estimates.get(estimates.len() - 1 - cut).copied().unwrap_or(f64::INFINITY);
-        let std_error = (high - low) / (2.0 * upper_quantile((1.0 - level) / 2.0));
-        Answer { estimate: median, std_error, low, high }
     }
 }
 
 /// No cells: nothing to count.
 fn nothing() -> Answer {
-    Answer { estimate: 0.0, std_error: 0.0, low: 0.0, high: 0.0 }
+    Answer { estimate: 0.0, std_error: 0.0, low: 0.0, high: 0.0, law: Law::Variance, noise: 0.0 }
 }
 
-/// The θ with |θ̂ − θ| ≤ z √((m·bound + (1−2/m)θ²)/T + noise).
-fn interval(estimate: f64, m: f64, t: f64, norm: f64, bound: f64, noise: f64, z: f64) -> Answer {
-    if m == 0.0 {
-        return nothing();
+impl Error {
+    /// The θ with |θ̂ − θ| ≤ z √((m·bound + (1−2/m)θ²)/T + noise).
+    fn interval(self, z: f64, law: Law) -> Answer {
+        let Error { estimate, cells: m, values: t, norm, bound, noise } = self;
+        if m == 0.0 {
+            return nothing();
+        }
+        // For one cell θ² − 2θ²; for more at most (1 − 2/m)θ², as Σ x_j² ≥ θ²/m.
+        let own = (1.0 - 2.0 / m) / t;
+        let std_error = libm::sqrt((m * norm / t + own * estimate * estimate).max(0.0) + noise);
+        let base = m * bound / t + noise;
+        let c = z * z * own;
+        let (low, high) = if !base.is_finite() || c >= 1.0 {
+            (f64::NEG_INFINITY, f64::INFINITY)
+        } else {
+            // (1 − c)θ² − 2θ̂θ + θ̂² − z²·base = 0
+            let root = libm::sqrt((c * estimate * estimate + (1.0 - c) * z * z * base).max(0.0));
+            ((estimate - root) / (1.0 - c), (estimate + root) / (1.0 - c))
+        };
+        Answer { estimate, std_error, low, high, law, noise: libm::sqrt(noise) }
     }
-    // For one cell θ² − 2θ²; for more at most (1 − 2/m)θ², as Σ x_j² ≥ θ²/m.
-    let own = (1.0 - 2.0 / m) / t;
-    let std_error = libm::sqrt((m * norm / t + own * estimate * estimate).max(0.0) + noise);
-    let base = m * bound / t + noise;
-    let c = z * z * own;
-    if !base.is_finite() || c >= 1.0 {
-        return Answer { estimate, std_error, low: f64::NEG_INFINITY, high: f64::INFINITY };
-    }
-    // (1 − c)θ² − 2θ̂θ + θ̂² − z²·base = 0
-    let root = libm::sqrt((c * estimate * estimate + (1.0 - c) * z * z * base).max(0.0));
-    Answer { estimate, std_error, low: (estimate - root) / (1.0 - c), high: (estimate + root) / (1.0 - c) }
 }
 
 /// How many of `rows` ordered estimates may be cut off at each end so that both tails together have at most
@@ -262,23 +356,6 @@ fn order_cut(rows: u32, p: f64, tau: f64) -> Option<usize> {
         k += 1;
     }
     cut
-}
-
-/// How many standard deviations a single cell's error provably stays within, from r-wise independence and Gaussian
-/// noise alone.
-///
-/// **Proof.** The error is a sum of products of two signs, and noise. Its p-th moment, p even and at most r/2, is that under fully
-/// independent signs; conditioned on the cell's own signs that is a Rademacher sum, whose even moments are at most the normal
-/// law's (compare the coefficients of both expansions: Khintchine). So are the discrete
-/// Gaussian's, and the sum's. Markov's inequality with the best p gives the factor.
-pub fn proven_factor(level: f64, independence: u32) -> f64 {
-    let mut best = f64::INFINITY;
-    let mut ln_moment = 0.0;
-    for p in (2..=independence / 2).step_by(2) {
-        ln_moment += libm::log(f64::from(p - 1));
-        best = best.min(libm::exp((ln_moment - libm::log(1.0 - level)) / f64::from(p)));
-    }
-    best
 }
 
 #[cfg(test)]

@@ -1,11 +1,38 @@
-//! Polynomials over GF(2^64) at many points, with the processor's carry-less multiplication where there is one.
+//! Products in GF(2^64), with the processor's carry-less multiplication where there is one.
 //!
-//! The only `unsafe` of the project is here: one call of a function compiled for PCLMULQDQ, after asking the processor
-//! whether it has it. Both ways compute the same polynomial over the same field, so their results are identical;
+//! The only `unsafe` of the project is here: two calls of functions compiled for PCLMULQDQ, after asking the processor
+//! whether it has it. Both ways compute the same products in the same field, so their results are identical;
 //! the tests compare them, and both with a product done bit by bit.
 #![allow(unsafe_code)]
 
-use super::field::{Gf64, horner};
+use super::field::{Field, Gf64, horner};
+
+/// Four field elements, worked on side by side: a product takes several cycles, and the next ones need not wait.
+pub type Lanes = [u64; 4];
+
+/// Work that consists of products. It is compiled twice, with the processor's instruction and without; `run` must be
+/// `#[inline(always)]` for the first to be any faster.
+pub trait Work {
+    /// Does it, with this multiplication.
+    fn run(self, mul: impl Fn(Lanes, Lanes) -> Lanes);
+}
+
+/// Does the work with the processor's own instruction where it has one.
+pub fn run(work: impl Work) {
+    #[cfg(target_arch = "x86_64")]
+    if has_hardware() {
+        // SAFETY: the function needs PCLMULQDQ and SSE4.1, and the processor has just been found to have both. The work
+        // itself is safe code.
+        unsafe { hardware::run(work) };
+        return;
+    }
+    run_portable(work);
+}
+
+/// The same as [`run`] with ordinary instructions.
+pub fn run_portable(work: impl Work) {
+    work.run(|a, b| std::array::from_fn(|i| Gf64(a[i]).mul(Gf64(b[i])).0));
+}
 
 /// The values at `points` of the polynomial with these coefficients (constant first), written to `out`.
 ///
@@ -21,7 +48,7 @@ pub fn evaluate(coefficients: &[u64], points: &[u64], out: &mut [u64]) {
     evaluate_portable(coefficients, points, out);
 }
 
-/// Whether [`evaluate`] uses the processor's own instruction.
+/// Whether [`run`] and [`evaluate`] use the processor's own instruction.
 pub fn has_hardware() -> bool {
     #[cfg(target_arch = "x86_64")]
     return is_x86_feature_detected!("pclmulqdq") && is_x86_feature_detected!("sse4.1");
@@ -40,9 +67,55 @@ pub fn evaluate_portable(coefficients: &[u64], points: &[u64], out: &mut [u64]) 
 #[cfg(target_arch = "x86_64")]
 mod hardware {
     use super::super::field::MODULUS;
+    use super::{Lanes, Work};
     use std::arch::x86_64::{
-        __m128i, _mm_clmulepi64_si128, _mm_cvtsi64_si128, _mm_cvtsi128_si64, _mm_setzero_si128, _mm_xor_si128,
+        __m128i, _mm_clmulepi64_si128, _mm_cvtsi64_si128, _mm_cvtsi128_si64, _mm_extract_epi64,
+        _mm_set_epi64x, _mm_setzero_si128, _mm_shuffle_epi8, _mm_unpackhi_epi64, _mm_unpacklo_epi64,
+        _mm_xor_si128,
     };
+
+    #[target_feature(enable = "pclmulqdq,sse4.1")]
+    pub(super) fn run(work: impl Work) {
+        work.run(|a, b| lanes(a, b));
+    }
+
+    /// What the modulus makes of up to four bits above the top, for each combination: never more than a byte.
+    const OVER: [u8; 16] = {
+        let mut table = [0; 16];
+        let mut bits = 0;
+        while bits < 16 {
+            let h = bits as u8;
+            table[bits] = h ^ (h << 1) ^ (h << 3) ^ (h << 4);
+            bits += 1;
+        }
+        table
+    };
+
+    /// Four products. The first fold of a high half is a product with the modulus; the four bits that this pushes over the
+    /// top once more are looked up.
+    #[inline]
+    #[target_feature(enable = "pclmulqdq,sse4.1")]
+    fn lanes(a: Lanes, b: Lanes) -> Lanes {
+        let table = u128::from_le_bytes(OVER);
+        let table = _mm_set_epi64x((table >> 64) as i64, table as i64);
+        let modulus = load(MODULUS);
+        let mut out = [0; 4];
+        for ((a, b), out) in a.chunks_exact(2).zip(b.chunks_exact(2)).zip(out.chunks_exact_mut(2)) {
+            let a = _mm_set_epi64x(a[1].cast_signed(), a[0].cast_signed());
+            let b = _mm_set_epi64x(b[1].cast_signed(), b[0].cast_signed());
+            let first = _mm_clmulepi64_si128::<0x00>(a, b);
+            let second = _mm_clmulepi64_si128::<0x11>(a, b);
+            let first_fold = _mm_clmulepi64_si128::<0x01>(first, modulus);
+            let second_fold = _mm_clmulepi64_si128::<0x01>(second, modulus);
+            let low = _mm_unpacklo_epi64(first, second);
+            let fold = _mm_unpacklo_epi64(first_fold, second_fold);
+            let over = _mm_shuffle_epi8(table, _mm_unpackhi_epi64(first_fold, second_fold));
+            let product = _mm_xor_si128(_mm_xor_si128(low, fold), over);
+            out[0] = _mm_cvtsi128_si64(product).cast_unsigned();
+            out[1] = _mm_extract_epi64::<1>(product).cast_unsigned();
+        }
+        out
+    }
 
     /// So many points are worked on side by side: a product takes several cycles, and one can start every cycle.
     const LANES: usize = 4;
@@ -109,6 +182,33 @@ mod hardware {
 mod tests {
     use super::super::field::tests::{by_hand, words};
     use super::*;
+
+    /// Products of words of all kinds, in every lane.
+    struct Products<'a>(&'a mut Vec<Lanes>);
+
+    impl Work for Products<'_> {
+        #[inline(always)]
+        fn run(self, mul: impl Fn(Lanes, Lanes) -> Lanes) {
+            let words = words();
+            for &a in &words {
+                for b in words.windows(4) {
+                    self.0.push(mul([a; 4], [b[0], b[1], b[2], b[3]]));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn lanes_are_products_by_hand() {
+        let (mut fast, mut portable) = (Vec::new(), Vec::new());
+        run(Products(&mut fast));
+        run_portable(Products(&mut portable));
+        let words = words();
+        let pairs = words.iter().flat_map(|&a| words.windows(4).map(move |b| (a, b)));
+        let want: Vec<Lanes> = pairs.map(|(a, b)| std::array::from_fn(|i| by_hand(a, b[i]))).collect();
+        assert_eq!(fast, want, "hardware {}", has_hardware());
+        assert_eq!(portable, want);
+    }
 
     /// Both ways against products done bit by bit, for every number of coefficients and of points that makes a
     /// difference to the blocking.

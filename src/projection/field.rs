@@ -25,6 +25,18 @@ pub const MODULUS: u64 = 0b1_1011;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Gf64(pub u64);
 
+impl Gf64 {
+    /// The inverse, and zero of zero: the power 2^64 − 2.
+    pub fn inverse(self) -> Gf64 {
+        let (mut inverse, mut square) = (Gf64(1), self);
+        for _ in 1..64 {
+            square = square.mul(square);
+            inverse = inverse.mul(square);
+        }
+        inverse
+    }
+}
+
 impl Field for Gf64 {
     fn add(self, other: Gf64) -> Gf64 {
         Gf64(self.0 ^ other.0)
@@ -130,11 +142,6 @@ pub(super) mod tests {
             half = half.mul(half);
         }
         let difference = half.add(z);
-        let (mut inverse, mut square) = (Gf64(1), difference);
-        for _ in 1..64 {
-            square = square.mul(square);
-            inverse = inverse.mul(square);
-        }
-        assert_eq!(inverse.mul(difference), Gf64(1));
+        assert_eq!(difference.inverse().mul(difference), Gf64(1));
     }
 }

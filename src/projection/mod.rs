@@ -8,25 +8,31 @@
 //! | file | idea |
 //! |---|---|
 //! | [`field`], [`clmul`] | GF(2^64), with the processor's carry-less product and without |
+//! | [`coset`] | a polynomial at all points of a cell at once |
 //! | [`signs`] | the r-wise independent family of signs, from a public seed |
 //! | [`key`] | any combination of labels and texts becomes a cell number |
 //! | [`design`] | how many integers, which noise: what is decided before data is seen |
 //! | [`cost`] | the privacy cost, recomputed from what was released |
 //! | [`answer`] | estimates and intervals |
+//! | [`bound`] | what the signs' independence proves of errors |
+//! | [`explain`] | what an answer rests on, in words |
 //! | [`query`] | SQL to cells |
 //!
 //! Everything here is public arithmetic; `secret::project` makes the integers.
 
 pub mod answer;
+pub mod bound;
 pub mod clmul;
+pub mod coset;
 pub mod cost;
 pub mod design;
+pub mod explain;
 pub mod field;
 pub mod key;
 pub mod query;
 pub mod signs;
 
-pub use answer::{Answer, Projected};
+pub use answer::{Answer, Law, Projected};
 pub use design::{Design, DesignError, Shape, Size};
 pub use key::{Key, Part};
 pub use signs::Seed;

@@ -6,16 +6,16 @@
 //! most as many as the release allows (its sparsity).
 
 use super::answer::{Answer, Estimator, Projected};
+use super::explain::Explained;
 use super::key::{Key, Part, text_code};
 use crate::answer::render::{ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
-use crate::answer::sql::{SqlError, syntax};
+use crate::answer::sql::SqlError;
 use crate::cube::Cube;
 use crate::release::packing::{CHUNK, unpack};
 use crate::release::{Kind, Release, ReleaseError, wire};
-use sqlparser::ast::{
-    self, BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, SelectItem, Spanned, Value,
-};
-use std::collections::HashMap;
+use ask::{Asked, Group};
+
+mod ask;
 
 /// Why a question has no answer.
 #[derive(Debug, thiserror::Error)]
@@ -70,6 +70,7 @@ pub const MOST_ROWS: u64 = 1 << 20;
 #[derive(Debug)]
 pub struct Questions {
     name: String,
+    not_private: bool,
     cube: Cube,
     projected: Projected,
     key: Key,
@@ -118,12 +119,19 @@ impl Questions {
         let projected = Projected::new(projection, values)
             .ok_or_else(|| invalid("its integers are incomplete".into()))?;
         let key = projected.key(parts);
-        Ok(Some(Questions { name: release.manifest().about.name.clone(), cube, projected, key }))
+        let manifest = release.manifest();
+        let (name, not_private) = (manifest.about.name.clone(), manifest.is_not_private());
+        Ok(Some(Questions { name, not_private, cube, projected, key }))
     }
 
     /// The release's name, as FROM wants it.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Whether the noise came from a fixed seed.
+    pub fn is_not_private(&self) -> bool {
+        self.not_private
     }
 
     /// The integers and how to use them.
@@ -172,23 +180,7 @@ impl Questions {
 
     /// Answers one SELECT with intervals at `level`.
     pub fn query(&self, sql: &str, level: f64, estimator: Estimator) -> Result<ResultTable, QueryError> {
-        if !(level > 0.0 && level < 1.0) {
-            return Err(QueryError::Level(level));
-        }
-        let asked = self.ask(sql).map_err(|e| match e {
-            QueryError::Sql(e) => QueryError::Sql(e.in_text(sql)),
-            other => other,
-        })?;
-        let cells_of_row: u64 = asked.per_row();
-        let most = self.projected.projection().design.sparsity;
-        if cells_of_row > u64::from(most) {
-            return Err(QueryError::TooManyCells { cells: cells_of_row, most });
-        }
-        let rows =
-            asked.sides.iter().try_fold(1u64, |n, s| n.checked_mul(s.len() as u64)).unwrap_or(u64::MAX);
-        if rows > MOST_ROWS {
-            return Err(QueryError::TooManyRows(rows));
-        }
+        let asked = self.allowed(sql, level)?;
         let columns = asked
             .columns
             .iter()
@@ -205,16 +197,15 @@ impl Questions {
                 },
             })
             .collect();
-        let mut table =
-            ResultTable { columns, rows: Vec::new(), level, methods: Vec::new(), notes: Vec::new() };
-        let limit = asked.limit.unwrap_or(u64::MAX).min(rows);
-        let mut pick = vec![0usize; asked.sides.len()];
-        for _ in 0..limit {
-            let chosen: Vec<&(String, Vec<u64>)> =
-                asked.sides.iter().zip(&pick).filter_map(|(s, &p)| s.get(p)).collect();
-            let mut cells = Vec::with_capacity(cells_of_row as usize);
-            self.product(&chosen, &mut Vec::new(), &mut cells);
+        let mut table = ResultTable { columns, rows: Vec::new(), level, ..ResultTable::default() };
+        let mut laws: Vec<&str> = Vec::new();
+        let limit = usize::try_from(asked.limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
+        for (chosen, cells) in self.rows(&asked).take(limit) {
             let a = self.count(&cells, level, estimator);
+            let law = a.law.name();
+            if !laws.contains(&law) {
+                laws.push(law);
+            }
             let row = asked.columns.iter().map(|(_, part)| match part {
                 Some((part, _)) => {
                     ResultCell::Label(chosen.get(*part).map_or(String::new(), |c| c.0.clone()))
@@ -227,6 +218,60 @@ impl Questions {
                 }),
             });
             table.rows.push(row.collect());
+        }
+        let figures = asked.columns.iter().filter(|c| c.1.is_none());
+        table.methods = figures.map(|(name, _)| (name.clone(), laws.join("; or "))).collect();
+        Ok(table)
+    }
+
+    /// What the first `most` rows of an answer rest on.
+    pub fn explain(
+        &self,
+        sql: &str,
+        level: f64,
+        estimator: Estimator,
+        most: usize,
+    ) -> Result<Vec<Explained>, QueryError> {
+        let asked = self.allowed(sql, level)?;
+        let limit = asked.limit.map_or(most, |l| most.min(l as usize));
+        let rows = self.rows(&asked).take(limit).map(|(chosen, cells)| {
+            let shown = asked.columns.iter().filter_map(|(_, part)| Some(chosen.get((*part)?.0)?.0.clone()));
+            let answer = self.count(&cells, level, estimator);
+            Explained::new(&self.projected, shown.collect(), &cells, &answer, level)
+        });
+        Ok(rows.collect())
+    }
+
+    /// The query, if it may be asked.
+    fn allowed(&self, sql: &str, level: f64) -> Result<Asked, QueryError> {
+        if !(level > 0.0 && level < 1.0) {
+            return Err(QueryError::Level(level));
+        }
+        let asked = self.ask(sql).map_err(|e| match e {
+            QueryError::Sql(e) => QueryError::Sql(e.in_text(sql)),
+            other => other,
+        })?;
+        let cells = asked.per_row();
+        let most = self.projected.projection().design.sparsity;
+        if cells > u64::from(most) {
+            return Err(QueryError::TooManyCells { cells, most });
+        }
+        let rows =
+            asked.sides.iter().try_fold(1u64, |n, s| n.checked_mul(s.len() as u64)).unwrap_or(u64::MAX);
+        if rows > MOST_ROWS {
+            return Err(QueryError::TooManyRows(rows));
+        }
+        Ok(asked)
+    }
+
+    /// The rows of an answer: for each the group of every part of the key, and the cells.
+    fn rows<'a>(&'a self, asked: &'a Asked) -> impl Iterator<Item = (Vec<&'a Group>, Vec<u64>)> {
+        let rows: usize = asked.sides.iter().map(Vec::len).product();
+        let mut pick = vec![0usize; asked.sides.len()];
+        (0..rows).map(move |_| {
+            let chosen: Vec<&Group> = asked.sides.iter().zip(&pick).filter_map(|(s, &p)| s.get(p)).collect();
+            let mut cells = Vec::new();
+            self.product(&chosen, &mut Vec::new(), &mut cells);
             for (p, side) in pick.iter_mut().zip(&asked.sides).rev() {
                 *p += 1;
                 if *p < side.len() {
@@ -234,12 +279,12 @@ impl Questions {
                 }
                 *p = 0;
             }
-        }
-        Ok(table)
+            (chosen, cells)
+        })
     }
 
     /// Every combination of the chosen codes.
-    fn product(&self, chosen: &[&(String, Vec<u64>)], codes: &mut Vec<u64>, cells: &mut Vec<u64>) {
+    fn product(&self, chosen: &[&Group], codes: &mut Vec<u64>, cells: &mut Vec<u64>) {
         match chosen.split_first() {
             None => cells.push(self.key.cell(codes)),
             Some(((_, own), rest)) => {
@@ -251,258 +296,4 @@ impl Questions {
             }
         }
     }
-
-    /// The part of the key and the level that a name means.
-    fn column(&self, expr: &Expr) -> Result<(usize, usize), SqlError> {
-        let parts = match expr {
-            Expr::Nested(inner) => return self.column(inner),
-            Expr::Identifier(one) => std::slice::from_ref(one),
-            Expr::CompoundIdentifier(several) => &several[..],
-            _ => {
-                return Err(SqlError::new("expected a dimension of the key")
-                    .at(expr.span())
-                    .help(self.known()));
-            }
-        };
-        let mut parts = parts;
-        if let [table, rest @ ..] = parts
-            && !rest.is_empty()
-            && table.value.eq_ignore_ascii_case(&self.name)
-        {
-            parts = rest;
-        }
-        let name = parts.iter().map(|p| p.value.as_str()).collect::<Vec<_>>().join(".");
-        let found = self.cube.resolve(&name).or_else(|| {
-            let d = self.cube.dimensions.iter().position(|d| d.name.eq_ignore_ascii_case(&name))?;
-            Some((d, self.cube.dimensions.get(d)?.finest()))
-        });
-        let key = &self.projected.projection().design.key;
-        match found.map(|(d, l)| (key.iter().position(|&k| usize::from(k) == d), l)) {
-            Some((Some(part), level)) => Ok((part, level)),
-            Some((None, _)) => Err(SqlError::new(format!("`{name}` is not in this projection"))
-                .at(expr.span())
-                .help(self.known())),
-            None => Err(SqlError::new(format!("there is no dimension `{name}`"))
-                .at(expr.span())
-                .help(self.known())),
-        }
-    }
-
-    fn known(&self) -> String {
-        format!("the key of this projection: {}", self.key_names().join(", "))
-    }
-
-    fn ask(&self, sql: &str) -> Result<Asked, QueryError> {
-        let clauses = syntax::parse(sql)?;
-        let from = clauses.table.iter().map(|p| p.value.as_str()).collect::<Vec<_>>().join(".");
-        if !from.eq_ignore_ascii_case(&self.name) {
-            return Err(QueryError::From(self.name.clone(), from));
-        }
-        if let Some(first) = clauses.order.first() {
-            let e = SqlError::new("ORDER BY cannot be asked of a projection").at(first.expr.span());
-            return Err(e.help("the rows come in the order of the lists in WHERE").into());
-        }
-        let limit = match &clauses.limit {
-            None => None,
-            Some(expr) => Some(
-                literal(expr)
-                    .and_then(|n| n.parse::<u64>().ok())
-                    .ok_or_else(|| SqlError::new("LIMIT is not a whole number").at(expr.span()))?,
-            ),
-        };
-        let groups = clauses.groups.iter().map(|g| self.column(g)).collect::<Result<Vec<_>, _>>()?;
-        let mut chosen: HashMap<usize, Vec<(String, u64)>> = HashMap::new();
-        if let Some(condition) = &clauses.condition {
-            self.condition(condition, &mut chosen)?;
-        }
-        let mut sides = Vec::new();
-        for (part, kind) in self.key.parts().iter().enumerate() {
-            let group = groups.iter().find(|g| g.0 == part).map(|g| g.1);
-            let listed = match (chosen.remove(&part), kind) {
-                (Some(listed), _) => listed,
-                (None, Part::Nodes(_)) => {
-                    let labels = self.dimension(part).and_then(|d| d.levels.last()).map(|l| &l.labels);
-                    labels.into_iter().flatten().cloned().zip(0..).collect()
-                }
-                (None, Part::Text) => {
-                    let name = self.dimension(part).map_or("", |d| d.name.as_str());
-                    let e = SqlError::new(format!("`{name}` can be any text: say which")).at(clauses.select);
-                    return Err(e.help(format!("for example: WHERE {name} IN ('…', '…')")).into());
-                }
-            };
-            sides.push(self.grouped(part, group, listed));
-        }
-        let mut columns = Vec::new();
-        let mut counted = false;
-        for item in &clauses.items {
-            let (expr, alias) = match item {
-                SelectItem::UnnamedExpr(expr) => (expr, None),
-                SelectItem::ExprWithAlias { expr, alias } => (expr, Some(alias.value.clone())),
-                other => {
-                    let e = SqlError::new("name the columns").at(other.span());
-                    return Err(e.help("possible are dimensions of GROUP BY and COUNT(*)").into());
-                }
-            };
-            if is_count(expr) {
-                counted = true;
-                columns.push((alias.unwrap_or_else(|| "count".into()), None));
-                continue;
-            }
-            let column = self.column(expr)?;
-            if !groups.contains(&column) {
-                let e = SqlError::new("this column is not in GROUP BY").at(expr.span());
-                return Err(e.help(format!("add GROUP BY {expr}")).into());
-            }
-            columns.push((alias.unwrap_or_else(|| expr.to_string()), Some(column)));
-        }
-        if !counted {
-            return Err(SqlError::new("nothing is counted")
-                .at(clauses.select)
-                .help("add COUNT(*) to SELECT")
-                .into());
-        }
-        Ok(Asked { sides, columns, limit })
-    }
-
-    /// The chosen values by the label they are grouped under, in the order they are first named.
-    fn grouped(
-        &self,
-        part: usize,
-        group: Option<usize>,
-        listed: Vec<(String, u64)>,
-    ) -> Vec<(String, Vec<u64>)> {
-        let Some(level) = group else {
-            return vec![(String::new(), listed.into_iter().map(|l| l.1).collect())];
-        };
-        let ancestors = match self.dimension(part) {
-            Some(d) if self.key.parts().get(part) != Some(&Part::Text) && level < d.finest() => {
-                Some((d.ancestors(d.finest(), level), d.levels.get(level)))
-            }
-            _ => None,
-        };
-        let mut out: Vec<(String, Vec<u64>)> = Vec::new();
-        let mut at: HashMap<String, usize> = HashMap::new();
-        for (label, code) in listed {
-            let label = match &ancestors {
-                Some((up, Some(level))) => up
-                    .get(code as usize)
-                    .and_then(|&node| level.labels.get(node as usize))
-                    .map_or(label, Clone::clone),
-                _ => label,
-            };
-            let index = *at.entry(label.clone()).or_insert_with(|| {
-                out.push((label, Vec::new()));
-                out.len() - 1
-            });
-            if let Some(entry) = out.get_mut(index) {
-                entry.1.push(code);
-            }
-        }
-        out
-    }
-
-    /// Takes conditions joined by AND apart; several about one dimension must all hold.
-    fn condition(
-        &self,
-        expr: &Expr,
-        chosen: &mut HashMap<usize, Vec<(String, u64)>>,
-    ) -> Result<(), QueryError> {
-        let (column, list): (&Expr, Vec<&Expr>) = match expr {
-            Expr::Nested(inner) => return self.condition(inner, chosen),
-            Expr::BinaryOp { left, op: BinaryOperator::And, right } => {
-                self.condition(left, chosen)?;
-                return self.condition(right, chosen);
-            }
-            Expr::BinaryOp { left, op: BinaryOperator::Eq, right } => (left, vec![right]),
-            Expr::InList { expr, list, negated: false } => (expr, list.iter().collect()),
-            other => {
-                let e = SqlError::new("a projection cannot be asked this").at(other.span());
-                return Err(e.help("possible are = and IN (…), joined by AND").into());
-            }
-        };
-        let (part, level) = self.column(column)?;
-        let text = self.key.parts().get(part) == Some(&Part::Text);
-        let mut listed: Vec<(String, u64)> = Vec::with_capacity(list.len());
-        for item in list {
-            let value =
-                literal(item).ok_or_else(|| SqlError::new("expected a text or a number").at(item.span()))?;
-            if text {
-                let code = text_code(value.as_bytes());
-                listed.push((value, code));
-                continue;
-            }
-            let Some(d) = self.dimension(part) else { continue };
-            let node = d.levels.get(level).and_then(|l| l.node(&value)).ok_or_else(|| {
-                SqlError::new(format!(
-                    "`{}` has no category `{value}`",
-                    self.cube.level_name(
-                        usize::from(self.projected.projection().design.key.get(part).copied().unwrap_or(0)),
-                        level
-                    )
-                ))
-                .at(item.span())
-            })?;
-            let labels = d.levels.last().map(|l| &l.labels);
-            for (finest, up) in d.ancestors(d.finest(), level).into_iter().enumerate() {
-                if up as usize == node {
-                    let label = labels.and_then(|l| l.get(finest)).cloned().unwrap_or_default();
-                    listed.push((label, finest as u64));
-                }
-            }
-        }
-        // Named twice is one cell.
-        let mut seen = std::collections::HashSet::new();
-        listed.retain(|(label, _)| seen.insert(label.clone()));
-        match chosen.entry(part) {
-            std::collections::hash_map::Entry::Vacant(e) => {
-                e.insert(listed);
-            }
-            std::collections::hash_map::Entry::Occupied(mut e) => {
-                e.get_mut().retain(|(l, _)| seen.contains(l))
-            }
-        }
-        Ok(())
-    }
-}
-
-/// A query, resolved.
-struct Asked {
-    /// For each part of the key the groups of codes.
-    sides: Vec<Vec<(String, Vec<u64>)>>,
-    /// Name, and the part and level shown; `None` is the count.
-    columns: Vec<(String, Option<(usize, usize)>)>,
-    limit: Option<u64>,
-}
-
-impl Asked {
-    /// The most cells one row of the answer sums up.
-    fn per_row(&self) -> u64 {
-        let widest = |s: &Vec<(String, Vec<u64>)>| s.iter().map(|g| g.1.len() as u64).max().unwrap_or(0);
-        self.sides.iter().try_fold(1u64, |n, s| n.checked_mul(widest(s))).unwrap_or(u64::MAX)
-    }
-}
-
-fn literal(expr: &Expr) -> Option<String> {
-    match expr {
-        Expr::Nested(inner) => literal(inner),
-        Expr::UnaryOp { op: ast::UnaryOperator::Minus, expr } => Some(format!("-{}", literal(expr)?)),
-        Expr::Value(v) => match &v.value {
-            Value::SingleQuotedString(text) => Some(text.clone()),
-            Value::Number(text, _) => Some(text.clone()),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-fn is_count(expr: &Expr) -> bool {
-    let Expr::Function(f) = expr else { return false };
-    let star = match &f.args {
-        FunctionArguments::List(list) => {
-            matches!(list.args[..], [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)])
-                && list.clauses.is_empty()
-        }
-        _ => false,
-    };
-    star && f.name.to_string().eq_ignore_ascii_case("count") && f.over.is_none() && f.filter.is_none()
 }

@@ -10,6 +10,7 @@
 //! what tells BLAKE3's output from uniform bits. The seed is public and says nothing about the data.
 
 use super::clmul;
+use super::coset::Cosets;
 
 /// The domain of the coefficients' key in BLAKE3's key derivation; part of the format.
 const CONTEXT: &str = "margins 2026 projection sign coefficients";
@@ -46,7 +47,12 @@ impl SignFamily {
         clmul::evaluate(&self.coefficients, points, out);
     }
 
-    /// The same without special instructions.
+    /// The same signs, ready for all blocks of a cell at once: `bits` as in [`point`].
+    pub fn cosets(&self, bits: u32) -> Cosets {
+        Cosets::new(&self.coefficients, bits)
+    }
+
+    /// The same as [`SignFamily::words`] without special instructions.
     pub fn words_portable(&self, points: &[u64], out: &mut [u64]) {
         clmul::evaluate_portable(&self.coefficients, points, out);
     }
@@ -115,18 +121,33 @@ mod tests {
         seen
     }
 
-    /// r values at distinct points take every combination equally often; r + 1 values cannot.
+    /// Every choice of so many of the first n points.
+    fn choices(n: u8, of: usize) -> Vec<Vec<u8>> {
+        (0..1u32 << n)
+            .filter(|set| set.count_ones() as usize == of)
+            .map(|set| (0..n).filter(|i| set >> i & 1 == 1).collect())
+            .collect()
+    }
+
+    /// r values at distinct points, whichever they are, take every combination equally often; r + 1 values cannot.
     #[test]
     fn independence_is_exact_over_small_fields() {
-        for points in [[0, 1, 2, 7], [3, 4, 5, 6], [0, 2, 5, 7]] {
-            for r in 1..=4 {
-                let seen = tally::<3>(r as u32, &points[..r]);
-                assert!(seen.iter().all(|&n| n == 1), "r = {r}");
-                let seen = tally::<3>(r as u32, &points[..r - 1]);
-                assert!(seen.iter().all(|&n| n == 8), "fewer points, r = {r}");
+        for r in 1..=4 {
+            for points in choices(8, r) {
+                let seen = tally::<3>(r as u32, &points);
+                assert!(seen.iter().all(|&n| n == 1), "r = {r}, {points:?}");
+                let seen = tally::<3>(r as u32, &points[1..]);
+                assert!(seen.iter().all(|&n| n == 8), "r = {r}, fewer points");
             }
+        }
+        for points in choices(8, 4) {
             let seen = tally::<3>(3, &points);
             assert!(seen.contains(&0), "four values of a polynomial of degree two are not independent");
+        }
+        for r in 1..=3 {
+            for points in choices(16, r) {
+                assert!(tally::<4>(r as u32, &points).iter().all(|&n| n == 1), "r = {r}, {points:?}");
+            }
         }
         for points in [[0, 9, 15, 4], [1, 2, 3, 12]] {
             assert!(tally::<4>(4, &points).iter().all(|&n| n == 1));

@@ -13,16 +13,22 @@
 //!
 //! Components below a table that is published exactly come from it and have no error. Components are independent
 //! of each other wherever such tables are allowed, so the equality constraints touch nothing else.
+//!
+//! Consistency in another norm than least squares is [`Recovery::nearest`].
 
 mod cache;
 mod dense;
 pub mod finish;
 pub mod gls;
+#[cfg(feature = "compile")]
+mod lp;
+mod nearest;
 pub mod rows;
 mod source;
 pub(crate) mod written;
 pub mod zeros;
 
+pub use nearest::{Nearest, Norm};
 pub use source::{Source, SourceError};
 
 use crate::answer::law::{ErrorLaw, LawError, NoiseLaw, Term};

@@ -3,11 +3,13 @@
 //! **Guarantee.** What leaves is `A x + z` with `z` independent exact noise of the design's scale in every integer: private at
 //! the cost that [`crate::projection::cost`] states and proves. All arithmetic on counts and noise is in integers.
 //!
-//! The counts are added up bit by bit: of each count's binary digits, every digit's cells are counted in carry-save
-//! adders over words of 64 signs. So one evaluation of the sign polynomial and a few logical operations serve 64 integers.
+//! A cell's words of 64 signs for all blocks of a coset come from one transform ([`Cosets`]). The counts are added up bit by bit: of
+//! each count's binary digits, every digit's cells are counted in carry-save adders over these words. So three products and a few
+//! logical operations serve 64 integers.
 
 use crate::exact::Rational;
 use crate::plan::Noise;
+use crate::projection::coset::Cosets;
 use crate::projection::design::Shape;
 use crate::projection::key::Key;
 use crate::projection::signs::{SIGNS, SignFamily, block_bits, point};
@@ -130,39 +132,71 @@ impl Drop for Tally {
     }
 }
 
-/// How many cells are evaluated at a time.
-const BATCH: usize = 256;
+/// How many cells are evaluated at a time: few enough that their words stay in the nearest cache.
+const BATCH: usize = 64;
+/// How many cells one thread works on before it looks for more work.
+const PIECE: usize = 1 << 14;
 
-/// The 64 sums of one block: Σ count · sign.
-fn block(cells: &Cells, family: &SignFamily, block: u64, bits: u32, total: u64) -> Option<[i64; SIGNS]> {
-    let mut points = [0; BATCH];
-    let mut words = [0; BATCH];
-    let mut tallies: Vec<Tally> = Vec::new();
-    for (cells, counts) in cells.cells.chunks(BATCH).zip(cells.counts.chunks(BATCH)) {
-        for (p, &cell) in points.iter_mut().zip(cells) {
-            *p = point(cell, block, bits);
+/// The sums of all blocks of one coset over some cells: Σ count · sign.
+fn piece(
+    cells: &[u64],
+    counts: &[u64],
+    cosets: &Cosets,
+    first: u64,
+    bits: u32,
+) -> Option<Zeroizing<Vec<i64>>> {
+    let size = cosets.size();
+    let mut words = Zeroizing::new(vec![[0; 4]; BATCH / 4 * size]);
+    // For each digit of the counts a tally for each block.
+    let mut tallies: Vec<Vec<Tally>> = Vec::new();
+    let mut total = 0u64;
+    for (cells, counts) in cells.chunks(BATCH).zip(counts.chunks(BATCH)) {
+        for (cells, words) in cells.chunks(4).zip(words.chunks_exact_mut(size)) {
+            let start = |i: usize| cells.get(i).map_or(0, |&cell| point(cell, first, bits));
+            cosets.values([start(0), start(1), start(2), start(3)], words);
         }
-        let points = points.get(..cells.len())?;
-        family.words(points, &mut words);
-        for (&word, &count) in words.iter().zip(counts) {
-            let digits = (64 - count.leading_zeros()) as usize;
-            if tallies.len() < digits {
-                tallies.resize_with(digits, Tally::new);
+        for &count in counts {
+            total = total.checked_add(count)?;
+        }
+        let digits = counts.iter().map(|c| 64 - c.leading_zeros()).max().unwrap_or(0) as usize;
+        if tallies.len() < digits {
+            tallies.resize_with(digits, || (0..size).map(|_| Tally::new()).collect());
+        }
+        for (digit, tallies) in tallies.iter_mut().enumerate().take(digits) {
+            let mut chosen = 0u64;
+            for (i, count) in counts.iter().enumerate() {
+                chosen |= (count >> digit & 1) << i;
             }
-            for (digit, tally) in tallies.iter_mut().enumerate().take(digits) {
-                if count >> digit & 1 == 1 {
-                    tally.add(word);
+            for (block, tally) in tallies.iter_mut().enumerate() {
+                let mut left = chosen;
+                while left != 0 {
+                    let at = left.trailing_zeros() as usize;
+                    left &= left - 1;
+                    let lanes = words.get(at / 4 * size + block)?;
+                    tally.add(*lanes.get(at % 4)?);
                 }
             }
         }
     }
-    let mut sums = [0; SIGNS];
-    for (lane, sum) in sums.iter_mut().enumerate() {
-        let minus =
-            tallies.iter().enumerate().map(|(digit, t)| i128::from(t.ones(lane)) << digit).sum::<i128>();
-        *sum = i64::try_from(i128::from(total) - 2 * minus).ok()?;
+    let mut sums = Zeroizing::new(vec![0; size * SIGNS]);
+    for (block, sums) in sums.chunks_exact_mut(SIGNS).enumerate() {
+        for (lane, sum) in sums.iter_mut().enumerate() {
+            let minus = tallies
+                .iter()
+                .enumerate()
+                .map(|(digit, t)| t.get(block).map_or(0, |t| i128::from(t.ones(lane)) << digit))
+                .sum::<i128>();
+            *sum = i64::try_from(i128::from(total) - 2 * minus).ok()?;
+        }
     }
     Some(sums)
+}
+
+fn add(mut a: Zeroizing<Vec<i64>>, b: Zeroizing<Vec<i64>>) -> Option<Zeroizing<Vec<i64>>> {
+    for (a, &b) in a.iter_mut().zip(b.iter()) {
+        *a = a.checked_add(b)?;
+    }
+    Some(a)
 }
 
 /// One row of a sketch: every count in its bucket, with its sign.
@@ -189,18 +223,30 @@ fn sums(
 ) -> Option<Zeroizing<Vec<i64>>> {
     let families = answer::families(projection);
     let done = AtomicU64::new(0);
-    let step = |of: u64| progress(done.fetch_add(1, Ordering::Relaxed) + 1, of);
+    // In units of sums: how many steps there are depends on the data.
+    let step = |steps: u64| {
+        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+        let values = projection.design.shape.values();
+        progress((u128::from(done) * u128::from(values) / u128::from(steps.max(1))) as u64, values);
+    };
     match projection.design.shape {
         Shape::Dense { rows } => {
-            let family = families.first()?;
-            let total = cells.counts.iter().try_fold(0u64, |n, &c| n.checked_add(c))?;
-            let blocks = u64::from(rows).div_ceil(SIGNS as u64);
             let bits = block_bits(rows.into());
+            let cosets = families.first()?.cosets(bits);
+            let size = cosets.size();
             let mut out = Zeroizing::new(vec![0i64; rows as usize]);
-            out.par_chunks_mut(SIGNS).enumerate().try_for_each(|(b, out)| {
-                let sums = Zeroizing::new(block(cells, family, b as u64, bits, total)?);
+            let steps = (rows as usize).div_ceil(size * SIGNS) * cells.cells.len().div_ceil(PIECE);
+            // Sums of whole numbers: however the work is shared out, they are the same.
+            out.par_chunks_mut(size * SIGNS).enumerate().try_for_each(|(coset, out)| {
+                let pieces = cells.cells.par_chunks(PIECE).zip(cells.counts.par_chunks(PIECE));
+                let sums = pieces
+                    .map(|(cells, counts)| {
+                        let sums = piece(cells, counts, &cosets, (coset * size) as u64, bits);
+                        step(steps as u64);
+                        sums
+                    })
+                    .try_reduce(|| Zeroizing::new(vec![0; size * SIGNS]), add)?;
                 out.copy_from_slice(sums.get(..out.len())?);
-                step(blocks);
                 Some(())
             })?;
             Some(out)

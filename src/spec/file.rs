@@ -414,9 +414,9 @@ enum MeasureWord {
     Tables,
     /// Just the tables in `shares`.
     Given,
-    /// Differences of halves: for ranges over long dimensions.
+    /// Differences of halves of halves of the categories: the Haar wavelet.
     Wavelet,
-    /// Walsh–Hadamard coefficients, categories coded in bits.
+    /// Walsh–Hadamard coefficients of the categories coded in bits.
     Fourier,
     /// Your own linear queries, the `rows`.
     Matrix,

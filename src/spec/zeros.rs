@@ -28,12 +28,12 @@ pub(super) fn read(
         match Zero::new(cube, &frame, text) {
             Err(why) => {
                 let first = why.lines().next().unwrap_or_default().to_owned();
-                let mut d = Diagnostic::at(value.span(), format!("no condition: {first}")).label("here");
-                let rest: Vec<&str> = why.lines().skip(1).collect();
-                if !rest.is_empty() {
-                    d = d.help(rest.join("\n"));
+                let d = Diagnostic::at(value.span(), format!("`where`: {first}")).label("in this condition");
+                // The query around the condition is not the user's; what it was taken for is of use.
+                match why.lines().skip(1).find_map(|l| l.trim().strip_prefix("= ")) {
+                    Some(help) => sink.push(d.help(help.to_owned())),
+                    None => sink.push(d),
                 }
-                sink.push(d);
             }
             Ok(zero) if !workload.iter().any(|t| zero.cuboid.is_below(&t.cuboid)) => {
                 let of = cube.describe(&zero.cuboid);

@@ -22,7 +22,7 @@ pub fn margins(folder: &Path) -> Command {
     command
 }
 
-/// A folder with the specs and data that sessions use.
+/// A folder with the specs and data that sessions use, and the public files of the example in `specs`.
 pub fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for from in [root().join("vectors"), root().join("vectors/data"), root().join("cmd/files")] {
@@ -34,6 +34,11 @@ pub fn folder() -> tempfile::TempDir {
                 std::fs::copy(&path, to.join(path.file_name().unwrap())).unwrap();
             }
         }
+    }
+    let specs = root().join("../specs");
+    std::fs::create_dir_all(folder.path().join("specs/data")).unwrap();
+    for name in ["town.toml", "data/areas.csv"] {
+        std::fs::copy(specs.join(name), folder.path().join("specs").join(name)).unwrap();
     }
     folder
 }
@@ -175,8 +180,18 @@ fn release() {
 }
 
 #[test]
+fn answers() {
+    golden("answers.session");
+}
+
+#[test]
 fn keys() {
     golden("keys.session");
+}
+
+#[test]
+fn projection() {
+    golden("projection.session");
 }
 
 #[test]
@@ -185,18 +200,33 @@ fn refusals() {
 }
 
 #[test]
+fn recover() {
+    golden("recover.session");
+}
+
+#[test]
+fn experiment() {
+    golden("experiment.session");
+}
+
+#[test]
 fn help() {
     golden("help.session");
 }
 
-/// No line of a table or a message is wider than a terminal of 80 columns; paths, hashes and JSON may be.
+/// No line of a table or a message is wider than a terminal of 80 columns; paths, hashes, JSON and CSV may be.
 #[test]
 fn lines_fit_eighty_columns() {
-    for name in ["plan", "release", "keys", "refusals", "help"] {
+    for name in
+        ["plan", "release", "answers", "keys", "projection", "refusals", "recover", "experiment", "help"]
+    {
         let text = std::fs::read_to_string(root().join("cmd").join(format!("{name}.session"))).unwrap();
         for line in text.lines() {
             let free =
                 ["$ ", "#", "{", "margins ", "  margins ", "Ask it:"].iter().any(|s| line.starts_with(s));
+            let free = free
+                || (line.matches(',').count() >= 4 && !line.contains(", "))
+                || line.split(',').last().is_some_and(|last| last.len() > 12 && last.parse::<f64>().is_ok());
             let width = line.trim_start_matches("2> ").chars().count();
             assert!(free || width <= 80, "{name}: {width} columns: {line}");
         }

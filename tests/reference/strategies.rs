@@ -8,10 +8,10 @@ use margins::plan::{
     Block, BudgetRule, Measure, Neighbours, Noise, PlanError, Planned, Request, Share, Table, compare, plan,
 };
 
-struct Dice(u64);
+pub struct Dice(pub u64);
 
 impl Dice {
-    fn below(&mut self, n: usize) -> usize {
+    pub fn below(&mut self, n: usize) -> usize {
         self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (self.0 >> 33) as usize % n
     }
@@ -23,7 +23,7 @@ fn cube_of(sizes: &[usize]) -> Cube {
 
 /// A small random workload: two to four dimensions, some with one category, some with groups (equal and unequal), tables
 /// of random levels and weights.
-fn random(dice: &mut Dice) -> (Cube, Vec<Table>) {
+pub fn random(dice: &mut Dice) -> (Cube, Vec<Table>) {
     let dimensions: Vec<_> = (0..2 + dice.below(3))
         .map(|i| match dice.below(6) {
             0 => grouped(&format!("d{i}"), &[2, 2]),

@@ -4,6 +4,7 @@
 //! error) and the coverage by `√(p(1−p)/N)`. Both must agree within 4.5 of these. The same comparisons reject
 //! a law whose variance is 20 % smaller: that is checked for every figure, on the same releases.
 
+use crate::dense::cube_of_plan;
 use crate::small::{equal_cube, mixed_workload, plain_cube, planned, release, request, rows, unequal_cube};
 use margins::answer::Evaluator;
 use margins::answer::law::{ErrorLaw, NoiseLaw};
@@ -70,6 +71,8 @@ fn within(law: &ErrorLaw, w: f64) -> f64 {
 fn check(cube: &Cube, noise: Noise, budget: &str, measure: Measure, rule: BudgetRule, questions: &[&str]) {
     let n: u32 = if noise == Noise::Gaussian { 6000 } else { 12_000 };
     let plan = planned(request(cube, mixed_workload(cube), noise, budget), measure, rule).plan;
+    // The levels that the plan speaks of; rows are finest nodes, which are the same.
+    let cube = &cube_of_plan(cube, &plan);
     let columns = rows(cube, 60);
     let queries: Vec<Query> = questions.iter().map(|q| Query::parse(q, cube).unwrap()).collect();
     let mut figures: Vec<Figure> = Vec::new();
@@ -162,6 +165,25 @@ fn queries_cover_under_gaussian_noise() {
 fn queries_cover_under_laplace_noise() {
     check(&plain_cube(), Noise::Laplace, "1/5", Measure::Queries, BudgetRule::Optimal, &not_empty(PLAIN));
     check(&unequal_cube(), Noise::Laplace, "1/5", Measure::Queries, BudgetRule::Optimal, LEVELS);
+}
+
+#[test]
+fn differences_cover() {
+    check(&plain_cube(), Noise::Gaussian, "1/60", Measure::Wavelet, BudgetRule::Optimal, &not_empty(PLAIN));
+    check(&unequal_cube(), Noise::Laplace, "1/5", Measure::Wavelet, BudgetRule::Uniform, LEVELS);
+}
+
+#[test]
+fn coefficients_cover() {
+    check(&plain_cube(), Noise::Gaussian, "1/60", Measure::Fourier, BudgetRule::Uniform, &not_empty(PLAIN));
+    check(&plain_cube(), Noise::Laplace, "1/5", Measure::Fourier, BudgetRule::Optimal, &not_empty(PLAIN));
+}
+
+#[test]
+fn searched_tables_cover() {
+    check(&plain_cube(), Noise::Laplace, "1/5", Measure::Cluster, BudgetRule::Optimal, &not_empty(PLAIN));
+    check(&unequal_cube(), Noise::Laplace, "1/5", Measure::Hierarchy, BudgetRule::Optimal, LEVELS);
+    check(&equal_cube(), Noise::Laplace, "1/5", Measure::Tables, BudgetRule::Uniform, LEVELS);
 }
 
 #[test]

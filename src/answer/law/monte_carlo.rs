@@ -3,13 +3,15 @@
 //! The generator is xoshiro256++ seeded by splitmix64: small, fast, reproducible, and *not* for privacy. It
 //! only ever simulates errors of releases that are already public.
 
+use super::sums::Sum;
 use super::{Group, NoiseLaw};
 use std::f64::consts::PI;
 
-struct Generator([u64; 4]);
+/// The generator of every simulation.
+pub(in crate::answer) struct Generator([u64; 4]);
 
 impl Generator {
-    fn new(seed: u64) -> Generator {
+    pub fn new(seed: u64) -> Generator {
         let mut state = seed;
         Generator(std::array::from_fn(|_| {
             state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -34,11 +36,11 @@ impl Generator {
     }
 
     /// Uniform on the open interval (0, 1).
-    fn uniform(&mut self) -> f64 {
+    pub fn uniform(&mut self) -> f64 {
         ((self.next() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
     }
 
-    fn sign(&mut self) -> f64 {
+    pub fn sign(&mut self) -> f64 {
         if self.next() >> 63 == 0 { 1.0 } else { -1.0 }
     }
 
@@ -47,7 +49,7 @@ impl Generator {
         libm::floor(-b * libm::log(self.uniform()))
     }
 
-    fn draw(&mut self, noise: &NoiseLaw) -> f64 {
+    pub fn draw(&mut self, noise: &NoiseLaw) -> f64 {
         match *noise {
             NoiseLaw::Laplace { scale } => -scale * libm::log(self.uniform()) * self.sign(),
             NoiseLaw::DiscreteLaplace { scale } => self.geometric(scale) - self.geometric(scale),
@@ -73,14 +75,9 @@ impl Generator {
 /// `|E|` for so many simulated errors, ascending.
 pub(super) fn absolute_errors(groups: &[Group], draws: u32, seed: u64) -> Vec<f64> {
     let mut generator = Generator::new(seed);
+    let sums: Vec<(f64, Sum)> = groups.iter().map(|g| (g.coefficient, Sum::new(g.noise, g.copies))).collect();
     let mut errors: Vec<f64> = (0..draws)
-        .map(|_| {
-            let sum: f64 = groups
-                .iter()
-                .map(|g| g.coefficient * (0..g.copies).map(|_| generator.draw(&g.noise)).sum::<f64>())
-                .sum();
-            sum.abs()
-        })
+        .map(|_| sums.iter().map(|(a, sum)| a * sum.draw(&mut generator)).sum::<f64>().abs())
         .collect();
     errors.sort_by(f64::total_cmp);
     errors

@@ -22,7 +22,7 @@ const ROUNDING: f64 = 1e-13;
 
 /// Masses of a symmetric law on `step · ℤ`.
 #[derive(Debug, Clone)]
-pub(super) struct Mass {
+pub(in crate::answer) struct Mass {
     step: f64,
     /// `tails[i] = P(E > i·step)`, lost mass not included.
     tails: Vec<f64>,
@@ -110,6 +110,11 @@ impl Mass {
     /// `P(E >= x)`, `x > 0`.
     pub fn at_least(&self, x: f64) -> f64 {
         self.tail(libm::ceil(x / self.step * (1.0 - 1e-12) - 1e-9) - 1.0)
+    }
+
+    /// The absolute value that a uniform variable stands for.
+    pub fn absolute(&self, uniform: f64) -> f64 {
+        self.tails.partition_point(|t| 2.0 * t > uniform) as f64 * self.step
     }
 
     /// A half-width that leaves out at most `tau`; infinite when γ is too large for that.

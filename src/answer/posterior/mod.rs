@@ -7,6 +7,7 @@ pub mod count;
 pub mod flat;
 pub mod published;
 
+pub(in crate::answer) use count::ln_binomial;
 pub use count::{CountPosterior, PosteriorError, Prior};
 pub use flat::{Alternative, p_value, posterior_interval, prob_between, prob_greater};
 pub use published::{Estimator, expected_absolute_error};

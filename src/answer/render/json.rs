@@ -1,8 +1,9 @@
 //! JSON, keys in the order of SELECT.
 
 use super::{ColumnKind, Key, ResultCell, ResultTable, Shown};
+use crate::answer::Together;
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// `{"rows":[{…},…],"level":0.95,"method":{…},"notes":[…],…}` with further top-level fields (those of the
 /// answer's own names are left out). JSON has no infinity: an infinite bound is `null`.
@@ -29,14 +30,28 @@ impl Serialize for Document<'_> {
                 self.result.methods.iter().map(|(c, m)| (c.clone(), m.as_str().into())).collect();
             map.serialize_entry("method", &methods)?;
         }
+        if let Some(t) = &self.result.together {
+            map.serialize_entry("joint", &joint(t))?;
+        }
         if !self.result.notes.is_empty() {
             map.serialize_entry("notes", &self.result.notes)?;
         }
-        const OWN: [&str; 4] = ["rows", "level", "method", "notes"];
+        const OWN: [&str; 5] = ["rows", "level", "method", "joint", "notes"];
         for (key, value) in self.further.iter().filter(|(key, _)| !OWN.contains(&key.as_str())) {
             map.serialize_entry(key, value)?;
         }
         map.end()
+    }
+}
+
+/// How the intervals cover together: `critical` standard errors each, or the level of each alone.
+fn joint(t: &Together) -> Value {
+    match &t.max_z {
+        Some(z) => json!({
+            "method": "max-z", "intervals": t.intervals, "critical": z.critical,
+            "draws": z.draws, "covered": z.covered, "confidence": 0.999
+        }),
+        None => json!({ "method": "bonferroni", "intervals": t.intervals, "each": t.each }),
     }
 }
 

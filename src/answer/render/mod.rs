@@ -14,6 +14,7 @@ pub use csv::csv;
 pub use json::json;
 pub use table::{WIDTH, table};
 
+use super::Together;
 use crate::cube::Level;
 
 /// An answer, ready to show.
@@ -27,6 +28,8 @@ pub struct ResultTable {
     pub level: f64,
     /// How the interval of each figure was found: (column, method).
     pub methods: Vec<(String, String)>,
+    /// How the intervals were made to cover all together, if they were.
+    pub together: Option<Together>,
     /// What a reader must know beside the numbers.
     pub notes: Vec<String>,
 }

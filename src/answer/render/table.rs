@@ -153,6 +153,9 @@ fn figure_columns(name: String, level: f64, several: bool) -> [String; 4] {
 fn numbers<'a>(header: String, cells: impl Iterator<Item = Option<&'a ResultCell>>) -> Column {
     let cells = cells
         .map(|cell| match cell {
+            // A probability that is nearly certain is not certain.
+            Some(ResultCell::Number(v)) if *v > 0.0 && *v < 0.00005 => "<0.0001".into(),
+            Some(ResultCell::Number(v)) if *v < 1.0 && *v > 0.99995 => ">0.9999".into(),
             Some(ResultCell::Number(value)) => number(*value, None, f64::round),
             _ => String::new(),
         })

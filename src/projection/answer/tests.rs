@@ -21,19 +21,11 @@ fn order_statistics_by_brute_force() {
 }
 
 #[test]
-fn proven_factors() {
-    // p = 6: (15/0.05)^(1/6)
-    assert!((proven_factor(0.95, 60) - 300f64.powf(1.0 / 6.0)).abs() < 1e-12);
-    // p = 2 alone: Chebyshev.
-    assert!((proven_factor(0.95, 4) - 20f64.sqrt()).abs() < 1e-12);
-    assert!(proven_factor(0.99, 60) > proven_factor(0.95, 60));
-}
-
-#[test]
 fn intervals_solve_their_equation() {
     for m in [1.0f64, 2.0, 10.0, 100.0] {
         let (t, norm, noise, z) = (500.0, 4e4, 3.0, 2.0);
-        let a = interval(70.0, m, t, norm, norm, noise, z);
+        let error = Error { estimate: 70.0, cells: m, values: t, norm, bound: norm, noise };
+        let a = error.interval(z, Law::Normal);
         for end in [a.low, a.high] {
             let own = 1.0f64 - 2.0 / m;
             let sd = ((m * norm + own * end * end) / t + noise).sqrt();
@@ -42,7 +34,8 @@ fn intervals_solve_their_equation() {
         assert!(a.low < 70.0 && a.high > 70.0);
     }
     // So few rows that no interval is finite.
-    assert_eq!(interval(1.0, 100.0, 3.0, 1.0, 1.0, 1.0, 2.0).high, f64::INFINITY);
+    let few = Error { estimate: 1.0, cells: 100.0, values: 3.0, norm: 1.0, bound: 1.0, noise: 1.0 };
+    assert_eq!(few.interval(2.0, Law::Normal).high, f64::INFINITY);
 }
 
 /// Integers without any data: every estimate is noise alone, and a cell twice is a cell once.
@@ -72,4 +65,42 @@ fn answers_are_the_signed_means() {
     assert_eq!(ask(&[77, 5, 77]), by_hand(&[5, 77]));
     assert_eq!(ask(&[]), 0.0);
     assert!(Projected::new(projection, vec![0; 64]).is_none());
+}
+
+/// A sketch's mean is over all rows; its median over those where no bucket holds cells with both signs, each bucket once.
+#[test]
+fn sketches_use_the_rows_that_count() {
+    let size = Size::Rows(1024);
+    let design = Request { sketch: Some(32), size, ..request() }.design().unwrap();
+    let Shape::Sketch { buckets, .. } = design.shape else { panic!("a sketch") };
+    let projection = Projection { design, seed: [5; 32] };
+    let values: Vec<i64> = (0..1024).map(|i| i * 37 % 1009 - 500).collect();
+    let p = Projected::new(projection.clone(), values.clone()).unwrap();
+    let cells: Vec<u64> = (0..4).map(|i| 1000 * i + 7).collect();
+    let (mut all, mut clean, mut shared) = (Vec::new(), Vec::new(), 0);
+    for (family, row) in families(&projection).iter().zip(values.chunks(buckets as usize)) {
+        let mut words = vec![0; 4];
+        family.words_portable(&cells, &mut words);
+        let signed: Vec<i64> = words.iter().map(|&w| 1 - 2 * (w & 1) as i64).collect();
+        let at: Vec<usize> = words.iter().map(|&w| (w >> 59) as usize).collect();
+        all.push((0..4).map(|i| signed[i] * row[at[i]]).sum::<i64>() as f64);
+        let against = (0..4).any(|i| (0..i).any(|j| at[i] == at[j] && signed[i] != signed[j]));
+        let first = (0..4).filter(|&i| (0..i).all(|j| at[i] != at[j]));
+        if !against {
+            clean.push(first.clone().map(|i| signed[i] * row[at[i]]).sum::<i64>() as f64);
+            shared += usize::from(first.count() < 4);
+        }
+    }
+    clean.sort_by(f64::total_cmp);
+    assert!(clean.len() < 32 && shared > 0, "all kinds of rows: {} {shared}", clean.len());
+    let n = clean.len();
+    let best = p.answer(&cells, 0.95, Estimator::Best);
+    assert_eq!(best.estimate, (clean[(n - 1) / 2] + clean[n / 2]) / 2.0);
+    let Law::Order { rows, cut } = best.law else { panic!("{:?}", best.law) };
+    assert_eq!((rows as usize, best.low, best.high), (n, clean[cut as usize], clean[n - 1 - cut as usize]));
+    let mean = p.answer(&cells, 0.95, Estimator::Mean);
+    assert_eq!((mean.estimate, mean.law), (all.iter().sum::<f64>() / 32.0, Law::Variance));
+    // So many cells that hardly a row is left: the mean stands in.
+    let many: Vec<u64> = (0..100).collect();
+    assert_eq!(p.answer(&many, 0.95, Estimator::Best), p.answer(&many, 0.95, Estimator::Mean));
 }

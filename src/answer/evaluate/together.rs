@@ -1,0 +1,139 @@
+//! The joint law of the errors of many groups of one answer.
+//!
+//! Each group alone is worked out over axes on which everything outside of it is lumped. For statements about all groups
+//! together their errors must be combinations of the *same* noises, so here the nodes of all groups are told apart at
+//! once, and only what no group and no condition tells apart is lumped.
+
+use super::{AnswerError, Evaluator, Part};
+use crate::answer::joint::{JointLaw, Noise};
+use crate::answer::sql::Aggregate;
+use crate::cube::Axis;
+use crate::plan::Block;
+use crate::recover::Source;
+use crate::release::packing::value_count;
+use std::collections::{BTreeMap, HashMap};
+
+/// One dimension with all groups told apart.
+struct Ladder {
+    dim: usize,
+    axis: Axis,
+    /// For each rung one node of each lump.
+    nodes: Vec<Vec<u32>>,
+}
+
+impl<S: Source> Evaluator<S> {
+    /// The joint law of the errors of all aggregates in all of `rows` (nodes of the grouped levels): figure `i` of row
+    /// `r` is number `r · aggregates + i`. `None` when that takes more than `most` coefficients.
+    pub fn together(
+        &self,
+        aggregates: &[Aggregate],
+        group_by: &[(usize, usize)],
+        rows: &[&[u32]],
+        most: usize,
+    ) -> Result<Option<JointLaw>, AnswerError> {
+        let parts: Vec<Part> = aggregates.iter().map(|a| self.part(a, group_by)).collect::<Result<_, _>>()?;
+        let ladders: Vec<Ladder> = self
+            .sides(&parts, group_by)
+            .into_iter()
+            .map(|side| {
+                let axis = &self.recovery.frame().axes[side.dim];
+                let at = axis.rung(side.level).unwrap_or(0);
+                let mut known = HashMap::new();
+                let colour: Vec<u32> = (side.colour.iter().zip(&side.group_of))
+                    .map(|pair| {
+                        let next = known.len() as u32;
+                        *known.entry(pair).or_insert(next)
+                    })
+                    .collect();
+                let (axis, lump_of) =
+                    if self.recovery.lumps() { axis.lump(at, &colour) } else { axis.apart() };
+                let nodes = (0..=at)
+                    .map(|r| {
+                        let mut first = vec![0; axis.rungs[r].len()];
+                        for (node, &lump) in lump_of[r].iter().enumerate().rev() {
+                            first[lump as usize] = node as u32;
+                        }
+                        first
+                    })
+                    .collect();
+                Ladder { dim: side.dim, axis, nodes }
+            })
+            .collect();
+        let axes = ladders.iter().map(|l| (l.dim, l.axis.clone(), l.nodes.clone()));
+        let lumped = self.recovery.lumped_frame(axes);
+        let width = rows.len() * aggregates.len();
+        let blocks = 0..self.recovery.plan().measurements.len();
+        let noises: usize = blocks
+            .map(|m| {
+                let block = &self.recovery.plan().measurements[m].block;
+                if matches!(block, Block::Walsh(_) | Block::Rows(_)) {
+                    return value_count(&lumped.frame, block);
+                }
+                let shape = lumped.frame.shape(block.cuboid());
+                shape.iter().try_fold(1usize, |n, &s| n.checked_mul(s)).unwrap_or(usize::MAX)
+            })
+            .fold(0, usize::saturating_add);
+        // Over unequal groups, and beside structural zeros, every row takes a run of conjugate gradients.
+        let simple = self.recovery.frame().is_balanced() && self.recovery.zeros().is_empty();
+        let dear = if simple { 1 } else { 64 };
+        if width.saturating_mul(noises).saturating_mul(dear) > most {
+            return Ok(None);
+        }
+        let mut by_measurement: BTreeMap<usize, Vec<Vec<f64>>> = BTreeMap::new();
+        for (column, part) in parts.iter().enumerate() {
+            // Totals over other groups are the same for many rows.
+            let mut known: HashMap<Vec<u32>, Vec<usize>> = HashMap::new();
+            for (r, row) in rows.iter().enumerate() {
+                let own = part.reaches.iter().filter_map(|reach| row.get(reach.group?).copied()).collect();
+                known.entry(own).or_default().push(r);
+            }
+            let mut kinds: Vec<_> = known.into_values().collect();
+            kinds.sort_unstable();
+            for same in kinds {
+                let Some(&row) = same.first().and_then(|&r| rows.get(r)) else { continue };
+                let query = whole_query(part, &ladders, row);
+                for (measurement, coefficients) in self.recovery.coefficients(&lumped, &part.cuboid, query)? {
+                    let cells = by_measurement
+                        .entry(measurement)
+                        .or_insert_with(|| vec![vec![0.0; width]; coefficients.len()]);
+                    for (cell, c) in cells.iter_mut().zip(coefficients) {
+                        for r in &same {
+                            cell[r * aggregates.len() + column] += c;
+                        }
+                    }
+                }
+            }
+        }
+        let mut noises = Vec::new();
+        for (measurement, cells) in by_measurement {
+            let law = self.recovery.noise(measurement);
+            for (coefficients, copies) in
+                cells.into_iter().zip(self.recovery.copies(&lumped.frame, measurement))
+            {
+                noises.push((Noise { measurement, copies, law }, coefficients));
+            }
+        }
+        Ok(Some(JointLaw::new(width, noises)))
+    }
+}
+
+/// A part's query for one row, on the lumps of its table.
+fn whole_query(part: &Part, ladders: &[Ladder], row: &[u32]) -> Vec<f64> {
+    let mut query = vec![Some(0usize)];
+    for reach in &part.reaches {
+        let Some(ladder) = ladders.iter().find(|l| l.dim == reach.dim) else { continue };
+        let rung = ladder.axis.rung(reach.level).unwrap_or(0);
+        let inside = |node: u32| reach.group.is_none_or(|g| row.get(g) == reach.group_of.get(node as usize));
+        let lumps: Vec<(usize, bool)> =
+            ladder.nodes[rung].iter().map(|&n| (reach.class_of[n as usize] as usize, inside(n))).collect();
+        query = query
+            .iter()
+            .flat_map(|&q| {
+                lumps
+                    .iter()
+                    .map(move |&(class, inside)| q.filter(|_| inside).map(|q| q * reach.classes + class))
+            })
+            .collect();
+    }
+    query.into_iter().map(|q| q.map_or(0.0, |q| part.filter.weights[q])).collect()
+}

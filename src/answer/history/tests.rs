@@ -1,0 +1,138 @@
+//! Against normal equations by hand and by pseudo-inverse.
+
+use super::*;
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+
+fn small() -> History {
+    // Three cells; only x₀ + x₁ and x₂ are ever seen.
+    let rows = vec![vec![1., 1., 0.], vec![0., 0., 1.], vec![1., 1., 1.], vec![0., 0., 0.]];
+    History::new(rows, vec![10.0, 4.0, 15.0, 7.0], vec![0.1, 0.2, 0.1, 1.0], None).unwrap()
+}
+
+#[test]
+fn what_was_not_seen_has_no_estimate() {
+    let inferred = small().infer().unwrap();
+    assert_eq!(inferred.rank(), Some(2));
+    assert_eq!((inferred.cells()[0], inferred.cells()[1]), (None, None));
+    assert!(inferred.cells()[2].is_some());
+    assert_eq!(inferred.query(&[1., 0., 0.]).unwrap_err(), HistoryError::NotEstimable);
+    // By hand: a = x₀+x₁ seen as 10 (var 200), c as 4 (var 50), a+c as 15 (var 200).
+    // Normal equations [2 1; 1 5]/200 · (a, c) = (25, 31)/200.
+    let a = inferred.query(&[2., 2., 0.]).unwrap();
+    assert!((a.estimate - 2.0 * (25.0 * 5.0 - 31.0) / 9.0).abs() < 1e-9);
+    assert!((a.law.variance() - 4.0 * 200.0 * 5.0 / 9.0).abs() < 1e-9);
+    assert!((inferred.cells()[2].unwrap() - (2.0 * 31.0 - 25.0) / 9.0).abs() < 1e-9);
+}
+
+/// The second row takes the first away from a query: a sum of rows whose parts cancel.
+#[test]
+fn what_cancels_is_estimable() {
+    let rows = vec![vec![0., 0., 1., -2.], vec![0., -1., -1., 2.], vec![0., 0., 1., -2.]];
+    let history = History::new(rows, vec![1.0, 2.0, 3.0], vec![0.05, 0.07, 0.03], None).unwrap();
+    for solver in [Solver::Dense, Solver::Sparse] {
+        let inferred = history.infer_by(solver).unwrap();
+        let x = inferred.query(&[0., -1., 0., 0.]).unwrap().estimate;
+        assert!((inferred.cells()[1].unwrap() + x).abs() < 1e-9, "{solver:?}");
+        // Of 1 and 3 the average by squared budgets, and 2.
+        let first = (25.0 * 1.0 + 9.0 * 3.0) / 34.0;
+        assert!((x - (first + 2.0)).abs() < 1e-9, "{solver:?} {x}");
+        assert_eq!(inferred.query(&[0., 0., 1., 0.]).unwrap_err(), HistoryError::NotEstimable);
+    }
+}
+
+#[test]
+fn mistakes_are_named() {
+    let new = |rows: Vec<Vec<f64>>, y: &[f64], b: &[f64], s: Option<Vec<f64>>| {
+        History::new(rows, y.to_vec(), b.to_vec(), s).unwrap_err().to_string()
+    };
+    assert!(new(vec![vec![1.0], vec![1.0, 2.0]], &[1., 2.], &[1., 1.], None).contains("row 2"));
+    assert!(new(vec![vec![1.0]], &[], &[1.], None).contains("answers"));
+    assert!(new(vec![vec![1.0]], &[1.], &[0.], None).contains("budget 1"));
+    assert!(new(vec![vec![3.0]], &[1.], &[1.], Some(vec![2.0])).contains("at least 3"));
+    assert!(new(vec![], &[], &[], None).contains("at least one"));
+    assert!(History::from_entries((1 << 27, 1), [], vec![], vec![], None).is_err());
+    assert!(History::from_entries((1, 1), [(1, 0, 1.0)], vec![0.0], vec![1.0], None).is_err());
+}
+
+#[test]
+fn precision_on_demand() {
+    let h = small();
+    let inferred = h.infer().unwrap();
+    let spend = |q: &[f64], w: f64, bound| h.spending(&inferred, q, w, 0.95, bound).unwrap();
+    let q = [1., 1., 0.];
+    let have = inferred.query(&q).unwrap().law.half_width(0.95);
+    assert_eq!(spend(&q, have * 1.001, None), Spending::Nothing { half_width: have });
+    let Spending::Ask { budget, alone, half_width, cost } = spend(&q, have / 2.0, None) else {
+        panic!("the history is not that precise")
+    };
+    let want = 20f64.ln() / (have / 2.0);
+    assert!((alone - want).abs() < 1e-12 && budget < 0.9 * alone);
+    assert!(half_width <= have / 2.0 && half_width > 0.999 * have / 2.0);
+    assert!(
+        (cost - h.cell_cost().iter().zip(q).map(|(b, q)| b + budget * q).fold(0.0, f64::max)).abs() < 1e-12
+    );
+    // Slightly less does not do.
+    let less = NoiseLaw::Laplace { scale: 1.0 / (budget * 0.99) };
+    let old = inferred.query(&q).unwrap().law;
+    let share = old.variance() / (old.variance() + less.variance());
+    let mut terms: Vec<Term> =
+        old.terms().iter().map(|t| Term { coefficient: t.coefficient * (1.0 - share), ..*t }).collect();
+    terms.push(Term { coefficient: share, copies: 1, noise: less });
+    assert!(ErrorLaw::new(terms).unwrap().half_width(0.95) > have / 2.0);
+    // Something never asked: alone is all there is. And a bound that is passed.
+    assert!(
+        matches!(spend(&[1., 0., 0.], 5.0, None), Spending::Ask { budget, alone, .. } if budget == alone)
+    );
+    assert!(matches!(spend(&[1., 0., 0.], 0.5, Some(1.0)), Spending::Refused { .. }));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 64, failure_persistence: None, rng_seed: RngSeed::Fixed(17), ..ProptestConfig::default()
+    })]
+    /// Against the normal equations with a pseudo-inverse from an SVD.
+    #[test]
+    fn as_dense_algebra_says(
+        entries in prop::collection::vec(-2i32..3, 5 * 4),
+        y in prop::collection::vec(-50.0..50.0f64, 5),
+        budgets in prop::collection::vec(0.05..1.0f64, 5),
+        mix in prop::collection::vec(-2i32..3, 5),
+    ) {
+        let rows: Vec<Vec<f64>> = entries.chunks(4).map(|r| r.iter().map(|&v| f64::from(v)).collect()).collect();
+        let h = History::new(rows.clone(), y.clone(), budgets.clone(), None).unwrap();
+        let inferred = h.infer().unwrap();
+        let flat: Vec<f64> = rows.iter().flatten().copied().collect();
+        let matrix = DMatrix::from_row_slice(5, 4, &flat);
+        let w = DMatrix::from_diagonal(&DVector::from_fn(5, |i, _| h.weight(i) * h.weight(i)));
+        let normal = matrix.transpose() * &w * &matrix;
+        let inverse = normal.clone().pseudo_inverse(1e-10).unwrap();
+        let x = &inverse * matrix.transpose() * &w * DVector::from_vec(y);
+        // A query in the row space, and a random one that may not be.
+        let q = DVector::from_fn(4, |j, _| (0..5).map(|i| f64::from(mix[i]) * rows[i][j]).sum::<f64>());
+        let got = inferred.query(q.as_slice()).unwrap();
+        let scale = 1.0 + x.amax() * q.amax();
+        prop_assert!((got.estimate - q.dot(&x)).abs() < 1e-7 * scale, "{} {}", got.estimate, q.dot(&x));
+        let variance = 2.0 * (q.transpose() * &inverse * &q)[0];
+        prop_assert!((got.law.variance() - variance).abs() < 1e-7 * (1.0 + variance));
+        let any = DVector::from_fn(4, |j, _| f64::from(mix[j]));
+        let inside = (&normal * &inverse * &any - &any).amax() < 1e-7;
+        prop_assert_eq!(inferred.query(any.as_slice()).is_ok(), inside);
+        // The other solver.
+        let sparse = h.infer_by(Solver::Sparse).unwrap();
+        let again = sparse.query(q.as_slice()).unwrap();
+        prop_assert!((again.estimate - got.estimate).abs() < 1e-6 * scale);
+        prop_assert!((again.law.variance() - variance).abs() < 1e-6 * (1.0 + variance));
+        prop_assert_eq!(sparse.query(any.as_slice()).is_ok(), inside);
+        for (a, b) in sparse.cells().iter().zip(inferred.cells()) {
+            prop_assert_eq!(a.is_some(), b.is_some());
+            prop_assert!((a.unwrap_or(0.0) - b.unwrap_or(0.0)).abs() < 1e-6 * scale);
+        }
+        // Two halves, one after the other.
+        let half = |r: std::ops::Range<usize>| {
+            History::new(rows[r.clone()].to_vec(), h.answers[r.clone()].to_vec(), budgets[r].to_vec(), None).unwrap()
+        };
+        let joined = half(0..2).and(&half(2..5)).unwrap().infer().unwrap().query(q.as_slice()).unwrap();
+        prop_assert!((joined.estimate - got.estimate).abs() < 1e-9 * scale);
+    }
+}

@@ -1,0 +1,167 @@
+//! Which way all intervals of one answer are made to cover together.
+//!
+//! Bonferroni's inequality always holds and needs nothing; the simulated maximum ([`MaxZ`]) knows how the errors hang
+//! together and is narrower when they do, but has its own error to allow for and must be affordable. The choice looks
+//! at the laws only, never at an estimate. Ratios have no standard error that is the same for all truths, so theirs
+//! are always Bonferroni's: of `n` intervals the `l` linear ones share `l/n` of what may be missed.
+
+use super::figure::{Answered, Figure, Known, Pools};
+use super::joint::{How, JointLaw, Noise};
+use super::max_z::MaxZ;
+use super::open::{Answers, QueryError};
+use super::query::Asked;
+
+/// How intervals are made to cover all together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Simultaneous {
+    /// The narrower.
+    Auto,
+    /// By the simulated law of the largest error, where that can be computed.
+    MaxZ,
+    /// By Bonferroni's inequality.
+    Bonferroni,
+}
+
+/// What was done.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Together {
+    /// How many intervals cover together.
+    pub intervals: usize,
+    /// The level of each interval alone that Bonferroni's inequality wants.
+    pub each: f64,
+    /// The simulated critical value of the linear figures, where it is used.
+    pub max_z: Option<MaxZ>,
+    /// Whether there are intervals of ratios among them.
+    pub ratios: bool,
+    /// Whether single whole numbers of noise matter.
+    pub steps: bool,
+    /// Whether the simulation was asked for and could not be had.
+    pub refused: bool,
+}
+
+/// The rows of an answer and what is known of each by every release.
+pub(super) struct Rows<'a> {
+    pub releases: &'a [(&'a Answers, &'a Asked<'a>)],
+    /// The nodes of every row's groups.
+    pub nodes: &'a [&'a [u32]],
+    /// For each row what every release knows.
+    pub known: &'a [Vec<Known<'a>>],
+}
+
+/// Coefficients of noises that are worth looking at.
+const MOST: usize = 1 << 21;
+
+impl Together {
+    /// `None` when there are not two intervals to speak of. `how` is as each interval alone would be found.
+    pub(super) fn choose(
+        choice: Simultaneous,
+        rows: &Rows,
+        how: &How,
+        pools: &mut Pools,
+    ) -> Result<Option<Together>, QueryError> {
+        let Some((_, asked)) = rows.releases.first() else { return Ok(None) };
+        let figures: Vec<(usize, &Figure)> =
+            asked.figures.iter().enumerate().filter_map(|(i, f)| Some((i, f.as_ref()?))).collect();
+        let linear: Vec<(usize, &Figure)> = figures.iter().copied().filter(|(_, f)| !f.is_ratio()).collect();
+        let intervals = rows.nodes.len() * figures.len();
+        if intervals < 2 {
+            return Ok(None);
+        }
+        let missed = 1.0 - how.level;
+        let each = 1.0 - missed / intervals as f64;
+        let ratios = linear.len() < figures.len();
+        let steps = rows.known.iter().flatten().any(|k| k.law.is_coarse());
+        let plain = Together { intervals, each, max_z: None, ratios, steps, refused: false };
+        if choice == Simultaneous::Bonferroni {
+            return Ok(Some(plain));
+        }
+        let refused = Ok(Some(Together { refused: choice == Simultaneous::MaxZ, ..plain }));
+        let width = rows.nodes.len() * linear.len();
+        if width < 2 || width > MOST {
+            return refused;
+        }
+        // Every linear interval as Bonferroni's inequality has it: their shares of each release, and what to beat.
+        let alone = How { level: each, ..*how };
+        let mut answered: Vec<Answered> = Vec::with_capacity(width);
+        for known in rows.known {
+            for (column, figure) in &linear {
+                answered.push(figure.answer(*column, known, &alone, pools)?);
+            }
+        }
+        let Some(noises) = noises(rows, &linear, &answered)? else { return refused };
+        let level = 1.0 - missed * linear.len() as f64 / figures.len() as f64;
+        let Some(found) = MaxZ::simulate(width, noises.iter().map(|(n, c)| (n, &c[..])), level) else {
+            return refused;
+        };
+        let (mut bonferroni, mut simulated) = (0.0, 0.0);
+        for a in answered.iter().filter(|a| a.std_error > 0.0) {
+            // In standard errors, so that wide figures do not drown narrow ones.
+            bonferroni += a.reach() / a.std_error;
+            simulated += found.critical;
+        }
+        let max_z = (choice == Simultaneous::MaxZ || simulated <= bonferroni).then_some(found);
+        Ok(Some(Together { max_z, ..plain }))
+    }
+
+    /// For people: how the intervals were found.
+    pub fn note(&self, level: f64) -> String {
+        let all = format!("All {} intervals together cover with probability {level}", self.intervals);
+        let each = format!("each alone with {:.6}", self.each);
+        match &self.max_z {
+            Some(z) => {
+                let of = if self.ratios { "each linear figure's reaches" } else { "each reaches" };
+                let rest = if self.ratios { format!(" Ratios: Bonferroni, {each}.") } else { String::new() };
+                format!(
+                    "{all}: {of} {:.4} standard errors, by {} simulations of the largest error (fixed seed). {:.2} % of \
+                     them lie within: above the level by what a simulation may err (confidence 99.9 %){}.{rest}",
+                    z.critical,
+                    z.draws,
+                    100.0 * z.covered,
+                    if self.steps { " and by the steps of whole-number noise" } else { "" }
+                )
+            }
+            None if self.refused => {
+                format!("{all} (Bonferroni: {each}). Too many rows or noises to simulate the largest error.")
+            }
+            None => format!("{all} (Bonferroni: {each})."),
+        }
+    }
+}
+
+/// Every noise behind any linear figure of any row, with its coefficient in each.
+fn noises(
+    rows: &Rows,
+    linear: &[(usize, &Figure)],
+    answered: &[Answered],
+) -> Result<Option<Vec<(Noise, Vec<f64>)>>, QueryError> {
+    let mut all = Vec::new();
+    for (r, (release, asked)) in rows.releases.iter().enumerate() {
+        let aggregates = asked.aggregates.len();
+        let law: Option<JointLaw> =
+            release.evaluator().together(&asked.aggregates, &asked.query.group_by, rows.nodes, MOST)?;
+        let Some(law) = law else { return Ok(None) };
+        let weights: Vec<Vec<f64>> =
+            linear.iter().filter_map(|(_, f)| f.weights(aggregates).into_iter().next()).collect();
+        let shares: Vec<f64> = answered.iter().map(|a| a.shares.get(r).copied().unwrap_or(0.0)).collect();
+        for (noise, coefficients) in law.noises() {
+            let rows = coefficients.chunks_exact(aggregates.max(1));
+            let own = rows.flat_map(|row| {
+                weights.iter().map(move |w| w.iter().zip(row).map(|(w, c)| w * c).sum::<f64>())
+            });
+            all.push((*noise, own.zip(&shares).map(|(c, s)| c * s).collect::<Vec<f64>>()));
+        }
+    }
+    // What cancels in exact arithmetic leaves a trace in floating point; such a trace is no noise.
+    let mut most = vec![0.0f64; answered.len()];
+    for (_, own) in &all {
+        most.iter_mut().zip(own).for_each(|(m, c)| *m = m.max(c.abs()));
+    }
+    for (_, own) in &mut all {
+        for ((c, most), a) in own.iter_mut().zip(&most).zip(answered) {
+            if c.abs() <= 1e-13 * most || a.std_error == 0.0 {
+                *c = 0.0;
+            }
+        }
+    }
+    Ok(Some(all))
+}

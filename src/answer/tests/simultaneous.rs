@@ -1,0 +1,130 @@
+//! All rows of an answer at once: their joint law against the dense response, and how often all intervals cover.
+
+use super::super::max_z::MaxZ;
+use super::*;
+
+/// Every pair of aggregates of every pair of rows: the covariance of the joint law is that of the estimates'
+/// responses to every single noise.
+#[test]
+fn rows_share_their_noises() {
+    let cube = cube();
+    let sqls = [
+        FIGURES,
+        "SELECT c.half, a, COUNT(*) AS n, SUM(COUNT(*)) OVER (PARTITION BY a) AS all_of FROM t WHERE c <> 'p' GROUP BY c.half, a",
+    ];
+    for (noise, measure) in ALL {
+        let plan = planned(noise, measure, "1/20");
+        let frame = Frame::new(&cube, &plan.levels);
+        let recovery = Recovery::new(cube.clone(), plan.clone(), measured(&plan, &TRUTH, |_, _| 0)).unwrap();
+        for sql in sqls {
+            let query = Query::parse(sql, &cube).unwrap();
+            let asked = Asked::new(&query).unwrap();
+            let rows = answered(&plan, &asked, measured(&plan, &TRUTH, |_, _| 0));
+            let nodes: Vec<&[u32]> = rows.iter().map(|g| &g.nodes[..]).collect();
+            let aggregates = asked.aggregates.len();
+            let width = rows.len() * aggregates;
+            let mut dense = vec![0.0; width * width];
+            for m in 0..plan.measurements.len() {
+                let law = recovery.noise(m);
+                for cell in 0..noises(&frame, &plan.measurements[m].block) {
+                    let unit = measured(&plan, &[0; 24], |i, c| i64::from(i == m && c == cell));
+                    let response: Vec<f64> =
+                        answered(&plan, &asked, unit).into_iter().flat_map(|g| g.estimates).collect();
+                    for (i, a) in response.iter().enumerate() {
+                        for (j, b) in response.iter().enumerate() {
+                            dense[i * width + j] += a * b * law.variance();
+                        }
+                    }
+                }
+            }
+            let evaluator =
+                Evaluator::new(Recovery::new(cube.clone(), plan.clone(), Vec::<Vec<i64>>::new()).unwrap());
+            let joint =
+                evaluator.together(&asked.aggregates, &query.group_by, &nodes, 1 << 20).unwrap().unwrap();
+            assert_eq!(joint.width(), width);
+            let unit = |i: usize| (0..width).map(|j| f64::from(u8::from(i == j))).collect::<Vec<f64>>();
+            for i in 0..width {
+                for j in 0..width {
+                    let want = dense[i * width + j];
+                    let scale = (dense[i * width + i] * dense[j * width + j]).sqrt();
+                    let got = joint.covariance(&unit(i), &unit(j));
+                    assert!(
+                        (got - want).abs() <= 1e-7 * scale,
+                        "{noise:?} {measure:?} {i} {j}: {got} {want}"
+                    );
+                }
+            }
+            assert!(evaluator.together(&asked.aggregates, &query.group_by, &nodes, 10).unwrap().is_none());
+        }
+    }
+}
+
+/// All intervals of six rows at once, with wide and with little noise: at least as often as is said, and (where the
+/// noise is not coarse) not more than the simulation's allowance; intervals a tenth narrower are found out.
+#[test]
+fn all_intervals_cover_together() {
+    let cube = cube();
+    let sql =
+        "SELECT a, b, COUNT(*) AS n, COUNT(*) FILTER (WHERE b = 2) - COUNT(*) AS d FROM t GROUP BY a, b";
+    let query = Query::parse(sql, &cube).unwrap();
+    let asked = Asked::new(&query).unwrap();
+    let level = 0.9;
+    for (noise, measure, budget, draws) in [
+        (Noise::Gaussian, Measure::Residual, "1/20", 3000u64),
+        (Noise::Laplace, Measure::Queries, "1/5", 3000),
+        (Noise::Laplace, Measure::Base, "1/5", 3000),
+        (Noise::Gaussian, Measure::Queries, "2", 1500),
+        (Noise::Laplace, Measure::Queries, "6", 1500),
+    ] {
+        let plan = planned(noise, measure, budget);
+        let response = Response::new(&plan, &asked);
+        let rows = &response.rows;
+        let nodes: Vec<&[u32]> = rows.iter().map(|g| &g.nodes[..]).collect();
+        let evaluator =
+            Evaluator::new(Recovery::new(cube.clone(), plan.clone(), Vec::<Vec<i64>>::new()).unwrap());
+        let joint = evaluator.together(&asked.aggregates, &query.group_by, &nodes, 1 << 20).unwrap().unwrap();
+        let aggregates = asked.aggregates.len();
+        let weights: Vec<Vec<f64>> =
+            asked.figures.iter().flatten().map(|f| f.weights(aggregates).remove(0)).collect();
+        let combine = |row: &[f64]| -> Vec<f64> {
+            weights.iter().map(|w| w.iter().zip(row).map(|(w, c)| w * c).sum()).collect()
+        };
+        let noises: Vec<_> = joint
+            .noises()
+            .map(|(n, c)| (*n, c.chunks_exact(aggregates).flat_map(combine).collect::<Vec<f64>>()))
+            .collect();
+        let width = rows.len() * weights.len();
+        let z = MaxZ::simulate(width, noises.iter().map(|(n, c)| (n, &c[..])), level).unwrap();
+        let sigma: Vec<f64> = (0..width)
+            .map(|i| {
+                noises
+                    .iter()
+                    .map(|(n, c)| c[i] * c[i] * n.copies as f64 * n.law.variance())
+                    .sum::<f64>()
+                    .sqrt()
+            })
+            .collect();
+        let exact: Vec<f64> = rows.iter().flat_map(|g| combine(&g.estimates)).collect();
+        let (mut covered, mut narrow) = (0, 0);
+        for seed in 0..draws {
+            let drawn = response.draw(seed);
+            let largest = drawn
+                .iter()
+                .flat_map(|g| combine(&g.estimates))
+                .zip(exact.iter().zip(&sigma))
+                .map(|(e, (t, s))| (e - t).abs() / s)
+                .fold(0.0, f64::max);
+            covered += u64::from(largest <= z.critical);
+            narrow += u64::from(largest <= 0.9 * z.critical);
+        }
+        let share = |n: u64| n as f64 / draws as f64;
+        let error = 4.0 * (level * (1.0 - level) / draws as f64).sqrt();
+        assert!(share(covered) > level - error, "{noise:?} {measure:?}: {}", share(covered));
+        if draws == 3000 {
+            let most = z.covered + error;
+            assert!(share(covered) < most && share(narrow) < level - error, "{noise:?} {measure:?} {z:?}");
+        }
+        // Bonferroni's inequality wants more of independent rows; here they share noises as well.
+        assert!(z.covered >= level && z.draws >= 4000);
+    }
+}

@@ -1,0 +1,202 @@
+//! Small multiples: several line charts on common logarithmic axes in one picture, for comparing at a glance.
+
+use super::chart::{COLOURS, Series, apart, escaped, number, ticks};
+use std::fmt::Write;
+
+/// One chart of many.
+pub struct Panel {
+    /// Above it.
+    pub title: String,
+    /// In grey after the title.
+    pub remark: String,
+    /// The lines. Only solid ones have their names written at their ends.
+    pub series: Vec<Series>,
+}
+
+/// A picture of panels.
+pub struct Panels {
+    /// The heading.
+    pub title: String,
+    /// One line below it.
+    pub subtitle: String,
+    /// Below the picture.
+    pub x_label: String,
+    /// Above the panels.
+    pub y_label: String,
+    /// Row by row, three to a row.
+    pub panels: Vec<Panel>,
+}
+
+const COLUMNS: usize = 3;
+const PLOT: (f64, f64) = (205.0, 240.0);
+/// Room for the names at the lines' ends.
+const NAMES: f64 = 76.0;
+const LEFT: f64 = 58.0;
+const TOP: f64 = 82.0;
+/// A panel's title above and its ticks below.
+const TITLE: f64 = 30.0;
+const TICKS: f64 = 30.0;
+const BOTTOM: f64 = 34.0;
+
+/// Draws the panels. Points that have no place on logarithmic axes are left out.
+pub fn svg(picture: &Panels) -> String {
+    let sound = |&(x, y): &(f64, f64)| x > 0.0 && y > 0.0 && x.is_finite() && y.is_finite();
+    let range = |of: fn(&(f64, f64)) -> f64| {
+        let points = picture.panels.iter().flat_map(|p| &p.series).flat_map(|s| s.points.iter().copied());
+        points
+            .filter(sound)
+            .map(|p| of(&p))
+            .fold((f64::INFINITY, 0.0f64), |(lo, hi), v| (lo.min(v), hi.max(v)))
+    };
+    let (x0, x1) = range(|p| p.0);
+    let (y0, y1) = range(|p| p.1);
+    let (y0, y1) = (y0 / 1.2, y1 * 1.2);
+    let scale = |v: f64, lo: f64, hi: f64| if hi > lo { (v / lo).ln() / (hi / lo).ln() } else { 0.5 };
+    let columns = picture.panels.len().clamp(1, COLUMNS);
+    let rows = picture.panels.len().div_ceil(COLUMNS).max(1);
+    let (step_x, step_y) = (PLOT.0 + NAMES, TITLE + PLOT.1 + TICKS);
+    let width = LEFT + columns as f64 * step_x + 8.0;
+    let height = TOP + rows as f64 * step_y + BOTTOM;
+    let mut out = String::new();
+    // Writing to a String cannot fail.
+    let mut put = |line: std::fmt::Arguments<'_>| {
+        let _ = writeln!(out, "{line}");
+    };
+    put(format_args!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
+         font-family=\"Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#333333\">"
+    ));
+    put(format_args!("<title>{}</title>", escaped(&picture.title)));
+    put(format_args!("<rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>"));
+    put(format_args!(
+        "<text x=\"20\" y=\"28\" font-size=\"16\" font-weight=\"bold\" fill=\"#111111\">{}</text>",
+        escaped(&picture.title)
+    ));
+    put(format_args!("<text x=\"20\" y=\"48\" fill=\"#666666\">{}</text>", escaped(&picture.subtitle)));
+    put(format_args!(
+        "<text x=\"20\" y=\"{}\" fill=\"#666666\">{}</text>",
+        TOP - 10.0,
+        escaped(&picture.y_label)
+    ));
+    for (i, panel) in picture.panels.iter().enumerate() {
+        let left = LEFT + (i % COLUMNS) as f64 * step_x;
+        let top = TOP + (i / COLUMNS) as f64 * step_y + TITLE;
+        let (right, bottom) = (left + PLOT.0, top + PLOT.1);
+        let at_x = |v: f64| left + PLOT.0 * scale(v, x0, x1);
+        let at_y = |v: f64| bottom - PLOT.1 * scale(v, y0, y1);
+        put(format_args!(
+            "<text x=\"{left}\" y=\"{}\"><tspan font-weight=\"bold\" fill=\"#111111\">{}</tspan> \
+             <tspan fill=\"#666666\" dx=\"4\">{}</tspan></text>",
+            top - 9.0,
+            escaped(&panel.title),
+            escaped(&panel.remark)
+        ));
+        if x1 > 0.0 {
+            for t in ticks(y0, y1) {
+                let y = at_y(t);
+                put(format_args!(
+                    "<line x1=\"{left}\" x2=\"{right}\" y1=\"{y:.1}\" y2=\"{y:.1}\" stroke=\"#e4e4e4\"/>"
+                ));
+                if i % COLUMNS == 0 {
+                    put(format_args!(
+                        "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+                        left - 8.0,
+                        y + 4.0,
+                        number(t)
+                    ));
+                }
+            }
+            for t in ticks(x0, x1) {
+                let x = at_x(t);
+                put(format_args!(
+                    "<line x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{bottom}\" y2=\"{}\" stroke=\"#888888\"/>",
+                    bottom + 4.0
+                ));
+                put(format_args!(
+                    "<text x=\"{x:.1}\" y=\"{}\" text-anchor=\"middle\" font-size=\"11\">{}</text>",
+                    bottom + 17.0,
+                    number(t)
+                ));
+            }
+        }
+        put(format_args!(
+            "<line x1=\"{left}\" x2=\"{right}\" y1=\"{bottom}\" y2=\"{bottom}\" stroke=\"#888888\"/>"
+        ));
+        let mut ends: Vec<(f64, &Series)> = Vec::new();
+        // The first named is the best known: it is drawn last, on top.
+        for s in panel.series.iter().rev() {
+            let points: Vec<(f64, f64)> = s.points.iter().copied().filter(sound).collect();
+            let Some(&(_, last)) = points.last() else { continue };
+            let path: Vec<String> =
+                points.iter().map(|&(x, y)| format!("{:.1},{:.1}", at_x(x), at_y(y))).collect();
+            put(format_args!(
+                "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.8\" stroke-linejoin=\"round\"{}/>",
+                path.join(" "),
+                COLOURS[s.colour % COLOURS.len()],
+                if s.dashed { " stroke-dasharray=\"5 4\"" } else { "" }
+            ));
+            if !s.dashed {
+                ends.push((at_y(last), s));
+            }
+        }
+        ends.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let places = apart(&ends.iter().map(|e| e.0).collect::<Vec<_>>(), bottom);
+        for ((end, s), y) in ends.iter().zip(places) {
+            let colour = COLOURS[s.colour % COLOURS.len()];
+            put(format_args!(
+                "<polyline points=\"{:.1},{end:.1} {:.1},{y:.1}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1\"/>",
+                right + 2.0,
+                right + 10.0
+            ));
+            put(format_args!(
+                "<text x=\"{:.1}\" y=\"{:.1}\" fill=\"{colour}\">{}</text>",
+                right + 13.0,
+                y + 4.0,
+                escaped(&s.name)
+            ));
+        }
+    }
+    put(format_args!(
+        "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\" fill=\"#666666\">{}</text>",
+        LEFT + (width - LEFT) / 2.0,
+        height - 14.0,
+        escaped(&picture.x_label)
+    ));
+    put(format_args!("</svg>"));
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_panel_is_there_and_numbers_are_finite() {
+        let panel = |title: &str, points: Vec<(f64, f64)>| Panel {
+            title: title.into(),
+            remark: "2 tables".into(),
+            series: [false, true]
+                .map(|dashed| Series { name: "a<b".into(), points: points.clone(), dashed, colour: 9 })
+                .into(),
+        };
+        let mut picture = Panels {
+            title: "R&D".into(),
+            subtitle: String::new(),
+            x_label: "x".into(),
+            y_label: "y".into(),
+            panels: (0..4)
+                .map(|i| panel(&format!("Q{i}"), vec![(1.0, 2.0), (2.0, f64::NAN), (4.0, 1.0)]))
+                .collect(),
+        };
+        let drawn = svg(&picture);
+        assert!((0..4).all(|i| drawn.contains(&format!(">Q{i}<"))) && drawn.contains("R&amp;D"));
+        assert_eq!(drawn.matches("a&lt;b").count(), 4, "solid lines are named, dashed ones are not");
+        assert_eq!(drawn.matches("<polyline").count(), 4 * 3);
+        picture.panels = vec![panel("none", Vec::new())];
+        let empty = svg(&picture);
+        picture.panels.clear();
+        for text in [drawn, empty, svg(&picture)] {
+            assert!(!text.contains("inf") && !text.contains("NaN"), "{text}");
+        }
+    }
+}

@@ -1,0 +1,82 @@
+use super::*;
+
+pub fn request() -> Request {
+    Request {
+        sketch: None,
+        key: vec![0],
+        text: vec![true],
+        size: Size::Rows(4096),
+        sparsity: 100,
+        queries: 1000,
+        failure: "0.01".parse().unwrap(),
+        noise: Noise::Gaussian,
+        budget: "1/2".parse().unwrap(),
+        published: None,
+        neighbours: Neighbours::AddRemove,
+        max_rows: 1,
+        norm_bound: Some(100_000),
+    }
+}
+
+#[test]
+fn sizes() {
+    let rows = |size| Request { size, ..request() }.design().map(|d| d.shape.values());
+    assert_eq!(rows(Size::Rows(1000)), Ok(1024));
+    // 100 000/T + 1 = 25 at T = 4166.7.
+    assert_eq!(rows(Size::Error("5".parse().unwrap())), Ok(4224));
+    assert!(matches!(rows(Size::Error("1".parse().unwrap())), Err(DesignError::ErrorBelowNoise { .. })));
+    assert!(matches!(rows(Size::Rows(MAX_VALUES + 1)), Err(DesignError::Rows(..))));
+    let design = Request { size: Size::Bytes(20_000), ..request() }.design().unwrap();
+    let bytes = design.predicted_bytes();
+    assert!((18_000..=20_001).contains(&bytes), "{bytes}");
+    let design = Request { size: Size::Error("5".parse().unwrap()), ..request() }.design().unwrap();
+    assert!(design.predicted_error(1) <= 5.0 && design.predicted_error(1) > 4.9);
+    assert!((design.predicted_error(100) / design.predicted_error(1) - 10.0).abs() < 1e-9);
+}
+
+#[test]
+fn sketches_have_powers_of_two() {
+    let design = Request { sketch: Some(0), ..request() }.design().unwrap();
+    assert_eq!(design.shape, Shape::Sketch { rows: 16, buckets: 256 });
+    // The same number of integers, the same error as dense.
+    let dense = request().design().unwrap();
+    assert!((design.predicted_error(1) / dense.predicted_error(1) - 1.0).abs() < 1e-6);
+}
+
+/// The least σ² of Gaussian noise that is (ε, δ)-DP: Balle & Wang 2018, Theorem 8, by bisection.
+fn analytic(epsilon: f64, delta: f64) -> f64 {
+    let phi = |x: f64| 0.5 * libm::erfc(-x / std::f64::consts::SQRT_2);
+    let reached = |s: f64| phi(0.5 / s - epsilon * s) - epsilon.exp() * phi(-0.5 / s - epsilon * s);
+    let (mut lo, mut hi) = (0.1, 1000.0);
+    for _ in 0..200 {
+        let mid = 0.5 * (lo + hi);
+        if reached(mid) > delta { lo = mid } else { hi = mid }
+    }
+    hi * hi
+}
+
+/// The table of the manual: at ε = 1, δ = 1e-9 the published noise has 9.9 times the variance that ρ of the same (ε, δ)
+/// needs, 11.0 times the least of any Gaussian noise, 7.9 times the textbook's; and it keeps ε = 0.43.
+#[test]
+fn published_noise() {
+    let (epsilon, delta) = ("1".parse().unwrap(), "1e-9".parse().unwrap());
+    let budget = crate::plan::convert::rho_for(epsilon, delta).unwrap();
+    let gaussian = Request { budget, ..request() };
+    let laplace = Request { noise: Noise::Laplace, published: Some((epsilon, delta)), ..gaussian.clone() };
+    let (g, l) = (gaussian.design().unwrap(), laplace.design().unwrap());
+    let of_count = |d: &Design| d.noise_variance() / d.shape.column() as f64;
+    let near = |found: f64, want: f64, to: f64| assert!((found - want).abs() < to, "{found}, not {want}");
+    near(of_count(&l), 16.0 * 1e9f64.ln(), 1e-3);
+    near(of_count(&l), 331.6, 0.05);
+    near(of_count(&g), 33.4, 0.05);
+    near(of_count(&l) / of_count(&g), 9.93, 0.01);
+    let least = analytic(1.0, 1e-9);
+    near(least, 30.2, 0.05);
+    near(of_count(&l) / least, 10.98, 0.01);
+    near(of_count(&l) / (2.0 * 1.25e9f64.ln()), 7.91, 0.01);
+    let spent = crate::projection::cost::cost(&l).unwrap();
+    near(spent.to_f64(), 0.003_016, 1e-6);
+    near(crate::plan::convert::epsilon_for(spent, 1e-9), 0.434, 0.001);
+    let without = Request { noise: Noise::Laplace, ..request() };
+    assert_eq!(without.design(), Err(DesignError::LaplaceNeedsDelta));
+}
