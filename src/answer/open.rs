@@ -9,7 +9,7 @@ use crate::cube::{Cube, Frame};
 use crate::plan::cost::{self, CostError};
 use crate::recover::{Nearest, RecoverError, Recovery};
 use crate::release::values::Values;
-use crate::release::{Release, ReleaseError};
+use crate::release::{Kind, Release, ReleaseError};
 use std::path::Path;
 
 /// Why a question could not be answered.
@@ -27,6 +27,11 @@ pub enum QueryError {
     /// The answer.
     #[error(transparent)]
     Answer(#[from] AnswerError),
+    /// A release without tables.
+    #[error(
+        "`{0}` is a projection: it has no tables, and is asked for the counts of single keys (`margins query`)"
+    )]
+    Projection(String),
     /// The level of an interval.
     #[error("the level of an interval must lie between 0 and 1, not {0}")]
     Level(f64),
@@ -80,6 +85,9 @@ impl Answers {
     /// From a release that is already open.
     pub fn from_release(release: Release) -> Result<Answers, QueryError> {
         let name = release.manifest().about.name.clone();
+        if release.count(Kind::Projection) > 0 {
+            return Err(QueryError::Projection(name));
+        }
         let cube = release.cube()?;
         let plan = release.plan(&cube)?;
         // A plan whose arithmetic does not fit is refused here, before anything is computed from it.

@@ -77,7 +77,7 @@ impl Together {
         }
         let refused = Ok(Some(Together { refused: choice == Simultaneous::MaxZ, ..plain }));
         let width = rows.nodes.len() * linear.len();
-        if width < 2 || width > MOST {
+        if !(2..=MOST).contains(&width) {
             return refused;
         }
         // Every linear interval as Bonferroni's inequality has it: their shares of each release, and what to beat.

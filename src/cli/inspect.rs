@@ -1,6 +1,6 @@
 //! `margins inspect`: what an auditor asks, as the manifest says it.
 
-use super::output::{amount, columns, grouped, short};
+use super::output::{amount, columns, counted, grouped, short};
 use super::{Outcome, output};
 use crate::audit::wrap;
 use crate::release::{Currency, Release, SignerKind};
@@ -95,8 +95,8 @@ pub fn run(args: &Args) -> Outcome {
     }
     line("file", &format!("{} bytes in {} sections", grouped(release.file_length()), m.sections.len()));
     out.push_str(&format!(
-        "\n{} measurements ({}, {} budgets, discrete {} noise)\n\n",
-        grouped(m.plan.count),
+        "\n{} ({}, {} budgets, discrete {} noise)\n\n",
+        counted(m.plan.count, "measurement"),
         m.plan.measure,
         m.plan.budgets,
         match m.plan.mechanism {

@@ -38,6 +38,6 @@ impl Watcher for Bar {
     }
 
     fn measuring(&self, done: u64, of: u64) {
-        self.show("measuring", "measuring {bar:40} {human_pos}/{human_len} cells {eta}", done, of);
+        self.show("measuring", "measuring {bar:40} {human_pos}/{human_len} {eta}", done, of);
     }
 }

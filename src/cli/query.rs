@@ -334,7 +334,7 @@ fn reply_text(
     Ok(match &reply.answer {
         Ok(table) if args.csv => header + &render::csv(table).replace("\r\n", "\n"),
         Ok(table) => header + &render::table(table),
-        Err(why) => format!("{header}error: {why}\n"),
+        Err(why) => header + &output::wrapped(&format!("error: {why}"), 7) + "\n",
     })
 }
 

@@ -1,8 +1,8 @@
 //! Histories over many cells: conjugate gradients on `√W·H`, of which only the non-zero entries are ever touched.
 //!
 //! For a query q the system `(AᵀA) v = q`, `A = √W·H`, is solved from v = 0. If q lies in the row space of A the residual goes
-//! to 0 and `A v` are the coefficients of the unit noises. Otherwise what is left of the residual is in the null space of
-//! A (up to the scaling of the cells), which is told from slow convergence by its image 0.
+//! to 0 and `A v` are the coefficients of the unit noises. Otherwise there is no solution; what tells that from slow
+//! convergence is the part of q that A does not see, from a second system that always has a solution.
 
 use sprs::CsMat;
 
@@ -62,12 +62,28 @@ impl Sparse {
         &self.answers
     }
 
-    /// `(AᵀA) v = q`, preconditioned by the diagonal: conjugate gradients for `ÃᵀÃ`, `Ã = A·scale^½`, whose residual has the squared
-    /// length `r·scale·r`.
+    /// `(AᵀA) v = q`.
     pub fn solve(&self, q: &[f64]) -> Solved {
         if q.iter().zip(&self.scale).any(|(q, s)| *q != 0.0 && *s == 0.0) {
             return Solved::Outside;
         }
+        if let Some(v) = self.descend(q) {
+            return Solved::Solution(v);
+        }
+        // With Ã = A·scale^½ the query is q̃ = scale^½·q, and what Ã sees of it is w̃ with ÃᵀÃ w̃ = ÃᵀÃ q̃, which always
+        // has a solution. In v = scale^½·w̃ that is AᵀA v = AᵀA·scale·q.
+        let scaled: Vec<f64> = q.iter().zip(&self.scale).map(|(q, s)| q * s).collect();
+        let Some(v) = self.descend(&self.transposed(&self.image(&scaled))) else { return Solved::Unclear };
+        let (mut hidden, mut whole) = (0.0, 0.0);
+        for ((q, s), v) in q.iter().zip(&self.scale).zip(&v).filter(|((_, s), _)| **s > 0.0) {
+            hidden += s * (q - v / s) * (q - v / s);
+            whole += s * q * q;
+        }
+        if hidden > 1e-12 * whole { Solved::Outside } else { Solved::Unclear }
+    }
+
+    /// Conjugate gradients for `(AᵀA) v = q`, preconditioned by the diagonal; `None` when the residual does not vanish.
+    fn descend(&self, q: &[f64]) -> Option<Vec<f64>> {
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
         let precondition =
             |r: &[f64]| -> Vec<f64> { r.iter().zip(&self.scale).map(|(r, s)| r * s).collect() };
@@ -77,17 +93,17 @@ impl Sparse {
         let mut direction = z.clone();
         let start = dot(&r, &z);
         let mut rz = start;
-        let mut best = (rz, v.clone(), r.clone());
+        let mut best = (rz, v.clone());
         for _ in 0..(8 * q.len() + 200).min(MOST_STEPS) {
             if rz < best.0 {
-                best = (rz, v.clone(), r.clone());
+                best = (rz, v.clone());
             }
             if rz <= TOLERANCE * TOLERANCE * start {
-                return Solved::Solution(v);
+                return Some(v);
             }
             let image = self.image(&direction);
             let curvature = dot(&image, &image);
-            // What is left is invisible, or rounding, or rounding that has begun to grow.
+            // Where there is no solution the steps grow without bound.
             if curvature <= 0.0 || rz > 1e6 * best.0 {
                 break;
             }
@@ -101,22 +117,7 @@ impl Sparse {
             rz = next;
             direction.iter_mut().zip(&z).for_each(|(d, z)| *d = z + keep * *d);
         }
-        let (left, v, r) = best;
-        if left <= ENOUGH * ENOUGH * start {
-            return Solved::Solution(v);
-        }
-        // In the null space of Ã the image vanishes, whatever the size of the rows.
-        let z = precondition(&r);
-        let seen = self.image(&z);
-        let most: f64 = self
-            .matrix
-            .outer_iterator()
-            .map(|row| {
-                let reach: f64 = row.iter().map(|(j, a)| (a * z[j]).abs()).sum();
-                reach * reach
-            })
-            .sum();
-        if dot(&seen, &seen) <= 1e-12 * most { Solved::Outside } else { Solved::Unclear }
+        (best.0 <= ENOUGH * ENOUGH * start).then_some(best.1)
     }
 
     /// The least-squares estimate of every cell, `None` for cells that the rows do not determine.
@@ -124,7 +125,7 @@ impl Sparse {
     /// A cell is determined when every vector of the null space is 0 there. The null-space parts of two vectors without
     /// any pattern show which are not.
     pub fn cells(&self) -> Option<Vec<Option<f64>>> {
-        let Solved::Solution(x) = self.solve(&self.transposed(&self.answers)) else { return None };
+        let x = self.descend(&self.transposed(&self.answers))?;
         let mut hidden = vec![0.0f64; x.len()];
         for seed in [1u64, 2] {
             let mut state = seed;
@@ -135,7 +136,7 @@ impl Sparse {
                     (state >> 11) as f64 / (1u64 << 53) as f64 + 0.5
                 })
                 .collect();
-            let Solved::Solution(w) = self.solve(&self.transposed(&self.image(&u))) else { return None };
+            let w = self.descend(&self.transposed(&self.image(&u)))?;
             hidden.iter_mut().zip(u.iter().zip(&w)).for_each(|(h, (u, w))| *h = h.max((u - w).abs()));
         }
         Some(x.into_iter().zip(hidden).map(|(x, h)| (h < 1e-6).then_some(x)).collect())

@@ -208,11 +208,11 @@ impl ErrorLaw {
             Method::Mc { draws, .. } if draws < 100 => {
                 return Err(LawError::Method("fewer than 100 draws say nothing"));
             }
-            Method::Mc { draws, .. } => {
-                // Equal noises are drawn as one sum.
-                if (self.groups.len() as u64).saturating_mul(u64::from(draws)) > 10_000_000_000 {
-                    return Err(LawError::Method("that many noises cannot be simulated that often"));
-                }
+            // Equal noises are drawn as one sum.
+            Method::Mc { draws, .. }
+                if (self.groups.len() as u64).saturating_mul(u64::from(draws)) > 10_000_000_000 =>
+            {
+                return Err(LawError::Method("that many noises cannot be simulated that often"));
             }
             Method::Pc { .. } if self.groups.iter().any(|g| g.copies > 1 << 32) => {
                 return Err(LawError::Method("too many copies to convolve"));

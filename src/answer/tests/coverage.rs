@@ -170,7 +170,7 @@ fn posteriors_cover_on_average_over_their_prior() {
     let priors: [(Prior, &dyn Fn(u64) -> u64); 3] = [
         (Prior::Binomial { n, p: 0.5 }, &toss),
         (Prior::Binomial { n, p: 0.25 }, &|bits| toss(bits & bits >> 30)),
-        (Prior::Uniform { n }, &|bits| (u128::from(bits) * 31 >> 64) as u64),
+        (Prior::Uniform { n }, &|bits| ((u128::from(bits) * 31) >> 64) as u64),
     ];
     let draws = 6000u64;
     for (error, sampler, copies) in &noises {
