@@ -136,7 +136,7 @@ mod tests {
         for stretch in [1.0, 1e5] {
             let n = 23;
             let a = |i: usize, j: usize| ((i * 7 + j * j * 3 + 1) % 11) as f64 - 5.0;
-            let size = |i: usize| if i % 2 == 0 { stretch } else { 1.0 };
+            let size = |i: usize| if i.is_multiple_of(2) { stretch } else { 1.0 };
             let m = |i: usize, j: usize| {
                 let sum: f64 = (0..n).map(|k| a(k, i) * a(k, j)).sum();
                 (sum + if i == j { 1.0 } else { 0.0 }) * size(i) * size(j)

@@ -186,9 +186,8 @@ fn pivoted(rows: &[Vec<(u32, f64)>], width: usize) -> Result<(Vec<usize>, Vec<Ve
         rows.iter().map(|row| if row.is_empty() { f64::MIN_POSITIVE } else { 1.0 }).collect();
     let mut pivots = Vec::new();
     let mut spread = vec![0.0; width];
-    loop {
-        // The first of the largest.
-        let Some(p) = (0..rows.len()).reduce(|a, b| if left[b] > left[a] { b } else { a }) else { break };
+    // The first of the largest.
+    while let Some(p) = (0..rows.len()).reduce(|a, b| if left[b] > left[a] { b } else { a }) {
         if !(left[p] > DEPENDENT) {
             break;
         }

@@ -28,7 +28,7 @@ const MOST_PAIRS: usize = 20_000;
 /// A row that the tables asked for hardly need is still measured: its weight is never below this part of the mean.
 const LEAST_WEIGHT: f64 = 1e-9;
 /// When turns are no longer worth it.
-const SETTLED: f64 = 1e-7;
+const SETTLED: f64 = 1e-6;
 
 /// Groups of rows: for each its largest factor and its rows.
 pub(super) fn greedy(rows: &[Vec<(u32, i32)>]) -> Vec<(u32, Vec<usize>)> {
@@ -303,7 +303,7 @@ impl Turns<'_> {
     /// Fewer turns where each is a lot of work; counted, not timed.
     fn most(&self) -> usize {
         let size = self.system.rank().max(1) as u64;
-        ((1u64 << 34) / (size * size * size)).clamp(4, 100) as usize
+        ((1u64 << 33) / (size * size * size)).clamp(4, 100) as usize
     }
 }
 
