@@ -229,7 +229,9 @@ fn write(columns: &[Survey], delimiter: u8, data: &Path, folder: &Path) -> Strin
 
 /// A name for the dimension of a column. `e.e` beside `e` would also be a level of that: then `e-e`.
 fn unambiguous(column: &str, columns: &[Survey]) -> String {
-    let is_level = columns.iter().any(|c| column.strip_prefix(&c.name).and_then(|r| r.strip_prefix('.')) == Some(&c.name));
+    let is_level = columns
+        .iter()
+        .any(|c| column.strip_prefix(&c.name).and_then(|r| r.strip_prefix('.')) == Some(&c.name));
     if !is_level {
         return column.to_owned();
     }
@@ -325,7 +327,7 @@ mod tests {
         let (_, spec) = draft_of("rows.csv", b"e,e.e,e-e,f.f\n1,2,3,4\n5,6,7,8\n").unwrap();
         let names: Vec<&str> = spec.cube.dimensions.iter().map(|d| &*d.name).collect();
         assert_eq!(names, ["e", "e-e-", "e-e", "f.f"]);
-        let columns: Vec<&str> = spec.columns.iter().map(|c| &*c.name).collect();
+        let columns: Vec<&str> = spec.columns.iter().map(|c| &*c.column).collect();
         assert_eq!(columns, ["e", "e.e", "e-e", "f.f"]);
     }
 

@@ -226,7 +226,10 @@ fn lines_fit_eighty_columns() {
                 ["$ ", "#", "{", "margins ", "  margins ", "Ask it:"].iter().any(|s| line.starts_with(s));
             let free = free
                 || (line.matches(',').count() >= 4 && !line.contains(", "))
-                || line.split(',').last().is_some_and(|last| last.len() > 12 && last.parse::<f64>().is_ok());
+                || line
+                    .split(',')
+                    .next_back()
+                    .is_some_and(|last| last.len() > 12 && last.parse::<f64>().is_ok());
             let width = line.trim_start_matches("2> ").chars().count();
             assert!(free || width <= 80, "{name}: {width} columns: {line}");
         }

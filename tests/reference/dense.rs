@@ -79,7 +79,9 @@ pub fn signed(cube: &Cube, levels: &[Vec<u8>], block: &Block) -> DMatrix<f64> {
                     .collect()
             }
             Block::Walsh(_) => {
-                let sign = |mask: usize, k: usize| if (mask & k).count_ones() % 2 == 0 { 1.0 } else { -1.0 };
+                let sign = |mask: usize, k: usize| {
+                    if (mask & k).count_ones().is_multiple_of(2) { 1.0 } else { -1.0 }
+                };
                 let bits = (0..).find(|&b| 1usize << b >= n).unwrap();
                 (1..1usize << bits).map(|mask| (0..n).map(|k| sign(mask, k)).collect()).collect()
             }
@@ -147,6 +149,19 @@ pub fn measured(cube: &Cube, plan: &Plan, index: usize, noise_variance: f64, sca
 /// The pseudo-inverse of a symmetric matrix, by its eigenvectors: nalgebra's own goes through a singular value
 /// decomposition that is not reliable for repeated singular values.
 fn pseudo_inverse(m: &DMatrix<f64>) -> DMatrix<f64> {
+    // A zero on the diagonal of a semidefinite matrix is a row and a column of zeros: nalgebra's iteration may not
+    // survive those.
+    let kept: Vec<usize> = (0..m.nrows()).filter(|&i| m[(i, i)] != 0.0).collect();
+    if kept.len() < m.nrows() {
+        let small = pseudo_inverse(&m.select_rows(&kept).select_columns(&kept));
+        let mut out = DMatrix::zeros(m.nrows(), m.ncols());
+        for (i, &a) in kept.iter().enumerate() {
+            for (j, &b) in kept.iter().enumerate() {
+                out[(a, b)] = small[(i, j)];
+            }
+        }
+        return out;
+    }
     let eigen = m.clone().symmetric_eigen();
     // Rows that are hardly needed have a millionth of the others' weight, and less.
     let cut = 1e-12 * eigen.eigenvalues.amax().max(1e-300);
