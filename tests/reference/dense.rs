@@ -163,10 +163,47 @@ fn pseudo_inverse(m: &DMatrix<f64>) -> DMatrix<f64> {
         return out;
     }
     let eigen = m.clone().symmetric_eigen();
-    // Rows that are hardly needed have a millionth of the others' weight, and less.
-    let cut = 1e-12 * eigen.eigenvalues.amax().max(1e-300);
-    let inverse = eigen.eigenvalues.map(|v| if v.abs() > cut { 1.0 / v } else { 0.0 });
-    &eigen.eigenvectors * DMatrix::from_diagonal(&inverse) * eigen.eigenvectors.transpose()
+    let whole = eigen.eigenvalues.iter().chain(eigen.eigenvectors.iter()).all(|v| v.is_finite());
+    let (values, vectors) = if whole { (eigen.eigenvalues, eigen.eigenvectors) } else { jacobi(m.clone()) };
+    let cut = 1e-12 * values.amax().max(1e-300);
+    let inverse = values.map(|v| if v.abs() > cut { 1.0 / v } else { 0.0 });
+    &vectors * DMatrix::from_diagonal(&inverse) * vectors.transpose()
+}
+
+/// Eigenvalues and eigenvectors of a symmetric matrix by Jacobi's rotations: slow and unfailing, for the matrices of
+/// low rank where the QR iteration divides by zero.
+fn jacobi(mut m: DMatrix<f64>) -> (DVector<f64>, DMatrix<f64>) {
+    let n = m.nrows();
+    let mut vectors = DMatrix::identity(n, n);
+    let size = m.norm();
+    for _ in 0..60 {
+        let off: f64 = (0..n).flat_map(|i| (0..i).map(move |j| (i, j))).map(|at| m[at] * m[at]).sum();
+        if off.sqrt() <= 1e-15 * size {
+            break;
+        }
+        for p in 0..n {
+            for q in p + 1..n {
+                if m[(p, q)] == 0.0 {
+                    continue;
+                }
+                let theta = (m[(q, q)] - m[(p, p)]) / (2.0 * m[(p, q)]);
+                let t = theta.signum() / (theta.abs() + (theta * theta + 1.0).sqrt());
+                let c = 1.0 / (t * t + 1.0).sqrt();
+                let s = t * c;
+                for k in 0..n {
+                    let (a, b) = (m[(k, p)], m[(k, q)]);
+                    (m[(k, p)], m[(k, q)]) = (c * a - s * b, s * a + c * b);
+                }
+                for k in 0..n {
+                    let (a, b) = (m[(p, k)], m[(q, k)]);
+                    (m[(p, k)], m[(q, k)]) = (c * a - s * b, s * a + c * b);
+                    let (a, b) = (vectors[(k, p)], vectors[(k, q)]);
+                    (vectors[(k, p)], vectors[(k, q)]) = (c * a - s * b, s * a + c * b);
+                }
+            }
+        }
+    }
+    (m.diagonal(), vectors)
 }
 
 /// Variance matrix of the best linear unbiased estimate of `query · x` from all blocks, by pseudo-inverses.
