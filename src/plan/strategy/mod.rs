@@ -20,6 +20,7 @@ use super::{Block, BudgetRule, Measure, Measurement, Noise, Request, cost, round
 use crate::cube::{Cuboid, Frame};
 use crate::release::wire::MAX_MEASUREMENTS;
 use landscape::{Choice, Landscape};
+use rustc_hash::FxHashMap;
 pub use wavelet::check_components;
 
 /// Why a strategy does not apply to a workload. Shown in comparisons.
@@ -341,9 +342,11 @@ fn whole(
     cuboids: impl Iterator<Item = Cuboid>,
 ) -> Result<Groups, NotApplicable> {
     let mut groups = Groups::new();
+    let weights: FxHashMap<&Cuboid, f64> =
+        request.workload.iter().map(|t| (&t.cuboid, t.weight.to_f64())).collect();
     for cuboid in cuboids {
         check_size(frame, &cuboid, || request.cube.describe(&cuboid))?;
-        let weight = request.workload.iter().find(|t| t.cuboid == cuboid).map_or(1.0, |t| t.weight.to_f64());
+        let weight = weights.get(&cuboid).copied().unwrap_or(1.0);
         let (price, weight) = (request.unit_price(request.noise), weight * frame.cells(&cuboid));
         groups.push(Block::Table(cuboid), price, weight, 1.0);
     }
