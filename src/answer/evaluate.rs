@@ -106,6 +106,28 @@ pub(super) struct Part<'a> {
     reaches: Vec<Reach>,
 }
 
+impl Part<'_> {
+    /// The filter's weight of each lump of the part's table, 0 outside of a group. `lumps` gives for a dimension one
+    /// node of each lump and whether it is inside.
+    fn query(&self, lumps: impl Fn(&Reach) -> Option<Vec<(u32, bool)>>) -> Vec<f64> {
+        let mut query = vec![Some(0usize)];
+        for reach in &self.reaches {
+            let Some(lumps) = lumps(reach) else { continue };
+            let class = |node: u32| reach.class_of[node as usize] as usize;
+            query = query
+                .iter()
+                .flat_map(|&q| {
+                    let at = move |&(node, inside): &(u32, bool)| {
+                        q.filter(|_| inside).map(|q| q * reach.classes + class(node))
+                    };
+                    lumps.iter().map(at)
+                })
+                .collect();
+        }
+        query.into_iter().map(|q| q.map_or(0.0, |q| self.filter.weights[q])).collect()
+    }
+}
+
 /// What one dimension contributes to all aggregates together.
 struct Side {
     dim: usize,
@@ -587,27 +609,14 @@ impl<'a, S: Source> Laws<'a, S> {
     /// A part's query on the lumps of its table: the filter's weight where all its dimensions are inside the
     /// group.
     fn query(&self, part: &Part, kinds: &[&Kind]) -> Vec<f64> {
-        let mut query = vec![Some(0usize)];
-        for reach in &part.reaches {
+        part.query(|reach| {
             // Every reach has a side; its lumps never mix what this part tells apart.
-            let Some(side) = self.sides.iter().position(|s| s.dim == reach.dim) else { continue };
+            let side = self.sides.iter().position(|s| s.dim == reach.dim)?;
             let kind = kinds[side];
             let rung = kind.axis.rung(reach.level).unwrap_or(0);
-            let inside = |node: usize| reach.group.is_none() || reach.group_of[node] == kind.group;
-            let lumps: Vec<(usize, bool)> = kind.nodes[rung]
-                .iter()
-                .map(|&n| (reach.class_of[n as usize] as usize, inside(n as usize)))
-                .collect();
-            query = query
-                .iter()
-                .flat_map(|&q| {
-                    lumps
-                        .iter()
-                        .map(move |&(class, inside)| q.filter(|_| inside).map(|q| q * reach.classes + class))
-                })
-                .collect();
-        }
-        query.into_iter().map(|q| q.map_or(0.0, |q| part.filter.weights[q])).collect()
+            let inside = |node: u32| reach.group.is_none() || reach.group_of[node as usize] == kind.group;
+            Some(kind.nodes[rung].iter().map(|&n| (n, inside(n))).collect())
+        })
     }
 
     /// All a joint law depends on, as a key.

@@ -20,6 +20,7 @@
 //! many, multiplicative updates of λ approach the same optimum, and the certificate says how closely.
 //! Only `+ − × ÷ √` and `libm`: the same plan on every machine.
 
+use crate::recover::dense::dot;
 use rustc_hash::FxHashMap;
 
 /// A system this large is still factored; beyond it, multiplicative updates.
@@ -334,19 +335,6 @@ fn solve(m: &mut [f64], n: usize, b: &mut [f64]) -> Option<()> {
     }
     b.iter_mut().zip(&scale).for_each(|(b, s)| *b *= s);
     b.iter().all(|x| x.is_finite()).then_some(())
-}
-
-/// Eight sums side by side, so that the compiler may use wide registers; always in this order.
-fn dot(x: &[f64], y: &[f64]) -> f64 {
-    let mut sums = [0.0f64; 8];
-    let (mut x, mut y) = (x.chunks_exact(8), y.chunks_exact(8));
-    for (x, y) in x.by_ref().zip(y.by_ref()) {
-        for k in 0..8 {
-            sums[k] += x[k] * y[k];
-        }
-    }
-    let rest: f64 = x.remainder().iter().zip(y.remainder()).map(|(x, y)| x * y).sum();
-    sums.iter().sum::<f64>() + rest
 }
 
 /// Numbers that differ only by rounding are taken as one; the certificate is computed without this.

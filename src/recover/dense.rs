@@ -2,7 +2,7 @@
 //! order of operations.
 
 /// Eight sums side by side, so that the compiler may use wide registers; always in this order.
-pub(super) fn dot(x: &[f64], y: &[f64]) -> f64 {
+pub(crate) fn dot(x: &[f64], y: &[f64]) -> f64 {
     let mut sums = [0.0f64; 8];
     let (mut x, mut y) = (x.chunks_exact(8), y.chunks_exact(8));
     for (x, y) in x.by_ref().zip(y.by_ref()) {

@@ -17,7 +17,7 @@
 //! Consistency in another norm than least squares is [`Recovery::nearest`].
 
 mod cache;
-mod dense;
+pub(crate) mod dense;
 pub mod finish;
 pub mod gls;
 #[cfg(feature = "compile")]

@@ -1,29 +1,14 @@
 //! Consistency in L1 and L∞: the optimum against enumeration of all vertices, medians and midranges; the factor two.
 
-use crate::dense::{grouped, plain, table_matrix};
+use crate::dense::{Memory, grouped, plain, table_matrix};
 use crate::strategies::{Dice, random};
 use margins::cube::{Cube, Cuboid, Frame};
 use margins::exact::Rational;
 use margins::plan::{Block, BudgetRule, Measure, Measurement, Neighbours, Noise, Plan, Table};
-use margins::recover::{Norm, Recovery, Source, SourceError};
+use margins::recover::{Norm, Recovery};
 use nalgebra::{DMatrix, DVector};
 
 const NORMS: [Norm; 2] = [Norm::L1, Norm::Linf];
-
-struct Memory {
-    values: Vec<Vec<i64>>,
-    exact: Vec<Vec<i64>>,
-}
-
-impl Source for Memory {
-    fn values(&self, index: usize) -> Result<Vec<i64>, SourceError> {
-        Ok(self.values[index].clone())
-    }
-
-    fn exact(&self, index: usize) -> Result<Vec<i64>, SourceError> {
-        Ok(self.exact[index].clone())
-    }
-}
 
 /// These tables measured, with noise of different scales.
 fn plan_of(cube: &Cube, tables: &[Cuboid], exact: &[Cuboid]) -> Plan {

@@ -2,6 +2,7 @@
 
 use margins::cube::{Cube, Cuboid, Dimension, Frame, Level};
 use margins::plan::{Block, Measure, Noise, Plan, Rows, cost};
+use margins::recover::{Source, SourceError};
 use nalgebra::{DMatrix, DVector};
 
 /// A plain dimension of `n` categories.
@@ -247,4 +248,20 @@ pub fn noise_variance(noise: Noise, scale: f64) -> f64 {
         square += (x * x) as f64 * p(x);
     }
     square / weight
+}
+
+/// Noisy integers and exact counts in memory.
+pub struct Memory {
+    pub values: Vec<Vec<i64>>,
+    pub exact: Vec<Vec<i64>>,
+}
+
+impl Source for Memory {
+    fn values(&self, index: usize) -> Result<Vec<i64>, SourceError> {
+        Ok(self.values[index].clone())
+    }
+
+    fn exact(&self, index: usize) -> Result<Vec<i64>, SourceError> {
+        Ok(self.exact[index].clone())
+    }
 }

@@ -1,8 +1,8 @@
 //! Objectives, targets and tables published exactly, against dense algebra and against each other.
 
 use crate::dense::{
-    Measured, blue_covariance, blue_estimate, component_projection, grouped, measured, noise_variance, plain,
-    table_matrix, unit,
+    Measured, Memory, blue_covariance, blue_estimate, component_projection, grouped, measured,
+    noise_variance, plain, table_matrix, unit,
 };
 use crate::plans::{every, request};
 use margins::answer::law::ErrorLaw;
@@ -12,8 +12,8 @@ use margins::plan::targets::targets;
 use margins::plan::{
     Block, BudgetRule, Measure, Noise, Objective, PlanError, Planned, Request, Target, cost, plan,
 };
+use margins::recover::Recovery;
 use margins::recover::zeros::Lumped;
-use margins::recover::{Recovery, Source, SourceError};
 use nalgebra::{DMatrix, DVector};
 
 fn cubes() -> Vec<Cube> {
@@ -147,22 +147,6 @@ fn targets_bind_only_as_far_as_they_must() {
     within_budget(&p);
     let report = targets(&r, &p).unwrap().unwrap();
     assert!(!report.outcomes[0].met && report.least.unwrap().budget > r.budget);
-}
-
-/// Noisy integers and exact counts in memory.
-struct Memory {
-    values: Vec<Vec<i64>>,
-    exact: Vec<Vec<i64>>,
-}
-
-impl Source for Memory {
-    fn values(&self, index: usize) -> Result<Vec<i64>, SourceError> {
-        Ok(self.values[index].clone())
-    }
-
-    fn exact(&self, index: usize) -> Result<Vec<i64>, SourceError> {
-        Ok(self.exact[index].clone())
-    }
 }
 
 fn as_integers(v: &DVector<f64>) -> Vec<i64> {

@@ -119,21 +119,10 @@ impl<S: Source> Evaluator<S> {
 
 /// A part's query for one row, on the lumps of its table.
 fn whole_query(part: &Part, ladders: &[Ladder], row: &[u32]) -> Vec<f64> {
-    let mut query = vec![Some(0usize)];
-    for reach in &part.reaches {
-        let Some(ladder) = ladders.iter().find(|l| l.dim == reach.dim) else { continue };
+    part.query(|reach| {
+        let ladder = ladders.iter().find(|l| l.dim == reach.dim)?;
         let rung = ladder.axis.rung(reach.level).unwrap_or(0);
         let inside = |node: u32| reach.group.is_none_or(|g| row.get(g) == reach.group_of.get(node as usize));
-        let lumps: Vec<(usize, bool)> =
-            ladder.nodes[rung].iter().map(|&n| (reach.class_of[n as usize] as usize, inside(n))).collect();
-        query = query
-            .iter()
-            .flat_map(|&q| {
-                lumps
-                    .iter()
-                    .map(move |&(class, inside)| q.filter(|_| inside).map(|q| q * reach.classes + class))
-            })
-            .collect();
-    }
-    query.into_iter().map(|q| q.map_or(0.0, |q| part.filter.weights[q])).collect()
+        Some(ladder.nodes[rung].iter().map(|&n| (n, inside(n))).collect())
+    })
 }
