@@ -343,6 +343,7 @@ fn ledger_entry(spec: &Spec, planned: &Planned, cost: &Cost, data: &Path, day: &
 mod tests {
     use super::*;
     use crate::answer::Answers;
+    use crate::plan::Measure;
     use crate::release::{Outcome, Release};
     use crate::secret::ingest::Rows;
 
@@ -381,8 +382,12 @@ reason = "known from the register"
     }
 
     fn released(dir: &Path, spec: &Spec) -> Released {
+        released_from(dir, spec, ROWS)
+    }
+
+    fn released_from(dir: &Path, spec: &Spec, rows: &str) -> Released {
         let data = dir.join("rows.csv");
-        std::fs::write(&data, ROWS).unwrap();
+        std::fs::write(&data, rows).unwrap();
         let mut spec = spec.clone();
         spec.data = Some(crate::spec::Data {
             path: data,
@@ -431,6 +436,36 @@ reason = "known from the register"
         let ages = counts("SELECT age, COUNT(*) FROM shop GROUP BY age");
         assert!(ages.iter().all(|a| a.1 > 0.0));
         assert!((ages[..5].iter().map(|a| a.0).sum::<f64>() - 3.0).abs() < 1e-9, "noisy cells add up");
+    }
+
+    /// No row, or a single one, is a dataset like any other: nothing in the release's form tells.
+    #[test]
+    fn hardly_any_rows() {
+        let plain = SPEC.split("[[table]]\nof = [\"sex\", \"age.half\"]").next().unwrap();
+        let all = Measure::ALL
+            .into_iter()
+            .map(|m| (m, if m == Measure::Residual { "rho = \"1/2\"" } else { "epsilon = 1" }));
+        for (measure, budget) in all {
+            let strategy = format!("\n[strategy]\nmeasure = \"{}\"\n", measure.name());
+            let spec = spec(&[&plain.replace("rho = \"1/2\"", budget), &*strategy].concat());
+            let mut sizes = Vec::new();
+            for rows in ["sex,age\n", "sex,age\nF,3\n"] {
+                let dir = tempfile::tempdir().unwrap();
+                let made = released_from(dir.path(), &spec, rows);
+                sizes.push(made.values);
+                let release = Release::open(&made.sealed.path).unwrap();
+                assert!(crate::audit::audit(&release, None).unwrap().passed(), "{measure:?}");
+                let answers = Answers::open(&made.sealed.path).unwrap();
+                let query = answers.parse("SELECT sex, COUNT(*) FROM shop GROUP BY sex").unwrap();
+                let groups = answers.evaluator().aggregate(&query.filter, &query.group_by).unwrap();
+                // Twelve standard errors: never by chance.
+                assert!(
+                    groups.iter().all(|g| g.estimate.abs() < 1.0 + 12.0 * g.law.std_error()),
+                    "{measure:?}"
+                );
+            }
+            assert_eq!(sizes[0], sizes[1]);
+        }
     }
 
     /// Declared at every station, assumed in every answer, and checked against the rows.

@@ -445,7 +445,7 @@ fn a_million_simulated_errors() {
     assert_eq!(misses(&mixture(), 1_000_000, 20_240_601, [1.0, 1.02, 0.98]), [0, 4, 4]);
 }
 
-/// And one that is off by 0.7 %.
+/// And one that is off by 1 %, in every mixture of noises.
 #[test]
 #[ignore = "cargo test --release --lib -- --ignored ten_million"]
 fn ten_million_simulated_errors() {
@@ -456,7 +456,7 @@ fn ten_million_simulated_errors() {
         vec![(1.0, 1, gauss(2.0)), (3.0, 2, dg(40.0)), (std::f64::consts::PI, 1, dg(90.0))],
     ];
     for (seed, terms) in (20_250_601..).zip(cases) {
-        assert_eq!(misses(&terms, 10_000_000, seed, [1.0, 1.007, 0.993]), [0, 4, 4], "{terms:?}");
+        assert_eq!(misses(&terms, 10_000_000, seed, [1.0, 1.01, 0.99]), [0, 4, 4], "{terms:?}");
     }
 }
 
