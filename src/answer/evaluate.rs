@@ -479,16 +479,7 @@ impl<S: Source> Evaluator<S> {
             let inside = |node: usize| side.group.is_none() || side.group_of[node] == group;
             let colour: Vec<u32> =
                 (0..side.colour.len()).map(|n| side.colour[n] * 2 + u32::from(inside(n))).collect();
-            let (axis, lump_of) = if lumps { axis.lump(at, &colour) } else { axis.apart() };
-            let nodes: Vec<Vec<u32>> = (0..=at)
-                .map(|r| {
-                    let mut first = vec![0; axis.rungs[r].len()];
-                    for (node, &lump) in lump_of[r].iter().enumerate().rev() {
-                        first[lump as usize] = node as u32;
-                    }
-                    first
-                })
-                .collect();
+            let (axis, nodes) = self.recovery.lump(axis, at, &colour);
             let lumps = nodes[at].iter().map(|&n| (side.colour[n as usize], inside(n as usize))).collect();
             Kind { axis, lumps, nodes, group }
         };

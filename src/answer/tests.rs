@@ -35,22 +35,8 @@ fn planned(noise: Noise, measure: Measure, budget: &str) -> Plan {
     let workload = [vec![(0, 1), (1, 1)], vec![(0, 1), (2, 2)], vec![(1, 1)]];
     let workload =
         workload.into_iter().map(|t| Table { cuboid: Cuboid::new(t), weight: Rational::ONE }).collect();
-    let request = Request {
-        cube: cube(),
-        workload,
-        noise,
-        budget: budget.parse().unwrap(),
-        neighbours: Neighbours::AddRemove,
-        max_rows: 1,
-        measure: Some(measure),
-        budgets: BudgetRule::Optimal,
-        objective: plan::Objective::default(),
-        targets: Vec::new(),
-        exact: Vec::new(),
-        zeros: Vec::new(),
-        shares: Vec::new(),
-        rows: None,
-    };
+    let request =
+        Request { measure: Some(measure), ..Request::new(cube(), workload, noise, budget.parse().unwrap()) };
     plan::plan(&request).unwrap().plan
 }
 

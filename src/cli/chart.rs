@@ -102,9 +102,34 @@ pub(super) fn apart(ends: &[f64], floor: f64) -> Vec<f64> {
     places
 }
 
+/// Whether a point has a place on logarithmic axes.
+pub fn sound(&(x, y): &(f64, f64)) -> bool {
+    x > 0.0 && y > 0.0 && x.is_finite() && y.is_finite()
+}
+
+/// Where `v` stands between `lo` (0) and `hi` (1) on a logarithmic axis.
+pub fn log_scale(v: f64, lo: f64, hi: f64) -> f64 {
+    if hi > lo { (v / lo).ln() / (hi / lo).ln() } else { 0.5 }
+}
+
+/// The start of a picture: its frame, its title, and at `y` what the vertical axis shows.
+pub fn head(size: (f64, f64), title: &str, subtitle: &str, y_label: &str, y: f64) -> String {
+    let ((width, height), title) = (size, escaped(title));
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
+         font-family=\"Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#333333\">\n\
+         <title>{title}</title>\n\
+         <rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n\
+         <text x=\"20\" y=\"28\" font-size=\"16\" font-weight=\"bold\" fill=\"#111111\">{title}</text>\n\
+         <text x=\"20\" y=\"48\" fill=\"#666666\">{}</text>\n\
+         <text x=\"20\" y=\"{y}\" fill=\"#666666\">{}</text>\n",
+        escaped(subtitle),
+        escaped(y_label)
+    )
+}
+
 /// Draws a chart. Lines without points are left out.
 pub fn svg(chart: &Chart) -> String {
-    let sound = |&(x, y): &(f64, f64)| x > 0.0 && y > 0.0 && x.is_finite() && y.is_finite();
     let lines: Vec<(&Series, Vec<(f64, f64)>)> = chart
         .series
         .iter()
@@ -118,30 +143,13 @@ pub fn svg(chart: &Chart) -> String {
     let (x0, x1) = range(|p| p.0);
     let (y0, y1) = range(|p| p.1);
     let (y0, y1) = (y0 / 1.15, y1 * 1.15);
-    let scale = |v: f64, lo: f64, hi: f64| if hi > lo { (v / lo).ln() / (hi / lo).ln() } else { 0.5 };
-    let at_x = |v: f64| LEFT + (WIDTH - LEFT - RIGHT) * scale(v, x0, x1);
-    let at_y = |v: f64| HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * scale(v, y0, y1);
-    let mut out = String::new();
+    let at_x = |v: f64| LEFT + (WIDTH - LEFT - RIGHT) * log_scale(v, x0, x1);
+    let at_y = |v: f64| HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * log_scale(v, y0, y1);
+    let mut out = head((WIDTH, HEIGHT), &chart.title, &chart.subtitle, &chart.y_label, TOP - 12.0);
     // Writing to a String cannot fail.
     let mut put = |line: std::fmt::Arguments<'_>| {
         let _ = writeln!(out, "{line}");
     };
-    put(format_args!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" \
-         font-family=\"Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#333333\">"
-    ));
-    put(format_args!("<title>{}</title>", escaped(&chart.title)));
-    put(format_args!("<rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"#ffffff\"/>"));
-    put(format_args!(
-        "<text x=\"20\" y=\"28\" font-size=\"16\" font-weight=\"bold\" fill=\"#111111\">{}</text>",
-        escaped(&chart.title)
-    ));
-    put(format_args!("<text x=\"20\" y=\"48\" fill=\"#666666\">{}</text>", escaped(&chart.subtitle)));
-    put(format_args!(
-        "<text x=\"20\" y=\"{}\" fill=\"#666666\">{}</text>",
-        TOP - 12.0,
-        escaped(&chart.y_label)
-    ));
     let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
     if x1 > 0.0 {
         for t in ticks(y0, y1) {

@@ -9,7 +9,7 @@ use super::{Failure, Outcome, output};
 use crate::cube::{Cube, Cuboid};
 use crate::exact::Rational;
 use crate::plan::{
-    self, BudgetRule, Measure, Neighbours, Noise, Objective, PlanError, Planned, Request, Table, convert,
+    self, BudgetRule, Measure, Neighbours, Noise, PlanError, Planned, Request, Table, convert,
 };
 use crate::spec;
 use serde_json::json;
@@ -152,22 +152,8 @@ pub fn run(args: &Args) -> Outcome {
 }
 
 fn request(cube: &Cube, tables: &[Cuboid], neighbours: Neighbours, max_rows: u32, noise: Noise) -> Request {
-    Request {
-        cube: cube.clone(),
-        workload: tables.iter().map(|c| Table { cuboid: c.clone(), weight: Rational::ONE }).collect(),
-        noise,
-        budget: Rational::ONE,
-        neighbours,
-        max_rows,
-        measure: None,
-        budgets: BudgetRule::Optimal,
-        objective: Objective::Total,
-        targets: Vec::new(),
-        exact: Vec::new(),
-        zeros: Vec::new(),
-        shares: Vec::new(),
-        rows: None,
-    }
+    let workload = tables.iter().map(|c| Table { cuboid: c.clone(), weight: Rational::ONE }).collect();
+    Request { neighbours, max_rows, ..Request::new(cube.clone(), workload, noise, Rational::ONE) }
 }
 
 fn epsilon(i: usize) -> f64 {

@@ -1,6 +1,6 @@
 //! Small multiples: several line charts on common logarithmic axes in one picture, for comparing at a glance.
 
-use super::chart::{COLOURS, Series, apart, escaped, number, ticks};
+use super::chart::{COLOURS, Series, apart, escaped, head, log_scale, number, sound, ticks};
 use std::fmt::Write;
 
 /// One chart of many.
@@ -40,7 +40,6 @@ const BOTTOM: f64 = 34.0;
 
 /// Draws the panels. Points that have no place on logarithmic axes are left out.
 pub fn svg(picture: &Panels) -> String {
-    let sound = |&(x, y): &(f64, f64)| x > 0.0 && y > 0.0 && x.is_finite() && y.is_finite();
     let range = |of: fn(&(f64, f64)) -> f64| {
         let points = picture.panels.iter().flat_map(|p| &p.series).flat_map(|s| s.points.iter().copied());
         points
@@ -51,39 +50,22 @@ pub fn svg(picture: &Panels) -> String {
     let (x0, x1) = range(|p| p.0);
     let (y0, y1) = range(|p| p.1);
     let (y0, y1) = (y0 / 1.2, y1 * 1.2);
-    let scale = |v: f64, lo: f64, hi: f64| if hi > lo { (v / lo).ln() / (hi / lo).ln() } else { 0.5 };
     let columns = picture.panels.len().clamp(1, COLUMNS);
     let rows = picture.panels.len().div_ceil(COLUMNS).max(1);
     let (step_x, step_y) = (PLOT.0 + NAMES, TITLE + PLOT.1 + TICKS);
     let width = LEFT + columns as f64 * step_x + 8.0;
     let height = TOP + rows as f64 * step_y + BOTTOM;
-    let mut out = String::new();
+    let mut out = head((width, height), &picture.title, &picture.subtitle, &picture.y_label, TOP - 10.0);
     // Writing to a String cannot fail.
     let mut put = |line: std::fmt::Arguments<'_>| {
         let _ = writeln!(out, "{line}");
     };
-    put(format_args!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
-         font-family=\"Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#333333\">"
-    ));
-    put(format_args!("<title>{}</title>", escaped(&picture.title)));
-    put(format_args!("<rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>"));
-    put(format_args!(
-        "<text x=\"20\" y=\"28\" font-size=\"16\" font-weight=\"bold\" fill=\"#111111\">{}</text>",
-        escaped(&picture.title)
-    ));
-    put(format_args!("<text x=\"20\" y=\"48\" fill=\"#666666\">{}</text>", escaped(&picture.subtitle)));
-    put(format_args!(
-        "<text x=\"20\" y=\"{}\" fill=\"#666666\">{}</text>",
-        TOP - 10.0,
-        escaped(&picture.y_label)
-    ));
     for (i, panel) in picture.panels.iter().enumerate() {
         let left = LEFT + (i % COLUMNS) as f64 * step_x;
         let top = TOP + (i / COLUMNS) as f64 * step_y + TITLE;
         let (right, bottom) = (left + PLOT.0, top + PLOT.1);
-        let at_x = |v: f64| left + PLOT.0 * scale(v, x0, x1);
-        let at_y = |v: f64| bottom - PLOT.1 * scale(v, y0, y1);
+        let at_x = |v: f64| left + PLOT.0 * log_scale(v, x0, x1);
+        let at_y = |v: f64| bottom - PLOT.1 * log_scale(v, y0, y1);
         put(format_args!(
             "<text x=\"{left}\" y=\"{}\"><tspan font-weight=\"bold\" fill=\"#111111\">{}</tspan> \
              <tspan fill=\"#666666\" dx=\"4\">{}</tspan></text>",

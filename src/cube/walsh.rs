@@ -73,45 +73,53 @@ impl Frame {
 
     /// The coefficients of a table of counts. `None` on overflow.
     pub fn walsh(&self, cuboid: &Cuboid, table: Vec<i64>) -> Option<Vec<i64>> {
-        self.walsh_lines(cuboid, table, 0, |line| transform(line, i64::checked_add, i64::checked_sub))
+        let line = |line: &mut [i64]| transform(line, i64::checked_add, i64::checked_sub);
+        self.walsh_lines(cuboid, table, 0, Way::Forth, line)
     }
 
     /// The same of weights.
     pub fn walsh_weights(&self, cuboid: &Cuboid, table: Vec<f64>) -> Vec<f64> {
-        let lines = self
-            .walsh_lines(cuboid, table, 0.0, |line| transform(line, |a, b| Some(a + b), |a, b| Some(a - b)));
-        lines.unwrap_or_default()
+        self.walsh_lines(cuboid, table, 0.0, Way::Forth, floats).unwrap_or_default()
     }
 
     /// The transpose: for each cell the signed sum of all coefficients.
-    pub fn walsh_transpose(&self, cuboid: &Cuboid, mut values: Vec<f64>) -> Vec<f64> {
-        let mut inner = 1;
-        for (d, l) in cuboid.iter().rev() {
-            let n = self.rung(d, l).len();
-            let kept = padded(n as u64) as usize - 1;
-            let line = |line: &mut [f64]| transform(line, |a, b| Some(a + b), |a, b| Some(a - b));
-            values = along(&values, 0.0, inner, (kept, 1), (n, 0), line).unwrap_or_default();
-            inner *= n;
-        }
-        values
+    pub fn walsh_transpose(&self, cuboid: &Cuboid, values: Vec<f64>) -> Vec<f64> {
+        self.walsh_lines(cuboid, values, 0.0, Way::Back, floats).unwrap_or_default()
     }
 
+    /// Dimension by dimension, from categories to masks or back. No mask is zero: it would be of a coarser cuboid.
     fn walsh_lines<T: Copy>(
         &self,
         cuboid: &Cuboid,
         mut table: Vec<T>,
         zero: T,
+        way: Way,
         line: impl Fn(&mut [T]) -> Option<()>,
     ) -> Option<Vec<T>> {
         let mut inner = 1;
         for (d, l) in cuboid.iter().rev() {
             let n = self.rung(d, l).len();
-            let kept = padded(n as u64) as usize - 1;
-            table = along(&table, zero, inner, (n, 0), (kept, 1), &line)?;
-            inner *= kept;
+            let (categories, masks) = ((n, 0), (padded(n as u64) as usize - 1, 1));
+            let (from, to) = match way {
+                Way::Forth => (categories, masks),
+                Way::Back => (masks, categories),
+            };
+            table = along(&table, zero, inner, from, to, &line)?;
+            inner *= to.0;
         }
         Some(table)
     }
+}
+
+/// From cells to coefficients, or its transpose.
+#[derive(Clone, Copy)]
+enum Way {
+    Forth,
+    Back,
+}
+
+fn floats(line: &mut [f64]) -> Option<()> {
+    transform(line, |a, b| Some(a + b), |a, b| Some(a - b))
 }
 
 #[cfg(test)]

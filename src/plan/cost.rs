@@ -131,6 +131,21 @@ pub fn component_norm(frame: &Frame, cuboid: &Cuboid) -> Option<u128> {
     })
 }
 
+/// How far one row moves the values of a block at most: squared for Gaussian noise, in L1 for Laplace.
+fn column_norm(frame: &Frame, noise: Noise, block: &Block) -> Option<u128> {
+    match (block, noise) {
+        // In one cell, and in one pair at most.
+        (Block::Table(_) | Block::Pairs(_), _) => Some(1),
+        (Block::Component(a), Noise::Gaussian) => component_norm(frame, a),
+        // Components are measured with Gaussian noise only; the bound √n·‖·‖₂ would be loose here.
+        (Block::Component(_), Noise::Laplace) => None,
+        // In every coefficient, with one sign or the other.
+        (Block::Walsh(a), _) => frame.walsh_len(a).map(u128::from),
+        (Block::Rows(rows), Noise::Gaussian) => rows.column_norm_squared(),
+        (Block::Rows(rows), Noise::Laplace) => rows.column_norm(),
+    }
+}
+
 /// What one measurement costs on its own: (sensitivity: squared L2 for Gaussian, L1 for Laplace; cost).
 pub fn measurement_cost(plan: &Plan, frame: &Frame, index: usize) -> Result<(Rational, Rational), CostError> {
     let m = &plan.measurements[index];
@@ -139,37 +154,15 @@ pub fn measurement_cost(plan: &Plan, frame: &Frame, index: usize) -> Result<(Rat
         return Err(CostError::NoNoise(index));
     }
     let rows = u128::from(plan.max_rows);
-    let substitute = plan.neighbours == Neighbours::Substitute;
-    let sensitivity = match (&m.block, plan.noise) {
-        (Block::Table(_), Noise::Laplace) => rows * if substitute { 2 } else { 1 },
-        (Block::Table(_), Noise::Gaussian) => rows * rows * if substitute { 2 } else { 1 },
-        (Block::Component(a), Noise::Gaussian) => component_norm(frame, a)
-            .and_then(|n| n.checked_mul(rows * rows * if substitute { 4 } else { 1 }))
-            .ok_or(overflow.clone())?,
-        // A row is in one pair at most; two rows may be the two halves of one.
-        (Block::Pairs(_), Noise::Laplace) => rows * if substitute { 2 } else { 1 },
-        (Block::Pairs(_), Noise::Gaussian) => rows * rows * if substitute { 4 } else { 1 },
-        // A row is in every coefficient, with a sign that can change.
-        (Block::Walsh(a), noise) => {
-            let many = frame.walsh_len(a).map(u128::from);
-            let change = match noise {
-                Noise::Laplace => rows * if substitute { 2 } else { 1 },
-                Noise::Gaussian => rows * rows * if substitute { 4 } else { 1 },
-            };
-            many.and_then(|m| m.checked_mul(change)).ok_or(overflow.clone())?
-        }
-        (Block::Rows(block), noise) => {
-            let (one, change) = match noise {
-                Noise::Laplace => (block.column_norm(), rows * if substitute { 2 } else { 1 }),
-                Noise::Gaussian => {
-                    (block.column_norm_squared(), rows * rows * if substitute { 4 } else { 1 })
-                }
-            };
-            one.and_then(|n| n.checked_mul(change)).ok_or(overflow.clone())?
-        }
-        // Components are measured with Gaussian noise only; the bound √n·‖·‖₂ would be loose here.
-        (Block::Component(_), Noise::Laplace) => return Err(overflow),
+    // Two rows in a table are in different cells; in signed sums they may be opposite.
+    let substitute = match (plan.neighbours, &m.block, plan.noise) {
+        (Neighbours::AddRemove, ..) => 1,
+        (_, Block::Table(_), _) | (.., Noise::Laplace) => 2,
+        (.., Noise::Gaussian) => 4,
     };
+    let change = substitute * if plan.noise == Noise::Gaussian { rows * rows } else { rows };
+    let norm = column_norm(frame, plan.noise, &m.block);
+    let sensitivity = norm.and_then(|n| n.checked_mul(change)).ok_or(overflow.clone())?;
     let sensitivity = Rational::whole(sensitivity);
     let halves = if plan.noise == Noise::Gaussian { 2 } else { 1 };
     let cost = m

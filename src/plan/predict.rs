@@ -39,6 +39,20 @@ pub fn noise_variance(noise: Noise, m: &Measurement) -> f64 {
     }
 }
 
+/// `σ_A²` of a component that is measured by itself. `None` for other blocks, and where its integer scale does not fit.
+pub fn component_variance(frame: &Frame, noise: Noise, m: &Measurement) -> Option<f64> {
+    let unit = match &m.block {
+        Block::Component(a) => {
+            let scale = cost::component_scale(frame, a)? as f64;
+            scale * scale
+        }
+        // One noise for the two halves of a pair, in every dimension.
+        Block::Pairs(a) => libm::exp2(a.len() as f64),
+        Block::Table(_) | Block::Walsh(_) | Block::Rows(_) => return None,
+    };
+    Some(noise_variance(noise, m) / unit)
+}
+
 /// Predicts the error of every workload table.
 pub fn predict(request: &Request, frame: &Frame, closure: &Closure, plan: &Plan) -> Prediction {
     let tables: Vec<Spread> = match component_variances(frame, closure, plan) {
@@ -89,15 +103,7 @@ fn component_variances(frame: &Frame, closure: &Closure, plan: &Plan) -> Option<
         let mut sigma2 = vec![f64::INFINITY; n];
         for m in &plan.measurements {
             let Some(id) = closure.find(m.block.cuboid()) else { continue };
-            let unit = match &m.block {
-                Block::Component(a) => {
-                    let scale = cost::component_scale(frame, a)? as f64;
-                    scale * scale
-                }
-                // One noise for the two halves of a pair, in every dimension.
-                _ => libm::exp2(m.block.cuboid().len() as f64),
-            };
-            sigma2[id] = noise_variance(plan.noise, m) / unit;
+            sigma2[id] = component_variance(frame, plan.noise, m)?;
         }
         known(&mut sigma2, closure, plan);
         return Some(sigma2);

@@ -39,6 +39,26 @@ pub struct Request {
 }
 
 impl Request {
+    /// Tables at a budget, with everything else as a spec has it that says nothing of it.
+    pub fn new(cube: Cube, workload: Vec<Table>, noise: Noise, budget: Rational) -> Request {
+        Request {
+            cube,
+            workload,
+            noise,
+            budget,
+            neighbours: Neighbours::AddRemove,
+            max_rows: 1,
+            measure: None,
+            budgets: BudgetRule::Optimal,
+            objective: Objective::Total,
+            targets: Vec::new(),
+            exact: Vec::new(),
+            zeros: Vec::new(),
+            shares: Vec::new(),
+            rows: None,
+        }
+    }
+
     /// The request over the levels that a strategy works on: `wavelet` puts halves between them, see
     /// [`crate::cube::Refined`].
     pub fn over(&self, measure: Measure) -> Cow<'_, Request> {

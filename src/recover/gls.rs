@@ -40,6 +40,14 @@ pub struct Weighted {
 }
 
 impl Weighted {
+    /// The transpose of how it was measured: what its values say of the table's cells.
+    pub fn to_cells(&self, frame: &Frame, values: Vec<f64>) -> Vec<f64> {
+        match self.form {
+            Form::Cells => values,
+            Form::Walsh => frame.walsh_transpose(&self.cuboid, values),
+        }
+    }
+
     /// What this measurement adds to the precision of a component below it. Cells: one part in `n_i` of the weight
     /// for every dimension the component leaves out. Coefficients: `HᵀH = 2^k I − 11ᵀ` in every dimension.
     pub fn precision(&self, frame: &Frame, component: &Cuboid) -> f64 {
@@ -133,9 +141,7 @@ impl<'a> Gls<'a> {
     fn normal(&self, v: &Parts) -> Parts {
         let mut out = Parts::new();
         for t in self.tables {
-            let mut table = self.build(&t.cuboid, v);
-            table.iter_mut().for_each(|x| *x *= t.weight);
-            Self::gather(self.frame, &t.cuboid, table, &mut out);
+            Self::gather(self.frame, &t.cuboid, t.to_cells(self.frame, self.weights(t, v)), &mut out);
         }
         out
     }

@@ -220,21 +220,8 @@ impl<S: Source> Recovery<S> {
     /// The best estimate of a table, row-major with the last dimension fastest. Consistent with every other
     /// table of the release, unbiased, not rounded: cells may be negative.
     pub fn table(&self, cuboid: &Cuboid) -> Result<Vec<f64>, RecoverError> {
-        if !self.holds(cuboid) {
-            return Err(RecoverError::NotHeld(self.cube.describe(cuboid)));
-        }
-        if matches!(self.shape, Shape::Rows(_)) {
-            self.check_determined(cuboid)?;
-            return self.summands(cuboid);
-        }
-        let mut table = self.unconstrained(cuboid)?;
-        if !self.zeros.is_empty() {
-            let correction = self.correction()?;
-            let less = Gls::new(&self.frame, &[], true).build(cuboid, &correction);
-            table.iter_mut().zip(less).for_each(|(v, less)| *v -= less);
-            self.zeros.clear(&self.cube, &Lumped::whole(&self.frame), cuboid, &mut table);
-        }
-        Ok(table)
+        self.check_determined(cuboid)?;
+        self.summands(cuboid)
     }
 
     /// `N⁻¹ Zᵀ λ`: see [`zeros`].
@@ -259,13 +246,9 @@ impl<S: Source> Recovery<S> {
         match &self.shape {
             Shape::Components(map) => {
                 for (a, part) in &mut parts {
-                    let &index = map.get(a)?;
-                    let scale = self.component_scale(index, a).ok()?;
-                    let m = &self.plan.measurements[index];
-                    let mut sigma2 = predict::noise_variance(self.plan.noise, m) / (scale * scale);
-                    if let Block::Pairs(_) = m.block {
-                        sigma2 /= libm::exp2(a.len() as f64);
-                    }
+                    // The scale is that of the whole frame: lumping changes no group's size.
+                    let m = &self.plan.measurements[*map.get(a)?];
+                    let sigma2 = predict::component_variance(&self.frame, self.plan.noise, m)?;
                     part.iter_mut().for_each(|v| *v *= sigma2);
                 }
                 Some(parts)
@@ -297,7 +280,12 @@ impl<S: Source> Recovery<S> {
                     part.map(|p| Some(p.to_vec())).ok_or_else(|| RecoverError::NotHeld(self.cube.describe(a)))
                 })
             }
-            Shape::Rows(_) => self.summands(cuboid),
+            Shape::Rows(written) => {
+                let of = written.cuboid();
+                let read = |index, count| self.values(index, count);
+                let cells = written.cells(&self.plan, self.frame.len(of), &read)?;
+                Ok(self.frame.roll_up(of, cuboid, cells))
+            }
         }
     }
 
@@ -317,15 +305,18 @@ impl<S: Source> Recovery<S> {
     /// [`Recovery::table`], save that rows may determine sums of cells and not the cells: then these are arbitrary, and
     /// only sums for which there are [`Recovery::coefficients`] mean anything.
     pub fn summands(&self, cuboid: &Cuboid) -> Result<Vec<f64>, RecoverError> {
-        match &self.shape {
-            Shape::Rows(written) if self.holds(cuboid) => {
-                let of = written.cuboid();
-                let read = |index, count| self.values(index, count);
-                let cells = written.cells(&self.plan, self.frame.len(of), &read)?;
-                Ok(self.frame.roll_up(of, cuboid, cells))
-            }
-            _ => self.table(cuboid),
+        if !self.holds(cuboid) {
+            return Err(RecoverError::NotHeld(self.cube.describe(cuboid)));
         }
+        let mut table = self.unconstrained(cuboid)?;
+        // Rows leave out what is empty from the start.
+        if !self.zeros.is_empty() && !matches!(self.shape, Shape::Rows(_)) {
+            let correction = self.correction()?;
+            let less = Gls::new(&self.frame, &[], true).build(cuboid, &correction);
+            table.iter_mut().zip(less).for_each(|(v, less)| *v -= less);
+            self.zeros.clear(&self.cube, &Lumped::whole(&self.frame), cuboid, &mut table);
+        }
+        Ok(table)
     }
 
     /// A roll-up of an exact table: whole numbers.
@@ -399,11 +390,8 @@ impl<S: Source> Recovery<S> {
             }
             let values =
                 self.values(index, value_count(&self.frame, &self.plan.measurements[index].block))?;
-            let mut table: Vec<f64> = values.into_iter().map(|v| v as f64).collect();
-            if t.form == Form::Walsh {
-                table = self.frame.walsh_transpose(&t.cuboid, table);
-            }
-            let mut table = self.frame.roll_up(&t.cuboid, &into, table);
+            let values = values.into_iter().map(|v| v as f64).collect();
+            let mut table = self.frame.roll_up(&t.cuboid, &into, t.to_cells(&self.frame, values));
             // F_Bᵀ pushes means; over balanced axes a mean is a sum by the number of cells.
             let weight = t.weight * self.frame.cells(&into) / self.frame.cells(&t.cuboid);
             table.iter_mut().for_each(|v| *v *= weight);
@@ -422,6 +410,22 @@ impl<S: Source> Recovery<S> {
             }
         }
         Ok(())
+    }
+
+    /// Lumps the nodes of an axis that neither a query (by `colour`, of the nodes of rung `at`) nor the measurements tell
+    /// apart. With the axis, one node of each lump of each rung up to `at`.
+    pub fn lump(&self, axis: &Axis, at: usize, colour: &[u32]) -> (Axis, Vec<Vec<u32>>) {
+        let (axis, lump_of) = if self.lumps { axis.lump(at, colour) } else { axis.apart() };
+        let firsts = (0..=at)
+            .map(|r| {
+                let mut first = vec![0; axis.rungs[r].len()];
+                for (node, &lump) in lump_of[r].iter().enumerate().rev() {
+                    first[lump as usize] = node as u32;
+                }
+                first
+            })
+            .collect();
+        (axis, firsts)
     }
 
     /// A frame whose axes tell apart only what a query tells apart: `axes` replace those of the dimensions
@@ -458,25 +462,15 @@ impl<S: Source> Recovery<S> {
             return Err(RecoverError::NotHeld(self.cube.describe(cuboid)));
         }
         let mut out = Vec::new();
-        self.zeros.clear(&self.cube, lumped, cuboid, &mut query);
-        let mut parts = Parts::new();
         if !self.zeros.is_empty() {
+            self.zeros.clear(&self.cube, lumped, cuboid, &mut query);
             if query.iter().all(|q| *q == 0.0) {
                 return Ok(out);
-            }
-            if !matches!(self.shape, Shape::Rows(_)) {
-                parts = self.constrained(lumped, cuboid, query.clone())?;
             }
         }
         match &self.shape {
             Shape::Components(map) => {
-                let mut listed = Vec::new();
-                if self.zeros.is_empty() {
-                    frame.decompose(cuboid, query, &mut |a, q| listed.push((a, q)));
-                } else {
-                    listed.extend(parts);
-                }
-                for (a, mut q) in listed {
+                for (a, mut q) in self.parts(lumped, cuboid, query)? {
                     if self.plan.exact_above(&a).is_some() {
                         continue;
                     }
@@ -493,10 +487,7 @@ impl<S: Source> Recovery<S> {
                 out.push((0, frame.pull_back(cuboid, &tables[0].cuboid, query)));
             }
             Shape::Tables(tables) => {
-                let mut q = parts;
-                if self.zeros.is_empty() {
-                    Gls::gather(frame, cuboid, query, &mut q);
-                }
+                let mut q = self.parts(lumped, cuboid, query)?;
                 q.retain(|a, _| self.plan.exact_above(a).is_none());
                 let gls = Gls::new(frame, tables, self.balanced);
                 let v = gls.solve(q).ok_or_else(|| RecoverError::NotHeld(self.cube.describe(cuboid)))?;
@@ -516,11 +507,14 @@ impl<S: Source> Recovery<S> {
         Ok(out)
     }
 
-    /// The query whose unconstrained estimate has the error of the constrained one, in components.
-    fn constrained(&self, lumped: &Lumped, cuboid: &Cuboid, query: Vec<f64>) -> Result<Parts, RecoverError> {
+    /// A query in components: the one whose unconstrained estimate has the error of the constrained estimate.
+    fn parts(&self, lumped: &Lumped, cuboid: &Cuboid, query: Vec<f64>) -> Result<Parts, RecoverError> {
         let frame = &lumped.frame;
         let mut q = Parts::new();
         Gls::gather(frame, cuboid, query, &mut q);
+        if self.zeros.is_empty() {
+            return Ok(q);
+        }
         let not_held = || RecoverError::NotHeld(self.cube.describe(cuboid));
         let v = self.covariance(frame, q.clone()).ok_or_else(not_held)?;
         let system = self.zeros.system(&self.cube, lumped);

@@ -6,7 +6,7 @@ use crate::dense::{
 use margins::cube::{Cube, Cuboid, Frame};
 use margins::exact::Rational;
 use margins::plan::{
-    Block, BudgetRule, Measure, Neighbours, Noise, Objective, PlanError, Planned, Request, Table, cost, plan,
+    Block, BudgetRule, Measure, Neighbours, Noise, PlanError, Planned, Request, Table, cost, plan,
 };
 
 pub fn every(cube: &Cube, k: usize) -> Vec<Table> {
@@ -22,22 +22,7 @@ pub fn every(cube: &Cube, k: usize) -> Vec<Table> {
 }
 
 pub fn request(cube: Cube, workload: Vec<Table>, noise: Noise, budget: &str) -> Request {
-    Request {
-        cube,
-        workload,
-        noise,
-        budget: budget.parse().unwrap(),
-        neighbours: Neighbours::AddRemove,
-        max_rows: 1,
-        measure: None,
-        budgets: BudgetRule::Optimal,
-        objective: Objective::Total,
-        targets: Vec::new(),
-        exact: Vec::new(),
-        zeros: Vec::new(),
-        shares: Vec::new(),
-        rows: None,
-    }
+    Request::new(cube, workload, noise, budget.parse().unwrap())
 }
 
 fn cube_of(sizes: &[usize]) -> Cube {

@@ -3,9 +3,7 @@
 use crate::dense::{grouped, plain};
 use margins::cube::{Cube, Cuboid};
 use margins::exact::Rational;
-use margins::plan::{
-    BudgetRule, Measure, Neighbours, Noise, Objective, Plan, PlanError, Planned, Request, Table, plan,
-};
+use margins::plan::{BudgetRule, Measure, Noise, Plan, PlanError, Planned, Request, Table, plan};
 use margins::secret::ingest::Rows;
 use margins::secret::measure::{Charged, measure};
 use margins::secret::noise::Entropy;
@@ -43,22 +41,7 @@ pub fn mixed_workload(cube: &Cube) -> Vec<Table> {
 
 /// What to ask of the planner.
 pub fn request(cube: &Cube, workload: Vec<Table>, noise: Noise, budget: &str) -> Request {
-    Request {
-        cube: cube.clone(),
-        workload,
-        noise,
-        budget: budget.parse().unwrap(),
-        neighbours: Neighbours::AddRemove,
-        max_rows: 1,
-        measure: None,
-        budgets: BudgetRule::Optimal,
-        objective: Objective::Total,
-        targets: Vec::new(),
-        shares: Vec::new(),
-        rows: None,
-        exact: Vec::new(),
-        zeros: Vec::new(),
-    }
+    Request::new(cube.clone(), workload, noise, budget.parse().unwrap())
 }
 
 pub fn planned(mut request: Request, measure: Measure, budgets: BudgetRule) -> Planned {

@@ -45,17 +45,7 @@ impl<S: Source> Evaluator<S> {
                         *known.entry(pair).or_insert(next)
                     })
                     .collect();
-                let (axis, lump_of) =
-                    if self.recovery.lumps() { axis.lump(at, &colour) } else { axis.apart() };
-                let nodes = (0..=at)
-                    .map(|r| {
-                        let mut first = vec![0; axis.rungs[r].len()];
-                        for (node, &lump) in lump_of[r].iter().enumerate().rev() {
-                            first[lump as usize] = node as u32;
-                        }
-                        first
-                    })
-                    .collect();
+                let (axis, nodes) = self.recovery.lump(axis, at, &colour);
                 Ladder { dim: side.dim, axis, nodes }
             })
             .collect();

@@ -13,7 +13,7 @@
 //! All entries of the last three are ±1 or 0, so where entries differ they differ by 2 (by 1 in one of two cells of a
 //! table), and the L1 distance is half the squared one (the same, for a table). The worst case is the largest total over all `D`.
 
-use super::{component_norm, fixed_point_up};
+use super::{column_norm, fixed_point_up};
 use crate::cube::{Frame, walsh};
 use crate::exact::Rational;
 use crate::plan::{Block, Measurement, Noise, Plan};
@@ -42,13 +42,7 @@ pub(super) fn joint_cost(plan: &Plan, frame: &Frame) -> Option<u128> {
     let mut worst = 0u128;
     if plan.max_rows > 1 {
         for m in &plan.measurements {
-            let norm = match &m.block {
-                Block::Table(_) | Block::Pairs(_) => 1,
-                Block::Component(a) => component_norm(frame, a)?,
-                Block::Walsh(a) => u128::from(frame.walsh_len(a)?),
-                Block::Rows(_) => return None,
-            };
-            worst = worst.checked_add(price(plan, m, norm)?)?;
+            worst = worst.checked_add(price(plan, m, column_norm(frame, plan.noise, &m.block)?)?)?;
         }
     }
     // A dimension of one category cannot differ, and then the products would not hold: leave it out.

@@ -167,17 +167,12 @@ pub fn measurements(
         rounded(request, tables)
     };
     Ok(match measure {
-        Measure::Residual => {
-            let groups = residual(request, frame, closure)?;
-            if budgets == BudgetRule::Optimal && request.objective != Objective::Total {
-                let (scales, proof) = residual_scales(request, closure, &groups);
-                vec![(rounded(request, groups.paid(scales))?, Some(proof))]
-            } else {
-                vec![plain(by_rule(groups)?)]
-            }
-        }
-        Measure::Wavelet => {
-            let groups = wavelet::pairs(request, frame, closure)?;
+        // Components measured one by one, in one form or the other.
+        Measure::Residual | Measure::Wavelet => {
+            let groups = match measure {
+                Measure::Wavelet => wavelet::pairs(request, frame, closure)?,
+                _ => residual(request, frame, closure)?,
+            };
             if budgets == BudgetRule::Optimal
                 && request.objective != Objective::Total
                 && request.noise == Noise::Gaussian

@@ -8,21 +8,13 @@ use proptest::test_runner::RngSeed;
 
 fn request(cells: usize, rows: Vec<Vec<(u32, i32)>>, noise: Noise, neighbours: Neighbours) -> Request {
     let of = Cuboid::new(vec![(0, 1)]);
+    let cube = Cube { dimensions: vec![Dimension::plain("d", (0..cells).map(|i| i.to_string()).collect())] };
+    let workload = vec![Table { cuboid: Cuboid::total(), weight: crate::exact::Rational::ONE }];
     Request {
-        cube: Cube { dimensions: vec![Dimension::plain("d", (0..cells).map(|i| i.to_string()).collect())] },
-        workload: vec![Table { cuboid: Cuboid::total(), weight: crate::exact::Rational::ONE }],
-        noise,
-        budget: "1/2".parse().unwrap(),
         neighbours,
-        max_rows: 1,
         measure: Some(Measure::Matrix),
-        budgets: BudgetRule::Optimal,
-        objective: Objective::Total,
-        targets: Vec::new(),
-        exact: Vec::new(),
-        zeros: Vec::new(),
-        shares: Vec::new(),
         rows: Some(Rows { cuboid: of, rows }),
+        ..Request::new(cube, workload, noise, "1/2".parse().unwrap())
     }
 }
 
