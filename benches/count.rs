@@ -55,7 +55,7 @@ fn spec(labelled: bool) -> Spec {
         strategy: StrategySpec {
             measure: None,
             budgets: BudgetRule::Uniform,
-            objective: margins::plan::Objective::Total,
+            objective: margins::planner::Objective::Total,
             shares: Vec::new(),
             rows: None,
         },

@@ -3,7 +3,7 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use margins::answer::history::{History, Solver};
-use margins::answer::law::{ErrorLaw, Method, NoiseLaw, Term};
+use margins::law::{ErrorLaw, Method, NoiseLaw, Term};
 use std::hint::black_box;
 
 fn law(terms: impl Iterator<Item = (f64, u64, NoiseLaw)>) -> ErrorLaw {

@@ -4,8 +4,9 @@
 use crate::cube::Frame;
 use crate::plan::Plan;
 use crate::plan::cost::{self, WorstCase};
+use crate::projection::Projection;
 use crate::projection::cost::cost as projection_cost;
-use crate::projection::{Projection, query};
+use crate::release::projection as stored;
 use crate::release::values::Values;
 use crate::release::{Check, Outcome, Release, ReleaseError};
 
@@ -57,7 +58,7 @@ impl Audit {
         let manifest = release.manifest();
         let cube = release.cube()?;
         let plan = release.plan(&cube)?;
-        if let Some(projection) = query::projection(release, &cube)? {
+        if let Some(projection) = stored::projection(release, &cube)? {
             return self.projection(release, &projection, &plan);
         }
         let cost = match cost::cost(&plan, &Frame::new(&cube, &plan.levels)) {
@@ -175,7 +176,7 @@ impl Audit {
                 "the manifest describes another projection than the one in the file".into(),
             );
         }
-        let values = query::values(release, projection)?.len();
+        let values = stored::values(release, projection)?.len();
         self.add("measurements", Passed, format!("all {values} noisy integers decode"));
         Ok(())
     }

@@ -10,7 +10,8 @@ use crate::cube::Frame;
 use crate::exact::Rational;
 use crate::ledger::{self, Ledger};
 use crate::plan::cost::{self, Cost, CostError, WorstCase};
-use crate::plan::{Noise, PlanError, Planned, convert, plan};
+use crate::plan::{Noise, convert};
+use crate::planner::{PlanError, Planned, plan};
 use crate::release::packing::{chunks, pack};
 use crate::release::{
     About, Amount, Approximate, Currency, Declared, Kind, LISTED_MEASUREMENTS, ManifestInput,

@@ -59,10 +59,15 @@ pub mod answer;
 pub mod audit;
 pub mod cube;
 pub mod exact;
+pub mod law;
+pub mod numeric;
 pub mod plan;
+#[cfg(feature = "compile")]
+pub mod planner;
 pub mod projection;
 pub mod recover;
 pub mod release;
+pub mod sql;
 
 #[cfg(feature = "cli")]
 pub mod cli;

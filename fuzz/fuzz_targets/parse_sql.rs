@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use margins::answer::sql::Query;
+use margins::sql::Query;
 use margins::cube::{Cube, Dimension};
 
 fuzz_target!(|text: &str| {

@@ -9,10 +9,11 @@
 mod together;
 
 use super::joint::{JointLaw, Noise};
-use super::law::{ErrorLaw, LawError};
-use super::sql::{Aggregate, Filter, MAX_WEIGHTS, required_level};
 use crate::cube::{Axis, Cube, Cuboid};
+use crate::cube::{Filter, MAX_WEIGHTS, required_level};
+use crate::law::{ErrorLaw, LawError};
 use crate::recover::{RecoverError, Recovery, Source};
+use crate::sql::Aggregate;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -8,9 +8,9 @@
 //! standard error of a ratio is the delta method's: that of `N − R̂·D`, over `|D̂|`.
 
 use super::joint::{How, JointLaw, Solved};
-use super::law::{Interval, LawError};
 use super::posterior::{Alternative, p_value};
-use super::sql::{Aggregate, Expr, Linear};
+use crate::law::{Interval, LawError};
+use crate::sql::{Aggregate, Expr, Linear};
 use std::collections::HashMap;
 use std::sync::Arc;
 

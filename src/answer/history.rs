@@ -45,8 +45,8 @@
 //! # Ok::<(), margins::answer::history::HistoryError>(())
 //! ```
 
-use super::law::{ErrorLaw, LawError, NoiseLaw, Term};
 use super::posterior::prob_greater;
+use crate::law::{ErrorLaw, LawError, NoiseLaw, Term};
 use nalgebra::{DMatrix, DVector};
 use sparse::{Solved, Sparse};
 use sprs::{CsMat, TriMat};

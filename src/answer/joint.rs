@@ -4,7 +4,7 @@
 //! figures side by side keeps every covariance: the error of any linear combination is the combination of the
 //! coefficients, and its law is exact.
 
-use super::law::{ErrorLaw, Interval, LawError, Method, NoiseLaw, Term};
+use crate::law::{ErrorLaw, Interval, LawError, Method, NoiseLaw, Term};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -11,8 +11,8 @@
 //! same answer.
 
 use super::joint::Noise;
-use super::law::{Generator, NoiseLaw, Sum};
 use super::posterior::ln_binomial;
+use crate::law::{Generator, NoiseLaw, Sum};
 use std::collections::HashMap;
 
 /// A simulated critical value.
@@ -143,8 +143,8 @@ fn rank(draws: u32, level: f64) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::law::normal_upper_tail;
     use super::*;
+    use crate::law::normal_upper_tail;
 
     fn noise(copies: u64, law: NoiseLaw) -> Noise {
         Noise { measurement: 0, copies, law }

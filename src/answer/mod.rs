@@ -9,7 +9,7 @@ mod figure;
 #[cfg(feature = "compile")]
 pub mod history;
 pub mod joint;
-pub mod law;
+pub mod keys;
 pub mod max_z;
 pub mod nearest;
 pub mod open;
@@ -18,7 +18,6 @@ mod query;
 pub mod render;
 mod several;
 mod simultaneous;
-pub mod sql;
 mod statement;
 
 pub use evaluate::{AnswerError, Evaluator, Group, JointGroup};

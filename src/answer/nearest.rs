@@ -3,8 +3,8 @@
 
 use super::evaluate::{AnswerError, Evaluator};
 use super::open::{Answers, QueryError};
-use super::sql::Aggregate;
 use crate::recover::{Nearest, Norm, Source};
+use crate::sql::Aggregate;
 
 impl<S: Source> Evaluator<S> {
     /// The aggregates of the groups, in the order of [`Evaluator::joint`], taken from the nearest tables.

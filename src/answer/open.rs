@@ -2,14 +2,14 @@
 
 use super::Evaluator;
 use super::evaluate::AnswerError;
-use super::law::LawError;
 use super::posterior::PosteriorError;
-use super::sql::{Query, SqlError, quote_names};
 use crate::cube::{Cube, Frame};
+use crate::law::LawError;
 use crate::plan::cost::{self, CostError};
 use crate::recover::{Nearest, RecoverError, Recovery};
 use crate::release::values::Values;
 use crate::release::{Kind, Release, ReleaseError};
+use crate::sql::{Query, SqlError, quote_names};
 use std::path::Path;
 
 /// Why a question could not be answered.

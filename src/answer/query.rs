@@ -3,15 +3,16 @@
 use super::evaluate::JointGroup;
 use super::figure::{Answered, Basis, ErrorOf, Figure, Known, Pools};
 use super::joint::{How, Solved};
-use super::law::{Interval, Method};
 use super::nearest::{LEAST_SQUARES, note};
 use super::open::{Answers, QueryError};
 use super::posterior::{CountPosterior, Prior};
 use super::render::{ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
 use super::simultaneous::{Rows, Simultaneous, Together};
-use super::sql::{Aggregate, Filter, Query, SelectColumn};
 use super::statement::{PriorChoice, Statement};
 use crate::cube::Cube;
+use crate::cube::Filter;
+use crate::law::{Interval, Method};
+use crate::sql::{Aggregate, Query, SelectColumn};
 use std::collections::HashMap;
 use std::sync::Arc;
 

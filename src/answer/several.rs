@@ -7,7 +7,7 @@
 use super::open::{Answers, QueryError};
 use super::query::{Asked, Options, answer};
 use super::render::ResultTable;
-use super::sql::Query;
+use crate::sql::Query;
 
 /// Releases of one dataset. With a single one, the same as that one.
 pub struct Several(Vec<Answers>);

@@ -1,8 +1,8 @@
 //! What is asked of an answer beside its interval: the probability of a statement, a prior.
 
 use super::figure::{Answered, ErrorOf};
-use super::law::LawError;
 use super::posterior::{CountPosterior, prob_between, prob_greater};
+use crate::law::LawError;
 use std::str::FromStr;
 
 /// A statement about the true value.

@@ -6,17 +6,18 @@ mod simultaneous;
 use super::evaluate::{Evaluator, JointGroup};
 use super::figure::{Basis, ErrorOf, Known, Pools};
 use super::joint::How;
-use super::law::{ErrorLaw, Interval, Method, NoiseLaw, Term};
 use super::posterior::{CountPosterior, Prior};
 use super::query::{Asked, Present};
-use super::sql::Query;
 use super::statement::Statement;
 use crate::cube::{Bounds, Cube, Cuboid, Dimension, Frame};
 use crate::exact::Rational;
-use crate::plan::{self, Block, BudgetRule, Measure, Neighbours, Noise, Plan, Request, Table, cost};
+use crate::law::{ErrorLaw, Interval, Method, NoiseLaw, Term};
+use crate::plan::{self, Block, BudgetRule, Measure, Neighbours, Noise, Plan, Table, cost};
+use crate::planner::Request;
 use crate::recover::Recovery;
 use crate::release::packing::value_count;
 use crate::secret::noise::{Entropy, Sampler};
+use crate::sql::Query;
 use std::sync::Arc;
 
 /// a: two categories; b: the numbers 0, 1, 2; c: four categories in two halves.
@@ -37,7 +38,7 @@ fn planned(noise: Noise, measure: Measure, budget: &str) -> Plan {
         workload.into_iter().map(|t| Table { cuboid: Cuboid::new(t), weight: Rational::ONE }).collect();
     let request =
         Request { measure: Some(measure), ..Request::new(cube(), workload, noise, budget.parse().unwrap()) };
-    plan::plan(&request).unwrap().plan
+    planner::plan(&request).unwrap().plan
 }
 
 const TRUTH: [i64; 24] =
@@ -306,7 +307,7 @@ fn fieller_is_the_textbook_interval() {
     // A test of R = 0.5: N − D/2 = −10, its law normal of variance v/2.
     let p = got.p_value(0.5).unwrap();
     assert!(
-        (p - 2.0 * super::law::normal_upper_tail(10.0 / (0.5 * v).sqrt())).abs() < 1e-12 && p < 1e-5,
+        (p - 2.0 * crate::law::normal_upper_tail(10.0 / (0.5 * v).sqrt())).abs() < 1e-12 && p < 1e-5,
         "{p}"
     );
     assert!((ask(40.0, 80.0).p_value(0.5).unwrap() - 1.0).abs() < 1e-12);

@@ -8,9 +8,8 @@ use super::plan::spec_failure;
 use super::{Failure, Outcome, output};
 use crate::cube::{Cube, Cuboid};
 use crate::exact::Rational;
-use crate::plan::{
-    self, BudgetRule, Measure, Neighbours, Noise, PlanError, Planned, Request, Table, convert,
-};
+use crate::plan::{BudgetRule, Measure, Neighbours, Noise, Table, convert};
+use crate::planner::{self, PlanError, Planned, Request};
 use crate::spec;
 use serde_json::json;
 use std::path::PathBuf;
@@ -136,7 +135,7 @@ pub fn run(args: &Args) -> Outcome {
                     request(&spec.cube, &tables, spec.privacy.neighbours, max_rows, setting.noise);
                 request.measure = Some(measure);
                 request.budgets = rule;
-                let errors = plan::plan(&request)
+                let errors = planner::plan(&request)
                     .and_then(|planned| relative_errors(&request, &planned, &setting))
                     .map_err(|e| e.to_string());
                 lines.push(Line { workload: name, tables: tables.len(), measure, rule, errors });
@@ -165,7 +164,7 @@ fn epsilon(i: usize) -> f64 {
 /// normal law. Of a single Laplace noise it is `√(1/2)`, a ninth less; sums are in between.
 fn relative_errors(request: &Request, planned: &Planned, setting: &Setting) -> Result<Vec<f64>, PlanError> {
     let at = |&budget: &f64| {
-        let p = plan::predict_at(request, &planned.plan, budget)?;
+        let p = planner::predict_at(request, &planned.plan, budget)?;
         let mut absolute = 0.0;
         for (t, spread) in request.workload.iter().zip(&p.tables) {
             let cells = request.cube.cells(&t.cuboid).unwrap_or(u64::MAX) as f64;
@@ -363,7 +362,7 @@ mod tests {
         let cube = Cube { dimensions: dims };
         let mut request = request(&cube, &every(&cube, 1), Neighbours::AddRemove, 1, Noise::Laplace);
         request.measure = Some(Measure::Queries);
-        let planned = plan::plan(&request).unwrap();
+        let planned = planner::plan(&request).unwrap();
         let mut setting = Setting {
             name: String::new(),
             rows: 1000,

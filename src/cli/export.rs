@@ -3,10 +3,11 @@
 use super::{Failure, Outcome, Recover, output};
 use crate::answer::nearest::{LEAST_SQUARES, note};
 use crate::answer::render::{self, ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
-use crate::answer::sql::{Aggregate, Filter};
 use crate::answer::{Answers, Group};
 use crate::cube::Cube;
+use crate::cube::Filter;
 use crate::recover::finish;
+use crate::sql::Aggregate;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -3,12 +3,14 @@
 use super::chart::{Chart, Series, svg};
 use super::output::{amount, columns, counted, figure, grouped, short};
 use super::{Failure, Outcome, output};
-use crate::answer::{Evaluator, law::ErrorLaw};
+use crate::answer::Evaluator;
+use crate::law::ErrorLaw;
 use crate::compile;
 use crate::cube::Cuboid;
 use crate::plan::cost::WorstCase;
-use crate::plan::targets::{Least, Targets};
-use crate::plan::{self, BudgetRule, Candidate, Measure, Neighbours, Noise, PlanError, Planned, Request};
+use crate::plan::{BudgetRule, Measure, Neighbours, Noise};
+use crate::planner::targets::{Least, Targets};
+use crate::planner::{self, Candidate, PlanError, Planned, Request};
 use crate::recover::Recovery;
 use crate::spec::{self, Spec, SpecErrors, Unit};
 use serde_json::json;
@@ -67,7 +69,7 @@ pub fn run(args: &Args) -> Outcome {
     }
     out.push_str(&tables(&spec, planned, args.all));
     out.push_str(&foot(planned));
-    if let Some(t) = plan::targets::targets(&asked, planned)? {
+    if let Some(t) = planner::targets::targets(&asked, planned)? {
         out.push_str(&targets(&spec, planned, &t, args.all));
     }
     output::print(&out)
@@ -102,7 +104,7 @@ fn chart(spec: &Spec, request: &Request, candidates: &[Candidate]) -> Chart {
         }
         let points = (0..POINTS).filter_map(|i| {
             let times = 10f64.powf(2.0 * i as f64 / (POINTS - 1) as f64 - 1.0);
-            let p = plan::predict_at(request, &planned.plan, times).ok()?;
+            let p = planner::predict_at(request, &planned.plan, times).ok()?;
             Some((budget * times, p.rms_error()))
         });
         // Where a rule has no choice, such as for a single table, one line is enough.
@@ -138,19 +140,19 @@ fn chart(spec: &Spec, request: &Request, candidates: &[Candidate]) -> Chart {
 fn candidates(request: &Request, compare: bool) -> Result<(Vec<Candidate>, usize), PlanError> {
     let candidates = match (request.measure, compare) {
         (Some(measure), false) => {
-            let planned = plan::plan(request)?;
+            let planned = planner::plan(request)?;
             vec![Candidate { measure, budgets: request.budgets, outcome: Ok(planned), vast: false }]
         }
-        (None, false) => plan::compare(request, &[request.budgets])?,
-        (_, true) => plan::compare(request, &BudgetRule::ALL)?,
+        (None, false) => planner::compare(request, &[request.budgets])?,
+        (_, true) => planner::compare(request, &BudgetRule::ALL)?,
     };
     let wanted =
         |c: &Candidate| c.budgets == request.budgets && request.measure.is_none_or(|m| m == c.measure);
-    let chosen = plan::best(request, candidates.iter().enumerate().filter(|(_, c)| wanted(c)));
+    let chosen = planner::best(request, candidates.iter().enumerate().filter(|(_, c)| wanted(c)));
     match chosen {
         Some(i) => Ok((candidates, i)),
         // The reason, from the one that was asked for or from them all.
-        None => Err(plan::plan(request).err().unwrap_or(PlanError::NoTables)),
+        None => Err(planner::plan(request).err().unwrap_or(PlanError::NoTables)),
     }
 }
 
@@ -417,7 +419,7 @@ fn to_json(
             })
         })
         .collect();
-    let targets = plan::targets::targets(request, planned)?.map(|t| {
+    let targets = planner::targets::targets(request, planned)?.map(|t| {
         let outcomes: Vec<_> = t
             .outcomes
             .iter()

@@ -2,13 +2,13 @@
 
 use super::output::{columns, figure, grouped};
 use super::{Failure, Outcome, output};
+use crate::answer::keys::Questions;
+use crate::answer::keys::explain::Explained;
 use crate::compile::projection::{ReleasedProjection, design};
 use crate::compile::{self, CompileError};
 use crate::plan::{Neighbours, Noise};
 use crate::projection::answer::{Estimator, Law};
 use crate::projection::design::Request;
-use crate::projection::explain::Explained;
-use crate::projection::query::Questions;
 use crate::projection::{Design, Shape, Size, cost};
 use crate::release::{Release, SignerKind};
 use crate::spec::{Spec, Unit};

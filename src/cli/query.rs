@@ -1,11 +1,11 @@
 //! `margins query`: SELECTs answered from one release file, or several of one dataset.
 
 use super::{Failure, Outcome, Recover, output};
-use crate::answer::law::{Interval, Method};
+use crate::answer::keys::Questions;
 use crate::answer::render::ResultTable;
 use crate::answer::{Answers, Options, PriorChoice, Several, Simultaneous, Statement, render};
+use crate::law::{Interval, Method};
 use crate::projection::answer::Estimator;
-use crate::projection::query::Questions;
 use std::path::PathBuf;
 
 /// Answer SQL queries from a release file.

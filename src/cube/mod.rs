@@ -7,6 +7,7 @@ mod axis;
 mod contrast;
 mod cuboid;
 mod dimension;
+pub mod filter;
 mod frame;
 mod refine;
 pub mod walsh;
@@ -14,6 +15,7 @@ pub mod walsh;
 pub use axis::{Axis, Rung};
 pub use cuboid::Cuboid;
 pub use dimension::{Bounds, Dimension, Level};
+pub use filter::{ClassedDimension, Filter, MAX_WEIGHTS, TooIntricate, required_level};
 pub use frame::Frame;
 pub use refine::Refined;
 

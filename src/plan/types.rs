@@ -202,6 +202,9 @@ impl Rows {
     }
 }
 
+/// The most measurements of a plan.
+pub const MAX_MEASUREMENTS: usize = 1 << 18;
+
 /// One group: a block and the scale of its noise.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Measurement {

@@ -25,7 +25,7 @@ use super::coset::Cosets;
 use super::design::Shape;
 use super::signs::{SIGNS, SignFamily, block_bits, point};
 use super::{Projection, key};
-use crate::answer::law::normal_upper_quantile as upper_quantile;
+use crate::law::normal_upper_quantile as upper_quantile;
 use crate::plan::Noise;
 
 /// Which estimate.

@@ -15,8 +15,6 @@
 //! | [`cost`] | the privacy cost, recomputed from what was released |
 //! | [`answer`] | estimates and intervals |
 //! | [`bound`] | what the signs' independence proves of errors |
-//! | [`explain`] | what an answer rests on, in words |
-//! | [`query`] | SQL to cells |
 //!
 //! Everything here is public arithmetic; `secret::project` makes the integers.
 
@@ -26,10 +24,8 @@ pub mod clmul;
 pub mod coset;
 pub mod cost;
 pub mod design;
-pub mod explain;
 pub mod field;
 pub mod key;
-pub mod query;
 pub mod signs;
 
 pub use answer::{Answer, Law, Projected};

@@ -13,6 +13,8 @@
 //! is a number on each component too.
 
 use crate::cube::{Cuboid, Frame, walsh};
+use crate::plan::noise::noise_variance;
+use crate::plan::{Block, Plan};
 use std::collections::HashMap;
 use std::convert::Infallible;
 
@@ -63,6 +65,22 @@ impl Weighted {
             }
         }
     }
+}
+
+/// The measured tables with the reciprocals of their noise variances.
+pub fn measured_tables(plan: &Plan) -> Vec<Weighted> {
+    plan.measurements
+        .iter()
+        .filter_map(|m| {
+            let form = match &m.block {
+                Block::Table(_) => Form::Cells,
+                Block::Walsh(_) => Form::Walsh,
+                Block::Component(_) | Block::Pairs(_) | Block::Rows(_) => return None,
+            };
+            let weight = 1.0 / noise_variance(plan.noise, m);
+            Some(Weighted { cuboid: m.block.cuboid().clone(), form, weight })
+        })
+        .collect()
 }
 
 /// The normal equations of a set of measured tables over a (possibly lumped) frame.

@@ -17,7 +17,6 @@
 //! Consistency in another norm than least squares is [`Recovery::nearest`].
 
 mod cache;
-pub(crate) mod dense;
 pub mod finish;
 pub mod gls;
 #[cfg(feature = "compile")]
@@ -31,9 +30,9 @@ pub mod zeros;
 pub use nearest::{Nearest, Norm};
 pub use source::{Source, SourceError};
 
-use crate::answer::law::{ErrorLaw, LawError, NoiseLaw, Term};
 use crate::cube::{Axis, Cube, Cuboid, Frame};
-use crate::plan::{Block, Measurement, Noise, Plan, cost, predict};
+use crate::law::{ErrorLaw, LawError, NoiseLaw, Term};
+use crate::plan::{Block, Measurement, Noise, Plan, cost, noise};
 use crate::release::packing::value_count;
 use cache::Cache;
 use gls::{Form, Gls, Parts, Weighted};
@@ -103,7 +102,7 @@ impl<S: Source> Recovery<S> {
         let mut shape = if let Some(written) = Written::of(&plan)? {
             Shape::Rows(written)
         } else if components == 0 {
-            Shape::Tables(predict::measured_tables(&plan))
+            Shape::Tables(gls::measured_tables(&plan))
         } else if components == plan.measurements.len() {
             Shape::Components(
                 plan.measurements.iter().enumerate().map(|(i, m)| (m.block.cuboid().clone(), i)).collect(),
@@ -248,7 +247,7 @@ impl<S: Source> Recovery<S> {
                 for (a, part) in &mut parts {
                     // The scale is that of the whole frame: lumping changes no group's size.
                     let m = &self.plan.measurements[*map.get(a)?];
-                    let sigma2 = predict::component_variance(&self.frame, self.plan.noise, m)?;
+                    let sigma2 = noise::component_variance(&self.frame, self.plan.noise, m)?;
                     part.iter_mut().for_each(|v| *v *= sigma2);
                 }
                 Some(parts)

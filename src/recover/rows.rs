@@ -12,8 +12,8 @@
 //! noise, so nobody's choice of budgets changes what can be asked. That the left-out rows are combinations of the basis is
 //! checked afterwards; rows that are almost combinations of others, and not quite, are refused.
 
-use super::dense::{Cholesky, Lower, dot};
 use crate::cube::Cuboid;
+use crate::numeric::cholesky::{Cholesky, Lower, dot};
 use std::sync::Arc;
 
 /// The most numbers in `T`: rows times rank.

@@ -3,7 +3,7 @@
 use super::RecoverError;
 use super::rows::{RowSystem, RowsError, Weighed};
 use crate::cube::Cuboid;
-use crate::plan::{Block, Plan, Rows, predict};
+use crate::plan::{Block, Plan, Rows, noise};
 use std::sync::{Arc, OnceLock};
 
 /// All rows that a plan measures, in the order of its measurements.
@@ -33,7 +33,7 @@ pub fn system(plan: &Plan, cuboid: &Cuboid, empty: &[bool]) -> Result<Arc<RowSys
 
 /// The reciprocal of each row's noise variance.
 pub fn weights(plan: &Plan) -> Vec<f64> {
-    let each = plan.measurements.iter().map(|m| (m, 1.0 / predict::noise_variance(plan.noise, m)));
+    let each = plan.measurements.iter().map(|m| (m, 1.0 / noise::noise_variance(plan.noise, m)));
     each.flat_map(|(m, w)| match &m.block {
         Block::Rows(rows) => vec![w; rows.rows.len()],
         _ => Vec::new(),

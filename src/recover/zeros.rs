@@ -13,8 +13,8 @@
 //! The condition is public knowledge and the estimates are already released: imposing it costs no privacy.
 
 use super::gls::{Gls, Parts};
-use crate::answer::sql::{Filter, Query, required_level};
-use crate::cube::{Cube, Cuboid, Frame};
+use crate::cube::{Cube, Cuboid, Filter, Frame, required_level};
+use crate::sql::Query;
 use std::collections::BTreeMap;
 
 /// One condition.

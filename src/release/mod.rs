@@ -24,6 +24,7 @@ pub mod exact;
 mod layout;
 mod manifest;
 pub mod packing;
+pub mod projection;
 mod reader;
 mod signature;
 pub mod values;

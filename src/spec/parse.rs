@@ -10,7 +10,8 @@ use super::{
 };
 use crate::cube::Cube;
 use crate::exact::Rational;
-use crate::plan::{BudgetRule, Neighbours, Objective};
+use crate::plan::{BudgetRule, Neighbours};
+use crate::planner::Objective;
 use std::collections::HashMap;
 use std::path::Path;
 use toml::de::DeTable;

@@ -2,7 +2,8 @@
 
 use super::{Budget, Coding, Spec, Unit};
 use crate::exact::Rational;
-use crate::plan::{Measure, Noise, Plan, Request, convert};
+use crate::plan::{Measure, Noise, Plan, convert};
+use crate::planner::Request;
 use crate::projection;
 use std::borrow::Cow;
 

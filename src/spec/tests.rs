@@ -3,7 +3,8 @@
 use super::*;
 use crate::cube::Cuboid;
 use crate::exact::Rational;
-use crate::plan::{BudgetRule, Measure, Neighbours, Objective};
+use crate::plan::{BudgetRule, Measure, Neighbours};
+use crate::planner::Objective;
 use std::path::PathBuf;
 
 fn root() -> PathBuf {

@@ -2,7 +2,8 @@
 
 use crate::cube::{Cube, Cuboid};
 use crate::exact::Rational;
-use crate::plan::{BudgetRule, Measure, Neighbours, Noise, Objective, Rows, Share, Table, Target};
+use crate::plan::{BudgetRule, Measure, Neighbours, Noise, Rows, Share, Table};
+use crate::planner::{Objective, Target};
 use crate::projection::Size;
 use std::collections::HashMap;
 use std::path::PathBuf;

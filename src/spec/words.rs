@@ -1,7 +1,8 @@
 //! The closed lists of words in a spec. A strategy or rule that is added to the plan is added here.
 
 use super::Format;
-use crate::plan::{BudgetRule, Measure, Neighbours, Objective};
+use crate::plan::{BudgetRule, Measure, Neighbours};
+use crate::planner::Objective;
 
 /// `unit`, where it is a word.
 pub(super) const UNITS: &[(&str, ())] = &[("row", ())];

@@ -6,10 +6,11 @@ use crate::dense::{
 };
 use crate::plans::request;
 use margins::answer::Evaluator;
-use margins::answer::sql::Filter;
+use margins::cube::Filter;
 use margins::cube::{Cube, Cuboid, Frame};
 use margins::exact::Rational;
-use margins::plan::{Block, BudgetRule, Measure, Noise, Plan, Table, cost, plan};
+use margins::plan::{Block, BudgetRule, Measure, Noise, Plan, Table, cost};
+use margins::planner::plan;
 use margins::recover::{Recovery, zeros};
 use margins::release::packing::value_count;
 use nalgebra::{DMatrix, DVector};

@@ -5,13 +5,12 @@ use crate::dense::{
     noise_variance, plain, table_matrix, unit,
 };
 use crate::plans::{every, request};
-use margins::answer::law::ErrorLaw;
 use margins::cube::{Cube, Cuboid, Frame};
 use margins::exact::Rational;
-use margins::plan::targets::targets;
-use margins::plan::{
-    Block, BudgetRule, Measure, Noise, Objective, PlanError, Planned, Request, Target, cost, plan,
-};
+use margins::law::ErrorLaw;
+use margins::plan::{Block, BudgetRule, Measure, Noise, cost};
+use margins::planner::targets::targets;
+use margins::planner::{Objective, PlanError, Planned, Request, Target, plan};
 use margins::recover::Recovery;
 use margins::recover::zeros::Lumped;
 use nalgebra::{DMatrix, DVector};
@@ -58,14 +57,14 @@ fn the_worst_cell_cannot_be_improved() {
         assert!(worst.prediction.max > certificate.bound * (1.0 - 1e-6));
         let frame = Frame::new(&cube, &worst.plan.levels);
         let closure =
-            margins::plan::closure::Closure::new(&cube, &frame, r.workload.iter().map(|t| &t.cuboid));
+            margins::planner::closure::Closure::new(&cube, &frame, r.workload.iter().map(|t| &t.cuboid));
         for i in 0..worst.plan.measurements.len() {
             for factor in ["9/10", "11/10"] {
                 let mut p = worst.plan.clone();
                 let m = &mut p.measurements[i];
                 m.scale = m.scale.checked_mul(factor.parse().unwrap()).unwrap();
                 let spent = cost::cost(&p, &frame).unwrap().total.to_f64() / p.budget.to_f64();
-                let error = margins::plan::predict::predict(&r, &frame, &closure, &p).max;
+                let error = margins::planner::predict::predict(&r, &frame, &closure, &p).max;
                 assert!(error * spent > worst.prediction.max * (1.0 - 1e-6), "group {i} by {factor}");
             }
         }

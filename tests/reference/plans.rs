@@ -5,9 +5,8 @@ use crate::dense::{
 };
 use margins::cube::{Cube, Cuboid, Frame};
 use margins::exact::Rational;
-use margins::plan::{
-    Block, BudgetRule, Measure, Neighbours, Noise, PlanError, Planned, Request, Table, cost, plan,
-};
+use margins::plan::{Block, BudgetRule, Measure, Neighbours, Noise, Table, cost};
+use margins::planner::{PlanError, Planned, Request, plan};
 
 pub fn every(cube: &Cube, k: usize) -> Vec<Table> {
     let n = cube.dimensions.len();
@@ -118,8 +117,8 @@ fn least_squares_at_given_budgets() {
         m.scale = Rational::ONE.checked_div(epsilon.parse().unwrap()).unwrap();
     }
     let frame = Frame::new(&cube, &p.levels);
-    let closure = margins::plan::closure::Closure::new(&cube, &frame, workload.iter().map(|t| &t.cuboid));
-    let prediction = margins::plan::predict::predict(&r, &frame, &closure, &p);
+    let closure = margins::planner::closure::Closure::new(&cube, &frame, workload.iter().map(|t| &t.cuboid));
+    let prediction = margins::planner::predict::predict(&r, &frame, &closure, &p);
     close(prediction.total * 1e-6, 30.0126, 1e-5);
     close(prediction.tables[0].mean * 1e-6, 5.6842, 1e-4);
     close(prediction.tables[1].mean * 1e-6, 4.6611, 1e-4);
@@ -190,13 +189,13 @@ fn residual_budgets_cannot_be_improved() {
     let r = request(cube.clone(), w.clone(), Noise::Gaussian, "1/100");
     let best = planned(r.clone(), Measure::Residual, BudgetRule::Optimal);
     let frame = Frame::new(&cube, &best.plan.levels);
-    let closure = margins::plan::closure::Closure::new(&cube, &frame, w.iter().map(|t| &t.cuboid));
+    let closure = margins::planner::closure::Closure::new(&cube, &frame, w.iter().map(|t| &t.cuboid));
     for i in 0..best.plan.measurements.len() {
         for factor in ["9/10", "11/10"] {
             let mut p = best.plan.clone();
             p.measurements[i].scale = p.measurements[i].scale.checked_mul(factor.parse().unwrap()).unwrap();
             let spent = cost::cost(&p, &frame).unwrap().total.to_f64() / p.budget.to_f64();
-            let error = margins::plan::predict::predict(&r, &frame, &closure, &p).weighted_total;
+            let error = margins::planner::predict::predict(&r, &frame, &closure, &p).weighted_total;
             assert!(error * spent > best.prediction.weighted_total * (1.0 - 1e-9), "group {i}");
         }
     }

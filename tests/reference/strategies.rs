@@ -4,9 +4,8 @@ use crate::dense::{cube_of_plan, grouped, plain};
 use crate::plans::{every, planned, request};
 use margins::cube::{Cube, Cuboid, Frame};
 use margins::exact::Rational;
-use margins::plan::{
-    Block, BudgetRule, Measure, Neighbours, Noise, PlanError, Planned, Request, Share, Table, compare, plan,
-};
+use margins::plan::{Block, BudgetRule, Measure, Neighbours, Noise, Share, Table};
+use margins::planner::{PlanError, Planned, Request, compare, plan};
 
 pub struct Dice(pub u64);
 
@@ -53,7 +52,7 @@ fn direct(p: &Planned, frame: &Frame, workload: &[Table]) -> f64 {
         .map(|(m, t)| {
             let Block::Table(b) = &m.block else { panic!("tables only") };
             assert_eq!(b, &t.cuboid);
-            t.weight.to_f64() * frame.cells(b) * margins::plan::predict::noise_variance(p.plan.noise, m)
+            t.weight.to_f64() * frame.cells(b) * margins::plan::noise::noise_variance(p.plan.noise, m)
         })
         .sum()
 }

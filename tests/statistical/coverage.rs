@@ -7,11 +7,12 @@
 use crate::dense::cube_of_plan;
 use crate::small::{equal_cube, mixed_workload, plain_cube, planned, release, request, rows, unequal_cube};
 use margins::answer::Evaluator;
-use margins::answer::law::{ErrorLaw, NoiseLaw};
-use margins::answer::sql::{Filter, Query};
 use margins::cube::Cube;
+use margins::cube::Filter;
+use margins::law::{ErrorLaw, NoiseLaw};
 use margins::plan::{BudgetRule, Measure, Noise};
 use margins::recover::Recovery;
+use margins::sql::Query;
 use std::sync::Arc;
 
 /// How far chance may take a figure, in standard errors.

@@ -8,7 +8,8 @@ use crate::dense::plain;
 use crate::small::{applicable, planned, request, workload};
 use margins::cube::{Cube, Frame};
 use margins::plan::cost::component_scale;
-use margins::plan::{Block, BudgetRule, Measure, Noise, Planned};
+use margins::plan::{Block, BudgetRule, Measure, Noise};
+use margins::planner::Planned;
 
 /// A mass function on `-reach ..= reach`, in logarithms.
 struct Mass {

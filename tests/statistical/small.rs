@@ -3,7 +3,8 @@
 use crate::dense::{grouped, plain};
 use margins::cube::{Cube, Cuboid};
 use margins::exact::Rational;
-use margins::plan::{BudgetRule, Measure, Noise, Plan, PlanError, Planned, Request, Table, plan};
+use margins::plan::{BudgetRule, Measure, Noise, Plan, Table};
+use margins::planner::{PlanError, Planned, Request, plan};
 use margins::secret::ingest::Rows;
 use margins::secret::measure::{Charged, measure};
 use margins::secret::noise::Entropy;

@@ -6,11 +6,11 @@
 
 use super::{AnswerError, Evaluator, Part};
 use crate::answer::joint::{JointLaw, Noise};
-use crate::answer::sql::Aggregate;
 use crate::cube::Axis;
 use crate::plan::Block;
 use crate::recover::Source;
 use crate::release::packing::value_count;
+use crate::sql::Aggregate;
 use std::collections::{BTreeMap, HashMap};
 
 /// One dimension with all groups told apart.

@@ -4,7 +4,7 @@
 //! evaluated, so a count out of a billion costs what its uncertainty costs. A window too long to enumerate is
 //! thinned: each evaluated point then stands for a run of equally many whole numbers.
 
-use crate::answer::law::{ErrorLaw, Interval};
+use crate::law::{ErrorLaw, Interval};
 
 /// What is known about a count before the answer is seen.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -357,7 +357,7 @@ impl CountPosterior {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::law::{NoiseLaw, Term};
+    use crate::law::{NoiseLaw, Term};
 
     fn law(terms: &[(f64, u64, NoiseLaw)]) -> ErrorLaw {
         let term = |&(coefficient, copies, noise)| Term { coefficient, copies, noise };

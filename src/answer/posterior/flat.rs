@@ -1,6 +1,6 @@
 //! The flat prior: given the estimate `y = θ + E`, θ has the law of `y − E`, and E is symmetric.
 
-use crate::answer::law::{ErrorLaw, Interval};
+use crate::law::{ErrorLaw, Interval};
 
 /// What a test holds against the null value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub fn p_value(law: &ErrorLaw, estimate: f64, null: f64, alternative: Alternativ
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::law::{NoiseLaw, Term};
+    use crate::law::{NoiseLaw, Term};
 
     fn law(noise: NoiseLaw) -> ErrorLaw {
         ErrorLaw::new(vec![Term { coefficient: 1.0, copies: 1, noise }]).unwrap()

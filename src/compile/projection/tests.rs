@@ -1,7 +1,8 @@
 use super::*;
+use crate::answer::keys::{QueryError, Questions};
 use crate::audit::audit;
 use crate::projection::answer::Estimator;
-use crate::projection::query::{self, QueryError, Questions};
+use crate::release::projection as stored;
 use crate::release::{Outcome, Release, SigningKey};
 
 const SPEC: &str = r#"
@@ -120,12 +121,12 @@ fn questions_that_are_refused() {
 fn a_broken_seed_or_size_is_refused() {
     let (_dir, release) = released(SPEC);
     let cube = release.cube().unwrap();
-    let good = query::projection(&release, &cube).unwrap().unwrap();
-    assert_eq!(query::values(&release, &good).unwrap().len(), 4096);
+    let good = stored::projection(&release, &cube).unwrap().unwrap();
+    assert_eq!(stored::values(&release, &good).unwrap().len(), 4096);
     for rows in [64, 4032, 4160, 1 << 20] {
         let mut other = good.clone();
         other.design.shape = Shape::Dense { rows };
-        assert!(query::values(&release, &other).is_err(), "{rows}");
+        assert!(stored::values(&release, &other).is_err(), "{rows}");
     }
     let bytes = wire::encode_projection(&good, &cube).unwrap();
     assert_eq!(wire::decode_projection(&bytes, &cube).unwrap(), good);

@@ -4,12 +4,11 @@ use super::rule;
 use crate::cube::{Cube, Cuboid, Frame};
 use crate::exact;
 use crate::plan;
+use crate::plan::MAX_MEASUREMENTS;
 use crate::release::{ReleaseError, codec};
 use std::cell::OnceCell;
 use wincode::{SchemaRead, SchemaWrite};
 
-/// The most measurements.
-pub const MAX_MEASUREMENTS: usize = 1 << 18;
 /// The most values of one block of coefficients.
 pub const MAX_CELLS: u64 = 1 << 32;
 /// The most tables in the workload.

@@ -5,7 +5,7 @@
 
 use super::error::IngestError;
 use super::rows::{Rows, Values};
-use crate::answer::sql::Filter;
+use crate::cube::Filter;
 use crate::recover::zeros;
 use crate::spec::Spec;
 

@@ -1,0 +1,714 @@
+//! The law of an estimate's error, `E = Σ_k a_k N_k` with independent known noises, as an object.
+//!
+//! Every law here is symmetric. Half-widths are never narrower than exact: wherever an engine approximates, its error
+//! bound is spent on the safe side. `docs/methods/intervals.md` has the derivations.
+//!
+//! | engine | when | half-width |
+//! |---|---|---|
+//! | closed form | a normal law, or one Laplace noise | exact |
+//! | lattice | the coefficients are multiples of one number | exact lattice point |
+//! | continuous | Laplace and normal noises | exact to 1e-9 |
+//! | normal bound | many or wide discrete Gaussians on a fine lattice | proven, at most 0.1 % wide |
+//! | smoothed | everything else | proven, about 0.1 % wide |
+
+mod complex;
+mod inversion;
+mod lattice;
+mod monte_carlo;
+mod noise;
+mod normal;
+mod probability;
+mod sums;
+
+pub use noise::{NoiseLaw, gaussian_variance, laplace_variance};
+pub use normal::{upper_quantile as normal_upper_quantile, upper_tail as normal_upper_tail};
+
+pub(crate) use monte_carlo::Generator;
+pub(crate) use sums::Sum;
+
+use inversion::{Domain, Nodes};
+use std::sync::OnceLock;
+
+/// `copies` independent noises that enter the error with the same coefficient.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Term {
+    /// What each noise is multiplied by; its sign does not matter, the laws being symmetric.
+    pub coefficient: f64,
+    /// How many there are.
+    pub copies: u64,
+    /// Their law.
+    pub noise: NoiseLaw,
+}
+
+/// A term in normal form: positive coefficient, at least one copy, positive variance.
+type Group = Term;
+
+/// Why a law cannot be built.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum LawError {
+    /// A coefficient is infinite or not a number.
+    #[error("a coefficient of the error is not a finite number")]
+    Coefficient,
+    /// A scale or variance is negative, infinite or not a number.
+    #[error("a noise has a scale that is not a finite, non-negative number")]
+    Scale,
+    /// The parameters of a method make no sense.
+    #[error("{0}")]
+    Method(&'static str),
+}
+
+/// How probabilities are computed.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum Method {
+    /// The cheapest that is right.
+    #[default]
+    Auto,
+    /// By inversion only, however long it takes; the normal bound is not used.
+    Exact,
+    /// Discrete probability calculation: truncated mass vectors convolved, losing at most `gamma` of mass.
+    Pc {
+        /// The mass that may be lost in all; it is added to the tails.
+        gamma: f64,
+    },
+    /// Monte Carlo simulation. The generator is small, fast and predictable: this is not privacy noise.
+    Mc {
+        /// The number of simulated errors.
+        draws: u32,
+        /// The generator's seed; the same seed gives the same answer.
+        seed: u64,
+    },
+}
+
+/// Which interval of a given level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interval {
+    /// As much probability left out below as above.
+    EqualTailed,
+    /// The shortest. The same, except on a coarse lattice, where one side may do with fewer points.
+    Shortest,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Engine {
+    Degenerate,
+    Normal,
+    Laplace,
+    Lattice,
+    Continuous,
+    NormalBound,
+    Smoothed,
+    Probability,
+    MonteCarlo,
+}
+
+impl Engine {
+    fn words(self) -> &'static str {
+        match self {
+            Engine::Degenerate => "no noise: the answer is exact",
+            Engine::Normal => "the normal law, closed form",
+            Engine::Laplace => "the Laplace law, closed form",
+            Engine::Lattice => "exact lattice law, by inversion of its characteristic function",
+            Engine::Continuous => "exact law, by inversion of its characteristic function",
+            Engine::NormalBound => "the normal law with a proven allowance for the lattice",
+            Engine::Smoothed => "smoothed inversion of the characteristic function, conservative",
+            Engine::Probability => "discrete probability calculation",
+            Engine::MonteCarlo => "Monte Carlo simulation",
+        }
+    }
+}
+
+/// The law of an error `Σ_k a_k N_k`.
+#[derive(Debug, Clone)]
+pub struct ErrorLaw {
+    groups: Vec<Group>,
+    variance: f64,
+    lattice: Option<(f64, Vec<u64>)>,
+    method: Method,
+    mass: OnceLock<probability::Mass>,
+    sample: OnceLock<Vec<f64>>,
+}
+
+/// The evaluations that an inversion may take before something cheaper is tried.
+const BUDGET: u64 = 1 << 19;
+/// The same when exactness was asked for.
+const BUDGET_EXACT: u64 = 1 << 24;
+/// What may be cut off a continuous tail, relative to its Chernoff bound.
+const TOLERANCE: f64 = 1e-10;
+/// The smoothing normal's reach `η/r`, and how wide `η` is relative to the half-width.
+const REACH: f64 = 3.5;
+const SMOOTH: f64 = 5e-4;
+/// Wider than this many lattice points, the shortest interval is taken to be the symmetric one.
+const SCAN: f64 = 4096.0;
+
+impl ErrorLaw {
+    /// Builds the law; merges equal terms and drops those that are zero.
+    pub fn new(terms: Vec<Term>) -> Result<ErrorLaw, LawError> {
+        let mut groups: Vec<Group> = Vec::with_capacity(terms.len());
+        for t in terms {
+            if !t.coefficient.is_finite() {
+                return Err(LawError::Coefficient);
+            }
+            if !t.noise.parameter().is_finite() || t.noise.parameter() < 0.0 {
+                return Err(LawError::Scale);
+            }
+            let t = Term { coefficient: t.coefficient.abs(), ..t };
+            if t.coefficient > 0.0 && t.copies > 0 && t.noise.variance() > 0.0 {
+                groups.push(t);
+            }
+        }
+        let kind = |n: &NoiseLaw| match n {
+            NoiseLaw::DiscreteGaussian { .. } => 0,
+            NoiseLaw::DiscreteLaplace { .. } => 1,
+            NoiseLaw::Gaussian { .. } => 2,
+            NoiseLaw::Laplace { .. } => 3,
+        };
+        // Sorted, so that the order of the terms changes no digit.
+        groups.sort_by(|a, b| {
+            b.coefficient
+                .total_cmp(&a.coefficient)
+                .then(kind(&a.noise).cmp(&kind(&b.noise)))
+                .then(a.noise.parameter().total_cmp(&b.noise.parameter()))
+        });
+        groups.dedup_by(|next, kept| {
+            let same = next.coefficient == kept.coefficient && next.noise == kept.noise;
+            if same {
+                kept.copies = kept.copies.saturating_add(next.copies);
+            }
+            same
+        });
+        // An empty sum of floats is −0.
+        let variance = 0.0
+            + groups
+                .iter()
+                .map(|g| g.copies as f64 * g.coefficient * g.coefficient * g.noise.variance())
+                .sum::<f64>();
+        let lattice = groups.iter().all(|g| g.noise.is_discrete()).then(|| {
+            let mut coefficients: Vec<f64> = groups.iter().map(|g| g.coefficient).collect();
+            coefficients.dedup();
+            let (h, _) = lattice::spacing(&coefficients)?;
+            let multiples = groups.iter().map(|g| libm::round(g.coefficient / h) as u64).collect();
+            Some((h, multiples))
+        });
+        Ok(ErrorLaw {
+            groups,
+            variance,
+            lattice: lattice.flatten(),
+            method: Method::Auto,
+            mass: OnceLock::new(),
+            sample: OnceLock::new(),
+        })
+    }
+
+    /// The same law, computed another way.
+    pub fn with_method(mut self, method: Method) -> Result<ErrorLaw, LawError> {
+        match method {
+            Method::Pc { gamma } if !(1e-13..0.5).contains(&gamma) => {
+                return Err(LawError::Method("the lost mass must be at least 1e-13 and below 1/2"));
+            }
+            Method::Mc { draws, .. } if draws < 100 => {
+                return Err(LawError::Method("fewer than 100 draws say nothing"));
+            }
+            // Equal noises are drawn as one sum.
+            Method::Mc { draws, .. }
+                if (self.groups.len() as u64).saturating_mul(u64::from(draws)) > 10_000_000_000 =>
+            {
+                return Err(LawError::Method("that many noises cannot be simulated that often"));
+            }
+            Method::Pc { .. } if self.groups.iter().any(|g| g.copies > 1 << 32) => {
+                return Err(LawError::Method("too many copies to convolve"));
+            }
+            _ => {}
+        }
+        self.method = method;
+        self.mass = OnceLock::new();
+        self.sample = OnceLock::new();
+        Ok(self)
+    }
+
+    /// The terms, merged and in canonical order.
+    pub fn terms(&self) -> &[Term] {
+        &self.groups
+    }
+
+    /// The exact variance.
+    pub fn variance(&self) -> f64 {
+        self.variance
+    }
+
+    /// The standard error: the square root of the exact variance.
+    pub fn std_error(&self) -> f64 {
+        libm::sqrt(self.variance)
+    }
+
+    /// The spacing of the lattice the error lives on, if there is one.
+    pub fn lattice(&self) -> Option<f64> {
+        self.lattice.as_ref().map(|(h, _)| *h)
+    }
+
+    /// Which engine gives a 95 % interval, in words.
+    pub fn method_used(&self) -> &'static str {
+        self.solve(0.05).1.words()
+    }
+
+    /// The smallest `w` with `P(|E| <= w) >= level`; never less, and at most 0.2 % more (unless atoms lie
+    /// densely at scales so different that the work runs out: then it is wider, still never less).
+    ///
+    /// On a lattice that can be enumerated it is the exact lattice point (a probability that meets the level to
+    /// within 1e-10 relative counts as short of it). Where atoms lie too densely for that, a small
+    /// normal `G` of standard deviation r is added: `P(E > w+η) <= P(E+G > w)/Φ(η/r)`, because E and G are independent and
+    /// `G >= −η` is all it takes; `η = 3.5 r = w/2000`. By Monte Carlo it is an upper confidence limit (three
+    /// standard errors of the simulated level). Not a number when `level` is not in (0, 1).
+    pub fn half_width(&self, level: f64) -> f64 {
+        if level > 0.0 && level < 1.0 { self.solve(1.0 - level).0 } else { f64::NAN }
+    }
+
+    /// Whether the half-width at `level` may be `x` or more: never `false` when it is, and `true` when it is not only
+    /// within 1 % of it. Cheaper than the half-width where that takes a smoothed inversion.
+    pub fn may_reach(&self, x: f64, level: f64) -> bool {
+        let dense = self.lattice.is_none() && !self.is_continuous();
+        if !(self.method == Method::Auto && dense && x > 0.0) {
+            return !(self.half_width(level) < x);
+        }
+        let p = (1.0 - level) / 2.0;
+        let eta = 10.0 * SMOOTH * x;
+        let (c, bound) = inversion::tilt_for_tail(&self.groups, self.std_error(), p);
+        if bound < x {
+            return false;
+        }
+        let period = inversion::period(&self.groups, c, bound, p);
+        let domain = Domain::Real { smoothing: eta / REACH, tolerance: 1e-7 };
+        match Nodes::new(&self.groups, c, period, domain, 8 * BUDGET) {
+            Some(nodes) => nodes.tail_bound(x - eta) > p * (1.0 - normal::upper_tail(REACH)),
+            None => !(self.half_width(level) < x),
+        }
+    }
+
+    /// An interval of the given level for the error itself; mirror it around the estimate.
+    pub fn interval(&self, level: f64, kind: Interval) -> (f64, f64) {
+        self.interval_by(level, kind).0
+    }
+
+    /// The same, with the engine that found it in words.
+    pub fn interval_by(&self, level: f64, kind: Interval) -> ((f64, f64), &'static str) {
+        if !(level > 0.0 && level < 1.0) {
+            return ((f64::NAN, f64::NAN), "");
+        }
+        let (w, engine) = self.solve(1.0 - level);
+        (self.around(w, level, kind), engine.words())
+    }
+
+    /// The interval of this kind, `w` being the half-width.
+    fn around(&self, w: f64, level: f64, kind: Interval) -> (f64, f64) {
+        let symmetric = (-w, w);
+        let Some((h, _)) = &self.lattice else { return symmetric };
+        let points = libm::round(w / h);
+        if kind == Interval::EqualTailed || points == 0.0 || points.is_nan() || points >= SCAN {
+            return symmetric;
+        }
+        // Two pointers over the lattice: the shortest run of points with enough probability. A run shorter
+        // than the symmetric one and at least as probable cannot reach further than twice as far.
+        let reach = 2 * points as i64;
+        let below = |k: i64| self.cdf(k as f64 * h); // P(E <= kh)
+        let mass: Vec<f64> = (-reach - 1..=reach).map(below).collect();
+        let (mut best, mut best_offset) = ((-(points as i64), points as i64), 0);
+        let mut lo = 0usize;
+        for hi in 1..mass.len() {
+            while lo + 1 < hi && mass[hi] - mass[lo + 1] >= level + 1e-11 {
+                lo += 1;
+            }
+            if mass[hi] - mass[lo] >= level + 1e-11 {
+                let run = (lo as i64 - reach, hi as i64 - reach - 1);
+                let offset = (run.0 + run.1).abs();
+                let (length, shortest) = (run.1 - run.0, best.1 - best.0);
+                if length < shortest || (length == shortest && offset < best_offset) {
+                    (best, best_offset) = (run, offset);
+                }
+            }
+        }
+        (best.0 as f64 * h, best.1 as f64 * h)
+    }
+
+    /// The smallest `x` with `P(E <= x) >= p`, erring outwards (away from 0) where it errs.
+    pub fn quantile(&self, p: f64) -> f64 {
+        if !(p > 0.0 && p < 1.0) {
+            f64::NAN
+        } else if p == 0.5 {
+            0.0
+        } else if p > 0.5 {
+            self.solve(2.0 * (1.0 - p)).0
+        } else {
+            -self.solve(2.0 * p).0
+        }
+    }
+
+    /// `P(E <= x)`.
+    pub fn cdf(&self, x: f64) -> f64 {
+        if x.is_nan() {
+            f64::NAN
+        } else if x >= 0.0 {
+            1.0 - self.above(x)
+        } else {
+            self.at_least(-x)
+        }
+    }
+
+    /// `P(E > x)`, with full relative accuracy in the upper tail.
+    pub fn sf(&self, x: f64) -> f64 {
+        if x.is_nan() {
+            f64::NAN
+        } else if x >= 0.0 {
+            self.above(x)
+        } else {
+            1.0 - self.at_least(-x)
+        }
+    }
+
+    /// `P(E = x)`: positive only on a lattice, for points on it.
+    pub fn pmf(&self, x: f64) -> f64 {
+        if self.groups.is_empty() {
+            return if x == 0.0 { 1.0 } else { 0.0 };
+        }
+        match &self.lattice {
+            Some((h, _)) if on_lattice(x, *h) => self.density(x) * h,
+            _ => 0.0,
+        }
+    }
+
+    /// The density at `x`; on a lattice the mass of the nearest point divided by the spacing, and for
+    /// laws with dense atoms the density after a slight smoothing.
+    pub fn density(&self, x: f64) -> f64 {
+        self.ln_density(&[x]).first().map_or(f64::NAN, |ln| libm::exp(*ln))
+    }
+
+    /// The logarithms of the densities at many points, which may be far out in the tails. Points in ascending or
+    /// descending order share their work.
+    pub fn ln_density(&self, xs: &[f64]) -> Vec<f64> {
+        match self.groups.as_slice() {
+            [] => {
+                return xs
+                    .iter()
+                    .map(|x| if *x == 0.0 { f64::INFINITY } else { f64::NEG_INFINITY })
+                    .collect();
+            }
+            [Term { coefficient, copies: 1, noise: NoiseLaw::Laplace { scale } }] => {
+                let b = coefficient * scale;
+                return xs.iter().map(|x| -x.abs() / b - libm::log(2.0 * b)).collect();
+            }
+            [Term { coefficient, copies: 1, noise: NoiseLaw::DiscreteLaplace { scale } }] => {
+                // (1−q)/(1+q) q^{|k|}, over the spacing.
+                let norm = libm::log(libm::tanh(0.5 / scale)) - libm::log(*coefficient);
+                return xs.iter().map(|x| norm - libm::round(x / coefficient).abs() / scale).collect();
+            }
+            _ if self.is_normal() => {
+                let norm = 0.5 * libm::log(2.0 * std::f64::consts::PI * self.variance);
+                return xs.iter().map(|x| -x * x / (2.0 * self.variance) - norm).collect();
+            }
+            _ => {}
+        }
+        let sigma = self.std_error();
+        let mut shared: Option<(f64, Nodes)> = None;
+        xs.iter()
+            .map(|x| {
+                let x = match &self.lattice {
+                    Some((h, _)) => libm::round(x / h) * h,
+                    None => *x,
+                };
+                let x = x.abs();
+                // One tilt serves its neighbourhood of half a standard deviation.
+                if shared.as_ref().is_none_or(|(at, _)| (x - at).abs() > 0.5 * sigma) {
+                    shared = self.nodes_at(x).map(|n| (x, n));
+                }
+                shared.as_ref().map_or(f64::NAN, |(_, nodes)| nodes.ln_density(x))
+            })
+            .collect()
+    }
+
+    /// `ln` of Chernoff's bound `inf_c e^{K(c) − c|x|}` on the mass at `x`: concave in `x`. For continuous laws
+    /// (which are unimodal) a bound on the density, one unit nearer to 0.
+    pub(crate) fn ln_mass_bound(&self, x: f64) -> f64 {
+        let x = if self.lattice.is_some() { x.abs() } else { (x.abs() - 1.0).max(0.0) };
+        if x == 0.0 || self.groups.is_empty() {
+            return 0.0;
+        }
+        let c = inversion::saddle_point(&self.groups, self.std_error(), x);
+        (inversion::cumulant(&self.groups, c).0 - c * x).min(0.0)
+    }
+
+    /// Whether the error can be `x`, as far as its lattice goes.
+    pub(crate) fn on_lattice(&self, x: f64) -> bool {
+        self.lattice.as_ref().is_none_or(|(h, _)| on_lattice(x, *h))
+    }
+
+    /// The standard error of a Monte Carlo probability near `p`; `None` for other methods.
+    pub fn monte_carlo_error(&self, p: f64) -> Option<f64> {
+        match self.method {
+            Method::Mc { draws, .. } => Some(libm::sqrt(p * (1.0 - p) / f64::from(draws))),
+            _ => None,
+        }
+    }
+
+    fn is_normal(&self) -> bool {
+        self.groups.iter().all(|g| matches!(g.noise, NoiseLaw::Gaussian { .. }))
+    }
+
+    fn is_continuous(&self) -> bool {
+        self.groups.iter().any(|g| !g.noise.is_discrete())
+    }
+
+    fn sample(&self, draws: u32, seed: u64) -> &[f64] {
+        self.sample.get_or_init(|| monte_carlo::absolute_errors(&self.groups, draws, seed))
+    }
+
+    fn mass(&self, gamma: f64) -> &probability::Mass {
+        self.mass.get_or_init(|| {
+            probability::Mass::new(
+                &self.groups,
+                self.lattice.as_ref().map(|(h, _)| *h),
+                self.std_error(),
+                gamma,
+            )
+        })
+    }
+
+    /// `P(E > x)` for `x >= 0`.
+    fn above(&self, x: f64) -> f64 {
+        match self.method {
+            Method::Mc { draws, seed } => {
+                let s = self.sample(draws, seed);
+                return 0.5 * (s.len() - s.partition_point(|e| *e <= x)) as f64 / s.len() as f64;
+            }
+            Method::Pc { gamma } if !self.groups.is_empty() => return self.mass(gamma).above(x),
+            _ => {}
+        }
+        let at = match &self.lattice {
+            Some((h, _)) => (libm::floor(x / h * (1.0 + 1e-12) + 1e-9) + 0.5) * h,
+            None => x,
+        };
+        self.tail(at)
+    }
+
+    /// `P(E >= x)` for `x > 0`.
+    fn at_least(&self, x: f64) -> f64 {
+        match self.method {
+            Method::Mc { draws, seed } => {
+                let s = self.sample(draws, seed);
+                return 0.5 * (s.len() - s.partition_point(|e| *e < x)) as f64 / s.len() as f64;
+            }
+            Method::Pc { gamma } if !self.groups.is_empty() => return self.mass(gamma).at_least(x),
+            _ => {}
+        }
+        let at = match &self.lattice {
+            Some((h, _)) => (libm::ceil(x / h * (1.0 - 1e-12) - 1e-9) - 0.5) * h,
+            None => x,
+        };
+        self.tail(at)
+    }
+
+    /// `P(E > x)` for `x >= 0`, a midpoint if there is a lattice.
+    fn tail(&self, x: f64) -> f64 {
+        if x == f64::INFINITY {
+            return 0.0;
+        }
+        match self.groups.as_slice() {
+            [] => 0.0,
+            [Term { coefficient, copies: 1, noise: NoiseLaw::Laplace { scale } }] => {
+                0.5 * libm::exp(-x / (coefficient * scale))
+            }
+            [Term { coefficient, copies: 1, noise: NoiseLaw::DiscreteLaplace { scale } }] => {
+                // P(N > k) = q^{k+1}/(1+q); x is the midpoint after k.
+                let k1 = libm::round(x / coefficient + 0.5);
+                libm::exp(-k1 / scale) / (1.0 + libm::exp(-1.0 / scale))
+            }
+            _ if self.is_normal() => normal::upper_tail(x / self.std_error()),
+            _ => self.nodes_at(x).map_or(f64::NAN, |n| n.tail(x)),
+        }
+    }
+
+    /// Nodes that are good for tails and densities near `x >= 0`.
+    fn nodes_at(&self, x: f64) -> Option<Nodes> {
+        let sigma = self.std_error();
+        let c = inversion::tilt_for_point(&self.groups, sigma, x);
+        let (k, _) = inversion::cumulant(&self.groups, c);
+        // The tail is Chernoff's bound over about c σ_c √2π; a factor of a hundred is room enough.
+        let tail = (libm::exp(k - c * x) * 0.01).clamp(1e-300, 0.5);
+        let period = inversion::period(&self.groups, c, x, tail);
+        if let Some((h, multiples)) = &self.lattice {
+            let domain = Domain::Lattice { h: *h, multiples };
+            if let Some(nodes) = Nodes::new(&self.groups, c, period, domain, self.budget()) {
+                return Some(nodes);
+            }
+        }
+        if self.is_continuous() {
+            let domain = Domain::Real { smoothing: 0.0, tolerance: TOLERANCE };
+            if let Some(nodes) = Nodes::new(&self.groups, c, period, domain, 4 * BUDGET) {
+                return Some(nodes);
+            }
+        }
+        // A smoothing far below anything a probability is asked at; coarser when that is too dear.
+        (0..6).find_map(|i| {
+            let smoothing = sigma * 1e-4 * f64::from(1 << (2 * i)) / REACH;
+            Nodes::new(&self.groups, c, period, Domain::Real { smoothing, tolerance: 1e-9 }, 1 << 22)
+        })
+    }
+
+    fn budget(&self) -> u64 {
+        if self.method == Method::Exact { BUDGET_EXACT } else { BUDGET }
+    }
+
+    /// A half-width that leaves out at most `tau`, and what found it.
+    fn solve(&self, tau: f64) -> (f64, Engine) {
+        let p = tau / 2.0;
+        let half = |x: f64| 0.0f64.max(x);
+        match self.groups.as_slice() {
+            [] => return (0.0, Engine::Degenerate),
+            _ if self.method != Method::Auto && self.method != Method::Exact => {}
+            [Term { coefficient, copies: 1, noise: NoiseLaw::Laplace { scale } }] => {
+                return (half(-libm::log(tau) * scale * coefficient), Engine::Laplace);
+            }
+            [Term { coefficient, copies: 1, noise: NoiseLaw::DiscreteLaplace { scale } }] => {
+                // The smallest k with q^{k+1}/(1+q) <= p.
+                let need = -scale * (libm::log(p) + libm::log1p(libm::exp(-1.0 / scale)));
+                let k = libm::ceil(need - 1.0 + 1e-12 * need.abs());
+                return (half(k) * coefficient, Engine::Laplace);
+            }
+            _ if self.is_normal() => {
+                return (half(self.std_error() * normal::upper_quantile(p)), Engine::Normal);
+            }
+            _ => {}
+        }
+        match self.method {
+            Method::Pc { gamma } => return (self.mass(gamma).half_width(tau), Engine::Probability),
+            Method::Mc { draws, seed } => {
+                let sample = self.sample(draws, seed);
+                return (monte_carlo::upper_quantile(sample, tau), Engine::MonteCarlo);
+            }
+            _ => {}
+        }
+        // Often there is no error at all: then 0 covers, however dense the atoms are elsewhere.
+        let ln_zero: f64 = self.groups.iter().map(|g| g.copies as f64 * g.noise.ln_zero()).sum();
+        if -libm::expm1(ln_zero) <= tau * (1.0 - 1e-12) {
+            return (0.0, Engine::Lattice);
+        }
+        if let Some((h, multiples)) = &self.lattice {
+            // Chebyshev settles errors that are almost never there at all.
+            if self.variance / h / h <= tau {
+                return (0.0, Engine::Lattice);
+            }
+            if let Some(w) = self.solve_lattice(p, *h, multiples) {
+                return (w, Engine::Lattice);
+            }
+        }
+        if self.method == Method::Auto
+            && let Some(w) = normal::conservative_half_width(&self.groups, tau)
+            && w <= 1.001 * self.std_error() * normal::upper_quantile(p)
+        {
+            return (w, Engine::NormalBound);
+        }
+        self.solve_real(p)
+    }
+
+    fn solve_lattice(&self, p: f64, h: f64, multiples: &[u64]) -> Option<f64> {
+        let sigma = self.std_error();
+        let (c, bound) = inversion::tilt_for_tail(&self.groups, sigma, p);
+        let period = inversion::period(&self.groups, c, bound, p);
+        let domain = Domain::Lattice { h, multiples };
+        let nodes = Nodes::new(&self.groups, c, period, domain, self.budget())?;
+        let fits = |k: f64| nodes.tail_bound((k + 0.5) * h) <= p;
+        if fits(0.0) {
+            return Some(0.0);
+        }
+        // Chernoff's bound fits; the rest is bisection on whole numbers.
+        let (mut lo, mut hi) = (0.0, libm::ceil(bound / h).max(1.0));
+        if !fits(hi) {
+            return Some(hi * h);
+        }
+        while hi - lo > 1.0 {
+            let mid = libm::floor(0.5 * (lo + hi));
+            if mid <= lo || mid >= hi {
+                break;
+            }
+            if fits(mid) { hi = mid } else { lo = mid }
+        }
+        Some(hi * h)
+    }
+
+    fn solve_real(&self, p: f64) -> (f64, Engine) {
+        let sigma = self.std_error();
+        let (c, bound) = inversion::tilt_for_tail(&self.groups, sigma, p);
+        let period = inversion::period(&self.groups, c, bound, p);
+        if self.is_continuous() {
+            let domain = Domain::Real { smoothing: 0.0, tolerance: TOLERANCE };
+            if let Some(nodes) = Nodes::new(&self.groups, c, period, domain, 4 * self.budget()) {
+                return (least_fitting(&nodes, p, bound), Engine::Continuous);
+            }
+        }
+        // η is meant relative to the half-width, which may be far smaller than Chernoff's bound.
+        let mut best = bound;
+        let mut eta = SMOOTH * bound;
+        for _ in 0..12 {
+            let r = eta / REACH;
+            let target = p * (1.0 - normal::upper_tail(REACH));
+            let domain = Domain::Real { smoothing: r, tolerance: 1e-7 };
+            let Some(nodes) = Nodes::new(&self.groups, c, period, domain, 8 * self.budget()) else { break };
+            best = best.min(least_fitting(&nodes, target, bound + eta) + eta);
+            if eta <= 1.5 * SMOOTH * best {
+                break;
+            }
+            eta = SMOOTH * best;
+        }
+        (best, Engine::Smoothed)
+    }
+}
+
+fn on_lattice(x: f64, h: f64) -> bool {
+    let k = x / h;
+    (k - libm::round(k)).abs() <= 1e-9 + 1e-12 * k.abs()
+}
+
+/// The least `x >= 0` (to 1e-11) whose tail bound is at most `p`; `start` is near and above it.
+fn least_fitting(nodes: &Nodes, p: f64, start: f64) -> f64 {
+    let excess = |x: f64| libm::log(nodes.tail_bound(x).max(1e-320) / p);
+    let (mut lo, mut f_lo) = (0.0, excess(0.0));
+    if f_lo <= 0.0 {
+        return 0.0;
+    }
+    let (mut hi, mut f_hi) = (start, excess(start));
+    for _ in 0..60 {
+        if f_hi <= 0.0 {
+            break;
+        }
+        hi *= 1.01;
+        f_hi = excess(hi);
+    }
+    // A bracket that shrinks by secants, with bisection whenever a secant did not halve it twice running.
+    let mut slow = 0;
+    for _ in 0..200 {
+        let width = hi - lo;
+        if width <= 1e-11 * hi {
+            break;
+        }
+        let x = if slow >= 2 {
+            slow = 0;
+            0.5 * (lo + hi)
+        } else {
+            let guess = lo + width * f_lo / (f_lo - f_hi);
+            // A step past the guess, on alternate sides, so that both ends close in.
+            let nudge = (1e-2 * (hi - guess).min(guess - lo)).max(4e-12 * hi);
+            (if guess - lo < hi - guess { guess + nudge } else { guess - nudge })
+                .clamp(lo + 1e-3 * 4e-12 * hi, hi)
+        };
+        let f = excess(x);
+        if f <= 0.0 {
+            (hi, f_hi) = (x, f)
+        } else {
+            (lo, f_lo) = (x, f)
+        }
+        if hi - lo > 0.5 * width {
+            slow += 1;
+        }
+    }
+    hi
+}
+
+#[cfg(test)]
+mod tests;

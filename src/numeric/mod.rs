@@ -1,0 +1,3 @@
+//! The little numerical machinery that several floors share, in one fixed order of operations.
+
+pub mod cholesky;

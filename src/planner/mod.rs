@@ -1,0 +1,266 @@
+//! From what is asked to what will be measured, and how precisely: a pure function of the spec that never sees data.
+//!
+//! [`plan`] chooses the blocks and their noise, predicts the error of every table under the noise that
+//! will really be drawn, and checks the cost against the budget in exact arithmetic. The same request
+//! gives the same plan, bit for bit, on any machine: all functions beyond `+ − × ÷ √` come from `libm`.
+
+pub mod closure;
+pub mod minimax;
+pub mod objective;
+pub mod predict;
+mod request;
+pub mod strategy;
+pub mod targets;
+
+pub use objective::{Certificate, Objective, Target};
+pub use request::Request;
+
+use crate::cube::{Cuboid, Frame};
+use crate::exact::Rational;
+use crate::plan::cost::{self, Cost, CostError};
+use crate::plan::{BudgetRule, Measure, Measurement, Plan, round};
+use closure::Closure;
+use predict::Prediction;
+use std::borrow::Cow;
+use strategy::NotApplicable;
+
+/// Why no plan could be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// The workload has no table.
+    #[error("the workload asks for no table")]
+    NoTables,
+    /// Every table is published without noise.
+    #[error("every table asked for is exact: nothing would be protected, so there is nothing to release")]
+    AllExact,
+    /// The strategy that was asked for does not apply.
+    #[error("strategy `{0}` does not apply: {1}")]
+    NotApplicable(&'static str, NotApplicable),
+    /// With `auto`: nothing applies.
+    #[error("no strategy applies: {0}")]
+    NothingApplies(String),
+    /// The cost cannot be computed.
+    #[error(transparent)]
+    Cost(#[from] CostError),
+    /// Rounding cannot reach the budget from below. A defect, never released.
+    #[error("the plan would cost {0}, more than the budget {1}")]
+    OverBudget(Rational, Rational),
+}
+
+/// A plan with what it costs and what it promises.
+#[derive(Debug, Clone)]
+pub struct Planned {
+    /// What goes into the release.
+    pub plan: Plan,
+    /// Its exact cost.
+    pub cost: Cost,
+    /// The error of every table.
+    pub prediction: Prediction,
+    /// For objectives without a closed form: the proof that the plan is close to the best.
+    pub certificate: Option<Certificate>,
+}
+
+/// One line of a comparison: a strategy and either its plan or the reason it does not apply.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    /// What is measured.
+    pub measure: Measure,
+    /// How the budget is shared.
+    pub budgets: BudgetRule,
+    /// The plan.
+    pub outcome: Result<Planned, PlanError>,
+    /// More cells than anybody expects who asks for this workload: `auto` does not choose it.
+    pub vast: bool,
+}
+
+/// The plan for a request: the strategy asked for, or of all that apply the one that is best by its objective
+/// (the weighted total variance, unless told). The choice looks at the workload only, so it costs no privacy.
+pub fn plan(request: &Request) -> Result<Planned, PlanError> {
+    if let Some(measure) = request.measure {
+        return Context::new(request, measure)?.plan(measure, request.budgets);
+    }
+    let mut candidates = compare(request, &[request.budgets])?;
+    match best(request, candidates.iter().enumerate()) {
+        Some(i) => candidates.swap_remove(i).outcome,
+        None => Err(PlanError::NothingApplies(
+            candidates
+                .iter()
+                .filter_map(|c| c.outcome.as_ref().err().map(|e| e.to_string()))
+                .collect::<Vec<_>>()
+                .join("; "),
+        )),
+    }
+}
+
+/// Every known strategy under each of the given budget rules.
+pub fn compare(request: &Request, budgets: &[BudgetRule]) -> Result<Vec<Candidate>, PlanError> {
+    // The rest speaks of the request's own levels; what is wrong with those is wrong with all.
+    let common = Ok(Context::new(request, Measure::Residual)?);
+    let halves = Context::new(request, Measure::Wavelet);
+    let all = Measure::ALL.iter().flat_map(|&measure| budgets.iter().map(move |&budgets| (measure, budgets)));
+    // Given shares leave no rule a choice.
+    let given = (!request.shares.is_empty()).then_some((Measure::Given, request.budgets));
+    let own = Context::new(request, Measure::Matrix);
+    let rows = budgets.iter().filter(|_| request.rows.is_some()).map(|&budgets| (Measure::Matrix, budgets));
+    Ok(all
+        .chain(given)
+        .chain(rows)
+        .map(|(measure, budgets)| {
+            let context = match measure {
+                Measure::Wavelet => &halves,
+                Measure::Matrix => &own,
+                _ => &common,
+            };
+            let outcome = context.as_ref().map_err(Clone::clone).and_then(|c| c.plan(measure, budgets));
+            let vast = match (context, &outcome) {
+                (Ok(context), Ok(p)) => context.is_vast(&p.plan),
+                _ => false,
+            };
+            Candidate { measure, budgets, outcome, vast }
+        })
+        .collect())
+}
+
+/// The index of the candidate that is best by the request's objective; the first of equals. Vast ones only if there
+/// are no others.
+pub fn best<'a>(
+    request: &Request,
+    candidates: impl Iterator<Item = (usize, &'a Candidate)>,
+) -> Option<usize> {
+    candidates
+        .filter_map(|(i, c)| Some((i, c.vast, c.outcome.as_ref().ok()?.score(request))))
+        .reduce(|a, b| if (b.1, b.2) < (a.1, a.2) { b } else { a })
+        .map(|(i, ..)| i)
+}
+
+/// What a plan would promise with `times` its budget: the same tables and shares, all noise scaled.
+pub fn predict_at(request: &Request, plan: &Plan, times: f64) -> Result<Prediction, PlanError> {
+    let context = Context::new(request, plan.measure)?;
+    let mut scaled = plan.clone();
+    for m in &mut scaled.measurements {
+        m.scale = round::up(m.scale.to_f64() / times).ok_or_else(|| {
+            let name = request.cube.describe(m.block.cuboid());
+            PlanError::NotApplicable(plan.measure.name(), NotApplicable::ScaleOutOfRange(name))
+        })?;
+    }
+    Ok(predict::predict(request, &context.frame, &context.closure, &scaled))
+}
+
+struct Context<'a> {
+    request: Cow<'a, Request>,
+    levels: Vec<Vec<u8>>,
+    frame: Frame,
+    closure: Closure,
+}
+
+impl<'a> Context<'a> {
+    fn new(request: &'a Request, measure: Measure) -> Result<Context<'a>, PlanError> {
+        if request.workload.is_empty() {
+            return Err(PlanError::NoTables);
+        }
+        if request.workload.iter().all(|t| request.is_exact(&t.cuboid)) {
+            return Err(PlanError::AllExact);
+        }
+        let request = request.over(measure);
+        let tables = || request.workload.iter().map(|t| &t.cuboid);
+        let given = request.shares.iter().map(|s| &s.cuboid);
+        let rows = request.rows.iter().filter(|_| measure == Measure::Matrix).map(|r| &r.cuboid);
+        let mut levels = Frame::levels_of(&request.cube, tables().chain(given).chain(rows));
+        if measure == Measure::Wavelet {
+            for levels in &mut levels {
+                let finest = levels.last().copied().unwrap_or(0);
+                *levels = (0..=finest).collect();
+            }
+            strategy::check_components(&levels, tables())
+                .map_err(|why| PlanError::NotApplicable(measure.name(), why))?;
+        }
+        let frame = Frame::new(&request.cube, &levels);
+        let closure = Closure::new(&request.cube, &frame, tables());
+        Ok(Context { request, levels, frame, closure })
+    }
+
+    fn is_vast(&self, plan: &Plan) -> bool {
+        let cells = |c: &Cuboid| self.frame.cells(c);
+        let measured = plan.measurements.iter().map(|m| cells(m.block.cuboid()));
+        let asked = plan.workload.iter().map(|t| cells(&t.cuboid)).sum();
+        measured.sum::<f64>() > strategy::MANY_CELLS.max(asked)
+    }
+
+    fn plan(&self, measure: Measure, budgets: BudgetRule) -> Result<Planned, PlanError> {
+        let request = &*self.request;
+        let sets = strategy::measurements(request, &self.frame, &self.closure, measure, budgets)
+            .map_err(|why| PlanError::NotApplicable(measure.name(), why))?;
+        let mut best: Option<Planned> = None;
+        for (measurements, certificate) in sets {
+            let planned = self.finish(measure, budgets, measurements, certificate)?;
+            let error = |p: &Planned| p.score(request);
+            if best.as_ref().is_none_or(|b| error(&planned) < error(b)) {
+                best = Some(planned);
+            }
+        }
+        best.ok_or(PlanError::NoTables)
+    }
+
+    fn finish(
+        &self,
+        measure: Measure,
+        budgets: BudgetRule,
+        measurements: Vec<Measurement>,
+        certificate: Option<Certificate>,
+    ) -> Result<Planned, PlanError> {
+        let request = &*self.request;
+        let mut plan = Plan {
+            noise: request.noise,
+            budget: request.budget,
+            neighbours: request.neighbours,
+            max_rows: request.max_rows,
+            measure,
+            budgets,
+            levels: self.levels.clone(),
+            workload: request.workload.clone(),
+            measurements,
+            exact: request.exact.clone(),
+            zeros: request.zeros.clone(),
+        };
+        let cost = self.fit(&mut plan)?;
+        let prediction = predict::predict(request, &self.frame, &self.closure, &plan);
+        Ok(Planned { plan, cost, prediction, certificate })
+    }
+
+    /// Scales all noise by one factor until the exact cost is just within the budget. Without surprises
+    /// the first pass is already there; under `substitute` the exact worst case is below the sum of the
+    /// bounds, and what is left over is taken back as precision.
+    fn fit(&self, plan: &mut Plan) -> Result<Cost, PlanError> {
+        let mut cost = cost::cost(plan, &self.frame)?;
+        for attempt in 0..8 {
+            let used = cost.total.to_f64() / plan.budget.to_f64();
+            let within = cost.total <= plan.budget;
+            if within && used > 1.0 - 1e-8 {
+                break;
+            }
+            // Aim a little lower each time, in case rounding of the double is what went wrong.
+            let factor = used * (1.0 + 1e-12 * f64::from(1 << attempt));
+            let mut next = plan.clone();
+            let mut fits = true;
+            for m in &mut next.measurements {
+                match round::up(m.scale.to_f64() * factor) {
+                    Some(scale) => m.scale = scale,
+                    None => fits = false,
+                }
+            }
+            if !fits {
+                break;
+            }
+            let next_cost = cost::cost(&next, &self.frame)?;
+            let better = next_cost.total <= next.budget && (!within || next_cost.total > cost.total);
+            if !better && within {
+                break;
+            }
+            (*plan, cost) = (next, next_cost);
+        }
+        if cost.total > plan.budget {
+            return Err(PlanError::OverBudget(cost.total, plan.budget));
+        }
+        Ok(cost)
+    }
+}

@@ -1,0 +1,196 @@
+//! The error every table will have, under the discrete noise that will really be drawn.
+
+use super::Request;
+use super::closure::{Closure, Spread};
+use crate::cube::{Cuboid, Frame};
+use crate::plan::noise::component_variance;
+use crate::plan::{Block, Plan};
+use crate::recover::gls::{Gls, Parts, Weighted, measured_tables};
+use crate::recover::written;
+use std::collections::HashMap;
+
+/// What a plan promises.
+#[derive(Debug, Clone)]
+pub struct Prediction {
+    /// For each workload table, in the workload's order.
+    pub tables: Vec<Spread>,
+    /// `Σ` over all cells of all tables of the recovered cell's variance.
+    pub total: f64,
+    /// The same with the tables' weights: what strategies are compared by.
+    pub weighted_total: f64,
+    /// The worst cell's variance.
+    pub max: f64,
+    /// The number of cells of all tables.
+    pub cells: f64,
+}
+
+impl Prediction {
+    /// The root of the mean variance over all cells.
+    pub fn rms_error(&self) -> f64 {
+        (self.total / self.cells).sqrt()
+    }
+}
+
+/// Predicts the error of every workload table.
+pub fn predict(request: &Request, frame: &Frame, closure: &Closure, plan: &Plan) -> Prediction {
+    let tables: Vec<Spread> = match component_variances(frame, closure, plan) {
+        _ if plan.measurements.iter().any(|m| matches!(m.block, Block::Rows(_))) => rows_spread(frame, plan),
+        Some(sigma2) => plan
+            .workload
+            .iter()
+            .enumerate()
+            .map(|(t, table)| closure.spread(t, &table.cuboid, &sigma2))
+            .collect(),
+        None => {
+            let measured = measured_tables(plan);
+            plan.workload.iter().map(|t| unbalanced_spread(frame, &measured, &t.cuboid)).collect()
+        }
+    };
+    let mut p = Prediction { tables, total: 0.0, weighted_total: 0.0, max: 0.0, cells: 0.0 };
+    for (table, spread) in request.workload.iter().zip(&p.tables) {
+        let cells = frame.cells(&table.cuboid);
+        p.cells += cells;
+        p.total += cells * spread.mean;
+        p.weighted_total += table.weight.to_f64() * cells * spread.mean;
+        p.max = p.max.max(spread.max);
+    }
+    p
+}
+
+/// `σ_A²` of every component, where components are recovered independently of each other: measured one by
+/// one, or from tables over balanced axes.
+fn component_variances(frame: &Frame, closure: &Closure, plan: &Plan) -> Option<Vec<f64>> {
+    let n = closure.components.len();
+    if plan.measurements.iter().all(|m| matches!(m.block, Block::Component(_) | Block::Pairs(_))) {
+        let mut sigma2 = vec![f64::INFINITY; n];
+        for m in &plan.measurements {
+            let Some(id) = closure.find(m.block.cuboid()) else { continue };
+            sigma2[id] = component_variance(frame, plan.noise, m)?;
+        }
+        known(&mut sigma2, closure, plan);
+        return Some(sigma2);
+    }
+    if !frame.is_balanced() {
+        return None;
+    }
+    let mut precision = vec![0.0; n];
+    for t in measured_tables(plan) {
+        let mut add = |id: usize, a: &Cuboid| precision[id] += t.precision(frame, a);
+        // Whichever list is shorter: the components below the table, or all there are.
+        if 1usize.checked_shl(t.cuboid.len() as u32).is_some_and(|below| below < n) {
+            for a in frame.below(&t.cuboid) {
+                if let Some(id) = closure.find(&a) {
+                    add(id, &a);
+                }
+            }
+        } else {
+            for (id, a) in closure.components.iter().enumerate().filter(|(_, a)| a.is_below(&t.cuboid)) {
+                add(id, a);
+            }
+        }
+    }
+    let mut sigma2: Vec<f64> = precision.into_iter().map(|p| 1.0 / p).collect();
+    known(&mut sigma2, closure, plan);
+    Some(sigma2)
+}
+
+/// From rows: every cell of every table by itself. Infinite where the rows leave one open.
+fn rows_spread(frame: &Frame, plan: &Plan) -> Vec<Spread> {
+    let open = Spread { mean: f64::INFINITY, max: f64::INFINITY };
+    let of = plan.measurements.first().map(|m| m.block.cuboid());
+    let solved = of.and_then(|of| Some((of, written::system(plan, of, &[]).ok()?)));
+    let solved = solved.and_then(|(of, system)| Some((of, system.weighed(written::weights(plan)).ok()?)));
+    let Some((of, weighed)) = solved else { return vec![open; plan.workload.len()] };
+    let spread = |cuboid: &Cuboid| {
+        let cells = frame.len(cuboid);
+        let (mut sum, mut max) = (0.0, 0.0f64);
+        for cell in 0..cells {
+            let unit = (0..cells).map(|i| if i == cell { 1.0 } else { 0.0 }).collect();
+            let expressed = weighed.system().express(&frame.pull_back(cuboid, of, unit));
+            let variance = expressed.map_or(f64::INFINITY, |c| weighed.variance(c));
+            sum += variance;
+            max = max.max(variance);
+        }
+        Spread { mean: sum / cells as f64, max }
+    };
+    plan.workload.iter().map(|t| if t.cuboid.is_below(of) { spread(&t.cuboid) } else { open }).collect()
+}
+
+/// Components below a table published exactly have no error.
+fn known(sigma2: &mut [f64], closure: &Closure, plan: &Plan) {
+    if !plan.exact.is_empty() {
+        let below = closure.components.iter().map(|a| plan.exact_above(a).is_some());
+        sigma2.iter_mut().zip(below).filter(|(_, exact)| *exact).for_each(|(s, _)| *s = 0.0);
+    }
+}
+
+/// Mean and largest cell variance of a table when levels are unbalanced: one solve for each kind of cell, on
+/// a frame where all that look alike to that cell are lumped.
+fn unbalanced_spread(frame: &Frame, measured: &[Weighted], cuboid: &Cuboid) -> Spread {
+    // Kinds of nodes of each dimension: orbits of the uncoloured tree, with one representative each.
+    let mut kinds: Vec<Vec<(usize, u64)>> = Vec::new();
+    for (d, l) in cuboid.iter() {
+        let axis = &frame.axes[d];
+        let r = axis.rung(l).unwrap_or(0);
+        let (lumped, lumps) = axis.lump(0, &[0]);
+        let mut first: HashMap<u32, usize> = HashMap::new();
+        for (node, &lump) in lumps[r].iter().enumerate() {
+            first.entry(lump).or_insert(node);
+        }
+        let mut of_axis: Vec<_> = first
+            .into_iter()
+            .map(|(lump, node)| (node, lumped.rungs[r].multiplicity[lump as usize]))
+            .collect();
+        of_axis.sort_unstable();
+        kinds.push(of_axis);
+    }
+    let mut spread = Spread { mean: 0.0, max: 0.0 };
+    let mut cells = 0.0;
+    let mut pick = vec![0usize; kinds.len()];
+    let rest: Vec<_> = frame.axes.iter().map(|a| a.lump(0, &[0]).0).collect();
+    loop {
+        let mut lumped = Frame { axes: rest.clone() };
+        let mut query = vec![1.0];
+        let mut count = 1.0;
+        for ((d, l), (kind, &p)) in cuboid.iter().zip(kinds.iter().zip(&pick)) {
+            let axis = &frame.axes[d];
+            let r = axis.rung(l).unwrap_or(0);
+            let (node, copies) = kind[p];
+            count *= copies as f64;
+            let mut colour = vec![0; axis.rungs[r].len()];
+            colour[node] = 1;
+            let (small, lumps) = axis.lump(r, &colour);
+            let at = lumps[r][node] as usize;
+            let n = small.rungs[r].len();
+            query = query.iter().flat_map(|&q| (0..n).map(move |k| if k == at { q } else { 0.0 })).collect();
+            lumped.axes[d] = small;
+        }
+        let variance = query_variance(&lumped, measured, cuboid, query);
+        spread.mean += count * variance;
+        spread.max = spread.max.max(variance);
+        cells += count;
+        // The next combination of kinds.
+        let Some(i) = (0..pick.len()).rev().find(|&i| pick[i] + 1 < kinds[i].len()) else { break };
+        pick[i] += 1;
+        pick[i + 1..].fill(0);
+    }
+    spread.mean /= cells;
+    spread
+}
+
+/// The variance of the best linear unbiased estimate of a query; infinite when it cannot be estimated.
+fn query_variance(frame: &Frame, measured: &[Weighted], cuboid: &Cuboid, query: Vec<f64>) -> f64 {
+    let mut q = Parts::new();
+    Gls::gather(frame, cuboid, query, &mut q);
+    let gls = Gls::new(frame, measured, false);
+    let Some(v) = gls.solve(q.clone()) else { return f64::INFINITY };
+    // In a fixed order: the sum's last digit may decide between two plans.
+    let mut q: Vec<_> = q.iter().collect();
+    q.sort_unstable_by_key(|(a, _)| *a);
+    q.into_iter()
+        .map(|(a, q)| {
+            let m = frame.multiplicity(a);
+            v.get(a).map_or(0.0, |v| v.iter().zip(q).zip(m).map(|((v, q), m)| v * q * m as f64).sum())
+        })
+        .sum()
+}

@@ -1,0 +1,93 @@
+//! What a plan is made from: the spec's public part, with no data and no file names.
+
+use super::{Objective, Target};
+use crate::cube::{Cube, Cuboid};
+use crate::exact::Rational;
+use crate::plan::{BudgetRule, Measure, Neighbours, Noise, Rows, Share, Table};
+use std::borrow::Cow;
+
+/// Everything a plan depends on.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The dimensions.
+    pub cube: Cube,
+    /// The tables asked for.
+    pub workload: Vec<Table>,
+    /// The kind of noise.
+    pub noise: Noise,
+    /// ρ for Gaussian noise, ε for Laplace.
+    pub budget: Rational,
+    /// The neighbour relation.
+    pub neighbours: Neighbours,
+    /// How many rows one unit may own.
+    pub max_rows: u32,
+    /// `None` chooses the strategy with the least predicted error.
+    pub measure: Option<Measure>,
+    /// How the budget is shared.
+    pub budgets: BudgetRule,
+    /// What the noise is shared out for.
+    pub objective: Objective,
+    /// For each workload table how precise it must be; shorter than the workload where the rest has no target.
+    pub targets: Vec<Option<Target>>,
+    /// Tables of the workload that are published without noise.
+    pub exact: Vec<Cuboid>,
+    /// Conditions whose cells are empty whatever the data. They make answers more precise than predicted.
+    pub zeros: Vec<String>,
+    /// For [`Measure::Given`]: what is measured. Empty otherwise.
+    pub shares: Vec<Share>,
+    /// For [`Measure::Matrix`]: the agency's own linear queries.
+    pub rows: Option<Rows>,
+}
+
+impl Request {
+    /// Tables at a budget, with everything else as a spec has it that says nothing of it.
+    pub fn new(cube: Cube, workload: Vec<Table>, noise: Noise, budget: Rational) -> Request {
+        Request {
+            cube,
+            workload,
+            noise,
+            budget,
+            neighbours: Neighbours::AddRemove,
+            max_rows: 1,
+            measure: None,
+            budgets: BudgetRule::Optimal,
+            objective: Objective::Total,
+            targets: Vec::new(),
+            exact: Vec::new(),
+            zeros: Vec::new(),
+            shares: Vec::new(),
+            rows: None,
+        }
+    }
+
+    /// The request over the levels that a strategy works on: `wavelet` puts halves between them, see
+    /// [`crate::cube::Refined`].
+    pub fn over(&self, measure: Measure) -> Cow<'_, Request> {
+        if measure != Measure::Wavelet {
+            return Cow::Borrowed(self);
+        }
+        let refined = self.cube.refined();
+        let mut out = Request { cube: refined.cube.clone(), ..self.clone() };
+        out.workload.iter_mut().for_each(|t| t.cuboid = refined.cuboid(&t.cuboid));
+        out.exact.iter_mut().for_each(|c| *c = refined.cuboid(c));
+        out.shares.iter_mut().for_each(|s| s.cuboid = refined.cuboid(&s.cuboid));
+        Cow::Owned(out)
+    }
+
+    /// Whether a component or a table follows from the tables published without noise.
+    pub fn is_exact(&self, cuboid: &Cuboid) -> bool {
+        self.exact.iter().any(|e| cuboid.is_below(e))
+    }
+
+    /// By how much the neighbour relation and the rows a unit may own multiply the price of a unit column:
+    /// squared lengths for Gaussian noise, lengths for Laplace. For components under `substitute` this is
+    /// the safe bound; the plan takes back what the exact worst case leaves over.
+    pub fn unit_price(&self, noise: Noise) -> f64 {
+        let rows = f64::from(self.max_rows);
+        let change = if self.neighbours == Neighbours::Substitute { 2.0 } else { 1.0 };
+        match noise {
+            Noise::Gaussian => rows * rows * change,
+            Noise::Laplace => rows * change,
+        }
+    }
+}

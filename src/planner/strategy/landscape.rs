@@ -1,0 +1,311 @@
+//! The workload's error as a function of the tables that are measured and of the shares of the budget they
+//! get: what every search over tables looks at.
+//!
+//! After generalised least squares the weighted total variance is `Σ_A c_A/τ_A` with `τ_A = n_A Σ_{B ⊇ A} w_B/n_B`,
+//! `n` the numbers of cells and `w_B` the precision of one cell of `B`. With the share `x_B` of the budget,
+//! `w_B` grows as `x_B²` (Laplace) or `x_B` (Gaussian), and the factor in front is the same for all choices, so a search
+//! compares `E = Σ_A (c_A/n_A) / Σ_{B ⊇ A} x_B^k/n_B`, `k` = 2 or 1. Only the workload's own components
+//! matter, however large the tables are.
+//!
+//! Over balanced axes `E` is the predicted error itself, for continuous noise. Over unbalanced ones
+//! it is a stand-in: least squares does not decouple there. The plan's prediction is the exact one.
+
+use super::stakes;
+use crate::cube::{Cuboid, Frame};
+use crate::plan::{BudgetRule, Noise};
+use crate::planner::Request;
+use crate::planner::closure::Closure;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+const WORDS: usize = 4;
+
+/// A cuboid as the set of levels it passes on its way down, a bit each. So joins are unions, and a
+/// cuboid rolls up from another when its set is within the other's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Steps([u64; WORDS]);
+
+impl Steps {
+    fn set(&mut self, bit: usize) {
+        self.0[bit / 64] |= 1 << (bit % 64);
+    }
+
+    fn clear(&mut self, bit: usize) {
+        self.0[bit / 64] &= !(1 << (bit % 64));
+    }
+
+    fn has(&self, bit: usize) -> bool {
+        self.0[bit / 64] >> (bit % 64) & 1 == 1
+    }
+
+    /// The join of two cuboids.
+    pub fn join(mut self, other: Steps) -> Steps {
+        self.0.iter_mut().zip(other.0).for_each(|(a, b)| *a |= b);
+        self
+    }
+
+    /// Whether this cuboid rolls up from `other`.
+    pub fn is_below(&self, other: &Steps) -> bool {
+        self.0.iter().zip(&other.0).all(|(a, b)| a & !b == 0)
+    }
+}
+
+/// A level in use.
+struct Step {
+    dimension: usize,
+    level: usize,
+    /// How many times more cells a table has with it.
+    growth: f64,
+}
+
+/// A table that is or could be measured.
+#[derive(Debug)]
+pub struct Shape {
+    /// Which one.
+    pub steps: Steps,
+    /// Its number of cells.
+    pub cells: f64,
+    /// The workload's components below it.
+    pub below: Vec<u32>,
+}
+
+/// Tables with their shares of the budget, which add up to one.
+#[derive(Debug, Clone)]
+pub struct Choice {
+    /// What is measured.
+    pub tables: Vec<Rc<Shape>>,
+    /// Parallel to `tables`.
+    pub shares: Vec<f64>,
+    /// `E`.
+    pub error: f64,
+}
+
+impl Choice {
+    /// All cells that would be measured.
+    pub fn cells(&self) -> f64 {
+        self.tables.iter().map(|t| t.cells).sum()
+    }
+}
+
+/// What a workload asks, ready for searches.
+pub struct Landscape {
+    steps: Vec<Step>,
+    components: Vec<Steps>,
+    /// `c_A/n_A`.
+    stakes: Vec<f64>,
+    /// The workload's tables and their weights.
+    pub workload: Vec<(Steps, f64)>,
+    /// `k`.
+    laplace: bool,
+    rule: BudgetRule,
+    shapes: RefCell<HashMap<Steps, Rc<Shape>>>,
+}
+
+impl Landscape {
+    /// `None` when there are more levels in use than a [`Steps`] holds.
+    pub fn new(request: &Request, frame: &Frame, closure: &Closure, rule: BudgetRule) -> Option<Landscape> {
+        let mut steps = Vec::new();
+        for (dimension, axis) in frame.axes.iter().enumerate() {
+            for pair in axis.rungs.windows(2) {
+                let growth = pair[1].real_len() as f64 / pair[0].real_len() as f64;
+                steps.push(Step { dimension, level: pair[1].level, growth });
+            }
+        }
+        if steps.len() > WORDS * 64 {
+            return None;
+        }
+        let mut land = Landscape {
+            steps,
+            components: Vec::new(),
+            stakes: Vec::new(),
+            workload: Vec::new(),
+            laplace: request.noise == Noise::Laplace,
+            rule,
+            shapes: RefCell::default(),
+        };
+        land.components = closure.components.iter().map(|a| land.steps_of(a)).collect();
+        land.stakes = stakes(request, frame, closure)
+            .iter()
+            .zip(&closure.components)
+            .map(|(c, a)| c / frame.cells(a))
+            .collect();
+        land.workload =
+            request.workload.iter().map(|t| (land.steps_of(&t.cuboid), t.weight.to_f64())).collect();
+        // A level of one category adds no component, but tables with it must be held all the same.
+        let mut known: HashSet<Steps> = land.components.iter().copied().collect();
+        for (t, _) in &land.workload {
+            if known.insert(*t) {
+                land.components.push(*t);
+                land.stakes.push(0.0);
+            }
+        }
+        Some(land)
+    }
+
+    /// The workload's components, and those of its tables that add none.
+    pub fn components(&self) -> &[Steps] {
+        &self.components
+    }
+
+    /// Whether shares are equal whatever the tables.
+    pub fn is_uniform(&self) -> bool {
+        self.rule == BudgetRule::Uniform
+    }
+
+    /// The cuboid's levels as a set.
+    pub fn steps_of(&self, cuboid: &Cuboid) -> Steps {
+        let mut set = Steps::default();
+        for (bit, step) in self.steps.iter().enumerate() {
+            if step.level <= cuboid.level(step.dimension) {
+                set.set(bit);
+            }
+        }
+        set
+    }
+
+    /// The cuboid of a set of levels.
+    pub fn cuboid(&self, set: &Steps) -> Cuboid {
+        let pairs = self.steps.iter().enumerate().filter(|(bit, _)| set.has(*bit));
+        Cuboid::new(pairs.map(|(_, s)| (s.dimension, s.level)).collect())
+    }
+
+    /// A table, looked up or worked out.
+    pub fn shape(&self, steps: Steps) -> Rc<Shape> {
+        if let Some(known) = self.shapes.borrow().get(&steps) {
+            return known.clone();
+        }
+        let cells = (0..self.steps.len()).filter(|&b| steps.has(b)).map(|b| self.steps[b].growth).product();
+        let below = self.components.iter().zip(0u32..).filter(|(a, _)| a.is_below(&steps)).map(|(_, i)| i);
+        let shape = Rc::new(Shape { steps, cells, below: below.collect() });
+        self.shapes.borrow_mut().insert(steps, shape.clone());
+        shape
+    }
+
+    /// Every table one level finer in one dimension, and every one a level coarser.
+    pub fn neighbours(&self, set: &Steps) -> (Vec<Steps>, Vec<Steps>) {
+        let (mut finer, mut coarser) = (Vec::new(), Vec::new());
+        for bit in 0..self.steps.len() {
+            let of = |other: usize| {
+                self.steps.get(other).is_some_and(|s| s.dimension == self.steps[bit].dimension)
+            };
+            let mut next = *set;
+            if set.has(bit) {
+                // Only the finest one of its dimension can go.
+                if !(of(bit + 1) && set.has(bit + 1)) {
+                    next.clear(bit);
+                    coarser.push(next);
+                }
+            } else if bit == 0 || !of(bit - 1) || set.has(bit - 1) {
+                next.set(bit);
+                finer.push(next);
+            }
+        }
+        (finer, coarser)
+    }
+
+    /// The precision that a share buys, but for a common factor.
+    pub fn precision(&self, share: f64) -> f64 {
+        if self.laplace { share * share } else { share }
+    }
+
+    /// The share that a group of weight `s` in the error gets, not yet normed.
+    pub fn closed_form(&self, s: f64) -> f64 {
+        match (self.rule, self.laplace) {
+            (BudgetRule::Uniform, _) => 1.0,
+            (BudgetRule::Optimal, true) => libm::cbrt(s),
+            (BudgetRule::Optimal, false) => s.sqrt(),
+        }
+    }
+
+    /// `Σ_{B ⊇ A} x_B^k/n_B` of every component.
+    pub fn known(&self, tables: &[Rc<Shape>], shares: &[f64]) -> Vec<f64> {
+        let mut known = vec![0.0; self.components.len()];
+        for (table, &share) in tables.iter().zip(shares) {
+            let t = self.precision(share) / table.cells;
+            for &a in &table.below {
+                known[a as usize] += t;
+            }
+        }
+        known
+    }
+
+    /// `c_A/n_A` over what is known of A; infinite when nothing is.
+    pub fn term(&self, a: usize, known: f64) -> f64 {
+        if known > 0.0 { self.stakes[a] / known } else { f64::INFINITY }
+    }
+
+    /// `E` of shares that add up to one.
+    pub fn error(&self, tables: &[Rc<Shape>], shares: &[f64]) -> f64 {
+        self.known(tables, shares).iter().enumerate().map(|(a, &k)| self.term(a, k)).sum()
+    }
+
+    /// Tables with shares in some proportion.
+    pub fn choice(&self, tables: Vec<Rc<Shape>>, mut shares: Vec<f64>) -> Choice {
+        norm(&mut shares);
+        let error = self.error(&tables, &shares);
+        Choice { tables, shares, error }
+    }
+
+    /// Better shares for the same tables, at most `rounds` steps.
+    ///
+    /// One step is the closed form for the recovery that least squares uses at the present
+    /// shares: table `B` enters the error with `s_B = w_B² /n_B Σ_{A ≤ B} c_A n_A/τ_A²`. The new shares are the best for
+    /// that recovery, and least squares then is the best recovery for them, so the error never grows.
+    /// Its fixed points are those of gradient descent. Under Gaussian noise `E` is convex, so they are
+    /// the optimum; under Laplace noise the optimum is sparse and the step finds a local one.
+    pub fn descend(&self, choice: &mut Choice, rounds: usize) {
+        if self.is_uniform() {
+            return;
+        }
+        for _ in 0..rounds {
+            let shares = self.step(choice);
+            let error = self.error(&choice.tables, &shares);
+            // An error that grows is the arithmetic's own.
+            if error < choice.error {
+                choice.shares = shares;
+            }
+            if error >= choice.error * (1.0 - 1e-10) {
+                break;
+            }
+            choice.error = error;
+        }
+    }
+
+    fn step(&self, choice: &Choice) -> Vec<f64> {
+        let mut steep = self.known(&choice.tables, &choice.shares);
+        steep.iter_mut().zip(&self.stakes).for_each(|(k, c)| *k = c / (*k * *k));
+        let mut shares: Vec<f64> = choice
+            .tables
+            .iter()
+            .zip(&choice.shares)
+            .map(|(table, &x)| {
+                let slope: f64 = table.below.iter().map(|&a| steep[a as usize]).sum();
+                let w = self.precision(x);
+                self.closed_form(w * w * slope / table.cells)
+            })
+            .collect();
+        norm(&mut shares);
+        shares
+    }
+
+    /// Leaves out tables that got next to nothing, where all is still covered and the error hardly grows: a
+    /// table less is a table less to count and to publish.
+    pub fn prune(&self, choice: &Choice) -> Choice {
+        for little in [1e-2, 1e-4, 1e-6, 1e-8] {
+            let least = little / choice.tables.len() as f64;
+            let keep: Vec<usize> = (0..choice.tables.len()).filter(|&i| choice.shares[i] > least).collect();
+            let tables = keep.iter().map(|&i| choice.tables[i].clone()).collect();
+            let pruned = self.choice(tables, keep.iter().map(|&i| choice.shares[i]).collect());
+            if pruned.error <= choice.error * (1.0 + 1e-5) {
+                return pruned;
+            }
+        }
+        choice.clone()
+    }
+}
+
+fn norm(shares: &mut [f64]) {
+    let total: f64 = shares.iter().sum();
+    shares.iter_mut().for_each(|s| *s /= total);
+}

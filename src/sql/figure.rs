@@ -1,0 +1,420 @@
+//! From the SELECT list's arithmetic to expressions over linear aggregates.
+
+use super::compare::{Literal, literal};
+use super::error::SqlError;
+use super::expression::{Aggregate, Expr};
+use super::names::{Names, list};
+use super::predicate::named;
+use crate::cube::Filter;
+use sqlparser::ast::{
+    self, BinaryOperator, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments,
+    Spanned, UnaryOperator, WindowType,
+};
+
+/// Reads figures and collects the aggregates they are made of, each once.
+pub(super) struct Figures<'a> {
+    pub names: &'a Names<'a>,
+    pub groups: &'a [(usize, usize)],
+    /// WHERE.
+    pub condition: &'a Filter,
+    pub aggregates: Vec<Aggregate>,
+}
+
+/// What SUM, AVG or COUNT is taken of: a number for every cell, and whether there is one. A category without
+/// numbers (a missing value) adds nothing to a sum and does not count towards an average, as in SQL.
+struct Argument {
+    value: Filter,
+    present: Filter,
+    /// A category that stands for several numbers, with what to say of it. Its value is NaN: it matters only
+    /// if such cells are not excluded.
+    unclear: Option<String>,
+}
+
+const POSSIBLE: &str =
+    "possible are COUNT(*), SUM and AVG of a numeric dimension or a CASE, and + - * / of them";
+
+impl Figures<'_> {
+    /// A column of SELECT.
+    pub fn figure(&mut self, expr: &ast::Expr) -> Result<Expr, SqlError> {
+        if let Some(Literal::Number(value, _)) = literal(expr) {
+            return Ok(Expr::Number(value));
+        }
+        match expr {
+            ast::Expr::Nested(inner) => self.figure(inner),
+            ast::Expr::UnaryOp { op: UnaryOperator::Plus, expr } => self.figure(expr),
+            ast::Expr::UnaryOp { op: UnaryOperator::Minus, expr } => {
+                Ok(Expr::Neg(Box::new(self.figure(expr)?)))
+            }
+            ast::Expr::BinaryOp { .. } => self.chain(expr),
+            ast::Expr::Function(function) => self.function(function, expr),
+            _ => {
+                let error = match self.names.column(expr) {
+                    Some(Err(error)) => error,
+                    Some(Ok(column)) => {
+                        SqlError::new(format!("{} is a label, not a figure", self.names.name(column))).help(
+                            format!("write AVG({0}) or SUM({0}) if it is numeric", self.names.name(column)),
+                        )
+                    }
+                    None => {
+                        SqlError::new(format!("{} cannot be asked of a release", named(expr))).help(POSSIBLE)
+                    }
+                };
+                Err(error.at(expr.span()))
+            }
+        }
+    }
+
+    /// `a + b - c …`, which the syntax tree nests to the left: walked in a loop, not by recursion.
+    fn chain(&mut self, expr: &ast::Expr) -> Result<Expr, SqlError> {
+        use BinaryOperator::{Divide, Minus, Multiply, Plus};
+        let mut steps = Vec::new();
+        let mut rest = expr;
+        while let ast::Expr::BinaryOp { left, op: op @ (Plus | Minus | Multiply | Divide), right } = rest {
+            if let Some(Err(error)) = self.names.column(rest) {
+                return Err(error); // a name with a hyphen that lacks its quotes
+            }
+            steps.push((op, &**right));
+            rest = left;
+        }
+        if steps.is_empty() {
+            return Err(SqlError::new(format!("{} cannot be asked of a release", named(expr)))
+                .at(expr.span())
+                .help(POSSIBLE));
+        }
+        let mut figure = self.figure(rest)?;
+        for (op, right) in steps.into_iter().rev() {
+            let (a, b) = (figure, self.figure(right)?);
+            if *op == Divide && b == Expr::Number(0.0) {
+                return Err(SqlError::new("this divides by zero").at(right.span()));
+            }
+            let constants =
+                if let (Expr::Number(a), Expr::Number(b)) = (&a, &b) { Some((*a, *b)) } else { None };
+            let (a, b) = (Box::new(a), Box::new(b));
+            figure = match op {
+                Plus => Expr::Add(a, b),
+                Minus => Expr::Sub(a, b),
+                Multiply => Expr::Mul(a, b),
+                _ => Expr::Div(a, b),
+            };
+            if constants.is_some() {
+                let value = figure.evaluate(&[]);
+                if !value.is_finite() {
+                    return Err(SqlError::new("this number is too large").at(right.span()));
+                }
+                figure = Expr::Number(value);
+            }
+        }
+        Ok(figure)
+    }
+
+    fn function(&mut self, function: &Function, expr: &ast::Expr) -> Result<Expr, SqlError> {
+        let (name, list) = called(function).ok_or_else(|| not_possible(function, expr))?;
+        let Some(window) = &function.over else {
+            return self.aggregate(name, list, function, expr);
+        };
+        let inner = match &list.args[..] {
+            [FunctionArg::Unnamed(FunctionArgExpr::Expr(ast::Expr::Function(inner)))]
+                if name == Name::Sum && function.filter.is_none() && inner.over.is_none() =>
+            {
+                inner
+            }
+            _ => {
+                return Err(SqlError::new(format!("{} OVER works only as a total of totals", function.name))
+                    .at(expr.span())
+                    .help("write SUM(COUNT(*)) OVER () or SUM(COUNT(*)) OVER (PARTITION BY …)"));
+            }
+        };
+        let partition = Some(self.partition(window, expr)?);
+        let (name, list) = called(inner).filter(|(name, _)| *name != Name::Avg).ok_or_else(|| {
+            SqlError::new("only COUNT and SUM can be added up over groups").at(inner.span()).help(POSSIBLE)
+        })?;
+        let filter = self.total(name, list, inner, expr)?;
+        Ok(self.add(Aggregate { filter, partition }))
+    }
+
+    /// The groups whose labels stay fixed in `OVER (PARTITION BY …)`.
+    fn partition(&self, window: &WindowType, expr: &ast::Expr) -> Result<Vec<usize>, SqlError> {
+        let WindowType::WindowSpec(spec) = window else {
+            return Err(SqlError::new("a named window cannot be asked of a release")
+                .at(expr.span())
+                .help(POSSIBLE));
+        };
+        if spec.window_name.is_some() || !spec.order_by.is_empty() || spec.window_frame.is_some() {
+            return Err(SqlError::new("running totals cannot be asked of a release")
+                .at(expr.span())
+                .help("OVER () and OVER (PARTITION BY …) are possible"));
+        }
+        let mut kept = Vec::with_capacity(spec.partition_by.len());
+        for by in &spec.partition_by {
+            let column = self.names.column(by).transpose()?;
+            let group = column.and_then(|c| self.groups.iter().position(|g| *g == (c.dim, c.level)));
+            kept.push(group.ok_or_else(|| {
+                SqlError::new("PARTITION BY needs a level of GROUP BY").at(by.span()).help(format!(
+                    "the groups are: {}",
+                    list(
+                        &self.groups.iter().map(|g| self.names.cube.level_name(g.0, g.1)).collect::<Vec<_>>()
+                    )
+                ))
+            })?);
+        }
+        kept.sort_unstable();
+        kept.dedup();
+        Ok(kept)
+    }
+
+    /// COUNT, SUM or AVG without OVER.
+    fn aggregate(
+        &mut self,
+        name: Name,
+        list: &FunctionArgumentList,
+        function: &Function,
+        expr: &ast::Expr,
+    ) -> Result<Expr, SqlError> {
+        if name != Name::Avg {
+            let filter = self.total(name, list, function, expr)?;
+            return Ok(self.add(Aggregate { filter, partition: None }));
+        }
+        let sum = self.total(Name::Sum, list, function, expr)?;
+        let count = self.present(list, function, expr)?;
+        let (sum, count) = (
+            self.add(Aggregate { filter: sum, partition: None }),
+            self.add(Aggregate { filter: count, partition: None }),
+        );
+        Ok(Expr::Div(Box::new(sum), Box::new(count)))
+    }
+
+    fn add(&mut self, aggregate: Aggregate) -> Expr {
+        let known = self.aggregates.iter().position(|a| *a == aggregate);
+        Expr::Aggregate(known.unwrap_or_else(|| {
+            self.aggregates.push(aggregate);
+            self.aggregates.len() - 1
+        }))
+    }
+
+    /// The rows a function looks at: WHERE and its own FILTER.
+    fn rows(&self, function: &Function) -> Result<Filter, SqlError> {
+        match &function.filter {
+            None => Ok(self.condition.clone()),
+            Some(filter) => self
+                .condition
+                .and(&self.names.condition(filter)?)
+                .map_err(|e| SqlError::from(e).at(filter.span())),
+        }
+    }
+
+    /// The weights of COUNT or SUM.
+    fn total(
+        &self,
+        name: Name,
+        list: &FunctionArgumentList,
+        function: &Function,
+        expr: &ast::Expr,
+    ) -> Result<Filter, SqlError> {
+        if name == Name::Count {
+            return self.present(list, function, expr);
+        }
+        let argument = self.argument(only(list, function, expr)?)?;
+        let filter =
+            self.rows(function)?.and(&argument.value).map_err(|e| SqlError::from(e).at(expr.span()))?;
+        match argument.unclear {
+            Some(unclear) if filter.weights.iter().any(|w| w.is_nan()) => {
+                Err(SqlError::new(unclear).at(expr.span()).help(format!(
+                    "{} needs one number for each category: leave such categories out with WHERE, or count instead",
+                    function.name
+                )))
+            }
+            _ if filter.weights.iter().any(|w| !w.is_finite()) => {
+                Err(SqlError::new("this number is too large").at(expr.span()))
+            }
+            _ => Ok(filter),
+        }
+    }
+
+    /// The weights of COUNT: one for every row that has a value.
+    fn present(
+        &self,
+        list: &FunctionArgumentList,
+        function: &Function,
+        expr: &ast::Expr,
+    ) -> Result<Filter, SqlError> {
+        let rows = self.rows(function)?;
+        if matches!(list.args[..], [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)]) {
+            return Ok(rows);
+        }
+        let argument = only(list, function, expr)?;
+        if is_name(function, "count")
+            && let Some(column) = self.names.column(argument)
+        {
+            column?;
+            return Err(SqlError::new("COUNT of a column cannot be asked of a release")
+                .at(argument.span())
+                .help("COUNT(*) counts units; leave missing values out with WHERE"));
+        }
+        rows.and(&self.argument(argument)?.present).map_err(|e| SqlError::from(e).at(expr.span()))
+    }
+
+    fn argument(&self, expr: &ast::Expr) -> Result<Argument, SqlError> {
+        match literal(expr) {
+            Some(Literal::Number(value, _)) => {
+                return Ok(Argument {
+                    value: Filter::constant(value),
+                    present: Filter::everything(),
+                    unclear: None,
+                });
+            }
+            Some(Literal::Null) => return Ok(Argument::absent()),
+            _ => {}
+        }
+        match expr {
+            ast::Expr::Nested(inner) => self.argument(inner),
+            ast::Expr::Case { operand: None, conditions, else_result, .. } => {
+                let mut all = match else_result {
+                    Some(result) => self.argument(result)?,
+                    None => Argument::absent(),
+                };
+                for when in conditions.iter().rev() {
+                    let condition = self.names.condition(&when.condition)?;
+                    let then = self.argument(&when.result)?;
+                    all = all.unless(&condition, then).map_err(|e| e.at(when.condition.span()))?;
+                }
+                Ok(all)
+            }
+            ast::Expr::Case { .. } => Err(SqlError::new("CASE with a value after it cannot be asked of a release")
+                .at(expr.span())
+                .help("write CASE WHEN condition THEN number ELSE number END")),
+            ast::Expr::Function(inner) => Err(SqlError::new(format!("{} cannot stand inside another function", inner.name))
+                .at(expr.span())
+                .help("for a total over groups write SUM(COUNT(*)) OVER ()")),
+            _ => match self.names.column(expr) {
+                Some(column) => self.numbers(column?),
+                None => Err(SqlError::new(format!("{} cannot be added up", named(expr)))
+                    .at(expr.span())
+                    .help("possible are a number, a numeric dimension, and CASE WHEN condition THEN … ELSE … END")),
+            },
+        }
+    }
+
+    /// The number of every category of a level.
+    fn numbers(&self, column: super::names::Column) -> Result<Argument, SqlError> {
+        let level = self.names.level(column);
+        let name = self.names.name(column);
+        if level.bounds.iter().all(Option::is_none) {
+            return Err(SqlError::new(format!("{name} has no numbers")).at(column.span).help(POSSIBLE));
+        }
+        let mut unclear = None;
+        let numbers: Vec<Option<f64>> = (0..level.len())
+            .map(|node| {
+                let bounds = level.bounds.get(node).copied().flatten()?;
+                if bounds.lo == bounds.hi {
+                    return Some(bounds.lo);
+                }
+                let label = &level.labels[node];
+                unclear.get_or_insert_with(|| format!("{name} {label} stands for more than one number"));
+                Some(f64::NAN)
+            })
+            .collect();
+        let dimension = &self.names.cube.dimensions[column.dim];
+        let of_finest: Vec<Option<f64>> = dimension
+            .ancestors(dimension.finest(), column.level)
+            .into_iter()
+            .map(|node| numbers.get(node as usize).copied().flatten())
+            .collect();
+        let values: Vec<f64> = of_finest.iter().map(|v| v.unwrap_or(0.0)).collect();
+        let present: Vec<bool> = of_finest.iter().map(Option::is_some).collect();
+        Ok(Argument {
+            value: Filter::values(column.dim, &values),
+            present: Filter::nodes(column.dim, &present),
+            unclear,
+        })
+    }
+}
+
+impl Argument {
+    /// NULL.
+    fn absent() -> Argument {
+        Argument { value: Filter::constant(0.0), present: Filter::constant(0.0), unclear: None }
+    }
+
+    /// `CASE WHEN condition THEN then ELSE self END`.
+    fn unless(self, condition: &Filter, then: Argument) -> Result<Argument, SqlError> {
+        let otherwise = condition.clone().complement();
+        Ok(Argument {
+            value: condition.and(&then.value)?.plus(&otherwise.and(&self.value)?)?,
+            present: condition.and(&then.present)?.plus(&otherwise.and(&self.present)?)?,
+            unclear: then.unclear.or(self.unclear),
+        })
+    }
+}
+
+/// The functions there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Name {
+    Count,
+    Sum,
+    Avg,
+}
+
+fn is_name(function: &Function, name: &str) -> bool {
+    function.name.to_string().eq_ignore_ascii_case(name)
+}
+
+/// A plain call of a function there is, with no clause of another kind.
+fn called(function: &Function) -> Option<(Name, &FunctionArgumentList)> {
+    let name = [("count", Name::Count), ("sum", Name::Sum), ("avg", Name::Avg)]
+        .into_iter()
+        .find(|(name, _)| is_name(function, name))?
+        .1;
+    match function {
+        Function {
+            name: _,
+            uses_odbc_syntax: false,
+            parameters: FunctionArguments::None,
+            args: FunctionArguments::List(list),
+            within_group,
+            filter: _,
+            null_treatment: None,
+            over: _,
+        } if within_group.is_empty() && list.clauses.is_empty() && list.duplicate_treatment.is_none() => {
+            Some((name, list))
+        }
+        _ => None,
+    }
+}
+
+fn not_possible(function: &Function, expr: &ast::Expr) -> SqlError {
+    let known = ["count", "sum", "avg"].iter().any(|name| is_name(function, name));
+    let what = match &function.args {
+        FunctionArguments::List(list) if known && list.duplicate_treatment.is_some() => {
+            format!("{} with DISTINCT or ALL", function.name)
+        }
+        _ if known => format!("{} with these clauses", function.name),
+        _ => format!("the function {}", function.name),
+    };
+    SqlError::new(format!("{what} cannot be asked of a release")).at(expr.span()).help(POSSIBLE)
+}
+
+/// The one expression a function is taken of.
+fn only<'e>(
+    list: &'e FunctionArgumentList,
+    function: &Function,
+    expr: &ast::Expr,
+) -> Result<&'e ast::Expr, SqlError> {
+    match &list.args[..] {
+        [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))] => Ok(argument),
+        _ => {
+            Err(SqlError::new(format!("{} takes one argument", function.name)).at(expr.span()).help(POSSIBLE))
+        }
+    }
+}
+
+/// Whether an expression is plainly `COUNT(*)`.
+pub(super) fn is_count(expr: &ast::Expr) -> bool {
+    match expr {
+        ast::Expr::Nested(inner) => is_count(inner),
+        ast::Expr::Function(function) if function.over.is_none() && function.filter.is_none() => {
+            matches!(called(function), Some((Name::Count, list))
+                if matches!(list.args[..], [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)]))
+        }
+        _ => false,
+    }
+}

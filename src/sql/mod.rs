@@ -1,0 +1,94 @@
+//! One SELECT, resolved against a cube: which table to group by, which cells count, what to show.
+//!
+//! Nothing is computed here. A query is `SELECT` levels and counts `FROM` a release `WHERE` … `GROUP BY` …
+//! `ORDER BY` … `LIMIT`; everything else SQL can say is refused with its place and a way out.
+//!
+//! How SQL is read:
+//! * `age` is the finest level of dimension age, `age.band` a coarser one. Names that are not plain words
+//!   stand in double quotes or backticks. A name is looked up as it is written, then in any capitals.
+//! * A condition is a set of categories. A category satisfies a comparison with a number when all its
+//!   numbers do; one that is cut through is an error. `=` and `IN` take labels or numbers.
+//! * A missing value is a category of its own, not NULL: it satisfies only `=`, `<>` and `IN` with its
+//!   label, and NOT is the exact complement, so that `NOT (age < 18)` includes it and `age >= 18` does not.
+//! * Beside `COUNT(*)` a column can be `COUNT(*) FILTER (WHERE …)`, SUM or AVG of a numeric dimension or of
+//!   `CASE WHEN … THEN … ELSE … END`, a total over groups (`SUM(COUNT(*)) OVER (PARTITION BY …)`), and
+//!   arithmetic of these and constants. SUM and AVG pass over missing values, as in SQL.
+
+mod compare;
+mod error;
+mod expression;
+mod figure;
+mod names;
+mod predicate;
+mod quote;
+mod select;
+pub(crate) mod syntax;
+#[cfg(test)]
+mod tests;
+
+pub use error::{Place, SqlError};
+pub use expression::{Aggregate, Expr, Linear};
+pub use quote::quote_names;
+
+use crate::cube::{Cube, Filter};
+
+/// A resolved query.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Query {
+    /// What to show, in the order of SELECT.
+    pub columns: Vec<SelectColumn>,
+    /// The levels to group by: (dimension, level), each dimension at most once, in the order of GROUP BY.
+    pub group_by: Vec<(usize, usize)>,
+    /// Which rows count.
+    pub filter: Filter,
+    /// What the [`SelectColumn::Figure`]s are made of; empty when COUNT(*) is all that is asked.
+    pub aggregates: Vec<Aggregate>,
+    /// What to sort by: (index into `columns`, descending).
+    pub order_by: Vec<(usize, bool)>,
+    /// The most rows to show.
+    pub limit: Option<u64>,
+    /// The name after FROM.
+    pub from: String,
+}
+
+/// A column of the answer.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SelectColumn {
+    /// The label of a group.
+    Group {
+        /// Index into [`Query::group_by`].
+        index: usize,
+        /// Its alias, or the level's name.
+        name: String,
+    },
+    /// `COUNT(*)`.
+    Count {
+        /// Its alias, or `count`.
+        name: String,
+    },
+    /// A figure derived from counts and sums.
+    Figure {
+        /// Its alias, or how it is written.
+        name: String,
+        /// How it is computed from [`Query::aggregates`].
+        expr: Expr,
+    },
+}
+
+impl SelectColumn {
+    /// What the column is called in the answer.
+    pub fn name(&self) -> &str {
+        match self {
+            SelectColumn::Group { name, .. }
+            | SelectColumn::Count { name }
+            | SelectColumn::Figure { name, .. } => name,
+        }
+    }
+}
+
+impl Query {
+    /// Reads one SELECT.
+    pub fn parse(text: &str, cube: &Cube) -> Result<Query, SqlError> {
+        syntax::parse(text).and_then(|clauses| select::resolve(&clauses, cube)).map_err(|e| e.in_text(text))
+    }
+}

@@ -1,0 +1,255 @@
+//! The clauses around the condition: columns, grouping, order and limit.
+
+use super::compare::{Literal, literal};
+use super::error::SqlError;
+use super::figure::{Figures, is_count};
+use super::names::{Column, Names, join, list, quoted};
+use super::predicate::named;
+use super::syntax::Clauses;
+use super::{Query, SelectColumn};
+use crate::cube::Cube;
+use crate::cube::Filter;
+use sqlparser::ast::{Expr, OrderByExpr, OrderBySort, SelectItem, Spanned};
+use std::collections::HashSet;
+
+/// Gives every name of a SELECT its meaning.
+pub(super) fn resolve(clauses: &Clauses, cube: &Cube) -> Result<Query, SqlError> {
+    let from = join(&clauses.table);
+    let mut tables = vec![from.clone()];
+    tables.extend(clauses.table.last().filter(|_| clauses.table.len() > 1).map(|t| t.value.clone()));
+    tables.extend(clauses.alias.as_ref().map(|a| a.value.clone()));
+    let names = Names { cube, tables };
+    let items: Vec<Item> =
+        clauses.items.iter().map(|item| Item::new(item, &names)).collect::<Result<_, _>>()?;
+    let filter = match &clauses.condition {
+        Some(condition) => names.condition(condition)?,
+        None => Filter::everything(),
+    };
+    let group_by = groups(&clauses.groups, &items, &names)?;
+    let mut figures =
+        Figures { names: &names, groups: &group_by, condition: &filter, aggregates: Vec::new() };
+    let columns = columns(&items, &mut figures, clauses)?;
+    let aggregates = figures.aggregates;
+    let order_by =
+        clauses.order.iter().map(|o| order(o, &items, &columns, &names)).collect::<Result<_, _>>()?;
+    let limit = clauses.limit.as_ref().map(limit).transpose()?;
+    Ok(Query { columns, group_by, filter, aggregates, order_by, limit, from })
+}
+
+/// One item of the SELECT list.
+struct Item<'a> {
+    expr: &'a Expr,
+    alias: Option<&'a str>,
+}
+
+impl<'a> Item<'a> {
+    fn new(item: &'a SelectItem, names: &Names) -> Result<Item<'a>, SqlError> {
+        let (expr, alias) = match item {
+            SelectItem::UnnamedExpr(expr) => (expr, None),
+            SelectItem::ExprWithAlias { expr, alias } => (expr, Some(alias.value.as_str())),
+            other => {
+                return Err(SqlError::new("SELECT * cannot be asked of a release: it has no rows to show")
+                    .at(other.span())
+                    .help(format!("name levels to group by, and COUNT(*); known: {}", list(&names.all()))));
+            }
+        };
+        // A name that is not there is reported where it first stands, not in GROUP BY.
+        names.column(expr).transpose()?;
+        Ok(Item { expr, alias })
+    }
+}
+
+/// The 1-based position an expression gives, for `GROUP BY 1`.
+fn position(expr: &Expr) -> Option<f64> {
+    match literal(expr) {
+        Some(Literal::Number(value, _)) => Some(value),
+        _ => None,
+    }
+}
+
+/// The item at a 1-based position.
+fn at_position<'a, 'b>(
+    items: &'a [Item<'b>],
+    position: f64,
+    expr: &Expr,
+) -> Result<(usize, &'a Item<'b>), SqlError> {
+    items.iter().enumerate().find(|(i, _)| (i + 1) as f64 == position).ok_or_else(|| {
+        SqlError::new(format!("there is no column {position} in SELECT"))
+            .at(expr.span())
+            .help(format!("positions go from 1 to {}", items.len()))
+    })
+}
+
+fn groups(exprs: &[Expr], items: &[Item], names: &Names) -> Result<Vec<(usize, usize)>, SqlError> {
+    let mut groups: Vec<(usize, usize)> = Vec::new();
+    for expr in exprs {
+        let mut named_expr = expr;
+        if let Some(position) = position(expr) {
+            named_expr = at_position(items, position, expr)?.1.expr;
+        }
+        let mut found = names.column(named_expr);
+        if let (Some(Err(_)), Expr::Identifier(alias)) = (&found, expr)
+            && let Some(item) = items.iter().find(|item| item.alias == Some(&alias.value))
+        {
+            found = names.column(item.expr);
+        }
+        let Some(column) = found else {
+            return Err(SqlError::new(format!("{} cannot be grouped by", named(named_expr)))
+                .at(expr.span())
+                .help(format!("group by dimensions or levels: {}", list(&names.all()))));
+        };
+        let column = column?;
+        match groups.iter().find(|(dim, _)| *dim == column.dim) {
+            Some((_, level)) if *level == column.level => {}
+            Some(&(dim, level)) => {
+                let other = names.name(Column { dim, level, span: column.span });
+                return Err(SqlError::new(format!(
+                    "{} is grouped twice, as {other} and as {}",
+                    names.cube.dimensions[dim].name,
+                    names.name(column)
+                ))
+                .at(expr.span())
+                .help("group by one level of each dimension"));
+            }
+            None => groups.push((column.dim, column.level)),
+        }
+    }
+    Ok(groups)
+}
+
+fn columns(items: &[Item], figures: &mut Figures, clauses: &Clauses) -> Result<Vec<SelectColumn>, SqlError> {
+    let names = figures.names;
+    let mut columns = Vec::with_capacity(items.len());
+    for item in items {
+        let alias = item.alias.map(str::to_string);
+        columns.push(match names.column(item.expr) {
+            Some(column) => {
+                let column = column?;
+                let name = names.name(column);
+                match figures.groups.iter().position(|g| *g == (column.dim, column.level)) {
+                    Some(index) => SelectColumn::Group { index, name: alias.unwrap_or(name) },
+                    None => {
+                        return Err(SqlError::new(format!("{name} is selected but not grouped"))
+                            .at(item.expr.span())
+                            .help(format!("add GROUP BY {}", quoted(&name))));
+                    }
+                }
+            }
+            None if is_count(item.expr) => {
+                SelectColumn::Count { name: alias.unwrap_or_else(|| "count".into()) }
+            }
+            None => {
+                let expr = figures.figure(item.expr)?;
+                if !expr.depends_on_data() {
+                    return Err(SqlError::new("this column does not depend on the data").at(item.expr.span()));
+                }
+                SelectColumn::Figure { name: alias.unwrap_or_else(|| item.expr.to_string()), expr }
+            }
+        });
+    }
+    if columns.iter().all(|c| matches!(c, SelectColumn::Group { .. })) {
+        return Err(SqlError::new("nothing is counted").at(clauses.select).help("add COUNT(*) to SELECT"));
+    }
+    unique(items, &columns)?;
+    Ok(columns)
+}
+
+/// The four names that every answer has of its own.
+const OWN_NAMES: [&str; 4] = ["estimate", "std_error", "low", "high"];
+
+/// Answers are also given as objects with one key for each name, so no name may come twice.
+fn unique(items: &[Item], columns: &[SelectColumn]) -> Result<(), SqlError> {
+    let mut taken: HashSet<String> = HashSet::new();
+    let figures = columns.iter().filter(|c| !matches!(c, SelectColumn::Group { .. })).count();
+    let mut first = true;
+    for (item, column) in items.iter().zip(columns) {
+        let name = column.name();
+        let mut keys = vec![name.to_string()];
+        let mut own = OWN_NAMES.contains(&name);
+        if !matches!(column, SelectColumn::Group { .. }) {
+            own &= !(first && name == OWN_NAMES[0]); // it is the estimate
+            first = false;
+            if figures > 1 {
+                keys.extend(OWN_NAMES[1..].iter().map(|own| format!("{name}_{own}")));
+            }
+        }
+        for key in keys {
+            if own || !taken.insert(key.clone()) {
+                let why =
+                    if own { "is a name every answer has of its own" } else { "would name two columns" };
+                return Err(SqlError::new(format!("\"{key}\" {why}"))
+                    .at(item.expr.span())
+                    .help("give the column another name with AS"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn order(
+    by: &OrderByExpr,
+    items: &[Item],
+    columns: &[SelectColumn],
+    names: &Names,
+) -> Result<(usize, bool), SqlError> {
+    let expr = &by.expr;
+    let descending = match by.options.sort {
+        None | Some(OrderBySort::Asc) => false,
+        Some(OrderBySort::Desc) => true,
+        Some(OrderBySort::Using(_)) => {
+            return Err(SqlError::new("ORDER BY … USING cannot be asked of a release")
+                .at(expr.span())
+                .help("write ASC or DESC"));
+        }
+    };
+    if by.options.nulls_first.is_some() || by.with_fill.is_some() {
+        return Err(SqlError::new("there are no NULLs to order")
+            .at(expr.span())
+            .help("write ASC or DESC alone"));
+    }
+    if let Some(position) = position(expr) {
+        return Ok((at_position(items, position, expr)?.0, descending));
+    }
+    let called = match expr {
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_) => Some(expr.to_string()),
+        _ => None,
+    };
+    // First a name of the answer, then the same level or the same expression, then `estimate`.
+    let found = called
+        .as_ref()
+        .and_then(|name| {
+            let plain = match expr {
+                Expr::Identifier(ident) => ident.value.clone(),
+                _ => name.clone(),
+            };
+            columns.iter().position(|c| c.name() == plain)
+        })
+        .or_else(|| {
+            match names.column(expr) {
+            Some(Ok(by)) => items.iter().position(|item| {
+                matches!(names.column(item.expr), Some(Ok(c)) if (c.dim, c.level) == (by.dim, by.level))
+            }),
+            Some(Err(_)) => None,
+            None => items.iter().position(|item| item.expr == expr),
+        }
+        })
+        .or_else(|| {
+            let first = columns.iter().position(|c| !matches!(c, SelectColumn::Group { .. }));
+            first.filter(|_| called.is_some_and(|name| name.eq_ignore_ascii_case(OWN_NAMES[0])))
+        });
+    match found {
+        Some(column) => Ok((column, descending)),
+        None => Err(SqlError::new("ORDER BY names no column of SELECT").at(expr.span()).help(format!(
+            "order by one of: {}",
+            list(&columns.iter().map(|c| quoted(c.name())).collect::<Vec<_>>())
+        ))),
+    }
+}
+
+fn limit(expr: &Expr) -> Result<u64, SqlError> {
+    match literal(expr) {
+        Some(Literal::Number(_, text)) => text.parse().ok(),
+        _ => None,
+    }
+    .ok_or_else(|| SqlError::new("LIMIT needs a whole number that is not negative").at(expr.span()))
+}
