@@ -15,7 +15,6 @@ use crate::law::{ErrorLaw, Interval, Method, NoiseLaw, Term};
 use crate::plan::{self, Block, BudgetRule, Measure, Neighbours, Noise, Plan, Table, cost};
 use crate::planner::Request;
 use crate::recover::Recovery;
-use crate::release::packing::value_count;
 use crate::secret::noise::{Entropy, Sampler};
 use crate::sql::Query;
 use std::sync::Arc;
@@ -66,7 +65,7 @@ fn measured(plan: &Plan, truth: &[i64], mut z: impl FnMut(usize, usize) -> i64) 
             }
             let mut scale = 1;
             match &m.block {
-                Block::Component(a) => scale = cost::component_scale(&frame, a).unwrap() as i64,
+                Block::Component(a) => scale = block::component_scale(&frame, a).unwrap() as i64,
                 Block::Table(_) => {}
                 Block::Pairs(a) => table = frame.contrast(a, table).unwrap(),
                 Block::Walsh(a) => table = frame.walsh(a, table).unwrap(),
@@ -87,7 +86,7 @@ fn measured(plan: &Plan, truth: &[i64], mut z: impl FnMut(usize, usize) -> i64) 
 fn noises(frame: &Frame, block: &Block) -> usize {
     match block {
         Block::Component(a) => frame.len(a),
-        block => value_count(frame, block),
+        block => block.values(frame),
     }
 }
 

@@ -6,10 +6,7 @@
 //! on counts that move by `Δ` in L1 is `Δ/b`-DP (Ghosh, Roughgarden & Sundararajan 2009). Measurements made
 //! one after the other add up (composition).
 //!
-//! **Components.** `D_A (m_A M_A x + z)`: adding a unit to cell `e` moves the counts by `m_A e`. Every vector that
-//! differs from `m_A e` by an integer element of the kernel of `D_A` gives the same output, so the noise only
-//! has to hide the shortest: in each dimension `w = m e − round(m/c)·1_group` (c siblings), and `⊗ w` in all. With
-//! `m` a multiple of `c` its squared length is exactly `m²(1−1/c)`: the price of the projection, no more.
+//! How far a unit moves the integers of each kind of block is proved in the kind's own file, see [`super::block`].
 //!
 //! **Rows** that the agency wrote need not cost every unit the same: see [`rows`].
 //!
@@ -19,8 +16,8 @@
 mod joint;
 mod rows;
 
-use super::{Block, Neighbours, Noise, Plan};
-use crate::cube::{Cuboid, Frame, Rung};
+use super::{Form, Neighbours, Noise, Plan};
+use crate::cube::Frame;
 use crate::exact::Rational;
 
 /// Why a cost cannot be computed.
@@ -80,72 +77,6 @@ fn fixed_point_up(r: Rational) -> Option<u128> {
     quotient.checked_add(u128::from(remainder > 0))
 }
 
-/// The integer scale `m` of one rung: counts are multiplied by it so that the projection's shift is (almost)
-/// integral. The least common multiple of the group sizes where that is small, a power of two otherwise.
-pub fn rung_scale(rung: &Rung) -> u128 {
-    const EXACT_UP_TO: u128 = 4096;
-    let mut lcm: u128 = 1;
-    let mut largest: u128 = 1;
-    let mut previous = 0;
-    for &c in &rung.siblings {
-        if c == previous {
-            continue;
-        }
-        previous = c;
-        let c = u128::from(c);
-        largest = largest.max(c);
-        if lcm <= EXACT_UP_TO {
-            lcm = lcm / gcd(lcm, c) * c;
-        }
-    }
-    if lcm <= EXACT_UP_TO.max(largest) { lcm } else { (largest * 64).next_power_of_two() }
-}
-
-fn gcd(a: u128, b: u128) -> u128 {
-    if b == 0 { a } else { gcd(b, a % b) }
-}
-
-/// The integer scale `m_A` of a component.
-pub fn component_scale(frame: &Frame, cuboid: &Cuboid) -> Option<u128> {
-    cuboid.iter().try_fold(1u128, |m, (d, l)| m.checked_mul(rung_scale(frame.rung(d, l))))
-}
-
-/// The largest `‖w‖²` of one rung.
-fn rung_norm(rung: &Rung, m: u128) -> u128 {
-    rung.siblings
-        .iter()
-        .map(|&c| {
-            let c = u128::from(c);
-            let r = (m + c / 2) / c;
-            (m - r) * (m - r) + (c - 1) * r * r
-        })
-        .max()
-        .unwrap_or(0)
-}
-
-/// `max ‖⊗ w‖²` of a component: the squared L2 sensitivity of its integer measurement for one row.
-pub fn component_norm(frame: &Frame, cuboid: &Cuboid) -> Option<u128> {
-    cuboid.iter().try_fold(1u128, |n, (d, l)| {
-        let rung = frame.rung(d, l);
-        n.checked_mul(rung_norm(rung, rung_scale(rung)))
-    })
-}
-
-/// How far one row moves the values of a block at most: squared for Gaussian noise, in L1 for Laplace.
-fn column_norm(frame: &Frame, noise: Noise, block: &Block) -> Option<u128> {
-    match (block, noise) {
-        // In one cell, and in one pair at most.
-        (Block::Table(_) | Block::Pairs(_), _) => Some(1),
-        (Block::Component(a), Noise::Gaussian) => component_norm(frame, a),
-        // Components are measured with Gaussian noise only; the bound √n·‖·‖₂ would be loose here.
-        (Block::Component(_), Noise::Laplace) => None,
-        // In every coefficient, with one sign or the other.
-        (Block::Walsh(a), _) => frame.walsh_len(a).map(u128::from),
-        (Block::Rows(rows), Noise::Gaussian) => rows.column_norm_squared(),
-        (Block::Rows(rows), Noise::Laplace) => rows.column_norm(),
-    }
-}
-
 /// What one measurement costs on its own: (sensitivity: squared L2 for Gaussian, L1 for Laplace; cost).
 pub fn measurement_cost(plan: &Plan, frame: &Frame, index: usize) -> Result<(Rational, Rational), CostError> {
     let m = &plan.measurements[index];
@@ -155,13 +86,13 @@ pub fn measurement_cost(plan: &Plan, frame: &Frame, index: usize) -> Result<(Rat
     }
     let rows = u128::from(plan.max_rows);
     // Two rows in a table are in different cells; in signed sums they may be opposite.
-    let substitute = match (plan.neighbours, &m.block, plan.noise) {
-        (Neighbours::AddRemove, ..) => 1,
-        (_, Block::Table(_), _) | (.., Noise::Laplace) => 2,
-        (.., Noise::Gaussian) => 4,
+    let substitute = match (plan.neighbours, plan.noise) {
+        (Neighbours::AddRemove, _) => 1,
+        (Neighbours::Substitute, Noise::Gaussian) if m.block.is_signed() => 4,
+        (Neighbours::Substitute, _) => 2,
     };
     let change = substitute * if plan.noise == Noise::Gaussian { rows * rows } else { rows };
-    let norm = column_norm(frame, plan.noise, &m.block);
+    let norm = m.block.sensitivity(frame, plan.noise);
     let sensitivity = norm.and_then(|n| n.checked_mul(change)).ok_or(overflow.clone())?;
     let sensitivity = Rational::whole(sensitivity);
     let halves = if plan.noise == Noise::Gaussian { 2 } else { 1 };
@@ -181,7 +112,7 @@ pub fn cost(plan: &Plan, frame: &Frame) -> Result<Cost, CostError> {
     for (index, m) in plan.measurements.iter().enumerate() {
         let (_, cost) = measurement_cost(plan, frame, index)?;
         each.push(cost);
-        if !matches!(m.block, Block::Rows(_)) {
+        if m.block.form() != Form::Rows {
             others += 1;
             total =
                 fixed_point_up(cost).and_then(|c| total.checked_add(c)).ok_or(CostError::Overflow(index))?;
@@ -194,7 +125,7 @@ pub fn cost(plan: &Plan, frame: &Frame) -> Result<Cost, CostError> {
         worst_case = if others == 0 { case } else { WorstCase::Bound };
     }
     // Two rows in whole tables are always in different cells, or the same; in signed sums they may be opposite.
-    let signed = plan.measurements.iter().any(|m| !matches!(m.block, Block::Table(_)));
+    let signed = plan.measurements.iter().any(|m| m.block.is_signed());
     if rows.is_none() && signed && plan.neighbours == Neighbours::Substitute {
         worst_case = WorstCase::Bound;
         if let Some(joint) = joint::joint_cost(plan, frame) {
@@ -224,29 +155,5 @@ mod tests {
         assert_eq!(fixed_point_up(Rational::new(5, 4).unwrap()).unwrap(), (1 << 96) + (1 << 94));
         assert_eq!(fixed_point_up(Rational::new(1, (1 << 100) + 1).unwrap()).unwrap(), 1);
         assert!(fixed_point_up(Rational::whole(1 << 33)).is_none());
-    }
-
-    #[test]
-    fn group_norms() {
-        let rung = |siblings: Vec<u32>| {
-            let parent: Vec<u32> =
-                siblings.iter().enumerate().flat_map(|(p, &c)| vec![p as u32; c as usize]).collect();
-            let n = parent.len();
-            Rung { level: 1, parent, copies: vec![1; n], multiplicity: vec![1; n], siblings }
-        };
-        // Equal groups, and groups whose lcm is small: exactly m²(1 − 1/c) of the largest group.
-        for siblings in [vec![7, 7], vec![5, 3], vec![1, 4, 6], vec![5000]] {
-            let rung = rung(siblings);
-            let m = rung_scale(&rung);
-            let c = u128::from(*rung.siblings.iter().max().unwrap());
-            assert_eq!(rung_norm(&rung, m) * c, m * m * (c - 1), "{:?}", rung.siblings);
-        }
-        // Awkward sizes: a power of two, within 1e-4 of the projection's price.
-        let rung = rung(vec![97, 89, 83]);
-        let m = rung_scale(&rung);
-        assert!(m.is_power_of_two());
-        let price = rung_norm(&rung, m) as f64 / (m * m) as f64;
-        let least = 1.0 - 1.0 / 97.0;
-        assert!((least..least * 1.0001).contains(&price), "{price}");
     }
 }

@@ -1,13 +1,13 @@
 //! What a plan *is*: which blocks are measured at which scale, what that costs, and how precise each number is. How a
 //! good plan is found is `planner`, which a reader of releases does not need.
 
+pub mod block;
 pub mod convert;
 pub mod cost;
 pub mod noise;
 pub mod round;
 mod types;
 
+pub use block::{Block, Form, Rows, Seen};
 pub use round::up as round_up;
-pub use types::{
-    Block, BudgetRule, MAX_MEASUREMENTS, Measure, Measurement, Neighbours, Noise, Plan, Rows, Share, Table,
-};
+pub use types::{BudgetRule, MAX_MEASUREMENTS, Measure, Measurement, Neighbours, Noise, Plan, Share, Table};

@@ -1,9 +1,9 @@
 //! The plan itself, as it is stored in a release: who is protected, what is measured, at which scale.
 
+use super::Block;
 use crate::cube::Cuboid;
 use crate::exact::Rational;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// Which exact integer noise is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -122,84 +122,6 @@ pub struct Share {
     pub cuboid: Cuboid,
     /// Its part of the whole budget.
     pub share: Rational,
-}
-
-/// What is measured: the linear queries of one group.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Block {
-    /// The integer contrasts of a component: `D_A (m_A · M_A x + z)`.
-    Component(Cuboid),
-    /// Every cell of a cuboid's table: `M_B x + z`.
-    Table(Cuboid),
-    /// One signed sum for every pair of siblings in each dimension: `D_A M_A x + z`. No group has more than two nodes.
-    Pairs(Cuboid),
-    /// The Walsh–Hadamard coefficients of a cuboid's table with a bit set in every dimension: see [`crate::cube::walsh`].
-    Walsh(Cuboid),
-    /// Linear queries of a cuboid's table that the agency wrote itself.
-    Rows(Rows),
-}
-
-impl Block {
-    /// The cuboid whose table the block's queries are about.
-    pub fn cuboid(&self) -> &Cuboid {
-        match self {
-            Block::Component(c) | Block::Table(c) | Block::Pairs(c) | Block::Walsh(c) => c,
-            Block::Rows(rows) => &rows.cuboid,
-        }
-    }
-
-    /// What people call this kind of block.
-    pub const fn kind(&self) -> &'static str {
-        match self {
-            Block::Component(_) => "component",
-            Block::Table(_) => "table",
-            Block::Pairs(_) => "differences",
-            Block::Walsh(_) => "coefficients",
-            Block::Rows(_) => "rows",
-        }
-    }
-}
-
-/// Linear queries of one table with whole coefficients.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Rows {
-    /// The table.
-    pub cuboid: Cuboid,
-    /// For each query its non-zero coefficients: cell of the table (row-major, the last dimension fastest) and factor,
-    /// cells ascending.
-    pub rows: Vec<Vec<(u32, i32)>>,
-}
-
-impl Rows {
-    /// Each query's sum over a table of counts. `None` on overflow, or when a cell does not exist.
-    pub fn apply(&self, counts: &[i64]) -> Option<Vec<i64>> {
-        let one = |row: &Vec<(u32, i32)>| {
-            row.iter().try_fold(0i64, |sum, &(cell, factor)| {
-                sum.checked_add(counts.get(cell as usize)?.checked_mul(i64::from(factor))?)
-            })
-        };
-        self.rows.iter().map(one).collect()
-    }
-
-    /// The largest sum, over the queries, of one cell's absolute coefficients.
-    pub fn column_norm(&self) -> Option<u128> {
-        self.largest_column(|factor| u128::from(factor.unsigned_abs()))
-    }
-
-    /// The largest sum, over the queries, of one cell's squared coefficients.
-    pub fn column_norm_squared(&self) -> Option<u128> {
-        self.largest_column(|factor| u128::from(factor.unsigned_abs()).pow(2))
-    }
-
-    fn largest_column(&self, price: impl Fn(i32) -> u128) -> Option<u128> {
-        let mut columns: BTreeMap<u32, u128> = BTreeMap::new();
-        for &(cell, factor) in self.rows.iter().flatten() {
-            let column = columns.entry(cell).or_insert(0);
-            *column = column.checked_add(price(factor))?;
-        }
-        columns.into_values().max()
-    }
 }
 
 /// The most measurements of a plan.

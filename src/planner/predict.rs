@@ -4,7 +4,7 @@ use super::Request;
 use super::closure::{Closure, Spread};
 use crate::cube::{Cuboid, Frame};
 use crate::plan::noise::component_variance;
-use crate::plan::{Block, Plan};
+use crate::plan::{Form, Plan};
 use crate::recover::gls::{Gls, Parts, Weighted, measured_tables};
 use crate::recover::written;
 use std::collections::HashMap;
@@ -34,7 +34,7 @@ impl Prediction {
 /// Predicts the error of every workload table.
 pub fn predict(request: &Request, frame: &Frame, closure: &Closure, plan: &Plan) -> Prediction {
     let tables: Vec<Spread> = match component_variances(frame, closure, plan) {
-        _ if plan.measurements.iter().any(|m| matches!(m.block, Block::Rows(_))) => rows_spread(frame, plan),
+        _ if plan.measurements.iter().any(|m| m.block.form() == Form::Rows) => rows_spread(frame, plan),
         Some(sigma2) => plan
             .workload
             .iter()
@@ -61,7 +61,7 @@ pub fn predict(request: &Request, frame: &Frame, closure: &Closure, plan: &Plan)
 /// one, or from tables over balanced axes.
 fn component_variances(frame: &Frame, closure: &Closure, plan: &Plan) -> Option<Vec<f64>> {
     let n = closure.components.len();
-    if plan.measurements.iter().all(|m| matches!(m.block, Block::Component(_) | Block::Pairs(_))) {
+    if plan.measurements.iter().all(|m| m.block.form() == Form::Component) {
         let mut sigma2 = vec![f64::INFINITY; n];
         for m in &plan.measurements {
             let Some(id) = closure.find(m.block.cuboid()) else { continue };

@@ -8,7 +8,7 @@ use super::objective::{self, MET};
 use super::{Context, PlanError, Planned, Request};
 use crate::answer::Evaluator;
 use crate::exact::Rational;
-use crate::plan::Block;
+use crate::plan::Form;
 use crate::plan::round;
 use crate::recover::{Recovery, Source, SourceError};
 
@@ -85,7 +85,7 @@ pub fn targets(request: &Request, planned: &Planned) -> Result<Option<Targets>, 
         return Ok(None);
     }
     let outcomes = outcomes(request, planned);
-    let components = planned.plan.measurements.iter().all(|m| matches!(m.block, Block::Component(_)));
+    let components = planned.plan.measurements.iter().all(|m| m.block.form() == Form::Component);
     let least = if components {
         let context = Context::new(request, planned.plan.measure)?;
         let prices = super::strategy::component_prices(request, &context.frame, &context.closure);

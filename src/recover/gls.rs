@@ -14,21 +14,12 @@
 
 use crate::cube::{Cuboid, Frame, walsh};
 use crate::plan::noise::noise_variance;
-use crate::plan::{Block, Plan};
+use crate::plan::{Form, Plan, Seen};
 use std::collections::HashMap;
 use std::convert::Infallible;
 
 /// A vector with a part in each component.
 pub type Parts = HashMap<Cuboid, Vec<f64>>;
-
-/// What of a table was measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
-    /// Its cells.
-    Cells,
-    /// Its Walsh–Hadamard coefficients: see [`crate::cube::walsh`]. Never on lumped axes.
-    Walsh,
-}
 
 /// A measured table and the reciprocal of its values' noise variance.
 #[derive(Debug, Clone)]
@@ -36,7 +27,7 @@ pub struct Weighted {
     /// The table.
     pub cuboid: Cuboid,
     /// How it was measured.
-    pub form: Form,
+    pub seen: Seen,
     /// `w_B`.
     pub weight: f64,
 }
@@ -44,18 +35,18 @@ pub struct Weighted {
 impl Weighted {
     /// The transpose of how it was measured: what its values say of the table's cells.
     pub fn to_cells(&self, frame: &Frame, values: Vec<f64>) -> Vec<f64> {
-        match self.form {
-            Form::Cells => values,
-            Form::Walsh => frame.walsh_transpose(&self.cuboid, values),
+        match self.seen {
+            Seen::Cells => values,
+            Seen::Walsh => frame.walsh_transpose(&self.cuboid, values),
         }
     }
 
     /// What this measurement adds to the precision of a component below it. Cells: one part in `n_i` of the weight
     /// for every dimension the component leaves out. Coefficients: `HᵀH = 2^k I − 11ᵀ` in every dimension.
     pub fn precision(&self, frame: &Frame, component: &Cuboid) -> f64 {
-        match self.form {
-            Form::Cells => self.weight * frame.cells(component) / frame.cells(&self.cuboid),
-            Form::Walsh => {
+        match self.seen {
+            Seen::Cells => self.weight * frame.cells(component) / frame.cells(&self.cuboid),
+            Seen::Walsh => {
                 let part = |(d, l): (usize, usize)| {
                     let n = frame.rung(d, l).real_len();
                     let padded = walsh::padded(n);
@@ -72,13 +63,9 @@ pub fn measured_tables(plan: &Plan) -> Vec<Weighted> {
     plan.measurements
         .iter()
         .filter_map(|m| {
-            let form = match &m.block {
-                Block::Table(_) => Form::Cells,
-                Block::Walsh(_) => Form::Walsh,
-                Block::Component(_) | Block::Pairs(_) | Block::Rows(_) => return None,
-            };
+            let Form::Table(seen) = m.block.form() else { return None };
             let weight = 1.0 / noise_variance(plan.noise, m);
-            Some(Weighted { cuboid: m.block.cuboid().clone(), form, weight })
+            Some(Weighted { cuboid: m.block.cuboid().clone(), seen, weight })
         })
         .collect()
 }
@@ -149,7 +136,7 @@ impl<'a> Gls<'a> {
     /// What the values of measurement `t` are multiplied by in the estimate whose solution is `v`.
     pub fn weights(&self, t: &Weighted, v: &Parts) -> Vec<f64> {
         let mut c = self.build(&t.cuboid, v);
-        if t.form == Form::Walsh {
+        if t.seen == Seen::Walsh {
             c = self.frame.walsh_weights(&t.cuboid, c);
         }
         c.iter_mut().for_each(|v| *v *= t.weight);

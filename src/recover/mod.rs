@@ -32,10 +32,9 @@ pub use source::{Source, SourceError};
 
 use crate::cube::{Axis, Cube, Cuboid, Frame};
 use crate::law::{ErrorLaw, LawError, NoiseLaw, Term};
-use crate::plan::{Block, Measurement, Noise, Plan, cost, noise};
-use crate::release::packing::value_count;
+use crate::plan::{Block, Form, Measurement, Noise, Plan, Seen, noise};
 use cache::Cache;
-use gls::{Form, Gls, Parts, Weighted};
+use gls::{Gls, Parts, Weighted};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use written::Written;
@@ -97,7 +96,7 @@ impl<S: Source> Recovery<S> {
     /// Prepares to recover from measurements made by `plan`.
     pub fn new(cube: Cube, plan: Plan, source: S) -> Result<Recovery<S>, RecoverError> {
         let frame = Frame::new(&cube, &plan.levels);
-        let of_component = |m: &&Measurement| matches!(m.block, Block::Component(_) | Block::Pairs(_));
+        let of_component = |m: &&Measurement| m.block.form() == Form::Component;
         let components = plan.measurements.iter().filter(of_component).count();
         let mut shape = if let Some(written) = Written::of(&plan)? {
             Shape::Rows(written)
@@ -110,7 +109,7 @@ impl<S: Source> Recovery<S> {
         } else {
             return Err(RecoverError::Plan("the plan mixes components and tables".into()));
         };
-        let lumps = !plan.measurements.iter().any(|m| matches!(m.block, Block::Walsh(_) | Block::Rows(_)));
+        let lumps = plan.measurements.iter().all(|m| m.block.lumps());
         let lumped = frame.axes.iter().map(|a| if lumps { a.lump(0, &[0]).0 } else { a.clone() }).collect();
         let balanced = frame.is_balanced();
         if !plan.exact.is_empty() && !balanced && matches!(shape, Shape::Tables(_)) {
@@ -120,7 +119,7 @@ impl<S: Source> Recovery<S> {
         }
         let zeros = {
             let asked = plan.workload.iter().map(|t| &t.cuboid);
-            let measured = plan.measurements.iter().filter(|m| matches!(m.block, Block::Table(_)));
+            let measured = plan.measurements.iter().filter(|m| m.block.form() == Form::Table(Seen::Cells));
             let tables = asked.chain(measured.map(|m| m.block.cuboid()));
             Zeros::new(&cube, &frame, &plan.zeros, tables).map_err(RecoverError::Plan)?
         };
@@ -200,7 +199,7 @@ impl<S: Source> Recovery<S> {
 
     /// Whether the answer is a roll-up of the only table there is.
     fn one_table(&self, tables: &[Weighted]) -> bool {
-        tables.len() == 1 && tables[0].form == Form::Cells && self.plan.exact.is_empty()
+        tables.len() == 1 && tables[0].seen == Seen::Cells && self.plan.exact.is_empty()
     }
 
     /// Whether lumped axes may be used.
@@ -361,12 +360,8 @@ impl<S: Source> Recovery<S> {
 
     /// The integers that stand for one unit of the component.
     fn component_scale(&self, index: usize, a: &Cuboid) -> Result<f64, RecoverError> {
-        if matches!(self.plan.measurements[index].block, Block::Pairs(_)) {
-            return Ok(1.0);
-        }
-        cost::component_scale(&self.frame, a)
-            .map(|m| m as f64)
-            .ok_or_else(|| RecoverError::Plan(format!("the scale of {} does not fit", self.cube.describe(a))))
+        let unit = self.plan.measurements[index].block.unit(&self.frame);
+        unit.ok_or_else(|| RecoverError::Plan(format!("the scale of {} does not fit", self.cube.describe(a))))
     }
 
     /// Recovers all components below `cuboid` (all there are, when axes are unbalanced) into the cache.
@@ -387,8 +382,7 @@ impl<S: Source> Recovery<S> {
             if self.balanced && !missing.iter().any(|a| a.is_below(&into)) {
                 continue;
             }
-            let values =
-                self.values(index, value_count(&self.frame, &self.plan.measurements[index].block))?;
+            let values = self.values(index, self.plan.measurements[index].block.values(&self.frame))?;
             let values = values.into_iter().map(|v| v as f64).collect();
             let mut table = self.frame.roll_up(&t.cuboid, &into, t.to_cells(&self.frame, values));
             // F_Bᵀ pushes means; over balanced axes a mean is a sum by the number of cells.
@@ -527,10 +521,7 @@ impl<S: Source> Recovery<S> {
 
     /// For each coefficient of a measurement, how many independent noises it stands for.
     pub fn copies(&self, frame: &Frame, measurement: usize) -> Vec<u64> {
-        match &self.plan.measurements[measurement].block {
-            Block::Component(c) | Block::Table(c) | Block::Pairs(c) => frame.multiplicity(c),
-            block => vec![1; value_count(frame, block)],
-        }
+        self.plan.measurements[measurement].block.copies(frame)
     }
 
     /// The law of each noise of a measurement.

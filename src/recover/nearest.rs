@@ -11,6 +11,7 @@
 use super::zeros::Lumped;
 use super::{Parts, RecoverError, Recovery, Shape, Source};
 use crate::cube::Cuboid;
+use crate::plan::{Form, Seen};
 
 /// How far apart two families of tables are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,7 +87,7 @@ impl<S: Source> Recovery<S> {
             Err(RecoverError::Plan(format!("consistency in {} cannot be had: {why}", norm.symbol())))
         };
         let direct = matches!(self.shape, Shape::Tables(_))
-            && self.plan.measurements.iter().all(|m| matches!(m.block, crate::plan::Block::Table(_)));
+            && self.plan.measurements.iter().all(|m| m.block.form() == Form::Table(Seen::Cells));
         if !direct {
             return refused(format!(
                 "it is for tables measured directly, and this release's strategy `{}` measured other sums",

@@ -8,29 +8,18 @@
 
 use super::ReleaseError;
 use crate::cube::Frame;
-use crate::plan::{Block, Plan};
+use crate::plan::Plan;
 use std::ops::Range;
 
 /// A section is closed once it holds this many values.
 pub const CHUNK: usize = 1 << 16;
-
-/// How many values a measurement has.
-pub fn value_count(frame: &Frame, block: &Block) -> usize {
-    match block {
-        Block::Component(a) | Block::Pairs(a) => frame.contrasts(a),
-        // What does not fit is refused by the rule on a plan's size, before it is counted.
-        Block::Walsh(a) => frame.walsh_len(a).and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX),
-        Block::Rows(rows) => rows.rows.len(),
-        Block::Table(b) => frame.len(b),
-    }
-}
 
 /// The measurements of each section.
 pub fn chunks(plan: &Plan, frame: &Frame) -> Vec<Range<usize>> {
     let mut out = Vec::new();
     let (mut start, mut held) = (0, 0);
     for (i, m) in plan.measurements.iter().enumerate() {
-        held += value_count(frame, &m.block);
+        held += m.block.values(frame);
         if held >= CHUNK || i + 1 == plan.measurements.len() {
             out.push(start..i + 1);
             (start, held) = (i + 1, 0);

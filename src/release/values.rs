@@ -1,6 +1,6 @@
 //! The measurements of a release file, read and checked as they are needed.
 
-use super::packing::{chunks, skip, unpack, value_count};
+use super::packing::{chunks, skip, unpack};
 use super::{Kind, Release, ReleaseError, exact};
 use crate::cube::{Cube, Frame};
 use crate::plan::Plan;
@@ -30,7 +30,7 @@ impl<R: Borrow<Release>> Values<R> {
             let why = format!("{held} sections of measurements; the plan needs {}", chunks.len());
             return Err(ReleaseError::Invalid { what: "measurements", why });
         }
-        let counts = plan.measurements.iter().map(|m| value_count(&frame, &m.block)).collect();
+        let counts = plan.measurements.iter().map(|m| m.block.values(&frame)).collect();
         Ok(Values { release, chunks, counts, cube: cube.clone(), plan: plan.clone(), last: Mutex::new(None) })
     }
 

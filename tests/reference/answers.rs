@@ -12,7 +12,6 @@ use margins::exact::Rational;
 use margins::plan::{Block, BudgetRule, Measure, Noise, Plan, Table, cost};
 use margins::planner::plan;
 use margins::recover::{Recovery, zeros};
-use margins::release::packing::value_count;
 use nalgebra::{DMatrix, DVector};
 use proptest::prelude::*;
 
@@ -188,14 +187,14 @@ pub fn answers(cube: &Cube, plan: &Plan, seed: u64) -> (Vec<Vec<i64>>, Vec<DVect
                 dense.push(floats);
             }
             Block::Component(a) => {
-                let scale = cost::component_scale(&frame, a).unwrap() as f64;
+                let scale = block::component_scale(&frame, a).unwrap() as f64;
                 blocks.push(measured(cube, plan, i, variance, scale));
                 values.push(frame.contrast(a, noisy).unwrap());
                 dense.push(component_projection(cube, &plan.levels, a) * floats / scale);
             }
             block => {
                 let noisy: Vec<i64> =
-                    (0..value_count(&frame, block)).map(|_| (bits.next() % 2001) as i64 - 1000).collect();
+                    (0..block.values(&frame)).map(|_| (bits.next() % 2001) as i64 - 1000).collect();
                 blocks.push(measured(cube, plan, i, variance, 1.0));
                 dense.push(DVector::from_iterator(noisy.len(), noisy.iter().map(|&v| v as f64)));
                 values.push(noisy);

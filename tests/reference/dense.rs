@@ -109,7 +109,7 @@ pub fn cube_of_plan(cube: &Cube, plan: &Plan) -> Cube {
 /// The integers in one unit of a block.
 pub fn unit(cube: &Cube, plan: &Plan, block: &Block) -> f64 {
     match block {
-        Block::Component(a) => cost::component_scale(&Frame::new(cube, &plan.levels), a).unwrap() as f64,
+        Block::Component(a) => block::component_scale(&Frame::new(cube, &plan.levels), a).unwrap() as f64,
         _ => 1.0,
     }
 }

@@ -7,7 +7,7 @@
 use crate::dense::plain;
 use crate::small::{applicable, planned, request, workload};
 use margins::cube::{Cube, Frame};
-use margins::plan::cost::component_scale;
+use margins::plan::block::component_scale;
 use margins::plan::{Block, BudgetRule, Measure, Noise};
 use margins::planner::Planned;
 

@@ -7,9 +7,7 @@
 use super::{AnswerError, Evaluator, Part};
 use crate::answer::joint::{JointLaw, Noise};
 use crate::cube::Axis;
-use crate::plan::Block;
 use crate::recover::Source;
-use crate::release::packing::value_count;
 use crate::sql::Aggregate;
 use std::collections::{BTreeMap, HashMap};
 
@@ -54,14 +52,7 @@ impl<S: Source> Evaluator<S> {
         let width = rows.len() * aggregates.len();
         let blocks = 0..self.recovery.plan().measurements.len();
         let noises: usize = blocks
-            .map(|m| {
-                let block = &self.recovery.plan().measurements[m].block;
-                if matches!(block, Block::Walsh(_) | Block::Rows(_)) {
-                    return value_count(&lumped.frame, block);
-                }
-                let shape = lumped.frame.shape(block.cuboid());
-                shape.iter().try_fold(1usize, |n, &s| n.checked_mul(s)).unwrap_or(usize::MAX)
-            })
+            .map(|m| self.recovery.plan().measurements[m].block.noises(&lumped.frame))
             .fold(0, usize::saturating_add);
         // Over unequal groups, and beside structural zeros, every row takes a run of conjugate gradients.
         let simple = self.recovery.frame().is_balanced() && self.recovery.zeros().is_empty();

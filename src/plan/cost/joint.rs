@@ -13,10 +13,10 @@
 //! All entries of the last three are ±1 or 0, so where entries differ they differ by 2 (by 1 in one of two cells of a
 //! table), and the L1 distance is half the squared one (the same, for a table). The worst case is the largest total over all `D`.
 
-use super::{column_norm, fixed_point_up};
-use crate::cube::{Frame, walsh};
+use super::fixed_point_up;
+use crate::cube::Frame;
 use crate::exact::Rational;
-use crate::plan::{Block, Measurement, Noise, Plan};
+use crate::plan::{Measurement, Noise, Plan};
 
 const MOST_STEPS: u64 = 1 << 24;
 
@@ -42,7 +42,7 @@ pub(super) fn joint_cost(plan: &Plan, frame: &Frame) -> Option<u128> {
     let mut worst = 0u128;
     if plan.max_rows > 1 {
         for m in &plan.measurements {
-            worst = worst.checked_add(price(plan, m, column_norm(frame, plan.noise, &m.block)?)?)?;
+            worst = worst.checked_add(price(plan, m, m.block.sensitivity(frame, plan.noise)?)?)?;
         }
     }
     // A dimension of one category cannot differ, and then the products would not hold: leave it out.
@@ -56,7 +56,7 @@ pub(super) fn joint_cost(plan: &Plan, frame: &Frame) -> Option<u128> {
         let differs = |d: usize| used.iter().position(|&u| u == d).is_some_and(|bit| set >> bit & 1 == 1);
         let mut total = 0u128;
         for m in &plan.measurements {
-            let distance = distance(frame, m, plan.noise, differs)?;
+            let distance = m.block.distance(frame, plan.noise, &differs)?;
             if distance > 0 {
                 total = total.checked_add(price(plan, m, distance)?)?;
             }
@@ -64,31 +64,6 @@ pub(super) fn joint_cost(plan: &Plan, frame: &Frame) -> Option<u128> {
         worst = worst.max(total);
     }
     Some(worst)
-}
-
-/// How far apart the columns of two cells are: squared for Gaussian noise, in L1 for Laplace.
-fn distance(frame: &Frame, m: &Measurement, noise: Noise, differs: impl Fn(usize) -> bool) -> Option<u128> {
-    let cuboid = m.block.cuboid();
-    // Where the two agree and where they differ, for one dimension of n categories.
-    let factors: fn(i128) -> (i128, i128) = match &m.block {
-        Block::Table(_) => return Some(if cuboid.iter().any(|(d, _)| differs(d)) { 2 } else { 0 }),
-        Block::Component(_) => |n| (n * (n - 1), -n),
-        Block::Walsh(_) => |n| (i128::from(walsh::padded(n as u64)) - 1, -1),
-        Block::Pairs(_) => |_| (1, -1),
-        Block::Rows(_) => return None,
-    };
-    let (mut norm, mut inner) = (1i128, 1i128);
-    for (d, _) in cuboid.iter() {
-        let (same, other) = factors(i128::from(frame.axes[d].rungs[1].real_len()));
-        norm = norm.checked_mul(same)?;
-        inner = inner.checked_mul(if differs(d) { other } else { same })?;
-    }
-    let half = u128::try_from(norm.checked_sub(inner)?).ok()?;
-    match (noise, &m.block) {
-        (Noise::Gaussian, _) => half.checked_mul(2),
-        (Noise::Laplace, Block::Component(_)) => None,
-        (Noise::Laplace, _) => Some(half),
-    }
 }
 
 /// What a distance costs, times the rows of a unit, in fixed point.

@@ -18,7 +18,7 @@ use super::Request;
 use super::closure::Closure;
 use super::objective::{self, Certificate, Objective};
 use crate::cube::{Cuboid, Frame};
-use crate::plan::{Block, BudgetRule, MAX_MEASUREMENTS, Measure, Measurement, Noise, cost, round};
+use crate::plan::{Block, BudgetRule, MAX_MEASUREMENTS, Measure, Measurement, Noise, block, round};
 use landscape::{Choice, Landscape};
 use rustc_hash::FxHashMap;
 pub use wavelet::check_components;
@@ -319,10 +319,10 @@ fn residual(request: &Request, frame: &Frame, closure: &Closure) -> Result<Group
         }
         let name = || request.cube.describe(component);
         check_size(frame, component, name)?;
-        let m = cost::component_scale(frame, component).filter(|&m| m <= MOST_SCALE);
+        let m = block::component_scale(frame, component).filter(|&m| m <= MOST_SCALE);
         let m = m.ok_or_else(|| NotApplicable::ScaleTooLarge(name()))?;
         let norm =
-            cost::component_norm(frame, component).ok_or_else(|| NotApplicable::ScaleTooLarge(name()))?;
+            block::component_norm(frame, component).ok_or_else(|| NotApplicable::ScaleTooLarge(name()))?;
         // The scale is that of the integer noise: s² = m²σ². Price and weight in those units.
         let (price, m) = (norm as f64 * request.unit_price(Noise::Gaussian), m as f64);
         groups.push(Block::Component(component.clone()), price, v / (m * m), m);

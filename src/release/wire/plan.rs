@@ -9,8 +9,6 @@ use crate::release::{ReleaseError, codec};
 use std::cell::OnceCell;
 use wincode::{SchemaRead, SchemaWrite};
 
-/// The most values of one block of coefficients.
-pub const MAX_CELLS: u64 = 1 << 32;
 /// The most tables in the workload.
 pub const MAX_TABLES: usize = 1 << 18;
 
@@ -236,44 +234,10 @@ fn check(plan: &plan::Plan, cube: &Cube) -> Result<(), ReleaseError> {
         };
         rule(cuboid.iter().all(used), WHAT, || "a measured cuboid is not made of levels in use".into())?;
         rule(!scale.is_zero(), WHAT, || "a measurement has no noise".into())?;
-        check_block(block, plan, cube, frame.get_or_init(|| Frame::new(cube, &plan.levels)))?;
+        let frame = frame.get_or_init(|| Frame::new(cube, &plan.levels));
+        block.check(&plan.levels, cube, frame).map_err(|why| ReleaseError::Invalid { what: WHAT, why })?;
     }
     Ok(())
-}
-
-/// What signed sums need beyond an existing cuboid.
-fn check_block(
-    block: &plan::Block,
-    plan: &plan::Plan,
-    cube: &Cube,
-    frame: &Frame,
-) -> Result<(), ReleaseError> {
-    match block {
-        plan::Block::Component(_) | plan::Block::Table(_) => Ok(()),
-        plan::Block::Pairs(cuboid) => {
-            let twos = cuboid.iter().all(|(d, l)| frame.rung(d, l).siblings.iter().all(|&c| c <= 2));
-            rule(twos, WHAT, || "differences of groups of more than two".into())
-        }
-        plan::Block::Walsh(cuboid) => {
-            let plain = cuboid.iter().all(|(d, l)| plan.levels[d] == [0, l as u8]);
-            rule(plain, WHAT, || "coefficients of a dimension with several levels in use".into())?;
-            let count = frame.walsh_len(cuboid);
-            rule(count.is_some_and(|n| n <= MAX_CELLS), WHAT, || {
-                format!("a block has more than {MAX_CELLS} coefficients")
-            })
-        }
-        plan::Block::Rows(rows) => {
-            let cells = cube.cells(&rows.cuboid).unwrap_or(u64::MAX);
-            let good = |row: &Vec<(u32, i32)>| {
-                row.windows(2).all(|w| w[0].0 < w[1].0)
-                    && row.iter().all(|&(cell, factor)| u64::from(cell) < cells && factor != 0)
-                    && !row.is_empty()
-            };
-            rule(rows.rows.iter().all(good), WHAT, || {
-                "a row is empty, has a cell twice, one that does not exist, or a factor of zero".into()
-            })
-        }
-    }
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ pub use exact::exact_tables;
 use crate::cube::{Cube, Cuboid, Frame};
 use crate::exact::Rational;
 use crate::plan::cost::{self, Cost, CostError};
-use crate::plan::{Block, Measurement, Noise, Plan};
+use crate::plan::{Measurement, Noise, Plan};
 use crate::secret::count::{CountError, Counter};
 use crate::secret::ingest::Rows;
 use crate::secret::noise::{Entropy, NoiseError, Sampler};
@@ -143,18 +143,8 @@ fn one(
     let overflow = || MeasureError::Overflow(index);
     let m = &plan.measurements[index];
     let mut cells: Zeroizing<Vec<i64>> = counter.cuboid(cube, shape(m))?.into_cells();
-    let mut scale = 1;
-    match &m.block {
-        Block::Component(a) => {
-            let m = cost::component_scale(frame, a).and_then(|s| i64::try_from(s).ok());
-            scale = m.ok_or_else(overflow)?;
-        }
-        Block::Table(_) => {}
-        // Sums of counts, still secret: noise is added to each.
-        Block::Pairs(a) => *cells = frame.contrast(a, std::mem::take(&mut *cells)).ok_or_else(overflow)?,
-        Block::Walsh(a) => *cells = frame.walsh(a, std::mem::take(&mut *cells)).ok_or_else(overflow)?,
-        Block::Rows(rows) => *cells = rows.apply(&cells).ok_or_else(overflow)?,
-    }
+    // Still secret: noise is added to each.
+    *cells = m.block.apply(frame, std::mem::take(&mut *cells)).ok_or_else(overflow)?;
     let sampler = match plan.noise {
         Noise::Gaussian => Sampler::gaussian(m.scale)?,
         Noise::Laplace => Sampler::laplace(m.scale)?,
@@ -162,12 +152,9 @@ fn one(
     let mut stream = entropy.stream(index as u64);
     for cell in cells.iter_mut() {
         let noise = sampler.draw(&mut stream);
-        *cell = cell.checked_mul(scale).and_then(|c| c.checked_add(noise)).ok_or_else(overflow)?;
+        *cell = cell.checked_add(noise).ok_or_else(overflow)?;
     }
     // From here on the numbers are private no more.
     let noisy = std::mem::take(&mut *cells);
-    match &m.block {
-        Block::Component(a) => frame.contrast(a, noisy).ok_or_else(overflow),
-        _ => Ok(noisy),
-    }
+    m.block.publish(frame, noisy).ok_or_else(overflow)
 }

@@ -1,0 +1,138 @@
+//! The integer contrasts of a component, measured at exactly the price of its projection.
+//!
+//! `D_A (m_A M_A x + z)`: adding a unit to cell `e` moves the counts by `m_A e`. Every vector that differs from `m_A e` by an
+//! integer element of the kernel of `D_A` gives the same output, so the noise only has to hide the shortest: in each dimension
+//! `w = m e − round(m/c)·1_group` (c siblings), and `⊗ w` in all. With `m` a multiple of `c` its squared length is exactly
+//! `m²(1−1/c)`: the price of the projection, no more.
+
+use super::{Form, Kind, product_distance};
+use crate::cube::{Cuboid, Frame, Rung};
+use crate::exact::gcd;
+use crate::plan::Noise;
+
+pub(super) struct Component;
+
+impl Kind for Component {
+    type Data = Cuboid;
+    const NAME: &'static str = "component";
+    const FORM: Form = Form::Component;
+    const SIGNED: bool = true;
+    const LUMPS: bool = true;
+
+    fn cuboid(data: &Cuboid) -> &Cuboid {
+        data
+    }
+
+    fn values(data: &Cuboid, frame: &Frame) -> Option<usize> {
+        Some(frame.contrasts(data))
+    }
+
+    /// The scaled counts, still secret; the contrasts are taken of the noisy ones.
+    fn apply(data: &Cuboid, frame: &Frame, mut counts: Vec<i64>) -> Option<Vec<i64>> {
+        let scale = component_scale(frame, data).and_then(|s| i64::try_from(s).ok())?;
+        counts.iter_mut().try_for_each(|c| {
+            *c = c.checked_mul(scale)?;
+            Some(())
+        })?;
+        Some(counts)
+    }
+
+    fn publish(data: &Cuboid, frame: &Frame, noisy: Vec<i64>) -> Option<Vec<i64>> {
+        frame.contrast(data, noisy)
+    }
+
+    /// Components are measured with Gaussian noise only; the bound √n·‖·‖₂ would be loose for Laplace noise.
+    fn sensitivity(data: &Cuboid, frame: &Frame, noise: Noise) -> Option<u128> {
+        match noise {
+            Noise::Gaussian => component_norm(frame, data),
+            Noise::Laplace => None,
+        }
+    }
+
+    fn distance(data: &Cuboid, frame: &Frame, noise: Noise, differs: &dyn Fn(usize) -> bool) -> Option<u128> {
+        if noise == Noise::Laplace {
+            return None;
+        }
+        product_distance(data, frame, noise, differs, |n| (n * (n - 1), -n))
+    }
+
+    fn unit(data: &Cuboid, frame: &Frame) -> Option<f64> {
+        component_scale(frame, data).map(|m| m as f64)
+    }
+}
+
+/// The integer scale `m` of one rung: counts are multiplied by it so that the projection's shift is (almost)
+/// integral. The least common multiple of the group sizes where that is small, a power of two otherwise.
+pub fn rung_scale(rung: &Rung) -> u128 {
+    const EXACT_UP_TO: u128 = 4096;
+    let mut lcm: u128 = 1;
+    let mut largest: u128 = 1;
+    let mut previous = 0;
+    for &c in &rung.siblings {
+        if c == previous {
+            continue;
+        }
+        previous = c;
+        let c = u128::from(c);
+        largest = largest.max(c);
+        if lcm <= EXACT_UP_TO {
+            lcm = lcm / gcd(lcm, c) * c;
+        }
+    }
+    if lcm <= EXACT_UP_TO.max(largest) { lcm } else { (largest * 64).next_power_of_two() }
+}
+
+/// The integer scale `m_A` of a component.
+pub fn component_scale(frame: &Frame, cuboid: &Cuboid) -> Option<u128> {
+    cuboid.iter().try_fold(1u128, |m, (d, l)| m.checked_mul(rung_scale(frame.rung(d, l))))
+}
+
+/// The largest `‖w‖²` of one rung.
+fn rung_norm(rung: &Rung, m: u128) -> u128 {
+    rung.siblings
+        .iter()
+        .map(|&c| {
+            let c = u128::from(c);
+            let r = (m + c / 2) / c;
+            (m - r) * (m - r) + (c - 1) * r * r
+        })
+        .max()
+        .unwrap_or(0)
+}
+
+/// `max ‖⊗ w‖²` of a component: the squared L2 sensitivity of its integer measurement for one row.
+pub fn component_norm(frame: &Frame, cuboid: &Cuboid) -> Option<u128> {
+    cuboid.iter().try_fold(1u128, |n, (d, l)| {
+        let rung = frame.rung(d, l);
+        n.checked_mul(rung_norm(rung, rung_scale(rung)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn group_norms() {
+        let rung = |siblings: Vec<u32>| {
+            let parent: Vec<u32> =
+                siblings.iter().enumerate().flat_map(|(p, &c)| vec![p as u32; c as usize]).collect();
+            let n = parent.len();
+            Rung { level: 1, parent, copies: vec![1; n], multiplicity: vec![1; n], siblings }
+        };
+        // Equal groups, and groups whose lcm is small: exactly m²(1 − 1/c) of the largest group.
+        for siblings in [vec![7, 7], vec![5, 3], vec![1, 4, 6], vec![5000]] {
+            let rung = rung(siblings);
+            let m = rung_scale(&rung);
+            let c = u128::from(*rung.siblings.iter().max().unwrap());
+            assert_eq!(rung_norm(&rung, m) * c, m * m * (c - 1), "{:?}", rung.siblings);
+        }
+        // Awkward sizes: a power of two, within 1e-4 of the projection's price.
+        let rung = rung(vec![97, 89, 83]);
+        let m = rung_scale(&rung);
+        assert!(m.is_power_of_two());
+        let price = rung_norm(&rung, m) as f64 / (m * m) as f64;
+        let least = 1.0 - 1.0 / 97.0;
+        assert!((least..least * 1.0001).contains(&price), "{price}");
+    }
+}

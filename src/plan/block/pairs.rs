@@ -1,0 +1,51 @@
+//! Differences of pairs of siblings: the Haar wavelet on a binary tree.
+
+use super::{Form, Kind, product_distance};
+use crate::cube::{Cube, Cuboid, Frame};
+use crate::plan::Noise;
+
+pub(super) struct Pairs;
+
+impl Kind for Pairs {
+    type Data = Cuboid;
+    const NAME: &'static str = "differences";
+    const FORM: Form = Form::Component;
+    const SIGNED: bool = true;
+    const LUMPS: bool = true;
+
+    fn cuboid(data: &Cuboid) -> &Cuboid {
+        data
+    }
+
+    fn values(data: &Cuboid, frame: &Frame) -> Option<usize> {
+        Some(frame.contrasts(data))
+    }
+
+    fn check(data: &Cuboid, _: &[Vec<u8>], _: &Cube, frame: &Frame) -> Result<(), String> {
+        let twos = data.iter().all(|(d, l)| frame.rung(d, l).siblings.iter().all(|&c| c <= 2));
+        if twos { Ok(()) } else { Err("differences of groups of more than two".into()) }
+    }
+
+    /// Sums of counts, still secret: noise is added to each.
+    fn apply(data: &Cuboid, frame: &Frame, counts: Vec<i64>) -> Option<Vec<i64>> {
+        frame.contrast(data, counts)
+    }
+
+    /// A row is in one pair at most.
+    fn sensitivity(_: &Cuboid, _: &Frame, _: Noise) -> Option<u128> {
+        Some(1)
+    }
+
+    fn distance(data: &Cuboid, frame: &Frame, noise: Noise, differs: &dyn Fn(usize) -> bool) -> Option<u128> {
+        product_distance(data, frame, noise, differs, |_| (1, -1))
+    }
+
+    fn unit(_: &Cuboid, _: &Frame) -> Option<f64> {
+        Some(1.0)
+    }
+
+    /// One noise for the two halves of a pair, in every dimension.
+    fn divisor(data: &Cuboid, _: &Frame) -> Option<f64> {
+        Some(libm::exp2(data.len() as f64))
+    }
+}

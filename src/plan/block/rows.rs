@@ -1,0 +1,89 @@
+//! Linear queries of one table that the agency wrote itself.
+
+use super::{Form, Kind};
+use crate::cube::{Cube, Cuboid, Frame};
+use crate::plan::Noise;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Linear queries of one table with whole coefficients.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Rows {
+    /// The table.
+    pub cuboid: Cuboid,
+    /// For each query its non-zero coefficients: cell of the table (row-major, the last dimension fastest) and factor,
+    /// cells ascending.
+    pub rows: Vec<Vec<(u32, i32)>>,
+}
+
+/// The largest sum, over the queries, of one cell's prices.
+fn largest_column(rows: &Rows, price: impl Fn(i32) -> u128) -> Option<u128> {
+    let mut columns: BTreeMap<u32, u128> = BTreeMap::new();
+    for &(cell, factor) in rows.rows.iter().flatten() {
+        let column = columns.entry(cell).or_insert(0);
+        *column = column.checked_add(price(factor))?;
+    }
+    columns.into_values().max()
+}
+
+impl Kind for Rows {
+    type Data = Rows;
+    const NAME: &'static str = "rows";
+    const FORM: Form = Form::Rows;
+    const SIGNED: bool = true;
+    const LUMPS: bool = false;
+
+    fn cuboid(data: &Rows) -> &Cuboid {
+        &data.cuboid
+    }
+
+    fn values(data: &Rows, _: &Frame) -> Option<usize> {
+        Some(data.rows.len())
+    }
+
+    fn check(data: &Rows, _: &[Vec<u8>], cube: &Cube, _: &Frame) -> Result<(), String> {
+        let cells = cube.cells(&data.cuboid).unwrap_or(u64::MAX);
+        let good = |row: &Vec<(u32, i32)>| {
+            row.windows(2).all(|w| w[0].0 < w[1].0)
+                && row.iter().all(|&(cell, factor)| u64::from(cell) < cells && factor != 0)
+                && !row.is_empty()
+        };
+        match data.rows.iter().all(good) {
+            true => Ok(()),
+            false => {
+                Err("a row is empty, has a cell twice, one that does not exist, or a factor of zero".into())
+            }
+        }
+    }
+
+    /// Sums of counts, still secret: noise is added to each. `None` also when a cell does not exist.
+    fn apply(data: &Rows, _: &Frame, counts: Vec<i64>) -> Option<Vec<i64>> {
+        let one = |row: &Vec<(u32, i32)>| {
+            row.iter().try_fold(0i64, |sum, &(cell, factor)| {
+                sum.checked_add(counts.get(cell as usize)?.checked_mul(i64::from(factor))?)
+            })
+        };
+        data.rows.iter().map(one).collect()
+    }
+
+    /// The largest sum, over the queries, of one cell's absolute or squared coefficients.
+    fn sensitivity(data: &Rows, _: &Frame, noise: Noise) -> Option<u128> {
+        largest_column(data, |factor| match noise {
+            Noise::Gaussian => u128::from(factor.unsigned_abs()).pow(2),
+            Noise::Laplace => u128::from(factor.unsigned_abs()),
+        })
+    }
+
+    /// Columns are compared one by one: see `plan::cost::rows`.
+    fn distance(_: &Rows, _: &Frame, _: Noise, _: &dyn Fn(usize) -> bool) -> Option<u128> {
+        None
+    }
+
+    fn copies(data: &Rows, _: &Frame) -> Vec<u64> {
+        vec![1; data.rows.len()]
+    }
+
+    fn noises(data: &Rows, _: &Frame) -> usize {
+        data.rows.len()
+    }
+}
