@@ -4,19 +4,18 @@
 //! agree on all they share. It is never written down: it lives in its components, which are recovered when
 //! a table or a query needs them.
 //!
-//! * Components measured one by one (`residual`): `r̂_A = P_A y_A`, independent of each other.
-//! * One measured table (`base`): roll it up.
-//! * Several measured tables: generalised least squares, see [`gls`].
-//! * The agency's own rows: least squares over a basis of them, see [`rows`].
-//!
-//! Cells that are declared to be empty whatever the data are equality constraints: see [`zeros`].
-//!
-//! Components below a table that is published exactly come from it and have no error. Components are independent
-//! of each other wherever such tables are allowed, so the equality constraints touch nothing else.
-//!
-//! Consistency in another norm than least squares is [`Recovery::nearest`].
+//! | file | idea |
+//! |---|---|
+//! | [`components`] | components measured one by one: `r̂_A = P_A y_A`, independent of each other |
+//! | [`tables`] | whole tables: rolled up, or combined by generalised least squares ([`gls`]) |
+//! | [`written`] | the agency's own rows: least squares over a basis of them ([`rows`]) |
+//! | [`stored`] | tables published exactly, laid over all of these |
+//! | [`zeros`] | cells declared empty whatever the data: equality constraints around all of these |
+//! | [`nearest`] | consistency in another norm than least squares |
 
 mod cache;
+mod components;
+mod estimator;
 pub mod finish;
 pub mod gls;
 #[cfg(feature = "compile")]
@@ -24,6 +23,8 @@ mod lp;
 mod nearest;
 pub mod rows;
 mod source;
+mod stored;
+mod tables;
 pub(crate) mod written;
 pub mod zeros;
 
@@ -32,13 +33,12 @@ pub use source::{Source, SourceError};
 
 use crate::cube::{Axis, Cube, Cuboid, Frame};
 use crate::law::{ErrorLaw, LawError, NoiseLaw, Term};
-use crate::plan::{Block, Form, Measurement, Noise, Plan, Seen, noise};
-use cache::Cache;
-use gls::{Gls, Parts, Weighted};
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
-use written::Written;
-use zeros::{Lumped, Zeros};
+use crate::plan::{Form, Noise, Plan, Seen};
+use estimator::{Coefficients, Estimator};
+use gls::{Gls, Parts};
+use std::collections::BTreeMap;
+use stored::Stored;
+use zeros::{Imposed, Lumped, Zeros};
 
 /// Why something could not be recovered.
 #[derive(Debug, thiserror::Error)]
@@ -63,143 +63,86 @@ pub enum RecoverError {
     Plan(String),
 }
 
-/// How the estimate follows from the measurements.
-enum Shape {
-    /// Independent components: for each the measurement that holds it.
-    Components(HashMap<Cuboid, usize>),
-    /// Whole tables.
-    Tables(Vec<Weighted>),
-    /// Rows over one table.
-    Rows(Written),
-}
-
 /// A release's estimates, recovered on demand.
 pub struct Recovery<S> {
-    cube: Cube,
-    plan: Plan,
-    frame: Frame,
-    shape: Shape,
-    balanced: bool,
+    stored: Stored<S>,
+    estimator: Estimator,
+    zeros: Imposed,
     /// Whether nodes that a query cannot tell apart may be lumped: the measurements are alike under every exchange of
     /// siblings. Signed sums are not.
     lumps: bool,
     /// Every axis with all its nodes lumped as far as they go: what a query leaves out.
     lumped: Vec<Axis>,
-    source: S,
-    cache: Cache,
-    zeros: Zeros,
-    /// What the zeros take off the estimated components: worked out when a table is first asked for.
-    correction: Mutex<Option<Arc<Parts>>>,
 }
 
 impl<S: Source> Recovery<S> {
     /// Prepares to recover from measurements made by `plan`.
     pub fn new(cube: Cube, plan: Plan, source: S) -> Result<Recovery<S>, RecoverError> {
         let frame = Frame::new(&cube, &plan.levels);
-        let of_component = |m: &&Measurement| m.block.form() == Form::Component;
-        let components = plan.measurements.iter().filter(of_component).count();
-        let mut shape = if let Some(written) = Written::of(&plan)? {
-            Shape::Rows(written)
-        } else if components == 0 {
-            Shape::Tables(gls::measured_tables(&plan))
-        } else if components == plan.measurements.len() {
-            Shape::Components(
-                plan.measurements.iter().enumerate().map(|(i, m)| (m.block.cuboid().clone(), i)).collect(),
-            )
-        } else {
-            return Err(RecoverError::Plan("the plan mixes components and tables".into()));
-        };
         let lumps = plan.measurements.iter().all(|m| m.block.lumps());
         let lumped = frame.axes.iter().map(|a| if lumps { a.lump(0, &[0]).0 } else { a.clone() }).collect();
         let balanced = frame.is_balanced();
-        if !plan.exact.is_empty() && !balanced && matches!(shape, Shape::Tables(_)) {
-            return Err(RecoverError::Plan(
-                "tables published exactly beside measured ones over unequal groups".into(),
-            ));
-        }
+        let stored = Stored { cube, plan, frame, source, balanced, cache: Default::default() };
+        let mut estimator = Estimator::of(&stored)?;
         let zeros = {
+            let Stored { cube, plan, frame, .. } = &stored;
             let asked = plan.workload.iter().map(|t| &t.cuboid);
             let measured = plan.measurements.iter().filter(|m| m.block.form() == Form::Table(Seen::Cells));
             let tables = asked.chain(measured.map(|m| m.block.cuboid()));
-            Zeros::new(&cube, &frame, &plan.zeros, tables).map_err(RecoverError::Plan)?
+            Zeros::new(cube, frame, &plan.zeros, tables).map_err(RecoverError::Plan)?
         };
-        if let Shape::Rows(written) = &mut shape
+        if let Estimator::Rows(written) = &mut estimator
             && !zeros.is_empty()
         {
-            let mut open = vec![1.0; frame.len(written.cuboid())];
-            zeros.clear(&cube, &Lumped::whole(&frame), written.cuboid(), &mut open);
+            let mut open = vec![1.0; stored.frame.len(written.cuboid())];
+            zeros.clear(&stored.cube, &Lumped::whole(&stored.frame), written.cuboid(), &mut open);
             written.leave_out(open.into_iter().map(|v| v == 0.0).collect());
         }
-        let recovery = Recovery {
-            cube,
-            plan,
-            frame,
-            shape,
-            balanced,
-            lumps,
-            lumped,
-            source,
-            cache: Cache::default(),
-            zeros,
-            correction: Mutex::default(),
-        };
-        if let Some(z) = recovery.zeros.iter().find(|z| !recovery.holds(&z.cuboid)) {
+        let recovery = Recovery { stored, estimator, zeros: Imposed::new(zeros), lumps, lumped };
+        if let Some(z) = recovery.zeros().iter().find(|z| !recovery.holds(&z.cuboid)) {
             return Err(RecoverError::Plan(format!("no table holds the cells where {}", z.condition)));
         }
-        if let Some(top) = recovery.zeros.tops().iter().find(|t| !recovery.holds(t)) {
-            return Err(RecoverError::NotHeld(recovery.cube.describe(top)));
+        match recovery.zeros().tops().iter().find(|t| !recovery.holds(t)) {
+            Some(top) => Err(recovery.stored.not_held(top)),
+            None => Ok(recovery),
         }
-        Ok(recovery)
     }
 
     /// The dimensions.
     pub fn cube(&self) -> &Cube {
-        &self.cube
+        &self.stored.cube
     }
 
     /// The plan behind the measurements.
     pub fn plan(&self) -> &Plan {
-        &self.plan
+        &self.stored.plan
     }
 
     /// Where the measurements come from.
     pub fn source(&self) -> &S {
-        &self.source
+        &self.stored.source
     }
 
     /// The axes of the levels in use.
     pub fn frame(&self) -> &Frame {
-        &self.frame
+        &self.stored.frame
+    }
+
+    /// The structural zeros.
+    pub fn zeros(&self) -> &Zeros {
+        self.zeros.zeros()
     }
 
     /// The cuboids that were measured or are wholly known, coarsest description of what can be answered.
     pub fn held(&self) -> impl Iterator<Item = &Cuboid> {
-        self.plan.measurements.iter().map(|m| m.block.cuboid()).chain(&self.plan.exact)
+        self.plan().measurements.iter().map(|m| m.block.cuboid()).chain(&self.plan().exact)
     }
 
-    /// Whether a table over levels in use can be recovered.
+    /// Whether a table over levels in use can be recovered: of its cells, where rows were measured, what these determine.
     pub fn holds(&self, cuboid: &Cuboid) -> bool {
-        let in_use =
-            cuboid.iter().all(|(d, l)| d < self.frame.axes.len() && self.frame.axes[d].rung(l).is_some());
-        in_use
-            && match &self.shape {
-                Shape::Components(map) => self
-                    .frame
-                    .below(cuboid)
-                    .iter()
-                    .all(|a| map.contains_key(a) || self.plan.exact_above(a).is_some()),
-                Shape::Tables(tables) => {
-                    tables.iter().any(|t| cuboid.is_below(&t.cuboid))
-                        || self.plan.exact_above(cuboid).is_some()
-                }
-                // Of its cells, what the rows determine: see [`Recovery::summands`].
-                Shape::Rows(written) => cuboid.is_below(written.cuboid()),
-            }
-    }
-
-    /// Whether the answer is a roll-up of the only table there is.
-    fn one_table(&self, tables: &[Weighted]) -> bool {
-        tables.len() == 1 && tables[0].seen == Seen::Cells && self.plan.exact.is_empty()
+        let axes = &self.frame().axes;
+        let in_use = cuboid.iter().all(|(d, l)| d < axes.len() && axes[d].rung(l).is_some());
+        in_use && self.estimator.each().holds(&self.stored, cuboid)
     }
 
     /// Whether lumped axes may be used.
@@ -207,12 +150,8 @@ impl<S: Source> Recovery<S> {
         self.lumps
     }
 
-    fn values(&self, index: usize, expected: usize) -> Result<Vec<i64>, RecoverError> {
-        let values = self.source.values(index)?;
-        if values.len() != expected {
-            return Err(RecoverError::WrongLength(index, values.len(), expected));
-        }
-        Ok(values)
+    fn check_held(&self, cuboid: &Cuboid) -> Result<(), RecoverError> {
+        if self.holds(cuboid) { Ok(()) } else { Err(self.stored.not_held(cuboid)) }
     }
 
     /// The best estimate of a table, row-major with the last dimension fastest. Consistent with every other
@@ -222,187 +161,59 @@ impl<S: Source> Recovery<S> {
         self.summands(cuboid)
     }
 
-    /// `N⁻¹ Zᵀ λ`: see [`zeros`].
-    fn correction(&self) -> Result<Arc<Parts>, RecoverError> {
-        let mut kept = self.correction.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(correction) = &*kept {
-            return Ok(correction.clone());
-        }
-        let lumped = Lumped::whole(&self.frame);
-        let system = self.zeros.system(&self.cube, &lumped);
-        let tables = system.tables().map(|t| self.unconstrained(t)).collect::<Result<Vec<_>, _>>()?;
-        let covariance = |parts: Parts| self.covariance(&self.frame, parts);
-        let correction = system.solve(system.pick_from(&tables), &covariance).and_then(covariance);
-        let correction =
-            correction.ok_or_else(|| RecoverError::Plan("the zeros cannot be imposed".into()))?;
-        Ok(kept.insert(Arc::new(correction)).clone())
-    }
-
-    /// `N⁻¹` of components: the covariance of the unconstrained estimates.
-    fn covariance(&self, frame: &Frame, mut parts: Parts) -> Option<Parts> {
-        parts.retain(|a, _| self.plan.exact_above(a).is_none());
-        match &self.shape {
-            Shape::Components(map) => {
-                for (a, part) in &mut parts {
-                    // The scale is that of the whole frame: lumping changes no group's size.
-                    let m = &self.plan.measurements[*map.get(a)?];
-                    let sigma2 = noise::component_variance(&self.frame, self.plan.noise, m)?;
-                    part.iter_mut().for_each(|v| *v *= sigma2);
-                }
-                Some(parts)
-            }
-            Shape::Tables(tables) => Gls::new(frame, tables, self.balanced).solve(parts),
-            // Rows have no components, and leave out what is empty from the start.
-            Shape::Rows(_) => None,
-        }
-    }
-
-    fn unconstrained(&self, cuboid: &Cuboid) -> Result<Vec<f64>, RecoverError> {
-        if let Some(index) = self.plan.exact_above(cuboid) {
-            return self.exact_table(index, cuboid);
-        }
-        match &self.shape {
-            Shape::Components(map) => self.frame.rebuild(cuboid, &mut |a| self.component(map, a).map(Some)),
-            Shape::Tables(tables) if self.one_table(tables) => {
-                let from = &tables[0].cuboid;
-                let values = self.values(0, self.frame.len(from))?;
-                Ok(self.frame.roll_up(from, cuboid, values.iter().map(|&v| v as f64).collect()))
-            }
-            Shape::Tables(tables) => {
-                self.solve_tables(tables, cuboid)?;
-                self.frame.rebuild(cuboid, &mut |a| {
-                    if let Some(index) = self.plan.exact_above(a) {
-                        return self.exact_component(index, a).map(Some);
-                    }
-                    let part = self.cache.get(a);
-                    part.map(|p| Some(p.to_vec())).ok_or_else(|| RecoverError::NotHeld(self.cube.describe(a)))
-                })
-            }
-            Shape::Rows(written) => {
-                let of = written.cuboid();
-                let read = |index, count| self.values(index, count);
-                let cells = written.cells(&self.plan, self.frame.len(of), &read)?;
-                Ok(self.frame.roll_up(of, cuboid, cells))
-            }
-        }
-    }
-
     /// Whether every single cell of a table can be estimated: of one that is held, rows may leave some open.
     pub fn check_determined(&self, cuboid: &Cuboid) -> Result<(), RecoverError> {
-        let Shape::Rows(written) = &self.shape else { return Ok(()) };
-        let name = || self.cube.describe(cuboid);
-        if !self.holds(cuboid) {
-            return Err(RecoverError::NotHeld(name()));
+        let Estimator::Rows(written) = &self.estimator else { return Ok(()) };
+        self.check_held(cuboid)?;
+        match written.determines(&self.stored, cuboid)? {
+            true => Ok(()),
+            false => {
+                let name = self.cube().describe(cuboid);
+                Err(RecoverError::NotDetermined(format!("every cell of {name}")))
+            }
         }
-        let sum = |q| written.without_empty(self.frame.pull_back(cuboid, written.cuboid(), q));
-        let all = written.solved(&self.plan)?.system().determines(self.frame.len(cuboid), sum);
-        if all { Ok(()) } else { Err(RecoverError::NotDetermined(format!("every cell of {}", name()))) }
     }
 
     /// A table whose sums are the best estimates of all queries that can be estimated from it. It is
     /// [`Recovery::table`], save that rows may determine sums of cells and not the cells: then these are arbitrary, and
     /// only sums for which there are [`Recovery::coefficients`] mean anything.
     pub fn summands(&self, cuboid: &Cuboid) -> Result<Vec<f64>, RecoverError> {
-        if !self.holds(cuboid) {
-            return Err(RecoverError::NotHeld(self.cube.describe(cuboid)));
+        self.check_held(cuboid)?;
+        let table = self.unconstrained(cuboid)?;
+        if !self.constrained() {
+            return Ok(table);
         }
-        let mut table = self.unconstrained(cuboid)?;
-        // Rows leave out what is empty from the start.
-        if !self.zeros.is_empty() && !matches!(self.shape, Shape::Rows(_)) {
-            let correction = self.correction()?;
-            let less = Gls::new(&self.frame, &[], true).build(cuboid, &correction);
-            table.iter_mut().zip(less).for_each(|(v, less)| *v -= less);
-            self.zeros.clear(&self.cube, &Lumped::whole(&self.frame), cuboid, &mut table);
-        }
-        Ok(table)
+        let covariance = |parts| self.covariance(self.frame(), parts);
+        self.zeros.table(&self.stored, cuboid, table, &|t| self.unconstrained(t), &covariance)
     }
 
-    /// A roll-up of an exact table: whole numbers.
-    fn exact_table(&self, index: usize, cuboid: &Cuboid) -> Result<Vec<f64>, RecoverError> {
-        let from = &self.plan.exact[index];
-        let counts = self.source.exact(index)?;
-        if counts.len() != self.frame.len(from) {
-            return Err(RecoverError::WrongLength(index, counts.len(), self.frame.len(from)));
-        }
-        Ok(self.frame.roll_up(from, cuboid, counts.into_iter().map(|v| v as f64).collect()))
+    /// Whether zeros are imposed on what the estimator says: rows leave out what is empty from the start.
+    fn constrained(&self) -> bool {
+        !self.zeros().is_empty() && !matches!(self.estimator, Estimator::Rows(_))
     }
 
-    /// `r_A = P_A M_A x`, from an exact table above.
-    fn exact_component(&self, index: usize, a: &Cuboid) -> Result<Vec<f64>, RecoverError> {
-        let table = self.exact_table(index, a)?;
-        let mut part = Vec::new();
-        self.frame.decompose(a, table, &mut |b, values| {
-            if b == *a {
-                part = values;
+    /// The estimates that know of no zeros.
+    fn unconstrained(&self, cuboid: &Cuboid) -> Result<Vec<f64>, RecoverError> {
+        let (stored, estimator) = (&self.stored, self.estimator.each::<S>());
+        if let Some(table) = stored.exact_table(cuboid).or_else(|| estimator.direct_table(stored, cuboid)) {
+            return table;
+        }
+        estimator.prepare(stored, cuboid)?;
+        stored.frame.rebuild(cuboid, &mut |a| {
+            if let Some(known) = stored.cache.get(a) {
+                return Ok(Some(known.to_vec()));
             }
-        });
-        Ok(part)
-    }
-
-    /// `r̂_A = P_A y_A / m_A`.
-    fn component(&self, map: &HashMap<Cuboid, usize>, a: &Cuboid) -> Result<Vec<f64>, RecoverError> {
-        if let Some(known) = self.cache.get(a) {
-            return Ok(known.to_vec());
-        }
-        if let Some(index) = self.plan.exact_above(a) {
-            let part = self.exact_component(index, a)?;
-            self.cache.offer(a, &part);
-            return Ok(part);
-        }
-        let &index = map.get(a).ok_or_else(|| RecoverError::NotHeld(self.cube.describe(a)))?;
-        let values = self.values(index, self.frame.contrasts(a))?;
-        let scale = self.component_scale(index, a)?;
-        let mut part = self.frame.expand(a, values.iter().map(|&v| v as f64).collect());
-        part.iter_mut().for_each(|v| *v /= scale);
-        self.cache.offer(a, &part);
-        Ok(part)
-    }
-
-    /// The integers that stand for one unit of the component.
-    fn component_scale(&self, index: usize, a: &Cuboid) -> Result<f64, RecoverError> {
-        let unit = self.plan.measurements[index].block.unit(&self.frame);
-        unit.ok_or_else(|| RecoverError::Plan(format!("the scale of {} does not fit", self.cube.describe(a))))
-    }
-
-    /// Recovers all components below `cuboid` (all there are, when axes are unbalanced) into the cache.
-    fn solve_tables(&self, tables: &[Weighted], cuboid: &Cuboid) -> Result<(), RecoverError> {
-        let _one_at_a_time = self.cache.solving();
-        let missing = self
-            .frame
-            .below(cuboid)
-            .into_iter()
-            .filter(|a| self.cache.get(a).is_none() && self.plan.exact_above(a).is_none())
-            .collect::<Vec<_>>();
-        if missing.is_empty() {
-            return Ok(());
-        }
-        let mut right = Parts::new();
-        for (index, t) in tables.iter().enumerate() {
-            let into = if self.balanced { t.cuboid.meet(cuboid) } else { t.cuboid.clone() };
-            if self.balanced && !missing.iter().any(|a| a.is_below(&into)) {
-                continue;
+            if let Some(part) = stored.exact_component(a) {
+                return part.inspect(|part| stored.cache.offer(a, part)).map(Some);
             }
-            let values = self.values(index, self.plan.measurements[index].block.values(&self.frame))?;
-            let values = values.into_iter().map(|v| v as f64).collect();
-            let mut table = self.frame.roll_up(&t.cuboid, &into, t.to_cells(&self.frame, values));
-            // F_Bᵀ pushes means; over balanced axes a mean is a sum by the number of cells.
-            let weight = t.weight * self.frame.cells(&into) / self.frame.cells(&t.cuboid);
-            table.iter_mut().for_each(|v| *v *= weight);
-            Gls::gather(&self.frame, &into, table, &mut right);
-        }
-        if self.balanced {
-            // What is known already was gathered from some of the tables only: it must not be solved again.
-            right.retain(|a, _| missing.contains(a));
-        }
-        let gls = Gls::new(&self.frame, tables, self.balanced);
-        let solved = gls.solve(right).ok_or_else(|| RecoverError::NotHeld(self.cube.describe(cuboid)))?;
-        for (a, part) in solved {
-            // A component that was known before may have been gathered from some of its tables only.
-            if !self.balanced || missing.contains(&a) {
-                self.cache.keep(a, part);
-            }
-        }
-        Ok(())
+            estimator.component(stored, a).map(Some)
+        })
+    }
+
+    /// `N⁻¹` of components: the covariance of the unconstrained estimates. Exact ones have none.
+    fn covariance(&self, frame: &Frame, mut parts: Parts) -> Option<Parts> {
+        parts.retain(|a, _| !self.stored.is_exact(a));
+        self.estimator.each().covariance(&self.stored, frame, parts)
     }
 
     /// Lumps the nodes of an axis that neither a query (by `colour`, of the nodes of rung `at`) nor the measurements tell
@@ -432,11 +243,6 @@ impl<S: Source> Recovery<S> {
         lumped
     }
 
-    /// The structural zeros.
-    pub fn zeros(&self) -> &Zeros {
-        &self.zeros
-    }
-
     /// What every independent noise is multiplied by in the error of `Σ q · table(cuboid)`: for each measurement
     /// that has a part in it one coefficient for each of its noises, or each lump of them: see [`Recovery::copies`].
     ///
@@ -450,85 +256,42 @@ impl<S: Source> Recovery<S> {
         cuboid: &Cuboid,
         mut query: Vec<f64>,
     ) -> Result<Vec<(usize, Vec<f64>)>, RecoverError> {
-        let frame = &lumped.frame;
-        if !self.holds(cuboid) {
-            return Err(RecoverError::NotHeld(self.cube.describe(cuboid)));
-        }
-        let mut out = Vec::new();
-        if !self.zeros.is_empty() {
-            self.zeros.clear(&self.cube, lumped, cuboid, &mut query);
+        let (stored, estimator, frame) = (&self.stored, self.estimator.each::<S>(), &lumped.frame);
+        self.check_held(cuboid)?;
+        if !self.zeros().is_empty() {
+            self.zeros().clear(&stored.cube, lumped, cuboid, &mut query);
             if query.iter().all(|q| *q == 0.0) {
-                return Ok(out);
+                return Ok(Coefficients::new());
             }
         }
-        match &self.shape {
-            Shape::Components(map) => {
-                for (a, mut q) in self.parts(lumped, cuboid, query)? {
-                    if self.plan.exact_above(&a).is_some() {
-                        continue;
-                    }
-                    let &index = map.get(&a).ok_or_else(|| RecoverError::NotHeld(self.cube.describe(&a)))?;
-                    let scale = self.component_scale(index, &a)?;
-                    q.iter_mut().for_each(|v| *v /= scale);
-                    if matches!(self.plan.measurements[index].block, Block::Pairs(_)) {
-                        frame.keep_contrasts(&a, &mut q);
-                    }
-                    out.push((index, q));
-                }
-            }
-            Shape::Tables(tables) if self.one_table(tables) && self.zeros.is_empty() => {
-                out.push((0, frame.pull_back(cuboid, &tables[0].cuboid, query)));
-            }
-            Shape::Tables(tables) => {
-                let mut q = self.parts(lumped, cuboid, query)?;
-                q.retain(|a, _| self.plan.exact_above(a).is_none());
-                let gls = Gls::new(frame, tables, self.balanced);
-                let v = gls.solve(q).ok_or_else(|| RecoverError::NotHeld(self.cube.describe(cuboid)))?;
-                for (index, t) in tables.iter().enumerate() {
-                    out.push((index, gls.weights(t, &v)));
-                }
-            }
-            Shape::Rows(written) => {
-                let query = written.without_empty(frame.pull_back(cuboid, written.cuboid(), query));
-                let found = written.coefficients(&self.plan, &query)?;
-                out = found.ok_or_else(|| {
-                    let name = self.cube.describe(cuboid);
-                    RecoverError::NotDetermined(format!("this sum of cells of {name}"))
-                })?;
-            }
+        if !self.constrained()
+            && let Some(direct) = estimator.direct_coefficients(stored, frame, cuboid, &query)
+        {
+            return direct;
         }
-        Ok(out)
-    }
-
-    /// A query in components: the one whose unconstrained estimate has the error of the constrained estimate.
-    fn parts(&self, lumped: &Lumped, cuboid: &Cuboid, query: Vec<f64>) -> Result<Parts, RecoverError> {
-        let frame = &lumped.frame;
-        let mut q = Parts::new();
-        Gls::gather(frame, cuboid, query, &mut q);
-        if self.zeros.is_empty() {
-            return Ok(q);
+        let mut parts = Parts::new();
+        Gls::gather(frame, cuboid, query, &mut parts);
+        if self.constrained() {
+            let covariance = |parts| self.covariance(frame, parts);
+            parts = self
+                .zeros
+                .query(&stored.cube, lumped, parts, &covariance)
+                .ok_or_else(|| stored.not_held(cuboid))?;
         }
-        let not_held = || RecoverError::NotHeld(self.cube.describe(cuboid));
-        let v = self.covariance(frame, q.clone()).ok_or_else(not_held)?;
-        let system = self.zeros.system(&self.cube, lumped);
-        let less = system.solve(system.pick(&v), &|parts| self.covariance(frame, parts));
-        for (a, less) in less.ok_or_else(not_held)? {
-            let part = q.entry(a).or_insert_with(|| vec![0.0; less.len()]);
-            part.iter_mut().zip(less).for_each(|(v, less)| *v -= less);
-        }
-        Ok(q)
+        parts.retain(|a, _| !stored.is_exact(a));
+        estimator.coefficients(stored, frame, parts)
     }
 
     /// For each coefficient of a measurement, how many independent noises it stands for.
     pub fn copies(&self, frame: &Frame, measurement: usize) -> Vec<u64> {
-        self.plan.measurements[measurement].block.copies(frame)
+        self.plan().measurements[measurement].block.copies(frame)
     }
 
     /// The law of each noise of a measurement.
     pub fn noise(&self, measurement: usize) -> NoiseLaw {
-        let m = &self.plan.measurements[measurement];
+        let m = &self.plan().measurements[measurement];
         let scale = m.scale.to_f64();
-        match self.plan.noise {
+        match self.plan().noise {
             Noise::Gaussian => NoiseLaw::DiscreteGaussian { variance: scale },
             Noise::Laplace => NoiseLaw::DiscreteLaplace { scale },
         }

@@ -9,7 +9,7 @@
 //! All measured cells count alike, whatever the scale of their noise, as published.
 
 use super::zeros::Lumped;
-use super::{Parts, RecoverError, Recovery, Shape, Source};
+use super::{Estimator, Parts, RecoverError, Recovery, Source};
 use crate::cube::Cuboid;
 use crate::plan::{Form, Seen};
 
@@ -86,12 +86,12 @@ impl<S: Source> Recovery<S> {
         let refused = |why: String| {
             Err(RecoverError::Plan(format!("consistency in {} cannot be had: {why}", norm.symbol())))
         };
-        let direct = matches!(self.shape, Shape::Tables(_))
-            && self.plan.measurements.iter().all(|m| m.block.form() == Form::Table(Seen::Cells));
+        let direct = matches!(self.estimator, Estimator::Tables(_))
+            && self.plan().measurements.iter().all(|m| m.block.form() == Form::Table(Seen::Cells));
         if !direct {
             return refused(format!(
                 "it is for tables measured directly, and this release's strategy `{}` measured other sums",
-                self.plan.measure.name()
+                self.plan().measure.name()
             ));
         }
         match self.solve_nearest(norm)? {
@@ -108,8 +108,8 @@ impl<S: Source> Recovery<S> {
     #[cfg(feature = "compile")]
     fn solve_nearest(&self, norm: Norm) -> Result<Result<Nearest, String>, RecoverError> {
         use super::lp;
-        let tables: Vec<&Cuboid> = self.plan.measurements.iter().map(|m| m.block.cuboid()).collect();
-        let sizes = tables.iter().map(|t| self.frame.cells(t));
+        let tables: Vec<&Cuboid> = self.plan().measurements.iter().map(|m| m.block.cuboid()).collect();
+        let sizes = tables.iter().map(|t| self.frame().cells(t));
         let cells: f64 = sizes.sum();
         if cells > lp::MOST_CELLS as f64 {
             return Ok(Err(format!(
@@ -118,29 +118,29 @@ impl<S: Source> Recovery<S> {
             )));
         }
         let mut measured = Vec::with_capacity(tables.len());
-        for (index, t) in tables.iter().enumerate() {
-            let values = self.values(index, self.frame.len(t))?;
+        for index in 0..tables.len() {
+            let values = self.stored.values(index)?;
             measured.push(values.into_iter().map(|v| v as f64).collect::<Vec<f64>>());
         }
         let best = tables.iter().map(|t| self.table(t)).collect::<Result<Vec<_>, _>>()?;
         let residuals: Vec<Vec<f64>> =
             measured.iter().zip(&best).map(|(y, b)| y.iter().zip(b).map(|(y, b)| y - b).collect()).collect();
-        let free = |a: &Cuboid| self.plan.exact_above(a).is_none();
+        let free = |a: &Cuboid| self.plan().exact_above(a).is_none();
         // Cells declared empty are empty in least squares, and stay so. Those of coarser tables follow.
-        let empty: Vec<Vec<bool>> = if self.zeros.is_empty() {
+        let empty: Vec<Vec<bool>> = if self.zeros().is_empty() {
             Vec::new()
         } else {
-            let whole = Lumped::whole(&self.frame);
+            let whole = Lumped::whole(self.frame());
             let mask = |t: &&Cuboid| {
-                let mut open = vec![1.0; self.frame.len(t)];
-                if self.zeros.tops().contains(t) {
-                    self.zeros.clear(&self.cube, &whole, t, &mut open);
+                let mut open = vec![1.0; self.frame().len(t)];
+                if self.zeros().tops().contains(t) {
+                    self.zeros().clear(self.cube(), &whole, t, &mut open);
                 }
                 open.into_iter().map(|v| v == 0.0).collect()
             };
             tables.iter().map(mask).collect()
         };
-        let change = match lp::nearest(&self.frame, &tables, &free, &empty, &residuals, norm) {
+        let change = match lp::nearest(self.frame(), &tables, &free, &empty, &residuals, norm) {
             Ok(change) => change,
             Err(why) => return Ok(Err(why)),
         };
@@ -150,23 +150,21 @@ impl<S: Source> Recovery<S> {
             norm,
             distance: norm.distance(&consistent, &measured),
             least_squares: norm.distance(&best, &measured),
-            parts: lp::parts_of(&self.frame, &tables, &consistent),
+            parts: lp::parts_of(self.frame(), &tables, &consistent),
         }))
     }
 
     /// A table of the nearest consistent ones: like [`Recovery::table`], from other components.
     pub fn nearest_table(&self, nearest: &Nearest, cuboid: &Cuboid) -> Result<Vec<f64>, RecoverError> {
-        if !self.holds(cuboid) {
-            return Err(RecoverError::NotHeld(self.cube.describe(cuboid)));
+        self.check_held(cuboid)?;
+        if let Some(table) = self.stored.exact_table(cuboid) {
+            return table;
         }
-        if let Some(index) = self.plan.exact_above(cuboid) {
-            return self.exact_table(index, cuboid);
-        }
-        let mut table = self.frame.rebuild(cuboid, &mut |a| {
+        let mut table = self.frame().rebuild(cuboid, &mut |a| {
             let part = nearest.parts.get(a).cloned();
-            part.map(Some).ok_or_else(|| RecoverError::NotHeld(self.cube.describe(a)))
+            part.map(Some).ok_or_else(|| self.stored.not_held(a))
         })?;
-        self.zeros.clear(&self.cube, &Lumped::whole(&self.frame), cuboid, &mut table);
+        self.zeros().clear(self.cube(), &Lumped::whole(self.frame()), cuboid, &mut table);
         Ok(table)
     }
 }

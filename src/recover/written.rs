@@ -1,8 +1,11 @@
 //! The rows of one release: factored when the first answer needs them, and then kept.
 
-use super::RecoverError;
+use super::estimator::{Coefficients, Estimate};
+use super::gls::Parts;
 use super::rows::{RowSystem, RowsError, Weighed};
-use crate::cube::Cuboid;
+use super::stored::Stored;
+use super::{RecoverError, Source};
+use crate::cube::{Cuboid, Frame};
 use crate::plan::{Block, Plan, Rows, noise};
 use std::sync::{Arc, OnceLock};
 
@@ -84,14 +87,65 @@ impl Written {
         self.solved.get_or_init(solve).as_ref().map_err(|e| RecoverError::Plan(e.to_string()))
     }
 
-    /// What each noise is multiplied by in the best estimate of a query of all cells. `None` when there is none.
-    pub(super) fn coefficients(
+    /// A table of which every determined query has its best estimate.
+    fn cells<S: Source>(&self, stored: &Stored<S>) -> Result<Vec<f64>, RecoverError> {
+        if let Some(known) = self.cells.get() {
+            return Ok(known.clone());
+        }
+        let mut answers = Vec::new();
+        for index in 0..self.counts.len() {
+            answers.extend(stored.values(index)?.into_iter().map(|v| v as f64));
+        }
+        let cells = self.solved(&stored.plan)?.cells(&answers, stored.frame.len(&self.cuboid));
+        Ok(self.cells.get_or_init(|| cells).clone())
+    }
+
+    /// A query of a table, written over the cells of the rows' own table.
+    fn pulled<S>(&self, stored: &Stored<S>, cuboid: &Cuboid, query: Vec<f64>) -> Vec<f64> {
+        self.without_empty(stored.frame.pull_back(cuboid, &self.cuboid, query))
+    }
+
+    /// Whether every single cell of a table can be estimated.
+    pub(super) fn determines<S>(&self, stored: &Stored<S>, cuboid: &Cuboid) -> Result<bool, RecoverError> {
+        let sum = |q| self.pulled(stored, cuboid, q);
+        Ok(self.solved(&stored.plan)?.system().determines(stored.frame.len(cuboid), sum))
+    }
+}
+
+/// Rows have no components: all goes through the cells of their table.
+impl<S: Source> Estimate<S> for Written {
+    fn holds(&self, _: &Stored<S>, cuboid: &Cuboid) -> bool {
+        cuboid.is_below(&self.cuboid)
+    }
+
+    fn direct_table(&self, stored: &Stored<S>, cuboid: &Cuboid) -> Option<Result<Vec<f64>, RecoverError>> {
+        Some(self.cells(stored).map(|cells| stored.frame.roll_up(&self.cuboid, cuboid, cells)))
+    }
+
+    fn component(&self, stored: &Stored<S>, a: &Cuboid) -> Result<Vec<f64>, RecoverError> {
+        Err(stored.not_held(a))
+    }
+
+    fn covariance(&self, _: &Stored<S>, _: &Frame, _: Parts) -> Option<Parts> {
+        None
+    }
+
+    fn direct_coefficients(
         &self,
-        plan: &Plan,
+        stored: &Stored<S>,
+        frame: &Frame,
+        cuboid: &Cuboid,
         query: &[f64],
-    ) -> Result<Option<Vec<(usize, Vec<f64>)>>, RecoverError> {
-        let solved = self.solved(plan)?;
-        let Some(expressed) = solved.system().express(query) else { return Ok(None) };
+    ) -> Option<Result<Coefficients, RecoverError>> {
+        let query = self.without_empty(frame.pull_back(cuboid, &self.cuboid, query.to_vec()));
+        let solved = match self.solved(&stored.plan) {
+            Ok(solved) => solved,
+            Err(e) => return Some(Err(e)),
+        };
+        let Some(expressed) = solved.system().express(&query) else {
+            let name = stored.cube.describe(cuboid);
+            return Some(Err(RecoverError::NotDetermined(format!("this sum of cells of {name}"))));
+        };
         let all = solved.coefficients(expressed);
         let mut rest = &all[..];
         let each = self.counts.iter().enumerate().map(|(index, &count)| {
@@ -99,24 +153,15 @@ impl Written {
             rest = after;
             (index, own.to_vec())
         });
-        Ok(Some(each.collect()))
+        Some(Ok(each.collect()))
     }
 
-    /// A table of `length` cells of which every determined query has its best estimate.
-    pub(super) fn cells(
+    fn coefficients(
         &self,
-        plan: &Plan,
-        length: usize,
-        read: &dyn Fn(usize, usize) -> Result<Vec<i64>, RecoverError>,
-    ) -> Result<Vec<f64>, RecoverError> {
-        if let Some(known) = self.cells.get() {
-            return Ok(known.clone());
-        }
-        let mut answers = Vec::new();
-        for (index, &count) in self.counts.iter().enumerate() {
-            answers.extend(read(index, count)?.into_iter().map(|v| v as f64));
-        }
-        let cells = self.solved(plan)?.cells(&answers, length);
-        Ok(self.cells.get_or_init(|| cells).clone())
+        stored: &Stored<S>,
+        _: &Frame,
+        query: Parts,
+    ) -> Result<Coefficients, RecoverError> {
+        Err(stored.not_held(query.keys().next().unwrap_or(&self.cuboid)))
     }
 }

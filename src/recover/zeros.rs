@@ -13,9 +13,12 @@
 //! The condition is public knowledge and the estimates are already released: imposing it costs no privacy.
 
 use super::gls::{Gls, Parts};
+use super::stored::Stored;
+use super::{RecoverError, Source};
 use crate::cube::{Cube, Cuboid, Filter, Frame, required_level};
 use crate::sql::Query;
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// One condition.
 pub struct Zero {
@@ -200,6 +203,79 @@ impl Zeros {
     /// The system of equations on a frame.
     pub fn system<'a>(&'a self, cube: &Cube, lumped: &'a Lumped) -> System<'a> {
         System::new(self, cube, lumped)
+    }
+}
+
+/// The zeros of a release, imposed on the estimates of any estimator. Around each of them the same constraint, by the same
+/// solver: `x̂ − N⁻¹Zᵀ(ZN⁻¹Zᵀ)⁻¹Z x̂`.
+pub(super) struct Imposed {
+    zeros: Zeros,
+    /// What the zeros take off the estimated components: worked out when a table is first asked for.
+    correction: Mutex<Option<Arc<Parts>>>,
+}
+
+impl Imposed {
+    pub fn new(zeros: Zeros) -> Imposed {
+        Imposed { zeros, correction: Mutex::default() }
+    }
+
+    pub fn zeros(&self) -> &Zeros {
+        &self.zeros
+    }
+
+    /// A table under the zeros, from the unconstrained one.
+    pub fn table<S: Source>(
+        &self,
+        stored: &Stored<S>,
+        cuboid: &Cuboid,
+        mut table: Vec<f64>,
+        unconstrained: &dyn Fn(&Cuboid) -> Result<Vec<f64>, RecoverError>,
+        covariance: &dyn Fn(Parts) -> Option<Parts>,
+    ) -> Result<Vec<f64>, RecoverError> {
+        let lumped = Lumped::whole(&stored.frame);
+        let correction = self.correction(&stored.cube, &lumped, unconstrained, covariance)?;
+        let less = Gls::new(&stored.frame, &[], true).build(cuboid, &correction);
+        table.iter_mut().zip(less).for_each(|(v, less)| *v -= less);
+        self.zeros.clear(&stored.cube, &lumped, cuboid, &mut table);
+        Ok(table)
+    }
+
+    /// `N⁻¹ Zᵀ λ`.
+    fn correction(
+        &self,
+        cube: &Cube,
+        lumped: &Lumped,
+        unconstrained: &dyn Fn(&Cuboid) -> Result<Vec<f64>, RecoverError>,
+        covariance: &dyn Fn(Parts) -> Option<Parts>,
+    ) -> Result<Arc<Parts>, RecoverError> {
+        let mut kept = self.correction.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(correction) = &*kept {
+            return Ok(correction.clone());
+        }
+        let system = self.zeros.system(cube, lumped);
+        let tables = system.tables().map(unconstrained).collect::<Result<Vec<_>, _>>()?;
+        let correction = system.solve(system.pick_from(&tables), covariance).and_then(covariance);
+        let correction =
+            correction.ok_or_else(|| RecoverError::Plan("the zeros cannot be imposed".into()))?;
+        Ok(kept.insert(Arc::new(correction)).clone())
+    }
+
+    /// A query in components: the one whose unconstrained estimate has the error of the constrained estimate of `query`. `None` when
+    /// there is a component that nothing tells.
+    pub fn query(
+        &self,
+        cube: &Cube,
+        lumped: &Lumped,
+        mut query: Parts,
+        covariance: &dyn Fn(Parts) -> Option<Parts>,
+    ) -> Option<Parts> {
+        let system = self.zeros.system(cube, lumped);
+        let less = system.solve(system.pick(&covariance(query.clone())?), covariance)?;
+        for (a, less) in less {
+            let part = query.entry(a).or_insert_with(|| vec![0.0; less.len()]);
+            part.iter_mut().zip(less).for_each(|(v, less)| *v -= less);
+        }
+        Some(query)
     }
 }
 

@@ -101,6 +101,9 @@ trait Kind {
         None
     }
 
+    /// Of the weights of a component's cells keeps those of the cells that noise is drawn for.
+    fn keep_drawn(_data: &Self::Data, _frame: &Frame, _weights: &mut [f64]) {}
+
     /// For a component measured by itself: what a noise's variance is divided by in `σ_A²`.
     fn divisor(data: &Self::Data, frame: &Frame) -> Option<f64> {
         Self::unit(data, frame).map(|unit| unit * unit)
@@ -213,6 +216,11 @@ impl Block {
     /// The integers that stand for one unit of a component measured by itself.
     pub fn unit(&self, frame: &Frame) -> Option<f64> {
         of_kind!(self, it, K::unit(it, frame))
+    }
+
+    /// Of the weights of a component's cells keeps those of the cells that noise is drawn for.
+    pub fn keep_drawn(&self, frame: &Frame, weights: &mut [f64]) {
+        of_kind!(self, it, K::keep_drawn(it, frame, weights));
     }
 
     /// What the noise's variance is divided by in the `σ_A²` of a component measured by itself. `None` for other kinds.

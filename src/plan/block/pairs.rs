@@ -44,6 +44,10 @@ impl Kind for Pairs {
         Some(1.0)
     }
 
+    fn keep_drawn(data: &Cuboid, frame: &Frame, weights: &mut [f64]) {
+        frame.keep_contrasts(data, weights);
+    }
+
     /// One noise for the two halves of a pair, in every dimension.
     fn divisor(data: &Cuboid, _: &Frame) -> Option<f64> {
         Some(libm::exp2(data.len() as f64))

@@ -1,0 +1,91 @@
+//! The ways from measurements to unconstrained estimates: a closed list, one file each.
+
+use super::components::Components;
+use super::gls::Parts;
+use super::stored::Stored;
+use super::tables::Tables;
+use super::written::Written;
+use super::{RecoverError, Source};
+use crate::cube::{Cuboid, Frame};
+use crate::plan::{Form, Plan};
+
+/// What the noises of some measurements are multiplied by in an estimate.
+pub(super) type Coefficients = Vec<(usize, Vec<f64>)>;
+
+/// What an estimator can do. Estimates live in components; where there is a shorter way, the `direct_…` functions take it.
+pub(super) trait Estimate<S: Source> {
+    /// Whether the measurements, with the tables published exactly, tell a table over levels in use.
+    fn holds(&self, stored: &Stored<S>, cuboid: &Cuboid) -> bool;
+
+    /// A table whose sums are the best estimates, where that needs no components.
+    fn direct_table(&self, _stored: &Stored<S>, _cuboid: &Cuboid) -> Option<Result<Vec<f64>, RecoverError>> {
+        None
+    }
+
+    /// Gets ready what [`Estimate::component`] needs for all components below a table.
+    fn prepare(&self, _stored: &Stored<S>, _cuboid: &Cuboid) -> Result<(), RecoverError> {
+        Ok(())
+    }
+
+    /// The estimate of a component that no exact table holds.
+    fn component(&self, stored: &Stored<S>, a: &Cuboid) -> Result<Vec<f64>, RecoverError>;
+
+    /// `N⁻¹` of components: the covariance of their estimates. `None` when there is one that nothing tells.
+    fn covariance(&self, stored: &Stored<S>, frame: &Frame, parts: Parts) -> Option<Parts>;
+
+    /// The coefficients of a query of a table, where that needs no components.
+    fn direct_coefficients(
+        &self,
+        _stored: &Stored<S>,
+        _frame: &Frame,
+        _cuboid: &Cuboid,
+        _query: &[f64],
+    ) -> Option<Result<Coefficients, RecoverError>> {
+        None
+    }
+
+    /// The coefficients of a query that is given by its components, none of them below an exact table.
+    fn coefficients(
+        &self,
+        stored: &Stored<S>,
+        frame: &Frame,
+        query: Parts,
+    ) -> Result<Coefficients, RecoverError>;
+}
+
+/// The estimator of a plan.
+pub(super) enum Estimator {
+    Components(Components),
+    Tables(Tables),
+    Rows(Written),
+}
+
+impl Estimator {
+    pub fn of<S>(stored: &Stored<S>) -> Result<Estimator, RecoverError> {
+        let plan: &Plan = &stored.plan;
+        let components = plan.measurements.iter().filter(|m| m.block.form() == Form::Component).count();
+        let estimator = if let Some(written) = Written::of(plan)? {
+            Estimator::Rows(written)
+        } else if components == 0 {
+            Estimator::Tables(Tables::of(plan))
+        } else if components == plan.measurements.len() {
+            Estimator::Components(Components::of(plan))
+        } else {
+            return Err(RecoverError::Plan("the plan mixes components and tables".into()));
+        };
+        if !plan.exact.is_empty() && !stored.balanced && matches!(estimator, Estimator::Tables(_)) {
+            return Err(RecoverError::Plan(
+                "tables published exactly beside measured ones over unequal groups".into(),
+            ));
+        }
+        Ok(estimator)
+    }
+
+    pub fn each<S: Source>(&self) -> &dyn Estimate<S> {
+        match self {
+            Estimator::Components(c) => c,
+            Estimator::Tables(t) => t,
+            Estimator::Rows(r) => r,
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! What every estimator reads: a plan, its axes and its numbers; and, laid over them, the tables that are published without noise.
+//!
+//! Components below an exact table come from it and have no error. They are independent of all others wherever such tables are
+//! allowed, so estimators never hear of them.
+
+use super::cache::Cache;
+use super::{RecoverError, Source};
+use crate::cube::{Cube, Cuboid, Frame};
+use crate::plan::Plan;
+
+/// A plan with its numbers.
+pub(super) struct Stored<S> {
+    pub cube: Cube,
+    pub plan: Plan,
+    pub frame: Frame,
+    pub source: S,
+    /// Whether all sibling groups of every level have one size.
+    pub balanced: bool,
+    /// Components that are known already.
+    pub cache: Cache,
+}
+
+impl<S: Source> Stored<S> {
+    /// The values of a measurement, as many as its block has.
+    pub fn values(&self, index: usize) -> Result<Vec<i64>, RecoverError> {
+        let expected = self.plan.measurements[index].block.values(&self.frame);
+        let values = self.source.values(index)?;
+        if values.len() != expected {
+            return Err(RecoverError::WrongLength(index, values.len(), expected));
+        }
+        Ok(values)
+    }
+
+    /// Whether a component or a table follows from a table that is published exactly.
+    pub fn is_exact(&self, a: &Cuboid) -> bool {
+        self.plan.exact_above(a).is_some()
+    }
+
+    /// A table that follows from an exact one: whole numbers. `None` for the others.
+    pub fn exact_table(&self, cuboid: &Cuboid) -> Option<Result<Vec<f64>, RecoverError>> {
+        let index = self.plan.exact_above(cuboid)?;
+        Some(self.roll_up(index, cuboid))
+    }
+
+    fn roll_up(&self, index: usize, cuboid: &Cuboid) -> Result<Vec<f64>, RecoverError> {
+        let from = &self.plan.exact[index];
+        let counts = self.source.exact(index)?;
+        if counts.len() != self.frame.len(from) {
+            return Err(RecoverError::WrongLength(index, counts.len(), self.frame.len(from)));
+        }
+        Ok(self.frame.roll_up(from, cuboid, counts.into_iter().map(|v| v as f64).collect()))
+    }
+
+    /// `r_A = P_A M_A x`, from an exact table above. `None` where there is none.
+    pub fn exact_component(&self, a: &Cuboid) -> Option<Result<Vec<f64>, RecoverError>> {
+        let table = self.exact_table(a)?;
+        Some(table.map(|table| {
+            let mut part = Vec::new();
+            self.frame.decompose(a, table, &mut |b, values| {
+                if b == *a {
+                    part = values;
+                }
+            });
+            part
+        }))
+    }
+
+    pub fn not_held(&self, cuboid: &Cuboid) -> RecoverError {
+        RecoverError::NotHeld(self.cube.describe(cuboid))
+    }
+}
