@@ -287,6 +287,7 @@ fn manifest(
         compiler: format!("margins {}", env!("CARGO_PKG_VERSION")),
         not_private,
         about: about(spec),
+        dataset: None,
         privacy: Privacy {
             unit,
             max_rows,

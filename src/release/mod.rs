@@ -42,12 +42,13 @@ pub(crate) mod tests;
 
 pub use error::ReleaseError;
 pub use layout::{
-    CRITICAL, FORMAT, HEADER_LEN, Header, Kind, MAGIC, MAX_MANIFEST, MAX_SECTION, MAX_SECTIONS,
+    CRITICAL, FIRST_FORMAT, FORMAT, HEADER_LEN, Header, Kind, MAGIC, MAX_MANIFEST, MAX_SECTION, MAX_SECTIONS,
     MAX_SIGNATURE, ROW_LEN, Row,
 };
 pub use manifest::{
-    About, Amount, Approximate, Attachment, Currency, Declared, LISTED_MEASUREMENTS, Manifest, ManifestInput,
-    MeasurementSummary, PlanSummary, Privacy, ProjectionSummary, Section, Signer, SignerKind, Sources,
+    About, Amount, Approximate, Attachment, Currency, Dataset, Declared, LISTED_MEASUREMENTS, Manifest,
+    ManifestInput, MeasurementSummary, PlanSummary, Privacy, ProjectionSummary, Section, Signer, SignerKind,
+    Sources,
 };
 #[cfg(feature = "compile")]
 pub(crate) use manifest::{is_day, is_name};

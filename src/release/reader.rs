@@ -135,12 +135,12 @@ impl Release {
         let json = |e: serde_json::Error| ReleaseError::Manifest(e.to_string());
         let only: KeyOnly = serde_json::from_slice(&manifest_bytes).map_err(json)?;
         let key = signature::parse_key(&only.signer.public_key)?;
-        let comment = Manifest::trusted_comment(&only.about.name, &manifest_bytes);
+        let comment = Manifest::trusted_comment(&only.about.name, header.version, &manifest_bytes);
         let signature = signature::parse(&signature, &comment)?;
         signature::verify(&key, &manifest_bytes, &signature)?;
 
         let manifest: Manifest = serde_json::from_slice(&manifest_bytes).map_err(json)?;
-        manifest.agree(&rows)?;
+        manifest.agree(header.version, &rows)?;
         Ok(Release { source, path, length, rows, manifest_bytes, manifest })
     }
 

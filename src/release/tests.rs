@@ -40,6 +40,7 @@ fn input(name: &str) -> ManifestInput {
         compiler: "margins 0.1.0".into(),
         not_private: false,
         about: About { name: name.into(), title: "A “test”\n".into(), ..About::default() },
+        dataset: None,
         privacy: Privacy {
             unit: "row".into(),
             max_rows: 1,
@@ -192,7 +193,8 @@ fn sidecar() {
     assert_eq!(outcome(&verify(), "whole-file signature"), Outcome::Warning);
     // Signed by another key than the manifest.
     let mallory = SigningKey::throw_away().unwrap();
-    let comment = Manifest::trusted_comment("first", Release::open(&first.path).unwrap().manifest_bytes());
+    let comment =
+        Manifest::trusted_comment("first", FORMAT, Release::open(&first.path).unwrap().manifest_bytes());
     fs::write(&first.minisig, mallory.sign(fs::File::open(&first.path).unwrap(), &comment).unwrap()).unwrap();
     assert_eq!(outcome(&verify(), "whole-file signature"), Outcome::Failed);
 }
@@ -276,6 +278,7 @@ fn huge_numbers() {
 
 /// Builds files no writer makes, signed as they are.
 struct Forge {
+    version: u32,
     sections: Vec<(u32, u32, Vec<u8>)>,
     key: SigningKey,
     edit: fn(&mut Value),
@@ -285,11 +288,18 @@ struct Forge {
 impl Forge {
     fn new() -> Forge {
         let sections = BODIES.iter().map(|&(kind, index, body)| (kind.tag(), index, body.to_vec())).collect();
-        Forge { sections, key: SigningKey::throw_away().unwrap(), edit: |_| (), bytes: |b| b }
+        Forge {
+            version: FORMAT,
+            sections,
+            key: SigningKey::throw_away().unwrap(),
+            edit: |_| (),
+            bytes: |b| b,
+        }
     }
 
     fn open(self) -> Result<Release, ReleaseError> {
-        let mut header = Header { sections: self.sections.len() as u32, manifest: 0, signature: 0 };
+        let mut header =
+            Header { version: self.version, sections: self.sections.len() as u32, manifest: 0, signature: 0 };
         let mut offset = header.bodies();
         let (mut table, mut bodies, mut listed) = (Vec::new(), Vec::new(), Vec::new());
         for (tag, index, body) in &self.sections {
@@ -304,9 +314,13 @@ impl Forge {
         let mut manifest = serde_json::to_value(release.manifest()).unwrap();
         manifest["sections"] = listed.into();
         manifest["signer"]["public_key"] = self.key.public_key().into();
+        manifest["format"] = self.version.into();
         (self.edit)(&mut manifest);
         let manifest = (self.bytes)(canonical::to_bytes(&manifest).unwrap());
-        let signature = self.key.sign(&manifest[..], &Manifest::trusted_comment("good", &manifest)).unwrap();
+        let signature = self
+            .key
+            .sign(&manifest[..], &Manifest::trusted_comment("good", self.version, &manifest))
+            .unwrap();
         header.manifest = manifest.len() as u64;
         header.signature = signature.len() as u64;
         Release::from_bytes(
@@ -324,7 +338,7 @@ fn tables_no_writer_makes() {
         forge.open()
     };
     assert!(matches!(with(CRITICAL | 99, 0), Err(ReleaseError::UnknownCritical { .. })));
-    assert!(matches!(with(CRITICAL | 9, 0), Err(ReleaseError::UnknownCritical { .. })));
+    assert!(matches!(with(CRITICAL | 10, 0), Err(ReleaseError::UnknownCritical { .. })));
     let later = with(99, 0).unwrap();
     assert!(later.verify_all(None).unwrap().passed());
     assert_eq!(later.section(Kind::Plan, 0).unwrap(), b"plan");
@@ -351,6 +365,30 @@ fn tables_no_writer_makes() {
     }
 }
 
+/// What format 2 added is there in format 2 and at most once; a file of format 1 has none of it.
+#[test]
+fn what_format_2_added() {
+    let with = |version: u32, truncations: u32, edit: fn(&mut Value)| {
+        let mut forge = Forge { version, edit, ..Forge::new() };
+        forge.sections.extend((0..truncations).map(|i| (Kind::Truncation.tag(), i, b"count".to_vec())));
+        forge.open()
+    };
+    for version in 1..=FORMAT {
+        let release = with(version, 0, |_| ()).unwrap();
+        assert_eq!((release.manifest().format, release.manifest().dataset.clone()), (version, None));
+    }
+    assert_eq!(with(2, 1, |_| ()).unwrap().section(Kind::Truncation, 0).unwrap(), b"count");
+    assert!(matches!(with(2, 2, |_| ()), Err(ReleaseError::Table(_))));
+    assert!(matches!(with(1, 1, |_| ()), Err(ReleaseError::UnknownCritical { .. })));
+
+    let census: fn(&mut Value) = |m| m["dataset"] = json!({"id": "census", "period": "2026"});
+    let dataset = with(2, 0, census).unwrap().manifest().dataset.clone().unwrap();
+    assert_eq!((dataset.id.as_str(), dataset.period.as_deref()), ("census", Some("2026")));
+    assert!(matches!(with(1, 0, census), Err(ReleaseError::Manifest(_))));
+    let nameless: fn(&mut Value) = |m| m["dataset"] = json!({"id": "a\nb"});
+    assert!(matches!(with(2, 0, nameless), Err(ReleaseError::Manifest(_))));
+}
+
 /// Bodies swapped under an unchanged table: same lengths, so only the hashes can tell.
 #[test]
 fn swapped_bodies() {
@@ -370,7 +408,7 @@ fn manifests_no_writer_makes() {
     // Fields of a later program are signed, and ignored.
     assert!(edited(|m| m["zz_later"] = json!({"a": [1, 2]})).is_ok());
     let disagreements: [fn(&mut Value); 9] = [
-        |m| m["format"] = 2.into(),
+        |m| m["format"] = 1.into(),
         |m| m["sections"] = json!([]),
         |m| m["sections"][0]["length"] = 7.into(),
         |m| m["sections"][4]["blake3"] = m["sections"][3]["blake3"].clone(),
@@ -428,7 +466,8 @@ fn signature_of_another_release() {
     let mixed = [&a[..signature(&a)], &b[signature(&b)..]].concat();
     assert!(matches!(Release::from_bytes(mixed), Err(ReleaseError::Signature(_))));
     // The same comment, so that only the signature itself can tell.
-    let comment = Manifest::trusted_comment("aaaa", Release::from_bytes(a.clone()).unwrap().manifest_bytes());
+    let comment =
+        Manifest::trusted_comment("aaaa", FORMAT, Release::from_bytes(a.clone()).unwrap().manifest_bytes());
     let other = key.sign(&b"something else"[..], &comment).unwrap();
     assert_eq!(other.len(), a.len() - signature(&a));
     let mixed = [&a[..signature(&a)], other.as_bytes()].concat();
@@ -444,7 +483,7 @@ fn wrong_magic_and_version() {
         Release::from_bytes(bad)
     };
     assert!(matches!(set(0, b'M'), Err(ReleaseError::Magic)));
-    for found in [0, 2, 255] {
+    for found in [0, 3, 255] {
         assert!(matches!(set(8, found), Err(ReleaseError::Version { .. })));
     }
     assert!(matches!(Release::from_bytes(Vec::new()), Err(ReleaseError::Magic)));
@@ -595,7 +634,7 @@ fn stock_minisign() {
         minisign(&["-Vm".as_ref(), manifest.as_ref(), "-P".as_ref(), key.public_key().as_ref()]).unwrap();
     assert!(out.status.success());
     assert!(
-        String::from_utf8_lossy(&out.stdout).contains("margins release people, format 1, blake3 of manifest")
+        String::from_utf8_lossy(&out.stdout).contains("margins release people, format 2, blake3 of manifest")
     );
     fs::write(&sealed.path, [bytes, b"x".to_vec()].concat()).unwrap();
     assert_eq!(verify(), (false, false));
@@ -644,8 +683,8 @@ proptest! {
 
 proptest! {
     #[test]
-    fn never_panics(version in prop::sample::select(vec![1u32, 0, 7]), sections in 0u32..20, manifest in 0u64..300, signature in 0u64..300, rest: Vec<u8>) {
-        let mut bytes = Header { sections, manifest, signature }.to_bytes().to_vec();
+    fn never_panics(version in prop::sample::select(vec![1u32, 2, 0, 7]), sections in 0u32..20, manifest in 0u64..300, signature in 0u64..300, rest: Vec<u8>) {
+        let mut bytes = Header { version: 1, sections, manifest, signature }.to_bytes().to_vec();
         bytes[8..12].copy_from_slice(&version.to_le_bytes());
         bytes.extend(&rest);
         prop_assert!(Release::from_bytes(bytes).is_err());

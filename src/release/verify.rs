@@ -173,7 +173,8 @@ impl Release {
         };
         let mut text = Vec::new();
         file.take(super::MAX_SIGNATURE + 1).read_to_end(&mut text)?;
-        let comment = Manifest::trusted_comment(&self.manifest().about.name, self.manifest_bytes());
+        let manifest = self.manifest();
+        let comment = Manifest::trusted_comment(&manifest.about.name, manifest.format, self.manifest_bytes());
         signature::parse(&text, &comment).map(Some)
     }
 }

@@ -99,7 +99,7 @@ impl Writer {
             }
         }
         let mut file = BufWriter::with_capacity(1 << 16, temporary(dir, name)?);
-        let offset = Header { sections, manifest: 0, signature: 0 }.bodies();
+        let offset = Header { version: FORMAT, sections, manifest: 0, signature: 0 }.bodies();
         file.seek(SeekFrom::Start(offset))?;
         Ok(Writer {
             file,
@@ -126,7 +126,7 @@ impl Writer {
         }
         let row = Row { tag: kind.tag(), index, offset: self.offset, length: 0, hash: [0; 32] };
         let next = match self.rows.last() {
-            Some(last) if last.tag == row.tag => !kind.single() && index == last.index + 1,
+            Some(last) if last.tag == row.tag => kind.repeats() && index == last.index + 1,
             Some(last) => row.tag & !CRITICAL > last.tag & !CRITICAL && index == 0,
             None => index == 0,
         };
@@ -173,12 +173,13 @@ impl Writer {
                 ReleaseError::TooLarge { what: "the manifest's length", found, cap: MAX_MANIFEST }.into()
             );
         }
-        let comment = Manifest::trusted_comment(&self.name, &bytes);
+        let comment = Manifest::trusted_comment(&self.name, FORMAT, &bytes);
         let signature = key.sign(&bytes[..], &comment)?;
         self.file.write_all(&bytes)?;
         self.file.write_all(signature.as_bytes())?;
 
         let header = Header {
+            version: FORMAT,
             sections: self.sections,
             manifest: bytes.len() as u64,
             signature: signature.len() as u64,
@@ -231,6 +232,7 @@ impl Writer {
             compiler: input.compiler,
             not_private: input.not_private,
             about: input.about,
+            dataset: input.dataset,
             privacy: input.privacy,
             plan,
             projection: input.projection,
