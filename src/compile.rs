@@ -9,12 +9,12 @@ pub mod projection;
 use crate::cube::Frame;
 use crate::exact::Rational;
 use crate::ledger::{self, Ledger};
-use crate::plan::cost::{self, Cost, CostError, WorstCase};
-use crate::plan::{Noise, PlanError, Planned, convert, plan};
+use crate::plan::cost::{Cost, CostError};
+use crate::plan::{Noise, PlanError, Planned, plan};
+use crate::release::claims::{self, ClaimError, Claims, Words};
 use crate::release::packing::{chunks, pack};
 use crate::release::{
-    About, Amount, Approximate, Currency, Declared, Kind, LISTED_MEASUREMENTS, ManifestInput,
-    MeasurementSummary, PlanSummary, Privacy, ReleaseError, SealError, Sealed, SigningKey, Writer, wire,
+    About, Approximate, Kind, ManifestInput, ReleaseError, SealError, Sealed, SigningKey, Writer, wire,
 };
 use crate::secret::ingest::{self, IngestError, Progress};
 use crate::secret::measure::{Charged, MeasureError, exact_tables, measure};
@@ -52,6 +52,9 @@ pub enum CompileError {
     /// Measuring.
     #[error(transparent)]
     Measure(#[from] MeasureError),
+    /// The manifest.
+    #[error(transparent)]
+    Claim(#[from] ClaimError),
     /// Encoding.
     #[error(transparent)]
     Release(#[from] ReleaseError),
@@ -144,7 +147,7 @@ pub fn release(spec: &Spec, options: Options<'_>, watcher: &dyn Watcher) -> Resu
     }
 
     let rows = ingest::read(source, &path, &Reading(watcher))?;
-    let input = manifest(spec, &planned, &frame, options.day, !options.entropy.is_private())?;
+    let input = manifest(spec, &planned, options.day, !options.entropy.is_private())?;
     let ledger = Ledger::open(options.ledger)?;
     let mut charge = None;
     let charged = Charged::new(&spec.cube, planned.plan.clone(), |cost| {
@@ -185,35 +188,20 @@ pub fn release(spec: &Spec, options: Options<'_>, watcher: &dyn Watcher) -> Resu
     Ok(Released { sealed, planned, values, ledger: options.ledger.to_owned() })
 }
 
-fn currency(noise: Noise) -> Currency {
-    match noise {
-        Noise::Gaussian => Currency::Rho,
-        Noise::Laplace => Currency::Epsilon,
+/// The δ at which a budget's cost is also stated: the spec's own, or 1e-9 where it names none.
+fn delta(budget: Budget) -> Option<Rational> {
+    match budget {
+        Budget::EpsilonDelta(_, delta) => Some(delta),
+        _ => claims::default_delta(),
     }
 }
 
-/// The (ε, δ) of a cost: at the spec's own δ, or at 1e-9 where it names none.
+/// The (ε, δ) of a cost.
 pub fn approximate(noise: Noise, cost: Rational, budget: Budget) -> Option<Approximate> {
-    if noise == Noise::Laplace {
-        return None;
+    match noise {
+        Noise::Laplace => None,
+        Noise::Gaussian => claims::approximate(cost, delta(budget)?),
     }
-    let delta = match budget {
-        Budget::EpsilonDelta(_, delta) => delta,
-        _ => Rational::new(1, 1_000_000_000)?,
-    };
-    let epsilon = convert::epsilon_for(cost, delta.to_f64());
-    // Four decimals, rounded up.
-    Some(Approximate {
-        epsilon: format!("{:.4}", (epsilon * 1e4).ceil() / 1e4),
-        delta: decimal(delta),
-        conversion: convert::CONVERSION.into(),
-    })
-}
-
-/// `1e-9` where that is exactly the number, the ratio otherwise.
-fn decimal(r: Rational) -> String {
-    let short = format!("{:e}", r.to_f64());
-    if short.parse() == Ok(r) { short } else { r.to_string() }
 }
 
 fn unit_name(spec: &Spec) -> (String, u32) {
@@ -236,93 +224,48 @@ fn about(spec: &Spec) -> About {
     }
 }
 
-fn manifest(
-    spec: &Spec,
-    planned: &Planned,
-    frame: &Frame,
-    day: &str,
-    not_private: bool,
-) -> Result<ManifestInput, CompileError> {
-    let plan = &planned.plan;
-    let currency = currency(plan.noise);
-    let (unit, max_rows) = unit_name(spec);
-    let measurements = (0..plan.measurements.len().min(LISTED_MEASUREMENTS))
-        .map(|i| {
-            let m = &plan.measurements[i];
-            let (kind, cuboid) = (m.block.kind(), m.block.cuboid());
-            let (sensitivity, cost) = cost::measurement_cost(plan, frame, i)?;
-            let block = spec.cube.describe(cuboid);
-            Ok(MeasurementSummary { block, kind: kind.into(), scale: m.scale, sensitivity, cost })
-        })
-        .collect::<Result<_, CostError>>()?;
-    let whom = if max_rows > 1 || unit != "row" {
-        format!("every {unit}, of which at most {max_rows} rows count")
-    } else {
-        "every row".into()
-    };
-    let neighbours = match plan.neighbours {
-        crate::plan::Neighbours::AddRemove => "whether it is in the data or not",
-        crate::plan::Neighbours::Substitute => "whatever it says (the number of rows is public)",
-    };
-    let (symbol, kind) = match plan.noise {
-        Noise::Gaussian => ("ρ", "zero-concentrated differential privacy"),
-        Noise::Laplace => ("ε", "pure differential privacy"),
-    };
-    let worst = match planned.cost.worst_case {
-        WorstCase::Sum => "",
-        WorstCase::Cells => " The cost is the exact maximum over all cells.",
-        WorstCase::Joint => " The cost is the exact maximum over all pairs of cells.",
-        WorstCase::Bound => " The cost is an upper bound over all pairs of cells.",
-    };
-    let beyond = if spec.exact.is_empty() {
-        ""
-    } else {
-        " This is relative to the tables declared as published exactly: what they say is public, and the \
-         guarantee covers what the release tells beyond them."
-    };
-    let note =
-        format!("{symbol} <= {} of {kind} for {whom}, {neighbours}.{worst}{beyond}", planned.plan.budget);
-    Ok(ManifestInput {
+/// What a release's manifest says that its plan and its domain do not.
+pub fn words(spec: &Spec) -> Words {
+    let (noise, _) = spec.privacy.budget.noise().unzip();
+    Words {
+        about: about(spec),
+        dataset: None,
+        unit: unit_name(spec).0,
+        delta: if noise == Some(Noise::Laplace) { None } else { delta(spec.privacy.budget) },
+        reasons: spec.exact.iter().map(|e| e.reason.clone()).collect(),
+    }
+}
+
+/// Everything the writer is told: what the spec says, and what follows from the plan.
+fn input(spec: &Spec, words: Words, claims: Claims, day: &str, not_private: bool) -> ManifestInput {
+    ManifestInput {
         created: day.into(),
         compiler: format!("margins {}", env!("CARGO_PKG_VERSION")),
         not_private,
-        about: about(spec),
-        dataset: None,
-        privacy: Privacy {
-            unit,
-            max_rows,
-            neighbours: plan.neighbours,
-            budget: Amount { currency, amount: plan.budget },
-            cost: Amount { currency, amount: planned.cost.total },
-            approximate: approximate(plan.noise, planned.cost.total, spec.privacy.budget),
-            note,
-        },
-        plan: PlanSummary {
-            measure: plan.measure.name().into(),
-            budgets: plan.budgets.name().into(),
-            mechanism: plan.noise,
-            workload: plan
-                .workload
-                .iter()
-                .take(LISTED_MEASUREMENTS)
-                .map(|t| spec.cube.describe(&t.cuboid))
-                .collect(),
-            count: plan.measurements.len() as u64,
-            measurements,
-        },
-        projection: None,
-        declared: Declared {
-            invariants: invariants(spec),
-            constraints: spec.zeros.clone(),
-            ..Declared::default()
-        },
+        about: words.about,
+        dataset: words.dataset,
+        privacy: claims.privacy,
+        plan: claims.plan,
+        projection: claims.projection,
+        declared: claims.declared,
         attachments: spec.attachments.iter().map(|(name, _)| name.clone()).collect(),
-    })
+    }
+}
+
+fn manifest(
+    spec: &Spec,
+    planned: &Planned,
+    day: &str,
+    not_private: bool,
+) -> Result<ManifestInput, CompileError> {
+    let words = words(spec);
+    let claims = claims::of_tables(&spec.cube, &planned.plan, &planned.cost, &words)?;
+    Ok(input(spec, words, claims, day, not_private))
 }
 
 /// The tables published exactly, each with its reason.
 fn invariants(spec: &Spec) -> Vec<String> {
-    spec.exact.iter().map(|e| format!("{}: {}", spec.cube.describe(&e.cuboid), e.reason)).collect()
+    spec.exact.iter().map(|e| claims::invariant(&spec.cube.describe(&e.cuboid), &e.reason)).collect()
 }
 
 fn ledger_entry(spec: &Spec, planned: &Planned, cost: &Cost, data: &Path, day: &str) -> ledger::Charge {
@@ -333,7 +276,7 @@ fn ledger_entry(spec: &Spec, planned: &Planned, cost: &Cost, data: &Path, day: &
         dataset: data.file_name().map_or_else(|| spec.name.clone(), |n| n.to_string_lossy().into_owned()),
         unit,
         neighbours: planned.plan.neighbours,
-        currency: currency(planned.plan.noise),
+        currency: claims::currency(planned.plan.noise),
         charged: cost.total,
         invariants: invariants(spec),
         day: day.into(),
@@ -629,14 +572,15 @@ rows = { file = "rows.csv", of = ["sex", "age.half"] }
             for (i, body) in bodies.iter().enumerate() {
                 w.write_section(Kind::Exact, i as u32, body).unwrap();
             }
-            let mut input = manifest(&spec, &planned, &frame, "2026-01-31", false).unwrap();
+            let mut input = manifest(&spec, &planned, "2026-01-31", false).unwrap();
             input.declared.invariants = declared.iter().map(|d| d.to_string()).collect();
             let path = w.seal(input, &SigningKey::throw_away().unwrap()).unwrap().path;
             let release = Release::open(path).map_err(|e| e.to_string())?;
             let audit = crate::audit::audit(&release, None).map_err(|e| e.to_string())?;
             if audit.passed() { Ok(()) } else { Err(format!("{audit:?}")) }
         };
-        open(&[&good], &["one"]).unwrap();
+        const ONE: &str = "sex × age.half: known from the register";
+        open(&[&good], &[ONE]).unwrap();
         let with = |at: usize, byte: u8| {
             let mut bytes = good.clone();
             bytes[at] = byte;
@@ -648,17 +592,20 @@ rows = { file = "rows.csv", of = ["sex", "age.half"] }
         let longer = [&good[..], &[0]].concat();
         for (bodies, declared, why) in [
             (vec![&good[..]], vec![], "declares 0"),
-            (vec![], vec!["one"], "declares 1"),
-            (vec![&good, &good], vec!["one", "two"], "twice"),
-            (vec![&good[..good.len() - 1]], vec!["one"], ""),
-            (vec![&good[..3]], vec!["one"], "too early"),
-            (vec![&[]], vec!["one"], "too early"),
-            (vec![&longer], vec!["one"], "too many"),
-            (vec![&negative], vec!["one"], "below zero"),
-            (vec![&not_asked], vec!["one"], "not a table"),
-            (vec![&with(1, 1)], vec!["one"], "ascending"),
-            (vec![&with(4, 9)], vec!["one"], "does not exist"),
-            (vec![&with(6, 0)], vec!["one"], "total"),
+            (vec![&good], vec!["total: known from the register"], "does not declare"),
+            (vec![&good], vec!["sex × age.half: "], "does not declare"),
+            (vec![&good], vec!["sex × age.half: another reason"], "another reason"),
+            (vec![], vec![ONE], "declares 1"),
+            (vec![&good, &good], vec![ONE, ONE], "twice"),
+            (vec![&good[..good.len() - 1]], vec![ONE], ""),
+            (vec![&good[..3]], vec![ONE], "too early"),
+            (vec![&[]], vec![ONE], "too early"),
+            (vec![&longer], vec![ONE], "too many"),
+            (vec![&negative], vec![ONE], "below zero"),
+            (vec![&not_asked], vec![ONE], "not a table"),
+            (vec![&with(1, 1)], vec![ONE], "ascending"),
+            (vec![&with(4, 9)], vec![ONE], "does not exist"),
+            (vec![&with(6, 0)], vec![ONE], "total"),
         ] {
             let error = open(&bodies, &declared).unwrap_err();
             assert!(error.contains(why), "{error:?} does not say {why:?}");

@@ -112,6 +112,18 @@ impl Answers {
         format!("{} ({})", self.name, &hash[..8])
     }
 
+    /// What readers are told of a release with tables published without noise.
+    pub fn exact_note(&self) -> Option<String> {
+        const NAMED: usize = 5;
+        let exact = &self.evaluator.recovery().plan().exact;
+        let mut tables: Vec<String> = exact.iter().take(NAMED).map(|e| self.cube().describe(e)).collect();
+        if exact.len() > NAMED {
+            tables.push(format!("{} more", exact.len() - NAMED));
+        }
+        let (name, tables) = (&self.name, tables.join("; "));
+        (!exact.is_empty()).then(|| format!("{name} publishes WITHOUT NOISE: {tables}. The rest is protected beyond what these tell."))
+    }
+
     /// The dimensions.
     pub fn cube(&self) -> &Cube {
         self.evaluator.cube()

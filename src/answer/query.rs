@@ -277,6 +277,7 @@ pub(super) fn answer(releases: &[(&Answers, &Asked)], options: &Options) -> Resu
         }
     }
     table.together = together;
+    releases.iter().filter_map(|(r, _)| r.exact_note()).for_each(|note| notes.add(note));
     table.notes = notes.0;
     Ok(table)
 }

@@ -81,6 +81,7 @@ pub fn run(args: &Args) -> Outcome {
     let mut result =
         result(answers.cube(), &group_by, &groups, nearest.as_deref(), finished.as_deref(), args.level);
     result.notes.extend(answers.nearest().map(note));
+    result.notes.extend(answers.exact_note());
     if args.csv {
         return output::print(&render::csv(&result));
     }

@@ -48,7 +48,8 @@ fn shape<'b>(bytes: &'b [u8], cube: &Cube) -> Result<(Cuboid, &'b [u8]), Release
     Ok((Cuboid::new(pairs), rest))
 }
 
-/// The cuboids of all exact tables of a release: in the workload, each once, and as many as its manifest declares.
+/// The cuboids of all exact tables of a release: in the workload, each once, and those its manifest declares, by name
+/// and in their order.
 pub(super) fn cuboids(release: &Release, cube: &Cube, plan: &Plan) -> Result<Vec<Cuboid>, ReleaseError> {
     let mut out: Vec<Cuboid> = Vec::new();
     for index in 0..release.count(Kind::Exact) {
@@ -62,9 +63,15 @@ pub(super) fn cuboids(release: &Release, cube: &Cube, plan: &Plan) -> Result<Vec
         }
         out.push(cuboid);
     }
-    let declared = release.manifest().declared.invariants.len();
-    if declared != out.len() {
-        return Err(invalid(format!("the manifest declares {declared}, the file holds {}", out.len())));
+    let declared = &release.manifest().declared.invariants;
+    if declared.len() != out.len() {
+        return Err(invalid(format!("the manifest declares {}, the file holds {}", declared.len(), out.len())));
+    }
+    for (cuboid, declared) in out.iter().zip(declared) {
+        let table = cube.describe(cuboid);
+        if super::claims::reason(&table, declared).is_none() {
+            return Err(invalid(format!("{table} is there, which the manifest does not declare with a reason")));
+        }
     }
     Ok(out)
 }

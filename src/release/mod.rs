@@ -10,6 +10,7 @@
 //! | `layout` | header, table, section kinds with their fixed tags, caps |
 //! | [`canonical`] | the one way to write a manifest as JSON |
 //! | `manifest` | what an auditor asks |
+//! | [`claims`] | what of it follows from plan and domain |
 //! | `signature` | minisign signatures, read strictly |
 //! | `reader` | [`Release`]: open, then read section by section |
 //! | `verify` | every check, one by one, for people |
@@ -18,6 +19,7 @@
 //! | `writer`, [`keys`] | sealing; feature `compile` |
 
 pub mod canonical;
+pub mod claims;
 pub mod codec;
 mod error;
 pub mod exact;

@@ -2,7 +2,7 @@
 
 use super::layout::Row;
 use super::manifest::Section;
-use super::{Manifest, Release, ReleaseError, SignerKind, signature};
+use super::{Kind, Manifest, Release, ReleaseError, SignerKind, canonical, signature};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -66,19 +66,19 @@ impl Release {
         use Outcome::{Failed, Passed, Warning};
         let mut out = Verification { checks: Vec::new(), file_blake3: String::new() };
         let manifest = self.manifest();
-        out.add(
-            "manifest",
-            Passed,
-            format!("canonical, signed by {}, and repeats the table", manifest.signer.public_key),
-        );
+        // What is not a field of this program's manifest does not come back.
+        if canonical::to_bytes(manifest).ok().as_deref() == Some(self.manifest_bytes()) {
+            let key = &manifest.signer.public_key;
+            out.add("manifest", Passed, format!("canonical, signed by {key}, and repeats the table"));
+        } else {
+            out.add("manifest", Failed, "it has fields that this format does not know, which say who knows what");
+        }
         if manifest.is_not_private() {
             out.add(
                 "privacy",
                 Failed,
                 "NOT PRIVATE: the noise came from a known seed or the key is one everybody has",
             );
-        } else {
-            out.add("privacy", Passed, manifest.privacy.note.clone());
         }
         match (public_key.map(signature::public_key_text), manifest.signer.kind) {
             (Some(Ok(key)), _) if key == manifest.signer.public_key => {
@@ -146,7 +146,7 @@ impl Release {
             .and_then(|()| pass(last, self.length - last));
         read?;
         out.file_blake3 = whole.finalize().to_hex().to_string();
-        out.sections(&self.rows, &hashes);
+        out.sections(manifest.format, &self.rows, &hashes);
 
         match (&sidecar, stream) {
             (Some(Ok(Some(_))), Some(mut stream)) => match stream.finalize() {
@@ -180,16 +180,24 @@ impl Release {
 }
 
 impl Verification {
-    /// One check a damaged section, and one for all the whole ones.
-    fn sections(&mut self, rows: &[Row], hashes: &[[u8; 32]]) {
+    /// One check a damaged or unknown section, and one for all the whole ones. What no reader understands may be
+    /// anything, the microdata too.
+    fn sections(&mut self, format: u32, rows: &[Row], hashes: &[[u8; 32]]) {
         let mut whole = 0;
         let mut bytes = 0u64;
         for (row, hash) in rows.iter().zip(hashes) {
+            let name = Section::of(row).name;
+            if !matches!(Kind::from_tag(row.tag, format), Ok(Some(_))) {
+                self.add(
+                    format!("section {} {}", row.tag, row.index),
+                    Outcome::Failed,
+                    format!("{} bytes of a kind that format {format} does not have: nobody can say what they hold", row.length),
+                );
+            }
             if row.hash == *hash {
                 whole += 1;
                 bytes += row.length;
             } else {
-                let name = Section::of(row).name;
                 self.add(
                     format!("section {name} {}", row.index),
                     Outcome::Failed,
