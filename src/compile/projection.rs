@@ -110,6 +110,7 @@ fn no_tables(spec: &Spec, design: &Design) -> Plan {
         workload: Vec::new(),
         exact: Vec::new(),
         zeros: Vec::new(),
+        truncation: None,
         measurements: Vec::new(),
     }
 }
@@ -149,7 +150,7 @@ fn manifest(
         compiler: format!("margins {}", env!("CARGO_PKG_VERSION")),
         not_private,
         about: about(spec),
-        dataset: None,
+        dataset: spec.dataset.clone(),
         privacy: Privacy {
             unit,
             max_rows,
@@ -157,6 +158,7 @@ fn manifest(
             budget: amount(design.budget),
             cost: amount(total),
             approximate: approximate(Noise::Gaussian, total, spec.privacy.budget),
+            truncation: None,
             note: format!(
                 "ρ <= {} of zero-concentrated differential privacy for {whom}, {neighbours}.",
                 design.budget

@@ -27,7 +27,9 @@ pub(super) fn read(value: &Value<'_>, sink: &mut Sink) -> Option<Dataset> {
         let at = |key: &str| fields.get(key).map_or(value.span(), |v| v.span());
         let whole = Dataset { period: None, ..dataset.clone() };
         let (key, label) = match whole.fault() {
-            Some(_) => ("id", "expected letters, digits, dots, - and _, a letter or digit first, at most 100"),
+            Some(_) => {
+                ("id", "expected letters, digits, dots, - and _, a letter or digit first, at most 100")
+            }
             None => ("period", "expected at most 100 printable characters, such as \"2026\" or \"2026-Q1\""),
         };
         sink.push(Diagnostic::at(at(key), fault).label(label));

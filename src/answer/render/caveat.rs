@@ -75,7 +75,9 @@ impl Caveat {
     /// As data.
     pub fn to_json(&self) -> Value {
         let figure = |f: &Option<ResultFigure>| {
-            f.map(|f| json!({ "estimate": f.estimate, "std_error": f.std_error, "low": f.low, "high": f.high }))
+            f.map(
+                |f| json!({ "estimate": f.estimate, "std_error": f.std_error, "low": f.low, "high": f.high }),
+            )
         };
         let mut map = Map::new();
         let period = match self {

@@ -368,7 +368,12 @@ impl Figures<'_> {
 impl Argument {
     /// NULL.
     fn absent() -> Argument {
-        Argument { value: Filter::constant(0.0), present: Filter::constant(0.0), unclear: None, unknown: Vec::new() }
+        Argument {
+            value: Filter::constant(0.0),
+            present: Filter::constant(0.0),
+            unclear: None,
+            unknown: Vec::new(),
+        }
     }
 
     /// `CASE WHEN condition THEN then ELSE self END`.

@@ -26,8 +26,13 @@ pub(super) fn resolve(clauses: &Clauses, cube: &Cube) -> Result<Query, SqlError>
         None => Filter::everything(),
     };
     let group_by = groups(&clauses.groups, &items, &names)?;
-    let mut figures =
-        Figures { names: &names, groups: &group_by, condition: &filter, aggregates: Vec::new(), left_out: Vec::new() };
+    let mut figures = Figures {
+        names: &names,
+        groups: &group_by,
+        condition: &filter,
+        aggregates: Vec::new(),
+        left_out: Vec::new(),
+    };
     let columns = columns(&items, &mut figures, clauses)?;
     let Figures { aggregates, left_out, .. } = figures;
     let order_by =
