@@ -48,6 +48,7 @@ fn input(name: &str) -> ManifestInput {
             budget: amount("1/10"),
             cost: amount("1/10"),
             approximate: None,
+            truncation: None,
             note: "0.1-zCDP for every row".into(),
         },
         plan: PlanSummary {

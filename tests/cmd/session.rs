@@ -205,6 +205,11 @@ fn recover() {
 }
 
 #[test]
+fn untrue() {
+    golden("untrue.session");
+}
+
+#[test]
 fn experiment() {
     golden("experiment.session");
 }
@@ -218,7 +223,7 @@ fn help() {
 #[test]
 fn lines_fit_eighty_columns() {
     for name in
-        ["plan", "release", "answers", "keys", "projection", "refusals", "recover", "experiment", "help"]
+        ["plan", "release", "answers", "untrue", "keys", "projection", "refusals", "recover", "experiment", "help"]
     {
         let text = std::fs::read_to_string(root().join("cmd").join(format!("{name}.session"))).unwrap();
         for line in text.lines() {
