@@ -8,6 +8,7 @@
 //! | module | what it is |
 //! |---|---|
 //! | `layout` | header, table, section kinds with their fixed tags, caps |
+//! | [`limits`] | how large what a file declares may be |
 //! | [`canonical`] | the one way to write a manifest as JSON |
 //! | `manifest` | what an auditor asks |
 //! | `signature` | minisign signatures, read strictly |
@@ -22,6 +23,7 @@ pub mod codec;
 mod error;
 pub mod exact;
 mod layout;
+pub mod limits;
 mod manifest;
 pub mod packing;
 mod reader;

@@ -73,7 +73,7 @@ impl Release {
     /// Opens a file.
     pub fn open(path: impl AsRef<Path>) -> Result<Release, ReleaseError> {
         let path = path.as_ref();
-        let file = File::open(path)?;
+        let file = super::limits::open_regular(path)?;
         let length = file.metadata()?.len();
         #[cfg(unix)]
         let source: Box<dyn ReadAt> = Box::new(file);
@@ -195,7 +195,10 @@ impl Release {
     /// The plan, checked against the dimensions, with the tables that are published exactly and the zeros.
     pub fn plan(&self, cube: &crate::cube::Cube) -> Result<crate::plan::Plan, ReleaseError> {
         let mut plan = super::wire::decode_plan(&self.section(Kind::Plan, 0)?, cube)?;
-        plan.exact = super::exact::cuboids(self, cube, &plan)?;
+        let frame = crate::cube::Frame::new(cube, &plan.levels);
+        let (exact, cells) = super::exact::cuboids(self, cube, &frame, &plan)?;
+        plan.exact = exact;
+        super::limits::check_room(self, &plan, &frame, cells)?;
         plan.zeros = super::zeros::conditions(self)?;
         Ok(plan)
     }
