@@ -11,6 +11,7 @@ use crate::exact::Rational;
 use crate::ledger::{self, Ledger};
 use crate::plan::cost::{self, Cost, CostError, WorstCase};
 use crate::plan::{Noise, PlanError, Planned, convert, plan};
+use crate::release::limits;
 use crate::release::packing::{chunks, pack};
 use crate::release::{
     About, Amount, Approximate, Currency, Declared, Kind, LISTED_MEASUREMENTS, ManifestInput,
@@ -143,8 +144,9 @@ pub fn release(spec: &Spec, options: Options<'_>, watcher: &dyn Watcher) -> Resu
         writer.write_section(Kind::Attachment, i as u32, bytes)?;
     }
 
-    let rows = ingest::read(source, &path, &Reading(watcher))?;
     let input = manifest(spec, &planned, &frame, options.day, !options.entropy.is_private())?;
+    limits::check_texts(&input)?;
+    let rows = ingest::read(source, &path, &Reading(watcher))?;
     let ledger = Ledger::open(options.ledger)?;
     let mut charge = None;
     let charged = Charged::new(&spec.cube, planned.plan.clone(), |cost| {

@@ -6,6 +6,7 @@ use crate::ledger::{self, Ledger};
 use crate::plan::{BudgetRule, Measure, Neighbours, Noise, Plan};
 use crate::projection::key::Key;
 use crate::projection::{Design, Projection, Shape, cost};
+use crate::release::limits;
 use crate::release::packing::{CHUNK, pack};
 use crate::release::{
     Amount, Currency, Declared, Kind, ManifestInput, MeasurementSummary, PlanSummary, Privacy,
@@ -72,11 +73,12 @@ pub fn release(
     }
     let description = wire::encode_projection(&projection, &spec.cube)?;
 
-    let rows = ingest::read(spec, &path, &Reading(watcher))?;
     let parts = wire::parts(design, &spec.cube);
     let key = Key::new(parts, design.shape.cell_bits(), &projection.seed);
     let input =
         manifest(spec, &projection, total, key.collision(), options.day, !options.entropy.is_private())?;
+    limits::check_texts(&input)?;
+    let rows = ingest::read(spec, &path, &Reading(watcher))?;
     let ledger = Ledger::open(options.ledger)?;
     let mut charge = None;
     let charged = Charged::new(projection.clone(), |cost| {

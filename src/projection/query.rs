@@ -101,9 +101,12 @@ pub fn values(release: &Release, projection: &super::Projection) -> Result<Vec<i
     // Room for the integers is made when the file is known to have them.
     for index in 0..sections {
         let here = (all - index * CHUNK).min(CHUNK) as u64;
-        let (bytes, least) = (release.section_length(Kind::Measurements, index as u32)?, limits::least_bytes(here));
+        let (bytes, least) =
+            (release.section_length(Kind::Measurements, index as u32)?, limits::least_bytes(here));
         if bytes < least {
-            return Err(invalid(format!("section {index} has {bytes} bytes; its integers take at least {least}")));
+            return Err(invalid(format!(
+                "section {index} has {bytes} bytes; its integers take at least {least}"
+            )));
         }
     }
     let mut out = Vec::with_capacity(all);

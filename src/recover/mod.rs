@@ -125,12 +125,7 @@ impl<S: Source> Recovery<S> {
                 "tables published exactly beside measured ones over unequal groups".into(),
             ));
         }
-        let zeros = {
-            let asked = plan.workload.iter().map(|t| &t.cuboid);
-            let measured = plan.measurements.iter().filter(|m| matches!(m.block, Block::Table(_)));
-            let tables = asked.chain(measured.map(|m| m.block.cuboid()));
-            Zeros::new(&cube, &frame, &plan.zeros, tables).map_err(RecoverError::Plan)?
-        };
+        let zeros = Zeros::of_plan(&cube, &frame, &plan).map_err(RecoverError::Plan)?;
         if let Shape::Rows(written) = &mut shape
             && !zeros.is_empty()
         {
@@ -228,7 +223,11 @@ impl<S: Source> Recovery<S> {
     }
 
     /// Refuses to split tables into components where those do not fit.
-    fn check_room<'a>(&self, frame: &Frame, tables: impl Iterator<Item = &'a Cuboid>) -> Result<(), RecoverError> {
+    fn check_room<'a>(
+        &self,
+        frame: &Frame,
+        tables: impl Iterator<Item = &'a Cuboid>,
+    ) -> Result<(), RecoverError> {
         let numbers: f64 = tables.map(|t| frame.spread(t)).sum();
         if numbers > limits::held(self.values) as f64 {
             return Err(RecoverError::TooMuch("splitting its tables into components".into()));

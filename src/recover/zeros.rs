@@ -15,6 +15,7 @@
 use super::gls::{Gls, Parts};
 use crate::answer::sql::{Filter, Query, required_level};
 use crate::cube::{Cube, Cuboid, Frame};
+use crate::plan::{Block, Plan};
 use crate::release::limits;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
@@ -202,12 +203,19 @@ impl Lumped {
 }
 
 impl Zeros {
+    /// Resolves the conditions of a plan.
+    pub fn of_plan(cube: &Cube, frame: &Frame, plan: &Plan) -> Result<Zeros, String> {
+        let asked = plan.workload.iter().map(|t| &t.cuboid);
+        let measured = plan.measurements.iter().filter(|m| matches!(m.block, Block::Table(_)));
+        Zeros::new(cube, frame, &plan.zeros, asked.chain(measured.map(|m| m.block.cuboid())))
+    }
+
     /// Resolves the conditions of a plan, whose tables these are.
     pub fn new<'a>(
         cube: &Cube,
         frame: &Frame,
         conditions: &[String],
-        tables: impl Iterator<Item = &'a Cuboid> + Clone,
+        tables: impl Iterator<Item = &'a Cuboid>,
     ) -> Result<Zeros, String> {
         let mut list: Vec<Zero> = Vec::new();
         let (mut left, mut numbers) = (MOST_CLASSES, 0usize);
@@ -275,8 +283,13 @@ impl<'a> System<'a> {
                 all.iter_mut().zip(one).for_each(|(a, b)| *a |= b);
                 all
             });
-            let cells: Vec<usize> =
-                declared.unwrap_or_default().iter().enumerate().filter(|(_, d)| **d).map(|(i, _)| i).collect();
+            let cells: Vec<usize> = declared
+                .unwrap_or_default()
+                .iter()
+                .enumerate()
+                .filter(|(_, d)| **d)
+                .map(|(i, _)| i)
+                .collect();
             let copies = if cells.is_empty() { Vec::new() } else { frame.multiplicity(top) };
             let copies = cells.iter().map(|&i| copies[i] as f64).collect();
             (top, cells, copies)

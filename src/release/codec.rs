@@ -39,7 +39,8 @@ pub fn encode<T>(what: &'static str, value: &T) -> Result<Vec<u8>, ReleaseError>
 where
     T: SchemaWrite<Wire, Src = T> + ?Sized,
 {
-    wincode::config::serialize(value, wire::<PREALLOCATION_LIMIT>()).map_err(|e| ReleaseError::Decode { what, why: e.to_string() })
+    wincode::config::serialize(value, wire::<PREALLOCATION_LIMIT>())
+        .map_err(|e| ReleaseError::Decode { what, why: e.to_string() })
 }
 
 /// The value of these bytes, all of them; `what` names it in the error.

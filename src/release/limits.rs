@@ -48,7 +48,7 @@ pub const ALWAYS_A_BIT: usize = 64;
 /// How many steps, each on one cell, may be spent on one system of equations over a file with this many values. What
 /// needs more is refused: some seconds for a small file, and in proportion to the file for a large one.
 pub const fn work(values: u64) -> u64 {
-    (1u64 << 32).saturating_add(values.saturating_mul(1024))
+    (1u64 << 32).saturating_add(values.saturating_mul(4096))
 }
 
 /// The most numbers one vector over all components may have, for a file with this many values.
@@ -67,9 +67,38 @@ pub fn drawable(noise: Noise, scale: Rational) -> bool {
 
 /// Whether a text can be shown as it is: no control characters, and none that turn the direction of what follows.
 pub fn is_plain(text: &str) -> bool {
-    let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}');
+    let turns =
+        |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}');
     !text.chars().any(|c| c.is_control() || turns(c))
 }
+
+/// Whether all texts of a canonical JSON text are plain, but for line ends and tabs: descriptions may have those.
+pub fn is_plain_json(text: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(text) else { return false };
+    let mut bytes = text.bytes();
+    while let Some(b) = bytes.next() {
+        // Canonical JSON writes control characters as \b, \f, \r, \u00xx, and nothing else like this.
+        if b == b'\\' && matches!(bytes.next(), Some(b'b' | b'f' | b'r' | b'u')) {
+            return false;
+        }
+    }
+    is_plain(text.strip_suffix('\n').unwrap_or(text))
+}
+
+/// Refuses what a reader would refuse of a manifest's texts, before data is opened.
+#[cfg(feature = "compile")]
+pub(crate) fn check_texts(input: &super::ManifestInput) -> Result<(), ReleaseError> {
+    let texts = (&input.about, &input.privacy, &input.plan, &input.declared, &input.attachments);
+    match super::canonical::to_bytes(&texts) {
+        Ok(written) if !is_plain_json(&written) => Err(ReleaseError::Manifest(NOT_PLAIN.into())),
+        // What has no canonical form is refused where it is written.
+        _ => Ok(()),
+    }
+}
+
+/// Why a manifest with other texts is refused.
+pub(super) const NOT_PLAIN: &str =
+    "a text has control characters, or some that turn the direction of writing";
 
 /// How many cells a table has; `None` when that does not fit. All levels must be in use.
 pub fn cells(frame: &Frame, cuboid: &Cuboid) -> Option<u64> {
@@ -112,7 +141,12 @@ pub const fn least_bytes(values: u64) -> u64 {
 
 /// Refuses a plan whose values the file has no room for, before anybody makes room for them. `exact` are the cells of the tables
 /// published without noise, which have been compared with the file already.
-pub(super) fn check_room(release: &Release, plan: &Plan, frame: &Frame, exact: u64) -> Result<(), ReleaseError> {
+pub(super) fn check_room(
+    release: &Release,
+    plan: &Plan,
+    frame: &Frame,
+    exact: u64,
+) -> Result<(), ReleaseError> {
     let refuse = |why: String| Err(ReleaseError::Invalid { what: "measurements", why });
     let sections = super::packing::chunks(plan, frame);
     let found = release.count(Kind::Measurements) as usize;
@@ -168,9 +202,23 @@ mod tests {
         for good in ["", "20–39", "it's \"q\"", "naïve 日本 עברית", "a\u{200f}b"] {
             assert!(is_plain(good), "{good:?}");
         }
-        for bad in ["\x1b[2J", "a\tb", "a\nb", "\u{9b}1m", "\x7f", "a\u{202e}b", "\u{2066}x", "\0", "a\u{2028}b"] {
+        for bad in
+            ["\x1b[2J", "a\tb", "a\nb", "\u{9b}1m", "\x7f", "a\u{202e}b", "\u{2066}x", "\0", "a\u{2028}b"]
+        {
             assert!(!is_plain(bad), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn plain_json() {
+        let written = |t: &str| crate::release::canonical::to_bytes(&[t]).unwrap();
+        for good in ["a", "two\nlines\tand \\ back \\u001b slashes", "naïve"] {
+            assert!(is_plain_json(&written(good)), "{good:?}");
+        }
+        for bad in ["\x1b[2J", "\r", "\x08", "\0", "\u{9b}", "\u{202e}", "\x7f", "\x0c"] {
+            assert!(!is_plain_json(&written(bad)), "{bad:?}");
+        }
+        assert!(!is_plain_json(b"\xff"));
     }
 
     #[test]

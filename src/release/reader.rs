@@ -139,6 +139,9 @@ impl Release {
         let signature = signature::parse(&signature, &comment)?;
         signature::verify(&key, &manifest_bytes, &signature)?;
 
+        if !super::limits::is_plain_json(&manifest_bytes) {
+            return Err(ReleaseError::Manifest(super::limits::NOT_PLAIN.into()));
+        }
         let manifest: Manifest = serde_json::from_slice(&manifest_bytes).map_err(json)?;
         manifest.agree(&rows)?;
         Ok(Release { source, path, length, rows, manifest_bytes, manifest })
@@ -200,6 +203,9 @@ impl Release {
         plan.exact = exact;
         super::limits::check_room(self, &plan, &frame, cells)?;
         plan.zeros = super::zeros::conditions(self)?;
+        // One that cannot be resolved would make every answer an error.
+        crate::recover::zeros::Zeros::of_plan(cube, &frame, &plan)
+            .map_err(|why| ReleaseError::Invalid { what: "a structural zero", why })?;
         Ok(plan)
     }
 }

@@ -32,7 +32,15 @@ impl<R: Borrow<Release>> Values<R> {
             return Err(ReleaseError::Invalid { what: "measurements", why });
         }
         let counts = plan.measurements.iter().map(|m| value_count(&frame, &m.block)).collect();
-        Ok(Values { release, chunks, counts, frame, cube: cube.clone(), plan: plan.clone(), last: Mutex::new(None) })
+        Ok(Values {
+            release,
+            chunks,
+            counts,
+            frame,
+            cube: cube.clone(),
+            plan: plan.clone(),
+            last: Mutex::new(None),
+        })
     }
 
     /// The file.

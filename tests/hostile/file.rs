@@ -21,6 +21,11 @@ impl Key {
     pub fn new() -> Key {
         Key(minisign::KeyPair::generate_unencrypted_keypair().unwrap())
     }
+
+    /// Its public half, as manifests have it.
+    pub fn public(&self) -> String {
+        self.0.pk.to_base64()
+    }
 }
 
 /// One section.
@@ -71,7 +76,8 @@ impl File {
     pub fn sealed(&self, key: &Key) -> Vec<u8> {
         let mut manifest = self.manifest.clone();
         let hash = |bytes: &[u8]| blake3::hash(bytes).to_hex().to_string();
-        let names = ["", "domain", "plan", "spec", "attachment", "measurements", "exact", "zero", "projection"];
+        let names =
+            ["", "domain", "plan", "spec", "attachment", "measurements", "exact", "zero", "projection"];
         manifest["sections"] = self
             .sections
             .iter()
@@ -91,21 +97,19 @@ impl File {
         let attached = self.sections.iter().filter(|s| s.tag == 4);
         manifest["sources"]["attachments"] =
             attached.map(|s| json!({ "name": "file", "blake3": hash(&s.bytes) })).collect();
-        manifest["signer"] = json!({ "kind": "throw-away", "public_key": self.key_text(key) });
+        manifest["signer"] = json!({ "kind": "throw-away", "public_key": key.public() });
         let text = format!("{manifest}\n");
         self.signed(text.as_bytes(), key)
-    }
-
-    fn key_text(&self, key: &Key) -> String {
-        key.0.pk.to_base64()
     }
 
     /// With any manifest.
     pub fn signed(&self, manifest: &[u8], key: &Key) -> Vec<u8> {
         let format = self.manifest["format"].as_u64().unwrap_or(1) as u32;
         let name = self.manifest["about"]["name"].as_str().unwrap_or_default();
-        let comment =
-            format!("margins release {name}, format {format}, blake3 of manifest {}", blake3::hash(manifest).to_hex());
+        let comment = format!(
+            "margins release {name}, format {format}, blake3 of manifest {}",
+            blake3::hash(manifest).to_hex()
+        );
         let untrusted = "signature by margins, verify with minisign";
         let signature =
             minisign::sign(Some(&key.0.pk), &key.0.sk, manifest, Some(&comment), Some(untrusted)).unwrap();

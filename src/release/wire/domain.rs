@@ -149,7 +149,9 @@ fn check_level(level: &cube::Level, parents: usize) -> Result<(), ReleaseError> 
 fn text(text: &str) -> Result<(), ReleaseError> {
     rule(text.len() <= MAX_TEXT, WHAT, || format!("a name or label is longer than {MAX_TEXT} bytes"))?;
     rule(is_plain(text), WHAT, || {
-        format!("the name or label {text:?} has a control character, or one that turns the direction of writing")
+        format!(
+            "the name or label {text:?} has a control character, or one that turns the direction of writing"
+        )
     })
 }
 

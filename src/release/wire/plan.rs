@@ -234,7 +234,11 @@ fn check(plan: &plan::Plan, cube: &Cube) -> Result<(), ReleaseError> {
     })?;
     let condition = |z: &String| z.len() as u64 <= limits::MAX_CONDITION;
     rule(plan.zeros.len() <= limits::MAX_ZEROS as usize && plan.zeros.iter().all(condition), WHAT, || {
-        format!("it has more than {} conditions, or one of more than {} bytes", limits::MAX_ZEROS, limits::MAX_CONDITION)
+        format!(
+            "it has more than {} conditions, or one of more than {} bytes",
+            limits::MAX_ZEROS,
+            limits::MAX_CONDITION
+        )
     })?;
     let frame = OnceCell::new();
     let mut components = FxHashSet::default();
