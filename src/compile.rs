@@ -12,6 +12,7 @@ use crate::ledger::{self, Ledger};
 use crate::plan::cost::{Cost, CostError};
 use crate::plan::{Noise, PlanError, Planned, plan};
 use crate::release::claims::{self, ClaimError, Claims, Words};
+use crate::release::limits;
 use crate::release::packing::{chunks, pack};
 use crate::release::{
     About, Approximate, Kind, ManifestInput, ReleaseError, SealError, Sealed, SigningKey, Truncation, Writer, wire,
@@ -151,8 +152,9 @@ pub fn release(spec: &Spec, options: Options<'_>, watcher: &dyn Watcher) -> Resu
         writer.write_section(Kind::Attachment, i as u32, bytes)?;
     }
 
-    let rows = ingest::read(source, &path, &Reading(watcher))?;
     let input = manifest(spec, &planned, options.day, !options.entropy.is_private())?;
+    limits::check_texts(&input)?;
+    let rows = ingest::read(source, &path, &Reading(watcher))?;
     let ledger = Ledger::open(options.ledger)?;
     let mut charge = None;
     let charged = Charged::new(&spec.cube, planned.plan.clone(), |cost| {

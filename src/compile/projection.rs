@@ -5,6 +5,7 @@ use crate::exact::Rational;
 use crate::ledger::{self, Ledger};
 use crate::projection::key::Key;
 use crate::projection::{Design, Projection, cost};
+use crate::release::limits;
 use crate::release::packing::{CHUNK, pack};
 use crate::release::{Currency, FORMAT, Kind, Sealed, Writer, claims, wire};
 use crate::secret::project::{Charged, project};
@@ -68,12 +69,13 @@ pub fn release(
     }
     let description = wire::encode_projection(&projection, &spec.cube)?;
 
-    let rows = ingest::read(spec, &path, &Reading(watcher))?;
     let parts = wire::parts(design, &spec.cube);
     let key = Key::new(parts, design.shape.cell_bits(), &projection.seed);
     let words = words(spec);
     let claims = claims::of_projection(FORMAT, &spec.cube, &projection, &words)?;
     let input = input(spec, words, claims, options.day, !options.entropy.is_private());
+    limits::check_texts(&input)?;
+    let rows = ingest::read(spec, &path, &Reading(watcher))?;
     let ledger = Ledger::open(options.ledger)?;
     let mut charge = None;
     let charged = Charged::new(projection.clone(), |cost| {

@@ -86,12 +86,7 @@ pub fn rung_scale(rung: &Rung) -> u128 {
     const EXACT_UP_TO: u128 = 4096;
     let mut lcm: u128 = 1;
     let mut largest: u128 = 1;
-    let mut previous = 0;
-    for &c in &rung.siblings {
-        if c == previous {
-            continue;
-        }
-        previous = c;
+    for &c in rung.sizes() {
         let c = u128::from(c);
         largest = largest.max(c);
         if lcm <= EXACT_UP_TO {
@@ -112,7 +107,7 @@ pub fn component_scale(frame: &Frame, cuboid: &Cuboid) -> Option<u128> {
 
 /// The largest `‖w‖²` of one rung.
 fn rung_norm(rung: &Rung, m: u128) -> u128 {
-    rung.siblings
+    rung.sizes()
         .iter()
         .map(|&c| {
             let c = u128::from(c);
@@ -266,7 +261,7 @@ mod tests {
             let parent: Vec<u32> =
                 siblings.iter().enumerate().flat_map(|(p, &c)| vec![p as u32; c as usize]).collect();
             let n = parent.len();
-            Rung { level: 1, parent, copies: vec![1; n], multiplicity: vec![1; n], siblings }
+            Rung::new(1, parent, vec![1; n], vec![1; n], siblings)
         };
         // Equal groups, and groups whose lcm is small: exactly m²(1 − 1/c) of the largest group.
         for siblings in [vec![7, 7], vec![5, 3], vec![1, 4, 6], vec![5000]] {

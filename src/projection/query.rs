@@ -11,6 +11,7 @@ use super::key::{Key, Part, text_code};
 use crate::answer::render::{Caveat, ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
 use crate::answer::sql::SqlError;
 use crate::cube::Cube;
+use crate::release::limits;
 use crate::release::packing::{CHUNK, unpack};
 use crate::release::{Kind, Release, ReleaseError, wire};
 use ask::{Asked, Group};
@@ -101,6 +102,17 @@ pub fn values(release: &Release, projection: &super::Projection) -> Result<Vec<i
     let held = release.count(Kind::Measurements) as usize;
     if held != sections {
         return Err(invalid(format!("{held} sections of integers; its size needs {sections}")));
+    }
+    // Room for the integers is made when the file is known to have them.
+    for index in 0..sections {
+        let here = (all - index * CHUNK).min(CHUNK) as u64;
+        let (bytes, least) =
+            (release.section_length(Kind::Measurements, index as u32)?, limits::least_bytes(here));
+        if bytes < least {
+            return Err(invalid(format!(
+                "section {index} has {bytes} bytes; its integers take at least {least}"
+            )));
+        }
     }
     let mut out = Vec::with_capacity(all);
     for index in 0..sections {

@@ -34,6 +34,7 @@ pub use source::{Source, SourceError};
 use crate::answer::law::{ErrorLaw, LawError, NoiseLaw, Term};
 use crate::cube::{Axis, Cube, Cuboid, Frame};
 use crate::plan::{Block, Measurement, Noise, Plan, cost, predict};
+use crate::release::limits;
 use crate::release::packing::value_count;
 use cache::Cache;
 use gls::{Form, Gls, Parts, Weighted};
@@ -60,6 +61,9 @@ pub enum RecoverError {
     /// The noise has no law.
     #[error(transparent)]
     Law(#[from] LawError),
+    /// More work than anybody wants to wait for.
+    #[error("{0} takes more work than a reader spends on a file of this size")]
+    TooMuch(String),
     /// The plan is not one this program can recover from.
     #[error("{0}")]
     Plan(String),
@@ -87,6 +91,8 @@ pub struct Recovery<S> {
     lumps: bool,
     /// Every axis with all its nodes lumped as far as they go: what a query leaves out.
     lumped: Vec<Axis>,
+    /// How many values there are in all.
+    values: u64,
     source: S,
     cache: Cache,
     zeros: Zeros,
@@ -119,12 +125,7 @@ impl<S: Source> Recovery<S> {
                 "tables published exactly beside measured ones over unequal groups".into(),
             ));
         }
-        let zeros = {
-            let asked = plan.workload.iter().map(|t| &t.cuboid);
-            let measured = plan.measurements.iter().filter(|m| matches!(m.block, Block::Table(_)));
-            let tables = asked.chain(measured.map(|m| m.block.cuboid()));
-            Zeros::new(&cube, &frame, &plan.zeros, tables).map_err(RecoverError::Plan)?
-        };
+        let zeros = Zeros::of_plan(&cube, &frame, &plan).map_err(RecoverError::Plan)?;
         if let Shape::Rows(written) = &mut shape
             && !zeros.is_empty()
         {
@@ -132,7 +133,11 @@ impl<S: Source> Recovery<S> {
             zeros.clear(&cube, &Lumped::whole(&frame), written.cuboid(), &mut open);
             written.leave_out(open.into_iter().map(|v| v == 0.0).collect());
         }
+        let blocks = plan.measurements.iter().map(|m| limits::values(&frame, &m.block));
+        let exact = plan.exact.iter().map(|e| limits::cells(&frame, e));
+        let values = blocks.chain(exact).fold(0u64, |n, v| n.saturating_add(v.unwrap_or(u64::MAX)));
         let recovery = Recovery {
+            values,
             cube,
             plan,
             frame,
@@ -150,6 +155,11 @@ impl<S: Source> Recovery<S> {
         }
         if let Some(top) = recovery.zeros.tops().iter().find(|t| !recovery.holds(t)) {
             return Err(RecoverError::NotHeld(recovery.cube.describe(top)));
+        }
+        // Every condition is looked up in every cell of these.
+        let cells: f64 = recovery.zeros.tops().iter().map(|t| recovery.frame.cells(t)).sum();
+        if cells * recovery.zeros.iter().count() as f64 > limits::work(values) as f64 {
+            return Err(RecoverError::TooMuch("imposing the zeros".into()));
         }
         Ok(recovery)
     }
@@ -183,7 +193,11 @@ impl<S: Source> Recovery<S> {
     pub fn holds(&self, cuboid: &Cuboid) -> bool {
         let in_use =
             cuboid.iter().all(|(d, l)| d < self.frame.axes.len() && self.frame.axes[d].rung(l).is_some());
+        // What is held has no more cells than there are values: nothing larger is worth looking at.
+        let most = if matches!(self.shape, Shape::Rows(_)) { limits::MAX_ROW_CELLS } else { self.values };
+        let fits = || limits::cells(&self.frame, cuboid).is_some_and(|n| n <= most);
         in_use
+            && fits()
             && match &self.shape {
                 Shape::Components(map) => self
                     .frame
@@ -191,17 +205,73 @@ impl<S: Source> Recovery<S> {
                     .iter()
                     .all(|a| map.contains_key(a) || self.plan.exact_above(a).is_some()),
                 Shape::Tables(tables) => {
-                    tables.iter().any(|t| cuboid.is_below(&t.cuboid))
+                    tables.iter().any(|t| t.form == Form::Cells && cuboid.is_below(&t.cuboid))
                         || self.plan.exact_above(cuboid).is_some()
+                        || self.known_by_parts(tables, cuboid)
                 }
                 // Of its cells, what the rows determine: see [`Recovery::summands`].
                 Shape::Rows(written) => cuboid.is_below(written.cuboid()),
             }
     }
 
+    /// Whether some measurement tells each component of a table. Coefficients tell only some of those below their table; and
+    /// a dimension of one category, which has no component of its own, may be missing from what was measured.
+    fn known_by_parts(&self, tables: &[Weighted], cuboid: &Cuboid) -> bool {
+        let tells = |t: &Weighted, a: &Cuboid| a.is_below(&t.cuboid) && t.precision(&self.frame, a) > 0.0;
+        let known = |a: &Cuboid| self.plan.exact_above(a).is_some() || tables.iter().any(|t| tells(t, a));
+        self.frame.below(cuboid).iter().all(known)
+    }
+
+    /// Refuses to split tables into components where those do not fit.
+    fn check_room<'a>(
+        &self,
+        frame: &Frame,
+        tables: impl Iterator<Item = &'a Cuboid>,
+    ) -> Result<(), RecoverError> {
+        let numbers: f64 = tables.map(|t| frame.spread(t)).sum();
+        if numbers > limits::held(self.values) as f64 {
+            return Err(RecoverError::TooMuch("splitting its tables into components".into()));
+        }
+        Ok(())
+    }
+
+    /// How many steps of so many numbers may be made: at most `most`, and no fewer than any system needs.
+    fn steps(&self, numbers: f64, most: usize) -> Result<usize, RecoverError> {
+        let steps = limits::work(self.values) as f64 / numbers.max(1.0);
+        if steps < 100.0 {
+            return Err(RecoverError::TooMuch("solving for its components".into()));
+        }
+        Ok(most.min(steps as usize))
+    }
+
+    /// Least squares on a frame, within the work that may be done.
+    fn gls<'a>(&self, frame: &'a Frame, tables: &'a [Weighted]) -> Result<Gls<'a>, RecoverError> {
+        let gls = Gls::new(frame, tables, self.balanced);
+        if self.balanced {
+            return Ok(gls);
+        }
+        self.check_room(frame, tables.iter().map(|t| &t.cuboid))?;
+        Ok(gls.within(self.steps(Gls::step(frame, tables), gls::MOST_STEPS)?))
+    }
+
+    /// The most steps in which the zeros' system may be solved.
+    fn zero_steps(&self, frame: &Frame, system: &zeros::System) -> Result<usize, RecoverError> {
+        self.check_room(frame, system.tables())?;
+        let covariance = match &self.shape {
+            Shape::Tables(tables) if self.balanced => {
+                system.tables().map(|t| frame.below(t).len() as f64).sum::<f64>() * tables.len() as f64
+            }
+            // A system within the system: it rarely takes more than this.
+            Shape::Tables(tables) => 32.0 * Gls::step(frame, tables),
+            Shape::Components(_) | Shape::Rows(_) => 0.0,
+        };
+        self.steps(system.step() + covariance, zeros::MOST_STEPS)
+    }
+
     /// Whether the answer is a roll-up of the only table there is.
-    fn one_table(&self, tables: &[Weighted]) -> bool {
-        tables.len() == 1 && tables[0].form == Form::Cells && self.plan.exact.is_empty()
+    fn one_table(&self, tables: &[Weighted], cuboid: &Cuboid) -> bool {
+        let [only] = tables else { return false };
+        only.form == Form::Cells && self.plan.exact.is_empty() && cuboid.is_below(&only.cuboid)
     }
 
     /// Whether lumped axes may be used.
@@ -232,9 +302,10 @@ impl<S: Source> Recovery<S> {
         }
         let lumped = Lumped::whole(&self.frame);
         let system = self.zeros.system(&self.cube, &lumped);
+        let steps = self.zero_steps(&self.frame, &system)?;
         let tables = system.tables().map(|t| self.unconstrained(t)).collect::<Result<Vec<_>, _>>()?;
         let covariance = |parts: Parts| self.covariance(&self.frame, parts);
-        let correction = system.solve(system.pick_from(&tables), &covariance).and_then(covariance);
+        let correction = system.solve(system.pick_from(&tables), steps, &covariance).and_then(covariance);
         let correction =
             correction.ok_or_else(|| RecoverError::Plan("the zeros cannot be imposed".into()))?;
         Ok(kept.insert(Arc::new(correction)).clone())
@@ -253,7 +324,7 @@ impl<S: Source> Recovery<S> {
                 }
                 Some(parts)
             }
-            Shape::Tables(tables) => Gls::new(frame, tables, self.balanced).solve(parts),
+            Shape::Tables(tables) => self.gls(frame, tables).ok()?.solve(parts),
             // Rows have no components, and leave out what is empty from the start.
             Shape::Rows(_) => None,
         }
@@ -265,7 +336,7 @@ impl<S: Source> Recovery<S> {
         }
         match &self.shape {
             Shape::Components(map) => self.frame.rebuild(cuboid, &mut |a| self.component(map, a).map(Some)),
-            Shape::Tables(tables) if self.one_table(tables) => {
+            Shape::Tables(tables) if self.one_table(tables, cuboid) => {
                 let from = &tables[0].cuboid;
                 let values = self.values(0, self.frame.len(from))?;
                 Ok(self.frame.roll_up(from, cuboid, values.iter().map(|&v| v as f64).collect()))
@@ -382,6 +453,10 @@ impl<S: Source> Recovery<S> {
         if missing.is_empty() {
             return Ok(());
         }
+        let gls = self.gls(&self.frame, tables)?;
+        if self.balanced {
+            self.check_room(&self.frame, std::iter::once(cuboid))?;
+        }
         let mut right = Parts::new();
         for (index, t) in tables.iter().enumerate() {
             let into = if self.balanced { t.cuboid.meet(cuboid) } else { t.cuboid.clone() };
@@ -401,7 +476,6 @@ impl<S: Source> Recovery<S> {
             // What is known already was gathered from some of the tables only: it must not be solved again.
             right.retain(|a, _| missing.contains(a));
         }
-        let gls = Gls::new(&self.frame, tables, self.balanced);
         let solved = gls.solve(right).ok_or_else(|| RecoverError::NotHeld(self.cube.describe(cuboid)))?;
         for (a, part) in solved {
             // A component that was known before may have been gathered from some of its tables only.
@@ -483,13 +557,13 @@ impl<S: Source> Recovery<S> {
                     out.push((index, q));
                 }
             }
-            Shape::Tables(tables) if self.one_table(tables) && self.zeros.is_empty() => {
+            Shape::Tables(tables) if self.one_table(tables, cuboid) && self.zeros.is_empty() => {
                 out.push((0, frame.pull_back(cuboid, &tables[0].cuboid, query)));
             }
             Shape::Tables(tables) => {
+                let gls = self.gls(frame, tables)?;
                 let mut q = self.parts(lumped, cuboid, query)?;
                 q.retain(|a, _| self.plan.exact_above(a).is_none());
-                let gls = Gls::new(frame, tables, self.balanced);
                 let v = gls.solve(q).ok_or_else(|| RecoverError::NotHeld(self.cube.describe(cuboid)))?;
                 for (index, t) in tables.iter().enumerate() {
                     out.push((index, gls.weights(t, &v)));
@@ -510,6 +584,7 @@ impl<S: Source> Recovery<S> {
     /// A query in components: the one whose unconstrained estimate has the error of the constrained estimate.
     fn parts(&self, lumped: &Lumped, cuboid: &Cuboid, query: Vec<f64>) -> Result<Parts, RecoverError> {
         let frame = &lumped.frame;
+        self.check_room(frame, std::iter::once(cuboid))?;
         let mut q = Parts::new();
         Gls::gather(frame, cuboid, query, &mut q);
         if self.zeros.is_empty() {
@@ -518,7 +593,8 @@ impl<S: Source> Recovery<S> {
         let not_held = || RecoverError::NotHeld(self.cube.describe(cuboid));
         let v = self.covariance(frame, q.clone()).ok_or_else(not_held)?;
         let system = self.zeros.system(&self.cube, lumped);
-        let less = system.solve(system.pick(&v), &|parts| self.covariance(frame, parts));
+        let steps = self.zero_steps(frame, &system)?;
+        let less = system.solve(system.pick(&v), steps, &|parts| self.covariance(frame, parts));
         for (a, less) in less.ok_or_else(not_held)? {
             let part = q.entry(a).or_insert_with(|| vec![0.0; less.len()]);
             part.iter_mut().zip(less).for_each(|(v, less)| *v -= less);

@@ -15,6 +15,9 @@
 use super::gls::{Gls, Parts};
 use crate::answer::sql::{Filter, Query, required_level};
 use crate::cube::{Cube, Cuboid, Frame};
+use crate::plan::{Block, Plan};
+use crate::release::limits;
+use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 
 /// One condition.
@@ -28,7 +31,11 @@ pub struct Zero {
 
 /// How closely conjugate gradients solve the constraints, relative to the right-hand side.
 const TOLERANCE: f64 = 1e-13;
-const MOST_STEPS: usize = 4000;
+pub(super) const MOST_STEPS: usize = 4000;
+/// The most classes of cells that all conditions together may tell apart on the way, times the parts they consist of.
+const MOST_CLASSES: u64 = 1 << 23;
+/// The most numbers all resolved conditions may take.
+const MOST_NUMBERS: usize = 1 << 24;
 
 /// The filter of a condition: what may stand after WHERE.
 pub fn filter(cube: &Cube, condition: &str) -> Result<Filter, String> {
@@ -47,6 +54,25 @@ pub fn filter(cube: &Cube, condition: &str) -> Result<Filter, String> {
         });
     }
     Ok(query.filter)
+}
+
+/// A bound on the work of resolving a condition, from its text alone: a comparison of a dimension splits its nodes in two, so
+/// `k` comparisons tell at most `2^k` classes of them apart; each AND and OR goes through the classes of all dimensions.
+fn intricacy(cube: &Cube, condition: &str) -> u64 {
+    let text = condition.to_lowercase();
+    let count = |word: &str| text.matches(word).count() as u64;
+    let parts = 1 + count("and") + count("or");
+    let mut classes = 1u64;
+    for d in &cube.dimensions {
+        let name = d.name.to_lowercase();
+        // Inside quotes a quote is doubled.
+        let named = if name.contains('"') { parts } else { count(&name).min(63) };
+        if named > 0 {
+            let nodes = d.levels.last().map_or(1, |l| l.len()) as u64;
+            classes = classes.saturating_mul(nodes.min(1u64.checked_shl(named as u32).unwrap_or(u64::MAX)));
+        }
+    }
+    classes.saturating_mul(parts)
 }
 
 impl Zero {
@@ -126,6 +152,30 @@ pub struct Zeros {
     tops: Vec<Cuboid>,
 }
 
+/// The tables that no other is finer than.
+fn finest<'a>(tables: impl Iterator<Item = &'a Cuboid>) -> Result<Vec<Cuboid>, String> {
+    let mut seen = FxHashSet::default();
+    let tables: Vec<&Cuboid> = tables.filter(|t| seen.insert(*t)).collect();
+    // What is finer than a table has all its dimensions: only tables with the rarest of them need be looked at.
+    let mut having: BTreeMap<usize, Vec<&Cuboid>> = BTreeMap::new();
+    for table in &tables {
+        table.iter().for_each(|(d, _)| having.entry(d).or_default().push(table));
+    }
+    let mut left = limits::work(0);
+    let mut out = Vec::new();
+    for &table in &tables {
+        let rarest = table.iter().filter_map(|(d, _)| having.get(&d)).min_by_key(|list| list.len());
+        let others = rarest.unwrap_or(&tables);
+        left = left
+            .checked_sub(others.len() as u64)
+            .ok_or("there are too many tables to impose a condition on")?;
+        if !others.iter().any(|&t| t != table && table.is_below(t)) {
+            out.push(table.clone());
+        }
+    }
+    Ok(out)
+}
+
 /// A frame on whose axes what a query cannot tell apart is lumped.
 pub struct Lumped {
     /// The axes.
@@ -153,23 +203,34 @@ impl Lumped {
 }
 
 impl Zeros {
+    /// Resolves the conditions of a plan.
+    pub fn of_plan(cube: &Cube, frame: &Frame, plan: &Plan) -> Result<Zeros, String> {
+        let asked = plan.workload.iter().map(|t| &t.cuboid);
+        let measured = plan.measurements.iter().filter(|m| matches!(m.block, Block::Table(_)));
+        Zeros::new(cube, frame, &plan.zeros, asked.chain(measured.map(|m| m.block.cuboid())))
+    }
+
     /// Resolves the conditions of a plan, whose tables these are.
     pub fn new<'a>(
         cube: &Cube,
         frame: &Frame,
         conditions: &[String],
-        tables: impl Iterator<Item = &'a Cuboid> + Clone,
+        tables: impl Iterator<Item = &'a Cuboid>,
     ) -> Result<Zeros, String> {
-        let one = |c: &String| Zero::new(cube, frame, c).map_err(|why| format!("condition \"{c}\": {why}"));
-        let list: Vec<Zero> = conditions.iter().map(one).collect::<Result<_, _>>()?;
-        let mut tops: Vec<Cuboid> = Vec::new();
-        if !list.is_empty() {
-            for table in tables.clone() {
-                if !tables.clone().any(|t| t != table && table.is_below(t)) && !tops.contains(table) {
-                    tops.push(table.clone());
-                }
+        let mut list: Vec<Zero> = Vec::new();
+        let (mut left, mut numbers) = (MOST_CLASSES, 0usize);
+        for condition in conditions {
+            let said = |why: String| format!("condition \"{condition}\": {why}");
+            let less = left.checked_sub(intricacy(cube, condition));
+            left = less.ok_or_else(|| said("it tells too many cells apart".into()))?;
+            let zero = Zero::new(cube, frame, condition).map_err(said)?;
+            numbers += zero.filter.weights.len() + zero.classes().map(|(_, c)| c.len()).sum::<usize>();
+            if numbers > MOST_NUMBERS {
+                return Err(said("it is one too many over so large dimensions".into()));
             }
+            list.push(zero);
         }
+        let tops = if list.is_empty() { Vec::new() } else { finest(tables)? };
         Ok(Zeros { list, tops })
     }
 
@@ -217,12 +278,18 @@ impl<'a> System<'a> {
     fn new(zeros: &'a Zeros, cube: &Cube, lumped: &'a Lumped) -> System<'a> {
         let frame = &lumped.frame;
         let one = |top: &'a Cuboid| {
-            let masks: Vec<Vec<bool>> =
-                zeros.list.iter().filter_map(|z| z.mask(cube, top, &|d, l| lumped.node_of(d, l))).collect();
-            let cells: Vec<usize> = match masks.first() {
-                None => Vec::new(),
-                Some(first) => (0..first.len()).filter(|&i| masks.iter().any(|m| m[i])).collect(),
-            };
+            let masks = zeros.list.iter().filter_map(|z| z.mask(cube, top, &|d, l| lumped.node_of(d, l)));
+            let declared = masks.reduce(|mut all, one| {
+                all.iter_mut().zip(one).for_each(|(a, b)| *a |= b);
+                all
+            });
+            let cells: Vec<usize> = declared
+                .unwrap_or_default()
+                .iter()
+                .enumerate()
+                .filter(|(_, d)| **d)
+                .map(|(i, _)| i)
+                .collect();
             let copies = if cells.is_empty() { Vec::new() } else { frame.multiplicity(top) };
             let copies = cells.iter().map(|&i| copies[i] as f64).collect();
             (top, cells, copies)
@@ -276,21 +343,32 @@ impl<'a> System<'a> {
         x.iter().zip(y).zip(&self.tables).map(one).sum()
     }
 
-    /// `Zᵀ λ` for the `λ` of `(Z N⁻¹ Zᵀ) λ = right`; `covariance` is `N⁻¹`.
-    pub fn solve(&self, right: Cells, covariance: &dyn Fn(Parts) -> Option<Parts>) -> Option<Parts> {
+    /// How many numbers a step of [`System::solve`] goes through, beside those of its covariance.
+    pub fn step(&self) -> f64 {
+        self.tables().map(|t| 4.0 * self.frame.spread(t)).sum()
+    }
+
+    /// `Zᵀ λ` for the `λ` of `(Z N⁻¹ Zᵀ) λ = right`, in at most so many steps; `covariance` is `N⁻¹`.
+    pub fn solve(
+        &self,
+        right: Cells,
+        most_steps: usize,
+        covariance: &dyn Fn(Parts) -> Option<Parts>,
+    ) -> Option<Parts> {
         let mut solution: Cells = right.iter().map(|r| vec![0.0; r.len()]).collect();
         let mut residual = right;
         let mut direction = residual.clone();
         let mut rr = self.dot(&residual, &residual);
         let goal = rr * TOLERANCE * TOLERANCE;
-        for _ in 0..MOST_STEPS {
-            if rr <= goal || rr == 0.0 {
+        for _ in 0..most_steps {
+            // Also where digits ran out and nothing is a number any more.
+            if !(rr > goal) || rr == 0.0 {
                 break;
             }
             let image = self.pick(&covariance(self.spread(&direction))?);
             let curve = self.dot(&direction, &image);
             // Conditions that say the same twice leave directions without any error: they are satisfied already.
-            if curve <= 0.0 {
+            if !(curve > 0.0) {
                 break;
             }
             let step = rr / curve;

@@ -8,6 +8,7 @@
 //! | module | what it is |
 //! |---|---|
 //! | `layout` | header, table, section kinds with their fixed tags, caps |
+//! | [`limits`] | how large what a file declares may be |
 //! | [`canonical`] | the one way to write a manifest as JSON |
 //! | `manifest` | what an auditor asks |
 //! | [`claims`] | what of it follows from plan and domain |
@@ -24,6 +25,7 @@ pub mod codec;
 mod error;
 pub mod exact;
 mod layout;
+pub mod limits;
 mod manifest;
 pub mod packing;
 mod reader;

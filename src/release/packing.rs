@@ -1,12 +1,14 @@
 //! How measured integers are packed into sections.
 //!
 //! A measurement is `width: u8` (0 to 64) and then its values, zigzag-coded, `width` bits each, least significant bit
-//! first, padded with zero bits to a whole byte. The number of values follows from the plan. Section `i` holds the
+//! first, padded with zero bits to a whole byte. 64 values or more take at least one bit each, also if all are 0: so a
+//! file is as large as what it makes a reader hold. The number of values follows from the plan. Section `i` holds the
 //! `i`-th of [`chunks`]: consecutive measurements, closed once they have 2^16 values or more. So a query reads and
 //! hashes only the sections of the measurements it needs, a release of many small ones does not need as many
 //! sections, and the layout follows from the plan alone.
 
 use super::ReleaseError;
+use super::limits::{self, ALWAYS_A_BIT};
 use crate::cube::Frame;
 use crate::plan::{Block, Plan};
 use std::ops::Range;
@@ -16,13 +18,8 @@ pub const CHUNK: usize = 1 << 16;
 
 /// How many values a measurement has.
 pub fn value_count(frame: &Frame, block: &Block) -> usize {
-    match block {
-        Block::Component(a) | Block::Pairs(a) => frame.contrasts(a),
-        // What does not fit is refused by the rule on a plan's size, before it is counted.
-        Block::Walsh(a) => frame.walsh_len(a).and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX),
-        Block::Rows(rows) => rows.rows.len(),
-        Block::Table(b) => frame.len(b),
-    }
+    // What does not fit is refused by the rule on a plan's size, before it is counted.
+    limits::values(frame, block).and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX)
 }
 
 /// The measurements of each section.
@@ -30,7 +27,7 @@ pub fn chunks(plan: &Plan, frame: &Frame) -> Vec<Range<usize>> {
     let mut out = Vec::new();
     let (mut start, mut held) = (0, 0);
     for (i, m) in plan.measurements.iter().enumerate() {
-        held += value_count(frame, &m.block);
+        held = value_count(frame, &m.block).saturating_add(held);
         if held >= CHUNK || i + 1 == plan.measurements.len() {
             out.push(start..i + 1);
             (start, held) = (i + 1, 0);
@@ -55,7 +52,7 @@ fn packed_len(count: usize, width: u8) -> Option<usize> {
 /// Appends one measurement.
 pub fn pack(values: &[i64], out: &mut Vec<u8>) {
     let widest = values.iter().fold(0, |w, &v| w | zigzag(v));
-    let width = 64 - widest.leading_zeros();
+    let width = (64 - widest.leading_zeros()).max(u32::from(values.len() >= ALWAYS_A_BIT));
     out.push(width as u8);
     out.reserve(values.len() * width as usize / 8 + 9);
     let (mut buffer, mut held) = (0u128, 0);
@@ -114,6 +111,9 @@ pub fn skip<'a>(bytes: &mut &'a [u8], count: usize) -> Result<&'a [u8], ReleaseE
     let &width = bytes.first().ok_or_else(malformed)?;
     let length =
         packed_len(count, width).filter(|&n| width <= 64 && n <= bytes.len()).ok_or_else(malformed)?;
+    if width == 0 && count >= ALWAYS_A_BIT {
+        return Err(malformed());
+    }
     let (body, rest) = bytes.split_at(length);
     *bytes = rest;
     Ok(body)
@@ -163,5 +163,11 @@ mod tests {
         assert!(unpack(&mut &bytes[..], 3).is_err());
         assert!(unpack(&mut &[65u8, 0, 0][..], 1).is_err());
         assert!(unpack(&mut &[64u8][..], usize::MAX).is_err());
+        // One byte for as many zeros as somebody likes.
+        assert_eq!(unpack(&mut &[0u8][..], 63).unwrap(), [0; 63]);
+        assert!(unpack(&mut &[0u8][..], 64).is_err() && unpack(&mut &[0u8][..], usize::MAX).is_err());
+        let mut bytes = Vec::new();
+        pack(&[0; 64], &mut bytes);
+        assert_eq!(bytes, [1, 0, 0, 0, 0, 0, 0, 0, 0]);
     }
 }

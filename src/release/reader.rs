@@ -73,7 +73,7 @@ impl Release {
     /// Opens a file.
     pub fn open(path: impl AsRef<Path>) -> Result<Release, ReleaseError> {
         let path = path.as_ref();
-        let file = File::open(path)?;
+        let file = super::limits::open_regular(path)?;
         let length = file.metadata()?.len();
         #[cfg(unix)]
         let source: Box<dyn ReadAt> = Box::new(file);
@@ -139,6 +139,9 @@ impl Release {
         let signature = signature::parse(&signature, &comment)?;
         signature::verify(&key, &manifest_bytes, &signature)?;
 
+        if !super::limits::is_plain_json(&manifest_bytes) {
+            return Err(ReleaseError::Manifest(super::limits::NOT_PLAIN.into()));
+        }
         let manifest: Manifest = serde_json::from_slice(&manifest_bytes).map_err(json)?;
         manifest.agree(header.version, &rows)?;
         Ok(Release { source, path, length, rows, manifest_bytes, manifest })
@@ -195,9 +198,15 @@ impl Release {
     /// The plan, checked against the dimensions, with the tables that are published exactly and the zeros.
     pub fn plan(&self, cube: &crate::cube::Cube) -> Result<crate::plan::Plan, ReleaseError> {
         let mut plan = super::wire::decode_plan(&self.section(Kind::Plan, 0)?, cube)?;
-        plan.exact = super::exact::cuboids(self, cube, &plan)?;
+        let frame = crate::cube::Frame::new(cube, &plan.levels);
+        let (exact, cells) = super::exact::cuboids(self, cube, &frame, &plan)?;
+        plan.exact = exact;
+        super::limits::check_room(self, &plan, &frame, cells)?;
         plan.zeros = super::zeros::conditions(self)?;
         plan.truncation = self.truncation()?.map(|t| t.scale);
+        // One that cannot be resolved would make every answer an error.
+        crate::recover::zeros::Zeros::of_plan(cube, &frame, &plan)
+            .map_err(|why| ReleaseError::Invalid { what: "a structural zero", why })?;
         Ok(plan)
     }
 }

@@ -3,7 +3,6 @@
 use super::layout::Row;
 use super::manifest::Section;
 use super::{Kind, Manifest, Release, ReleaseError, SignerKind, canonical, signature};
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -166,7 +165,7 @@ impl Release {
     }
 
     fn read_sidecar(&self, path: &Path) -> Result<Option<minisign_verify::Signature>, ReleaseError> {
-        let file = match File::open(path) {
+        let file = match super::limits::open_regular(path) {
             Ok(file) => file,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(e) => return Err(e.into()),

@@ -18,7 +18,7 @@ use super::closure::Closure;
 use super::objective::{self, Certificate, Objective};
 use super::{Block, BudgetRule, Measure, Measurement, Noise, Request, cost, round};
 use crate::cube::{Cuboid, Frame};
-use crate::release::wire::MAX_MEASUREMENTS;
+use crate::release::limits::MAX_MEASUREMENTS;
 use landscape::{Choice, Landscape};
 use rustc_hash::FxHashMap;
 pub use wavelet::check_components;

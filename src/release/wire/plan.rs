@@ -4,16 +4,11 @@ use super::rule;
 use crate::cube::{Cube, Cuboid, Frame};
 use crate::exact;
 use crate::plan;
+use crate::release::limits::{self, MAX_MEASUREMENTS, MAX_TABLES};
 use crate::release::{ReleaseError, codec};
+use rustc_hash::FxHashSet;
 use std::cell::OnceCell;
 use wincode::{SchemaRead, SchemaWrite};
-
-/// The most measurements.
-pub const MAX_MEASUREMENTS: usize = 1 << 18;
-/// The most values of one block of coefficients.
-pub const MAX_CELLS: u64 = 1 << 32;
-/// The most tables in the workload.
-pub const MAX_TABLES: usize = 1 << 18;
 
 const WHAT: &str = "the plan";
 
@@ -224,20 +219,40 @@ fn check(plan: &plan::Plan, cube: &Cube) -> Result<(), ReleaseError> {
             "a level in use does not exist".into()
         })?;
     }
+    let used = |(d, l): (usize, usize)| {
+        plan.levels
+            .get(d)
+            .is_some_and(|levels| u8::try_from(l).is_ok_and(|l| levels.binary_search(&l).is_ok()))
+    };
     for table in &plan.workload {
         let exists = |(d, l): (usize, usize)| cube.dimensions.get(d).is_some_and(|d| l < d.levels.len());
         rule(table.cuboid.iter().all(exists), WHAT, || "a table's cuboid does not exist".into())?;
+        rule(table.cuboid.iter().all(used), WHAT, || "a table is not made of levels in use".into())?;
     }
+    // Those have sections of their own: here a writer is told before it opens any data.
+    rule(plan.exact.len() <= limits::MAX_EXACT as usize, WHAT, || {
+        format!("it has more than {} tables without noise", limits::MAX_EXACT)
+    })?;
+    let condition = |z: &String| z.len() as u64 <= limits::MAX_CONDITION;
+    rule(plan.zeros.len() <= limits::MAX_ZEROS as usize && plan.zeros.iter().all(condition), WHAT, || {
+        format!(
+            "it has more than {} conditions, or one of more than {} bytes",
+            limits::MAX_ZEROS,
+            limits::MAX_CONDITION
+        )
+    })?;
     let frame = OnceCell::new();
+    let mut components = FxHashSet::default();
     for plan::Measurement { block, scale } in &plan.measurements {
         let cuboid = block.cuboid();
-        let used = |(d, l): (usize, usize)| {
-            plan.levels
-                .get(d)
-                .is_some_and(|levels| u8::try_from(l).is_ok_and(|l| levels.binary_search(&l).is_ok()))
-        };
         rule(cuboid.iter().all(used), WHAT, || "a measured cuboid is not made of levels in use".into())?;
         rule(!scale.is_zero(), WHAT, || "a measurement has no noise".into())?;
+        rule(limits::drawable(plan.noise, *scale), WHAT, || {
+            "a measurement has more noise than can be drawn".into()
+        })?;
+        if matches!(block, plan::Block::Component(_) | plan::Block::Pairs(_)) {
+            rule(components.insert(cuboid), WHAT, || "a component is measured twice".into())?;
+        }
         check_block(block, plan, cube, frame.get_or_init(|| Frame::new(cube, &plan.levels)))?;
     }
     Ok(())
@@ -250,19 +265,16 @@ fn check_block(
     cube: &Cube,
     frame: &Frame,
 ) -> Result<(), ReleaseError> {
+    limits::check_block(frame, block).or_else(|why| rule(false, WHAT, || why.into()))?;
     match block {
         plan::Block::Component(_) | plan::Block::Table(_) => Ok(()),
         plan::Block::Pairs(cuboid) => {
-            let twos = cuboid.iter().all(|(d, l)| frame.rung(d, l).siblings.iter().all(|&c| c <= 2));
+            let twos = cuboid.iter().all(|(d, l)| frame.rung(d, l).sizes().iter().all(|&c| c <= 2));
             rule(twos, WHAT, || "differences of groups of more than two".into())
         }
         plan::Block::Walsh(cuboid) => {
             let plain = cuboid.iter().all(|(d, l)| plan.levels[d] == [0, l as u8]);
-            rule(plain, WHAT, || "coefficients of a dimension with several levels in use".into())?;
-            let count = frame.walsh_len(cuboid);
-            rule(count.is_some_and(|n| n <= MAX_CELLS), WHAT, || {
-                format!("a block has more than {MAX_CELLS} coefficients")
-            })
+            rule(plain, WHAT, || "coefficients of a dimension with several levels in use".into())
         }
         plan::Block::Rows(rows) => {
             let cells = cube.cells(&rows.cuboid).unwrap_or(u64::MAX);
@@ -368,7 +380,7 @@ pub(crate) mod tests {
     #[test]
     fn broken_plans_are_refused() {
         type Damage = fn(&mut plan::Plan);
-        let breaks: [(&str, Damage); 9] = [
+        let breaks: [(&str, Damage); 12] = [
             ("budget is zero", |p| p.budget = exact::Rational::ZERO),
             ("no rows", |p| p.max_rows = 0),
             ("every dimension", |p| p.levels.truncate(1)),
@@ -377,6 +389,9 @@ pub(crate) mod tests {
             ("cuboid does not exist", |p| p.workload[0].cuboid = Cuboid::new(vec![(1, 3)])),
             ("cuboid does not exist", |p| p.workload[0].cuboid = Cuboid::new(vec![(2, 1)])),
             ("levels in use", |p| p.measurements[0].block = plan::Block::Table(Cuboid::new(vec![(1, 1)]))),
+            ("more noise", |p| p.measurements[0].scale = exact::Rational::whole((1 << 104) + 1)),
+            ("measured twice", |p| p.measurements.push(p.measurements[0].clone())),
+            ("table is not made of levels in use", |p| p.workload[0].cuboid = Cuboid::new(vec![(1, 1)])),
             ("no noise", |p| p.measurements[0].scale = exact::Rational::ZERO),
         ];
         for (why, damage) in breaks {
