@@ -15,7 +15,8 @@ use crate::release::claims::{self, ClaimError, Claims, Words};
 use crate::release::limits;
 use crate::release::packing::{chunks, pack};
 use crate::release::{
-    About, Approximate, Kind, ManifestInput, ReleaseError, SealError, Sealed, SigningKey, Truncation, Writer, wire,
+    About, Approximate, Kind, ManifestInput, ReleaseError, SealError, Sealed, SigningKey, Truncation, Writer,
+    wire,
 };
 use crate::secret::ingest::{self, IngestError, Progress};
 use crate::secret::measure::{Charged, MeasureError, cut_units, exact_tables, measure};

@@ -152,7 +152,9 @@ impl Answers {
             tables.push(format!("{} more", exact.len() - NAMED));
         }
         let (name, tables) = (&self.name, tables.join("; "));
-        (!exact.is_empty()).then(|| format!("{name} publishes WITHOUT NOISE: {tables}. The rest is protected beyond what these tell."))
+        (!exact.is_empty()).then(|| {
+            format!("{name} publishes WITHOUT NOISE: {tables}. The rest is protected beyond what these tell.")
+        })
     }
 
     /// Of whom the counts are, if the release says it.

@@ -152,9 +152,10 @@ fn claims_agree(audit: &mut Audit, manifest: &Manifest, derived: Result<Claims, 
              {listed} listed blocks with its noise, sensitivity and cost, what is exact and what is empty"
         );
         audit.add("manifest's claims", Passed, detail);
-        let approximate = derived.privacy.approximate.map_or(String::new(), |a| {
-            format!(" As (ε, δ): ε = {} at δ = {}.", a.epsilon, a.delta)
-        });
+        let approximate = derived
+            .privacy
+            .approximate
+            .map_or(String::new(), |a| format!(" As (ε, δ): ε = {} at δ = {}.", a.epsilon, a.delta));
         audit.add("guarantee", Passed, format!("derived: {}{approximate}", derived.privacy.note));
     } else {
         let why = compare::first_difference(&said, &derived, "the manifest says", "the plan gives");
@@ -167,8 +168,7 @@ fn total(cube: &Cube, plan: &Plan, stored: &Values<&Release>) -> Result<(), Stri
     let text = |e: &dyn std::error::Error| e.to_string();
     let recovery = Recovery::new(cube.clone(), plan.clone(), stored).map_err(|e| text(&e))?;
     let query = Query::parse("SELECT COUNT(*) FROM release", cube).map_err(|e| text(&e))?;
-    let groups =
-        Evaluator::new(recovery).aggregate(&query.filter, &query.group_by).map_err(|e| text(&e))?;
+    let groups = Evaluator::new(recovery).aggregate(&query.filter, &query.group_by).map_err(|e| text(&e))?;
     match groups.first() {
         Some(g) if g.estimate.is_finite() && g.law.std_error().is_finite() => Ok(()),
         _ => Err("the total is no number".into()),

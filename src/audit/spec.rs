@@ -37,7 +37,8 @@ pub(super) fn reread(audit: &mut Audit, release: &Release, content: &Content) ->
     let spec = match spec::parse(&text, Path::new("spec"), read) {
         Ok(spec) => spec,
         Err(e) => {
-            let first = e.diagnostics().first().map_or(String::new(), |d| d.message.escape_debug().to_string());
+            let first =
+                e.diagnostics().first().map_or(String::new(), |d| d.message.escape_debug().to_string());
             let n = e.diagnostics().len();
             audit.add("spec", Failed, format!("the sealed spec cannot be read, {n} mistakes: {first}"));
             return Ok(());
@@ -45,7 +46,8 @@ pub(super) fn reread(audit: &mut Audit, release: &Release, content: &Content) ->
     };
     let differences = differences(release, content, &spec);
     if differences.is_empty() {
-        let what = if content.projection.is_some() { "projection" } else { "tables, exact tables, empty cells" };
+        let what =
+            if content.projection.is_some() { "projection" } else { "tables, exact tables, empty cells" };
         let detail = format!(
             "read again: name, title and texts, unit, neighbours, budget, dimensions and {what} are those of plan \
              and manifest; it refers to every attachment"
@@ -164,7 +166,9 @@ fn replanned(spec: &Spec, plan: &Plan) -> Option<bool> {
     let measured: f64 = plan.measurements.iter().map(|m| cells(m.block.cuboid())).sum();
     let tables = plan.workload.len().max(plan.measurements.len());
     let slow = plan.noise == Noise::Laplace || spec.strategy.objective != Objective::Total;
-    if asked + measured > REPLANNED_CELLS || tables > if slow { REPLANNED_TABLES / 10 } else { REPLANNED_TABLES } {
+    if asked + measured > REPLANNED_CELLS
+        || tables > if slow { REPLANNED_TABLES / 10 } else { REPLANNED_TABLES }
+    {
         return None;
     }
     let mut request = spec.request()?;

@@ -358,7 +358,8 @@ pub(crate) fn resealed(
         offset += length;
     }
     if bodies != before {
-        let hashes = |kind: Kind| rows.iter().filter(move |r| r.tag == kind.tag()).map(|r| manifest::hex(&r.hash));
+        let hashes =
+            |kind: Kind| rows.iter().filter(move |r| r.tag == kind.tag()).map(|r| manifest::hex(&r.hash));
         manifest["sections"] = rows.iter().map(|r| serde_json::to_value(Section::of(r)).unwrap()).collect();
         manifest["sources"]["spec"] = hashes(Kind::Spec).next().into();
         manifest["sources"]["domain"] = hashes(Kind::Domain).next().into();
