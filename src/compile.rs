@@ -14,10 +14,11 @@ use crate::plan::{Noise, PlanError, Planned, plan};
 use crate::release::claims::{self, ClaimError, Claims, Words};
 use crate::release::packing::{chunks, pack};
 use crate::release::{
-    About, Approximate, Kind, ManifestInput, ReleaseError, SealError, Sealed, SigningKey, Writer, wire,
+    About, Approximate, Kind, ManifestInput, ReleaseError, SealError, Sealed, SigningKey, Truncation, Writer,
+    wire,
 };
 use crate::secret::ingest::{self, IngestError, Progress};
-use crate::secret::measure::{Charged, MeasureError, exact_tables, measure};
+use crate::secret::measure::{Charged, MeasureError, cut_units, exact_tables, measure};
 use crate::secret::noise::{Entropy, NoiseError};
 use crate::spec::{Budget, Spec, Unit};
 use std::path::{Path, PathBuf};
@@ -137,7 +138,12 @@ pub fn release(spec: &Spec, options: Options<'_>, watcher: &dyn Watcher) -> Resu
         .ok_or(CompileError::NoData)?;
     let frame = Frame::new(&spec.cube, &planned.plan.levels);
     let chunks = chunks(&planned.plan, &frame);
-    let sections = 3 + spec.attachments.len() + chunks.len() + planned.plan.exact.len() + spec.zeros.len();
+    let sections = 3
+        + spec.attachments.len()
+        + chunks.len()
+        + planned.plan.exact.len()
+        + spec.zeros.len()
+        + usize::from(planned.plan.truncation.is_some());
     let mut writer = Writer::create(options.out, &spec.name, sections as u32, options.replace)?;
     writer.write_section(Kind::Domain, 0, &wire::encode_domain(&spec.cube)?)?;
     writer.write_section(Kind::Plan, 0, &wire::encode_plan(&planned.plan, &spec.cube)?)?;
@@ -155,6 +161,7 @@ pub fn release(spec: &Spec, options: Options<'_>, watcher: &dyn Watcher) -> Resu
         Ok::<(), ledger::LedgerError>(())
     })?;
     let exact = exact_tables(&rows, &spec.cube, &charged, &spec.exact)?;
+    let cut = cut_units(&rows, &charged, &options.entropy)?;
     let mut next = chunks.iter().enumerate().peekable();
     let mut packed = Vec::new();
     let values = measure(
@@ -180,6 +187,9 @@ pub fn release(spec: &Spec, options: Options<'_>, watcher: &dyn Watcher) -> Resu
     }
     for (index, condition) in spec.zeros.iter().enumerate() {
         writer.write_section(Kind::Zero, index as u32, condition.as_bytes())?;
+    }
+    if let (Some(noisy), Some(scale)) = (cut, planned.plan.truncation) {
+        writer.write_section(Kind::Truncation, 0, &Truncation { scale, noisy }.encode()?)?;
     }
     let sealed = writer.seal(input, options.key)?;
     if let Some(charge) = charge {
@@ -229,7 +239,7 @@ pub fn words(spec: &Spec) -> Words {
     let (noise, _) = spec.privacy.budget.noise().unzip();
     Words {
         about: about(spec),
-        dataset: None,
+        dataset: spec.dataset.clone(),
         unit: unit_name(spec).0,
         delta: if noise == Some(Noise::Laplace) { None } else { delta(spec.privacy.budget) },
         reasons: spec.exact.iter().map(|e| e.reason.clone()).collect(),

@@ -3,6 +3,7 @@
 use super::open::{Answers, QueryError};
 use super::query::{Asked, Labels, Present};
 use super::several::Several;
+use super::sql::Query;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -51,83 +52,97 @@ impl Several {
     /// Explains the first rows of a query's answer, in the order of its groups.
     pub fn explain(&self, sql: &str) -> Result<Vec<Explained>, QueryError> {
         let queries = self.read(sql)?;
-        let mut out: Vec<Explained> = Vec::new();
-        let mut parts = Vec::new();
-        for (release, query) in self.releases().iter().zip(&queries) {
-            let asked = Asked::new(query)?;
-            let groups = release.evaluator().joint(&asked.aggregates, &query.group_by)?;
-            parts.push((release, asked, groups));
-        }
-        let Some((first, asked, groups)) = parts.first() else { return Ok(out) };
-        let labels = Labels { query: asked.query, cube: first.cube() };
-        let present = Present::new(asked.query, first.cube());
-        let rows = (0..groups.len()).filter(|&row| present.holds(&groups[row].nodes));
-        for row in rows.take(MOST_ROWS) {
-            for (column, figure) in asked.query.columns.iter().zip(&asked.figures) {
-                let Some(figure) = figure else { continue };
-                let width = asked.aggregates.len();
-                let weights = figure.weights(width);
-                // For each release the linear figure that decides the variance.
-                let figures: Vec<(&Answers, Vec<(usize, f64, u64, f64, f64)>)> = parts
-                    .iter()
-                    .filter_map(|(r, _, groups)| Some((*r, groups.get(row)?)))
-                    .map(|(r, group)| {
-                        let linear = match &weights[..] {
-                            [n, d] => {
-                                let value = |w: &[f64]| -> f64 {
-                                    w.iter().zip(&group.estimates).map(|(w, e)| w * e).sum()
-                                };
-                                let (top, below) = figure.values(value(n), value(d));
-                                n.iter().zip(d).map(|(n, d)| (n - top / below * d) / below).collect()
-                            }
-                            other => other.first().cloned().unwrap_or_default(),
-                        };
-                        let terms = group.law.terms(&linear).map(|(m, t)| {
-                            let one = t.noise.variance();
-                            (m, t.coefficient.abs(), t.copies, one, t.coefficient * t.coefficient * one)
-                        });
-                        (r, terms.filter(|t| t.1 > 0.0).collect())
-                    })
-                    .collect();
-                let variances: Vec<f64> = figures
-                    .iter()
-                    .map(|(_, terms)| 0.0 + terms.iter().map(|t| t.4 * t.2 as f64).sum::<f64>())
-                    .collect();
-                let total: f64 = variances.iter().map(|v| 1.0 / v).sum();
-                let variance = 1.0 / total;
-                let mut sources = Vec::new();
-                for ((release, terms), own) in figures.iter().zip(&variances) {
-                    let share = 1.0 / own / total;
-                    let mut by: BTreeMap<usize, (u64, f64, f64, f64)> = BTreeMap::new();
-                    for &(m, weight, copies, one, each) in terms {
-                        let e = by.entry(m).or_default();
-                        e.0 += copies;
-                        e.1 = weight.max(e.1);
-                        e.2 = one;
-                        e.3 += each * copies as f64;
-                    }
-                    for (m, (noises, weight, one, sum)) in by {
-                        let block = &release.evaluator().recovery().plan().measurements[m].block;
-                        let of_all = if variance > 0.0 { share * share * sum / variance } else { 0.0 };
-                        sources.push(Source {
-                            release: (parts.len() > 1).then(|| release.title()),
-                            block: release.cube().describe(block.cuboid()),
-                            kind: block.kind(),
-                            noises,
-                            weight: weight * share,
-                            noise_std: libm::sqrt(one),
-                            share: of_all,
-                            if_halved: libm::sqrt(1.0 - 0.5 * of_all),
-                        });
-                    }
-                }
-                sources.sort_by(|a, b| b.share.total_cmp(&a.share));
-                let labels = labels.row(&groups[row].nodes);
-                out.push(Explained { figure: column.name().into(), row: labels, variance, sources });
-            }
+        let mut out = Vec::new();
+        for party in self.parties(&queries) {
+            let explained = explain(&party.releases)?;
+            // A figure of several periods is as many figures.
+            out.extend(explained.into_iter().map(|e| match party.period {
+                Some(period) => Explained { figure: format!("{}_{period}", e.figure), ..e },
+                None => e,
+            }));
         }
         Ok(out)
     }
+}
+
+/// Explains the first rows of an answer that releases of one period give together.
+fn explain(releases: &[(&Answers, &Query)]) -> Result<Vec<Explained>, QueryError> {
+    let mut out: Vec<Explained> = Vec::new();
+    let mut parts = Vec::new();
+    for &(release, query) in releases {
+        let asked = Asked::new(query)?;
+        let groups = release.evaluator().joint(&asked.aggregates, &query.group_by)?;
+        parts.push((release, asked, groups));
+    }
+    let Some((first, asked, groups)) = parts.first() else { return Ok(out) };
+    let labels = Labels { query: asked.query, cube: first.cube() };
+    let present = Present::new(asked.query, first.cube());
+    let rows = (0..groups.len()).filter(|&row| present.holds(&groups[row].nodes));
+    for row in rows.take(MOST_ROWS) {
+        for (column, figure) in asked.query.columns.iter().zip(&asked.figures) {
+            let Some(figure) = figure else { continue };
+            let width = asked.aggregates.len();
+            let weights = figure.weights(width);
+            // For each release the linear figure that decides the variance.
+            let figures: Vec<(&Answers, Vec<(usize, f64, u64, f64, f64)>)> = parts
+                .iter()
+                .filter_map(|(r, _, groups)| Some((*r, groups.get(row)?)))
+                .map(|(r, group)| {
+                    let linear = match &weights[..] {
+                        [n, d] => {
+                            let value = |w: &[f64]| -> f64 {
+                                w.iter().zip(&group.estimates).map(|(w, e)| w * e).sum()
+                            };
+                            let (top, below) = figure.values(value(n), value(d));
+                            n.iter().zip(d).map(|(n, d)| (n - top / below * d) / below).collect()
+                        }
+                        other => other.first().cloned().unwrap_or_default(),
+                    };
+                    let terms = group.law.terms(&linear).map(|(m, t)| {
+                        let one = t.noise.variance();
+                        (m, t.coefficient.abs(), t.copies, one, t.coefficient * t.coefficient * one)
+                    });
+                    (r, terms.filter(|t| t.1 > 0.0).collect())
+                })
+                .collect();
+            let variances: Vec<f64> = figures
+                .iter()
+                .map(|(_, terms)| 0.0 + terms.iter().map(|t| t.4 * t.2 as f64).sum::<f64>())
+                .collect();
+            let total: f64 = variances.iter().map(|v| 1.0 / v).sum();
+            let variance = 1.0 / total;
+            let mut sources = Vec::new();
+            for ((release, terms), own) in figures.iter().zip(&variances) {
+                let share = 1.0 / own / total;
+                let mut by: BTreeMap<usize, (u64, f64, f64, f64)> = BTreeMap::new();
+                for &(m, weight, copies, one, each) in terms {
+                    let e = by.entry(m).or_default();
+                    e.0 += copies;
+                    e.1 = weight.max(e.1);
+                    e.2 = one;
+                    e.3 += each * copies as f64;
+                }
+                for (m, (noises, weight, one, sum)) in by {
+                    let block = &release.evaluator().recovery().plan().measurements[m].block;
+                    let of_all = if variance > 0.0 { share * share * sum / variance } else { 0.0 };
+                    sources.push(Source {
+                        release: (parts.len() > 1).then(|| release.title()),
+                        block: release.cube().describe(block.cuboid()),
+                        kind: block.kind(),
+                        noises,
+                        weight: weight * share,
+                        noise_std: libm::sqrt(one),
+                        share: of_all,
+                        if_halved: libm::sqrt(1.0 - 0.5 * of_all),
+                    });
+                }
+            }
+            sources.sort_by(|a, b| b.share.total_cmp(&a.share));
+            let labels = labels.row(&groups[row].nodes);
+            out.push(Explained { figure: column.name().into(), row: labels, variance, sources });
+        }
+    }
+    Ok(out)
 }
 
 /// A, B, C, and so on.

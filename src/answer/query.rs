@@ -1,5 +1,6 @@
 //! A SQL query from one release, or several of one dataset: figures with their intervals, ready to show.
 
+use super::caveats::{left_out, truncated};
 use super::evaluate::JointGroup;
 use super::figure::{Answered, Basis, ErrorOf, Figure, Known, Pools};
 use super::joint::{How, Solved};
@@ -32,6 +33,8 @@ pub struct Options {
     pub prior: Option<PriorChoice>,
     /// The intervals cover all together with probability `level`.
     pub joint: Option<Simultaneous>,
+    /// Refuse sums that leave out units without a number, instead of saying how many they are.
+    pub complete: bool,
 }
 
 impl Options {
@@ -45,6 +48,7 @@ impl Options {
             test: None,
             prior: None,
             joint: None,
+            complete: false,
         }
     }
 }
@@ -140,6 +144,8 @@ pub(super) fn answer(releases: &[(&Answers, &Asked)], options: &Options) -> Resu
     }
     let Some(&(first, asked)) = releases.first() else { return Ok(ResultTable::default()) };
     let cube = first.cube();
+    let mut caveats = left_out(releases, options, None)?;
+    caveats.extend(truncated(&releases.iter().map(|(r, _)| *r).collect::<Vec<_>>(), options.level, None)?);
     let groups: Vec<Vec<JointGroup>> = releases
         .iter()
         .map(|(r, a)| r.evaluator().joint(&a.aggregates, &a.query.group_by))
@@ -179,7 +185,7 @@ pub(super) fn answer(releases: &[(&Answers, &Asked)], options: &Options) -> Resu
     }
     let prior = options.prior.map(|p| asked.prior(p, first, &mut notes)).transpose()?;
     let mut posteriors = Posteriors::default();
-    let mut table = ResultTable { level: options.level, ..ResultTable::default() };
+    let mut table = ResultTable { level: options.level, caveats, ..ResultTable::default() };
     let labels = Labels { query: asked.query, cube };
     let several = wanted > 1;
     let names: Vec<&str> = asked.query.columns.iter().map(SelectColumn::name).collect();
@@ -346,7 +352,7 @@ impl Met {
     }
 }
 
-fn contributions(name: &str, releases: &[(&Answers, &Asked)], shares: &[f64]) -> String {
+pub(super) fn contributions(name: &str, releases: &[(&Answers, &Asked)], shares: &[f64]) -> String {
     let parts: Vec<String> = releases
         .iter()
         .zip(shares)
@@ -355,7 +361,7 @@ fn contributions(name: &str, releases: &[(&Answers, &Asked)], shares: &[f64]) ->
     format!("{name}: combined by precision: {} (first row).", parts.join(", "))
 }
 
-fn shown(a: &Answered) -> ResultFigure {
+pub(super) fn shown(a: &Answered) -> ResultFigure {
     ResultFigure { estimate: a.estimate, std_error: a.std_error, low: a.low, high: a.high }
 }
 
@@ -434,7 +440,7 @@ pub(super) struct Labels<'a> {
 }
 
 impl Labels<'_> {
-    fn kind(&self, column: &SelectColumn) -> ColumnKind {
+    pub fn kind(&self, column: &SelectColumn) -> ColumnKind {
         match column {
             SelectColumn::Group { index, .. } => {
                 let (d, l) = self.query.group_by[*index];
@@ -450,7 +456,7 @@ impl Labels<'_> {
         levels.zip(nodes).map(|(level, &n)| level.labels[n as usize].clone()).collect()
     }
 
-    fn label(&self, column: &SelectColumn, nodes: &[u32]) -> String {
+    pub fn label(&self, column: &SelectColumn, nodes: &[u32]) -> String {
         let SelectColumn::Group { index, .. } = column else { return String::new() };
         let (d, l) = self.query.group_by[*index];
         self.cube.dimensions[d].levels[l].labels[nodes[*index] as usize].clone()
@@ -458,15 +464,15 @@ impl Labels<'_> {
 }
 
 /// A row with what it is sorted by.
-struct Sortable {
-    nodes: Vec<u32>,
+pub(super) struct Sortable {
+    pub nodes: Vec<u32>,
     /// For each column of SELECT its estimate.
-    keys: Vec<f64>,
-    cells: Vec<ResultCell>,
+    pub keys: Vec<f64>,
+    pub cells: Vec<ResultCell>,
 }
 
 /// By the columns of ORDER BY: labels in their own order, figures by estimate. Ties stay in the order of nodes.
-fn sort(query: &Query, rows: &mut [Sortable]) {
+pub(super) fn sort(query: &Query, rows: &mut [Sortable]) {
     rows.sort_by(|a, b| {
         for &(column, descending) in &query.order_by {
             let order = match &query.columns[column] {

@@ -59,7 +59,10 @@ mod tests {
     #[test]
     fn the_first_difference_is_named() {
         let say = |a: Value, b: Value| first_difference(&a, &b, "A", "B");
-        assert_eq!(say(json!({"a": {"b": [1, "x"]}}), json!({"a": {"b": [1, "y"]}})), "a.b.1: A \"x\", B \"y\"");
+        assert_eq!(
+            say(json!({"a": {"b": [1, "x"]}}), json!({"a": {"b": [1, "y"]}})),
+            "a.b.1: A \"x\", B \"y\""
+        );
         assert_eq!(say(json!({"a": [1]}), json!({"a": [1, 2]})), "a: A 1 item, B 2 items");
         assert_eq!(say(json!({"a": 1}), json!({})), "a: A 1, B nothing");
         assert_eq!(say(json!("\u{1b}[31m"), json!("é")), ": A \"\\u{1b}[31m\", B \"é\"");

@@ -2,6 +2,7 @@
 
 use super::{Audit, compare};
 use crate::answer::Evaluator;
+use crate::answer::render::truncation;
 use crate::answer::sql::Query;
 use crate::cube::{Cube, Frame};
 use crate::plan::Plan;
@@ -36,6 +37,10 @@ impl Content {
 
     /// Checks all of it; what is wrong is in the audit.
     pub(super) fn check(&self, audit: &mut Audit, release: &Release) -> Result<(), ReleaseError> {
+        if let Some((unit, max_rows)) = release.manifest().privacy.bound() {
+            let detail = format!("{}; no interval covers them", truncation(unit, max_rows));
+            audit.add("rows left out", Warning, detail);
+        }
         let words = Words::of(release.manifest(), &self.cube, &self.plan);
         match &self.projection {
             Some(projection) => self.check_projection(audit, release, projection, &words),
@@ -85,6 +90,14 @@ impl Content {
                 plan.zeros.join("; ")
             );
             audit.add("zeros", Passed, detail);
+        }
+        if let Some(found) = release.truncation()? {
+            let price = cost::truncation_cost(plan).ok().flatten().map_or(f64::NAN, |c| c.to_f64());
+            let detail = format!(
+                "{} units had more rows than count (one noisy integer of scale {}, for {price:.9} of the cost)",
+                found.noisy, found.scale
+            );
+            audit.add("cut units", Passed, detail);
         }
         match total(cube, plan, &stored) {
             Ok(()) => audit.add("answers", Passed, "a query is answered, with the law of its error".into()),
@@ -152,9 +165,10 @@ fn claims_agree(audit: &mut Audit, manifest: &Manifest, derived: Result<Claims, 
              {listed} listed blocks with its noise, sensitivity and cost, what is exact and what is empty"
         );
         audit.add("manifest's claims", Passed, detail);
-        let approximate = derived.privacy.approximate.map_or(String::new(), |a| {
-            format!(" As (ε, δ): ε = {} at δ = {}.", a.epsilon, a.delta)
-        });
+        let approximate = derived
+            .privacy
+            .approximate
+            .map_or(String::new(), |a| format!(" As (ε, δ): ε = {} at δ = {}.", a.epsilon, a.delta));
         audit.add("guarantee", Passed, format!("derived: {}{approximate}", derived.privacy.note));
     } else {
         let why = compare::first_difference(&said, &derived, "the manifest says", "the plan gives");
@@ -167,8 +181,7 @@ fn total(cube: &Cube, plan: &Plan, stored: &Values<&Release>) -> Result<(), Stri
     let text = |e: &dyn std::error::Error| e.to_string();
     let recovery = Recovery::new(cube.clone(), plan.clone(), stored).map_err(|e| text(&e))?;
     let query = Query::parse("SELECT COUNT(*) FROM release", cube).map_err(|e| text(&e))?;
-    let groups =
-        Evaluator::new(recovery).aggregate(&query.filter, &query.group_by).map_err(|e| text(&e))?;
+    let groups = Evaluator::new(recovery).aggregate(&query.filter, &query.group_by).map_err(|e| text(&e))?;
     match groups.first() {
         Some(g) if g.estimate.is_finite() && g.law.std_error().is_finite() => Ok(()),
         _ => Err("the total is no number".into()),

@@ -8,7 +8,7 @@ use super::content::Content;
 use super::{Audit, compare};
 use crate::compile;
 use crate::exact::Rational;
-use crate::plan::{self, Noise, Objective, Plan};
+use crate::plan::{self, Noise, Objective, Plan, cost};
 use crate::projection::Design;
 use crate::release::claims::Words;
 use crate::release::{Kind, Outcome, Release, ReleaseError};
@@ -37,7 +37,8 @@ pub(super) fn reread(audit: &mut Audit, release: &Release, content: &Content) ->
     let spec = match spec::parse(&text, Path::new("spec"), read) {
         Ok(spec) => spec,
         Err(e) => {
-            let first = e.diagnostics().first().map_or(String::new(), |d| d.message.escape_debug().to_string());
+            let first =
+                e.diagnostics().first().map_or(String::new(), |d| d.message.escape_debug().to_string());
             let n = e.diagnostics().len();
             audit.add("spec", Failed, format!("the sealed spec cannot be read, {n} mistakes: {first}"));
             return Ok(());
@@ -45,7 +46,8 @@ pub(super) fn reread(audit: &mut Audit, release: &Release, content: &Content) ->
     };
     let differences = differences(release, content, &spec);
     if differences.is_empty() {
-        let what = if content.projection.is_some() { "projection" } else { "tables, exact tables, empty cells" };
+        let what =
+            if content.projection.is_some() { "projection" } else { "tables, exact tables, empty cells" };
         let detail = format!(
             "read again: name, title and texts, unit, neighbours, budget, dimensions and {what} are those of plan \
              and manifest; it refers to every attachment"
@@ -103,6 +105,9 @@ fn differences(release: &Release, content: &Content, spec: &Spec) -> Vec<String>
         check(spec.workload == plan.workload, "tables");
         check(spec.exact.iter().map(|e| &e.cuboid).eq(&plan.exact), "exact tables");
         check(spec.zeros == plan.zeros, "empty cells");
+        let share = spec.privacy.truncation;
+        let scale = share.map(|share| cost::truncation_scale(plan.noise, plan.budget, share).ok());
+        check(scale == plan.truncation.map(Some), "counts of cut units");
         let asked = spec.strategy.measure.is_none_or(|m| m == plan.measure);
         check(asked && spec.strategy.budgets == plan.budgets, "strategies or budget rules");
     }
@@ -164,7 +169,9 @@ fn replanned(spec: &Spec, plan: &Plan) -> Option<bool> {
     let measured: f64 = plan.measurements.iter().map(|m| cells(m.block.cuboid())).sum();
     let tables = plan.workload.len().max(plan.measurements.len());
     let slow = plan.noise == Noise::Laplace || spec.strategy.objective != Objective::Total;
-    if asked + measured > REPLANNED_CELLS || tables > if slow { REPLANNED_TABLES / 10 } else { REPLANNED_TABLES } {
+    if asked + measured > REPLANNED_CELLS
+        || tables > if slow { REPLANNED_TABLES / 10 } else { REPLANNED_TABLES }
+    {
         return None;
     }
     let mut request = spec.request()?;

@@ -281,7 +281,10 @@ fn unchecked(path: &str) -> bool {
 
 /// The same, for a program that does not read the spec.
 fn unchecked_without_spec(path: &str) -> bool {
-    unchecked(path) || path == "/dataset" || path.starts_with("/about") || path.starts_with("/declared/invariants/")
+    unchecked(path)
+        || path == "/dataset"
+        || path.starts_with("/about")
+        || path.starts_with("/declared/invariants/")
 }
 
 #[test]
@@ -337,7 +340,8 @@ fn a_guarantee_that_is_too_good_is_noticed() {
     let persons = resealed(&release, &key, |m, _| {
         m["privacy"]["unit"] = "person".into();
         let note = m["privacy"]["note"].as_str().unwrap();
-        m["privacy"]["note"] = note.replace("every row", "every person, of which at most 1 rows count").into();
+        m["privacy"]["note"] =
+            note.replace("every row", "every person, of which at most 1 rows count").into();
     });
     assert!(passes_without_spec(persons.as_ref().unwrap()));
     let why = refused(persons).unwrap();
@@ -441,7 +445,8 @@ fn nothing_is_exact_without_a_word() {
     let declared = |text: &'static str| {
         resealed(&release, &key, move |m, _| m["declared"]["invariants"][0] = text.into()).unwrap()
     };
-    for text in ["total: known from the register", "sex × age.half", "sex × age.half: ", "sex × age.half:x"] {
+    for text in ["total: known from the register", "sex × age.half", "sex × age.half: ", "sex × age.half:x"]
+    {
         assert!(refused(Ok(declared(text))).unwrap().contains("does not declare"), "{text}");
         assert!(Answers::from_release(declared(text)).is_err(), "{text}");
     }

@@ -82,8 +82,9 @@ pub fn run(args: &Args) -> Outcome {
         result(answers.cube(), &group_by, &groups, nearest.as_deref(), finished.as_deref(), args.level);
     result.notes.extend(answers.nearest().map(note));
     result.notes.extend(answers.exact_note());
+    result.caveats = answers.caveats(args.level)?;
     if args.csv {
-        return output::print(&render::csv(&result));
+        return output::print_csv(&result);
     }
     if args.json {
         let mut more = serde_json::Map::new();

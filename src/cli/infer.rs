@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 /// Market file), their noisy `answers` and `budgets` (ε of the Laplace noise of each; `sensitivities` are the largest
 /// entries of the rows unless given), and the `queries` to infer. `level` is 0.95 unless given. With
 /// `half_width`, it says for each query whether the history is that precise, and if not the least further
-/// budget; `bound` is the most that may be spent in all.
+/// budget; `bound` is the most that may be spent in all. Several histories are taken together only if all name the
+/// same `dataset` and `period`.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  \
     # history.toml\n  \
@@ -44,14 +45,52 @@ struct File {
     level: Option<f64>,
     half_width: Option<f64>,
     bound: Option<f64>,
+    dataset: Option<String>,
+    period: Option<String>,
+}
+
+/// Of whom a history is, by its own words.
+struct Whose<'a> {
+    path: &'a Path,
+    dataset: Option<String>,
+    period: Option<String>,
+}
+
+impl Whose<'_> {
+    /// Answers about other people, or about other times, have no cells in common.
+    fn same(&self, other: &Whose) -> Outcome {
+        let (a, b) = (self.path.display(), other.path.display());
+        let refuse = |why: String| Err(Failure::Message(format!("cannot take {a} and {b} together: {why}")));
+        match (&self.dataset, &other.dataset) {
+            (Some(x), Some(y)) if x != y => {
+                refuse(format!("one is of the dataset `{x}`, the other of `{y}`"))
+            }
+            (Some(_), Some(_)) if self.period != other.period => {
+                let said =
+                    |p: &Option<String>| p.as_ref().map_or("no period".into(), |p| format!("the period {p}"));
+                refuse(format!("one names {}, the other {}", said(&self.period), said(&other.period)))
+            }
+            (Some(_), Some(_)) => Ok(()),
+            (none, _) => {
+                let silent = if none.is_none() { &a } else { &b };
+                refuse(format!("{silent} does not say of whom it is: `dataset = \"…\"`, the same in both"))
+            }
+        }
+    }
 }
 
 pub fn run(args: &Args) -> Outcome {
     let mut history: Option<History> = None;
     let mut queries = Vec::new();
     let (mut level, mut half_width, mut bound) = (None, None, None);
+    let mut first: Option<Whose> = None;
     for path in &args.files {
-        let (file, own) = read(path)?;
+        let (mut file, own) = read(path)?;
+        let whose = Whose { path, dataset: file.dataset.take(), period: file.period.take() };
+        match &first {
+            None => first = Some(whose),
+            Some(first) => first.same(&whose)?,
+        }
         history = Some(match history {
             None => own,
             Some(before) => before.and(&own)?,

@@ -1,6 +1,7 @@
 //! Writing to standard output: a closed pipe ends the command quietly, it is not an error.
 
 use super::{Failure, Outcome};
+use crate::answer::render::{self, Caveat, ResultTable};
 use crate::exact::Rational;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
@@ -12,6 +13,26 @@ pub fn print(text: &str) -> Outcome {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(Failure::Message(format!("cannot write: {e}"))),
         _ => Ok(()),
     }
+}
+
+/// Prints an answer as CSV. What makes its numbers untrue besides noise is a word in the file, and a sentence on standard
+/// error.
+pub fn print_csv(table: &ResultTable) -> Outcome {
+    print(&render::csv(table))?;
+    tell(&table.caveats, table.level);
+    Ok(())
+}
+
+/// Says on standard error what makes numbers untrue besides noise.
+pub fn tell(caveats: &[Caveat], level: f64) {
+    for caveat in caveats {
+        eprintln!("{}", wrapped(&printable(&format!("note: {}", caveat.text(level))), 6));
+    }
+}
+
+/// Labels come from a file: control characters must not reach the terminal.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{FFFD}' } else { c }).collect()
 }
 
 /// A whole number with thin groups of three: `21 345 678`.

@@ -161,8 +161,39 @@ fn symbol(noise: Noise) -> &'static str {
     }
 }
 
+/// What a bound on the rows of a unit does, and what another would: nothing where every row is its own unit.
+pub fn truncation(unit: &Unit, noise: Noise) -> String {
+    let Unit::Column { column, max_rows } = unit else { return String::new() };
+    let rows = u64::from(*max_rows);
+    let (power, times) = match noise {
+        Noise::Gaussian => ("max_rows²", rows * rows),
+        Noise::Laplace => ("max_rows", rows),
+    };
+    let first = if rows == 1 { "the first row".into() } else { format!("the first {} rows", grouped(rows)) };
+    let text = format!(
+        "out all but {first} of each {column}; no interval covers what is left out. A larger max_rows leaves out less, and \
+         costs more: {power} times one row's (here {} times), so errors grow as max_rows does",
+        grouped(times)
+    );
+    format!("leaves    {}\n", crate::audit::wrap(&text, 70, 10))
+}
+
 fn head(spec: &Spec, planned: &Planned) -> String {
     let p = &planned.plan;
+    let mut left_out = truncation(&spec.privacy.unit, p.noise);
+    if let (Some(scale), Ok(Some(cost))) = (p.truncation, plan::cost::truncation_cost(p)) {
+        let error = match p.noise {
+            Noise::Gaussian => libm::sqrt(scale.to_f64()),
+            Noise::Laplace => libm::sqrt(2.0) * scale.to_f64(),
+        };
+        let text = format!(
+            "also how many units have more rows, std error {}, for {} = {}",
+            figure(error),
+            symbol(p.noise),
+            figure(cost.to_f64())
+        );
+        left_out.push_str(&format!("counts    {}\n", crate::audit::wrap(&text, 70, 10)));
+    }
     let unit = match &spec.privacy.unit {
         Unit::Row => "one row".into(),
         Unit::Column { column, max_rows } => format!("one {column}, at most {max_rows} rows of it"),
@@ -193,7 +224,7 @@ fn head(spec: &Spec, planned: &Planned) -> String {
     let approximate = compile::approximate(p.noise, planned.cost.total, spec.privacy.budget)
         .map_or(String::new(), |a| format!(" (ε = {} at δ = {})", a.epsilon, short(&a.delta)));
     format!(
-        "{}: {}\n\nbudget    {} = {}{approximate}, {noise}\nprotects  {unit} {neighbours}\nmeasures  {} ({}, {} budgets)\nanswers   {}, {}\n{exact}{zeros}\n",
+        "{}: {}\n\nbudget    {} = {}{approximate}, {noise}\nprotects  {unit} {neighbours}\n{left_out}measures  {} ({}, {} budgets)\nanswers   {}, {}\n{exact}{zeros}\n",
         spec.name,
         spec.title,
         symbol(p.noise),
@@ -441,6 +472,8 @@ fn to_json(
         "budget": p.budget,
         "currency": match p.noise { Noise::Gaussian => "rho", Noise::Laplace => "epsilon" },
         "cost": planned.cost.total,
+        "max_rows": p.max_rows,
+        "truncation_scale": p.truncation,
         "chosen": chosen,
         "strategies": strategies,
         "cells": planned.prediction.cells,

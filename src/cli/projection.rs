@@ -2,6 +2,7 @@
 
 use super::output::{columns, figure, grouped};
 use super::{Failure, Outcome, output};
+use crate::answer::render::Caveat;
 use crate::compile::projection::{ReleasedProjection, design};
 use crate::compile::{self, CompileError};
 use crate::plan::{Neighbours, Noise};
@@ -97,6 +98,7 @@ fn to_text(spec: &Spec, d: &Design, others: &[Other]) -> String {
         Neighbours::AddRemove => "more or less",
         Neighbours::Substitute => "changed",
     };
+    let left_out = super::plan::truncation(&spec.privacy.unit, Noise::Gaussian);
     let names: Vec<&str> =
         d.key.iter().filter_map(|&k| Some(spec.cube.dimensions.get(usize::from(k))?.name.as_str())).collect();
     let norm = figure(d.predicted_norm());
@@ -105,7 +107,7 @@ fn to_text(spec: &Spec, d: &Design, others: &[Other]) -> String {
         None => format!("assumes   ‖x‖² = {norm} for predictions; norm_bound declares another"),
     };
     let mut out = format!(
-        "{}: {}\n\nspends    ρ = {:.9} of {}{approximate}\nprotects  {unit} {neighbours}\nkey       {}\nmeasures  {}\nsigns     {}-wise independent, for {} queries with failure {}\nnoise     {noise}\nfile      about {} bytes\nanswers   up to {} cells a query\n{assumed}\n\n",
+        "{}: {}\n\nspends    ρ = {:.9} of {}{approximate}\nprotects  {unit} {neighbours}\n{left_out}key       {}\nmeasures  {}\nsigns     {}-wise independent, for {} queries with failure {}\nnoise     {noise}\nfile      about {} bytes\nanswers   up to {} cells a query\n{assumed}\n\n",
         spec.name,
         spec.title,
         spent.to_f64(),
@@ -356,8 +358,11 @@ pub fn keys(questions: &Questions, file: &Path, level: f64, estimator: Estimator
         csv::ErrorKind::Io(e) => Some(Failure::Message(format!("cannot write: {e}"))),
         _ => Some(Failure::Message("cannot write the answers".into())),
     };
+    let caveats = questions.caveats();
+    let status: Option<&str> = caveats.first().map(Caveat::status);
     let figures = ["estimate", "std_error", "low", "high"];
-    if let Err(e) = out.write_record(names.iter().chain(&figures)) {
+    let last: Option<&str> = status.map(|_| "status");
+    if let Err(e) = out.write_record(names.iter().chain(&figures).chain(&last)) {
         return gone(e).map_or(Ok(()), Err);
     }
     for (row, record) in reader.records().enumerate() {
@@ -368,10 +373,13 @@ pub fn keys(questions: &Questions, file: &Path, level: f64, estimator: Estimator
             .map_err(|e| Failure::Message(format!("{}, row {}: {e}", file.display(), row + 1)))?;
         let a = questions.count(&[cell], level, estimator);
         let numbers = [a.estimate, a.std_error, a.low, a.high].map(|x| x.to_string());
-        if let Err(e) = out.write_record(key.iter().copied().chain(numbers.iter().map(String::as_str))) {
+        if let Err(e) =
+            out.write_record(key.iter().copied().chain(numbers.iter().map(String::as_str)).chain(status))
+        {
             return gone(e).map_or(Ok(()), Err);
         }
     }
+    output::tell(&caveats, level);
     match out.flush() {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(Failure::Message(format!("cannot write: {e}")))

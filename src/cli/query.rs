@@ -15,7 +15,8 @@ use std::path::PathBuf;
 /// BETWEEN, IN, NOT, AND, OR over any dimension or level (age, age.band); GROUP BY, ORDER BY, LIMIT. Every
 /// figure comes with its standard error and an interval that covers the truth with the stated probability.
 ///
-/// Several releases of one dataset are combined by precision.
+/// Several releases of one dataset (the same id, signed with the same key) are combined by precision; those of
+/// different periods are compared, with the change and its interval. Others are refused.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     margins query out/town.margins \"SELECT sex, COUNT(*) FROM town WHERE age BETWEEN 20 AND 39 GROUP BY sex\"\n  \
@@ -62,6 +63,9 @@ pub struct Args {
     /// Count every key of a CSV file (its header names the key's dimensions), as CSV: for projections
     #[arg(long, value_name = "FILE", conflicts_with_all = ["batch", "explain", "json"])]
     keys: Option<PathBuf>,
+    /// Refuse SUM and AVG that leave out categories without a number, instead of saying how many units they are
+    #[arg(long)]
+    complete: bool,
     /// In which sense the estimates of all tables agree; intervals stay those of least squares
     #[arg(long, value_enum, default_value_t = Recover::LeastSquares, value_name = "HOW")]
     recover: Recover,
@@ -136,6 +140,7 @@ impl Args {
                 JointWay::MaxZ => Simultaneous::MaxZ,
                 JointWay::Bonferroni => Simultaneous::Bonferroni,
             }),
+            complete: self.complete,
         }
     }
 }
@@ -182,7 +187,7 @@ pub fn run(args: &Args) -> Outcome {
 fn one(args: &Args, several: &Several, sql: &str, options: &Options) -> Outcome {
     let table = several.ask(sql, options)?;
     if args.csv {
-        return output::print(&render::csv(&table));
+        return output::print_csv(&table);
     }
     let explained = if args.explain { several.explain(sql)? } else { Vec::new() };
     if args.json {
@@ -226,7 +231,7 @@ fn projection(args: &Args, questions: &Questions, sql: Option<&String>) -> Outco
     let Some(sql) = sql else { return Ok(()) };
     let table = questions.query(sql, args.level, estimator)?;
     if args.csv {
-        return output::print(&render::csv(&table));
+        return output::print_csv(&table);
     }
     let explained = match args.explain {
         true => questions.explain(sql, args.level, estimator, 3)?,
@@ -247,6 +252,10 @@ fn release_field(several: &Several) -> serde_json::Map<String, serde_json::Value
         [only] => more.insert("release".into(), only.name().into()),
         some => more.insert("releases".into(), some.iter().map(Answers::title).collect::<Vec<_>>().into()),
     };
+    let periods = several.periods();
+    if !periods.is_empty() {
+        more.insert("periods".into(), periods.into());
+    }
     if let Some(nearest) = several.releases().iter().find_map(Answers::nearest) {
         more.insert("recover".into(), nearest.norm().name().into());
     }

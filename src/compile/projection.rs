@@ -61,7 +61,11 @@ pub fn release(
     let announced = 4 + spec.attachments.len() + sections;
     let mut writer = Writer::create(options.out, &spec.name, announced as u32, options.replace)?;
     writer.write_section(Kind::Domain, 0, &wire::encode_domain(&spec.cube)?)?;
-    writer.write_section(Kind::Plan, 0, &wire::encode_plan(&claims::no_tables(&spec.cube, design), &spec.cube)?)?;
+    writer.write_section(
+        Kind::Plan,
+        0,
+        &wire::encode_plan(&claims::no_tables(&spec.cube, design), &spec.cube)?,
+    )?;
     writer.write_section(Kind::Spec, 0, spec.source.as_bytes())?;
     for (i, (_, bytes)) in spec.attachments.iter().enumerate() {
         writer.write_section(Kind::Attachment, i as u32, bytes)?;

@@ -13,7 +13,7 @@ pub mod walsh;
 
 pub use axis::{Axis, Rung};
 pub use cuboid::Cuboid;
-pub use dimension::{Bounds, Dimension, Level};
+pub use dimension::{Bounds, Dimension, Level, Number};
 pub use frame::Frame;
 pub use refine::Refined;
 

@@ -156,6 +156,8 @@ struct Context<'a> {
     levels: Vec<Vec<u8>>,
     frame: Frame,
     closure: Closure,
+    /// All that may be spent; the request's own budget is what is left of it for the tables.
+    whole: Rational,
 }
 
 impl<'a> Context<'a> {
@@ -166,7 +168,13 @@ impl<'a> Context<'a> {
         if request.workload.iter().all(|t| request.is_exact(&t.cuboid)) {
             return Err(PlanError::AllExact);
         }
-        let request = request.over(measure);
+        let mut request = request.over(measure);
+        let whole = request.budget;
+        if request.truncation.is_some() {
+            let overflow = CostError::Overflow(0);
+            let tables = request.for_tables().and_then(|part| whole.checked_mul(part)).ok_or(overflow)?;
+            request.to_mut().budget = tables;
+        }
         let tables = || request.workload.iter().map(|t| &t.cuboid);
         let given = request.shares.iter().map(|s| &s.cuboid);
         let rows = request.rows.iter().filter(|_| measure == Measure::Matrix).map(|r| &r.cuboid);
@@ -181,7 +189,7 @@ impl<'a> Context<'a> {
         }
         let frame = Frame::new(&request.cube, &levels);
         let closure = Closure::new(&request.cube, &frame, tables());
-        Ok(Context { request, levels, frame, closure })
+        Ok(Context { request, levels, frame, closure, whole })
     }
 
     fn is_vast(&self, plan: &Plan) -> bool {
@@ -226,8 +234,17 @@ impl<'a> Context<'a> {
             measurements,
             exact: request.exact.clone(),
             zeros: request.zeros.clone(),
+            truncation: None,
         };
-        let cost = self.fit(&mut plan)?;
+        let mut cost = self.fit(&mut plan)?;
+        if let Some(share) = request.truncation {
+            plan.budget = self.whole;
+            plan.truncation = Some(cost::truncation_scale(plan.noise, self.whole, share)?);
+            cost = cost::cost(&plan, &self.frame)?;
+            if cost.total > plan.budget {
+                return Err(PlanError::OverBudget(cost.total, plan.budget));
+            }
+        }
         let prediction = predict::predict(request, &self.frame, &self.closure, &plan);
         Ok(Planned { plan, cost, prediction, certificate })
     }

@@ -88,8 +88,12 @@ pub fn targets(request: &Request, planned: &Planned) -> Result<Option<Targets>, 
     let least = if components {
         let context = Context::new(request, planned.plan.measure)?;
         let prices = super::strategy::component_prices(request, &context.frame, &context.closure);
+        // Of the whole budget the tables get a part.
+        let part = request.for_tables().map_or(1.0, Rational::to_f64);
         prices.ok().and_then(|prices| objective::least_rho(request, &context.closure, &prices)).and_then(
-            |(rho, bound)| Some(Least { budget: round::up(rho * (1.0 + MET))?, bound: Some(bound) }),
+            |(rho, bound)| {
+                Some(Least { budget: round::up(rho / part * (1.0 + MET))?, bound: Some(bound / part) })
+            },
         )
     } else {
         by_bisection(request, planned)

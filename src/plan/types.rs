@@ -240,6 +240,10 @@ pub struct Plan {
     /// Conditions whose cells are empty whatever the data: see [`crate::recover::zeros`].
     #[serde(default)]
     pub zeros: Vec<String>,
+    /// The scale of the noise with which the units that have more than `max_rows` rows are counted, where they are:
+    /// see [`super::cost::truncation_cost`].
+    #[serde(default)]
+    pub truncation: Option<Rational>,
 }
 
 impl Plan {

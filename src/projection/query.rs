@@ -8,7 +8,7 @@
 use super::answer::{Answer, Estimator, Projected};
 use super::explain::Explained;
 use super::key::{Key, Part, text_code};
-use crate::answer::render::{ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
+use crate::answer::render::{Caveat, ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
 use crate::answer::sql::SqlError;
 use crate::cube::Cube;
 use crate::release::packing::{CHUNK, unpack};
@@ -71,6 +71,8 @@ pub const MOST_ROWS: u64 = 1 << 20;
 pub struct Questions {
     name: String,
     not_private: bool,
+    /// Where a column identifies the unit: that column, and how many rows of each count.
+    bound: Option<(String, u32)>,
     cube: Cube,
     projected: Projected,
     key: Key,
@@ -79,10 +81,12 @@ pub struct Questions {
 /// The projection of a release; `None` when it is one of tables.
 pub fn projection(release: &Release, cube: &Cube) -> Result<Option<super::Projection>, ReleaseError> {
     // Its answers and its guarantee know nothing of either.
-    let tables = release.count(Kind::Exact) + release.count(Kind::Zero);
+    let tables = release.count(Kind::Exact) + release.count(Kind::Zero) + release.count(Kind::Truncation);
     match release.count(Kind::Projection) {
         0 => Ok(None),
-        1 if tables > 0 => Err(invalid("there are exact tables or empty cells beside it".into())),
+        1 if tables > 0 => {
+            Err(invalid("there are exact tables, empty cells or counts of cut units beside it".into()))
+        }
         1 => wire::decode_projection(&release.section(Kind::Projection, 0)?, cube).map(Some),
         n => Err(invalid(format!("there are {n} of them"))),
     }
@@ -124,7 +128,8 @@ impl Questions {
         let key = projected.key(parts);
         let manifest = release.manifest();
         let (name, not_private) = (manifest.about.name.clone(), manifest.is_not_private());
-        Ok(Some(Questions { name, not_private, cube, projected, key }))
+        let bound = manifest.privacy.bound().map(|(unit, rows)| (unit.to_owned(), rows));
+        Ok(Some(Questions { name, not_private, bound, cube, projected, key }))
     }
 
     /// The release's name, as FROM wants it.
@@ -135,6 +140,17 @@ impl Questions {
     /// Whether the noise came from a fixed seed.
     pub fn is_not_private(&self) -> bool {
         self.not_private
+    }
+
+    /// What every answer must say: what makes it untrue besides noise and other counts.
+    pub fn caveats(&self) -> Vec<Caveat> {
+        let truncated = |(unit, max_rows): &(String, u32)| Caveat::Truncated {
+            unit: unit.clone(),
+            max_rows: *max_rows,
+            cut: None,
+            period: None,
+        };
+        self.bound.iter().map(truncated).collect()
     }
 
     /// The integers and how to use them.
@@ -200,7 +216,13 @@ impl Questions {
                 },
             })
             .collect();
-        let mut table = ResultTable { columns, rows: Vec::new(), level, ..ResultTable::default() };
+        let mut table = ResultTable {
+            columns,
+            rows: Vec::new(),
+            level,
+            caveats: self.caveats(),
+            ..ResultTable::default()
+        };
         let mut laws: Vec<&str> = Vec::new();
         let limit = usize::try_from(asked.limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
         for (chosen, cells) in self.rows(&asked).take(limit) {

@@ -9,7 +9,7 @@
 use super::layout::FIRST_FORMAT;
 use super::manifest::{
     About, Amount, Approximate, Currency, Dataset, Declared, LISTED_MEASUREMENTS, Manifest,
-    MeasurementSummary, PlanSummary, Privacy, ProjectionSummary,
+    MeasurementSummary, PlanSummary, Privacy, ProjectionSummary, TruncationSummary,
 };
 use super::wire;
 use crate::cube::{Cube, Frame};
@@ -163,6 +163,7 @@ pub fn of_tables(cube: &Cube, plan: &Plan, cost: &Cost, words: &Words) -> Result
                 (Currency::Rho, None) => return Err(ClaimError::Delta),
                 (Currency::Epsilon, _) => None,
             },
+            truncation: plan.truncation.map(|scale| TruncationSummary { scale }),
             note: format!("{promise}{worst}{beyond}"),
         },
         plan: PlanSummary {
@@ -199,6 +200,7 @@ pub fn no_tables(cube: &Cube, design: &Design) -> Plan {
         workload: Vec::new(),
         exact: Vec::new(),
         zeros: Vec::new(),
+        truncation: None,
         measurements: Vec::new(),
     }
 }

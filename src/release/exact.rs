@@ -65,12 +65,18 @@ pub(super) fn cuboids(release: &Release, cube: &Cube, plan: &Plan) -> Result<Vec
     }
     let declared = &release.manifest().declared.invariants;
     if declared.len() != out.len() {
-        return Err(invalid(format!("the manifest declares {}, the file holds {}", declared.len(), out.len())));
+        return Err(invalid(format!(
+            "the manifest declares {}, the file holds {}",
+            declared.len(),
+            out.len()
+        )));
     }
     for (cuboid, declared) in out.iter().zip(declared) {
         let table = cube.describe(cuboid);
         if super::claims::reason(&table, declared).is_none() {
-            return Err(invalid(format!("{table} is there, which the manifest does not declare with a reason")));
+            return Err(invalid(format!(
+                "{table} is there, which the manifest does not declare with a reason"
+            )));
         }
     }
     Ok(out)

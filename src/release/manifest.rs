@@ -147,8 +147,28 @@ pub struct Privacy {
     /// The same guarantee as (ε, δ), where one was asked for or can be derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approximate: Option<Approximate>,
+    /// How the units that have more rows than count are counted, where they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub truncation: Option<TruncationSummary>,
     /// The guarantee in a sentence.
     pub note: String,
+}
+
+/// How the units that have more rows than count are counted. Their number moves by at most one with any unit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "compile", derive(schemars::JsonSchema))]
+pub struct TruncationSummary {
+    /// The parameter of the integer noise: σ² or b.
+    #[cfg_attr(feature = "compile", schemars(with = "String"))]
+    pub scale: Rational,
+}
+
+impl Privacy {
+    /// Where a column identifies the unit: that column, and how many rows of each unit count. Those beyond are left
+    /// out of every count.
+    pub fn bound(&self) -> Option<(&str, u32)> {
+        (self.unit != "row" || self.max_rows > 1).then_some((&self.unit, self.max_rows))
+    }
 }
 
 /// A guarantee as (ε, δ), in decimal text: ε is rounded up.

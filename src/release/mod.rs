@@ -28,6 +28,7 @@ mod manifest;
 pub mod packing;
 mod reader;
 mod signature;
+mod truncation;
 pub mod values;
 mod verify;
 pub mod wire;
@@ -50,12 +51,13 @@ pub use layout::{
 pub use manifest::{
     About, Amount, Approximate, Attachment, Currency, Dataset, Declared, LISTED_MEASUREMENTS, Manifest,
     ManifestInput, MeasurementSummary, PlanSummary, Privacy, ProjectionSummary, Section, Signer, SignerKind,
-    Sources,
+    Sources, TruncationSummary,
 };
 #[cfg(feature = "compile")]
 pub(crate) use manifest::{is_day, is_name};
 pub use reader::Release;
 pub use signature::{NOT_PRIVATE_PUBLIC_KEY, public_key_text};
+pub use truncation::Truncation;
 pub use verify::{Check, Outcome, Verification};
 
 #[cfg(feature = "compile")]

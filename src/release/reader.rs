@@ -197,6 +197,7 @@ impl Release {
         let mut plan = super::wire::decode_plan(&self.section(Kind::Plan, 0)?, cube)?;
         plan.exact = super::exact::cuboids(self, cube, &plan)?;
         plan.zeros = super::zeros::conditions(self)?;
+        plan.truncation = self.truncation()?.map(|t| t.scale);
         Ok(plan)
     }
 }

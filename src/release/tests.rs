@@ -48,6 +48,7 @@ fn input(name: &str) -> ManifestInput {
             budget: amount("1/10"),
             cost: amount("1/10"),
             approximate: None,
+            truncation: None,
             note: "0.1-zCDP for every row".into(),
         },
         plan: PlanSummary {
@@ -357,7 +358,8 @@ pub(crate) fn resealed(
         offset += length;
     }
     if bodies != before {
-        let hashes = |kind: Kind| rows.iter().filter(move |r| r.tag == kind.tag()).map(|r| manifest::hex(&r.hash));
+        let hashes =
+            |kind: Kind| rows.iter().filter(move |r| r.tag == kind.tag()).map(|r| manifest::hex(&r.hash));
         manifest["sections"] = rows.iter().map(|r| serde_json::to_value(Section::of(r)).unwrap()).collect();
         manifest["sources"]["spec"] = hashes(Kind::Spec).next().into();
         manifest["sources"]["domain"] = hashes(Kind::Domain).next().into();

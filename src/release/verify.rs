@@ -71,7 +71,11 @@ impl Release {
             let key = &manifest.signer.public_key;
             out.add("manifest", Passed, format!("canonical, signed by {key}, and repeats the table"));
         } else {
-            out.add("manifest", Failed, "it has fields that this format does not know, which say who knows what");
+            out.add(
+                "manifest",
+                Failed,
+                "it has fields that this format does not know, which say who knows what",
+            );
         }
         if manifest.is_not_private() {
             out.add(

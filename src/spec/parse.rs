@@ -5,8 +5,8 @@ use super::dimension::{self, Declared};
 use super::read::{self, Fields, Value};
 use super::words::{BUDGETS, FORMATS, MEASURES, NEIGHBOURS, OBJECTIVES};
 use super::{
-    Budget, Coding, CsvOptions, Data, Files, Format, Privacy, Spec, StrategySpec, Unit, projection, rows,
-    shares, suggest, tables, zeros,
+    Budget, Coding, CsvOptions, Data, Files, Format, Privacy, Spec, StrategySpec, Unit, dataset, projection,
+    rows, shares, suggest, tables, zeros,
 };
 use crate::cube::Cube;
 use crate::exact::Rational;
@@ -24,6 +24,7 @@ pub(super) const ROOT: &[&str] = &[
     "contact",
     "supersedes",
     "demo",
+    "dataset",
     "data",
     "privacy",
     "dimension",
@@ -35,7 +36,7 @@ pub(super) const ROOT: &[&str] = &[
 /// The keys of `[data]`.
 pub(super) const DATA: &[&str] = &["path", "format", "delimiter", "quote", "columns"];
 /// The keys of `[privacy]`.
-pub(super) const PRIVACY: &[&str] = &["unit", "neighbours", "rho", "epsilon", "delta"];
+pub(super) const PRIVACY: &[&str] = &["unit", "neighbours", "rho", "epsilon", "delta", "measure_truncation"];
 /// The keys of `unit`, where it is a table.
 pub(super) const UNIT: &[&str] = &["column", "max_rows"];
 /// The keys of `[strategy]`.
@@ -118,6 +119,7 @@ fn whole_spec(
     let contact = optional("contact", sink);
     let supersedes = optional("supersedes", sink);
     let demo = root.get("demo").and_then(|v| read::boolean(v, "`demo`", sink)).unwrap_or(false);
+    let dataset = root.get("dataset").map(|v| dataset::read(v, sink));
     let data = root.get("data").map(|v| data(v, origin, sink));
     let privacy = root
         .require("privacy", "`[privacy]` with `unit = \"row\"` and `rho = \"1/2\"`", sink)
@@ -154,6 +156,13 @@ fn whole_spec(
             Some(None)
         }
     };
+    if let (Some(_), Some(Privacy { truncation: Some(_), .. })) = (projected, &privacy) {
+        let value = root.get("privacy").and_then(|p| p.get_ref().get("measure_truncation"));
+        sink.push(
+            Diagnostic::at(value.map_or(0..0, |v| v.span()), "`measure_truncation` with a projection")
+                .label("is measured beside tables only"),
+        );
+    }
     let tables_value = match projected {
         Some(_) => None,
         None => root.require("table", "`[[table]]` with `every = 2`", sink),
@@ -203,6 +212,10 @@ fn whole_spec(
         contact,
         supersedes,
         demo,
+        dataset: match dataset {
+            None => None,
+            Some(read) => Some(read?),
+        },
         projection: projection?,
         data,
         privacy: privacy?,
@@ -387,7 +400,38 @@ fn privacy(value: &Value<'_>, sink: &mut Sink) -> Option<Privacy> {
         (_, None) => Budget::Epsilon(amount?),
         (_, Some(delta)) => Budget::EpsilonDelta(amount?, delta?),
     };
-    Some(Privacy { unit: unit?, neighbours: neighbours?, budget })
+    let truncation = match fields.get("measure_truncation") {
+        None => None,
+        Some(v) => truncation(v, unit.as_ref(), sink)?,
+    };
+    Some(Privacy { unit: unit?, neighbours: neighbours?, budget, truncation })
+}
+
+/// The part of the budget that `measure_truncation = true` spends.
+const TRUNCATION_SHARE: (u128, u128) = (1, 100);
+
+/// Whether the units that have more rows than count are measured, and with which part of the budget.
+fn truncation(value: &Value<'_>, unit: Option<&Unit>, sink: &mut Sink) -> Option<Option<Rational>> {
+    let share = match value.get_ref().as_bool() {
+        Some(false) => return Some(None),
+        Some(true) => Rational::new(TRUNCATION_SHARE.0, TRUNCATION_SHARE.1)?,
+        None => read::positive(value, "`measure_truncation`", sink)?,
+    };
+    if share >= Rational::ONE {
+        sink.push(
+            Diagnostic::at(value.span(), "`measure_truncation` takes the whole budget")
+                .label("expected `true`, or a part of the budget such as 0.01"),
+        );
+        return None;
+    }
+    if unit == Some(&Unit::Row) {
+        sink.push(
+            Diagnostic::at(value.span(), "`measure_truncation` where every row is its own unit")
+                .label("no row is left out, so there is nothing to measure"),
+        );
+        return None;
+    }
+    Some(Some(share))
 }
 
 fn unit(value: &Value<'_>, sink: &mut Sink) -> Option<Unit> {

@@ -4,6 +4,7 @@ use crate::cube::{Cube, Cuboid};
 use crate::exact::Rational;
 use crate::plan::{BudgetRule, Measure, Neighbours, Noise, Objective, Rows, Share, Table, Target};
 use crate::projection::Size;
+use crate::release::Dataset;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -24,6 +25,8 @@ pub struct Spec {
     pub supersedes: Option<String>,
     /// A bundled example with made-up data: may be sealed with a throw-away key.
     pub demo: bool,
+    /// Of whom the counts are; without it the release is combined with no other.
+    pub dataset: Option<Dataset>,
     /// A projection instead of tables.
     pub projection: Option<ProjectionSpec>,
     /// Where the rows are; `None` when the spec is for planning only.
@@ -90,6 +93,8 @@ pub struct Privacy {
     pub neighbours: Neighbours,
     /// How much may be spent.
     pub budget: Budget,
+    /// The part of the budget that measures how many units had more rows than count; `None` measures nothing.
+    pub truncation: Option<Rational>,
 }
 
 /// Whom the guarantee protects.

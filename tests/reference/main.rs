@@ -7,3 +7,4 @@ mod matrix;
 mod objectives;
 mod plans;
 mod strategies;
+mod untrue;

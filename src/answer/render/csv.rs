@@ -5,20 +5,25 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 /// A header line and one line for each row, ended by CR LF. Numbers have full precision; infinite bounds are
-/// `inf` and `-inf`, which readers of numbers understand.
+/// `inf` and `-inf`, which readers of numbers understand. Where something besides noise makes the numbers untrue, a last column
+/// `status` says so in a word or two (see [`super::Caveat::status`]), so that a file that is passed on still tells.
 pub fn csv(result: &ResultTable) -> String {
     let keys = result.keys();
     let mut text = String::new();
-    line(&mut text, keys.iter().map(|k| Cow::Borrowed(k.name.as_str())));
+    let status = result.status();
+    let mut name = "status".to_string();
+    while keys.iter().any(|k| k.name == name) {
+        name.push('_');
+    }
+    let header = status.iter().map(|_| Cow::Borrowed(name.as_str()));
+    line(&mut text, keys.iter().map(|k| Cow::Borrowed(k.name.as_str())).chain(header));
     for row in &result.rows {
-        line(
-            &mut text,
-            keys.iter().map(|k| match k.of(row) {
-                Shown::Text(label) => Cow::Borrowed(label),
-                Shown::Number(value) => Cow::Owned(number(value)),
-                Shown::Nothing => Cow::Borrowed(""),
-            }),
-        );
+        let fields = keys.iter().map(|k| match k.of(row) {
+            Shown::Text(label) => Cow::Borrowed(label),
+            Shown::Number(value) => Cow::Owned(number(value)),
+            Shown::Nothing => Cow::Borrowed(""),
+        });
+        line(&mut text, fields.chain(status.iter().map(|s| Cow::Borrowed(s.as_str()))));
     }
     text
 }

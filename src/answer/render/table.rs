@@ -24,7 +24,7 @@ struct Column {
 /// put below each other, one line for each figure of a row.
 pub fn table(result: &ResultTable) -> String {
     let mut text = lines(result);
-    for (i, note) in result.notes.iter().enumerate() {
+    for (i, note) in result.told().iter().enumerate() {
         if i == 0 {
             text.push('\n');
         }
@@ -194,6 +194,11 @@ fn clean(text: &str) -> String {
 fn digits(std_errors: impl Iterator<Item = f64>) -> Option<i32> {
     let smallest = std_errors.filter(|s| s.is_finite() && *s > 0.0).reduce(f64::min)?;
     Some((1 - smallest.log10().floor() as i32).clamp(-15, 9))
+}
+
+/// A single figure: estimate, standard error, low, high.
+pub(super) fn brief(f: ResultFigure) -> [String; 4] {
+    show(f, digits([f.std_error].into_iter()))
 }
 
 /// Estimate, standard error, low, high.

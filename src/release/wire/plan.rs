@@ -201,6 +201,7 @@ pub fn decode_plan(bytes: &[u8], cube: &Cube) -> Result<plan::Plan, ReleaseError
         // They have sections of their own.
         exact: Vec::new(),
         zeros: Vec::new(),
+        truncation: None,
     };
     check(&plan, cube)?;
     Ok(plan)
@@ -304,6 +305,7 @@ pub(crate) mod tests {
             ],
             exact: Vec::new(),
             zeros: Vec::new(),
+            truncation: None,
         }
     }
 
@@ -429,6 +431,7 @@ pub(crate) mod tests {
                 }).collect(),
                 exact: Vec::new(),
                 zeros: Vec::new(),
+                truncation: None,
             }
         }
     }

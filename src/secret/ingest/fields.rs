@@ -54,6 +54,11 @@ impl<'s> Fields<'s> {
 }
 
 impl UnitField<'_> {
+    /// How many units had more rows than count.
+    pub(super) fn cut(&self) -> u64 {
+        self.bound.cut()
+    }
+
     /// Whether the row with this identifier counts.
     pub(super) fn pass(&mut self, id: &[u8]) -> Result<bool, Fault> {
         if id.is_empty() {

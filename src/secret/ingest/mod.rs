@@ -52,7 +52,7 @@ pub fn read(spec: &Spec, path: &Path, progress: &dyn Progress) -> Result<Rows, I
     let unreadable = |error: std::io::Error| IngestError::Open { path: path.to_owned(), error: error.kind() };
     let file = File::open(path).map_err(unreadable)?;
     let size = file.metadata().map_err(unreadable)?.len();
-    let rows = match format(spec, path) {
+    let mut rows = match format(spec, path) {
         Format::Csv => {
             let default = CsvOptions { delimiter: b',', quote: b'"', columns: None };
             let options = spec.data.as_ref().map_or(&default, |data| &data.csv);
@@ -63,6 +63,7 @@ pub fn read(spec: &Spec, path: &Path, progress: &dyn Progress) -> Result<Rows, I
         #[cfg(not(feature = "parquet"))]
         Format::Parquet => Err(IngestError::NoParquet),
     }?;
+    rows.set_cut(fields.unit.as_ref().map_or(0, |unit| unit.cut()));
     zeros::check(&rows, spec)?;
     Ok(rows)
 }

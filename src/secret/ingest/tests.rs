@@ -41,6 +41,7 @@ pub(in crate::secret) fn spec(columns: impl IntoIterator<Item = (Dimension, Colu
         contact: None,
         supersedes: None,
         demo: true,
+        dataset: None,
         projection: None,
         data: Some(Data {
             path: PathBuf::from("nowhere.csv"),
@@ -51,6 +52,7 @@ pub(in crate::secret) fn spec(columns: impl IntoIterator<Item = (Dimension, Colu
             unit: Unit::Row,
             neighbours: Neighbours::AddRemove,
             budget: Budget::Rho(Rational::ONE),
+            truncation: None,
         },
         cube: Cube { dimensions },
         columns,

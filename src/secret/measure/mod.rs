@@ -11,8 +11,10 @@
 //! only given for a plan whose recomputed cost is within its budget, after the ledger has been charged.
 
 mod exact;
+mod truncation;
 
 pub use exact::exact_tables;
+pub use truncation::cut_units;
 
 use crate::cube::{Cube, Cuboid, Frame};
 use crate::exact::Rational;
