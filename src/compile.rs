@@ -241,7 +241,7 @@ pub fn words(spec: &Spec) -> Words {
     let (noise, _) = spec.privacy.budget.noise().unzip();
     Words {
         about: about(spec),
-        dataset: None,
+        dataset: spec.dataset.clone(),
         unit: unit_name(spec).0,
         delta: if noise == Some(Noise::Laplace) { None } else { delta(spec.privacy.budget) },
         reasons: spec.exact.iter().map(|e| e.reason.clone()).collect(),

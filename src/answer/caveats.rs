@@ -41,7 +41,9 @@ pub(super) fn truncated(
         })
         .collect();
     let cut = if measured.is_empty() { None } else { Some(count(&measured, level)?) };
-    Ok(Some(Caveat::Truncated { unit: unit.into(), max_rows, cut, period: period.map(str::to_owned) }))
+    // The bound is that of every period; only the count is of one.
+    let period = period.filter(|_| cut.is_some()).map(str::to_owned);
+    Ok(Some(Caveat::Truncated { unit: unit.into(), max_rows, cut, period }))
 }
 
 /// What the sums of a query leave out. Refused where only complete sums are wanted.

@@ -57,7 +57,8 @@ pub(super) fn compare(
     for party in parties {
         table.caveats.extend(caveats::left_out(&party.releases, options, party.period)?);
         let releases: Vec<&Answers> = party.releases.iter().map(|(r, _)| *r).collect();
-        table.caveats.extend(caveats::truncated(&releases, options.level, party.period)?);
+        let truncated = caveats::truncated(&releases, options.level, party.period)?;
+        table.caveats.extend(truncated.filter(|c| !table.caveats.contains(c)));
     }
     // For every period and release its groups.
     let groups: Vec<Vec<Vec<JointGroup>>> = parties
@@ -168,6 +169,8 @@ pub(super) fn compare(
             SelectColumn::name(column)
         ));
     }
+    let releases = parties.iter().flat_map(|p| &p.releases);
+    releases.filter_map(|(r, _)| r.exact_note()).for_each(|note| notes.add(note));
     table.notes = notes.0;
     Ok(table)
 }
@@ -211,7 +214,7 @@ impl Columns<'_> {
 }
 
 /// Difference and change in percent of two ratios, from intervals that hold together.
-fn of_ratios(a: &Answered, b: &Answered) -> [ResultFigure; 2] {
+pub(super) fn of_ratios(a: &Answered, b: &Answered) -> [ResultFigure; 2] {
     let difference = ResultFigure {
         estimate: b.estimate - a.estimate,
         std_error: libm::hypot(a.std_error, b.std_error),

@@ -336,6 +336,14 @@ impl Change {
         }
         .ratio(how)
     }
+
+    /// Whether the change may be so many percent: Fieller's criterion itself.
+    #[cfg(all(test, feature = "test-seed"))]
+    pub fn holds(&self, percent: f64, level: f64) -> Result<bool, LawError> {
+        let (a, b) = (self.before.numerator, self.after.numerator);
+        let law = self.laws.percent.combine(&[1.0, -percent])?;
+        Ok(law.may_reach((100.0 * (b - a) - percent * a).abs(), level))
+    }
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {

@@ -2,6 +2,7 @@
 
 use super::{Audit, compare};
 use crate::answer::Evaluator;
+use crate::answer::render::truncation;
 use crate::answer::sql::Query;
 use crate::cube::{Cube, Frame};
 use crate::plan::Plan;
@@ -36,6 +37,10 @@ impl Content {
 
     /// Checks all of it; what is wrong is in the audit.
     pub(super) fn check(&self, audit: &mut Audit, release: &Release) -> Result<(), ReleaseError> {
+        if let Some((unit, max_rows)) = release.manifest().privacy.bound() {
+            let detail = format!("{}; no interval covers them", truncation(unit, max_rows));
+            audit.add("rows left out", Warning, detail);
+        }
         let words = Words::of(release.manifest(), &self.cube, &self.plan);
         match &self.projection {
             Some(projection) => self.check_projection(audit, release, projection, &words),
@@ -85,6 +90,14 @@ impl Content {
                 plan.zeros.join("; ")
             );
             audit.add("zeros", Passed, detail);
+        }
+        if let Some(found) = release.truncation()? {
+            let price = cost::truncation_cost(plan).ok().flatten().map_or(f64::NAN, |c| c.to_f64());
+            let detail = format!(
+                "{} units had more rows than count (one noisy integer of scale {}, for {price:.9} of the cost)",
+                found.noisy, found.scale
+            );
+            audit.add("cut units", Passed, detail);
         }
         match total(cube, plan, &stored) {
             Ok(()) => audit.add("answers", Passed, "a query is answered, with the law of its error".into()),

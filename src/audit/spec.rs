@@ -8,7 +8,7 @@ use super::content::Content;
 use super::{Audit, compare};
 use crate::compile;
 use crate::exact::Rational;
-use crate::plan::{self, Noise, Objective, Plan};
+use crate::plan::{self, Noise, Objective, Plan, cost};
 use crate::projection::Design;
 use crate::release::claims::Words;
 use crate::release::{Kind, Outcome, Release, ReleaseError};
@@ -105,6 +105,9 @@ fn differences(release: &Release, content: &Content, spec: &Spec) -> Vec<String>
         check(spec.workload == plan.workload, "tables");
         check(spec.exact.iter().map(|e| &e.cuboid).eq(&plan.exact), "exact tables");
         check(spec.zeros == plan.zeros, "empty cells");
+        let share = spec.privacy.truncation;
+        let scale = share.map(|share| cost::truncation_scale(plan.noise, plan.budget, share).ok());
+        check(scale == plan.truncation.map(Some), "counts of cut units");
         let asked = spec.strategy.measure.is_none_or(|m| m == plan.measure);
         check(asked && spec.strategy.budgets == plan.budgets, "strategies or budget rules");
     }

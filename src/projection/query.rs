@@ -82,10 +82,12 @@ pub struct Questions {
 /// The projection of a release; `None` when it is one of tables.
 pub fn projection(release: &Release, cube: &Cube) -> Result<Option<super::Projection>, ReleaseError> {
     // Its answers and its guarantee know nothing of either.
-    let tables = release.count(Kind::Exact) + release.count(Kind::Zero);
+    let tables = release.count(Kind::Exact) + release.count(Kind::Zero) + release.count(Kind::Truncation);
     match release.count(Kind::Projection) {
         0 => Ok(None),
-        1 if tables > 0 => Err(invalid("there are exact tables or empty cells beside it".into())),
+        1 if tables > 0 => {
+            Err(invalid("there are exact tables, empty cells or counts of cut units beside it".into()))
+        }
         1 => wire::decode_projection(&release.section(Kind::Projection, 0)?, cube).map(Some),
         n => Err(invalid(format!("there are {n} of them"))),
     }

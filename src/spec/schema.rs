@@ -90,6 +90,7 @@ mod tests {
         let defs = &schema["$defs"];
         assert_eq!(keys(&schema), list(parse::ROOT));
         for (name, known) in [
+            ("Dataset", dataset::KEYS),
             ("Data", parse::DATA),
             ("Privacy", parse::PRIVACY),
             ("UnitColumn", parse::UNIT),

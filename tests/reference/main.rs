@@ -8,3 +8,4 @@ mod objectives;
 mod one_category;
 mod plans;
 mod strategies;
+mod untrue;
