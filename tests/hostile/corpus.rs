@@ -350,7 +350,7 @@ pub fn corpus(key: &Key) -> Vec<Case> {
     add("row with a cell twice", bad_row, rows(vec![vec![(1, 1), (1, 1)]]));
     add("empty row", bad_row, rows(vec![vec![]]));
     add("no rows", "no values", rows(vec![]));
-    add("rows of huge columns", "manifest says", rows(vec![vec![(1, i32::MIN)]; 1000]));
+    add("rows of huge columns", "does not fit", rows(vec![vec![(1, i32::MIN)]; 1000]));
     add("rows of huge columns and owners", "does not fit", {
         let mut made = rows(vec![vec![(1, i32::MIN)]; 1000]);
         made.plan.max_rows = u32::MAX;
@@ -412,14 +412,14 @@ pub fn corpus(key: &Key) -> Vec<Case> {
     add("no noise", "no noise", scaled((0, 1)));
     add("hardly any noise", "does not fit", scaled((1, u128::MAX)));
     add("hardly any Laplace noise", "does not fit", laplace((1, u128::MAX)));
-    add("noise with a great denominator", "above the budget", scaled((u128::MAX - 1, u128::MAX)));
+    add("noise with a great denominator", "privacy cost", scaled((u128::MAX - 1, u128::MAX)));
     add("scale over zero", "lowest terms", scaled((1, 0)));
     add("scale not in lowest terms", "lowest terms", scaled((2, 2)));
     add("zero over zero", "lowest terms", scaled((0, 0)));
     add("weight over zero", "lowest terms", with(&|m| m.plan.workload[0].1 = (1, 0)));
     add("no budget", "cost", with(&|m| m.plan.budget = (0, 1)));
     add("a unit that owns nothing", "own no rows", with(&|m| m.plan.max_rows = 0));
-    add("a unit that owns everything", "above the budget", with(&|m| m.plan.max_rows = u32::MAX));
+    add("a unit that owns everything", "does not fit", with(&|m| m.plan.max_rows = u32::MAX));
     add("more than the budget", "above the budget", scaled((1, 2)));
 
     // The plan: indices.
