@@ -63,6 +63,8 @@ pub mod plan;
 pub mod projection;
 pub mod recover;
 pub mod release;
+mod files;
+pub mod visible;
 
 #[cfg(feature = "cli")]
 pub mod cli;

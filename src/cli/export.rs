@@ -82,7 +82,7 @@ pub fn run(args: &Args) -> Outcome {
         result(answers.cube(), &group_by, &groups, nearest.as_deref(), finished.as_deref(), args.level);
     result.notes.extend(answers.nearest().map(note));
     if args.csv {
-        return output::print(&render::csv(&result));
+        return output::data(&render::csv(&result));
     }
     if args.json {
         let mut more = serde_json::Map::new();
@@ -97,7 +97,7 @@ pub fn run(args: &Args) -> Outcome {
             });
             more.insert("finish".into(), about);
         }
-        return output::print(&(render::json(&result, &more)? + "\n"));
+        return output::json(&(render::json(&result, &more)? + "\n"));
     }
     let mut text = render::table(&result);
     if finished.is_some() {

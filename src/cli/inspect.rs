@@ -3,6 +3,7 @@
 use super::output::{amount, columns, counted, grouped, short};
 use super::{Outcome, output};
 use crate::audit::wrap;
+use crate::visible::visible;
 use crate::release::{Currency, Release, SignerKind};
 use std::path::PathBuf;
 
@@ -28,14 +29,14 @@ pub struct Args {
 pub fn run(args: &Args) -> Outcome {
     let release = Release::open(&args.file).map_err(|e| output::about(&args.file, &e))?;
     if args.json {
-        return output::print(&String::from_utf8_lossy(release.manifest_bytes()));
+        return output::data(&String::from_utf8_lossy(release.manifest_bytes()));
     }
     if args.spec {
         let spec = release.section(crate::release::Kind::Spec, 0)?;
-        return output::print(&String::from_utf8_lossy(&spec));
+        return output::data(&String::from_utf8_lossy(&spec));
     }
     let m = release.manifest();
-    let mut out = format!("{}: {}\n", m.about.name, m.about.title);
+    let mut out = format!("{}: {}\n", m.about.name, visible(&m.about.title));
     let mut line = |name: &str, text: &str| {
         if !text.is_empty() {
             out.push_str(&format!("{name:<16}{}\n", wrap(text, 80 - 16, 16)));

@@ -3,7 +3,6 @@
 use super::layout::Row;
 use super::manifest::Section;
 use super::{Manifest, Release, ReleaseError, SignerKind, signature};
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -48,6 +47,10 @@ impl Verification {
         self.checks.push(Check { what: what.into(), outcome, detail: detail.into() });
     }
 }
+
+/// What may be the matter with a signature beside a release that is whole.
+const BESIDE: &str = ". If this release is being replaced, verify it again; if a run that replaced it was killed, \
+                      the next run of the same release puts it right";
 
 /// Where the signature of the whole file is: `NAME.margins.minisig`.
 pub(super) fn sidecar_path(path: &Path) -> PathBuf {
@@ -159,14 +162,17 @@ impl Release {
             (Some(Ok(None)), _) => {
                 out.add("whole-file signature", Warning, "there is no .minisig file beside the release")
             }
-            (Some(Err(e)), _) => out.add("whole-file signature", Failed, e.to_string()),
+            (Some(Err(e)), _) => {
+                out.add("whole-file signature", Failed, format!("the file beside the release: {e}{BESIDE}"))
+            }
             (None, _) => out.add("whole-file signature", Warning, "the release does not come from a file"),
         }
         Ok(out)
     }
 
-    fn read_sidecar(&self, path: &Path) -> Result<Option<minisign_verify::Signature>, ReleaseError> {
-        let file = match File::open(path) {
+    /// The signature in this file; `None` when there is no such file.
+    pub(super) fn read_sidecar(&self, path: &Path) -> Result<Option<minisign_verify::Signature>, ReleaseError> {
+        let file = match crate::files::open(path) {
             Ok(file) => file,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(e) => return Err(e.into()),

@@ -10,7 +10,7 @@ mod csv;
 mod json;
 mod table;
 
-pub use csv::csv;
+pub use csv::{csv, label as csv_label};
 pub use json::json;
 pub use table::{WIDTH, table};
 
