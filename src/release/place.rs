@@ -166,7 +166,8 @@ impl Place {
         let Some(sidecar) = release.read_sidecar(&self.minisig)? else { return Ok(false) };
         let manifest = release.manifest();
         let bad = |e: minisign_verify::Error| ReleaseError::Signature(e.to_string());
-        let mut stream = signature::parse_key(&manifest.signer.public_key)?.verify_stream(&sidecar).map_err(bad)?;
+        let key = signature::parse_key(&manifest.signer.public_key)?;
+        let mut stream = key.verify_stream(&sidecar).map_err(bad)?;
         let mut chunk = vec![0; 1 << 18];
         let mut at = 0;
         while at < release.file_length() {
