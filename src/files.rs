@@ -41,7 +41,9 @@ pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
 pub(crate) fn regular(found: &Metadata) -> io::Result<()> {
     match () {
         () if found.is_file() => Ok(()),
-        () if found.is_dir() => Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder, not a file")),
+        () if found.is_dir() => {
+            Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder, not a file"))
+        }
         () => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a pipe or a device, not a file")),
     }
 }

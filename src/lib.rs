@@ -59,11 +59,11 @@ pub mod answer;
 pub mod audit;
 pub mod cube;
 pub mod exact;
+mod files;
 pub mod plan;
 pub mod projection;
 pub mod recover;
 pub mod release;
-mod files;
 pub mod visible;
 
 #[cfg(feature = "cli")]

@@ -86,7 +86,8 @@ pub fn visible_coloured(text: &str) -> String {
 mod tests {
     use super::*;
 
-    const HOSTILE: &str = "a\u{1b}[2K\r\u{8}\u{7f}\u{9b}31m\u{202e}b\u{2066}\u{200b}\u{feff}\u{e0041}\u{2028}é 東 🙂";
+    const HOSTILE: &str =
+        "a\u{1b}[2K\r\u{8}\u{7f}\u{9b}31m\u{202e}b\u{2066}\u{200b}\u{feff}\u{e0041}\u{2028}é 東 🙂";
 
     #[test]
     fn nothing_hidden_is_left() {
@@ -124,7 +125,10 @@ mod tests {
     #[cfg(feature = "compile")]
     #[test]
     fn only_colours_pass() {
-        assert_eq!(visible_coloured("\u{1b}[1m\u{1b}[38;5;9merror\u{1b}[0m\n"), "\u{1b}[1m\u{1b}[38;5;9merror\u{1b}[0m\n");
+        assert_eq!(
+            visible_coloured("\u{1b}[1m\u{1b}[38;5;9merror\u{1b}[0m\n"),
+            "\u{1b}[1m\u{1b}[38;5;9merror\u{1b}[0m\n"
+        );
         let bad = visible_coloured("\u{1b}[2J \u{1b}]0;title\u{7} \u{1b}[31\rm \u{1b}");
         assert!(!bad.contains(|c| hidden(c)), "{bad:?}");
     }

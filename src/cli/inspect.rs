@@ -3,8 +3,8 @@
 use super::output::{amount, columns, counted, grouped, short};
 use super::{Outcome, output};
 use crate::audit::wrap;
-use crate::visible::visible;
 use crate::release::{Currency, Release, SignerKind};
+use crate::visible::visible;
 use std::path::PathBuf;
 
 /// Show what an auditor asks of a release.

@@ -142,7 +142,11 @@ pub fn error(text: &str) -> String {
 /// What went wrong with a file, which is named unless the message does so.
 pub fn about(path: &Path, error: &dyn std::error::Error) -> Failure {
     let (name, text) = (path.display().to_string(), error.to_string());
-    Failure::Message(if text.contains(&name) { text.replace(&name, &visible(&name)) } else { format!("{}: {text}", visible(&name)) })
+    Failure::Message(if text.contains(&name) {
+        text.replace(&name, &visible(&name))
+    } else {
+        format!("{}: {text}", visible(&name))
+    })
 }
 
 /// A figure to four significant digits, without an exponent while that is readable.

@@ -326,7 +326,7 @@ pub fn explained(questions: &Questions, rows: &[Explained], level: f64) -> Strin
         }
         paragraphs.push(text);
     }
-    paragraphs.iter().map(|p| format!("\n{}\n", output::wrapped(p, 0))).collect()
+    paragraphs.iter().map(|p| format!("\n{}\n", output::wrapped(&visible(p), 0))).collect()
 }
 
 /// Counts every key of a CSV file; answers appear as they are ready.
@@ -337,8 +337,8 @@ pub fn keys(questions: &Questions, file: &Path, level: f64, estimator: Estimator
         )));
     }
     let fail = |e: csv::Error| Failure::Message(format!("{}: {e}", output::path(file)));
-    let opened = crate::files::open(file)
-        .map_err(|e| Failure::Message(format!("cannot read {}: {e}", output::path(file))))?;
+    let opened =
+        crate::files::open(file).map_err(|e| Failure::Message(format!("{}: {e}", output::path(file))))?;
     let mut reader = csv::Reader::from_reader(opened);
     let names = questions.key_names();
     let header = reader.headers().map_err(fail)?.clone();
@@ -367,7 +367,8 @@ pub fn keys(questions: &Questions, file: &Path, level: f64, estimator: Estimator
     let mut out = csv::Writer::from_writer(Vec::new());
     let unwritten = |_| Failure::Message("cannot write the answers".into());
     let figures = ["estimate", "std_error", "low", "high"];
-    out.write_record(names.iter().copied().chain(figures).map(|f| csv_label(f).into_owned())).map_err(unwritten)?;
+    out.write_record(names.iter().copied().chain(figures).map(|f| csv_label(f).into_owned()))
+        .map_err(unwritten)?;
     // In pieces, so that answers appear as they are ready and memory stays small.
     const PIECE: usize = 1024;
     let send = |out: csv::Writer<Vec<u8>>| -> Outcome {

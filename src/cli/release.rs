@@ -1,7 +1,6 @@
 //! `margins release`: count, measure, seal, and say what was spent.
 
 use super::output::{amount, counted, figure, grouped, short};
-use crate::visible::visible;
 use super::progress::Bar;
 use super::{Failure, Outcome, keygen, output};
 use crate::compile::{self, Options, Released};
@@ -9,6 +8,7 @@ use crate::plan::Noise;
 use crate::release::keys::{KeyError, SigningKey};
 use crate::secret::noise::Entropy;
 use crate::spec::{self, Spec};
+use crate::visible::visible;
 use std::path::{Path, PathBuf};
 
 /// Make a signed release: count, add exact noise, seal.
@@ -123,7 +123,9 @@ fn stays(out: &Path, name: &str, path: &Path) -> Outcome {
         // What is not there cannot be lost; whether it should be is for others to say.
         if same.unwrap_or(false) {
             let target = output::path(&target);
-            return Err(Failure::Message(format!("the release would take the place of {target}, which it needs")));
+            return Err(Failure::Message(format!(
+                "the release would take the place of {target}, which it needs"
+            )));
         }
     }
     Ok(())

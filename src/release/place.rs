@@ -144,16 +144,18 @@ impl Place {
                 continue;
             }
             let _ = match self.completes(&entry.path()) {
-                Ok(true) => fs::rename(entry.path(), &self.path).map_err(SealError::from).and_then(|()| self.sync()),
+                Ok(true) => {
+                    fs::rename(entry.path(), &self.path).map_err(SealError::from).and_then(|()| self.sync())
+                }
                 _ => fs::remove_file(entry.path()).map_err(SealError::from),
             };
         }
     }
 
     fn is_temporary(&self, name: &str) -> bool {
-        name.strip_prefix(&self.prefix()).and_then(|rest| rest.strip_suffix(SUFFIX)).is_some_and(|middle| {
-            middle.len() == RANDOM && middle.bytes().all(|b| b.is_ascii_alphanumeric())
-        })
+        name.strip_prefix(&self.prefix())
+            .and_then(|rest| rest.strip_suffix(SUFFIX))
+            .is_some_and(|middle| middle.len() == RANDOM && middle.bytes().all(|b| b.is_ascii_alphanumeric()))
     }
 
     /// Whether the signature under its name signs every byte of this release.

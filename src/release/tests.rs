@@ -673,7 +673,8 @@ fn leftovers() {
     assert_eq!(check.outcome, Outcome::Failed);
     assert!(check.detail.contains("the next run of the same release puts it right"), "{}", check.detail);
 
-    let others = [".y.margins.aB3dE6.tmp", ".x.margins.notes1.txt", ".x.margins.long1234.tmp", ".x.backup.tmp"];
+    let others =
+        [".y.margins.aB3dE6.tmp", ".x.margins.notes1.txt", ".x.margins.long1234.tmp", ".x.backup.tmp"];
     for name in others {
         fs::write(at(name), "mine").unwrap();
     }

@@ -171,7 +171,10 @@ impl Release {
     }
 
     /// The signature in this file; `None` when there is no such file.
-    pub(super) fn read_sidecar(&self, path: &Path) -> Result<Option<minisign_verify::Signature>, ReleaseError> {
+    pub(super) fn read_sidecar(
+        &self,
+        path: &Path,
+    ) -> Result<Option<minisign_verify::Signature>, ReleaseError> {
         let file = match crate::files::open(path) {
             Ok(file) => file,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),

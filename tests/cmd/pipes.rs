@@ -29,7 +29,8 @@ fn a_closed_pipe_is_no_error() {
 #[test]
 fn one_line_is_enough() {
     let folder = folder();
-    std::fs::write(folder.path().join("many.sql"), "SELECT COUNT(*) FROM v1-residual\n".repeat(9000)).unwrap();
+    std::fs::write(folder.path().join("many.sql"), "SELECT COUNT(*) FROM v1-residual\n".repeat(9000))
+        .unwrap();
     let keys = "A10,day\n".repeat(30_000);
     std::fs::write(folder.path().join("many.csv"), format!("code,ward\n{keys}")).unwrap();
     for words in [&["release", "residual.toml", "--insecure-seed", "1"][..], &["release", "codes.toml"]] {
@@ -57,7 +58,10 @@ fn one_line_is_enough() {
         let done = child.wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&done.stderr);
         assert_eq!(done.status.code(), Some(code), "{words:?}: {said}");
-        assert!(said.is_empty() || said.starts_with("warning: v1-residual is NOT PRIVATE"), "{words:?}: {said}");
+        assert!(
+            said.is_empty() || said.starts_with("warning: v1-residual is NOT PRIVATE"),
+            "{words:?}: {said}"
+        );
     }
 }
 
@@ -66,7 +70,8 @@ fn one_line_is_enough() {
 #[test]
 fn closed_and_full_outputs() {
     let folder = folder();
-    let done = margins(folder.path()).args(["release", "residual.toml", "--insecure-seed", "1"]).output().unwrap();
+    let done =
+        margins(folder.path()).args(["release", "residual.toml", "--insecure-seed", "1"]).output().unwrap();
     assert!(done.status.success());
     let program = env!("CARGO_BIN_EXE_margins");
     for words in [
@@ -82,10 +87,17 @@ fn closed_and_full_outputs() {
         "--help",
         "frobnicate",
     ] {
-        for way in [">&-", "2>&-", ">&- 2>&-", ">/dev/full", "2>/dev/full", ">/dev/full 2>&1", "2>&1 | true"] {
+        for way in [">&-", "2>&-", ">&- 2>&-", ">/dev/full", "2>/dev/full", ">/dev/full 2>&1", "2>&1 | true"]
+        {
             // The program's own code, not that of the pipe.
             let script = format!("{{ {program} {words}; echo $? >code; }} {way}");
-            Command::new("sh").arg("-c").arg(script).current_dir(folder.path()).stdin(Stdio::null()).status().unwrap();
+            Command::new("sh")
+                .arg("-c")
+                .arg(script)
+                .current_dir(folder.path())
+                .stdin(Stdio::null())
+                .status()
+                .unwrap();
             let code = std::fs::read_to_string(folder.path().join("code")).unwrap();
             assert!(["0", "1", "2"].contains(&code.trim()), "{words} {way}: {code}");
         }

@@ -70,7 +70,15 @@ fn a_release_does_not_replace_what_it_needs() {
         std::fs::write(folder.path().join(FILE), "").unwrap();
         let done = run(
             folder.path(),
-            &["release", "residual.toml", "--insecure-seed", "1", "--replace", option, "out/../out/v1-residual.margins"],
+            &[
+                "release",
+                "residual.toml",
+                "--insecure-seed",
+                "1",
+                "--replace",
+                option,
+                "out/../out/v1-residual.margins",
+            ],
         );
         assert_eq!(done.status.code(), Some(2), "{option}");
         assert!(said(&done).contains("would take the place of"), "{option}: {}", said(&done));
@@ -169,7 +177,11 @@ fn killed_runs_are_put_right_by_the_next() {
         assert!(said(&refused).contains("exists"), "{}", said(&refused));
         assert_eq!(whole_file_signature(folder.path()), "passed", "after kill {i}");
         let left = names(&folder.path().join("out"));
-        assert_eq!(left, ["ledger.jsonl", "v1-residual.margins", "v1-residual.margins.minisig"], "after kill {i}");
+        assert_eq!(
+            left,
+            ["ledger.jsonl", "v1-residual.margins", "v1-residual.margins.minisig"],
+            "after kill {i}"
+        );
     }
     assert!(killed > 0, "no run was killed: the test shows nothing");
 }

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::process::Output;
 
 /// Clears the line, returns to its start, steps back, hides, turns the line round, and has no width.
-const ATTACK: &str = "x\u{1b}[2K\u{1b}[8m\r\u{8}\u{7f}\u{9b}2J\u{202e}\u{2066}\u{200b}\u{feff}\nVERIFIED: the file is whole";
+const ATTACK: &str =
+    "x\u{1b}[2K\u{1b}[8m\r\u{8}\u{7f}\u{9b}2J\u{202e}\u{2066}\u{200b}\u{feff}\nVERIFIED: the file is whole";
 
 /// The same in a TOML string.
 const IN_TOML: &str =
