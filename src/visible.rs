@@ -130,6 +130,6 @@ mod tests {
             "\u{1b}[1m\u{1b}[38;5;9merror\u{1b}[0m\n"
         );
         let bad = visible_coloured("\u{1b}[2J \u{1b}]0;title\u{7} \u{1b}[31\rm \u{1b}");
-        assert!(!bad.contains(|c| hidden(c)), "{bad:?}");
+        assert!(!bad.contains(hidden), "{bad:?}");
     }
 }

@@ -7,7 +7,7 @@ use crate::answer::render::ResultTable;
 use crate::answer::{Answers, Options, PriorChoice, Several, Simultaneous, Statement, render};
 use crate::projection::answer::Estimator;
 use crate::projection::query::Questions;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Answer SQL queries from a release file.
 ///
@@ -268,7 +268,7 @@ struct Reply {
 fn many(
     args: &Args,
     release: &serde_json::Map<String, serde_json::Value>,
-    batch: &PathBuf,
+    batch: &Path,
     ask: &(dyn Fn(&str) -> Result<ResultTable, Failure> + Sync),
 ) -> Outcome {
     use rayon::prelude::*;
