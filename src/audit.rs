@@ -123,10 +123,11 @@ impl Audit {
         } else {
             "VERIFICATION FAILED: do not trust this file."
         };
-        out.push_str(&format!("\n{verdict}\n"));
         if self.passed() {
             out.push_str(&format!("\n{LIMITS}\n"));
         }
+        // Always the last line: whatever is above it, it is what stays on the screen.
+        out.push_str(&format!("\n{verdict}\n"));
         out
     }
 }

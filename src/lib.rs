@@ -59,10 +59,12 @@ pub mod answer;
 pub mod audit;
 pub mod cube;
 pub mod exact;
+mod files;
 pub mod plan;
 pub mod projection;
 pub mod recover;
 pub mod release;
+pub mod visible;
 
 #[cfg(feature = "cli")]
 pub mod cli;

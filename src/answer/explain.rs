@@ -4,6 +4,7 @@ use super::open::{Answers, QueryError};
 use super::query::{Asked, Labels, Present};
 use super::several::Several;
 use super::sql::Query;
+use crate::visible::visible;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -154,7 +155,8 @@ fn letter(at: usize) -> String {
 impl fmt::Display for Explained {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let of = if self.row.is_empty() { String::new() } else { format!(" ({})", self.row.join(", ")) };
-        writeln!(f, "{}{of}: standard error {:.4}, from", self.figure, libm::sqrt(self.variance))?;
+        let of = visible(&of);
+        writeln!(f, "{}{of}: standard error {:.4}, from", visible(&self.figure), libm::sqrt(self.variance))?;
         // Releases have long titles: a letter stands for each.
         let mut titles: Vec<&str> = self.sources.iter().filter_map(|s| s.release.as_deref()).collect();
         titles.sort_unstable();
@@ -165,9 +167,10 @@ impl fmt::Display for Explained {
             let release = at.map_or(String::new(), |at| format!("[{}] ", letter(at)));
             writeln!(
                 f,
-                "  {:5.1} %  {release}{} {block}: {} of ±{:.4}, weight {:.3}",
+                "  {:5.1} %  {release}{} {}: {} of ±{:.4}, weight {:.3}",
                 100.0 * s.share,
                 s.kind,
+                visible(&block),
                 if s.noises == 1 { "1 noise".into() } else { format!("{} noises", s.noises) },
                 s.noise_std,
                 s.weight
@@ -178,14 +181,14 @@ impl fmt::Display for Explained {
             writeln!(f, "  {:5.1} %  {} more", 100.0 * rest, self.sources.len() - LISTED)?;
         }
         for (at, title) in titles.iter().enumerate() {
-            writeln!(f, "  [{}] is {title}", letter(at))?;
+            writeln!(f, "  [{}] is {}", letter(at), visible(title))?;
         }
         match self.sources.first() {
             None => writeln!(f, "  no noise: the answer is exact"),
             Some(s) => writeln!(
                 f,
                 "  Half the noise variance of {} would narrow it by {:.0} %.",
-                s.block,
+                visible(&s.block),
                 100.0 * (1.0 - s.if_halved)
             ),
         }

@@ -99,7 +99,7 @@ pub fn run(args: &Args) -> Outcome {
             });
             more.insert("finish".into(), about);
         }
-        return output::print(&(render::json(&result, &more)? + "\n"));
+        return output::json(&(render::json(&result, &more)? + "\n"));
     }
     let mut text = render::table(&result);
     if finished.is_some() {

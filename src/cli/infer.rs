@@ -1,7 +1,7 @@
 //! `margins infer`: the best estimate from any history of answered queries.
 
-use super::output::figure;
-use super::{Failure, Outcome, output};
+use super::output::{self, MOST, figure};
+use super::{Failure, Outcome};
 use crate::answer::history::{History, HistoryError, Spending};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -153,7 +153,7 @@ pub fn run(args: &Args) -> Outcome {
             "cell_cost": history.cell_cost(),
             "cost": history.cost(),
         });
-        return output::print(&(serde_json::to_string(&all)? + "\n"));
+        return output::json(&(serde_json::to_string(&all)? + "\n"));
     }
     let number = |r: &Map<String, Value>, key: &str| r.get(key).and_then(Value::as_f64);
     let shown = |r: &Map<String, Value>, key: &str| number(r, key).map_or("none".into(), figure);
@@ -212,9 +212,9 @@ pub fn run(args: &Args) -> Outcome {
 
 /// One history file.
 fn read(path: &Path) -> Result<(File, History), Failure> {
-    let about = |e: &dyn std::fmt::Display| Failure::Message(format!("{}: {e}", path.display()));
-    let text = std::fs::read_to_string(path)
-        .map_err(|e| Failure::Message(format!("cannot read {}: {e}", path.display())))?;
+    let about = |e: &dyn std::fmt::Display| Failure::Message(format!("{}: {e}", output::path(path)));
+    let text = crate::files::text(path, MOST)
+        .map_err(|e| Failure::Message(format!("cannot read {}: {e}", output::path(path))))?;
     let mut file: File = toml::from_str(&text).map_err(|e| about(&e))?;
     let answers = std::mem::take(&mut file.answers);
     let budgets = std::mem::take(&mut file.budgets);
@@ -223,8 +223,10 @@ fn read(path: &Path) -> Result<(File, History), Failure> {
         (Some(rows), None) => History::new(rows, answers, budgets, sensitivities),
         (None, Some(rows)) => {
             let rows = path.parent().unwrap_or(Path::new("")).join(rows);
+            crate::files::open(&rows)
+                .map_err(|e| Failure::Message(format!("cannot read {}: {e}", output::path(&rows))))?;
             let rows: sprs::TriMat<f64> = sprs::io::read_matrix_market(&rows)
-                .map_err(|e| Failure::Message(format!("cannot read {}: {e}", rows.display())))?;
+                .map_err(|e| Failure::Message(format!("cannot read {}: {e}", output::path(&rows))))?;
             let entries = rows.triplet_iter().map(|(v, (i, j))| (i, j, *v));
             History::from_entries((rows.rows(), rows.cols()), entries, answers, budgets, sensitivities)
         }

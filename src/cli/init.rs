@@ -25,11 +25,11 @@ pub fn run(args: &Args) -> Outcome {
         .write(true)
         .create_new(true)
         .open(out)
-        .map_err(|e| Failure::Message(format!("cannot write {}: {e}", out.display())))?;
+        .map_err(|e| Failure::Message(format!("cannot write {}: {e}", output::path(out))))?;
     std::io::Write::write_all(&mut file, draft.as_bytes())?;
     output::print(&format!(
         "wrote {}: check every line marked \"confirm\", then\n  margins plan {}\n",
-        out.display(),
-        out.display()
+        output::path(out),
+        output::path(out)
     ))
 }

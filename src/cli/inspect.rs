@@ -7,6 +7,7 @@ use crate::answer::render::truncation;
 use crate::audit::wrap;
 use crate::plan::Noise;
 use crate::release::{Currency, Release, SignerKind};
+use crate::visible::visible;
 use std::path::PathBuf;
 
 /// Show what an auditor asks of a release.
@@ -31,14 +32,14 @@ pub struct Args {
 pub fn run(args: &Args) -> Outcome {
     let release = Release::open(&args.file).map_err(|e| output::about(&args.file, &e))?;
     if args.json {
-        return output::print(&String::from_utf8_lossy(release.manifest_bytes()));
+        return output::data(&String::from_utf8_lossy(release.manifest_bytes()));
     }
     if args.spec {
         let spec = release.section(crate::release::Kind::Spec, 0)?;
-        return output::print(&String::from_utf8_lossy(&spec));
+        return output::data(&String::from_utf8_lossy(&spec));
     }
     let m = release.manifest();
-    let mut out = format!("{}: {}\n", m.about.name, m.about.title);
+    let mut out = format!("{}: {}\n", m.about.name, visible(&m.about.title));
     let mut line = |name: &str, text: &str| {
         if !text.is_empty() {
             out.push_str(&format!("{name:<16}{}\n", wrap(text, 80 - 16, 16)));

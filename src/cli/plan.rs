@@ -11,6 +11,7 @@ use crate::plan::targets::{Least, Targets};
 use crate::plan::{self, BudgetRule, Candidate, Measure, Neighbours, Noise, PlanError, Planned, Request};
 use crate::recover::Recovery;
 use crate::spec::{self, Spec, SpecErrors, Unit};
+use crate::visible::visible;
 use serde_json::json;
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -38,7 +39,7 @@ pub struct Args {
 
 /// Spec errors as they are shown: with colour on a terminal.
 pub fn spec_failure(errors: SpecErrors) -> Failure {
-    Failure::Message(errors.render(std::io::stderr().is_terminal()))
+    Failure::Rendered(errors.render(std::io::stderr().is_terminal()))
 }
 
 pub fn run(args: &Args) -> Outcome {
@@ -55,11 +56,11 @@ pub fn run(args: &Args) -> Outcome {
     let asked = request;
     let (spec, request) = (spec.planned(&planned.plan), asked.over(planned.plan.measure));
     if let Some(file) = &args.svg {
-        std::fs::write(file, svg(&chart(&spec, &asked, &candidates)))
-            .map_err(|e| Failure::Message(format!("cannot write {}: {e}", file.display())))?;
+        crate::files::write(file, &svg(&chart(&spec, &asked, &candidates)))
+            .map_err(|e| Failure::Message(format!("cannot write {}: {e}", output::path(file))))?;
     }
     if args.json {
-        return output::print(&to_json(&spec, &request, &candidates, chosen, planned)?);
+        return output::json(&to_json(&spec, &request, &candidates, chosen, planned)?);
     }
     let mut out = head(&spec, planned);
     if args.compare {
@@ -226,7 +227,7 @@ fn head(spec: &Spec, planned: &Planned) -> String {
     format!(
         "{}: {}\n\nbudget    {} = {}{approximate}, {noise}\nprotects  {unit} {neighbours}\n{left_out}measures  {} ({}, {} budgets)\nanswers   {}, {}\n{exact}{zeros}\n",
         spec.name,
-        spec.title,
+        visible(&spec.title),
         symbol(p.noise),
         amount(p.budget),
         counted(p.measurements.len() as u64, "group"),

@@ -1,12 +1,13 @@
 //! `margins query`: SELECTs answered from one release file, or several of one dataset.
 
-use super::{Failure, Outcome, Recover, output};
+use super::output::{self, MOST};
+use super::{Failure, Outcome, Recover};
 use crate::answer::law::{Interval, Method};
 use crate::answer::render::ResultTable;
 use crate::answer::{Answers, Options, PriorChoice, Several, Simultaneous, Statement, render};
 use crate::projection::answer::Estimator;
 use crate::projection::query::Questions;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Answer SQL queries from a release file.
 ///
@@ -171,7 +172,7 @@ pub fn run(args: &Args) -> Outcome {
         .map(|f| Answers::open(f).and_then(|a| args.recover.of(a)).map_err(|e| output::about(f.as_ref(), &e)))
         .collect::<Result<Vec<_>, _>>()?;
     for r in releases.iter().filter(|r| r.release().manifest().is_not_private()) {
-        eprintln!("warning: {} is NOT PRIVATE: its noise came from a fixed seed", r.name());
+        output::say(&format!("warning: {} is NOT PRIVATE: its noise came from a fixed seed", r.name()));
     }
     let several = Several::new(releases)?;
     let options = args.options();
@@ -195,7 +196,7 @@ fn one(args: &Args, several: &Several, sql: &str, options: &Options) -> Outcome 
         if args.explain {
             more.insert("explain".into(), serde_json::to_value(&explained)?);
         }
-        return output::print(&(render::json(&table, &more)? + "\n"));
+        return output::json(&(render::json(&table, &more)? + "\n"));
     }
     let mut text = render::table(&table);
     for e in &explained {
@@ -218,7 +219,10 @@ fn projection(args: &Args, questions: &Questions, sql: Option<&String>) -> Outco
         ));
     }
     if questions.is_not_private() {
-        eprintln!("warning: {} is NOT PRIVATE: its noise came from a fixed seed", questions.name());
+        output::say(&format!(
+            "warning: {} is NOT PRIVATE: its noise came from a fixed seed",
+            questions.name()
+        ));
     }
     if let Some(keys) = &args.keys {
         return super::projection::keys(questions, keys, args.level, estimator);
@@ -241,7 +245,7 @@ fn projection(args: &Args, questions: &Questions, sql: Option<&String>) -> Outco
         if args.explain {
             more.insert("explain".into(), serde_json::to_value(&explained)?);
         }
-        return output::print(&(render::json(&table, &more)? + "\n"));
+        return output::json(&(render::json(&table, &more)? + "\n"));
     }
     output::print(&(render::table(&table) + &super::projection::explained(questions, &explained, args.level)))
 }
@@ -273,18 +277,23 @@ struct Reply {
 fn many(
     args: &Args,
     release: &serde_json::Map<String, serde_json::Value>,
-    batch: &PathBuf,
+    batch: &Path,
     ask: &(dyn Fn(&str) -> Result<ResultTable, Failure> + Sync),
 ) -> Outcome {
     use rayon::prelude::*;
-    let text = std::fs::read_to_string(batch)
-        .map_err(|e| Failure::Message(format!("cannot read {}: {e}", batch.display())))?;
+    let text = crate::files::text(batch, MOST)
+        .map_err(|e| Failure::Message(format!("cannot read {}: {e}", output::path(batch))))?;
     let queries: Vec<(usize, &str)> = text
         .lines()
         .enumerate()
         .map(|(i, line)| (i + 1, without_comment(line).trim().trim_end_matches(';').trim_end()))
         .filter(|(_, sql)| !sql.is_empty())
         .collect();
+    let print = match () {
+        () if args.json || args.jsonl => output::json,
+        () if args.csv => output::data,
+        () => output::print,
+    };
     let mut failed = 0usize;
     let mut first = true;
     // In pieces, so that answers appear as they are ready and memory stays small.
@@ -295,7 +304,7 @@ fn many(
                 line,
                 sql: sql.into(),
                 answer: ask(sql).map_err(|e| match e {
-                    Failure::Message(why) => why,
+                    Failure::Message(why) | Failure::Rendered(why) => why,
                     Failure::Refuted => "refuted".into(),
                 }),
             })
@@ -305,7 +314,7 @@ fn many(
             if let Err(why) = &reply.answer {
                 failed += 1;
                 if args.strict {
-                    output::print(&out)?;
+                    print(&out)?;
                     return Err(Failure::Message(format!("line {}: {why}", reply.line)));
                 }
             }
@@ -314,10 +323,13 @@ fn many(
             }
             out.push_str(&reply_text(args, release, reply)?);
         }
-        output::print(&out)?;
+        print(&out)?;
+        if output::gone() {
+            return Ok(());
+        }
     }
     if failed > 0 {
-        eprintln!("{failed} of {} queries have no answer", queries.len());
+        output::say(&format!("{failed} of {} queries have no answer", queries.len()));
     }
     Ok(())
 }
@@ -343,7 +355,7 @@ fn reply_text(
     Ok(match &reply.answer {
         Ok(table) if args.csv => header + &render::csv(table).replace("\r\n", "\n"),
         Ok(table) => header + &render::table(table),
-        Err(why) => header + &output::wrapped(&format!("error: {why}"), 7) + "\n",
+        Err(why) => header + &output::error(why) + "\n",
     })
 }
 

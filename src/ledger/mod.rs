@@ -100,6 +100,10 @@ impl Ledger {
     /// The ledger in this file, which is made when it is not there. The chain is checked.
     pub fn open(path: impl Into<PathBuf>) -> Result<Ledger, LedgerError> {
         let ledger = Ledger { path: path.into() };
+        // A device would forget the account, and a pipe would never end.
+        if let Ok(there) = std::fs::metadata(&ledger.path) {
+            crate::files::regular(&there)?;
+        }
         let file = OpenOptions::new().read(true).append(true).create(true).open(&ledger.path)?;
         file.sync_all()?;
         sync_folder(&ledger.path)?;
@@ -181,7 +185,7 @@ impl Ledger {
     }
 
     fn lines(&self) -> Result<Lines, LedgerError> {
-        let file = File::open(&self.path)?;
+        let file = crate::files::open(&self.path)?;
         file.lock_shared()?;
         Lines::read(&file)
     }

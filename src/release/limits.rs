@@ -180,19 +180,6 @@ pub(super) fn check_room(
     }
 }
 
-/// Opens a file that has an end. Opening a pipe would wait for its writer, and a device has no length.
-pub fn open_regular(path: &std::path::Path) -> std::io::Result<std::fs::File> {
-    let regular = |m: std::fs::Metadata| {
-        let why = if m.is_dir() { "it is a folder" } else { "it is not a regular file" };
-        if m.is_file() { Ok(()) } else { Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, why)) }
-    };
-    regular(std::fs::metadata(path)?)?;
-    let file = std::fs::File::open(path)?;
-    // Again, of what was opened: the name may mean something else by now.
-    regular(file.metadata()?)?;
-    Ok(file)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

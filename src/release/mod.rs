@@ -17,7 +17,7 @@
 //! | `verify` | every check, one by one, for people |
 //! | [`codec`] | bincode's wire format with one fixed configuration |
 //! | [`wire`] | domain and plan as they are stored |
-//! | `writer`, [`keys`] | sealing; feature `compile` |
+//! | `writer`, `place`, [`keys`] | sealing; feature `compile` |
 
 pub mod canonical;
 pub mod claims;
@@ -38,6 +38,8 @@ mod zeros;
 
 #[cfg(feature = "compile")]
 pub mod keys;
+#[cfg(feature = "compile")]
+mod place;
 #[cfg(feature = "compile")]
 mod writer;
 

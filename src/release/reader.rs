@@ -73,7 +73,7 @@ impl Release {
     /// Opens a file.
     pub fn open(path: impl AsRef<Path>) -> Result<Release, ReleaseError> {
         let path = path.as_ref();
-        let file = super::limits::open_regular(path)?;
+        let file = crate::files::open(path)?;
         let length = file.metadata()?.len();
         #[cfg(unix)]
         let source: Box<dyn ReadAt> = Box::new(file);

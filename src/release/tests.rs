@@ -745,3 +745,46 @@ proptest! {
         prop_assert!(Release::from_bytes(rest).is_err());
     }
 }
+
+/// A run that was killed between its two renames is finished by the next of its name; other dead files go, and
+/// what is alive or somebody else's stays.
+#[test]
+fn leftovers() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let key = SigningKey::throw_away().unwrap();
+    let at = |name: &str| dir.join(name);
+    let whole = || Release::open(at("x.margins")).unwrap().verify_all(None).unwrap();
+    let first = sealed(dir, "x", &key);
+    let old = fs::read(&first.path).unwrap();
+
+    // The new signature has its name, the new file has not.
+    writer(dir, "x", true).seal(ManifestInput { created: "2027-01-01".into(), ..input("x") }, &key).unwrap();
+    fs::rename(at("x.margins"), at(".x.margins.aB3dE6.tmp")).unwrap();
+    fs::write(at("x.margins"), &old).unwrap();
+    let check = whole().checks.into_iter().find(|c| c.what == "whole-file signature").unwrap();
+    assert_eq!(check.outcome, Outcome::Failed);
+    assert!(check.detail.contains("the next run of the same release puts it right"), "{}", check.detail);
+
+    let others =
+        [".y.margins.aB3dE6.tmp", ".x.margins.notes1.txt", ".x.margins.long1234.tmp", ".x.backup.tmp"];
+    for name in others {
+        fs::write(at(name), "mine").unwrap();
+    }
+    fs::write(at(".x.margins.111111.tmp"), &old).unwrap();
+    fs::write(at(".x.margins.222222.tmp"), "half").unwrap();
+    fs::create_dir(at(".x.margins.333333.tmp")).unwrap();
+    let alive = writer(dir, "x", true);
+    let held = names(dir).len();
+    assert!(matches!(Writer::create(dir, "x", 6, false), Err(SealError::Exists(_))));
+    assert_eq!(names(dir).len(), held, "the file of a run that is alive was taken");
+    drop(alive);
+    assert_eq!(outcome(&whole(), "whole-file signature"), Outcome::Passed);
+    assert_eq!(Release::open(at("x.margins")).unwrap().manifest().created, "2027-01-01");
+    let mut expected: Vec<&str> = others.to_vec();
+    expected.extend([".x.margins.333333.tmp", "x.margins", "x.margins.minisig"]);
+    expected.sort();
+    let mut left = names(dir);
+    left.sort();
+    assert_eq!(left, expected);
+}

@@ -48,6 +48,10 @@ impl Verification {
     }
 }
 
+/// What may be the matter with a signature beside a release that is whole.
+const BESIDE: &str = ". If this release is being replaced, verify it again; if a run that replaced it was killed, \
+                      the next run of the same release puts it right";
+
 /// Where the signature of the whole file is: `NAME.margins.minisig`.
 pub(super) fn sidecar_path(path: &Path) -> PathBuf {
     let mut sidecar = path.as_os_str().to_owned();
@@ -162,14 +166,20 @@ impl Release {
             (Some(Ok(None)), _) => {
                 out.add("whole-file signature", Warning, "there is no .minisig file beside the release")
             }
-            (Some(Err(e)), _) => out.add("whole-file signature", Failed, e.to_string()),
+            (Some(Err(e)), _) => {
+                out.add("whole-file signature", Failed, format!("the file beside the release: {e}{BESIDE}"))
+            }
             (None, _) => out.add("whole-file signature", Warning, "the release does not come from a file"),
         }
         Ok(out)
     }
 
-    fn read_sidecar(&self, path: &Path) -> Result<Option<minisign_verify::Signature>, ReleaseError> {
-        let file = match super::limits::open_regular(path) {
+    /// The signature in this file; `None` when there is no such file.
+    pub(super) fn read_sidecar(
+        &self,
+        path: &Path,
+    ) -> Result<Option<minisign_verify::Signature>, ReleaseError> {
+        let file = match crate::files::open(path) {
             Ok(file) => file,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(e) => return Err(e.into()),

@@ -1,5 +1,6 @@
 //! A mistake, the place it was made, and how both are shown to people.
 
+use crate::visible::visible;
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use std::fmt;
@@ -128,27 +129,29 @@ impl SpecErrors {
         if n > SHOWN {
             out.push_str(&format!("... and {} more\n\n", n - SHOWN));
         }
-        let name = self.sources.first().map_or("the spec", |(name, _)| name.as_str());
+        let name = self.sources.first().map_or("the spec".into(), |(name, _)| visible(name));
         out.push_str(&format!("{name}: {n} mistake{}\n", if n == 1 { "" } else { "s" }));
         out
     }
 
     fn group<'a>(&'a self, d: &'a Diagnostic) -> Group<'a> {
         let (name, source) = self.sources.get(d.file).map_or(("", ""), |(n, s)| (n.as_str(), s.as_str()));
-        let mut group = Group::with_title(Level::ERROR.primary_title(&*d.message));
+        // Names and what a spec says are text from elsewhere; the excerpt is made safe by the renderer.
+        let name = visible(name);
+        let mut group = Group::with_title(Level::ERROR.primary_title(visible(&d.message)));
         group = match &d.span {
             Some(span) => {
-                let primary = AnnotationKind::Primary.span(clamp(source, span)).label(d.label.as_deref());
-                let related = d
-                    .related
-                    .iter()
-                    .map(|(span, label)| AnnotationKind::Context.span(clamp(source, span)).label(&**label));
+                let primary =
+                    AnnotationKind::Primary.span(clamp(source, span)).label(d.label.as_deref().map(visible));
+                let related = d.related.iter().map(|(span, label)| {
+                    AnnotationKind::Context.span(clamp(source, span)).label(visible(label))
+                });
                 group.element(Snippet::source(source).path(name).annotation(primary).annotations(related))
             }
             None => group.element(Origin::path(name)),
         };
         match &d.help {
-            Some(help) => group.element(Level::HELP.message(&**help)),
+            Some(help) => group.element(Level::HELP.message(visible(help))),
             None => group,
         }
     }

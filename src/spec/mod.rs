@@ -40,10 +40,16 @@ pub use types::{
 use files::Files;
 use std::path::Path;
 
+fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::io::Read::read_to_end(&mut crate::files::open(path)?, &mut bytes)?;
+    Ok(bytes)
+}
+
 /// Reads a spec file and the files it refers to. Does not touch the data.
 pub fn load(path: &Path) -> Result<Spec, SpecErrors> {
     let name = path.display().to_string();
-    let bytes = match std::fs::read(path) {
+    let bytes = match read(path) {
         Ok(bytes) => bytes,
         Err(e) => return Err(SpecErrors::whole_file(name, format!("cannot read the spec: {e}"))),
     };
@@ -56,5 +62,5 @@ pub fn load(path: &Path) -> Result<Spec, SpecErrors> {
         }
     };
     let folder = path.parent().unwrap_or(Path::new(""));
-    parse(&source, path, |file| std::fs::read(folder.join(file)))
+    parse(&source, path, |file| read(&folder.join(file)))
 }

@@ -14,7 +14,7 @@ mod table;
 
 pub(crate) use caveat::named;
 pub use caveat::{Caveat, truncation};
-pub use csv::csv;
+pub use csv::{csv, label as csv_label};
 pub use json::json;
 pub use table::{WIDTH, table};
 

@@ -1,6 +1,7 @@
 //! A table of plain text for a terminal.
 
 use super::{ColumnKind, ResultCell, ResultFigure, ResultTable};
+use crate::visible::visible;
 
 /// The most characters of a line.
 pub const WIDTH: usize = 80;
@@ -184,9 +185,9 @@ fn figure(cell: Option<&ResultCell>) -> Option<ResultFigure> {
     }
 }
 
-/// Labels come from a file: control characters must not reach the terminal.
+/// Labels come from a file, and each is one line.
 fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{FFFD}' } else { c }).collect()
+    visible(text).into_owned()
 }
 
 /// How many decimals to show: the place one below the first significant digit of the smallest standard
