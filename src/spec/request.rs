@@ -91,6 +91,7 @@ impl Spec {
             targets: self.targets.clone(),
             exact: self.exact.iter().map(|e| e.cuboid.clone()).collect(),
             zeros: self.zeros.clone(),
+            effort: 1,
         })
     }
 }
