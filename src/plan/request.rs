@@ -38,6 +38,8 @@ pub struct Request {
     pub shares: Vec<Share>,
     /// For [`Measure::Matrix`]: the agency's own linear queries.
     pub rows: Option<Rows>,
+    /// How long to search for tables, in parts of what takes some seconds. The plan depends on it.
+    pub effort: u32,
 }
 
 impl Request {
@@ -59,6 +61,7 @@ impl Request {
             truncation: None,
             shares: Vec::new(),
             rows: None,
+            effort: 1,
         }
     }
 

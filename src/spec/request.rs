@@ -92,6 +92,7 @@ impl Spec {
             exact: self.exact.iter().map(|e| e.cuboid.clone()).collect(),
             zeros: self.zeros.clone(),
             truncation: self.privacy.truncation,
+            effort: 1,
         })
     }
 }
