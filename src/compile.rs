@@ -15,8 +15,8 @@ use crate::release::claims::{self, ClaimError, Claims, Words};
 use crate::release::limits;
 use crate::release::packing::{chunks, pack};
 use crate::release::{
-    About, Approximate, Kind, ManifestInput, ReleaseError, SealError, Sealed, SigningKey, Truncation, Writer,
-    wire,
+    About, Approximate, FORMAT, Kind, ManifestInput, ReleaseError, SealError, Sealed, SigningKey, Truncation,
+    Writer, wire,
 };
 use crate::secret::ingest::{self, IngestError, Progress};
 use crate::secret::measure::{Charged, MeasureError, cut_units, exact_tables, measure};
@@ -212,7 +212,7 @@ fn delta(budget: Budget) -> Option<Rational> {
 pub fn approximate(noise: Noise, cost: Rational, budget: Budget) -> Option<Approximate> {
     match noise {
         Noise::Laplace => None,
-        Noise::Gaussian => claims::approximate(cost, delta(budget)?),
+        Noise::Gaussian => claims::approximate(FORMAT, cost, delta(budget)?),
     }
 }
 
@@ -271,7 +271,7 @@ fn manifest(
     not_private: bool,
 ) -> Result<ManifestInput, CompileError> {
     let words = words(spec);
-    let claims = claims::of_tables(&spec.cube, &planned.plan, &planned.cost, &words)?;
+    let claims = claims::of_tables(FORMAT, &spec.cube, &planned.plan, &planned.cost, &words)?;
     Ok(input(spec, words, claims, day, not_private))
 }
 

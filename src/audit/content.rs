@@ -66,7 +66,7 @@ impl Content {
                 );
                 let within = if cost.total > plan.budget { Failed } else { Passed };
                 audit.add("privacy cost", within, detail);
-                let derived = claims::of_tables(cube, plan, &cost, words);
+                let derived = claims::of_tables(manifest.format, cube, plan, &cost, words);
                 claims_agree(audit, manifest, derived.map_err(|e| e.to_string()));
             }
             Err(e) => audit.add("privacy cost", Failed, e.to_string()),

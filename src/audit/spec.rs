@@ -8,10 +8,10 @@ use super::content::Content;
 use super::{Audit, compare};
 use crate::compile;
 use crate::exact::Rational;
-use crate::plan::{self, Noise, Objective, Plan, cost};
+use crate::plan::{self, Noise, Objective, Plan, convert, cost};
 use crate::projection::Design;
 use crate::release::claims::Words;
-use crate::release::{Kind, Outcome, Release, ReleaseError};
+use crate::release::{FIRST_FORMAT, Kind, Outcome, Release, ReleaseError};
 use crate::spec::{self, Budget, Spec, Unit};
 use std::io;
 use std::path::Path;
@@ -94,7 +94,7 @@ fn differences(release: &Release, content: &Content, spec: &Spec) -> Vec<String>
     check(spec.projection.is_some() == projection.is_some(), "kinds of release: tables or a projection");
     check(spec.privacy.neighbours == plan.neighbours, "neighbours");
     check(max_rows == plan.max_rows, "`max_rows`");
-    check(allows(spec.privacy.budget, plan.budget), "budgets");
+    check(allows(manifest.format, spec.privacy.budget, plan.budget), "budgets");
     if let Some(projection) = projection {
         check(spec.cube == *cube, "dimensions");
         check(designed(spec, &projection.design), "keys, sizes or noise of the projection");
@@ -114,14 +114,16 @@ fn differences(release: &Release, content: &Content, spec: &Spec) -> Vec<String>
     out
 }
 
-/// Whether a budget of the spec is this one. What (ε, δ) allow is found by iteration: to nine digits.
-fn allows(budget: Budget, spent: Rational) -> bool {
-    match (budget, budget.noise()) {
-        (Budget::EpsilonDelta(..), Some((_, rho))) => {
-            (rho.to_f64() - spent.to_f64()).abs() <= 1e-9 * rho.to_f64()
+/// Whether a budget of the spec is this one. The ρ of an (ε, δ) is found by iteration, to about nine digits; files of version 1
+/// keep that version's conversion.
+fn allows(format: u32, budget: Budget, spent: Rational) -> bool {
+    let close = |rho: Rational| (rho.to_f64() - spent.to_f64()).abs() <= 1e-9 * rho.to_f64();
+    match budget {
+        Budget::EpsilonDelta(epsilon, delta) if format == FIRST_FORMAT => {
+            convert::rho_for(epsilon, delta).is_some_and(close)
         }
-        (_, Some((_, amount))) => amount == spent,
-        (_, None) => false,
+        Budget::EpsilonDelta(..) => budget.noise().is_some_and(|(_, rho)| close(rho)),
+        Budget::Rho(amount) | Budget::Epsilon(amount) => amount == spent,
     }
 }
 

@@ -70,14 +70,19 @@ pub fn default_delta() -> Option<Rational> {
     Rational::new(1, 1_000_000_000)
 }
 
-/// The (ε, δ) of a cost ρ.
-pub fn approximate(cost: Rational, delta: Rational) -> Option<Approximate> {
+/// The (ε, δ) of a cost ρ, by the conversion of a format version: that of version 1 is frozen.
+pub fn approximate(format: u32, cost: Rational, delta: Rational) -> Option<Approximate> {
     let d = delta.to_f64();
     if !(d > 0.0 && d < 1.0) {
         return None;
     }
+    // One rule so far; where a later version's differs, this is the place that keeps both.
+    let epsilon = match format {
+        FIRST_FORMAT.. => convert::epsilon_for(cost, d),
+        0 => return None,
+    };
     // Four decimals, rounded up.
-    let epsilon = (convert::epsilon_for(cost, d) * 1e4).ceil() / 1e4;
+    let epsilon = (epsilon * 1e4).ceil() / 1e4;
     Some(Approximate {
         epsilon: format!("{epsilon:.4}"),
         delta: decimal(delta),
@@ -120,8 +125,14 @@ fn whom(unit: &str, max_rows: u32) -> String {
     }
 }
 
-/// What the manifest of a release of tables says.
-pub fn of_tables(cube: &Cube, plan: &Plan, cost: &Cost, words: &Words) -> Result<Claims, ClaimError> {
+/// What the manifest of a release of tables says, in a format version.
+pub fn of_tables(
+    format: u32,
+    cube: &Cube,
+    plan: &Plan,
+    cost: &Cost,
+    words: &Words,
+) -> Result<Claims, ClaimError> {
     let frame = Frame::new(cube, &plan.levels);
     let currency = currency(plan.noise);
     let measurements = (0..plan.measurements.len().min(LISTED_MEASUREMENTS))
@@ -158,7 +169,7 @@ pub fn of_tables(cube: &Cube, plan: &Plan, cost: &Cost, words: &Words) -> Result
             cost: Amount { currency, amount: cost.total },
             approximate: match (currency, words.delta) {
                 (Currency::Rho, Some(delta)) => {
-                    Some(approximate(cost.total, delta).ok_or(ClaimError::Delta)?)
+                    Some(approximate(format, cost.total, delta).ok_or(ClaimError::Delta)?)
                 }
                 (Currency::Rho, None) => return Err(ClaimError::Delta),
                 (Currency::Epsilon, _) => None,
@@ -238,7 +249,7 @@ pub fn of_projection(
             neighbours: design.neighbours,
             budget: amount(design.budget),
             cost: amount(total),
-            approximate: Some(approximate(total, delta).ok_or(ClaimError::Delta)?),
+            approximate: Some(approximate(format, total, delta).ok_or(ClaimError::Delta)?),
             truncation: None,
             note: guarantee(Currency::Rho, design.budget, &whom, design.neighbours),
         },

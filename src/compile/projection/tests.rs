@@ -1,5 +1,6 @@
 use super::*;
 use crate::audit::audit;
+use crate::projection::Shape;
 use crate::projection::answer::Estimator;
 use crate::projection::query::{self, QueryError, Questions};
 use crate::release::{Outcome, Release, SigningKey};
