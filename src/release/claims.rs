@@ -239,6 +239,7 @@ pub fn of_projection(
             budget: amount(design.budget),
             cost: amount(total),
             approximate: Some(approximate(total, delta).ok_or(ClaimError::Delta)?),
+            truncation: None,
             note: guarantee(Currency::Rho, design.budget, &whom, design.neighbours),
         },
         plan: PlanSummary {
