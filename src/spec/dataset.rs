@@ -18,21 +18,20 @@ pub(super) fn read(value: &Value<'_>, sink: &mut Sink) -> Option<Dataset> {
     let id = fields
         .require("id", "`id = \"people-of-the-town\"`: the same in every release of these people", sink)
         .and_then(|v| read::text(v, "`id`", sink));
-    let period = match fields.get("period") {
-        None => None,
-        Some(v) => Some(read::text(v, "`period`", sink)?.to_owned()),
-    };
-    let dataset = Dataset { id: id?.to_owned(), period };
-    if let Some(fault) = dataset.fault() {
-        let at = |key: &str| fields.get(key).map_or(value.span(), |v| v.span());
-        let whole = Dataset { period: None, ..dataset.clone() };
-        let (key, label) = match whole.fault() {
-            Some(_) => {
-                ("id", "expected letters, digits, dots, - and _, a letter or digit first, at most 100")
-            }
-            None => ("period", "expected at most 100 printable characters, such as \"2026\" or \"2026-Q1\""),
-        };
-        sink.push(Diagnostic::at(at(key), fault).label(label));
+    let period = fields.get("period").and_then(|v| read::text(v, "`period`", sink));
+    // Each is judged beside one that has no fault, so that both mistakes are shown.
+    let parts = [
+        ("id", id, "expected letters, digits, dots, - and _, a letter or digit first, at most 100"),
+        ("period", period, "expected at most 100 printable characters, such as \"2026\" or \"2026-Q1\""),
+    ];
+    for (key, said, label) in parts {
+        let Some(said) = said else { continue };
+        let (id, period) = if key == "id" { (said, None) } else { ("id", Some(said.to_owned())) };
+        if let Some(fault) = (Dataset { id: id.to_owned(), period }).fault() {
+            let span = fields.get(key).map_or(value.span(), |v| v.span());
+            sink.push(Diagnostic::at(span, fault).label(label));
+        }
     }
+    let dataset = Dataset { id: id?.to_owned(), period: period.map(str::to_owned) };
     (sink.count() == before).then_some(dataset)
 }
