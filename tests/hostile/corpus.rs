@@ -191,9 +191,6 @@ fn over(dimensions: Vec<Dimension>, block: Block, asked: Pairs, values: Vec<u8>)
 /// The whole corpus. Each case changes one thing of a good file, or a few that belong together.
 pub fn corpus(key: &Key) -> Vec<Case> {
     let mut out = Vec::new();
-    let mut add = |name: &str, why: &'static str, made: Made| {
-        out.push(Case { name: name.into(), bytes: made.file().sealed(key), why });
-    };
     let with = |change: &dyn Fn(&mut Made)| {
         let mut made = good();
         change(&mut made);
@@ -483,7 +480,7 @@ pub fn corpus(key: &Key) -> Vec<Case> {
     add("no such rule", tag, with(&|m| m.plan.budgets = 255));
     add(
         "pairs of three",
-        "more than two nodes",
+        "groups of more than two",
         with(&|m| m.plan.measurements[0].0 = Block::Of(3, first(2))),
     );
     add("coefficients of several levels", "several levels in use", {
@@ -572,11 +569,12 @@ pub fn corpus(key: &Key) -> Vec<Case> {
         ("that hides a query", "sex = '0' GROUP BY age"),
         ("that all cells satisfy", "1 = 1"),
         ("that no cell satisfies", "sex = '0' AND sex = '1'"),
-        ("with an escape", "sex = '0' AND age = '\x1b[2J'"),
-        ("with a zero byte", "sex = '\0'"),
     ] {
         add(&format!("condition {name}"), condition, zero(text));
     }
+    let turned = "control characters, or some that turn";
+    add("condition with an escape", turned, zero("sex = '0' AND age = '\x1b[2J'"));
+    add("condition with a zero byte", turned, zero("sex = '\0'"));
     add("condition of a thousand brackets", condition, zero(&format!("{}sex = '0'", "(".repeat(1000))));
     add("condition of a thousand ORs", condition, zero(&vec!["sex = '0'"; 5000].join(" OR ")));
     add("condition of many bytes", "longer than 65536 bytes", zero(&"x".repeat(70_000)));
@@ -746,9 +744,6 @@ pub fn corpus(key: &Key) -> Vec<Case> {
     }
     out
 }
-
-/// The tags, by name: for fuzzing.
-pub const TAGS: [u32; 8] = [DOMAIN, PLAN, SPEC, file::CRITICAL | 4, MEASUREMENTS, EXACT, ZERO, PROJECTION];
 
 /// Sound files of every kind, small: what mutations and fuzzing start from.
 pub fn bases() -> Vec<(&'static str, Made)> {

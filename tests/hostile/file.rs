@@ -44,26 +44,6 @@ pub struct File {
 }
 
 impl File {
-    /// The parts of a good file.
-    pub fn of(bytes: &[u8]) -> File {
-        let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
-        let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
-        let sections = (0..u32_at(12) as usize).map(|i| {
-            let at = HEADER + ROW * i;
-            let (offset, length) = (u64_at(at + 8), u64_at(at + 16));
-            Section { tag: u32_at(at), index: u32_at(at + 4), bytes: bytes[offset..offset + length].to_vec() }
-        });
-        let (manifest, signature) = (u64_at(16), u64_at(24));
-        let from = bytes.len() - manifest - signature;
-        let manifest = serde_json::from_slice(&bytes[from..from + manifest]).unwrap();
-        File { sections: sections.collect(), manifest }
-    }
-
-    /// The sections with one tag.
-    pub fn all(&mut self, tag: u32) -> impl Iterator<Item = &mut Vec<u8>> {
-        self.sections.iter_mut().filter(move |s| s.tag == tag).map(|s| &mut s.bytes)
-    }
-
     /// Replaces all sections with one tag by these.
     pub fn put(&mut self, tag: u32, bodies: Vec<Vec<u8>>) {
         self.sections.retain(|s| s.tag != tag);

@@ -160,7 +160,9 @@ fn damaged_sections() {
     for (name, made) in bases() {
         let base = made.file();
         let (_, said) = read(base.sealed(&key));
-        let only = said.lines().all(|l| l.starts_with("privacy cost") || l.contains("is a projection"));
+        // Their costs are not those of the manifest, and not every table is in every file.
+        let expected = ["privacy cost", "this release cannot answer", "nearest tables", "`hostile` is a projection"];
+        let only = said.lines().all(|l| l.is_empty() || expected.iter().any(|e| l.starts_with(e)));
         assert!(only, "{name}: {said}");
         let mut state = 0x9e37_79b9_7f4a_7c15u64;
         let mut next = || {
