@@ -1,25 +1,28 @@
 //! One release, from spec to sealed file: the stages in their order.
 //!
-//! `plan` (no data) → charge the ledger → read rows → count and measure → seal. What can fail without data is
-//! done before data is opened; the budget is charged before noise is drawn; the file appears under its name only
-//! when it is whole.
+//! Plan and rehearse (no data) → open the ledger and the output → read rows → charge the ledger → count and measure →
+//! seal. What can fail without data is done before data is opened: the whole file is written once with zeros in place of what is
+//! measured ([`rehearse`]). The budget is charged before noise is drawn; the file appears under its name only when it is whole.
 
 pub mod projection;
+mod rehearsal;
+
+pub use rehearsal::rehearse;
 
 use crate::cube::Frame;
 use crate::exact::Rational;
 use crate::ledger::{self, Ledger};
 use crate::plan::cost::{self, Cost, CostError, WorstCase};
-use crate::plan::{Noise, PlanError, Planned, convert, plan};
+use crate::plan::{Noise, Plan, PlanError, Planned, convert, plan};
 use crate::release::packing::{chunks, pack};
 use crate::release::{
     About, Amount, Approximate, Currency, Declared, Kind, LISTED_MEASUREMENTS, ManifestInput,
     MeasurementSummary, PlanSummary, Privacy, ReleaseError, SealError, Sealed, SigningKey, Writer, wire,
 };
 use crate::secret::ingest::{self, IngestError, Progress};
-use crate::secret::measure::{Charged, MeasureError, exact_tables, measure};
+use crate::secret::measure::{Charged, MeasureError, exact_tables, has_room, measure};
 use crate::secret::noise::{Entropy, NoiseError};
-use crate::spec::{Budget, Spec, Unit};
+use crate::spec::{Budget, Spec, SpecErrors, Unit};
 use std::path::{Path, PathBuf};
 
 /// Why no release was made.
@@ -43,6 +46,18 @@ pub enum CompileError {
     /// A spec without `[data]` and no data given.
     #[error("the spec names no data file: add a [data] section or give --data FILE")]
     NoData,
+    /// Lists that came from a draft and nobody has confirmed.
+    #[error(transparent)]
+    Unconfirmed(#[from] SpecErrors),
+    /// A file that becomes part of the release is the data.
+    #[error("`{0}` becomes part of the release, byte for byte, and it is the private data file itself")]
+    Sealed(String),
+    /// A file could not be compared with the data.
+    #[error("cannot read {}: {}", .0.display(), .1)]
+    Compare(PathBuf, std::io::Error),
+    /// The rehearsal has no place to write.
+    #[error("cannot write a temporary file: {0}")]
+    Temporary(std::io::Error),
     /// The data.
     #[error(transparent)]
     Ingest(#[from] IngestError),
@@ -121,34 +136,69 @@ pub fn plan_spec(spec: &Spec) -> Result<Planned, CompileError> {
     Ok(plan(&spec.request().ok_or(CompileError::NoBudget)?)?)
 }
 
-/// Makes a release.
-pub fn release(spec: &Spec, options: Options<'_>, watcher: &dyn Watcher) -> Result<Released, CompileError> {
-    let planned = plan_spec(spec)?;
-    // Rows are read as the spec says; all else is about the levels that the plan speaks of.
-    let source = spec;
-    let spec = &*spec.planned(&planned.plan);
-    let path = options
-        .data
-        .map(Path::to_owned)
-        .or_else(|| spec.data.as_ref().map(|d| d.path.clone()))
-        .ok_or(CompileError::NoData)?;
-    let frame = Frame::new(&spec.cube, &planned.plan.levels);
-    let chunks = chunks(&planned.plan, &frame);
-    let sections = 3 + spec.attachments.len() + chunks.len() + planned.plan.exact.len() + spec.zeros.len();
-    let mut writer = Writer::create(options.out, &spec.name, sections as u32, options.replace)?;
+/// The data file of a release: the one given, or the spec's own.
+fn data_file(spec: &Spec, options: &Options<'_>) -> Result<PathBuf, CompileError> {
+    let given = options.data.map(Path::to_owned);
+    given.or_else(|| spec.data.as_ref().map(|d| d.path.clone())).ok_or(CompileError::NoData)
+}
+
+/// Refuses a spec whose hierarchy or rows are the data itself: they would be published with it. Names and places are compared
+/// when a spec is read; here the contents are.
+fn keep_data_out(spec: &Spec, data: &Path) -> Result<(), CompileError> {
+    let failed = |e| CompileError::Compare(data.to_owned(), e);
+    // What cannot be opened is told by who reads it.
+    let Ok(length) = crate::spec::regular(data) else { return Ok(()) };
+    for (name, bytes) in &spec.attachments {
+        if bytes.len() as u64 == length && *bytes == std::fs::read(data).map_err(failed)? {
+            return Err(CompileError::Sealed(name.clone()));
+        }
+    }
+    Ok(())
+}
+
+/// Starts a file: the sections that need no data.
+fn begin(
+    spec: &Spec,
+    plan: &Plan,
+    measured: usize,
+    (out, replace): (&Path, bool),
+) -> Result<Writer, CompileError> {
+    let sections = 3 + spec.attachments.len() + measured + plan.exact.len() + spec.zeros.len();
+    let too_many = || SealError::Sections(format!("{sections} sections"));
+    let mut writer =
+        Writer::create(out, &spec.name, u32::try_from(sections).map_err(|_| too_many())?, replace)?;
     writer.write_section(Kind::Domain, 0, &wire::encode_domain(&spec.cube)?)?;
-    writer.write_section(Kind::Plan, 0, &wire::encode_plan(&planned.plan, &spec.cube)?)?;
+    writer.write_section(Kind::Plan, 0, &wire::encode_plan(plan, &spec.cube)?)?;
     writer.write_section(Kind::Spec, 0, spec.source.as_bytes())?;
     for (i, (_, bytes)) in spec.attachments.iter().enumerate() {
         writer.write_section(Kind::Attachment, i as u32, bytes)?;
     }
+    Ok(writer)
+}
 
-    let rows = ingest::read(source, &path, &Reading(watcher))?;
+/// Makes a release.
+pub fn release(spec: &Spec, options: Options<'_>, watcher: &dyn Watcher) -> Result<Released, CompileError> {
+    spec.confirmed()?;
+    let planned = plan_spec(spec)?;
+    rehearse(spec, &planned, options.day)?;
+    let path = data_file(spec, &options)?;
+    // Rows are read as the spec says; all else is about the levels that the plan speaks of.
+    let source = spec;
+    let spec = &*spec.planned(&planned.plan);
+    let frame = Frame::new(&spec.cube, &planned.plan.levels);
+    let chunks = chunks(&planned.plan, &frame);
     let input = manifest(spec, &planned, &frame, options.day, !options.entropy.is_private())?;
+    let mut writer = begin(spec, &planned.plan, chunks.len(), (options.out, options.replace))?;
     let ledger = Ledger::open(options.ledger)?;
+    let entry = ledger_entry(spec, &planned, &planned.cost, &path, options.day);
+    ledger.takes(&entry)?;
+
+    keep_data_out(spec, &path)?;
+    let rows = ingest::read(source, &path, &Reading(watcher))?;
+    has_room(&rows, &planned.plan, &frame)?;
     let mut charge = None;
     let charged = Charged::new(&spec.cube, planned.plan.clone(), |cost| {
-        charge = Some(ledger.charge(ledger_entry(spec, &planned, cost, &path, options.day))?);
+        charge = Some(ledger.charge(ledger::Charge { charged: cost.total, ..entry })?);
         Ok::<(), ledger::LedgerError>(())
     })?;
     let exact = exact_tables(&rows, &spec.cube, &charged, &spec.exact)?;
@@ -201,10 +251,10 @@ pub fn approximate(noise: Noise, cost: Rational, budget: Budget) -> Option<Appro
         Budget::EpsilonDelta(_, delta) => delta,
         _ => Rational::new(1, 1_000_000_000)?,
     };
-    let epsilon = convert::epsilon_for(cost, delta.to_f64());
-    // Four decimals, rounded up.
+    let epsilon = convert::least_epsilon(cost, delta)?;
+    // Four decimals, rounded up: also what the product's own rounding may have taken off.
     Some(Approximate {
-        epsilon: format!("{:.4}", (epsilon * 1e4).ceil() / 1e4),
+        epsilon: format!("{:.4}", (epsilon * (1.0 + 1e-15) * 1e4).ceil() / 1e4),
         delta: decimal(delta),
         conversion: convert::CONVERSION.into(),
     })

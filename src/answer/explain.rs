@@ -42,6 +42,9 @@ pub struct Explained {
     pub sources: Vec<Source>,
 }
 
+/// A measurement, the weight of some of its noises, how many they are, the variance of one of them, and its part in the answer's.
+type Term = (usize, f64, u64, f64, f64);
+
 /// Rows that are explained.
 const MOST_ROWS: usize = 3;
 /// Sources that are listed for people.
@@ -68,7 +71,7 @@ impl Several {
                 let width = asked.aggregates.len();
                 let weights = figure.weights(width);
                 // For each release the linear figure that decides the variance.
-                let figures: Vec<(&Answers, Vec<(usize, f64, u64, f64, f64)>)> = parts
+                let figures: Vec<(&Answers, Vec<Term>)> = parts
                     .iter()
                     .filter_map(|(r, _, groups)| Some((*r, groups.get(row)?)))
                     .map(|(r, group)| {
@@ -86,7 +89,7 @@ impl Several {
                             let one = t.noise.variance();
                             (m, t.coefficient.abs(), t.copies, one, t.coefficient * t.coefficient * one)
                         });
-                        (r, terms.filter(|t| t.1 > 0.0).collect())
+                        (r, without_residues(terms.collect()))
                     })
                     .collect();
                 let variances: Vec<f64> = figures
@@ -128,6 +131,16 @@ impl Several {
         }
         Ok(out)
     }
+}
+
+/// Leaves out the terms that only rounding has left behind. Weights are sums and quotients of doubles, so where they cancel there remains
+/// some 1e-16 to 1e-12 of the largest instead of nothing. What moves the answer less than a thousand-millionth as far as the
+/// strongest term (1e-18 of its variance) is taken for that: even 2^31 such noises together would not show in any figure here.
+fn without_residues(mut terms: Vec<Term>) -> Vec<Term> {
+    const RESIDUE: f64 = 1e-18;
+    let largest = terms.iter().map(|t| t.4).fold(0.0, f64::max);
+    terms.retain(|t| t.4 > RESIDUE * largest);
+    terms
 }
 
 /// A, B, C, and so on.

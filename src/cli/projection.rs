@@ -21,8 +21,13 @@ const CELLS: [u64; 3] = [1, 10, 100];
 /// `margins plan` of a projection.
 pub fn plan(spec: &Spec, as_json: bool) -> Outcome {
     let design = design(spec).ok_or(CompileError::NotAProjection)??;
+    compile::projection::rehearse(spec, &design, &super::release::today())?;
     let others = alternatives(spec, &design);
-    let text = if as_json { to_json(spec, &design, &others) } else { to_text(spec, &design, &others) };
+    let text = if as_json {
+        to_json(spec, &design, &others)
+    } else {
+        to_text(spec, &design, &others) + &super::plan::warnings(spec)
+    };
     output::print(&text)
 }
 

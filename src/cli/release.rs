@@ -80,6 +80,11 @@ impl Args {
 
 pub fn run(args: &Args) -> Outcome {
     let spec = spec::load(&args.spec).map_err(super::plan::spec_failure)?;
+    spec.confirmed().map_err(super::plan::spec_failure)?;
+    let warnings = super::plan::warnings(&spec);
+    if !warnings.is_empty() {
+        eprintln!("{}", warnings.trim());
+    }
     let (entropy, key) = args.entropy_and_key(&spec)?;
     std::fs::create_dir_all(&args.out)
         .map_err(|e| Failure::Message(format!("cannot make the folder {}: {e}", args.out.display())))?;
@@ -106,7 +111,7 @@ pub fn run(args: &Args) -> Outcome {
 }
 
 /// Today in UTC, `YYYY-MM-DD`.
-fn today() -> String {
+pub fn today() -> String {
     let seconds =
         std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_secs());
     day(seconds / 86_400)

@@ -119,6 +119,13 @@ impl Ledger {
         &self.path
     }
 
+    /// Whether a charge would be taken, as far as that can be known without writing it.
+    pub fn takes(&self, charge: &Charge) -> Result<(), LedgerError> {
+        let lines = self.lines()?;
+        let entry = Entry::charge(charge.clone(), lines.head());
+        lines.accepts(&entry).map_err(LedgerError::Refused)
+    }
+
     /// Writes a charge and waits until it is on the disk. Only then may noise be drawn.
     pub fn charge(&self, charge: Charge) -> Result<Receipt, LedgerError> {
         let hash = self.append(|lines| Ok(Entry::charge(charge, lines.head())))?;

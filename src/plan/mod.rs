@@ -11,6 +11,7 @@ pub mod minimax;
 pub mod objective;
 pub mod predict;
 mod request;
+pub mod room;
 pub mod round;
 pub mod strategy;
 pub mod targets;
@@ -26,6 +27,7 @@ use crate::exact::Rational;
 use closure::Closure;
 use cost::{Cost, CostError};
 use predict::Prediction;
+use room::NoRoom;
 use std::borrow::Cow;
 use strategy::NotApplicable;
 
@@ -38,6 +40,13 @@ pub enum PlanError {
     /// Every table is published without noise.
     #[error("every table asked for is exact: nothing would be protected, so there is nothing to release")]
     AllExact,
+    /// Nothing that the neighbour relation protects is asked for.
+    #[error(
+        "the only table has one cell, the number of rows, which `neighbours = \"substitute\"` makes public: it costs \
+         nothing and needs no noise. Ask for another table, or protect the number of rows with \
+         `neighbours = \"add-remove\"`"
+    )]
+    Public,
     /// The strategy that was asked for does not apply.
     #[error("strategy `{0}` does not apply: {1}")]
     NotApplicable(&'static str, NotApplicable),
@@ -166,6 +175,12 @@ impl<'a> Context<'a> {
         if request.workload.iter().all(|t| request.is_exact(&t.cuboid)) {
             return Err(PlanError::AllExact);
         }
+        // A unit is one row, and rows only change: every table of a single cell holds their number.
+        let rows_are_public = request.neighbours == Neighbours::Substitute && request.max_rows == 1;
+        let single = |c: &Cuboid| request.cube.cells(c) == Some(1);
+        if rows_are_public && request.workload.iter().all(|t| request.is_exact(&t.cuboid) || single(&t.cuboid)) {
+            return Err(PlanError::Public);
+        }
         let request = request.over(measure);
         let tables = || request.workload.iter().map(|t| &t.cuboid);
         let given = request.shares.iter().map(|s| &s.cuboid);
@@ -228,8 +243,32 @@ impl<'a> Context<'a> {
             zeros: request.zeros.clone(),
         };
         let cost = self.fit(&mut plan)?;
+        self.can_be_drawn(&plan)?;
         let prediction = predict::predict(request, &self.frame, &self.closure, &plan);
         Ok(Planned { plan, cost, prediction, certificate })
+    }
+
+    /// Refuses what could not be measured: noise beyond the samplers, integers beyond 64 bits, tables beyond a file.
+    fn can_be_drawn(&self, plan: &Plan) -> Result<(), PlanError> {
+        let refuse = |why| Err(PlanError::NotApplicable(plan.measure.name(), why));
+        let name = |i: usize| {
+            let cuboid = plan.measurements.get(i).map(|m| m.block.cuboid());
+            cuboid.map_or(String::new(), |c| self.request.cube.describe(c))
+        };
+        let largest = plan.noise.largest_scale();
+        if let Some(i) = plan.measurements.iter().position(|m| m.scale > largest) {
+            return refuse(NotApplicable::ScaleOutOfRange(name(i)));
+        }
+        match room::check(plan, &self.frame, room::ROWS) {
+            Ok(()) => Ok(()),
+            Err(NoRoom::Integers(i)) => refuse(NotApplicable::IntegersTooLarge(name(i))),
+            Err(NoRoom::Section(i)) => refuse(NotApplicable::SectionTooLarge(name(i))),
+            Err(NoRoom::Exact(i)) => {
+                let table = plan.exact.get(i).map_or(String::new(), |c| self.request.cube.describe(c));
+                refuse(NotApplicable::SectionTooLarge(table))
+            }
+            Err(NoRoom::Sections) => refuse(NotApplicable::TooManySections),
+        }
     }
 
     /// Scales all noise by one factor until the exact cost is just within the budget. Without surprises

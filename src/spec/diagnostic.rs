@@ -101,8 +101,14 @@ const SHOWN: usize = 50;
 
 impl SpecErrors {
     /// A single mistake of a whole file, such as one that cannot be read.
-    pub(super) fn whole_file(name: String, message: String) -> SpecErrors {
-        SpecErrors { sources: vec![(name, String::new())], diagnostics: vec![Diagnostic::nowhere(message)] }
+    pub(super) fn whole_file(name: String, message: String, help: Option<String>) -> SpecErrors {
+        let diagnostics = vec![Diagnostic::nowhere(message).help(help)];
+        SpecErrors { sources: vec![(name, String::new())], diagnostics }
+    }
+
+    /// Mistakes of a spec that was read.
+    pub(super) fn in_spec(name: String, source: String, diagnostics: Vec<Diagnostic>) -> SpecErrors {
+        SpecErrors { sources: vec![(name, source)], diagnostics }
     }
 
     /// The mistakes.

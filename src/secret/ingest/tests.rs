@@ -66,6 +66,7 @@ pub(in crate::secret) fn spec(columns: impl IntoIterator<Item = (Dimension, Colu
             rows: None,
         },
         source: String::new(),
+        unconfirmed: None,
         attachments: Vec::new(),
     }
 }
@@ -255,8 +256,8 @@ fn errors_of_cells() {
 fn errors_of_files() {
     let spec = || spec(three());
     bad(&spec(), "", NONE, "the file is empty: it has no header row");
-    bad(&spec(), "sex,Age,pay\nMARS,,\n", "MARS", "the data has no column \"age\"; did you mean \"Age\"?");
-    bad(&spec(), "sex,agee,pay\nMARS,,\n", "MARS", "the data has no column \"age\"; did you mean \"agee\"?");
+    bad(&spec(), "sex,Age,pay\nMARS,,\n", "MARS", "the data has no column \"age\" among its 3; column 2 is spelt nearly so");
+    bad(&spec(), "sex,agee,pay\nMARS,,\n", "agee", "the data has no column \"age\" among its 3; column 2 is spelt nearly so");
     // The header may be data: names that are not nearly the spec's are not printed.
     bad(
         &spec(),
@@ -387,7 +388,7 @@ fn units_are_bounded() {
         "Mac",
         "row 1 (line 2), column \"who\": the cell is not valid UTF-8",
     );
-    bad(&bounded, "hwo,x\nMARS,a\n", "MARS", "the data has no column \"who\"; did you mean \"hwo\"?");
+    bad(&bounded, "hwo,x\nMARS,a\n", "hwo", "the data has no column \"who\" among its 2; column 1 is spelt nearly so");
 }
 
 #[test]
