@@ -5,6 +5,8 @@
 //! measured ([`rehearse`]). The budget is charged before noise is drawn; the file appears under its name only when it is whole.
 
 pub mod projection;
+#[cfg(test)]
+mod random;
 mod rehearsal;
 
 pub use rehearsal::rehearse;
@@ -252,12 +254,23 @@ pub fn approximate(noise: Noise, cost: Rational, budget: Budget) -> Option<Appro
         _ => Rational::new(1, 1_000_000_000)?,
     };
     let epsilon = convert::least_epsilon(cost, delta)?;
-    // Four decimals, rounded up: also what the product's own rounding may have taken off.
     Some(Approximate {
-        epsilon: format!("{:.4}", (epsilon * (1.0 + 1e-15) * 1e4).ceil() / 1e4),
+        epsilon: decimals_up(epsilon),
         delta: decimal(delta),
         conversion: convert::CONVERSION.into(),
     })
+}
+
+/// Four decimals, and of a small number four digits, rounded up: never less than `x`.
+fn decimals_up(x: f64) -> String {
+    let places = if x >= 0.1 || x <= 0.0 { 4 } else { (3 - libm::floor(libm::log10(x)) as i32).clamp(4, 40) as usize };
+    // As text both are rounded to the nearest: where that is down, or as near as the product's own rounding, one more in the last place.
+    let text = format!("{x:.places$}");
+    if text.parse::<f64>().is_ok_and(|t| t >= x) {
+        return text;
+    }
+    let step = libm::pow(10.0, -(places as f64));
+    format!("{:.places$}", x + step)
 }
 
 /// `1e-9` where that is exactly the number, the ratio otherwise.
@@ -631,6 +644,104 @@ rows = { file = "rows.csv", of = ["sex", "age.half"] }
         assert!(refused.contains("do not determine this sum of cells of sex × age.half"), "{refused}");
         let finer = ask("SELECT COUNT(*) FROM shop WHERE age < 3").unwrap_err().to_string();
         assert!(finer.contains("only down to age.half"), "{finer}");
+    }
+
+    /// What does not depend on data is refused before the data is opened: here it could not even be found.
+    #[test]
+    fn the_data_is_opened_last() {
+        let dir = tempfile::tempdir().unwrap();
+        let out = dir.path();
+        let key = SigningKey::throw_away().unwrap();
+        let absent = out.join("absent.csv");
+        let refused = |spec: &Spec, out: &Path, ledger: &Path| {
+            let options = Options {
+                out,
+                data: Some(&absent),
+                ledger,
+                key: &key,
+                replace: false,
+                day: "2026-01-31",
+                entropy: Entropy::from_os().unwrap(),
+            };
+            release(spec, options, &()).unwrap_err().to_string()
+        };
+        let good = spec(SPEC);
+        let ledger = out.join("ledger.jsonl");
+        assert!(refused(&good, out, &ledger).contains("cannot open"), "nothing else is wrong");
+        assert!(refused(&good, out, out).contains("cannot use the ledger"));
+        std::fs::write(out.join("broken.jsonl"), "{}\n").unwrap();
+        assert!(refused(&good, out, &out.join("broken.jsonl")).contains("line 1 of the ledger"));
+        assert!(refused(&good, &out.join("nowhere"), &ledger).contains("cannot write"));
+        std::fs::write(out.join("shop.margins"), "").unwrap();
+        assert!(refused(&good, out, &ledger).contains("exists"));
+        std::fs::remove_file(out.join("shop.margins")).unwrap();
+        let draft = spec(&SPEC.replace("name = \"age\"", "name = \"age\"\nconfirmed = false"));
+        assert!(refused(&draft, out, &ledger).contains("confirmed = false"));
+        for budget in ["1e-33", "1e-30", "1e12", "1e30"] {
+            let tiny = spec(&SPEC.replace("1/2", budget));
+            let why = refused(&tiny, out, &ledger);
+            assert!(why.contains("too small or too large"), "{budget}: {why}");
+        }
+        // Laplace scales beyond 2^40, which the planner alone would allow.
+        let tiny = spec(&SPEC.replace("rho = \"1/2\"", "epsilon = \"1e-13\""));
+        assert!(refused(&tiny, out, &ledger).contains("too small or too large"));
+        assert_eq!(std::fs::read_to_string(&ledger).unwrap(), "", "nothing was charged");
+    }
+
+    /// A file that is published with the spec is not the data, whatever it is called.
+    #[test]
+    fn the_data_is_not_published_with_the_spec() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        let rows = "place,region\nn1,north\ns1,south\n";
+        std::fs::write(at("people.csv"), rows).unwrap();
+        std::fs::write(at("copy.csv"), rows).unwrap();
+        let head = "name = \"p\"\ntitle = \"P\"\ndemo = true\n[data]\npath = \"people.csv\"\n[privacy]\nunit = \"row\"\nrho = 1\n";
+        let with = |file: &str| {
+            let text = format!(
+                "{head}[[dimension]]\nname = \"place\"\nhierarchy = \"{file}\"\n[[table]]\nof = [\"place\"]\n"
+            );
+            std::fs::write(at("p.toml"), text).unwrap();
+            crate::spec::load(&at("p.toml"))
+        };
+        assert!(with("people.csv").unwrap_err().to_string().contains("is the data file"));
+        assert!(with("./people.csv").unwrap_err().to_string().contains("is the data file"));
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(at("people.csv"), at("other.csv")).unwrap();
+            assert!(with("other.csv").unwrap_err().to_string().contains("is the data file"));
+        }
+        // The same bytes under another name show when the data is opened.
+        let copied = with("copy.csv").unwrap();
+        let key = SigningKey::throw_away().unwrap();
+        let options = Options {
+            out: dir.path(),
+            data: None,
+            ledger: &at("ledger.jsonl"),
+            key: &key,
+            replace: false,
+            day: "2026-01-31",
+            entropy: Entropy::from_os().unwrap(),
+        };
+        let refused = release(&copied, options, &()).unwrap_err().to_string();
+        assert!(refused.contains("private data file itself"), "{refused}");
+        assert!(!at("p.margins").exists());
+        assert_eq!(std::fs::read_to_string(at("ledger.jsonl")).unwrap(), "");
+    }
+
+    /// Reported ε never less than it is, and short.
+    #[test]
+    fn epsilons_are_rounded_up() {
+        for (x, want) in [
+            (6.474_05, "6.4741"),
+            (17.143_600_000_1, "17.1437"),
+            (1.0, "1.0000"),
+            (0.000_000_1, "0.0000001000"),
+            (0.012_345_6, "0.01235"),
+            (0.0, "0.0000"),
+        ] {
+            assert_eq!(decimals_up(x), want);
+        }
     }
 
     /// What the plan does not name does not leave, nor does anything without a reason.

@@ -35,6 +35,8 @@ pub fn amount(r: Rational) -> String {
         format!("1e-{}", den.ilog10())
     } else if text.len() <= 15 {
         text
+    } else if r.to_f64() < 1e-4 {
+        format!("{:.5e}", r.to_f64())
     } else {
         format!("{:.9}", r.to_f64())
     }

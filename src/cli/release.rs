@@ -61,7 +61,7 @@ impl Args {
 
     fn signing_key(&self, spec: &Spec) -> Result<SigningKey, Failure> {
         match &self.key {
-            Some(path) => match SigningKey::load(path, None) {
+            Some(path) => match spec::regular(path).map_err(KeyError::from).and_then(|_| SigningKey::load(path, None)) {
                 Err(KeyError::NeedsPassphrase) => {
                     let passphrase = keygen::ask(&format!("Passphrase of {}: ", path.display()))?;
                     SigningKey::load(path, Some(&passphrase)).map_err(|e| output::about(path, &e))

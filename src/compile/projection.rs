@@ -107,7 +107,7 @@ pub fn rehearse(spec: &Spec, design: &Design, day: &str) -> Result<(), CompileEr
         return Err(crate::projection::DesignError::Scale.into());
     }
     let folder = tempfile::tempdir().map_err(CompileError::Temporary)?;
-    let projection = Projection { seed: [0; 32], design: design.clone() };
+    let projection = Projection { seed: [1; 32], design: design.clone() };
     let input = manifest(spec, &projection, total, 0.0, day, false)?;
     let mut writer = begin_with(spec, design, (folder.path(), false))?;
     for (i, start) in (0..design.shape.values() as usize).step_by(CHUNK).enumerate() {

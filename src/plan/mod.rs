@@ -50,6 +50,9 @@ pub enum PlanError {
     /// The strategy that was asked for does not apply.
     #[error("strategy `{0}` does not apply: {1}")]
     NotApplicable(&'static str, NotApplicable),
+    /// Too small or too large for any noise.
+    #[error("this budget is too small or too large: no noise that can be drawn in 64-bit integers fits it")]
+    Budget,
     /// With `auto`: nothing applies.
     #[error("no strategy applies: {0}")]
     NothingApplies(String),
@@ -96,6 +99,10 @@ pub fn plan(request: &Request) -> Result<Planned, PlanError> {
     let mut candidates = compare(request, &[request.budgets])?;
     match best(request, candidates.iter().enumerate()) {
         Some(i) => candidates.swap_remove(i).outcome,
+        // What is wrong with the budget is wrong with all.
+        None if candidates.iter().any(|c| c.outcome.as_ref().err() == Some(&PlanError::Budget)) => {
+            Err(PlanError::Budget)
+        }
         None => Err(PlanError::NothingApplies(
             candidates
                 .iter()
@@ -208,8 +215,12 @@ impl<'a> Context<'a> {
 
     fn plan(&self, measure: Measure, budgets: BudgetRule) -> Result<Planned, PlanError> {
         let request = &*self.request;
-        let sets = strategy::measurements(request, &self.frame, &self.closure, measure, budgets)
-            .map_err(|why| PlanError::NotApplicable(measure.name(), why))?;
+        let sets = strategy::measurements(request, &self.frame, &self.closure, measure, budgets).map_err(
+            |why| match why {
+                NotApplicable::ScaleOutOfRange(_) => PlanError::Budget,
+                why => PlanError::NotApplicable(measure.name(), why),
+            },
+        )?;
         let mut best: Option<Planned> = None;
         for (measurements, certificate) in sets {
             let planned = self.finish(measure, budgets, measurements, certificate)?;
@@ -256,8 +267,8 @@ impl<'a> Context<'a> {
             cuboid.map_or(String::new(), |c| self.request.cube.describe(c))
         };
         let largest = plan.noise.largest_scale();
-        if let Some(i) = plan.measurements.iter().position(|m| m.scale > largest) {
-            return refuse(NotApplicable::ScaleOutOfRange(name(i)));
+        if plan.measurements.iter().any(|m| m.scale > largest) {
+            return Err(PlanError::Budget);
         }
         match room::check(plan, &self.frame, room::ROWS) {
             Ok(()) => Ok(()),
@@ -303,7 +314,9 @@ impl<'a> Context<'a> {
             (*plan, cost) = (next, next_cost);
         }
         if cost.total > plan.budget {
-            return Err(PlanError::OverBudget(cost.total, plan.budget));
+            // Costs are summed in parts of 2^-96, each rounded up.
+            let tiny = plan.budget.to_f64() < 1e-22;
+            return Err(if tiny { PlanError::Budget } else { PlanError::OverBudget(cost.total, plan.budget) });
         }
         Ok(cost)
     }

@@ -72,7 +72,7 @@ pub fn load(path: &Path) -> Result<Spec, SpecErrors> {
     {
         return Err(whole(
             format!("`{attached}` is the data file"),
-            Some("a hierarchy or a file of rows becomes part of the release, byte for byte: give it a file of its own, made from public lists".into()),
+            Some("it would be published with the release: make a file of public lists".into()),
         ));
     }
     Ok(spec)

@@ -230,7 +230,7 @@ fn unconfirmed(dimensions: &[Declared], source: &str, origin: &Path) -> Option<S
             let name = d.name.as_ref().map_or("?", |(name, _)| name.as_str());
             let message = format!("nobody has confirmed that the list of `{name}` may be public");
             Some(Diagnostic::at(d.unconfirmed.clone()?, message).label("there is no release before this is `true`").help(
-                "it was drafted from the data: read it, change what nobody may know, then write `confirmed = true` or remove the line"
+                "it came from the data: read it, then write `confirmed = true`"
                     .to_owned(),
             ))
         })

@@ -476,7 +476,7 @@ mod tests {
         bad(
             &spec([(dimension, absent())]),
             &path,
-            "the data has no column \"nn\" (a file without a header row needs \
+            "the data has no column \"nn\" among its 2 (a file without a header row needs \
             `columns` in the spec)",
         );
 
