@@ -197,10 +197,17 @@ mod tests {
     #[test]
     fn residues_of_rounding_are_no_noises() {
         let term = |m: usize, weight: f64, one: f64| (m, weight, 1, one, weight * weight * one);
-        let kept = without_residues(vec![term(0, 1.0, 4.0), term(1, 1e-13, 9.0), term(2, 1e-4, 4.0), term(3, 0.0, 1.0)]);
+        let kept = without_residues(vec![
+            term(0, 1.0, 4.0),
+            term(1, 1e-13, 9.0),
+            term(2, 1e-4, 4.0),
+            term(3, 0.0, 1.0),
+        ]);
         assert_eq!(kept.iter().map(|t| t.0).collect::<Vec<_>>(), [0, 2]);
         // All of one size: whatever the size is.
         assert_eq!(without_residues(vec![term(0, 1e-12, 1.0), term(1, 2e-12, 1.0)]).len(), 2);
-        assert!(without_residues(vec![term(0, 0.0, 1.0)]).is_empty() && without_residues(Vec::new()).is_empty());
+        assert!(
+            without_residues(vec![term(0, 0.0, 1.0)]).is_empty() && without_residues(Vec::new()).is_empty()
+        );
     }
 }

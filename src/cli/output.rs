@@ -42,7 +42,13 @@ pub fn amount(r: Rational) -> String {
     }
 }
 
-/// The same from its text.
+/// What was spent: nine decimals, or nine digits of very little.
+pub fn spent(r: Rational) -> String {
+    let x = r.to_f64();
+    if x < 1e-4 { format!("{x:.8e}") } else { format!("{x:.9}") }
+}
+
+/// [`amount`] of a text.
 pub fn short(text: &str) -> String {
     text.parse().map_or_else(|_| text.into(), amount)
 }

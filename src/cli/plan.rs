@@ -221,11 +221,11 @@ fn foot(planned: &Planned) -> String {
         format!("{} {}, certified within {:.0e} of the least\n", c.of, figure(c.value), c.gap().max(1e-12))
     });
     format!(
-        "\ntotal variance {}, root-mean-square error {}, worst cell's std error {}\nspends {:.9} of {}{worst}\n{proof}",
+        "\ntotal variance {}, root-mean-square error {}, worst cell's std error {}\nspends {} of {}{worst}\n{proof}",
         figure(p.total),
         figure(p.rms_error()),
         figure(p.max.sqrt()),
-        planned.cost.total.to_f64(),
+        output::spent(planned.cost.total),
         amount(planned.plan.budget),
     )
 }
@@ -282,7 +282,7 @@ fn targets(spec: &Spec, planned: &Planned, targets: &Targets, all: bool) -> Stri
         ),
         Some(Least { budget, bound: None }) => {
             let budget = budget.to_f64();
-            format!("\nleast budget at which this plan meets them all: {symbol} = {budget} (by bisection)\n")
+            format!("\nleast budget at which this plan meets them all: {symbol} = {budget}\n")
         }
         None => "\nno budget that can be drawn meets them all\n".into(),
     });
@@ -461,6 +461,7 @@ fn to_json(
             .collect();
         json!({
             "tables": outcomes,
+            "others": t.others,
             "least_budget": t.least.map(|l| l.budget),
             "least_budget_bound": t.least.and_then(|l| l.bound),
         })

@@ -158,8 +158,8 @@ fn text(args: &Args, spec: &Spec, r: &Released, key: &SigningKey) -> String {
     let approximate = compile::approximate(p.plan.noise, p.cost.total, spec.privacy.budget)
         .map_or(String::new(), |a| format!(", which is ε = {} at δ = {}", a.epsilon, short(&a.delta)));
     out.push_str(&format!(
-        "spent     {symbol} = {:.9} of {}{approximate}\n",
-        p.cost.total.to_f64(),
+        "spent     {symbol} = {} of {}{approximate}\n",
+        output::spent(p.cost.total),
         amount(p.plan.budget)
     ));
     out.push_str(&format!(

@@ -66,12 +66,12 @@ pub fn release(
     let private = options.entropy.is_private();
     let input = manifest(spec, &projection, total, key.collision(), options.day, !private)?;
     let mut writer = begin_with(spec, design, (options.out, options.replace))?;
-    let ledger = Ledger::open(options.ledger)?;
     let entry = ledger_entry(spec, design, total, &path, options.day);
-    ledger.takes(&entry)?;
+    Ledger::ready(options.ledger, &entry)?;
 
     keep_data_out(spec, &path)?;
     let rows = ingest::read(spec, &path, &Reading(watcher))?;
+    let ledger = Ledger::open(options.ledger)?;
     let mut charge = None;
     let charged = Charged::new(projection.clone(), |cost| {
         charge = Some(ledger.charge(ledger::Charge { charged: cost, ..entry })?);

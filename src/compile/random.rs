@@ -30,10 +30,7 @@ fn budget() -> impl Strategy<Value = String> {
 /// The values of a dimension that has `n` of them, how it is declared, and its coarser level.
 fn dimension(kind: usize, n: usize, at: usize, grouped: bool) -> String {
     let domain = match kind {
-        0 => format!(
-            "categories = [{}]",
-            (0..n).map(|i| format!("\"{i}\"")).collect::<Vec<_>>().join(", ")
-        ),
+        0 => format!("categories = [{}]", (0..n).map(|i| format!("\"{i}\"")).collect::<Vec<_>>().join(", ")),
         1 => format!("range = [0, {}]", n - 1),
         _ => format!("codes = {n}"),
     };
@@ -44,7 +41,16 @@ fn dimension(kind: usize, n: usize, at: usize, grouped: bool) -> String {
 fn case() -> impl Strategy<Value = Case> {
     let dimensions = prop::collection::vec((0usize..3, 1usize..6, any::<bool>()), 1..4);
     let strategy = prop::sample::select(vec![
-        "auto", "auto", "residual", "queries", "base", "hierarchy", "cluster", "tables", "wavelet", "fourier",
+        "auto",
+        "auto",
+        "residual",
+        "queries",
+        "base",
+        "hierarchy",
+        "cluster",
+        "tables",
+        "wavelet",
+        "fourier",
     ]);
     let rest = (
         prop::sample::select(vec!["add-remove", "substitute"]),
@@ -58,7 +64,8 @@ fn case() -> impl Strategy<Value = Case> {
     (dimensions, budget(), strategy, rest).prop_map(
         |(dimensions, budget, measure, (neighbours, max_rows, budgets, objective, tables, cells, exact))| {
             let mut spec = String::from("name = \"r\"\ntitle = \"R\"\ndemo = true\n[privacy]\n");
-            let unit = max_rows.map_or("\"row\"".into(), |n| format!("{{ column = \"who\", max_rows = {n} }}"));
+            let unit =
+                max_rows.map_or("\"row\"".into(), |n| format!("{{ column = \"who\", max_rows = {n} }}"));
             let _ = write!(spec, "unit = {unit}\nneighbours = \"{neighbours}\"\n{budget}\n");
             for (at, &(kind, n, grouped)) in dimensions.iter().enumerate() {
                 spec.push_str(&dimension(kind, n, at, grouped));
@@ -68,7 +75,10 @@ fn case() -> impl Strategy<Value = Case> {
                 let shape = match kind {
                     0 => "of = []".into(),
                     1 => format!("of = [\"d{d}\"]"),
-                    2 => format!("of = [{}]", (0..=d).map(|d| format!("\"d{d}\"")).collect::<Vec<_>>().join(", ")),
+                    2 => format!(
+                        "of = [{}]",
+                        (0..=d).map(|d| format!("\"d{d}\"")).collect::<Vec<_>>().join(", ")
+                    ),
                     3 => format!("up_to = {}", d + 1),
                     _ => format!("every = {}", d + 1),
                 };

@@ -119,9 +119,16 @@ impl Ledger {
         &self.path
     }
 
-    /// Whether a charge would be taken, as far as that can be known without writing it.
-    pub fn takes(&self, charge: &Charge) -> Result<(), LedgerError> {
-        let lines = self.lines()?;
+    /// Checks, without writing anything, that the ledger in this file would take a charge: that its chain holds and it can be written, or
+    /// that it can be made.
+    pub fn ready(path: &Path, charge: &Charge) -> Result<(), LedgerError> {
+        let lines = if path.try_exists()? {
+            Lines::read(&OpenOptions::new().read(true).append(true).open(path)?)?
+        } else {
+            let folder = path.parent().filter(|d| !d.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            tempfile::tempfile_in(folder)?;
+            Lines { entries: Vec::new() }
+        };
         let entry = Entry::charge(charge.clone(), lines.head());
         lines.accepts(&entry).map_err(LedgerError::Refused)
     }

@@ -185,7 +185,9 @@ impl<'a> Context<'a> {
         // A unit is one row, and rows only change: every table of a single cell holds their number.
         let rows_are_public = request.neighbours == Neighbours::Substitute && request.max_rows == 1;
         let single = |c: &Cuboid| request.cube.cells(c) == Some(1);
-        if rows_are_public && request.workload.iter().all(|t| request.is_exact(&t.cuboid) || single(&t.cuboid)) {
+        if rows_are_public
+            && request.workload.iter().all(|t| request.is_exact(&t.cuboid) || single(&t.cuboid))
+        {
             return Err(PlanError::Public);
         }
         let request = request.over(measure);
@@ -215,12 +217,13 @@ impl<'a> Context<'a> {
 
     fn plan(&self, measure: Measure, budgets: BudgetRule) -> Result<Planned, PlanError> {
         let request = &*self.request;
-        let sets = strategy::measurements(request, &self.frame, &self.closure, measure, budgets).map_err(
-            |why| match why {
-                NotApplicable::ScaleOutOfRange(_) => PlanError::Budget,
-                why => PlanError::NotApplicable(measure.name(), why),
-            },
-        )?;
+        let sets =
+            strategy::measurements(request, &self.frame, &self.closure, measure, budgets).map_err(|why| {
+                match why {
+                    NotApplicable::ScaleOutOfRange(_) => PlanError::Budget,
+                    why => PlanError::NotApplicable(measure.name(), why),
+                }
+            })?;
         let mut best: Option<Planned> = None;
         for (measurements, certificate) in sets {
             let planned = self.finish(measure, budgets, measurements, certificate)?;
@@ -254,6 +257,10 @@ impl<'a> Context<'a> {
             zeros: request.zeros.clone(),
         };
         let cost = self.fit(&mut plan)?;
+        if cost.total.is_zero() {
+            // What is left beside exact tables has no cell that could change; or all of it is public.
+            return Err(if plan.measurements.is_empty() { PlanError::AllExact } else { PlanError::Public });
+        }
         self.can_be_drawn(&plan)?;
         let prediction = predict::predict(request, &self.frame, &self.closure, &plan);
         Ok(Planned { plan, cost, prediction, certificate })
@@ -316,7 +323,11 @@ impl<'a> Context<'a> {
         if cost.total > plan.budget {
             // Costs are summed in parts of 2^-96, each rounded up.
             let tiny = plan.budget.to_f64() < 1e-22;
-            return Err(if tiny { PlanError::Budget } else { PlanError::OverBudget(cost.total, plan.budget) });
+            return Err(if tiny {
+                PlanError::Budget
+            } else {
+                PlanError::OverBudget(cost.total, plan.budget)
+            });
         }
         Ok(cost)
     }

@@ -181,8 +181,7 @@ fn bounds(request: &Request, closure: &Closure, price: &[f64], free: &[f64]) -> 
     // What has no price is known without noise.
     let free: Vec<f64> = price.iter().zip(free).map(|(&c, &s)| if c > 0.0 { s } else { 0.0 }).collect();
     let tables = request.workload.iter().enumerate();
-    let allowed =
-        |t: usize, cuboid: &crate::cube::Cuboid| CARE * CARE * closure.spread(t, cuboid, &free).max;
+    let allowed = |t: usize, cuboid: &crate::cube::Cuboid| CARE * CARE * closure.spread(t, cuboid, &free).max;
     tables.map(|(t, table)| request.target_variance(t).unwrap_or_else(|| allowed(t, &table.cuboid))).collect()
 }
 

@@ -48,7 +48,11 @@ pub fn check(plan: &Plan, frame: &Frame, rows: u64) -> Result<(), NoRoom> {
         sections += 1;
     }
     // Domain, plan and spec; attachments and conditions are counted where they are known.
-    if sections + 3 + plan.zeros.len() as u64 > u64::from(MAX_SECTIONS) { Err(NoRoom::Sections) } else { Ok(()) }
+    if sections + 3 + plan.zeros.len() as u64 > u64::from(MAX_SECTIONS) {
+        Err(NoRoom::Sections)
+    } else {
+        Ok(())
+    }
 }
 
 /// The largest absolute value that may appear on the way. `None` when it does not fit 128 bits.

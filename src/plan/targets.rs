@@ -1,9 +1,8 @@
 //! Targets: which a plan meets, and the least budget that would meet them all.
 //!
 //! Components measured one by one for the objective `targets` need the `K/2` of [`super::minimax`] and what care for the other tables
-//! asks for, with a certified lower bound. All other plans get a one-dimensional search instead: their noise shrinks as the
-//! budget grows, so the least budget at which the predicted margins meet every target is found by bisection on
-//! the budget.
+//! asks for, with a certified lower bound. All other plans keep their shape: their noise shrinks as the budget grows, so the least budget
+//! at which the predicted margins meet every target follows from the worst of them, or is found by bisection on the budget.
 
 use super::objective::{self, MET, Objective};
 use super::{Block, BudgetRule, Context, PlanError, Planned, Request};
@@ -88,11 +87,11 @@ pub fn targets(request: &Request, planned: &Planned) -> Result<Option<Targets>, 
     }
     let outcomes = outcomes(request, planned);
     let components = planned.plan.measurements.iter().all(|m| matches!(m.block, Block::Component(_)));
-    let shaped = components
-        && request.objective == Objective::Targets
-        && planned.plan.budgets == BudgetRule::Optimal;
+    let shaped =
+        components && request.objective == Objective::Targets && planned.plan.budgets == BudgetRule::Optimal;
     if !shaped {
-        return Ok(Some(Targets { outcomes, others: None, least: by_bisection(request, planned) }));
+        let least = by_bisection(request, planned, &outcomes);
+        return Ok(Some(Targets { outcomes, others: None, least }));
     }
     let context = Context::new(request, planned.plan.measure)?;
     let (closure, frame) = (&context.closure, &context.frame);
@@ -142,8 +141,15 @@ fn nine_digits(x: f64) -> Option<Rational> {
         .find(|r| r.to_f64() >= x)
 }
 
-/// The least budget at which the same strategy meets all targets.
-fn by_bisection(request: &Request, planned: &Planned) -> Option<Least> {
+/// The least budget at which the same strategy meets all targets. With Gaussian noise every variance falls as 1/ρ, which says it
+/// at once; margins of Laplace noise are searched.
+fn by_bisection(request: &Request, planned: &Planned, outcomes: &[Outcome]) -> Option<Least> {
+    if planned.plan.noise == super::Noise::Gaussian {
+        let worst = outcomes.iter().map(|o| o.predicted / o.wanted).fold(0.0, f64::max);
+        if let Some(budget) = tried(request, planned, request.budget.to_f64() * worst * worst) {
+            return Some(Least { budget, bound: None });
+        }
+    }
     let meets = |budget: f64| nine_digits(budget).is_some_and(|b| meets(request, planned, b));
     let start = request.budget.to_f64();
     // A factor of two on whichever side the answer is.

@@ -148,9 +148,15 @@ impl SpecErrors {
         group = match &d.span {
             Some(span) => {
                 let shown = Excerpt::of(source, span, ends);
-                let place = |span: &Range<usize>| clamp(shown.text, &(span.start.saturating_sub(shown.from)..span.end.saturating_sub(shown.from)));
+                let place = |span: &Range<usize>| {
+                    clamp(
+                        shown.text,
+                        &(span.start.saturating_sub(shown.from)..span.end.saturating_sub(shown.from)),
+                    )
+                };
                 let primary = AnnotationKind::Primary.span(place(span)).label(d.label.as_deref());
-                let near = |span: &Range<usize>| (shown.from..=shown.from + shown.text.len()).contains(&span.start);
+                let near =
+                    |span: &Range<usize>| (shown.from..=shown.from + shown.text.len()).contains(&span.start);
                 let related = d
                     .related
                     .iter()

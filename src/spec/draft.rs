@@ -53,7 +53,10 @@ pub fn draft(data: &Path, folder: &Path) -> Result<String, DraftError> {
     if data.extension().is_some_and(|e| e.eq_ignore_ascii_case("parquet")) {
         return Err(DraftError::Parquet(path));
     }
-    let file = std::fs::File::open(data).map_err(|source| DraftError::Read { path: path.clone(), source })?;
+    let failed = |source| DraftError::Read { path: path.clone(), source };
+    // A pipe would be waited for.
+    super::regular(data).map_err(failed)?;
+    let file = std::fs::File::open(data).map_err(failed)?;
     let (columns, delimiter) = survey(file, &path)?;
     if columns.iter().all(|c| c.domain().is_err()) {
         return Err(DraftError::Nothing(path));

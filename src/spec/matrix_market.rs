@@ -58,10 +58,7 @@ pub(crate) fn read<T: Copy>(
     let (field, symmetry) = match header[..] {
         ["%%matrixmarket", "matrix", "coordinate", field, symmetry] => (field, symmetry),
         ["%%matrixmarket", "matrix", "array", ..] => {
-            return refuse(
-                1,
-                "a Matrix Market array; only `coordinate` is read, or write a CSV file".into(),
-            );
+            return refuse(1, "a Matrix Market array; only `coordinate` is read, or write a CSV file".into());
         }
         _ => {
             let what =
@@ -157,7 +154,10 @@ mod tests {
         };
         let head = "%%MatrixMarket matrix coordinate";
         let entries = vec![(0, 0, 2.0), (1, 0, -3.0)];
-        assert_eq!(of(&format!("{head} integer general\n% why\n2 2 2\n1 1 2\n2 1 -3\n")), Ok(entries.clone()));
+        assert_eq!(
+            of(&format!("{head} integer general\n% why\n2 2 2\n1 1 2\n2 1 -3\n")),
+            Ok(entries.clone())
+        );
         assert_eq!(of(&format!("{head} real general\n2 2 2\n1 1 2e0\n2 1 -3.0\n")), Ok(entries));
         assert_eq!(of(&format!("{head} pattern general\n1 2 1\n1 2\n")), Ok(vec![(0, 1, 1.0)]));
         let both = Ok(vec![(1, 0, 5.0), (0, 1, 5.0)]);

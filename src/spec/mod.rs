@@ -55,7 +55,8 @@ pub fn load(path: &Path) -> Result<Spec, SpecErrors> {
     if let Some((message, help)) = wrong::recognise(&start, path) {
         return Err(whole(message, Some(help)));
     }
-    let bytes = read_regular(path, MAX_SPEC).map_err(|e| whole(format!("cannot read the spec: {e}"), None))?;
+    let bytes =
+        read_regular(path, MAX_SPEC).map_err(|e| whole(format!("cannot read the spec: {e}"), None))?;
     let source = match String::from_utf8(bytes) {
         Ok(source) => source,
         Err(e) => {

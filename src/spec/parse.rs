@@ -67,7 +67,8 @@ fn syntax_errors(source: &str, errors: &[toml::de::Error], sink: &mut Sink) -> b
     let mut syntax = false;
     let mut last_line = None;
     // Where the lines end: counting them anew for every mistake would take the square of a file's length.
-    let ends: Vec<usize> = source.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(at, _)| at).collect();
+    let ends: Vec<usize> =
+        source.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(at, _)| at).collect();
     for error in errors {
         let Some(span) = error.span() else {
             syntax = true;
@@ -229,10 +230,11 @@ fn unconfirmed(dimensions: &[Declared], source: &str, origin: &Path) -> Option<S
         .filter_map(|d| {
             let name = d.name.as_ref().map_or("?", |(name, _)| name.as_str());
             let message = format!("nobody has confirmed that the list of `{name}` may be public");
-            Some(Diagnostic::at(d.unconfirmed.clone()?, message).label("there is no release before this is `true`").help(
-                "it came from the data: read it, then write `confirmed = true`"
-                    .to_owned(),
-            ))
+            Some(
+                Diagnostic::at(d.unconfirmed.clone()?, message)
+                    .label("there is no release before this is `true`")
+                    .help("it came from the data: read it, then write `confirmed = true`".to_owned()),
+            )
         })
         .collect();
     let name = origin.display().to_string();

@@ -5,8 +5,8 @@
 
 use super::Files;
 use super::diagnostic::{Diagnostic, Sink};
-use super::matrix_market::{self, SHOWN, Wrong};
 use super::dimension::Declared;
+use super::matrix_market::{self, SHOWN, Wrong};
 use super::read::{self, Fields};
 use super::tables::{self, Names};
 use crate::cube::Cuboid;

@@ -22,7 +22,8 @@ pub(super) fn recognise(start: &[u8], path: &Path) -> Option<(String, String)> {
         Some((format!("this looks like {what}, not like a spec"), help))
     };
     if start.starts_with(&crate::release::MAGIC) {
-        let help = format!("`margins inspect {file}` shows it, `margins query {file} \"SELECT ...\"` asks it");
+        let help =
+            format!("`margins inspect {file}` shows it, `margins query {file} \"SELECT ...\"` asks it");
         return Some(("this is a release, not a spec".into(), help));
     }
     if start.starts_with(b"PAR1") {
@@ -93,7 +94,12 @@ mod tests {
     fn devices_are_refused() {
         for path in ["/dev/zero", "/dev/null", "/dev/stdin"] {
             let text = load(Path::new(path)).unwrap_err().to_string();
-            assert!(text.contains("a pipe or a device") || text.contains("looks like") || text.contains("cannot read"), "{text}");
+            assert!(
+                text.contains("a pipe or a device")
+                    || text.contains("looks like")
+                    || text.contains("cannot read"),
+                "{text}"
+            );
         }
     }
 }

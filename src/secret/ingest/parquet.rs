@@ -12,9 +12,9 @@ use ::parquet::errors::ParquetError;
 use ::parquet::file::reader::{FileReader, RowGroupReader};
 use ::parquet::file::serialized_reader::SerializedFileReader;
 use ::parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
+use std::cell::Cell;
 use std::fs::File;
 use std::io::Write;
-use std::cell::Cell;
 use std::panic::AssertUnwindSafe;
 use std::sync::Once;
 

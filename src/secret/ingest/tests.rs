@@ -256,8 +256,18 @@ fn errors_of_cells() {
 fn errors_of_files() {
     let spec = || spec(three());
     bad(&spec(), "", NONE, "the file is empty: it has no header row");
-    bad(&spec(), "sex,Age,pay\nMARS,,\n", "MARS", "the data has no column \"age\" among its 3; column 2 is spelt nearly so (a file without a header row needs `columns` in the spec)");
-    bad(&spec(), "sex,agee,pay\nMARS,,\n", "agee", "the data has no column \"age\" among its 3; column 2 is spelt nearly so (a file without a header row needs `columns` in the spec)");
+    bad(
+        &spec(),
+        "sex,Age,pay\nMARS,,\n",
+        "MARS",
+        "the data has no column \"age\" among its 3; column 2 is spelt nearly so (a file without a header row needs `columns` in the spec)",
+    );
+    bad(
+        &spec(),
+        "sex,agee,pay\nMARS,,\n",
+        "agee",
+        "the data has no column \"age\" among its 3; column 2 is spelt nearly so (a file without a header row needs `columns` in the spec)",
+    );
     // The header may be data: its names are not printed.
     bad(
         &spec(),
@@ -393,7 +403,12 @@ fn units_are_bounded() {
         "Mac",
         "row 1 (line 2), column \"who\": the cell is not valid UTF-8",
     );
-    bad(&bounded, "hwo,x\nMARS,a\n", "hwo", "the data has no column \"who\" among its 2; column 1 is spelt nearly so (a file without a header row needs `columns` in the spec)");
+    bad(
+        &bounded,
+        "hwo,x\nMARS,a\n",
+        "hwo",
+        "the data has no column \"who\" among its 2; column 1 is spelt nearly so (a file without a header row needs `columns` in the spec)",
+    );
 }
 
 #[test]
