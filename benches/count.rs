@@ -66,6 +66,7 @@ fn spec(labelled: bool) -> Spec {
         projection: None,
         targets: Vec::new(),
         source: String::new(),
+        unconfirmed: None,
         attachments: Vec::new(),
     }
 }

@@ -1,16 +1,21 @@
 //! One release, from spec to sealed file: the stages in their order.
 //!
-//! `plan` (no data) → charge the ledger → read rows → count and measure → seal. What can fail without data is
-//! done before data is opened; the budget is charged before noise is drawn; the file appears under its name only
-//! when it is whole.
+//! Plan and rehearse (no data) → open the ledger and the output → read rows → charge the ledger → count and measure →
+//! seal. What can fail without data is done before data is opened: the whole file is written once with zeros in place of what is
+//! measured ([`rehearse`]). The budget is charged before noise is drawn; the file appears under its name only when it is whole.
 
 pub mod projection;
+#[cfg(test)]
+mod random;
+mod rehearsal;
+
+pub use rehearsal::rehearse;
 
 use crate::cube::Frame;
 use crate::exact::Rational;
 use crate::ledger::{self, Ledger};
 use crate::plan::cost::{Cost, CostError};
-use crate::plan::{Noise, PlanError, Planned, plan};
+use crate::plan::{Noise, Plan, PlanError, Planned, plan};
 use crate::release::claims::{self, ClaimError, Claims, Words};
 use crate::release::limits;
 use crate::release::packing::{chunks, pack};
@@ -19,9 +24,9 @@ use crate::release::{
     Writer, wire,
 };
 use crate::secret::ingest::{self, IngestError, Progress};
-use crate::secret::measure::{Charged, MeasureError, cut_units, exact_tables, measure};
+use crate::secret::measure::{Charged, MeasureError, cut_units, exact_tables, has_room, measure};
 use crate::secret::noise::{Entropy, NoiseError};
-use crate::spec::{Budget, Spec, Unit};
+use crate::spec::{Budget, Spec, SpecErrors, Unit};
 use std::path::{Path, PathBuf};
 
 /// Why no release was made.
@@ -45,6 +50,18 @@ pub enum CompileError {
     /// A spec without `[data]` and no data given.
     #[error("the spec names no data file: add a [data] section or give --data FILE")]
     NoData,
+    /// Lists that came from a draft and nobody has confirmed.
+    #[error(transparent)]
+    Unconfirmed(#[from] SpecErrors),
+    /// A file that becomes part of the release is the data.
+    #[error("`{0}` becomes part of the release, byte for byte, and it is the private data file itself")]
+    Sealed(String),
+    /// A file could not be compared with the data.
+    #[error("cannot read {}: {}", .0.display(), .1)]
+    Compare(PathBuf, std::io::Error),
+    /// The rehearsal has no place to write.
+    #[error("cannot write a temporary file: {0}")]
+    Temporary(std::io::Error),
     /// The data.
     #[error(transparent)]
     Ingest(#[from] IngestError),
@@ -126,40 +143,75 @@ pub fn plan_spec(spec: &Spec) -> Result<Planned, CompileError> {
     Ok(plan(&spec.request().ok_or(CompileError::NoBudget)?)?)
 }
 
-/// Makes a release.
-pub fn release(spec: &Spec, options: Options<'_>, watcher: &dyn Watcher) -> Result<Released, CompileError> {
-    let planned = plan_spec(spec)?;
-    // Rows are read as the spec says; all else is about the levels that the plan speaks of.
-    let source = spec;
-    let spec = &*spec.planned(&planned.plan);
-    let path = options
-        .data
-        .map(Path::to_owned)
-        .or_else(|| spec.data.as_ref().map(|d| d.path.clone()))
-        .ok_or(CompileError::NoData)?;
-    let frame = Frame::new(&spec.cube, &planned.plan.levels);
-    let chunks = chunks(&planned.plan, &frame);
+/// The data file of a release: the one given, or the spec's own.
+fn data_file(spec: &Spec, options: &Options<'_>) -> Result<PathBuf, CompileError> {
+    let given = options.data.map(Path::to_owned);
+    given.or_else(|| spec.data.as_ref().map(|d| d.path.clone())).ok_or(CompileError::NoData)
+}
+
+/// Refuses a spec whose hierarchy or rows are the data itself: they would be published with it. Names and places are compared
+/// when a spec is read; here the contents are.
+fn keep_data_out(spec: &Spec, data: &Path) -> Result<(), CompileError> {
+    let failed = |e| CompileError::Compare(data.to_owned(), e);
+    // What cannot be opened is told by who reads it.
+    let Ok(length) = crate::spec::regular(data) else { return Ok(()) };
+    for (name, bytes) in &spec.attachments {
+        if bytes.len() as u64 == length && *bytes == std::fs::read(data).map_err(failed)? {
+            return Err(CompileError::Sealed(name.clone()));
+        }
+    }
+    Ok(())
+}
+
+/// Starts a file: the sections that need no data.
+fn begin(
+    spec: &Spec,
+    plan: &Plan,
+    measured: usize,
+    (out, replace): (&Path, bool),
+) -> Result<Writer, CompileError> {
     let sections = 3
         + spec.attachments.len()
-        + chunks.len()
-        + planned.plan.exact.len()
+        + measured
+        + plan.exact.len()
         + spec.zeros.len()
-        + usize::from(planned.plan.truncation.is_some());
-    let mut writer = Writer::create(options.out, &spec.name, sections as u32, options.replace)?;
+        + usize::from(plan.truncation.is_some());
+    let too_many = || SealError::Sections(format!("{sections} sections"));
+    let mut writer =
+        Writer::create(out, &spec.name, u32::try_from(sections).map_err(|_| too_many())?, replace)?;
     writer.write_section(Kind::Domain, 0, &wire::encode_domain(&spec.cube)?)?;
-    writer.write_section(Kind::Plan, 0, &wire::encode_plan(&planned.plan, &spec.cube)?)?;
+    writer.write_section(Kind::Plan, 0, &wire::encode_plan(plan, &spec.cube)?)?;
     writer.write_section(Kind::Spec, 0, spec.source.as_bytes())?;
     for (i, (_, bytes)) in spec.attachments.iter().enumerate() {
         writer.write_section(Kind::Attachment, i as u32, bytes)?;
     }
+    Ok(writer)
+}
 
+/// Makes a release.
+pub fn release(spec: &Spec, options: Options<'_>, watcher: &dyn Watcher) -> Result<Released, CompileError> {
+    spec.confirmed()?;
+    let planned = plan_spec(spec)?;
+    rehearse(spec, &planned, options.day)?;
+    let path = data_file(spec, &options)?;
+    // Rows are read as the spec says; all else is about the levels that the plan speaks of.
+    let source = spec;
+    let spec = &*spec.planned(&planned.plan);
+    let frame = Frame::new(&spec.cube, &planned.plan.levels);
+    let chunks = chunks(&planned.plan, &frame);
     let input = manifest(spec, &planned, options.day, !options.entropy.is_private())?;
     limits::check_texts(&input)?;
+    let mut writer = begin(spec, &planned.plan, chunks.len(), (options.out, options.replace))?;
+    let entry = ledger_entry(spec, &planned, &planned.cost, &path, options.day);
+    Ledger::ready(options.ledger, &entry)?;
+
+    keep_data_out(spec, &path)?;
     let rows = ingest::read(source, &path, &Reading(watcher))?;
+    has_room(&rows, &planned.plan, &frame)?;
     let ledger = Ledger::open(options.ledger)?;
     let mut charge = None;
     let charged = Charged::new(&spec.cube, planned.plan.clone(), |cost| {
-        charge = Some(ledger.charge(ledger_entry(spec, &planned, cost, &path, options.day))?);
+        charge = Some(ledger.charge(ledger::Charge { charged: cost.total, ..entry })?);
         Ok::<(), ledger::LedgerError>(())
     })?;
     let exact = exact_tables(&rows, &spec.cube, &charged, &spec.exact)?;
@@ -537,6 +589,104 @@ rows = { file = "rows.csv", of = ["sex", "age.half"] }
         assert!(refused.contains("do not determine this sum of cells of sex × age.half"), "{refused}");
         let finer = ask("SELECT COUNT(*) FROM shop WHERE age < 3").unwrap_err().to_string();
         assert!(finer.contains("only down to age.half"), "{finer}");
+    }
+
+    /// What does not depend on data is refused before the data is opened: here it could not even be found.
+    #[test]
+    fn the_data_is_opened_last() {
+        let dir = tempfile::tempdir().unwrap();
+        let out = dir.path();
+        let key = SigningKey::throw_away().unwrap();
+        let absent = out.join("absent.csv");
+        let refused = |spec: &Spec, out: &Path, ledger: &Path| {
+            let options = Options {
+                out,
+                data: Some(&absent),
+                ledger,
+                key: &key,
+                replace: false,
+                day: "2026-01-31",
+                entropy: Entropy::from_os().unwrap(),
+            };
+            release(spec, options, &()).unwrap_err().to_string()
+        };
+        let good = spec(SPEC);
+        let ledger = out.join("ledger.jsonl");
+        assert!(refused(&good, out, &ledger).contains("cannot open"), "nothing else is wrong");
+        assert!(refused(&good, out, out).contains("cannot use the ledger"));
+        std::fs::write(out.join("broken.jsonl"), "{}\n").unwrap();
+        assert!(refused(&good, out, &out.join("broken.jsonl")).contains("line 1 of the ledger"));
+        assert!(refused(&good, &out.join("nowhere"), &ledger).contains("cannot write"));
+        std::fs::write(out.join("shop.margins"), "").unwrap();
+        assert!(refused(&good, out, &ledger).contains("exists"));
+        std::fs::remove_file(out.join("shop.margins")).unwrap();
+        let draft = spec(&SPEC.replace("name = \"age\"", "name = \"age\"\nconfirmed = false"));
+        assert!(refused(&draft, out, &ledger).contains("confirmed = false"));
+        for budget in ["1e-33", "1e-30", "1e12", "1e30"] {
+            let tiny = spec(&SPEC.replace("1/2", budget));
+            let why = refused(&tiny, out, &ledger);
+            assert!(why.contains("too small or too large"), "{budget}: {why}");
+        }
+        // Laplace scales beyond 2^40, which the planner alone would allow.
+        let tiny = spec(&SPEC.replace("rho = \"1/2\"", "epsilon = \"1e-13\""));
+        assert!(refused(&tiny, out, &ledger).contains("too small or too large"));
+        assert!(!ledger.exists(), "nothing was charged");
+    }
+
+    /// A file that is published with the spec is not the data, whatever it is called.
+    #[test]
+    fn the_data_is_not_published_with_the_spec() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        let rows = "place,region\nn1,north\ns1,south\n";
+        std::fs::write(at("people.csv"), rows).unwrap();
+        std::fs::write(at("copy.csv"), rows).unwrap();
+        let head = "name = \"p\"\ntitle = \"P\"\ndemo = true\n[data]\npath = \"people.csv\"\n[privacy]\nunit = \"row\"\nrho = 1\n";
+        let with = |file: &str| {
+            let text = format!(
+                "{head}[[dimension]]\nname = \"place\"\nhierarchy = \"{file}\"\n[[table]]\nof = [\"place\"]\n"
+            );
+            std::fs::write(at("p.toml"), text).unwrap();
+            crate::spec::load(&at("p.toml"))
+        };
+        assert!(with("people.csv").unwrap_err().to_string().contains("is the data file"));
+        assert!(with("./people.csv").unwrap_err().to_string().contains("is the data file"));
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(at("people.csv"), at("other.csv")).unwrap();
+            assert!(with("other.csv").unwrap_err().to_string().contains("is the data file"));
+        }
+        // The same bytes under another name show when the data is opened.
+        let copied = with("copy.csv").unwrap();
+        let key = SigningKey::throw_away().unwrap();
+        let options = Options {
+            out: dir.path(),
+            data: None,
+            ledger: &at("ledger.jsonl"),
+            key: &key,
+            replace: false,
+            day: "2026-01-31",
+            entropy: Entropy::from_os().unwrap(),
+        };
+        let refused = release(&copied, options, &()).unwrap_err().to_string();
+        assert!(refused.contains("private data file itself"), "{refused}");
+        assert!(!at("p.margins").exists());
+        assert!(!at("ledger.jsonl").exists());
+    }
+
+    /// Reported ε never less than it is, and short.
+    #[test]
+    fn epsilons_are_rounded_up() {
+        for (x, want) in [
+            (6.474_05, "6.4741"),
+            (17.143_600_000_1, "17.1437"),
+            (1.0, "1.0000"),
+            (0.000_000_1, "0.0000001000"),
+            (0.012_345_6, "0.01235"),
+            (0.0, "0.0000"),
+        ] {
+            assert_eq!(decimals_up(x), want);
+        }
     }
 
     /// What the plan does not name does not leave, nor does anything without a reason.

@@ -44,6 +44,9 @@ pub struct Explained {
     pub sources: Vec<Source>,
 }
 
+/// A measurement, the weight of some of its noises, how many they are, the variance of one of them, and its part in the answer's.
+type Term = (usize, f64, u64, f64, f64);
+
 /// Rows that are explained.
 const MOST_ROWS: usize = 3;
 /// Sources that are listed for people.
@@ -85,7 +88,7 @@ fn explain(releases: &[(&Answers, &Query)]) -> Result<Vec<Explained>, QueryError
             let width = asked.aggregates.len();
             let weights = figure.weights(width);
             // For each release the linear figure that decides the variance.
-            let figures: Vec<(&Answers, Vec<(usize, f64, u64, f64, f64)>)> = parts
+            let figures: Vec<(&Answers, Vec<Term>)> = parts
                 .iter()
                 .filter_map(|(r, _, groups)| Some((*r, groups.get(row)?)))
                 .map(|(r, group)| {
@@ -103,7 +106,7 @@ fn explain(releases: &[(&Answers, &Query)]) -> Result<Vec<Explained>, QueryError
                         let one = t.noise.variance();
                         (m, t.coefficient.abs(), t.copies, one, t.coefficient * t.coefficient * one)
                     });
-                    (r, terms.filter(|t| t.1 > 0.0).collect())
+                    (r, without_residues(terms.collect()))
                 })
                 .collect();
             let variances: Vec<f64> = figures
@@ -144,6 +147,16 @@ fn explain(releases: &[(&Answers, &Query)]) -> Result<Vec<Explained>, QueryError
         }
     }
     Ok(out)
+}
+
+/// Leaves out the terms that only rounding has left behind. Weights are sums and quotients of doubles, so where they cancel there remains
+/// some 1e-16 to 1e-12 of the largest instead of nothing. What moves the answer less than a thousand-millionth as far as the
+/// strongest term (1e-18 of its variance) is taken for that: even 2^31 such noises together would not show in any figure here.
+fn without_residues(mut terms: Vec<Term>) -> Vec<Term> {
+    const RESIDUE: f64 = 1e-18;
+    let largest = terms.iter().map(|t| t.4).fold(0.0, f64::max);
+    terms.retain(|t| t.4 > RESIDUE * largest);
+    terms
 }
 
 /// A, B, C, and so on.
@@ -192,5 +205,27 @@ impl fmt::Display for Explained {
                 100.0 * (1.0 - s.if_halved)
             ),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn residues_of_rounding_are_no_noises() {
+        let term = |m: usize, weight: f64, one: f64| (m, weight, 1, one, weight * weight * one);
+        let kept = without_residues(vec![
+            term(0, 1.0, 4.0),
+            term(1, 1e-13, 9.0),
+            term(2, 1e-4, 4.0),
+            term(3, 0.0, 1.0),
+        ]);
+        assert_eq!(kept.iter().map(|t| t.0).collect::<Vec<_>>(), [0, 2]);
+        // All of one size: whatever the size is.
+        assert_eq!(without_residues(vec![term(0, 1e-12, 1.0), term(1, 2e-12, 1.0)]).len(), 2);
+        assert!(
+            without_residues(vec![term(0, 0.0, 1.0)]).is_empty() && without_residues(Vec::new()).is_empty()
+        );
     }
 }

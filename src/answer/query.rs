@@ -118,8 +118,12 @@ impl<'a> Asked<'a> {
         };
         let (prior, text) = match choice {
             PriorChoice::Flat => (Before::Prior(Prior::Flat), "flat: any whole number".to_string()),
-            PriorChoice::NonNegative => (Before::Prior(Prior::NonNegative), "any whole number from 0 up".into()),
-            PriorChoice::Uniform { n } => (Before::Prior(Prior::Uniform { n }), format!("uniform on 0 … {n}")),
+            PriorChoice::NonNegative => {
+                (Before::Prior(Prior::NonNegative), "any whole number from 0 up".into())
+            }
+            PriorChoice::Uniform { n } => {
+                (Before::Prior(Prior::Uniform { n }), format!("uniform on 0 … {n}"))
+            }
             PriorChoice::Binomial { n: Some(n), p } => {
                 (Before::Prior(Prior::Binomial { n, p }), format!("binomial, n = {n}, p = {p}"))
             }
@@ -127,9 +131,13 @@ impl<'a> Asked<'a> {
                 let (n, variance) = total()?;
                 if variance == 0.0 {
                     let n = libm::round(n).max(0.0) as u64;
-                    (Before::Prior(Prior::Binomial { n, p }), format!("binomial, p = {p}, n = {n}, the exact total"))
+                    (
+                        Before::Prior(Prior::Binomial { n, p }),
+                        format!("binomial, p = {p}, n = {n}, the exact total"),
+                    )
                 } else {
-                    let text = format!("binomial, p = {p}, n the total, itself estimated: any number from 0 up");
+                    let text =
+                        format!("binomial, p = {p}, n the total, itself estimated: any number from 0 up");
                     (Before::OfTotal { p }, text)
                 }
             }
@@ -428,8 +436,11 @@ impl Posteriors {
             return Err(QueryError::NotACount("a ratio".into()));
         };
         let shares = answered.shares.iter();
-        let estimate: f64 =
-            known.iter().zip(shares.clone()).map(|(k, s)| s * k.estimates.last().copied().unwrap_or(0.0)).sum();
+        let estimate: f64 = known
+            .iter()
+            .zip(shares.clone())
+            .map(|(k, s)| s * k.estimates.last().copied().unwrap_or(0.0))
+            .sum();
         let key = (Arc::as_ptr(solved) as usize, answered.estimate.to_bits(), estimate.to_bits());
         if let Some((_, posterior)) = self.0.get(&key) {
             return Ok(posterior.clone());

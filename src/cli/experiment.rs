@@ -77,7 +77,7 @@ impl Setting {
             Noise::Laplace => Some(epsilon(i)),
             Noise::Gaussian => {
                 let epsilon = Rational::new(i as u128 + 1, BUDGETS as u128)?;
-                convert::rho_for(epsilon, args.delta).map(Rational::to_f64)
+                convert::largest_rho(epsilon, args.delta).map(Rational::to_f64)
             }
         };
         let budgets = (0..BUDGETS).map(budget).collect::<Option<Vec<f64>>>();

@@ -2,7 +2,8 @@
 
 use super::output::{self, MOST, figure};
 use super::{Failure, Outcome};
-use crate::answer::history::{History, HistoryError, Spending};
+use crate::answer::history::{History, HistoryError, MOST_NUMBERS, Spending};
+use crate::spec::matrix_market;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
@@ -31,6 +32,8 @@ pub struct Args {
     #[arg(long)]
     json: bool,
 }
+
+/// The longest a history may be.
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -210,11 +213,16 @@ pub fn run(args: &Args) -> Outcome {
     output::print(&out)
 }
 
+/// The text of a history or of its rows.
+fn text(path: &Path) -> Result<String, Failure> {
+    crate::files::text(path, MOST)
+        .map_err(|e| Failure::Message(format!("cannot read {}: {e}", output::path(path))))
+}
+
 /// One history file.
 fn read(path: &Path) -> Result<(File, History), Failure> {
     let about = |e: &dyn std::fmt::Display| Failure::Message(format!("{}: {e}", output::path(path)));
-    let text = crate::files::text(path, MOST)
-        .map_err(|e| Failure::Message(format!("cannot read {}: {e}", output::path(path))))?;
+    let text = text(path)?;
     let mut file: File = toml::from_str(&text).map_err(|e| about(&e))?;
     let answers = std::mem::take(&mut file.answers);
     let budgets = std::mem::take(&mut file.budgets);
@@ -223,12 +231,22 @@ fn read(path: &Path) -> Result<(File, History), Failure> {
         (Some(rows), None) => History::new(rows, answers, budgets, sensitivities),
         (None, Some(rows)) => {
             let rows = path.parent().unwrap_or(Path::new("")).join(rows);
-            crate::files::open(&rows)
-                .map_err(|e| Failure::Message(format!("cannot read {}: {e}", output::path(&rows))))?;
-            let rows: sprs::TriMat<f64> = sprs::io::read_matrix_market(&rows)
-                .map_err(|e| Failure::Message(format!("cannot read {}: {e}", output::path(&rows))))?;
-            let entries = rows.triplet_iter().map(|(v, (i, j))| (i, j, *v));
-            History::from_entries((rows.rows(), rows.cols()), entries, answers, budgets, sensitivities)
+            let fits = |rows: usize, columns: usize, entries: usize| {
+                let most = rows.max(columns).max(entries);
+                (most > MOST_NUMBERS).then(|| HistoryError::TooLarge(rows, columns).to_string())
+            };
+            let value = |text: &str| {
+                let number = text.parse().ok().filter(|v: &f64| v.is_finite());
+                number.ok_or_else(|| "its factor is not a number".to_owned())
+            };
+            let text = self::text(&rows)?;
+            let matrix =
+                matrix_market::read(&text, &fits, &value, 1.0, Some(|v: f64| -v)).map_err(|wrong| {
+                    let first = wrong.first().map_or(String::new(), ToString::to_string);
+                    Failure::Message(format!("{}, {first}", output::path(&rows)))
+                })?;
+            let shape = (matrix.rows, matrix.columns);
+            History::from_entries(shape, matrix.entries, answers, budgets, sensitivities)
         }
         _ => return Err(about(&"a history needs either `rows` or `rows_file`")),
     };

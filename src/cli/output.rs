@@ -98,12 +98,20 @@ pub fn amount(r: Rational) -> String {
         format!("1e-{}", den.ilog10())
     } else if text.len() <= 15 {
         text
+    } else if r.to_f64() < 1e-4 {
+        format!("{:.5e}", r.to_f64())
     } else {
         format!("{:.9}", r.to_f64())
     }
 }
 
-/// The same from its text.
+/// What was spent: nine decimals, or nine digits of very little.
+pub fn spent(r: Rational) -> String {
+    let x = r.to_f64();
+    if x < 1e-4 { format!("{x:.8e}") } else { format!("{x:.9}") }
+}
+
+/// [`amount`] of a text.
 pub fn short(text: &str) -> String {
     text.parse().map_or_else(|_| text.into(), amount)
 }

@@ -52,6 +52,8 @@ pub fn run(args: &Args) -> Outcome {
     let Ok(planned) = &candidates[chosen].outcome else {
         return Err(Failure::Message("no plan".into()));
     };
+    // What a release of it would refuse is refused here.
+    compile::rehearse(&spec, planned, &super::release::today())?;
     // All that follows is about the levels that the chosen plan speaks of.
     let asked = request;
     let (spec, request) = (spec.planned(&planned.plan), asked.over(planned.plan.measure));
@@ -71,6 +73,7 @@ pub fn run(args: &Args) -> Outcome {
     if let Some(t) = plan::targets::targets(&asked, planned)? {
         out.push_str(&targets(&spec, planned, &t, args.all));
     }
+    out.push_str(&warnings(&spec));
     output::print(&out)
 }
 
@@ -250,13 +253,32 @@ fn foot(planned: &Planned) -> String {
         format!("{} {}, certified within {:.0e} of the least\n", c.of, figure(c.value), c.gap().max(1e-12))
     });
     format!(
-        "\ntotal variance {}, root-mean-square error {}, worst cell's std error {}\nspends {:.9} of {}{worst}\n{proof}",
+        "\ntotal variance {}, root-mean-square error {}, worst cell's std error {}\nspends {} of {}{worst}\n{proof}",
         figure(p.total),
         figure(p.rms_error()),
         figure(p.max.sqrt()),
-        planned.cost.total.to_f64(),
+        output::spent(planned.cost.total),
         amount(planned.plan.budget),
     )
+}
+
+/// What the holder of the data should know before a release.
+pub fn warnings(spec: &Spec) -> String {
+    let paths = spec.absolute_paths();
+    let mut out = String::new();
+    if !paths.is_empty() {
+        let text = format!(
+            "warning: the spec is published with the release, and it names {}: whole paths tell the names of folders and people. \
+             Write them relative to the spec.",
+            paths.join(", ")
+        );
+        out.push_str(&format!("\n{}\n", output::wrapped(&text, 9)));
+    }
+    if spec.unconfirmed.is_some() {
+        let text = "warning: lists drafted from the data are not confirmed yet (`confirmed = false`): there is no release before that.";
+        out.push_str(&format!("\n{}\n", output::wrapped(text, 9)));
+    }
+    out
 }
 
 /// Which targets the plan meets, and what budget would meet them all.
@@ -287,15 +309,23 @@ fn targets(spec: &Spec, planned: &Planned, targets: &Targets, all: bool) -> Stri
     let symbol = symbol(p.noise);
     out.push_str(&match targets.least {
         Some(Least { budget, bound: Some(bound) }) => format!(
-            "\nleast budget for all of them: {symbol} = {:.9} (proved: not below {bound:.9})\n",
+            "\nleast budget for all of them: {symbol} = {} (proved: not below {bound:.9})\n",
             budget.to_f64()
         ),
-        Some(Least { budget, bound: None }) => format!(
-            "\nleast budget at which this strategy meets them all: {symbol} = {:.6} (by bisection)\n",
-            budget.to_f64()
-        ),
+        Some(Least { budget, bound: None }) => {
+            let budget = budget.to_f64();
+            format!("\nleast budget at which this plan meets them all: {symbol} = {budget}\n")
+        }
         None => "\nno budget that can be drawn meets them all\n".into(),
     });
+    if let Some(others) = targets.others {
+        let text = format!(
+            "Tables without a target: at most {others:.2} times the std error that objective \"total\" would give them (allowed: {}).",
+            plan::objective::CARE
+        );
+        out.push_str(&output::wrapped(&text, 0));
+        out.push('\n');
+    }
     out
 }
 
@@ -463,6 +493,7 @@ fn to_json(
             .collect();
         json!({
             "tables": outcomes,
+            "others": t.others,
             "least_budget": t.least.map(|l| l.budget),
             "least_budget_bound": t.least.and_then(|l| l.bound),
         })

@@ -23,9 +23,12 @@ const CELLS: [u64; 3] = [1, 10, 100];
 /// `margins plan` of a projection.
 pub fn plan(spec: &Spec, as_json: bool) -> Outcome {
     let design = design(spec).ok_or(CompileError::NotAProjection)??;
+    compile::projection::rehearse(spec, &design, &super::release::today())?;
     let others = alternatives(spec, &design);
-    let text = if as_json { to_json(spec, &design, &others) } else { to_text(spec, &design, &others) };
-    if as_json { output::json(&text) } else { output::print(&text) }
+    if as_json {
+        return output::json(&to_json(spec, &design, &others));
+    }
+    output::print(&(to_text(spec, &design, &others) + &super::plan::warnings(spec)))
 }
 
 /// Another way to spend the budget: its name, its integers, and the error of a query over 1, 10, 100 cells.

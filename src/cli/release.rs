@@ -62,7 +62,7 @@ impl Args {
 
     fn signing_key(&self, spec: &Spec) -> Result<SigningKey, Failure> {
         match &self.key {
-            Some(path) => match SigningKey::load(path, None) {
+            Some(path) => match spec::regular(path).map_err(KeyError::from).and_then(|_| SigningKey::load(path, None)) {
                 Err(KeyError::NeedsPassphrase) => {
                     let passphrase = keygen::ask(&format!("Passphrase of {}: ", output::path(path)))?;
                     SigningKey::load(path, Some(&passphrase)).map_err(|e| output::about(path, &e))
@@ -81,6 +81,11 @@ impl Args {
 
 pub fn run(args: &Args) -> Outcome {
     let spec = spec::load(&args.spec).map_err(super::plan::spec_failure)?;
+    spec.confirmed().map_err(super::plan::spec_failure)?;
+    let warnings = super::plan::warnings(&spec);
+    if !warnings.is_empty() {
+        eprintln!("{}", warnings.trim());
+    }
     let (entropy, key) = args.entropy_and_key(&spec)?;
     std::fs::create_dir_all(&args.out)
         .map_err(|e| Failure::Message(format!("cannot make the folder {}: {e}", output::path(&args.out))))?;
@@ -132,7 +137,7 @@ fn stays(out: &Path, name: &str, path: &Path) -> Outcome {
 }
 
 /// Today in UTC, `YYYY-MM-DD`.
-fn today() -> String {
+pub fn today() -> String {
     let seconds =
         std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_secs());
     day(seconds / 86_400)
@@ -179,8 +184,8 @@ fn text(args: &Args, spec: &Spec, r: &Released, key: &SigningKey) -> String {
     let approximate = compile::approximate(p.plan.noise, p.cost.total, spec.privacy.budget)
         .map_or(String::new(), |a| format!(", which is ε = {} at δ = {}", a.epsilon, short(&a.delta)));
     out.push_str(&format!(
-        "spent     {symbol} = {:.9} of {}{approximate}\n",
-        p.cost.total.to_f64(),
+        "spent     {symbol} = {} of {}{approximate}\n",
+        output::spent(p.cost.total),
         amount(p.plan.budget)
     ));
     out.push_str(&format!(

@@ -123,6 +123,20 @@ impl Ledger {
         &self.path
     }
 
+    /// Checks, without writing anything, that the ledger in this file would take a charge: that its chain holds and it can be written, or
+    /// that it can be made.
+    pub fn ready(path: &Path, charge: &Charge) -> Result<(), LedgerError> {
+        let lines = if path.try_exists()? {
+            Lines::read(&OpenOptions::new().read(true).append(true).open(path)?)?
+        } else {
+            let folder = path.parent().filter(|d| !d.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            tempfile::tempfile_in(folder)?;
+            Lines { entries: Vec::new() }
+        };
+        let entry = Entry::charge(charge.clone(), lines.head());
+        lines.accepts(&entry).map_err(LedgerError::Refused)
+    }
+
     /// Writes a charge and waits until it is on the disk. Only then may noise be drawn.
     pub fn charge(&self, charge: Charge) -> Result<Receipt, LedgerError> {
         let hash = self.append(|lines| Ok(Entry::charge(charge, lines.head())))?;

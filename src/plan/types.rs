@@ -16,6 +16,16 @@ pub enum Noise {
     Laplace,
 }
 
+impl Noise {
+    /// The largest scale that can be drawn, so that no value leaves 64 bits: `s² ≤ 2^104`, `b ≤ 2^40`.
+    pub const fn largest_scale(self) -> Rational {
+        match self {
+            Noise::Gaussian => Rational::whole(1 << 104),
+            Noise::Laplace => Rational::whole(1 << 40),
+        }
+    }
+}
+
 /// What a neighbouring dataset is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "compile", derive(schemars::JsonSchema))]

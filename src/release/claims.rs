@@ -76,18 +76,25 @@ pub fn approximate(format: u32, cost: Rational, delta: Rational) -> Option<Appro
     if !(d > 0.0 && d < 1.0) {
         return None;
     }
-    // One rule so far; where a later version's differs, this is the place that keeps both.
     let epsilon = match format {
-        FIRST_FORMAT.. => convert::epsilon_for(cost, d),
-        0 => return None,
+        // Four decimals, rounded up, of what was trusted to doubles.
+        FIRST_FORMAT => format!("{:.4}", (convert::epsilon_for(cost, d) * 1e4).ceil() / 1e4),
+        _ => decimals_up(convert::least_epsilon(cost, delta)?),
     };
-    // Four decimals, rounded up.
-    let epsilon = (epsilon * 1e4).ceil() / 1e4;
-    Some(Approximate {
-        epsilon: format!("{epsilon:.4}"),
-        delta: decimal(delta),
-        conversion: convert::CONVERSION.into(),
-    })
+    Some(Approximate { epsilon, delta: decimal(delta), conversion: convert::CONVERSION.into() })
+}
+
+/// Four decimals, and of a small number four digits, rounded up: never less than `x`.
+fn decimals_up(x: f64) -> String {
+    let places =
+        if x >= 0.1 || x <= 0.0 { 4 } else { (3 - libm::floor(libm::log10(x)) as i32).clamp(4, 40) as usize };
+    // As text both are rounded to the nearest: where that is down, or as near as the product's own rounding, one more in the last place.
+    let text = format!("{x:.places$}");
+    if text.parse::<f64>().is_ok_and(|t| t >= x) {
+        return text;
+    }
+    let step = libm::pow(10.0, -(places as f64));
+    format!("{:.places$}", x + step)
 }
 
 /// `1e-9` where that is exactly the number, the ratio otherwise.

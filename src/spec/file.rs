@@ -275,6 +275,9 @@ pub(super) struct DimensionFile {
     other: Option<String>,
     /// Any text: for the key of a projection.
     text: Option<bool>,
+    /// `false` in drafts of `margins init`: the list came from the data, and there is no release before its holder has read
+    /// it and says `true` or removes this.
+    confirmed: Option<bool>,
 }
 
 /// A coarser level: exactly one of `width`, `cuts` and `map` says how it groups.

@@ -67,6 +67,9 @@ pub fn parse(
 fn syntax_errors(source: &str, errors: &[toml::de::Error], sink: &mut Sink) -> bool {
     let mut syntax = false;
     let mut last_line = None;
+    // Where the lines end: counting them anew for every mistake would take the square of a file's length.
+    let ends: Vec<usize> =
+        source.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(at, _)| at).collect();
     for error in errors {
         let Some(span) = error.span() else {
             syntax = true;
@@ -79,7 +82,7 @@ fn syntax_errors(source: &str, errors: &[toml::de::Error], sink: &mut Sink) -> b
         }
         syntax = true;
         // One slip often upsets the parser several times in a row.
-        let line = source.get(..span.start).map(|s| s.matches('\n').count());
+        let line = ends.partition_point(|&end| end < span.start);
         if last_line.replace(line) == Some(line) {
             continue;
         }
@@ -196,6 +199,7 @@ fn whole_spec(
         None => None,
         Some(read) => Some(read?),
     };
+    let unconfirmed = unconfirmed(dimensions.as_deref().unwrap_or(&[]), source, origin);
     let (built, columns): (Vec<_>, Vec<_>) =
         dimensions?.into_iter().map(|d| d.built).collect::<Option<Vec<_>>>()?.into_iter().unzip();
     let asked = asked?;
@@ -226,9 +230,28 @@ fn whole_spec(
         exact: asked.exact,
         zeros,
         strategy: strategy?,
+        unconfirmed,
         source: source.to_owned(),
         attachments: files.take(),
     })
+}
+
+/// The lists that nobody has confirmed, as a release is refused because of them.
+fn unconfirmed(dimensions: &[Declared], source: &str, origin: &Path) -> Option<SpecErrors> {
+    let diagnostics: Vec<Diagnostic> = dimensions
+        .iter()
+        .filter_map(|d| {
+            let name = d.name.as_ref().map_or("?", |(name, _)| name.as_str());
+            let message = format!("nobody has confirmed that the list of `{name}` may be public");
+            Some(
+                Diagnostic::at(d.unconfirmed.clone()?, message)
+                    .label("there is no release before this is `true`")
+                    .help("it came from the data: read it, then write `confirmed = true`".to_owned()),
+            )
+        })
+        .collect();
+    let name = origin.display().to_string();
+    (!diagnostics.is_empty()).then(|| SpecErrors::in_spec(name, source.to_owned(), diagnostics))
 }
 
 /// Reads the dimensions, and none further once they have more categories than any release needs.

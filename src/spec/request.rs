@@ -14,7 +14,7 @@ impl Budget {
             Budget::Rho(rho) => Some((Noise::Gaussian, rho)),
             Budget::Epsilon(epsilon) => Some((Noise::Laplace, epsilon)),
             Budget::EpsilonDelta(epsilon, delta) => {
-                Some((Noise::Gaussian, convert::rho_for(epsilon, delta)?))
+                Some((Noise::Gaussian, convert::largest_rho(epsilon, delta)?))
             }
         }
     }
@@ -40,7 +40,7 @@ impl Spec {
         let (published, budget) = match self.privacy.budget {
             Budget::Rho(rho) => (None, rho),
             Budget::Epsilon(_) => return Some(Err(DesignError::PureEpsilon)),
-            Budget::EpsilonDelta(epsilon, delta) => match convert::rho_for(epsilon, delta) {
+            Budget::EpsilonDelta(epsilon, delta) => match convert::largest_rho(epsilon, delta) {
                 Some(rho) => (Some((epsilon, delta)), rho),
                 None => return Some(Err(DesignError::Scale)),
             },

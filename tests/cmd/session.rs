@@ -175,6 +175,11 @@ fn plan() {
 }
 
 #[test]
+fn draft() {
+    golden("draft.session");
+}
+
+#[test]
 fn release() {
     golden("release.session");
 }

@@ -383,11 +383,16 @@ impl Nodes {
             let until = libm::sqrt((lump.reach * lump.reach - c * c).max(0.0));
             let least = lump.ln(Complex::new(c, until)).re - at0;
             // Each of them falls until half its period.
-            let widest = parts.small.iter().filter(|g| g.noise.is_discrete()).fold(0.0, |m: f64, g| m.max(g.coefficient));
+            let widest = parts
+                .small
+                .iter()
+                .filter(|g| g.noise.is_discrete())
+                .fold(0.0, |m: f64, g| m.max(g.coefficient));
             Lumped { lump, at0, until, least, falls: if widest > 0.0 { PI / widest } else { f64::INFINITY } }
         });
 
-        let mut k: f64 = factors.iter().map(|f| f.copies * f.at0).sum::<f64>() + lump.as_ref().map_or(0.0, |l| l.at0);
+        let mut k: f64 =
+            factors.iter().map(|f| f.copies * f.at0).sum::<f64>() + lump.as_ref().map_or(0.0, |l| l.at0);
         let (lattice, period, last, mut slack) = match domain {
             Domain::Lattice { h } => {
                 let n = (period / h).ceil().max(3.0);
@@ -564,12 +569,7 @@ impl Factor {
 }
 
 /// Where to cut the integral off, and the bound on what is lost, as a multiple of `e^{K(c)−cx}`.
-fn truncation(
-    factors: &[Factor],
-    smoothing: f64,
-    tolerance: f64,
-    period: f64,
-) -> Option<(f64, f64)> {
+fn truncation(factors: &[Factor], smoothing: f64, tolerance: f64, period: f64) -> Option<(f64, f64)> {
     // ln of a bound on |M/M(c)| at T, and the ν with which that bound keeps falling like (T/t)^ν or faster.
     // Normal factors: e^{−σ²t²/2}, whose slope at T is ν = σ²T². Laplace: |1 − b²s²| >= b²t², so each is at most
     // (1 − b²c²)/(b²t²), or 1 where that is more. Discrete factors: 1.

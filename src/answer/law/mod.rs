@@ -31,8 +31,8 @@ pub(in crate::answer) use sums::Sum;
 
 use atoms::Atoms;
 use grid::Grid;
-use noise::Tilted;
 use inversion::{Domain, Nodes, Work};
+use noise::Tilted;
 use parts::Parts;
 use std::sync::OnceLock;
 
@@ -510,14 +510,7 @@ impl ErrorLaw {
     }
 
     fn mass(&self, gamma: f64) -> &probability::Mass {
-        self.mass.get_or_init(|| {
-            probability::Mass::new(
-                &self.groups,
-                self.lattice,
-                self.std_error(),
-                gamma,
-            )
-        })
+        self.mass.get_or_init(|| probability::Mass::new(&self.groups, self.lattice, self.std_error(), gamma))
     }
 
     /// `P(E > x)` for `x >= 0`.

@@ -11,5 +11,5 @@ pub mod total;
 pub(in crate::answer) use count::ln_binomial;
 pub use count::{CountPosterior, PosteriorError, Prior};
 pub use flat::{Alternative, p_value, posterior_interval, prob_between, prob_greater};
-pub use total::Total;
 pub use published::{Estimator, expected_absolute_error};
+pub use total::Total;

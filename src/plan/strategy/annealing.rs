@@ -328,7 +328,8 @@ impl Judge {
             self.learn(slots, |i| shares[i]);
             self.shares = shares;
         }
-        let error: f64 = self.known.iter().zip(land.stakes()).map(|(k, c)| if *c > 0.0 { c / k } else { 0.0 }).sum();
+        let error: f64 =
+            self.known.iter().zip(land.stakes()).map(|(k, c)| if *c > 0.0 { c / k } else { 0.0 }).sum();
         error * sum * sum
     }
 

@@ -76,8 +76,17 @@ pub enum NotApplicable {
     #[error("it needs `shares`: which tables to measure, and each one's part of the budget")]
     NoShares,
     /// The budget is so small or so large that the noise cannot be drawn.
-    #[error("the noise scale for {0} is outside what can be sampled")]
+    #[error("the budget is so small or so large that the noise for {0} cannot be drawn")]
     ScaleOutOfRange(String),
+    /// Counts times the integer scale, with noise.
+    #[error("with a billion rows the integers of {0} would not fit 64 bits")]
+    IntegersTooLarge(String),
+    /// A measurement is one section of a file.
+    #[error("{0} and its noise would take more than the 2^30 bytes of a section of a release")]
+    SectionTooLarge(String),
+    /// The file would have too many sections.
+    #[error("its measurements would take more sections than a release may have")]
+    TooManySections,
 }
 
 /// The largest table that is counted.
@@ -288,22 +297,27 @@ fn rounded(
         .collect()
 }
 
-/// The price of a unit of precision `1/σ_A²` of every component of a closure, in σ² of the component itself
-/// and not of its scaled integers: `residual` measures them in this order.
+/// For every component of a closure the price of a unit of precision `1/σ_A²`, and what a unit of `σ_A²` adds to the weighted total;
+/// in σ² of the component itself and not of its scaled integers. `residual` measures them in this order.
 pub fn component_prices(
     request: &Request,
     frame: &Frame,
     closure: &Closure,
-) -> Result<Vec<f64>, NotApplicable> {
-    let groups = residual(request, frame, closure)?;
-    Ok(groups.price.iter().zip(&groups.unit).map(|(c, m)| c / (m * m)).collect())
+) -> Result<(Vec<f64>, Vec<f64>), NotApplicable> {
+    Ok(by_component(&residual(request, frame, closure)?))
+}
+
+fn by_component(groups: &Groups) -> (Vec<f64>, Vec<f64>) {
+    let squares = || groups.unit.iter().map(|m| m * m);
+    let price = groups.price.iter().zip(squares()).map(|(c, mm)| c / mm).collect();
+    let gain = groups.weight.iter().zip(squares()).map(|(v, mm)| v * mm).collect();
+    (price, gain)
 }
 
 /// Scales of the components' integer noise for objectives other than the total.
 fn residual_scales(request: &Request, closure: &Closure, groups: &Groups) -> (Vec<f64>, Certificate) {
     let squares = || groups.unit.iter().map(|m| m * m);
-    let price: Vec<f64> = groups.price.iter().zip(squares()).map(|(c, mm)| c / mm).collect();
-    let gain: Vec<f64> = groups.weight.iter().zip(squares()).map(|(v, mm)| v * mm).collect();
+    let (price, gain) = by_component(groups);
     let rho = request.budget.to_f64();
     let (sigma2, certificate) = objective::variances(request, closure, &price, &gain, rho);
     (sigma2.iter().zip(squares()).map(|(s, mm)| s * mm).collect(), certificate)

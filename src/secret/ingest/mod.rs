@@ -50,8 +50,14 @@ impl Progress for () {
 pub fn read(spec: &Spec, path: &Path, progress: &dyn Progress) -> Result<Rows, IngestError> {
     let mut fields = Fields::of(spec)?;
     let unreadable = |error: std::io::Error| IngestError::Open { path: path.to_owned(), error: error.kind() };
+    // A pipe would be waited for, and a device has no end.
+    let size = match crate::spec::regular(path) {
+        Err(e) if e.kind() == std::io::ErrorKind::InvalidInput => {
+            return Err(IngestError::NotAFile { path: path.to_owned() });
+        }
+        size => size.map_err(unreadable)?,
+    };
     let file = File::open(path).map_err(unreadable)?;
-    let size = file.metadata().map_err(unreadable)?.len();
     let mut rows = match format(spec, path) {
         Format::Csv => {
             let default = CsvOptions { delimiter: b',', quote: b'"', columns: None };

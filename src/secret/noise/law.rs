@@ -3,7 +3,7 @@
 use super::NoiseError;
 use super::exp;
 use crate::exact::Rational;
-use crate::release::limits::{MAX_SCALE, MAX_VARIANCE};
+use crate::plan::Noise;
 use dashu_int::UBig;
 use dashu_int::ops::BitTest;
 
@@ -39,9 +39,9 @@ impl Law {
         let (largest, factor, ceiling) = match shape {
             Shape::Gaussian => {
                 let root = ceil.isqrt();
-                (MAX_VARIANCE, 2u8, if root * root == ceil { root } else { root + 1 })
+                (Noise::Gaussian.largest_scale(), 2u8, if root * root == ceil { root } else { root + 1 })
             }
-            Shape::Laplace => (MAX_SCALE, 1u8, ceil),
+            Shape::Laplace => (Noise::Laplace.largest_scale(), 1u8, ceil),
         };
         if scale > largest {
             return Err(NoiseError::TooLarge { scale, largest });
