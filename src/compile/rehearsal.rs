@@ -6,7 +6,7 @@
 use super::{CompileError, begin, manifest};
 use crate::cube::Frame;
 use crate::plan::Planned;
-use crate::release::packing::{chunks, pack};
+use crate::release::packing::{chunks, pack_zeros, value_count};
 use crate::release::{Kind, Release, SealError, SigningKey, Truncation};
 use crate::spec::Spec;
 
@@ -21,12 +21,14 @@ pub fn rehearse(spec: &Spec, planned: &Planned, day: &str) -> Result<(), Compile
     let mut writer = begin(spec, plan, chunks.len(), (folder.path(), false))?;
     for (i, chunk) in chunks.iter().enumerate() {
         let mut packed = Vec::new();
-        // Zeros need no bits, however many there are.
-        chunk.clone().for_each(|_| pack(&[], &mut packed));
+        for m in &plan.measurements[chunk.clone()] {
+            pack_zeros(value_count(&frame, &m.block), &mut packed);
+        }
         writer.write_section(Kind::Measurements, i as u32, &packed)?;
     }
     for (i, cuboid) in plan.exact.iter().enumerate() {
-        writer.write_section(Kind::Exact, i as u32, &crate::release::exact::encode(cuboid, &[])?)?;
+        let zeros = vec![0; frame.len(cuboid)];
+        writer.write_section(Kind::Exact, i as u32, &crate::release::exact::encode(cuboid, &zeros)?)?;
     }
     for (i, condition) in spec.zeros.iter().enumerate() {
         writer.write_section(Kind::Zero, i as u32, condition.as_bytes())?;

@@ -38,10 +38,6 @@ pub const MAX_EXACT: u32 = 4096;
 pub const MAX_ZEROS: u32 = 1024;
 /// The longest condition, in bytes.
 pub const MAX_CONDITION: u64 = 1 << 16;
-/// The largest variance parameter of Gaussian noise that the sampler draws, `s ≤ 2^52`.
-pub const MAX_VARIANCE: Rational = Rational::whole(1 << 104);
-/// The largest scale of Laplace noise that the sampler draws.
-pub const MAX_SCALE: Rational = Rational::whole(1 << 40);
 /// Of so many values on, each takes at least one bit of the file.
 pub const ALWAYS_A_BIT: usize = 64;
 
@@ -58,11 +54,7 @@ pub const fn held(values: u64) -> u64 {
 
 /// Whether the sampler draws noise of this scale.
 pub fn drawable(noise: Noise, scale: Rational) -> bool {
-    let largest = match noise {
-        Noise::Gaussian => MAX_VARIANCE,
-        Noise::Laplace => MAX_SCALE,
-    };
-    !scale.is_zero() && scale <= largest
+    !scale.is_zero() && scale <= noise.largest_scale()
 }
 
 /// Whether a text can be shown as it is: no control characters, and none that turn the direction of what follows.
@@ -211,8 +203,11 @@ mod tests {
     #[test]
     fn scales() {
         let r = |t: &str| t.parse::<Rational>().unwrap();
-        assert!(drawable(Noise::Gaussian, MAX_VARIANCE) && drawable(Noise::Laplace, MAX_SCALE));
+        assert!(
+            drawable(Noise::Gaussian, Noise::Gaussian.largest_scale())
+                && drawable(Noise::Laplace, Noise::Laplace.largest_scale())
+        );
         assert!(!drawable(Noise::Laplace, r("1099511627777")) && !drawable(Noise::Gaussian, Rational::ZERO));
-        assert!(!drawable(Noise::Gaussian, MAX_VARIANCE.checked_add(r("1/3")).unwrap()));
+        assert!(!drawable(Noise::Gaussian, Noise::Gaussian.largest_scale().checked_add(r("1/3")).unwrap()));
     }
 }

@@ -68,6 +68,14 @@ pub fn pack(values: &[i64], out: &mut Vec<u8>) {
     out.extend_from_slice(&(buffer as u64).to_le_bytes()[..held.div_ceil(8) as usize]);
 }
 
+/// Appends a measurement of `count` zeros.
+#[cfg(feature = "compile")]
+pub fn pack_zeros(count: usize, out: &mut Vec<u8>) {
+    let bits = usize::from(count >= ALWAYS_A_BIT);
+    out.push(bits as u8);
+    out.resize(out.len() + (count * bits).div_ceil(8), 0);
+}
+
 /// Takes one measurement of `count` values off the front of `bytes`.
 pub fn unpack(bytes: &mut &[u8], count: usize) -> Result<Vec<i64>, ReleaseError> {
     let body = skip(bytes, count)?;
