@@ -35,3 +35,7 @@ demo:
 # Benchmarks
 bench:
     cargo bench --locked
+
+# Every fuzz target for some seconds, from its seeds, on the stable toolchain
+fuzz-smoke seconds="10":
+    ./fuzz/run {{seconds}}

@@ -48,6 +48,7 @@ fn spec(labelled: bool) -> Spec {
             unit: Unit::Row,
             neighbours: Neighbours::AddRemove,
             budget: Budget::Rho(Rational::ONE),
+            truncation: None,
         },
         cube: Cube { dimensions: NODES.iter().enumerate().map(dimension).collect() },
         columns: NODES.iter().enumerate().map(column).collect(),
@@ -61,9 +62,11 @@ fn spec(labelled: bool) -> Spec {
         },
         exact: Vec::new(),
         zeros: Vec::new(),
+        dataset: None,
         projection: None,
         targets: Vec::new(),
         source: String::new(),
+        unconfirmed: None,
         attachments: Vec::new(),
     }
 }

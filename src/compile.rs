@@ -1,26 +1,33 @@
 //! One release, from spec to sealed file: the stages in their order.
 //!
-//! `plan` (no data) → charge the ledger → read rows → count and measure → seal. What can fail without data is
-//! done before data is opened; the budget is charged before noise is drawn; the file appears under its name only
-//! when it is whole.
+//! Plan and rehearse (no data) → open the ledger and the output → read rows → charge the ledger → count and measure →
+//! seal. What can fail without data is done before data is opened: the whole file is written once with zeros in place of what is
+//! measured ([`rehearse`]). The budget is charged before noise is drawn; the file appears under its name only when it is whole.
 
 pub mod projection;
+#[cfg(test)]
+mod random;
+mod rehearsal;
+
+pub use rehearsal::rehearse;
 
 use crate::cube::Frame;
 use crate::exact::Rational;
 use crate::ledger::{self, Ledger};
-use crate::plan::cost::{self, Cost, CostError, WorstCase};
-use crate::plan::{Noise, convert};
+use crate::plan::cost::{Cost, CostError};
+use crate::plan::{Noise, Plan};
 use crate::planner::{PlanError, Planned, plan};
+use crate::release::claims::{self, ClaimError, Claims, Words};
 use crate::release::packing::{chunks, pack};
+use crate::release::texts;
 use crate::release::{
-    About, Amount, Approximate, Currency, Declared, Kind, LISTED_MEASUREMENTS, ManifestInput,
-    MeasurementSummary, PlanSummary, Privacy, ReleaseError, SealError, Sealed, SigningKey, Writer, wire,
+    About, Approximate, FORMAT, Kind, ManifestInput, ReleaseError, SealError, Sealed, SigningKey, Truncation,
+    Writer, wire,
 };
 use crate::secret::ingest::{self, IngestError, Progress};
-use crate::secret::measure::{Charged, MeasureError, exact_tables, measure};
+use crate::secret::measure::{Charged, MeasureError, cut_units, exact_tables, has_room, measure};
 use crate::secret::noise::{Entropy, NoiseError};
-use crate::spec::{Budget, Spec, Unit};
+use crate::spec::{Budget, Spec, SpecErrors, Unit};
 use std::path::{Path, PathBuf};
 
 /// Why no release was made.
@@ -44,6 +51,18 @@ pub enum CompileError {
     /// A spec without `[data]` and no data given.
     #[error("the spec names no data file: add a [data] section or give --data FILE")]
     NoData,
+    /// Lists that came from a draft and nobody has confirmed.
+    #[error(transparent)]
+    Unconfirmed(#[from] SpecErrors),
+    /// A file that becomes part of the release is the data.
+    #[error("`{0}` becomes part of the release, byte for byte, and it is the private data file itself")]
+    Sealed(String),
+    /// A file could not be compared with the data.
+    #[error("cannot read {}: {}", .0.display(), .1)]
+    Compare(PathBuf, std::io::Error),
+    /// The rehearsal has no place to write.
+    #[error("cannot write a temporary file: {0}")]
+    Temporary(std::io::Error),
     /// The data.
     #[error(transparent)]
     Ingest(#[from] IngestError),
@@ -53,6 +72,9 @@ pub enum CompileError {
     /// Measuring.
     #[error(transparent)]
     Measure(#[from] MeasureError),
+    /// The manifest.
+    #[error(transparent)]
+    Claim(#[from] ClaimError),
     /// Encoding.
     #[error(transparent)]
     Release(#[from] ReleaseError),
@@ -122,37 +144,79 @@ pub fn plan_spec(spec: &Spec) -> Result<Planned, CompileError> {
     Ok(plan(&spec.request().ok_or(CompileError::NoBudget)?)?)
 }
 
-/// Makes a release.
-pub fn release(spec: &Spec, options: Options<'_>, watcher: &dyn Watcher) -> Result<Released, CompileError> {
-    let planned = plan_spec(spec)?;
-    // Rows are read as the spec says; all else is about the levels that the plan speaks of.
-    let source = spec;
-    let spec = &*spec.planned(&planned.plan);
-    let path = options
-        .data
-        .map(Path::to_owned)
-        .or_else(|| spec.data.as_ref().map(|d| d.path.clone()))
-        .ok_or(CompileError::NoData)?;
-    let frame = Frame::new(&spec.cube, &planned.plan.levels);
-    let chunks = chunks(&planned.plan, &frame);
-    let sections = 3 + spec.attachments.len() + chunks.len() + planned.plan.exact.len() + spec.zeros.len();
-    let mut writer = Writer::create(options.out, &spec.name, sections as u32, options.replace)?;
+/// The data file of a release: the one given, or the spec's own.
+fn data_file(spec: &Spec, options: &Options<'_>) -> Result<PathBuf, CompileError> {
+    let given = options.data.map(Path::to_owned);
+    given.or_else(|| spec.data.as_ref().map(|d| d.path.clone())).ok_or(CompileError::NoData)
+}
+
+/// Refuses a spec whose hierarchy or rows are the data itself: they would be published with it. Names and places are compared
+/// when a spec is read; here the contents are.
+fn keep_data_out(spec: &Spec, data: &Path) -> Result<(), CompileError> {
+    let failed = |e| CompileError::Compare(data.to_owned(), e);
+    // What cannot be opened is told by who reads it.
+    let Ok(length) = crate::spec::regular(data) else { return Ok(()) };
+    for (name, bytes) in &spec.attachments {
+        if bytes.len() as u64 == length && *bytes == std::fs::read(data).map_err(failed)? {
+            return Err(CompileError::Sealed(name.clone()));
+        }
+    }
+    Ok(())
+}
+
+/// Starts a file: the sections that need no data.
+fn begin(
+    spec: &Spec,
+    plan: &Plan,
+    measured: usize,
+    (out, replace): (&Path, bool),
+) -> Result<Writer, CompileError> {
+    let sections = 3
+        + spec.attachments.len()
+        + measured
+        + plan.exact.len()
+        + spec.zeros.len()
+        + usize::from(plan.truncation.is_some());
+    let too_many = || SealError::Sections(format!("{sections} sections"));
+    let mut writer =
+        Writer::create(out, &spec.name, u32::try_from(sections).map_err(|_| too_many())?, replace)?;
     writer.write_section(Kind::Domain, 0, &wire::encode_domain(&spec.cube)?)?;
-    writer.write_section(Kind::Plan, 0, &wire::encode_plan(&planned.plan, &spec.cube)?)?;
+    writer.write_section(Kind::Plan, 0, &wire::encode_plan(plan, &spec.cube)?)?;
     writer.write_section(Kind::Spec, 0, spec.source.as_bytes())?;
     for (i, (_, bytes)) in spec.attachments.iter().enumerate() {
         writer.write_section(Kind::Attachment, i as u32, bytes)?;
     }
+    Ok(writer)
+}
 
+/// Makes a release.
+pub fn release(spec: &Spec, options: Options<'_>, watcher: &dyn Watcher) -> Result<Released, CompileError> {
+    spec.confirmed()?;
+    let planned = plan_spec(spec)?;
+    rehearse(spec, &planned, options.day)?;
+    let path = data_file(spec, &options)?;
+    // Rows are read as the spec says; all else is about the levels that the plan speaks of.
+    let source = spec;
+    let spec = &*spec.planned(&planned.plan);
+    let frame = Frame::new(&spec.cube, &planned.plan.levels);
+    let chunks = chunks(&planned.plan, &frame);
+    let input = manifest(spec, &planned, options.day, !options.entropy.is_private())?;
+    texts::check_texts(&input)?;
+    let mut writer = begin(spec, &planned.plan, chunks.len(), (options.out, options.replace))?;
+    let entry = ledger_entry(spec, &planned, &planned.cost, &path, options.day);
+    Ledger::ready(options.ledger, &entry)?;
+
+    keep_data_out(spec, &path)?;
     let rows = ingest::read(source, &path, &Reading(watcher))?;
-    let input = manifest(spec, &planned, &frame, options.day, !options.entropy.is_private())?;
+    has_room(&rows, &planned.plan, &frame)?;
     let ledger = Ledger::open(options.ledger)?;
     let mut charge = None;
     let charged = Charged::new(&spec.cube, planned.plan.clone(), |cost| {
-        charge = Some(ledger.charge(ledger_entry(spec, &planned, cost, &path, options.day))?);
+        charge = Some(ledger.charge(ledger::Charge { charged: cost.total, ..entry })?);
         Ok::<(), ledger::LedgerError>(())
     })?;
     let exact = exact_tables(&rows, &spec.cube, &charged, &spec.exact)?;
+    let cut = cut_units(&rows, &charged, &options.entropy)?;
     let mut next = chunks.iter().enumerate().peekable();
     let mut packed = Vec::new();
     let values = measure(
@@ -179,6 +243,9 @@ pub fn release(spec: &Spec, options: Options<'_>, watcher: &dyn Watcher) -> Resu
     for (index, condition) in spec.zeros.iter().enumerate() {
         writer.write_section(Kind::Zero, index as u32, condition.as_bytes())?;
     }
+    if let (Some(noisy), Some(scale)) = (cut, planned.plan.truncation) {
+        writer.write_section(Kind::Truncation, 0, &Truncation { scale, noisy }.encode()?)?;
+    }
     let sealed = writer.seal(input, options.key)?;
     if let Some(charge) = charge {
         ledger.sealed(&charge, &sealed.blake3, options.day)?;
@@ -186,35 +253,20 @@ pub fn release(spec: &Spec, options: Options<'_>, watcher: &dyn Watcher) -> Resu
     Ok(Released { sealed, planned, values, ledger: options.ledger.to_owned() })
 }
 
-fn currency(noise: Noise) -> Currency {
-    match noise {
-        Noise::Gaussian => Currency::Rho,
-        Noise::Laplace => Currency::Epsilon,
+/// The δ at which a budget's cost is also stated: the spec's own, or 1e-9 where it names none.
+fn delta(budget: Budget) -> Option<Rational> {
+    match budget {
+        Budget::EpsilonDelta(_, delta) => Some(delta),
+        _ => claims::default_delta(),
     }
 }
 
-/// The (ε, δ) of a cost: at the spec's own δ, or at 1e-9 where it names none.
+/// The (ε, δ) of a cost.
 pub fn approximate(noise: Noise, cost: Rational, budget: Budget) -> Option<Approximate> {
-    if noise == Noise::Laplace {
-        return None;
+    match noise {
+        Noise::Laplace => None,
+        Noise::Gaussian => claims::approximate(FORMAT, cost, delta(budget)?),
     }
-    let delta = match budget {
-        Budget::EpsilonDelta(_, delta) => delta,
-        _ => Rational::new(1, 1_000_000_000)?,
-    };
-    let epsilon = convert::epsilon_for(cost, delta.to_f64());
-    // Four decimals, rounded up.
-    Some(Approximate {
-        epsilon: format!("{:.4}", (epsilon * 1e4).ceil() / 1e4),
-        delta: decimal(delta),
-        conversion: convert::CONVERSION.into(),
-    })
-}
-
-/// `1e-9` where that is exactly the number, the ratio otherwise.
-fn decimal(r: Rational) -> String {
-    let short = format!("{:e}", r.to_f64());
-    if short.parse() == Ok(r) { short } else { r.to_string() }
 }
 
 fn unit_name(spec: &Spec) -> (String, u32) {
@@ -237,92 +289,48 @@ fn about(spec: &Spec) -> About {
     }
 }
 
-fn manifest(
-    spec: &Spec,
-    planned: &Planned,
-    frame: &Frame,
-    day: &str,
-    not_private: bool,
-) -> Result<ManifestInput, CompileError> {
-    let plan = &planned.plan;
-    let currency = currency(plan.noise);
-    let (unit, max_rows) = unit_name(spec);
-    let measurements = (0..plan.measurements.len().min(LISTED_MEASUREMENTS))
-        .map(|i| {
-            let m = &plan.measurements[i];
-            let (kind, cuboid) = (m.block.kind(), m.block.cuboid());
-            let (sensitivity, cost) = cost::measurement_cost(plan, frame, i)?;
-            let block = spec.cube.describe(cuboid);
-            Ok(MeasurementSummary { block, kind: kind.into(), scale: m.scale, sensitivity, cost })
-        })
-        .collect::<Result<_, CostError>>()?;
-    let whom = if max_rows > 1 || unit != "row" {
-        format!("every {unit}, of which at most {max_rows} rows count")
-    } else {
-        "every row".into()
-    };
-    let neighbours = match plan.neighbours {
-        crate::plan::Neighbours::AddRemove => "whether it is in the data or not",
-        crate::plan::Neighbours::Substitute => "whatever it says (the number of rows is public)",
-    };
-    let (symbol, kind) = match plan.noise {
-        Noise::Gaussian => ("ρ", "zero-concentrated differential privacy"),
-        Noise::Laplace => ("ε", "pure differential privacy"),
-    };
-    let worst = match planned.cost.worst_case {
-        WorstCase::Sum => "",
-        WorstCase::Cells => " The cost is the exact maximum over all cells.",
-        WorstCase::Joint => " The cost is the exact maximum over all pairs of cells.",
-        WorstCase::Bound => " The cost is an upper bound over all pairs of cells.",
-    };
-    let beyond = if spec.exact.is_empty() {
-        ""
-    } else {
-        " This is relative to the tables declared as published exactly: what they say is public, and the \
-         guarantee covers what the release tells beyond them."
-    };
-    let note =
-        format!("{symbol} <= {} of {kind} for {whom}, {neighbours}.{worst}{beyond}", planned.plan.budget);
-    Ok(ManifestInput {
+/// What a release's manifest says that its plan and its domain do not.
+pub fn words(spec: &Spec) -> Words {
+    let (noise, _) = spec.privacy.budget.noise().unzip();
+    Words {
+        about: about(spec),
+        dataset: spec.dataset.clone(),
+        unit: unit_name(spec).0,
+        delta: if noise == Some(Noise::Laplace) { None } else { delta(spec.privacy.budget) },
+        reasons: spec.exact.iter().map(|e| e.reason.clone()).collect(),
+    }
+}
+
+/// Everything the writer is told: what the spec says, and what follows from the plan.
+fn input(spec: &Spec, words: Words, claims: Claims, day: &str, not_private: bool) -> ManifestInput {
+    ManifestInput {
         created: day.into(),
         compiler: format!("margins {}", env!("CARGO_PKG_VERSION")),
         not_private,
-        about: about(spec),
-        privacy: Privacy {
-            unit,
-            max_rows,
-            neighbours: plan.neighbours,
-            budget: Amount { currency, amount: plan.budget },
-            cost: Amount { currency, amount: planned.cost.total },
-            approximate: approximate(plan.noise, planned.cost.total, spec.privacy.budget),
-            note,
-        },
-        plan: PlanSummary {
-            measure: plan.measure.name().into(),
-            budgets: plan.budgets.name().into(),
-            mechanism: plan.noise,
-            workload: plan
-                .workload
-                .iter()
-                .take(LISTED_MEASUREMENTS)
-                .map(|t| spec.cube.describe(&t.cuboid))
-                .collect(),
-            count: plan.measurements.len() as u64,
-            measurements,
-        },
-        projection: None,
-        declared: Declared {
-            invariants: invariants(spec),
-            constraints: spec.zeros.clone(),
-            ..Declared::default()
-        },
+        about: words.about,
+        dataset: words.dataset,
+        privacy: claims.privacy,
+        plan: claims.plan,
+        projection: claims.projection,
+        declared: claims.declared,
         attachments: spec.attachments.iter().map(|(name, _)| name.clone()).collect(),
-    })
+    }
+}
+
+fn manifest(
+    spec: &Spec,
+    planned: &Planned,
+    day: &str,
+    not_private: bool,
+) -> Result<ManifestInput, CompileError> {
+    let words = words(spec);
+    let claims = claims::of_tables(FORMAT, &spec.cube, &planned.plan, &planned.cost, &words)?;
+    Ok(input(spec, words, claims, day, not_private))
 }
 
 /// The tables published exactly, each with its reason.
 fn invariants(spec: &Spec) -> Vec<String> {
-    spec.exact.iter().map(|e| format!("{}: {}", spec.cube.describe(&e.cuboid), e.reason)).collect()
+    spec.exact.iter().map(|e| claims::invariant(&spec.cube.describe(&e.cuboid), &e.reason)).collect()
 }
 
 fn ledger_entry(spec: &Spec, planned: &Planned, cost: &Cost, data: &Path, day: &str) -> ledger::Charge {
@@ -333,7 +341,7 @@ fn ledger_entry(spec: &Spec, planned: &Planned, cost: &Cost, data: &Path, day: &
         dataset: data.file_name().map_or_else(|| spec.name.clone(), |n| n.to_string_lossy().into_owned()),
         unit,
         neighbours: planned.plan.neighbours,
-        currency: currency(planned.plan.noise),
+        currency: claims::currency(planned.plan.noise),
         charged: cost.total,
         invariants: invariants(spec),
         day: day.into(),
@@ -584,6 +592,104 @@ rows = { file = "rows.csv", of = ["sex", "age.half"] }
         assert!(finer.contains("only down to age.half"), "{finer}");
     }
 
+    /// What does not depend on data is refused before the data is opened: here it could not even be found.
+    #[test]
+    fn the_data_is_opened_last() {
+        let dir = tempfile::tempdir().unwrap();
+        let out = dir.path();
+        let key = SigningKey::throw_away().unwrap();
+        let absent = out.join("absent.csv");
+        let refused = |spec: &Spec, out: &Path, ledger: &Path| {
+            let options = Options {
+                out,
+                data: Some(&absent),
+                ledger,
+                key: &key,
+                replace: false,
+                day: "2026-01-31",
+                entropy: Entropy::from_os().unwrap(),
+            };
+            release(spec, options, &()).unwrap_err().to_string()
+        };
+        let good = spec(SPEC);
+        let ledger = out.join("ledger.jsonl");
+        assert!(refused(&good, out, &ledger).contains("cannot open"), "nothing else is wrong");
+        assert!(refused(&good, out, out).contains("cannot use the ledger"));
+        std::fs::write(out.join("broken.jsonl"), "{}\n").unwrap();
+        assert!(refused(&good, out, &out.join("broken.jsonl")).contains("line 1 of the ledger"));
+        assert!(refused(&good, &out.join("nowhere"), &ledger).contains("cannot write"));
+        std::fs::write(out.join("shop.margins"), "").unwrap();
+        assert!(refused(&good, out, &ledger).contains("exists"));
+        std::fs::remove_file(out.join("shop.margins")).unwrap();
+        let draft = spec(&SPEC.replace("name = \"age\"", "name = \"age\"\nconfirmed = false"));
+        assert!(refused(&draft, out, &ledger).contains("confirmed = false"));
+        for budget in ["1e-33", "1e-30", "1e12", "1e30"] {
+            let tiny = spec(&SPEC.replace("1/2", budget));
+            let why = refused(&tiny, out, &ledger);
+            assert!(why.contains("too small or too large"), "{budget}: {why}");
+        }
+        // Laplace scales beyond 2^40, which the planner alone would allow.
+        let tiny = spec(&SPEC.replace("rho = \"1/2\"", "epsilon = \"1e-13\""));
+        assert!(refused(&tiny, out, &ledger).contains("too small or too large"));
+        assert!(!ledger.exists(), "nothing was charged");
+    }
+
+    /// A file that is published with the spec is not the data, whatever it is called.
+    #[test]
+    fn the_data_is_not_published_with_the_spec() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        let rows = "place,region\nn1,north\ns1,south\n";
+        std::fs::write(at("people.csv"), rows).unwrap();
+        std::fs::write(at("copy.csv"), rows).unwrap();
+        let head = "name = \"p\"\ntitle = \"P\"\ndemo = true\n[data]\npath = \"people.csv\"\n[privacy]\nunit = \"row\"\nrho = 1\n";
+        let with = |file: &str| {
+            let text = format!(
+                "{head}[[dimension]]\nname = \"place\"\nhierarchy = \"{file}\"\n[[table]]\nof = [\"place\"]\n"
+            );
+            std::fs::write(at("p.toml"), text).unwrap();
+            crate::spec::load(&at("p.toml"))
+        };
+        assert!(with("people.csv").unwrap_err().to_string().contains("is the data file"));
+        assert!(with("./people.csv").unwrap_err().to_string().contains("is the data file"));
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(at("people.csv"), at("other.csv")).unwrap();
+            assert!(with("other.csv").unwrap_err().to_string().contains("is the data file"));
+        }
+        // The same bytes under another name show when the data is opened.
+        let copied = with("copy.csv").unwrap();
+        let key = SigningKey::throw_away().unwrap();
+        let options = Options {
+            out: dir.path(),
+            data: None,
+            ledger: &at("ledger.jsonl"),
+            key: &key,
+            replace: false,
+            day: "2026-01-31",
+            entropy: Entropy::from_os().unwrap(),
+        };
+        let refused = release(&copied, options, &()).unwrap_err().to_string();
+        assert!(refused.contains("private data file itself"), "{refused}");
+        assert!(!at("p.margins").exists());
+        assert!(!at("ledger.jsonl").exists());
+    }
+
+    /// Reported ε never less than it is, and short.
+    #[test]
+    fn epsilons_are_rounded_up() {
+        for (x, want) in [
+            (6.474_05, "6.4741"),
+            (17.143_600_000_1, "17.1437"),
+            (1.0, "1.0000"),
+            (0.000_000_1, "0.0000001000"),
+            (0.012_345_6, "0.01235"),
+            (0.0, "0.0000"),
+        ] {
+            assert_eq!(decimals_up(x), want);
+        }
+    }
+
     /// What the plan does not name does not leave, nor does anything without a reason.
     #[test]
     fn undeclared_exact_tables_do_not_leave() {
@@ -628,14 +734,15 @@ rows = { file = "rows.csv", of = ["sex", "age.half"] }
             for (i, body) in bodies.iter().enumerate() {
                 w.write_section(Kind::Exact, i as u32, body).unwrap();
             }
-            let mut input = manifest(&spec, &planned, &frame, "2026-01-31", false).unwrap();
+            let mut input = manifest(&spec, &planned, "2026-01-31", false).unwrap();
             input.declared.invariants = declared.iter().map(|d| d.to_string()).collect();
             let path = w.seal(input, &SigningKey::throw_away().unwrap()).unwrap().path;
             let release = Release::open(path).map_err(|e| e.to_string())?;
             let audit = crate::audit::audit(&release, None).map_err(|e| e.to_string())?;
             if audit.passed() { Ok(()) } else { Err(format!("{audit:?}")) }
         };
-        open(&[&good], &["one"]).unwrap();
+        const ONE: &str = "sex × age.half: known from the register";
+        open(&[&good], &[ONE]).unwrap();
         let with = |at: usize, byte: u8| {
             let mut bytes = good.clone();
             bytes[at] = byte;
@@ -647,17 +754,20 @@ rows = { file = "rows.csv", of = ["sex", "age.half"] }
         let longer = [&good[..], &[0]].concat();
         for (bodies, declared, why) in [
             (vec![&good[..]], vec![], "declares 0"),
-            (vec![], vec!["one"], "declares 1"),
-            (vec![&good, &good], vec!["one", "two"], "twice"),
-            (vec![&good[..good.len() - 1]], vec!["one"], ""),
-            (vec![&good[..3]], vec!["one"], "too early"),
-            (vec![&[]], vec!["one"], "too early"),
-            (vec![&longer], vec!["one"], "too many"),
-            (vec![&negative], vec!["one"], "below zero"),
-            (vec![&not_asked], vec!["one"], "not a table"),
-            (vec![&with(1, 1)], vec!["one"], "ascending"),
-            (vec![&with(4, 9)], vec!["one"], "does not exist"),
-            (vec![&with(6, 0)], vec!["one"], "total"),
+            (vec![&good], vec!["total: known from the register"], "does not declare"),
+            (vec![&good], vec!["sex × age.half: "], "does not declare"),
+            (vec![&good], vec!["sex × age.half: another reason"], "another reason"),
+            (vec![], vec![ONE], "declares 1"),
+            (vec![&good, &good], vec![ONE, ONE], "twice"),
+            (vec![&good[..good.len() - 1]], vec![ONE], ""),
+            (vec![&good[..3]], vec![ONE], "too early"),
+            (vec![&[]], vec![ONE], "too early"),
+            (vec![&longer], vec![ONE], "too many"),
+            (vec![&negative], vec![ONE], "below zero"),
+            (vec![&not_asked], vec![ONE], "not a table"),
+            (vec![&with(1, 1)], vec![ONE], "ascending"),
+            (vec![&with(4, 9)], vec![ONE], "does not exist"),
+            (vec![&with(6, 0)], vec![ONE], "total"),
         ] {
             let error = open(&bodies, &declared).unwrap_err();
             assert!(error.contains(why), "{error:?} does not say {why:?}");

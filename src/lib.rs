@@ -59,6 +59,7 @@ pub mod answer;
 pub mod audit;
 pub mod cube;
 pub mod exact;
+mod files;
 pub mod law;
 pub mod numeric;
 pub mod plan;
@@ -68,6 +69,7 @@ pub mod projection;
 pub mod recover;
 pub mod release;
 pub mod sql;
+pub mod visible;
 
 #[cfg(feature = "cli")]
 pub mod cli;

@@ -3,6 +3,8 @@
 use super::open::{Answers, QueryError};
 use super::query::{Asked, Labels, Present};
 use super::several::Several;
+use crate::sql::Query;
+use crate::visible::visible;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -42,6 +44,9 @@ pub struct Explained {
     pub sources: Vec<Source>,
 }
 
+/// A measurement, the weight of some of its noises, how many they are, the variance of one of them, and its part in the answer's.
+type Term = (usize, f64, u64, f64, f64);
+
 /// Rows that are explained.
 const MOST_ROWS: usize = 3;
 /// Sources that are listed for people.
@@ -51,83 +56,107 @@ impl Several {
     /// Explains the first rows of a query's answer, in the order of its groups.
     pub fn explain(&self, sql: &str) -> Result<Vec<Explained>, QueryError> {
         let queries = self.read(sql)?;
-        let mut out: Vec<Explained> = Vec::new();
-        let mut parts = Vec::new();
-        for (release, query) in self.releases().iter().zip(&queries) {
-            let asked = Asked::new(query)?;
-            let groups = release.evaluator().joint(&asked.aggregates, &query.group_by)?;
-            parts.push((release, asked, groups));
-        }
-        let Some((first, asked, groups)) = parts.first() else { return Ok(out) };
-        let labels = Labels { query: asked.query, cube: first.cube() };
-        let present = Present::new(asked.query, first.cube());
-        let rows = (0..groups.len()).filter(|&row| present.holds(&groups[row].nodes));
-        for row in rows.take(MOST_ROWS) {
-            for (column, figure) in asked.query.columns.iter().zip(&asked.figures) {
-                let Some(figure) = figure else { continue };
-                let width = asked.aggregates.len();
-                let weights = figure.weights(width);
-                // For each release the linear figure that decides the variance.
-                let figures: Vec<(&Answers, Vec<(usize, f64, u64, f64, f64)>)> = parts
-                    .iter()
-                    .filter_map(|(r, _, groups)| Some((*r, groups.get(row)?)))
-                    .map(|(r, group)| {
-                        let linear = match &weights[..] {
-                            [n, d] => {
-                                let value = |w: &[f64]| -> f64 {
-                                    w.iter().zip(&group.estimates).map(|(w, e)| w * e).sum()
-                                };
-                                let (top, below) = figure.values(value(n), value(d));
-                                n.iter().zip(d).map(|(n, d)| (n - top / below * d) / below).collect()
-                            }
-                            other => other.first().cloned().unwrap_or_default(),
-                        };
-                        let terms = group.law.terms(&linear).map(|(m, t)| {
-                            let one = t.noise.variance();
-                            (m, t.coefficient.abs(), t.copies, one, t.coefficient * t.coefficient * one)
-                        });
-                        (r, terms.filter(|t| t.1 > 0.0).collect())
-                    })
-                    .collect();
-                let variances: Vec<f64> = figures
-                    .iter()
-                    .map(|(_, terms)| 0.0 + terms.iter().map(|t| t.4 * t.2 as f64).sum::<f64>())
-                    .collect();
-                let total: f64 = variances.iter().map(|v| 1.0 / v).sum();
-                let variance = 1.0 / total;
-                let mut sources = Vec::new();
-                for ((release, terms), own) in figures.iter().zip(&variances) {
-                    let share = 1.0 / own / total;
-                    let mut by: BTreeMap<usize, (u64, f64, f64, f64)> = BTreeMap::new();
-                    for &(m, weight, copies, one, each) in terms {
-                        let e = by.entry(m).or_default();
-                        e.0 += copies;
-                        e.1 = weight.max(e.1);
-                        e.2 = one;
-                        e.3 += each * copies as f64;
-                    }
-                    for (m, (noises, weight, one, sum)) in by {
-                        let block = &release.evaluator().recovery().plan().measurements[m].block;
-                        let of_all = if variance > 0.0 { share * share * sum / variance } else { 0.0 };
-                        sources.push(Source {
-                            release: (parts.len() > 1).then(|| release.title()),
-                            block: release.cube().describe(block.cuboid()),
-                            kind: block.kind(),
-                            noises,
-                            weight: weight * share,
-                            noise_std: libm::sqrt(one),
-                            share: of_all,
-                            if_halved: libm::sqrt(1.0 - 0.5 * of_all),
-                        });
-                    }
-                }
-                sources.sort_by(|a, b| b.share.total_cmp(&a.share));
-                let labels = labels.row(&groups[row].nodes);
-                out.push(Explained { figure: column.name().into(), row: labels, variance, sources });
-            }
+        let mut out = Vec::new();
+        for party in self.parties(&queries) {
+            let explained = explain(&party.releases)?;
+            // A figure of several periods is as many figures.
+            out.extend(explained.into_iter().map(|e| match party.period {
+                Some(period) => Explained { figure: format!("{}_{period}", e.figure), ..e },
+                None => e,
+            }));
         }
         Ok(out)
     }
+}
+
+/// Explains the first rows of an answer that releases of one period give together.
+fn explain(releases: &[(&Answers, &Query)]) -> Result<Vec<Explained>, QueryError> {
+    let mut out: Vec<Explained> = Vec::new();
+    let mut parts = Vec::new();
+    for &(release, query) in releases {
+        let asked = Asked::new(query)?;
+        let groups = release.evaluator().joint(&asked.aggregates, &query.group_by)?;
+        parts.push((release, asked, groups));
+    }
+    let Some((first, asked, groups)) = parts.first() else { return Ok(out) };
+    let labels = Labels { query: asked.query, cube: first.cube() };
+    let present = Present::new(asked.query, first.cube());
+    let rows = (0..groups.len()).filter(|&row| present.holds(&groups[row].nodes));
+    for row in rows.take(MOST_ROWS) {
+        for (column, figure) in asked.query.columns.iter().zip(&asked.figures) {
+            let Some(figure) = figure else { continue };
+            let width = asked.aggregates.len();
+            let weights = figure.weights(width);
+            // For each release the linear figure that decides the variance.
+            let figures: Vec<(&Answers, Vec<Term>)> = parts
+                .iter()
+                .filter_map(|(r, _, groups)| Some((*r, groups.get(row)?)))
+                .map(|(r, group)| {
+                    let linear = match &weights[..] {
+                        [n, d] => {
+                            let value = |w: &[f64]| -> f64 {
+                                w.iter().zip(&group.estimates).map(|(w, e)| w * e).sum()
+                            };
+                            let (top, below) = figure.values(value(n), value(d));
+                            n.iter().zip(d).map(|(n, d)| (n - top / below * d) / below).collect()
+                        }
+                        other => other.first().cloned().unwrap_or_default(),
+                    };
+                    let terms = group.law.terms(&linear).map(|(m, t)| {
+                        let one = t.noise.variance();
+                        (m, t.coefficient.abs(), t.copies, one, t.coefficient * t.coefficient * one)
+                    });
+                    (r, without_residues(terms.collect()))
+                })
+                .collect();
+            let variances: Vec<f64> = figures
+                .iter()
+                .map(|(_, terms)| 0.0 + terms.iter().map(|t| t.4 * t.2 as f64).sum::<f64>())
+                .collect();
+            let total: f64 = variances.iter().map(|v| 1.0 / v).sum();
+            let variance = 1.0 / total;
+            let mut sources = Vec::new();
+            for ((release, terms), own) in figures.iter().zip(&variances) {
+                let share = 1.0 / own / total;
+                let mut by: BTreeMap<usize, (u64, f64, f64, f64)> = BTreeMap::new();
+                for &(m, weight, copies, one, each) in terms {
+                    let e = by.entry(m).or_default();
+                    e.0 += copies;
+                    e.1 = weight.max(e.1);
+                    e.2 = one;
+                    e.3 += each * copies as f64;
+                }
+                for (m, (noises, weight, one, sum)) in by {
+                    let block = &release.evaluator().recovery().plan().measurements[m].block;
+                    let of_all = if variance > 0.0 { share * share * sum / variance } else { 0.0 };
+                    sources.push(Source {
+                        release: (parts.len() > 1).then(|| release.title()),
+                        block: release.cube().describe(block.cuboid()),
+                        kind: block.kind(),
+                        noises,
+                        weight: weight * share,
+                        noise_std: libm::sqrt(one),
+                        share: of_all,
+                        if_halved: libm::sqrt(1.0 - 0.5 * of_all),
+                    });
+                }
+            }
+            sources.sort_by(|a, b| b.share.total_cmp(&a.share));
+            let labels = labels.row(&groups[row].nodes);
+            out.push(Explained { figure: column.name().into(), row: labels, variance, sources });
+        }
+    }
+    Ok(out)
+}
+
+/// Leaves out the terms that only rounding has left behind. Weights are sums and quotients of doubles, so where they cancel there remains
+/// some 1e-16 to 1e-12 of the largest instead of nothing. What moves the answer less than a thousand-millionth as far as the
+/// strongest term (1e-18 of its variance) is taken for that: even 2^31 such noises together would not show in any figure here.
+fn without_residues(mut terms: Vec<Term>) -> Vec<Term> {
+    const RESIDUE: f64 = 1e-18;
+    let largest = terms.iter().map(|t| t.4).fold(0.0, f64::max);
+    terms.retain(|t| t.4 > RESIDUE * largest);
+    terms
 }
 
 /// A, B, C, and so on.
@@ -139,7 +168,8 @@ fn letter(at: usize) -> String {
 impl fmt::Display for Explained {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let of = if self.row.is_empty() { String::new() } else { format!(" ({})", self.row.join(", ")) };
-        writeln!(f, "{}{of}: standard error {:.4}, from", self.figure, libm::sqrt(self.variance))?;
+        let of = visible(&of);
+        writeln!(f, "{}{of}: standard error {:.4}, from", visible(&self.figure), libm::sqrt(self.variance))?;
         // Releases have long titles: a letter stands for each.
         let mut titles: Vec<&str> = self.sources.iter().filter_map(|s| s.release.as_deref()).collect();
         titles.sort_unstable();
@@ -150,9 +180,10 @@ impl fmt::Display for Explained {
             let release = at.map_or(String::new(), |at| format!("[{}] ", letter(at)));
             writeln!(
                 f,
-                "  {:5.1} %  {release}{} {block}: {} of ±{:.4}, weight {:.3}",
+                "  {:5.1} %  {release}{} {}: {} of ±{:.4}, weight {:.3}",
                 100.0 * s.share,
                 s.kind,
+                visible(&block),
                 if s.noises == 1 { "1 noise".into() } else { format!("{} noises", s.noises) },
                 s.noise_std,
                 s.weight
@@ -163,16 +194,38 @@ impl fmt::Display for Explained {
             writeln!(f, "  {:5.1} %  {} more", 100.0 * rest, self.sources.len() - LISTED)?;
         }
         for (at, title) in titles.iter().enumerate() {
-            writeln!(f, "  [{}] is {title}", letter(at))?;
+            writeln!(f, "  [{}] is {}", letter(at), visible(title))?;
         }
         match self.sources.first() {
             None => writeln!(f, "  no noise: the answer is exact"),
             Some(s) => writeln!(
                 f,
                 "  Half the noise variance of {} would narrow it by {:.0} %.",
-                s.block,
+                visible(&s.block),
                 100.0 * (1.0 - s.if_halved)
             ),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn residues_of_rounding_are_no_noises() {
+        let term = |m: usize, weight: f64, one: f64| (m, weight, 1, one, weight * weight * one);
+        let kept = without_residues(vec![
+            term(0, 1.0, 4.0),
+            term(1, 1e-13, 9.0),
+            term(2, 1e-4, 4.0),
+            term(3, 0.0, 1.0),
+        ]);
+        assert_eq!(kept.iter().map(|t| t.0).collect::<Vec<_>>(), [0, 2]);
+        // All of one size: whatever the size is.
+        assert_eq!(without_residues(vec![term(0, 1e-12, 1.0), term(1, 2e-12, 1.0)]).len(), 2);
+        assert!(
+            without_residues(vec![term(0, 0.0, 1.0)]).is_empty() && without_residues(Vec::new()).is_empty()
+        );
     }
 }

@@ -187,6 +187,17 @@ impl Figure {
             let estimate = self.numerator.constant + dot(linear, only.estimates);
             return Ok(self.linear(estimate, only.law.solve(linear, how)?, [1.0].into()));
         }
+        let part = self.part(column, known, pools);
+        match self.denominator {
+            None => Ok(self.linear(part.numerator, part.law.solve(&[1.0], how)?, part.shares)),
+            Some(_) => part.ratio(how),
+        }
+    }
+
+    /// Numerator and denominator from what one or more releases know, with the joint law of their errors.
+    pub fn part(&self, column: usize, known: &[Known], pools: &mut Pools) -> Part {
+        let width = known.first().map_or(0, |k| k.estimates.len());
+        let weights = self.weights(width);
         let key = (column, known.iter().map(|k| Arc::as_ptr(k.law) as usize).collect());
         let (shares, law) = pools.0.entry(key).or_insert_with(|| {
             let shares = shares(known, &weights);
@@ -200,26 +211,18 @@ impl Figure {
                 .collect();
             (shares, Arc::new(JointLaw::pool(&sources)))
         });
-        let pooled = |figure: &[f64]| -> f64 {
+        let pooled = |figure: Option<&Vec<f64>>| -> f64 {
+            let figure = figure.map_or(&[][..], |f| f);
             known.iter().zip(shares.iter()).map(|(k, s)| s * dot(figure, k.estimates)).sum()
         };
-        let numerator = self.numerator.constant + pooled(&weights[0]);
-        let Some(below) = &self.denominator else {
-            return Ok(self.linear(numerator, law.solve(&[1.0], how)?, shares.clone()));
-        };
-        let denominator = below.constant + pooled(&weights[1]);
-        let estimate = numerator / denominator;
-        let variance = law.covariance(&[1.0, -estimate], &[1.0, -estimate]);
-        let (low, high) = fieller(numerator, denominator, law, how)?;
-        Ok(Answered {
-            estimate,
-            std_error: libm::sqrt(variance) / denominator.abs(),
-            low,
-            high,
-            basis: if low.is_finite() { Basis::Fieller } else { Basis::Unbounded },
-            shares: shares.clone(),
-            error: ErrorOf::Ratio { pair: law.clone(), numerator, denominator },
-        })
+        let (numerator, denominator) = self.values(pooled(weights.first()), pooled(weights.get(1)));
+        Part { numerator, denominator, law: law.clone(), shares: shares.clone() }
+    }
+
+    /// By how much a linear figure differs between two independent sources.
+    pub fn difference(&self, change: &Change, how: &How) -> Result<Answered, LawError> {
+        let estimate = change.after.numerator - change.before.numerator;
+        Ok(self.linear(estimate, change.laws.difference.solve(&[1.0], how)?, [1.0].into()))
     }
 
     /// The interval that reaches so many standard errors to both sides; of a linear figure.
@@ -246,6 +249,100 @@ impl Figure {
             shares,
             error: ErrorOf::Linear(solved),
         }
+    }
+}
+
+/// A figure's numerator and denominator (1 for a linear figure), from one or more releases.
+#[derive(Debug, Clone)]
+pub struct Part {
+    /// The estimate of the numerator.
+    pub numerator: f64,
+    /// The estimate of the denominator.
+    pub denominator: f64,
+    /// The joint law of their errors.
+    pub law: Arc<JointLaw>,
+    /// What each release contributes.
+    pub shares: Arc<[f64]>,
+}
+
+impl Part {
+    /// The ratio, with Fieller's interval.
+    fn ratio(&self, how: &How) -> Result<Answered, LawError> {
+        let Part { numerator, denominator, law, shares } = self;
+        let (numerator, denominator) = (*numerator, *denominator);
+        let estimate = numerator / denominator;
+        let variance = law.covariance(&[1.0, -estimate], &[1.0, -estimate]);
+        let (low, high) = fieller(numerator, denominator, law, how)?;
+        Ok(Answered {
+            estimate,
+            std_error: libm::sqrt(variance) / denominator.abs(),
+            low,
+            high,
+            basis: if low.is_finite() { Basis::Fieller } else { Basis::Unbounded },
+            shares: shares.clone(),
+            error: ErrorOf::Ratio { pair: law.clone(), numerator, denominator },
+        })
+    }
+}
+
+/// A linear figure from two independent sources, the earlier one first.
+#[derive(Debug)]
+pub struct Change {
+    before: Part,
+    after: Part,
+    laws: Arc<ChangeLaws>,
+}
+
+/// The laws of a change; rows that look alike share them.
+#[derive(Debug)]
+struct ChangeLaws {
+    difference: JointLaw,
+    /// Of 100 times the difference, and of the earlier figure.
+    percent: Arc<JointLaw>,
+}
+
+/// Laws of changes, by those of their two sources. These are kept alive, so that their addresses stay their own.
+#[derive(Default)]
+pub struct Changes(HashMap<(usize, usize), (Arc<JointLaw>, Arc<JointLaw>, Arc<ChangeLaws>)>);
+
+impl Changes {
+    /// The change from one to the other.
+    pub fn of(&mut self, before: &Part, after: &Part) -> Change {
+        let key = (Arc::as_ptr(&before.law) as usize, Arc::as_ptr(&after.law) as usize);
+        let (.., laws) = self.0.entry(key).or_insert_with(|| {
+            let pool = |old: Vec<f64>, new: Vec<f64>| {
+                let column = |v: Vec<f64>| v.into_iter().map(|w| vec![w]).collect();
+                JointLaw::pool(&[(&*before.law, column(old)), (&*after.law, column(new))])
+            };
+            let laws = ChangeLaws {
+                difference: pool(vec![-1.0], vec![1.0]),
+                percent: Arc::new(pool(vec![-100.0, 1.0], vec![100.0, 0.0])),
+            };
+            (before.law.clone(), after.law.clone(), Arc::new(laws))
+        });
+        Change { before: before.clone(), after: after.clone(), laws: laws.clone() }
+    }
+}
+
+impl Change {
+    /// The change in percent of the earlier figure: a ratio of two linear figures whose errors hang together through
+    /// the earlier one, so that Fieller's interval is as exact as for any ratio.
+    pub fn percent(&self, how: &How) -> Result<Answered, LawError> {
+        Part {
+            numerator: 100.0 * (self.after.numerator - self.before.numerator),
+            denominator: self.before.numerator,
+            law: self.laws.percent.clone(),
+            shares: [1.0].into(),
+        }
+        .ratio(how)
+    }
+
+    /// Whether the change may be so many percent: Fieller's criterion itself.
+    #[cfg(all(test, feature = "test-seed"))]
+    pub fn holds(&self, percent: f64, level: f64) -> Result<bool, LawError> {
+        let (a, b) = (self.before.numerator, self.after.numerator);
+        let law = self.laws.percent.combine(&[1.0, -percent])?;
+        Ok(law.may_reach((100.0 * (b - a) - percent * a).abs(), level))
     }
 }
 

@@ -167,7 +167,8 @@ pub enum Spending {
     },
 }
 
-const MOST_NUMBERS: usize = 1 << 26;
+/// The most rows, cells and entries that are not 0.
+pub const MOST_NUMBERS: usize = 1 << 26;
 /// The most multiplications for which the dense factorisation is taken, `rows · cells²`.
 const DENSE_WORK: f64 = 1.6e10;
 

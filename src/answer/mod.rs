@@ -3,6 +3,8 @@
 //! Everything here happens after a release is public, so floating point is welcome. Functions come from
 //! `libm`, so that every platform prints the same interval.
 
+mod caveats;
+mod compare;
 pub mod evaluate;
 pub mod explain;
 mod figure;

@@ -2,15 +2,18 @@
 
 use super::Evaluator;
 use super::evaluate::AnswerError;
+use super::joint::{JointLaw, Noise as JointNoise};
 use super::posterior::PosteriorError;
 use crate::cube::{Cube, Frame};
-use crate::law::LawError;
+use crate::law::{LawError, NoiseLaw};
+use crate::plan::Noise;
 use crate::plan::cost::{self, CostError};
 use crate::recover::{Nearest, RecoverError, Recovery};
 use crate::release::values::Values;
-use crate::release::{Kind, Release, ReleaseError};
+use crate::release::{Dataset, Kind, Release, ReleaseError};
 use crate::sql::{Query, SqlError, quote_names};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Why a question could not be answered.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +41,22 @@ pub enum QueryError {
     /// Several releases that cannot be asked together.
     #[error("these releases cannot be asked together: {0}")]
     Together(String),
+    /// What is not said of releases of different periods.
+    #[error("releases of different periods are compared, and {0}: ask them one at a time")]
+    Compared(&'static str),
+    /// A sum that leaves out units, where only complete ones were wanted.
+    #[error(
+        "`{figure}` leaves out the units whose {level} is {categories}: there is no number to add up\n\
+         leave out --complete to see how many they are, or leave them out with WHERE"
+    )]
+    Incomplete {
+        /// The column.
+        figure: String,
+        /// What is added up.
+        level: String,
+        /// The categories without a number.
+        categories: String,
+    },
     /// The law of an error.
     #[error(transparent)]
     Law(#[from] LawError),
@@ -74,6 +93,8 @@ pub struct Answers {
     evaluator: Evaluator<Values>,
     name: String,
     pub(super) nearest: Option<Nearest>,
+    /// How many units had more rows than count: the noisy number, and the law of its error.
+    cut: Option<(f64, Arc<JointLaw>)>,
 }
 
 impl Answers {
@@ -92,8 +113,18 @@ impl Answers {
         let plan = release.plan(&cube)?;
         // A plan whose arithmetic does not fit is refused here, before anything is computed from it.
         cost::cost(&plan, &Frame::new(&cube, &plan.levels))?;
+        let cut = release.truncation()?.map(|t| {
+            let scale = t.scale.to_f64();
+            let law = match plan.noise {
+                Noise::Gaussian => NoiseLaw::DiscreteGaussian { variance: scale },
+                Noise::Laplace => NoiseLaw::DiscreteLaplace { scale },
+            };
+            let noise = JointNoise { measurement: plan.measurements.len(), copies: 1, law };
+            (t.noisy as f64, Arc::new(JointLaw::new(1, vec![(noise, vec![1.0])])))
+        });
         let values = Values::new(release, &cube, &plan)?;
-        Ok(Answers { evaluator: Evaluator::new(Recovery::new(cube, plan, values)?), name, nearest: None })
+        let evaluator = Evaluator::new(Recovery::new(cube, plan, values)?);
+        Ok(Answers { evaluator, name, nearest: None, cut })
     }
 
     /// The file behind the answers.
@@ -110,6 +141,35 @@ impl Answers {
     pub fn title(&self) -> String {
         let hash = blake3::hash(self.release().manifest_bytes()).to_hex();
         format!("{} ({})", self.name, &hash[..8])
+    }
+
+    /// What readers are told of a release with tables published without noise.
+    pub fn exact_note(&self) -> Option<String> {
+        const NAMED: usize = 5;
+        let exact = &self.evaluator.recovery().plan().exact;
+        let mut tables: Vec<String> = exact.iter().take(NAMED).map(|e| self.cube().describe(e)).collect();
+        if exact.len() > NAMED {
+            tables.push(format!("{} more", exact.len() - NAMED));
+        }
+        let (name, tables) = (&self.name, tables.join("; "));
+        (!exact.is_empty()).then(|| {
+            format!("{name} publishes WITHOUT NOISE: {tables}. The rest is protected beyond what these tell.")
+        })
+    }
+
+    /// Of whom the counts are, if the release says it.
+    pub fn dataset(&self) -> Option<&Dataset> {
+        self.release().manifest().dataset.as_ref()
+    }
+
+    /// Where rows beyond a bound were left out: whose rows, and how many of each count.
+    pub fn bound(&self) -> Option<(&str, u32)> {
+        self.release().manifest().privacy.bound()
+    }
+
+    /// How many units had more rows than count, where that was measured, and the law of its error.
+    pub(super) fn cut(&self) -> Option<(&f64, &Arc<JointLaw>)> {
+        self.cut.as_ref().map(|(noisy, law)| (noisy, law))
     }
 
     /// The dimensions.

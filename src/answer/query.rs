@@ -1,11 +1,12 @@
 //! A SQL query from one release, or several of one dataset: figures with their intervals, ready to show.
 
+use super::caveats::{left_out, truncated};
 use super::evaluate::JointGroup;
 use super::figure::{Answered, Basis, ErrorOf, Figure, Known, Pools};
-use super::joint::{How, Solved};
+use super::joint::{How, JointLaw, Solved};
 use super::nearest::{LEAST_SQUARES, note};
 use super::open::{Answers, QueryError};
-use super::posterior::{CountPosterior, Prior};
+use super::posterior::{CountPosterior, Prior, Total};
 use super::render::{ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
 use super::simultaneous::{Rows, Simultaneous, Together};
 use super::statement::{PriorChoice, Statement};
@@ -33,6 +34,8 @@ pub struct Options {
     pub prior: Option<PriorChoice>,
     /// The intervals cover all together with probability `level`.
     pub joint: Option<Simultaneous>,
+    /// Refuse sums that leave out units without a number, instead of saying how many they are.
+    pub complete: bool,
 }
 
 impl Options {
@@ -46,6 +49,7 @@ impl Options {
             test: None,
             prior: None,
             joint: None,
+            complete: false,
         }
     }
 }
@@ -68,6 +72,7 @@ impl Answers {
 }
 
 /// A query whose figures are resolved.
+#[derive(Clone)]
 pub(super) struct Asked<'a> {
     pub query: &'a Query,
     pub aggregates: Vec<Aggregate>,
@@ -99,23 +104,43 @@ impl<'a> Asked<'a> {
         Ok(Asked { query, aggregates, figures })
     }
 
+    /// The same with one more aggregate, the last: the total.
+    fn with_total(&self) -> Asked<'a> {
+        let mut asked = self.clone();
+        asked.aggregates.push(Aggregate { filter: Filter::everything(), partition: Some(Vec::new()) });
+        asked
+    }
+
     /// Fills in the totals a prior speaks of.
-    fn prior(&self, choice: PriorChoice, from: &Answers, notes: &mut Notes) -> Result<Prior, QueryError> {
+    fn prior(&self, choice: PriorChoice, from: &Answers, notes: &mut Notes) -> Result<Before, QueryError> {
         let total = || -> Result<(f64, f64), QueryError> {
             let all = from.evaluator().aggregate(&Filter::everything(), &[])?;
             Ok(all.first().map_or((0.0, 0.0), |g| (g.estimate, g.law.variance())))
         };
         let (prior, text) = match choice {
-            PriorChoice::Flat => (Prior::Flat, "flat: any whole number".to_string()),
-            PriorChoice::NonNegative => (Prior::NonNegative, "any whole number from 0 up".into()),
-            PriorChoice::Uniform { n } => (Prior::Uniform { n }, format!("uniform on 0 … {n}")),
+            PriorChoice::Flat => (Before::Prior(Prior::Flat), "flat: any whole number".to_string()),
+            PriorChoice::NonNegative => {
+                (Before::Prior(Prior::NonNegative), "any whole number from 0 up".into())
+            }
+            PriorChoice::Uniform { n } => {
+                (Before::Prior(Prior::Uniform { n }), format!("uniform on 0 … {n}"))
+            }
             PriorChoice::Binomial { n: Some(n), p } => {
-                (Prior::Binomial { n, p }, format!("binomial, n = {n}, p = {p}"))
+                (Before::Prior(Prior::Binomial { n, p }), format!("binomial, n = {n}, p = {p}"))
             }
             PriorChoice::Binomial { n: None, p } => {
-                let n = libm::round(total()?.0).max(0.0) as u64;
-                let text = format!("binomial, p = {p}, n = {n} (the release's own estimate of the total)");
-                (Prior::Binomial { n, p }, text)
+                let (n, variance) = total()?;
+                if variance == 0.0 {
+                    let n = libm::round(n).max(0.0) as u64;
+                    (
+                        Before::Prior(Prior::Binomial { n, p }),
+                        format!("binomial, p = {p}, n = {n}, the exact total"),
+                    )
+                } else {
+                    let text =
+                        format!("binomial, p = {p}, n the total, itself estimated: any number from 0 up");
+                    (Before::OfTotal { p }, text)
+                }
             }
             PriorChoice::KnownTotal => {
                 let (n, variance) = total()?;
@@ -123,7 +148,7 @@ impl<'a> Asked<'a> {
                     return Err(QueryError::TotalNotExact);
                 }
                 let n = libm::round(n).max(0.0) as u64;
-                (Prior::Uniform { n }, format!("uniform on 0 … {n}, the exact total"))
+                (Before::Prior(Prior::Uniform { n }), format!("uniform on 0 … {n}, the exact total"))
             }
         };
         notes.add(format!(
@@ -134,13 +159,33 @@ impl<'a> Asked<'a> {
     }
 }
 
+/// What is known of a count beforehand.
+#[derive(Clone, Copy)]
+enum Before {
+    Prior(Prior),
+    /// Binomial with probability p, of a total that is only estimated: the last aggregate.
+    OfTotal {
+        p: f64,
+    },
+}
+
 /// The answer of one release, or of several whose queries say the same.
 pub(super) fn answer(releases: &[(&Answers, &Asked)], options: &Options) -> Result<ResultTable, QueryError> {
     if !(options.level > 0.0 && options.level < 1.0) {
         return Err(QueryError::Level(options.level));
     }
+    let totals: Vec<Asked>;
+    let with_totals: Vec<(&Answers, &Asked)>;
+    let mut releases = releases;
+    if let Some(PriorChoice::Binomial { n: None, .. }) = options.prior {
+        totals = releases.iter().map(|(_, asked)| asked.with_total()).collect();
+        with_totals = releases.iter().zip(&totals).map(|(r, asked)| (r.0, asked)).collect();
+        releases = &with_totals;
+    }
     let Some(&(first, asked)) = releases.first() else { return Ok(ResultTable::default()) };
     let cube = first.cube();
+    let mut caveats = left_out(releases, options, None)?;
+    caveats.extend(truncated(&releases.iter().map(|(r, _)| *r).collect::<Vec<_>>(), options.level, None)?);
     let groups: Vec<Vec<JointGroup>> = releases
         .iter()
         .map(|(r, a)| r.evaluator().joint(&a.aggregates, &a.query.group_by))
@@ -180,7 +225,7 @@ pub(super) fn answer(releases: &[(&Answers, &Asked)], options: &Options) -> Resu
     }
     let prior = options.prior.map(|p| asked.prior(p, first, &mut notes)).transpose()?;
     let mut posteriors = Posteriors::default();
-    let mut table = ResultTable { level: options.level, ..ResultTable::default() };
+    let mut table = ResultTable { level: options.level, caveats, ..ResultTable::default() };
     let labels = Labels { query: asked.query, cube };
     let several = wanted > 1;
     let names: Vec<&str> = asked.query.columns.iter().map(SelectColumn::name).collect();
@@ -236,7 +281,8 @@ pub(super) fn answer(releases: &[(&Answers, &Asked)], options: &Options) -> Resu
                 cells.push(ResultCell::Number(answered.estimate));
             }
             let posterior = match prior {
-                Some(prior) => Some(posteriors.of(&answered, prior)?),
+                Some(Before::Prior(prior)) => Some(posteriors.of(&answered, prior)?),
+                Some(Before::OfTotal { p }) => Some(posteriors.of_total(&answered, figure, &known, p)?),
                 None => None,
             };
             if let Some(p) = &posterior {
@@ -278,6 +324,7 @@ pub(super) fn answer(releases: &[(&Answers, &Asked)], options: &Options) -> Resu
         }
     }
     table.together = together;
+    releases.iter().filter_map(|(r, _)| r.exact_note()).for_each(|note| notes.add(note));
     table.notes = notes.0;
     Ok(table)
 }
@@ -346,7 +393,7 @@ impl Met {
     }
 }
 
-fn contributions(name: &str, releases: &[(&Answers, &Asked)], shares: &[f64]) -> String {
+pub(super) fn contributions(name: &str, releases: &[(&Answers, &Asked)], shares: &[f64]) -> String {
     let parts: Vec<String> = releases
         .iter()
         .zip(shares)
@@ -355,25 +402,69 @@ fn contributions(name: &str, releases: &[(&Answers, &Asked)], shares: &[f64]) ->
     format!("{name}: combined by precision: {} (first row).", parts.join(", "))
 }
 
-fn shown(a: &Answered) -> ResultFigure {
+pub(super) fn shown(a: &Answered) -> ResultFigure {
     ResultFigure { estimate: a.estimate, std_error: a.std_error, low: a.low, high: a.high }
 }
 
-/// Posteriors: one for each law and estimate.
+/// Posteriors: one for each law, estimate and total.
 #[derive(Default)]
-struct Posteriors(HashMap<(usize, u64), (Arc<Solved>, Arc<CountPosterior>)>);
+struct Posteriors(HashMap<(usize, u64, u64), (Arc<Solved>, Arc<CountPosterior>)>);
 
 impl Posteriors {
     fn of(&mut self, answered: &Answered, prior: Prior) -> Result<Arc<CountPosterior>, QueryError> {
         let ErrorOf::Linear(solved) = &answered.error else {
             return Err(QueryError::NotACount("a ratio".into()));
         };
-        let key = (Arc::as_ptr(solved) as usize, answered.estimate.to_bits());
+        let key = (Arc::as_ptr(solved) as usize, answered.estimate.to_bits(), 0);
         if let Some((_, known)) = self.0.get(&key) {
             return Ok(known.clone());
         }
         let made = Arc::new(CountPosterior::new(&solved.law, answered.estimate, prior)?);
         // The law is kept alive, so that its address stays its own.
+        self.0.insert(key, (solved.clone(), made.clone()));
+        Ok(made)
+    }
+
+    /// The total is the last aggregate.
+    fn of_total(
+        &mut self,
+        answered: &Answered,
+        figure: &Figure,
+        known: &[Known],
+        p: f64,
+    ) -> Result<Arc<CountPosterior>, QueryError> {
+        let ErrorOf::Linear(solved) = &answered.error else {
+            return Err(QueryError::NotACount("a ratio".into()));
+        };
+        let shares = answered.shares.iter();
+        let estimate: f64 = known
+            .iter()
+            .zip(shares.clone())
+            .map(|(k, s)| s * k.estimates.last().copied().unwrap_or(0.0))
+            .sum();
+        let key = (Arc::as_ptr(solved) as usize, answered.estimate.to_bits(), estimate.to_bits());
+        if let Some((_, posterior)) = self.0.get(&key) {
+            return Ok(posterior.clone());
+        }
+        // The errors of the count and of the total, from the same noises.
+        let sources: Vec<(&JointLaw, Vec<Vec<f64>>)> = known
+            .iter()
+            .zip(shares)
+            .map(|(k, s)| {
+                let width = k.estimates.len();
+                let count = figure.weights(width).into_iter().next().unwrap_or_default();
+                let total = (0..width).map(|i| if i + 1 == width { *s } else { 0.0 }).collect();
+                (&**k.law, vec![count.iter().map(|w| w * s).collect(), total])
+            })
+            .collect();
+        let pair = JointLaw::pool(&sources);
+        let variance = solved.law.variance();
+        let slope = if variance > 0.0 { pair.covariance(&[1.0, 0.0], &[0.0, 1.0]) / variance } else { 0.0 };
+        // What is a whole number but for rounding is one.
+        let near = libm::round(slope);
+        let slope = if (slope - near).abs() < 1e-9 { near } else { slope };
+        let total = Total { estimate, slope, rest: pair.combine(&[-slope, 1.0])? };
+        let made = Arc::new(CountPosterior::of_total(&solved.law, answered.estimate, p, &total)?);
         self.0.insert(key, (solved.clone(), made.clone()));
         Ok(made)
     }
@@ -434,7 +525,7 @@ pub(super) struct Labels<'a> {
 }
 
 impl Labels<'_> {
-    fn kind(&self, column: &SelectColumn) -> ColumnKind {
+    pub fn kind(&self, column: &SelectColumn) -> ColumnKind {
         match column {
             SelectColumn::Group { index, .. } => {
                 let (d, l) = self.query.group_by[*index];
@@ -450,7 +541,7 @@ impl Labels<'_> {
         levels.zip(nodes).map(|(level, &n)| level.labels[n as usize].clone()).collect()
     }
 
-    fn label(&self, column: &SelectColumn, nodes: &[u32]) -> String {
+    pub fn label(&self, column: &SelectColumn, nodes: &[u32]) -> String {
         let SelectColumn::Group { index, .. } = column else { return String::new() };
         let (d, l) = self.query.group_by[*index];
         self.cube.dimensions[d].levels[l].labels[nodes[*index] as usize].clone()
@@ -458,15 +549,15 @@ impl Labels<'_> {
 }
 
 /// A row with what it is sorted by.
-struct Sortable {
-    nodes: Vec<u32>,
+pub(super) struct Sortable {
+    pub nodes: Vec<u32>,
     /// For each column of SELECT its estimate.
-    keys: Vec<f64>,
-    cells: Vec<ResultCell>,
+    pub keys: Vec<f64>,
+    pub cells: Vec<ResultCell>,
 }
 
 /// By the columns of ORDER BY: labels in their own order, figures by estimate. Ties stay in the order of nodes.
-fn sort(query: &Query, rows: &mut [Sortable]) {
+pub(super) fn sort(query: &Query, rows: &mut [Sortable]) {
     rows.sort_by(|a, b| {
         for &(column, descending) in &query.order_by {
             let order = match &query.columns[column] {

@@ -1,19 +1,34 @@
-//! Several releases of one dataset, asked together.
+//! Several releases, asked together.
 //!
-//! Each release has noise of its own, so their answers to one question are independent unbiased estimates of one
-//! truth. They are combined by precision, which is best among all weightings, and the law of the combined
-//! error is the law of the weighted sum: exact again.
+//! Two releases of the same people have noise of their own, so their answers to one question are independent unbiased
+//! estimates of one truth. They are combined by precision, which is best among all weightings, and the law of the
+//! combined error is the law of the weighted sum: exact again.
+//!
+//! Releases of *other* people, or of the same people at another time, have no truth in common, and a mean of their answers
+//! is an interval around nothing. So releases are taken together only if each says of whom it is ([`Dataset`]), all say
+//! the same, one key signed them all (anybody can write the same id), and all count the same rows of a unit. Those of one period are
+//! combined; those of different periods are compared, never averaged: see [`super::compare`].
 
+use super::compare::compare;
 use super::open::{Answers, QueryError};
 use super::query::{Asked, Options, answer};
 use super::render::ResultTable;
+use crate::release::{Dataset, SignerKind};
 use crate::sql::Query;
 
 /// Releases of one dataset. With a single one, the same as that one.
-pub struct Several(Vec<Answers>);
+pub struct Several {
+    releases: Vec<Answers>,
+    /// The periods in the order they were given, and which releases are of each.
+    periods: Vec<(Option<String>, Vec<usize>)>,
+}
 
 impl Several {
-    /// Opens them together. The same release twice is refused: its noise is not independent of itself.
+    /// Opens them together.
+    ///
+    /// # Errors
+    /// The same release twice (its noise is not independent of itself), and releases that are not known to be of the
+    /// same people, counted alike.
     pub fn new(releases: Vec<Answers>) -> Result<Several, QueryError> {
         for (i, a) in releases.iter().enumerate() {
             let again = |b: &&Answers| b.release().manifest_bytes() == a.release().manifest_bytes();
@@ -21,62 +36,165 @@ impl Several {
                 return Err(QueryError::Together(format!("{} is given twice", a.title())));
             }
         }
-        if let [_, _, ..] = &releases[..]
-            && let Some(nearest) = releases.iter().find_map(Answers::nearest)
+        if let [first, others @ ..] = &releases[..]
+            && !others.is_empty()
         {
-            let symbol = nearest.norm().symbol();
-            return Err(QueryError::Together(format!(
-                "consistency in {symbol} is about the measured tables of one release"
-            )));
+            if let Some(nearest) = releases.iter().find_map(Answers::nearest) {
+                let symbol = nearest.norm().symbol();
+                return Err(QueryError::Together(format!(
+                    "consistency in {symbol} is about the measured tables of one release"
+                )));
+            }
+            for other in others {
+                same_people(first, other)?;
+            }
         }
-        Ok(Several(releases))
+        let mut periods: Vec<(Option<String>, Vec<usize>)> = Vec::new();
+        for (at, release) in releases.iter().enumerate() {
+            let period = release.dataset().and_then(|d| d.period.clone());
+            match periods.iter_mut().find(|(p, _)| *p == period) {
+                Some((_, members)) => members.push(at),
+                None => periods.push((period, vec![at])),
+            }
+        }
+        Ok(Several { releases, periods })
     }
 
     /// The releases.
     pub fn releases(&self) -> &[Answers] {
-        &self.0
+        &self.releases
+    }
+
+    /// The periods that are compared, in the order they were given; none where all releases are of one.
+    pub fn periods(&self) -> Vec<&str> {
+        let all = self.periods.iter().filter_map(|(p, _)| p.as_deref());
+        if self.periods.len() > 1 { all.collect() } else { Vec::new() }
+    }
+
+    /// For each period its name, if several are compared, and its releases with the query as each understands it.
+    pub(super) fn parties<'a, Q>(&'a self, asked: &'a [Q]) -> Vec<Party<'a, Q>> {
+        let several = self.periods.len() > 1;
+        let party = |(period, members): &'a (Option<String>, Vec<usize>)| Party {
+            period: period.as_deref().filter(|_| several),
+            releases: members.iter().filter_map(|&i| Some((self.releases.get(i)?, asked.get(i)?))).collect(),
+        };
+        self.periods.iter().map(party).collect()
     }
 
     /// Answers one SELECT, which may name any of the releases after FROM.
     pub fn ask(&self, sql: &str, options: &Options) -> Result<ResultTable, QueryError> {
-        if let [only] = &self.0[..] {
+        if let [only] = &self.releases[..] {
             return only.ask(sql, options);
         }
         let queries = self.read(sql)?;
-        if let Some(query) = queries.first()
-            && self.0.iter().all(|r| !r.name().eq_ignore_ascii_case(&query.from))
+        if let (Some(query), Some(first)) = (queries.first(), self.releases.first())
+            && self.releases.iter().all(|r| !r.name().eq_ignore_ascii_case(&query.from))
         {
-            return Err(QueryError::From(self.0[0].name().into(), query.from.clone()));
+            return Err(QueryError::From(first.name().into(), query.from.clone()));
         }
         let asked: Vec<Asked> = queries.iter().map(Asked::new).collect::<Result<_, _>>()?;
         self.same(&asked)?;
-        let releases: Vec<(&Answers, &Asked)> = self.0.iter().zip(&asked).collect();
-        answer(&releases, options)
+        match &self.parties(&asked)[..] {
+            [one] => answer(&one.releases, options),
+            parties => compare(parties, options),
+        }
     }
 
     /// The query as each release understands it.
     pub(super) fn read(&self, sql: &str) -> Result<Vec<Query>, QueryError> {
-        let names: Vec<&str> = self.0.iter().map(Answers::name).collect();
-        self.0.iter().map(|r| r.read(sql, &names)).collect()
+        let names: Vec<&str> = self.releases.iter().map(Answers::name).collect();
+        self.releases.iter().map(|r| r.read(sql, &names)).collect()
     }
 
     /// Checks that the query says the same to all of them.
     fn same(&self, asked: &[Asked]) -> Result<(), QueryError> {
-        let Some((first, others)) = asked.split_first() else { return Ok(()) };
+        let ([one, releases @ ..], [first, others @ ..]) = (&self.releases[..], asked) else { return Ok(()) };
         let labels = |release: &Answers, asked: &Asked| -> Vec<Vec<String>> {
             let level = |&(d, l): &(usize, usize)| release.cube().dimensions[d].levels[l].labels.clone();
             asked.query.group_by.iter().map(level).collect()
         };
-        for (release, other) in self.0[1..].iter().zip(others) {
-            if labels(&self.0[0], first) != labels(release, other) {
-                let (a, b) = (self.0[0].title(), release.title());
+        for (release, other) in releases.iter().zip(others) {
+            if labels(one, first) != labels(release, other) {
+                let (a, b) = (one.title(), release.title());
                 return Err(QueryError::Together(format!("{a} and {b} have different categories")));
             }
-            if first.figures != other.figures || first.aggregates.len() != other.aggregates.len() {
-                let (a, b) = (self.0[0].title(), release.title());
+            let left_out = |a: &Asked| -> Vec<Vec<String>> {
+                a.query.left_out.iter().map(|l| l.categories.clone()).collect()
+            };
+            if first.figures != other.figures
+                || first.aggregates.len() != other.aggregates.len()
+                || left_out(first) != left_out(other)
+            {
+                let (a, b) = (one.title(), release.title());
                 return Err(QueryError::Together(format!("the query means different things to {a} and {b}")));
             }
         }
         Ok(())
     }
+}
+
+/// The releases of one period.
+pub(super) struct Party<'a, Q> {
+    /// Its name, where several are compared.
+    pub period: Option<&'a str>,
+    /// Each with the query as it understands it.
+    pub releases: Vec<(&'a Answers, &'a Q)>,
+}
+
+/// Whether two releases are known to be of the same people, counted alike.
+fn same_people(a: &Answers, b: &Answers) -> Result<(), QueryError> {
+    let refuse = |why: String| Err(QueryError::Together(why));
+    let (first, second) = (a.title(), b.title());
+    let (of_a, of_b) = match (a.dataset(), b.dataset()) {
+        (Some(of_a), Some(of_b)) => (of_a, of_b),
+        (none, _) => {
+            let silent = if none.is_none() { &first } else { &second };
+            return refuse(format!(
+                "{silent} does not say of whom it is, so it is combined with no other: a spec says it with \
+                 [dataset] id (files of format 1 cannot)"
+            ));
+        }
+    };
+    if of_a.id != of_b.id {
+        return refuse(format!(
+            "{first} is of the dataset `{}`, {second} of `{}`: other people, so there is no figure of both",
+            of_a.id, of_b.id
+        ));
+    }
+    let (signer, other) = (&a.release().manifest().signer, &b.release().manifest().signer);
+    if signer.public_key != other.public_key {
+        let throw_away = [signer, other].iter().any(|s| s.kind == SignerKind::ThrowAway);
+        let help = if throw_away {
+            ". A throw-away key is new each time: make one with `margins keygen --out agency.key` and \
+             release both with --key agency.key"
+        } else {
+            ""
+        };
+        return refuse(format!(
+            "both say they are of the dataset `{}`, but {first} is signed by {} and {second} by {}: nothing shows that \
+             they are of the same people{help}",
+            of_a.id, signer.public_key, other.public_key
+        ));
+    }
+    if of_a.period.is_some() != of_b.period.is_some() {
+        let said = |d: &Dataset| d.period.as_ref().map_or("no period".into(), |p| format!("the period {p}"));
+        return refuse(format!(
+            "{first} names {} and {second} {}: whether they are of the same time is not known",
+            said(of_a),
+            said(of_b)
+        ));
+    }
+    if a.bound() != b.bound() {
+        let said = |r: &Answers| match r.bound() {
+            None => "counts every row".into(),
+            Some((unit, 1)) => format!("counts at most 1 row of each {unit}"),
+            Some((unit, rows)) => format!("counts at most {rows} rows of each {unit}"),
+        };
+        return refuse(format!(
+            "{first} {}, {second} {}: their counts have different truths",
+            said(a),
+            said(b)
+        ));
+    }
+    Ok(())
 }

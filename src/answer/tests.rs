@@ -1,11 +1,12 @@
 //! Whole answers against draws of real noise and against the dense response of every estimate to every noise.
 
+mod change;
 mod coverage;
 mod simultaneous;
 
 use super::evaluate::{Evaluator, JointGroup};
 use super::figure::{Basis, ErrorOf, Known, Pools};
-use super::joint::How;
+use super::joint::{How, JointLaw};
 use super::posterior::{CountPosterior, Prior};
 use super::query::{Asked, Present};
 use super::statement::Statement;

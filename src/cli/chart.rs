@@ -1,5 +1,6 @@
 //! Line charts on two logarithmic axes, as SVG fit for a report: no script, no outside font.
 
+use crate::visible::visible;
 use std::fmt::Write;
 
 /// A line.
@@ -72,7 +73,7 @@ fn superscript(c: char) -> char {
 }
 
 pub(super) fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    visible(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 /// Where labels go that want to stand at `ends` (ascending), `LEADING` apart: as near to them as that allows (least

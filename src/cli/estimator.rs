@@ -48,9 +48,9 @@ pub fn run(args: &Args) -> Outcome {
     let mut out = format!("Mean absolute error of a count out of {}, Laplace noise of scale 1/ε\n\n", args.n);
     out.push_str(&columns(&["", "noisy count", "posterior mean", "median", "mean saves"], &rows));
     if let Some(path) = &args.svg {
-        std::fs::write(path, picture(args.n)?)
-            .map_err(|e| Failure::Message(format!("cannot write {}: {e}", path.display())))?;
-        let _ = writeln!(out, "\npicture   {}", path.display());
+        crate::files::write(path, &picture(args.n)?)
+            .map_err(|e| Failure::Message(format!("cannot write {}: {e}", output::path(path))))?;
+        let _ = writeln!(out, "\npicture   {}", output::path(path));
     }
     output::print(&out)
 }

@@ -76,7 +76,7 @@ impl Setting {
             Noise::Laplace => Some(epsilon(i)),
             Noise::Gaussian => {
                 let epsilon = Rational::new(i as u128 + 1, BUDGETS as u128)?;
-                convert::rho_for(epsilon, args.delta).map(Rational::to_f64)
+                convert::largest_rho(epsilon, args.delta).map(Rational::to_f64)
             }
         };
         let budgets = (0..BUDGETS).map(budget).collect::<Option<Vec<f64>>>();
@@ -144,10 +144,14 @@ pub fn run(args: &Args) -> Outcome {
     }
     if let Some(file) = &args.svg {
         let picture = picture(&setting, &lines);
-        std::fs::write(file, picture)
-            .map_err(|e| Failure::Message(format!("cannot write {}: {e}", file.display())))?;
+        crate::files::write(file, &picture)
+            .map_err(|e| Failure::Message(format!("cannot write {}: {e}", output::path(file))))?;
     }
-    output::print(&if args.json { to_json(&setting, &lines) } else { to_text(&setting, &lines) })
+    if args.json {
+        output::json(&to_json(&setting, &lines))
+    } else {
+        output::print(&to_text(&setting, &lines))
+    }
 }
 
 fn request(cube: &Cube, tables: &[Cuboid], neighbours: Neighbours, max_rows: u32, noise: Noise) -> Request {

@@ -82,8 +82,10 @@ pub fn run(args: &Args) -> Outcome {
     let mut result =
         result(answers.cube(), &group_by, &groups, nearest.as_deref(), finished.as_deref(), args.level);
     result.notes.extend(answers.nearest().map(note));
+    result.notes.extend(answers.exact_note());
+    result.caveats = answers.caveats(args.level)?;
     if args.csv {
-        return output::print(&render::csv(&result));
+        return output::print_csv(&result);
     }
     if args.json {
         let mut more = serde_json::Map::new();
@@ -98,7 +100,7 @@ pub fn run(args: &Args) -> Outcome {
             });
             more.insert("finish".into(), about);
         }
-        return output::print(&(render::json(&result, &more)? + "\n"));
+        return output::json(&(render::json(&result, &more)? + "\n"));
     }
     let mut text = render::table(&result);
     if finished.is_some() {

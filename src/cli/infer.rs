@@ -1,8 +1,9 @@
 //! `margins infer`: the best estimate from any history of answered queries.
 
-use super::output::figure;
-use super::{Failure, Outcome, output};
-use crate::answer::history::{History, HistoryError, Spending};
+use super::output::{self, MOST, figure};
+use super::{Failure, Outcome};
+use crate::answer::history::{History, HistoryError, MOST_NUMBERS, Spending};
+use crate::spec::matrix_market;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
@@ -13,7 +14,8 @@ use std::path::{Path, PathBuf};
 /// Market file), their noisy `answers` and `budgets` (ε of the Laplace noise of each; `sensitivities` are the largest
 /// entries of the rows unless given), and the `queries` to infer. `level` is 0.95 unless given. With
 /// `half_width`, it says for each query whether the history is that precise, and if not the least further
-/// budget; `bound` is the most that may be spent in all.
+/// budget; `bound` is the most that may be spent in all. Several histories are taken together only if all name the
+/// same `dataset` and `period`.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  \
     # history.toml\n  \
@@ -31,6 +33,8 @@ pub struct Args {
     json: bool,
 }
 
+/// The longest a history may be.
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -44,14 +48,52 @@ struct File {
     level: Option<f64>,
     half_width: Option<f64>,
     bound: Option<f64>,
+    dataset: Option<String>,
+    period: Option<String>,
+}
+
+/// Of whom a history is, by its own words.
+struct Whose<'a> {
+    path: &'a Path,
+    dataset: Option<String>,
+    period: Option<String>,
+}
+
+impl Whose<'_> {
+    /// Answers about other people, or about other times, have no cells in common.
+    fn same(&self, other: &Whose) -> Outcome {
+        let (a, b) = (self.path.display(), other.path.display());
+        let refuse = |why: String| Err(Failure::Message(format!("cannot take {a} and {b} together: {why}")));
+        match (&self.dataset, &other.dataset) {
+            (Some(x), Some(y)) if x != y => {
+                refuse(format!("one is of the dataset `{x}`, the other of `{y}`"))
+            }
+            (Some(_), Some(_)) if self.period != other.period => {
+                let said =
+                    |p: &Option<String>| p.as_ref().map_or("no period".into(), |p| format!("the period {p}"));
+                refuse(format!("one names {}, the other {}", said(&self.period), said(&other.period)))
+            }
+            (Some(_), Some(_)) => Ok(()),
+            (none, _) => {
+                let silent = if none.is_none() { &a } else { &b };
+                refuse(format!("{silent} does not say of whom it is: `dataset = \"…\"`, the same in both"))
+            }
+        }
+    }
 }
 
 pub fn run(args: &Args) -> Outcome {
     let mut history: Option<History> = None;
     let mut queries = Vec::new();
     let (mut level, mut half_width, mut bound) = (None, None, None);
+    let mut first: Option<Whose> = None;
     for path in &args.files {
-        let (file, own) = read(path)?;
+        let (mut file, own) = read(path)?;
+        let whose = Whose { path, dataset: file.dataset.take(), period: file.period.take() };
+        match &first {
+            None => first = Some(whose),
+            Some(first) => first.same(&whose)?,
+        }
         history = Some(match history {
             None => own,
             Some(before) => before.and(&own)?,
@@ -114,7 +156,7 @@ pub fn run(args: &Args) -> Outcome {
             "cell_cost": history.cell_cost(),
             "cost": history.cost(),
         });
-        return output::print(&(serde_json::to_string(&all)? + "\n"));
+        return output::json(&(serde_json::to_string(&all)? + "\n"));
     }
     let number = |r: &Map<String, Value>, key: &str| r.get(key).and_then(Value::as_f64);
     let shown = |r: &Map<String, Value>, key: &str| number(r, key).map_or("none".into(), figure);
@@ -171,11 +213,16 @@ pub fn run(args: &Args) -> Outcome {
     output::print(&out)
 }
 
+/// The text of a history or of its rows.
+fn text(path: &Path) -> Result<String, Failure> {
+    crate::files::text(path, MOST)
+        .map_err(|e| Failure::Message(format!("cannot read {}: {e}", output::path(path))))
+}
+
 /// One history file.
 fn read(path: &Path) -> Result<(File, History), Failure> {
-    let about = |e: &dyn std::fmt::Display| Failure::Message(format!("{}: {e}", path.display()));
-    let text = std::fs::read_to_string(path)
-        .map_err(|e| Failure::Message(format!("cannot read {}: {e}", path.display())))?;
+    let about = |e: &dyn std::fmt::Display| Failure::Message(format!("{}: {e}", output::path(path)));
+    let text = text(path)?;
     let mut file: File = toml::from_str(&text).map_err(|e| about(&e))?;
     let answers = std::mem::take(&mut file.answers);
     let budgets = std::mem::take(&mut file.budgets);
@@ -184,10 +231,22 @@ fn read(path: &Path) -> Result<(File, History), Failure> {
         (Some(rows), None) => History::new(rows, answers, budgets, sensitivities),
         (None, Some(rows)) => {
             let rows = path.parent().unwrap_or(Path::new("")).join(rows);
-            let rows: sprs::TriMat<f64> = sprs::io::read_matrix_market(&rows)
-                .map_err(|e| Failure::Message(format!("cannot read {}: {e}", rows.display())))?;
-            let entries = rows.triplet_iter().map(|(v, (i, j))| (i, j, *v));
-            History::from_entries((rows.rows(), rows.cols()), entries, answers, budgets, sensitivities)
+            let fits = |rows: usize, columns: usize, entries: usize| {
+                let most = rows.max(columns).max(entries);
+                (most > MOST_NUMBERS).then(|| HistoryError::TooLarge(rows, columns).to_string())
+            };
+            let value = |text: &str| {
+                let number = text.parse().ok().filter(|v: &f64| v.is_finite());
+                number.ok_or_else(|| "its factor is not a number".to_owned())
+            };
+            let text = self::text(&rows)?;
+            let matrix =
+                matrix_market::read(&text, &fits, &value, 1.0, Some(|v: f64| -v)).map_err(|wrong| {
+                    let first = wrong.first().map_or(String::new(), ToString::to_string);
+                    Failure::Message(format!("{}, {first}", output::path(&rows)))
+                })?;
+            let shape = (matrix.rows, matrix.columns);
+            History::from_entries(shape, matrix.entries, answers, budgets, sensitivities)
         }
         _ => return Err(about(&"a history needs either `rows` or `rows_file`")),
     };

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 /// Draft a spec from a data file.
 ///
 /// The domains (categories, ranges) are read from the data, so the draft itself is private until you have
-/// checked every line marked "confirm": what stays in the spec will be public.
+/// checked every line marked "confirm": what stays in the spec will be public. There is no release before
+/// `confirmed = false` below each of them has become `true` or is gone.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  margins init survey.csv --out survey.toml\n  margins plan survey.toml")]
 pub struct Args {
@@ -25,11 +26,11 @@ pub fn run(args: &Args) -> Outcome {
         .write(true)
         .create_new(true)
         .open(out)
-        .map_err(|e| Failure::Message(format!("cannot write {}: {e}", out.display())))?;
+        .map_err(|e| Failure::Message(format!("cannot write {}: {e}", output::path(out))))?;
     std::io::Write::write_all(&mut file, draft.as_bytes())?;
     output::print(&format!(
-        "wrote {}: check every line marked \"confirm\", then\n  margins plan {}\n",
-        out.display(),
-        out.display()
+        "wrote {}: check every line marked \"confirm\", write `confirmed = true` below it, then\n  margins plan {}\n",
+        output::path(out),
+        output::path(out)
     ))
 }

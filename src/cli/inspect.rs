@@ -2,8 +2,12 @@
 
 use super::output::{amount, columns, counted, grouped, short};
 use super::{Outcome, output};
+use crate::answer::render::truncation;
 use crate::audit::wrap;
+use crate::law::{ErrorLaw, NoiseLaw, Term};
+use crate::plan::Noise;
 use crate::release::{Currency, Release, SignerKind};
+use crate::visible::visible;
 use std::path::PathBuf;
 
 /// Show what an auditor asks of a release.
@@ -28,14 +32,14 @@ pub struct Args {
 pub fn run(args: &Args) -> Outcome {
     let release = Release::open(&args.file).map_err(|e| output::about(&args.file, &e))?;
     if args.json {
-        return output::print(&String::from_utf8_lossy(release.manifest_bytes()));
+        return output::data(&String::from_utf8_lossy(release.manifest_bytes()));
     }
     if args.spec {
         let spec = release.section(crate::release::Kind::Spec, 0)?;
-        return output::print(&String::from_utf8_lossy(&spec));
+        return output::data(&String::from_utf8_lossy(&spec));
     }
     let m = release.manifest();
-    let mut out = format!("{}: {}\n", m.about.name, m.about.title);
+    let mut out = format!("{}: {}\n", m.about.name, visible(&m.about.title));
     let mut line = |name: &str, text: &str| {
         if !text.is_empty() {
             out.push_str(&format!("{name:<16}{}\n", wrap(text, 80 - 16, 16)));
@@ -66,6 +70,23 @@ pub fn run(args: &Args) -> Outcome {
     if let Some(a) = &m.privacy.approximate {
         line("", &format!("ε = {} at δ = {}", a.epsilon, short(&a.delta)));
         line("", &a.conversion);
+    }
+    if let Some((unit, max_rows)) = m.privacy.bound() {
+        let text = truncation(unit, max_rows).replacen("Counts ", "", 1);
+        line("counts", &format!("{text}; no interval covers them"));
+    }
+    if let Some(found) = release.truncation()? {
+        let law = match m.plan.mechanism {
+            Noise::Gaussian => NoiseLaw::DiscreteGaussian { variance: found.scale.to_f64() },
+            Noise::Laplace => NoiseLaw::DiscreteLaplace { scale: found.scale.to_f64() },
+        };
+        let half = ErrorLaw::new(vec![Term { coefficient: 1.0, copies: 1, noise: law }])?.half_width(0.95);
+        let (low, high) = (found.noisy as f64 - half, found.noisy as f64 + half);
+        line("cut units", &format!("{} had more (95 %: {low:.0} to {high:.0})", found.noisy));
+    }
+    if let Some(d) = &m.dataset {
+        let period = d.period.as_ref().map_or(String::new(), |p| format!(", period {p}"));
+        line("dataset", &format!("{}{period}", d.id));
     }
     if let Some(p) = &m.projection {
         let buckets = p.buckets.map_or(String::new(), |b| format!(" of {} buckets", grouped(b.into())));
@@ -100,8 +121,8 @@ pub fn run(args: &Args) -> Outcome {
         m.plan.measure,
         m.plan.budgets,
         match m.plan.mechanism {
-            crate::plan::Noise::Gaussian => "Gaussian",
-            crate::plan::Noise::Laplace => "Laplace",
+            Noise::Gaussian => "Gaussian",
+            Noise::Laplace => "Laplace",
         }
     ));
     const SHOWN: usize = 40;
@@ -122,8 +143,8 @@ pub fn run(args: &Args) -> Outcome {
         })
         .collect();
     let (scale, sensitivity) = match m.plan.mechanism {
-        crate::plan::Noise::Gaussian => ("noise s²", "Δ₂²"),
-        crate::plan::Noise::Laplace => ("noise b", "Δ₁"),
+        Noise::Gaussian => ("noise s²", "Δ₂²"),
+        Noise::Laplace => ("noise b", "Δ₁"),
     };
     out.push_str(&columns(&["block", "kind", scale, sensitivity, symbol], &rows));
     if m.plan.count as usize > SHOWN {

@@ -4,6 +4,7 @@ use super::{Failure, Outcome, output};
 use crate::release::keys;
 use std::io::IsTerminal;
 use std::path::PathBuf;
+use zeroize::Zeroizing;
 
 /// Make a key pair for signing releases.
 ///
@@ -26,18 +27,18 @@ pub struct Args {
 pub fn run(args: &Args) -> Outcome {
     let passphrase = if args.no_passphrase { None } else { Some(ask_new()?) };
     let public = args.out.with_extension("pub");
-    let texts = keys::keygen(passphrase.as_deref())?;
+    let texts = keys::keygen(passphrase.as_ref().map(|p| p.as_str()))?;
     texts.write(&args.out, &public)?;
     output::print(&format!(
         "secret key  {}  keep it secret; without it nobody can sign as you\npublic key  {}  publish it\n\nSign a release:   margins release SPEC --key {}\nCheck a release:  margins verify FILE --pubkey {}\n",
-        args.out.display(),
-        public.display(),
-        args.out.display(),
-        public.display()
+        output::path(&args.out),
+        output::path(&public),
+        output::path(&args.out),
+        output::path(&public)
     ))
 }
 
-fn ask_new() -> Result<String, Failure> {
+fn ask_new() -> Result<Zeroizing<String>, Failure> {
     let first = ask("Passphrase for the new key: ")?;
     if first.is_empty() {
         return Err(Failure::Message(
@@ -51,12 +52,14 @@ fn ask_new() -> Result<String, Failure> {
 }
 
 /// Asks for a passphrase without showing it.
-pub fn ask(prompt: &str) -> Result<String, Failure> {
+/// The text is wiped from memory when it is dropped.
+pub fn ask(prompt: &str) -> Result<Zeroizing<String>, Failure> {
     if !std::io::stdin().is_terminal() {
         return Err(Failure::Message(
             "a passphrase is asked for on a terminal, and there is none; for automation use a key made with --no-passphrase".into(),
         ));
     }
     rpassword::prompt_password(prompt)
+        .map(Zeroizing::new)
         .map_err(|e| Failure::Message(format!("cannot read the passphrase: {e}")))
 }

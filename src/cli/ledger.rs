@@ -37,7 +37,7 @@ pub fn run(args: &Args) -> Outcome {
             })
             .collect();
         let value = json!({ "entries": summary.entries, "open": summary.open, "head": summary.head, "totals": totals });
-        return output::print(&format!("{value:#}\n"));
+        return output::json(&format!("{value:#}\n"));
     }
     let rows: Vec<Vec<String>> = lines
         .iter()

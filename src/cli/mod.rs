@@ -2,6 +2,9 @@
 //!
 //! Exit codes: 0 done; 1 a verification failed; 2 the command, a file or the machine is at fault.
 
+// Everything goes out through `output`, which makes it safe to show.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod chart;
 mod estimator;
 mod experiment;
@@ -22,6 +25,7 @@ mod verify;
 
 use crate::answer::{Answers, QueryError};
 use crate::recover::Norm;
+use crate::visible::visible_lines;
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -125,6 +129,8 @@ impl Recover {
 enum Failure {
     /// A message for the user; exit 2.
     Message(String),
+    /// Diagnostics as they are shown, with colours or without; exit 2.
+    Rendered(String),
     /// Everything has been said; exit 1.
     Refuted,
 }
@@ -148,9 +154,21 @@ impl<E: std::error::Error> From<E> for Failure {
 
 type Outcome = Result<(), Failure>;
 
+/// The command line. Words of it may come from files, too: `margins verify *`.
+fn parse() -> Cli {
+    Cli::try_parse().unwrap_or_else(|e| {
+        let text = e.render().to_string();
+        if visible_lines(&text) != text {
+            output::say(text.trim_end());
+            std::process::exit(2)
+        }
+        e.exit()
+    })
+}
+
 /// Runs the command and returns its exit code.
 pub fn main() -> ExitCode {
-    let outcome = match Cli::parse().verb {
+    let outcome = match parse().verb {
         Verb::Init(args) => init::run(&args),
         Verb::Plan(args) => plan::run(&args),
         Verb::Experiment(args) => experiment::run(&args),
@@ -163,7 +181,7 @@ pub fn main() -> ExitCode {
         Verb::Verify(args) => verify::run(&args),
         Verb::Inspect(args) => inspect::run(&args),
         Verb::Ledger(args) => ledger::run(&args),
-        Verb::Schema { of } => output::print(&match of {
+        Verb::Schema { of } => output::json(&match of {
             SchemaOf::Spec => crate::spec::schema(),
             SchemaOf::Manifest => crate::release::Manifest::schema(),
             SchemaOf::LedgerEntry => crate::ledger::schema(),
@@ -171,20 +189,19 @@ pub fn main() -> ExitCode {
         Verb::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "margins", &mut script);
-            output::print(&String::from_utf8_lossy(&script))
+            output::data(&String::from_utf8_lossy(&script))
         }
         Verb::Man => man(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Refuted) => ExitCode::from(1),
+        Err(Failure::Rendered(text)) => {
+            output::say_coloured(&text);
+            ExitCode::from(2)
+        }
         Err(Failure::Message(text)) => {
-            // Rendered diagnostics bring their own heading.
-            if text.starts_with("error") || text.starts_with('\u{1b}') {
-                eprintln!("{text}");
-            } else {
-                eprintln!("{}", output::wrapped(&format!("error: {text}"), 7));
-            }
+            output::say(&output::error(&text));
             ExitCode::from(2)
         }
     }
@@ -193,5 +210,5 @@ pub fn main() -> ExitCode {
 fn man() -> Outcome {
     let mut page = Vec::new();
     clap_mangen::Man::new(Cli::command()).render(&mut page)?;
-    output::print(&String::from_utf8_lossy(&page))
+    output::data(&String::from_utf8_lossy(&page))
 }

@@ -1,16 +1,79 @@
-//! Writing to standard output: a closed pipe ends the command quietly, it is not an error.
+//! The only way out to a terminal. Whatever is printed passes [`crate::visible`], because names and labels come from
+//! files that somebody else made; a closed pipe ends the command quietly, it is not an error.
 
 use super::{Failure, Outcome};
+use crate::answer::render::{self, Caveat, ResultTable};
 use crate::exact::Rational;
-use std::io::{ErrorKind, Write};
+use crate::visible::{visible, visible_json, visible_lines};
+use std::borrow::Cow;
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Prints text as it is.
+/// Prints text for people.
 pub fn print(text: &str) -> Outcome {
+    write(&visible_lines(text))
+}
+
+/// Prints JSON: what could act on a terminal is written with JSON's own escapes, so nothing is lost.
+pub fn json(text: &str) -> Outcome {
+    write(&visible_json(text))
+}
+
+/// Prints what programs read (CSV, a spec, a completion script): byte for byte, but to a terminal as text.
+pub fn data(text: &str) -> Outcome {
+    write(&for_programs(text, std::io::stdout().is_terminal()))
+}
+
+/// The longest text file that is read: of queries, or a history.
+pub const MOST: u64 = 1 << 30;
+
+/// What goes out of a line of CSV, or of other text for programs.
+pub fn for_programs(text: &str, terminal: bool) -> Cow<'_, str> {
+    if terminal { visible_lines(&text.replace("\r\n", "\n")).into_owned().into() } else { text.into() }
+}
+
+/// Says something on standard error. When nobody can hear it, there is nobody to tell.
+pub fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{}", visible_lines(text));
+}
+
+/// The same for diagnostics, which may have colours.
+pub fn say_coloured(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{}", crate::visible::visible_coloured(text));
+}
+
+/// Whether nobody reads any more what is printed: long answers may stop.
+pub fn gone() -> bool {
+    GONE.load(Ordering::Relaxed)
+}
+
+static GONE: AtomicBool = AtomicBool::new(false);
+
+fn write(text: &str) -> Outcome {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(Failure::Message(format!("cannot write: {e}"))),
-        _ => Ok(()),
+        Ok(()) => Ok(()),
+        Err(e) if e.kind() == ErrorKind::BrokenPipe => {
+            GONE.store(true, Ordering::Relaxed);
+            Ok(())
+        }
+        Err(e) => Err(Failure::Message(format!("cannot write: {e}"))),
+    }
+}
+
+/// Prints an answer as CSV. What makes its numbers untrue besides noise is a word in the file, and a sentence on standard
+/// error.
+pub fn print_csv(table: &ResultTable) -> Outcome {
+    data(&render::csv(table))?;
+    tell(&table.caveats, table.level);
+    Ok(())
+}
+
+/// Says on standard error what makes numbers untrue besides noise.
+pub fn tell(caveats: &[Caveat], level: f64) {
+    for caveat in caveats {
+        say(&wrapped(&format!("note: {}", caveat.text(level)), 6));
     }
 }
 
@@ -35,12 +98,20 @@ pub fn amount(r: Rational) -> String {
         format!("1e-{}", den.ilog10())
     } else if text.len() <= 15 {
         text
+    } else if r.to_f64() < 1e-4 {
+        format!("{:.5e}", r.to_f64())
     } else {
         format!("{:.9}", r.to_f64())
     }
 }
 
-/// The same from its text.
+/// What was spent: nine decimals, or nine digits of very little.
+pub fn spent(r: Rational) -> String {
+    let x = r.to_f64();
+    if x < 1e-4 { format!("{x:.8e}") } else { format!("{x:.9}") }
+}
+
+/// [`amount`] of a text.
 pub fn short(text: &str) -> String {
     text.parse().map_or_else(|_| text.into(), amount)
 }
@@ -77,10 +148,29 @@ pub fn counted(n: u64, what: &str) -> String {
     format!("{} {what}{}", grouped(n), if n == 1 { "" } else { "s" })
 }
 
+/// A path, in one line: anything can be in a file's name.
+pub fn path(path: &Path) -> String {
+    visible(&path.display().to_string()).into_owned()
+}
+
+/// A path for JSON, which has no other bytes than text.
+pub fn plain(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// An error as it is shown.
+pub fn error(text: &str) -> String {
+    wrapped(&format!("error: {text}"), 7)
+}
+
 /// What went wrong with a file, which is named unless the message does so.
 pub fn about(path: &Path, error: &dyn std::error::Error) -> Failure {
     let (name, text) = (path.display().to_string(), error.to_string());
-    Failure::Message(if text.contains(&name) { text } else { format!("{name}: {text}") })
+    Failure::Message(if text.contains(&name) {
+        text.replace(&name, &visible(&name))
+    } else {
+        format!("{}: {text}", visible(&name))
+    })
 }
 
 /// A figure to four significant digits, without an exponent while that is readable.
@@ -103,9 +193,12 @@ pub fn figure(x: f64) -> String {
 /// Columns padded to their widest cell; the first is left-aligned, the others right. Cells of the first
 /// column are cut so that no line is wider than 80.
 pub fn columns(head: &[&str], rows: &[Vec<String>]) -> String {
+    // A cell is one line.
+    let rows: Vec<Vec<Cow<str>>> =
+        rows.iter().map(|row| row.iter().map(|cell| visible(cell)).collect()).collect();
     let width = |s: &str| s.chars().count();
     let mut widths: Vec<usize> = head.iter().map(|h| width(h)).collect();
-    for row in rows {
+    for row in &rows {
         for (w, cell) in widths.iter_mut().zip(row) {
             *w = (*w).max(width(cell));
         }
@@ -124,8 +217,8 @@ pub fn columns(head: &[&str], rows: &[Vec<String>]) -> String {
     };
     let mut out = line(head.to_vec());
     out.push_str(&format!("  {}\n", "─".repeat(widths[0] + rest)));
-    for row in rows {
-        out.push_str(&line(row.iter().map(String::as_str).collect()));
+    for row in &rows {
+        out.push_str(&line(row.iter().map(AsRef::as_ref).collect()));
     }
     out
 }

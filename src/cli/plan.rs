@@ -8,11 +8,12 @@ use crate::compile;
 use crate::cube::Cuboid;
 use crate::law::ErrorLaw;
 use crate::plan::cost::WorstCase;
-use crate::plan::{BudgetRule, Measure, Neighbours, Noise};
+use crate::plan::{BudgetRule, Measure, Neighbours, Noise, cost};
 use crate::planner::targets::{Least, Targets};
 use crate::planner::{self, Candidate, PlanError, Planned, Request};
 use crate::recover::Recovery;
 use crate::spec::{self, Spec, SpecErrors, Unit};
+use crate::visible::visible;
 use serde_json::json;
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -40,7 +41,7 @@ pub struct Args {
 
 /// Spec errors as they are shown: with colour on a terminal.
 pub fn spec_failure(errors: SpecErrors) -> Failure {
-    Failure::Message(errors.render(std::io::stderr().is_terminal()))
+    Failure::Rendered(errors.render(std::io::stderr().is_terminal()))
 }
 
 pub fn run(args: &Args) -> Outcome {
@@ -53,15 +54,17 @@ pub fn run(args: &Args) -> Outcome {
     let Ok(planned) = &candidates[chosen].outcome else {
         return Err(Failure::Message("no plan".into()));
     };
+    // What a release of it would refuse is refused here.
+    compile::rehearse(&spec, planned, &super::release::today())?;
     // All that follows is about the levels that the chosen plan speaks of.
     let asked = request;
     let (spec, request) = (spec.planned(&planned.plan), asked.over(planned.plan.measure));
     if let Some(file) = &args.svg {
-        std::fs::write(file, svg(&chart(&spec, &asked, &candidates)))
-            .map_err(|e| Failure::Message(format!("cannot write {}: {e}", file.display())))?;
+        crate::files::write(file, &svg(&chart(&spec, &asked, &candidates)))
+            .map_err(|e| Failure::Message(format!("cannot write {}: {e}", output::path(file))))?;
     }
     if args.json {
-        return output::print(&to_json(&spec, &request, &candidates, chosen, planned)?);
+        return output::json(&to_json(&spec, &request, &candidates, chosen, planned)?);
     }
     let mut out = head(&spec, planned);
     if args.compare {
@@ -72,6 +75,7 @@ pub fn run(args: &Args) -> Outcome {
     if let Some(t) = planner::targets::targets(&asked, planned)? {
         out.push_str(&targets(&spec, planned, &t, args.all));
     }
+    out.push_str(&warnings(&spec));
     output::print(&out)
 }
 
@@ -163,8 +167,39 @@ fn symbol(noise: Noise) -> &'static str {
     }
 }
 
+/// What a bound on the rows of a unit does, and what another would: nothing where every row is its own unit.
+pub fn truncation(unit: &Unit, noise: Noise) -> String {
+    let Unit::Column { column, max_rows } = unit else { return String::new() };
+    let rows = u64::from(*max_rows);
+    let (power, times) = match noise {
+        Noise::Gaussian => ("max_rows²", rows * rows),
+        Noise::Laplace => ("max_rows", rows),
+    };
+    let first = if rows == 1 { "the first row".into() } else { format!("the first {} rows", grouped(rows)) };
+    let text = format!(
+        "out all but {first} of each {column}; no interval covers what is left out. A larger max_rows leaves out less, and \
+         costs more: {power} times one row's (here {} times), so errors grow as max_rows does",
+        grouped(times)
+    );
+    format!("leaves    {}\n", crate::audit::wrap(&text, 70, 10))
+}
+
 fn head(spec: &Spec, planned: &Planned) -> String {
     let p = &planned.plan;
+    let mut left_out = truncation(&spec.privacy.unit, p.noise);
+    if let (Some(scale), Ok(Some(cost))) = (p.truncation, cost::truncation_cost(p)) {
+        let error = match p.noise {
+            Noise::Gaussian => libm::sqrt(scale.to_f64()),
+            Noise::Laplace => libm::sqrt(2.0) * scale.to_f64(),
+        };
+        let text = format!(
+            "also how many units have more rows, std error {}, for {} = {}",
+            figure(error),
+            symbol(p.noise),
+            figure(cost.to_f64())
+        );
+        left_out.push_str(&format!("counts    {}\n", crate::audit::wrap(&text, 70, 10)));
+    }
     let unit = match &spec.privacy.unit {
         Unit::Row => "one row".into(),
         Unit::Column { column, max_rows } => format!("one {column}, at most {max_rows} rows of it"),
@@ -195,9 +230,9 @@ fn head(spec: &Spec, planned: &Planned) -> String {
     let approximate = compile::approximate(p.noise, planned.cost.total, spec.privacy.budget)
         .map_or(String::new(), |a| format!(" (ε = {} at δ = {})", a.epsilon, short(&a.delta)));
     format!(
-        "{}: {}\n\nbudget    {} = {}{approximate}, {noise}\nprotects  {unit} {neighbours}\nmeasures  {} ({}, {} budgets)\nanswers   {}, {}\n{exact}{zeros}\n",
+        "{}: {}\n\nbudget    {} = {}{approximate}, {noise}\nprotects  {unit} {neighbours}\n{left_out}measures  {} ({}, {} budgets)\nanswers   {}, {}\n{exact}{zeros}\n",
         spec.name,
-        spec.title,
+        visible(&spec.title),
         symbol(p.noise),
         amount(p.budget),
         counted(p.measurements.len() as u64, "group"),
@@ -220,13 +255,32 @@ fn foot(planned: &Planned) -> String {
         format!("{} {}, certified within {:.0e} of the least\n", c.of, figure(c.value), c.gap().max(1e-12))
     });
     format!(
-        "\ntotal variance {}, root-mean-square error {}, worst cell's std error {}\nspends {:.9} of {}{worst}\n{proof}",
+        "\ntotal variance {}, root-mean-square error {}, worst cell's std error {}\nspends {} of {}{worst}\n{proof}",
         figure(p.total),
         figure(p.rms_error()),
         figure(p.max.sqrt()),
-        planned.cost.total.to_f64(),
+        output::spent(planned.cost.total),
         amount(planned.plan.budget),
     )
+}
+
+/// What the holder of the data should know before a release.
+pub fn warnings(spec: &Spec) -> String {
+    let paths = spec.absolute_paths();
+    let mut out = String::new();
+    if !paths.is_empty() {
+        let text = format!(
+            "warning: the spec is published with the release, and it names {}: whole paths tell the names of folders and people. \
+             Write them relative to the spec.",
+            paths.join(", ")
+        );
+        out.push_str(&format!("\n{}\n", output::wrapped(&text, 9)));
+    }
+    if spec.unconfirmed.is_some() {
+        let text = "warning: lists drafted from the data are not confirmed yet (`confirmed = false`): there is no release before that.";
+        out.push_str(&format!("\n{}\n", output::wrapped(text, 9)));
+    }
+    out
 }
 
 /// Which targets the plan meets, and what budget would meet them all.
@@ -257,15 +311,23 @@ fn targets(spec: &Spec, planned: &Planned, targets: &Targets, all: bool) -> Stri
     let symbol = symbol(p.noise);
     out.push_str(&match targets.least {
         Some(Least { budget, bound: Some(bound) }) => format!(
-            "\nleast budget for all of them: {symbol} = {:.9} (proved: not below {bound:.9})\n",
+            "\nleast budget for all of them: {symbol} = {} (proved: not below {bound:.9})\n",
             budget.to_f64()
         ),
-        Some(Least { budget, bound: None }) => format!(
-            "\nleast budget at which this strategy meets them all: {symbol} = {:.6} (by bisection)\n",
-            budget.to_f64()
-        ),
+        Some(Least { budget, bound: None }) => {
+            let budget = budget.to_f64();
+            format!("\nleast budget at which this plan meets them all: {symbol} = {budget}\n")
+        }
         None => "\nno budget that can be drawn meets them all\n".into(),
     });
+    if let Some(others) = targets.others {
+        let text = format!(
+            "Tables without a target: at most {others:.2} times the std error that objective \"total\" would give them (allowed: {}).",
+            planner::objective::CARE
+        );
+        out.push_str(&output::wrapped(&text, 0));
+        out.push('\n');
+    }
     out
 }
 
@@ -433,6 +495,7 @@ fn to_json(
             .collect();
         json!({
             "tables": outcomes,
+            "others": t.others,
             "least_budget": t.least.map(|l| l.budget),
             "least_budget_bound": t.least.and_then(|l| l.bound),
         })
@@ -443,6 +506,8 @@ fn to_json(
         "budget": p.budget,
         "currency": match p.noise { Noise::Gaussian => "rho", Noise::Laplace => "epsilon" },
         "cost": planned.cost.total,
+        "max_rows": p.max_rows,
+        "truncation_scale": p.truncation,
         "chosen": chosen,
         "strategies": strategies,
         "cells": planned.prediction.cells,

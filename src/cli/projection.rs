@@ -4,6 +4,7 @@ use super::output::{columns, figure, grouped};
 use super::{Failure, Outcome, output};
 use crate::answer::keys::Questions;
 use crate::answer::keys::explain::Explained;
+use crate::answer::render::{Caveat, csv_label};
 use crate::compile::projection::{ReleasedProjection, design};
 use crate::compile::{self, CompileError};
 use crate::plan::{Neighbours, Noise};
@@ -12,6 +13,7 @@ use crate::projection::design::Request;
 use crate::projection::{Design, Shape, Size, cost};
 use crate::release::{Release, SignerKind};
 use crate::spec::{Spec, Unit};
+use crate::visible::visible;
 use serde_json::json;
 use std::path::Path;
 
@@ -21,9 +23,12 @@ const CELLS: [u64; 3] = [1, 10, 100];
 /// `margins plan` of a projection.
 pub fn plan(spec: &Spec, as_json: bool) -> Outcome {
     let design = design(spec).ok_or(CompileError::NotAProjection)??;
+    compile::projection::rehearse(spec, &design, &super::release::today())?;
     let others = alternatives(spec, &design);
-    let text = if as_json { to_json(spec, &design, &others) } else { to_text(spec, &design, &others) };
-    output::print(&text)
+    if as_json {
+        return output::json(&to_json(spec, &design, &others));
+    }
+    output::print(&(to_text(spec, &design, &others) + &super::plan::warnings(spec)))
 }
 
 /// Another way to spend the budget: its name, its integers, and the error of a query over 1, 10, 100 cells.
@@ -97,6 +102,7 @@ fn to_text(spec: &Spec, d: &Design, others: &[Other]) -> String {
         Neighbours::AddRemove => "more or less",
         Neighbours::Substitute => "changed",
     };
+    let left_out = super::plan::truncation(&spec.privacy.unit, Noise::Gaussian);
     let names: Vec<&str> =
         d.key.iter().filter_map(|&k| Some(spec.cube.dimensions.get(usize::from(k))?.name.as_str())).collect();
     let norm = figure(d.predicted_norm());
@@ -105,9 +111,9 @@ fn to_text(spec: &Spec, d: &Design, others: &[Other]) -> String {
         None => format!("assumes   ‖x‖² = {norm} for predictions; norm_bound declares another"),
     };
     let mut out = format!(
-        "{}: {}\n\nspends    ρ = {:.9} of {}{approximate}\nprotects  {unit} {neighbours}\nkey       {}\nmeasures  {}\nsigns     {}-wise independent, for {} queries with failure {}\nnoise     {noise}\nfile      about {} bytes\nanswers   up to {} cells a query\n{assumed}\n\n",
+        "{}: {}\n\nspends    ρ = {:.9} of {}{approximate}\nprotects  {unit} {neighbours}\n{left_out}key       {}\nmeasures  {}\nsigns     {}-wise independent, for {} queries with failure {}\nnoise     {noise}\nfile      about {} bytes\nanswers   up to {} cells a query\n{assumed}\n\n",
         spec.name,
-        spec.title,
+        visible(&spec.title),
         spent.to_f64(),
         output::amount(d.budget),
         names.join(" × "),
@@ -206,8 +212,8 @@ pub fn released(spec: &Spec, r: &ReleasedProjection, signer: SignerKind, as_json
     if as_json {
         let value = json!({
             "name": spec.name,
-            "path": r.sealed.path,
-            "signature": r.sealed.minisig,
+            "path": output::plain(&r.sealed.path),
+            "signature": output::plain(&r.sealed.minisig),
             "bytes": r.sealed.bytes,
             "blake3": r.sealed.blake3,
             "cost": r.cost,
@@ -215,25 +221,25 @@ pub fn released(spec: &Spec, r: &ReleasedProjection, signer: SignerKind, as_json
             "currency": "rho",
             "kind": d.shape.name(),
             "values": d.shape.values(),
-            "ledger": r.ledger,
+            "ledger": output::plain(&r.ledger),
         });
         return format!("{value:#}\n");
     }
     let approximate = compile::approximate(Noise::Gaussian, r.cost, spec.privacy.budget)
         .map_or(String::new(), |a| format!(", which is ε = {} at δ = {}", a.epsilon, a.delta));
-    let file = r.sealed.path.display();
+    let file = output::path(&r.sealed.path);
     let mut out = format!(
         "{}: {}\n\nspent     ρ = {:.9} of {}{approximate}\nmeasured  {} ({} noisy integers)\nwrote     {file}  {} bytes\n          {}\nblake3    {}\nledger    {}\n",
         spec.name,
-        spec.title,
+        visible(&spec.title),
         r.cost.to_f64(),
         output::amount(d.budget),
         size_of(d.shape),
         grouped(d.shape.values()),
         grouped(r.sealed.bytes),
-        r.sealed.minisig.display(),
+        output::path(&r.sealed.minisig),
         r.sealed.blake3,
-        r.ledger.display(),
+        output::path(&r.ledger),
     );
     out.push_str(match signer {
         SignerKind::Agency => "signed    with the given key\n",
@@ -324,7 +330,7 @@ pub fn explained(questions: &Questions, rows: &[Explained], level: f64) -> Strin
         }
         paragraphs.push(text);
     }
-    paragraphs.iter().map(|p| format!("\n{}\n", output::wrapped(p, 0))).collect()
+    paragraphs.iter().map(|p| format!("\n{}\n", output::wrapped(&visible(p), 0))).collect()
 }
 
 /// Counts every key of a CSV file; answers appear as they are ready.
@@ -334,8 +340,10 @@ pub fn keys(questions: &Questions, file: &Path, level: f64, estimator: Estimator
             "the level of an interval must lie between 0 and 1, not {level}"
         )));
     }
-    let fail = |e: csv::Error| Failure::Message(format!("{}: {e}", file.display()));
-    let mut reader = csv::Reader::from_path(file).map_err(fail)?;
+    let fail = |e: csv::Error| Failure::Message(format!("{}: {e}", output::path(file)));
+    let opened =
+        crate::files::open(file).map_err(|e| Failure::Message(format!("{}: {e}", output::path(file))))?;
+    let mut reader = csv::Reader::from_reader(opened);
     let names = questions.key_names();
     let header = reader.headers().map_err(fail)?.clone();
     let places = names
@@ -344,38 +352,52 @@ pub fn keys(questions: &Questions, file: &Path, level: f64, estimator: Estimator
             header.iter().position(|h| h == *name).ok_or_else(|| {
                 Failure::Message(format!(
                     "{} has no column `{name}`: the key is {}",
-                    file.display(),
+                    output::path(file),
                     names.join(", ")
                 ))
             })
         })
         .collect::<Result<Vec<usize>, Failure>>()?;
-    let mut out = csv::Writer::from_writer(std::io::BufWriter::new(std::io::stdout().lock()));
-    let gone = |e: csv::Error| match e.into_kind() {
-        csv::ErrorKind::Io(e) if e.kind() == std::io::ErrorKind::BrokenPipe => None,
-        csv::ErrorKind::Io(e) => Some(Failure::Message(format!("cannot write: {e}"))),
-        _ => Some(Failure::Message("cannot write the answers".into())),
-    };
-    let figures = ["estimate", "std_error", "low", "high"];
-    if let Err(e) = out.write_record(names.iter().chain(&figures)) {
-        return gone(e).map_or(Ok(()), Err);
-    }
-    for (row, record) in reader.records().enumerate() {
+    let caveats = questions.caveats();
+    let status: Option<&str> = caveats.first().map(Caveat::status);
+    let line = |record: Result<csv::StringRecord, csv::Error>, row: usize| -> Result<Vec<String>, Failure> {
         let record = record.map_err(fail)?;
         let key: Vec<&str> = places.iter().map(|&p| record.get(p).unwrap_or_default()).collect();
         let cell = questions
             .cell(&key)
-            .map_err(|e| Failure::Message(format!("{}, row {}: {e}", file.display(), row + 1)))?;
+            .map_err(|e| Failure::Message(format!("{}, row {}: {e}", output::path(file), row + 1)))?;
         let a = questions.count(&[cell], level, estimator);
         let numbers = [a.estimate, a.std_error, a.low, a.high].map(|x| x.to_string());
-        if let Err(e) = out.write_record(key.iter().copied().chain(numbers.iter().map(String::as_str))) {
-            return gone(e).map_or(Ok(()), Err);
+        let numbers = numbers.into_iter().chain(status.map(str::to_string));
+        Ok(key.iter().map(|k| csv_label(k).into_owned()).chain(numbers).collect())
+    };
+    let mut out = csv::Writer::from_writer(Vec::new());
+    let unwritten = |_| Failure::Message("cannot write the answers".into());
+    let figures = ["estimate", "std_error", "low", "high"];
+    let last = status.map(|_| "status");
+    let header = names.iter().copied().chain(figures).chain(last);
+    out.write_record(header.map(|f| csv_label(f).into_owned())).map_err(unwritten)?;
+    // In pieces, so that answers appear as they are ready and memory stays small.
+    const PIECE: usize = 1024;
+    let send = |out: csv::Writer<Vec<u8>>| -> Outcome {
+        let bytes = out.into_inner().map_err(|_| Failure::Message("cannot write the answers".into()))?;
+        output::data(&String::from_utf8_lossy(&bytes))
+    };
+    for (row, record) in reader.records().enumerate() {
+        match line(record, row) {
+            Ok(fields) => out.write_record(fields).map_err(unwritten)?,
+            Err(e) => {
+                send(out)?;
+                return Err(e);
+            }
+        }
+        if row % PIECE == PIECE - 1 {
+            send(std::mem::replace(&mut out, csv::Writer::from_writer(Vec::new())))?;
+            if output::gone() {
+                return Ok(());
+            }
         }
     }
-    match out.flush() {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Failure::Message(format!("cannot write: {e}")))
-        }
-        _ => Ok(()),
-    }
+    output::tell(&caveats, level);
+    send(out)
 }

@@ -1,12 +1,13 @@
 //! `margins query`: SELECTs answered from one release file, or several of one dataset.
 
-use super::{Failure, Outcome, Recover, output};
+use super::output::{self, MOST};
+use super::{Failure, Outcome, Recover};
 use crate::answer::keys::Questions;
 use crate::answer::render::ResultTable;
 use crate::answer::{Answers, Options, PriorChoice, Several, Simultaneous, Statement, render};
 use crate::law::{Interval, Method};
 use crate::projection::answer::Estimator;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Answer SQL queries from a release file.
 ///
@@ -15,7 +16,8 @@ use std::path::PathBuf;
 /// BETWEEN, IN, NOT, AND, OR over any dimension or level (age, age.band); GROUP BY, ORDER BY, LIMIT. Every
 /// figure comes with its standard error and an interval that covers the truth with the stated probability.
 ///
-/// Several releases of one dataset are combined by precision.
+/// Several releases of one dataset (the same id, signed with the same key) are combined by precision; those of
+/// different periods are compared, with the change and its interval. Others are refused.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     margins query out/town.margins \"SELECT sex, COUNT(*) FROM town WHERE age BETWEEN 20 AND 39 GROUP BY sex\"\n  \
@@ -62,6 +64,9 @@ pub struct Args {
     /// Count every key of a CSV file (its header names the key's dimensions), as CSV: for projections
     #[arg(long, value_name = "FILE", conflicts_with_all = ["batch", "explain", "json"])]
     keys: Option<PathBuf>,
+    /// Refuse SUM and AVG that leave out categories without a number, instead of saying how many units they are
+    #[arg(long)]
+    complete: bool,
     /// In which sense the estimates of all tables agree; intervals stay those of least squares
     #[arg(long, value_enum, default_value_t = Recover::LeastSquares, value_name = "HOW")]
     recover: Recover,
@@ -136,6 +141,7 @@ impl Args {
                 JointWay::MaxZ => Simultaneous::MaxZ,
                 JointWay::Bonferroni => Simultaneous::Bonferroni,
             }),
+            complete: self.complete,
         }
     }
 }
@@ -166,7 +172,7 @@ pub fn run(args: &Args) -> Outcome {
         .map(|f| Answers::open(f).and_then(|a| args.recover.of(a)).map_err(|e| output::about(f.as_ref(), &e)))
         .collect::<Result<Vec<_>, _>>()?;
     for r in releases.iter().filter(|r| r.release().manifest().is_not_private()) {
-        eprintln!("warning: {} is NOT PRIVATE: its noise came from a fixed seed", r.name());
+        output::say(&format!("warning: {} is NOT PRIVATE: its noise came from a fixed seed", r.name()));
     }
     let several = Several::new(releases)?;
     let options = args.options();
@@ -182,7 +188,7 @@ pub fn run(args: &Args) -> Outcome {
 fn one(args: &Args, several: &Several, sql: &str, options: &Options) -> Outcome {
     let table = several.ask(sql, options)?;
     if args.csv {
-        return output::print(&render::csv(&table));
+        return output::print_csv(&table);
     }
     let explained = if args.explain { several.explain(sql)? } else { Vec::new() };
     if args.json {
@@ -190,7 +196,7 @@ fn one(args: &Args, several: &Several, sql: &str, options: &Options) -> Outcome 
         if args.explain {
             more.insert("explain".into(), serde_json::to_value(&explained)?);
         }
-        return output::print(&(render::json(&table, &more)? + "\n"));
+        return output::json(&(render::json(&table, &more)? + "\n"));
     }
     let mut text = render::table(&table);
     for e in &explained {
@@ -213,7 +219,10 @@ fn projection(args: &Args, questions: &Questions, sql: Option<&String>) -> Outco
         ));
     }
     if questions.is_not_private() {
-        eprintln!("warning: {} is NOT PRIVATE: its noise came from a fixed seed", questions.name());
+        output::say(&format!(
+            "warning: {} is NOT PRIVATE: its noise came from a fixed seed",
+            questions.name()
+        ));
     }
     if let Some(keys) = &args.keys {
         return super::projection::keys(questions, keys, args.level, estimator);
@@ -226,7 +235,7 @@ fn projection(args: &Args, questions: &Questions, sql: Option<&String>) -> Outco
     let Some(sql) = sql else { return Ok(()) };
     let table = questions.query(sql, args.level, estimator)?;
     if args.csv {
-        return output::print(&render::csv(&table));
+        return output::print_csv(&table);
     }
     let explained = match args.explain {
         true => questions.explain(sql, args.level, estimator, 3)?,
@@ -236,7 +245,7 @@ fn projection(args: &Args, questions: &Questions, sql: Option<&String>) -> Outco
         if args.explain {
             more.insert("explain".into(), serde_json::to_value(&explained)?);
         }
-        return output::print(&(render::json(&table, &more)? + "\n"));
+        return output::json(&(render::json(&table, &more)? + "\n"));
     }
     output::print(&(render::table(&table) + &super::projection::explained(questions, &explained, args.level)))
 }
@@ -247,6 +256,10 @@ fn release_field(several: &Several) -> serde_json::Map<String, serde_json::Value
         [only] => more.insert("release".into(), only.name().into()),
         some => more.insert("releases".into(), some.iter().map(Answers::title).collect::<Vec<_>>().into()),
     };
+    let periods = several.periods();
+    if !periods.is_empty() {
+        more.insert("periods".into(), periods.into());
+    }
     if let Some(nearest) = several.releases().iter().find_map(Answers::nearest) {
         more.insert("recover".into(), nearest.norm().name().into());
     }
@@ -264,18 +277,23 @@ struct Reply {
 fn many(
     args: &Args,
     release: &serde_json::Map<String, serde_json::Value>,
-    batch: &PathBuf,
+    batch: &Path,
     ask: &(dyn Fn(&str) -> Result<ResultTable, Failure> + Sync),
 ) -> Outcome {
     use rayon::prelude::*;
-    let text = std::fs::read_to_string(batch)
-        .map_err(|e| Failure::Message(format!("cannot read {}: {e}", batch.display())))?;
+    let text = crate::files::text(batch, MOST)
+        .map_err(|e| Failure::Message(format!("cannot read {}: {e}", output::path(batch))))?;
     let queries: Vec<(usize, &str)> = text
         .lines()
         .enumerate()
         .map(|(i, line)| (i + 1, without_comment(line).trim().trim_end_matches(';').trim_end()))
         .filter(|(_, sql)| !sql.is_empty())
         .collect();
+    let print = match () {
+        () if args.json || args.jsonl => output::json,
+        () if args.csv => output::data,
+        () => output::print,
+    };
     let mut failed = 0usize;
     let mut first = true;
     // In pieces, so that answers appear as they are ready and memory stays small.
@@ -286,7 +304,7 @@ fn many(
                 line,
                 sql: sql.into(),
                 answer: ask(sql).map_err(|e| match e {
-                    Failure::Message(why) => why,
+                    Failure::Message(why) | Failure::Rendered(why) => why,
                     Failure::Refuted => "refuted".into(),
                 }),
             })
@@ -296,7 +314,7 @@ fn many(
             if let Err(why) = &reply.answer {
                 failed += 1;
                 if args.strict {
-                    output::print(&out)?;
+                    print(&out)?;
                     return Err(Failure::Message(format!("line {}: {why}", reply.line)));
                 }
             }
@@ -305,10 +323,13 @@ fn many(
             }
             out.push_str(&reply_text(args, release, reply)?);
         }
-        output::print(&out)?;
+        print(&out)?;
+        if output::gone() {
+            return Ok(());
+        }
     }
     if failed > 0 {
-        eprintln!("{failed} of {} queries have no answer", queries.len());
+        output::say(&format!("{failed} of {} queries have no answer", queries.len()));
     }
     Ok(())
 }
@@ -334,7 +355,7 @@ fn reply_text(
     Ok(match &reply.answer {
         Ok(table) if args.csv => header + &render::csv(table).replace("\r\n", "\n"),
         Ok(table) => header + &render::table(table),
-        Err(why) => header + &output::wrapped(&format!("error: {why}"), 7) + "\n",
+        Err(why) => header + &output::error(why) + "\n",
     })
 }
 

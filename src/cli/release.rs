@@ -8,6 +8,7 @@ use crate::plan::Noise;
 use crate::release::keys::{KeyError, SigningKey};
 use crate::secret::noise::Entropy;
 use crate::spec::{self, Spec};
+use crate::visible::visible;
 use std::path::{Path, PathBuf};
 
 /// Make a signed release: count, add exact noise, seal.
@@ -61,9 +62,9 @@ impl Args {
 
     fn signing_key(&self, spec: &Spec) -> Result<SigningKey, Failure> {
         match &self.key {
-            Some(path) => match SigningKey::load(path, None) {
+            Some(path) => match spec::regular(path).map_err(KeyError::from).and_then(|_| SigningKey::load(path, None)) {
                 Err(KeyError::NeedsPassphrase) => {
-                    let passphrase = keygen::ask(&format!("Passphrase of {}: ", path.display()))?;
+                    let passphrase = keygen::ask(&format!("Passphrase of {}: ", output::path(path)))?;
                     SigningKey::load(path, Some(&passphrase)).map_err(|e| output::about(path, &e))
                 }
                 other => other.map_err(|e| output::about(path, &e)),
@@ -80,10 +81,19 @@ impl Args {
 
 pub fn run(args: &Args) -> Outcome {
     let spec = spec::load(&args.spec).map_err(super::plan::spec_failure)?;
+    spec.confirmed().map_err(super::plan::spec_failure)?;
+    let warnings = super::plan::warnings(&spec);
+    if !warnings.is_empty() {
+        eprintln!("{}", warnings.trim());
+    }
     let (entropy, key) = args.entropy_and_key(&spec)?;
     std::fs::create_dir_all(&args.out)
-        .map_err(|e| Failure::Message(format!("cannot make the folder {}: {e}", args.out.display())))?;
+        .map_err(|e| Failure::Message(format!("cannot make the folder {}: {e}", output::path(&args.out))))?;
     let ledger = args.ledger.clone().unwrap_or_else(|| args.out.join("ledger.jsonl"));
+    let data = args.data.as_ref().or(spec.data.as_ref().map(|d| &d.path));
+    for path in [Some(&ledger), Some(&args.spec), args.key.as_ref(), data].into_iter().flatten() {
+        stays(&args.out, &spec.name, path)?;
+    }
     let options = Options {
         out: &args.out,
         data: args.data.as_deref(),
@@ -95,18 +105,39 @@ pub fn run(args: &Args) -> Outcome {
     };
     if spec.projection.is_some() {
         let released = compile::projection::release(&spec, options, &Bar::new())?;
-        return output::print(&super::projection::released(&spec, &released, key.kind(), args.json));
+        let text = super::projection::released(&spec, &released, key.kind(), args.json);
+        return if args.json { output::json(&text) } else { output::print(&text) };
     }
     let released = compile::release(&spec, options, &Bar::new())?;
     if args.json {
-        output::print(&json(&spec, &released))
+        output::json(&json(&spec, &released))
     } else {
         output::print(&text(args, &spec, &released, &key))
     }
 }
 
+/// Refuses to put a release where its own ledger, spec, key or data is.
+fn stays(out: &Path, name: &str, path: &Path) -> Outcome {
+    let here = |path: &Path| {
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        path.canonicalize().or_else(|_| Ok(folder.canonicalize()?.join(path.file_name().unwrap_or_default())))
+    };
+    for ending in ["margins", "margins.minisig"] {
+        let target = out.join(format!("{name}.{ending}"));
+        let same: std::io::Result<bool> = here(&target).and_then(|t| Ok(t == here(path)?));
+        // What is not there cannot be lost; whether it should be is for others to say.
+        if same.unwrap_or(false) {
+            let target = output::path(&target);
+            return Err(Failure::Message(format!(
+                "the release would take the place of {target}, which it needs"
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// Today in UTC, `YYYY-MM-DD`.
-fn today() -> String {
+pub fn today() -> String {
     let seconds =
         std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_secs());
     day(seconds / 86_400)
@@ -128,8 +159,8 @@ fn day(days: u64) -> String {
 fn json(spec: &Spec, r: &Released) -> String {
     let value = serde_json::json!({
         "name": spec.name,
-        "path": r.sealed.path,
-        "signature": r.sealed.minisig,
+        "path": output::plain(&r.sealed.path),
+        "signature": output::plain(&r.sealed.minisig),
         "bytes": r.sealed.bytes,
         "blake3": r.sealed.blake3,
         "cost": r.planned.cost.total,
@@ -137,7 +168,7 @@ fn json(spec: &Spec, r: &Released) -> String {
         "currency": match r.planned.plan.noise { Noise::Gaussian => "rho", Noise::Laplace => "epsilon" },
         "measurements": r.planned.plan.measurements.len(),
         "values": r.values,
-        "ledger": r.ledger,
+        "ledger": output::plain(&r.ledger),
     });
     format!("{value:#}\n")
 }
@@ -149,12 +180,12 @@ fn text(args: &Args, spec: &Spec, r: &Released, key: &SigningKey) -> String {
         Noise::Gaussian => "ρ",
         Noise::Laplace => "ε",
     };
-    let mut out = format!("{}: {}\n\n", spec.name, spec.title);
+    let mut out = format!("{}: {}\n\n", spec.name, visible(&spec.title));
     let approximate = compile::approximate(p.plan.noise, p.cost.total, spec.privacy.budget)
         .map_or(String::new(), |a| format!(", which is ε = {} at δ = {}", a.epsilon, short(&a.delta)));
     out.push_str(&format!(
-        "spent     {symbol} = {:.9} of {}{approximate}\n",
-        p.cost.total.to_f64(),
+        "spent     {symbol} = {} of {}{approximate}\n",
+        output::spent(p.cost.total),
         amount(p.plan.budget)
     ));
     out.push_str(&format!(
@@ -170,23 +201,23 @@ fn text(args: &Args, spec: &Spec, r: &Released, key: &SigningKey) -> String {
         grouped(p.prediction.cells as u64),
         figure(p.prediction.rms_error())
     ));
-    out.push_str(&format!("wrote     {}  {} bytes\n", r.sealed.path.display(), grouped(r.sealed.bytes)));
-    out.push_str(&format!("          {}\n", r.sealed.minisig.display()));
+    out.push_str(&format!("wrote     {}  {} bytes\n", output::path(&r.sealed.path), grouped(r.sealed.bytes)));
+    out.push_str(&format!("          {}\n", output::path(&r.sealed.minisig)));
     out.push_str(&format!("blake3    {}\n", r.sealed.blake3));
-    out.push_str(&format!("ledger    {}\n", r.ledger.display()));
+    out.push_str(&format!("ledger    {}\n", output::path(&r.ledger)));
     match key.kind() {
         SignerKind::Agency => out.push_str(&format!("signed    by {}\n", key.public_key())),
         SignerKind::ThrowAway => out
             .push_str("signed    with a throw-away key: the file is whole, but nothing shows who made it\n"),
         SignerKind::NotPrivate => out.push_str("NOT PRIVATE: the noise came from a fixed seed\n"),
     }
-    let file = r.sealed.path.display();
+    let file = output::path(&r.sealed.path);
     out.push_str(&format!(
         "\nAsk it:    margins query {file} \"{}\"\n",
         example_query(&spec.planned(&r.planned.plan))
     ));
     let pubkey = match (&args.key, key.kind()) {
-        (Some(path), SignerKind::Agency) => format!(" --pubkey {}", public_beside(path).display()),
+        (Some(path), SignerKind::Agency) => format!(" --pubkey {}", output::path(&public_beside(path))),
         _ => String::new(),
     };
     out.push_str(&format!("Check it:  margins verify {file}{pubkey}\n"));

@@ -26,15 +26,15 @@ pub fn run(args: &Args) -> Outcome {
     let report = match Release::open(&args.file) {
         Ok(release) => audit::audit(&release, key.as_deref())?,
         Err(release::ReleaseError::Io(e)) => {
-            return Err(Failure::Message(format!("{}: {e}", args.file.display())));
+            return Err(Failure::Message(format!("{}: {e}", output::path(&args.file))));
         }
         // The file is there and is not a sound release: that is an answer, not a mishap.
         Err(e) => audit::Audit::refused(&e),
     };
     if args.json {
-        output::print(&format!("{:#}\n", report.to_json()))?;
+        output::json(&format!("{:#}\n", report.to_json()))?;
     } else {
-        output::print(&report.to_text(&args.file.display().to_string()))?;
+        output::print(&report.to_text(&output::path(&args.file)))?;
     }
     if report.passed() { Ok(()) } else { Err(Failure::Refuted) }
 }
@@ -44,6 +44,6 @@ fn read_key(key: &str) -> Result<String, Failure> {
     if !std::path::Path::new(key).exists() && release::public_key_text(key).is_ok() {
         return Ok(key.into());
     }
-    std::fs::read_to_string(key)
+    crate::files::text(key.as_ref(), 1 << 16)
         .map_err(|e| Failure::Message(format!("cannot read the public key {key}: {e}")))
 }

@@ -15,7 +15,7 @@
 //! full axes and on lumped ones of a few nodes.
 
 use super::Dimension;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// One level in use.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,9 +30,31 @@ pub struct Rung {
     pub multiplicity: Vec<u64>,
     /// For each node of the rung below, how many real children it has here.
     pub siblings: Vec<u32>,
+    /// The sizes groups have, each once, in the order of the first group of that size: much asked for.
+    sizes: Vec<u32>,
+    real_len: u64,
 }
 
 impl Rung {
+    /// From the fields of these names.
+    pub fn new(
+        level: usize,
+        parent: Vec<u32>,
+        copies: Vec<u32>,
+        multiplicity: Vec<u64>,
+        siblings: Vec<u32>,
+    ) -> Rung {
+        let mut seen = HashSet::new();
+        let sizes = siblings.iter().copied().filter(|&c| seen.insert(c)).collect();
+        let real_len = multiplicity.iter().sum();
+        Rung { level, parent, copies, multiplicity, siblings, sizes, real_len }
+    }
+
+    /// The sizes groups of siblings have, each once, in the order of the first group of that size.
+    pub fn sizes(&self) -> &[u32] {
+        &self.sizes
+    }
+
     /// The number of nodes, after lumping.
     pub fn len(&self) -> usize {
         self.copies.len()
@@ -45,12 +67,12 @@ impl Rung {
 
     /// The number of real nodes.
     pub fn real_len(&self) -> u64 {
-        self.multiplicity.iter().sum()
+        self.real_len
     }
 
     /// Whether no group has two siblings, so that `W` is empty.
     pub fn adds_nothing(&self) -> bool {
-        self.level > 0 && self.siblings.iter().all(|&c| c == 1)
+        self.level > 0 && self.sizes == [1]
     }
 }
 
@@ -64,13 +86,7 @@ pub struct Axis {
 impl Axis {
     /// The levels `levels` (ascending, 0 first) of a dimension.
     pub fn new(dimension: &Dimension, levels: &[usize]) -> Axis {
-        let mut rungs = vec![Rung {
-            level: 0,
-            parent: Vec::new(),
-            copies: vec![1],
-            multiplicity: vec![1],
-            siblings: Vec::new(),
-        }];
+        let mut rungs = vec![Rung::new(0, Vec::new(), vec![1], vec![1], Vec::new())];
         for pair in levels.windows(2) {
             let parent = dimension.ancestors(pair[1], pair[0]);
             let mut siblings = vec![0; dimension.levels[pair[0]].len()];
@@ -78,13 +94,7 @@ impl Axis {
                 siblings[p as usize] += 1;
             }
             let n = parent.len();
-            rungs.push(Rung {
-                level: pair[1],
-                parent,
-                copies: vec![1; n],
-                multiplicity: vec![1; n],
-                siblings,
-            });
+            rungs.push(Rung::new(pair[1], parent, vec![1; n], vec![1; n], siblings));
         }
         Axis { rungs }
     }
@@ -101,7 +111,7 @@ impl Axis {
 
     /// Whether all groups of every rung are of one size. Then least squares decouples into components.
     pub fn is_balanced(&self) -> bool {
-        self.rungs[1..].iter().all(|r| r.siblings.iter().all(|&c| c == r.siblings[0]))
+        self.rungs[1..].iter().all(|r| r.sizes.len() == 1)
     }
 
     /// Lumps nodes that cannot be told apart: by `colour` (one number a node of rung `at`), by where they
@@ -171,7 +181,7 @@ impl Axis {
             for (id, &p) in parent.iter().enumerate() {
                 siblings[p as usize] += copies[id];
             }
-            rungs.push(Rung { level: rung.level, parent, copies, multiplicity, siblings });
+            rungs.push(Rung::new(rung.level, parent, copies, multiplicity, siblings));
             lumps.push(lump);
         }
         (Axis { rungs }, lumps)

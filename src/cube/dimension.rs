@@ -36,7 +36,32 @@ pub struct Bounds {
     pub closed: bool,
 }
 
+/// What a node is worth when numbers are added up.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Number {
+    /// This one.
+    One(f64),
+    /// Any of several: a band, a bin.
+    Several,
+    /// None that is known: a missing value, what lies beyond the range (`9+`).
+    Unknown,
+}
+
 impl Level {
+    /// The number of a node: what may be added up, what cannot, and what a sum leaves out. Decided here for all who ask.
+    pub fn number(&self, node: usize) -> Number {
+        match self.bounds.get(node).copied().flatten() {
+            Some(b) if b.lo == b.hi => Number::One(b.lo),
+            Some(_) => Number::Several,
+            None => Number::Unknown,
+        }
+    }
+
+    /// Whether any node has numbers.
+    pub fn is_numeric(&self) -> bool {
+        self.bounds.iter().any(Option::is_some)
+    }
+
     /// The one-node level at the bottom of every chain.
     pub fn total() -> Level {
         Level { name: "total".into(), labels: vec!["total".into()], parent: Vec::new(), bounds: Vec::new() }

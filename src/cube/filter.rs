@@ -124,6 +124,20 @@ impl Filter {
         self.dims.binary_search_by_key(&dim, |d| d.dim).ok().map(|at| &self.dims[at])
     }
 
+    /// For each class of one of its dimensions, whether any weight of it is not zero.
+    pub fn weighing(&self, dimension: &ClassedDimension) -> Vec<bool> {
+        let after = self.dims.iter().filter(|d| d.dim > dimension.dim);
+        let inner: usize = after.map(|d| d.classes as usize).product();
+        let classes = dimension.classes as usize;
+        let mut weighs = vec![false; classes];
+        for (at, weight) in self.weights.iter().enumerate() {
+            if let Some(weighs) = weighs.get_mut(at / inner.max(1) % classes.max(1)) {
+                *weighs |= *weight != 0.0;
+            }
+        }
+        weighs
+    }
+
     /// `f` of two weights, cell by cell, by refining the two partitions of every dimension.
     fn combine(&self, other: &Filter, f: impl Fn(f64, f64) -> f64) -> Result<Filter, TooIntricate> {
         let mut dims: Vec<usize> = self.dims.iter().chain(&other.dims).map(|d| d.dim).collect();

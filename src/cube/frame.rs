@@ -88,6 +88,15 @@ impl Frame {
         })
     }
 
+    /// How many numbers [`Frame::decompose`] makes of a table, in all components together. As a float: it may be large.
+    pub fn spread(&self, cuboid: &Cuboid) -> f64 {
+        let of_axis = |(d, l): (usize, usize)| -> f64 {
+            let rungs = &self.axes[d].rungs[..=self.position(d, l)];
+            rungs.iter().filter(|r| !r.adds_nothing()).map(|r| r.len() as f64).sum()
+        };
+        cuboid.iter().map(of_axis).product()
+    }
+
     /// Whether least squares over these tables decouples: see [`Axis::is_balanced`].
     pub fn is_balanced(&self) -> bool {
         self.axes.iter().all(Axis::is_balanced)

@@ -14,7 +14,7 @@ pub mod walsh;
 
 pub use axis::{Axis, Rung};
 pub use cuboid::Cuboid;
-pub use dimension::{Bounds, Dimension, Level};
+pub use dimension::{Bounds, Dimension, Level, Number};
 pub use filter::{ClassedDimension, Filter, MAX_WEIGHTS, TooIntricate, required_level};
 pub use frame::Frame;
 pub use refine::Refined;

@@ -84,6 +84,10 @@ impl Frame {
 
     /// The transpose: for each cell the signed sum of all coefficients.
     pub fn walsh_transpose(&self, cuboid: &Cuboid, values: Vec<f64>) -> Vec<f64> {
+        // One category takes no bits: no coefficient has a bit there, and nothing is said of any cell.
+        if self.walsh_len(cuboid) == Some(0) {
+            return vec![0.0; self.len(cuboid)];
+        }
         self.walsh_lines(cuboid, values, 0.0, Way::Back, floats).unwrap_or_default()
     }
 
@@ -178,6 +182,11 @@ mod tests {
                 (0..cells).map(|c| (0..masks).map(|a| sign(a, c) as f64 * values[a]).sum()).collect();
             assert_eq!(frame.walsh_transpose(&cuboid, values), back);
         }
+        let none = frame(&[3, 1, 2]);
+        let all = Cuboid::new(vec![(0, 1), (1, 1), (2, 1)]);
+        assert_eq!(none.walsh_len(&all), Some(0));
+        assert_eq!(none.walsh(&all, vec![1; 6]).unwrap(), [0i64; 0]);
+        assert_eq!(none.walsh_transpose(&all, Vec::new()), [0.0; 6]);
         assert!(frame(&[2]).walsh(&Cuboid::new(vec![(0, 1)]), vec![i64::MIN, 1]).is_none());
         assert_eq!((bits(1), bits(2), bits(3), bits(4), bits(5), bits(100)), (0, 1, 2, 2, 3, 7));
     }

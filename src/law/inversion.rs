@@ -14,24 +14,60 @@
 //!   `(T/t)^ν`, so what is cut off is at most `|g(T)|/(πν)` of `e^{K(c)−cx}`. When no continuous factor does that,
 //!   a small independent normal `G` of standard deviation r is added to E, whose own factor
 //!   `e^{−r²t²/2}` does; see [`super::ErrorLaw::half_width`] for what that costs.
-//! * **Windows.** A discrete factor is periodic and `|M_k(c+it)|` falls from 0 to half its period (both
-//!   laws are products of factors `|1 + u e^{it}|²` or their inverses). So the `t` where it exceeds e^{−31} are windows
-//!   around the multiples of `2π/a_k`; the sum jumps from one intersection of windows to the next.
-//!   Everything jumped over is bounded and added to the tail.
+//! * **Blocks.** A discrete factor is periodic and `|M_k(c+it)|` falls from 0 to half its period (both
+//!   laws are products of factors `|1 + u e^{it}|²` or their inverses). So over a block of nodes it is at most what it is
+//!   at the block's node nearest to a multiple of `2π/a_k`, which a small table ([`Envelope`]) bounds from above. A block whose
+//!   product of bounds is below e^{−24} is jumped over, and blocks grow and shrink as they go. Everything jumped over is
+//!   bounded and added to the tail.
+//! * **Work.** Looking up a bound counts 1, evaluating a factor [`EVALUATION`]. What a caller may spend is a number ([`Work`]),
+//!   not a time, so that the same question has the same answer everywhere.
 
 use super::Group;
 use super::complex::Complex;
 use super::noise::Tilted;
+use super::parts::{Lump, Parts};
 use std::f64::consts::PI;
 
-/// Factors below e^{−31} = 3e-14 are dropped, and accounted for.
-const NEGLIGIBLE: f64 = -31.0;
+/// What evaluating one factor costs, in looked-up bounds.
+const EVALUATION: u64 = 12;
+/// Of how many small noises bounds are kept.
+const MARKS: usize = 2048;
+
+/// What may still be spent.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Work {
+    left: u64,
+}
+
+impl Work {
+    pub fn new(left: u64) -> Work {
+        Work { left }
+    }
+
+    pub fn left(&self) -> u64 {
+        self.left
+    }
+
+    /// `None` when it is spent.
+    pub fn spend(&mut self, cost: u64) -> Option<()> {
+        match self.left.checked_sub(cost) {
+            Some(left) => {
+                self.left = left;
+                Some(())
+            }
+            None => {
+                self.left = 0;
+                None
+            }
+        }
+    }
+}
 
 /// Where the frequencies are.
 #[derive(Clone, Copy)]
-pub(super) enum Domain<'a> {
-    /// The error is a multiple of `h`, its coefficients are these multiples of `h`.
-    Lattice { h: f64, multiples: &'a [u64] },
+pub(super) enum Domain {
+    /// The error is a multiple of `h`, and so are its coefficients.
+    Lattice { h: f64 },
     /// Anywhere; a normal of this standard deviation (possibly 0) is added, and what is cut off
     /// may be this fraction of the tail.
     Real { smoothing: f64, tolerance: f64 },
@@ -47,29 +83,35 @@ pub(super) struct Nodes {
     lattice: Option<(f64, u64)>,
     /// j, `M/M(c)` and the same times the tail's kernel.
     nodes: Vec<(u64, Complex, Complex)>,
+    smoothing: f64,
     /// Bound on what is missing, as a multiple of `e^{K(c) − cx}`.
     slack: f64,
 }
 
 /// `K(c)` and `K'(c)` of the whole error.
-pub(super) fn cumulant(groups: &[Group], c: f64) -> (f64, f64) {
-    groups.iter().fold((0.0, 0.0), |(k, slope), g| {
+pub(super) fn cumulant(parts: &Parts, c: f64) -> (f64, f64) {
+    let start = match &parts.lump {
+        Some(lump) => lump.cumulant(c),
+        None => (0.0, 0.0),
+    };
+    parts.large.iter().fold(start, |(k, slope), g| {
         let (k1, s1) = g.noise.cumulant(c * g.coefficient);
         let n = g.copies as f64;
         (k + n * k1, slope + n * g.coefficient * s1)
     })
 }
 
-/// The supremum of the tilts for which `M` is finite.
-pub(super) fn max_tilt(groups: &[Group]) -> f64 {
-    groups.iter().map(|g| g.noise.max_tilt() / g.coefficient).fold(f64::INFINITY, f64::min)
+/// The supremum of the tilts for which `M` is finite and the small noises' series holds.
+pub(super) fn max_tilt(parts: &Parts) -> f64 {
+    let lump = parts.lump.iter().map(|l| 0.7 * l.reach);
+    parts.large.iter().map(|g| g.noise.max_tilt() / g.coefficient).chain(lump).fold(f64::INFINITY, f64::min)
 }
 
 /// The `c` where an increasing function of (c, K, K') passes `target`.
-fn solve_tilt(groups: &[Group], scale: f64, target: f64, f: impl Fn(f64, f64, f64) -> f64) -> f64 {
-    let top = max_tilt(groups);
+fn solve_tilt(parts: &Parts, scale: f64, target: f64, f: impl Fn(f64, f64, f64) -> f64) -> f64 {
+    let top = max_tilt(parts);
     let value = |c: f64| {
-        let (k, slope) = cumulant(groups, c);
+        let (k, slope) = cumulant(parts, c);
         let v = f(c, k, slope);
         if v.is_nan() { f64::INFINITY } else { v }
     };
@@ -97,132 +139,272 @@ fn solve_tilt(groups: &[Group], scale: f64, target: f64, f: impl Fn(f64, f64, f6
 }
 
 /// The least tilt worth using: `K(c) = 1/2`, one standard deviation for a normal law.
-fn least_tilt(groups: &[Group], sigma: f64) -> f64 {
-    solve_tilt(groups, sigma, 0.5, |_, k, _| k)
+fn least_tilt(parts: &Parts, sigma: f64) -> f64 {
+    solve_tilt(parts, sigma, 0.5, |_, k, _| k)
 }
 
 /// The tilt whose Chernoff bound `e^{K(c) − cx}` reaches `p` first, and that `x`: `P(E > x) <= p`.
-pub(super) fn tilt_for_tail(groups: &[Group], sigma: f64, p: f64) -> (f64, f64) {
+pub(super) fn tilt_for_tail(parts: &Parts, sigma: f64, p: f64) -> (f64, f64) {
     let ln_p = libm::log(p);
     // (K − ln p)/c is least where cK' − K = −ln p.
-    let c = solve_tilt(groups, sigma, -ln_p, |c, k, slope| c * slope - k);
-    let c = c.max(least_tilt(groups, sigma));
-    (c, (cumulant(groups, c).0 - ln_p) / c)
+    let c = solve_tilt(parts, sigma, -ln_p, |c, k, slope| c * slope - k);
+    let c = c.max(least_tilt(parts, sigma));
+    (c, (cumulant(parts, c).0 - ln_p) / c)
 }
 
 /// The saddle point of `K(c) − cx`.
-pub(super) fn saddle_point(groups: &[Group], sigma: f64, x: f64) -> f64 {
-    solve_tilt(groups, sigma, x, |_, _, slope| slope)
+pub(super) fn saddle_point(parts: &Parts, sigma: f64, x: f64) -> f64 {
+    solve_tilt(parts, sigma, x, |_, _, slope| slope)
 }
 
 /// A tilt that is good for tails and densities at `x`.
-pub(super) fn tilt_for_point(groups: &[Group], sigma: f64, x: f64) -> f64 {
+pub(super) fn tilt_for_point(parts: &Parts, sigma: f64, x: f64) -> f64 {
     // Far out the saddle crowds the pole, and the period grows like one over their distance. A tilt of 6/x below it
     // costs three digits at most and keeps the period short.
-    let top = max_tilt(groups);
+    let top = max_tilt(parts);
     let crowded = if top.is_finite() { (top - 6.0 / x).max(0.75 * top) } else { f64::INFINITY };
-    saddle_point(groups, sigma, x).min(crowded).max(least_tilt(groups, sigma))
+    saddle_point(parts, sigma, x).min(crowded).max(least_tilt(parts, sigma))
 }
 
 /// A period whose aliases are below 1e-11 of a tail of about `p` at about `x`.
-pub(super) fn period(groups: &[Group], c: f64, x: f64, p: f64) -> f64 {
+pub(super) fn period(parts: &Parts, c: f64, x: f64, p: f64) -> f64 {
     let margin = 25.0 - libm::log(p);
-    let top = max_tilt(groups);
+    let top = max_tilt(parts);
     let left = margin / c;
     let right = [1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0]
         .iter()
         .map(|f| if top.is_finite() { c + (top - c) * (1.0 - 1.0 / f) } else { c * f })
-        .map(|d| (cumulant(groups, d).0 - d * x + margin) / (d - c))
+        .map(|d| (cumulant(parts, d).0 - d * x + margin) / (d - c))
         .filter(|p| p.is_finite() && *p > 0.0)
         .fold(f64::INFINITY, f64::min);
     if right.is_finite() { left.max(right) } else { 4.0 * left }
 }
 
-/// Half the width of the windows of a discrete noise, in turns; 1/2 when it never gets negligible.
-fn window(tilted: &Tilted, copies: f64) -> f64 {
-    let at0 = tilted.real();
-    let small = |t: f64| copies * (tilted.at(t).re - at0) < NEGLIGIBLE;
-    if !small(PI) {
-        return 0.5;
+/// Bounds from above on `copies · ln |M_k(c+it)/M_k(c)|` by the distance of t from the nearest multiple of the period, in
+/// turns: constant on quarters of octaves, each as at its near end, for the function falls with the distance.
+struct Envelope {
+    /// Nearer than this nothing is promised.
+    from: i64,
+    bounds: Vec<f64>,
+}
+
+impl Envelope {
+    /// The quarter of an octave that a distance is in.
+    fn index(distance: f64) -> i64 {
+        (distance.to_bits() >> 50) as i64
     }
-    // In octaves first: windows may be very narrow.
-    let (mut lo, mut hi) = (0.5 * PI, PI);
-    while small(lo) {
-        hi = lo;
-        lo *= 0.5;
-        if lo < 1e-300 {
-            break;
+
+    fn new(tilted: &Tilted, copies: f64, at0: f64, depth: f64) -> Envelope {
+        let near_end = |i: i64| f64::from_bits((i as u64) << 50);
+        let ln = |distance: f64| {
+            let v = copies * (tilted.at(2.0 * PI * distance).re - at0);
+            if v.is_nan() { 0.0 } else { v }
+        };
+        let top = Envelope::index(0.5);
+        let mut bounds = Vec::new();
+        let mut i = top;
+        // Octaves first: what matters may be very near.
+        while ln(near_end(i)) < depth && near_end(i) > 1e-290 {
+            i -= 4;
         }
+        let mut last = (i + 4).min(top);
+        let mut at = last;
+        while bounds.len() < 80 {
+            let v = ln(near_end(at));
+            bounds.push(v);
+            if v > -0.05 {
+                break;
+            }
+            at -= 1;
+        }
+        bounds.reverse();
+        last -= bounds.len() as i64 - 1;
+        Envelope { from: last, bounds }
     }
-    for _ in 0..8 {
-        let mid = 0.5 * (lo + hi);
-        if small(mid) { hi = mid } else { lo = mid }
+
+    fn bound(&self, distance: f64) -> f64 {
+        let i = Envelope::index(distance) - self.from;
+        if i < 0 {
+            return 0.0;
+        }
+        self.bounds.get(i as usize).or(self.bounds.last()).copied().unwrap_or(0.0)
     }
-    hi / (2.0 * PI)
 }
 
 struct Factor {
     tilted: Tilted,
     copies: f64,
     coefficient: f64,
-    discrete: bool,
     at0: f64,
-    window: f64,
+    /// For the discrete ones.
+    envelope: Option<Envelope>,
     /// On a lattice, the multiple of `h`.
     multiple: u64,
+    /// Turns from one node to the next.
+    turns: f64,
+    /// Of an evaluation.
+    cost: u64,
+}
+
+/// The small noises as one, at one tilt.
+struct Lumped {
+    lump: Lump,
+    at0: f64,
+    /// Where the series ends, and what it is there.
+    until: f64,
+    least: f64,
+    /// Up to here it keeps falling.
+    falls: f64,
+}
+
+/// The small noises.
+struct Small {
+    lump: Option<Lumped>,
+    /// Some of them, for bounds where the series does not hold.
+    marks: Vec<Factor>,
+}
+
+/// The trapezoid rule's nodes and the factors of M.
+struct Line {
+    factors: Vec<Factor>,
+    small: Small,
+    step: f64,
+    c: f64,
+    smoothing: f64,
+    lattice: Option<u64>,
+    depth: f64,
+}
+
+impl Line {
+    /// A bound on `ln |M/M(c)|` over the nodes from `j` to `j + size − 1`; stops where it is low enough.
+    fn bound(&self, j: u64, size: u64, work: &mut u64) -> f64 {
+        let near = j as f64;
+        let t = near * self.step;
+        let mut ln = -self.smoothing * self.smoothing * t * t / 2.0;
+        let mut marks: &[Factor] = &[];
+        if let Some(l) = &self.small.lump {
+            *work += 4;
+            if t <= l.until {
+                ln += l.lump.ln(Complex::new(self.c, t)).re - l.at0;
+            } else if t + size as f64 * self.step <= l.falls {
+                ln += l.least;
+            } else {
+                marks = &self.small.marks;
+            }
+        }
+        for f in self.factors.iter().chain(marks) {
+            if ln < self.depth {
+                break;
+            }
+            *work += 1;
+            ln += match &f.envelope {
+                Some(envelope) => {
+                    let turns = near * f.turns;
+                    let start = turns - turns.floor();
+                    let end = start + (size - 1) as f64 * f.turns;
+                    // What the product may be off by.
+                    let distance = start.min(1.0 - end) - 4e-16 * turns - 1e-15;
+                    if distance > 0.0 { envelope.bound(distance) } else { 0.0 }
+                }
+                None => f.continuous_bound(t),
+            };
+        }
+        ln
+    }
+
+    /// Whether the small noises' series does not hold at a node.
+    fn is_beyond(&self, j: u64) -> bool {
+        self.small.lump.as_ref().is_some_and(|l| j as f64 * self.step > l.until)
+    }
+
+    /// `ln M/M(c)` at a node; `None` when it is negligible.
+    fn at(&self, j: u64, work: &mut u64) -> Option<Complex> {
+        let t = j as f64 * self.step;
+        let s2 = self.smoothing * self.smoothing;
+        let mut ln = Complex::new(-s2 * t * t / 2.0, s2 * self.c * t);
+        let mut add = |f: &Factor, cost: u64| {
+            *work += cost;
+            let angle = match f.envelope {
+                Some(_) => 2.0 * PI * f.position(j, self.lattice),
+                None => f.coefficient * t,
+            };
+            let v = f.tilted.at(angle);
+            ln = ln + Complex::new(v.re - f.at0, v.im).scale(f.copies);
+            ln.re >= self.depth
+        };
+        for f in &self.factors {
+            if !add(f, f.cost) {
+                return None;
+            }
+        }
+        match &self.small.lump {
+            Some(l) if t <= l.until => {
+                let v = l.lump.ln(Complex::new(self.c, t));
+                ln = ln + Complex::new(v.re - l.at0, v.im);
+            }
+            Some(_) => return None,
+            None => {}
+        }
+        (ln.re >= self.depth).then_some(ln)
+    }
 }
 
 impl Nodes {
-    /// Evaluates the nodes; `None` when that takes more than `budget` evaluations, or when the truncation
-    /// cannot be made small.
-    pub fn new(groups: &[Group], c: f64, period: f64, domain: Domain<'_>, budget: u64) -> Option<Nodes> {
-        let mut factors: Vec<Factor> = groups
-            .iter()
-            .enumerate()
-            .map(|(i, g)| {
-                let tilted = Tilted::new(g.noise, c * g.coefficient);
-                let copies = g.copies as f64;
-                let discrete = g.noise.is_discrete();
-                let window = if discrete { window(&tilted, copies) } else { 0.5 };
-                let multiple = match domain {
-                    Domain::Lattice { multiples, .. } => multiples.get(i).copied().unwrap_or(0),
-                    Domain::Real { .. } => 0,
-                };
-                let at0 = tilted.real();
-                Factor { tilted, copies, coefficient: g.coefficient, discrete, at0, window, multiple }
-            })
-            .collect();
-        // The most selective factor first.
-        factors.sort_by(|a, b| (a.window / a.coefficient).total_cmp(&(b.window / b.coefficient)));
+    /// Evaluates the nodes; `None` when that takes more than the work allowed, or when the truncation
+    /// cannot be made small. Factors below `e^depth` are dropped, and accounted for.
+    pub fn new(
+        parts: &Parts,
+        c: f64,
+        period: f64,
+        domain: Domain,
+        depth: f64,
+        work: &mut Work,
+    ) -> Option<Nodes> {
+        // Of all sizes, lest all of them be in phase somewhere.
+        let small = parts.small.iter().step_by(parts.small.len().div_ceil(MARKS).max(1));
+        work.spend((parts.large.len() + small.len()) as u64 * 8 * EVALUATION)?;
+        let factor = |g: &Group| {
+            let tilted = Tilted::new(g.noise, c * g.coefficient);
+            let copies = g.copies as f64;
+            let at0 = tilted.real();
+            let envelope = g.noise.is_discrete().then(|| Envelope::new(&tilted, copies, at0, depth));
+            let multiple = match domain {
+                Domain::Lattice { h } => libm::round(g.coefficient / h) as u64,
+                Domain::Real { .. } => 0,
+            };
+            let cost = tilted.cost();
+            Factor { tilted, copies, coefficient: g.coefficient, at0, envelope, multiple, turns: 0.0, cost }
+        };
+        let mut factors: Vec<Factor> = parts.large.iter().map(factor).collect();
+        let mut marks: Vec<Factor> = small.map(factor).collect();
+        let lump = parts.lump.map(|lump| {
+            let at0 = lump.cumulant(c).0;
+            // `|s| <= reach`.
+            let until = libm::sqrt((lump.reach * lump.reach - c * c).max(0.0));
+            let least = lump.ln(Complex::new(c, until)).re - at0;
+            // Each of them falls until half its period.
+            let widest = parts
+                .small
+                .iter()
+                .filter(|g| g.noise.is_discrete())
+                .fold(0.0, |m: f64, g| m.max(g.coefficient));
+            Lumped { lump, at0, until, least, falls: if widest > 0.0 { PI / widest } else { f64::INFINITY } }
+        });
 
-        let mut k: f64 = factors.iter().map(|f| f.copies * f.at0).sum();
+        let mut k: f64 =
+            factors.iter().map(|f| f.copies * f.at0).sum::<f64>() + lump.as_ref().map_or(0.0, |l| l.at0);
         let (lattice, period, last, mut slack) = match domain {
-            Domain::Lattice { h, .. } => {
+            Domain::Lattice { h } => {
                 let n = (period / h).ceil().max(3.0);
-                if n >= 1e18 {
+                if n >= 1e15 {
                     return None;
                 }
                 let n = (n as u64) | 1;
-                // Rough cost: what the best single factor leaves.
-                let cost = factors
-                    .iter()
-                    .map(|f| {
-                        let (m, n) = (f.multiple as f64, n as f64);
-                        if f.window >= 0.5 {
-                            n / 2.0
-                        } else {
-                            (m / 2.0 + 1.0) * (1.0 + 2.0 * f.window * n / m)
-                        }
-                    })
-                    .fold(n as f64 / 2.0, f64::min);
-                if cost > budget as f64 {
-                    return None;
-                }
                 (Some((h, n)), n as f64 * h, (n - 1) / 2, 0.0)
             }
             Domain::Real { smoothing, tolerance } => {
                 k += smoothing * smoothing * c * c / 2.0;
-                let (cut, missing) = truncation(&factors, smoothing, tolerance, period, budget)?;
+                let (cut, missing) = truncation(&factors, smoothing, tolerance, period)?;
                 (None, period, (cut * period / (2.0 * PI)).ceil() as u64, missing)
             }
         };
@@ -230,52 +412,73 @@ impl Nodes {
             Domain::Real { smoothing, .. } => smoothing,
             Domain::Lattice { .. } => 0.0,
         };
+        for f in factors.iter_mut().chain(&mut marks) {
+            f.turns = match lattice {
+                Some((_, n)) => f.multiple as f64 / n as f64,
+                None => f.coefficient / period,
+            };
+        }
+        // What falls the most on average first.
+        let mean = |f: &Factor| match &f.envelope {
+            Some(_) => f.copies * (f.tilted.at(0.5 * PI).re - f.at0),
+            None => f.copies * -2.0,
+        };
+        factors.sort_by(|a, b| mean(a).total_cmp(&mean(b)));
 
         let step = 2.0 * PI / period;
+        let small = Small { lump, marks };
+        let line = Line { factors, small, step, c, smoothing, lattice: lattice.map(|l| l.1), depth };
         let mut nodes = Vec::new();
-        let mut work = 0;
-        let mut size = 0.0;
-        let mut j = 0u64;
-        'nodes: while j <= last {
-            work += 1;
-            if work > budget {
-                return None;
-            }
-            let t = j as f64 * step;
-            let mut ln = Complex::new(-smoothing * smoothing * t * t / 2.0, smoothing * smoothing * c * t);
-            for f in &factors {
-                let angle = if f.discrete {
-                    let (turns, skip) = f.position(j, lattice, period);
-                    if skip > 0 {
-                        j += skip;
-                        continue 'nodes;
+        let (mut size_of_all, mut jumped) = (0.0, 0.0);
+        let (mut j, mut size) = (0u64, 1u64);
+        while j <= last {
+            let mut cost = 4;
+            let block = size.min(last - j + 1);
+            let bound = line.bound(j, block, &mut cost);
+            if bound < depth {
+                jumped += block as f64 / libm::fmax(c, j as f64 * step);
+                j += block;
+                size = 2 * block;
+            } else if block > 1 {
+                size = block / 2;
+            } else if line.is_beyond(j) {
+                // Nobody adds up all the small noises here: their bound is counted.
+                jumped += libm::exp(bound - depth) / libm::fmax(c, j as f64 * step);
+                j += 1;
+                size = 2;
+            } else {
+                cost += 24;
+                match line.at(j, &mut cost) {
+                    None => jumped += 1.0 / libm::fmax(c, j as f64 * step),
+                    Some(ln) => {
+                        let v = ln.exp();
+                        let s = Complex::new(c, j as f64 * step);
+                        let kernel = match lattice {
+                            Some((h, _)) => s.scale(h / 2.0).sinh().inverse().scale(h / 2.0),
+                            None => s.inverse(),
+                        };
+                        let tail = v * kernel;
+                        size_of_all += tail.norm_sqr().sqrt();
+                        nodes.push((j, v, tail));
                     }
-                    2.0 * PI * turns
-                } else {
-                    f.coefficient * t
-                };
-                let v = f.tilted.at(angle);
-                ln = ln + Complex::new(v.re - f.at0, v.im).scale(f.copies);
-                if ln.re < NEGLIGIBLE {
-                    j += 1;
-                    continue 'nodes;
                 }
+                j += 1;
             }
-            let v = ln.exp();
-            let s = Complex::new(c, t);
-            let kernel = match lattice {
-                Some((h, _)) => s.scale(h / 2.0).sinh().inverse().scale(h / 2.0),
-                None => s.inverse(),
-            };
-            let tail = v * kernel;
-            size += tail.norm_sqr().sqrt();
-            nodes.push((j, v, tail));
-            j += 1;
+            work.spend(cost)?;
         }
-        // What was jumped over, and the rounding of what was kept.
-        let reach = last as f64 * step;
-        slack += libm::exp(NEGLIGIBLE) * (10.0 + libm::asinh(reach / c)) + 2e-14 * size * step / PI;
-        Some(Nodes { c, k, period, lattice, nodes, slack })
+        // What was jumped over (a lattice's kernel is at most π/2 times 1/t), and the rounding of what was kept.
+        slack += libm::exp(depth) * 1.6 * jumped * step / PI + 2e-14 * size_of_all * step / PI;
+        Some(Nodes { c, k, period, lattice, nodes, smoothing, slack })
+    }
+
+    /// The standard deviation of the normal that was added.
+    pub fn smoothing(&self) -> f64 {
+        self.smoothing
+    }
+
+    /// How many nodes are left: what one probability costs.
+    pub fn len(&self) -> u64 {
+        self.nodes.len() as u64
     }
 
     fn sum(&self, x: f64, pick: impl Fn(&(u64, Complex, Complex)) -> Complex) -> f64 {
@@ -284,9 +487,7 @@ impl Nodes {
             let twice = (2.0 * x / h).round();
             (n < 1 << 31 && twice.abs() < 9e15).then_some((2 * n, twice.rem_euclid(2.0 * n as f64) as u64))
         });
-        let mut sum = 0.0;
-        for node in &self.nodes {
-            let (j, v) = (node.0, pick(node));
+        let phase = |j: u64| {
             let turns = match exact {
                 Some((n2, twice)) => ((j * twice) % n2) as f64 / n2 as f64,
                 None => {
@@ -295,7 +496,23 @@ impl Nodes {
                 }
             };
             let (sin, cos) = libm::sincos(2.0 * PI * turns);
-            let term = v.re * cos + v.im * sin;
+            Complex::new(cos, sin)
+        };
+        let one = phase(1);
+        let mut sum = 0.0;
+        // From a node to the next by a rotation, set right every so often.
+        let (mut next, mut turned, mut now) = (u64::MAX, 0u32, Complex::ZERO);
+        for node in &self.nodes {
+            let (j, v) = (node.0, pick(node));
+            if j == next && turned < 24 {
+                now = now * one;
+                turned += 1;
+            } else {
+                now = phase(j);
+                turned = 0;
+            }
+            next = j + 1;
+            let term = v.re * now.re + v.im * now.im;
             sum += if j == 0 { term } else { 2.0 * term };
         }
         sum / self.period
@@ -319,42 +536,40 @@ impl Nodes {
 }
 
 impl Factor {
-    /// The argument at node `j` in turns, in [−1/2, 1/2], and how many nodes to jump when it is
-    /// outside this factor's windows.
-    fn position(&self, j: u64, lattice: Option<(f64, u64)>, period: f64) -> (f64, u64) {
-        let (turns, per_node) = match lattice {
-            Some((_, n)) => {
+    /// The argument at node `j` in turns, in [−1/2, 1/2].
+    fn position(&self, j: u64, lattice: Option<u64>) -> f64 {
+        match lattice {
+            Some(n) => {
                 let r = match j.checked_mul(self.multiple) {
                     Some(product) => product % n,
                     None => (u128::from(j) * u128::from(self.multiple) % u128::from(n)) as u64,
                 };
                 // Centred before the division, so that small negative angles keep their digits.
                 let centred = if r > n / 2 { -((n - r) as f64) } else { r as f64 };
-                (centred / n as f64, self.multiple as f64 / n as f64)
+                centred / n as f64
             }
             None => {
-                let turns = j as f64 * (self.coefficient / period);
-                (turns - turns.round(), self.coefficient / period)
+                let turns = j as f64 * self.turns;
+                turns - turns.round()
             }
-        };
-        if turns.abs() <= self.window {
-            return (turns, 0);
         }
-        let to_next = if turns > 0.0 { 1.0 - self.window - turns } else { -self.window - turns };
-        // One node short of the window's edge, lest rounding jumps over its first node.
-        let skip = (to_next / per_node).floor() - 1.0;
-        (turns, if skip >= 1.0 { skip as u64 } else { 1 })
+    }
+
+    /// Of a continuous factor, from `t` on. Laplace: `|1 − b²s²|` is at least `b²t²`.
+    fn continuous_bound(&self, t: f64) -> f64 {
+        let at = self.coefficient * t;
+        match self.tilted {
+            Tilted::Gaussian { variance, .. } => -self.copies * variance * at * at / 2.0,
+            Tilted::Laplace { scale, .. } => {
+                (self.copies * (-self.at0 - 2.0 * libm::log(scale * at))).min(0.0)
+            }
+            _ => 0.0,
+        }
     }
 }
 
 /// Where to cut the integral off, and the bound on what is lost, as a multiple of `e^{K(c)−cx}`.
-fn truncation(
-    factors: &[Factor],
-    smoothing: f64,
-    tolerance: f64,
-    period: f64,
-    budget: u64,
-) -> Option<(f64, f64)> {
+fn truncation(factors: &[Factor], smoothing: f64, tolerance: f64, period: f64) -> Option<(f64, f64)> {
     // ln of a bound on |M/M(c)| at T, and the ν with which that bound keeps falling like (T/t)^ν or faster.
     // Normal factors: e^{−σ²t²/2}, whose slope at T is ν = σ²T². Laplace: |1 − b²s²| >= b²t², so each is at most
     // (1 − b²c²)/(b²t²), or 1 where that is more. Discrete factors: 1.
@@ -384,7 +599,7 @@ fn truncation(
         let (ln, nu) = tail(t);
         if nu <= 0.0 { f64::INFINITY } else { libm::exp(ln) / (PI * nu) }
     };
-    let limit = 4.0 * budget as f64 * 2.0 * PI / period;
+    let limit = 1e12 * 2.0 * PI / period;
     let mut t = 2.0 * PI / period;
     while bound(t) > tolerance {
         t *= 1.1;

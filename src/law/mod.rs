@@ -11,12 +11,15 @@
 //! | normal bound | many or wide discrete Gaussians on a fine lattice | proven, at most 0.1 % wide |
 //! | smoothed | everything else | proven, about 0.1 % wide |
 
+mod atoms;
 mod complex;
+mod grid;
 mod inversion;
 mod lattice;
 mod monte_carlo;
 mod noise;
 mod normal;
+mod parts;
 mod probability;
 mod sums;
 
@@ -26,7 +29,11 @@ pub use normal::{upper_quantile as normal_upper_quantile, upper_tail as normal_u
 pub(crate) use monte_carlo::Generator;
 pub(crate) use sums::Sum;
 
-use inversion::{Domain, Nodes};
+use atoms::Atoms;
+use grid::Grid;
+use inversion::{Domain, Nodes, Work};
+use noise::Tilted;
+use parts::Parts;
 use std::sync::OnceLock;
 
 /// `copies` independent noises that enter the error with the same coefficient.
@@ -96,6 +103,8 @@ enum Engine {
     Lattice,
     Continuous,
     NormalBound,
+    Atoms,
+    Grid,
     Smoothed,
     Probability,
     MonteCarlo,
@@ -110,6 +119,8 @@ impl Engine {
             Engine::Lattice => "exact lattice law, by inversion of its characteristic function",
             Engine::Continuous => "exact law, by inversion of its characteristic function",
             Engine::NormalBound => "the normal law with a proven allowance for the lattice",
+            Engine::Atoms => "exact law, its values listed",
+            Engine::Grid => "the law of a neighbour on a lattice, with a proven allowance",
             Engine::Smoothed => "smoothed inversion of the characteristic function, conservative",
             Engine::Probability => "discrete probability calculation",
             Engine::MonteCarlo => "Monte Carlo simulation",
@@ -122,21 +133,38 @@ impl Engine {
 pub struct ErrorLaw {
     groups: Vec<Group>,
     variance: f64,
-    lattice: Option<(f64, Vec<u64>)>,
+    parts: Parts,
+    lattice: Option<f64>,
     method: Method,
     mass: OnceLock<probability::Mass>,
     sample: OnceLock<Vec<f64>>,
+    atoms: OnceLock<Option<Atoms>>,
+    grid: OnceLock<Option<Grid>>,
+    /// What one probability or half-width may cost, in looked-up bounds.
+    work: u64,
 }
 
-/// The evaluations that an inversion may take before something cheaper is tried.
-const BUDGET: u64 = 1 << 19;
+/// What one probability or half-width may cost, in looked-up bounds (see [`inversion`]): a few hundredths of a second.
+const WORK: u64 = 6_000_000;
 /// The same when exactness was asked for.
-const BUDGET_EXACT: u64 = 1 << 24;
-/// What may be cut off a continuous tail, relative to its Chernoff bound.
-const TOLERANCE: f64 = 1e-10;
-/// The smoothing normal's reach `η/r`, and how wide `η` is relative to the half-width.
-const REACH: f64 = 3.5;
-const SMOOTH: f64 = 5e-4;
+const WORK_EXACT: u64 = 4_000_000_000;
+/// What may be cut off a continuous tail, relative to its Chernoff bound; the second where the first is too dear.
+const TOLERANCES: [f64; 2] = [1e-10, 1e-8];
+/// Factors below this power of e are dropped: for probabilities, and for half-widths, which need not be known as well.
+const DEPTH: f64 = -31.0;
+const DEPTH_WIDTH: f64 = -24.0;
+/// The smoothing normal's reach `η/r`: `1/Φ` of it is 1 + 2.9e-7.
+const REACH: f64 = 5.0;
+/// The first `η` tried, relative to the half-width, how much smaller each next one is, and the least.
+const SMOOTH: f64 = 3e-2;
+const FINER: f64 = 6.0;
+const FINEST: f64 = 2e-7;
+/// Where the smoothing came no finer than this, a lattice of our own is tried.
+const COARSE: f64 = 2e-4;
+/// A single discrete Gaussian is summed up to this parameter.
+const SUMMED: f64 = 1e6;
+/// The probability that lists of atoms may leave out, the second where the first is too dear.
+const LOST: [f64; 3] = [1e-14, 3e-10, 1e-7];
 /// Wider than this many lattice points, the shortest interval is taken to be the symmetric one.
 const SCAN: f64 = 4096.0;
 
@@ -185,17 +213,20 @@ impl ErrorLaw {
         let lattice = groups.iter().all(|g| g.noise.is_discrete()).then(|| {
             let mut coefficients: Vec<f64> = groups.iter().map(|g| g.coefficient).collect();
             coefficients.dedup();
-            let (h, _) = lattice::spacing(&coefficients)?;
-            let multiples = groups.iter().map(|g| libm::round(g.coefficient / h) as u64).collect();
-            Some((h, multiples))
+            Some(lattice::spacing(&coefficients)?.0)
         });
+        let parts = Parts::new(&groups, libm::sqrt(variance));
         Ok(ErrorLaw {
             groups,
             variance,
+            parts,
             lattice: lattice.flatten(),
             method: Method::Auto,
             mass: OnceLock::new(),
             sample: OnceLock::new(),
+            atoms: OnceLock::new(),
+            grid: OnceLock::new(),
+            work: WORK,
         })
     }
 
@@ -220,6 +251,7 @@ impl ErrorLaw {
             _ => {}
         }
         self.method = method;
+        self.work = if method == Method::Exact { WORK_EXACT } else { WORK };
         self.mass = OnceLock::new();
         self.sample = OnceLock::new();
         Ok(self)
@@ -242,7 +274,7 @@ impl ErrorLaw {
 
     /// The spacing of the lattice the error lives on, if there is one.
     pub fn lattice(&self) -> Option<f64> {
-        self.lattice.as_ref().map(|(h, _)| *h)
+        self.lattice
     }
 
     /// Which engine gives a 95 % interval, in words.
@@ -270,14 +302,17 @@ impl ErrorLaw {
             return !(self.half_width(level) < x);
         }
         let p = (1.0 - level) / 2.0;
-        let eta = 10.0 * SMOOTH * x;
-        let (c, bound) = inversion::tilt_for_tail(&self.groups, self.std_error(), p);
+        let eta = SMOOTH * x;
+        let (c, bound) = inversion::tilt_for_tail(&self.parts, self.std_error(), p);
         if bound < x {
             return false;
         }
-        let period = inversion::period(&self.groups, c, bound, p);
-        let domain = Domain::Real { smoothing: eta / REACH, tolerance: 1e-7 };
-        match Nodes::new(&self.groups, c, period, domain, 8 * BUDGET) {
+        if let Some(atoms) = self.atoms(1e-5 * p) {
+            return atoms.above(x * (1.0 - 1e-9)) + 0.5 * atoms.lost > p;
+        }
+        let period = inversion::period(&self.parts, c, bound, p);
+        let domain = Domain::Real { smoothing: eta / REACH, tolerance: 1e-9 };
+        match self.nodes(c, period, domain, DEPTH_WIDTH, self.work / 4) {
             Some(nodes) => nodes.tail_bound(x - eta) > p * (1.0 - normal::upper_tail(REACH)),
             None => !(self.half_width(level) < x),
         }
@@ -300,7 +335,7 @@ impl ErrorLaw {
     /// The interval of this kind, `w` being the half-width.
     fn around(&self, w: f64, level: f64, kind: Interval) -> (f64, f64) {
         let symmetric = (-w, w);
-        let Some((h, _)) = &self.lattice else { return symmetric };
+        let Some(h) = self.lattice else { return symmetric };
         let points = libm::round(w / h);
         if kind == Interval::EqualTailed || points == 0.0 || points.is_nan() || points >= SCAN {
             return symmetric;
@@ -369,7 +404,7 @@ impl ErrorLaw {
             return if x == 0.0 { 1.0 } else { 0.0 };
         }
         match &self.lattice {
-            Some((h, _)) if on_lattice(x, *h) => self.density(x) * h,
+            Some(h) if on_lattice(x, *h) => self.density(x) * h,
             _ => 0.0,
         }
     }
@@ -399,6 +434,11 @@ impl ErrorLaw {
                 let norm = libm::log(libm::tanh(0.5 / scale)) - libm::log(*coefficient);
                 return xs.iter().map(|x| norm - libm::round(x / coefficient).abs() / scale).collect();
             }
+            [Term { coefficient, copies: 1, noise: noise @ NoiseLaw::DiscreteGaussian { variance } }] => {
+                let norm = noise.ln_zero() - libm::log(*coefficient);
+                let at = |x: f64| libm::round(x / coefficient);
+                return xs.iter().map(|x| norm - at(*x) * at(*x) / (2.0 * variance)).collect();
+            }
             _ if self.is_normal() => {
                 let norm = 0.5 * libm::log(2.0 * std::f64::consts::PI * self.variance);
                 return xs.iter().map(|x| -x * x / (2.0 * self.variance) - norm).collect();
@@ -406,19 +446,29 @@ impl ErrorLaw {
             _ => {}
         }
         let sigma = self.std_error();
-        let mut shared: Option<(f64, Nodes)> = None;
+        // All points together may cost what a few probabilities do.
+        let mut work = Work::new(4 * self.work);
+        let mut shared: Option<(f64, Option<Nodes>)> = None;
         xs.iter()
             .map(|x| {
-                let x = match &self.lattice {
-                    Some((h, _)) => libm::round(x / h) * h,
+                let x = match self.lattice {
+                    Some(h) => libm::round(x / h) * h,
                     None => *x,
                 };
                 let x = x.abs();
                 // One tilt serves its neighbourhood of half a standard deviation.
                 if shared.as_ref().is_none_or(|(at, _)| (x - at).abs() > 0.5 * sigma) {
-                    shared = self.nodes_at(x).map(|n| (x, n));
+                    let nodes = self.nodes_at(x, (work.left() / 16).min(self.work));
+                    // At least what the attempt may have cost without nodes.
+                    let cost = nodes.as_ref().map_or(work.left() / 16, |n| 24 * n.len());
+                    let _ = work.spend(cost.max(1000));
+                    shared = Some((x, nodes));
                 }
-                shared.as_ref().map_or(f64::NAN, |(_, nodes)| nodes.ln_density(x))
+                match shared.as_ref().and_then(|(_, nodes)| nodes.as_ref()) {
+                    Some(nodes) if work.spend(nodes.len()).is_some() => nodes.ln_density(x),
+                    // Beyond what may be spent: the bound in the density's place.
+                    _ => self.ln_mass_bound(x) - libm::log(2.5 * sigma),
+                }
             })
             .collect()
     }
@@ -430,13 +480,13 @@ impl ErrorLaw {
         if x == 0.0 || self.groups.is_empty() {
             return 0.0;
         }
-        let c = inversion::saddle_point(&self.groups, self.std_error(), x);
-        (inversion::cumulant(&self.groups, c).0 - c * x).min(0.0)
+        let c = inversion::saddle_point(&self.parts, self.std_error(), x);
+        (inversion::cumulant(&self.parts, c).0 - c * x).min(0.0)
     }
 
     /// Whether the error can be `x`, as far as its lattice goes.
     pub(crate) fn on_lattice(&self, x: f64) -> bool {
-        self.lattice.as_ref().is_none_or(|(h, _)| on_lattice(x, *h))
+        self.lattice.as_ref().is_none_or(|h| on_lattice(x, *h))
     }
 
     /// The standard error of a Monte Carlo probability near `p`; `None` for other methods.
@@ -460,14 +510,7 @@ impl ErrorLaw {
     }
 
     fn mass(&self, gamma: f64) -> &probability::Mass {
-        self.mass.get_or_init(|| {
-            probability::Mass::new(
-                &self.groups,
-                self.lattice.as_ref().map(|(h, _)| *h),
-                self.std_error(),
-                gamma,
-            )
-        })
+        self.mass.get_or_init(|| probability::Mass::new(&self.groups, self.lattice, self.std_error(), gamma))
     }
 
     /// `P(E > x)` for `x >= 0`.
@@ -481,7 +524,7 @@ impl ErrorLaw {
             _ => {}
         }
         let at = match &self.lattice {
-            Some((h, _)) => (libm::floor(x / h * (1.0 + 1e-12) + 1e-9) + 0.5) * h,
+            Some(h) => (libm::floor(x / h * (1.0 + 1e-12) + 1e-9) + 0.5) * h,
             None => x,
         };
         self.tail(at)
@@ -498,7 +541,7 @@ impl ErrorLaw {
             _ => {}
         }
         let at = match &self.lattice {
-            Some((h, _)) => (libm::ceil(x / h * (1.0 - 1e-12) - 1e-9) - 0.5) * h,
+            Some(h) => (libm::ceil(x / h * (1.0 - 1e-12) - 1e-9) - 0.5) * h,
             None => x,
         };
         self.tail(at)
@@ -519,40 +562,106 @@ impl ErrorLaw {
                 let k1 = libm::round(x / coefficient + 0.5);
                 libm::exp(-k1 / scale) / (1.0 + libm::exp(-1.0 / scale))
             }
+            [Term { coefficient, copies: 1, noise: NoiseLaw::DiscreteGaussian { variance } }]
+                if *variance <= SUMMED =>
+            {
+                // From the first point after the midpoint on; the sum falls faster than geometrically.
+                let first = libm::round(x / coefficient + 0.5);
+                let terms = 2 + libm::ceil(9.0 * libm::sqrt(*variance)) as u32;
+                let sum: f64 = (0..terms)
+                    .rev()
+                    .map(|j| {
+                        let j = f64::from(j);
+                        libm::exp(-(j * (2.0 * first + j)) / (2.0 * variance))
+                    })
+                    .sum();
+                libm::exp(self.groups[0].noise.ln_zero() - first * first / (2.0 * variance)) * sum
+            }
             _ if self.is_normal() => normal::upper_tail(x / self.std_error()),
-            _ => self.nodes_at(x).map_or(f64::NAN, |n| n.tail(x)),
+            _ => {
+                // Listed values where there is no lattice, or a fine one.
+                if self.lattice.is_none()
+                    && let Some(atoms) = self.atoms(LOST[2])
+                {
+                    return atoms.above(x) + 0.5 * atoms.lost;
+                }
+                let nodes = self.nodes_at(x, self.work);
+                if let Some(nodes) = nodes.as_ref().filter(|n| n.smoothing() <= 2e-3 * self.std_error()) {
+                    return nodes.tail(x);
+                }
+                // Far out the lattice of our own knows nothing.
+                match self.grid().map(|g| g.above(x)).filter(|p| *p > 1e-9) {
+                    Some(p) => p,
+                    None => nodes.map_or_else(|| self.chernoff(x), |n| n.tail(x)),
+                }
+            }
         }
     }
 
-    /// Nodes that are good for tails and densities near `x >= 0`.
-    fn nodes_at(&self, x: f64) -> Option<Nodes> {
+    /// A bound on `P(E > x)`, `x >= 0`: Chernoff's, or half the probability that there is any error.
+    fn chernoff(&self, x: f64) -> f64 {
+        libm::fmin(-0.5 * libm::expm1(self.ln_zero()), libm::exp(self.ln_mass_bound(x)))
+    }
+
+    /// `ln` of a bound from below on the probability of no error.
+    fn ln_zero(&self) -> f64 {
+        self.groups.iter().map(|g| g.copies as f64 * g.noise.ln_zero()).sum()
+    }
+
+    /// Nodes that are good for tails and densities near `x >= 0`, for at most so much work.
+    fn nodes_at(&self, x: f64, work: u64) -> Option<Nodes> {
         let sigma = self.std_error();
-        let c = inversion::tilt_for_point(&self.groups, sigma, x);
-        let (k, _) = inversion::cumulant(&self.groups, c);
+        let c = inversion::tilt_for_point(&self.parts, sigma, x);
+        let (k, _) = inversion::cumulant(&self.parts, c);
         // The tail is Chernoff's bound over about c σ_c √2π; a factor of a hundred is room enough.
         let tail = (libm::exp(k - c * x) * 0.01).clamp(1e-300, 0.5);
-        let period = inversion::period(&self.groups, c, x, tail);
-        if let Some((h, multiples)) = &self.lattice {
-            let domain = Domain::Lattice { h: *h, multiples };
-            if let Some(nodes) = Nodes::new(&self.groups, c, period, domain, self.budget()) {
-                return Some(nodes);
-            }
+        let period = inversion::period(&self.parts, c, x, tail);
+        if let Some(h) = self.lattice
+            && let Some(nodes) = self.nodes(c, period, Domain::Lattice { h }, DEPTH, work / 3)
+        {
+            return Some(nodes);
         }
         if self.is_continuous() {
-            let domain = Domain::Real { smoothing: 0.0, tolerance: TOLERANCE };
-            if let Some(nodes) = Nodes::new(&self.groups, c, period, domain, 4 * BUDGET) {
-                return Some(nodes);
+            for tolerance in TOLERANCES {
+                let domain = Domain::Real { smoothing: 0.0, tolerance };
+                if let Some(nodes) = self.nodes(c, period, domain, DEPTH, work / 6) {
+                    return Some(nodes);
+                }
             }
         }
-        // A smoothing far below anything a probability is asked at; coarser when that is too dear.
-        (0..6).find_map(|i| {
-            let smoothing = sigma * 1e-4 * f64::from(1 << (2 * i)) / REACH;
-            Nodes::new(&self.groups, c, period, Domain::Real { smoothing, tolerance: 1e-9 }, 1 << 22)
-        })
+        // As little smoothing as the work allows.
+        let mut left = Work::new(work / 3);
+        let mut best = None;
+        for i in 0..8 {
+            let smoothing = sigma * 0.2 / f64::from(1 << (2 * i));
+            let domain = Domain::Real { smoothing, tolerance: 1e-9 };
+            let depth = (-14.0 - 2.0 * f64::from(i)).max(DEPTH);
+            match Nodes::new(&self.parts, c, period, domain, depth, &mut left) {
+                Some(nodes) => best = Some(nodes),
+                None => break,
+            }
+        }
+        best
     }
 
-    fn budget(&self) -> u64 {
-        if self.method == Method::Exact { BUDGET_EXACT } else { BUDGET }
+    fn nodes(&self, c: f64, period: f64, domain: Domain, depth: f64, work: u64) -> Option<Nodes> {
+        Nodes::new(&self.parts, c, period, domain, depth, &mut Work::new(work))
+    }
+
+    /// The neighbour's law on a lattice of our own.
+    fn grid(&self) -> Option<&Grid> {
+        let made = self.grid.get_or_init(|| {
+            // All but 1e-13 of the law is within Chernoff's reach.
+            let (_, reach) = inversion::tilt_for_tail(&self.parts, self.std_error(), 1e-14);
+            Grid::new(&self.groups, reach)
+        });
+        made.as_ref()
+    }
+
+    /// The error's values, where they can be listed with at most `lost` left out.
+    fn atoms(&self, lost: f64) -> Option<&Atoms> {
+        let listed = self.atoms.get_or_init(|| LOST.iter().find_map(|lost| Atoms::new(&self.groups, *lost)));
+        listed.as_ref().filter(|a| a.lost <= lost)
     }
 
     /// A half-width that leaves out at most `tau`, and what found it.
@@ -585,16 +694,15 @@ impl ErrorLaw {
             _ => {}
         }
         // Often there is no error at all: then 0 covers, however dense the atoms are elsewhere.
-        let ln_zero: f64 = self.groups.iter().map(|g| g.copies as f64 * g.noise.ln_zero()).sum();
-        if -libm::expm1(ln_zero) <= tau * (1.0 - 1e-12) {
+        if -libm::expm1(self.ln_zero()) <= tau * (1.0 - 1e-12) {
             return (0.0, Engine::Lattice);
         }
-        if let Some((h, multiples)) = &self.lattice {
+        if let Some(h) = self.lattice {
             // Chebyshev settles errors that are almost never there at all.
             if self.variance / h / h <= tau {
                 return (0.0, Engine::Lattice);
             }
-            if let Some(w) = self.solve_lattice(p, *h, multiples) {
+            if let Some(w) = self.solve_lattice(p, h) {
                 return (w, Engine::Lattice);
             }
         }
@@ -607,12 +715,12 @@ impl ErrorLaw {
         self.solve_real(p)
     }
 
-    fn solve_lattice(&self, p: f64, h: f64, multiples: &[u64]) -> Option<f64> {
+    fn solve_lattice(&self, p: f64, h: f64) -> Option<f64> {
         let sigma = self.std_error();
-        let (c, bound) = inversion::tilt_for_tail(&self.groups, sigma, p);
-        let period = inversion::period(&self.groups, c, bound, p);
-        let domain = Domain::Lattice { h, multiples };
-        let nodes = Nodes::new(&self.groups, c, period, domain, self.budget())?;
+        let (c, bound) = inversion::tilt_for_tail(&self.parts, sigma, p);
+        let period = inversion::period(&self.parts, c, bound, p);
+        let domain = Domain::Lattice { h };
+        let nodes = self.nodes(c, period, domain, DEPTH_WIDTH, self.work / 2)?;
         let fits = |k: f64| nodes.tail_bound((k + 0.5) * h) <= p;
         if fits(0.0) {
             return Some(0.0);
@@ -634,27 +742,44 @@ impl ErrorLaw {
 
     fn solve_real(&self, p: f64) -> (f64, Engine) {
         let sigma = self.std_error();
-        let (c, bound) = inversion::tilt_for_tail(&self.groups, sigma, p);
-        let period = inversion::period(&self.groups, c, bound, p);
+        let (c, bound) = inversion::tilt_for_tail(&self.parts, sigma, p);
+        if let Some(atoms) = self.atoms(1e-5 * p) {
+            return (least_beyond(atoms, p, bound, sigma), Engine::Atoms);
+        }
+        let period = inversion::period(&self.parts, c, bound, p);
         if self.is_continuous() {
-            let domain = Domain::Real { smoothing: 0.0, tolerance: TOLERANCE };
-            if let Some(nodes) = Nodes::new(&self.groups, c, period, domain, 4 * self.budget()) {
-                return (least_fitting(&nodes, p, bound), Engine::Continuous);
+            for tolerance in TOLERANCES {
+                let domain = Domain::Real { smoothing: 0.0, tolerance };
+                if let Some(nodes) = self.nodes(c, period, domain, DEPTH_WIDTH, self.work / 4) {
+                    return (least_fitting(&nodes, p, bound), Engine::Continuous);
+                }
             }
         }
-        // η is meant relative to the half-width, which may be far smaller than Chernoff's bound.
+        // Finer as long as the work lasts: each half-width is safe, the last the narrowest. What is dropped
+        // as negligible is in proportion.
+        let mut work = Work::new(self.work);
         let mut best = bound;
-        let mut eta = SMOOTH * bound;
-        for _ in 0..12 {
-            let r = eta / REACH;
-            let target = p * (1.0 - normal::upper_tail(REACH));
-            let domain = Domain::Real { smoothing: r, tolerance: 1e-7 };
-            let Some(nodes) = Nodes::new(&self.groups, c, period, domain, 8 * self.budget()) else { break };
+        let (mut eta, mut reached) = (SMOOTH * bound, f64::INFINITY);
+        let target = p * (1.0 - normal::upper_tail(REACH));
+        loop {
+            let domain = Domain::Real { smoothing: eta / REACH, tolerance: 1e-3 * eta / best };
+            let depth = (libm::log(eta / best) - 8.0).max(DEPTH_WIDTH);
+            let nodes = Nodes::new(&self.parts, c, period, domain, depth, &mut work);
+            let Some(nodes) = nodes.filter(|n| work.spend(40 * n.len()).is_some()) else { break };
             best = best.min(least_fitting(&nodes, target, bound + eta) + eta);
-            if eta <= 1.5 * SMOOTH * best {
+            reached = eta;
+            let finest = FINEST * best;
+            if eta <= 1.5 * finest {
                 break;
             }
-            eta = SMOOTH * best;
+            eta = (eta / FINER).min(SMOOTH * best).max(finest);
+        }
+        if reached > COARSE * best {
+            if let Some(w) = self.grid().and_then(|g| g.half_width(p))
+                && w < best
+            {
+                return (w, Engine::Grid);
+            }
         }
         (best, Engine::Smoothed)
     }
@@ -663,6 +788,22 @@ impl ErrorLaw {
 fn on_lattice(x: f64, h: f64) -> bool {
     let k = x / h;
     (k - libm::round(k)).abs() <= 1e-9 + 1e-12 * k.abs()
+}
+
+/// The least `x >= 0` (to 1e-9 of a standard error, above it) that is exceeded with probability at most `p`, what was left out of
+/// the list included; `start` is above it.
+fn least_beyond(atoms: &Atoms, p: f64, start: f64, sigma: f64) -> f64 {
+    // Half of what was left out is on one side. The allowance is for rounding.
+    let fits = |x: f64| atoms.above(x) * (1.0 + 1e-12) + 0.5 * atoms.lost <= p;
+    if fits(0.0) {
+        return 0.0;
+    }
+    let (mut lo, mut hi) = (0.0, start);
+    while hi - lo > 1e-9 * sigma && hi - lo > 1e-15 * hi {
+        let mid = 0.5 * (lo + hi);
+        if fits(mid) { hi = mid } else { lo = mid }
+    }
+    hi
 }
 
 /// The least `x >= 0` (to 1e-11) whose tail bound is at most `p`; `start` is near and above it.

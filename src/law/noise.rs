@@ -34,7 +34,7 @@ pub enum NoiseLaw {
 
 /// Below this `s²` the discrete Gaussian is summed directly, above it by its Poisson dual; both converge
 /// in a handful of terms on their side.
-const DUAL_FROM: f64 = 0.5;
+pub(super) const DUAL_FROM: f64 = 0.5;
 
 /// The true variance of the discrete Gaussian with parameter `s²`.
 ///
@@ -147,6 +147,9 @@ impl NoiseLaw {
                             m - k * w * libm::expm1(-2.0 * k * c)
                         }) / libm::exp(*total)
                     }
+                    Tilted::Far { middle, shares, .. } => {
+                        middle + shares.iter().map(|(j, share)| j * share).sum::<f64>()
+                    }
                     _ => variance * c,
                 };
                 (tilted.real(), slope)
@@ -177,6 +180,13 @@ pub(super) enum Tilted {
         mass: f64,
         phases: [(f64, f64); 3],
     },
+    /// The discrete Gaussian, tilted far: its masses around the whole number where they are greatest.
+    Far {
+        ln_total: f64,
+        middle: f64,
+        /// For each whole number from the middle its share.
+        shares: Vec<(f64, f64)>,
+    },
     /// The discrete Gaussian by direct summation: `weights[k−1] = P(k) e^{kc}`, `total = ln M(c)`.
     Sum {
         c: f64,
@@ -205,6 +215,19 @@ impl Tilted {
                     .map(|j| 2.0 * libm::exp(-2.0 * PI * PI * s2 * f64::from(j * j)))
                     .sum::<f64>();
                 Tilted::Dual { s2, c, mass: libm::log1p(mass), phases: [phase(1.0), phase(2.0), phase(3.0)] }
+            }
+            NoiseLaw::DiscreteGaussian { variance: s2 } if s2 * c > 3.0 => {
+                // −k²/2s² + kc with k = m + j is −m²/2s² + mc − j²/2s² + j(c − m/s²).
+                let middle = libm::round(s2 * c);
+                let rest = c - middle / s2;
+                let weight = |j: f64| libm::exp(-j * j / (2.0 * s2) + j * rest);
+                let last = (9.5 * s2.sqrt()).ceil() as i32 + 1;
+                let mut shares: Vec<(f64, f64)> =
+                    (-last..=last).map(|j| (f64::from(j), weight(f64::from(j)))).collect();
+                let total: f64 = shares.iter().map(|s| s.1).sum();
+                shares.iter_mut().for_each(|s| s.1 /= total);
+                let ln_total = law.ln_zero() - middle * middle / (2.0 * s2) + middle * c + libm::log(total);
+                Tilted::Far { ln_total, middle, shares }
             }
             NoiseLaw::DiscreteGaussian { variance: s2 } => {
                 let ln = |k: f64| -k * k / (2.0 * s2);
@@ -236,7 +259,18 @@ impl Tilted {
     pub fn real(&self) -> f64 {
         match self {
             Tilted::Sum { total, .. } => *total,
+            Tilted::Far { ln_total, .. } => *ln_total,
             _ => self.at(0.0).re,
+        }
+    }
+
+    /// What [`Tilted::at`] costs, in looked-up bounds.
+    pub fn cost(&self) -> u64 {
+        match self {
+            Tilted::Sum { weights, .. } => 8 + 24 * weights.len() as u64,
+            Tilted::Far { shares, .. } => 8 + 12 * shares.len() as u64,
+            Tilted::Dual { .. } => 24,
+            _ => 12,
         }
     }
 
@@ -270,6 +304,13 @@ impl Tilted {
                 }
                 let r = main + sum.ln_1p();
                 Complex::new(r.re - mass, r.im)
+            }
+            Tilted::Far { ln_total, middle, shares } => {
+                // The shares add up to one: Σ share (e^{ijt} − 1), for small t.
+                let sum = shares.iter().fold(Complex::ZERO, |sum, (j, share)| {
+                    sum + Complex::new(0.0, j * t).exp_m1().scale(*share)
+                });
+                sum.ln_1p() + Complex::new(*ln_total, middle * t)
             }
             Tilted::Sum { c, weights, .. } => {
                 let mut sum = Complex::ZERO;

@@ -100,6 +100,10 @@ impl Ledger {
     /// The ledger in this file, which is made when it is not there. The chain is checked.
     pub fn open(path: impl Into<PathBuf>) -> Result<Ledger, LedgerError> {
         let ledger = Ledger { path: path.into() };
+        // A device would forget the account, and a pipe would never end.
+        if let Ok(there) = std::fs::metadata(&ledger.path) {
+            crate::files::regular(&there)?;
+        }
         let file = OpenOptions::new().read(true).append(true).create(true).open(&ledger.path)?;
         file.sync_all()?;
         sync_folder(&ledger.path)?;
@@ -117,6 +121,20 @@ impl Ledger {
     /// Where the file is.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Checks, without writing anything, that the ledger in this file would take a charge: that its chain holds and it can be written, or
+    /// that it can be made.
+    pub fn ready(path: &Path, charge: &Charge) -> Result<(), LedgerError> {
+        let lines = if path.try_exists()? {
+            Lines::read(&OpenOptions::new().read(true).append(true).open(path)?)?
+        } else {
+            let folder = path.parent().filter(|d| !d.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            tempfile::tempfile_in(folder)?;
+            Lines { entries: Vec::new() }
+        };
+        let entry = Entry::charge(charge.clone(), lines.head());
+        lines.accepts(&entry).map_err(LedgerError::Refused)
     }
 
     /// Writes a charge and waits until it is on the disk. Only then may noise be drawn.
@@ -181,7 +199,7 @@ impl Ledger {
     }
 
     fn lines(&self) -> Result<Lines, LedgerError> {
-        let file = File::open(&self.path)?;
+        let file = crate::files::open(&self.path)?;
         file.lock_shared()?;
         Lines::read(&file)
     }

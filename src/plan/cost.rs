@@ -104,6 +104,34 @@ pub fn measurement_cost(plan: &Plan, frame: &Frame, index: usize) -> Result<(Rat
     Ok((sensitivity, cost))
 }
 
+/// What it costs to count the units that have more than `max_rows` rows.
+///
+/// **Guarantee.** With discrete Gaussian noise of variance parameter `s²` the count is `1/(2s²)`-zCDP, with discrete
+/// Laplace noise of scale `b` it is `1/b`-DP, under `add-remove` and under `substitute`, whatever `max_rows` is. **Proof.** Whether
+/// a unit has more than `max_rows` rows depends on its own rows alone, so the count is a sum over units of 0 or 1. A unit more
+/// or less changes one term: the count moves by at most 1. Under `substitute` one term is put in another's place, `|1 − 0|` at
+/// most: again 1. The number of *rows* that are left out would not do: one unit may bring any number of them. **Source.** The
+/// noise: Canonne, Kamath & Steinke 2020; Ghosh, Roughgarden & Sundararajan 2009. It adds to the tables' cost by composition.
+pub fn truncation_cost(plan: &Plan) -> Result<Option<Rational>, CostError> {
+    let Some(scale) = plan.truncation else { return Ok(None) };
+    let index = plan.measurements.len();
+    if scale.is_zero() {
+        return Err(CostError::NoNoise(index));
+    }
+    let halves = Rational::whole(if plan.noise == Noise::Gaussian { 2 } else { 1 });
+    let cost = scale.checked_mul(halves).and_then(|s| Rational::ONE.checked_div(s));
+    cost.map(Some).ok_or(CostError::Overflow(index))
+}
+
+/// The scale at which [`truncation_cost`] is just within a part of the budget.
+pub fn truncation_scale(noise: Noise, budget: Rational, share: Rational) -> Result<Rational, CostError> {
+    let overflow = CostError::Overflow(0);
+    let halves = Rational::whole(if noise == Noise::Gaussian { 2 } else { 1 });
+    let spent = budget.checked_mul(share).and_then(|b| b.checked_mul(halves)).ok_or(overflow.clone())?;
+    // Towards more noise, and a little beyond, so that rounding of the sum stays within the budget.
+    super::round::up(1.0 / spent.to_f64() * (1.0 + 1e-9)).ok_or(overflow)
+}
+
 /// The cost of a whole plan.
 pub fn cost(plan: &Plan, frame: &Frame) -> Result<Cost, CostError> {
     let mut total: u128 = 0;
@@ -133,10 +161,16 @@ pub fn cost(plan: &Plan, frame: &Frame) -> Result<Cost, CostError> {
             worst_case = WorstCase::Joint;
         }
     }
+    let truncation = truncation_cost(plan)?;
+    if let Some(cost) = truncation {
+        let index = plan.measurements.len();
+        total = fixed_point_up(cost).and_then(|c| total.checked_add(c)).ok_or(CostError::Overflow(index))?;
+    }
     let mut total = Rational::new(total, 1 << FRACTION_BITS).ok_or(CostError::Overflow(0))?;
     // Shares that add up to the whole budget cost just that: the terms' rounding must not make it more.
     if total > plan.budget
-        && each.iter().try_fold(Rational::ZERO, |sum, c| sum.checked_add(*c)) == Some(plan.budget)
+        && each.iter().chain(&truncation).try_fold(Rational::ZERO, |sum, c| sum.checked_add(*c))
+            == Some(plan.budget)
     {
         total = plan.budget;
     }

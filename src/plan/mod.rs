@@ -4,10 +4,11 @@
 pub mod block;
 pub mod convert;
 pub mod cost;
+pub mod limits;
 pub mod noise;
 pub mod round;
 mod types;
 
 pub use block::{Block, Form, Rows, Seen};
 pub use round::up as round_up;
-pub use types::{BudgetRule, MAX_MEASUREMENTS, Measure, Measurement, Neighbours, Noise, Plan, Share, Table};
+pub use types::{BudgetRule, Measure, Measurement, Neighbours, Noise, Plan, Share, Table};

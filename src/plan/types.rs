@@ -16,6 +16,16 @@ pub enum Noise {
     Laplace,
 }
 
+impl Noise {
+    /// The largest scale that can be drawn, so that no value leaves 64 bits: `s² ≤ 2^104`, `b ≤ 2^40`.
+    pub const fn largest_scale(self) -> Rational {
+        match self {
+            Noise::Gaussian => Rational::whole(1 << 104),
+            Noise::Laplace => Rational::whole(1 << 40),
+        }
+    }
+}
+
 /// What a neighbouring dataset is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "compile", derive(schemars::JsonSchema))]
@@ -124,9 +134,6 @@ pub struct Share {
     pub share: Rational,
 }
 
-/// The most measurements of a plan.
-pub const MAX_MEASUREMENTS: usize = 1 << 18;
-
 /// One group: a block and the scale of its noise.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Measurement {
@@ -165,6 +172,10 @@ pub struct Plan {
     /// Conditions whose cells are empty whatever the data: see [`crate::recover::zeros`].
     #[serde(default)]
     pub zeros: Vec<String>,
+    /// The scale of the noise with which the units that have more than `max_rows` rows are counted, where they are:
+    /// see [`super::cost::truncation_cost`].
+    #[serde(default)]
+    pub truncation: Option<Rational>,
 }
 
 impl Plan {

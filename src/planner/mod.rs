@@ -9,6 +9,7 @@ pub mod minimax;
 pub mod objective;
 pub mod predict;
 mod request;
+pub mod room;
 pub mod strategy;
 pub mod targets;
 
@@ -18,9 +19,10 @@ pub use request::Request;
 use crate::cube::{Cuboid, Frame};
 use crate::exact::Rational;
 use crate::plan::cost::{self, Cost, CostError};
-use crate::plan::{BudgetRule, Measure, Measurement, Plan, round};
+use crate::plan::{BudgetRule, Measure, Measurement, Neighbours, Plan, round};
 use closure::Closure;
 use predict::Prediction;
+use room::NoRoom;
 use std::borrow::Cow;
 use strategy::NotApplicable;
 
@@ -33,9 +35,19 @@ pub enum PlanError {
     /// Every table is published without noise.
     #[error("every table asked for is exact: nothing would be protected, so there is nothing to release")]
     AllExact,
+    /// Nothing that the neighbour relation protects is asked for.
+    #[error(
+        "the only table has one cell, the number of rows, which `neighbours = \"substitute\"` makes public: it costs \
+         nothing and needs no noise. Ask for another table, or protect the number of rows with \
+         `neighbours = \"add-remove\"`"
+    )]
+    Public,
     /// The strategy that was asked for does not apply.
     #[error("strategy `{0}` does not apply: {1}")]
     NotApplicable(&'static str, NotApplicable),
+    /// Too small or too large for any noise.
+    #[error("this budget is too small or too large: no noise that can be drawn in 64-bit integers fits it")]
+    Budget,
     /// With `auto`: nothing applies.
     #[error("no strategy applies: {0}")]
     NothingApplies(String),
@@ -82,6 +94,10 @@ pub fn plan(request: &Request) -> Result<Planned, PlanError> {
     let mut candidates = compare(request, &[request.budgets])?;
     match best(request, candidates.iter().enumerate()) {
         Some(i) => candidates.swap_remove(i).outcome,
+        // What is wrong with the budget is wrong with all.
+        None if candidates.iter().any(|c| c.outcome.as_ref().err() == Some(&PlanError::Budget)) => {
+            Err(PlanError::Budget)
+        }
         None => Err(PlanError::NothingApplies(
             candidates
                 .iter()
@@ -151,6 +167,8 @@ struct Context<'a> {
     levels: Vec<Vec<u8>>,
     frame: Frame,
     closure: Closure,
+    /// All that may be spent; the request's own budget is what is left of it for the tables.
+    whole: Rational,
 }
 
 impl<'a> Context<'a> {
@@ -161,7 +179,21 @@ impl<'a> Context<'a> {
         if request.workload.iter().all(|t| request.is_exact(&t.cuboid)) {
             return Err(PlanError::AllExact);
         }
-        let request = request.over(measure);
+        // A unit is one row, and rows only change: every table of a single cell holds their number.
+        let rows_are_public = request.neighbours == Neighbours::Substitute && request.max_rows == 1;
+        let single = |c: &Cuboid| request.cube.cells(c) == Some(1);
+        if rows_are_public
+            && request.workload.iter().all(|t| request.is_exact(&t.cuboid) || single(&t.cuboid))
+        {
+            return Err(PlanError::Public);
+        }
+        let mut request = request.over(measure);
+        let whole = request.budget;
+        if request.truncation.is_some() {
+            let overflow = CostError::Overflow(0);
+            let tables = request.for_tables().and_then(|part| whole.checked_mul(part)).ok_or(overflow)?;
+            request.to_mut().budget = tables;
+        }
         let tables = || request.workload.iter().map(|t| &t.cuboid);
         let given = request.shares.iter().map(|s| &s.cuboid);
         let rows = request.rows.iter().filter(|_| measure == Measure::Matrix).map(|r| &r.cuboid);
@@ -176,7 +208,7 @@ impl<'a> Context<'a> {
         }
         let frame = Frame::new(&request.cube, &levels);
         let closure = Closure::new(&request.cube, &frame, tables());
-        Ok(Context { request, levels, frame, closure })
+        Ok(Context { request, levels, frame, closure, whole })
     }
 
     fn is_vast(&self, plan: &Plan) -> bool {
@@ -188,8 +220,13 @@ impl<'a> Context<'a> {
 
     fn plan(&self, measure: Measure, budgets: BudgetRule) -> Result<Planned, PlanError> {
         let request = &*self.request;
-        let sets = strategy::measurements(request, &self.frame, &self.closure, measure, budgets)
-            .map_err(|why| PlanError::NotApplicable(measure.name(), why))?;
+        let sets =
+            strategy::measurements(request, &self.frame, &self.closure, measure, budgets).map_err(|why| {
+                match why {
+                    NotApplicable::ScaleOutOfRange(_) => PlanError::Budget,
+                    why => PlanError::NotApplicable(measure.name(), why),
+                }
+            })?;
         let mut best: Option<Planned> = None;
         for (measurements, certificate) in sets {
             let planned = self.finish(measure, budgets, measurements, certificate)?;
@@ -221,10 +258,47 @@ impl<'a> Context<'a> {
             measurements,
             exact: request.exact.clone(),
             zeros: request.zeros.clone(),
+            truncation: None,
         };
-        let cost = self.fit(&mut plan)?;
+        let mut cost = self.fit(&mut plan)?;
+        if cost.total.is_zero() {
+            // What is left beside exact tables has no cell that could change; or all of it is public.
+            return Err(if plan.measurements.is_empty() { PlanError::AllExact } else { PlanError::Public });
+        }
+        if let Some(share) = request.truncation {
+            plan.budget = self.whole;
+            plan.truncation = Some(cost::truncation_scale(plan.noise, self.whole, share)?);
+            cost = cost::cost(&plan, &self.frame)?;
+            if cost.total > plan.budget {
+                return Err(PlanError::OverBudget(cost.total, plan.budget));
+            }
+        }
+        self.can_be_drawn(&plan)?;
         let prediction = predict::predict(request, &self.frame, &self.closure, &plan);
         Ok(Planned { plan, cost, prediction, certificate })
+    }
+
+    /// Refuses what could not be measured: noise beyond the samplers, integers beyond 64 bits, tables beyond a file.
+    fn can_be_drawn(&self, plan: &Plan) -> Result<(), PlanError> {
+        let refuse = |why| Err(PlanError::NotApplicable(plan.measure.name(), why));
+        let name = |i: usize| {
+            let cuboid = plan.measurements.get(i).map(|m| m.block.cuboid());
+            cuboid.map_or(String::new(), |c| self.request.cube.describe(c))
+        };
+        let largest = plan.noise.largest_scale();
+        if plan.measurements.iter().any(|m| m.scale > largest) {
+            return Err(PlanError::Budget);
+        }
+        match room::check(plan, &self.frame, room::ROWS) {
+            Ok(()) => Ok(()),
+            Err(NoRoom::Integers(i)) => refuse(NotApplicable::IntegersTooLarge(name(i))),
+            Err(NoRoom::Section(i)) => refuse(NotApplicable::SectionTooLarge(name(i))),
+            Err(NoRoom::Exact(i)) => {
+                let table = plan.exact.get(i).map_or(String::new(), |c| self.request.cube.describe(c));
+                refuse(NotApplicable::SectionTooLarge(table))
+            }
+            Err(NoRoom::Sections) => refuse(NotApplicable::TooManySections),
+        }
     }
 
     /// Scales all noise by one factor until the exact cost is just within the budget. Without surprises
@@ -259,7 +333,13 @@ impl<'a> Context<'a> {
             (*plan, cost) = (next, next_cost);
         }
         if cost.total > plan.budget {
-            return Err(PlanError::OverBudget(cost.total, plan.budget));
+            // Costs are summed in parts of 2^-96, each rounded up.
+            let tiny = plan.budget.to_f64() < 1e-22;
+            return Err(if tiny {
+                PlanError::Budget
+            } else {
+                PlanError::OverBudget(cost.total, plan.budget)
+            });
         }
         Ok(cost)
     }

@@ -20,8 +20,8 @@ pub enum Objective {
     Total,
     /// The least largest cell variance, times its table's weight.
     Worst,
-    /// The least total variance among plans that meet every target; when none does, the smallest largest
-    /// ratio of variance to target.
+    /// The least total variance among plans that meet every target and keep all other tables within [`CARE`]; when none does,
+    /// the smallest largest ratio of variance to target.
     Targets,
 }
 
@@ -172,9 +172,31 @@ fn total(price: &[f64], gain: &[f64], rho: f64) -> (Vec<f64>, Certificate) {
     (sigma2, Certificate { of: "weighted total variance", value, bound: value })
 }
 
-/// The least total variance under targets. "A plan of total variance τ meets all targets at budget ρ" is the
+/// A table without a target keeps the standard error of its worst cell within this factor of what the plan of least total variance
+/// gives it at the same budget. Else it would pay for others' targets without limit, and nobody would have asked for that.
+pub const CARE: f64 = 4.0;
+
+/// The largest variance each table's worst cell may have: its target, or what care allows at the plan of least total, `free`.
+fn bounds(request: &Request, closure: &Closure, price: &[f64], free: &[f64]) -> Vec<f64> {
+    // What has no price is known without noise.
+    let free: Vec<f64> = price.iter().zip(free).map(|(&c, &s)| if c > 0.0 { s } else { 0.0 }).collect();
+    let tables = request.workload.iter().enumerate();
+    let allowed = |t: usize, cuboid: &crate::cube::Cuboid| CARE * CARE * closure.spread(t, cuboid, &free).max;
+    tables.map(|(t, table)| request.target_variance(t).unwrap_or_else(|| allowed(t, &table.cuboid))).collect()
+}
+
+/// The programme's rows for bounds of every table; those of targets `times` as wide.
+fn bounded(request: &Request, closure: &Closure, price: &[f64], bounds: &[f64], times: f64) -> Rows {
+    rows(request, closure, price, |t| {
+        let wide = if request.target_variance(t).is_some() { times } else { 1.0 };
+        bounds.get(t).filter(|&&b| b > 0.0).map(|b| 1.0 / (b * wide))
+    })
+}
+
+/// The least total variance under targets. "A plan of total variance τ meets all bounds at budget ρ" is the
 /// programme with one more row, `gain/τ`; its value falls as τ grows, so the least τ is found by bisection on a
-/// logarithmic scale. The certificate is that of the last value that was too small a τ for the budget.
+/// logarithmic scale. The certificate is that of the last value that was too small a τ for the budget. When the targets are out of reach,
+/// all of them are widened by the least common factor that is within reach, found in the same way.
 fn targets(
     request: &Request,
     closure: &Closure,
@@ -183,7 +205,11 @@ fn targets(
     rho: f64,
     free: (Vec<f64>, Certificate),
 ) -> (Vec<f64>, Certificate) {
-    let base = rows(request, closure, price, |t| request.target_variance(t).map(f64::recip));
+    if request.targets.iter().all(Option::is_none) {
+        return free;
+    }
+    let bounds = bounds(request, closure, price, &free.0);
+    let base = bounded(request, closure, price, &bounds, 1.0);
     if base.minimax.rows.is_empty() {
         return free;
     }
@@ -202,7 +228,7 @@ fn targets(
         rows.push(ids.iter().enumerate().map(|(at, &id)| (at as u32, gain[id] / tau)).collect());
         Minimax { price: priced.clone(), rows, square: false }.solve()
     };
-    let spread = |u: &[f64], factor: f64| {
+    let spread = |ids: &[usize], u: &[f64], factor: f64| {
         let mut sigma2 = vec![0.0; price.len()];
         ids.iter().zip(u).for_each(|(&id, u)| sigma2[id] = u * factor);
         sigma2
@@ -222,14 +248,7 @@ fn targets(
             break point;
         }
         if high >= LOOSEST * best {
-            // Out of reach: the smallest largest ratio, with just enough care for the rest to stay finite.
-            let ratio = |v: f64| v / (2.0 * rho);
-            let certificate = Certificate {
-                of: "worst ratio of variance to target",
-                value: ratio(point.value),
-                bound: ratio(point.bound),
-            };
-            return (spread(&point.u, ratio(point.value)), certificate);
+            return widened(request, closure, price, rho, &bounds, spread);
         }
         low = high;
     };
@@ -250,7 +269,7 @@ fn targets(
     // Anything the budget leaves over sharpens everything alike.
     let slack = point.value / (2.0 * rho);
     (
-        spread(&point.u, slack),
+        spread(&ids, &point.u, slack),
         Certificate {
             of: "total variance under the targets",
             value: high * slack,
@@ -259,13 +278,91 @@ fn targets(
     )
 }
 
-/// The least ρ at which components measured one by one meet every target, and its certified lower bound. `None`
-/// without targets.
-pub fn least_rho(request: &Request, closure: &Closure, price: &[f64]) -> Option<(f64, f64)> {
-    let rows = rows(request, closure, price, |t| request.target_variance(t).map(f64::recip));
-    if rows.minimax.rows.is_empty() {
+/// Targets out of reach: the smallest largest ratio of variance to target, with the same care for all other tables.
+fn widened(
+    request: &Request,
+    closure: &Closure,
+    price: &[f64],
+    rho: f64,
+    bounds: &[f64],
+    spread: impl Fn(&[usize], &[f64], f64) -> Vec<f64>,
+) -> (Vec<f64>, Certificate) {
+    let solve = |times: f64| {
+        let rows = bounded(request, closure, price, bounds, times);
+        let solved = rows.minimax.solve();
+        (rows.component, solved)
+    };
+    let (mut low, mut high) = (1.0, 2.0);
+    let mut point = solve(high);
+    // With targets wide enough only care is left, and the plan of least total takes all the care there is.
+    while point.1.value > 2.0 * rho && high < 1e30 {
+        if point.1.bound > 2.0 * rho {
+            low = high;
+        }
+        high *= 4.0;
+        point = solve(high);
+    }
+    for _ in 0..40 {
+        if high / low < 1.0 + 1e-7 {
+            break;
+        }
+        let middle = f64::sqrt(low * high);
+        let next = solve(middle);
+        if next.1.value <= 2.0 * rho {
+            (high, point) = (middle, next);
+        } else if next.1.bound > 2.0 * rho {
+            low = middle;
+        } else {
+            break;
+        }
+    }
+    let (ids, solved) = point;
+    let slack = solved.value / (2.0 * rho);
+    // Components that no bound needs are in no table.
+    let sigma2 = spread(&ids, &solved.u, slack);
+    let (value, bound) = (high * slack, low.min(high * slack));
+    (sigma2, Certificate { of: "worst ratio of variance to target", value, bound })
+}
+
+/// The least ρ at which components measured one by one meet every target with care for the rest, and its certified
+/// lower bound. `None` without targets. A plan for ρ, with all noise scaled, is one for any larger ρ: so bisection finds it.
+pub fn least_rho(request: &Request, closure: &Closure, price: &[f64], gain: &[f64]) -> Option<(f64, f64)> {
+    let alone = rows(request, closure, price, |t| request.target_variance(t).map(f64::recip));
+    if alone.minimax.rows.is_empty() {
         return None;
     }
-    let solved = rows.minimax.solve();
-    Some((solved.value / 2.0, solved.bound / 2.0))
+    let alone = alone.minimax.solve();
+    let (mut low, mut high) = (alone.bound / 2.0, alone.value / 2.0);
+    let solve = |rho: f64| {
+        let bounds = bounds(request, closure, price, &total(price, gain, rho).0);
+        bounded(request, closure, price, &bounds, 1.0).minimax.solve()
+    };
+    if request.workload.iter().enumerate().all(|(t, _)| request.target_variance(t).is_some()) {
+        return Some((high, low));
+    }
+    loop {
+        let next = solve(high);
+        if next.value <= 2.0 * high {
+            break;
+        }
+        if next.bound > 2.0 * high {
+            low = high;
+        }
+        high *= 1.5;
+        if high > 1e30 {
+            return None;
+        }
+    }
+    while high / low > 1.0 + 1e-6 {
+        let middle = (low * high).sqrt();
+        let next = solve(middle);
+        if next.value <= 2.0 * middle {
+            high = middle;
+        } else if next.bound > 2.0 * middle {
+            low = middle;
+        } else {
+            break;
+        }
+    }
+    Some((high, low))
 }

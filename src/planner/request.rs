@@ -33,10 +33,14 @@ pub struct Request {
     pub exact: Vec<Cuboid>,
     /// Conditions whose cells are empty whatever the data. They make answers more precise than predicted.
     pub zeros: Vec<String>,
+    /// The part of the budget with which the units that have more than `max_rows` rows are counted.
+    pub truncation: Option<Rational>,
     /// For [`Measure::Given`]: what is measured. Empty otherwise.
     pub shares: Vec<Share>,
     /// For [`Measure::Matrix`]: the agency's own linear queries.
     pub rows: Option<Rows>,
+    /// How long to search for tables, in parts of what takes some seconds. The plan depends on it.
+    pub effort: u32,
 }
 
 impl Request {
@@ -55,8 +59,10 @@ impl Request {
             targets: Vec::new(),
             exact: Vec::new(),
             zeros: Vec::new(),
+            truncation: None,
             shares: Vec::new(),
             rows: None,
+            effort: 1,
         }
     }
 
@@ -72,6 +78,13 @@ impl Request {
         out.exact.iter_mut().for_each(|c| *c = refined.cuboid(c));
         out.shares.iter_mut().for_each(|s| s.cuboid = refined.cuboid(&s.cuboid));
         Cow::Owned(out)
+    }
+
+    /// The part of the budget that is left for the tables. `None` when it does not fit the arithmetic.
+    pub fn for_tables(&self) -> Option<Rational> {
+        let Some(share) = self.truncation else { return Some(Rational::ONE) };
+        let rest = share.denominator().checked_sub(share.numerator()).filter(|&rest| rest > 0)?;
+        Rational::new(rest, share.denominator())
     }
 
     /// Whether a component or a table follows from the tables published without noise.

@@ -1,15 +1,14 @@
 //! Targets: which a plan meets, and the least budget that would meet them all.
 //!
-//! Components measured one by one need exactly the `K/2` of [`super::minimax`], with a certified lower bound. Plans
-//! of whole tables get a one-dimensional search instead: their noise shrinks as the budget grows, so the least
-//! budget at which the predicted margins meet every target is found by bisection on the budget.
+//! Components measured one by one for the objective `targets` need the `K/2` of [`super::minimax`] and what care for the other tables
+//! asks for, with a certified lower bound. All other plans keep their shape: their noise shrinks as the budget grows, so the least budget
+//! at which the predicted margins meet every target follows from the worst of them, or is found by bisection on the budget.
 
-use super::objective::{self, MET};
+use super::objective::{self, MET, Objective};
 use super::{Context, PlanError, Planned, Request};
 use crate::answer::Evaluator;
 use crate::exact::Rational;
-use crate::plan::Form;
-use crate::plan::round;
+use crate::plan::{BudgetRule, Form};
 use crate::recover::{Recovery, Source, SourceError};
 
 /// One table and its target.
@@ -30,7 +29,7 @@ pub struct Outcome {
 /// The least budget that meets every target.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Least {
-    /// In the plan's own currency, rounded up.
+    /// In the plan's own currency: nine digits, rounded up, and tried out. In the same spec instead of the budget it meets every target.
     pub budget: Rational,
     /// A proof that no smaller budget than this does, for strategies that have one.
     pub bound: Option<f64>,
@@ -41,6 +40,9 @@ pub struct Least {
 pub struct Targets {
     /// Every table with a target, in the workload's order.
     pub outcomes: Vec<Outcome>,
+    /// With the objective `targets`: how many times the standard error that the objective `total` would give it the worst-off table
+    /// without a target has; at most [`objective::CARE`], but for rounding. `None` when there is no such table.
+    pub others: Option<f64>,
     /// `None` when no budget that can be drawn meets them.
     pub least: Option<Least>,
 }
@@ -86,34 +88,81 @@ pub fn targets(request: &Request, planned: &Planned) -> Result<Option<Targets>, 
     }
     let outcomes = outcomes(request, planned);
     let components = planned.plan.measurements.iter().all(|m| m.block.form() == Form::Component);
-    let least = if components {
-        let context = Context::new(request, planned.plan.measure)?;
-        let prices = super::strategy::component_prices(request, &context.frame, &context.closure);
-        prices.ok().and_then(|prices| objective::least_rho(request, &context.closure, &prices)).and_then(
-            |(rho, bound)| Some(Least { budget: round::up(rho * (1.0 + MET))?, bound: Some(bound) }),
-        )
-    } else {
-        by_bisection(request, planned)
-    };
-    Ok(Some(Targets { outcomes, least }))
+    let shaped =
+        components && request.objective == Objective::Targets && planned.plan.budgets == BudgetRule::Optimal;
+    if !shaped {
+        let least = by_bisection(request, planned, &outcomes);
+        return Ok(Some(Targets { outcomes, others: None, least }));
+    }
+    let context = Context::new(request, planned.plan.measure)?;
+    let (closure, frame) = (&context.closure, &context.frame);
+    // Of the whole budget the tables get a part.
+    let part = request.for_tables().map_or(1.0, Rational::to_f64);
+    let least = super::strategy::component_prices(request, frame, closure)
+        .ok()
+        .and_then(|(price, gain)| objective::least_rho(request, closure, &price, &gain))
+        .and_then(|(rho, bound)| {
+            Some(Least { budget: tried(request, planned, rho / part)?, bound: Some(bound / part) })
+        });
+    Ok(Some(Targets { outcomes, others: others(request, planned), least }))
 }
 
-/// The least budget at which the same strategy meets all targets.
-fn by_bisection(request: &Request, planned: &Planned) -> Option<Least> {
-    let meets = |budget: Rational| -> bool {
-        let mut at = request.clone();
-        at.budget = budget;
-        let Ok(context) = Context::new(&at, planned.plan.measure) else { return false };
-        let Ok(plan) = context.plan(planned.plan.measure, planned.plan.budgets) else { return false };
-        outcomes(&at, &plan).iter().all(|o| o.met)
-    };
+/// How much the tables without a target give up for the others' targets.
+fn others(request: &Request, planned: &Planned) -> Option<f64> {
+    let total = Request { objective: Objective::Total, ..request.clone() };
+    let free = Context::new(&total, planned.plan.measure).ok()?;
+    let free = free.plan(planned.plan.measure, planned.plan.budgets).ok()?;
+    let pairs = planned.prediction.tables.iter().zip(&free.prediction.tables).enumerate();
+    let without = pairs.filter(|&(t, (_, free))| request.target_variance(t).is_none() && free.max > 0.0);
+    without.map(|(_, (own, free))| (own.max / free.max).sqrt()).reduce(f64::max)
+}
+
+/// Whether the same strategy meets all targets with this budget.
+fn meets(request: &Request, planned: &Planned, budget: Rational) -> bool {
+    let mut at = request.clone();
+    at.budget = budget;
+    let Ok(context) = Context::new(&at, planned.plan.measure) else { return false };
+    let Ok(plan) = context.plan(planned.plan.measure, planned.plan.budgets) else { return false };
+    outcomes(&at, &plan).iter().all(|o| o.met)
+}
+
+/// The first budget of nine digits from `x` on that meets all targets when it is given: scales are rounded and fitted to the budget, so
+/// that the computed least may miss them by a few parts in a million.
+fn tried(request: &Request, planned: &Planned, x: f64) -> Option<Rational> {
+    (0..12)
+        .map(|i| if i == 0 { x } else { x * (1.0 + 1e-8 * f64::from(1 << (2 * i))) })
+        .filter_map(nine_digits)
+        .find(|&budget| meets(request, planned, budget))
+}
+
+/// The least decimal number of nine digits that is not below `x`.
+fn nine_digits(x: f64) -> Option<Rational> {
+    let text = format!("{x:.8e}");
+    let (mantissa, exponent) = text.split_once('e')?;
+    let exponent = exponent.parse::<i32>().ok()? - 8;
+    let digits: u64 = mantissa.replace('.', "").parse().ok()?;
+    (digits..=digits + 1)
+        .filter_map(|d| format!("{d}e{exponent}").parse::<Rational>().ok())
+        .find(|r| r.to_f64() >= x)
+}
+
+/// The least budget at which the same strategy meets all targets. With Gaussian noise every variance falls as 1/ρ, which says it
+/// at once; margins of Laplace noise are searched.
+fn by_bisection(request: &Request, planned: &Planned, outcomes: &[Outcome]) -> Option<Least> {
+    if planned.plan.noise == crate::plan::Noise::Gaussian {
+        let worst = outcomes.iter().map(|o| o.predicted / o.wanted).fold(0.0, f64::max);
+        if let Some(budget) = tried(request, planned, request.budget.to_f64() * worst * worst) {
+            return Some(Least { budget, bound: None });
+        }
+    }
+    let meets = |budget: f64| nine_digits(budget).is_some_and(|b| meets(request, planned, b));
     let start = request.budget.to_f64();
     // A factor of two on whichever side the answer is.
     let mut high = start;
-    let up = !meets(round::up(high)?);
+    let up = !meets(high);
     loop {
         let next = if up { high * 2.0 } else { high / 2.0 };
-        let met = meets(round::up(next)?);
+        let met = meets(next);
         if up == met {
             high = high.max(next);
             break;
@@ -126,7 +175,7 @@ fn by_bisection(request: &Request, planned: &Planned) -> Option<Least> {
     let mut low = high / 2.0;
     while high / low > 1.0 + 1e-4 {
         let middle = (low * high).sqrt();
-        if meets(round::up(middle)?) { high = middle } else { low = middle }
+        if meets(middle) { high = middle } else { low = middle }
     }
-    Some(Least { budget: round::up(high)?, bound: None })
+    Some(Least { budget: tried(request, planned, high)?, bound: None })
 }

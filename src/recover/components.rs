@@ -33,12 +33,13 @@ impl Components {
 
 impl<S: Source> Estimate<S> for Components {
     fn holds(&self, stored: &Stored<S>, cuboid: &Cuboid) -> bool {
-        stored.frame.below(cuboid).iter().all(|a| self.0.contains_key(a) || stored.is_exact(a))
+        stored.fits(cuboid, stored.values)
+            && stored.frame.below(cuboid).iter().all(|a| self.0.contains_key(a) || stored.is_exact(a))
     }
 
     fn component(&self, stored: &Stored<S>, a: &Cuboid) -> Result<Vec<f64>, RecoverError> {
         let index = self.index(stored, a)?;
-        let values = stored.values(index)?;
+        let values = stored.read(index)?;
         let unit = Self::unit(stored, index)?;
         let mut part = stored.frame.expand(a, values.iter().map(|&v| v as f64).collect());
         part.iter_mut().for_each(|v| *v /= unit);

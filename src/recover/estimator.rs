@@ -30,6 +30,11 @@ pub(super) trait Estimate<S: Source> {
     /// The estimate of a component that no exact table holds.
     fn component(&self, stored: &Stored<S>, a: &Cuboid) -> Result<Vec<f64>, RecoverError>;
 
+    /// How many numbers a step of [`Estimate::covariance`] goes through, for the components of these tables.
+    fn step(&self, _: &Stored<S>, _: &Frame, _: &mut dyn Iterator<Item = &Cuboid>) -> f64 {
+        0.0
+    }
+
     /// `N⁻¹` of components: the covariance of their estimates. `None` when there is one that nothing tells.
     fn covariance(&self, stored: &Stored<S>, frame: &Frame, parts: Parts) -> Option<Parts>;
 
@@ -61,7 +66,7 @@ pub(super) enum Estimator {
 }
 
 impl Estimator {
-    pub fn of<S>(stored: &Stored<S>) -> Result<Estimator, RecoverError> {
+    pub fn of<S: Source>(stored: &Stored<S>) -> Result<Estimator, RecoverError> {
         let plan: &Plan = &stored.plan;
         let components = plan.measurements.iter().filter(|m| m.block.form() == Form::Component).count();
         let estimator = if let Some(written) = Written::of(plan)? {

@@ -75,16 +75,28 @@ pub struct Gls<'a> {
     frame: &'a Frame,
     tables: &'a [Weighted],
     balanced: bool,
+    most_steps: usize,
 }
 
 /// How closely conjugate gradients solve the normal equations, relative to the right-hand side.
 const TOLERANCE: f64 = 1e-12;
-const MOST_STEPS: usize = 2000;
+/// The most steps of conjugate gradients.
+pub const MOST_STEPS: usize = 2000;
 
 impl<'a> Gls<'a> {
     /// `frame` may be lumped as long as the query is constant on the lumps.
     pub fn new(frame: &'a Frame, tables: &'a [Weighted], balanced: bool) -> Gls<'a> {
-        Gls { frame, tables, balanced }
+        Gls { frame, tables, balanced, most_steps: MOST_STEPS }
+    }
+
+    /// With at most so many steps of conjugate gradients.
+    pub fn within(self, most_steps: usize) -> Gls<'a> {
+        Gls { most_steps, ..self }
+    }
+
+    /// How many numbers a step of conjugate gradients goes through.
+    pub fn step(frame: &Frame, tables: &[Weighted]) -> f64 {
+        tables.iter().map(|t| 4.0 * frame.spread(&t.cuboid)).sum()
     }
 
     /// `τ_A`: exact when balanced, a good scaling otherwise.
@@ -98,7 +110,11 @@ impl<'a> Gls<'a> {
 
     /// `N⁻¹ q`. `None` when `q` has a part in a component that no table knows.
     pub fn solve(&self, q: Parts) -> Option<Parts> {
-        if q.keys().any(|a| !self.tables.iter().any(|t| a.is_below(&t.cuboid))) {
+        // Coefficients of a table say nothing of some components below it.
+        let known = |a: &Cuboid| {
+            self.tables.iter().any(|t| a.is_below(&t.cuboid) && t.precision(self.frame, a) > 0.0)
+        };
+        if !q.keys().all(known) {
             return None;
         }
         if self.balanced {
@@ -189,8 +205,9 @@ impl<'a> Gls<'a> {
         let mut z = precondition(&residual);
         let mut rz = dot(&residual, &z);
         let mut direction = z.clone();
-        for _ in 0..MOST_STEPS {
-            if rz <= goal || rz == 0.0 {
+        for _ in 0..self.most_steps {
+            // Also where digits ran out and nothing is a number any more.
+            if !(rz > goal) || rz == 0.0 {
                 break;
             }
             let image = self.normal(&direction);

@@ -33,12 +33,12 @@ pub use source::{Source, SourceError};
 
 use crate::cube::{Axis, Cube, Cuboid, Frame};
 use crate::law::{ErrorLaw, LawError, NoiseLaw, Term};
-use crate::plan::{Form, Noise, Plan, Seen};
+use crate::plan::{Noise, Plan, limits};
 use estimator::{Coefficients, Estimator};
 use gls::{Gls, Parts};
 use std::collections::BTreeMap;
 use stored::Stored;
-use zeros::{Imposed, Lumped, Zeros};
+use zeros::{Imposed, Lumped, Unconstrained, Zeros};
 
 /// Why something could not be recovered.
 #[derive(Debug, thiserror::Error)]
@@ -58,6 +58,9 @@ pub enum RecoverError {
     /// The noise has no law.
     #[error(transparent)]
     Law(#[from] LawError),
+    /// More work than anybody wants to wait for.
+    #[error("{0} takes more work than a reader spends on a file of this size")]
+    TooMuch(String),
     /// The plan is not one this program can recover from.
     #[error("{0}")]
     Plan(String),
@@ -81,16 +84,9 @@ impl<S: Source> Recovery<S> {
         let frame = Frame::new(&cube, &plan.levels);
         let lumps = plan.measurements.iter().all(|m| m.block.lumps());
         let lumped = frame.axes.iter().map(|a| if lumps { a.lump(0, &[0]).0 } else { a.clone() }).collect();
-        let balanced = frame.is_balanced();
-        let stored = Stored { cube, plan, frame, source, balanced, cache: Default::default() };
+        let stored = Stored::new(cube, plan, frame, source);
         let mut estimator = Estimator::of(&stored)?;
-        let zeros = {
-            let Stored { cube, plan, frame, .. } = &stored;
-            let asked = plan.workload.iter().map(|t| &t.cuboid);
-            let measured = plan.measurements.iter().filter(|m| m.block.form() == Form::Table(Seen::Cells));
-            let tables = asked.chain(measured.map(|m| m.block.cuboid()));
-            Zeros::new(cube, frame, &plan.zeros, tables).map_err(RecoverError::Plan)?
-        };
+        let zeros = Zeros::of_plan(&stored.cube, &stored.frame, &stored.plan).map_err(RecoverError::Plan)?;
         if let Estimator::Rows(written) = &mut estimator
             && !zeros.is_empty()
         {
@@ -102,10 +98,15 @@ impl<S: Source> Recovery<S> {
         if let Some(z) = recovery.zeros().iter().find(|z| !recovery.holds(&z.cuboid)) {
             return Err(RecoverError::Plan(format!("no table holds the cells where {}", z.condition)));
         }
-        match recovery.zeros().tops().iter().find(|t| !recovery.holds(t)) {
-            Some(top) => Err(recovery.stored.not_held(top)),
-            None => Ok(recovery),
+        if let Some(top) = recovery.zeros().tops().iter().find(|t| !recovery.holds(t)) {
+            return Err(recovery.stored.not_held(top));
         }
+        // Every condition is looked up in every cell of these.
+        let cells: f64 = recovery.zeros().tops().iter().map(|t| recovery.frame().cells(t)).sum();
+        if cells * recovery.zeros().iter().count() as f64 > limits::work(recovery.stored.values) as f64 {
+            return Err(RecoverError::TooMuch("imposing the zeros".into()));
+        }
+        Ok(recovery)
     }
 
     /// The dimensions.
@@ -179,41 +180,16 @@ impl<S: Source> Recovery<S> {
     /// only sums for which there are [`Recovery::coefficients`] mean anything.
     pub fn summands(&self, cuboid: &Cuboid) -> Result<Vec<f64>, RecoverError> {
         self.check_held(cuboid)?;
-        let table = self.unconstrained(cuboid)?;
+        let table = Unconstrained::table(self, cuboid)?;
         if !self.constrained() {
             return Ok(table);
         }
-        let covariance = |parts| self.covariance(self.frame(), parts);
-        self.zeros.table(&self.stored, cuboid, table, &|t| self.unconstrained(t), &covariance)
+        self.zeros.table(self, cuboid, table)
     }
 
     /// Whether zeros are imposed on what the estimator says: rows leave out what is empty from the start.
     fn constrained(&self) -> bool {
         !self.zeros().is_empty() && !matches!(self.estimator, Estimator::Rows(_))
-    }
-
-    /// The estimates that know of no zeros.
-    fn unconstrained(&self, cuboid: &Cuboid) -> Result<Vec<f64>, RecoverError> {
-        let (stored, estimator) = (&self.stored, self.estimator.each::<S>());
-        if let Some(table) = stored.exact_table(cuboid).or_else(|| estimator.direct_table(stored, cuboid)) {
-            return table;
-        }
-        estimator.prepare(stored, cuboid)?;
-        stored.frame.rebuild(cuboid, &mut |a| {
-            if let Some(known) = stored.cache.get(a) {
-                return Ok(Some(known.to_vec()));
-            }
-            if let Some(part) = stored.exact_component(a) {
-                return part.inspect(|part| stored.cache.offer(a, part)).map(Some);
-            }
-            estimator.component(stored, a).map(Some)
-        })
-    }
-
-    /// `N⁻¹` of components: the covariance of the unconstrained estimates. Exact ones have none.
-    fn covariance(&self, frame: &Frame, mut parts: Parts) -> Option<Parts> {
-        parts.retain(|a, _| !self.stored.is_exact(a));
-        self.estimator.each().covariance(&self.stored, frame, parts)
     }
 
     /// Lumps the nodes of an axis that neither a query (by `colour`, of the nodes of rung `at`) nor the measurements tell
@@ -269,14 +245,11 @@ impl<S: Source> Recovery<S> {
         {
             return direct;
         }
+        stored.check_room(frame, std::iter::once(cuboid))?;
         let mut parts = Parts::new();
         Gls::gather(frame, cuboid, query, &mut parts);
         if self.constrained() {
-            let covariance = |parts| self.covariance(frame, parts);
-            parts = self
-                .zeros
-                .query(&stored.cube, lumped, parts, &covariance)
-                .ok_or_else(|| stored.not_held(cuboid))?;
+            parts = self.zeros.query(self, lumped, cuboid, parts)?;
         }
         parts.retain(|a, _| !stored.is_exact(a));
         estimator.coefficients(stored, frame, parts)
@@ -315,5 +288,45 @@ impl<S: Source> Recovery<S> {
             }
         }
         Ok(ErrorLaw::new(terms)?)
+    }
+}
+
+impl<S: Source> Unconstrained for Recovery<S> {
+    fn cube(&self) -> &Cube {
+        &self.stored.cube
+    }
+
+    fn frame(&self) -> &Frame {
+        &self.stored.frame
+    }
+
+    /// The estimates that know of no zeros.
+    fn table(&self, cuboid: &Cuboid) -> Result<Vec<f64>, RecoverError> {
+        let (stored, estimator) = (&self.stored, self.estimator.each::<S>());
+        if let Some(table) = stored.exact_table(cuboid).or_else(|| estimator.direct_table(stored, cuboid)) {
+            return table;
+        }
+        estimator.prepare(stored, cuboid)?;
+        stored.frame.rebuild(cuboid, &mut |a| {
+            if let Some(known) = stored.cache.get(a) {
+                return Ok(Some(known.to_vec()));
+            }
+            if let Some(part) = stored.exact_component(a) {
+                return part.inspect(|part| stored.cache.offer(a, part)).map(Some);
+            }
+            estimator.component(stored, a).map(Some)
+        })
+    }
+
+    /// `N⁻¹` of components: the covariance of the unconstrained estimates. Exact ones have none.
+    fn covariance(&self, frame: &Frame, mut parts: Parts) -> Option<Parts> {
+        parts.retain(|a, _| !self.stored.is_exact(a));
+        self.estimator.each().covariance(&self.stored, frame, parts)
+    }
+
+    fn most_steps(&self, frame: &Frame, system: &zeros::System, most: usize) -> Result<usize, RecoverError> {
+        self.stored.check_room(frame, system.tables())?;
+        let covariance = self.estimator.each::<S>().step(&self.stored, frame, &mut system.tables());
+        self.stored.steps(system.step() + covariance, most)
     }
 }

@@ -119,7 +119,7 @@ impl<S: Source> Recovery<S> {
         }
         let mut measured = Vec::with_capacity(tables.len());
         for index in 0..tables.len() {
-            let values = self.stored.values(index)?;
+            let values = self.stored.read(index)?;
             measured.push(values.into_iter().map(|v| v as f64).collect::<Vec<f64>>());
         }
         let best = tables.iter().map(|t| self.table(t)).collect::<Result<Vec<_>, _>>()?;

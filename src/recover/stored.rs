@@ -6,7 +6,7 @@
 use super::cache::Cache;
 use super::{RecoverError, Source};
 use crate::cube::{Cube, Cuboid, Frame};
-use crate::plan::Plan;
+use crate::plan::{Plan, limits};
 
 /// A plan with its numbers.
 pub(super) struct Stored<S> {
@@ -16,13 +16,50 @@ pub(super) struct Stored<S> {
     pub source: S,
     /// Whether all sibling groups of every level have one size.
     pub balanced: bool,
+    /// How many values there are in all: what bounds the work that may be done on them.
+    pub values: u64,
     /// Components that are known already.
     pub cache: Cache,
 }
 
 impl<S: Source> Stored<S> {
+    pub fn new(cube: Cube, plan: Plan, frame: Frame, source: S) -> Stored<S> {
+        let balanced = frame.is_balanced();
+        let blocks = plan.measurements.iter().map(|m| m.block.checked_values(&frame));
+        let exact = plan.exact.iter().map(|e| limits::cells(&frame, e));
+        let values = blocks.chain(exact).fold(0u64, |n, v| n.saturating_add(v.unwrap_or(u64::MAX)));
+        Stored { cube, plan, frame, source, balanced, values, cache: Cache::default() }
+    }
+
+    /// Whether a table has no more cells than there are values: nothing larger is held.
+    pub fn fits(&self, cuboid: &Cuboid, most: u64) -> bool {
+        limits::cells(&self.frame, cuboid).is_some_and(|n| n <= most)
+    }
+
+    /// Refuses to split tables into components where those do not fit.
+    pub fn check_room<'a>(
+        &self,
+        frame: &Frame,
+        tables: impl Iterator<Item = &'a Cuboid>,
+    ) -> Result<(), RecoverError> {
+        let numbers: f64 = tables.map(|t| frame.spread(t)).sum();
+        if numbers > limits::held(self.values) as f64 {
+            return Err(RecoverError::TooMuch("splitting its tables into components".into()));
+        }
+        Ok(())
+    }
+
+    /// How many steps of so many numbers may be made: at most `most`, and no fewer than any system needs.
+    pub fn steps(&self, numbers: f64, most: usize) -> Result<usize, RecoverError> {
+        let steps = limits::work(self.values) as f64 / numbers.max(1.0);
+        if steps < 100.0 {
+            return Err(RecoverError::TooMuch("solving for its components".into()));
+        }
+        Ok(most.min(steps as usize))
+    }
+
     /// The values of a measurement, as many as its block has.
-    pub fn values(&self, index: usize) -> Result<Vec<i64>, RecoverError> {
+    pub fn read(&self, index: usize) -> Result<Vec<i64>, RecoverError> {
         let expected = self.plan.measurements[index].block.values(&self.frame);
         let values = self.source.values(index)?;
         if values.len() != expected {

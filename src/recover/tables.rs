@@ -1,7 +1,7 @@
 //! Whole tables: one is rolled up, several are combined by generalised least squares, see [`super::gls`].
 
 use super::estimator::{Coefficients, Estimate};
-use super::gls::{Gls, Parts, Weighted, measured_tables};
+use super::gls::{self, Gls, Parts, Weighted, measured_tables};
 use super::stored::Stored;
 use super::{RecoverError, Source};
 use crate::cube::{Cuboid, Frame};
@@ -15,29 +15,45 @@ impl Tables {
         Tables(measured_tables(plan))
     }
 
-    /// The only table there is, when every answer is a roll-up of it.
-    fn only<S>(&self, stored: &Stored<S>) -> Option<&Weighted> {
-        match &self.0[..] {
-            [only] if only.seen == Seen::Cells && stored.plan.exact.is_empty() => Some(only),
-            _ => None,
-        }
+    /// The only table there is, when an answer is a roll-up of it.
+    fn only<S>(&self, stored: &Stored<S>, cuboid: &Cuboid) -> Option<&Weighted> {
+        let [only] = &self.0[..] else { return None };
+        let roll_up =
+            only.seen == Seen::Cells && stored.plan.exact.is_empty() && cuboid.is_below(&only.cuboid);
+        roll_up.then_some(only)
     }
 
-    fn gls<'a, S>(&'a self, stored: &Stored<S>, frame: &'a Frame) -> Gls<'a> {
-        Gls::new(frame, &self.0, stored.balanced)
+    /// Least squares on a frame, within the work that may be done.
+    fn gls<'a, S: Source>(&'a self, stored: &Stored<S>, frame: &'a Frame) -> Result<Gls<'a>, RecoverError> {
+        let gls = Gls::new(frame, &self.0, stored.balanced);
+        if stored.balanced {
+            return Ok(gls);
+        }
+        stored.check_room(frame, self.0.iter().map(|t| &t.cuboid))?;
+        Ok(gls.within(stored.steps(Gls::step(frame, &self.0), gls::MOST_STEPS)?))
+    }
+
+    /// Whether some measurement tells each component of a table. Coefficients tell only some of those below their table; and
+    /// a dimension of one category, which has no component of its own, may be missing from what was measured.
+    fn known_by_parts<S: Source>(&self, stored: &Stored<S>, cuboid: &Cuboid) -> bool {
+        let tells = |t: &Weighted, a: &Cuboid| a.is_below(&t.cuboid) && t.precision(&stored.frame, a) > 0.0;
+        let known = |a: &Cuboid| stored.is_exact(a) || self.0.iter().any(|t| tells(t, a));
+        stored.frame.below(cuboid).iter().all(known)
     }
 }
 
 impl<S: Source> Estimate<S> for Tables {
     fn holds(&self, stored: &Stored<S>, cuboid: &Cuboid) -> bool {
-        self.0.iter().any(|t| cuboid.is_below(&t.cuboid)) || stored.is_exact(cuboid)
+        let whole = |t: &Weighted| t.seen == Seen::Cells && cuboid.is_below(&t.cuboid);
+        stored.fits(cuboid, stored.values)
+            && (self.0.iter().any(whole) || stored.is_exact(cuboid) || self.known_by_parts(stored, cuboid))
     }
 
     fn direct_table(&self, stored: &Stored<S>, cuboid: &Cuboid) -> Option<Result<Vec<f64>, RecoverError>> {
-        let from = &self.only(stored)?.cuboid;
+        let from = &self.only(stored, cuboid)?.cuboid;
         let roll_up =
             |values: Vec<i64>| stored.frame.roll_up(from, cuboid, values.iter().map(|&v| v as f64).collect());
-        Some(stored.values(0).map(roll_up))
+        Some(stored.read(0).map(roll_up))
     }
 
     /// Recovers all components below `cuboid` (all there are, when axes are unbalanced) into the cache.
@@ -52,13 +68,17 @@ impl<S: Source> Estimate<S> for Tables {
         if missing.is_empty() {
             return Ok(());
         }
+        let gls = self.gls(stored, frame)?;
+        if stored.balanced {
+            stored.check_room(frame, std::iter::once(cuboid))?;
+        }
         let mut right = Parts::new();
         for (index, t) in self.0.iter().enumerate() {
             let into = if stored.balanced { t.cuboid.meet(cuboid) } else { t.cuboid.clone() };
             if stored.balanced && !missing.iter().any(|a| a.is_below(&into)) {
                 continue;
             }
-            let values = stored.values(index)?.into_iter().map(|v| v as f64).collect();
+            let values = stored.read(index)?.into_iter().map(|v| v as f64).collect();
             let mut table = frame.roll_up(&t.cuboid, &into, t.to_cells(frame, values));
             // F_Bᵀ pushes means; over balanced axes a mean is a sum by the number of cells.
             let weight = t.weight * frame.cells(&into) / frame.cells(&t.cuboid);
@@ -69,7 +89,7 @@ impl<S: Source> Estimate<S> for Tables {
             // What is known already was gathered from some of the tables only: it must not be solved again.
             right.retain(|a, _| missing.contains(a));
         }
-        let solved = self.gls(stored, frame).solve(right).ok_or_else(|| stored.not_held(cuboid))?;
+        let solved = gls.solve(right).ok_or_else(|| stored.not_held(cuboid))?;
         for (a, part) in solved {
             // A component that was known before may have been gathered from some of its tables only.
             if !stored.balanced || missing.contains(&a) {
@@ -83,8 +103,17 @@ impl<S: Source> Estimate<S> for Tables {
         stored.cache.get(a).map(|part| part.to_vec()).ok_or_else(|| stored.not_held(a))
     }
 
+    fn step(&self, stored: &Stored<S>, frame: &Frame, tables: &mut dyn Iterator<Item = &Cuboid>) -> f64 {
+        if stored.balanced {
+            tables.map(|t| frame.below(t).len() as f64).sum::<f64>() * self.0.len() as f64
+        } else {
+            // A system within the system: it rarely takes more than this.
+            32.0 * Gls::step(frame, &self.0)
+        }
+    }
+
     fn covariance(&self, stored: &Stored<S>, frame: &Frame, parts: Parts) -> Option<Parts> {
-        self.gls(stored, frame).solve(parts)
+        self.gls(stored, frame).ok()?.solve(parts)
     }
 
     fn direct_coefficients(
@@ -94,7 +123,7 @@ impl<S: Source> Estimate<S> for Tables {
         cuboid: &Cuboid,
         query: &[f64],
     ) -> Option<Result<Coefficients, RecoverError>> {
-        let only = self.only(stored)?;
+        let only = self.only(stored, cuboid)?;
         Some(Ok(vec![(0, frame.pull_back(cuboid, &only.cuboid, query.to_vec()))]))
     }
 
@@ -104,7 +133,7 @@ impl<S: Source> Estimate<S> for Tables {
         frame: &Frame,
         query: Parts,
     ) -> Result<Coefficients, RecoverError> {
-        let gls = self.gls(stored, frame);
+        let gls = self.gls(stored, frame)?;
         let finest = query.keys().max_by_key(|a| a.len()).cloned();
         let v = gls.solve(query).ok_or_else(|| stored.not_held(&finest.unwrap_or_else(Cuboid::total)))?;
         Ok(self.0.iter().enumerate().map(|(index, t)| (index, gls.weights(t, &v))).collect())

@@ -6,7 +6,7 @@ use super::rows::{RowSystem, RowsError, Weighed};
 use super::stored::Stored;
 use super::{RecoverError, Source};
 use crate::cube::{Cuboid, Frame};
-use crate::plan::{Block, Plan, Rows, noise};
+use crate::plan::{Block, Plan, Rows, limits, noise};
 use std::sync::{Arc, OnceLock};
 
 /// All rows that a plan measures, in the order of its measurements.
@@ -94,7 +94,7 @@ impl Written {
         }
         let mut answers = Vec::new();
         for index in 0..self.counts.len() {
-            answers.extend(stored.values(index)?.into_iter().map(|v| v as f64));
+            answers.extend(stored.read(index)?.into_iter().map(|v| v as f64));
         }
         let cells = self.solved(&stored.plan)?.cells(&answers, stored.frame.len(&self.cuboid));
         Ok(self.cells.get_or_init(|| cells).clone())
@@ -114,8 +114,8 @@ impl Written {
 
 /// Rows have no components: all goes through the cells of their table.
 impl<S: Source> Estimate<S> for Written {
-    fn holds(&self, _: &Stored<S>, cuboid: &Cuboid) -> bool {
-        cuboid.is_below(&self.cuboid)
+    fn holds(&self, stored: &Stored<S>, cuboid: &Cuboid) -> bool {
+        stored.fits(cuboid, limits::MAX_ROW_CELLS) && cuboid.is_below(&self.cuboid)
     }
 
     fn direct_table(&self, stored: &Stored<S>, cuboid: &Cuboid) -> Option<Result<Vec<f64>, RecoverError>> {

@@ -12,11 +12,12 @@
 //!
 //! The condition is public knowledge and the estimates are already released: imposing it costs no privacy.
 
+use super::RecoverError;
 use super::gls::{Gls, Parts};
-use super::stored::Stored;
-use super::{RecoverError, Source};
 use crate::cube::{Cube, Cuboid, Filter, Frame, required_level};
+use crate::plan::{Form, Plan, Seen, limits};
 use crate::sql::Query;
+use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -32,6 +33,10 @@ pub struct Zero {
 /// How closely conjugate gradients solve the constraints, relative to the right-hand side.
 const TOLERANCE: f64 = 1e-13;
 const MOST_STEPS: usize = 4000;
+/// The most classes of cells that all conditions together may tell apart on the way, times the parts they consist of.
+const MOST_CLASSES: u64 = 1 << 23;
+/// The most numbers all resolved conditions may take.
+const MOST_NUMBERS: usize = 1 << 24;
 
 /// The filter of a condition: what may stand after WHERE.
 pub fn filter(cube: &Cube, condition: &str) -> Result<Filter, String> {
@@ -50,6 +55,25 @@ pub fn filter(cube: &Cube, condition: &str) -> Result<Filter, String> {
         });
     }
     Ok(query.filter)
+}
+
+/// A bound on the work of resolving a condition, from its text alone: a comparison of a dimension splits its nodes in two, so
+/// `k` comparisons tell at most `2^k` classes of them apart; each AND and OR goes through the classes of all dimensions.
+fn intricacy(cube: &Cube, condition: &str) -> u64 {
+    let text = condition.to_lowercase();
+    let count = |word: &str| text.matches(word).count() as u64;
+    let parts = 1 + count("and") + count("or");
+    let mut classes = 1u64;
+    for d in &cube.dimensions {
+        let name = d.name.to_lowercase();
+        // Inside quotes a quote is doubled.
+        let named = if name.contains('"') { parts } else { count(&name).min(63) };
+        if named > 0 {
+            let nodes = d.levels.last().map_or(1, |l| l.len()) as u64;
+            classes = classes.saturating_mul(nodes.min(1u64.checked_shl(named as u32).unwrap_or(u64::MAX)));
+        }
+    }
+    classes.saturating_mul(parts)
 }
 
 impl Zero {
@@ -129,6 +153,30 @@ pub struct Zeros {
     tops: Vec<Cuboid>,
 }
 
+/// The tables that no other is finer than.
+fn finest<'a>(tables: impl Iterator<Item = &'a Cuboid>) -> Result<Vec<Cuboid>, String> {
+    let mut seen = FxHashSet::default();
+    let tables: Vec<&Cuboid> = tables.filter(|t| seen.insert(*t)).collect();
+    // What is finer than a table has all its dimensions: only tables with the rarest of them need be looked at.
+    let mut having: BTreeMap<usize, Vec<&Cuboid>> = BTreeMap::new();
+    for table in &tables {
+        table.iter().for_each(|(d, _)| having.entry(d).or_default().push(table));
+    }
+    let mut left = limits::work(0);
+    let mut out = Vec::new();
+    for &table in &tables {
+        let rarest = table.iter().filter_map(|(d, _)| having.get(&d)).min_by_key(|list| list.len());
+        let others = rarest.unwrap_or(&tables);
+        left = left
+            .checked_sub(others.len() as u64)
+            .ok_or("there are too many tables to impose a condition on")?;
+        if !others.iter().any(|&t| t != table && table.is_below(t)) {
+            out.push(table.clone());
+        }
+    }
+    Ok(out)
+}
+
 /// A frame on whose axes what a query cannot tell apart is lumped.
 pub struct Lumped {
     /// The axes.
@@ -156,23 +204,34 @@ impl Lumped {
 }
 
 impl Zeros {
+    /// Resolves the conditions of a plan.
+    pub fn of_plan(cube: &Cube, frame: &Frame, plan: &Plan) -> Result<Zeros, String> {
+        let asked = plan.workload.iter().map(|t| &t.cuboid);
+        let measured = plan.measurements.iter().filter(|m| m.block.form() == Form::Table(Seen::Cells));
+        Zeros::new(cube, frame, &plan.zeros, asked.chain(measured.map(|m| m.block.cuboid())))
+    }
+
     /// Resolves the conditions of a plan, whose tables these are.
     pub fn new<'a>(
         cube: &Cube,
         frame: &Frame,
         conditions: &[String],
-        tables: impl Iterator<Item = &'a Cuboid> + Clone,
+        tables: impl Iterator<Item = &'a Cuboid>,
     ) -> Result<Zeros, String> {
-        let one = |c: &String| Zero::new(cube, frame, c).map_err(|why| format!("condition \"{c}\": {why}"));
-        let list: Vec<Zero> = conditions.iter().map(one).collect::<Result<_, _>>()?;
-        let mut tops: Vec<Cuboid> = Vec::new();
-        if !list.is_empty() {
-            for table in tables.clone() {
-                if !tables.clone().any(|t| t != table && table.is_below(t)) && !tops.contains(table) {
-                    tops.push(table.clone());
-                }
+        let mut list: Vec<Zero> = Vec::new();
+        let (mut left, mut numbers) = (MOST_CLASSES, 0usize);
+        for condition in conditions {
+            let said = |why: String| format!("condition \"{condition}\": {why}");
+            let less = left.checked_sub(intricacy(cube, condition));
+            left = less.ok_or_else(|| said("it tells too many cells apart".into()))?;
+            let zero = Zero::new(cube, frame, condition).map_err(said)?;
+            numbers += zero.filter.weights.len() + zero.classes().map(|(_, c)| c.len()).sum::<usize>();
+            if numbers > MOST_NUMBERS {
+                return Err(said("it is one too many over so large dimensions".into()));
             }
+            list.push(zero);
         }
+        let tops = if list.is_empty() { Vec::new() } else { finest(tables)? };
         Ok(Zeros { list, tops })
     }
 
@@ -206,6 +265,22 @@ impl Zeros {
     }
 }
 
+/// Estimates that know of no zeros: what zeros are imposed on.
+pub(super) trait Unconstrained {
+    fn cube(&self) -> &Cube;
+
+    fn frame(&self) -> &Frame;
+
+    /// A table.
+    fn table(&self, cuboid: &Cuboid) -> Result<Vec<f64>, RecoverError>;
+
+    /// `N⁻¹` of components: the covariance of their estimates. Exact ones have none.
+    fn covariance(&self, frame: &Frame, parts: Parts) -> Option<Parts>;
+
+    /// In how many steps, at most `most`, the zeros' system may be solved.
+    fn most_steps(&self, frame: &Frame, system: &System, most: usize) -> Result<usize, RecoverError>;
+}
+
 /// The zeros of a release, imposed on the estimates of any estimator. Around each of them the same constraint, by the same
 /// solver: `x̂ − N⁻¹Zᵀ(ZN⁻¹Zᵀ)⁻¹Z x̂`.
 pub(super) struct Imposed {
@@ -224,58 +299,55 @@ impl Imposed {
     }
 
     /// A table under the zeros, from the unconstrained one.
-    pub fn table<S: Source>(
+    pub fn table(
         &self,
-        stored: &Stored<S>,
+        on: &dyn Unconstrained,
         cuboid: &Cuboid,
         mut table: Vec<f64>,
-        unconstrained: &dyn Fn(&Cuboid) -> Result<Vec<f64>, RecoverError>,
-        covariance: &dyn Fn(Parts) -> Option<Parts>,
     ) -> Result<Vec<f64>, RecoverError> {
-        let lumped = Lumped::whole(&stored.frame);
-        let correction = self.correction(&stored.cube, &lumped, unconstrained, covariance)?;
-        let less = Gls::new(&stored.frame, &[], true).build(cuboid, &correction);
+        let lumped = Lumped::whole(on.frame());
+        let correction = self.correction(on, &lumped)?;
+        let less = Gls::new(on.frame(), &[], true).build(cuboid, &correction);
         table.iter_mut().zip(less).for_each(|(v, less)| *v -= less);
-        self.zeros.clear(&stored.cube, &lumped, cuboid, &mut table);
+        self.zeros.clear(on.cube(), &lumped, cuboid, &mut table);
         Ok(table)
     }
 
     /// `N⁻¹ Zᵀ λ`.
-    fn correction(
-        &self,
-        cube: &Cube,
-        lumped: &Lumped,
-        unconstrained: &dyn Fn(&Cuboid) -> Result<Vec<f64>, RecoverError>,
-        covariance: &dyn Fn(Parts) -> Option<Parts>,
-    ) -> Result<Arc<Parts>, RecoverError> {
+    fn correction(&self, on: &dyn Unconstrained, lumped: &Lumped) -> Result<Arc<Parts>, RecoverError> {
         let mut kept = self.correction.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(correction) = &*kept {
             return Ok(correction.clone());
         }
-        let system = self.zeros.system(cube, lumped);
-        let tables = system.tables().map(unconstrained).collect::<Result<Vec<_>, _>>()?;
-        let correction = system.solve(system.pick_from(&tables), covariance).and_then(covariance);
+        let system = self.zeros.system(on.cube(), lumped);
+        let steps = on.most_steps(on.frame(), &system, MOST_STEPS)?;
+        let tables = system.tables().map(|t| on.table(t)).collect::<Result<Vec<_>, _>>()?;
+        let covariance = |parts: Parts| on.covariance(on.frame(), parts);
+        let correction = system.solve(system.pick_from(&tables), steps, &covariance).and_then(covariance);
         let correction =
             correction.ok_or_else(|| RecoverError::Plan("the zeros cannot be imposed".into()))?;
         Ok(kept.insert(Arc::new(correction)).clone())
     }
 
-    /// A query in components: the one whose unconstrained estimate has the error of the constrained estimate of `query`. `None` when
-    /// there is a component that nothing tells.
+    /// A query of a table, in components: the one whose unconstrained estimate has the error of the constrained estimate of `query`.
     pub fn query(
         &self,
-        cube: &Cube,
+        on: &dyn Unconstrained,
         lumped: &Lumped,
+        cuboid: &Cuboid,
         mut query: Parts,
-        covariance: &dyn Fn(Parts) -> Option<Parts>,
-    ) -> Option<Parts> {
-        let system = self.zeros.system(cube, lumped);
-        let less = system.solve(system.pick(&covariance(query.clone())?), covariance)?;
+    ) -> Result<Parts, RecoverError> {
+        let not_held = || RecoverError::NotHeld(on.cube().describe(cuboid));
+        let covariance = |parts: Parts| on.covariance(&lumped.frame, parts);
+        let v = covariance(query.clone()).ok_or_else(not_held)?;
+        let system = self.zeros.system(on.cube(), lumped);
+        let steps = on.most_steps(&lumped.frame, &system, MOST_STEPS)?;
+        let less = system.solve(system.pick(&v), steps, &covariance).ok_or_else(not_held)?;
         for (a, less) in less {
             let part = query.entry(a).or_insert_with(|| vec![0.0; less.len()]);
             part.iter_mut().zip(less).for_each(|(v, less)| *v -= less);
         }
-        Some(query)
+        Ok(query)
     }
 }
 
@@ -293,12 +365,18 @@ impl<'a> System<'a> {
     fn new(zeros: &'a Zeros, cube: &Cube, lumped: &'a Lumped) -> System<'a> {
         let frame = &lumped.frame;
         let one = |top: &'a Cuboid| {
-            let masks: Vec<Vec<bool>> =
-                zeros.list.iter().filter_map(|z| z.mask(cube, top, &|d, l| lumped.node_of(d, l))).collect();
-            let cells: Vec<usize> = match masks.first() {
-                None => Vec::new(),
-                Some(first) => (0..first.len()).filter(|&i| masks.iter().any(|m| m[i])).collect(),
-            };
+            let masks = zeros.list.iter().filter_map(|z| z.mask(cube, top, &|d, l| lumped.node_of(d, l)));
+            let declared = masks.reduce(|mut all, one| {
+                all.iter_mut().zip(one).for_each(|(a, b)| *a |= b);
+                all
+            });
+            let cells: Vec<usize> = declared
+                .unwrap_or_default()
+                .iter()
+                .enumerate()
+                .filter(|(_, d)| **d)
+                .map(|(i, _)| i)
+                .collect();
             let copies = if cells.is_empty() { Vec::new() } else { frame.multiplicity(top) };
             let copies = cells.iter().map(|&i| copies[i] as f64).collect();
             (top, cells, copies)
@@ -352,21 +430,32 @@ impl<'a> System<'a> {
         x.iter().zip(y).zip(&self.tables).map(one).sum()
     }
 
-    /// `Zᵀ λ` for the `λ` of `(Z N⁻¹ Zᵀ) λ = right`; `covariance` is `N⁻¹`.
-    pub fn solve(&self, right: Cells, covariance: &dyn Fn(Parts) -> Option<Parts>) -> Option<Parts> {
+    /// How many numbers a step of [`System::solve`] goes through, beside those of its covariance.
+    pub fn step(&self) -> f64 {
+        self.tables().map(|t| 4.0 * self.frame.spread(t)).sum()
+    }
+
+    /// `Zᵀ λ` for the `λ` of `(Z N⁻¹ Zᵀ) λ = right`, in at most so many steps; `covariance` is `N⁻¹`.
+    pub fn solve(
+        &self,
+        right: Cells,
+        most_steps: usize,
+        covariance: &dyn Fn(Parts) -> Option<Parts>,
+    ) -> Option<Parts> {
         let mut solution: Cells = right.iter().map(|r| vec![0.0; r.len()]).collect();
         let mut residual = right;
         let mut direction = residual.clone();
         let mut rr = self.dot(&residual, &residual);
         let goal = rr * TOLERANCE * TOLERANCE;
-        for _ in 0..MOST_STEPS {
-            if rr <= goal || rr == 0.0 {
+        for _ in 0..most_steps {
+            // Also where digits ran out and nothing is a number any more.
+            if !(rr > goal) || rr == 0.0 {
                 break;
             }
             let image = self.pick(&covariance(self.spread(&direction))?);
             let curve = self.dot(&direction, &image);
             // Conditions that say the same twice leave directions without any error: they are satisfied already.
-            if curve <= 0.0 {
+            if !(curve > 0.0) {
                 break;
             }
             let step = rr / curve;

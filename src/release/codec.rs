@@ -13,31 +13,49 @@ use wincode::{SchemaRead, SchemaWrite};
 
 /// The most memory one declared length may make the decoder reserve, in bytes.
 pub const PREALLOCATION_LIMIT: usize = 64 << 20;
+/// The same for short texts: an item takes at least a byte of the file and less than 128 of memory, so no list of a file of
+/// this many bytes needs more than 128 times as many.
+const SHORT: usize = 8 << 10;
+const SHORT_LIMIT: usize = SHORT << 7;
+
+/// The one configuration; it reserves at most so many bytes for what one length declares.
+pub type Limited<const LIMIT: usize> = Configuration<true, LIMIT, BincodeLen, LittleEndian, VarInt, u8>;
 
 /// The one configuration.
-pub type Wire = Configuration<true, PREALLOCATION_LIMIT, BincodeLen, LittleEndian, VarInt, u8>;
+pub type Wire = Limited<PREALLOCATION_LIMIT>;
+/// The same for short texts.
+pub type Short = Limited<SHORT_LIMIT>;
 
 /// The one configuration, as a value.
-const WIRE: Wire = Configuration::default()
-    .with_preallocation_size_limit::<PREALLOCATION_LIMIT>()
-    .with_varint_encoding()
-    .with_tag_encoding::<u8>();
+const fn wire<const LIMIT: usize>() -> Limited<LIMIT> {
+    Configuration::default()
+        .with_preallocation_size_limit::<LIMIT>()
+        .with_varint_encoding()
+        .with_tag_encoding::<u8>()
+}
 
 /// The bytes of a value; `what` names it in the error.
 pub fn encode<T>(what: &'static str, value: &T) -> Result<Vec<u8>, ReleaseError>
 where
     T: SchemaWrite<Wire, Src = T> + ?Sized,
 {
-    wincode::config::serialize(value, WIRE).map_err(|e| ReleaseError::Decode { what, why: e.to_string() })
+    wincode::config::serialize(value, wire::<PREALLOCATION_LIMIT>())
+        .map_err(|e| ReleaseError::Decode { what, why: e.to_string() })
 }
 
 /// The value of these bytes, all of them; `what` names it in the error.
 pub fn decode<T>(what: &'static str, bytes: &[u8]) -> Result<T, ReleaseError>
 where
-    T: for<'de> SchemaRead<'de, Wire, Dst = T> + SchemaWrite<Wire, Src = T>,
+    T: for<'de> SchemaRead<'de, Wire, Dst = T>
+        + for<'de> SchemaRead<'de, Short, Dst = T>
+        + SchemaWrite<Wire, Src = T>,
 {
-    let value: T = wincode::config::deserialize_exact(bytes, WIRE)
-        .map_err(|e| ReleaseError::Decode { what, why: e.to_string() })?;
+    let value: T = if bytes.len() <= SHORT {
+        wincode::config::deserialize_exact(bytes, wire::<SHORT_LIMIT>())
+    } else {
+        wincode::config::deserialize_exact(bytes, wire::<PREALLOCATION_LIMIT>())
+    }
+    .map_err(|e| ReleaseError::Decode { what, why: e.to_string() })?;
     if encode(what, &value)? != bytes {
         return Err(ReleaseError::Decode { what, why: "a number is not in its shortest form".into() });
     }

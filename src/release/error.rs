@@ -12,11 +12,11 @@ pub enum ReleaseError {
     #[error("this is not a margins release: its first bytes are not the magic number")]
     Magic,
     /// A format this program does not know.
-    #[error("the release has format version {found}; this program reads version {known}")]
+    #[error("the release has format version {found}; this program reads versions 1 to {known}")]
     Version {
         /// What the file says.
         found: u32,
-        /// What this program reads.
+        /// The last one this program reads.
         known: u32,
     },
     /// A length above its cap.

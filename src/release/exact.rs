@@ -3,10 +3,13 @@
 //! A section is the number of dimensions (`u8`), for each of them its index (`u16`) and level (`u8`), ascending,
 //! little-endian, and then the counts, packed like a measurement (see [`super::packing`]).
 
-use super::packing::{pack, unpack};
+use super::packing::{pack, skip, unpack};
 use super::{Kind, Release, ReleaseError};
 use crate::cube::{Cube, Cuboid, Frame};
 use crate::plan::Plan;
+use crate::plan::limits::{self, MAX_EXACT};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::hash_map::Entry;
 
 const WHAT: &str = "a table published exactly";
 
@@ -48,36 +51,72 @@ fn shape<'b>(bytes: &'b [u8], cube: &Cube) -> Result<(Cuboid, &'b [u8]), Release
     Ok((Cuboid::new(pairs), rest))
 }
 
-/// The cuboids of all exact tables of a release: in the workload, each once, and as many as its manifest declares.
-pub(super) fn cuboids(release: &Release, cube: &Cube, plan: &Plan) -> Result<Vec<Cuboid>, ReleaseError> {
+/// The cuboids of all exact tables of a release: in the workload, each once, and those its manifest declares, by name
+/// and in their order. With them the number of their cells, which are all in the file.
+pub(super) fn cuboids(
+    release: &Release,
+    cube: &Cube,
+    frame: &Frame,
+    plan: &Plan,
+) -> Result<(Vec<Cuboid>, u64), ReleaseError> {
     let mut out: Vec<Cuboid> = Vec::new();
-    for index in 0..release.count(Kind::Exact) {
+    let mut seen = FxHashSet::default();
+    let mut total = 0u64;
+    let count = release.count(Kind::Exact);
+    if count > MAX_EXACT {
+        return Err(invalid(format!("there are {count}; at most {MAX_EXACT} are possible")));
+    }
+    let asked: FxHashSet<&Cuboid> =
+        if count == 0 { FxHashSet::default() } else { plan.workload.iter().map(|t| &t.cuboid).collect() };
+    for index in 0..count {
         let bytes = release.section(Kind::Exact, index)?;
-        let (cuboid, _) = shape(&bytes, cube)?;
-        if out.contains(&cuboid) {
+        let (cuboid, mut rest) = shape(&bytes, cube)?;
+        if !seen.insert(cuboid.clone()) {
             return Err(invalid(format!("{} is there twice", cube.describe(&cuboid))));
         }
-        if !plan.workload.iter().any(|t| t.cuboid == cuboid) {
+        // All tables of the workload are at levels in use.
+        if !asked.contains(&cuboid) {
             return Err(invalid(format!("{} is not a table of the release", cube.describe(&cuboid))));
         }
+        let cells = limits::cells(frame, &cuboid).unwrap_or(u64::MAX);
+        skip(&mut rest, usize::try_from(cells).unwrap_or(usize::MAX))?;
+        total = total.saturating_add(cells);
         out.push(cuboid);
     }
-    let declared = release.manifest().declared.invariants.len();
-    if declared != out.len() {
-        return Err(invalid(format!("the manifest declares {declared}, the file holds {}", out.len())));
+    let declared = &release.manifest().declared.invariants;
+    if declared.len() != out.len() {
+        return Err(invalid(format!(
+            "the manifest declares {}, the file holds {}",
+            declared.len(),
+            out.len()
+        )));
     }
-    Ok(out)
+    for (cuboid, declared) in out.iter().zip(declared) {
+        let table = cube.describe(cuboid);
+        if super::claims::reason(&table, declared).is_none() {
+            return Err(invalid(format!(
+                "{table} is there, which the manifest does not declare with a reason"
+            )));
+        }
+    }
+    Ok((out, total))
 }
 
 /// The counts of exact table number `index`.
-pub fn counts(release: &Release, cube: &Cube, plan: &Plan, index: usize) -> Result<Vec<i64>, ReleaseError> {
+pub fn counts(
+    release: &Release,
+    cube: &Cube,
+    frame: &Frame,
+    plan: &Plan,
+    index: usize,
+) -> Result<Vec<i64>, ReleaseError> {
     let number = u32::try_from(index).map_err(|_| invalid("there is no such table"))?;
     let bytes = release.section(Kind::Exact, number)?;
     let (cuboid, mut rest) = shape(&bytes, cube)?;
     if plan.exact.get(index) != Some(&cuboid) {
         return Err(invalid("it is not the table that the plan names"));
     }
-    let counts = unpack(&mut rest, Frame::new(cube, &plan.levels).len(&cuboid))?;
+    let counts = unpack(&mut rest, frame.len(&cuboid))?;
     if !rest.is_empty() {
         return Err(invalid(format!("it has {} bytes too many", rest.len())));
     }
@@ -87,18 +126,29 @@ pub fn counts(release: &Release, cube: &Cube, plan: &Plan, index: usize) -> Resu
     Ok(counts)
 }
 
-/// Whether exact tables agree with each other wherever they overlap: counts of one dataset do.
-pub fn agree(cube: &Cube, plan: &Plan, tables: &[Vec<i64>]) -> Result<(), ReleaseError> {
-    let frame = Frame::new(cube, &plan.levels);
+/// Whether exact tables agree with each other wherever they overlap: counts of one dataset do. Whatever two of them share
+/// is rolled up once from each table, and all are compared with the first.
+pub fn agree(cube: &Cube, frame: &Frame, plan: &Plan, tables: &[Vec<i64>]) -> Result<(), ReleaseError> {
+    let mut shared: FxHashMap<Cuboid, (usize, Vec<f64>)> = FxHashMap::default();
+    let mut left = limits::work(tables.iter().map(|t| t.len() as u64).sum());
     for (i, (a, x)) in plan.exact.iter().zip(tables).enumerate() {
-        for (b, y) in plan.exact.iter().zip(tables).skip(i + 1) {
-            let shared = a.meet(b);
-            let up = |from: &Cuboid, v: &[i64]| {
-                frame.roll_up(from, &shared, v.iter().map(|&v| v as f64).collect())
-            };
-            if up(a, x) != up(b, y) {
-                let (a, b) = (cube.describe(a), cube.describe(b));
-                return Err(invalid(format!("{a} and {b} contradict each other")));
+        let others = plan.exact.iter().enumerate().filter(|&(k, _)| k != i);
+        let meets: FxHashSet<Cuboid> = others.map(|(_, b)| a.meet(b)).collect();
+        for meet in meets {
+            left = left.checked_sub(x.len() as u64).ok_or_else(|| {
+                invalid("comparing them with each other takes more work than a reader spends".to_string())
+            })?;
+            let up = frame.roll_up(a, &meet, x.iter().map(|&v| v as f64).collect());
+            match shared.entry(meet) {
+                Entry::Vacant(first) => {
+                    first.insert((i, up));
+                }
+                Entry::Occupied(first) if first.get().1 != up => {
+                    let (a, b) = (cube.describe(a), plan.exact.get(first.get().0));
+                    let b = b.map(|b| cube.describe(b)).unwrap_or_default();
+                    return Err(invalid(format!("{b} and {a} contradict each other")));
+                }
+                Entry::Occupied(_) => {}
             }
         }
     }

@@ -2,12 +2,16 @@
 //!
 //! minisign asks for a passphrase on the terminal when it is given none; nothing here does, so that
 //! programs that nobody watches do not hang.
+//!
+//! Passphrases and the texts of secret keys are wiped from memory when they are dropped, as far as they are this
+//! program's own. The minisign library keeps the decoded key and its copies of passphrase and text in
+//! plain memory and does not wipe them; they are gone when the process is.
 
 use super::manifest::SignerKind;
 use super::signature;
 use minisign::{KeyPair, PublicKey, SecretKey, SecretKeyBox};
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::Path;
 use zeroize::Zeroizing;
@@ -30,6 +34,9 @@ pub enum KeyError {
     /// A key file that is there already: keys are never overwritten.
     #[error("{0} exists; keys are never overwritten")]
     Exists(std::path::PathBuf),
+    /// One name for both halves.
+    #[error("{0} is where the public key goes; give the secret key another name")]
+    SameName(std::path::PathBuf),
     /// The secret key is encrypted and no passphrase was given.
     #[error("the secret key is encrypted: it needs its passphrase")]
     NeedsPassphrase,
@@ -74,7 +81,11 @@ pub fn keygen(passphrase: Option<&str>) -> Result<KeyTexts, KeyError> {
 impl KeyTexts {
     /// Writes both files, the secret one readable by its owner alone. Neither may exist.
     pub fn write(&self, secret: &Path, public: &Path) -> Result<(), KeyError> {
-        if public.exists() {
+        if secret == public {
+            return Err(KeyError::SameName(public.into()));
+        }
+        // A link to nowhere is there, too.
+        if public.symlink_metadata().is_ok() {
             return Err(KeyError::Exists(public.into()));
         }
         let mut options = OpenOptions::new();
@@ -114,8 +125,9 @@ impl fmt::Debug for SigningKey {
 impl SigningKey {
     /// Reads an agency's secret key file.
     pub fn load(path: impl AsRef<Path>, passphrase: Option<&str>) -> Result<SigningKey, KeyError> {
-        let mut text = Zeroizing::new(String::new());
-        File::open(path)?.take(MAX_KEY_FILE).read_to_string(&mut text)?;
+        // Room from the start: a text that grows leaves copies behind.
+        let mut text = Zeroizing::new(String::with_capacity(MAX_KEY_FILE as usize + 1));
+        crate::files::open(path.as_ref())?.take(MAX_KEY_FILE).read_to_string(&mut text)?;
         SigningKey::from_text(&text, passphrase)
     }
 

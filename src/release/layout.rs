@@ -5,8 +5,10 @@ use std::fmt;
 
 /// The first eight bytes of every release. The first one is no ASCII, so nothing takes the file for text.
 pub const MAGIC: [u8; 8] = *b"\x8dMARGINS";
-/// The format version this program reads and writes.
-pub const FORMAT: u32 = 1;
+/// The format version this program writes.
+pub const FORMAT: u32 = 2;
+/// The first format version. It stays readable for ever, and nothing is added to it.
+pub const FIRST_FORMAT: u32 = 1;
 /// Bytes before the table: magic, version, section count, manifest length, signature length.
 pub const HEADER_LEN: u64 = 32;
 /// Bytes of one row of the table: tag, index, offset, length, BLAKE3.
@@ -23,9 +25,6 @@ pub const MAX_SIGNATURE: u64 = 4096;
 pub const CRITICAL: u32 = 1 << 31;
 
 /// What a section holds. Closed, with fixed tags.
-///
-/// Tag 7 (cells known to be zero) is reserved and critical: a reader that does not know it would answer with
-/// the wrong error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// The dimensions, their levels and labels.
@@ -44,11 +43,14 @@ pub enum Kind {
     Zero,
     /// How a projection's integers were made: there instead of tables, at most once.
     Projection,
+    /// How many units had more rows than count, with noise: at most once. Critical, as a reader that does not
+    /// know it would not say that rows are missing. Since format 2.
+    Truncation,
 }
 
 impl Kind {
     /// Every kind, in the order their sections have in a file.
-    pub const ALL: [Kind; 8] = [
+    pub const ALL: [Kind; 9] = [
         Kind::Domain,
         Kind::Plan,
         Kind::Spec,
@@ -57,6 +59,7 @@ impl Kind {
         Kind::Exact,
         Kind::Zero,
         Kind::Projection,
+        Kind::Truncation,
     ];
 
     /// The fixed tag, with the critical bit.
@@ -70,6 +73,7 @@ impl Kind {
             Kind::Exact => CRITICAL | 6,
             Kind::Zero => CRITICAL | 7,
             Kind::Projection => CRITICAL | 8,
+            Kind::Truncation => CRITICAL | 9,
         }
     }
 
@@ -84,6 +88,7 @@ impl Kind {
             Kind::Exact => "exact",
             Kind::Zero => "zero",
             Kind::Projection => "projection",
+            Kind::Truncation => "truncation",
         }
     }
 
@@ -92,10 +97,24 @@ impl Kind {
         matches!(self, Kind::Domain | Kind::Plan | Kind::Spec)
     }
 
-    /// The kind with this tag. A known number with the wrong critical bit is refused, and so is an
-    /// unknown critical one; an unknown optional one is `None`.
-    pub fn from_tag(tag: u32) -> Result<Option<Kind>, ReleaseError> {
-        if let Some(kind) = Kind::ALL.into_iter().find(|k| k.tag() & !CRITICAL == tag & !CRITICAL) {
+    /// Whether a release may have several sections of this kind.
+    pub const fn repeats(self) -> bool {
+        matches!(self, Kind::Attachment | Kind::Measurements | Kind::Exact | Kind::Zero)
+    }
+
+    /// The format version that introduced the kind.
+    pub const fn since(self) -> u32 {
+        match self {
+            Kind::Truncation => 2,
+            _ => FIRST_FORMAT,
+        }
+    }
+
+    /// The kind with this tag, in a file of this format version. A known number with the wrong critical bit is
+    /// refused, and so is an unknown critical one; an unknown optional one is `None`.
+    pub fn from_tag(tag: u32, version: u32) -> Result<Option<Kind>, ReleaseError> {
+        let known = |k: &Kind| k.since() <= version && k.tag() & !CRITICAL == tag & !CRITICAL;
+        if let Some(kind) = Kind::ALL.into_iter().find(known) {
             return if kind.tag() == tag {
                 Ok(Some(kind))
             } else {
@@ -130,6 +149,8 @@ pub struct Row {
 /// The first 32 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
+    /// The format version.
+    pub version: u32,
     /// How many rows the table has.
     pub sections: u32,
     /// How many bytes the manifest has.
@@ -152,7 +173,7 @@ impl Header {
     pub fn to_bytes(self) -> [u8; HEADER_LEN as usize] {
         let mut out = [0; HEADER_LEN as usize];
         out[..8].copy_from_slice(&MAGIC);
-        out[8..12].copy_from_slice(&FORMAT.to_le_bytes());
+        out[8..12].copy_from_slice(&self.version.to_le_bytes());
         out[12..16].copy_from_slice(&self.sections.to_le_bytes());
         out[16..24].copy_from_slice(&self.manifest.to_le_bytes());
         out[24..].copy_from_slice(&self.signature.to_le_bytes());
@@ -164,11 +185,12 @@ impl Header {
         if bytes[..8] != MAGIC {
             return Err(ReleaseError::Magic);
         }
-        let found = u32::from_le_bytes(take(bytes, 8));
-        if found != FORMAT {
-            return Err(ReleaseError::Version { found, known: FORMAT });
+        let version = u32::from_le_bytes(take(bytes, 8));
+        if !(FIRST_FORMAT..=FORMAT).contains(&version) {
+            return Err(ReleaseError::Version { found: version, known: FORMAT });
         }
         let header = Header {
+            version,
             sections: u32::from_le_bytes(take(bytes, 12)),
             manifest: u64::from_le_bytes(take(bytes, 16)),
             signature: u64::from_le_bytes(take(bytes, 24)),
@@ -220,7 +242,7 @@ pub fn parse_table(header: Header, bytes: &[u8]) -> Result<(Vec<Row>, u64), Rele
     let mut offset = header.bodies();
     let mut before: Option<&Row> = None;
     for row in &rows {
-        let kind = Kind::from_tag(row.tag)?;
+        let kind = Kind::from_tag(row.tag, header.version)?;
         cap("a section's length", row.length, MAX_SECTION)?;
         if row.offset != offset {
             return Err(ReleaseError::Table("the sections do not follow each other without a gap"));
@@ -236,7 +258,7 @@ pub fn parse_table(header: Header, bytes: &[u8]) -> Result<(Vec<Row>, u64), Rele
         if row.index != same.map_or(0, |b| b.index + 1) {
             return Err(ReleaseError::Table("the indices of a kind do not run from 0 without holes"));
         }
-        if kind.is_some_and(|k| k.single() && row.index != 0) {
+        if kind.is_some_and(|k| !k.repeats() && row.index != 0) {
             return Err(ReleaseError::Table("a kind that is there once appears twice"));
         }
         before = Some(row);
@@ -265,24 +287,37 @@ mod tests {
             (Kind::Exact, 0x8000_0006, "exact"),
             (Kind::Zero, 0x8000_0007, "zero"),
             (Kind::Projection, 0x8000_0008, "projection"),
+            (Kind::Truncation, 0x8000_0009, "truncation"),
         ];
         assert_eq!(pinned.map(|(k, _, _)| k), Kind::ALL);
         for (kind, tag, name) in pinned {
             assert_eq!((kind.tag(), kind.name()), (tag, name));
-            assert_eq!(Kind::from_tag(tag).unwrap(), Some(kind));
-            assert!(Kind::from_tag(tag ^ CRITICAL).is_err());
+            assert_eq!(Kind::from_tag(tag, FORMAT).unwrap(), Some(kind));
+            assert!(Kind::from_tag(tag ^ CRITICAL, FORMAT).is_err());
         }
-        for reserved in [9, 10] {
-            assert!(matches!(Kind::from_tag(CRITICAL | reserved), Err(ReleaseError::UnknownCritical { .. })));
+        let unknown = Kind::from_tag(CRITICAL | 10, FORMAT);
+        assert!(matches!(unknown, Err(ReleaseError::UnknownCritical { .. })));
+        assert_eq!(Kind::from_tag(77, FORMAT).unwrap(), None);
+    }
+
+    /// The list of format 1 is closed: what came later is unknown to it.
+    #[test]
+    fn later_kinds_are_unknown_to_format_1() {
+        for kind in Kind::ALL {
+            let found = Kind::from_tag(kind.tag(), 1);
+            match kind {
+                Kind::Truncation => assert!(matches!(found, Err(ReleaseError::UnknownCritical { .. }))),
+                _ => assert_eq!(found.unwrap(), Some(kind)),
+            }
         }
-        assert_eq!(Kind::from_tag(77).unwrap(), None);
+        assert_eq!(Kind::from_tag(9, 1).unwrap(), None);
     }
 
     #[test]
     fn header_bytes_are_pinned() {
-        let header = Header { sections: 3, manifest: 0x0102, signature: 7 };
+        let header = Header { version: 2, sections: 3, manifest: 0x0102, signature: 7 };
         let bytes = header.to_bytes();
-        assert_eq!(bytes, *b"\x8dMARGINS\x01\0\0\0\x03\0\0\0\x02\x01\0\0\0\0\0\0\x07\0\0\0\0\0\0\0");
+        assert_eq!(bytes, *b"\x8dMARGINS\x02\0\0\0\x03\0\0\0\x02\x01\0\0\0\0\0\0\x07\0\0\0\0\0\0\0");
         assert_eq!(Header::parse(&bytes).unwrap(), header);
         let row = Row { tag: CRITICAL | 5, index: 2, offset: 9, length: 4, hash: [0xab; 32] };
         assert_eq!(Row::parse(&row.to_bytes()), row);

@@ -1,6 +1,6 @@
 //! What an auditor asks of a release, and what the signature covers.
 
-use super::layout::{FORMAT, Kind, Row};
+use super::layout::{FIRST_FORMAT, FORMAT, Kind, Row};
 use super::{ReleaseError, signature};
 use crate::exact::Rational;
 use crate::plan::{Neighbours, Noise};
@@ -27,6 +27,9 @@ pub struct Manifest {
     pub not_private: bool,
     /// Name, title and the like.
     pub about: About,
+    /// Which data the counts are of. Since format 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dataset: Option<Dataset>,
     /// Who is protected and how well.
     pub privacy: Privacy,
     /// What was measured.
@@ -55,6 +58,8 @@ pub struct ManifestInput {
     pub not_private: bool,
     /// Name, title and the like.
     pub about: About,
+    /// Which data the counts are of.
+    pub dataset: Option<Dataset>,
     /// Who is protected and how well.
     pub privacy: Privacy,
     /// What was measured.
@@ -90,6 +95,17 @@ pub struct About {
     /// What was wrong with the release this one replaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub errata: Option<String>,
+}
+
+/// Which data the counts are of: releases of the same data say the same.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "compile", derive(schemars::JsonSchema))]
+pub struct Dataset {
+    /// The name the agency gives the data, in the characters of a release's name.
+    pub id: String,
+    /// Of when the data is, for people: `2026`, `2026-Q1`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub period: Option<String>,
 }
 
 /// What is spent.
@@ -131,8 +147,28 @@ pub struct Privacy {
     /// The same guarantee as (ε, δ), where one was asked for or can be derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approximate: Option<Approximate>,
+    /// How the units that have more rows than count are counted, where they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub truncation: Option<TruncationSummary>,
     /// The guarantee in a sentence.
     pub note: String,
+}
+
+/// How the units that have more rows than count are counted. Their number moves by at most one with any unit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "compile", derive(schemars::JsonSchema))]
+pub struct TruncationSummary {
+    /// The parameter of the integer noise: σ² or b.
+    #[cfg_attr(feature = "compile", schemars(with = "String"))]
+    pub scale: Rational,
+}
+
+impl Privacy {
+    /// Where a column identifies the unit: that column, and how many rows of each unit count. Those beyond are left
+    /// out of every count.
+    pub fn bound(&self) -> Option<(&str, u32)> {
+        (self.unit != "row" || self.max_rows > 1).then_some((&self.unit, self.max_rows))
+    }
 }
 
 /// A guarantee as (ε, δ), in decimal text: ε is rounded up.
@@ -315,10 +351,24 @@ pub(crate) fn is_name(text: &str) -> bool {
         && text.as_bytes().first().is_some_and(u8::is_ascii_alphanumeric)
 }
 
+impl Dataset {
+    /// What is wrong with it, if anything: both are printed beside answers.
+    pub fn fault(&self) -> Option<&'static str> {
+        let printable = |p: &str| (1..=100).contains(&p.chars().count()) && !p.chars().any(char::is_control);
+        if !is_name(&self.id) {
+            Some("the dataset's id is not made of letters, digits, dots, dashes and underscores")
+        } else if !self.period.as_deref().is_none_or(printable) {
+            Some("the dataset's period does not have 1 to 100 printable characters")
+        } else {
+            None
+        }
+    }
+}
+
 impl Section {
     /// The manifest's form of a row.
     pub(super) fn of(row: &Row) -> Section {
-        let name = match Kind::from_tag(row.tag) {
+        let name = match Kind::from_tag(row.tag, FORMAT) {
             Ok(Some(kind)) => kind.name().into(),
             _ => "other".into(),
         };
@@ -327,7 +377,7 @@ impl Section {
 
     /// The name of an optional section of a later format is free: this program cannot know it.
     fn agrees(&self, row: &Row) -> bool {
-        let known = matches!(Kind::from_tag(row.tag), Ok(Some(_)));
+        let known = matches!(Kind::from_tag(row.tag, FORMAT), Ok(Some(_)));
         let here = Section::of(row);
         Section { name: if known { self.name.clone() } else { here.name.clone() }, ..self.clone() } == here
     }
@@ -342,10 +392,10 @@ impl Manifest {
             || self.signer.public_key == signature::NOT_PRIVATE_PUBLIC_KEY
     }
 
-    /// What the signatures' trusted comments must be, given the manifest's bytes.
-    pub fn trusted_comment(name: &str, bytes: &[u8]) -> String {
+    /// What the signatures' trusted comments must be, given the format version and the manifest's bytes.
+    pub fn trusted_comment(name: &str, format: u32, bytes: &[u8]) -> String {
         format!(
-            "margins release {name}, format {FORMAT}, blake3 of manifest {}",
+            "margins release {name}, format {format}, blake3 of manifest {}",
             blake3::hash(bytes).to_hex()
         )
     }
@@ -357,9 +407,9 @@ impl Manifest {
     }
 
     /// Checks the manifest against the table and against itself.
-    pub(super) fn agree(&self, rows: &[Row]) -> Result<(), ReleaseError> {
+    pub(super) fn agree(&self, version: u32, rows: &[Row]) -> Result<(), ReleaseError> {
         let disagree = |what: &str| Err(ReleaseError::Disagreement(what.into()));
-        if self.format != FORMAT {
+        if self.format != version {
             return disagree("the format version");
         }
         if self.sections.len() != rows.len() {
@@ -390,6 +440,11 @@ impl Manifest {
         }
         if !is_day(&self.created) {
             return Err("the day of creation is not written YYYY-MM-DD".into());
+        }
+        match &self.dataset {
+            Some(_) if self.format == FIRST_FORMAT => return Err("format 1 has no dataset".into()),
+            Some(dataset) => dataset.fault().map_or(Ok(()), |why| Err(why.to_string()))?,
+            None => {}
         }
         let Privacy { budget, cost, .. } = &self.privacy;
         let currency = match self.plan.mechanism {
@@ -443,6 +498,14 @@ mod tests {
         for name in ["a", "people-2024_v1.2"] {
             assert!(is_name(name), "{name}");
         }
+        let fault = |id: &str, period: Option<&str>| {
+            Dataset { id: id.into(), period: period.map(str::to_string) }.fault().is_some()
+        };
+        assert!(!fault("census-2026", None) && !fault("a", Some("2026, 1st quarter")));
+        assert!(
+            fault("a b", None) && fault("", None) && fault("a", Some("")) && fault("a", Some("a\u{1b}[31m"))
+        );
+        assert!(fault("a", Some(&"é".repeat(101))) && !fault("a", Some(&"é".repeat(100))));
         for name in ["", ".hidden", "../x", "a/b", "a b", "é", "-rf", "a\n"] {
             assert!(!is_name(name), "{name}");
         }

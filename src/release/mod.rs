@@ -8,16 +8,19 @@
 //! | module | what it is |
 //! |---|---|
 //! | `layout` | header, table, section kinds with their fixed tags, caps |
+//! | [`limits`] | how large what a file declares may be |
 //! | [`canonical`] | the one way to write a manifest as JSON |
 //! | `manifest` | what an auditor asks |
+//! | [`claims`] | what of it follows from plan and domain |
 //! | `signature` | minisign signatures, read strictly |
 //! | `reader` | [`Release`]: open, then read section by section |
 //! | `verify` | every check, one by one, for people |
 //! | [`codec`] | bincode's wire format with one fixed configuration |
 //! | [`wire`] | domain and plan as they are stored |
-//! | `writer`, [`keys`] | sealing; feature `compile` |
+//! | `writer`, `place`, [`keys`] | sealing; feature `compile` |
 
 pub mod canonical;
+pub mod claims;
 pub mod codec;
 mod error;
 pub mod exact;
@@ -26,7 +29,10 @@ mod manifest;
 pub mod packing;
 pub mod projection;
 mod reader;
+mod room;
 mod signature;
+pub mod texts;
+mod truncation;
 pub mod values;
 mod verify;
 pub mod wire;
@@ -34,6 +40,8 @@ mod zeros;
 
 #[cfg(feature = "compile")]
 pub mod keys;
+#[cfg(feature = "compile")]
+mod place;
 #[cfg(feature = "compile")]
 mod writer;
 
@@ -43,17 +51,19 @@ pub(crate) mod tests;
 
 pub use error::ReleaseError;
 pub use layout::{
-    CRITICAL, FORMAT, HEADER_LEN, Header, Kind, MAGIC, MAX_MANIFEST, MAX_SECTION, MAX_SECTIONS,
+    CRITICAL, FIRST_FORMAT, FORMAT, HEADER_LEN, Header, Kind, MAGIC, MAX_MANIFEST, MAX_SECTION, MAX_SECTIONS,
     MAX_SIGNATURE, ROW_LEN, Row,
 };
 pub use manifest::{
-    About, Amount, Approximate, Attachment, Currency, Declared, LISTED_MEASUREMENTS, Manifest, ManifestInput,
-    MeasurementSummary, PlanSummary, Privacy, ProjectionSummary, Section, Signer, SignerKind, Sources,
+    About, Amount, Approximate, Attachment, Currency, Dataset, Declared, LISTED_MEASUREMENTS, Manifest,
+    ManifestInput, MeasurementSummary, PlanSummary, Privacy, ProjectionSummary, Section, Signer, SignerKind,
+    Sources, TruncationSummary,
 };
 #[cfg(feature = "compile")]
 pub(crate) use manifest::{is_day, is_name};
 pub use reader::Release;
 pub use signature::{NOT_PRIVATE_PUBLIC_KEY, public_key_text};
+pub use truncation::Truncation;
 pub use verify::{Check, Outcome, Verification};
 
 #[cfg(feature = "compile")]

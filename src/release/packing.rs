@@ -1,7 +1,8 @@
 //! How measured integers are packed into sections.
 //!
 //! A measurement is `width: u8` (0 to 64) and then its values, zigzag-coded, `width` bits each, least significant bit
-//! first, padded with zero bits to a whole byte. The number of values follows from the plan. Section `i` holds the
+//! first, padded with zero bits to a whole byte. 64 values or more take at least one bit each, also if all are 0: so a
+//! file is as large as what it makes a reader hold. The number of values follows from the plan. Section `i` holds the
 //! `i`-th of [`chunks`]: consecutive measurements, closed once they have 2^16 values or more. So a query reads and
 //! hashes only the sections of the measurements it needs, a release of many small ones does not need as many
 //! sections, and the layout follows from the plan alone.
@@ -9,6 +10,7 @@
 use super::ReleaseError;
 use crate::cube::Frame;
 use crate::plan::Plan;
+use crate::plan::limits::ALWAYS_A_BIT;
 use std::ops::Range;
 
 /// A section is closed once it holds this many values.
@@ -19,7 +21,7 @@ pub fn chunks(plan: &Plan, frame: &Frame) -> Vec<Range<usize>> {
     let mut out = Vec::new();
     let (mut start, mut held) = (0, 0);
     for (i, m) in plan.measurements.iter().enumerate() {
-        held += m.block.values(frame);
+        held = m.block.values(frame).saturating_add(held);
         if held >= CHUNK || i + 1 == plan.measurements.len() {
             out.push(start..i + 1);
             (start, held) = (i + 1, 0);
@@ -44,7 +46,7 @@ fn packed_len(count: usize, width: u8) -> Option<usize> {
 /// Appends one measurement.
 pub fn pack(values: &[i64], out: &mut Vec<u8>) {
     let widest = values.iter().fold(0, |w, &v| w | zigzag(v));
-    let width = 64 - widest.leading_zeros();
+    let width = (64 - widest.leading_zeros()).max(u32::from(values.len() >= ALWAYS_A_BIT));
     out.push(width as u8);
     out.reserve(values.len() * width as usize / 8 + 9);
     let (mut buffer, mut held) = (0u128, 0);
@@ -58,6 +60,14 @@ pub fn pack(values: &[i64], out: &mut Vec<u8>) {
         }
     }
     out.extend_from_slice(&(buffer as u64).to_le_bytes()[..held.div_ceil(8) as usize]);
+}
+
+/// Appends a measurement of `count` zeros.
+#[cfg(feature = "compile")]
+pub fn pack_zeros(count: usize, out: &mut Vec<u8>) {
+    let bits = usize::from(count >= ALWAYS_A_BIT);
+    out.push(bits as u8);
+    out.resize(out.len() + (count * bits).div_ceil(8), 0);
 }
 
 /// Takes one measurement of `count` values off the front of `bytes`.
@@ -103,6 +113,9 @@ pub fn skip<'a>(bytes: &mut &'a [u8], count: usize) -> Result<&'a [u8], ReleaseE
     let &width = bytes.first().ok_or_else(malformed)?;
     let length =
         packed_len(count, width).filter(|&n| width <= 64 && n <= bytes.len()).ok_or_else(malformed)?;
+    if width == 0 && count >= ALWAYS_A_BIT {
+        return Err(malformed());
+    }
     let (body, rest) = bytes.split_at(length);
     *bytes = rest;
     Ok(body)
@@ -152,5 +165,11 @@ mod tests {
         assert!(unpack(&mut &bytes[..], 3).is_err());
         assert!(unpack(&mut &[65u8, 0, 0][..], 1).is_err());
         assert!(unpack(&mut &[64u8][..], usize::MAX).is_err());
+        // One byte for as many zeros as somebody likes.
+        assert_eq!(unpack(&mut &[0u8][..], 63).unwrap(), [0; 63]);
+        assert!(unpack(&mut &[0u8][..], 64).is_err() && unpack(&mut &[0u8][..], usize::MAX).is_err());
+        let mut bytes = Vec::new();
+        pack(&[0; 64], &mut bytes);
+        assert_eq!(bytes, [1, 0, 0, 0, 0, 0, 0, 0, 0]);
     }
 }

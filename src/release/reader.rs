@@ -73,7 +73,7 @@ impl Release {
     /// Opens a file.
     pub fn open(path: impl AsRef<Path>) -> Result<Release, ReleaseError> {
         let path = path.as_ref();
-        let file = File::open(path)?;
+        let file = crate::files::open(path)?;
         let length = file.metadata()?.len();
         #[cfg(unix)]
         let source: Box<dyn ReadAt> = Box::new(file);
@@ -135,12 +135,15 @@ impl Release {
         let json = |e: serde_json::Error| ReleaseError::Manifest(e.to_string());
         let only: KeyOnly = serde_json::from_slice(&manifest_bytes).map_err(json)?;
         let key = signature::parse_key(&only.signer.public_key)?;
-        let comment = Manifest::trusted_comment(&only.about.name, &manifest_bytes);
+        let comment = Manifest::trusted_comment(&only.about.name, header.version, &manifest_bytes);
         let signature = signature::parse(&signature, &comment)?;
         signature::verify(&key, &manifest_bytes, &signature)?;
 
+        if !super::texts::is_plain_json(&manifest_bytes) {
+            return Err(ReleaseError::Manifest(super::texts::NOT_PLAIN.into()));
+        }
         let manifest: Manifest = serde_json::from_slice(&manifest_bytes).map_err(json)?;
-        manifest.agree(&rows)?;
+        manifest.agree(header.version, &rows)?;
         Ok(Release { source, path, length, rows, manifest_bytes, manifest })
     }
 
@@ -195,8 +198,15 @@ impl Release {
     /// The plan, checked against the dimensions, with the tables that are published exactly and the zeros.
     pub fn plan(&self, cube: &crate::cube::Cube) -> Result<crate::plan::Plan, ReleaseError> {
         let mut plan = super::wire::decode_plan(&self.section(Kind::Plan, 0)?, cube)?;
-        plan.exact = super::exact::cuboids(self, cube, &plan)?;
+        let frame = crate::cube::Frame::new(cube, &plan.levels);
+        let (exact, cells) = super::exact::cuboids(self, cube, &frame, &plan)?;
+        plan.exact = exact;
+        super::room::check_room(self, &plan, &frame, cells)?;
         plan.zeros = super::zeros::conditions(self)?;
+        plan.truncation = self.truncation()?.map(|t| t.scale);
+        // One that cannot be resolved would make every answer an error.
+        crate::recover::zeros::Zeros::of_plan(cube, &frame, &plan)
+            .map_err(|why| ReleaseError::Invalid { what: "a structural zero", why })?;
         Ok(plan)
     }
 }

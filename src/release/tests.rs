@@ -40,6 +40,7 @@ fn input(name: &str) -> ManifestInput {
         compiler: "margins 0.1.0".into(),
         not_private: false,
         about: About { name: name.into(), title: "A “test”\n".into(), ..About::default() },
+        dataset: None,
         privacy: Privacy {
             unit: "row".into(),
             max_rows: 1,
@@ -47,6 +48,7 @@ fn input(name: &str) -> ManifestInput {
             budget: amount("1/10"),
             cost: amount("1/10"),
             approximate: None,
+            truncation: None,
             note: "0.1-zCDP for every row".into(),
         },
         plan: PlanSummary {
@@ -192,7 +194,8 @@ fn sidecar() {
     assert_eq!(outcome(&verify(), "whole-file signature"), Outcome::Warning);
     // Signed by another key than the manifest.
     let mallory = SigningKey::throw_away().unwrap();
-    let comment = Manifest::trusted_comment("first", Release::open(&first.path).unwrap().manifest_bytes());
+    let comment =
+        Manifest::trusted_comment("first", FORMAT, Release::open(&first.path).unwrap().manifest_bytes());
     fs::write(&first.minisig, mallory.sign(fs::File::open(&first.path).unwrap(), &comment).unwrap()).unwrap();
     assert_eq!(outcome(&verify(), "whole-file signature"), Outcome::Failed);
 }
@@ -276,6 +279,7 @@ fn huge_numbers() {
 
 /// Builds files no writer makes, signed as they are.
 struct Forge {
+    version: u32,
     sections: Vec<(u32, u32, Vec<u8>)>,
     key: SigningKey,
     edit: fn(&mut Value),
@@ -285,11 +289,18 @@ struct Forge {
 impl Forge {
     fn new() -> Forge {
         let sections = BODIES.iter().map(|&(kind, index, body)| (kind.tag(), index, body.to_vec())).collect();
-        Forge { sections, key: SigningKey::throw_away().unwrap(), edit: |_| (), bytes: |b| b }
+        Forge {
+            version: FORMAT,
+            sections,
+            key: SigningKey::throw_away().unwrap(),
+            edit: |_| (),
+            bytes: |b| b,
+        }
     }
 
     fn open(self) -> Result<Release, ReleaseError> {
-        let mut header = Header { sections: self.sections.len() as u32, manifest: 0, signature: 0 };
+        let mut header =
+            Header { version: self.version, sections: self.sections.len() as u32, manifest: 0, signature: 0 };
         let mut offset = header.bodies();
         let (mut table, mut bodies, mut listed) = (Vec::new(), Vec::new(), Vec::new());
         for (tag, index, body) in &self.sections {
@@ -304,15 +315,70 @@ impl Forge {
         let mut manifest = serde_json::to_value(release.manifest()).unwrap();
         manifest["sections"] = listed.into();
         manifest["signer"]["public_key"] = self.key.public_key().into();
+        manifest["format"] = self.version.into();
         (self.edit)(&mut manifest);
         let manifest = (self.bytes)(canonical::to_bytes(&manifest).unwrap());
-        let signature = self.key.sign(&manifest[..], &Manifest::trusted_comment("good", &manifest)).unwrap();
+        let signature = self
+            .key
+            .sign(&manifest[..], &Manifest::trusted_comment("good", self.version, &manifest))
+            .unwrap();
         header.manifest = manifest.len() as u64;
         header.signature = signature.len() as u64;
         Release::from_bytes(
             [&header.to_bytes()[..], &table, &bodies, &manifest, signature.as_bytes()].concat(),
         )
     }
+}
+
+/// Sections as they are to be sealed: tag and bytes, in the order of the file.
+pub(crate) type Bodies = Vec<(u32, Vec<u8>)>;
+
+/// A release with whatever manifest and sections the owner of its key likes: listed, hashed and signed as they are.
+pub(crate) fn resealed(
+    release: &Release,
+    key: &SigningKey,
+    edit: impl FnOnce(&mut Value, &mut Bodies),
+) -> Result<Release, ReleaseError> {
+    let mut manifest = serde_json::to_value(release.manifest()).unwrap();
+    let mut bodies: Bodies = (release.manifest().sections.iter())
+        .map(|s| {
+            let kind = Kind::from_tag(s.tag, FORMAT).unwrap().unwrap();
+            (s.tag, release.section(kind, s.index).unwrap())
+        })
+        .collect();
+    let before = bodies.clone();
+    edit(&mut manifest, &mut bodies);
+    let version = manifest["format"].as_u64().unwrap() as u32;
+    let header = Header { version, sections: bodies.len() as u32, manifest: 0, signature: 0 };
+    let (mut rows, mut offset) = (Vec::<Row>::new(), header.bodies());
+    for (tag, body) in &bodies {
+        let index = rows.last().filter(|r| r.tag == *tag).map_or(0, |r| r.index + 1);
+        let (length, hash) = (body.len() as u64, *blake3::hash(body).as_bytes());
+        rows.push(Row { tag: *tag, index, offset, length, hash });
+        offset += length;
+    }
+    if bodies != before {
+        let hashes =
+            |kind: Kind| rows.iter().filter(move |r| r.tag == kind.tag()).map(|r| manifest::hex(&r.hash));
+        manifest["sections"] = rows.iter().map(|r| serde_json::to_value(Section::of(r)).unwrap()).collect();
+        manifest["sources"]["spec"] = hashes(Kind::Spec).next().into();
+        manifest["sources"]["domain"] = hashes(Kind::Domain).next().into();
+        for (i, hash) in hashes(Kind::Attachment).enumerate() {
+            manifest["sources"]["attachments"][i]["blake3"] = hash.into();
+        }
+    }
+    let manifest_bytes = canonical::to_bytes(&manifest).unwrap();
+    let name = manifest["about"]["name"].as_str().unwrap();
+    let comment = Manifest::trusted_comment(name, version, &manifest_bytes);
+    let signature = key.sign(&manifest_bytes[..], &comment).unwrap();
+    let header =
+        Header { manifest: manifest_bytes.len() as u64, signature: signature.len() as u64, ..header };
+    let mut bytes = header.to_bytes().to_vec();
+    rows.iter().for_each(|r| bytes.extend(r.to_bytes()));
+    bodies.iter().for_each(|(_, body)| bytes.extend(body));
+    bytes.extend(manifest_bytes);
+    bytes.extend(signature.as_bytes());
+    Release::from_bytes(bytes)
 }
 
 #[test]
@@ -324,9 +390,10 @@ fn tables_no_writer_makes() {
         forge.open()
     };
     assert!(matches!(with(CRITICAL | 99, 0), Err(ReleaseError::UnknownCritical { .. })));
-    assert!(matches!(with(CRITICAL | 9, 0), Err(ReleaseError::UnknownCritical { .. })));
+    assert!(matches!(with(CRITICAL | 10, 0), Err(ReleaseError::UnknownCritical { .. })));
+    // Readers skip it; nobody can say what it holds, so it does not pass.
     let later = with(99, 0).unwrap();
-    assert!(later.verify_all(None).unwrap().passed());
+    assert_eq!(outcome(&later.verify_all(None).unwrap(), "section 99 0"), Outcome::Failed);
     assert_eq!(later.section(Kind::Plan, 0).unwrap(), b"plan");
     for (why, open) in [
         ("holes", with(99, 1)),
@@ -351,6 +418,30 @@ fn tables_no_writer_makes() {
     }
 }
 
+/// What format 2 added is there in format 2 and at most once; a file of format 1 has none of it.
+#[test]
+fn what_format_2_added() {
+    let with = |version: u32, truncations: u32, edit: fn(&mut Value)| {
+        let mut forge = Forge { version, edit, ..Forge::new() };
+        forge.sections.extend((0..truncations).map(|i| (Kind::Truncation.tag(), i, b"count".to_vec())));
+        forge.open()
+    };
+    for version in 1..=FORMAT {
+        let release = with(version, 0, |_| ()).unwrap();
+        assert_eq!((release.manifest().format, release.manifest().dataset.clone()), (version, None));
+    }
+    assert_eq!(with(2, 1, |_| ()).unwrap().section(Kind::Truncation, 0).unwrap(), b"count");
+    assert!(matches!(with(2, 2, |_| ()), Err(ReleaseError::Table(_))));
+    assert!(matches!(with(1, 1, |_| ()), Err(ReleaseError::UnknownCritical { .. })));
+
+    let census: fn(&mut Value) = |m| m["dataset"] = json!({"id": "census", "period": "2026"});
+    let dataset = with(2, 0, census).unwrap().manifest().dataset.clone().unwrap();
+    assert_eq!((dataset.id.as_str(), dataset.period.as_deref()), ("census", Some("2026")));
+    assert!(matches!(with(1, 0, census), Err(ReleaseError::Manifest(_))));
+    let nameless: fn(&mut Value) = |m| m["dataset"] = json!({"id": "a\nb"});
+    assert!(matches!(with(2, 0, nameless), Err(ReleaseError::Manifest(_))));
+}
+
 /// Bodies swapped under an unchanged table: same lengths, so only the hashes can tell.
 #[test]
 fn swapped_bodies() {
@@ -367,10 +458,11 @@ fn swapped_bodies() {
 #[test]
 fn manifests_no_writer_makes() {
     let edited = |edit: fn(&mut Value)| Forge { edit, ..Forge::new() }.open();
-    // Fields of a later program are signed, and ignored.
-    assert!(edited(|m| m["zz_later"] = json!({"a": [1, 2]})).is_ok());
+    // Readers ignore fields they do not know; nobody can say what they mean, so they do not pass.
+    let later = edited(|m| m["zz_later"] = json!({"a": [1, 2]})).unwrap();
+    assert_eq!(outcome(&later.verify_all(None).unwrap(), "manifest"), Outcome::Failed);
     let disagreements: [fn(&mut Value); 9] = [
-        |m| m["format"] = 2.into(),
+        |m| m["format"] = 1.into(),
         |m| m["sections"] = json!([]),
         |m| m["sections"][0]["length"] = 7.into(),
         |m| m["sections"][4]["blake3"] = m["sections"][3]["blake3"].clone(),
@@ -428,7 +520,8 @@ fn signature_of_another_release() {
     let mixed = [&a[..signature(&a)], &b[signature(&b)..]].concat();
     assert!(matches!(Release::from_bytes(mixed), Err(ReleaseError::Signature(_))));
     // The same comment, so that only the signature itself can tell.
-    let comment = Manifest::trusted_comment("aaaa", Release::from_bytes(a.clone()).unwrap().manifest_bytes());
+    let comment =
+        Manifest::trusted_comment("aaaa", FORMAT, Release::from_bytes(a.clone()).unwrap().manifest_bytes());
     let other = key.sign(&b"something else"[..], &comment).unwrap();
     assert_eq!(other.len(), a.len() - signature(&a));
     let mixed = [&a[..signature(&a)], other.as_bytes()].concat();
@@ -444,7 +537,7 @@ fn wrong_magic_and_version() {
         Release::from_bytes(bad)
     };
     assert!(matches!(set(0, b'M'), Err(ReleaseError::Magic)));
-    for found in [0, 2, 255] {
+    for found in [0, 3, 255] {
         assert!(matches!(set(8, found), Err(ReleaseError::Version { .. })));
     }
     assert!(matches!(Release::from_bytes(Vec::new()), Err(ReleaseError::Magic)));
@@ -595,7 +688,7 @@ fn stock_minisign() {
         minisign(&["-Vm".as_ref(), manifest.as_ref(), "-P".as_ref(), key.public_key().as_ref()]).unwrap();
     assert!(out.status.success());
     assert!(
-        String::from_utf8_lossy(&out.stdout).contains("margins release people, format 1, blake3 of manifest")
+        String::from_utf8_lossy(&out.stdout).contains("margins release people, format 2, blake3 of manifest")
     );
     fs::write(&sealed.path, [bytes, b"x".to_vec()].concat()).unwrap();
     assert_eq!(verify(), (false, false));
@@ -644,11 +737,54 @@ proptest! {
 
 proptest! {
     #[test]
-    fn never_panics(version in prop::sample::select(vec![1u32, 0, 7]), sections in 0u32..20, manifest in 0u64..300, signature in 0u64..300, rest: Vec<u8>) {
-        let mut bytes = Header { sections, manifest, signature }.to_bytes().to_vec();
+    fn never_panics(version in prop::sample::select(vec![1u32, 2, 0, 7]), sections in 0u32..20, manifest in 0u64..300, signature in 0u64..300, rest: Vec<u8>) {
+        let mut bytes = Header { version: 1, sections, manifest, signature }.to_bytes().to_vec();
         bytes[8..12].copy_from_slice(&version.to_le_bytes());
         bytes.extend(&rest);
         prop_assert!(Release::from_bytes(bytes).is_err());
         prop_assert!(Release::from_bytes(rest).is_err());
     }
+}
+
+/// A run that was killed between its two renames is finished by the next of its name; other dead files go, and
+/// what is alive or somebody else's stays.
+#[test]
+fn leftovers() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let key = SigningKey::throw_away().unwrap();
+    let at = |name: &str| dir.join(name);
+    let whole = || Release::open(at("x.margins")).unwrap().verify_all(None).unwrap();
+    let first = sealed(dir, "x", &key);
+    let old = fs::read(&first.path).unwrap();
+
+    // The new signature has its name, the new file has not.
+    writer(dir, "x", true).seal(ManifestInput { created: "2027-01-01".into(), ..input("x") }, &key).unwrap();
+    fs::rename(at("x.margins"), at(".x.margins.aB3dE6.tmp")).unwrap();
+    fs::write(at("x.margins"), &old).unwrap();
+    let check = whole().checks.into_iter().find(|c| c.what == "whole-file signature").unwrap();
+    assert_eq!(check.outcome, Outcome::Failed);
+    assert!(check.detail.contains("the next run of the same release puts it right"), "{}", check.detail);
+
+    let others =
+        [".y.margins.aB3dE6.tmp", ".x.margins.notes1.txt", ".x.margins.long1234.tmp", ".x.backup.tmp"];
+    for name in others {
+        fs::write(at(name), "mine").unwrap();
+    }
+    fs::write(at(".x.margins.111111.tmp"), &old).unwrap();
+    fs::write(at(".x.margins.222222.tmp"), "half").unwrap();
+    fs::create_dir(at(".x.margins.333333.tmp")).unwrap();
+    let alive = writer(dir, "x", true);
+    let held = names(dir).len();
+    assert!(matches!(Writer::create(dir, "x", 6, false), Err(SealError::Exists(_))));
+    assert_eq!(names(dir).len(), held, "the file of a run that is alive was taken");
+    drop(alive);
+    assert_eq!(outcome(&whole(), "whole-file signature"), Outcome::Passed);
+    assert_eq!(Release::open(at("x.margins")).unwrap().manifest().created, "2027-01-01");
+    let mut expected: Vec<&str> = others.to_vec();
+    expected.extend([".x.margins.333333.tmp", "x.margins", "x.margins.minisig"]);
+    expected.sort();
+    let mut left = names(dir);
+    left.sort();
+    assert_eq!(left, expected);
 }

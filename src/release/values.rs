@@ -14,6 +14,7 @@ pub struct Values<R = Release> {
     release: R,
     chunks: Vec<Range<usize>>,
     counts: Vec<usize>,
+    frame: Frame,
     cube: Cube,
     plan: Plan,
     /// The section read last: small measurements come many to a section.
@@ -31,7 +32,15 @@ impl<R: Borrow<Release>> Values<R> {
             return Err(ReleaseError::Invalid { what: "measurements", why });
         }
         let counts = plan.measurements.iter().map(|m| m.block.values(&frame)).collect();
-        Ok(Values { release, chunks, counts, cube: cube.clone(), plan: plan.clone(), last: Mutex::new(None) })
+        Ok(Values {
+            release,
+            chunks,
+            counts,
+            frame,
+            cube: cube.clone(),
+            plan: plan.clone(),
+            last: Mutex::new(None),
+        })
     }
 
     /// The file.
@@ -87,10 +96,9 @@ impl<R: Borrow<Release>> Values<R> {
     /// Decodes every table that is published exactly; they must agree with each other. Returns how many counts
     /// there are.
     pub fn check_exact(&self) -> Result<u64, ReleaseError> {
-        let tables: Vec<Vec<i64>> = (0..self.plan.exact.len())
-            .map(|i| exact::counts(self.release(), &self.cube, &self.plan, i))
-            .collect::<Result<_, _>>()?;
-        exact::agree(&self.cube, &self.plan, &tables)?;
+        let read = |i| exact::counts(self.release(), &self.cube, &self.frame, &self.plan, i);
+        let tables: Vec<Vec<i64>> = (0..self.plan.exact.len()).map(read).collect::<Result<_, _>>()?;
+        exact::agree(&self.cube, &self.frame, &self.plan, &tables)?;
         Ok(tables.iter().map(|t| t.len() as u64).sum())
     }
 }
@@ -101,6 +109,7 @@ impl<R: Borrow<Release>> Source for Values<R> {
     }
 
     fn exact(&self, index: usize) -> Result<Vec<i64>, SourceError> {
-        exact::counts(self.release(), &self.cube, &self.plan, index).map_err(|e| SourceError(Box::new(e)))
+        exact::counts(self.release(), &self.cube, &self.frame, &self.plan, index)
+            .map_err(|e| SourceError(Box::new(e)))
     }
 }

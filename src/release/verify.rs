@@ -2,8 +2,7 @@
 
 use super::layout::Row;
 use super::manifest::Section;
-use super::{Manifest, Release, ReleaseError, SignerKind, signature};
-use std::fs::File;
+use super::{Kind, Manifest, Release, ReleaseError, SignerKind, canonical, signature};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -49,6 +48,10 @@ impl Verification {
     }
 }
 
+/// What may be the matter with a signature beside a release that is whole.
+const BESIDE: &str = ". If this release is being replaced, verify it again; if a run that replaced it was killed, \
+                      the next run of the same release puts it right";
+
 /// Where the signature of the whole file is: `NAME.margins.minisig`.
 pub(super) fn sidecar_path(path: &Path) -> PathBuf {
     let mut sidecar = path.as_os_str().to_owned();
@@ -66,19 +69,23 @@ impl Release {
         use Outcome::{Failed, Passed, Warning};
         let mut out = Verification { checks: Vec::new(), file_blake3: String::new() };
         let manifest = self.manifest();
-        out.add(
-            "manifest",
-            Passed,
-            format!("canonical, signed by {}, and repeats the table", manifest.signer.public_key),
-        );
+        // What is not a field of this program's manifest does not come back.
+        if canonical::to_bytes(manifest).ok().as_deref() == Some(self.manifest_bytes()) {
+            let key = &manifest.signer.public_key;
+            out.add("manifest", Passed, format!("canonical, signed by {key}, and repeats the table"));
+        } else {
+            out.add(
+                "manifest",
+                Failed,
+                "it has fields that this format does not know, which say who knows what",
+            );
+        }
         if manifest.is_not_private() {
             out.add(
                 "privacy",
                 Failed,
                 "NOT PRIVATE: the noise came from a known seed or the key is one everybody has",
             );
-        } else {
-            out.add("privacy", Passed, manifest.privacy.note.clone());
         }
         match (public_key.map(signature::public_key_text), manifest.signer.kind) {
             (Some(Ok(key)), _) if key == manifest.signer.public_key => {
@@ -146,7 +153,7 @@ impl Release {
             .and_then(|()| pass(last, self.length - last));
         read?;
         out.file_blake3 = whole.finalize().to_hex().to_string();
-        out.sections(&self.rows, &hashes);
+        out.sections(manifest.format, &self.rows, &hashes);
 
         match (&sidecar, stream) {
             (Some(Ok(Some(_))), Some(mut stream)) => match stream.finalize() {
@@ -159,36 +166,51 @@ impl Release {
             (Some(Ok(None)), _) => {
                 out.add("whole-file signature", Warning, "there is no .minisig file beside the release")
             }
-            (Some(Err(e)), _) => out.add("whole-file signature", Failed, e.to_string()),
+            (Some(Err(e)), _) => {
+                out.add("whole-file signature", Failed, format!("the file beside the release: {e}{BESIDE}"))
+            }
             (None, _) => out.add("whole-file signature", Warning, "the release does not come from a file"),
         }
         Ok(out)
     }
 
-    fn read_sidecar(&self, path: &Path) -> Result<Option<minisign_verify::Signature>, ReleaseError> {
-        let file = match File::open(path) {
+    /// The signature in this file; `None` when there is no such file.
+    pub(super) fn read_sidecar(
+        &self,
+        path: &Path,
+    ) -> Result<Option<minisign_verify::Signature>, ReleaseError> {
+        let file = match crate::files::open(path) {
             Ok(file) => file,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(e) => return Err(e.into()),
         };
         let mut text = Vec::new();
         file.take(super::MAX_SIGNATURE + 1).read_to_end(&mut text)?;
-        let comment = Manifest::trusted_comment(&self.manifest().about.name, self.manifest_bytes());
+        let manifest = self.manifest();
+        let comment = Manifest::trusted_comment(&manifest.about.name, manifest.format, self.manifest_bytes());
         signature::parse(&text, &comment).map(Some)
     }
 }
 
 impl Verification {
-    /// One check a damaged section, and one for all the whole ones.
-    fn sections(&mut self, rows: &[Row], hashes: &[[u8; 32]]) {
+    /// One check a damaged or unknown section, and one for all the whole ones. What no reader understands may be
+    /// anything, the microdata too.
+    fn sections(&mut self, format: u32, rows: &[Row], hashes: &[[u8; 32]]) {
         let mut whole = 0;
         let mut bytes = 0u64;
         for (row, hash) in rows.iter().zip(hashes) {
+            let name = Section::of(row).name;
+            if !matches!(Kind::from_tag(row.tag, format), Ok(Some(_))) {
+                self.add(
+                    format!("section {} {}", row.tag, row.index),
+                    Outcome::Failed,
+                    format!("{} bytes of a kind that format {format} does not have: nobody can say what they hold", row.length),
+                );
+            }
             if row.hash == *hash {
                 whole += 1;
                 bytes += row.length;
             } else {
-                let name = Section::of(row).name;
                 self.add(
                     format!("section {name} {}", row.index),
                     Outcome::Failed,

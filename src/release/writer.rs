@@ -1,12 +1,12 @@
 //! Sealing a release: sections stream into a temporary file beside the target, which takes its
-//! name when everything is signed and on the disk.
+//! name when everything is signed and on the disk (see `place`).
 
 use super::keys::{KeyError, SigningKey};
 use super::layout::{
     CRITICAL, FORMAT, Header, Kind, MAX_MANIFEST, MAX_SECTION, MAX_SECTIONS, Row, parse_table,
 };
 use super::manifest::{LISTED_MEASUREMENTS, Section, Signer, SignerKind, Sources, hex, is_name};
-use super::verify::sidecar_path;
+use super::place::Place;
 use super::{Attachment, Manifest, ManifestInput, Release, ReleaseError, canonical};
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
@@ -22,6 +22,9 @@ pub enum SealError {
     /// A release or its signature is there already.
     #[error("{0} exists; it is overwritten only with --replace")]
     Exists(PathBuf),
+    /// A link, a folder or a device has the name of the release or of its signature.
+    #[error("{0} is not a file: a release takes the place of files only, and follows no link")]
+    NotAFile(PathBuf),
     /// The name cannot be a file name.
     #[error("{0:?} cannot name a release: letters, digits, dots, dashes and underscores can")]
     Name(String),
@@ -66,9 +69,8 @@ pub struct Sealed {
 #[derive(Debug)]
 pub struct Writer {
     file: BufWriter<NamedTempFile>,
-    path: PathBuf,
+    place: Place,
     name: String,
-    replace: bool,
     sections: u32,
     rows: Vec<Row>,
     offset: u64,
@@ -78,7 +80,8 @@ pub struct Writer {
 
 impl Writer {
     /// Starts `DIR/NAME.margins` with this many sections. Unless `replace`, neither that file nor its
-    /// `.minisig` may exist.
+    /// `.minisig` may exist. Whatever may be wrong with the folder or the two names is found here, before
+    /// anything is spent.
     pub fn create(
         dir: impl AsRef<Path>,
         name: &str,
@@ -91,21 +94,14 @@ impl Writer {
         if sections > MAX_SECTIONS {
             return Err(SealError::Sections(format!("{sections} sections; {MAX_SECTIONS} are possible")));
         }
-        let dir = dir.as_ref();
-        let path = dir.join(format!("{name}.margins"));
-        for there in [path.clone(), sidecar_path(&path)] {
-            if !replace && there.exists() {
-                return Err(SealError::Exists(there));
-            }
-        }
-        let mut file = BufWriter::with_capacity(1 << 16, temporary(dir, name)?);
-        let offset = Header { sections, manifest: 0, signature: 0 }.bodies();
+        let place = Place::new(dir.as_ref(), name, replace);
+        let mut file = BufWriter::with_capacity(1 << 16, place.begin()?);
+        let offset = Header { version: FORMAT, sections, manifest: 0, signature: 0 }.bodies();
         file.seek(SeekFrom::Start(offset))?;
         Ok(Writer {
             file,
-            path,
+            place,
             name: name.into(),
-            replace,
             sections,
             rows: Vec::new(),
             offset,
@@ -126,7 +122,7 @@ impl Writer {
         }
         let row = Row { tag: kind.tag(), index, offset: self.offset, length: 0, hash: [0; 32] };
         let next = match self.rows.last() {
-            Some(last) if last.tag == row.tag => !kind.single() && index == last.index + 1,
+            Some(last) if last.tag == row.tag => kind.repeats() && index == last.index + 1,
             Some(last) => row.tag & !CRITICAL > last.tag & !CRITICAL && index == 0,
             None => index == 0,
         };
@@ -147,8 +143,7 @@ impl Writer {
 
     /// Completes the manifest, signs it, signs the whole file, and gives both files their names.
     ///
-    /// The signature of the whole file takes its name first, so that a release that can be found has one. The
-    /// finished file is opened as any reader would, before it takes its name.
+    /// The finished file is opened as any reader would, before it takes its name.
     pub fn seal(mut self, input: ManifestInput, key: &SigningKey) -> Result<Sealed, SealError> {
         // The last gate between noise that anybody can subtract and a file that looks private.
         if input.not_private && key.kind() != SignerKind::NotPrivate {
@@ -173,12 +168,13 @@ impl Writer {
                 ReleaseError::TooLarge { what: "the manifest's length", found, cap: MAX_MANIFEST }.into()
             );
         }
-        let comment = Manifest::trusted_comment(&self.name, &bytes);
+        let comment = Manifest::trusted_comment(&self.name, FORMAT, &bytes);
         let signature = key.sign(&bytes[..], &comment)?;
         self.file.write_all(&bytes)?;
         self.file.write_all(signature.as_bytes())?;
 
         let header = Header {
+            version: FORMAT,
             sections: self.sections,
             manifest: bytes.len() as u64,
             signature: signature.len() as u64,
@@ -196,24 +192,10 @@ impl Writer {
         // The header could only be written now, so the whole file is read once more.
         let mut whole = Hashing { inner: file.reopen()?, hasher: blake3::Hasher::new(), bytes: 0 };
         let signature = key.sign(&mut whole, &comment)?;
-        let dir = self.path.parent().unwrap_or(Path::new("."));
-        let mut beside = temporary(dir, &self.name)?;
-        beside.write_all(signature.as_bytes())?;
-        beside.as_file().sync_all()?;
-
-        let minisig = sidecar_path(&self.path);
-        persist(beside, &minisig, self.replace)?;
-        if let Err(e) = persist(file, &self.path, self.replace) {
-            if !self.replace {
-                let _ = std::fs::remove_file(&minisig);
-            }
-            return Err(e);
-        }
-        // On Unix a new name is only safe when its folder is; elsewhere folders cannot be opened.
-        #[cfg(unix)]
-        File::open(if dir.as_os_str().is_empty() { Path::new(".") } else { dir })?.sync_all()?;
+        self.place.put(file, &signature)?;
         let blake3 = whole.hasher.finalize().to_hex().to_string();
-        Ok(Sealed { path: self.path, minisig, blake3, bytes: whole.bytes })
+        let Place { path, minisig, .. } = self.place;
+        Ok(Sealed { path, minisig, blake3, bytes: whole.bytes })
     }
 
     fn manifest(&self, input: ManifestInput, key: &SigningKey) -> Result<Manifest, SealError> {
@@ -231,6 +213,7 @@ impl Writer {
             compiler: input.compiler,
             not_private: input.not_private,
             about: input.about,
+            dataset: input.dataset,
             privacy: input.privacy,
             plan,
             projection: input.projection,
@@ -248,26 +231,6 @@ impl Writer {
             sections: self.rows.iter().map(Section::of).collect(),
             signer: Signer { kind: key.kind(), public_key: key.public_key() },
         })
-    }
-}
-
-/// A file that vanishes unless it is given its name. Readable by whom the process's files
-/// usually are: a release is to be published.
-fn temporary(dir: &Path, name: &str) -> io::Result<NamedTempFile> {
-    let prefix = format!(".{name}.");
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(&prefix).suffix(".tmp");
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.tempfile_in(if dir.as_os_str().is_empty() { Path::new(".") } else { dir })
-}
-
-fn persist(file: NamedTempFile, path: &Path, replace: bool) -> Result<(), SealError> {
-    let done = if replace { file.persist(path) } else { file.persist_noclobber(path) };
-    match done {
-        Ok(_) => Ok(()),
-        Err(e) if e.error.kind() == io::ErrorKind::AlreadyExists => Err(SealError::Exists(path.into())),
-        Err(e) => Err(e.error.into()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! A mistake, the place it was made, and how both are shown to people.
 
+use crate::visible::visible;
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use std::fmt;
@@ -101,8 +102,14 @@ const SHOWN: usize = 50;
 
 impl SpecErrors {
     /// A single mistake of a whole file, such as one that cannot be read.
-    pub(super) fn whole_file(name: String, message: String) -> SpecErrors {
-        SpecErrors { sources: vec![(name, String::new())], diagnostics: vec![Diagnostic::nowhere(message)] }
+    pub(super) fn whole_file(name: String, message: String, help: Option<String>) -> SpecErrors {
+        let diagnostics = vec![Diagnostic::nowhere(message).help(help)];
+        SpecErrors { sources: vec![(name, String::new())], diagnostics }
+    }
+
+    /// Mistakes of a spec that was read.
+    pub(super) fn in_spec(name: String, source: String, diagnostics: Vec<Diagnostic>) -> SpecErrors {
+        SpecErrors { sources: vec![(name, source)], diagnostics }
     }
 
     /// The mistakes.
@@ -120,37 +127,89 @@ impl SpecErrors {
         let renderer = if color { Renderer::styled() } else { Renderer::plain() };
         let renderer = renderer.decor_style(DecorStyle::Ascii);
         let mut out = String::new();
+        // Where the lines of a long file end, found once: the renderer looks at all the text that it is given.
+        let ends: Vec<Vec<usize>> = self.sources.iter().map(|(_, source)| ends_of_lines(source)).collect();
         for diagnostic in self.diagnostics.iter().take(SHOWN) {
-            out.push_str(&renderer.render(&[self.group(diagnostic)]));
+            let ends = ends.get(diagnostic.file).map_or(&[][..], |e| e);
+            out.push_str(&renderer.render(&[self.group(diagnostic, ends)]));
             out.push_str("\n\n");
         }
         let n = self.diagnostics.len();
         if n > SHOWN {
             out.push_str(&format!("... and {} more\n\n", n - SHOWN));
         }
-        let name = self.sources.first().map_or("the spec", |(name, _)| name.as_str());
+        let name = self.sources.first().map_or("the spec".into(), |(name, _)| visible(name));
         out.push_str(&format!("{name}: {n} mistake{}\n", if n == 1 { "" } else { "s" }));
         out
     }
 
-    fn group<'a>(&'a self, d: &'a Diagnostic) -> Group<'a> {
+    fn group<'a>(&'a self, d: &'a Diagnostic, ends: &[usize]) -> Group<'a> {
         let (name, source) = self.sources.get(d.file).map_or(("", ""), |(n, s)| (n.as_str(), s.as_str()));
-        let mut group = Group::with_title(Level::ERROR.primary_title(&*d.message));
+        // Names and what a spec says are text from elsewhere; the excerpt is made safe by the renderer.
+        let name = visible(name);
+        let mut group = Group::with_title(Level::ERROR.primary_title(visible(&d.message)));
         group = match &d.span {
             Some(span) => {
-                let primary = AnnotationKind::Primary.span(clamp(source, span)).label(d.label.as_deref());
+                let shown = Excerpt::of(source, span, ends);
+                let place = |span: &Range<usize>| {
+                    clamp(
+                        shown.text,
+                        &(span.start.saturating_sub(shown.from)..span.end.saturating_sub(shown.from)),
+                    )
+                };
+                let primary =
+                    AnnotationKind::Primary.span(place(span)).label(d.label.as_deref().map(visible));
+                let near =
+                    |span: &Range<usize>| (shown.from..=shown.from + shown.text.len()).contains(&span.start);
                 let related = d
                     .related
                     .iter()
-                    .map(|(span, label)| AnnotationKind::Context.span(clamp(source, span)).label(&**label));
-                group.element(Snippet::source(source).path(name).annotation(primary).annotations(related))
+                    .filter(|(span, _)| near(span))
+                    .map(|(span, label)| AnnotationKind::Context.span(place(span)).label(visible(label)));
+                let snippet = Snippet::source(shown.text).line_start(shown.line).path(name);
+                group.element(snippet.annotation(primary).annotations(related))
             }
             None => group.element(Origin::path(name)),
         };
         match &d.help {
-            Some(help) => group.element(Level::HELP.message(&**help)),
+            Some(help) => group.element(Level::HELP.message(visible(help))),
             None => group,
         }
+    }
+}
+
+/// Texts longer than this are shown in excerpts.
+const LONG: usize = 1 << 16;
+
+/// The ends of a long text's lines; none of a short one.
+fn ends_of_lines(source: &str) -> Vec<usize> {
+    let long = source.len() > LONG;
+    let ends = source.bytes().enumerate().filter(|&(_, b)| long && b == b'\n');
+    ends.map(|(at, _)| at).collect()
+}
+
+/// The lines of a text that a mistake is shown in.
+struct Excerpt<'a> {
+    text: &'a str,
+    /// Where they begin.
+    from: usize,
+    /// The number of the first one.
+    line: usize,
+}
+
+impl<'a> Excerpt<'a> {
+    /// All of a short text; of a long one the lines around the span, as many as are not too long themselves.
+    fn of(source: &'a str, span: &Range<usize>, ends: &[usize]) -> Excerpt<'a> {
+        if source.len() <= LONG {
+            return Excerpt { text: source, from: 0, line: 1 };
+        }
+        let first = ends.partition_point(|&end| end < span.start);
+        let last = ends.partition_point(|&end| end < span.end);
+        let start = first.checked_sub(1).and_then(|f| ends.get(f)).map_or(0, |end| end + 1);
+        let end = ends.get(last).copied().unwrap_or(source.len());
+        let whole = start..end.clamp(start, start + LONG);
+        let whole = clamp(source, &whole);
+        Excerpt { text: source.get(whole.clone()).unwrap_or(""), from: whole.start, line: first + 1 }
     }
 }
 

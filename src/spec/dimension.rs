@@ -21,6 +21,7 @@ pub(super) const KEYS: &[&str] = &[
     "missing",
     "other",
     "text",
+    "confirmed",
 ];
 
 /// The keys that say what the values are; each dimension has exactly one.
@@ -36,6 +37,8 @@ pub(super) struct Declared {
     pub(super) name: Option<(String, Range<usize>)>,
     /// The column it reads, and where that is said.
     pub(super) column: Option<(String, Range<usize>)>,
+    /// Where it says that nobody has confirmed its list.
+    pub(super) unconfirmed: Option<Range<usize>>,
     /// The dimension itself, unless something is wrong with it.
     pub(super) built: Option<(Dimension, Column)>,
 }
@@ -43,8 +46,12 @@ pub(super) struct Declared {
 /// Reads one `[[dimension]]`.
 pub(super) fn read(value: &Value<'_>, files: &mut Files<'_>, sink: &mut Sink) -> Declared {
     let Some(fields) = Fields::open(value, "`[[dimension]]`", KEYS, sink) else {
-        return Declared { name: None, column: None, built: None };
+        return Declared { name: None, column: None, unconfirmed: None, built: None };
     };
+    let unconfirmed = fields
+        .get("confirmed")
+        .and_then(|v| Some((read::boolean(v, "`confirmed`", sink)?, v.span())))
+        .and_then(|(confirmed, span)| (!confirmed).then_some(span));
     let name = fields
         .require("name", "`name = \"sex\"`", sink)
         .and_then(|v| Some((read::text(v, "the dimension's name", sink)?.to_owned(), v.span())));
@@ -61,7 +68,7 @@ pub(super) fn read(value: &Value<'_>, files: &mut Files<'_>, sink: &mut Sink) ->
                 (Dimension::plain(name, vec![ANY_TEXT.into()]), column)
             },
         );
-        return Declared { name, column, built };
+        return Declared { name, column, unconfirmed, built };
     }
     let finest = domain(&fields, files, sink);
     let missing = extra(&fields, "missing", sink);
@@ -79,7 +86,7 @@ pub(super) fn read(value: &Value<'_>, files: &mut Files<'_>, sink: &mut Sink) ->
             });
         }
     }
-    Declared { name, column, built }
+    Declared { name, column, unconfirmed, built }
 }
 
 /// The one node of a dimension that holds any text.

@@ -53,7 +53,9 @@ pub fn draft(data: &Path, folder: &Path) -> Result<String, DraftError> {
     if data.extension().is_some_and(|e| e.eq_ignore_ascii_case("parquet")) {
         return Err(DraftError::Parquet(path));
     }
-    let file = std::fs::File::open(data).map_err(|source| DraftError::Read { path: path.clone(), source })?;
+    let failed = |source| DraftError::Read { path: path.clone(), source };
+    // A pipe would be waited for.
+    let file = crate::files::open(data).map_err(failed)?;
     let (columns, delimiter) = survey(file, &path)?;
     if columns.iter().all(|c| c.domain().is_err()) {
         return Err(DraftError::Nothing(path));
@@ -172,7 +174,8 @@ fn write(columns: &[Survey], delimiter: u8, data: &Path, folder: &Path) -> Strin
     let name = if name.is_empty() { "release" } else { &name };
     let mut out = format!(
         "# A draft, made from the data: it holds values of the data, and all of it will be public.\n\
-         # Read every line marked `confirm` before you show this file to anybody.\n\
+         # Read every line marked `confirm` before you show this file to anybody, change what nobody may know, and write\n\
+         # `confirmed = true` below it. There is no release before that.\n\
          name  = \"{name}\"\n\
          title = {}\n\n\
          [data]\n\
@@ -207,7 +210,7 @@ fn write(columns: &[Survey], delimiter: u8, data: &Path, folder: &Path) -> Strin
                 used += 1;
                 let _ = write!(
                     out,
-                    "\n[[dimension]]\nname = {name}\n{domain}  # confirm: this list will be public\n"
+                    "\n[[dimension]]\nname = {name}\n{domain}  # confirm: this list will be public\nconfirmed = false\n"
                 );
                 if column.empty {
                     out.push_str("missing = \"unknown\"  # for empty cells\n");
@@ -258,18 +261,21 @@ fn quoted(text: &str) -> String {
     out
 }
 
-/// `path` as seen from `folder`, with forward slashes; absolute if there is no way.
+/// `path` as seen from `folder`, with forward slashes. The spec becomes public, so a way that would lead over the root, and name
+/// every folder below it, is not written: then it is the file's name alone, and the data has to be put there or given with `--data`.
 fn relative(path: &Path, folder: &Path) -> String {
     let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let name = || path.file_name().map_or(String::new(), |n| n.to_string_lossy().into_owned());
     let (Ok(path), Ok(folder)) = (std::path::absolute(path), std::path::absolute(here)) else {
-        return path.display().to_string();
+        return name();
     };
     let (to, from): (Vec<_>, Vec<_>) = (path.components().collect(), folder.components().collect());
     let common = to.iter().zip(&from).take_while(|(a, b)| a == b).count();
     let climbs = from.get(common..).unwrap_or(&[]);
-    // Another drive, or a climb over `..`, which only the file system can resolve.
-    if common == 0 || climbs.contains(&Component::ParentDir) {
-        return path.display().to_string();
+    // Another drive, nothing but the root in common, or a climb over `..`, which only the file system can resolve.
+    let nothing = !to.iter().take(common).any(|c| matches!(c, Component::Normal(_)));
+    if (nothing && !climbs.is_empty()) || climbs.contains(&Component::ParentDir) {
+        return name();
     }
     let up = climbs.iter().map(|_| "..".to_owned());
     let down = to.get(common..).unwrap_or(&[]).iter().map(|c| c.as_os_str().to_string_lossy().into_owned());
@@ -307,7 +313,10 @@ mod tests {
         assert_eq!(spec.columns[2].missing, Some(2));
         assert_eq!(spec.cube.dimensions[3].levels[1].labels[1], "1000", "numbers in their own order");
         assert_eq!((&*spec.name, spec.workload.len()), ("my-people", 1 + 4 + 6));
-        assert_eq!(text.matches("# confirm").count(), 4);
+        assert_eq!(text.matches("# confirm:").count(), 4);
+        assert_eq!(text.matches("\nconfirmed = false\n").count(), 4);
+        let refused = spec.confirmed().unwrap_err().to_string();
+        assert!(refused.contains("confirmed = false") && refused.contains("4 mistakes"), "{refused}");
         assert!(!text.contains("x17") && !text.contains("17.5"), "long lists are not shown");
         assert!(text.contains("# name = \"note\"") && text.contains("every cell is empty"));
     }
@@ -351,6 +360,8 @@ mod tests {
         assert_eq!(at("/a/b/c.csv", "/a/d/e"), "../../b/c.csv");
         assert_eq!(at("data/c.csv", ""), "data/c.csv");
         assert_eq!(at("data/c.csv", "specs"), "../data/c.csv");
+        assert_eq!(at("/home/ann/c.csv", "/srv/specs"), "c.csv", "names of folders stay at home");
+        assert_eq!(at("/home/ann/c.csv", "/home/ann/x/../y"), "c.csv");
     }
 
     proptest! {

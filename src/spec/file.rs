@@ -33,6 +33,8 @@ pub(super) struct SpecFile {
     supersedes: Option<String>,
     /// The data are made up, so the release may be sealed with a throw-away key.
     demo: Option<bool>,
+    /// Of whom the counts are. Without it the release is combined with no other.
+    dataset: Option<DatasetFile>,
     /// Where the rows are. Leave it out to plan without data.
     data: Option<DataFile>,
     /// Who is protected and how well.
@@ -49,6 +51,18 @@ pub(super) struct SpecFile {
     strategy: Option<StrategyFile>,
     /// Instead of tables, sums with random signs: for domains too large to list.
     projection: Option<ProjectionFile>,
+}
+
+/// Of whom the counts are: releases with the same id, signed with the same key, are of the same people.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields, rename = "Dataset")]
+pub(super) struct DatasetFile {
+    /// The same in every release of these people (or other units): letters, digits, dots, `-` and `_`.
+    #[schemars(regex(pattern = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"))]
+    id: String,
+    /// Of when the data is. Releases of different periods are compared and never averaged.
+    #[schemars(length(min = 1, max = 100))]
+    period: Option<String>,
 }
 
 /// Sums with random signs. Exactly one of `rows`, `size` and `error` says how many.
@@ -168,6 +182,19 @@ pub(super) struct PrivacyFile {
     epsilon: Option<RationalText>,
     /// With `epsilon`: the failure probability. Less than one.
     delta: Option<RationalText>,
+    /// Where a column is the unit: measure, with noise, how many units have more rows than count. True spends a
+    /// hundredth of the budget on it; a number below one is the part of the budget.
+    measure_truncation: Option<TruncationFile>,
+}
+
+/// Whether, or with which part of the budget.
+#[derive(JsonSchema)]
+#[schemars(untagged, rename = "Truncation")]
+enum TruncationFile {
+    /// Whether.
+    Word(bool),
+    /// Which part.
+    Share(RationalText),
 }
 
 /// Whom the guarantee protects.
@@ -248,6 +275,9 @@ pub(super) struct DimensionFile {
     other: Option<String>,
     /// Any text: for the key of a projection.
     text: Option<bool>,
+    /// `false` in drafts of `margins init`: the list came from the data, and there is no release before its holder has read
+    /// it and says `true` or removes this.
+    confirmed: Option<bool>,
 }
 
 /// A coarser level: exactly one of `width`, `cuts` and `map` says how it groups.

@@ -5,6 +5,7 @@
 //! `hierarchy`, `tables`) takes its own keys and reports what it cannot use, so that one run shows
 //! every mistake of a file.
 
+mod dataset;
 mod diagnostic;
 mod dimension;
 mod draft;
@@ -12,6 +13,7 @@ mod file;
 mod files;
 mod hierarchy;
 mod levels;
+pub(crate) mod matrix_market;
 mod parse;
 mod projection;
 mod read;
@@ -25,6 +27,7 @@ mod tables;
 mod tests;
 mod types;
 mod words;
+mod wrong;
 mod zeros;
 
 pub use diagnostic::{Diagnostic, SpecErrors};
@@ -36,24 +39,43 @@ pub use types::{
     StrategySpec, Unit,
 };
 
-use files::Files;
+pub use files::{read_regular, regular};
+
+use files::{Files, MAX_ATTACHED, MAX_SPEC};
 use std::path::Path;
 
 /// Reads a spec file and the files it refers to. Does not touch the data.
 pub fn load(path: &Path) -> Result<Spec, SpecErrors> {
     let name = path.display().to_string();
-    let bytes = match std::fs::read(path) {
-        Ok(bytes) => bytes,
-        Err(e) => return Err(SpecErrors::whole_file(name, format!("cannot read the spec: {e}"))),
+    let whole = |message: String, help: Option<String>| SpecErrors::whole_file(name.clone(), message, help);
+    let start = match regular(path) {
+        Ok(_) => wrong::start(path),
+        Err(e) => Err(e),
     };
+    let start = start.map_err(|e| whole(format!("cannot read the spec: {e}"), None))?;
+    if let Some((message, help)) = wrong::recognise(&start, path) {
+        return Err(whole(message, Some(help)));
+    }
+    let bytes =
+        read_regular(path, MAX_SPEC).map_err(|e| whole(format!("cannot read the spec: {e}"), None))?;
     let source = match String::from_utf8(bytes) {
         Ok(source) => source,
         Err(e) => {
             let valid = e.utf8_error().valid_up_to();
             let line = e.as_bytes().iter().take(valid).filter(|&&b| b == b'\n').count() + 1;
-            return Err(SpecErrors::whole_file(name, format!("the spec is not UTF-8 text, see line {line}")));
+            return Err(whole(format!("the spec is not UTF-8 text, see line {line}"), None));
         }
     };
     let folder = path.parent().unwrap_or(Path::new(""));
-    parse(&source, path, |file| std::fs::read(folder.join(file)))
+    let spec = parse(&source, path, |file| read_regular(&folder.join(file), MAX_ATTACHED))?;
+    if let Some(data) = &spec.data
+        && let Some((attached, _)) =
+            spec.attachments.iter().find(|(name, _)| files::same_file(&folder.join(name), &data.path))
+    {
+        return Err(whole(
+            format!("`{attached}` is the data file"),
+            Some("it would be published with the release: make a file of public lists".into()),
+        ));
+    }
+    Ok(spec)
 }

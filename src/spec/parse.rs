@@ -5,8 +5,8 @@ use super::dimension::{self, Declared};
 use super::read::{self, Fields, Value};
 use super::words::{BUDGETS, FORMATS, MEASURES, NEIGHBOURS, OBJECTIVES};
 use super::{
-    Budget, Coding, CsvOptions, Data, Files, Format, Privacy, Spec, StrategySpec, Unit, projection, rows,
-    shares, suggest, tables, zeros,
+    Budget, Coding, CsvOptions, Data, Files, Format, Privacy, Spec, StrategySpec, Unit, dataset, projection,
+    rows, shares, suggest, tables, zeros,
 };
 use crate::cube::Cube;
 use crate::exact::Rational;
@@ -25,6 +25,7 @@ pub(super) const ROOT: &[&str] = &[
     "contact",
     "supersedes",
     "demo",
+    "dataset",
     "data",
     "privacy",
     "dimension",
@@ -36,7 +37,7 @@ pub(super) const ROOT: &[&str] = &[
 /// The keys of `[data]`.
 pub(super) const DATA: &[&str] = &["path", "format", "delimiter", "quote", "columns"];
 /// The keys of `[privacy]`.
-pub(super) const PRIVACY: &[&str] = &["unit", "neighbours", "rho", "epsilon", "delta"];
+pub(super) const PRIVACY: &[&str] = &["unit", "neighbours", "rho", "epsilon", "delta", "measure_truncation"];
 /// The keys of `unit`, where it is a table.
 pub(super) const UNIT: &[&str] = &["column", "max_rows"];
 /// The keys of `[strategy]`.
@@ -67,6 +68,9 @@ pub fn parse(
 fn syntax_errors(source: &str, errors: &[toml::de::Error], sink: &mut Sink) -> bool {
     let mut syntax = false;
     let mut last_line = None;
+    // Where the lines end: counting them anew for every mistake would take the square of a file's length.
+    let ends: Vec<usize> =
+        source.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(at, _)| at).collect();
     for error in errors {
         let Some(span) = error.span() else {
             syntax = true;
@@ -79,7 +83,7 @@ fn syntax_errors(source: &str, errors: &[toml::de::Error], sink: &mut Sink) -> b
         }
         syntax = true;
         // One slip often upsets the parser several times in a row.
-        let line = source.get(..span.start).map(|s| s.matches('\n').count());
+        let line = ends.partition_point(|&end| end < span.start);
         if last_line.replace(line) == Some(line) {
             continue;
         }
@@ -119,6 +123,7 @@ fn whole_spec(
     let contact = optional("contact", sink);
     let supersedes = optional("supersedes", sink);
     let demo = root.get("demo").and_then(|v| read::boolean(v, "`demo`", sink)).unwrap_or(false);
+    let dataset = root.get("dataset").map(|v| dataset::read(v, sink));
     let data = root.get("data").map(|v| data(v, origin, sink));
     let privacy = root
         .require("privacy", "`[privacy]` with `unit = \"row\"` and `rho = \"1/2\"`", sink)
@@ -155,6 +160,13 @@ fn whole_spec(
             Some(None)
         }
     };
+    if let (Some(_), Some(Privacy { truncation: Some(_), .. })) = (projected, &privacy) {
+        let value = root.get("privacy").and_then(|p| p.get_ref().get("measure_truncation"));
+        sink.push(
+            Diagnostic::at(value.map_or(0..0, |v| v.span()), "`measure_truncation` with a projection")
+                .label("is measured beside tables only"),
+        );
+    }
     let tables_value = match projected {
         Some(_) => None,
         None => root.require("table", "`[[table]]` with `every = 2`", sink),
@@ -188,6 +200,7 @@ fn whole_spec(
         None => None,
         Some(read) => Some(read?),
     };
+    let unconfirmed = unconfirmed(dimensions.as_deref().unwrap_or(&[]), source, origin);
     let (built, columns): (Vec<_>, Vec<_>) =
         dimensions?.into_iter().map(|d| d.built).collect::<Option<Vec<_>>>()?.into_iter().unzip();
     let asked = asked?;
@@ -204,6 +217,10 @@ fn whole_spec(
         contact,
         supersedes,
         demo,
+        dataset: match dataset {
+            None => None,
+            Some(read) => Some(read?),
+        },
         projection: projection?,
         data,
         privacy: privacy?,
@@ -214,9 +231,28 @@ fn whole_spec(
         exact: asked.exact,
         zeros,
         strategy: strategy?,
+        unconfirmed,
         source: source.to_owned(),
         attachments: files.take(),
     })
+}
+
+/// The lists that nobody has confirmed, as a release is refused because of them.
+fn unconfirmed(dimensions: &[Declared], source: &str, origin: &Path) -> Option<SpecErrors> {
+    let diagnostics: Vec<Diagnostic> = dimensions
+        .iter()
+        .filter_map(|d| {
+            let name = d.name.as_ref().map_or("?", |(name, _)| name.as_str());
+            let message = format!("nobody has confirmed that the list of `{name}` may be public");
+            Some(
+                Diagnostic::at(d.unconfirmed.clone()?, message)
+                    .label("there is no release before this is `true`")
+                    .help("it came from the data: read it, then write `confirmed = true`".to_owned()),
+            )
+        })
+        .collect();
+    let name = origin.display().to_string();
+    (!diagnostics.is_empty()).then(|| SpecErrors::in_spec(name, source.to_owned(), diagnostics))
 }
 
 /// Reads the dimensions, and none further once they have more categories than any release needs.
@@ -388,7 +424,38 @@ fn privacy(value: &Value<'_>, sink: &mut Sink) -> Option<Privacy> {
         (_, None) => Budget::Epsilon(amount?),
         (_, Some(delta)) => Budget::EpsilonDelta(amount?, delta?),
     };
-    Some(Privacy { unit: unit?, neighbours: neighbours?, budget })
+    let truncation = match fields.get("measure_truncation") {
+        None => None,
+        Some(v) => truncation(v, unit.as_ref(), sink)?,
+    };
+    Some(Privacy { unit: unit?, neighbours: neighbours?, budget, truncation })
+}
+
+/// The part of the budget that `measure_truncation = true` spends.
+const TRUNCATION_SHARE: (u128, u128) = (1, 100);
+
+/// Whether the units that have more rows than count are measured, and with which part of the budget.
+fn truncation(value: &Value<'_>, unit: Option<&Unit>, sink: &mut Sink) -> Option<Option<Rational>> {
+    let share = match value.get_ref().as_bool() {
+        Some(false) => return Some(None),
+        Some(true) => Rational::new(TRUNCATION_SHARE.0, TRUNCATION_SHARE.1)?,
+        None => read::positive(value, "`measure_truncation`", sink)?,
+    };
+    if share >= Rational::ONE {
+        sink.push(
+            Diagnostic::at(value.span(), "`measure_truncation` takes the whole budget")
+                .label("expected `true`, or a part of the budget such as 0.01"),
+        );
+        return None;
+    }
+    if unit == Some(&Unit::Row) {
+        sink.push(
+            Diagnostic::at(value.span(), "`measure_truncation` where every row is its own unit")
+                .label("no row is left out, so there is nothing to measure"),
+        );
+        return None;
+    }
+    Some(Some(share))
 }
 
 fn unit(value: &Value<'_>, sink: &mut Sink) -> Option<Unit> {

@@ -15,7 +15,7 @@ impl Budget {
             Budget::Rho(rho) => Some((Noise::Gaussian, rho)),
             Budget::Epsilon(epsilon) => Some((Noise::Laplace, epsilon)),
             Budget::EpsilonDelta(epsilon, delta) => {
-                Some((Noise::Gaussian, convert::rho_for(epsilon, delta)?))
+                Some((Noise::Gaussian, convert::largest_rho(epsilon, delta)?))
             }
         }
     }
@@ -41,7 +41,7 @@ impl Spec {
         let (published, budget) = match self.privacy.budget {
             Budget::Rho(rho) => (None, rho),
             Budget::Epsilon(_) => return Some(Err(DesignError::PureEpsilon)),
-            Budget::EpsilonDelta(epsilon, delta) => match convert::rho_for(epsilon, delta) {
+            Budget::EpsilonDelta(epsilon, delta) => match convert::largest_rho(epsilon, delta) {
                 Some(rho) => (Some((epsilon, delta)), rho),
                 None => return Some(Err(DesignError::Scale)),
             },
@@ -92,6 +92,8 @@ impl Spec {
             targets: self.targets.clone(),
             exact: self.exact.iter().map(|e| e.cuboid.clone()).collect(),
             zeros: self.zeros.clone(),
+            truncation: self.privacy.truncation,
+            effort: 1,
         })
     }
 }

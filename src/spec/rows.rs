@@ -6,11 +6,11 @@
 use super::Files;
 use super::diagnostic::{Diagnostic, Sink};
 use super::dimension::Declared;
+use super::matrix_market::{self, SHOWN, Wrong};
 use super::read::{self, Fields};
 use super::tables::{self, Names};
 use crate::cube::Cuboid;
 use crate::plan::{Measure, Rows};
-use std::collections::HashSet;
 use std::path::Path;
 
 /// The keys of `rows`.
@@ -22,8 +22,6 @@ const MOST_CELLS: u64 = 1 << 20;
 const MOST_ROWS: usize = 1 << 16;
 /// The most coefficients that are not zero.
 const MOST_FACTORS: usize = 1 << 24;
-/// More mistakes of one file than this help nobody.
-const SHOWN: usize = 10;
 
 /// Reads the rows of a strategy's table. They go with `matrix`, or with `auto`, which then looks at them too.
 pub(super) fn read(
@@ -114,23 +112,6 @@ pub(super) fn read(
 
 type Found = Vec<Vec<(u32, i32)>>;
 
-/// A mistake in a file of rows.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Wrong {
-    line: Option<usize>,
-    what: String,
-}
-
-impl Wrong {
-    fn at(line: usize, what: impl Into<String>) -> Wrong {
-        Wrong { line: Some(line), what: what.into() }
-    }
-
-    fn whole(what: impl Into<String>) -> Wrong {
-        Wrong { line: None, what: what.into() }
-    }
-}
-
 fn not_a_factor(text: &str) -> String {
     let fits = |c: char| c.is_ascii_digit() || "+-.eE".contains(c);
     if !text.is_empty() && text.chars().all(fits) && text.parse::<f64>().is_ok() {
@@ -213,101 +194,24 @@ fn factor(text: &str) -> Result<i32, String> {
 
 /// The coordinate form of Matrix Market: rows are queries, columns are cells, both counted from one.
 fn matrix_market(text: &str, cells: usize) -> Result<Found, Vec<Wrong>> {
-    let one = |line: usize, what: String| vec![Wrong::at(line, what)];
-    let mut lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
-    let header: Vec<String> =
-        lines.next().map_or("", |l| l.1).split_whitespace().map(str::to_ascii_lowercase).collect();
-    let header: Vec<&str> = header.iter().map(|w| w.as_str()).collect();
-    let pattern = match header[..] {
-        ["%%matrixmarket", "matrix", "coordinate", field @ ("integer" | "real" | "pattern"), "general"] => {
-            field == "pattern"
+    let fits = |queries, columns, entries| {
+        if columns != cells {
+            return Some(format!("{columns} columns where the table has {cells} cells, one column for each"));
         }
-        ["%%matrixmarket", "matrix", "array", ..] => {
-            return Err(one(
-                1,
-                "a Matrix Market array; only `coordinate` is read, or write a CSV file".into(),
-            ));
-        }
-        ["%%matrixmarket", "matrix", "coordinate", "integer" | "real" | "pattern", symmetry] => {
-            return Err(one(1, format!("a `{symmetry}` matrix; queries are a `general` one")));
-        }
-        ["%%matrixmarket", "matrix", "coordinate", field, _] => {
-            return Err(one(1, format!("a matrix of `{field}` numbers; expected integer, real or pattern")));
-        }
-        _ => {
-            let what =
-                "not a Matrix Market header: expected `%%MatrixMarket matrix coordinate integer general`";
-            return Err(one(1, what.into()));
-        }
+        too_large(queries, entries)
     };
-    let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('%'));
-    let Some((at, sizes)) = lines.next() else {
-        return Err(vec![Wrong::whole("no line of sizes: rows, columns, entries")]);
-    };
-    let sizes: Option<Vec<usize>> = sizes.split_whitespace().map(|n| n.parse().ok()).collect();
-    let Some(&[queries, columns, entries]) = sizes.as_deref() else {
-        return Err(one(at, "expected three whole numbers: rows, columns, entries".into()));
-    };
-    if columns != cells {
-        return Err(one(
-            at,
-            format!("{columns} columns where the table has {cells} cells, one column for each"),
-        ));
-    }
-    if let Some(too_large) = too_large(queries, entries) {
-        return Err(one(at, too_large));
-    }
-    let mut rows = vec![Vec::new(); queries];
-    let mut seen = HashSet::new();
-    let (mut wrong, mut count) = (Vec::new(), 0);
-    for (at, line) in lines {
-        if wrong.len() >= SHOWN {
-            break;
-        }
-        count += 1;
-        match entry(line, pattern, queries, cells) {
-            Ok((row, cell, _)) if !seen.insert((row, cell)) => {
-                wrong.push(Wrong::at(at, format!("entry {} {} is there twice", row + 1, cell + 1)));
-            }
-            Ok((_, _, 0)) => {}
-            Ok((row, cell, factor)) => {
-                if let Some(row) = rows.get_mut(row) {
-                    row.push((cell as u32, factor));
-                }
-            }
-            Err(what) => wrong.push(Wrong::at(at, what)),
+    let factor = |text: &str| factor(text).map_err(|what| format!("its factor is {what}"));
+    let matrix = matrix_market::read(text, &fits, &factor, 1, None)?;
+    let mut rows = vec![Vec::new(); matrix.rows];
+    for (row, cell, factor) in matrix.entries.into_iter().filter(|e| e.2 != 0) {
+        if let Some(row) = rows.get_mut(row) {
+            row.push((cell as u32, factor));
         }
     }
-    if wrong.is_empty() && count != entries {
-        wrong.push(Wrong::whole(format!("{count} entries where its line of sizes says {entries}")));
-    }
-    if wrong.is_empty() {
-        let empty = rows.iter().enumerate().filter(|(_, row)| row.is_empty()).take(SHOWN);
-        wrong.extend(empty.map(|(r, _)| Wrong::whole(format!("row {} is a query of nothing", r + 1))));
-    }
+    let empty = rows.iter().enumerate().filter(|(_, row)| row.is_empty()).take(SHOWN);
+    let wrong = empty.map(|(r, _)| Wrong::whole(format!("row {} is a query of nothing", r + 1))).collect();
     rows.iter_mut().for_each(|row| row.sort_unstable());
     finish(rows, wrong)
-}
-
-/// Row and cell, counted from zero, and the factor.
-fn entry(line: &str, pattern: bool, rows: usize, cells: usize) -> Result<(usize, usize, i32), String> {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    let (row, cell, value) = match (&words[..], pattern) {
-        ([row, cell], true) => (row, cell, 1),
-        ([row, cell, value], false) => {
-            (row, cell, factor(value).map_err(|what| format!("its factor is {what}"))?)
-        }
-        (_, true) => return Err("expected a row and a column".into()),
-        (_, false) => return Err("expected a row, a column and a factor".into()),
-    };
-    let index = |text: &str, most: usize, what: &str| -> Result<usize, String> {
-        let number: usize = text.parse().map_err(|_| format!("the {what} is not a whole number"))?;
-        if (1..=most).contains(&number) {
-            return Ok(number - 1);
-        }
-        Err(format!("{what} {number} of a matrix of {most}; both are counted from one"))
-    };
-    Ok((index(row, rows, "row")?, index(cell, cells, "column")?, value))
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ impl Transform for NoNull {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{dimension, levels, parse, projection, rows, shares, tables, words};
+    use super::super::{dataset, dimension, levels, parse, projection, rows, shares, tables, words};
     use super::*;
     use serde_json::json;
     use std::collections::BTreeSet;
@@ -90,6 +90,7 @@ mod tests {
         let defs = &schema["$defs"];
         assert_eq!(keys(&schema), list(parse::ROOT));
         for (name, known) in [
+            ("Dataset", dataset::KEYS),
             ("Data", parse::DATA),
             ("Privacy", parse::PRIVACY),
             ("UnitColumn", parse::UNIT),

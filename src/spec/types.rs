@@ -1,10 +1,12 @@
 //! A spec that has been read, checked and resolved: names are indices, lists are domains.
 
+use super::SpecErrors;
 use crate::cube::{Cube, Cuboid};
 use crate::exact::Rational;
 use crate::plan::{BudgetRule, Measure, Neighbours, Noise, Rows, Share, Table};
 use crate::planner::{Objective, Target};
 use crate::projection::Size;
+use crate::release::Dataset;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -25,6 +27,8 @@ pub struct Spec {
     pub supersedes: Option<String>,
     /// A bundled example with made-up data: may be sealed with a throw-away key.
     pub demo: bool,
+    /// Of whom the counts are; without it the release is combined with no other.
+    pub dataset: Option<Dataset>,
     /// A projection instead of tables.
     pub projection: Option<ProjectionSpec>,
     /// Where the rows are; `None` when the spec is for planning only.
@@ -45,10 +49,35 @@ pub struct Spec {
     pub zeros: Vec<String>,
     /// What to measure.
     pub strategy: StrategySpec,
+    /// Lists that `margins init` drafted from the data and nobody has confirmed: why there can be no release yet.
+    pub unconfirmed: Option<SpecErrors>,
     /// The spec file, byte for byte.
     pub source: String,
     /// Files the spec refers to that became part of it (hierarchies, rows): name and bytes.
     pub attachments: Vec<(String, Vec<u8>)>,
+}
+
+impl Spec {
+    /// Refuses a spec with lists that nobody has confirmed: a release would publish values of the data that its holder never
+    /// looked at.
+    pub fn confirmed(&self) -> Result<(), SpecErrors> {
+        self.unconfirmed.clone().map_or(Ok(()), Err)
+    }
+
+    /// The paths in the spec that begin at the root or at somebody's home. They are sealed with the spec, and tell names of folders
+    /// and of people.
+    pub fn absolute_paths(&self) -> Vec<String> {
+        let Ok(table) = self.source.parse::<toml::Table>() else { return Vec::new() };
+        let data = table.get("data").and_then(|d| d.get("path"));
+        let rows = table.get("strategy").and_then(|s| s.get("rows")).and_then(|r| r.get("file"));
+        let dimensions = table.get("dimension").and_then(|d| d.as_array()).into_iter().flatten();
+        let said = data.into_iter().chain(dimensions.filter_map(|d| d.get("hierarchy"))).chain(rows);
+        let absolute = |p: &&str| {
+            let drive = p.as_bytes().get(1) == Some(&b':');
+            p.starts_with(['/', '\\', '~']) || drive
+        };
+        said.filter_map(|v| v.as_str()).filter(absolute).map(str::to_owned).collect()
+    }
 }
 
 /// Where the rows are.
@@ -91,6 +120,8 @@ pub struct Privacy {
     pub neighbours: Neighbours,
     /// How much may be spent.
     pub budget: Budget,
+    /// The part of the budget that measures how many units had more rows than count; `None` measures nothing.
+    pub truncation: Option<Rational>,
 }
 
 /// Whom the guarantee protects.

@@ -1,5 +1,6 @@
 //! Why a query was refused, where in its text, and what is possible instead.
 
+use crate::visible::visible;
 use sqlparser::tokenizer::Span;
 use std::fmt;
 
@@ -80,7 +81,8 @@ impl SqlError {
 
 impl fmt::Display for SqlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)?;
+        // Both may name labels, which are text from elsewhere.
+        f.write_str(&visible(&self.message))?;
         if let Some(Place { line, column, width }) = self.place {
             // A window of the line: what fits beside the gutter, with some context before the place.
             const WINDOW: usize = 68;
@@ -99,7 +101,7 @@ impl fmt::Display for SqlError {
             write!(f, "\n{pad} | {indent}{carets}")?;
         }
         if let Some(help) = &self.help {
-            write!(f, "\n  = {help}")?;
+            write!(f, "\n  = {}", visible(help))?;
         }
         Ok(())
     }

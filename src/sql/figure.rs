@@ -1,11 +1,12 @@
 //! From the SELECT list's arithmetic to expressions over linear aggregates.
 
+use super::LeftOut;
 use super::compare::{Literal, literal};
 use super::error::SqlError;
 use super::expression::{Aggregate, Expr};
-use super::names::{Names, list};
+use super::names::{Column, Names, list};
 use super::predicate::named;
-use crate::cube::Filter;
+use crate::cube::{Filter, Number};
 use sqlparser::ast::{
     self, BinaryOperator, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments,
     Spanned, UnaryOperator, WindowType,
@@ -18,6 +19,8 @@ pub(super) struct Figures<'a> {
     /// WHERE.
     pub condition: &'a Filter,
     pub aggregates: Vec<Aggregate>,
+    /// What the sums so far pass over; their column is filled in by whoever knows it.
+    pub left_out: Vec<LeftOut>,
 }
 
 /// What SUM, AVG or COUNT is taken of: a number for every cell, and whether there is one. A category without
@@ -28,6 +31,9 @@ struct Argument {
     /// A category that stands for several numbers, with what to say of it. Its value is NaN: it matters only
     /// if such cells are not excluded.
     unclear: Option<String>,
+    /// For each level that is added up the cells in which it has no number. NULL that a CASE asks for is not
+    /// among them: that is the query's own choice.
+    unknown: Vec<(Column, Filter)>,
 }
 
 const POSSIBLE: &str =
@@ -204,7 +210,7 @@ impl Figures<'_> {
 
     /// The weights of COUNT or SUM.
     fn total(
-        &self,
+        &mut self,
         name: Name,
         list: &FunctionArgumentList,
         function: &Function,
@@ -214,8 +220,12 @@ impl Figures<'_> {
             return self.present(list, function, expr);
         }
         let argument = self.argument(only(list, function, expr)?)?;
-        let filter =
-            self.rows(function)?.and(&argument.value).map_err(|e| SqlError::from(e).at(expr.span()))?;
+        let rows = self.rows(function)?;
+        let filter = rows.and(&argument.value).map_err(|e| SqlError::from(e).at(expr.span()))?;
+        for (column, unknown) in &argument.unknown {
+            let units = rows.and(unknown).map_err(|e| SqlError::from(e).at(expr.span()))?;
+            self.pass_over(*column, units);
+        }
         match argument.unclear {
             Some(unclear) if filter.weights.iter().any(|w| w.is_nan()) => {
                 Err(SqlError::new(unclear).at(expr.span()).help(format!(
@@ -227,6 +237,33 @@ impl Figures<'_> {
                 Err(SqlError::new("this number is too large").at(expr.span()))
             }
             _ => Ok(filter),
+        }
+    }
+
+    /// Remembers which units a sum passes over, if there are any.
+    fn pass_over(&mut self, column: Column, units: Filter) {
+        if units.weights.iter().all(|w| *w == 0.0) {
+            return;
+        }
+        let (dimension, level) = (&self.names.cube.dimensions[column.dim], self.names.level(column));
+        // Of a class without weight nothing is passed over: WHERE leaves out those categories, too.
+        let weighs: Option<Vec<bool>> = units.classes(column.dim).map(|c| units.weighing(c));
+        let mut passed = vec![false; level.len()];
+        let up = dimension.ancestors(dimension.finest(), column.level);
+        for (finest, &node) in up.iter().enumerate() {
+            let class = units.classes(column.dim).and_then(|c| c.class_of.get(finest));
+            let weighs = weighs.as_ref().zip(class).is_none_or(|(w, &c)| w[c as usize]);
+            passed[node as usize] |= weighs && level.number(node as usize) == Number::Unknown;
+        }
+        let categories = level.labels.iter().zip(&passed).filter(|(_, p)| **p).map(|(l, _)| l.clone());
+        let left_out = LeftOut {
+            column: usize::MAX,
+            level: self.names.name(column),
+            categories: categories.collect(),
+            units,
+        };
+        if !self.left_out.contains(&left_out) {
+            self.left_out.push(left_out);
         }
     }
 
@@ -260,6 +297,7 @@ impl Figures<'_> {
                     value: Filter::constant(value),
                     present: Filter::everything(),
                     unclear: None,
+                    unknown: Vec::new(),
                 });
             }
             Some(Literal::Null) => return Ok(Argument::absent()),
@@ -298,19 +336,19 @@ impl Figures<'_> {
     fn numbers(&self, column: super::names::Column) -> Result<Argument, SqlError> {
         let level = self.names.level(column);
         let name = self.names.name(column);
-        if level.bounds.iter().all(Option::is_none) {
+        if !level.is_numeric() {
             return Err(SqlError::new(format!("{name} has no numbers")).at(column.span).help(POSSIBLE));
         }
         let mut unclear = None;
         let numbers: Vec<Option<f64>> = (0..level.len())
-            .map(|node| {
-                let bounds = level.bounds.get(node).copied().flatten()?;
-                if bounds.lo == bounds.hi {
-                    return Some(bounds.lo);
+            .map(|node| match level.number(node) {
+                Number::One(number) => Some(number),
+                Number::Unknown => None,
+                Number::Several => {
+                    let label = &level.labels[node];
+                    unclear.get_or_insert_with(|| format!("{name} {label} stands for more than one number"));
+                    Some(f64::NAN)
                 }
-                let label = &level.labels[node];
-                unclear.get_or_insert_with(|| format!("{name} {label} stands for more than one number"));
-                Some(f64::NAN)
             })
             .collect();
         let dimension = &self.names.cube.dimensions[column.dim];
@@ -321,27 +359,37 @@ impl Figures<'_> {
             .collect();
         let values: Vec<f64> = of_finest.iter().map(|v| v.unwrap_or(0.0)).collect();
         let present: Vec<bool> = of_finest.iter().map(Option::is_some).collect();
-        Ok(Argument {
-            value: Filter::values(column.dim, &values),
-            present: Filter::nodes(column.dim, &present),
-            unclear,
-        })
+        let present = Filter::nodes(column.dim, &present);
+        let unknown = vec![(column, present.clone().complement())];
+        Ok(Argument { value: Filter::values(column.dim, &values), present, unclear, unknown })
     }
 }
 
 impl Argument {
     /// NULL.
     fn absent() -> Argument {
-        Argument { value: Filter::constant(0.0), present: Filter::constant(0.0), unclear: None }
+        Argument {
+            value: Filter::constant(0.0),
+            present: Filter::constant(0.0),
+            unclear: None,
+            unknown: Vec::new(),
+        }
     }
 
     /// `CASE WHEN condition THEN then ELSE self END`.
     fn unless(self, condition: &Filter, then: Argument) -> Result<Argument, SqlError> {
         let otherwise = condition.clone().complement();
+        let mut unknown = Vec::new();
+        for (part, of) in [(condition, &then), (&otherwise, &self)] {
+            for (column, cells) in &of.unknown {
+                unknown.push((*column, part.and(cells)?));
+            }
+        }
         Ok(Argument {
             value: condition.and(&then.value)?.plus(&otherwise.and(&self.value)?)?,
             present: condition.and(&then.present)?.plus(&otherwise.and(&self.present)?)?,
             unclear: then.unclear.or(self.unclear),
+            unknown,
         })
     }
 }

@@ -49,6 +49,22 @@ pub struct Query {
     pub limit: Option<u64>,
     /// The name after FROM.
     pub from: String,
+    /// What SUM and AVG pass over.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Categories without a number that a SUM or AVG passes over. A sum without them is no sum of all units, and whoever
+/// reads it must be told.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LeftOut {
+    /// Index into [`Query::columns`].
+    pub column: usize,
+    /// The level that is added up: `kids`.
+    pub level: String,
+    /// Those of its categories that are passed over.
+    pub categories: Vec<String>,
+    /// Which units are in them, over all rows of the answer.
+    pub units: Filter,
 }
 
 /// A column of the answer.

@@ -26,14 +26,19 @@ pub(super) fn resolve(clauses: &Clauses, cube: &Cube) -> Result<Query, SqlError>
         None => Filter::everything(),
     };
     let group_by = groups(&clauses.groups, &items, &names)?;
-    let mut figures =
-        Figures { names: &names, groups: &group_by, condition: &filter, aggregates: Vec::new() };
+    let mut figures = Figures {
+        names: &names,
+        groups: &group_by,
+        condition: &filter,
+        aggregates: Vec::new(),
+        left_out: Vec::new(),
+    };
     let columns = columns(&items, &mut figures, clauses)?;
-    let aggregates = figures.aggregates;
+    let Figures { aggregates, left_out, .. } = figures;
     let order_by =
         clauses.order.iter().map(|o| order(o, &items, &columns, &names)).collect::<Result<_, _>>()?;
     let limit = clauses.limit.as_ref().map(limit).transpose()?;
-    Ok(Query { columns, group_by, filter, aggregates, order_by, limit, from })
+    Ok(Query { columns, group_by, filter, aggregates, order_by, limit, from, left_out })
 }
 
 /// One item of the SELECT list.
@@ -139,7 +144,11 @@ fn columns(items: &[Item], figures: &mut Figures, clauses: &Clauses) -> Result<V
                 SelectColumn::Count { name: alias.unwrap_or_else(|| "count".into()) }
             }
             None => {
+                let before = figures.left_out.len();
                 let expr = figures.figure(item.expr)?;
+                for left_out in figures.left_out.iter_mut().skip(before) {
+                    left_out.column = columns.len();
+                }
                 if !expr.depends_on_data() {
                     return Err(SqlError::new("this column does not depend on the data").at(item.expr.span()));
                 }

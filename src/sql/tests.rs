@@ -896,3 +896,41 @@ fn refused_figures() {
         assert!(error.place.is_some(), "{error}");
     }
 }
+
+/// A sum over categories without a number says which they are and whose units it passes over.
+#[test]
+fn sums_say_what_they_leave_out() {
+    let cube = town();
+    let read = |sql: &str| Query::parse(sql, &cube).unwrap();
+    let left = |sql: &str| -> Vec<(usize, String, Vec<String>)> {
+        let named = |l: &LeftOut| (l.column, l.level.clone(), l.categories.clone());
+        read(sql).left_out.iter().map(named).collect()
+    };
+    let unknown = |column: usize| (column, "age".to_string(), vec!["unknown".to_string()]);
+    assert_eq!(left("SELECT COUNT(*) FROM t"), []);
+    assert_eq!(left("SELECT SUM(age) FROM t"), [unknown(0)]);
+    assert_eq!(
+        left("SELECT sex, COUNT(*), AVG(age) AS a, SUM(age) / 2 AS s FROM t GROUP BY sex"),
+        [unknown(2), unknown(3)]
+    );
+    assert_eq!(left("SELECT sex, SUM(SUM(age)) OVER () AS all_years FROM t GROUP BY sex"), [unknown(1)]);
+    // WHERE, FILTER or CASE leave them out by name, or NULL is the query's own wish.
+    for whole in [
+        "SELECT SUM(age) FROM t WHERE age <= 29",
+        "SELECT SUM(age) FROM t WHERE age <> 'unknown'",
+        "SELECT SUM(age) FILTER (WHERE age < 10) FROM t",
+        "SELECT SUM(CASE WHEN age < 10 THEN age ELSE 0 END) FROM t",
+        "SELECT SUM(CASE WHEN sex = 'F' THEN 2 END) FROM t",
+    ] {
+        assert_eq!(left(whole), [], "{whole}");
+    }
+    // Exactly the units that count and have no number: here women of unknown age.
+    let query = read("SELECT SUM(CASE WHEN sex = 'F' THEN age END) FROM t WHERE district = 'North'");
+    let units = &query.left_out[0].units;
+    let cell =
+        |sex: usize, age: usize, district: usize| units.weight_at(&[sex, age, 0, district, 0, 0, 0]).unwrap();
+    for (sex, age, district) in [(0, 30, 0), (1, 30, 0), (0, 29, 0), (0, 30, 1)] {
+        let counts = sex == 0 && age == 30 && district == 0;
+        assert_eq!(cell(sex, age, district), f64::from(u8::from(counts)), "{sex} {age} {district}");
+    }
+}

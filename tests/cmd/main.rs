@@ -2,4 +2,6 @@
 //! something goes wrong.
 mod crash;
 mod pipes;
+mod places;
 mod session;
+mod terminal;

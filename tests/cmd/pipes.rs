@@ -1,7 +1,8 @@
 //! Standard output that nobody reads to its end.
 
 use crate::session::{folder, margins};
-use std::process::Stdio;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
 
 #[test]
 fn a_closed_pipe_is_no_error() {
@@ -21,5 +22,84 @@ fn a_closed_pipe_is_no_error() {
         let done = child.wait_with_output().unwrap();
         assert!(done.status.success(), "{words:?}: {:?}", done.status);
         assert!(done.stderr.is_empty(), "{words:?}: {}", String::from_utf8_lossy(&done.stderr));
+    }
+}
+
+/// Whoever reads one line and leaves, `| head -1`, hears no complaint, and the exit code is what it would have been.
+#[test]
+fn one_line_is_enough() {
+    let folder = folder();
+    std::fs::write(folder.path().join("many.sql"), "SELECT COUNT(*) FROM v1-residual\n".repeat(9000))
+        .unwrap();
+    let keys = "A10,day\n".repeat(30_000);
+    std::fs::write(folder.path().join("many.csv"), format!("code,ward\n{keys}")).unwrap();
+    for words in [&["release", "residual.toml", "--insecure-seed", "1"][..], &["release", "codes.toml"]] {
+        assert!(margins(folder.path()).args(words).output().unwrap().status.success());
+    }
+    let file = "out/v1-residual.margins";
+    for (words, code) in [
+        (&["verify", file][..], 1),
+        (&["verify", file, "--json"], 1),
+        (&["inspect", file], 0),
+        (&["inspect", file, "--json"], 0),
+        (&["inspect", file, "--spec"], 0),
+        (&["export", file, "--table", "sex,age.band", "--csv"], 0),
+        (&["query", file, "--batch", "many.sql"], 0),
+        (&["query", file, "--batch", "many.sql", "--jsonl"], 0),
+        (&["query", "out/codes.margins", "--keys", "many.csv"], 0),
+        (&["ledger"], 0),
+        (&["estimator"], 0),
+        (&["init", "data/people.csv"], 0),
+    ] {
+        let mut child =
+            margins(folder.path()).args(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::with_capacity(1, child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let done = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(code), "{words:?}: {said}");
+        assert!(
+            said.is_empty() || said.starts_with("warning: v1-residual is NOT PRIVATE"),
+            "{words:?}: {said}"
+        );
+    }
+}
+
+/// No standard output, no standard error, neither, or a full disk: never a panic (101).
+#[cfg(target_os = "linux")]
+#[test]
+fn closed_and_full_outputs() {
+    let folder = folder();
+    let done =
+        margins(folder.path()).args(["release", "residual.toml", "--insecure-seed", "1"]).output().unwrap();
+    assert!(done.status.success());
+    let program = env!("CARGO_BIN_EXE_margins");
+    for words in [
+        "verify out/v1-residual.margins",
+        "inspect out/v1-residual.margins --json",
+        "export out/v1-residual.margins --table sex",
+        "plan residual.toml",
+        "plan broken.toml",
+        "plan nowhere.toml",
+        "ledger",
+        "query out/v1-residual.margins 'SELECT COUNT(*) FROM v1-residual'",
+        "query out/v1-residual.margins --batch batch.sql",
+        "--help",
+        "frobnicate",
+    ] {
+        for way in [">&-", "2>&-", ">&- 2>&-", ">/dev/full", "2>/dev/full", ">/dev/full 2>&1", "2>&1 | true"]
+        {
+            // The program's own code, not that of the pipe.
+            let script = format!("{{ {program} {words}; echo $? >code; }} {way}");
+            Command::new("sh")
+                .arg("-c")
+                .arg(script)
+                .current_dir(folder.path())
+                .stdin(Stdio::null())
+                .status()
+                .unwrap();
+            let code = std::fs::read_to_string(folder.path().join("code")).unwrap();
+            assert!(["0", "1", "2"].contains(&code.trim()), "{words} {way}: {code}");
+        }
     }
 }

@@ -175,6 +175,11 @@ fn plan() {
 }
 
 #[test]
+fn draft() {
+    golden("draft.session");
+}
+
+#[test]
 fn release() {
     golden("release.session");
 }
@@ -205,6 +210,11 @@ fn recover() {
 }
 
 #[test]
+fn untrue() {
+    golden("untrue.session");
+}
+
+#[test]
 fn experiment() {
     golden("experiment.session");
 }
@@ -217,9 +227,18 @@ fn help() {
 /// No line of a table or a message is wider than a terminal of 80 columns; paths, hashes, JSON and CSV may be.
 #[test]
 fn lines_fit_eighty_columns() {
-    for name in
-        ["plan", "release", "answers", "keys", "projection", "refusals", "recover", "experiment", "help"]
-    {
+    for name in [
+        "plan",
+        "release",
+        "answers",
+        "untrue",
+        "keys",
+        "projection",
+        "refusals",
+        "recover",
+        "experiment",
+        "help",
+    ] {
         let text = std::fs::read_to_string(root().join("cmd").join(format!("{name}.session"))).unwrap();
         for line in text.lines() {
             let free =

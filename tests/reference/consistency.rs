@@ -31,6 +31,7 @@ fn plan_of(cube: &Cube, tables: &[Cuboid], exact: &[Cuboid]) -> Plan {
             .collect(),
         exact: exact.to_vec(),
         zeros: Vec::new(),
+        truncation: None,
     }
 }
 

@@ -5,5 +5,7 @@ mod consistency;
 mod dense;
 mod matrix;
 mod objectives;
+mod one_category;
 mod plans;
 mod strategies;
+mod untrue;

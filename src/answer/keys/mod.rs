@@ -5,7 +5,7 @@
 //! that is not mentioned may be anything. The product of the lists, summed up for each group, are the cells of an answer: at
 //! most as many as the release allows (its sparsity).
 
-use super::render::{ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
+use super::render::{Caveat, ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
 use crate::cube::Cube;
 use crate::projection::answer::{Answer, Estimator, Projected};
 use crate::projection::key::{Key, Part, text_code};
@@ -72,6 +72,8 @@ pub const MOST_ROWS: u64 = 1 << 20;
 pub struct Questions {
     name: String,
     not_private: bool,
+    /// Where a column identifies the unit: that column, and how many rows of each count.
+    bound: Option<(String, u32)>,
     cube: Cube,
     projected: Projected,
     key: Key,
@@ -89,7 +91,8 @@ impl Questions {
         let key = projected.key(parts);
         let manifest = release.manifest();
         let (name, not_private) = (manifest.about.name.clone(), manifest.is_not_private());
-        Ok(Some(Questions { name, not_private, cube, projected, key }))
+        let bound = manifest.privacy.bound().map(|(unit, rows)| (unit.to_owned(), rows));
+        Ok(Some(Questions { name, not_private, bound, cube, projected, key }))
     }
 
     /// The release's name, as FROM wants it.
@@ -100,6 +103,17 @@ impl Questions {
     /// Whether the noise came from a fixed seed.
     pub fn is_not_private(&self) -> bool {
         self.not_private
+    }
+
+    /// What every answer must say: what makes it untrue besides noise and other counts.
+    pub fn caveats(&self) -> Vec<Caveat> {
+        let truncated = |(unit, max_rows): &(String, u32)| Caveat::Truncated {
+            unit: unit.clone(),
+            max_rows: *max_rows,
+            cut: None,
+            period: None,
+        };
+        self.bound.iter().map(truncated).collect()
     }
 
     /// The integers and how to use them.
@@ -165,7 +179,13 @@ impl Questions {
                 },
             })
             .collect();
-        let mut table = ResultTable { columns, rows: Vec::new(), level, ..ResultTable::default() };
+        let mut table = ResultTable {
+            columns,
+            rows: Vec::new(),
+            level,
+            caveats: self.caveats(),
+            ..ResultTable::default()
+        };
         let mut laws: Vec<&str> = Vec::new();
         let limit = usize::try_from(asked.limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
         for (chosen, cells) in self.rows(&asked).take(limit) {

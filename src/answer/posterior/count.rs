@@ -108,9 +108,9 @@ fn deviance(x: f64, m: f64) -> f64 {
 }
 
 /// Weights whose bound is below e^{−50} of the largest are left out.
-const DEPTH: f64 = 50.0;
+pub(super) const DEPTH: f64 = 50.0;
 /// More points than this are thinned out.
-const MAX_POINTS: i64 = 1 << 16;
+const MAX_POINTS: i64 = 1 << 13;
 
 impl Prior {
     fn ln(&self, k: i64) -> f64 {
@@ -239,6 +239,29 @@ impl CountPosterior {
         let unit = law.lattice().unwrap_or(1.0);
         let left_out = (tail(first, low) + tail(last, high)) / (total * stride as f64 * unit);
         Ok(CountPosterior { first, stride, last, weights, left_out })
+    }
+
+    /// From the logarithms of the weights of runs of `stride` counts.
+    pub(super) fn from_logarithms(
+        first: i64,
+        stride: i64,
+        last: i64,
+        ln: &[f64],
+    ) -> Result<CountPosterior, PosteriorError> {
+        let most = ln.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        if !most.is_finite() {
+            return Err(PosteriorError::Impossible);
+        }
+        let mut weights: Vec<f64> = ln.iter().map(|l| libm::exp(l - most)).collect();
+        if stride > 1
+            && let Some(end) = weights.last_mut()
+        {
+            // The last run may be shorter.
+            *end *= ((last - first) % stride + 1) as f64 / stride as f64;
+        }
+        let total: f64 = weights.iter().sum();
+        weights.iter_mut().for_each(|w| *w /= total);
+        Ok(CountPosterior { first, stride, last, weights, left_out: 0.0 })
     }
 
     /// A bound on the posterior probability outside the evaluated window.

@@ -1,13 +1,15 @@
 //! What a noisy answer says about the truth.
 //!
 //! With a flat prior the posterior of θ is the mirrored error law ([`flat`]). With prior knowledge of a count
-//! ([`count`]) it is sharper; a prior is never applied silently, the caller names it.
+//! ([`count`]) it is sharper, also where the total that it is a part of is only estimated ([`total`]); a prior is never applied silently, the caller names it.
 
 pub mod count;
 pub mod flat;
 pub mod published;
+pub mod total;
 
 pub(in crate::answer) use count::ln_binomial;
 pub use count::{CountPosterior, PosteriorError, Prior};
 pub use flat::{Alternative, p_value, posterior_interval, prob_between, prob_greater};
 pub use published::{Estimator, expected_absolute_error};
+pub use total::Total;

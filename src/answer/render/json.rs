@@ -1,6 +1,6 @@
 //! JSON, keys in the order of SELECT.
 
-use super::{ColumnKind, Key, ResultCell, ResultTable, Shown};
+use super::{Caveat, ColumnKind, Key, ResultCell, ResultTable, Shown};
 use crate::answer::Together;
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Map, Value, json};
@@ -33,10 +33,15 @@ impl Serialize for Document<'_> {
         if let Some(t) = &self.result.together {
             map.serialize_entry("joint", &joint(t))?;
         }
-        if !self.result.notes.is_empty() {
-            map.serialize_entry("notes", &self.result.notes)?;
+        if !self.result.caveats.is_empty() {
+            let caveats: Vec<Value> = self.result.caveats.iter().map(Caveat::to_json).collect();
+            map.serialize_entry("caveats", &caveats)?;
         }
-        const OWN: [&str; 5] = ["rows", "level", "method", "joint", "notes"];
+        let told = self.result.told();
+        if !told.is_empty() {
+            map.serialize_entry("notes", &told)?;
+        }
+        const OWN: [&str; 6] = ["rows", "level", "method", "joint", "caveats", "notes"];
         for (key, value) in self.further.iter().filter(|(key, _)| !OWN.contains(&key.as_str())) {
             map.serialize_entry(key, value)?;
         }

@@ -4,13 +4,17 @@
 //! figure `estimate`, `std_error`, `low` and `high` after them (a figure under its own name is its estimate
 //! again). With several figures each also has `<name>_std_error`, `<name>_low` and `<name>_high`, and the four
 //! plain names speak of the first. JSON also names the method behind each interval (`method`) and carries the
-//! notes that the table has below it (`notes`). The table rounds to what the standard errors justify, intervals outwards.
+//! notes that the table has below it (`notes`). What makes the numbers untrue besides noise ([`Caveat`]) is in all three: a note of the
+//! table, `caveats` in JSON, and in CSV a last column `status`, there only when it has something to say. The table rounds to what the standard errors justify, intervals outwards.
 
+mod caveat;
 mod csv;
 mod json;
 mod table;
 
-pub use csv::csv;
+pub(crate) use caveat::named;
+pub use caveat::{Caveat, truncation};
+pub use csv::{csv, label as csv_label};
 pub use json::json;
 pub use table::{WIDTH, table};
 
@@ -30,7 +34,9 @@ pub struct ResultTable {
     pub methods: Vec<(String, String)>,
     /// How the intervals were made to cover all together, if they were.
     pub together: Option<Together>,
-    /// What a reader must know beside the numbers.
+    /// What makes the numbers untrue besides noise.
+    pub caveats: Vec<Caveat>,
+    /// What else a reader must know beside the numbers.
     pub notes: Vec<String>,
 }
 

@@ -1,6 +1,7 @@
 //! A table of plain text for a terminal.
 
 use super::{ColumnKind, ResultCell, ResultFigure, ResultTable};
+use crate::visible::visible;
 
 /// The most characters of a line.
 pub const WIDTH: usize = 80;
@@ -24,7 +25,7 @@ struct Column {
 /// put below each other, one line for each figure of a row.
 pub fn table(result: &ResultTable) -> String {
     let mut text = lines(result);
-    for (i, note) in result.notes.iter().enumerate() {
+    for (i, note) in result.told().iter().enumerate() {
         if i == 0 {
             text.push('\n');
         }
@@ -184,9 +185,9 @@ fn figure(cell: Option<&ResultCell>) -> Option<ResultFigure> {
     }
 }
 
-/// Labels come from a file: control characters must not reach the terminal.
+/// Labels come from a file, and each is one line.
 fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{FFFD}' } else { c }).collect()
+    visible(text).into_owned()
 }
 
 /// How many decimals to show: the place one below the first significant digit of the smallest standard
@@ -194,6 +195,11 @@ fn clean(text: &str) -> String {
 fn digits(std_errors: impl Iterator<Item = f64>) -> Option<i32> {
     let smallest = std_errors.filter(|s| s.is_finite() && *s > 0.0).reduce(f64::min)?;
     Some((1 - smallest.log10().floor() as i32).clamp(-15, 9))
+}
+
+/// A single figure: estimate, standard error, low, high.
+pub(super) fn brief(f: ResultFigure) -> [String; 4] {
+    show(f, digits([f.std_error].into_iter()))
 }
 
 /// Estimate, standard error, low, high.

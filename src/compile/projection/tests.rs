@@ -1,6 +1,7 @@
 use super::*;
 use crate::answer::keys::{QueryError, Questions};
 use crate::audit::audit;
+use crate::projection::Shape;
 use crate::projection::answer::Estimator;
 use crate::release::projection as stored;
 use crate::release::{Outcome, Release, SigningKey};

@@ -5,7 +5,7 @@
 //! `w = m e − round(m/c)·1_group` (c siblings), and `⊗ w` in all. With `m` a multiple of `c` its squared length is exactly
 //! `m²(1−1/c)`: the price of the projection, no more.
 
-use super::{Form, Kind, product_distance};
+use super::{Factors, Form, Kind, contrasts};
 use crate::cube::{Cuboid, Frame, Rung};
 use crate::exact::gcd;
 use crate::plan::Noise;
@@ -23,8 +23,8 @@ impl Kind for Component {
         data
     }
 
-    fn values(data: &Cuboid, frame: &Frame) -> Option<usize> {
-        Some(frame.contrasts(data))
+    fn values(data: &Cuboid, frame: &Frame) -> Option<u64> {
+        contrasts(data, frame)
     }
 
     /// The scaled counts, still secret; the contrasts are taken of the noisy ones.
@@ -49,11 +49,17 @@ impl Kind for Component {
         }
     }
 
-    fn distance(data: &Cuboid, frame: &Frame, noise: Noise, differs: &dyn Fn(usize) -> bool) -> Option<u128> {
-        if noise == Noise::Laplace {
-            return None;
+    fn factors(noise: Noise) -> Option<Factors> {
+        match noise {
+            Noise::Gaussian => Some(|n| (n * (n - 1), -n)),
+            Noise::Laplace => None,
         }
-        product_distance(data, frame, noise, differs, |n| (n * (n - 1), -n))
+    }
+
+    /// Scaled counts, and the differences of differences of all.
+    fn largest(data: &Cuboid, frame: &Frame, rows: u128, tail: u128) -> Option<u128> {
+        let scaled = rows.checked_mul(component_scale(frame, data)?)?;
+        scaled.checked_add(tail)?.checked_mul(1u128.checked_shl(data.len() as u32)?)
     }
 
     fn unit(data: &Cuboid, frame: &Frame) -> Option<f64> {
@@ -67,12 +73,7 @@ pub fn rung_scale(rung: &Rung) -> u128 {
     const EXACT_UP_TO: u128 = 4096;
     let mut lcm: u128 = 1;
     let mut largest: u128 = 1;
-    let mut previous = 0;
-    for &c in &rung.siblings {
-        if c == previous {
-            continue;
-        }
-        previous = c;
+    for &c in rung.sizes() {
         let c = u128::from(c);
         largest = largest.max(c);
         if lcm <= EXACT_UP_TO {
@@ -89,7 +90,7 @@ pub fn component_scale(frame: &Frame, cuboid: &Cuboid) -> Option<u128> {
 
 /// The largest `‖w‖²` of one rung.
 fn rung_norm(rung: &Rung, m: u128) -> u128 {
-    rung.siblings
+    rung.sizes()
         .iter()
         .map(|&c| {
             let c = u128::from(c);
@@ -118,7 +119,7 @@ mod tests {
             let parent: Vec<u32> =
                 siblings.iter().enumerate().flat_map(|(p, &c)| vec![p as u32; c as usize]).collect();
             let n = parent.len();
-            Rung { level: 1, parent, copies: vec![1; n], multiplicity: vec![1; n], siblings }
+            Rung::new(1, parent, vec![1; n], vec![1; n], siblings)
         };
         // Equal groups, and groups whose lcm is small: exactly m²(1 − 1/c) of the largest group.
         for siblings in [vec![7, 7], vec![5, 3], vec![1, 4, 6], vec![5000]] {

@@ -15,7 +15,7 @@ mod walsh;
 pub use component::{component_norm, component_scale};
 pub use rows::Rows;
 
-use super::Noise;
+use super::{Noise, limits};
 use crate::cube::{Cube, Cuboid, Frame};
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +39,9 @@ pub enum Seen {
     Walsh,
 }
 
+/// For a dimension of n categories: the factor of the scalar product of two cells' columns where they agree, and where they differ.
+pub type Factors = fn(i128) -> (i128, i128);
+
 /// What a kind of measurement knows about itself. `Data` is what a plan stores of it.
 trait Kind {
     type Data;
@@ -55,8 +58,11 @@ trait Kind {
     /// The cuboid whose table the queries are about.
     fn cuboid(data: &Self::Data) -> &Cuboid;
 
-    /// How many integers are published. `None` when that does not fit.
-    fn values(data: &Self::Data, frame: &Frame) -> Option<usize>;
+    /// The most cells its table may have.
+    const MOST_CELLS: u64 = limits::MAX_CELLS;
+
+    /// How many integers are published. `None` when that does not fit. All levels must be in use.
+    fn values(data: &Self::Data, frame: &Frame) -> Option<u64>;
 
     /// Whether a plan over these levels may hold it: the error says why not.
     fn check(_data: &Self::Data, _levels: &[Vec<u8>], _cube: &Cube, _frame: &Frame) -> Result<(), String> {
@@ -75,14 +81,15 @@ trait Kind {
     /// or when the kind is not measured with this noise.
     fn sensitivity(data: &Self::Data, frame: &Frame, noise: Noise) -> Option<u128>;
 
-    /// Over plain dimensions, how far apart the columns of two cells are that differ where `differs` says so: squared for Gaussian noise,
-    /// in L1 for Laplace. `None` where there is no closed form.
-    fn distance(
-        data: &Self::Data,
-        frame: &Frame,
-        noise: Noise,
-        differs: &dyn Fn(usize) -> bool,
-    ) -> Option<u128>;
+    /// Over plain dimensions the scalar product of the columns of two cells is a product: for a dimension of n categories its factor
+    /// where the cells agree, and where they differ. `None` where there is no such closed form.
+    fn factors(noise: Noise) -> Option<Factors>;
+
+    /// The largest absolute value on the way from so many rows to what is published, where the noise is below `tail`. `None` when it
+    /// does not fit 128 bits.
+    fn largest(_data: &Self::Data, _frame: &Frame, rows: u128, tail: u128) -> Option<u128> {
+        rows.checked_add(tail)
+    }
 
     /// How many independent noises there are, for each coefficient of an answer on this (perhaps lumped) frame.
     fn copies(data: &Self::Data, frame: &Frame) -> Vec<u64> {
@@ -173,9 +180,20 @@ impl Block {
         of_kind!(self, _it, K::LUMPS)
     }
 
-    /// How many integers are published; the largest number there is where that does not fit.
+    /// The most cells its table may have.
+    pub const fn most_cells(&self) -> u64 {
+        of_kind!(self, _it, K::MOST_CELLS)
+    }
+
+    /// How many integers are published. `None` when that does not fit. All levels must be in use.
+    pub fn checked_values(&self, frame: &Frame) -> Option<u64> {
+        of_kind!(self, it, K::values(it, frame))
+    }
+
+    /// How many integers are published; the largest number there is where that does not fit: such plans are refused before anything is
+    /// counted.
     pub fn values(&self, frame: &Frame) -> usize {
-        of_kind!(self, it, K::values(it, frame)).unwrap_or(usize::MAX)
+        self.checked_values(frame).and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX)
     }
 
     /// Whether a plan over these levels may hold it, whose cuboid is made of levels in use: the error says why not.
@@ -198,9 +216,14 @@ impl Block {
         of_kind!(self, it, K::sensitivity(it, frame, noise))
     }
 
-    /// Over plain dimensions, how far apart the columns of two cells are that differ where `differs` says so.
-    pub fn distance(&self, frame: &Frame, noise: Noise, differs: &dyn Fn(usize) -> bool) -> Option<u128> {
-        of_kind!(self, it, K::distance(it, frame, noise, differs))
+    /// Over plain dimensions the factors of the scalar product of two cells' columns: see [`Factors`].
+    pub fn factors(&self, noise: Noise) -> Option<Factors> {
+        of_kind!(self, _it, K::factors(noise))
+    }
+
+    /// The largest absolute value on the way from so many rows to what is published, where the noise is below `tail`.
+    pub fn largest(&self, frame: &Frame, rows: u128, tail: u128) -> Option<u128> {
+        of_kind!(self, it, K::largest(it, frame, rows, tail))
     }
 
     /// For each coefficient of an answer on this frame, how many independent noises it stands for.
@@ -229,25 +252,10 @@ impl Block {
     }
 }
 
-/// The distance of two columns whose scalar products are products over the dimensions: `factors` gives, for a dimension of n
-/// categories, the factor where the two cells agree and where they differ. Squared distances are `2(‖h_e‖² − ⟨h_e, h_e'⟩)`; where all
-/// entries are ±1 the L1 distance is half of that.
-fn product_distance(
-    cuboid: &Cuboid,
-    frame: &Frame,
-    noise: Noise,
-    differs: &dyn Fn(usize) -> bool,
-    factors: impl Fn(i128) -> (i128, i128),
-) -> Option<u128> {
-    let (mut norm, mut inner) = (1i128, 1i128);
-    for (d, _) in cuboid.iter() {
-        let (same, other) = factors(i128::from(frame.axes[d].rungs[1].real_len()));
-        norm = norm.checked_mul(same)?;
-        inner = inner.checked_mul(if differs(d) { other } else { same })?;
-    }
-    let half = u128::try_from(norm.checked_sub(inner)?).ok()?;
-    match noise {
-        Noise::Gaussian => half.checked_mul(2),
-        Noise::Laplace => Some(half),
-    }
+/// The number of contrasts of a component.
+fn contrasts(cuboid: &Cuboid, frame: &Frame) -> Option<u64> {
+    cuboid.iter().try_fold(1u64, |n, (d, l)| {
+        let rung = frame.rung(d, l);
+        n.checked_mul(rung.real_len().checked_sub(rung.siblings.len() as u64)?)
+    })
 }

@@ -1,6 +1,6 @@
 //! Differences of pairs of siblings: the Haar wavelet on a binary tree.
 
-use super::{Form, Kind, product_distance};
+use super::{Factors, Form, Kind, contrasts};
 use crate::cube::{Cube, Cuboid, Frame};
 use crate::plan::Noise;
 
@@ -17,12 +17,12 @@ impl Kind for Pairs {
         data
     }
 
-    fn values(data: &Cuboid, frame: &Frame) -> Option<usize> {
-        Some(frame.contrasts(data))
+    fn values(data: &Cuboid, frame: &Frame) -> Option<u64> {
+        contrasts(data, frame)
     }
 
     fn check(data: &Cuboid, _: &[Vec<u8>], _: &Cube, frame: &Frame) -> Result<(), String> {
-        let twos = data.iter().all(|(d, l)| frame.rung(d, l).siblings.iter().all(|&c| c <= 2));
+        let twos = data.iter().all(|(d, l)| frame.rung(d, l).sizes().iter().all(|&c| c <= 2));
         if twos { Ok(()) } else { Err("differences of groups of more than two".into()) }
     }
 
@@ -36,8 +36,8 @@ impl Kind for Pairs {
         Some(1)
     }
 
-    fn distance(data: &Cuboid, frame: &Frame, noise: Noise, differs: &dyn Fn(usize) -> bool) -> Option<u128> {
-        product_distance(data, frame, noise, differs, |_| (1, -1))
+    fn factors(_: Noise) -> Option<Factors> {
+        Some(|_| (1, -1))
     }
 
     fn unit(_: &Cuboid, _: &Frame) -> Option<f64> {

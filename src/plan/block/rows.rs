@@ -1,8 +1,8 @@
 //! Linear queries of one table that the agency wrote itself.
 
-use super::{Form, Kind};
+use super::{Factors, Form, Kind};
 use crate::cube::{Cube, Cuboid, Frame};
-use crate::plan::Noise;
+use crate::plan::{Noise, limits};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -32,13 +32,14 @@ impl Kind for Rows {
     const FORM: Form = Form::Rows;
     const SIGNED: bool = true;
     const LUMPS: bool = false;
+    const MOST_CELLS: u64 = limits::MAX_ROW_CELLS;
 
     fn cuboid(data: &Rows) -> &Cuboid {
         &data.cuboid
     }
 
-    fn values(data: &Rows, _: &Frame) -> Option<usize> {
-        Some(data.rows.len())
+    fn values(data: &Rows, _: &Frame) -> Option<u64> {
+        Some(data.rows.len() as u64)
     }
 
     fn check(data: &Rows, _: &[Vec<u8>], cube: &Cube, _: &Frame) -> Result<(), String> {
@@ -75,8 +76,13 @@ impl Kind for Rows {
     }
 
     /// Columns are compared one by one: see `plan::cost::rows`.
-    fn distance(_: &Rows, _: &Frame, _: Noise, _: &dyn Fn(usize) -> bool) -> Option<u128> {
+    fn factors(_: Noise) -> Option<Factors> {
         None
+    }
+
+    fn largest(data: &Rows, _: &Frame, rows: u128, tail: u128) -> Option<u128> {
+        let factor = data.rows.iter().flatten().map(|&(_, f)| f.unsigned_abs()).max().unwrap_or(0);
+        rows.checked_mul(factor.into())?.checked_add(tail)
     }
 
     fn copies(data: &Rows, _: &Frame) -> Vec<u64> {

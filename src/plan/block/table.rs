@@ -1,8 +1,8 @@
 //! Every cell of a cuboid's table.
 
-use super::{Form, Kind, Seen};
+use super::{Factors, Form, Kind, Seen};
 use crate::cube::{Cuboid, Frame};
-use crate::plan::Noise;
+use crate::plan::{Noise, limits};
 
 pub(super) struct Table;
 
@@ -17,8 +17,8 @@ impl Kind for Table {
         data
     }
 
-    fn values(data: &Cuboid, frame: &Frame) -> Option<usize> {
-        Some(frame.len(data))
+    fn values(data: &Cuboid, frame: &Frame) -> Option<u64> {
+        limits::cells(frame, data)
     }
 
     fn apply(_: &Cuboid, _: &Frame, counts: Vec<i64>) -> Option<Vec<i64>> {
@@ -31,7 +31,7 @@ impl Kind for Table {
     }
 
     /// Two rows are in different cells, or in the same.
-    fn distance(data: &Cuboid, _: &Frame, _: Noise, differs: &dyn Fn(usize) -> bool) -> Option<u128> {
-        Some(if data.iter().any(|(d, _)| differs(d)) { 2 } else { 0 })
+    fn factors(_: Noise) -> Option<Factors> {
+        Some(|_| (1, 0))
     }
 }

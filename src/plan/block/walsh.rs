@@ -1,13 +1,10 @@
 //! The Walsh–Hadamard coefficients of a table: see [`crate::cube::walsh`].
 
-use super::{Form, Kind, Seen, product_distance};
+use super::{Factors, Form, Kind, Seen};
 use crate::cube::{Cube, Cuboid, Frame, walsh};
 use crate::plan::Noise;
 
 pub(super) struct Walsh;
-
-/// The most coefficients of one block.
-const MOST_VALUES: u64 = 1 << 32;
 
 impl Kind for Walsh {
     type Data = Cuboid;
@@ -20,18 +17,15 @@ impl Kind for Walsh {
         data
     }
 
-    /// What does not fit is refused by the rule on a plan's size, before it is counted.
-    fn values(data: &Cuboid, frame: &Frame) -> Option<usize> {
-        usize::try_from(frame.walsh_len(data)?).ok()
+    /// A bit set in every dimension.
+    fn values(data: &Cuboid, frame: &Frame) -> Option<u64> {
+        data.iter().try_fold(1u64, |n, (d, l)| n.checked_mul(walsh::padded(frame.rung(d, l).real_len()) - 1))
     }
 
-    fn check(data: &Cuboid, levels: &[Vec<u8>], _: &Cube, frame: &Frame) -> Result<(), String> {
-        if !data.iter().all(|(d, l)| levels[d] == [0, l as u8]) {
-            return Err("coefficients of a dimension with several levels in use".into());
-        }
-        match frame.walsh_len(data) {
-            Some(n) if n <= MOST_VALUES => Ok(()),
-            _ => Err(format!("a block has more than {MOST_VALUES} coefficients")),
+    fn check(data: &Cuboid, levels: &[Vec<u8>], _: &Cube, _: &Frame) -> Result<(), String> {
+        match data.iter().all(|(d, l)| levels[d] == [0, l as u8]) {
+            true => Ok(()),
+            false => Err("coefficients of a dimension with several levels in use".into()),
         }
     }
 
@@ -45,8 +39,8 @@ impl Kind for Walsh {
         frame.walsh_len(data).map(u128::from)
     }
 
-    fn distance(data: &Cuboid, frame: &Frame, noise: Noise, differs: &dyn Fn(usize) -> bool) -> Option<u128> {
-        product_distance(data, frame, noise, differs, |n| (i128::from(walsh::padded(n as u64)) - 1, -1))
+    fn factors(_: Noise) -> Option<Factors> {
+        Some(|n| (i128::from(walsh::padded(n as u64)) - 1, -1))
     }
 
     fn copies(data: &Cuboid, frame: &Frame) -> Vec<u64> {
@@ -54,6 +48,6 @@ impl Kind for Walsh {
     }
 
     fn noises(data: &Cuboid, frame: &Frame) -> usize {
-        Walsh::values(data, frame).unwrap_or(usize::MAX)
+        Walsh::values(data, frame).and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX)
     }
 }

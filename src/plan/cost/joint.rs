@@ -32,6 +32,9 @@ pub(super) fn joint_cost(plan: &Plan, frame: &Frame) -> Option<u128> {
                 used.push(d);
             }
         }
+        if used.len() as u32 > MOST_STEPS.ilog2() {
+            return None;
+        }
     }
     let sets = 1u64.checked_shl(used.len() as u32)?;
     if sets.checked_mul(plan.measurements.len() as u64)? > MOST_STEPS {
@@ -52,18 +55,75 @@ pub(super) fn joint_cost(plan: &Plan, frame: &Frame) -> Option<u128> {
         .filter(|&(_, &d)| frame.axes[d].rungs[1].real_len() > 1)
         .map(|(bit, _)| 1u64 << bit)
         .sum();
+    let mut blocks =
+        plan.measurements.iter().map(|m| Columns::new(plan, frame, m, &used)).collect::<Option<Vec<_>>>()?;
     for set in (1..sets).filter(|s| s & !can_differ == 0) {
-        let differs = |d: usize| used.iter().position(|&u| u == d).is_some_and(|bit| set >> bit & 1 == 1);
         let mut total = 0u128;
-        for m in &plan.measurements {
-            let distance = m.block.distance(frame, plan.noise, &differs)?;
-            if distance > 0 {
-                total = total.checked_add(price(plan, m, distance)?)?;
-            }
+        for block in &mut blocks {
+            total = total.checked_add(block.price(set)?)?;
         }
         worst = worst.max(total);
     }
     Some(worst)
+}
+
+/// One block, ready for many sets of dimensions.
+struct Columns<'a> {
+    plan: &'a Plan,
+    measurement: &'a Measurement,
+    /// The bits of its dimensions.
+    mask: u64,
+    /// For each dimension its bit and the factors where two cells agree and where they differ.
+    factors: Vec<(u64, i128, i128)>,
+    /// `‖h_e‖²`.
+    norm: i128,
+    /// What distances cost: few are distinct.
+    known: Vec<(u128, u128)>,
+}
+
+impl<'a> Columns<'a> {
+    fn new(plan: &'a Plan, frame: &Frame, m: &'a Measurement, used: &[usize]) -> Option<Columns<'a>> {
+        let factors = m.block.factors(plan.noise)?;
+        let mut out =
+            Columns { plan, measurement: m, mask: 0, factors: Vec::new(), norm: 1, known: vec![(0, 0)] };
+        for (d, _) in m.block.cuboid().iter() {
+            let (same, other) = factors(i128::from(frame.axes[d].rungs[1].real_len()));
+            let bit = 1u64 << used.iter().position(|&u| u == d)?;
+            out.mask |= bit;
+            out.factors.push((bit, same, other));
+            out.norm = out.norm.checked_mul(same)?;
+        }
+        Some(out)
+    }
+
+    /// What two cells that differ in these dimensions cost.
+    fn price(&mut self, differs: u64) -> Option<u128> {
+        if self.mask & differs == 0 {
+            return Some(0);
+        }
+        let distance = self.distance(differs)?;
+        if let Some(&(_, price)) = self.known.iter().find(|(d, _)| *d == distance) {
+            return Some(price);
+        }
+        let price = price(self.plan, self.measurement, distance)?;
+        if self.known.len() < 64 {
+            self.known.push((distance, price));
+        }
+        Some(price)
+    }
+
+    /// How far apart the two columns are: squared for Gaussian noise, in L1 for Laplace.
+    fn distance(&self, differs: u64) -> Option<u128> {
+        let mut inner = 1i128;
+        for &(bit, same, other) in &self.factors {
+            inner = inner.checked_mul(if differs & bit != 0 { other } else { same })?;
+        }
+        let half = u128::try_from(self.norm.checked_sub(inner)?).ok()?;
+        match self.plan.noise {
+            Noise::Laplace if self.measurement.block.is_signed() => Some(half),
+            _ => half.checked_mul(2),
+        }
+    }
 }
 
 /// What a distance costs, times the rows of a unit, in fixed point.

@@ -12,7 +12,7 @@
 
 use super::landscape::{Choice, Landscape, Shape};
 use std::collections::HashSet;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// All pairs are tried, so the work grows with the square of this.
 const MOST_TABLES: usize = 1024;
@@ -27,13 +27,13 @@ const SETTLE: usize = 1000;
 
 struct Cluster {
     id: usize,
-    shape: Rc<Shape>,
+    shape: Arc<Shape>,
     weight: f64,
     share: f64,
 }
 
 impl Cluster {
-    fn new(land: &Landscape, id: usize, shape: Rc<Shape>, weight: f64) -> Cluster {
+    fn new(land: &Landscape, id: usize, shape: Arc<Shape>, weight: f64) -> Cluster {
         let share = land.closed_form(shape.cells * weight);
         Cluster { id, shape, weight, share }
     }
@@ -62,7 +62,7 @@ impl State<'_> {
         self.minus.resize(self.known.len(), 0.0);
     }
 
-    fn tables(&self) -> (Vec<Rc<Shape>>, Vec<f64>) {
+    fn tables(&self) -> (Vec<Arc<Shape>>, Vec<f64>) {
         (
             self.clusters.iter().map(|c| c.shape.clone()).collect(),
             self.clusters.iter().map(|c| c.share).collect(),
@@ -111,7 +111,7 @@ struct Pair {
     /// What it last promised to multiply the error by.
     promise: f64,
     ids: (usize, usize),
-    join: Rc<Shape>,
+    join: Arc<Shape>,
 }
 
 impl Pair {

@@ -15,11 +15,15 @@ use crate::cube::{Cuboid, Frame};
 use crate::plan::{BudgetRule, Noise};
 use crate::planner::Request;
 use crate::planner::closure::Closure;
-use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
+use rustc_hash::FxHashMap;
+use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::Arc;
 
 const WORDS: usize = 4;
+/// How many numbers of components the tables looked up may hold before they are forgotten.
+const MOST_REMEMBERED: usize = 1 << 22;
 
 /// A cuboid as the set of levels it passes on its way down, a bit each. So joins are unions, and a
 /// cuboid rolls up from another when its set is within the other's.
@@ -45,6 +49,19 @@ impl Steps {
         self
     }
 
+    /// How many levels of `bits` it passes.
+    pub fn level(&self, bits: &Range<usize>) -> usize {
+        bits.clone().take_while(|&bit| self.has(bit)).count()
+    }
+
+    /// The cuboid with another level in the dimension of `bits`.
+    pub fn at_level(mut self, bits: &Range<usize>, level: usize) -> Steps {
+        for bit in bits.clone() {
+            if bit - bits.start < level { self.set(bit) } else { self.clear(bit) }
+        }
+        self
+    }
+
     /// Whether this cuboid rolls up from `other`.
     pub fn is_below(&self, other: &Steps) -> bool {
         self.0.iter().zip(&other.0).all(|(a, b)| a & !b == 0)
@@ -52,6 +69,7 @@ impl Steps {
 }
 
 /// A level in use.
+#[derive(Clone)]
 struct Step {
     dimension: usize,
     level: usize,
@@ -74,7 +92,7 @@ pub struct Shape {
 #[derive(Debug, Clone)]
 pub struct Choice {
     /// What is measured.
-    pub tables: Vec<Rc<Shape>>,
+    pub tables: Vec<Arc<Shape>>,
     /// Parallel to `tables`.
     pub shares: Vec<f64>,
     /// `E`.
@@ -99,7 +117,9 @@ pub struct Landscape {
     /// `k`.
     laplace: bool,
     rule: BudgetRule,
-    shapes: RefCell<HashMap<Steps, Rc<Shape>>>,
+    shapes: RefCell<FxHashMap<Steps, Arc<Shape>>>,
+    /// The numbers of components in `shapes`.
+    remembered: Cell<usize>,
 }
 
 impl Landscape {
@@ -123,6 +143,7 @@ impl Landscape {
             laplace: request.noise == Noise::Laplace,
             rule,
             shapes: RefCell::default(),
+            remembered: Cell::new(0),
         };
         land.components = closure.components.iter().map(|a| land.steps_of(a)).collect();
         land.stakes = stakes(request, frame, closure)
@@ -141,6 +162,47 @@ impl Landscape {
             }
         }
         Some(land)
+    }
+
+    /// The same workload for another thread, or under another rule.
+    pub fn again(&self, rule: BudgetRule) -> Landscape {
+        Landscape {
+            steps: self.steps.clone(),
+            components: self.components.clone(),
+            stakes: self.stakes.clone(),
+            workload: self.workload.clone(),
+            laplace: self.laplace,
+            rule,
+            shapes: RefCell::default(),
+            remembered: Cell::new(0),
+        }
+    }
+
+    /// The bits of every dimension in use, the coarsest level first.
+    pub fn dimensions(&self) -> Vec<Range<usize>> {
+        let mut out: Vec<Range<usize>> = Vec::new();
+        for (bit, step) in self.steps.iter().enumerate() {
+            match out.last_mut() {
+                Some(last) if self.steps[last.start].dimension == step.dimension => last.end = bit + 1,
+                _ => out.push(bit..bit + 1),
+            }
+        }
+        out
+    }
+
+    /// How shares are made.
+    pub fn rule(&self) -> BudgetRule {
+        self.rule
+    }
+
+    /// Whether precision grows with the square of a share.
+    pub fn is_laplace(&self) -> bool {
+        self.laplace
+    }
+
+    /// `c_A/n_A` of every component.
+    pub fn stakes(&self) -> &[f64] {
+        &self.stakes
     }
 
     /// The workload's components, and those of its tables that add none.
@@ -171,14 +233,21 @@ impl Landscape {
     }
 
     /// A table, looked up or worked out.
-    pub fn shape(&self, steps: Steps) -> Rc<Shape> {
+    pub fn shape(&self, steps: Steps) -> Arc<Shape> {
         if let Some(known) = self.shapes.borrow().get(&steps) {
             return known.clone();
         }
         let cells = (0..self.steps.len()).filter(|&b| steps.has(b)).map(|b| self.steps[b].growth).product();
         let below = self.components.iter().zip(0u32..).filter(|(a, _)| a.is_below(&steps)).map(|(_, i)| i);
-        let shape = Rc::new(Shape { steps, cells, below: below.collect() });
-        self.shapes.borrow_mut().insert(steps, shape.clone());
+        let shape = Arc::new(Shape { steps, cells, below: below.collect() });
+        let mut shapes = self.shapes.borrow_mut();
+        let mut remembered = self.remembered.get() + shape.below.len() + 16;
+        if remembered > MOST_REMEMBERED {
+            shapes.clear();
+            remembered = 0;
+        }
+        self.remembered.set(remembered);
+        shapes.insert(steps, shape.clone());
         shape
     }
 
@@ -219,7 +288,7 @@ impl Landscape {
     }
 
     /// `Σ_{B ⊇ A} x_B^k/n_B` of every component.
-    pub fn known(&self, tables: &[Rc<Shape>], shares: &[f64]) -> Vec<f64> {
+    pub fn known(&self, tables: &[Arc<Shape>], shares: &[f64]) -> Vec<f64> {
         let mut known = vec![0.0; self.components.len()];
         for (table, &share) in tables.iter().zip(shares) {
             let t = self.precision(share) / table.cells;
@@ -236,12 +305,12 @@ impl Landscape {
     }
 
     /// `E` of shares that add up to one.
-    pub fn error(&self, tables: &[Rc<Shape>], shares: &[f64]) -> f64 {
+    pub fn error(&self, tables: &[Arc<Shape>], shares: &[f64]) -> f64 {
         self.known(tables, shares).iter().enumerate().map(|(a, &k)| self.term(a, k)).sum()
     }
 
     /// Tables with shares in some proportion.
-    pub fn choice(&self, tables: Vec<Rc<Shape>>, mut shares: Vec<f64>) -> Choice {
+    pub fn choice(&self, tables: Vec<Arc<Shape>>, mut shares: Vec<f64>) -> Choice {
         norm(&mut shares);
         let error = self.error(&tables, &shares);
         Choice { tables, shares, error }

@@ -5,7 +5,9 @@
 //!
 //! The strategies that search for tables have a file each and share [`landscape`].
 
+mod annealing;
 mod cluster;
+mod dice;
 mod fourier;
 mod given;
 mod hierarchy;
@@ -18,7 +20,8 @@ use super::Request;
 use super::closure::Closure;
 use super::objective::{self, Certificate, Objective};
 use crate::cube::{Cuboid, Frame};
-use crate::plan::{Block, BudgetRule, MAX_MEASUREMENTS, Measure, Measurement, Noise, block, round};
+use crate::plan::limits::MAX_MEASUREMENTS;
+use crate::plan::{Block, BudgetRule, Measure, Measurement, Noise, block, round};
 use landscape::{Choice, Landscape};
 use rustc_hash::FxHashMap;
 pub use wavelet::check_components;
@@ -74,8 +77,17 @@ pub enum NotApplicable {
     #[error("it needs `shares`: which tables to measure, and each one's part of the budget")]
     NoShares,
     /// The budget is so small or so large that the noise cannot be drawn.
-    #[error("the noise scale for {0} is outside what can be sampled")]
+    #[error("the budget is so small or so large that the noise for {0} cannot be drawn")]
     ScaleOutOfRange(String),
+    /// Counts times the integer scale, with noise.
+    #[error("with a billion rows the integers of {0} would not fit 64 bits")]
+    IntegersTooLarge(String),
+    /// A measurement is one section of a file.
+    #[error("{0} and its noise would take more than the 2^30 bytes of a section of a release")]
+    SectionTooLarge(String),
+    /// The file would have too many sections.
+    #[error("its measurements would take more sections than a release may have")]
+    TooManySections,
 }
 
 /// The largest table that is counted.
@@ -129,6 +141,9 @@ impl Groups {
 
 /// The measurements of one strategy. The searches over tables return several sets, of which the one with
 /// the least exact prediction is meant: their own figure is for continuous noise and balanced levels.
+///
+/// The closed forms of the budgets are the best for direct recovery, and a search under one rule may end where one under
+/// the other does not. So with optimal budgets equal ones are in the set as well: optimal is never the worse of the two.
 pub fn measurements(
     request: &Request,
     frame: &Frame,
@@ -136,7 +151,22 @@ pub fn measurements(
     measure: Measure,
     budgets: BudgetRule,
 ) -> Result<Vec<Measured>, NotApplicable> {
-    let by_rule = |groups: Groups| {
+    let mut sets = by_rule(request, frame, closure, measure, budgets)?;
+    let complete = matches!(measure, Measure::Tables | Measure::Given | Measure::Matrix);
+    if budgets == BudgetRule::Optimal && !complete && sets.iter().all(|(_, proof)| proof.is_none()) {
+        sets.extend(by_rule(request, frame, closure, measure, BudgetRule::Uniform).into_iter().flatten());
+    }
+    Ok(sets)
+}
+
+fn by_rule(
+    request: &Request,
+    frame: &Frame,
+    closure: &Closure,
+    measure: Measure,
+    budgets: BudgetRule,
+) -> Result<Vec<Measured>, NotApplicable> {
+    let closed = |groups: Groups| {
         let scales = scales(request.noise, request.budget.to_f64(), &groups, budgets);
         rounded(request, groups.paid(scales))
     };
@@ -180,13 +210,13 @@ pub fn measurements(
                 let (scales, proof) = residual_scales(request, closure, &groups);
                 vec![(rounded(request, groups.paid(scales))?, Some(proof))]
             } else {
-                vec![plain(by_rule(groups)?)]
+                vec![plain(closed(groups)?)]
             }
         }
-        Measure::Fourier => vec![plain(by_rule(fourier::coefficients(request, frame, closure)?)?)],
+        Measure::Fourier => vec![plain(closed(fourier::coefficients(request, frame, closure)?)?)],
         Measure::Matrix => matrix::matrix(request, frame, budgets)?.into_iter().map(plain).collect(),
-        Measure::Queries => vec![plain(by_rule(queries()?)?)],
-        Measure::Base => vec![plain(by_rule(base()?)?)],
+        Measure::Queries => vec![plain(closed(queries()?)?)],
+        Measure::Base => vec![plain(closed(base()?)?)],
         Measure::Hierarchy => {
             let land = landscape()?;
             let choice = hierarchy::hierarchy(&land);
@@ -203,25 +233,30 @@ pub fn measurements(
         Measure::Given => vec![plain(given::given(request, frame)?)],
         Measure::Tables => {
             let land = landscape()?;
-            let mut starts = Vec::new();
             let mut sets = Vec::new();
-            // Starts that do not apply, such as a base of too many cells, are none.
-            for groups in [queries(), base()].into_iter().flatten() {
-                let shapes = groups.blocks.iter().map(|block| land.shape(land.steps_of(block.cuboid())));
-                let shapes: Vec<_> = shapes.collect();
-                let scales = scales(request.noise, request.budget.to_f64(), &groups, budgets);
-                let choice = land.choice(shapes, scales.iter().map(|s| 1.0 / s).collect());
-                if choice.cells() <= most {
-                    sets.extend(by_choice(&land, &choice));
-                    starts.push(choice);
+            let mut found: Option<Choice> = None;
+            // What equal shares lead to is a start for optimal ones.
+            for rule in [BudgetRule::Uniform, budgets].into_iter().take(1 + usize::from(!land.is_uniform())) {
+                let land = land.again(rule);
+                let mut starts = Vec::new();
+                // Starts that do not apply, such as a base of too many cells, are none.
+                for groups in [queries(), base()].into_iter().flatten() {
+                    let shapes = groups.blocks.iter().map(|block| land.shape(land.steps_of(block.cuboid())));
+                    let shapes: Vec<_> = shapes.collect();
+                    let scales = scales(request.noise, request.budget.to_f64(), &groups, rule);
+                    let choice = land.choice(shapes, scales.iter().map(|s| 1.0 / s).collect());
+                    if choice.cells() <= most {
+                        starts.push(choice);
+                    }
                 }
+                starts.extend(cluster::cluster(&land, most));
+                starts.extend(found.take());
+                starts.iter().for_each(|choice| sets.extend(by_choice(&land, choice)));
+                let best = tables::search(&land, starts, most, request.effort);
+                let best = best.ok_or(NotApplicable::TooManyTables)?;
+                sets.extend(by_choice(&land, &best));
+                found = Some(best);
             }
-            if let Some(choice) = cluster::cluster(&land, most) {
-                sets.extend(by_choice(&land, &choice));
-                starts.push(choice);
-            }
-            let found = tables::search(&land, starts, most).ok_or(NotApplicable::TooManyTables)?;
-            sets.extend(by_choice(&land, &found));
             sets.into_iter().map(plain).collect()
         }
     })
@@ -263,22 +298,27 @@ fn rounded(
         .collect()
 }
 
-/// The price of a unit of precision `1/σ_A²` of every component of a closure, in σ² of the component itself
-/// and not of its scaled integers: `residual` measures them in this order.
+/// For every component of a closure the price of a unit of precision `1/σ_A²`, and what a unit of `σ_A²` adds to the weighted total;
+/// in σ² of the component itself and not of its scaled integers. `residual` measures them in this order.
 pub fn component_prices(
     request: &Request,
     frame: &Frame,
     closure: &Closure,
-) -> Result<Vec<f64>, NotApplicable> {
-    let groups = residual(request, frame, closure)?;
-    Ok(groups.price.iter().zip(&groups.unit).map(|(c, m)| c / (m * m)).collect())
+) -> Result<(Vec<f64>, Vec<f64>), NotApplicable> {
+    Ok(by_component(&residual(request, frame, closure)?))
+}
+
+fn by_component(groups: &Groups) -> (Vec<f64>, Vec<f64>) {
+    let squares = || groups.unit.iter().map(|m| m * m);
+    let price = groups.price.iter().zip(squares()).map(|(c, mm)| c / mm).collect();
+    let gain = groups.weight.iter().zip(squares()).map(|(v, mm)| v * mm).collect();
+    (price, gain)
 }
 
 /// Scales of the components' integer noise for objectives other than the total.
 fn residual_scales(request: &Request, closure: &Closure, groups: &Groups) -> (Vec<f64>, Certificate) {
     let squares = || groups.unit.iter().map(|m| m * m);
-    let price: Vec<f64> = groups.price.iter().zip(squares()).map(|(c, mm)| c / mm).collect();
-    let gain: Vec<f64> = groups.weight.iter().zip(squares()).map(|(v, mm)| v * mm).collect();
+    let (price, gain) = by_component(groups);
     let rho = request.budget.to_f64();
     let (sigma2, certificate) = objective::variances(request, closure, &price, &gain, rho);
     (sigma2.iter().zip(squares()).map(|(s, mm)| s * mm).collect(), certificate)

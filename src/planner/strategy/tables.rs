@@ -7,61 +7,40 @@
 //! 1. Descend from `queries`, `base`, `cluster`, and from many candidates at once in almost equal shares.
 //! 2. From the best of these and again from the others, change one table at a time: a level finer or coarser in
 //!    one dimension, both at once, dropped, merged with another, or a workload table added. Keep what helps.
+//! 3. Under Laplace noise, anneal ([`super::annealing`]), and change one table at a time from the best that came of it.
 //!
-//! No step accepts a larger error, so the result is never worse than where it starts. Everything is counted, not timed:
-//! the same workload gives the same tables on any machine. Under Gaussian noise the shares of a given set of
-//! candidates are a convex problem, and the same search applies.
+//! The best of all is the result, so it is never worse than where the search starts. Everything is counted, not timed:
+//! the same workload gives the same tables on any machine, on any number of cores. Under Gaussian noise the shares of a given set of
+//! candidates are a convex problem, and steps 1 and 2 apply.
 
+use super::annealing::anneal;
+use super::dice::Dice;
 use super::landscape::{Choice, Landscape, Shape, Steps};
 use std::collections::HashSet;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// How many candidates the start from all of them has.
 const MOST_CANDIDATES: usize = 1500;
 /// The most work, in visits of a component.
 const EFFORT: u64 = 150_000_000;
+/// How many results of annealing are improved on, and each one's part of that work.
+const FINISHED: usize = 3;
+const FINISH: u64 = 10_000_000;
 /// Rounds of descent: to judge a change, to accept it, and at the end.
 const GLANCE: usize = 4;
 const LOOK: usize = 20;
 const SETTLE: usize = 1000;
 
 /// The best choice found. `starts` are where to begin; no more than `most` cells are measured in all, unless a
-/// start has more.
-pub fn search(land: &Landscape, starts: Vec<Choice>, most: f64) -> Option<Choice> {
-    let mut choices: Vec<Choice> = starts;
-    choices.extend(everything(land, most));
-    for choice in &mut choices {
-        land.descend(choice, SETTLE / 4);
-        *choice = land.prune(choice);
-    }
-    choices.sort_by(|a, b| a.error.total_cmp(&b.error));
-    let settled = |choice: Choice, effort: &mut u64| {
-        let limit = most.max(choice.cells());
-        let mut improved = improve(land, choice, limit, effort);
-        land.descend(&mut improved, SETTLE);
-        land.prune(&improved)
-    };
-    let mut effort = EFFORT;
-    let mut found: Option<Choice> = None;
-    let count = choices.len() as u64;
-    for choice in choices {
-        // A half of all work for the starts; what one of them leaves is for later.
-        let mut part = (EFFORT / (2 * count)).min(effort);
-        effort -= part;
-        let improved = settled(choice, &mut part);
-        effort += part;
-        if found.as_ref().is_none_or(|f| improved.error < f.error) {
-            found = Some(improved);
-        }
-    }
-    let mut found = found?;
-    let mut dice = Dice(1);
-    while effort > 0 {
-        // So that the loop ends even if nothing can be changed.
-        effort = effort.saturating_sub(EFFORT / 1000);
-        let limit = most.max(found.cells());
-        let Some(kicked) = ruined(land, &found, limit, &mut dice) else { continue };
-        let improved = settled(kicked, &mut effort);
+/// start has more. `effort` is how much to anneal, in parts of what takes some seconds; with none it is left out.
+pub fn search(land: &Landscape, starts: Vec<Choice>, most: f64, effort: u32) -> Option<Choice> {
+    let mut found = descended(land, starts, most)?;
+    let limit = most.max(found.cells());
+    let mut annealed = anneal(land, &found, limit, effort);
+    annealed.sort_by(|a, b| a.error.total_cmp(&b.error));
+    annealed.truncate(FINISHED);
+    for choice in annealed {
+        let improved = settled(land, choice, limit, &mut FINISH.clone());
         if improved.error < found.error {
             found = improved;
         }
@@ -69,20 +48,55 @@ pub fn search(land: &Landscape, starts: Vec<Choice>, most: f64) -> Option<Choice
     Some(found)
 }
 
-/// A fixed sequence of numbers that look random.
-struct Dice(u64);
+/// Changed one table at a time, and with settled shares.
+fn settled(land: &Landscape, choice: Choice, most: f64, effort: &mut u64) -> Choice {
+    let limit = most.max(choice.cells());
+    let mut improved = improve(land, choice, limit, effort);
+    land.descend(&mut improved, SETTLE);
+    land.prune(&improved)
+}
 
-impl Dice {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) as usize) % n.max(1)
+/// Steps 1 and 2.
+fn descended(land: &Landscape, starts: Vec<Choice>, most: f64) -> Option<Choice> {
+    let mut choices: Vec<Choice> = starts;
+    choices.extend(everything(land, most));
+    for choice in &mut choices {
+        land.descend(choice, SETTLE / 4);
+        *choice = land.prune(choice);
     }
+    choices.sort_by(|a, b| a.error.total_cmp(&b.error));
+    let mut effort = EFFORT;
+    let mut found: Option<Choice> = None;
+    let count = choices.len() as u64;
+    for choice in choices {
+        // A half of all work for the starts; what one of them leaves is for later.
+        let mut part = (EFFORT / (2 * count)).min(effort);
+        effort -= part;
+        let improved = settled(land, choice, most, &mut part);
+        effort += part;
+        if found.as_ref().is_none_or(|f| improved.error < f.error) {
+            found = Some(improved);
+        }
+    }
+    let mut found = found?;
+    let mut dice = Dice::new(1);
+    while effort > 0 {
+        // So that the loop ends even if nothing can be changed.
+        effort = effort.saturating_sub(EFFORT / 1000);
+        let limit = most.max(found.cells());
+        let Some(kicked) = ruined(land, &found, limit, &mut dice) else { continue };
+        let improved = settled(land, kicked, most, &mut effort);
+        if improved.error < found.error {
+            found = improved;
+        }
+    }
+    Some(found)
 }
 
 /// A few tables taken out, and what they held put into the tables that grow least by it: a way out of local
 /// optima.
 fn ruined(land: &Landscape, from: &Choice, most: f64, dice: &mut Dice) -> Option<Choice> {
-    let mut kept: Vec<(Rc<Shape>, f64)> =
+    let mut kept: Vec<(Arc<Shape>, f64)> =
         from.tables.iter().cloned().zip(from.shares.iter().copied()).collect();
     let out = 1 + dice.below((kept.len() / 2).clamp(1, 4));
     for _ in 0..out.min(kept.len()) {
@@ -121,11 +135,11 @@ fn everything(land: &Landscape, most: f64) -> Option<Choice> {
     if land.is_uniform() {
         return None;
     }
-    let mut shapes: Vec<Rc<Shape>> = Vec::new();
+    let mut shapes: Vec<Arc<Shape>> = Vec::new();
     let mut seen: HashSet<Steps> = HashSet::new();
     let mut layer: Vec<Steps> = land.workload.iter().map(|w| w.0).collect();
     while !layer.is_empty() && shapes.len() < MOST_CANDIDATES {
-        let mut fresh: Vec<Rc<Shape>> =
+        let mut fresh: Vec<Arc<Shape>> =
             layer.drain(..).filter(|&s| seen.insert(s)).map(|s| land.shape(s)).collect();
         fresh.retain(|s| s.cells <= most);
         fresh.sort_by(|a, b| a.cells.total_cmp(&b.cells).then(a.steps.cmp(&b.steps)));
@@ -142,7 +156,7 @@ fn everything(land: &Landscape, most: f64) -> Option<Choice> {
     while shapes.iter().map(|s| s.cells).sum::<f64>() > most {
         shapes.pop();
     }
-    let mut dice = Dice(1);
+    let mut dice = Dice::new(1);
     let shares = shapes.iter().map(|_| 1.0 + 0.2 * dice.below(1 << 16) as f64 / f64::from(1 << 16)).collect();
     let choice = land.choice(shapes, shares);
     choice.error.is_finite().then_some(choice)
@@ -212,7 +226,7 @@ fn changed(
     land: &Landscape,
     from: &Choice,
     at: usize,
-    shape: Option<Rc<Shape>>,
+    shape: Option<Arc<Shape>>,
     without: Option<usize>,
 ) -> Option<Choice> {
     let mut tables = Vec::with_capacity(from.tables.len());

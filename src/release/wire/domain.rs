@@ -2,18 +2,11 @@
 
 use super::rule;
 use crate::cube;
+use crate::plan::limits::{MAX_DIMENSIONS, MAX_LEVELS, MAX_NODES, MAX_TEXT};
+use crate::release::texts::is_plain;
 use crate::release::{ReleaseError, codec};
 use std::collections::HashSet;
 use wincode::{SchemaRead, SchemaWrite};
-
-/// The most dimensions.
-pub const MAX_DIMENSIONS: usize = 4096;
-/// The most levels of a dimension, total included.
-pub const MAX_LEVELS: usize = 64;
-/// The most nodes of a level.
-pub const MAX_NODES: usize = 1 << 21;
-/// The longest name or label, in bytes.
-pub const MAX_TEXT: usize = 4096;
 
 const WHAT: &str = "the domain";
 
@@ -155,7 +148,12 @@ fn check_level(level: &cube::Level, parents: usize) -> Result<(), ReleaseError> 
 }
 
 fn text(text: &str) -> Result<(), ReleaseError> {
-    rule(text.len() <= MAX_TEXT, WHAT, || format!("a name or label is longer than {MAX_TEXT} bytes"))
+    rule(text.len() <= MAX_TEXT, WHAT, || format!("a name or label is longer than {MAX_TEXT} bytes"))?;
+    rule(is_plain(text), WHAT, || {
+        format!(
+            "the name or label {text:?} has a control character, or one that turns the direction of writing"
+        )
+    })
 }
 
 fn distinct<'a>(
@@ -222,7 +220,7 @@ pub(crate) mod tests {
     #[test]
     fn broken_domains_are_refused() {
         type Damage = fn(&mut Cube);
-        let breaks: [(&str, Damage); 12] = [
+        let breaks: [(&str, Damage); 14] = [
             ("same name", |c| c.dimensions[1].name = "sex".into()),
             ("levels", |c| c.dimensions[0].levels.truncate(1)),
             ("not total", |c| c.dimensions[0].levels[0].labels[0] = "all".into()),
@@ -236,6 +234,8 @@ pub(crate) mod tests {
             ("above its largest", |c| {
                 c.dimensions[1].levels[2].bounds[0] = Some(Bounds { lo: f64::NAN, hi: 1.0, closed: true });
             }),
+            ("control character", |c| c.dimensions[0].levels[1].labels[0] = "\x1b[2J".into()),
+            ("control character", |c| c.dimensions[0].name = "a\u{202e}b".into()),
             ("longer than", |c| c.dimensions[0].levels[1].labels[0] = "x".repeat(MAX_TEXT + 1)),
         ];
         for (why, damage) in breaks {

@@ -5,8 +5,8 @@ mod domain;
 mod plan;
 mod projection;
 
-pub use domain::{MAX_DIMENSIONS, MAX_LEVELS, MAX_NODES, MAX_TEXT, decode_domain, encode_domain};
-pub use plan::{MAX_TABLES, decode_plan, encode_plan};
+pub use domain::{decode_domain, encode_domain};
+pub use plan::{decode_plan, encode_plan};
 pub use projection::{decode_projection, encode_projection, parts};
 
 use super::ReleaseError;

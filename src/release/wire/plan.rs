@@ -4,13 +4,11 @@ use super::rule;
 use crate::cube::{Cube, Cuboid, Frame};
 use crate::exact;
 use crate::plan;
-use crate::plan::MAX_MEASUREMENTS;
+use crate::plan::limits::{self, MAX_MEASUREMENTS, MAX_TABLES};
 use crate::release::{ReleaseError, codec};
+use rustc_hash::FxHashSet;
 use std::cell::OnceCell;
 use wincode::{SchemaRead, SchemaWrite};
-
-/// The most tables in the workload.
-pub const MAX_TABLES: usize = 1 << 18;
 
 const WHAT: &str = "the plan";
 
@@ -198,6 +196,7 @@ pub fn decode_plan(bytes: &[u8], cube: &Cube) -> Result<plan::Plan, ReleaseError
         // They have sections of their own.
         exact: Vec::new(),
         zeros: Vec::new(),
+        truncation: None,
     };
     check(&plan, cube)?;
     Ok(plan)
@@ -220,21 +219,42 @@ fn check(plan: &plan::Plan, cube: &Cube) -> Result<(), ReleaseError> {
             "a level in use does not exist".into()
         })?;
     }
+    let used = |(d, l): (usize, usize)| {
+        plan.levels
+            .get(d)
+            .is_some_and(|levels| u8::try_from(l).is_ok_and(|l| levels.binary_search(&l).is_ok()))
+    };
     for table in &plan.workload {
         let exists = |(d, l): (usize, usize)| cube.dimensions.get(d).is_some_and(|d| l < d.levels.len());
         rule(table.cuboid.iter().all(exists), WHAT, || "a table's cuboid does not exist".into())?;
+        rule(table.cuboid.iter().all(used), WHAT, || "a table is not made of levels in use".into())?;
     }
+    // Those have sections of their own: here a writer is told before it opens any data.
+    rule(plan.exact.len() <= limits::MAX_EXACT as usize, WHAT, || {
+        format!("it has more than {} tables without noise", limits::MAX_EXACT)
+    })?;
+    let condition = |z: &String| z.len() as u64 <= limits::MAX_CONDITION;
+    rule(plan.zeros.len() <= limits::MAX_ZEROS as usize && plan.zeros.iter().all(condition), WHAT, || {
+        format!(
+            "it has more than {} conditions, or one of more than {} bytes",
+            limits::MAX_ZEROS,
+            limits::MAX_CONDITION
+        )
+    })?;
     let frame = OnceCell::new();
+    let mut components = FxHashSet::default();
     for plan::Measurement { block, scale } in &plan.measurements {
         let cuboid = block.cuboid();
-        let used = |(d, l): (usize, usize)| {
-            plan.levels
-                .get(d)
-                .is_some_and(|levels| u8::try_from(l).is_ok_and(|l| levels.binary_search(&l).is_ok()))
-        };
         rule(cuboid.iter().all(used), WHAT, || "a measured cuboid is not made of levels in use".into())?;
         rule(!scale.is_zero(), WHAT, || "a measurement has no noise".into())?;
+        rule(limits::drawable(plan.noise, *scale), WHAT, || {
+            "a measurement has more noise than can be drawn".into()
+        })?;
+        if block.form() == plan::Form::Component {
+            rule(components.insert(cuboid), WHAT, || "a component is measured twice".into())?;
+        }
         let frame = frame.get_or_init(|| Frame::new(cube, &plan.levels));
+        limits::check_block(frame, block).or_else(|why| rule(false, WHAT, || why.into()))?;
         block.check(&plan.levels, cube, frame).map_err(|why| ReleaseError::Invalid { what: WHAT, why })?;
     }
     Ok(())
@@ -267,6 +287,7 @@ pub(crate) mod tests {
             ],
             exact: Vec::new(),
             zeros: Vec::new(),
+            truncation: None,
         }
     }
 
@@ -329,7 +350,7 @@ pub(crate) mod tests {
     #[test]
     fn broken_plans_are_refused() {
         type Damage = fn(&mut plan::Plan);
-        let breaks: [(&str, Damage); 9] = [
+        let breaks: [(&str, Damage); 12] = [
             ("budget is zero", |p| p.budget = exact::Rational::ZERO),
             ("no rows", |p| p.max_rows = 0),
             ("every dimension", |p| p.levels.truncate(1)),
@@ -338,6 +359,9 @@ pub(crate) mod tests {
             ("cuboid does not exist", |p| p.workload[0].cuboid = Cuboid::new(vec![(1, 3)])),
             ("cuboid does not exist", |p| p.workload[0].cuboid = Cuboid::new(vec![(2, 1)])),
             ("levels in use", |p| p.measurements[0].block = plan::Block::Table(Cuboid::new(vec![(1, 1)]))),
+            ("more noise", |p| p.measurements[0].scale = exact::Rational::whole((1 << 104) + 1)),
+            ("measured twice", |p| p.measurements.push(p.measurements[0].clone())),
+            ("table is not made of levels in use", |p| p.workload[0].cuboid = Cuboid::new(vec![(1, 1)])),
             ("no noise", |p| p.measurements[0].scale = exact::Rational::ZERO),
         ];
         for (why, damage) in breaks {
@@ -392,6 +416,7 @@ pub(crate) mod tests {
                 }).collect(),
                 exact: Vec::new(),
                 zeros: Vec::new(),
+                truncation: None,
             }
         }
     }

@@ -3,6 +3,7 @@
 use super::plan::{Neighbours, Noise, Rational, rational};
 use super::rule;
 use crate::cube::Cube;
+use crate::plan::limits;
 use crate::projection::design::{Design, MAX_SPARSITY, MAX_VALUES};
 use crate::projection::{self, Part, cost};
 use crate::release::{ReleaseError, codec};
@@ -116,6 +117,11 @@ fn check(p: &projection::Projection, cube: &Cube) -> Result<(), ReleaseError> {
     let exist = d.key.iter().all(|&k| usize::from(k) < cube.dimensions.len());
     rule(exist, WHAT, || "a dimension of its key does not exist".into())?;
     rule(!d.scale.is_zero() && !d.budget.is_zero(), WHAT, || "it has no noise or no budget".into())?;
+    rule(limits::drawable(d.noise, d.scale), WHAT, || "it has more noise than can be drawn".into())?;
+    let failure = d.failure.to_f64();
+    rule(failure > 0.0 && failure < 1.0 && d.queries > 0, WHAT, || {
+        "its signs are good for no query, or with no probability".into()
+    })?;
     rule(d.max_rows > 0, WHAT, || "a unit may own no rows".into())?;
     rule((1..=MAX_SPARSITY).contains(&d.sparsity), WHAT, || "it answers no query".into())?;
     rule(cost::cost(d).is_some(), WHAT, || "its cost cannot be computed".into())

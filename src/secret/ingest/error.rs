@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 /// Why a file could not be read as the spec's rows.
 ///
-/// No variant can hold a cell's value. Names are those of the spec; the one thing taken from the file is
-/// the header name nearest to a missing one. The underlying errors of the CSV and Parquet libraries are
-/// not kept, because their texts are not ours to vouch for.
+/// No variant can hold a cell's value. Names are those of the spec, and nothing is taken from the file: not even its header, because the
+/// first row of a file without one is data. The underlying errors of the CSV and Parquet libraries are not kept,
+/// because their texts are not ours to vouch for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IngestError {
     /// The file cannot be opened.
@@ -18,6 +18,12 @@ pub enum IngestError {
         path: PathBuf,
         /// Why, in the operating system's words.
         error: io::ErrorKind,
+    },
+    /// The file is none.
+    #[error("cannot read {}: it is a pipe or a device, and data is read from regular files only", path.display())]
+    NotAFile {
+        /// Which.
+        path: PathBuf,
     },
     /// The file cannot be read on.
     #[error("cannot read on after {after}: {error}")]
@@ -31,12 +37,18 @@ pub enum IngestError {
     #[error("the file is empty: it has no header row")]
     NoHeader,
     /// A column of the spec is not in the file.
-    #[error("the data has no column \"{column}\"{}", hint(nearest.as_deref()))]
+    #[error(
+        "the data has no column \"{column}\" among its {columns}{} (a file without a header row needs `columns` in \
+         the spec)",
+        hint(*spelt)
+    )]
     NoColumn {
         /// The column's name in the spec.
         column: String,
-        /// The name in the header that was probably meant.
-        nearest: Option<String>,
+        /// How many columns the file has.
+        columns: usize,
+        /// Where the header has a name that differs only in its case, spaces or a letter: which column, from 1.
+        spelt: Option<usize>,
     },
     /// A column of the spec is twice in the file.
     #[error("the data has more than one column \"{column}\"")]
@@ -96,11 +108,8 @@ pub enum IngestError {
     },
 }
 
-fn hint(nearest: Option<&str>) -> String {
-    match nearest {
-        Some(name) => format!("; did you mean \"{name}\"?"),
-        None => String::from(" (a file without a header row needs `columns` in the spec)"),
-    }
+fn hint(spelt: Option<usize>) -> String {
+    spelt.map_or(String::new(), |at| format!("; column {at} is spelt nearly so"))
 }
 
 /// Where a row is: its number, counting data rows from 1, and in text files also its first line.

@@ -54,6 +54,11 @@ impl<'s> Fields<'s> {
 }
 
 impl UnitField<'_> {
+    /// How many units had more rows than count.
+    pub(super) fn cut(&self) -> u64 {
+        self.bound.cut()
+    }
+
     /// Whether the row with this identifier counts.
     pub(super) fn pass(&mut self, id: &[u8]) -> Result<bool, Fault> {
         if id.is_empty() {
@@ -73,19 +78,23 @@ pub(super) fn find<'a>(
     match (found.next(), found.next()) {
         (Some((at, _)), None) => Ok(at),
         (Some(_), Some(_)) => Err(IngestError::TwoColumns { column: column.into() }),
-        (None, _) => Err(IngestError::NoColumn { column: column.into(), nearest: nearest(column, names) }),
+        (None, _) => Err(IngestError::NoColumn {
+            column: column.into(),
+            columns: names.clone().count(),
+            spelt: nearest(column, names),
+        }),
     }
 }
 
-/// The name that was probably meant. It is nearly the spec's own text, so that a file without a header,
-/// whose first row is data, gives nothing away here.
-fn nearest<'a>(column: &str, names: impl Iterator<Item = &'a [u8]>) -> Option<String> {
+/// Which column was probably meant, from 1. Its name is not shown: in a file without a header it is a cell.
+fn nearest<'a>(column: &str, names: impl Iterator<Item = &'a [u8]>) -> Option<usize> {
     let plain = |name: &str| name.trim().to_lowercase().replace([' ', '-', '.'], "_");
     let wanted = plain(column);
     names
-        .filter_map(|name| std::str::from_utf8(name).ok())
-        .map(|name| (strsim::osa_distance(&plain(name), &wanted), name))
+        .enumerate()
+        .filter_map(|(at, name)| Some((at, std::str::from_utf8(name).ok()?)))
+        .map(|(at, name)| (strsim::osa_distance(&plain(name), &wanted), at))
         .filter(|(distance, _)| distance * 3 <= wanted.chars().count())
         .min()
-        .map(|(_, name)| name.to_owned())
+        .map(|(_, at)| at + 1)
 }

@@ -50,9 +50,15 @@ impl Progress for () {
 pub fn read(spec: &Spec, path: &Path, progress: &dyn Progress) -> Result<Rows, IngestError> {
     let mut fields = Fields::of(spec)?;
     let unreadable = |error: std::io::Error| IngestError::Open { path: path.to_owned(), error: error.kind() };
+    // A pipe would be waited for, and a device has no end.
+    let size = match crate::spec::regular(path) {
+        Err(e) if e.kind() == std::io::ErrorKind::InvalidInput => {
+            return Err(IngestError::NotAFile { path: path.to_owned() });
+        }
+        size => size.map_err(unreadable)?,
+    };
     let file = File::open(path).map_err(unreadable)?;
-    let size = file.metadata().map_err(unreadable)?.len();
-    let rows = match format(spec, path) {
+    let mut rows = match format(spec, path) {
         Format::Csv => {
             let default = CsvOptions { delimiter: b',', quote: b'"', columns: None };
             let options = spec.data.as_ref().map_or(&default, |data| &data.csv);
@@ -63,6 +69,7 @@ pub fn read(spec: &Spec, path: &Path, progress: &dyn Progress) -> Result<Rows, I
         #[cfg(not(feature = "parquet"))]
         Format::Parquet => Err(IngestError::NoParquet),
     }?;
+    rows.set_cut(fields.unit.as_ref().map_or(0, |unit| unit.cut()));
     zeros::check(&rows, spec)?;
     Ok(rows)
 }

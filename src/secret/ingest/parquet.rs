@@ -12,9 +12,11 @@ use ::parquet::errors::ParquetError;
 use ::parquet::file::reader::{FileReader, RowGroupReader};
 use ::parquet::file::serialized_reader::SerializedFileReader;
 use ::parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
+use std::cell::Cell;
 use std::fs::File;
 use std::io::Write;
 use std::panic::AssertUnwindSafe;
+use std::sync::Once;
 
 /// How many values are decoded at a time.
 const BATCH: usize = 4096;
@@ -33,7 +35,30 @@ pub(super) fn read(
     // The library panics on some damaged files (negative offsets, pages out of order). What it was filling is
     // given up with it, so nothing half-made can be seen.
     let reading = AssertUnwindSafe(|| read_groups(file, size, fields, progress));
-    std::panic::catch_unwind(reading).unwrap_or(Err(IngestError::Parquet(DAMAGED)))
+    quietly(|| std::panic::catch_unwind(reading)).unwrap_or(Err(IngestError::Parquet(DAMAGED)))
+}
+
+thread_local! {
+    /// Whether panics of this thread are expected, and say nothing.
+    static QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `f` without the message that a panic prints: its text is the library's, and not ours to vouch for.
+/// Panics elsewhere, and in other threads meanwhile, are printed as always.
+fn quietly<T>(f: impl FnOnce() -> T) -> T {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if !QUIET.get() {
+                before(panic);
+            }
+        }));
+    });
+    QUIET.set(true);
+    let out = f();
+    QUIET.set(false);
+    out
 }
 
 fn read_groups(
@@ -451,7 +476,7 @@ mod tests {
         bad(
             &spec([(dimension, absent())]),
             &path,
-            "the data has no column \"nn\" (a file without a header row needs \
+            "the data has no column \"nn\" among its 2 (a file without a header row needs \
             `columns` in the spec)",
         );
 

@@ -12,6 +12,8 @@ use zeroize::Zeroize;
 pub struct Rows {
     columns: Vec<Codes>,
     len: usize,
+    /// How many units had more rows than count.
+    cut: u64,
 }
 
 /// One column in the narrowest type that holds its nodes: counting is bound by memory.
@@ -32,7 +34,7 @@ pub(in crate::secret) enum Values {
 impl Rows {
     /// No rows yet, for dimensions with these numbers of finest nodes.
     pub(super) fn new(nodes: impl IntoIterator<Item = u32>) -> Rows {
-        Rows { columns: nodes.into_iter().map(Codes::new).collect(), len: 0 }
+        Rows { columns: nodes.into_iter().map(Codes::new).collect(), len: 0, cut: 0 }
     }
 
     /// Makes a column one of texts, before anything is in it.
@@ -74,6 +76,15 @@ impl Rows {
     pub(super) fn grow(&mut self, by: usize) {
         self.len += by;
         debug_assert!(self.columns.iter().all(|column| column.len() == self.len));
+    }
+
+    pub(super) fn set_cut(&mut self, units: u64) {
+        self.cut = units;
+    }
+
+    /// How many units had more rows than count. It leaves with noise only.
+    pub(in crate::secret) fn cut(&self) -> u64 {
+        self.cut
     }
 
     pub(in crate::secret) fn len(&self) -> usize {

@@ -41,6 +41,7 @@ pub(in crate::secret) fn spec(columns: impl IntoIterator<Item = (Dimension, Colu
         contact: None,
         supersedes: None,
         demo: true,
+        dataset: None,
         projection: None,
         data: Some(Data {
             path: PathBuf::from("nowhere.csv"),
@@ -51,6 +52,7 @@ pub(in crate::secret) fn spec(columns: impl IntoIterator<Item = (Dimension, Colu
             unit: Unit::Row,
             neighbours: Neighbours::AddRemove,
             budget: Budget::Rho(Rational::ONE),
+            truncation: None,
         },
         cube: Cube { dimensions },
         columns,
@@ -66,6 +68,7 @@ pub(in crate::secret) fn spec(columns: impl IntoIterator<Item = (Dimension, Colu
             rows: None,
         },
         source: String::new(),
+        unconfirmed: None,
         attachments: Vec::new(),
     }
 }
@@ -255,14 +258,24 @@ fn errors_of_cells() {
 fn errors_of_files() {
     let spec = || spec(three());
     bad(&spec(), "", NONE, "the file is empty: it has no header row");
-    bad(&spec(), "sex,Age,pay\nMARS,,\n", "MARS", "the data has no column \"age\"; did you mean \"Age\"?");
-    bad(&spec(), "sex,agee,pay\nMARS,,\n", "MARS", "the data has no column \"age\"; did you mean \"agee\"?");
-    // The header may be data: names that are not nearly the spec's are not printed.
+    bad(
+        &spec(),
+        "sex,Age,pay\nMARS,,\n",
+        "MARS",
+        "the data has no column \"age\" among its 3; column 2 is spelt nearly so (a file without a header row needs `columns` in the spec)",
+    );
+    bad(
+        &spec(),
+        "sex,agee,pay\nMARS,,\n",
+        "agee",
+        "the data has no column \"age\" among its 3; column 2 is spelt nearly so (a file without a header row needs `columns` in the spec)",
+    );
+    // The header may be data: its names are not printed.
     bad(
         &spec(),
         "MARS,20,7\n",
         "MARS",
-        "the data has no column \"sex\" (a file without a header row needs `columns` in the spec)",
+        "the data has no column \"sex\" among its 3 (a file without a header row needs `columns` in the spec)",
     );
     bad(&spec(), "sex,age,sex,pay\nMARS,,\n", "MARS", "the data has more than one column \"sex\"");
     bad(
@@ -285,7 +298,7 @@ fn errors_of_files() {
         &headless,
         "MARS,20\n",
         "MARS",
-        "the data has no column \"pay\" (a file without a header row needs `columns` in the spec)",
+        "the data has no column \"pay\" among its 2 (a file without a header row needs `columns` in the spec)",
     );
     // An open quote swallows the rest of the file: the row where it opens is named.
     bad(
@@ -299,7 +312,12 @@ fn errors_of_files() {
     let absent = read(&spec(), &dir.path().join("absent.csv"), &()).unwrap_err();
     assert!(matches!(absent, IngestError::Open { error: std::io::ErrorKind::NotFound, .. }), "{absent}");
     let folder = read(&spec(), dir.path(), &()).unwrap_err();
-    assert!(matches!(folder, IngestError::Read { .. }), "{folder}");
+    assert!(matches!(folder, IngestError::Open { .. }), "{folder}");
+    #[cfg(unix)]
+    for device in ["/dev/zero", "/dev/null"] {
+        let refused = read(&spec(), std::path::Path::new(device), &()).unwrap_err();
+        assert!(matches!(refused, IngestError::NotAFile { .. }), "{refused}");
+    }
 }
 
 #[test]
@@ -387,7 +405,12 @@ fn units_are_bounded() {
         "Mac",
         "row 1 (line 2), column \"who\": the cell is not valid UTF-8",
     );
-    bad(&bounded, "hwo,x\nMARS,a\n", "MARS", "the data has no column \"who\"; did you mean \"hwo\"?");
+    bad(
+        &bounded,
+        "hwo,x\nMARS,a\n",
+        "hwo",
+        "the data has no column \"who\" among its 2; column 1 is spelt nearly so (a file without a header row needs `columns` in the spec)",
+    );
 }
 
 #[test]

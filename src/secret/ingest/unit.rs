@@ -14,18 +14,23 @@ use zeroize::Zeroize;
 /// `max_rows` passed. Replacing one unit by another is one removal and one addition. ∎
 ///
 /// The rule never looks at the values of the dimensions. A rule that did (keep the rows that are most
-/// frequent, say) could tie the rows of different units together and break the proof. How many rows were
-/// left out depends on the data in an unbounded way, so it is not reported to anyone.
+/// frequent, say) could tie the rows of different units together and break the proof. How many *rows* were
+/// left out depends on the data in an unbounded way (one unit may bring any number), so it is not reported to anyone. How many
+/// *units* had rows left out moves by at most one with any unit: that can be measured, with noise (see
+/// [`crate::plan::cost::truncation_cost`]).
 ///
 /// Identifiers are compared byte for byte; the table of identifiers is wiped when the reading ends.
 pub(super) struct UnitBound {
     max_rows: u32,
+    /// For each unit the rows that passed, and one more if any did not.
     passed: HashMap<Vec<u8>, u32>,
+    /// How many units had more rows.
+    cut: u64,
 }
 
 impl UnitBound {
     pub(super) fn new(max_rows: u32) -> UnitBound {
-        UnitBound { max_rows, passed: HashMap::new() }
+        UnitBound { max_rows, passed: HashMap::new(), cut: 0 }
     }
 
     /// Whether this row of the unit `id` counts.
@@ -38,8 +43,18 @@ impl UnitBound {
                 *passed += 1;
                 true
             }
+            Some(passed) if *passed == self.max_rows && self.max_rows < u32::MAX => {
+                *passed += 1;
+                self.cut += 1;
+                false
+            }
             _ => false,
         }
+    }
+
+    /// How many units had more rows than count. As private as the rows.
+    pub(super) fn cut(&self) -> u64 {
+        self.cut
     }
 }
 
@@ -49,6 +64,7 @@ impl Drop for UnitBound {
             id.zeroize();
             passed.zeroize();
         }
+        self.cut.zeroize();
     }
 }
 
@@ -78,6 +94,16 @@ mod tests {
             let kept_others: Vec<usize> = kept.iter().copied().filter(|&row| ids[row] != gone).collect();
             prop_assert_eq!(&kept_without, &kept_others);
             prop_assert!(kept.len() - kept_others.len() <= max_rows as usize);
+
+            // Units that were cut, by counting; and one unit less moves them by one at most.
+            let cut = |ids: &[u8]| {
+                let mut bound = UnitBound::new(max_rows);
+                ids.iter().for_each(|&id| { bound.pass(&[id]); });
+                bound.cut()
+            };
+            let rows_of = |unit: u8| ids.iter().filter(|&&id| id == unit).count();
+            prop_assert_eq!(cut(&ids), (0..6).filter(|&u| rows_of(u) > max_rows as usize).count() as u64);
+            prop_assert!(cut(&ids) - cut(&fewer) <= 1);
         }
     }
 }

@@ -11,13 +11,16 @@
 //! only given for a plan whose recomputed cost is within its budget, after the ledger has been charged.
 
 mod exact;
+mod truncation;
 
 pub use exact::exact_tables;
+pub use truncation::cut_units;
 
 use crate::cube::{Cube, Cuboid, Frame};
 use crate::exact::Rational;
 use crate::plan::cost::{self, Cost, CostError};
 use crate::plan::{Measurement, Noise, Plan};
+use crate::planner::room;
 use crate::secret::count::{CountError, Counter};
 use crate::secret::ingest::Rows;
 use crate::secret::noise::{Entropy, NoiseError, Sampler};
@@ -42,6 +45,12 @@ pub enum MeasureError {
     /// Exact tables that the plan does not name, or without a reason.
     #[error("the tables to be published exactly are not those the plan declares; nothing was counted")]
     Undeclared,
+    /// More rows than the plan's integers have room for.
+    #[error(
+        "the data has more rows than this plan's 64-bit integers or the sections of a release have room for; nothing was \
+         charged. Ask for smaller tables"
+    )]
+    TooManyRows,
     /// An integer did not fit.
     #[error("measurement {0} does not fit 64-bit integers")]
     Overflow(usize),
@@ -82,6 +91,12 @@ impl Charged {
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
+}
+
+/// Refuses rows so many that integers of the plan might not fit: every plan has room for [`room::ROWS`]. To be asked before anything
+/// is charged.
+pub fn has_room(rows: &Rows, plan: &Plan, frame: &Frame) -> Result<(), MeasureError> {
+    room::check(plan, frame, rows.len() as u64).map_err(|_| MeasureError::TooManyRows)
 }
 
 /// How many cells may be in flight at once: bounds memory, whatever the plan.

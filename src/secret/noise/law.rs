@@ -3,6 +3,7 @@
 use super::NoiseError;
 use super::exp;
 use crate::exact::Rational;
+use crate::plan::Noise;
 use dashu_int::UBig;
 use dashu_int::ops::BitTest;
 
@@ -14,11 +15,6 @@ pub(super) enum Shape {
     /// `γ(x) = x/b`.
     Laplace,
 }
-
-/// Largest scale of the Gaussian law, `s ≤ 2^52`.
-const LARGEST_VARIANCE: Rational = Rational::whole(1 << 104);
-/// Largest scale of the Laplace law, `b ≤ 2^40`.
-const LARGEST_SCALE: Rational = Rational::whole(1 << 40);
 
 /// A law on the integers with its scale.
 #[derive(Debug, Clone)]
@@ -43,9 +39,9 @@ impl Law {
         let (largest, factor, ceiling) = match shape {
             Shape::Gaussian => {
                 let root = ceil.isqrt();
-                (LARGEST_VARIANCE, 2u8, if root * root == ceil { root } else { root + 1 })
+                (Noise::Gaussian.largest_scale(), 2u8, if root * root == ceil { root } else { root + 1 })
             }
-            Shape::Laplace => (LARGEST_SCALE, 1u8, ceil),
+            Shape::Laplace => (Noise::Laplace.largest_scale(), 1u8, ceil),
         };
         if scale > largest {
             return Err(NoiseError::TooLarge { scale, largest });

@@ -1,0 +1,7 @@
+//! The section `domain` behind a good signature.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use margins_fuzz::{file, section};
+
+fuzz_target!(|data: &[u8]| section(file::DOMAIN, data));

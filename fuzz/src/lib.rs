@@ -1,0 +1,68 @@
+//! What the targets share: sound files of every kind, one of whose sections is replaced by what the fuzzer made, signed
+//! again, and then read in every way there is. The files are those of `tests/hostile`.
+
+#[path = "../../tests/hostile/corpus.rs"]
+pub mod corpus;
+#[path = "../../tests/hostile/file.rs"]
+pub mod file;
+#[path = "../../tests/hostile/raw.rs"]
+pub mod raw;
+
+use file::{File, Key};
+use margins::answer::Answers;
+use margins::audit;
+use margins::projection::answer::Estimator;
+use margins::answer::keys::Questions;
+use margins::release::Release;
+use std::sync::LazyLock;
+
+static KEY: LazyLock<Key> = LazyLock::new(Key::new);
+static BASES: LazyLock<Vec<File>> =
+    LazyLock::new(|| corpus::bases().into_iter().map(|(_, made)| made.file()).collect());
+
+/// What stands for the public key in a manifest that the fuzzer makes: the key is new in every run.
+const PLACE: &[u8] = b"PUBLICKEYPUBLICKEYPUBLICKEYPUBLICKEYPUBLICKEYPUBLICKEYPK";
+
+/// Opened, audited and asked.
+pub fn read(bytes: Vec<u8>) {
+    let Ok(release) = Release::from_bytes(bytes) else { return };
+    if let Ok(audit) = audit::audit(&release, None) {
+        let _ = (audit.to_text("file"), audit.to_json());
+    }
+    if let Ok(Some(questions)) = Questions::open(&release) {
+        let name = questions.name();
+        for sql in [format!("SELECT COUNT(*) FROM \"{name}\" WHERE age = '1'"), format!("SELECT COUNT(*) FROM \"{name}\"")] {
+            let _ = questions.query(&sql, 0.95, Estimator::Best);
+        }
+    }
+    if let Ok(answers) = Answers::from_release(release) {
+        let name = answers.name();
+        for what in ["COUNT(*)", "sex, COUNT(*)", "sex, age, COUNT(*)"] {
+            let grouped = what.strip_suffix(", COUNT(*)").map_or(String::new(), |by| format!(" GROUP BY {by}"));
+            let _ = answers.query(&format!("SELECT {what} FROM \"{name}\"{grouped}"), 0.95);
+        }
+    }
+}
+
+/// The first byte picks a file that has such a section, the rest becomes the section.
+pub fn section(tag: u32, data: &[u8]) {
+    let Some((&pick, body)) = data.split_first() else { return };
+    let having: Vec<&File> = BASES.iter().filter(|f| f.sections.iter().any(|s| s.tag == tag)).collect();
+    let mut file = having[usize::from(pick) % having.len()].clone();
+    if tag == file::ZERO {
+        // What a condition says, the manifest must say, too.
+        file.manifest["declared"]["constraints"] = serde_json::json!([String::from_utf8_lossy(body)]);
+    }
+    file.put(tag, vec![body.to_vec()]);
+    read(file.sealed(&KEY));
+}
+
+/// A manifest in any text, over a sound file.
+pub fn manifest(data: &[u8]) {
+    let key = KEY.public();
+    let text = match data.windows(PLACE.len()).position(|w| w == PLACE) {
+        Some(at) => [&data[..at], key.as_bytes(), &data[at + PLACE.len()..]].concat(),
+        None => data.to_vec(),
+    };
+    read(BASES[0].signed(&text, &KEY));
+}

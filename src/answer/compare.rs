@@ -1,0 +1,244 @@
+//! One question to releases of the same people at different times: each figure of every period, and how it changed.
+//!
+//! The people of two years are not the same dataset twice: a mean of both years' counts estimates neither. So nothing is
+//! averaged over periods. Each period's releases are combined among themselves, and every later period is compared with the
+//! first one that was given: by the difference, and by the change in percent.
+//!
+//! **Guarantee.** Each interval by itself covers with at least the level. **Proof.** The releases' noises are independent, so the
+//! joint law of two periods' errors is the product of theirs. The difference of a linear figure is linear: its interval comes from the
+//! exact law of its error. The change in percent is the ratio `100 (b − a)/a` of two linear figures that share the error of
+//! `a`: Fieller's interval, from their joint law (see [`super::figure`]). A figure that is itself a ratio (a share, an average)
+//! has no linear difference: both periods' Fieller intervals at level `1 − (1 − p)/2` hold together with probability `p` at least
+//! (Bonferroni), and then the change lies between the extremes of what they allow. That is wider than it need be, and never too narrow.
+//! **Source.** Fieller 1954 for the ratio; Bonferroni's inequality for the rest.
+
+use super::caveats;
+use super::evaluate::JointGroup;
+use super::figure::{Answered, Changes, Figure, Known, Pools};
+use super::joint::How;
+use super::open::{Answers, QueryError};
+use super::query::{Asked, Labels, Notes, Options, Present, Sortable, contributions, shown, sort};
+use super::render::{ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
+use super::several::Party;
+use super::simultaneous::{Simultaneous, Together};
+use crate::sql::SelectColumn;
+
+const PERCENT: &str = "ratio: Fieller interval; std error by the delta method";
+const DIFFERENCE: &str = "exact law of the difference of independent errors";
+const RATIOS: &str =
+    "both periods' Fieller intervals together (Bonferroni), conservative; std error by the delta method";
+
+/// The answer of releases of several periods.
+pub(super) fn compare(
+    parties: &[Party<'_, Asked<'_>>],
+    options: &Options,
+) -> Result<ResultTable, QueryError> {
+    if !(options.level > 0.0 && options.level < 1.0) {
+        return Err(QueryError::Level(options.level));
+    }
+    if options.prior.is_some() {
+        return Err(QueryError::Compared("a prior speaks of one count"));
+    }
+    if options.joint == Some(Simultaneous::MaxZ) {
+        return Err(QueryError::Compared(
+            "the largest error is simulated of one period only (--joint=bonferroni)",
+        ));
+    }
+    let Some((first, asked)) = parties.first().and_then(|p| p.releases.first().copied()) else {
+        return Ok(ResultTable::default());
+    };
+    let (query, cube) = (asked.query, first.cube());
+    if (options.prob.is_some() || options.test.is_some())
+        && asked.figures.iter().flatten().any(Figure::is_ratio)
+    {
+        return Err(QueryError::Compared("the change of a ratio has no exact law for --prob and --test"));
+    }
+    let mut table = ResultTable { level: options.level, ..ResultTable::default() };
+    for party in parties {
+        table.caveats.extend(caveats::left_out(&party.releases, options, party.period)?);
+        let releases: Vec<&Answers> = party.releases.iter().map(|(r, _)| *r).collect();
+        let truncated = caveats::truncated(&releases, options.level, party.period)?;
+        table.caveats.extend(truncated.filter(|c| !table.caveats.contains(c)));
+    }
+    // For every period and release its groups.
+    let groups: Vec<Vec<Vec<JointGroup>>> = parties
+        .iter()
+        .map(|party| {
+            let of = |(r, a): &(&Answers, &Asked)| r.evaluator().joint(&a.aggregates, &a.query.group_by);
+            party.releases.iter().map(of).collect::<Result<_, _>>()
+        })
+        .collect::<Result<_, _>>()?;
+    let nodes: Vec<&[u32]> = groups
+        .first()
+        .and_then(|g| g.first())
+        .map_or(Vec::new(), |g| g.iter().map(|g| &g.nodes[..]).collect());
+    let present = Present::new(query, cube);
+    let rows: Vec<usize> = (0..nodes.len()).filter(|&row| present.holds(nodes[row])).collect();
+
+    let mut notes = Notes::default();
+    let periods: Vec<&str> = parties.iter().filter_map(|p| p.period).collect();
+    if let ([base, later @ ..], Some(dataset)) = (&periods[..], first.dataset()) {
+        notes.add(format!(
+            "Dataset {}: {} against {base}, never averaged; the noise of two releases is independent.",
+            dataset.id,
+            later.join(", ")
+        ));
+    }
+    let mut how = How { level: options.level, method: options.method, interval: options.interval };
+    if options.joint.is_some() {
+        let columns = asked.figures.iter().flatten().count() * (3 * parties.len() - 2);
+        let intervals = rows.len() * columns;
+        if intervals > 1 {
+            let each = 1.0 - (1.0 - options.level) / intervals as f64;
+            let together =
+                Together { intervals, each, max_z: None, ratios: true, steps: false, refused: false };
+            notes.add(together.note(options.level));
+            how.level = each;
+            table.together = Some(together);
+        }
+    }
+    let labels = Labels { query, cube };
+    let mut columns = Columns { table: &mut table, several: parties.len() > 2 };
+    for (column, figure) in query.columns.iter().zip(&asked.figures) {
+        match figure {
+            None => columns.add(column.name().into(), labels.kind(column), None),
+            Some(figure) => columns.figure(column.name(), figure.is_ratio(), &periods, options),
+        }
+    }
+
+    let (mut pools, mut changes) = (Pools::default(), Changes::default());
+    let mut out: Vec<Sortable> = Vec::with_capacity(rows.len());
+    for &row in &rows {
+        let mut cells = Vec::with_capacity(table.columns.len());
+        let mut keys = Vec::with_capacity(asked.figures.len());
+        let known: Vec<Vec<Known>> = groups
+            .iter()
+            .map(|party| {
+                let of = party.iter().filter_map(|g| g.get(row));
+                of.map(|g| Known { estimates: &g.estimates, law: &g.law }).collect()
+            })
+            .collect();
+        for (i, (column, figure)) in query.columns.iter().zip(&asked.figures).enumerate() {
+            let Some(figure) = figure else {
+                keys.push(0.0);
+                cells.push(ResultCell::Label(labels.label(column, nodes[row])));
+                continue;
+            };
+            let answered: Vec<Answered> =
+                known.iter().map(|k| figure.answer(i, k, &how, &mut pools)).collect::<Result<_, _>>()?;
+            if row == rows[0] {
+                for (party, answered) in parties.iter().zip(&answered).filter(|(p, _)| p.releases.len() > 1) {
+                    let name = format!("{} in {}", column.name(), party.period.unwrap_or_default());
+                    notes.add(contributions(&name, &party.releases, &answered.shares));
+                }
+            }
+            keys.push(answered.first().map_or(0.0, |a| a.estimate));
+            cells.extend(answered.iter().map(|a| ResultCell::Figure(shown(a))));
+            let Some((first, later)) = known.split_first() else { continue };
+            for after in later {
+                if figure.is_ratio() {
+                    let both = How { level: 1.0 - (1.0 - how.level) / 2.0, ..how };
+                    let a = figure.answer(i, first, &both, &mut pools)?;
+                    let b = figure.answer(i, after, &both, &mut pools)?;
+                    cells.extend(of_ratios(&a, &b).map(ResultCell::Figure));
+                    continue;
+                }
+                let (a, b) = (figure.part(i, first, &mut pools), figure.part(i, after, &mut pools));
+                let change = changes.of(&a, &b);
+                let difference = figure.difference(&change, &how)?;
+                cells.push(ResultCell::Figure(shown(&difference)));
+                if let Some(statement) = &options.prob {
+                    cells.push(ResultCell::Number(statement.probability(&difference)?));
+                }
+                if let Some(null) = options.test {
+                    cells.push(ResultCell::Number(difference.p_value(null)?));
+                }
+                cells.push(ResultCell::Figure(shown(&change.percent(&how)?)));
+            }
+        }
+        out.push(Sortable { nodes: nodes[row].to_vec(), keys, cells });
+    }
+    sort(query, &mut out);
+    let limit = query.limit.map_or(usize::MAX, |l| usize::try_from(l).unwrap_or(usize::MAX));
+    table.rows = out.into_iter().take(limit).map(|r| r.cells).collect();
+    for (column, _) in
+        query.columns.iter().zip(&asked.figures).filter(|(_, f)| f.as_ref().is_some_and(Figure::is_ratio))
+    {
+        notes.add(format!(
+            "{}: a ratio; its change is between the extremes of both periods' intervals, wider than it need be.",
+            SelectColumn::name(column)
+        ));
+    }
+    let releases = parties.iter().flat_map(|p| &p.releases);
+    releases.filter_map(|(r, _)| r.exact_note()).for_each(|note| notes.add(note));
+    table.notes = notes.0;
+    Ok(table)
+}
+
+/// Names of columns, each once.
+struct Columns<'a> {
+    table: &'a mut ResultTable,
+    /// Whether a change must say of which period.
+    several: bool,
+}
+
+impl Columns<'_> {
+    fn add(&mut self, mut name: String, kind: ColumnKind, method: Option<&str>) {
+        while self.table.columns.iter().any(|c| c.name == name) {
+            name.push('_');
+        }
+        self.table.methods.extend(method.map(|m| (name.clone(), m.to_owned())));
+        self.table.columns.push(ResultColumn { name, kind });
+    }
+
+    /// A figure of every period, and its changes.
+    fn figure(&mut self, name: &str, ratio: bool, periods: &[&str], options: &Options) {
+        use ColumnKind::{Figure, Number};
+        for period in periods {
+            let method = if ratio { PERCENT } else { "the figure's own error law" };
+            self.add(format!("{name}_{period}"), Figure, Some(method));
+        }
+        for period in periods.iter().skip(1) {
+            let of = if self.several { format!("_{period}") } else { String::new() };
+            let (difference, percent) = if ratio { (RATIOS, RATIOS) } else { (DIFFERENCE, PERCENT) };
+            self.add(format!("{name}_change{of}"), Figure, Some(difference));
+            if options.prob.is_some() {
+                self.add(format!("{name}_prob{of}"), Number, None);
+            }
+            if options.test.is_some() {
+                self.add(format!("{name}_p_value{of}"), Number, None);
+            }
+            self.add(format!("{name}_percent{of}"), Figure, Some(percent));
+        }
+    }
+}
+
+/// Difference and change in percent of two ratios, from intervals that hold together.
+pub(super) fn of_ratios(a: &Answered, b: &Answered) -> [ResultFigure; 2] {
+    let difference = ResultFigure {
+        estimate: b.estimate - a.estimate,
+        std_error: libm::hypot(a.std_error, b.std_error),
+        low: b.low - a.high,
+        high: b.high - a.low,
+    };
+    let quotient = b.estimate / a.estimate;
+    let relative = |x: &Answered| x.std_error / x.estimate;
+    // A quotient is bounded only where the number below the line is not 0.
+    let bounded =
+        (a.low > 0.0 || a.high < 0.0) && [a.low, a.high, b.low, b.high].iter().all(|x| x.is_finite());
+    let corners = [b.low / a.low, b.low / a.high, b.high / a.low, b.high / a.high];
+    let (low, high) = match bounded {
+        true => (
+            corners.iter().copied().fold(f64::INFINITY, f64::min),
+            corners.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        ),
+        false => (f64::NEG_INFINITY, f64::INFINITY),
+    };
+    let percent = ResultFigure {
+        estimate: 100.0 * (quotient - 1.0),
+        std_error: 100.0 * quotient.abs() * libm::hypot(relative(a), relative(b)),
+        low: 100.0 * (low - 1.0),
+        high: 100.0 * (high - 1.0),
+    };
+    [difference, percent]
+}

@@ -1,0 +1,190 @@
+//! What the sections hold, what follows from it, and whether the manifest says just that.
+
+use super::{Audit, compare};
+use crate::answer::Evaluator;
+use crate::answer::keys::Questions;
+use crate::answer::render::truncation;
+use crate::cube::{Cube, Frame};
+use crate::plan::Plan;
+use crate::plan::cost::{self, WorstCase};
+use crate::projection::answer::Estimator;
+use crate::projection::{Projection, cost::cost as projection_cost};
+use crate::recover::Recovery;
+use crate::release::claims::{self, Claims, Words};
+use crate::release::projection as stored;
+use crate::release::values::Values;
+use crate::release::{Manifest, Outcome, Release, ReleaseError};
+use crate::sql::Query;
+
+use Outcome::{Failed, Passed, Warning};
+
+/// What the sections hold, decoded.
+pub(super) struct Content {
+    /// The dimensions.
+    pub cube: Cube,
+    /// The plan.
+    pub plan: Plan,
+    /// How counts were summed, where the release is a projection.
+    pub projection: Option<Projection>,
+}
+
+impl Content {
+    pub(super) fn of(release: &Release) -> Result<Content, ReleaseError> {
+        let cube = release.cube()?;
+        let plan = release.plan(&cube)?;
+        let projection = stored::projection(release, &cube)?;
+        Ok(Content { cube, plan, projection })
+    }
+
+    /// Checks all of it; what is wrong is in the audit.
+    pub(super) fn check(&self, audit: &mut Audit, release: &Release) -> Result<(), ReleaseError> {
+        if let Some((unit, max_rows)) = release.manifest().privacy.bound() {
+            let detail = format!("{}; no interval covers them", truncation(unit, max_rows));
+            audit.add("rows left out", Warning, detail);
+        }
+        let words = Words::of(release.manifest(), &self.cube, &self.plan);
+        match &self.projection {
+            Some(projection) => self.check_projection(audit, release, projection, &words),
+            None => self.check_tables(audit, release, &words),
+        }
+    }
+
+    fn check_tables(&self, audit: &mut Audit, release: &Release, words: &Words) -> Result<(), ReleaseError> {
+        let (cube, plan, manifest) = (&self.cube, &self.plan, release.manifest());
+        match cost::cost(plan, &Frame::new(cube, &plan.levels)) {
+            Ok(cost) => {
+                let how = match cost.worst_case {
+                    WorstCase::Sum => "the sum over all blocks",
+                    WorstCase::Cells => "the exact maximum over all cells",
+                    WorstCase::Joint => "the exact maximum over all pairs of cells",
+                    WorstCase::Bound => "an upper bound over all pairs of cells",
+                };
+                let detail = format!(
+                    "recomputed from {} blocks and scales ({how}): {:.12} of {}",
+                    plan.measurements.len(),
+                    cost.total.to_f64(),
+                    plan.budget
+                );
+                let within = if cost.total > plan.budget { Failed } else { Passed };
+                audit.add("privacy cost", within, detail);
+                let derived = claims::of_tables(manifest.format, cube, plan, &cost, words);
+                claims_agree(audit, manifest, derived.map_err(|e| e.to_string()));
+            }
+            Err(e) => audit.add("privacy cost", Failed, e.to_string()),
+        }
+        let stored = Values::new(release, cube, plan)?;
+        let values = stored.check_all()?;
+        audit.add("measurements", Passed, format!("all {values} noisy integers decode"));
+        if !plan.exact.is_empty() {
+            let counts = stored.check_exact()?;
+            let detail = format!(
+                "{counts} counts WITHOUT NOISE, in {}; the signer's reasons. What they say about anybody is \
+                 public: the privacy cost is what the rest tells beyond them",
+                manifest.declared.invariants.join("; ")
+            );
+            audit.add("exact tables", Warning, detail);
+        }
+        if !plan.zeros.is_empty() {
+            let detail = format!(
+                "{} declared empty whatever the data ({}); every answer assumes it",
+                if plan.zeros.len() == 1 { "cells are" } else { "cells of several conditions are" },
+                plan.zeros.join("; ")
+            );
+            audit.add("zeros", Passed, detail);
+        }
+        if let Some(found) = release.truncation()? {
+            let price = cost::truncation_cost(plan).ok().flatten().map_or(f64::NAN, |c| c.to_f64());
+            let detail = format!(
+                "{} units had more rows than count (one noisy integer of scale {}, for {price:.9} of the cost)",
+                found.noisy, found.scale
+            );
+            audit.add("cut units", Passed, detail);
+        }
+        match total(cube, plan, &stored) {
+            Ok(()) => audit.add("answers", Passed, "a query is answered, with the law of its error".into()),
+            Err(why) => audit.add("answers", Failed, format!("no query is answered: {why}")),
+        }
+        Ok(())
+    }
+
+    fn check_projection(
+        &self,
+        audit: &mut Audit,
+        release: &Release,
+        projection: &Projection,
+        words: &Words,
+    ) -> Result<(), ReleaseError> {
+        let (design, manifest) = (&projection.design, release.manifest());
+        match projection_cost(design) {
+            Some(total) => {
+                let detail = format!(
+                    "recomputed from the {} projection and its noise (in how many sums a unit is, and how far it moves each): \
+                     {:.12} of {}",
+                    design.shape.name(),
+                    total.to_f64(),
+                    design.budget
+                );
+                let within = if total > design.budget { Failed } else { Passed };
+                audit.add("privacy cost", within, detail);
+            }
+            None => audit.add("privacy cost", Failed, "it cannot be computed".into()),
+        }
+        let derived = claims::of_projection(manifest.format, &self.cube, projection, words);
+        claims_agree(audit, manifest, derived.map_err(|e| e.to_string()));
+        if self.plan != claims::no_tables(&self.cube, design) {
+            audit.add("plan", Failed, "there are tables or another budget beside the projection".into());
+        }
+        let values = stored::values(release, projection)?.len();
+        audit.add("measurements", Passed, format!("all {values} noisy integers decode"));
+        let answered = Questions::open(release)?.map(|q| q.count(&[0], 0.95, Estimator::default()));
+        match answered {
+            Some(a) if a.estimate.is_finite() && a.low <= a.high => {
+                audit.add("answers", Passed, "a key is counted, with an interval".into());
+            }
+            _ => audit.add("answers", Failed, "no key is counted".into()),
+        }
+        Ok(())
+    }
+}
+
+/// Whether the manifest says what was derived, no more and no less.
+fn claims_agree(audit: &mut Audit, manifest: &Manifest, derived: Result<Claims, String>) {
+    let derived = match derived {
+        Ok(derived) => derived,
+        Err(why) => return audit.add("manifest's claims", Failed, why),
+    };
+    let said = Claims {
+        privacy: manifest.privacy.clone(),
+        plan: manifest.plan.clone(),
+        projection: manifest.projection.clone(),
+        declared: manifest.declared.clone(),
+    };
+    if said == derived {
+        let listed = derived.plan.measurements.len();
+        let detail = format!(
+            "derived again from plan and domain, and equal: budget, cost, neighbours, strategy, tables, each of \
+             {listed} listed blocks with its noise, sensitivity and cost, what is exact and what is empty"
+        );
+        audit.add("manifest's claims", Passed, detail);
+        let approximate = derived
+            .privacy
+            .approximate
+            .map_or(String::new(), |a| format!(" As (ε, δ): ε = {} at δ = {}.", a.epsilon, a.delta));
+        audit.add("guarantee", Passed, format!("derived: {}{approximate}", derived.privacy.note));
+    } else {
+        let why = compare::first_difference(&said, &derived, "the manifest says", "the plan gives");
+        audit.add("manifest's claims", Failed, why);
+    }
+}
+
+/// Answers the most modest query, by all that a query needs.
+fn total(cube: &Cube, plan: &Plan, stored: &Values<&Release>) -> Result<(), String> {
+    let text = |e: &dyn std::error::Error| e.to_string();
+    let recovery = Recovery::new(cube.clone(), plan.clone(), stored).map_err(|e| text(&e))?;
+    let query = Query::parse("SELECT COUNT(*) FROM release", cube).map_err(|e| text(&e))?;
+    let groups = Evaluator::new(recovery).aggregate(&query.filter, &query.group_by).map_err(|e| text(&e))?;
+    match groups.first() {
+        Some(g) if g.estimate.is_finite() && g.law.std_error().is_finite() => Ok(()),
+        _ => Err("the total is no number".into()),
+    }
+}

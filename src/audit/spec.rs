@@ -1,0 +1,183 @@
+//! The sealed spec, read again: does it allow and ask for what was made?
+//!
+//! A spec is read by the language of this program, whatever program made the release; the language goes on accepting
+//! what it once accepted. What decides is what the spec says: who is protected and how well, the dimensions, tables, exact
+//! tables and empty cells. Whether this program would make the same plan of it today does not: planners improve.
+
+use super::content::Content;
+use super::{Audit, compare};
+use crate::compile;
+use crate::exact::Rational;
+use crate::plan::{Noise, Plan, convert, cost};
+use crate::planner::{self, Objective};
+use crate::projection::Design;
+use crate::release::claims::Words;
+use crate::release::{FIRST_FORMAT, Kind, Outcome, Release, ReleaseError};
+use crate::spec::{self, Budget, Spec, Unit};
+use std::io;
+use std::path::Path;
+
+use Outcome::{Failed, Passed, Warning};
+
+/// Plans are made again up to so many cells of the tables asked for and measured: well within a second.
+const REPLANNED_CELLS: f64 = 1e6;
+/// And up to so many tables and measurements.
+const REPLANNED_TABLES: usize = 300;
+
+/// Reads the spec and compares it with the rest of the release.
+pub(super) fn reread(audit: &mut Audit, release: &Release, content: &Content) -> Result<(), ReleaseError> {
+    let attachments = &release.manifest().sources.attachments;
+    let Ok(text) = String::from_utf8(release.section(Kind::Spec, 0)?) else {
+        audit.add("spec", Failed, "the sealed spec is not UTF-8 text".into());
+        return Ok(());
+    };
+    let read = |name: &str| {
+        let index = attachments.iter().position(|a| a.name == name).ok_or(io::ErrorKind::NotFound)?;
+        release.section(Kind::Attachment, index as u32).map_err(io::Error::other)
+    };
+    let spec = match spec::parse(&text, Path::new("spec"), read) {
+        Ok(spec) => spec,
+        Err(e) => {
+            let first =
+                e.diagnostics().first().map_or(String::new(), |d| d.message.escape_debug().to_string());
+            let n = e.diagnostics().len();
+            audit.add("spec", Failed, format!("the sealed spec cannot be read, {n} mistakes: {first}"));
+            return Ok(());
+        }
+    };
+    let differences = differences(release, content, &spec);
+    if differences.is_empty() {
+        let what =
+            if content.projection.is_some() { "projection" } else { "tables, exact tables, empty cells" };
+        let detail = format!(
+            "read again: name, title and texts, unit, neighbours, budget, dimensions and {what} are those of plan \
+             and manifest; it refers to every attachment"
+        );
+        audit.add("spec", Passed, detail);
+        audit.again(&spec, content);
+    }
+    for difference in differences {
+        audit.add("spec", Failed, difference);
+    }
+    Ok(())
+}
+
+/// What the spec says otherwise than the release, each in words.
+fn differences(release: &Release, content: &Content, spec: &Spec) -> Vec<String> {
+    let mut out = Vec::new();
+    let Content { cube, plan, projection } = content;
+    let manifest = release.manifest();
+    // What the spec cannot say stays as the signer says it.
+    let mut words = compile::words(spec);
+    words.about.errata = manifest.about.errata.clone();
+    let said = Words::of(manifest, cube, plan);
+    if said != words {
+        out.push(compare::first_difference(&said, &words, "the manifest says", "the spec says"));
+    }
+    let names = |out: &mut Vec<String>| {
+        let said = manifest.sources.attachments.iter().map(|a| a.name.clone()).collect::<Vec<_>>();
+        let used = spec.attachments.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+        if said != used {
+            let why = compare::first_difference(&said, &used, "the file holds", "the spec refers to");
+            out.push(format!("attachments: {why}"));
+        }
+    };
+    names(&mut out);
+    let max_rows = match &spec.privacy.unit {
+        Unit::Row => 1,
+        Unit::Column { max_rows, .. } => *max_rows,
+    };
+    let mut check = |same: bool, what: &str| {
+        if !same {
+            out.push(format!("the spec has other {what} than the release"));
+        }
+    };
+    check(spec.projection.is_some() == projection.is_some(), "kinds of release: tables or a projection");
+    check(spec.privacy.neighbours == plan.neighbours, "neighbours");
+    check(max_rows == plan.max_rows, "`max_rows`");
+    check(allows(manifest.format, spec.privacy.budget, plan.budget), "budgets");
+    if let Some(projection) = projection {
+        check(spec.cube == *cube, "dimensions");
+        check(designed(spec, &projection.design), "keys, sizes or noise of the projection");
+    } else {
+        let spec = &*spec.planned(plan);
+        check(spec.cube == *cube, "dimensions");
+        check(spec.privacy.budget.noise().is_some_and(|(noise, _)| noise == plan.noise), "noise");
+        check(spec.workload == plan.workload, "tables");
+        check(spec.exact.iter().map(|e| &e.cuboid).eq(&plan.exact), "exact tables");
+        check(spec.zeros == plan.zeros, "empty cells");
+        let share = spec.privacy.truncation;
+        let scale = share.map(|share| cost::truncation_scale(plan.noise, plan.budget, share).ok());
+        check(scale == plan.truncation.map(Some), "counts of cut units");
+        let asked = spec.strategy.measure.is_none_or(|m| m == plan.measure);
+        check(asked && spec.strategy.budgets == plan.budgets, "strategies or budget rules");
+    }
+    out
+}
+
+/// Whether a budget of the spec is this one. The ρ of an (ε, δ) is found by iteration, to about nine digits; files of version 1
+/// keep that version's conversion.
+fn allows(format: u32, budget: Budget, spent: Rational) -> bool {
+    let close = |rho: Rational| (rho.to_f64() - spent.to_f64()).abs() <= 1e-9 * rho.to_f64();
+    match budget {
+        Budget::EpsilonDelta(epsilon, delta) if format == FIRST_FORMAT => {
+            convert::rho_for(epsilon, delta).is_some_and(close)
+        }
+        Budget::EpsilonDelta(..) => budget.noise().is_some_and(|(_, rho)| close(rho)),
+        Budget::Rho(amount) | Budget::Epsilon(amount) => amount == spent,
+    }
+}
+
+/// Whether a projection is as the spec asks for it.
+fn designed(spec: &Spec, design: &Design) -> bool {
+    spec.projection_request().is_some_and(|r| {
+        r.is_ok_and(|r| {
+            r.key == design.key
+                && r.text == design.text
+                && r.sparsity == design.sparsity
+                && r.queries == design.queries
+                && r.failure == design.failure
+                && r.noise == design.noise
+                && r.norm_bound == design.norm_bound
+                && r.sketch.is_some() == (design.shape.name() == "sketch")
+        })
+    })
+}
+
+impl Audit {
+    /// Makes the plan again, where that is quick. For information: it never decides.
+    fn again(&mut self, spec: &Spec, content: &Content) {
+        let same = match &content.projection {
+            Some(p) => compile::projection::design(spec).map(|d| d.is_ok_and(|d| d == p.design)),
+            None => replanned(spec, &content.plan),
+        };
+        let (outcome, detail) = match same {
+            Some(true) => (Passed, "made again from the spec: the very plan of the file"),
+            Some(false) => (
+                Warning,
+                "made again from the spec, it comes out otherwise: planners improve, and a hand-made plan is no \
+                 less private",
+            ),
+            None => (Warning, "not made again from the spec: it would take long"),
+        };
+        self.add("plan", outcome, detail.into());
+    }
+}
+
+/// Whether the plan's own strategy makes this plan of the spec today; `None` where it would take long to know.
+fn replanned(spec: &Spec, plan: &Plan) -> Option<bool> {
+    let over = &*spec.planned(plan);
+    let cells = |c| over.cube.cells(c).map_or(f64::INFINITY, |n| n as f64);
+    let asked: f64 = plan.workload.iter().map(|t| cells(&t.cuboid)).sum();
+    let measured: f64 = plan.measurements.iter().map(|m| cells(m.block.cuboid())).sum();
+    let tables = plan.workload.len().max(plan.measurements.len());
+    let slow = plan.noise == Noise::Laplace || spec.strategy.objective != Objective::Total;
+    if asked + measured > REPLANNED_CELLS
+        || tables > if slow { REPLANNED_TABLES / 10 } else { REPLANNED_TABLES }
+    {
+        return None;
+    }
+    let mut request = spec.request()?;
+    request.measure = Some(plan.measure);
+    Some(planner::plan(&request).is_ok_and(|p| p.plan == *plan))
+}

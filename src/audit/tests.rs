@@ -1,0 +1,553 @@
+//! Files that lie, signed with the agency's own key; and honest ones of every make.
+
+use super::*;
+use crate::answer::Answers;
+use crate::compile::{self, Options};
+use crate::exact::Rational;
+use crate::release::tests::{Bodies, resealed};
+use crate::release::{Kind, SigningKey, keys};
+use crate::secret::noise::Entropy;
+use crate::spec::Spec;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::path::Path;
+
+const TABLES: &str = r#"
+name = "shop"
+title = "Shop"
+description = "Who shops"
+
+[privacy]
+unit = { column = "person", max_rows = 2 }
+epsilon = 1
+delta = 1e-6
+
+[[dimension]]
+name = "sex"
+categories = ["F", "M"]
+
+[[dimension]]
+name = "age"
+range = [0, 9]
+levels = [{ name = "half", width = 5 }]
+
+[[dimension]]
+name = "place"
+hierarchy = "places.csv"
+
+[[table]]
+of = ["sex", "age"]
+
+[[table]]
+of = ["place", "sex"]
+weight = 2
+
+[[table]]
+of = ["sex", "age.half"]
+exact = true
+reason = "known from the register"
+
+[strategy]
+measure = "residual"
+"#;
+
+const ZEROS: &str = r#"
+name = "shop"
+title = "Shop"
+
+[privacy]
+unit = "row"
+epsilon = 2
+neighbours = "substitute"
+
+[[dimension]]
+name = "sex"
+categories = ["F", "M"]
+
+[[dimension]]
+name = "age"
+range = [0, 9]
+
+[[table]]
+of = ["sex", "age"]
+
+[[table]]
+of = ["sex"]
+
+[[zero]]
+where = "sex = 'F' AND age BETWEEN 3 AND 5"
+
+[strategy]
+measure = "queries"
+"#;
+
+const PROJECTION: &str = r#"
+name = "shop"
+title = "Shop"
+
+[privacy]
+unit = "row"
+rho = "1/2"
+
+[[dimension]]
+name = "sex"
+categories = ["F", "M"]
+
+[[dimension]]
+name = "place"
+text = true
+
+[projection]
+rows = 256
+sparsity = 6
+kind = "sketch"
+"#;
+
+const ROWS: &str = "person,sex,age,place\n1,F,1,a1\n1,F,2,a2\n2,M,7,b1\n3,M,7,b1\n4,F,9,a1\n5,M,0,b2\n";
+const PLACES: &str = "place,region\na1,a\na2,a\nb1,b\nb2,b\n";
+
+fn spec(text: &str) -> Spec {
+    let read = |name: &str| match name {
+        "places.csv" => Ok(PLACES.as_bytes().to_vec()),
+        _ => Err(std::io::ErrorKind::NotFound.into()),
+    };
+    crate::spec::parse(text, Path::new("shop.toml"), read).unwrap_or_else(|e| panic!("{e}\n{text}"))
+}
+
+fn agency() -> SigningKey {
+    SigningKey::from_text(&keys::keygen(None).unwrap().secret, None).unwrap()
+}
+
+/// A release of these rows, in memory.
+fn released(text: &str, rows: &str, key: &SigningKey) -> Release {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("rows.csv");
+    std::fs::write(&data, rows).unwrap();
+    let spec = spec(text);
+    let options = Options {
+        out: dir.path(),
+        data: Some(&data),
+        ledger: &dir.path().join("ledger.jsonl"),
+        key,
+        replace: false,
+        day: "2026-01-31",
+        entropy: Entropy::from_os().unwrap(),
+    };
+    let path = match spec.projection {
+        Some(_) => compile::projection::release(&spec, options, &()).unwrap().sealed.path,
+        None => compile::release(&spec, options, &()).unwrap().sealed.path,
+    };
+    Release::from_bytes(std::fs::read(path).unwrap()).unwrap()
+}
+
+fn same(_: &mut Value, _: &mut Bodies) {}
+
+/// The same file in format version 1.
+fn first_format(release: &Release, key: &SigningKey) -> Release {
+    resealed(release, key, |m, _| m["format"] = 1.into()).unwrap()
+}
+
+/// Why a file does not pass; `None` where it does.
+fn refused(release: Result<Release, ReleaseError>) -> Option<String> {
+    let failed = |audit: Audit| {
+        let failed: Vec<Check> =
+            audit.checks.iter().filter(|c| c.outcome == Outcome::Failed).cloned().collect();
+        (!failed.is_empty()).then(|| format!("{failed:?}"))
+    };
+    match release.and_then(|r| audit(&r, None)) {
+        Ok(audit) => failed(audit),
+        Err(e) => Some(e.to_string()),
+    }
+}
+
+/// Whether a program without the spec language lets a file pass.
+fn passes_without_spec(release: &Release) -> bool {
+    let Ok(verification) = release.verify_all(None) else { return false };
+    let mut audit = Audit { checks: verification.checks, blake3: String::new() };
+    let checked = Content::of(release).and_then(|c| c.check(&mut audit, release));
+    checked.is_ok() && audit.passed()
+}
+
+/// Everything that differs from a value in one place, with the path of the place.
+fn lies(v: &Value) -> Vec<(String, Value)> {
+    let mut out: Vec<(String, Value)> = Vec::new();
+    let mut put = |path: String, lie: Value| out.push((path, lie));
+    match v {
+        Value::Null => {}
+        Value::Bool(b) => put("".into(), (!b).into()),
+        Value::Number(n) => {
+            let n = n.as_i64().unwrap();
+            [n + 1, n - 1, 0].into_iter().filter(|&m| m != n).for_each(|m| put("".into(), m.into()));
+        }
+        Value::String(s) => {
+            let mut others = vec![format!("{s}x"), format!("x{s}"), "".into(), "0".into()];
+            // What reads as a number: smaller and larger, as ratio and as decimal.
+            if let Ok(r) = s.parse::<Rational>() {
+                others.extend(r.checked_div(Rational::whole(2)).map(|h| h.to_string()));
+                others.extend(r.checked_add(Rational::ONE).map(|m| m.to_string()));
+                others.push(format!("{:.4}", r.to_f64() / 3.0));
+            }
+            others.into_iter().filter(|o| o != s).for_each(|o| put("".into(), o.into()));
+        }
+        Value::Array(items) => {
+            let mut more = items.clone();
+            more.push(items.first().cloned().unwrap_or_else(|| "x".into()));
+            put("".into(), more.into());
+            for i in 0..items.len() {
+                let mut fewer = items.clone();
+                fewer.remove(i);
+                put(format!("/{i}"), fewer.into());
+                for (path, lie) in lies(&items[i]) {
+                    let mut other = items.clone();
+                    other[i] = lie;
+                    put(format!("/{i}{path}"), other.into());
+                }
+            }
+            if items.len() > 1 && items[0] != items[1] {
+                let mut swapped = items.clone();
+                swapped.swap(0, 1);
+                put("".into(), swapped.into());
+            }
+        }
+        Value::Object(fields) => {
+            let with = |key: &str, field: Option<Value>| -> Value {
+                let mut other = fields.clone();
+                match field {
+                    Some(field) => other.insert(key.into(), field),
+                    None => other.remove(key),
+                };
+                other.into()
+            };
+            put("/zz_note".into(), with("zz_note", Some("ρ = 0".into())));
+            for (key, field) in fields {
+                put(format!("/{key}"), with(key, None));
+                for (path, lie) in lies(field) {
+                    put(format!("/{key}{path}"), with(key, Some(lie)));
+                }
+            }
+        }
+    }
+    out
+}
+
+/// Fields that were not there, each with something to say.
+fn additions(manifest: &Value) -> Vec<(String, Value)> {
+    let mut out = Vec::new();
+    let mut put = |path: &str, field: Value| {
+        let (object, key) = path.rsplit_once('/').unwrap();
+        let mut other = manifest.clone();
+        let fields = other.pointer_mut(object).unwrap().as_object_mut().unwrap();
+        if !fields.contains_key(key) {
+            fields.insert(key.into(), field);
+            out.push((path.to_owned(), other));
+        }
+    };
+    for key in ["description", "licence", "contact", "supersedes", "errata"] {
+        put(&format!("/about/{key}"), "nobody can be found in this".into());
+    }
+    put("/dataset", json!({"id": "census"}));
+    put("/privacy/approximate", json!({"epsilon": "0.0010", "delta": "1e-9", "conversion": "x"}));
+    let projection = json!({"kind": "dense", "key": [], "rows": 64, "independence": 4, "seed": "", "sparsity": 1,
+        "collision": "0"});
+    put("/projection", projection);
+    out
+}
+
+/// The makes of releases that the lies are told of: in both formats.
+fn honest(key: &SigningKey) -> Vec<Release> {
+    let second = [TABLES, ZEROS, PROJECTION].map(|text| released(text, ROWS, key));
+    let first: Vec<Release> = second.iter().map(|r| first_format(r, key)).collect();
+    second.into_iter().chain(first).collect()
+}
+
+#[test]
+fn honest_files_pass() {
+    let key = agency();
+    for release in honest(&key) {
+        let audit = audit(&release, Some(&key.public_key())).unwrap();
+        assert!(audit.passed(), "{}", audit.to_text("shop.margins"));
+        assert!(audit.checks.iter().any(|c| c.what == "spec" && c.outcome == Outcome::Passed));
+        assert!(passes_without_spec(&release));
+        assert_eq!(refused(resealed(&release, &key, same)), None);
+        let text = audit.to_text("shop.margins");
+        assert!(text.contains("the signer says: made on 2026-01-31 by \"margins"), "{text}");
+    }
+}
+
+/// A place of the manifest that nothing in the file confirms: it is shown as what the signer says.
+fn unchecked(path: &str) -> bool {
+    matches!(path, "/created" | "/compiler" | "/about/errata" | "/signer/kind")
+}
+
+/// The same, for a program that does not read the spec.
+fn unchecked_without_spec(path: &str) -> bool {
+    unchecked(path)
+        || path == "/dataset"
+        || path.starts_with("/about")
+        || path.starts_with("/declared/invariants/")
+}
+
+#[test]
+fn every_falsified_field_of_a_manifest_is_noticed() {
+    let key = agency();
+    let mut told = 0;
+    for release in honest(&key) {
+        let manifest = serde_json::to_value(release.manifest()).unwrap();
+        for (path, lie) in lies(&manifest).into_iter().chain(additions(&manifest)) {
+            let said = lie.pointer(&path).map_or(String::new(), Value::to_string);
+            let forged = resealed(&release, &key, |m, _| *m = lie);
+            told += 1;
+            if let Ok(forged) = &forged {
+                let passes = passes_without_spec(forged);
+                assert!(!passes || unchecked_without_spec(&path), "without the spec: {path} = {said}");
+            }
+            let refused = refused(forged);
+            assert!(refused.is_some() || unchecked(&path), "{path} = {said} passes");
+        }
+    }
+    assert!(told > 1000, "{told}");
+}
+
+/// What is not checked is shown as what the signer says, whoever looks.
+#[test]
+fn what_is_not_checked_is_shown() {
+    let key = agency();
+    let release = released(TABLES, ROWS, &key);
+    let forged = resealed(&release, &key, |m, _| {
+        m["created"] = "1999-12-31".into();
+        m["compiler"] = "\u{1b}[31mhonest".into();
+        m["about"]["errata"] = "a slip".into();
+    });
+    let audit = audit(&forged.unwrap(), None).unwrap();
+    assert!(audit.passed());
+    let text = audit.to_text("x").split_whitespace().collect::<Vec<_>>().join(" ");
+    for said in ["the signer says: made on 1999-12-31", "honest", "a slip"] {
+        assert!(text.contains(said), "{said} is not in {text}");
+    }
+    assert!(!text.contains('\u{1b}'));
+}
+
+/// Claims that fit each other and not the plan: what was VERIFIED once.
+#[test]
+fn a_guarantee_that_is_too_good_is_noticed() {
+    let key = agency();
+    let release = released(ZEROS, ROWS, &key);
+    let why = refused(resealed(&release, &key, |m, _| {
+        m["privacy"]["note"] = "ε <= 1/1000000 of pure differential privacy for every row.".into();
+    }));
+    assert!(why.unwrap().contains("privacy.note"));
+    // Every word of it consistent: only the spec knows better.
+    let persons = resealed(&release, &key, |m, _| {
+        m["privacy"]["unit"] = "person".into();
+        let note = m["privacy"]["note"].as_str().unwrap();
+        m["privacy"]["note"] =
+            note.replace("every row", "every person, of which at most 1 rows count").into();
+    });
+    assert!(passes_without_spec(persons.as_ref().unwrap()));
+    let why = refused(persons).unwrap();
+    assert!(why.contains("unit: the manifest says") && why.contains("the spec says"), "{why}");
+}
+
+/// Specs that allow or ask for something else than was made, or that cannot be read.
+#[test]
+fn the_sealed_spec_is_read_again() {
+    let key = agency();
+    let edit = |text: &str, from: &str, to: &str| {
+        assert!(text.contains(from), "{from}");
+        let to = text.replace(from, to);
+        refused(resealed(&released(text, ROWS, &key), &key, |_, bodies| {
+            let spec = bodies.iter_mut().find(|(tag, _)| *tag == Kind::Spec.tag()).unwrap();
+            spec.1 = to.into_bytes();
+        }))
+    };
+    for (from, to, why) in [
+        ("epsilon = 1", "epsilon = \"1/2\"", "budgets"),
+        ("epsilon = 1", "epsilon = 2", "budgets"),
+        ("delta = 1e-6", "delta = 1e-7", "budgets"),
+        ("\"person\"", "\"household\"", "unit"),
+        ("max_rows = 2", "max_rows = 3", "max_rows"),
+        ("[privacy]", "[privacy]\nneighbours = \"substitute\"", "neighbours"),
+        ("\"shop\"", "\"shops\"", "about.name"),
+        ("\"Shop\"", "\"Shops\"", "about.title"),
+        ("\"Who shops\"", "\"Nobody\"", "about.description"),
+        ("of = [\"place\", \"sex\"]", "of = [\"place.region\", \"sex\"]", "other tables"),
+        ("weight = 2", "weight = 3", "other tables"),
+        ("known from the register", "an old habit", "reasons"),
+        ("\nexact = true\nreason = \"known from the register\"", "", "reasons"),
+        ("[\"F\", \"M\"]", "[\"M\", \"F\"]", "dimensions"),
+        ("[0, 9]", "[0, 10]", ""),
+        ("width = 5", "width = 2", "dimensions"),
+        ("\"residual\"", "\"queries\"", "strategies"),
+        ("\"residual\"", "\"residual\"\nbudgets = \"uniform\"", "strategies"),
+        ("name = ", "nome = ", "cannot be read"),
+        ("\"places.csv\"", "\"other.csv\"", "cannot be read"),
+        ("hierarchy = \"places.csv\"", "categories = [\"a1\", \"a2\", \"b1\", \"b2\"]", "attachments"),
+    ] {
+        let found = edit(TABLES, from, to).unwrap_or_else(|| panic!("{from} as {to} passes"));
+        assert!(found.contains(why), "{from} as {to}: {found}");
+    }
+    for (from, to, why) in [
+        ("epsilon = 2", "rho = 2", ""),
+        ("3 AND 5", "3 AND 4", "empty cells"),
+        ("[[zero]]\nwhere = \"sex = 'F' AND age BETWEEN 3 AND 5\"", "", "empty cells"),
+    ] {
+        let found = edit(ZEROS, from, to).unwrap_or_else(|| panic!("{from} as {to} passes"));
+        assert!(found.contains(why), "{from} as {to}: {found}");
+    }
+    for (from, to) in [
+        ("1/2", "1/3"),
+        ("sparsity = 6", "sparsity = 7"),
+        ("kind = \"sketch\"", ""),
+        ("kind = \"sketch\"", "kind = \"sketch\"\nqueries = 9"),
+        ("kind = \"sketch\"", "kind = \"sketch\"\nof = [\"place\"]"),
+        ("text = true", "categories = [\"a1\", \"a2\"]"),
+    ] {
+        assert!(edit(PROJECTION, from, to).is_some(), "{from} as {to} passes");
+    }
+    assert!(edit(PROJECTION, PROJECTION, ZEROS).is_some() && edit(ZEROS, ZEROS, PROJECTION).is_some());
+    let garbage = refused(resealed(&released(ZEROS, ROWS, &key), &key, |_, bodies| {
+        bodies[2].1 = b"\xff\xfeperson 17 is ill".to_vec();
+    }));
+    assert!(garbage.unwrap().contains("not UTF-8"));
+}
+
+/// A section that nothing refers to may hold the rows themselves.
+#[test]
+fn nothing_travels_along() {
+    let key = agency();
+    for release in honest(&key) {
+        let rows = ROWS.as_bytes().to_vec();
+        let stowaway = resealed(&release, &key, |_, bodies| bodies.push((77, rows.clone()))).unwrap();
+        assert!(refused(Ok(stowaway)).unwrap().contains("section 77 0"));
+        // Readers skip it.
+        let skips = resealed(&release, &key, |_, bodies| bodies.push((77, rows.clone()))).unwrap();
+        if skips.count(Kind::Projection) == 0 {
+            let answers = Answers::from_release(skips).unwrap();
+            assert!(answers.query("SELECT COUNT(*) FROM shop", 0.95).is_ok());
+        }
+        for name in ["rows.csv", "places.csv"] {
+            let attached = resealed(&release, &key, |m, bodies| {
+                let spec = bodies.iter().rposition(|(tag, _)| *tag <= Kind::Attachment.tag()).unwrap();
+                bodies.insert(spec + 1, (Kind::Attachment.tag(), rows.clone()));
+                let listed = m["sources"]["attachments"].as_array_mut().unwrap();
+                listed.push(json!({"name": name, "blake3": ""}));
+            });
+            assert!(refused(attached).unwrap().contains("attachments"), "{name}");
+        }
+    }
+}
+
+/// Exact tables are declared by name; a projection has none, nor empty cells.
+#[test]
+fn nothing_is_exact_without_a_word() {
+    let key = agency();
+    let release = released(TABLES, ROWS, &key);
+    let declared = |text: &'static str| {
+        resealed(&release, &key, move |m, _| m["declared"]["invariants"][0] = text.into()).unwrap()
+    };
+    for text in ["total: known from the register", "sex × age.half", "sex × age.half: ", "sex × age.half:x"]
+    {
+        assert!(refused(Ok(declared(text))).unwrap().contains("does not declare"), "{text}");
+        assert!(Answers::from_release(declared(text)).is_err(), "{text}");
+    }
+    let audit = audit(&release, None).unwrap();
+    let exact = audit.checks.iter().find(|c| c.what == "exact tables").unwrap();
+    assert!(exact.detail.contains("WITHOUT NOISE") && exact.detail.contains("sex × age.half: known from"));
+    let answers = Answers::from_release(declared("sex × age.half: known from the register")).unwrap();
+    let table = answers.query("SELECT COUNT(*) FROM shop", 0.95).unwrap();
+    assert!(table.notes.iter().any(|n| n.contains("WITHOUT NOISE: sex × age.half")), "{:?}", table.notes);
+
+    let projection = released(PROJECTION, ROWS, &key);
+    let body = crate::release::exact::encode(&crate::cube::Cuboid::new(vec![(0, 1)]), &[3, 2]).unwrap();
+    for (tag, body) in [(Kind::Exact.tag(), body), (Kind::Zero.tag(), b"sex = 'F'".to_vec())] {
+        for declared in [false, true] {
+            let beside = resealed(&projection, &key, |m, bodies| {
+                bodies.insert(bodies.len() - 1, (tag, body.clone()));
+                let list = if tag == Kind::Exact.tag() { "invariants" } else { "constraints" };
+                if declared {
+                    m["declared"][list] = json!(["sex = 'F'"]);
+                }
+            });
+            let beside = beside.unwrap();
+            assert!(crate::answer::keys::Questions::open(&beside).is_err());
+            assert!(refused(Ok(beside)).is_some());
+        }
+    }
+}
+
+/// What no query could be answered from does not pass.
+#[test]
+fn conditions_that_nobody_can_read_are_noticed() {
+    let key = agency();
+    let release = released(ZEROS, ROWS, &key);
+    for condition in ["sex = ", "nonsense", "sex = 'X'", "", "1 = 1"] {
+        let forged = resealed(&release, &key, |m, bodies| {
+            let (tag, body) = bodies.last_mut().unwrap();
+            assert_eq!(*tag, Kind::Zero.tag());
+            *body = condition.as_bytes().to_vec();
+            m["declared"]["constraints"] = json!([condition]);
+        })
+        .unwrap();
+        assert!(!passes_without_spec(&forged), "{condition}");
+        assert!(Answers::from_release(forged).is_err(), "{condition}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Whatever is released verifies.
+    #[test]
+    fn every_release_verifies(
+        sizes in prop::collection::vec(2u32..7, 1..4),
+        halves: bool,
+        strategy in prop::sample::select(vec!["auto", "residual", "queries", "base", "hierarchy", "wavelet", "fourier"]),
+        budgets in prop::sample::select(vec!["optimal", "uniform"]),
+        budget in prop::sample::select(vec!["rho = \"1/3\"", "epsilon = 0.7", "epsilon = 3\ndelta = 1e-5"]),
+        neighbours in prop::sample::select(vec!["add-remove", "substitute"]),
+        unit in prop::sample::select(vec!["\"row\"", "{ column = \"who\", max_rows = 2 }", "{ column = \"row\", max_rows = 1 }"]),
+        extra in 0..4,
+        n in 0usize..20,
+    ) {
+        let mut text = format!("name = \"x\"\ntitle = \"X\"\n[privacy]\nunit = {unit}\nneighbours = \"{neighbours}\"\n{budget}\n");
+        let names: Vec<String> = (0..sizes.len()).map(|d| format!("d{d}")).collect();
+        for (name, size) in names.iter().zip(&sizes) {
+            text += &format!("[[dimension]]\nname = \"{name}\"\nrange = [0, {}]\n", size - 1);
+            if halves && size % 2 == 0 && *size > 2 {
+                text += &format!("levels = [{{ name = \"half\", width = {} }}]\n", size / 2);
+            }
+        }
+        let key = agency();
+        if extra == 3 && budget != "epsilon = 0.7" {
+            text += "[projection]\nrows = 64\n";
+        } else {
+            text += &format!("[[table]]\nof = [{}]\n", names.iter().map(|n| format!("\"{n}\"")).collect::<Vec<_>>().join(", "));
+            if names.len() > 1 {
+                let exact = extra == 1 && strategy == "residual" && !budget.starts_with("epsilon = 0.7");
+                text += "[[table]]\nof = [\"d1\"]\n";
+                text += if exact { "exact = true\nreason = \"known\"\n" } else { "" };
+            }
+            if extra == 2 && names.len() > 1 {
+                text += "[[zero]]\nwhere = \"d0 = 1 AND d1 = 0\"\n";
+            }
+            let measure = if strategy == "auto" { String::new() } else { format!("measure = \"{strategy}\"\n") };
+            text += &format!("[strategy]\n{measure}budgets = \"{budgets}\"\n");
+        }
+        let read = crate::spec::parse(&text, Path::new("x.toml"), |_| Err(std::io::ErrorKind::NotFound.into()));
+        let Ok(read) = read else { return Err(TestCaseError::reject("not a spec")) };
+        let planned = match read.projection {
+            Some(_) => compile::projection::design(&read).is_some_and(|d| d.is_ok()),
+            None => compile::plan_spec(&read).is_ok(),
+        };
+        prop_assume!(planned);
+        let mut rows = format!("who,row,{}\n", names.join(","));
+        for i in 0..n {
+            let cells: Vec<String> = sizes.iter().map(|s| (if extra == 2 { 0 } else { i as u32 % s }).to_string()).collect();
+            rows += &format!("{},{i},{}\n", i / 2, cells.join(","));
+        }
+        let release = released(&text, &rows, &key);
+        let audit = audit(&release, Some(&key.public_key())).unwrap();
+        prop_assert!(audit.passed(), "{}\n{}", text, audit.to_text("x"));
+        prop_assert_eq!(refused(Ok(first_format(&release, &key))), None);
+    }
+}

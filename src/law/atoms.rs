@@ -1,0 +1,181 @@
+//! Few atoms: noises that are mostly 0, or only a few of them, by listing what their sum can be.
+//!
+//! The noises are dealt into two halves; each half's values are listed with their probabilities, and
+//! `P(X + Y > x) = Σ_i P(X = x_i) P(Y > x − x_i)` is one walk along both lists. So a quarter of a million values stand for sixty
+//! thousand millions, and no characteristic function is needed: dense atoms are where it never decays.
+//!
+//! Values too improbable to matter are left out. Their probability in all, [`Atoms::lost`], is counted as lying beyond every interval.
+
+use super::{Group, NoiseLaw};
+
+/// The sum's values in two halves.
+#[derive(Debug, Clone)]
+pub(super) struct Atoms {
+    /// Ascending, with their probabilities.
+    first: Vec<(f64, f64)>,
+    /// Ascending, with the probability of more.
+    second: Vec<(f64, f64)>,
+    second_total: f64,
+    /// The probability of all that was left out.
+    pub lost: f64,
+}
+
+/// The most values of a half, and of a single noise.
+const MOST: usize = 1 << 17;
+const MOST_OF_ONE: usize = 1 << 12;
+/// The most products of probabilities.
+const MOST_PAIRS: usize = 1 << 21;
+/// The most noises to deal out.
+const MOST_NOISES: u64 = 1 << 12;
+
+impl Atoms {
+    /// `None` when there are too many values, or when more than `lost` would be left out.
+    pub fn new(groups: &[Group], lost: f64) -> Option<Atoms> {
+        let noises: u64 = groups.iter().try_fold(0u64, |n, g| n.checked_add(g.copies))?;
+        if noises > MOST_NOISES || groups.iter().any(|g| !g.noise.is_discrete()) {
+            return None;
+        }
+        let each = 0.1 * lost / noises as f64;
+        let mut left_out = 0.0;
+        let mut lists: Vec<Vec<(f64, f64)>> = Vec::new();
+        for g in groups {
+            let one = masses(&g.noise, each)?;
+            left_out += g.copies as f64 * each;
+            let mut many = vec![1.0];
+            for _ in 0..g.copies {
+                many = convolve(&many, &one)?;
+                left_out += trim(&mut many, each);
+            }
+            let middle = (many.len() / 2) as f64;
+            lists.push(
+                many.iter().enumerate().map(|(i, m)| ((i as f64 - middle) * g.coefficient, *m)).collect(),
+            );
+        }
+        // The longest first, always to the half that is shorter.
+        lists.sort_by_key(|l| std::cmp::Reverse(l.len()));
+        let mut halves = [vec![(0.0, 1.0)], vec![(0.0, 1.0)]];
+        let threshold = lost / (4 * MOST) as f64;
+        let mut pairs = MOST_PAIRS;
+        for list in lists {
+            let to = usize::from(halves[1].len() < halves[0].len());
+            left_out += multiply(&mut halves[to], &list, threshold, &mut pairs)?;
+        }
+        if left_out > lost {
+            return None;
+        }
+        let [mut first, mut second] = halves;
+        first.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        second.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        let mut above = 0.0;
+        for value in second.iter_mut().rev() {
+            let mass = value.1;
+            value.1 = above;
+            above += mass;
+        }
+        Some(Atoms { first, second, second_total: above, lost: left_out })
+    }
+
+    /// How many values both lists have.
+    pub fn len(&self) -> usize {
+        self.first.len() + self.second.len()
+    }
+
+    /// `P(E > x)` of what is listed.
+    pub fn above(&self, x: f64) -> f64 {
+        // As the first value grows, what the second must exceed falls.
+        let mut at = self.second.len();
+        let mut sum = 0.0;
+        for (value, mass) in &self.first {
+            let rest = x - value;
+            while at > 0 && self.second.get(at - 1).is_some_and(|s| s.0 > rest) {
+                at -= 1;
+            }
+            // `at` values of the second half are at most `rest`; those from `at` on are more.
+            sum +=
+                mass * if at == 0 { self.second_total } else { self.second.get(at - 1).map_or(0.0, |s| s.1) };
+        }
+        sum
+    }
+}
+
+/// The masses of a noise at −r … r, all but `lose`.
+fn masses(noise: &NoiseLaw, lose: f64) -> Option<Vec<f64>> {
+    let weight = |k: f64| match *noise {
+        NoiseLaw::DiscreteGaussian { variance } => libm::exp(-k * k / (2.0 * variance)),
+        NoiseLaw::DiscreteLaplace { scale } => libm::exp(-k / scale),
+        _ => 0.0,
+    };
+    let norm = libm::exp(noise.ln_zero());
+    let mut half = vec![norm];
+    loop {
+        let m = norm * weight(half.len() as f64);
+        // What follows is a geometric series or falls faster.
+        let ratio = weight(half.len() as f64 + 1.0) / weight(half.len() as f64);
+        if !(ratio > 0.0) || 2.0 * m / (1.0 - ratio) <= lose {
+            break;
+        }
+        half.push(m);
+        if half.len() > MOST_OF_ONE / 2 {
+            return None;
+        }
+    }
+    Some(half.iter().skip(1).rev().chain(&half).copied().collect())
+}
+
+fn convolve(a: &[f64], b: &[f64]) -> Option<Vec<f64>> {
+    let length = a.len() + b.len() - 1;
+    if length > MOST_OF_ONE || a.len() * b.len() > 1 << 20 {
+        return None;
+    }
+    let mut out = vec![0.0; length];
+    for (i, x) in a.iter().enumerate() {
+        for (o, y) in out.iter_mut().skip(i).zip(b) {
+            *o += x * y;
+        }
+    }
+    Some(out)
+}
+
+/// Cuts off equally many masses at both ends, less than `most` in all, and says how much that was.
+fn trim(masses: &mut Vec<f64>, most: f64) -> f64 {
+    let mut cut = 0.0;
+    let mut ends = 0;
+    while masses.len() > 2 * ends + 1 {
+        let next = cut + 2.0 * masses.get(ends).copied().unwrap_or(0.0);
+        if next > most {
+            break;
+        }
+        cut = next;
+        ends += 1;
+    }
+    masses.truncate(masses.len() - ends);
+    masses.drain(..ends);
+    cut
+}
+
+/// All sums of a value of each list; returns what was left out as less probable than `threshold`.
+fn multiply(
+    half: &mut Vec<(f64, f64)>,
+    list: &[(f64, f64)],
+    threshold: f64,
+    pairs: &mut usize,
+) -> Option<f64> {
+    *pairs = pairs.checked_sub(half.len().checked_mul(list.len())?)?;
+    let mut out = Vec::with_capacity((half.len() * list.len()).min(MOST));
+    let mut left_out = 0.0;
+    for (x, p) in half.iter() {
+        for (y, q) in list {
+            let mass = p * q;
+            if mass < threshold {
+                left_out += mass;
+            } else {
+                out.push((x + y, mass));
+            }
+        }
+        if out.len() > MOST {
+            return None;
+        }
+    }
+    *half = out;
+    Some(left_out)
+}

@@ -1,0 +1,96 @@
+//! How large what a file declares may be, and how much work reading it may take: all bounds in one place.
+//!
+//! Whoever has a key can sign any numbers, so a good signature makes no number harmless. Every size is compared with
+//! its bound here before anything is allocated for it, and writers keep to the same bounds. (The caps of header and table
+//! are in `layout`.)
+//!
+//! One rule makes most of the others unnecessary: **a block of 64 values or more has at least one bit for each**, so a file
+//! has at most 63 values for each of its bytes. Of whole tables, what a release can tell has no more cells than the file
+//! has values: a table is the direct sum of its components, and each component has at least one value that is its own.
+//! So memory is bounded by the file, and what takes several passes over the cells has a bound of its own, [`work`].
+
+use super::{Block, Noise};
+use crate::cube::{Cuboid, Frame};
+use crate::exact::Rational;
+
+/// The most dimensions.
+pub const MAX_DIMENSIONS: usize = 4096;
+/// The most levels of a dimension, total included.
+pub const MAX_LEVELS: usize = 64;
+/// The most nodes of a level.
+pub const MAX_NODES: usize = 1 << 21;
+/// The longest name or label, in bytes.
+pub const MAX_TEXT: usize = 4096;
+/// The most tables in the workload.
+pub const MAX_TABLES: usize = 1 << 18;
+/// The most measurements.
+pub const MAX_MEASUREMENTS: usize = 1 << 18;
+/// The most cells of a measured table.
+pub const MAX_CELLS: u64 = 1 << 31;
+/// The most values of one measurement: coefficients are more than cells, by less than one bit a dimension.
+pub const MAX_VALUES: u64 = 1 << 32;
+/// The most cells of a table that rows are written over.
+pub const MAX_ROW_CELLS: u64 = 1 << 20;
+/// The most tables published without noise: they are compared two by two.
+pub const MAX_EXACT: u32 = 4096;
+/// The most conditions, and the longest of them in bytes.
+pub const MAX_ZEROS: u32 = 1024;
+/// The longest condition, in bytes.
+pub const MAX_CONDITION: u64 = 1 << 16;
+/// Of so many values on, each takes at least one bit of the file.
+pub const ALWAYS_A_BIT: usize = 64;
+
+/// How many steps, each on one cell, may be spent on one system of equations over a file with this many values. What
+/// needs more is refused: some seconds for a small file, and in proportion to the file for a large one.
+pub const fn work(values: u64) -> u64 {
+    (1u64 << 32).saturating_add(values.saturating_mul(4096))
+}
+
+/// The most numbers one vector over all components may have, for a file with this many values.
+pub const fn held(values: u64) -> u64 {
+    (1u64 << 25).saturating_add(values.saturating_mul(64))
+}
+
+/// Whether the sampler draws noise of this scale.
+pub fn drawable(noise: Noise, scale: Rational) -> bool {
+    !scale.is_zero() && scale <= noise.largest_scale()
+}
+
+/// How many cells a table has; `None` when that does not fit. All levels must be in use.
+pub fn cells(frame: &Frame, cuboid: &Cuboid) -> Option<u64> {
+    cuboid.iter().try_fold(1u64, |n, (d, l)| n.checked_mul(frame.rung(d, l).real_len()))
+}
+
+/// Refuses a block that is larger than any may be, or that holds nothing.
+pub fn check_block(frame: &Frame, block: &Block) -> Result<(), &'static str> {
+    if cells(frame, block.cuboid()).is_none_or(|n| n > block.most_cells()) {
+        return Err("a measured table has more cells than any may have");
+    }
+    match block.checked_values(frame) {
+        None => Err("a measurement has more values than any may have"),
+        Some(0) => Err("a measurement has no values"),
+        Some(n) if n > MAX_VALUES => Err("a measurement has more values than any may have"),
+        Some(_) => Ok(()),
+    }
+}
+
+/// The fewest bytes that so many values of one block take.
+pub const fn least_bytes(values: u64) -> u64 {
+    if values < ALWAYS_A_BIT as u64 { 1 } else { 1 + values.div_ceil(8) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scales() {
+        let r = |t: &str| t.parse::<Rational>().unwrap();
+        assert!(
+            drawable(Noise::Gaussian, Noise::Gaussian.largest_scale())
+                && drawable(Noise::Laplace, Noise::Laplace.largest_scale())
+        );
+        assert!(!drawable(Noise::Laplace, r("1099511627777")) && !drawable(Noise::Gaussian, Rational::ZERO));
+        assert!(!drawable(Noise::Gaussian, Noise::Gaussian.largest_scale().checked_add(r("1/3")).unwrap()));
+    }
+}

@@ -1,0 +1,120 @@
+//! Whether a plan's integers have room: in 64 bits while they are worked on, and in the sections of a file.
+//!
+//! The values of a measurement depend on the data only through the number of rows n: a table, a signed sum of pairs or a
+//! coefficient has none beyond n, a row of factors none beyond n times its largest factor, and the contrasts of
+//! a component over k dimensions none beyond `2^k` times the scaled counts. Noise adds its tail: beyond 20 standard deviations of
+//! a Gaussian, or 200 scales of a Laplace law, lies less than 1e-80. So a plan that has room for [`ROWS`] rows is made without data, and
+//! the real number of rows is held against it before anything is charged.
+
+use super::strategy::MOST_CELLS;
+use crate::cube::Frame;
+use crate::plan::{Measurement, Noise, Plan};
+use crate::release::packing::CHUNK;
+use crate::release::{MAX_SECTION, MAX_SECTIONS};
+
+/// Every plan has room for so many rows.
+pub const ROWS: u64 = 1 << 30;
+
+/// What has no room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoRoom {
+    /// The integers of this measurement.
+    Integers(usize),
+    /// This measurement's section.
+    Section(usize),
+    /// This exact table.
+    Exact(usize),
+    /// The table of sections.
+    Sections,
+}
+
+/// Checks all measurements and exact tables of a plan for data of this many rows.
+pub fn check(plan: &Plan, frame: &Frame, rows: u64) -> Result<(), NoRoom> {
+    let (mut sections, mut bytes, mut held) = (0u64, 0u64, 0usize);
+    for (i, m) in plan.measurements.iter().enumerate() {
+        let largest = largest(plan, frame, m, rows).filter(|&v| v < 1 << 63).ok_or(NoRoom::Integers(i))?;
+        let count = m.block.values(frame);
+        let own = packed(count, largest).ok_or(NoRoom::Section(i))?;
+        bytes = bytes.checked_add(own).filter(|&b| b <= MAX_SECTION).ok_or(NoRoom::Section(i))?;
+        held = held.saturating_add(count);
+        // As sections are laid out.
+        if held >= CHUNK || i + 1 == plan.measurements.len() {
+            (sections, bytes, held) = (sections + 1, 0, 0);
+        }
+    }
+    for (i, cuboid) in plan.exact.iter().enumerate() {
+        let cells = Some(frame.cells(cuboid)).filter(|&c| c <= MOST_CELLS as f64).ok_or(NoRoom::Exact(i))?;
+        packed(cells as usize, rows.into()).filter(|&b| b < MAX_SECTION - 4096).ok_or(NoRoom::Exact(i))?;
+        sections += 1;
+    }
+    // Domain, plan and spec; attachments and conditions are counted where they are known.
+    if sections + 3 + plan.zeros.len() as u64 > u64::from(MAX_SECTIONS) {
+        Err(NoRoom::Sections)
+    } else {
+        Ok(())
+    }
+}
+
+/// The largest absolute value that may appear on the way. `None` when it does not fit 128 bits.
+fn largest(plan: &Plan, frame: &Frame, m: &Measurement, rows: u64) -> Option<u128> {
+    let scale = m.scale.to_f64();
+    let tail = match plan.noise {
+        Noise::Gaussian => 20.0 * scale.sqrt(),
+        Noise::Laplace => 200.0 * scale,
+    };
+    let (rows, tail) = (u128::from(rows), tail as u128 + 1);
+    m.block.largest(frame, rows, tail)
+}
+
+/// The bytes of `count` values none of which is larger, as [`crate::release::packing`] packs them.
+fn packed(count: usize, largest: u128) -> Option<u64> {
+    let width = u64::from(129 - largest.leading_zeros());
+    (count as u64).checked_mul(width)?.div_ceil(8).checked_add(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cube::{Cube, Cuboid, Dimension};
+    use crate::exact::Rational;
+    use crate::plan::{BudgetRule, Measure, Neighbours};
+
+    fn plan(noise: Noise, block: Block, scale: Rational) -> Plan {
+        Plan {
+            noise,
+            budget: Rational::ONE,
+            neighbours: Neighbours::AddRemove,
+            max_rows: 1,
+            measure: Measure::Base,
+            budgets: BudgetRule::Optimal,
+            levels: vec![vec![0, 1]; 2],
+            workload: Vec::new(),
+            measurements: vec![Measurement { block, scale }],
+            exact: Vec::new(),
+            zeros: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_has_no_room() {
+        let labels = |n: usize| (0..n).map(|i| i.to_string()).collect();
+        let dimension = |name: &str, n| Dimension::plain(name, labels(n));
+        let cube = Cube { dimensions: vec![dimension("a", 30_000), dimension("b", 30_000)] };
+        let frame = Frame::new(&cube, &[vec![0, 1], vec![0, 1]]);
+        let (one, both) = (Cuboid::new(vec![(0, 1)]), Cuboid::new(vec![(0, 1), (1, 1)]));
+        let with = |block: Block, scale: u128, rows| {
+            check(&plan(Noise::Gaussian, block, Rational::whole(scale)), &frame, rows)
+        };
+        assert_eq!(with(Block::Table(one.clone()), 1, ROWS), Ok(()));
+        // 900 million cells of 32 bits and more.
+        assert_eq!(with(Block::Table(both.clone()), 1, ROWS), Err(NoRoom::Section(0)));
+        assert_eq!(with(Block::Table(both.clone()), 1, 100), Ok(()));
+        // Counts times 900 million, and differences of differences.
+        assert_eq!(with(Block::Component(both), 1, 1 << 40), Err(NoRoom::Integers(0)));
+        assert_eq!(with(Block::Table(one.clone()), 1 << 104, ROWS), Ok(()));
+        assert_eq!(with(Block::Table(one.clone()), 1, (1 << 63) - 1), Err(NoRoom::Integers(0)));
+        let mut exact = plan(Noise::Laplace, Block::Table(one.clone()), Rational::ONE);
+        exact.exact = vec![one, Cuboid::new(vec![(0, 1), (1, 1)])];
+        assert_eq!(check(&exact, &frame, ROWS), Err(NoRoom::Exact(1)));
+    }
+}

@@ -1,0 +1,3 @@
+//! Over small workloads, beside searches that do without.
+
+use super::*;

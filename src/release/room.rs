@@ -1,0 +1,47 @@
+//! Whether a file has room for what its plan promises.
+
+use super::{Kind, Release, ReleaseError};
+use crate::cube::Frame;
+use crate::plan::limits::{cells, least_bytes};
+use crate::plan::{Form, Plan};
+
+/// Refuses a plan whose values the file has no room for, before anybody makes room for them. `exact` are the cells of the tables
+/// published without noise, which have been compared with the file already.
+pub(super) fn check_room(
+    release: &Release,
+    plan: &Plan,
+    frame: &Frame,
+    exact: u64,
+) -> Result<(), ReleaseError> {
+    let refuse = |why: String| Err(ReleaseError::Invalid { what: "measurements", why });
+    let sections = super::packing::chunks(plan, frame);
+    let found = release.count(Kind::Measurements) as usize;
+    // A projection has no blocks; its integers are compared with its own size.
+    if plan.measurements.is_empty() {
+        return Ok(());
+    }
+    if found != sections.len() {
+        return refuse(format!("{found} sections of measurements; the plan needs {}", sections.len()));
+    }
+    let mut total = exact;
+    for (index, chunk) in sections.into_iter().enumerate() {
+        let mut least = 0u64;
+        for m in plan.measurements.get(chunk).unwrap_or_default() {
+            let n = m.block.checked_values(frame).unwrap_or(u64::MAX);
+            least = least.saturating_add(least_bytes(n));
+            total = total.saturating_add(n);
+        }
+        let bytes = release.section_length(Kind::Measurements, index as u32)?;
+        if bytes < least {
+            return refuse(format!("section {index} has {bytes} bytes; its values take at least {least}"));
+        }
+    }
+    // What is measured must be part of something that is wholly there: see the head of this file.
+    let too_large = |m: &&crate::plan::Measurement| {
+        m.block.form() != Form::Rows && cells(frame, m.block.cuboid()).is_none_or(|n| n > total)
+    };
+    match plan.measurements.iter().find(too_large) {
+        Some(_) => refuse("a part of a table is measured whose other parts are not in the file".into()),
+        None => Ok(()),
+    }
+}

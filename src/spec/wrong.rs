@@ -1,0 +1,105 @@
+//! Files that are offered as a spec and are none: said in one line, from their first bytes, however long they are.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// So many bytes are looked at.
+const START: u64 = 4096;
+
+/// The first bytes of a file.
+pub(super) fn start(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(START).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// What a file is that is surely no spec, and what to do with it. Shows nothing of what is in it.
+pub(super) fn recognise(start: &[u8], path: &Path) -> Option<(String, String)> {
+    let file = path.display();
+    let data = |what: &str| {
+        let help = format!("a spec is a TOML file; `margins init {file}` drafts one for CSV data");
+        Some((format!("this looks like {what}, not like a spec"), help))
+    };
+    if start.starts_with(&crate::release::MAGIC) {
+        let help =
+            format!("`margins inspect {file}` shows it, `margins query {file} \"SELECT ...\"` asks it");
+        return Some(("this is a release, not a spec".into(), help));
+    }
+    if start.starts_with(b"PAR1") {
+        return data("Parquet data");
+    }
+    if start.starts_with(b"untrusted comment:") {
+        return Some((
+            "this is a key or a signature, not a spec".into(),
+            "a key is given with `--key FILE`".into(),
+        ));
+    }
+    let text = String::from_utf8_lossy(start);
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let mut lines = text.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with('#'));
+    let line = lines.next()?;
+    if line.starts_with("%%MatrixMarket") {
+        return data("a Matrix Market file");
+    }
+    // Every line of TOML that can come first is a key with its value or a header in brackets.
+    let toml = line.contains('=') || line.starts_with('[');
+    (!toml && line.contains([',', ';', '\t', '|'])).then(|| data("delimited data")).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::load;
+    use super::*;
+
+    #[test]
+    fn wrong_files_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let of = |name: &str, bytes: &[u8]| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, bytes).unwrap();
+            load(&path).unwrap_err().to_string()
+        };
+        // Long enough that anything slower than one look at each byte would be noticed by whoever waits for this test.
+        let long: String = std::iter::repeat_n("Smith,42,F,secret value\n", 800_000).collect();
+        let text = of("people.csv", long.as_bytes());
+        assert!(text.contains("looks like delimited data") && text.contains("margins init"), "{text}");
+        assert!(!text.contains("Smith") && !text.contains("secret"), "{text}");
+        assert!(of("people.txt", b"name;age\nA;1\n").contains("delimited data"));
+        assert!(of("a.parquet", b"PAR1\0\0").contains("Parquet"));
+        assert!(of("r.margins", &crate::release::MAGIC).contains("this is a release"));
+        assert!(of("k.key", b"untrusted comment: x\n").contains("a key"));
+        assert!(of("m.mtx", b"%%MatrixMarket matrix coordinate integer general\n").contains("Matrix Market"));
+        assert!(load(folder.path()).unwrap_err().to_string().contains("it is a folder"));
+        let long: String = std::iter::repeat_n("x = 1\n", 1_000_000).collect();
+        assert!(of("long.toml", long.as_bytes()).contains("longer than"));
+    }
+
+    /// A file full of mistakes of syntax: each byte is looked at a few times and not once for every mistake.
+    #[test]
+    fn many_mistakes_take_linear_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("broken.toml");
+        let text: String = (0..300_000).map(|i| format!("a{i} =\n")).collect();
+        std::fs::write(&path, text).unwrap();
+        let errors = load(&path).unwrap_err();
+        assert!(errors.diagnostics().len() > 100 && errors.to_string().contains("more"));
+        let text: String = (0..150_000).map(|i| format!("key{i} = {i}\n")).collect();
+        std::fs::write(&path, text).unwrap();
+        assert!(load(&path).unwrap_err().diagnostics().len() > 100);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn devices_are_refused() {
+        for path in ["/dev/zero", "/dev/null", "/dev/stdin"] {
+            let text = load(Path::new(path)).unwrap_err().to_string();
+            assert!(
+                text.contains("a pipe or a device")
+                    || text.contains("looks like")
+                    || text.contains("cannot read"),
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,1 @@
+SELECT sex, COUNT(*) AS n FROM families2023 GROUP BY sex

@@ -1,0 +1,187 @@
+//! Where releases are put and what is read: links, folders, pipes, two runs at once, runs that are killed.
+
+use crate::session::{folder, margins};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+const RELEASE: [&str; 4] = ["release", "residual.toml", "--insecure-seed", "1"];
+const FILE: &str = "out/v1-residual.margins";
+
+fn run(folder: &Path, words: &[&str]) -> Output {
+    margins(folder).args(words).stdin(Stdio::null()).output().unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// How the file and the signature beside it go together.
+fn whole_file_signature(folder: &Path) -> String {
+    let out = run(folder, &["verify", FILE, "--json"]);
+    let audit: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    let checks = audit["checks"].as_array().unwrap();
+    let check = checks.iter().find(|c| c["what"] == "whole-file signature").unwrap();
+    check["outcome"].as_str().unwrap().to_owned()
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_is_found_before_anything_is_spent() {
+    use std::os::unix::fs::symlink;
+    for replace in [false, true] {
+        for at in ["v1-residual.margins", "v1-residual.margins.minisig"] {
+            for kind in ["nowhere", "somewhere", "folder", "pipe"] {
+                let folder = folder();
+                let out = folder.path().join("out");
+                std::fs::create_dir(&out).unwrap();
+                std::fs::write(folder.path().join("other"), "precious").unwrap();
+                match kind {
+                    "nowhere" => symlink("nowhere", out.join(at)).unwrap(),
+                    "somewhere" => symlink("../other", out.join(at)).unwrap(),
+                    "folder" => std::fs::create_dir(out.join(at)).unwrap(),
+                    _ => assert!(Command::new("mkfifo").arg(out.join(at)).status().unwrap().success()),
+                }
+                let words = if replace { [&RELEASE[..], &["--replace"]].concat() } else { RELEASE.to_vec() };
+                let done = run(folder.path(), &words);
+                assert_eq!(done.status.code(), Some(2), "{kind} {at}");
+                assert!(said(&done).contains("is not a file"), "{kind} {at}: {}", said(&done));
+                // No ledger was begun, so nothing was spent.
+                assert_eq!(names(&out), [at], "{kind}");
+                assert_eq!(std::fs::read_to_string(folder.path().join("other")).unwrap(), "precious");
+            }
+        }
+    }
+}
+
+/// The ledger, the key, the data and the spec are not what a release may take the place of.
+#[test]
+fn a_release_does_not_replace_what_it_needs() {
+    for option in ["--ledger", "--data", "--key"] {
+        let folder = folder();
+        assert!(run(folder.path(), &["keygen", "--no-passphrase"]).status.success());
+        std::fs::create_dir(folder.path().join("out")).unwrap();
+        std::fs::write(folder.path().join(FILE), "").unwrap();
+        let done = run(
+            folder.path(),
+            &[
+                "release",
+                "residual.toml",
+                "--insecure-seed",
+                "1",
+                "--replace",
+                option,
+                "out/../out/v1-residual.margins",
+            ],
+        );
+        assert_eq!(done.status.code(), Some(2), "{option}");
+        assert!(said(&done).contains("would take the place of"), "{option}: {}", said(&done));
+        assert_eq!(names(&folder.path().join("out")), ["v1-residual.margins"], "{option}");
+    }
+}
+
+/// Waiting for the other end of a pipe would be waiting for ever.
+#[cfg(unix)]
+#[test]
+fn pipes_and_devices_are_refused() {
+    let folder = folder();
+    let folder = folder.path();
+    assert!(run(folder, &RELEASE).status.success());
+    assert!(run(folder, &["release", "codes.toml"]).status.success());
+    assert!(Command::new("mkfifo").arg(folder.join("pipe")).status().unwrap().success());
+    for what in ["pipe", "/dev/zero"] {
+        for words in [
+            &["query", FILE, "--batch", what][..],
+            &["query", "out/codes.margins", "--keys", what],
+            &["verify", FILE, "--pubkey", what],
+            &["release", "residual.toml", "--key", what, "--replace"],
+            &["infer", what],
+            &["ledger", what],
+            &["init", what],
+            &["release", "residual.toml", "--insecure-seed", "1", "--replace", "--ledger", what],
+            &["plan", what],
+            &["plan", "residual.toml", "--svg", what],
+            &["estimator", "--svg", what],
+            &["experiment", "residual.toml", "--rows", "10", "--svg", what],
+            &["keygen", "--no-passphrase", "--out", what],
+            &["init", "data/people.csv", "--out", what],
+        ] {
+            let done = run(folder, words);
+            assert_eq!(done.status.code(), Some(2), "{words:?}: {}", said(&done));
+            let why = said(&done);
+            let why = why.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(why.contains("a pipe or a device") || why.contains("exists"), "{words:?}: {why}");
+        }
+    }
+    // The signature beside a release: said, and never waited for.
+    std::fs::remove_file(folder.join("out/v1-residual.margins.minisig")).unwrap();
+    std::fs::rename(folder.join("pipe"), folder.join("out/v1-residual.margins.minisig")).unwrap();
+    assert_eq!(whole_file_signature(folder), "failed");
+}
+
+/// Runs that replace the same release at once: each pair of names belongs together whenever all are done.
+#[test]
+fn racing_replacements_leave_one_release() {
+    let folder = folder();
+    for round in 0..3 {
+        let racers: Vec<_> = (0..8)
+            .map(|i| {
+                let seed = (round * 8 + i).to_string();
+                margins(folder.path())
+                    .args(["release", "residual.toml", "--insecure-seed", &seed, "--replace"])
+                    .args(["--ledger", &format!("ledger{i}.jsonl")])
+                    .stdout(Stdio::null())
+                    .stderr(Stdio::piped())
+                    .spawn()
+                    .unwrap()
+            })
+            .collect();
+        for racer in racers {
+            let done = racer.wait_with_output().unwrap();
+            assert!(done.status.success(), "{}", said(&done));
+        }
+        assert_eq!(whole_file_signature(folder.path()), "passed", "round {round}");
+        assert_eq!(names(&folder.path().join("out")), ["v1-residual.margins", "v1-residual.margins.minisig"]);
+    }
+}
+
+/// Killed at whatever moment, a run leaves at worst what the next one puts right.
+#[test]
+fn killed_runs_are_put_right_by_the_next() {
+    let folder = folder();
+    assert!(run(folder.path(), &RELEASE).status.success());
+    let mut killed = 0;
+    for i in 0..24 {
+        let seed = (100 + i).to_string();
+        let mut child = margins(folder.path())
+            .args(["release", "residual.toml", "--insecure-seed", &seed, "--replace", "--ledger", "l.jsonl"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(i * 3));
+        // Only its kill may fail, when it is done already.
+        killed += usize::from(child.try_wait().unwrap().is_none());
+        let _ = child.kill();
+        child.wait().unwrap();
+        // A ledger that was torn by the kill says so and is not the matter here.
+        let _ = std::fs::remove_file(folder.path().join("l.jsonl"));
+        // The next run need not even succeed to put things right.
+        let refused = run(folder.path(), &RELEASE);
+        assert!(said(&refused).contains("exists"), "{}", said(&refused));
+        assert_eq!(whole_file_signature(folder.path()), "passed", "after kill {i}");
+        let left = names(&folder.path().join("out"));
+        assert_eq!(
+            left,
+            ["ledger.jsonl", "v1-residual.margins", "v1-residual.margins.minisig"],
+            "after kill {i}"
+        );
+    }
+    assert!(killed > 0, "no run was killed: the test shows nothing");
+}

@@ -1,0 +1,116 @@
+//! A release file put together from any sections, with a manifest that repeats them and a good signature: what
+//! somebody with a key can make. Written from `schemas/RELEASE-FORMAT.md` alone.
+
+use serde_json::{Value, json};
+
+const HEADER: usize = 32;
+const ROW: usize = 56;
+pub const CRITICAL: u32 = 1 << 31;
+pub const DOMAIN: u32 = CRITICAL | 1;
+pub const PLAN: u32 = CRITICAL | 2;
+pub const SPEC: u32 = 3;
+pub const MEASUREMENTS: u32 = CRITICAL | 5;
+pub const EXACT: u32 = CRITICAL | 6;
+pub const ZERO: u32 = CRITICAL | 7;
+pub const PROJECTION: u32 = CRITICAL | 8;
+
+/// A key nobody trusts, but a key.
+pub struct Key(minisign::KeyPair);
+
+impl Key {
+    pub fn new() -> Key {
+        Key(minisign::KeyPair::generate_unencrypted_keypair().unwrap())
+    }
+
+    /// Its public half, as manifests have it.
+    pub fn public(&self) -> String {
+        self.0.pk.to_base64()
+    }
+}
+
+/// One section.
+#[derive(Clone)]
+pub struct Section {
+    pub tag: u32,
+    pub index: u32,
+    pub bytes: Vec<u8>,
+}
+
+/// A file in parts.
+#[derive(Clone)]
+pub struct File {
+    pub sections: Vec<Section>,
+    pub manifest: Value,
+}
+
+impl File {
+    /// Replaces all sections with one tag by these.
+    pub fn put(&mut self, tag: u32, bodies: Vec<Vec<u8>>) {
+        self.sections.retain(|s| s.tag != tag);
+        let made = bodies.into_iter().zip(0..).map(|(bytes, index)| Section { tag, index, bytes });
+        self.sections.extend(made);
+        self.sections.sort_by_key(|s| (s.tag & !CRITICAL, s.index));
+    }
+
+    /// Makes the manifest say what the sections are, signs it, and writes everything in the order given.
+    pub fn sealed(&self, key: &Key) -> Vec<u8> {
+        let mut manifest = self.manifest.clone();
+        let hash = |bytes: &[u8]| blake3::hash(bytes).to_hex().to_string();
+        let names =
+            ["", "domain", "plan", "spec", "attachment", "measurements", "exact", "zero", "projection"];
+        manifest["sections"] = self
+            .sections
+            .iter()
+            .map(|s| {
+                let name = names.get((s.tag & !CRITICAL) as usize).unwrap_or(&"other");
+                json!({
+                    "name": name, "tag": s.tag, "index": s.index,
+                    "length": s.bytes.len(), "blake3": hash(&s.bytes),
+                })
+            })
+            .collect();
+        for (source, tag) in [("spec", SPEC), ("domain", DOMAIN)] {
+            if let Some(s) = self.sections.iter().find(|s| s.tag == tag) {
+                manifest["sources"][source] = hash(&s.bytes).into();
+            }
+        }
+        let attached = self.sections.iter().filter(|s| s.tag == 4);
+        manifest["sources"]["attachments"] =
+            attached.map(|s| json!({ "name": "file", "blake3": hash(&s.bytes) })).collect();
+        manifest["signer"] = json!({ "kind": "throw-away", "public_key": key.public() });
+        let text = format!("{manifest}\n");
+        self.signed(text.as_bytes(), key)
+    }
+
+    /// With any manifest.
+    pub fn signed(&self, manifest: &[u8], key: &Key) -> Vec<u8> {
+        let format = self.manifest["format"].as_u64().unwrap_or(1) as u32;
+        let name = self.manifest["about"]["name"].as_str().unwrap_or_default();
+        let comment = format!(
+            "margins release {name}, format {format}, blake3 of manifest {}",
+            blake3::hash(manifest).to_hex()
+        );
+        let untrusted = "signature by margins, verify with minisign";
+        let signature =
+            minisign::sign(Some(&key.0.pk), &key.0.sk, manifest, Some(&comment), Some(untrusted)).unwrap();
+        let signature = signature.into_string();
+        let mut out = b"\x8dMARGINS".to_vec();
+        out.extend(format.to_le_bytes());
+        out.extend((self.sections.len() as u32).to_le_bytes());
+        out.extend((manifest.len() as u64).to_le_bytes());
+        out.extend((signature.len() as u64).to_le_bytes());
+        let mut offset = HEADER + ROW * self.sections.len();
+        for s in &self.sections {
+            out.extend(s.tag.to_le_bytes());
+            out.extend(s.index.to_le_bytes());
+            out.extend((offset as u64).to_le_bytes());
+            out.extend((s.bytes.len() as u64).to_le_bytes());
+            out.extend(blake3::hash(&s.bytes).as_bytes());
+            offset += s.bytes.len();
+        }
+        self.sections.iter().for_each(|s| out.extend(&s.bytes));
+        out.extend(manifest);
+        out.extend(signature.as_bytes());
+        out
+    }
+}

@@ -1,0 +1,227 @@
+//! Well signed files that were made to harm their reader. None is verified, none crashes, and none takes memory that its own
+//! size does not explain.
+//!
+//! This is a test binary of its own because it counts what is allocated, so its tests run one after the other in one.
+
+mod corpus;
+mod file;
+mod mutate;
+mod raw;
+
+use corpus::{Case, Made, bases, corpus, good, projected};
+use file::Key;
+use margins::answer::Answers;
+use margins::answer::keys::Questions;
+use margins::audit;
+use margins::projection::answer::Estimator;
+use margins::release::{Outcome, Release};
+use peak_alloc::PeakAlloc;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+#[global_allocator]
+static MEMORY: PeakAlloc = PeakAlloc;
+
+/// No file of the corpus is larger than a few megabytes; most are of some kilobytes.
+const MOST: usize = 64 << 20;
+
+/// Opens, audits and asks. What failed, each on a line; and whether anybody would be told that the file is verified.
+fn read(bytes: Vec<u8>) -> (bool, String) {
+    let release = match Release::from_bytes(bytes) {
+        Ok(release) => release,
+        Err(e) => return (false, e.to_string()),
+    };
+    let mut said = String::new();
+    let verified = match audit::audit(&release, None) {
+        Ok(audit) => {
+            let failed = audit.checks.iter().filter(|c| c.outcome == Outcome::Failed);
+            failed.for_each(|c| said.push_str(&format!("{}: {}\n", c.what, c.detail)));
+            audit.passed()
+        }
+        Err(e) => {
+            said.push_str(&e.to_string());
+            false
+        }
+    };
+    let projected = release.manifest().projection.is_some();
+    if projected && let Ok(Some(questions)) = Questions::open(&release) {
+        let sql = format!("SELECT COUNT(*) FROM {} WHERE age = '1'", questions.name());
+        if let Err(e) = questions.query(&sql, 0.95, Estimator::Best) {
+            said.push_str(&e.to_string());
+        }
+    }
+    match Answers::from_release(release) {
+        Ok(answers) => {
+            let name = answers.name().to_string();
+            for sql in [
+                format!("SELECT COUNT(*) FROM \"{name}\""),
+                format!("SELECT sex, COUNT(*) FROM \"{name}\" GROUP BY sex"),
+                format!("SELECT sex, age, COUNT(*) FROM \"{name}\" GROUP BY sex, age"),
+            ] {
+                if let Err(e) = answers.query(&sql, 0.95) {
+                    said.push_str(&format!("{e}\n"));
+                }
+            }
+        }
+        Err(e) => said.push_str(&format!("{e}\n")),
+    }
+    (verified, said)
+}
+
+fn frozen() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hostile/frozen")
+}
+
+/// Small ones of every kind, kept as files: later versions must refuse them, too.
+const KEPT: [&str; 14] = [
+    "2^60 labels",
+    "escape in a label",
+    "2^31 cells in a byte",
+    "2^64 cells",
+    "one component of 2^30 cells",
+    "coefficients of one category, with zeros",
+    "variance 2^104 + 1",
+    "exact table asked for at a level not in use",
+    "exact table of 2^24 cells in a byte",
+    "condition with a second query",
+    "condition that tells 2^20 cells apart, often",
+    "projection with a byte for each section",
+    "title with an escape",
+    "manifest of 4611686018427387904 bytes",
+];
+
+fn file_name(name: &str) -> String {
+    name.replace(|c: char| !c.is_ascii_alphanumeric(), "-") + ".margins"
+}
+
+fn verified(made: &Made) -> (bool, String) {
+    read(made.file().sealed(&Key::new()))
+}
+
+/// How much more was in use at one time than at the beginning.
+fn peak<T>(of: impl FnOnce() -> T) -> (T, usize) {
+    MEMORY.reset_peak_usage();
+    let before = MEMORY.current_usage();
+    let out = of();
+    (out, MEMORY.peak_usage().saturating_sub(before))
+}
+
+#[test]
+fn hostile_files() {
+    // What the corpus changes is sound as it is.
+    for made in [good(), projected()] {
+        let (verified, said) = verified(&made);
+        assert!(verified, "{said}");
+    }
+    let key = Key::new();
+    let cases = corpus(&key);
+    assert!(cases.len() > 150, "{}", cases.len());
+    let mut wrong = Vec::new();
+    for Case { name, bytes, why } in &cases {
+        let size = bytes.len();
+        let ((verified, said), peak) = peak(|| read(bytes.clone()));
+        if verified {
+            wrong.push(format!("{name} is verified"));
+        }
+        if !said.contains(why) {
+            wrong.push(format!("{name}: {said:?} does not say {why:?}"));
+        }
+        if said.chars().any(|c| c.is_control() && c != '\n') {
+            wrong.push(format!("{name}: control characters in {said:?}"));
+        }
+        if peak >= MOST {
+            wrong.push(format!("{name}: {peak} bytes of memory for a file of {size}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    for name in KEPT {
+        let path = frozen().join(file_name(name));
+        let case = cases.iter().find(|c| c.name == name).unwrap();
+        if std::env::var_os("FREEZE").is_some() && !path.exists() {
+            std::fs::create_dir_all(frozen()).unwrap();
+            std::fs::write(&path, &case.bytes).unwrap();
+        }
+        let bytes = std::fs::read(&path).unwrap();
+        let ((verified, said), peak) = peak(|| read(bytes));
+        assert!(!verified && said.contains(case.why) && peak < MOST, "{name}: {peak} {said}");
+    }
+    damaged_sections();
+    pipes_are_refused();
+}
+
+/// How many mutations of each base: more with `MUTATIONS=100000`.
+fn mutations() -> u64 {
+    std::env::var("MUTATIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(400)
+}
+
+/// Random damage behind a good signature: refused or read, never a crash, and no more memory than a small file explains.
+fn damaged_sections() {
+    let key = Key::new();
+    for (name, made) in bases() {
+        let base = made.file();
+        let (_, said) = read(base.sealed(&key));
+        // Their costs are not those of the manifest, and not every table is in every file.
+        let expected =
+            ["privacy cost", "this release cannot answer", "nearest tables", "`hostile` is a projection"];
+        let only = said.lines().all(|l| l.is_empty() || expected.iter().any(|e| l.starts_with(e)));
+        assert!(only, "{name}: {said}");
+        let mut state = 0x9e37_79b9_7f4a_7c15u64;
+        let mut next = || {
+            // Xorshift (Marsaglia 2003): the same damage every time.
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state
+        };
+        for _ in 0..mutations() {
+            let section = next() as usize % base.sections.len();
+            let mut bytes = base.sections[section].bytes.clone();
+            mutate::damage(&mut bytes, &mut next);
+            let kept = bytes.clone();
+            let (_, peak) = peak(|| read(mutate::replaced(&base, section, bytes, &key)));
+            assert!(peak < MOST, "{name}, section {section}: {peak} bytes of memory for {kept:02x?}");
+        }
+    }
+}
+
+/// Opening a pipe waits for somebody to write: that would be for ever.
+fn pipes_are_refused() {
+    for (path, why) in [("/dev/zero", "a pipe or a device"), ("/", "a folder")] {
+        if Path::new(path).exists() {
+            let error = Release::open(path).unwrap_err().to_string();
+            assert!(error.contains(why), "{path}: {error}");
+        }
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let pipe = dir.path().join("a.margins");
+    if !std::process::Command::new("mkfifo").arg(&pipe).status().is_ok_and(|s| s.success()) {
+        eprintln!("skipped: no mkfifo on this machine");
+        return;
+    }
+    assert!(Release::open(&pipe).unwrap_err().to_string().contains("a pipe or a device"));
+    // Beside a good release: the signature of the whole file.
+    let release = dir.path().join("b.margins");
+    std::fs::write(&release, good().file().sealed(&Key::new())).unwrap();
+    std::fs::rename(&pipe, dir.path().join("b.margins.minisig")).unwrap();
+    let audit = audit::audit(&Release::open(&release).unwrap(), None).unwrap();
+    assert!(!audit.passed());
+}
+
+/// How long each takes: `cargo test --test hostile -- --ignored --nocapture`.
+#[test]
+#[ignore = "prints times"]
+fn times() {
+    let key = Key::new();
+    let mut all: Vec<_> = corpus(&key)
+        .into_iter()
+        .map(|case| {
+            let start = Instant::now();
+            let (_, peak) = peak(|| read(case.bytes));
+            (start.elapsed(), peak, case.name)
+        })
+        .collect();
+    all.sort();
+    for (time, peak, name) in all.iter().rev().take(25) {
+        println!("{:8.1} ms {:8} kB  {name}", time.as_secs_f64() * 1e3, peak / 1000);
+    }
+}
