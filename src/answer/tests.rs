@@ -14,7 +14,7 @@ use super::sql::Query;
 use super::statement::Statement;
 use crate::cube::{Bounds, Cube, Cuboid, Dimension, Frame};
 use crate::exact::Rational;
-use crate::plan::{self, Block, BudgetRule, Measure, Neighbours, Noise, Plan, Request, Table, cost};
+use crate::plan::{self, Block, Measure, Noise, Plan, Request, Table, cost};
 use crate::recover::Recovery;
 use crate::release::packing::value_count;
 use crate::secret::noise::{Entropy, Sampler};

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::cube::{Cube, Cuboid, Dimension};
-use crate::plan::{Measure, Objective, Table};
+use crate::plan::{Measure, Table};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
