@@ -250,14 +250,23 @@ fn additions(manifest: &Value) -> Vec<(String, Value)> {
     let projection = json!({"kind": "dense", "key": [], "rows": 64, "independence": 4, "seed": "", "sparsity": 1,
         "collision": "0"});
     put("/projection", projection);
+    put("/privacy/truncation", json!({"scale": "1"}));
     out
+}
+
+/// Tables of a named dataset, with a count of the units that were cut.
+fn counted() -> String {
+    let counted = TABLES.replace("epsilon = 1\n", "measure_truncation = true\nepsilon = 1\n");
+    counted + "\n[dataset]\nid = \"census\"\nperiod = \"2026\"\n"
 }
 
 /// The makes of releases that the lies are told of: in both formats.
 fn honest(key: &SigningKey) -> Vec<Release> {
     let second = [TABLES, ZEROS, PROJECTION].map(|text| released(text, ROWS, key));
     let first: Vec<Release> = second.iter().map(|r| first_format(r, key)).collect();
-    second.into_iter().chain(first).collect()
+    // What only version 2 has.
+    let counted = released(&counted(), ROWS, key);
+    second.into_iter().chain(first).chain([counted]).collect()
 }
 
 #[test]

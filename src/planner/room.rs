@@ -92,6 +92,7 @@ mod tests {
             measurements: vec![Measurement { block, scale }],
             exact: Vec::new(),
             zeros: Vec::new(),
+            truncation: None,
         }
     }
 

@@ -3,7 +3,6 @@
 use super::*;
 use crate::cube::{Cube, Cuboid, Dimension};
 use crate::plan::{Measure, Table};
-use crate::planner::Objective;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
