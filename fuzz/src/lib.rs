@@ -30,15 +30,15 @@ pub fn read(bytes: Vec<u8>) {
         let _ = (audit.to_text("file"), audit.to_json());
     }
     if let Ok(Some(questions)) = Questions::open(&release) {
-        let name = questions.name();
-        for sql in [format!("SELECT COUNT(*) FROM \"{name}\" WHERE age = '1'"), format!("SELECT COUNT(*) FROM \"{name}\"")] {
-            let _ = questions.query(&sql, 0.95, Estimator::Best);
-        }
+        let all: Vec<String> = questions.key_names().iter().map(|n| format!("\"{n}\" = '1'")).collect();
+        let sql = format!("SELECT COUNT(*) FROM \"{}\" WHERE {}", questions.name(), all.join(" AND "));
+        let _ = questions.query(&sql, 0.95, Estimator::Best);
     }
     if let Ok(answers) = Answers::from_release(release) {
         let name = answers.name();
         for what in ["COUNT(*)", "sex, COUNT(*)", "sex, age, COUNT(*)"] {
-            let grouped = what.strip_suffix(", COUNT(*)").map_or(String::new(), |by| format!(" GROUP BY {by}"));
+            let grouped =
+                what.strip_suffix(", COUNT(*)").map_or(String::new(), |by| format!(" GROUP BY {by}"));
             let _ = answers.query(&format!("SELECT {what} FROM \"{name}\"{grouped}"), 0.95);
         }
     }

@@ -640,10 +640,12 @@ fn many_measurements() {
 fn domain_and_plan_travel() {
     let dir = tempfile::tempdir().unwrap();
     let (cube, plan) = (wire::tests::cube(), wire::tests::plan());
-    let mut w = Writer::create(dir.path(), "x", 3, false).unwrap();
+    let mut w = Writer::create(dir.path(), "x", 4, false).unwrap();
     w.write_section(Kind::Domain, 0, &wire::encode_domain(&cube).unwrap()).unwrap();
     w.write_section(Kind::Plan, 0, &wire::encode_plan(&plan, &cube).unwrap()).unwrap();
     w.write_section(Kind::Spec, 0, b"").unwrap();
+    // One value and eight, all zero.
+    w.write_section(Kind::Measurements, 0, &[0, 0]).unwrap();
     let input = ManifestInput { attachments: Vec::new(), ..input("x") };
     let sealed = w.seal(input, &SigningKey::throw_away().unwrap()).unwrap();
     let release = Release::open(sealed.path).unwrap();

@@ -1,8 +1,6 @@
 //! The corpus: each file is well signed, small, and made to crash, stall or bloat a reader, or to lie to its user.
 
-use super::file::{
-    self, CRITICAL, DOMAIN, EXACT, File, Key, MEASUREMENTS, PLAN, PROJECTION, SPEC, Section, ZERO,
-};
+use super::file::{CRITICAL, DOMAIN, EXACT, File, Key, MEASUREMENTS, PLAN, PROJECTION, SPEC, Section, ZERO};
 use super::raw::{self, Block, Bytes, Dimension, Pairs, Plan, Projection, Ratio, exact, level, packed};
 use serde_json::{Value, json};
 

@@ -410,8 +410,9 @@ pub(crate) mod tests {
                 budgets: if uniform { plan::BudgetRule::Uniform } else { plan::BudgetRule::Optimal },
                 levels: vec![vec![0, 1], vec![0, 1, 2]],
                 workload: tables.into_iter().map(|(a, b, weight)| plan::Table { cuboid: shape(a, b), weight }).collect(),
-                measurements: blocks.into_iter().map(|(a, b, table, scale)| plan::Measurement {
-                    block: if table { plan::Block::Table(shape(a, b)) } else { plan::Block::Component(shape(a, b)) },
+                measurements: blocks.into_iter().enumerate().map(|(i, (a, b, table, scale))| plan::Measurement {
+                    // Components come once: those after the first are tables.
+                    block: if table || i > 0 { plan::Block::Table(shape(a, b)) } else { plan::Block::Component(shape(a, b)) },
                     scale,
                 }).collect(),
                 exact: Vec::new(),
