@@ -18,12 +18,11 @@ pub(super) fn start(path: &Path) -> io::Result<Vec<u8>> {
 pub(super) fn recognise(start: &[u8], path: &Path) -> Option<(String, String)> {
     let file = path.display();
     let data = |what: &str| {
-        let help = format!("a spec is a TOML file; `margins init {file}` drafts one for CSV data");
+        let help = format!("`margins init {file}` drafts a spec for CSV data");
         Some((format!("this looks like {what}, not like a spec"), help))
     };
     if start.starts_with(&crate::release::MAGIC) {
-        let help =
-            format!("`margins inspect {file}` shows it, `margins query {file} \"SELECT ...\"` asks it");
+        let help = format!("`margins inspect {file}` shows what it holds");
         return Some(("this is a release, not a spec".into(), help));
     }
     if start.starts_with(b"PAR1") {
