@@ -73,7 +73,7 @@ fn figure(table: &ResultTable, name: &str) -> ResultFigure {
     }
 }
 
-const ROW: &str = "unit = \"row\"\nrho = 5";
+const ROW: &str = "unit = \"row\"\nrho = \"1/2\"";
 
 fn dataset(id: &str, period: &str) -> String {
     let period = if period.is_empty() { String::new() } else { format!("period = \"{period}\"\n") };
