@@ -685,7 +685,7 @@ rows = { file = "rows.csv", of = ["sex", "age.half"] }
             (0.012_345_6, "0.01235"),
             (0.0, "0.0000"),
         ] {
-            assert_eq!(decimals_up(x), want);
+            assert_eq!(claims::decimals_up(x), want);
         }
     }
 

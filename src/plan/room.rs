@@ -102,6 +102,7 @@ mod tests {
             measurements: vec![Measurement { block, scale }],
             exact: Vec::new(),
             zeros: Vec::new(),
+            truncation: None,
         }
     }
 

@@ -85,7 +85,7 @@ pub fn approximate(format: u32, cost: Rational, delta: Rational) -> Option<Appro
 }
 
 /// Four decimals, and of a small number four digits, rounded up: never less than `x`.
-fn decimals_up(x: f64) -> String {
+pub(crate) fn decimals_up(x: f64) -> String {
     let places =
         if x >= 0.1 || x <= 0.0 { 4 } else { (3 - libm::floor(libm::log10(x)) as i32).clamp(4, 40) as usize };
     // As text both are rounded to the nearest: where that is down, or as near as the product's own rounding, one more in the last place.

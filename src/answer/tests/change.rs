@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::answer::compare::of_ratios;
-use crate::answer::figure::Changes;
+use crate::answer::figure::{Answered, Changes};
 use proptest::prelude::*;
 
 /// What the later period has more of in every aggregate.
