@@ -465,7 +465,19 @@ fn unit(value: &Value<'_>, sink: &mut Sink) -> Option<Unit> {
     let fields = Fields::open(value, "`unit`", UNIT, sink)?;
     let column = fields
         .require("column", "`column = \"person_id\"`", sink)
-        .and_then(|v| read::text(v, "`column`", sink));
+        .and_then(|v| Some((read::text(v, "`column`", sink)?, v.span())));
+    let column = match column {
+        // A release names its unit in one word: its readers would take every row for a unit of its own.
+        Some(("row", span)) => {
+            sink.push(
+                Diagnostic::at(span, "the column of the unit cannot be called `row`")
+                    .label("in a release that means that every row is its own unit")
+                    .help("give the column another name in the data".to_owned()),
+            );
+            None
+        }
+        other => other.map(|(column, _)| column),
+    };
     let max_rows = fields
         .require("max_rows", "`max_rows = 1`: how many rows of one unit count", sink)
         .and_then(|v| read::whole(v, "`max_rows`", 1, i64::from(u32::MAX), sink));

@@ -217,6 +217,8 @@ mod tests {
     fn broken_specs_are_not() {
         for name in [
             "unknown-root-key",
+            "dataset-no-id",
+            "dataset-mistakes",
             "data-no-path",
             "data-format-unknown",
             "data-delimiter",
