@@ -45,7 +45,7 @@ pub fn anneal(land: &Landscape, from: &Choice, most: f64, effort: u32) -> Vec<Ch
     }
     let size = land.components().len() as f64;
     let visits = Chain::visits(from.tables.iter().map(|t| t.below.len()).sum::<usize>() as f64, size);
-    let changes = (4.0 * size * size * size).min(MOST_CHANGES) * f64::from(effort);
+    let changes = (20.0 * size * size * size).min(MOST_CHANGES) * f64::from(effort);
     let work = WORK * f64::from(effort) * if land.is_uniform() { 0.25 } else { 1.0 };
     let chains = ((work / (visits * FEW_CHANGES)) as usize).clamp(2, CHAINS);
     let plans: Vec<(usize, Landscape)> = (0..chains).map(|c| (c, land.again(land.rule()))).collect();
@@ -328,7 +328,8 @@ impl Judge {
             self.learn(slots, |i| shares[i]);
             self.shares = shares;
         }
-        let error: f64 = self.known.iter().zip(land.stakes()).map(|(k, c)| if *c > 0.0 { c / k } else { 0.0 }).sum();
+        let error: f64 =
+            self.known.iter().zip(land.stakes()).map(|(k, c)| if *c > 0.0 { c / k } else { 0.0 }).sum();
         error * sum * sum
     }
 
