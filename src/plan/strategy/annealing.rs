@@ -157,11 +157,11 @@ impl<'a> Chain<'a> {
     /// Changes until there have been so many, or so much work.
     fn run(&mut self, hot: f64, changes: f64, work: f64) {
         let mut temperature = hot;
-        let (mut made, mut done) = (0u32, 0.0f64);
+        let (mut made, mut done) = (0u64, 0.0f64);
         let fall = libm::log(COLD / hot);
         loop {
             if made.is_multiple_of(64) {
-                let part = (f64::from(made) / changes).max(done / work);
+                let part = (made as f64 / changes).max(done / work);
                 if part >= 1.0 {
                     return;
                 }

@@ -166,3 +166,34 @@ fn a_chain_beats_the_affine_plane() {
     assert!(2.0 * best.error < 5.11e5, "{}", 2.0 * best.error);
     assert_eq!(best.tables.len(), 13);
 }
+
+/// The lower bound of docs/methods for the same workload: by Hölder's inequality no tables and shares go below it.
+#[test]
+fn no_tables_go_below_the_bound() {
+    let land = pairs(&[2; 16], BudgetRule::Optimal);
+    let order = |a: &Steps| land.cuboid(a).len();
+    let weight = |order: usize| [15.0 / 64.0, 5.0 / 9.0, 1.0][order];
+    let worth = |k: usize| {
+        let k = k as f64;
+        (weight(0) + k * weight(1) + k * (k - 1.0) / 2.0 * weight(2)) / libm::exp2(k).sqrt()
+    };
+    let most = (0..17).map(worth).fold(0.0, f64::max);
+    assert_eq!(most, worth(6));
+    let terms = land.components().iter().zip(land.stakes());
+    let root: f64 = terms.map(|(a, c)| libm::cbrt(c * weight(order(a)) * weight(order(a)))).sum();
+    let bound = 2.0 * root * root * root / (most * most);
+    assert!((bound - 304_213.333).abs() < 0.01, "{bound}");
+    let mut dice = Dice::new(3);
+    for _ in 0..20 {
+        let mut tables: Vec<_> = land.workload.iter().map(|&(w, _)| land.shape(w)).collect();
+        tables.extend((0..8).map(|_| {
+            let attributes: Vec<usize> = (0..16).filter(|_| dice.below(3) == 0).collect();
+            table(&land, attributes)
+        }));
+        let shares = tables.iter().map(|_| dice.unit() + 1e-3).collect();
+        let mut choice = land.choice(tables, shares);
+        assert!(2.0 * choice.error > bound);
+        land.descend(&mut choice, 100);
+        assert!(2.0 * choice.error > bound);
+    }
+}
