@@ -70,6 +70,8 @@ fn auto_is_never_worse() {
         if round % 5 == 0 {
             r.neighbours = Neighbours::Substitute;
         }
+        // Annealing takes its time: only now and then.
+        r.effort = u32::from(round % 44 == 0);
         let all = compare(&r, &BudgetRule::ALL).unwrap();
         let error = |m: Measure, b: BudgetRule| {
             let c = all.iter().find(|c| c.measure == m && c.budgets == b).unwrap();
@@ -100,6 +102,12 @@ fn auto_is_never_worse() {
             let least = rest.map(|m| error(m, rule)).into_iter().fold(f64::INFINITY, f64::min);
             wins += usize::from(tables < 0.99 * least);
         }
+        for c in all.iter().filter(|c| c.outcome.is_ok()) {
+            let (optimal, uniform) =
+                (error(c.measure, BudgetRule::Optimal), error(c.measure, BudgetRule::Uniform));
+            // Scales are rounded up to what fits 64 bits.
+            assert!(optimal <= uniform * (1.0 + 1e-8), "round {round}: {:?} {optimal} {uniform}", c.measure);
+        }
         // For the recovery they are made for; and `hierarchy` for least squares.
         let frame = Frame::new(&r.cube, &Frame::levels_of(&r.cube, r.workload.iter().map(|t| &t.cuboid)));
         let sum = |b| direct(&planned(r.clone(), Measure::Queries, b), &frame, &r.workload);
@@ -125,9 +133,8 @@ fn published_workloads_under_laplace_noise() {
     };
     let adult = [9, 16, 7, 15, 6, 5, 2, 2];
     assert!(total(&adult, Measure::Cluster) < 1.093e6);
-    assert!(total(&adult, Measure::Tables) < 9.3e5);
+    assert!(total(&adult, Measure::Tables) < 9.16e5);
     assert!(total(&[2; 16], Measure::Cluster) < 7.6e5);
-    assert!(total(&[2; 16], Measure::Tables) < 6.3e5);
 }
 
 /// `queries` in equal shares over L tables with m' coefficients: `2L²m'/ε²` and `Lm'/(2ρ)` after least squares,

@@ -45,7 +45,7 @@ pub fn anneal(land: &Landscape, from: &Choice, most: f64, effort: u32) -> Vec<Ch
     }
     let size = land.components().len() as f64;
     let visits = Chain::visits(from.tables.iter().map(|t| t.below.len()).sum::<usize>() as f64, size);
-    let changes = (4.0 * size * size * size).min(MOST_CHANGES) * f64::from(effort);
+    let changes = (20.0 * size * size * size).min(MOST_CHANGES) * f64::from(effort);
     let work = WORK * f64::from(effort) * if land.is_uniform() { 0.25 } else { 1.0 };
     let chains = ((work / (visits * FEW_CHANGES)) as usize).clamp(2, CHAINS);
     let plans: Vec<(usize, Landscape)> = (0..chains).map(|c| (c, land.again(land.rule()))).collect();
@@ -157,11 +157,11 @@ impl<'a> Chain<'a> {
     /// Changes until there have been so many, or so much work.
     fn run(&mut self, hot: f64, changes: f64, work: f64) {
         let mut temperature = hot;
-        let (mut made, mut done) = (0u32, 0.0f64);
+        let (mut made, mut done) = (0u64, 0.0f64);
         let fall = libm::log(COLD / hot);
         loop {
             if made.is_multiple_of(64) {
-                let part = (f64::from(made) / changes).max(done / work);
+                let part = (made as f64 / changes).max(done / work);
                 if part >= 1.0 {
                     return;
                 }

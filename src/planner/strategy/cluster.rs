@@ -11,6 +11,7 @@
 //! of them are before the search ends.
 
 use super::landscape::{Choice, Landscape, Shape};
+use rayon::prelude::*;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -137,15 +138,18 @@ impl Pair {
 /// The merged tables. `None` when there are too many to try all pairs. No table gets more than `most` cells.
 pub fn cluster(land: &Landscape, most: f64) -> Option<Choice> {
     let shuffles = if land.workload.len() <= FEW_TABLES { SHUFFLES } else { 1 };
-    // (order among equals, whether joins absorb)
+    // (order among equals, whether joins absorb), each on a landscape of its own, side by side
     let tries = std::iter::once((0, true)).chain((0..shuffles).map(|shuffle| (shuffle, false)));
-    tries
-        .filter_map(|(shuffle, absorb)| {
-            let mut choice = merged(land, most, absorb, shuffle)?;
+    let tries: Vec<_> = tries.map(|t| (t, land.again(land.rule()))).collect();
+    let merged: Vec<Option<Choice>> = tries
+        .into_par_iter()
+        .map(|((shuffle, absorb), land)| {
+            let mut choice = merged(&land, most, absorb, shuffle)?;
             land.descend(&mut choice, SETTLE);
             Some(land.prune(&choice))
         })
-        .reduce(|a, b| if b.error < a.error { b } else { a })
+        .collect();
+    merged.into_iter().flatten().reduce(|a, b| if b.error < a.error { b } else { a })
 }
 
 fn merged(land: &Landscape, most: f64, absorb: bool, shuffle: u64) -> Option<Choice> {
