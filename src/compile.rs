@@ -726,7 +726,7 @@ rows = { file = "rows.csv", of = ["sex", "age.half"] }
             for (i, chunk) in chunks.iter().enumerate() {
                 let mut packed = Vec::new();
                 for m in chunk.clone() {
-                    let count = crate::release::packing::planned.plan.measurements[m].block.values(&frame);
+                    let count = planned.plan.measurements[m].block.values(&frame);
                     pack(&vec![1; count], &mut packed);
                 }
                 w.write_section(Kind::Measurements, i as u32, &packed).unwrap();

@@ -13,7 +13,7 @@ use super::statement::Statement;
 use crate::cube::{Bounds, Cube, Cuboid, Dimension, Frame};
 use crate::exact::Rational;
 use crate::law::{ErrorLaw, Interval, Method, NoiseLaw, Term};
-use crate::plan::{Block, Measure, Noise, Plan, Table, cost};
+use crate::plan::{Block, Measure, Noise, Plan, Table};
 use crate::planner::{self, Request};
 use crate::recover::Recovery;
 use crate::secret::noise::{Entropy, Sampler};
@@ -66,11 +66,11 @@ fn measured(plan: &Plan, truth: &[i64], mut z: impl FnMut(usize, usize) -> i64) 
             }
             let mut scale = 1;
             match &m.block {
-                Block::Component(a) => scale = block::component_scale(&frame, a).unwrap() as i64,
+                Block::Component(a) => scale = crate::plan::block::component_scale(&frame, a).unwrap() as i64,
                 Block::Table(_) => {}
                 Block::Pairs(a) => table = frame.contrast(a, table).unwrap(),
                 Block::Walsh(a) => table = frame.walsh(a, table).unwrap(),
-                Block::Rows(rows) => table = rows.apply(&table).unwrap(),
+                rows @ Block::Rows(_) => table = rows.apply(&frame, table).unwrap(),
             }
             for (cell, v) in table.iter_mut().enumerate() {
                 *v = *v * scale + z(i, cell);
@@ -142,7 +142,7 @@ impl Response {
 }
 
 fn samplers(plan: &Plan) -> Vec<Sampler> {
-    let sampler = |m: &plan::Measurement| match plan.noise {
+    let sampler = |m: &crate::plan::Measurement| match plan.noise {
         Noise::Gaussian => Sampler::gaussian(m.scale).unwrap(),
         Noise::Laplace => Sampler::laplace(m.scale).unwrap(),
     };

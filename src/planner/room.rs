@@ -77,7 +77,7 @@ mod tests {
     use super::*;
     use crate::cube::{Cube, Cuboid, Dimension};
     use crate::exact::Rational;
-    use crate::plan::{BudgetRule, Measure, Neighbours};
+    use crate::plan::{Block, BudgetRule, Measure, Neighbours};
 
     fn plan(noise: Noise, block: Block, scale: Rational) -> Plan {
         Plan {

@@ -1,7 +1,7 @@
 //! Queries against brute force, and the exact text of refusals.
 
 use super::*;
-use crate::cube::{Bounds, Dimension, Level};
+use crate::cube::{Bounds, Dimension, Level, MAX_WEIGHTS, required_level};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use std::cell::Cell;

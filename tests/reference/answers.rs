@@ -9,7 +9,7 @@ use margins::answer::Evaluator;
 use margins::cube::Filter;
 use margins::cube::{Cube, Cuboid, Frame};
 use margins::exact::Rational;
-use margins::plan::{Block, BudgetRule, Measure, Noise, Plan, Table, cost};
+use margins::plan::{Block, BudgetRule, Measure, Noise, Plan, Table};
 use margins::planner::plan;
 use margins::recover::{Recovery, zeros};
 use nalgebra::{DMatrix, DVector};
@@ -187,7 +187,7 @@ pub fn answers(cube: &Cube, plan: &Plan, seed: u64) -> (Vec<Vec<i64>>, Vec<DVect
                 dense.push(floats);
             }
             Block::Component(a) => {
-                let scale = block::component_scale(&frame, a).unwrap() as f64;
+                let scale = margins::plan::block::component_scale(&frame, a).unwrap() as f64;
                 blocks.push(measured(cube, plan, i, variance, scale));
                 values.push(frame.contrast(a, noisy).unwrap());
                 dense.push(component_projection(cube, &plan.levels, a) * floats / scale);

@@ -1,7 +1,7 @@
 //! The same mathematics with explicit matrices over all cells of the finest table.
 
 use margins::cube::{Cube, Cuboid, Dimension, Frame, Level};
-use margins::plan::{Block, Measure, Noise, Plan, Rows, cost};
+use margins::plan::{Block, Measure, Noise, Plan, Rows};
 use margins::recover::{Source, SourceError};
 use nalgebra::{DMatrix, DVector};
 
@@ -109,7 +109,9 @@ pub fn cube_of_plan(cube: &Cube, plan: &Plan) -> Cube {
 /// The integers in one unit of a block.
 pub fn unit(cube: &Cube, plan: &Plan, block: &Block) -> f64 {
     match block {
-        Block::Component(a) => block::component_scale(&Frame::new(cube, &plan.levels), a).unwrap() as f64,
+        Block::Component(a) => {
+            margins::plan::block::component_scale(&Frame::new(cube, &plan.levels), a).unwrap() as f64
+        }
         _ => 1.0,
     }
 }

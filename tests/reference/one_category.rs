@@ -5,7 +5,8 @@ use crate::dense::plain;
 use margins::answer::Evaluator;
 use margins::cube::{Cube, Cuboid, Frame};
 use margins::exact::Rational;
-use margins::plan::{Block, Measure, Noise, Plan, PlanError, Request, Table, cost, plan};
+use margins::plan::{Block, Measure, Noise, Plan, Table};
+use margins::planner::{PlanError, Request, plan};
 use margins::recover::Recovery;
 use margins::release::wire;
 
@@ -44,9 +45,9 @@ fn measured(plan: &Plan, cube: &Cube, truth: &[i64; 6]) -> Vec<Vec<i64>> {
             Block::Table(_) => table,
             Block::Pairs(a) => frame.contrast(a, table).unwrap(),
             Block::Walsh(a) => frame.walsh(a, table).unwrap(),
-            Block::Rows(rows) => rows.apply(&table).unwrap(),
+            Block::Rows(_) => block.apply(&frame, table).unwrap(),
             Block::Component(a) => {
-                let scale = block::component_scale(&frame, a).unwrap() as i64;
+                let scale = margins::plan::block::component_scale(&frame, a).unwrap() as i64;
                 frame.contrast(a, table.iter().map(|v| v * scale).collect()).unwrap()
             }
         }

@@ -220,7 +220,7 @@ fn substitute_costs_the_worst_pair() {
                 let mut total = 0.0;
                 for (k, m) in p.plan.measurements.iter().enumerate() {
                     let Block::Component(a) = &m.block else { panic!() };
-                    let scale = block::component_scale(&frame, a).unwrap() as f64;
+                    let scale = margins::plan::block::component_scale(&frame, a).unwrap() as f64;
                     let rows = measured(&cube, &p.plan, k, 1.0, 1.0).rows;
                     let distance = match j < cells {
                         true => (rows.column(i) - rows.column(j)).norm_squared(),

@@ -28,7 +28,7 @@ fn contrasts(cube: &Cube, plan: &Plan, frame: &Frame, block: &Block) -> (DMatrix
                     )
                 })
                 .collect();
-            (DMatrix::from_columns(&columns), block::component_scale(frame, a).unwrap() as f64)
+            (DMatrix::from_columns(&columns), margins::plan::block::component_scale(frame, a).unwrap() as f64)
         }
         Block::Rows(rows) => (written(rows, frame.len(&rows.cuboid)), 1.0),
         // Noise comes after the sums.

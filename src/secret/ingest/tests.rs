@@ -63,7 +63,7 @@ pub(in crate::secret) fn spec(columns: impl IntoIterator<Item = (Dimension, Colu
         strategy: StrategySpec {
             measure: None,
             budgets: BudgetRule::Uniform,
-            objective: crate::plan::Objective::Total,
+            objective: crate::planner::Objective::Total,
             shares: Vec::new(),
             rows: None,
         },

@@ -3,9 +3,10 @@
 use super::*;
 use crate::cube::{Cube, Cuboid, Dimension, Frame, Level};
 use crate::exact::Rational;
-use crate::plan::closure::Closure;
-use crate::plan::strategy::tables;
-use crate::plan::{Noise, Request, Table};
+use crate::plan::{Noise, Table};
+use crate::planner::Request;
+use crate::planner::closure::Closure;
+use crate::planner::strategy::tables;
 
 fn plain(i: usize, n: usize) -> Dimension {
     Dimension::plain(&format!("d{i}"), (0..n).map(|j| j.to_string()).collect())
