@@ -1,24 +1,7 @@
 //! # margins
 //!
-//! Compiles a private dataset into signed statistical tables with exact margins of error.
-//!
-//! The way of the data: `spec -> plan -> secret (count -> measure) -> release -> recover -> answer`.
-//! Each stage is a function from immutable values to one immutable value.
-//!
-//! | module | what it is | feature |
-//! |---|---|---|
-//! | [`exact`] | rationals that are never rounded: budgets, scales, costs | – |
-//! | [`cube`] | dimensions, levels, cuboids, components: the algebra, no data and no noise | – |
-//! | [`plan`] | what will be measured and how precisely; a pure function of the spec | – |
-//! | [`release`] | the signed file: sections, manifest, hashes, signature | – |
-//! | [`recover`] | measurements -> consistent estimates and the law of their error | – |
-//! | [`answer`] | query -> estimate, interval, posterior | – |
-//! | [`audit`] | is the file whole, and does its privacy arithmetic add up | – |
-//! | `spec` | what the agency asks for | `compile` |
-//! | `secret` | the only rooms that ever hold private data | `compile` |
-//! | `compile` | all stages in their order: spec to sealed file | `compile` |
-//! | `ledger` | what has been spent, over all releases of a dataset | `compile` |
-//! | `cli` | the `margins` command, one verb a file | `cli` |
+//! Compiles a private dataset into signed statistical tables with exact margins of error; and, without its default features, opens,
+//! verifies and queries such releases.
 //!
 //! # An answer from a release
 //!
@@ -34,50 +17,91 @@
 //! #     out: folder.path(), data: None, ledger: &ledger, key: &key, replace: false, day: "2026-01-31",
 //! #     entropy: Entropy::from_os()?,
 //! # };
-//! # let file = compile::release(&town, options, &())?.sealed.path;
-//! use margins::answer::{Answers, render::ResultCell};
+//! # let path = compile::release(&town, options, &())?.sealed.path;
+//! use margins::Release;
 //!
 //! // Opening checks the signature over the manifest; each section is checked when it is first needed.
-//! let answers = Answers::open(&file)?;
-//! let table = answers.query("SELECT COUNT(*) FROM town WHERE age < 20 AND sex = 'F'", 0.95)?;
-//! let ResultCell::Figure(girls) = &table.rows[0][0] else { unreachable!("COUNT(*) is a figure") };
-//! println!("{:.0}, between {:.0} and {:.0}", girls.estimate, girls.low, girls.high);
-//! assert!(girls.low < girls.estimate && girls.estimate < girls.high);
-//! assert!((2_500.0..3_400.0).contains(&girls.estimate) && girls.std_error < 60.0);
+//! let release = Release::open(&path)?;
 //!
-//! // Everything an auditor can check from the file alone.
-//! let audit = margins::audit::audit(answers.release(), None)?;
-//! assert!(audit.passed());
+//! // Everything an auditor can check from the file alone; give the agency's public key to know who signed.
+//! assert!(release.verify(None)?.passed());
+//!
+//! for table in release.tables() {
+//!     println!("{}: {:?} cells", table.levels.join(" × "), table.cells);
+//! }
+//!
+//! let answer = release.query("SELECT sex, COUNT(*) FROM town WHERE age < 20 GROUP BY sex")?;
+//! for row in &answer {
+//!     let count = row.figure("count")?;
+//!     println!("{}: {:.0}, between {:.0} and {:.0}", row.label("sex")?, count.estimate, count.low, count.high);
+//!     # assert!(count.low < count.estimate && count.estimate < count.high && count.std_error < 60.0);
+//! }
+//! # assert_eq!(answer.rows().len(), 2);
+//! // What else a reader must know beside the numbers.
+//! for note in answer.notes() {
+//!     println!("note: {note}");
+//! }
 //! # Ok(())
 //! # }
 //! # #[cfg(not(feature = "compile"))]
 //! # fn main() {}
 //! ```
+//!
+//! It is the same for a release of a random projection, of which single keys are asked. Histories of noisy answers from elsewhere are
+//! [`History`]'s business. Everything else in this library serves the `margins` command and may change; `docs/architecture.md` shows
+//! how it is built.
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
-pub mod answer;
-pub mod audit;
-pub mod cube;
-pub mod exact;
+pub use answer::Options;
+pub use answer::history::{History, HistoryAnswer, HistoryError};
+pub use answer::render::Caveat;
+pub use audit::Audit;
+pub use face::{Answer, Dimension, Error, Figure, Level, Release, Row, Table};
+pub use release::{Check, Manifest, Outcome};
+
+mod face;
 mod files;
+
+#[doc(hidden)]
+pub mod answer;
+#[doc(hidden)]
+pub mod audit;
+#[doc(hidden)]
+pub mod cube;
+#[doc(hidden)]
+pub mod exact;
+#[doc(hidden)]
 pub mod law;
+#[doc(hidden)]
 pub mod numeric;
+#[doc(hidden)]
 pub mod plan;
 #[cfg(feature = "compile")]
+#[doc(hidden)]
 pub mod planner;
+#[doc(hidden)]
 pub mod projection;
+#[doc(hidden)]
 pub mod recover;
+#[doc(hidden)]
 pub mod release;
+#[doc(hidden)]
 pub mod sql;
+#[doc(hidden)]
 pub mod visible;
 
 #[cfg(feature = "cli")]
+#[doc(hidden)]
 pub mod cli;
 #[cfg(feature = "compile")]
+#[doc(hidden)]
 pub mod compile;
 #[cfg(feature = "compile")]
+#[doc(hidden)]
 pub mod ledger;
 #[cfg(feature = "compile")]
+#[doc(hidden)]
 pub mod secret;
 #[cfg(feature = "compile")]
+#[doc(hidden)]
 pub mod spec;

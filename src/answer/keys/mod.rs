@@ -121,6 +121,11 @@ impl Questions {
         &self.projected
     }
 
+    /// The dimensions.
+    pub fn cube(&self) -> &Cube {
+        &self.cube
+    }
+
     /// The names of the key's dimensions.
     pub fn key_names(&self) -> Vec<&str> {
         let name = |&d: &u16| self.cube.dimensions.get(usize::from(d)).map_or("", |d| d.name.as_str());

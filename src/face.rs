@@ -1,0 +1,389 @@
+//! The evaluator's face: one type for a release of either kind, and answers that are read by the names in the query.
+//!
+//! Everything below stands on the other modules and adds nothing to them; a program that needs more (laws of errors, recovered
+//! tables, single keys) finds it there.
+
+use crate::answer::keys::{self, Questions};
+use crate::answer::render::{self, Caveat, ColumnKind, ResultCell, ResultFigure, ResultTable};
+use crate::answer::{Answers, Options, QueryError, Several};
+use crate::audit::{Audit, audit};
+use crate::cube::Cube;
+use crate::projection::answer::Estimator;
+use crate::release::{Manifest, Release as File, ReleaseError, SignerKind};
+use std::fmt;
+use std::path::Path;
+
+/// Why there is no answer. Its text is what the command line says.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The file cannot be read, or is not whole.
+    #[error(transparent)]
+    File(#[from] ReleaseError),
+    /// The question, asked of tables.
+    #[error(transparent)]
+    Query(#[from] QueryError),
+    /// The question, asked of a projection.
+    #[error(transparent)]
+    Keys(#[from] keys::QueryError),
+    /// What tables can be asked and a projection cannot.
+    #[error("{0}, and this release is a projection: it is asked for counts of single keys")]
+    TablesOnly(&'static str),
+    /// No column of that name.
+    #[error("the answer has no column `{name}`; it has {}", .columns.join(", "))]
+    NoColumn {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        columns: Vec<String>,
+    },
+    /// A column of another kind.
+    #[error("`{name}` is {found}, not {wanted}")]
+    Kind {
+        /// The column.
+        name: String,
+        /// What it is.
+        found: &'static str,
+        /// What was asked for.
+        wanted: &'static str,
+    },
+}
+
+/// A signed release, opened: tables or a projection.
+pub struct Release(Kind);
+
+enum Kind {
+    Tables(Box<Several>),
+    Keys(Box<File>, Box<Questions>),
+}
+
+/// A table that can be asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    /// Its levels, as a query names them: `sex`, `age.band`; none for the total.
+    pub levels: Vec<String>,
+    /// How many cells it has. `None` where they cannot be listed.
+    pub cells: Option<u64>,
+    /// Whether it is published without noise.
+    pub exact: bool,
+}
+
+/// A dimension of the counts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dimension {
+    /// Its name.
+    pub name: String,
+    /// Its levels from the finest to the coarsest, without the total. None where the categories are any text.
+    pub levels: Vec<Level>,
+}
+
+/// A level of a dimension.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Level {
+    /// As a query names it: `age`, `age.band`.
+    pub name: String,
+    /// Its categories, in their order.
+    pub categories: Vec<String>,
+}
+
+impl Release {
+    /// Opens a file of either kind. The signature over its manifest is checked now, every section when it is first
+    /// needed; [`Release::verify`] checks everything.
+    pub fn open(path: impl AsRef<Path>) -> Result<Release, Error> {
+        Release::from_file(File::open(path)?)
+    }
+
+    /// Opens a release that is in memory.
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Release, Error> {
+        Release::from_file(File::from_bytes(bytes)?)
+    }
+
+    fn from_file(file: File) -> Result<Release, Error> {
+        Ok(Release(match Questions::open(&file)? {
+            Some(questions) => Kind::Keys(Box::new(file), Box::new(questions)),
+            None => Kind::Tables(Box::new(Several::new(vec![Answers::from_release(file)?])?)),
+        }))
+    }
+
+    fn file(&self) -> Option<&File> {
+        match &self.0 {
+            Kind::Tables(several) => several.releases().first().map(Answers::release),
+            Kind::Keys(file, _) => Some(file),
+        }
+    }
+
+    /// Everything an auditor can check from the file alone, and, with the signer's public key (one line of base64, or a
+    /// `.pub` file's text), that its owner signed. What came of it is in the audit: [`Audit::passed`].
+    pub fn verify<'k>(&self, public_key: impl Into<Option<&'k str>>) -> Result<Audit, Error> {
+        let file = self.file().ok_or(ReleaseError::Magic)?;
+        Ok(audit(file, public_key.into())?)
+    }
+
+    /// What the release says of itself: see [`Release::verify`] for what of it is true.
+    pub fn manifest(&self) -> Option<&Manifest> {
+        self.file().map(File::manifest)
+    }
+
+    /// Its name, as FROM wants it.
+    pub fn name(&self) -> &str {
+        self.manifest().map_or("", |m| &m.about.name)
+    }
+
+    /// Whether it is signed with an agency's own key, and protects anybody at all.
+    pub fn is_official(&self) -> bool {
+        self.manifest().is_some_and(|m| m.signer.kind == SignerKind::Agency && !m.is_not_private())
+    }
+
+    /// The tables that were asked for when the release was made; of a projection the one of its key. Everything below them can be
+    /// asked for as well.
+    pub fn tables(&self) -> Vec<Table> {
+        match &self.0 {
+            Kind::Tables(several) => {
+                let Some(answers) = several.releases().first() else { return Vec::new() };
+                let (cube, plan) = (answers.cube(), answers.evaluator().recovery().plan());
+                let one = |t: &crate::plan::Table| Table {
+                    levels: t.cuboid.iter().map(|(d, l)| cube.level_name(d, l)).collect(),
+                    cells: cube.cells(&t.cuboid),
+                    exact: plan.exact.contains(&t.cuboid),
+                };
+                plan.workload.iter().map(one).collect()
+            }
+            Kind::Keys(_, questions) => {
+                let levels = questions.key_names().into_iter().map(String::from).collect();
+                vec![Table { levels, cells: None, exact: false }]
+            }
+        }
+    }
+
+    /// The dimensions, with their levels and categories.
+    pub fn dimensions(&self) -> Vec<Dimension> {
+        match &self.0 {
+            Kind::Tables(several) => several.releases().first().map_or(Vec::new(), |a| dimensions(a.cube())),
+            Kind::Keys(_, questions) => dimensions(questions.cube()),
+        }
+    }
+
+    /// Answers one SELECT; each interval covers the truth with probability 0.95.
+    pub fn query(&self, sql: &str) -> Result<Answer, Error> {
+        self.ask(sql, &Options::at(0.95))
+    }
+
+    /// Answers one SELECT, as the options say.
+    pub fn ask(&self, sql: &str, options: &Options) -> Result<Answer, Error> {
+        match &self.0 {
+            Kind::Tables(several) => Ok(Answer(several.ask(sql, options)?)),
+            Kind::Keys(_, questions) => {
+                if *options != (Options { complete: options.complete, ..Options::at(options.level) }) {
+                    let what = "methods, statements, priors and joint intervals are for tables";
+                    return Err(Error::TablesOnly(what));
+                }
+                Ok(Answer(questions.query(sql, options.level, Estimator::Best)?))
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Release {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Release").field("name", &self.name()).finish_non_exhaustive()
+    }
+}
+
+fn dimensions(cube: &Cube) -> Vec<Dimension> {
+    let of = |(d, dimension): (usize, &crate::cube::Dimension)| Dimension {
+        name: dimension.name.clone(),
+        levels: (1..dimension.levels.len())
+            .rev()
+            .map(|l| Level { name: cube.level_name(d, l), categories: dimension.levels[l].labels.clone() })
+            .collect(),
+    };
+    cube.dimensions.iter().enumerate().map(of).collect()
+}
+
+/// An answer: rows that are read by the names of their columns.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer(ResultTable);
+
+/// One row of an answer.
+#[derive(Debug, Clone, Copy)]
+pub struct Row<'a> {
+    table: &'a ResultTable,
+    cells: &'a [ResultCell],
+}
+
+/// An estimate with its standard error and interval.
+pub type Figure = ResultFigure;
+
+impl Answer {
+    /// The names of the columns, in the order of SELECT.
+    pub fn columns(&self) -> impl Iterator<Item = &str> {
+        self.0.columns.iter().map(|c| c.name.as_str())
+    }
+
+    /// The rows.
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = Row<'_>> {
+        self.0.rows.iter().map(|cells| Row { table: &self.0, cells })
+    }
+
+    /// The only row, or the first; `None` when there is none.
+    pub fn first(&self) -> Option<Row<'_>> {
+        self.rows().next()
+    }
+
+    /// What makes the numbers untrue besides noise.
+    pub fn caveats(&self) -> &[Caveat] {
+        &self.0.caveats
+    }
+
+    /// Everything a reader must be told beside the numbers, in sentences: the caveats first.
+    pub fn notes(&self) -> Vec<String> {
+        self.0.told()
+    }
+
+    /// As CSV: full precision.
+    pub fn to_csv(&self) -> String {
+        render::csv(&self.0)
+    }
+
+    /// As JSON: full precision, with methods and notes.
+    pub fn to_json(&self) -> Result<String, serde_json::Error> {
+        render::json(&self.0, &serde_json::Map::new())
+    }
+
+    /// The table behind it, for those who render answers themselves.
+    pub fn table(&self) -> &ResultTable {
+        &self.0
+    }
+}
+
+/// As the command line shows it.
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&render::table(&self.0))
+    }
+}
+
+impl<'a> IntoIterator for &'a Answer {
+    type Item = Row<'a>;
+    type IntoIter = Box<dyn ExactSizeIterator<Item = Row<'a>> + 'a>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        Box::new(self.rows())
+    }
+}
+
+impl<'a> Row<'a> {
+    fn cell(&self, name: &str) -> Result<&'a ResultCell, Error> {
+        let exact = self.table.columns.iter().position(|c| c.name == name);
+        let at = exact.or_else(|| self.table.columns.iter().position(|c| c.name.eq_ignore_ascii_case(name)));
+        at.and_then(|at| self.cells.get(at)).ok_or_else(|| Error::NoColumn {
+            name: name.into(),
+            columns: self.table.columns.iter().map(|c| c.name.clone()).collect(),
+        })
+    }
+
+    fn wrong(&self, name: &str, found: &ResultCell, wanted: &'static str) -> Error {
+        let found = match found {
+            ResultCell::Label(_) => "a label",
+            ResultCell::Figure(_) => "a figure",
+            ResultCell::Number(_) => "a plain number",
+        };
+        Error::Kind { name: name.into(), found, wanted }
+    }
+
+    /// The figure in a column, with its interval.
+    pub fn figure(&self, name: &str) -> Result<Figure, Error> {
+        match self.cell(name)? {
+            ResultCell::Figure(figure) => Ok(*figure),
+            other => Err(self.wrong(name, other, "a figure")),
+        }
+    }
+
+    /// The label in a column that the query groups by.
+    pub fn label(&self, name: &str) -> Result<&'a str, Error> {
+        match self.cell(name)? {
+            ResultCell::Label(label) => Ok(label),
+            other => Err(self.wrong(name, other, "a label")),
+        }
+    }
+
+    /// The plain number in a column, such as a probability.
+    pub fn number(&self, name: &str) -> Result<f64, Error> {
+        match self.cell(name)? {
+            ResultCell::Number(number) => Ok(*number),
+            other => Err(self.wrong(name, other, "a plain number")),
+        }
+    }
+
+    /// Whether a column holds figures.
+    pub fn has_figure(&self, name: &str) -> bool {
+        self.table.columns.iter().any(|c| c.name == name && c.kind == ColumnKind::Figure)
+    }
+}
+
+#[cfg(all(test, feature = "compile"))]
+mod tests {
+    use super::*;
+    use crate::release::SigningKey;
+    use crate::secret::noise::Entropy;
+    use crate::{compile, spec};
+
+    /// A release of a bundled spec.
+    fn made(name: &str) -> (tempfile::TempDir, std::path::PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let spec = spec::load(format!("specs/{name}.toml").as_ref()).unwrap();
+        let (key, ledger) = (SigningKey::throw_away().unwrap(), folder.path().join("ledger.jsonl"));
+        let options = compile::Options {
+            out: folder.path(),
+            data: None,
+            ledger: &ledger,
+            key: &key,
+            replace: false,
+            day: "2026-01-31",
+            entropy: Entropy::from_os().unwrap(),
+        };
+        let path = match spec.projection {
+            None => compile::release(&spec, options, &()).unwrap().sealed.path,
+            Some(_) => compile::projection::release(&spec, options, &()).unwrap().sealed.path,
+        };
+        (folder, path)
+    }
+
+    #[test]
+    fn tables_and_projections_have_one_face() {
+        let (_folder, path) = made("town");
+        let town = Release::open(&path).unwrap();
+        assert!(town.verify(None).unwrap().passed());
+        assert!(!town.verify("nonsense").unwrap().passed());
+        assert!(!town.is_official(), "a throw-away key");
+        let sex = town.dimensions().into_iter().find(|d| d.name == "sex").unwrap();
+        assert_eq!(sex.levels[0].categories, ["F", "M"]);
+        assert!(town.tables().iter().any(|t| t.levels == ["sex"] || t.levels.contains(&"sex".to_string())));
+        let answer = town.query("SELECT sex, COUNT(*) FROM town GROUP BY sex").unwrap();
+        assert_eq!(answer.columns().collect::<Vec<_>>(), ["sex", "count"]);
+        let mut sum = 0.0;
+        for row in &answer {
+            let (sex, count) = (row.label("sex").unwrap(), row.figure("COUNT").unwrap());
+            assert!(["F", "M"].contains(&sex) && count.low < count.estimate && count.estimate < count.high);
+            sum += count.estimate;
+            assert!(row.label("count").unwrap_err().to_string().contains("is a figure, not a label"));
+            assert!(row.figure("n").unwrap_err().to_string().contains("it has sex, count"));
+        }
+        let all = town.query("SELECT COUNT(*) AS n FROM town").unwrap();
+        assert!((all.first().unwrap().figure("n").unwrap().estimate - sum).abs() < 1e-6);
+        assert!(answer.to_string().contains("95 % from"));
+        assert!(answer.to_csv().starts_with("sex,count,"));
+        assert!(town.query("SELECT COUNT(*) FROM elsewhere").is_err());
+
+        let (_folder, path) = made("visits");
+        let visits = Release::from_bytes(std::fs::read(path).unwrap()).unwrap();
+        assert!(visits.verify(None).unwrap().passed());
+        assert_eq!(visits.tables()[0].cells, None);
+        let sql = "SELECT code, COUNT(*) FROM visits WHERE code IN ('D00.0', 'Z99.9') GROUP BY code";
+        let answer = visits.query(sql).unwrap();
+        assert_eq!(answer.rows().len(), 2);
+        assert!(answer.rows().all(|r| r.figure("count").unwrap().std_error > 0.0));
+        let joint = Options { prob: Some("> 3".parse().unwrap()), ..Options::at(0.9) };
+        assert!(matches!(visits.ask(sql, &joint), Err(Error::TablesOnly(_))));
+    }
+}
