@@ -76,8 +76,8 @@ impl Audit {
         if !cfg!(feature = "compile") {
             let unit = &m.privacy.unit;
             said.push_str(&format!(
-                ", title {:?} and the texts beside it, unit {unit:?}, the reasons of exact tables, and what the \
-                 spec asked for: this program does not read specs again",
+                ", title {:?} and the texts beside it, unit {unit:?}, the dataset, the reasons of exact tables, the \
+                 names of attachments, and what the spec asked for: this program does not read specs again",
                 m.about.title
             ));
         }

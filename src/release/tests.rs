@@ -348,7 +348,7 @@ pub(crate) fn resealed(
         .collect();
     let before = bodies.clone();
     edit(&mut manifest, &mut bodies);
-    let version = manifest["format"].as_u64().unwrap() as u32;
+    let version = manifest["format"].as_u64().map_or(release.manifest().format, |v| v as u32);
     let header = Header { version, sections: bodies.len() as u32, manifest: 0, signature: 0 };
     let (mut rows, mut offset) = (Vec::<Row>::new(), header.bodies());
     for (tag, body) in &bodies {
@@ -368,7 +368,7 @@ pub(crate) fn resealed(
         }
     }
     let manifest_bytes = canonical::to_bytes(&manifest).unwrap();
-    let name = manifest["about"]["name"].as_str().unwrap();
+    let name = manifest["about"]["name"].as_str().unwrap_or_default();
     let comment = Manifest::trusted_comment(name, version, &manifest_bytes);
     let signature = key.sign(&manifest_bytes[..], &comment).unwrap();
     let header =
