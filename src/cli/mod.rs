@@ -181,10 +181,10 @@ pub fn main() -> ExitCode {
         Verb::Verify(args) => verify::run(&args),
         Verb::Inspect(args) => inspect::run(&args),
         Verb::Ledger(args) => ledger::run(&args),
-        Verb::Schema { of } => output::json(&match of {
-            SchemaOf::Spec => crate::spec::schema(),
-            SchemaOf::Manifest => crate::release::Manifest::schema(),
-            SchemaOf::LedgerEntry => crate::ledger::schema(),
+        Verb::Schema { of } => output::json(match of {
+            SchemaOf::Spec => crate::spec::SCHEMA,
+            SchemaOf::Manifest => crate::release::Manifest::SCHEMA,
+            SchemaOf::LedgerEntry => crate::ledger::SCHEMA,
         }),
         Verb::Completions { shell } => {
             let mut script = Vec::new();

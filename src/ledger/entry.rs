@@ -29,7 +29,8 @@ pub struct Charge {
 }
 
 /// What an entry says about its charge.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// Spent. Written before noise is drawn.
@@ -42,7 +43,8 @@ pub enum Status {
 
 /// One line. Entries that close a charge repeat what was charged, for people; only those with status
 /// `charged` count.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
     /// The release's name.
@@ -58,7 +60,7 @@ pub struct Entry {
     /// What is spent: ρ or ε.
     pub currency: Currency,
     /// How much, as an exact rational.
-    #[schemars(with = "String")]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub charged: Rational,
     /// The tables published without noise: no charge covers what they say.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// Which exact integer noise is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "compile", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Noise {
     /// Discrete Gaussian, accounted in zCDP (ρ).
@@ -28,7 +28,7 @@ impl Noise {
 
 /// What a neighbouring dataset is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "compile", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Neighbours {
     /// One unit more or one unit less.

@@ -15,7 +15,7 @@ pub const LISTED_MEASUREMENTS: usize = 10_000;
 ///
 /// Fields that a reader does not know are ignored: they are signed all the same.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "compile", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Manifest {
     /// The format version, as in the header.
     pub format: u32,
@@ -74,7 +74,7 @@ pub struct ManifestInput {
 
 /// What people call the release.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "compile", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct About {
     /// The name: of the file, and after FROM in a query.
     pub name: String,
@@ -99,7 +99,7 @@ pub struct About {
 
 /// Which data the counts are of: releases of the same data say the same.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "compile", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Dataset {
     /// The name the agency gives the data, in the characters of a release's name.
     pub id: String,
@@ -110,7 +110,7 @@ pub struct Dataset {
 
 /// What is spent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "compile", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Currency {
     /// ρ of zero-concentrated differential privacy.
@@ -121,18 +121,18 @@ pub enum Currency {
 
 /// A sum of privacy loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "compile", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Amount {
     /// In which currency.
     pub currency: Currency,
     /// How much, as an exact rational: `1/10`.
-    #[cfg_attr(feature = "compile", schemars(with = "String"))]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub amount: Rational,
 }
 
 /// Who is protected and how well.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "compile", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Privacy {
     /// Whom the guarantee protects: `row`, or the identifying column.
     pub unit: String,
@@ -156,10 +156,10 @@ pub struct Privacy {
 
 /// How the units that have more rows than count are counted. Their number moves by at most one with any unit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "compile", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TruncationSummary {
     /// The parameter of the integer noise: σ² or b.
-    #[cfg_attr(feature = "compile", schemars(with = "String"))]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub scale: Rational,
 }
 
@@ -173,7 +173,7 @@ impl Privacy {
 
 /// A guarantee as (ε, δ), in decimal text: ε is rounded up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "compile", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Approximate {
     /// ε.
     pub epsilon: String,
@@ -185,7 +185,7 @@ pub struct Approximate {
 
 /// What was measured, for people; the plan section is what counts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "compile", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PlanSummary {
     /// The strategy, by name.
     pub measure: String,
@@ -203,7 +203,7 @@ pub struct PlanSummary {
 
 /// How counts were summed, for people; the projection section is what counts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "compile", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ProjectionSummary {
     /// `dense` or `sketch`.
     pub kind: String,
@@ -226,26 +226,26 @@ pub struct ProjectionSummary {
 
 /// One measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "compile", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct MeasurementSummary {
     /// What is measured: `sex × age.band`.
     pub block: String,
     /// `component` or `table`.
     pub kind: String,
     /// The parameter of the integer noise: σ² or b.
-    #[cfg_attr(feature = "compile", schemars(with = "String"))]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub scale: Rational,
     /// The sensitivity of the integers the noise is added to, in the norm of the mechanism (for Gaussian noise squared).
-    #[cfg_attr(feature = "compile", schemars(with = "String"))]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub sensitivity: Rational,
     /// What it spends, in the budget's currency: an upper bound.
-    #[cfg_attr(feature = "compile", schemars(with = "String"))]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub cost: Rational,
 }
 
 /// What is published without noise or changed after the noise.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "compile", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Declared {
     /// Tables published exactly.
     pub invariants: Vec<String>,
@@ -257,7 +257,7 @@ pub struct Declared {
 
 /// The hashes of what went in. Each is the BLAKE3 hash of a section's bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "compile", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Sources {
     /// The spec file.
     pub spec: String,
@@ -269,7 +269,7 @@ pub struct Sources {
 
 /// A file the spec refers to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "compile", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Attachment {
     /// As the spec calls it.
     pub name: String,
@@ -279,7 +279,7 @@ pub struct Attachment {
 
 /// One section: a row of the file's table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "compile", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Section {
     /// The kind's name.
     pub name: String,
@@ -295,7 +295,7 @@ pub struct Section {
 
 /// Who signed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "compile", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Signer {
     /// What kind of key.
     pub kind: SignerKind,
@@ -305,7 +305,7 @@ pub struct Signer {
 
 /// What kind of key signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "compile", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum SignerKind {
     /// The agency's own key.
     #[serde(rename = "agency")]
@@ -400,11 +400,8 @@ impl Manifest {
         )
     }
 
-    /// The JSON Schema of a manifest.
-    #[cfg(feature = "compile")]
-    pub fn schema() -> String {
-        format!("{:#}\n", schemars::schema_for!(Manifest).to_value())
-    }
+    /// The JSON Schema of a manifest. A test generates it.
+    pub const SCHEMA: &str = include_str!("../../schemas/manifest.schema.json");
 
     /// Checks the manifest against the table and against itself.
     pub(super) fn agree(&self, version: u32, rows: &[Row]) -> Result<(), ReleaseError> {

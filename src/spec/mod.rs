@@ -9,6 +9,7 @@ mod dataset;
 mod diagnostic;
 mod dimension;
 mod draft;
+#[cfg(test)]
 mod file;
 mod files;
 mod hierarchy;
@@ -33,7 +34,7 @@ mod zeros;
 pub use diagnostic::{Diagnostic, SpecErrors};
 pub use draft::{DraftError, draft};
 pub use parse::parse;
-pub use schema::schema;
+pub use schema::SCHEMA;
 pub use types::{
     Budget, Coding, Column, CsvOptions, Data, ExactTable, Format, Privacy, ProjectionSpec, Spec,
     StrategySpec, Unit,

@@ -1,62 +1,71 @@
 //! The JSON Schema of spec files: completion and checks in editors.
+//!
+//! The program carries the committed file; what generates it is in the tests, so that nobody else compiles it.
 
-use super::file::SpecFile;
-use schemars::Schema;
-use schemars::generate::SchemaSettings;
-use schemars::transform::{Transform, transform_subschemas};
-use serde_json::Value;
+/// The JSON Schema of spec files.
+pub const SCHEMA: &str = include_str!("../../schemas/spec.schema.json");
 
-/// The JSON Schema of spec files, as it is stored in `schemas/spec.schema.json`.
-pub fn schema() -> String {
-    let settings = SchemaSettings::draft2020_12().for_deserialize().with_transform(NoNull);
-    let schema = settings.into_generator().into_root_schema_for::<SpecFile>();
-    format!("{:#}\n", sorted(schema.as_value()))
-}
+#[cfg(test)]
+mod generate {
+    use super::super::file::SpecFile;
+    use schemars::Schema;
+    use schemars::generate::SchemaSettings;
+    use schemars::transform::{Transform, transform_subschemas};
+    use serde_json::Value;
 
-/// Objects with their keys in order, whatever map this build of serde_json uses.
-fn sorted(value: &Value) -> Value {
-    match value {
-        Value::Object(object) => {
-            let mut entries: Vec<_> = object.iter().map(|(k, v)| (k.clone(), sorted(v))).collect();
-            entries.sort_by(|a, b| a.0.cmp(&b.0));
-            Value::Object(entries.into_iter().collect())
-        }
-        Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
-        other => other.clone(),
+    /// The JSON Schema of spec files, generated from the types of [`super::super::file`].
+    pub fn schema() -> String {
+        let settings = SchemaSettings::draft2020_12().for_deserialize().with_transform(NoNull);
+        let schema = settings.into_generator().into_root_schema_for::<SpecFile>();
+        format!("{:#}\n", sorted(schema.as_value()))
     }
-}
 
-/// TOML has no null: what is optional may be left out, and that is all.
-#[derive(Clone)]
-struct NoNull;
-
-impl Transform for NoNull {
-    fn transform(&mut self, schema: &mut Schema) {
-        if let Some(Value::Array(types)) = schema.get_mut("type") {
-            types.retain(|t| t != "null");
-            if let [only] = types.as_slice() {
-                let only = only.clone();
-                schema.insert("type".into(), only);
+    /// Objects with their keys in order, whatever map this build of serde_json uses.
+    fn sorted(value: &Value) -> Value {
+        match value {
+            Value::Object(object) => {
+                let mut entries: Vec<_> = object.iter().map(|(k, v)| (k.clone(), sorted(v))).collect();
+                entries.sort_by(|a, b| a.0.cmp(&b.0));
+                Value::Object(entries.into_iter().collect())
             }
+            Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
+            other => other.clone(),
         }
-        if let Some(Value::Array(options)) = schema.get_mut("anyOf") {
-            options.retain(|o| o.get("type").is_none_or(|t| t != "null"));
-            if let [Value::Object(only)] = options.as_slice() {
-                let only = only.clone();
-                schema.remove("anyOf");
-                for (key, value) in only {
-                    schema.insert(key, value);
+    }
+
+    /// TOML has no null: what is optional may be left out, and that is all.
+    #[derive(Clone)]
+    struct NoNull;
+
+    impl Transform for NoNull {
+        fn transform(&mut self, schema: &mut Schema) {
+            if let Some(Value::Array(types)) = schema.get_mut("type") {
+                types.retain(|t| t != "null");
+                if let [only] = types.as_slice() {
+                    let only = only.clone();
+                    schema.insert("type".into(), only);
                 }
             }
+            if let Some(Value::Array(options)) = schema.get_mut("anyOf") {
+                options.retain(|o| o.get("type").is_none_or(|t| t != "null"));
+                if let [Value::Object(only)] = options.as_slice() {
+                    let only = only.clone();
+                    schema.remove("anyOf");
+                    for (key, value) in only {
+                        schema.insert(key, value);
+                    }
+                }
+            }
+            transform_subschemas(self, schema);
         }
-        transform_subschemas(self, schema);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::{dataset, dimension, levels, parse, projection, rows, shares, tables, words};
-    use super::*;
+    use super::generate::schema;
+    use serde_json::Value;
     use serde_json::json;
     use std::collections::BTreeSet;
     use std::path::{Path, PathBuf};
@@ -71,13 +80,7 @@ mod tests {
 
     #[test]
     fn committed_schema_is_current() {
-        let path = root().join("schemas/spec.schema.json");
-        if std::env::var_os("UPDATE").is_some() {
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(&path, schema()).unwrap();
-        }
-        let committed = std::fs::read_to_string(&path).unwrap_or_default();
-        assert!(committed == schema(), "schemas/spec.schema.json is stale: run `margins schema`");
+        crate::release::tests::check_schema("spec.schema.json", super::SCHEMA, &schema());
     }
 
     #[test]
