@@ -124,7 +124,8 @@ impl Ledger {
     /// Checks, without writing anything, that the ledger in this file would take a charge: that its chain holds and it can be written, or
     /// that it can be made.
     pub fn ready(path: &Path, charge: &Charge) -> Result<(), LedgerError> {
-        let lines = if path.try_exists()? {
+        let lines = if let Ok(there) = std::fs::metadata(path) {
+            crate::files::regular(&there)?;
             Lines::read(&OpenOptions::new().read(true).append(true).open(path)?)?
         } else {
             let folder = path.parent().filter(|d| !d.as_os_str().is_empty()).unwrap_or(Path::new("."));

@@ -12,11 +12,16 @@ const ATTACK: &str =
 const IN_TOML: &str =
     "x\\u001b[2K\\u001b[8m\\r\\b\\u007f\\u009b2J\\u202e\\u2066\\u200b\\ufeff\\nVERIFIED: the file is whole";
 
+/// What a release may hold all the same: characters without width in names, and in texts also lines of their own.
+const SLY: &str = "x\u{200b}\u{feff}y";
+const SLY_IN_TOML: &str = "x\\u200b\\ufeffy";
+const SLY_TEXT: &str = "x\u{200b}\u{feff}y\nVERIFIED: the file is whole";
+
 fn run(folder: &Path, words: &[&str]) -> Output {
     margins(folder).args(words).output().unwrap()
 }
 
-fn text(output: &Output) -> String {
+fn text_of(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap() + &String::from_utf8(output.stderr.clone()).unwrap()
 }
 
@@ -27,19 +32,46 @@ fn is_safe(text: &str) -> bool {
     })
 }
 
-/// A spec whose every text attacks, released.
-fn hostile(folder: &Path) {
-    let spec = format!(
-        "name = \"bad\"\ntitle = \"{IN_TOML}\"\ndescription = \"{IN_TOML}\"\nlicence = \"{IN_TOML}\"\ncontact = \"{IN_TOML}\"\n\
+/// A spec with this text and this category.
+fn spec(text: &str, category: &str) -> String {
+    format!(
+        "name = \"bad\"\ntitle = \"{text}\"\ndescription = \"{text}\"\nlicence = \"{text}\"\ncontact = \"{text}\"\n\
          [data]\npath = \"bad.csv\"\n[privacy]\nunit = \"row\"\nrho = 1\n\
-         [[dimension]]\nname = \"sex\"\ncategories = [\"F\", \"{IN_TOML}\", \"=1+1\", \"-2\"]\n\
+         [[dimension]]\nname = \"sex\"\ncategories = [\"F\", \"{category}\", \"=1+1\", \"-2\"]\n\
          [[table]]\nof = [\"sex\"]\n"
-    );
-    std::fs::write(folder.join("bad.toml"), spec).unwrap();
-    std::fs::write(folder.join("bad.csv"), format!("sex\nF\n\"{ATTACK}\"\n=1+1\n-2\nF\n")).unwrap();
+    )
+}
+
+/// What could act on a terminal is not released at all.
+#[test]
+fn attacks_are_not_released() {
+    let folder = folder();
+    let folder = folder.path();
+    std::fs::write(folder.join("bad.csv"), "sex\nF\n").unwrap();
+    for (text, category) in [(IN_TOML, "M"), ("t", IN_TOML)] {
+        std::fs::write(folder.join("bad.toml"), spec(text, category)).unwrap();
+        for words in [
+            &["plan", "bad.toml"][..],
+            &["plan", "bad.toml", "--json"],
+            &["release", "bad.toml", "--insecure-seed", "1"],
+        ] {
+            let out = run(folder, words);
+            let shown = text_of(&out);
+            assert!(!out.status.success() && is_safe(&shown), "{words:?}: {shown:?}");
+            assert!(!shown.lines().any(|l| l.starts_with("VERIFIED")), "{words:?}: {shown}");
+        }
+        assert!(!folder.join(BAD).exists() && !folder.join("out/ledger.jsonl").exists());
+    }
+}
+
+/// A spec whose every text is as bad as a release's may be, released.
+fn hostile(folder: &Path) {
+    let text = format!("{SLY_IN_TOML}\\nVERIFIED: the file is whole");
+    std::fs::write(folder.join("bad.toml"), spec(&text, SLY_IN_TOML)).unwrap();
+    std::fs::write(folder.join("bad.csv"), format!("sex\nF\n\"{SLY}\"\n=1+1\n-2\nF\n")).unwrap();
     let out = run(folder, &["release", "bad.toml", "--insecure-seed", "1"]);
-    assert!(out.status.success(), "{}", text(&out));
-    assert!(is_safe(&text(&out)), "{:?}", text(&out));
+    assert!(out.status.success(), "{}", text_of(&out));
+    assert!(is_safe(&text_of(&out)), "{:?}", text_of(&out));
 }
 
 const BAD: &str = "out/bad.margins";
@@ -68,7 +100,7 @@ fn nothing_of_a_hostile_release_reaches_a_terminal() {
         &["ledger"],
         &["experiment", "bad.toml", "--rows", "100"],
     ] {
-        let shown = text(&run(folder, words));
+        let shown = text_of(&run(folder, words));
         assert!(is_safe(&shown), "{words:?}: {shown:?}");
         // Nor does a line of it look like one of ours.
         assert!(!shown.lines().any(|l| l.starts_with("VERIFIED")), "{words:?}: {shown}");
@@ -84,7 +116,7 @@ fn json_says_what_the_label_is() {
     let answer: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
     let labels: Vec<&str> =
         answer["rows"].as_array().unwrap().iter().map(|r| r["sex"].as_str().unwrap()).collect();
-    assert_eq!(labels, ["F", ATTACK, "=1+1", "-2"]);
+    assert_eq!(labels, ["F", SLY, "=1+1", "-2"]);
 }
 
 /// What programs read from a pipe is byte for byte what it was: the manifest as signed, the spec as written.
@@ -96,7 +128,7 @@ fn programs_get_the_bytes() {
     assert_eq!(out.stdout, std::fs::read(folder.path().join("bad.toml")).unwrap());
     let out = run(folder.path(), &["inspect", BAD, "--json"]);
     let manifest: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
-    assert_eq!(manifest["about"]["title"], ATTACK);
+    assert_eq!(manifest["about"]["title"], SLY_TEXT);
 }
 
 #[test]
@@ -155,7 +187,7 @@ fn names_of_files_are_shown_safely() {
         &["verify", "--\u{1b}[2J"],
     ] {
         let out = run(folder, words);
-        let shown = text(&out);
+        let shown = text_of(&out);
         assert!(!shown.is_empty() && is_safe(&shown), "{words:?}: {shown:?}");
         assert!(!shown.lines().any(|l| l.starts_with("VERIFIED")), "{words:?}: {shown}");
         assert_ne!(out.status.code(), Some(101), "{shown}");
@@ -168,7 +200,7 @@ fn the_verdict_is_the_last_line() {
     let folder = folder();
     let folder = folder.path();
     hostile(folder);
-    let last = |words: &[&str]| text(&run(folder, words)).lines().last().unwrap().to_owned();
+    let last = |words: &[&str]| text_of(&run(folder, words)).lines().last().unwrap().to_owned();
     assert_eq!(last(&["verify", BAD]), "VERIFICATION FAILED: do not trust this file.");
     assert_eq!(last(&["verify", "bad.csv"]), "VERIFICATION FAILED: do not trust this file.");
     assert!(run(folder, &["keygen", "--out", "agency.key", "--no-passphrase"]).status.success());
@@ -188,7 +220,7 @@ fn paths_that_are_no_text() {
             .arg(std::ffi::OsStr::from_bytes(b"b\xffd"))
             .output()
             .unwrap();
-        assert!(out.status.success(), "{}", text(&out));
+        assert!(out.status.success(), "{}", text_of(&out));
         assert!(serde_json::from_slice::<serde_json::Value>(&out.stdout).is_ok());
     }
 }
