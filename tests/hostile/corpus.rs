@@ -2,6 +2,10 @@
 
 use super::file::{CRITICAL, DOMAIN, EXACT, File, Key, MEASUREMENTS, PLAN, PROJECTION, SPEC, Section, ZERO};
 use super::raw::{self, Block, Bytes, Dimension, Pairs, Plan, Projection, Ratio, exact, level, packed};
+use margins::cube::Frame;
+use margins::plan::{Noise, cost};
+use margins::release::Release;
+use margins::release::claims::{self, Words};
 use serde_json::{Value, json};
 
 /// One file, and what its refusal says.
@@ -129,7 +133,7 @@ impl Made {
                 "workload": [], "count": count, "measurements": vec![one; count.min(10_000)],
             },
             "declared": {
-                "invariants": vec!["exact"; self.exact.len()],
+                "invariants": self.exact.iter().map(|e| self.declared(e)).collect::<Vec<_>>(),
                 "constraints": texts(&self.zeros), "post_processing": [],
             },
             "sources": { "spec": "", "domain": "", "attachments": [] },
@@ -149,13 +153,72 @@ impl Made {
         let mut file = File { sections: Vec::new(), manifest };
         file.put(DOMAIN, vec![raw::domain(&self.domain)]);
         file.put(PLAN, vec![self.plan.bytes()]);
-        file.put(SPEC, vec![b"name = \"hostile\"\n".to_vec()]);
+        file.put(SPEC, vec![self.spec().into_bytes()]);
         file.put(MEASUREMENTS, self.values.clone());
         file.put(EXACT, self.exact.clone());
         file.put(ZERO, self.zeros.clone());
         file.put(PROJECTION, self.projection.iter().map(Projection::bytes).collect());
+        // What can be derived is claimed as it is: a case lies where it means to.
+        honest(&mut file);
         self.then.iter().for_each(|change| change(&mut file));
         file
+    }
+
+    /// How an exact table is declared, by what its section says it is.
+    fn declared(&self, bytes: &[u8]) -> String {
+        let name = |at: usize| {
+            let (d, l) = (usize::from(*bytes.get(at)?), usize::from(*bytes.get(at + 1)?));
+            let dimension = self.domain.get(d)?;
+            match l == dimension.levels.len() {
+                true => Some(dimension.name.clone()),
+                false => {
+                    Some(format!("{}.{}", dimension.name, dimension.levels.get(l.checked_sub(1)?)?.name))
+                }
+            }
+        };
+        let names: Option<Vec<String>> =
+            (0..bytes.first().copied().unwrap_or(0)).map(|i| name(1 + 2 * usize::from(i))).collect();
+        format!("{}: so it was said", names.map_or("exact".into(), |n| n.join(" × ")))
+    }
+
+    /// A spec that may be the release's.
+    fn spec(&self) -> String {
+        let mut text = String::from(
+            "name = \"hostile\"\ntitle = \"A file made to harm\"\n\n[privacy]\nunit = \"row\"\nrho = \"1/2\"\n",
+        );
+        for d in self.domain.iter().take(4) {
+            let labels = d.levels.last().map_or(Vec::new(), |l| l.labels.clone());
+            text += &format!("\n[[dimension]]\nname = {:?}\ncategories = {labels:?}\n", d.name);
+        }
+        text + "\n[[table]]\nof = [\"sex\", \"age\"]\n\n[strategy]\nmeasure = \"queries\"\n"
+    }
+}
+
+/// Writes the claims that follow from the sections into the manifest, where they can be read.
+fn honest(file: &mut File) {
+    let claims = || {
+        let release = Release::from_bytes(file.sealed(&Key::new())).ok()?;
+        let cube = release.cube().ok()?;
+        let plan = release.plan(&cube).ok()?;
+        let words = Words {
+            delta: if plan.noise == Noise::Gaussian || release.manifest().projection.is_some() {
+                claims::default_delta()
+            } else {
+                None
+            },
+            ..Words::of(release.manifest(), &cube, &plan)
+        };
+        match margins::release::projection::projection(&release, &cube).ok()? {
+            Some(projection) => claims::of_projection(1, &cube, &projection, &words).ok(),
+            None => {
+                let cost = cost::cost(&plan, &Frame::new(&cube, &plan.levels)).ok()?;
+                claims::of_tables(1, &cube, &plan, &cost, &words).ok()
+            }
+        }
+    };
+    let Some(Ok(Value::Object(claims))) = claims().map(serde_json::to_value) else { return };
+    for (name, claim) in claims.into_iter().filter(|(_, claim)| !claim.is_null()) {
+        file.manifest[name] = claim;
     }
 }
 

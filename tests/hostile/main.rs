@@ -109,10 +109,12 @@ fn peak<T>(of: impl FnOnce() -> T) -> (T, usize) {
 #[test]
 fn hostile_files() {
     // What the corpus changes is sound as it is.
-    for made in [good(), projected()] {
-        let (verified, said) = verified(&made);
-        assert!(verified, "{said}");
-    }
+    let (sound, said) = verified(&good());
+    assert!(sound, "{said}");
+    // Its spec asks for tables; nothing else is wrong with it.
+    let (_, said) = verified(&projected());
+    let known = |l: &str| l.starts_with("spec") || l.contains("is a projection");
+    assert!(said.lines().all(known), "{said}");
     let key = Key::new();
     let cases = corpus(&key);
     assert!(cases.len() > 150, "{}", cases.len());

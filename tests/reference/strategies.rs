@@ -72,7 +72,11 @@ fn auto_is_never_worse() {
         }
         // Annealing takes its time: only now and then.
         r.effort = u32::from(round % 44 == 0);
-        let all = compare(&r, &BudgetRule::ALL).unwrap();
+        let all = match compare(&r, &BudgetRule::ALL) {
+            // The number of rows alone is no secret where rows are only changed.
+            Err(PlanError::Public) => continue,
+            all => all.unwrap(),
+        };
         let error = |m: Measure, b: BudgetRule| {
             let c = all.iter().find(|c| c.measure == m && c.budgets == b).unwrap();
             c.outcome.as_ref().map_or(f64::INFINITY, |p| p.prediction.weighted_total)
