@@ -7,8 +7,10 @@ pub mod cost;
 pub mod limits;
 pub mod noise;
 pub mod round;
+pub(crate) mod strategy;
 mod types;
 
 pub use block::{Block, Form, Rows, Seen};
 pub use round::up as round_up;
-pub use types::{BudgetRule, Measure, Measurement, Neighbours, Noise, Plan, Share, Table};
+pub use strategy::Measure;
+pub use types::{BudgetRule, Measurement, Neighbours, Noise, Plan, Share, Table};

@@ -1,6 +1,6 @@
 //! The plan itself, as it is stored in a release: who is protected, what is measured, at which scale.
 
-use super::Block;
+use super::{Block, Measure};
 use crate::cube::Cuboid;
 use crate::exact::Rational;
 use serde::{Deserialize, Serialize};
@@ -35,62 +35,6 @@ pub enum Neighbours {
     AddRemove,
     /// One unit changed; the number of units is public.
     Substitute,
-}
-
-/// How the tables to be measured are chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Measure {
-    /// Every component below the workload once: optimal under Gaussian noise.
-    Residual,
-    /// The workload's own tables.
-    Queries,
-    /// Only the finest cuboid.
-    Base,
-    /// Every table below the workload's, at every level in use.
-    Hierarchy,
-    /// The workload's tables, merged two by two while that helps.
-    Cluster,
-    /// The tables and shares with the least error after least squares that a search finds.
-    Tables,
-    /// Tables and exact shares of the budget that the agency names.
-    Given,
-    /// Haar: the difference of the two halves of every group, on a binary tree of the categories.
-    Wavelet,
-    /// Every Walsh–Hadamard coefficient below the workload, categories coded in bits.
-    Fourier,
-    /// The agency's own linear queries, row by row.
-    Matrix,
-}
-
-impl Measure {
-    /// All strategies that need no more than a workload, in the order of comparisons.
-    pub const ALL: [Measure; 8] = [
-        Measure::Residual,
-        Measure::Queries,
-        Measure::Base,
-        Measure::Hierarchy,
-        Measure::Cluster,
-        Measure::Tables,
-        Measure::Wavelet,
-        Measure::Fourier,
-    ];
-
-    /// The name in specs and tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Measure::Residual => "residual",
-            Measure::Queries => "queries",
-            Measure::Base => "base",
-            Measure::Hierarchy => "hierarchy",
-            Measure::Cluster => "cluster",
-            Measure::Tables => "tables",
-            Measure::Given => "given",
-            Measure::Wavelet => "wavelet",
-            Measure::Fourier => "fourier",
-            Measure::Matrix => "matrix",
-        }
-    }
 }
 
 impl BudgetRule {

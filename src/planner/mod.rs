@@ -24,7 +24,7 @@ use closure::Closure;
 use predict::Prediction;
 use room::NoRoom;
 use std::borrow::Cow;
-use strategy::NotApplicable;
+use strategy::{Ask, NotApplicable};
 
 /// Why no plan could be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -110,31 +110,26 @@ pub fn plan(request: &Request) -> Result<Planned, PlanError> {
 
 /// Every known strategy under each of the given budget rules.
 pub fn compare(request: &Request, budgets: &[BudgetRule]) -> Result<Vec<Candidate>, PlanError> {
-    // The rest speaks of the request's own levels; what is wrong with those is wrong with all.
-    let common = Ok(Context::new(request, Measure::Residual)?);
-    let halves = Context::new(request, Measure::Wavelet);
-    let all = Measure::ALL.iter().flat_map(|&measure| budgets.iter().map(move |&budgets| (measure, budgets)));
-    // Given shares leave no rule a choice.
-    let given = (!request.shares.is_empty()).then_some((Measure::Given, request.budgets));
-    let own = Context::new(request, Measure::Matrix);
-    let rows = budgets.iter().filter(|_| request.rows.is_some()).map(|&budgets| (Measure::Matrix, budgets));
-    Ok(all
-        .chain(given)
-        .chain(rows)
-        .map(|(measure, budgets)| {
-            let context = match measure {
-                Measure::Wavelet => &halves,
-                Measure::Matrix => &own,
-                _ => &common,
-            };
-            let outcome = context.as_ref().map_err(Clone::clone).and_then(|c| c.plan(measure, budgets));
-            let vast = match (context, &outcome) {
-                (Ok(context), Ok(p)) => context.is_vast(&p.plan),
-                _ => false,
-            };
-            Candidate { measure, budgets, outcome, vast }
-        })
-        .collect())
+    // What is wrong with the request is wrong with all.
+    for_tables(request)?;
+    // Most strategies use the same levels, and what stands on those is worked out once.
+    let mut contexts: Vec<Context> = Vec::new();
+    let mut candidates = Vec::new();
+    for (measure, rules) in strategy::compared(request, budgets) {
+        let at = Scene::new(request, measure).map(|scene| {
+            contexts.iter().position(|c| c.scene.is_like(&scene)).unwrap_or_else(|| {
+                contexts.push(Context::of(scene));
+                contexts.len() - 1
+            })
+        });
+        for budgets in rules {
+            let context = at.clone().map(|at| &contexts[at]);
+            let outcome = context.clone().and_then(|c| c.plan(measure, budgets));
+            let vast = context.is_ok_and(|c| outcome.as_ref().is_ok_and(|p| c.is_vast(&p.plan)));
+            candidates.push(Candidate { measure, budgets, outcome, vast });
+        }
+    }
+    Ok(candidates)
 }
 
 /// The index of the candidate that is best by the request's objective; the first of equals. Vast ones only if there
@@ -162,53 +157,72 @@ pub fn predict_at(request: &Request, plan: &Plan, times: f64) -> Result<Predicti
     Ok(predict::predict(request, &context.frame, &context.closure, &scaled))
 }
 
-struct Context<'a> {
+/// The budget of the tables, of a request that something can be planned for.
+fn for_tables(request: &Request) -> Result<Rational, PlanError> {
+    if request.workload.is_empty() {
+        return Err(PlanError::NoTables);
+    }
+    if request.workload.iter().all(|t| request.is_exact(&t.cuboid)) {
+        return Err(PlanError::AllExact);
+    }
+    // A unit is one row, and rows only change: every table of a single cell holds their number.
+    let rows_are_public = request.neighbours == Neighbours::Substitute && request.max_rows == 1;
+    let single = |c: &Cuboid| request.cube.cells(c) == Some(1);
+    if rows_are_public && request.workload.iter().all(|t| request.is_exact(&t.cuboid) || single(&t.cuboid)) {
+        return Err(PlanError::Public);
+    }
+    if request.truncation.is_none() {
+        return Ok(request.budget);
+    }
+    let part = request.for_tables().and_then(|part| request.budget.checked_mul(part));
+    part.ok_or(PlanError::Cost(CostError::Overflow(0)))
+}
+
+/// A request as a strategy sees it.
+struct Scene<'a> {
     request: Cow<'a, Request>,
+    refined: bool,
     levels: Vec<Vec<u8>>,
-    frame: Frame,
-    closure: Closure,
     /// All that may be spent; the request's own budget is what is left of it for the tables.
     whole: Rational,
 }
 
-impl<'a> Context<'a> {
-    fn new(request: &'a Request, measure: Measure) -> Result<Context<'a>, PlanError> {
-        if request.workload.is_empty() {
-            return Err(PlanError::NoTables);
-        }
-        if request.workload.iter().all(|t| request.is_exact(&t.cuboid)) {
-            return Err(PlanError::AllExact);
-        }
-        // A unit is one row, and rows only change: every table of a single cell holds their number.
-        let rows_are_public = request.neighbours == Neighbours::Substitute && request.max_rows == 1;
-        let single = |c: &Cuboid| request.cube.cells(c) == Some(1);
-        if rows_are_public
-            && request.workload.iter().all(|t| request.is_exact(&t.cuboid) || single(&t.cuboid))
-        {
-            return Err(PlanError::Public);
-        }
+impl<'a> Scene<'a> {
+    fn new(request: &'a Request, measure: Measure) -> Result<Scene<'a>, PlanError> {
+        let budget = for_tables(request)?;
         let mut request = request.over(measure);
         let whole = request.budget;
-        if request.truncation.is_some() {
-            let overflow = CostError::Overflow(0);
-            let tables = request.for_tables().and_then(|part| whole.checked_mul(part)).ok_or(overflow)?;
-            request.to_mut().budget = tables;
+        if budget != whole {
+            request.to_mut().budget = budget;
         }
-        let tables = || request.workload.iter().map(|t| &t.cuboid);
-        let given = request.shares.iter().map(|s| &s.cuboid);
-        let rows = request.rows.iter().filter(|_| measure == Measure::Matrix).map(|r| &r.cuboid);
-        let mut levels = Frame::levels_of(&request.cube, tables().chain(given).chain(rows));
-        if measure == Measure::Wavelet {
-            for levels in &mut levels {
-                let finest = levels.last().copied().unwrap_or(0);
-                *levels = (0..=finest).collect();
-            }
-            strategy::check_components(&levels, tables())
-                .map_err(|why| PlanError::NotApplicable(measure.name(), why))?;
-        }
-        let frame = Frame::new(&request.cube, &levels);
-        let closure = Closure::new(&request.cube, &frame, tables());
-        Ok(Context { request, levels, frame, closure, whole })
+        let levels = strategy::levels(measure, &request)
+            .map_err(|why| PlanError::NotApplicable(measure.name(), why))?;
+        Ok(Scene { request, refined: strategy::refines(measure), levels, whole })
+    }
+
+    /// Whether two strategies see the same request in the same way.
+    fn is_like(&self, other: &Scene) -> bool {
+        self.refined == other.refined && self.levels == other.levels
+    }
+}
+
+/// A scene with what the searches and predictions stand on.
+struct Context<'a> {
+    scene: Scene<'a>,
+    frame: Frame,
+    closure: Closure,
+}
+
+impl<'a> Context<'a> {
+    fn new(request: &'a Request, measure: Measure) -> Result<Context<'a>, PlanError> {
+        Scene::new(request, measure).map(Context::of)
+    }
+
+    fn of(scene: Scene<'a>) -> Context<'a> {
+        let request = &scene.request;
+        let frame = Frame::new(&request.cube, &scene.levels);
+        let closure = Closure::new(&request.cube, &frame, request.workload.iter().map(|t| &t.cuboid));
+        Context { scene, frame, closure }
     }
 
     fn is_vast(&self, plan: &Plan) -> bool {
@@ -219,14 +233,12 @@ impl<'a> Context<'a> {
     }
 
     fn plan(&self, measure: Measure, budgets: BudgetRule) -> Result<Planned, PlanError> {
-        let request = &*self.request;
-        let sets =
-            strategy::measurements(request, &self.frame, &self.closure, measure, budgets).map_err(|why| {
-                match why {
-                    NotApplicable::ScaleOutOfRange(_) => PlanError::Budget,
-                    why => PlanError::NotApplicable(measure.name(), why),
-                }
-            })?;
+        let request = &*self.scene.request;
+        let ask = Ask { request, frame: &self.frame, closure: &self.closure, budgets };
+        let sets = strategy::measurements(measure, &ask).map_err(|why| match why {
+            NotApplicable::ScaleOutOfRange(_) => PlanError::Budget,
+            why => PlanError::NotApplicable(measure.name(), why),
+        })?;
         let mut best: Option<Planned> = None;
         for (measurements, certificate) in sets {
             let planned = self.finish(measure, budgets, measurements, certificate)?;
@@ -245,7 +257,7 @@ impl<'a> Context<'a> {
         measurements: Vec<Measurement>,
         certificate: Option<Certificate>,
     ) -> Result<Planned, PlanError> {
-        let request = &*self.request;
+        let request = &*self.scene.request;
         let mut plan = Plan {
             noise: request.noise,
             budget: request.budget,
@@ -253,7 +265,7 @@ impl<'a> Context<'a> {
             max_rows: request.max_rows,
             measure,
             budgets,
-            levels: self.levels.clone(),
+            levels: self.scene.levels.clone(),
             workload: request.workload.clone(),
             measurements,
             exact: request.exact.clone(),
@@ -266,8 +278,8 @@ impl<'a> Context<'a> {
             return Err(if plan.measurements.is_empty() { PlanError::AllExact } else { PlanError::Public });
         }
         if let Some(share) = request.truncation {
-            plan.budget = self.whole;
-            plan.truncation = Some(cost::truncation_scale(plan.noise, self.whole, share)?);
+            plan.budget = self.scene.whole;
+            plan.truncation = Some(cost::truncation_scale(plan.noise, self.scene.whole, share)?);
             cost = cost::cost(&plan, &self.frame)?;
             if cost.total > plan.budget {
                 return Err(PlanError::OverBudget(cost.total, plan.budget));
@@ -283,7 +295,7 @@ impl<'a> Context<'a> {
         let refuse = |why| Err(PlanError::NotApplicable(plan.measure.name(), why));
         let name = |i: usize| {
             let cuboid = plan.measurements.get(i).map(|m| m.block.cuboid());
-            cuboid.map_or(String::new(), |c| self.request.cube.describe(c))
+            cuboid.map_or(String::new(), |c| self.scene.request.cube.describe(c))
         };
         let largest = plan.noise.largest_scale();
         if plan.measurements.iter().any(|m| m.scale > largest) {
@@ -294,7 +306,7 @@ impl<'a> Context<'a> {
             Err(NoRoom::Integers(i)) => refuse(NotApplicable::IntegersTooLarge(name(i))),
             Err(NoRoom::Section(i)) => refuse(NotApplicable::SectionTooLarge(name(i))),
             Err(NoRoom::Exact(i)) => {
-                let table = plan.exact.get(i).map_or(String::new(), |c| self.request.cube.describe(c));
+                let table = plan.exact.get(i).map_or(String::new(), |c| self.scene.request.cube.describe(c));
                 refuse(NotApplicable::SectionTooLarge(table))
             }
             Err(NoRoom::Sections) => refuse(NotApplicable::TooManySections),

@@ -1,6 +1,6 @@
 //! What a plan is made from: the spec's public part, with no data and no file names.
 
-use super::{Objective, Target};
+use super::{Objective, Target, strategy};
 use crate::cube::{Cube, Cuboid};
 use crate::exact::Rational;
 use crate::plan::{BudgetRule, Measure, Neighbours, Noise, Rows, Share, Table};
@@ -66,10 +66,10 @@ impl Request {
         }
     }
 
-    /// The request over the levels that a strategy works on: `wavelet` puts halves between them, see
+    /// The request over the levels that a strategy works on: some put halves between them, see
     /// [`crate::cube::Refined`].
     pub fn over(&self, measure: Measure) -> Cow<'_, Request> {
-        if measure != Measure::Wavelet {
+        if !strategy::refines(measure) {
             return Cow::Borrowed(self);
         }
         let refined = self.cube.refined();

@@ -5,6 +5,7 @@
 //! at which the predicted margins meet every target follows from the worst of them, or is found by bisection on the budget.
 
 use super::objective::{self, MET, Objective};
+use super::strategy::{self, Ask};
 use super::{Context, PlanError, Planned, Request};
 use crate::answer::Evaluator;
 use crate::exact::Rational;
@@ -95,12 +96,13 @@ pub fn targets(request: &Request, planned: &Planned) -> Result<Option<Targets>, 
         return Ok(Some(Targets { outcomes, others: None, least }));
     }
     let context = Context::new(request, planned.plan.measure)?;
-    let (closure, frame) = (&context.closure, &context.frame);
     // Of the whole budget the tables get a part.
     let part = request.for_tables().map_or(1.0, Rational::to_f64);
-    let least = super::strategy::component_prices(request, frame, closure)
+    let (frame, closure) = (&context.frame, &context.closure);
+    let ask = Ask { request, frame, closure, budgets: BudgetRule::Optimal };
+    let least = strategy::component_prices(&ask)
         .ok()
-        .and_then(|(price, gain)| objective::least_rho(request, closure, &price, &gain))
+        .and_then(|(price, gain)| objective::least_rho(request, ask.closure, &price, &gain))
         .and_then(|(rho, bound)| {
             Some(Least { budget: tried(request, planned, rho / part)?, bound: Some(bound / part) })
         });

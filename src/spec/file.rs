@@ -424,33 +424,20 @@ enum ObjectiveWord {
     Targets,
 }
 
-/// Which queries get noise.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "kebab-case", rename = "Measure")]
-enum MeasureWord {
-    /// The least predicted error of all that apply. Looks at the tables asked for, never at the data.
-    Auto,
-    /// What each table adds to the coarser ones, once: optimal under Gaussian noise.
-    Residual,
-    /// The tables asked for, as they are.
-    Queries,
-    /// Only the finest table of all dimensions.
-    Base,
-    /// Every table below those asked for, at every level in use.
-    Hierarchy,
-    /// The tables asked for, merged two by two while that lowers the error.
-    Cluster,
-    /// The tables and shares of the budget with the least error that a search finds.
-    Tables,
-    /// Just the tables in `shares`.
-    Given,
-    /// Differences of halves of halves of the categories: the Haar wavelet.
-    Wavelet,
-    /// Walsh–Hadamard coefficients of the categories coded in bits.
-    Fourier,
-    /// Your own linear queries, the `rows`.
-    Matrix,
+macro_rules! measure_word {
+    ($($(#[$help:meta])* $name:ident = $tag:literal $word:literal $file:ident;)+) => {
+        /// Which queries get noise.
+        #[derive(JsonSchema)]
+        #[schemars(rename = "Measure")]
+        enum MeasureWord {
+            /// The least predicted error of all that apply. Looks at the tables asked for, never at the data.
+            #[schemars(rename = "auto")]
+            Auto,
+            $($(#[$help])* #[schemars(rename = $word)] $name),+
+        }
+    };
 }
+crate::plan::strategy::strategies!(measure_word);
 
 /// How the budget is shared.
 #[derive(JsonSchema)]

@@ -2,8 +2,8 @@
 
 use super::{Budget, Coding, Spec, Unit};
 use crate::exact::Rational;
-use crate::plan::{Measure, Noise, Plan, convert};
-use crate::planner::Request;
+use crate::plan::{Noise, Plan, convert};
+use crate::planner::{Request, strategy};
 use crate::projection;
 use std::borrow::Cow;
 
@@ -22,9 +22,9 @@ impl Budget {
 }
 
 impl Spec {
-    /// The spec over the levels that the plan speaks of: `wavelet` puts halves between them.
+    /// The spec over the levels that the plan speaks of: `wavelet`, for one, puts halves between them.
     pub fn planned(&self, plan: &Plan) -> Cow<'_, Spec> {
-        if plan.measure != Measure::Wavelet {
+        if !strategy::refines(plan.measure) {
             return Cow::Borrowed(self);
         }
         let refined = self.cube.refined();

@@ -1,6 +1,7 @@
-//! The closed lists of words in a spec. A strategy or rule that is added to the plan is added here.
+//! The closed lists of words in a spec. A rule that is added to the plan is added here; strategies have their own list.
 
 use super::Format;
+use crate::plan::strategy::strategies;
 use crate::plan::{BudgetRule, Measure, Neighbours};
 use crate::planner::Objective;
 
@@ -14,20 +15,14 @@ pub(super) const FORMATS: &[(&str, Format)] = &[("csv", Format::Csv), ("parquet"
 pub(super) const NEIGHBOURS: &[(&str, Neighbours)] =
     &[("add-remove", Neighbours::AddRemove), ("substitute", Neighbours::Substitute)];
 
-/// `measure`; `None` lets the planner choose.
-pub(super) const MEASURES: &[(&str, Option<Measure>)] = &[
-    ("auto", None),
-    ("residual", Some(Measure::Residual)),
-    ("queries", Some(Measure::Queries)),
-    ("base", Some(Measure::Base)),
-    ("hierarchy", Some(Measure::Hierarchy)),
-    ("cluster", Some(Measure::Cluster)),
-    ("tables", Some(Measure::Tables)),
-    ("given", Some(Measure::Given)),
-    ("wavelet", Some(Measure::Wavelet)),
-    ("fourier", Some(Measure::Fourier)),
-    ("matrix", Some(Measure::Matrix)),
-];
+macro_rules! measures {
+    ($($(#[$help:meta])* $name:ident = $tag:literal $word:literal $file:ident;)+) => {
+        /// `measure`; `None` lets the planner choose.
+        pub(super) const MEASURES: &[(&str, Option<Measure>)] =
+            &[("auto", None), $(($word, Some(Measure::$name))),+];
+    };
+}
+strategies!(measures);
 
 /// `budgets`.
 pub(super) const BUDGETS: &[(&str, BudgetRule)] =
@@ -53,6 +48,11 @@ mod tests {
         }
         for &(word, value) in MEASURES {
             assert_eq!(value.map_or("auto".to_owned(), stored), word);
+        }
+        let manual = include_str!("../../docs/spec.md");
+        let line = manual.lines().find(|l| l.starts_with("| `measure` |")).unwrap();
+        for (word, _) in MEASURES {
+            assert!(line.contains(&format!("`\"{word}\"`")), "docs/spec.md does not have {word}");
         }
         for &(word, value) in BUDGETS {
             assert_eq!(stored(value), word);

@@ -10,7 +10,9 @@
 //! result is kept. With many tables only the replacements that last looked best are judged anew each time; all
 //! of them are before the search ends.
 
+use super::ask::Ask;
 use super::landscape::{Choice, Landscape, Shape};
+use super::{Measured, NotApplicable, Strategy};
 use rayon::prelude::*;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -26,24 +28,35 @@ const SHUFFLES: u64 = 4;
 /// Rounds of descent at the end.
 const SETTLE: usize = 1000;
 
-struct Cluster {
+pub struct Cluster;
+
+impl Strategy for Cluster {
+    fn measure(&self, ask: &Ask) -> Result<Vec<Measured>, NotApplicable> {
+        let land = ask.landscape()?;
+        let choice = cluster(&land, ask.most_cells()).ok_or(NotApplicable::TooManyTables)?;
+        Ok(vec![(ask.chosen(&land, &choice)?, None)])
+    }
+}
+
+/// A table, and the workload's tables that it stands for.
+struct Merged {
     id: usize,
     shape: Arc<Shape>,
     weight: f64,
     share: f64,
 }
 
-impl Cluster {
-    fn new(land: &Landscape, id: usize, shape: Arc<Shape>, weight: f64) -> Cluster {
+impl Merged {
+    fn new(land: &Landscape, id: usize, shape: Arc<Shape>, weight: f64) -> Merged {
         let share = land.closed_form(shape.cells * weight);
-        Cluster { id, shape, weight, share }
+        Merged { id, shape, weight, share }
     }
 }
 
 /// The tables as they are, and what is known through them.
 struct State<'a> {
     land: &'a Landscape,
-    clusters: Vec<Cluster>,
+    clusters: Vec<Merged>,
     known: Vec<f64>,
     /// Shares and terms added up.
     sum: f64,
@@ -102,7 +115,7 @@ impl State<'_> {
             weight += if goes { c.weight } else { 0.0 };
             !goes
         });
-        self.clusters.push(Cluster::new(self.land, id, pair.join.clone(), weight));
+        self.clusters.push(Merged::new(self.land, id, pair.join.clone(), weight));
         self.refresh();
     }
 }
@@ -116,7 +129,7 @@ struct Pair {
 }
 
 impl Pair {
-    fn replaces(&self, c: &Cluster, absorb: bool) -> bool {
+    fn replaces(&self, c: &Merged, absorb: bool) -> bool {
         c.id == self.ids.0 || c.id == self.ids.1 || absorb && c.shape.steps.is_below(&self.join.steps)
     }
 
@@ -195,8 +208,8 @@ fn merged(land: &Landscape, most: f64, absorb: bool, shuffle: u64) -> Option<Cho
 }
 
 /// The workload's tables; where they are too many, those that roll up from another are merged into it first.
-fn start(land: &Landscape) -> Vec<Cluster> {
-    let new = |(id, (steps, weight))| Cluster::new(land, id, land.shape(steps), weight);
+fn start(land: &Landscape) -> Vec<Merged> {
+    let new = |(id, (steps, weight))| Merged::new(land, id, land.shape(steps), weight);
     if land.workload.len() <= MOST_TABLES {
         return land.workload.iter().copied().enumerate().map(new).collect();
     }

@@ -6,18 +6,22 @@
 //! better than that where a dimension's categories are not a power of two: least squares knows that the other codes
 //! do not occur.
 
-use super::{Groups, NotApplicable, check_size};
-use crate::cube::{Frame, walsh};
+use super::ask::{Ask, Groups};
+use super::{Measured, NotApplicable, Strategy};
+use crate::cube::walsh;
 use crate::plan::Block;
-use crate::planner::Request;
-use crate::planner::closure::Closure;
+
+pub struct Fourier;
+
+impl Strategy for Fourier {
+    fn measure(&self, ask: &Ask) -> Result<Vec<Measured>, NotApplicable> {
+        ask.closed(coefficients(ask)?)
+    }
+}
 
 /// The blocks: one for each component.
-pub(super) fn coefficients(
-    request: &Request,
-    frame: &Frame,
-    closure: &Closure,
-) -> Result<Groups, NotApplicable> {
+fn coefficients(ask: &Ask) -> Result<Groups, NotApplicable> {
+    let Ask { request, frame, closure, .. } = *ask;
     if let Some(d) = frame.axes.iter().position(|a| a.rungs.len() > 2) {
         return Err(NotApplicable::SeveralLevels(request.cube.dimensions[d].name.clone()));
     }
@@ -33,18 +37,11 @@ pub(super) fn coefficients(
     }
     let mut groups = Groups::new();
     for (component, weight) in closure.components.iter().zip(weight) {
-        let name = || request.cube.describe(component);
-        check_size(frame, component, name)?;
-        let many = frame.walsh_len(component).ok_or_else(|| NotApplicable::ScaleTooLarge(name()))? as f64;
-        groups.push(
-            Block::Walsh(component.clone()),
-            many * request.unit_price(request.noise),
-            many * weight,
-            1.0,
-        );
-        if let Some(groups) = groups.groups.last_mut() {
-            *groups = many;
-        }
+        ask.check_size(component)?;
+        let too_large = || NotApplicable::ScaleTooLarge(ask.name(component));
+        let many = frame.walsh_len(component).ok_or_else(too_large)? as f64;
+        let price = many * request.unit_price(request.noise);
+        groups.push_several(many, Block::Walsh(component.clone()), price, many * weight, 1.0);
     }
     Ok(groups)
 }

@@ -3,31 +3,48 @@
 //! A share is a rational and so is the budget: the scale is their exact quotient, not rounded where it fits.
 //! The shares add up to one, so the whole budget is spent and no more.
 
-use super::{NotApplicable, check_size, share_scale};
-use crate::cube::Frame;
+use super::ask::Ask;
+use super::{Measured, NotApplicable, Rules, Strategy};
 use crate::exact::Rational;
 use crate::plan::{Block, Measurement, Neighbours, Noise, round};
 use crate::planner::Request;
 
+pub struct Given;
+
+impl Strategy for Given {
+    fn measure(&self, ask: &Ask) -> Result<Vec<Measured>, NotApplicable> {
+        Ok(vec![(given(ask)?, None)])
+    }
+
+    fn needs(&self) -> Option<fn(&Request) -> bool> {
+        Some(|request| !request.shares.is_empty())
+    }
+
+    /// Given shares leave no rule a choice.
+    fn rules(&self) -> Rules {
+        Rules::Fixed
+    }
+}
+
 /// The measurements that were named.
-pub fn given(request: &Request, frame: &Frame) -> Result<Vec<Measurement>, NotApplicable> {
+fn given(ask: &Ask) -> Result<Vec<Measurement>, NotApplicable> {
+    let request = ask.request;
     if request.shares.is_empty() {
         return Err(NotApplicable::NoShares);
     }
     for table in &request.workload {
         if !request.shares.iter().any(|s| table.cuboid.is_below(&s.cuboid)) {
-            return Err(NotApplicable::NotHeld(request.cube.describe(&table.cuboid)));
+            return Err(NotApplicable::NotHeld(ask.name(&table.cuboid)));
         }
     }
     request
         .shares
         .iter()
         .map(|s| {
-            let name = || request.cube.describe(&s.cuboid);
-            check_size(frame, &s.cuboid, name)?;
+            ask.check_size(&s.cuboid)?;
             let scale = exact_scale(request, s.share)
-                .or_else(|| round::up(share_scale(request, s.share.to_f64())))
-                .ok_or_else(|| NotApplicable::ScaleOutOfRange(name()))?;
+                .or_else(|| round::up(ask.share_scale(s.share.to_f64())))
+                .ok_or_else(|| NotApplicable::ScaleOutOfRange(ask.name(&s.cuboid)))?;
             Ok(Measurement { block: Block::Table(s.cuboid.clone()), scale })
         })
         .collect()

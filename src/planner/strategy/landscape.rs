@@ -10,7 +10,7 @@
 //! Over balanced axes `E` is the predicted error itself, for continuous noise. Over unbalanced ones
 //! it is a stand-in: least squares does not decouple there. The plan's prediction is the exact one.
 
-use super::stakes;
+use super::ask::stakes;
 use crate::cube::{Cuboid, Frame};
 use crate::plan::{BudgetRule, Noise};
 use crate::planner::Request;

@@ -13,7 +13,8 @@
 //! over one of its two arguments, so it never grows. Under Gaussian noise it is convex in `u`; under Laplace noise this is
 //! a local search.
 
-use super::{Groups, NotApplicable, check_size, scales};
+use super::ask::{Ask, Groups, scales};
+use super::{Measured, NotApplicable, Rules, Strategy, levels_of};
 use crate::cube::Frame;
 use crate::plan::{Block, BudgetRule, Measurement, Neighbours, Noise, Rows, round};
 use crate::planner::Request;
@@ -31,8 +32,30 @@ const LEAST_WEIGHT: f64 = 1e-9;
 /// When turns are no longer worth it.
 const SETTLED: f64 = 1e-6;
 
+pub struct Matrix;
+
+impl Strategy for Matrix {
+    fn measure(&self, ask: &Ask) -> Result<Vec<Measured>, NotApplicable> {
+        Ok(matrix(ask)?.into_iter().map(|measurements| (measurements, None)).collect())
+    }
+
+    fn needs(&self) -> Option<fn(&Request) -> bool> {
+        Some(|request| request.rows.is_some())
+    }
+
+    /// Equal shares are among its sets.
+    fn rules(&self) -> Rules {
+        Rules::Within
+    }
+
+    /// Those of the rows' own table, too.
+    fn levels(&self, request: &Request) -> Result<Vec<Vec<u8>>, NotApplicable> {
+        Ok(levels_of(request, request.rows.as_ref().map(|rows| &rows.cuboid)))
+    }
+}
+
 /// Groups of rows: for each its largest factor and its rows.
-pub(super) fn greedy(rows: &[Vec<(u32, i32)>]) -> Vec<(u32, Vec<usize>)> {
+fn greedy(rows: &[Vec<(u32, i32)>]) -> Vec<(u32, Vec<usize>)> {
     let mut groups: Vec<(u32, Vec<usize>)> = Vec::new();
     let mut cells: Vec<HashSet<u32>> = Vec::new();
     for (r, row) in rows.iter().enumerate() {
@@ -61,20 +84,17 @@ fn is_grouped(rows: &[Vec<(u32, i32)>], groups: &[(u32, Vec<usize>)]) -> bool {
 }
 
 /// The sets of measurements of which the one predicted best is meant.
-pub(super) fn matrix(
-    request: &Request,
-    frame: &Frame,
-    budgets: BudgetRule,
-) -> Result<Vec<Vec<Measurement>>, NotApplicable> {
+fn matrix(ask: &Ask) -> Result<Vec<Vec<Measurement>>, NotApplicable> {
+    let Ask { request, frame, budgets, .. } = *ask;
     let rows = request.rows.as_ref().filter(|r| !r.rows.is_empty()).ok_or(NotApplicable::NoRows)?;
     if !request.exact.is_empty() {
         return Err(NotApplicable::ExactRows);
     }
-    check_size(frame, &rows.cuboid, || request.cube.describe(&rows.cuboid))?;
+    ask.check_size(&rows.cuboid)?;
     let system = RowSystem::new(rows.cuboid.clone(), rows.rows.iter().map(|r| r.as_slice()), &[])
         .map_err(|e| NotApplicable::Rows(e.to_string()))?;
     for t in &request.workload {
-        let name = || request.cube.describe(&t.cuboid);
+        let name = || ask.name(&t.cuboid);
         if !t.cuboid.is_below(&rows.cuboid) {
             return Err(NotApplicable::NotHeld(name()));
         }

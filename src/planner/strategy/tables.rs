@@ -14,8 +14,11 @@
 //! candidates are a convex problem, and steps 1 and 2 apply.
 
 use super::annealing::anneal;
+use super::ask::{Ask, scales};
 use super::dice::Dice;
 use super::landscape::{Choice, Landscape, Shape, Steps};
+use super::{Measured, NotApplicable, Rules, Strategy, base, cluster, queries};
+use crate::plan::BudgetRule;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -30,6 +33,43 @@ const FINISH: u64 = 10_000_000;
 const GLANCE: usize = 4;
 const LOOK: usize = 20;
 const SETTLE: usize = 1000;
+
+pub struct Tables;
+
+impl Strategy for Tables {
+    fn measure(&self, ask: &Ask) -> Result<Vec<Measured>, NotApplicable> {
+        let (land, most) = (ask.landscape()?, ask.most_cells());
+        let mut sets = Vec::new();
+        let mut found: Option<Choice> = None;
+        // What equal shares lead to is a start for optimal ones.
+        for rule in [BudgetRule::Uniform, ask.budgets].into_iter().take(1 + usize::from(!land.is_uniform())) {
+            let land = land.again(rule);
+            let mut starts = Vec::new();
+            // Starts that do not apply, such as a base of too many cells, are none.
+            for groups in [queries::groups(ask), base::groups(ask)].into_iter().flatten() {
+                let shape = |cuboid| land.shape(land.steps_of(cuboid));
+                let shapes = groups.blocks().iter().map(|block| shape(block.cuboid())).collect();
+                let scales = scales(ask.request.noise, ask.request.budget.to_f64(), &groups, rule);
+                let choice = land.choice(shapes, scales.iter().map(|s| 1.0 / s).collect());
+                if choice.cells() <= most {
+                    starts.push(choice);
+                }
+            }
+            starts.extend(cluster::cluster(&land, most));
+            starts.extend(found.take());
+            starts.iter().for_each(|choice| sets.extend(ask.chosen(&land, choice)));
+            let best = search(&land, starts, most, ask.request.effort).ok_or(NotApplicable::TooManyTables)?;
+            sets.extend(ask.chosen(&land, &best));
+            found = Some(best);
+        }
+        Ok(sets.into_iter().map(|measurements| (measurements, None)).collect())
+    }
+
+    /// Both are among its sets.
+    fn rules(&self) -> Rules {
+        Rules::Within
+    }
+}
 
 /// The best choice found. `starts` are where to begin; no more than `most` cells are measured in all, unless a
 /// start has more. `effort` is how much to anneal, in parts of what takes some seconds; with none it is left out.

@@ -5,41 +5,60 @@
 //! every table follows from them in one way only, and components are recovered independently of each other. A block of
 //! noise variance `s²` gives its component `σ_A² = s²/2^{|A|}`.
 
-use super::{Groups, MAX_MEASUREMENTS, NotApplicable, check_size, stakes};
-use crate::cube::{Cuboid, Frame};
+use super::ask::{Ask, Groups};
+use super::{Measured, NotApplicable, Strategy, levels_of};
 use crate::plan::Block;
+use crate::plan::limits::MAX_MEASUREMENTS;
 use crate::planner::Request;
-use crate::planner::closure::Closure;
+
+pub struct Wavelet;
+
+impl Strategy for Wavelet {
+    fn measure(&self, ask: &Ask) -> Result<Vec<Measured>, NotApplicable> {
+        ask.components(pairs(ask)?)
+    }
+
+    fn refines(&self) -> bool {
+        true
+    }
+
+    /// Every level down to the finest one needed: each halves the groups of the one before.
+    fn levels(&self, request: &Request) -> Result<Vec<Vec<u8>>, NotApplicable> {
+        let mut levels = levels_of(request, None);
+        for levels in &mut levels {
+            let finest = levels.last().copied().unwrap_or(0);
+            *levels = (0..=finest).collect();
+        }
+        check_components(&levels, request)?;
+        Ok(levels)
+    }
+}
 
 /// The blocks, over a refined cube.
-pub(super) fn pairs(request: &Request, frame: &Frame, closure: &Closure) -> Result<Groups, NotApplicable> {
+fn pairs(ask: &Ask) -> Result<Groups, NotApplicable> {
     let mut groups = Groups::new();
-    for (component, gain) in closure.components.iter().zip(stakes(request, frame, closure)) {
+    for (component, gain) in ask.closure.components.iter().zip(ask.stakes()) {
         let block = Block::Pairs(component.clone());
-        if request.is_exact(component) {
-            // Known without noise: measured at no price, that is, not at all.
-            groups.push(block, 0.0, 0.0, 1.0);
+        if ask.request.is_exact(component) {
+            groups.push_known(block);
             continue;
         }
-        check_size(frame, component, || request.cube.describe(component))?;
+        ask.check_size(component)?;
         // s² = 2^{|A|} σ²: the unit is its root.
         let halves = libm::exp2(component.len() as f64);
-        groups.push(block, request.unit_price(request.noise), gain / halves, halves.sqrt());
+        groups.push(block, ask.request.unit_price(ask.request.noise), gain / halves, halves.sqrt());
     }
     Ok(groups)
 }
 
 /// Refuses, before they are listed, what are too many components: one for every choice of levels below a table.
-pub fn check_components<'a>(
-    levels: &[Vec<u8>],
-    tables: impl Iterator<Item = &'a Cuboid>,
-) -> Result<(), NotApplicable> {
-    let below = |t: &Cuboid| t.iter().map(|(d, _)| levels[d].len() as f64 - 1.0).product::<f64>();
+fn check_components(levels: &[Vec<u8>], request: &Request) -> Result<(), NotApplicable> {
     // Those with every dimension of their table: tables of the same dimensions share them.
     let mut seen = std::collections::BTreeMap::new();
-    for t in tables {
-        let dims: Vec<usize> = t.iter().map(|(d, _)| d).collect();
-        seen.insert(dims, below(t));
+    for t in &request.workload {
+        let dims: Vec<usize> = t.cuboid.iter().map(|(d, _)| d).collect();
+        let below = dims.iter().map(|&d| levels[d].len() as f64 - 1.0).product::<f64>();
+        seen.insert(dims, below);
     }
     if seen.values().sum::<f64>() > MAX_MEASUREMENTS as f64 {
         return Err(NotApplicable::TooManyComponents);

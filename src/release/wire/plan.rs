@@ -94,8 +94,15 @@ macro_rules! tags {
 
 tags!(Noise { Gaussian = 1, Laplace = 2 });
 tags!(Neighbours { AddRemove = 1, Substitute = 2 });
-tags!(Measure { Residual = 1, Queries = 2, Base = 3, Hierarchy = 4, Cluster = 5, Tables = 6, Given = 7, Wavelet = 8, Fourier = 9, Matrix = 10 });
 tags!(BudgetRule { Optimal = 1, Uniform = 2 });
+
+macro_rules! tags_of_strategies {
+    ($($(#[$help:meta])* $name:ident = $tag:literal $word:literal $file:ident;)+) => {
+        tags!(Measure { $($name = $tag),+ });
+    };
+}
+
+plan::strategy::strategies!(tags_of_strategies);
 
 impl From<exact::Rational> for Rational {
     fn from(r: exact::Rational) -> Rational {
@@ -332,6 +339,10 @@ pub(crate) mod tests {
                 (M::Matrix, 10)
             ]
         );
+        let format = include_str!("../../../schemas/RELEASE-FORMAT.md");
+        let listed = format.lines().find_map(|l| l.strip_prefix("5. strategy: tag ")).unwrap();
+        let tags: Vec<String> = Measure::TAGS.iter().map(|(m, tag)| format!("{tag} {}", m.name())).collect();
+        assert_eq!(listed, format!("{};", tags.join(", ")), "the document has every strategy");
         assert_eq!(BudgetRule::TAGS, [(R::Optimal, 1), (R::Uniform, 2)]);
         for &(v, tag) in Noise::TAGS {
             assert_eq!(codec::encode(WHAT, &Noise::from(v)).unwrap(), [tag]);

@@ -4,6 +4,7 @@ use super::*;
 use crate::cube::{Cube, Cuboid, Dimension};
 use crate::plan::{Measure, Table};
 use proptest::prelude::*;
+use proptest::strategy::Strategy;
 use proptest::test_runner::RngSeed;
 
 fn request(cells: usize, rows: Vec<Vec<(u32, i32)>>, noise: Noise, neighbours: Neighbours) -> Request {

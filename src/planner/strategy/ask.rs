@@ -1,0 +1,237 @@
+//! What a strategy is asked, and what strategies have in common: the closed forms of budgets, components measured one by one,
+//! searches over tables, and rounding.
+//!
+//! * Gaussian: minimise `Σ v_r σ_r²` subject to `Σ C_r/(2σ_r²) = ρ` ⇒ `σ_r² = √(C_r/v_r) · Σ√(v C) / (2ρ)`.
+//! * Laplace: minimise `Σ 2 s_r b_r²` subject to `Σ C_r/b_r = ε` ⇒ `1/b_r = η_r ∝ (s_r/C_r)^{1/3}`.
+
+use super::landscape::{Choice, Landscape};
+use super::{MANY_CELLS, MOST_CELLS, Measured, NotApplicable};
+use crate::cube::{Cuboid, Frame};
+use crate::plan::{Block, BudgetRule, Measurement, Noise, round};
+use crate::planner::closure::Closure;
+use crate::planner::objective::{self, Objective};
+use crate::planner::request::Request;
+use rustc_hash::FxHashMap;
+
+/// The most tables or components of a workload that searches look at.
+const MOST_SEARCHED: usize = 4096;
+
+/// What is to be measured, over which levels, by which rule.
+#[derive(Clone, Copy)]
+pub struct Ask<'a> {
+    /// What is asked for.
+    pub request: &'a Request,
+    /// The levels in use.
+    pub frame: &'a Frame,
+    /// The components below the workload.
+    pub closure: &'a Closure,
+    /// How the budget is shared.
+    pub budgets: BudgetRule,
+}
+
+impl Ask<'_> {
+    /// What people call a table.
+    pub fn name(&self, cuboid: &Cuboid) -> String {
+        self.request.cube.describe(cuboid)
+    }
+
+    /// Refuses tables of too many cells.
+    pub fn check_size(&self, cuboid: &Cuboid) -> Result<(), NotApplicable> {
+        check_size(self.frame, cuboid, || self.name(cuboid))
+    }
+
+    /// The workload's tables but those that are known without noise.
+    pub fn noisy(&self) -> impl Iterator<Item = &Cuboid> {
+        self.request.workload.iter().map(|t| &t.cuboid).filter(|c| !self.request.is_exact(c))
+    }
+
+    /// What a unit of `σ_A²` adds to the workload's weighted total variance, for every component: `c_A`.
+    pub fn stakes(&self) -> Vec<f64> {
+        stakes(self.request, self.frame, self.closure)
+    }
+
+    /// Whole tables, each a group of column norm 1, recovered directly (`s_r` = cells times weight).
+    pub fn whole(&self, cuboids: impl Iterator<Item = Cuboid>) -> Result<Groups, NotApplicable> {
+        let request = self.request;
+        let mut groups = Groups::new();
+        let weights: FxHashMap<&Cuboid, f64> =
+            request.workload.iter().map(|t| (&t.cuboid, t.weight.to_f64())).collect();
+        for cuboid in cuboids {
+            self.check_size(&cuboid)?;
+            let weight = weights.get(&cuboid).copied().unwrap_or(1.0);
+            let (price, weight) = (request.unit_price(request.noise), weight * self.frame.cells(&cuboid));
+            groups.push(Block::Table(cuboid), price, weight, 1.0);
+        }
+        Ok(groups)
+    }
+
+    /// Groups at the scales of the closed form.
+    pub fn closed(&self, groups: Groups) -> Result<Vec<Measured>, NotApplicable> {
+        let request = self.request;
+        let scales = scales(request.noise, request.budget.to_f64(), &groups, self.budgets);
+        Ok(vec![(self.rounded(groups.paid(scales))?, None)])
+    }
+
+    /// Components measured one by one, in one form or the other: by the closed form where there is one for the objective.
+    pub fn components(&self, groups: Groups) -> Result<Vec<Measured>, NotApplicable> {
+        let request = self.request;
+        if self.budgets == BudgetRule::Uniform
+            || request.objective == Objective::Total
+            || request.noise != Noise::Gaussian
+        {
+            return self.closed(groups);
+        }
+        let (price, gain) = groups.of_components();
+        let rho = request.budget.to_f64();
+        let (sigma2, proof) = objective::variances(request, self.closure, &price, &gain, rho);
+        // From σ² of the component itself to that of its scaled integers.
+        let squares = groups.unit.iter().map(|m| m * m);
+        let scales = sigma2.iter().zip(squares).map(|(s, mm)| s * mm).collect();
+        Ok(vec![(self.rounded(groups.paid(scales))?, Some(proof))])
+    }
+
+    /// The error as a function of the tables measured, for searches.
+    pub fn landscape(&self) -> Result<Landscape, NotApplicable> {
+        if !self.request.exact.is_empty() {
+            return Err(NotApplicable::ExactSearch);
+        }
+        let fits = self.closure.components.len().max(self.request.workload.len()) <= MOST_SEARCHED;
+        let land = || Landscape::new(self.request, self.frame, self.closure, self.budgets);
+        fits.then(land).flatten().ok_or(NotApplicable::TooManyTables)
+    }
+
+    /// The most cells that a search measures.
+    pub fn most_cells(&self) -> f64 {
+        MANY_CELLS.max(self.request.workload.iter().map(|t| self.frame.cells(&t.cuboid)).sum())
+    }
+
+    /// What a search has found.
+    pub fn chosen(&self, land: &Landscape, choice: &Choice) -> Result<Vec<Measurement>, NotApplicable> {
+        let tables = choice.tables.iter().zip(&choice.shares);
+        self.rounded(tables.map(|(t, &share)| (Block::Table(land.cuboid(&t.steps)), self.share_scale(share))))
+    }
+
+    /// The scale of a whole table that gets this share of the budget.
+    pub fn share_scale(&self, share: f64) -> f64 {
+        let price = self.request.unit_price(self.request.noise);
+        let budget = self.request.budget.to_f64() * share;
+        match self.request.noise {
+            Noise::Gaussian => price / (2.0 * budget),
+            Noise::Laplace => price / budget,
+        }
+    }
+
+    fn rounded(&self, blocks: impl Iterator<Item = (Block, f64)>) -> Result<Vec<Measurement>, NotApplicable> {
+        blocks
+            .map(|(block, scale)| {
+                let out_of_range = || NotApplicable::ScaleOutOfRange(self.name(block.cuboid()));
+                let scale = round::up(scale).ok_or_else(out_of_range)?;
+                Ok(Measurement { block, scale })
+            })
+            .collect()
+    }
+}
+
+/// What a strategy measures, and for each group the price `C_r` of precision and its weight `v_r` (`s_r`) in
+/// the workload's error.
+pub struct Groups {
+    blocks: Vec<Block>,
+    price: Vec<f64>,
+    weight: Vec<f64>,
+    /// The integers in one unit of the block: `m_A` for components, 1 for tables.
+    unit: Vec<f64>,
+    /// How many groups there are in each block: uniform budgets are uniform over groups.
+    groups: Vec<f64>,
+}
+
+impl Groups {
+    /// None yet.
+    pub fn new() -> Groups {
+        Groups {
+            blocks: Vec::new(),
+            price: Vec::new(),
+            weight: Vec::new(),
+            unit: Vec::new(),
+            groups: Vec::new(),
+        }
+    }
+
+    /// A block of one group.
+    pub fn push(&mut self, block: Block, price: f64, weight: f64, unit: f64) {
+        self.push_several(1.0, block, price, weight, unit);
+    }
+
+    /// A block of several groups, and their price and weight together.
+    pub fn push_several(&mut self, groups: f64, block: Block, price: f64, weight: f64, unit: f64) {
+        self.blocks.push(block);
+        self.price.push(price);
+        self.weight.push(weight);
+        self.unit.push(unit);
+        self.groups.push(groups);
+    }
+
+    /// A block that is known without noise: measured at no price, that is, not at all.
+    pub fn push_known(&mut self, block: Block) {
+        self.push(block, 0.0, 0.0, 1.0);
+    }
+
+    /// What is measured.
+    pub fn blocks(&self) -> &[Block] {
+        &self.blocks
+    }
+
+    /// The blocks that are measured, with their scales.
+    fn paid(self, scales: Vec<f64>) -> impl Iterator<Item = (Block, f64)> {
+        let paid = self.price.into_iter().map(|c| c > 0.0);
+        self.blocks.into_iter().zip(scales).zip(paid).filter(|(_, paid)| *paid).map(|(block, _)| block)
+    }
+
+    /// For every component the price of a unit of precision `1/σ_A²`, and what a unit of `σ_A²` adds to the weighted total; in σ² of
+    /// the component itself and not of its scaled integers.
+    pub fn of_components(&self) -> (Vec<f64>, Vec<f64>) {
+        let squares = || self.unit.iter().map(|m| m * m);
+        let price = self.price.iter().zip(squares()).map(|(c, mm)| c / mm).collect();
+        let gain = self.weight.iter().zip(squares()).map(|(v, mm)| v * mm).collect();
+        (price, gain)
+    }
+}
+
+/// Scales that spend the budget: variance parameters (Gaussian) or Laplace scales.
+pub fn scales(noise: Noise, budget: f64, groups: &Groups, budgets: BudgetRule) -> Vec<f64> {
+    let pairs = || groups.price.iter().zip(&groups.weight);
+    // Of uniform budgets each group gets the same part, so that a block of several gets several.
+    let each = || groups.price.iter().zip(&groups.groups).map(|(c, g)| c / g);
+    let count: f64 = groups.price.iter().zip(&groups.groups).filter(|(c, _)| **c > 0.0).map(|(_, g)| g).sum();
+    match (noise, budgets) {
+        (Noise::Gaussian, BudgetRule::Uniform) => each().map(|c| c * count / (2.0 * budget)).collect(),
+        (Noise::Gaussian, BudgetRule::Optimal) => {
+            let total: f64 = pairs().map(|(c, v)| (c * v).sqrt()).sum();
+            pairs().map(|(c, v)| (c / v).sqrt() * total / (2.0 * budget)).collect()
+        }
+        (Noise::Laplace, BudgetRule::Uniform) => each().map(|c| c * count / budget).collect(),
+        (Noise::Laplace, BudgetRule::Optimal) => {
+            let eta = |(c, s): (&f64, &f64)| libm::cbrt(s / c);
+            let total: f64 = pairs().map(|p| p.0 * eta(p)).sum();
+            pairs().map(|p| total / (eta(p) * budget)).collect()
+        }
+    }
+}
+
+/// `c_A` of every component: see [`Ask::stakes`].
+pub fn stakes(request: &Request, frame: &Frame, closure: &Closure) -> Vec<f64> {
+    let mut gain = vec![0.0; closure.components.len()];
+    for (t, table) in request.workload.iter().enumerate() {
+        let weight = table.weight.to_f64() * frame.cells(&table.cuboid);
+        closure.mean_gains(t, &table.cuboid, |id, g| gain[id] += weight * g);
+    }
+    gain
+}
+
+/// Refuses tables of too many cells.
+pub fn check_size(frame: &Frame, cuboid: &Cuboid, name: impl Fn() -> String) -> Result<(), NotApplicable> {
+    let cells = frame.cells(cuboid);
+    if cells > MOST_CELLS as f64 {
+        return Err(NotApplicable::TooManyCells(format!("{cells:.3e} ({})", name())));
+    }
+    Ok(())
+}

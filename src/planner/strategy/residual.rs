@@ -1,0 +1,53 @@
+//! `residual`: every component below the workload once, as differences scaled to integers.
+//!
+//! What each table adds to the coarser ones is measured once and independently of all else: the optimal mechanism for weighted
+//! totals of marginals under Gaussian noise (Xiao, He, Zhang & Kifer, NeurIPS 2023). It needs nothing of groups of equal size: tables
+//! published exactly hold whole components, which are then left out.
+
+use super::ask::{Ask, Groups};
+use super::{Measured, NotApplicable, Strategy};
+use crate::plan::{Block, Noise, block};
+
+/// The largest integer scale `m_A`; counts times this stay far inside 64 bits.
+const MOST_SCALE: u128 = 1 << 36;
+
+pub struct Residual;
+
+impl Strategy for Residual {
+    fn measure(&self, ask: &Ask) -> Result<Vec<Measured>, NotApplicable> {
+        ask.components(components(ask)?)
+    }
+
+    fn needs_balance(&self) -> bool {
+        false
+    }
+}
+
+/// For every component of a closure the price of a unit of precision, and what a unit of its variance adds to the weighted total.
+/// `residual` measures them in this order.
+pub fn component_prices(ask: &Ask) -> Result<(Vec<f64>, Vec<f64>), NotApplicable> {
+    Ok(components(ask)?.of_components())
+}
+
+fn components(ask: &Ask) -> Result<Groups, NotApplicable> {
+    if ask.request.noise != Noise::Gaussian {
+        return Err(NotApplicable::NeedsGaussian);
+    }
+    let mut groups = Groups::new();
+    for (component, v) in ask.closure.components.iter().zip(ask.stakes()) {
+        let block = Block::Component(component.clone());
+        if ask.request.is_exact(component) {
+            groups.push_known(block);
+            continue;
+        }
+        let too_large = || NotApplicable::ScaleTooLarge(ask.name(component));
+        ask.check_size(component)?;
+        let m = block::component_scale(ask.frame, component).filter(|&m| m <= MOST_SCALE);
+        let m = m.ok_or_else(too_large)? as f64;
+        let norm = block::component_norm(ask.frame, component).ok_or_else(too_large)?;
+        // The scale is that of the integer noise: s² = m²σ². Price and weight in those units.
+        let price = norm as f64 * ask.request.unit_price(Noise::Gaussian);
+        groups.push(block, price, v / (m * m), m);
+    }
+    Ok(groups)
+}
