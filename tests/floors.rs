@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 /// From the ground up. A name is a folder of `src`, or a file of it.
-const FLOORS: [&str; 17] = [
+const FLOORS: [&str; 19] = [
+    "files",
+    "visible",
     "exact",
     "cube",
     "numeric",
