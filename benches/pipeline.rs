@@ -7,6 +7,7 @@
 use criterion::{Criterion, criterion_group, criterion_main};
 use margins::answer::Answers;
 use margins::compile::{self, Options};
+use margins::planner;
 use margins::release::SigningKey;
 use margins::secret::noise::Entropy;
 use margins::spec::{self, Spec};
@@ -89,7 +90,9 @@ fn pipeline(c: &mut Criterion) {
 
     let wide = make(folder.path(), &[10; 100], "up_to = 3", 0);
     group.bench_function("plan: 166 751 tables of 100", |b| {
-        b.iter(|| black_box(compile::plan_spec(&wide).expect("a plan")).prediction.total);
+        b.iter(|| {
+            black_box(planner::plan(&wide.request().expect("a budget")).expect("a plan")).prediction.total
+        });
     });
     group.finish();
 }

@@ -7,9 +7,10 @@ use margins::projection::answer::Estimator;
 use margins::projection::design::{Design, Request, Size};
 use margins::projection::signs::{SignFamily, block_bits, point};
 use margins::projection::{Key, Part, Projected, Projection};
+use margins::secret::Charged;
 use margins::secret::ingest::Rows;
 use margins::secret::noise::Entropy;
-use margins::secret::project::{Charged, project};
+use margins::secret::project::project;
 use std::hint::black_box;
 use std::time::Duration;
 
@@ -81,7 +82,8 @@ fn build(c: &mut Criterion) {
     group.bench_function("a million keys", |b| {
         b.iter(|| {
             let rows = Rows::from_codes(&[KEYS], std::slice::from_ref(&column)).expect("rows");
-            let charged = Charged::new(p.clone(), |_| Ok::<(), std::io::Error>(())).expect("a budget");
+            let (charged, ()) =
+                Charged::projection(p.clone(), |_| Ok::<(), std::io::Error>(())).expect("a budget");
             project(rows, &key, charged, Entropy::from_os().expect("randomness"), &|_, _| {})
         });
     });

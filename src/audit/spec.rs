@@ -6,7 +6,6 @@
 
 use super::content::Content;
 use super::{Audit, compare};
-use crate::compile;
 use crate::exact::Rational;
 use crate::plan::{Noise, Plan, convert, cost};
 use crate::planner::{self, Objective};
@@ -68,7 +67,7 @@ fn differences(release: &Release, content: &Content, spec: &Spec) -> Vec<String>
     let Content { cube, plan, projection } = content;
     let manifest = release.manifest();
     // What the spec cannot say stays as the signer says it.
-    let mut words = compile::words(spec);
+    let mut words = spec.words();
     words.about.errata = manifest.about.errata.clone();
     let said = Words::of(manifest, cube, plan);
     if said != words {
@@ -148,7 +147,9 @@ impl Audit {
     /// Makes the plan again, where that is quick. For information: it never decides.
     fn again(&mut self, spec: &Spec, content: &Content) {
         let same = match &content.projection {
-            Some(p) => compile::projection::design(spec).map(|d| d.is_ok_and(|d| d == p.design)),
+            Some(p) => {
+                spec.projection_request().map(|r| r.and_then(|r| r.design()).is_ok_and(|d| d == p.design))
+            }
             None => replanned(spec, &content.plan),
         };
         let (outcome, detail) = match same {

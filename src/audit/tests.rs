@@ -4,6 +4,7 @@ use super::*;
 use crate::answer::Answers;
 use crate::compile::{self, Options};
 use crate::exact::Rational;
+use crate::planner::Look;
 use crate::release::tests::{Bodies, resealed};
 use crate::release::{Kind, SigningKey, keys};
 use crate::secret::noise::Entropy;
@@ -133,10 +134,7 @@ fn released(text: &str, rows: &str, key: &SigningKey) -> Release {
         day: "2026-01-31",
         entropy: Entropy::from_os().unwrap(),
     };
-    let path = match spec.projection {
-        Some(_) => compile::projection::release(&spec, options, &()).unwrap().sealed.path,
-        None => compile::release(&spec, options, &()).unwrap().sealed.path,
-    };
+    let path = compile::release(&spec, options, &()).unwrap().sealed.path;
     Release::from_bytes(std::fs::read(path).unwrap()).unwrap()
 }
 
@@ -548,10 +546,7 @@ proptest! {
         }
         let read = crate::spec::parse(&text, Path::new("x.toml"), |_| Err(std::io::ErrorKind::NotFound.into()));
         let Ok(read) = read else { return Err(TestCaseError::reject("not a spec")) };
-        let planned = match read.projection {
-            Some(_) => compile::projection::design(&read).is_some_and(|d| d.is_ok()),
-            None => compile::plan_spec(&read).is_ok(),
-        };
+        let planned = compile::Job::of(&read, Look::Needed).is_ok();
         prop_assume!(planned);
         let mut rows = format!("who,row,{}\n", names.join(","));
         for i in 0..n {

@@ -21,6 +21,7 @@ mod progress;
 mod projection;
 mod query;
 mod release;
+mod source;
 mod verify;
 
 use crate::answer::{Answers, QueryError};

@@ -4,17 +4,19 @@ use super::chart::{Chart, Series, svg};
 use super::output::{amount, columns, counted, figure, grouped, short};
 use super::{Failure, Outcome, output};
 use crate::answer::Evaluator;
-use crate::compile;
+use crate::compile::{self, CompileError, Job};
 use crate::cube::Cuboid;
 use crate::law::ErrorLaw;
 use crate::plan::cost::WorstCase;
-use crate::plan::{BudgetRule, Measure, Neighbours, Noise, cost};
+use crate::plan::{BudgetRule, Measure, Neighbours, Noise, Table, cost};
+use crate::planner::closure::Spread;
 use crate::planner::targets::{Least, Targets};
-use crate::planner::{self, Candidate, PlanError, Planned, Request};
+use crate::planner::{self, Candidate, Choice, Look, PlanError, Planned, Request};
 use crate::recover::Recovery;
+use crate::release::Currency;
 use crate::spec::{self, Spec, SpecErrors, Unit};
 use crate::visible::visible;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
@@ -46,29 +48,28 @@ pub fn spec_failure(errors: SpecErrors) -> Failure {
 
 pub fn run(args: &Args) -> Outcome {
     let spec = spec::load(&args.spec).map_err(spec_failure)?;
-    if spec.projection.is_some() {
-        return super::projection::plan(&spec, args.json);
+    let look = if args.compare || args.svg.is_some() { Look::Everywhere } else { Look::Needed };
+    match compile::plan(&spec, look, &super::release::today())? {
+        Job::Projection(designed) => super::projection::plan(&spec, &designed, args.json),
+        Job::Tables(choice) => plan_of_tables(args, &spec, &choice),
     }
-    let request = spec.request().ok_or(compile::CompileError::NoBudget)?;
-    let (candidates, chosen) = candidates(&request, args.compare || args.svg.is_some())?;
-    let Ok(planned) = &candidates[chosen].outcome else {
-        return Err(Failure::Message("no plan".into()));
-    };
-    // What a release of it would refuse is refused here.
-    compile::rehearse(&spec, planned, &super::release::today())?;
+}
+
+fn plan_of_tables(args: &Args, spec: &Spec, choice: &Choice) -> Outcome {
+    let planned = &choice.planned;
+    let asked = spec.request().ok_or(CompileError::NoBudget)?;
     // All that follows is about the levels that the chosen plan speaks of.
-    let asked = request;
     let (spec, request) = (spec.planned(&planned.plan), asked.over(planned.plan.measure));
     if let Some(file) = &args.svg {
-        crate::files::write(file, &svg(&chart(&spec, &asked, &candidates)))
+        crate::files::write(file, &svg(&chart(&spec, &asked, &choice.candidates)))
             .map_err(|e| Failure::Message(format!("cannot write {}: {e}", output::path(file))))?;
     }
     if args.json {
-        return output::json(&to_json(&spec, &request, &candidates, chosen, planned)?);
+        return output::json(&to_json(&spec, &request, choice)?);
     }
     let mut out = head(&spec, planned);
     if args.compare {
-        out.push_str(&comparison(&candidates, chosen));
+        out.push_str(&comparison(&choice.candidates, choice.chosen));
     }
     out.push_str(&tables(&spec, planned, args.all));
     out.push_str(&foot(planned));
@@ -134,36 +135,9 @@ fn chart(spec: &Spec, request: &Request, candidates: &[Candidate]) -> Chart {
     Chart {
         title: spec.title.clone(),
         subtitle: format!("{noise} noise; solid: optimal budgets, dashed: uniform{left_out}"),
-        x_label: format!("budget {}", symbol(request.noise)),
+        x_label: format!("budget {}", Currency::of_tables(request.noise).symbol()),
         y_label: "root-mean-square error of a cell".into(),
         series,
-    }
-}
-
-/// The strategies looked at, and which one is used: the one the spec names, or the best.
-fn candidates(request: &Request, compare: bool) -> Result<(Vec<Candidate>, usize), PlanError> {
-    let candidates = match (request.measure, compare) {
-        (Some(measure), false) => {
-            let planned = planner::plan(request)?;
-            vec![Candidate { measure, budgets: request.budgets, outcome: Ok(planned), vast: false }]
-        }
-        (None, false) => planner::compare(request, &[request.budgets])?,
-        (_, true) => planner::compare(request, &BudgetRule::ALL)?,
-    };
-    let wanted =
-        |c: &Candidate| c.budgets == request.budgets && request.measure.is_none_or(|m| m == c.measure);
-    let chosen = planner::best(request, candidates.iter().enumerate().filter(|(_, c)| wanted(c)));
-    match chosen {
-        Some(i) => Ok((candidates, i)),
-        // The reason, from the one that was asked for or from them all.
-        None => Err(planner::plan(request).err().unwrap_or(PlanError::NoTables)),
-    }
-}
-
-fn symbol(noise: Noise) -> &'static str {
-    match noise {
-        Noise::Gaussian => "ρ",
-        Noise::Laplace => "ε",
     }
 }
 
@@ -184,6 +158,19 @@ pub fn truncation(unit: &Unit, noise: Noise) -> String {
     format!("leaves    {}\n", crate::audit::wrap(&text, 70, 10))
 }
 
+/// Who is protected: a unit, and what may become of it.
+pub fn protects(unit: &Unit, neighbours: Neighbours) -> (String, &'static str) {
+    let unit = match unit {
+        Unit::Row => "one row".into(),
+        Unit::Column { column, max_rows } => format!("one {column}, at most {max_rows} rows of it"),
+    };
+    let neighbours = match neighbours {
+        Neighbours::AddRemove => "more or less",
+        Neighbours::Substitute => "changed",
+    };
+    (unit, neighbours)
+}
+
 fn head(spec: &Spec, planned: &Planned) -> String {
     let p = &planned.plan;
     let mut left_out = truncation(&spec.privacy.unit, p.noise);
@@ -195,19 +182,12 @@ fn head(spec: &Spec, planned: &Planned) -> String {
         let text = format!(
             "also how many units have more rows, std error {}, for {} = {}",
             figure(error),
-            symbol(p.noise),
+            Currency::of_tables(p.noise).symbol(),
             figure(cost.to_f64())
         );
         left_out.push_str(&format!("counts    {}\n", crate::audit::wrap(&text, 70, 10)));
     }
-    let unit = match &spec.privacy.unit {
-        Unit::Row => "one row".into(),
-        Unit::Column { column, max_rows } => format!("one {column}, at most {max_rows} rows of it"),
-    };
-    let neighbours = match p.neighbours {
-        Neighbours::AddRemove => "more or less",
-        Neighbours::Substitute => "changed",
-    };
+    let (unit, neighbours) = protects(&spec.privacy.unit, p.neighbours);
     let noise = match p.noise {
         Noise::Gaussian => "discrete Gaussian noise",
         Noise::Laplace => "discrete Laplace noise",
@@ -227,13 +207,13 @@ fn head(spec: &Spec, planned: &Planned) -> String {
             format!("empty     {}\n", crate::audit::wrap(&format!("where {z}; not counted on below"), 70, 10))
         })
         .collect();
-    let approximate = compile::approximate(p.noise, planned.cost.total, spec.privacy.budget)
+    let approximate = (spec.privacy.budget.approximate(Currency::of_tables(p.noise), planned.cost.total))
         .map_or(String::new(), |a| format!(" (ε = {} at δ = {})", a.epsilon, short(&a.delta)));
     format!(
         "{}: {}\n\nbudget    {} = {}{approximate}, {noise}\nprotects  {unit} {neighbours}\n{left_out}measures  {} ({}, {} budgets)\nanswers   {}, {}\n{exact}{zeros}\n",
         spec.name,
         visible(&spec.title),
-        symbol(p.noise),
+        Currency::of_tables(p.noise).symbol(),
         amount(p.budget),
         counted(p.measurements.len() as u64, "group"),
         p.measure.name(),
@@ -308,7 +288,7 @@ fn targets(spec: &Spec, planned: &Planned, targets: &Targets, all: bool) -> Stri
     if shown < order.len() {
         out.push_str(&format!("  … and {} more targets: --all\n", grouped((order.len() - shown) as u64)));
     }
-    let symbol = symbol(p.noise);
+    let symbol = Currency::of_tables(p.noise).symbol();
     out.push_str(&match targets.least {
         Some(Least { budget, bound: Some(bound) }) => format!(
             "\nleast budget for all of them: {symbol} = {} (proved: not below {bound:.9})\n",
@@ -432,89 +412,86 @@ fn comparison(candidates: &[Candidate], chosen: usize) -> String {
     out
 }
 
-fn to_json(
-    spec: &Spec,
-    request: &Request,
-    candidates: &[Candidate],
-    chosen: usize,
-    planned: &Planned,
-) -> Result<String, PlanError> {
-    let strategies: Vec<_> = candidates
-        .iter()
-        .map(|c| match &c.outcome {
-            Ok(p) => json!({
-                "measure": c.measure.name(),
-                "budgets": c.budgets.name(),
-                "applies": true,
-                "total_variance": p.prediction.total,
-                "weighted_variance": p.prediction.weighted_total,
-                "rms_error": p.prediction.rms_error(),
-                "max_variance": p.prediction.max,
-                "groups": p.plan.measurements.len(),
-                "cost": p.cost.total,
-                "gap": p.certificate.map(|c| c.gap()),
-                "vast": c.vast,
-            }),
-            Err(e) => json!({
-                "measure": c.measure.name(),
-                "budgets": c.budgets.name(),
-                "applies": false,
-                "reason": e.to_string(),
-            }),
-        })
-        .collect();
+fn to_json(spec: &Spec, request: &Request, choice: &Choice) -> Result<String, PlanError> {
+    let Choice { planned, candidates, chosen } = choice;
     let p = &planned.plan;
-    let margins = Margins::new(spec, planned);
-    let tables: Vec<_> = p
-        .workload
-        .iter()
-        .zip(&planned.prediction.tables)
-        .map(|(t, s)| {
-            json!({
-                "of": t.cuboid.iter().map(|(d, l)| spec.cube.level_name(d, l)).collect::<Vec<_>>(),
-                "cells": spec.cube.cells(&t.cuboid),
-                "variance": s.mean,
-                "max_variance": s.max,
-                "std_error": s.mean.sqrt(),
-                "margin95": margins.of(&t.cuboid, s.max),
-                "exact": p.exact_above(&t.cuboid).is_some(),
-            })
-        })
-        .collect();
-    let targets = planner::targets::targets(request, planned)?.map(|t| {
-        let outcomes: Vec<_> = t
-            .outcomes
-            .iter()
-            .map(|o| {
-                let cuboid = &p.workload[o.table].cuboid;
-                json!({
-                    "of": cuboid.iter().map(|(d, l)| spec.cube.level_name(d, l)).collect::<Vec<_>>(),
-                    "margin": o.wanted, "level": o.level, "predicted": o.predicted, "met": o.met,
-                })
-            })
-            .collect();
-        json!({
-            "tables": outcomes,
-            "others": t.others,
-            "least_budget": t.least.map(|l| l.budget),
-            "least_budget_bound": t.least.and_then(|l| l.bound),
-        })
-    });
+    let targets = planner::targets::targets(request, planned)?;
     let value = json!({
         "name": spec.name,
         "noise": p.noise,
         "budget": p.budget,
-        "currency": match p.noise { Noise::Gaussian => "rho", Noise::Laplace => "epsilon" },
+        "currency": Currency::of_tables(p.noise),
         "cost": planned.cost.total,
         "max_rows": p.max_rows,
         "truncation_scale": p.truncation,
         "chosen": chosen,
-        "strategies": strategies,
+        "strategies": candidates.iter().map(strategy_json).collect::<Vec<_>>(),
         "cells": planned.prediction.cells,
-        "tables": tables,
+        "tables": tables_json(spec, planned),
         "objective": request.objective,
         "gap": planned.certificate.map(|c| c.gap()),
-        "targets": targets,
+        "targets": targets.map(|t| targets_json(spec, planned, &t)),
     });
     Ok(format!("{value}\n"))
+}
+
+fn strategy_json(c: &Candidate) -> Value {
+    match &c.outcome {
+        Ok(p) => json!({
+            "measure": c.measure.name(),
+            "budgets": c.budgets.name(),
+            "applies": true,
+            "total_variance": p.prediction.total,
+            "weighted_variance": p.prediction.weighted_total,
+            "rms_error": p.prediction.rms_error(),
+            "max_variance": p.prediction.max,
+            "groups": p.plan.measurements.len(),
+            "cost": p.cost.total,
+            "gap": p.certificate.map(|c| c.gap()),
+            "vast": c.vast,
+        }),
+        Err(e) => json!({
+            "measure": c.measure.name(),
+            "budgets": c.budgets.name(),
+            "applies": false,
+            "reason": e.to_string(),
+        }),
+    }
+}
+
+/// The levels of a table by their names.
+fn names(spec: &Spec, cuboid: &Cuboid) -> Vec<String> {
+    cuboid.iter().map(|(d, l)| spec.cube.level_name(d, l)).collect()
+}
+
+fn tables_json(spec: &Spec, planned: &Planned) -> Vec<Value> {
+    let p = &planned.plan;
+    let margins = Margins::new(spec, planned);
+    let table = |(t, s): (&Table, &Spread)| {
+        json!({
+            "of": names(spec, &t.cuboid),
+            "cells": spec.cube.cells(&t.cuboid),
+            "variance": s.mean,
+            "max_variance": s.max,
+            "std_error": s.mean.sqrt(),
+            "margin95": margins.of(&t.cuboid, s.max),
+            "exact": p.exact_above(&t.cuboid).is_some(),
+        })
+    };
+    p.workload.iter().zip(&planned.prediction.tables).map(table).collect()
+}
+
+fn targets_json(spec: &Spec, planned: &Planned, t: &Targets) -> Value {
+    let outcome = |o: &planner::targets::Outcome| {
+        json!({
+            "of": names(spec, &planned.plan.workload[o.table].cuboid),
+            "margin": o.wanted, "level": o.level, "predicted": o.predicted, "met": o.met,
+        })
+    };
+    json!({
+        "tables": t.outcomes.iter().map(outcome).collect::<Vec<_>>(),
+        "others": t.others,
+        "least_budget": t.least.map(|l| l.budget),
+        "least_budget_bound": t.least.and_then(|l| l.bound),
+    })
 }

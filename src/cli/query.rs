@@ -1,12 +1,11 @@
 //! `margins query`: SELECTs answered from one release file, or several of one dataset.
 
 use super::output::{self, MOST};
+use super::source::Source;
 use super::{Failure, Outcome, Recover};
-use crate::answer::keys::Questions;
 use crate::answer::render::ResultTable;
-use crate::answer::{Answers, Options, PriorChoice, Several, Simultaneous, Statement, render};
+use crate::answer::{Options, PriorChoice, Simultaneous, Statement, render};
 use crate::law::{Interval, Method};
-use crate::projection::answer::Estimator;
 use std::path::{Path, PathBuf};
 
 /// Answer SQL queries from a release file.
@@ -32,16 +31,16 @@ pub struct Args {
     words: Vec<String>,
     /// The probability with which each interval covers the truth
     #[arg(long, default_value_t = 0.95, value_name = "P")]
-    level: f64,
+    pub(super) level: f64,
     /// Also the probability of a statement: '> 100', '>= 100', '< 5', '<= 5', 'BETWEEN 50 AND 80'
     #[arg(long, value_name = "STATEMENT")]
-    prob: Option<Statement>,
+    pub(super) prob: Option<Statement>,
     /// Also the p-value (two-sided, exact) of the hypothesis that the figure is this number: 0 for a difference
     #[arg(long, value_name = "VALUE", allow_negative_numbers = true)]
-    test: Option<f64>,
+    pub(super) test: Option<f64>,
     /// Also the posterior of each count: flat, non-negative, binomial(p), binomial(n,p), uniform(n), known-total
     #[arg(long, value_name = "PRIOR")]
-    prior: Option<PriorChoice>,
+    pub(super) prior: Option<PriorChoice>,
     /// How probabilities are computed: exactly where that is cheap, always exactly, by convolution, by simulation
     #[arg(long, value_enum, default_value_t = Way::Auto)]
     method: Way,
@@ -54,7 +53,7 @@ pub struct Args {
         long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "auto",
         value_name = "WAY"
     )]
-    joint: Option<JointWay>,
+    pub(super) joint: Option<JointWay>,
     /// Also say which measurements each answer rests on, and what would narrow it
     #[arg(long)]
     explain: bool,
@@ -63,16 +62,16 @@ pub struct Args {
     batch: Option<PathBuf>,
     /// Count every key of a CSV file (its header names the key's dimensions), as CSV: for projections
     #[arg(long, value_name = "FILE", conflicts_with_all = ["batch", "explain", "json"])]
-    keys: Option<PathBuf>,
+    pub(super) keys: Option<PathBuf>,
     /// Refuse SUM and AVG that leave out categories without a number, instead of saying how many units they are
     #[arg(long)]
     complete: bool,
     /// In which sense the estimates of all tables agree; intervals stay those of least squares
     #[arg(long, value_enum, default_value_t = Recover::LeastSquares, value_name = "HOW")]
-    recover: Recover,
+    pub(super) recover: Recover,
     /// Of a sketch the mean of its rows, with Chebyshev's interval, instead of the median
     #[arg(long)]
-    mean: bool,
+    pub(super) mean: bool,
     /// Stop a batch at the first query that has no answer
     #[arg(long, requires = "batch")]
     strict: bool,
@@ -108,7 +107,7 @@ enum Kind {
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
-enum JointWay {
+pub(super) enum JointWay {
     /// The narrower
     Auto,
     /// The simulated law of the largest error, in standard errors
@@ -118,7 +117,12 @@ enum JointWay {
 }
 
 impl Args {
-    fn options(&self) -> Options {
+    /// Whether probabilities or intervals are asked for in another way than unless told.
+    pub(super) fn other_way(&self) -> bool {
+        !matches!(self.method, Way::Auto) || !matches!(self.interval, Kind::Equal)
+    }
+
+    pub(super) fn options(&self) -> Options {
         Options {
             level: self.level,
             method: match self.method {
@@ -153,117 +157,27 @@ pub fn run(args: &Args) -> Outcome {
         ([files @ .., sql], None) if !files.is_empty() => (files, Some(sql)),
         _ => return Err(Failure::Message("a query wants a release file and a SELECT".into())),
     };
-    if let [file] = files
-        && let Some(questions) = super::projection::open(file)?
-    {
-        return projection(args, &questions, sql);
-    }
-    if args.keys.is_some() || args.mean {
-        let option = if args.mean { "--mean" } else { "--keys" };
-        return Err(Failure::Message(format!("{option} asks one release of a projection, and this is none")));
-    }
-    for file in files.iter().filter(|_| files.len() > 1) {
-        if super::projection::open(file)?.is_some() {
-            return Err(Failure::Message(format!("{file} is a projection: ask it alone")));
-        }
-    }
-    let releases = files
-        .iter()
-        .map(|f| Answers::open(f).and_then(|a| args.recover.of(a)).map_err(|e| output::about(f.as_ref(), &e)))
-        .collect::<Result<Vec<_>, _>>()?;
-    for r in releases.iter().filter(|r| r.release().manifest().is_not_private()) {
-        output::say(&format!("warning: {} is NOT PRIVATE: its noise came from a fixed seed", r.name()));
-    }
-    let several = Several::new(releases)?;
-    let options = args.options();
-    match (sql, &args.batch) {
-        (Some(sql), _) => one(args, &several, sql, &options),
-        (None, Some(batch)) => {
-            many(args, &release_field(&several), batch, &|sql| Ok(several.ask(sql, &options)?))
-        }
-        (None, None) => Ok(()),
+    let source = Source::open(args, files)?;
+    match (sql, &args.batch, &args.keys, &source) {
+        (_, _, Some(keys), Source::Projection(asked)) => super::projection::keys(asked, keys),
+        (Some(sql), ..) => one(args, &source, sql),
+        (None, Some(batch), ..) => many(args, &source, batch),
+        (None, None, ..) => Ok(()),
     }
 }
 
-fn one(args: &Args, several: &Several, sql: &str, options: &Options) -> Outcome {
-    let table = several.ask(sql, options)?;
+fn one(args: &Args, source: &Source, sql: &str) -> Outcome {
+    let table = source.ask(sql)?;
     if args.csv {
         return output::print_csv(&table);
     }
-    let explained = if args.explain { several.explain(sql)? } else { Vec::new() };
+    let explained = if args.explain { Some(source.explain(sql)?) } else { None };
     if args.json {
-        let mut more = release_field(several);
-        if args.explain {
-            more.insert("explain".into(), serde_json::to_value(&explained)?);
-        }
+        let mut more = source.about();
+        more.extend(explained.map(|e| ("explain".into(), e.json)));
         return output::json(&(render::json(&table, &more)? + "\n"));
     }
-    let mut text = render::table(&table);
-    for e in &explained {
-        text.push('\n');
-        text.push_str(&e.to_string());
-    }
-    output::print(&text)
-}
-
-/// A projection: the same SELECT, a batch of them, or a file of keys.
-fn projection(args: &Args, questions: &Questions, sql: Option<&String>) -> Outcome {
-    let estimator = if args.mean { Estimator::Mean } else { Estimator::Best };
-    let other_way = !matches!(args.method, Way::Auto) || !matches!(args.interval, Kind::Equal);
-    let recover = args.recover != Recover::LeastSquares;
-    let statement = args.prob.is_some() || args.test.is_some() || args.prior.is_some();
-    if statement || args.joint.is_some() || other_way || recover {
-        return Err(Failure::Message(
-            "--prob, --test, --prior, --joint, --method, --interval and --recover are for releases of tables"
-                .into(),
-        ));
-    }
-    if questions.is_not_private() {
-        output::say(&format!(
-            "warning: {} is NOT PRIVATE: its noise came from a fixed seed",
-            questions.name()
-        ));
-    }
-    if let Some(keys) = &args.keys {
-        return super::projection::keys(questions, keys, args.level, estimator);
-    }
-    let mut more = serde_json::Map::new();
-    more.insert("release".into(), questions.name().into());
-    if let Some(batch) = &args.batch {
-        return many(args, &more, batch, &|sql| Ok(questions.query(sql, args.level, estimator)?));
-    }
-    let Some(sql) = sql else { return Ok(()) };
-    let table = questions.query(sql, args.level, estimator)?;
-    if args.csv {
-        return output::print_csv(&table);
-    }
-    let explained = match args.explain {
-        true => questions.explain(sql, args.level, estimator, 3)?,
-        false => Vec::new(),
-    };
-    if args.json {
-        if args.explain {
-            more.insert("explain".into(), serde_json::to_value(&explained)?);
-        }
-        return output::json(&(render::json(&table, &more)? + "\n"));
-    }
-    output::print(&(render::table(&table) + &super::projection::explained(questions, &explained, args.level)))
-}
-
-fn release_field(several: &Several) -> serde_json::Map<String, serde_json::Value> {
-    let mut more = serde_json::Map::new();
-    match several.releases() {
-        [only] => more.insert("release".into(), only.name().into()),
-        some => more.insert("releases".into(), some.iter().map(Answers::title).collect::<Vec<_>>().into()),
-    };
-    let periods = several.periods();
-    if !periods.is_empty() {
-        more.insert("periods".into(), periods.into());
-    }
-    if let Some(nearest) = several.releases().iter().find_map(Answers::nearest) {
-        more.insert("recover".into(), nearest.norm().name().into());
-    }
-    more
+    output::print(&(render::table(&table) + &explained.map_or(String::new(), |e| e.text)))
 }
 
 /// A line of a batch and its answer.
@@ -274,13 +188,9 @@ struct Reply {
 }
 
 /// Answers every query of a file, in parallel; answers appear as they are ready.
-fn many(
-    args: &Args,
-    release: &serde_json::Map<String, serde_json::Value>,
-    batch: &Path,
-    ask: &(dyn Fn(&str) -> Result<ResultTable, Failure> + Sync),
-) -> Outcome {
+fn many(args: &Args, source: &Source, batch: &Path) -> Outcome {
     use rayon::prelude::*;
+    let about = source.about();
     let text = crate::files::text(batch, MOST)
         .map_err(|e| Failure::Message(format!("cannot read {}: {e}", output::path(batch))))?;
     let queries: Vec<(usize, &str)> = text
@@ -303,7 +213,7 @@ fn many(
             .map(|&(line, sql)| Reply {
                 line,
                 sql: sql.into(),
-                answer: ask(sql).map_err(|e| match e {
+                answer: source.ask(sql).map_err(|e| match e {
                     Failure::Message(why) | Failure::Rendered(why) => why,
                     Failure::Refuted => "refuted".into(),
                 }),
@@ -321,7 +231,7 @@ fn many(
             if !std::mem::take(&mut first) && !args.jsonl {
                 out.push('\n');
             }
-            out.push_str(&reply_text(args, release, reply)?);
+            out.push_str(&reply_text(args, &about, reply)?);
         }
         print(&out)?;
         if output::gone() {
@@ -336,12 +246,12 @@ fn many(
 
 fn reply_text(
     args: &Args,
-    release: &serde_json::Map<String, serde_json::Value>,
+    about: &serde_json::Map<String, serde_json::Value>,
     reply: &Reply,
 ) -> Result<String, Failure> {
     let header = format!("-- {}: {}\n", reply.line, reply.sql);
     if args.jsonl || args.json {
-        let mut more = release.clone();
+        let mut more = about.clone();
         more.insert("line".into(), reply.line.into());
         more.insert("sql".into(), reply.sql.as_str().into());
         return Ok(match &reply.answer {

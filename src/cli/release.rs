@@ -3,8 +3,9 @@
 use super::output::{amount, counted, figure, grouped, short};
 use super::progress::Bar;
 use super::{Failure, Outcome, keygen, output};
-use crate::compile::{self, Options, Released};
-use crate::plan::Noise;
+use crate::compile::{self, Job, Options, Released};
+use crate::planner::Planned;
+use crate::release::SignerKind;
 use crate::release::keys::{KeyError, SigningKey};
 use crate::secret::noise::Entropy;
 use crate::spec::{self, Spec};
@@ -103,11 +104,6 @@ pub fn run(args: &Args) -> Outcome {
         day: &today(),
         entropy,
     };
-    if spec.projection.is_some() {
-        let released = compile::projection::release(&spec, options, &Bar::new())?;
-        let text = super::projection::released(&spec, &released, key.kind(), args.json);
-        return if args.json { output::json(&text) } else { output::print(&text) };
-    }
     let released = compile::release(&spec, options, &Bar::new())?;
     if args.json {
         output::json(&json(&spec, &released))
@@ -157,50 +153,46 @@ fn day(days: u64) -> String {
 }
 
 fn json(spec: &Spec, r: &Released) -> String {
-    let value = serde_json::json!({
+    let mut value = serde_json::json!({
         "name": spec.name,
         "path": output::plain(&r.sealed.path),
         "signature": output::plain(&r.sealed.minisig),
         "bytes": r.sealed.bytes,
         "blake3": r.sealed.blake3,
-        "cost": r.planned.cost.total,
-        "budget": r.planned.plan.budget,
-        "currency": match r.planned.plan.noise { Noise::Gaussian => "rho", Noise::Laplace => "epsilon" },
-        "measurements": r.planned.plan.measurements.len(),
+        "cost": r.job.cost(),
+        "budget": r.job.budget(),
+        "currency": r.job.currency(),
         "values": r.values,
         "ledger": output::plain(&r.ledger),
     });
+    let (name, own) = match &r.job {
+        Job::Tables(choice) => ("measurements", choice.planned.plan.measurements.len().into()),
+        Job::Projection(designed) => ("kind", designed.design.shape.name().into()),
+    };
+    if let Some(fields) = value.as_object_mut() {
+        fields.insert(name.into(), own);
+    }
     format!("{value:#}\n")
 }
 
 fn text(args: &Args, spec: &Spec, r: &Released, key: &SigningKey) -> String {
-    use crate::release::SignerKind;
-    let p = &r.planned;
-    let symbol = match p.plan.noise {
-        Noise::Gaussian => "ρ",
-        Noise::Laplace => "ε",
-    };
     let mut out = format!("{}: {}\n\n", spec.name, visible(&spec.title));
-    let approximate = compile::approximate(p.plan.noise, p.cost.total, spec.privacy.budget)
+    let approximate = (spec.privacy.budget.approximate(r.job.currency(), r.job.cost()))
         .map_or(String::new(), |a| format!(", which is ε = {} at δ = {}", a.epsilon, short(&a.delta)));
     out.push_str(&format!(
-        "spent     {symbol} = {} of {}{approximate}\n",
-        output::spent(p.cost.total),
-        amount(p.plan.budget)
+        "spent     {} = {} of {}{approximate}\n",
+        r.job.currency().symbol(),
+        output::spent(r.job.cost()),
+        amount(r.job.budget())
     ));
-    out.push_str(&format!(
-        "measured  {} noisy integers in {} ({}, {} budgets)\n",
-        grouped(r.values),
-        counted(p.plan.measurements.len() as u64, "group"),
-        p.plan.measure.name(),
-        p.plan.budgets.name()
-    ));
-    out.push_str(&format!(
-        "answers   {} tables, {} cells, root-mean-square error {}\n",
-        grouped(p.plan.workload.len() as u64),
-        grouped(p.prediction.cells as u64),
-        figure(p.prediction.rms_error())
-    ));
+    out.push_str(&match &r.job {
+        Job::Tables(choice) => measured(&choice.planned, r.values),
+        Job::Projection(designed) => format!(
+            "measured  {} ({} noisy integers)\n",
+            super::projection::size_of(designed.design.shape),
+            grouped(r.values)
+        ),
+    });
     out.push_str(&format!("wrote     {}  {} bytes\n", output::path(&r.sealed.path), grouped(r.sealed.bytes)));
     out.push_str(&format!("          {}\n", output::path(&r.sealed.minisig)));
     out.push_str(&format!("blake3    {}\n", r.sealed.blake3));
@@ -212,16 +204,35 @@ fn text(args: &Args, spec: &Spec, r: &Released, key: &SigningKey) -> String {
         SignerKind::NotPrivate => out.push_str("NOT PRIVATE: the noise came from a fixed seed\n"),
     }
     let file = output::path(&r.sealed.path);
-    out.push_str(&format!(
-        "\nAsk it:    margins query {file} \"{}\"\n",
-        example_query(&spec.planned(&r.planned.plan))
-    ));
+    let query = match &r.job {
+        Job::Tables(choice) => Some(example_query(&spec.planned(&choice.planned.plan))),
+        Job::Projection(designed) => super::projection::example_query(spec, &designed.design),
+    };
+    out.push('\n');
+    if let Some(query) = query {
+        out.push_str(&format!("Ask it:    margins query {file} \"{query}\"\n"));
+    }
     let pubkey = match (&args.key, key.kind()) {
         (Some(path), SignerKind::Agency) => format!(" --pubkey {}", output::path(&public_beside(path))),
         _ => String::new(),
     };
     out.push_str(&format!("Check it:  margins verify {file}{pubkey}\n"));
     out
+}
+
+/// What of tables was measured, and how well they are known.
+fn measured(planned: &Planned, values: u64) -> String {
+    let (plan, prediction) = (&planned.plan, &planned.prediction);
+    format!(
+        "measured  {} noisy integers in {} ({}, {} budgets)\nanswers   {} tables, {} cells, root-mean-square error {}\n",
+        grouped(values),
+        counted(plan.measurements.len() as u64, "group"),
+        plan.measure.name(),
+        plan.budgets.name(),
+        grouped(plan.workload.len() as u64),
+        grouped(prediction.cells as u64),
+        figure(prediction.rms_error())
+    )
 }
 
 fn public_beside(key: &Path) -> PathBuf {
@@ -251,7 +262,7 @@ fn example_query(spec: &Spec) -> String {
 }
 
 /// An identifier as SQL wants it inside a shell's double quotes.
-fn quoted(name: &str) -> String {
+pub fn quoted(name: &str) -> String {
     let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         && name.starts_with(|c: char| c.is_ascii_alphabetic());
     if plain { name.into() } else { format!("\\\"{name}\\\"") }

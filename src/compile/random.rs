@@ -1,6 +1,7 @@
 //! Small specs made at random: whatever a release would refuse, its plan refuses, and nothing panics.
 
-use super::{Options, plan_spec, rehearse, release};
+use super::{Job, Options, plan, release};
+use crate::planner::Look;
 use crate::release::{Release, SigningKey};
 use crate::secret::noise::Entropy;
 use crate::spec::Spec;
@@ -123,7 +124,7 @@ proptest! {
         let data = dir.path().join("rows.csv");
         std::fs::write(&data, &case.rows).unwrap();
         let day = "2026-01-31";
-        let planned = plan_spec(&spec).and_then(|p| rehearse(&spec, &p, day).map(|()| p));
+        let planned = plan(&spec, Look::Needed, day);
         let ledger = dir.path().join("ledger.jsonl");
         let key = SigningKey::throw_away().unwrap();
         let options = Options {
@@ -138,8 +139,11 @@ proptest! {
         let released = release(&spec, options, &());
         match (planned, released) {
             (Ok(planned), Ok(made)) => {
-                prop_assert_eq!(&planned.plan, &made.planned.plan);
-                prop_assert!(planned.cost.total <= planned.plan.budget && !planned.cost.total.is_zero());
+                prop_assert!(planned.cost() <= planned.budget() && !planned.cost().is_zero());
+                let (Job::Tables(planned), Job::Tables(job)) = (planned, made.job) else {
+                    return Err(TestCaseError::fail("tables became a projection"));
+                };
+                prop_assert_eq!(&planned.planned.plan, &job.planned.plan);
                 let audit = crate::audit::audit(&Release::open(&made.sealed.path).unwrap(), None).unwrap();
                 prop_assert!(audit.passed(), "{audit:?}\n{}", case.spec);
             }
@@ -148,7 +152,7 @@ proptest! {
                 prop_assert!(!ledger.exists(), "{}", case.spec);
             }
             (planned, released) => {
-                let planned = planned.map(|p| p.plan.measure);
+                let planned = planned.map(|p| p.cost());
                 prop_assert!(false, "{planned:?} {:?}\n{}", released.map(|_| ()), case.spec);
             }
         }

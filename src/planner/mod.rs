@@ -4,6 +4,7 @@
 //! will really be drawn, and checks the cost against the budget in exact arithmetic. The same request
 //! gives the same plan, bit for bit, on any machine: all functions beyond `+ − × ÷ √` come from `libm`.
 
+mod choice;
 pub mod closure;
 pub mod minimax;
 pub mod objective;
@@ -13,6 +14,7 @@ pub mod room;
 pub mod strategy;
 pub mod targets;
 
+pub use choice::{Choice, Look, choose};
 pub use objective::{Certificate, Objective, Target};
 pub use request::Request;
 
@@ -85,27 +87,9 @@ pub struct Candidate {
     pub vast: bool,
 }
 
-/// The plan for a request: the strategy asked for, or of all that apply the one that is best by its objective
-/// (the weighted total variance, unless told). The choice looks at the workload only, so it costs no privacy.
+/// The plan for a request: see [`choose`].
 pub fn plan(request: &Request) -> Result<Planned, PlanError> {
-    if let Some(measure) = request.measure {
-        return Context::new(request, measure)?.plan(measure, request.budgets);
-    }
-    let mut candidates = compare(request, &[request.budgets])?;
-    match best(request, candidates.iter().enumerate()) {
-        Some(i) => candidates.swap_remove(i).outcome,
-        // What is wrong with the budget is wrong with all.
-        None if candidates.iter().any(|c| c.outcome.as_ref().err() == Some(&PlanError::Budget)) => {
-            Err(PlanError::Budget)
-        }
-        None => Err(PlanError::NothingApplies(
-            candidates
-                .iter()
-                .filter_map(|c| c.outcome.as_ref().err().map(|e| e.to_string()))
-                .collect::<Vec<_>>()
-                .join("; "),
-        )),
-    }
+    choose(request, Look::Needed).map(|choice| choice.planned)
 }
 
 /// Every known strategy under each of the given budget rules.

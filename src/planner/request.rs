@@ -27,7 +27,7 @@ pub struct Request {
     pub budgets: BudgetRule,
     /// What the noise is shared out for.
     pub objective: Objective,
-    /// For each workload table how precise it must be; shorter than the workload where the rest has no target.
+    /// For each workload table how precise it must be: as long as the workload.
     pub targets: Vec<Option<Target>>,
     /// Tables of the workload that are published without noise.
     pub exact: Vec<Cuboid>,
@@ -48,6 +48,7 @@ impl Request {
     pub fn new(cube: Cube, workload: Vec<Table>, noise: Noise, budget: Rational) -> Request {
         Request {
             cube,
+            targets: vec![None; workload.len()],
             workload,
             noise,
             budget,
@@ -56,7 +57,6 @@ impl Request {
             measure: None,
             budgets: BudgetRule::Optimal,
             objective: Objective::Total,
-            targets: Vec::new(),
             exact: Vec::new(),
             zeros: Vec::new(),
             truncation: None,

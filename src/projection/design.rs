@@ -110,7 +110,7 @@ pub enum Size {
 /// What a projection is made from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
-    /// A sketch instead of a dense projection; its rows, if the spec names them.
+    /// The rows of a sketch; `None` is a dense projection.
     pub sketch: Option<u32>,
     /// The dimensions of the key.
     pub key: Vec<u16>,
@@ -175,7 +175,7 @@ pub enum DesignError {
 pub const ASSUMED_NORM: u64 = 1_000_000;
 
 /// Rows of a sketch unless the spec names them: enough for a 99 % interval from the rows' order alone.
-const SKETCH_ROWS: u32 = 16;
+pub const SKETCH_ROWS: u32 = 16;
 
 impl Request {
     /// The largest change of one integer by a unit.
@@ -226,7 +226,6 @@ impl Request {
         let shape = match self.sketch {
             None => Shape::Dense { rows: checked(wanted.max(64).next_multiple_of(64), 64)? },
             Some(rows) => {
-                let rows = if rows == 0 { SKETCH_ROWS } else { rows };
                 let least = u64::from(rows) * 16;
                 let buckets = (wanted.max(least) / u64::from(rows)).max(1);
                 // A power of two: above what an error needs, below what a size allows.
@@ -266,7 +265,7 @@ impl Request {
     fn bytes(&self, n: u64, noise_of_cell: f64) -> u64 {
         let column = match self.sketch {
             None => n as f64,
-            Some(rows) => f64::from(if rows == 0 { SKETCH_ROWS } else { rows }),
+            Some(rows) => f64::from(rows),
         };
         let spread = match self.sketch {
             None => self.norm(),

@@ -15,7 +15,7 @@ use super::wire;
 use crate::cube::{Cube, Frame};
 use crate::exact::Rational;
 use crate::plan::cost::{self, Cost, CostError, WorstCase};
-use crate::plan::{BudgetRule, Measure, Neighbours, Noise, Plan, convert};
+use crate::plan::{BudgetRule, Measure, Neighbours, Plan, convert};
 use crate::projection::key::Key;
 use crate::projection::{self, Design, Projection, Shape};
 use serde::Serialize;
@@ -103,19 +103,12 @@ fn decimal(r: Rational) -> String {
     if short.parse() == Ok(r) { short } else { r.to_string() }
 }
 
-/// The currency of a release of tables.
-pub fn currency(noise: Noise) -> Currency {
-    match noise {
-        Noise::Gaussian => Currency::Rho,
-        Noise::Laplace => Currency::Epsilon,
-    }
-}
-
 /// The guarantee in a sentence, up to its full stop.
 fn guarantee(currency: Currency, budget: Rational, whom: &str, neighbours: Neighbours) -> String {
-    let (symbol, kind) = match currency {
-        Currency::Rho => ("ρ", "zero-concentrated differential privacy"),
-        Currency::Epsilon => ("ε", "pure differential privacy"),
+    let symbol = currency.symbol();
+    let kind = match currency {
+        Currency::Rho => "zero-concentrated differential privacy",
+        Currency::Epsilon => "pure differential privacy",
     };
     let neighbours = match neighbours {
         Neighbours::AddRemove => "whether it is in the data or not",
@@ -141,7 +134,7 @@ pub fn of_tables(
     words: &Words,
 ) -> Result<Claims, ClaimError> {
     let frame = Frame::new(cube, &plan.levels);
-    let currency = currency(plan.noise);
+    let currency = Currency::of_tables(plan.noise);
     let measurements = (0..plan.measurements.len().min(LISTED_MEASUREMENTS))
         .map(|i| {
             let m = &plan.measurements[i];
@@ -205,7 +198,9 @@ pub fn of_tables(
     })
 }
 
-/// The plan section of a release without tables.
+/// The plan section of a release without tables. The format wants that section of every release, with who is protected and how
+/// well, and readers of both kinds take these from it. It measures no table, so its strategy and rule say nothing: format 1
+/// wrote `base` and `uniform`, and the audit of a projection expects just this plan.
 pub fn no_tables(cube: &Cube, design: &Design) -> Plan {
     Plan {
         noise: design.noise,
@@ -247,7 +242,8 @@ pub fn of_projection(
         (FIRST_FORMAT, "row") => "every row".into(),
         (_, unit) => whom(unit, design.max_rows),
     };
-    let amount = |amount| Amount { currency: Currency::Rho, amount };
+    let currency = Currency::OF_PROJECTIONS;
+    let amount = |amount| Amount { currency, amount };
     let delta = words.delta.ok_or(ClaimError::Delta)?;
     Ok(Claims {
         privacy: Privacy {
@@ -258,7 +254,7 @@ pub fn of_projection(
             cost: amount(total),
             approximate: Some(approximate(format, total, delta).ok_or(ClaimError::Delta)?),
             truncation: None,
-            note: guarantee(Currency::Rho, design.budget, &whom, design.neighbours),
+            note: guarantee(currency, design.budget, &whom, design.neighbours),
         },
         plan: PlanSummary {
             measure: format!("{kind} projection"),

@@ -119,6 +119,28 @@ pub enum Currency {
     Epsilon,
 }
 
+impl Currency {
+    /// What a projection spends, whatever its noise: its Laplace noise is that of many integers which one unit all
+    /// moves, and their losses add up in ρ (see [`crate::projection::cost`]).
+    pub const OF_PROJECTIONS: Currency = Currency::Rho;
+
+    /// What tables spend: the currency of their noise.
+    pub const fn of_tables(noise: Noise) -> Currency {
+        match noise {
+            Noise::Gaussian => Currency::Rho,
+            Noise::Laplace => Currency::Epsilon,
+        }
+    }
+
+    /// As it is written in texts: `ρ` or `ε`.
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            Currency::Rho => "ρ",
+            Currency::Epsilon => "ε",
+        }
+    }
+}
+
 /// A sum of privacy loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -444,12 +466,10 @@ impl Manifest {
             None => {}
         }
         let Privacy { budget, cost, .. } = &self.privacy;
-        let currency = match self.plan.mechanism {
-            Noise::Gaussian => Currency::Rho,
-            Noise::Laplace => Currency::Epsilon,
+        let currency = match self.projection {
+            Some(_) => Currency::OF_PROJECTIONS,
+            None => Currency::of_tables(self.plan.mechanism),
         };
-        // A projection is accounted in ρ whatever its noise.
-        let currency = if self.projection.is_some() { Currency::Rho } else { currency };
         if budget.currency != currency || cost.currency != currency {
             return Err("the budget or the cost is not in the mechanism's currency".into());
         }

@@ -7,42 +7,19 @@
 //! each count's binary digits, every digit's cells are counted in carry-save adders over these words. So three products and a few
 //! logical operations serve 64 integers.
 
-use crate::exact::Rational;
 use crate::plan::Noise;
 use crate::projection::coset::Cosets;
 use crate::projection::design::Shape;
 use crate::projection::key::Key;
 use crate::projection::signs::{SIGNS, SignFamily, block_bits, point};
-use crate::projection::{Projection, answer, cost};
+use crate::projection::{Projection, answer};
+use crate::secret::Charged;
 use crate::secret::ingest::{Rows, Values};
 use crate::secret::measure::MeasureError;
 use crate::secret::noise::{Entropy, Sampler};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 use zeroize::{Zeroize, Zeroizing};
-
-/// The receipt for a projection's budget: the cost was recomputed, is within the budget, and has been charged.
-#[derive(Debug)]
-pub struct Charged {
-    projection: Projection,
-}
-
-impl Charged {
-    /// Recomputes the cost, refuses what exceeds the budget, and charges the ledger before any noise exists.
-    pub fn new<E: std::error::Error + Send + Sync + 'static>(
-        projection: Projection,
-        charge: impl FnOnce(Rational) -> Result<(), E>,
-    ) -> Result<Charged, MeasureError> {
-        let budget = projection.design.budget;
-        let cost = cost::cost(&projection.design)
-            .ok_or(MeasureError::Cost(crate::plan::cost::CostError::Overflow(0)))?;
-        if cost > budget {
-            return Err(MeasureError::OverBudget(cost, budget));
-        }
-        charge(cost).map_err(|e| MeasureError::Sink(Box::new(e)))?;
-        Ok(Charged { projection })
-    }
-}
 
 /// The cells of the data, each once, with their counts. Wiped on drop.
 struct Cells {
@@ -268,11 +245,11 @@ fn sums(
 pub fn project(
     rows: Rows,
     key: &Key,
-    charged: Charged,
+    charged: Charged<Projection>,
     entropy: Entropy,
     progress: &(dyn Fn(u64, u64) + Sync),
 ) -> Result<Vec<i64>, MeasureError> {
-    let Charged { projection } = charged;
+    let projection = charged.into_work();
     let cells = Cells::count(&rows, key, &projection.design.key)?;
     drop(rows);
     let mut sums = sums(&cells, &projection, progress).ok_or(MeasureError::Overflow(0))?;

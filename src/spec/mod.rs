@@ -5,6 +5,7 @@
 //! `hierarchy`, `tables`) takes its own keys and reports what it cannot use, so that one run shows
 //! every mistake of a file.
 
+mod claimed;
 mod dataset;
 mod diagnostic;
 mod dimension;

@@ -8,7 +8,7 @@ use super::suggest;
 use crate::exact::Rational;
 use crate::plan::Noise;
 use crate::projection::Size;
-use crate::projection::design::{MAX_SPARSITY, MAX_VALUES};
+use crate::projection::design::{MAX_SPARSITY, MAX_VALUES, SKETCH_ROWS};
 
 /// The keys of `[projection]`.
 pub(super) const KEYS: &[&str] = &[
@@ -52,7 +52,7 @@ pub(super) fn read(value: &Value<'_>, dimensions: &[Declared], sink: &mut Sink) 
     };
     let sparsity = whole("sparsity", 1000, i64::from(MAX_SPARSITY), sink);
     let queries = whole("queries", 1000, i64::MAX, sink);
-    let sketch_rows = whole("sketch_rows", 0, 4096, sink);
+    let sketch_rows = whole("sketch_rows", SKETCH_ROWS.into(), 4096, sink);
     let norm_bound = fields
         .get("norm_bound")
         .map(|v| read::whole(v, "`norm_bound`", 1, i64::MAX, sink))

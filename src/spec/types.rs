@@ -186,7 +186,7 @@ pub enum Coding {
 /// `[projection]`: sums with random signs, for domains too large to list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProjectionSpec {
-    /// For a sketch its number of rows (0: as the program thinks best); `None` is dense.
+    /// The rows of a sketch; `None` is dense.
     pub sketch: Option<u32>,
     /// The dimensions of the key.
     pub of: Vec<u16>,

@@ -128,7 +128,7 @@ fn targets_bind_only_as_far_as_they_must() {
     let loose = free.prediction.tables[0].max.sqrt() * 1.96;
     // Twice as wide as the free plan: nothing to do. A tenth narrower: the total pays for it, a little.
     for (factor, binds) in [(2.0, false), (0.9, true)] {
-        r.targets = vec![target(&format!("{:.6}", loose * factor), "0.95")];
+        r.targets[0] = target(&format!("{:.6}", loose * factor), "0.95");
         let p = plan(&r).unwrap();
         within_budget(&p);
         let dearer = p.prediction.total / free.prediction.total - 1.0;
@@ -143,7 +143,7 @@ fn targets_bind_only_as_far_as_they_must() {
         }
     }
     // Out of reach: the plan says so, and comes as close as it can.
-    r.targets = vec![target("1/100", "0.95")];
+    r.targets[0] = target("1/100", "0.95");
     let p = plan(&r).unwrap();
     within_budget(&p);
     let report = targets(&r, &p).unwrap().unwrap();
@@ -282,7 +282,7 @@ fn tables_without_a_target_are_taken_care_of() {
     let mut tried = 0;
     for margin in ["0.5", "3", "25"] {
         let mut r = residual(cube, Objective::Targets);
-        r.targets = vec![target(margin, "0.95")];
+        r.targets[0] = target(margin, "0.95");
         let report = targets(&r, &plan(&r).unwrap()).unwrap().unwrap();
         let least = report.least.unwrap().budget;
         for budget in [r.budget, least] {

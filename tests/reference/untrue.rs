@@ -279,7 +279,7 @@ fn the_cost_of_counting_cut_units_is_that_of_the_worst_neighbour() {
                      measure_truncation = {share}"
                 );
                 let spec = read(&text("homes", "", &privacy));
-                let planned = compile::plan_spec(&spec).unwrap();
+                let planned = margins::planner::plan(&spec.request().unwrap()).unwrap();
                 let plan = &planned.plan;
                 assert_eq!((plan.noise, plan.max_rows), (noise, MOST));
                 let scale = plan.truncation.unwrap().to_f64();

@@ -5,8 +5,9 @@ use margins::cube::{Cube, Cuboid};
 use margins::exact::Rational;
 use margins::plan::{BudgetRule, Measure, Noise, Plan, Table};
 use margins::planner::{PlanError, Planned, Request, plan};
+use margins::secret::Charged;
 use margins::secret::ingest::Rows;
-use margins::secret::measure::{Charged, measure};
+use margins::secret::measure::measure;
 use margins::secret::noise::Entropy;
 use std::convert::Infallible;
 
@@ -82,7 +83,7 @@ pub fn rows(cube: &Cube, count: usize) -> Vec<Vec<u32>> {
 pub fn release(cube: &Cube, plan: &Plan, columns: &[Vec<u32>], seed: u64) -> Vec<Vec<i64>> {
     let nodes: Vec<u32> = cube.dimensions.iter().map(|d| d.levels[d.finest()].len() as u32).collect();
     let rows = Rows::from_codes(&nodes, columns).unwrap();
-    let charged = Charged::new(cube, plan.clone(), |_| Ok::<(), Infallible>(())).unwrap();
+    let (charged, ()) = Charged::plan(cube, plan.clone(), |_| Ok::<(), Infallible>(())).unwrap();
     let mut out = Vec::new();
     measure(rows, cube, charged, Entropy::fixed(seed), &|_, _| (), &mut |_, values| {
         out.push(values);

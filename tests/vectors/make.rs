@@ -27,9 +27,6 @@ fn make_version_2() {
             day: "2026-11-21",
             entropy: Entropy::fixed(1),
         };
-        match spec.projection {
-            Some(_) => drop(compile::projection::release(&spec, options, &()).unwrap()),
-            None => drop(compile::release(&spec, options, &()).unwrap()),
-        }
+        compile::release(&spec, options, &()).unwrap();
     }
 }

@@ -1,10 +1,12 @@
 use super::*;
 use crate::answer::keys::{QueryError, Questions};
 use crate::audit::audit;
+use crate::compile::{Job, Options, release};
 use crate::projection::Shape;
 use crate::projection::answer::Estimator;
 use crate::release::projection as stored;
 use crate::release::{Outcome, Release, SigningKey};
+use std::path::Path;
 
 const SPEC: &str = r#"
 name = "visits"
@@ -37,6 +39,11 @@ fn parse(source: &str) -> Spec {
     crate::spec::parse(source, Path::new("visits.toml"), |_| Err(std::io::Error::other("no files"))).unwrap()
 }
 
+fn read_shape(job: &Job) -> u64 {
+    let Job::Projection(designed) = job else { panic!("tables") };
+    designed.design.shape.values()
+}
+
 fn released(source: &str) -> (tempfile::TempDir, Release) {
     let dir = tempfile::tempdir().unwrap();
     let rows = dir.path().join("rows.csv");
@@ -52,7 +59,7 @@ fn released(source: &str) -> (tempfile::TempDir, Release) {
         entropy: Entropy::from_os().unwrap(),
     };
     let made = release(&parse(source), options, &()).unwrap();
-    assert!(made.cost <= made.projection.design.budget);
+    assert!(made.job.cost() <= made.job.budget() && made.values == read_shape(&made.job));
     let release = Release::open(&made.sealed.path).unwrap();
     (dir, release)
 }

@@ -36,7 +36,7 @@ fn sizes() {
 
 #[test]
 fn sketches_have_powers_of_two() {
-    let design = Request { sketch: Some(0), ..request() }.design().unwrap();
+    let design = Request { sketch: Some(SKETCH_ROWS), ..request() }.design().unwrap();
     assert_eq!(design.shape, Shape::Sketch { rows: 16, buckets: 256 });
     // The same number of integers, the same error as dense.
     let dense = request().design().unwrap();

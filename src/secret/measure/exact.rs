@@ -5,8 +5,10 @@
 //! whole is private relative to these tables. That is why they leave only through here, only when the spec
 //! names them one by one with a reason, and only after the plan, the ledger and the manifest declare them.
 
-use super::{Charged, MeasureError};
+use super::MeasureError;
 use crate::cube::Cube;
+use crate::plan::Plan;
+use crate::secret::Charged;
 use crate::secret::count::Counter;
 use crate::secret::ingest::Rows;
 use crate::spec::ExactTable;
@@ -16,10 +18,10 @@ use crate::spec::ExactTable;
 pub fn exact_tables(
     rows: &Rows,
     cube: &Cube,
-    charged: &Charged,
+    charged: &Charged<Plan>,
     declared: &[ExactTable],
 ) -> Result<Vec<Vec<i64>>, MeasureError> {
-    let plan = charged.plan();
+    let plan = charged.work();
     let same = plan.exact.iter().eq(declared.iter().map(|e| &e.cuboid));
     if !same || declared.iter().any(|e| e.reason.trim().is_empty()) {
         return Err(MeasureError::Undeclared);

@@ -18,9 +18,10 @@ pub use truncation::cut_units;
 
 use crate::cube::{Cube, Cuboid, Frame};
 use crate::exact::Rational;
-use crate::plan::cost::{self, Cost, CostError};
+use crate::plan::cost::CostError;
 use crate::plan::{Measurement, Noise, Plan};
 use crate::planner::room;
+use crate::secret::Charged;
 use crate::secret::count::{CountError, Counter};
 use crate::secret::ingest::Rows;
 use crate::secret::noise::{Entropy, NoiseError, Sampler};
@@ -59,40 +60,6 @@ pub enum MeasureError {
     Sink(Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// The receipt for a budget: the cost was recomputed, is within the budget, and has been charged.
-#[derive(Debug)]
-pub struct Charged {
-    plan: Plan,
-    cost: Cost,
-}
-
-impl Charged {
-    /// Recomputes the plan's cost, refuses what exceeds the budget, and charges the ledger through `charge` before
-    /// any noise exists.
-    pub fn new<E: std::error::Error + Send + Sync + 'static>(
-        cube: &Cube,
-        plan: Plan,
-        charge: impl FnOnce(&Cost) -> Result<(), E>,
-    ) -> Result<Charged, MeasureError> {
-        let cost = cost::cost(&plan, &Frame::new(cube, &plan.levels))?;
-        if cost.total > plan.budget {
-            return Err(MeasureError::OverBudget(cost.total, plan.budget));
-        }
-        charge(&cost).map_err(|e| MeasureError::Sink(Box::new(e)))?;
-        Ok(Charged { plan, cost })
-    }
-
-    /// What was charged.
-    pub fn cost(&self) -> &Cost {
-        &self.cost
-    }
-
-    /// The plan it was charged for.
-    pub fn plan(&self) -> &Plan {
-        &self.plan
-    }
-}
-
 /// Refuses rows so many that integers of the plan might not fit: every plan has room for [`room::ROWS`]. To be asked before anything
 /// is charged.
 pub fn has_room(rows: &Rows, plan: &Plan, frame: &Frame) -> Result<(), MeasureError> {
@@ -109,12 +76,12 @@ const CELLS_IN_FLIGHT: usize = 1 << 21;
 pub fn measure(
     rows: Rows,
     cube: &Cube,
-    charged: Charged,
+    charged: Charged<Plan>,
     entropy: Entropy,
     progress: &(dyn Fn(u64, u64) + Sync),
     sink: &mut dyn FnMut(usize, Vec<i64>) -> Result<(), Box<dyn std::error::Error + Send + Sync>>,
 ) -> Result<u64, MeasureError> {
-    let Charged { plan, .. } = charged;
+    let plan = charged.into_work();
     let frame = Frame::new(cube, &plan.levels);
     let cells: Vec<usize> = plan.measurements.iter().map(|m| frame.len(shape(m))).collect();
     let all: u64 = cells.iter().map(|&c| c as u64).sum();

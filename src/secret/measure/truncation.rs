@@ -1,7 +1,8 @@
 //! How many units had more rows than count, with noise.
 
-use super::{Charged, MeasureError};
-use crate::plan::Noise;
+use super::MeasureError;
+use crate::plan::{Noise, Plan};
+use crate::secret::Charged;
 use crate::secret::ingest::Rows;
 use crate::secret::noise::{Entropy, Sampler};
 
@@ -13,8 +14,12 @@ use crate::secret::noise::{Entropy, Sampler};
 ///
 /// It draws from the ChaCha20 stream after those of the measurements, so asking twice gives the same number twice and
 /// tells nothing more.
-pub fn cut_units(rows: &Rows, charged: &Charged, entropy: &Entropy) -> Result<Option<i64>, MeasureError> {
-    let plan = charged.plan();
+pub fn cut_units(
+    rows: &Rows,
+    charged: &Charged<Plan>,
+    entropy: &Entropy,
+) -> Result<Option<i64>, MeasureError> {
+    let plan = charged.work();
     let Some(scale) = plan.truncation else { return Ok(None) };
     let index = plan.measurements.len();
     let sampler = match plan.noise {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::exact::Rational;
 use crate::plan::{Neighbours, convert};
 use crate::projection::answer::{Estimator, Law, Projected};
 use crate::projection::design::{Design, Request, Size};
@@ -124,7 +125,7 @@ fn sensitivity_is_exact() {
 }
 
 fn release(p: &Projection, column: &[u32], noise: u64) -> Vec<i64> {
-    let charged = Charged::new(p.clone(), |_| Ok::<(), std::io::Error>(())).unwrap();
+    let (charged, ()) = Charged::projection(p.clone(), |_| Ok::<(), std::io::Error>(())).unwrap();
     project(rows(column), &key(p), charged, Entropy::fixed(noise), &|_, _| {}).unwrap()
 }
 
@@ -144,7 +145,7 @@ fn threads_make_no_difference() {
 fn a_budget_cannot_be_exceeded() {
     let mut p = seeded(&request().design().unwrap(), 1);
     p.design.budget = "1/21".parse().unwrap();
-    let refused = Charged::new(p, |_| -> Result<(), std::io::Error> { panic!("charged") });
+    let refused = Charged::projection(p, |_| -> Result<(), std::io::Error> { panic!("charged") });
     assert!(matches!(refused, Err(MeasureError::OverBudget(..))));
 }
 

@@ -1,0 +1,151 @@
+//! What `margins query` asks: releases of tables, or one of a projection. The same questions; what only one kind can be
+//! asked is refused here, before anything is answered.
+
+use super::query::Args;
+use super::{Failure, Recover, output, projection};
+use crate::answer::keys::Questions;
+use crate::answer::render::ResultTable;
+use crate::answer::{Answers, Options, Several};
+use crate::projection::answer::Estimator;
+use serde_json::{Map, Value};
+
+/// Opened releases, with how they are asked.
+pub enum Source {
+    /// Releases of tables.
+    Tables(Several, Options),
+    /// One release of a projection.
+    Projection(Projection),
+}
+
+/// A projection, with how it is asked.
+pub struct Projection {
+    pub questions: Questions,
+    pub level: f64,
+    pub estimator: Estimator,
+}
+
+/// What an answer rests on.
+pub struct Explanation {
+    pub json: Value,
+    pub text: String,
+}
+
+/// Of an answer's rows so many are explained.
+const EXPLAINED: usize = 3;
+
+impl Source {
+    /// Opens the files, refuses what their kind cannot be asked, and warns of noise that everybody knows.
+    pub fn open(args: &Args, files: &[String]) -> Result<Source, Failure> {
+        if let [file] = files
+            && let Some(questions) = projection::open(file)?
+        {
+            return Source::projection(args, questions);
+        }
+        Source::tables(args, files)
+    }
+
+    fn tables(args: &Args, files: &[String]) -> Result<Source, Failure> {
+        if let Some(option) = args.for_projections() {
+            return Err(Failure::Message(format!(
+                "{option} asks one release of a projection, and this is none"
+            )));
+        }
+        for file in files.iter().filter(|_| files.len() > 1) {
+            if projection::open(file)?.is_some() {
+                return Err(Failure::Message(format!("{file} is a projection: ask it alone")));
+            }
+        }
+        let open = |f: &String| -> Result<Answers, Failure> {
+            let opened = Answers::open(f).and_then(|a| args.recover.of(a));
+            opened.map_err(|e| output::about(f.as_ref(), &e))
+        };
+        let releases = files.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        let known = releases.iter().filter(|r| r.release().manifest().is_not_private());
+        known.for_each(|r| warn(r.name()));
+        Ok(Source::Tables(Several::new(releases)?, args.options()))
+    }
+
+    fn projection(args: &Args, questions: Questions) -> Result<Source, Failure> {
+        if args.for_tables() {
+            let options = "--prob, --test, --prior, --joint, --method, --interval and --recover";
+            return Err(Failure::Message(format!("{options} are for releases of tables")));
+        }
+        if questions.is_not_private() {
+            warn(questions.name());
+        }
+        let estimator = if args.mean { Estimator::Mean } else { Estimator::Best };
+        Ok(Source::Projection(Projection { questions, level: args.level, estimator }))
+    }
+
+    /// Answers one SELECT.
+    pub fn ask(&self, sql: &str) -> Result<ResultTable, Failure> {
+        Ok(match self {
+            Source::Tables(several, options) => several.ask(sql, options)?,
+            Source::Projection(p) => p.questions.query(sql, p.level, p.estimator)?,
+        })
+    }
+
+    /// What the answer rests on.
+    pub fn explain(&self, sql: &str) -> Result<Explanation, Failure> {
+        Ok(match self {
+            Source::Tables(several, _) => {
+                let explained = several.explain(sql)?;
+                let text = explained.iter().map(|e| format!("\n{e}")).collect();
+                Explanation { json: serde_json::to_value(&explained)?, text }
+            }
+            Source::Projection(p) => {
+                let explained = p.questions.explain(sql, p.level, p.estimator, EXPLAINED)?;
+                let text = projection::explained(&p.questions, &explained, p.level);
+                Explanation { json: serde_json::to_value(&explained)?, text }
+            }
+        })
+    }
+
+    /// Which releases an answer is from, and in which sense, as JSON says it.
+    pub fn about(&self) -> Map<String, Value> {
+        let mut more = Map::new();
+        let several = match self {
+            Source::Projection(p) => {
+                more.insert("release".into(), p.questions.name().into());
+                return more;
+            }
+            Source::Tables(several, _) => several,
+        };
+        match several.releases() {
+            [only] => more.insert("release".into(), only.name().into()),
+            some => {
+                more.insert("releases".into(), some.iter().map(Answers::title).collect::<Vec<_>>().into())
+            }
+        };
+        let periods = several.periods();
+        if !periods.is_empty() {
+            more.insert("periods".into(), periods.into());
+        }
+        if let Some(nearest) = several.releases().iter().find_map(Answers::nearest) {
+            more.insert("recover".into(), nearest.norm().name().into());
+        }
+        more
+    }
+}
+
+/// Of a release whose noise anybody can draw again.
+fn warn(name: &str) {
+    output::say(&format!("warning: {name} is NOT PRIVATE: its noise came from a fixed seed"));
+}
+
+impl Args {
+    /// Whether something is asked that only tables answer.
+    fn for_tables(&self) -> bool {
+        let statement = self.prob.is_some() || self.test.is_some() || self.prior.is_some();
+        statement || self.joint.is_some() || self.other_way() || self.recover != Recover::LeastSquares
+    }
+
+    /// The option that only a projection has, if it is used.
+    fn for_projections(&self) -> Option<&'static str> {
+        match (self.mean, &self.keys) {
+            (true, _) => Some("--mean"),
+            (false, Some(_)) => Some("--keys"),
+            (false, None) => None,
+        }
+    }
+}

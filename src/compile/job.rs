@@ -1,0 +1,214 @@
+//! What is made of a spec: tables or a projection, with what a release of either needs at every stage.
+//!
+//! A [`Job`] is decided before data is seen. A [`Draft`] is a job about to be written: its file up to the integers. What one kind
+//! does otherwise than the other is in [`super::tables`] and [`super::projection`], and asked for here.
+
+use super::projection::{Designed, Sums, design};
+use super::tables::Tables;
+use super::{Charge, CompileError, Watcher};
+use crate::exact::Rational;
+use crate::ledger::{self, Receipt};
+use crate::plan::{Noise, Plan};
+use crate::planner::{Choice, Look, choose};
+use crate::projection::Seed;
+use crate::release::{Currency, Kind, ManifestInput, Release, SealError, SigningKey, Writer, texts, wire};
+use crate::secret::ingest::Rows;
+use crate::secret::measure::MeasureError;
+use crate::secret::noise::Entropy;
+use crate::spec::Spec;
+use std::path::Path;
+
+/// What is made of a spec.
+#[derive(Debug, Clone)]
+pub enum Job {
+    /// Tables: the plan that is taken, and what it was taken from.
+    Tables(Box<Choice>),
+    /// A projection: its design.
+    Projection(Box<Designed>),
+}
+
+impl Job {
+    /// What a spec asks for. Data is not touched.
+    pub fn of(spec: &Spec, look: Look) -> Result<Job, CompileError> {
+        match design(spec) {
+            Some(designed) => Ok(Job::Projection(Box::new(designed?))),
+            None => {
+                let request = spec.request().ok_or(CompileError::NoBudget)?;
+                Ok(Job::Tables(Box::new(choose(&request, look)?)))
+            }
+        }
+    }
+
+    /// What it costs, exactly.
+    pub fn cost(&self) -> Rational {
+        match self {
+            Job::Tables(choice) => choice.planned.cost.total,
+            Job::Projection(designed) => designed.cost,
+        }
+    }
+
+    /// In what it is paid.
+    pub fn currency(&self) -> Currency {
+        match self {
+            Job::Tables(choice) => Currency::of_tables(choice.planned.plan.noise),
+            Job::Projection(_) => Currency::OF_PROJECTIONS,
+        }
+    }
+
+    /// What may be spent.
+    pub fn budget(&self) -> Rational {
+        match self {
+            Job::Tables(choice) => choice.planned.plan.budget,
+            Job::Projection(designed) => designed.design.budget,
+        }
+    }
+
+    /// Which noise is drawn.
+    pub fn noise(&self) -> Noise {
+        match self {
+            Job::Tables(choice) => choice.planned.plan.noise,
+            Job::Projection(designed) => designed.design.noise,
+        }
+    }
+
+    /// Writes the whole release once with zeros in place of everything that is measured, reads it as its readers will, and throws it
+    /// away. Whatever would keep a real one from being written or read (a plan its readers refuse, too many sections, a manifest that
+    /// is too long) shows here, before data is opened and anything is charged. `day` is `YYYY-MM-DD`.
+    pub fn rehearse(&self, spec: &Spec, day: &str) -> Result<(), CompileError> {
+        let folder = tempfile::tempdir().map_err(CompileError::Temporary)?;
+        let draft = Draft::new(self, spec, [1; 32])?;
+        let input = draft.manifest(day, false)?;
+        let mut writer = draft.begin(folder.path(), false)?;
+        draft.zeros(&mut writer)?;
+        let sealed = writer.seal(input, &SigningKey::throw_away().map_err(SealError::from)?)?;
+        let release = Release::open(&sealed.path)?;
+        release.plan(&release.cube()?)?;
+        Ok(())
+    }
+}
+
+/// A job about to be written.
+pub(super) enum Draft<'a> {
+    Tables(Tables<'a>),
+    Projection(Sums<'a>),
+}
+
+impl<'a> Draft<'a> {
+    /// `seed` is the public one of a projection's signs.
+    pub fn new(job: &'a Job, spec: &'a Spec, seed: Seed) -> Result<Draft<'a>, CompileError> {
+        Ok(match job {
+            Job::Tables(choice) => Draft::Tables(Tables::new(spec, choice)),
+            Job::Projection(designed) => Draft::Projection(Sums::new(spec, designed, seed)?),
+        })
+    }
+
+    /// The spec over the levels that the plan speaks of.
+    fn spec(&self) -> &Spec {
+        match self {
+            Draft::Tables(tables) => &tables.spec,
+            Draft::Projection(sums) => sums.spec,
+        }
+    }
+
+    fn plan(&self) -> &Plan {
+        match self {
+            Draft::Tables(tables) => tables.plan(),
+            Draft::Projection(sums) => sums.plan(),
+        }
+    }
+
+    /// Everything the writer is told: what the spec says, and what follows from the plan.
+    pub fn manifest(&self, day: &str, not_private: bool) -> Result<ManifestInput, CompileError> {
+        let spec = self.spec();
+        let words = spec.words();
+        let claims = match self {
+            Draft::Tables(tables) => tables.claims(&words)?,
+            Draft::Projection(sums) => sums.claims(&words)?,
+        };
+        let input = ManifestInput {
+            created: day.into(),
+            compiler: format!("margins {}", env!("CARGO_PKG_VERSION")),
+            not_private,
+            about: words.about,
+            dataset: words.dataset,
+            privacy: claims.privacy,
+            plan: claims.plan,
+            projection: claims.projection,
+            declared: claims.declared,
+            attachments: spec.attachments.iter().map(|(name, _)| name.clone()).collect(),
+        };
+        texts::check_texts(&input)?;
+        Ok(input)
+    }
+
+    /// Starts a file: the sections that every release has and that need no data.
+    pub fn begin(&self, out: &Path, replace: bool) -> Result<Writer, CompileError> {
+        let (spec, plan) = (self.spec(), self.plan());
+        let own = match self {
+            Draft::Tables(tables) => tables.sections(),
+            Draft::Projection(sums) => sums.sections(),
+        };
+        let sections = 3 + spec.attachments.len() + own;
+        let too_many = |_| SealError::Sections(format!("{sections} sections"));
+        let sections = u32::try_from(sections).map_err(too_many)?;
+        let mut writer = Writer::create(out, &spec.name, sections, replace)?;
+        writer.write_section(Kind::Domain, 0, &wire::encode_domain(&spec.cube)?)?;
+        writer.write_section(Kind::Plan, 0, &wire::encode_plan(plan, &spec.cube)?)?;
+        writer.write_section(Kind::Spec, 0, spec.source.as_bytes())?;
+        for (i, (_, bytes)) in spec.attachments.iter().enumerate() {
+            writer.write_section(Kind::Attachment, i as u32, bytes)?;
+        }
+        Ok(writer)
+    }
+
+    /// What is charged, and for what.
+    pub fn ledger_entry(&self, job: &Job, data: &Path, day: &str) -> ledger::Charge {
+        let spec = self.spec();
+        ledger::Charge {
+            release: spec.name.clone(),
+            spec_blake3: blake3::hash(spec.source.as_bytes()).to_hex().to_string(),
+            dataset: data.file_name().map_or_else(|| spec.name.clone(), |n| n.to_string_lossy().into_owned()),
+            unit: spec.privacy.unit.name().into(),
+            neighbours: self.plan().neighbours,
+            currency: job.currency(),
+            charged: job.cost(),
+            invariants: match self {
+                Draft::Tables(tables) => tables.invariants(),
+                Draft::Projection(_) => Vec::new(),
+            },
+            day: day.into(),
+        }
+    }
+
+    /// Refuses rows so many that integers might not fit. To be asked before anything is charged.
+    pub fn has_room(&self, rows: &Rows) -> Result<(), MeasureError> {
+        match self {
+            Draft::Tables(tables) => tables.has_room(rows),
+            // Its sums are of counts and signs, so no larger than the number of rows.
+            Draft::Projection(_) => Ok(()),
+        }
+    }
+
+    /// Writes the sections that are measured, with zeros.
+    fn zeros(&self, writer: &mut Writer) -> Result<(), CompileError> {
+        match self {
+            Draft::Tables(tables) => tables.zeros(writer),
+            Draft::Projection(sums) => sums.zeros(writer),
+        }
+    }
+
+    /// Charges, measures, and writes the sections; returns the charge and the number of integers.
+    pub fn measure(
+        &self,
+        rows: Rows,
+        charge: Charge<'_>,
+        entropy: Entropy,
+        watcher: &dyn Watcher,
+        writer: &mut Writer,
+    ) -> Result<(Receipt, u64), CompileError> {
+        match self {
+            Draft::Tables(tables) => tables.measure(rows, charge, entropy, watcher, writer),
+            Draft::Projection(sums) => sums.measure(rows, charge, entropy, watcher, writer),
+        }
+    }
+}

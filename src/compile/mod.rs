@@ -1,0 +1,193 @@
+//! One release, from spec to sealed file: the stages in their order, the same for tables and projections.
+//!
+//! Plan and rehearse (no data) → open the ledger and the output → read rows → charge the ledger → count and measure →
+//! seal. What can fail without data is done before data is opened: the whole file is written once with zeros in place of what is
+//! measured ([`Job::rehearse`]). The budget is charged before noise is drawn; the file appears under its name only when it is whole.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `job` | what is made of a spec, and what every stage asks of it |
+//! | `tables`, `projection` | what is of its own in each kind |
+
+mod job;
+mod projection;
+#[cfg(test)]
+mod random;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+pub use job::Job;
+pub use projection::Designed;
+
+use crate::exact::Rational;
+use crate::ledger::{self, Ledger, LedgerError, Receipt};
+use crate::plan::cost::CostError;
+use crate::planner::{Look, PlanError};
+use crate::release::claims::ClaimError;
+use crate::release::{ReleaseError, SealError, Sealed, SigningKey};
+use crate::secret::ingest::{self, IngestError, Progress};
+use crate::secret::measure::MeasureError;
+use crate::secret::noise::{Entropy, NoiseError};
+use crate::spec::{Spec, SpecErrors};
+use job::Draft;
+use std::path::{Path, PathBuf};
+
+/// Why no release was made.
+#[derive(Debug, thiserror::Error)]
+pub enum CompileError {
+    /// (ε, δ) with no room for noise.
+    #[error("no noise that can be drawn fits this epsilon and delta")]
+    NoBudget,
+    /// No projection.
+    #[error(transparent)]
+    Design(#[from] crate::projection::DesignError),
+    /// No plan.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The cost.
+    #[error(transparent)]
+    Cost(#[from] CostError),
+    /// A spec without `[data]` and no data given.
+    #[error("the spec names no data file: add a [data] section or give --data FILE")]
+    NoData,
+    /// Lists that came from a draft and nobody has confirmed.
+    #[error(transparent)]
+    Unconfirmed(#[from] SpecErrors),
+    /// A file that becomes part of the release is the data.
+    #[error("`{0}` becomes part of the release, byte for byte, and it is the private data file itself")]
+    Sealed(String),
+    /// A file could not be compared with the data.
+    #[error("cannot read {}: {}", .0.display(), .1)]
+    Compare(PathBuf, std::io::Error),
+    /// The rehearsal has no place to write.
+    #[error("cannot write a temporary file: {0}")]
+    Temporary(std::io::Error),
+    /// The data.
+    #[error(transparent)]
+    Ingest(#[from] IngestError),
+    /// The random source.
+    #[error(transparent)]
+    Noise(#[from] NoiseError),
+    /// Measuring.
+    #[error(transparent)]
+    Measure(#[from] MeasureError),
+    /// The manifest.
+    #[error(transparent)]
+    Claim(#[from] ClaimError),
+    /// Encoding.
+    #[error(transparent)]
+    Release(#[from] ReleaseError),
+    /// Writing and signing.
+    #[error(transparent)]
+    Seal(#[from] SealError),
+    /// The ledger.
+    #[error(transparent)]
+    Ledger(#[from] ledger::LedgerError),
+}
+
+/// Where a release goes and who signs it.
+pub struct Options<'a> {
+    /// The folder of the release.
+    pub out: &'a Path,
+    /// Instead of the spec's own data file.
+    pub data: Option<&'a Path>,
+    /// The ledger file.
+    pub ledger: &'a Path,
+    /// Who signs.
+    pub key: &'a SigningKey,
+    /// Overwrite a release of the same name.
+    pub replace: bool,
+    /// The day, `YYYY-MM-DD`.
+    pub day: &'a str,
+    /// The random source.
+    pub entropy: Entropy,
+}
+
+/// Hears of public facts only.
+pub trait Watcher: Sync {
+    /// `done` of `of` bytes of the data file are read.
+    fn reading(&self, done: u64, of: u64);
+    /// `done` of `of` cells of the plan are measured.
+    fn measuring(&self, done: u64, of: u64);
+}
+
+/// Nobody watches.
+impl Watcher for () {
+    fn reading(&self, _: u64, _: u64) {}
+    fn measuring(&self, _: u64, _: u64) {}
+}
+
+struct Reading<'a>(&'a dyn Watcher);
+
+impl Progress for Reading<'_> {
+    fn step(&self, done: u64, of: u64) {
+        self.0.reading(done, of);
+    }
+}
+
+/// How a cost is charged: it gives the ledger's receipt.
+type Charge<'a> = Box<dyn FnOnce(Rational) -> Result<Receipt, LedgerError> + 'a>;
+
+/// A finished release.
+#[derive(Debug)]
+pub struct Released {
+    /// The files and their hashes.
+    pub sealed: Sealed,
+    /// What was made, with what was predicted of it.
+    pub job: Job,
+    /// The number of noisy integers in the file.
+    pub values: u64,
+    /// The ledger that was charged.
+    pub ledger: PathBuf,
+}
+
+/// What a release of a spec would be: what it would refuse without data is refused here. `day` is `YYYY-MM-DD`.
+pub fn plan(spec: &Spec, look: Look, day: &str) -> Result<Job, CompileError> {
+    let job = Job::of(spec, look)?;
+    job.rehearse(spec, day)?;
+    Ok(job)
+}
+
+/// The data file of a release: the one given, or the spec's own.
+fn data_file(spec: &Spec, options: &Options<'_>) -> Result<PathBuf, CompileError> {
+    let given = options.data.map(Path::to_owned);
+    given.or_else(|| spec.data.as_ref().map(|d| d.path.clone())).ok_or(CompileError::NoData)
+}
+
+/// Refuses a spec whose hierarchy or rows are the data itself: they would be published with it. Names and places are compared
+/// when a spec is read; here the contents are.
+fn keep_data_out(spec: &Spec, data: &Path) -> Result<(), CompileError> {
+    let failed = |e| CompileError::Compare(data.to_owned(), e);
+    // What cannot be opened is told by who reads it.
+    let Ok(length) = crate::spec::regular(data) else { return Ok(()) };
+    for (name, bytes) in &spec.attachments {
+        if bytes.len() as u64 == length && *bytes == std::fs::read(data).map_err(failed)? {
+            return Err(CompileError::Sealed(name.clone()));
+        }
+    }
+    Ok(())
+}
+
+/// Makes a release.
+pub fn release(spec: &Spec, options: Options<'_>, watcher: &dyn Watcher) -> Result<Released, CompileError> {
+    spec.confirmed()?;
+    let job = plan(spec, Look::Needed, options.day)?;
+    let data = data_file(spec, &options)?;
+    let draft = Draft::new(&job, spec, projection::seed(&options.entropy))?;
+    let input = draft.manifest(options.day, !options.entropy.is_private())?;
+    let mut writer = draft.begin(options.out, options.replace)?;
+    let entry = draft.ledger_entry(&job, &data, options.day);
+    Ledger::ready(options.ledger, &entry)?;
+
+    keep_data_out(spec, &data)?;
+    // Rows are read as the spec says; all else is about the levels that the plan speaks of.
+    let rows = ingest::read(spec, &data, &Reading(watcher))?;
+    draft.has_room(&rows)?;
+    let ledger = Ledger::open(options.ledger)?;
+    let charge: Charge<'_> = Box::new(|cost| ledger.charge(ledger::Charge { charged: cost, ..entry }));
+    let (receipt, values) = draft.measure(rows, charge, options.entropy, watcher, &mut writer)?;
+    let sealed = writer.seal(input, options.key)?;
+    ledger.sealed(&receipt, &sealed.blake3, options.day)?;
+    Ok(Released { sealed, job, values, ledger: options.ledger.to_owned() })
+}

@@ -1,0 +1,434 @@
+use super::*;
+use crate::answer::Answers;
+use crate::cube::Frame;
+use crate::plan::{Measure, Plan};
+use crate::planner::Planned;
+use crate::release::packing::{chunks, pack};
+use crate::release::{Kind, Outcome, Release, Writer, claims, wire};
+use crate::secret::Charged;
+use crate::secret::ingest::Rows;
+use crate::secret::measure::exact_tables;
+
+const SPEC: &str = r#"
+name = "shop"
+title = "Shop"
+demo = true
+
+[privacy]
+unit = "row"
+rho = "1/2"
+
+[[dimension]]
+name = "sex"
+categories = ["F", "M"]
+
+[[dimension]]
+name = "age"
+range = [0, 9]
+levels = [{ name = "half", width = 5 }]
+
+[[table]]
+of = ["sex", "age"]
+
+[[table]]
+of = ["sex", "age.half"]
+exact = true
+reason = "known from the register"
+"#;
+
+const ROWS: &str = "sex,age\nF,1\nF,2\nM,7\nM,7\nF,9\nM,0\n";
+
+fn spec(text: &str) -> Spec {
+    crate::spec::parse(text, Path::new("shop.toml"), |_| Err(std::io::ErrorKind::NotFound.into())).unwrap()
+}
+
+fn tables(job: Job) -> Planned {
+    let Job::Tables(choice) = job else { panic!("a projection") };
+    choice.planned
+}
+
+fn planned(spec: &Spec) -> Result<Planned, CompileError> {
+    Job::of(spec, Look::Needed).map(tables)
+}
+
+fn plan_of(made: &Released) -> Plan {
+    tables(made.job.clone()).plan
+}
+
+fn released(dir: &Path, spec: &Spec) -> Released {
+    released_from(dir, spec, ROWS)
+}
+
+fn released_from(dir: &Path, spec: &Spec, rows: &str) -> Released {
+    let data = dir.join("rows.csv");
+    std::fs::write(&data, rows).unwrap();
+    let mut spec = spec.clone();
+    spec.data = Some(crate::spec::Data {
+        path: data,
+        format: crate::spec::Format::Csv,
+        csv: crate::spec::CsvOptions { delimiter: b',', quote: b'"', columns: None },
+    });
+    // The noise differs from run to run; nothing below depends on it.
+    let key = SigningKey::throw_away().unwrap();
+    let options = Options {
+        out: dir,
+        data: None,
+        ledger: &dir.join("ledger.jsonl"),
+        key: &key,
+        replace: false,
+        day: "2026-01-31",
+        entropy: Entropy::from_os().unwrap(),
+    };
+    release(&spec, options, &()).unwrap()
+}
+
+/// From the spec through the file to the answer: declared at every station, exact in every answer.
+#[test]
+fn exact_tables_are_declared_and_answered_exactly() {
+    let dir = tempfile::tempdir().unwrap();
+    let made = released(dir.path(), &spec(SPEC));
+    let release = Release::open(&made.sealed.path).unwrap();
+    assert_eq!(release.manifest().declared.invariants, ["sex × age.half: known from the register"]);
+    assert!(release.manifest().privacy.note.contains("relative to the tables declared"));
+    let ledger = std::fs::read_to_string(dir.path().join("ledger.jsonl")).unwrap();
+    assert!(ledger.lines().all(|l| l.contains("known from the register")));
+    let audit = crate::audit::audit(&release, None).unwrap();
+    assert!(audit.passed(), "{audit:?}");
+    let note = audit.checks.iter().find(|c| c.what == "exact tables").unwrap();
+    assert_eq!(note.outcome, Outcome::Warning);
+
+    let answers = Answers::open(&made.sealed.path).unwrap();
+    let counts = |sql: &str| -> Vec<(f64, f64)> {
+        let query = answers.parse(sql).unwrap();
+        let groups = answers.evaluator().aggregate(&query.filter, &query.group_by).unwrap();
+        groups.iter().map(|g| (g.estimate, g.law.half_width(0.95))).collect()
+    };
+    assert_eq!(counts("SELECT COUNT(*) FROM shop"), [(6.0, 0.0)]);
+    assert_eq!(counts("SELECT sex, COUNT(*) FROM shop GROUP BY sex"), [(3.0, 0.0), (3.0, 0.0)]);
+    let halves = counts("SELECT sex, age.half, COUNT(*) FROM shop GROUP BY sex, age.half");
+    assert_eq!(halves, [(2.0, 0.0), (1.0, 0.0), (1.0, 0.0), (2.0, 0.0)]);
+    let ages = counts("SELECT age, COUNT(*) FROM shop GROUP BY age");
+    assert!(ages.iter().all(|a| a.1 > 0.0));
+    assert!((ages[..5].iter().map(|a| a.0).sum::<f64>() - 3.0).abs() < 1e-9, "noisy cells add up");
+}
+
+/// No row, or a single one, is a dataset like any other: nothing in the release's form tells.
+#[test]
+fn hardly_any_rows() {
+    let plain = SPEC.split("[[table]]\nof = [\"sex\", \"age.half\"]").next().unwrap();
+    let all = crate::planner::strategy::general()
+        .map(|m| (m, if m == Measure::Residual { "rho = \"1/2\"" } else { "epsilon = 1" }));
+    for (measure, budget) in all {
+        let strategy = format!("\n[strategy]\nmeasure = \"{}\"\n", measure.name());
+        let spec = spec(&[&plain.replace("rho = \"1/2\"", budget), &*strategy].concat());
+        let mut sizes = Vec::new();
+        for rows in ["sex,age\n", "sex,age\nF,3\n"] {
+            let dir = tempfile::tempdir().unwrap();
+            let made = released_from(dir.path(), &spec, rows);
+            sizes.push(made.values);
+            let release = Release::open(&made.sealed.path).unwrap();
+            assert!(crate::audit::audit(&release, None).unwrap().passed(), "{measure:?}");
+            let answers = Answers::open(&made.sealed.path).unwrap();
+            let query = answers.parse("SELECT sex, COUNT(*) FROM shop GROUP BY sex").unwrap();
+            let groups = answers.evaluator().aggregate(&query.filter, &query.group_by).unwrap();
+            // Twelve standard errors: never by chance.
+            assert!(groups.iter().all(|g| g.estimate.abs() < 1.0 + 12.0 * g.law.std_error()), "{measure:?}");
+        }
+        assert_eq!(sizes[0], sizes[1]);
+    }
+}
+
+/// Declared at every station, assumed in every answer, and checked against the rows.
+#[test]
+fn zeros_are_declared_and_imposed() {
+    const ZERO: &str = "\n[[zero]]\nwhere = \"sex = 'F' AND age BETWEEN 3 AND 8\"\n";
+    let plain = SPEC.split("[[table]]\nof = [\"sex\", \"age.half\"]").next().unwrap();
+    for measure in ["residual", "base", "wavelet", "fourier"] {
+        let dir = tempfile::tempdir().unwrap();
+        let strategy = format!("\n[strategy]\nmeasure = \"{measure}\"\n");
+        let text = [plain, ZERO, &strategy].concat();
+        let made = released(dir.path(), &spec(&text));
+        let release = Release::open(&made.sealed.path).unwrap();
+        assert_eq!(release.manifest().declared.constraints, ["sex = 'F' AND age BETWEEN 3 AND 8"]);
+        assert!(crate::audit::audit(&release, None).unwrap().passed());
+        let answers = Answers::open(&made.sealed.path).unwrap();
+        let counts = |sql: &str| -> Vec<(f64, f64)> {
+            let query = answers.parse(sql).unwrap();
+            let groups = answers.evaluator().aggregate(&query.filter, &query.group_by).unwrap();
+            groups.iter().map(|g| (g.estimate, g.law.half_width(0.95))).collect()
+        };
+        let few = counts("SELECT COUNT(*) FROM shop WHERE sex = 'F' AND age IN (4, 5)");
+        assert_eq!(few, [(0.0, 0.0)], "{measure}");
+        let cells = counts("SELECT sex, age, COUNT(*) FROM shop GROUP BY sex, age");
+        assert!(cells.iter().enumerate().all(|(i, c)| ((3..9).contains(&i)) == (c.1 == 0.0)), "{cells:?}");
+        let women = counts("SELECT COUNT(*) FROM shop WHERE sex = 'F'");
+        assert!((cells[..10].iter().map(|c| c.0).sum::<f64>() - women[0].0).abs() < 1e-8, "{measure}");
+    }
+    // M, 7 is in the data.
+    let wrong = [plain, "\n[[zero]]\nwhere = \"sex = 'M' AND age = 7\"\n"].concat();
+    let rows = tempfile::tempdir().unwrap();
+    let data = rows.path().join("rows.csv");
+    std::fs::write(&data, ROWS).unwrap();
+    let refused = ingest::read(&spec(&wrong), &data, &()).unwrap_err();
+    assert!(matches!(refused, IngestError::Zero { .. }), "{refused}");
+    assert!(refused.to_string().contains("where sex = 'M' AND age = 7"), "{refused}");
+}
+
+const MATRIX: &str = r#"
+name = "shop"
+title = "Shop"
+demo = true
+
+[privacy]
+unit = "row"
+epsilon = 2
+
+[[dimension]]
+name = "sex"
+categories = ["F", "M"]
+
+[[dimension]]
+name = "age"
+range = [0, 9]
+levels = [{ name = "half", width = 5 }]
+
+[[table]]
+of = ["sex"]
+
+[[table]]
+of = ["age.half"]
+
+[strategy]
+measure = "matrix"
+rows = { file = "rows.csv", of = ["sex", "age.half"] }
+"#;
+
+/// Rows from their file through plan, release and audit to the answers; what they leave open is refused.
+#[test]
+fn rows_are_released_audited_and_answered() {
+    let rows = "1,1,0,0\n0,0,1,1\n1,0,1,0\n0,1,0,1\n0,0,0,0\n";
+    let read = |text: &'static str| {
+        crate::spec::parse(MATRIX, Path::new("shop.toml"), move |name| {
+            assert_eq!(name, "rows.csv");
+            Ok(text.as_bytes().to_vec())
+        })
+    };
+    let broken = read("1,1,0,0\n0,0,0,0\n").unwrap_err().to_string();
+    assert!(broken.contains("`rows.csv`, line 2: a query of nothing"), "{broken}");
+    let open = planned(&read("1,1,0,0\n1,0,1,0\n0,1,0,1\n").unwrap()).map(|p| p.cost.total);
+    assert!(open.is_ok(), "the other sex is what is left of the total: {open:?}");
+    let open = planned(&read("1,1,0,0\n0,0,1,1\n").unwrap()).unwrap_err().to_string();
+    assert!(open.contains("its rows do not determine every cell of age.half"), "{open}");
+
+    let dir = tempfile::tempdir().unwrap();
+    let made = released(dir.path(), &read(rows.strip_suffix("0,0,0,0\n").unwrap()).unwrap());
+    assert_eq!((made.values, plan_of(&made).measure.name()), (4, "matrix"));
+    let release = Release::open(&made.sealed.path).unwrap();
+    assert_eq!(release.manifest().sources.attachments[0].name, "rows.csv");
+    assert!(release.manifest().privacy.note.contains("the exact maximum over all cells"));
+    let cube = release.cube().unwrap();
+    assert_eq!(release.plan(&cube).unwrap(), plan_of(&made));
+    let audit = crate::audit::audit(&release, None).unwrap();
+    assert!(audit.passed(), "{audit:?}");
+    let cost = audit.checks.iter().find(|c| c.what == "privacy cost").unwrap();
+    assert!(cost.detail.contains("exact maximum over all cells"), "{}", cost.detail);
+
+    let answers = Answers::open(&made.sealed.path).unwrap();
+    let ask = |sql: &str| {
+        let query = answers.parse(sql).unwrap();
+        answers.evaluator().aggregate(&query.filter, &query.group_by)
+    };
+    let sum = |sql: &str| ask(sql).unwrap().iter().map(|g| g.estimate).sum::<f64>();
+    let total = sum("SELECT COUNT(*) FROM shop");
+    assert!((total - sum("SELECT sex, COUNT(*) FROM shop GROUP BY sex")).abs() < 1e-9);
+    assert!((total - sum("SELECT age.half, COUNT(*) FROM shop GROUP BY age.half")).abs() < 1e-9);
+    // The sums of a half and of a sex differ by cells across: F under 5 less M from 5 on.
+    let query = "SELECT COUNT(*) FROM shop WHERE sex = 'F' AND age < 5";
+    let refused = ask(query).unwrap_err().to_string();
+    assert!(refused.contains("do not determine this sum of cells of sex × age.half"), "{refused}");
+    let finer = ask("SELECT COUNT(*) FROM shop WHERE age < 3").unwrap_err().to_string();
+    assert!(finer.contains("only down to age.half"), "{finer}");
+}
+
+/// What does not depend on data is refused before the data is opened: here it could not even be found.
+#[test]
+fn the_data_is_opened_last() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path();
+    let key = SigningKey::throw_away().unwrap();
+    let absent = out.join("absent.csv");
+    let refused = |spec: &Spec, out: &Path, ledger: &Path| {
+        let options = Options {
+            out,
+            data: Some(&absent),
+            ledger,
+            key: &key,
+            replace: false,
+            day: "2026-01-31",
+            entropy: Entropy::from_os().unwrap(),
+        };
+        release(spec, options, &()).unwrap_err().to_string()
+    };
+    let good = spec(SPEC);
+    let ledger = out.join("ledger.jsonl");
+    assert!(refused(&good, out, &ledger).contains("cannot open"), "nothing else is wrong");
+    assert!(refused(&good, out, out).contains("cannot use the ledger"));
+    std::fs::write(out.join("broken.jsonl"), "{}\n").unwrap();
+    assert!(refused(&good, out, &out.join("broken.jsonl")).contains("line 1 of the ledger"));
+    assert!(refused(&good, &out.join("nowhere"), &ledger).contains("cannot write"));
+    std::fs::write(out.join("shop.margins"), "").unwrap();
+    assert!(refused(&good, out, &ledger).contains("exists"));
+    std::fs::remove_file(out.join("shop.margins")).unwrap();
+    let draft = spec(&SPEC.replace("name = \"age\"", "name = \"age\"\nconfirmed = false"));
+    assert!(refused(&draft, out, &ledger).contains("confirmed = false"));
+    for budget in ["1e-33", "1e-30", "1e12", "1e30"] {
+        let tiny = spec(&SPEC.replace("1/2", budget));
+        let why = refused(&tiny, out, &ledger);
+        assert!(why.contains("too small or too large"), "{budget}: {why}");
+    }
+    // Laplace scales beyond 2^40, which the planner alone would allow.
+    let tiny = spec(&SPEC.replace("rho = \"1/2\"", "epsilon = \"1e-13\""));
+    assert!(refused(&tiny, out, &ledger).contains("too small or too large"));
+    assert!(!ledger.exists(), "nothing was charged");
+}
+
+/// A file that is published with the spec is not the data, whatever it is called.
+#[test]
+fn the_data_is_not_published_with_the_spec() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    let rows = "place,region\nn1,north\ns1,south\n";
+    std::fs::write(at("people.csv"), rows).unwrap();
+    std::fs::write(at("copy.csv"), rows).unwrap();
+    let head = "name = \"p\"\ntitle = \"P\"\ndemo = true\n[data]\npath = \"people.csv\"\n[privacy]\nunit = \"row\"\nrho = 1\n";
+    let with = |file: &str| {
+        let text = format!(
+            "{head}[[dimension]]\nname = \"place\"\nhierarchy = \"{file}\"\n[[table]]\nof = [\"place\"]\n"
+        );
+        std::fs::write(at("p.toml"), text).unwrap();
+        crate::spec::load(&at("p.toml"))
+    };
+    assert!(with("people.csv").unwrap_err().to_string().contains("is the data file"));
+    assert!(with("./people.csv").unwrap_err().to_string().contains("is the data file"));
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(at("people.csv"), at("other.csv")).unwrap();
+        assert!(with("other.csv").unwrap_err().to_string().contains("is the data file"));
+    }
+    // The same bytes under another name show when the data is opened.
+    let copied = with("copy.csv").unwrap();
+    let key = SigningKey::throw_away().unwrap();
+    let options = Options {
+        out: dir.path(),
+        data: None,
+        ledger: &at("ledger.jsonl"),
+        key: &key,
+        replace: false,
+        day: "2026-01-31",
+        entropy: Entropy::from_os().unwrap(),
+    };
+    let refused = release(&copied, options, &()).unwrap_err().to_string();
+    assert!(refused.contains("private data file itself"), "{refused}");
+    assert!(!at("p.margins").exists());
+    assert!(!at("ledger.jsonl").exists());
+}
+
+/// Reported ε never less than it is, and short.
+#[test]
+fn epsilons_are_rounded_up() {
+    for (x, want) in [
+        (6.474_05, "6.4741"),
+        (17.143_600_000_1, "17.1437"),
+        (1.0, "1.0000"),
+        (0.000_000_1, "0.0000001000"),
+        (0.012_345_6, "0.01235"),
+        (0.0, "0.0000"),
+    ] {
+        assert_eq!(claims::decimals_up(x), want);
+    }
+}
+
+/// What the plan does not name does not leave, nor does anything without a reason.
+#[test]
+fn undeclared_exact_tables_do_not_leave() {
+    let spec = spec(SPEC);
+    let planned = planned(&spec).unwrap();
+    let (charged, ()) = Charged::plan(&spec.cube, planned.plan, |_| Ok::<(), std::fmt::Error>(())).unwrap();
+    let rows = Rows::from_codes(&[2, 10], &[vec![0, 1], vec![3, 4]]).unwrap();
+    assert_eq!(exact_tables(&rows, &spec.cube, &charged, &spec.exact).unwrap(), [[1, 0, 1, 0]]);
+    let mut other = spec.exact.clone();
+    other[0].cuboid = spec.workload[0].cuboid.clone();
+    let mut silent = spec.exact.clone();
+    silent[0].reason = " ".into();
+    for declared in [&[][..], &other, &silent] {
+        let refused = exact_tables(&rows, &spec.cube, &charged, declared);
+        assert!(matches!(refused, Err(MeasureError::Undeclared)));
+    }
+}
+
+/// Sections of exact tables that a writer would not make, each properly signed, are refused.
+#[test]
+fn broken_exact_sections_are_refused() {
+    let spec = spec(SPEC);
+    let planned = planned(&spec).unwrap();
+    let frame = Frame::new(&spec.cube, &planned.plan.levels);
+    let good = crate::release::exact::encode(&spec.exact[0].cuboid, &[2, 1, 1, 2]).unwrap();
+    let open = |bodies: &[&[u8]], declared: &[&str]| -> Result<(), String> {
+        let dir = tempfile::tempdir().unwrap();
+        let chunks = chunks(&planned.plan, &frame);
+        let mut w =
+            Writer::create(dir.path(), "shop", (3 + chunks.len() + bodies.len()) as u32, false).unwrap();
+        w.write_section(Kind::Domain, 0, &wire::encode_domain(&spec.cube).unwrap()).unwrap();
+        w.write_section(Kind::Plan, 0, &wire::encode_plan(&planned.plan, &spec.cube).unwrap()).unwrap();
+        w.write_section(Kind::Spec, 0, SPEC.as_bytes()).unwrap();
+        for (i, chunk) in chunks.iter().enumerate() {
+            let mut packed = Vec::new();
+            for m in chunk.clone() {
+                let count = planned.plan.measurements[m].block.values(&frame);
+                pack(&vec![1; count], &mut packed);
+            }
+            w.write_section(Kind::Measurements, i as u32, &packed).unwrap();
+        }
+        for (i, body) in bodies.iter().enumerate() {
+            w.write_section(Kind::Exact, i as u32, body).unwrap();
+        }
+        let job = Job::of(&spec, Look::Needed).unwrap();
+        let draft = Draft::new(&job, &spec, [1; 32]).unwrap();
+        let mut input = draft.manifest("2026-01-31", false).unwrap();
+        input.declared.invariants = declared.iter().map(|d| d.to_string()).collect();
+        let path = w.seal(input, &SigningKey::throw_away().unwrap()).unwrap().path;
+        let release = Release::open(path).map_err(|e| e.to_string())?;
+        let audit = crate::audit::audit(&release, None).map_err(|e| e.to_string())?;
+        if audit.passed() { Ok(()) } else { Err(format!("{audit:?}")) }
+    };
+    const ONE: &str = "sex × age.half: known from the register";
+    open(&[&good], &[ONE]).unwrap();
+    let with = |at: usize, byte: u8| {
+        let mut bytes = good.clone();
+        bytes[at] = byte;
+        bytes
+    };
+    let not_asked = crate::release::exact::encode(&crate::cube::Cuboid::new(vec![(1, 1)]), &[1, 1]).unwrap();
+    let negative = crate::release::exact::encode(&spec.exact[0].cuboid, &[2, -1, 1, 2]).unwrap();
+    let longer = [&good[..], &[0]].concat();
+    for (bodies, declared, why) in [
+        (vec![&good[..]], vec![], "declares 0"),
+        (vec![&good], vec!["total: known from the register"], "does not declare"),
+        (vec![&good], vec!["sex × age.half: "], "does not declare"),
+        (vec![&good], vec!["sex × age.half: another reason"], "another reason"),
+        (vec![], vec![ONE], "declares 1"),
+        (vec![&good, &good], vec![ONE, ONE], "twice"),
+        (vec![&good[..good.len() - 1]], vec![ONE], ""),
+        (vec![&good[..3]], vec![ONE], "too early"),
+        (vec![&[]], vec![ONE], "too early"),
+        (vec![&longer], vec![ONE], "too many"),
+        (vec![&negative], vec![ONE], "below zero"),
+        (vec![&not_asked], vec![ONE], "not a table"),
+        (vec![&with(1, 1)], vec![ONE], "ascending"),
+        (vec![&with(4, 9)], vec![ONE], "does not exist"),
+        (vec![&with(6, 0)], vec![ONE], "total"),
+    ] {
+        let error = open(&bodies, &declared).unwrap_err();
+        assert!(error.contains(why), "{error:?} does not say {why:?}");
+    }
+}

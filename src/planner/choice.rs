@@ -1,0 +1,60 @@
+//! Which strategy is taken, and which others were looked at.
+
+use super::{Candidate, Context, PlanError, Planned, Request, best, compare};
+use crate::plan::BudgetRule;
+
+/// How far to look for a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    /// No further than to know the plan.
+    Needed,
+    /// At every strategy with every budget rule, for a comparison.
+    Everywhere,
+}
+
+/// The plan that is taken, and what it was taken from.
+#[derive(Debug, Clone)]
+pub struct Choice {
+    /// The plan.
+    pub planned: Planned,
+    /// Everything that was looked at.
+    pub candidates: Vec<Candidate>,
+    /// Which of them the plan is.
+    pub chosen: usize,
+}
+
+/// The plan for a request: the strategy asked for, or of all that apply the one that is best by its objective
+/// (the weighted total variance, unless told). The choice looks at the workload only, so it costs no privacy.
+pub fn choose(request: &Request, look: Look) -> Result<Choice, PlanError> {
+    let candidates = match (request.measure, look) {
+        (Some(measure), Look::Needed) => {
+            let outcome = Ok(Context::new(request, measure)?.plan(measure, request.budgets)?);
+            vec![Candidate { measure, budgets: request.budgets, outcome, vast: false }]
+        }
+        (None, Look::Needed) => compare(request, &[request.budgets])?,
+        (_, Look::Everywhere) => compare(request, &BudgetRule::ALL)?,
+    };
+    let wanted =
+        |c: &Candidate| c.budgets == request.budgets && request.measure.is_none_or(|m| m == c.measure);
+    let chosen = best(request, candidates.iter().enumerate().filter(|(_, c)| wanted(c)));
+    let planned = chosen.and_then(|i| Some((i, candidates.get(i)?.outcome.as_ref().ok()?.clone())));
+    match planned {
+        Some((chosen, planned)) => Ok(Choice { planned, candidates, chosen }),
+        None => Err(refusal(request, candidates.iter().filter(|c| wanted(c)))),
+    }
+}
+
+/// Why none of those that were wanted is a plan.
+fn refusal<'a>(request: &Request, candidates: impl Iterator<Item = &'a Candidate>) -> PlanError {
+    let reasons: Vec<&PlanError> = candidates.filter_map(|c| c.outcome.as_ref().err()).collect();
+    match (request.measure, &reasons[..]) {
+        (Some(_), [own, ..]) => (*own).clone(),
+        // What is wrong with the budget is wrong with all.
+        (None, all) if all.contains(&&PlanError::Budget) => PlanError::Budget,
+        (None, all) => {
+            let all: Vec<String> = all.iter().map(|e| e.to_string()).collect();
+            PlanError::NothingApplies(all.join("; "))
+        }
+        (Some(_), []) => PlanError::NoTables,
+    }
+}

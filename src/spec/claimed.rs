@@ -1,0 +1,56 @@
+//! What a spec says of a release that neither its plan nor its domain does.
+
+use super::{Budget, Spec, Unit};
+use crate::exact::Rational;
+use crate::release::claims::{self, Words};
+use crate::release::{About, Approximate, Currency, FORMAT};
+
+impl Budget {
+    /// The δ at which a cost in ρ is also stated: the spec's own, or 1e-9 where it names none.
+    fn delta(self) -> Option<Rational> {
+        match self {
+            Budget::EpsilonDelta(_, delta) => Some(delta),
+            Budget::Rho(_) => claims::default_delta(),
+            Budget::Epsilon(_) => None,
+        }
+    }
+
+    /// The (ε, δ) of a cost. Pure ε has no other name.
+    pub fn approximate(self, currency: Currency, cost: Rational) -> Option<Approximate> {
+        match currency {
+            Currency::Epsilon => None,
+            Currency::Rho => claims::approximate(FORMAT, cost, self.delta()?),
+        }
+    }
+}
+
+impl Unit {
+    /// `row`, or the identifying column.
+    pub fn name(&self) -> &str {
+        match self {
+            Unit::Row => "row",
+            Unit::Column { column, .. } => column,
+        }
+    }
+}
+
+impl Spec {
+    /// What the release's manifest says that its plan and its domain do not.
+    pub fn words(&self) -> Words {
+        Words {
+            about: About {
+                name: self.name.clone(),
+                title: self.title.clone(),
+                description: self.description.clone(),
+                licence: self.licence.clone(),
+                contact: self.contact.clone(),
+                supersedes: self.supersedes.clone(),
+                errata: None,
+            },
+            dataset: self.dataset.clone(),
+            unit: self.privacy.unit.name().into(),
+            delta: self.privacy.budget.delta(),
+            reasons: self.exact.iter().map(|e| e.reason.clone()).collect(),
+        }
+    }
+}
