@@ -14,8 +14,8 @@
 //! candidates are a convex problem, and steps 1 and 2 apply.
 
 use super::annealing::anneal;
-use super::dice::Dice;
 use super::landscape::{Choice, Landscape, Shape, Steps};
+use crate::numeric::dice::Dice;
 use std::collections::HashSet;
 use std::sync::Arc;
 
