@@ -53,7 +53,6 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 pub use answer::Options;
-#[cfg(feature = "compile")]
 pub use answer::history::{History, HistoryAnswer, HistoryError};
 pub use answer::render::Caveat;
 pub use audit::Audit;

@@ -10,7 +10,7 @@ mod together;
 
 use super::joint::{JointLaw, Noise};
 use crate::cube::{Axis, Cube, Cuboid};
-use crate::cube::{Filter, MAX_WEIGHTS, required_level};
+use crate::cube::{Filter, MAX_WEIGHTS, odometer, required_level};
 use crate::law::{ErrorLaw, LawError};
 use crate::recover::{RecoverError, Recovery, Source};
 use crate::sql::Aggregate;
@@ -222,13 +222,7 @@ impl<S: Source> Evaluator<S> {
                 estimates: estimates.collect(),
                 law: laws.of(&nodes)?,
             });
-            for (node, &size) in nodes.iter_mut().zip(&sizes).rev() {
-                *node += 1;
-                if (*node as usize) < size {
-                    break;
-                }
-                *node = 0;
-            }
+            odometer::next(&mut nodes, |i| sizes[i]);
         }
         Ok(out)
     }
@@ -459,14 +453,14 @@ impl<S: Source> Evaluator<S> {
         let mut worst: Option<ErrorLaw> = None;
         let mut pick = vec![0; firsts.len()];
         loop {
-            let nodes: Vec<u32> = firsts.iter().zip(&pick).map(|(f, &p)| f[p]).collect();
+            let nodes: Vec<u32> = firsts.iter().zip(&pick).map(|(f, &p)| f[p as usize]).collect();
             let law = laws.of(&nodes)?.combine(&[1.0])?;
             if worst.as_ref().is_none_or(|w| law.variance() > w.variance()) {
                 worst = Some(law);
             }
-            let Some(i) = (0..pick.len()).rev().find(|&i| pick[i] + 1 < firsts[i].len()) else { break };
-            pick[i] += 1;
-            pick[i + 1..].fill(0);
+            if !odometer::next(&mut pick, |i| firsts[i].len()) {
+                break;
+            }
         }
         worst.map(Arc::new).ok_or_else(|| self.not_held("the table has no cells".into(), cuboid))
     }

@@ -47,11 +47,12 @@
 
 use super::posterior::prob_greater;
 use crate::law::{ErrorLaw, LawError, NoiseLaw, Term};
-use nalgebra::{DMatrix, DVector};
-use sparse::{Solved, Sparse};
-use sprs::{CsMat, TriMat};
+use crate::numeric::cholesky::dot;
+use crate::numeric::qr::Qr;
+use crate::numeric::sparse::Sparse;
+use descent::{Descent, Solved};
 
-mod sparse;
+mod descent;
 
 /// Why a history says nothing.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -86,7 +87,7 @@ pub enum HistoryError {
 /// Answered queries.
 #[derive(Debug, Clone)]
 pub struct History {
-    rows: CsMat<f64>,
+    rows: Sparse,
     answers: Vec<f64>,
     budgets: Vec<f64>,
     sensitivities: Vec<f64>,
@@ -113,19 +114,15 @@ pub struct Inferred {
 #[derive(Debug, Clone)]
 enum Factors {
     Dense(Box<Dense>),
-    Sparse(Sparse),
+    Sparse(Descent),
 }
 
 /// A column-pivoted QR factorisation of `√W·H`.
 #[derive(Debug, Clone)]
 struct Dense {
-    rank: usize,
-    /// For each place of the pivoted order its cell.
-    order: Vec<usize>,
-    q: DMatrix<f64>,
-    r: DMatrix<f64>,
+    qr: Qr,
     /// `Q₁ᵀ √W y`.
-    projected: DVector<f64>,
+    projected: Vec<f64>,
 }
 
 /// A query's estimate and the law of its error.
@@ -203,28 +200,29 @@ impl History {
         if shape.0.max(shape.1) > MOST_NUMBERS {
             return Err(HistoryError::TooLarge(shape.0, shape.1));
         }
-        let mut rows: TriMat<f64> = TriMat::new(shape);
+        let mut list: Vec<(u32, u32, f64)> = Vec::new();
         for (i, j, v) in entries {
             if i >= shape.0 || j >= shape.1 {
                 return Err(HistoryError::Number(format!("there is no place ({}, {})", i + 1, j + 1)));
             }
-            if rows.nnz() >= MOST_NUMBERS {
+            if list.len() >= MOST_NUMBERS {
                 return Err(HistoryError::TooLarge(shape.0, shape.1));
             }
-            rows.add_triplet(i, j, v);
+            // Below 2^26, as the shape is.
+            list.push((i as u32, j as u32, v));
         }
-        History::from_matrix(rows.to_csr(), answers, budgets, sensitivities)
+        History::from_matrix(Sparse::new(shape, list), answers, budgets, sensitivities)
     }
 
     /// Two histories of the same data, such as the answers of two releases, as one.
     pub fn and(&self, other: &History) -> Result<History, HistoryError> {
-        length("a row of the other history", other.rows.cols(), self.rows.cols())?;
+        length("a row of the other history", other.rows.columns(), self.rows.columns())?;
         let first = self.rows.rows();
-        let moved = other.rows.iter().map(|(v, (i, j))| (first + i, j, *v));
-        let entries = self.rows.iter().map(|(v, (i, j))| (i, j, *v)).chain(moved);
+        let moved = other.rows.entries().map(|(i, j, v)| (first + i, j, v));
+        let entries = self.rows.entries().chain(moved);
         let both = |a: &[f64], b: &[f64]| [a, b].concat();
         History::from_entries(
-            (first + other.rows.rows(), self.rows.cols()),
+            (first + other.rows.rows(), self.rows.columns()),
             entries,
             both(&self.answers, &other.answers),
             both(&self.budgets, &other.budgets),
@@ -233,23 +231,23 @@ impl History {
     }
 
     fn from_matrix(
-        rows: CsMat<f64>,
+        rows: Sparse,
         answers: Vec<f64>,
         budgets: Vec<f64>,
         sensitivities: Option<Vec<f64>>,
     ) -> Result<History, HistoryError> {
-        let (m, n) = rows.shape();
+        let (m, n) = (rows.rows(), rows.columns());
         if m == 0 || n == 0 {
             return Err(HistoryError::Number("a history needs at least one row and one cell".into()));
         }
         length("answers", answers.len(), m)?;
         length("budgets", budgets.len(), m)?;
         let largest: Vec<f64> =
-            rows.outer_iterator().map(|r| r.iter().fold(0.0f64, |most, (_, v)| most.max(v.abs()))).collect();
+            (0..m).map(|i| rows.row(i).fold(0.0f64, |most, (_, v)| most.max(v.abs()))).collect();
         let given = sensitivities.is_some();
         let sensitivities = sensitivities.unwrap_or_else(|| largest.clone());
         length("sensitivities", sensitivities.len(), m)?;
-        if rows.data().iter().chain(&answers).any(|v| !v.is_finite()) {
+        if rows.values().iter().chain(&answers).any(|v| !v.is_finite()) {
             return Err(HistoryError::Number("rows and answers must be finite numbers".into()));
         }
         if let Some(i) = budgets.iter().position(|b| !(b.is_finite() && *b > 0.0)) {
@@ -274,8 +272,8 @@ impl History {
 
     /// What was spent on each cell: `B = (α./S)ᵀ|H|`.
     pub fn cell_cost(&self) -> Vec<f64> {
-        let mut cost = vec![0.0; self.rows.cols()];
-        for (v, (i, j)) in &self.rows {
+        let mut cost = vec![0.0; self.rows.columns()];
+        for (i, j, v) in self.rows.entries() {
             cost[j] += self.weight(i) * v.abs();
         }
         cost
@@ -288,55 +286,41 @@ impl History {
 
     /// Works out the estimates, in the way that is good for the size.
     pub fn infer(&self) -> Result<Inferred, HistoryError> {
-        let (m, n) = (self.rows.rows() as f64, self.rows.cols() as f64);
+        let (m, n) = (self.rows.rows() as f64, self.rows.columns() as f64);
         // Of the two dimensions the smaller counts twice.
         self.infer_by(if m * n * m.min(n) <= DENSE_WORK { Solver::Dense } else { Solver::Sparse })
     }
 
     /// Works out the estimates in this way.
     pub fn infer_by(&self, solver: Solver) -> Result<Inferred, HistoryError> {
-        let (m, n) = self.rows.shape();
+        let (m, n) = (self.rows.rows(), self.rows.columns());
         let y: Vec<f64> = self.answers.iter().enumerate().map(|(i, y)| self.weight(i) * y).collect();
         if solver == Solver::Sparse {
             let mut weighted = self.rows.clone();
-            for (i, mut row) in weighted.outer_iterator_mut().enumerate() {
-                row.iter_mut().for_each(|(_, v)| *v *= self.weight(i));
-            }
-            let sparse = Sparse::new(weighted, y);
-            let estimates = sparse.cells().ok_or(HistoryError::Unclear)?;
-            return Ok(Inferred { cells: n, estimates, factors: Factors::Sparse(sparse) });
+            weighted.scale_rows(|i| self.weight(i));
+            let descent = Descent::new(weighted, y);
+            let estimates = descent.cells().ok_or(HistoryError::Unclear)?;
+            return Ok(Inferred { cells: n, estimates, factors: Factors::Sparse(descent) });
         }
-        if m.checked_mul(n).is_none_or(|k| k > MOST_NUMBERS) {
-            return Err(HistoryError::TooLarge(m, n));
+        let size = m.checked_mul(n).filter(|k| *k <= MOST_NUMBERS).ok_or(HistoryError::TooLarge(m, n))?;
+        let mut weighted = vec![0.0; size];
+        for (i, j, v) in self.rows.entries() {
+            weighted[j * m + i] = self.weight(i) * v;
         }
-        let mut weighted = DMatrix::zeros(m, n);
-        for (v, (i, j)) in &self.rows {
-            weighted[(i, j)] = self.weight(i) * v;
-        }
-        let y = DVector::from_vec(y);
-        let qr = weighted.col_piv_qr();
-        let (q, r) = (qr.q(), qr.r());
-        let first = r.get((0, 0)).map_or(0.0, |v| v.abs());
-        let tolerance = first * f64::EPSILON * 8.0 * m.max(n) as f64;
-        let rank = (0..r.nrows()).take_while(|&i| r[(i, i)].abs() > tolerance).count();
-        let mut order = DMatrix::from_fn(1, n, |_, j| j);
-        qr.p().permute_columns(&mut order);
-        let order: Vec<usize> = order.iter().copied().collect();
-        let q = q.columns(0, rank).into_owned();
-        let projected = q.tr_mul(&y);
-        let r11 = r.view((0, 0), (rank, rank));
-        let x = r11.solve_upper_triangular(&projected).unwrap_or_else(|| DVector::zeros(rank));
+        let qr = Qr::new(m, weighted);
+        let projected = qr.project(y);
+        let x = qr.solve(projected.clone());
         // A cell is estimable when no unseen direction (a column of R₁₁⁻¹R₁₂) moves it.
-        let free = r.view((0, rank), (rank, n - rank)).into_owned();
-        let unseen = r11.solve_upper_triangular(&free).unwrap_or_else(|| DMatrix::zeros(rank, n - rank));
-        let mut estimates = vec![None; n];
-        for (place, &cell) in order.iter().enumerate().take(rank) {
-            if unseen.row(place).iter().all(|v| v.abs() < 1e-9) {
-                estimates[cell] = Some(x[place]);
-            }
+        let mut seen = vec![true; qr.rank()];
+        for place in qr.rank()..n {
+            let unseen = qr.solve(qr.dependent(place).to_vec());
+            seen.iter_mut().zip(unseen).for_each(|(seen, v)| *seen &= v.abs() < 1e-9);
         }
-        let dense = Dense { rank, order, q, r, projected };
-        Ok(Inferred { cells: n, estimates, factors: Factors::Dense(Box::new(dense)) })
+        let mut estimates = vec![None; n];
+        for ((&cell, x), _) in qr.order().iter().zip(x).zip(seen).filter(|(_, seen)| *seen) {
+            estimates[cell] = Some(x);
+        }
+        Ok(Inferred { cells: n, estimates, factors: Factors::Dense(Box::new(Dense { qr, projected })) })
     }
 
     /// What it takes to answer `query` with half-width at most `width` at `level`: nothing, if the history is
@@ -406,7 +390,7 @@ impl Inferred {
     /// The rank of the history: how many independent things it says. Conjugate gradients do not find it.
     pub fn rank(&self) -> Option<usize> {
         match &self.factors {
-            Factors::Dense(dense) => Some(dense.rank),
+            Factors::Dense(dense) => Some(dense.qr.rank()),
             Factors::Sparse(_) => None,
         }
     }
@@ -449,21 +433,20 @@ impl Inferred {
 impl Dense {
     /// The estimate of a query and the coefficients of the unit noises in its error.
     fn query(&self, query: &[f64]) -> Result<(f64, Vec<f64>), HistoryError> {
-        let permuted: Vec<f64> = self.order.iter().map(|&c| query[c]).collect();
-        let r11 = self.r.view((0, 0), (self.rank, self.rank));
-        let head = DVector::from_column_slice(&permuted[..self.rank]);
-        let t = r11.tr_solve_upper_triangular(&head).unwrap_or_else(|| DVector::zeros(self.rank));
-        for (k, want) in permuted.iter().enumerate().skip(self.rank) {
-            let column = self.r.view((0, k), (self.rank, 1));
+        let rank = self.qr.rank();
+        let mut permuted = self.qr.order().iter().map(|&c| query[c]);
+        let t = self.qr.solve_transposed(permuted.by_ref().take(rank).collect());
+        let norm = |x: &[f64]| dot(x, x).sqrt();
+        for (k, want) in (rank..).zip(permuted) {
+            let column = self.qr.dependent(k);
             // Entries of R that are 0 in exact arithmetic are rounding errors of their column's size.
-            let got: f64 = column.iter().zip(t.iter()).map(|(a, b)| a * b).sum();
-            let size = want.abs() + column.norm() * t.norm();
+            let got = dot(column, &t);
+            let size = want.abs() + norm(column) * norm(&t);
             if (got - want).abs() > 1e-9 * size.max(1e-300) {
                 return Err(HistoryError::NotEstimable);
             }
         }
-        let coefficients = &self.q * &t;
-        Ok((t.dot(&self.projected), coefficients.as_slice().to_vec()))
+        Ok((dot(&t, &self.projected), self.qr.spread(t)))
     }
 }
 

@@ -8,7 +8,6 @@ mod compare;
 pub mod evaluate;
 pub mod explain;
 mod figure;
-#[cfg(feature = "compile")]
 pub mod history;
 pub mod joint;
 pub mod keys;

@@ -9,6 +9,7 @@ mod cuboid;
 mod dimension;
 pub mod filter;
 mod frame;
+pub(crate) mod odometer;
 mod refine;
 pub mod walsh;
 

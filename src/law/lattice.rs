@@ -1,5 +1,7 @@
 //! Finding the spacing of the lattice that the error lives on.
 
+use crate::exact::gcd;
+
 /// Two coefficients whose ratio is rational to this relative precision are taken as commensurable. Should
 /// that be a coincidence, the law changes by the same relative 1e-13 and no more.
 const TOLERANCE: f64 = 1e-13;
@@ -13,11 +15,11 @@ pub(super) fn spacing(coefficients: &[f64]) -> Option<(f64, Vec<u64>)> {
     let mut lcm = 1u64;
     for a in coefficients {
         let q = denominator(a / unit)?;
-        lcm = lcm.checked_mul(q / gcd(lcm, q)).filter(|n| *n <= MAX_MULTIPLE)?;
+        lcm = lcm.checked_mul(q / common(lcm, q)).filter(|n| *n <= MAX_MULTIPLE)?;
     }
     let mut h = unit / lcm as f64;
     let multiples: Vec<u64> = coefficients.iter().map(|a| (a / h).round() as u64).collect();
-    let shared = multiples.iter().copied().reduce(gcd)?;
+    let shared = multiples.iter().copied().reduce(common)?;
     h *= shared as f64;
     let multiples: Vec<u64> = multiples.iter().map(|m| m / shared).collect();
     // Prefer the smallest coefficient itself as the unit: 3 × 0.1 is then 0.1's lattice to the last digit.
@@ -31,11 +33,10 @@ pub(super) fn spacing(coefficients: &[f64]) -> Option<(f64, Vec<u64>)> {
     fits.then_some((h, multiples))
 }
 
-fn gcd(mut a: u64, mut b: u64) -> u64 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
+/// The greatest common divisor.
+fn common(a: u64, b: u64) -> u64 {
+    // No larger than either that is not 0.
+    gcd(a.into(), b.into()) as u64
 }
 
 /// The smallest `q` on the continued fraction of `x` with `x ≈ p/q` to the tolerance; at most 2^20: beyond

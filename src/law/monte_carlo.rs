@@ -5,6 +5,7 @@
 
 use super::sums::Sum;
 use super::{Group, NoiseLaw};
+use crate::numeric::dice::Dice;
 use std::f64::consts::PI;
 
 /// The generator of every simulation.
@@ -12,14 +13,8 @@ pub(crate) struct Generator([u64; 4]);
 
 impl Generator {
     pub fn new(seed: u64) -> Generator {
-        let mut state = seed;
-        Generator(std::array::from_fn(|_| {
-            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut z = state;
-            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            z ^ (z >> 31)
-        }))
+        let mut dice = Dice::new(seed);
+        Generator(std::array::from_fn(|_| dice.next()))
     }
 
     fn next(&mut self) -> u64 {

@@ -1,5 +1,5 @@
-//! The little dense linear algebra that recovery from rows needs: triangular solves and Cholesky's factorisation, in one fixed
-//! order of operations.
+//! Triangular solves and Cholesky's factorisation, in one fixed order of operations: recovery from rows and the convex programme of
+//! worst cases need no more dense algebra.
 
 /// Eight sums side by side, so that the compiler may use wide registers; always in this order.
 pub(crate) fn dot(x: &[f64], y: &[f64]) -> f64 {
@@ -43,6 +43,7 @@ impl Lower {
 
     /// Adds `w · x xᵀ` for a sparse `x` with ascending indices.
     pub(crate) fn add_outer(&mut self, x: &[(u32, f64)], w: f64) {
+        debug_assert!(x.is_sorted_by(|a, b| a.0 < b.0));
         for (at, &(i, a)) in x.iter().enumerate() {
             let start = i as usize * (i as usize + 1) / 2;
             for &(j, b) in &x[..=at] {
@@ -54,7 +55,11 @@ impl Lower {
     /// `L⁻¹ b`.
     pub(crate) fn forward(&self, b: &mut [f64]) {
         // Leading zeros stay zeros: unit vectors are frequent.
-        let first = b.iter().position(|v| *v != 0.0).unwrap_or(b.len());
+        self.forward_from(b.iter().position(|v| *v != 0.0).unwrap_or(b.len()), b);
+    }
+
+    /// `L⁻¹ b` for a `b` that begins with so many zeros. Eight sums side by side round differently from another start on.
+    fn forward_from(&self, first: usize, b: &mut [f64]) {
         for i in first..b.len() {
             let row = self.row(i);
             b[i] = (b[i] - dot(&row[first..i], &b[first..i])) / row[i];
@@ -83,7 +88,17 @@ pub(crate) struct Cholesky {
 
 impl Cholesky {
     /// Factors the matrix of which this is the lower triangle. `None` when it is not positive definite.
-    pub(crate) fn new(mut m: Lower) -> Option<Cholesky> {
+    pub(crate) fn new(m: Lower) -> Option<Cholesky> {
+        Cholesky::factor(m, |pivot| (pivot > 0.0).then_some(pivot))
+    }
+
+    /// The same for a matrix that is positive definite but for rounding, which can push a pivot below zero where rows nearly
+    /// repeat each other.
+    pub(crate) fn nearly(m: Lower) -> Option<Cholesky> {
+        Cholesky::factor(m, |pivot| Some(pivot.max(1e-14)))
+    }
+
+    fn factor(mut m: Lower, pivot: impl Fn(f64) -> Option<f64>) -> Option<Cholesky> {
         let n = m.len();
         let scale: Vec<f64> = (0..n).map(|i| 1.0 / m.row(i)[i].sqrt()).collect();
         if !scale.iter().all(|s| s.is_finite() && *s > 0.0) {
@@ -97,11 +112,7 @@ impl Cholesky {
                 let other = &done[j * (j + 1) / 2..=j * (j + 1) / 2 + j];
                 row[j] = (row[j] - dot(&row[..j], &other[..j])) / other[j];
             }
-            let pivot = row[i] - dot(&row[..i], &row[..i]);
-            if !(pivot > 0.0) {
-                return None;
-            }
-            row[i] = pivot.sqrt();
+            row[i] = pivot(row[i] - dot(&row[..i], &row[..i]))?.sqrt();
         }
         Some(Cholesky { lower: m, scale })
     }
@@ -112,8 +123,17 @@ impl Cholesky {
 
     /// `M⁻¹ b`.
     pub(crate) fn solve(&self, b: &mut [f64]) {
+        self.solve_from(b.iter().position(|v| *v != 0.0).unwrap_or(b.len()), b);
+    }
+
+    /// The same without looking for zeros that `b` may begin with.
+    pub(crate) fn solve_all(&self, b: &mut [f64]) {
+        self.solve_from(0, b);
+    }
+
+    fn solve_from(&self, first: usize, b: &mut [f64]) {
         self.scaled(b);
-        self.lower.forward(b);
+        self.lower.forward_from(first, b);
         self.lower.backward(b);
         self.scaled(b);
     }
@@ -160,5 +180,25 @@ mod tests {
         assert_eq!(singular.row(1), [6.0, 12.0]);
         let definite = Cholesky::new(singular).is_some_and(|c| c.lower.row(1)[1] > 1e-7);
         assert!(!definite);
+    }
+
+    /// A row that repeats another is taken as nearly the same, and both solves agree where nothing is in doubt.
+    #[test]
+    fn what_is_nearly_definite_is_solved() {
+        let mut repeated = Lower::zero(2);
+        repeated.add_outer(&[(0, 1.0), (1, 1.0)], 1.0);
+        assert!(Cholesky::new(repeated.clone()).is_none());
+        let mut b = [3.0, 3.0];
+        Cholesky::nearly(repeated).unwrap().solve_all(&mut b);
+        assert!((b[0] + b[1] - 3.0).abs() < 1e-6);
+        let mut definite = Lower::zero(3);
+        [0, 1, 2].map(|i| definite.add_outer(&[(i, 1.0)], 2.0));
+        definite.add_outer(&[(0, 1.0), (2, 1.0)], 0.5);
+        let cholesky = Cholesky::nearly(definite).unwrap();
+        let (mut one, mut other) = ([0.0, 1.0, 2.0], [0.0, 1.0, 2.0]);
+        cholesky.solve(&mut one);
+        cholesky.solve_all(&mut other);
+        one.iter().zip(other).for_each(|(a, b)| assert!((a - b).abs() < 1e-15));
+        assert!(Cholesky::nearly(Lower::zero(1)).is_none());
     }
 }

@@ -1,3 +1,7 @@
 //! The little numerical machinery that several floors share, in one fixed order of operations.
 
 pub mod cholesky;
+pub mod conjugate;
+pub mod dice;
+pub mod qr;
+pub mod sparse;

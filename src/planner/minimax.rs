@@ -20,7 +20,7 @@
 //! many, multiplicative updates of λ approach the same optimum, and the certificate says how closely.
 //! Only `+ − × ÷ √` and `libm`: the same plan on every machine.
 
-use crate::numeric::cholesky::dot;
+use crate::numeric::cholesky::{Cholesky, Lower};
 use rustc_hash::FxHashMap;
 
 /// A system this large is still factored; beyond it, multiplicative updates.
@@ -222,32 +222,30 @@ impl Minimax {
             for (r, row) in self.rows.iter().enumerate() {
                 row.iter().for_each(|&(a, g)| of_column[a as usize].push((r as u32, g)));
             }
-            let mut m = vec![0.0; rows * rows];
+            let mut m = Lower::zero(rows);
             for (column, h) in of_column.iter().zip(&h) {
-                outer(&mut m, rows, column, 1.0 / h);
+                m.add_outer(column, 1.0 / h);
             }
-            (0..rows).for_each(|r| m[r * rows + r] += slack[r] / lambda[r]);
+            (0..rows).for_each(|r| m.add_outer(&[(r as u32, 1.0)], slack[r] / lambda[r]));
             let scaled: Vec<f64> = dual.iter().zip(&h).map(|(d, h)| d / h).collect();
-            let mut right: Vec<f64> = (0..rows)
+            let right = (0..rows)
                 .map(|r| image(&self.rows[r], &scaled) + (mu - lambda[r] * slack[r]) / lambda[r])
                 .collect();
-            solve(&mut m, rows, &mut right)?;
-            dl = right;
+            dl = solve(m, right)?;
             let back = self.transpose(&dl);
             du = dual.iter().zip(&back).zip(&h).map(|((d, b), h)| (d - b) / h).collect::<Vec<_>>();
         } else {
             // (H + Gᵀ (λ/s) G) du = dual − Gᵀ (μ − λs)/s … in columns.
             let n = u.len();
-            let mut m = vec![0.0; n * n];
+            let mut m = Lower::zero(n);
             for (r, row) in self.rows.iter().enumerate() {
-                outer(&mut m, n, row, lambda[r] / slack[r]);
+                m.add_outer(row, lambda[r] / slack[r]);
             }
-            (0..n).for_each(|a| m[a * n + a] += h[a]);
+            (0..n).for_each(|a| m.add_outer(&[(a as u32, 1.0)], h[a]));
             let rest: Vec<f64> = (0..rows).map(|r| (mu - lambda[r] * slack[r]) / slack[r]).collect();
             let mut right = self.transpose(&rest);
             right.iter_mut().zip(&dual).for_each(|(r, d)| *r = d - *r);
-            solve(&mut m, n, &mut right)?;
-            du = right;
+            du = solve(m, right)?;
             dl = (0..rows).map(|r| rest[r] + lambda[r] / slack[r] * image(&self.rows[r], &du)).collect();
         }
         let ds: Vec<f64> = self.rows.iter().map(|row| -image(row, &du)).collect();
@@ -295,46 +293,10 @@ fn add(x: &mut [f64], step: f64, d: &[f64]) {
     x.iter_mut().zip(d).for_each(|(x, d)| *x += step * d);
 }
 
-/// Adds `w · x xᵀ` to the lower triangle.
-fn outer(m: &mut [f64], n: usize, x: &[(u32, f64)], w: f64) {
-    for &(i, a) in x {
-        for &(j, b) in x.iter().filter(|&&(j, _)| j <= i) {
-            m[i as usize * n + j as usize] += w * a * b;
-        }
-    }
-}
-
-/// Solves `M x = b` by Cholesky's factorisation of the lower triangle, after scaling the diagonal to one.
-fn solve(m: &mut [f64], n: usize, b: &mut [f64]) -> Option<()> {
-    let scale: Vec<f64> = (0..n).map(|i| 1.0 / m[i * n + i].sqrt()).collect();
-    if !scale.iter().all(|s| s.is_finite() && *s > 0.0) {
-        return None;
-    }
-    for i in 0..n {
-        (0..=i).for_each(|j| m[i * n + j] *= scale[i] * scale[j]);
-        b[i] *= scale[i];
-    }
-    for i in 0..n {
-        let (done, rest) = m.split_at_mut(i * n);
-        let row = &mut rest[..=i];
-        for j in 0..i {
-            let other = &done[j * n..=j * n + j];
-            row[j] = (row[j] - dot(&row[..j], &other[..j])) / other[j];
-        }
-        // Rounding can push a pivot below zero where rows nearly repeat each other.
-        let pivot = (row[i] - dot(&row[..i], &row[..i])).max(1e-14);
-        row[i] = pivot.sqrt();
-    }
-    for i in 0..n {
-        b[i] = (b[i] - dot(&m[i * n..i * n + i], &b[..i])) / m[i * n + i];
-    }
-    for i in (0..n).rev() {
-        b[i] /= m[i * n + i];
-        let x = b[i];
-        b[..i].iter_mut().zip(&m[i * n..i * n + i]).for_each(|(b, l)| *b -= l * x);
-    }
-    b.iter_mut().zip(&scale).for_each(|(b, s)| *b *= s);
-    b.iter().all(|x| x.is_finite()).then_some(())
+/// `M⁻¹ b`.
+fn solve(m: Lower, mut b: Vec<f64>) -> Option<Vec<f64>> {
+    Cholesky::nearly(m)?.solve_all(&mut b);
+    b.iter().all(|x| x.is_finite()).then_some(b)
 }
 
 /// Numbers that differ only by rounding are taken as one; the certificate is computed without this.

@@ -2,7 +2,7 @@
 
 use super::Request;
 use super::closure::{Closure, Spread};
-use crate::cube::{Cuboid, Frame};
+use crate::cube::{Cuboid, Frame, odometer};
 use crate::plan::noise::component_variance;
 use crate::plan::{Form, Plan};
 use crate::recover::gls::{Gls, Parts, Weighted, measured_tables};
@@ -146,7 +146,7 @@ fn unbalanced_spread(frame: &Frame, measured: &[Weighted], cuboid: &Cuboid) -> S
     }
     let mut spread = Spread { mean: 0.0, max: 0.0 };
     let mut cells = 0.0;
-    let mut pick = vec![0usize; kinds.len()];
+    let mut pick = vec![0; kinds.len()];
     let rest: Vec<_> = frame.axes.iter().map(|a| a.lump(0, &[0]).0).collect();
     loop {
         let mut lumped = Frame { axes: rest.clone() };
@@ -155,7 +155,7 @@ fn unbalanced_spread(frame: &Frame, measured: &[Weighted], cuboid: &Cuboid) -> S
         for ((d, l), (kind, &p)) in cuboid.iter().zip(kinds.iter().zip(&pick)) {
             let axis = &frame.axes[d];
             let r = axis.rung(l).unwrap_or(0);
-            let (node, copies) = kind[p];
+            let (node, copies) = kind[p as usize];
             count *= copies as f64;
             let mut colour = vec![0; axis.rungs[r].len()];
             colour[node] = 1;
@@ -169,10 +169,9 @@ fn unbalanced_spread(frame: &Frame, measured: &[Weighted], cuboid: &Cuboid) -> S
         spread.mean += count * variance;
         spread.max = spread.max.max(variance);
         cells += count;
-        // The next combination of kinds.
-        let Some(i) = (0..pick.len()).rev().find(|&i| pick[i] + 1 < kinds[i].len()) else { break };
-        pick[i] += 1;
-        pick[i + 1..].fill(0);
+        if !odometer::next(&mut pick, |i| kinds[i].len()) {
+            break;
+        }
     }
     spread.mean /= cells;
     spread

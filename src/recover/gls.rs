@@ -13,6 +13,7 @@
 //! is a number on each component too.
 
 use crate::cube::{Cuboid, Frame, walsh};
+use crate::numeric::conjugate::{self, Rules, System};
 use crate::plan::noise::noise_variance;
 use crate::plan::{Form, Plan, Seen};
 use std::collections::HashMap;
@@ -175,55 +176,63 @@ impl<'a> Gls<'a> {
         let weights: Vec<Vec<f64>> =
             order.iter().map(|a| self.frame.multiplicity(a).iter().map(|&m| m as f64).collect()).collect();
         let scale: Vec<f64> = order.iter().map(|a| 1.0 / self.precision(a)).collect();
-        let dot = |x: &Parts, y: &Parts| -> f64 {
-            let mut sum = 0.0;
-            for (a, w) in order.iter().zip(&weights) {
-                if let (Some(x), Some(y)) = (x.get(a), y.get(a)) {
-                    sum += x.iter().zip(y).zip(w).map(|((x, y), w)| x * y * w).sum::<f64>();
-                }
-            }
-            sum
-        };
-        let add = |x: &mut Parts, by: f64, y: &Parts| {
-            for a in &order {
-                if let Some(y) = y.get(a) {
-                    let x = x.entry(a.clone()).or_insert_with(|| vec![0.0; y.len()]);
-                    x.iter_mut().zip(y).for_each(|(x, y)| *x += by * y);
-                }
-            }
-        };
-        let precondition = |r: &Parts| -> Parts {
-            order
-                .iter()
-                .zip(&scale)
-                .filter_map(|(a, s)| Some((a.clone(), r.get(a)?.iter().map(|v| v * s).collect())))
-                .collect()
-        };
-        let mut solution = Parts::new();
-        let mut residual = q;
-        let goal = dot(&residual, &precondition(&residual)) * TOLERANCE * TOLERANCE;
-        let mut z = precondition(&residual);
-        let mut rz = dot(&residual, &z);
-        let mut direction = z.clone();
-        for _ in 0..self.most_steps {
-            // Also where digits ran out and nothing is a number any more.
-            if !(rz > goal) || rz == 0.0 {
-                break;
-            }
-            let image = self.normal(&direction);
-            let step = rz / dot(&direction, &image);
-            add(&mut solution, step, &direction);
-            add(&mut residual, -step, &image);
-            z = precondition(&residual);
-            let next = dot(&residual, &z);
-            let keep = next / rz;
-            rz = next;
-            for a in &order {
-                let Some(z) = z.get(a) else { continue };
-                let d = direction.entry(a.clone()).or_insert_with(|| vec![0.0; z.len()]);
-                d.iter_mut().zip(z).for_each(|(d, z)| *d = z + keep * *d);
+        let rules =
+            Rules { tolerance: TOLERANCE, most_steps: self.most_steps, singular: false, growth: None };
+        let normal = Normal { gls: self, order, weights, scale };
+        conjugate::solve(&normal, Parts::new(), q, &rules).map(|s| s.solution).unwrap_or_default()
+    }
+}
+
+/// `N`, for conjugate gradients.
+struct Normal<'a> {
+    gls: &'a Gls<'a>,
+    order: Vec<Cuboid>,
+    /// For each component how many real cells each of its numbers stands for.
+    weights: Vec<Vec<f64>>,
+    scale: Vec<f64>,
+}
+
+impl System for Normal<'_> {
+    type Vector = Parts;
+
+    fn apply(&self, v: &Parts) -> Option<(Parts, f64)> {
+        let image = self.gls.normal(v);
+        let curvature = self.dot(v, &image);
+        Some((image, curvature))
+    }
+
+    fn dot(&self, x: &Parts, y: &Parts) -> f64 {
+        let mut sum = 0.0;
+        for (a, w) in self.order.iter().zip(&self.weights) {
+            if let (Some(x), Some(y)) = (x.get(a), y.get(a)) {
+                sum += x.iter().zip(y).zip(w).map(|((x, y), w)| x * y * w).sum::<f64>();
             }
         }
-        solution
+        sum
+    }
+
+    fn precondition(&self, r: &Parts) -> Parts {
+        let part = |(a, s): (&Cuboid, &f64)| Some((a.clone(), r.get(a)?.iter().map(|v| v * s).collect()));
+        self.order.iter().zip(&self.scale).filter_map(part).collect()
+    }
+
+    fn add(&self, x: &mut Parts, by: f64, y: &Parts) {
+        self.each(x, y, |x, y| x + by * y);
+    }
+
+    fn turn(&self, y: &mut Parts, by: f64, x: &Parts) {
+        self.each(y, x, |y, x| x + by * y);
+    }
+}
+
+impl Normal<'_> {
+    /// Puts `f(x, y)` in the place of `x`, a part that `x` does not have being 0.
+    fn each(&self, x: &mut Parts, y: &Parts, f: impl Fn(f64, f64) -> f64) {
+        for a in &self.order {
+            if let Some(y) = y.get(a) {
+                let x = x.entry(a.clone()).or_insert_with(|| vec![0.0; y.len()]);
+                x.iter_mut().zip(y).for_each(|(x, y)| *x = f(*x, *y));
+            }
+        }
     }
 }

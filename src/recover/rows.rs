@@ -14,6 +14,7 @@
 
 use crate::cube::Cuboid;
 use crate::numeric::cholesky::{Cholesky, Lower, dot};
+use crate::numeric::dice::{GOLDEN, mix};
 use std::sync::Arc;
 
 /// The most numbers in `T`: rows times rank.
@@ -55,10 +56,7 @@ pub struct RowSystem {
 
 /// A fixed sequence of numbers in ±[½, 1] that look random.
 fn mixed(seed: u64, index: usize) -> f64 {
-    let mut z = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(index as u64 + 1);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^= z >> 31;
+    let z = mix(seed.wrapping_mul(GOLDEN).wrapping_add(index as u64 + 1));
     let size = 0.5 + (z >> 12) as f64 / (1u64 << 53) as f64;
     if z & 1 == 0 { size } else { -size }
 }

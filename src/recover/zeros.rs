@@ -15,6 +15,7 @@
 use super::RecoverError;
 use super::gls::{Gls, Parts};
 use crate::cube::{Cube, Cuboid, Filter, Frame, required_level};
+use crate::numeric::conjugate::{self, Rules};
 use crate::plan::{Form, Plan, Seen, limits};
 use crate::sql::Query;
 use rustc_hash::FxHashSet;
@@ -442,38 +443,45 @@ impl<'a> System<'a> {
         most_steps: usize,
         covariance: &dyn Fn(Parts) -> Option<Parts>,
     ) -> Option<Parts> {
-        let mut solution: Cells = right.iter().map(|r| vec![0.0; r.len()]).collect();
-        let mut residual = right;
-        let mut direction = residual.clone();
-        let mut rr = self.dot(&residual, &residual);
-        let goal = rr * TOLERANCE * TOLERANCE;
-        for _ in 0..most_steps {
-            // Also where digits ran out and nothing is a number any more.
-            if !(rr > goal) || rr == 0.0 {
-                break;
-            }
-            let image = self.pick(&covariance(self.spread(&direction))?);
-            let curve = self.dot(&direction, &image);
-            // Conditions that say the same twice leave directions without any error: they are satisfied already.
-            if !(curve > 0.0) {
-                break;
-            }
-            let step = rr / curve;
-            add(&mut solution, step, &direction);
-            add(&mut residual, -step, &image);
-            let next = self.dot(&residual, &residual);
-            let keep = next / rr;
-            rr = next;
-            for (d, r) in direction.iter_mut().zip(&residual) {
-                d.iter_mut().zip(r).for_each(|(d, r)| *d = r + keep * *d);
-            }
-        }
-        Some(self.spread(&solution))
+        let zero: Cells = right.iter().map(|r| vec![0.0; r.len()]).collect();
+        // Conditions that say the same twice leave directions without any error: they are satisfied already.
+        let rules = Rules { tolerance: TOLERANCE, most_steps, singular: true, growth: None };
+        let said = Said { system: self, covariance };
+        Some(self.spread(&conjugate::solve(&said, zero, right, &rules)?.solution))
     }
 }
 
-fn add(x: &mut Cells, by: f64, y: &Cells) {
+/// `Z N⁻¹ Zᵀ`, for conjugate gradients.
+struct Said<'a> {
+    system: &'a System<'a>,
+    covariance: &'a dyn Fn(Parts) -> Option<Parts>,
+}
+
+impl conjugate::System for Said<'_> {
+    type Vector = Cells;
+
+    fn apply(&self, v: &Cells) -> Option<(Cells, f64)> {
+        let image = self.system.pick(&(self.covariance)(self.system.spread(v))?);
+        let curvature = self.system.dot(v, &image);
+        Some((image, curvature))
+    }
+
+    fn dot(&self, x: &Cells, y: &Cells) -> f64 {
+        self.system.dot(x, y)
+    }
+
+    fn add(&self, x: &mut Cells, by: f64, y: &Cells) {
+        each(x, y, |x, y| x + by * y);
+    }
+
+    fn turn(&self, y: &mut Cells, by: f64, x: &Cells) {
+        each(y, x, |y, x| x + by * y);
+    }
+}
+
+/// Puts `f(x, y)` in the place of `x`.
+fn each(x: &mut Cells, y: &Cells, f: impl Fn(f64, f64) -> f64) {
     for (x, y) in x.iter_mut().zip(y) {
-        x.iter_mut().zip(y).for_each(|(x, y)| *x += by * y);
+        x.iter_mut().zip(y).for_each(|(x, y)| *x = f(*x, *y));
     }
 }

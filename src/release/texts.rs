@@ -1,5 +1,6 @@
 //! Texts that can be shown as they are.
 
+#[cfg(feature = "compile")]
 use super::ReleaseError;
 
 /// Whether a text can be shown as it is: no control characters, and none that turn the direction of what follows.

@@ -1,6 +1,7 @@
 //! Against normal equations by hand and by pseudo-inverse.
 
 use super::*;
+use nalgebra::{DMatrix, DVector};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 

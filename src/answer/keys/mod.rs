@@ -6,7 +6,7 @@
 //! most as many as the release allows (its sparsity).
 
 use super::render::{Caveat, ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
-use crate::cube::Cube;
+use crate::cube::{Cube, odometer};
 use crate::projection::answer::{Answer, Estimator, Projected};
 use crate::projection::key::{Key, Part, text_code};
 use crate::release::projection::{invalid, projection, values};
@@ -260,18 +260,13 @@ impl Questions {
     /// The rows of an answer: for each the group of every part of the key, and the cells.
     fn rows<'a>(&'a self, asked: &'a Asked) -> impl Iterator<Item = (Vec<&'a Group>, Vec<u64>)> {
         let rows: usize = asked.sides.iter().map(Vec::len).product();
-        let mut pick = vec![0usize; asked.sides.len()];
+        let mut pick = vec![0; asked.sides.len()];
         (0..rows).map(move |_| {
-            let chosen: Vec<&Group> = asked.sides.iter().zip(&pick).filter_map(|(s, &p)| s.get(p)).collect();
+            let chosen: Vec<&Group> =
+                asked.sides.iter().zip(&pick).filter_map(|(s, &p)| s.get(p as usize)).collect();
             let mut cells = Vec::new();
             self.product(&chosen, &mut Vec::new(), &mut cells);
-            for (p, side) in pick.iter_mut().zip(&asked.sides).rev() {
-                *p += 1;
-                if *p < side.len() {
-                    break;
-                }
-                *p = 0;
-            }
+            odometer::next(&mut pick, |i| asked.sides[i].len());
             (chosen, cells)
         })
     }

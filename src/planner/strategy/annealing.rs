@@ -16,8 +16,8 @@
 //! Chains differ in their number of slots, in temperature and in their dice; they run side by side, and their number and lengths
 //! depend on the workload and the effort alone, so the same comes out for any number of threads.
 
-use super::dice::Dice;
 use super::landscape::{Choice, Landscape, Shape, Steps};
+use crate::numeric::dice::Dice;
 use crate::plan::BudgetRule;
 use rayon::prelude::*;
 use std::ops::Range;

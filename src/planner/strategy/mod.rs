@@ -7,7 +7,6 @@ mod annealing;
 mod ask;
 mod base;
 mod cluster;
-mod dice;
 mod fourier;
 mod given;
 mod hierarchy;

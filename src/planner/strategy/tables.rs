@@ -15,9 +15,9 @@
 
 use super::annealing::anneal;
 use super::ask::{Ask, scales};
-use super::dice::Dice;
 use super::landscape::{Choice, Landscape, Shape, Steps};
 use super::{Measured, NotApplicable, Rules, Strategy, base, cluster, queries};
+use crate::numeric::dice::Dice;
 use crate::plan::BudgetRule;
 use std::collections::HashSet;
 use std::sync::Arc;
