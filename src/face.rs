@@ -342,10 +342,7 @@ mod tests {
             day: "2026-01-31",
             entropy: Entropy::from_os().unwrap(),
         };
-        let path = match spec.projection {
-            None => compile::release(&spec, options, &()).unwrap().sealed.path,
-            Some(_) => compile::projection::release(&spec, options, &()).unwrap().sealed.path,
-        };
+        let path = compile::release(&spec, options, &()).unwrap().sealed.path;
         (folder, path)
     }
 
