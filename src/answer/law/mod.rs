@@ -257,6 +257,12 @@ impl ErrorLaw {
         Ok(self)
     }
 
+    /// The same law as one of so many that share the work of one.
+    pub(crate) fn sharing(mut self, laws: u64) -> ErrorLaw {
+        self.work /= laws.max(1);
+        self
+    }
+
     /// The terms, merged and in canonical order.
     pub fn terms(&self) -> &[Term] {
         &self.groups
@@ -667,7 +673,10 @@ impl ErrorLaw {
 
     /// The error's values, where they can be listed with at most `lost` left out.
     fn atoms(&self, lost: f64) -> Option<&Atoms> {
-        let listed = self.atoms.get_or_init(|| LOST.iter().find_map(|lost| Atoms::new(&self.groups, *lost)));
+        let pairs = (self.work / 3) as usize;
+        let listed = self
+            .atoms
+            .get_or_init(|| LOST.iter().find_map(|lost| Atoms::new(&self.groups, *lost, pairs)));
         listed.as_ref().filter(|a| a.lost <= lost)
     }
 
@@ -781,7 +790,7 @@ impl ErrorLaw {
             }
             eta = (eta / FINER).min(SMOOTH * best).max(finest);
         }
-        if reached > COARSE * best {
+        if reached > COARSE * best && self.work >= WORK {
             if let Some(w) = self.grid().and_then(|g| g.half_width(p))
                 && w < best
             {
