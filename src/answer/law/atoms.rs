@@ -47,7 +47,9 @@ impl Atoms {
                 left_out += trim(&mut many, each);
             }
             let middle = (many.len() / 2) as f64;
-            lists.push(many.iter().enumerate().map(|(i, m)| ((i as f64 - middle) * g.coefficient, *m)).collect());
+            lists.push(
+                many.iter().enumerate().map(|(i, m)| ((i as f64 - middle) * g.coefficient, *m)).collect(),
+            );
         }
         // The longest first, always to the half that is shorter.
         lists.sort_by_key(|l| std::cmp::Reverse(l.len()));
@@ -84,7 +86,8 @@ impl Atoms {
                 at -= 1;
             }
             // `at` values of the second half are at most `rest`; those from `at` on are more.
-            sum += mass * if at == 0 { self.second_total } else { self.second.get(at - 1).map_or(0.0, |s| s.1) };
+            sum +=
+                mass * if at == 0 { self.second_total } else { self.second.get(at - 1).map_or(0.0, |s| s.1) };
         }
         sum
     }

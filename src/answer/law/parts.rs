@@ -51,7 +51,10 @@ impl Parts {
         let mut terms = [0.0; TERMS];
         // The smallest first, for their digits.
         for g in small.iter().rev() {
-            let kind = (matches!(g.noise, NoiseLaw::DiscreteGaussian { .. } | NoiseLaw::Laplace { .. }), g.noise.parameter().to_bits());
+            let kind = (
+                matches!(g.noise, NoiseLaw::DiscreteGaussian { .. } | NoiseLaw::Laplace { .. }),
+                g.noise.parameter().to_bits(),
+            );
             let own = match g.noise {
                 NoiseLaw::DiscreteGaussian { .. } | NoiseLaw::DiscreteLaplace { .. } => {
                     *known.entry(kind).or_insert_with(|| series(&g.noise))
@@ -193,8 +196,12 @@ mod tests {
             let groups: Vec<Group> = (0..40_000)
                 .map(|i| Group { coefficient: 1.0 + f64::from(i) * 1e-5, copies: 1 + i as u64 % 3, noise })
                 .collect();
-            let sigma =
-                libm::sqrt(groups.iter().map(|g| g.copies as f64 * g.coefficient * g.coefficient * noise.variance()).sum());
+            let sigma = libm::sqrt(
+                groups
+                    .iter()
+                    .map(|g| g.copies as f64 * g.coefficient * g.coefficient * noise.variance())
+                    .sum(),
+            );
             let parts = Parts::new(&groups, sigma);
             if noise.variance() < 1e-3 {
                 assert!(parts.lump.is_none(), "mostly 0: {noise:?}");
@@ -209,7 +216,10 @@ mod tests {
                     sum + tilted.at(t * g.coefficient).scale(g.copies as f64)
                 });
                 let got = lump.ln(Complex::new(c, t));
-                assert!((got - want).norm_sqr().sqrt() <= 1e-9 * want.norm_sqr().sqrt(), "{noise:?} {got:?} {want:?}");
+                assert!(
+                    (got - want).norm_sqr().sqrt() <= 1e-9 * want.norm_sqr().sqrt(),
+                    "{noise:?} {c} {t} {got:?} {want:?}"
+                );
             }
             let (k, slope) = lump.cumulant(3.0 / sigma);
             let want = groups.iter().fold((0.0, 0.0), |(k, s), g| {

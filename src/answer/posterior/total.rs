@@ -25,7 +25,7 @@ pub struct Total {
 
 /// Counts that are evaluated, and totals for each.
 const COUNTS: i64 = 512;
-const TOTALS: i64 = 128;
+const TOTALS: i64 = 1024;
 /// Points at which U's density is known.
 const TABLE: usize = 2048;
 const LARGEST: f64 = (1u64 << 52) as f64;
@@ -53,7 +53,11 @@ impl Density {
         let points: Vec<f64> =
             (0..=2 * libm::ceil(reach / step) as usize + 1).map(|i| first + i as f64 * step).collect();
         let ln = law.ln_density(&points);
-        Density { first, step, ln: ln.into_iter().map(|v| if v.is_nan() { f64::NEG_INFINITY } else { v }).collect() }
+        Density {
+            first,
+            step,
+            ln: ln.into_iter().map(|v| if v.is_nan() { f64::NEG_INFINITY } else { v }).collect(),
+        }
     }
 
     fn is_exact(&self) -> bool {
@@ -79,7 +83,12 @@ impl Density {
 
 impl CountPosterior {
     /// The posterior of θ given `estimate = θ + E` and what is known of the total.
-    pub fn of_total(law: &ErrorLaw, estimate: f64, p: f64, total: &Total) -> Result<CountPosterior, PosteriorError> {
+    pub fn of_total(
+        law: &ErrorLaw,
+        estimate: f64,
+        p: f64,
+        total: &Total,
+    ) -> Result<CountPosterior, PosteriorError> {
         if !(0.0..=1.0).contains(&p) || !(estimate.abs() < 1e15 && total.estimate.abs() < 1e15) {
             return Err(PosteriorError::Parameter);
         }
@@ -207,7 +216,9 @@ mod tests {
         let b = 3.0;
         let one = law(1, NoiseLaw::DiscreteLaplace { scale: b });
         let mass = |k: f64| libm::exp(-k.abs() / b);
-        for (y, t, p, slope) in [(12.0, 45.0, 0.3, 1.0), (-4.0, 20.0, 0.3, 1.0), (9.0, 40.0, 0.5, 0.0), (30.0, 31.0, 0.9, 1.0)] {
+        for (y, t, p, slope) in
+            [(12.0, 45.0, 0.3, 1.0), (-4.0, 20.0, 0.3, 1.0), (9.0, 40.0, 0.5, 0.0), (30.0, 31.0, 0.9, 1.0)]
+        {
             let total = Total { estimate: t, slope, rest: one.clone() };
             let posterior = CountPosterior::of_total(&one, y, p, &total).unwrap();
             let w: Vec<f64> = (0..200u64)
@@ -223,7 +234,11 @@ mod tests {
             let mut sum = 0.0;
             for (k, w) in w.iter().enumerate() {
                 sum += w / all;
-                assert!((posterior.cdf(k as i64) - sum).abs() < 1e-6, "{y} {t} {k}: {} {sum}", posterior.cdf(k as i64));
+                assert!(
+                    (posterior.cdf(k as i64) - sum).abs() < 1e-6,
+                    "{y} {t} {k}: {} {sum}",
+                    posterior.cdf(k as i64)
+                );
             }
         }
     }
@@ -244,7 +259,13 @@ mod tests {
         let c = CountPosterior::of_total(&wide, 3e11, 0.3, &total).unwrap();
         assert!((c.mean() / 3e11 - 1.0).abs() < 0.05, "{}", c.mean());
         for p in [0.0, 1.0] {
-            let all = CountPosterior::of_total(&one, 20.0, p, &Total { estimate: 60.0, slope: 1.0, rest: one.clone() }).unwrap();
+            let all = CountPosterior::of_total(
+                &one,
+                20.0,
+                p,
+                &Total { estimate: 60.0, slope: 1.0, rest: one.clone() },
+            )
+            .unwrap();
             assert!(all.mean().is_finite(), "{p}");
         }
     }
