@@ -9,7 +9,7 @@
 
 use super::joint::{How, JointLaw, Solved};
 use super::posterior::{Alternative, p_value};
-use crate::law::{Interval, LawError};
+use crate::law::{ErrorLaw, Interval, LawError};
 use crate::sql::{Aggregate, Expr, Linear};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -102,6 +102,9 @@ pub enum ErrorOf {
         denominator: f64,
     },
 }
+
+/// How many laws the interval of a ratio is found with share the work of one.
+const RATIO_LAWS: u64 = 16;
 
 /// Laws combined over releases: rows that look alike share them.
 #[derive(Default)]
@@ -379,9 +382,11 @@ fn fieller(n: f64, d: f64, pair: &JointLaw, how: &How) -> Result<(f64, f64), Law
     // Discrete laws of incommensurable noises are inverted with an allowance of 1e-3: finer steps mean nothing.
     const SETTLED: f64 = 1e-7;
     const UNBOUNDED: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
-    let half = |a: f64, b: f64| -> Result<f64, LawError> {
-        Ok(pair.combine(&[a, b])?.with_method(how.method)?.half_width(how.level))
+    // All laws of one ratio together may cost what two or three figures do.
+    let alone = |a: f64, b: f64| -> Result<ErrorLaw, LawError> {
+        Ok(pair.combine(&[a, b])?.with_method(how.method)?.sharing(RATIO_LAWS))
     };
+    let half = |a: f64, b: f64| -> Result<f64, LawError> { Ok(alone(a, b)?.half_width(how.level)) };
     // A negated comparison, so that what is not a number is unbounded too.
     let below = pair.solve(&[0.0, 1.0], &How { interval: Interval::EqualTailed, ..*how })?;
     if !(d.abs() > below.high) || !n.is_finite() {
@@ -400,7 +405,7 @@ fn fieller(n: f64, d: f64, pair: &JointLaw, how: &How) -> Result<(f64, f64), Law
     }
     let scale = at_ratio / d.abs();
     let inside = |c: f64| -> Result<bool, LawError> {
-        Ok(pair.combine(&[1.0, -c])?.with_method(how.method)?.may_reach((n - c * d).abs(), how.level))
+        Ok(alone(1.0, -c)?.may_reach((n - c * d).abs(), how.level))
     };
     let end = |side: f64| -> Result<f64, LawError> {
         // With a fixed quantile k (in standard deviations) the end is a root of a quadratic; k changes little

@@ -29,8 +29,8 @@ const MOST_PAIRS: usize = 1 << 21;
 const MOST_NOISES: u64 = 1 << 12;
 
 impl Atoms {
-    /// `None` when there are too many values, or when more than `lost` would be left out.
-    pub fn new(groups: &[Group], lost: f64) -> Option<Atoms> {
+    /// `None` when there are too many values, more than so many products, or when more than `lost` would be left out.
+    pub fn new(groups: &[Group], lost: f64, pairs: usize) -> Option<Atoms> {
         let noises: u64 = groups.iter().try_fold(0u64, |n, g| n.checked_add(g.copies))?;
         if noises > MOST_NOISES || groups.iter().any(|g| !g.noise.is_discrete()) {
             return None;
@@ -55,7 +55,7 @@ impl Atoms {
         lists.sort_by_key(|l| std::cmp::Reverse(l.len()));
         let mut halves = [vec![(0.0, 1.0)], vec![(0.0, 1.0)]];
         let threshold = lost / (4 * MOST) as f64;
-        let mut pairs = MOST_PAIRS;
+        let mut pairs = pairs.min(MOST_PAIRS);
         for list in lists {
             let to = usize::from(halves[1].len() < halves[0].len());
             left_out += multiply(&mut halves[to], &list, threshold, &mut pairs)?;
@@ -73,11 +73,6 @@ impl Atoms {
             above += mass;
         }
         Some(Atoms { first, second, second_total: above, lost: left_out })
-    }
-
-    /// How many values both lists have.
-    pub fn len(&self) -> usize {
-        self.first.len() + self.second.len()
     }
 
     /// `P(E > x)` of what is listed.

@@ -11,7 +11,9 @@
 //! * **Lattice.** On `hℤ` the integrand is periodic, `1/s` becomes `h/(2 sinh(sh/2))` at the midpoints
 //!   between lattice points, and a finite sum over one period replaces the integral: nothing is truncated.
 //! * **Truncation**, otherwise. On `t > T`, `|M(c+it)|` is at most its continuous factors, which fall faster than
-//!   `(T/t)^ν`, so what is cut off is at most `|g(T)|/(πν)` of `e^{K(c)−cx}`. When no continuous factor does that,
+//!   `(T/t)^ν`, so what is cut off is at most `|g(T)|/(πν)` of `e^{K(c)−cx}`. Where there are no other factors it is also a sum of
+//!   slowly changing numbers times turning phases: by Abel's summation `Σ_{j>J} g_j z^j`, `|z| = 1`, is at most `|g_{J+1}|` and
+//!   what g varies from there on, `∫|g'|`, divided by `|1 − z|`; see [`Cut`]. When no continuous factor does that,
 //!   a small independent normal `G` of standard deviation r is added to E, whose own factor
 //!   `e^{−r²t²/2}` does; see [`super::ErrorLaw::half_width`] for what that costs.
 //! * **Blocks.** A discrete factor is periodic and `|M_k(c+it)|` falls from 0 to half its period (both
@@ -69,8 +71,34 @@ pub(super) enum Domain {
     /// The error is a multiple of `h`, and so are its coefficients.
     Lattice { h: f64 },
     /// Anywhere; a normal of this standard deviation (possibly 0) is added, and what is cut off
-    /// may be this fraction of the tail.
-    Real { smoothing: f64, tolerance: f64 },
+    /// may be this fraction of the tail at `at` and further out.
+    Real { smoothing: f64, tolerance: f64, at: f64 },
+}
+
+/// What is cut off beyond T, as a multiple of `e^{K(c) − cx}`: the lesser of two bounds.
+///
+/// With `b(t)` the bound on `|M(c+it)/M(c)|` of [`Factor::fall`] and ν its steepness, `|K'(c+it)| <= ν|s|/t²`, `s = c + it`: Laplace
+/// noises have `K' = 2b²s/(1 − b²s²)`, normal ones `σ²s`. So `g = M/(M(c) s)` has `|g'| <= κ (b/t) (ν + 1)/t`,
+/// `κ = |c + iT|/T`, and `∫_T |g'| <= κ b(T)/T` since `b/t` falls with just the steepness `ν + 1`. Abel's bound on both halves of the
+/// line is then `(2/P) (1 + κ) (b(T)/T) / |1 − z|` with `|1 − z| = 2 |sin(πx/P)|`.
+#[derive(Debug, Clone, Copy)]
+struct Cut {
+    at: f64,
+    plain: f64,
+    /// `(1 + κ) b(T)/(T P)`; infinite where there are discrete factors.
+    edge: f64,
+    period: f64,
+}
+
+impl Cut {
+    const NONE: Cut = Cut { at: 0.0, plain: 0.0, edge: 0.0, period: 1.0 };
+
+    fn missing(&self, x: f64) -> f64 {
+        let turn = libm::sin(PI * x / self.period).abs();
+        let abel = self.edge / turn;
+        // Not a number where both are 0.
+        if abel < self.plain { abel } else { self.plain }
+    }
 }
 
 /// The nodes of the trapezoid rule for one tilt.
@@ -84,7 +112,8 @@ pub(super) struct Nodes {
     /// j, `M/M(c)` and the same times the tail's kernel.
     nodes: Vec<(u64, Complex, Complex)>,
     smoothing: f64,
-    /// Bound on what is missing, as a multiple of `e^{K(c) − cx}`.
+    cut: Cut,
+    /// Bound on what else is missing, as a multiple of `e^{K(c) − cx}`.
     slack: f64,
 }
 
@@ -393,19 +422,22 @@ impl Nodes {
 
         let mut k: f64 =
             factors.iter().map(|f| f.copies * f.at0).sum::<f64>() + lump.as_ref().map_or(0.0, |l| l.at0);
-        let (lattice, period, last, mut slack) = match domain {
+        let (lattice, period, last, cut) = match domain {
             Domain::Lattice { h } => {
                 let n = (period / h).ceil().max(3.0);
-                if n >= 1e15 {
+                if n >= 1e18 {
                     return None;
                 }
                 let n = (n as u64) | 1;
-                (Some((h, n)), n as f64 * h, (n - 1) / 2, 0.0)
+                (Some((h, n)), n as f64 * h, (n - 1) / 2, Cut::NONE)
             }
-            Domain::Real { smoothing, tolerance } => {
+            Domain::Real { smoothing, tolerance, at } => {
                 k += smoothing * smoothing * c * c / 2.0;
-                let (cut, missing) = truncation(&factors, smoothing, tolerance, period)?;
-                (None, period, (cut * period / (2.0 * PI)).ceil() as u64, missing)
+                let falling: Vec<&Factor> = factors.iter().chain(&marks).collect();
+                let all = lump.is_none();
+                let cut =
+                    truncation(&falling, all, c, smoothing, period, |cut| cut.missing(at) <= tolerance)?;
+                (None, period, (cut.at * period / (2.0 * PI)).ceil() as u64, cut)
             }
         };
         let smoothing = match domain {
@@ -436,7 +468,7 @@ impl Nodes {
             let block = size.min(last - j + 1);
             let bound = line.bound(j, block, &mut cost);
             if bound < depth {
-                jumped += block as f64 / libm::fmax(c, j as f64 * step);
+                jumped += libm::exp(bound - depth) * block as f64 / libm::fmax(c, j as f64 * step);
                 j += block;
                 size = 2 * block;
             } else if block > 1 {
@@ -467,8 +499,8 @@ impl Nodes {
             work.spend(cost)?;
         }
         // What was jumped over (a lattice's kernel is at most π/2 times 1/t), and the rounding of what was kept.
-        slack += libm::exp(depth) * 1.6 * jumped * step / PI + 2e-14 * size_of_all * step / PI;
-        Some(Nodes { c, k, period, lattice, nodes, smoothing, slack })
+        let slack = libm::exp(depth) * 1.6 * jumped * step / PI + 2e-14 * size_of_all * step / PI;
+        Some(Nodes { c, k, period, lattice, nodes, smoothing, cut, slack })
     }
 
     /// The standard deviation of the normal that was added.
@@ -526,7 +558,7 @@ impl Nodes {
     /// A bound on `P(E > x)` from above, all errors included.
     pub fn tail_bound(&self, x: f64) -> f64 {
         let front = libm::exp(self.k - self.c * x);
-        (front * (self.sum(x, |n| n.2) + self.slack)).clamp(0.0, 1.0)
+        (front * (self.sum(x, |n| n.2) + self.slack + self.cut.missing(x))).clamp(0.0, 1.0)
     }
 
     /// The logarithm of the density at `x`; on a lattice, of the mass there divided by its spacing.
@@ -555,57 +587,59 @@ impl Factor {
         }
     }
 
-    /// Of a continuous factor, from `t` on. Laplace: `|1 − b²s²|` is at least `b²t²`.
+    /// Of a continuous factor, from `t` on.
     fn continuous_bound(&self, t: f64) -> f64 {
+        self.fall(t).0
+    }
+
+    /// A bound on `ln |M_k(c+it)/M_k(c)|` (all copies) and how steeply it falls there, `−d ln/d ln t`, which only grows. Normal:
+    /// `e^{−σ²t²/2}`. Laplace: `|1 − b²s²|` is at least its real part, `1 − b²c² + b²t²`. Discrete: 1.
+    fn fall(&self, t: f64) -> (f64, f64) {
         let at = self.coefficient * t;
         match self.tilted {
-            Tilted::Gaussian { variance, .. } => -self.copies * variance * at * at / 2.0,
-            Tilted::Laplace { scale, .. } => {
-                (self.copies * (-self.at0 - 2.0 * libm::log(scale * at))).min(0.0)
+            Tilted::Gaussian { variance, .. } => {
+                let square = self.copies * variance * at * at;
+                (-square / 2.0, square)
             }
-            _ => 0.0,
+            Tilted::Laplace { scale, .. } => {
+                let square = scale * at * (scale * at) * libm::exp(self.at0);
+                (-self.copies * libm::log1p(square), 2.0 * self.copies * square / (1.0 + square))
+            }
+            _ => (0.0, 0.0),
         }
     }
 }
 
-/// Where to cut the integral off, and the bound on what is lost, as a multiple of `e^{K(c)−cx}`.
-fn truncation(factors: &[Factor], smoothing: f64, tolerance: f64, period: f64) -> Option<(f64, f64)> {
-    // ln of a bound on |M/M(c)| at T, and the ν with which that bound keeps falling like (T/t)^ν or faster.
-    // Normal factors: e^{−σ²t²/2}, whose slope at T is ν = σ²T². Laplace: |1 − b²s²| >= b²t², so each is at most
-    // (1 − b²c²)/(b²t²), or 1 where that is more. Discrete factors: 1.
-    let tail = |t: f64| {
-        let mut ln = -smoothing * smoothing * t * t / 2.0;
-        let mut nu = smoothing * smoothing * t * t;
-        for f in factors {
-            let at = f.coefficient * t;
-            match f.tilted {
-                Tilted::Gaussian { variance, .. } => {
-                    ln -= f.copies * variance * at * at / 2.0;
-                    nu += f.copies * variance * at * at;
-                }
-                Tilted::Laplace { scale, .. } => {
-                    let each = -f.at0 - 2.0 * libm::log(scale * at);
-                    if each < 0.0 {
-                        ln += f.copies * each;
-                        nu += 2.0 * f.copies;
-                    }
-                }
-                _ => {}
-            }
-        }
-        (ln, nu)
-    };
-    let bound = |t: f64| {
-        let (ln, nu) = tail(t);
-        if nu <= 0.0 { f64::INFINITY } else { libm::exp(ln) / (PI * nu) }
+/// Where to cut the integral off so that what is lost is little enough; `None` when that takes too many nodes. `all` says that the
+/// factors are all there are.
+fn truncation(
+    factors: &[&Factor],
+    all: bool,
+    c: f64,
+    smoothing: f64,
+    period: f64,
+    enough: impl Fn(&Cut) -> bool,
+) -> Option<Cut> {
+    let smooth = all && factors.iter().all(|f| f.envelope.is_none());
+    let cut = |t: f64| {
+        // ln of a bound on |M/M(c)| at T, and the ν with which that bound keeps falling like (T/t)^ν or faster.
+        let square = smoothing * smoothing * t * t;
+        let (ln, nu) = factors
+            .iter()
+            .map(|f| f.fall(t))
+            .fold((-square / 2.0, square), |(ln, nu), f| (ln + f.0, nu + f.1));
+        let plain = if nu <= 0.0 { f64::INFINITY } else { libm::exp(ln) / (PI * nu) };
+        let kappa = libm::hypot(c, t) / t;
+        let edge = if smooth { (1.0 + kappa) * libm::exp(ln) / (t * period) } else { f64::INFINITY };
+        Cut { at: t, plain, edge, period }
     };
     let limit = 1e12 * 2.0 * PI / period;
     let mut t = 2.0 * PI / period;
-    while bound(t) > tolerance {
+    while !enough(&cut(t)) {
         t *= 1.1;
         if t > limit {
             return None;
         }
     }
-    Some((t, bound(t)))
+    Some(cut(t))
 }

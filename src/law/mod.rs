@@ -149,7 +149,7 @@ const WORK: u64 = 6_000_000;
 /// The same when exactness was asked for.
 const WORK_EXACT: u64 = 4_000_000_000;
 /// What may be cut off a continuous tail, relative to its Chernoff bound; the second where the first is too dear.
-const TOLERANCES: [f64; 2] = [1e-10, 1e-8];
+const TOLERANCES: [f64; 2] = [1e-10, 1e-9];
 /// Factors below this power of e are dropped: for probabilities, and for half-widths, which need not be known as well.
 const DEPTH: f64 = -31.0;
 const DEPTH_WIDTH: f64 = -24.0;
@@ -257,6 +257,12 @@ impl ErrorLaw {
         Ok(self)
     }
 
+    /// The same law as one of so many that share the work of one.
+    pub(crate) fn sharing(mut self, laws: u64) -> ErrorLaw {
+        self.work /= laws.max(1);
+        self
+    }
+
     /// The terms, merged and in canonical order.
     pub fn terms(&self) -> &[Term] {
         &self.groups
@@ -311,7 +317,7 @@ impl ErrorLaw {
             return atoms.above(x * (1.0 - 1e-9)) + 0.5 * atoms.lost > p;
         }
         let period = inversion::period(&self.parts, c, bound, p);
-        let domain = Domain::Real { smoothing: eta / REACH, tolerance: 1e-9 };
+        let domain = Domain::Real { smoothing: eta / REACH, tolerance: 1e-9, at: x };
         match self.nodes(c, period, domain, DEPTH_WIDTH, self.work / 4) {
             Some(nodes) => nodes.tail_bound(x - eta) > p * (1.0 - normal::upper_tail(REACH)),
             None => !(self.half_width(level) < x),
@@ -622,9 +628,10 @@ impl ErrorLaw {
             return Some(nodes);
         }
         if self.is_continuous() {
-            for tolerance in TOLERANCES {
-                let domain = Domain::Real { smoothing: 0.0, tolerance };
-                if let Some(nodes) = self.nodes(c, period, domain, DEPTH, work / 6) {
+            // Finer than for a half-width: nothing is added to a probability.
+            for (tolerance, share) in [(1e-12, 3), (1e-11, 1), (1e-9, 1)] {
+                let domain = Domain::Real { smoothing: 0.0, tolerance, at: x };
+                if let Some(nodes) = self.nodes(c, period, domain, DEPTH, work / share) {
                     return Some(nodes);
                 }
             }
@@ -634,7 +641,7 @@ impl ErrorLaw {
         let mut best = None;
         for i in 0..8 {
             let smoothing = sigma * 0.2 / f64::from(1 << (2 * i));
-            let domain = Domain::Real { smoothing, tolerance: 1e-9 };
+            let domain = Domain::Real { smoothing, tolerance: 1e-9, at: x };
             let depth = (-14.0 - 2.0 * f64::from(i)).max(DEPTH);
             match Nodes::new(&self.parts, c, period, domain, depth, &mut left) {
                 Some(nodes) => best = Some(nodes),
@@ -660,7 +667,9 @@ impl ErrorLaw {
 
     /// The error's values, where they can be listed with at most `lost` left out.
     fn atoms(&self, lost: f64) -> Option<&Atoms> {
-        let listed = self.atoms.get_or_init(|| LOST.iter().find_map(|lost| Atoms::new(&self.groups, *lost)));
+        let pairs = (self.work / 3) as usize;
+        let listed =
+            self.atoms.get_or_init(|| LOST.iter().find_map(|lost| Atoms::new(&self.groups, *lost, pairs)));
         listed.as_ref().filter(|a| a.lost <= lost)
     }
 
@@ -747,10 +756,12 @@ impl ErrorLaw {
             return (least_beyond(atoms, p, bound, sigma), Engine::Atoms);
         }
         let period = inversion::period(&self.parts, c, bound, p);
+        // The half-width is hardly less than that.
+        let at = bound / 16.0;
         if self.is_continuous() {
             for tolerance in TOLERANCES {
-                let domain = Domain::Real { smoothing: 0.0, tolerance };
-                if let Some(nodes) = self.nodes(c, period, domain, DEPTH_WIDTH, self.work / 4) {
+                let domain = Domain::Real { smoothing: 0.0, tolerance, at };
+                if let Some(nodes) = self.nodes(c, period, domain, DEPTH_WIDTH, self.work / 2) {
                     return (least_fitting(&nodes, p, bound), Engine::Continuous);
                 }
             }
@@ -762,7 +773,7 @@ impl ErrorLaw {
         let (mut eta, mut reached) = (SMOOTH * bound, f64::INFINITY);
         let target = p * (1.0 - normal::upper_tail(REACH));
         loop {
-            let domain = Domain::Real { smoothing: eta / REACH, tolerance: 1e-3 * eta / best };
+            let domain = Domain::Real { smoothing: eta / REACH, tolerance: 1e-3 * eta / best, at };
             let depth = (libm::log(eta / best) - 8.0).max(DEPTH_WIDTH);
             let nodes = Nodes::new(&self.parts, c, period, domain, depth, &mut work);
             let Some(nodes) = nodes.filter(|n| work.spend(40 * n.len()).is_some()) else { break };
@@ -774,7 +785,7 @@ impl ErrorLaw {
             }
             eta = (eta / FINER).min(SMOOTH * best).max(finest);
         }
-        if reached > COARSE * best {
+        if reached > COARSE * best && self.work >= WORK {
             if let Some(w) = self.grid().and_then(|g| g.half_width(p))
                 && w < best
             {

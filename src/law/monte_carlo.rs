@@ -74,7 +74,7 @@ pub(super) fn absolute_errors(groups: &[Group], draws: u32, seed: u64) -> Vec<f6
     let mut errors: Vec<f64> = (0..draws)
         .map(|_| sums.iter().map(|(a, sum)| a * sum.draw(&mut generator)).sum::<f64>().abs())
         .collect();
-    errors.sort_by(f64::total_cmp);
+    errors.sort_unstable_by(f64::total_cmp);
     errors
 }
 

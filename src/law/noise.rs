@@ -150,7 +150,17 @@ impl NoiseLaw {
                     Tilted::Far { middle, shares, .. } => {
                         middle + shares.iter().map(|(j, share)| j * share).sum::<f64>()
                     }
-                    _ => variance * c,
+                    _ => {
+                        // Of ln(1 + 2Σ q^{j²} cos(2πjs²c)), q = e^{−2π²s²}.
+                        let (mut sum, mut rise) = (1.0, 0.0);
+                        for j in (1..=3).rev().map(f64::from) {
+                            let w = 2.0 * libm::exp(-2.0 * PI * PI * variance * j * j);
+                            let (sin, cos) = libm::sincos(2.0 * PI * j * variance * c);
+                            sum += w * cos;
+                            rise -= 2.0 * PI * j * variance * w * sin;
+                        }
+                        variance * c + rise / sum
+                    }
                 };
                 (tilted.real(), slope)
             }

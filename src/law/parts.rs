@@ -218,7 +218,7 @@ mod tests {
                 let got = lump.ln(Complex::new(c, t));
                 assert!(
                     (got - want).norm_sqr().sqrt() <= 1e-9 * want.norm_sqr().sqrt(),
-                    "{noise:?} {got:?} {want:?}"
+                    "{noise:?} {c} {t} {got:?} {want:?}"
                 );
             }
             let (k, slope) = lump.cumulant(3.0 / sigma);

@@ -182,8 +182,9 @@ fn continuous_laplace_against_partial_fractions() {
         close(e.variance(), scales.iter().map(|b| 2.0 * b * b).sum(), 1e-14);
         for z in [0.0, 0.01, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0] {
             let x = z * sigma;
-            close(e.sf(x), partial_fractions(&scales, x), 1e-9);
-            close(e.cdf(-x), partial_fractions(&scales, x), 1e-9);
+            // Scales ten thousand apart are cut off at what the work allows.
+            close(e.sf(x), partial_fractions(&scales, x), 1e-8);
+            close(e.cdf(-x), partial_fractions(&scales, x), 1e-8);
         }
         for level in LEVELS {
             let w = e.half_width(level);
@@ -248,20 +249,31 @@ fn one_huge_among_many_tiny() {
     let tiny = 1e-4 * std::f64::consts::SQRT_2;
     let e = law(&[(1.0, 1, dg(0.3)), (tiny, 1000, dl(2.0))]);
     let sigma_tiny = tiny * (1000.0 * laplace_variance(2.0)).sqrt();
-    let mass = masses(dg(0.3));
-    let zero = mass.len() / 2;
-    // The tiny part is normal to a few parts in 1e4.
-    let tail = |x: f64| -> f64 {
-        let sum: f64 = mass
-            .iter()
-            .enumerate()
-            .map(|(i, m)| m * normal_upper_tail((x - (i as f64 - zero as f64)) / sigma_tiny))
-            .sum();
-        2.0 * sum
+    // The sum of n discrete Laplace noises is the difference of two negative binomial counts.
+    let (n, q) = (1000.0, libm::exp(-0.5));
+    let count: Vec<f64> = (0..4000)
+        .map(f64::from)
+        .map(|k| {
+            libm::lgamma(k + n) - libm::lgamma(k + 1.0) - libm::lgamma(n) + n * libm::log1p(-q) - 0.5 * k
+        })
+        .map(libm::exp)
+        .collect();
+    let sums: Vec<f64> =
+        (0..1600).map(|d| count.iter().skip(d).zip(&count).map(|(a, b)| a * b).sum()).collect();
+    let beyond = |x: f64| -> f64 {
+        let from = libm::floor(x / tiny + 1e-9) as i64 + 1;
+        (from.clamp(-1599, 1600)..1600).map(|d| sums[d.unsigned_abs() as usize]).sum()
     };
+    let mass = masses(dg(0.3));
+    let zero = (mass.len() / 2) as f64;
+    let tail = |x: f64| -> f64 {
+        2.0 * mass.iter().zip(0..).map(|(m, i)| m * beyond(x - (f64::from(i) - zero))).sum::<f64>()
+    };
+    assert!((tail(-100.0) / 2.0 - 1.0).abs() < 1e-9);
     for level in [0.5, 0.9, 0.95, 0.999] {
         let w = e.half_width(level);
-        assert!(tail(w) <= (1.0 - level) * 1.002 && tail(0.99 * w) > 1.0 - level, "{level} {w} {}", tail(w));
+        assert!(tail(w) <= (1.0 - level) * (1.0 + 1e-9), "too narrow: {level} {w} {}", tail(w));
+        assert!(tail(w - tiny) > 1.0 - level, "too wide: {level} {w} {}", tail(w));
     }
     // And the reverse: the huge one almost never fires, so the interval is that of the tiny ones.
     let e = law(&[(1.0, 1, dg(0.03)), (tiny, 1000, dl(2.0))]);
@@ -338,7 +350,7 @@ fn midpoint_rule_for_one_discrete_gaussian() {
 
 #[test]
 fn engines_agree() {
-    // Lattice laws, forced through the smoothing by an irrational companion of no size.
+    // Lattice laws, kept from their lattice by an irrational companion of no size.
     for terms in
         [vec![(1.0, 5, dl(2.0)), (1.0 / 3.0, 4, dl(6.0))], vec![(1.0, 3, dg(9.0)), (0.5, 7, dg(2.0))]]
     {
@@ -349,7 +361,8 @@ fn engines_agree() {
         let smooth = law(&with);
         for level in [0.5, 0.9, 0.95, 0.999_999] {
             let (a, b) = (exact.half_width(level), smooth.half_width(level));
-            assert!(b >= a && b <= a * 1.002, "{a} {b}");
+            // The companion takes an atom apart by a few times its size.
+            assert!(b >= a - 3e-8 && b <= a * 1.002, "{a} {b}");
             let pc = exact.clone().with_method(Method::Pc { gamma: 1e-12 }).unwrap();
             assert_eq!(pc.half_width(level), a);
             close(pc.sf(a), exact.sf(a), 1e-6);

@@ -290,12 +290,12 @@ impl Projected {
                 let buckets = clean.iter().map(|c| c.1).sum::<usize>() as f64 / n as f64;
                 Answer {
                     estimate: (at((n - 1) / 2) + at(n / 2)) / 2.0,
-                    std_error: (high - low) / (2.0 * upper_quantile((1.0 - level) / 2.0)),
+                    std_error: median_error(&clean),
                     low,
                     high,
                     law: Law::Order { rows, cut: cut as u32 },
-                    // As for a mean: a median has about a quarter more.
-                    noise: libm::sqrt(variance * buckets / n as f64),
+                    // The median of normal estimates has π/2 times the variance of their mean.
+                    noise: libm::sqrt(std::f64::consts::FRAC_PI_2 * variance * buckets / n as f64),
                 }
             }
             None => {
@@ -338,6 +338,34 @@ impl Error {
         };
         Answer { estimate, std_error, low, high, law, noise: libm::sqrt(noise) }
     }
+}
+
+/// The standard error of the median of these ordered estimates, from their order: where they are distances apart, the median moves.
+///
+/// Between the (k+1)-th smallest and the (k+1)-th largest the truth lies with probability `1 − 2τ`, τ the binomial law's, so these
+/// are `2z` standard errors apart, z the normal quantile at τ. That holds near the middle, where the median's law is normal; so
+/// the k on both sides of `z = 1` are taken, in proportion. Further out heavy tails would be told of as if they were the median's.
+fn median_error(ordered: &[(f64, usize)]) -> f64 {
+    let rows = ordered.len();
+    let at = |i: usize| ordered.get(i).map_or(f64::NAN, |c| c.0);
+    let t = rows as f64;
+    let (mut term, mut tail) = (libm::pow(0.5, t), libm::pow(0.5, t));
+    let mut outer: Option<(f64, f64)> = None;
+    let mut k = 0;
+    while 2 * k + 1 < rows && tail < 0.5 {
+        let z = upper_quantile(tail);
+        let own = (at(rows - 1 - k) - at(k)) / (2.0 * z);
+        if z <= 1.0 {
+            let Some((before, error)) = outer else { return own };
+            let share = (before - 1.0) / (before - z);
+            return error + share * (own - error);
+        }
+        outer = Some((z, own));
+        term *= (t - k as f64) / (k + 1) as f64;
+        tail += term;
+        k += 1;
+    }
+    outer.map_or(f64::NAN, |o| o.1)
 }
 
 /// How many of `rows` ordered estimates may be cut off at each end so that both tails together have at most

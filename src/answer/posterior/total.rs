@@ -25,7 +25,7 @@ pub struct Total {
 
 /// Counts that are evaluated, and totals for each.
 const COUNTS: i64 = 512;
-const TOTALS: i64 = 128;
+const TOTALS: i64 = 1024;
 /// Points at which U's density is known.
 const TABLE: usize = 2048;
 const LARGEST: f64 = (1u64 << 52) as f64;
