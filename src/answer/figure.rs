@@ -404,9 +404,8 @@ fn fieller(n: f64, d: f64, pair: &JointLaw, how: &How) -> Result<(f64, f64), Law
         return Ok((ratio, ratio)); // numerator and denominator are proportional, noise and all
     }
     let scale = at_ratio / d.abs();
-    let inside = |c: f64| -> Result<bool, LawError> {
-        Ok(alone(1.0, -c)?.may_reach((n - c * d).abs(), how.level))
-    };
+    let inside =
+        |c: f64| -> Result<bool, LawError> { Ok(alone(1.0, -c)?.may_reach((n - c * d).abs(), how.level)) };
     let end = |side: f64| -> Result<f64, LawError> {
         // With a fixed quantile k (in standard deviations) the end is a root of a quadratic; k changes little
         // with c, so that a few rounds settle.

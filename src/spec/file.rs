@@ -437,7 +437,7 @@ macro_rules! measure_word {
         }
     };
 }
-crate::planner::strategy::strategies!(measure_word);
+crate::plan::strategy::strategies!(measure_word);
 
 /// How the budget is shared.
 #[derive(JsonSchema)]

@@ -1,7 +1,7 @@
 //! The closed lists of words in a spec. A rule that is added to the plan is added here; strategies have their own list.
 
 use super::Format;
-use crate::planner::strategy::strategies;
+use crate::plan::strategy::strategies;
 use crate::plan::{BudgetRule, Measure, Neighbours};
 use crate::planner::Objective;
 

@@ -24,7 +24,7 @@ use super::Request;
 use super::objective::Certificate;
 use crate::cube::{Cuboid, Frame};
 use crate::plan::limits::MAX_MEASUREMENTS;
-use crate::planner::strategy::strategies;
+use crate::plan::strategy::strategies;
 use crate::plan::{BudgetRule, Measure, Measurement};
 
 /// Why a strategy does not apply to a workload. Shown in comparisons.
