@@ -1,4 +1,5 @@
-//! The house is built in floors: a file imports from its own floor and from those below, never from above.
+//! The house is built in floors: a file imports from its own floor and from those below, never from above. And in rooms that
+//! can be seen at a glance: no function is longer than a hundred lines.
 
 use std::path::{Path, PathBuf};
 
@@ -67,22 +68,99 @@ fn climbs(file: &str, text: &str) -> Vec<String> {
         .collect()
 }
 
-#[test]
-fn nobody_climbs() {
+/// Every file of the house by its path below `src`, with its text; those that are tests only are left out.
+fn house() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut all = Vec::new();
     files(&root, &mut all);
     all.sort();
     assert!(all.len() > 100, "{} files are not the house", all.len());
-    let mut wrong = Vec::new();
-    for path in all {
+    let named = all.into_iter().map(|path| {
         let file = path.strip_prefix(&root).unwrap().to_str().unwrap().replace('\\', "/");
-        let tests = file.split('/').any(|part| part == "tests" || part == "tests.rs");
-        if !tests && !["lib.rs", "main.rs"].contains(&&*file) {
-            wrong.extend(climbs(&file, &std::fs::read_to_string(&path).unwrap()));
+        (file, std::fs::read_to_string(&path).unwrap())
+    });
+    let tests = |file: &str| file.split('/').any(|part| part == "tests" || part == "tests.rs");
+    named.filter(|(file, _)| !tests(file)).collect()
+}
+
+#[test]
+fn nobody_climbs() {
+    let house = house().into_iter().filter(|(file, _)| !["lib.rs", "main.rs"].contains(&&**file));
+    let wrong: Vec<String> = house.flat_map(|(file, text)| climbs(&file, &text)).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A function that cannot be seen at a glance has more lines than this, from `fn` to its last brace.
+const LONG: usize = 100;
+
+/// Those that are longer still, and may not grow: file, name, lines.
+const STILL_LONG: [(&str, &str, usize); 6] = [
+    ("answer/compare.rs", "compare", 145),
+    ("answer/posterior/total.rs", "of_total", 116),
+    ("answer/query.rs", "answer", 158),
+    ("law/inversion.rs", "new", 118),
+    ("planner/strategy/mod.rs", "by_rule", 102),
+    ("recover/lp.rs", "nearest", 107),
+];
+
+/// The functions of a text that is formatted: names and how many lines each has. A body ends at the brace that is indented as its `fn`.
+fn functions(text: &str) -> Vec<(&str, usize)> {
+    let lines: Vec<&str> = text.lines().collect();
+    let name = |line: &str| -> Option<(usize, usize)> {
+        let code = line.trim_start();
+        let at = if code.starts_with("fn ") { 0 } else { code.find(" fn ")? + 1 };
+        // What stands before it is `pub(super) const` and the like: no string, no comment, no type.
+        let before = code.get(..at)?;
+        let plain = before.chars().all(|c| c.is_ascii_alphanumeric() || "_(): ".contains(c));
+        let from = line.len() - code.len() + at + 3;
+        let rest = line.get(from..)?;
+        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_')?;
+        (plain && end > 0).then_some((from, from + end))
+    };
+    let ends = |open: &str, line: &str| {
+        let indent = open.len() - open.trim_start().len();
+        line.len() == indent + 1 && line.ends_with('}') && line.trim_start() == "}"
+    };
+    let starts = lines.iter().enumerate().filter_map(|(at, line)| Some((at, line, name(line)?)));
+    starts
+        .filter(|(_, line, _)| !line.ends_with(['}', ';']))
+        .filter_map(|(at, line, (from, to))| {
+            let length = lines.get(at..)?.iter().position(|l| ends(line, l))? + 1;
+            Some((line.get(from..to)?, length))
+        })
+        .collect()
+}
+
+#[test]
+fn no_function_is_long() {
+    let (mut wrong, mut seen) = (Vec::new(), 0);
+    for (file, text) in house() {
+        for (name, lines) in functions(&text) {
+            seen += 1;
+            let known = STILL_LONG.iter().find(|(f, n, _)| *f == file && *n == name);
+            let most = known.map_or(LONG, |known| known.2);
+            if lines > most {
+                wrong.push(format!("{file}: {name} has {lines} lines, more than {most}"));
+            }
         }
     }
+    assert!(seen > 1000, "{seen} functions are not the house");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_long_function_is_seen() {
+    let text = |lines: usize| {
+        let body = "        f();\n".repeat(lines - 2);
+        format!(
+            "impl A {{\n    pub(super) const fn long<T>(\n{body}    }}\n\n    fn short() {{\n        f()\n    }}\n}}\n"
+        )
+    };
+    assert_eq!(functions(&text(101)), [("long", 101), ("short", 3)]);
+    assert_eq!(
+        functions("trait A {\n    fn a(&self);\n}\nfn b() {}\n// a fn c() {\nlet f: Box<dyn fn ()> = {\n}\n"),
+        []
+    );
 }
 
 #[test]

@@ -55,109 +55,142 @@ pub fn run(args: &Args) -> Outcome {
     output::print(&out)
 }
 
-/// Three panels: the error against the noise level 1/ε and against ε at p = 0.3, and against p at ε = 0.1.
+/// One panel: where it is, what its abscissa is called, which p and ε a place on it means, and its ticks.
+struct Panel {
+    left: f64,
+    label: &'static str,
+    at: fn(f64) -> (f64, f64),
+    ticks: Vec<(f64, String)>,
+}
+
+/// The noise level, from 0.5 to 40.
+fn noise(t: f64) -> f64 {
+    0.5 + 39.5 * t
+}
+
+/// ε from 0.02 to 2 on a logarithmic scale.
+fn epsilon(t: f64) -> f64 {
+    libm::exp(libm::log(0.02) + t * libm::log(100.0))
+}
+
+/// p from 0.02 to 0.98.
+fn probability(t: f64) -> f64 {
+    0.02 + 0.96 * t
+}
+
+/// The error against the noise level 1/ε and against ε at p = 0.3, and against p at ε = 0.1.
+fn panels() -> [Panel; 3] {
+    let ticks = |values: &[f64], place: fn(f64) -> f64| -> Vec<(f64, String)> {
+        values.iter().map(|&v| (place(v), v.to_string())).collect()
+    };
+    [
+        Panel {
+            left: 70.0,
+            label: "noise level 1/ε, at p = 0.3",
+            at: |t| (0.3, 1.0 / noise(t)),
+            ticks: ticks(&[1.0, 10.0, 20.0, 30.0, 40.0], |v| (v - 0.5) / 39.5),
+        },
+        Panel {
+            left: 510.0,
+            label: "ε, at p = 0.3 (logarithmic)",
+            at: |t| (0.3, epsilon(t)),
+            ticks: ticks(&[0.02, 0.1, 0.5, 2.0], |e| libm::log(e / 0.02) / libm::log(100.0)),
+        },
+        Panel {
+            left: 950.0,
+            label: "p, at ε = 0.1",
+            at: |t| (probability(t), 0.1),
+            ticks: ticks(&[0.1, 0.3, 0.5, 0.7, 0.9], |p| (p - 0.02) / 0.96),
+        },
+    ]
+}
+
+const WIDTH: f64 = 360.0;
+const HEIGHT: f64 = 240.0;
+/// How many steps a line has.
+const STEPS: u32 = 24;
+
+/// The errors of one estimator along a panel's abscissa.
+type Line = Vec<(f64, f64)>;
+
+/// Three panels.
 fn picture(n: u64) -> Result<String, Failure> {
-    let (width, height) = (360.0, 240.0);
     let mut svg = String::from(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 1360 360\" font-family=\"sans-serif\" font-size=\"13\">\n\
          <rect width=\"1360\" height=\"360\" fill=\"#fff\"/>\n",
     );
-    let steps = 24;
-    // ε from 0.02 to 2 on a logarithmic scale; p from 0.02 to 0.98.
-    let epsilon = |t: f64| libm::exp(libm::log(0.02) + t * libm::log(100.0));
-    let probability = |t: f64| 0.02 + 0.96 * t;
-    type Panel<'a> = (f64, &'a str, Box<dyn Fn(f64) -> (f64, f64)>, Vec<(f64, String)>);
-    let noise = |t: f64| 0.5 + 39.5 * t;
-    let panels: [Panel; 3] = [
-        (
-            70.0,
-            "noise level 1/ε, at p = 0.3",
-            Box::new(move |t| (0.3, 1.0 / noise(t))),
-            [1.0, 10.0, 20.0, 30.0, 40.0].map(|v: f64| ((v - 0.5) / 39.5, v.to_string())).to_vec(),
-        ),
-        (
-            510.0,
-            "ε, at p = 0.3 (logarithmic)",
-            Box::new(move |t| (0.3, epsilon(t))),
-            [0.02, 0.1, 0.5, 2.0]
-                .map(|e: f64| (libm::log(e / 0.02) / libm::log(100.0), e.to_string()))
-                .to_vec(),
-        ),
-        (
-            950.0,
-            "p, at ε = 0.1",
-            Box::new(move |t| (probability(t), 0.1)),
-            [0.1, 0.3, 0.5, 0.7, 0.9].map(|p: f64| ((p - 0.02) / 0.96, p.to_string())).to_vec(),
-        ),
-    ];
-    for (left, label, at, ticks) in panels {
-        let mut lines = Vec::new();
-        let mut top: f64 = 0.0;
-        for (estimator, name, colour) in KINDS {
-            let mut points = Vec::new();
-            for i in 0..=steps {
-                let t = f64::from(i) / f64::from(steps);
-                let (p, e) = at(t);
-                points.push((t, expected_absolute_error(n, p, e, estimator)?));
-            }
-            if estimator != Estimator::NoisyCount {
-                top = points.iter().fold(top, |m, (_, v)| m.max(*v));
-            }
-            lines.push((points, name, colour));
-        }
-        // The noisy count's error grows without end as ε falls: it leaves the picture at twice the others' most.
-        // One that is nowhere below that must be seen all the same.
-        let top = lines
-            .iter()
-            .map(|(points, ..)| 1.1 * points.iter().fold(f64::INFINITY, |m: f64, (_, v)| m.min(*v)))
-            .fold(2.0 * top, f64::max);
-        let base = 40.0 + height;
-        let x = |t: f64| left + t * width;
-        let y = |v: f64| base - (v / top).min(1.0) * height;
-        let _ = writeln!(
-            svg,
-            "<path d=\"M{left} 40V{base}H{}\" fill=\"none\" stroke=\"#000\"/>\n<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{label}</text>",
-            left + width,
-            left + width / 2.0,
-            base + 40.0
-        );
-        for (t, text) in ticks {
-            let _ = writeln!(
-                svg,
-                "<text x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">{text}</text>",
-                x(t),
-                base + 18.0
-            );
-        }
-        for i in 0..=4 {
-            let v = top * f64::from(i) / 4.0;
-            let _ = writeln!(
-                svg,
-                "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{v:.1}</text>",
-                left - 6.0,
-                y(v) + 4.0
-            );
-        }
-        for (k, (points, name, colour)) in lines.iter().enumerate() {
-            // A line that leaves the picture starts where it comes back.
-            let shown: Vec<String> = points
-                .iter()
-                .filter(|(_, v)| *v <= top)
-                .map(|(t, v)| format!("{:.1},{:.1}", x(*t), y(*v)))
-                .collect();
-            // The median runs so close to the mean that only dashes show both.
-            let dash = if k == 2 { " stroke-dasharray=\"7 6\"" } else { "" };
-            let _ = writeln!(
-                svg,
-                "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"{dash}/>\n<text x=\"{}\" y=\"{}\" fill=\"{colour}\">{name}</text>",
-                shown.join(" "),
-                left + width - 130.0,
-                100 + 18 * k
-            );
-        }
+    for panel in panels() {
+        let line = |estimator: Estimator| -> Result<Line, Failure> {
+            let point = |i: u32| {
+                let t = f64::from(i) / f64::from(STEPS);
+                let (p, e) = (panel.at)(t);
+                Ok((t, expected_absolute_error(n, p, e, estimator)?))
+            };
+            (0..=STEPS).map(point).collect()
+        };
+        let lines = KINDS.iter().map(|k| line(k.0)).collect::<Result<Vec<Line>, Failure>>()?;
+        draw(&mut svg, &panel, &lines);
     }
     let _ = writeln!(svg, "<text x=\"70\" y=\"24\">mean absolute error of a count out of {n}</text>\n</svg>");
     Ok(svg)
+}
+
+/// The largest error that is shown. The noisy count's grows without end as ε falls: it leaves the picture at twice the others'
+/// most. One that is nowhere below that must be seen all the same.
+fn top(lines: &[Line]) -> f64 {
+    let others = lines.iter().zip(KINDS).filter(|(_, kind)| kind.0 != Estimator::NoisyCount);
+    let most = others.flat_map(|(line, _)| line).fold(0.0, |m: f64, (_, v)| m.max(*v));
+    let least = |line: &Line| 1.1 * line.iter().fold(f64::INFINITY, |m: f64, (_, v)| m.min(*v));
+    lines.iter().map(least).fold(2.0 * most, f64::max)
+}
+
+fn draw(svg: &mut String, panel: &Panel, lines: &[Line]) {
+    let (left, top) = (panel.left, top(lines));
+    let base = 40.0 + HEIGHT;
+    let x = |t: f64| left + t * WIDTH;
+    let y = |v: f64| base - (v / top).min(1.0) * HEIGHT;
+    let _ = writeln!(
+        svg,
+        "<path d=\"M{left} 40V{base}H{}\" fill=\"none\" stroke=\"#000\"/>\n<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
+        left + WIDTH,
+        left + WIDTH / 2.0,
+        base + 40.0,
+        panel.label
+    );
+    for (t, text) in &panel.ticks {
+        let _ = writeln!(
+            svg,
+            "<text x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">{text}</text>",
+            x(*t),
+            base + 18.0
+        );
+    }
+    for i in 0..=4 {
+        let v = top * f64::from(i) / 4.0;
+        let _ = writeln!(
+            svg,
+            "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{v:.1}</text>",
+            left - 6.0,
+            y(v) + 4.0
+        );
+    }
+    for (k, (points, (_, name, colour))) in lines.iter().zip(KINDS).enumerate() {
+        // A line that leaves the picture starts where it comes back.
+        let shown: Vec<String> = points
+            .iter()
+            .filter(|(_, v)| *v <= top)
+            .map(|(t, v)| format!("{:.1},{:.1}", x(*t), y(*v)))
+            .collect();
+        // The median runs so close to the mean that only dashes show both.
+        let dash = if k == 2 { " stroke-dasharray=\"7 6\"" } else { "" };
+        let _ = writeln!(
+            svg,
+            "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"{dash}/>\n<text x=\"{}\" y=\"{}\" fill=\"{colour}\">{name}</text>",
+            shown.join(" "),
+            left + WIDTH - 130.0,
+            100 + 18 * k
+        );
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::output::{self, MOST, figure};
 use super::{Failure, Outcome};
-use crate::answer::history::{History, HistoryError, MOST_NUMBERS, Spending};
+use crate::answer::history::{History, HistoryError, Inferred, MOST_NUMBERS, Spending};
 use crate::spec::matrix_market;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -82,12 +82,22 @@ impl Whose<'_> {
     }
 }
 
-pub fn run(args: &Args) -> Outcome {
+/// All history files, taken together.
+struct All {
+    history: History,
+    queries: Vec<Vec<f64>>,
+    level: f64,
+    half_width: Option<f64>,
+    bound: Option<f64>,
+}
+
+/// Reads the files; `None` when there is none.
+fn read_all(files: &[PathBuf]) -> Result<Option<All>, Failure> {
     let mut history: Option<History> = None;
     let mut queries = Vec::new();
     let (mut level, mut half_width, mut bound) = (None, None, None);
     let mut first: Option<Whose> = None;
-    for path in &args.files {
+    for path in files {
         let (mut file, own) = read(path)?;
         let whose = Whose { path, dataset: file.dataset.take(), period: file.period.take() };
         match &first {
@@ -103,114 +113,132 @@ pub fn run(args: &Args) -> Outcome {
         half_width = half_width.or(file.half_width);
         bound = bound.or(file.bound);
     }
-    let Some(history) = history else { return Ok(()) };
+    let Some(history) = history else { return Ok(None) };
     let level = level.unwrap_or(0.95);
     if !(level > 0.0 && level < 1.0) {
         return Err(Failure::Message(format!(
             "the level of an interval must lie between 0 and 1, not {level}"
         )));
     }
-    let inferred = history.infer()?;
-    let mut replies: Vec<Map<String, Value>> = Vec::new();
-    for query in &queries {
-        let mut reply = Map::new();
-        match inferred.query(query) {
-            Ok(answer) => {
-                let (low, high) = answer.interval(level);
-                reply.insert("estimate".into(), json!(answer.estimate));
-                reply.insert("variance".into(), json!(answer.law.variance()));
-                reply.insert("low".into(), json!(low));
-                reply.insert("high".into(), json!(high));
-                reply.insert("prob_positive".into(), json!(answer.prob_positive()));
-            }
-            Err(e @ HistoryError::NotEstimable) => {
-                for key in ["estimate", "variance", "low", "high", "prob_positive"] {
-                    reply.insert(key.into(), Value::Null);
-                }
-                reply.insert("error".into(), e.to_string().into());
-            }
-            Err(e) => return Err(e.into()),
+    Ok(Some(All { history, queries, level, half_width, bound }))
+}
+
+type Reply = Map<String, Value>;
+
+/// What is inferred of one query, and whether it is worth asking.
+fn reply(all: &All, inferred: &Inferred, query: &[f64]) -> Result<Reply, Failure> {
+    let mut reply = Map::new();
+    match inferred.query(query) {
+        Ok(answer) => {
+            let (low, high) = answer.interval(all.level);
+            reply.insert("estimate".into(), json!(answer.estimate));
+            reply.insert("variance".into(), json!(answer.law.variance()));
+            reply.insert("low".into(), json!(low));
+            reply.insert("high".into(), json!(high));
+            reply.insert("prob_positive".into(), json!(answer.prob_positive()));
         }
-        if let Some(width) = half_width {
-            let spending = match history.spending(&inferred, query, width, level, bound)? {
-                Spending::Nothing { half_width } => {
-                    json!({ "answer": "from history", "half_width": half_width })
-                }
-                Spending::Ask { budget, alone, half_width, cost } => json!({
-                    "answer": "ask", "budget": budget, "alone": alone, "half_width": half_width, "cost": cost
-                }),
-                Spending::Refused { budget, cost, bound } => {
-                    json!({ "answer": "refused", "budget": budget, "cost": cost, "bound": bound })
-                }
-            };
-            reply.insert("spending".into(), spending);
+        Err(e @ HistoryError::NotEstimable) => {
+            for key in ["estimate", "variance", "low", "high", "prob_positive"] {
+                reply.insert(key.into(), Value::Null);
+            }
+            reply.insert("error".into(), e.to_string().into());
         }
-        replies.push(reply);
+        Err(e) => return Err(e.into()),
     }
+    if let Some(width) = all.half_width {
+        let spending = match all.history.spending(inferred, query, width, all.level, all.bound)? {
+            Spending::Nothing { half_width } => {
+                json!({ "answer": "from history", "half_width": half_width })
+            }
+            Spending::Ask { budget, alone, half_width, cost } => json!({
+                "answer": "ask", "budget": budget, "alone": alone, "half_width": half_width, "cost": cost
+            }),
+            Spending::Refused { budget, cost, bound } => {
+                json!({ "answer": "refused", "budget": budget, "cost": cost, "bound": bound })
+            }
+        };
+        reply.insert("spending".into(), spending);
+    }
+    Ok(reply)
+}
+
+pub fn run(args: &Args) -> Outcome {
+    let Some(all) = read_all(&args.files)? else { return Ok(()) };
+    let inferred = all.history.infer()?;
+    let replies =
+        all.queries.iter().map(|q| reply(&all, &inferred, q)).collect::<Result<Vec<Reply>, Failure>>()?;
     if args.json {
         let all = json!({
             "queries": replies,
-            "level": level,
+            "level": all.level,
             "x": inferred.cells(),
             "rank": inferred.rank(),
-            "cell_cost": history.cell_cost(),
-            "cost": history.cost(),
+            "cell_cost": all.history.cell_cost(),
+            "cost": all.history.cost(),
         });
         return output::json(&(serde_json::to_string(&all)? + "\n"));
     }
-    let number = |r: &Map<String, Value>, key: &str| r.get(key).and_then(Value::as_f64);
-    let shown = |r: &Map<String, Value>, key: &str| number(r, key).map_or("none".into(), figure);
-    let rows: Vec<Vec<String>> = replies
-        .iter()
-        .enumerate()
-        .map(|(i, r)| {
-            vec![
-                format!("query {}", i + 1),
-                shown(r, "estimate"),
-                number(r, "variance").map_or("none".into(), |v| figure(libm::sqrt(v))),
-                shown(r, "low"),
-                shown(r, "high"),
-                number(r, "prob_positive").map_or("none".into(), |p| format!("{p:.4}")),
-            ]
-        })
-        .collect();
-    let from = format!("{} % from", (level * 1e6).round() / 1e4);
-    let mut out = output::columns(&["", "estimate", "std error", &from, "to", "Pr(θ > 0)"], &rows);
+    let mut out = table(&replies, all.level);
     if replies.iter().any(|r| r.contains_key("error") || r.contains_key("spending")) {
         out.push('\n');
     }
     for (i, r) in replies.iter().enumerate() {
-        if let Some(why) = r.get("error").and_then(Value::as_str) {
-            out.push_str(&(output::wrapped(&format!("query {}: {why}", i + 1), 9) + "\n"));
-        }
-        if let Some(Value::Object(s)) = r.get("spending") {
-            let what = match s.get("answer").and_then(Value::as_str) {
-                Some("from history") => {
-                    format!("precise enough (± {}): nothing is spent", shown(s, "half_width"))
-                }
-                Some("ask") => format!(
-                    "ask it with ε = {} (alone: {}); the total becomes {}",
-                    shown(s, "budget"),
-                    shown(s, "alone"),
-                    shown(s, "cost")
-                ),
-                _ => format!(
-                    "refused: it would take ε = {}, and the total {} would pass {}",
-                    shown(s, "budget"),
-                    shown(s, "cost"),
-                    shown(s, "bound")
-                ),
-            };
-            out.push_str(&(output::wrapped(&format!("query {}: {what}", i + 1), 9) + "\n"));
+        let why = r.get("error").and_then(Value::as_str).map(str::to_owned);
+        let what = r.get("spending").and_then(Value::as_object).map(spending);
+        for said in why.into_iter().chain(what) {
+            out.push_str(&(output::wrapped(&format!("query {}: {said}", i + 1), 9) + "\n"));
         }
     }
     out.push_str(&format!(
         "\nspent so far: ε = {} (the largest of {} cells){}\n",
-        figure(history.cost()),
-        history.cell_cost().len(),
+        figure(all.history.cost()),
+        all.history.cell_cost().len(),
         inferred.rank().map_or(String::new(), |r| format!("; rank {r}"))
     ));
     output::print(&out)
+}
+
+fn number(reply: &Reply, key: &str) -> Option<f64> {
+    reply.get(key).and_then(Value::as_f64)
+}
+
+fn shown(reply: &Reply, key: &str) -> String {
+    number(reply, key).map_or("none".into(), figure)
+}
+
+fn table(replies: &[Reply], level: f64) -> String {
+    let row = |(i, r): (usize, &Reply)| {
+        vec![
+            format!("query {}", i + 1),
+            shown(r, "estimate"),
+            number(r, "variance").map_or("none".into(), |v| figure(libm::sqrt(v))),
+            shown(r, "low"),
+            shown(r, "high"),
+            number(r, "prob_positive").map_or("none".into(), |p| format!("{p:.4}")),
+        ]
+    };
+    let rows: Vec<Vec<String>> = replies.iter().enumerate().map(row).collect();
+    let from = format!("{} % from", (level * 1e6).round() / 1e4);
+    output::columns(&["", "estimate", "std error", &from, "to", "Pr(θ > 0)"], &rows)
+}
+
+/// What to do about a query, in words.
+fn spending(s: &Reply) -> String {
+    match s.get("answer").and_then(Value::as_str) {
+        Some("from history") => format!("precise enough (± {}): nothing is spent", shown(s, "half_width")),
+        Some("ask") => format!(
+            "ask it with ε = {} (alone: {}); the total becomes {}",
+            shown(s, "budget"),
+            shown(s, "alone"),
+            shown(s, "cost")
+        ),
+        _ => format!(
+            "refused: it would take ε = {}, and the total {} would pass {}",
+            shown(s, "budget"),
+            shown(s, "cost"),
+            shown(s, "bound")
+        ),
+    }
 }
 
 /// The text of a history or of its rows.

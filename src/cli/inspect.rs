@@ -1,12 +1,12 @@
 //! `margins inspect`: what an auditor asks, as the manifest says it.
 
 use super::output::{amount, columns, counted, grouped, short};
-use super::{Outcome, output};
+use super::{Failure, Outcome, output};
 use crate::answer::render::truncation;
 use crate::audit::wrap;
 use crate::law::{ErrorLaw, NoiseLaw, Term};
 use crate::plan::Noise;
-use crate::release::{Currency, Release, SignerKind};
+use crate::release::{Manifest, Privacy, ProjectionSummary, Release, SignerKind};
 use crate::visible::visible;
 use std::path::PathBuf;
 
@@ -38,19 +38,36 @@ pub fn run(args: &Args) -> Outcome {
         let spec = release.section(crate::release::Kind::Spec, 0)?;
         return output::data(&String::from_utf8_lossy(&spec));
     }
-    let m = release.manifest();
-    let mut out = format!("{}: {}\n", m.about.name, visible(&m.about.title));
-    let mut line = |name: &str, text: &str| {
+    output::print(&(head(&release)? + &measurements(release.manifest())))
+}
+
+/// Names on the left, what they are on the right.
+struct Lines(String);
+
+impl Lines {
+    /// Nothing where there is nothing to say.
+    fn add(&mut self, name: &str, text: &str) {
         if !text.is_empty() {
-            out.push_str(&format!("{name:<16}{}\n", wrap(text, 80 - 16, 16)));
+            self.0.push_str(&format!("{name:<16}{}\n", wrap(text, 80 - 16, 16)));
         }
-    };
-    line("about", m.about.description.as_deref().unwrap_or_default());
-    line("licence", m.about.licence.as_deref().unwrap_or_default());
-    line("contact", m.about.contact.as_deref().unwrap_or_default());
-    line("supersedes", m.about.supersedes.as_deref().unwrap_or_default());
-    line("made", &format!("{} by {}", m.created, m.compiler));
-    line(
+    }
+}
+
+/// Whose release it is, of whom, and what it promises.
+fn head(release: &Release) -> Result<String, Failure> {
+    let m = release.manifest();
+    let mut lines = Lines(format!("{}: {}\n", m.about.name, visible(&m.about.title)));
+    let about = &m.about;
+    for (name, text) in [
+        ("about", &about.description),
+        ("licence", &about.licence),
+        ("contact", &about.contact),
+        ("supersedes", &about.supersedes),
+    ] {
+        lines.add(name, text.as_deref().unwrap_or_default());
+    }
+    lines.add("made", &format!("{} by {}", m.created, m.compiler));
+    lines.add(
         "signed",
         &match m.signer.kind {
             SignerKind::Agency => format!("by {}", m.signer.public_key),
@@ -58,22 +75,43 @@ pub fn run(args: &Args) -> Outcome {
             SignerKind::NotPrivate => "NOT PRIVATE: the noise came from a fixed seed".into(),
         },
     );
-    let symbol = match m.privacy.cost.currency {
-        Currency::Rho => "ρ",
-        Currency::Epsilon => "ε",
-    };
-    line("privacy", &m.privacy.note);
-    line(
+    privacy(release, &mut lines)?;
+    if let Some(d) = &m.dataset {
+        let period = d.period.as_ref().map_or(String::new(), |p| format!(", period {p}"));
+        lines.add("dataset", &format!("{}{period}", d.id));
+    }
+    if let Some(p) = &m.projection {
+        projection(p, &mut lines);
+    }
+    let listed = |items: &[String]| if items.is_empty() { "none".into() } else { items.join("; ") };
+    lines.add("exact", &listed(&m.declared.invariants));
+    lines.add("constraints", &listed(&m.declared.constraints));
+    lines.add("post-processed", &listed(&m.declared.post_processing));
+    lines.add("spec", &format!("blake3 {}", m.sources.spec));
+    lines.add("domain", &format!("blake3 {}", m.sources.domain));
+    for a in &m.sources.attachments {
+        lines.add("file", &format!("{} blake3 {}", a.name, a.blake3));
+    }
+    lines.add("file", &format!("{} bytes in {} sections", grouped(release.file_length()), m.sections.len()));
+    Ok(lines.0)
+}
+
+/// What was spent on whom, and who is not counted.
+fn privacy(release: &Release, lines: &mut Lines) -> Outcome {
+    let m = release.manifest();
+    let Privacy { cost, budget, .. } = &m.privacy;
+    lines.add("privacy", &m.privacy.note);
+    lines.add(
         "spent",
-        &format!("{symbol} = {:.9} of {}", m.privacy.cost.amount.to_f64(), amount(m.privacy.budget.amount)),
+        &format!("{} = {:.9} of {}", cost.currency.symbol(), cost.amount.to_f64(), amount(budget.amount)),
     );
     if let Some(a) = &m.privacy.approximate {
-        line("", &format!("ε = {} at δ = {}", a.epsilon, short(&a.delta)));
-        line("", &a.conversion);
+        lines.add("", &format!("ε = {} at δ = {}", a.epsilon, short(&a.delta)));
+        lines.add("", &a.conversion);
     }
     if let Some((unit, max_rows)) = m.privacy.bound() {
         let text = truncation(unit, max_rows).replacen("Counts ", "", 1);
-        line("counts", &format!("{text}; no interval covers them"));
+        lines.add("counts", &format!("{text}; no interval covers them"));
     }
     if let Some(found) = release.truncation()? {
         let law = match m.plan.mechanism {
@@ -82,40 +120,31 @@ pub fn run(args: &Args) -> Outcome {
         };
         let half = ErrorLaw::new(vec![Term { coefficient: 1.0, copies: 1, noise: law }])?.half_width(0.95);
         let (low, high) = (found.noisy as f64 - half, found.noisy as f64 + half);
-        line("cut units", &format!("{} had more (95 %: {low:.0} to {high:.0})", found.noisy));
+        lines.add("cut units", &format!("{} had more (95 %: {low:.0} to {high:.0})", found.noisy));
     }
-    if let Some(d) = &m.dataset {
-        let period = d.period.as_ref().map_or(String::new(), |p| format!(", period {p}"));
-        line("dataset", &format!("{}{period}", d.id));
-    }
-    if let Some(p) = &m.projection {
-        let buckets = p.buckets.map_or(String::new(), |b| format!(" of {} buckets", grouped(b.into())));
-        line(
-            "projection",
-            &format!(
-                "{}, {} rows{buckets}, at most {} cells a query",
-                p.kind,
-                grouped(p.rows.into()),
-                grouped(p.sparsity.into())
-            ),
-        );
-        line(
-            "signs",
-            &format!("{}-wise independent; two cells confused with p < {}", p.independence, p.collision),
-        );
-        line("seed", &p.seed);
-    }
-    let listed = |items: &[String]| if items.is_empty() { "none".into() } else { items.join("; ") };
-    line("exact", &listed(&m.declared.invariants));
-    line("constraints", &listed(&m.declared.constraints));
-    line("post-processed", &listed(&m.declared.post_processing));
-    line("spec", &format!("blake3 {}", m.sources.spec));
-    line("domain", &format!("blake3 {}", m.sources.domain));
-    for a in &m.sources.attachments {
-        line("file", &format!("{} blake3 {}", a.name, a.blake3));
-    }
-    line("file", &format!("{} bytes in {} sections", grouped(release.file_length()), m.sections.len()));
-    out.push_str(&format!(
+    Ok(())
+}
+
+/// How counts were summed.
+fn projection(p: &ProjectionSummary, lines: &mut Lines) {
+    let buckets = p.buckets.map_or(String::new(), |b| format!(" of {} buckets", grouped(b.into())));
+    lines.add(
+        "projection",
+        &format!(
+            "{}, {} rows{buckets}, at most {} cells a query",
+            p.kind,
+            grouped(p.rows.into()),
+            grouped(p.sparsity.into())
+        ),
+    );
+    let signs = format!("{}-wise independent; two cells confused with p < {}", p.independence, p.collision);
+    lines.add("signs", &signs);
+    lines.add("seed", &p.seed);
+}
+
+/// What was measured, block by block.
+fn measurements(m: &Manifest) -> String {
+    let mut out = format!(
         "\n{} ({}, {} budgets, discrete {} noise)\n\n",
         counted(m.plan.count, "measurement"),
         m.plan.measure,
@@ -124,7 +153,7 @@ pub fn run(args: &Args) -> Outcome {
             Noise::Gaussian => "Gaussian",
             Noise::Laplace => "Laplace",
         }
-    ));
+    );
     const SHOWN: usize = 40;
     let rows: Vec<Vec<String>> = m
         .plan
@@ -146,9 +175,9 @@ pub fn run(args: &Args) -> Outcome {
         Noise::Gaussian => ("noise s²", "Δ₂²"),
         Noise::Laplace => ("noise b", "Δ₁"),
     };
-    out.push_str(&columns(&["block", "kind", scale, sensitivity, symbol], &rows));
+    out.push_str(&columns(&["block", "kind", scale, sensitivity, m.privacy.cost.currency.symbol()], &rows));
     if m.plan.count as usize > SHOWN {
         out.push_str(&format!("  … and {} more: --json\n", grouped(m.plan.count - SHOWN as u64)));
     }
-    output::print(&out)
+    out
 }

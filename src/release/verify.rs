@@ -66,69 +66,53 @@ impl Release {
     /// A file whose noise came from a known seed fails, however whole it is. The error is for
     /// a file that cannot be read at all; what is wrong with a file that can is in the checks.
     pub fn verify_all(&self, public_key: Option<&str>) -> Result<Verification, ReleaseError> {
-        use Outcome::{Failed, Passed, Warning};
         let mut out = Verification { checks: Vec::new(), file_blake3: String::new() };
         let manifest = self.manifest();
-        // What is not a field of this program's manifest does not come back.
-        if canonical::to_bytes(manifest).ok().as_deref() == Some(self.manifest_bytes()) {
-            let key = &manifest.signer.public_key;
-            out.add("manifest", Passed, format!("canonical, signed by {key}, and repeats the table"));
-        } else {
-            out.add(
-                "manifest",
-                Failed,
-                "it has fields that this format does not know, which say who knows what",
-            );
-        }
-        if manifest.is_not_private() {
-            out.add(
-                "privacy",
-                Failed,
-                "NOT PRIVATE: the noise came from a known seed or the key is one everybody has",
-            );
-        }
-        match (public_key.map(signature::public_key_text), manifest.signer.kind) {
-            (Some(Ok(key)), _) if key == manifest.signer.public_key => {
-                out.add("signer", Passed, "the given public key signed this release");
-            }
-            (Some(Ok(key)), _) => {
-                let signer = &manifest.signer.public_key;
-                out.add("signer", Failed, format!("signed by {signer}, not by the given public key {key}"));
-            }
-            (Some(Err(e)), _) => {
-                out.add("signer", Failed, format!("the given public key cannot be read: {e}"))
-            }
-            (None, SignerKind::Agency) => {
-                out.add("signer", Warning, "no public key was given, so who signed is not known");
-            }
-            (None, SignerKind::ThrowAway) => {
-                out.add(
-                    "signer",
-                    Warning,
-                    "a throw-away key: the file is whole, but nothing shows who made it",
-                );
-            }
-            (None, SignerKind::NotPrivate) => out.add("signer", Failed, "the key everybody has"),
-        }
+        out.manifest(manifest, self.manifest_bytes());
+        out.signer(manifest, public_key);
 
         let key = signature::parse_key(&manifest.signer.public_key)?;
-        let sidecar = self.path.as_deref().map(|path| self.read_sidecar(&sidecar_path(path)));
-        let parsed = match &sidecar {
-            Some(Ok(Some(sidecar))) => Some(sidecar),
+        let sidecar = match self.path.as_deref().map(|path| self.read_sidecar(&sidecar_path(path))) {
+            None => Beside::NoFile,
+            Some(Err(e)) => Beside::Unreadable(e),
+            Some(Ok(None)) => Beside::Missing,
+            Some(Ok(Some(signature))) => Beside::Signature(Box::new(signature)),
+        };
+        let stream = match &sidecar {
+            Beside::Signature(signature) => Some(key.verify_stream(signature)),
             _ => None,
         };
-        let mut stream = match parsed.map(|s| key.verify_stream(s)) {
-            Some(Ok(stream)) => Some(stream),
-            Some(Err(e)) => {
-                out.add("whole-file signature", Failed, e.to_string());
-                None
-            }
-            None => None,
+        let (mut stream, refused) = match stream {
+            Some(Ok(stream)) => (Some(stream), None),
+            Some(Err(e)) => (None, Some(e)),
+            None => (None, None),
         };
+        if let Some(e) = &refused {
+            out.add(WHOLE_FILE, Outcome::Failed, e.to_string());
+        }
+        let (hashes, blake3) = self.pass(&mut |chunk| {
+            if let Some(stream) = &mut stream {
+                stream.update(chunk);
+            }
+        })?;
+        out.file_blake3 = blake3;
+        out.sections(manifest.format, &self.rows, &hashes);
+        match (&sidecar, stream) {
+            (Beside::Signature(_), Some(mut stream)) => {
+                let signs = stream.finalize().map_err(|e| e.to_string());
+                out.whole_file(signs);
+            }
+            (Beside::Signature(_), None) => {}
+            (other, _) => out.no_signature(other),
+        }
+        Ok(out)
+    }
 
-        // One pass: the header and the table, every section, the manifest and the signature.
+    /// One pass: the header and the table, every section, the manifest and the signature. Each section's hash, and that of
+    /// the file; `see` is shown every byte.
+    fn pass(&self, see: &mut dyn FnMut(&[u8])) -> io::Result<(Vec<[u8; 32]>, String)> {
         let mut whole = blake3::Hasher::new();
-        let mut pass = |from: u64, length: u64| -> io::Result<[u8; 32]> {
+        let mut read = |from: u64, length: u64| -> io::Result<[u8; 32]> {
             let mut hasher = blake3::Hasher::new();
             let mut buf = vec![0; 1 << 18];
             let (mut at, end) = (from, from + length);
@@ -138,40 +122,17 @@ impl Release {
                 self.source.read_exact_at(chunk, at)?;
                 hasher.update(chunk);
                 whole.update(chunk);
-                if let Some(stream) = &mut stream {
-                    stream.update(chunk);
-                }
+                see(chunk);
                 at += n as u64;
             }
             Ok(*hasher.finalize().as_bytes())
         };
         let first = self.rows.first().map_or(self.length, |r| r.offset);
         let last = self.rows.last().map_or(first, |r| r.offset + r.length);
-        let mut hashes = Vec::with_capacity(self.rows.len());
-        let read = pass(0, first)
-            .and_then(|_| self.rows.iter().try_for_each(|r| pass(r.offset, r.length).map(|h| hashes.push(h))))
-            .and_then(|()| pass(last, self.length - last));
-        read?;
-        out.file_blake3 = whole.finalize().to_hex().to_string();
-        out.sections(manifest.format, &self.rows, &hashes);
-
-        match (&sidecar, stream) {
-            (Some(Ok(Some(_))), Some(mut stream)) => match stream.finalize() {
-                Ok(()) => {
-                    out.add("whole-file signature", Passed, "the file beside the release signs all its bytes")
-                }
-                Err(e) => out.add("whole-file signature", Failed, e.to_string()),
-            },
-            (Some(Ok(Some(_))), None) => {}
-            (Some(Ok(None)), _) => {
-                out.add("whole-file signature", Warning, "there is no .minisig file beside the release")
-            }
-            (Some(Err(e)), _) => {
-                out.add("whole-file signature", Failed, format!("the file beside the release: {e}{BESIDE}"))
-            }
-            (None, _) => out.add("whole-file signature", Warning, "the release does not come from a file"),
-        }
-        Ok(out)
+        read(0, first)?;
+        let hashes = self.rows.iter().map(|r| read(r.offset, r.length)).collect::<io::Result<_>>()?;
+        read(last, self.length - last)?;
+        Ok((hashes, whole.finalize().to_hex().to_string()))
     }
 
     /// The signature in this file; `None` when there is no such file.
@@ -192,7 +153,80 @@ impl Release {
     }
 }
 
+/// The check of the signature beside the release.
+const WHOLE_FILE: &str = "whole-file signature";
+
+/// What is beside a release.
+enum Beside {
+    /// The release does not come from a file.
+    NoFile,
+    /// No `.minisig`.
+    Missing,
+    /// One that is no signature of this release.
+    Unreadable(ReleaseError),
+    /// One.
+    Signature(Box<minisign_verify::Signature>),
+}
+
 impl Verification {
+    /// What is not a field of this program's manifest does not come back.
+    fn manifest(&mut self, manifest: &Manifest, bytes: &[u8]) {
+        if canonical::to_bytes(manifest).ok().as_deref() == Some(bytes) {
+            let key = &manifest.signer.public_key;
+            let detail = format!("canonical, signed by {key}, and repeats the table");
+            self.add("manifest", Outcome::Passed, detail);
+        } else {
+            let detail = "it has fields that this format does not know, which say who knows what";
+            self.add("manifest", Outcome::Failed, detail);
+        }
+        if manifest.is_not_private() {
+            let detail = "NOT PRIVATE: the noise came from a known seed or the key is one everybody has";
+            self.add("privacy", Outcome::Failed, detail);
+        }
+    }
+
+    /// Whether the owner of the given key signed, or who did.
+    fn signer(&mut self, manifest: &Manifest, public_key: Option<&str>) {
+        use Outcome::{Failed, Passed, Warning};
+        let signer = &manifest.signer.public_key;
+        let (outcome, detail) = match (public_key.map(signature::public_key_text), manifest.signer.kind) {
+            (Some(Ok(key)), _) if key == *signer => {
+                (Passed, "the given public key signed this release".into())
+            }
+            (Some(Ok(key)), _) => (Failed, format!("signed by {signer}, not by the given public key {key}")),
+            (Some(Err(e)), _) => (Failed, format!("the given public key cannot be read: {e}")),
+            (None, SignerKind::Agency) => {
+                (Warning, "no public key was given, so who signed is not known".into())
+            }
+            (None, SignerKind::ThrowAway) => {
+                (Warning, "a throw-away key: the file is whole, but nothing shows who made it".into())
+            }
+            (None, SignerKind::NotPrivate) => (Failed, "the key everybody has".into()),
+        };
+        self.add("signer", outcome, detail);
+    }
+
+    /// What the signature beside the file says of all its bytes.
+    fn whole_file(&mut self, signs: Result<(), String>) {
+        match signs {
+            Ok(()) => {
+                self.add(WHOLE_FILE, Outcome::Passed, "the file beside the release signs all its bytes")
+            }
+            Err(e) => self.add(WHOLE_FILE, Outcome::Failed, e),
+        }
+    }
+
+    /// Why nothing signs the whole file.
+    fn no_signature(&mut self, beside: &Beside) {
+        let (outcome, detail) = match beside {
+            Beside::NoFile => (Outcome::Warning, "the release does not come from a file".into()),
+            Beside::Missing => (Outcome::Warning, "there is no .minisig file beside the release".into()),
+            Beside::Unreadable(e) => (Outcome::Failed, format!("the file beside the release: {e}{BESIDE}")),
+            Beside::Signature(_) => return,
+        };
+        self.add(WHOLE_FILE, outcome, detail);
+    }
+
     /// One check a damaged or unknown section, and one for all the whole ones. What no reader understands may be
     /// anything, the microdata too.
     fn sections(&mut self, format: u32, rows: &[Row], hashes: &[[u8; 32]]) {

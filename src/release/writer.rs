@@ -145,21 +145,7 @@ impl Writer {
     ///
     /// The finished file is opened as any reader would, before it takes its name.
     pub fn seal(mut self, input: ManifestInput, key: &SigningKey) -> Result<Sealed, SealError> {
-        // The last gate between noise that anybody can subtract and a file that looks private.
-        if input.not_private && key.kind() != SignerKind::NotPrivate {
-            return Err(SealError::NotPrivate);
-        }
-        if !input.not_private && key.kind() == SignerKind::NotPrivate {
-            return Err(SealError::TestKey);
-        }
-        if self.open || self.rows.len() != self.sections as usize {
-            let found = self.rows.len();
-            return Err(SealError::Sections(format!("{found} finished, {} announced", self.sections)));
-        }
-        if input.about.name != self.name {
-            return Err(SealError::Name(input.about.name));
-        }
-
+        self.may_seal(&input, key)?;
         let manifest = self.manifest(input, key)?;
         let bytes = canonical::to_bytes(&manifest)?;
         if bytes.len() as u64 > MAX_MANIFEST {
@@ -196,6 +182,25 @@ impl Writer {
         let blake3 = whole.hasher.finalize().to_hex().to_string();
         let Place { path, minisig, .. } = self.place;
         Ok(Sealed { path, minisig, blake3, bytes: whole.bytes })
+    }
+
+    /// Whether everything announced is there, under the right name and key.
+    fn may_seal(&self, input: &ManifestInput, key: &SigningKey) -> Result<(), SealError> {
+        // The last gate between noise that anybody can subtract and a file that looks private.
+        if input.not_private && key.kind() != SignerKind::NotPrivate {
+            return Err(SealError::NotPrivate);
+        }
+        if !input.not_private && key.kind() == SignerKind::NotPrivate {
+            return Err(SealError::TestKey);
+        }
+        if self.open || self.rows.len() != self.sections as usize {
+            let found = self.rows.len();
+            return Err(SealError::Sections(format!("{found} finished, {} announced", self.sections)));
+        }
+        if input.about.name != self.name {
+            return Err(SealError::Name(input.about.name.clone()));
+        }
+        Ok(())
     }
 
     fn manifest(&self, input: ManifestInput, key: &SigningKey) -> Result<Manifest, SealError> {

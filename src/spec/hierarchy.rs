@@ -53,61 +53,18 @@ pub(super) fn read(
     };
     check_header(&names, &place, sink);
 
-    let width = names.len();
-    let mut labels: Vec<String> = Vec::new();
-    let mut seen: HashMap<String, Range<usize>> = HashMap::new();
-    let mut coarser: Vec<Coarser> = Vec::new();
-    coarser.resize_with(width.saturating_sub(1), Coarser::default);
-    // (column, node) -> its parent in the next column and the field that said so.
-    let mut parents: HashMap<(usize, u32), (u32, Range<usize>)> = HashMap::new();
+    let mut tree = Tree::new(names.len());
     for line in lines {
-        let (span, fields) = match line {
-            Ok(line) => line,
-            Err((span, message)) => {
-                sink.push(place(&span, message));
-                continue;
-            }
+        let took = match line {
+            Ok((span, fields)) => tree.take(span, fields, &place),
+            Err((span, message)) => Err(place(&span, message)),
         };
-        if fields.len() != width {
-            sink.push(
-                place(&span, format!("this row has {} values", fields.len()))
-                    .label(format!("expected {width}, as in the header")),
-            );
-            continue;
+        if let Err(wrong) = took {
+            sink.push(wrong);
         }
-        if let Some((_, span)) = fields.iter().find(|(label, _)| label.is_empty()) {
-            sink.push(place(span, "a category has no name".into()).label("expected a label"));
-            continue;
-        }
-        let mut fields = fields.into_iter();
-        let Some((label, span)) = fields.next() else { continue };
-        if let Some(first) = seen.get(&label) {
-            sink.push(
-                place(&span, format!("`{label}` is there twice"))
-                    .label("the second time")
-                    .related(first.clone(), "the first time"),
-            );
-            continue;
-        }
-        seen.insert(label.clone(), span);
-        labels.push(label);
-        let mut below: Option<(usize, u32, String)> = None;
-        for (at, ((label, span), column)) in fields.zip(&mut coarser).enumerate() {
-            let node = column.see(&label);
-            if let Some((below_at, child, child_label)) = below {
-                let (parent, first) = parents.entry((below_at, child)).or_insert((node, span.clone()));
-                if *parent != node {
-                    let was = column.labels.get(*parent as usize).map_or("", |l| l.as_str());
-                    sink.push(
-                        place(&span, format!("`{child_label}` lies in both `{was}` and `{label}`"))
-                            .label("here it lies in another")
-                            .related(first.clone(), "first said here"),
-                    );
-                }
-            }
-            below = Some((at, node, label));
-        }
+        tree.strays.drain(..).for_each(|stray| sink.push(stray));
     }
+    let Tree { labels, coarser, .. } = tree;
     if labels.is_empty() && sink.count() == before {
         sink.push(
             Diagnostic::at(said_at, format!("`{path}` has a header and no rows"))
@@ -126,6 +83,70 @@ pub(super) fn read(
         .collect();
     files.keep(path, bytes);
     Some((labels, partitions, finest))
+}
+
+/// The rows read so far.
+struct Tree {
+    /// How many columns there are.
+    width: usize,
+    labels: Vec<String>,
+    seen: HashMap<String, Range<usize>>,
+    coarser: Vec<Coarser>,
+    /// (column, node) -> its parent in the next column and the field that said so.
+    parents: HashMap<(usize, u32), (u32, Range<usize>)>,
+    /// Categories that lie in two others: told beside the row that is taken all the same.
+    strays: Vec<Diagnostic>,
+}
+
+impl Tree {
+    fn new(width: usize) -> Tree {
+        let mut coarser = Vec::new();
+        coarser.resize_with(width.saturating_sub(1), Coarser::default);
+        let (seen, parents) = (HashMap::new(), HashMap::new());
+        Tree { width, labels: Vec::new(), seen, coarser, parents, strays: Vec::new() }
+    }
+
+    /// Takes a row, or says why it is none.
+    fn take(
+        &mut self,
+        span: Range<usize>,
+        fields: Vec<Field>,
+        place: &impl Fn(&Range<usize>, String) -> Diagnostic,
+    ) -> Result<(), Diagnostic> {
+        if fields.len() != self.width {
+            return Err(place(&span, format!("this row has {} values", fields.len()))
+                .label(format!("expected {}, as in the header", self.width)));
+        }
+        if let Some((_, span)) = fields.iter().find(|(label, _)| label.is_empty()) {
+            return Err(place(span, "a category has no name".into()).label("expected a label"));
+        }
+        let mut fields = fields.into_iter();
+        let Some((label, span)) = fields.next() else { return Ok(()) };
+        if let Some(first) = self.seen.get(&label) {
+            return Err(place(&span, format!("`{label}` is there twice"))
+                .label("the second time")
+                .related(first.clone(), "the first time"));
+        }
+        self.seen.insert(label.clone(), span);
+        self.labels.push(label);
+        let mut below: Option<(usize, u32, String)> = None;
+        for (at, ((label, span), column)) in fields.zip(&mut self.coarser).enumerate() {
+            let node = column.see(&label);
+            if let Some((below_at, child, child_label)) = below {
+                let (parent, first) = self.parents.entry((below_at, child)).or_insert((node, span.clone()));
+                if *parent != node {
+                    let was = column.labels.get(*parent as usize).map_or("", |l| l.as_str());
+                    self.strays.push(
+                        place(&span, format!("`{child_label}` lies in both `{was}` and `{label}`"))
+                            .label("here it lies in another")
+                            .related(first.clone(), "first said here"),
+                    );
+                }
+            }
+            below = Some((at, node, label));
+        }
+        Ok(())
+    }
 }
 
 /// One coarser column.

@@ -135,45 +135,15 @@ fn whole_spec(
     if let Some(dimensions) = &dimensions {
         check_names(dimensions, sink);
     }
-    let projected = root.get("projection");
-    if let (Some(_), Some(span)) =
-        (projected, root.key_span("table").or(root.key_span("strategy")).or(root.key_span("zero")))
-    {
-        sink.push(
-            Diagnostic::at(span, "tables beside a projection")
-                .label("a release is one or the other")
-                .help("release the tables under a spec of their own; the ledger adds up both".to_owned()),
-        );
-    }
-    let projection = match (projected, &dimensions) {
-        (Some(value), Some(dimensions)) => projection::read(value, dimensions, sink).map(Some),
-        (Some(_), None) => None,
-        (None, _) => {
-            for (d, c) in dimensions.iter().flatten().filter_map(|d| d.built.as_ref()) {
-                if c.coding == Coding::Text {
-                    sink.push(
-                        Diagnostic::nowhere(format!("`{}` holds any text, and tables need a list", d.name))
-                            .help("give it `categories`, or release a `[projection]` of it".to_owned()),
-                    );
-                }
-            }
-            Some(None)
-        }
-    };
-    if let (Some(_), Some(Privacy { truncation: Some(_), .. })) = (projected, &privacy) {
-        let value = root.get("privacy").and_then(|p| p.get_ref().get("measure_truncation"));
-        sink.push(
-            Diagnostic::at(value.map_or(0..0, |v| v.span()), "`measure_truncation` with a projection")
-                .label("is measured beside tables only"),
-        );
-    }
+    let projection = projection(&root, dimensions.as_deref(), privacy.as_ref(), sink);
+    let projected = root.get("projection").is_some();
     let tables_value = match projected {
-        Some(_) => None,
-        None => root.require("table", "`[[table]]` with `every = 2`", sink),
+        true => None,
+        false => root.require("table", "`[[table]]` with `every = 2`", sink),
     };
     let asked = match (tables_value.filter(|v| several(v, "table", sink).is_some()), &dimensions) {
         (Some(value), Some(dimensions)) => tables::read(value, dimensions, sink),
-        _ => projected.map(|_| tables::Asked { tables: Vec::new(), targets: Vec::new(), exact: Vec::new() }),
+        _ => projected.then(|| tables::Asked { tables: Vec::new(), targets: Vec::new(), exact: Vec::new() }),
     };
     let strategy = match root.get("strategy") {
         Some(v) => strategy(v, dimensions.as_deref(), files, sink),
@@ -182,16 +152,8 @@ fn whole_spec(
             Some(StrategySpec { measure: None, budgets, objective, shares: Vec::new(), rows: None })
         }
     };
-    if let (Some(Some(StrategySpec { objective: Objective::Targets, .. })), Some(asked)) =
-        (root.get("strategy").map(|_| strategy.as_ref()), &asked)
-        && asked.targets.iter().all(Option::is_none)
-    {
-        let span = root.get("strategy").map_or(0..0, |v| v.span());
-        sink.push(
-            Diagnostic::at(span, "`objective = \"targets\"` without a target")
-                .label("no table says how precise it must be")
-                .help("give a `[[table]]` a `margin`".to_owned()),
-        );
+    if let (Some(given), Some(strategy), Some(asked)) = (root.get("strategy"), &strategy, &asked) {
+        check_targets(given, strategy, asked, sink);
     }
     if let Some(Some(data)) = &data {
         check_columns(data, &root, dimensions.as_deref().unwrap_or(&[]), privacy.as_ref(), sink);
@@ -235,6 +197,59 @@ fn whole_spec(
         source: source.to_owned(),
         attachments: files.take(),
     })
+}
+
+/// The projection, `Some(None)` for tables: a release is one or the other.
+fn projection(
+    root: &Fields<'_>,
+    dimensions: Option<&[Declared]>,
+    privacy: Option<&Privacy>,
+    sink: &mut Sink,
+) -> Option<Option<ProjectionSpec>> {
+    let projected = root.get("projection");
+    if let (Some(_), Some(span)) =
+        (projected, root.key_span("table").or(root.key_span("strategy")).or(root.key_span("zero")))
+    {
+        sink.push(
+            Diagnostic::at(span, "tables beside a projection")
+                .label("a release is one or the other")
+                .help("release the tables under a spec of their own; the ledger adds up both".to_owned()),
+        );
+    }
+    let projection = match (projected, dimensions) {
+        (Some(value), Some(dimensions)) => projection::read(value, dimensions, sink).map(Some),
+        (Some(_), None) => None,
+        (None, _) => {
+            for (d, c) in dimensions.iter().copied().flatten().filter_map(|d| d.built.as_ref()) {
+                if c.coding == Coding::Text {
+                    sink.push(
+                        Diagnostic::nowhere(format!("`{}` holds any text, and tables need a list", d.name))
+                            .help("give it `categories`, or release a `[projection]` of it".to_owned()),
+                    );
+                }
+            }
+            Some(None)
+        }
+    };
+    if let (Some(_), Some(Privacy { truncation: Some(_), .. })) = (projected, privacy) {
+        let value = root.get("privacy").and_then(|p| p.get_ref().get("measure_truncation"));
+        sink.push(
+            Diagnostic::at(value.map_or(0..0, |v| v.span()), "`measure_truncation` with a projection")
+                .label("is measured beside tables only"),
+        );
+    }
+    projection
+}
+
+/// Whoever plans for targets has some.
+fn check_targets(given: &Value<'_>, strategy: &StrategySpec, asked: &tables::Asked, sink: &mut Sink) {
+    if strategy.objective == Objective::Targets && asked.targets.iter().all(Option::is_none) {
+        sink.push(
+            Diagnostic::at(given.span(), "`objective = \"targets\"` without a target")
+                .label("no table says how precise it must be")
+                .help("give a `[[table]]` a `margin`".to_owned()),
+        );
+    }
 }
 
 /// The lists that nobody has confirmed, as a release is refused because of them.
