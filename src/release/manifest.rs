@@ -230,7 +230,7 @@ pub struct ProjectionSummary {
 pub struct MeasurementSummary {
     /// What is measured: `sex × age.band`.
     pub block: String,
-    /// `component` or `table`.
+    /// What of it: `component`, `table`, `differences`, `coefficients` or `rows`.
     pub kind: String,
     /// The parameter of the integer noise: σ² or b.
     #[cfg_attr(feature = "compile", schemars(with = "String"))]
