@@ -15,9 +15,9 @@ pub struct Source {
     /// The release, when there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub release: Option<String>,
-    /// The table or component that was measured.
+    /// The table it is about.
     pub block: String,
-    /// `table` or `component`.
+    /// What of it: `component`, `table`, `differences`, `coefficients` or `rows`.
     pub kind: &'static str,
     /// How many of its noises enter the answer.
     pub noises: u64,

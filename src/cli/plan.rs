@@ -10,7 +10,7 @@ use crate::law::ErrorLaw;
 use crate::plan::cost::WorstCase;
 use crate::plan::{BudgetRule, Measure, Neighbours, Noise, Table, cost};
 use crate::planner::closure::Spread;
-use crate::planner::targets::{Least, Targets};
+use crate::planner::targets::{Least, Nothing, Targets};
 use crate::planner::{self, Candidate, Choice, Look, PlanError, Planned, Request};
 use crate::recover::Recovery;
 use crate::release::Currency;
@@ -315,15 +315,6 @@ fn targets(spec: &Spec, planned: &Planned, targets: &Targets, all: bool) -> Stri
 const SHOWN: usize = 40;
 /// Exact laws are worked out one by one for up to so many tables; with more, 1.96 standard errors.
 const EXACT_MARGINS: usize = 64;
-
-/// A source of nothing: predictions read no measurement.
-struct Nothing;
-
-impl crate::recover::Source for Nothing {
-    fn values(&self, _: usize) -> Result<Vec<i64>, crate::recover::SourceError> {
-        Err(crate::recover::SourceError("a plan has no measurements".into()))
-    }
-}
 
 /// The half-width of the 95 % interval of a table's worst cell.
 struct Margins(Option<Evaluator<Nothing>>);

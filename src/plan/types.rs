@@ -83,7 +83,7 @@ pub struct Share {
 pub struct Measurement {
     /// What is measured.
     pub block: Block,
-    /// The parameter of the integer noise `z` that is drawn for every cell of the block's cuboid:
+    /// The parameter of the integer noise `z` that is drawn for every integer of the block:
     /// the variance parameter `s²` of the discrete Gaussian, the scale `b` of the discrete Laplace.
     pub scale: Rational,
 }
@@ -123,7 +123,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Which exact table holds a component or a table, if one does.
+    /// Which exact table holds a cuboid's component or table, if one does.
     pub fn exact_above(&self, cuboid: &Cuboid) -> Option<usize> {
         self.exact.iter().position(|e| cuboid.is_below(e))
     }

@@ -105,16 +105,21 @@ impl Request {
     }
 }
 
-/// Rows for every kind of cell of the tables that `scale` gives a factor, over components priced `price`.
-/// `column[A]` is the programme's number of a component, or none where no row needs it.
-struct Rows {
+/// A row for every kind of cell of the tables that `scale` gives a factor, over components priced `price`.
+/// `component` has the component of each of the programme's variables.
+struct Programme {
     minimax: Minimax,
     component: Vec<usize>,
 }
 
-fn rows(request: &Request, closure: &Closure, price: &[f64], scale: impl Fn(usize) -> Option<f64>) -> Rows {
+fn programme(
+    request: &Request,
+    closure: &Closure,
+    price: &[f64],
+    scale: impl Fn(usize) -> Option<f64>,
+) -> Programme {
     let mut column: Vec<Option<u32>> = vec![None; price.len()];
-    let mut out = Rows { minimax: Minimax::default(), component: Vec::new() };
+    let mut out = Programme { minimax: Minimax::default(), component: Vec::new() };
     for (t, table) in request.workload.iter().enumerate() {
         let Some(factor) = scale(t) else { continue };
         closure.kind_gains(t, &table.cuboid, |ids, gains| {
@@ -151,7 +156,7 @@ pub fn variances(
     match request.objective {
         Objective::Total => total,
         Objective::Worst => {
-            let rows = rows(request, closure, price, |t| Some(request.workload[t].weight.to_f64()));
+            let rows = programme(request, closure, price, |t| Some(request.workload[t].weight.to_f64()));
             let solved = rows.minimax.solve();
             let mut sigma2 = total.0;
             for (&id, u) in rows.component.iter().zip(&solved.u) {
@@ -186,8 +191,8 @@ fn bounds(request: &Request, closure: &Closure, price: &[f64], free: &[f64]) -> 
 }
 
 /// The programme's rows for bounds of every table; those of targets `times` as wide.
-fn bounded(request: &Request, closure: &Closure, price: &[f64], bounds: &[f64], times: f64) -> Rows {
-    rows(request, closure, price, |t| {
+fn bounded(request: &Request, closure: &Closure, price: &[f64], bounds: &[f64], times: f64) -> Programme {
+    programme(request, closure, price, |t| {
         let wide = if request.target_variance(t).is_some() { times } else { 1.0 };
         bounds.get(t).filter(|&&b| b > 0.0).map(|b| 1.0 / (b * wide))
     })
@@ -327,7 +332,7 @@ fn widened(
 /// The least ρ at which components measured one by one meet every target with care for the rest, and its certified
 /// lower bound. `None` without targets. A plan for ρ, with all noise scaled, is one for any larger ρ: so bisection finds it.
 pub fn least_rho(request: &Request, closure: &Closure, price: &[f64], gain: &[f64]) -> Option<(f64, f64)> {
-    let alone = rows(request, closure, price, |t| request.target_variance(t).map(f64::recip));
+    let alone = programme(request, closure, price, |t| request.target_variance(t).map(f64::recip));
     if alone.minimax.rows.is_empty() {
         return None;
     }

@@ -49,7 +49,7 @@ pub struct Targets {
 }
 
 /// A source of nothing: predictions read no measurement.
-struct Nothing;
+pub struct Nothing;
 
 impl Source for Nothing {
     fn values(&self, _: usize) -> Result<Vec<i64>, SourceError> {

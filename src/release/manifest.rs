@@ -252,7 +252,7 @@ pub struct ProjectionSummary {
 pub struct MeasurementSummary {
     /// What is measured: `sex × age.band`.
     pub block: String,
-    /// `component` or `table`.
+    /// What of it: `component`, `table`, `differences`, `coefficients` or `rows`.
     pub kind: String,
     /// The parameter of the integer noise: σ² or b.
     #[cfg_attr(test, schemars(with = "String"))]

@@ -32,7 +32,7 @@ pub(super) const MAX_NODES: usize = 10_000_000;
 
 /// A dimension as declared. One that is broken still has its name, so that the tables that mention
 /// it are not reported as well.
-pub(super) struct Declared {
+pub(super) struct DeclaredDimension {
     /// Its name and where that stands.
     pub(super) name: Option<(String, Range<usize>)>,
     /// The column it reads, and where that is said.
@@ -44,9 +44,9 @@ pub(super) struct Declared {
 }
 
 /// Reads one `[[dimension]]`.
-pub(super) fn read(value: &Value<'_>, files: &mut Files<'_>, sink: &mut Sink) -> Declared {
+pub(super) fn read(value: &Value<'_>, files: &mut Files<'_>, sink: &mut Sink) -> DeclaredDimension {
     let Some(fields) = Fields::open(value, "`[[dimension]]`", KEYS, sink) else {
-        return Declared { name: None, column: None, unconfirmed: None, built: None };
+        return DeclaredDimension { name: None, column: None, unconfirmed: None, built: None };
     };
     let unconfirmed = fields
         .get("confirmed")
@@ -68,7 +68,7 @@ pub(super) fn read(value: &Value<'_>, files: &mut Files<'_>, sink: &mut Sink) ->
                 (Dimension::plain(name, vec![ANY_TEXT.into()]), column)
             },
         );
-        return Declared { name, column, unconfirmed, built };
+        return DeclaredDimension { name, column, unconfirmed, built };
     }
     let finest = domain(&fields, files, sink);
     let missing = extra(&fields, "missing", sink);
@@ -86,7 +86,7 @@ pub(super) fn read(value: &Value<'_>, files: &mut Files<'_>, sink: &mut Sink) ->
             });
         }
     }
-    Declared { name, column, unconfirmed, built }
+    DeclaredDimension { name, column, unconfirmed, built }
 }
 
 /// The one node of a dimension that holds any text.

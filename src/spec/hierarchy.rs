@@ -171,7 +171,7 @@ impl Coarser {
 }
 
 /// Every column has a name of its own.
-fn check_header(names: &[Field], place: &impl Fn(&Range<usize>, String) -> Diagnostic, sink: &mut Sink) {
+fn check_header(names: &[CsvField], place: &impl Fn(&Range<usize>, String) -> Diagnostic, sink: &mut Sink) {
     let mut seen: HashMap<&str, Range<usize>> = HashMap::new();
     for (name, span) in names {
         if name.is_empty() {
@@ -186,11 +186,11 @@ fn check_header(names: &[Field], place: &impl Fn(&Range<usize>, String) -> Diagn
     }
 }
 
-type Field = (String, Range<usize>);
-type Row = Result<(Range<usize>, Vec<Field>), (Range<usize>, String)>;
+type CsvField = (String, Range<usize>);
+type CsvRow = Result<(Range<usize>, Vec<CsvField>), (Range<usize>, String)>;
 
 /// The rows of a CSV text with the bytes of every field. Blank lines are skipped.
-fn rows(text: &str) -> impl Iterator<Item = Row> {
+fn rows(text: &str) -> impl Iterator<Item = CsvRow> {
     let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
     let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
     let mut record = csv::StringRecord::new();
@@ -208,7 +208,7 @@ fn rows(text: &str) -> impl Iterator<Item = Row> {
 }
 
 /// Finds where each field of a record stands: the reader tells only where the record begins.
-fn place_fields(text: &str, from: usize, record: &csv::StringRecord) -> (Range<usize>, Vec<Field>) {
+fn place_fields(text: &str, from: usize, record: &csv::StringRecord) -> (Range<usize>, Vec<CsvField>) {
     let tail = text.get(from..).unwrap_or("");
     let from = from + tail.len() - tail.trim_start_matches(['\r', '\n']).len();
     let mut at = from;

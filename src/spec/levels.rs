@@ -356,10 +356,10 @@ fn resolve_maps(mut maps: Vec<PendingMap<'_, '_>>, finest: &mut Finest, sink: &m
 }
 
 /// (finer label, coarser label) with the finer one's place; `None` when a value is of a wrong type.
-type Pairs<'a> = Vec<(std::borrow::Cow<'a, str>, Range<usize>, &'a str)>;
+type LabelPairs<'a> = Vec<(std::borrow::Cow<'a, str>, Range<usize>, &'a str)>;
 
-fn pairs<'a>(table: &'a DeTable<'_>) -> Option<Pairs<'a>> {
-    let mut out = Pairs::new();
+fn pairs<'a>(table: &'a DeTable<'_>) -> Option<LabelPairs<'a>> {
+    let mut out = LabelPairs::new();
     for (key, key_span, value) in read::entries(table) {
         match value.get_ref() {
             DeValue::String(coarser) if !coarser.trim().is_empty() => {
@@ -392,7 +392,7 @@ struct Misfit {
 }
 
 /// Groups by a map from the finest categories (`from` is `None`) or from another level.
-fn apply(pairs: &Pairs<'_>, from: Option<usize>, finest: &Finest) -> Result<Grouped, Misfit> {
+fn apply(pairs: &LabelPairs<'_>, from: Option<usize>, finest: &Finest) -> Result<Grouped, Misfit> {
     let source = from.and_then(|at| finest.partitions.get(at));
     let known: &[String] = source.map_or(&finest.labels, |p| &p.labels);
     let index: HashMap<&str, usize> = known.iter().map(|l| l.as_str()).zip(0..).collect();

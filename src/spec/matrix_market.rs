@@ -34,7 +34,7 @@ impl fmt::Display for Wrong {
 
 /// A matrix by its entries: row and column, counted from zero, and value.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Matrix<T> {
+pub(crate) struct SparseMatrix<T> {
     pub(crate) rows: usize,
     pub(crate) columns: usize,
     pub(crate) entries: Vec<(usize, usize, T)>,
@@ -49,7 +49,7 @@ pub(crate) fn read<T: Copy>(
     value: &dyn Fn(&str) -> Result<T, String>,
     one: T,
     negate: Option<fn(T) -> T>,
-) -> Result<Matrix<T>, Vec<Wrong>> {
+) -> Result<SparseMatrix<T>, Vec<Wrong>> {
     let refuse = |line: usize, what: String| Err(vec![Wrong::at(line, what)]);
     let mut lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
     let header: Vec<String> =
@@ -86,7 +86,7 @@ pub(crate) fn read<T: Copy>(
     if let Some(what) = fits(rows, columns, count) {
         return refuse(at, what);
     }
-    let mut matrix = Matrix { rows, columns, entries: Vec::new() };
+    let mut matrix = SparseMatrix { rows, columns, entries: Vec::new() };
     let mut seen = HashSet::new();
     let (mut wrong, mut found) = (Vec::new(), 0);
     for (at, line) in lines {

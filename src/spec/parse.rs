@@ -1,7 +1,7 @@
 //! The whole file: TOML text to [`Spec`], with every mistake collected on the way.
 
 use super::diagnostic::{Diagnostic, Sink, SpecErrors};
-use super::dimension::{self, Declared};
+use super::dimension::{self, DeclaredDimension};
 use super::read::{self, Fields, Value};
 use super::words::{BUDGETS, FORMATS, MEASURES, NEIGHBOURS, OBJECTIVES};
 use super::{
@@ -128,7 +128,7 @@ fn whole_spec(
     let privacy = root
         .require("privacy", "`[privacy]` with `unit = \"row\"` and `rho = \"1/2\"`", sink)
         .and_then(|v| privacy(v, sink));
-    let dimensions: Option<Vec<Declared>> = root
+    let dimensions: Option<Vec<DeclaredDimension>> = root
         .require("dimension", "`[[dimension]]`, once for every attribute", sink)
         .and_then(|v| several(v, "dimension", sink))
         .map(|items| read_dimensions(&items, files, sink));
@@ -143,7 +143,11 @@ fn whole_spec(
     };
     let asked = match (tables_value.filter(|v| several(v, "table", sink).is_some()), &dimensions) {
         (Some(value), Some(dimensions)) => tables::read(value, dimensions, sink),
-        _ => projected.then(|| tables::Asked { tables: Vec::new(), targets: Vec::new(), exact: Vec::new() }),
+        _ => projected.then(|| tables::TablesAsked {
+            tables: Vec::new(),
+            targets: Vec::new(),
+            exact: Vec::new(),
+        }),
     };
     let strategy = match root.get("strategy") {
         Some(v) => strategy(v, dimensions.as_deref(), files, sink),
@@ -253,7 +257,7 @@ fn check_targets(given: &Value<'_>, strategy: &StrategySpec, asked: &tables::Ask
 }
 
 /// The lists that nobody has confirmed, as a release is refused because of them.
-fn unconfirmed(dimensions: &[Declared], source: &str, origin: &Path) -> Option<SpecErrors> {
+fn unconfirmed(dimensions: &[DeclaredDimension], source: &str, origin: &Path) -> Option<SpecErrors> {
     let diagnostics: Vec<Diagnostic> = dimensions
         .iter()
         .filter_map(|d| {
@@ -271,7 +275,7 @@ fn unconfirmed(dimensions: &[Declared], source: &str, origin: &Path) -> Option<S
 }
 
 /// Reads the dimensions, and none further once they have more categories than any release needs.
-fn read_dimensions(items: &[&Value<'_>], files: &mut Files<'_>, sink: &mut Sink) -> Vec<Declared> {
+fn read_dimensions(items: &[&Value<'_>], files: &mut Files<'_>, sink: &mut Sink) -> Vec<DeclaredDimension> {
     let mut nodes = 0usize;
     let mut dimensions = Vec::with_capacity(items.len());
     for item in items {
@@ -501,7 +505,7 @@ fn unit(value: &Value<'_>, sink: &mut Sink) -> Option<Unit> {
 
 fn strategy(
     value: &Value<'_>,
-    dimensions: Option<&[Declared]>,
+    dimensions: Option<&[DeclaredDimension]>,
     files: &mut Files<'_>,
     sink: &mut Sink,
 ) -> Option<StrategySpec> {
@@ -525,7 +529,7 @@ fn strategy(
 }
 
 /// Every name in a query must mean one thing.
-fn check_names(dimensions: &[Declared], sink: &mut Sink) {
+fn check_names(dimensions: &[DeclaredDimension], sink: &mut Sink) {
     let mut seen = HashMap::new();
     for (name, span) in dimensions.iter().filter_map(|d| d.name.as_ref()) {
         if name == "total" {
@@ -557,7 +561,7 @@ fn check_names(dimensions: &[Declared], sink: &mut Sink) {
 fn check_columns(
     data: &Data,
     root: &Fields<'_, '_>,
-    dimensions: &[Declared],
+    dimensions: &[DeclaredDimension],
     privacy: Option<&Privacy>,
     sink: &mut Sink,
 ) {

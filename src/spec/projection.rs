@@ -2,7 +2,7 @@
 
 use super::ProjectionSpec;
 use super::diagnostic::{Diagnostic, Sink};
-use super::dimension::Declared;
+use super::dimension::DeclaredDimension;
 use super::read::{self, Fields, Value};
 use super::suggest;
 use crate::exact::Rational;
@@ -32,7 +32,11 @@ pub(super) const KINDS: &[(&str, bool)] = &[("dense", false), ("sketch", true)];
 pub(super) const NOISES: &[(&str, Noise)] = &[("gaussian", Noise::Gaussian), ("laplace", Noise::Laplace)];
 
 /// Reads `[projection]`.
-pub(super) fn read(value: &Value<'_>, dimensions: &[Declared], sink: &mut Sink) -> Option<ProjectionSpec> {
+pub(super) fn read(
+    value: &Value<'_>,
+    dimensions: &[DeclaredDimension],
+    sink: &mut Sink,
+) -> Option<ProjectionSpec> {
     let fields = Fields::open(value, "`[projection]`", KEYS, sink)?;
     let before = sink.count();
     let kind = fields.get("kind").map_or(Some(false), |v| read::choice(v, "kind", KINDS, sink));
@@ -92,7 +96,7 @@ pub(super) fn read(value: &Value<'_>, dimensions: &[Declared], sink: &mut Sink) 
 }
 
 /// The dimensions of the key, ascending.
-fn key(value: &Value<'_>, dimensions: &[Declared], sink: &mut Sink) -> Option<Vec<u16>> {
+fn key(value: &Value<'_>, dimensions: &[DeclaredDimension], sink: &mut Sink) -> Option<Vec<u16>> {
     let items = read::names(value, "`of`", sink)?;
     let names = || dimensions.iter().filter_map(|d| d.name.as_ref().map(|(n, _)| n.as_str()));
     let mut out = Vec::with_capacity(items.len());

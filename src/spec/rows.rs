@@ -5,10 +5,10 @@
 
 use super::Files;
 use super::diagnostic::{Diagnostic, Sink};
-use super::dimension::Declared;
+use super::dimension::DeclaredDimension;
 use super::matrix_market::{self, SHOWN, Wrong};
 use super::read::{self, Fields};
-use super::tables::{self, Names};
+use super::tables::{self, DimensionNames};
 use crate::cube::Cuboid;
 use crate::plan::{Measure, Rows};
 use std::path::Path;
@@ -27,7 +27,7 @@ const MOST_FACTORS: usize = 1 << 24;
 pub(super) fn read(
     strategy: &Fields<'_, '_>,
     measure: Option<Option<Measure>>,
-    dimensions: Option<&[Declared]>,
+    dimensions: Option<&[DeclaredDimension]>,
     files: &mut Files<'_>,
     sink: &mut Sink,
 ) -> Option<Option<Rows>> {
@@ -56,7 +56,9 @@ pub(super) fn read(
         .and_then(|v| Some((read::text(v, "`file`", sink)?, v.span())));
     let of = fields
         .require("of", "`of = [\"sex\", \"age\"]`: the table whose cells the columns are", sink)
-        .and_then(|v| Some((v.span(), tables::level_list(v, "`of`", &Names::new(dimensions?), sink)?)));
+        .and_then(|v| {
+            Some((v.span(), tables::level_list(v, "`of`", &DimensionNames::new(dimensions?), sink)?))
+        });
     let ((path, said_at), (of_span, of)) = (file?, of?);
     let cells = of.iter().try_fold(1u64, |n, &(d, l)| {
         let dimension = &dimensions?.get(d)?.built.as_ref()?.0;
@@ -69,7 +71,7 @@ pub(super) fn read(
         );
         return None;
     };
-    let read: fn(&str, usize) -> Result<Found, Vec<Wrong>> =
+    let read: fn(&str, usize) -> Result<Coefficients, Vec<Wrong>> =
         match Path::new(path).extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase).as_deref() {
             Some("csv") => csv,
             Some("mtx") => matrix_market,
@@ -110,7 +112,7 @@ pub(super) fn read(
     }
 }
 
-type Found = Vec<Vec<(u32, i32)>>;
+type Coefficients = Vec<Vec<(u32, i32)>>;
 
 fn not_a_factor(text: &str) -> String {
     let fits = |c: char| c.is_ascii_digit() || "+-.eE".contains(c);
@@ -121,8 +123,8 @@ fn not_a_factor(text: &str) -> String {
 }
 
 /// One query a line, one column for each cell of the table, the last dimension fastest.
-fn csv(text: &str, cells: usize) -> Result<Found, Vec<Wrong>> {
-    let (mut rows, mut wrong, mut factors) = (Found::new(), Vec::new(), 0);
+fn csv(text: &str, cells: usize) -> Result<Coefficients, Vec<Wrong>> {
+    let (mut rows, mut wrong, mut factors) = (Coefficients::new(), Vec::new(), 0);
     for (at, line) in text.lines().enumerate() {
         if line.trim().is_empty() {
             continue;
@@ -176,7 +178,7 @@ fn too_large(rows: usize, factors: usize) -> Option<String> {
     (factors > MOST_FACTORS).then(|| format!("more than {MOST_FACTORS} factors that are not zero"))
 }
 
-fn finish(rows: Found, mut wrong: Vec<Wrong>) -> Result<Found, Vec<Wrong>> {
+fn finish(rows: Coefficients, mut wrong: Vec<Wrong>) -> Result<Coefficients, Vec<Wrong>> {
     if rows.is_empty() && wrong.is_empty() {
         wrong.push(Wrong::whole("it holds no query"));
     }
@@ -193,7 +195,7 @@ fn factor(text: &str) -> Result<i32, String> {
 }
 
 /// The coordinate form of Matrix Market: rows are queries, columns are cells, both counted from one.
-fn matrix_market(text: &str, cells: usize) -> Result<Found, Vec<Wrong>> {
+fn matrix_market(text: &str, cells: usize) -> Result<Coefficients, Vec<Wrong>> {
     let fits = |queries, columns, entries| {
         if columns != cells {
             return Some(format!("{columns} columns where the table has {cells} cells, one column for each"));

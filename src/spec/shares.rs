@@ -1,9 +1,9 @@
 //! `shares` of `[strategy]`: which tables are measured, and each one's exact part of the budget.
 
 use super::diagnostic::{Diagnostic, Sink};
-use super::dimension::Declared;
+use super::dimension::DeclaredDimension;
 use super::read::{self, Fields};
-use super::tables::{self, Names};
+use super::tables::{self, DimensionNames};
 use crate::cube::Cuboid;
 use crate::exact::Rational;
 use crate::plan::{Measure, Share};
@@ -16,7 +16,7 @@ pub(super) const KEYS: &[&str] = &["of", "share"];
 pub(super) fn read(
     strategy: &Fields<'_, '_>,
     measure: Option<Option<Measure>>,
-    dimensions: Option<&[Declared]>,
+    dimensions: Option<&[DeclaredDimension]>,
     sink: &mut Sink,
 ) -> Option<Vec<Share>> {
     let given = measure == Some(Some(Measure::Given));
@@ -41,7 +41,7 @@ pub(super) fn read(
         sink.push(Diagnostic::at(value.span(), "`shares` is empty").label("expected at least one table"));
         return None;
     }
-    let names = Names::new(dimensions?);
+    let names = DimensionNames::new(dimensions?);
     let before = sink.count();
     let mut seen = HashMap::new();
     let mut shares = Vec::with_capacity(items.len());

@@ -1,7 +1,7 @@
 //! `[[table]]`: the tables asked for.
 
 use super::diagnostic::{Diagnostic, Sink};
-use super::dimension::Declared;
+use super::dimension::DeclaredDimension;
 use super::read::{self, Fields, Value};
 use super::suggest;
 use crate::cube::Cuboid;
@@ -23,7 +23,7 @@ pub(super) const SHAPES: &[&str] = &["every", "up_to", "of"];
 const MAX_TABLES: u64 = 5_000_000;
 
 /// All tables asked for, each once.
-pub(super) struct Asked {
+pub(super) struct TablesAsked {
     pub(super) tables: Vec<Table>,
     /// Parallel to the tables.
     pub(super) targets: Vec<Option<Target>>,
@@ -33,9 +33,13 @@ pub(super) struct Asked {
 /// Reads all `[[table]]` entries. A table that comes up in several entries is kept once, where it
 /// first came up, with the largest of its weights and the strictest of its targets; if one of them says so, it
 /// is exact.
-pub(super) fn read(value: &Value<'_>, dimensions: &[Declared], sink: &mut Sink) -> Option<Asked> {
+pub(super) fn read(
+    value: &Value<'_>,
+    dimensions: &[DeclaredDimension],
+    sink: &mut Sink,
+) -> Option<TablesAsked> {
     let items = read::list(value, "`table`", sink)?;
-    let names = Names::new(dimensions);
+    let names = DimensionNames::new(dimensions);
     let before = sink.count();
     let mut entries = Vec::with_capacity(items.len());
     for item in items.iter() {
@@ -56,7 +60,7 @@ pub(super) fn read(value: &Value<'_>, dimensions: &[Declared], sink: &mut Sink) 
 }
 
 /// One `[[table]]`: choices of `smallest ..= largest` of the levels in `from`.
-struct Entry {
+struct TableEntry {
     from: Vec<(usize, usize)>,
     smallest: usize,
     largest: usize,
@@ -75,7 +79,7 @@ fn stricter(a: Option<Target>, b: Option<Target>) -> Option<Target> {
     }
 }
 
-fn gather(entries: &[Entry], total: usize) -> Asked {
+fn gather(entries: &[TableEntry], total: usize) -> TablesAsked {
     let mut tables: Vec<Table> = Vec::with_capacity(total);
     let mut targets: Vec<Option<Target>> = Vec::with_capacity(total);
     let mut exact: Vec<ExactTable> = Vec::new();
@@ -112,7 +116,7 @@ fn gather(entries: &[Entry], total: usize) -> Asked {
             *target = None;
         }
     }
-    Asked { tables, targets, exact }
+    TablesAsked { tables, targets, exact }
 }
 
 /// Every choice of `k` items, in lexicographic order.
@@ -139,7 +143,7 @@ fn binomial(n: u64, k: u64) -> u64 {
     if k > n { 0 } else { ways as u64 }
 }
 
-fn entry(value: &Value<'_>, names: &Names<'_>, sink: &mut Sink) -> Option<Entry> {
+fn entry(value: &Value<'_>, names: &DimensionNames<'_>, sink: &mut Sink) -> Option<TableEntry> {
     let fields = Fields::open(value, "`[[table]]`", KEYS, sink)?;
     let weight = match fields.get("weight") {
         Some(v) => read::positive(v, "`weight`", sink),
@@ -162,7 +166,7 @@ fn entry(value: &Value<'_>, names: &Names<'_>, sink: &mut Sink) -> Option<Entry>
         }
         let from = of?;
         let k = from.len();
-        return Some(Entry {
+        return Some(TableEntry {
             from,
             smallest: k,
             largest: k,
@@ -198,7 +202,7 @@ fn entry(value: &Value<'_>, names: &Names<'_>, sink: &mut Sink) -> Option<Entry>
         );
         return None;
     }
-    Some(Entry { from, smallest, largest: k, weight: weight?, target: target?, exact: exact?, count })
+    Some(TableEntry { from, smallest, largest: k, weight: weight?, target: target?, exact: exact?, count })
 }
 
 /// `margin` and `level`.
@@ -269,7 +273,7 @@ fn exact(fields: &Fields<'_, '_>, sink: &mut Sink) -> Option<Option<String>> {
 pub(super) fn level_list(
     value: &Value<'_>,
     what: &str,
-    names: &Names<'_>,
+    names: &DimensionNames<'_>,
     sink: &mut Sink,
 ) -> Option<Vec<(usize, usize)>> {
     let items = read::names(value, what, sink)?;
@@ -278,10 +282,10 @@ pub(super) fn level_list(
     let mut sound = true;
     for (name, span) in items {
         let found = match names.resolve(name) {
-            Found::Level(d, l) => Some((d, Some(l))),
-            Found::Broken(d) => Some((d, None)),
-            Found::Unreadable => None,
-            Found::Nothing(help) => {
+            Named::Level(d, l) => Some((d, Some(l))),
+            Named::Broken(d) => Some((d, None)),
+            Named::Unreadable => None,
+            Named::Nothing(help) => {
                 sink.push(
                     Diagnostic::at(span.clone(), format!("unknown dimension or level `{name}`"))
                         .label("not a dimension of this spec")
@@ -313,7 +317,7 @@ pub(super) fn level_list(
 }
 
 /// What a name in a table stands for.
-enum Found {
+enum Named {
     Level(usize, usize),
     /// A dimension that has mistakes of its own: nothing to add.
     Broken(usize),
@@ -323,18 +327,18 @@ enum Found {
 }
 
 /// The names that tables may use.
-pub(super) struct Names<'a> {
-    dimensions: &'a [Declared],
+pub(super) struct DimensionNames<'a> {
+    dimensions: &'a [DeclaredDimension],
     index: HashMap<&'a str, usize>,
     count: usize,
 }
 
-impl<'a> Names<'a> {
-    pub(super) fn new(dimensions: &'a [Declared]) -> Names<'a> {
+impl<'a> DimensionNames<'a> {
+    pub(super) fn new(dimensions: &'a [DeclaredDimension]) -> DimensionNames<'a> {
         let named = dimensions.iter().enumerate();
         // The first of a name that is there twice: the second has been reported.
         let index = named.rev().filter_map(|(at, d)| Some((&*d.name.as_ref()?.0, at))).collect();
-        Names { dimensions, index, count: dimensions.len() }
+        DimensionNames { dimensions, index, count: dimensions.len() }
     }
 
     /// Every dimension at its finest level; `None` when one is broken.
@@ -343,21 +347,21 @@ impl<'a> Names<'a> {
         built.enumerate().map(|(at, d)| Some((at, d?.0.finest()))).collect()
     }
 
-    fn resolve(&self, name: &str) -> Found {
+    fn resolve(&self, name: &str) -> Named {
         // A dimension's own name may contain dots, so whole names come first.
         if let Some(&d) = self.index.get(name) {
             return match self.built(d) {
-                Some(dimension) => Found::Level(d, dimension.finest()),
-                None => Found::Broken(d),
+                Some(dimension) => Named::Level(d, dimension.finest()),
+                None => Named::Broken(d),
             };
         }
         let mut help = None;
         for (at, _) in name.match_indices('.') {
             let (Some(head), Some(tail)) = (name.get(..at), name.get(at + 1..)) else { continue };
             let Some(&d) = self.index.get(head) else { continue };
-            let Some(dimension) = self.built(d) else { return Found::Broken(d) };
+            let Some(dimension) = self.built(d) else { return Named::Broken(d) };
             if let Some(l) = dimension.levels.iter().skip(1).position(|l| l.name == tail) {
-                return Found::Level(d, l + 1);
+                return Named::Level(d, l + 1);
             }
             let levels: Vec<String> = dimension
                 .levels
@@ -371,12 +375,12 @@ impl<'a> Names<'a> {
             help = Some(suggest::help(name, levels.iter().map(|l| l.as_str())));
         }
         if let Some(help) = help {
-            return Found::Nothing(help);
+            return Named::Nothing(help);
         }
         if self.dimensions.iter().any(|d| d.name.is_none()) {
-            return Found::Unreadable;
+            return Named::Unreadable;
         }
-        Found::Nothing(self.suggest(name))
+        Named::Nothing(self.suggest(name))
     }
 
     fn built(&self, d: usize) -> Option<&'a crate::cube::Dimension> {

@@ -5,7 +5,7 @@ use super::raw::{self, Block, Bytes, Dimension, Pairs, Plan, Projection, Ratio, 
 use margins::cube::Frame;
 use margins::plan::{Noise, cost};
 use margins::release::Release;
-use margins::release::claims::{self, Words};
+use margins::release::claims::{self, Claims, Words};
 use serde_json::{Value, json};
 
 /// One file, and what its refusal says.
@@ -167,7 +167,8 @@ impl Made {
     /// How an exact table is declared, by what its section says it is.
     fn declared(&self, bytes: &[u8]) -> String {
         let name = |at: usize| {
-            let (d, l) = (usize::from(*bytes.get(at)?), usize::from(*bytes.get(at + 1)?));
+            let &[low, high, l] = bytes.get(at..at + 3)? else { return None };
+            let (d, l) = (usize::from(u16::from_le_bytes([low, high])), usize::from(l));
             let dimension = self.domain.get(d)?;
             match l == dimension.levels.len() {
                 true => Some(dimension.name.clone()),
@@ -177,7 +178,7 @@ impl Made {
             }
         };
         let names: Option<Vec<String>> =
-            (0..bytes.first().copied().unwrap_or(0)).map(|i| name(1 + 2 * usize::from(i))).collect();
+            (0..bytes.first().copied().unwrap_or(0)).map(|i| name(1 + 3 * usize::from(i))).collect();
         format!("{}: so it was said", names.map_or("exact".into(), |n| n.join(" × ")))
     }
 
@@ -216,7 +217,10 @@ fn honest(file: &mut File) {
             }
         }
     };
-    let Some(Ok(Value::Object(claims))) = claims().map(serde_json::to_value) else { return };
+    // What costs more than it may must be refused for that, and not for saying so.
+    let affordable = |c: &Claims| c.privacy.cost.amount <= c.privacy.budget.amount;
+    let found = claims().filter(affordable).map(serde_json::to_value);
+    let Some(Ok(Value::Object(claims))) = found else { return };
     for (name, claim) in claims.into_iter().filter(|(_, claim)| !claim.is_null()) {
         file.manifest[name] = claim;
     }
@@ -708,7 +712,7 @@ pub fn corpus(key: &Key) -> Vec<Case> {
     add("projection that always fails", "no probability", project(&|p| p.failure = (2, 1)));
     add("projection of units without rows", "own no rows", project(&|p| p.max_rows = 0));
     add("projection of units with all rows", "manifest says", project(&|p| p.max_rows = u32::MAX));
-    add("projection beside tables", "another projection", {
+    add("projection beside tables", "beside the projection", {
         let mut made = projected();
         made.plan = good().plan;
         made

@@ -104,7 +104,7 @@ fn matrix(ask: &Ask) -> Result<Vec<Vec<Measurement>>, NotApplicable> {
         }
     }
     let groups = greedy(&rows.rows);
-    let by_group = Shared::new(request, rows, &groups);
+    let by_group = Sharing::new(request, rows, &groups);
     let uniform = by_group.tight(by_group.closed_form(request, None));
     let uniform = spread(&groups, &uniform);
     let mut sets = Vec::new();
@@ -122,7 +122,7 @@ fn matrix(ask: &Ask) -> Result<Vec<Vec<Measurement>>, NotApplicable> {
         }
         if rows.rows.len() <= MOST_VARIABLES {
             let alone: Vec<(u32, Vec<usize>)> = (0..rows.rows.len()).map(|r| (0, vec![r])).collect();
-            let by_row = Shared::new(request, rows, &alone);
+            let by_row = Sharing::new(request, rows, &alone);
             sets.push(turns.take(&uniform, &alone, |s| by_row.convex(s)));
         }
     }
@@ -173,7 +173,7 @@ fn blocks(request: &Request, rows: &Rows, u: &[f64]) -> Result<Vec<Measurement>,
 }
 
 /// How groups of rows share the budget: `u = 1/scale` of each, and what that costs every cell or pair of cells.
-struct Shared {
+struct Sharing {
     noise: Noise,
     /// `C_r`, squared for Gaussian noise.
     norm: Vec<f64>,
@@ -181,8 +181,8 @@ struct Shared {
     cost: Vec<Vec<(u32, f64)>>,
 }
 
-impl Shared {
-    fn new(request: &Request, rows: &Rows, groups: &[(u32, Vec<usize>)]) -> Shared {
+impl Sharing {
+    fn new(request: &Request, rows: &Rows, groups: &[(u32, Vec<usize>)]) -> Sharing {
         let noise = request.noise;
         let price = |f: f64| if noise == Noise::Gaussian { f * f } else { f.abs() };
         let mut group_of = vec![0u32; rows.rows.len()];
@@ -237,7 +237,7 @@ impl Shared {
                 add(&mut column.iter().map(|&(r, f)| (r, f64::from(f))));
             }
         }
-        Shared { noise, norm, cost }
+        Sharing { noise, norm, cost }
     }
 
     /// As much precision as the worst cell allows.

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use sprs::TriMat;
 
-fn said(found: Result<Found, Vec<Wrong>>) -> String {
+fn said(found: Result<Coefficients, Vec<Wrong>>) -> String {
     let one = |w: Wrong| w.line.map_or(w.what.clone(), |line| format!("{line}: {}", w.what));
     found.unwrap_err().into_iter().map(one).collect::<Vec<_>>().join("; ")
 }
@@ -121,7 +121,7 @@ proptest! {
     #[test]
     fn files_of_another_library(factors in prop::collection::vec(prop::collection::vec(-9i32..9, 4), 1..6)) {
         let mut matrix = TriMat::new((factors.len(), 4));
-        let mut wanted: Found = Vec::new();
+        let mut wanted: Coefficients = Vec::new();
         for (r, row) in factors.iter().enumerate() {
             let sparse: Vec<(u32, i32)> =
                 (0..4u32).zip(row.iter().copied()).filter(|(_, f)| *f != 0).collect();

@@ -82,7 +82,7 @@ fn the_closed_form_is_the_programme_s_optimum() {
     assert!(is_grouped(&rows, &groups));
     for noise in [Noise::Laplace, Noise::Gaussian] {
         let r = request(4, rows.clone(), noise, Neighbours::AddRemove);
-        let shared = Shared::new(&r, r.rows.as_ref().unwrap(), &groups);
+        let shared = Sharing::new(&r, r.rows.as_ref().unwrap(), &groups);
         let s = [0.2, 1.0, 5.0];
         let closed = shared.tight(shared.closed_form(&r, Some(&s)));
         let convex = shared.convex(&s).unwrap();
@@ -116,7 +116,7 @@ fn no_shares_of_a_grid_are_better() {
                 (vec![vec![(0, 5)], vec![(0, 1), (1, -3), (2, 1)]], 3),
             ] {
                 let r = request(cells as usize, rows.clone(), noise, neighbours);
-                let shared = Shared::new(&r, r.rows.as_ref().unwrap(), &alone(&rows));
+                let shared = Sharing::new(&r, r.rows.as_ref().unwrap(), &alone(&rows));
                 let s = [1.0, 3.0];
                 let u = shared.convex(&s).unwrap();
                 let cost = worst(&rows, cells, &u, noise, neighbours);
@@ -169,7 +169,7 @@ proptest! {
         // Six cells: one at least is in no row.
         let r = request(6, rows.clone(), noise, neighbours);
         let own = alone(&rows);
-        let shared = Shared::new(&r, r.rows.as_ref().unwrap(), &own);
+        let shared = Sharing::new(&r, r.rows.as_ref().unwrap(), &own);
         let s: Vec<f64> = rows.iter().zip(&weights).map(|(_, w)| f64::from(*w)).collect();
         let uniform = shared.tight(shared.closed_form(&r, None));
         let optimal = shared.convex(&s).unwrap();
