@@ -110,7 +110,7 @@ impl Tree {
     fn take(
         &mut self,
         span: Range<usize>,
-        fields: Vec<Field>,
+        fields: Vec<CsvField>,
         place: &impl Fn(&Range<usize>, String) -> Diagnostic,
     ) -> Result<(), Diagnostic> {
         if fields.len() != self.width {

@@ -205,11 +205,11 @@ fn whole_spec(
 
 /// The projection, `Some(None)` for tables: a release is one or the other.
 fn projection(
-    root: &Fields<'_>,
-    dimensions: Option<&[Declared]>,
+    root: &Fields<'_, '_>,
+    dimensions: Option<&[DeclaredDimension]>,
     privacy: Option<&Privacy>,
     sink: &mut Sink,
-) -> Option<Option<ProjectionSpec>> {
+) -> Option<Option<super::ProjectionSpec>> {
     let projected = root.get("projection");
     if let (Some(_), Some(span)) =
         (projected, root.key_span("table").or(root.key_span("strategy")).or(root.key_span("zero")))
@@ -246,7 +246,7 @@ fn projection(
 }
 
 /// Whoever plans for targets has some.
-fn check_targets(given: &Value<'_>, strategy: &StrategySpec, asked: &tables::Asked, sink: &mut Sink) {
+fn check_targets(given: &Value<'_>, strategy: &StrategySpec, asked: &tables::TablesAsked, sink: &mut Sink) {
     if strategy.objective == Objective::Targets && asked.targets.iter().all(Option::is_none) {
         sink.push(
             Diagnostic::at(given.span(), "`objective = \"targets\"` without a target")
