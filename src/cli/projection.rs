@@ -1,6 +1,7 @@
 //! What the verbs say of projections.
 
 use super::output::{columns, figure, grouped};
+use super::release::quoted;
 use super::source::Projection;
 use super::{Failure, Outcome, output};
 use crate::answer::keys::Questions;
@@ -218,8 +219,8 @@ fn to_json(spec: &Spec, designed: &Designed, others: &[Other]) -> String {
 /// A query this release can answer.
 pub fn example_query(spec: &Spec, design: &Design) -> Option<String> {
     let dimension = design.key.first().and_then(|&k| spec.cube.dimensions.get(usize::from(k)))?;
-    let n = &dimension.name;
-    Some(format!("SELECT {n}, COUNT(*) FROM {} WHERE {n} IN ('…', '…') GROUP BY {n}", spec.name))
+    let (n, name) = (quoted(&dimension.name), quoted(&spec.name));
+    Some(format!("SELECT {n}, COUNT(*) FROM {name} WHERE {n} IN ('…', '…') GROUP BY {n}"))
 }
 
 /// The projection of a file; `None` when it is one of tables.

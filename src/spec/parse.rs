@@ -5,8 +5,8 @@ use super::dimension::{self, DeclaredDimension};
 use super::read::{self, Fields, Value};
 use super::words::{BUDGETS, FORMATS, MEASURES, NEIGHBOURS, OBJECTIVES};
 use super::{
-    Budget, Coding, CsvOptions, Data, Files, Format, Privacy, Spec, StrategySpec, Unit, dataset, projection,
-    rows, shares, suggest, tables, zeros,
+    Budget, Coding, CsvOptions, Data, Files, Format, Privacy, ProjectionSpec, Spec, StrategySpec, Unit,
+    dataset, projection, rows, shares, suggest, tables, zeros,
 };
 use crate::cube::Cube;
 use crate::exact::Rational;
