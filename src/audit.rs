@@ -11,6 +11,7 @@ mod spec;
 #[cfg(all(test, feature = "compile"))]
 mod tests;
 
+use crate::exact::Rational;
 use crate::release::{Check, Outcome, Release, ReleaseError};
 use content::Content;
 
@@ -64,6 +65,15 @@ impl Audit {
 
     fn add(&mut self, what: &str, outcome: Outcome, detail: String) {
         self.checks.push(Check { what: what.into(), outcome, detail });
+    }
+
+    /// The cost as it was recomputed, against what may be spent.
+    fn cost(&mut self, how: String, cost: Rational, budget: Rational) {
+        let (outcome, of) = match cost > budget {
+            true => (Outcome::Failed, "above the budget of"),
+            false => (Outcome::Passed, "of"),
+        };
+        self.add("privacy cost", outcome, format!("{how}: {:.12} {of} {budget}", cost.to_f64()));
     }
 
     /// What nothing in the file can confirm.

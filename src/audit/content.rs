@@ -59,14 +59,9 @@ impl Content {
                     WorstCase::Joint => "the exact maximum over all pairs of cells",
                     WorstCase::Bound => "an upper bound over all pairs of cells",
                 };
-                let detail = format!(
-                    "recomputed from {} blocks and scales ({how}): {:.12} of {}",
-                    plan.measurements.len(),
-                    cost.total.to_f64(),
-                    plan.budget
-                );
-                let within = if cost.total > plan.budget { Failed } else { Passed };
-                audit.add("privacy cost", within, detail);
+                let detail =
+                    format!("recomputed from {} blocks and scales ({how})", plan.measurements.len(),);
+                audit.cost(detail, cost.total, plan.budget);
                 let derived = claims::of_tables(manifest.format, cube, plan, &cost, words);
                 claims_agree(audit, manifest, derived.map_err(|e| e.to_string()));
             }
@@ -118,14 +113,10 @@ impl Content {
         match projection_cost(design) {
             Some(total) => {
                 let detail = format!(
-                    "recomputed from the {} projection and its noise (in how many sums a unit is, and how far it moves each): \
-                     {:.12} of {}",
+                    "recomputed from the {} projection and its noise (in how many sums a unit is, and how far it moves each)",
                     design.shape.name(),
-                    total.to_f64(),
-                    design.budget
                 );
-                let within = if total > design.budget { Failed } else { Passed };
-                audit.add("privacy cost", within, detail);
+                audit.cost(detail, total, design.budget);
             }
             None => audit.add("privacy cost", Failed, "it cannot be computed".into()),
         }

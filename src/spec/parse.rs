@@ -209,7 +209,7 @@ fn projection(
     dimensions: Option<&[DeclaredDimension]>,
     privacy: Option<&Privacy>,
     sink: &mut Sink,
-) -> Option<Option<super::ProjectionSpec>> {
+) -> Option<Option<ProjectionSpec>> {
     let projected = root.get("projection");
     if let (Some(_), Some(span)) =
         (projected, root.key_span("table").or(root.key_span("strategy")).or(root.key_span("zero")))
