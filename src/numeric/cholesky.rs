@@ -192,7 +192,7 @@ mod tests {
         Cholesky::nearly(repeated).unwrap().solve_all(&mut b);
         assert!((b[0] + b[1] - 3.0).abs() < 1e-6);
         let mut definite = Lower::zero(3);
-        [0, 1, 2].map(|i| definite.add_outer(&[(i, 1.0)], 2.0));
+        (0..3).for_each(|i| definite.add_outer(&[(i, 1.0)], 2.0));
         definite.add_outer(&[(0, 1.0), (2, 1.0)], 0.5);
         let cholesky = Cholesky::nearly(definite).unwrap();
         let (mut one, mut other) = ([0.0, 1.0, 2.0], [0.0, 1.0, 2.0]);
