@@ -170,7 +170,7 @@ mod tests {
         assert!(inside.left <= 1e-20 * inside.start);
         // Nothing is found at once, and an image without a value is no solution.
         assert_eq!(solve(&dense, vec![0.0; 9], vec![0.0; 9], &rules).unwrap().solution, [0.0; 9]);
-        let beyond = Dense(vec![vec![1.0, 1e308], vec![1e308, 1.0]]);
-        assert!(solve(&beyond, vec![0.0; 2], vec![1.0, 10.0], &RULES).is_none());
+        let endless = Dense(vec![vec![1.0, f64::INFINITY], vec![f64::INFINITY, 1.0]]);
+        assert!(solve(&endless, vec![0.0; 2], vec![1.0; 2], &RULES).is_none());
     }
 }
