@@ -85,7 +85,7 @@ pub fn run(args: &Args) -> Outcome {
     spec.confirmed().map_err(super::plan::spec_failure)?;
     let warnings = super::plan::warnings(&spec);
     if !warnings.is_empty() {
-        eprintln!("{}", warnings.trim());
+        output::say(warnings.trim());
     }
     let (entropy, key) = args.entropy_and_key(&spec)?;
     std::fs::create_dir_all(&args.out)

@@ -14,7 +14,7 @@ pub enum Source {
     /// Releases of tables.
     Tables(Several, Options),
     /// One release of a projection.
-    Projection(Projection),
+    Projection(Box<Projection>),
 }
 
 /// A projection, with how it is asked.
@@ -74,7 +74,7 @@ impl Source {
             warn(questions.name());
         }
         let estimator = if args.mean { Estimator::Mean } else { Estimator::Best };
-        Ok(Source::Projection(Projection { questions, level: args.level, estimator }))
+        Ok(Source::Projection(Box::new(Projection { questions, level: args.level, estimator })))
     }
 
     /// Answers one SELECT.

@@ -89,16 +89,16 @@ impl Job {
 
 /// A job about to be written.
 pub(super) enum Draft<'a> {
-    Tables(Tables<'a>),
-    Projection(Sums<'a>),
+    Tables(Box<Tables<'a>>),
+    Projection(Box<Sums<'a>>),
 }
 
 impl<'a> Draft<'a> {
     /// `seed` is the public one of a projection's signs.
     pub fn new(job: &'a Job, spec: &'a Spec, seed: Seed) -> Result<Draft<'a>, CompileError> {
         Ok(match job {
-            Job::Tables(choice) => Draft::Tables(Tables::new(spec, choice)),
-            Job::Projection(designed) => Draft::Projection(Sums::new(spec, designed, seed)?),
+            Job::Tables(choice) => Draft::Tables(Box::new(Tables::new(spec, choice))),
+            Job::Projection(designed) => Draft::Projection(Box::new(Sums::new(spec, designed, seed)?)),
         })
     }
 

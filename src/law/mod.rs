@@ -785,12 +785,12 @@ impl ErrorLaw {
             }
             eta = (eta / FINER).min(SMOOTH * best).max(finest);
         }
-        if reached > COARSE * best && self.work >= WORK {
-            if let Some(w) = self.grid().and_then(|g| g.half_width(p))
-                && w < best
-            {
-                return (w, Engine::Grid);
-            }
+        if reached > COARSE * best
+            && self.work >= WORK
+            && let Some(w) = self.grid().and_then(|g| g.half_width(p))
+            && w < best
+        {
+            return (w, Engine::Grid);
         }
         (best, Engine::Smoothed)
     }

@@ -63,7 +63,9 @@ impl Qr {
             if p > k {
                 let (left, right) = columns.split_at_mut(p * rows);
                 left[k * rows..(k + 1) * rows].swap_with_slice(&mut right[..rows]);
-                (order.swap(k, p), rest.swap(k, p), known.swap(k, p));
+                order.swap(k, p);
+                rest.swap(k, p);
+                known.swap(k, p);
             }
             let (done, todo) = columns.split_at_mut((k + 1) * rows);
             let v = &mut done[at(k)];

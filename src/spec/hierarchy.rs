@@ -55,11 +55,11 @@ pub(super) fn read(
 
     let mut tree = Tree::new(names.len());
     for line in lines {
-        let took = match line {
+        let wrong = match line {
             Ok((span, fields)) => tree.take(span, fields, &place),
-            Err((span, message)) => Err(place(&span, message)),
+            Err((span, message)) => Some(place(&span, message)),
         };
-        if let Err(wrong) = took {
+        if let Some(wrong) = wrong {
             sink.push(wrong);
         }
         tree.strays.drain(..).for_each(|stray| sink.push(stray));
@@ -112,20 +112,19 @@ impl Tree {
         span: Range<usize>,
         fields: Vec<CsvField>,
         place: &impl Fn(&Range<usize>, String) -> Diagnostic,
-    ) -> Result<(), Diagnostic> {
+    ) -> Option<Diagnostic> {
         if fields.len() != self.width {
-            return Err(place(&span, format!("this row has {} values", fields.len()))
-                .label(format!("expected {}, as in the header", self.width)));
+            let wrong = place(&span, format!("this row has {} values", fields.len()));
+            return Some(wrong.label(format!("expected {}, as in the header", self.width)));
         }
         if let Some((_, span)) = fields.iter().find(|(label, _)| label.is_empty()) {
-            return Err(place(span, "a category has no name".into()).label("expected a label"));
+            return Some(place(span, "a category has no name".into()).label("expected a label"));
         }
         let mut fields = fields.into_iter();
-        let Some((label, span)) = fields.next() else { return Ok(()) };
+        let (label, span) = fields.next()?;
         if let Some(first) = self.seen.get(&label) {
-            return Err(place(&span, format!("`{label}` is there twice"))
-                .label("the second time")
-                .related(first.clone(), "the first time"));
+            let twice = place(&span, format!("`{label}` is there twice")).label("the second time");
+            return Some(twice.related(first.clone(), "the first time"));
         }
         self.seen.insert(label.clone(), span);
         self.labels.push(label);
@@ -145,7 +144,7 @@ impl Tree {
             }
             below = Some((at, node, label));
         }
-        Ok(())
+        None
     }
 }
 

@@ -89,7 +89,8 @@ impl CountPosterior {
         p: f64,
         total: &Total,
     ) -> Result<CountPosterior, PosteriorError> {
-        if !(0.0..=1.0).contains(&p) || !(estimate.abs() < 1e15 && total.estimate.abs() < 1e15) {
+        let sound = (0.0..=1.0).contains(&p) && estimate.abs() < 1e15 && total.estimate.abs() < 1e15;
+        if !sound {
             return Err(PosteriorError::Parameter);
         }
         let density = Density::new(&total.rest, total.estimate - total.slope * estimate);

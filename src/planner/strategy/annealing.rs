@@ -309,7 +309,7 @@ impl Judge {
         // Shares need not be normed: `E` falls with the square of their sum.
         let below = self.learn(slots, |_| 1.0);
         self.visits = Chain::visits(below as f64, self.known.len() as f64);
-        if self.known.iter().any(|&k| k == 0.0) {
+        if self.known.contains(&0.0) {
             return f64::INFINITY;
         }
         let mut sum = slots.iter().flatten().count() as f64;
