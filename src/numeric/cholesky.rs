@@ -94,6 +94,7 @@ impl Cholesky {
 
     /// The same for a matrix that is positive definite but for rounding, which can push a pivot below zero where rows nearly
     /// repeat each other.
+    #[cfg(feature = "compile")]
     pub(crate) fn nearly(m: Lower) -> Option<Cholesky> {
         Cholesky::factor(m, |pivot| Some(pivot.max(1e-14)))
     }
@@ -127,6 +128,7 @@ impl Cholesky {
     }
 
     /// The same without looking for zeros that `b` may begin with.
+    #[cfg(feature = "compile")]
     pub(crate) fn solve_all(&self, b: &mut [f64]) {
         self.solve_from(0, b);
     }
