@@ -1,10 +1,11 @@
-//! Half-widths at the published sizes, and of a million grouped noises; inference from a history of 2 000 answers about
+//! Half-widths at the published sizes, of a million grouped noises, and of hard laws; inference from a history of 2 000 answers about
 //! 1 000 cells, by both solvers.
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use margins::answer::history::{History, Solver};
 use margins::law::{ErrorLaw, Method, NoiseLaw, Term};
 use std::hint::black_box;
+use std::time::Instant;
 
 fn law(terms: impl Iterator<Item = (f64, u64, NoiseLaw)>) -> ErrorLaw {
     let terms = terms.map(|(coefficient, copies, noise)| Term { coefficient, copies, noise }).collect();
@@ -58,6 +59,95 @@ fn benches(c: &mut Criterion) {
     c.bench_function("half_width/1 discrete gaussian", |b| b.iter(|| one.half_width(black_box(0.95))));
 }
 
+/// Laws that once took minutes, or for ever.
+fn hard_cases() -> Vec<(String, ErrorLaw)> {
+    let mut all = Vec::new();
+    for (name, noise) in [
+        ("dl 0.07", NoiseLaw::DiscreteLaplace { scale: 1.0 / 15.0 }),
+        ("dl 0.2", NoiseLaw::DiscreteLaplace { scale: 0.2 }),
+        ("dl 1", NoiseLaw::DiscreteLaplace { scale: 1.0 }),
+        ("dl 10", NoiseLaw::DiscreteLaplace { scale: 10.0 }),
+        ("dl 1e4", NoiseLaw::DiscreteLaplace { scale: 1e4 }),
+        ("dl 1e12", NoiseLaw::DiscreteLaplace { scale: 1e12 }),
+        ("dl 1e-6", NoiseLaw::DiscreteLaplace { scale: 1e-6 }),
+        ("dg 1e-6", NoiseLaw::DiscreteGaussian { variance: 1e-6 }),
+        ("dg 0.1", NoiseLaw::DiscreteGaussian { variance: 0.1 }),
+        ("dg 1", NoiseLaw::DiscreteGaussian { variance: 1.0 }),
+        ("dg 50", NoiseLaw::DiscreteGaussian { variance: 50.0 }),
+        ("dg 1e6", NoiseLaw::DiscreteGaussian { variance: 1e6 }),
+        ("dg 2^100", NoiseLaw::DiscreteGaussian { variance: 2f64.powi(100) }),
+        ("laplace 3", NoiseLaw::Laplace { scale: 3.0 }),
+    ] {
+        for n in [2u32, 3, 5, 8, 20, 100, 1000] {
+            all.push((format!("{n} distinct {name}"), law((0..n).map(|i| (weight(i), 1, noise)))));
+        }
+        all.push((
+            format!("20 decimals {name}"),
+            law((0..20).map(|i| (f64::from(1 + i * 37 % 101) * 0.01, 1 + i as u64, noise))),
+        ));
+        all.push((format!("17.3 and 1 {name}"), law([(1.0, 9, noise), (17.3, 4, noise)].into_iter())));
+        all.push((
+            format!("one huge, 40 tiny {name}"),
+            law((0..40).map(|i| (weight(i) * if i == 0 { 1.0 } else { 1e-3 }, 1, noise))),
+        ));
+        all.push((
+            format!("geometric {name}"),
+            law((0..30).map(|i| (weight(i) * 0.5f64.powi(i as i32), 1, noise))),
+        ));
+        all.push((
+            format!("1e6 copies of 1, 1 of pi {name}"),
+            law([(1.0, 1_000_000, noise), (std::f64::consts::PI, 1, noise)].into_iter()),
+        ));
+        all.push((format!("20000 distinct {name}"), law((0..20_000).map(|i| (weight(i), 1, noise)))));
+    }
+    let g = |v| NoiseLaw::DiscreteGaussian { variance: v };
+    let l = |b| NoiseLaw::DiscreteLaplace { scale: b };
+    for (s, t) in [(1e-2, 1e6), (1.0, 1e12), (3.0, 5.0)] {
+        all.push((
+            format!("mixed {s} {t}"),
+            law((0..12).map(|i| (weight(i), 1, if i % 2 == 0 { g(s) } else { l(t) }))),
+        ));
+        all.push((
+            format!("mixed dl {s} {t}"),
+            law((0..12).map(|i| (weight(i), 1, if i % 2 == 0 { l(s) } else { l(t) }))),
+        ));
+    }
+    all.push((
+        "200000 distinct, three sizes".into(),
+        law((0..200_000).map(|i| (weight(i) * [1.0, 1e-3, 1e-6][(i % 3) as usize], 1, l(2.0)))),
+    ));
+    all
+}
+
+/// The slowest question, and the half-width that is widest beside what it must be: of many comparable noises the normal law's.
+fn hard(_: &mut Criterion) {
+    let mut slowest: Vec<(std::time::Duration, String)> = Vec::new();
+    let mut widest = (0.0, String::new());
+    for (name, law) in hard_cases() {
+        for level in [0.5, 0.95, 0.999_999] {
+            let start = Instant::now();
+            let w = law.half_width(level);
+            slowest.push((start.elapsed(), format!("{name}, half-width at {level}")));
+            // Twenty thousand noises of which at least a hundred are not 0.
+            let active: f64 = law.terms().iter().map(|t| t.copies as f64 * t.noise.variance().min(1.0)).sum();
+            if name.starts_with("20000 distinct") && active > 100.0 && level < 0.99 {
+                let normal = law.std_error() * margins::law::normal_upper_quantile((1.0 - level) / 2.0);
+                if w / normal - 1.0 > widest.0 {
+                    widest = (w / normal - 1.0, format!("{name} at {level}"));
+                }
+            }
+        }
+        let start = Instant::now();
+        black_box(law.sf(1.3 * law.std_error()));
+        slowest.push((start.elapsed(), format!("{name}, probability")));
+    }
+    slowest.sort_by(|a, b| b.0.cmp(&a.0));
+    for (time, name) in slowest.iter().take(5) {
+        println!("hard/{name}: {time:?}");
+    }
+    println!("hard/wider than normal: {:.3} %, {}", 100.0 * widest.0, widest.1);
+}
+
 /// Ranges and single cells, each with a budget of its own: the published sizes (rows over 100 cells) and beyond.
 fn history(rows: usize, cells: usize) -> History {
     let entries: Vec<(usize, usize, f64)> = (0..rows)
@@ -95,6 +185,6 @@ fn histories(c: &mut Criterion) {
 criterion_group! {
     name = group;
     config = Criterion::default().sample_size(10).measurement_time(std::time::Duration::from_secs(2)).warm_up_time(std::time::Duration::from_millis(300));
-    targets = benches, histories
+    targets = benches, hard, histories
 }
 criterion_main!(group);

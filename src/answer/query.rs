@@ -286,6 +286,13 @@ pub(super) fn answer(releases: &[(&Answers, &Asked)], options: &Options) -> Resu
                 None => None,
             };
             if let Some(p) = &posterior {
+                if p.is_rough() {
+                    notes.add(
+                        "posterior: the law of the error is too dear to compute everywhere; where it is, a bound stands in \
+                         its place, and the posterior is approximate."
+                            .to_string(),
+                    );
+                }
                 let (low, high) = p.interval(options.level, options.interval);
                 cells.push(ResultCell::Figure(ResultFigure {
                     estimate: p.mean(),

@@ -10,12 +10,18 @@ use super::parts::Parts;
 use super::{Group, NoiseLaw, Tilted};
 use realfft::RealFftPlanner;
 use realfft::num_complex::Complex as Bin;
+use std::f64::consts::PI;
 
-/// Points of the lattice.
-const MOST_POINTS: usize = 1 << 17;
-/// Looked-up factors for all points together, and kinds of noise that tables are made of.
-const MOST_LOOKUPS: usize = 1 << 24;
+/// Points of the lattice, at most and at least.
+const MOST_POINTS: u32 = 18;
+const LEAST_POINTS: u32 = 12;
+/// Looked-up logarithms for all points together, and kinds of noise that tables are made of.
+const MOST_LOOKUPS: f64 = (1 << 23) as f64;
 const MOST_KINDS: usize = 8;
+/// More noises than this are not even moved.
+const MOST_GROUPS: usize = 1 << 18;
+/// A characteristic function below e to this power is 0: a point loses 4e-19, a tail 5e-14.
+const NEGLIGIBLE: f64 = -42.5;
 /// The rounding of the Fourier sum, in all.
 const ROUNDING: f64 = 1e-12;
 
@@ -31,36 +37,63 @@ pub(super) struct Grid {
 
 impl Grid {
     /// `reach` is beyond all but 1e-13 of the law. `None` when there are too many noises, or continuous ones.
+    ///
+    /// Of very many noises many move to the same place, and at most frequencies a few of them already bring the product to
+    /// nothing: then the lattice may be finer.
     pub fn new(groups: &[Group], reach: f64) -> Option<Grid> {
-        let points = (MOST_LOOKUPS / groups.len().max(1)).min(MOST_POINTS);
-        if points < 1 << 12 || !groups.iter().all(|g| g.noise.is_discrete()) || !reach.is_finite() {
+        if groups.len() > MOST_GROUPS || !groups.iter().all(|g| g.noise.is_discrete()) || !reach.is_finite() {
             return None;
         }
-        let points = 1usize << points.ilog2();
-        let h = 2.0 * reach / points as f64;
-        let mut kinds: Vec<(NoiseLaw, u64, Vec<f64>)> = Vec::new();
-        let mut product = vec![1.0; points / 2 + 1];
+        let mut kinds: Vec<(NoiseLaw, f64)> = Vec::new();
         for g in groups {
-            let at = match kinds.iter().position(|k| k.0 == g.noise && k.1 == g.copies) {
-                Some(at) => at,
-                None if kinds.len() == MOST_KINDS => return None,
-                None => {
-                    let law = Tilted::new(g.noise, 0.0);
-                    let turn = 2.0 * std::f64::consts::PI / points as f64;
-                    let table = (0..=points / 2)
-                        .map(|i| libm::exp(g.copies as f64 * law.at(i as f64 * turn).re))
-                        .collect();
-                    kinds.push((g.noise, g.copies, table));
-                    kinds.len() - 1
+            if !kinds.iter().any(|k| k.0 == g.noise) {
+                if kinds.len() == MOST_KINDS {
+                    return None;
                 }
-            };
-            let (_, _, table) = kinds.get(at)?;
-            let multiple = libm::round(g.coefficient / h) as usize % points;
-            let mut angle = 0;
-            for value in &mut product {
-                let folded = if angle > points / 2 { points - angle } else { angle };
-                *value *= table.get(folded).copied().unwrap_or(0.0);
-                angle = (angle + multiple) % points;
+                kinds.push((g.noise, mean_fall(&g.noise)));
+            }
+        }
+        // What all of them make a frequency fall by, on average.
+        let fall: f64 = groups
+            .iter()
+            .map(|g| g.copies as f64 * kinds.iter().find(|k| k.0 == g.noise).map_or(0.0, |k| k.1))
+            .sum();
+        let (points, h, merged) = (LEAST_POINTS..=MOST_POINTS).rev().find_map(|bits| {
+            let points = 1usize << bits;
+            let h = 2.0 * reach / points as f64;
+            let merged = merge(groups, &kinds, h, points);
+            let n = merged.len() as f64;
+            // Frequencies differ, so twice as many as it takes on average.
+            let each = n.min(1.0 + 2.0 * n * -NEGLIGIBLE / fall);
+            (0.5 * points as f64 * each <= MOST_LOOKUPS).then_some((points, h, merged))
+        })?;
+        let turn = 2.0 * PI / points as f64;
+        let tables: Vec<Vec<f64>> = kinds
+            .iter()
+            .map(|(noise, _)| {
+                let law = Tilted::new(*noise, 0.0);
+                (0..=points / 2).map(|i| law.at(i as f64 * turn).re).collect()
+            })
+            .collect();
+        // What was estimated may have been too little; it is never exceeded by much.
+        let mut left = 4.0 * MOST_LOOKUPS;
+        let mut product = vec![0.0; points / 2 + 1];
+        for (i, value) in product.iter_mut().enumerate() {
+            let mut ln = 0.0;
+            for (kind, multiple, copies) in &merged {
+                let angle = (i * multiple) & (points - 1);
+                let folded = angle.min(points - angle);
+                ln += copies * tables.get(*kind)?.get(folded)?;
+                left -= 1.0;
+                if ln < NEGLIGIBLE {
+                    break;
+                }
+            }
+            if left < 0.0 {
+                return None;
+            }
+            if ln >= NEGLIGIBLE {
+                *value = libm::exp(ln);
             }
         }
         let mut spectrum: Vec<Bin<f64>> = product.iter().map(|v| Bin::new(*v, 0.0)).collect();
@@ -107,4 +140,35 @@ impl Grid {
         let at = libm::floor(x / self.h) + 1.0;
         self.tails.get(at as usize).copied().unwrap_or(0.0)
     }
+}
+
+/// What one noise makes a frequency fall by, on average.
+fn mean_fall(noise: &NoiseLaw) -> f64 {
+    let law = Tilted::new(*noise, 0.0);
+    let steps = 64;
+    (0..steps).map(|i| -law.at(PI * (f64::from(i) + 0.5) / f64::from(steps)).re).sum::<f64>()
+        / f64::from(steps)
+}
+
+/// The moved noises: their kind, their coefficient as a multiple of `h`, and how many there are; in an order that mixes sizes.
+fn merge(groups: &[Group], kinds: &[(NoiseLaw, f64)], h: f64, points: usize) -> Vec<(usize, usize, f64)> {
+    let mut all: Vec<(usize, usize, f64)> = groups
+        .iter()
+        .map(|g| {
+            let kind = kinds.iter().position(|k| k.0 == g.noise).unwrap_or(0);
+            (kind, libm::round(g.coefficient / h) as usize % points, g.copies as f64)
+        })
+        .filter(|m| m.1 > 0)
+        .collect();
+    all.sort_unstable_by_key(|m| (m.0, m.1));
+    all.dedup_by(|next, kept| {
+        let same = (next.0, next.1) == (kept.0, kept.1);
+        if same {
+            kept.2 += next.2;
+        }
+        same
+    });
+    // Neighbours are in phase at the same frequencies: apart they bring a product down sooner.
+    all.sort_by_key(|m| (m.1 as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32);
+    all
 }

@@ -145,6 +145,10 @@ fn solve_tilt(parts: &Parts, scale: f64, target: f64, f: impl Fn(f64, f64, f64) 
         if v.is_nan() { f64::INFINITY } else { v }
     };
     let (mut lo, mut hi) = (0.0, (1.0 / scale).min(top));
+    // Of noise that is all but 0 the first guess is beyond what can be computed.
+    while value(hi) == f64::INFINITY && hi > 1e-290 {
+        hi *= 0.125;
+    }
     while hi < top && value(hi) < target {
         lo = hi;
         hi = (2.0 * hi).min(top);

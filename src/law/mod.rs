@@ -144,7 +144,7 @@ pub struct ErrorLaw {
     work: u64,
 }
 
-/// What one probability or half-width may cost, in looked-up bounds (see [`inversion`]): a few hundredths of a second.
+/// What one probability or half-width may cost, in looked-up bounds (see [`inversion`]); `docs/speed.md` has what that takes.
 const WORK: u64 = 6_000_000;
 /// The same when exactness was asked for.
 const WORK_EXACT: u64 = 4_000_000_000;
@@ -288,13 +288,13 @@ impl ErrorLaw {
         self.solve(0.05).1.words()
     }
 
-    /// The smallest `w` with `P(|E| <= w) >= level`; never less, and at most 0.2 % more (unless atoms lie
-    /// densely at scales so different that the work runs out: then it is wider, still never less).
+    /// The smallest `w` with `P(|E| <= w) >= level`; never less, and at most 1 % more for the laws that `benches/law.rs` measures.
+    /// Where the work runs out it is wider, still never less.
     ///
     /// On a lattice that can be enumerated it is the exact lattice point (a probability that meets the level to
     /// within 1e-10 relative counts as short of it). Where atoms lie too densely for that, a small
     /// normal `G` of standard deviation r is added: `P(E > w+η) <= P(E+G > w)/Φ(η/r)`, because E and G are independent and
-    /// `G >= −η` is all it takes; `η = 3.5 r = w/2000`. By Monte Carlo it is an upper confidence limit (three
+    /// `G >= −η` is all it takes; `η = 5 r`, from 3 % of w down to as little as the work allows. By Monte Carlo it is an upper confidence limit (three
     /// standard errors of the simulated level). Not a number when `level` is not in (0, 1).
     pub fn half_width(&self, level: f64) -> f64 {
         if level > 0.0 && level < 1.0 { self.solve(1.0 - level).0 } else { f64::NAN }
@@ -424,38 +424,50 @@ impl ErrorLaw {
     /// The logarithms of the densities at many points, which may be far out in the tails. Points in ascending or
     /// descending order share their work.
     pub fn ln_density(&self, xs: &[f64]) -> Vec<f64> {
-        match self.groups.as_slice() {
-            [] => {
-                return xs
-                    .iter()
-                    .map(|x| if *x == 0.0 { f64::INFINITY } else { f64::NEG_INFINITY })
-                    .collect();
-            }
+        self.ln_density_or_bound(xs).0
+    }
+
+    /// The same, and how many of them are only Chernoff's bound in the density's place, the work having run out.
+    pub(crate) fn ln_density_or_bound(&self, xs: &[f64]) -> (Vec<f64>, usize) {
+        match self.closed_ln_density(xs) {
+            Some(known) => (known, 0),
+            None => self.inverted_ln_density(xs),
+        }
+    }
+
+    fn closed_ln_density(&self, xs: &[f64]) -> Option<Vec<f64>> {
+        Some(match self.groups.as_slice() {
+            [] => xs.iter().map(|x| if *x == 0.0 { f64::INFINITY } else { f64::NEG_INFINITY }).collect(),
             [Term { coefficient, copies: 1, noise: NoiseLaw::Laplace { scale } }] => {
                 let b = coefficient * scale;
-                return xs.iter().map(|x| -x.abs() / b - libm::log(2.0 * b)).collect();
+                xs.iter().map(|x| -x.abs() / b - libm::log(2.0 * b)).collect()
             }
             [Term { coefficient, copies: 1, noise: NoiseLaw::DiscreteLaplace { scale } }] => {
                 // (1−q)/(1+q) q^{|k|}, over the spacing.
                 let norm = libm::log(libm::tanh(0.5 / scale)) - libm::log(*coefficient);
-                return xs.iter().map(|x| norm - libm::round(x / coefficient).abs() / scale).collect();
+                xs.iter().map(|x| norm - libm::round(x / coefficient).abs() / scale).collect()
             }
             [Term { coefficient, copies: 1, noise: noise @ NoiseLaw::DiscreteGaussian { variance } }] => {
                 let norm = noise.ln_zero() - libm::log(*coefficient);
                 let at = |x: f64| libm::round(x / coefficient);
-                return xs.iter().map(|x| norm - at(*x) * at(*x) / (2.0 * variance)).collect();
+                xs.iter().map(|x| norm - at(*x) * at(*x) / (2.0 * variance)).collect()
             }
             _ if self.is_normal() => {
                 let norm = 0.5 * libm::log(2.0 * std::f64::consts::PI * self.variance);
-                return xs.iter().map(|x| -x * x / (2.0 * self.variance) - norm).collect();
+                xs.iter().map(|x| -x * x / (2.0 * self.variance) - norm).collect()
             }
-            _ => {}
-        }
+            _ => return None,
+        })
+    }
+
+    fn inverted_ln_density(&self, xs: &[f64]) -> (Vec<f64>, usize) {
         let sigma = self.std_error();
         // All points together may cost what a few probabilities do.
         let mut work = Work::new(4 * self.work);
         let mut shared: Option<(f64, Option<Nodes>)> = None;
-        xs.iter()
+        let mut bounds = 0;
+        let ln = xs
+            .iter()
             .map(|x| {
                 let x = match self.lattice {
                     Some(h) => libm::round(x / h) * h,
@@ -473,10 +485,14 @@ impl ErrorLaw {
                 match shared.as_ref().and_then(|(_, nodes)| nodes.as_ref()) {
                     Some(nodes) if work.spend(nodes.len()).is_some() => nodes.ln_density(x),
                     // Beyond what may be spent: the bound in the density's place.
-                    _ => self.ln_mass_bound(x) - libm::log(2.5 * sigma),
+                    _ => {
+                        bounds += 1;
+                        self.ln_mass_bound(x) - libm::log(2.5 * sigma)
+                    }
                 }
             })
-            .collect()
+            .collect();
+        (ln, bounds)
     }
 
     /// `ln` of Chernoff's bound `inf_c e^{K(c) − c|x|}` on the mass at `x`: concave in `x`. For continuous laws

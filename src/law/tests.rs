@@ -280,6 +280,21 @@ fn one_huge_among_many_tiny() {
     close(e.half_width(0.95), 1.96 * sigma_tiny, 4e-3);
 }
 
+/// Twenty thousand noises, few of which are not 0, are nearly normal, and their half-widths within 1 % of that law's. They were
+/// twice as wide once.
+#[test]
+fn many_noises_that_are_mostly_zero() {
+    let weight = |i: u32| 1.0 + (f64::from(i) * std::f64::consts::SQRT_2).fract();
+    for noise in [dl(0.2), dg(0.1)] {
+        let e = law(&(0..20_000).map(|i| (weight(i), 1, noise)).collect::<Vec<_>>());
+        for level in [0.5, 0.95] {
+            let normal = e.std_error() * normal_upper_quantile((1.0 - level) / 2.0);
+            let w = e.half_width(level);
+            assert!(w <= 1.01 * normal && w >= 0.99 * normal, "{noise:?} {level}: {w} {normal}");
+        }
+    }
+}
+
 #[test]
 fn degenerate_laws() {
     let e = law(&[]);

@@ -5,6 +5,7 @@
 //! thinned: each evaluated point then stands for a run of equally many whole numbers.
 
 use crate::law::{ErrorLaw, Interval};
+use std::cell::Cell;
 
 /// What is known about a count before the answer is seen.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -52,6 +53,9 @@ pub struct CountPosterior {
     /// Normalised.
     weights: Vec<f64>,
     left_out: f64,
+    /// Whether some weights are only bounds.
+    rough: bool,
+    work: u64,
 }
 
 /// `ln C(n,k) p^k (1−p)^{n−k}`, by Loader's saddle-point form: full accuracy for n up to 2^53.
@@ -173,17 +177,35 @@ impl CountPosterior {
             if (estimate - k as f64).abs() > 1e-9 || prior.ln(k) == f64::NEG_INFINITY {
                 return Err(PosteriorError::Impossible);
             }
-            return Ok(CountPosterior { first: k, stride: 1, last: k, weights: vec![1.0], left_out: 0.0 });
+            return Ok(CountPosterior {
+                first: k,
+                stride: 1,
+                last: k,
+                weights: vec![1.0],
+                left_out: 0.0,
+                rough: false,
+                work: 1,
+            });
         }
         // Chernoff's bound on the error is concave in k, and so are the priors: a bound on the weights whose top
-        // is found by bisection on differences, and beyond whose edges everything is a geometric tail.
-        let score = |k: i64| prior.ln(k) + law.ln_mass_bound(estimate - k as f64);
-        let (mut a, mut b) = (low, high);
-        while a < b {
-            let mid = a + (b - a) / 2;
-            if score(mid) < score(mid + 1) { a = mid + 1 } else { b = mid }
+        // is between the top of either, and beyond whose edges everything is a geometric tail.
+        let work = Cell::new(0);
+        let score = |k: i64| {
+            work.set(work.get() + 1);
+            prior.ln(k) + law.ln_mass_bound(estimate - k as f64)
+        };
+        let answer = (libm::round(estimate) as i64).clamp(low, high);
+        let likely = match prior {
+            Prior::Binomial { n, p } => (libm::round(n as f64 * p) as i64).clamp(low, high),
+            _ => answer,
+        };
+        let (mut a, mut b) = (answer.min(likely), answer.max(likely));
+        // By thirds: neighbours far from the answer differ by less than what their bounds are off by.
+        while b - a > 2 {
+            let third = (b - a) / 3;
+            if score(a + third) < score(b - third) { a += third + 1 } else { b -= third }
         }
-        let top = a;
+        let top = (a..=b).max_by(|x, y| score(*x).total_cmp(&score(*y))).unwrap_or(a);
         let floor = score(top) - DEPTH;
         let edge = |end: i64| {
             // From the top to the end of the support: the last count that is still above the floor.
@@ -208,7 +230,7 @@ impl CountPosterior {
         let offsets: Vec<f64> = points.iter().map(|k| estimate - *k as f64).collect();
         // Off the lattice an error is impossible, not merely rounded.
         let possible = |x: f64| law.on_lattice(x);
-        let ln_f = law.ln_density(&offsets);
+        let (ln_f, bounds) = law.ln_density_or_bound(&offsets);
         let ln: Vec<f64> = points
             .iter()
             .zip(offsets.iter().zip(&ln_f))
@@ -238,7 +260,8 @@ impl CountPosterior {
         // A density on a lattice is a mass over the spacing.
         let unit = law.lattice().unwrap_or(1.0);
         let left_out = (tail(first, low) + tail(last, high)) / (total * stride as f64 * unit);
-        Ok(CountPosterior { first, stride, last, weights, left_out })
+        let work = work.get() + points.len() as u64;
+        Ok(CountPosterior { first, stride, last, weights, left_out, rough: bounds > 0, work })
     }
 
     /// From the logarithms of the weights of runs of `stride` counts.
@@ -247,6 +270,8 @@ impl CountPosterior {
         stride: i64,
         last: i64,
         ln: &[f64],
+        rough: bool,
+        work: u64,
     ) -> Result<CountPosterior, PosteriorError> {
         let most = ln.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         if !most.is_finite() {
@@ -261,12 +286,23 @@ impl CountPosterior {
         }
         let total: f64 = weights.iter().sum();
         weights.iter_mut().for_each(|w| *w /= total);
-        Ok(CountPosterior { first, stride, last, weights, left_out: 0.0 })
+        Ok(CountPosterior { first, stride, last, weights, left_out: 0.0, rough, work })
     }
 
     /// A bound on the posterior probability outside the evaluated window.
     pub fn left_out(&self) -> f64 {
         self.left_out
+    }
+
+    /// Whether the error's law was too dear to compute for some counts, so that a bound on its density stood in its place: the
+    /// posterior is then approximate.
+    pub fn is_rough(&self) -> bool {
+        self.rough
+    }
+
+    /// How many prior probabilities and bounds were evaluated, which is what it cost beside the law's own bounded work.
+    pub fn work(&self) -> u64 {
+        self.work
     }
 
     /// The first and last count of run `i`.

@@ -13,3 +13,6 @@ pub use count::{CountPosterior, PosteriorError, Prior};
 pub use flat::{Alternative, p_value, posterior_interval, prob_between, prob_greater};
 pub use published::{Estimator, expected_absolute_error};
 pub use total::Total;
+
+#[cfg(test)]
+mod tests;

@@ -6,11 +6,12 @@
 //! `Pr(θ | y, t) ∝ f_E(y − θ) Σ_n C(n, θ) p^θ (1−p)^{n−θ} f_U(t − n − β(y − θ))`.
 //!
 //! This is exact where U is independent of E: where the total is the count plus others measured apart (β = 1), where it was measured
-//! on its own (β = 0), and for normal noise in any combination. Else (a total measured both ways) two sums of noises that are
-//! uncorrelated are taken to be independent; `docs/methods/posterior.md` says what was simulated.
+//! on its own (β = 0), and for normal noise in any combination. Else (a total measured both ways, with Laplace noise) U is treated as
+//! independent of E though it is only uncorrelated with it, and the posterior is an approximation.
 
 use super::count::{CountPosterior, DEPTH, PosteriorError, ln_binomial};
 use crate::law::ErrorLaw;
+use std::cell::Cell;
 
 /// What is known of the total.
 #[derive(Debug, Clone)]
@@ -26,6 +27,9 @@ pub struct Total {
 /// Counts that are evaluated, and totals for each.
 const COUNTS: i64 = 512;
 const TOTALS: i64 = 1024;
+/// Totals for each while only looking where the counts are, and how often that is done at most.
+const TOTALS_LOOKING: i64 = 128;
+const LOOKS: u32 = 8;
 /// Points at which U's density is known.
 const TABLE: usize = 2048;
 const LARGEST: f64 = (1u64 << 52) as f64;
@@ -35,13 +39,15 @@ struct Density {
     first: f64,
     step: f64,
     ln: Vec<f64>,
+    /// Whether some are only bounds.
+    rough: bool,
 }
 
 impl Density {
     /// Its points are `from` plus whole numbers where these are few enough.
     fn new(law: &ErrorLaw, from: f64) -> Density {
         if law.terms().is_empty() {
-            return Density { first: 0.0, step: 0.0, ln: Vec::new() };
+            return Density { first: 0.0, step: 0.0, ln: Vec::new(), rough: false };
         }
         let mut reach = law.std_error().max(0.5);
         while reach < LARGEST && law.ln_mass_bound(reach) > -DEPTH {
@@ -52,11 +58,12 @@ impl Density {
         let first = from - libm::floor(from) - libm::ceil(reach / step) * step;
         let points: Vec<f64> =
             (0..=2 * libm::ceil(reach / step) as usize + 1).map(|i| first + i as f64 * step).collect();
-        let ln = law.ln_density(&points);
+        let (ln, bounds) = law.ln_density_or_bound(&points);
         Density {
             first,
             step,
             ln: ln.into_iter().map(|v| if v.is_nan() { f64::NEG_INFINITY } else { v }).collect(),
+            rough: bounds > 0,
         }
     }
 
@@ -94,8 +101,10 @@ impl CountPosterior {
             return Err(PosteriorError::Parameter);
         }
         let density = Density::new(&total.rest, total.estimate - total.slope * estimate);
-        // ln of Σ_n, for one θ.
-        let beside = |k: i64| -> f64 {
+        let work = Cell::new(0u64);
+        let rough = Cell::new(density.rough);
+        // ln of Σ_n, for one θ, from at most so many of the terms.
+        let beside = |k: i64, totals: i64| -> f64 {
             // U = centre − n.
             let centre = total.estimate - total.slope * (estimate - k as f64);
             if density.is_exact() {
@@ -125,42 +134,59 @@ impl CountPosterior {
             if to < from {
                 return f64::NEG_INFINITY;
             }
-            let stride = (to - from) / TOTALS + 1;
+            let stride = (to - from) / totals + 1;
+            let first = from + (stride - 1) / 2;
+            let kf = k as f64;
+            // From one n to the next by C(n+1, k)/C(n, k) = (n+1)/(n+1−k).
+            let (mut binomial, rest) = (ln_binomial(first as u64, p, k as u64), libm::log1p(-p));
             let mut terms = [f64::NEG_INFINITY; TOTALS as usize + 1];
             let mut most = f64::NEG_INFINITY;
-            for (i, term) in (0..).zip(&mut terms) {
-                let n = from + i * stride + (stride - 1) / 2;
+            let mut n = first;
+            for term in &mut terms {
                 if n > to {
                     break;
                 }
-                *term = ln_binomial(n as u64, p, k as u64) + density.at(centre - n as f64);
+                work.set(work.get() + 1);
+                *term = binomial + density.at(centre - n as f64);
                 most = most.max(*term);
+                n += stride;
+                binomial = if stride == 1 && binomial.is_finite() {
+                    binomial + rest - libm::log1p(-kf / n as f64)
+                } else {
+                    ln_binomial(n as u64, p, k as u64)
+                };
             }
             if most == f64::NEG_INFINITY {
                 return most;
             }
             most + libm::log(terms.iter().map(|t| libm::exp(t - most)).sum::<f64>() * stride as f64)
         };
-        let weights = |points: &[i64]| -> Vec<f64> {
+        let weights = |points: &[i64], totals: i64| -> Vec<f64> {
             let offsets: Vec<f64> = points.iter().map(|k| estimate - *k as f64).collect();
             let ln_f = match law.terms() {
                 [] => offsets.iter().map(|x| if x.abs() < 1e-9 { 0.0 } else { f64::NEG_INFINITY }).collect(),
-                _ => law.ln_density(&offsets),
+                _ => {
+                    let (ln_f, bounds) = law.ln_density_or_bound(&offsets);
+                    rough.set(rough.get() || bounds > 0);
+                    ln_f
+                }
             };
             let each = points.iter().zip(offsets.iter().zip(ln_f));
             each.map(|(k, (x, f))| {
                 if f.is_nan() || f == f64::NEG_INFINITY || !law.on_lattice(*x) {
                     f64::NEG_INFINITY
                 } else {
-                    f + beside(*k)
+                    f + beside(*k, totals)
                 }
             })
             .collect()
         };
         let top = libm::round(estimate).max(0.0) as i64;
         if law.terms().is_empty() {
-            return match weights(&[top]).first() {
-                Some(w) if w.is_finite() => CountPosterior::from_logarithms(top, 1, top, &[*w]),
+            return match weights(&[top], TOTALS).first() {
+                Some(w) if w.is_finite() => {
+                    CountPosterior::from_logarithms(top, 1, top, &[*w], rough.get(), work.get())
+                }
                 _ => Err(PosteriorError::Impossible),
             };
         }
@@ -170,13 +196,13 @@ impl CountPosterior {
         let spread = 12.0 * libm::sqrt(expected + p * p * total.rest.variance()) + 20.0;
         let mut first = libm::fmax(0.0, libm::floor(libm::fmin(estimate - reach, expected - spread))) as i64;
         let mut last = libm::ceil(libm::fmax(estimate + reach, expected + spread)).max(20.0) as i64;
-        for _ in 0..8 {
+        for _ in 0..LOOKS {
             let stride = (last - first) / 64 + 1;
             if stride == 1 {
                 break;
             }
             let points: Vec<i64> = (0..=(last - first) / stride).map(|i| first + i * stride).collect();
-            let ln = weights(&points);
+            let ln = weights(&points, TOTALS_LOOKING);
             let most = ln.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             if most == f64::NEG_INFINITY {
                 break;
@@ -198,7 +224,8 @@ impl CountPosterior {
                 start + (stride - 1).min(last - start) / 2
             })
             .collect();
-        CountPosterior::from_logarithms(first, stride, last, &weights(&points))
+        let ln = weights(&points, TOTALS);
+        CountPosterior::from_logarithms(first, stride, last, &ln, rough.get(), work.get())
     }
 }
 
@@ -240,6 +267,26 @@ mod tests {
                     "{y} {t} {k}: {} {sum}",
                     posterior.cdf(k as i64)
                 );
+            }
+        }
+    }
+
+    /// However wide everything is, a posterior's work has a limit that can be told beforehand.
+    #[test]
+    fn work_is_bounded() {
+        let most =
+            u64::from(LOOKS) * 66 * (TOTALS_LOOKING as u64 + 1) + (COUNTS as u64 + 1) * (TOTALS as u64 + 1);
+        for b in [1e-3, 0.3, 20.0, 1e5, 1e10] {
+            for p in [1e-9, 0.3, 1.0 - 1e-9] {
+                let one = law(1, NoiseLaw::DiscreteLaplace { scale: b });
+                let rest = law(29, NoiseLaw::DiscreteLaplace { scale: b });
+                for slope in [0.0, 0.37, 1.0] {
+                    let total = Total { estimate: 1e12, slope, rest: rest.clone() };
+                    let posterior = CountPosterior::of_total(&one, libm::round(1e12 * p), p, &total).unwrap();
+                    assert!(posterior.work() <= most, "{b} {p} {slope}: {}", posterior.work());
+                    let error = (posterior.mean() - 1e12 * p).abs();
+                    assert!(error <= 4.0 * one.std_error() + 2.0, "{b} {p} {slope}: {error}");
+                }
             }
         }
     }
