@@ -4,7 +4,7 @@
 //! evaluated, so a count out of a billion costs what its uncertainty costs. A window too long to enumerate is
 //! thinned: each evaluated point then stands for a run of equally many whole numbers.
 
-use crate::law::{ErrorLaw, Interval};
+use crate::law::{ErrorLaw, Interval, NoiseLaw, Term};
 use std::cell::Cell;
 
 /// What is known about a count before the answer is seen.
@@ -172,11 +172,17 @@ impl CountPosterior {
             return Err(PosteriorError::Parameter);
         }
         let (low, high) = prior.support();
-        if law.terms().is_empty() {
-            let k = libm::round(estimate) as i64;
-            if (estimate - k as f64).abs() > 1e-9 || prior.ln(k) == f64::NEG_INFINITY {
-                return Err(PosteriorError::Impossible);
-            }
+        let k = libm::round(estimate) as i64;
+        let there = (estimate - k as f64).abs() <= 1e-9 && prior.ln(k) > f64::NEG_INFINITY;
+        if law.terms().is_empty() && !there {
+            return Err(PosteriorError::Impossible);
+        }
+        // Noise that is hardly ever there: all other counts together weigh no more than P(|E| ≥ 1/2) ≤ 4 Var E, no prior being above 1.
+        let discrete = |t: &Term| {
+            matches!(t.noise, NoiseLaw::DiscreteLaplace { .. } | NoiseLaw::DiscreteGaussian { .. })
+        };
+        let never = || 4.0 * law.variance() <= 1e-12 * libm::exp(prior.ln(k));
+        if there && law.terms().iter().all(discrete) && never() {
             return Ok(CountPosterior {
                 first: k,
                 stride: 1,
