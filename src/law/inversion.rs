@@ -639,6 +639,10 @@ fn truncation(
     };
     let limit = 1e12 * 2.0 * PI / period;
     let mut t = 2.0 * PI / period;
+    // A period without end, or of no length, has no place to cut at.
+    if !(t > 0.0 && limit.is_finite()) {
+        return None;
+    }
     while !enough(&cut(t)) {
         t *= 1.1;
         if t > limit {

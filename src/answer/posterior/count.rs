@@ -182,7 +182,11 @@ impl CountPosterior {
             matches!(t.noise, NoiseLaw::DiscreteLaplace { .. } | NoiseLaw::DiscreteGaussian { .. })
         };
         let never = || 4.0 * law.variance() <= 1e-12 * libm::exp(prior.ln(k));
-        if there && law.terms().iter().all(discrete) && never() {
+        let discrete = law.terms().iter().all(discrete);
+        if discrete && !there && 4.0 * law.variance() <= 1e-24 {
+            return Err(PosteriorError::Impossible);
+        }
+        if discrete && there && never() {
             return Ok(CountPosterior {
                 first: k,
                 stride: 1,
