@@ -145,7 +145,7 @@ fn hard(_: &mut Criterion) {
         black_box(law.sf(1.3 * law.std_error()));
         slowest.push((start.elapsed(), format!("{name}, probability")));
     }
-    slowest.sort_by(|a, b| b.0.cmp(&a.0));
+    slowest.sort_by_key(|s| std::cmp::Reverse(s.0));
     for (time, name) in slowest.iter().take(5) {
         println!("hard/{name}: {time:?}");
     }

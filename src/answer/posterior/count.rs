@@ -158,6 +158,32 @@ impl Prior {
     }
 }
 
+/// The posterior where there is no noise, or hardly ever any: one count, or none at all. `None` where noise is to be reckoned with.
+fn certain(law: &ErrorLaw, estimate: f64, prior: Prior) -> Option<Result<CountPosterior, PosteriorError>> {
+    let k = libm::round(estimate) as i64;
+    let there = (estimate - k as f64).abs() <= 1e-9 && prior.ln(k) > f64::NEG_INFINITY;
+    let discrete =
+        |t: &Term| matches!(t.noise, NoiseLaw::DiscreteLaplace { .. } | NoiseLaw::DiscreteGaussian { .. });
+    // P(|E| >= 1/2), by Chebyshev. All other counts together weigh no more than that, no prior being above 1.
+    let other = 4.0 * law.variance();
+    if !law.terms().iter().all(discrete) {
+        return None;
+    }
+    if !there {
+        return (other <= 1e-24).then_some(Err(PosteriorError::Impossible));
+    }
+    let point = || CountPosterior {
+        first: k,
+        stride: 1,
+        last: k,
+        weights: vec![1.0],
+        left_out: 0.0,
+        rough: false,
+        work: 1,
+    };
+    (other <= 1e-12 * libm::exp(prior.ln(k))).then(|| Ok(point()))
+}
+
 impl CountPosterior {
     /// The posterior of θ given `estimate = θ + E`.
     pub fn new(law: &ErrorLaw, estimate: f64, prior: Prior) -> Result<CountPosterior, PosteriorError> {
@@ -172,30 +198,8 @@ impl CountPosterior {
             return Err(PosteriorError::Parameter);
         }
         let (low, high) = prior.support();
-        let k = libm::round(estimate) as i64;
-        let there = (estimate - k as f64).abs() <= 1e-9 && prior.ln(k) > f64::NEG_INFINITY;
-        if law.terms().is_empty() && !there {
-            return Err(PosteriorError::Impossible);
-        }
-        // Noise that is hardly ever there: all other counts together weigh no more than P(|E| ≥ 1/2) ≤ 4 Var E, no prior being above 1.
-        let discrete = |t: &Term| {
-            matches!(t.noise, NoiseLaw::DiscreteLaplace { .. } | NoiseLaw::DiscreteGaussian { .. })
-        };
-        let never = || 4.0 * law.variance() <= 1e-12 * libm::exp(prior.ln(k));
-        let discrete = law.terms().iter().all(discrete);
-        if discrete && !there && 4.0 * law.variance() <= 1e-24 {
-            return Err(PosteriorError::Impossible);
-        }
-        if discrete && there && never() {
-            return Ok(CountPosterior {
-                first: k,
-                stride: 1,
-                last: k,
-                weights: vec![1.0],
-                left_out: 0.0,
-                rough: false,
-                work: 1,
-            });
+        if let Some(certain) = certain(law, estimate, prior) {
+            return certain;
         }
         // Chernoff's bound on the error is concave in k, and so are the priors: a bound on the weights whose top
         // is between the top of either, and beyond whose edges everything is a geometric tail.
