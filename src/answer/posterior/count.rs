@@ -158,6 +158,28 @@ impl Prior {
     }
 }
 
+/// The weights of runs of `stride` counts from `first` to `last`, of sum one, from their logarithms; with the largest logarithm and the
+/// sum of the weights relative to it.
+fn normalised(
+    ln: &[f64],
+    (first, stride, last): (i64, i64, i64),
+) -> Result<(Vec<f64>, f64, f64), PosteriorError> {
+    let most = ln.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if !most.is_finite() {
+        return Err(PosteriorError::Impossible);
+    }
+    let mut weights: Vec<f64> = ln.iter().map(|l| libm::exp(l - most)).collect();
+    if stride > 1
+        && let Some(end) = weights.last_mut()
+    {
+        // The last run may be shorter.
+        *end *= ((last - first) % stride + 1) as f64 / stride as f64;
+    }
+    let total: f64 = weights.iter().sum();
+    weights.iter_mut().for_each(|w| *w /= total);
+    Ok((weights, most, total))
+}
+
 /// The posterior where there is no noise, or hardly ever any: one count, or none at all. `None` where noise is to be reckoned with.
 fn certain(law: &ErrorLaw, estimate: f64, prior: Prior) -> Option<Result<CountPosterior, PosteriorError>> {
     let k = libm::round(estimate) as i64;
@@ -250,19 +272,7 @@ impl CountPosterior {
             .zip(offsets.iter().zip(&ln_f))
             .map(|(k, (x, f))| if possible(*x) && !f.is_nan() { prior.ln(*k) + f } else { f64::NEG_INFINITY })
             .collect();
-        let most = ln.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        if !most.is_finite() {
-            return Err(PosteriorError::Impossible);
-        }
-        let mut weights: Vec<f64> = ln.iter().map(|l| libm::exp(l - most)).collect();
-        if stride > 1
-            && let Some(end) = weights.last_mut()
-        {
-            // The last run may be shorter.
-            *end *= ((last - first) % stride + 1) as f64 / stride as f64;
-        }
-        let total: f64 = weights.iter().sum();
-        weights.iter_mut().for_each(|w| *w /= total);
+        let (weights, most, total) = normalised(&ln, (first, stride, last))?;
         let tail = |edge: i64, end: i64| {
             if edge == end {
                 return 0.0;
@@ -287,19 +297,7 @@ impl CountPosterior {
         rough: bool,
         work: u64,
     ) -> Result<CountPosterior, PosteriorError> {
-        let most = ln.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        if !most.is_finite() {
-            return Err(PosteriorError::Impossible);
-        }
-        let mut weights: Vec<f64> = ln.iter().map(|l| libm::exp(l - most)).collect();
-        if stride > 1
-            && let Some(end) = weights.last_mut()
-        {
-            // The last run may be shorter.
-            *end *= ((last - first) % stride + 1) as f64 / stride as f64;
-        }
-        let total: f64 = weights.iter().sum();
-        weights.iter_mut().for_each(|w| *w /= total);
+        let (weights, ..) = normalised(ln, (first, stride, last))?;
         Ok(CountPosterior { first, stride, last, weights, left_out: 0.0, rough, work })
     }
 
