@@ -34,8 +34,7 @@ fn cube() -> Cube {
 
 fn planned(noise: Noise, measure: Measure, budget: &str) -> Plan {
     let workload = [vec![(0, 1), (1, 1)], vec![(0, 1), (2, 2)], vec![(1, 1)]];
-    let workload =
-        workload.into_iter().map(|t| Table { cuboid: Cuboid::new(t), weight: Rational::ONE }).collect();
+    let workload = workload.into_iter().map(|t| Table::new(Cuboid::new(t), Rational::ONE)).collect();
     let request =
         Request { measure: Some(measure), ..Request::new(cube(), workload, noise, budget.parse().unwrap()) };
     planner::plan(&request).unwrap().plan

@@ -155,7 +155,7 @@ pub fn run(args: &Args) -> Outcome {
 }
 
 fn request(cube: &Cube, tables: &[Cuboid], neighbours: Neighbours, max_rows: u32, noise: Noise) -> Request {
-    let workload = tables.iter().map(|c| Table { cuboid: c.clone(), weight: Rational::ONE }).collect();
+    let workload = tables.iter().map(|c| Table::new(c.clone(), Rational::ONE)).collect();
     Request { neighbours, max_rows, ..Request::new(cube.clone(), workload, noise, Rational::ONE) }
 }
 

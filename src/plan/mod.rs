@@ -1,6 +1,7 @@
 //! What a plan *is*: which blocks are measured at which scale, what that costs, and how precise each number is. How a
 //! good plan is found is `planner`, which a reader of releases does not need.
 
+mod asked;
 pub mod block;
 pub mod convert;
 pub mod cost;
@@ -10,6 +11,7 @@ pub mod round;
 pub(crate) mod strategy;
 mod types;
 
+pub use asked::{Asked, Asks};
 pub use block::{Block, Form, Rows, Seen};
 pub use round::up as round_up;
 pub use strategy::Measure;

@@ -1,6 +1,6 @@
 //! The plan itself, as it is stored in a release: who is protected, what is measured, at which scale.
 
-use super::{Block, Measure};
+use super::{Asks, Block, Measure};
 use crate::cube::Cuboid;
 use crate::exact::Rational;
 use serde::{Deserialize, Serialize};
@@ -65,8 +65,18 @@ pub enum BudgetRule {
 pub struct Table {
     /// Its shape.
     pub cuboid: Cuboid,
-    /// How much its error matters, relative to the other tables.
+    /// How much the error of each of its queries matters, relative to those of the others.
     pub weight: Rational,
+    /// What is asked of it.
+    #[serde(default)]
+    pub asks: Asks,
+}
+
+impl Table {
+    /// Every cell of a table, at a weight.
+    pub fn new(cuboid: Cuboid, weight: Rational) -> Table {
+        Table { cuboid, weight, asks: Asks::CELLS }
+    }
 }
 
 /// A table to measure and the exact share of the budget it gets.

@@ -205,7 +205,7 @@ impl<'a> Context<'a> {
     fn of(scene: Scene<'a>) -> Context<'a> {
         let request = &scene.request;
         let frame = Frame::new(&request.cube, &scene.levels);
-        let closure = Closure::new(&request.cube, &frame, request.workload.iter().map(|t| &t.cuboid));
+        let closure = Closure::new(&request.cube, &frame, &request.workload);
         Context { scene, frame, closure }
     }
 

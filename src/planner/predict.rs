@@ -14,20 +14,22 @@ use std::collections::HashMap;
 pub struct Prediction {
     /// For each workload table, in the workload's order.
     pub tables: Vec<Spread>,
-    /// `Σ` over all cells of all tables of the recovered cell's variance.
+    /// `Σ` over all that is asked, of all tables, of the answer's variance.
     pub total: f64,
     /// The same with the tables' weights: what strategies are compared by.
     pub weighted_total: f64,
-    /// The worst cell's variance.
+    /// The worst answer's variance.
     pub max: f64,
     /// The number of cells of all tables.
     pub cells: f64,
+    /// The number of queries asked of them: as many, where cells are asked for.
+    pub queries: f64,
 }
 
 impl Prediction {
-    /// The root of the mean variance over all cells.
+    /// The root of the mean variance over all that is asked.
     pub fn rms_error(&self) -> f64 {
-        (self.total / self.cells).sqrt()
+        (self.total / self.queries).sqrt()
     }
 }
 
@@ -46,12 +48,13 @@ pub fn predict(request: &Request, frame: &Frame, closure: &Closure, plan: &Plan)
             plan.workload.iter().map(|t| unbalanced_spread(frame, &measured, &t.cuboid)).collect()
         }
     };
-    let mut p = Prediction { tables, total: 0.0, weighted_total: 0.0, max: 0.0, cells: 0.0 };
-    for (table, spread) in request.workload.iter().zip(&p.tables) {
-        let cells = frame.cells(&table.cuboid);
-        p.cells += cells;
-        p.total += cells * spread.mean;
-        p.weighted_total += table.weight.to_f64() * cells * spread.mean;
+    let mut p = Prediction { tables, total: 0.0, weighted_total: 0.0, max: 0.0, cells: 0.0, queries: 0.0 };
+    for (t, (table, spread)) in request.workload.iter().zip(&p.tables).enumerate() {
+        let queries = closure.queries(frame, t, &table.cuboid);
+        p.cells += frame.cells(&table.cuboid);
+        p.queries += queries;
+        p.total += queries * spread.mean;
+        p.weighted_total += table.weight.to_f64() * queries * spread.mean;
         p.max = p.max.max(spread.max);
     }
     p

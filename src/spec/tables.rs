@@ -103,7 +103,7 @@ fn gather(entries: &[TableEntry], total: usize) -> TablesAsked {
                 }
                 at.insert(cuboid.clone(), tables.len());
             }
-            tables.push(Table { cuboid, weight: entry.weight });
+            tables.push(Table::new(cuboid, entry.weight));
             targets.push(entry.target);
         };
         for k in entry.smallest..=entry.largest {

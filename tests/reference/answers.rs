@@ -88,7 +88,7 @@ impl Case {
             let pairs = cube.dimensions.iter().zip(levels).enumerate();
             let cuboid = Cuboid::new(pairs.map(|(d, (x, l))| (d, l % x.levels.len())).collect());
             if !tables.iter().any(|t| t.cuboid == cuboid) {
-                tables.push(Table { cuboid, weight: Rational::ONE });
+                tables.push(Table::new(cuboid, Rational::ONE));
             }
         }
         tables

@@ -20,7 +20,7 @@ fn plan_of(cube: &Cube, tables: &[Cuboid], exact: &[Cuboid]) -> Plan {
         measure: Measure::Queries,
         budgets: BudgetRule::Optimal,
         levels: Frame::levels_of(cube, tables.iter().chain(exact)),
-        workload: tables.iter().map(|c| Table { cuboid: c.clone(), weight: Rational::ONE }).collect(),
+        workload: tables.iter().map(|c| Table::new(c.clone(), Rational::ONE)).collect(),
         measurements: tables
             .iter()
             .enumerate()

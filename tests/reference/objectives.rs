@@ -56,8 +56,7 @@ fn the_worst_cell_cannot_be_improved() {
         assert!((worst.prediction.max / certificate.value - 1.0).abs() < 1e-6);
         assert!(worst.prediction.max > certificate.bound * (1.0 - 1e-6));
         let frame = Frame::new(&cube, &worst.plan.levels);
-        let closure =
-            margins::planner::closure::Closure::new(&cube, &frame, r.workload.iter().map(|t| &t.cuboid));
+        let closure = margins::planner::closure::Closure::new(&cube, &frame, &r.workload);
         for i in 0..worst.plan.measurements.len() {
             for factor in ["9/10", "11/10"] {
                 let mut p = worst.plan.clone();
@@ -168,7 +167,7 @@ fn exact_tables_are_equality_constraints() {
             let shapes = [Cuboid::new(vec![(0, 1)]), Cuboid::new(vec![(1, 1)])];
             if which == 1 {
                 let weight = Rational::ONE;
-                r.workload.push(margins::plan::Table { cuboid: shapes[0].clone(), weight });
+                r.workload.push(margins::plan::Table::new(shapes[0].clone(), weight));
             }
             r.exact = shapes.to_vec();
             let p = match plan(&r) {
@@ -266,7 +265,7 @@ fn exact_tables_that_cannot_be_are_refused() {
     r.exact = every(&cubes[0], 2).into_iter().map(|t| t.cuboid).collect();
     assert!(plan(&r).unwrap_err().to_string().contains("nothing would be protected"));
     let mut r = residual(&cubes[1], Objective::Total);
-    r.workload.push(margins::plan::Table { cuboid: Cuboid::new(vec![(0, 1)]), weight: Rational::ONE });
+    r.workload.push(margins::plan::Table::new(Cuboid::new(vec![(0, 1)]), Rational::ONE));
     r.exact = vec![Cuboid::new(vec![(0, 1)])];
     r.measure = Some(Measure::Queries);
     assert!(plan(&r).unwrap_err().to_string().contains("residual"));

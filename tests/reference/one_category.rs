@@ -66,7 +66,7 @@ fn tables_of_one_category_are_there() {
             (Noise::Laplace, true),
         ] {
             let workload =
-                tables(&cube()).into_iter().map(|cuboid| Table { cuboid, weight: Rational::ONE }).collect();
+                tables(&cube()).into_iter().map(|cuboid| Table::new(cuboid, Rational::ONE)).collect();
             let mut request = Request::new(cube(), workload, noise, Rational::ONE);
             request.measure = Some(measure);
             if zeros {

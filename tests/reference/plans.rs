@@ -15,7 +15,7 @@ pub fn every(cube: &Cube, k: usize) -> Vec<Table> {
         .map(|s| {
             let pairs =
                 (0..n).filter(|d| s >> d & 1 == 1).map(|d| (d, cube.dimensions[d].finest())).collect();
-            Table { cuboid: Cuboid::new(pairs), weight: Rational::ONE }
+            Table::new(Cuboid::new(pairs), Rational::ONE)
         })
         .collect()
 }
@@ -81,8 +81,7 @@ fn published_totals() {
 fn two_tables_by_least_squares() {
     let cube = cube_of(&[2, 2, 2]);
     let tables = [vec![(0, 1)], vec![(0, 1), (1, 1)]];
-    let workload: Vec<_> =
-        tables.into_iter().map(|t| Table { cuboid: Cuboid::new(t), weight: Rational::ONE }).collect();
+    let workload: Vec<_> = tables.into_iter().map(|t| Table::new(Cuboid::new(t), Rational::ONE)).collect();
     let r = request(cube, workload, Noise::Laplace, "1/1000");
     // At a small ε the discrete law's variance is the continuous one's to 1e-6.
     let optimal = planned(r.clone(), Measure::Queries, BudgetRule::Optimal);
@@ -109,15 +108,14 @@ fn two_tables_by_least_squares() {
 fn least_squares_at_given_budgets() {
     let cube = cube_of(&[2, 2, 2]);
     let tables = [vec![(0, 1)], vec![(0, 1), (1, 1)]];
-    let workload: Vec<_> =
-        tables.into_iter().map(|t| Table { cuboid: Cuboid::new(t), weight: Rational::ONE }).collect();
+    let workload: Vec<_> = tables.into_iter().map(|t| Table::new(Cuboid::new(t), Rational::ONE)).collect();
     let r = request(cube.clone(), workload.clone(), Noise::Laplace, "1/1000");
     let mut p = planned(r.clone(), Measure::Queries, BudgetRule::Uniform).plan;
     for (m, epsilon) in p.measurements.iter_mut().zip(["4/9000", "5/9000"]) {
         m.scale = Rational::ONE.checked_div(epsilon.parse().unwrap()).unwrap();
     }
     let frame = Frame::new(&cube, &p.levels);
-    let closure = margins::planner::closure::Closure::new(&cube, &frame, workload.iter().map(|t| &t.cuboid));
+    let closure = margins::planner::closure::Closure::new(&cube, &frame, &workload);
     let prediction = margins::planner::predict::predict(&r, &frame, &closure, &p);
     close(prediction.total * 1e-6, 30.0126, 1e-5);
     close(prediction.tables[0].mean * 1e-6, 5.6842, 1e-4);
@@ -148,9 +146,8 @@ fn predictions_match_dense_least_squares() {
         workload.extend(every(&cube, 1));
         // A coarser level, where there is one.
         if cube.dimensions[0].finest() == 2 {
-            workload
-                .push(Table { cuboid: Cuboid::new(vec![(0, 1), (1, 1)]), weight: "3/2".parse().unwrap() });
-            workload.push(Table { cuboid: Cuboid::new(vec![(0, 1)]), weight: Rational::ONE });
+            workload.push(Table::new(Cuboid::new(vec![(0, 1), (1, 1)]), "3/2".parse().unwrap()));
+            workload.push(Table::new(Cuboid::new(vec![(0, 1)]), Rational::ONE));
         }
         assert!(n >= 2);
         for (noise, budget) in [(Noise::Gaussian, "1/2"), (Noise::Laplace, "1")] {
@@ -189,7 +186,7 @@ fn residual_budgets_cannot_be_improved() {
     let r = request(cube.clone(), w.clone(), Noise::Gaussian, "1/100");
     let best = planned(r.clone(), Measure::Residual, BudgetRule::Optimal);
     let frame = Frame::new(&cube, &best.plan.levels);
-    let closure = margins::planner::closure::Closure::new(&cube, &frame, w.iter().map(|t| &t.cuboid));
+    let closure = margins::planner::closure::Closure::new(&cube, &frame, &w);
     for i in 0..best.plan.measurements.len() {
         for factor in ["9/10", "11/10"] {
             let mut p = best.plan.clone();

@@ -38,7 +38,7 @@ pub fn random(dice: &mut Dice) -> (Cube, Vec<Table>) {
         let cuboid = Cuboid::new(pairs);
         if !tables.iter().any(|t| t.cuboid == cuboid) {
             let weight = Rational::new(1 + dice.below(5) as u128, 1 + dice.below(3) as u128).unwrap();
-            tables.push(Table { cuboid, weight });
+            tables.push(Table::new(cuboid, weight));
         }
     }
     (cube, tables)
@@ -150,7 +150,7 @@ fn queries_in_equal_shares() {
     let cube = cube_of(&[3, 4, 2, 5]);
     let workload: Vec<_> = [[0, 1], [2, 3]]
         .iter()
-        .map(|t| Table { cuboid: Cuboid::new(t.iter().map(|&d| (d, 1)).collect()), weight: Rational::ONE })
+        .map(|t| Table::new(Cuboid::new(t.iter().map(|&d| (d, 1)).collect()), Rational::ONE))
         .collect();
     // m' = Σ_A Π (n_i − 1): 12 − 1 and 10 − 1, and the total.
     let (l, m) = (2.0, 11.0 + 9.0 + 1.0);
@@ -191,8 +191,7 @@ fn degenerate_workloads() {
         (cube_of(&[7, 2]), vec![Cuboid::total()]),
     ];
     for (cube, tables) in cases {
-        let workload: Vec<_> =
-            tables.into_iter().map(|cuboid| Table { cuboid, weight: Rational::ONE }).collect();
+        let workload: Vec<_> = tables.into_iter().map(|cuboid| Table::new(cuboid, Rational::ONE)).collect();
         for noise in [Noise::Laplace, Noise::Gaussian] {
             let r = request(cube.clone(), workload.clone(), noise, "1/100");
             for c in compare(&r, &BudgetRule::ALL).unwrap() {
@@ -247,8 +246,7 @@ fn given_shares_are_exact() {
     let share: Rational =
         "1440/4099".parse::<Rational>().unwrap().checked_mul("3773/4097".parse().unwrap()).unwrap();
     let rest = Rational::new(share.denominator() - share.numerator(), share.denominator()).unwrap();
-    let mut r: Request =
-        request(cube, vec![Table { cuboid: state.clone(), weight: Rational::ONE }], Noise::Gaussian, "1");
+    let mut r: Request = request(cube, vec![Table::new(state.clone(), Rational::ONE)], Noise::Gaussian, "1");
     let root: Rational = "542/339".parse().unwrap();
     r.budget = root.checked_mul(root).unwrap();
     r.neighbours = Neighbours::Substitute;

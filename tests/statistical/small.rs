@@ -28,7 +28,7 @@ pub fn unequal_cube() -> Cube {
 
 /// The tables `shapes` asks for, all of weight 1.
 pub fn workload(shapes: &[&[(usize, usize)]]) -> Vec<Table> {
-    shapes.iter().map(|s| Table { cuboid: Cuboid::new(s.to_vec()), weight: Rational::ONE }).collect()
+    shapes.iter().map(|s| Table::new(Cuboid::new(s.to_vec()), Rational::ONE)).collect()
 }
 
 /// The finest levels of two dimensions together, and what rolls up from them.

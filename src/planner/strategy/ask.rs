@@ -221,7 +221,7 @@ pub fn scales(noise: Noise, budget: f64, groups: &Groups, budgets: BudgetRule) -
 pub fn stakes(request: &Request, frame: &Frame, closure: &Closure) -> Vec<f64> {
     let mut gain = vec![0.0; closure.components.len()];
     for (t, table) in request.workload.iter().enumerate() {
-        let weight = table.weight.to_f64() * frame.cells(&table.cuboid);
+        let weight = table.weight.to_f64() * closure.queries(frame, t, &table.cuboid);
         closure.mean_gains(t, &table.cuboid, |id, g| gain[id] += weight * g);
     }
     gain

@@ -183,7 +183,7 @@ pub fn decode_plan(bytes: &[u8], cube: &Cube) -> Result<plan::Plan, ReleaseError
             }),
         })
     };
-    let table = |t: Table| Ok(plan::Table { cuboid: cuboid(t.cuboid)?, weight: rational(t.weight)? });
+    let table = |t: Table| Ok(plan::Table::new(cuboid(t.cuboid)?, rational(t.weight)?));
     let measurement =
         |m: Measurement| Ok(plan::Measurement { block: block(m.block)?, scale: rational(m.scale)? });
     let plan = plan::Plan {
@@ -287,7 +287,7 @@ pub(crate) mod tests {
             measure: plan::Measure::Residual,
             budgets: plan::BudgetRule::Optimal,
             levels: vec![vec![0, 1], vec![0, 2]],
-            workload: vec![plan::Table { cuboid: sex_age.clone(), weight: r("1") }],
+            workload: vec![plan::Table::new(sex_age.clone(), r("1"))],
             measurements: vec![
                 plan::Measurement { block: plan::Block::Component(Cuboid::total()), scale: r("300") },
                 plan::Measurement { block: plan::Block::Table(sex_age), scale: r("542/339") },
@@ -420,7 +420,7 @@ pub(crate) mod tests {
                 measure: Measure::TAGS[measure].0,
                 budgets: if uniform { plan::BudgetRule::Uniform } else { plan::BudgetRule::Optimal },
                 levels: vec![vec![0, 1], vec![0, 1, 2]],
-                workload: tables.into_iter().map(|(a, b, weight)| plan::Table { cuboid: shape(a, b), weight }).collect(),
+                workload: tables.into_iter().map(|(a, b, weight)| plan::Table::new(shape(a, b), weight)).collect(),
                 measurements: blocks.into_iter().enumerate().map(|(i, (a, b, table, scale))| plan::Measurement {
                     // Components come once: those after the first are tables.
                     block: if table || i > 0 { plan::Block::Table(shape(a, b)) } else { plan::Block::Component(shape(a, b)) },

@@ -25,10 +25,10 @@ fn grouped(i: usize) -> Dimension {
 fn landscape(dimensions: Vec<Dimension>, tables: &[Vec<(usize, usize)>], rule: BudgetRule) -> Landscape {
     let cube = Cube { dimensions };
     let workload: Vec<Table> =
-        tables.iter().map(|t| Table { cuboid: Cuboid::new(t.clone()), weight: Rational::ONE }).collect();
+        tables.iter().map(|t| Table::new(Cuboid::new(t.clone()), Rational::ONE)).collect();
     let levels = Frame::levels_of(&cube, workload.iter().map(|t| &t.cuboid));
     let frame = Frame::new(&cube, &levels);
-    let closure = Closure::new(&cube, &frame, workload.iter().map(|t| &t.cuboid));
+    let closure = Closure::new(&cube, &frame, &workload);
     let request = Request::new(cube, workload, Noise::Laplace, Rational::ONE);
     Landscape::new(&request, &frame, &closure, rule).unwrap()
 }

@@ -10,7 +10,7 @@ use proptest::test_runner::RngSeed;
 fn request(cells: usize, rows: Vec<Vec<(u32, i32)>>, noise: Noise, neighbours: Neighbours) -> Request {
     let of = Cuboid::new(vec![(0, 1)]);
     let cube = Cube { dimensions: vec![Dimension::plain("d", (0..cells).map(|i| i.to_string()).collect())] };
-    let workload = vec![Table { cuboid: Cuboid::total(), weight: crate::exact::Rational::ONE }];
+    let workload = vec![Table::new(Cuboid::total(), crate::exact::Rational::ONE)];
     Request {
         neighbours,
         measure: Some(Measure::Matrix),
