@@ -465,6 +465,18 @@ impl<S: Source> Evaluator<S> {
         worst.map(Arc::new).ok_or_else(|| self.not_held("the table has no cells".into(), cuboid))
     }
 
+    /// The law of the error of a combination of aggregates in the group with these nodes. It needs no measurement.
+    pub fn law(
+        &self,
+        aggregates: &[Aggregate],
+        coefficients: &[f64],
+        group_by: &[(usize, usize)],
+        nodes: &[u32],
+    ) -> Result<ErrorLaw, AnswerError> {
+        let parts: Vec<Part> = aggregates.iter().map(|a| self.part(a, group_by)).collect::<Result<_, _>>()?;
+        Ok(Laws::new(self, &parts, group_by)?.of(nodes)?.combine(coefficients)?)
+    }
+
     /// The kinds of groups along one dimension, and for each group its kind.
     fn kinds(&self, side: &Side) -> (Vec<Kind>, Vec<usize>) {
         let axis = &self.recovery.frame().axes[side.dim];

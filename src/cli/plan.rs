@@ -1,17 +1,19 @@
 //! `margins plan`: what will be measured, and how exact the tables will be. Opens no data.
 
+mod asked;
+
 use super::chart::{Chart, Series, svg};
 use super::output::{amount, columns, counted, figure, grouped, short};
 use super::{Failure, Outcome, output};
 use crate::answer::Evaluator;
 use crate::compile::{self, CompileError, Job};
-use crate::cube::Cuboid;
+use crate::cube::{Cube, Cuboid};
 use crate::law::ErrorLaw;
 use crate::plan::cost::WorstCase;
 use crate::plan::{BudgetRule, Measure, Neighbours, Noise, Table, cost};
 use crate::planner::closure::Spread;
 use crate::planner::targets::{Least, Nothing, Targets};
-use crate::planner::{self, Candidate, Choice, Look, PlanError, Planned, Request};
+use crate::planner::{self, Candidate, Choice, Look, PlanError, Planned, Request, worst};
 use crate::recover::Recovery;
 use crate::release::Currency;
 use crate::spec::{self, Spec, SpecErrors, Unit};
@@ -71,7 +73,8 @@ fn plan_of_tables(args: &Args, spec: &Spec, choice: &Choice) -> Outcome {
     if args.compare {
         out.push_str(&comparison(&choice.candidates, choice.chosen));
     }
-    out.push_str(&tables(&spec, planned, args.all));
+    out.push_str(&tables(&request, planned, args.all));
+    out.push_str(&asked::judged(&request, planned, args.all));
     out.push_str(&foot(planned));
     if let Some(t) = planner::targets::targets(&asked, planned)? {
         out.push_str(&targets(&spec, planned, &t, args.all));
@@ -136,7 +139,10 @@ fn chart(spec: &Spec, request: &Request, candidates: &[Candidate]) -> Chart {
         title: spec.title.clone(),
         subtitle: format!("{noise} noise; solid: optimal budgets, dashed: uniform{left_out}"),
         x_label: format!("budget {}", Currency::of_tables(request.noise).symbol()),
-        y_label: "root-mean-square error of a cell".into(),
+        y_label: format!(
+            "root-mean-square error of {}",
+            if asked::beyond(request) { "an answer" } else { "a cell" }
+        ),
         series,
     }
 }
@@ -207,10 +213,14 @@ fn head(spec: &Spec, planned: &Planned) -> String {
             format!("empty     {}\n", crate::audit::wrap(&format!("where {z}; not counted on below"), 70, 10))
         })
         .collect();
+    let asked = match planned.prediction.queries {
+        queries if asked::of(p) => format!("; {} asked", counted(queries as u64, "query")),
+        _ => String::new(),
+    };
     let approximate = (spec.privacy.budget.approximate(Currency::of_tables(p.noise), planned.cost.total))
         .map_or(String::new(), |a| format!(" (ε = {} at δ = {})", a.epsilon, short(&a.delta)));
     format!(
-        "{}: {}\n\nbudget    {} = {}{approximate}, {noise}\nprotects  {unit} {neighbours}\n{left_out}measures  {} ({}, {} budgets)\nanswers   {}, {}\n{exact}{zeros}\n",
+        "{}: {}\n\nbudget    {} = {}{approximate}, {noise}\nprotects  {unit} {neighbours}\n{left_out}measures  {} ({}, {} budgets)\nanswers   {}, {}{asked}\n{exact}{zeros}\n",
         spec.name,
         visible(&spec.title),
         Currency::of_tables(p.noise).symbol(),
@@ -234,8 +244,9 @@ fn foot(planned: &Planned) -> String {
     let proof = planned.certificate.map_or(String::new(), |c| {
         format!("{} {}, certified within {:.0e} of the least\n", c.of, figure(c.value), c.gap().max(1e-12))
     });
+    let worst_of = if asked::of(&planned.plan) { "answer" } else { "cell" };
     format!(
-        "\ntotal variance {}, root-mean-square error {}, worst cell's std error {}\nspends {} of {}{worst}\n{proof}",
+        "\ntotal variance {}, root-mean-square error {}, worst {worst_of}'s std error {}\nspends {} of {}{worst}\n{proof}",
         figure(p.total),
         figure(p.rms_error()),
         figure(p.max.sqrt()),
@@ -274,7 +285,7 @@ fn targets(spec: &Spec, planned: &Planned, targets: &Targets, all: bool) -> Stri
         .iter()
         .map(|o| {
             vec![
-                spec.cube.describe(&p.workload[o.table].cuboid),
+                asked::name(&p.workload[o.table], &spec.cube),
                 format!("{}", o.level),
                 format!("± {}", figure(o.wanted)),
                 format!("± {}", figure(o.predicted)),
@@ -316,46 +327,68 @@ const SHOWN: usize = 40;
 /// Exact laws are worked out one by one for up to so many tables; with more, 1.96 standard errors.
 const EXACT_MARGINS: usize = 64;
 
-/// The half-width of the 95 % interval of a table's worst cell.
-struct Margins(Option<Evaluator<Nothing>>);
+/// The half-width of the 95 % interval of the worst of what is asked of a table.
+struct Margins<'a> {
+    evaluator: Option<Evaluator<Nothing>>,
+    request: &'a Request,
+    planned: &'a Planned,
+}
 
-impl Margins {
-    fn new(spec: &Spec, planned: &Planned) -> Margins {
+impl<'a> Margins<'a> {
+    fn new(request: &'a Request, planned: &'a Planned) -> Margins<'a> {
         let few = planned.plan.workload.len() <= EXACT_MARGINS;
-        let recovery = few.then(|| Recovery::new(spec.cube.clone(), planned.plan.clone(), Nothing).ok());
-        Margins(recovery.flatten().map(Evaluator::new))
+        let recovery = few.then(|| Recovery::new(request.cube.clone(), planned.plan.clone(), Nothing).ok());
+        Margins { evaluator: recovery.flatten().map(Evaluator::new), request, planned }
     }
 
-    fn of(&self, cuboid: &Cuboid, max_variance: f64) -> f64 {
-        let exact = self.0.as_ref().and_then(|e| e.worst_cell_law(cuboid).ok());
+    fn of(&self, table: &Table, max_variance: f64) -> f64 {
+        let exact =
+            self.evaluator.as_ref().and_then(|e| worst::law(e, self.request, &self.planned.plan, table));
         exact.map_or(1.959_963_984_540_054 * max_variance.sqrt(), |law: std::sync::Arc<ErrorLaw>| {
             law.half_width(0.95)
         })
     }
 }
 
-fn tables(spec: &Spec, planned: &Planned, all: bool) -> String {
+fn tables(request: &Request, planned: &Planned, all: bool) -> String {
     let p = &planned.plan;
     let shown = if all { p.workload.len() } else { p.workload.len().min(SHOWN) };
-    let margins = Margins::new(spec, planned);
+    let margins = Margins::new(request, planned);
+    let beyond = asked::of(p);
     let rows: Vec<Vec<String>> = p.workload[..shown]
         .iter()
         .zip(&planned.prediction.tables)
-        .map(|(t, spread)| {
-            vec![
-                spec.cube.describe(&t.cuboid),
-                spec.cube.cells(&t.cuboid).map_or("many".into(), grouped),
-                if p.exact_above(&t.cuboid).is_some() { "exact".into() } else { figure(spread.mean.sqrt()) },
-                format!("± {}", figure(margins.of(&t.cuboid, spread.max))),
-            ]
+        .enumerate()
+        .map(|(i, (t, spread))| {
+            let mut row = vec![
+                asked::name(t, &request.cube),
+                request.cube.cells(&t.cuboid).map_or("many".into(), grouped),
+            ];
+            if beyond {
+                row.push(grouped(planned.prediction.asked.get(i).map_or(0, |&q| q as u64)));
+            }
+            row.push(match p.exact_above(&t.cuboid) {
+                Some(_) => "exact".into(),
+                None => figure(spread.mean.sqrt()),
+            });
+            row.push(format!("± {}", figure(margins.of(t, spread.max))));
+            row
         })
         .collect();
-    let mut out = columns(&["table", "cells", "std error", "95 % margin"], &rows);
+    let mut out = match beyond {
+        true => columns(&["table", "cells", "queries", "std error", "95 % margin"], &rows),
+        false => columns(&["table", "cells", "std error", "95 % margin"], &rows),
+    };
     if shown < p.workload.len() {
         out.push_str(&format!("  … and {} more tables: --all\n", grouped((p.workload.len() - shown) as u64)));
     }
     if planned.prediction.tables[..shown].iter().any(|s| s.max > s.mean * 1.001) {
-        out.push_str("  (std error: over all cells of the table; margin: of the cell known least well)\n");
+        out.push_str(match beyond {
+            true => {
+                "  (std error: over all that is asked of the table; margin: of the answer known least well)\n"
+            }
+            false => "  (std error: over all cells of the table; margin: of the cell known least well)\n",
+        });
     }
     out
 }
@@ -418,7 +451,9 @@ fn to_json(spec: &Spec, request: &Request, choice: &Choice) -> Result<String, Pl
         "chosen": chosen,
         "strategies": candidates.iter().map(strategy_json).collect::<Vec<_>>(),
         "cells": planned.prediction.cells,
-        "tables": tables_json(spec, planned),
+        "queries": planned.prediction.queries,
+        "rms_error": planned.prediction.rms_error(),
+        "tables": tables_json(request, planned),
         "objective": request.objective,
         "gap": planned.certificate.map(|c| c.gap()),
         "targets": targets.map(|t| targets_json(spec, planned, &t)),
@@ -451,31 +486,35 @@ fn strategy_json(c: &Candidate) -> Value {
 }
 
 /// The levels of a table by their names.
-fn names(spec: &Spec, cuboid: &Cuboid) -> Vec<String> {
-    cuboid.iter().map(|(d, l)| spec.cube.level_name(d, l)).collect()
+fn names(cube: &Cube, cuboid: &Cuboid) -> Vec<String> {
+    cuboid.iter().map(|(d, l)| cube.level_name(d, l)).collect()
 }
 
-fn tables_json(spec: &Spec, planned: &Planned) -> Vec<Value> {
+fn tables_json(request: &Request, planned: &Planned) -> Vec<Value> {
     let p = &planned.plan;
-    let margins = Margins::new(spec, planned);
-    let table = |(t, s): (&Table, &Spread)| {
-        json!({
-            "of": names(spec, &t.cuboid),
-            "cells": spec.cube.cells(&t.cuboid),
+    let margins = Margins::new(request, planned);
+    let table = |(i, (t, s)): (usize, (&Table, &Spread))| {
+        let mut value = json!({
+            "of": names(&request.cube, &t.cuboid),
+            "cells": request.cube.cells(&t.cuboid),
+            "queries": planned.prediction.asked.get(i),
             "variance": s.mean,
             "max_variance": s.max,
             "std_error": s.mean.sqrt(),
-            "margin95": margins.of(&t.cuboid, s.max),
+            "margin95": margins.of(t, s.max),
             "exact": p.exact_above(&t.cuboid).is_some(),
-        })
+        });
+        asked::describe(t, request, planned, &mut value);
+        value
     };
-    p.workload.iter().zip(&planned.prediction.tables).map(table).collect()
+    p.workload.iter().zip(&planned.prediction.tables).enumerate().map(table).collect()
 }
 
 fn targets_json(spec: &Spec, planned: &Planned, t: &Targets) -> Value {
     let outcome = |o: &planner::targets::Outcome| {
         json!({
-            "of": names(spec, &planned.plan.workload[o.table].cuboid),
+            "of": names(&spec.cube, &planned.plan.workload[o.table].cuboid),
+            "asked": asked::name(&planned.plan.workload[o.table], &spec.cube),
             "margin": o.wanted, "level": o.level, "predicted": o.predicted, "met": o.met,
         })
     };

@@ -7,6 +7,7 @@ use crate::plan::Plan;
 use crate::planner::{Choice, Planned};
 use crate::release::claims::{self, ClaimError, Claims, Words};
 use crate::release::packing::{chunks, pack, pack_zeros};
+use crate::release::wire::encode_workload;
 use crate::release::{FORMAT, Kind, SealError, Truncation, Writer, exact};
 use crate::secret::Charged;
 use crate::secret::ingest::Rows;
@@ -42,7 +43,12 @@ impl<'a> Tables<'a> {
     /// How many sections there are behind those of every release.
     pub fn sections(&self) -> usize {
         let plan = self.plan();
-        self.chunks.len() + plan.exact.len() + self.spec.zeros.len() + usize::from(plan.truncation.is_some())
+        let asked = plan.workload.iter().any(|t| !t.asks.is_cells());
+        self.chunks.len()
+            + plan.exact.len()
+            + self.spec.zeros.len()
+            + usize::from(plan.truncation.is_some())
+            + usize::from(asked)
     }
 
     pub fn claims(&self, words: &Words) -> Result<Claims, ClaimError> {
@@ -117,6 +123,9 @@ impl<'a> Tables<'a> {
         }
         if let (Some(noisy), Some(scale)) = (cut, plan.truncation) {
             writer.write_section(Kind::Truncation, 0, &Truncation { scale, noisy }.encode()?)?;
+        }
+        if let Some(asked) = encode_workload(plan, &self.spec.cube)? {
+            writer.write_section(Kind::Workload, 0, &asked)?;
         }
         Ok(())
     }

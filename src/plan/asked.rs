@@ -7,6 +7,13 @@
 use crate::cube::Cuboid;
 use serde::{Deserialize, Serialize};
 
+/// The most nodes of a level that all ranges are asked of.
+pub const MOST_RANGES: usize = 2048;
+/// The most nodes of a level that all prefixes are asked of.
+pub const MOST_PREFIXES: usize = 1 << 16;
+/// The most intervals of a list.
+pub const MOST_INTERVALS: usize = 4096;
+
 /// What is asked of the nodes of one dimension of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -97,9 +104,15 @@ impl Asked {
 
     /// What is wrong with it for a level of so many nodes.
     pub fn check(&self, nodes: usize) -> Result<(), &'static str> {
-        let Asked::Intervals(list) = self else { return Ok(()) };
-        if list.is_empty() {
-            return Err("a list of intervals is empty");
+        let list = match self {
+            Asked::Cells | Asked::Total => return Ok(()),
+            Asked::Prefixes if nodes <= MOST_PREFIXES => return Ok(()),
+            Asked::Ranges if nodes <= MOST_RANGES => return Ok(()),
+            Asked::Prefixes | Asked::Ranges => return Err("prefixes or ranges are asked of too many nodes"),
+            Asked::Intervals(list) => list,
+        };
+        if list.is_empty() || list.len() > MOST_INTERVALS {
+            return Err("a list of intervals is empty or too long");
         }
         if list.iter().any(|&(i, j)| i > j || j as usize >= nodes) {
             return Err("an interval of nodes does not exist");

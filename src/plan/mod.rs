@@ -8,11 +8,13 @@ pub mod cost;
 pub mod limits;
 pub mod noise;
 pub mod round;
+mod selected;
 pub(crate) mod strategy;
 mod types;
 
-pub use asked::{Asked, Asks};
+pub use asked::{Asked, Asks, MOST_INTERVALS, MOST_PREFIXES, MOST_RANGES};
 pub use block::{Block, Form, Rows, Seen};
 pub use round::up as round_up;
+pub use selected::{Selected, SelectedError};
 pub use strategy::Measure;
 pub use types::{BudgetRule, Measurement, Neighbours, Noise, Plan, Share, Table};

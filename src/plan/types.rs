@@ -1,7 +1,7 @@
 //! The plan itself, as it is stored in a release: who is protected, what is measured, at which scale.
 
-use super::{Asks, Block, Measure};
-use crate::cube::Cuboid;
+use super::{Asked, Asks, Block, Measure};
+use crate::cube::{Cube, Cuboid};
 use crate::exact::Rational;
 use serde::{Deserialize, Serialize};
 
@@ -76,6 +76,21 @@ impl Table {
     /// Every cell of a table, at a weight.
     pub fn new(cuboid: Cuboid, weight: Rational) -> Table {
         Table { cuboid, weight, asks: Asks::CELLS }
+    }
+
+    /// How people write it: `sex × age`, `sex × age (ranges)`, or the query.
+    pub fn describe(&self, cube: &Cube) -> String {
+        let of = match &self.asks {
+            Asks::Query(text) => return text.split_whitespace().collect::<Vec<_>>().join(" "),
+            Asks::Product(of) if of.is_empty() => return cube.describe(&self.cuboid),
+            Asks::Product(_) => self.cuboid.iter(),
+        };
+        let name = |(d, l)| match self.asks.of(d) {
+            None => cube.level_name(d, l),
+            Some(Asked::Intervals(list)) => format!("{} ({} intervals)", cube.level_name(d, l), list.len()),
+            Some(asked) => format!("{} ({})", cube.level_name(d, l), asked.name()),
+        };
+        of.map(name).collect::<Vec<_>>().join(" × ")
     }
 }
 

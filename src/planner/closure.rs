@@ -3,8 +3,8 @@
 mod asked;
 
 use crate::cube::{Axis, Cube, Cuboid, Frame};
-use crate::plan::{Asked, Table};
-use asked::Sums;
+use crate::plan::{Asked, Asks, Selected, Table};
+use asked::{Kind, Sums};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 use std::borrow::Cow;
@@ -22,18 +22,33 @@ pub struct Closure {
     asked: Vec<Option<Box<AskedOf>>>,
 }
 
-/// What is asked of a table beyond its cells: for each of its dimensions the sums of nodes, `None` for single nodes.
+/// What is asked of a table beyond its cells.
 struct AskedOf {
     queries: f64,
-    sums: Vec<Option<Arc<Sums>>>,
+    held: f64,
+    how: How,
+}
+
+enum How {
+    /// For each of its dimensions the sums of nodes, `None` for single nodes.
+    Products(Vec<Option<Arc<Sums>>>),
+    /// Rows: for each of the table's components what they add on average, and the kinds.
+    Rows { mean: Vec<f64>, kinds: Vec<Vec<f64>> },
+}
+
+impl AskedOf {
+    fn sums(&self, i: usize) -> Option<&Sums> {
+        let How::Products(sums) = &self.how else { return None };
+        sums.get(i)?.as_deref()
+    }
 }
 
 /// For one axis: how a level-`ℓ` cell depends on each coarser rung's component.
 struct AxisGains {
     /// `mean[r][j]`: the mean over nodes of rung r of `‖P_j Upᵀ e‖²`.
     mean: Vec<Vec<f64>>,
-    /// The distinct kinds of nodes of rung r: their norms, each once.
-    kinds: Vec<Vec<Vec<f64>>>,
+    /// The distinct kinds of nodes of rung r, each once.
+    kinds: Vec<Vec<Kind>>,
     /// The rungs that hold something.
     live: Vec<bool>,
     /// From level to rung.
@@ -43,7 +58,7 @@ struct AxisGains {
 impl AxisGains {
     fn new(axis: &Axis, levels: usize) -> AxisGains {
         // Nodes of one orbit have the same norms, so a lumped axis shows every kind.
-        let (lumped, _) = axis.lump(0, &[0]);
+        let (lumped, lump_of) = axis.lump(0, &[0]);
         let mut mean = Vec::new();
         let mut kinds = Vec::new();
         for r in 0..axis.rungs.len() {
@@ -55,7 +70,9 @@ impl AxisGains {
             }
             average.iter_mut().for_each(|a| *a /= total);
             mean.push(average);
-            kinds.push(norms);
+            let first = |lump: usize| lump_of[r].iter().position(|&l| l as usize == lump).unwrap_or(0) as u32;
+            let of = |(lump, norms)| Kind { norms, at: (first(lump), first(lump)) };
+            kinds.push(norms.into_iter().enumerate().map(of).collect());
         }
         let live = axis.rungs.iter().map(|r| !r.adds_nothing()).collect();
         let mut rung_of = vec![0; levels];
@@ -92,7 +109,7 @@ impl Closure {
         };
         let mut known = FxHashMap::default();
         for table in workload {
-            closure.asked.push(asked_of(frame, table, &mut known));
+            closure.asked.push(asked_of(cube, frame, table, &mut known));
             let ids = frame
                 .below(&table.cuboid)
                 .into_iter()
@@ -119,6 +136,12 @@ impl Closure {
         self.asked(t).map_or_else(|| frame.cells(cuboid), |asked| asked.queries)
     }
 
+    /// How many of the queries asked of table number `t` hold a cell, on average over the cells and each by the square of its weight there: one,
+    /// unless told. What reading the queries from the cells directly makes of their noise.
+    pub fn held(&self, t: usize) -> f64 {
+        self.asked(t).map_or(1.0, |asked| asked.held)
+    }
+
     fn asked(&self, t: usize) -> Option<&AskedOf> {
         self.asked.get(t)?.as_deref()
     }
@@ -127,10 +150,14 @@ impl Closure {
     /// variance of what is asked of it is `Σ σ_A² · gain`.
     pub fn mean_gains(&self, t: usize, cuboid: &Cuboid, mut visit: impl FnMut(usize, f64)) {
         let asked = self.asked(t);
+        if let Some(How::Rows { mean, .. }) = asked.map(|a| &a.how) {
+            self.tables[t].iter().zip(mean).for_each(|(&id, &gain)| visit(id as usize, gain));
+            return;
+        }
         let mut gains: Gains = smallvec![1.0];
         for (i, (d, l)) in cuboid.iter().enumerate() {
             let axis = &self.gains[d];
-            let row = match asked.and_then(|a| a.sums.get(i)?.as_deref()) {
+            let row = match asked.and_then(|a| a.sums(i)) {
                 Some(sums) => &sums.mean,
                 None => &axis.mean[axis.rung_of[l]],
             };
@@ -144,32 +171,38 @@ impl Closure {
     /// Calls `visit(component indices, gains)` for each kind of query of table number `t`: one of that kind has
     /// variance `Σ σ_A² · gain`. Of many kinds of sums these are bounds, about [`MOST_ROWS`] of them.
     pub fn kind_gains(&self, t: usize, cuboid: &Cuboid, mut visit: impl FnMut(&[u32], &[f64])) {
+        if let Some(How::Rows { kinds, .. }) = self.asked(t).map(|a| &a.how) {
+            kinds.iter().for_each(|gains| visit(&self.tables[t], gains));
+            return;
+        }
         let mut kinds: SmallVec<[Gains; 1]> = smallvec![smallvec![1.0]];
         for (i, (d, _)) in cuboid.iter().enumerate() {
             let live = &self.gains[d].live;
             let rows = self.rows(t, i, cuboid, true);
-            kinds = kinds.iter().flat_map(|k| rows.iter().map(move |row| product(k, row, live))).collect();
+            let rows = &rows;
+            kinds =
+                kinds.iter().flat_map(|k| rows.iter().map(move |row| product(k, &row.norms, live))).collect();
         }
         kinds.iter().for_each(|gains| visit(&self.tables[t], gains));
     }
 
     /// The kinds of queries along dimension number `i` of a table.
-    fn rows(&self, t: usize, i: usize, cuboid: &Cuboid, few: bool) -> Vec<Cow<'_, [f64]>> {
-        let Some((d, l)) = cuboid.iter().nth(i) else { return Vec::new() };
+    fn rows(&self, t: usize, i: usize, cuboid: &Cuboid, few: bool) -> Cow<'_, [Kind]> {
+        let Some((d, l)) = cuboid.iter().nth(i) else { return Cow::Borrowed(&[]) };
         let axis = &self.gains[d];
-        let Some((asked, sums)) = self.asked(t).and_then(|a| Some((a, a.sums.get(i)?.as_deref()?))) else {
-            return axis.kinds[axis.rung_of[l]].iter().map(|row| Cow::Borrowed(row.as_slice())).collect();
+        let Some((asked, sums)) = self.asked(t).and_then(|a| Some((a, a.sums(i)?))) else {
+            return Cow::Borrowed(&axis.kinds[axis.rung_of[l]]);
         };
-        let several = asked.sums.iter().flatten().count();
+        let several = (0..cuboid.len()).filter(|&i| asked.sums(i).is_some()).count();
         if few {
             let most = (MOST_ROWS as f64).powf(1.0 / several as f64) as usize;
             if sums.kinds.len() > most {
-                return asked::front(&sums.kinds, most).into_iter().map(Cow::Owned).collect();
+                return Cow::Owned(asked::front(&sums.kinds, most));
             }
         }
         // Alone it may have as many as there are.
-        let all = if few || several > 1 { &sums.kinds } else { sums.all.as_ref().unwrap_or(&sums.kinds) };
-        all.iter().map(|k| Cow::Borrowed(k.as_slice())).collect()
+        let alone = sums.all.as_ref().filter(|_| !few && several == 1);
+        Cow::Borrowed(alone.unwrap_or(&sums.kinds))
     }
 
     /// Mean and largest variance of what is asked of table `t` when component A has variance `sigma2[A]` and components
@@ -177,8 +210,8 @@ impl Closure {
     pub fn spread(&self, t: usize, cuboid: &Cuboid, sigma2: &[f64]) -> Spread {
         let mut mean = 0.0;
         self.mean_gains(t, cuboid, |id, gain| mean += sigma2[id] * gain);
-        if self.asked(t).is_some() {
-            return Spread { mean, max: self.largest(t, cuboid, sigma2).max(mean) };
+        if matches!(self.asked(t), Some(AskedOf { how: How::Products(_), .. })) {
+            return Spread { mean, max: self.largest(t, cuboid, sigma2).0.max(mean) };
         }
         let (mut kinds, mut max) = (0, 0.0f64);
         self.kind_gains(t, cuboid, |ids, gains| {
@@ -188,47 +221,67 @@ impl Closure {
         Spread { mean, max: if kinds == 1 { mean } else { max } }
     }
 
-    /// The largest variance over all kinds of queries: `Σ_A σ_A² Π_i g_i` is contracted dimension by dimension.
-    fn largest(&self, t: usize, cuboid: &Cuboid, sigma2: &[f64]) -> f64 {
-        let rows: Vec<Vec<Vec<f64>>> = cuboid
+    /// The largest variance over all kinds of products, and one that has it: the first and the last node along each dimension.
+    pub fn largest(&self, t: usize, cuboid: &Cuboid, sigma2: &[f64]) -> (f64, Vec<(u32, u32)>) {
+        let rows: Vec<Vec<(Vec<f64>, (u32, u32))>> = cuboid
             .iter()
             .enumerate()
             .map(|(i, (d, _))| {
                 let live = &self.gains[d].live;
-                let kept = |row: Cow<'_, [f64]>| {
-                    row.iter().zip(live).filter(|(_, live)| **live).map(|(g, _)| *g).collect()
+                let kept = |kind: &Kind| {
+                    let norms = kind.norms.iter().zip(live).filter(|(_, live)| **live).map(|(g, _)| *g);
+                    (norms.collect(), kind.at)
                 };
-                self.rows(t, i, cuboid, false).into_iter().map(kept).collect()
+                self.rows(t, i, cuboid, false).iter().map(kept).collect()
             })
             .collect();
         let own: Vec<f64> = self.tables[t].iter().map(|&id| sigma2[id as usize]).collect();
-        largest(&rows, &own)
+        let mut best = (0.0, vec![(0, 0); rows.len()]);
+        largest(&rows, &own, &mut Vec::new(), &mut best);
+        best
     }
 }
 
-/// The largest `Σ_A own_A Π_i rows_i[k_i][A_i]` over all choices of `k`; the last dimension fastest.
-fn largest(rows: &[Vec<Vec<f64>>], own: &[f64]) -> f64 {
-    let Some((first, rest)) = rows.split_first() else { return own.first().copied().unwrap_or(0.0) };
-    let width = first.first().map_or(1, Vec::len).max(1);
+/// The largest `Σ_A own_A Π_i rows_i[k_i][A_i]` over all choices of `k`, contracted dimension by dimension; the last one fastest.
+fn largest(
+    rows: &[Vec<(Vec<f64>, (u32, u32))>],
+    own: &[f64],
+    at: &mut Vec<(u32, u32)>,
+    best: &mut (f64, Vec<(u32, u32)>),
+) {
+    let Some((first, rest)) = rows.split_first() else {
+        let value = own.first().copied().unwrap_or(0.0);
+        if value > best.0 {
+            *best = (value, at.clone());
+        }
+        return;
+    };
+    let width = first.first().map_or(1, |row| row.0.len()).max(1);
     let inner = own.len() / width;
-    let of = |row: &Vec<f64>| {
+    for (row, place) in first {
         let mut sum = vec![0.0; inner];
         for (part, g) in own.chunks_exact(inner).zip(row).filter(|(_, g)| **g > 0.0) {
             sum.iter_mut().zip(part).for_each(|(s, v)| *s += g * v);
         }
-        largest(rest, &sum)
-    };
-    first.iter().map(of).fold(0.0, f64::max)
+        at.push(*place);
+        largest(rest, &sum, at, best);
+        at.pop();
+    }
 }
 
 /// What is asked of a table, `None` for its cells. `known` has what was worked out for axes.
 fn asked_of(
+    cube: &Cube,
     frame: &Frame,
     table: &Table,
     known: &mut FxHashMap<(usize, usize, Asked), Arc<Sums>>,
 ) -> Option<Box<AskedOf>> {
     if table.asks.is_cells() {
         return None;
+    }
+    if matches!(table.asks, Asks::Query(_)) {
+        // Queries have been read before; one that cannot be is none.
+        return Some(Box::new(rows_of(&Selected::of(cube, table)?, cube, frame)));
     }
     let mut queries = 1.0;
     let mut sums = Vec::with_capacity(table.cuboid.len());
@@ -242,7 +295,39 @@ fn asked_of(
         queries *= own.as_ref().map_or(axis.rungs[r].real_len() as f64, |s| s.queries);
         sums.push(own);
     }
-    Some(Box::new(AskedOf { queries, sums }))
+    let held = table.asks.held(&table.cuboid, |d, l| frame.rung(d, l).real_len());
+    Some(Box::new(AskedOf { queries, held, how: How::Products(sums) }))
+}
+
+/// What the rows of a SELECT add.
+fn rows_of(selected: &Selected, cube: &Cube, frame: &Frame) -> AskedOf {
+    let below: FxHashMap<Cuboid, usize> = frame.below(&selected.cuboid).into_iter().zip(0..).collect();
+    let mut mean = vec![0.0; below.len()];
+    let (mut kinds, mut queries, mut squares) = (Vec::new(), 0.0, 0.0);
+    for kind in selected.kinds(cube, frame) {
+        let copies = kind.frame.multiplicity(&selected.cuboid);
+        for query in kind.queries {
+            let square: f64 = query.iter().zip(&copies).map(|(q, &m)| q * q * m as f64).sum();
+            squares += kind.count * square;
+            let mut norms = vec![0.0; below.len()];
+            // What is left of rounding is nothing.
+            let least = 1e-24 * square;
+            kind.frame.decompose(&selected.cuboid, query, &mut |a, part| {
+                let copies = kind.frame.multiplicity(&a);
+                let norm: f64 = part.iter().zip(&copies).map(|(v, &m)| v * v * m as f64).sum();
+                if let Some(own) = below.get(&a).and_then(|&at| norms.get_mut(at)).filter(|_| norm > least) {
+                    *own = norm;
+                }
+            });
+            mean.iter_mut().zip(&norms).for_each(|(m, n)| *m += kind.count * n);
+            queries += kind.count;
+            if !kinds.contains(&norms) {
+                kinds.push(norms);
+            }
+        }
+    }
+    mean.iter_mut().for_each(|m| *m /= queries);
+    AskedOf { queries, held: squares / frame.cells(&selected.cuboid), how: How::Rows { mean, kinds } }
 }
 
 /// About the most kinds of queries of one table that programmes have a row for.

@@ -13,6 +13,7 @@ mod request;
 pub mod room;
 pub mod strategy;
 pub mod targets;
+pub mod worst;
 
 pub use choice::{Choice, Look, choose};
 pub use objective::{Certificate, Objective, Target};
@@ -21,8 +22,8 @@ pub use request::Request;
 use crate::cube::{Cuboid, Frame};
 use crate::exact::Rational;
 use crate::plan::cost::{self, Cost, CostError};
-use crate::plan::{BudgetRule, Measure, Measurement, Neighbours, Plan, round};
-use closure::Closure;
+use crate::plan::{BudgetRule, Measure, Measurement, Neighbours, Plan, Table, round};
+use closure::{Closure, Spread};
 use predict::Prediction;
 use room::NoRoom;
 use std::borrow::Cow;
@@ -139,6 +140,15 @@ pub fn predict_at(request: &Request, plan: &Plan, times: f64) -> Result<Predicti
         })?;
     }
     Ok(predict::predict(request, &context.frame, &context.closure, &scaled))
+}
+
+/// What a plan promises for these tables and questions, asked for or not. The request is that of the plan, over its levels.
+pub fn judge(request: &Request, plan: &Plan, tables: Vec<Table>) -> Vec<Spread> {
+    let frame = Frame::new(&request.cube, &plan.levels);
+    let closure = Closure::new(&request.cube, &frame, &tables);
+    let plan = Plan { workload: tables.clone(), ..plan.clone() };
+    let request = Request { workload: tables, ..request.clone() };
+    predict::predict(&request, &frame, &closure, &plan).tables
 }
 
 /// The budget of the tables, of a request that something can be planned for.
@@ -271,6 +281,15 @@ impl<'a> Context<'a> {
         }
         self.can_be_drawn(&plan)?;
         let prediction = predict::predict(request, &self.frame, &self.closure, &plan);
+        let asked = plan
+            .workload
+            .iter()
+            .zip(&prediction.tables)
+            .find(|(t, s)| !t.asks.is_cells() && !s.mean.is_finite());
+        if let Some((table, _)) = asked {
+            let why = NotApplicable::TooManyQueries(request.cube.describe(&table.cuboid));
+            return Err(PlanError::NotApplicable(measure.name(), why));
+        }
         Ok(Planned { plan, cost, prediction, certificate })
     }
 

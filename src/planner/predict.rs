@@ -1,10 +1,12 @@
 //! The error every table will have, under the discrete noise that will really be drawn.
 
+mod sums;
+
 use super::Request;
 use super::closure::{Closure, Spread};
-use crate::cube::{Cuboid, Frame, odometer};
+use crate::cube::{Axis, Cube, Cuboid, Frame, odometer};
 use crate::plan::noise::component_variance;
-use crate::plan::{Form, Plan};
+use crate::plan::{Asked, Asks, Form, Plan, Selected, Table};
 use crate::recover::gls::{Gls, Parts, Weighted, measured_tables};
 use crate::recover::written;
 use std::collections::HashMap;
@@ -24,6 +26,8 @@ pub struct Prediction {
     pub cells: f64,
     /// The number of queries asked of them: as many, where cells are asked for.
     pub queries: f64,
+    /// The number of queries asked of each.
+    pub asked: Vec<f64>,
 }
 
 impl Prediction {
@@ -36,7 +40,9 @@ impl Prediction {
 /// Predicts the error of every workload table.
 pub fn predict(request: &Request, frame: &Frame, closure: &Closure, plan: &Plan) -> Prediction {
     let tables: Vec<Spread> = match component_variances(frame, closure, plan) {
-        _ if plan.measurements.iter().any(|m| m.block.form() == Form::Rows) => rows_spread(frame, plan),
+        _ if plan.measurements.iter().any(|m| m.block.form() == Form::Rows) => {
+            rows_spread(&request.cube, frame, plan)
+        }
         Some(sigma2) => plan
             .workload
             .iter()
@@ -45,14 +51,27 @@ pub fn predict(request: &Request, frame: &Frame, closure: &Closure, plan: &Plan)
             .collect(),
         None => {
             let measured = measured_tables(plan);
-            plan.workload.iter().map(|t| unbalanced_spread(frame, &measured, &t.cuboid)).collect()
+            let one = |t: &Table| match t.asks.is_cells() {
+                true => unbalanced_spread(frame, &measured, &t.cuboid),
+                false => sums::spread(&request.cube, frame, &measured, t),
+            };
+            plan.workload.iter().map(one).collect()
         }
     };
-    let mut p = Prediction { tables, total: 0.0, weighted_total: 0.0, max: 0.0, cells: 0.0, queries: 0.0 };
+    let mut p = Prediction {
+        tables,
+        total: 0.0,
+        weighted_total: 0.0,
+        max: 0.0,
+        cells: 0.0,
+        queries: 0.0,
+        asked: Vec::new(),
+    };
     for (t, (table, spread)) in request.workload.iter().zip(&p.tables).enumerate() {
         let queries = closure.queries(frame, t, &table.cuboid);
         p.cells += frame.cells(&table.cuboid);
         p.queries += queries;
+        p.asked.push(queries);
         p.total += queries * spread.mean;
         p.weighted_total += table.weight.to_f64() * queries * spread.mean;
         p.max = p.max.max(spread.max);
@@ -62,7 +81,7 @@ pub fn predict(request: &Request, frame: &Frame, closure: &Closure, plan: &Plan)
 
 /// `σ_A²` of every component, where components are recovered independently of each other: measured one by
 /// one, or from tables over balanced axes.
-fn component_variances(frame: &Frame, closure: &Closure, plan: &Plan) -> Option<Vec<f64>> {
+pub fn component_variances(frame: &Frame, closure: &Closure, plan: &Plan) -> Option<Vec<f64>> {
     let n = closure.components.len();
     if plan.measurements.iter().all(|m| m.block.form() == Form::Component) {
         let mut sigma2 = vec![f64::INFINITY; n];
@@ -97,26 +116,53 @@ fn component_variances(frame: &Frame, closure: &Closure, plan: &Plan) -> Option<
     Some(sigma2)
 }
 
-/// From rows: every cell of every table by itself. Infinite where the rows leave one open.
-fn rows_spread(frame: &Frame, plan: &Plan) -> Vec<Spread> {
+/// Every query asked of a table, as weights of its cells, the last dimension fastest.
+pub fn each_query(cube: &Cube, frame: &Frame, table: &Table, visit: &mut dyn FnMut(Vec<f64>)) {
+    if matches!(table.asks, Asks::Query(_)) {
+        if let Some(selected) = Selected::of(cube, table) {
+            selected.each(cube, visit);
+        }
+        return;
+    }
+    let sides: Vec<(u32, Vec<(u32, u32)>)> = (table.cuboid.iter())
+        .map(|(d, l)| {
+            let n = frame.rung(d, l).len() as u32;
+            (n, table.asks.of(d).unwrap_or(&Asked::Cells).intervals(n).collect())
+        })
+        .collect();
+    let mut pick = vec![0u32; sides.len()];
+    loop {
+        let query = sides.iter().zip(&pick).fold(vec![1.0], |outer, ((n, list), &p)| {
+            let (first, last) = list.get(p as usize).copied().unwrap_or((1, 0));
+            let inside = move |i: u32| if (first..=last).contains(&i) { 1.0 } else { 0.0 };
+            outer.iter().flat_map(|&o| (0..*n).map(move |i| o * inside(i))).collect()
+        });
+        visit(query);
+        if !odometer::next(&mut pick, |i| sides[i].1.len()) {
+            break;
+        }
+    }
+}
+
+/// From rows: every query by itself. Infinite where the rows leave one open.
+fn rows_spread(cube: &Cube, frame: &Frame, plan: &Plan) -> Vec<Spread> {
     let open = Spread { mean: f64::INFINITY, max: f64::INFINITY };
     let of = plan.measurements.first().map(|m| m.block.cuboid());
     let solved = of.and_then(|of| Some((of, written::system(plan, of, &[]).ok()?)));
     let solved = solved.and_then(|(of, system)| Some((of, system.weighed(written::weights(plan)).ok()?)));
     let Some((of, weighed)) = solved else { return vec![open; plan.workload.len()] };
-    let spread = |cuboid: &Cuboid| {
-        let cells = frame.len(cuboid);
-        let (mut sum, mut max) = (0.0, 0.0f64);
-        for cell in 0..cells {
-            let unit = (0..cells).map(|i| if i == cell { 1.0 } else { 0.0 }).collect();
-            let expressed = weighed.system().express(&frame.pull_back(cuboid, of, unit));
+    let spread = |table: &Table| {
+        let (mut sum, mut count, mut max) = (0.0, 0.0, 0.0f64);
+        each_query(cube, frame, table, &mut |query| {
+            let expressed = weighed.system().express(&frame.pull_back(&table.cuboid, of, query));
             let variance = expressed.map_or(f64::INFINITY, |c| weighed.variance(c));
             sum += variance;
+            count += 1.0;
             max = max.max(variance);
-        }
-        Spread { mean: sum / cells as f64, max }
+        });
+        Spread { mean: sum / count, max }
     };
-    plan.workload.iter().map(|t| if t.cuboid.is_below(of) { spread(&t.cuboid) } else { open }).collect()
+    plan.workload.iter().map(|t| if t.cuboid.is_below(of) { spread(t) } else { open }).collect()
 }
 
 /// Components below a table published exactly have no error.
@@ -130,23 +176,8 @@ fn known(sigma2: &mut [f64], closure: &Closure, plan: &Plan) {
 /// Mean and largest cell variance of a table when levels are unbalanced: one solve for each kind of cell, on
 /// a frame where all that look alike to that cell are lumped.
 fn unbalanced_spread(frame: &Frame, measured: &[Weighted], cuboid: &Cuboid) -> Spread {
-    // Kinds of nodes of each dimension: orbits of the uncoloured tree, with one representative each.
-    let mut kinds: Vec<Vec<(usize, u64)>> = Vec::new();
-    for (d, l) in cuboid.iter() {
-        let axis = &frame.axes[d];
-        let r = axis.rung(l).unwrap_or(0);
-        let (lumped, lumps) = axis.lump(0, &[0]);
-        let mut first: HashMap<u32, usize> = HashMap::new();
-        for (node, &lump) in lumps[r].iter().enumerate() {
-            first.entry(lump).or_insert(node);
-        }
-        let mut of_axis: Vec<_> = first
-            .into_iter()
-            .map(|(lump, node)| (node, lumped.rungs[r].multiplicity[lump as usize]))
-            .collect();
-        of_axis.sort_unstable();
-        kinds.push(of_axis);
-    }
+    let kinds: Vec<Vec<(usize, u64)>> =
+        cuboid.iter().map(|(d, l)| kinds_of(&frame.axes[d], frame.axes[d].rung(l).unwrap_or(0))).collect();
     let mut spread = Spread { mean: 0.0, max: 0.0 };
     let mut cells = 0.0;
     let mut pick = vec![0; kinds.len()];
@@ -178,6 +209,19 @@ fn unbalanced_spread(frame: &Frame, measured: &[Weighted], cuboid: &Cuboid) -> S
     }
     spread.mean /= cells;
     spread
+}
+
+/// Kinds of nodes of a rung: orbits of the uncoloured tree, each by one of its nodes and their number.
+fn kinds_of(axis: &Axis, r: usize) -> Vec<(usize, u64)> {
+    let (lumped, lumps) = axis.lump(0, &[0]);
+    let mut first: HashMap<u32, usize> = HashMap::new();
+    for (node, &lump) in lumps[r].iter().enumerate() {
+        first.entry(lump).or_insert(node);
+    }
+    let mut kinds: Vec<_> =
+        first.into_iter().map(|(lump, node)| (node, lumped.rungs[r].multiplicity[lump as usize])).collect();
+    kinds.sort_unstable();
+    kinds
 }
 
 /// The variance of the best linear unbiased estimate of a query; infinite when it cannot be estimated.

@@ -47,8 +47,8 @@ pub fn check(plan: &Plan, frame: &Frame, rows: u64) -> Result<(), NoRoom> {
         packed(cells as usize, rows.into()).filter(|&b| b < MAX_SECTION - 4096).ok_or(NoRoom::Exact(i))?;
         sections += 1;
     }
-    // Domain, plan and spec; attachments and conditions are counted where they are known.
-    if sections + 3 + plan.zeros.len() as u64 > u64::from(MAX_SECTIONS) {
+    // Domain, plan, spec and workload; attachments and conditions are counted where they are known.
+    if sections + 4 + plan.zeros.len() as u64 > u64::from(MAX_SECTIONS) {
         Err(NoRoom::Sections)
     } else {
         Ok(())

@@ -6,7 +6,7 @@
 
 use super::objective::{self, MET, Objective};
 use super::strategy::{self, Ask};
-use super::{Context, PlanError, Planned, Request};
+use super::{Context, PlanError, Planned, Request, worst};
 use crate::answer::Evaluator;
 use crate::exact::Rational;
 use crate::plan::{BudgetRule, Form};
@@ -71,8 +71,8 @@ fn outcomes(request: &Request, planned: &Planned) -> Vec<Outcome> {
         .filter_map(|(table, target)| {
             let spread = planned.prediction.tables.get(table)?;
             let level = target.level.to_f64();
-            let law =
-                exact.as_ref().and_then(|e| e.worst_cell_law(&request.workload.get(table)?.cuboid).ok());
+            let asked = request.workload.get(table);
+            let law = exact.as_ref().zip(asked).and_then(|(e, t)| worst::law(e, &request, &planned.plan, t));
             // Gaussian plans are made for a variance; the law of theirs is that normal to all digits that matter.
             let normal = (spread.max / target.variance()).sqrt() * target.margin.to_f64();
             let predicted = law.map_or(normal, |law| law.half_width(level));

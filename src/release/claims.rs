@@ -181,9 +181,7 @@ pub fn of_tables(
             measure: plan.measure.name().into(),
             budgets: plan.budgets.name().into(),
             mechanism: plan.noise,
-            workload: (plan.workload.iter().take(LISTED_MEASUREMENTS))
-                .map(|t| cube.describe(&t.cuboid))
-                .collect(),
+            workload: (plan.workload.iter().take(LISTED_MEASUREMENTS)).map(|t| t.describe(cube)).collect(),
             count: plan.measurements.len() as u64,
             measurements,
         },

@@ -46,11 +46,14 @@ pub enum Kind {
     /// How many units had more rows than count, with noise: at most once. Critical, as a reader that does not
     /// know it would not say that rows are missing. Since format 2.
     Truncation,
+    /// What is asked of the plan's tables beyond their cells: at most once. Optional, as every answer is the same without it.
+    /// Since format 2.
+    Workload,
 }
 
 impl Kind {
     /// Every kind, in the order their sections have in a file.
-    pub const ALL: [Kind; 9] = [
+    pub const ALL: [Kind; 10] = [
         Kind::Domain,
         Kind::Plan,
         Kind::Spec,
@@ -60,6 +63,7 @@ impl Kind {
         Kind::Zero,
         Kind::Projection,
         Kind::Truncation,
+        Kind::Workload,
     ];
 
     /// The fixed tag, with the critical bit.
@@ -74,6 +78,7 @@ impl Kind {
             Kind::Zero => CRITICAL | 7,
             Kind::Projection => CRITICAL | 8,
             Kind::Truncation => CRITICAL | 9,
+            Kind::Workload => 10,
         }
     }
 
@@ -89,6 +94,7 @@ impl Kind {
             Kind::Zero => "zero",
             Kind::Projection => "projection",
             Kind::Truncation => "truncation",
+            Kind::Workload => "workload",
         }
     }
 
@@ -105,7 +111,7 @@ impl Kind {
     /// The format version that introduced the kind.
     pub const fn since(self) -> u32 {
         match self {
-            Kind::Truncation => 2,
+            Kind::Truncation | Kind::Workload => 2,
             _ => FIRST_FORMAT,
         }
     }
@@ -288,6 +294,7 @@ mod tests {
             (Kind::Zero, 0x8000_0007, "zero"),
             (Kind::Projection, 0x8000_0008, "projection"),
             (Kind::Truncation, 0x8000_0009, "truncation"),
+            (Kind::Workload, 10, "workload"),
         ];
         assert_eq!(pinned.map(|(k, _, _)| k), Kind::ALL);
         for (kind, tag, name) in pinned {
@@ -295,7 +302,7 @@ mod tests {
             assert_eq!(Kind::from_tag(tag, FORMAT).unwrap(), Some(kind));
             assert!(Kind::from_tag(tag ^ CRITICAL, FORMAT).is_err());
         }
-        let unknown = Kind::from_tag(CRITICAL | 10, FORMAT);
+        let unknown = Kind::from_tag(CRITICAL | 11, FORMAT);
         assert!(matches!(unknown, Err(ReleaseError::UnknownCritical { .. })));
         assert_eq!(Kind::from_tag(77, FORMAT).unwrap(), None);
     }
@@ -306,6 +313,7 @@ mod tests {
         for kind in Kind::ALL {
             let found = Kind::from_tag(kind.tag(), 1);
             match kind {
+                Kind::Workload => assert_eq!(found.unwrap(), None),
                 Kind::Truncation => assert!(matches!(found, Err(ReleaseError::UnknownCritical { .. }))),
                 _ => assert_eq!(found.unwrap(), Some(kind)),
             }

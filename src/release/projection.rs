@@ -9,7 +9,10 @@ use crate::projection::Projection;
 /// The projection of a release; `None` when it is one of tables.
 pub fn projection(release: &Release, cube: &Cube) -> Result<Option<Projection>, ReleaseError> {
     // Its answers and its guarantee know nothing of either.
-    let tables = release.count(Kind::Exact) + release.count(Kind::Zero) + release.count(Kind::Truncation);
+    let tables = [Kind::Exact, Kind::Zero, Kind::Truncation, Kind::Workload]
+        .iter()
+        .map(|&k| release.count(k))
+        .sum::<u32>();
     match release.count(Kind::Projection) {
         0 => Ok(None),
         1 if tables > 0 => {

@@ -198,6 +198,9 @@ impl Release {
     /// The plan, checked against the dimensions, with the tables that are published exactly and the zeros.
     pub fn plan(&self, cube: &crate::cube::Cube) -> Result<crate::plan::Plan, ReleaseError> {
         let mut plan = super::wire::decode_plan(&self.section(Kind::Plan, 0)?, cube)?;
+        if self.count(Kind::Workload) > 0 {
+            super::wire::decode_workload(&self.section(Kind::Workload, 0)?, &mut plan, cube)?;
+        }
         let frame = crate::cube::Frame::new(cube, &plan.levels);
         let (exact, cells) = super::exact::cuboids(self, cube, &frame, &plan)?;
         plan.exact = exact;

@@ -13,7 +13,10 @@ use std::collections::BTreeMap;
 #[schemars(
     deny_unknown_fields,
     rename = "Spec",
-    extend("oneOf" = [{"required": ["table"]}, {"required": ["projection"]}])
+    extend("oneOf" = [
+        {"anyOf": [{"required": ["table"]}, {"required": ["query"]}]},
+        {"required": ["projection"]},
+    ])
 )]
 pub(super) struct SpecFile {
     /// The release's name: letters, digits, `-` and `_`. It becomes the file's name and the name of
@@ -45,6 +48,9 @@ pub(super) struct SpecFile {
     /// The tables to release.
     #[schemars(length(min = 1))]
     table: Option<Vec<TableFile>>,
+    /// Questions in SQL that the release is to answer well.
+    #[schemars(length(min = 1))]
+    query: Option<Vec<QueryFile>>,
     /// Cells that are empty whatever the data.
     zero: Option<Vec<ZeroFile>>,
     /// What is measured. May be left out.
@@ -342,7 +348,7 @@ pub(super) struct ZeroFile {
         "exact": {
             "required": ["of", "reason"],
             "properties": {"exact": {"const": true}},
-            "not": {"anyOf": [{"required": ["weight"]}, {"required": ["margin"]}]},
+            "not": {"anyOf": [{"required": ["weight"]}, {"required": ["margin"]}, {"required": ["ask"]}]},
         },
         "reason": {"required": ["exact"]},
         "level": {"required": ["margin"]},
@@ -360,7 +366,10 @@ pub(super) struct TableFile {
     of: Option<Vec<String>>,
     /// With `every` and `up_to`: only these dimensions, at these levels.
     among: Option<Vec<String>>,
-    /// How much the table's error matters, relative to the others; 1 unless told.
+    /// What is asked of these tables along a dimension (or a level such as `age.band`): "cells" unless told, "prefixes",
+    /// "ranges", "total", or a list of intervals. Tables without the dimension ignore it.
+    ask: Option<BTreeMap<String, AskedFile>>,
+    /// How much the error of each answer matters, relative to the others; 1 unless told.
     weight: Option<RationalText>,
     /// How precise the table must be: every cell's interval at most plus or minus this.
     margin: Option<RationalText>,
@@ -372,6 +381,69 @@ pub(super) struct TableFile {
     /// With `exact`: why, shown with the release.
     #[schemars(length(min = 1))]
     reason: Option<String>,
+}
+
+/// What is asked of the categories of one level, in the order of the spec.
+#[derive(JsonSchema)]
+#[schemars(untagged, rename = "Asked")]
+pub(super) enum AskedFile {
+    /// All of one kind.
+    Word(AskedWord),
+    /// Just these.
+    Intervals(#[schemars(length(min = 1))] Vec<IntervalFile>),
+}
+
+/// What may be asked of all categories of a level.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "lowercase")]
+pub(super) enum AskedWord {
+    /// Each category.
+    Cells,
+    /// The first k categories, for every k: for medians and distribution functions.
+    Prefixes,
+    /// All categories from one to another, for every two.
+    Ranges,
+    /// All categories together.
+    Total,
+}
+
+/// An interval: a category, a stretch such as "18-64" or "65+", or its first and last category.
+#[derive(JsonSchema)]
+#[schemars(untagged, rename = "Interval")]
+pub(super) enum IntervalFile {
+    /// "18", "18-64", "65+".
+    Text(String),
+    /// The first and the last category.
+    Ends(#[schemars(length(min = 2, max = 2))] Vec<EndFile>),
+}
+
+/// A category, or the number at which one begins or ends.
+#[derive(JsonSchema)]
+#[schemars(untagged, rename = "End")]
+pub(super) enum EndFile {
+    /// A category.
+    Text(String),
+    /// A number.
+    Number(f64),
+}
+
+/// A question that the release is to answer well.
+#[derive(JsonSchema)]
+#[schemars(
+    deny_unknown_fields,
+    rename = "Query",
+    extend("dependentSchemas" = {"level": {"required": ["margin"]}})
+)]
+pub(super) struct QueryFile {
+    /// SELECT of counts and sums, as asked of the release.
+    #[schemars(length(min = 1))]
+    sql: String,
+    /// How much the error of each of its figures matters, relative to the others; 1 unless told.
+    weight: Option<RationalText>,
+    /// How precise each figure must be: its interval at most plus or minus this.
+    margin: Option<RationalText>,
+    /// With `margin`: the probability with which that interval covers the truth; 0.95 unless told.
+    level: Option<RationalText>,
 }
 
 /// What is measured.

@@ -5,6 +5,7 @@
 //! `hierarchy`, `tables`) takes its own keys and reports what it cannot use, so that one run shows
 //! every mistake of a file.
 
+mod asks;
 mod claimed;
 mod dataset;
 mod diagnostic;
@@ -18,6 +19,7 @@ mod levels;
 pub(crate) mod matrix_market;
 mod parse;
 mod projection;
+mod queries;
 mod read;
 mod request;
 mod rows;

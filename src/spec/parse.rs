@@ -6,7 +6,7 @@ use super::read::{self, Fields, Value};
 use super::words::{BUDGETS, FORMATS, MEASURES, NEIGHBOURS, OBJECTIVES};
 use super::{
     Budget, Coding, CsvOptions, Data, Files, Format, Privacy, ProjectionSpec, Spec, StrategySpec, Unit,
-    dataset, projection, rows, shares, suggest, tables, zeros,
+    dataset, projection, queries, rows, shares, suggest, tables, zeros,
 };
 use crate::cube::Cube;
 use crate::exact::Rational;
@@ -30,6 +30,7 @@ pub(super) const ROOT: &[&str] = &[
     "privacy",
     "dimension",
     "table",
+    "query",
     "zero",
     "strategy",
     "projection",
@@ -136,19 +137,7 @@ fn whole_spec(
         check_names(dimensions, sink);
     }
     let projection = projection(&root, dimensions.as_deref(), privacy.as_ref(), sink);
-    let projected = root.get("projection").is_some();
-    let tables_value = match projected {
-        true => None,
-        false => root.require("table", "`[[table]]` with `every = 2`", sink),
-    };
-    let asked = match (tables_value.filter(|v| several(v, "table", sink).is_some()), &dimensions) {
-        (Some(value), Some(dimensions)) => tables::read(value, dimensions, sink),
-        _ => projected.then(|| tables::TablesAsked {
-            tables: Vec::new(),
-            targets: Vec::new(),
-            exact: Vec::new(),
-        }),
-    };
+    let asked = asked(&root, source, dimensions.as_deref(), sink);
     let strategy = match root.get("strategy") {
         Some(v) => strategy(v, dimensions.as_deref(), files, sink),
         None => {
@@ -203,6 +192,41 @@ fn whole_spec(
     })
 }
 
+/// Tables and queries: one of them must be there, unless there is a projection instead.
+fn asked(
+    root: &Fields<'_, '_>,
+    source: &str,
+    dimensions: Option<&[DeclaredDimension]>,
+    sink: &mut Sink,
+) -> Option<tables::TablesAsked> {
+    if root.get("projection").is_some() {
+        return Some(tables::TablesAsked::default());
+    }
+    let queries = root.get("query").filter(|v| several(v, "query", sink).is_some());
+    let tables = match root.get("query") {
+        Some(_) => root.get("table"),
+        None => root.require("table", "`[[table]]` with `every = 2`", sink),
+    };
+    let mut asked = match (tables.filter(|v| several(v, "table", sink).is_some()), dimensions) {
+        (Some(value), Some(dimensions)) => tables::read(value, dimensions, sink)?,
+        _ if tables.is_none() && queries.is_some() => tables::TablesAsked::default(),
+        _ => return None,
+    };
+    if let Some((value, cube)) = queries.zip(dimensions.and_then(cube_of)) {
+        let read = queries::read(value, source, &cube, sink).unwrap_or_default();
+        let (tables, targets): (Vec<_>, Vec<_>) = read.into_iter().unzip();
+        asked.tables.extend(tables);
+        asked.targets.extend(targets);
+    }
+    Some(asked)
+}
+
+/// The cube, where every dimension could be read.
+fn cube_of(dimensions: &[DeclaredDimension]) -> Option<Cube> {
+    let built = dimensions.iter().map(|d| d.built.as_ref().map(|(d, _)| d.clone()));
+    built.collect::<Option<Vec<_>>>().filter(|d| !d.is_empty()).map(|dimensions| Cube { dimensions })
+}
+
 /// The projection, `Some(None)` for tables: a release is one or the other.
 fn projection(
     root: &Fields<'_, '_>,
@@ -212,7 +236,7 @@ fn projection(
 ) -> Option<Option<ProjectionSpec>> {
     let projected = root.get("projection");
     if let (Some(_), Some(span)) =
-        (projected, root.key_span("table").or(root.key_span("strategy")).or(root.key_span("zero")))
+        (projected, ["table", "query", "strategy", "zero"].iter().find_map(|key| root.key_span(key)))
     {
         sink.push(
             Diagnostic::at(span, "tables beside a projection")

@@ -63,7 +63,9 @@ mod generate {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{dataset, dimension, levels, parse, projection, rows, shares, tables, words};
+    use super::super::{
+        asks, dataset, dimension, levels, parse, projection, queries, rows, shares, tables, words,
+    };
     use super::generate::schema;
     use serde_json::Value;
     use serde_json::json;
@@ -103,6 +105,7 @@ mod tests {
             ("Dimension", dimension::KEYS),
             ("Level", levels::KEYS),
             ("Table", tables::KEYS),
+            ("Query", queries::KEYS),
             ("Projection", projection::KEYS),
         ] {
             assert_eq!(keys(&defs[name]), list(known), "{name}");
@@ -134,6 +137,7 @@ mod tests {
         assert_eq!(words("ProjectionKind"), of(projection::KINDS));
         assert_eq!(words("ProjectionNoise"), of(projection::NOISES));
         assert_eq!(words("Budgets"), of(words::BUDGETS));
+        assert_eq!(words("AskedWord"), of(asks::WORDS));
         assert_eq!(words("Objective"), of(words::OBJECTIVES));
         assert_eq!(words("Neighbours"), of(words::NEIGHBOURS));
         assert_eq!(words("Format"), of(words::FORMATS));
@@ -260,6 +264,8 @@ mod tests {
             "table-exact-every",
             "table-reason-alone",
             "table-level-alone",
+            "ask-shape",
+            "query-keys",
             "strategy-objective",
             "strategy-unknown",
             "strategy-key",

@@ -3,10 +3,10 @@
 use super::diagnostic::{Diagnostic, Sink};
 use super::dimension::DeclaredDimension;
 use super::read::{self, Fields, Value};
-use super::suggest;
+use super::{asks, suggest};
 use crate::cube::Cuboid;
 use crate::exact::Rational;
-use crate::plan::Table;
+use crate::plan::{Asked, Asks, Table};
 use crate::planner::Target;
 use crate::spec::ExactTable;
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ use std::ops::Range;
 
 /// The keys of `[[table]]`.
 pub(super) const KEYS: &[&str] =
-    &["every", "up_to", "of", "among", "weight", "margin", "level", "exact", "reason"];
+    &["every", "up_to", "of", "among", "ask", "weight", "margin", "level", "exact", "reason"];
 
 /// The keys that say which tables; each entry has exactly one.
 pub(super) const SHAPES: &[&str] = &["every", "up_to", "of"];
@@ -23,6 +23,7 @@ pub(super) const SHAPES: &[&str] = &["every", "up_to", "of"];
 const MAX_TABLES: u64 = 5_000_000;
 
 /// All tables asked for, each once.
+#[derive(Default)]
 pub(super) struct TablesAsked {
     pub(super) tables: Vec<Table>,
     /// Parallel to the tables.
@@ -30,7 +31,7 @@ pub(super) struct TablesAsked {
     pub(super) exact: Vec<ExactTable>,
 }
 
-/// Reads all `[[table]]` entries. A table that comes up in several entries is kept once, where it
+/// Reads all `[[table]]` entries. A table that comes up in several entries, asked the same, is kept once, where it
 /// first came up, with the largest of its weights and the strictest of its targets; if one of them says so, it
 /// is exact.
 pub(super) fn read(
@@ -43,7 +44,7 @@ pub(super) fn read(
     let before = sink.count();
     let mut entries = Vec::with_capacity(items.len());
     for item in items.iter() {
-        entries.extend(entry(item, &names, sink));
+        entries.extend(entry(item, dimensions, &names, sink));
     }
     if sink.count() > before {
         return None;
@@ -67,11 +68,12 @@ struct TableEntry {
     weight: Rational,
     target: Option<Target>,
     exact: Option<String>,
+    asks: Vec<(u16, Asked)>,
     count: u64,
 }
 
 /// The stricter of two targets.
-fn stricter(a: Option<Target>, b: Option<Target>) -> Option<Target> {
+pub(super) fn stricter(a: Option<Target>, b: Option<Target>) -> Option<Target> {
     match (a, b) {
         (Some(a), Some(b)) if b.variance() < a.variance() => Some(b),
         (None, b) => b,
@@ -83,27 +85,33 @@ fn gather(entries: &[TableEntry], total: usize) -> TablesAsked {
     let mut tables: Vec<Table> = Vec::with_capacity(total);
     let mut targets: Vec<Option<Target>> = Vec::with_capacity(total);
     let mut exact: Vec<ExactTable> = Vec::new();
-    let mut at: HashMap<Cuboid, usize> = HashMap::new();
+    let mut at: HashMap<(Cuboid, Asks), usize> = HashMap::new();
+    // Within one entry no table comes up twice, so a single entry needs no index; unless the total of a dimension is asked for, which is
+    // the table without it.
+    let indexed = entries.len() > 1 || entries.iter().flat_map(|e| &e.asks).any(|(_, a)| *a == Asked::Total);
     for entry in entries {
         let mut add = |chosen: &[(usize, usize)]| {
-            let cuboid = Cuboid::new(chosen.to_vec());
+            let own = |d: usize| entry.asks.iter().find(|(of, _)| usize::from(*of) == d);
+            let kept = chosen.iter().filter(|(d, _)| own(*d).is_none_or(|(_, a)| *a != Asked::Total));
+            let cuboid = Cuboid::new(kept.copied().collect());
+            let asks = Asks::product(cuboid.iter().filter_map(|(d, _)| own(d).cloned()).collect());
             if let Some(reason) = &entry.exact
                 && !exact.iter().any(|e| e.cuboid == cuboid)
             {
                 exact.push(ExactTable { cuboid: cuboid.clone(), reason: reason.clone() });
             }
-            // Within one entry no table comes up twice, so a single entry needs no index.
-            if entries.len() > 1 {
+            if indexed {
+                let key = (cuboid.clone(), asks.clone());
                 if let Some((table, target)) =
-                    at.get(&cuboid).and_then(|&at| tables.get_mut(at).zip(targets.get_mut(at)))
+                    at.get(&key).and_then(|&at| tables.get_mut(at).zip(targets.get_mut(at)))
                 {
                     table.weight = table.weight.max(entry.weight);
                     *target = stricter(*target, entry.target);
                     return;
                 }
-                at.insert(cuboid.clone(), tables.len());
+                at.insert(key, tables.len());
             }
-            tables.push(Table::new(cuboid, entry.weight));
+            tables.push(Table { cuboid, weight: entry.weight, asks });
             targets.push(entry.target);
         };
         for k in entry.smallest..=entry.largest {
@@ -143,7 +151,12 @@ fn binomial(n: u64, k: u64) -> u64 {
     if k > n { 0 } else { ways as u64 }
 }
 
-fn entry(value: &Value<'_>, names: &DimensionNames<'_>, sink: &mut Sink) -> Option<TableEntry> {
+fn entry(
+    value: &Value<'_>,
+    dimensions: &[DeclaredDimension],
+    names: &DimensionNames<'_>,
+    sink: &mut Sink,
+) -> Option<TableEntry> {
     let fields = Fields::open(value, "`[[table]]`", KEYS, sink)?;
     let weight = match fields.get("weight") {
         Some(v) => read::positive(v, "`weight`", sink),
@@ -166,7 +179,9 @@ fn entry(value: &Value<'_>, names: &DimensionNames<'_>, sink: &mut Sink) -> Opti
         }
         let from = of?;
         let k = from.len();
+        let asks = ask(&fields, &from, dimensions, names, sink)?;
         return Some(TableEntry {
+            asks,
             from,
             smallest: k,
             largest: k,
@@ -202,11 +217,32 @@ fn entry(value: &Value<'_>, names: &DimensionNames<'_>, sink: &mut Sink) -> Opti
         );
         return None;
     }
-    Some(TableEntry { from, smallest, largest: k, weight: weight?, target: target?, exact: exact?, count })
+    let asks = ask(&fields, &from, dimensions, names, sink)?;
+    Some(TableEntry {
+        asks,
+        from,
+        smallest,
+        largest: k,
+        weight: weight?,
+        target: target?,
+        exact: exact?,
+        count,
+    })
+}
+
+/// `ask`: nothing, unless told.
+fn ask(
+    fields: &Fields<'_, '_>,
+    from: &[(usize, usize)],
+    dimensions: &[DeclaredDimension],
+    names: &DimensionNames<'_>,
+    sink: &mut Sink,
+) -> Option<Vec<(u16, Asked)>> {
+    fields.get("ask").map_or(Some(Vec::new()), |v| asks::read(v, from, dimensions, names, sink))
 }
 
 /// `margin` and `level`.
-fn target(fields: &Fields<'_, '_>, sink: &mut Sink) -> Option<Option<Target>> {
+pub(super) fn target(fields: &Fields<'_, '_>, sink: &mut Sink) -> Option<Option<Target>> {
     let Some(margin) = fields.get("margin") else {
         if let Some(span) = fields.key_span("level") {
             sink.push(
@@ -257,6 +293,7 @@ fn exact(fields: &Fields<'_, '_>, sink: &mut Sink) -> Option<Option<String>> {
         ("up_to", "every table that is exact is named one by one, with `of`"),
         ("weight", "an exact table has no error to weigh"),
         ("margin", "an exact table has no error"),
+        ("ask", "an exact table has no error, whatever is asked of it"),
     ] {
         if let Some(span) = fields.key_span(key) {
             sink.push(Diagnostic::at(span, format!("`{key}` beside `exact`")).label(why));
@@ -317,7 +354,7 @@ pub(super) fn level_list(
 }
 
 /// What a name in a table stands for.
-enum Named {
+pub(super) enum Named {
     Level(usize, usize),
     /// A dimension that has mistakes of its own: nothing to add.
     Broken(usize),
@@ -347,7 +384,7 @@ impl<'a> DimensionNames<'a> {
         built.enumerate().map(|(at, d)| Some((at, d?.0.finest()))).collect()
     }
 
-    fn resolve(&self, name: &str) -> Named {
+    pub(super) fn resolve(&self, name: &str) -> Named {
         // A dimension's own name may contain dots, so whole names come first.
         if let Some(&d) = self.index.get(name) {
             return match self.built(d) {

@@ -13,6 +13,13 @@ pub struct Aggregate {
     pub partition: Option<Vec<usize>>,
 }
 
+impl Aggregate {
+    /// Whether it is taken over the row's own group in this level of GROUP BY.
+    pub fn keeps(&self, position: usize) -> bool {
+        self.partition.as_ref().is_none_or(|p| p.contains(&position))
+    }
+}
+
 /// A figure as a tree over [`super::Query::aggregates`]. All arithmetic is on real numbers: dividing one
 /// count by another gives a share, not SQL's integer quotient.
 #[derive(Debug, Clone, PartialEq)]

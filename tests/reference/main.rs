@@ -9,3 +9,4 @@ mod one_category;
 mod plans;
 mod strategies;
 mod untrue;
+mod workloads;

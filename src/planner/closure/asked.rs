@@ -27,8 +27,14 @@ pub(super) struct Sums {
     pub all: Option<Vec<Kind>>,
 }
 
-/// A kind of query: the squared lengths of its parts.
-pub(super) type Kind = Vec<f64>;
+/// A kind of query.
+#[derive(Clone)]
+pub(super) struct Kind {
+    /// The squared lengths of its parts.
+    pub norms: Vec<f64>,
+    /// One of the kind: its first and last node.
+    pub at: (u32, u32),
+}
 
 impl Sums {
     /// Of the nodes of rung `r`.
@@ -97,7 +103,7 @@ fn distinct(axis: &Axis, r: usize, asked: &Asked) -> Vec<Kind> {
     if r == 1 && matches!(asked, Asked::Prefixes | Asked::Ranges) {
         let all = n as f64;
         let kind = |l: f64| vec![l * l / (all * all), l - l * l / all];
-        return (1..=n).map(|l| kind(l as f64)).collect();
+        return (1..=n).map(|l| Kind { norms: kind(l as f64), at: (0, l as u32 - 1) }).collect();
     }
     let mut found = Found { ladder: Ladder::new(axis, r), axis, seen: FxHashMap::default(), out: Vec::new() };
     let last = n.saturating_sub(1);
@@ -141,11 +147,10 @@ impl Found<'_> {
             }
             if lasts.contains(&node) {
                 let norm = |j: usize| own[j] - if j == 0 { 0.0 } else { below[j - 1] };
-                let norms: Vec<f64> =
-                    (0..rungs).map(|j| norm(j)).map(|v| if v > 1e-12 { v } else { 0.0 }).collect();
+                let norms: Vec<f64> = (0..rungs).map(norm).map(|v| if v > 1e-12 { v } else { 0.0 }).collect();
                 let key = norms.iter().map(|v| (v.to_bits() + (1 << 23)) >> 24).collect();
                 if self.seen.insert(key, ()).is_none() {
-                    self.out.push(norms);
+                    self.out.push(Kind { norms, at: (first as u32, node as u32) });
                 }
             }
         }
@@ -155,14 +160,14 @@ impl Found<'_> {
 /// The kinds that no other one is above in every component. More than `most`, or more than can be found in time, are merged with the ones most
 /// like them: then a kind is a bound.
 pub(super) fn front(all: &[Kind], most: usize) -> Vec<Kind> {
-    let width = all.first().map_or(1, |k| k.len());
+    let width = all.first().map_or(1, |k| k.norms.len());
     let most = most.min(MOST_STEPS / (width * all.len().max(1))).max(64);
-    let size = |k: &Kind| k.iter().sum::<f64>();
+    let size = |k: &Kind| k.norms.iter().sum::<f64>();
     let mut order: Vec<(f64, &Kind)> = all.iter().map(|k| (size(k), k)).collect();
     order.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut kept: Vec<Kind> = Vec::new();
     for (_, kind) in order {
-        let above = |k: &Kind| k.iter().zip(kind).all(|(a, b)| *a >= *b * (1.0 - 1e-12));
+        let above = |k: &Kind| k.norms.iter().zip(&kind.norms).all(|(a, b)| *a >= *b * (1.0 - 1e-12));
         if kept.iter().any(above) {
             continue;
         }
@@ -170,11 +175,12 @@ pub(super) fn front(all: &[Kind], most: usize) -> Vec<Kind> {
             kept.push(kind.clone());
             continue;
         }
-        let excess =
-            |k: &Kind| -> f64 { k.iter().zip(kind).map(|(a, b)| (b - a).max(0.0) / (a + b + 1e-300)).sum() };
+        let excess = |k: &Kind| -> f64 {
+            k.norms.iter().zip(&kind.norms).map(|(a, b)| (b - a).max(0.0) / (a + b + 1e-300)).sum()
+        };
         let near = (0..kept.len()).min_by(|&a, &b| excess(&kept[a]).total_cmp(&excess(&kept[b])));
         if let Some(near) = near.and_then(|at| kept.get_mut(at)) {
-            near.iter_mut().zip(kind).for_each(|(a, b)| *a = a.max(*b));
+            near.norms.iter_mut().zip(&kind.norms).for_each(|(a, b)| *a = a.max(*b));
         }
     }
     kept

@@ -11,10 +11,13 @@ use crate::plan::{Block, BudgetRule, Measurement, Noise, round};
 use crate::planner::closure::Closure;
 use crate::planner::objective::{self, Objective};
 use crate::planner::request::Request;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The most tables or components of a workload that searches look at.
 const MOST_SEARCHED: usize = 4096;
+
+/// The part of the budget that is spent at least on what nobody asked for.
+const UNASKED: f64 = 1e-3;
 
 /// What is to be measured, over which levels, by which rule.
 #[derive(Clone, Copy)]
@@ -40,9 +43,11 @@ impl Ask<'_> {
         check_size(self.frame, cuboid, || self.name(cuboid))
     }
 
-    /// The workload's tables but those that are known without noise.
+    /// The workload's tables but those that are known without noise, each once.
     pub fn noisy(&self) -> impl Iterator<Item = &Cuboid> {
-        self.request.workload.iter().map(|t| &t.cuboid).filter(|c| !self.request.is_exact(c))
+        let mut seen = FxHashSet::default();
+        let tables = self.request.workload.iter().map(|t| &t.cuboid);
+        tables.filter(move |c| !self.request.is_exact(c) && seen.insert(*c))
     }
 
     /// What a unit of `σ_A²` adds to the workload's weighted total variance, for every component: `c_A`.
@@ -54,8 +59,10 @@ impl Ask<'_> {
     pub fn whole(&self, cuboids: impl Iterator<Item = Cuboid>) -> Result<Groups, NotApplicable> {
         let request = self.request;
         let mut groups = Groups::new();
-        let weights: FxHashMap<&Cuboid, f64> =
-            request.workload.iter().map(|t| (&t.cuboid, t.weight.to_f64())).collect();
+        let mut weights: FxHashMap<&Cuboid, f64> = FxHashMap::default();
+        for (t, table) in request.workload.iter().enumerate() {
+            *weights.entry(&table.cuboid).or_default() += table.weight.to_f64() * self.closure.held(t);
+        }
         for cuboid in cuboids {
             self.check_size(&cuboid)?;
             let weight = weights.get(&cuboid).copied().unwrap_or(1.0);
@@ -66,15 +73,17 @@ impl Ask<'_> {
     }
 
     /// Groups at the scales of the closed form.
-    pub fn closed(&self, groups: Groups) -> Result<Vec<Measured>, NotApplicable> {
+    pub fn closed(&self, mut groups: Groups) -> Result<Vec<Measured>, NotApplicable> {
         let request = self.request;
+        groups.keep_all(request);
         let scales = scales(request.noise, request.budget.to_f64(), &groups, self.budgets);
         Ok(vec![(self.rounded(groups.paid(scales))?, None)])
     }
 
     /// Components measured one by one, in one form or the other: by the closed form where there is one for the objective.
-    pub fn components(&self, groups: Groups) -> Result<Vec<Measured>, NotApplicable> {
+    pub fn components(&self, mut groups: Groups) -> Result<Vec<Measured>, NotApplicable> {
         let request = self.request;
+        groups.keep_all(request);
         if self.budgets == BudgetRule::Uniform
             || request.objective == Objective::Total
             || request.noise != Noise::Gaussian
@@ -173,6 +182,29 @@ impl Groups {
     /// A block that is known without noise: measured at no price, that is, not at all.
     pub fn push_known(&mut self, block: Block) {
         self.push(block, 0.0, 0.0, 1.0);
+    }
+
+    /// What nobody asked for has no weight, and would get no budget. All groups together are given at least [`UNASKED`] of it, so that what
+    /// follows from them can be estimated all the same. Where every cell is asked for there is nothing of the kind.
+    fn keep_all(&mut self, request: &Request) {
+        if request.workload.iter().all(|t| t.asks.is_cells()) {
+            return;
+        }
+        let part = |c: f64, v: f64| match request.noise {
+            Noise::Gaussian => (c * v).sqrt(),
+            Noise::Laplace => libm::cbrt(c * c * v),
+        };
+        let priced = self.price.iter().filter(|c| **c > 0.0).count().max(1);
+        let total: f64 = self.price.iter().zip(&self.weight).map(|(&c, &v)| part(c, v)).sum();
+        let least = UNASKED * total / priced as f64;
+        for (&c, v) in self.price.iter().zip(&mut self.weight) {
+            if c > 0.0 && part(c, *v) < least {
+                *v = match request.noise {
+                    Noise::Gaussian => least * least / c,
+                    Noise::Laplace => least * least * least / (c * c),
+                };
+            }
+        }
     }
 
     /// What is measured.

@@ -29,10 +29,11 @@ fn coefficients(ask: &Ask) -> Result<Groups, NotApplicable> {
         return Err(NotApplicable::ExactCoefficients);
     }
     let mut weight = vec![0.0; closure.components.len()];
-    for (table, below) in request.workload.iter().zip(&closure.tables) {
+    for (t, (table, below)) in request.workload.iter().zip(&closure.tables).enumerate() {
         let padded = |(d, l): (usize, usize)| walsh::padded(frame.rung(d, l).real_len()) as f64;
         let codes: f64 = table.cuboid.iter().map(padded).product();
-        let share = table.weight.to_f64() * frame.cells(&table.cuboid) / (codes * codes);
+        // Sums of cells weigh on some coefficients more than on others: the mean stands for all.
+        let share = table.weight.to_f64() * closure.held(t) * frame.cells(&table.cuboid) / (codes * codes);
         below.iter().for_each(|&a| weight[a as usize] += share);
     }
     let mut groups = Groups::new();

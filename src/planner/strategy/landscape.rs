@@ -112,7 +112,7 @@ pub struct Landscape {
     components: Vec<Steps>,
     /// `c_A/n_A`.
     stakes: Vec<f64>,
-    /// The workload's tables and their weights.
+    /// The workload's tables, each once, and what the noise of a cell of it weighs.
     pub workload: Vec<(Steps, f64)>,
     /// `k`.
     laplace: bool,
@@ -151,8 +151,17 @@ impl Landscape {
             .zip(&closure.components)
             .map(|(c, a)| c / frame.cells(a))
             .collect();
-        land.workload =
-            request.workload.iter().map(|t| (land.steps_of(&t.cuboid), t.weight.to_f64())).collect();
+        // A table that is asked several things is one table.
+        let mut place = FxHashMap::default();
+        for (t, table) in request.workload.iter().enumerate() {
+            let (steps, weight) = (land.steps_of(&table.cuboid), table.weight.to_f64() * closure.held(t));
+            let next = land.workload.len();
+            let at = *place.entry(steps).or_insert(next);
+            match land.workload.get_mut(at) {
+                Some((_, sum)) => *sum += weight,
+                None => land.workload.push((steps, weight)),
+            }
+        }
         // A level of one category adds no component, but tables with it must be held all the same.
         let mut known: HashSet<Steps> = land.components.iter().copied().collect();
         for (t, _) in &land.workload {

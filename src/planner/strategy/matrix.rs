@@ -19,6 +19,7 @@ use crate::cube::Frame;
 use crate::plan::{Block, BudgetRule, Measurement, Neighbours, Noise, Rows, round};
 use crate::planner::Request;
 use crate::planner::minimax::Minimax;
+use crate::planner::predict::each_query;
 use crate::recover::rows::{RowSystem, Workload};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -29,6 +30,8 @@ const MOST_VARIABLES: usize = 1500;
 const MOST_PAIRS: usize = 20_000;
 /// A row that the tables asked for hardly need is still measured: its weight is never below this part of the mean.
 const LEAST_WEIGHT: f64 = 1e-9;
+/// The most steps that finding out what the rows determine may take.
+const MOST_STEPS: f64 = (1u64 << 33) as f64;
 /// When turns are no longer worth it.
 const SETTLED: f64 = 1e-6;
 
@@ -93,14 +96,29 @@ fn matrix(ask: &Ask) -> Result<Vec<Vec<Measurement>>, NotApplicable> {
     ask.check_size(&rows.cuboid)?;
     let system = RowSystem::new(rows.cuboid.clone(), rows.rows.iter().map(|r| r.as_slice()), &[])
         .map_err(|e| NotApplicable::Rows(e.to_string()))?;
-    for t in &request.workload {
+    for (at, t) in request.workload.iter().enumerate() {
         let name = || ask.name(&t.cuboid);
         if !t.cuboid.is_below(&rows.cuboid) {
             return Err(NotApplicable::NotHeld(name()));
         }
-        let sum = |q| frame.pull_back(&t.cuboid, &rows.cuboid, q);
-        if !system.determines(frame.len(&t.cuboid), sum) {
-            return Err(NotApplicable::NotDetermined(name()));
+        if t.asks.is_cells() {
+            let sum = |q| frame.pull_back(&t.cuboid, &rows.cuboid, q);
+            if !system.determines(frame.len(&t.cuboid), sum) {
+                return Err(NotApplicable::NotDetermined(format!("every cell of {}", name())));
+            }
+            continue;
+        }
+        let many = ask.closure.queries(frame, at, &t.cuboid);
+        let rank = system.rank() as f64;
+        if many * (rank * rank + frame.cells(&rows.cuboid)) > MOST_STEPS {
+            return Err(NotApplicable::TooManyQueries(name()));
+        }
+        let mut determined = true;
+        each_query(&request.cube, frame, t, &mut |q| {
+            determined = determined && system.express(&frame.pull_back(&t.cuboid, &rows.cuboid, q)).is_some();
+        });
+        if !determined {
+            return Err(NotApplicable::NotDetermined(format!("all that is asked of {}", name())));
         }
     }
     let groups = greedy(&rows.rows);
@@ -130,17 +148,15 @@ fn matrix(ask: &Ask) -> Result<Vec<Vec<Measurement>>, NotApplicable> {
     sets.into_iter().map(|u| blocks(request, rows, &u)).collect()
 }
 
-/// The workload's cells in terms of the rows' basis, by the weights of their tables.
+/// What the workload asks in terms of the rows' basis, by the weights of its tables.
 fn asked(request: &Request, frame: &Frame, rows: &Rows, system: &RowSystem) -> Workload {
     let mut workload = Workload::new(system);
     for t in &request.workload {
-        let cells = frame.len(&t.cuboid);
-        for cell in 0..cells {
-            let unit = (0..cells).map(|i| if i == cell { 1.0 } else { 0.0 }).collect();
-            if let Some(c) = system.express(&frame.pull_back(&t.cuboid, &rows.cuboid, unit)) {
+        each_query(&request.cube, frame, t, &mut |query| {
+            if let Some(c) = system.express(&frame.pull_back(&t.cuboid, &rows.cuboid, query)) {
                 workload.add(&c, t.weight.to_f64());
             }
-        }
+        });
     }
     workload
 }

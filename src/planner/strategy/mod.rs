@@ -69,11 +69,14 @@ pub enum NotApplicable {
     #[error("does not combine rows with tables that are published exactly; use residual, queries or base")]
     ExactRows,
     /// A table that was asked for is no combination of the rows.
-    #[error("its rows do not determine every cell of {0}")]
+    #[error("its rows do not determine {0}")]
     NotDetermined(String),
     /// Rows that cannot be worked with.
     #[error("{0}")]
     Rows(String),
+    /// Sums of cells over unequal groups, or from rows, are predicted one by one.
+    #[error("what is asked of {0} is too much to be predicted one by one, as it would have to be here")]
+    TooManyQueries(String),
     /// `given` without shares.
     #[error("it needs `shares`: which tables to measure, and each one's part of the budget")]
     NoShares,

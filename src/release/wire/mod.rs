@@ -4,10 +4,12 @@
 mod domain;
 mod plan;
 mod projection;
+mod workload;
 
 pub use domain::{decode_domain, encode_domain};
 pub use plan::{decode_plan, encode_plan};
 pub use projection::{decode_projection, encode_projection, parts};
+pub use workload::{decode_workload, encode_workload};
 
 use super::ReleaseError;
 

@@ -1,0 +1,132 @@
+//! What is asked beyond cells, as `margins plan` shows it: also judged by what nobody asked.
+
+use super::super::output::{columns, figure};
+use super::SHOWN;
+use crate::cube::Cube;
+use crate::plan::{Asked, Asks, MOST_PREFIXES, MOST_RANGES, Plan, Table};
+use crate::planner::{Planned, Request, closure::Spread, judge};
+use crate::visible::visible;
+use serde_json::{Value, json};
+
+/// Whether a plan was made for more than cells.
+pub fn of(plan: &Plan) -> bool {
+    plan.workload.iter().any(|t| !t.asks.is_cells())
+}
+
+/// Whether more than cells is asked for.
+pub fn beyond(request: &Request) -> bool {
+    request.workload.iter().any(|t| !t.asks.is_cells())
+}
+
+/// The longest name of a table in a list.
+const LONGEST: usize = 60;
+
+/// How a table or a query is called in a list.
+pub fn name(table: &Table, cube: &Cube) -> String {
+    let name = table.describe(cube);
+    if table.asks.is_cells() {
+        return name;
+    }
+    let name = visible(&name).into_owned();
+    match name.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}…", name.get(..at).unwrap_or_default()),
+        None => name,
+    }
+}
+
+/// The kinds of questions that every table with something asked of it is judged by.
+const JUDGED: [Asked; 3] = [Asked::Cells, Asked::Prefixes, Asked::Ranges];
+
+/// The table asked each of these, along the dimensions of which something is asked. `None` for what there would be too many of.
+fn versions(table: &Table, cube: &Cube) -> Vec<Option<Table>> {
+    let Asks::Product(of) = &table.asks else { return Vec::new() };
+    let most = |asked: &Asked| match asked {
+        Asked::Prefixes => MOST_PREFIXES,
+        Asked::Ranges => MOST_RANGES,
+        _ => usize::MAX,
+    };
+    let nodes = |d: u16| cube.dimensions[usize::from(d)].levels[table.cuboid.level(d.into())].len();
+    let version = |asked: &Asked| {
+        of.iter().all(|(d, _)| nodes(*d) <= most(asked)).then(|| Table {
+            asks: Asks::product(of.iter().map(|(d, _)| (*d, asked.clone())).collect()),
+            ..table.clone()
+        })
+    };
+    JUDGED.iter().map(version).collect()
+}
+
+/// The errors of cells, prefixes and ranges of some tables.
+fn spreads(tables: &[&Table], request: &Request, planned: &Planned) -> Vec<Vec<Option<Spread>>> {
+    let all: Vec<Vec<Option<Table>>> = tables.iter().map(|t| versions(t, &request.cube)).collect();
+    let mut judged =
+        judge(request, &planned.plan, all.iter().flatten().flatten().cloned().collect()).into_iter();
+    let mut one = |t: &Option<Table>| t.as_ref().and_then(|_| judged.next()).filter(|s| s.mean.is_finite());
+    all.iter().map(|of| of.iter().map(&mut one).collect()).collect()
+}
+
+/// The tables of which sums are asked: what their cells, prefixes and ranges are known to.
+pub fn judged(request: &Request, planned: &Planned, all: bool) -> String {
+    let asked = |t: &&Table| matches!(&t.asks, Asks::Product(of) if !of.is_empty());
+    let mut tables: Vec<&Table> = planned.plan.workload.iter().filter(asked).collect();
+    // A table that is asked several things is judged once.
+    let mut seen = std::collections::HashSet::new();
+    tables.retain(|t| {
+        let Asks::Product(of) = &t.asks else { return false };
+        seen.insert((t.cuboid.clone(), of.iter().map(|(d, _)| *d).collect::<Vec<_>>()))
+    });
+    if !all {
+        tables.truncate(SHOWN);
+    }
+    if tables.is_empty() {
+        return String::new();
+    }
+    let error = |s: &Option<Spread>, of: fn(&Spread) -> f64| s.map_or("?".into(), |s| figure(of(&s).sqrt()));
+    let rows: Vec<Vec<String>> = tables
+        .iter()
+        .zip(spreads(&tables, request, planned))
+        .map(|(t, spreads)| {
+            let Asks::Product(of) = &t.asks else { return Vec::new() };
+            let along: Vec<String> = of
+                .iter()
+                .map(|(d, _)| request.cube.level_name((*d).into(), t.cuboid.level((*d).into())))
+                .collect();
+            let figures = spreads.iter().flat_map(|s| [error(s, |s| s.mean), error(s, |s| s.max)]);
+            [request.cube.describe(&t.cuboid), along.join(", ")].into_iter().chain(figures).collect()
+        })
+        .collect();
+    let head = ["std error of", "along", "cells", "worst", "prefixes", "worst", "ranges", "worst"];
+    format!("\n{}", columns(&head, &rows))
+}
+
+/// Adds what is asked of a table, and how it is judged.
+pub fn describe(table: &Table, request: &Request, planned: &Planned, value: &mut Value) {
+    let cube = &request.cube;
+    match &table.asks {
+        Asks::Query(text) => value["sql"] = json!(text),
+        Asks::Product(of) if of.is_empty() => {}
+        Asks::Product(of) => {
+            let ask: serde_json::Map<String, Value> = of
+                .iter()
+                .map(|(d, asked)| {
+                    let (d, level) = (usize::from(*d), table.cuboid.level((*d).into()));
+                    let labels = &cube.dimensions[d].levels[level].labels;
+                    let ends =
+                        |&(first, last): &(u32, u32)| json!([labels[first as usize], labels[last as usize]]);
+                    let what = match asked {
+                        Asked::Intervals(list) => json!(list.iter().map(ends).collect::<Vec<_>>()),
+                        other => json!(other.name()),
+                    };
+                    (cube.level_name(d, level), what)
+                })
+                .collect();
+            value["ask"] = Value::Object(ask);
+            let spreads = spreads(&[table], request, planned);
+            for (asked, spread) in JUDGED.iter().zip(spreads.iter().flatten()) {
+                value["judged"][asked.name()] = match spread {
+                    Some(s) => json!({"variance": s.mean, "max_variance": s.max}),
+                    None => Value::Null,
+                };
+            }
+        }
+    }
+}
