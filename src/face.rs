@@ -7,7 +7,7 @@ use crate::answer::keys::{self, Questions};
 use crate::answer::render::{self, Caveat, ColumnKind, ResultCell, ResultFigure, ResultTable};
 use crate::answer::{Answers, Options, QueryError, Several};
 use crate::audit::{Audit, audit};
-use crate::cube::Cube;
+use crate::cube::{self, Cube};
 use crate::projection::answer::Estimator;
 use crate::release::{Manifest, Release as File, ReleaseError, SignerKind};
 use std::fmt;
@@ -142,7 +142,7 @@ impl Release {
                 let Some(answers) = several.releases().first() else { return Vec::new() };
                 let (cube, plan) = (answers.cube(), answers.evaluator().recovery().plan());
                 let one = |t: &crate::plan::Table| Table {
-                    levels: t.cuboid.iter().map(|(d, l)| cube.level_name(d, l)).collect(),
+                    levels: t.cuboid.iter().map(|level| cube.level_name(level)).collect(),
                     cells: cube.cells(&t.cuboid),
                     exact: plan.exact.contains(&t.cuboid),
                 };
@@ -194,7 +194,8 @@ fn dimensions(cube: &Cube) -> Vec<Dimension> {
         name: dimension.name.clone(),
         levels: (1..dimension.levels.len())
             .rev()
-            .map(|l| Level { name: cube.level_name(d, l), categories: dimension.levels[l].labels.clone() })
+            .map(|l| cube::Level::new(d, l))
+            .map(|l| Level { name: cube.level_name(l), categories: l.of(cube).labels.clone() })
             .collect(),
     };
     cube.dimensions.iter().enumerate().map(of).collect()

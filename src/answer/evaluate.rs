@@ -9,7 +9,7 @@
 mod together;
 
 use super::joint::{JointLaw, Noise};
-use crate::cube::{Axis, Cube, Cuboid};
+use crate::cube::{Axis, Cube, Cuboid, Level};
 use crate::cube::{Filter, MAX_WEIGHTS, odometer, required_level};
 use crate::law::{ErrorLaw, LawError};
 use crate::recover::{RecoverError, Recovery, Source};
@@ -172,7 +172,7 @@ impl<S: Source> Evaluator<S> {
 
     /// `Σ weight` over each group's cells: one [`Group`] for every combination of nodes of the grouped levels,
     /// in the order of their nodes, the last one fastest. With nothing grouped there is one.
-    pub fn aggregate(&self, filter: &Filter, group_by: &[(usize, usize)]) -> Result<Vec<Group>, AnswerError> {
+    pub fn aggregate(&self, filter: &Filter, group_by: &[Level]) -> Result<Vec<Group>, AnswerError> {
         let aggregate = Aggregate { filter: filter.clone(), partition: None };
         // Groups of one kind share the joint law's address; the plain law is made once for each.
         let mut laws: HashMap<usize, Arc<ErrorLaw>> = HashMap::new();
@@ -198,10 +198,9 @@ impl<S: Source> Evaluator<S> {
     pub fn joint(
         &self,
         aggregates: &[Aggregate],
-        group_by: &[(usize, usize)],
+        group_by: &[Level],
     ) -> Result<Vec<JointGroup>, AnswerError> {
-        let sizes: Vec<usize> =
-            group_by.iter().map(|&(d, l)| self.cube().dimensions[d].levels[l].len()).collect();
+        let sizes: Vec<usize> = group_by.iter().map(|level| level.of(self.cube()).len()).collect();
         let rows = sizes.iter().try_fold(1u64, |n, &s| n.checked_mul(s as u64)).unwrap_or(u64::MAX);
         if rows > MOST_ROWS {
             return Err(AnswerError::TooManyRows(rows));
@@ -232,15 +231,19 @@ impl<S: Source> Evaluator<S> {
     pub(super) fn part<'a>(
         &self,
         aggregate: &'a Aggregate,
-        group_by: &[(usize, usize)],
+        group_by: &[Level],
     ) -> Result<Part<'a>, AnswerError> {
         let cube = self.cube();
         let filter = &aggregate.filter;
         let kept = |position: usize| aggregate.partition.as_ref().is_none_or(|p| p.contains(&position));
         let group_at = |dim: usize| {
-            group_by.iter().enumerate().find(|&(i, &(d, _))| d == dim && kept(i)).map(|(i, &(_, l))| (i, l))
+            group_by
+                .iter()
+                .enumerate()
+                .find(|&(i, at)| at.dimension == dim && kept(i))
+                .map(|(i, at)| (i, at.level))
         };
-        let groups = group_by.iter().enumerate().filter(|&(i, _)| kept(i)).map(|(_, &(d, _))| d);
+        let groups = group_by.iter().enumerate().filter(|&(i, _)| kept(i)).map(|(_, at)| at.dimension);
         let mut dims: Vec<usize> = filter.dims.iter().map(|c| c.dim).chain(groups).collect();
         dims.sort_unstable();
         dims.dedup();
@@ -263,10 +266,11 @@ impl<S: Source> Evaluator<S> {
                 let reason = if finest == 0 {
                     format!("it holds no table of {}", d.name)
                 } else {
-                    let (has, needs) = (cube.level_name(dim, finest), cube.level_name(dim, needed));
+                    let name = |level: usize| cube.level_name(Level::new(dim, level));
+                    let (has, needs) = (name(finest), name(needed));
                     format!("it holds {} only down to {has}; the query needs {needs}", d.name)
                 };
-                self.not_held(reason, &Cuboid::new(vec![(dim, needed)]))
+                self.not_held(reason, &Cuboid::new([(dim, needed)]))
             })?;
             wanted.push((dim, level));
             // A class is the same for all finest nodes below a node of the level: any of them tells it.
@@ -296,7 +300,7 @@ impl<S: Source> Evaluator<S> {
     }
 
     /// What all parts together tell apart along each dimension.
-    fn sides(&self, parts: &[Part], group_by: &[(usize, usize)]) -> Vec<Side> {
+    fn sides(&self, parts: &[Part], group_by: &[Level]) -> Vec<Side> {
         let mut levels: BTreeMap<usize, usize> = BTreeMap::new();
         for reach in parts.iter().flat_map(|p| &p.reaches) {
             let level = levels.entry(reach.dim).or_default();
@@ -331,7 +335,7 @@ impl<S: Source> Evaluator<S> {
                     refine(&mut colour, level, &of_node);
                 }
                 for reach in parts.iter().flat_map(|p| &p.reaches).filter(|r| r.dim == dim) {
-                    group = group.or(reach.group.map(|i| (i, group_by[i].1)));
+                    group = group.or(reach.group.map(|i| (i, group_by[i].level)));
                     if reach.classes > 1 {
                         refine(&mut colour, reach.level, &reach.class_of);
                     }
@@ -351,7 +355,11 @@ impl<S: Source> Evaluator<S> {
         let shared = |t: &Cuboid| {
             wanted
                 .iter()
-                .map(|(d, l)| if t.level(d) >= l { 2 } else { usize::from(t.level(d) > 0) })
+                .map(|at| match t.level(at.dimension) {
+                    0 => 0,
+                    level if level < at.level => 1,
+                    _ => 2,
+                })
                 .sum::<usize>()
         };
         let mut tables: Vec<&Cuboid> = self.recovery.plan().workload.iter().map(|t| &t.cuboid).collect();
@@ -560,7 +568,7 @@ impl<'a, S: Source> Laws<'a, S> {
     fn new(
         evaluator: &'a Evaluator<S>,
         parts: &'a [Part<'a>],
-        group_by: &[(usize, usize)],
+        group_by: &[Level],
     ) -> Result<Laws<'a, S>, AnswerError> {
         let sides = evaluator.sides(parts, group_by);
         let classes = |s: &Side| s.colour.iter().max().map_or(1, |&c| c as usize + 1);
@@ -622,7 +630,7 @@ impl<'a, S: Source> Laws<'a, S> {
         let mut key = Vec::new();
         for (part, query) in self.parts.iter().zip(queries) {
             key.push(part.cuboid.len() as u64);
-            key.extend(part.cuboid.iter().flat_map(|(d, l)| [d as u64, l as u64]));
+            key.extend(part.cuboid.iter().flat_map(|at| [at.dimension as u64, at.level as u64]));
             key.push(query.len() as u64);
             key.extend(query.iter().map(|w| w.to_bits()));
         }

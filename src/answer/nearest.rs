@@ -3,6 +3,7 @@
 
 use super::evaluate::{AnswerError, Evaluator};
 use super::open::{Answers, QueryError};
+use crate::cube::Level;
 use crate::recover::{Nearest, Norm, Source};
 use crate::sql::Aggregate;
 
@@ -12,10 +13,9 @@ impl<S: Source> Evaluator<S> {
         &self,
         nearest: &Nearest,
         aggregates: &[Aggregate],
-        group_by: &[(usize, usize)],
+        group_by: &[Level],
     ) -> Result<Vec<Vec<f64>>, AnswerError> {
-        let sizes: Vec<usize> =
-            group_by.iter().map(|&(d, l)| self.cube().dimensions[d].levels[l].len()).collect();
+        let sizes: Vec<usize> = group_by.iter().map(|level| level.of(self.cube()).len()).collect();
         let mut rows = vec![Vec::with_capacity(aggregates.len()); sizes.iter().product()];
         for aggregate in aggregates {
             let part = self.part(aggregate, group_by)?;

@@ -10,8 +10,7 @@ use super::posterior::{CountPosterior, Prior, Total};
 use super::render::{ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
 use super::simultaneous::{Rows, Simultaneous, Together};
 use super::statement::{PriorChoice, Statement};
-use crate::cube::Cube;
-use crate::cube::Filter;
+use crate::cube::{Cube, Filter};
 use crate::law::{Interval, Method};
 use crate::sql::{Aggregate, Query, SelectColumn};
 use std::collections::HashMap;
@@ -493,9 +492,9 @@ impl<'a> Present<'a> {
             .dims
             .iter()
             .map(|c| {
-                let position = query.group_by.iter().position(|&(d, _)| d == c.dim);
+                let position = query.group_by.iter().position(|at| at.dimension == c.dim);
                 let dimension = &cube.dimensions[c.dim];
-                let level = position.map_or(0, |i| query.group_by[i].1);
+                let level = position.map_or(0, |i| query.group_by[i].level);
                 let mut classes = vec![Vec::new(); dimension.levels[level].len()];
                 for (group, &class) in dimension.ancestors(dimension.finest(), level).iter().zip(&c.class_of)
                 {
@@ -535,8 +534,7 @@ impl Labels<'_> {
     pub fn kind(&self, column: &SelectColumn) -> ColumnKind {
         match column {
             SelectColumn::Group { index, .. } => {
-                let (d, l) = self.query.group_by[*index];
-                ColumnKind::of_level(&self.cube.dimensions[d].levels[l])
+                ColumnKind::of_level(self.query.group_by[*index].of(self.cube))
             }
             SelectColumn::Count { .. } | SelectColumn::Figure { .. } => ColumnKind::Figure,
         }
@@ -544,14 +542,13 @@ impl Labels<'_> {
 
     /// The labels of a group.
     pub fn row(&self, nodes: &[u32]) -> Vec<String> {
-        let levels = self.query.group_by.iter().map(|&(d, l)| &self.cube.dimensions[d].levels[l]);
+        let levels = self.query.group_by.iter().map(|level| level.of(self.cube));
         levels.zip(nodes).map(|(level, &n)| level.labels[n as usize].clone()).collect()
     }
 
     pub fn label(&self, column: &SelectColumn, nodes: &[u32]) -> String {
         let SelectColumn::Group { index, .. } = column else { return String::new() };
-        let (d, l) = self.query.group_by[*index];
-        self.cube.dimensions[d].levels[l].labels[nodes[*index] as usize].clone()
+        self.query.group_by[*index].of(self.cube).labels[nodes[*index] as usize].clone()
     }
 }
 

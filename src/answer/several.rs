@@ -13,6 +13,7 @@ use super::compare::compare;
 use super::open::{Answers, QueryError};
 use super::query::{Asked, Options, answer};
 use super::render::ResultTable;
+use crate::cube::Level;
 use crate::release::{Dataset, SignerKind};
 use crate::sql::Query;
 
@@ -110,7 +111,7 @@ impl Several {
     fn same(&self, asked: &[Asked]) -> Result<(), QueryError> {
         let ([one, releases @ ..], [first, others @ ..]) = (&self.releases[..], asked) else { return Ok(()) };
         let labels = |release: &Answers, asked: &Asked| -> Vec<Vec<String>> {
-            let level = |&(d, l): &(usize, usize)| release.cube().dimensions[d].levels[l].labels.clone();
+            let level = |level: &Level| level.of(release.cube()).labels.clone();
             asked.query.group_by.iter().map(level).collect()
         };
         for (release, other) in releases.iter().zip(others) {

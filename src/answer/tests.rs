@@ -10,7 +10,7 @@ use super::joint::{How, JointLaw};
 use super::posterior::{CountPosterior, Prior};
 use super::query::{Asked, Present};
 use super::statement::Statement;
-use crate::cube::{Bounds, Cube, Cuboid, Dimension, Frame};
+use crate::cube::{Bounds, Cube, Cuboid, Dimension, Frame, Level};
 use crate::exact::Rational;
 use crate::law::{ErrorLaw, Interval, Method, NoiseLaw, Term};
 use crate::plan::{Block, Measure, Noise, Plan, Table};
@@ -57,7 +57,7 @@ fn measured(plan: &Plan, truth: &[i64], mut z: impl FnMut(usize, usize) -> i64) 
             let mut table = vec![0i64; shape.iter().product()];
             for (cell, count) in truth.iter().enumerate() {
                 let finest = [cell / 12, cell / 4 % 3, cell % 4];
-                let at = c.iter().zip(&shape).fold(0, |at, ((d, l), n)| {
+                let at = c.iter().zip(&shape).fold(0, |at, (Level { dimension: d, level: l }, n)| {
                     let dimension = &cube.dimensions[d];
                     at * n + dimension.ancestors(dimension.finest(), l)[finest[d]] as usize
                 });
@@ -363,8 +363,7 @@ fn rows_are_those_where_leaves() {
     let rows = |sql: &str| {
         let query = Query::parse(sql, &cube).unwrap();
         let present = Present::new(&query, &cube);
-        let sizes: Vec<u32> =
-            query.group_by.iter().map(|&(d, l)| cube.dimensions[d].levels[l].len() as u32).collect();
+        let sizes: Vec<u32> = query.group_by.iter().map(|level| level.of(&cube).len() as u32).collect();
         let mut all = vec![vec![]];
         for n in sizes {
             all = all.iter().flat_map(|r: &Vec<u32>| (0..n).map(move |k| [&r[..], &[k]].concat())).collect();

@@ -6,7 +6,7 @@ use super::output::{amount, columns, counted, wrapped};
 use super::panels::{self, Panel, Panels};
 use super::plan::spec_failure;
 use super::{Failure, Outcome, output};
-use crate::cube::{Cube, Cuboid};
+use crate::cube::{Cube, Cuboid, Level};
 use crate::exact::Rational;
 use crate::plan::{BudgetRule, Measure, Neighbours, Noise, Table, convert};
 use crate::planner::{self, PlanError, Planned, Request};
@@ -182,13 +182,13 @@ fn relative_errors(request: &Request, planned: &Planned, setting: &Setting) -> R
 
 /// Every choice of `k` dimensions at their finest level, in lexicographic order.
 fn every(cube: &Cube, k: usize) -> Vec<Cuboid> {
-    fn extend(cube: &Cube, k: usize, from: usize, chosen: &mut Vec<(usize, usize)>, out: &mut Vec<Cuboid>) {
+    fn extend(cube: &Cube, k: usize, from: usize, chosen: &mut Vec<Level>, out: &mut Vec<Cuboid>) {
         if k == 0 {
-            out.push(Cuboid::new(chosen.clone()));
+            out.push(Cuboid::new(chosen.iter().copied()));
             return;
         }
         for d in from..cube.dimensions.len() {
-            chosen.push((d, cube.dimensions[d].finest()));
+            chosen.push(Level::new(d, cube.dimensions[d].finest()));
             extend(cube, k - 1, d + 1, chosen, out);
             chosen.pop();
         }

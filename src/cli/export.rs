@@ -4,8 +4,7 @@ use super::{Failure, Outcome, Recover, output};
 use crate::answer::nearest::{LEAST_SQUARES, note};
 use crate::answer::render::{self, ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
 use crate::answer::{Answers, Group};
-use crate::cube::Cube;
-use crate::cube::Filter;
+use crate::cube::{Cube, Filter, Level};
 use crate::recover::finish;
 use crate::sql::Aggregate;
 use std::collections::HashMap;
@@ -113,46 +112,49 @@ pub fn run(args: &Args) -> Outcome {
 }
 
 /// The levels named by `sex,age.band`.
-fn table(cube: &Cube, names: &str) -> Result<Vec<(usize, usize)>, Failure> {
-    let mut out: Vec<(usize, usize)> = Vec::new();
+fn table(cube: &Cube, names: &str) -> Result<Vec<Level>, Failure> {
+    let mut out: Vec<Level> = Vec::new();
     if names.trim() == "total" {
         return Ok(out);
     }
     for name in names.split(',').map(str::trim) {
         let found = cube.dimensions.iter().enumerate().find_map(|(d, dimension)| {
             let levels = 1..dimension.levels.len();
-            let mut all = levels.map(|l| (d, l));
+            let mut all = levels.map(|l| Level::new(d, l));
             if dimension.name == name {
-                return Some((d, dimension.finest()));
+                return Some(Level::new(d, dimension.finest()));
             }
-            all.find(|&(d, l)| cube.level_name(d, l) == name)
+            all.find(|&level| cube.level_name(level) == name)
         });
-        let Some((d, l)) = found else {
+        let Some(level) = found else {
             let known: Vec<&str> = cube.dimensions.iter().map(|d| d.name.as_str()).collect();
             return Err(Failure::Message(format!(
                 "no dimension or level is called `{name}`; there is {}",
                 known.join(", ")
             )));
         };
-        if out.iter().any(|&(other, _)| other == d) {
-            return Err(Failure::Message(format!("--table names `{}` twice", cube.dimensions[d].name)));
+        if out.iter().any(|other| other.dimension == level.dimension) {
+            return Err(Failure::Message(format!(
+                "--table names `{}` twice",
+                cube.dimensions[level.dimension].name
+            )));
         }
-        out.push((d, l));
+        out.push(level);
     }
     Ok(out)
 }
 
 fn result(
     cube: &Cube,
-    group_by: &[(usize, usize)],
+    group_by: &[Level],
     groups: &[Group],
     nearest: Option<&[f64]>,
     finished: Option<&[u64]>,
     level: f64,
 ) -> ResultTable {
-    let label = |&(d, l): &(usize, usize)| ResultColumn {
-        name: cube.level_name(d, l),
-        kind: ColumnKind::of_level(&cube.dimensions[d].levels[l]),
+    let label = |level: &Level| ResultColumn {
+        name: cube.level_name(*level),
+        kind: ColumnKind::of_level(level.of(cube)),
     };
     let mut columns: Vec<ResultColumn> = group_by.iter().map(label).collect();
     if finished.is_some() {
@@ -171,8 +173,8 @@ fn result(
             let mut row: Vec<ResultCell> = group_by
                 .iter()
                 .zip(&g.nodes)
-                .map(|(&(d, l), &n)| {
-                    let labels = &cube.dimensions[d].levels[l].labels;
+                .map(|(level, &n)| {
+                    let labels = &level.of(cube).labels;
                     ResultCell::Label(labels.get(n as usize).cloned().unwrap_or_default())
                 })
                 .collect();

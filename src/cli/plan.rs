@@ -487,7 +487,7 @@ fn strategy_json(c: &Candidate) -> Value {
 
 /// The levels of a table by their names.
 fn names(cube: &Cube, cuboid: &Cuboid) -> Vec<String> {
-    cuboid.iter().map(|(d, l)| cube.level_name(d, l)).collect()
+    cuboid.iter().map(|level| cube.level_name(level)).collect()
 }
 
 fn tables_json(request: &Request, planned: &Planned) -> Vec<Value> {

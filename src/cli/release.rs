@@ -241,15 +241,12 @@ fn public_beside(key: &Path) -> PathBuf {
 
 /// A query this release can answer: its smallest one-dimensional table.
 fn example_query(spec: &Spec) -> String {
-    let one = spec
-        .workload
-        .iter()
-        .flat_map(|t| t.cuboid.iter())
-        .min_by_key(|&(d, l)| spec.cube.dimensions[d].levels[l].len());
+    let one =
+        spec.workload.iter().flat_map(|t| t.cuboid.iter()).min_by_key(|level| level.of(&spec.cube).len());
     match one {
         None => format!("SELECT COUNT(*) FROM {}", quoted(&spec.name)),
-        Some((d, l)) => {
-            let name = spec.cube.level_name(d, l);
+        Some(level) => {
+            let name = spec.cube.level_name(level);
             let name = match name.split_once('.') {
                 Some((a, b)) if spec.cube.dimension(&name).is_none() => {
                     format!("{}.{}", quoted(a), quoted(b))

@@ -32,8 +32,8 @@ impl Frame {
     pub fn contrasts(&self, cuboid: &Cuboid) -> usize {
         cuboid
             .iter()
-            .map(|(d, l)| {
-                let rung = self.rung(d, l);
+            .map(|level| {
+                let rung = self.rung(level);
                 rung.len() - rung.siblings.len()
             })
             .product()
@@ -42,8 +42,8 @@ impl Frame {
     /// `D_A v`, in place of `v`. `None` on overflow.
     pub fn contrast(&self, cuboid: &Cuboid, mut table: Vec<i64>) -> Option<Vec<i64>> {
         let mut inner = 1;
-        for (d, l) in cuboid.iter().rev() {
-            let rung = self.rung(d, l);
+        for level in cuboid.iter().rev() {
+            let rung = self.rung(level);
             let n = rung.len();
             let (slots, first, kept) = contrast_of(rung);
             let mut out = Vec::with_capacity(table.len() / n * kept);
@@ -66,8 +66,8 @@ impl Frame {
     /// component, what is left are the weights of the contrasts: `⟨q, expand(d)⟩ = Σ q·d` over them.
     pub fn keep_contrasts(&self, cuboid: &Cuboid, q: &mut [f64]) {
         let mut inner = 1;
-        for (d, l) in cuboid.iter().rev() {
-            let rung = self.rung(d, l);
+        for level in cuboid.iter().rev() {
+            let rung = self.rung(level);
             let (slots, _, _) = contrast_of(rung);
             for rows in q.chunks_exact_mut(rung.len() * inner) {
                 for (row, slot) in rows.chunks_exact_mut(inner).zip(&slots) {
@@ -83,8 +83,8 @@ impl Frame {
     /// `P_A v` from `D_A v`: the inverse of [`Frame::contrast`] on the component.
     pub fn expand(&self, cuboid: &Cuboid, mut contrasts: Vec<f64>) -> Vec<f64> {
         let mut inner = 1;
-        for (d, l) in cuboid.iter().rev() {
-            let rung = self.rung(d, l);
+        for level in cuboid.iter().rev() {
+            let rung = self.rung(level);
             let n = rung.len();
             let (slots, _, kept) = contrast_of(rung);
             if kept == 0 {

@@ -1,10 +1,11 @@
 //! A choice of level in every dimension; total is left out.
 
+use super::Level;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
-/// A table's shape, or a component's name: (dimension, level) pairs, dimensions ascending, levels
-/// at least 1. Dimensions that are not listed are at *total*. Levels are indices into
+/// A table's shape, or a component's name: [`Level`]s, dimensions ascending, none at total (level 0).
+/// Dimensions that are not listed are at *total*. Levels are indices into
 /// [`crate::cube::Dimension::levels`].
 ///
 /// Up to four dimensions are held without an allocation: a plan over a hundred attributes handles
@@ -18,30 +19,31 @@ impl Cuboid {
         Cuboid::default()
     }
 
-    /// From (dimension, level) pairs in any order. Level 0 is dropped; of two levels of one dimension
-    /// the finer wins.
-    pub fn new(mut pairs: Vec<(usize, usize)>) -> Cuboid {
-        pairs.retain(|&(_, level)| level > 0);
+    /// From levels in any order. Level 0 is dropped; of two levels of one dimension the finer wins.
+    pub fn new(levels: impl IntoIterator<Item: Into<Level>>) -> Cuboid {
+        let narrow = |at: Level| (at.dimension as u16, at.level as u8);
+        let mut pairs: SmallVec<[(u16, u8); 4]> =
+            levels.into_iter().map(Into::into).filter(|at| at.level > 0).map(narrow).collect();
         pairs.sort_unstable();
         // Sorted, so the finer level of a dimension comes last: keep that one.
         pairs.reverse();
         pairs.dedup_by_key(|&mut (d, _)| d);
         pairs.reverse();
-        Cuboid(pairs.into_iter().map(|(d, l)| (d as u16, l as u8)).collect())
+        Cuboid(pairs)
     }
 
     /// This cuboid with one more dimension, which must come after all it has; level 0 adds nothing.
-    pub(super) fn and_then(&self, dimension: usize, level: usize) -> Cuboid {
+    pub(super) fn and_then(&self, at: Level) -> Cuboid {
         let mut pairs = self.0.clone();
-        if level > 0 {
-            pairs.push((dimension as u16, level as u8));
+        if at.level > 0 {
+            pairs.push((at.dimension as u16, at.level as u8));
         }
         Cuboid(pairs)
     }
 
-    /// (dimension, level), dimensions ascending.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (usize, usize)> + ExactSizeIterator + Clone + '_ {
-        self.0.iter().map(|&(d, l)| (usize::from(d), usize::from(l)))
+    /// Its levels, dimensions ascending.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = Level> + ExactSizeIterator + Clone + '_ {
+        self.0.iter().map(|&(d, l)| Level::new(d.into(), l.into()))
     }
 
     /// How many dimensions are not at total.
@@ -66,19 +68,24 @@ impl Cuboid {
             .map_or(0, |at| usize::from(self.0[at].1))
     }
 
+    /// The same with the dimension beside it.
+    pub fn at(&self, dimension: usize) -> Level {
+        Level::new(dimension, self.level(dimension))
+    }
+
     /// Whether this cuboid rolls up from `other`: every level coarser or equal.
     pub fn is_below(&self, other: &Cuboid) -> bool {
-        self.iter().all(|(d, l)| l <= other.level(d))
+        self.iter().all(|at| at.level <= other.level(at.dimension))
     }
 
     /// The coarsest cuboid both roll up from.
     pub fn join(&self, other: &Cuboid) -> Cuboid {
-        Cuboid::new(self.iter().chain(other.iter()).collect())
+        Cuboid::new(self.iter().chain(other.iter()))
     }
 
     /// The finest cuboid that rolls up from both.
     pub fn meet(&self, other: &Cuboid) -> Cuboid {
-        Cuboid::new(self.iter().map(|(d, l)| (d, l.min(other.level(d)))).collect())
+        Cuboid::new(self.iter().map(|at| (at.dimension, at.level.min(other.level(at.dimension)))))
     }
 }
 
@@ -89,7 +96,7 @@ mod tests {
     #[test]
     fn lattice() {
         let a = Cuboid::new(vec![(3, 1), (0, 2), (0, 1), (5, 0)]);
-        assert_eq!(a.iter().collect::<Vec<_>>(), [(0, 2), (3, 1)]);
+        assert_eq!(a.iter().collect::<Vec<_>>(), [Level::new(0, 2), Level::new(3, 1)]);
         let b = Cuboid::new(vec![(0, 1), (4, 1)]);
         assert_eq!(a.join(&b), Cuboid::new(vec![(0, 2), (3, 1), (4, 1)]));
         assert_eq!(a.meet(&b), Cuboid::new(vec![(0, 1)]));

@@ -8,12 +8,12 @@ pub struct Dimension {
     /// The dimension's name, which is also the name of its finest level in queries and tables.
     pub name: String,
     /// From total to finest. Always at least two.
-    pub levels: Vec<Level>,
+    pub levels: Vec<Categories>,
 }
 
 /// The categories of a dimension at one degree of detail.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Level {
+pub struct Categories {
     /// `band` in `age.band`; the finest level carries the dimension's (or the hierarchy column's) name.
     pub name: String,
     /// What each node is called, in the spec's order.
@@ -47,7 +47,7 @@ pub enum Number {
     Unknown,
 }
 
-impl Level {
+impl Categories {
     /// The number of a node: what may be added up, what cannot, and what a sum leaves out. Decided here for all who ask.
     pub fn number(&self, node: usize) -> Number {
         match self.bounds.get(node).copied().flatten() {
@@ -63,8 +63,13 @@ impl Level {
     }
 
     /// The one-node level at the bottom of every chain.
-    pub fn total() -> Level {
-        Level { name: "total".into(), labels: vec!["total".into()], parent: Vec::new(), bounds: Vec::new() }
+    pub fn total() -> Categories {
+        Categories {
+            name: "total".into(),
+            labels: vec!["total".into()],
+            parent: Vec::new(),
+            bounds: Vec::new(),
+        }
     }
 
     /// The number of nodes.
@@ -87,8 +92,8 @@ impl Dimension {
     /// A dimension with no levels between total and its categories.
     pub fn plain(name: &str, labels: Vec<String>) -> Dimension {
         let parent = vec![0; labels.len()];
-        let finest = Level { name: name.into(), labels, parent, bounds: Vec::new() };
-        Dimension { name: name.into(), levels: vec![Level::total(), finest] }
+        let finest = Categories { name: name.into(), labels, parent, bounds: Vec::new() };
+        Dimension { name: name.into(), levels: vec![Categories::total(), finest] }
     }
 
     /// The index of the finest level.

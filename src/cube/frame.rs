@@ -4,7 +4,7 @@
 //! Tables are dense vectors, the last dimension fastest. A **component** is named by the cuboid whose
 //! levels pick one `W` in each dimension; it is the part of that cuboid's table that no coarser table knows.
 
-use super::{Axis, Cube, Cuboid, Rung};
+use super::{Axis, Cube, Cuboid, Level, Rung};
 
 /// The axes of all dimensions.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,8 +29,8 @@ impl Frame {
     pub fn levels_of<'a>(cube: &Cube, cuboids: impl IntoIterator<Item = &'a Cuboid>) -> Vec<Vec<u8>> {
         let mut used: Vec<Vec<bool>> = cube.dimensions.iter().map(|d| vec![false; d.levels.len()]).collect();
         for cuboid in cuboids {
-            for (d, l) in cuboid.iter() {
-                used[d][l] = true;
+            for at in cuboid.iter() {
+                used[at.dimension][at.level] = true;
             }
         }
         used.iter()
@@ -42,18 +42,22 @@ impl Frame {
     ///
     /// # Panics
     /// When the level is not in use: cuboids are checked when a plan is made or read.
-    pub fn rung(&self, dimension: usize, level: usize) -> &Rung {
-        let axis = &self.axes[dimension];
-        &axis.rungs[self.position(dimension, level)]
+    pub fn rung(&self, level: Level) -> &Rung {
+        &self.axes[level.dimension].rungs[self.position(level)]
     }
 
-    fn position(&self, dimension: usize, level: usize) -> usize {
-        self.axes[dimension].rung(level).expect("a cuboid of this frame uses levels in use")
+    fn position(&self, at: Level) -> usize {
+        self.axes[at.dimension].rung(at.level).expect("a cuboid of this frame uses levels in use")
+    }
+
+    /// The rungs of one dimension from total up to a level.
+    fn up_to(&self, level: Level) -> &[Rung] {
+        &self.axes[level.dimension].rungs[..=self.position(level)]
     }
 
     /// The number of nodes in each listed dimension (after lumping).
     pub fn shape(&self, cuboid: &Cuboid) -> Vec<usize> {
-        cuboid.iter().map(|(d, l)| self.rung(d, l).len()).collect()
+        cuboid.iter().map(|level| self.rung(level).len()).collect()
     }
 
     /// The number of cells (after lumping).
@@ -63,26 +67,26 @@ impl Frame {
 
     /// For each cell, how many real cells it stands for.
     pub fn multiplicity(&self, cuboid: &Cuboid) -> Vec<u64> {
-        cuboid.iter().fold(vec![1], |outer, (d, l)| {
-            let rung = self.rung(d, l);
+        cuboid.iter().fold(vec![1], |outer, level| {
+            let rung = self.rung(level);
             outer.iter().flat_map(|&o| rung.multiplicity.iter().map(move |&m| o * m)).collect()
         })
     }
 
     /// The number of real cells, as a float (for weights; it may be large).
     pub fn cells(&self, cuboid: &Cuboid) -> f64 {
-        cuboid.iter().map(|(d, l)| self.rung(d, l).real_len() as f64).product()
+        cuboid.iter().map(|level| self.rung(level).real_len() as f64).product()
     }
 
     /// All components at or below a cuboid, coarser before finer; those that hold nothing (no group with
     /// two siblings) left out.
     pub fn below(&self, cuboid: &Cuboid) -> Vec<Cuboid> {
-        cuboid.iter().fold(vec![Cuboid::total()], |prefixes, (d, l)| {
-            let rungs = &self.axes[d].rungs[..=self.position(d, l)];
+        cuboid.iter().fold(vec![Cuboid::total()], |prefixes, at| {
+            let rungs = self.up_to(at);
             let mut out = Vec::with_capacity(prefixes.len() * rungs.len());
             for prefix in &prefixes {
                 let live = rungs.iter().filter(|r| !r.adds_nothing());
-                out.extend(live.map(|r| prefix.and_then(d, r.level)));
+                out.extend(live.map(|r| prefix.and_then(Level::new(at.dimension, r.level))));
             }
             out
         })
@@ -90,9 +94,9 @@ impl Frame {
 
     /// How many numbers [`Frame::decompose`] makes of a table, in all components together. As a float: it may be large.
     pub fn spread(&self, cuboid: &Cuboid) -> f64 {
-        let of_axis = |(d, l): (usize, usize)| -> f64 {
-            let rungs = &self.axes[d].rungs[..=self.position(d, l)];
-            rungs.iter().filter(|r| !r.adds_nothing()).map(|r| r.len() as f64).sum()
+        let of_axis = |level: Level| -> f64 {
+            let rungs = self.up_to(level).iter();
+            rungs.filter(|r| !r.adds_nothing()).map(|r| r.len() as f64).sum()
         };
         cuboid.iter().map(of_axis).product()
     }
@@ -105,25 +109,23 @@ impl Frame {
     /// Splits a vector over a cuboid's table into its part in every component below:
     /// `q_A = P_A (q pushed to table A)`. Calls `emit` once for each component of [`Frame::below`].
     pub fn decompose(&self, cuboid: &Cuboid, table: Vec<f64>, emit: &mut dyn FnMut(Cuboid, Vec<f64>)) {
-        let pairs: Vec<_> = cuboid.iter().collect();
-        self.decompose_from(&pairs, 0, 1, &mut Vec::new(), table, emit);
+        let levels: Vec<_> = cuboid.iter().collect();
+        self.decompose_from(&levels, 0, 1, &mut Vec::new(), table, emit);
     }
 
     fn decompose_from(
         &self,
-        pairs: &[(usize, usize)],
+        levels: &[Level],
         i: usize,
         outer: usize,
-        prefix: &mut Vec<(usize, usize)>,
+        prefix: &mut Vec<Level>,
         mut table: Vec<f64>,
         emit: &mut dyn FnMut(Cuboid, Vec<f64>),
     ) {
-        let Some(&(d, level)) = pairs.get(i) else {
-            return emit(Cuboid::new(prefix.clone()), table);
+        let Some(&at) = levels.get(i) else {
+            return emit(Cuboid::new(prefix.iter().copied()), table);
         };
-        let axis = &self.axes[d];
-        for r in (0..=self.position(d, level)).rev() {
-            let rung = &axis.rungs[r];
+        for (r, rung) in self.up_to(at).iter().enumerate().rev() {
             let n = rung.len();
             let inner = table.len() / (outer * n);
             let coarser = (r > 0).then(|| push(&table, inner, rung));
@@ -131,8 +133,8 @@ impl Frame {
                 if let Some(mean) = &coarser {
                     take_off(&mut table, mean, inner, rung);
                 }
-                prefix.push((d, rung.level));
-                self.decompose_from(pairs, i + 1, outer * n, prefix, table, emit);
+                prefix.push(Level::new(at.dimension, rung.level));
+                self.decompose_from(levels, i + 1, outer * n, prefix, table, emit);
                 prefix.pop();
             }
             match coarser {
@@ -149,30 +151,29 @@ impl Frame {
         cuboid: &Cuboid,
         component: &mut dyn FnMut(&Cuboid) -> Result<Option<Vec<f64>>, E>,
     ) -> Result<Vec<f64>, E> {
-        let pairs: Vec<_> = cuboid.iter().collect();
-        let built = self.rebuild_from(&pairs, 0, 1, &mut Vec::new(), component)?;
+        let levels: Vec<_> = cuboid.iter().collect();
+        let built = self.rebuild_from(&levels, 0, 1, &mut Vec::new(), component)?;
         Ok(built.unwrap_or_else(|| vec![0.0; self.len(cuboid)]))
     }
 
     fn rebuild_from<E>(
         &self,
-        pairs: &[(usize, usize)],
+        levels: &[Level],
         i: usize,
         outer: usize,
-        prefix: &mut Vec<(usize, usize)>,
+        prefix: &mut Vec<Level>,
         component: &mut dyn FnMut(&Cuboid) -> Result<Option<Vec<f64>>, E>,
     ) -> Result<Option<Vec<f64>>, E> {
-        let Some(&(d, level)) = pairs.get(i) else {
-            return component(&Cuboid::new(prefix.clone()));
+        let Some(&at) = levels.get(i) else {
+            return component(&Cuboid::new(prefix.iter().copied()));
         };
-        let axis = &self.axes[d];
         let mut built: Option<Vec<f64>> = None;
-        for rung in &axis.rungs[..=self.position(d, level)] {
+        for rung in self.up_to(at) {
             let part = if rung.adds_nothing() {
                 None
             } else {
-                prefix.push((d, rung.level));
-                let part = self.rebuild_from(pairs, i + 1, outer * rung.len(), prefix, component)?;
+                prefix.push(Level::new(at.dimension, rung.level));
+                let part = self.rebuild_from(levels, i + 1, outer * rung.len(), prefix, component)?;
                 prefix.pop();
                 part
             };
@@ -194,30 +195,26 @@ impl Frame {
 
     /// Rolls a table up to a coarser cuboid by summing. Only for frames that are not lumped.
     pub fn roll_up(&self, from: &Cuboid, to: &Cuboid, mut table: Vec<f64>) -> Vec<f64> {
-        let pairs: Vec<_> = from.iter().collect();
         let mut inner = 1;
-        for &(d, level) in pairs.iter().rev() {
-            let axis = &self.axes[d];
-            let (top, stop) = (self.position(d, level), self.position(d, to.level(d)));
-            for rung in axis.rungs[stop + 1..=top].iter().rev() {
+        for at in from.iter().rev() {
+            let (rungs, stop) = (self.up_to(at), self.position(to.at(at.dimension)));
+            for rung in rungs[stop + 1..].iter().rev() {
                 table = sum(&table, inner, rung);
             }
-            inner *= axis.rungs[stop].len();
+            inner *= rungs[stop].len();
         }
         table
     }
 
     /// Repeats a vector over a coarse table for every finer cell below: the query that sums those cells.
     pub fn pull_back(&self, from: &Cuboid, to: &Cuboid, mut table: Vec<f64>) -> Vec<f64> {
-        let pairs: Vec<_> = to.iter().collect();
         let mut inner = 1;
-        for &(d, level) in pairs.iter().rev() {
-            let axis = &self.axes[d];
-            let (start, top) = (self.position(d, from.level(d)), self.position(d, level));
-            for rung in &axis.rungs[start + 1..=top] {
+        for at in to.iter().rev() {
+            let (rungs, start) = (self.up_to(at), self.position(from.at(at.dimension)));
+            for rung in &rungs[start + 1..] {
                 table = repeat(&table, inner, rung);
             }
-            inner *= axis.rungs[top].len();
+            inner *= self.rung(at).len();
         }
         table
     }

@@ -3,7 +3,7 @@
 //! The Haar wavelet of a dimension is the set of differences between the two halves of every group of such a tree. The
 //! halves follow the order of the categories, so ranges of ordered ones take few of them.
 
-use super::{Bounds, Cube, Cuboid, Dimension, Level};
+use super::{Bounds, Categories, Cube, Cuboid, Dimension};
 
 /// A cube whose levels include all halves, and where the levels of the cube before have gone.
 pub struct Refined {
@@ -16,7 +16,7 @@ pub struct Refined {
 impl Refined {
     /// The same table, among the levels of the refined cube.
     pub fn cuboid(&self, cuboid: &Cuboid) -> Cuboid {
-        Cuboid::new(cuboid.iter().map(|(d, l)| (d, self.levels[d][l])).collect())
+        Cuboid::new(cuboid.iter().map(|at| (at.dimension, self.levels[at.dimension][at.level])))
     }
 }
 
@@ -34,7 +34,7 @@ fn depth(n: usize) -> u32 {
 }
 
 fn halved(dimension: &Dimension) -> (Dimension, Vec<usize>) {
-    let mut levels = vec![Level::total()];
+    let mut levels = vec![Categories::total()];
     let mut at = vec![0];
     for (coarse, fine) in dimension.levels.iter().zip(dimension.levels.iter().skip(1)) {
         let mut groups: Vec<Vec<u32>> = vec![Vec::new(); coarse.len()];
@@ -60,25 +60,25 @@ fn halved(dimension: &Dimension) -> (Dimension, Vec<usize>) {
             } else {
                 groups.iter().map(|g| together(fine, g)).collect()
             };
-            levels.push(Level { name, labels, parent, bounds });
+            levels.push(Categories { name, labels, parent, bounds });
         }
         let mut parent = vec![0; fine.len()];
         for (p, group) in groups.iter().enumerate() {
             group.iter().for_each(|&node| parent[node as usize] = p as u32);
         }
         at.push(levels.len());
-        levels.push(Level { parent, ..fine.clone() });
+        levels.push(Categories { parent, ..fine.clone() });
     }
     (Dimension { name: dimension.name.clone(), levels }, at)
 }
 
 /// A name that no level of the dimension has: `half1`, `half2`, …
-fn unused(dimension: &Dimension, made: &[Level]) -> String {
+fn unused(dimension: &Dimension, made: &[Categories]) -> String {
     let taken = |name: &str| dimension.levels.iter().chain(made).any(|l| l.name == name);
     (1..).map(|i| format!("half{i}")).find(|name| !taken(name)).unwrap_or_default()
 }
 
-fn label(level: &Level, nodes: &[u32]) -> String {
+fn label(level: &Categories, nodes: &[u32]) -> String {
     match nodes {
         [] => String::new(),
         [one] => level.labels[*one as usize].clone(),
@@ -89,7 +89,7 @@ fn label(level: &Level, nodes: &[u32]) -> String {
 }
 
 /// The numbers of all nodes together, where each begins just where the one before ends.
-fn together(level: &Level, nodes: &[u32]) -> Option<Bounds> {
+fn together(level: &Categories, nodes: &[u32]) -> Option<Bounds> {
     let mut all = nodes.iter().map(|&n| level.bounds[n as usize]);
     let mut whole = all.next()??;
     for next in all {
@@ -116,7 +116,7 @@ mod tests {
         // Bands of 7, 3 and 1 ages, one of them called like a half.
         age.levels.insert(
             1,
-            Level {
+            Categories {
                 name: "half1".into(),
                 labels: ["young", "mid", "old"].map(String::from).to_vec(),
                 parent: vec![0, 0, 0],

@@ -68,7 +68,7 @@ fn along<T: Copy>(
 impl Frame {
     /// How many coefficients a cuboid has; `None` when they do not fit.
     pub fn walsh_len(&self, cuboid: &Cuboid) -> Option<u64> {
-        cuboid.iter().try_fold(1u64, |m, (d, l)| m.checked_mul(padded(self.rung(d, l).real_len()) - 1))
+        cuboid.iter().try_fold(1u64, |m, level| m.checked_mul(padded(self.rung(level).real_len()) - 1))
     }
 
     /// The coefficients of a table of counts. `None` on overflow.
@@ -101,8 +101,8 @@ impl Frame {
         line: impl Fn(&mut [T]) -> Option<()>,
     ) -> Option<Vec<T>> {
         let mut inner = 1;
-        for (d, l) in cuboid.iter().rev() {
-            let n = self.rung(d, l).len();
+        for level in cuboid.iter().rev() {
+            let n = self.rung(level).len();
             let (categories, masks) = ((n, 0), (padded(n as u64) as usize - 1, 1));
             let (from, to) = match way {
                 Way::Forth => (categories, masks),
@@ -146,7 +146,7 @@ mod tests {
             let frame = frame(&sizes);
             // A dimension of one category has no coefficient, and no place in a component.
             let dims: Vec<usize> = (0..sizes.len()).filter(|&d| sizes[d] > 1).collect();
-            let cuboid = Cuboid::new(dims.iter().map(|&d| (d, 1)).collect());
+            let cuboid = Cuboid::new(dims.iter().map(|&d| (d, 1)));
             let n: Vec<usize> = dims.iter().map(|&d| sizes[d]).collect();
             let m: Vec<usize> = n.iter().map(|&n| padded(n as u64) as usize - 1).collect();
             let digits = |mut at: usize, base: &[usize]| {

@@ -58,7 +58,7 @@ pub fn drawable(noise: Noise, scale: Rational) -> bool {
 
 /// How many cells a table has; `None` when that does not fit. All levels must be in use.
 pub fn cells(frame: &Frame, cuboid: &Cuboid) -> Option<u64> {
-    cuboid.iter().try_fold(1u64, |n, (d, l)| n.checked_mul(frame.rung(d, l).real_len()))
+    cuboid.iter().try_fold(1u64, |n, level| n.checked_mul(frame.rung(level).real_len()))
 }
 
 /// Refuses a block that is larger than any may be, or that holds nothing.

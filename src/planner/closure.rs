@@ -155,11 +155,11 @@ impl Closure {
             return;
         }
         let mut gains: Gains = smallvec![1.0];
-        for (i, (d, l)) in cuboid.iter().enumerate() {
-            let axis = &self.gains[d];
+        for (i, at) in cuboid.iter().enumerate() {
+            let axis = &self.gains[at.dimension];
             let row = match asked.and_then(|a| a.sums(i)) {
                 Some(sums) => &sums.mean,
-                None => &axis.mean[axis.rung_of[l]],
+                None => &axis.mean[axis.rung_of[at.level]],
             };
             gains = product(&gains, row, &axis.live);
         }
@@ -176,8 +176,8 @@ impl Closure {
             return;
         }
         let mut kinds: SmallVec<[Gains; 1]> = smallvec![smallvec![1.0]];
-        for (i, (d, _)) in cuboid.iter().enumerate() {
-            let live = &self.gains[d].live;
+        for (i, at) in cuboid.iter().enumerate() {
+            let live = &self.gains[at.dimension].live;
             let rows = self.rows(t, i, cuboid, true);
             let rows = &rows;
             kinds =

@@ -176,8 +176,11 @@ fn known(sigma2: &mut [f64], closure: &Closure, plan: &Plan) {
 /// Mean and largest cell variance of a table when levels are unbalanced: one solve for each kind of cell, on
 /// a frame where all that look alike to that cell are lumped.
 fn unbalanced_spread(frame: &Frame, measured: &[Weighted], cuboid: &Cuboid) -> Spread {
-    let kinds: Vec<Vec<(usize, u64)>> =
-        cuboid.iter().map(|(d, l)| kinds_of(&frame.axes[d], frame.axes[d].rung(l).unwrap_or(0))).collect();
+    let kinds = |at: Level| {
+        let axis = &frame.axes[at.dimension];
+        kinds_of(axis, axis.rung(at.level).unwrap_or(0))
+    };
+    let kinds: Vec<Vec<(usize, u64)>> = cuboid.iter().map(kinds).collect();
     let mut spread = Spread { mean: 0.0, max: 0.0 };
     let mut cells = 0.0;
     let mut pick = vec![0; kinds.len()];
@@ -186,9 +189,9 @@ fn unbalanced_spread(frame: &Frame, measured: &[Weighted], cuboid: &Cuboid) -> S
         let mut lumped = Frame { axes: rest.clone() };
         let mut query = vec![1.0];
         let mut count = 1.0;
-        for ((d, l), (kind, &p)) in cuboid.iter().zip(kinds.iter().zip(&pick)) {
-            let axis = &frame.axes[d];
-            let r = axis.rung(l).unwrap_or(0);
+        for (level, (kind, &p)) in cuboid.iter().zip(kinds.iter().zip(&pick)) {
+            let axis = &frame.axes[level.dimension];
+            let r = axis.rung(level.level).unwrap_or(0);
             let (node, copies) = kind[p as usize];
             count *= copies as f64;
             let mut colour = vec![0; axis.rungs[r].len()];
@@ -197,7 +200,7 @@ fn unbalanced_spread(frame: &Frame, measured: &[Weighted], cuboid: &Cuboid) -> S
             let at = lumps[r][node] as usize;
             let n = small.rungs[r].len();
             query = query.iter().flat_map(|&q| (0..n).map(move |k| if k == at { q } else { 0.0 })).collect();
-            lumped.axes[d] = small;
+            lumped.axes[level.dimension] = small;
         }
         let variance = query_variance(&lumped, measured, cuboid, query);
         spread.mean += count * variance;

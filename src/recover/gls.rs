@@ -12,7 +12,7 @@
 //! Tables measured as Walsh–Hadamard coefficients are `H F_B r + noise`; over plain dimensions their normal operator
 //! is a number on each component too.
 
-use crate::cube::{Cuboid, Frame, walsh};
+use crate::cube::{Cuboid, Frame, Level, walsh};
 use crate::numeric::conjugate::{self, Rules, System};
 use crate::plan::noise::noise_variance;
 use crate::plan::{Form, Plan, Seen};
@@ -48,10 +48,14 @@ impl Weighted {
         match self.seen {
             Seen::Cells => self.weight * frame.cells(component) / frame.cells(&self.cuboid),
             Seen::Walsh => {
-                let part = |(d, l): (usize, usize)| {
-                    let n = frame.rung(d, l).real_len();
+                let part = |level: Level| {
+                    let n = frame.rung(level).real_len();
                     let padded = walsh::padded(n);
-                    if component.level(d) > 0 { padded as f64 } else { (padded - n) as f64 / n as f64 }
+                    if component.level(level.dimension) > 0 {
+                        padded as f64
+                    } else {
+                        (padded - n) as f64 / n as f64
+                    }
                 };
                 self.weight * self.cuboid.iter().map(part).product::<f64>()
             }

@@ -18,7 +18,7 @@
 
 use super::Parts;
 use super::nearest::Norm;
-use crate::cube::{Cuboid, Frame};
+use crate::cube::{Cuboid, Frame, Level};
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettingsBuilder, DefaultSolver, IPSolver, SolverStatus, SupportedConeT};
 use std::collections::HashMap;
@@ -56,23 +56,23 @@ struct Rows {
 
 impl Rows {
     fn new(frame: &Frame, cuboid: &Cuboid, offsets: &HashMap<Cuboid, usize>) -> Rows {
-        let pairs: Vec<(usize, usize)> = cuboid.iter().collect();
-        let tops: Vec<usize> = pairs.iter().map(|&(d, l)| frame.axes[d].rung(l).unwrap_or(0)).collect();
-        let nodes = pairs.iter().zip(&tops).map(|(&(d, _), &top)| entries(frame, d, top)).collect();
+        let rung = |at: Level| frame.axes[at.dimension].rung(at.level).unwrap_or(0);
+        let tops: Vec<usize> = cuboid.iter().map(rung).collect();
+        let nodes = cuboid.iter().zip(&tops).map(|(at, &top)| entries(frame, at.dimension, top)).collect();
         let rungs: Vec<usize> = tops.iter().map(|top| top + 1).collect();
         let mut places = vec![None; rungs.iter().product()];
         for (code, place) in places.iter_mut().enumerate() {
-            let (mut rest, mut levels) = (code, Vec::new());
-            for (&(d, _), &n) in pairs.iter().zip(&rungs).rev() {
-                levels.push((d, rest % n));
+            // For each dimension how many rungs up from total.
+            let (mut rest, mut steps) = (code, Vec::new());
+            for (at, &n) in cuboid.iter().zip(&rungs).rev() {
+                steps.push((at.dimension, rest % n));
                 rest /= n;
             }
-            levels.reverse();
-            let component =
-                Cuboid::new(levels.iter().map(|&(d, r)| (d, frame.axes[d].rungs[r].level)).collect());
-            let mut strides = vec![0; pairs.len()];
+            steps.reverse();
+            let component = Cuboid::new(steps.iter().map(|&(d, r)| (d, frame.axes[d].rungs[r].level)));
+            let mut strides = vec![0; cuboid.len()];
             let mut stride = 1;
-            for (i, &(d, r)) in levels.iter().enumerate().rev().filter(|(_, (_, r))| *r > 0) {
+            for (i, &(d, r)) in steps.iter().enumerate().rev().filter(|(_, (_, r))| *r > 0) {
                 strides[i] = stride;
                 let rung = &frame.axes[d].rungs[r];
                 stride *= rung.len() - rung.siblings.len();

@@ -142,7 +142,8 @@ impl<S: Source> Recovery<S> {
     /// Whether a table over levels in use can be recovered: of its cells, where rows were measured, what these determine.
     pub fn holds(&self, cuboid: &Cuboid) -> bool {
         let axes = &self.frame().axes;
-        let in_use = cuboid.iter().all(|(d, l)| d < axes.len() && axes[d].rung(l).is_some());
+        let in_use =
+            cuboid.iter().all(|at| axes.get(at.dimension).is_some_and(|axis| axis.rung(at.level).is_some()));
         in_use && self.estimator.each().holds(&self.stored, cuboid)
     }
 

@@ -14,7 +14,7 @@
 
 use super::RecoverError;
 use super::gls::{Gls, Parts};
-use crate::cube::{Cube, Cuboid, Filter, Frame, required_level};
+use crate::cube::{Cube, Cuboid, Filter, Frame, Level, required_level};
 use crate::numeric::conjugate::{self, Rules};
 use crate::plan::{Form, Plan, Seen, limits};
 use crate::sql::Query;
@@ -81,15 +81,15 @@ impl Zero {
     /// Resolves a condition against the levels in use.
     pub fn new(cube: &Cube, frame: &Frame, condition: &str) -> Result<Zero, String> {
         let filter = filter(cube, condition)?;
-        let mut pairs = Vec::new();
+        let mut levels = Vec::new();
         for c in &filter.dims {
             let needed = required_level(cube, c.dim, &c.class_of, 0);
             let Some(level) = frame.axes[c.dim].level_for(needed) else {
-                return Err(format!("no table tells {} apart", cube.level_name(c.dim, needed)));
+                return Err(format!("no table tells {} apart", cube.level_name(Level::new(c.dim, needed))));
             };
-            pairs.push((c.dim, level));
+            levels.push(Level::new(c.dim, level));
         }
-        Ok(Zero { condition: condition.into(), cuboid: Cuboid::new(pairs), filter })
+        Ok(Zero { condition: condition.into(), cuboid: Cuboid::new(levels), filter })
     }
 
     /// What it tells apart: dimensions, and the class of each of their finest nodes.
@@ -99,23 +99,18 @@ impl Zero {
 
     /// Which cells of a table are empty: those all of whose finest cells satisfy the condition. `None` when there are
     /// none. `node_of` gives for a dimension and level one node for each entry along the axis.
-    fn mask(
-        &self,
-        cube: &Cube,
-        table: &Cuboid,
-        node_of: &dyn Fn(usize, usize) -> Vec<u32>,
-    ) -> Option<Vec<bool>> {
+    fn mask(&self, cube: &Cube, table: &Cuboid, node_of: &dyn Fn(Level) -> Vec<u32>) -> Option<Vec<bool>> {
         // Dimension by dimension, classes become entries: an entry is in where all classes below its node are.
         let mut inside: Vec<bool> = self.filter.weights.iter().map(|w| *w != 0.0).collect();
         let mut outer = 1;
         for c in &self.filter.dims {
-            let (d, level, classes) = (c.dim, table.level(c.dim), c.classes as usize);
+            let (d, at, classes) = (c.dim, table.at(c.dim), c.classes as usize);
             let finest = cube.dimensions[d].finest();
-            let mut below = vec![vec![false; classes]; cube.dimensions[d].levels[level].len()];
-            for (&node, &class) in cube.dimensions[d].ancestors(finest, level).iter().zip(&c.class_of) {
+            let mut below = vec![vec![false; classes]; at.of(cube).len()];
+            for (&node, &class) in cube.dimensions[d].ancestors(finest, at.level).iter().zip(&c.class_of) {
                 below[node as usize][class as usize] = true;
             }
-            let entries = if level == 0 { vec![0] } else { node_of(d, level) };
+            let entries = if at.level == 0 { vec![0] } else { node_of(at) };
             let inner = inside.len() / (outer * classes);
             let mut next = Vec::with_capacity(outer * entries.len() * inner);
             for o in 0..outer {
@@ -135,9 +130,9 @@ impl Zero {
         }
         // The table's other dimensions make no difference.
         let mut at = vec![0usize];
-        for (d, l) in table.iter() {
-            let entries = node_of(d, l).len();
-            let step = usize::from(self.filter.classes(d).is_some());
+        for level in table.iter() {
+            let entries = node_of(level).len();
+            let step = usize::from(self.filter.classes(level.dimension).is_some());
             at = at
                 .iter()
                 .flat_map(|&a| (0..entries).map(move |k| if step == 1 { a * entries + k } else { a }))
@@ -161,12 +156,12 @@ fn finest<'a>(tables: impl Iterator<Item = &'a Cuboid>) -> Result<Vec<Cuboid>, S
     // What is finer than a table has all its dimensions: only tables with the rarest of them need be looked at.
     let mut having: BTreeMap<usize, Vec<&Cuboid>> = BTreeMap::new();
     for table in &tables {
-        table.iter().for_each(|(d, _)| having.entry(d).or_default().push(table));
+        table.iter().for_each(|at| having.entry(at.dimension).or_default().push(table));
     }
     let mut left = limits::work(0);
     let mut out = Vec::new();
     for &table in &tables {
-        let rarest = table.iter().filter_map(|(d, _)| having.get(&d)).min_by_key(|list| list.len());
+        let rarest = table.iter().filter_map(|at| having.get(&at.dimension)).min_by_key(|list| list.len());
         let others = rarest.unwrap_or(&tables);
         left = left
             .checked_sub(others.len() as u64)
@@ -193,10 +188,10 @@ impl Lumped {
         Lumped { frame: frame.clone(), nodes }
     }
 
-    fn node_of(&self, dimension: usize, level: usize) -> Vec<u32> {
-        let axis = &self.frame.axes[dimension];
-        let rung = axis.rung(level).unwrap_or(0);
-        match self.nodes.get(&dimension).and_then(|rungs| rungs.get(rung)) {
+    fn node_of(&self, at: Level) -> Vec<u32> {
+        let axis = &self.frame.axes[at.dimension];
+        let rung = axis.rung(at.level).unwrap_or(0);
+        match self.nodes.get(&at.dimension).and_then(|rungs| rungs.get(rung)) {
             Some(nodes) => nodes.clone(),
             // Nothing tells this axis apart, so any node stands for all.
             None => vec![0; axis.rungs[rung].len()],
@@ -254,7 +249,7 @@ impl Zeros {
     /// Sets the weights (or estimates) of all cells of a table that are declared empty to zero.
     pub fn clear(&self, cube: &Cube, lumped: &Lumped, table: &Cuboid, values: &mut [f64]) {
         for zero in &self.list {
-            if let Some(mask) = zero.mask(cube, table, &|d, l| lumped.node_of(d, l)) {
+            if let Some(mask) = zero.mask(cube, table, &|level| lumped.node_of(level)) {
                 values.iter_mut().zip(mask).filter(|(_, m)| *m).for_each(|(v, _)| *v = 0.0);
             }
         }
@@ -366,7 +361,7 @@ impl<'a> System<'a> {
     fn new(zeros: &'a Zeros, cube: &Cube, lumped: &'a Lumped) -> System<'a> {
         let frame = &lumped.frame;
         let one = |top: &'a Cuboid| {
-            let masks = zeros.list.iter().filter_map(|z| z.mask(cube, top, &|d, l| lumped.node_of(d, l)));
+            let masks = zeros.list.iter().filter_map(|z| z.mask(cube, top, &|level| lumped.node_of(level)));
             let declared = masks.reduce(|mut all, one| {
                 all.iter_mut().zip(one).for_each(|(a, b)| *a |= b);
                 all

@@ -5,7 +5,7 @@
 
 use super::packing::{pack, skip, unpack};
 use super::{Kind, Release, ReleaseError};
-use crate::cube::{Cube, Cuboid, Frame};
+use crate::cube::{Cube, Cuboid, Frame, Level};
 use crate::plan::Plan;
 use crate::plan::limits::{self, MAX_EXACT};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -21,9 +21,9 @@ fn invalid(why: impl Into<String>) -> ReleaseError {
 pub fn encode(cuboid: &Cuboid, counts: &[i64]) -> Result<Vec<u8>, ReleaseError> {
     let dimensions = u8::try_from(cuboid.len()).map_err(|_| invalid("too many dimensions"))?;
     let mut out = vec![dimensions];
-    for (d, l) in cuboid.iter() {
-        let d = u16::try_from(d).map_err(|_| invalid("a dimension's index is too large"))?;
-        let l = u8::try_from(l).map_err(|_| invalid("a level's index is too large"))?;
+    for at in cuboid.iter() {
+        let d = u16::try_from(at.dimension).map_err(|_| invalid("a dimension's index is too large"))?;
+        let l = u8::try_from(at.level).map_err(|_| invalid("a level's index is too large"))?;
         out.extend(d.to_le_bytes());
         out.push(l);
     }
@@ -35,20 +35,20 @@ pub fn encode(cuboid: &Cuboid, counts: &[i64]) -> Result<Vec<u8>, ReleaseError> 
 fn shape<'b>(bytes: &'b [u8], cube: &Cube) -> Result<(Cuboid, &'b [u8]), ReleaseError> {
     let short = || invalid("it ends too early");
     let (&n, mut rest) = bytes.split_first().ok_or_else(short)?;
-    let mut pairs: Vec<(usize, usize)> = Vec::with_capacity(n.into());
+    let mut levels: Vec<Level> = Vec::with_capacity(n.into());
     for _ in 0..n {
         let (&[low, high, level], more) = rest.split_first_chunk::<3>().ok_or_else(short)?;
         rest = more;
-        let (d, l) = (usize::from(u16::from_le_bytes([low, high])), usize::from(level));
-        if l == 0 || pairs.last().is_some_and(|&(before, _)| before >= d) {
+        let at = Level::new(u16::from_le_bytes([low, high]).into(), level.into());
+        if at.level == 0 || levels.last().is_some_and(|before| before.dimension >= at.dimension) {
             return Err(invalid("its dimensions are not ascending, or one is at total"));
         }
-        if cube.dimensions.get(d).is_none_or(|d| l >= d.levels.len()) {
+        if cube.dimensions.get(at.dimension).is_none_or(|d| at.level >= d.levels.len()) {
             return Err(invalid("its cuboid does not exist"));
         }
-        pairs.push((d, l));
+        levels.push(at);
     }
-    Ok((Cuboid::new(pairs), rest))
+    Ok((Cuboid::new(levels), rest))
 }
 
 /// The cuboids of all exact tables of a release: in the workload, each once, and those its manifest declares, by name

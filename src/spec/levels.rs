@@ -4,7 +4,7 @@ use super::diagnostic::{Diagnostic, Sink};
 use super::dimension::{MAX_NODES, ascending};
 use super::read::{self, Fields, Value};
 use super::{Coding, suggest};
-use crate::cube::{Bounds, Dimension, Level};
+use crate::cube::{Bounds, Categories, Dimension};
 use std::collections::HashMap;
 use std::ops::Range;
 use toml::de::{DeTable, DeValue};
@@ -156,7 +156,7 @@ impl Finest {
         if sink.count() > before {
             return None;
         }
-        let mut levels = vec![Level::total()];
+        let mut levels = vec![Categories::total()];
         let mut coarser: Vec<u32> = vec![0; finest.of.len()];
         let (numbers, own) = (self.numbers, self.own);
         for partition in self.partitions.into_iter().chain([finest]) {
@@ -167,7 +167,7 @@ impl Finest {
                 }
             }
             let bounds = bounds(&partition, &numbers, own);
-            levels.push(Level { name: partition.name, labels: partition.labels, parent, bounds });
+            levels.push(Categories { name: partition.name, labels: partition.labels, parent, bounds });
             coarser = partition.of;
         }
         Some((Dimension { name: name.to_owned(), levels }, self.coding))

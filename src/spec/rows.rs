@@ -60,9 +60,9 @@ pub(super) fn read(
             Some((v.span(), tables::level_list(v, "`of`", &DimensionNames::new(dimensions?), sink)?))
         });
     let ((path, said_at), (of_span, of)) = (file?, of?);
-    let cells = of.iter().try_fold(1u64, |n, &(d, l)| {
-        let dimension = &dimensions?.get(d)?.built.as_ref()?.0;
-        n.checked_mul(dimension.levels.get(l)?.len() as u64)
+    let cells = of.iter().try_fold(1u64, |n, at| {
+        let dimension = &dimensions?.get(at.dimension)?.built.as_ref()?.0;
+        n.checked_mul(dimension.levels.get(at.level)?.len() as u64)
     });
     let Some(cells) = cells.filter(|&n| n <= MOST_CELLS) else {
         sink.push(

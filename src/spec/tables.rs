@@ -4,7 +4,7 @@ use super::diagnostic::{Diagnostic, Sink};
 use super::dimension::DeclaredDimension;
 use super::read::{self, Fields, Value};
 use super::{asks, suggest};
-use crate::cube::Cuboid;
+use crate::cube::{Cuboid, Level};
 use crate::exact::Rational;
 use crate::plan::{Asked, Asks, Table};
 use crate::planner::Target;
@@ -62,7 +62,7 @@ pub(super) fn read(
 
 /// One `[[table]]`: choices of `smallest ..= largest` of the levels in `from`.
 struct TableEntry {
-    from: Vec<(usize, usize)>,
+    from: Vec<Level>,
     smallest: usize,
     largest: usize,
     weight: Rational,
@@ -90,11 +90,11 @@ fn gather(entries: &[TableEntry], total: usize) -> TablesAsked {
     // the table without it.
     let indexed = entries.len() > 1 || entries.iter().flat_map(|e| &e.asks).any(|(_, a)| *a == Asked::Total);
     for entry in entries {
-        let mut add = |chosen: &[(usize, usize)]| {
+        let mut add = |chosen: &[Level]| {
             let own = |d: usize| entry.asks.iter().find(|(of, _)| usize::from(*of) == d);
-            let kept = chosen.iter().filter(|(d, _)| own(*d).is_none_or(|(_, a)| *a != Asked::Total));
-            let cuboid = Cuboid::new(kept.copied().collect());
-            let asks = Asks::product(cuboid.iter().filter_map(|(d, _)| own(d).cloned()).collect());
+            let kept = chosen.iter().filter(|at| own(at.dimension).is_none_or(|(_, a)| *a != Asked::Total));
+            let cuboid = Cuboid::new(kept.copied());
+            let asks = Asks::product(cuboid.iter().filter_map(|at| own(at.dimension).cloned()).collect());
             if let Some(reason) = &entry.exact
                 && !exact.iter().any(|e| e.cuboid == cuboid)
             {
@@ -312,14 +312,14 @@ pub(super) fn level_list(
     what: &str,
     names: &DimensionNames<'_>,
     sink: &mut Sink,
-) -> Option<Vec<(usize, usize)>> {
+) -> Option<Vec<Level>> {
     let items = read::names(value, what, sink)?;
-    let mut out: Vec<(usize, usize)> = Vec::with_capacity(items.len());
+    let mut out: Vec<Level> = Vec::with_capacity(items.len());
     let mut seen: HashMap<usize, Range<usize>> = HashMap::new();
     let mut sound = true;
     for (name, span) in items {
         let found = match names.resolve(name) {
-            Named::Level(d, l) => Some((d, Some(l))),
+            Named::Level(level) => Some((level.dimension, Some(level))),
             Named::Broken(d) => Some((d, None)),
             Named::Unreadable => None,
             Named::Nothing(help) => {
@@ -345,7 +345,7 @@ pub(super) fn level_list(
             sound = false;
         }
         match level {
-            Some(l) => out.push((d, l)),
+            Some(level) => out.push(level),
             None => sound = false,
         }
     }
@@ -355,7 +355,7 @@ pub(super) fn level_list(
 
 /// What a name in a table stands for.
 pub(super) enum Named {
-    Level(usize, usize),
+    Level(Level),
     /// A dimension that has mistakes of its own: nothing to add.
     Broken(usize),
     /// Perhaps the dimension whose name could not be read.
@@ -379,16 +379,16 @@ impl<'a> DimensionNames<'a> {
     }
 
     /// Every dimension at its finest level; `None` when one is broken.
-    fn all(&self) -> Option<Vec<(usize, usize)>> {
+    fn all(&self) -> Option<Vec<Level>> {
         let built = self.dimensions.iter().map(|d| d.built.as_ref());
-        built.enumerate().map(|(at, d)| Some((at, d?.0.finest()))).collect()
+        built.enumerate().map(|(at, d)| Some(Level::new(at, d?.0.finest()))).collect()
     }
 
     pub(super) fn resolve(&self, name: &str) -> Named {
         // A dimension's own name may contain dots, so whole names come first.
         if let Some(&d) = self.index.get(name) {
             return match self.built(d) {
-                Some(dimension) => Named::Level(d, dimension.finest()),
+                Some(dimension) => Named::Level(Level::new(d, dimension.finest())),
                 None => Named::Broken(d),
             };
         }
@@ -398,7 +398,7 @@ impl<'a> DimensionNames<'a> {
             let Some(&d) = self.index.get(head) else { continue };
             let Some(dimension) = self.built(d) else { return Named::Broken(d) };
             if let Some(l) = dimension.levels.iter().skip(1).position(|l| l.name == tail) {
-                return Named::Level(d, l + 1);
+                return Named::Level(Level::new(d, l + 1));
             }
             let levels: Vec<String> = dimension
                 .levels

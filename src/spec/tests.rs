@@ -409,7 +409,7 @@ mod properties {
             got.sort();
             let mut expected: Vec<Cuboid> = (0u32..1 << n)
                 .filter(|m| if up_to { m.count_ones() as usize <= k } else { m.count_ones() as usize == k })
-                .map(|m| Cuboid::new((0..n).filter(|i| m >> i & 1 == 1).map(|i| (i, 1)).collect()))
+                .map(|m| Cuboid::new((0..n).filter(|i| m >> i & 1 == 1).map(|i| (i, 1))))
                 .collect();
             expected.sort();
             prop_assert_eq!(got, expected);

@@ -1,12 +1,12 @@
 //! Which nodes of a level satisfy a comparison with a literal.
 //!
-//! A node stands for numbers (`Level::bounds`). It satisfies a comparison when all its numbers do and
+//! A node stands for numbers (`Categories::bounds`). It satisfies a comparison when all its numbers do and
 //! fails when none does; a node that is cut through has no answer and the query is refused, naming it. A
 //! node without numbers (a missing value) satisfies no comparison but `=`, `<>` and `IN` with its label.
 
 use super::error::SqlError;
 use super::names::{Column, Names, did_you_mean, list};
-use crate::cube::{Bounds, Level};
+use crate::cube::{Bounds, Categories};
 use sqlparser::ast::{Expr, UnaryOperator, Value};
 use sqlparser::tokenizer::Span;
 
@@ -214,7 +214,7 @@ fn by_number(
 }
 
 /// The smallest and the largest number of a level.
-fn covered(level: &Level) -> Option<(f64, f64)> {
+fn covered(level: &Categories) -> Option<(f64, f64)> {
     let lo = level.bounds.iter().flatten().map(|b| b.lo).reduce(f64::min)?;
     let hi = level.bounds.iter().flatten().map(|b| b.hi).reduce(f64::max)?;
     Some((lo, hi))

@@ -6,7 +6,7 @@ use super::error::SqlError;
 use super::expression::{Aggregate, Expr};
 use super::names::{Column, Names, list};
 use super::predicate::named;
-use crate::cube::{Filter, Number};
+use crate::cube::{Filter, Level, Number};
 use sqlparser::ast::{
     self, BinaryOperator, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments,
     Spanned, UnaryOperator, WindowType,
@@ -15,7 +15,7 @@ use sqlparser::ast::{
 /// Reads figures and collects the aggregates they are made of, each once.
 pub(super) struct Figures<'a> {
     pub names: &'a Names<'a>,
-    pub groups: &'a [(usize, usize)],
+    pub groups: &'a [Level],
     /// WHERE.
     pub condition: &'a Filter,
     pub aggregates: Vec<Aggregate>,
@@ -153,13 +153,11 @@ impl Figures<'_> {
         let mut kept = Vec::with_capacity(spec.partition_by.len());
         for by in &spec.partition_by {
             let column = self.names.column(by).transpose()?;
-            let group = column.and_then(|c| self.groups.iter().position(|g| *g == (c.dim, c.level)));
+            let group = column.and_then(|c| self.groups.iter().position(|g| *g == c.at()));
             kept.push(group.ok_or_else(|| {
                 SqlError::new("PARTITION BY needs a level of GROUP BY").at(by.span()).help(format!(
                     "the groups are: {}",
-                    list(
-                        &self.groups.iter().map(|g| self.names.cube.level_name(g.0, g.1)).collect::<Vec<_>>()
-                    )
+                    list(&self.groups.iter().map(|&g| self.names.cube.level_name(g)).collect::<Vec<_>>())
                 ))
             })?);
         }

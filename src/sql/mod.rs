@@ -30,15 +30,15 @@ pub use error::{Place, SqlError};
 pub use expression::{Aggregate, Expr, Linear};
 pub use quote::quote_names;
 
-use crate::cube::{Cube, Filter};
+use crate::cube::{Cube, Filter, Level};
 
 /// A resolved query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
     /// What to show, in the order of SELECT.
     pub columns: Vec<SelectColumn>,
-    /// The levels to group by: (dimension, level), each dimension at most once, in the order of GROUP BY.
-    pub group_by: Vec<(usize, usize)>,
+    /// The levels to group by, each dimension at most once, in the order of GROUP BY.
+    pub group_by: Vec<Level>,
     /// Which rows count.
     pub filter: Filter,
     /// What the [`SelectColumn::Figure`]s are made of; empty when COUNT(*) is all that is asked.

@@ -1,7 +1,7 @@
 //! From a name in a query to a level of the cube, with suggestions for a name that is not there.
 
 use super::error::SqlError;
-use crate::cube::{Cube, Level};
+use crate::cube::{Categories, Cube, Level};
 use sqlparser::ast::{Expr, Ident, Spanned};
 use sqlparser::tokenizer::Span;
 
@@ -20,15 +20,22 @@ pub(super) struct Names<'a> {
     pub tables: Vec<String>,
 }
 
+impl Column {
+    /// The level without its place in the query.
+    pub fn at(&self) -> Level {
+        Level::new(self.dim, self.level)
+    }
+}
+
 impl<'a> Names<'a> {
     /// The level itself.
-    pub fn level(&self, column: Column) -> &'a Level {
-        &self.cube.dimensions[column.dim].levels[column.level]
+    pub fn level(&self, column: Column) -> &'a Categories {
+        column.at().of(self.cube)
     }
 
     /// `age` or `age.band`.
     pub fn name(&self, column: Column) -> String {
-        self.cube.level_name(column.dim, column.level)
+        self.cube.level_name(column.at())
     }
 
     /// The level an expression names; `None` when the expression is no name at all.
@@ -52,8 +59,8 @@ impl<'a> Names<'a> {
             wanted.push(join(rest));
         }
         for name in &wanted {
-            if let Some((dim, level)) = self.cube.resolve(name) {
-                return Ok(Column { dim, level, span });
+            if let Some(at) = self.cube.resolve(name) {
+                return Ok(Column { dim: at.dimension, level: at.level, span });
             }
         }
         for name in &wanted {
@@ -90,7 +97,9 @@ impl<'a> Names<'a> {
             .dimensions
             .iter()
             .enumerate()
-            .flat_map(|(dim, d)| (1..d.levels.len()).rev().map(move |level| self.cube.level_name(dim, level)))
+            .flat_map(|(dim, d)| {
+                (1..d.levels.len()).rev().map(move |level| self.cube.level_name(Level::new(dim, level)))
+            })
             .collect()
     }
 

@@ -3,12 +3,11 @@
 use super::compare::{Literal, literal};
 use super::error::SqlError;
 use super::figure::{Figures, is_count};
-use super::names::{Column, Names, join, list, quoted};
+use super::names::{Names, join, list, quoted};
 use super::predicate::named;
 use super::syntax::Clauses;
 use super::{Query, SelectColumn};
-use crate::cube::Cube;
-use crate::cube::Filter;
+use crate::cube::{Cube, Filter, Level};
 use sqlparser::ast::{Expr, OrderByExpr, OrderBySort, SelectItem, Spanned};
 use std::collections::HashSet;
 
@@ -85,8 +84,8 @@ fn at_position<'a, 'b>(
     })
 }
 
-fn groups(exprs: &[Expr], items: &[Item], names: &Names) -> Result<Vec<(usize, usize)>, SqlError> {
-    let mut groups: Vec<(usize, usize)> = Vec::new();
+fn groups(exprs: &[Expr], items: &[Item], names: &Names) -> Result<Vec<Level>, SqlError> {
+    let mut groups: Vec<Level> = Vec::new();
     for expr in exprs {
         let mut named_expr = expr;
         if let Some(position) = position(expr) {
@@ -104,19 +103,19 @@ fn groups(exprs: &[Expr], items: &[Item], names: &Names) -> Result<Vec<(usize, u
                 .help(format!("group by dimensions or levels: {}", list(&names.all()))));
         };
         let column = column?;
-        match groups.iter().find(|(dim, _)| *dim == column.dim) {
-            Some((_, level)) if *level == column.level => {}
-            Some(&(dim, level)) => {
-                let other = names.name(Column { dim, level, span: column.span });
+        match groups.iter().find(|at| at.dimension == column.dim) {
+            Some(at) if at.level == column.level => {}
+            Some(&at) => {
+                let other = names.cube.level_name(at);
                 return Err(SqlError::new(format!(
                     "{} is grouped twice, as {other} and as {}",
-                    names.cube.dimensions[dim].name,
+                    names.cube.dimensions[at.dimension].name,
                     names.name(column)
                 ))
                 .at(expr.span())
                 .help("group by one level of each dimension"));
             }
-            None => groups.push((column.dim, column.level)),
+            None => groups.push(column.at()),
         }
     }
     Ok(groups)
@@ -131,7 +130,7 @@ fn columns(items: &[Item], figures: &mut Figures, clauses: &Clauses) -> Result<V
             Some(column) => {
                 let column = column?;
                 let name = names.name(column);
-                match figures.groups.iter().position(|g| *g == (column.dim, column.level)) {
+                match figures.groups.iter().position(|g| *g == column.at()) {
                     Some(index) => SelectColumn::Group { index, name: alias.unwrap_or(name) },
                     None => {
                         return Err(SqlError::new(format!("{name} is selected but not grouped"))
@@ -233,14 +232,12 @@ fn order(
             };
             columns.iter().position(|c| c.name() == plain)
         })
-        .or_else(|| {
-            match names.column(expr) {
-            Some(Ok(by)) => items.iter().position(|item| {
-                matches!(names.column(item.expr), Some(Ok(c)) if (c.dim, c.level) == (by.dim, by.level))
-            }),
+        .or_else(|| match names.column(expr) {
+            Some(Ok(by)) => items
+                .iter()
+                .position(|item| matches!(names.column(item.expr), Some(Ok(c)) if c.at() == by.at())),
             Some(Err(_)) => None,
             None => items.iter().position(|item| item.expr == expr),
-        }
         })
         .or_else(|| {
             let first = columns.iter().position(|c| !matches!(c, SelectColumn::Group { .. }));

@@ -1,13 +1,13 @@
 //! Queries against brute force, and the exact text of refusals.
 
 use super::*;
-use crate::cube::{Bounds, Dimension, Level, MAX_WEIGHTS, required_level};
+use crate::cube::{Bounds, Categories, Dimension, Level, MAX_WEIGHTS, required_level};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use std::cell::Cell;
 
-fn level(name: &str, labels: &[&str], parent: &[u32], bounds: Vec<Option<Bounds>>) -> Level {
-    Level {
+fn level(name: &str, labels: &[&str], parent: &[u32], bounds: Vec<Option<Bounds>>) -> Categories {
+    Categories {
         name: name.into(),
         labels: labels.iter().map(|l| l.to_string()).collect(),
         parent: parent.to_vec(),
@@ -35,7 +35,7 @@ fn age() -> Dimension {
     Dimension {
         name: "age".into(),
         levels: vec![
-            Level::total(),
+            Categories::total(),
             level("band", &bands, &[0; 7], band_bounds),
             level("age", &years, &parent, year_bounds),
         ],
@@ -86,7 +86,7 @@ fn the_whole_query() {
     );
     assert_eq!(query.columns.iter().map(SelectColumn::name).collect::<Vec<_>>(), ["sex", "b", "n"]);
     assert_eq!(query.columns[1], SelectColumn::Group { index: 1, name: "b".into() });
-    assert_eq!(query.group_by, [(0, 2 - 1), (1, 1)]);
+    assert_eq!(query.group_by, [Level::new(0, 1), Level::new(1, 1)]);
     assert_eq!(query.order_by, [(2, true), (0, false)]);
     assert_eq!((query.limit, query.from.as_str()), (Some(10), "town"));
     // age: 20-29 or not; work: employed or not; district: North and East or not.
@@ -127,11 +127,11 @@ fn names_and_literals_can_be_written_in_several_ways() {
         parse("SELECT t.sex AS s, COUNT(*) FROM a.town t WHERE t.sex = 'F' GROUP BY s ORDER BY t.sex");
     assert_eq!(
         (aliased.from.as_str(), &aliased.group_by[..], &aliased.order_by[..]),
-        ("a.town", &[(0, 1)][..], &[(0, false)][..])
+        ("a.town", &[Level::new(0, 1)][..], &[(0, false)][..])
     );
     let by_position =
         parse("SELECT sex, COUNT(*), age.band FROM town GROUP BY 3, 1 ORDER BY COUNT(*) DESC, estimate");
-    assert_eq!(by_position.group_by, [(1, 1), (0, 1)]);
+    assert_eq!(by_position.group_by, [Level::new(1, 1), Level::new(0, 1)]);
     assert_eq!(by_position.order_by, [(1, true), (1, false)]);
 }
 
@@ -424,7 +424,7 @@ fn capitals_decide_between_names_that_differ_only_by_them() {
     let cube = Cube { dimensions: vec![plain("Sex", &["F"]), plain("sex", &["F", "M"])] };
     assert_eq!(
         Query::parse("SELECT COUNT(*) FROM t GROUP BY Sex", &cube).map(|q| q.group_by),
-        Ok(vec![(0, 1)])
+        Ok(vec![Level::new(0, 1)])
     );
     let error = Query::parse("SELECT COUNT(*) FROM t GROUP BY SEX", &cube).expect_err("ambiguous");
     assert_eq!(error.message, "\"SEX\" could be Sex or sex");
@@ -534,14 +534,19 @@ fn cubes() -> impl Strategy<Value = Cube> {
             let numeric = Dimension {
                 name: "x".into(),
                 levels: vec![
-                    Level::total(),
-                    Level {
+                    Categories::total(),
+                    Categories {
                         name: "wide".into(),
                         labels: labels("w", coarse.len()),
                         parent: vec![0; coarse.len()],
                         bounds: coarse,
                     },
-                    Level { name: "x".into(), labels: labels("n", bounds.len()), parent: parents, bounds },
+                    Categories {
+                        name: "x".into(),
+                        labels: labels("n", bounds.len()),
+                        parent: parents,
+                        bounds,
+                    },
                 ],
             };
             Cube {

@@ -6,8 +6,7 @@ use crate::dense::{
 };
 use crate::plans::request;
 use margins::answer::Evaluator;
-use margins::cube::Filter;
-use margins::cube::{Cube, Cuboid, Frame};
+use margins::cube::{Cube, Cuboid, Filter, Frame, Level};
 use margins::exact::Rational;
 use margins::plan::{Block, BudgetRule, Measure, Noise, Plan, Table};
 use margins::planner::{plan, strategy};
@@ -86,7 +85,7 @@ impl Case {
         let mut tables: Vec<Table> = Vec::new();
         for levels in &self.tables {
             let pairs = cube.dimensions.iter().zip(levels).enumerate();
-            let cuboid = Cuboid::new(pairs.map(|(d, (x, l))| (d, l % x.levels.len())).collect());
+            let cuboid = Cuboid::new(pairs.map(|(d, (x, l))| (d, l % x.levels.len())));
             if !tables.iter().any(|t| t.cuboid == cuboid) {
                 tables.push(Table::new(cuboid, Rational::ONE));
             }
@@ -98,7 +97,7 @@ impl Case {
     pub fn filter(&self, cube: &Cube, asked: &Cuboid) -> Filter {
         let mut bits = Bits(self.keep);
         let mut filter: Option<Filter> = None;
-        for (d, l) in asked.iter() {
+        for Level { dimension: d, level: l } in asked.iter() {
             let dimension = &cube.dimensions[d];
             if bits.next().is_multiple_of(3) {
                 continue;
@@ -121,14 +120,14 @@ impl Case {
     pub fn zero(&self, cube: &Cube, workload: &[Table]) -> Option<String> {
         let (table, bits) = self.zero?;
         let mut bits = Bits(bits);
-        let one = |(d, l): (usize, usize)| {
-            let labels = &cube.dimensions[d].levels[l].labels;
+        let one = |level: Level| {
+            let labels = &level.of(cube).labels;
             let listed: Vec<String> = labels
                 .iter()
                 .filter(|_| !bits.next().is_multiple_of(3))
                 .map(|label| format!("'{label}'"))
                 .collect();
-            (!listed.is_empty()).then(|| format!("{} IN ({})", cube.level_name(d, l), listed.join(", ")))
+            (!listed.is_empty()).then(|| format!("{} IN ({})", cube.level_name(level), listed.join(", ")))
         };
         let conditions: Vec<String> =
             workload[table % workload.len()].cuboid.iter().filter_map(one).collect();
@@ -136,9 +135,12 @@ impl Case {
         zeros::filter(cube, &condition).is_ok().then_some(condition)
     }
 
-    pub fn group_by(&self, asked: &Cuboid) -> Vec<(usize, usize)> {
+    pub fn group_by(&self, asked: &Cuboid) -> Vec<Level> {
         let chosen = asked.iter().zip(&self.by).filter(|(_, (yes, _))| *yes);
-        chosen.map(|((d, l), (_, coarser))| (d, if *coarser && l > 1 { l - 1 } else { l })).collect()
+        let level = |(at, (_, coarser)): (Level, &(bool, bool))| {
+            Level::new(at.dimension, if *coarser && at.level > 1 { at.level - 1 } else { at.level })
+        };
+        chosen.map(level).collect()
     }
 }
 
@@ -155,13 +157,13 @@ pub fn cell_at(cube: &Cube, at: usize) -> Vec<usize> {
 }
 
 /// One row a group: the filter's weight on each cell of the full domain.
-pub fn query_matrix(cube: &Cube, filter: &Filter, by: &[(usize, usize)]) -> DMatrix<f64> {
+pub fn query_matrix(cube: &Cube, filter: &Filter, by: &[Level]) -> DMatrix<f64> {
     let finest: Vec<usize> = cube.dimensions.iter().map(|d| d.levels[d.finest()].len()).collect();
-    let sizes: Vec<usize> = by.iter().map(|&(d, l)| cube.dimensions[d].levels[l].len()).collect();
+    let sizes: Vec<usize> = by.iter().map(|level| level.of(cube).len()).collect();
     let mut q = DMatrix::zeros(sizes.iter().product(), finest.iter().product());
     for at in 0..q.ncols() {
         let cell = cell_at(cube, at);
-        let group = by.iter().zip(&sizes).fold(0, |g, (&(d, l), size)| {
+        let group = by.iter().zip(&sizes).fold(0, |g, (&Level { dimension: d, level: l }, size)| {
             let x = &cube.dimensions[d];
             g * size + x.ancestors(x.finest(), l)[cell[d]] as usize
         });

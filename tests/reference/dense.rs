@@ -1,6 +1,6 @@
 //! The same mathematics with explicit matrices over all cells of the finest table.
 
-use margins::cube::{Cube, Cuboid, Dimension, Frame, Level};
+use margins::cube::{Categories, Cube, Cuboid, Dimension, Frame, Level};
 use margins::plan::{Block, Measure, Noise, Plan, Rows};
 use margins::recover::{Source, SourceError};
 use nalgebra::{DMatrix, DVector};
@@ -14,7 +14,7 @@ pub fn plain(name: &str, n: usize) -> Dimension {
 pub fn grouped(name: &str, groups: &[usize]) -> Dimension {
     let mut d = plain(name, groups.iter().sum());
     let parent = groups.iter().enumerate().flat_map(|(g, &n)| vec![g as u32; n]).collect();
-    let coarse = Level {
+    let coarse = Categories {
         name: "group".into(),
         labels: (0..groups.len()).map(|i| format!("g{i}")).collect(),
         parent: vec![0; groups.len()],
@@ -57,7 +57,7 @@ fn projection(d: &Dimension, level: usize, coarser: usize) -> DMatrix<f64> {
 
 /// `P_A` over the cells of table A.
 pub fn component_projection(cube: &Cube, levels: &[Vec<u8>], a: &Cuboid) -> DMatrix<f64> {
-    a.iter().fold(DMatrix::identity(1, 1), |m, (d, l)| {
+    a.iter().fold(DMatrix::identity(1, 1), |m, Level { dimension: d, level: l }| {
         let coarser = levels[d].iter().map(|&x| usize::from(x)).filter(|&x| x < l).max().unwrap();
         m.kronecker(&projection(&cube.dimensions[d], l, coarser))
     })
@@ -65,7 +65,7 @@ pub fn component_projection(cube: &Cube, levels: &[Vec<u8>], a: &Cuboid) -> DMat
 
 /// The signed rows of a block over the cells of its own table, by their definition.
 pub fn signed(cube: &Cube, levels: &[Vec<u8>], block: &Block) -> DMatrix<f64> {
-    block.cuboid().iter().fold(DMatrix::identity(1, 1), |m, (d, l)| {
+    block.cuboid().iter().fold(DMatrix::identity(1, 1), |m, Level { dimension: d, level: l }| {
         let n = cube.dimensions[d].levels[l].len();
         let rows: Vec<Vec<f64>> = match block {
             Block::Pairs(_) => {

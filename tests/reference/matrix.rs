@@ -19,7 +19,7 @@ fn rows(cube: &Cube, workload: &[Table], bits: &mut Bits) -> Rows {
     let mut of = workload.iter().fold(Cuboid::total(), |c, t| c.join(&t.cuboid));
     if bits.next().is_multiple_of(2) {
         let finest = cube.dimensions.iter().enumerate().map(|(d, x)| (d, x.finest()));
-        of = of.join(&Cuboid::new(finest.filter(|_| bits.next().is_multiple_of(2)).collect()));
+        of = of.join(&Cuboid::new(finest.filter(|_| bits.next().is_multiple_of(2))));
     }
     let levels = Frame::levels_of(cube, workload.iter().map(|t| &t.cuboid).chain([&of]));
     let frame = Frame::new(cube, &levels);

@@ -3,7 +3,7 @@
 
 use crate::dense::plain;
 use margins::answer::Evaluator;
-use margins::cube::{Cube, Cuboid, Frame};
+use margins::cube::{Cube, Cuboid, Frame, Level};
 use margins::exact::Rational;
 use margins::plan::{Block, Measure, Noise, Plan, Table};
 use margins::planner::{PlanError, Request, plan, strategy};
@@ -17,21 +17,20 @@ fn cube() -> Cube {
 
 /// Tables at the finest levels.
 fn tables(cube: &Cube) -> Vec<Cuboid> {
-    let finest = |d: &[usize]| Cuboid::new(d.iter().map(|&d| (d, cube.dimensions[d].finest())).collect());
+    let finest = |d: &[usize]| Cuboid::new(d.iter().map(|&d| (d, cube.dimensions[d].finest())));
     [&[0, 1][..], &[1], &[0, 1, 2], &[2, 3], &[], &[1, 3]].into_iter().map(finest).collect()
 }
 
 /// Counted the plain way, cell by cell. Only a and c tell cells apart.
 fn counted(cube: &Cube, of: &Cuboid, truth: &[i64; 6]) -> Vec<i64> {
-    let size = |d: usize, l: usize| cube.dimensions[d].levels[l].len();
-    let mut table = vec![0; of.iter().map(|(d, l)| size(d, l)).product()];
+    let mut table = vec![0; of.iter().map(|level| level.of(cube).len()).product()];
     for (cell, count) in truth.iter().enumerate() {
         let finest = [cell / 3, 0, cell % 3, 0];
-        let node = |d: usize, l: usize| {
-            let dimension = &cube.dimensions[d];
-            dimension.ancestors(dimension.finest(), l)[finest[d]] as usize
+        let node = |level: Level| {
+            let dimension = &cube.dimensions[level.dimension];
+            dimension.ancestors(dimension.finest(), level.level)[finest[level.dimension]] as usize
         };
-        table[of.iter().fold(0, |at, (d, l)| at * size(d, l) + node(d, l))] += count;
+        table[of.iter().fold(0, |at, level| at * level.of(cube).len() + node(level))] += count;
     }
     table
 }

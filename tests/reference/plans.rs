@@ -13,8 +13,7 @@ pub fn every(cube: &Cube, k: usize) -> Vec<Table> {
     (0u32..1 << n)
         .filter(|s| s.count_ones() as usize == k)
         .map(|s| {
-            let pairs =
-                (0..n).filter(|d| s >> d & 1 == 1).map(|d| (d, cube.dimensions[d].finest())).collect();
+            let pairs = (0..n).filter(|d| s >> d & 1 == 1).map(|d| (d, cube.dimensions[d].finest()));
             Table::new(Cuboid::new(pairs), Rational::ONE)
         })
         .collect()

@@ -33,8 +33,7 @@ pub fn random(dice: &mut Dice) -> (Cube, Vec<Table>) {
     let cube = Cube { dimensions };
     let mut tables: Vec<Table> = Vec::new();
     for _ in 0..1 + dice.below(6) {
-        let pairs =
-            cube.dimensions.iter().enumerate().map(|(d, x)| (d, dice.below(x.levels.len()))).collect();
+        let pairs = cube.dimensions.iter().enumerate().map(|(d, x)| (d, dice.below(x.levels.len())));
         let cuboid = Cuboid::new(pairs);
         if !tables.iter().any(|t| t.cuboid == cuboid) {
             let weight = Rational::new(1 + dice.below(5) as u128, 1 + dice.below(3) as u128).unwrap();
@@ -150,7 +149,7 @@ fn queries_in_equal_shares() {
     let cube = cube_of(&[3, 4, 2, 5]);
     let workload: Vec<_> = [[0, 1], [2, 3]]
         .iter()
-        .map(|t| Table::new(Cuboid::new(t.iter().map(|&d| (d, 1)).collect()), Rational::ONE))
+        .map(|t| Table::new(Cuboid::new(t.iter().map(|&d| (d, 1))), Rational::ONE))
         .collect();
     // m' = Σ_A Π (n_i − 1): 12 − 1 and 10 − 1, and the total.
     let (l, m) = (2.0, 11.0 + 9.0 + 1.0);

@@ -7,8 +7,7 @@
 use crate::dense::cube_of_plan;
 use crate::small::{equal_cube, mixed_workload, plain_cube, planned, release, request, rows, unequal_cube};
 use margins::answer::Evaluator;
-use margins::cube::Cube;
-use margins::cube::Filter;
+use margins::cube::{Cube, Filter, Level};
 use margins::law::{ErrorLaw, NoiseLaw};
 use margins::plan::{BudgetRule, Measure, Noise};
 use margins::recover::Recovery;
@@ -34,12 +33,12 @@ struct Figure {
 }
 
 /// `Σ weight` over the rows of each group, counted directly.
-fn truths(cube: &Cube, columns: &[Vec<u32>], filter: &Filter, by: &[(usize, usize)]) -> Vec<f64> {
-    let sizes: Vec<usize> = by.iter().map(|&(d, l)| cube.dimensions[d].levels[l].len()).collect();
+fn truths(cube: &Cube, columns: &[Vec<u32>], filter: &Filter, by: &[Level]) -> Vec<f64> {
+    let sizes: Vec<usize> = by.iter().map(|level| level.of(cube).len()).collect();
     let mut out = vec![0.0; sizes.iter().product()];
     for row in 0..columns[0].len() {
         let cell: Vec<usize> = columns.iter().map(|c| c[row] as usize).collect();
-        let group = by.iter().zip(&sizes).fold(0, |at, (&(d, l), size)| {
+        let group = by.iter().zip(&sizes).fold(0, |at, (&Level { dimension: d, level: l }, size)| {
             let dimension = &cube.dimensions[d];
             at * size + dimension.ancestors(dimension.finest(), l)[cell[d]] as usize
         });

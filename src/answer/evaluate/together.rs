@@ -6,7 +6,7 @@
 
 use super::{AnswerError, Evaluator, Part};
 use crate::answer::joint::{JointLaw, Noise};
-use crate::cube::Axis;
+use crate::cube::{Axis, Level};
 use crate::recover::Source;
 use crate::sql::Aggregate;
 use std::collections::{BTreeMap, HashMap};
@@ -25,7 +25,7 @@ impl<S: Source> Evaluator<S> {
     pub fn together(
         &self,
         aggregates: &[Aggregate],
-        group_by: &[(usize, usize)],
+        group_by: &[Level],
         rows: &[&[u32]],
         most: usize,
     ) -> Result<Option<JointLaw>, AnswerError> {

@@ -1,6 +1,7 @@
 //! A SELECT over the key of a projection becomes lists of cells.
 
 use super::{QueryError, Questions};
+use crate::cube::Level;
 use crate::projection::key::{Part, text_code};
 use crate::sql::{SqlError, syntax};
 use sqlparser::ast::{
@@ -51,10 +52,10 @@ impl Questions {
         let name = parts.iter().map(|p| p.value.as_str()).collect::<Vec<_>>().join(".");
         let found = self.cube.resolve(&name).or_else(|| {
             let d = self.cube.dimensions.iter().position(|d| d.name.eq_ignore_ascii_case(&name))?;
-            Some((d, self.cube.dimensions.get(d)?.finest()))
+            Some(Level::new(d, self.cube.dimensions.get(d)?.finest()))
         });
         let key = &self.projected.projection().design.key;
-        match found.map(|(d, l)| (key.iter().position(|&k| usize::from(k) == d), l)) {
+        match found.map(|at| (key.iter().position(|&k| usize::from(k) == at.dimension), at.level)) {
             Some((Some(part), level)) => Ok((part, level)),
             Some((None, _)) => Err(SqlError::new(format!("`{name}` is not in this projection"))
                 .at(expr.span())
@@ -207,10 +208,10 @@ impl Questions {
             let node = d.levels.get(level).and_then(|l| l.node(&value)).ok_or_else(|| {
                 SqlError::new(format!(
                     "`{}` has no category `{value}`",
-                    self.cube.level_name(
+                    self.cube.level_name(Level::new(
                         usize::from(self.projected.projection().design.key.get(part).copied().unwrap_or(0)),
                         level
-                    )
+                    ))
                 ))
                 .at(item.span())
             })?;

@@ -19,7 +19,7 @@ pub use json::json;
 pub use table::{WIDTH, table};
 
 use super::Together;
-use crate::cube::Level;
+use crate::cube::Categories;
 
 /// An answer, ready to show.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -90,7 +90,7 @@ impl ColumnKind {
     /// The kind of a level's labels: numbers when every node stands for one whole number and is labelled with
     /// just that number, text otherwise. So a level with ranges, leading zeros or a missing-value category is
     /// text throughout, and no column mixes both.
-    pub fn of_level(level: &Level) -> ColumnKind {
+    pub fn of_level(level: &Categories) -> ColumnKind {
         let integer = |node: usize| {
             let number =
                 level.labels.get(node).and_then(|l| l.parse::<i64>().ok().filter(|n| n.to_string() == *l));

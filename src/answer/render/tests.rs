@@ -193,7 +193,7 @@ fn several_figures_have_names_of_their_own() {
 
 #[test]
 fn whole_number_labels_are_numbers_only_if_all_are() {
-    let level = |labels: &[&str], bounds: Vec<Option<Bounds>>| Level {
+    let level = |labels: &[&str], bounds: Vec<Option<Bounds>>| Categories {
         name: "x".into(),
         labels: labels.iter().map(|l| l.to_string()).collect(),
         parent: vec![0; labels.len()],

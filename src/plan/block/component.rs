@@ -85,7 +85,7 @@ pub fn rung_scale(rung: &Rung) -> u128 {
 
 /// The integer scale `m_A` of a component.
 pub fn component_scale(frame: &Frame, cuboid: &Cuboid) -> Option<u128> {
-    cuboid.iter().try_fold(1u128, |m, (d, l)| m.checked_mul(rung_scale(frame.rung(d, l))))
+    cuboid.iter().try_fold(1u128, |m, level| m.checked_mul(rung_scale(frame.rung(level))))
 }
 
 /// The largest `‖w‖²` of one rung.
@@ -103,8 +103,8 @@ fn rung_norm(rung: &Rung, m: u128) -> u128 {
 
 /// `max ‖⊗ w‖²` of a component: the squared L2 sensitivity of its integer measurement for one row.
 pub fn component_norm(frame: &Frame, cuboid: &Cuboid) -> Option<u128> {
-    cuboid.iter().try_fold(1u128, |n, (d, l)| {
-        let rung = frame.rung(d, l);
+    cuboid.iter().try_fold(1u128, |n, level| {
+        let rung = frame.rung(level);
         n.checked_mul(rung_norm(rung, rung_scale(rung)))
     })
 }

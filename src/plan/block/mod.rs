@@ -254,8 +254,8 @@ impl Block {
 
 /// The number of contrasts of a component.
 fn contrasts(cuboid: &Cuboid, frame: &Frame) -> Option<u64> {
-    cuboid.iter().try_fold(1u64, |n, (d, l)| {
-        let rung = frame.rung(d, l);
+    cuboid.iter().try_fold(1u64, |n, level| {
+        let rung = frame.rung(level);
         n.checked_mul(rung.real_len().checked_sub(rung.siblings.len() as u64)?)
     })
 }

@@ -22,7 +22,7 @@ impl Kind for Pairs {
     }
 
     fn check(data: &Cuboid, _: &[Vec<u8>], _: &Cube, frame: &Frame) -> Result<(), String> {
-        let twos = data.iter().all(|(d, l)| frame.rung(d, l).sizes().iter().all(|&c| c <= 2));
+        let twos = data.iter().all(|level| frame.rung(level).sizes().iter().all(|&c| c <= 2));
         if twos { Ok(()) } else { Err("differences of groups of more than two".into()) }
     }
 

@@ -19,11 +19,11 @@ impl Kind for Walsh {
 
     /// A bit set in every dimension.
     fn values(data: &Cuboid, frame: &Frame) -> Option<u64> {
-        data.iter().try_fold(1u64, |n, (d, l)| n.checked_mul(walsh::padded(frame.rung(d, l).real_len()) - 1))
+        data.iter().try_fold(1u64, |n, level| n.checked_mul(walsh::padded(frame.rung(level).real_len()) - 1))
     }
 
     fn check(data: &Cuboid, levels: &[Vec<u8>], _: &Cube, _: &Frame) -> Result<(), String> {
-        match data.iter().all(|(d, l)| levels[d] == [0, l as u8]) {
+        match data.iter().all(|at| levels[at.dimension] == [0, at.level as u8]) {
             true => Ok(()),
             false => Err("coefficients of a dimension with several levels in use".into()),
         }

@@ -14,7 +14,7 @@
 //! table), and the L1 distance is half the squared one (the same, for a table). The worst case is the largest total over all `D`.
 
 use super::fixed_point_up;
-use crate::cube::Frame;
+use crate::cube::{Frame, Level};
 use crate::exact::Rational;
 use crate::plan::{Measurement, Noise, Plan};
 
@@ -24,7 +24,7 @@ const MOST_STEPS: u64 = 1 << 24;
 pub(super) fn joint_cost(plan: &Plan, frame: &Frame) -> Option<u128> {
     let mut used: Vec<usize> = Vec::new();
     for m in &plan.measurements {
-        for (d, _) in m.block.cuboid().iter() {
+        for Level { dimension: d, .. } in m.block.cuboid().iter() {
             if frame.axes[d].rungs.len() != 2 {
                 return None;
             }
@@ -86,7 +86,7 @@ impl<'a> Columns<'a> {
         let factors = m.block.factors(plan.noise)?;
         let mut out =
             Columns { plan, measurement: m, mask: 0, factors: Vec::new(), norm: 1, known: vec![(0, 0)] };
-        for (d, _) in m.block.cuboid().iter() {
+        for Level { dimension: d, .. } in m.block.cuboid().iter() {
             let (same, other) = factors(i128::from(frame.axes[d].rungs[1].real_len()));
             let bit = 1u64 << used.iter().position(|&u| u == d)?;
             out.mask |= bit;

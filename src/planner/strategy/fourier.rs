@@ -8,7 +8,7 @@
 
 use super::ask::{Ask, Groups};
 use super::{Measured, NotApplicable, Strategy};
-use crate::cube::walsh;
+use crate::cube::{Level, walsh};
 use crate::plan::Block;
 
 pub struct Fourier;
@@ -30,7 +30,7 @@ fn coefficients(ask: &Ask) -> Result<Groups, NotApplicable> {
     }
     let mut weight = vec![0.0; closure.components.len()];
     for (t, (table, below)) in request.workload.iter().zip(&closure.tables).enumerate() {
-        let padded = |(d, l): (usize, usize)| walsh::padded(frame.rung(d, l).real_len()) as f64;
+        let padded = |level: Level| walsh::padded(frame.rung(level).real_len()) as f64;
         let codes: f64 = table.cuboid.iter().map(padded).product();
         // Sums of cells weigh on some coefficients more than on others: the mean stands for all.
         let share = table.weight.to_f64() * closure.held(t) * frame.cells(&table.cuboid) / (codes * codes);

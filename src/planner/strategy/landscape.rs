@@ -238,7 +238,7 @@ impl Landscape {
     /// The cuboid of a set of levels.
     pub fn cuboid(&self, set: &Steps) -> Cuboid {
         let pairs = self.steps.iter().enumerate().filter(|(bit, _)| set.has(*bit));
-        Cuboid::new(pairs.map(|(_, s)| (s.dimension, s.level)).collect())
+        Cuboid::new(pairs.map(|(_, s)| (s.dimension, s.level)))
     }
 
     /// A table, looked up or worked out.

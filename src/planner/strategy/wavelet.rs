@@ -56,7 +56,7 @@ fn check_components(levels: &[Vec<u8>], request: &Request) -> Result<(), NotAppl
     // Those with every dimension of their table: tables of the same dimensions share them.
     let mut seen = std::collections::BTreeMap::new();
     for t in &request.workload {
-        let dims: Vec<usize> = t.cuboid.iter().map(|(d, _)| d).collect();
+        let dims: Vec<usize> = t.cuboid.iter().map(|at| at.dimension).collect();
         let below = dims.iter().map(|&d| levels[d].len() as f64 - 1.0).product::<f64>();
         seen.insert(dims, below);
     }

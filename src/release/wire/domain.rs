@@ -63,7 +63,7 @@ impl From<Bound> for Option<cube::Bounds> {
 /// The bytes of the domain section. A cube that a reader would refuse is refused here.
 pub fn encode_domain(cube: &cube::Cube) -> Result<Vec<u8>, ReleaseError> {
     check(cube)?;
-    let level = |l: &cube::Level| Level {
+    let level = |l: &cube::Categories| Level {
         name: l.name.clone(),
         labels: l.labels.clone(),
         parents: l.parent.clone(),
@@ -79,7 +79,7 @@ pub fn encode_domain(cube: &cube::Cube) -> Result<Vec<u8>, ReleaseError> {
 /// The cube of a domain section.
 pub fn decode_domain(bytes: &[u8]) -> Result<cube::Cube, ReleaseError> {
     let domain: Domain = codec::decode(WHAT, bytes)?;
-    let level = |l: Level| cube::Level {
+    let level = |l: Level| cube::Categories {
         name: l.name,
         labels: l.labels,
         parent: l.parents,
@@ -87,7 +87,7 @@ pub fn decode_domain(bytes: &[u8]) -> Result<cube::Cube, ReleaseError> {
     };
     let dimensions = domain.dimensions.into_iter().map(|d| cube::Dimension {
         name: d.name,
-        levels: std::iter::once(cube::Level::total()).chain(d.levels.into_iter().map(level)).collect(),
+        levels: std::iter::once(cube::Categories::total()).chain(d.levels.into_iter().map(level)).collect(),
     });
     let cube = cube::Cube { dimensions: dimensions.collect() };
     check(&cube)?;
@@ -106,7 +106,7 @@ fn check(cube: &cube::Cube) -> Result<(), ReleaseError> {
         rule((2..=MAX_LEVELS).contains(&levels), WHAT, || {
             format!("dimension {name:?} has {levels} levels, total included; 2 to {MAX_LEVELS} are possible")
         })?;
-        rule(dimension.levels.first() == Some(&cube::Level::total()), WHAT, || {
+        rule(dimension.levels.first() == Some(&cube::Categories::total()), WHAT, || {
             format!("the first level of dimension {name:?} is not total")
         })?;
         let names = dimension.levels.iter().skip(1).map(|l| l.name.as_str());
@@ -125,7 +125,7 @@ fn check(cube: &cube::Cube) -> Result<(), ReleaseError> {
     Ok(())
 }
 
-fn check_level(level: &cube::Level, parents: usize) -> Result<(), ReleaseError> {
+fn check_level(level: &cube::Categories, parents: usize) -> Result<(), ReleaseError> {
     let nodes = level.len();
     rule((1..=MAX_NODES).contains(&nodes), WHAT, || format!("{nodes} nodes; 1 to {MAX_NODES} are possible"))?;
     level.labels.iter().try_for_each(|label| text(label))?;
@@ -168,7 +168,7 @@ fn distinct<'a>(
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use cube::{Bounds, Cube, Level};
+    use cube::{Bounds, Categories, Cube};
     use proptest::prelude::*;
 
     /// Sex, and age with a band; the band's nodes and one age have numbers.
@@ -176,19 +176,19 @@ pub(crate) mod tests {
         let labels = |l: &[&str]| l.iter().map(ToString::to_string).collect::<Vec<_>>();
         let age = |lo, hi| Some(Bounds { lo, hi, closed: true });
         let sex = cube::Dimension::plain("sex", labels(&["f", "m"]));
-        let band = Level {
+        let band = Categories {
             name: "band".into(),
             labels: labels(&["young", "old", "unknown"]),
             parent: vec![0, 0, 0],
             bounds: vec![age(0.0, 1.0), Some(Bounds { lo: 2.0, hi: f64::INFINITY, closed: false }), None],
         };
-        let fine = Level {
+        let fine = Categories {
             name: "age".into(),
             labels: labels(&["0", "1", "2", "?"]),
             parent: vec![0, 0, 1, 2],
             bounds: vec![age(0.0, 0.0), age(1.0, 1.0), age(2.0, 2.0), None],
         };
-        let age = cube::Dimension { name: "age".into(), levels: vec![Level::total(), band, fine] };
+        let age = cube::Dimension { name: "age".into(), levels: vec![Categories::total(), band, fine] };
         Cube { dimensions: vec![sex, age] }
     }
 

@@ -1,7 +1,7 @@
 //! The plan section: who is protected, what is measured, at which scale.
 
 use super::rule;
-use crate::cube::{Cube, Cuboid, Frame};
+use crate::cube::{Cube, Cuboid, Frame, Level};
 use crate::exact;
 use crate::plan;
 use crate::plan::limits::{self, MAX_MEASUREMENTS, MAX_TABLES};
@@ -117,13 +117,13 @@ pub(super) fn rational(r: Rational) -> Result<exact::Rational, ReleaseError> {
 }
 
 fn pairs(cuboid: &Cuboid) -> Pairs {
-    cuboid.iter().map(|(d, l)| (d as u16, l as u8)).collect()
+    cuboid.iter().map(|at| (at.dimension as u16, at.level as u8)).collect()
 }
 
 fn cuboid(pairs: Pairs) -> Result<Cuboid, ReleaseError> {
     let ascending = pairs.windows(2).all(|w| w[0].0 < w[1].0) && pairs.iter().all(|&(_, level)| level > 0);
     rule(ascending, WHAT, || "a cuboid's dimensions are not ascending, or one is at total".into())?;
-    Ok(Cuboid::new(pairs.into_iter().map(|(d, l)| (d.into(), l.into())).collect()))
+    Ok(Cuboid::new(pairs.into_iter().map(|(d, l)| Level::new(d.into(), l.into()))))
 }
 
 /// The bytes of the plan section. A plan that a reader would refuse is refused here.
@@ -226,13 +226,13 @@ fn check(plan: &plan::Plan, cube: &Cube) -> Result<(), ReleaseError> {
             "a level in use does not exist".into()
         })?;
     }
-    let used = |(d, l): (usize, usize)| {
+    let used = |at: Level| {
         plan.levels
-            .get(d)
-            .is_some_and(|levels| u8::try_from(l).is_ok_and(|l| levels.binary_search(&l).is_ok()))
+            .get(at.dimension)
+            .is_some_and(|levels| u8::try_from(at.level).is_ok_and(|l| levels.binary_search(&l).is_ok()))
     };
     for table in &plan.workload {
-        let exists = |(d, l): (usize, usize)| cube.dimensions.get(d).is_some_and(|d| l < d.levels.len());
+        let exists = |at: Level| cube.dimensions.get(at.dimension).is_some_and(|d| at.level < d.levels.len());
         rule(table.cuboid.iter().all(exists), WHAT, || "a table's cuboid does not exist".into())?;
         rule(table.cuboid.iter().all(used), WHAT, || "a table is not made of levels in use".into())?;
     }

@@ -10,7 +10,7 @@ mod tests;
 
 pub use counts::Counts;
 
-use crate::cube::{Cube, Cuboid};
+use crate::cube::{Cube, Cuboid, Level};
 use crate::secret::ingest::Rows;
 use zeroize::Zeroizing;
 
@@ -85,7 +85,7 @@ impl<'r> Counter<'r> {
     /// The table of a cuboid, dimensions ascending, the last one fastest.
     pub fn cuboid(&mut self, cube: &Cube, cuboid: &Cuboid) -> Result<Counts, CountError> {
         let mut levels = Vec::with_capacity(cuboid.len());
-        for (at, (d, l)) in cuboid.iter().enumerate() {
+        for (at, Level { dimension: d, level: l }) in cuboid.iter().enumerate() {
             let dimension = cube.dimensions.get(d).filter(|d| l <= d.finest()).ok_or(CountError::Axis(at))?;
             let up = (l < dimension.finest()).then(|| dimension.ancestors(dimension.finest(), l));
             levels.push((d, up, dimension.levels[l].len()));

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::cube::{Dimension, Level};
+use crate::cube::{Categories, Dimension};
 use proptest::prelude::*;
 use std::collections::HashMap;
 
@@ -99,7 +99,7 @@ fn total_of_no_axes() {
 #[test]
 fn cuboids_of_a_cube() {
     let mut age = Dimension::plain("age", (0..4).map(|age| age.to_string()).collect());
-    let band = Level {
+    let band = Categories {
         name: "band".into(),
         labels: vec!["low".into(), "high".into()],
         parent: vec![0, 0],

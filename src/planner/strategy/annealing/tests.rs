@@ -1,7 +1,7 @@
 //! Chains on small workloads: each judgement worked out again, states that can be, designs as known.
 
 use super::*;
-use crate::cube::{Cube, Cuboid, Dimension, Frame, Level};
+use crate::cube::{Categories, Cube, Cuboid, Dimension, Frame};
 use crate::exact::Rational;
 use crate::plan::{Noise, Table};
 use crate::planner::Request;
@@ -17,7 +17,7 @@ fn grouped(i: usize) -> Dimension {
     let mut d = plain(i, 6);
     d.levels[1].parent = vec![0, 0, 1, 1, 2, 2];
     let labels = (0..3).map(|j| format!("g{j}")).collect();
-    let coarse = Level { name: "group".into(), labels, parent: vec![0; 3], bounds: Vec::new() };
+    let coarse = Categories { name: "group".into(), labels, parent: vec![0; 3], bounds: Vec::new() };
     d.levels.insert(1, coarse);
     d
 }
@@ -47,7 +47,7 @@ fn deep(rule: BudgetRule) -> Landscape {
 }
 
 fn table(land: &Landscape, attributes: impl IntoIterator<Item = usize>) -> Arc<Shape> {
-    land.shape(land.steps_of(&Cuboid::new(attributes.into_iter().map(|d| (d, 1)).collect())))
+    land.shape(land.steps_of(&Cuboid::new(attributes.into_iter().map(|d| (d, 1)))))
 }
 
 /// After every change of a chain over levels: its error is that of the same tables and shares by the landscape's own
