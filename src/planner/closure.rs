@@ -2,7 +2,7 @@
 
 mod asked;
 
-use crate::cube::{Axis, Cube, Cuboid, Frame};
+use crate::cube::{Axis, Cube, Cuboid, Frame, Level};
 use crate::plan::{Asked, Asks, Selected, Table};
 use asked::{Kind, Sums};
 use rustc_hash::FxHashMap;
@@ -188,10 +188,10 @@ impl Closure {
 
     /// The kinds of queries along dimension number `i` of a table.
     fn rows(&self, t: usize, i: usize, cuboid: &Cuboid, few: bool) -> Cow<'_, [Kind]> {
-        let Some((d, l)) = cuboid.iter().nth(i) else { return Cow::Borrowed(&[]) };
-        let axis = &self.gains[d];
+        let Some(at) = cuboid.iter().nth(i) else { return Cow::Borrowed(&[]) };
+        let axis = &self.gains[at.dimension];
         let Some((asked, sums)) = self.asked(t).and_then(|a| Some((a, a.sums(i)?))) else {
-            return Cow::Borrowed(&axis.kinds[axis.rung_of[l]]);
+            return Cow::Borrowed(&axis.kinds[axis.rung_of[at.level]]);
         };
         let several = (0..cuboid.len()).filter(|&i| asked.sums(i).is_some()).count();
         if few {
@@ -226,8 +226,8 @@ impl Closure {
         let rows: Vec<Vec<(Vec<f64>, (u32, u32))>> = cuboid
             .iter()
             .enumerate()
-            .map(|(i, (d, _))| {
-                let live = &self.gains[d].live;
+            .map(|(i, at)| {
+                let live = &self.gains[at.dimension].live;
                 let kept = |kind: &Kind| {
                     let norms = kind.norms.iter().zip(live).filter(|(_, live)| **live).map(|(g, _)| *g);
                     (norms.collect(), kind.at)
@@ -285,7 +285,7 @@ fn asked_of(
     }
     let mut queries = 1.0;
     let mut sums = Vec::with_capacity(table.cuboid.len());
-    for (d, l) in table.cuboid.iter() {
+    for Level { dimension: d, level: l } in table.cuboid.iter() {
         let axis = frame.axes.get(d)?;
         let r = axis.rung(l)?;
         let own = table.asks.of(d).map(|asked| {
