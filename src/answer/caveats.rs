@@ -7,7 +7,7 @@ use super::query::{Asked, Options, shown};
 use super::render::{Caveat, ResultFigure, named};
 use crate::cube::Filter;
 use crate::law::{Interval, LawError, Method};
-use crate::sql::{Aggregate, SelectColumn};
+use crate::sql::Aggregate;
 
 impl Answers {
     /// What every answer of this release must say, with intervals at `level`.
@@ -47,7 +47,7 @@ pub(super) fn truncated(
     Ok(Some(Caveat::Truncated { unit: unit.into(), max_rows, cut, period }))
 }
 
-/// What the sums of a query leave out. Refused where only complete sums are wanted.
+/// Which units a query has no number for. Refused where only complete answers are wanted.
 pub(super) fn left_out(
     releases: &[(&Answers, &Asked)],
     options: &Options,
@@ -56,10 +56,12 @@ pub(super) fn left_out(
     let Some(&(_, asked)) = releases.first() else { return Ok(Vec::new()) };
     let mut caveats = Vec::new();
     for (at, left) in asked.query.left_out.iter().enumerate() {
-        let figure = asked.query.columns.get(left.column).map_or("", SelectColumn::name).to_owned();
+        let column = left.column.and_then(|at| asked.query.columns.get(at));
+        let figure = column.map(|c| c.name().to_owned());
         if options.complete {
-            let (level, categories) = (left.level.clone(), named(&left.categories));
-            return Err(QueryError::Incomplete { figure, level, categories });
+            let what = figure.map_or("WHERE".into(), |name| format!("`{name}`"));
+            let (fate, level, categories) = (left.fate, left.level.clone(), named(&left.categories));
+            return Err(QueryError::Incomplete { what, fate, level, categories });
         }
         // Of one count over all rows: no group.
         let groups: Option<Vec<_>> = releases
@@ -84,6 +86,7 @@ pub(super) fn left_out(
         };
         caveats.push(Caveat::LeftOut {
             figure,
+            fate: left.fate,
             level: left.level.clone(),
             categories: left.categories.clone(),
             units,

@@ -11,7 +11,7 @@ use crate::plan::cost::{self, CostError};
 use crate::recover::{Nearest, RecoverError, Recovery};
 use crate::release::values::Values;
 use crate::release::{Dataset, Kind, Release, ReleaseError};
-use crate::sql::{Query, SqlError, quote_names};
+use crate::sql::{Fate, Query, SqlError, quote_names};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -44,15 +44,19 @@ pub enum QueryError {
     /// What is not said of releases of different periods.
     #[error("releases of different periods are compared, and {0}: ask them one at a time")]
     Compared(&'static str),
-    /// A sum that leaves out units, where only complete ones were wanted.
+    /// Units without a number that is needed, where only complete answers were wanted.
     #[error(
-        "`{figure}` leaves out the units whose {level} is {categories}: there is no number to add up\n\
-         leave out --complete to see how many they are, or leave them out with WHERE"
+        "{what} {} the units whose {level} is {categories}: there is no number to {}\n\
+         leave out --complete to see how many they are, or name them in WHERE (with IN or NOT IN)",
+        if *fate == Fate::Met { "counts" } else { "leaves out" },
+        if *fate == Fate::NotAdded { "add up" } else { "compare" }
     )]
     Incomplete {
-        /// The column.
-        figure: String,
-        /// What is added up.
+        /// The column, or WHERE.
+        what: String,
+        /// What becomes of the units.
+        fate: Fate,
+        /// What is added up or compared.
         level: String,
         /// The categories without a number.
         categories: String,

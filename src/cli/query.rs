@@ -63,7 +63,7 @@ pub struct Args {
     /// Count every key of a CSV file (its header names the key's dimensions), as CSV: for projections
     #[arg(long, value_name = "FILE", conflicts_with_all = ["batch", "explain", "json"])]
     pub(super) keys: Option<PathBuf>,
-    /// Refuse SUM and AVG that leave out categories without a number, instead of saying how many units they are
+    /// Refuse SUM, AVG and comparisons of categories without a number, instead of saying how many units they are
     #[arg(long)]
     complete: bool,
     /// In which sense the estimates of all tables agree; intervals stay those of least squares

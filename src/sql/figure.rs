@@ -1,11 +1,12 @@
 //! From the SELECT list's arithmetic to expressions over linear aggregates.
 
-use super::LeftOut;
 use super::compare::{Literal, literal};
 use super::error::SqlError;
 use super::expression::{Aggregate, Expr};
 use super::names::{Column, Names, list};
 use super::predicate::named;
+use super::truth::{Truth, Undecided};
+use super::{Fate, LeftOut};
 use crate::cube::{Filter, Level, Number};
 use sqlparser::ast::{
     self, BinaryOperator, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments,
@@ -19,7 +20,7 @@ pub(super) struct Figures<'a> {
     /// WHERE.
     pub condition: &'a Filter,
     pub aggregates: Vec<Aggregate>,
-    /// What the sums so far pass over; their column is filled in by whoever knows it.
+    /// What has no number so far; the column is filled in by whoever knows it.
     pub left_out: Vec<LeftOut>,
 }
 
@@ -34,6 +35,8 @@ struct Argument {
     /// For each level that is added up the cells in which it has no number. NULL that a CASE asks for is not
     /// among them: that is the query's own choice.
     unknown: Vec<(Column, Filter)>,
+    /// For each level that a WHEN compares the cells of which nobody knows whether they meet it.
+    undecided: Vec<(Column, Fate, Filter)>,
 }
 
 const POSSIBLE: &str =
@@ -196,14 +199,30 @@ impl Figures<'_> {
     }
 
     /// The rows a function looks at: WHERE and its own FILTER.
-    fn rows(&self, function: &Function) -> Result<Filter, SqlError> {
-        match &function.filter {
-            None => Ok(self.condition.clone()),
-            Some(filter) => self
-                .condition
-                .and(&self.names.condition(filter)?)
-                .map_err(|e| SqlError::from(e).at(filter.span())),
+    fn rows(&mut self, function: &Function) -> Result<Filter, SqlError> {
+        let Some(filter) = &function.filter else { return Ok(self.condition.clone()) };
+        let truth = self.names.truth(filter)?;
+        self.undecided(&truth, self.condition).map_err(|e| e.at(filter.span()))?;
+        self.condition.and(&truth.holds).map_err(|e| SqlError::from(e).at(filter.span()))
+    }
+
+    /// Remembers the units among these of which nobody knows whether they meet a condition.
+    pub fn undecided(&mut self, truth: &Truth, rows: &Filter) -> Result<(), SqlError> {
+        for Undecided { column, units, counted } in truth.undecided()? {
+            let fate = if counted { Fate::Met } else { Fate::Unmet };
+            let units = rows.and(&units)?;
+            self.pass_over(column, fate, units);
         }
+        Ok(())
+    }
+
+    /// The units that an argument has no number for, and those that its WHEN cannot decide on.
+    fn open(&mut self, argument: &Argument, rows: &Filter, expr: &ast::Expr) -> Result<(), SqlError> {
+        for (column, fate, cells) in &argument.undecided {
+            let units = rows.and(cells).map_err(|e| SqlError::from(e).at(expr.span()))?;
+            self.pass_over(*column, *fate, units);
+        }
+        Ok(())
     }
 
     /// The weights of COUNT or SUM.
@@ -222,8 +241,9 @@ impl Figures<'_> {
         let filter = rows.and(&argument.value).map_err(|e| SqlError::from(e).at(expr.span()))?;
         for (column, unknown) in &argument.unknown {
             let units = rows.and(unknown).map_err(|e| SqlError::from(e).at(expr.span()))?;
-            self.pass_over(*column, units);
+            self.pass_over(*column, Fate::NotAdded, units);
         }
+        self.open(&argument, &rows, expr)?;
         match argument.unclear {
             Some(unclear) if filter.weights.iter().any(|w| w.is_nan()) => {
                 Err(SqlError::new(unclear).at(expr.span()).help(format!(
@@ -238,8 +258,8 @@ impl Figures<'_> {
         }
     }
 
-    /// Remembers which units a sum passes over, if there are any.
-    fn pass_over(&mut self, column: Column, units: Filter) {
+    /// Remembers what becomes of units without a number, if there are any.
+    fn pass_over(&mut self, column: Column, fate: Fate, units: Filter) {
         if units.weights.iter().all(|w| *w == 0.0) {
             return;
         }
@@ -255,7 +275,8 @@ impl Figures<'_> {
         }
         let categories = level.labels.iter().zip(&passed).filter(|(_, p)| **p).map(|(l, _)| l.clone());
         let left_out = LeftOut {
-            column: usize::MAX,
+            column: None,
+            fate,
             level: self.names.name(column),
             categories: categories.collect(),
             units,
@@ -267,7 +288,7 @@ impl Figures<'_> {
 
     /// The weights of COUNT: one for every row that has a value.
     fn present(
-        &self,
+        &mut self,
         list: &FunctionArgumentList,
         function: &Function,
         expr: &ast::Expr,
@@ -285,7 +306,9 @@ impl Figures<'_> {
                 .at(argument.span())
                 .help("COUNT(*) counts units; leave missing values out with WHERE"));
         }
-        rows.and(&self.argument(argument)?.present).map_err(|e| SqlError::from(e).at(expr.span()))
+        let argument = self.argument(argument)?;
+        self.open(&argument, &rows, expr)?;
+        rows.and(&argument.present).map_err(|e| SqlError::from(e).at(expr.span()))
     }
 
     fn argument(&self, expr: &ast::Expr) -> Result<Argument, SqlError> {
@@ -296,6 +319,7 @@ impl Figures<'_> {
                     present: Filter::everything(),
                     unclear: None,
                     unknown: Vec::new(),
+                    undecided: Vec::new(),
                 });
             }
             Some(Literal::Null) => return Ok(Argument::absent()),
@@ -309,7 +333,7 @@ impl Figures<'_> {
                     None => Argument::absent(),
                 };
                 for when in conditions.iter().rev() {
-                    let condition = self.names.condition(&when.condition)?;
+                    let condition = self.names.truth(&when.condition)?;
                     let then = self.argument(&when.result)?;
                     all = all.unless(&condition, then).map_err(|e| e.at(when.condition.span()))?;
                 }
@@ -359,7 +383,13 @@ impl Figures<'_> {
         let present: Vec<bool> = of_finest.iter().map(Option::is_some).collect();
         let present = Filter::nodes(column.dim, &present);
         let unknown = vec![(column, present.clone().complement())];
-        Ok(Argument { value: Filter::values(column.dim, &values), present, unclear, unknown })
+        Ok(Argument {
+            value: Filter::values(column.dim, &values),
+            present,
+            unclear,
+            unknown,
+            undecided: Vec::new(),
+        })
     }
 }
 
@@ -371,16 +401,24 @@ impl Argument {
             present: Filter::constant(0.0),
             unclear: None,
             unknown: Vec::new(),
+            undecided: Vec::new(),
         }
     }
 
     /// `CASE WHEN condition THEN then ELSE self END`.
-    fn unless(self, condition: &Filter, then: Argument) -> Result<Argument, SqlError> {
+    fn unless(self, truth: &Truth, then: Argument) -> Result<Argument, SqlError> {
+        let condition = &truth.holds;
         let otherwise = condition.clone().complement();
-        let mut unknown = Vec::new();
+        let (mut unknown, mut undecided) = (Vec::new(), Vec::new());
+        for Undecided { column, units, counted } in truth.undecided()? {
+            undecided.push((column, if counted { Fate::Met } else { Fate::Unmet }, units));
+        }
         for (part, of) in [(condition, &then), (&otherwise, &self)] {
             for (column, cells) in &of.unknown {
                 unknown.push((*column, part.and(cells)?));
+            }
+            for (column, fate, cells) in &of.undecided {
+                undecided.push((*column, *fate, part.and(cells)?));
             }
         }
         Ok(Argument {
@@ -388,6 +426,7 @@ impl Argument {
             present: condition.and(&then.present)?.plus(&otherwise.and(&self.present)?)?,
             unclear: then.unclear.or(self.unclear),
             unknown,
+            undecided,
         })
     }
 }

@@ -25,6 +25,7 @@ mod select;
 pub(crate) mod syntax;
 #[cfg(test)]
 mod tests;
+mod truth;
 
 pub use error::{Place, SqlError};
 pub use expression::{Aggregate, Expr, Linear};
@@ -49,22 +50,46 @@ pub struct Query {
     pub limit: Option<u64>,
     /// The name after FROM.
     pub from: String,
-    /// What SUM and AVG pass over.
+    /// What has no number where one is needed.
     pub left_out: Vec<LeftOut>,
 }
 
-/// Categories without a number that a SUM or AVG passes over. A sum without them is no sum of all units, and whoever
-/// reads it must be told.
+/// Categories without a number, where a number is needed. An answer without them is no answer about all units, and whoever reads it
+/// must be told.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LeftOut {
-    /// Index into [`Query::columns`].
-    pub column: usize,
-    /// The level that is added up: `kids`.
+    /// Index into [`Query::columns`]; `None`: all of them, by WHERE.
+    pub column: Option<usize>,
+    /// What becomes of their units.
+    pub fate: Fate,
+    /// The level that is added up or compared: `kids`.
     pub level: String,
-    /// Those of its categories that are passed over.
+    /// Those of its categories that have no number.
     pub categories: Vec<String>,
     /// Which units are in them, over all rows of the answer.
     pub units: Filter,
+}
+
+/// What becomes of units that have no number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// A SUM or AVG passes over them.
+    NotAdded,
+    /// They count as not meeting a comparison.
+    Unmet,
+    /// They count as meeting the opposite of a comparison.
+    Met,
+}
+
+impl Fate {
+    /// For data.
+    pub fn word(self) -> &'static str {
+        match self {
+            Fate::NotAdded => "not added",
+            Fate::Unmet => "left out",
+            Fate::Met => "counted",
+        }
+    }
 }
 
 /// A column of the answer.

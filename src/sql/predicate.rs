@@ -3,23 +3,24 @@
 use super::compare::{self, Literal, Order, literal};
 use super::error::SqlError;
 use super::names::{Column, Names, list, quoted};
-use crate::cube::Filter;
+use super::truth::Truth;
+use crate::cube::{Filter, Number};
 use sqlparser::ast::{BinaryOperator, Expr, Function, Spanned, UnaryOperator, Value};
 
 impl Names<'_> {
-    /// The cells that satisfy a condition. NOT is the exact complement over all categories: `NOT (age < 18)`
-    /// includes a category of missing ages, because missing is a category here and not SQL's NULL.
-    pub(super) fn condition(&self, expr: &Expr) -> Result<Filter, SqlError> {
+    /// The cells that satisfy a condition, and those of which nobody knows. NOT is the exact complement over all categories:
+    /// `NOT (age < 18)` includes a category of missing ages, because missing is a category here and not SQL's NULL.
+    pub(super) fn truth(&self, expr: &Expr) -> Result<Truth, SqlError> {
         match expr {
-            Expr::Nested(inner) => self.condition(inner),
+            Expr::Nested(inner) => self.truth(inner),
             Expr::Value(value) if matches!(value.value, Value::Boolean(_)) => {
-                Ok(if value.value == Value::Boolean(true) {
+                Ok(Truth::certain(if value.value == Value::Boolean(true) {
                     Filter::everything()
                 } else {
                     Filter::constant(0.0)
-                })
+                }))
             }
-            Expr::UnaryOp { op: UnaryOperator::Not, expr } => Ok(self.condition(expr)?.complement()),
+            Expr::UnaryOp { op: UnaryOperator::Not, expr } => Ok(self.truth(expr)?.not()),
             Expr::BinaryOp { op: op @ (BinaryOperator::And | BinaryOperator::Or), .. } => {
                 self.chain(expr, op)
             }
@@ -37,7 +38,7 @@ impl Names<'_> {
                 let from = compare::ordered(self, column, Order::GreaterEqual, &lo, low.span())?;
                 let to = compare::ordered(self, column, Order::LessEqual, &hi, high.span())?;
                 let both = from.iter().zip(&to).map(|(a, b)| *a && *b).collect();
-                Ok(negate(self.finest(column, both), *negated))
+                Ok(negate(self.ordered(column, both)?, *negated))
             }
             Expr::InList { expr: column, list, negated } => {
                 let column = self.operand(column)?;
@@ -46,7 +47,7 @@ impl Names<'_> {
                     let equal = compare::equal(self, column, &self.value(item)?, item.span())?;
                     members.iter_mut().zip(equal).for_each(|(m, e)| *m |= e);
                 }
-                Ok(negate(self.finest(column, members), *negated))
+                Ok(negate(Truth::certain(self.finest(column, members)), *negated))
             }
             Expr::IsNull(inner) | Expr::IsNotNull(inner) => {
                 let column = self.operand(inner)?;
@@ -57,7 +58,7 @@ impl Names<'_> {
     }
 
     /// `a AND b AND c`, which the syntax tree nests to the left: walked in a loop, not by recursion.
-    fn chain(&self, expr: &Expr, chained: &BinaryOperator) -> Result<Filter, SqlError> {
+    fn chain(&self, expr: &Expr, chained: &BinaryOperator) -> Result<Truth, SqlError> {
         let mut terms = Vec::new();
         let mut rest = expr;
         while let Expr::BinaryOp { left, op, right } = rest
@@ -66,9 +67,9 @@ impl Names<'_> {
             terms.push(&**right);
             rest = left;
         }
-        let mut all = self.condition(rest)?;
+        let mut all = self.truth(rest)?;
         for term in terms.into_iter().rev() {
-            let next = self.condition(term)?;
+            let next = self.truth(term)?;
             all = match chained {
                 BinaryOperator::And => all.and(&next),
                 _ => all.or(&next),
@@ -84,7 +85,7 @@ impl Names<'_> {
         op: &BinaryOperator,
         right: &Expr,
         whole: &Expr,
-    ) -> Result<Filter, SqlError> {
+    ) -> Result<Truth, SqlError> {
         let order = match op {
             BinaryOperator::Lt => Some(Order::Less),
             BinaryOperator::LtEq => Some(Order::LessEqual),
@@ -94,17 +95,20 @@ impl Names<'_> {
             _ => return Err(self.no_condition(whole)),
         };
         let (column, value, order) = match (literal(left), literal(right)) {
-            (Some(a), Some(b)) => return constant(&a, op, &b).ok_or_else(|| self.no_condition(whole)),
+            (Some(a), Some(b)) => {
+                let known = constant(&a, op, &b).map(Truth::certain);
+                return known.ok_or_else(|| self.no_condition(whole));
+            }
             (Some(_), None) => (right, left, order.map(Order::mirrored)),
             (None, _) => (left, right, order),
         };
         let column = self.operand(column)?;
         let literal = self.value(value)?;
-        let members = match order {
-            Some(order) => compare::ordered(self, column, order, &literal, value.span())?,
-            None => compare::equal(self, column, &literal, value.span())?,
-        };
-        Ok(negate(self.finest(column, members), *op == BinaryOperator::NotEq))
+        if let Some(order) = order {
+            return self.ordered(column, compare::ordered(self, column, order, &literal, value.span())?);
+        }
+        let members = compare::equal(self, column, &literal, value.span())?;
+        Ok(negate(Truth::certain(self.finest(column, members)), *op == BinaryOperator::NotEq))
     }
 
     /// The column side of a comparison.
@@ -134,6 +138,13 @@ impl Names<'_> {
         Err(error.at(expr.span()))
     }
 
+    /// The nodes whose numbers meet a comparison; of those without numbers nobody knows.
+    fn ordered(&self, column: Column, members: Vec<bool>) -> Result<Truth, SqlError> {
+        let level = self.level(column);
+        let unknown = (0..level.len()).map(|node| level.number(node) == Number::Unknown).collect();
+        Ok(Truth::compared(column, self.finest(column, members), self.finest(column, unknown))?)
+    }
+
     /// Nodes of any level as a condition on the finest ones.
     fn finest(&self, column: Column, members: Vec<bool>) -> Filter {
         let dimension = &self.cube.dimensions[column.dim];
@@ -156,8 +167,8 @@ impl Names<'_> {
     }
 }
 
-fn negate(filter: Filter, negated: bool) -> Filter {
-    if negated { filter.complement() } else { filter }
+fn negate(truth: Truth, negated: bool) -> Truth {
+    if negated { truth.not() } else { truth }
 }
 
 /// `1 = 1`, which programs that write SQL like to begin with.

@@ -6,6 +6,7 @@ use super::figure::{Figures, is_count};
 use super::names::{Names, join, list, quoted};
 use super::predicate::named;
 use super::syntax::Clauses;
+use super::truth::Truth;
 use super::{Query, SelectColumn};
 use crate::cube::{Cube, Filter, Level};
 use sqlparser::ast::{Expr, OrderByExpr, OrderBySort, SelectItem, Spanned};
@@ -20,20 +21,22 @@ pub(super) fn resolve(clauses: &Clauses, cube: &Cube) -> Result<Query, SqlError>
     let names = Names { cube, tables };
     let items: Vec<Item> =
         clauses.items.iter().map(|item| Item::new(item, &names)).collect::<Result<_, _>>()?;
-    let filter = match &clauses.condition {
-        Some(condition) => names.condition(condition)?,
-        None => Filter::everything(),
+    let condition = match &clauses.condition {
+        Some(condition) => names.truth(condition)?,
+        None => Truth::certain(Filter::everything()),
     };
     let group_by = groups(&clauses.groups, &items, &names)?;
     let mut figures = Figures {
         names: &names,
         groups: &group_by,
-        condition: &filter,
+        condition: &condition.holds,
         aggregates: Vec::new(),
         left_out: Vec::new(),
     };
+    figures.undecided(&condition, &Filter::everything())?;
     let columns = columns(&items, &mut figures, clauses)?;
     let Figures { aggregates, left_out, .. } = figures;
+    let filter = condition.holds;
     let order_by =
         clauses.order.iter().map(|o| order(o, &items, &columns, &names)).collect::<Result<_, _>>()?;
     let limit = clauses.limit.as_ref().map(limit).transpose()?;
@@ -146,7 +149,7 @@ fn columns(items: &[Item], figures: &mut Figures, clauses: &Clauses) -> Result<V
                 let before = figures.left_out.len();
                 let expr = figures.figure(item.expr)?;
                 for left_out in figures.left_out.iter_mut().skip(before) {
-                    left_out.column = columns.len();
+                    left_out.column = Some(columns.len());
                 }
                 if !expr.depends_on_data() {
                     return Err(SqlError::new("this column does not depend on the data").at(item.expr.span()));

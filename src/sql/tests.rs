@@ -908,7 +908,7 @@ fn sums_say_what_they_leave_out() {
     let cube = town();
     let read = |sql: &str| Query::parse(sql, &cube).unwrap();
     let left = |sql: &str| -> Vec<(usize, String, Vec<String>)> {
-        let named = |l: &LeftOut| (l.column, l.level.clone(), l.categories.clone());
+        let named = |l: &LeftOut| (l.column.expect("a sum"), l.level.clone(), l.categories.clone());
         read(sql).left_out.iter().map(named).collect()
     };
     let unknown = |column: usize| (column, "age".to_string(), vec!["unknown".to_string()]);
@@ -921,10 +921,10 @@ fn sums_say_what_they_leave_out() {
     assert_eq!(left("SELECT sex, SUM(SUM(age)) OVER () AS all_years FROM t GROUP BY sex"), [unknown(1)]);
     // WHERE, FILTER or CASE leave them out by name, or NULL is the query's own wish.
     for whole in [
-        "SELECT SUM(age) FROM t WHERE age <= 29",
         "SELECT SUM(age) FROM t WHERE age <> 'unknown'",
-        "SELECT SUM(age) FILTER (WHERE age < 10) FROM t",
-        "SELECT SUM(CASE WHEN age < 10 THEN age ELSE 0 END) FROM t",
+        "SELECT SUM(age) FROM t WHERE age <= 29 AND age <> 'unknown'",
+        "SELECT SUM(age) FILTER (WHERE age IN (3, 4)) FROM t",
+        "SELECT SUM(CASE WHEN age = 10 THEN age ELSE 0 END) FROM t",
         "SELECT SUM(CASE WHEN sex = 'F' THEN 2 END) FROM t",
     ] {
         assert_eq!(left(whole), [], "{whole}");
@@ -937,5 +937,56 @@ fn sums_say_what_they_leave_out() {
     for (sex, age, district) in [(0, 30, 0), (1, 30, 0), (0, 29, 0), (0, 30, 1)] {
         let counts = sex == 0 && age == 30 && district == 0;
         assert_eq!(cell(sex, age, district), f64::from(u8::from(counts)), "{sex} {age} {district}");
+    }
+}
+
+/// A comparison says of which units nobody knows whether they meet it, and whether they are left out or counted.
+#[test]
+fn comparisons_say_what_has_no_number() {
+    let cube = town();
+    let open = |sql: &str| -> Vec<(Option<usize>, Fate)> {
+        let query = Query::parse(sql, &cube).unwrap();
+        query
+            .left_out
+            .iter()
+            .for_each(|l| assert_eq!((&*l.level, &*l.categories), ("age", &["unknown".into()][..])));
+        query.left_out.iter().map(|l| (l.column, l.fate)).collect()
+    };
+    for (condition, fates) in [
+        ("age >= 10", &[Fate::Unmet][..]),
+        ("age < 10 AND sex = 'F'", &[Fate::Unmet]),
+        ("age BETWEEN 3 AND 9", &[Fate::Unmet]),
+        ("5 <= age", &[Fate::Unmet]),
+        ("NOT (age < 10)", &[Fate::Met]),
+        ("age NOT BETWEEN 3 AND 9", &[Fate::Met]),
+        // Known whatever their age is.
+        ("age = 10", &[]),
+        ("age <> 10", &[]),
+        ("age >= 10 OR age = 'unknown'", &[]),
+        ("age >= 10 AND age <> 'unknown'", &[]),
+        ("NOT (age >= 10 OR age = 'unknown')", &[]),
+        ("age >= 10 AND 1 = 2", &[]),
+        ("age >= 10 OR 1 = 1", &[]),
+        // By one's own age or by another's: for men they are left out, for women nobody asks.
+        ("age >= 10 OR sex = 'F'", &[Fate::Unmet]),
+        ("(sex = 'F' AND age < 10) OR (sex = 'M' AND NOT (age < 10))", &[Fate::Unmet, Fate::Met]),
+    ] {
+        let expected: Vec<_> = fates.iter().map(|fate| (None, *fate)).collect();
+        assert_eq!(open(&format!("SELECT COUNT(*) FROM t WHERE {condition}")), expected, "{condition}");
+    }
+    assert_eq!(
+        open("SELECT sex, COUNT(*), COUNT(*) FILTER (WHERE age < 10) AS young FROM t GROUP BY sex"),
+        [(Some(2), Fate::Unmet)]
+    );
+    assert_eq!(
+        open("SELECT AVG(CASE WHEN NOT (age < 10) THEN 1 ELSE 0 END) AS share FROM t"),
+        [(Some(0), Fate::Met)]
+    );
+    // Which units: men of unknown age.
+    let query = Query::parse("SELECT COUNT(*) FROM t WHERE age >= 10 OR sex = 'F'", &cube).unwrap();
+    let units = &query.left_out[0].units;
+    for (sex, age) in [(0, 30), (1, 30), (1, 3), (0, 3)] {
+        let expected = f64::from(u8::from(sex == 1 && age == 30));
+        assert_eq!(units.weight_at(&[sex, age, 0, 0, 0, 0, 0]), Some(expected), "{sex} {age}");
     }
 }

@@ -6,6 +6,7 @@
 
 use super::table::brief;
 use super::{ResultFigure, ResultTable};
+use crate::sql::Fate;
 use serde_json::{Map, Value, json};
 
 /// Something that makes the numbers of an answer untrue besides noise.
@@ -22,11 +23,13 @@ pub enum Caveat {
         /// Of which period, where several are compared.
         period: Option<String>,
     },
-    /// A SUM or AVG passes over categories that have no number.
+    /// Categories without a number, where a number is needed.
     LeftOut {
-        /// The column of the answer.
-        figure: String,
-        /// The level that is added up.
+        /// The column of the answer; `None`: all of it, by WHERE.
+        figure: Option<String>,
+        /// What becomes of their units.
+        fate: Fate,
+        /// The level that is added up or compared.
         level: String,
         /// The categories without a number.
         categories: Vec<String>,
@@ -45,6 +48,7 @@ impl Caveat {
     pub fn status(&self) -> &'static str {
         match self {
             Caveat::Truncated { .. } => "truncated",
+            Caveat::LeftOut { fate: Fate::Met, .. } => "undecided",
             Caveat::LeftOut { .. } => "incomplete",
         }
     }
@@ -60,14 +64,19 @@ impl Caveat {
                 }
                 text
             }
-            Caveat::LeftOut { figure, level: name, categories, units, period } => {
+            Caveat::LeftOut { figure, fate, level: name, categories, units, period } => {
                 let when = period.as_ref().map_or(String::new(), |p| format!(" in {p}"));
                 let how_many = match units {
                     Some(units) => format!("{} units", with_interval(units, level)),
                     None => "units (how many, this release does not tell)".into(),
                 };
-                let is = named(categories);
-                format!("{figure}{when}: leaves out {how_many} whose {name} is {is}: no number to add up.")
+                let (is, what) = (named(categories), figure.as_deref().unwrap_or("WHERE"));
+                let (does, to) = match fate {
+                    Fate::NotAdded => ("leaves out", "add up"),
+                    Fate::Unmet => ("leaves out", "compare"),
+                    Fate::Met => ("counts", "compare"),
+                };
+                format!("{what}{when}: {does} {how_many} whose {name} is {is}: no number to {to}.")
             }
         }
     }
@@ -87,8 +96,10 @@ impl Caveat {
                 map.insert("cut_units".into(), figure(cut).into());
                 period
             }
-            Caveat::LeftOut { figure: column, level, categories, units, period } => {
-                map.insert("figure".into(), column.as_str().into());
+            Caveat::LeftOut { figure: column, fate, level, categories, units, period } => {
+                // What is true of the whole answer has no column.
+                map.insert("figure".into(), column.as_deref().into());
+                map.insert("fate".into(), fate.word().into());
                 map.insert("of".into(), level.as_str().into());
                 map.insert("categories".into(), categories.as_slice().into());
                 map.insert("units".into(), figure(units).into());
