@@ -33,26 +33,11 @@ pub(super) fn compare(
     parties: &[Party<'_, Asked<'_>>],
     options: &Options,
 ) -> Result<ResultTable, QueryError> {
-    if !(options.level > 0.0 && options.level < 1.0) {
-        return Err(QueryError::Level(options.level));
-    }
-    if options.prior.is_some() {
-        return Err(QueryError::Compared("a prior speaks of one count"));
-    }
-    if options.joint == Some(Simultaneous::MaxZ) {
-        return Err(QueryError::Compared(
-            "the largest error is simulated of one period only (--joint=bonferroni)",
-        ));
-    }
     let Some((first, asked)) = parties.first().and_then(|p| p.releases.first().copied()) else {
         return Ok(ResultTable::default());
     };
+    refuse(asked, options)?;
     let (query, cube) = (asked.query, first.cube());
-    if (options.prob.is_some() || options.test.is_some())
-        && asked.figures.iter().flatten().any(Figure::is_ratio)
-    {
-        return Err(QueryError::Compared("the change of a ratio has no exact law for --prob and --test"));
-    }
     let mut table = ResultTable { level: options.level, ..ResultTable::default() };
     for party in parties {
         table.caveats.extend(caveats::left_out(&party.releases, options, party.period)?);
@@ -85,17 +70,10 @@ pub(super) fn compare(
         ));
     }
     let mut how = How { level: options.level, method: options.method, interval: options.interval };
-    if options.joint.is_some() {
-        let columns = asked.figures.iter().flatten().count() * (3 * parties.len() - 2);
-        let intervals = rows.len() * columns;
-        if intervals > 1 {
-            let each = 1.0 - (1.0 - options.level) / intervals as f64;
-            let together =
-                Together { intervals, each, max_z: None, ratios: true, steps: false, refused: false };
-            notes.add(together.note(options.level));
-            how.level = each;
-            table.together = Some(together);
-        }
+    table.together = together(asked, parties.len(), rows.len(), options);
+    if let Some(together) = &table.together {
+        notes.add(together.note(options.level));
+        how.level = together.each;
     }
     let labels = Labels { query, cube };
     let mut columns = Columns { table: &mut table, several: parties.len() > 2 };
@@ -105,12 +83,17 @@ pub(super) fn compare(
             Some(figure) => columns.figure(column.name(), figure.is_ratio(), &periods, options),
         }
     }
-
-    let (mut pools, mut changes) = (Pools::default(), Changes::default());
+    let mut changing = Changing {
+        parties,
+        asked,
+        labels,
+        options,
+        how,
+        pools: Pools::default(),
+        changes: Changes::default(),
+    };
     let mut out: Vec<Sortable> = Vec::with_capacity(rows.len());
     for &row in &rows {
-        let mut cells = Vec::with_capacity(table.columns.len());
-        let mut keys = Vec::with_capacity(asked.figures.len());
         let known: Vec<Vec<Known>> = groups
             .iter()
             .map(|party| {
@@ -118,45 +101,9 @@ pub(super) fn compare(
                 of.map(|g| Known { estimates: &g.estimates, law: &g.law }).collect()
             })
             .collect();
-        for (i, (column, figure)) in query.columns.iter().zip(&asked.figures).enumerate() {
-            let Some(figure) = figure else {
-                keys.push(0.0);
-                cells.push(ResultCell::Label(labels.label(column, nodes[row])));
-                continue;
-            };
-            let answered: Vec<Answered> =
-                known.iter().map(|k| figure.answer(i, k, &how, &mut pools)).collect::<Result<_, _>>()?;
-            if row == rows[0] {
-                for (party, answered) in parties.iter().zip(&answered).filter(|(p, _)| p.releases.len() > 1) {
-                    let name = format!("{} in {}", column.name(), party.period.unwrap_or_default());
-                    notes.add(contributions(&name, &party.releases, &answered.shares));
-                }
-            }
-            keys.push(answered.first().map_or(0.0, |a| a.estimate));
-            cells.extend(answered.iter().map(|a| ResultCell::Figure(shown(a))));
-            let Some((first, later)) = known.split_first() else { continue };
-            for after in later {
-                if figure.is_ratio() {
-                    let both = How { level: 1.0 - (1.0 - how.level) / 2.0, ..how };
-                    let a = figure.answer(i, first, &both, &mut pools)?;
-                    let b = figure.answer(i, after, &both, &mut pools)?;
-                    cells.extend(of_ratios(&a, &b).map(ResultCell::Figure));
-                    continue;
-                }
-                let (a, b) = (figure.part(i, first, &mut pools), figure.part(i, after, &mut pools));
-                let change = changes.of(&a, &b);
-                let difference = figure.difference(&change, &how)?;
-                cells.push(ResultCell::Figure(shown(&difference)));
-                if let Some(statement) = &options.prob {
-                    cells.push(ResultCell::Number(statement.probability(&difference)?));
-                }
-                if let Some(null) = options.test {
-                    cells.push(ResultCell::Number(difference.p_value(null)?));
-                }
-                cells.push(ResultCell::Figure(shown(&change.percent(&how)?)));
-            }
-        }
-        out.push(Sortable { nodes: nodes[row].to_vec(), keys, cells });
+        // Who contributes how much is told of the first row.
+        let told = (row == rows[0]).then_some(&mut notes);
+        out.push(changing.row(nodes[row], &known, told)?);
     }
     sort(query, &mut out);
     let limit = query.limit.map_or(usize::MAX, |l| usize::try_from(l).unwrap_or(usize::MAX));
@@ -173,6 +120,117 @@ pub(super) fn compare(
     releases.filter_map(|(r, _)| r.exact_note()).for_each(|note| notes.add(note));
     table.notes = notes.0;
     Ok(table)
+}
+
+/// What is not said of several periods.
+fn refuse(asked: &Asked, options: &Options) -> Result<(), QueryError> {
+    if !(options.level > 0.0 && options.level < 1.0) {
+        return Err(QueryError::Level(options.level));
+    }
+    if options.prior.is_some() {
+        return Err(QueryError::Compared("a prior speaks of one count"));
+    }
+    if options.joint == Some(Simultaneous::MaxZ) {
+        return Err(QueryError::Compared(
+            "the largest error is simulated of one period only (--joint=bonferroni)",
+        ));
+    }
+    if (options.prob.is_some() || options.test.is_some())
+        && asked.figures.iter().flatten().any(Figure::is_ratio)
+    {
+        return Err(QueryError::Compared("the change of a ratio has no exact law for --prob and --test"));
+    }
+    Ok(())
+}
+
+/// How all intervals cover together, where that is asked and there are several: every figure of every period, and two changes
+/// of each later one.
+fn together(asked: &Asked, parties: usize, rows: usize, options: &Options) -> Option<Together> {
+    options.joint?;
+    let intervals = rows * asked.figures.iter().flatten().count() * (3 * parties - 2);
+    let each = 1.0 - (1.0 - options.level) / intervals as f64;
+    let steps = false;
+    (intervals > 1).then_some(Together { intervals, each, max_z: None, ratios: true, steps, refused: false })
+}
+
+/// What all rows are made with.
+struct Changing<'a> {
+    parties: &'a [Party<'a, Asked<'a>>],
+    asked: &'a Asked<'a>,
+    labels: Labels<'a>,
+    options: &'a Options,
+    how: How,
+    pools: Pools,
+    changes: Changes,
+}
+
+impl Changing<'_> {
+    /// One row, from what the releases of each period know of it.
+    fn row(
+        &mut self,
+        nodes: &[u32],
+        known: &[Vec<Known>],
+        mut told: Option<&mut Notes>,
+    ) -> Result<Sortable, QueryError> {
+        let asked = self.asked;
+        let (mut cells, mut keys) = (Vec::new(), Vec::with_capacity(asked.figures.len()));
+        for (i, (column, figure)) in asked.query.columns.iter().zip(&asked.figures).enumerate() {
+            let Some(figure) = figure else {
+                keys.push(0.0);
+                cells.push(ResultCell::Label(self.labels.label(column, nodes)));
+                continue;
+            };
+            let answered: Vec<Answered> = known
+                .iter()
+                .map(|k| figure.answer(i, k, &self.how, &mut self.pools))
+                .collect::<Result<_, _>>()?;
+            if let Some(notes) = &mut told {
+                let several = self.parties.iter().zip(&answered).filter(|(p, _)| p.releases.len() > 1);
+                for (party, answered) in several {
+                    let name = format!("{} in {}", column.name(), party.period.unwrap_or_default());
+                    notes.add(contributions(&name, &party.releases, &answered.shares));
+                }
+            }
+            keys.push(answered.first().map_or(0.0, |a| a.estimate));
+            cells.extend(answered.iter().map(|a| ResultCell::Figure(shown(a))));
+            let Some((first, later)) = known.split_first() else { continue };
+            for after in later {
+                self.change(i, figure, first, after, &mut cells)?;
+            }
+        }
+        Ok(Sortable { nodes: nodes.to_vec(), keys, cells })
+    }
+
+    /// How a figure changed from one period to another.
+    fn change(
+        &mut self,
+        i: usize,
+        figure: &Figure,
+        first: &[Known],
+        after: &[Known],
+        cells: &mut Vec<ResultCell>,
+    ) -> Result<(), QueryError> {
+        let (how, pools) = (&self.how, &mut self.pools);
+        if figure.is_ratio() {
+            let both = How { level: 1.0 - (1.0 - how.level) / 2.0, ..*how };
+            let a = figure.answer(i, first, &both, pools)?;
+            let b = figure.answer(i, after, &both, pools)?;
+            cells.extend(of_ratios(&a, &b).map(ResultCell::Figure));
+            return Ok(());
+        }
+        let (a, b) = (figure.part(i, first, pools), figure.part(i, after, pools));
+        let change = self.changes.of(&a, &b);
+        let difference = figure.difference(&change, how)?;
+        cells.push(ResultCell::Figure(shown(&difference)));
+        if let Some(statement) = &self.options.prob {
+            cells.push(ResultCell::Number(statement.probability(&difference)?));
+        }
+        if let Some(null) = self.options.test {
+            cells.push(ResultCell::Number(difference.p_value(null)?));
+        }
+        cells.push(ResultCell::Figure(shown(&change.percent(how)?)));
+        Ok(())
+    }
 }
 
 /// Names of columns, each once.

@@ -11,6 +11,7 @@ mod figure;
 pub mod history;
 pub mod joint;
 pub mod keys;
+mod making;
 pub mod max_z;
 pub mod nearest;
 pub mod open;

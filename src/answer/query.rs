@@ -2,12 +2,13 @@
 
 use super::caveats::{left_out, truncated};
 use super::evaluate::JointGroup;
-use super::figure::{Answered, Basis, ErrorOf, Figure, Known, Pools};
+use super::figure::{Answered, ErrorOf, Figure, Known, Pools};
 use super::joint::{How, JointLaw, Solved};
-use super::nearest::{LEAST_SQUARES, note};
+use super::making::Making;
+use super::nearest::note;
 use super::open::{Answers, QueryError};
 use super::posterior::{CountPosterior, Prior, Total};
-use super::render::{ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
+use super::render::{ColumnKind, ResultCell, ResultFigure, ResultTable};
 use super::simultaneous::{Rows, Simultaneous, Together};
 use super::statement::{PriorChoice, Statement};
 use crate::cube::{Cube, Filter};
@@ -33,7 +34,7 @@ pub struct Options {
     pub prior: Option<PriorChoice>,
     /// The intervals cover all together with probability `level`.
     pub joint: Option<Simultaneous>,
-    /// Refuse sums that leave out units without a number, instead of saying how many they are.
+    /// Refuse sums and comparisons of units without a number, instead of saying how many they are.
     pub complete: bool,
 }
 
@@ -160,7 +161,7 @@ impl<'a> Asked<'a> {
 
 /// What is known of a count beforehand.
 #[derive(Clone, Copy)]
-enum Before {
+pub(super) enum Before {
     Prior(Prior),
     /// Binomial with probability p, of a total that is only estimated: the last aggregate.
     OfTotal {
@@ -202,7 +203,6 @@ pub(super) fn answer(releases: &[(&Answers, &Asked)], options: &Options) -> Resu
         let group = groups.iter().filter_map(|g| g.get(row));
         group.map(|g| Known { estimates: &g.estimates, law: &g.law }).collect()
     };
-    let wanted = asked.figures.iter().flatten().count();
     let mut how = How { level: options.level, method: options.method, interval: options.interval };
     let mut notes = Notes::default();
     let mut pools = Pools::default();
@@ -223,112 +223,20 @@ pub(super) fn answer(releases: &[(&Answers, &Asked)], options: &Options) -> Resu
         notes.add(note(nearest));
     }
     let prior = options.prior.map(|p| asked.prior(p, first, &mut notes)).transpose()?;
-    let mut posteriors = Posteriors::default();
-    let mut table = ResultTable { level: options.level, caveats, ..ResultTable::default() };
     let labels = Labels { query: asked.query, cube };
-    let several = wanted > 1;
-    let names: Vec<&str> = asked.query.columns.iter().map(SelectColumn::name).collect();
-    for (column, figure) in asked.query.columns.iter().zip(&asked.figures) {
-        let name = column.name();
-        table.columns.push(ResultColumn { name: name.into(), kind: labels.kind(column) });
-        if let Some(figure) = figure {
-            let own = |what: &str| {
-                let short = if several { format!("{name}_{what}") } else { what.into() };
-                if names.contains(&short.as_str()) { format!("{short}_") } else { short }
-            };
-            if nearest.is_some() {
-                table.columns.push(ResultColumn { name: own(LEAST_SQUARES), kind: ColumnKind::Number });
-            }
-            if prior.is_some() {
-                if !figure.is_count() {
-                    return Err(QueryError::NotACount(name.into()));
-                }
-                table.columns.push(ResultColumn { name: own("posterior"), kind: ColumnKind::Figure });
-                table.columns.push(ResultColumn { name: own("median"), kind: ColumnKind::Number });
-            }
-            if options.prob.is_some() {
-                table.columns.push(ResultColumn { name: own("prob"), kind: ColumnKind::Number });
-            }
-            if options.test.is_some() {
-                table.columns.push(ResultColumn { name: own("p_value"), kind: ColumnKind::Number });
-            }
-        }
-    }
-    let mut out: Vec<Sortable> = Vec::with_capacity(shown_rows.len());
     let max_z = together.as_ref().and_then(|t| t.max_z);
-    let mut met = vec![Met::default(); asked.figures.len()];
+    let mut making = Making::new(asked, labels, options, how, prior, max_z, pools);
+    let mut table = ResultTable { level: options.level, caveats, ..ResultTable::default() };
+    table.columns = making.columns(nearest.is_some())?;
+    let mut out: Vec<Sortable> = Vec::with_capacity(shown_rows.len());
     for row in &shown_rows {
-        let (nodes, known) = (&groups[0][*row].nodes, known(row));
-        let mut cells = Vec::with_capacity(table.columns.len());
-        let mut keys = Vec::with_capacity(asked.figures.len());
-        for (i, (column, figure)) in asked.query.columns.iter().zip(&asked.figures).enumerate() {
-            let Some(figure) = figure else {
-                keys.push(0.0);
-                cells.push(ResultCell::Label(labels.label(column, nodes)));
-                continue;
-            };
-            let mut answered = figure.answer(i, &known, &how, &mut pools)?;
-            if let Some(z) = max_z.filter(|_| !figure.is_ratio()) {
-                figure.reaching(&mut answered, z.critical);
-            }
-            let other = nearest.as_ref().and_then(|n| n.get(*row)).map(|known| figure.value(known));
-            let estimate = other.unwrap_or(answered.estimate);
-            keys.push(estimate);
-            met[i].saw(&answered);
-            cells.push(ResultCell::Figure(ResultFigure { estimate, ..shown(&answered) }));
-            if other.is_some() {
-                cells.push(ResultCell::Number(answered.estimate));
-            }
-            let posterior = match prior {
-                Some(Before::Prior(prior)) => Some(posteriors.of(&answered, prior)?),
-                Some(Before::OfTotal { p }) => Some(posteriors.of_total(&answered, figure, &known, p)?),
-                None => None,
-            };
-            if let Some(p) = &posterior {
-                if p.is_rough() {
-                    notes.add(
-                        "posterior: the law of the error is too dear to compute everywhere; where it is, a bound stands in \
-                         its place, and the posterior is approximate."
-                            .to_string(),
-                    );
-                }
-                let (low, high) = p.interval(options.level, options.interval);
-                cells.push(ResultCell::Figure(ResultFigure {
-                    estimate: p.mean(),
-                    std_error: p.std_dev(),
-                    low: low as f64,
-                    high: high as f64,
-                }));
-                cells.push(ResultCell::Number(p.median() as f64));
-            }
-            if let Some(statement) = &options.prob {
-                cells.push(ResultCell::Number(match &posterior {
-                    Some(p) => statement.posterior(p),
-                    None => statement.probability(&answered)?,
-                }));
-            }
-            if let Some(null) = options.test {
-                cells.push(ResultCell::Number(answered.p_value(null)?));
-            }
-        }
-        out.push(Sortable { nodes: nodes.clone(), keys, cells });
+        let other = nearest.as_ref().and_then(|n| n.get(*row));
+        out.push(making.row(&groups[0][*row].nodes, &known(row), other.map(Vec::as_slice), &mut notes)?);
     }
     sort(asked.query, &mut out);
     let limit = asked.query.limit.map_or(usize::MAX, |l| usize::try_from(l).unwrap_or(usize::MAX));
     table.rows = out.into_iter().take(limit).map(|r| r.cells).collect();
-    for ((column, figure), met) in asked.query.columns.iter().zip(&asked.figures).zip(&met) {
-        if let Some(figure) = figure {
-            let method = match max_z {
-                Some(_) if !figure.is_ratio() => "simultaneous: the simulated law of the largest error",
-                _ => met.method(figure),
-            };
-            table.methods.push((column.name().into(), method.into()));
-            met.notes(column.name(), figure, options, &mut notes);
-            if let Some(shares) = met.shares.as_ref().filter(|_| releases.len() > 1) {
-                notes.add(contributions(column.name(), releases, shares));
-            }
-        }
-    }
+    table.methods = making.methods(releases, &mut notes);
     table.together = together;
     releases.iter().filter_map(|(r, _)| r.exact_note()).for_each(|note| notes.add(note));
     table.notes = notes.0;
@@ -343,58 +251,6 @@ impl Notes {
     pub fn add(&mut self, note: String) {
         if !self.0.contains(&note) {
             self.0.push(note);
-        }
-    }
-}
-
-/// What was seen of a figure over all rows.
-#[derive(Default, Clone)]
-struct Met {
-    unbounded: bool,
-    method: Option<&'static str>,
-    shares: Option<Arc<[f64]>>,
-}
-
-impl Met {
-    fn saw(&mut self, answered: &Answered) {
-        self.unbounded |= answered.basis == Basis::Unbounded;
-        self.shares.get_or_insert_with(|| answered.shares.clone());
-        if self.method.is_none()
-            && let ErrorOf::Linear(solved) = &answered.error
-            && !solved.law.terms().is_empty()
-        {
-            self.method = Some(solved.method);
-        }
-    }
-
-    fn method(&self, figure: &Figure) -> &'static str {
-        match (figure.is_ratio(), self.unbounded) {
-            (false, _) => self.method.unwrap_or("no noise: the answer is exact"),
-            (true, false) => "ratio: Fieller interval; std error by the delta method",
-            (true, true) => {
-                "ratio: Fieller interval, unbounded where the denominator's interval includes 0; \
-                 std error by the delta method"
-            }
-        }
-    }
-
-    fn notes(&self, name: &str, figure: &Figure, options: &Options, notes: &mut Notes) {
-        if figure.is_ratio() {
-            notes.add(format!(
-                "{name}: a ratio; Fieller's interval (exact at the stated level), standard error by the delta method."
-            ));
-            if self.unbounded {
-                notes.add(format!(
-                    "{name}: unbounded where the interval of the number below the line includes 0."
-                ));
-            }
-            if options.prob.is_some() {
-                notes.add(format!("{name}: its probability takes the number below the line to be positive."));
-            }
-        } else if options.method != Method::Auto
-            && let Some(method) = self.method
-        {
-            notes.add(format!("{name}: {method}."));
         }
     }
 }
@@ -414,10 +270,10 @@ pub(super) fn shown(a: &Answered) -> ResultFigure {
 
 /// Posteriors: one for each law, estimate and total.
 #[derive(Default)]
-struct Posteriors(HashMap<(usize, u64, u64), (Arc<Solved>, Arc<CountPosterior>)>);
+pub(super) struct Posteriors(HashMap<(usize, u64, u64), (Arc<Solved>, Arc<CountPosterior>)>);
 
 impl Posteriors {
-    fn of(&mut self, answered: &Answered, prior: Prior) -> Result<Arc<CountPosterior>, QueryError> {
+    pub fn of(&mut self, answered: &Answered, prior: Prior) -> Result<Arc<CountPosterior>, QueryError> {
         let ErrorOf::Linear(solved) = &answered.error else {
             return Err(QueryError::NotACount("a ratio".into()));
         };
@@ -432,7 +288,7 @@ impl Posteriors {
     }
 
     /// The total is the last aggregate.
-    fn of_total(
+    pub fn of_total(
         &mut self,
         answered: &Answered,
         figure: &Figure,

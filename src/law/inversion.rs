@@ -304,11 +304,66 @@ struct Line {
     step: f64,
     c: f64,
     smoothing: f64,
-    lattice: Option<u64>,
+    /// The spacing, and the number of nodes in a period.
+    lattice: Option<(f64, u64)>,
     depth: f64,
 }
 
+/// What a walk along the nodes found.
+struct Walked {
+    /// j, `M/M(c)` and the same times the tail's kernel.
+    nodes: Vec<(u64, Complex, Complex)>,
+    /// The sizes of the last, added up.
+    size: f64,
+    /// The same of what was jumped over, in units of `e^depth`.
+    jumped: f64,
+}
+
 impl Line {
+    /// Evaluates the nodes up to `last`, but for blocks that are negligible.
+    fn walk(&self, last: u64, work: &mut Work) -> Option<Walked> {
+        let mut nodes = Vec::new();
+        let (mut size_of_all, mut jumped) = (0.0, 0.0);
+        let (mut j, mut size) = (0u64, 1u64);
+        while j <= last {
+            let mut cost = 4;
+            let block = size.min(last - j + 1);
+            let bound = self.bound(j, block, &mut cost);
+            if bound < self.depth {
+                jumped +=
+                    libm::exp(bound - self.depth) * block as f64 / libm::fmax(self.c, j as f64 * self.step);
+                j += block;
+                size = 2 * block;
+            } else if block > 1 {
+                size = block / 2;
+            } else if self.is_beyond(j) {
+                // Nobody adds up all the small noises here: their bound is counted.
+                jumped += libm::exp(bound - self.depth) / libm::fmax(self.c, j as f64 * self.step);
+                j += 1;
+                size = 2;
+            } else {
+                cost += 24;
+                match self.at(j, &mut cost) {
+                    None => jumped += 1.0 / libm::fmax(self.c, j as f64 * self.step),
+                    Some(ln) => {
+                        let v = ln.exp();
+                        let s = Complex::new(self.c, j as f64 * self.step);
+                        let kernel = match self.lattice {
+                            Some((h, _)) => s.scale(h / 2.0).sinh().inverse().scale(h / 2.0),
+                            None => s.inverse(),
+                        };
+                        let tail = v * kernel;
+                        size_of_all += tail.norm_sqr().sqrt();
+                        nodes.push((j, v, tail));
+                    }
+                }
+                j += 1;
+            }
+            work.spend(cost)?;
+        }
+        Some(Walked { nodes, size: size_of_all, jumped })
+    }
+
     /// A bound on `ln |M/M(c)|` over the nodes from `j` to `j + size − 1`; stops where it is low enough.
     fn bound(&self, j: u64, size: u64, work: &mut u64) -> f64 {
         let near = j as f64;
@@ -358,7 +413,7 @@ impl Line {
         let mut add = |f: &Factor, cost: u64| {
             *work += cost;
             let angle = match f.envelope {
-                Some(_) => 2.0 * PI * f.position(j, self.lattice),
+                Some(_) => 2.0 * PI * f.position(j, self.lattice.map(|l| l.1)),
                 None => f.coefficient * t,
             };
             let v = f.tilted.at(angle);
@@ -382,17 +437,14 @@ impl Line {
     }
 }
 
-impl Nodes {
-    /// Evaluates the nodes; `None` when that takes more than the work allowed, or when the truncation
-    /// cannot be made small. Factors below `e^depth` are dropped, and accounted for.
-    pub fn new(
-        parts: &Parts,
-        c: f64,
-        period: f64,
-        domain: Domain,
-        depth: f64,
-        work: &mut Work,
-    ) -> Option<Nodes> {
+/// The factors of M at one tilt, before it is known where the nodes are.
+struct Factors {
+    large: Vec<Factor>,
+    small: Small,
+}
+
+impl Factors {
+    fn new(parts: &Parts, c: f64, domain: Domain, depth: f64, work: &mut Work) -> Option<Factors> {
         // Of all sizes, lest all of them be in phase somewhere.
         let small = parts.small.iter().step_by(parts.small.len().div_ceil(MARKS).max(1));
         work.spend((parts.large.len() + small.len()) as u64 * 8 * EVALUATION)?;
@@ -408,8 +460,8 @@ impl Nodes {
             let cost = tilted.cost();
             Factor { tilted, copies, coefficient: g.coefficient, at0, envelope, multiple, turns: 0.0, cost }
         };
-        let mut factors: Vec<Factor> = parts.large.iter().map(factor).collect();
-        let mut marks: Vec<Factor> = small.map(factor).collect();
+        let large: Vec<Factor> = parts.large.iter().map(factor).collect();
+        let marks: Vec<Factor> = small.map(factor).collect();
         let lump = parts.lump.map(|lump| {
             let at0 = lump.cumulant(c).0;
             // `|s| <= reach`.
@@ -423,87 +475,69 @@ impl Nodes {
                 .fold(0.0, |m: f64, g| m.max(g.coefficient));
             Lumped { lump, at0, until, least, falls: if widest > 0.0 { PI / widest } else { f64::INFINITY } }
         });
+        Some(Factors { large, small: Small { lump, marks } })
+    }
 
-        let mut k: f64 =
-            factors.iter().map(|f| f.copies * f.at0).sum::<f64>() + lump.as_ref().map_or(0.0, |l| l.at0);
-        let (lattice, period, last, cut) = match domain {
+    /// `ln M(c)`.
+    fn ln(&self) -> f64 {
+        self.large.iter().map(|f| f.copies * f.at0).sum::<f64>()
+            + self.small.lump.as_ref().map_or(0.0, |l| l.at0)
+    }
+
+    /// Says how far each turns from one node to the next, and puts first what falls the most on average.
+    fn place(&mut self, period: f64, lattice: Option<u64>) {
+        for f in self.large.iter_mut().chain(&mut self.small.marks) {
+            f.turns = match lattice {
+                Some(n) => f.multiple as f64 / n as f64,
+                None => f.coefficient / period,
+            };
+        }
+        let mean = |f: &Factor| match &f.envelope {
+            Some(_) => f.copies * (f.tilted.at(0.5 * PI).re - f.at0),
+            None => f.copies * -2.0,
+        };
+        self.large.sort_by(|a, b| mean(a).total_cmp(&mean(b)));
+    }
+}
+
+impl Nodes {
+    /// Evaluates the nodes; `None` when that takes more than the work allowed, or when the truncation
+    /// cannot be made small. Factors below `e^depth` are dropped, and accounted for.
+    pub fn new(
+        parts: &Parts,
+        c: f64,
+        period: f64,
+        domain: Domain,
+        depth: f64,
+        work: &mut Work,
+    ) -> Option<Nodes> {
+        let mut factors = Factors::new(parts, c, domain, depth, work)?;
+        let mut k = factors.ln();
+        let (lattice, period, last, cut, smoothing) = match domain {
             Domain::Lattice { h } => {
                 let n = (period / h).ceil().max(3.0);
                 if n >= 1e18 {
                     return None;
                 }
                 let n = (n as u64) | 1;
-                (Some((h, n)), n as f64 * h, (n - 1) / 2, Cut::NONE)
+                (Some((h, n)), n as f64 * h, (n - 1) / 2, Cut::NONE, 0.0)
             }
             Domain::Real { smoothing, tolerance, at } => {
                 k += smoothing * smoothing * c * c / 2.0;
-                let falling: Vec<&Factor> = factors.iter().chain(&marks).collect();
-                let all = lump.is_none();
+                let falling: Vec<&Factor> = factors.large.iter().chain(&factors.small.marks).collect();
+                let all = factors.small.lump.is_none();
                 let cut =
                     truncation(&falling, all, c, smoothing, period, |cut| cut.missing(at) <= tolerance)?;
-                (None, period, (cut.at * period / (2.0 * PI)).ceil() as u64, cut)
+                (None, period, (cut.at * period / (2.0 * PI)).ceil() as u64, cut, smoothing)
             }
         };
-        let smoothing = match domain {
-            Domain::Real { smoothing, .. } => smoothing,
-            Domain::Lattice { .. } => 0.0,
-        };
-        for f in factors.iter_mut().chain(&mut marks) {
-            f.turns = match lattice {
-                Some((_, n)) => f.multiple as f64 / n as f64,
-                None => f.coefficient / period,
-            };
-        }
-        // What falls the most on average first.
-        let mean = |f: &Factor| match &f.envelope {
-            Some(_) => f.copies * (f.tilted.at(0.5 * PI).re - f.at0),
-            None => f.copies * -2.0,
-        };
-        factors.sort_by(|a, b| mean(a).total_cmp(&mean(b)));
-
+        factors.place(period, lattice.map(|l| l.1));
         let step = 2.0 * PI / period;
-        let small = Small { lump, marks };
-        let line = Line { factors, small, step, c, smoothing, lattice: lattice.map(|l| l.1), depth };
-        let mut nodes = Vec::new();
-        let (mut size_of_all, mut jumped) = (0.0, 0.0);
-        let (mut j, mut size) = (0u64, 1u64);
-        while j <= last {
-            let mut cost = 4;
-            let block = size.min(last - j + 1);
-            let bound = line.bound(j, block, &mut cost);
-            if bound < depth {
-                jumped += libm::exp(bound - depth) * block as f64 / libm::fmax(c, j as f64 * step);
-                j += block;
-                size = 2 * block;
-            } else if block > 1 {
-                size = block / 2;
-            } else if line.is_beyond(j) {
-                // Nobody adds up all the small noises here: their bound is counted.
-                jumped += libm::exp(bound - depth) / libm::fmax(c, j as f64 * step);
-                j += 1;
-                size = 2;
-            } else {
-                cost += 24;
-                match line.at(j, &mut cost) {
-                    None => jumped += 1.0 / libm::fmax(c, j as f64 * step),
-                    Some(ln) => {
-                        let v = ln.exp();
-                        let s = Complex::new(c, j as f64 * step);
-                        let kernel = match lattice {
-                            Some((h, _)) => s.scale(h / 2.0).sinh().inverse().scale(h / 2.0),
-                            None => s.inverse(),
-                        };
-                        let tail = v * kernel;
-                        size_of_all += tail.norm_sqr().sqrt();
-                        nodes.push((j, v, tail));
-                    }
-                }
-                j += 1;
-            }
-            work.spend(cost)?;
-        }
+        let Factors { large, small } = factors;
+        let line = Line { factors: large, small, step, c, smoothing, lattice, depth };
+        let Walked { nodes, size, jumped } = line.walk(last, work)?;
         // What was jumped over (a lattice's kernel is at most π/2 times 1/t), and the rounding of what was kept.
-        let slack = libm::exp(depth) * 1.6 * jumped * step / PI + 2e-14 * size_of_all * step / PI;
+        let slack = libm::exp(depth) * 1.6 * jumped * step / PI + 2e-14 * size * step / PI;
         Some(Nodes { c, k, period, lattice, nodes, smoothing, cut, slack })
     }
 

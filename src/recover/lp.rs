@@ -20,7 +20,9 @@ use super::Parts;
 use super::nearest::Norm;
 use crate::cube::{Cuboid, Frame, Level};
 use clarabel::algebra::CscMatrix;
-use clarabel::solver::{DefaultSettingsBuilder, DefaultSolver, IPSolver, SolverStatus, SupportedConeT};
+use clarabel::solver::{
+    DefaultSettingsBuilder, DefaultSolution, DefaultSolver, IPSolver, SolverStatus, SupportedConeT,
+};
 use std::collections::HashMap;
 
 /// The most cells of all measured tables together.
@@ -177,7 +179,6 @@ pub(super) fn nearest(
     residuals: &[Vec<f64>],
     norm: Norm,
 ) -> Result<Vec<Vec<f64>>, String> {
-    let cells: usize = residuals.iter().map(Vec::len).sum();
     let scale = residuals.iter().flatten().fold(0.0f64, |m, e| m.max(e.abs()));
     if scale == 0.0 {
         return Ok(residuals.to_vec());
@@ -200,62 +201,9 @@ pub(super) fn nearest(
             "its linear programme would have {entries:.1e} entries; the most is {MOST_ENTRIES:.0e}"
         ));
     }
-    // Two rows a cell: F x − u ≤ e and −F x − u ≤ −e, e in units of the largest residual; then F x = 0 where empty.
-    let mut fixed = 0;
-    let equality: Vec<Vec<Option<usize>>> = empty
-        .iter()
-        .map(|mask| {
-            let next = |&empty: &bool| {
-                empty.then(|| {
-                    fixed += 1;
-                    2 * cells + fixed - 1
-                })
-            };
-            mask.iter().map(next).collect()
-        })
-        .collect();
-    let bounds = if norm == Norm::L1 { cells } else { 1 };
-    let (mut i, mut j, mut v) = (Vec::new(), Vec::new(), Vec::new());
-    let mut put = |row: usize, column: usize, value: f64| {
-        i.push(row);
-        j.push(column);
-        v.push(value);
-    };
-    let mut start = 0;
-    for (t, (r, e)) in rows.iter().zip(residuals).enumerate() {
-        r.each(&mut |row, column, sign| {
-            put(start + row, column, sign);
-            put(cells + start + row, column, -sign);
-            if let Some(&Some(equality)) = equality.get(t).and_then(|rows| rows.get(row)) {
-                put(equality, column, sign);
-            }
-        });
-        start += e.len();
-    }
-    for row in 0..cells {
-        let column = unknowns + if norm == Norm::L1 { row } else { 0 };
-        put(row, column, -1.0);
-        put(cells + row, column, -1.0);
-    }
-    let n = unknowns + bounds;
-    let matrix = CscMatrix::new_from_triplets(2 * cells + fixed, n, i, j, v);
-    let e = residuals.iter().flatten().map(|e| e / scale);
-    let mut right: Vec<f64> = e.clone().chain(e.map(|e| -e)).collect();
-    right.resize(2 * cells + fixed, 0.0);
-    let price: Vec<f64> = (0..n).map(|k| if k < unknowns { 0.0 } else { 1.0 }).collect();
     let failed = |why: &dyn std::fmt::Display| format!("its linear programme was not solved: {why}");
-    let settings = DefaultSettingsBuilder::default()
-        .verbose(false)
-        .tol_gap_abs(1e-9)
-        .tol_gap_rel(1e-9)
-        .tol_feas(1e-9)
-        .build()
-        .map_err(|e| failed(&e))?;
-    let cones = [SupportedConeT::NonnegativeConeT(2 * cells), SupportedConeT::ZeroConeT(fixed)];
-    let mut solver = DefaultSolver::new(&CscMatrix::zeros((n, n)), &price, &matrix, &right, &cones, settings)
-        .map_err(|e| failed(&e))?;
-    solver.solve();
-    let solution = &solver.solution;
+    let programme = Programme::new(&rows, unknowns, empty, residuals, scale, norm);
+    let solution = programme.solve().map_err(|e| failed(&e))?;
     let image = |x: &[f64]| -> Vec<Vec<f64>> {
         let x: Vec<f64> = x.iter().take(unknowns).map(|x| x * scale).collect();
         rows.iter().zip(residuals).map(|(r, e)| r.image(&x, e.len())).collect()
@@ -275,6 +223,89 @@ pub(super) fn nearest(
     let unit = libm::exp2(-24.0) / scale;
     let rounded: Vec<f64> = solution.x.iter().map(|x| (x / unit).round() * unit).collect();
     Ok(image(&rounded))
+}
+
+/// The least price of `A x` under rows that are at most, then rows that are exactly, what stands to their right.
+struct Programme {
+    matrix: CscMatrix<f64>,
+    price: Vec<f64>,
+    right: Vec<f64>,
+    at_most: usize,
+    exactly: usize,
+}
+
+impl Programme {
+    /// Two rows a cell: F x − u ≤ e and −F x − u ≤ −e, e in units of `scale`; then F x = 0 where empty.
+    fn new(
+        rows: &[Rows],
+        unknowns: usize,
+        empty: &[Vec<bool>],
+        residuals: &[Vec<f64>],
+        scale: f64,
+        norm: Norm,
+    ) -> Programme {
+        let cells: usize = residuals.iter().map(Vec::len).sum();
+        let mut exactly = 0;
+        let equality: Vec<Vec<Option<usize>>> = empty
+            .iter()
+            .map(|mask| {
+                let next = |&empty: &bool| {
+                    empty.then(|| {
+                        exactly += 1;
+                        2 * cells + exactly - 1
+                    })
+                };
+                mask.iter().map(next).collect()
+            })
+            .collect();
+        let bounds = if norm == Norm::L1 { cells } else { 1 };
+        let (mut i, mut j, mut v) = (Vec::new(), Vec::new(), Vec::new());
+        let mut put = |row: usize, column: usize, value: f64| {
+            i.push(row);
+            j.push(column);
+            v.push(value);
+        };
+        let mut start = 0;
+        for (t, (r, e)) in rows.iter().zip(residuals).enumerate() {
+            r.each(&mut |row, column, sign| {
+                put(start + row, column, sign);
+                put(cells + start + row, column, -sign);
+                if let Some(&Some(equality)) = equality.get(t).and_then(|rows| rows.get(row)) {
+                    put(equality, column, sign);
+                }
+            });
+            start += e.len();
+        }
+        for row in 0..cells {
+            let column = unknowns + if norm == Norm::L1 { row } else { 0 };
+            put(row, column, -1.0);
+            put(cells + row, column, -1.0);
+        }
+        let n = unknowns + bounds;
+        let matrix = CscMatrix::new_from_triplets(2 * cells + exactly, n, i, j, v);
+        let e = residuals.iter().flatten().map(|e| e / scale);
+        let mut right: Vec<f64> = e.clone().chain(e.map(|e| -e)).collect();
+        right.resize(2 * cells + exactly, 0.0);
+        let price: Vec<f64> = (0..n).map(|k| if k < unknowns { 0.0 } else { 1.0 }).collect();
+        Programme { matrix, price, right, at_most: 2 * cells, exactly }
+    }
+
+    fn solve(&self) -> Result<DefaultSolution<f64>, String> {
+        let settings = DefaultSettingsBuilder::default()
+            .verbose(false)
+            .tol_gap_abs(1e-9)
+            .tol_gap_rel(1e-9)
+            .tol_feas(1e-9)
+            .build()
+            .map_err(|e| e.to_string())?;
+        let cones = [SupportedConeT::NonnegativeConeT(self.at_most), SupportedConeT::ZeroConeT(self.exactly)];
+        let n = self.price.len();
+        let none = CscMatrix::zeros((n, n));
+        let mut solver = DefaultSolver::new(&none, &self.price, &self.matrix, &self.right, &cones, settings)
+            .map_err(|e| e.to_string())?;
+        solver.solve();
+        Ok(solver.solution)
+    }
 }
 
 /// The components of consistent tables, `r_A = P_A M_A x`, each from the first table that holds it.

@@ -101,108 +101,144 @@ impl CountPosterior {
             return Err(PosteriorError::Parameter);
         }
         let density = Density::new(&total.rest, total.estimate - total.slope * estimate);
-        let work = Cell::new(0u64);
         let rough = Cell::new(density.rough);
-        // ln of Σ_n, for one θ, from at most so many of the terms.
-        let beside = |k: i64, totals: i64| -> f64 {
-            // U = centre − n.
-            let centre = total.estimate - total.slope * (estimate - k as f64);
-            if density.is_exact() {
-                let n = libm::round(centre);
-                let possible = n >= k as f64 && n < LARGEST && (centre - n).abs() < 1e-6;
-                return if possible { ln_binomial(n as u64, p, k as u64) } else { f64::NEG_INFINITY };
-            }
-            if p == 0.0 && k > 0 {
-                return f64::NEG_INFINITY;
-            }
-            let (low, high) = density.ends();
-            let (mut from, mut to) = (centre - high, centre - low);
-            // Where the binomial is, as a function of n: around k/p.
-            if p > 0.0 {
-                let kf = k as f64;
-                let spread = libm::sqrt((kf + 1.0) * (1.0 - p)) / p;
-                let reach = 9.0 * spread + 40.0 / p;
-                // Unless that is where the total cannot be: then the nearest it can.
-                let near = from.max(kf / p - reach);
-                let far = to.min(kf / p + reach);
-                if near <= far {
-                    (from, to) = (near, far);
-                }
-            }
-            let from = libm::ceil(from).max(k as f64).min(LARGEST) as i64;
-            let to = libm::floor(to).min(LARGEST) as i64;
-            if to < from {
-                return f64::NEG_INFINITY;
-            }
-            let stride = (to - from) / totals + 1;
-            let first = from + (stride - 1) / 2;
-            let kf = k as f64;
-            // From one n to the next by C(n+1, k)/C(n, k) = (n+1)/(n+1−k).
-            let (mut binomial, rest) = (ln_binomial(first as u64, p, k as u64), libm::log1p(-p));
-            let mut terms = [f64::NEG_INFINITY; TOTALS as usize + 1];
-            let mut most = f64::NEG_INFINITY;
-            let mut n = first;
-            for term in &mut terms {
-                if n > to {
-                    break;
-                }
-                work.set(work.get() + 1);
-                *term = binomial + density.at(centre - n as f64);
-                most = most.max(*term);
-                n += stride;
-                binomial = if stride == 1 && binomial.is_finite() {
-                    binomial + rest - libm::log1p(-kf / n as f64)
-                } else {
-                    ln_binomial(n as u64, p, k as u64)
-                };
-            }
-            if most == f64::NEG_INFINITY {
-                return most;
-            }
-            most + libm::log(terms.iter().map(|t| libm::exp(t - most)).sum::<f64>() * stride as f64)
+        let both = Both { law, estimate, p, total, density, work: Cell::new(0), rough };
+        let known = |first, stride, last, ln: &[f64]| {
+            CountPosterior::from_logarithms(first, stride, last, ln, both.rough.get(), both.work.get())
         };
-        let weights = |points: &[i64], totals: i64| -> Vec<f64> {
-            let offsets: Vec<f64> = points.iter().map(|k| estimate - *k as f64).collect();
-            let ln_f = match law.terms() {
-                [] => offsets.iter().map(|x| if x.abs() < 1e-9 { 0.0 } else { f64::NEG_INFINITY }).collect(),
-                _ => {
-                    let (ln_f, bounds) = law.ln_density_or_bound(&offsets);
-                    rough.set(rough.get() || bounds > 0);
-                    ln_f
-                }
-            };
-            let each = points.iter().zip(offsets.iter().zip(ln_f));
-            each.map(|(k, (x, f))| {
-                if f.is_nan() || f == f64::NEG_INFINITY || !law.on_lattice(*x) {
-                    f64::NEG_INFINITY
-                } else {
-                    f + beside(*k, totals)
-                }
-            })
-            .collect()
-        };
-        let top = libm::round(estimate).max(0.0) as i64;
         if law.terms().is_empty() {
-            return match weights(&[top], TOTALS).first() {
-                Some(w) if w.is_finite() => {
-                    CountPosterior::from_logarithms(top, 1, top, &[*w], rough.get(), work.get())
-                }
+            let top = libm::round(estimate).max(0.0) as i64;
+            return match both.weights(&[top], TOTALS).first() {
+                Some(w) if w.is_finite() => known(top, 1, top, &[*w]),
                 _ => Err(PosteriorError::Impossible),
             };
         }
-        // From around the estimate and around p times the total, closing in on where the weights are.
-        let reach = 12.0 * law.std_error() + 20.0;
-        let expected = p * total.estimate.max(0.0);
-        let spread = 12.0 * libm::sqrt(expected + p * p * total.rest.variance()) + 20.0;
-        let mut first = libm::fmax(0.0, libm::floor(libm::fmin(estimate - reach, expected - spread))) as i64;
-        let mut last = libm::ceil(libm::fmax(estimate + reach, expected + spread)).max(20.0) as i64;
+        let (first, last) = both.span();
+        let stride = (last - first) / COUNTS + 1;
+        let points: Vec<i64> = (0..=(last - first) / stride)
+            .map(|i| {
+                let start = first + i * stride;
+                start + (stride - 1).min(last - start) / 2
+            })
+            .collect();
+        known(first, stride, last, &both.weights(&points, TOTALS))
+    }
+}
+
+/// What is known of a count and of its total, together.
+struct Both<'a> {
+    law: &'a ErrorLaw,
+    estimate: f64,
+    p: f64,
+    total: &'a Total,
+    density: Density,
+    /// Terms that were added up.
+    work: Cell<u64>,
+    /// Whether some density was only a bound.
+    rough: Cell<bool>,
+}
+
+impl Both<'_> {
+    /// ln of Σ_n, for one θ, from at most so many of the terms.
+    fn beside(&self, k: i64, totals: i64) -> f64 {
+        let p = self.p;
+        // U = centre − n.
+        let centre = self.total.estimate - self.total.slope * (self.estimate - k as f64);
+        if self.density.is_exact() {
+            let n = libm::round(centre);
+            let possible = n >= k as f64 && n < LARGEST && (centre - n).abs() < 1e-6;
+            return if possible { ln_binomial(n as u64, p, k as u64) } else { f64::NEG_INFINITY };
+        }
+        if p == 0.0 && k > 0 {
+            return f64::NEG_INFINITY;
+        }
+        let Some((from, to)) = self.totals(k, centre) else { return f64::NEG_INFINITY };
+        let stride = (to - from) / totals + 1;
+        let first = from + (stride - 1) / 2;
+        let kf = k as f64;
+        // From one n to the next by C(n+1, k)/C(n, k) = (n+1)/(n+1−k).
+        let (mut binomial, rest) = (ln_binomial(first as u64, p, k as u64), libm::log1p(-p));
+        let mut terms = [f64::NEG_INFINITY; TOTALS as usize + 1];
+        let mut most = f64::NEG_INFINITY;
+        let mut n = first;
+        for term in &mut terms {
+            if n > to {
+                break;
+            }
+            self.work.set(self.work.get() + 1);
+            *term = binomial + self.density.at(centre - n as f64);
+            most = most.max(*term);
+            n += stride;
+            binomial = if stride == 1 && binomial.is_finite() {
+                binomial + rest - libm::log1p(-kf / n as f64)
+            } else {
+                ln_binomial(n as u64, p, k as u64)
+            };
+        }
+        if most == f64::NEG_INFINITY {
+            return most;
+        }
+        most + libm::log(terms.iter().map(|t| libm::exp(t - most)).sum::<f64>() * stride as f64)
+    }
+
+    /// The first and the last total that matter for one θ, if any does.
+    fn totals(&self, k: i64, centre: f64) -> Option<(i64, i64)> {
+        let (low, high) = self.density.ends();
+        let (mut from, mut to) = (centre - high, centre - low);
+        // Where the binomial is, as a function of n: around k/p.
+        if self.p > 0.0 {
+            let kf = k as f64;
+            let spread = libm::sqrt((kf + 1.0) * (1.0 - self.p)) / self.p;
+            let reach = 9.0 * spread + 40.0 / self.p;
+            // Unless that is where the total cannot be: then the nearest it can.
+            let near = from.max(kf / self.p - reach);
+            let far = to.min(kf / self.p + reach);
+            if near <= far {
+                (from, to) = (near, far);
+            }
+        }
+        let from = libm::ceil(from).max(k as f64).min(LARGEST) as i64;
+        let to = libm::floor(to).min(LARGEST) as i64;
+        (from <= to).then_some((from, to))
+    }
+
+    /// ln of the weights of some θ, from at most so many of the terms for each.
+    fn weights(&self, points: &[i64], totals: i64) -> Vec<f64> {
+        let offsets: Vec<f64> = points.iter().map(|k| self.estimate - *k as f64).collect();
+        let ln_f = match self.law.terms() {
+            [] => offsets.iter().map(|x| if x.abs() < 1e-9 { 0.0 } else { f64::NEG_INFINITY }).collect(),
+            _ => {
+                let (ln_f, bounds) = self.law.ln_density_or_bound(&offsets);
+                self.rough.set(self.rough.get() || bounds > 0);
+                ln_f
+            }
+        };
+        let each = points.iter().zip(offsets.iter().zip(ln_f));
+        each.map(|(k, (x, f))| {
+            if f.is_nan() || f == f64::NEG_INFINITY || !self.law.on_lattice(*x) {
+                f64::NEG_INFINITY
+            } else {
+                f + self.beside(*k, totals)
+            }
+        })
+        .collect()
+    }
+
+    /// Where the weights are: from around the estimate and around p times the total, closing in on them.
+    fn span(&self) -> (i64, i64) {
+        let reach = 12.0 * self.law.std_error() + 20.0;
+        let expected = self.p * self.total.estimate.max(0.0);
+        let spread = 12.0 * libm::sqrt(expected + self.p * self.p * self.total.rest.variance()) + 20.0;
+        let (low, high) = (self.estimate - reach, self.estimate + reach);
+        let mut first = libm::fmax(0.0, libm::floor(libm::fmin(low, expected - spread))) as i64;
+        let mut last = libm::ceil(libm::fmax(high, expected + spread)).max(20.0) as i64;
         for _ in 0..LOOKS {
             let stride = (last - first) / 64 + 1;
             if stride == 1 {
                 break;
             }
             let points: Vec<i64> = (0..=(last - first) / stride).map(|i| first + i * stride).collect();
-            let ln = weights(&points, TOTALS_LOOKING);
+            let ln = self.weights(&points, TOTALS_LOOKING);
             let most = ln.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             if most == f64::NEG_INFINITY {
                 break;
@@ -217,15 +253,7 @@ impl CountPosterior {
                 break;
             }
         }
-        let stride = (last - first) / COUNTS + 1;
-        let points: Vec<i64> = (0..=(last - first) / stride)
-            .map(|i| {
-                let start = first + i * stride;
-                start + (stride - 1).min(last - start) / 2
-            })
-            .collect();
-        let ln = weights(&points, TOTALS);
-        CountPosterior::from_logarithms(first, stride, last, &ln, rough.get(), work.get())
+        (first, last)
     }
 }
 

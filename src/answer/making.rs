@@ -1,0 +1,223 @@
+//! The rows of an answer: each figure with what was asked for beside it.
+
+use super::figure::{Answered, Basis, ErrorOf, Figure, Known, Pools};
+use super::joint::How;
+use super::max_z::MaxZ;
+use super::nearest::LEAST_SQUARES;
+use super::open::{Answers, QueryError};
+use super::posterior::CountPosterior;
+use super::query::{Asked, Before, Labels, Notes, Options, Posteriors, Sortable, contributions, shown};
+use super::render::{ColumnKind, ResultCell, ResultColumn, ResultFigure};
+use crate::law::Method;
+use crate::sql::SelectColumn;
+use std::sync::Arc;
+
+/// What all rows are made with, and what was seen on the way.
+pub(super) struct Making<'a> {
+    asked: &'a Asked<'a>,
+    labels: Labels<'a>,
+    options: &'a Options,
+    how: How,
+    prior: Option<Before>,
+    max_z: Option<MaxZ>,
+    pools: Pools,
+    posteriors: Posteriors,
+    /// For each column.
+    met: Vec<Met>,
+}
+
+impl<'a> Making<'a> {
+    pub fn new(
+        asked: &'a Asked<'a>,
+        labels: Labels<'a>,
+        options: &'a Options,
+        how: How,
+        prior: Option<Before>,
+        max_z: Option<MaxZ>,
+        pools: Pools,
+    ) -> Making<'a> {
+        let met = vec![Met::default(); asked.figures.len()];
+        Making { asked, labels, options, how, prior, max_z, pools, posteriors: Posteriors::default(), met }
+    }
+
+    /// The columns; `nearest` says that figures are in another sense than least squares, which then stand beside them.
+    pub fn columns(&self, nearest: bool) -> Result<Vec<ResultColumn>, QueryError> {
+        let several = self.asked.figures.iter().flatten().count() > 1;
+        let names: Vec<&str> = self.asked.query.columns.iter().map(SelectColumn::name).collect();
+        let mut columns = Vec::new();
+        for (column, figure) in self.asked.query.columns.iter().zip(&self.asked.figures) {
+            let name = column.name();
+            columns.push(ResultColumn { name: name.into(), kind: self.labels.kind(column) });
+            let Some(figure) = figure else { continue };
+            let mut beside = |what: &str, kind| {
+                let short = if several { format!("{name}_{what}") } else { what.into() };
+                let name = if names.contains(&short.as_str()) { format!("{short}_") } else { short };
+                columns.push(ResultColumn { name, kind });
+            };
+            if nearest {
+                beside(LEAST_SQUARES, ColumnKind::Number);
+            }
+            if self.prior.is_some() {
+                if !figure.is_count() {
+                    return Err(QueryError::NotACount(name.into()));
+                }
+                beside("posterior", ColumnKind::Figure);
+                beside("median", ColumnKind::Number);
+            }
+            if self.options.prob.is_some() {
+                beside("prob", ColumnKind::Number);
+            }
+            if self.options.test.is_some() {
+                beside("p_value", ColumnKind::Number);
+            }
+        }
+        Ok(columns)
+    }
+
+    /// One row; `nearest` are its aggregates in another sense than least squares.
+    pub fn row(
+        &mut self,
+        nodes: &[u32],
+        known: &[Known],
+        nearest: Option<&[f64]>,
+        notes: &mut Notes,
+    ) -> Result<Sortable, QueryError> {
+        let asked = self.asked;
+        let (mut cells, mut keys) = (Vec::new(), Vec::with_capacity(asked.figures.len()));
+        for (i, (column, figure)) in asked.query.columns.iter().zip(&asked.figures).enumerate() {
+            let Some(figure) = figure else {
+                keys.push(0.0);
+                cells.push(ResultCell::Label(self.labels.label(column, nodes)));
+                continue;
+            };
+            let mut answered = figure.answer(i, known, &self.how, &mut self.pools)?;
+            if let Some(z) = self.max_z.filter(|_| !figure.is_ratio()) {
+                figure.reaching(&mut answered, z.critical);
+            }
+            let other = nearest.map(|known| figure.value(known));
+            let estimate = other.unwrap_or(answered.estimate);
+            keys.push(estimate);
+            self.met[i].saw(&answered);
+            cells.push(ResultCell::Figure(ResultFigure { estimate, ..shown(&answered) }));
+            if other.is_some() {
+                cells.push(ResultCell::Number(answered.estimate));
+            }
+            self.beside(figure, &answered, known, notes, &mut cells)?;
+        }
+        Ok(Sortable { nodes: nodes.to_vec(), keys, cells })
+    }
+
+    /// The posterior of a figure, its probability and its p-value, where asked for.
+    fn beside(
+        &mut self,
+        figure: &Figure,
+        answered: &Answered,
+        known: &[Known],
+        notes: &mut Notes,
+        cells: &mut Vec<ResultCell>,
+    ) -> Result<(), QueryError> {
+        let posterior: Option<Arc<CountPosterior>> = match self.prior {
+            Some(Before::Prior(prior)) => Some(self.posteriors.of(answered, prior)?),
+            Some(Before::OfTotal { p }) => Some(self.posteriors.of_total(answered, figure, known, p)?),
+            None => None,
+        };
+        if let Some(p) = &posterior {
+            if p.is_rough() {
+                notes.add(
+                    "posterior: the law of the error is too dear to compute everywhere; where it is, a bound stands in \
+                     its place, and the posterior is approximate."
+                        .to_string(),
+                );
+            }
+            let (low, high) = p.interval(self.options.level, self.options.interval);
+            cells.push(ResultCell::Figure(ResultFigure {
+                estimate: p.mean(),
+                std_error: p.std_dev(),
+                low: low as f64,
+                high: high as f64,
+            }));
+            cells.push(ResultCell::Number(p.median() as f64));
+        }
+        if let Some(statement) = &self.options.prob {
+            cells.push(ResultCell::Number(match &posterior {
+                Some(p) => statement.posterior(p),
+                None => statement.probability(answered)?,
+            }));
+        }
+        if let Some(null) = self.options.test {
+            cells.push(ResultCell::Number(answered.p_value(null)?));
+        }
+        Ok(())
+    }
+
+    /// How each figure's interval was found, with what is to be said of it.
+    pub fn methods(&self, releases: &[(&Answers, &Asked)], notes: &mut Notes) -> Vec<(String, String)> {
+        let mut methods = Vec::new();
+        for ((column, figure), met) in self.asked.query.columns.iter().zip(&self.asked.figures).zip(&self.met)
+        {
+            let Some(figure) = figure else { continue };
+            let method = match self.max_z {
+                Some(_) if !figure.is_ratio() => "simultaneous: the simulated law of the largest error",
+                _ => met.method(figure),
+            };
+            methods.push((column.name().into(), method.into()));
+            met.notes(column.name(), figure, self.options, notes);
+            if let Some(shares) = met.shares.as_ref().filter(|_| releases.len() > 1) {
+                notes.add(contributions(column.name(), releases, shares));
+            }
+        }
+        methods
+    }
+}
+
+/// What was seen of a figure over all rows.
+#[derive(Default, Clone)]
+struct Met {
+    unbounded: bool,
+    method: Option<&'static str>,
+    shares: Option<Arc<[f64]>>,
+}
+
+impl Met {
+    fn saw(&mut self, answered: &Answered) {
+        self.unbounded |= answered.basis == Basis::Unbounded;
+        self.shares.get_or_insert_with(|| answered.shares.clone());
+        if self.method.is_none()
+            && let ErrorOf::Linear(solved) = &answered.error
+            && !solved.law.terms().is_empty()
+        {
+            self.method = Some(solved.method);
+        }
+    }
+
+    fn method(&self, figure: &Figure) -> &'static str {
+        match (figure.is_ratio(), self.unbounded) {
+            (false, _) => self.method.unwrap_or("no noise: the answer is exact"),
+            (true, false) => "ratio: Fieller interval; std error by the delta method",
+            (true, true) => {
+                "ratio: Fieller interval, unbounded where the denominator's interval includes 0; \
+                 std error by the delta method"
+            }
+        }
+    }
+
+    fn notes(&self, name: &str, figure: &Figure, options: &Options, notes: &mut Notes) {
+        if figure.is_ratio() {
+            notes.add(format!(
+                "{name}: a ratio; Fieller's interval (exact at the stated level), standard error by the delta method."
+            ));
+            if self.unbounded {
+                notes.add(format!(
+                    "{name}: unbounded where the interval of the number below the line includes 0."
+                ));
+            }
+            if options.prob.is_some() {
+                notes.add(format!("{name}: its probability takes the number below the line to be positive."));
+            }
+        } else if options.method != Method::Auto
+            && let Some(method) = self.method
+        {
+            notes.add(format!("{name}: {method}."));
+        }
+    }
+}
