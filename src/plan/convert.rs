@@ -17,22 +17,49 @@ use crate::exact::Rational;
 pub const CONVERSION: &str =
     "zCDP to (ε, δ) by Canonne, Kamath & Steinke 2020, Corollary 13, minimised over α";
 
+/// Where `is_low` ends, as closely as doubles or so many steps go; `middle` says where to look next, `None` where it is close enough.
+fn bisect(
+    (mut lo, mut hi): (f64, f64),
+    steps: u32,
+    middle: impl Fn(f64, f64) -> Option<f64>,
+    is_low: impl Fn(f64) -> bool,
+) -> (f64, f64) {
+    for _ in 0..steps {
+        let Some(mid) = middle(lo, hi).filter(|mid| *mid > lo && *mid < hi) else { break };
+        if is_low(mid) { lo = mid } else { hi = mid }
+    }
+    (lo, hi)
+}
+
+fn evenly(lo: f64, hi: f64) -> Option<f64> {
+    Some(0.5 * (lo + hi))
+}
+
+/// By orders of magnitude first.
+fn by_magnitude(lo: f64, hi: f64) -> Option<f64> {
+    if lo == 0.0 {
+        Some(hi / 1024.0)
+    } else if hi > 4.0 * lo {
+        Some((lo * hi).sqrt())
+    } else {
+        evenly(lo, hi)
+    }
+}
+
+/// The same, up to one part in 10¹⁴.
+fn to_a_hair(lo: f64, hi: f64) -> Option<f64> {
+    if hi < 1e-40 || hi <= lo * (1.0 + 1e-14) { None } else { by_magnitude(lo, hi) }
+}
+
 /// `ln δ` of ρ-zCDP at ε.
 fn ln_delta(rho: f64, epsilon: f64) -> f64 {
     let slope = |a: f64| (2.0 * a - 1.0) * rho - epsilon + libm::log1p(-1.0 / a);
     // The slope goes from −∞ at 1 to +∞; work with x = α − 1 over many orders of magnitude.
-    let (mut lo, mut hi) = (1e-300_f64.max(f64::MIN_POSITIVE), 1.0);
+    let (lo, mut hi) = (1e-300_f64.max(f64::MIN_POSITIVE), 1.0);
     while slope(1.0 + hi) < 0.0 && hi < 1e300 {
         hi *= 2.0;
     }
-    for _ in 0..2000 {
-        let mid = if hi > 4.0 * lo { (lo * hi).sqrt() } else { 0.5 * (lo + hi) };
-        if mid <= lo || mid >= hi {
-            break;
-        }
-        if slope(1.0 + mid) < 0.0 { lo = mid } else { hi = mid }
-    }
-    let x = hi;
+    let (_, x) = bisect((lo, hi), 2000, by_magnitude, |x| slope(1.0 + x) < 0.0);
     let a = 1.0 + x;
     // (α−1)(αρ−ε) − ln(α−1) + α ln(1−1/α), with ln(1−1/α) = ln(α−1) − ln α.
     x * (a * rho - epsilon) + x * libm::log(x) - a * libm::log(a)
@@ -49,18 +76,11 @@ const MARGIN: f64 = 1.0 / (1u64 << 48) as f64;
 /// roundings of the largest partial sum. Thirty-two roundings of the sum of all absolute values cover it twice.
 fn ln_delta_above(rho: f64, epsilon: f64) -> f64 {
     let slope = |x: f64| (1.0 + 2.0 * x) * rho - epsilon - libm::log1p(1.0 / x);
-    let (mut lo, mut hi) = (1e-18, 1.0);
+    let mut hi = 1.0;
     while slope(hi) < 0.0 && hi < 1e150 {
         hi *= 2.0;
     }
-    for _ in 0..300 {
-        let mid = if hi > 4.0 * lo { (lo * hi).sqrt() } else { 0.5 * (lo + hi) };
-        if mid <= lo || mid >= hi {
-            break;
-        }
-        if slope(mid) < 0.0 { lo = mid } else { hi = mid }
-    }
-    let x = hi;
+    let (_, x) = bisect((1e-18, hi), 300, by_magnitude, |x| slope(x) < 0.0);
     let (first, second) = if x < 1.0 {
         (x * libm::log(x), (1.0 + x) * libm::log1p(x))
     } else {
@@ -93,28 +113,8 @@ pub fn largest_rho(epsilon: Rational, delta: Rational) -> Option<Rational> {
     while within(hi) {
         (lo, hi) = (hi, hi * 2.0);
     }
-    for _ in 0..2000 {
-        // By orders of magnitude first: the answer may be the square of ε.
-        let mid = if lo == 0.0 {
-            hi / 1024.0
-        } else if hi > 4.0 * lo {
-            (lo * hi).sqrt()
-        } else {
-            0.5 * (lo + hi)
-        };
-        if mid <= lo || mid >= hi {
-            break;
-        }
-        if within(mid) {
-            lo = mid
-        } else {
-            hi = mid
-        }
-        if hi < 1e-40 || hi <= lo * (1.0 + 1e-14) {
-            break;
-        }
-    }
-    down(lo)
+    // The answer may be the square of ε.
+    down(bisect((lo, hi), 2000, to_a_hair, within).0)
 }
 
 /// The least ε for which ρ-zCDP is (ε, δ)-DP, rounded up for certain. `None` for a δ of zero or not below 1, or beyond what can be
@@ -132,20 +132,7 @@ pub fn least_epsilon(rho: Rational, delta: Rational) -> Option<f64> {
             return None;
         }
     }
-    for _ in 0..2000 {
-        let mid = if lo == 0.0 {
-            hi / 1024.0
-        } else if hi > 4.0 * lo {
-            (lo * hi).sqrt()
-        } else {
-            0.5 * (lo + hi)
-        };
-        if mid <= lo || mid >= hi || hi < 1e-40 || hi <= lo * (1.0 + 1e-14) {
-            break;
-        }
-        if within(mid) { hi = mid } else { lo = mid }
-    }
-    Some(hi)
+    Some(bisect((lo, hi), 2000, to_a_hair, |epsilon| !within(epsilon)).1)
 }
 
 /// As in files of format version 1: the largest ρ that is (ε, δ)-DP, to twelve digits. `None` when ε or δ is zero or δ is not
@@ -156,17 +143,11 @@ pub fn rho_for(epsilon: Rational, delta: Rational) -> Option<Rational> {
         return None;
     }
     // ρ = ε is never within reach for δ < 1 small; pure zCDP at ρ = 0 always is.
-    let (mut lo, mut hi) = (0.0, e.max(1e-300));
+    let mut hi = e.max(1e-300);
     while ln_delta(hi, e) <= target && hi < 1e300 {
         hi *= 2.0;
     }
-    for _ in 0..2000 {
-        let mid = 0.5 * (lo + hi);
-        if mid <= lo || mid >= hi {
-            break;
-        }
-        if ln_delta(mid, e) <= target { lo = mid } else { hi = mid }
-    }
+    let (lo, _) = bisect((0.0, hi), 2000, evenly, |rho| ln_delta(rho, e) <= target);
     // A hair below, to stay clear of the arithmetic's own error, then down to 2^-40 relative.
     down(lo * (1.0 - 1e-12))
 }
@@ -174,18 +155,11 @@ pub fn rho_for(epsilon: Rational, delta: Rational) -> Option<Rational> {
 /// As in files of format version 1: the least ε for which ρ-zCDP is (ε, δ)-DP, to twelve digits.
 pub fn epsilon_for(rho: Rational, delta: f64) -> f64 {
     let (rho, target) = (rho.to_f64(), libm::log(delta));
-    let (mut lo, mut hi) = (0.0, 1.0);
+    let mut hi = 1.0;
     while ln_delta(rho, hi) > target && hi < 1e300 {
         hi *= 2.0;
     }
-    for _ in 0..2000 {
-        let mid = 0.5 * (lo + hi);
-        if mid <= lo || mid >= hi {
-            break;
-        }
-        if ln_delta(rho, mid) > target { lo = mid } else { hi = mid }
-    }
-    hi * (1.0 + 1e-12)
+    bisect((0.0, hi), 2000, evenly, |epsilon| ln_delta(rho, epsilon) > target).1 * (1.0 + 1e-12)
 }
 
 /// The largest rational with a 40-bit numerator (or whole part) not above `x`.
