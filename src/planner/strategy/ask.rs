@@ -77,7 +77,7 @@ impl Ask<'_> {
         let request = self.request;
         groups.keep_all(request);
         let scales = scales(request.noise, request.budget.to_f64(), &groups, self.budgets);
-        Ok(vec![(self.rounded(groups.paid(scales))?, None)])
+        Ok(vec![(self.rounded(groups.at(scales))?, None)])
     }
 
     /// Components measured one by one, in one form or the other: by the closed form where there is one for the objective.
@@ -94,9 +94,8 @@ impl Ask<'_> {
         let rho = request.budget.to_f64();
         let (sigma2, proof) = objective::variances(request, self.closure, &price, &gain, rho);
         // From σ² of the component itself to that of its scaled integers.
-        let squares = groups.unit.iter().map(|m| m * m);
-        let scales = sigma2.iter().zip(squares).map(|(s, mm)| s * mm).collect();
-        Ok(vec![(self.rounded(groups.paid(scales))?, Some(proof))])
+        let scales = groups.measured(&sigma2).map(|(p, s)| s * (p.unit * p.unit)).collect();
+        Ok(vec![(self.rounded(groups.at(scales))?, Some(proof))])
     }
 
     /// The error as a function of the tables measured, for searches.
@@ -141,28 +140,30 @@ impl Ask<'_> {
     }
 }
 
-/// What a strategy measures, and for each group the price `C_r` of precision and its weight `v_r` (`s_r`) in
-/// the workload's error.
-pub struct Groups {
-    blocks: Vec<Block>,
-    price: Vec<f64>,
-    weight: Vec<f64>,
+/// What a strategy measures.
+pub struct Groups(Vec<Group>);
+
+/// A block, and what it takes to measure it; `None` where it is known without noise and not measured at all.
+struct Group {
+    block: Block,
+    paid: Option<Paid>,
+}
+
+/// The price `C_r` of precision of a group, and its weight `v_r` (`s_r`) in the workload's error.
+#[derive(Clone, Copy)]
+struct Paid {
+    price: f64,
+    weight: f64,
     /// The integers in one unit of the block: `m_A` for components, 1 for tables.
-    unit: Vec<f64>,
-    /// How many groups there are in each block: uniform budgets are uniform over groups.
-    groups: Vec<f64>,
+    unit: f64,
+    /// How many groups there are in the block: uniform budgets are uniform over groups.
+    groups: f64,
 }
 
 impl Groups {
     /// None yet.
     pub fn new() -> Groups {
-        Groups {
-            blocks: Vec::new(),
-            price: Vec::new(),
-            weight: Vec::new(),
-            unit: Vec::new(),
-            groups: Vec::new(),
-        }
+        Groups(Vec::new())
     }
 
     /// A block of one group.
@@ -172,16 +173,12 @@ impl Groups {
 
     /// A block of several groups, and their price and weight together.
     pub fn push_several(&mut self, groups: f64, block: Block, price: f64, weight: f64, unit: f64) {
-        self.blocks.push(block);
-        self.price.push(price);
-        self.weight.push(weight);
-        self.unit.push(unit);
-        self.groups.push(groups);
+        self.0.push(Group { block, paid: Some(Paid { price, weight, unit, groups }) });
     }
 
-    /// A block that is known without noise: measured at no price, that is, not at all.
+    /// A block that is known without noise.
     pub fn push_known(&mut self, block: Block) {
-        self.push(block, 0.0, 0.0, 1.0);
+        self.0.push(Group { block, paid: None });
     }
 
     /// What nobody asked for has no weight, and would get no budget. All groups together are given at least [`UNASKED`] of it, so that what
@@ -190,50 +187,55 @@ impl Groups {
         if request.workload.iter().all(|t| t.asks.is_cells()) {
             return;
         }
-        let part = |c: f64, v: f64| match request.noise {
-            Noise::Gaussian => (c * v).sqrt(),
-            Noise::Laplace => libm::cbrt(c * c * v),
+        let part = |p: &Paid| match request.noise {
+            Noise::Gaussian => (p.price * p.weight).sqrt(),
+            Noise::Laplace => libm::cbrt(p.price * p.price * p.weight),
         };
-        let priced = self.price.iter().filter(|c| **c > 0.0).count().max(1);
-        let total: f64 = self.price.iter().zip(&self.weight).map(|(&c, &v)| part(c, v)).sum();
+        let priced = self.paid().count().max(1);
+        let total: f64 = self.paid().map(|p| part(&p)).sum();
         let least = UNASKED * total / priced as f64;
-        for (&c, v) in self.price.iter().zip(&mut self.weight) {
-            if c > 0.0 && part(c, *v) < least {
-                *v = match request.noise {
-                    Noise::Gaussian => least * least / c,
-                    Noise::Laplace => least * least * least / (c * c),
-                };
-            }
+        for p in self.0.iter_mut().filter_map(|g| g.paid.as_mut()).filter(|p| part(p) < least) {
+            p.weight = match request.noise {
+                Noise::Gaussian => least * least / p.price,
+                Noise::Laplace => least * least * least / (p.price * p.price),
+            };
         }
     }
 
-    /// What is measured.
-    pub fn blocks(&self) -> &[Block] {
-        &self.blocks
+    /// All blocks, also those that are known.
+    pub fn blocks(&self) -> impl Iterator<Item = &Block> {
+        self.0.iter().map(|g| &g.block)
+    }
+
+    /// What those that are measured take.
+    fn paid(&self) -> impl Iterator<Item = Paid> + Clone {
+        self.0.iter().filter_map(|g| g.paid)
     }
 
     /// The blocks that are measured, with their scales.
-    fn paid(self, scales: Vec<f64>) -> impl Iterator<Item = (Block, f64)> {
-        let paid = self.price.into_iter().map(|c| c > 0.0);
-        self.blocks.into_iter().zip(scales).zip(paid).filter(|(_, paid)| *paid).map(|(block, _)| block)
+    fn at(self, scales: Vec<f64>) -> impl Iterator<Item = (Block, f64)> {
+        self.0.into_iter().filter(|g| g.paid.is_some()).map(|g| g.block).zip(scales)
     }
 
     /// For every component the price of a unit of precision `1/σ_A²`, and what a unit of `σ_A²` adds to the weighted total; in σ² of
-    /// the component itself and not of its scaled integers.
+    /// the component itself and not of its scaled integers. What is known costs nothing and adds nothing.
     pub fn of_components(&self) -> (Vec<f64>, Vec<f64>) {
-        let squares = || self.unit.iter().map(|m| m * m);
-        let price = self.price.iter().zip(squares()).map(|(c, mm)| c / mm).collect();
-        let gain = self.weight.iter().zip(squares()).map(|(v, mm)| v * mm).collect();
-        (price, gain)
+        let of = |g: &Group| g.paid.map_or((0.0, 0.0), |p| (p.price / (p.unit * p.unit), p.weight * (p.unit * p.unit)));
+        self.0.iter().map(of).unzip()
+    }
+
+    /// The same numbers for each block, of those that are measured only.
+    fn measured<'a>(&'a self, of_all: &'a [f64]) -> impl Iterator<Item = (Paid, f64)> + 'a {
+        self.0.iter().zip(of_all).filter_map(|(g, &v)| Some((g.paid?, v)))
     }
 }
 
-/// Scales that spend the budget: variance parameters (Gaussian) or Laplace scales.
+/// Scales that spend the budget on what is measured: variance parameters (Gaussian) or Laplace scales.
 pub fn scales(noise: Noise, budget: f64, groups: &Groups, budgets: BudgetRule) -> Vec<f64> {
-    let pairs = || groups.price.iter().zip(&groups.weight);
+    let pairs = || groups.paid().map(|p| (p.price, p.weight));
     // Of uniform budgets each group gets the same part, so that a block of several gets several.
-    let each = || groups.price.iter().zip(&groups.groups).map(|(c, g)| c / g);
-    let count: f64 = groups.price.iter().zip(&groups.groups).filter(|(c, _)| **c > 0.0).map(|(_, g)| g).sum();
+    let each = || groups.paid().map(|p| p.price / p.groups);
+    let count: f64 = groups.paid().map(|p| p.groups).sum();
     match (noise, budgets) {
         (Noise::Gaussian, BudgetRule::Uniform) => each().map(|c| c * count / (2.0 * budget)).collect(),
         (Noise::Gaussian, BudgetRule::Optimal) => {
@@ -242,7 +244,7 @@ pub fn scales(noise: Noise, budget: f64, groups: &Groups, budgets: BudgetRule) -
         }
         (Noise::Laplace, BudgetRule::Uniform) => each().map(|c| c * count / budget).collect(),
         (Noise::Laplace, BudgetRule::Optimal) => {
-            let eta = |(c, s): (&f64, &f64)| libm::cbrt(s / c);
+            let eta = |(c, s): (f64, f64)| libm::cbrt(s / c);
             let total: f64 = pairs().map(|p| p.0 * eta(p)).sum();
             pairs().map(|p| total / (eta(p) * budget)).collect()
         }

@@ -48,7 +48,7 @@ impl Strategy for Tables {
             // Starts that do not apply, such as a base of too many cells, are none.
             for groups in [queries::groups(ask), base::groups(ask)].into_iter().flatten() {
                 let shape = |cuboid| land.shape(land.steps_of(cuboid));
-                let shapes = groups.blocks().iter().map(|block| shape(block.cuboid())).collect();
+                let shapes = groups.blocks().map(|block| shape(block.cuboid())).collect();
                 let scales = scales(ask.request.noise, ask.request.budget.to_f64(), &groups, rule);
                 let choice = land.choice(shapes, scales.iter().map(|s| 1.0 / s).collect());
                 if choice.cells() <= most {
