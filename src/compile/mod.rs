@@ -24,6 +24,7 @@ use crate::exact::Rational;
 use crate::ledger::{self, Ledger, LedgerError, Receipt};
 use crate::plan::cost::CostError;
 use crate::planner::{Look, PlanError};
+use crate::recover::RecoverError;
 use crate::release::claims::ClaimError;
 use crate::release::{ReleaseError, SealError, Sealed, SigningKey};
 use crate::secret::ingest::{self, IngestError, Progress};
@@ -60,6 +61,9 @@ pub enum CompileError {
     /// A file could not be compared with the data.
     #[error("cannot read {}: {}", .0.display(), .1)]
     Compare(PathBuf, std::io::Error),
+    /// What no reader would answer.
+    #[error("no reader could answer from this release: {0}\nmeasure smaller tables, or leave out the `[[zero]]` conditions")]
+    Unanswerable(#[from] RecoverError),
     /// The rehearsal has no place to write.
     #[error("cannot write a temporary file: {0}")]
     Temporary(std::io::Error),

@@ -109,6 +109,16 @@ impl<S: Source> Recovery<S> {
         Ok(recovery)
     }
 
+    /// Refuses zeros that take more work to impose than a reader spends. Every answer needs them, so a plan is asked before it is made.
+    pub fn check_zeros(&self) -> Result<(), RecoverError> {
+        if self.zeros().is_empty() {
+            return Ok(());
+        }
+        let lumped = Lumped::whole(self.frame());
+        let system = self.zeros().system(self.cube(), &lumped);
+        self.most_steps(self.frame(), &system, usize::MAX).map(|_| ())
+    }
+
     /// The dimensions.
     pub fn cube(&self) -> &Cube {
         &self.stored.cube
