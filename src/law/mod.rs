@@ -148,6 +148,8 @@ pub struct ErrorLaw {
 const WORK: u64 = 6_000_000;
 /// The same when exactness was asked for.
 const WORK_EXACT: u64 = 4_000_000_000;
+/// Laws that share a simulation have at least so many draws, if that many were asked for.
+const SHARED_DRAWS: u32 = 10_000;
 /// What may be cut off a continuous tail, relative to its Chernoff bound; the second where the first is too dear.
 const TOLERANCES: [f64; 2] = [1e-10, 1e-9];
 /// Factors below this power of e are dropped: for probabilities, and for half-widths, which need not be known as well.
@@ -257,9 +259,14 @@ impl ErrorLaw {
         Ok(self)
     }
 
-    /// The same law as one of so many that share the work of one.
+    /// The same law as one of so many that share the work of one. A simulation has fewer draws then, and the limits taken of it allow
+    /// for that.
     pub(crate) fn sharing(mut self, laws: u64) -> ErrorLaw {
-        self.work /= laws.max(1);
+        let laws = laws.max(1);
+        self.work /= laws;
+        if let Method::Mc { draws, .. } = &mut self.method {
+            *draws = (u64::from(*draws) / laws).max(u64::from(SHARED_DRAWS.min(*draws))) as u32;
+        }
         self
     }
 

@@ -17,7 +17,7 @@ use margins::projection::answer::Estimator;
 use margins::release::{Outcome, Release};
 use peak_alloc::PeakAlloc;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
@@ -215,7 +215,17 @@ fn pipes_are_refused() {
     assert!(!audit.passed());
 }
 
-/// How long each takes: `cargo test --test hostile -- --ignored --nocapture`.
+/// The processor time of all threads so far; `None` where the system does not tell.
+fn cpu() -> Option<Duration> {
+    let of = |task: std::fs::DirEntry| -> Option<u64> {
+        std::fs::read_to_string(task.path().join("schedstat")).ok()?.split_whitespace().next()?.parse().ok()
+    };
+    let tasks = std::fs::read_dir("/proc/self/task").ok()?;
+    Some(Duration::from_nanos(tasks.flatten().filter_map(of).sum()))
+}
+
+/// How long each takes: `cargo test --release --test hostile -- --ignored --nocapture`. With `FILES=folder` they are written there, too,
+/// with the key they are signed with, for the command itself.
 #[test]
 #[ignore = "prints times"]
 fn times() {
@@ -223,9 +233,13 @@ fn times() {
     let mut all: Vec<_> = corpus(&key)
         .into_iter()
         .map(|case| {
-            let start = Instant::now();
+            if let Some(folder) = std::env::var_os("FILES") {
+                std::fs::write(Path::new(&folder).join(file_name(&case.name)), &case.bytes).unwrap();
+            }
+            let (start, before) = (Instant::now(), cpu());
             let (_, peak) = peak(|| read(case.bytes));
-            (start.elapsed(), peak, case.name)
+            let used = cpu().zip(before).map(|(after, before)| after - before);
+            (used.unwrap_or_else(|| start.elapsed()), peak, case.name)
         })
         .collect();
     all.sort();
