@@ -299,7 +299,6 @@ fn the_data_is_not_published_with_the_spec() {
     let at = |name: &str| dir.path().join(name);
     let rows = "place,region\nn1,north\ns1,south\n";
     std::fs::write(at("people.csv"), rows).unwrap();
-    std::fs::write(at("copy.csv"), rows).unwrap();
     let head = "name = \"p\"\ntitle = \"P\"\ndemo = true\n[data]\npath = \"people.csv\"\n[privacy]\nunit = \"row\"\nrho = 1\n";
     let with = |file: &str| {
         let text = format!(
@@ -316,21 +315,30 @@ fn the_data_is_not_published_with_the_spec() {
         assert!(with("other.csv").unwrap_err().to_string().contains("is the data file"));
     }
     // The same bytes under another name show when the data is opened.
-    let copied = with("copy.csv").unwrap();
     let key = SigningKey::throw_away().unwrap();
-    let options = Options {
-        out: dir.path(),
-        data: None,
-        ledger: &at("ledger.jsonl"),
-        key: &key,
-        replace: false,
-        day: "2026-01-31",
-        entropy: Entropy::from_os().unwrap(),
+    let again = |copy: &str| {
+        std::fs::write(at("copy.csv"), copy).unwrap();
+        let options = Options {
+            out: dir.path(),
+            data: None,
+            ledger: &at("ledger.jsonl"),
+            key: &key,
+            replace: false,
+            day: "2026-01-31",
+            entropy: Entropy::from_os().unwrap(),
+        };
+        release(&with("copy.csv").unwrap(), options, &())
     };
-    let refused = release(&copied, options, &()).unwrap_err().to_string();
-    assert!(refused.contains("private data file itself"), "{refused}");
-    assert!(!at("p.margins").exists());
-    assert!(!at("ledger.jsonl").exists());
+    // So do its lines in another order, with other ends.
+    for copy in
+        [rows, "\u{feff}place,region\r\ns1,south\r\nn1,north\r\n", "place,region\ns1,south\n\nn1,north"]
+    {
+        let refused = again(copy).unwrap_err().to_string();
+        assert!(refused.contains("private data file itself"), "{refused}");
+        assert!(!at("p.margins").exists() && !at("ledger.jsonl").exists());
+    }
+    // A hierarchy of other places is none of its business.
+    assert!(again("place,region\nn1,north\ns1,south\ns2,south\n").is_ok());
 }
 
 /// Reported ε never less than it is, and short.

@@ -220,7 +220,9 @@ impl Groups {
     /// For every component the price of a unit of precision `1/σ_A²`, and what a unit of `σ_A²` adds to the weighted total; in σ² of
     /// the component itself and not of its scaled integers. What is known costs nothing and adds nothing.
     pub fn of_components(&self) -> (Vec<f64>, Vec<f64>) {
-        let of = |g: &Group| g.paid.map_or((0.0, 0.0), |p| (p.price / (p.unit * p.unit), p.weight * (p.unit * p.unit)));
+        let of = |g: &Group| {
+            g.paid.map_or((0.0, 0.0), |p| (p.price / (p.unit * p.unit), p.weight * (p.unit * p.unit)))
+        };
         self.0.iter().map(of).unzip()
     }
 
