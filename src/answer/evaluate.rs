@@ -478,7 +478,7 @@ impl<S: Source> Evaluator<S> {
         &self,
         aggregates: &[Aggregate],
         coefficients: &[f64],
-        group_by: &[(usize, usize)],
+        group_by: &[Level],
         nodes: &[u32],
     ) -> Result<ErrorLaw, AnswerError> {
         let parts: Vec<Part> = aggregates.iter().map(|a| self.part(a, group_by)).collect::<Result<_, _>>()?;

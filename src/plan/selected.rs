@@ -5,7 +5,7 @@
 //! on which all that it does not tell apart is lumped.
 
 use super::{Asks, Table};
-use crate::cube::{Axis, Cube, Cuboid, Frame, odometer, required_level};
+use crate::cube::{Axis, Cube, Cuboid, Frame, Level, odometer, required_level};
 use crate::sql::{Aggregate, Query, SelectColumn, SqlError};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ pub struct Selected {
     /// The coarsest table whose cells tell all that it asks.
     pub cuboid: Cuboid,
     /// The levels that its rows are groups of.
-    pub group_by: Vec<(usize, usize)>,
+    pub group_by: Vec<Level>,
     /// Weighted counts of cells.
     pub aggregates: Vec<Aggregate>,
     /// For each figure the aggregates that it adds up.
@@ -127,9 +127,9 @@ impl Selected {
         let mut pairs = Vec::new();
         for aggregate in &self.aggregates {
             let mut levels: BTreeMap<usize, usize> = BTreeMap::new();
-            for (i, &(d, level)) in self.group_by.iter().enumerate() {
+            for (i, at) in self.group_by.iter().enumerate() {
                 if aggregate.keeps(i) {
-                    levels.insert(d, level);
+                    levels.insert(at.dimension, at.level);
                 }
             }
             for c in &aggregate.filter.dims {
@@ -162,12 +162,12 @@ impl Selected {
 
     /// How many queries it is: a figure in a row.
     pub fn queries(&self, cube: &Cube) -> f64 {
-        let nodes = |&(d, l): &(usize, usize)| cube.dimensions[d].levels[l].len() as f64;
+        let nodes = |level: &Level| level.of(cube).len() as f64;
         self.figures.len() as f64 * self.group_by.iter().map(nodes).product::<f64>()
     }
 
     fn sides(&self, cube: &Cube) -> Vec<Side> {
-        let side = |(dim, level): (usize, usize)| {
+        let side = |Level { dimension: dim, level }: Level| {
             let d = &cube.dimensions[dim];
             let nodes = d.levels[level].len();
             let up = d.ancestors(d.finest(), level);
@@ -186,8 +186,8 @@ impl Selected {
                 }
                 class_of.push(own);
             }
-            let at = self.group_by.iter().position(|g| g.0 == dim && g.1 <= level);
-            let group = at.and_then(|i| Some((i, d.ancestors(level, self.group_by.get(i)?.1))));
+            let at = self.group_by.iter().position(|g| g.dimension == dim && g.level <= level);
+            let group = at.and_then(|i| Some((i, d.ancestors(level, self.group_by.get(i)?.level))));
             Side { dim, level, class_of, colour, group }
         };
         self.cuboid.iter().map(side).collect()
@@ -218,9 +218,9 @@ impl Selected {
             }
         }
         // Groups of dimensions that no column tells apart are rows all the same.
-        let missing = |&(d, l): &(usize, usize)| match sides.iter().any(|s| s.dim == d && s.group.is_some()) {
+        let missing = |at: &Level| match sides.iter().any(|s| s.dim == at.dimension && s.group.is_some()) {
             true => 1.0,
-            false => cube.dimensions[d].levels[l].len() as f64,
+            false => at.of(cube).len() as f64,
         };
         let times: f64 = self.group_by.iter().map(missing).product();
         out.iter_mut().for_each(|k| k.count *= times);
@@ -230,8 +230,7 @@ impl Selected {
     /// Every row of every figure, over all cells of the table of a whole frame.
     pub fn each(&self, cube: &Cube, visit: &mut dyn FnMut(Vec<f64>)) {
         let sides = self.sides(cube);
-        let sizes: Vec<usize> =
-            self.group_by.iter().map(|&(d, l)| cube.dimensions[d].levels[l].len()).collect();
+        let sizes: Vec<usize> = self.group_by.iter().map(|level| level.of(cube).len()).collect();
         let mut row = vec![0u32; sizes.len()];
         loop {
             let lumps: Vec<Lumps> = sides

@@ -1,7 +1,7 @@
 //! The plan itself, as it is stored in a release: who is protected, what is measured, at which scale.
 
 use super::{Asked, Asks, Block, Measure};
-use crate::cube::{Cube, Cuboid};
+use crate::cube::{Cube, Cuboid, Level};
 use crate::exact::Rational;
 use serde::{Deserialize, Serialize};
 
@@ -85,10 +85,10 @@ impl Table {
             Asks::Product(of) if of.is_empty() => return cube.describe(&self.cuboid),
             Asks::Product(_) => self.cuboid.iter(),
         };
-        let name = |(d, l)| match self.asks.of(d) {
-            None => cube.level_name(d, l),
-            Some(Asked::Intervals(list)) => format!("{} ({} intervals)", cube.level_name(d, l), list.len()),
-            Some(asked) => format!("{} ({})", cube.level_name(d, l), asked.name()),
+        let name = |level: Level| match self.asks.of(level.dimension) {
+            None => cube.level_name(level),
+            Some(Asked::Intervals(list)) => format!("{} ({} intervals)", cube.level_name(level), list.len()),
+            Some(asked) => format!("{} ({})", cube.level_name(level), asked.name()),
         };
         of.map(name).collect::<Vec<_>>().join(" × ")
     }

@@ -295,7 +295,7 @@ fn asked_of(
         queries *= own.as_ref().map_or(axis.rungs[r].real_len() as f64, |s| s.queries);
         sums.push(own);
     }
-    let held = table.asks.held(&table.cuboid, |d, l| frame.rung(d, l).real_len());
+    let held = table.asks.held(&table.cuboid, |d, l| frame.rung(Level::new(d, l)).real_len());
     Some(Box::new(AskedOf { queries, held, how: How::Products(sums) }))
 }
 

@@ -4,7 +4,7 @@ mod sums;
 
 use super::Request;
 use super::closure::{Closure, Spread};
-use crate::cube::{Axis, Cube, Cuboid, Frame, odometer};
+use crate::cube::{Axis, Cube, Cuboid, Frame, Level, odometer};
 use crate::plan::noise::component_variance;
 use crate::plan::{Asked, Asks, Form, Plan, Selected, Table};
 use crate::recover::gls::{Gls, Parts, Weighted, measured_tables};
@@ -125,9 +125,9 @@ pub fn each_query(cube: &Cube, frame: &Frame, table: &Table, visit: &mut dyn FnM
         return;
     }
     let sides: Vec<(u32, Vec<(u32, u32)>)> = (table.cuboid.iter())
-        .map(|(d, l)| {
-            let n = frame.rung(d, l).len() as u32;
-            (n, table.asks.of(d).unwrap_or(&Asked::Cells).intervals(n).collect())
+        .map(|level| {
+            let n = frame.rung(level).len() as u32;
+            (n, table.asks.of(level.dimension).unwrap_or(&Asked::Cells).intervals(n).collect())
         })
         .collect();
     let mut pick = vec![0u32; sides.len()];

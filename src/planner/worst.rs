@@ -4,7 +4,7 @@ use super::closure::Closure;
 use super::targets::Nothing;
 use super::{Request, predict};
 use crate::answer::Evaluator;
-use crate::cube::{Filter, Frame, odometer};
+use crate::cube::{Filter, Frame, Level, odometer};
 use crate::law::ErrorLaw;
 use crate::plan::{Asks, Plan, Selected, Table};
 use crate::sql::Aggregate;
@@ -39,7 +39,7 @@ fn of_products(
     let sigma2 = predict::component_variances(&frame, &closure, plan)?;
     let (_, worst) = closure.largest(0, &table.cuboid, &sigma2);
     let mut filter = Filter::everything();
-    for ((d, level), (first, last)) in table.cuboid.iter().zip(worst) {
+    for (Level { dimension: d, level }, (first, last)) in table.cuboid.iter().zip(worst) {
         let dimension = cube.dimensions.get(d)?;
         let up = dimension.ancestors(dimension.finest(), level);
         let inside: Vec<bool> = up.iter().map(|node| (first..=last).contains(node)).collect();
@@ -51,8 +51,7 @@ fn of_products(
 
 fn of_rows(evaluator: &Evaluator<Nothing>, request: &Request, table: &Table) -> Option<Arc<ErrorLaw>> {
     let selected = Selected::of(&request.cube, table)?;
-    let sizes: Vec<usize> =
-        selected.group_by.iter().map(|&(d, l)| request.cube.dimensions[d].levels[l].len()).collect();
+    let sizes: Vec<usize> = selected.group_by.iter().map(|level| level.of(&request.cube).len()).collect();
     if sizes.iter().product::<usize>() > MOST_ROWS {
         return None;
     }

@@ -7,7 +7,7 @@ use super::diagnostic::{Diagnostic, Sink};
 use super::dimension::DeclaredDimension;
 use super::read::{self, Value};
 use super::tables::{DimensionNames, Named};
-use crate::cube::{Dimension, Level};
+use crate::cube::{Categories, Dimension, Level};
 use crate::plan::{Asked, MOST_INTERVALS, MOST_PREFIXES, MOST_RANGES};
 use std::collections::HashSet;
 
@@ -21,7 +21,7 @@ fn word(name: &str) -> Option<Asked> {
 /// What is asked of each of the levels `from` that is named. Dimensions that `from` lacks are left out.
 pub(super) fn read(
     value: &Value<'_>,
-    from: &[(usize, usize)],
+    from: &[Level],
     dimensions: &[DeclaredDimension],
     names: &DimensionNames<'_>,
     sink: &mut Sink,
@@ -34,7 +34,7 @@ pub(super) fn read(
     let mut out: Vec<(u16, Asked)> = Vec::new();
     for (name, span, own) in read::entries(table) {
         let (d, named) = match names.resolve(name) {
-            Named::Level(d, level) => (d, level),
+            Named::Level(at) => (at.dimension, at.level),
             Named::Broken(_) | Named::Unreadable => return None,
             Named::Nothing(help) => {
                 let unknown = Diagnostic::at(span, format!("unknown dimension or level `{name}`"));
@@ -43,7 +43,7 @@ pub(super) fn read(
             }
         };
         let dimension = dimensions.get(d)?.built.as_ref().map(|(d, _)| d)?;
-        let used = from.iter().find(|(other, _)| *other == d).map(|&(_, level)| level);
+        let used = from.iter().find(|at| at.dimension == d).map(|at| at.level);
         // By its own name a dimension is meant at whatever level the tables have.
         let bare = named == dimension.finest();
         if let Some(level) = used.filter(|&level| !bare && level != named) {
@@ -79,7 +79,7 @@ fn level_name(dimension: &Dimension, level: usize) -> String {
 }
 
 /// What is asked of one level.
-fn one(value: &Value<'_>, name: &str, level: &Level, sink: &mut Sink) -> Option<Asked> {
+fn one(value: &Value<'_>, name: &str, level: &Categories, sink: &mut Sink) -> Option<Asked> {
     if value.get_ref().as_array().is_some() {
         return list(value, name, level, sink);
     }
@@ -108,7 +108,7 @@ fn one(value: &Value<'_>, name: &str, level: &Level, sink: &mut Sink) -> Option<
     Some(asked)
 }
 
-fn list(value: &Value<'_>, name: &str, level: &Level, sink: &mut Sink) -> Option<Asked> {
+fn list(value: &Value<'_>, name: &str, level: &Categories, sink: &mut Sink) -> Option<Asked> {
     let items = read::list(value, "intervals", sink)?;
     let before = sink.count();
     if items.is_empty() || items.len() > MOST_INTERVALS {
@@ -149,7 +149,7 @@ fn list(value: &Value<'_>, name: &str, level: &Level, sink: &mut Sink) -> Option
 }
 
 /// An example made of the level's own categories.
-fn example(level: &Level) -> String {
+fn example(level: &Categories) -> String {
     let (first, last) = (level.labels.first(), level.labels.last());
     let (first, last) = (first.map_or("", |l| l.as_str()), last.map_or("", |l| l.as_str()));
     let mut numbers = level.bounds.iter().flatten();
@@ -163,7 +163,7 @@ fn example(level: &Level) -> String {
 }
 
 /// One end of a pair: a category, or a number at which one begins or ends.
-fn ends(value: &Value<'_>, level: &Level, begins: bool) -> Option<usize> {
+fn ends(value: &Value<'_>, level: &Categories, begins: bool) -> Option<usize> {
     match value.get_ref() {
         toml::de::DeValue::String(text) => end(text, level, begins),
         toml::de::DeValue::Integer(n) => end(n.as_str(), level, begins),
@@ -172,7 +172,7 @@ fn ends(value: &Value<'_>, level: &Level, begins: bool) -> Option<usize> {
     }
 }
 
-fn end(text: &str, level: &Level, begins: bool) -> Option<usize> {
+fn end(text: &str, level: &Categories, begins: bool) -> Option<usize> {
     if let Some(node) = level.node(text) {
         return Some(node);
     }
@@ -184,7 +184,7 @@ fn end(text: &str, level: &Level, begins: bool) -> Option<usize> {
 }
 
 /// A text that stands for an interval: a category, `A-B` or `A+`.
-fn stretch(text: &str, level: &Level) -> Option<(usize, usize)> {
+fn stretch(text: &str, level: &Categories) -> Option<(usize, usize)> {
     if let Some(node) = level.node(text) {
         return Some((node, node));
     }

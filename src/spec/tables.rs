@@ -233,7 +233,7 @@ fn entry(
 /// `ask`: nothing, unless told.
 fn ask(
     fields: &Fields<'_, '_>,
-    from: &[(usize, usize)],
+    from: &[Level],
     dimensions: &[DeclaredDimension],
     names: &DimensionNames<'_>,
     sink: &mut Sink,

@@ -3,7 +3,7 @@
 use crate::dense::{Measured, blue_covariance, cube_of_plan, measured, noise_variance, table_matrix, unit};
 use crate::plans::request;
 use crate::strategies::{Dice, random};
-use margins::cube::{Cube, Cuboid};
+use margins::cube::{Cube, Cuboid, Level};
 use margins::exact::Rational;
 use margins::plan::{Asked, Asks, BudgetRule, Measure, Neighbours, Noise, Selected, Table};
 use margins::planner::{Objective, PlanError, Planned, Request, compare, plan};
@@ -80,7 +80,7 @@ fn select(dice: &mut Dice, cube: &Cube) -> (String, Vec<Vec<f64>>) {
 fn product(cube: &Cube, table: &Table) -> Vec<Vec<f64>> {
     let matrix = table_matrix(cube, &table.cuboid);
     let mut queries: Vec<Vec<usize>> = vec![vec![0]];
-    for (d, l) in table.cuboid.iter() {
+    for Level { dimension: d, level: l } in table.cuboid.iter() {
         let n = cube.dimensions[d].levels[l].len();
         let list: Vec<(u32, u32)> = table.asks.of(d).unwrap_or(&Asked::Cells).intervals(n as u32).collect();
         queries = queries
@@ -108,7 +108,7 @@ fn asking(dice: &mut Dice, most: usize) -> (Cube, Vec<Table>, Vec<Vec<Vec<f64>>>
             continue;
         }
         for t in &mut tables {
-            let of = t.cuboid.iter().map(|(d, l)| {
+            let of = t.cuboid.iter().map(|Level { dimension: d, level: l }| {
                 let n = cube.dimensions[d].levels[l].len();
                 (d as u16, asked(dice, n))
             });

@@ -86,10 +86,8 @@ pub fn judged(request: &Request, planned: &Planned, all: bool) -> String {
         .zip(spreads(&tables, request, planned))
         .map(|(t, spreads)| {
             let Asks::Product(of) = &t.asks else { return Vec::new() };
-            let along: Vec<String> = of
-                .iter()
-                .map(|(d, _)| request.cube.level_name((*d).into(), t.cuboid.level((*d).into())))
-                .collect();
+            let along: Vec<String> =
+                of.iter().map(|(d, _)| request.cube.level_name(t.cuboid.at((*d).into()))).collect();
             let figures = spreads.iter().flat_map(|s| [error(s, |s| s.mean), error(s, |s| s.max)]);
             [request.cube.describe(&t.cuboid), along.join(", ")].into_iter().chain(figures).collect()
         })
@@ -108,15 +106,15 @@ pub fn describe(table: &Table, request: &Request, planned: &Planned, value: &mut
             let ask: serde_json::Map<String, Value> = of
                 .iter()
                 .map(|(d, asked)| {
-                    let (d, level) = (usize::from(*d), table.cuboid.level((*d).into()));
-                    let labels = &cube.dimensions[d].levels[level].labels;
+                    let level = table.cuboid.at((*d).into());
+                    let labels = &level.of(cube).labels;
                     let ends =
                         |&(first, last): &(u32, u32)| json!([labels[first as usize], labels[last as usize]]);
                     let what = match asked {
                         Asked::Intervals(list) => json!(list.iter().map(ends).collect::<Vec<_>>()),
                         other => json!(other.name()),
                     };
-                    (cube.level_name(d, level), what)
+                    (cube.level_name(level), what)
                 })
                 .collect();
             value["ask"] = Value::Object(ask);

@@ -1,7 +1,7 @@
 //! The error of sums of cells where components are not recovered independently of each other: from the covariances of the cells.
 
 use super::query_variance;
-use crate::cube::{Cube, Cuboid, Frame, odometer};
+use crate::cube::{Cube, Cuboid, Frame, Level, odometer};
 use crate::plan::{Asks, Selected, Table};
 use crate::planner::closure::Spread;
 use crate::recover::gls::{Gls, Parts, Weighted};
@@ -59,7 +59,7 @@ fn of_products(frame: &Frame, measured: &[Weighted], table: &Table) -> Spread {
     // (node, copies) of every kind, for dimensions asked for cells.
     let kinds: Vec<Vec<(usize, u64)>> = cuboid
         .iter()
-        .map(|(d, l)| match table.asks.of(d) {
+        .map(|Level { dimension: d, level: l }| match table.asks.of(d) {
             Some(_) => vec![(0, 1)],
             None => frame.axes[d].rung(l).map_or_else(Vec::new, |r| super::kinds_of(&frame.axes[d], r)),
         })
@@ -72,7 +72,7 @@ fn of_products(frame: &Frame, measured: &[Weighted], table: &Table) -> Spread {
         // For each dimension of the table: its nodes, and where the kind's own node is.
         let mut shape = Vec::new();
         let mut copies = 1.0;
-        for ((d, l), (kind, &p)) in cuboid.iter().zip(kinds.iter().zip(&pick)) {
+        for (Level { dimension: d, level: l }, (kind, &p)) in cuboid.iter().zip(kinds.iter().zip(&pick)) {
             let axis = &frame.axes[d];
             let r = axis.rung(l).unwrap_or(0);
             if table.asks.of(d).is_some() {
@@ -117,7 +117,7 @@ impl Block {
             .cuboid
             .iter()
             .zip(shape)
-            .filter_map(|((d, _), &(n, _))| Some((table.asks.of(d)?.clone(), n as u32)))
+            .filter_map(|(at, &(n, _))| Some((table.asks.of(at.dimension)?.clone(), n as u32)))
             .collect();
         let nodes: f64 = asked.iter().map(|a| f64::from(a.1)).product();
         let queries: f64 = asked.iter().map(|(a, n)| a.queries((*n).into())).product();
