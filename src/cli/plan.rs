@@ -214,7 +214,7 @@ fn head(spec: &Spec, planned: &Planned) -> String {
         })
         .collect();
     let asked = match planned.prediction.queries {
-        queries if asked::of(p) => format!("; {} asked", counted(queries as u64, "query")),
+        queries if asked::of(p) => format!("; {} queries asked", grouped(queries as u64)),
         _ => String::new(),
     };
     let approximate = (spec.privacy.budget.approximate(Currency::of_tables(p.noise), planned.cost.total))

@@ -196,13 +196,13 @@ impl Closure {
         let several = (0..cuboid.len()).filter(|&i| asked.sums(i).is_some()).count();
         if few {
             let most = (MOST_ROWS as f64).powf(1.0 / several as f64) as usize;
-            if sums.kinds.len() > most {
-                return Cow::Owned(asked::front(&sums.kinds, most));
+            if sums.kinds().front.len() > most {
+                return Cow::Owned(asked::front(&sums.kinds().front, most));
             }
         }
         // Alone it may have as many as there are.
-        let alone = sums.all.as_ref().filter(|_| !few && several == 1);
-        Cow::Borrowed(alone.unwrap_or(&sums.kinds))
+        let alone = sums.kinds().all.as_ref().filter(|_| !few && several == 1);
+        Cow::Borrowed(alone.unwrap_or(&sums.kinds().front))
     }
 
     /// Mean and largest variance of what is asked of table `t` when component A has variance `sigma2[A]` and components

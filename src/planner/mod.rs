@@ -184,6 +184,7 @@ struct Scene<'a> {
 impl<'a> Scene<'a> {
     fn new(request: &'a Request, measure: Measure) -> Result<Scene<'a>, PlanError> {
         let budget = for_tables(request)?;
+        let refined = strategy::refines(measure, &request.workload);
         let mut request = request.over(measure);
         let whole = request.budget;
         if budget != whole {
@@ -191,7 +192,7 @@ impl<'a> Scene<'a> {
         }
         let levels = strategy::levels(measure, &request)
             .map_err(|why| PlanError::NotApplicable(measure.name(), why))?;
-        Ok(Scene { request, refined: strategy::refines(measure), levels, whole })
+        Ok(Scene { request, refined, levels, whole })
     }
 
     /// Whether two strategies see the same request in the same way.

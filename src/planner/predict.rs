@@ -1,6 +1,7 @@
 //! The error every table will have, under the discrete noise that will really be drawn.
 
 mod sums;
+mod tree;
 
 use super::Request;
 use super::closure::{Closure, Spread};
@@ -53,7 +54,8 @@ pub fn predict(request: &Request, frame: &Frame, closure: &Closure, plan: &Plan)
             let measured = measured_tables(plan);
             let one = |t: &Table| match t.asks.is_cells() {
                 true => unbalanced_spread(frame, &measured, &t.cuboid),
-                false => sums::spread(&request.cube, frame, &measured, t),
+                false => tree::spread(frame, &measured, t)
+                    .unwrap_or_else(|| sums::spread(&request.cube, frame, &measured, t)),
             };
             plan.workload.iter().map(one).collect()
         }

@@ -69,7 +69,7 @@ impl Request {
     /// The request over the levels that a strategy works on: some put halves between them, see
     /// [`crate::cube::Refined`].
     pub fn over(&self, measure: Measure) -> Cow<'_, Request> {
-        if !strategy::refines(measure) {
+        if !strategy::refines(measure, &self.workload) {
             return Cow::Borrowed(self);
         }
         let refined = self.cube.refined();

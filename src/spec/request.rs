@@ -24,7 +24,7 @@ impl Budget {
 impl Spec {
     /// The spec over the levels that the plan speaks of: `wavelet`, for one, puts halves between them.
     pub fn planned(&self, plan: &Plan) -> Cow<'_, Spec> {
-        if !strategy::refines(plan.measure) {
+        if !strategy::refines(plan.measure, &self.workload) {
             return Cow::Borrowed(self);
         }
         let refined = self.cube.refined();

@@ -1,7 +1,8 @@
 //! The same mathematics with explicit matrices over all cells of the finest table.
 
 use margins::cube::{Categories, Cube, Cuboid, Dimension, Frame, Level};
-use margins::plan::{Block, Measure, Noise, Plan, Rows};
+use margins::plan::{Block, Noise, Plan, Rows};
+use margins::planner::strategy;
 use margins::recover::{Source, SourceError};
 use nalgebra::{DMatrix, DVector};
 
@@ -103,7 +104,7 @@ pub fn written(rows: &Rows, cells: usize) -> DMatrix<f64> {
 
 /// The cube whose levels a plan speaks of.
 pub fn cube_of_plan(cube: &Cube, plan: &Plan) -> Cube {
-    if plan.measure == Measure::Wavelet { cube.refined().cube } else { cube.clone() }
+    if strategy::refines(plan.measure, &plan.workload) { cube.refined().cube } else { cube.clone() }
 }
 
 /// The integers in one unit of a block.

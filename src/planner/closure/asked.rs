@@ -7,6 +7,7 @@
 use crate::cube::Axis;
 use crate::plan::Asked;
 use rustc_hash::FxHashMap;
+use std::sync::OnceLock;
 
 /// The most kinds of queries that are kept where several dimensions are asked for sums.
 const MOST_KINDS: usize = 4096;
@@ -21,8 +22,17 @@ pub(super) struct Sums {
     pub queries: f64,
     /// The mean over all queries of `‖P_j q‖²`, for every rung.
     pub mean: Vec<f64>,
-    /// Different queries: none of the others has a larger part in any component. Bounds, where there would be too many.
-    pub kinds: Vec<Kind>,
+    axis: Axis,
+    rung: usize,
+    asked: Asked,
+    /// Worked out when the worst query is first looked for.
+    kinds: OnceLock<Kinds>,
+}
+
+/// Queries that differ.
+pub(super) struct Kinds {
+    /// None of the others has a larger part in any component. Bounds, where there would be too many.
+    pub front: Vec<Kind>,
     /// All that differ, where they are not too many to list.
     pub all: Option<Vec<Kind>>,
 }
@@ -39,13 +49,20 @@ pub(super) struct Kind {
 impl Sums {
     /// Of the nodes of rung `r`.
     pub fn new(axis: &Axis, r: usize, asked: &Asked) -> Sums {
-        let nodes = axis.rungs[r].len() as u32;
-        let queries = asked.queries(nodes.into());
+        let queries = asked.queries(axis.rungs[r].len() as u64);
         let mean = totals(axis, r, asked).into_iter().map(|t| t / queries).collect();
-        let all = distinct(axis, r, asked);
-        let kinds = front(&all, MOST_KINDS);
-        let listed = all.len() * (r + 1) <= MOST_NUMBERS;
-        Sums { queries, mean, kinds, all: listed.then_some(all) }
+        let kinds = OnceLock::new();
+        Sums { queries, mean, axis: axis.clone(), rung: r, asked: asked.clone(), kinds }
+    }
+
+    /// The queries that differ.
+    pub fn kinds(&self) -> &Kinds {
+        self.kinds.get_or_init(|| {
+            let all = distinct(&self.axis, self.rung, &self.asked);
+            let front = front(&all, MOST_KINDS);
+            let listed = all.len() * (self.rung + 1) <= MOST_NUMBERS;
+            Kinds { front, all: listed.then_some(all) }
+        })
     }
 }
 

@@ -4,27 +4,47 @@
 //! (Hay, Rastogi, Miklau & Suciu, VLDB 2010, for intervals). The optimal budgets are one step of
 //! [`Landscape::descend`] from equal shares: the closed form for the recovery that least
 //! squares would use then. All tables stay; `tables` is what drops some.
+//!
+//! Where sums of neighbouring categories are asked for, a tree of halves of halves is put between the levels, of the branching factor that is best
+//! for what is asked ([`super::trees`]); the budgets of its levels then descend to the end, and levels that get next to nothing are left out.
 
 use super::ask::Ask;
 use super::landscape::{Choice, Landscape};
-use super::{Measured, NotApplicable, Strategy};
+use super::{Measured, NotApplicable, Strategy, levels_of, trees};
+use crate::plan::Table;
+use crate::planner::Request;
 
 pub struct Hierarchy;
 
 impl Strategy for Hierarchy {
     fn measure(&self, ask: &Ask) -> Result<Vec<Measured>, NotApplicable> {
         let land = ask.landscape()?;
-        let choice = hierarchy(&land);
+        let choice = hierarchy(&land, trees::asks_sums(&ask.request.workload));
         choice.tables.iter().try_for_each(|t| ask.check_size(&land.cuboid(&t.steps)))?;
         Ok(vec![(ask.chosen(&land, &choice)?, None)])
     }
+
+    fn refines(&self, workload: &[Table]) -> bool {
+        trees::asks_sums(workload)
+    }
+
+    fn levels(&self, request: &Request) -> Result<Vec<Vec<u8>>, NotApplicable> {
+        Ok(if trees::asks_sums(&request.workload) { trees::best(request) } else { levels_of(request, None) })
+    }
 }
 
-/// Every table with a component of its own, and the workload's tables.
-fn hierarchy(land: &Landscape) -> Choice {
+/// Rounds of descent where sums are asked for.
+const SETTLE: usize = 300;
+
+/// Every table with a component of its own, and the workload's tables; with `settled` budgets, those of them that are worth it.
+pub fn hierarchy(land: &Landscape, settled: bool) -> Choice {
     let tables: Vec<_> = land.components().iter().map(|&s| land.shape(s)).collect();
     let equal = vec![1.0; tables.len()];
     let mut choice = land.choice(tables, equal);
+    if settled {
+        land.descend(&mut choice, SETTLE);
+        return land.prune(&choice);
+    }
     land.descend(&mut choice, 1);
     choice
 }

@@ -15,6 +15,7 @@ mod matrix;
 mod queries;
 mod residual;
 mod tables;
+mod trees;
 mod wavelet;
 
 pub use ask::Ask;
@@ -25,7 +26,7 @@ use super::objective::Certificate;
 use crate::cube::{Cuboid, Frame};
 use crate::plan::limits::MAX_MEASUREMENTS;
 use crate::plan::strategy::strategies;
-use crate::plan::{BudgetRule, Measure, Measurement};
+use crate::plan::{BudgetRule, Measure, Measurement, Table};
 
 /// Why a strategy does not apply to a workload. Shown in comparisons.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -130,7 +131,7 @@ trait Strategy {
     }
 
     /// Whether it works on halves of halves of the categories: see [`crate::cube::Refined`].
-    fn refines(&self) -> bool {
+    fn refines(&self, _workload: &[Table]) -> bool {
         false
     }
 
@@ -181,8 +182,8 @@ pub fn compared(request: &Request, budgets: &[BudgetRule]) -> Vec<(Measure, Vec<
 }
 
 /// Whether a strategy works over refined levels: see [`Request::over`].
-pub fn refines(measure: Measure) -> bool {
-    of(measure).refines()
+pub fn refines(measure: Measure, workload: &[Table]) -> bool {
+    of(measure).refines(workload)
 }
 
 /// The levels that a strategy uses, for a request [over](Request::over) them.

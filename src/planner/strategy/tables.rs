@@ -16,9 +16,10 @@
 use super::annealing::anneal;
 use super::ask::{Ask, scales};
 use super::landscape::{Choice, Landscape, Shape, Steps};
-use super::{Measured, NotApplicable, Rules, Strategy, base, cluster, queries};
+use super::{Measured, NotApplicable, Rules, Strategy, base, cluster, hierarchy, levels_of, queries, trees};
 use crate::numeric::dice::Dice;
-use crate::plan::BudgetRule;
+use crate::plan::{BudgetRule, Table};
+use crate::planner::Request;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -55,6 +56,9 @@ impl Strategy for Tables {
                     starts.push(choice);
                 }
             }
+            if self.refines(&ask.request.workload) {
+                starts.push(hierarchy::hierarchy(&land, true));
+            }
             starts.extend(cluster::cluster(&land, most));
             starts.extend(found.take());
             starts.iter().for_each(|choice| sets.extend(ask.chosen(&land, choice)));
@@ -63,6 +67,15 @@ impl Strategy for Tables {
             found = Some(best);
         }
         Ok(sets.into_iter().map(|measurements| (measurements, None)).collect())
+    }
+
+    /// Of one dimension all halves of halves are candidates, too.
+    fn refines(&self, workload: &[Table]) -> bool {
+        trees::asks_sums(workload) && trees::is_one_dimension(workload)
+    }
+
+    fn levels(&self, request: &Request) -> Result<Vec<Vec<u8>>, NotApplicable> {
+        Ok(if self.refines(&request.workload) { trees::all(request) } else { levels_of(request, None) })
     }
 
     /// Both are among its sets.

@@ -7,8 +7,8 @@
 
 use super::ask::{Ask, Groups};
 use super::{Measured, NotApplicable, Strategy, levels_of};
-use crate::plan::Block;
 use crate::plan::limits::MAX_MEASUREMENTS;
+use crate::plan::{Block, Table};
 use crate::planner::Request;
 
 pub struct Wavelet;
@@ -18,7 +18,7 @@ impl Strategy for Wavelet {
         ask.components(pairs(ask)?)
     }
 
-    fn refines(&self) -> bool {
+    fn refines(&self, _workload: &[Table]) -> bool {
         true
     }
 
