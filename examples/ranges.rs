@@ -55,15 +55,14 @@ fn main() {
             shown.iter().map(|m| error(*m).map_or("–".into(), |e| format!("{e:.2}"))).collect();
         let best =
             shown.iter().filter_map(|m| Some((error(*m)?, m.name()))).min_by(|a, b| a.0.total_cmp(&b.0));
+        let refined = request(n).cube.refined().cube;
         let tree = of(Measure::Hierarchy).and_then(|c| c.outcome.as_ref().ok());
         let levels = tree.map(|p| {
-            let sizes = p.plan.measurements.iter().map(|m| {
-                m.block
-                    .cuboid()
-                    .iter()
-                    .map(|(d, l)| request(n).cube.refined().cube.dimensions[d].levels[l].len())
-                    .product::<usize>()
-            });
+            let sizes = p
+                .plan
+                .measurements
+                .iter()
+                .map(|m| m.block.cuboid().iter().map(|l| l.of(&refined).len()).product::<usize>());
             let mut sizes: Vec<usize> = sizes.collect();
             sizes.sort_unstable();
             sizes.iter().map(|s| s.to_string()).collect::<Vec<_>>().join(", ")

@@ -19,25 +19,24 @@ struct Level {
 
 /// Mean and largest variance of what is asked of a table of one dimension; `None` where something else is measured, too.
 pub(super) fn spread(frame: &Frame, measured: &[Weighted], table: &Table) -> Option<Spread> {
-    let (Asks::Product(of), [(d, level)]) = (&table.asks, &table.cuboid.iter().collect::<Vec<_>>()[..])
-    else {
+    let (Asks::Product(of), [own]) = (&table.asks, &table.cuboid.iter().collect::<Vec<_>>()[..]) else {
         return None;
     };
     let [(_, asked)] = &of[..] else { return None };
-    let axis = frame.axes.get(*d)?;
-    let r = axis.rung(*level)?;
+    let axis = frame.axes.get(own.dimension)?;
+    let r = axis.rung(own.level)?;
     let mut weight = vec![0.0; r + 1];
     for t in measured {
-        let within = t.cuboid.iter().all(|(other, l)| other == *d && l <= *level);
+        let within = t.cuboid.iter().all(|l| l.dimension == own.dimension && l.level <= own.level);
         if t.seen != Seen::Cells || !within {
             return None;
         }
-        *weight.get_mut(axis.rung(t.cuboid.level(*d))?)? += t.weight;
+        *weight.get_mut(axis.rung(t.cuboid.level(own.dimension))?)? += t.weight;
     }
-    let own = weight.pop().filter(|w| *w > 0.0)?;
-    let levels = levels(axis, r, own, &weight);
+    let finest = weight.pop().filter(|w| *w > 0.0)?;
+    let levels = levels(axis, r, finest, &weight);
     let cells = axis.rungs[r].len() as u32;
-    let mut sum = asked.held(cells.into()) * f64::from(cells) / own;
+    let mut sum = asked.held(cells.into()) * f64::from(cells) / finest;
     for level in &levels {
         let mut members: Vec<Vec<(u32, f64)>> = vec![Vec::new(); level.c.len()];
         level
@@ -49,7 +48,7 @@ pub(super) fn spread(frame: &Frame, measured: &[Weighted], table: &Table) -> Opt
         sum -= level.c.iter().zip(&members).map(|(c, m)| c * asked.squares(cells, m)).sum::<f64>();
     }
     let mean = sum / asked.queries(cells.into());
-    Some(Spread { mean, max: largest(&levels, own, cells, asked).max(mean) })
+    Some(Spread { mean, max: largest(&levels, finest, cells, asked).max(mean) })
 }
 
 /// All levels above the cells of rung `r` that were measured, the finest first.

@@ -21,7 +21,7 @@ pub fn asks_sums(workload: &[Table]) -> bool {
 
 /// Whether the whole workload is about one dimension.
 pub fn is_one_dimension(workload: &[Table]) -> bool {
-    let mut of = workload.iter().flat_map(|t| t.cuboid.iter()).map(|(d, _)| d);
+    let mut of = workload.iter().flat_map(|t| t.cuboid.iter()).map(|l| l.dimension);
     let first = of.next();
     first.is_some_and(|first| of.all(|d| d == first))
 }
@@ -68,11 +68,7 @@ fn every(request: &Request, named: &[Vec<u8>], stride: usize) -> Vec<Vec<u8>> {
 fn can_be_predicted(request: &Request, levels: &[Vec<u8>]) -> bool {
     let frame = Frame::new(&request.cube, levels);
     let nodes = |t: &Table| -> usize {
-        t.cuboid
-            .iter()
-            .filter(|(d, _)| t.asks.of(*d).is_some())
-            .map(|(d, l)| frame.rung(d, l).len())
-            .product()
+        t.cuboid.iter().filter(|l| t.asks.of(l.dimension).is_some()).map(|l| frame.rung(l).len()).product()
     };
     frame.is_balanced()
         || is_one_dimension(&request.workload)
