@@ -385,7 +385,7 @@ fn tables(request: &Request, planned: &Planned, all: bool) -> String {
     if planned.prediction.tables[..shown].iter().any(|s| s.max > s.mean * 1.001) {
         out.push_str(match beyond {
             true => {
-                "  (std error: over all that is asked of the table; margin: of the answer known least well)\n"
+                "  (std error: over all that is asked; margin: of the answer known least well)\n"
             }
             false => "  (std error: over all cells of the table; margin: of the cell known least well)\n",
         });
