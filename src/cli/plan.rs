@@ -235,7 +235,7 @@ fn head(spec: &Spec, planned: &Planned) -> String {
 
 fn foot(planned: &Planned) -> String {
     let p = &planned.prediction;
-    let worst = match planned.cost.worst_case {
+    let case = match planned.cost.worst_case {
         WorstCase::Sum => "",
         WorstCase::Cells => ", the exact worst case over cells",
         WorstCase::Joint => ", the exact worst case over pairs of cells",
@@ -244,9 +244,9 @@ fn foot(planned: &Planned) -> String {
     let proof = planned.certificate.map_or(String::new(), |c| {
         format!("{} {}, certified within {:.0e} of the least\n", c.of, figure(c.value), c.gap().max(1e-12))
     });
-    let worst_of = if asked::of(&planned.plan) { "answer" } else { "cell" };
+    let worst = if asked::of(&planned.plan) { "worst" } else { "worst cell's" };
     format!(
-        "\ntotal variance {}, root-mean-square error {}, worst {worst_of}'s std error {}\nspends {} of {}{worst}\n{proof}",
+        "\ntotal variance {}, root-mean-square error {}, {worst} std error {}\nspends {} of {}{case}\n{proof}",
         figure(p.total),
         figure(p.rms_error()),
         figure(p.max.sqrt()),
@@ -384,9 +384,7 @@ fn tables(request: &Request, planned: &Planned, all: bool) -> String {
     }
     if planned.prediction.tables[..shown].iter().any(|s| s.max > s.mean * 1.001) {
         out.push_str(match beyond {
-            true => {
-                "  (std error: over all that is asked; margin: of the answer known least well)\n"
-            }
+            true => "  (std error: over all that is asked; margin: of the answer known least well)\n",
             false => "  (std error: over all cells of the table; margin: of the cell known least well)\n",
         });
     }
