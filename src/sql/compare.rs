@@ -6,9 +6,9 @@
 
 use super::error::SqlError;
 use super::names::{Column, Names, did_you_mean, list};
+use super::token::Span;
+use super::tree::{Expr, Node, Unary};
 use crate::cube::{Bounds, Categories};
-use sqlparser::ast::{Expr, UnaryOperator, Value};
-use sqlparser::tokenizer::Span;
 
 /// A literal of a query.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,25 +43,18 @@ impl Order {
 
 /// What a literal expression says; `None` for anything that is not a literal.
 pub(super) fn literal(expr: &Expr) -> Option<Literal> {
-    let (negative, value) = match expr {
-        Expr::Nested(inner) => return literal(inner),
-        Expr::UnaryOp { op: op @ (UnaryOperator::Minus | UnaryOperator::Plus), expr } => match &**expr {
-            Expr::Value(value) if matches!(value.value, Value::Number(..)) => {
-                (*op == UnaryOperator::Minus, &value.value)
-            }
-            _ => return None,
+    let of_number = |text: String| number(&text).map(|value| Literal::Number(value, text));
+    match &expr.node {
+        Node::Nested(inner) => literal(inner),
+        Node::Unary(sign @ (Unary::Minus | Unary::Plus), inner) => match &inner.node {
+            Node::Number(text) if *sign == Unary::Minus => of_number(format!("-{text}")),
+            Node::Number(text) => of_number(text.clone()),
+            _ => None,
         },
-        Expr::Value(value) => (false, &value.value),
-        _ => return None,
-    };
-    match value {
-        Value::Number(text, _) => {
-            let text = if negative { format!("-{text}") } else { text.clone() };
-            number(&text).map(|value| Literal::Number(value, text))
-        }
-        Value::SingleQuotedString(text) => Some(Literal::Text(text.clone())),
-        Value::Boolean(value) => Some(Literal::Boolean(*value)),
-        Value::Null => Some(Literal::Null),
+        Node::Number(text) => of_number(text.clone()),
+        Node::Text(text) => Some(Literal::Text(text.clone())),
+        Node::Boolean(value) => Some(Literal::Boolean(*value)),
+        Node::Null => Some(Literal::Null),
         _ => None,
     }
 }

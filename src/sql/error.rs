@@ -1,7 +1,7 @@
 //! Why a query was refused, where in its text, and what is possible instead.
 
+use super::token::Span;
 use crate::visible::visible;
-use sqlparser::tokenizer::Span;
 use std::fmt;
 
 /// A refused query. Its `Display` shows the line with carets under the place, in at most about 80 columns.
@@ -45,18 +45,15 @@ impl SqlError {
         self
     }
 
-    /// Points at a span, unless a more precise place is known already. An empty span is no place.
+    /// Points at a span, unless a more precise place is known already.
     pub(crate) fn at(mut self, span: Span) -> SqlError {
-        if self.place.is_none() && span.start.line > 0 && span.start.column > 0 {
+        if self.place.is_none() {
             let width = match span.end.line == span.start.line {
                 true => span.end.column.saturating_sub(span.start.column),
-                false => u64::MAX, // to the end of the line: see `in_text`
+                false => usize::MAX, // to the end of the line: see `in_text`
             };
-            self.place = Some(Place {
-                line: usize::try_from(span.start.line).unwrap_or(usize::MAX),
-                column: usize::try_from(span.start.column).unwrap_or(usize::MAX),
-                width: usize::try_from(width.max(1)).unwrap_or(usize::MAX),
-            });
+            self.place =
+                Some(Place { line: span.start.line, column: span.start.column, width: width.max(1) });
         }
         self
     }

@@ -5,13 +5,10 @@ use super::error::SqlError;
 use super::expression::{Aggregate, Expr};
 use super::names::{Column, Names, list};
 use super::predicate::named;
+use super::tree::{self, Args, Function, Node, Operator, Unary, Window};
 use super::truth::{Truth, Undecided};
 use super::{Fate, LeftOut};
 use crate::cube::{Filter, Level, Number};
-use sqlparser::ast::{
-    self, BinaryOperator, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments,
-    Spanned, UnaryOperator, WindowType,
-};
 
 /// Reads figures and collects the aggregates they are made of, each once.
 pub(super) struct Figures<'a> {
@@ -44,18 +41,15 @@ const POSSIBLE: &str =
 
 impl Figures<'_> {
     /// A column of SELECT.
-    pub fn figure(&mut self, expr: &ast::Expr) -> Result<Expr, SqlError> {
+    pub fn figure(&mut self, expr: &tree::Expr) -> Result<Expr, SqlError> {
         if let Some(Literal::Number(value, _)) = literal(expr) {
             return Ok(Expr::Number(value));
         }
-        match expr {
-            ast::Expr::Nested(inner) => self.figure(inner),
-            ast::Expr::UnaryOp { op: UnaryOperator::Plus, expr } => self.figure(expr),
-            ast::Expr::UnaryOp { op: UnaryOperator::Minus, expr } => {
-                Ok(Expr::Neg(Box::new(self.figure(expr)?)))
-            }
-            ast::Expr::BinaryOp { .. } => self.chain(expr),
-            ast::Expr::Function(function) => self.function(function, expr),
+        match &expr.node {
+            Node::Nested(inner) | Node::Unary(Unary::Plus, inner) => self.figure(inner),
+            Node::Unary(Unary::Minus, inner) => Ok(Expr::Neg(Box::new(self.figure(inner)?))),
+            Node::Binary(..) => self.chain(expr),
+            Node::Function(function) => self.function(function, expr),
             _ => {
                 let error = match self.names.column(expr) {
                     Some(Err(error)) => error,
@@ -74,11 +68,11 @@ impl Figures<'_> {
     }
 
     /// `a + b - c …`, which the syntax tree nests to the left: walked in a loop, not by recursion.
-    fn chain(&mut self, expr: &ast::Expr) -> Result<Expr, SqlError> {
-        use BinaryOperator::{Divide, Minus, Multiply, Plus};
+    fn chain(&mut self, expr: &tree::Expr) -> Result<Expr, SqlError> {
+        use Operator::{Divide, Minus, Multiply, Plus};
         let mut steps = Vec::new();
         let mut rest = expr;
-        while let ast::Expr::BinaryOp { left, op: op @ (Plus | Minus | Multiply | Divide), right } = rest {
+        while let Node::Binary(left, op @ (Plus | Minus | Multiply | Divide), right) = &rest.node {
             if let Some(Err(error)) = self.names.column(rest) {
                 return Err(error); // a name with a hyphen that lacks its quotes
             }
@@ -116,17 +110,20 @@ impl Figures<'_> {
         Ok(figure)
     }
 
-    fn function(&mut self, function: &Function, expr: &ast::Expr) -> Result<Expr, SqlError> {
-        let (name, list) = called(function).ok_or_else(|| not_possible(function, expr))?;
+    fn function(&mut self, function: &Function, expr: &tree::Expr) -> Result<Expr, SqlError> {
+        let name = called(function).ok_or_else(|| not_possible(function, expr))?;
         let Some(window) = &function.over else {
-            return self.aggregate(name, list, function, expr);
+            return self.aggregate(name, function, expr);
         };
-        let inner = match &list.args[..] {
-            [FunctionArg::Unnamed(FunctionArgExpr::Expr(ast::Expr::Function(inner)))]
-                if name == Name::Sum && function.filter.is_none() && inner.over.is_none() =>
-            {
-                inner
-            }
+        let total = match &function.args {
+            Args::List(list) if name == Name::Sum && function.filter.is_none() => match &list[..] {
+                [one] => Some(one),
+                _ => None,
+            },
+            _ => None,
+        };
+        let (inner, inner_expr) = match total.map(|one| (&one.node, one)) {
+            Some((Node::Function(inner), one)) if inner.over.is_none() => (inner, one),
             _ => {
                 return Err(SqlError::new(format!("{} OVER works only as a total of totals", function.name))
                     .at(expr.span())
@@ -134,27 +131,29 @@ impl Figures<'_> {
             }
         };
         let partition = Some(self.partition(window, expr)?);
-        let (name, list) = called(inner).filter(|(name, _)| *name != Name::Avg).ok_or_else(|| {
-            SqlError::new("only COUNT and SUM can be added up over groups").at(inner.span()).help(POSSIBLE)
+        let name = called(inner).filter(|name| *name != Name::Avg).ok_or_else(|| {
+            SqlError::new("only COUNT and SUM can be added up over groups")
+                .at(inner_expr.span())
+                .help(POSSIBLE)
         })?;
-        let filter = self.total(name, list, inner, expr)?;
+        let filter = self.total(name, inner, expr)?;
         Ok(self.add(Aggregate { filter, partition }))
     }
 
     /// The groups whose labels stay fixed in `OVER (PARTITION BY …)`.
-    fn partition(&self, window: &WindowType, expr: &ast::Expr) -> Result<Vec<usize>, SqlError> {
-        let WindowType::WindowSpec(spec) = window else {
+    fn partition(&self, window: &Window, expr: &tree::Expr) -> Result<Vec<usize>, SqlError> {
+        let Window::Over { partition, running } = window else {
             return Err(SqlError::new("a named window cannot be asked of a release")
                 .at(expr.span())
                 .help(POSSIBLE));
         };
-        if spec.window_name.is_some() || !spec.order_by.is_empty() || spec.window_frame.is_some() {
+        if *running {
             return Err(SqlError::new("running totals cannot be asked of a release")
                 .at(expr.span())
                 .help("OVER () and OVER (PARTITION BY …) are possible"));
         }
-        let mut kept = Vec::with_capacity(spec.partition_by.len());
-        for by in &spec.partition_by {
+        let mut kept = Vec::with_capacity(partition.len());
+        for by in partition {
             let column = self.names.column(by).transpose()?;
             let group = column.and_then(|c| self.groups.iter().position(|g| *g == c.at()));
             kept.push(group.ok_or_else(|| {
@@ -170,19 +169,13 @@ impl Figures<'_> {
     }
 
     /// COUNT, SUM or AVG without OVER.
-    fn aggregate(
-        &mut self,
-        name: Name,
-        list: &FunctionArgumentList,
-        function: &Function,
-        expr: &ast::Expr,
-    ) -> Result<Expr, SqlError> {
+    fn aggregate(&mut self, name: Name, function: &Function, expr: &tree::Expr) -> Result<Expr, SqlError> {
         if name != Name::Avg {
-            let filter = self.total(name, list, function, expr)?;
+            let filter = self.total(name, function, expr)?;
             return Ok(self.add(Aggregate { filter, partition: None }));
         }
-        let sum = self.total(Name::Sum, list, function, expr)?;
-        let count = self.present(list, function, expr)?;
+        let sum = self.total(Name::Sum, function, expr)?;
+        let count = self.present(function, expr)?;
         let (sum, count) = (
             self.add(Aggregate { filter: sum, partition: None }),
             self.add(Aggregate { filter: count, partition: None }),
@@ -226,17 +219,11 @@ impl Figures<'_> {
     }
 
     /// The weights of COUNT or SUM.
-    fn total(
-        &mut self,
-        name: Name,
-        list: &FunctionArgumentList,
-        function: &Function,
-        expr: &ast::Expr,
-    ) -> Result<Filter, SqlError> {
+    fn total(&mut self, name: Name, function: &Function, expr: &tree::Expr) -> Result<Filter, SqlError> {
         if name == Name::Count {
-            return self.present(list, function, expr);
+            return self.present(function, expr);
         }
-        let argument = self.argument(only(list, function, expr)?)?;
+        let argument = self.argument(only(function, expr)?)?;
         let rows = self.rows(function)?;
         let filter = rows.and(&argument.value).map_err(|e| SqlError::from(e).at(expr.span()))?;
         for (column, unknown) in &argument.unknown {
@@ -287,17 +274,12 @@ impl Figures<'_> {
     }
 
     /// The weights of COUNT: one for every row that has a value.
-    fn present(
-        &mut self,
-        list: &FunctionArgumentList,
-        function: &Function,
-        expr: &ast::Expr,
-    ) -> Result<Filter, SqlError> {
+    fn present(&mut self, function: &Function, expr: &tree::Expr) -> Result<Filter, SqlError> {
         let rows = self.rows(function)?;
-        if matches!(list.args[..], [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)]) {
+        if function.args == Args::Star {
             return Ok(rows);
         }
-        let argument = only(list, function, expr)?;
+        let argument = only(function, expr)?;
         if is_name(function, "count")
             && let Some(column) = self.names.column(argument)
         {
@@ -311,7 +293,7 @@ impl Figures<'_> {
         rows.and(&argument.present).map_err(|e| SqlError::from(e).at(expr.span()))
     }
 
-    fn argument(&self, expr: &ast::Expr) -> Result<Argument, SqlError> {
+    fn argument(&self, expr: &tree::Expr) -> Result<Argument, SqlError> {
         match literal(expr) {
             Some(Literal::Number(value, _)) => {
                 return Ok(Argument {
@@ -325,24 +307,23 @@ impl Figures<'_> {
             Some(Literal::Null) => return Ok(Argument::absent()),
             _ => {}
         }
-        match expr {
-            ast::Expr::Nested(inner) => self.argument(inner),
-            ast::Expr::Case { operand: None, conditions, else_result, .. } => {
-                let mut all = match else_result {
+        match &expr.node {
+            Node::Nested(inner) => self.argument(inner),
+            Node::Case { operand: None, when, otherwise } => {
+                let mut all = match otherwise {
                     Some(result) => self.argument(result)?,
                     None => Argument::absent(),
                 };
-                for when in conditions.iter().rev() {
-                    let condition = self.names.truth(&when.condition)?;
-                    let then = self.argument(&when.result)?;
-                    all = all.unless(&condition, then).map_err(|e| e.at(when.condition.span()))?;
+                for (condition, result) in when.iter().rev() {
+                    let (truth, then) = (self.names.truth(condition)?, self.argument(result)?);
+                    all = all.unless(&truth, then).map_err(|e| e.at(condition.span()))?;
                 }
                 Ok(all)
             }
-            ast::Expr::Case { .. } => Err(SqlError::new("CASE with a value after it cannot be asked of a release")
+            Node::Case { .. } => Err(SqlError::new("CASE with a value after it cannot be asked of a release")
                 .at(expr.span())
                 .help("write CASE WHEN condition THEN number ELSE number END")),
-            ast::Expr::Function(inner) => Err(SqlError::new(format!("{} cannot stand inside another function", inner.name))
+            Node::Function(inner) => Err(SqlError::new(format!("{} cannot stand inside another function", inner.name))
                 .at(expr.span())
                 .help("for a total over groups write SUM(COUNT(*)) OVER ()")),
             _ => match self.names.column(expr) {
@@ -440,52 +421,29 @@ enum Name {
 }
 
 fn is_name(function: &Function, name: &str) -> bool {
-    function.name.to_string().eq_ignore_ascii_case(name)
+    function.name.eq_ignore_ascii_case(name)
 }
 
 /// A plain call of a function there is, with no clause of another kind.
-fn called(function: &Function) -> Option<(Name, &FunctionArgumentList)> {
-    let name = [("count", Name::Count), ("sum", Name::Sum), ("avg", Name::Avg)]
-        .into_iter()
-        .find(|(name, _)| is_name(function, name))?
-        .1;
-    match function {
-        Function {
-            name: _,
-            uses_odbc_syntax: false,
-            parameters: FunctionArguments::None,
-            args: FunctionArguments::List(list),
-            within_group,
-            filter: _,
-            null_treatment: None,
-            over: _,
-        } if within_group.is_empty() && list.clauses.is_empty() && list.duplicate_treatment.is_none() => {
-            Some((name, list))
-        }
-        _ => None,
-    }
+fn called(function: &Function) -> Option<Name> {
+    let names = [("count", Name::Count), ("sum", Name::Sum), ("avg", Name::Avg)];
+    let named = names.into_iter().find(|(name, _)| is_name(function, name))?;
+    function.duplicates.is_none().then_some(named.1)
 }
 
-fn not_possible(function: &Function, expr: &ast::Expr) -> SqlError {
+fn not_possible(function: &Function, expr: &tree::Expr) -> SqlError {
     let known = ["count", "sum", "avg"].iter().any(|name| is_name(function, name));
-    let what = match &function.args {
-        FunctionArguments::List(list) if known && list.duplicate_treatment.is_some() => {
-            format!("{} with DISTINCT or ALL", function.name)
-        }
-        _ if known => format!("{} with these clauses", function.name),
-        _ => format!("the function {}", function.name),
+    let what = match known && function.duplicates.is_some() {
+        true => format!("{} with DISTINCT or ALL", function.name),
+        false => format!("the function {}", function.name),
     };
     SqlError::new(format!("{what} cannot be asked of a release")).at(expr.span()).help(POSSIBLE)
 }
 
 /// The one expression a function is taken of.
-fn only<'e>(
-    list: &'e FunctionArgumentList,
-    function: &Function,
-    expr: &ast::Expr,
-) -> Result<&'e ast::Expr, SqlError> {
-    match &list.args[..] {
-        [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))] => Ok(argument),
+fn only<'e>(function: &'e Function, expr: &tree::Expr) -> Result<&'e tree::Expr, SqlError> {
+    match &function.args {
+        Args::List(list) if list.len() == 1 => Ok(&list[0]),
         _ => {
             Err(SqlError::new(format!("{} takes one argument", function.name)).at(expr.span()).help(POSSIBLE))
         }
@@ -493,12 +451,11 @@ fn only<'e>(
 }
 
 /// Whether an expression is plainly `COUNT(*)`.
-pub(super) fn is_count(expr: &ast::Expr) -> bool {
-    match expr {
-        ast::Expr::Nested(inner) => is_count(inner),
-        ast::Expr::Function(function) if function.over.is_none() && function.filter.is_none() => {
-            matches!(called(function), Some((Name::Count, list))
-                if matches!(list.args[..], [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)]))
+pub(crate) fn is_count(expr: &tree::Expr) -> bool {
+    match &expr.node {
+        Node::Nested(inner) => is_count(inner),
+        Node::Function(function) if function.over.is_none() && function.filter.is_none() => {
+            called(function) == Some(Name::Count) && function.args == Args::Star
         }
         _ => false,
     }

@@ -19,16 +19,20 @@ mod error;
 mod expression;
 mod figure;
 mod names;
+mod parser;
 mod predicate;
 mod quote;
 mod select;
 pub(crate) mod syntax;
 #[cfg(test)]
 mod tests;
+mod token;
+pub(crate) mod tree;
 mod truth;
 
 pub use error::{Place, SqlError};
 pub use expression::{Aggregate, Expr, Linear};
+pub(crate) use figure::is_count;
 pub use quote::quote_names;
 
 use crate::cube::{Cube, Filter, Level};

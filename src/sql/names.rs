@@ -1,9 +1,9 @@
 //! From a name in a query to a level of the cube, with suggestions for a name that is not there.
 
 use super::error::SqlError;
+use super::token::Span;
+use super::tree::{Expr, Ident, Node};
 use crate::cube::{Categories, Cube, Level};
-use sqlparser::ast::{Expr, Ident, Spanned};
-use sqlparser::tokenizer::Span;
 
 /// A level that a query names, and where it names it.
 #[derive(Debug, Clone, Copy)]
@@ -40,16 +40,14 @@ impl<'a> Names<'a> {
 
     /// The level an expression names; `None` when the expression is no name at all.
     pub fn column(&self, expr: &Expr) -> Option<Result<Column, SqlError>> {
-        match expr {
-            Expr::Nested(inner) => self.column(inner),
-            Expr::Identifier(_) | Expr::CompoundIdentifier(_) => Some(self.resolve(expr)),
+        match &expr.node {
+            Node::Nested(inner) => self.column(inner),
+            Node::Name(parts) => Some(self.resolve(parts, expr.span())),
             _ => self.unquoted(expr).map(Err),
         }
     }
 
-    fn resolve(&self, expr: &Expr) -> Result<Column, SqlError> {
-        let parts = name_parts(expr);
-        let span = expr.span();
+    fn resolve(&self, parts: &[Ident], span: Span) -> Result<Column, SqlError> {
         let name = join(parts);
         let mut wanted = vec![name.clone()];
         if let [table, rest @ ..] = parts
@@ -116,28 +114,19 @@ impl<'a> Names<'a> {
 
     /// The error for `marital-status` without quotes, which SQL reads as a subtraction.
     fn unquoted(&self, expr: &Expr) -> Option<SqlError> {
-        let Expr::BinaryOp { left, op, right } = expr else { return None };
-        let (Expr::Identifier(_) | Expr::CompoundIdentifier(_)) = **left else { return None };
-        let right = match &**right {
-            name @ (Expr::Identifier(_) | Expr::CompoundIdentifier(_)) => join(name_parts(name)),
-            other => other.to_string(),
+        let Node::Binary(left, op, right) = &expr.node else { return None };
+        let Node::Name(left) = &left.node else { return None };
+        let right = match &right.node {
+            Node::Name(name) => join(name),
+            _ => right.to_string(),
         };
-        let name = format!("{}{op}{right}", join(name_parts(left)));
+        let name = format!("{}{op}{right}", join(left));
         self.cube.resolve(&name)?;
         Some(
             SqlError::new(format!("the name {name} needs quotes"))
                 .at(expr.span())
                 .help(format!("write {} in double quotes or backticks", quoted(&name))),
         )
-    }
-}
-
-/// The parts of a name; none for any other expression.
-fn name_parts(expr: &Expr) -> &[Ident] {
-    match expr {
-        Expr::Identifier(part) => std::slice::from_ref(part),
-        Expr::CompoundIdentifier(parts) => parts,
-        _ => &[],
     }
 }
 

@@ -3,36 +3,29 @@
 use super::compare::{self, Literal, Order, literal};
 use super::error::SqlError;
 use super::names::{Column, Names, list, quoted};
+use super::tree::{Expr, Node, Operator, Unary};
 use super::truth::Truth;
 use crate::cube::{Filter, Number};
-use sqlparser::ast::{BinaryOperator, Expr, Function, Spanned, UnaryOperator, Value};
 
 impl Names<'_> {
     /// The cells that satisfy a condition, and those of which nobody knows. NOT is the exact complement over all categories:
     /// `NOT (age < 18)` includes a category of missing ages, because missing is a category here and not SQL's NULL.
     pub(super) fn truth(&self, expr: &Expr) -> Result<Truth, SqlError> {
-        match expr {
-            Expr::Nested(inner) => self.truth(inner),
-            Expr::Value(value) if matches!(value.value, Value::Boolean(_)) => {
-                Ok(Truth::certain(if value.value == Value::Boolean(true) {
-                    Filter::everything()
-                } else {
-                    Filter::constant(0.0)
-                }))
-            }
-            Expr::UnaryOp { op: UnaryOperator::Not, expr } => Ok(self.truth(expr)?.not()),
-            Expr::BinaryOp { op: op @ (BinaryOperator::And | BinaryOperator::Or), .. } => {
-                self.chain(expr, op)
-            }
-            Expr::BinaryOp { left, op, right } => self.comparison(left, op, right, expr),
-            Expr::Between { expr: column, negated, low, high } => {
+        match &expr.node {
+            Node::Nested(inner) => self.truth(inner),
+            Node::Boolean(true) => Ok(Truth::certain(Filter::everything())),
+            Node::Boolean(false) => Ok(Truth::certain(Filter::constant(0.0))),
+            Node::Unary(Unary::Not, inner) => Ok(self.truth(inner)?.not()),
+            Node::Binary(_, op @ (Operator::And | Operator::Or), _) => self.chain(expr, *op),
+            Node::Binary(left, op, right) => self.comparison(left, *op, right, expr),
+            Node::Between { expr: column, negated, low, high } => {
                 let column = self.operand(column)?;
                 let (lo, hi) = (self.value(low)?, self.value(high)?);
                 if let (Literal::Number(a, _), Literal::Number(b, _)) = (&lo, &hi)
                     && a > b
                 {
                     return Err(SqlError::new("nothing lies between a larger and a smaller number")
-                        .at(low.span().union(&high.span()))
+                        .at(low.span().to(high.span()))
                         .help("write the smaller number first"));
                 }
                 let from = compare::ordered(self, column, Order::GreaterEqual, &lo, low.span())?;
@@ -40,7 +33,7 @@ impl Names<'_> {
                 let both = from.iter().zip(&to).map(|(a, b)| *a && *b).collect();
                 Ok(negate(self.ordered(column, both)?, *negated))
             }
-            Expr::InList { expr: column, list, negated } => {
+            Node::In { expr: column, list, negated } => {
                 let column = self.operand(column)?;
                 let mut members = vec![false; self.level(column).len()];
                 for item in list {
@@ -49,7 +42,7 @@ impl Names<'_> {
                 }
                 Ok(negate(Truth::certain(self.finest(column, members)), *negated))
             }
-            Expr::IsNull(inner) | Expr::IsNotNull(inner) => {
+            Node::IsNull { expr: inner, .. } => {
                 let column = self.operand(inner)?;
                 Err(compare::null(self, column).at(inner.span()))
             }
@@ -58,11 +51,11 @@ impl Names<'_> {
     }
 
     /// `a AND b AND c`, which the syntax tree nests to the left: walked in a loop, not by recursion.
-    fn chain(&self, expr: &Expr, chained: &BinaryOperator) -> Result<Truth, SqlError> {
+    fn chain(&self, expr: &Expr, chained: Operator) -> Result<Truth, SqlError> {
         let mut terms = Vec::new();
         let mut rest = expr;
-        while let Expr::BinaryOp { left, op, right } = rest
-            && op == chained
+        while let Node::Binary(left, op, right) = &rest.node
+            && *op == chained
         {
             terms.push(&**right);
             rest = left;
@@ -71,7 +64,7 @@ impl Names<'_> {
         for term in terms.into_iter().rev() {
             let next = self.truth(term)?;
             all = match chained {
-                BinaryOperator::And => all.and(&next),
+                Operator::And => all.and(&next),
                 _ => all.or(&next),
             }
             .map_err(|e| SqlError::from(e).at(term.span()))?;
@@ -79,19 +72,13 @@ impl Names<'_> {
         Ok(all)
     }
 
-    fn comparison(
-        &self,
-        left: &Expr,
-        op: &BinaryOperator,
-        right: &Expr,
-        whole: &Expr,
-    ) -> Result<Truth, SqlError> {
+    fn comparison(&self, left: &Expr, op: Operator, right: &Expr, whole: &Expr) -> Result<Truth, SqlError> {
         let order = match op {
-            BinaryOperator::Lt => Some(Order::Less),
-            BinaryOperator::LtEq => Some(Order::LessEqual),
-            BinaryOperator::Gt => Some(Order::Greater),
-            BinaryOperator::GtEq => Some(Order::GreaterEqual),
-            BinaryOperator::Eq | BinaryOperator::NotEq => None,
+            Operator::Lt => Some(Order::Less),
+            Operator::LtEq => Some(Order::LessEqual),
+            Operator::Gt => Some(Order::Greater),
+            Operator::GtEq => Some(Order::GreaterEqual),
+            Operator::Eq | Operator::NotEq => None,
             _ => return Err(self.no_condition(whole)),
         };
         let (column, value, order) = match (literal(left), literal(right)) {
@@ -108,7 +95,7 @@ impl Names<'_> {
             return self.ordered(column, compare::ordered(self, column, order, &literal, value.span())?);
         }
         let members = compare::equal(self, column, &literal, value.span())?;
-        Ok(negate(Truth::certain(self.finest(column, members)), *op == BinaryOperator::NotEq))
+        Ok(negate(Truth::certain(self.finest(column, members)), op == Operator::NotEq))
     }
 
     /// The column side of a comparison.
@@ -125,12 +112,13 @@ impl Names<'_> {
         if let Some(value) = literal(expr) {
             return Ok(value);
         }
-        let error = match (expr, self.column(expr)) {
+        let error = match (&expr.node, self.column(expr)) {
             (_, Some(Ok(_))) => SqlError::new("two columns cannot be compared with each other")
                 .help("compare each with numbers or labels, and combine with AND and OR"),
-            (Expr::Identifier(name), _) => {
-                SqlError::new(format!("{} is a name, not a value", quoted(&name.value)))
-                    .help(format!("text is written in single quotes: '{}'", name.value.replace('\'', "''")))
+            (Node::Name(name), _) if name.len() == 1 => {
+                let name = super::names::join(name);
+                SqlError::new(format!("{} is a name, not a value", quoted(&name)))
+                    .help(format!("text is written in single quotes: '{}'", name.replace('\'', "''")))
             }
             _ => SqlError::new(format!("{} is not a value to compare with", named(expr)))
                 .help("write a number or a label in single quotes"),
@@ -172,15 +160,15 @@ fn negate(truth: Truth, negated: bool) -> Truth {
 }
 
 /// `1 = 1`, which programs that write SQL like to begin with.
-fn constant(a: &Literal, op: &BinaryOperator, b: &Literal) -> Option<Filter> {
+fn constant(a: &Literal, op: Operator, b: &Literal) -> Option<Filter> {
     let (Literal::Number(a, _), Literal::Number(b, _)) = (a, b) else { return None };
     let holds = match op {
-        BinaryOperator::Eq => a == b,
-        BinaryOperator::NotEq => a != b,
-        BinaryOperator::Lt => a < b,
-        BinaryOperator::LtEq => a <= b,
-        BinaryOperator::Gt => a > b,
-        BinaryOperator::GtEq => a >= b,
+        Operator::Eq => a == b,
+        Operator::NotEq => a != b,
+        Operator::Lt => a < b,
+        Operator::LtEq => a <= b,
+        Operator::Gt => a > b,
+        Operator::GtEq => a >= b,
         _ => return None,
     };
     Some(Filter::constant(f64::from(u8::from(holds))))
@@ -188,24 +176,15 @@ fn constant(a: &Literal, op: &BinaryOperator, b: &Literal) -> Option<Filter> {
 
 /// What an expression is called in an error.
 pub(super) fn named(expr: &Expr) -> String {
-    match expr {
-        Expr::Nested(inner) => named(inner),
-        Expr::Function(Function { name, .. }) => format!("the function {name}"),
-        Expr::Like { .. } => "LIKE".into(),
-        Expr::ILike { .. } => "ILIKE".into(),
-        Expr::SimilarTo { .. } => "SIMILAR TO".into(),
-        Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => "a sub-query".into(),
-        Expr::Case { .. } => "CASE".into(),
-        Expr::Cast { .. } => "a cast".into(),
-        Expr::BinaryOp { op, .. } => format!("an expression with {op}"),
-        Expr::UnaryOp { op, .. } => format!("an expression with {op}"),
-        Expr::Identifier(name) => quoted(&name.value),
-        Expr::CompoundIdentifier(parts) => quoted(&super::names::join(parts)),
-        Expr::Value(value) => format!("{value}"),
-        Expr::IsTrue(_) | Expr::IsFalse(_) | Expr::IsNotTrue(_) | Expr::IsNotFalse(_) => {
-            "IS TRUE or IS FALSE".into()
-        }
-        Expr::AnyOp { .. } | Expr::AllOp { .. } => "ANY or ALL".into(),
-        _ => "this expression".into(),
+    match &expr.node {
+        Node::Nested(inner) => named(inner),
+        Node::Function(function) => format!("the function {}", function.name),
+        Node::Case { .. } => "CASE".into(),
+        Node::Binary(_, op, _) => format!("an expression with {op}"),
+        Node::Unary(op, _) => format!("an expression with {op}"),
+        Node::Name(parts) => quoted(&super::names::join(parts)),
+        Node::Number(_) | Node::Text(_) | Node::Boolean(_) | Node::Null => expr.to_string(),
+        Node::Foreign(what) => (*what).into(),
+        Node::Between { .. } | Node::In { .. } | Node::IsNull { .. } => "this expression".into(),
     }
 }

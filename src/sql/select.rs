@@ -6,10 +6,10 @@ use super::figure::{Figures, is_count};
 use super::names::{Names, join, list, quoted};
 use super::predicate::named;
 use super::syntax::Clauses;
+use super::tree::{self, Expr, Node, Order};
 use super::truth::Truth;
 use super::{Query, SelectColumn};
 use crate::cube::{Cube, Filter, Level};
-use sqlparser::ast::{Expr, OrderByExpr, OrderBySort, SelectItem, Spanned};
 use std::collections::HashSet;
 
 /// Gives every name of a SELECT its meaning.
@@ -50,13 +50,12 @@ struct Item<'a> {
 }
 
 impl<'a> Item<'a> {
-    fn new(item: &'a SelectItem, names: &Names) -> Result<Item<'a>, SqlError> {
+    fn new(item: &'a tree::Item, names: &Names) -> Result<Item<'a>, SqlError> {
         let (expr, alias) = match item {
-            SelectItem::UnnamedExpr(expr) => (expr, None),
-            SelectItem::ExprWithAlias { expr, alias } => (expr, Some(alias.value.as_str())),
-            other => {
+            tree::Item::Expr { expr, alias } => (expr, alias.as_ref().map(|a| a.value.as_str())),
+            tree::Item::Star(span) => {
                 return Err(SqlError::new("SELECT * cannot be asked of a release: it has no rows to show")
-                    .at(other.span())
+                    .at(*span)
                     .help(format!("name levels to group by, and COUNT(*); known: {}", list(&names.all()))));
             }
         };
@@ -95,7 +94,8 @@ fn groups(exprs: &[Expr], items: &[Item], names: &Names) -> Result<Vec<Level>, S
             named_expr = at_position(items, position, expr)?.1.expr;
         }
         let mut found = names.column(named_expr);
-        if let (Some(Err(_)), Expr::Identifier(alias)) = (&found, expr)
+        if let (Some(Err(_)), Node::Name(name)) = (&found, &expr.node)
+            && let [alias] = &name[..]
             && let Some(item) = items.iter().find(|item| item.alias == Some(&alias.value))
         {
             found = names.column(item.expr);
@@ -198,43 +198,26 @@ fn unique(items: &[Item], columns: &[SelectColumn]) -> Result<(), SqlError> {
 }
 
 fn order(
-    by: &OrderByExpr,
+    by: &Order,
     items: &[Item],
     columns: &[SelectColumn],
     names: &Names,
 ) -> Result<(usize, bool), SqlError> {
     let expr = &by.expr;
-    let descending = match by.options.sort {
-        None | Some(OrderBySort::Asc) => false,
-        Some(OrderBySort::Desc) => true,
-        Some(OrderBySort::Using(_)) => {
-            return Err(SqlError::new("ORDER BY … USING cannot be asked of a release")
-                .at(expr.span())
-                .help("write ASC or DESC"));
-        }
-    };
-    if by.options.nulls_first.is_some() || by.with_fill.is_some() {
-        return Err(SqlError::new("there are no NULLs to order")
-            .at(expr.span())
-            .help("write ASC or DESC alone"));
-    }
     if let Some(position) = position(expr) {
-        return Ok((at_position(items, position, expr)?.0, descending));
+        return Ok((at_position(items, position, expr)?.0, by.descending));
     }
-    let called = match expr {
-        Expr::Identifier(_) | Expr::CompoundIdentifier(_) => Some(expr.to_string()),
+    let called = match &expr.node {
+        Node::Name(parts) => Some(match &parts[..] {
+            [one] => one.value.clone(),
+            _ => expr.to_string(),
+        }),
         _ => None,
     };
     // First a name of the answer, then the same level or the same expression, then `estimate`.
     let found = called
         .as_ref()
-        .and_then(|name| {
-            let plain = match expr {
-                Expr::Identifier(ident) => ident.value.clone(),
-                _ => name.clone(),
-            };
-            columns.iter().position(|c| c.name() == plain)
-        })
+        .and_then(|name| columns.iter().position(|c| c.name() == name))
         .or_else(|| match names.column(expr) {
             Some(Ok(by)) => items
                 .iter()
@@ -247,7 +230,7 @@ fn order(
             first.filter(|_| called.is_some_and(|name| name.eq_ignore_ascii_case(OWN_NAMES[0])))
         });
     match found {
-        Some(column) => Ok((column, descending)),
+        Some(column) => Ok((column, by.descending)),
         None => Err(SqlError::new("ORDER BY names no column of SELECT").at(expr.span()).help(format!(
             "order by one of: {}",
             list(&columns.iter().map(|c| quoted(c.name())).collect::<Vec<_>>())

@@ -1,57 +1,24 @@
 //! From text to one plain SELECT: everything SQL has that a release cannot answer is refused here.
 
 use super::error::SqlError;
-use sqlparser::ast::{
-    Expr, GroupByExpr, Ident, LimitClause, OrderByExpr, OrderByKind, Query, Select, SelectFlavor, SelectItem,
-    SetExpr, Spanned, Statement, TableAlias, TableFactor, TableWithJoins,
-};
-use sqlparser::dialect::Dialect;
-use sqlparser::keywords::Keyword;
-use sqlparser::parser::{Parser, ParserError};
-use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer};
+use super::parser::{MAX_DEPTH, Parser, too_deep};
+use super::token::{Span, Token, tokens};
+use super::tree::{Expr, Ident, Item, Order};
 
 /// The longest query, in bytes.
 const MAX_BYTES: usize = 1 << 20;
 /// The most words and signs a query may have, not counting literals and commas. It bounds how deep a chain such as
 /// `a AND b AND c …` nests in the syntax tree, which is walked (and dropped) recursively.
 const MAX_TOKENS: usize = 2_000;
-/// How deep brackets may nest. Each level costs the parser several stack frames.
-const MAX_DEPTH: usize = 64;
-
-/// Standard SQL with double quotes or backticks around names.
-#[derive(Debug)]
-struct Standard;
-
-impl Dialect for Standard {
-    fn is_delimited_identifier_start(&self, c: char) -> bool {
-        c == '"' || c == '`'
-    }
-
-    fn is_identifier_start(&self, c: char) -> bool {
-        c.is_alphabetic() || c == '_'
-    }
-
-    fn is_identifier_part(&self, c: char) -> bool {
-        c.is_alphanumeric() || c == '_'
-    }
-
-    fn supports_filter_during_aggregation(&self) -> bool {
-        true
-    }
-
-    fn supports_group_by_expr(&self) -> bool {
-        true
-    }
-}
 
 /// The clauses of a SELECT that mean something here.
 pub(crate) struct Clauses {
     pub table: Vec<Ident>,
     pub alias: Option<Ident>,
-    pub items: Vec<SelectItem>,
+    pub items: Vec<Item>,
     pub condition: Option<Expr>,
     pub groups: Vec<Expr>,
-    pub order: Vec<OrderByExpr>,
+    pub order: Vec<Order>,
     pub limit: Option<Expr>,
     /// Where SELECT stands, for errors about the query as a whole.
     pub select: Span,
@@ -62,54 +29,25 @@ pub(crate) fn parse(text: &str) -> Result<Clauses, SqlError> {
     if text.len() > MAX_BYTES {
         return Err(SqlError::new(format!("the query is longer than {MAX_BYTES} bytes")));
     }
-    let tokens = Tokenizer::new(&Standard, text)
-        .tokenize_with_location()
-        .map_err(|e| SqlError::new(sentence(&e.message)).at(character(e.location)))?;
+    let tokens = tokens(text)?;
     check_size(&tokens)?;
-    let mut statements = Parser::new(&Standard)
-        .with_recursion_limit(MAX_DEPTH)
-        .with_tokens_with_locations(tokens.clone())
-        .parse_statements()
-        .map_err(refused_by_parser)?;
-    let statement = statements.pop().ok_or_else(|| SqlError::new("the query is empty").help(EXAMPLE))?;
-    if !statements.is_empty() {
-        return Err(SqlError::new("there are several statements")
-            .at(statement.span())
-            .help("ask one SELECT at a time"));
-    }
-    let Statement::Query(query) = statement else {
-        let first = tokens.iter().find(|t| !matches!(t.token, Token::Whitespace(_)));
-        return Err(SqlError::new("only SELECT can be asked of a release")
-            .at(first.map_or(Span::empty(), |t| t.span))
-            .help(EXAMPLE));
-    };
-    clauses(*query, &Tokens(tokens))
+    let mut parser = Parser::new(tokens);
+    let clauses = select(&mut parser)?;
+    end(&mut parser)?;
+    Ok(clauses)
 }
 
 const EXAMPLE: &str = "for example: SELECT sex, COUNT(*) FROM release WHERE age >= 18 GROUP BY sex";
+const ONE_TABLE: &str = "a release is one table; its dimensions are the columns";
 
-/// Where keywords stand, for the clauses of which the syntax tree does not remember it.
-struct Tokens(Vec<TokenWithSpan>);
-
-impl Tokens {
-    fn refuse(&self, keyword: Keyword, what: &str, help: &str) -> SqlError {
-        let at = self.0.iter().find(|t| matches!(&t.token, Token::Word(w) if w.keyword == keyword));
-        SqlError::new(format!("{what} cannot be asked of a release"))
-            .at(at.map_or(Span::empty(), |t| t.span))
-            .help(help)
-    }
-}
-
-fn check_size(tokens: &[TokenWithSpan]) -> Result<(), SqlError> {
+fn check_size(tokens: &[(Token, Span)]) -> Result<(), SqlError> {
     let mut count = 0;
     let mut depth = 0usize;
-    for TokenWithSpan { token, span } in tokens {
+    for (token, span) in tokens {
         match token {
-            Token::Whitespace(_) | Token::Comma | Token::Number(..) | Token::SingleQuotedString(_) => {
-                continue;
-            }
-            Token::LParen | Token::LBracket | Token::LBrace => depth += 1,
-            Token::RParen | Token::RBracket | Token::RBrace => depth = depth.saturating_sub(1),
+            Token::Sign(",") | Token::Number(..) | Token::Text(_) => continue,
+            Token::Sign("(" | "[" | "{") => depth += 1,
+            Token::Sign(")" | "]" | "}") => depth = depth.saturating_sub(1),
             _ => {}
         }
         count += 1;
@@ -125,229 +63,187 @@ fn check_size(tokens: &[TokenWithSpan]) -> Result<(), SqlError> {
     Ok(())
 }
 
-fn too_deep() -> SqlError {
-    SqlError::new("the query is nested too deeply").help("leave out brackets: AND binds tighter than OR")
+/// What cannot be asked, with its place and a way out.
+fn refuse(what: &str, at: Span, help: &str) -> SqlError {
+    SqlError::new(format!("{what} cannot be asked of a release")).at(at).help(help)
 }
 
-/// The parser writes the place into its message; this takes it out again.
-fn refused_by_parser(error: ParserError) -> SqlError {
-    let message = match error {
-        ParserError::RecursionLimitExceeded => return too_deep(),
-        ParserError::TokenizerError(message) | ParserError::ParserError(message) => message,
-    };
-    let place = message.rsplit_once(" at Line: ").and_then(|(before, place)| {
-        let (line, column) = place.split_once(", Column: ")?;
-        Some((before.to_string(), Location::new(line.parse().ok()?, column.parse().ok()?)))
-    });
-    match place {
-        Some((message, location)) => SqlError::new(sentence(&message)).at(character(location)),
-        None => SqlError::new(sentence(&message)),
+fn select(parser: &mut Parser) -> Result<Clauses, SqlError> {
+    if parser.peek().is_none() {
+        return Err(SqlError::new("the query is empty").help(EXAMPLE));
     }
-}
-
-fn character(at: Location) -> Span {
-    Span::new(at, Location::new(at.line, at.column + 1))
-}
-
-/// `Expected: …` as `expected …`, on one line.
-fn sentence(message: &str) -> String {
-    let message: String = message.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    match message.strip_prefix("Expected: ") {
-        Some(rest) => format!("expected {rest}").replace(", found: ", ", found "),
-        None => message,
+    let select = parser.here();
+    if parser.is_word(0, "WITH") {
+        return Err(refuse("WITH", select, "write one SELECT with the conditions in its WHERE"));
     }
-}
-
-fn clauses(query: Query, tokens: &Tokens) -> Result<Clauses, SqlError> {
-    // Named one by one, so that no clause a newer parser knows is ever ignored silently.
-    let Query {
-        with,
-        body,
-        order_by,
-        limit_clause,
-        fetch,
-        locks,
-        for_clause,
-        settings,
-        format_clause,
-        pipe_operators,
-    } = query;
-    if with.is_some() {
-        return Err(tokens.refuse(
-            Keyword::WITH,
-            "WITH",
-            "write one SELECT with the conditions in its WHERE",
+    if !parser.word("SELECT") {
+        return Err(SqlError::new("only SELECT can be asked of a release").at(select).help(EXAMPLE));
+    }
+    let items = items(parser)?;
+    let (table, alias) = table(parser, select)?;
+    let condition = if parser.word("WHERE") { Some(parser.expression()?) } else { None };
+    let groups = groups(parser)?;
+    if parser.word("HAVING") {
+        let help = "conditions on the estimates belong in the program that reads them";
+        return Err(refuse("HAVING", parser.expression()?.span(), help));
+    }
+    if parser.is_word(0, "WINDOW") {
+        return Err(refuse("WINDOW", parser.here(), "write OVER (PARTITION BY …) where it is used"));
+    }
+    if ["UNION", "EXCEPT", "INTERSECT"].iter().any(|word| parser.is_word(0, word)) {
+        return Err(refuse(
+            "UNION, EXCEPT and INTERSECT",
+            parser.here(),
+            "ask the SELECTs one by one, or combine their conditions with OR and AND",
         ));
     }
-    let select = match *body {
-        SetExpr::Select(select) => *select,
-        SetExpr::SetOperation { right, .. } => {
-            return Err(SqlError::new("UNION, EXCEPT and INTERSECT cannot be asked of a release")
-                .at(right.span())
-                .help("ask the SELECTs one by one, or combine their conditions with OR and AND"));
-        }
-        other => {
-            return Err(SqlError::new("only a plain SELECT can be asked of a release")
-                .at(other.span())
-                .help(EXAMPLE));
-        }
-    };
-    if fetch.is_some() {
-        return Err(tokens.refuse(Keyword::FETCH, "FETCH", "write LIMIT and a number"));
-    }
-    if !locks.is_empty()
-        || for_clause.is_some()
-        || settings.is_some()
-        || format_clause.is_some()
-        || !pipe_operators.is_empty()
-    {
-        return Err(SqlError::new("there is a clause after the SELECT that means nothing here")
-            .help("possible are WHERE, GROUP BY, ORDER BY and LIMIT"));
-    }
-    let order = match order_by.map(|o| (o.kind, o.interpolate)) {
-        None => Vec::new(),
-        Some((OrderByKind::Expressions(items), None)) => items,
-        Some(_) => return Err(tokens.refuse(Keyword::ORDER, "ORDER BY ALL", "name the columns to order by")),
-    };
-    let limit = match limit_clause {
-        None => None,
-        Some(LimitClause::LimitOffset { limit, offset: None, limit_by }) if limit_by.is_empty() => limit,
-        Some(_) => return Err(tokens.refuse(Keyword::OFFSET, "OFFSET", "LIMIT alone is possible")),
-    };
-    plain_select(select, tokens, order, limit)
+    let order = order(parser)?;
+    let limit = limit(parser)?;
+    Ok(Clauses { table, alias, items, condition, groups, order, limit, select })
 }
 
-fn plain_select(
-    select: Select,
-    tokens: &Tokens,
-    order: Vec<OrderByExpr>,
-    limit: Option<Expr>,
-) -> Result<Clauses, SqlError> {
-    let Select {
-        select_token,
-        optimizer_hints: _, // comments
-        distinct,
-        select_modifiers,
-        top,
-        top_before_distinct: _,
-        projection,
-        exclude,
-        into,
-        from,
-        lateral_views,
-        prewhere,
-        selection,
-        connect_by,
-        group_by,
-        cluster_by,
-        distribute_by,
-        sort_by,
-        having,
-        named_window,
-        qualify,
-        window_before_qualify: _,
-        value_table_mode,
-        flavor,
-    } = select;
-    if distinct.is_some() {
-        return Err(tokens.refuse(Keyword::DISTINCT, "DISTINCT", "GROUP BY gives each combination once"));
+/// The columns of SELECT.
+fn items(parser: &mut Parser) -> Result<Vec<Item>, SqlError> {
+    if parser.is_word(0, "DISTINCT") {
+        return Err(refuse("DISTINCT", parser.here(), "GROUP BY gives each combination once"));
     }
-    if top.is_some() {
-        return Err(tokens.refuse(Keyword::TOP, "TOP", "write LIMIT and a number at the end"));
+    if parser.is_word(0, "TOP") && matches!(parser.look_at(1), Some(Token::Number(_))) {
+        return Err(refuse("TOP", parser.here(), "write LIMIT and a number at the end"));
     }
-    if let Some(having) = having {
-        return Err(SqlError::new("HAVING cannot be asked of a release")
-            .at(having.span())
-            .help("conditions on the estimates belong in the program that reads them"));
-    }
-    if !named_window.is_empty() {
-        return Err(tokens.refuse(Keyword::WINDOW, "WINDOW", "write OVER (PARTITION BY …) where it is used"));
-    }
-    if select_modifiers.is_some()
-        || exclude.is_some()
-        || into.is_some()
-        || !lateral_views.is_empty()
-        || prewhere.is_some()
-        || !connect_by.is_empty()
-        || !cluster_by.is_empty()
-        || !distribute_by.is_empty()
-        || !sort_by.is_empty()
-        || qualify.is_some()
-        || value_table_mode.is_some()
-        || flavor != SelectFlavor::Standard
-    {
-        return Err(SqlError::new("there is a clause in the SELECT that means nothing here")
-            .at(select_token.0.span)
-            .help("possible are SELECT … FROM … WHERE … GROUP BY … ORDER BY … LIMIT …"));
-    }
-    let groups = match group_by {
-        GroupByExpr::Expressions(groups, modifiers) if modifiers.is_empty() => groups,
-        _ => {
-            return Err(tokens.refuse(
-                Keyword::GROUP,
-                "GROUP BY ALL, ROLLUP or CUBE",
-                "name the dimensions or levels to group by",
-            ));
-        }
-    };
-    let (table, alias) = table(&from, select_token.0.span)?;
-    Ok(Clauses {
-        table,
-        alias,
-        items: projection,
-        condition: selection,
-        groups,
-        order,
-        limit,
-        select: select_token.0.span,
-    })
-}
-
-fn table(from: &[TableWithJoins], select: Span) -> Result<(Vec<Ident>, Option<Ident>), SqlError> {
-    let help = "a release is one table; its dimensions are the columns";
-    let relation = match from {
-        [] => return Err(SqlError::new("FROM is missing").at(select).help("name the release: FROM …")),
-        [one] => match &one.joins[..] {
-            [] => &one.relation,
-            [join, ..] => {
-                return Err(SqlError::new("a join cannot be asked of a release").at(join.span()).help(help));
-            }
-        },
-        [_, second, ..] => {
-            return Err(SqlError::new("a second table cannot be asked of a release")
-                .at(second.span())
-                .help(help));
-        }
-    };
-    match relation {
-        TableFactor::Table {
-            name,
-            alias,
-            args: None,
-            with_hints,
-            version: None,
-            with_ordinality: false,
-            partitions,
-            json_path: None,
-            sample: None,
-            index_hints,
-        } if with_hints.is_empty() && partitions.is_empty() && index_hints.is_empty() => {
-            let parts: Option<Vec<Ident>> = name.0.iter().map(|part| part.as_ident().cloned()).collect();
-            let alias = match alias {
-                None => Some(None),
-                Some(TableAlias { name, columns, at: None, .. }) if columns.is_empty() => {
-                    Some(Some(name.clone()))
+    parser.word("ALL");
+    let mut items = Vec::new();
+    loop {
+        let start = parser.here();
+        let expr = if parser.sign("*") { None } else { Some(parser.expression()?) };
+        // `t.*`
+        let star = expr.is_none() || parser.is_sign(0, ".") && parser.is_sign(1, "*");
+        items.push(match expr {
+            Some(expr) if !star => Item::Expr { expr, alias: parser.alias()? },
+            _ => {
+                if parser.sign(".") {
+                    parser.sign("*");
                 }
-                Some(_) => None,
-            };
-            match (parts, alias) {
-                (Some(parts), Some(alias)) => Ok((parts, alias)),
-                _ => Err(SqlError::new("this is not the name of a release").at(name.span()).help(help)),
+                Item::Star(start.to(parser.before()))
             }
+        });
+        if !parser.sign(",") {
+            return Ok(items);
         }
-        TableFactor::Derived { subquery, .. } => {
-            Err(SqlError::new("a sub-query cannot be asked of a release").at(subquery.span()).help(help))
+    }
+}
+
+/// The name after FROM, and its alias.
+fn table(parser: &mut Parser, select: Span) -> Result<(Vec<Ident>, Option<Ident>), SqlError> {
+    let clauses = ["WHERE", "GROUP", "ORDER", "LIMIT", "HAVING"];
+    if parser.peek().is_none_or(|t| *t == Token::Sign(";") || clauses.iter().any(|word| t.is_word(word))) {
+        return Err(SqlError::new("FROM is missing").at(select).help("name the release: FROM …"));
+    }
+    parser.need_word("FROM")?;
+    if parser.is_sign(0, "(") {
+        return Err(refuse("a sub-query", parser.skip_brackets()?, ONE_TABLE));
+    }
+    let start = parser.here();
+    let name = parser.name("the name of a release")?;
+    if parser.is_sign(0, "(") {
+        parser.skip_brackets()?;
+        let at = start.to(parser.before());
+        return Err(SqlError::new("this is not the name of a release").at(at).help(ONE_TABLE));
+    }
+    let alias = parser.alias()?;
+    if parser.sign(",") {
+        return Err(refuse("a second table", parser.here(), ONE_TABLE));
+    }
+    let joins = ["JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL"];
+    if joins.iter().any(|word| parser.is_word(0, word)) {
+        return Err(refuse("a join", parser.here(), ONE_TABLE));
+    }
+    Ok((name, alias))
+}
+
+fn groups(parser: &mut Parser) -> Result<Vec<Expr>, SqlError> {
+    let group = parser.here();
+    if !parser.word("GROUP") {
+        return Ok(Vec::new());
+    }
+    parser.need_word("BY")?;
+    let refused =
+        || Err(refuse("GROUP BY ALL, ROLLUP or CUBE", group, "name the dimensions or levels to group by"));
+    let mut groups = Vec::new();
+    loop {
+        let several = ["ROLLUP", "CUBE"].iter().any(|word| parser.is_word(0, word)) && parser.is_sign(1, "(");
+        let all = parser.is_word(0, "ALL") && groups.is_empty() && !parser.is_sign(1, ".");
+        if several || all || parser.is_word(0, "GROUPING") && parser.is_word(1, "SETS") {
+            return refused();
         }
-        other => Err(SqlError::new("this is not the name of a release").at(other.span()).help(help)),
+        groups.push(parser.expression()?);
+        if !parser.sign(",") {
+            break;
+        }
+    }
+    if parser.is_word(0, "WITH") {
+        return refused();
+    }
+    Ok(groups)
+}
+
+fn order(parser: &mut Parser) -> Result<Vec<Order>, SqlError> {
+    let start = parser.here();
+    let mut order = Vec::new();
+    if !parser.word("ORDER") {
+        return Ok(order);
+    }
+    parser.need_word("BY")?;
+    if parser.is_word(0, "ALL") && !parser.is_sign(1, ".") {
+        return Err(refuse("ORDER BY ALL", start, "name the columns to order by"));
+    }
+    loop {
+        let expr = parser.expression()?;
+        if parser.is_word(0, "USING") {
+            return Err(refuse("ORDER BY … USING", expr.span(), "write ASC or DESC"));
+        }
+        let descending = parser.word("DESC");
+        if !descending {
+            parser.word("ASC");
+        }
+        if parser.is_word(0, "NULLS") {
+            return Err(SqlError::new("there are no NULLs to order")
+                .at(expr.span())
+                .help("write ASC or DESC alone"));
+        }
+        order.push(Order { expr, descending });
+        if !parser.sign(",") {
+            return Ok(order);
+        }
+    }
+}
+
+fn limit(parser: &mut Parser) -> Result<Option<Expr>, SqlError> {
+    let mut limit = None;
+    if parser.word("LIMIT") && !parser.word("ALL") {
+        limit = Some(parser.expression()?);
+    }
+    if parser.is_word(0, "OFFSET") || parser.is_sign(0, ",") {
+        return Err(refuse("OFFSET", parser.here(), "LIMIT alone is possible"));
+    }
+    if parser.is_word(0, "FETCH") {
+        return Err(refuse("FETCH", parser.here(), "write LIMIT and a number"));
+    }
+    Ok(limit)
+}
+
+/// Nothing may follow but a semicolon.
+fn end(parser: &mut Parser) -> Result<(), SqlError> {
+    let mut ended = false;
+    while parser.sign(";") {
+        ended = true;
+    }
+    match parser.peek() {
+        None => Ok(()),
+        Some(_) if ended => Err(SqlError::new("there are several statements")
+            .at(parser.here().to(parser.last()))
+            .help("ask one SELECT at a time")),
+        Some(_) => Err(parser
+            .expected("the end of the query")
+            .help("possible are SELECT … FROM … WHERE … GROUP BY … ORDER BY … LIMIT …, in this order")),
     }
 }

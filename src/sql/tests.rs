@@ -290,13 +290,13 @@ fn refusals_in_short() {
         (
             "SELECT COUNT(*) FROM town WHERE UPPER(sex) = 'F'",
             "the function UPPER cannot be compared",
-            "UPPER(sex",
+            "UPPER(sex)",
             "compare a dimension or a level with numbers or labels",
         ),
         (
             "SELECT COUNT(*) FROM town WHERE sex IN (SELECT 1)",
             "a sub-query is not a condition a release can answer",
-            "sex IN (SELECT 1",
+            "sex IN (SELECT 1)",
             "possible are = <> < <= > >= BETWEEN, IN, NOT, AND, OR on dimensions and levels",
         ),
         (
@@ -316,7 +316,7 @@ fn refusals_in_short() {
         (
             "SELECT COUNT(*) FROM town GROUP BY UPPER(sex)",
             "the function UPPER cannot be grouped by",
-            "UPPER(sex",
+            "UPPER(sex)",
             "group by dimensions or levels: sex, age, age.band, work, district, marital-status, income>50K, edu",
         ),
         (
@@ -353,7 +353,7 @@ fn refusals_in_short() {
         (
             "SELECT COUNT(*) FROM town JOIN b ON TRUE",
             "a join cannot be asked of a release",
-            "b ON TRUE",
+            "JOIN",
             "a release is one table; its dimensions are the columns",
         ),
         (
@@ -378,7 +378,7 @@ fn refusals_in_short() {
         (
             "SELECT COUNT(*) FROM a UNION SELECT COUNT(*) FROM b",
             "UNION, EXCEPT and INTERSECT cannot be asked of a release",
-            "SELECT COUNT(*) FROM b",
+            "UNION",
             "ask the SELECTs one by one, or combine their conditions with OR and AND",
         ),
         (
@@ -393,18 +393,18 @@ fn refusals_in_short() {
             "SELECT COUNT(*) FROM b",
             "ask one SELECT at a time",
         ),
-        ("SELECT COUNT(*) FROM town WHERE", "expected an expression, found EOF", "", ""),
-        ("SELECT COUNT(*) FROM town WHERE sex = 'F", "Unterminated string literal", "'", ""),
+        ("SELECT COUNT(*) FROM town WHERE", "expected an expression, found the end of the query", "", ""),
+        ("SELECT COUNT(*) FROM town WHERE sex = 'F", "this text has no end", "'", "close it with '"),
         (
             "SELECT COUNT(*) AS low FROM town",
             "\"low\" is a name every answer has of its own",
-            "COUNT",
+            "COUNT(*)",
             "give the column another name with AS",
         ),
         (
             "SELECT sex AS n, COUNT(*) AS n FROM town GROUP BY sex",
             "\"n\" would name two columns",
-            "COUNT",
+            "COUNT(*)",
             "give the column another name with AS",
         ),
     ] {
@@ -439,18 +439,17 @@ fn long_and_deep_texts_are_answered_or_refused() {
     assert_eq!(count(format!("age IN ({})", list.join(","))).map(|q| q.filter), Ok(filter("age >= 0")));
     let chain: Vec<String> = (0..450).map(|i| format!("age = {}", i % 30)).collect();
     assert_eq!(count(chain.join(" OR ")).map(|q| q.filter), Ok(filter("age >= 0")));
-    // Where no message is given the parser stops wherever its own limit strikes.
     for (text, message) in [
         (vec!["age = 1"; 5_000].join(" OR "), "more than 2000 words"),
         (format!("{}TRUE{}", "(".repeat(10_000), ")".repeat(10_000)), "nested too deeply"),
         (format!("{}TRUE{}", "(".repeat(100), ")".repeat(100)), "nested too deeply"),
-        (format!("{}TRUE", "NOT ".repeat(1_500)), ""),
-        (format!("age < {}1", "- ".repeat(1_500)), ""),
+        (format!("{}TRUE", "NOT ".repeat(1_500)), "nested too deeply"),
+        (format!("age < {}1", "- ".repeat(1_500)), "nested too deeply"),
         (format!("age = 1{}", " + 1".repeat(1_900)), "not a value to compare with"),
         (format!("age{}", " IS NULL".repeat(900)), "cannot be compared"),
         (format!("age = 1{}", " = 1".repeat(1_900)), "cannot be compared"),
-        ("CASE WHEN ".repeat(1_500), ""),
-        ("f(".repeat(60), ""),
+        ("CASE WHEN ".repeat(1_500), "more than 2000 words"),
+        ("f(".repeat(60), "expected an expression"),
         ("a".repeat(MAX_WEIGHTS + 1), "longer than"),
     ] {
         let error = count(text).expect_err(message);

@@ -3,10 +3,8 @@
 use super::{QueryError, Questions};
 use crate::cube::Level;
 use crate::projection::key::{Part, text_code};
-use crate::sql::{SqlError, syntax};
-use sqlparser::ast::{
-    self, BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, SelectItem, Spanned, Value,
-};
+use crate::sql::tree::{Expr, Item, Node, Operator, Unary};
+use crate::sql::{SqlError, is_count, syntax};
 use std::collections::HashMap;
 
 /// A label and the codes it stands for.
@@ -32,10 +30,9 @@ impl Asked {
 impl Questions {
     /// The part of the key and the level that a name means.
     fn column(&self, expr: &Expr) -> Result<(usize, usize), SqlError> {
-        let parts = match expr {
-            Expr::Nested(inner) => return self.column(inner),
-            Expr::Identifier(one) => std::slice::from_ref(one),
-            Expr::CompoundIdentifier(several) => &several[..],
+        let parts = match &expr.node {
+            Node::Nested(inner) => return self.column(inner),
+            Node::Name(parts) => &parts[..],
             _ => {
                 return Err(SqlError::new("expected a dimension of the key")
                     .at(expr.span())
@@ -114,10 +111,9 @@ impl Questions {
         let mut counted = false;
         for item in &clauses.items {
             let (expr, alias) = match item {
-                SelectItem::UnnamedExpr(expr) => (expr, None),
-                SelectItem::ExprWithAlias { expr, alias } => (expr, Some(alias.value.clone())),
-                other => {
-                    let e = SqlError::new("name the columns").at(other.span());
+                Item::Expr { expr, alias } => (expr, alias.as_ref().map(|a| a.value.clone())),
+                Item::Star(span) => {
+                    let e = SqlError::new("name the columns").at(*span);
                     return Err(e.help("possible are dimensions of GROUP BY and COUNT(*)").into());
                 }
             };
@@ -180,16 +176,16 @@ impl Questions {
         expr: &Expr,
         chosen: &mut HashMap<usize, Vec<(String, u64)>>,
     ) -> Result<(), QueryError> {
-        let (column, list): (&Expr, Vec<&Expr>) = match expr {
-            Expr::Nested(inner) => return self.condition(inner, chosen),
-            Expr::BinaryOp { left, op: BinaryOperator::And, right } => {
+        let (column, list): (&Expr, Vec<&Expr>) = match &expr.node {
+            Node::Nested(inner) => return self.condition(inner, chosen),
+            Node::Binary(left, Operator::And, right) => {
                 self.condition(left, chosen)?;
                 return self.condition(right, chosen);
             }
-            Expr::BinaryOp { left, op: BinaryOperator::Eq, right } => (left, vec![right]),
-            Expr::InList { expr, list, negated: false } => (expr, list.iter().collect()),
-            other => {
-                let e = SqlError::new("a projection cannot be asked this").at(other.span());
+            Node::Binary(left, Operator::Eq, right) => (left, vec![right]),
+            Node::In { expr, list, negated: false } => (expr, list.iter().collect()),
+            _ => {
+                let e = SqlError::new("a projection cannot be asked this").at(expr.span());
                 return Err(e.help("possible are = and IN (…), joined by AND").into());
             }
         };
@@ -239,26 +235,10 @@ impl Questions {
 }
 
 fn literal(expr: &Expr) -> Option<String> {
-    match expr {
-        Expr::Nested(inner) => literal(inner),
-        Expr::UnaryOp { op: ast::UnaryOperator::Minus, expr } => Some(format!("-{}", literal(expr)?)),
-        Expr::Value(v) => match &v.value {
-            Value::SingleQuotedString(text) => Some(text.clone()),
-            Value::Number(text, _) => Some(text.clone()),
-            _ => None,
-        },
+    match &expr.node {
+        Node::Nested(inner) => literal(inner),
+        Node::Unary(Unary::Minus, inner) => Some(format!("-{}", literal(inner)?)),
+        Node::Text(text) | Node::Number(text) => Some(text.clone()),
         _ => None,
     }
-}
-
-fn is_count(expr: &Expr) -> bool {
-    let Expr::Function(f) = expr else { return false };
-    let star = match &f.args {
-        FunctionArguments::List(list) => {
-            matches!(list.args[..], [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)])
-                && list.clauses.is_empty()
-        }
-        _ => false,
-    };
-    star && f.name.to_string().eq_ignore_ascii_case("count") && f.over.is_none() && f.filter.is_none()
 }
