@@ -210,7 +210,7 @@ impl Figures<'_> {
     }
 
     /// The units that an argument has no number for, and those that its WHEN cannot decide on.
-    fn open(&mut self, argument: &Argument, rows: &Filter, expr: &ast::Expr) -> Result<(), SqlError> {
+    fn open(&mut self, argument: &Argument, rows: &Filter, expr: &tree::Expr) -> Result<(), SqlError> {
         for (column, fate, cells) in &argument.undecided {
             let units = rows.and(cells).map_err(|e| SqlError::from(e).at(expr.span()))?;
             self.pass_over(*column, *fate, units);
