@@ -124,8 +124,9 @@ fn convolve(a: &[f64], b: &[f64]) -> Option<Vec<f64>> {
     }
     let mut out = vec![0.0; length];
     for (i, x) in a.iter().enumerate() {
-        for (o, y) in out.iter_mut().skip(i).zip(b) {
-            *o += x * y;
+        let row = &mut out[i..i + b.len()];
+        for j in 0..b.len() {
+            row[j] += x * b[j];
         }
     }
     Some(out)
