@@ -7,11 +7,12 @@
 //! out once for each kind of group and kept for later queries that look alike too.
 
 mod together;
+mod turned;
 
 use super::joint::{JointLaw, Noise};
 use crate::cube::{Axis, Cube, Cuboid, Level};
 use crate::cube::{Filter, MAX_WEIGHTS, odometer, required_level};
-use crate::law::{ErrorLaw, LawError};
+use crate::law::{ErrorLaw, LawError, NoiseLaw};
 use crate::recover::{RecoverError, Recovery, Source};
 use crate::sql::Aggregate;
 use std::collections::{BTreeMap, HashMap};
@@ -51,6 +52,9 @@ fn nearest_text(nearest: &[String]) -> String {
 
 /// The most groups of one query.
 pub const MOST_ROWS: u64 = 1 << 24;
+
+/// The most coefficients of noises behind all kinds of rows of one answer, where rows do not look alike.
+const MOST_COEFFICIENTS: f64 = 1e10;
 
 /// One group of an answer.
 #[derive(Debug, Clone)]
@@ -458,6 +462,9 @@ impl<S: Source> Evaluator<S> {
                 side.map_or(vec![0], |s| laws.kinds[s].0.iter().map(|k| k.group).collect())
             })
             .collect();
+        if let Some(nodes) = self.recovery.worst_cell(cuboid)? {
+            return Ok(Arc::new(laws.of(&nodes)?.combine(&[1.0])?));
+        }
         let mut worst: Option<ErrorLaw> = None;
         let mut pick = vec![0; firsts.len()];
         loop {
@@ -489,12 +496,12 @@ impl<S: Source> Evaluator<S> {
     fn kinds(&self, side: &Side) -> (Vec<Kind>, Vec<usize>) {
         let axis = &self.recovery.frame().axes[side.dim];
         let at = axis.rung(side.level).unwrap_or(0);
-        let lumps = self.recovery.lumps();
+        let lumps = self.recovery.lumps(side.dim);
         let marked = |group: u32| {
             let inside = |node: usize| side.group.is_none() || side.group_of[node] == group;
             let colour: Vec<u32> =
                 (0..side.colour.len()).map(|n| side.colour[n] * 2 + u32::from(inside(n))).collect();
-            let (axis, nodes) = self.recovery.lump(axis, at, &colour);
+            let (axis, nodes) = self.recovery.lump(side.dim, at, &colour);
             let lumps = nodes[at].iter().map(|&n| (side.colour[n as usize], inside(n as usize))).collect();
             Kind { axis, lumps, nodes, group }
         };
@@ -576,7 +583,12 @@ impl<'a, S: Source> Laws<'a, S> {
         if told_apart.is_none_or(|n| n > MAX_WEIGHTS) {
             return Err(AnswerError::Intricate);
         }
-        let kinds = sides.iter().map(|s| evaluator.kinds(s)).collect();
+        let kinds: Vec<_> = sides.iter().map(|s| evaluator.kinds(s)).collect();
+        let several = kinds.iter().map(|(kinds, _)| kinds.len() as f64).product::<f64>();
+        let each: f64 = parts.iter().map(|p| evaluator.recovery.coefficients_behind(&p.cuboid)).sum();
+        if several * each > MOST_COEFFICIENTS {
+            return Err(RecoverError::TooMuch("the law of every row's error".into()).into());
+        }
         Ok(Laws { evaluator, parts, sides, kinds, known: HashMap::new() })
     }
 
@@ -652,7 +664,9 @@ impl<'a, S: Source> Laws<'a, S> {
         let lumped = recovery.lumped_frame(axes);
         let width = self.parts.len();
         let mut by_measurement: BTreeMap<usize, Vec<Vec<f64>>> = BTreeMap::new();
+        let mut slack = Vec::with_capacity(width);
         for (column, (part, query)) in self.parts.iter().zip(queries).enumerate() {
+            slack.push(recovery.slack(&part.cuboid, &query)?);
             for (measurement, coefficients) in recovery.coefficients(&lumped, &part.cuboid, query)? {
                 let cells = by_measurement
                     .entry(measurement)
@@ -665,10 +679,20 @@ impl<'a, S: Source> Laws<'a, S> {
         let mut noises = Vec::new();
         for (measurement, cells) in by_measurement {
             let law = recovery.noise(measurement);
+            if let NoiseLaw::DiscreteGaussian { variance } = law
+                && turned::is_wide(cells.len(), variance)
+                && recovery.copies_are_one(measurement)
+            {
+                let (few, off) = turned::turned(&cells, width);
+                slack.iter_mut().zip(off).for_each(|(s, off)| *s += off);
+                let law = NoiseLaw::Gaussian { variance };
+                noises.extend(few.into_iter().map(|c| (Noise { measurement, copies: 1, law }, c)));
+                continue;
+            }
             for (coefficients, copies) in cells.into_iter().zip(recovery.copies(&lumped.frame, measurement)) {
                 noises.push((Noise { measurement, copies, law }, coefficients));
             }
         }
-        Ok(JointLaw::new(width, noises))
+        Ok(JointLaw::new(width, noises).with_slack(slack))
     }
 }

@@ -5,6 +5,7 @@
 // Everything goes out through `output`, which makes it safe to show.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod bases;
 mod chart;
 mod estimator;
 mod experiment;

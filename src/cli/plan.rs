@@ -76,6 +76,7 @@ fn plan_of_tables(args: &Args, spec: &Spec, choice: &Choice) -> Outcome {
     out.push_str(&tables(&request, planned, args.all));
     out.push_str(&asked::judged(&request, planned, args.all));
     out.push_str(&foot(planned));
+    out.push_str(&super::bases::text(&spec.cube, planned));
     if let Some(t) = planner::targets::targets(&asked, planned)? {
         out.push_str(&targets(&spec, planned, &t, args.all));
     }
@@ -454,6 +455,7 @@ fn to_json(spec: &Spec, request: &Request, choice: &Choice) -> Result<String, Pl
         "tables": tables_json(request, planned),
         "objective": request.objective,
         "gap": planned.certificate.map(|c| c.gap()),
+        "bases": super::bases::json(&spec.cube, planned),
         "targets": targets.map(|t| targets_json(spec, planned, &t)),
     });
     Ok(format!("{value}\n"))

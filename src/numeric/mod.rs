@@ -5,3 +5,5 @@ pub mod conjugate;
 pub mod dice;
 pub mod qr;
 pub mod sparse;
+#[cfg(feature = "compile")]
+pub mod symmetric;

@@ -4,6 +4,7 @@
 //! will really be drawn, and checks the cost against the budget in exact arithmetic. The same request
 //! gives the same plan, bit for bit, on any machine: all functions beyond `+ − × ÷ √` come from `libm`.
 
+pub mod bases;
 mod choice;
 pub mod closure;
 pub mod minimax;

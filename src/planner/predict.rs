@@ -4,6 +4,7 @@ mod sums;
 mod tree;
 
 use super::Request;
+use super::closure::bases::bases_of;
 use super::closure::{Closure, Spread};
 use crate::cube::{Axis, Cube, Cuboid, Frame, Level, odometer};
 use crate::plan::noise::component_variance;
@@ -40,6 +41,8 @@ impl Prediction {
 
 /// Predicts the error of every workload table.
 pub fn predict(request: &Request, frame: &Frame, closure: &Closure, plan: &Plan) -> Prediction {
+    let over = over_bases(&request.cube, frame, closure, plan, &request.workload);
+    let closure = over.as_ref().unwrap_or(closure);
     let tables: Vec<Spread> = match component_variances(frame, closure, plan) {
         _ if plan.measurements.iter().any(|m| m.block.form() == Form::Rows) => {
             rows_spread(&request.cube, frame, plan)
@@ -81,11 +84,23 @@ pub fn predict(request: &Request, frame: &Frame, closure: &Closure, plan: &Plan)
     p
 }
 
+/// The closure as the bases of a plan tell it, where it has any.
+pub fn over_bases(
+    cube: &Cube,
+    frame: &Frame,
+    closure: &Closure,
+    plan: &Plan,
+    workload: &[Table],
+) -> Option<Closure> {
+    let bases = bases_of(plan);
+    (!bases.is_empty()).then(|| closure.over_bases(cube, frame, workload, &bases))
+}
+
 /// `σ_A²` of every component, where components are recovered independently of each other: measured one by
 /// one, or from tables over balanced axes.
 pub fn component_variances(frame: &Frame, closure: &Closure, plan: &Plan) -> Option<Vec<f64>> {
     let n = closure.components.len();
-    if plan.measurements.iter().all(|m| m.block.form() == Form::Component) {
+    if plan.measurements.iter().all(|m| matches!(m.block.form(), Form::Component | Form::Based)) {
         let mut sigma2 = vec![f64::INFINITY; n];
         for m in &plan.measurements {
             let Some(id) = closure.find(m.block.cuboid()) else { continue };

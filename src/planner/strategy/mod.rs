@@ -6,6 +6,7 @@
 mod annealing;
 mod ask;
 mod base;
+mod bases;
 mod cluster;
 mod fourier;
 mod given;
@@ -34,6 +35,12 @@ pub enum NotApplicable {
     /// Residuals are measured with Gaussian noise.
     #[error("needs Gaussian noise (rho, or epsilon with delta)")]
     NeedsGaussian,
+    /// Nothing but cells is asked for.
+    #[error("only cells and totals are asked for; `residual` is the best for those")]
+    NothingOrdered,
+    /// The numbers are beyond what can be computed with.
+    #[error("found no basis in whole numbers for what is asked of a dimension")]
+    NoBasis,
     /// The finest cuboid is too large to count.
     #[error("its one table would have {0} cells; the most is {MOST_CELLS}")]
     TooManyCells(String),
