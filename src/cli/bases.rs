@@ -16,13 +16,13 @@ pub fn text(cube: &Cube, planned: &Planned) -> String {
         let gap = basis.gap().map_or(String::new(), |gap| {
             format!(", within {} of the least variance for what is asked of it", shown(gap))
         });
-        format!("basis of {}: {} rows{gap}\n", cube.level_name(d, l), basis.rows())
+        format!("basis of {}: {} rows{gap}\n", cube.level_name(crate::cube::Level::new(d, l)), basis.rows())
     };
     bases_of(&planned.plan).iter().map(line).collect()
 }
 
 /// The same for scripts.
 pub fn json(cube: &Cube, planned: &Planned) -> Vec<Value> {
-    let one = |(&(d, l), basis): (&(usize, usize), &std::sync::Arc<crate::plan::Basis>)| json!({ "of": cube.level_name(d, l), "rows": basis.rows(), "gap": basis.gap() });
+    let one = |(&(d, l), basis): (&(usize, usize), &std::sync::Arc<crate::plan::Basis>)| json!({ "of": cube.level_name(crate::cube::Level::new(d, l)), "rows": basis.rows(), "gap": basis.gap() });
     bases_of(&planned.plan).iter().map(one).collect()
 }

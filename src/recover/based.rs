@@ -11,7 +11,7 @@ use super::estimator::{Coefficients, Estimate};
 use super::gls::Parts;
 use super::stored::Stored;
 use super::{RecoverError, Source};
-use crate::cube::{Cuboid, Frame, Rung, contrast, frame};
+use crate::cube::{Cuboid, Frame, Level, Rung, contrast, frame};
 use crate::plan::basis::{Basis, Inverse, Part};
 use crate::plan::{Block, Plan, limits, noise};
 use std::collections::{BTreeMap, HashMap};
@@ -82,7 +82,7 @@ impl BasedOn {
 
     /// What a query of a table is in terms of each component below it: `emit` hears of every one.
     fn split(&self, frame: &Frame, cuboid: &Cuboid, query: Vec<f64>, emit: &mut dyn FnMut(Cuboid, Vec<f64>)) {
-        let pairs: Vec<_> = cuboid.iter().collect();
+        let pairs: Vec<_> = cuboid.pairs().collect();
         self.split_from(frame, &pairs, query, &mut Vec::new(), emit);
     }
 
@@ -137,7 +137,7 @@ impl BasedOn {
         cuboid: &Cuboid,
         component: &mut dyn FnMut(&Cuboid) -> Result<Option<Vec<f64>>, RecoverError>,
     ) -> Result<Vec<f64>, RecoverError> {
-        let pairs: Vec<_> = cuboid.iter().collect();
+        let pairs: Vec<_> = cuboid.pairs().collect();
         let built = self.build_from(frame, &pairs, 1, &mut Vec::new(), component)?;
         Ok(built.unwrap_or_else(|| vec![0.0; frame.len(cuboid)]))
     }
@@ -184,7 +184,7 @@ impl BasedOn {
         let index = *self.index.get(a).ok_or_else(|| stored.not_held(a))?;
         let mut values: Vec<f64> = stored.read(index)?.into_iter().map(|v| v as f64).collect();
         let mut inner = 1;
-        for Level { dimension: d, level: l } in a.iter().rev() {
+        for (d, l) in a.pairs().rev() {
             match self.way(d, stored.frame.rung(Level::new(d, l))) {
                 Way::Basis(basis, _) => inner *= basis.rows(),
                 Way::Siblings(rung) => {
@@ -203,7 +203,7 @@ impl BasedOn {
         let table = stored.exact_table(a)?;
         Some(table.map(|mut values| {
             let mut inner = 1;
-            for Level { dimension: d, level: l } in a.iter().rev() {
+            for (d, l) in a.pairs().rev() {
                 match self.way(d, stored.frame.rung(Level::new(d, l))) {
                     Way::Basis(basis, _) => {
                         values = basis.apply_floats(&values, inner);
@@ -222,14 +222,14 @@ impl BasedOn {
 
     /// How many noises all components of a table have.
     pub fn coefficients_behind<S: Source>(&self, stored: &Stored<S>, cuboid: &Cuboid) -> f64 {
-        if !cuboid.iter().any(|at| self.bases.contains_key(&at)) {
+        if !cuboid.pairs().any(|at| self.bases.contains_key(&at)) {
             return 0.0;
         }
         let rows = |(d, l): (usize, usize)| -> f64 {
             let rungs = stored.frame.axes[d].rungs.iter().filter(|r| r.level <= l);
             rungs.map(|r| self.bases.get(&(d, r.level)).map_or(1.0, |(b, _)| b.rows() as f64)).sum()
         };
-        cuboid.iter().map(rows).product()
+        cuboid.pairs().map(rows).product()
     }
 
     /// The cell whose estimate has the largest variance: `Σ_A σ_A² Π_i ‖e K_i‖² or ‖e U_i‖²`, dimension by dimension.
@@ -240,7 +240,7 @@ impl BasedOn {
     ) -> Result<Vec<u32>, RecoverError> {
         let frame = &stored.frame;
         let mut kinds: Vec<Vec<(u32, Vec<f64>)>> = Vec::new();
-        for Level { dimension: d, level: l } in cuboid.iter() {
+        for (d, l) in cuboid.pairs() {
             let one = Cuboid::new(vec![(d, l)]);
             let n = frame.len(&one);
             let live: Vec<usize> = frame.below(&one).iter().map(|a| a.level(d)).collect();
@@ -287,7 +287,7 @@ impl BasedOn {
         largest: f64,
     ) -> Result<f64, RecoverError> {
         let below = |(d, l): (usize, usize)| (1..=l).filter_map(move |l| self.bases.get(&(d, l)));
-        let off = cuboid.iter().flat_map(below).map(|(_, inverse)| libm::log1p(inverse.residual())).sum();
+        let off = cuboid.pairs().flat_map(below).map(|(_, inverse)| libm::log1p(inverse.residual())).sum();
         let off: f64 = libm::expm1(off);
         if off == 0.0 || largest == 0.0 {
             return Ok(0.0);
@@ -422,7 +422,7 @@ impl<S: Source> Estimate<S> for BasedOn {
     fn step(&self, _: &Stored<S>, frame: &Frame, tables: &mut dyn Iterator<Item = &Cuboid>) -> f64 {
         // Every axis is gone through with all its rows.
         let rows = |t: &Cuboid| -> f64 {
-            let own = t.iter().map(|(d, l)| match self.bases.get(&(d, l)) {
+            let own = t.pairs().map(|(d, l)| match self.bases.get(&(d, l)) {
                 Some((basis, _)) => basis.nodes() as f64,
                 None => 2.0,
             });

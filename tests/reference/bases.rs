@@ -70,7 +70,8 @@ fn random(dice: &mut Dice) -> Request {
 
 /// What is asked of a table, as rows over its cells.
 fn queries(cube: &Cube, table: &Table) -> DMatrix<f64> {
-    table.cuboid.iter().fold(DMatrix::identity(1, 1), |m, (d, l)| {
+    table.cuboid.iter().fold(DMatrix::identity(1, 1), |m, at| {
+        let (d, l) = (at.dimension, at.level);
         let n = cube.dimensions[d].levels[l].len();
         let asked = table.asks.of(d).cloned().unwrap_or_default();
         let list: Vec<(u32, u32)> = asked.intervals(n as u32).collect();
@@ -327,8 +328,7 @@ fn natural(dice: &mut Dice, same: bool) -> Request {
             (d as u16, if same { fixed[d].clone() } else { own })
         });
         let asks = Asks::product(asks.collect());
-        let table =
-            Table { asks, ..Table::new(Cuboid::new(dims.iter().map(|&d| (d, 1)).collect()), Rational::ONE) };
+        let table = Table { asks, ..Table::new(Cuboid::new(dims.iter().map(|&d| (d, 1))), Rational::ONE) };
         if !workload.iter().any(|t| t.cuboid == table.cuboid) {
             workload.push(table);
         }

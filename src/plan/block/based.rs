@@ -12,7 +12,7 @@
 
 use super::component::{rung_norm, rung_scale};
 use super::{Factors, Form, Kind};
-use crate::cube::{Cube, Cuboid, Frame, contrast};
+use crate::cube::{Cube, Cuboid, Frame, Level, contrast};
 use crate::plan::basis::Basis;
 use crate::plan::{Noise, limits};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub struct Based {
 impl Based {
     /// For each dimension its number, level and basis.
     pub fn dimensions(&self) -> impl DoubleEndedIterator<Item = (usize, usize, Option<&Arc<Basis>>)> {
-        self.cuboid.iter().zip(&self.axes).map(|((d, l), basis)| (d, l, basis.as_ref()))
+        self.cuboid.pairs().zip(&self.axes).map(|((d, l), basis)| (d, l, basis.as_ref()))
     }
 
     /// The basis of a dimension.

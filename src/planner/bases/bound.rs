@@ -9,7 +9,7 @@
 use super::descent::{Chosen, Problem};
 use super::optimum::Family;
 use super::split::Matrix;
-use crate::cube::Frame;
+use crate::cube::{Frame, Level};
 use crate::numeric::symmetric::{eigen, eigenvalues};
 use crate::plan::{Asked, Neighbours};
 use crate::planner::Request;
@@ -41,7 +41,7 @@ pub fn least(request: &Request, frame: &Frame, problem: &Problem, chosen: &[Chos
 fn one_table(request: &Request, frame: &Frame) -> Option<f64> {
     let [table] = request.workload.as_slice() else { return None };
     let mut bound = table.weight.to_f64();
-    for Level { dimension: d, level: l } in table.cuboid.iter() {
+    for (d, l) in table.cuboid.pairs() {
         let n = frame.rung(Level::new(d, l)).len();
         bound *= match super::descent::asked_of(table, d)? {
             Asked::Cells => n as f64,

@@ -2,7 +2,7 @@
 
 use super::asked::{self, Kind, Sums};
 use super::{AskedOf, Closure, How};
-use crate::cube::{Axis, Cube, Cuboid, Frame};
+use crate::cube::{Axis, Cube, Cuboid, Frame, Level};
 use crate::plan::basis::{Basis, Inverse, Part};
 use crate::plan::{Asked, Asks, Plan, Selected, Table};
 use crate::plan::{Block, Measurement};
@@ -34,7 +34,7 @@ impl Closure {
     pub fn rows_of(&self, frame: &Frame, t: usize, table: &Table) -> Vec<Vec<f64>> {
         let asked = self.asked(t);
         let mut out = Vec::with_capacity(table.cuboid.len());
-        for (i, (d, l)) in table.cuboid.iter().enumerate() {
+        for (i, (d, l)) in table.cuboid.pairs().enumerate() {
             let axis = &self.gains[d];
             let (row, queries) = match asked.and_then(|a| a.sums(i)) {
                 Some(sums) => (&sums.mean, sums.queries),
@@ -58,16 +58,16 @@ impl Closure {
                 _ => None,
             };
             let how = match self.asked(t).map(|a| &a.how) {
-                Some(How::Rows { mean, kinds }) => match table.cuboid.iter().any(told) {
+                Some(How::Rows { mean, kinds }) => match table.cuboid.pairs().any(told) {
                     true => rows_told(cube, frame, table, bases),
                     false => How::Rows { mean: mean.clone(), kinds: kinds.clone() },
                 },
-                None if !table.cuboid.iter().any(told) => {
+                None if !table.cuboid.pairs().any(told) => {
                     asked.push(None);
                     continue;
                 }
                 _ => How::Products(
-                    (table.cuboid.iter().enumerate())
+                    (table.cuboid.pairs().enumerate())
                         .map(|(i, (d, l))| {
                             let axis = &frame.axes[d];
                             let Some(r) = axis.rung(l).filter(|_| told((d, l))) else { return own(i) };

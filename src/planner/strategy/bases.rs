@@ -72,7 +72,7 @@ impl Strategy for Bases {
 /// Whether more than cells and totals of some dimension is asked for.
 fn asks_for_sums(table: &Table) -> bool {
     let sums = |d: usize| !matches!(asked_of(table, d), Asked::Cells | Asked::Total);
-    table.cuboid.iter().any(|(d, _)| sums(d))
+    table.cuboid.pairs().any(|(d, _)| sums(d))
 }
 
 /// The weighted total variance, as for continuous noise.
@@ -116,8 +116,8 @@ fn dimensions(ask: &Ask) -> Vec<Dimension> {
 
 /// The dimensions of a component that have no basis.
 fn others(component: &Cuboid, dimensions: &[Dimension]) -> Cuboid {
-    let own = component.iter().filter(|(d, _)| !dimensions.iter().any(|o| o.number == *d));
-    Cuboid::new(own.collect())
+    let own = component.pairs().filter(|(d, _)| !dimensions.iter().any(|o| o.number == *d));
+    Cuboid::new(own)
 }
 
 fn problem(ask: &Ask, dimensions: Vec<Dimension>) -> Problem {
@@ -150,7 +150,7 @@ fn problem(ask: &Ask, dimensions: Vec<Dimension>) -> Problem {
         Asker {
             weight: table.weight.to_f64(),
             components: ask.closure.tables[t].clone(),
-            rows: table.cuboid.iter().zip(fixed).map(row).collect(),
+            rows: table.cuboid.pairs().zip(fixed).map(row).collect(),
         }
     });
     let tables = tables.collect();
@@ -191,7 +191,7 @@ fn whole(ask: &Ask, problem: &Problem, chosen: &[Chosen]) -> Result<Told, NotApp
 fn groups(ask: &Ask, told: &Told) -> Result<Groups, NotApplicable> {
     let mut groups = Groups::new();
     for (component, v) in ask.closure.components.iter().zip(ask.stakes()) {
-        let axes = component.iter().map(|(d, l)| told.get(&(d, l)).cloned()).collect();
+        let axes = component.pairs().map(|(d, l)| told.get(&(d, l)).cloned()).collect();
         let block = Block::Based(Based { cuboid: component.clone(), axes });
         if ask.request.is_exact(component) {
             groups.push_known(block);

@@ -248,7 +248,7 @@ fn based(
         "a component has another number of bases than dimensions".into()
     })?;
     let mut out = Vec::with_capacity(axes.len());
-    for ((d, l), told) in cuboid.iter().zip(axes) {
+    for ((d, l), told) in cuboid.pairs().zip(axes) {
         out.push(match told {
             Told::Siblings => None,
             Told::Known => Some(known.get(&(d, l)).ok_or_else(|| wrong("a basis is missing"))?.clone()),
@@ -283,7 +283,7 @@ fn told_once<'a>(
     };
     match block {
         plan::Block::Based(b) => b.dimensions().try_for_each(|(d, l, basis)| same(d, l, basis)),
-        plan::Block::Component(c) => c.iter().try_for_each(|(d, l)| same(d, l, None)),
+        plan::Block::Component(c) => c.pairs().try_for_each(|(d, l)| same(d, l, None)),
         _ => Ok(()),
     }
 }

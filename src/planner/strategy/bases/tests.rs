@@ -15,7 +15,7 @@ fn request(sizes: &[usize], ordered: usize, asked: &Asked, ways: &[usize]) -> Re
         let asks = dims.clone().filter(|&d| d < ordered).map(|d| (d as u16, asked.clone()));
         Table {
             asks: Asks::product(asks.collect()),
-            ..Table::new(Cuboid::new(dims.map(|d| (d, 1)).collect()), Rational::ONE)
+            ..Table::new(Cuboid::new(dims.map(|d| (d, 1))), Rational::ONE)
         }
     };
     let half = Rational::new(1, 2).unwrap();
