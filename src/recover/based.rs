@@ -440,12 +440,14 @@ impl<S: Source> Estimate<S> for BasedOn {
             let variance = noise::noise_variance(stored.plan.noise, m) / (unit * unit);
             own.iter_mut().for_each(|v| *v *= variance);
         }
-        // What is finest holds all the others.
+        // Of every table what is its own: a component of sums, where queries have means.
         let mut out = Parts::new();
-        for table in tables.iter().filter(|t| !tables.iter().any(|o| o != *t && t.is_below(o))) {
-            let built = self.build(frame, table, &mut |a| Ok(noises.get(a).cloned())).ok()?;
-            frame.decompose(table, built, &mut |a, part| {
-                out.entry(a).or_insert(part);
+        for table in tables {
+            let built = self.build(frame, &table, &mut |a| Ok(noises.get(a).cloned())).ok()?;
+            frame.decompose(&table, built, &mut |a, part| {
+                if a == table {
+                    out.insert(a, part);
+                }
             });
         }
         Some(out)

@@ -1,6 +1,6 @@
 //! What components told by bases add to what is asked: the same closure with other gains along some axes.
 
-use super::asked::{self, Kind, Sums};
+use super::asked::{Kind, Sums};
 use super::{AskedOf, Closure, How};
 use crate::cube::{Axis, Cube, Cuboid, Frame, Level};
 use crate::plan::basis::{Basis, Inverse, Part};
@@ -185,6 +185,5 @@ fn told_by(axis: &Axis, dimension: usize, r: usize, asked: &Asked, bases: &Bases
         Kind { norms: starts.iter().zip(ends).map(part).collect(), at: (first, last) }
     };
     let all: Vec<Kind> = asked.intervals(nodes).map(kind).collect();
-    let kinds = asked::front(&all, MOST_KINDS);
-    Sums { queries, mean, kinds, all: Some(all) }
+    Sums::told(axis, r, asked, mean, all, MOST_KINDS)
 }
