@@ -439,7 +439,7 @@ fn to_json(spec: &Spec, request: &Request, choice: &Choice) -> Result<String, Pl
     let Choice { planned, candidates, chosen } = choice;
     let p = &planned.plan;
     let targets = planner::targets::targets(request, planned)?;
-    let value = json!({
+    let mut value = json!({
         "name": spec.name,
         "noise": p.noise,
         "budget": p.budget,
@@ -455,9 +455,11 @@ fn to_json(spec: &Spec, request: &Request, choice: &Choice) -> Result<String, Pl
         "tables": tables_json(request, planned),
         "objective": request.objective,
         "gap": planned.certificate.map(|c| c.gap()),
-        "bases": super::bases::json(&spec.cube, planned),
         "targets": targets.map(|t| targets_json(spec, planned, &t)),
     });
+    if !planner::closure::bases::bases_of(p).is_empty() {
+        value["bases"] = super::bases::json(&spec.cube, planned).into();
+    }
     Ok(format!("{value}\n"))
 }
 
