@@ -59,6 +59,7 @@ fn spec(labelled: bool) -> Spec {
             objective: margins::planner::Objective::Total,
             shares: Vec::new(),
             rows: None,
+            effort: 1,
         },
         exact: Vec::new(),
         zeros: Vec::new(),

@@ -492,6 +492,42 @@ impl<S: Source> Evaluator<S> {
         Ok(Laws::new(self, &parts, group_by)?.of(nodes)?.combine(coefficients)?)
     }
 
+    /// The cells of a table by kinds that neither what was measured nor any declared empty cell tells apart: of each kind how many there are,
+    /// and the variance of their error. `None` when there are more than `most` kinds.
+    pub fn cell_variances(
+        &self,
+        cuboid: &Cuboid,
+        most: usize,
+    ) -> Result<Option<Vec<(f64, f64)>>, AnswerError> {
+        let everything = Aggregate { filter: Filter::everything(), partition: None };
+        let group_by: Vec<_> = cuboid.iter().collect();
+        let parts = [self.part(&everything, &group_by)?];
+        let mut laws = Laws::new(self, &parts, &group_by)?;
+        // For every dimension one group of each kind, and how many there are.
+        let of = |position: usize| {
+            let side = laws.sides.iter().position(|s| s.group.is_some_and(|(i, _)| i == position));
+            let Some((kinds, kind_of)) = side.map(|s| &laws.kinds[s]) else { return vec![(0, 1.0)] };
+            let mut each: Vec<(u32, f64)> = kinds.iter().map(|k| (k.group, 0.0)).collect();
+            kind_of.iter().for_each(|&k| each[k].1 += 1.0);
+            each
+        };
+        let kinds: Vec<Vec<(u32, f64)>> = (0..group_by.len()).map(of).collect();
+        if kinds.iter().map(|k| k.len() as f64).product::<f64>() > most as f64 {
+            return Ok(None);
+        }
+        let mut out = Vec::new();
+        let mut pick = vec![0; kinds.len()];
+        loop {
+            let picked = kinds.iter().zip(&pick).map(|(k, &p)| k[p as usize]);
+            let (nodes, counts): (Vec<u32>, Vec<f64>) = picked.unzip();
+            let law = laws.of(&nodes)?.combine(&[1.0])?;
+            out.push((counts.iter().product(), law.variance()));
+            if !odometer::next(&mut pick, |i| kinds[i].len()) {
+                return Ok(Some(out));
+            }
+        }
+    }
+
     /// The kinds of groups along one dimension, and for each group its kind.
     fn kinds(&self, side: &Side) -> (Vec<Kind>, Vec<usize>) {
         let axis = &self.recovery.frame().axes[side.dim];

@@ -38,6 +38,9 @@ pub struct Args {
     /// Overwrite a release of the same name
     #[arg(long)]
     replace: bool,
+    /// Search for tables this long, in parts of what takes some seconds, instead of the spec's `effort`
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=i64::from(crate::spec::MOST_EFFORT)))]
+    effort: Option<u32>,
     /// Print what was done as JSON
     #[arg(long)]
     json: bool,
@@ -81,7 +84,8 @@ impl Args {
 }
 
 pub fn run(args: &Args) -> Outcome {
-    let spec = spec::load(&args.spec).map_err(super::plan::spec_failure)?;
+    let mut spec = spec::load(&args.spec).map_err(super::plan::spec_failure)?;
+    super::plan::searching(&mut spec, args.effort);
     spec.confirmed().map_err(super::plan::spec_failure)?;
     let warnings = super::plan::warnings(&spec);
     if !warnings.is_empty() {

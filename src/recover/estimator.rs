@@ -83,11 +83,6 @@ impl Estimator {
         } else {
             return Err(RecoverError::Plan("the plan mixes components and tables".into()));
         };
-        if !plan.exact.is_empty() && !stored.balanced && matches!(estimator, Estimator::Tables(_)) {
-            return Err(RecoverError::Plan(
-                "tables published exactly beside measured ones over unequal groups".into(),
-            ));
-        }
         Ok(estimator)
     }
 

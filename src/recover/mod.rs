@@ -250,6 +250,9 @@ impl<S: Source> Recovery<S> {
     ) -> Result<Vec<(usize, Vec<f64>)>, RecoverError> {
         let (stored, estimator, frame) = (&self.stored, self.estimator.each::<S>(), &lumped.frame);
         self.check_held(cuboid)?;
+        if stored.is_exact(cuboid) {
+            return Ok(Coefficients::new());
+        }
         if !self.zeros().is_empty() {
             self.zeros().clear(&stored.cube, lumped, cuboid, &mut query);
             if query.iter().all(|q| *q == 0.0) {

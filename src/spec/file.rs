@@ -461,6 +461,10 @@ pub(super) struct StrategyFile {
     shares: Option<Vec<ShareFile>>,
     /// For "matrix": your own linear queries.
     rows: Option<RowsFile>,
+    /// How long to search for tables under Laplace noise, in parts of what takes some seconds; 1 unless told, 0 leaves annealing out. More is
+    /// never worse, and the same effort gives the same plan.
+    #[schemars(range(min = 0, max = 100_000))]
+    effort: Option<u32>,
 }
 
 /// Linear queries with whole factors.

@@ -36,7 +36,7 @@ mod zeros;
 
 pub use diagnostic::{Diagnostic, SpecErrors};
 pub use draft::{DraftError, draft};
-pub use parse::parse;
+pub use parse::{MOST_EFFORT, parse};
 pub use schema::SCHEMA;
 pub use types::{
     Budget, Coding, Column, CsvOptions, Data, ExactTable, Format, Privacy, ProjectionSpec, Spec,

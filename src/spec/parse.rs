@@ -41,8 +41,10 @@ pub(super) const DATA: &[&str] = &["path", "format", "delimiter", "quote", "colu
 pub(super) const PRIVACY: &[&str] = &["unit", "neighbours", "rho", "epsilon", "delta", "measure_truncation"];
 /// The keys of `unit`, where it is a table.
 pub(super) const UNIT: &[&str] = &["column", "max_rows"];
+/// Days of searching on any machine.
+pub const MOST_EFFORT: u32 = 100_000;
 /// The keys of `[strategy]`.
-pub(super) const STRATEGY: &[&str] = &["measure", "budgets", "objective", "shares", "rows"];
+pub(super) const STRATEGY: &[&str] = &["measure", "budgets", "objective", "shares", "rows", "effort"];
 
 /// Reads a spec from its text. `origin` is the file it came from: its name is shown beside mistakes
 /// and data paths are relative to its folder. `read_file` supplies the files the spec refers to, by
@@ -140,10 +142,7 @@ fn whole_spec(
     let asked = asked(&root, source, dimensions.as_deref(), sink);
     let strategy = match root.get("strategy") {
         Some(v) => strategy(v, dimensions.as_deref(), files, sink),
-        None => {
-            let (budgets, objective) = (BudgetRule::Optimal, Objective::Total);
-            Some(StrategySpec { measure: None, budgets, objective, shares: Vec::new(), rows: None })
-        }
+        None => Some(StrategySpec::default()),
     };
     if let (Some(given), Some(strategy), Some(asked)) = (root.get("strategy"), &strategy, &asked) {
         check_targets(given, strategy, asked, sink);
@@ -541,6 +540,8 @@ fn strategy(
     let objective = fields
         .get("objective")
         .map_or(Some(Objective::Total), |v| read::choice(v, "objective", OBJECTIVES, sink));
+    let effort =
+        fields.get("effort").map_or(Some(1), |v| read::whole(v, "`effort`", 0, i64::from(MOST_EFFORT), sink));
     let shares = shares::read(&fields, measure, dimensions, sink);
     let rows = rows::read(&fields, measure, dimensions, files, sink);
     Some(StrategySpec {
@@ -549,6 +550,7 @@ fn strategy(
         objective: objective?,
         shares: shares?,
         rows: rows?,
+        effort: u32::try_from(effort?).ok()?,
     })
 }
 

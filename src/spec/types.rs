@@ -217,6 +217,22 @@ pub struct StrategySpec {
     pub shares: Vec<Share>,
     /// For `matrix`: the agency's own linear queries.
     pub rows: Option<Rows>,
+    /// How long to search for tables.
+    pub effort: u32,
+}
+
+impl Default for StrategySpec {
+    /// What a spec without a strategy gets.
+    fn default() -> StrategySpec {
+        StrategySpec {
+            measure: None,
+            budgets: BudgetRule::Optimal,
+            objective: Objective::Total,
+            shares: Vec::new(),
+            rows: None,
+            effort: 1,
+        }
+    }
 }
 
 /// A table published without noise.

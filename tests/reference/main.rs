@@ -8,6 +8,7 @@ mod matrix;
 mod objectives;
 mod one_category;
 mod plans;
+mod shaped;
 mod strategies;
 mod untrue;
 mod workloads;

@@ -66,6 +66,7 @@ pub(in crate::secret) fn spec(columns: impl IntoIterator<Item = (Dimension, Colu
             objective: crate::planner::Objective::Total,
             shares: Vec::new(),
             rows: None,
+            effort: 1,
         },
         source: String::new(),
         unconfirmed: None,
