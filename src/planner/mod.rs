@@ -9,6 +9,7 @@ pub mod closure;
 pub mod minimax;
 pub mod objective;
 pub mod predict;
+pub mod questions;
 mod request;
 pub mod room;
 pub mod strategy;
