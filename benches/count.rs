@@ -64,6 +64,7 @@ fn spec(labelled: bool) -> Spec {
         exact: Vec::new(),
         zeros: Vec::new(),
         dataset: None,
+        account: Default::default(),
         projection: None,
         targets: Vec::new(),
         source: String::new(),

@@ -3,6 +3,7 @@
 pub mod cholesky;
 pub mod conjugate;
 pub mod dice;
+pub mod pivoted;
 pub mod qr;
 pub mod sparse;
 #[cfg(feature = "compile")]

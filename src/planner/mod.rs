@@ -12,6 +12,7 @@ pub mod minimax;
 pub mod objective;
 pub mod predict;
 pub mod progress;
+pub mod questions;
 pub mod reading;
 mod request;
 pub mod room;

@@ -7,6 +7,7 @@ mod dense;
 mod matrix;
 mod objectives;
 mod one_category;
+mod past;
 mod plans;
 mod shaped;
 mod strategies;

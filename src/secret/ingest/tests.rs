@@ -42,6 +42,7 @@ pub(in crate::secret) fn spec(columns: impl IntoIterator<Item = (Dimension, Colu
         supersedes: None,
         demo: true,
         dataset: None,
+        account: Default::default(),
         projection: None,
         data: Some(Data {
             path: PathBuf::from("nowhere.csv"),
