@@ -3,5 +3,6 @@
 pub mod cholesky;
 pub mod conjugate;
 pub mod dice;
+pub mod pivoted;
 pub mod qr;
 pub mod sparse;

@@ -15,6 +15,7 @@
 
 mod cache;
 mod components;
+pub mod consistent;
 mod estimator;
 pub mod finish;
 pub mod gls;
