@@ -55,7 +55,7 @@ enum Verb {
     Init(init::Args),
     /// Show what a spec will measure and how exact its tables will be, without opening the data
     Plan(plan::Args),
-    /// Compare strategies on standard workloads over a spec's dimensions, without data
+    /// Repeat the published experiments, without data
     Experiment(experiment::Args),
     /// Make a signed release: count, add exact noise, seal
     Release(release::Args),

@@ -32,7 +32,7 @@ pub struct Args {
     /// Show every strategy with both budget rules, best first, and why some do not apply
     #[arg(long)]
     compare: bool,
-    /// Draw the predicted error of every strategy at budgets around the spec's
+    /// Draw the predicted error of every strategy at budgets around the spec's; of a projection, against its size
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
     /// Print the plan as JSON
@@ -64,7 +64,9 @@ pub fn run(args: &Args) -> Outcome {
     searching(&mut spec, args.effort);
     let look = if args.compare || args.svg.is_some() { Look::Everywhere } else { Look::Needed };
     match compile::plan(&spec, look, &super::release::today())? {
-        Job::Projection(designed) => super::projection::plan(&spec, &designed, args.json),
+        Job::Projection(designed) => {
+            super::projection::plan(&spec, &designed, args.json, args.svg.as_deref())
+        }
         Job::Tables(choice) => plan_of_tables(args, &spec, &choice),
     }
 }

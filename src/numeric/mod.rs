@@ -3,6 +3,7 @@
 pub mod cholesky;
 pub mod conjugate;
 pub mod dice;
+pub mod blocked;
 pub mod pivoted;
 pub mod qr;
 pub mod sparse;

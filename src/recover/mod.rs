@@ -17,6 +17,7 @@
 pub(crate) mod based;
 mod cache;
 mod components;
+pub mod consistent;
 mod estimator;
 pub mod finish;
 pub mod gls;

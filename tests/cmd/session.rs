@@ -129,7 +129,7 @@ fn helper(folder: &Path, words: &[String]) -> String {
 }
 
 /// The session as it goes now.
-fn play(script: &str) -> String {
+pub fn play(script: &str) -> String {
     let folder = folder();
     let mut out = String::new();
     for line in script.lines() {
@@ -233,6 +233,11 @@ fn experiment() {
 }
 
 #[test]
+fn published() {
+    golden("published.session");
+}
+
+#[test]
 fn help() {
     golden("help.session");
 }
@@ -251,6 +256,7 @@ fn lines_fit_eighty_columns() {
         "refusals",
         "recover",
         "experiment",
+        "published",
         "help",
     ] {
         let text = std::fs::read_to_string(root().join("cmd").join(format!("{name}.session"))).unwrap();
