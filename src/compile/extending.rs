@@ -55,8 +55,11 @@ pub fn missing(spec: &Spec, origin: &Path, out: &Answers) -> Result<Option<Missi
         chosen.sort_unstable();
         match planner::plan(&part(&request, &chosen)) {
             Ok(planned) => {
-                let score =
-                    objective::score(&request, &combined(&request, &known, &chosen, &planned.prediction));
+                let score = objective::score(
+                    &request,
+                    &combined(&request, &known, &chosen, &planned.prediction),
+                    None,
+                );
                 if best.as_ref().is_none_or(|b| score < b.0) {
                     best = Some((score, chosen));
                 }
@@ -104,6 +107,7 @@ fn combined(request: &Request, known: &[Option<Spread>], chosen: &[usize], new: 
         cells: 0.0,
         queries: 0.0,
         asked: Vec::new(),
+        zeros: false,
     };
     for (t, table) in request.workload.iter().enumerate() {
         let own = chosen.iter().position(|&c| c == t).and_then(|at| new.tables.get(at));

@@ -1,9 +1,9 @@
 //! The little numerical machinery that several floors share, in one fixed order of operations.
 
+pub mod blocked;
 pub mod cholesky;
 pub mod conjugate;
 pub mod dice;
-pub mod blocked;
 pub mod pivoted;
 pub mod qr;
 pub mod sparse;

@@ -70,8 +70,9 @@ pub(super) fn choose(request: &Request, rows: &Rows) -> Result<Choice, PlanError
         cells,
         queries: cells,
         asked: Vec::new(),
+        zeros: false,
     };
-    let planned = Planned { plan, cost, prediction, certificate: None };
+    let planned = Planned { plan, cost, prediction, certificate: None, ratio: None };
     let candidate = Candidate {
         measure: planned.plan.measure,
         budgets: planned.plan.budgets,

@@ -95,7 +95,9 @@ const APART: f64 = 512.0;
 /// Whether the law of a table's worst cell is quickly worked out.
 fn quick(request: &Request, planned: &Planned, t: usize) -> bool {
     let cells = |t: usize| request.workload.get(t).and_then(|t| request.cube.cells(&t.cuboid));
-    planned.plan.measurements.iter().all(|m| m.block.lumps()) || cells(t).is_some_and(|n| n as f64 <= APART)
+    let dimensions = 0..request.cube.dimensions.len();
+    let lumps = |m: &Measurement| dimensions.clone().all(|d| m.block.lumps(d));
+    planned.plan.measurements.iter().all(lumps) || cells(t).is_some_and(|n| n as f64 <= APART)
 }
 
 /// The largest ratio of a squared margin to its target's, by the exact laws of errors. `None` when those are not known.

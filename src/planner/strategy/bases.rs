@@ -62,11 +62,6 @@ impl Strategy for Bases {
     fn rules(&self) -> Rules {
         Rules::Within
     }
-
-    /// Components are independent of each other, whatever the groups.
-    fn needs_balance(&self) -> bool {
-        false
-    }
 }
 
 /// Whether more than cells and totals of some dimension is asked for.
