@@ -36,6 +36,11 @@ demo:
 bench:
     cargo bench --locked
 
+# The figures of docs/methods/bases.md
+bases:
+    cargo build --release --locked
+    ./specs/bench/figures target/release/margins
+
 # Every fuzz target for some seconds, from its seeds, on the stable toolchain
 fuzz-smoke seconds="10":
     ./fuzz/run {{seconds}}

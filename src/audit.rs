@@ -83,10 +83,13 @@ impl Audit {
         if let Some(errata) = &m.about.errata {
             said.push_str(&format!(", what was wrong before: {errata:?}"));
         }
+        if let Some(account) = &m.account {
+            said.push_str(&format!(", charged in line {} of its ledger, {}", account.line, account.head));
+        }
         if !cfg!(feature = "compile") {
             let unit = &m.privacy.unit;
             said.push_str(&format!(
-                ", title {:?} and the texts beside it, unit {unit:?}, the dataset, the reasons of exact tables, the \
+                ", title {:?} and the texts beside it, unit {unit:?}, the dataset and the account's names, the reasons of exact tables, the \
                  names of attachments, and what the spec asked for: this program does not read specs again",
                 m.about.title
             ));

@@ -26,9 +26,6 @@ pub enum Error {
     /// The question, asked of a projection.
     #[error(transparent)]
     Keys(#[from] keys::QueryError),
-    /// What tables can be asked and a projection cannot.
-    #[error("{0}, and this release is a projection: it is asked for counts of single keys")]
-    TablesOnly(&'static str),
     /// No column of that name.
     #[error("the answer has no column `{name}`; it has {}", .columns.join(", "))]
     NoColumn {
@@ -172,13 +169,7 @@ impl Release {
     pub fn ask(&self, sql: &str, options: &Options) -> Result<Answer, Error> {
         match &self.0 {
             Kind::Tables(several) => Ok(Answer(several.ask(sql, options)?)),
-            Kind::Keys(_, questions) => {
-                if *options != (Options { complete: options.complete, ..Options::at(options.level) }) {
-                    let what = "methods, statements, priors and joint intervals are for tables";
-                    return Err(Error::TablesOnly(what));
-                }
-                Ok(Answer(questions.query(sql, options.level, Estimator::Best)?))
-            }
+            Kind::Keys(_, questions) => Ok(Answer(questions.ask_with(sql, options, Estimator::Best)?)),
         }
     }
 }
@@ -381,7 +372,9 @@ mod tests {
         let answer = visits.query(sql).unwrap();
         assert_eq!(answer.rows().len(), 2);
         assert!(answer.rows().all(|r| r.figure("count").unwrap().std_error > 0.0));
-        let joint = Options { prob: Some("> 3".parse().unwrap()), ..Options::at(0.9) };
-        assert!(matches!(visits.ask(sql, &joint), Err(Error::TablesOnly(_))));
+        let more = Options { prob: Some("> 3".parse().unwrap()), ..Options::at(0.9) };
+        assert!(visits.ask(sql, &more).is_ok());
+        let test = Options { test: Some(3.0), ..Options::at(0.9) };
+        assert!(matches!(visits.ask(sql, &test), Err(Error::Keys(keys::QueryError::TablesOnly(_)))));
     }
 }

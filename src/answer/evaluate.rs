@@ -7,11 +7,12 @@
 //! out once for each kind of group and kept for later queries that look alike too.
 
 mod together;
+mod turned;
 
 use super::joint::{JointLaw, Noise};
 use crate::cube::{Axis, Cube, Cuboid, Level};
 use crate::cube::{Filter, MAX_WEIGHTS, odometer, required_level};
-use crate::law::{ErrorLaw, LawError};
+use crate::law::{ErrorLaw, LawError, NoiseLaw};
 use crate::recover::{RecoverError, Recovery, Source};
 use crate::sql::Aggregate;
 use std::collections::{BTreeMap, HashMap};
@@ -51,6 +52,9 @@ fn nearest_text(nearest: &[String]) -> String {
 
 /// The most groups of one query.
 pub const MOST_ROWS: u64 = 1 << 24;
+
+/// The most coefficients of noises behind all kinds of rows of one answer, where rows do not look alike.
+const MOST_COEFFICIENTS: f64 = 1e10;
 
 /// One group of an answer.
 #[derive(Debug, Clone)]
@@ -458,6 +462,9 @@ impl<S: Source> Evaluator<S> {
                 side.map_or(vec![0], |s| laws.kinds[s].0.iter().map(|k| k.group).collect())
             })
             .collect();
+        if let Some(nodes) = self.recovery.worst_cell(cuboid)? {
+            return Ok(Arc::new(laws.of(&nodes)?.combine(&[1.0])?));
+        }
         let mut worst: Option<ErrorLaw> = None;
         let mut pick = vec![0; firsts.len()];
         loop {
@@ -485,16 +492,52 @@ impl<S: Source> Evaluator<S> {
         Ok(Laws::new(self, &parts, group_by)?.of(nodes)?.combine(coefficients)?)
     }
 
+    /// The cells of a table by kinds that neither what was measured nor any declared empty cell tells apart: of each kind how many there are,
+    /// and the variance of their error. `None` when there are more than `most` kinds.
+    pub fn cell_variances(
+        &self,
+        cuboid: &Cuboid,
+        most: usize,
+    ) -> Result<Option<Vec<(f64, f64)>>, AnswerError> {
+        let everything = Aggregate { filter: Filter::everything(), partition: None };
+        let group_by: Vec<_> = cuboid.iter().collect();
+        let parts = [self.part(&everything, &group_by)?];
+        let mut laws = Laws::new(self, &parts, &group_by)?;
+        // For every dimension one group of each kind, and how many there are.
+        let of = |position: usize| {
+            let side = laws.sides.iter().position(|s| s.group.is_some_and(|(i, _)| i == position));
+            let Some((kinds, kind_of)) = side.map(|s| &laws.kinds[s]) else { return vec![(0, 1.0)] };
+            let mut each: Vec<(u32, f64)> = kinds.iter().map(|k| (k.group, 0.0)).collect();
+            kind_of.iter().for_each(|&k| each[k].1 += 1.0);
+            each
+        };
+        let kinds: Vec<Vec<(u32, f64)>> = (0..group_by.len()).map(of).collect();
+        if kinds.iter().map(|k| k.len() as f64).product::<f64>() > most as f64 {
+            return Ok(None);
+        }
+        let mut out = Vec::new();
+        let mut pick = vec![0; kinds.len()];
+        loop {
+            let picked = kinds.iter().zip(&pick).map(|(k, &p)| k[p as usize]);
+            let (nodes, counts): (Vec<u32>, Vec<f64>) = picked.unzip();
+            let law = laws.of(&nodes)?.combine(&[1.0])?;
+            out.push((counts.iter().product(), law.variance()));
+            if !odometer::next(&mut pick, |i| kinds[i].len()) {
+                return Ok(Some(out));
+            }
+        }
+    }
+
     /// The kinds of groups along one dimension, and for each group its kind.
     fn kinds(&self, side: &Side) -> (Vec<Kind>, Vec<usize>) {
         let axis = &self.recovery.frame().axes[side.dim];
         let at = axis.rung(side.level).unwrap_or(0);
-        let lumps = self.recovery.lumps();
+        let lumps = self.recovery.lumps(side.dim);
         let marked = |group: u32| {
             let inside = |node: usize| side.group.is_none() || side.group_of[node] == group;
             let colour: Vec<u32> =
                 (0..side.colour.len()).map(|n| side.colour[n] * 2 + u32::from(inside(n))).collect();
-            let (axis, nodes) = self.recovery.lump(axis, at, &colour);
+            let (axis, nodes) = self.recovery.lump(side.dim, at, &colour);
             let lumps = nodes[at].iter().map(|&n| (side.colour[n as usize], inside(n as usize))).collect();
             Kind { axis, lumps, nodes, group }
         };
@@ -576,7 +619,12 @@ impl<'a, S: Source> Laws<'a, S> {
         if told_apart.is_none_or(|n| n > MAX_WEIGHTS) {
             return Err(AnswerError::Intricate);
         }
-        let kinds = sides.iter().map(|s| evaluator.kinds(s)).collect();
+        let kinds: Vec<_> = sides.iter().map(|s| evaluator.kinds(s)).collect();
+        let several = kinds.iter().map(|(kinds, _)| kinds.len() as f64).product::<f64>();
+        let each: f64 = parts.iter().map(|p| evaluator.recovery.coefficients_behind(&p.cuboid)).sum();
+        if several * each > MOST_COEFFICIENTS {
+            return Err(RecoverError::TooMuch("the law of every row's error".into()).into());
+        }
         Ok(Laws { evaluator, parts, sides, kinds, known: HashMap::new() })
     }
 
@@ -652,7 +700,9 @@ impl<'a, S: Source> Laws<'a, S> {
         let lumped = recovery.lumped_frame(axes);
         let width = self.parts.len();
         let mut by_measurement: BTreeMap<usize, Vec<Vec<f64>>> = BTreeMap::new();
+        let mut slack = Vec::with_capacity(width);
         for (column, (part, query)) in self.parts.iter().zip(queries).enumerate() {
+            slack.push(recovery.slack(&part.cuboid, &query)?);
             for (measurement, coefficients) in recovery.coefficients(&lumped, &part.cuboid, query)? {
                 let cells = by_measurement
                     .entry(measurement)
@@ -665,10 +715,20 @@ impl<'a, S: Source> Laws<'a, S> {
         let mut noises = Vec::new();
         for (measurement, cells) in by_measurement {
             let law = recovery.noise(measurement);
+            if let NoiseLaw::DiscreteGaussian { variance } = law
+                && turned::is_wide(cells.len(), variance)
+                && recovery.copies_are_one(measurement)
+            {
+                let (few, off) = turned::turned(&cells, width);
+                slack.iter_mut().zip(off).for_each(|(s, off)| *s += off);
+                let law = NoiseLaw::Gaussian { variance };
+                noises.extend(few.into_iter().map(|c| (Noise { measurement, copies: 1, law }, c)));
+                continue;
+            }
             for (coefficients, copies) in cells.into_iter().zip(recovery.copies(&lumped.frame, measurement)) {
                 noises.push((Noise { measurement, copies, law }, coefficients));
             }
         }
-        Ok(JointLaw::new(width, noises))
+        Ok(JointLaw::new(width, noises).with_slack(slack))
     }
 }

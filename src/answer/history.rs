@@ -8,8 +8,9 @@
 //!
 //! Nothing is squared on the way: a column-pivoted QR factorisation of `√W·H = Q₁R` gives the rank, the row
 //! space, and with `R₁₁ᵀ t = q` the estimate `tᵀQ₁ᵀ√W·y`, whose error is `Σ (Q₁t)_i E_i` with independent unit Laplace
-//! noises: its interval is exact ([`ErrorLaw`]). A history over more cells than a dense factorisation is good for is solved
-//! by conjugate gradients over its non-zero entries, with the same results.
+//! noises: its interval is exact ([`ErrorLaw`]). A history of more work than that is good for is solved by a blocked factorisation of
+//! the normal matrix whose error conjugate gradients take away, and one over still more cells by conjugate gradients over its non-zero
+//! entries alone, with the same results.
 //!
 //! The worked example of the method:
 //!
@@ -50,9 +51,12 @@ use crate::law::{ErrorLaw, LawError, NoiseLaw, Term};
 use crate::numeric::cholesky::dot;
 use crate::numeric::qr::Qr;
 use crate::numeric::sparse::Sparse;
+use blocked::Blocked;
 use descent::{Descent, Solved};
 
+mod blocked;
 mod descent;
+pub mod posterior;
 
 /// Why a history says nothing.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -98,6 +102,8 @@ pub struct History {
 pub enum Solver {
     /// A column-pivoted QR factorisation.
     Dense,
+    /// A blocked Cholesky factor of the normal matrix, refined; where rows are too nearly dependent for it, the QR factorisation.
+    Blocked,
     /// Conjugate gradients over the entries that are not 0.
     Sparse,
 }
@@ -114,6 +120,7 @@ pub struct Inferred {
 #[derive(Debug, Clone)]
 enum Factors {
     Dense(Box<Dense>),
+    Blocked(Box<Blocked>),
     Sparse(Descent),
 }
 
@@ -121,6 +128,8 @@ enum Factors {
 #[derive(Debug, Clone)]
 struct Dense {
     qr: Qr,
+    /// `√W y`.
+    weighted: Vec<f64>,
     /// `Q₁ᵀ √W y`.
     projected: Vec<f64>,
 }
@@ -167,7 +176,9 @@ pub enum Spending {
 /// The most rows, cells and entries that are not 0.
 pub const MOST_NUMBERS: usize = 1 << 26;
 /// The most multiplications for which the dense factorisation is taken, `rows · cells²`.
-const DENSE_WORK: f64 = 1.6e10;
+const DENSE_WORK: f64 = 5e8;
+/// The most cells for which the normal matrix is factored: it and its factor take 400 MB.
+const BLOCKED_CELLS: usize = 5_792;
 
 impl History {
     /// From rows, answers, budgets and sensitivities (`max|H_i|` when not given). A row of zeros says nothing
@@ -288,19 +299,29 @@ impl History {
     pub fn infer(&self) -> Result<Inferred, HistoryError> {
         let (m, n) = (self.rows.rows() as f64, self.rows.columns() as f64);
         // Of the two dimensions the smaller counts twice.
-        self.infer_by(if m * n * m.min(n) <= DENSE_WORK { Solver::Dense } else { Solver::Sparse })
+        self.infer_by(match m * n * m.min(n) <= DENSE_WORK {
+            true => Solver::Dense,
+            false if self.rows.columns() <= BLOCKED_CELLS => Solver::Blocked,
+            false => Solver::Sparse,
+        })
     }
 
     /// Works out the estimates in this way.
     pub fn infer_by(&self, solver: Solver) -> Result<Inferred, HistoryError> {
         let (m, n) = (self.rows.rows(), self.rows.columns());
         let y: Vec<f64> = self.answers.iter().enumerate().map(|(i, y)| self.weight(i) * y).collect();
-        if solver == Solver::Sparse {
+        if solver != Solver::Dense {
             let mut weighted = self.rows.clone();
             weighted.scale_rows(|i| self.weight(i));
-            let descent = Descent::new(weighted, y);
-            let estimates = descent.cells().ok_or(HistoryError::Unclear)?;
-            return Ok(Inferred { cells: n, estimates, factors: Factors::Sparse(descent) });
+            if solver == Solver::Sparse {
+                let descent = Descent::new(weighted, y);
+                let estimates = descent.cells().ok_or(HistoryError::Unclear)?;
+                return Ok(Inferred { cells: n, estimates, factors: Factors::Sparse(descent) });
+            }
+            let blocked = Blocked::new(weighted, y.clone());
+            if let Some((blocked, estimates)) = blocked.and_then(|b| b.cells().map(|cells| (b, cells))) {
+                return Ok(Inferred { cells: n, estimates, factors: Factors::Blocked(Box::new(blocked)) });
+            }
         }
         let size = m.checked_mul(n).filter(|k| *k <= MOST_NUMBERS).ok_or(HistoryError::TooLarge(m, n))?;
         let mut weighted = vec![0.0; size];
@@ -308,7 +329,7 @@ impl History {
             weighted[j * m + i] = self.weight(i) * v;
         }
         let qr = Qr::new(m, weighted);
-        let projected = qr.project(y);
+        let projected = qr.project(y.clone());
         let x = qr.solve(projected.clone());
         // A cell is estimable when no unseen direction (a column of R₁₁⁻¹R₁₂) moves it.
         let mut seen = vec![true; qr.rank()];
@@ -320,7 +341,11 @@ impl History {
         for ((&cell, x), _) in qr.order().iter().zip(x).zip(seen).filter(|(_, seen)| *seen) {
             estimates[cell] = Some(x);
         }
-        Ok(Inferred { cells: n, estimates, factors: Factors::Dense(Box::new(Dense { qr, projected })) })
+        Ok(Inferred {
+            cells: n,
+            estimates,
+            factors: Factors::Dense(Box::new(Dense { qr, weighted: y, projected })),
+        })
     }
 
     /// What it takes to answer `query` with half-width at most `width` at `level`: nothing, if the history is
@@ -391,6 +416,7 @@ impl Inferred {
     pub fn rank(&self) -> Option<usize> {
         match &self.factors {
             Factors::Dense(dense) => Some(dense.qr.rank()),
+            Factors::Blocked(blocked) => Some(blocked.rank()),
             Factors::Sparse(_) => None,
         }
     }
@@ -408,15 +434,10 @@ impl Inferred {
         }
         let (estimate, coefficients) = match &self.factors {
             Factors::Dense(dense) => dense.query(query)?,
-            Factors::Sparse(sparse) => match sparse.solve(query) {
-                Solved::Solution(v) => {
-                    let coefficients = sparse.image(&v);
-                    let estimate = coefficients.iter().zip(sparse.answers()).map(|(c, y)| c * y).sum();
-                    (estimate, coefficients)
-                }
-                Solved::Outside => return Err(HistoryError::NotEstimable),
-                Solved::Unclear => return Err(HistoryError::Unclear),
-            },
+            Factors::Blocked(blocked) => {
+                combined(blocked.solve(query), |v| blocked.image(v), blocked.answers())?
+            }
+            Factors::Sparse(sparse) => combined(sparse.solve(query), |v| sparse.image(v), sparse.answers())?,
         };
         let unit = NoiseLaw::Laplace { scale: 1.0 };
         // Rounding leaves traces of noises that do not enter.
@@ -430,9 +451,31 @@ impl Inferred {
     }
 }
 
+/// The estimate, and the coefficients of the unit noises: what `A` makes of the solution.
+fn combined(
+    solved: Solved,
+    image: impl Fn(&[f64]) -> Vec<f64>,
+    answers: &[f64],
+) -> Result<(f64, Vec<f64>), HistoryError> {
+    match solved {
+        Solved::Solution(v) => {
+            let coefficients = image(&v);
+            Ok((dot(&coefficients, answers), coefficients))
+        }
+        Solved::Outside => Err(HistoryError::NotEstimable),
+        Solved::Unclear => Err(HistoryError::Unclear),
+    }
+}
+
 impl Dense {
     /// The estimate of a query and the coefficients of the unit noises in its error.
     fn query(&self, query: &[f64]) -> Result<(f64, Vec<f64>), HistoryError> {
+        let t = self.direction(query)?;
+        Ok((dot(&t, &self.projected), self.qr.spread(t)))
+    }
+
+    /// `t` with `R₁₁ᵀt = q`, for a query in the row space.
+    fn direction(&self, query: &[f64]) -> Result<Vec<f64>, HistoryError> {
         let rank = self.qr.rank();
         let mut permuted = self.qr.order().iter().map(|&c| query[c]);
         let t = self.qr.solve_transposed(permuted.by_ref().take(rank).collect());
@@ -446,7 +489,7 @@ impl Dense {
                 return Err(HistoryError::NotEstimable);
             }
         }
-        Ok((dot(&t, &self.projected), self.qr.spread(t)))
+        Ok(t)
     }
 }
 

@@ -26,6 +26,8 @@ pub struct JointLaw {
     noises: Vec<Noise>,
     /// `width` coefficients for each noise.
     coefficients: Vec<f64>,
+    /// What each figure may be off by beside its noise; nothing, where this is empty.
+    slack: Vec<f64>,
     solved: Mutex<HashMap<Vec<u64>, Arc<Solved>>>,
 }
 
@@ -67,6 +69,17 @@ impl JointLaw {
             }
         }
         law
+    }
+
+    /// The same, each figure being off by as much as this beside its noise: what inverses in doubles leave.
+    pub fn with_slack(mut self, slack: Vec<f64>) -> JointLaw {
+        self.slack = slack;
+        self
+    }
+
+    /// What `Σ weights · figures` may be off by beside its noise.
+    fn slack(&self, weights: &[f64]) -> f64 {
+        self.slack.iter().zip(weights).map(|(s, w)| s * w.abs()).sum()
     }
 
     /// The number of figures.
@@ -118,7 +131,8 @@ impl JointLaw {
         }
         let law = self.combine(weights)?.with_method(how.method)?;
         let ((low, high), method) = law.interval_by(how.level, how.interval);
-        let solved = Arc::new(Solved { law, low, high, method });
+        let slack = self.slack(weights);
+        let solved = Arc::new(Solved { law, low: low - slack, high: high + slack, method });
         let mut known = lock();
         if known.len() >= KEPT {
             known.clear();
@@ -138,7 +152,13 @@ impl JointLaw {
                 noises.push((*noise, figures.iter().map(mixed).collect()));
             }
         }
-        JointLaw::new(width, noises)
+        let figure = |j: usize| {
+            let own = |(law, figures): &(&JointLaw, Vec<Vec<f64>>)| {
+                figures.get(j).map_or(0.0, |weights| law.slack(weights))
+            };
+            sources.iter().map(own).sum()
+        };
+        JointLaw::new(width, noises).with_slack((0..width).map(figure).collect())
     }
 }
 
@@ -175,5 +195,14 @@ mod tests {
         let pooled = JointLaw::pool(&[(&joint, half.clone()), (&joint, half)]);
         assert_eq!(pooled.combine(&[1.0]).unwrap().variance(), 3.0);
         assert_eq!(pooled.width(), 1);
+        // What is off beside the noise widens intervals on both sides.
+        let how = How { level: 0.9, method: Method::Auto, interval: Interval::EqualTailed };
+        let narrow = joint.solve(&[1.0, -1.0], &how).unwrap();
+        let off = JointLaw::new(2, vec![(noise(3), vec![1.0, 1.0]), (noise(1), vec![0.0, 2.0])])
+            .with_slack(vec![0.25, 0.5]);
+        let wide = off.solve(&[1.0, -1.0], &how).unwrap();
+        assert_eq!((wide.low, wide.high), (narrow.low - 0.75, narrow.high + 0.75));
+        let pooled = JointLaw::pool(&[(&off, vec![vec![2.0, 0.0]]), (&joint, vec![vec![1.0, 1.0]])]);
+        assert_eq!(pooled.slack, [0.5]);
     }
 }

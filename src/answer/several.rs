@@ -11,6 +11,7 @@
 
 use super::compare::compare;
 use super::open::{Answers, QueryError};
+use super::past;
 use super::query::{Asked, Options, answer};
 use super::render::ResultTable;
 use crate::cube::Level;
@@ -87,7 +88,10 @@ impl Several {
         if let [only] = &self.releases[..] {
             return only.ask(sql, options);
         }
-        let queries = self.read(sql)?;
+        let queries = match self.read(sql) {
+            Ok(queries) => queries,
+            Err(why) => return self.pooled(sql, options).unwrap_or(Err(why)),
+        };
         if let (Some(query), Some(first)) = (queries.first(), self.releases.first())
             && self.releases.iter().all(|r| !r.name().eq_ignore_ascii_case(&query.from))
         {
@@ -95,10 +99,32 @@ impl Several {
         }
         let asked: Vec<Asked> = queries.iter().map(Asked::new).collect::<Result<_, _>>()?;
         self.same(&asked)?;
-        match &self.parties(&asked)[..] {
+        let parties = self.parties(&asked);
+        let answered = match &parties[..] {
             [one] => answer(&one.releases, options),
             parties => compare(parties, options),
+        };
+        match answered {
+            Err(why) if tells_not(&why) => self.pooled(sql, options).unwrap_or(Err(why)),
+            answered => answered,
         }
+    }
+
+    /// The answer of releases of which some do not hold the question by themselves: all that they tell of it together. `None` where that is
+    /// not what is wanted.
+    fn pooled(&self, sql: &str, options: &Options) -> Option<Result<ResultTable, QueryError>> {
+        let plain = Options { complete: options.complete, ..Options::at(options.level) };
+        if self.periods.len() != 1 || *options != plain {
+            return None;
+        }
+        let names: Vec<&str> = self.releases.iter().map(Answers::name).collect();
+        let read = |r: &Answers| Some((r.cube().clone(), r.read(sql, &names).ok()?));
+        let (cube, query) = self.releases.iter().find_map(read)?;
+        if !names.iter().any(|name| name.eq_ignore_ascii_case(&query.from)) {
+            return None;
+        }
+        let releases: Vec<&Answers> = self.releases.iter().collect();
+        past::answer(&releases, &cube, &query, options.level).transpose()
     }
 
     /// The query as each release understands it.
@@ -132,6 +158,18 @@ impl Several {
         }
         Ok(())
     }
+}
+
+/// Whether a release does not hold what was asked.
+fn tells_not(e: &QueryError) -> bool {
+    use super::AnswerError::{NotHeld, Recover};
+    use crate::recover::RecoverError;
+    matches!(
+        e,
+        QueryError::Answer(
+            NotHeld { .. } | Recover(RecoverError::NotHeld(_) | RecoverError::NotDetermined(_))
+        )
+    )
 }
 
 /// The releases of one period.

@@ -69,13 +69,14 @@ fn measured(plan: &Plan, truth: &[i64], mut z: impl FnMut(usize, usize) -> i64) 
                 Block::Table(_) => {}
                 Block::Pairs(a) => table = frame.contrast(a, table).unwrap(),
                 Block::Walsh(a) => table = frame.walsh(a, table).unwrap(),
-                rows @ Block::Rows(_) => table = rows.apply(&frame, table).unwrap(),
+                own @ (Block::Rows(_) | Block::Based(_)) => table = own.apply(&frame, table).unwrap(),
             }
             for (cell, v) in table.iter_mut().enumerate() {
                 *v = *v * scale + z(i, cell);
             }
             match &m.block {
                 Block::Component(a) => frame.contrast(a, table).unwrap(),
+                own @ Block::Based(_) => own.publish(&frame, table).unwrap(),
                 _ => table,
             }
         })
@@ -86,6 +87,7 @@ fn measured(plan: &Plan, truth: &[i64], mut z: impl FnMut(usize, usize) -> i64) 
 fn noises(frame: &Frame, block: &Block) -> usize {
     match block {
         Block::Component(a) => frame.len(a),
+        Block::Based(_) => block.noises(frame),
         block => block.values(frame),
     }
 }

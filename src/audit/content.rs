@@ -3,18 +3,18 @@
 use super::{Audit, compare};
 use crate::answer::Evaluator;
 use crate::answer::keys::Questions;
+use crate::answer::linear::of_row;
 use crate::answer::render::truncation;
-use crate::cube::{Cube, Frame};
-use crate::plan::Plan;
+use crate::cube::{Cube, Filter, Frame};
 use crate::plan::cost::{self, WorstCase};
+use crate::plan::{Block, Plan};
 use crate::projection::answer::Estimator;
 use crate::projection::{Projection, cost::cost as projection_cost};
 use crate::recover::Recovery;
 use crate::release::claims::{self, Claims, Words};
 use crate::release::projection as stored;
 use crate::release::values::Values;
-use crate::release::{Manifest, Outcome, Release, ReleaseError};
-use crate::sql::Query;
+use crate::release::{FIRST_FORMAT, Manifest, Outcome, Release, ReleaseError};
 
 use Outcome::{Failed, Passed, Warning};
 
@@ -42,6 +42,7 @@ impl Content {
             let detail = format!("{}; no interval covers them", truncation(unit, max_rows));
             audit.add("rows left out", Warning, detail);
         }
+        account(audit, release.manifest());
         let words = Words::of(release.manifest(), &self.cube, &self.plan);
         match &self.projection {
             Some(projection) => self.check_projection(audit, release, projection, &words),
@@ -138,6 +139,35 @@ impl Content {
     }
 }
 
+/// Whether what was charged follows from what was spent. Where the charge stands only the ledger can tell.
+fn account(audit: &mut Audit, manifest: &Manifest) {
+    let Some(account) = &manifest.account else {
+        if manifest.format != FIRST_FORMAT {
+            audit.add("account", Warning, "the release does not say in which ledger it was charged".into());
+        }
+        return;
+    };
+    let (name, of) = (&account.name, account.name.unit_of);
+    let whom = match of {
+        1 => format!("every {}", name.unit),
+        of => format!("every {}, of at most {of} units", name.unit),
+    };
+    let part = name.part.as_ref().map_or(String::new(), |p| format!(", of which this is the part {p}"));
+    let symbol = account.charged.currency.symbol();
+    if claims::charged(manifest.privacy.cost, of) == Some(account.charged) {
+        let detail = format!(
+            "{symbol} = {:.9} for {whom}, in the ledger of `{}`{part}: what the cost comes to for one of them. Ask for that \
+             ledger: margins ledger verify --release",
+            account.charged.amount.to_f64(),
+            name.id
+        );
+        audit.add("account", Passed, detail);
+    } else {
+        let why = format!("{symbol} = {} is not what the cost comes to for {whom}", account.charged.amount);
+        audit.add("account", Failed, why);
+    }
+}
+
 /// Whether the manifest says what was derived, no more and no less.
 fn claims_agree(audit: &mut Audit, manifest: &Manifest, derived: Result<Claims, String>) {
     let derived = match derived {
@@ -172,10 +202,15 @@ fn claims_agree(audit: &mut Audit, manifest: &Manifest, derived: Result<Claims, 
 fn total(cube: &Cube, plan: &Plan, stored: &Values<&Release>) -> Result<(), String> {
     let text = |e: &dyn std::error::Error| e.to_string();
     let recovery = Recovery::new(cube.clone(), plan.clone(), stored).map_err(|e| text(&e))?;
-    let query = Query::parse("SELECT COUNT(*) FROM release", cube).map_err(|e| text(&e))?;
-    let groups = Evaluator::new(recovery).aggregate(&query.filter, &query.group_by).map_err(|e| text(&e))?;
+    // Questions that were measured themselves may tell no total: then the first of them.
+    let first = plan.measurements.first().and_then(|m| match &m.block {
+        Block::Rows(rows) if plan.workload.is_empty() => of_row(&rows.cuboid, rows.rows.first()?, cube),
+        _ => None,
+    });
+    let filter = first.unwrap_or_else(Filter::everything);
+    let groups = Evaluator::new(recovery).aggregate(&filter, &[]).map_err(|e| text(&e))?;
     match groups.first() {
         Some(g) if g.estimate.is_finite() && g.law.std_error().is_finite() => Ok(()),
-        _ => Err("the total is no number".into()),
+        _ => Err("the answer is no number".into()),
     }
 }

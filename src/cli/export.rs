@@ -4,7 +4,8 @@ use super::{Failure, Outcome, Recover, output};
 use crate::answer::nearest::{LEAST_SQUARES, note};
 use crate::answer::render::{self, ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
 use crate::answer::{Answers, Group};
-use crate::cube::{Cube, Filter, Level};
+use crate::cube::{Cube, Cuboid, Filter, Level, odometer};
+use crate::recover::consistent::{self, Rolled};
 use crate::recover::finish;
 use crate::sql::Aggregate;
 use std::collections::HashMap;
@@ -46,9 +47,35 @@ pub struct Args {
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Finish {
-    /// Non-negative whole numbers that add up to the rounded total. Biased.
+    /// Non-negative whole numbers that add up to the rounded total, this table alone. Biased.
     #[value(alias = "integral")]
     NonnegativeIntegral,
+    /// Non-negative whole numbers for all tables of the release at once: any two agree wherever they meet. Biased.
+    Consistent,
+}
+
+impl Finish {
+    fn name(self) -> &'static str {
+        match self {
+            Finish::NonnegativeIntegral => "nonnegative-integral",
+            Finish::Consistent => "consistent",
+        }
+    }
+
+    /// What stands below the table.
+    fn note(self) -> &'static str {
+        match self {
+            Finish::NonnegativeIntegral => {
+                "non-negative whole numbers that add up. Biased, for display\n\
+                only; the intervals are those of the unbiased estimates."
+            }
+            Finish::Consistent => {
+                "non-negative whole numbers, the same wherever two tables of\n\
+                this release meet. Biased, for display only; the intervals are those of the\n\
+                unbiased estimates."
+            }
+        }
+    }
 }
 
 /// The finished column's name carries its label into every format.
@@ -77,6 +104,7 @@ pub fn run(args: &Args) -> Outcome {
                 .ok_or_else(|| Failure::Message("these estimates are too large to be finished".into()))?;
             Some(counts)
         }
+        Some(Finish::Consistent) => Some(consistent(&answers, &group_by)?),
     };
     let mut result =
         result(answers.cube(), &group_by, &groups, nearest.as_deref(), finished.as_deref(), args.level);
@@ -92,9 +120,9 @@ pub fn run(args: &Args) -> Outcome {
         if let Some(nearest) = answers.nearest() {
             more.insert("recover".into(), nearest.norm().name().into());
         }
-        if finished.is_some() {
+        if let Some(finish) = args.finish {
             let about = serde_json::json!({
-                "column": FINISHED, "method": "nonnegative-integral", "biased": true,
+                "column": FINISHED, "method": finish.name(), "biased": true,
                 "note": "for display only: intervals are those of the unbiased estimates",
             });
             more.insert("finish".into(), about);
@@ -102,13 +130,76 @@ pub fn run(args: &Args) -> Outcome {
         return output::json(&(render::json(&result, &more)? + "\n"));
     }
     let mut text = render::table(&result);
-    if finished.is_some() {
-        text.push_str(&format!(
-            "\n{FINISHED}: non-negative whole numbers that add up. Biased, for display\n\
-             only; the intervals are those of the unbiased estimates.\n"
-        ));
+    if let Some(finish) = args.finish {
+        text.push_str(&format!("\n{FINISHED}: {}\n", finish.note()));
     }
     output::print(&text)
+}
+
+/// The table finished together with all tables of the release, from the same whole cells whichever table is asked for.
+fn consistent(answers: &Answers, group_by: &[Level]) -> Result<Vec<u64>, Failure> {
+    let cube = answers.cube();
+    let workload = &answers.evaluator().recovery().plan().workload;
+    let base = workload.iter().fold(Cuboid::total(), |all, t| all.join(&t.cuboid));
+    let cells = cube.cells(&base).and_then(|c| usize::try_from(c).ok());
+    let cells = cells.filter(|c| c.saturating_mul(workload.len()) <= consistent::MOST).ok_or_else(|| {
+        let all = cube.describe(&base);
+        Failure::Message(format!(
+            "{all} together has too many cells to make all tables agree: 2^25 over all tables"
+        ))
+    })?;
+    // Of each cell of the base its place in a table of these levels.
+    let place = |levels: &[Level]| -> Vec<u32> {
+        let steps: Vec<(Vec<u32>, u32)> = base
+            .iter()
+            .map(|finest| {
+                let own = levels.iter().find(|l| l.dimension == finest.dimension);
+                let level = own.copied().unwrap_or(Level::new(finest.dimension, 0));
+                let up = cube.dimensions[finest.dimension].ancestors(finest.level, level.level);
+                (up, level.of(cube).len() as u32)
+            })
+            .collect();
+        let mut pick = vec![0; steps.len()];
+        (0..cells)
+            .map(|_| {
+                let own = steps.iter().zip(&pick);
+                let at = own.fold(0, |at, ((up, size), &node)| at * size + up[node as usize]);
+                odometer::next(&mut pick, |i| steps[i].0.len());
+                at
+            })
+            .collect()
+    };
+    let rolled = |levels: &[Level]| -> Result<Rolled, Failure> {
+        let groups = answers.evaluator().aggregate(&Filter::everything(), levels)?;
+        Ok(Rolled { estimates: groups.iter().map(|g| g.estimate).collect(), place: place(levels) })
+    };
+    let levels = |c: &Cuboid| c.iter().collect::<Vec<_>>();
+    let tables = workload.iter().map(|t| rolled(&levels(&t.cuboid))).collect::<Result<Vec<_>, _>>()?;
+    let counts = consistent::consistent(cells, &tables)
+        .ok_or_else(|| Failure::Message("these estimates are too large to be finished".into()))?;
+    // In the order of the base's dimensions, then in the order asked for.
+    let mut sorted = group_by.to_vec();
+    sorted.sort_unstable();
+    let own = rolled(&sorted)?;
+    let table = consistent::rolled_up(&counts, &own);
+    let sizes: Vec<usize> = sorted.iter().map(|l| l.of(cube).len()).collect();
+    let asked: Vec<usize> = group_by.iter().map(|l| l.of(cube).len()).collect();
+    let mut pick = vec![0u32; group_by.len()];
+    let all: usize = asked.iter().product();
+    let cell = |pick: &[u32]| {
+        let at = sorted.iter().zip(&sizes).fold(0, |at, (level, size)| {
+            let node = group_by.iter().position(|g| g == level).map_or(0, |i| pick[i]);
+            at * size + node as usize
+        });
+        table.get(at).copied().unwrap_or_default()
+    };
+    Ok((0..all)
+        .map(|_| {
+            let count = cell(&pick);
+            odometer::next(&mut pick, |i| asked[i]);
+            count
+        })
+        .collect())
 }
 
 /// The levels named by `sex,age.band`.

@@ -2,7 +2,8 @@
 
 use super::output::{self, MOST, figure};
 use super::{Failure, Outcome};
-use crate::answer::history::{History, HistoryError, Inferred, MOST_NUMBERS, Spending};
+use crate::answer::history::posterior::{Figure, Posterior};
+use crate::answer::history::{History, HistoryError, Inferred, MOST_NUMBERS, Solver, Spending};
 use crate::spec::matrix_market;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -15,7 +16,8 @@ use std::path::{Path, PathBuf};
 /// entries of the rows unless given), and the `queries` to infer. `level` is 0.95 unless given. With
 /// `half_width`, it says for each query whether the history is that precise, and if not the least further
 /// budget; `bound` is the most that may be spent in all. Several histories are taken together only if all name the
-/// same `dataset` and `period`.
+/// same `dataset` and `period`. The estimate is linear in the answers; with `--posterior` the posterior given every
+/// single answer under a flat prior stands below it, simulated, with the simulation's error.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  \
     # history.toml\n  \
@@ -28,12 +30,19 @@ pub struct Args {
     /// The history; several of the same data, such as the answers of two releases, are taken together
     #[arg(required = true, value_name = "HISTORY")]
     files: Vec<PathBuf>,
+    /// Also simulate the posterior of each query given all answers
+    #[arg(long)]
+    posterior: bool,
+    /// About how many draws [default: what takes a few seconds]
+    #[arg(long, value_name = "N", requires = "posterior", value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+    draws: Option<u64>,
+    /// The seed of the simulation: the same seed gives the same figures
+    #[arg(long, value_name = "N", requires = "posterior", default_value_t = 1)]
+    seed: u64,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
-
-/// The longest a history may be.
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -164,9 +173,20 @@ fn reply(all: &All, inferred: &Inferred, query: &[f64]) -> Result<Reply, Failure
 
 pub fn run(args: &Args) -> Outcome {
     let Some(all) = read_all(&args.files)? else { return Ok(()) };
-    let inferred = all.history.infer()?;
-    let replies =
+    // A posterior is simulated from the dense factorisation, which says of a history that is too large for it that it is.
+    let inferred = if args.posterior { all.history.infer_by(Solver::Dense)? } else { all.history.infer()? };
+    let mut replies =
         all.queries.iter().map(|q| reply(&all, &inferred, q)).collect::<Result<Vec<Reply>, Failure>>()?;
+    if args.posterior {
+        for (query, reply) in all.queries.iter().zip(&mut replies) {
+            let posterior = match inferred.posterior(query, all.level, args.draws, args.seed) {
+                Ok(posterior) => to_json(&posterior),
+                Err(HistoryError::NotEstimable) => Value::Null,
+                Err(e) => return Err(e.into()),
+            };
+            reply.insert("posterior".into(), posterior);
+        }
+    }
     if args.json {
         let all = json!({
             "queries": replies,
@@ -179,6 +199,9 @@ pub fn run(args: &Args) -> Outcome {
         return output::json(&(serde_json::to_string(&all)? + "\n"));
     }
     let mut out = table(&replies, all.level);
+    if args.posterior {
+        out.push_str(&posteriors(&replies, all.level));
+    }
     if replies.iter().any(|r| r.contains_key("error") || r.contains_key("spending")) {
         out.push('\n');
     }
@@ -220,6 +243,46 @@ fn table(replies: &[Reply], level: f64) -> String {
     let rows: Vec<Vec<String>> = replies.iter().enumerate().map(row).collect();
     let from = format!("{} % from", (level * 1e6).round() / 1e4);
     output::columns(&["", "estimate", "std error", &from, "to", "Pr(θ > 0)"], &rows)
+}
+
+fn to_json(p: &Posterior) -> Value {
+    let figure = |f: Figure| json!({ "value": f.value, "error": f.error });
+    json!({
+        "mean": figure(p.mean), "sd": figure(p.sd), "low": figure(p.low), "high": figure(p.high),
+        "prob_positive": figure(p.prob_positive), "draws": p.draws,
+    })
+}
+
+/// The posteriors given all answers, each figure with the simulation's standard error below it.
+fn posteriors(replies: &[Reply], level: f64) -> String {
+    let from = format!("{} % from", (level * 1e6).round() / 1e4);
+    let mut rows = Vec::new();
+    let mut draws = 0;
+    for (i, r) in replies.iter().enumerate() {
+        let Some(p) = r.get("posterior").filter(|p| !p.is_null()) else { continue };
+        let number = |key: &str, part: &str| p.get(key).and_then(|f| f.get(part)).and_then(Value::as_f64);
+        let row = |name: String, part: &str, sign: &str| {
+            let shown = |key: &str| match number(key, part) {
+                Some(x) if key == "prob_positive" => format!("{sign}{x:.4}"),
+                // The error of a figure has as many decimals as the figure.
+                Some(x) => format!("{sign}{x:.2}"),
+                None => "none".into(),
+            };
+            [vec![name], ["mean", "sd", "low", "high", "prob_positive"].map(shown).to_vec()].concat()
+        };
+        rows.push(row(format!("query {}", i + 1), "value", ""));
+        rows.push(row(String::new(), "error", "± "));
+        draws = p.get("draws").and_then(Value::as_u64).unwrap_or(0);
+    }
+    let what = format!(
+        "posterior given all answers, flat prior, {} draws; ± is the standard error of the simulation",
+        output::grouped(draws)
+    );
+    format!(
+        "\n{}\n{}",
+        output::wrapped(&what, 0),
+        output::columns(&["", "mean", "sd", &from, "to", "Pr(θ > 0)"], &rows)
+    )
 }
 
 /// What to do about a query, in words.

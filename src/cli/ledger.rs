@@ -1,63 +1,381 @@
-//! `margins ledger`: what has been spent on each dataset.
+//! `margins ledger`: the account of what has been spent on the people of a dataset, and its bound.
 
 use super::output::columns;
-use super::{Outcome, output};
-use crate::ledger::Ledger;
+use super::{Failure, Outcome, account, output, verify};
+use crate::exact::Rational;
+use crate::ledger::published::{Found, look};
+use crate::ledger::{Bound, Chain, Ledger, LedgerError, Said, default_path};
 use crate::plan::Neighbours;
-use crate::release::Currency;
+use crate::release::{Release, public_key_text};
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// Show what has been spent on each dataset.
+/// Keep the account of what has been spent on the people of a dataset: bound, show, verify, export.
 ///
-/// Every release is charged before its noise is drawn; a charge stays even if the release was never finished.
-/// The entries are chained by hashes, and the chain is checked.
+/// A dataset's ledger is ledger/ID.jsonl in the working folder, unless its specs say otherwise. Every release is charged before its noise
+/// is drawn; a charge stays even if the release was never finished. Lines are chained by hashes and charges are signed.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  margins ledger out/ledger.jsonl")]
+#[command(
+    after_help = "Examples:\n  margins ledger init people --epsilon 2\n  margins ledger show people\n  \
+    margins ledger verify people --pubkey agency.pub --release out/town.margins"
+)]
 pub struct Args {
-    /// The ledger
-    #[arg(default_value = "out/ledger.jsonl")]
-    file: PathBuf,
-    /// Print the totals as JSON
+    #[command(subcommand)]
+    what: Option<What>,
+}
+
+#[derive(clap::Subcommand)]
+enum What {
+    /// Set the bound that all releases of a dataset may never pass
+    Init(Init),
+    /// Show what has been spent, and what is left
+    Show(Show),
+    /// Check chain, signatures and bound, and that releases were charged here
+    Verify(Verify),
+    /// Write the ledger out: its charges as CSV, or its lines as they are
+    Export(Export),
+}
+
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  margins ledger init people --epsilon 2\n  margins ledger init people --rho 1/2\n  \
+    margins ledger init people --epsilon 3 --delta 1e-9"
+)]
+struct Init {
+    /// The dataset's id
+    id: String,
+    /// All that may be spent, in ε: pure, or with --delta
+    #[arg(long, value_name = "E", required_unless_present = "rho", conflicts_with = "rho")]
+    epsilon: Option<Rational>,
+    /// The δ of an ε that is not pure
+    #[arg(long, value_name = "D", requires = "epsilon")]
+    delta: Option<Rational>,
+    /// All that may be spent, in ρ
+    #[arg(long, value_name = "R")]
+    rho: Option<Rational>,
+    /// The ledger's file, where the specs name one [default: ledger/ID.jsonl]
+    #[arg(long, value_name = "FILE")]
+    ledger: Option<PathBuf>,
+}
+
+#[derive(clap::Args, Default)]
+#[command(after_help = "Example:\n  margins ledger show people --json")]
+struct Show {
+    /// The dataset's id, or the ledger's file; all in the folder `ledger` unless told
+    id: Option<String>,
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
+#[derive(clap::Args)]
+#[command(
+    after_help = "Example:\n  margins ledger verify people --pubkey agency.pub --release out/town.margins out/more.margins"
+)]
+struct Verify {
+    /// The dataset's id, or the ledger's file
+    id: String,
+    /// The agency's public key: a .pub file, or its line of base64
+    #[arg(long, value_name = "KEY")]
+    pubkey: Option<String>,
+    /// Releases that should have been charged here
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    release: Vec<PathBuf>,
+    /// Print the checks as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  margins ledger export people > people.csv")]
+struct Export {
+    /// The dataset's id, or the ledger's file
+    id: String,
+    /// The lines as they are, to be kept elsewhere or published
+    #[arg(long)]
+    jsonl: bool,
+}
+
 pub fn run(args: &Args) -> Outcome {
-    let ledger = Ledger::read(&args.file).map_err(|e| output::about(&args.file, &e))?;
-    let (summary, lines) = (ledger.check()?, ledger.totals()?);
-    if args.json {
-        let totals: Vec<_> = lines
-            .iter()
-            .map(|t| {
-                json!({
-                    "dataset": t.dataset, "unit": t.unit, "neighbours": t.neighbours, "currency": t.currency,
-                    "charged": t.charged, "charges": t.charges,
-                })
-            })
-            .collect();
-        let value = json!({ "entries": summary.entries, "open": summary.open, "head": summary.head, "totals": totals });
-        return output::json(&format!("{value:#}\n"));
+    match &args.what {
+        None => show(&Show::default()),
+        Some(What::Init(init)) => bind(init),
+        Some(What::Show(args)) => show(args),
+        Some(What::Verify(args)) => check(args),
+        Some(What::Export(args)) => export(args),
     }
-    let rows: Vec<Vec<String>> = lines
-        .iter()
-        .map(|t| {
-            let symbol = match t.currency {
-                Currency::Rho => "ρ",
-                Currency::Epsilon => "ε",
-            };
-            let charged = format!("{symbol} = {:.6}", t.charged.to_f64());
-            let change = match t.neighbours {
-                Neighbours::AddRemove => "more or less",
-                Neighbours::Substitute => "changed",
-            };
-            vec![t.dataset.clone(), format!("{} {change}", t.unit), charged, t.charges.to_string()]
+}
+
+/// The file that is meant: the ledger of an id, or a file that is there or looks like one.
+fn file(id: &str) -> PathBuf {
+    let (path, own) = (Path::new(id), default_path(id));
+    let named = id.contains(['/', '\\']) || id.ends_with(".jsonl");
+    let there = !own.exists() && path.exists() && !path.is_dir();
+    if named || there { path.into() } else { own }
+}
+
+fn read(path: &Path) -> Result<Chain, Failure> {
+    Ledger::read(path).map_err(|e| output::about(path, &e))
+}
+
+fn bind(init: &Init) -> Outcome {
+    let path = init.ledger.clone().unwrap_or_else(|| default_path(&init.id));
+    let bound = Bound { epsilon: init.epsilon, delta: init.delta, rho: init.rho };
+    let failed = |e: LedgerError| output::about(&path, &e);
+    // Before a folder or a file is made.
+    bound.sound().map_err(Failure::Message)?;
+    if !crate::release::is_name(&init.id) {
+        let id = &init.id;
+        return Err(Failure::Message(format!(
+            "`{id}` is no id: letters, digits, dots, - and _, a letter or digit first"
+        )));
+    }
+    let ledger = Ledger::at(&path, &init.id).map_err(failed)?;
+    ledger.bind(bound, &super::release::today()).map_err(failed)?;
+    output::print(&format!(
+        "{}\nall releases of `{}` together may spend {}\nthe next charge signs this bound\n",
+        output::path(&path),
+        init.id,
+        account::bound(&bound)
+    ))
+}
+
+/// The ledgers of the working folder.
+fn all() -> Result<Vec<PathBuf>, Failure> {
+    let folder = Path::new("ledger");
+    let entries = std::fs::read_dir(folder).map_err(|e| {
+        Failure::Message(format!(
+            "no ledger is in the folder `ledger` of this folder ({e}); name one: margins ledger show ID"
+        ))
+    })?;
+    let mut files: Vec<PathBuf> = entries.flatten().map(|e| e.path()).collect();
+    files.retain(|p| p.extension().is_some_and(|e| e == "jsonl") && p.is_file());
+    files.sort();
+    Ok(files)
+}
+
+fn show(args: &Show) -> Outcome {
+    let chains = match &args.id {
+        Some(id) => vec![read(&file(id))?],
+        None => all()?.iter().map(|path| read(path)).collect::<Result<_, _>>()?,
+    };
+    if args.json {
+        let whole: Vec<_> = chains.iter().map(whole).collect();
+        return output::json(&match (&args.id, &whole[..]) {
+            (Some(_), [one]) => format!("{one:#}\n"),
+            _ => format!("{:#}\n", json!(whole)),
+        });
+    }
+    let texts: Vec<String> = chains.iter().map(text).collect();
+    output::print(&texts.join("\n"))
+}
+
+/// An account with its lines.
+fn whole(chain: &Chain) -> serde_json::Value {
+    let entries = chain.lines().iter().map(|(hash, entry)| {
+        let mut entry = json!(entry);
+        if let Some(fields) = entry.as_object_mut() {
+            fields.insert("hash".into(), hash.as_str().into());
+        }
+        entry
+    });
+    let entries: Vec<_> = entries.collect();
+    let mut value = account::json(chain);
+    if let Some(fields) = value.as_object_mut() {
+        fields.insert("entries".into(), entries.into());
+    }
+    value
+}
+
+/// What became of each charge, by the number of its files.
+fn became(chain: &Chain, charge: &str) -> String {
+    let files = chain.lines().iter().find_map(|(_, e)| match &e.said {
+        Said::Sealed { charge: c, files } if c == charge => Some(files.len() as u64),
+        _ => None,
+    });
+    files.map_or("no file".into(), |n| output::counted(n, "file"))
+}
+
+fn text(chain: &Chain) -> String {
+    let unit = chain.charges().next().map(|(_, c)| c.unit.as_str());
+    let change = match chain.spent().neighbours {
+        Neighbours::AddRemove => "more or less",
+        Neighbours::Substitute => "changed",
+    };
+    let mut out = chain.id().unwrap_or("an empty ledger").to_string();
+    out.push_str(&unit.map_or("\n".into(), |unit| format!(": one {unit} {change}\n")));
+    out.push_str(&account::text(chain));
+    let day = |hash: &str| chain.lines().iter().find(|(h, _)| h == hash).map_or("", |(_, e)| e.day.as_str());
+    let rows: Vec<Vec<String>> = chain
+        .charges()
+        .map(|(hash, c)| {
+            let part = c.part.as_ref().map_or(String::new(), |p| format!(" ({p})"));
+            let charged = format!("{} = {}", c.currency.symbol(), output::spent(c.charged));
+            vec![format!("{}{part}", c.release), day(hash).into(), charged, became(chain, hash)]
         })
         .collect();
-    let mut out = columns(&["dataset", "unit", "charged", "charges"], &rows);
-    out.push_str(&format!("\n{} entries, the chain holds; head {}\n", summary.entries, summary.head));
-    if summary.open > 0 {
-        out.push_str(&format!("{} charges were never sealed: they stay spent\n", summary.open));
+    if !rows.is_empty() {
+        out.push('\n');
+        out.push_str(&columns(&["release", "day", "charged", "became"], &rows));
     }
-    output::print(&out)
+    out.push_str(&format!(
+        "\n{}, chain and signatures hold; head\n{}\n",
+        output::counted(chain.lines().len() as u64, "line"),
+        chain.head()
+    ));
+    if chain.open() > 0 {
+        out.push_str("a charge that became no file stays spent: its noise may have been drawn and seen\n");
+    }
+    out
+}
+
+/// One check: what, whether it passed (none: a note), and more.
+struct Check(String, Option<bool>, String);
+
+fn check(args: &Verify) -> Outcome {
+    let path = file(&args.id);
+    let mut checks = Vec::new();
+    match Ledger::read(&path) {
+        Err(LedgerError::Io(e)) => return Err(output::about(&path, &e)),
+        Err(e) => checks.push(Check("ledger".into(), Some(false), e.to_string())),
+        Ok(chain) => {
+            let lines = output::counted(chain.lines().len() as u64, "line");
+            checks.push(Check(
+                "chain".into(),
+                Some(true),
+                format!(
+                    "{lines}, each holds the hash of the one before; every charge is signed; head {}",
+                    chain.head()
+                ),
+            ));
+            checks.push(signers(&chain, args.pubkey.as_deref())?);
+            checks.push(within(&chain));
+            for release in &args.release {
+                checks.push(charged_here(&chain, release));
+            }
+            if args.release.is_empty() {
+                let why = "whether lines were cut off the end shows only beside a release: --release FILE";
+                checks.push(Check("releases".into(), None, why.into()));
+            }
+        }
+    }
+    let passed = checks.iter().all(|c| c.1 != Some(false));
+    if args.json {
+        let outcome = |c: &Check| match c.1 {
+            Some(true) => "passed",
+            Some(false) => "failed",
+            None => "warning",
+        };
+        let checks: Vec<_> =
+            checks.iter().map(|c| json!({ "what": c.0, "outcome": outcome(c), "detail": c.2 })).collect();
+        output::json(&format!("{:#}\n", json!({ "passed": passed, "checks": checks })))?;
+    } else {
+        let width = checks.iter().map(|c| c.0.chars().count()).max().unwrap_or(0);
+        let mut out = format!("{}\n\n", output::path(&path));
+        for Check(what, outcome, detail) in &checks {
+            let mark = match outcome {
+                Some(true) => "ok  ",
+                Some(false) => "FAIL",
+                None => "note",
+            };
+            let indent = width + 8;
+            let detail = crate::audit::wrap(detail, 80usize.saturating_sub(indent).max(30), indent);
+            out.push_str(&format!("{mark}  {what:<width$}  {detail}\n"));
+        }
+        out.push_str(match passed {
+            true => "\nVERIFIED: nothing here contradicts this ledger.\n",
+            false => "\nVERIFICATION FAILED: this is not the account it claims to be.\n",
+        });
+        output::print(&out)?;
+    }
+    if passed { Ok(()) } else { Err(Failure::Refuted) }
+}
+
+fn signers(chain: &Chain, pubkey: Option<&str>) -> Result<Check, Failure> {
+    let what = || "signer".to_owned();
+    let keys = chain.signers();
+    let Some(pubkey) = pubkey else {
+        let said = if keys.is_empty() { "nobody yet".into() } else { keys.join(", ") };
+        return Ok(Check(
+            what(),
+            None,
+            format!("no public key was given, so who signed is not known: {said}"),
+        ));
+    };
+    let key = verify::read_key(pubkey)?;
+    let key = public_key_text(&key).map_err(|e| Failure::Message(e.to_string()))?;
+    Ok(match keys.iter().find(|k| **k != key) {
+        None if keys.is_empty() => Check(what(), None, "nothing is charged, so nothing is signed".into()),
+        None => Check(
+            what(),
+            Some(true),
+            "the given public key signed every charge, and with the first one the bound".into(),
+        ),
+        Some(other) => {
+            Check(what(), Some(false), format!("{other} signed charges, not only the given public key {key}"))
+        }
+    })
+}
+
+fn within(chain: &Chain) -> Check {
+    let spent = account::spent(&chain.spent(), chain);
+    match chain.bound() {
+        None => Check("bound".into(), None, format!("none; in all {spent}")),
+        Some(b) if b.holds(&chain.spent()) => {
+            Check("bound".into(), Some(true), format!("{spent}, within {}", account::bound(&b)))
+        }
+        Some(b) => Check("bound".into(), Some(false), format!("{spent}, more than {}", account::bound(&b))),
+    }
+}
+
+/// Whether a release was charged in this ledger. Its signature is checked when it is opened.
+fn charged_here(chain: &Chain, path: &Path) -> Check {
+    let what = output::path(path);
+    match Release::open(path) {
+        Err(e) => Check(what, Some(false), e.to_string()),
+        Ok(release) => match look(chain, release.manifest()) {
+            Found::Charged => {
+                let line = release.manifest().account.as_ref().map_or(0, |a| a.line);
+                Check(what, Some(true), format!("charged in line {line}"))
+            }
+            Found::Silent => Check(what, None, "it does not say in which ledger it was charged".into()),
+            Found::Not(why) => Check(what, Some(false), why),
+        },
+    }
+}
+
+fn export(args: &Export) -> Outcome {
+    let path = file(&args.id);
+    let chain = read(&path)?;
+    if args.jsonl {
+        let text =
+            crate::files::text(&path, crate::ledger::MAX_LEDGER).map_err(|e| output::about(&path, &e))?;
+        return output::data(&text);
+    }
+    let mut out =
+        "line,day,release,unit,unit_of,part,neighbours,currency,charged,files,signer,hash\r\n".to_owned();
+    for (i, (hash, entry)) in chain.lines().iter().enumerate() {
+        let Some(c) = entry.charge() else { continue };
+        let quoted = |s: &str| {
+            if s.contains([',', '"', '\n']) { format!("\"{}\"", s.replace('"', "\"\"")) } else { s.into() }
+        };
+        let name = |v: serde_json::Value| v.as_str().unwrap_or_default().to_owned();
+        let fields = [
+            (i + 1).to_string(),
+            entry.day.clone(),
+            c.release.clone(),
+            quoted(&c.unit),
+            c.unit_of.to_string(),
+            quoted(c.part.as_deref().unwrap_or("")),
+            name(json!(c.neighbours)),
+            name(json!(c.currency)),
+            c.charged.to_string(),
+            became(&chain, hash).split(' ').next().unwrap_or("").replace("no", "0"),
+            entry.signer.clone().unwrap_or_default(),
+            hash.clone(),
+        ];
+        out.push_str(&fields.join(","));
+        out.push_str("\r\n");
+    }
+    output::data(&out)
 }

@@ -1,10 +1,13 @@
 //! The `margins` command, one verb a file.
 //!
-//! Exit codes: 0 done; 1 a verification failed; 2 the command, a file or the machine is at fault.
+//! Exit codes: 0 done; 1 a verification failed, or a bound does not let it; 2 the command, a file or the machine is at fault.
 
 // Everything goes out through `output`, which makes it safe to show.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod account;
+mod ask;
+mod bases;
 mod chart;
 mod estimator;
 mod experiment;
@@ -21,6 +24,7 @@ mod progress;
 mod projection;
 mod query;
 mod release;
+mod signing;
 mod source;
 mod verify;
 
@@ -51,7 +55,7 @@ enum Verb {
     Init(init::Args),
     /// Show what a spec will measure and how exact its tables will be, without opening the data
     Plan(plan::Args),
-    /// Compare strategies on standard workloads over a spec's dimensions, without data
+    /// Repeat the published experiments, without data
     Experiment(experiment::Args),
     /// Make a signed release: count, add exact noise, seal
     Release(release::Args),
@@ -59,6 +63,8 @@ enum Verb {
     Keygen(keygen::Args),
     /// Answer a SQL query from a release file
     Query(query::Args),
+    /// Answer a question as well as asked: from what is out, or for the least budget that does it
+    Ask(ask::Args),
     /// Infer the best answers from a history of noisy ones
     Infer(infer::Args),
     /// Compare the noisy count with Bayesian estimates of it
@@ -69,7 +75,7 @@ enum Verb {
     Verify(verify::Args),
     /// Show what an auditor asks of a release
     Inspect(inspect::Args),
-    /// Show what has been spent on each dataset
+    /// Keep the account of what has been spent on a dataset: bound, show, verify, export
     Ledger(ledger::Args),
     /// Print a JSON Schema: of the spec, the manifest or a ledger entry
     Schema {
@@ -132,6 +138,8 @@ enum Failure {
     Message(String),
     /// Diagnostics as they are shown, with colours or without; exit 2.
     Rendered(String),
+    /// A bound does not let it: why, and what it lets; exit 1.
+    Refused(String),
     /// Everything has been said; exit 1.
     Refuted,
 }
@@ -176,6 +184,7 @@ pub fn main() -> ExitCode {
         Verb::Release(args) => release::run(&args),
         Verb::Keygen(args) => keygen::run(&args),
         Verb::Query(args) => query::run(&args),
+        Verb::Ask(args) => ask::run(&args),
         Verb::Infer(args) => infer::run(&args),
         Verb::Estimator(args) => estimator::run(&args),
         Verb::Export(args) => export::run(&args),
@@ -197,6 +206,10 @@ pub fn main() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Refuted) => ExitCode::from(1),
+        Err(Failure::Refused(text)) => {
+            output::say(&output::error(&text));
+            ExitCode::from(1)
+        }
         Err(Failure::Rendered(text)) => {
             output::say_coloured(&text);
             ExitCode::from(2)

@@ -38,6 +38,15 @@ pub fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{}", visible_lines(text));
 }
 
+/// Asks on standard error, and reads a line: whether it is a yes.
+pub fn confirm(question: &str) -> bool {
+    let mut answer = String::new();
+    let asked = write!(std::io::stderr(), "{}", visible_lines(question)).is_ok();
+    asked
+        && std::io::stdin().read_line(&mut answer).is_ok()
+        && matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
+}
+
 /// The same for diagnostics, which may have colours.
 pub fn say_coloured(text: &str) {
     let _ = writeln!(std::io::stderr(), "{}", crate::visible::visible_coloured(text));

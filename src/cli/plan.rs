@@ -13,7 +13,7 @@ use crate::plan::cost::WorstCase;
 use crate::plan::{BudgetRule, Measure, Neighbours, Noise, Table, cost};
 use crate::planner::closure::Spread;
 use crate::planner::targets::{Least, Nothing, Targets};
-use crate::planner::{self, Candidate, Choice, Look, PlanError, Planned, Request, worst};
+use crate::planner::{self, Candidate, Choice, Look, Objective, PlanError, Planned, Request, worst};
 use crate::recover::Recovery;
 use crate::release::Currency;
 use crate::spec::{self, Spec, SpecErrors, Unit};
@@ -32,7 +32,7 @@ pub struct Args {
     /// Show every strategy with both budget rules, best first, and why some do not apply
     #[arg(long)]
     compare: bool,
-    /// Draw the predicted error of every strategy at budgets around the spec's
+    /// Draw the predicted error of every strategy at budgets around the spec's; of a projection, against its size
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
     /// Print the plan as JSON
@@ -41,6 +41,17 @@ pub struct Args {
     /// Show every table, however many there are
     #[arg(long)]
     all: bool,
+    /// Search for tables this long, in parts of what takes some seconds, instead of the spec's `effort`
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=i64::from(spec::MOST_EFFORT)))]
+    effort: Option<u32>,
+}
+
+/// How long to search, where the command line says so; on a terminal a long search tells how far it is.
+pub fn searching(spec: &mut Spec, effort: Option<u32>) {
+    if let Some(effort) = effort {
+        spec.strategy.effort = effort;
+    }
+    super::progress::searches();
 }
 
 /// Spec errors as they are shown: with colour on a terminal.
@@ -49,10 +60,13 @@ pub fn spec_failure(errors: SpecErrors) -> Failure {
 }
 
 pub fn run(args: &Args) -> Outcome {
-    let spec = spec::load(&args.spec).map_err(spec_failure)?;
+    let mut spec = spec::load(&args.spec).map_err(spec_failure)?;
+    searching(&mut spec, args.effort);
     let look = if args.compare || args.svg.is_some() { Look::Everywhere } else { Look::Needed };
     match compile::plan(&spec, look, &super::release::today())? {
-        Job::Projection(designed) => super::projection::plan(&spec, &designed, args.json),
+        Job::Projection(designed) => {
+            super::projection::plan(&spec, &designed, args.json, args.svg.as_deref())
+        }
         Job::Tables(choice) => plan_of_tables(args, &spec, &choice),
     }
 }
@@ -67,15 +81,17 @@ fn plan_of_tables(args: &Args, spec: &Spec, choice: &Choice) -> Outcome {
             .map_err(|e| Failure::Message(format!("cannot write {}: {e}", output::path(file))))?;
     }
     if args.json {
-        return output::json(&to_json(&spec, &request, choice)?);
+        return output::json(&to_json(&spec, &asked, &request, choice)?);
     }
     let mut out = head(&spec, planned);
     if args.compare {
-        out.push_str(&comparison(&choice.candidates, choice.chosen));
+        out.push_str(&comparison(&asked, &choice.candidates, choice.chosen));
     }
     out.push_str(&tables(&request, planned, args.all));
     out.push_str(&asked::judged(&request, planned, args.all));
     out.push_str(&foot(planned));
+    out.push_str(&super::bases::text(&spec.cube, planned));
+    out.push_str(&with_delta(planner::with_delta(&asked), planned));
     if let Some(t) = planner::targets::targets(&asked, planned)? {
         out.push_str(&targets(&spec, planned, &t, args.all));
     }
@@ -210,7 +226,8 @@ fn head(spec: &Spec, planned: &Planned) -> String {
         .zeros
         .iter()
         .map(|z| {
-            format!("empty     {}\n", crate::audit::wrap(&format!("where {z}; not counted on below"), 70, 10))
+            let counted = if planned.prediction.zeros { "" } else { "; not counted on below" };
+            format!("empty     {}\n", crate::audit::wrap(&format!("where {z}{counted}"), 70, 10))
         })
         .collect();
     let asked = match planned.prediction.queries {
@@ -242,7 +259,15 @@ fn foot(planned: &Planned) -> String {
         WorstCase::Bound => ", an upper bound over pairs of cells",
     };
     let proof = planned.certificate.map_or(String::new(), |c| {
-        format!("{} {}, certified within {:.0e} of the least\n", c.of, figure(c.value), c.gap().max(1e-12))
+        let (of, value, bound) = (c.of, figure(c.value), figure(c.bound));
+        if c.gap() > 1e-3 {
+            format!(
+                "{of} {value}, at most {:.2} times the least that can be (proved: {bound})\n",
+                1.0 + c.gap()
+            )
+        } else {
+            format!("{of} {value}, certified within {:.0e} of the least\n", c.gap().max(1e-12))
+        }
     });
     let worst = if asked::of(&planned.plan) { "worst" } else { "worst cell's" };
     format!(
@@ -253,6 +278,22 @@ fn foot(planned: &Planned) -> String {
         output::spent(planned.cost.total),
         amount(planned.plan.budget),
     )
+}
+
+/// What the same ε would give with a δ: pure ε-DP is a choice, and this is its price.
+fn with_delta(other: Option<planner::WithDelta>, planned: &Planned) -> String {
+    let Some(other) = other else { return String::new() };
+    let (own, error) = (planned.prediction.rms_error(), other.planned.prediction.rms_error());
+    let times = if error < own { own / error } else { error / own };
+    let text = format!(
+        "The same ε with δ = {} (rho = {}, Gaussian noise, {}): root-mean-square error {}, {times:.2} times {}.",
+        amount(*planner::DELTA),
+        figure(other.planned.plan.budget.to_f64()),
+        other.planned.plan.measure.name(),
+        figure(error),
+        if error < own { "smaller" } else { "larger" },
+    );
+    format!("{}\n", output::wrapped(&text, 0))
 }
 
 /// What the holder of the data should know before a release.
@@ -391,12 +432,15 @@ fn tables(request: &Request, planned: &Planned, all: bool) -> String {
     out
 }
 
-fn comparison(candidates: &[Candidate], chosen: usize) -> String {
+fn comparison(request: &Request, candidates: &[Candidate], chosen: usize) -> String {
     let mut order: Vec<usize> = (0..candidates.len()).collect();
-    let error =
-        |i: usize| candidates[i].outcome.as_ref().map_or(f64::INFINITY, |p| p.prediction.weighted_total);
-    order.sort_by(|&a, &b| error(a).total_cmp(&error(b)));
-    let best = error(order[0]);
+    let score = |i: usize| candidates[i].outcome.as_ref().map_or(f64::INFINITY, |p| p.score(request));
+    order.sort_by(|&a, &b| score(a).total_cmp(&score(b)));
+    let error = |p: &Planned| match request.objective {
+        Objective::Worst => p.score(request),
+        Objective::Total | Objective::Targets => p.prediction.weighted_total,
+    };
+    let best = candidates[order[0]].outcome.as_ref().map_or(f64::INFINITY, error);
     let mut rows = Vec::new();
     let mut reasons: Vec<(Measure, String)> = Vec::new();
     for i in order {
@@ -414,7 +458,7 @@ fn comparison(candidates: &[Candidate], chosen: usize) -> String {
                 figure(p.prediction.total),
                 figure(p.prediction.rms_error()),
                 figure(p.prediction.max.sqrt()),
-                format!("{:.2}×", p.prediction.weighted_total / best),
+                format!("{:.2}×", error(p) / best),
             ]),
             Err(e) if !reasons.iter().any(|(m, _)| *m == c.measure) => {
                 reasons.push((c.measure, e.to_string()))
@@ -434,11 +478,11 @@ fn comparison(candidates: &[Candidate], chosen: usize) -> String {
     out
 }
 
-fn to_json(spec: &Spec, request: &Request, choice: &Choice) -> Result<String, PlanError> {
+fn to_json(spec: &Spec, asked: &Request, request: &Request, choice: &Choice) -> Result<String, PlanError> {
     let Choice { planned, candidates, chosen } = choice;
     let p = &planned.plan;
     let targets = planner::targets::targets(request, planned)?;
-    let value = json!({
+    let mut value = json!({
         "name": spec.name,
         "noise": p.noise,
         "budget": p.budget,
@@ -454,8 +498,20 @@ fn to_json(spec: &Spec, request: &Request, choice: &Choice) -> Result<String, Pl
         "tables": tables_json(request, planned),
         "objective": request.objective,
         "gap": planned.certificate.map(|c| c.gap()),
+        "effort": spec.strategy.effort,
+        "with_delta": planner::with_delta(asked).map(|other| json!({
+            "delta": *planner::DELTA,
+            "rho": other.planned.plan.budget,
+            "measure": other.planned.plan.measure.name(),
+            "rms_error": other.planned.prediction.rms_error(),
+            "total_variance": other.planned.prediction.total,
+            "max_variance": other.planned.prediction.max,
+        })),
         "targets": targets.map(|t| targets_json(spec, planned, &t)),
     });
+    if !planner::closure::bases::bases_of(p).is_empty() {
+        value["bases"] = super::bases::json(&spec.cube, planned).into();
+    }
     Ok(format!("{value}\n"))
 }
 

@@ -1,9 +1,13 @@
 //! A progress bar on a terminal; silence elsewhere. It shows the size of the file and of the plan, never
 //! anything that depends on the rows.
 
+use super::output;
 use crate::compile::Watcher;
+use crate::planner;
 use indicatif::{ProgressBar, ProgressStyle};
-use std::sync::Mutex;
+use std::io::IsTerminal;
+use std::sync::{Mutex, OnceLock};
+use std::time::Instant;
 
 /// One bar, used for one stage after the other.
 pub struct Bar(Mutex<Option<(&'static str, ProgressBar)>>);
@@ -39,5 +43,20 @@ impl Watcher for Bar {
 
     fn measuring(&self, done: u64, of: u64) {
         self.show("measuring", "measuring {bar:40} {human_pos}/{human_len} {eta}", done, of);
+    }
+}
+
+/// On a terminal a long search for tables says how far it is, and how long it will take.
+pub fn searches() {
+    static BEGUN: OnceLock<Instant> = OnceLock::new();
+    BEGUN.get_or_init(Instant::now);
+    if std::io::stderr().is_terminal() {
+        planner::progress::listen(|done, of| {
+            let spent = BEGUN.get_or_init(Instant::now).elapsed().as_secs();
+            let left = spent * u64::from(of - done.min(of)) / u64::from(done.max(1));
+            let text =
+                format!("searching for tables: {done} of {of} rounds after {spent} s, about {left} s to go");
+            output::say(&text);
+        });
     }
 }

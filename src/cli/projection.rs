@@ -1,5 +1,6 @@
 //! What the verbs say of projections.
 
+use super::chart::{self, Chart, Series};
 use super::output::{columns, figure, grouped};
 use super::release::quoted;
 use super::source::Projection;
@@ -22,12 +23,38 @@ use std::path::Path;
 const CELLS: [u64; 3] = [1, 10, 100];
 
 /// `margins plan` of a projection.
-pub fn plan(spec: &Spec, designed: &Designed, as_json: bool) -> Outcome {
+pub fn plan(spec: &Spec, designed: &Designed, as_json: bool, svg: Option<&Path>) -> Outcome {
     let others = alternatives(spec, &designed.design);
+    if let Some(file) = svg {
+        crate::files::write(file, &chart::svg(&picture(spec, &designed.design)))
+            .map_err(|e| Failure::Message(format!("cannot write {}: {e}", output::path(file))))?;
+    }
     if as_json {
         return output::json(&to_json(spec, designed, &others));
     }
     output::print(&(to_text(spec, designed, &others) + &super::plan::warnings(spec)))
+}
+
+/// Predicted error of one, ten and a hundred cells against the number of integers, at the spec's budget; dashed what noise alone would leave.
+fn picture(spec: &Spec, own: &Design) -> Chart {
+    let (noise, norm) = (own.noise_variance() / own.shape.column() as f64, own.predicted_norm());
+    let sizes = (8..=22).map(|bits| f64::from(1u32 << bits));
+    let series = CELLS.iter().enumerate().flat_map(|(colour, &cells)| {
+        let line = |norm: f64| {
+            let error = |size: f64| (size, libm::sqrt(cells as f64 * (norm / size + noise)));
+            sizes.clone().map(error).collect()
+        };
+        let name = output::counted(cells, "cell");
+        let of_noise = Series { name: format!("{name}, noise"), points: line(0.0), dashed: true, colour };
+        [Series { name, points: line(norm), dashed: false, colour }, of_noise]
+    });
+    Chart {
+        title: spec.title.clone(),
+        subtitle: format!("{}; ‖x‖² = {}", size_of(own.shape), figure(norm)),
+        x_label: "integers released".into(),
+        y_label: "standard error of a query".into(),
+        series: series.collect(),
+    }
 }
 
 /// Another way to spend the budget: its name, its integers, and the error of a query over 1, 10, 100 cells.
@@ -177,7 +204,20 @@ fn remarks(spec: &Spec, d: &Design, others: &[Other]) -> Vec<String> {
         ));
     }
     out.push(format!(
-        "The published worst-case bound asks for the order of n⁴ ln(2k/β) = {:.0e} sums, because it holds for all data at once. It is not used: T follows from the variance, and every interval from the released sums.",
+        "All {} queries at once: with probability {} every answer over one cell is within {} of the truth, and every answer over {} within {} (proven, by {}-wise independence alone{}).",
+        grouped(d.queries),
+        1.0 - d.failure.to_f64(),
+        figure(d.guarantee(1)),
+        output::counted(u64::from(d.sparsity), "cell"),
+        figure(d.guarantee(u64::from(d.sparsity))),
+        d.independence,
+        match d.norm_bound {
+            Some(_) => String::new(),
+            None => format!(", if ‖x‖² is at most {}", figure(d.predicted_norm())),
+        },
+    ));
+    out.push(format!(
+        "The published worst-case bound asks for 256 (n² + m)² ln(4k/β) = {:.1e} sums, because it holds for all data at once. It is not used: T follows from the variance, and every interval from the released sums.",
         d.published_rows(),
     ));
     out
@@ -207,6 +247,11 @@ fn to_json(spec: &Spec, designed: &Designed, others: &[Other]) -> String {
         "norm_declared": d.norm_bound.is_some(),
         "std_error": CELLS.map(|m| json!({ "cells": m, "std_error": d.predicted_error(m) })),
         "published_rows": d.published_rows(),
+        "guarantee": {
+            "queries": d.queries,
+            "failure": d.failure,
+            "alpha": CELLS.map(|m| json!({ "cells": m, "alpha": d.guarantee(m) })),
+        },
         "alternatives": others.iter().map(|o| json!({
             "name": o.name,
             "values": o.values,
@@ -325,12 +370,12 @@ impl<'a> Keys<'a> {
 
     /// A line of the answers: the key, its count, what is the matter with it.
     fn line(&self, record: &csv::StringRecord, row: usize) -> Result<Vec<String>, Failure> {
-        let Projection { questions, level, estimator } = self.asked;
+        let Projection { questions, options, estimator } = self.asked;
         let key: Vec<&str> = self.places.iter().map(|&p| record.get(p).unwrap_or_default()).collect();
         let cell = questions
             .cell(&key)
             .map_err(|e| Failure::Message(format!("{}, row {}: {e}", output::path(self.file), row + 1)))?;
-        let a = questions.count(&[cell], *level, *estimator);
+        let a = questions.count(&[cell], options.level, *estimator);
         let numbers = [a.estimate, a.std_error, a.low, a.high].map(|x| x.to_string());
         let numbers = numbers.into_iter().chain(self.status.map(str::to_string));
         Ok(key.iter().map(|k| csv_label(k).into_owned()).chain(numbers).collect())
@@ -339,7 +384,7 @@ impl<'a> Keys<'a> {
 
 /// Counts every key of a CSV file; answers appear as they are ready.
 pub fn keys(asked: &Projection, file: &Path) -> Outcome {
-    let (questions, level) = (&asked.questions, asked.level);
+    let (questions, level) = (&asked.questions, asked.options.level);
     if !(level > 0.0 && level < 1.0) {
         return Err(Failure::Message(format!(
             "the level of an interval must lie between 0 and 1, not {level}"

@@ -214,7 +214,7 @@ fn many(args: &Args, source: &Source, batch: &Path) -> Outcome {
                 line,
                 sql: sql.into(),
                 answer: source.ask(sql).map_err(|e| match e {
-                    Failure::Message(why) | Failure::Rendered(why) => why,
+                    Failure::Message(why) | Failure::Rendered(why) | Failure::Refused(why) => why,
                     Failure::Refuted => "refuted".into(),
                 }),
             })
@@ -270,7 +270,7 @@ fn reply_text(
 }
 
 /// The line up to `--`, unless that stands inside quotes.
-fn without_comment(line: &str) -> &str {
+pub(super) fn without_comment(line: &str) -> &str {
     let mut quote: Option<char> = None;
     let mut before = ' ';
     for (at, c) in line.char_indices() {

@@ -2,20 +2,25 @@
 
 use super::output::{amount, counted, figure, grouped, short};
 use super::progress::Bar;
-use super::{Failure, Outcome, keygen, output};
-use crate::compile::{self, Job, Options, Released};
+use super::signing::Signing;
+use super::{Failure, Outcome, output};
+use crate::answer::Answers;
+use crate::compile::{self, Job, Options, Released, Watcher};
+use crate::ledger::published::{Found, look};
+use crate::ledger::{Chain, Charge};
 use crate::planner::Planned;
-use crate::release::SignerKind;
-use crate::release::keys::{KeyError, SigningKey};
-use crate::secret::noise::Entropy;
+use crate::release::keys::SigningKey;
+use crate::release::{Release, SignerKind};
 use crate::spec::{self, Spec};
 use crate::visible::visible;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 /// Make a signed release: count, add exact noise, seal.
 ///
 /// Reads the data once, measures what `margins plan` shows, and writes OUT/NAME.margins with its signature
-/// OUT/NAME.margins.minisig. The ledger is charged before any noise is drawn.
+/// OUT/NAME.margins.minisig. The dataset's ledger is charged before any noise is drawn; a release that would pass its
+/// bound is refused before the data is opened (exit 1).
 #[derive(clap::Args)]
 #[command(
     after_help = "Example:\n  margins keygen --out agency.key\n  margins release survey.toml --key agency.key"
@@ -26,73 +31,50 @@ pub struct Args {
     /// Read the rows from here instead of the spec's own file
     #[arg(long, value_name = "FILE")]
     data: Option<PathBuf>,
-    /// The secret key to sign with
-    #[arg(long, value_name = "FILE")]
-    key: Option<PathBuf>,
     /// The folder for the release
     #[arg(long, value_name = "DIR", default_value = "out")]
     out: PathBuf,
-    /// The ledger to charge [default: DIR/ledger.jsonl]
+    /// The ledger to charge, where the spec names none [default: ledger/ID.jsonl in the working folder]
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
-    /// Overwrite a release of the same name
+    /// Measure only what this release of the same people does not tell well enough; ask both together afterwards
+    #[arg(long, value_name = "FILE")]
+    extends: Option<PathBuf>,
+    /// Overwrite a release of the same name: its charge stays, and this one is added
     #[arg(long)]
     replace: bool,
+    /// Do not ask whether to charge again
+    #[arg(long, requires = "replace")]
+    yes: bool,
+    /// Search for tables this long, in parts of what takes some seconds, instead of the spec's `effort`
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=i64::from(crate::spec::MOST_EFFORT)))]
+    effort: Option<u32>,
     /// Print what was done as JSON
     #[arg(long)]
     json: bool,
-    /// Use this fixed seed: NOT PRIVATE, and marked so for good
-    #[cfg(feature = "test-seed")]
-    #[arg(long, value_name = "SEED")]
-    insecure_seed: Option<u64>,
-}
-
-impl Args {
-    #[cfg(feature = "test-seed")]
-    fn entropy_and_key(&self, spec: &Spec) -> Result<(Entropy, SigningKey), Failure> {
-        match self.insecure_seed {
-            Some(seed) => Ok((Entropy::fixed(seed), SigningKey::not_private()?)),
-            None => Ok((Entropy::from_os()?, self.signing_key(spec)?)),
-        }
-    }
-
-    #[cfg(not(feature = "test-seed"))]
-    fn entropy_and_key(&self, spec: &Spec) -> Result<(Entropy, SigningKey), Failure> {
-        Ok((Entropy::from_os()?, self.signing_key(spec)?))
-    }
-
-    fn signing_key(&self, spec: &Spec) -> Result<SigningKey, Failure> {
-        match &self.key {
-            Some(path) => match spec::regular(path).map_err(KeyError::from).and_then(|_| SigningKey::load(path, None)) {
-                Err(KeyError::NeedsPassphrase) => {
-                    let passphrase = keygen::ask(&format!("Passphrase of {}: ", output::path(path)))?;
-                    SigningKey::load(path, Some(&passphrase)).map_err(|e| output::about(path, &e))
-                }
-                other => other.map_err(|e| output::about(path, &e)),
-            },
-            None if spec.demo => Ok(SigningKey::throw_away()?),
-            None => Err(Failure::Message(
-                "a release is signed, and no key was given. Make one once, keep it, and use\nit for every release:\n  \
-                 margins keygen --out agency.key\n  margins release SPEC --key agency.key"
-                    .into(),
-            )),
-        }
-    }
+    #[command(flatten)]
+    signing: Signing,
 }
 
 pub fn run(args: &Args) -> Outcome {
-    let spec = spec::load(&args.spec).map_err(super::plan::spec_failure)?;
+    let mut spec = spec::load(&args.spec).map_err(super::plan::spec_failure)?;
+    super::plan::searching(&mut spec, args.effort);
     spec.confirmed().map_err(super::plan::spec_failure)?;
     let warnings = super::plan::warnings(&spec);
     if !warnings.is_empty() {
         output::say(warnings.trim());
     }
-    let (entropy, key) = args.entropy_and_key(&spec)?;
+    let (entropy, key) = args.signing.entropy_and_key(&spec)?;
+    let (spec, known) = match &args.extends {
+        None => (spec, Vec::new()),
+        Some(file) => extended(args, spec, file, &key)?,
+    };
     std::fs::create_dir_all(&args.out)
         .map_err(|e| Failure::Message(format!("cannot make the folder {}: {e}", output::path(&args.out))))?;
-    let ledger = args.ledger.clone().unwrap_or_else(|| args.out.join("ledger.jsonl"));
+    let ledger = super::account::file(&spec, args.ledger.as_deref())?;
+    super::account::not_forgotten(&args.out);
     let data = args.data.as_ref().or(spec.data.as_ref().map(|d| &d.path));
-    for path in [Some(&ledger), Some(&args.spec), args.key.as_ref(), data].into_iter().flatten() {
+    for path in [Some(&ledger), Some(&args.spec), args.signing.key.as_ref(), data].into_iter().flatten() {
         stays(&args.out, &spec.name, path)?;
     }
     let options = Options {
@@ -104,16 +86,85 @@ pub fn run(args: &Args) -> Outcome {
         day: &today(),
         entropy,
     };
-    let released = compile::release(&spec, options, &Bar::new())?;
+    let there = args.out.join(format!("{}.margins", spec.name));
+    let replaced = (args.replace && there.exists()).then_some(there);
+    let watcher = Asking { bar: Bar::new(), replaced, args };
+    let released = compile::release(&spec, options, &watcher).map_err(super::account::refused)?;
     if args.json {
         output::json(&json(&spec, &released))
     } else {
-        output::print(&text(args, &spec, &released, &key))
+        output::print(&text(args, &spec, &released, &key, &known))
+    }
+}
+
+/// Shows how far a run is. Where a release is replaced it says what a second charge comes to, and asks whether that is meant if
+/// somebody can answer.
+struct Asking<'a> {
+    bar: Bar,
+    /// The file that is replaced.
+    replaced: Option<PathBuf>,
+    args: &'a Args,
+}
+
+impl Watcher for Asking<'_> {
+    fn reading(&self, done: u64, of: u64) {
+        self.bar.reading(done, of);
+    }
+
+    fn measuring(&self, done: u64, of: u64) {
+        self.bar.measuring(done, of);
+    }
+
+    fn charging(&self, chain: &Chain, charge: &Charge) -> bool {
+        let Some(there) = &self.replaced else { return true };
+        if let Ok(release) = Release::open(there)
+            && let Found::Not(why) = look(chain, release.manifest())
+        {
+            let warning = format!("warning: {} was not charged in this ledger: {why}", output::path(there));
+            output::say(&output::wrapped(&warning, 9));
+        }
+        let note = format!(
+            "note: {} is there and was charged. Replacing it charges again: in all {}",
+            output::path(there),
+            super::account::spent(&chain.spent_with(charge), chain)
+        );
+        output::say(&output::wrapped(&note, 6));
+        self.args.yes || !std::io::stdin().is_terminal() || output::confirm("Charge again? [y/N] ")
+    }
+}
+
+/// The spec of what is missing beside a release that is out, and the tables that it tells well enough.
+fn extended(args: &Args, spec: Spec, file: &Path, key: &SigningKey) -> Result<(Spec, Vec<String>), Failure> {
+    let out = Answers::open(file).map_err(|e| output::about(file, &e))?;
+    let (manifest, name) = (out.release().manifest(), output::path(file));
+    let refuse =
+        |why: String| Err(Failure::Message(format!("{name} cannot be extended by this spec: {why}")));
+    if manifest.dataset.is_none() || manifest.dataset != spec.dataset {
+        return refuse(
+            "they do not say that they are of the same people at the same time ([dataset] id and period)"
+                .into(),
+        );
+    }
+    if manifest.signer.public_key != key.public_key() {
+        return refuse("another key signed it, so the two are never asked together".into());
+    }
+    let rows = match &spec.privacy.unit {
+        spec::Unit::Row => 1,
+        spec::Unit::Column { max_rows, .. } => *max_rows,
+    };
+    if (manifest.privacy.unit.as_str(), manifest.privacy.max_rows) != (spec.privacy.unit.name(), rows) {
+        return refuse("it counts other rows of a unit".into());
+    }
+    match compile::extending::missing(&spec, &args.spec, &out)? {
+        Some(missing) => Ok((missing.spec, missing.known)),
+        None => Err(Failure::Refused(format!(
+            "nothing is missing: {name} tells every table of this spec as precisely as its margin asks"
+        ))),
     }
 }
 
 /// Refuses to put a release where its own ledger, spec, key or data is.
-fn stays(out: &Path, name: &str, path: &Path) -> Outcome {
+pub(super) fn stays(out: &Path, name: &str, path: &Path) -> Outcome {
     let here = |path: &Path| {
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         path.canonicalize().or_else(|_| Ok(folder.canonicalize()?.join(path.file_name().unwrap_or_default())))
@@ -164,6 +215,7 @@ fn json(spec: &Spec, r: &Released) -> String {
         "currency": r.job.currency(),
         "values": r.values,
         "ledger": output::plain(&r.ledger),
+        "account": super::account::json(&r.chain),
     });
     let (name, own) = match &r.job {
         Job::Tables(choice) => ("measurements", choice.planned.plan.measurements.len().into()),
@@ -175,7 +227,7 @@ fn json(spec: &Spec, r: &Released) -> String {
     format!("{value:#}\n")
 }
 
-fn text(args: &Args, spec: &Spec, r: &Released, key: &SigningKey) -> String {
+fn text(args: &Args, spec: &Spec, r: &Released, key: &SigningKey, known: &[String]) -> String {
     let mut out = format!("{}: {}\n\n", spec.name, visible(&spec.title));
     let approximate = (spec.privacy.budget.approximate(r.job.currency(), r.job.cost()))
         .map_or(String::new(), |a| format!(", which is ε = {} at δ = {}", a.epsilon, short(&a.delta)));
@@ -193,10 +245,23 @@ fn text(args: &Args, spec: &Spec, r: &Released, key: &SigningKey) -> String {
             grouped(r.values)
         ),
     });
+    if let Some(file) = &args.extends {
+        let told = match known {
+            [] => "every table is measured again, and gains".into(),
+            some => format!("tells well enough: {}", some.join(", ")),
+        };
+        out.push_str(
+            &format!("extends   {}, which {told}\n", output::path(file)).replace("which every", "and every"),
+        );
+    }
     out.push_str(&format!("wrote     {}  {} bytes\n", output::path(&r.sealed.path), grouped(r.sealed.bytes)));
     out.push_str(&format!("          {}\n", output::path(&r.sealed.minisig)));
     out.push_str(&format!("blake3    {}\n", r.sealed.blake3));
     out.push_str(&format!("ledger    {}\n", output::path(&r.ledger)));
+    out.push_str(&super::account::text(&r.chain));
+    if spec.dataset.is_none() {
+        out.push_str("          the spec names no dataset, so its own name stands for it: what other\n          specs spend on the same people is not in this sum ([dataset] id = \"…\")\n");
+    }
     match key.kind() {
         SignerKind::Agency => out.push_str(&format!("signed    by {}\n", key.public_key())),
         SignerKind::ThrowAway => out
@@ -212,7 +277,7 @@ fn text(args: &Args, spec: &Spec, r: &Released, key: &SigningKey) -> String {
     if let Some(query) = query {
         out.push_str(&format!("Ask it:    margins query {file} \"{query}\"\n"));
     }
-    let pubkey = match (&args.key, key.kind()) {
+    let pubkey = match (&args.signing.key, key.kind()) {
         (Some(path), SignerKind::Agency) => format!(" --pubkey {}", output::path(&public_beside(path))),
         _ => String::new(),
     };

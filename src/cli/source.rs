@@ -20,7 +20,7 @@ pub enum Source {
 /// A projection, with how it is asked.
 pub struct Projection {
     pub questions: Questions,
-    pub level: f64,
+    pub options: Options,
     pub estimator: Estimator,
 }
 
@@ -67,21 +67,27 @@ impl Source {
 
     fn projection(args: &Args, questions: Questions) -> Result<Source, Failure> {
         if args.for_tables() {
-            let options = "--prob, --test, --prior, --joint, --method, --interval and --recover";
+            let options = "--test, --method, --interval and --recover";
             return Err(Failure::Message(format!("{options} are for releases of tables")));
+        }
+        let more = args.prob.is_some() || args.prior.is_some() || args.joint.is_some();
+        if more && args.keys.is_some() {
+            let why =
+                "--keys writes counts with their intervals: ask single keys with --prob, --prior or --joint";
+            return Err(Failure::Message(why.into()));
         }
         if questions.is_not_private() {
             warn(questions.name());
         }
         let estimator = if args.mean { Estimator::Mean } else { Estimator::Best };
-        Ok(Source::Projection(Box::new(Projection { questions, level: args.level, estimator })))
+        Ok(Source::Projection(Box::new(Projection { questions, options: args.options(), estimator })))
     }
 
     /// Answers one SELECT.
     pub fn ask(&self, sql: &str) -> Result<ResultTable, Failure> {
         Ok(match self {
             Source::Tables(several, options) => several.ask(sql, options)?,
-            Source::Projection(p) => p.questions.query(sql, p.level, p.estimator)?,
+            Source::Projection(p) => p.questions.ask_with(sql, &p.options, p.estimator)?,
         })
     }
 
@@ -94,8 +100,8 @@ impl Source {
                 Explanation { json: serde_json::to_value(&explained)?, text }
             }
             Source::Projection(p) => {
-                let explained = p.questions.explain(sql, p.level, p.estimator, EXPLAINED)?;
-                let text = projection::explained(&p.questions, &explained, p.level);
+                let explained = p.questions.explain(sql, p.options.level, p.estimator, EXPLAINED)?;
+                let text = projection::explained(&p.questions, &explained, p.options.level);
                 Explanation { json: serde_json::to_value(&explained)?, text }
             }
         })
@@ -136,8 +142,7 @@ fn warn(name: &str) {
 impl Args {
     /// Whether something is asked that only tables answer.
     fn for_tables(&self) -> bool {
-        let statement = self.prob.is_some() || self.test.is_some() || self.prior.is_some();
-        statement || self.joint.is_some() || self.other_way() || self.recover != Recover::LeastSquares
+        self.test.is_some() || self.other_way() || self.recover != Recover::LeastSquares
     }
 
     /// The option that only a projection has, if it is used.

@@ -40,7 +40,7 @@ pub fn run(args: &Args) -> Outcome {
 }
 
 /// A key given as a file or as itself.
-fn read_key(key: &str) -> Result<String, Failure> {
+pub(super) fn read_key(key: &str) -> Result<String, Failure> {
     if !std::path::Path::new(key).exists() && release::public_key_text(key).is_ok() {
         return Ok(key.into());
     }

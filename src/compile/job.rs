@@ -12,7 +12,10 @@ use crate::plan::{Noise, Plan};
 use crate::planner::{Choice, Look, choose};
 use crate::projection::Seed;
 use crate::recover::Recovery;
-use crate::release::{Currency, Kind, ManifestInput, Release, SealError, SigningKey, Writer, texts, wire};
+use crate::release::{
+    Account, Amount, Currency, Kind, ManifestInput, Release, SealError, SigningKey, Writer, claims, texts,
+    wire,
+};
 use crate::secret::ingest::Rows;
 use crate::secret::measure::MeasureError;
 use crate::secret::noise::Entropy;
@@ -84,7 +87,9 @@ impl Job {
     pub fn rehearse(&self, spec: &Spec, day: &str) -> Result<(), CompileError> {
         let folder = tempfile::tempdir().map_err(CompileError::Temporary)?;
         let draft = Draft::new(self, spec, [1; 32])?;
-        let input = draft.manifest(day, false)?;
+        let mut input = draft.manifest(day, false)?;
+        let receipt = Receipt { charge: ledger::ROOT.into(), line: 1 << 30 };
+        input.account = Some(account(spec, &draft.charge(self)?, &receipt));
         draft.answerable()?;
         let mut writer = draft.begin(folder.path(), false)?;
         if draft.plan().measurements.len() > REHEARSED {
@@ -95,6 +100,16 @@ impl Job {
         let release = Release::open(&sealed.path)?;
         release.plan(&release.cube()?)?;
         Ok(())
+    }
+}
+
+/// What a manifest says of the account, after a charge.
+pub(super) fn account(spec: &Spec, charge: &ledger::Charge, receipt: &Receipt) -> Account {
+    Account {
+        name: spec.account_name(),
+        charged: Amount { currency: charge.currency, amount: charge.charged },
+        line: receipt.line,
+        head: receipt.charge.clone(),
     }
 }
 
@@ -153,6 +168,7 @@ impl<'a> Draft<'a> {
             about: words.about,
             dataset: words.dataset,
             privacy: claims.privacy,
+            account: None,
             plan: claims.plan,
             projection: claims.projection,
             declared: claims.declared,
@@ -183,22 +199,26 @@ impl<'a> Draft<'a> {
     }
 
     /// What is charged, and for what.
-    pub fn ledger_entry(&self, job: &Job, data: &Path, day: &str) -> ledger::Charge {
+    pub fn charge(&self, job: &Job) -> Result<ledger::Charge, CompileError> {
         let spec = self.spec();
-        ledger::Charge {
+        let (account, own) = (spec.account_name(), spec.privacy.unit.name());
+        let cost = Amount { currency: job.currency(), amount: job.cost() };
+        let charged = claims::charged(cost, account.unit_of).ok_or(CompileError::TooDear)?;
+        Ok(ledger::Charge {
             release: spec.name.clone(),
             spec_blake3: blake3::hash(spec.source.as_bytes()).to_hex().to_string(),
-            dataset: data.file_name().map_or_else(|| spec.name.clone(), |n| n.to_string_lossy().into_owned()),
-            unit: spec.privacy.unit.name().into(),
+            of: (account.unit != own).then(|| own.to_owned()),
+            unit: account.unit,
+            unit_of: account.unit_of,
             neighbours: self.plan().neighbours,
-            currency: job.currency(),
-            charged: job.cost(),
+            part: account.part,
+            currency: charged.currency,
+            charged: charged.amount,
             invariants: match self {
                 Draft::Tables(tables) => tables.invariants(),
                 Draft::Projection(_) => Vec::new(),
             },
-            day: day.into(),
-        }
+        })
     }
 
     /// Refuses rows so many that integers might not fit. To be asked before anything is charged.

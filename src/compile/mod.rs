@@ -8,7 +8,13 @@
 //! |---|---|
 //! | `job` | what is made of a spec, and what every stage asks of it |
 //! | `tables`, `projection` | what is of its own in each kind |
+//! | [`asked`] | a question that is measured itself |
+//! | [`extending`] | what is missing beside a release that is out |
+//! | `accuracy` | what is left of a bound, as the accuracy that it buys |
 
+mod accuracy;
+pub mod asked;
+pub mod extending;
 mod job;
 mod projection;
 #[cfg(test)]
@@ -17,16 +23,17 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
+pub use accuracy::share;
 pub use job::Job;
 pub use projection::Designed;
 
 use crate::exact::Rational;
-use crate::ledger::{self, Ledger, LedgerError, Receipt};
+use crate::ledger::{self, Chain, Ledger, LedgerError, Receipt};
 use crate::plan::cost::CostError;
 use crate::planner::{Look, PlanError};
 use crate::recover::RecoverError;
-use crate::release::claims::ClaimError;
-use crate::release::{ReleaseError, SealError, Sealed, SigningKey};
+use crate::release::claims::{self, ClaimError};
+use crate::release::{Amount, ReleaseError, SealError, Sealed, SigningKey};
 use crate::secret::ingest::{self, IngestError, Progress};
 use crate::secret::measure::MeasureError;
 use crate::secret::noise::{Entropy, NoiseError};
@@ -90,6 +97,27 @@ pub enum CompileError {
     /// The ledger.
     #[error(transparent)]
     Ledger(#[from] ledger::LedgerError),
+    /// A charge that would pass the bound of the account.
+    #[error("{why}\n{buys}")]
+    OverBound {
+        /// What the bound is, and what is left.
+        #[source]
+        why: Box<ledger::LedgerError>,
+        /// How precise tables would be for what is left.
+        buys: String,
+    },
+    /// A question that cannot be measured.
+    #[error(transparent)]
+    NoRows(crate::answer::linear::NoRows),
+    /// The law of an error.
+    #[error(transparent)]
+    Law(#[from] crate::law::LawError),
+    /// Who was asked whether to charge said no.
+    #[error("nothing was charged, and nothing was replaced")]
+    Declined,
+    /// Groups so large that what they cost is no number.
+    #[error("with so many units in one of the account's, the charge does not fit the arithmetic")]
+    TooDear,
 }
 
 /// Where a release goes and who signs it.
@@ -116,6 +144,27 @@ pub trait Watcher: Sync {
     fn reading(&self, done: u64, of: u64);
     /// `done` of `of` cells of the plan are measured.
     fn measuring(&self, done: u64, of: u64);
+    /// All that can be refused without data has been. Whether so much is to be charged, to an account that stands so.
+    fn charging(&self, _: &Chain, _: &ledger::Charge) -> bool {
+        true
+    }
+    /// A step is done.
+    fn step(&self, _: Step) {}
+}
+
+/// The steps of a release from when data is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// All rows are read.
+    Read,
+    /// The charge is on the disk; there is no noise yet.
+    Charged,
+    /// Everything is measured and written to the temporary file.
+    Measured,
+    /// The file has its name.
+    Sealed,
+    /// The ledger knows it.
+    Noted,
 }
 
 /// Nobody watches.
@@ -146,6 +195,8 @@ pub struct Released {
     pub values: u64,
     /// The ledger that was charged.
     pub ledger: PathBuf,
+    /// All that it holds now.
+    pub chain: Chain,
 }
 
 /// What a release of a spec would be: what it would refuse without data is refused here. `day` is `YYYY-MM-DD`.
@@ -195,19 +246,36 @@ pub fn release(spec: &Spec, options: Options<'_>, watcher: &dyn Watcher) -> Resu
     let job = plan(spec, Look::Needed, options.day)?;
     let data = data_file(spec, &options)?;
     let draft = Draft::new(&job, spec, projection::seed(&options.entropy))?;
-    let input = draft.manifest(options.day, !options.entropy.is_private())?;
+    let mut input = draft.manifest(options.day, !options.entropy.is_private())?;
     let mut writer = draft.begin(options.out, options.replace)?;
-    let entry = draft.ledger_entry(&job, &data, options.day);
-    Ledger::ready(options.ledger, &entry)?;
+    let mut entry = draft.charge(&job)?;
+    let ledger = Ledger::at(options.ledger, &spec.account_name().id)?;
+    let before = ledger.ready(&entry).map_err(|why| accuracy::over_bound(spec, &job, why))?;
+    if !watcher.charging(&before, &entry) {
+        return Err(CompileError::Declined);
+    }
 
     keep_data_out(spec, &data)?;
     // Rows are read as the spec says; all else is about the levels that the plan speaks of.
     let rows = ingest::read(spec, &data, &Reading(watcher))?;
     draft.has_room(&rows)?;
-    let ledger = Ledger::open(options.ledger)?;
-    let charge: Charge<'_> = Box::new(|cost| ledger.charge(ledger::Charge { charged: cost, ..entry }));
+    watcher.step(Step::Read);
+    // The cost as it was recomputed from what will be emitted is what is charged.
+    let charge: Charge<'_> = Box::new(|cost| {
+        let cost = Amount { currency: entry.currency, amount: cost };
+        let charged = claims::charged(cost, entry.unit_of);
+        entry.charged =
+            charged.ok_or_else(|| LedgerError::Refused("it does not fit the arithmetic".into()))?.amount;
+        let receipt = ledger.charge(entry.clone(), options.key, options.day)?;
+        input.account = Some(job::account(spec, &entry, &receipt));
+        watcher.step(Step::Charged);
+        Ok(receipt)
+    });
     let (receipt, values) = draft.measure(rows, charge, options.entropy, watcher, &mut writer)?;
+    watcher.step(Step::Measured);
     let sealed = writer.seal(input, options.key)?;
-    ledger.sealed(&receipt, &sealed.blake3, options.day)?;
-    Ok(Released { sealed, job, values, ledger: options.ledger.to_owned() })
+    watcher.step(Step::Sealed);
+    ledger.sealed(&receipt, &[&sealed.blake3], options.key, options.day)?;
+    watcher.step(Step::Noted);
+    Ok(Released { sealed, job, values, ledger: options.ledger.to_owned(), chain: ledger.chain()? })
 }

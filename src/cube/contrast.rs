@@ -44,21 +44,8 @@ impl Frame {
         let mut inner = 1;
         for level in cuboid.iter().rev() {
             let rung = self.rung(level);
-            let n = rung.len();
-            let (slots, first, kept) = contrast_of(rung);
-            let mut out = Vec::with_capacity(table.len() / n * kept);
-            for rows in table.chunks_exact(n * inner) {
-                for (node, _) in slots.iter().enumerate().filter(|(_, s)| s.is_some()) {
-                    let base = first[rung.parent[node] as usize] as usize;
-                    let (row, base) = (&rows[node * inner..][..inner], &rows[base * inner..][..inner]);
-                    // By index: rows are often a single number, and an iterator over pairs costs as much as that.
-                    for i in 0..inner {
-                        out.push(row[i].checked_sub(base[i])?);
-                    }
-                }
-            }
-            table = out;
-            inner *= kept;
+            table = take(rung, inner, &table)?;
+            inner *= rung.len() - rung.siblings.len();
         }
         Some(table)
     }
@@ -86,36 +73,59 @@ impl Frame {
         let mut inner = 1;
         for level in cuboid.iter().rev() {
             let rung = self.rung(level);
-            let n = rung.len();
-            let (slots, _, kept) = contrast_of(rung);
-            if kept == 0 {
+            if rung.len() == rung.siblings.len() {
                 return vec![0.0; self.len(cuboid)];
             }
-            let outer = contrasts.len() / (kept * inner);
-            let mut out = vec![0.0; outer * n * inner];
-            let groups = rung.siblings.len();
-            let mut means = vec![0.0; groups * inner];
-            for (rows, full) in contrasts.chunks_exact(kept * inner).zip(out.chunks_exact_mut(n * inner)) {
-                means.fill(0.0);
-                for (node, slot) in slots.iter().enumerate() {
-                    let Some(slot) = slot else { continue };
-                    let p = rung.parent[node] as usize;
-                    let row = &rows[*slot as usize * inner..][..inner];
-                    full[node * inner..][..inner].copy_from_slice(row);
-                    means[p * inner..][..inner].iter_mut().zip(row).for_each(|(m, v)| *m += v);
-                }
-                for (p, mean) in means.chunks_exact_mut(inner).enumerate() {
-                    let share = 1.0 / f64::from(rung.siblings[p]);
-                    mean.iter_mut().for_each(|m| *m *= share);
-                }
-                for (node, row) in full.chunks_exact_mut(inner).enumerate() {
-                    let p = rung.parent[node] as usize;
-                    row.iter_mut().zip(&means[p * inner..][..inner]).for_each(|(v, m)| *v -= m);
-                }
-            }
-            contrasts = out;
-            inner *= n;
+            contrasts = give_back(rung, inner, &contrasts);
+            inner *= rung.len();
         }
         contrasts
     }
+}
+
+/// `D v` along one axis of a table, `inner` numbers beside each other for every node. `None` on overflow.
+pub(crate) fn take(rung: &Rung, inner: usize, table: &[i64]) -> Option<Vec<i64>> {
+    let n = rung.len();
+    let (slots, first, kept) = contrast_of(rung);
+    let mut out = Vec::with_capacity(table.len() / n * kept);
+    for rows in table.chunks_exact(n * inner) {
+        for (node, _) in slots.iter().enumerate().filter(|(_, s)| s.is_some()) {
+            let base = first[rung.parent[node] as usize] as usize;
+            let (row, base) = (&rows[node * inner..][..inner], &rows[base * inner..][..inner]);
+            // By index: rows are often a single number, and an iterator over pairs costs as much as that.
+            for i in 0..inner {
+                out.push(row[i].checked_sub(base[i])?);
+            }
+        }
+    }
+    Some(out)
+}
+
+/// `P v` from `D v` along one axis; some group must have two siblings.
+pub(crate) fn give_back(rung: &Rung, inner: usize, contrasts: &[f64]) -> Vec<f64> {
+    let n = rung.len();
+    let (slots, _, kept) = contrast_of(rung);
+    let outer = contrasts.len() / (kept * inner).max(1);
+    let mut out = vec![0.0; outer * n * inner];
+    let groups = rung.siblings.len();
+    let mut means = vec![0.0; groups * inner];
+    for (rows, full) in contrasts.chunks_exact((kept * inner).max(1)).zip(out.chunks_exact_mut(n * inner)) {
+        means.fill(0.0);
+        for (node, slot) in slots.iter().enumerate() {
+            let Some(slot) = slot else { continue };
+            let p = rung.parent[node] as usize;
+            let row = &rows[*slot as usize * inner..][..inner];
+            full[node * inner..][..inner].copy_from_slice(row);
+            means[p * inner..][..inner].iter_mut().zip(row).for_each(|(m, v)| *m += v);
+        }
+        for (p, mean) in means.chunks_exact_mut(inner).enumerate() {
+            let share = 1.0 / f64::from(rung.siblings[p]);
+            mean.iter_mut().for_each(|m| *m *= share);
+        }
+        for (node, row) in full.chunks_exact_mut(inner).enumerate() {
+            let p = rung.parent[node] as usize;
+            row.iter_mut().zip(&means[p * inner..][..inner]).for_each(|(v, m)| *v -= m);
+        }
+    }
+    out
 }

@@ -46,6 +46,11 @@ impl Cuboid {
         self.0.iter().map(|&(d, l)| Level::new(d.into(), l.into()))
     }
 
+    /// The same as pairs of dimension and level: what maps of bases have as keys.
+    pub fn pairs(&self) -> impl DoubleEndedIterator<Item = (usize, usize)> + ExactSizeIterator + Clone + '_ {
+        self.iter().map(|at| (at.dimension, at.level))
+    }
+
     /// How many dimensions are not at total.
     pub fn len(&self) -> usize {
         self.0.len()

@@ -221,7 +221,7 @@ impl Frame {
 }
 
 /// The mean of each group of siblings.
-fn push(table: &[f64], inner: usize, rung: &Rung) -> Vec<f64> {
+pub(crate) fn push(table: &[f64], inner: usize, rung: &Rung) -> Vec<f64> {
     let (n, below) = (rung.len(), rung.siblings.len());
     let outer = table.len() / (n * inner);
     let mut out = vec![0.0; outer * below * inner];
@@ -242,7 +242,7 @@ fn push(table: &[f64], inner: usize, rung: &Rung) -> Vec<f64> {
 }
 
 /// Subtracts its group's mean from every node.
-fn take_off(table: &mut [f64], mean: &[f64], inner: usize, rung: &Rung) {
+pub(crate) fn take_off(table: &mut [f64], mean: &[f64], inner: usize, rung: &Rung) {
     let (n, below) = (rung.len(), rung.siblings.len());
     for (rows, means) in table.chunks_exact_mut(n * inner).zip(mean.chunks_exact(below * inner)) {
         for (k, row) in rows.chunks_exact_mut(inner).enumerate() {
@@ -255,7 +255,7 @@ fn take_off(table: &mut [f64], mean: &[f64], inner: usize, rung: &Rung) {
 }
 
 /// Adds to every node its even share of its parent's value.
-fn add_spread(fine: &mut [f64], coarse: &[f64], inner: usize, rung: &Rung) {
+pub(crate) fn add_spread(fine: &mut [f64], coarse: &[f64], inner: usize, rung: &Rung) {
     let (n, below) = (rung.len(), rung.siblings.len());
     for (rows, shares) in fine.chunks_exact_mut(n * inner).zip(coarse.chunks_exact(below * inner)) {
         for (k, row) in rows.chunks_exact_mut(inner).enumerate() {

@@ -4,11 +4,11 @@
 //! A [`Cuboid`] picks a level in each dimension; its table counts units for every combination.
 
 mod axis;
-mod contrast;
+pub(crate) mod contrast;
 mod cuboid;
 mod dimension;
 pub mod filter;
-mod frame;
+pub(crate) mod frame;
 mod level;
 pub(crate) mod odometer;
 mod refine;

@@ -1,82 +1,97 @@
 //! One line of a ledger.
 
+use super::bound::Bound;
 use crate::exact::Rational;
 use crate::plan::Neighbours;
-use crate::release::{Currency, is_day, is_name};
+use crate::release::parts::sides;
+use crate::release::{Currency, canonical, is_day, is_name};
 use serde::{Deserialize, Serialize};
 
+/// The format of ledgers that this program writes. The first one was neither signed nor about one dataset.
+pub const LEDGER_FORMAT: u32 = 2;
+
 /// What is charged, before noise is drawn.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Charge {
     /// The release's name.
     pub release: String,
     /// The BLAKE3 hash of the spec.
     pub spec_blake3: String,
-    /// What the agency calls the dataset: totals are by this label.
-    pub dataset: String,
-    /// Whom the guarantee protects.
+    /// Whom the account protects: the same in all charges of a ledger.
     pub unit: String,
+    /// Whom the release itself protects, where that is somebody else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<String>,
+    /// How many of those one unit of the account is at most.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub unit_of: u32,
     /// What a neighbouring dataset is.
     pub neighbours: Neighbours,
+    /// The part of the data that was counted, `region=north`: no unit of the account is in two parts of one partition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
     /// What is spent: ρ or ε.
     pub currency: Currency,
-    /// How much.
-    pub charged: Rational,
-    /// The tables published without noise beside it, with the reasons.
-    pub invariants: Vec<String>,
-    /// The day, `YYYY-MM-DD`.
-    pub day: String,
-}
-
-/// What an entry says about its charge.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum Status {
-    /// Spent. Written before noise is drawn.
-    Charged,
-    /// The charge became a file.
-    Sealed,
-    /// The charge became nothing, and stays spent.
-    Abandoned,
-}
-
-/// One line. Entries that close a charge repeat what was charged, for people; only those with status
-/// `charged` count.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct Entry {
-    /// The release's name.
-    pub release: String,
-    /// The BLAKE3 hash of the spec.
-    pub spec_blake3: String,
-    /// What the agency calls the dataset.
-    pub dataset: String,
-    /// Whom the guarantee protects.
-    pub unit: String,
-    /// What a neighbouring dataset is.
-    pub neighbours: Neighbours,
-    /// What is spent: ρ or ε.
-    pub currency: Currency,
-    /// How much, as an exact rational.
+    /// How much, for one unit of the account, as an exact rational: what the release costs, times `unit_of` (ε) or its square (ρ).
     #[cfg_attr(test, schemars(with = "String"))]
     pub charged: Rational,
     /// The tables published without noise: no charge covers what they say.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub invariants: Vec<String>,
-    /// What this entry says about the charge.
-    pub status: Status,
-    /// For an entry that closes a charge: the hash of the charge's line.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub charge: Option<String>,
-    /// For a sealed charge: the BLAKE3 hash of the release file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub file_blake3: Option<String>,
-    /// The day, `YYYY-MM-DD`.
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn is_one(n: &u32) -> bool {
+    *n == 1
+}
+
+/// What a line says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Said {
+    /// The first line: whose account this is.
+    Opened {
+        /// The format of the ledger.
+        format: u32,
+        /// The `id` of the dataset, or the name of the release whose spec names none.
+        id: String,
+    },
+    /// All that may ever be spent. At most once.
+    Bound(Bound),
+    /// Spent. Written before noise is drawn.
+    Charged(Charge),
+    /// A charge became these files.
+    Sealed {
+        /// The hash of the charge's line.
+        charge: String,
+        /// The BLAKE3 hash of each file.
+        files: Vec<String>,
+    },
+}
+
+/// One line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Entry {
+    /// What it says.
+    #[serde(flatten)]
+    pub said: Said,
+    /// The day it was written, `YYYY-MM-DD`. For people: nothing depends on it.
     pub day: String,
-    /// The BLAKE3 hash of the line before, without its newline; zeros for the first line.
+    /// The BLAKE3 hash of the line before, without its signature and its newline; zeros for the first line.
     pub previous: String,
+    /// The public key that signed, as minisign writes it: of every charge, and of what closes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signer: Option<String>,
+    /// minisign's signature of this line without this field, and of the trusted comment `margins ledger ID`: two words of
+    /// base64. As the line names the one before, it signs all that is above it, the bound too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
 }
 
 fn is_hash(text: &str) -> bool {
@@ -84,53 +99,51 @@ fn is_hash(text: &str) -> bool {
 }
 
 impl Entry {
-    pub(super) fn charge(charge: Charge, previous: &str) -> Entry {
-        Entry {
-            release: charge.release,
-            spec_blake3: charge.spec_blake3,
-            dataset: charge.dataset,
-            unit: charge.unit,
-            neighbours: charge.neighbours,
-            currency: charge.currency,
-            charged: charge.charged,
-            invariants: charge.invariants,
-            status: Status::Charged,
-            charge: None,
-            file_blake3: None,
-            day: charge.day,
-            previous: previous.into(),
-        }
+    /// What is signed.
+    pub(super) fn message(&self) -> Result<Vec<u8>, canonical::CanonicalError> {
+        canonical::to_bytes(&Entry { signature: None, ..self.clone() })
     }
 
-    /// Whether this entry says the same about what was spent as the charge it closes.
-    pub(super) fn repeats(&self, charge: &Entry) -> bool {
-        let Entry { status, charge: closes, file_blake3, day, previous, .. } = self.clone();
-        Entry { status, charge: closes, file_blake3, day, previous, ..charge.clone() } == *self
+    /// The charge, if this is one.
+    pub fn charge(&self) -> Option<&Charge> {
+        match &self.said {
+            Said::Charged(charge) => Some(charge),
+            _ => None,
+        }
     }
 
     /// The rules that need no other line.
     pub(super) fn sound(&self) -> Result<(), String> {
         let rule = |holds: bool, why: &str| if holds { Ok(()) } else { Err(why.to_owned()) };
-        rule(is_name(&self.release), "the release's name is not one")?;
-        rule(!self.dataset.is_empty() && !self.unit.is_empty(), "the dataset or the unit has no name")?;
-        rule(!self.charged.is_zero(), "nothing is charged")?;
+        const HASH: &str = "a hash is not 64 lower-case hexadecimal digits";
         rule(is_day(&self.day), "the day is not written YYYY-MM-DD")?;
+        rule(is_hash(&self.previous), HASH)?;
+        let signed = matches!(self.said, Said::Charged(_) | Said::Sealed { .. });
         rule(
-            is_hash(&self.spec_blake3) && is_hash(&self.previous),
-            "a hash is not 64 lower-case hexadecimal digits",
+            self.signature.is_some() == signed && self.signer.is_some() == signed,
+            "charges and what closes them are signed, and nothing else is",
         )?;
-        let optional = [&self.charge, &self.file_blake3];
-        rule(
-            optional.into_iter().flatten().all(|h| is_hash(h)),
-            "a hash is not 64 lower-case hexadecimal digits",
-        )?;
-        rule(
-            (self.status != Status::Charged) == self.charge.is_some(),
-            "an entry closes a charge if it is not one",
-        )?;
-        rule(
-            (self.status == Status::Sealed) == self.file_blake3.is_some(),
-            "a sealed charge, and no other, has a file",
-        )
+        match &self.said {
+            Said::Opened { format, id } => {
+                rule(*format == LEDGER_FORMAT, "the ledger is of a later format")?;
+                rule(is_name(id), "the id is not one")
+            }
+            Said::Bound(bound) => bound.sound(),
+            Said::Charged(c) => {
+                rule(is_name(&c.release), "the release's name is not one")?;
+                rule(is_hash(&c.spec_blake3), HASH)?;
+                rule(!c.unit.is_empty() && c.of.as_deref() != Some(""), "the unit has no name")?;
+                rule(c.unit_of > 0, "a unit is of no unit at all")?;
+                rule(
+                    c.part.as_deref().is_none_or(|p| sides(p).is_some()),
+                    "a part is not written NAME=PART",
+                )?;
+                rule(!c.charged.is_zero(), "nothing is charged")
+            }
+            Said::Sealed { charge, files } => {
+                rule(!files.is_empty(), "a charge became no file")?;
+                rule(is_hash(charge) && files.iter().all(|f| is_hash(f)), HASH)
+            }
+        }
     }
 }

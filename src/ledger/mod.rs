@@ -1,27 +1,40 @@
-//! What has been spent, over all releases of a dataset.
+//! What has been spent on the people of one dataset, over all releases, and the bound that it may never pass.
 //!
-//! A text file of JSON lines, one a charge. A charge is on the disk before noise is drawn, so a crash can
-//! lose a release but never the memory of what it may have spent. Every line holds the hash of the line before it: a line
-//! that is changed, removed or put in between shows. Cutting lines off the end does not; keep
-//! [`Summary::head`] elsewhere (a signed release's day-book, a second machine) to notice that too.
+//! A text file of JSON lines. A charge is on the disk before noise is drawn, so a crash can lose a release but never the memory of
+//! what it may have spent; and it is only written if everything charged before, and it, is within the bound. Every line holds the
+//! hash of the line before it, and charges are signed with the agency's key: a line that is changed, removed or put in between shows, and who
+//! writes the whole file anew needs the key. Cutting lines off the end, or going on from an older copy, leaves a chain that
+//! holds; so every release carries the hash of its own charge's line, and a ledger that does not have that line is not the
+//! one that was charged ([`published`]).
 //!
 //! The ledger knows labels, amounts and hashes of what is public; nothing in it comes from private data.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `entry` | one line |
+//! | `chain` | all lines, read and checked |
+//! | [`spent`] | what the charges come to |
+//! | `bound` | all that may be spent, and what is left |
+//! | [`published`] | whether the releases that are out were charged here |
 
+mod bound;
+mod chain;
 mod entry;
-mod total;
+pub mod published;
+pub mod spent;
+#[cfg(test)]
+mod tests;
 
-pub use entry::{Charge, Entry, Status};
-pub use total::Total;
+pub use bound::Bound;
+pub use chain::{Chain, MAX_LEDGER, ROOT};
+pub use entry::{Charge, Entry, LEDGER_FORMAT, Said};
+pub use spent::{Exact, Spent};
 
-use crate::release::canonical;
+use crate::exact::Rational;
+use crate::release::{Currency, KeyError, SigningKey, canonical};
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-
-/// What stands for the line before the first one.
-pub const ROOT: &str = "0000000000000000000000000000000000000000000000000000000000000000";
-/// The longest a ledger may be.
-pub const MAX_LEDGER: u64 = 1 << 30;
 
 /// Why a ledger cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -29,6 +42,12 @@ pub enum LedgerError {
     /// The file could not be read or written.
     #[error("cannot use the ledger: {0}")]
     Io(#[from] io::Error),
+    /// A ledger of the first kind.
+    #[error(
+        "this ledger is of the first kind, which was neither signed nor about one dataset. Keep it with your records and \
+         begin a new one, with a bound that is lower by what the old one charged: margins ledger init ID --rho …"
+    )]
+    FirstKind,
     /// A line that is not an entry.
     #[error("line {line} of the ledger is not an entry: {why}")]
     Line {
@@ -54,66 +73,117 @@ pub enum LedgerError {
         /// Counted from 1.
         line: usize,
     },
+    /// Somebody else's account.
+    #[error("{path} is the ledger of `{found}`, not of `{wanted}`: every dataset has its own", path = .path.display())]
+    Other {
+        /// The file.
+        path: PathBuf,
+        /// Whose it is.
+        found: String,
+        /// Whose it should be.
+        wanted: String,
+    },
+    /// A charge that would pass the bound.
+    #[error(
+        "the bound of `{id}` is {bound}, and {}: this charge of {} = {asked} would pass it",
+        left_text(.left, *.currency),
+        .currency.symbol()
+    )]
+    Bound {
+        /// Whose account.
+        id: String,
+        /// The bound.
+        bound: Box<Bound>,
+        /// What the charge is in.
+        currency: Currency,
+        /// How much it is.
+        asked: String,
+        /// How much such a charge could be.
+        left: Rational,
+    },
+    /// A currency that no bound of pure ε can hold.
+    #[error(
+        "the bound of `{id}` is {bound}, and Gaussian noise has no pure ε at any price: use `epsilon` without `delta` in the \
+         spec, or keep an account in ρ or in ε with δ"
+    )]
+    Currency {
+        /// Whose account.
+        id: String,
+        /// The bound.
+        bound: Box<Bound>,
+    },
+    /// A bound where there is one.
+    #[error("`{id}` has a ledger with the bound {bound}, and a bound is never changed")]
+    Bounded {
+        /// Whose account.
+        id: String,
+        /// The bound.
+        bound: Box<Bound>,
+    },
+    /// A bound that is passed already.
+    #[error("more than {0} has been spent already")]
+    Passed(Box<Bound>),
     /// An entry that may not be written.
     #[error("the ledger does not take this entry: {0}")]
     Refused(String),
+    /// The key.
+    #[error(transparent)]
+    Key(#[from] KeyError),
     /// The file is longer than any ledger.
     #[error("the ledger is longer than {MAX_LEDGER} bytes")]
     TooLarge,
+}
+
+fn left_text(left: &Rational, currency: Currency) -> String {
+    match left.is_zero() {
+        true => "nothing of it is left".into(),
+        false => format!("{} = {} of it is left", currency.symbol(), short(*left)),
+    }
+}
+
+/// An amount for people: exact where that is short.
+pub(crate) fn short(r: Rational) -> String {
+    let text = r.to_string();
+    if text.len() <= 15 { text } else { format!("{:.9}", r.to_f64()) }
+}
+
+/// Where the ledger of a dataset is unless a spec says otherwise: in the folder `ledger` of the working folder.
+pub fn default_path(id: &str) -> PathBuf {
+    Path::new("ledger").join(format!("{id}.jsonl"))
 }
 
 /// A ledger file. Every operation locks the file, reads it, checks the whole chain, and lets go.
 #[derive(Debug, Clone)]
 pub struct Ledger {
     path: PathBuf,
+    id: String,
 }
 
 /// A charge that is on the disk: the permission to draw noise.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receipt {
-    /// The hash of the charge's line.
+    /// The hash of the charge's line: the head of the ledger after it.
     pub charge: String,
-}
-
-/// A ledger whose chain holds.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Summary {
-    /// How many entries there are.
-    pub entries: usize,
-    /// Charges neither sealed nor abandoned.
-    pub open: usize,
-    /// The hash of the last line. Whoever knows an earlier head notices when lines vanish.
-    pub head: String,
+    /// Which line it is, counted from 1.
+    pub line: u64,
 }
 
 /// The JSON Schema of an entry. A test generates it from [`Entry`].
 pub const SCHEMA: &str = include_str!("../../schemas/ledger-entry.schema.json");
 
-/// The lines of a ledger with their hashes, checked.
-struct Lines {
-    entries: Vec<(String, Entry)>,
-}
-
 impl Ledger {
-    /// The ledger in this file, which is made when it is not there. The chain is checked.
-    pub fn open(path: impl Into<PathBuf>) -> Result<Ledger, LedgerError> {
-        let ledger = Ledger { path: path.into() };
-        // A device would forget the account, and a pipe would never end.
-        if let Ok(there) = std::fs::metadata(&ledger.path) {
-            crate::files::regular(&there)?;
-        }
-        let file = OpenOptions::new().read(true).append(true).create(true).open(&ledger.path)?;
-        file.sync_all()?;
-        sync_folder(&ledger.path)?;
-        ledger.check()?;
+    /// The ledger of `id` in this file, which need not be there yet. What is there is checked.
+    pub fn at(path: impl Into<PathBuf>, id: &str) -> Result<Ledger, LedgerError> {
+        let ledger = Ledger { path: path.into(), id: id.into() };
+        ledger.chain()?;
         Ok(ledger)
     }
 
-    /// The ledger in this file, which must be there. The chain is checked.
-    pub fn read(path: impl Into<PathBuf>) -> Result<Ledger, LedgerError> {
-        let ledger = Ledger { path: path.into() };
-        ledger.check()?;
-        Ok(ledger)
+    /// The chain in a file, which must be there, whoever it is about.
+    pub fn read(path: &Path) -> Result<Chain, LedgerError> {
+        let file = crate::files::open(path)?;
+        file.lock_shared()?;
+        Chain::read(&file)
     }
 
     /// Where the file is.
@@ -121,100 +191,131 @@ impl Ledger {
         &self.path
     }
 
-    /// Checks, without writing anything, that the ledger in this file would take a charge: that its chain holds and it can be written, or
-    /// that it can be made.
-    pub fn ready(path: &Path, charge: &Charge) -> Result<(), LedgerError> {
-        let lines = if let Ok(there) = std::fs::metadata(path) {
-            crate::files::regular(&there)?;
-            Lines::read(&OpenOptions::new().read(true).append(true).open(path)?)?
-        } else {
-            let folder = path.parent().filter(|d| !d.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            tempfile::tempfile_in(folder)?;
-            Lines { entries: Vec::new() }
+    /// Every line, checked; none where there is no file.
+    pub fn chain(&self) -> Result<Chain, LedgerError> {
+        let chain = match Ledger::read(&self.path) {
+            Err(LedgerError::Io(e)) if e.kind() == io::ErrorKind::NotFound => Chain::default(),
+            read => read?,
         };
-        let entry = Entry::charge(charge.clone(), lines.head());
-        lines.accepts(&entry).map_err(LedgerError::Refused)
+        self.ours(chain)
     }
 
-    /// Writes a charge and waits until it is on the disk. Only then may noise be drawn.
-    pub fn charge(&self, charge: Charge) -> Result<Receipt, LedgerError> {
-        let hash = self.append(|lines| Ok(Entry::charge(charge, lines.head())))?;
-        Ok(Receipt { charge: hash })
+    fn ours(&self, chain: Chain) -> Result<Chain, LedgerError> {
+        match chain.id() {
+            Some(found) if found != self.id => Err(LedgerError::Other {
+                path: self.path.clone(),
+                found: found.into(),
+                wanted: self.id.clone(),
+            }),
+            _ => Ok(chain),
+        }
     }
 
-    /// Notes that the charge became this file.
-    pub fn sealed(&self, receipt: &Receipt, file_blake3: &str, day: &str) -> Result<(), LedgerError> {
-        self.close(receipt, Status::Sealed, Some(file_blake3), day)
+    /// Sets the bound, of an account that is new or had none. The next charge signs it.
+    pub fn bind(&self, bound: Bound, day: &str) -> Result<(), LedgerError> {
+        self.append(day, |chain| {
+            if let Some(bound) = chain.bound() {
+                return Err(LedgerError::Bounded { id: self.id.clone(), bound: Box::new(bound) });
+            }
+            if !bound.holds(&chain.spent()) {
+                return Err(LedgerError::Passed(Box::new(bound)));
+            }
+            Ok((Said::Bound(bound), None))
+        })
+        .map(drop)
     }
 
-    /// Notes that the charge became nothing. It stays spent: noise may have been drawn, and seen.
-    pub fn abandoned(&self, receipt: &Receipt, day: &str) -> Result<(), LedgerError> {
-        self.close(receipt, Status::Abandoned, None, day)
+    /// Checks, without writing anything, that the ledger would take this charge now: that its chain holds and it can be written, or
+    /// that it can be made, and that there is budget. The chain as it is.
+    pub fn ready(&self, charge: &Charge) -> Result<Chain, LedgerError> {
+        if let Ok(there) = std::fs::metadata(&self.path) {
+            crate::files::regular(&there)?;
+            OpenOptions::new().append(true).open(&self.path)?;
+        } else {
+            // The nearest folder that is there must let the others, or the file, be made.
+            let folder = self
+                .path
+                .ancestors()
+                .skip(1)
+                .map(|d| if d.as_os_str().is_empty() { Path::new(".") } else { d });
+            let there = folder.into_iter().find(|d| d.exists()).unwrap_or(Path::new("."));
+            tempfile::tempfile_in(there)?;
+        }
+        let chain = self.chain()?;
+        self.room(&chain, charge)?;
+        Ok(chain)
     }
 
-    fn close(
+    /// Whether the charge may be made.
+    fn room(&self, chain: &Chain, charge: &Charge) -> Result<(), LedgerError> {
+        chain.same_unit(charge).map_err(LedgerError::Refused)?;
+        let Some(bound) = chain.bound() else { return Ok(()) };
+        if !bound.admits(charge.currency) {
+            return Err(LedgerError::Currency { id: self.id.clone(), bound: Box::new(bound) });
+        }
+        if bound.holds(&chain.spent_with(charge)) {
+            return Ok(());
+        }
+        Err(LedgerError::Bound {
+            id: self.id.clone(),
+            bound: Box::new(bound),
+            currency: charge.currency,
+            asked: short(charge.charged),
+            left: chain.left(charge).unwrap_or(Rational::ZERO),
+        })
+    }
+
+    /// Writes a charge, signed, and waits until it is on the disk. Only then may noise be drawn.
+    pub fn charge(&self, charge: Charge, key: &SigningKey, day: &str) -> Result<Receipt, LedgerError> {
+        let (charge, line) = self.append(day, |chain| {
+            self.room(chain, &charge)?;
+            Ok((Said::Charged(charge), Some(key)))
+        })?;
+        Ok(Receipt { charge, line })
+    }
+
+    /// Notes that the charge became these files.
+    pub fn sealed(
         &self,
         receipt: &Receipt,
-        status: Status,
-        file: Option<&str>,
+        files: &[&str],
+        key: &SigningKey,
         day: &str,
     ) -> Result<(), LedgerError> {
-        self.append(|lines| {
-            let charge = lines.open().find(|(hash, _)| *hash == receipt.charge).map(|(_, entry)| entry);
-            let charge = charge.ok_or_else(|| LedgerError::Refused("it closes no open charge".into()))?;
-            Ok(Entry {
-                status,
-                charge: Some(receipt.charge.clone()),
-                file_blake3: file.map(str::to_owned),
-                day: day.into(),
-                previous: lines.head().into(),
-                ..charge.clone()
-            })
-        })?;
-        Ok(())
+        let files = files.iter().map(|f| (*f).to_owned()).collect();
+        self.append(day, |chain| {
+            let charge = receipt.charge.clone();
+            let closed = |e: &Entry| matches!(&e.said, Said::Sealed { charge: c, .. } if *c == charge);
+            let open = chain.charges().any(|(hash, _)| hash == charge)
+                && !chain.lines().iter().any(|(_, e)| closed(e));
+            match open {
+                true => Ok((Said::Sealed { charge, files }, Some(key))),
+                false => Err(LedgerError::Refused("it closes no open charge".into())),
+            }
+        })
+        .map(drop)
     }
 
-    /// Every entry, oldest first.
-    pub fn entries(&self) -> Result<Vec<Entry>, LedgerError> {
-        Ok(self.lines()?.entries.into_iter().map(|(_, entry)| entry).collect())
-    }
-
-    /// The charges that were neither sealed nor abandoned: what a crash leaves behind.
-    pub fn open_charges(&self) -> Result<Vec<(Receipt, Entry)>, LedgerError> {
-        let lines = self.lines()?;
-        Ok(lines.open().map(|(hash, e)| (Receipt { charge: hash.clone() }, e.clone())).collect())
-    }
-
-    /// What the datasets have spent: one total for each dataset, unit, neighbour relation and currency, because
-    /// those do not add up. Every charge counts, abandoned ones too.
-    pub fn totals(&self) -> Result<Vec<Total>, LedgerError> {
-        total::totals(&self.entries()?)
-    }
-
-    /// Checks every line and the chain.
-    pub fn check(&self) -> Result<Summary, LedgerError> {
-        let lines = self.lines()?;
-        Ok(Summary { entries: lines.entries.len(), open: lines.open().count(), head: lines.head().into() })
-    }
-
-    fn lines(&self) -> Result<Lines, LedgerError> {
-        let file = crate::files::open(&self.path)?;
-        file.lock_shared()?;
-        Lines::read(&file)
-    }
-
-    /// Locks, checks, writes one line, waits for the disk; returns the line's hash. The lock goes with the file.
-    fn append(
+    /// Locks, checks, writes one line (of a new ledger also its first), waits for the disk; returns the line's hash and number.
+    /// The lock goes with the file.
+    fn append<'k>(
         &self,
-        entry: impl FnOnce(&Lines) -> Result<Entry, LedgerError>,
-    ) -> Result<String, LedgerError> {
-        let mut file = OpenOptions::new().read(true).append(true).open(&self.path)?;
+        day: &str,
+        say: impl FnOnce(&Chain) -> Result<(Said, Option<&'k SigningKey>), LedgerError>,
+    ) -> Result<(String, u64), LedgerError> {
+        let mut file = self.make()?;
         file.lock()?;
-        let lines = Lines::read(&file)?;
-        let entry = entry(&lines)?;
-        let bytes = canonical::to_bytes(&entry).map_err(|e| LedgerError::Refused(e.to_string()))?;
-        let hash = hash(&bytes);
-        lines.accepts(&entry).map_err(LedgerError::Refused)?;
+        let mut chain = self.ours(Chain::read(&file)?)?;
+        let mut bytes = Vec::new();
+        if chain.id().is_none() {
+            let opened = Said::Opened { format: LEDGER_FORMAT, id: self.id.clone() };
+            let (line, with) = self.line(&chain, opened, None, day)?;
+            bytes.extend(line);
+            chain = with;
+        }
+        let (said, key) = say(&chain)?;
+        let (line, chain) = self.line(&chain, said, key, day)?;
+        bytes.extend(line);
         let length = file.seek(SeekFrom::End(0))?;
         if length + bytes.len() as u64 > MAX_LEDGER {
             return Err(LedgerError::TooLarge);
@@ -223,94 +324,47 @@ impl Ledger {
             // Half a line would block the ledger; nothing was promised yet.
             let _ = file.set_len(length);
         })?;
-        Ok(hash)
+        Ok((chain.head().into(), chain.lines().len() as u64))
+    }
+
+    /// One more line, signed if there is a key, and the chain with it.
+    fn line(
+        &self,
+        chain: &Chain,
+        said: Said,
+        key: Option<&SigningKey>,
+        day: &str,
+    ) -> Result<(Vec<u8>, Chain), LedgerError> {
+        let refused = |e: canonical::CanonicalError| LedgerError::Refused(e.to_string());
+        let mut entry = Entry {
+            said,
+            day: day.into(),
+            previous: chain.head().into(),
+            signer: key.map(SigningKey::public_key),
+            signature: None,
+        };
+        if let Some(key) = key {
+            let message = entry.message().map_err(refused)?;
+            entry.signature = Some(key.sign_words(&message, &chain::comment(&self.id))?);
+        }
+        chain.accepts(&entry).map_err(LedgerError::Refused)?;
+        let bytes = canonical::to_bytes(&entry).map_err(refused)?;
+        Ok((bytes, chain.with(chain::hash(&entry).map_err(refused)?, entry)))
+    }
+
+    /// Opens the file to be written, and makes it and its folder where they are not there.
+    fn make(&self) -> Result<File, LedgerError> {
+        // A device would forget the account, and a pipe would never end.
+        if let Ok(there) = std::fs::metadata(&self.path) {
+            crate::files::regular(&there)?;
+        }
+        let folder = self.path.parent().filter(|d| !d.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        std::fs::create_dir_all(folder)?;
+        let file = OpenOptions::new().read(true).append(true).create(true).open(&self.path)?;
+        file.sync_all()?;
+        // A new name is only safe when its folder is on the disk too; only Unix can do that.
+        #[cfg(unix)]
+        File::open(folder)?.sync_all()?;
+        Ok(file)
     }
 }
-
-/// A new name is only safe when its folder is on the disk too; only Unix can do that.
-fn sync_folder(path: &Path) -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        let dir = path.parent().filter(|d| !d.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        File::open(dir)?.sync_all()?;
-    }
-    Ok(())
-}
-
-/// The BLAKE3 hash of a line without its newline.
-fn hash(line: &[u8]) -> String {
-    blake3::hash(line.strip_suffix(b"\n").unwrap_or(line)).to_hex().to_string()
-}
-
-impl Lines {
-    fn read(file: &File) -> Result<Lines, LedgerError> {
-        let mut bytes = Vec::new();
-        file.take(MAX_LEDGER + 1).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > MAX_LEDGER {
-            return Err(LedgerError::TooLarge);
-        }
-        let mut lines = Lines { entries: Vec::new() };
-        let mut closed = std::collections::HashSet::new();
-        for (i, line) in bytes.split_inclusive(|&b| b == b'\n').enumerate() {
-            let line_error = |why| LedgerError::Line { line: i + 1, why };
-            if !line.ends_with(b"\n") {
-                return Err(LedgerError::Torn { line: i + 1 });
-            }
-            canonical::check(line).map_err(|at| line_error(format!("not canonical JSON at byte {at}")))?;
-            let entry: Entry = serde_json::from_slice(line).map_err(|e| line_error(e.to_string()))?;
-            entry.sound().map_err(line_error)?;
-            if entry.previous != lines.head() {
-                return Err(LedgerError::Chain { line: i + 1 });
-            }
-            if let Some(charge) = &entry.charge
-                && !closed.insert(charge.clone())
-            {
-                return Err(line_error("its charge was closed before".into()));
-            }
-            lines.entries.push((hash(line), entry));
-        }
-        lines.closings().map_err(|(i, why)| LedgerError::Line { line: i + 1, why })?;
-        Ok(lines)
-    }
-
-    /// Whether every closing entry repeats its charge.
-    fn closings(&self) -> Result<(), (usize, String)> {
-        let mut charges = std::collections::HashMap::new();
-        for (i, (hash, entry)) in self.entries.iter().enumerate() {
-            match &entry.charge {
-                None => _ = charges.insert(hash, entry),
-                Some(charge) => {
-                    if !charges.get(charge).is_some_and(|c| entry.repeats(c)) {
-                        return Err((i, "it does not repeat the charge it closes".into()));
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether an entry may follow.
-    fn accepts(&self, entry: &Entry) -> Result<(), String> {
-        entry.sound()?;
-        if entry.previous == self.head() {
-            Ok(())
-        } else {
-            Err("it does not follow from the last line".into())
-        }
-    }
-
-    fn head(&self) -> &str {
-        self.entries.last().map_or(ROOT, |(hash, _)| hash)
-    }
-
-    fn open(&self) -> impl Iterator<Item = &(String, Entry)> {
-        let closed: std::collections::HashSet<&str> =
-            self.entries.iter().filter_map(|(_, e)| e.charge.as_deref()).collect();
-        self.entries
-            .iter()
-            .filter(move |(hash, e)| e.status == Status::Charged && !closed.contains(hash.as_str()))
-    }
-}
-
-#[cfg(test)]
-mod tests;

@@ -1,204 +1,414 @@
+use super::published::{Found, look};
 use super::*;
-use crate::exact::Rational;
 use crate::plan::Neighbours;
-use crate::release::Currency;
+use crate::release::keys;
+use proptest::prelude::*;
 use std::fs;
 
-fn charge(release: &str, dataset: &str, currency: Currency, amount: &str) -> Charge {
+const DAY: &str = "2026-01-31";
+
+fn key() -> SigningKey {
+    SigningKey::from_text(&keys::keygen(None).unwrap().secret, None).unwrap()
+}
+
+fn r(text: &str) -> Rational {
+    text.parse().unwrap()
+}
+
+fn x(text: &str) -> Exact {
+    spent::exact(r(text))
+}
+
+fn charge(release: &str, currency: Currency, amount: &str) -> Charge {
     Charge {
         release: release.into(),
         spec_blake3: ROOT.replace('0', "a"),
-        dataset: dataset.into(),
         unit: "row".into(),
+        of: None,
+        unit_of: 1,
         neighbours: Neighbours::AddRemove,
+        part: None,
         currency,
-        charged: amount.parse().unwrap(),
-        day: "2026-01-31".into(),
+        charged: r(amount),
         invariants: Vec::new(),
     }
 }
 
+fn epsilon(amount: &str) -> Charge {
+    charge("e", Currency::Epsilon, amount)
+}
+
+fn rho(amount: &str) -> Charge {
+    charge("r", Currency::Rho, amount)
+}
+
+fn pure(amount: &str) -> Bound {
+    Bound { epsilon: Some(r(amount)), delta: None, rho: None }
+}
+
+fn in_rho(amount: &str) -> Bound {
+    Bound { epsilon: None, delta: None, rho: Some(r(amount)) }
+}
+
 fn ledger() -> (tempfile::TempDir, Ledger) {
     let dir = tempfile::tempdir().unwrap();
-    let ledger = Ledger::open(dir.path().join("ledger.jsonl")).unwrap();
+    let ledger = Ledger::at(dir.path().join("ledger/people.jsonl"), "people").unwrap();
     (dir, ledger)
 }
 
-#[test]
-fn charges_and_totals() {
-    let (_dir, ledger) = ledger();
-    assert_eq!(ledger.check().unwrap(), Summary { entries: 0, open: 0, head: ROOT.into() });
-    let a = ledger.charge(charge("a", "people", Currency::Rho, "1/3")).unwrap();
-    let b = ledger.charge(charge("b", "people", Currency::Rho, "1/6")).unwrap();
-    ledger.charge(charge("c", "people", Currency::Epsilon, "2")).unwrap();
-    ledger.charge(charge("d", "firms", Currency::Rho, "5")).unwrap();
-    let file = ROOT.replace('0', "f");
-    ledger.sealed(&a, &file, "2026-02-01").unwrap();
-    ledger.abandoned(&b, "2026-02-02").unwrap();
-    // Abandoned is spent; currencies and datasets do not mix.
-    let totals = ledger.totals().unwrap();
-    let short: Vec<_> =
-        totals.iter().map(|t| (t.dataset.as_str(), t.currency, t.charged, t.charges, t.sealed)).collect();
-    assert_eq!(
-        short,
-        [
-            ("people", Currency::Rho, Rational::new(1, 2).unwrap(), 2, 1),
-            ("people", Currency::Epsilon, Rational::whole(2), 1, 0),
-            ("firms", Currency::Rho, Rational::whole(5), 1, 0),
-        ]
-    );
-    let summary = ledger.check().unwrap();
-    assert_eq!((summary.entries, summary.open), (6, 2));
-    let open: Vec<_> = ledger.open_charges().unwrap().into_iter().map(|(_, e)| e.release).collect();
-    assert_eq!(open, ["c", "d"]);
-    let sealed = &ledger.entries().unwrap()[4];
-    assert_eq!(
-        (sealed.status, sealed.file_blake3.as_deref(), sealed.day.as_str()),
-        (Status::Sealed, Some(file.as_str()), "2026-02-01")
-    );
+fn spent(charges: &[Charge]) -> Spent {
+    Spent::of(&charges.iter().collect::<Vec<_>>())
+}
 
-    // A charge is closed once, and only a charge is.
-    for receipt in [a, b, Receipt { charge: summary.head }] {
-        assert!(matches!(ledger.sealed(&receipt, &file, "2026-02-03"), Err(LedgerError::Refused(_))));
-    }
-    assert_eq!(ledger.check().unwrap().entries, 6);
-    // Another process finds the same.
-    assert_eq!(Ledger::open(ledger.path()).unwrap().entries().unwrap(), ledger.entries().unwrap());
+#[test]
+fn charges_add_up_and_the_bound_holds() {
+    let (_dir, ledger) = ledger();
+    let key = key();
+    ledger.bind(pure("2"), DAY).unwrap();
+    let a = ledger.charge(epsilon("1/3"), &key, DAY).unwrap();
+    assert_eq!(a.line, 3);
+    let b = ledger.charge(epsilon("2/3"), &key, DAY).unwrap();
+    ledger.sealed(&a, &[&ROOT.replace('0', "f")], &key, DAY).unwrap();
+    let chain = ledger.chain().unwrap();
+    assert_eq!((chain.spent().epsilon, chain.spent().rho), (Some(x("1")), x("5/18")));
+    assert_eq!((chain.open(), chain.lines().len(), chain.signers().len()), (1, 5, 1));
+    // What is left, exactly; a hair more is refused, and the rest is taken.
+    let Err(LedgerError::Bound { left, .. }) = ledger.charge(epsilon("1.000000001"), &key, DAY) else {
+        panic!()
+    };
+    assert_eq!(left, Rational::ONE);
+    assert!(matches!(ledger.ready(&epsilon("3/2")), Err(LedgerError::Bound { .. })));
+    // Gaussian noise has no pure ε.
+    assert!(matches!(ledger.ready(&rho("1e-9")), Err(LedgerError::Currency { .. })));
+    ledger.charge(epsilon("1"), &key, DAY).unwrap();
+    let Err(LedgerError::Bound { left, .. }) = ledger.charge(epsilon("1e-12"), &key, DAY) else { panic!() };
+    assert!(left.is_zero());
+    // A charge is closed once, and only a charge is; a bound is never changed.
+    let none = Receipt { charge: ROOT.into(), line: 1 };
+    assert!(
+        ledger.sealed(&a, &[ROOT], &key, DAY).is_err() && ledger.sealed(&none, &[ROOT], &key, DAY).is_err()
+    );
+    assert!(ledger.sealed(&b, &[ROOT], &key, DAY).is_ok());
+    assert!(ledger.sealed(&b, &[ROOT], &key, DAY).is_err());
+    assert!(matches!(ledger.bind(pure("3"), DAY), Err(LedgerError::Bounded { .. })));
 }
 
 /// Computed from the documented rule alone.
 #[test]
 fn the_chain_by_hand() {
     let (_dir, ledger) = ledger();
-    let a = ledger.charge(charge("a", "people", Currency::Rho, "0.5")).unwrap();
-    ledger.abandoned(&a, "2026-02-01").unwrap();
+    let key = key();
+    ledger.bind(in_rho("1/2"), DAY).unwrap();
+    let a = ledger.charge(charge("a", Currency::Rho, "0.25"), &key, DAY).unwrap();
     let text = fs::read_to_string(ledger.path()).unwrap();
     let lines: Vec<&str> = text.lines().collect();
-    let spec = ROOT.replace('0', "a");
     assert_eq!(
         lines[0],
         format!(
-            "{{\"charged\":\"1/2\",\"currency\":\"rho\",\"dataset\":\"people\",\"day\":\"2026-01-31\",\
-             \"neighbours\":\"add-remove\",\"previous\":\"{ROOT}\",\"release\":\"a\",\"spec_blake3\":\"{spec}\",\
-             \"status\":\"charged\",\"unit\":\"row\"}}"
+            "{{\"day\":\"{DAY}\",\"format\":2,\"id\":\"people\",\"kind\":\"opened\",\"previous\":\"{ROOT}\"}}"
         )
     );
-    let first = blake3::hash(lines[0].as_bytes()).to_hex().to_string();
-    assert_eq!(a.charge, first);
-    let second: serde_json::Value = serde_json::from_str(lines[1]).unwrap();
-    assert_eq!((&second["previous"], &second["charge"]), (&first.clone().into(), &first.into()));
-    assert_eq!(ledger.check().unwrap().head, blake3::hash(lines[1].as_bytes()).to_hex().to_string());
+    let hash = |line: &str| blake3::hash(line.as_bytes()).to_hex().to_string();
+    assert_eq!(
+        lines[1],
+        format!(
+            "{{\"day\":\"{DAY}\",\"kind\":\"bound\",\"previous\":\"{}\",\"rho\":\"1/2\"}}",
+            hash(lines[0])
+        )
+    );
+    let spec = ROOT.replace('0', "a");
+    let (public, signature) =
+        (key.public_key(), serde_json::from_str::<serde_json::Value>(lines[2]).unwrap());
+    let signature = signature["signature"].as_str().unwrap().to_owned();
+    let unsigned = format!(
+        "{{\"charged\":\"1/4\",\"currency\":\"rho\",\"day\":\"{DAY}\",\"kind\":\"charged\",\"neighbours\":\"add-remove\",\
+         \"previous\":\"{}\",\"release\":\"a\",\"signer\":\"{public}\",\"spec_blake3\":\"{spec}\",\"unit\":\"row\"}}",
+        hash(lines[1])
+    );
+    assert_eq!(
+        lines[2],
+        unsigned.replace(
+            &format!("\"signer\":\"{public}\""),
+            &format!("\"signature\":\"{signature}\",\"signer\":\"{public}\"")
+        )
+    );
+    assert_eq!((a.charge, a.line), (hash(&unsigned), 3));
+    // minisign's own library agrees.
+    let (first, second) = signature.split_once(' ').unwrap();
+    let text = format!(
+        "untrusted comment: signature by margins, verify with minisign\n{first}\ntrusted comment: margins ledger people\n{second}\n"
+    );
+    let signed = minisign_verify::Signature::decode(&text).unwrap();
+    let message = format!("{unsigned}\n");
+    minisign_verify::PublicKey::from_base64(&public)
+        .unwrap()
+        .verify(message.as_bytes(), &signed, false)
+        .unwrap();
 }
 
 #[test]
 fn tampering_shows() {
     let (_dir, ledger) = ledger();
-    for name in ["a", "b", "c"] {
-        let receipt = ledger.charge(charge(name, "people", Currency::Rho, "1/7")).unwrap();
-        ledger.abandoned(&receipt, "2026-02-01").unwrap();
+    let (key, other) = (key(), key());
+    ledger.bind(in_rho("2"), DAY).unwrap();
+    for name in ["a", "b"] {
+        let receipt = ledger.charge(charge(name, Currency::Rho, "1/7"), &key, DAY).unwrap();
+        ledger.sealed(&receipt, &[ROOT], &key, DAY).unwrap();
     }
     let good = fs::read(ledger.path()).unwrap();
-    let refused = |bytes: &[u8]| {
-        fs::write(ledger.path(), bytes).unwrap();
-        ledger.check().is_err() && ledger.charge(charge("d", "people", Currency::Rho, "1")).is_err()
-    };
     let lines: Vec<&[u8]> = good.split_inclusive(|&b| b == b'\n').collect();
-    // The last line has no line after it that would notice a change to it: the head does.
-    let last = good.len() - lines[5].len();
-    for at in 0..last {
+    assert_eq!(lines.len(), 6);
+    let refused = |bytes: &[u8]| Chain::of(bytes).is_err();
+    for at in 0..good.len() {
         let mut bad = good.clone();
         bad[at] ^= 1 << (at % 5);
         assert!(refused(&bad), "byte {at}");
     }
-    for at in 0..5 {
+    for at in 0..lines.len() {
         let mut without = lines.clone();
         without.remove(at);
-        assert!(refused(&without.concat()), "line {at} removed");
+        assert!(refused(&without.concat()) || at == 5, "line {at} removed");
         let mut twice = lines.clone();
         twice.insert(at, lines[at]);
         assert!(refused(&twice.concat()), "line {at} twice");
-        let mut swapped = lines.clone();
-        swapped.swap(at, at + 1);
-        assert!(refused(&swapped.concat()), "line {at} swapped");
+        if at + 1 < lines.len() {
+            let mut swapped = lines.clone();
+            swapped.swap(at, at + 1);
+            assert!(refused(&swapped.concat()), "line {at} swapped");
+        }
     }
     for cut in 1..lines[5].len() {
-        fs::write(ledger.path(), &good[..good.len() - cut]).unwrap();
-        assert!(matches!(ledger.check(), Err(LedgerError::Torn { line: 6 })), "cut by {cut}");
+        assert!(matches!(Chain::of(&good[..good.len() - cut]), Err(LedgerError::Torn { line: 6 })), "{cut}");
     }
-    assert!(refused(&[&good[..], b"\n"].concat()));
-    assert!(refused(&[&good[..], b"\xff\n"].concat()));
-    // What the chain cannot see, the head does.
-    fs::write(ledger.path(), &good).unwrap();
-    let head = ledger.check().unwrap().head;
-    fs::write(ledger.path(), lines[..4].concat()).unwrap();
-    assert_ne!(ledger.check().unwrap().head, head);
-}
+    assert!(refused(&[&good[..], b"\n"].concat()) && refused(&[&good[..], b"\xff\n"].concat()));
 
-/// A closing line that tells another story about its charge, in a chain that holds.
-#[test]
-fn closings_must_repeat_their_charge() {
-    let (_dir, ledger) = ledger();
-    let a = ledger.charge(charge("a", "people", Currency::Rho, "1/7")).unwrap();
-    let mut closing = ledger.entries().unwrap().remove(0);
-    closing.status = Status::Abandoned;
-    closing.charge = Some(a.charge.clone());
-    closing.previous = a.charge.clone();
-    let good = fs::read(ledger.path()).unwrap();
-    let with = |entry: &Entry| {
-        fs::write(ledger.path(), [good.clone(), canonical::to_bytes(entry).unwrap()].concat()).unwrap();
-        ledger.check()
-    };
-    assert!(with(&closing).is_ok());
-    assert!(with(&Entry { charged: Rational::ONE, ..closing.clone() }).is_err());
-    assert!(with(&Entry { dataset: "firms".into(), ..closing.clone() }).is_err());
-    assert!(with(&Entry { charge: Some(ROOT.into()), ..closing.clone() }).is_err());
-    assert!(with(&Entry { file_blake3: Some(ROOT.into()), ..closing.clone() }).is_err());
-    assert!(with(&Entry { charge: None, ..closing }).is_err());
+    // Whoever writes another bound or amount and makes all hashes anew lacks the key for what follows.
+    for (from, to) in [("\"rho\":\"2\"", "\"rho\":\"9\""), ("\"charged\":\"1/7\"", "\"charged\":\"1/8\"")] {
+        let text = String::from_utf8(good.clone()).unwrap().replace(from, to);
+        let mut previous = ROOT.to_owned();
+        let mut out = Vec::new();
+        for line in text.lines() {
+            let mut value: serde_json::Value = serde_json::from_str(line).unwrap();
+            value["previous"] = previous.clone().into();
+            out.extend(canonical::to_bytes(&value).unwrap());
+            value.as_object_mut().unwrap().remove("signature");
+            let message = canonical::to_bytes(&value).unwrap();
+            previous = blake3::hash(message.strip_suffix(b"\n").unwrap()).to_hex().to_string();
+        }
+        let why = Chain::of(&out).unwrap_err().to_string();
+        assert!(why.contains("signature"), "{why}");
+    }
+    // With another key all of it can be forged, and then the key shows.
+    let again = Ledger::at(ledger.path().with_file_name("forged.jsonl"), "people").unwrap();
+    again.charge(charge("a", Currency::Rho, "1/8"), &other, DAY).unwrap();
+    assert_eq!(again.chain().unwrap().signers(), [other.public_key()]);
+    // A ledger is of one dataset.
+    assert!(matches!(Ledger::at(ledger.path(), "firms"), Err(LedgerError::Other { .. })));
 }
 
 #[test]
 fn entries_that_say_nothing_are_refused() {
     let (_dir, ledger) = ledger();
-    let good = || charge("a", "people", Currency::Rho, "1/7");
+    let key = key();
     for bad in [
-        Charge { release: "../a".into(), ..good() },
-        Charge { spec_blake3: "abc".into(), ..good() },
-        Charge { dataset: String::new(), ..good() },
-        Charge { day: "2026-02-30".into(), ..good() },
-        charge("a", "people", Currency::Rho, "0"),
+        Charge { release: "../a".into(), ..rho("1") },
+        Charge { spec_blake3: "abc".into(), ..rho("1") },
+        Charge { unit: String::new(), ..rho("1") },
+        Charge { unit_of: 0, ..rho("1") },
+        Charge { part: Some("north".into()), ..rho("1") },
+        rho("0"),
     ] {
-        assert!(matches!(ledger.charge(bad.clone()), Err(LedgerError::Refused(_))), "{bad:?}");
+        assert!(matches!(ledger.charge(bad.clone(), &key, DAY), Err(LedgerError::Refused(_))), "{bad:?}");
     }
+    assert!(ledger.charge(rho("1"), &key, "2026-02-30").is_err());
     assert_eq!(fs::read(ledger.path()).unwrap(), b"");
-    assert!(ledger.charge(good()).is_ok());
+    for bad in
+        [pure("0"), Bound { delta: Some(r("2")), ..pure("1") }, Bound { rho: Some(r("1")), ..pure("1") }]
+    {
+        assert!(ledger.bind(bad, DAY).is_err(), "{bad:?}");
+    }
+    ledger.charge(rho("1"), &key, DAY).unwrap();
+    // Somebody else's privacy does not add up with this.
+    let other = Charge { unit: "household".into(), ..rho("1") };
+    let why = ledger.charge(other, &key, DAY).unwrap_err().to_string();
+    assert!(why.contains("every `row`") && why.contains("unit_of"), "{why}");
+    // A bound that is passed already is none; one that is not may still be set.
+    assert!(matches!(ledger.bind(in_rho("1/2"), DAY), Err(LedgerError::Passed(_))));
+    ledger.bind(in_rho("1"), DAY).unwrap();
+    assert!(ledger.charge(rho("1e-9"), &key, DAY).is_err());
 }
 
-/// Writers that hold the file open on their own, as processes do: no line is lost, torn or mixed.
+#[test]
+fn ledgers_of_the_first_kind_say_so() {
+    let line = format!(
+        "{{\"charged\":\"1/2\",\"currency\":\"rho\",\"dataset\":\"people\",\"day\":\"2026-01-31\",\
+         \"neighbours\":\"add-remove\",\"previous\":\"{ROOT}\",\"release\":\"a\",\"spec_blake3\":\"{ROOT}\",\
+         \"status\":\"charged\",\"unit\":\"row\"}}\n"
+    );
+    assert!(matches!(Chain::of(line.as_bytes()), Err(LedgerError::FirstKind)));
+}
+
+/// By hand: what groups, changes, parts and currencies come to.
+#[test]
+fn composition_by_hand() {
+    // ε-DP is ε²/2-zCDP, each by itself.
+    let both = spent(&[epsilon("1"), epsilon("1/2"), rho("1/8")]);
+    assert_eq!((both.rho.clone(), both.epsilon), (x("3/4"), None));
+    assert_eq!(spent(&[epsilon("1"), epsilon("1/2")]).epsilon, Some(x("3/2")));
+
+    let part = |c: Charge, part: &str| Charge { part: Some(part.into()), ..c };
+    let changed = |c: Charge| Charge { neighbours: Neighbours::Substitute, ..c };
+    let (n, s, e) = (
+        part(epsilon("1/2"), "region=n"),
+        part(epsilon("1/3"), "region=s"),
+        part(epsilon("1/5"), "region=e"),
+    );
+    // The dearest part; with what is of no part.
+    assert_eq!(spent(&[n.clone(), s.clone(), e.clone()]).epsilon, Some(x("1/2")));
+    assert_eq!(spent(&[n.clone(), s.clone(), epsilon("1")]).epsilon, Some(x("3/2")));
+    // The same part twice; another partition.
+    assert_eq!(spent(&[n.clone(), n.clone(), s.clone()]).epsilon, Some(x("1")));
+    assert_eq!(spent(&[n.clone(), s.clone(), part(epsilon("1/7"), "sex=f")]).epsilon, Some(x("9/14")));
+    // Under change the two dearest parts.
+    let all = [changed(n.clone()), changed(s.clone()), changed(e)];
+    assert_eq!(spent(&all).epsilon, Some(x("5/6")));
+    assert_eq!(spent(&[changed(part(rho("1/2"), "a=1")), changed(part(rho("1/3"), "a=2"))]).rho, x("5/6"));
+    // More or less is twice a change: 2ε, 4ρ.
+    let mixed = spent(&[epsilon("1/2"), changed(epsilon("1/3"))]);
+    assert_eq!((mixed.epsilon, mixed.neighbours), (Some(x("4/3")), Neighbours::Substitute));
+    assert_eq!(spent(&[rho("1/2"), changed(rho("1/3"))]).rho, x("7/3"));
+    // Within a part, or from one to another: whichever is dearer.
+    assert_eq!(spent(&[n, s, changed(epsilon("1"))]).epsilon, Some(x("2")));
+}
+
+/// A mixture in ε at δ: never more than either way to say it, and never less than a bound's own ρ lets.
+#[test]
+fn mixtures_in_epsilon_at_delta() {
+    let delta = r("1e-9");
+    let at = |charges: &[Charge]| spent(charges).epsilon_at(delta).unwrap();
+    assert_eq!(at(&[epsilon("1/100")]), x("1/100"));
+    let gauss = at(&[rho("1/2")]);
+    assert!((gauss.to_f64().value() - 6.4741).abs() < 1e-4);
+    // A little pure ε is cheapest as ε²/2; much of it added as it is.
+    let (little, much) = (at(&[rho("1/2"), epsilon("1/10")]), at(&[rho("1/100"), epsilon("5")]));
+    assert!(little < &gauss + x("1/10") && little > gauss);
+    assert_eq!(much, at(&[rho("1/100")]) + x("5"));
+    let bound = Bound { epsilon: Some(r("3")), delta: Some(delta), rho: None };
+    let whole = crate::plan::convert::largest_rho(r("3"), delta).unwrap();
+    assert!(bound.holds(&spent(&[rho(&whole.to_string())])));
+    assert!(!bound.holds(&spent(&[rho(&whole.to_string()), rho("1e-6")])));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever is asked for in whatever order: what is accepted stays within the bound, in arithmetic that is exact; and what is told to be
+    /// left is taken, and hardly more.
+    #[test]
+    fn accepted_charges_stay_within_the_bound(
+        wanted in prop::collection::vec((1u128..1 << 40, 1u128..1 << 44, 0u8..2, 0u8..4, 1u32..4), 1..24),
+        bound in (1u128..1 << 20, 1u128..1 << 18),
+        kind in 0u8..3,
+    ) {
+        let amount = Rational::new(bound.0, bound.1).unwrap();
+        let bound = match kind {
+            0 => Bound { epsilon: Some(amount), delta: None, rho: None },
+            1 => Bound { epsilon: None, delta: None, rho: Some(amount) },
+            _ => Bound { epsilon: Some(amount), delta: Some(r("1e-6")), rho: None },
+        };
+        prop_assume!(bound.sound().is_ok());
+        let mut taken: Vec<Charge> = Vec::new();
+        for (num, den, currency, part, neighbours) in wanted {
+            let wanted = Charge {
+                charged: Rational::new(num, den).unwrap(),
+                part: (part > 0).then(|| format!("p={part}")),
+                neighbours: if neighbours == 1 { Neighbours::Substitute } else { Neighbours::AddRemove },
+                ..if currency == 0 || kind == 0 { epsilon("1") } else { rho("1") }
+            };
+            let before: Vec<&Charge> = taken.iter().collect();
+            let left = bound.left(&before, &wanted);
+            let with = |c: &Charge| Spent::of(&before.iter().copied().chain([c]).collect::<Vec<_>>());
+            if !left.is_zero() {
+                let rest = Charge { charged: left, ..wanted.clone() };
+                prop_assert!(bound.holds(&with(&rest)), "{}", left);
+            }
+            let more = left.checked_mul(r("1.000001")).and_then(|l| l.checked_add(r("1e-12")));
+            if let Some(more) = more {
+                let beyond = Charge { charged: more, ..wanted.clone() };
+                prop_assert!(!bound.holds(&with(&beyond)), "{}", left);
+            }
+            if bound.holds(&with(&wanted)) {
+                taken.push(wanted);
+            }
+        }
+        let all = spent(&taken);
+        // The sum by another road: pure ε and ρ of all of no part and the dearest part are at least what is spent.
+        match kind {
+            0 => prop_assert!(all.epsilon.unwrap_or_default() <= spent::exact(amount)),
+            1 => prop_assert!(all.rho <= spent::exact(amount)),
+            _ => prop_assert!(bound.holds(&all)),
+        }
+    }
+}
+
+/// Writers that hold the file open on their own, as processes do: no line is lost, torn or mixed, and together they never pass the bound.
 #[test]
 fn writers_take_turns() {
-    const WRITERS: usize = 8;
-    const CHARGES: usize = 12;
+    const WRITERS: usize = 6;
     let (_dir, ledger) = ledger();
+    ledger.bind(in_rho("1/2"), DAY).unwrap();
+    let accepted = std::sync::atomic::AtomicUsize::new(0);
     std::thread::scope(|scope| {
-        for w in 0..WRITERS {
-            let path = ledger.path();
-            scope.spawn(move || {
-                let ledger = Ledger::open(path).unwrap();
-                for i in 0..CHARGES {
-                    let receipt =
-                        ledger.charge(charge(&format!("r{w}-{i}"), "people", Currency::Rho, "1/96")).unwrap();
-                    if i % 2 == 0 {
-                        ledger.sealed(&receipt, ROOT, "2026-02-01").unwrap();
-                    }
+        for _ in 0..WRITERS {
+            scope.spawn(|| {
+                let (ledger, key) = (Ledger::at(ledger.path(), "people").unwrap(), key());
+                for _ in 0..8 {
+                    match ledger.charge(rho("1/32"), &key, DAY) {
+                        Ok(_) => accepted.fetch_add(1, std::sync::atomic::Ordering::Relaxed),
+                        Err(LedgerError::Bound { .. }) => 0,
+                        Err(e) => panic!("{e}"),
+                    };
                 }
             });
         }
     });
-    let summary = ledger.check().unwrap();
-    assert_eq!(summary.entries, WRITERS * CHARGES * 3 / 2);
-    assert_eq!(summary.open, WRITERS * CHARGES / 2);
-    let total = &ledger.totals().unwrap()[0];
-    assert_eq!((total.charged, total.charges), (Rational::ONE, WRITERS * CHARGES));
+    assert_eq!(accepted.into_inner(), 16);
+    let chain = ledger.chain().unwrap();
+    assert_eq!((chain.spent().rho, chain.charges().count()), (x("1/2"), 16));
+}
+
+/// A release that names a line which another copy of the ledger has not, or has otherwise.
+#[test]
+fn cut_and_forked_ledgers_show_beside_a_release() {
+    use crate::release::{Account, AccountName, Amount, Manifest};
+    let (_dir, ledger) = ledger();
+    let key = key();
+    let first = ledger.charge(rho("1/4"), &key, DAY).unwrap();
+    let before = fs::read(ledger.path()).unwrap();
+    let second = ledger.charge(rho("1/8"), &key, DAY).unwrap();
+    let manifest = |receipt: &Receipt, amount: &str| -> Manifest {
+        let mut m = crate::release::tests::manifest();
+        m.sources.spec = ROOT.replace('0', "a");
+        m.signer.public_key = key.public_key();
+        m.account = Some(Account {
+            name: AccountName { id: "people".into(), unit: "row".into(), unit_of: 1, part: None },
+            charged: Amount { currency: Currency::Rho, amount: r(amount) },
+            line: receipt.line,
+            head: receipt.charge.clone(),
+        });
+        m
+    };
+    let chain = ledger.chain().unwrap();
+    assert_eq!(look(&chain, &manifest(&first, "1/4")), Found::Charged);
+    assert_eq!(look(&chain, &manifest(&second, "1/8")), Found::Charged);
+    assert!(matches!(look(&chain, &manifest(&second, "1/9")), Found::Not(_)));
+    // Cut, and gone on from there.
+    fs::write(ledger.path(), &before).unwrap();
+    assert!(matches!(look(&ledger.chain().unwrap(), &manifest(&second, "1/8")), Found::Not(_)));
+    ledger.charge(rho("1/16"), &key, DAY).unwrap();
+    let forked = ledger.chain().unwrap();
+    assert_eq!(look(&forked, &manifest(&first, "1/4")), Found::Charged);
+    assert!(matches!(look(&forked, &manifest(&second, "1/8")), Found::Not(_)));
 }
 
 #[test]

@@ -1,7 +1,11 @@
 //! The little numerical machinery that several floors share, in one fixed order of operations.
 
+pub mod blocked;
 pub mod cholesky;
 pub mod conjugate;
 pub mod dice;
+pub mod pivoted;
 pub mod qr;
 pub mod sparse;
+#[cfg(feature = "compile")]
+pub mod symmetric;

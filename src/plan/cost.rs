@@ -158,7 +158,8 @@ pub fn cost(plan: &Plan, frame: &Frame) -> Result<Cost, CostError> {
         worst_case = WorstCase::Bound;
         if let Some(joint) = joint::joint_cost(plan, frame) {
             total = total.min(joint);
-            worst_case = WorstCase::Joint;
+            let exact = plan.measurements.iter().all(|m| m.block.form() != Form::Based);
+            worst_case = if exact { WorstCase::Joint } else { WorstCase::Bound };
         }
     }
     let truncation = truncation_cost(plan)?;

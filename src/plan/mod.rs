@@ -2,6 +2,7 @@
 //! good plan is found is `planner`, which a reader of releases does not need.
 
 mod asked;
+pub mod basis;
 pub mod block;
 pub mod convert;
 pub mod cost;
@@ -13,7 +14,8 @@ pub(crate) mod strategy;
 mod types;
 
 pub use asked::{Asked, Asks, MOST_INTERVALS, MOST_PREFIXES, MOST_RANGES};
-pub use block::{Block, Form, Rows, Seen};
+pub use basis::Basis;
+pub use block::{Based, Block, Form, Rows, Seen};
 pub use round::up as round_up;
 pub use selected::{Selected, SelectedError};
 pub use strategy::Measure;

@@ -32,6 +32,8 @@ macro_rules! strategies {
             Fourier = 9 "fourier" fourier;
             /// Your own linear queries, the `rows`.
             Matrix = 10 "matrix" matrix;
+            /// Bases that fit the ranges, prefixes or intervals asked of ordered dimensions: see `ask`.
+            Bases = 11 "bases" bases;
         }
     };
 }

@@ -104,7 +104,7 @@ pub struct Share {
 }
 
 /// One group: a block and the scale of its noise.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Measurement {
     /// What is measured.
     pub block: Block,
@@ -114,7 +114,7 @@ pub struct Measurement {
 }
 
 /// Everything that decides a release but the data and the noise.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// The kind of noise.
     pub noise: Noise,
@@ -136,14 +136,11 @@ pub struct Plan {
     /// What is measured, in the order of the release file.
     pub measurements: Vec<Measurement>,
     /// The tables of the workload that are published without noise. No component below them is measured.
-    #[serde(default)]
     pub exact: Vec<Cuboid>,
     /// Conditions whose cells are empty whatever the data: see [`crate::recover::zeros`].
-    #[serde(default)]
     pub zeros: Vec<String>,
     /// The scale of the noise with which the units that have more than `max_rows` rows are counted, where they are:
     /// see [`super::cost::truncation_cost`].
-    #[serde(default)]
     pub truncation: Option<Rational>,
 }
 

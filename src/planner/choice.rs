@@ -26,6 +26,9 @@ pub struct Choice {
 /// The plan for a request: the strategy asked for, or of all that apply the one that is best by its objective
 /// (the weighted total variance, unless told). The choice looks at the workload only, so it costs no privacy.
 pub fn choose(request: &Request, look: Look) -> Result<Choice, PlanError> {
+    if let (true, Some(rows)) = (request.workload.is_empty(), &request.rows) {
+        return super::questions::choose(request, rows);
+    }
     let candidates = match (request.measure, look) {
         (Some(measure), Look::Needed) => {
             let outcome = Ok(Context::new(request, measure)?.plan(measure, request.budgets)?);

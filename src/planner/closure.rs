@@ -1,6 +1,7 @@
 //! The components below a workload, and how much each one's noise adds to what is asked of each table.
 
 mod asked;
+pub mod bases;
 
 use crate::cube::{Axis, Cube, Cuboid, Frame, Level};
 use crate::plan::{Asked, Asks, Selected, Table};
@@ -44,6 +45,7 @@ impl AskedOf {
 }
 
 /// For one axis: how a level-`ℓ` cell depends on each coarser rung's component.
+#[derive(Clone)]
 struct AxisGains {
     /// `mean[r][j]`: the mean over nodes of rung r of `‖P_j Upᵀ e‖²`.
     mean: Vec<Vec<f64>>,

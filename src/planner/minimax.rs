@@ -6,8 +6,9 @@
 //! answers both questions: at budget ρ the least worst variance is `K/(2ρ)`, and the least budget that keeps
 //! every variance below its target (rows divided by the targets) is `K/2`.
 //!
-//! With `square` set the value is `Σ C_A/u_A²`: Laplace noise, `u = 1/b`, whose variance is the square of what is paid for. What
-//! follows is said of the first kind; the second has `2C/u³` for `C/u²`, and `(Σ (C v²)^{1/3})³ / (Σλ)²` for its bound (Hölder).
+//! With another [`Power`] the value is `Σ C/u^p`. Laplace noise has `u = b²` and `p = ½`, since the variance is the square of what is
+//! paid for; and where precision is bought row by row, as for an agency's own queries, `u = 1/b` and `p = 2`. What follows is
+//! said of `p = 1`; the others have `pC/u^{p+1}` for `C/u²`, and `(Σ (C v^p)^{1/(p+1)})^{p+1} / (Σλ)^p` for the bound (Hölder).
 //!
 //! **Certificate.** For any weights `λ ≥ 0` on the rows, with `v = Gᵀλ`, every feasible u has
 //! `Σ C/u ≥ (Σ √(C v))² / Σλ`: by Cauchy–Schwarz `(Σ √(C v))² ≤ Σ C/u · Σ v u` and `Σ v u = λᵀG u ≤ Σλ`. So a
@@ -30,6 +31,59 @@ const GOAL: f64 = 1e-9;
 const MOST_STEPS: usize = 120;
 const MOST_UPDATES: usize = 20_000;
 
+/// The `p` of `Σ C/u^p`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Power {
+    /// ½.
+    Root,
+    /// 1.
+    #[default]
+    Plain,
+    /// 2.
+    Square,
+}
+
+impl Power {
+    /// `p`.
+    fn exponent(self) -> f64 {
+        match self {
+            Power::Root => 0.5,
+            Power::Plain => 1.0,
+            Power::Square => 2.0,
+        }
+    }
+
+    /// `x^p`.
+    pub fn raise(self, x: f64) -> f64 {
+        match self {
+            Power::Root => x.sqrt(),
+            Power::Plain => x,
+            Power::Square => x * x,
+        }
+    }
+
+    /// `x^{1/p}`.
+    pub fn lower(self, x: f64) -> f64 {
+        match self {
+            Power::Root => x * x,
+            Power::Plain => x,
+            Power::Square => x.sqrt(),
+        }
+    }
+
+    /// `x^{1/(p+1)}`.
+    pub fn share(self, x: f64) -> f64 {
+        match self {
+            Power::Root => {
+                let root = libm::cbrt(x);
+                root * root
+            }
+            Power::Plain => x.sqrt(),
+            Power::Square => libm::cbrt(x),
+        }
+    }
+}
+
 /// The programme.
 #[derive(Debug, Clone, Default)]
 pub struct Minimax {
@@ -37,8 +91,8 @@ pub struct Minimax {
     pub price: Vec<f64>,
     /// For each row the components it depends on and `g_rA > 0`. Every component is in some row.
     pub rows: Vec<Vec<(u32, f64)>>,
-    /// Whether the value is `Σ C/u²`, not `Σ C/u`.
-    pub square: bool,
+    /// What is paid for `u`.
+    pub power: Power,
 }
 
 /// A solution and the proof of its quality.
@@ -48,7 +102,7 @@ pub struct Solution {
     pub u: Vec<f64>,
     /// The rows' weights in the certificate, summing to one.
     pub lambda: Vec<f64>,
-    /// `Σ C/u`, or `Σ C/u²`.
+    /// `Σ C/u^p`.
     pub value: f64,
     /// No feasible point has a smaller value than this.
     pub bound: f64,
@@ -85,25 +139,20 @@ impl Minimax {
         lambda.iter_mut().for_each(|l| *l /= sum);
         let value = self.cost(&u);
         let v = self.transpose(&lambda);
-        let roots = self.price.iter().zip(&v);
-        let bound = if self.square {
-            let root: f64 = roots.map(|(c, v)| libm::cbrt(c * v * v)).sum();
-            root * root * root
-        } else {
-            let root: f64 = roots.map(|(c, v)| (c * v).sqrt()).sum();
-            root * root
-        };
+        let p = self.power;
+        let root: f64 = self.price.iter().zip(&v).map(|(c, v)| p.share(c * p.raise(*v))).sum();
+        let bound = root * p.raise(root);
         Solution { u, lambda, value, bound }
     }
 
     fn cost(&self, u: &[f64]) -> f64 {
-        self.price.iter().zip(u).map(|(c, u)| if self.square { c / (u * u) } else { c / u }).sum()
+        self.price.iter().zip(u).map(|(c, u)| c / self.power.raise(*u)).sum()
     }
 
     /// The `u` at which the value falls by `v` for a unit of each `u_A`.
     fn point(&self, v: &[f64]) -> Vec<f64> {
-        let one = |(c, v): (&f64, &f64)| if self.square { libm::cbrt(2.0 * c / v) } else { (c / v).sqrt() };
-        self.price.iter().zip(v).map(one).collect()
+        let p = self.power;
+        self.price.iter().zip(v).map(|(c, v)| p.share(p.exponent() * c / v)).collect()
     }
 
     /// `Gᵀλ`.
@@ -139,7 +188,7 @@ impl Minimax {
         let mut small = Minimax {
             price: vec![0.0; count(&columns)],
             rows: vec![Vec::new(); count(&rows)],
-            square: self.square,
+            power: self.power,
         };
         self.price.iter().zip(&columns).for_each(|(p, &c)| small.price[c as usize] += p);
         for (row, &class) in self.rows.iter().zip(&rows) {
@@ -173,7 +222,7 @@ impl Minimax {
         let worst = 1.1 * self.rows.iter().map(|r| image(r, &u)).fold(0.0, f64::max);
         u.iter_mut().for_each(|u| *u /= worst);
         let total: f64 = lambda.iter().sum();
-        let stretch = if self.square { worst * worst * worst } else { worst * worst };
+        let stretch = worst * self.power.raise(worst);
         lambda.iter_mut().for_each(|l| *l = (*l * stretch).max(1e-6 * total * stretch / rows as f64));
         let mut slack: Vec<f64> = self.rows.iter().map(|r| 1.0 - image(r, &u)).collect();
         let mut best = self.certify(u.clone(), lambda.clone());
@@ -210,9 +259,10 @@ impl Minimax {
     fn newton(&self, u: &[f64], lambda: &[f64], slack: &[f64], mu: f64) -> Option<Direction> {
         let v = self.transpose(lambda);
         // H du + Gᵀ dλ = C/u² − Gᵀλ;  G du + ds = 0;  s dλ + λ ds = μ − λ s.
-        let slope = |c: f64, u: f64| if self.square { 2.0 * c / (u * u * u) } else { c / (u * u) };
-        let power = if self.square { 3.0 } else { 2.0 };
-        let h: Vec<f64> = self.price.iter().zip(u).map(|(&c, &u)| power * slope(c, u) / u).collect();
+        let p = self.power;
+        let slope = |c: f64, u: f64| p.exponent() * c / (u * p.raise(u));
+        let h: Vec<f64> =
+            self.price.iter().zip(u).map(|(&c, &u)| (p.exponent() + 1.0) * slope(c, u) / u).collect();
         let dual: Vec<f64> = self.price.iter().zip(u).zip(&v).map(|((&c, &u), v)| slope(c, u) - v).collect();
         let rows = self.rows.len();
         let (du, dl);
@@ -352,7 +402,7 @@ mod tests {
                 (0..sizes.len()).filter(|&d| a >> d & 1 == 1).map(factor).product()
             })
             .collect();
-        Minimax { price, rows, square: false }
+        Minimax { price, rows, power: Power::Plain }
     }
 
     fn up_to(dims: usize, k: u32) -> Vec<u32> {
@@ -365,7 +415,7 @@ mod tests {
         for row in &m.rows {
             assert!(row.iter().map(|&(a, g)| g * s.u[a as usize]).sum::<f64>() <= 1.0 + 1e-12);
         }
-        let power = if m.square { 2.0 } else { 1.0 };
+        let power = m.power.exponent();
         let cost: f64 = m.price.iter().zip(&s.u).map(|(c, u)| c / u.powf(power)).sum();
         assert!((cost / s.value - 1.0).abs() < 1e-12);
         let mut root = 0.0;
@@ -383,8 +433,8 @@ mod tests {
         assert!(s.gap() < 1e-6, "gap {}", s.gap());
     }
 
-    /// `C/u ≤ t` as a second-order cone, `‖(2√C, u − t)‖ ≤ u + t`, for another solver; and `C/u² ≤ t` as a power cone,
-    /// `t^⅓ u^⅔ ≥ C^⅓`.
+    /// `C/u ≤ t` as a second-order cone, `‖(2√C, u − t)‖ ≤ u + t`, for another solver; and `C/u^p ≤ t` as a power cone,
+    /// `t^{1/(p+1)} u^{p/(p+1)} ≥ C^{1/(p+1)}`.
     fn clarabel(m: &Minimax) -> f64 {
         use ::clarabel::algebra::CscMatrix;
         use ::clarabel::solver::{DefaultSettingsBuilder, DefaultSolver, IPSolver, SupportedConeT::*};
@@ -402,11 +452,12 @@ mod tests {
         let mut cones = vec![NonnegativeConeT(m.rows.len())];
         for a in 0..n {
             let r = b.len();
-            if m.square {
+            if m.power != Power::Plain {
                 put(r, n + a, -1.0);
                 put(r + 1, a, -1.0);
-                b.extend([0.0, 0.0, m.price[a].cbrt()]);
-                cones.push(PowerConeT(1.0 / 3.0));
+                let part = 1.0 / (m.power.exponent() + 1.0);
+                b.extend([0.0, 0.0, m.price[a].powf(part)]);
+                cones.push(PowerConeT(part));
                 continue;
             }
             put(r, a, -1.0);
@@ -445,8 +496,8 @@ mod tests {
             for (r, row) in m.rows.iter_mut().enumerate() {
                 row.iter_mut().for_each(|e| e.1 *= 1.0 + (r % 3) as f64);
             }
-            for square in [false, true] {
-                m.square = square;
+            for power in [Power::Plain, Power::Square, Power::Root] {
+                m.power = power;
                 let s = m.solve();
                 check(&m, &s);
                 let other = clarabel(&m);
@@ -460,13 +511,10 @@ mod tests {
     fn no_point_of_a_grid_is_better() {
         let first = || vec![vec![(0, 1.0)], vec![(0, 0.3), (1, 1.0)]];
         let second = || vec![vec![(0, 1.0), (1, 1.0)], vec![(0, 0.1), (1, 3.0)], vec![(1, 0.5)]];
-        for (price, rows, square) in [
-            ([1.0, 2.0], first(), false),
-            ([5.0, 0.1], second(), false),
-            ([1.0, 2.0], first(), true),
-            ([5.0, 0.1], second(), true),
-        ] {
-            let m = Minimax { price: price.to_vec(), rows, square };
+        let all = [Power::Plain, Power::Square, Power::Root];
+        let each = all.into_iter().flat_map(|p| [([1.0, 2.0], first(), p), ([5.0, 0.1], second(), p)]);
+        for (price, rows, power) in each {
+            let m = Minimax { price: price.to_vec(), rows, power };
             let s = m.solve();
             check(&m, &s);
             let best = (1..200_000)

@@ -4,25 +4,33 @@
 //! will really be drawn, and checks the cost against the budget in exact arithmetic. The same request
 //! gives the same plan, bit for bit, on any machine: all functions beyond `+ − × ÷ √` come from `libm`.
 
+pub mod bases;
 mod choice;
 pub mod closure;
+mod delta;
 pub mod minimax;
 pub mod objective;
 pub mod predict;
+pub mod progress;
+pub mod questions;
+pub mod reading;
 mod request;
 pub mod room;
+mod shaped;
 pub mod strategy;
 pub mod targets;
+mod turns;
 pub mod worst;
 
 pub use choice::{Choice, Look, choose};
+pub use delta::{DELTA, WithDelta, with_delta};
 pub use objective::{Certificate, Objective, Target};
 pub use request::Request;
 
 use crate::cube::{Cuboid, Frame};
 use crate::exact::Rational;
 use crate::plan::cost::{self, Cost, CostError};
-use crate::plan::{BudgetRule, Measure, Measurement, Neighbours, Plan, Table, round};
+use crate::plan::{BudgetRule, Measure, Measurement, Neighbours, Noise, Plan, Table, round};
 use closure::{Closure, Spread};
 use predict::Prediction;
 use room::NoRoom;
@@ -73,6 +81,8 @@ pub struct Planned {
     pub prediction: Prediction,
     /// For objectives without a closed form: the proof that the plan is close to the best.
     pub certificate: Option<Certificate>,
+    /// With targets under Laplace noise: the largest ratio of a squared margin to its target's, by the law of the noise.
+    pub ratio: Option<f64>,
 }
 
 /// One line of a comparison: a strategy and either its plan or the reason it does not apply.
@@ -139,7 +149,7 @@ pub fn predict_at(request: &Request, plan: &Plan, times: f64) -> Result<Predicti
             PlanError::NotApplicable(plan.measure.name(), NotApplicable::ScaleOutOfRange(name))
         })?;
     }
-    Ok(predict::predict(request, &context.frame, &context.closure, &scaled))
+    Ok(predict::predict(&context.scene.request, &context.frame, &context.closure, &scaled))
 }
 
 /// What a plan promises for these tables and questions, asked for or not. The request is that of the plan, over its levels.
@@ -234,15 +244,36 @@ impl<'a> Context<'a> {
             NotApplicable::ScaleOutOfRange(_) => PlanError::Budget,
             why => PlanError::NotApplicable(measure.name(), why),
         })?;
-        let mut best: Option<Planned> = None;
+        let mut plans = Vec::new();
         for (measurements, certificate) in sets {
-            let planned = self.finish(measure, budgets, measurements, certificate)?;
-            let error = |p: &Planned| p.score(request);
-            if best.as_ref().is_none_or(|b| error(&planned) < error(b)) {
-                best = Some(planned);
-            }
+            plans.push(self.finish(measure, budgets, measurements, certificate)?);
         }
-        best.ok_or(PlanError::NoTables)
+        if budgets == BudgetRule::Optimal
+            && request.objective != Objective::Total
+            && strategy::shares(measure)
+        {
+            plans.extend(self.shaped(measure, &plans));
+        }
+        let scores: Vec<f64> = plans.iter().map(|p| p.score(request)).collect();
+        let best = (0..plans.len()).reduce(|a, b| if scores[b] < scores[a] { b } else { a });
+        let best = best.ok_or(PlanError::NoTables)?;
+        let proof = self.proof(&plans, best, scores[best]);
+        let mut plan = plans.swap_remove(best);
+        plan.certificate = proof;
+        Ok(plan)
+    }
+
+    /// A plan's own proof, or for the worst cell that of another plan of the same tables: it is one for all scales of theirs.
+    fn proof(&self, plans: &[Planned], best: usize, score: f64) -> Option<Certificate> {
+        let own = &plans[best];
+        if own.certificate.is_some() || self.scene.request.objective != Objective::Worst {
+            return own.certificate;
+        }
+        let blocks = |p: &Planned| p.plan.measurements.iter().map(|m| m.block.clone()).collect::<Vec<_>>();
+        let same = plans.iter().filter(|p| p.certificate.is_some() && blocks(p) == blocks(own));
+        let proofs = same.filter_map(|p| p.certificate);
+        let tightest = proofs.reduce(|a, b| if b.bound > a.bound { b } else { a })?;
+        Some(Certificate { value: score, bound: tightest.bound.min(score), ..tightest })
     }
 
     fn finish(
@@ -291,7 +322,11 @@ impl<'a> Context<'a> {
             let why = NotApplicable::TooManyQueries(request.cube.describe(&table.cuboid));
             return Err(PlanError::NotApplicable(measure.name(), why));
         }
-        Ok(Planned { plan, cost, prediction, certificate })
+        let mut planned = Planned { plan, cost, prediction, certificate, ratio: None };
+        if request.objective == Objective::Targets && request.noise == Noise::Laplace {
+            planned.ratio = targets::ratio(request, &planned);
+        }
+        Ok(planned)
     }
 
     /// Refuses what could not be measured: noise beyond the samplers, integers beyond 64 bits, tables beyond a file.

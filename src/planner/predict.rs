@@ -4,12 +4,15 @@ mod sums;
 mod tree;
 
 use super::Request;
+use super::closure::bases::bases_of;
 use super::closure::{Closure, Spread};
+use super::targets::Nothing;
+use crate::answer::Evaluator;
 use crate::cube::{Axis, Cube, Cuboid, Frame, Level, odometer};
 use crate::plan::noise::component_variance;
 use crate::plan::{Asked, Asks, Form, Plan, Selected, Table};
 use crate::recover::gls::{Gls, Parts, Weighted, measured_tables};
-use crate::recover::written;
+use crate::recover::{Recovery, written};
 use std::collections::HashMap;
 
 /// What a plan promises.
@@ -29,6 +32,8 @@ pub struct Prediction {
     pub queries: f64,
     /// The number of queries asked of each.
     pub asked: Vec<f64>,
+    /// Whether it counts on the cells declared empty. Else it is an upper bound where there are any.
+    pub zeros: bool,
 }
 
 impl Prediction {
@@ -40,6 +45,8 @@ impl Prediction {
 
 /// Predicts the error of every workload table.
 pub fn predict(request: &Request, frame: &Frame, closure: &Closure, plan: &Plan) -> Prediction {
+    let over = over_bases(&request.cube, frame, closure, plan, &request.workload);
+    let closure = over.as_ref().unwrap_or(closure);
     let tables: Vec<Spread> = match component_variances(frame, closure, plan) {
         _ if plan.measurements.iter().any(|m| m.block.form() == Form::Rows) => {
             rows_spread(&request.cube, frame, plan)
@@ -53,21 +60,25 @@ pub fn predict(request: &Request, frame: &Frame, closure: &Closure, plan: &Plan)
         None => {
             let measured = measured_tables(plan);
             let one = |t: &Table| match t.asks.is_cells() {
-                true => unbalanced_spread(frame, &measured, &t.cuboid),
+                true => unbalanced_spread(frame, &measured, &plan.exact, &t.cuboid),
                 false => tree::spread(frame, &measured, t)
-                    .unwrap_or_else(|| sums::spread(&request.cube, frame, &measured, t)),
+                    .filter(|_| plan.exact.is_empty())
+                    .unwrap_or_else(|| sums::spread(&request.cube, frame, (&measured, &plan.exact), t)),
             };
             plan.workload.iter().map(one).collect()
         }
     };
+    let under_zeros = if plan.zeros.is_empty() { None } else { under_zeros(request, plan) };
+    let zeros = under_zeros.is_some();
     let mut p = Prediction {
-        tables,
+        tables: under_zeros.unwrap_or(tables),
         total: 0.0,
         weighted_total: 0.0,
         max: 0.0,
         cells: 0.0,
         queries: 0.0,
         asked: Vec::new(),
+        zeros,
     };
     for (t, (table, spread)) in request.workload.iter().zip(&p.tables).enumerate() {
         let queries = closure.queries(frame, t, &table.cuboid);
@@ -81,11 +92,44 @@ pub fn predict(request: &Request, frame: &Frame, closure: &Closure, plan: &Plan)
     p
 }
 
+/// The closure as the bases of a plan tell it, where it has any.
+pub fn over_bases(
+    cube: &Cube,
+    frame: &Frame,
+    closure: &Closure,
+    plan: &Plan,
+    workload: &[Table],
+) -> Option<Closure> {
+    let bases = bases_of(plan);
+    (!bases.is_empty()).then(|| closure.over_bases(cube, frame, workload, &bases))
+}
+
+/// More kinds of cells than this, in all tables together, are not gone through one by one.
+const MOST_KINDS: usize = 2048;
+
+/// Under the cells declared empty: by the very laws that answers will have. `None` where those tell too many cells apart.
+fn under_zeros(request: &Request, plan: &Plan) -> Option<Vec<Spread>> {
+    if !plan.workload.iter().all(|t| t.asks.is_cells()) {
+        return None;
+    }
+    let evaluator = Evaluator::new(Recovery::new(request.cube.clone(), plan.clone(), Nothing).ok()?);
+    let mut left = MOST_KINDS;
+    let mut out = Vec::with_capacity(plan.workload.len());
+    for table in &plan.workload {
+        let kinds = evaluator.cell_variances(&table.cuboid, left).ok()??;
+        left = left.saturating_sub(kinds.len());
+        let cells: f64 = kinds.iter().map(|k| k.0).sum();
+        let sum: f64 = kinds.iter().map(|(count, v)| count * v).sum();
+        out.push(Spread { mean: sum / cells, max: kinds.iter().map(|k| k.1).fold(0.0, f64::max) });
+    }
+    Some(out)
+}
+
 /// `σ_A²` of every component, where components are recovered independently of each other: measured one by
 /// one, or from tables over balanced axes.
 pub fn component_variances(frame: &Frame, closure: &Closure, plan: &Plan) -> Option<Vec<f64>> {
     let n = closure.components.len();
-    if plan.measurements.iter().all(|m| m.block.form() == Form::Component) {
+    if plan.measurements.iter().all(|m| matches!(m.block.form(), Form::Component | Form::Based)) {
         let mut sigma2 = vec![f64::INFINITY; n];
         for m in &plan.measurements {
             let Some(id) = closure.find(m.block.cuboid()) else { continue };
@@ -150,7 +194,7 @@ pub fn each_query(cube: &Cube, frame: &Frame, table: &Table, visit: &mut dyn FnM
 fn rows_spread(cube: &Cube, frame: &Frame, plan: &Plan) -> Vec<Spread> {
     let open = Spread { mean: f64::INFINITY, max: f64::INFINITY };
     let of = plan.measurements.first().map(|m| m.block.cuboid());
-    let solved = of.and_then(|of| Some((of, written::system(plan, of, &[]).ok()?)));
+    let solved = of.and_then(|of| Some((of, written::system(frame, plan, of, &[]).ok()?)));
     let solved = solved.and_then(|(of, system)| Some((of, system.weighed(written::weights(plan)).ok()?)));
     let Some((of, weighed)) = solved else { return vec![open; plan.workload.len()] };
     let spread = |table: &Table| {
@@ -164,7 +208,12 @@ fn rows_spread(cube: &Cube, frame: &Frame, plan: &Plan) -> Vec<Spread> {
         });
         Spread { mean: sum / count, max }
     };
-    plan.workload.iter().map(|t| if t.cuboid.is_below(of) { spread(t) } else { open }).collect()
+    let each = |table: &Table| match plan.exact_above(&table.cuboid) {
+        Some(_) => Spread { mean: 0.0, max: 0.0 },
+        None if table.cuboid.is_below(of) => spread(table),
+        None => open,
+    };
+    plan.workload.iter().map(each).collect()
 }
 
 /// Components below a table published exactly have no error.
@@ -175,16 +224,24 @@ fn known(sigma2: &mut [f64], closure: &Closure, plan: &Plan) {
     }
 }
 
-/// Mean and largest cell variance of a table when levels are unbalanced: one solve for each kind of cell, on
-/// a frame where all that look alike to that cell are lumped.
-fn unbalanced_spread(frame: &Frame, measured: &[Weighted], cuboid: &Cuboid) -> Spread {
+/// Cells of a table that no measured table tells apart, and one of them as a query.
+pub struct Kind {
+    /// Axes on which all that look alike to that cell are lumped.
+    pub frame: Frame,
+    /// Over the lumped table.
+    pub query: Vec<f64>,
+    /// How many cells there are of this kind.
+    pub count: f64,
+}
+
+/// The kinds of cells of a table: nodes of one orbit in every dimension.
+pub fn kinds(frame: &Frame, cuboid: &Cuboid) -> Vec<Kind> {
     let kinds = |at: Level| {
         let axis = &frame.axes[at.dimension];
         kinds_of(axis, axis.rung(at.level).unwrap_or(0))
     };
     let kinds: Vec<Vec<(usize, u64)>> = cuboid.iter().map(kinds).collect();
-    let mut spread = Spread { mean: 0.0, max: 0.0 };
-    let mut cells = 0.0;
+    let mut out = Vec::new();
     let mut pick = vec![0; kinds.len()];
     let rest: Vec<_> = frame.axes.iter().map(|a| a.lump(0, &[0]).0).collect();
     loop {
@@ -204,13 +261,22 @@ fn unbalanced_spread(frame: &Frame, measured: &[Weighted], cuboid: &Cuboid) -> S
             query = query.iter().flat_map(|&q| (0..n).map(move |k| if k == at { q } else { 0.0 })).collect();
             lumped.axes[level.dimension] = small;
         }
-        let variance = query_variance(&lumped, measured, cuboid, query);
-        spread.mean += count * variance;
-        spread.max = spread.max.max(variance);
-        cells += count;
+        out.push(Kind { frame: lumped, query, count });
         if !odometer::next(&mut pick, |i| kinds[i].len()) {
-            break;
+            return out;
         }
+    }
+}
+
+/// Mean and largest cell variance of a table when levels are unbalanced: one solve for each kind of cell.
+fn unbalanced_spread(frame: &Frame, measured: &[Weighted], exact: &[Cuboid], cuboid: &Cuboid) -> Spread {
+    let mut spread = Spread { mean: 0.0, max: 0.0 };
+    let mut cells = 0.0;
+    for kind in kinds(frame, cuboid) {
+        let variance = query_variance(&kind.frame, measured, exact, cuboid, kind.query);
+        spread.mean += kind.count * variance;
+        spread.max = spread.max.max(variance);
+        cells += kind.count;
     }
     spread.mean /= cells;
     spread
@@ -230,10 +296,17 @@ fn kinds_of(axis: &Axis, r: usize) -> Vec<(usize, u64)> {
 }
 
 /// The variance of the best linear unbiased estimate of a query; infinite when it cannot be estimated.
-fn query_variance(frame: &Frame, measured: &[Weighted], cuboid: &Cuboid, query: Vec<f64>) -> f64 {
+fn query_variance(
+    frame: &Frame,
+    measured: &[Weighted],
+    exact: &[Cuboid],
+    cuboid: &Cuboid,
+    query: Vec<f64>,
+) -> f64 {
     let mut q = Parts::new();
     Gls::gather(frame, cuboid, query, &mut q);
-    let gls = Gls::new(frame, measured, false);
+    q.retain(|a, _| !exact.iter().any(|e| a.is_below(e)));
+    let gls = Gls::new(frame, measured, false).beside(exact);
     let Some(v) = gls.solve(q.clone()) else { return f64::INFINITY };
     // In a fixed order: the sum's last digit may decide between two plans.
     let mut q: Vec<_> = q.iter().collect();

@@ -31,7 +31,7 @@ pub struct Request {
     pub targets: Vec<Option<Target>>,
     /// Tables of the workload that are published without noise.
     pub exact: Vec<Cuboid>,
-    /// Conditions whose cells are empty whatever the data. They make answers more precise than predicted.
+    /// Conditions whose cells are empty whatever the data. Predictions count on them; budgets are shared out without.
     pub zeros: Vec<String>,
     /// The part of the budget with which the units that have more than `max_rows` rows are counted.
     pub truncation: Option<Rational>,
@@ -41,6 +41,9 @@ pub struct Request {
     pub rows: Option<Rows>,
     /// How long to search for tables, in parts of what takes some seconds. The plan depends on it.
     pub effort: u32,
+    /// For each workload table the factor by which its cells' variance must be smaller than a normal error's, since its noise has longer
+    /// tails; empty where all are one.
+    pub tails: Vec<f64>,
 }
 
 impl Request {
@@ -63,6 +66,7 @@ impl Request {
             shares: Vec::new(),
             rows: None,
             effort: 1,
+            tails: Vec::new(),
         }
     }
 

@@ -4,12 +4,12 @@
 //! asks for, with a certified lower bound. All other plans keep their shape: their noise shrinks as the budget grows, so the least budget
 //! at which the predicted margins meet every target follows from the worst of them, or is found by bisection on the budget.
 
-use super::objective::{self, MET, Objective};
+use super::objective::{MET, Objective, Target};
 use super::strategy::{self, Ask};
-use super::{Context, PlanError, Planned, Request, worst};
+use super::{Context, PlanError, Planned, Request, turns, worst};
 use crate::answer::Evaluator;
 use crate::exact::Rational;
-use crate::plan::{BudgetRule, Form};
+use crate::plan::{BudgetRule, Measure, Measurement, Noise, round};
 use crate::recover::{Recovery, Source, SourceError};
 
 /// One table and its target.
@@ -42,7 +42,7 @@ pub struct Targets {
     /// Every table with a target, in the workload's order.
     pub outcomes: Vec<Outcome>,
     /// With the objective `targets`: how many times the standard error that the objective `total` would give it the worst-off table
-    /// without a target has; at most [`objective::CARE`], but for rounding. `None` when there is no such table.
+    /// without a target has; at most [`super::objective::CARE`], but for rounding. `None` when there is no such table.
     pub others: Option<f64>,
     /// `None` when no budget that can be drawn meets them.
     pub least: Option<Least>,
@@ -60,24 +60,93 @@ impl Source for Nothing {
 /// Exact laws are worked out one by one for up to so many targets; with more, normal ones.
 const EXACT_LAWS: usize = 64;
 
-fn outcomes(request: &Request, planned: &Planned) -> Vec<Outcome> {
-    let request = request.over(planned.plan.measure);
-    let wanted = || request.targets.iter().enumerate().filter_map(|(t, target)| Some((t, (*target)?)));
-    let laplace = planned.plan.noise == crate::plan::Noise::Laplace;
-    let exact = (laplace && wanted().count() <= EXACT_LAWS)
+/// The targets, each with its table.
+fn wanted(request: &Request) -> impl Iterator<Item = (usize, Target)> {
+    request.targets.iter().enumerate().filter_map(|(t, target)| Some((t, (*target)?)))
+}
+
+/// Half-widths of the worst cells of the tables with targets, by the exact laws of their errors, for a request over the plan's levels.
+/// `None` where the normal law is exact enough, or laws are too many to work out.
+fn exact_margins(request: &Request, planned: &Planned, which: impl Fn(usize) -> bool) -> Vec<Option<f64>> {
+    let laplace = planned.plan.noise == Noise::Laplace && wanted(request).count() <= EXACT_LAWS;
+    let exact = laplace
         .then(|| Recovery::new(request.cube.clone(), planned.plan.clone(), Nothing).ok().map(Evaluator::new))
         .flatten();
-    wanted()
-        .filter_map(|(table, target)| {
-            let spread = planned.prediction.tables.get(table)?;
-            let level = target.level.to_f64();
-            let asked = request.workload.get(table);
-            let law = exact.as_ref().zip(asked).and_then(|(e, t)| worst::law(e, &request, &planned.plan, t));
+    let margin = |(t, target): (usize, Target)| {
+        let evaluator = exact.as_ref().filter(|_| which(t))?;
+        let law = worst::law(evaluator, request, &planned.plan, request.workload.get(t)?)?;
+        Some(law.half_width(target.level.to_f64()))
+    };
+    wanted(request).map(margin).collect()
+}
+
+/// The variance of a table's worst cell over that at which a normal error just meets the target.
+fn normal_ratio(planned: &Planned, (t, target): (usize, Target)) -> f64 {
+    planned.prediction.tables.get(t).map_or(f64::INFINITY, |s| s.max / target.variance())
+}
+
+/// No error of Laplace noise has an interval wider than this many times that of a normal one of its variance, squared; nor is the
+/// normal one wider by more than this.
+const LONGEST_TAIL: f64 = 2.5;
+
+/// Signed sums tell every cell apart: laws of larger tables are not worked out for each plan that is tried.
+const APART: f64 = 512.0;
+
+/// Whether the law of a table's worst cell is quickly worked out.
+fn quick(request: &Request, planned: &Planned, t: usize) -> bool {
+    let cells = |t: usize| request.workload.get(t).and_then(|t| request.cube.cells(&t.cuboid));
+    let dimensions = 0..request.cube.dimensions.len();
+    let lumps = |m: &Measurement| dimensions.clone().all(|d| m.block.lumps(d));
+    planned.plan.measurements.iter().all(lumps) || cells(t).is_some_and(|n| n as f64 <= APART)
+}
+
+/// The largest ratio of a squared margin to its target's, by the exact laws of errors. `None` when those are not known.
+pub(super) fn ratio(request: &Request, planned: &Planned) -> Option<f64> {
+    if wanted(request).count() > EXACT_LAWS {
+        return None;
+    }
+    let normal: Vec<f64> = wanted(request).map(|target| normal_ratio(planned, target)).collect();
+    let most = normal.iter().fold(0.0f64, |a, b| a.max(*b));
+    if !most.is_finite() {
+        return Some(most);
+    }
+    // Only those that could be the largest are worked out.
+    let near: Vec<usize> = wanted(request)
+        .zip(&normal)
+        .filter(|(_, r)| **r * LONGEST_TAIL * LONGEST_TAIL >= most)
+        .map(|((t, _), _)| t)
+        .collect();
+    let exact = exact_margins(request, planned, |t| near.contains(&t) && quick(request, planned, t));
+    let each = wanted(request).zip(exact).zip(normal).map(|(((_, target), margin), normal)| {
+        margin.map_or(normal, |m| (m / target.margin.to_f64()).powi(2))
+    });
+    Some(each.fold(0.0, f64::max))
+}
+
+/// By which factor each table's variance must be smaller than a normal error's to be as far out.
+pub(super) fn tails(request: &Request, planned: &Planned) -> Vec<f64> {
+    let mut out = vec![1.0; request.workload.len()];
+    let exact = exact_margins(request, planned, |t| quick(request, planned, t));
+    for ((t, target), margin) in wanted(request).zip(exact) {
+        if let Some(margin) = margin.filter(|m| *m > 0.0) {
+            let exact = (margin / target.margin.to_f64()).powi(2);
+            out[t] = (normal_ratio(planned, (t, target)) / exact).clamp(1.0 / LONGEST_TAIL, LONGEST_TAIL);
+        }
+    }
+    out
+}
+
+fn outcomes(request: &Request, planned: &Planned) -> Vec<Outcome> {
+    let request = request.over(planned.plan.measure);
+    let exact = exact_margins(&request, planned, |_| true);
+    wanted(&request)
+        .zip(exact)
+        .map(|((table, target), exact)| {
             // Gaussian plans are made for a variance; the law of theirs is that normal to all digits that matter.
-            let normal = (spread.max / target.variance()).sqrt() * target.margin.to_f64();
-            let predicted = law.map_or(normal, |law| law.half_width(level));
-            let wanted = target.margin.to_f64();
-            Some(Outcome { table, wanted, level, predicted, met: predicted <= wanted * (1.0 + MET) })
+            let normal = || normal_ratio(planned, (table, target)).sqrt() * target.margin.to_f64();
+            let (predicted, wanted) = (exact.unwrap_or_else(normal), target.margin.to_f64());
+            let level = target.level.to_f64();
+            Outcome { table, wanted, level, predicted, met: predicted <= wanted * (1.0 + MET) }
         })
         .collect()
 }
@@ -88,11 +157,12 @@ pub fn targets(request: &Request, planned: &Planned) -> Result<Option<Targets>, 
         return Ok(None);
     }
     let outcomes = outcomes(request, planned);
-    let components = planned.plan.measurements.iter().all(|m| m.block.form() == Form::Component);
-    let shaped =
-        components && request.objective == Objective::Targets && planned.plan.budgets == BudgetRule::Optimal;
+    // What is said of components is said of those of `residual`.
+    let shaped = planned.plan.measure == Measure::Residual
+        && request.objective == Objective::Targets
+        && planned.plan.budgets == BudgetRule::Optimal;
     if !shaped {
-        let least = by_bisection(request, planned, &outcomes);
+        let least = by_scaling(request, planned, &outcomes);
         return Ok(Some(Targets { outcomes, others: None, least }));
     }
     let context = Context::new(request, planned.plan.measure)?;
@@ -100,11 +170,13 @@ pub fn targets(request: &Request, planned: &Planned) -> Result<Option<Targets>, 
     let part = request.for_tables().map_or(1.0, Rational::to_f64);
     let (frame, closure) = (&context.frame, &context.closure);
     let ask = Ask { request, frame, closure, budgets: BudgetRule::Optimal };
-    let least = strategy::component_prices(&ask)
+    let least = strategy::component_reading(&ask)
         .ok()
-        .and_then(|(price, gain)| objective::least_rho(request, ask.closure, &price, &gain))
-        .and_then(|(rho, bound)| {
-            Some(Least { budget: tried(request, planned, rho / part)?, bound: Some(bound / part) })
+        .and_then(|mut reading| reading.least_budget(request))
+        .and_then(|(budget, bound)| {
+            // Of 2ρ.
+            let [rho, bound] = [budget, bound].map(|b| b / (2.0 * part));
+            Some(Least { budget: tried(request, planned, rho)?, bound: Some(bound) })
         });
     Ok(Some(Targets { outcomes, others: others(request, planned), least }))
 }
@@ -119,22 +191,41 @@ fn others(request: &Request, planned: &Planned) -> Option<f64> {
     without.map(|(_, (own, free))| (own.max / free.max).sqrt()).reduce(f64::max)
 }
 
-/// Whether the same strategy meets all targets with this budget.
-fn meets(request: &Request, planned: &Planned, budget: Rational) -> bool {
+/// A plan of the same strategy for another budget. Whole tables keep their tables: what they are worth does not depend on the budget, but for
+/// the noise being whole numbers.
+fn again(request: &Request, planned: &Planned, budget: Rational, anew: bool) -> Option<Planned> {
     let mut at = request.clone();
     at.budget = budget;
-    let Ok(context) = Context::new(&at, planned.plan.measure) else { return false };
-    let Ok(plan) = context.plan(planned.plan.measure, planned.plan.budgets) else { return false };
+    let context = Context::new(&at, planned.plan.measure).ok()?;
+    if anew || !turns::fits(&planned.plan.measurements) {
+        return context.plan(planned.plan.measure, planned.plan.budgets).ok();
+    }
+    let times = request.budget.to_f64() / budget.to_f64();
+    let scaled =
+        |m: &Measurement| Some(Measurement { scale: round::up(m.scale.to_f64() * times)?, ..m.clone() });
+    let start: Vec<Measurement> = planned.plan.measurements.iter().map(scaled).collect::<Option<_>>()?;
+    let same = context.finish(planned.plan.measure, planned.plan.budgets, start.clone(), None).ok();
+    let turned = (planned.plan.budgets == BudgetRule::Optimal && at.objective == Objective::Targets)
+        .then(|| context.turned(planned.plan.measure, &start))
+        .flatten();
+    same.into_iter().chain(turned).min_by(|a, b| a.score(&at).total_cmp(&b.score(&at)))
+}
+
+/// Whether the same strategy meets all targets with this budget.
+fn meets(request: &Request, planned: &Planned, budget: Rational, anew: bool) -> bool {
+    let Some(plan) = again(request, planned, budget, anew) else { return false };
+    let at = Request { budget, ..request.clone() };
     outcomes(&at, &plan).iter().all(|o| o.met)
 }
 
 /// The first budget of nine digits from `x` on that meets all targets when it is given: scales are rounded and fitted to the budget, so
-/// that the computed least may miss them by a few parts in a million.
+/// that the computed least may miss them by a few parts in a million. Only a search for tables, which takes seconds, is not made again.
 fn tried(request: &Request, planned: &Planned, x: f64) -> Option<Rational> {
+    let anew = !strategy::searches(planned.plan.measure);
     (0..12)
         .map(|i| if i == 0 { x } else { x * (1.0 + 1e-8 * f64::from(1 << (2 * i))) })
         .filter_map(nine_digits)
-        .find(|&budget| meets(request, planned, budget))
+        .find(|&budget| meets(request, planned, budget, anew))
 }
 
 /// The least decimal number of nine digits that is not below `x`.
@@ -148,36 +239,67 @@ fn nine_digits(x: f64) -> Option<Rational> {
         .find(|r| r.to_f64() >= x)
 }
 
-/// The least budget at which the same strategy meets all targets. With Gaussian noise every variance falls as 1/ρ, which says it
-/// at once; margins of Laplace noise are searched.
-fn by_bisection(request: &Request, planned: &Planned, outcomes: &[Outcome]) -> Option<Least> {
-    if planned.plan.noise == crate::plan::Noise::Gaussian {
-        let worst = outcomes.iter().map(|o| o.predicted / o.wanted).fold(0.0, f64::max);
-        if let Some(budget) = tried(request, planned, request.budget.to_f64() * worst * worst) {
-            return Some(Least { budget, bound: None });
-        }
-    }
-    let meets = |budget: f64| nine_digits(budget).is_some_and(|b| meets(request, planned, b));
-    let start = request.budget.to_f64();
-    // A factor of two on whichever side the answer is.
-    let mut high = start;
-    let up = !meets(high);
-    loop {
-        let next = if up { high * 2.0 } else { high / 2.0 };
-        let met = meets(next);
-        if up == met {
-            high = high.max(next);
+/// By how much the worst margin of a plan is off its target.
+fn off(request: &Request, planned: &Planned) -> f64 {
+    outcomes(request, planned).iter().map(|o| o.predicted / o.wanted).fold(0.0, f64::max)
+}
+
+/// What a budget must be multiplied by so that a margin shrinks to `1/off` of itself.
+fn paid(noise: Noise, off: f64) -> f64 {
+    if noise == Noise::Gaussian { off * off } else { off }
+}
+
+/// The least budget for plans of whole tables. A budget that does not suffice makes a plan as precise as it can be by the targets, and what it
+/// lacks says how much more is needed, but for rounding: so such a plan is asked for first. With `auto` that is the best of all
+/// strategies.
+fn by_scaling(request: &Request, planned: &Planned, outcomes: &[Outcome]) -> Option<Least> {
+    let noise = planned.plan.noise;
+    let mut at = request.clone();
+    let mut tight = planned.clone();
+    let mut worst = outcomes.iter().map(|o| o.predicted / o.wanted).fold(0.0, f64::max);
+    for _ in 0..4 {
+        let enough = at.budget.to_f64() * paid(noise, worst);
+        if worst > 1.0 + MET
+            || request.objective != Objective::Targets
+            || request.budgets != BudgetRule::Optimal
+        {
             break;
         }
-        high = next;
-        if !(start * 1e-9..=start * 1e9).contains(&high) {
+        // Out of reach, and not by far.
+        let mut poorer = at.clone();
+        poorer.budget = nine_digits(0.7 * enough)?;
+        let Ok(plan) = super::plan(&poorer) else { break };
+        (at, tight) = (poorer, plan);
+        worst = off(&at, &tight);
+    }
+    let enough = at.budget.to_f64() * paid(noise, worst);
+    // The law of whole-number noise is not quite that of another scale.
+    let meets = |x: f64| nine_digits(x).is_some_and(|b| meets(&at, &tight, b, false));
+    let mut step = 1e-6;
+    let mut high = enough;
+    while !meets(high) {
+        high *= 1.0 + step;
+        step *= 4.0;
+        if step > 1e3 {
             return None;
         }
     }
-    let mut low = high / 2.0;
-    while high / low > 1.0 + 1e-4 {
+    let mut low = high / (1.0 + step);
+    if high == enough {
+        step = 1e-6;
+        low = high;
+        while meets(low) {
+            high = low;
+            low /= 1.0 + step;
+            step *= 4.0;
+            if step > 1e3 {
+                return None;
+            }
+        }
+    }
+    while high / low > 1.0 + 1e-5 {
         let middle = (low * high).sqrt();
         if meets(middle) { high = middle } else { low = middle }
     }
-    Some(Least { budget: tried(request, planned, high)?, bound: None })
+    Some(Least { budget: tried(&at, &tight, high)?, bound: None })
 }

@@ -36,6 +36,8 @@ fn of_products(
     let cube = &request.cube;
     let frame = Frame::new(cube, &plan.levels);
     let closure = Closure::new(cube, &frame, std::slice::from_ref(table));
+    let over = predict::over_bases(cube, &frame, &closure, plan, std::slice::from_ref(table));
+    let closure = over.unwrap_or(closure);
     let sigma2 = predict::component_variances(&frame, &closure, plan)?;
     let (_, worst) = closure.largest(0, &table.cuboid, &sigma2);
     let mut filter = Filter::everything();

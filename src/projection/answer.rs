@@ -84,18 +84,20 @@ impl Law {
 
 /// An estimate, the parts of its error's variance, and how wide an interval may be.
 #[derive(Debug, Clone, Copy)]
-struct Error {
-    estimate: f64,
+pub(super) struct Error {
+    pub estimate: f64,
     /// How many cells it sums up.
-    cells: f64,
+    pub cells: f64,
+    /// The sum of the squares of their weights: as many where each counts once.
+    pub squares: f64,
     /// How many integers there are.
-    values: f64,
+    pub values: f64,
     /// ‖x‖² as estimated.
-    norm: f64,
+    pub norm: f64,
     /// An upper bound of ‖x‖².
-    bound: f64,
+    pub bound: f64,
     /// The variance of the noise.
-    noise: f64,
+    pub noise: f64,
 }
 
 /// Released integers, ready for questions.
@@ -140,6 +142,16 @@ impl Projected {
             Shape::Sketch { .. } => None,
         };
         Some(Projected { families, cosets, projection, values, energy })
+    }
+
+    /// The integers.
+    pub(super) fn values(&self) -> &[i64] {
+        &self.values
+    }
+
+    /// The families of signs.
+    pub(super) fn families(&self) -> &[SignFamily] {
+        &self.families
     }
 
     /// What was released beside the integers.
@@ -201,8 +213,15 @@ impl Projected {
         let alpha = Self::norm_failure(level);
         let (norm, bound) = self.norm(alpha);
         let noise = answer.noise * answer.noise;
-        let error =
-            Error { estimate: answer.estimate, cells: 1.0, values: f64::from(rows), norm, bound, noise };
+        let error = Error {
+            estimate: answer.estimate,
+            cells: 1.0,
+            squares: 1.0,
+            values: f64::from(rows),
+            norm,
+            bound,
+            noise,
+        };
         Some(error.interval(bound::proven_factor(level + alpha, design.independence), Law::Variance))
     }
 
@@ -246,7 +265,8 @@ impl Projected {
         let noise = self.projection.design.noise_variance() * squares as f64 / (t * t);
         let z = upper_quantile((1.0 - level - alpha) / 2.0);
         let cells = cells.len() as f64;
-        Error { estimate: sum as f64 / t, cells, values: t, norm, bound, noise }.interval(z, Law::Normal)
+        Error { estimate: sum as f64 / t, cells, squares: cells, values: t, norm, bound, noise }
+            .interval(z, Law::Normal)
     }
 
     fn sketch(&self, cells: &[u64], buckets: u32, level: f64, estimator: Estimator) -> Answer {
@@ -305,7 +325,7 @@ impl Projected {
                 let noise = variance * squares as f64 / (t * t);
                 let z = 1.0 / libm::sqrt(1.0 - level - alpha);
                 let (cells, values) = (cells.len() as f64, self.values.len() as f64);
-                Error { estimate: sum as f64 / t, cells, values, norm, bound, noise }
+                Error { estimate: sum as f64 / t, cells, squares: cells, values, norm, bound, noise }
                     .interval(z, Law::Variance)
             }
         }
@@ -313,21 +333,21 @@ impl Projected {
 }
 
 /// No cells: nothing to count.
-fn nothing() -> Answer {
+pub(super) fn nothing() -> Answer {
     Answer { estimate: 0.0, std_error: 0.0, low: 0.0, high: 0.0, law: Law::Variance, noise: 0.0 }
 }
 
 impl Error {
-    /// The θ with |θ̂ − θ| ≤ z √((m·bound + (1−2/m)θ²)/T + noise).
-    fn interval(self, z: f64, law: Law) -> Answer {
-        let Error { estimate, cells: m, values: t, norm, bound, noise } = self;
+    /// The θ with |θ̂ − θ| ≤ z √((‖q‖²·bound + (1−2/m)θ²)/T + noise).
+    pub(super) fn interval(self, z: f64, law: Law) -> Answer {
+        let Error { estimate, cells: m, squares, values: t, norm, bound, noise } = self;
         if m == 0.0 {
             return nothing();
         }
         // For one cell θ² − 2θ²; for more at most (1 − 2/m)θ², as Σ x_j² ≥ θ²/m.
         let own = (1.0 - 2.0 / m) / t;
-        let std_error = libm::sqrt((m * norm / t + own * estimate * estimate).max(0.0) + noise);
-        let base = m * bound / t + noise;
+        let std_error = libm::sqrt((squares * norm / t + own * estimate * estimate).max(0.0) + noise);
+        let base = squares * bound / t + noise;
         let c = z * z * own;
         let (low, high) = if !base.is_finite() || c >= 1.0 {
             (f64::NEG_INFINITY, f64::INFINITY)

@@ -318,12 +318,32 @@ impl Design {
         packed_bytes(self.shape.values(), self.noise_variance() + self.predicted_norm() / share)
     }
 
-    /// The order of the number of rows that the published worst-case bound asks for, `n⁴ ln(2k/β)`, with the fewest rows
-    /// of data n that can have this ‖x‖².
+    /// α of the guarantee for the whole class of `queries` queries over at most so many cells: with probability at least 1 − β every
+    /// answer is within α of the truth, as long as ‖x‖² is at most [`Design::predicted_norm`]. See [`super::bound::class_factor`].
+    pub fn guarantee(&self, cells: u64) -> f64 {
+        let m = cells as f64;
+        let dense = matches!(self.shape, Shape::Dense { .. });
+        let moments = dense && self.noise == Noise::Gaussian;
+        let factor = super::bound::class_factor(
+            self.queries,
+            self.failure.to_f64(),
+            self.independence,
+            moments,
+            cells == 1,
+        );
+        // (m‖x‖² + (1 − 2/m)θ²)/T, θ² being at most m‖x‖².
+        let own = if cells == 1 { 1.0 } else { 2.0 * m - 2.0 };
+        let noise = self.noise_variance() / self.shape.column() as f64;
+        factor * libm::sqrt(own * self.predicted_norm() / self.shape.values() as f64 + m * noise)
+    }
+
+    /// The number of rows that the published worst-case bound asks for, `T = 256 (n² + m)² ln(4k/β)`: for each of k queries the lengths of four vectors
+    /// (x, q, x ± q; ‖x‖ ≤ n, ‖q‖² ≤ m) are to keep within a share of 1/(2(n² + m)), for which limited independence needs 64 ln(4k/β) over its
+    /// square. n is the fewest rows of data that can have this ‖x‖².
     pub fn published_rows(&self) -> f64 {
-        let n = libm::sqrt(self.predicted_norm());
-        let log = libm::log(2.0 * self.queries as f64 / self.failure.to_f64());
-        n * n * n * n * log.max(1.0)
+        let lengths = self.predicted_norm() + f64::from(self.sparsity);
+        let log = libm::log(4.0 * self.queries as f64 / self.failure.to_f64());
+        256.0 * lengths * lengths * log.max(1.0)
     }
 }
 

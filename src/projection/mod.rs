@@ -14,6 +14,7 @@
 //! | [`design`] | how many integers, which noise: what is decided before data is seen |
 //! | [`cost`] | the privacy cost, recomputed from what was released |
 //! | [`answer`] | estimates and intervals |
+//! | [`weighted`] | cells that count differently, and shares |
 //! | [`bound`] | what the signs' independence proves of errors |
 //!
 //! Everything here is public arithmetic; `secret::project` makes the integers.
@@ -27,6 +28,7 @@ pub mod design;
 pub mod field;
 pub mod key;
 pub mod signs;
+pub mod weighted;
 
 pub use answer::{Answer, Law, Projected};
 pub use design::{Design, DesignError, Shape, Size};

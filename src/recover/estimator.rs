@@ -1,5 +1,6 @@
 //! The ways from measurements to unconstrained estimates: a closed list, one file each.
 
+use super::based::BasedOn;
 use super::components::Components;
 use super::gls::Parts;
 use super::stored::Stored;
@@ -63,26 +64,25 @@ pub(super) enum Estimator {
     Components(Components),
     Tables(Tables),
     Rows(Written),
+    Based(BasedOn),
 }
 
 impl Estimator {
     pub fn of<S: Source>(stored: &Stored<S>) -> Result<Estimator, RecoverError> {
         let plan: &Plan = &stored.plan;
-        let components = plan.measurements.iter().filter(|m| m.block.form() == Form::Component).count();
+        let count = |form: Form| plan.measurements.iter().filter(|m| m.block.form() == form).count();
+        let (components, based) = (count(Form::Component), count(Form::Based));
         let estimator = if let Some(written) = Written::of(plan)? {
             Estimator::Rows(written)
-        } else if components == 0 {
+        } else if based > 0 && components + based == plan.measurements.len() {
+            Estimator::Based(BasedOn::of(plan)?)
+        } else if components + based == 0 {
             Estimator::Tables(Tables::of(plan))
         } else if components == plan.measurements.len() {
             Estimator::Components(Components::of(plan))
         } else {
             return Err(RecoverError::Plan("the plan mixes components and tables".into()));
         };
-        if !plan.exact.is_empty() && !stored.balanced && matches!(estimator, Estimator::Tables(_)) {
-            return Err(RecoverError::Plan(
-                "tables published exactly beside measured ones over unequal groups".into(),
-            ));
-        }
         Ok(estimator)
     }
 
@@ -91,6 +91,7 @@ impl Estimator {
             Estimator::Components(c) => c,
             Estimator::Tables(t) => t,
             Estimator::Rows(r) => r,
+            Estimator::Based(b) => b,
         }
     }
 }

@@ -14,18 +14,7 @@ pub fn nonnegative_integral(estimates: &[f64]) -> Option<Vec<u64>> {
         return None;
     }
     let mut order: Vec<usize> = (0..estimates.len()).collect();
-    order.sort_by(|&a, &b| estimates[b].total_cmp(&estimates[a]));
-    // θ over the largest k cells, for the largest k whose smallest cell stays above it.
-    let (mut sum, mut theta) = (0.0, 0.0);
-    for (k, &i) in order.iter().enumerate() {
-        sum += estimates[i];
-        let next = (sum - total) / (k + 1) as f64;
-        if k > 0 && estimates[i] <= next {
-            break;
-        }
-        theta = next;
-    }
-    let projected: Vec<f64> = estimates.iter().map(|y| (y - theta).max(0.0)).collect();
+    let projected = nearest_nonnegative(estimates, total);
     let mut counts: Vec<u64> = projected.iter().map(|x| libm::floor(x + 1e-9) as u64).collect();
     // What flooring took away goes to the largest remainders, the first of equals; what the tolerance gave too much
     // comes back from the smallest.
@@ -49,6 +38,23 @@ pub fn nonnegative_integral(estimates: &[f64]) -> Option<Vec<u64>> {
         }
     }
     Some(counts)
+}
+
+/// The nearest point of `{x ≥ 0, Σx = total}` in least squares, `x_i = max(0, y_i − θ)` (Held, Wolfe & Crowder 1974).
+pub(super) fn nearest_nonnegative(estimates: &[f64], total: f64) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..estimates.len()).collect();
+    order.sort_by(|&a, &b| estimates[b].total_cmp(&estimates[a]));
+    // θ over the largest k cells, for the largest k whose smallest cell stays above it.
+    let (mut sum, mut theta) = (0.0, 0.0);
+    for (k, &i) in order.iter().enumerate() {
+        sum += estimates[i];
+        let next = (sum - total) / (k + 1) as f64;
+        if k > 0 && estimates[i] <= next {
+            break;
+        }
+        theta = next;
+    }
+    estimates.iter().map(|y| (y - theta).max(0.0)).collect()
 }
 
 #[cfg(test)]

@@ -9,6 +9,9 @@
 //! `τ_A = Σ_{B ⊇ A} w_B Π 1/n_i` (`n_i` cells of B for one of A, per dimension). Otherwise `N v = q` is
 //! solved by conjugate gradients, preconditioned with those numbers.
 //!
+//! Components below a table that is published without noise are known. They are taken off what was measured, and the
+//! normal equations are those of the others: least squares under the equality constraints, since every component has numbers of its own.
+//!
 //! Tables measured as Walsh–Hadamard coefficients are `H F_B r + noise`; over plain dimensions their normal operator
 //! is a number on each component too.
 
@@ -79,6 +82,8 @@ pub fn measured_tables(plan: &Plan) -> Vec<Weighted> {
 pub struct Gls<'a> {
     frame: &'a Frame,
     tables: &'a [Weighted],
+    /// The tables that are published without noise.
+    exact: &'a [Cuboid],
     balanced: bool,
     most_steps: usize,
 }
@@ -91,7 +96,12 @@ pub const MOST_STEPS: usize = 2000;
 impl<'a> Gls<'a> {
     /// `frame` may be lumped as long as the query is constant on the lumps.
     pub fn new(frame: &'a Frame, tables: &'a [Weighted], balanced: bool) -> Gls<'a> {
-        Gls { frame, tables, balanced, most_steps: MOST_STEPS }
+        Gls { frame, tables, exact: &[], balanced, most_steps: MOST_STEPS }
+    }
+
+    /// Beside tables that are published without noise: what is solved for has no part in a component below one of them.
+    pub fn beside(self, exact: &'a [Cuboid]) -> Gls<'a> {
+        Gls { exact, ..self }
     }
 
     /// With at most so many steps of conjugate gradients.
@@ -177,6 +187,7 @@ impl<'a> Gls<'a> {
         let mut order: Vec<Cuboid> = self.tables.iter().flat_map(|t| self.frame.below(&t.cuboid)).collect();
         order.sort_unstable();
         order.dedup();
+        order.retain(|a| !self.exact.iter().any(|e| a.is_below(e)));
         let weights: Vec<Vec<f64>> =
             order.iter().map(|a| self.frame.multiplicity(a).iter().map(|&m| m as f64).collect()).collect();
         let scale: Vec<f64> = order.iter().map(|a| 1.0 / self.precision(a)).collect();

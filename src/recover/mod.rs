@@ -7,14 +7,17 @@
 //! | file | idea |
 //! |---|---|
 //! | [`components`] | components measured one by one: `r̂_A = P_A y_A`, independent of each other |
+//! | [`based`] | components told by bases in whole numbers, dimension by dimension |
 //! | [`tables`] | whole tables: rolled up, or combined by generalised least squares ([`gls`]) |
 //! | [`written`] | the agency's own rows: least squares over a basis of them ([`rows`]) |
 //! | [`stored`] | tables published exactly, laid over all of these |
 //! | [`zeros`] | cells declared empty whatever the data: equality constraints around all of these |
 //! | [`nearest`] | consistency in another norm than least squares |
 
+pub(crate) mod based;
 mod cache;
 mod components;
+pub mod consistent;
 mod estimator;
 pub mod finish;
 pub mod gls;
@@ -33,7 +36,7 @@ pub use source::{Source, SourceError};
 
 use crate::cube::{Axis, Cube, Cuboid, Frame};
 use crate::law::{ErrorLaw, LawError, NoiseLaw, Term};
-use crate::plan::{Noise, Plan, limits};
+use crate::plan::{Block, Noise, Plan, limits};
 use estimator::{Coefficients, Estimator};
 use gls::{Gls, Parts};
 use std::collections::BTreeMap;
@@ -71,9 +74,9 @@ pub struct Recovery<S> {
     stored: Stored<S>,
     estimator: Estimator,
     zeros: Imposed,
-    /// Whether nodes that a query cannot tell apart may be lumped: the measurements are alike under every exchange of
-    /// siblings. Signed sums are not.
-    lumps: bool,
+    /// For each dimension whether nodes that a query cannot tell apart may be lumped: the measurements are alike under every
+    /// exchange of siblings. Signed sums are not.
+    lumps: Vec<bool>,
     /// Every axis with all its nodes lumped as far as they go: what a query leaves out.
     lumped: Vec<Axis>,
 }
@@ -82,8 +85,10 @@ impl<S: Source> Recovery<S> {
     /// Prepares to recover from measurements made by `plan`.
     pub fn new(cube: Cube, plan: Plan, source: S) -> Result<Recovery<S>, RecoverError> {
         let frame = Frame::new(&cube, &plan.levels);
-        let lumps = plan.measurements.iter().all(|m| m.block.lumps());
-        let lumped = frame.axes.iter().map(|a| if lumps { a.lump(0, &[0]).0 } else { a.clone() }).collect();
+        let lumps: Vec<bool> =
+            (0..frame.axes.len()).map(|d| plan.measurements.iter().all(|m| m.block.lumps(d))).collect();
+        let whole = |(a, lumps): (&Axis, &bool)| if *lumps { a.lump(0, &[0]).0 } else { a.clone() };
+        let lumped = frame.axes.iter().zip(&lumps).map(whole).collect();
         let stored = Stored::new(cube, plan, frame, source);
         let mut estimator = Estimator::of(&stored)?;
         let zeros = Zeros::of_plan(&stored.cube, &stored.frame, &stored.plan).map_err(RecoverError::Plan)?;
@@ -157,9 +162,9 @@ impl<S: Source> Recovery<S> {
         in_use && self.estimator.each().holds(&self.stored, cuboid)
     }
 
-    /// Whether lumped axes may be used.
-    pub fn lumps(&self) -> bool {
-        self.lumps
+    /// Whether a lumped axis may be used for a dimension.
+    pub fn lumps(&self, dimension: usize) -> bool {
+        self.lumps.get(dimension).is_some_and(|&lumps| lumps)
     }
 
     fn check_held(&self, cuboid: &Cuboid) -> Result<(), RecoverError> {
@@ -203,10 +208,11 @@ impl<S: Source> Recovery<S> {
         !self.zeros().is_empty() && !matches!(self.estimator, Estimator::Rows(_))
     }
 
-    /// Lumps the nodes of an axis that neither a query (by `colour`, of the nodes of rung `at`) nor the measurements tell
+    /// Lumps the nodes of a dimension's axis that neither a query (by `colour`, of the nodes of rung `at`) nor the measurements tell
     /// apart. With the axis, one node of each lump of each rung up to `at`.
-    pub fn lump(&self, axis: &Axis, at: usize, colour: &[u32]) -> (Axis, Vec<Vec<u32>>) {
-        let (axis, lump_of) = if self.lumps { axis.lump(at, colour) } else { axis.apart() };
+    pub fn lump(&self, dimension: usize, at: usize, colour: &[u32]) -> (Axis, Vec<Vec<u32>>) {
+        let axis = &self.frame().axes[dimension];
+        let (axis, lump_of) = if self.lumps(dimension) { axis.lump(at, colour) } else { axis.apart() };
         let firsts = (0..=at)
             .map(|r| {
                 let mut first = vec![0; axis.rungs[r].len()];
@@ -245,6 +251,9 @@ impl<S: Source> Recovery<S> {
     ) -> Result<Vec<(usize, Vec<f64>)>, RecoverError> {
         let (stored, estimator, frame) = (&self.stored, self.estimator.each::<S>(), &lumped.frame);
         self.check_held(cuboid)?;
+        if stored.is_exact(cuboid) {
+            return Ok(Coefficients::new());
+        }
         if !self.zeros().is_empty() {
             self.zeros().clear(&stored.cube, lumped, cuboid, &mut query);
             if query.iter().all(|q| *q == 0.0) {
@@ -264,6 +273,37 @@ impl<S: Source> Recovery<S> {
         }
         parts.retain(|a, _| !stored.is_exact(a));
         estimator.coefficients(stored, frame, parts)
+    }
+
+    /// What `Σ q · table(cuboid)` may be off by beside its noise: nothing but where tables follow from inverses in doubles. Then it is
+    /// certified: see [`crate::plan::basis::Inverse::residual`].
+    pub fn slack(&self, cuboid: &Cuboid, query: &[f64]) -> Result<f64, RecoverError> {
+        let Estimator::Based(based) = &self.estimator else { return Ok(0.0) };
+        let largest = query.iter().fold(0.0f64, |m, q| m.max(q.abs()));
+        based.slack(&self.stored, cuboid, largest)
+    }
+
+    /// How many coefficients a figure of a table may have where nothing is lumped; 0 where everything can be.
+    pub fn coefficients_behind(&self, cuboid: &Cuboid) -> f64 {
+        match &self.estimator {
+            Estimator::Based(based) => based.coefficients_behind(&self.stored, cuboid),
+            _ => 0.0,
+        }
+    }
+
+    /// Whether each coefficient of a measurement stands for one noise, whatever the frame.
+    pub fn copies_are_one(&self, measurement: usize) -> bool {
+        let Block::Based(block) = &self.plan().measurements[measurement].block else { return false };
+        block.axes.iter().all(Option::is_some)
+    }
+
+    /// The cell of a table that is known least well, where that takes no laws.
+    pub fn worst_cell(&self, cuboid: &Cuboid) -> Result<Option<Vec<u32>>, RecoverError> {
+        let Estimator::Based(based) = &self.estimator else { return Ok(None) };
+        if self.constrained() {
+            return Err(RecoverError::TooMuch("comparing the laws of all cells".into()));
+        }
+        based.worst_cell(&self.stored, cuboid).map(Some)
     }
 
     /// For each coefficient of a measurement, how many independent noises it stands for.

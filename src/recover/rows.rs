@@ -8,6 +8,9 @@
 //! `q·x = c·t`, the estimate is `c·t̂`, and the best weights of the answers are `W T N⁻¹ c`: the variance is `cᵀN⁻¹c`. No other
 //! query has an unbiased estimate at all, whatever the noise.
 //!
+//! **Beside tables published exactly** some sums of the cells are known. They come first in the basis, so that `t = (t_e, t_f)` with `t_e`
+//! known; what they contribute is taken off the answers, and all of the above is said of `t_f`: least squares under the equality constraints.
+//!
 //! **Finding the basis:** Cholesky's factorisation of `H Hᵀ` with pivoting, rows scaled to length one. It does not depend on the
 //! noise, so nobody's choice of budgets changes what can be asked. That the left-out rows are combinations of the basis is
 //! checked afterwards; rows that are almost combinations of others, and not quite, are refused.
@@ -52,6 +55,8 @@ pub struct RowSystem {
     lower: Lower,
     /// `T`: every row in terms of the basis.
     combined: Vec<Vec<(u32, f64)>>,
+    /// The first of the basis are sums that are known: which, and their length.
+    known: Vec<(usize, f64)>,
 }
 
 /// A fixed sequence of numbers in ±[½, 1] that look random.
@@ -72,6 +77,18 @@ impl RowSystem {
         rows: impl Iterator<Item = &'a [(u32, i32)]> + Clone,
         empty: &[bool],
     ) -> Result<RowSystem, RowsError> {
+        RowSystem::beside(cuboid, rows, empty, &[])
+    }
+
+    /// The same beside sums of cells that are known.
+    pub fn beside<'a>(
+        cuboid: Cuboid,
+        rows: impl Iterator<Item = &'a [(u32, i32)]> + Clone,
+        empty: &[bool],
+        known: &'a [Vec<(u32, i32)>],
+    ) -> Result<RowSystem, RowsError> {
+        let exact = known.len();
+        let rows = known.iter().map(|row| row.as_slice()).chain(rows);
         let open = |row: &'a [(u32, i32)]| {
             row.iter().filter(|&&(cell, _)| !empty.get(cell as usize).is_some_and(|e| *e))
         };
@@ -87,7 +104,7 @@ impl RowSystem {
                 open(row).map(|&(cell, f)| (at(cell), f64::from(f) / length)).collect()
             })
             .collect();
-        let (pivots, factors) = pivoted(&unit, touched.len())?;
+        let (pivots, factors) = pivoted(&unit, touched.len(), exact)?;
         let mut lower = Lower::default();
         for (k, &p) in pivots.iter().enumerate() {
             lower.push(&factors[p][..=k]);
@@ -121,7 +138,19 @@ impl RowSystem {
         for (t, length) in combined.iter_mut().zip(&lengths) {
             t.iter_mut().for_each(|(_, v)| *v *= length);
         }
-        Ok(RowSystem { cuboid, touched, basis, lower, combined })
+        let known = pivots.iter().take_while(|&&p| p < exact).map(|&p| (p, lengths[p])).collect();
+        let combined = combined.split_off(exact);
+        Ok(RowSystem { cuboid, touched, basis, lower, combined, known })
+    }
+
+    /// A row's part in what is not known, and in what is.
+    fn split<'a>(
+        &self,
+        row: &'a [(u32, f64)],
+    ) -> (impl Iterator<Item = (usize, f64)> + 'a, &'a [(u32, f64)]) {
+        let k = self.known.len();
+        let (known, free) = row.split_at(row.partition_point(|&(i, _)| (i as usize) < k));
+        (free.iter().map(move |&(i, v)| (i as usize - k, v)), known)
     }
 
     /// The table the rows are about.
@@ -167,9 +196,10 @@ impl RowSystem {
 
     /// With the reciprocal of each row's noise variance.
     pub fn weighed(self: &Arc<Self>, weights: Vec<f64>) -> Result<Weighed, RowsError> {
-        let mut normal = Lower::zero(self.rank());
+        let mut normal = Lower::zero(self.rank() - self.known.len());
         for (t, &w) in self.combined.iter().zip(&weights) {
-            normal.add_outer(t, w);
+            let free: Vec<(u32, f64)> = self.split(t).0.map(|(i, v)| (i as u32, v)).collect();
+            normal.add_outer(&free, w);
         }
         let normal = Cholesky::new(normal).ok_or(RowsError::Weights)?;
         Ok(Weighed { system: self.clone(), weights, normal })
@@ -178,17 +208,29 @@ impl RowSystem {
 
 /// Pivoted Cholesky of the rows' scalar products: the pivots, and for each row its factors (as many as pivots
 /// came before it was one, or all).
-fn pivoted(rows: &[Vec<(u32, f64)>], width: usize) -> Result<(Vec<usize>, Vec<Vec<f64>>), RowsError> {
+///
+/// The first `known` of the rows are pivots before any other is.
+fn pivoted(
+    rows: &[Vec<(u32, f64)>],
+    width: usize,
+    known: usize,
+) -> Result<(Vec<usize>, Vec<Vec<f64>>), RowsError> {
     let mut factors: Vec<Vec<f64>> = vec![Vec::new(); rows.len()];
     let mut left: Vec<f64> =
         rows.iter().map(|row| if row.is_empty() { f64::MIN_POSITIVE } else { 1.0 }).collect();
     let mut pivots = Vec::new();
     let mut spread = vec![0.0; width];
+    let mut from = 0..known;
     // The first of the largest.
-    while let Some(p) = (0..rows.len()).reduce(|a, b| if left[b] > left[a] { b } else { a }) {
-        if !(left[p] > DEPENDENT) {
-            break;
-        }
+    loop {
+        let largest = from.clone().reduce(|a, b| if left[b] > left[a] { b } else { a });
+        let Some(p) = largest.filter(|&p| left[p] > DEPENDENT) else {
+            if from.end == rows.len() {
+                break;
+            }
+            from = known..rows.len();
+            continue;
+        };
         if (pivots.len() + 1) * rows.len() > MOST_WORK {
             return Err(RowsError::TooMany);
         }
@@ -230,23 +272,35 @@ impl Weighed {
 
     /// The variance of the best estimate of a query.
     pub fn variance(&self, expressed: Vec<f64>) -> f64 {
-        self.normal.quadratic(expressed)
+        self.normal.quadratic(self.free(expressed))
+    }
+
+    /// The part that is not known.
+    fn free(&self, mut expressed: Vec<f64>) -> Vec<f64> {
+        expressed.split_off(self.system.known.len().min(expressed.len()))
     }
 
     /// What each row's answer is multiplied by in it.
-    pub fn coefficients(&self, mut expressed: Vec<f64>) -> Vec<f64> {
-        self.normal.solve(&mut expressed);
+    pub fn coefficients(&self, expressed: Vec<f64>) -> Vec<f64> {
+        let mut free = self.free(expressed);
+        self.normal.solve(&mut free);
         let rows = self.system.combined.iter().zip(&self.weights);
-        rows.map(|(t, w)| w * times(t, &expressed)).collect()
+        rows.map(|(t, w)| w * self.system.split(t).0.map(|(i, v)| v * free[i]).sum::<f64>()).collect()
     }
 
-    /// A table of which every determined query has its best estimate. What is not determined is arbitrary in it.
-    pub fn cells(&self, answers: &[f64], length: usize) -> Vec<f64> {
-        let mut t = vec![0.0; self.system.rank()];
+    /// A table of which every determined query has its best estimate. What is not determined is arbitrary in it. `known` are the values
+    /// of the sums that are known.
+    pub fn cells(&self, answers: &[f64], known: &[f64], length: usize) -> Vec<f64> {
+        let value = |&(row, length): &(usize, f64)| known.get(row).copied().unwrap_or(0.0) / length;
+        let mut t: Vec<f64> = self.system.known.iter().map(value).collect();
+        let mut free = vec![0.0; self.system.rank() - t.len()];
         for ((row, w), y) in self.system.combined.iter().zip(&self.weights).zip(answers) {
-            row.iter().for_each(|&(k, v)| t[k as usize] += v * w * y);
+            let (own, known) = self.system.split(row);
+            let left = y - times(known, &t);
+            own.for_each(|(i, v)| free[i] += v * w * left);
         }
-        self.normal.solve(&mut t);
+        self.normal.solve(&mut free);
+        t.extend(free);
         // x = Bᵀ(BBᵀ)⁻¹t has B x = t.
         self.system.lower.forward(&mut t);
         self.system.lower.backward(&mut t);
@@ -263,14 +317,18 @@ impl Weighed {
 
     /// For many queries at once, given as `M = Σ weight · c cᵀ`: `Σ weight · variance`, and each row's `s = Σ weight · coefficient²`.
     pub fn shares(&self, m: &Workload) -> (f64, Vec<f64>) {
-        let r = self.system.rank();
+        let k = self.system.known.len();
+        let r = self.system.rank() - k;
         // Z = N⁻¹ M, column by column of the symmetric M; then X = N⁻¹ Zᵀ.
-        let mut z: Vec<Vec<f64>> = m.rows();
+        let mut z: Vec<Vec<f64>> = m.rows().into_iter().skip(k).map(|row| self.free(row)).collect();
         z.iter_mut().for_each(|column| self.normal.solve(column));
         let total = (0..r).map(|i| z[i][i]).sum();
         let mut x: Vec<Vec<f64>> = (0..r).map(|i| z.iter().map(|column| column[i]).collect()).collect();
         x.iter_mut().for_each(|column| self.normal.solve(column));
-        let square = |t: &[(u32, f64)]| -> f64 { t.iter().map(|&(k, v)| v * times(t, &x[k as usize])).sum() };
+        let square = |t: &[(u32, f64)]| -> f64 {
+            let free: Vec<(u32, f64)> = self.system.split(t).0.map(|(i, v)| (i as u32, v)).collect();
+            free.iter().map(|&(i, v)| v * times(&free, &x[i as usize])).sum()
+        };
         let rows = self.system.combined.iter().zip(&self.weights);
         (total, rows.map(|(t, w)| (w * w * square(t)).max(0.0)).collect())
     }

@@ -1,9 +1,10 @@
 //! What every estimator reads: a plan, its axes and its numbers; and, laid over them, the tables that are published without noise.
 //!
-//! Components below an exact table come from it and have no error. They are independent of all others wherever such tables are
-//! allowed, so estimators never hear of them.
+//! Components below an exact table come from it and have no error. Least squares over unequal groups, where components are not
+//! independent of each other, takes them off what was measured ([`super::gls`]); no other estimator hears of them.
 
 use super::cache::Cache;
+use super::gls::Parts;
 use super::{RecoverError, Source};
 use crate::cube::{Cube, Cuboid, Frame};
 use crate::plan::{Plan, limits};
@@ -100,6 +101,18 @@ impl<S: Source> Stored<S> {
             });
             part
         }))
+    }
+
+    /// All components of the tables published exactly.
+    pub fn exact_parts(&self) -> Result<Parts, RecoverError> {
+        let mut parts = Parts::new();
+        for (index, cuboid) in self.plan.exact.iter().enumerate() {
+            let table = self.roll_up(index, cuboid)?;
+            self.frame.decompose(cuboid, table, &mut |a, part| {
+                parts.insert(a, part);
+            });
+        }
+        Ok(parts)
     }
 
     pub fn not_held(&self, cuboid: &Cuboid) -> RecoverError {

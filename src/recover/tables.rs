@@ -24,8 +24,12 @@ impl Tables {
     }
 
     /// Least squares on a frame, within the work that may be done.
-    fn gls<'a, S: Source>(&'a self, stored: &Stored<S>, frame: &'a Frame) -> Result<Gls<'a>, RecoverError> {
-        let gls = Gls::new(frame, &self.0, stored.balanced);
+    fn gls<'a, S: Source>(
+        &'a self,
+        stored: &'a Stored<S>,
+        frame: &'a Frame,
+    ) -> Result<Gls<'a>, RecoverError> {
+        let gls = Gls::new(frame, &self.0, stored.balanced).beside(&stored.plan.exact);
         if stored.balanced {
             return Ok(gls);
         }
@@ -72,13 +76,17 @@ impl<S: Source> Estimate<S> for Tables {
         if stored.balanced {
             stored.check_room(frame, std::iter::once(cuboid))?;
         }
+        let known = if stored.balanced { Parts::new() } else { stored.exact_parts()? };
         let mut right = Parts::new();
         for (index, t) in self.0.iter().enumerate() {
             let into = if stored.balanced { t.cuboid.meet(cuboid) } else { t.cuboid.clone() };
             if stored.balanced && !missing.iter().any(|a| a.is_below(&into)) {
                 continue;
             }
-            let values = stored.read(index)?.into_iter().map(|v| v as f64).collect();
+            let mut values: Vec<f64> = stored.read(index)?.into_iter().map(|v| v as f64).collect();
+            if !known.is_empty() {
+                values.iter_mut().zip(gls.build(&t.cuboid, &known)).for_each(|(v, known)| *v -= known);
+            }
             let mut table = frame.roll_up(&t.cuboid, &into, t.to_cells(frame, values));
             // F_Bᵀ pushes means; over balanced axes a mean is a sum by the number of cells.
             let weight = t.weight * frame.cells(&into) / frame.cells(&t.cuboid);
@@ -89,6 +97,7 @@ impl<S: Source> Estimate<S> for Tables {
             // What is known already was gathered from some of the tables only: it must not be solved again.
             right.retain(|a, _| missing.contains(a));
         }
+        right.retain(|a, _| !stored.is_exact(a));
         let solved = gls.solve(right).ok_or_else(|| stored.not_held(cuboid))?;
         for (a, part) in solved {
             // A component that was known before may have been gathered from some of its tables only.

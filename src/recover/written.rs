@@ -29,9 +29,30 @@ fn blocks(plan: &Plan) -> impl Iterator<Item = &Rows> + Clone {
 }
 
 /// A basis of the rows of a plan, all over `cuboid`, whose cells marked `empty` are none.
-pub fn system(plan: &Plan, cuboid: &Cuboid, empty: &[bool]) -> Result<Arc<RowSystem>, RowsError> {
+pub fn system(
+    frame: &Frame,
+    plan: &Plan,
+    cuboid: &Cuboid,
+    empty: &[bool],
+) -> Result<Arc<RowSystem>, RowsError> {
     let rows = blocks(plan).flat_map(|r| &r.rows).map(|row| row.as_slice());
-    RowSystem::new(cuboid.clone(), rows, empty).map(Arc::new)
+    let known = known(frame, &plan.exact, cuboid);
+    RowSystem::beside(cuboid.clone(), rows, empty, &known).map(Arc::new)
+}
+
+/// The sums of a table's cells that tables published exactly tell: the cells of what each has in common with it.
+pub fn known(frame: &Frame, exact: &[Cuboid], cuboid: &Cuboid) -> Vec<Vec<(u32, i32)>> {
+    let mut out = Vec::new();
+    for e in exact {
+        let shared = e.meet(cuboid);
+        let first = out.len();
+        out.resize(first + frame.len(&shared), Vec::new());
+        let numbers = (0..frame.len(&shared)).map(|i| i as f64).collect();
+        for (cell, number) in (0u32..).zip(frame.pull_back(&shared, cuboid, numbers)) {
+            out[first + number as usize].push((cell, 1));
+        }
+    }
+    out
 }
 
 /// The reciprocal of each row's noise variance.
@@ -48,7 +69,7 @@ impl Written {
     /// `None` when the plan measures no rows; rows of several tables, or beside other blocks, are not for this program.
     pub(super) fn of(plan: &Plan) -> Result<Option<Written>, RecoverError> {
         let Some(first) = blocks(plan).next() else { return Ok(None) };
-        if blocks(plan).count() < plan.measurements.len() || !plan.exact.is_empty() {
+        if blocks(plan).count() < plan.measurements.len() {
             return Err(RecoverError::Plan("the plan mixes rows with other blocks".into()));
         }
         if blocks(plan).any(|r| r.cuboid != first.cuboid) {
@@ -82,8 +103,8 @@ impl Written {
     }
 
     /// The rows, ready for estimates.
-    pub(super) fn solved(&self, plan: &Plan) -> Result<&Weighed, RecoverError> {
-        let solve = || system(plan, &self.cuboid, &self.empty)?.weighed(weights(plan));
+    pub(super) fn solved(&self, frame: &Frame, plan: &Plan) -> Result<&Weighed, RecoverError> {
+        let solve = || system(frame, plan, &self.cuboid, &self.empty)?.weighed(weights(plan));
         self.solved.get_or_init(solve).as_ref().map_err(|e| RecoverError::Plan(e.to_string()))
     }
 
@@ -96,7 +117,14 @@ impl Written {
         for index in 0..self.counts.len() {
             answers.extend(stored.read(index)?.into_iter().map(|v| v as f64));
         }
-        let cells = self.solved(&stored.plan)?.cells(&answers, stored.frame.len(&self.cuboid));
+        let mut known = Vec::new();
+        for e in &stored.plan.exact {
+            if let Some(table) = stored.exact_table(&e.meet(&self.cuboid)) {
+                known.extend(table?);
+            }
+        }
+        let solved = self.solved(&stored.frame, &stored.plan)?;
+        let cells = solved.cells(&answers, &known, stored.frame.len(&self.cuboid));
         Ok(self.cells.get_or_init(|| cells).clone())
     }
 
@@ -106,16 +134,25 @@ impl Written {
     }
 
     /// Whether every single cell of a table can be estimated.
-    pub(super) fn determines<S>(&self, stored: &Stored<S>, cuboid: &Cuboid) -> Result<bool, RecoverError> {
+    pub(super) fn determines<S: Source>(
+        &self,
+        stored: &Stored<S>,
+        cuboid: &Cuboid,
+    ) -> Result<bool, RecoverError> {
         let sum = |q| self.pulled(stored, cuboid, q);
-        Ok(self.solved(&stored.plan)?.system().determines(stored.frame.len(cuboid), sum))
+        if stored.is_exact(cuboid) {
+            return Ok(true);
+        }
+        let solved = self.solved(&stored.frame, &stored.plan)?;
+        Ok(solved.system().determines(stored.frame.len(cuboid), sum))
     }
 }
 
 /// Rows have no components: all goes through the cells of their table.
 impl<S: Source> Estimate<S> for Written {
     fn holds(&self, stored: &Stored<S>, cuboid: &Cuboid) -> bool {
-        stored.fits(cuboid, limits::MAX_ROW_CELLS) && cuboid.is_below(&self.cuboid)
+        stored.fits(cuboid, limits::MAX_ROW_CELLS)
+            && (cuboid.is_below(&self.cuboid) || stored.is_exact(cuboid))
     }
 
     fn direct_table(&self, stored: &Stored<S>, cuboid: &Cuboid) -> Option<Result<Vec<f64>, RecoverError>> {
@@ -138,7 +175,7 @@ impl<S: Source> Estimate<S> for Written {
         query: &[f64],
     ) -> Option<Result<Coefficients, RecoverError>> {
         let query = self.without_empty(frame.pull_back(cuboid, &self.cuboid, query.to_vec()));
-        let solved = match self.solved(&stored.plan) {
+        let solved = match self.solved(&stored.frame, &stored.plan) {
             Ok(solved) => solved,
             Err(e) => return Some(Err(e)),
         };

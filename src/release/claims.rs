@@ -8,7 +8,7 @@
 
 use super::layout::FIRST_FORMAT;
 use super::manifest::{
-    About, Amount, Approximate, Currency, Dataset, Declared, LISTED_MEASUREMENTS, Manifest,
+    About, AccountName, Amount, Approximate, Currency, Dataset, Declared, LISTED_MEASUREMENTS, Manifest,
     MeasurementSummary, PlanSummary, Privacy, ProjectionSummary, TruncationSummary,
 };
 use super::wire;
@@ -27,6 +27,8 @@ pub struct Words {
     pub about: About,
     /// Which data the counts are of.
     pub dataset: Option<Dataset>,
+    /// Which account is charged; unknown where a manifest does not say it.
+    pub account: Option<AccountName>,
     /// Whom the guarantee protects: `row`, or the identifying column.
     pub unit: String,
     /// The δ at which the guarantee is also stated, where the cost is ρ.
@@ -282,6 +284,19 @@ pub fn of_projection(
     })
 }
 
+/// What a cost is to an account one unit of which is at most `unit_of` of those that the release protects.
+///
+/// **Guarantee.** `k` units at once cost `kε` and `k²ρ`. **Proof.** Go from one dataset to the other by one unit at a time: ε adds up
+/// along the way, and Rényi divergences obey the triangle inequality that makes it `k²`. **Source.** Bun & Steinke 2016, Proposition 27.
+pub fn charged(cost: Amount, unit_of: u32) -> Option<Amount> {
+    let k = u128::from(unit_of);
+    let times = match cost.currency {
+        Currency::Epsilon => k,
+        Currency::Rho => k * k,
+    };
+    Some(Amount { amount: cost.amount.checked_mul(Rational::whole(times))?, ..cost })
+}
+
 /// How an exact table is declared.
 pub fn invariant(table: &str, reason: &str) -> String {
     format!("{table}: {reason}")
@@ -300,6 +315,7 @@ impl Words {
         Words {
             about: manifest.about.clone(),
             dataset: manifest.dataset.clone(),
+            account: manifest.account.as_ref().map(|a| a.name.clone()),
             unit: manifest.privacy.unit.clone(),
             delta: manifest.privacy.approximate.as_ref().and_then(|a| a.delta.parse().ok()),
             reasons: reasons

@@ -190,6 +190,17 @@ impl SigningKey {
         )?;
         Ok(signature.into_string())
     }
+
+    /// A signature of a text and of a trusted comment, without the lines that always are the same: see
+    /// [`signature::verify_words`].
+    pub(crate) fn sign_words(&self, bytes: &[u8], trusted: &str) -> Result<String, KeyError> {
+        let text = self.sign(bytes, trusted)?;
+        let mut lines = text.lines().skip(1).step_by(2);
+        match (lines.next(), lines.next()) {
+            (Some(signature), Some(global)) => Ok(format!("{signature} {global}")),
+            _ => Err(KeyError::Key("it made no signature".into())),
+        }
+    }
 }
 
 #[cfg(test)]

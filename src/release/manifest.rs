@@ -32,6 +32,9 @@ pub struct Manifest {
     pub dataset: Option<Dataset>,
     /// Who is protected and how well.
     pub privacy: Privacy,
+    /// The account that was charged, and where in it the charge stands. Since format 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<Account>,
     /// What was measured.
     pub plan: PlanSummary,
     /// How counts were summed, where the release is a projection and not tables.
@@ -62,6 +65,8 @@ pub struct ManifestInput {
     pub dataset: Option<Dataset>,
     /// Who is protected and how well.
     pub privacy: Privacy,
+    /// The account that was charged.
+    pub account: Option<Account>,
     /// What was measured.
     pub plan: PlanSummary,
     /// How counts were summed, where the release is a projection.
@@ -106,6 +111,37 @@ pub struct Dataset {
     /// Of when the data is, for people: `2026`, `2026-Q1`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub period: Option<String>,
+}
+
+/// Which account a release is charged to, and for whom: what its spec says of that.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct AccountName {
+    /// The dataset's id, or the release's name where the spec names no dataset.
+    pub id: String,
+    /// Whom the account protects.
+    pub unit: String,
+    /// How many units of this release one of those is at most.
+    pub unit_of: u32,
+    /// The part of the data that was counted, `region=north`, where it is one: no unit is in two parts of one partition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
+}
+
+/// The account that was charged, and where in it the charge stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Account {
+    /// Which one.
+    #[serde(flatten)]
+    pub name: AccountName,
+    /// How much was charged, for one unit of the account.
+    pub charged: Amount,
+    /// The line of the charge in the ledger, counted from 1.
+    pub line: u64,
+    /// The BLAKE3 hash of that line without its signature: the head of the ledger after the charge. A ledger without this line is not the one that
+    /// was charged.
+    pub head: String,
 }
 
 /// What is spent.
@@ -387,6 +423,23 @@ impl Dataset {
     }
 }
 
+impl Account {
+    /// The rules that need nothing else.
+    fn sound(&self, format: u32) -> Result<(), &'static str> {
+        let hash = |h: &str| h.len() == 64 && h.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'));
+        match () {
+            () if format == FIRST_FORMAT => Err("format 1 has no account"),
+            () if !is_name(&self.name.id) || self.name.unit.is_empty() || self.name.unit_of == 0 => {
+                Err("the account has no name or no unit")
+            }
+            () if !hash(&self.head) || self.line == 0 => {
+                Err("the head of the ledger is not a line and its hash")
+            }
+            () => Ok(()),
+        }
+    }
+}
+
 impl Section {
     /// The manifest's form of a row.
     pub(super) fn of(row: &Row) -> Section {
@@ -464,6 +517,9 @@ impl Manifest {
             Some(_) if self.format == FIRST_FORMAT => return Err("format 1 has no dataset".into()),
             Some(dataset) => dataset.fault().map_or(Ok(()), |why| Err(why.to_string()))?,
             None => {}
+        }
+        if let Some(account) = &self.account {
+            account.sound(self.format).map_err(str::to_owned)?;
         }
         let Privacy { budget, cost, .. } = &self.privacy;
         let currency = match self.projection {

@@ -27,10 +27,11 @@ pub mod exact;
 mod layout;
 mod manifest;
 pub mod packing;
+pub mod parts;
 pub mod projection;
 mod reader;
 mod room;
-mod signature;
+pub(crate) mod signature;
 pub mod texts;
 mod truncation;
 pub mod values;
@@ -55,9 +56,9 @@ pub use layout::{
     MAX_SIGNATURE, ROW_LEN, Row,
 };
 pub use manifest::{
-    About, Amount, Approximate, Attachment, Currency, Dataset, Declared, LISTED_MEASUREMENTS, Manifest,
-    ManifestInput, MeasurementSummary, PlanSummary, Privacy, ProjectionSummary, Section, Signer, SignerKind,
-    Sources, TruncationSummary,
+    About, Account, AccountName, Amount, Approximate, Attachment, Currency, Dataset, Declared,
+    LISTED_MEASUREMENTS, Manifest, ManifestInput, MeasurementSummary, PlanSummary, Privacy,
+    ProjectionSummary, Section, Signer, SignerKind, Sources, TruncationSummary,
 };
 #[cfg(feature = "compile")]
 pub(crate) use manifest::{is_day, is_name};

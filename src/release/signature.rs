@@ -62,6 +62,16 @@ pub(super) fn verify(key: &PublicKey, bytes: &[u8], signature: &Signature) -> Re
     key.verify(bytes, signature, false).map_err(|e| ReleaseError::Signature(e.to_string()))
 }
 
+/// Whether `words` are this key's signature of `bytes` and of a trusted comment: a minisign signature without the lines that
+/// always are the same.
+#[cfg(feature = "compile")]
+pub(crate) fn verify_words(key: &str, bytes: &[u8], words: &str, trusted: &str) -> Result<(), ReleaseError> {
+    let two = || ReleaseError::Signature("it does not have two words".into());
+    let (signature, global) = words.split_once(' ').ok_or_else(two)?;
+    let text = format!("untrusted comment: {UNTRUSTED}\n{signature}\ntrusted comment: {trusted}\n{global}\n");
+    verify(&parse_key(key)?, bytes, &parse(text.as_bytes(), trusted)?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

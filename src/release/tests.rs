@@ -51,6 +51,7 @@ fn input(name: &str) -> ManifestInput {
             truncation: None,
             note: "0.1-zCDP for every row".into(),
         },
+        account: None,
         plan: PlanSummary {
             measure: "residual".into(),
             budgets: "optimal".into(),
@@ -85,6 +86,11 @@ fn writer(dir: &Path, name: &str, replace: bool) -> Writer {
 
 fn sealed(dir: &Path, name: &str, key: &SigningKey) -> Sealed {
     writer(dir, name, false).seal(input(name), key).unwrap()
+}
+
+/// The manifest of a good release.
+pub(crate) fn manifest() -> Manifest {
+    Release::from_bytes(good().0).unwrap().manifest().clone()
 }
 
 /// The bytes of a good release and the key that signed it.

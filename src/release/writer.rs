@@ -220,6 +220,7 @@ impl Writer {
             about: input.about,
             dataset: input.dataset,
             privacy: input.privacy,
+            account: input.account,
             plan,
             projection: input.projection,
             declared: input.declared,

@@ -3,7 +3,7 @@
 use super::{Budget, Spec, Unit};
 use crate::exact::Rational;
 use crate::release::claims::{self, Words};
-use crate::release::{About, Approximate, Currency, FORMAT};
+use crate::release::{About, AccountName, Approximate, Currency, FORMAT};
 
 impl Budget {
     /// The δ at which a cost in ρ is also stated: the spec's own, or 1e-9 where it names none.
@@ -35,6 +35,17 @@ impl Unit {
 }
 
 impl Spec {
+    /// The account that a release of this spec is charged to.
+    pub fn account_name(&self) -> AccountName {
+        let own = self.privacy.unit.name();
+        AccountName {
+            id: self.dataset.as_ref().map_or(&self.name, |d| &d.id).clone(),
+            unit: self.account.unit.as_deref().unwrap_or(own).to_owned(),
+            unit_of: self.account.unit_of,
+            part: self.account.part.clone(),
+        }
+    }
+
     /// What the release's manifest says that its plan and its domain do not.
     pub fn words(&self) -> Words {
         Words {
@@ -48,6 +59,7 @@ impl Spec {
                 errata: None,
             },
             dataset: self.dataset.clone(),
+            account: Some(self.account_name()),
             unit: self.privacy.unit.name().into(),
             delta: self.privacy.budget.delta(),
             reasons: self.exact.iter().map(|e| e.reason.clone()).collect(),

@@ -3,13 +3,56 @@
 //! Two releases may be put together only if they are of the same people. Nothing in the numbers shows that, so the
 //! agency says it: the same `id` is the same people (or other units), and `period` is of when. What a release
 //! does not say, its readers may not assume: without an id it is combined with no other.
+//!
+//! The id is also that of the account to which all releases of these people are charged: `ledger` says where that is kept, `unit`
+//! and `unit_of` whom it protects where the release protects somebody else, `part` of which part of the people the data is.
 
+use super::AccountSpec;
 use super::diagnostic::{Diagnostic, Sink};
 use super::read::{self, Fields, Value};
-use crate::release::Dataset;
+use crate::release::{Dataset, parts};
 
 /// The keys of `[dataset]`.
-pub(super) const KEYS: &[&str] = &["id", "period"];
+pub(super) const KEYS: &[&str] = &["id", "period", "ledger", "unit", "unit_of", "part"];
+
+/// The most units of a release that one of an account may be.
+const MOST_OF: i64 = 1_000_000;
+
+/// Reads the account's part of the table.
+pub(super) fn account(value: &Value<'_>, folder: &std::path::Path, sink: &mut Sink) -> Option<AccountSpec> {
+    // What is no table is told by `read`.
+    let fields = Fields::open(value, "`[dataset]`", KEYS, &mut Sink::new(String::new(), String::new()))?;
+    let before = sink.count();
+    let text = |key: &str, sink: &mut Sink| {
+        let value = fields.get(key)?;
+        let said = read::text(value, &format!("`{key}`"), sink)?;
+        if said.is_empty() || said.len() > 200 || said.chars().any(char::is_control) {
+            sink.push(Diagnostic::at(value.span(), format!("`{key}` is not 1 to 200 printable characters")));
+        }
+        Some(said.to_owned())
+    };
+    let unit = text("unit", sink);
+    let ledger = text("ledger", sink).map(|path| folder.join(path));
+    let part = text("part", sink);
+    if let (Some(part), Some(value)) = (&part, fields.get("part"))
+        && parts::sides(part).is_none()
+    {
+        sink.push(
+            Diagnostic::at(value.span(), "`part` does not name a partition and one of its parts")
+                .label("expected `NAME=PART`, such as \"region=north\""),
+        );
+    }
+    let unit_of = fields.get("unit_of").and_then(|v| read::whole(v, "`unit_of`", 1, MOST_OF, sink));
+    if let (Some(of), None) = (fields.get("unit_of"), &unit) {
+        sink.push(
+            Diagnostic::at(of.span(), "`unit_of` without `unit`")
+                .label("how many units of this release is one of whom?")
+                .help("name whom the account protects: `unit = \"household\"`".to_owned()),
+        );
+    }
+    let unit_of = unit_of.and_then(|n| u32::try_from(n).ok()).unwrap_or(1);
+    (sink.count() == before).then_some(AccountSpec { ledger, unit, unit_of, part })
+}
 
 /// Reads the table.
 pub(super) fn read(value: &Value<'_>, sink: &mut Sink) -> Option<Dataset> {

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
     extend("oneOf" = [
         {"anyOf": [{"required": ["table"]}, {"required": ["query"]}]},
         {"required": ["projection"]},
+        {"required": ["asked"]},
     ])
 )]
 pub(super) struct SpecFile {
@@ -57,6 +58,17 @@ pub(super) struct SpecFile {
     strategy: Option<StrategyFile>,
     /// Instead of tables, sums with random signs: for domains too large to list.
     projection: Option<ProjectionFile>,
+    /// Instead of tables, questions that are measured themselves: what `margins ask` writes.
+    asked: Option<QuestionsFile>,
+}
+
+/// Questions whose every figure is measured, all with the same noise.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields, rename = "Questions")]
+pub(super) struct QuestionsFile {
+    /// A SELECT each, of sums of counts with whole factors.
+    #[schemars(length(min = 1))]
+    queries: Vec<String>,
 }
 
 /// Of whom the counts are: releases with the same id, signed with the same key, are of the same people.
@@ -69,6 +81,18 @@ pub(super) struct DatasetFile {
     /// Of when the data is. Releases of different periods are compared and never averaged.
     #[schemars(length(min = 1, max = 100))]
     period: Option<String>,
+    /// Where the ledger is, relative to the spec; `ledger/ID.jsonl` of the working folder unless told.
+    #[schemars(length(min = 1, max = 200))]
+    ledger: Option<String>,
+    /// Whom the account protects, where the release protects somebody else.
+    #[schemars(length(min = 1, max = 200))]
+    unit: Option<String>,
+    /// How many units of this release one of those is at most.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    unit_of: Option<u32>,
+    /// The part of the people whose data this is, `region=north`: nobody is in two parts of one partition.
+    #[schemars(regex(pattern = r"^[^=]+=.+$"))]
+    part: Option<String>,
 }
 
 /// Sums with random signs. Exactly one of `rows`, `size` and `error` says how many.
@@ -461,6 +485,10 @@ pub(super) struct StrategyFile {
     shares: Option<Vec<ShareFile>>,
     /// For "matrix": your own linear queries.
     rows: Option<RowsFile>,
+    /// How long to search for tables under Laplace noise, in parts of what takes some seconds; 1 unless told, 0 leaves annealing out. More is
+    /// never worse, and the same effort gives the same plan.
+    #[schemars(range(min = 0, max = 100_000))]
+    effort: Option<u32>,
 }
 
 /// Linear queries with whole factors.

@@ -5,6 +5,7 @@
 //! `hierarchy`, `tables`) takes its own keys and reports what it cannot use, so that one run shows
 //! every mistake of a file.
 
+mod asked;
 mod asks;
 mod claimed;
 mod dataset;
@@ -36,10 +37,10 @@ mod zeros;
 
 pub use diagnostic::{Diagnostic, SpecErrors};
 pub use draft::{DraftError, draft};
-pub use parse::parse;
+pub use parse::{MOST_EFFORT, parse};
 pub use schema::SCHEMA;
 pub use types::{
-    Budget, Coding, Column, CsvOptions, Data, ExactTable, Format, Privacy, ProjectionSpec, Spec,
+    AccountSpec, Budget, Coding, Column, CsvOptions, Data, ExactTable, Format, Privacy, ProjectionSpec, Spec,
     StrategySpec, Unit,
 };
 

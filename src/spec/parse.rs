@@ -10,7 +10,7 @@ use super::{
 };
 use crate::cube::Cube;
 use crate::exact::Rational;
-use crate::plan::{BudgetRule, Neighbours};
+use crate::plan::{BudgetRule, Measure, Neighbours};
 use crate::planner::Objective;
 use std::collections::HashMap;
 use std::path::Path;
@@ -34,6 +34,7 @@ pub(super) const ROOT: &[&str] = &[
     "zero",
     "strategy",
     "projection",
+    "asked",
 ];
 /// The keys of `[data]`.
 pub(super) const DATA: &[&str] = &["path", "format", "delimiter", "quote", "columns"];
@@ -41,8 +42,10 @@ pub(super) const DATA: &[&str] = &["path", "format", "delimiter", "quote", "colu
 pub(super) const PRIVACY: &[&str] = &["unit", "neighbours", "rho", "epsilon", "delta", "measure_truncation"];
 /// The keys of `unit`, where it is a table.
 pub(super) const UNIT: &[&str] = &["column", "max_rows"];
+/// Days of searching on any machine.
+pub const MOST_EFFORT: u32 = 100_000;
 /// The keys of `[strategy]`.
-pub(super) const STRATEGY: &[&str] = &["measure", "budgets", "objective", "shares", "rows"];
+pub(super) const STRATEGY: &[&str] = &["measure", "budgets", "objective", "shares", "rows", "effort"];
 
 /// Reads a spec from its text. `origin` is the file it came from: its name is shown beside mistakes
 /// and data paths are relative to its folder. `read_file` supplies the files the spec refers to, by
@@ -125,6 +128,8 @@ fn whole_spec(
     let supersedes = optional("supersedes", sink);
     let demo = root.get("demo").and_then(|v| read::boolean(v, "`demo`", sink)).unwrap_or(false);
     let dataset = root.get("dataset").map(|v| dataset::read(v, sink));
+    let folder = origin.parent().unwrap_or(Path::new(""));
+    let account = root.get("dataset").map(|v| dataset::account(v, folder, sink));
     let data = root.get("data").map(|v| data(v, origin, sink));
     let privacy = root
         .require("privacy", "`[privacy]` with `unit = \"row\"` and `rho = \"1/2\"`", sink)
@@ -137,13 +142,12 @@ fn whole_spec(
         check_names(dimensions, sink);
     }
     let projection = projection(&root, dimensions.as_deref(), privacy.as_ref(), sink);
+    let questions = root.get("asked");
+    instead_of_tables(&root, sink);
     let asked = asked(&root, source, dimensions.as_deref(), sink);
     let strategy = match root.get("strategy") {
         Some(v) => strategy(v, dimensions.as_deref(), files, sink),
-        None => {
-            let (budgets, objective) = (BudgetRule::Optimal, Objective::Total);
-            Some(StrategySpec { measure: None, budgets, objective, shares: Vec::new(), rows: None })
-        }
+        None => Some(StrategySpec::default()),
     };
     if let (Some(given), Some(strategy), Some(asked)) = (root.get("strategy"), &strategy, &asked) {
         check_targets(given, strategy, asked, sink);
@@ -151,10 +155,7 @@ fn whole_spec(
     if let Some(Some(data)) = &data {
         check_columns(data, &root, dimensions.as_deref().unwrap_or(&[]), privacy.as_ref(), sink);
     }
-    let data = match data {
-        None => None,
-        Some(read) => Some(read?),
-    };
+    let data = all_or_none(data)?;
     let unconfirmed = unconfirmed(dimensions.as_deref().unwrap_or(&[]), source, origin);
     let (built, columns): (Vec<_>, Vec<_>) =
         dimensions?.into_iter().map(|d| d.built).collect::<Option<Vec<_>>>()?.into_iter().unzip();
@@ -164,6 +165,13 @@ fn whole_spec(
         None => Vec::new(),
         Some(value) => zeros::read(value, &cube, &asked.tables, sink)?,
     };
+    let strategy = match questions {
+        None => strategy?,
+        Some(value) => {
+            let rows = Some(super::asked::read(value, &cube, sink)?);
+            StrategySpec { measure: Some(Measure::Matrix), rows, ..StrategySpec::default() }
+        }
+    };
     Some(Spec {
         name: name?,
         title: title?.to_owned(),
@@ -172,10 +180,8 @@ fn whole_spec(
         contact,
         supersedes,
         demo,
-        dataset: match dataset {
-            None => None,
-            Some(read) => Some(read?),
-        },
+        dataset: all_or_none(dataset)?,
+        account: all_or_none(account)?.unwrap_or_default(),
         projection: projection?,
         data,
         privacy: privacy?,
@@ -185,7 +191,7 @@ fn whole_spec(
         targets: asked.targets,
         exact: asked.exact,
         zeros,
-        strategy: strategy?,
+        strategy,
         unconfirmed,
         source: source.to_owned(),
         attachments: files.take(),
@@ -199,7 +205,7 @@ fn asked(
     dimensions: Option<&[DeclaredDimension]>,
     sink: &mut Sink,
 ) -> Option<tables::TablesAsked> {
-    if root.get("projection").is_some() {
+    if root.get("projection").is_some() || root.get("asked").is_some() {
         return Some(tables::TablesAsked::default());
     }
     let queries = root.get("query").filter(|v| several(v, "query", sink).is_some());
@@ -225,6 +231,24 @@ fn asked(
 fn cube_of(dimensions: &[DeclaredDimension]) -> Option<Cube> {
     let built = dimensions.iter().map(|d| d.built.as_ref().map(|(d, _)| d.clone()));
     built.collect::<Option<Vec<_>>>().filter(|d| !d.is_empty()).map(|dimensions| Cube { dimensions })
+}
+
+/// What may be left out and, where it is there, must be read: the inner `None` is a mistake.
+fn all_or_none<T>(read: Option<Option<T>>) -> Option<Option<T>> {
+    read.map_or(Some(None), |read| read.map(Some))
+}
+
+/// Questions stand alone.
+fn instead_of_tables(root: &Fields<'_, '_>, sink: &mut Sink) {
+    let beside =
+        ["table", "query", "zero", "strategy", "projection"].into_iter().find_map(|key| root.key_span(key));
+    if let (Some(_), Some(span)) = (root.get("asked"), beside) {
+        sink.push(
+            Diagnostic::at(span, "tables or a projection beside `[asked]`")
+                .label("a release is one or the other")
+                .help("release them under a spec of their own; the ledger adds up both".to_owned()),
+        );
+    }
 }
 
 /// The projection, `Some(None)` for tables: a release is one or the other.
@@ -541,6 +565,8 @@ fn strategy(
     let objective = fields
         .get("objective")
         .map_or(Some(Objective::Total), |v| read::choice(v, "objective", OBJECTIVES, sink));
+    let effort =
+        fields.get("effort").map_or(Some(1), |v| read::whole(v, "`effort`", 0, i64::from(MOST_EFFORT), sink));
     let shares = shares::read(&fields, measure, dimensions, sink);
     let rows = rows::read(&fields, measure, dimensions, files, sink);
     Some(StrategySpec {
@@ -549,6 +575,7 @@ fn strategy(
         objective: objective?,
         shares: shares?,
         rows: rows?,
+        effort: u32::try_from(effort?).ok()?,
     })
 }
 

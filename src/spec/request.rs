@@ -93,7 +93,8 @@ impl Spec {
             exact: self.exact.iter().map(|e| e.cuboid.clone()).collect(),
             zeros: self.zeros.clone(),
             truncation: self.privacy.truncation,
-            effort: 1,
+            effort: self.strategy.effort,
+            tails: Vec::new(),
         })
     }
 }

@@ -64,7 +64,7 @@ mod generate {
 #[cfg(test)]
 mod tests {
     use super::super::{
-        asks, dataset, dimension, levels, parse, projection, queries, rows, shares, tables, words,
+        asked, asks, dataset, dimension, levels, parse, projection, queries, rows, shares, tables, words,
     };
     use super::generate::schema;
     use serde_json::Value;
@@ -107,6 +107,7 @@ mod tests {
             ("Table", tables::KEYS),
             ("Query", queries::KEYS),
             ("Projection", projection::KEYS),
+            ("Questions", asked::KEYS),
         ] {
             assert_eq!(keys(&defs[name]), list(known), "{name}");
             assert_eq!(defs[name]["additionalProperties"], json!(false), "{name}");

@@ -41,7 +41,8 @@ fn published_specs() {
             budgets: BudgetRule::Optimal,
             objective: Objective::Total,
             shares: vec![],
-            rows: None
+            rows: None,
+            effort: 1,
         }
     );
     let wide = load("adult14-triples.toml");
@@ -234,7 +235,8 @@ budgets = "uniform"
             budgets: BudgetRule::Uniform,
             objective: Objective::Total,
             shares: vec![],
-            rows: None
+            rows: None,
+            effort: 1,
         }
     );
     assert_eq!((spec.columns[0].missing, spec.columns[0].other), (Some(0), Some(2)));

@@ -29,6 +29,8 @@ pub struct Spec {
     pub demo: bool,
     /// Of whom the counts are; without it the release is combined with no other.
     pub dataset: Option<Dataset>,
+    /// Where and for whom its account is kept.
+    pub account: AccountSpec,
     /// A projection instead of tables.
     pub projection: Option<ProjectionSpec>,
     /// Where the rows are; `None` when the spec is for planning only.
@@ -77,6 +79,26 @@ impl Spec {
             p.starts_with(['/', '\\', '~']) || drive
         };
         said.filter_map(|v| v.as_str()).filter(absolute).map(str::to_owned).collect()
+    }
+}
+
+/// What `[dataset]` says of the account that a release is charged to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccountSpec {
+    /// The ledger's file, resolved against the spec's folder.
+    pub ledger: Option<PathBuf>,
+    /// Whom the account protects, where that is not the release's own unit.
+    pub unit: Option<String>,
+    /// How many units of the release one of those is at most.
+    pub unit_of: u32,
+    /// The part of the data that is counted, `region=north`.
+    pub part: Option<String>,
+}
+
+impl Default for AccountSpec {
+    /// The release's own unit, in the ledger that is used unless told.
+    fn default() -> AccountSpec {
+        AccountSpec { ledger: None, unit: None, unit_of: 1, part: None }
     }
 }
 
@@ -217,6 +239,22 @@ pub struct StrategySpec {
     pub shares: Vec<Share>,
     /// For `matrix`: the agency's own linear queries.
     pub rows: Option<Rows>,
+    /// How long to search for tables.
+    pub effort: u32,
+}
+
+impl Default for StrategySpec {
+    /// What a spec without a strategy gets.
+    fn default() -> StrategySpec {
+        StrategySpec {
+            measure: None,
+            budgets: BudgetRule::Optimal,
+            objective: Objective::Total,
+            shares: Vec::new(),
+            rows: None,
+            effort: 1,
+        }
+    }
 }
 
 /// A table published without noise.

@@ -32,7 +32,6 @@ mod truth;
 
 pub use error::{Place, SqlError};
 pub use expression::{Aggregate, Expr, Linear};
-pub(crate) use figure::is_count;
 pub use quote::quote_names;
 
 use crate::cube::{Cube, Filter, Level};

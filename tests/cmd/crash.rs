@@ -1,7 +1,7 @@
 //! A release that fails leaves nothing half done: no file, no overwritten release, no charge without noise.
 
 use crate::session::{folder, margins};
-use margins::compile::{self, CompileError, Options, Watcher};
+use margins::compile::{self, CompileError, Options, Step, Watcher};
 use margins::ledger::Ledger;
 use margins::release::SigningKey;
 use margins::secret::noise::Entropy;
@@ -17,7 +17,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 fn charges(ledger: &Path) -> usize {
-    if ledger.exists() { Ledger::read(ledger).unwrap().entries().unwrap().len() } else { 0 }
+    if ledger.exists() { Ledger::read(ledger).unwrap().charges().count() } else { 0 }
 }
 
 /// Releases the spec in `folder`; `watcher` may fail it.
@@ -87,9 +87,8 @@ fn noise_that_was_drawn_stays_charged() {
     let crashed = std::panic::catch_unwind(|| release(folder.path(), &out, &ledger, &Crash));
     assert!(crashed.is_err());
     assert_eq!(names(&out), [""; 0], "a half-written file is left");
-    let ledger = Ledger::read(&ledger).unwrap();
-    assert_eq!(ledger.check().unwrap().open, 1);
-    assert_eq!(ledger.totals().unwrap()[0].charges, 1);
+    let chain = Ledger::read(&ledger).unwrap();
+    assert_eq!((chain.open(), chain.charges().count()), (1, 1));
 }
 
 #[test]
@@ -128,4 +127,186 @@ fn a_folder_that_cannot_be_made_is_said_before_data_is_read() {
     assert_eq!(run.status.code(), Some(2));
     let text = String::from_utf8(run.stderr).unwrap();
     assert!(text.contains("cannot make the folder file/out"), "{text}");
+}
+
+/// Ends the process, as a kill would, when a step is done.
+struct Killed(Step);
+
+impl Watcher for Killed {
+    fn reading(&self, _: u64, _: u64) {}
+    fn measuring(&self, _: u64, _: u64) {}
+    fn step(&self, step: Step) {
+        if step == self.0 {
+            std::process::abort();
+        }
+    }
+}
+
+const STEPS: [Step; 5] = [Step::Read, Step::Charged, Step::Measured, Step::Sealed, Step::Noted];
+
+/// What the test below runs in a process of its own.
+#[test]
+#[ignore = "ends the process"]
+fn is_killed() {
+    let Some(folder) = std::env::var_os("KILLED_IN") else { return };
+    let (folder, step) = (Path::new(&folder), std::env::var("KILLED_AT").unwrap());
+    let step = STEPS.into_iter().find(|s| format!("{s:?}") == step).unwrap();
+    let spec = spec::load(&folder.join(std::env::var("KILLED_SPEC").unwrap())).unwrap();
+    let options = Options {
+        out: &folder.join("out"),
+        data: None,
+        ledger: &folder.join("ledger.jsonl"),
+        key: &SigningKey::not_private().unwrap(),
+        replace: false,
+        day: "2026-01-01",
+        entropy: Entropy::fixed(1),
+    };
+    compile::release(&spec, options, &Killed(step)).unwrap();
+}
+
+/// At whatever step a release of tables, or of a question, ends: what may have been spent is in the ledger, and no file stands under its name
+/// that is not whole. The next run finds a ledger it can go on with.
+#[test]
+fn killed_at_every_step_what_was_spent_is_known() {
+    let question = |folder: &Path| {
+        let text = std::fs::read_to_string(folder.join("asked.toml")).unwrap();
+        let cut = text.find("[[table]]").unwrap();
+        let text = text[..cut].to_owned()
+            + "[asked]\nqueries = [\"SELECT sex, COUNT(*) FROM asked GROUP BY sex\"]\n";
+        std::fs::write(folder.join("question.toml"), text).unwrap();
+    };
+    for spec in ["asked.toml", "question.toml"] {
+        for (at, step) in STEPS.into_iter().enumerate() {
+            let folder = folder();
+            question(folder.path());
+            let (out, ledger) = (folder.path().join("out"), folder.path().join("ledger.jsonl"));
+            std::fs::create_dir(&out).unwrap();
+            let ended = std::process::Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", "crash::is_killed", "--ignored"])
+                .env("KILLED_IN", folder.path())
+                .env("KILLED_AT", format!("{step:?}"))
+                .env("KILLED_SPEC", spec)
+                .output()
+                .unwrap();
+            assert!(!ended.status.success(), "{spec} {step:?}: nothing ended it");
+            let (charged, named) = (at >= 1, at >= 3);
+            assert_eq!(charges(&ledger), usize::from(charged), "{spec} {step:?}");
+            let visible: Vec<String> = names(&out).into_iter().filter(|n| !n.starts_with('.')).collect();
+            assert_eq!(visible.len(), if named { 2 } else { 0 }, "{spec} {step:?}: {visible:?}");
+            if charged {
+                let chain = Ledger::read(&ledger).unwrap();
+                assert_eq!(
+                    chain.spent().epsilon.map(|e| e.to_string()).as_deref(),
+                    Some("1/4"),
+                    "{spec} {step:?}"
+                );
+                assert_eq!(chain.open(), usize::from(step != Step::Noted), "{spec} {step:?}");
+            }
+            // The next run goes on from there: it charges again, or is refused because the file is there.
+            let again = margins(folder.path())
+                .args(["release", spec, "--insecure-seed", "2", "--ledger", "ledger.jsonl"])
+                .output()
+                .unwrap();
+            assert_eq!(again.status.success(), !named, "{}", String::from_utf8_lossy(&again.stderr));
+            assert_eq!(charges(&ledger), usize::from(charged) + usize::from(!named), "{spec} {step:?}");
+            assert_eq!(names(&out), ["asked.margins", "asked.margins.minisig"], "{spec} {step:?}");
+        }
+    }
+}
+
+/// Runs at once, of which the bound lets two be made: just two are.
+#[test]
+fn runs_at_once_do_not_pass_the_bound() {
+    let folder = folder();
+    let bound =
+        margins(folder.path()).args(["ledger", "init", "town-people", "--epsilon", "1/2"]).output().unwrap();
+    assert!(bound.status.success());
+    let racers: Vec<_> = (0..6)
+        .map(|i| {
+            margins(folder.path())
+                .args(["release", "asked.toml", "--insecure-seed", "1", "--out", &format!("out{i}")])
+                .stdout(std::process::Stdio::null())
+                .stderr(std::process::Stdio::piped())
+                .spawn()
+                .unwrap()
+        })
+        .collect();
+    let codes: Vec<Option<i32>> = racers
+        .into_iter()
+        .map(|r| {
+            let done = r.wait_with_output().unwrap();
+            let said = String::from_utf8_lossy(&done.stderr).into_owned();
+            assert!(done.status.success() || said.contains("nothing of it is left"), "{said}");
+            done.status.code()
+        })
+        .collect();
+    assert_eq!(codes.iter().filter(|c| **c == Some(0)).count(), 2, "{codes:?}");
+    assert!(codes.iter().all(|c| matches!(c, Some(0 | 1))), "{codes:?}");
+    let chain = Ledger::read(&folder.path().join("ledger/town-people.jsonl")).unwrap();
+    assert_eq!(chain.spent().epsilon.unwrap().to_string(), "1/2");
+    let made = (0..6).filter(|i| folder.path().join(format!("out{i}/asked.margins")).exists()).count();
+    assert_eq!((made, chain.open()), (2, 0));
+}
+
+/// Wherever the disk is full: no file without its charge, and no ledger that cannot be read.
+#[cfg(unix)]
+#[test]
+fn a_full_disk_never_loses_a_charge() {
+    let program = env!("CARGO_BIN_EXE_margins");
+    for blocks in [0, 1, 2, 3, 4, 6, 8, 12, 16, 24] {
+        let folder = folder();
+        let script = format!(
+            "trap '' XFSZ; ulimit -f {blocks}; {program} release asked.toml --insecure-seed 1 >/dev/null 2>&1"
+        );
+        std::process::Command::new("sh").arg("-c").arg(script).current_dir(folder.path()).status().unwrap();
+        let ledger = folder.path().join("ledger/town-people.jsonl");
+        let made = folder.path().join("out/asked.margins").exists();
+        let known = if ledger.exists() { Ledger::read(&ledger).map(|c| c.charges().count()) } else { Ok(0) };
+        assert!(known.as_ref().is_ok_and(|&n| n >= usize::from(made)), "{blocks}: {known:?}, made: {made}");
+    }
+}
+
+/// Where the ledger cannot be written nothing is read: the data is not even there.
+#[test]
+fn a_ledger_that_cannot_be_made_is_said_before_data_is_read() {
+    let folder = folder();
+    std::fs::write(folder.path().join("ledger"), "").unwrap();
+    std::fs::remove_file(folder.path().join("data/people.csv")).unwrap();
+    let run =
+        margins(folder.path()).args(["release", "asked.toml", "--insecure-seed", "1"]).output().unwrap();
+    assert_eq!(run.status.code(), Some(2));
+    let text = String::from_utf8(run.stderr).unwrap();
+    assert!(text.contains("cannot use the ledger"), "{text}");
+}
+
+/// A bound refuses before the data is opened, and asks for nothing but the clock's day: one that went back changes nothing.
+#[test]
+fn the_bound_needs_neither_data_nor_clock() {
+    let folder = folder();
+    let (out, ledger) = (folder.path().join("out"), folder.path().join("ledger.jsonl"));
+    std::fs::create_dir(&out).unwrap();
+    let spec = spec::load(&folder.path().join("asked.toml")).unwrap();
+    let release = |day: &str| {
+        let options = Options {
+            out: &out,
+            data: None,
+            ledger: &ledger,
+            key: &SigningKey::not_private().unwrap(),
+            replace: true,
+            day,
+            entropy: Entropy::fixed(1),
+        };
+        compile::release(&spec, options, &())
+    };
+    let bound = margins(folder.path())
+        .args(["ledger", "init", "town-people", "--epsilon", "3/4", "--ledger", "ledger.jsonl"])
+        .output()
+        .unwrap();
+    assert!(bound.status.success());
+    for day in ["2026-03-01", "2026-02-01", "1970-01-01"] {
+        release(day).unwrap();
+    }
+    std::fs::remove_file(folder.path().join("data/people.csv")).unwrap();
+    assert!(matches!(release("2026-04-01"), Err(CompileError::OverBound { .. })));
+    assert_eq!(charges(&ledger), 3);
 }

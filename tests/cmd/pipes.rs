@@ -82,6 +82,8 @@ fn closed_and_full_outputs() {
         "plan broken.toml",
         "plan nowhere.toml",
         "ledger",
+        "ledger verify v1-residual",
+        "ask asked.toml --within 1000 'SELECT COUNT(*) FROM asked'",
         "query out/v1-residual.margins 'SELECT COUNT(*) FROM v1-residual'",
         "query out/v1-residual.margins --batch batch.sql",
         "--help",

@@ -60,7 +60,7 @@ fn attacks_are_not_released() {
             assert!(!out.status.success() && is_safe(&shown), "{words:?}: {shown:?}");
             assert!(!shown.lines().any(|l| l.starts_with("VERIFIED")), "{words:?}: {shown}");
         }
-        assert!(!folder.join(BAD).exists() && !folder.join("out/ledger.jsonl").exists());
+        assert!(!folder.join(BAD).exists() && !folder.join("ledger").exists());
     }
 }
 
@@ -182,7 +182,9 @@ fn names_of_files_are_shown_safely() {
         &["init", "nowhere\u{1b}[2J"],
         &["release", "bad.toml", "--key", &other],
         &["release", "bad.toml", "--key", "nowhere\u{1b}[2J"],
-        &["ledger", &other],
+        &["ledger", "show", &other],
+        &["ledger", "verify", &other],
+        &["ask", "bad.toml", "--within", "1", "--batch", "nowhere\u{1b}[2J"],
         &["\u{1b}[2J"],
         &["verify", "--\u{1b}[2J"],
     ] {

@@ -1,7 +1,7 @@
 //! The corpus: each file is well signed, small, and made to crash, stall or bloat a reader, or to lie to its user.
 
 use super::file::{CRITICAL, DOMAIN, EXACT, File, Key, MEASUREMENTS, PLAN, PROJECTION, SPEC, Section, ZERO};
-use super::raw::{self, Block, Bytes, Dimension, Pairs, Plan, Projection, Ratio, exact, level, packed};
+use super::raw::{self, Block, Bytes, Dimension, Pairs, Plan, Projection, Ratio, Told, exact, level, packed};
 use margins::cube::Frame;
 use margins::plan::{Noise, cost};
 use margins::release::Release;
@@ -538,7 +538,7 @@ pub fn corpus(key: &Key) -> Vec<Case> {
         }),
     );
     let tag = "the plan cannot be decoded";
-    add("no such block", tag, with(&|m| m.plan.measurements[0].0 = Block::Of(6, first(2))));
+    add("no such block", tag, with(&|m| m.plan.measurements[0].0 = Block::Of(7, first(2))));
     add("no such noise", tag, with(&|m| m.plan.noise = 3));
     add("no such neighbours", tag, with(&|m| m.plan.neighbours = 0));
     add("no such strategy", tag, with(&|m| m.plan.measure = 77));
@@ -553,6 +553,66 @@ pub fn corpus(key: &Key) -> Vec<Case> {
         made.domain[1].levels.push(level("fine", 3, vec![0, 1, 2]));
         made.plan.levels[1] = vec![0, 1, 2];
         made.plan.measurements[0].0 = Block::Of(4, first(2));
+        made
+    });
+
+    // Bases that determine nothing, or are none.
+    let age: Pairs = vec![(1, 1)];
+    let basis = |entries: &[i32]| Block::Based(vec![(1, 1)], vec![Told::Basis(entries.to_vec())]);
+    let told = |told: Vec<Told>| Block::Based(vec![(1, 1)], told);
+    let sound = [1, 0, -1, 0, 1, -1];
+    let blocks: Vec<(&str, &'static str, Vec<Block>)> = vec![
+        ("a basis that says the total again", "singular", vec![basis(&[1, 1, 1, 1, 0, 0])]),
+        ("a basis of zeros", "singular", vec![basis(&[0; 6])]),
+        ("a basis with two rows alike", "singular", vec![basis(&[2, 0, 1, 4, 0, 2])]),
+        ("a basis with an entry less", "another number of entries", vec![basis(&sound[..5])]),
+        ("a basis with a row too many", "another number of entries", vec![basis(&[sound, sound].concat())]),
+        ("a basis without entries", "another number of entries", vec![basis(&[])]),
+        ("a basis with a huge entry", "larger than any", vec![basis(&[i32::MIN, 0, 0, 0, 1, 0])]),
+        ("a basis that no block gives", "a basis is missing", vec![told(vec![Told::Known])]),
+        (
+            "a basis given twice",
+            "given twice",
+            vec![basis(&sound), Block::Based(first(2), vec![Told::Siblings, Told::Basis(sound.to_vec())])],
+        ),
+        ("more bases than dimensions", "number of bases", vec![told(vec![Told::Siblings, Told::Siblings])]),
+        ("no basis for a dimension", "number of bases", vec![told(Vec::new())]),
+        (
+            "a level told in two ways",
+            "told in two ways",
+            vec![basis(&sound), Block::Based(first(2), vec![Told::Siblings, Told::Siblings])],
+        ),
+        (
+            "a level told by siblings and by a basis",
+            "told in two ways",
+            vec![
+                Block::Of(1, age.clone()),
+                Block::Based(first(2), vec![Told::Siblings, Told::Basis(sound.to_vec())]),
+            ],
+        ),
+        ("a component told twice", "measured twice", vec![basis(&sound), told(vec![Told::Known])]),
+        (
+            "a basis of a level that does not exist",
+            "not in use",
+            vec![Block::Based(vec![(1, 9)], vec![Told::Basis(sound.to_vec())])],
+        ),
+        (
+            "a basis of a dimension that does not exist",
+            "not in use",
+            vec![Block::Based(vec![(7, 1)], vec![Told::Basis(sound.to_vec())])],
+        ),
+    ];
+    for (name, why, blocks) in blocks {
+        add(
+            name,
+            why,
+            with(&|m| m.plan.measurements = blocks.iter().map(|b| (b.clone(), (100, 1))).collect()),
+        );
+    }
+    add("a basis of two thousand nodes", "more nodes than any", {
+        let mut made = good();
+        made.domain[1] = Dimension::plain("age", 2000);
+        made.plan.measurements[0].0 = basis(&[1; 64]);
         made
     });
 

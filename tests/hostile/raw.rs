@@ -107,6 +107,15 @@ pub enum Block {
     Of(u8, Pairs),
     /// Rows: cell and factor.
     Rows(Pairs, Vec<Vec<(u32, i32)>>),
+    /// Bases: how each dimension is told.
+    Based(Pairs, Vec<Told>),
+}
+
+#[derive(Clone)]
+pub enum Told {
+    Siblings,
+    Known,
+    Basis(Vec<i32>),
 }
 
 #[derive(Clone)]
@@ -150,6 +159,18 @@ impl Plan {
                             b.uint(cell.into());
                             b.int(factor.into());
                         });
+                    });
+                }
+                Block::Based(pairs, told) => {
+                    b.byte(6);
+                    b.pairs(pairs);
+                    b.list(told, |b, told| match told {
+                        Told::Siblings => b.byte(1),
+                        Told::Known => b.byte(2),
+                        Told::Basis(entries) => {
+                            b.byte(3);
+                            b.list(entries, |b, &e| b.int(e.into()));
+                        }
                     });
                 }
             }

@@ -142,6 +142,28 @@ pub fn measured(cube: &Cube, plan: &Plan, index: usize, noise_variance: f64, sca
             let n = rows.nrows();
             Measured { rows, covariance: DMatrix::identity(n, n) * noise_variance }
         }
+        Block::Based(b) => {
+            let (mut rows, mut covariance) = (DMatrix::identity(1, 1), DMatrix::identity(1, 1));
+            for (d, l, basis) in b.dimensions() {
+                let (own, noise) = match basis {
+                    Some(basis) => {
+                        let (k, n) = (basis.rows(), basis.nodes());
+                        let own = DMatrix::from_fn(k, n, |i, j| f64::from(basis.row(i)[j]));
+                        (own, DMatrix::identity(k, k))
+                    }
+                    None => {
+                        let one = Cuboid::new(vec![(d, l)]);
+                        let p = component_projection(cube, &plan.levels, &one);
+                        let frame = Frame::new(cube, &plan.levels);
+                        let m = margins::plan::block::component_scale(&frame, &one).unwrap() as f64;
+                        (p.clone(), &p * p.transpose() / (m * m))
+                    }
+                };
+                rows = rows.kronecker(&own);
+                covariance = covariance.kronecker(&noise);
+            }
+            Measured { rows: rows * table_matrix(cube, &b.cuboid), covariance: covariance * noise_variance }
+        }
         block => {
             let rows = signed(cube, &plan.levels, block) * table_matrix(cube, block.cuboid());
             let n = rows.nrows();
@@ -152,7 +174,7 @@ pub fn measured(cube: &Cube, plan: &Plan, index: usize, noise_variance: f64, sca
 
 /// The pseudo-inverse of a symmetric matrix, by its eigenvectors: nalgebra's own goes through a singular value
 /// decomposition that is not reliable for repeated singular values.
-fn pseudo_inverse(m: &DMatrix<f64>) -> DMatrix<f64> {
+pub fn pseudo_inverse(m: &DMatrix<f64>) -> DMatrix<f64> {
     // A zero on the diagonal of a semidefinite matrix is a row and a column of zeros: nalgebra's iteration may not
     // survive those.
     let kept: Vec<usize> = (0..m.nrows()).filter(|&i| m[(i, i)] != 0.0).collect();

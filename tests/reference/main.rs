@@ -1,12 +1,15 @@
 //! Slow dense oracles: every fast routine against matrices on small cubes.
 mod algebra;
 mod answers;
+mod bases;
 mod consistency;
 mod dense;
 mod matrix;
 mod objectives;
 mod one_category;
+mod past;
 mod plans;
+mod shaped;
 mod strategies;
 mod untrue;
 mod workloads;

@@ -45,6 +45,7 @@ fn measured(plan: &Plan, cube: &Cube, truth: &[i64; 6]) -> Vec<Vec<i64>> {
             Block::Pairs(a) => frame.contrast(a, table).unwrap(),
             Block::Walsh(a) => frame.walsh(a, table).unwrap(),
             Block::Rows(_) => block.apply(&frame, table).unwrap(),
+            Block::Based(_) => block.publish(&frame, block.apply(&frame, table).unwrap()).unwrap(),
             Block::Component(a) => {
                 let scale = margins::plan::block::component_scale(&frame, a).unwrap() as i64;
                 frame.contrast(a, table.iter().map(|v| v * scale).collect()).unwrap()

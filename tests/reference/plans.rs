@@ -7,6 +7,7 @@ use margins::cube::{Cube, Cuboid, Frame};
 use margins::exact::Rational;
 use margins::plan::{Block, BudgetRule, Measure, Neighbours, Noise, Table, cost};
 use margins::planner::{PlanError, Planned, Request, plan, strategy};
+use nalgebra::DMatrix;
 
 pub fn every(cube: &Cube, k: usize) -> Vec<Table> {
     let n = cube.dimensions.len();
@@ -129,6 +130,59 @@ fn dense_blocks(cube: &Cube, p: &Planned) -> Vec<Measured> {
             measured(cube, &p.plan, i, noise_variance(p.plan.noise, m.scale.to_f64()), scale)
         })
         .collect()
+}
+
+/// Predictions count on cells declared empty, and on tables published exactly beside them: against least squares over the other cells alone.
+#[test]
+fn predictions_count_on_empty_cells() {
+    let cubes = [
+        Cube { dimensions: vec![plain("a", 3), plain("b", 2), plain("c", 3)] },
+        Cube { dimensions: vec![grouped("a", &[2, 3, 1]), plain("b", 3)] },
+    ];
+    for cube in cubes {
+        let mut workload = every(&cube, 2);
+        workload.extend(every(&cube, 1));
+        for (noise, exact) in [(Noise::Gaussian, false), (Noise::Laplace, false), (Noise::Laplace, true)] {
+            for measure in strategy::general() {
+                let mut r = request(cube.clone(), workload.clone(), noise, "1/2");
+                r.zeros = vec!["a = '1' AND b = '0'".into(), "a = '2'".into()];
+                if exact {
+                    r.exact = vec![Cuboid::new(vec![(1, 1)])];
+                }
+                let Some(p) = applicable(r.clone(), measure, BudgetRule::Optimal) else { continue };
+                let free = applicable(Request { zeros: vec![], ..r }, measure, BudgetRule::Optimal).unwrap();
+                assert!(p.prediction.zeros && !free.prediction.zeros);
+                assert!(p.prediction.total < free.prediction.total);
+                let cube = cube_of_plan(&cube, &p.plan);
+                let at = |d: usize| table_matrix(&cube, &Cuboid::new(vec![(d, cube.dimensions[d].finest())]));
+                let (a, b) = (at(0), at(1));
+                let possible =
+                    |cell: usize| a[(2, cell)] == 0.0 && (a[(1, cell)] == 0.0 || b[(0, cell)] == 0.0);
+                let without = |m: &DMatrix<f64>| {
+                    DMatrix::from_fn(m.nrows(), m.ncols(), |i, j| if possible(j) { m[(i, j)] } else { 0.0 })
+                };
+                let mut blocks: Vec<Measured> = dense_blocks(&cube, &p)
+                    .into_iter()
+                    .map(|m| Measured { rows: without(&m.rows), covariance: m.covariance })
+                    .collect();
+                for e in &p.plan.exact {
+                    let rows = without(&table_matrix(&cube, e));
+                    let n = rows.nrows();
+                    // As good as without noise.
+                    blocks.push(Measured { rows, covariance: DMatrix::identity(n, n) * 1e-7 });
+                }
+                for (table, spread) in p.plan.workload.iter().zip(&p.prediction.tables) {
+                    let v =
+                        blue_covariance(&blocks, &without(&table_matrix(&cube, &table.cuboid))).diagonal();
+                    assert!(
+                        (spread.mean - v.mean()).abs() < 1e-5 * (1.0 + v.mean()),
+                        "{measure:?} {noise:?}"
+                    );
+                    assert!((spread.max - v.max()).abs() < 1e-5 * (1.0 + v.max()), "{measure:?} {noise:?}");
+                }
+            }
+        }
+    }
 }
 
 /// Every predicted variance, mean and worst, against the pseudo-inverse; plain dimensions and unequal groups.

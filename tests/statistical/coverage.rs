@@ -9,7 +9,7 @@ use crate::small::{equal_cube, mixed_workload, plain_cube, planned, release, req
 use margins::answer::Evaluator;
 use margins::cube::{Cube, Filter, Level};
 use margins::law::{ErrorLaw, NoiseLaw};
-use margins::plan::{BudgetRule, Measure, Noise};
+use margins::plan::{Asked, Asks, BudgetRule, Measure, Noise, Plan};
 use margins::recover::Recovery;
 use margins::sql::Query;
 use std::sync::Arc;
@@ -69,8 +69,13 @@ fn within(law: &ErrorLaw, w: f64) -> f64 {
 }
 
 fn check(cube: &Cube, noise: Noise, budget: &str, measure: Measure, rule: BudgetRule, questions: &[&str]) {
-    let n: u32 = if noise == Noise::Gaussian { 6000 } else { 12_000 };
     let plan = planned(request(cube, mixed_workload(cube), noise, budget), measure, rule).plan;
+    check_plan(cube, plan, questions);
+}
+
+fn check_plan(cube: &Cube, plan: Plan, questions: &[&str]) {
+    let (noise, measure) = (plan.noise, plan.measure);
+    let n: u32 = if noise == Noise::Gaussian { 6000 } else { 12_000 };
     // The levels that the plan speaks of; rows are finest nodes, which are the same.
     let cube = &cube_of_plan(cube, &plan);
     let columns = rows(cube, 60);
@@ -190,4 +195,26 @@ fn searched_tables_cover() {
 fn base_covers() {
     check(&equal_cube(), Noise::Gaussian, "1/60", Measure::Base, BudgetRule::Optimal, LEVELS);
     check(&unequal_cube(), Noise::Laplace, "1/5", Measure::Base, BudgetRule::Optimal, LEVELS);
+}
+
+/// Ranges and cells of a plan for ranges, with levels and a dimension of cells beside them.
+#[test]
+fn ranges_of_bases() {
+    let cube = unequal_cube();
+    let mut workload = mixed_workload(&cube);
+    for table in &mut workload {
+        if table.cuboid.level(0) > 0 {
+            table.asks = Asks::product(vec![(0, Asked::Ranges)]);
+        }
+    }
+    let plan =
+        planned(request(&cube, workload, Noise::Gaussian, "1/10"), Measure::Bases, BudgetRule::Optimal).plan;
+    let questions = [
+        "SELECT COUNT(*) FROM t WHERE a IN ('1', '2', '3')",
+        "SELECT b, COUNT(*) FROM t WHERE a IN ('2', '3', '4', '5') GROUP BY b",
+        "SELECT a, COUNT(*) FROM t GROUP BY a",
+        "SELECT a.group, COUNT(*) FROM t GROUP BY a.group",
+        "SELECT COUNT(*) FROM t WHERE a = '0' OR b = '1'",
+    ];
+    check_plan(&cube, plan, &questions);
 }

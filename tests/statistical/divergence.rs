@@ -8,7 +8,7 @@ use crate::dense::plain;
 use crate::small::{applicable, planned, request, workload};
 use margins::cube::{Cube, Frame};
 use margins::plan::block::component_scale;
-use margins::plan::{Block, BudgetRule, Measure, Noise};
+use margins::plan::{Asked, Asks, Block, BudgetRule, Measure, Noise};
 use margins::planner::{Planned, strategy};
 
 /// A mass function on `-reach ..= reach`, in logarithms.
@@ -83,6 +83,11 @@ fn outputs(cube: &Cube, p: &Planned, shrink: f64) -> Vec<(Mass, i64)> {
             // The total, or the difference of the two cells; a unit moves either by one.
             Block::Pairs(_) | Block::Walsh(_) => out.push((mass, 1)),
             Block::Rows(_) => panic!("rows have tests of their own"),
+            // One row, of which a unit of the first cell moves the first entry.
+            Block::Based(b) => match &b.axes[..] {
+                [Some(basis)] => out.push((mass, i64::from(basis.row(0)[0]))),
+                _ => out.push((mass, 1)),
+            },
             // D (m x + z) = m (x₂ − x₁) + z₂ − z₁.
             Block::Component(a) => {
                 out.push((mass.difference(), -(component_scale(&frame, a).unwrap() as i64)));
@@ -117,6 +122,23 @@ fn renyi_divergence_is_within_the_stated_cost() {
             // Half the noise would be seen.
             assert!(divergence(0.5, 2.0) > 2.0 * stated * 1.05, "{measure:?} {budget}");
         }
+    }
+}
+
+/// The same of a basis: the largest entry decides, and it is the first cell's in one of the two orders of the cells.
+#[test]
+fn renyi_divergence_of_a_basis() {
+    let (cube, mut tables) = two_cells();
+    tables[1].asks = Asks::product(vec![(0, Asked::Prefixes)]);
+    let r = request(&cube, tables, Noise::Gaussian, "2");
+    let p = applicable(r, Measure::Bases).unwrap();
+    let stated = p.cost.total.to_f64();
+    for alpha in [1.01, 2.0, 8.0] {
+        let found: f64 = outputs(&cube, &p, 1.0).iter().map(|(mass, by)| mass.renyi(*by, alpha)).sum();
+        assert!(
+            found <= alpha * stated * (1.0 + 1e-9) && found > 0.5 * alpha * stated,
+            "{found} {alpha} {stated}"
+        );
     }
 }
 

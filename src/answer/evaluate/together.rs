@@ -43,7 +43,7 @@ impl<S: Source> Evaluator<S> {
                         *known.entry(pair).or_insert(next)
                     })
                     .collect();
-                let (axis, nodes) = self.recovery.lump(axis, at, &colour);
+                let (axis, nodes) = self.recovery.lump(side.dim, at, &colour);
                 Ladder { dim: side.dim, axis, nodes }
             })
             .collect();

@@ -1,29 +1,52 @@
 //! A SELECT over the key of a projection becomes lists of cells.
 
+use super::figure::Figure;
 use super::{QueryError, Questions};
 use crate::cube::Level;
 use crate::projection::key::{Part, text_code};
 use crate::sql::tree::{Expr, Item, Node, Operator, Unary};
-use crate::sql::{SqlError, is_count, syntax};
+use crate::sql::{SqlError, syntax};
 use std::collections::HashMap;
 
 /// A label and the codes it stands for.
 pub(super) type Group = (String, Vec<u64>);
 
+/// For each part of the key that conditions speak of the values that meet them.
+pub(super) type Chosen = HashMap<usize, Vec<(String, u64)>>;
+
+/// What a column shows.
+pub(super) enum Column {
+    /// The label of a part of the key, at a level.
+    Label(usize, usize),
+    Figure(Figure),
+}
+
 /// A query, resolved.
 pub(super) struct Asked {
     /// For each part of the key the groups of codes.
     pub(super) sides: Vec<Vec<Group>>,
-    /// Name, and the part and level shown; `None` is the count.
-    pub(super) columns: Vec<(String, Option<(usize, usize)>)>,
+    /// Names, and what is shown.
+    pub(super) columns: Vec<(String, Column)>,
     pub(super) limit: Option<u64>,
 }
 
 impl Asked {
-    /// The most cells one row of the answer sums up.
-    pub(super) fn per_row(&self) -> u64 {
-        let widest = |s: &Vec<Group>| s.iter().map(|g| g.1.len() as u64).max().unwrap_or(0);
-        self.sides.iter().try_fold(1u64, |n, s| n.checked_mul(widest(s))).unwrap_or(u64::MAX)
+    /// The figures.
+    pub(super) fn figures(&self) -> impl Iterator<Item = &Figure> {
+        self.columns.iter().filter_map(|c| match &c.1 {
+            Column::Figure(figure) => Some(figure),
+            Column::Label(..) => None,
+        })
+    }
+
+    /// The most cells one figure of the answer sums up.
+    pub(super) fn per_figure(&self) -> u64 {
+        let product = |size: fn(&Vec<Group>) -> u64| {
+            self.sides.iter().try_fold(1u64, |n, s| n.checked_mul(size(s))).unwrap_or(u64::MAX)
+        };
+        let row = product(|s| s.iter().map(|g| g.1.len() as u64).max().unwrap_or(0));
+        let all = product(|s| s.iter().map(|g| g.1.len() as u64).sum());
+        self.figures().map(|f| f.cells(row, all)).max().unwrap_or(row)
     }
 }
 
@@ -86,7 +109,7 @@ impl Questions {
             ),
         };
         let groups = clauses.groups.iter().map(|g| self.column(g)).collect::<Result<Vec<_>, _>>()?;
-        let mut chosen: HashMap<usize, Vec<(String, u64)>> = HashMap::new();
+        let mut chosen = Chosen::new();
         if let Some(condition) = &clauses.condition {
             self.condition(condition, &mut chosen)?;
         }
@@ -114,12 +137,19 @@ impl Questions {
                 Item::Expr { expr, alias } => (expr, alias.as_ref().map(|a| a.value.clone())),
                 Item::Star(span) => {
                     let e = SqlError::new("name the columns").at(*span);
-                    return Err(e.help("possible are dimensions of GROUP BY and COUNT(*)").into());
+                    return Err(e
+                        .help("possible are dimensions of GROUP BY, COUNT(*), SUM(CASE …), totals and shares")
+                        .into());
                 }
             };
-            if is_count(expr) {
+            if !matches!(expr.node, Node::Name(_)) {
+                let figure = self.figure(expr)?;
                 counted = true;
-                columns.push((alias.unwrap_or_else(|| "count".into()), None));
+                let name = alias.unwrap_or_else(|| {
+                    let text = expr.to_string();
+                    if text.eq_ignore_ascii_case("COUNT(*)") { "count".into() } else { text }
+                });
+                columns.push((name, Column::Figure(figure)));
                 continue;
             }
             let column = self.column(expr)?;
@@ -127,7 +157,8 @@ impl Questions {
                 let e = SqlError::new("this column is not in GROUP BY").at(expr.span());
                 return Err(e.help(format!("add GROUP BY {expr}")).into());
             }
-            columns.push((alias.unwrap_or_else(|| expr.to_string()), Some(column)));
+            let name = alias.unwrap_or_else(|| expr.to_string());
+            columns.push((name, Column::Label(column.0, column.1)));
         }
         if !counted {
             return Err(SqlError::new("nothing is counted")
@@ -171,11 +202,7 @@ impl Questions {
     }
 
     /// Takes conditions joined by AND apart; several about one dimension must all hold.
-    fn condition(
-        &self,
-        expr: &Expr,
-        chosen: &mut HashMap<usize, Vec<(String, u64)>>,
-    ) -> Result<(), QueryError> {
+    pub(super) fn condition(&self, expr: &Expr, chosen: &mut Chosen) -> Result<(), QueryError> {
         let (column, list): (&Expr, Vec<&Expr>) = match &expr.node {
             Node::Nested(inner) => return self.condition(inner, chosen),
             Node::Binary(left, Operator::And, right) => {

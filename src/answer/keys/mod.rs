@@ -3,8 +3,11 @@
 //! A projection is asked for cells by name: `SELECT code, COUNT(*) FROM visits WHERE code IN ('J45', 'K35') GROUP BY code`.
 //! The conditions joined by AND list what each dimension of the key may be, with `=` or `IN`; a listed dimension
 //! that is not mentioned may be anything. The product of the lists, summed up for each group, are the cells of an answer: at
-//! most as many as the release allows (its sparsity).
+//! most as many as the release allows (its sparsity). Sums may weigh cells (`SUM(CASE …)`); totals over all rows and shares of them count
+//! the cells of all rows.
 
+use super::posterior::PosteriorError;
+use super::query::Options;
 use super::render::{Caveat, ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
 use crate::cube::{Cube, odometer};
 use crate::projection::answer::{Answer, Estimator, Projected};
@@ -12,11 +15,15 @@ use crate::projection::key::{Key, Part, text_code};
 use crate::release::projection::{invalid, projection, values};
 use crate::release::{Release, ReleaseError, wire};
 use crate::sql::SqlError;
-use ask::{Asked, Group};
+use ask::{Asked, Column, Group};
 use explain::Explained;
+use figure::Keyed;
+use statement::Statements;
 
 mod ask;
 pub mod explain;
+mod figure;
+mod statement;
 
 /// Why a question has no answer.
 #[derive(Debug, thiserror::Error)]
@@ -56,6 +63,18 @@ pub enum QueryError {
         /// How many there must be.
         expected: usize,
     },
+    /// A prior without its number of units.
+    #[error("a projection knows no total: write binomial(n, p) or uniform(n)")]
+    NoTotal,
+    /// A posterior of what is no count.
+    #[error("a posterior is of a count; `{0}` is none")]
+    NotACount(String),
+    /// A posterior that cannot be computed.
+    #[error(transparent)]
+    Posterior(#[from] PosteriorError),
+    /// An option that only tables know.
+    #[error("a projection has no {0}")]
+    TablesOnly(&'static str),
     /// The level of an interval.
     #[error("the level of an interval must lie between 0 and 1, not {0}")]
     Level(f64),
@@ -167,54 +186,87 @@ impl Questions {
 
     /// Answers one SELECT with intervals at `level`.
     pub fn query(&self, sql: &str, level: f64, estimator: Estimator) -> Result<ResultTable, QueryError> {
-        let asked = self.allowed(sql, level)?;
-        let columns = asked
-            .columns
-            .iter()
-            .map(|(name, part)| ResultColumn {
-                name: name.clone(),
-                kind: match part {
-                    None => ColumnKind::Figure,
-                    Some((part, level)) => match self.dimension(*part).and_then(|d| d.levels.get(*level)) {
-                        Some(l) if self.key.parts().get(*part) != Some(&Part::Text) => {
-                            ColumnKind::of_level(l)
-                        }
-                        _ => ColumnKind::Text,
-                    },
-                },
-            })
-            .collect();
+        self.ask_with(sql, &Options::at(level), estimator)
+    }
+
+    /// Answers one SELECT as the options say, as far as a projection can: a level, all intervals together by Bonferroni's inequality, the
+    /// probability of a statement, a prior.
+    pub fn ask_with(
+        &self,
+        sql: &str,
+        options: &Options,
+        estimator: Estimator,
+    ) -> Result<ResultTable, QueryError> {
+        let asked = self.allowed(sql, options.level)?;
+        let limit = usize::try_from(asked.limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
+        let rows: usize = asked.sides.iter().map(Vec::len).product();
+        let intervals = rows.min(limit) * asked.figures().count();
+        let statements = Statements::new(options, intervals)?;
         let mut table = ResultTable {
-            columns,
-            rows: Vec::new(),
-            level,
+            level: options.level,
             caveats: self.caveats(),
+            notes: statements.notes(),
             ..ResultTable::default()
         };
-        let mut laws: Vec<&str> = Vec::new();
-        let limit = usize::try_from(asked.limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
-        for (chosen, cells) in self.rows(&asked).take(limit) {
-            let a = self.count(&cells, level, estimator);
-            let law = a.law.name();
-            if !laws.contains(&law) {
-                laws.push(law);
-            }
-            let row = asked.columns.iter().map(|(_, part)| match part {
-                Some((part, _)) => {
-                    ResultCell::Label(chosen.get(*part).map_or(String::new(), |c| c.0.clone()))
+        let several = asked.figures().count() > 1;
+        for (name, column) in &asked.columns {
+            match column {
+                Column::Label(part, level) => table
+                    .columns
+                    .push(ResultColumn { name: name.clone(), kind: self.label_kind(*part, *level) }),
+                Column::Figure(figure) => {
+                    table.columns.push(ResultColumn { name: name.clone(), kind: ColumnKind::Figure });
+                    if statements.has_prior() && !figure.is_count() {
+                        return Err(QueryError::NotACount(name.clone()));
+                    }
+                    let own = |what: &str| if several { format!("{name}_{what}") } else { what.into() };
+                    let more =
+                        statements.columns().map(|(what, kind)| ResultColumn { name: own(what), kind });
+                    table.columns.extend(more);
                 }
-                None => ResultCell::Figure(ResultFigure {
+            }
+        }
+        let all: Vec<Keyed> = match asked.figures().any(figure::Figure::needs_all) {
+            true => self.rows(&asked).flat_map(|r| r.1).collect(),
+            false => Vec::new(),
+        };
+        let mut laws: Vec<&str> = Vec::new();
+        for (chosen, cells) in self.rows(&asked).take(limit) {
+            let mut row = Vec::with_capacity(table.columns.len());
+            for (_, column) in &asked.columns {
+                let figure = match column {
+                    Column::Label(part, _) => {
+                        let label = chosen.get(*part).map_or(String::new(), |c| c.0.clone());
+                        row.push(ResultCell::Label(label));
+                        continue;
+                    }
+                    Column::Figure(figure) => figure,
+                };
+                let a = figure.answer(&self.projected, &cells, &all, statements.each(), estimator);
+                if !laws.contains(&a.law.name()) {
+                    laws.push(a.law.name());
+                }
+                row.push(ResultCell::Figure(ResultFigure {
                     estimate: a.estimate,
                     std_error: a.std_error,
                     low: a.low,
                     high: a.high,
-                }),
-            });
-            table.rows.push(row.collect());
+                }));
+                statements.add(&a, &mut row)?;
+            }
+            table.rows.push(row);
         }
-        let figures = asked.columns.iter().filter(|c| c.1.is_none());
+        let figures = asked.columns.iter().filter(|c| matches!(c.1, Column::Figure(_)));
         table.methods = figures.map(|(name, _)| (name.clone(), laws.join("; or "))).collect();
         Ok(table)
+    }
+
+    /// What the labels of a part of the key are.
+    fn label_kind(&self, part: usize, level: usize) -> ColumnKind {
+        match self.dimension(part).and_then(|d| d.levels.get(level)) {
+            Some(l) if self.key.parts().get(part) != Some(&Part::Text) => ColumnKind::of_level(l),
+            _ => ColumnKind::Text,
+        }
     }
 
     /// What the first `most` rows of an answer rest on.
@@ -228,7 +280,11 @@ impl Questions {
         let asked = self.allowed(sql, level)?;
         let limit = asked.limit.map_or(most, |l| most.min(l as usize));
         let rows = self.rows(&asked).take(limit).map(|(chosen, cells)| {
-            let shown = asked.columns.iter().filter_map(|(_, part)| Some(chosen.get((*part)?.0)?.0.clone()));
+            let shown = asked.columns.iter().filter_map(|(_, column)| match column {
+                Column::Label(part, _) => Some(chosen.get(*part)?.0.clone()),
+                Column::Figure(_) => None,
+            });
+            let cells: Vec<u64> = cells.iter().map(|c| c.cell).collect();
             let answer = self.count(&cells, level, estimator);
             Explained::new(&self.projected, shown.collect(), &cells, &answer, level)
         });
@@ -244,7 +300,7 @@ impl Questions {
             QueryError::Sql(e) => QueryError::Sql(e.in_text(sql)),
             other => other,
         })?;
-        let cells = asked.per_row();
+        let cells = asked.per_figure();
         let most = self.projected.projection().design.sparsity;
         if cells > u64::from(most) {
             return Err(QueryError::TooManyCells { cells, most });
@@ -258,7 +314,7 @@ impl Questions {
     }
 
     /// The rows of an answer: for each the group of every part of the key, and the cells.
-    fn rows<'a>(&'a self, asked: &'a Asked) -> impl Iterator<Item = (Vec<&'a Group>, Vec<u64>)> {
+    fn rows<'a>(&'a self, asked: &'a Asked) -> impl Iterator<Item = (Vec<&'a Group>, Vec<Keyed>)> {
         let rows: usize = asked.sides.iter().map(Vec::len).product();
         let mut pick = vec![0; asked.sides.len()];
         (0..rows).map(move |_| {
@@ -272,9 +328,9 @@ impl Questions {
     }
 
     /// Every combination of the chosen codes.
-    fn product(&self, chosen: &[&Group], codes: &mut Vec<u64>, cells: &mut Vec<u64>) {
+    fn product(&self, chosen: &[&Group], codes: &mut Vec<u64>, cells: &mut Vec<Keyed>) {
         match chosen.split_first() {
-            None => cells.push(self.key.cell(codes)),
+            None => cells.push(Keyed { cell: self.key.cell(codes), codes: codes.clone() }),
             Some(((_, own), rest)) => {
                 for &code in own {
                     codes.push(code);

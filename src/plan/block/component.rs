@@ -89,7 +89,7 @@ pub fn component_scale(frame: &Frame, cuboid: &Cuboid) -> Option<u128> {
 }
 
 /// The largest `‖w‖²` of one rung.
-fn rung_norm(rung: &Rung, m: u128) -> u128 {
+pub(super) fn rung_norm(rung: &Rung, m: u128) -> u128 {
     rung.sizes()
         .iter()
         .map(|&c| {

@@ -6,18 +6,19 @@
 //!
 //! To add a kind: a file here, a line in `blocks!`, and a format tag in `release::wire`.
 
+mod based;
 mod component;
 mod pairs;
 mod rows;
 mod table;
 mod walsh;
 
+pub use based::Based;
 pub use component::{component_norm, component_scale};
 pub use rows::Rows;
 
 use super::{Noise, limits};
 use crate::cube::{Cube, Cuboid, Frame};
-use serde::{Deserialize, Serialize};
 
 /// How a measurement enters least squares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -28,6 +29,8 @@ pub enum Form {
     Table(Seen),
     /// Any linear queries of one table.
     Rows,
+    /// A component by itself, in bases of its dimensions.
+    Based,
 }
 
 /// What of a table was measured.
@@ -54,6 +57,11 @@ trait Kind {
     const SIGNED: bool;
     /// Whether the integers are alike under every exchange of siblings, so that nodes which a query cannot tell apart may be lumped.
     const LUMPS: bool;
+
+    /// The same of one dimension, where it is not the same of all.
+    fn lumps(_data: &Self::Data, _dimension: usize) -> bool {
+        Self::LUMPS
+    }
 
     /// The cuboid whose table the queries are about.
     fn cuboid(data: &Self::Data) -> &Cuboid;
@@ -121,8 +129,7 @@ trait Kind {
 macro_rules! blocks {
     ($($(#[$doc:meta])* $kind:ident($data:ty) in $file:ident;)+) => {
         /// What is measured: the linear queries of one group.
-        #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-        #[serde(rename_all = "kebab-case")]
+        #[derive(Debug, Clone, PartialEq, Eq, Hash)]
         pub enum Block {
             $($(#[$doc])* $kind($data)),+
         }
@@ -152,6 +159,8 @@ blocks! {
     Walsh(Cuboid) in walsh;
     /// Linear queries of a cuboid's table that the agency wrote itself.
     Rows(Rows) in rows;
+    /// A component some of whose dimensions are told by bases in whole numbers.
+    Based(Based) in based;
 }
 
 impl Block {
@@ -175,9 +184,9 @@ impl Block {
         of_kind!(self, _it, K::SIGNED)
     }
 
-    /// Whether nodes that a query cannot tell apart may be lumped.
-    pub const fn lumps(&self) -> bool {
-        of_kind!(self, _it, K::LUMPS)
+    /// Whether nodes of a dimension that a query cannot tell apart may be lumped.
+    pub fn lumps(&self, dimension: usize) -> bool {
+        of_kind!(self, it, K::lumps(it, dimension))
     }
 
     /// The most cells its table may have.

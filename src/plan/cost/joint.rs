@@ -9,18 +9,22 @@
 //! | coefficients, `n` categories in `k` bits | `Π (2^k−1)` | `2^k−1` | `−1` |
 //! | differences of two categories | 1 | 1 | `−1` |
 //! | table | 1 | 1 | 0 |
+//! | component with bases | as of a component, `max ‖R e_j‖²` | `‖R e_j‖²` | `⟨R e_j, R e_k⟩` |
 //!
-//! All entries of the last three are ±1 or 0, so where entries differ they differ by 2 (by 1 in one of two cells of a
+//! All entries of coefficients, differences and tables are ±1 or 0, so where entries differ they differ by 2 (by 1 in one of two cells of a
 //! table), and the L1 distance is half the squared one (the same, for a table). The worst case is the largest total over all `D`.
 
 use super::fixed_point_up;
 use crate::cube::{Frame, Level};
 use crate::exact::Rational;
-use crate::plan::{Measurement, Noise, Plan};
+use crate::plan::{Block, Measurement, Noise, Plan};
 
 const MOST_STEPS: u64 = 1 << 24;
 
 /// The cost in fixed point. `None` when some dimension is not plain, or there are too many sets to try them all.
+///
+/// Columns of a basis are not all alike: for those lengths are bounded by the longest, and scalar products by the least and the
+/// largest of any two nodes; what follows is an upper bound then.
 pub(super) fn joint_cost(plan: &Plan, frame: &Frame) -> Option<u128> {
     let mut used: Vec<usize> = Vec::new();
     for m in &plan.measurements {
@@ -67,15 +71,42 @@ pub(super) fn joint_cost(plan: &Plan, frame: &Frame) -> Option<u128> {
     Some(worst)
 }
 
+/// The least and the largest of some numbers.
+type Span = (i128, i128);
+
+/// All products of two numbers.
+fn times(a: Span, b: Span) -> Option<Span> {
+    let all = [a.0.checked_mul(b.0)?, a.0.checked_mul(b.1)?, a.1.checked_mul(b.0)?, a.1.checked_mul(b.1)?];
+    Some((all.into_iter().min()?, all.into_iter().max()?))
+}
+
+/// The factors of a block along one of its dimensions.
+fn spans(block: &Block, frame: &Frame, noise: Noise, dimension: usize) -> Option<(Span, Span)> {
+    let n = i128::from(frame.axes[dimension].rungs[1].real_len());
+    let Block::Based(based) = block else {
+        let (same, other) = block.factors(noise)?(n);
+        return Some(((same, same), (other, other)));
+    };
+    match based.basis(dimension) {
+        Some(basis) => {
+            let norms = basis.norms();
+            let (least, most) = (norms.iter().min()?, norms.iter().max()?);
+            Some(((i128::try_from(*least).ok()?, i128::try_from(*most).ok()?), basis.products()))
+        }
+        // Siblings of one group are scaled by their number.
+        None => Some(((n * (n - 1), n * (n - 1)), (-n, -n))),
+    }
+}
+
 /// One block, ready for many sets of dimensions.
 struct Columns<'a> {
     plan: &'a Plan,
     measurement: &'a Measurement,
     /// The bits of its dimensions.
     mask: u64,
-    /// For each dimension its bit and the factors where two cells agree and where they differ.
-    factors: Vec<(u64, i128, i128)>,
-    /// `‖h_e‖²`.
+    /// For each dimension its bit and the factors where two cells agree and where they differ, each from the least to the largest.
+    factors: Vec<(u64, Span, Span)>,
+    /// `‖h_e‖²`, at most.
     norm: i128,
     /// What distances cost: few are distinct.
     known: Vec<(u128, u128)>,
@@ -83,15 +114,14 @@ struct Columns<'a> {
 
 impl<'a> Columns<'a> {
     fn new(plan: &'a Plan, frame: &Frame, m: &'a Measurement, used: &[usize]) -> Option<Columns<'a>> {
-        let factors = m.block.factors(plan.noise)?;
         let mut out =
             Columns { plan, measurement: m, mask: 0, factors: Vec::new(), norm: 1, known: vec![(0, 0)] };
         for Level { dimension: d, .. } in m.block.cuboid().iter() {
-            let (same, other) = factors(i128::from(frame.axes[d].rungs[1].real_len()));
+            let (same, other) = spans(&m.block, frame, plan.noise, d)?;
             let bit = 1u64 << used.iter().position(|&u| u == d)?;
             out.mask |= bit;
             out.factors.push((bit, same, other));
-            out.norm = out.norm.checked_mul(same)?;
+            out.norm = out.norm.checked_mul(same.1)?;
         }
         Some(out)
     }
@@ -114,11 +144,11 @@ impl<'a> Columns<'a> {
 
     /// How far apart the two columns are: squared for Gaussian noise, in L1 for Laplace.
     fn distance(&self, differs: u64) -> Option<u128> {
-        let mut inner = 1i128;
+        let mut inner: Span = (1, 1);
         for &(bit, same, other) in &self.factors {
-            inner = inner.checked_mul(if differs & bit != 0 { other } else { same })?;
+            inner = times(inner, if differs & bit != 0 { other } else { same })?;
         }
-        let half = u128::try_from(self.norm.checked_sub(inner)?).ok()?;
+        let half = u128::try_from(self.norm.checked_sub(inner.0)?).ok()?;
         match self.plan.noise {
             Noise::Laplace if self.measurement.block.is_signed() => Some(half),
             _ => half.checked_mul(2),

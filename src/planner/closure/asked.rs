@@ -55,6 +55,13 @@ impl Sums {
         Sums { queries, mean, axis: axis.clone(), rung: r, asked: asked.clone(), kinds }
     }
 
+    /// Of other lengths than these axes have: what components told by bases add.
+    pub fn told(axis: &Axis, r: usize, asked: &Asked, mean: Vec<f64>, all: Vec<Kind>, most: usize) -> Sums {
+        let queries = asked.queries(axis.rungs[r].len() as u64);
+        let kinds = OnceLock::from(Kinds { front: front(&all, most), all: Some(all) });
+        Sums { queries, mean, axis: axis.clone(), rung: r, asked: asked.clone(), kinds }
+    }
+
     /// The queries that differ.
     pub fn kinds(&self) -> &Kinds {
         self.kinds.get_or_init(|| {

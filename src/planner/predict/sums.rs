@@ -20,12 +20,15 @@ const MOST_COVARIANCES: f64 = (1u64 << 24) as f64;
 /// No error is known.
 pub(super) const UNKNOWN: Spread = Spread { mean: f64::INFINITY, max: f64::INFINITY };
 
+/// What was measured, and which tables are known without noise.
+type Known<'a> = (&'a [Weighted], &'a [Cuboid]);
+
 /// Mean and largest variance of what is asked of a table beyond its cells; infinite where finding out would take too long.
-pub(super) fn spread(cube: &Cube, frame: &Frame, measured: &[Weighted], table: &Table) -> Spread {
+pub(super) fn spread(cube: &Cube, frame: &Frame, known: Known, table: &Table) -> Spread {
     match &table.asks {
         Asks::Query(_) => Selected::of(cube, table)
-            .map_or(UNKNOWN, |selected| of_rows(&selected, cube, frame, measured, &table.cuboid)),
-        Asks::Product(_) => of_products(frame, measured, table),
+            .map_or(UNKNOWN, |selected| of_rows(&selected, cube, frame, known, &table.cuboid)),
+        Asks::Product(_) => of_products(frame, known, table),
     }
 }
 
@@ -33,7 +36,7 @@ fn of_rows(
     selected: &Selected,
     cube: &Cube,
     frame: &Frame,
-    measured: &[Weighted],
+    (measured, exact): Known,
     cuboid: &Cuboid,
 ) -> Spread {
     let kinds = selected.kinds(cube, frame);
@@ -44,7 +47,7 @@ fn of_rows(
     let (mut sum, mut count, mut max) = (0.0, 0.0, 0.0f64);
     for kind in kinds {
         for query in kind.queries {
-            let variance = query_variance(&kind.frame, measured, cuboid, query);
+            let variance = query_variance(&kind.frame, measured, exact, cuboid, query);
             sum += kind.count * variance;
             count += kind.count;
             max = max.max(variance);
@@ -54,7 +57,7 @@ fn of_rows(
 }
 
 /// Along dimensions that are asked for sums all nodes are told apart; along the others one node of each kind stands for all like it.
-fn of_products(frame: &Frame, measured: &[Weighted], table: &Table) -> Spread {
+fn of_products(frame: &Frame, known: Known, table: &Table) -> Spread {
     let cuboid = &table.cuboid;
     // (node, copies) of every kind, for dimensions asked for cells.
     let kinds: Vec<Vec<(usize, u64)>> = cuboid
@@ -88,7 +91,7 @@ fn of_products(frame: &Frame, measured: &[Weighted], table: &Table) -> Spread {
             shape.push((lumped.rungs[r].len(), Some(lumps[r][node] as usize)));
             small.axes[d] = lumped;
         }
-        let own = Block::new(&small, measured, table, &shape).map_or(UNKNOWN, |block| block.spread());
+        let own = Block::new(&small, known, table, &shape).map_or(UNKNOWN, |block| block.spread());
         sum += copies * own.mean;
         count += copies;
         max = max.max(own.max);
@@ -109,7 +112,7 @@ struct Block {
 impl Block {
     fn new(
         frame: &Frame,
-        measured: &[Weighted],
+        (measured, exact): Known,
         table: &Table,
         shape: &[(usize, Option<usize>)],
     ) -> Option<Block> {
@@ -132,7 +135,7 @@ impl Block {
             places = places.iter().flat_map(|&p| nodes.iter().map(move |&k| p * n + k)).collect();
         }
         let cells: usize = shape.iter().map(|s| s.0).product();
-        let gls = Gls::new(frame, measured, false);
+        let gls = Gls::new(frame, measured, false).beside(exact);
         let covariance = places
             .iter()
             .map(|&place| {
@@ -140,6 +143,7 @@ impl Block {
                 query[place] = 1.0;
                 let mut parts = Parts::new();
                 Gls::gather(frame, &table.cuboid, query, &mut parts);
+                parts.retain(|a, _| !exact.iter().any(|e| a.is_below(e)));
                 let solved = gls.solve(parts)?;
                 let column = gls.build(&table.cuboid, &solved);
                 Some(places.iter().map(|&p| column[p]).collect())

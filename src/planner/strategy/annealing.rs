@@ -14,7 +14,8 @@
 //! (A square root is also the same on every machine.) What a chain finds is judged again with all rounds.
 //!
 //! Chains differ in their number of slots, in temperature and in their dice; they run side by side, and their number and lengths
-//! depend on the workload and the effort alone, so the same comes out for any number of threads.
+//! depend on the workload alone, so the same comes out for any number of threads. More effort is more rounds: the first is the same
+//! whatever the effort; in later ones chains are half as many and twice as long, and half of them go on from the best so far.
 
 use super::landscape::{Choice, Landscape, Shape, Steps};
 use crate::numeric::dice::Dice;
@@ -25,9 +26,9 @@ use std::sync::Arc;
 
 /// How many chains there are, where each is long enough to be of use.
 const CHAINS: usize = 12;
-/// The most work of all chains, in visits of a component, at an effort of one.
+/// The most work of all chains of a round, in visits of a component.
 const WORK: f64 = 1.5e10;
-/// The most changes in a chain at an effort of one, and how few are too few.
+/// The most changes in a chain of the first round, and how few are too few.
 const MOST_CHANGES: f64 = 300_000.0;
 const FEW_CHANGES: f64 = 20_000.0;
 /// The temperatures at the end, and at the start of every other chain. The last chain goes on from where it is put.
@@ -37,25 +38,27 @@ const WARM: f64 = 0.006;
 /// Rounds of shares for what a chain found.
 const SETTLE: usize = 400;
 
-/// What each chain found, with its shares. `from` is the best known so far. No choice has more than `most` cells.
-pub fn anneal(land: &Landscape, from: &Choice, most: f64, effort: u32) -> Vec<Choice> {
+/// What each chain of a round (0, 1, …) found, with its shares. `from` is the best known so far. No choice has more than `most` cells.
+pub fn anneal(land: &Landscape, from: &Choice, most: f64, round: u32) -> Vec<Choice> {
     // Where precision is linear in the shares, they are a convex problem and there is little to find.
-    if !land.is_laplace() || effort == 0 || land.components().len() < 3 {
+    if !land.is_laplace() || land.components().len() < 3 {
         return Vec::new();
     }
     let size = land.components().len() as f64;
     let visits = Chain::visits(from.tables.iter().map(|t| t.below.len()).sum::<usize>() as f64, size);
-    let changes = (20.0 * size * size * size).min(MOST_CHANGES) * f64::from(effort);
-    let work = WORK * f64::from(effort) * if land.is_uniform() { 0.25 } else { 1.0 };
-    let chains = ((work / (visits * FEW_CHANGES)) as usize).clamp(2, CHAINS);
+    let longer = if round == 0 { 1.0 } else { 2.0 };
+    let changes = (20.0 * size * size * size).min(MOST_CHANGES) * longer;
+    let work = if land.is_uniform() { 0.25 * WORK } else { WORK };
+    let chains = ((work / (visits * FEW_CHANGES * longer)) as usize).clamp(2, CHAINS / longer as usize);
     let plans: Vec<(usize, Landscape)> = (0..chains).map(|c| (c, land.again(land.rule()))).collect();
     plans
         .into_par_iter()
         .map(|(c, land)| {
-            let warm = c + 1 == chains;
+            let warm = if round == 0 { c + 1 == chains } else { c % 2 == 1 };
             let few = from.tables.len() + 2;
             let slots = if warm { from.tables.len() + 4 } else { 2 * few + few * (c % 3) / 2 };
-            let mut chain = Chain::new(&land, slots, most, Dice::new(c as u64 + 1));
+            let seed = u64::from(round) * CHAINS as u64 + c as u64 + 1;
+            let mut chain = Chain::new(&land, slots, most, Dice::new(seed));
             if warm {
                 chain.put(&from.tables);
             } else {
@@ -69,6 +72,26 @@ pub fn anneal(land: &Landscape, from: &Choice, most: f64, effort: u32) -> Vec<Ch
         .into_iter()
         .flatten()
         .collect()
+}
+
+/// One chain from each of these choices.
+pub fn anneal_each(land: &Landscape, from: &[Choice], most: f64) -> Vec<Choice> {
+    let size = land.components().len() as f64;
+    let changes = (20.0 * size * size * size).min(MOST_CHANGES);
+    let work = if land.is_uniform() { 0.25 * WORK } else { WORK } / CHAINS as f64;
+    let plans: Vec<(&Choice, Landscape)> =
+        from.iter().map(|choice| (choice, land.again(land.rule()))).collect();
+    let found: Vec<Option<Choice>> = plans
+        .into_par_iter()
+        .map(|(choice, land)| {
+            let dice = Dice::new(choice.tables.len() as u64);
+            let mut chain = Chain::new(&land, choice.tables.len() + 4, most, dice);
+            chain.put(&choice.tables);
+            chain.run(WARM, changes, work);
+            chain.best()
+        })
+        .collect();
+    found.into_iter().flatten().collect()
 }
 
 type Slot = Option<Arc<Shape>>;

@@ -9,7 +9,9 @@ use super::{MANY_CELLS, MOST_CELLS, Measured, NotApplicable};
 use crate::cube::{Cuboid, Frame};
 use crate::plan::{Block, BudgetRule, Measurement, Noise, round};
 use crate::planner::closure::Closure;
-use crate::planner::objective::{self, Objective};
+use crate::planner::minimax::Power;
+use crate::planner::objective::Objective;
+use crate::planner::reading::Reading;
 use crate::planner::request::Request;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -84,25 +86,38 @@ impl Ask<'_> {
     pub fn components(&self, mut groups: Groups) -> Result<Vec<Measured>, NotApplicable> {
         let request = self.request;
         groups.keep_all(request);
-        if self.budgets == BudgetRule::Uniform
-            || request.objective == Objective::Total
-            || request.noise != Noise::Gaussian
-        {
+        if self.budgets == BudgetRule::Uniform || request.objective == Objective::Total {
             return self.closed(groups);
         }
-        let (price, gain) = groups.of_components();
-        let rho = request.budget.to_f64();
-        let (sigma2, proof) = objective::variances(request, self.closure, &price, &gain, rho);
-        // From σ² of the component itself to that of its scaled integers.
-        let scales = groups.measured(&sigma2).map(|(p, s)| s * (p.unit * p.unit)).collect();
-        Ok(vec![(self.rounded(groups.at(scales))?, Some(proof))])
+        let reading = self.reading(&groups);
+        let bounds = reading.bounds(request, &reading.free());
+        let solved = reading.solve(request, &bounds, 1e-7);
+        // From σ² of the component itself to the scale of its integers.
+        let scale = |(p, s): (Paid, f64)| match request.noise {
+            Noise::Gaussian => s * p.unit * p.unit,
+            Noise::Laplace => (s / 2.0).sqrt() * p.unit,
+        };
+        let scales = groups.measured(&solved.u).map(scale).collect();
+        Ok(vec![(self.rounded(groups.at(scales))?, Some(solved.certificate))])
+    }
+
+    /// What components measured one by one add to every error, per unit of `σ_A²`.
+    pub fn reading(&self, groups: &Groups) -> Reading {
+        let budget = self.request.budget.to_f64();
+        let (power, budget) = match self.request.noise {
+            Noise::Gaussian => (Power::Plain, 2.0 * budget),
+            Noise::Laplace => (Power::Root, budget),
+        };
+        Reading::of_components(
+            self.request,
+            self.closure,
+            groups.of_components(self.request.noise),
+            (power, budget),
+        )
     }
 
     /// The error as a function of the tables measured, for searches.
     pub fn landscape(&self) -> Result<Landscape, NotApplicable> {
-        if !self.request.exact.is_empty() {
-            return Err(NotApplicable::ExactSearch);
-        }
         let fits = self.closure.components.len().max(self.request.workload.len()) <= MOST_SEARCHED;
         let land = || Landscape::new(self.request, self.frame, self.closure, self.budgets);
         fits.then(land).flatten().ok_or(NotApplicable::TooManyTables)
@@ -217,12 +232,15 @@ impl Groups {
         self.0.into_iter().filter(|g| g.paid.is_some()).map(|g| g.block).zip(scales)
     }
 
-    /// For every component the price of a unit of precision `1/σ_A²`, and what a unit of `σ_A²` adds to the weighted total; in σ² of
-    /// the component itself and not of its scaled integers. What is known costs nothing and adds nothing.
-    pub fn of_components(&self) -> (Vec<f64>, Vec<f64>) {
-        let of = |g: &Group| {
-            g.paid.map_or((0.0, 0.0), |p| (p.price / (p.unit * p.unit), p.weight * (p.unit * p.unit)))
+    /// For every component the price of precision, `C` of `C/σ_A²` (Gaussian) or `C/σ_A` (Laplace), and what a unit of `σ_A²` adds to the
+    /// weighted total; in σ² of the component itself and not of its scaled integers. What is known costs nothing and adds nothing.
+    fn of_components(&self, noise: Noise) -> (Vec<f64>, Vec<f64>) {
+        let price = |p: &Paid| match noise {
+            Noise::Gaussian => p.price / (p.unit * p.unit),
+            Noise::Laplace => p.price * std::f64::consts::SQRT_2 / p.unit,
         };
+        // Weights are those of a noise variance s², and σ² = s²/m².
+        let of = |g: &Group| g.paid.map_or((0.0, 0.0), |p| (price(&p), p.weight * (p.unit * p.unit)));
         self.0.iter().map(of).unzip()
     }
 

@@ -25,9 +25,6 @@ fn coefficients(ask: &Ask) -> Result<Groups, NotApplicable> {
     if let Some(d) = frame.axes.iter().position(|a| a.rungs.len() > 2) {
         return Err(NotApplicable::SeveralLevels(request.cube.dimensions[d].name.clone()));
     }
-    if !request.exact.is_empty() {
-        return Err(NotApplicable::ExactCoefficients);
-    }
     let mut weight = vec![0.0; closure.components.len()];
     for (t, (table, below)) in request.workload.iter().zip(&closure.tables).enumerate() {
         let padded = |level: Level| walsh::padded(frame.rung(level).real_len()) as f64;
@@ -38,6 +35,10 @@ fn coefficients(ask: &Ask) -> Result<Groups, NotApplicable> {
     }
     let mut groups = Groups::new();
     for (component, weight) in closure.components.iter().zip(weight) {
+        if request.is_exact(component) {
+            groups.push_known(Block::Walsh(component.clone()));
+            continue;
+        }
         ask.check_size(component)?;
         let too_large = || NotApplicable::ScaleTooLarge(ask.name(component));
         let many = frame.walsh_len(component).ok_or_else(too_large)? as f64;

@@ -33,7 +33,9 @@ fn given(ask: &Ask) -> Result<Vec<Measurement>, NotApplicable> {
         return Err(NotApplicable::NoShares);
     }
     for table in &request.workload {
-        if !request.shares.iter().any(|s| table.cuboid.is_below(&s.cuboid)) {
+        if !request.is_exact(&table.cuboid)
+            && !request.shares.iter().any(|s| table.cuboid.is_below(&s.cuboid))
+        {
             return Err(NotApplicable::NotHeld(ask.name(&table.cuboid)));
         }
     }

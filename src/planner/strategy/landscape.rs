@@ -145,15 +145,16 @@ impl Landscape {
             shapes: RefCell::default(),
             remembered: Cell::new(0),
         };
-        land.components = closure.components.iter().map(|a| land.steps_of(a)).collect();
-        land.stakes = stakes(request, frame, closure)
-            .iter()
-            .zip(&closure.components)
-            .map(|(c, a)| c / frame.cells(a))
-            .collect();
+        // What is published exactly is known whatever is measured.
+        let unknown = stakes(request, frame, closure).into_iter().zip(&closure.components);
+        for (c, a) in unknown.filter(|(_, a)| !request.is_exact(a)) {
+            land.components.push(land.steps_of(a));
+            land.stakes.push(c / frame.cells(a));
+        }
         // A table that is asked several things is one table.
         let mut place = FxHashMap::default();
-        for (t, table) in request.workload.iter().enumerate() {
+        let asked = request.workload.iter().enumerate();
+        for (t, table) in asked.filter(|(_, t)| !request.is_exact(&t.cuboid)) {
             let (steps, weight) = (land.steps_of(&table.cuboid), table.weight.to_f64() * closure.held(t));
             let next = land.workload.len();
             let at = *place.entry(steps).or_insert(next);
@@ -197,6 +198,15 @@ impl Landscape {
             }
         }
         out
+    }
+
+    /// Every dimension in use with its finest level.
+    pub fn finest(&self) -> Vec<(usize, usize)> {
+        self.dimensions()
+            .iter()
+            .map(|bits| &self.steps[bits.end - 1])
+            .map(|s| (s.dimension, s.level))
+            .collect()
     }
 
     /// How shares are made.
@@ -246,9 +256,7 @@ impl Landscape {
         if let Some(known) = self.shapes.borrow().get(&steps) {
             return known.clone();
         }
-        let cells = (0..self.steps.len()).filter(|&b| steps.has(b)).map(|b| self.steps[b].growth).product();
-        let below = self.components.iter().zip(0u32..).filter(|(a, _)| a.is_below(&steps)).map(|(_, i)| i);
-        let shape = Arc::new(Shape { steps, cells, below: below.collect() });
+        let shape = self.unseen(steps);
         let mut shapes = self.shapes.borrow_mut();
         let mut remembered = self.remembered.get() + shape.below.len() + 16;
         if remembered > MOST_REMEMBERED {
@@ -258,6 +266,13 @@ impl Landscape {
         self.remembered.set(remembered);
         shapes.insert(steps, shape.clone());
         shape
+    }
+
+    /// A table, worked out and not kept.
+    pub fn unseen(&self, steps: Steps) -> Arc<Shape> {
+        let cells = (0..self.steps.len()).filter(|&b| steps.has(b)).map(|b| self.steps[b].growth).product();
+        let below = self.components.iter().zip(0u32..).filter(|(a, _)| a.is_below(&steps)).map(|(_, i)| i);
+        Arc::new(Shape { steps, cells, below: below.collect() })
     }
 
     /// Every table one level finer in one dimension, and every one a level coarser.

@@ -18,9 +18,10 @@ use super::{Measured, NotApplicable, Rules, Strategy, levels_of};
 use crate::cube::Frame;
 use crate::plan::{Block, BudgetRule, Measurement, Neighbours, Noise, Rows, round};
 use crate::planner::Request;
-use crate::planner::minimax::Minimax;
+use crate::planner::minimax::{Minimax, Power};
 use crate::planner::predict::each_query;
 use crate::recover::rows::{RowSystem, Workload};
+use crate::recover::written;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -90,13 +91,12 @@ fn is_grouped(rows: &[Vec<(u32, i32)>], groups: &[(u32, Vec<usize>)]) -> bool {
 fn matrix(ask: &Ask) -> Result<Vec<Vec<Measurement>>, NotApplicable> {
     let Ask { request, frame, budgets, .. } = *ask;
     let rows = request.rows.as_ref().filter(|r| !r.rows.is_empty()).ok_or(NotApplicable::NoRows)?;
-    if !request.exact.is_empty() {
-        return Err(NotApplicable::ExactRows);
-    }
     ask.check_size(&rows.cuboid)?;
-    let system = RowSystem::new(rows.cuboid.clone(), rows.rows.iter().map(|r| r.as_slice()), &[])
+    let known = written::known(frame, &request.exact, &rows.cuboid);
+    let own = rows.rows.iter().map(|r| r.as_slice());
+    let system = RowSystem::beside(rows.cuboid.clone(), own, &[], &known)
         .map_err(|e| NotApplicable::Rows(e.to_string()))?;
-    for (at, t) in request.workload.iter().enumerate() {
+    for (at, t) in request.workload.iter().enumerate().filter(|(_, t)| !request.is_exact(&t.cuboid)) {
         let name = || ask.name(&t.cuboid);
         if !t.cuboid.is_below(&rows.cuboid) {
             return Err(NotApplicable::NotHeld(name()));
@@ -151,7 +151,7 @@ fn matrix(ask: &Ask) -> Result<Vec<Vec<Measurement>>, NotApplicable> {
 /// What the workload asks in terms of the rows' basis, by the weights of its tables.
 fn asked(request: &Request, frame: &Frame, rows: &Rows, system: &RowSystem) -> Workload {
     let mut workload = Workload::new(system);
-    for t in &request.workload {
+    for t in request.workload.iter().filter(|t| !request.is_exact(&t.cuboid)) {
         each_query(&request.cube, frame, t, &mut |query| {
             if let Some(c) = system.express(&frame.pull_back(&t.cuboid, &rows.cuboid, query)) {
                 workload.add(&c, t.weight.to_f64());
@@ -278,8 +278,8 @@ impl Sharing {
 
     /// The best shares for these weights, whatever cell is the worst.
     fn convex(&self, weights: &[f64]) -> Option<Vec<f64>> {
-        let square = self.noise == Noise::Laplace;
-        let solution = Minimax { price: weights.to_vec(), rows: self.cost.clone(), square }.solve();
+        let power = if self.noise == Noise::Laplace { Power::Square } else { Power::Plain };
+        let solution = Minimax { price: weights.to_vec(), rows: self.cost.clone(), power }.solve();
         solution.u.iter().all(|u| u.is_finite() && *u > 0.0).then_some(solution.u)
     }
 }

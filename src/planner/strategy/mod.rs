@@ -6,7 +6,10 @@
 mod annealing;
 mod ask;
 mod base;
+mod bases;
+mod bound;
 mod cluster;
+mod designs;
 mod fourier;
 mod given;
 mod hierarchy;
@@ -19,7 +22,7 @@ mod trees;
 mod wavelet;
 
 pub use ask::Ask;
-pub use residual::component_prices;
+pub use residual::component_reading;
 
 use super::Request;
 use super::objective::Certificate;
@@ -34,15 +37,15 @@ pub enum NotApplicable {
     /// Residuals are measured with Gaussian noise.
     #[error("needs Gaussian noise (rho, or epsilon with delta)")]
     NeedsGaussian,
+    /// Nothing but cells is asked for.
+    #[error("only cells and totals are asked for; `residual` is the best for those")]
+    NothingOrdered,
+    /// The numbers are beyond what can be computed with.
+    #[error("found no basis in whole numbers for what is asked of a dimension")]
+    NoBasis,
     /// The finest cuboid is too large to count.
     #[error("its one table would have {0} cells; the most is {MOST_CELLS}")]
     TooManyCells(String),
-    /// Whole tables over unequal groups, beside exact ones: least squares does not decouple.
-    #[error("tables published exactly beside noisy ones need `residual` when groups of a level are unequal")]
-    ExactUnbalanced,
-    /// The searches do not know which tables are known already.
-    #[error("does not search around tables that are published exactly; use residual, queries or base")]
-    ExactSearch,
     /// The integers would not fit.
     #[error("the integer scale of {0} does not fit")]
     ScaleTooLarge(String),
@@ -58,17 +61,9 @@ pub enum NotApplicable {
     /// Bits of one level do not tell the groups of another.
     #[error("codes each dimension in bits at one level only; the workload uses several levels of {0}")]
     SeveralLevels(String),
-    /// Coefficients beside tables known without noise.
-    #[error(
-        "does not combine coefficients with tables that are published exactly; use residual, queries or base"
-    )]
-    ExactCoefficients,
     /// `matrix` without rows.
     #[error("it needs `rows`: a file of linear queries")]
     NoRows,
-    /// Rows beside tables known without noise.
-    #[error("does not combine rows with tables that are published exactly; use residual, queries or base")]
-    ExactRows,
     /// A table that was asked for is no combination of the rows.
     #[error("its rows do not determine {0}")]
     NotDetermined(String),
@@ -139,12 +134,6 @@ trait Strategy {
     fn levels(&self, request: &Request) -> Result<Vec<Vec<u8>>, NotApplicable> {
         Ok(levels_of(request, None))
     }
-
-    /// Whether tables published exactly stand beside its own only where the groups of a level are equal: least squares does not
-    /// decouple otherwise.
-    fn needs_balance(&self) -> bool {
-        true
-    }
 }
 
 macro_rules! files {
@@ -191,18 +180,24 @@ pub fn levels(measure: Measure, request: &Request) -> Result<Vec<Vec<u8>>, NotAp
     of(measure).levels(request)
 }
 
+/// Whether a strategy shares out the budget itself.
+pub fn shares(measure: Measure) -> bool {
+    of(measure).rules() != Rules::Fixed
+}
+
+/// Whether a strategy searches for its tables, which takes seconds.
+pub fn searches(measure: Measure) -> bool {
+    matches!(measure, Measure::Tables | Measure::Cluster)
+}
+
 /// The measurements of one strategy: sets of which the one with the least exact prediction is meant.
 ///
 /// The closed forms of the budgets are the best for direct recovery, and a search under one rule may end where one under
 /// the other does not. So with optimal budgets equal ones are in the set as well: optimal is never the worse of the two.
 pub fn measurements(measure: Measure, ask: &Ask) -> Result<Vec<Measured>, NotApplicable> {
     let strategy = of(measure);
-    if !ask.request.exact.is_empty() && strategy.needs_balance() && !ask.frame.is_balanced() {
-        return Err(NotApplicable::ExactUnbalanced);
-    }
     let mut sets = strategy.measure(ask)?;
-    let proved = sets.iter().any(|(_, proof)| proof.is_some());
-    if ask.budgets == BudgetRule::Optimal && strategy.rules() == Rules::Apart && !proved {
+    if ask.budgets == BudgetRule::Optimal && strategy.rules() == Rules::Apart {
         let equal = Ask { budgets: BudgetRule::Uniform, ..*ask };
         sets.extend(strategy.measure(&equal).into_iter().flatten());
     }

@@ -1,12 +1,13 @@
 //! `residual`: every component below the workload once, as differences scaled to integers.
 //!
 //! What each table adds to the coarser ones is measured once and independently of all else: the optimal mechanism for weighted
-//! totals of marginals under Gaussian noise (Xiao, He, Zhang & Kifer, NeurIPS 2023). It needs nothing of groups of equal size: tables
-//! published exactly hold whole components, which are then left out.
+//! totals of marginals under Gaussian noise (Xiao, He, Zhang & Kifer, NeurIPS 2023). Tables published exactly hold whole components,
+//! which are then left out.
 
 use super::ask::{Ask, Groups};
 use super::{Measured, NotApplicable, Strategy};
 use crate::plan::{Block, Noise, block};
+use crate::planner::reading::Reading;
 
 /// The largest integer scale `m_A`; counts times this stay far inside 64 bits.
 const MOST_SCALE: u128 = 1 << 36;
@@ -17,16 +18,11 @@ impl Strategy for Residual {
     fn measure(&self, ask: &Ask) -> Result<Vec<Measured>, NotApplicable> {
         ask.components(components(ask)?)
     }
-
-    fn needs_balance(&self) -> bool {
-        false
-    }
 }
 
-/// For every component of a closure the price of a unit of precision, and what a unit of its variance adds to the weighted total.
-/// `residual` measures them in this order.
-pub fn component_prices(ask: &Ask) -> Result<(Vec<f64>, Vec<f64>), NotApplicable> {
-    Ok(components(ask)?.of_components())
+/// What measuring every component makes of the workload.
+pub fn component_reading(ask: &Ask) -> Result<Reading, NotApplicable> {
+    Ok(ask.reading(&components(ask)?))
 }
 
 fn components(ask: &Ask) -> Result<Groups, NotApplicable> {

@@ -8,18 +8,23 @@
 //! 2. From the best of these and again from the others, change one table at a time: a level finer or coarser in
 //!    one dimension, both at once, dropped, merged with another, or a workload table added. Keep what helps.
 //! 3. Under Laplace noise, anneal ([`super::annealing`]), and change one table at a time from the best that came of it.
+//! 4. The same from designs ([`super::designs`]).
 //!
 //! The best of all is the result, so it is never worse than where the search starts. Everything is counted, not timed:
 //! the same workload gives the same tables on any machine, on any number of cores. Under Gaussian noise the shares of a given set of
 //! candidates are a convex problem, and steps 1 and 2 apply.
 
-use super::annealing::anneal;
+use super::annealing::{anneal, anneal_each};
 use super::ask::{Ask, scales};
 use super::landscape::{Choice, Landscape, Shape, Steps};
-use super::{Measured, NotApplicable, Rules, Strategy, base, cluster, hierarchy, levels_of, queries, trees};
+use super::{
+    Measured, NotApplicable, Rules, Strategy, base, bound, cluster, designs, hierarchy, levels_of, queries,
+    trees,
+};
 use crate::numeric::dice::Dice;
-use crate::plan::{BudgetRule, Table};
-use crate::planner::Request;
+use crate::plan::{BudgetRule, Neighbours, Table};
+use crate::planner::objective::{Certificate, Objective};
+use crate::planner::{Request, progress};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -40,33 +45,35 @@ pub struct Tables;
 impl Strategy for Tables {
     fn measure(&self, ask: &Ask) -> Result<Vec<Measured>, NotApplicable> {
         let (land, most) = (ask.landscape()?, ask.most_cells());
-        let mut sets = Vec::new();
-        let mut found: Option<Choice> = None;
+        let mut seen: Vec<Choice> = Vec::new();
+        let mut found: Option<(Landscape, Choice)> = None;
+        let effort = ask.request.effort;
         // What equal shares lead to is a start for optimal ones.
         for rule in [BudgetRule::Uniform, ask.budgets].into_iter().take(1 + usize::from(!land.is_uniform())) {
             let land = land.again(rule);
-            let mut starts = Vec::new();
-            // Starts that do not apply, such as a base of too many cells, are none.
-            for groups in [queries::groups(ask), base::groups(ask)].into_iter().flatten() {
-                let shape = |cuboid| land.shape(land.steps_of(cuboid));
-                let shapes = groups.blocks().map(|block| shape(block.cuboid())).collect();
-                let scales = scales(ask.request.noise, ask.request.budget.to_f64(), &groups, rule);
-                let choice = land.choice(shapes, scales.iter().map(|s| 1.0 / s).collect());
-                if choice.cells() <= most {
-                    starts.push(choice);
-                }
-            }
-            if self.refines(&ask.request.workload) {
-                starts.push(hierarchy::hierarchy(&land, true));
-            }
-            starts.extend(cluster::cluster(&land, most));
-            starts.extend(found.take());
-            starts.iter().for_each(|choice| sets.extend(ask.chosen(&land, choice)));
-            let best = search(&land, starts, most, ask.request.effort).ok_or(NotApplicable::TooManyTables)?;
-            sets.extend(ask.chosen(&land, &best));
-            found = Some(best);
+            let mut starts = starts(ask, &land, most);
+            starts.extend(found.take().map(|(_, choice)| choice));
+            seen.extend(starts.iter().cloned());
+            let best = search(&land, starts, most, effort.min(1)).ok_or(NotApplicable::TooManyTables)?;
+            seen.push(best.clone());
+            found = Some((land, best));
         }
-        Ok(sets.into_iter().map(|measurements| (measurements, None)).collect())
+        let Some((land, mut best)) = found else { return Err(NotApplicable::TooManyTables) };
+        for choice in designed(&land, most, effort.min(1)) {
+            if choice.error < best.error {
+                best = choice.clone();
+            }
+            seen.push(choice);
+        }
+        for round in 1..effort {
+            progress::tell(round, effort);
+            best = annealed(&land, best, most, round);
+            seen.push(best.clone());
+        }
+        let proof = Proof::new(ask, &land);
+        let set =
+            |choice: &Choice| Some((ask.chosen(&land, choice).ok()?, proof.as_ref().map(|p| p.of(choice))));
+        Ok(seen.iter().filter_map(set).collect())
     }
 
     /// Of one dimension all halves of halves are candidates, too.
@@ -84,12 +91,76 @@ impl Strategy for Tables {
     }
 }
 
+/// Where to begin: plans by other strategies, and designs.
+fn starts(ask: &Ask, land: &Landscape, most: f64) -> Vec<Choice> {
+    let mut starts = Vec::new();
+    // Starts that do not apply, such as a base of too many cells, are none.
+    for groups in [queries::groups(ask), base::groups(ask)].into_iter().flatten() {
+        let shape = |cuboid| land.shape(land.steps_of(cuboid));
+        let shapes = groups.blocks().map(|block| shape(block.cuboid())).collect();
+        let scales = scales(ask.request.noise, ask.request.budget.to_f64(), &groups, land.rule());
+        starts.push(land.choice(shapes, scales.iter().map(|s| 1.0 / s).collect()));
+    }
+    starts.retain(|choice| choice.cells() <= most);
+    if Tables.refines(&ask.request.workload) {
+        starts.push(hierarchy::hierarchy(land, true));
+    }
+    starts.extend(cluster::cluster(land, most));
+    starts
+}
+
+/// How far tables are from what no tables and shares can do, where that is known: [`bound`]. Noise is whole numbers, whose precision
+/// is above that of continuous noise by a factor that grows with the budget of a table: the bound counts on the largest.
+struct Proof {
+    unit: f64,
+    bound: f64,
+}
+
+impl Proof {
+    fn new(ask: &Ask, land: &Landscape) -> Option<Proof> {
+        let request = ask.request;
+        // Under `substitute` a table of one cell costs nothing.
+        let paid = request.neighbours == Neighbours::AddRemove;
+        if land.is_uniform() || !paid || !ask.frame.is_balanced() || request.objective != Objective::Total {
+            return None;
+        }
+        let epsilon = request.budget.to_f64() / request.unit_price(request.noise);
+        let unit = 2.0 / (epsilon * epsilon);
+        let half = 0.5 * epsilon;
+        let whole = if half > 1e-6 { libm::sinh(half) / half } else { 1.0 };
+        Some(Proof { unit, bound: unit * bound::bound(land)? / (whole * whole) })
+    }
+
+    fn of(&self, choice: &Choice) -> Certificate {
+        let of = "weighted total variance of whole tables";
+        Certificate { of, value: self.unit * choice.error, bound: self.bound }
+    }
+}
+
 /// The best choice found. `starts` are where to begin; no more than `most` cells are measured in all, unless a
-/// start has more. `effort` is how much to anneal, in parts of what takes some seconds; with none it is left out.
-pub fn search(land: &Landscape, starts: Vec<Choice>, most: f64, effort: u32) -> Option<Choice> {
-    let mut found = descended(land, starts, most)?;
+/// start has more. `rounds` is how often to anneal, which takes some seconds; with none it is left out.
+pub fn search(land: &Landscape, starts: Vec<Choice>, most: f64, rounds: u32) -> Option<Choice> {
+    let found = descended(land, starts, most)?;
+    Some((0..rounds).fold(found, |found, round| annealed(land, found, most, round)))
+}
+
+/// Designs, improved, and what annealing makes of them. They come last: what the search finds without them does not depend on them.
+fn designed(land: &Landscape, most: f64, rounds: u32) -> Vec<Choice> {
+    let mut found = if land.is_laplace() { designs::designs(land) } else { Vec::new() };
+    found.retain(|choice| choice.cells() <= most);
+    if rounds > 0 {
+        found.extend(anneal_each(land, &found, most));
+    }
+    let improved: Vec<Choice> =
+        found.iter().map(|choice| settled(land, choice.clone(), most, &mut FINISH.clone())).collect();
+    found.extend(improved);
+    found
+}
+
+/// A round of annealing, what it found improved.
+fn annealed(land: &Landscape, mut found: Choice, most: f64, round: u32) -> Choice {
     let limit = most.max(found.cells());
-    let mut annealed = anneal(land, &found, limit, effort);
+    let mut annealed = anneal(land, &found, limit, round);
     annealed.sort_by(|a, b| a.error.total_cmp(&b.error));
     annealed.truncate(FINISHED);
     for choice in annealed {
@@ -98,7 +169,7 @@ pub fn search(land: &Landscape, starts: Vec<Choice>, most: f64, effort: u32) -> 
             found = improved;
         }
     }
-    Some(found)
+    found
 }
 
 /// Changed one table at a time, and with settled shares.

@@ -24,7 +24,7 @@ fn order_statistics_by_brute_force() {
 fn intervals_solve_their_equation() {
     for m in [1.0f64, 2.0, 10.0, 100.0] {
         let (t, norm, noise, z) = (500.0, 4e4, 3.0, 2.0);
-        let error = Error { estimate: 70.0, cells: m, values: t, norm, bound: norm, noise };
+        let error = Error { estimate: 70.0, cells: m, squares: m, values: t, norm, bound: norm, noise };
         let a = error.interval(z, Law::Normal);
         for end in [a.low, a.high] {
             let own = 1.0f64 - 2.0 / m;
@@ -34,7 +34,8 @@ fn intervals_solve_their_equation() {
         assert!(a.low < 70.0 && a.high > 70.0);
     }
     // So few rows that no interval is finite.
-    let few = Error { estimate: 1.0, cells: 100.0, values: 3.0, norm: 1.0, bound: 1.0, noise: 1.0 };
+    let few =
+        Error { estimate: 1.0, cells: 100.0, squares: 100.0, values: 3.0, norm: 1.0, bound: 1.0, noise: 1.0 };
     assert_eq!(few.interval(2.0, Law::Normal).high, f64::INFINITY);
 }
 

@@ -80,3 +80,70 @@ fn published_noise() {
     let without = Request { noise: Noise::Laplace, ..request() };
     assert_eq!(without.design(), Err(DesignError::LaplaceNeedsDelta));
 }
+
+/// n = 1000 rows, m = 1000 cells, 1000 queries with failure 0.01.
+#[test]
+fn the_published_bound() {
+    let request = Request { norm_bound: Some(1_000_000), sparsity: 1000, ..request() };
+    let rows = request.design().unwrap().published_rows();
+    assert!((3.25e15..3.35e15).contains(&rows), "{rows:e}");
+}
+
+/// The class guarantee against simulation: data of ‖x‖² = 1000 in 40 cells, all of 60 random queries, 300 seeds. The share of seeds in which any
+/// answer is further off than α must not pass β = 0.1; and α is no more than what the union bound over normal tails would ask, three times over.
+#[test]
+fn all_queries_of_a_class_are_within_alpha() {
+    use crate::law::Generator;
+    use crate::numeric::dice::Dice;
+    use crate::projection::answer::{Estimator, Projected, families};
+    use crate::projection::{Projection, signs};
+    let counts: Vec<i64> = (0..40).map(|i| if i < 10 { 10 } else { 0 }).collect();
+    let asked = Request {
+        size: Size::Rows(256),
+        queries: 60,
+        failure: "1/10".parse().unwrap(),
+        norm_bound: Some(1000),
+        sparsity: 8,
+        ..request()
+    };
+    let design = asked.design().unwrap();
+    for cells in [1u64, 8] {
+        let alpha = design.guarantee(cells);
+        let (mut failed, mut furthest) = (0, 0.0f64);
+        for seed in 0..300u64 {
+            let mut dice = Dice::new(seed);
+            let mut bytes = [0; 32];
+            bytes[..8].copy_from_slice(&seed.to_le_bytes());
+            let projection = Projection { design: design.clone(), seed: bytes };
+            let family = families(&projection).remove(0);
+            let mut noise = Generator::new(seed);
+            let gaussian = crate::law::NoiseLaw::DiscreteGaussian { variance: design.noise_variance() };
+            let mut values: Vec<i64> = (0..256).map(|_| noise.draw(&gaussian) as i64).collect();
+            let bits = signs::block_bits(256);
+            for (cell, &count) in counts.iter().enumerate() {
+                for block in 0..4u64 {
+                    let mut word = [0];
+                    family.words_portable(&[signs::point(cell as u64, block, bits)], &mut word);
+                    for i in 0..64 {
+                        let sign = 1 - 2 * (word[0] >> i & 1) as i64;
+                        values[block as usize * 64 + i] += sign * count;
+                    }
+                }
+            }
+            let projected = Projected::new(projection, values).unwrap();
+            let worst = (0..60)
+                .map(|_| {
+                    let mut query: Vec<u64> = (0..cells).map(|_| dice.below(40) as u64).collect();
+                    query.sort_unstable();
+                    query.dedup();
+                    let truth: i64 = query.iter().map(|&c| counts[c as usize]).sum();
+                    (projected.answer(&query, 0.9, Estimator::Best).estimate - truth as f64).abs()
+                })
+                .fold(0.0, f64::max);
+            failed += u32::from(worst > alpha);
+            furthest = furthest.max(worst / alpha);
+        }
+        assert!(failed <= 30, "{cells}: {failed} of 300 seeds");
+        assert!(furthest > 0.1, "{cells}: a bound that is never approached: {furthest}");
+    }
+}

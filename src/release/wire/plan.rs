@@ -4,10 +4,12 @@ use super::rule;
 use crate::cube::{Cube, Cuboid, Frame, Level};
 use crate::exact;
 use crate::plan;
+use crate::plan::Basis;
 use crate::plan::limits::{self, MAX_MEASUREMENTS, MAX_TABLES};
 use crate::release::{ReleaseError, codec};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::OnceCell;
+use std::sync::Arc;
 use wincode::{SchemaRead, SchemaWrite};
 
 const WHAT: &str = "the plan";
@@ -58,6 +60,19 @@ enum Block {
     Walsh(Pairs),
     #[wincode(tag = 5)]
     Rows { cuboid: Pairs, rows: Vec<Vec<Factor>> },
+    #[wincode(tag = 6)]
+    Based { cuboid: Pairs, axes: Vec<Told> },
+}
+
+/// How a dimension of a component is told. The first block with a basis holds it.
+#[derive(SchemaWrite, SchemaRead)]
+enum Told {
+    #[wincode(tag = 1)]
+    Siblings,
+    #[wincode(tag = 2)]
+    Known,
+    #[wincode(tag = 3)]
+    Basis(Vec<i32>),
 }
 
 /// One coefficient of a query: the cell and its factor.
@@ -129,7 +144,8 @@ fn cuboid(pairs: Pairs) -> Result<Cuboid, ReleaseError> {
 /// The bytes of the plan section. A plan that a reader would refuse is refused here.
 pub fn encode_plan(plan: &plan::Plan, cube: &Cube) -> Result<Vec<u8>, ReleaseError> {
     check(plan, cube)?;
-    let block = |b: &plan::Block| match b {
+    let mut written = FxHashSet::default();
+    let mut block = |b: &plan::Block| match b {
         plan::Block::Component(c) => Block::Component(pairs(c)),
         plan::Block::Table(c) => Block::Table(pairs(c)),
         plan::Block::Pairs(c) => Block::Pairs(pairs(c)),
@@ -142,6 +158,14 @@ pub fn encode_plan(plan: &plan::Plan, cube: &Cube) -> Result<Vec<u8>, ReleaseErr
                 .map(|row| row.iter().map(|&(cell, factor)| Factor { cell, factor }).collect())
                 .collect(),
         },
+        plan::Block::Based(b) => {
+            let told = |(d, l, basis): (usize, usize, Option<&Arc<Basis>>)| match basis {
+                None => Told::Siblings,
+                Some(basis) if written.insert((d, l)) => Told::Basis(basis.entries().to_vec()),
+                Some(_) => Told::Known,
+            };
+            Block::Based { cuboid: pairs(&b.cuboid), axes: b.dimensions().map(told).collect() }
+        }
     };
     let stored = Plan {
         noise: plan.noise.into(),
@@ -168,7 +192,8 @@ pub fn encode_plan(plan: &plan::Plan, cube: &Cube) -> Result<Vec<u8>, ReleaseErr
 /// The plan of a plan section, whose cuboids must exist in the cube.
 pub fn decode_plan(bytes: &[u8], cube: &Cube) -> Result<plan::Plan, ReleaseError> {
     let stored: Plan = codec::decode(WHAT, bytes)?;
-    let block = |b: Block| {
+    let mut known = FxHashMap::default();
+    let mut block = |b: Block| {
         Ok::<_, ReleaseError>(match b {
             Block::Component(p) => plan::Block::Component(cuboid(p)?),
             Block::Table(p) => plan::Block::Table(cuboid(p)?),
@@ -181,11 +206,16 @@ pub fn decode_plan(bytes: &[u8], cube: &Cube) -> Result<plan::Plan, ReleaseError
                     .map(|row| row.into_iter().map(|f| (f.cell, f.factor)).collect())
                     .collect(),
             }),
+            Block::Based { cuboid: p, axes } => {
+                plan::Block::Based(based(cuboid(p)?, axes, &mut known, &stored.levels, cube)?)
+            }
         })
     };
     let table = |t: Table| Ok(plan::Table::new(cuboid(t.cuboid)?, rational(t.weight)?));
     let measurement =
         |m: Measurement| Ok(plan::Measurement { block: block(m.block)?, scale: rational(m.scale)? });
+    let measurements =
+        stored.measurements.into_iter().map(measurement).collect::<Result<_, ReleaseError>>()?;
     let plan = plan::Plan {
         noise: stored.noise.into(),
         budget: rational(stored.budget)?,
@@ -195,11 +225,7 @@ pub fn decode_plan(bytes: &[u8], cube: &Cube) -> Result<plan::Plan, ReleaseError
         budgets: stored.budgets.into(),
         levels: stored.levels,
         workload: stored.workload.into_iter().map(table).collect::<Result<_, ReleaseError>>()?,
-        measurements: stored
-            .measurements
-            .into_iter()
-            .map(measurement)
-            .collect::<Result<_, ReleaseError>>()?,
+        measurements,
         // They have sections of their own.
         exact: Vec::new(),
         zeros: Vec::new(),
@@ -207,6 +233,59 @@ pub fn decode_plan(bytes: &[u8], cube: &Cube) -> Result<plan::Plan, ReleaseError
     };
     check(&plan, cube)?;
     Ok(plan)
+}
+
+/// A component with its bases, of which `known` has those that came before.
+fn based(
+    cuboid: Cuboid,
+    axes: Vec<Told>,
+    known: &mut FxHashMap<(usize, usize), Arc<Basis>>,
+    levels: &[Vec<u8>],
+    cube: &Cube,
+) -> Result<plan::Based, ReleaseError> {
+    let wrong = |why: &str| ReleaseError::Invalid { what: WHAT, why: why.into() };
+    rule(axes.len() == cuboid.len(), WHAT, || {
+        "a component has another number of bases than dimensions".into()
+    })?;
+    let mut out = Vec::with_capacity(axes.len());
+    for ((d, l), told) in cuboid.pairs().zip(axes) {
+        out.push(match told {
+            Told::Siblings => None,
+            Told::Known => Some(known.get(&(d, l)).ok_or_else(|| wrong("a basis is missing"))?.clone()),
+            Told::Basis(entries) => {
+                // The next coarser level in use; the levels themselves are checked with the whole plan.
+                let used = levels.get(d).map_or(&[][..], Vec::as_slice);
+                let at = used.iter().position(|&u| usize::from(u) == l).filter(|&at| at > 0);
+                let coarser = at.map(|at| usize::from(used[at - 1])).filter(|&c| c < l);
+                let dimension = cube.dimensions.get(d).filter(|d| l < d.levels.len());
+                let (Some(coarser), Some(dimension)) = (coarser, dimension) else {
+                    return Err(wrong("a basis is of a level that is not in use"));
+                };
+                let parent = dimension.ancestors(l, coarser);
+                let basis = Arc::new(Basis::new(parent, entries).map_err(wrong)?);
+                rule(known.insert((d, l), basis.clone()).is_none(), WHAT, || {
+                    "a basis is given twice".into()
+                })?;
+                Some(basis)
+            }
+        });
+    }
+    Ok(plan::Based { cuboid, axes: out })
+}
+
+/// Every level is told in one way by all components: by siblings, or by one basis.
+fn told_once<'a>(
+    block: &'a plan::Block,
+    told: &mut FxHashMap<(usize, usize), Option<&'a Arc<Basis>>>,
+) -> Result<(), ReleaseError> {
+    let mut same = |d: usize, l: usize, basis: Option<&'a Arc<Basis>>| {
+        rule(*told.entry((d, l)).or_insert(basis) == basis, WHAT, || "a level is told in two ways".into())
+    };
+    match block {
+        plan::Block::Based(b) => b.dimensions().try_for_each(|(d, l, basis)| same(d, l, basis)),
+        plan::Block::Component(c) => c.pairs().try_for_each(|(d, l)| same(d, l, None)),
+        _ => Ok(()),
+    }
 }
 
 fn check(plan: &plan::Plan, cube: &Cube) -> Result<(), ReleaseError> {
@@ -250,6 +329,7 @@ fn check(plan: &plan::Plan, cube: &Cube) -> Result<(), ReleaseError> {
     })?;
     let frame = OnceCell::new();
     let mut components = FxHashSet::default();
+    let mut told = FxHashMap::default();
     for plan::Measurement { block, scale } in &plan.measurements {
         let cuboid = block.cuboid();
         rule(cuboid.iter().all(used), WHAT, || "a measured cuboid is not made of levels in use".into())?;
@@ -257,7 +337,8 @@ fn check(plan: &plan::Plan, cube: &Cube) -> Result<(), ReleaseError> {
         rule(limits::drawable(plan.noise, *scale), WHAT, || {
             "a measurement has more noise than can be drawn".into()
         })?;
-        if block.form() == plan::Form::Component {
+        told_once(block, &mut told)?;
+        if matches!(block.form(), plan::Form::Component | plan::Form::Based) {
             rule(components.insert(cuboid), WHAT, || "a component is measured twice".into())?;
         }
         let frame = frame.get_or_init(|| Frame::new(cube, &plan.levels));
@@ -336,7 +417,8 @@ pub(crate) mod tests {
                 (M::Given, 7),
                 (M::Wavelet, 8),
                 (M::Fourier, 9),
-                (M::Matrix, 10)
+                (M::Matrix, 10),
+                (M::Bases, 11)
             ]
         );
         let format = include_str!("../../../schemas/RELEASE-FORMAT.md");

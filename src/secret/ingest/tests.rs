@@ -42,6 +42,7 @@ pub(in crate::secret) fn spec(columns: impl IntoIterator<Item = (Dimension, Colu
         supersedes: None,
         demo: true,
         dataset: None,
+        account: Default::default(),
         projection: None,
         data: Some(Data {
             path: PathBuf::from("nowhere.csv"),
@@ -66,6 +67,7 @@ pub(in crate::secret) fn spec(columns: impl IntoIterator<Item = (Dimension, Colu
             objective: crate::planner::Objective::Total,
             shares: Vec::new(),
             rows: None,
+            effort: 1,
         },
         source: String::new(),
         unconfirmed: None,

@@ -2,7 +2,7 @@
 //! tables that are declared to be published without noise: [`exact_tables`].
 //!
 //! **Guarantee.** What leaves is `x_B + z` for a measured table, `D_A (m_A x_A + z)` for a component, and `H x_B + z` for a
-//! block of signed sums `H` (differences of pairs, Walsh–Hadamard coefficients, the agency's own rows), with `z` independent exact discrete Gaussian or Laplace noise of the plan's scale in every cell: each measurement is
+//! block of signed sums `H` (differences of pairs, Walsh–Hadamard coefficients, rows of bases, the agency's own rows), with `z` independent exact discrete Gaussian or Laplace noise of the plan's scale in every cell: each measurement is
 //! private at the cost [`crate::plan::cost`] states for it, and they compose. All arithmetic on counts and noise
 //! is in checked integers. **Proof idea:** see `plan::cost`; the contrasts `D_A` are post-processing of the noisy vector.
 //! **Source:** Canonne, Kamath & Steinke 2020 (noise); Xiao, He, Zhang & Kifer 2023 (residual components).

@@ -1,11 +1,10 @@
-//! `margins experiment`: how strategies and budget rules compare on the families of workloads of the
-//! literature. Opens no data.
+//! How strategies and budget rules compare on the families of workloads of the literature.
 
-use super::chart::{self, Chart, Series};
-use super::output::{amount, columns, counted, wrapped};
-use super::panels::{self, Panel, Panels};
-use super::plan::spec_failure;
-use super::{Failure, Outcome, output};
+use crate::cli::chart::{self, Chart, Series};
+use crate::cli::output::{self, amount, columns, counted, figure, wrapped};
+use crate::cli::panels::{self, Panel, Panels};
+use crate::cli::plan::spec_failure;
+use crate::cli::{Failure, Outcome};
 use crate::cube::{Cube, Cuboid, Level};
 use crate::exact::Rational;
 use crate::plan::{BudgetRule, Measure, Neighbours, Noise, Table, convert};
@@ -14,12 +13,8 @@ use crate::spec;
 use serde_json::json;
 use std::path::PathBuf;
 
-/// Compare strategies over many budgets on standard workloads over a spec's dimensions: Q1 (every one-way
-/// table), Q1* (and every other two-way table), Q1a (and the two-way tables with the first dimension), and Q2,
-/// Q2*, Q2a one order up. Prints the relative error: the mean absolute error of a cell over the mean count of a
-/// cell, averaged over the tables.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  margins experiment specs/town.toml --rows 30000 --svg out/town.svg")]
+#[group(id = "tables")]
 pub struct Args {
     /// The spec: its dimensions at their finest level, its unit and neighbours
     spec: PathBuf,
@@ -38,6 +33,9 @@ pub struct Args {
     /// Draw the workloads as panels of one picture
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
+    /// Also show how long each plan takes on this machine, in milliseconds
+    #[arg(long)]
+    time: bool,
     /// Print all figures as JSON
     #[arg(long)]
     json: bool,
@@ -65,6 +63,8 @@ struct Setting {
     rows: u64,
     noise: Noise,
     delta: Rational,
+    /// Whether the time of planning is shown.
+    time: bool,
     /// The budget in the noise's own currency at each ε.
     budgets: Vec<f64>,
 }
@@ -83,7 +83,7 @@ impl Setting {
         let budgets = budgets.ok_or_else(|| {
             Failure::Message(format!("--delta must lie between 0 and 1, not {}", args.delta))
         })?;
-        Ok(Setting { name: name.into(), rows: args.rows, noise, delta: args.delta, budgets })
+        Ok(Setting { name: name.into(), rows: args.rows, noise, delta: args.delta, time: args.time, budgets })
     }
 
     /// `Laplace noise, 30 000 rows`.
@@ -109,6 +109,8 @@ struct Line {
     rule: BudgetRule,
     /// Relative errors at the budgets, or why there are none.
     errors: Result<Vec<f64>, String>,
+    /// How long the plan took.
+    seconds: f64,
 }
 
 pub fn run(args: &Args) -> Outcome {
@@ -135,17 +137,18 @@ pub fn run(args: &Args) -> Outcome {
                     request(&spec.cube, &tables, spec.privacy.neighbours, max_rows, setting.noise);
                 request.measure = Some(measure);
                 request.budgets = rule;
-                let errors = planner::plan(&request)
+                let start = std::time::Instant::now();
+                let planned = planner::plan(&request);
+                let seconds = start.elapsed().as_secs_f64();
+                let errors = planned
                     .and_then(|planned| relative_errors(&request, &planned, &setting))
                     .map_err(|e| e.to_string());
-                lines.push(Line { workload: name, tables: tables.len(), measure, rule, errors });
+                lines.push(Line { workload: name, tables: tables.len(), measure, rule, errors, seconds });
             }
         }
     }
     if let Some(file) = &args.svg {
-        let picture = picture(&setting, &lines);
-        crate::files::write(file, &picture)
-            .map_err(|e| Failure::Message(format!("cannot write {}: {e}", output::path(file))))?;
+        super::write(file, &picture(&setting, &lines))?;
     }
     if args.json {
         output::json(&to_json(&setting, &lines))
@@ -243,6 +246,7 @@ fn to_text(setting: &Setting, lines: &[Line]) -> String {
     let mut head = vec!["strategy  budgets".to_string()];
     head.extend(shown.map(|i| format!("ε = {}", epsilon(i))));
     head.push("saved".into());
+    head.extend(setting.time.then(|| "plan ms".into()));
     let head: Vec<&str> = head.iter().map(String::as_str).collect();
     let mut out = format!("{}: relative error in per cent, {}\n", setting.name, setting.describe());
     let mut reasons: Vec<String> = Vec::new();
@@ -262,6 +266,7 @@ fn to_text(setting: &Setting, lines: &[Line]) -> String {
                 }
             }
             row.push(saved(lines, start + i).map_or(String::new(), |s| tenths(100.0 * s)));
+            row.extend(setting.time.then(|| figure(1e3 * l.seconds)));
             table.push(row);
         }
         start += family.len();
@@ -284,7 +289,7 @@ fn to_json(setting: &Setting, lines: &[Line]) -> String {
             json!({
                 "workload": l.workload, "tables": l.tables, "measure": l.measure.name(), "budgets": l.rule.name(),
                 "relative_error": l.errors.as_ref().ok(), "reason": l.errors.as_ref().err(),
-                "saved": saved(lines, i),
+                "saved": saved(lines, i), "seconds": setting.time.then_some(l.seconds),
             })
         })
         .collect();
@@ -372,6 +377,7 @@ mod tests {
             rows: 1000,
             noise: Noise::Laplace,
             delta: Rational::ONE,
+            time: false,
             budgets: (0..BUDGETS).map(epsilon).collect(),
         };
         let errors = relative_errors(&request, &planned, &setting).unwrap();

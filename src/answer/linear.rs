@@ -1,0 +1,203 @@
+//! The figures of a query as weights on cells, and as rows that can be measured.
+
+use super::open::QueryError;
+use super::past::Best;
+use super::query::{Asked, Labels, Present, Sortable, sort};
+use super::render::{ResultCell, ResultColumn, ResultFigure, ResultTable};
+use crate::cube::{Cube, Cuboid, Filter, Frame, Level, required_level};
+use crate::plan::{Rows, limits};
+use crate::sql::Query;
+
+/// One figure of one row of an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Linear {
+    /// The nodes of the row's group.
+    pub nodes: Vec<u32>,
+    /// Which column of the query it is.
+    pub column: usize,
+    /// What it adds to the sum over cells.
+    pub constant: f64,
+    /// The weight of every cell.
+    pub filter: Filter,
+}
+
+/// Why figures are no rows.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoRows {
+    /// A figure that is no sum of counts with whole factors.
+    #[error("{0} is no sum of counts with whole factors: ask for its parts")]
+    NotWhole(String),
+    /// Too many cells to be told apart.
+    #[error("the query tells {0} cells apart; the most is {most}", most = limits::MAX_ROW_CELLS)]
+    TooManyCells(u64),
+    /// Nothing at all.
+    #[error("the query asks for nothing: every cell of it has the weight 0")]
+    Nothing,
+}
+
+/// The most figures of one question.
+pub const MOST_FIGURES: usize = 512;
+
+/// All figures of a query, row by row.
+pub fn figures(query: &Query, cube: &Cube) -> Result<Vec<Linear>, QueryError> {
+    let asked = Asked::new(query)?;
+    let present = Present::new(query, cube);
+    let sizes: Vec<usize> = query.group_by.iter().map(|level| level.of(cube).len()).collect();
+    let rows: usize = sizes.iter().try_fold(1usize, |n, &s| n.checked_mul(s)).unwrap_or(usize::MAX);
+    if rows.saturating_mul(query.columns.len()) > MOST_FIGURES {
+        return Err(QueryError::Together(format!("one question may have {MOST_FIGURES} figures")));
+    }
+    let intricate = |_| QueryError::Answer(super::AnswerError::Intricate);
+    let mut out = Vec::new();
+    let mut nodes = vec![0u32; sizes.len()];
+    for _ in 0..rows {
+        if present.holds(&nodes) {
+            for (column, figure) in asked.figures.iter().enumerate() {
+                let Some(figure) = figure else { continue };
+                let name = || query.columns[column].name().to_owned();
+                if figure.is_ratio() {
+                    return Err(QueryError::Product(name()));
+                }
+                let weights = figure.weights(asked.aggregates.len()).swap_remove(0);
+                let mut filter = Filter::constant(0.0);
+                for (aggregate, weight) in asked.aggregates.iter().zip(weights) {
+                    if weight == 0.0 {
+                        continue;
+                    }
+                    let mut part = aggregate.filter.clone();
+                    for (i, (by, &node)) in query.group_by.iter().zip(&nodes).enumerate() {
+                        if aggregate.partition.as_ref().is_none_or(|p| p.contains(&i)) {
+                            let (d, dimension) = (by.dimension, &cube.dimensions[by.dimension]);
+                            let inside = dimension.ancestors(dimension.finest(), by.level);
+                            let inside: Vec<bool> = inside.into_iter().map(|n| n == node).collect();
+                            part = part.and(&Filter::nodes(d, &inside)).map_err(intricate)?;
+                        }
+                    }
+                    part = part.and(&Filter::constant(weight)).map_err(intricate)?;
+                    filter = filter.plus(&part).map_err(intricate)?;
+                }
+                let constant = figure.value(&vec![0.0; asked.aggregates.len()]);
+                out.push(Linear { nodes: nodes.clone(), column, constant, filter });
+            }
+        }
+        crate::cube::odometer::next(&mut nodes, |i| sizes[i]);
+    }
+    Ok(out)
+}
+
+/// The filters as rows over the coarsest table that tells apart what they tell apart, each once.
+pub fn rows(filters: &[&Filter], cube: &Cube) -> Result<Rows, NoRows> {
+    let mut levels = vec![0; cube.dimensions.len()];
+    for class in filters.iter().flat_map(|f| &f.dims) {
+        levels[class.dim] = required_level(cube, class.dim, &class.class_of, levels[class.dim]);
+    }
+    let cuboid = Cuboid::new(levels.iter().copied().enumerate().filter(|&(_, l)| l > 0));
+    let cells = cube.cells(&cuboid).unwrap_or(u64::MAX);
+    if cells > limits::MAX_ROW_CELLS {
+        return Err(NoRows::TooManyCells(cells));
+    }
+    let frame = Frame::new(cube, &Frame::levels_of(cube, std::iter::once(&cuboid)));
+    let cells = frame.len(&cuboid);
+    let mut out: Vec<Vec<(u32, i32)>> = Vec::new();
+    for filter in filters {
+        let weights = over(filter, &cuboid, cube, cells);
+        let mut row = Vec::new();
+        for (cell, w) in weights.into_iter().enumerate().filter(|(_, w)| *w != 0.0) {
+            if w.fract() != 0.0 || w.abs() > f64::from(i32::MAX) {
+                return Err(NoRows::NotWhole("one of its figures".into()));
+            }
+            row.push((cell as u32, w as i32));
+        }
+        if row.is_empty() {
+            return Err(NoRows::Nothing);
+        }
+        if !out.contains(&row) {
+            out.push(row);
+        }
+    }
+    Ok(Rows { cuboid, rows: out })
+}
+
+/// The weight of every cell of a table that tells apart what the filter does.
+fn over(filter: &Filter, cuboid: &Cuboid, cube: &Cube, cells: usize) -> Vec<f64> {
+    let mut at = vec![0usize];
+    for Level { dimension: d, level } in cuboid.iter() {
+        let dimension = &cube.dimensions[d];
+        let mut class = vec![0usize; dimension.levels[level].len()];
+        let classes = filter.classes(d);
+        if let Some(c) = classes {
+            for (finest, &node) in dimension.ancestors(dimension.finest(), level).iter().enumerate() {
+                class[node as usize] = c.class_of[finest] as usize;
+            }
+        }
+        let stride = classes.map_or(1, |c| c.classes as usize);
+        at = at.iter().flat_map(|&a| class.iter().map(move |c| a * stride + c)).collect();
+    }
+    debug_assert_eq!(at.len(), cells);
+    at.into_iter().map(|a| filter.weights[a]).collect()
+}
+
+/// A measured row as a filter.
+pub fn of_row(cuboid: &Cuboid, row: &[(u32, i32)], cube: &Cube) -> Option<Filter> {
+    let dims: Vec<crate::cube::ClassedDimension> = cuboid
+        .iter()
+        .map(|Level { dimension: dim, level }| {
+            let d = &cube.dimensions[dim];
+            let class_of = d.ancestors(d.finest(), level);
+            crate::cube::ClassedDimension { dim, class_of, classes: d.levels[level].len() as u32 }
+        })
+        .collect();
+    // Classes are numbered in the order of their first node; those of levels are.
+    let cells = dims.iter().try_fold(1usize, |n, d| n.checked_mul(d.classes as usize))?;
+    let mut weights = vec![0.0; cells];
+    for &(cell, factor) in row {
+        *weights.get_mut(cell as usize)? = f64::from(factor);
+    }
+    Filter { dims, weights }.plus(&Filter::constant(0.0)).ok()
+}
+
+impl Linear {
+    /// Whether its true value is a whole number.
+    pub fn is_whole(&self) -> bool {
+        self.constant.fract() == 0.0 && self.filter.weights.iter().all(|w| w.fract() == 0.0)
+    }
+}
+
+/// The figures of a query with their best estimates, in the query's own order of rows.
+pub fn table(query: &Query, cube: &Cube, figures: &[Linear], best: &[Best], level: f64) -> ResultTable {
+    let labels = Labels { query, cube };
+    let columns = query.columns.iter();
+    let columns =
+        columns.map(|c| ResultColumn { name: c.name().into(), kind: labels.kind(c) }).collect::<Vec<_>>();
+    let mut rows: Vec<Sortable> = Vec::new();
+    for (linear, best) in figures.iter().zip(best) {
+        if rows.last().is_none_or(|r| r.nodes != linear.nodes) {
+            let label = |c| ResultCell::Label(labels.label(c, &linear.nodes));
+            rows.push(Sortable {
+                nodes: linear.nodes.clone(),
+                keys: vec![0.0; columns.len()],
+                cells: query.columns.iter().map(label).collect(),
+            });
+        }
+        let Some(row) = rows.last_mut() else { continue };
+        let (low, high) = best.interval(level, linear.is_whole());
+        let c = linear.constant;
+        let figure = ResultFigure {
+            estimate: best.estimate + c,
+            std_error: best.law.std_error(),
+            low: low + c,
+            high: high + c,
+        };
+        row.keys[linear.column] = figure.estimate;
+        row.cells[linear.column] = ResultCell::Figure(figure);
+    }
+    sort(query, &mut rows);
+    let limit = query.limit.map_or(usize::MAX, |l| usize::try_from(l).unwrap_or(usize::MAX));
+    let rows = rows.into_iter().take(limit).map(|r| r.cells).collect();
+    let left = query.left_out.iter().map(|l| {
+        let column = l.column.map_or("WHERE", |c| query.columns[c].name());
+        let categories = l.categories.join(", ");
+        format!("{column}: leaves out the units whose {} is {categories}.", l.level)
+    });
+    ResultTable { columns, rows, level, notes: left.collect(), ..ResultTable::default() }
+}

@@ -1,0 +1,155 @@
+//! What an account holds, in words and as JSON.
+
+use super::{Failure, output};
+use crate::compile::CompileError;
+use crate::exact::Rational;
+use crate::ledger::{Bound, Chain, Charge, Exact, Ledger, LedgerError, Spent, default_path, spent::rational};
+use crate::release::{Currency, claims};
+use crate::secret::measure::MeasureError;
+use crate::spec::Spec;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// The ledger of a spec: the one it names, or the one that is given, or `ledger/ID.jsonl`.
+pub fn file(spec: &Spec, given: Option<&Path>) -> Result<PathBuf, Failure> {
+    let same = |a: &Path, b: &Path| {
+        a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+    };
+    match (&spec.account.ledger, given) {
+        (Some(own), Some(given)) if !same(own, given) => Err(Failure::Message(format!(
+            "the spec names its ledger, {}: there is no other for these people",
+            output::path(own)
+        ))),
+        (Some(own), _) => Ok(own.clone()),
+        (None, Some(given)) => Ok(given.into()),
+        (None, None) => Ok(default_path(&spec.account_name().id)),
+    }
+}
+
+/// Ledgers were once kept beside releases, without a dataset. What they charged is in no account of today.
+pub fn not_forgotten(out: &Path) {
+    let old = out.join("ledger.jsonl");
+    if let Err(LedgerError::FirstKind) = Ledger::read(&old) {
+        output::say(&output::wrapped(
+            &format!(
+                "warning: {} is a ledger of the first kind: what it charged is not counted any more. Set a bound that is lower \
+                 by that, and move it to your records",
+                output::path(&old)
+            ),
+            9,
+        ));
+    }
+}
+
+/// What a bound refuses is no mishap.
+pub fn refused(e: CompileError) -> Failure {
+    let by_bound = |e: &LedgerError| matches!(e, LedgerError::Bound { .. } | LedgerError::Currency { .. });
+    match &e {
+        CompileError::OverBound { .. } => Failure::Refused(e.to_string()),
+        CompileError::Ledger(why) if by_bound(why) => Failure::Refused(e.to_string()),
+        // Somebody else was charged between the look at the ledger and this charge.
+        CompileError::Measure(MeasureError::Sink(why)) if why.downcast_ref().is_some_and(by_bound) => {
+            Failure::Refused(why.to_string())
+        }
+        _ => e.into(),
+    }
+}
+
+/// The δ at which ε is stated: the bound's own, or one in a billion.
+fn delta(chain: &Chain) -> Option<Rational> {
+    chain.bound().and_then(|b| b.delta()).or_else(claims::default_delta)
+}
+
+/// ε at δ as decimal text, rounded up.
+fn approximate(spent: &Spent, delta: Rational) -> Option<String> {
+    let epsilon = spent.epsilon_at(delta)?;
+    let near = epsilon.to_f64().value();
+    // To the nearest double may be down.
+    let above = if Exact::try_from(near).is_ok_and(|n| n >= epsilon) { near } else { near.next_up() };
+    Some(claims::decimals_up(above))
+}
+
+/// An amount as people read it: a short ratio, or decimals.
+pub fn amount(r: Rational) -> String {
+    let text = output::amount(r);
+    if text.len() <= 7 { text } else { output::spent(r) }
+}
+
+/// The same of any length.
+fn long(x: &Exact) -> String {
+    rational(x).map_or_else(|| format!("{:.9}", x.to_f64().value()), amount)
+}
+
+/// What has been spent in all: in pure ε where there is one, in ρ, and in ε at δ.
+pub fn spent(spent: &Spent, chain: &Chain) -> String {
+    let pure = spent.epsilon.as_ref().filter(|_| !spent.is_nothing());
+    let pure = pure.map_or(String::new(), |e| format!("ε = {}, pure; ", long(e)));
+    let at = delta(chain).and_then(|d| Some((approximate(spent, d)?, d)));
+    let at = at.map_or(String::new(), |(e, d)| format!(", which is ε = {e} at δ = {}", output::amount(d)));
+    format!("{pure}ρ = {}{at}", long(&spent.rho))
+}
+
+/// A bound.
+pub fn bound(bound: &Bound) -> String {
+    match (bound.epsilon, bound.delta, bound.rho) {
+        (Some(e), None, _) => format!("ε = {}, pure", output::amount(e)),
+        (Some(e), Some(d), _) => format!("ε = {} at δ = {}", output::amount(e), output::amount(d)),
+        (None, _, Some(r)) => format!("ρ = {}", output::amount(r)),
+        (None, _, None) => "none".into(),
+    }
+}
+
+/// The most that may still be charged, in the currency of the bound.
+pub fn left(chain: &Chain) -> Option<(Currency, Rational)> {
+    let bound = chain.bound()?;
+    let currency =
+        if bound.epsilon.is_some() && bound.delta.is_none() { Currency::Epsilon } else { Currency::Rho };
+    let like = Charge {
+        release: "next".into(),
+        spec_blake3: String::new(),
+        unit: String::new(),
+        of: None,
+        unit_of: 1,
+        neighbours: chain.spent().neighbours,
+        part: None,
+        currency,
+        charged: Rational::ZERO,
+        invariants: Vec::new(),
+    };
+    Some((currency, chain.left(&like)?))
+}
+
+/// The lines about an account after a charge.
+pub fn text(chain: &Chain) -> String {
+    let id = chain.id().unwrap_or_default();
+    let mut out = format!("in all    {}\n", spent(&chain.spent(), chain).replace("; ", "\n          "));
+    match (chain.bound(), left(chain)) {
+        (Some(b), Some((currency, left))) => {
+            let rest = format!("{} = {}", currency.symbol(), amount(left));
+            out.push_str(&format!("bound     {}; {rest} is left\n", bound(&b)));
+        }
+        _ => out.push_str(&format!("bound     none; set one: margins ledger init {id} --rho …\n")),
+    }
+    out
+}
+
+/// All of an account but its lines.
+pub fn json(chain: &Chain) -> Value {
+    let spent = chain.spent();
+    let delta = delta(chain);
+    let approximate = delta.and_then(|d| Some(json!({ "epsilon": approximate(&spent, d)?, "delta": d })));
+    json!({
+        "id": chain.id(),
+        "unit": chain.charges().next().map(|(_, c)| &c.unit),
+        "neighbours": spent.neighbours,
+        "bound": chain.bound(),
+        "spent": {
+            "epsilon": spent.epsilon.as_ref().map(ToString::to_string),
+            "rho": spent.rho.to_string(),
+            "approximate": approximate,
+        },
+        "left": left(chain).map(|(currency, amount)| json!({ "currency": currency, "amount": amount })),
+        "head": chain.head(),
+        "open": chain.open(),
+    })
+}

@@ -1,0 +1,364 @@
+//! `margins ask`: as good an answer as asked for, from what is out, or for the least budget that gives it.
+
+use super::output::{self, MOST};
+use super::progress::Bar;
+use super::query::without_comment;
+use super::signing::Signing;
+use super::{Failure, Outcome, account};
+use crate::answer::linear::{self, Linear};
+use crate::answer::past::{Past, Together};
+use crate::answer::render::{self, ResultTable};
+use crate::answer::{Answers, QueryError};
+use crate::compile::asked::{Need, Question, Target, spec_of};
+use crate::compile::{self, Options, Released};
+use crate::cube::Filter;
+use crate::exact::Rational;
+use crate::ledger::published::{Found, look};
+use crate::ledger::{Chain, Charge, Ledger};
+use crate::release::{Currency, Kind, Release};
+use crate::spec::{self, Spec};
+use crate::sql::{Query, quote_names};
+use serde_json::{Map, Value, json};
+use std::path::{Path, PathBuf};
+
+/// Answer a question within a half-width, spending the least that does it.
+///
+/// Everything in DIR that was charged to the dataset's ledger is taken together. If every interval is narrow enough, nothing is spent.
+/// Otherwise the question itself is measured, with as much noise as all of it together allows: a new signed release in DIR,
+/// charged first. If the bound does not let it, nothing is spent, and what could be reached is said (exit 1).
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  margins ask survey.toml --within 50 --level 0.8 --key agency.key \\\n    \
+    \"SELECT COUNT(*) FROM survey WHERE age < 18\"\n  \
+    margins ask survey.toml --within 50 --batch questions.sql --key agency.key --json"
+)]
+pub struct Args {
+    /// The spec: the people, the dimensions, the data, the kind of noise
+    spec: PathBuf,
+    /// The question
+    #[arg(required_unless_present = "batch", conflicts_with = "batch")]
+    sql: Option<String>,
+    /// How far from the truth every answer may be, with probability P
+    #[arg(long, value_name = "W")]
+    within: Rational,
+    /// The probability with which each interval covers the truth
+    #[arg(long, default_value_t = 0.95, value_name = "P")]
+    level: f64,
+    /// Answer a file of questions, one a line (`--` starts a comment)
+    #[arg(long, value_name = "FILE")]
+    batch: Option<PathBuf>,
+    /// Read the rows from here instead of the spec's own file
+    #[arg(long, value_name = "FILE")]
+    data: Option<PathBuf>,
+    /// The folder of the releases
+    #[arg(long, value_name = "DIR", default_value = "out")]
+    out: PathBuf,
+    /// The ledger to charge, where the spec names none [default: ledger/ID.jsonl in the working folder]
+    #[arg(long, value_name = "FILE")]
+    ledger: Option<PathBuf>,
+    /// Print JSON, of a batch one line each
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    signing: Signing,
+}
+
+/// One who asks: the spec, its account, and what is out.
+struct Asker<'a> {
+    args: &'a Args,
+    spec: Spec,
+    ledger: Ledger,
+    chain: Chain,
+    releases: Vec<Answers>,
+}
+
+/// What became of a question.
+struct Reply {
+    sql: String,
+    table: ResultTable,
+    released: Option<Released>,
+    /// Why it has no answer that is good enough.
+    refused: Option<String>,
+}
+
+pub fn run(args: &Args) -> Outcome {
+    if args.within.is_zero() {
+        return Err(Failure::Message("--within wants a number above 0".into()));
+    }
+    if !(args.level > 0.0 && args.level < 1.0) {
+        return Err(QueryError::Level(args.level).into());
+    }
+    let mut asker = Asker::new(args)?;
+    let Some(batch) = &args.batch else {
+        let reply = asker.ask(args.sql.as_deref().unwrap_or_default())?;
+        output_of(&asker, &reply)?;
+        return reply.refused.map_or(Ok(()), |why| Err(Failure::Refused(why)));
+    };
+    let text = crate::files::text(batch, MOST)
+        .map_err(|e| Failure::Message(format!("cannot read {}: {e}", output::path(batch))))?;
+    let questions =
+        text.lines().map(|l| without_comment(l).trim().trim_end_matches(';').trim_end().to_owned());
+    let mut refused = 0usize;
+    for (i, sql) in questions.filter(|q| !q.is_empty()).enumerate() {
+        let reply = asker.ask(&sql)?;
+        refused += usize::from(reply.refused.is_some());
+        if !args.json {
+            output::print(&format!("{}-- {sql}\n", if i > 0 { "\n" } else { "" }))?;
+        }
+        output_of(&asker, &reply)?;
+        if let (Some(why), false) = (&reply.refused, args.json) {
+            output::print(&format!("{}\n", output::wrapped(why, 0)))?;
+        }
+    }
+    match refused {
+        0 => Ok(()),
+        n => Err(Failure::Refused(format!(
+            "{} could not be answered within {}",
+            output::counted(n as u64, "question"),
+            args.within
+        ))),
+    }
+}
+
+/// Prints a reply but for why it is refused.
+fn output_of(asker: &Asker, reply: &Reply) -> Outcome {
+    if asker.args.json {
+        return output::json(&(render::json(&reply.table, &about(asker, reply))? + "\n"));
+    }
+    if reply.refused.is_some() {
+        return Ok(());
+    }
+    let spent = match &reply.released {
+        None => "spent     nothing: what is out answers it\n".to_owned(),
+        Some(r) => format!(
+            "spent     {} = {}\nwrote     {}\n",
+            r.job.currency().symbol(),
+            output::spent(r.job.cost()),
+            output::path(&r.sealed.path)
+        ),
+    };
+    output::print(&format!("{}\n{spent}{}", render::table(&reply.table), account::text(&asker.chain)))
+}
+
+/// What JSON says beside the answer.
+fn about(asker: &Asker, reply: &Reply) -> Map<String, Value> {
+    let mut more = Map::new();
+    let cost = reply.released.as_ref().map_or(Rational::ZERO, |r| r.job.cost());
+    more.insert("sql".into(), reply.sql.as_str().into());
+    more.insert("within".into(), asker.args.within.to_f64().into());
+    more.insert("spent".into(), json!(cost));
+    more.insert("currency".into(), json!(asker.currency()));
+    if let Some(r) = &reply.released {
+        more.insert("release".into(), output::plain(&r.sealed.path).into());
+    }
+    if let Some(why) = &reply.refused {
+        more.insert("refused".into(), why.as_str().into());
+    }
+    more.insert("account".into(), account::json(&asker.chain));
+    more
+}
+
+impl<'a> Asker<'a> {
+    fn new(args: &'a Args) -> Result<Asker<'a>, Failure> {
+        let spec = spec::load(&args.spec).map_err(super::plan::spec_failure)?;
+        spec.confirmed().map_err(super::plan::spec_failure)?;
+        if spec.projection.is_some() {
+            return Err(Failure::Message(
+                "questions are measured over listed categories, and this is a projection".into(),
+            ));
+        }
+        let path = account::file(&spec, args.ledger.as_deref())?;
+        account::not_forgotten(&args.out);
+        let ledger = Ledger::at(&path, &spec.account_name().id).map_err(|e| output::about(&path, &e))?;
+        let mut asker = Asker { args, spec, chain: Chain::default(), ledger, releases: Vec::new() };
+        asker.look()?;
+        Ok(asker)
+    }
+
+    fn currency(&self) -> Currency {
+        match self.spec.privacy.budget {
+            spec::Budget::Epsilon(_) => Currency::Epsilon,
+            spec::Budget::Rho(_) | spec::Budget::EpsilonDelta(..) => Currency::Rho,
+        }
+    }
+
+    /// Reads the ledger, and opens what has been charged in it since the last look.
+    fn look(&mut self) -> Outcome {
+        self.chain = self.ledger.chain()?;
+        let known: Vec<String> = self.releases.iter().filter_map(|r| Some(head(r)?.to_owned())).collect();
+        let mut found: Vec<(u64, Answers)> = Vec::new();
+        let entries = std::fs::read_dir(&self.args.out).into_iter().flatten().flatten();
+        let mut files: Vec<PathBuf> = entries.map(|e| e.path()).collect();
+        files.retain(|p| p.extension().is_some_and(|e| e == "margins") && p.is_file());
+        files.sort();
+        for file in files {
+            // What cannot be opened was not sealed here, or is being written.
+            let Ok(release) = Release::open(&file) else { continue };
+            let manifest = release.manifest();
+            let Some(own) = manifest.account.as_ref().filter(|a| a.name.id == self.spec.account_name().id)
+            else {
+                continue;
+            };
+            if let Found::Not(why) = look(&self.chain, manifest) {
+                return Err(Failure::Message(format!(
+                    "{} says it was charged to the account `{}`, but {why}. Nothing is spent before that is cleared up: \
+                     margins ledger verify",
+                    output::path(&file),
+                    own.name.id
+                )));
+            }
+            let taken = known.contains(&own.head)
+                || found.iter().any(|(_, r)| head(r) == Some(&own.head))
+                || !self.same_truth(&release);
+            let line = own.line;
+            if !taken {
+                found.push((line, Answers::from_release(release)?));
+            }
+        }
+        found.sort_by_key(|(line, _)| *line);
+        self.releases.extend(found.into_iter().map(|(_, r)| r));
+        Ok(())
+    }
+
+    /// Whether a release's counts are of the same people at the same time, counted alike.
+    fn same_truth(&self, release: &Release) -> bool {
+        let (m, spec) = (release.manifest(), &self.spec);
+        let period = |d: &Option<crate::release::Dataset>| d.as_ref().and_then(|d| d.period.clone());
+        let rows = match &spec.privacy.unit {
+            spec::Unit::Row => 1,
+            spec::Unit::Column { max_rows, .. } => *max_rows,
+        };
+        release.count(Kind::Projection) == 0
+            && period(&m.dataset) == period(&spec.dataset)
+            && m.account.as_ref().is_some_and(|a| a.name.part == spec.account.part)
+            && m.privacy.unit == spec.privacy.unit.name()
+            && m.privacy.max_rows == rows
+    }
+
+    /// All that is out, taken together for these figures.
+    fn together(&self, figures: &[Linear]) -> Result<Together, Failure> {
+        let releases: Vec<&Answers> = self.releases.iter().collect();
+        let filters: Vec<&Filter> = figures.iter().map(|f| &f.filter).collect();
+        Ok(Together::new(&Past::new(&self.spec.cube, &releases)?, &filters)?)
+    }
+
+    /// The most that a measurement may cost: what is left of the bound; without one the spec's own budget.
+    fn most(&self) -> Result<Rational, Failure> {
+        let (_, own) = self.spec.privacy.budget.noise().ok_or(compile::CompileError::NoBudget)?;
+        let name = self.spec.account_name();
+        let like = Charge {
+            release: self.spec.name.clone(),
+            spec_blake3: String::new(),
+            unit: name.unit,
+            of: None,
+            unit_of: name.unit_of,
+            neighbours: self.spec.privacy.neighbours,
+            part: name.part,
+            currency: self.currency(),
+            charged: Rational::ZERO,
+            invariants: Vec::new(),
+        };
+        Ok(match self.chain.left(&like) {
+            None => own,
+            Some(left) => compile::share(&self.spec, self.currency(), left).unwrap_or(Rational::ZERO),
+        })
+    }
+
+    fn ask(&mut self, sql: &str) -> Result<Reply, Failure> {
+        let cube = &self.spec.cube;
+        let names: Vec<&str> =
+            cube.dimensions.iter().map(|d| d.name.as_str()).chain([self.spec.name.as_str()]).collect();
+        let query = Query::parse(&quote_names(sql, &names), cube).map_err(QueryError::from)?;
+        if !query.from.eq_ignore_ascii_case(&self.spec.name) {
+            return Err(QueryError::From(self.spec.name.clone(), query.from).into());
+        }
+        let figures = linear::figures(&query, cube)?;
+        if figures.is_empty() {
+            return Err(Failure::Message("the question asks for no figure".into()));
+        }
+        let target = Target { within: self.args.within.to_f64(), level: self.args.level };
+        let together = self.together(&figures)?;
+        let most = self.most()?;
+        let question = Question::new(&self.spec, &figures, &together, target)?;
+        let mut reply = Reply {
+            sql: sql.into(),
+            table: ResultTable { level: target.level, ..ResultTable::default() },
+            released: None,
+            refused: None,
+        };
+        let together = match question.need(most)? {
+            Need::Nothing => together,
+            Need::Budget(budget) => {
+                reply.released = Some(self.measure(sql, budget)?);
+                self.look()?;
+                self.together(&figures)?
+            }
+            Need::More(reach) => {
+                reply.refused = Some(self.refusal(reach, most));
+                return Ok(reply);
+            }
+        };
+        let solved = together.with(&[]);
+        let best = (0..figures.len()).map(|i| solved.best(i)).collect::<Result<Option<Vec<_>>, _>>()?;
+        let best =
+            best.ok_or_else(|| Failure::Message("what was measured does not answer the question".into()))?;
+        reply.table = linear::table(&query, &self.spec.cube, &figures, &best, target.level);
+        Ok(reply)
+    }
+
+    /// Measures a question: a new release, charged first.
+    fn measure(&self, sql: &str, budget: Rational) -> Result<Released, Failure> {
+        let (entropy, key) = self.args.signing.entropy_and_key(&self.spec)?;
+        let out = &self.args.out;
+        std::fs::create_dir_all(out)
+            .map_err(|e| Failure::Message(format!("cannot make the folder {}: {e}", output::path(out))))?;
+        let stem: String = self.spec.name.chars().take(80).collect();
+        let free = |n: &u64| {
+            ["margins", "margins.minisig"].iter().all(|e| !out.join(format!("{stem}-asked-{n}.{e}")).exists())
+        };
+        let name = (1u64..).find(free).map(|n| format!("{stem}-asked-{n}")).unwrap_or_default();
+        let spec =
+            spec_of(&self.spec, &self.args.spec, &name, sql, budget).map_err(super::plan::spec_failure)?;
+        let ledger: &Path = self.ledger.path();
+        for path in
+            [Some(ledger), Some(&self.args.spec), self.args.signing.key.as_deref()].into_iter().flatten()
+        {
+            super::release::stays(out, &name, path)?;
+        }
+        let options = Options {
+            out,
+            data: self.args.data.as_deref(),
+            ledger,
+            key: &key,
+            replace: false,
+            day: &super::release::today(),
+            entropy,
+        };
+        compile::release(&spec, options, &Bar::new()).map_err(account::refused)
+    }
+
+    /// Why a question has no answer that is good enough, and what there could be.
+    fn refusal(&self, reach: f64, most: Rational) -> String {
+        let (symbol, args) = (self.currency().symbol(), self.args);
+        let percent = output::figure(100.0 * args.level);
+        let what = match (self.chain.bound(), most.is_zero()) {
+            (Some(bound), true) => format!("nothing is left of the bound, {}", account::bound(&bound)),
+            (Some(bound), false) => format!(
+                "{symbol} = {} is left of the bound, {}",
+                account::amount(most),
+                account::bound(&bound)
+            ),
+            (None, _) => format!("the spec allows {symbol} = {} a release", account::amount(most)),
+        };
+        let best = match reach.is_finite() {
+            true => format!("the best that can be had is within {} at {percent} %", output::figure(reach)),
+            false => "what is out tells nothing of it".into(),
+        };
+        format!("within {} at {percent} % cannot be had: {what}, and with it {best}", args.within)
+    }
+}
+
+/// The charge of a release.
+fn head(release: &Answers) -> Option<&str> {
+    release.release().manifest().account.as_ref().map(|a| a.head.as_str())
+}

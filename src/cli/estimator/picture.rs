@@ -1,0 +1,205 @@
+//! Six panels: mean absolute errors above, probabilities below.
+
+use crate::answer::posterior::{Estimator, expected_absolute_error, out_of_range, probability_closer};
+use crate::cli::Failure;
+use std::fmt::Write;
+
+/// A line of a panel: its name, its colour, whether it is dashed, and its points from 0 to 1 along the abscissa.
+struct Line {
+    name: &'static str,
+    colour: &'static str,
+    dashed: bool,
+    points: Vec<(f64, f64)>,
+}
+
+/// One panel: where it is, what its axes are called, and its ticks.
+struct Panel {
+    left: f64,
+    top: f64,
+    label: String,
+    ticks: Vec<(f64, String)>,
+    lines: Vec<Line>,
+    /// The largest value shown.
+    most: f64,
+}
+
+/// An abscissa: its name, which p and ε a place on it means, and where its ticks are.
+struct Abscissa {
+    label: String,
+    at: Box<dyn Fn(f64) -> (f64, f64)>,
+    ticks: Vec<(f64, String)>,
+}
+
+const KINDS: [(Estimator, &str, &str, bool); 4] = [
+    (Estimator::NoisyCount, "noisy count", "#666", false),
+    (Estimator::Clipped, "moved into range", "#b60", false),
+    (Estimator::PosteriorMean, "posterior mean", "#0b6", false),
+    // The median runs so close to the mean that only dashes show both.
+    (Estimator::PosteriorMedian, "posterior median", "#06c", true),
+];
+
+/// The noise level 1/ε from 0.5 to 40, and ε from 0.02 to 2 on a logarithmic scale, both at this p; and p from 0.02 to 0.98 at this ε.
+fn abscissas(p: f64, epsilon: f64) -> [Abscissa; 3] {
+    let ticks = |values: &[f64], place: fn(f64) -> f64| -> Vec<(f64, String)> {
+        values.iter().map(|&v| (place(v), v.to_string())).collect()
+    };
+    [
+        Abscissa {
+            label: format!("noise level 1/ε, at p = {p}"),
+            at: Box::new(move |t| (p, 1.0 / (0.5 + 39.5 * t))),
+            ticks: ticks(&[1.0, 10.0, 20.0, 30.0, 40.0], |v| (v - 0.5) / 39.5),
+        },
+        Abscissa {
+            label: format!("ε, at p = {p} (logarithmic)"),
+            at: Box::new(move |t| (p, libm::exp(libm::log(0.02) + t * libm::log(100.0)))),
+            ticks: ticks(&[0.02, 0.1, 0.5, 2.0], |e| libm::log(e / 0.02) / libm::log(100.0)),
+        },
+        Abscissa {
+            label: format!("p, at ε = {epsilon}"),
+            at: Box::new(move |t| (0.02 + 0.96 * t, epsilon)),
+            ticks: ticks(&[0.1, 0.3, 0.5, 0.7, 0.9], |p| (p - 0.02) / 0.96),
+        },
+    ]
+}
+
+const WIDTH: f64 = 360.0;
+const HEIGHT: f64 = 240.0;
+const LEFTS: [f64; 3] = [70.0, 510.0, 950.0];
+const TOPS: [f64; 2] = [40.0, 380.0];
+/// How many steps a line has.
+const STEPS: u32 = 24;
+
+fn points(mut value: impl FnMut(f64) -> Result<f64, Failure>) -> Result<Vec<(f64, f64)>, Failure> {
+    let at = |i: u32| f64::from(i) / f64::from(STEPS);
+    (0..=STEPS).map(|i| Ok((at(i), value(at(i))?))).collect()
+}
+
+/// The panels' picture.
+pub fn svg(n: u64, p: f64, epsilon: f64) -> Result<String, Failure> {
+    let mut svg = String::from(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 1360 700\" font-family=\"sans-serif\" font-size=\"13\">\n\
+         <rect width=\"1360\" height=\"700\" fill=\"#fff\"/>\n",
+    );
+    for (abscissa, left) in abscissas(p, epsilon).into_iter().zip(LEFTS) {
+        let line = |(kind, name, colour, dashed): (Estimator, &'static str, &'static str, bool)| {
+            let points = points(|t| {
+                let (p, e) = (abscissa.at)(t);
+                Ok(expected_absolute_error(n, p, e, kind)?)
+            })?;
+            Ok(Line { name, colour, dashed, points })
+        };
+        let lines = KINDS.into_iter().map(line).collect::<Result<Vec<Line>, Failure>>()?;
+        let most = highest(&lines);
+        draw(
+            &mut svg,
+            &Panel { left, top: TOPS[0], label: abscissa.label, ticks: abscissa.ticks, lines, most },
+        );
+    }
+    // Below: the probabilities against ε, p and the true count.
+    let [_, second, third] = abscissas(p, epsilon);
+    for (abscissa, left) in [second, third].into_iter().zip(LEFTS) {
+        let points = points(|t| {
+            let (p, e) = (abscissa.at)(t);
+            Ok(probability_closer(n, p, e)?)
+        })?;
+        let lines = vec![Line { name: "mean nearer", colour: "#0b6", dashed: false, points }];
+        draw(
+            &mut svg,
+            &Panel { left, top: TOPS[1], label: abscissa.label, ticks: abscissa.ticks, lines, most: 1.0 },
+        );
+    }
+    let points = points(|t| Ok(out_of_range(n, t * n as f64, epsilon)))?;
+    let ticks = [0.0, 0.25, 0.5, 0.75, 1.0].map(|t| (t, format!("{}", (t * n as f64).round())));
+    draw(
+        &mut svg,
+        &Panel {
+            left: LEFTS[2],
+            top: TOPS[1],
+            label: format!("true count, at ε = {epsilon}"),
+            ticks: ticks.into(),
+            lines: vec![Line { name: "outside", colour: "#666", dashed: false, points }],
+            most: 0.6,
+        },
+    );
+    let _ = writeln!(
+        svg,
+        "<text x=\"70\" y=\"24\">mean absolute error of a count out of {n}</text>\n\
+         <text x=\"70\" y=\"364\">probability that the posterior mean is nearer than the noisy count</text>\n\
+         <text x=\"950\" y=\"364\">probability that the noisy count is below 0 or above {n}</text>\n</svg>"
+    );
+    Ok(svg)
+}
+
+/// The largest error that is shown. The noisy count's grows without end as ε falls: it leaves the picture at twice the others'
+/// most. One that is nowhere below that must be seen all the same.
+fn highest(lines: &[Line]) -> f64 {
+    let others = lines.iter().filter(|l| l.name.starts_with("posterior"));
+    let most = others.flat_map(|l| &l.points).fold(0.0, |m: f64, (_, v)| m.max(*v));
+    let least = |line: &Line| 1.1 * line.points.iter().fold(f64::INFINITY, |m: f64, (_, v)| m.min(*v));
+    lines.iter().map(least).fold(2.0 * most, f64::max)
+}
+
+fn draw(svg: &mut String, panel: &Panel) {
+    let (left, most) = (panel.left, panel.most);
+    let base = panel.top + HEIGHT;
+    let x = |t: f64| left + t * WIDTH;
+    let y = |v: f64| base - (v / most).min(1.0) * HEIGHT;
+    let _ = writeln!(
+        svg,
+        "<path d=\"M{left} {}V{base}H{}\" fill=\"none\" stroke=\"#000\"/>\n<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
+        panel.top,
+        left + WIDTH,
+        left + WIDTH / 2.0,
+        base + 40.0,
+        panel.label
+    );
+    for (t, text) in &panel.ticks {
+        let _ = writeln!(
+            svg,
+            "<text x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">{text}</text>",
+            x(*t),
+            base + 18.0
+        );
+    }
+    let digits = if most <= 1.0 { 2 } else { 1 };
+    for i in 0..=4 {
+        let v = most * f64::from(i) / 4.0;
+        let _ = writeln!(
+            svg,
+            "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{v:.digits$}</text>",
+            left - 6.0,
+            y(v) + 4.0
+        );
+    }
+    for (k, line) in panel.lines.iter().enumerate() {
+        // A line that leaves the picture starts where it comes back.
+        let shown: Vec<String> = line
+            .points
+            .iter()
+            .filter(|(_, v)| *v <= most)
+            .map(|(t, v)| format!("{:.1},{:.1}", x(*t), y(*v)))
+            .collect();
+        let dash = if line.dashed { " stroke-dasharray=\"7 6\"" } else { "" };
+        let _ = writeln!(
+            svg,
+            "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"{dash}/>\n<text x=\"{}\" y=\"{}\" fill=\"{colour}\">{}</text>",
+            shown.join(" "),
+            left + WIDTH - 130.0,
+            panel.top + 60.0 + 18.0 * k as f64,
+            line.name,
+            colour = line.colour,
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_picture_with_every_line() {
+        let svg = svg(50, 0.3, 0.1).unwrap_or_default();
+        assert_eq!(svg.matches("<polyline").count(), 4 * 3 + 3);
+        assert!(!svg.contains("NaN") && svg.trim_end().ends_with("</svg>"));
+    }
+}

@@ -1,0 +1,222 @@
+//! `margins experiment asking`: how many questions a budget answers.
+
+mod simulation;
+mod system;
+
+use crate::cli::Outcome;
+use crate::cli::chart::Series;
+use crate::cli::output::{self, columns, counted, figure};
+use crate::cli::panels::{self, Panel, Panels};
+use rayon::prelude::*;
+use serde_json::json;
+use simulation::{CELLS, LEVEL, Run, Setting};
+use std::path::PathBuf;
+
+/// Questions that ask for an accuracy: how many a budget answers, with inference from all answers and without.
+///
+/// The published simulation: random sums of 100 cells, most about the same ten, each with a half-width that must be
+/// reached with probability 0.8. With inference a question is answered from all measurements so far where these are precise
+/// enough, and otherwise measured with the least budget that reaches its half-width together with them; without, each is measured
+/// on its own. Unbounded: after a tree of counts at ε = 0.3, whole widths uniform from 50 to 1000. Bounded: no cell may cost more than
+/// ε = 1, whole widths uniform from 1 to 1000. The system's cost is the largest cost of a cell.
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  margins experiment asking --seeds 20 --svg out/asking.svg")]
+pub struct Args {
+    /// How many runs, each with its own questions, counts and noise
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    seeds: u64,
+    /// How many questions a run asks
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    queries: u64,
+    /// Draw how many questions a cost answers
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Print all figures as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// All runs of a setting, with inference and without, by seed.
+struct Compared {
+    setting: Setting,
+    with: Vec<Run>,
+    without: Vec<Run>,
+}
+
+/// A mean over the seeds and its standard error.
+struct Mean(f64, f64);
+
+impl Mean {
+    fn of(values: impl Iterator<Item = f64>) -> Mean {
+        let all: Vec<f64> = values.collect();
+        let n = all.len() as f64;
+        let mean = all.iter().sum::<f64>() / n;
+        let spread = all.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>();
+        Mean(mean, if n > 1.0 { libm::sqrt(spread / (n * (n - 1.0))) } else { f64::NAN })
+    }
+
+    fn to_json(&self) -> serde_json::Value {
+        json!({ "mean": self.0, "std_error": self.1.is_finite().then_some(self.1) })
+    }
+}
+
+impl Compared {
+    /// By how many times inference answers more from the same budget, and the least over the seeds.
+    fn gain(&self) -> (f64, f64) {
+        let sum = |runs: &[Run]| runs.iter().map(|r| f64::from(r.answers())).sum::<f64>();
+        let each = self.with.iter().zip(&self.without);
+        let least = each.map(|(a, b)| f64::from(a.answers()) / f64::from(b.answers().max(1)));
+        (sum(&self.with) / sum(&self.without).max(1.0), least.fold(f64::INFINITY, f64::min))
+    }
+
+    /// The costs with and without inference, one over the other.
+    fn saving(&self) -> f64 {
+        let sum = |runs: &[Run]| runs.iter().map(Run::spent).sum::<f64>();
+        sum(&self.without) / sum(&self.with)
+    }
+
+    fn kinds(&self) -> [(&'static str, &[Run]); 2] {
+        [("inference", &self.with), ("without", &self.without)]
+    }
+}
+
+/// The columns of the table, each a number of a run.
+type Column = (&'static str, fn(&Run) -> f64);
+
+const COLUMNS: [Column; 5] = [
+    ("cost", Run::spent),
+    ("answered", |r| f64::from(r.answers()) / r.answered.len() as f64),
+    ("free", |r| f64::from(r.free) / r.answered.len() as f64),
+    ("reliability", |r| f64::from(r.within) / f64::from(r.answers().max(1))),
+    ("relative_error", |r| r.relative_error),
+];
+
+pub fn run(args: &Args) -> Outcome {
+    let questions = args.queries as usize;
+    let all: Vec<Compared> = Setting::ALL
+        .into_iter()
+        .map(|setting| {
+            let runs = |inference: bool| -> Vec<Run> {
+                (1..=args.seeds)
+                    .into_par_iter()
+                    .map(|s| simulation::run(setting, inference, questions, s))
+                    .collect()
+            };
+            Compared { setting, with: runs(true), without: runs(false) }
+        })
+        .collect();
+    if let Some(file) = &args.svg {
+        super::write(file, &picture(args, &all))?;
+    }
+    if args.json {
+        return output::json(&to_json(args, &all));
+    }
+    output::print(&to_text(args, &all))
+}
+
+fn to_text(args: &Args, all: &[Compared]) -> String {
+    let mut out = format!(
+        "{} about {CELLS} cells at level {LEVEL}, {}\n",
+        counted(args.queries, "question"),
+        counted(args.seeds, "seed")
+    );
+    for compared in all {
+        let what = match compared.setting {
+            Setting::Unbounded => "unbounded, after a tree at ε = 0.3 (not for those without inference)",
+            Setting::Bounded => "bounded, at most ε = 1 a cell",
+        };
+        let rows = compared.kinds().map(|(name, runs)| {
+            let cell = |(of, (_, value)): (usize, &Column)| {
+                let Mean(mean, error) = Mean::of(runs.iter().map(value));
+                match of {
+                    0 if error.is_finite() => format!("{} ± {error:.3}", figure(mean)),
+                    0 => figure(mean),
+                    3 => format!("{mean:.4}"),
+                    _ => format!("{:.1} %", 100.0 * mean),
+                }
+            };
+            [vec![name.to_string()], COLUMNS.iter().enumerate().map(cell).collect()].concat()
+        });
+        out.push_str(&format!("\n{what}\n"));
+        out.push_str(&columns(
+            &["", "system cost", "answered", "for nothing", "reliability", "relative error"],
+            &rows,
+        ));
+        out.push_str(&match compared.setting {
+            Setting::Unbounded => {
+                format!("\nwithout inference the same costs {} times as much\n", figure(compared.saving()))
+            }
+            Setting::Bounded => {
+                let (gain, least) = compared.gain();
+                format!(
+                    "\ninference answers {} times as many from the same budget\n(least of the seeds: {})\n",
+                    figure(gain),
+                    figure(least)
+                )
+            }
+        });
+    }
+    out
+}
+
+fn to_json(args: &Args, all: &[Compared]) -> String {
+    let settings: Vec<_> = all
+        .iter()
+        .map(|compared| {
+            let [with, without] = compared.kinds().map(|(_, runs)| {
+                let figures = COLUMNS
+                    .iter()
+                    .map(|(name, value)| (name.to_string(), Mean::of(runs.iter().map(value)).to_json()));
+                figures.collect::<serde_json::Map<_, _>>()
+            });
+            let (gain, least) = compared.gain();
+            json!({
+                "setting": compared.setting.name(), "bound": compared.setting.bound(),
+                "with_inference": with, "without": without,
+                "answered_gain": gain, "least_answered_gain": least, "cost_ratio": compared.saving(),
+            })
+        })
+        .collect();
+    let value = json!({
+        "queries": args.queries, "cells": CELLS, "level": LEVEL, "seeds": args.seeds, "settings": settings,
+    });
+    format!("{value}\n")
+}
+
+/// How many questions a cost answers: a panel for each setting.
+fn picture(args: &Args, all: &[Compared]) -> String {
+    /// The costs a line has points at.
+    const POINTS: u32 = 60;
+    let panel = |compared: &Compared| {
+        let series = compared.kinds().map(|(name, runs)| {
+            let most = runs.iter().map(Run::spent).fold(0.0, f64::max);
+            let points =
+                (0..=POINTS).map(|i| 0.01 * libm::pow(most / 0.01, f64::from(i) / f64::from(POINTS)));
+            let points = points.map(|cost| {
+                let answered = runs.iter().map(|r| f64::from(r.answered_for(cost))).sum::<f64>();
+                (cost, answered / runs.len() as f64)
+            });
+            let colour = usize::from(name == "without");
+            Series { name: name.into(), points: points.collect(), dashed: false, colour }
+        });
+        Panel {
+            title: compared.setting.name().into(),
+            remark: match compared.setting {
+                Setting::Unbounded => "after a tree at ε = 0.3".into(),
+                Setting::Bounded => "at most ε = 1".into(),
+            },
+            series: series.into(),
+        }
+    };
+    panels::svg(&Panels {
+        title: "Questions answered, with inference and without".into(),
+        subtitle: format!(
+            "{} at level {LEVEL}, mean of {}",
+            counted(args.queries, "question"),
+            counted(args.seeds, "seed")
+        ),
+        x_label: "system cost ε".into(),
+        y_label: "questions answered".into(),
+        panels: all.iter().map(panel).collect(),
+    })
+}

@@ -1,0 +1,53 @@
+//! With which key and which randomness a release is made.
+
+use super::{Failure, keygen, output};
+use crate::release::keys::{KeyError, SigningKey};
+use crate::secret::noise::Entropy;
+use crate::spec::{self, Spec};
+use std::path::PathBuf;
+
+/// The key, and in test builds a seed.
+#[derive(clap::Args)]
+pub struct Signing {
+    /// The secret key to sign with
+    #[arg(long, value_name = "FILE")]
+    pub key: Option<PathBuf>,
+    /// Use this fixed seed: NOT PRIVATE, and marked so for good
+    #[cfg(feature = "test-seed")]
+    #[arg(long, value_name = "SEED")]
+    insecure_seed: Option<u64>,
+}
+
+impl Signing {
+    #[cfg(feature = "test-seed")]
+    pub fn entropy_and_key(&self, spec: &Spec) -> Result<(Entropy, SigningKey), Failure> {
+        match self.insecure_seed {
+            Some(seed) => Ok((Entropy::fixed(seed), SigningKey::not_private()?)),
+            None => Ok((Entropy::from_os()?, self.signing_key(spec)?)),
+        }
+    }
+
+    #[cfg(not(feature = "test-seed"))]
+    pub fn entropy_and_key(&self, spec: &Spec) -> Result<(Entropy, SigningKey), Failure> {
+        Ok((Entropy::from_os()?, self.signing_key(spec)?))
+    }
+
+    /// The key alone.
+    fn signing_key(&self, spec: &Spec) -> Result<SigningKey, Failure> {
+        match &self.key {
+            Some(path) => match spec::regular(path).map_err(KeyError::from).and_then(|_| SigningKey::load(path, None)) {
+                Err(KeyError::NeedsPassphrase) => {
+                    let passphrase = keygen::ask(&format!("Passphrase of {}: ", output::path(path)))?;
+                    SigningKey::load(path, Some(&passphrase)).map_err(|e| output::about(path, &e))
+                }
+                other => other.map_err(|e| output::about(path, &e)),
+            },
+            None if spec.demo => Ok(SigningKey::throw_away()?),
+            None => Err(Failure::Message(
+                "a release is signed, and no key was given. Make one once, keep it, and use\nit for every release:\n  \
+                 margins keygen --out agency.key\n  margins release SPEC --key agency.key"
+                    .into(),
+            )),
+        }
+    }
+}

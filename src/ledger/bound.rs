@@ -1,0 +1,160 @@
+//! All that may ever be spent, and what is left of it.
+
+use super::entry::Charge;
+use super::spent::{Exact, Spent, exact, rational};
+use crate::exact::Rational;
+use crate::plan::convert;
+use crate::release::Currency;
+use dashu_int::UBig;
+use dashu_ratio::RBig;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A bound: of pure ε, of ρ, or of ε at δ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Bound {
+    /// ε: pure without δ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub epsilon: Option<Rational>,
+    /// δ, beside ε.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub delta: Option<Rational>,
+    /// ρ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub rho: Option<Rational>,
+}
+
+/// What a bound is in.
+enum Kind {
+    Pure(Rational),
+    Approximate(Rational, Rational),
+    Rho(Rational),
+}
+
+impl Bound {
+    fn kind(&self) -> Option<Kind> {
+        match (self.epsilon, self.delta, self.rho) {
+            (Some(epsilon), None, None) => Some(Kind::Pure(epsilon)),
+            (Some(epsilon), Some(delta), None) => Some(Kind::Approximate(epsilon, delta)),
+            (None, None, Some(rho)) => Some(Kind::Rho(rho)),
+            _ => None,
+        }
+    }
+
+    /// Whether it is one.
+    pub fn sound(&self) -> Result<(), String> {
+        let kind = self.kind().ok_or("a bound is ε, ε with δ, or ρ")?;
+        let (amount, delta) = match kind {
+            Kind::Pure(e) => (e, None),
+            Kind::Approximate(e, d) => (e, Some(d)),
+            Kind::Rho(r) => (r, None),
+        };
+        if amount.is_zero() {
+            return Err("a bound of zero lets nobody release anything".into());
+        }
+        match delta {
+            Some(d) if d.is_zero() || d >= Rational::ONE => {
+                Err("δ is not a probability between 0 and 1".into())
+            }
+            Some(d) if convert::largest_rho(amount, d).is_none() => {
+                Err("no noise that can be drawn fits this ε and δ".into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The δ at which ε is stated beside it: its own, or none.
+    pub fn delta(&self) -> Option<Rational> {
+        self.delta
+    }
+
+    /// Whether so much may be spent.
+    pub fn holds(&self, spent: &Spent) -> bool {
+        match self.kind() {
+            None => false,
+            Some(Kind::Pure(epsilon)) => spent.epsilon.as_ref().is_some_and(|e| *e <= exact(epsilon)),
+            Some(Kind::Rho(rho)) => spent.rho <= exact(rho),
+            Some(Kind::Approximate(epsilon, delta)) => {
+                let fits = |rho: Rational| spent.rho <= exact(rho);
+                convert::largest_rho(epsilon, delta).is_some_and(fits)
+                    || spent.epsilon_at(delta).is_some_and(|e| e <= exact(epsilon))
+            }
+        }
+    }
+
+    /// Whether what is spent in this currency can ever be within it.
+    pub fn admits(&self, currency: Currency) -> bool {
+        !(currency == Currency::Rho && matches!(self.kind(), Some(Kind::Pure(_))))
+    }
+
+    /// The most that a charge like this one could be beside what was charged before, rounded down by less than one part in 2^32. Zero where
+    /// nothing is left.
+    pub fn left(&self, before: &[&Charge], like: &Charge) -> Rational {
+        let fits = |amount: Rational| -> bool {
+            if amount.is_zero() {
+                return true;
+            }
+            let more = Charge { charged: amount, ..like.clone() };
+            let all: Vec<&Charge> = before.iter().copied().chain([&more]).collect();
+            self.holds(&Spent::of(&all))
+        };
+        // By halves of a power of two from above; then the ratio of smallest terms between what fits and what does not.
+        let mut high = RBig::from(UBig::ONE << 40);
+        let mut low = RBig::ZERO;
+        for _ in 0..140 {
+            let middle =
+                if low == RBig::ZERO { &high / RBig::from(4u8) } else { (&low + &high) / RBig::from(2u8) };
+            match rational(&middle) {
+                Some(m) if fits(m) => low = middle,
+                Some(_) => high = middle,
+                None => break,
+            }
+            if low > RBig::ZERO && (&high - &low) * RBig::from(UBig::ONE << 34) < low {
+                break;
+            }
+        }
+        // Where charges simply add up the difference is exact.
+        let spent = Spent::of(before);
+        let rest = match self.kind() {
+            Some(Kind::Pure(e)) => spent.epsilon.map(|s| exact(e) - s),
+            Some(Kind::Rho(r)) => Some(exact(r) - spent.rho),
+            _ => None,
+        };
+        let rest = rest.filter(|r| *r >= low && *r <= high).and_then(|r| rational(&r)).filter(|r| fits(*r));
+        let simple = || simplest(&low, &high).and_then(|s| rational(&s)).filter(|s| fits(*s));
+        rest.or_else(simple).or_else(|| rational(&low)).unwrap_or(Rational::ZERO)
+    }
+}
+
+/// The ratio of smallest terms from `low` to `high`, both included; none where that is nothing.
+fn simplest(low: &Exact, high: &Exact) -> Option<Exact> {
+    if *low == RBig::ZERO {
+        return None;
+    }
+    let whole = low.floor();
+    let floor = RBig::from(whole.clone());
+    if floor == *low {
+        return Some(floor);
+    }
+    if RBig::from(whole) + RBig::ONE <= *high {
+        return Some(floor + RBig::ONE);
+    }
+    // Between the same two whole numbers: the rest upside down.
+    let rest = simplest(&(RBig::ONE / (high - &floor)), &(RBig::ONE / (low - &floor)))?;
+    Some(floor + RBig::ONE / rest)
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind() {
+            Some(Kind::Pure(e)) => write!(f, "ε = {e}, pure"),
+            Some(Kind::Approximate(e, d)) => write!(f, "ε = {e} at δ = {d}"),
+            Some(Kind::Rho(r)) => write!(f, "ρ = {r}"),
+            None => f.write_str("no bound"),
+        }
+    }
+}

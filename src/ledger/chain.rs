@@ -1,0 +1,215 @@
+//! The lines of a ledger, read and checked.
+
+use super::LedgerError;
+use super::bound::Bound;
+use super::entry::{Charge, Entry, Said};
+use super::spent::Spent;
+use crate::release::{canonical, signature};
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::Read;
+
+/// What stands for the line before the first one.
+pub const ROOT: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+/// The longest a ledger may be.
+pub const MAX_LEDGER: u64 = 1 << 30;
+
+/// A ledger whose chain and signatures hold. Nothing in it is known but by the lines themselves.
+#[derive(Debug, Clone, Default)]
+pub struct Chain {
+    lines: Vec<(String, Entry)>,
+}
+
+/// The hash by which the next line names this one: the BLAKE3 hash of what is signed, without its newline. Signatures are made with fresh
+/// randomness; the chain does not depend on that.
+pub(super) fn hash(entry: &Entry) -> Result<String, canonical::CanonicalError> {
+    let message = entry.message()?;
+    Ok(blake3::hash(message.strip_suffix(b"\n").unwrap_or(&message)).to_hex().to_string())
+}
+
+/// What a signature's trusted comment says.
+pub(super) fn comment(id: &str) -> String {
+    format!("margins ledger {id}")
+}
+
+impl Chain {
+    /// Reads and checks every line.
+    pub(super) fn read(file: &File) -> Result<Chain, LedgerError> {
+        let mut bytes = Vec::new();
+        file.take(MAX_LEDGER + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > MAX_LEDGER {
+            return Err(LedgerError::TooLarge);
+        }
+        Chain::of(&bytes)
+    }
+
+    /// The chain that is written in these bytes.
+    pub fn of(bytes: &[u8]) -> Result<Chain, LedgerError> {
+        let mut chain = Chain::default();
+        let mut closed = HashSet::new();
+        let mut charged = HashSet::new();
+        for (i, line) in bytes.split_inclusive(|&b| b == b'\n').enumerate() {
+            let line_error = |why: String| LedgerError::Line { line: i + 1, why };
+            if !line.ends_with(b"\n") {
+                return Err(LedgerError::Torn { line: i + 1 });
+            }
+            canonical::check(line).map_err(|at| line_error(format!("not canonical JSON at byte {at}")))?;
+            let entry: Entry =
+                serde_json::from_slice(line).map_err(|e| match i == 0 && is_first_kind(line) {
+                    true => LedgerError::FirstKind,
+                    false => line_error(e.to_string()),
+                })?;
+            // What is not a field of an entry does not come back.
+            if canonical::to_bytes(&entry).ok().as_deref() != Some(line) {
+                return Err(line_error("it has a field that no entry has".into()));
+            }
+            if entry.previous != chain.head() {
+                return Err(LedgerError::Chain { line: i + 1 });
+            }
+            let hash = hash(&entry).map_err(|e| line_error(e.to_string()))?;
+            if let Said::Sealed { charge, .. } = &entry.said
+                && !(charged.contains(charge) && closed.insert(charge.clone()))
+            {
+                return Err(line_error("it closes no open charge".into()));
+            }
+            if matches!(entry.said, Said::Charged(_)) {
+                charged.insert(hash.clone());
+            }
+            chain.accepts(&entry).map_err(line_error)?;
+            chain.lines.push((hash, entry));
+        }
+        Ok(chain)
+    }
+
+    /// Whether an entry may follow: everything but that there is budget for it.
+    pub(super) fn accepts(&self, entry: &Entry) -> Result<(), String> {
+        entry.sound()?;
+        if entry.previous != self.head() {
+            return Err("it does not follow from the last line".into());
+        }
+        match (&entry.said, self.id()) {
+            (Said::Opened { .. }, None) => return Ok(()),
+            (Said::Opened { .. }, Some(_)) | (_, None) => {
+                return Err("the first line opens the ledger, and no other does".into());
+            }
+            (Said::Bound(_), _) if self.bound().is_some() => {
+                return Err("the ledger has a bound, and a bound is never changed".into());
+            }
+            (Said::Bound(_), _) => return Ok(()),
+            (Said::Charged(charge), _) => self.same_unit(charge)?,
+            (Said::Sealed { .. }, _) => {}
+        }
+        self.signed(entry)
+    }
+
+    /// Whether the signature of an entry is that of its signer.
+    fn signed(&self, entry: &Entry) -> Result<(), String> {
+        let (Some(signer), Some(signature)) = (&entry.signer, &entry.signature) else {
+            return Err("it is not signed".into());
+        };
+        let wrong = |e: &dyn std::fmt::Display| {
+            format!("its signature does not hold ({e}): it was changed, or forged")
+        };
+        let message = entry.message().map_err(|e| e.to_string())?;
+        let id = self.id().unwrap_or_default();
+        signature::verify_words(signer, &message, signature, &comment(id)).map_err(|e| wrong(&e))
+    }
+
+    /// Charges of one account protect the same unit: else they do not add up.
+    pub(super) fn same_unit(&self, charge: &Charge) -> Result<(), String> {
+        let other = self.charges().map(|(_, c)| &c.unit).find(|unit| **unit != charge.unit);
+        other.map_or(Ok(()), |unit| {
+            Err(format!(
+                "this account protects every `{unit}`, and the release every `{}`: what they spend adds up only if the spec \
+                 says how many of its units one of the account's is, as in [dataset] unit = \"{unit}\", unit_of = 4",
+                charge.unit
+            ))
+        })
+    }
+
+    /// The same with one line more.
+    pub(super) fn with(&self, hash: String, entry: Entry) -> Chain {
+        let mut lines = self.lines.clone();
+        lines.push((hash, entry));
+        Chain { lines }
+    }
+
+    /// Whose account it is; `None` before the first line.
+    pub fn id(&self) -> Option<&str> {
+        match &self.lines.first()?.1.said {
+            Said::Opened { id, .. } => Some(id),
+            _ => None,
+        }
+    }
+
+    /// All that may ever be spent, if there is a bound.
+    pub fn bound(&self) -> Option<Bound> {
+        self.lines.iter().find_map(|(_, e)| match &e.said {
+            Said::Bound(bound) => Some(*bound),
+            _ => None,
+        })
+    }
+
+    /// Every line with its hash, oldest first.
+    pub fn lines(&self) -> &[(String, Entry)] {
+        &self.lines
+    }
+
+    /// The charges, each with its line's hash.
+    pub fn charges(&self) -> impl Iterator<Item = (&str, &Charge)> + Clone {
+        self.lines.iter().filter_map(|(hash, e)| Some((hash.as_str(), e.charge()?)))
+    }
+
+    fn all(&self) -> Vec<&Charge> {
+        self.charges().map(|(_, c)| c).collect()
+    }
+
+    /// What all charges come to, those that became nothing, too.
+    pub fn spent(&self) -> Spent {
+        Spent::of(&self.all())
+    }
+
+    /// What all of it would come to with one charge more.
+    pub fn spent_with(&self, more: &Charge) -> Spent {
+        let all: Vec<&Charge> = self.all().into_iter().chain([more]).collect();
+        Spent::of(&all)
+    }
+
+    /// The most that a charge like this one could still be; `None` without a bound.
+    pub fn left(&self, like: &Charge) -> Option<crate::exact::Rational> {
+        Some(self.bound()?.left(&self.all(), like))
+    }
+
+    /// How many charges became no file.
+    pub fn open(&self) -> usize {
+        let sealed = self.lines.iter().filter(|(_, e)| matches!(e.said, Said::Sealed { .. })).count();
+        self.charges().count() - sealed
+    }
+
+    /// The hash of the last line.
+    pub fn head(&self) -> &str {
+        self.lines.last().map_or(ROOT, |(hash, _)| hash)
+    }
+
+    /// The keys that signed, in the order of their first line.
+    pub fn signers(&self) -> Vec<&str> {
+        let mut keys: Vec<&str> = Vec::new();
+        for key in self.lines.iter().filter_map(|(_, e)| e.signer.as_deref()) {
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+        keys
+    }
+
+    /// The line of this hash, counted from 1.
+    pub fn line_of(&self, head: &str) -> Option<usize> {
+        self.lines.iter().position(|(hash, _)| hash == head).map(|at| at + 1)
+    }
+}
+
+/// Whether this is a line of the first kind of ledger.
+fn is_first_kind(line: &[u8]) -> bool {
+    let value: Option<serde_json::Value> = serde_json::from_slice(line).ok();
+    value.is_some_and(|v| v.get("kind").is_none() && v.get("status").is_some() && v.get("charged").is_some())
+}

@@ -1,0 +1,13 @@
+//! Bases of ordered dimensions, fitted to what is asked of them: the search behind the strategy `bases`.
+//!
+//! | file | idea |
+//! |---|---|
+//! | [`optimum`] | the best mechanism for one Gram matrix, with its certificate |
+//! | [`split`] | what such a mechanism tells of each level, and its rows in whole numbers |
+//! | [`bound`] | what no Gaussian mechanism can be better than |
+//! | [`descent`] | which Gram matrix each dimension should be given, for all tables together |
+
+pub mod bound;
+pub mod descent;
+pub mod optimum;
+pub mod split;

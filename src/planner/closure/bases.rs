@@ -1,0 +1,189 @@
+//! What components told by bases add to what is asked: the same closure with other gains along some axes.
+
+use super::asked::{Kind, Sums};
+use super::{AskedOf, Closure, How};
+use crate::cube::{Axis, Cube, Cuboid, Frame, Level};
+use crate::plan::basis::{Basis, Inverse, Part};
+use crate::plan::{Asked, Asks, Plan, Selected, Table};
+use crate::plan::{Block, Measurement};
+use crate::recover::based;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Bases by dimension and level.
+pub type Bases = BTreeMap<(usize, usize), Arc<Basis>>;
+
+/// Kinds of queries that are told apart along one axis; more are merged to bounds.
+const MOST_KINDS: usize = 48;
+
+/// The bases of a plan's measurements.
+pub fn bases_of(plan: &Plan) -> Bases {
+    let of = |m: &Measurement| match &m.block {
+        Block::Based(block) => {
+            block.dimensions().filter_map(|(d, l, basis)| Some(((d, l), basis?.clone()))).collect::<Vec<_>>()
+        }
+        _ => Vec::new(),
+    };
+    plan.measurements.iter().flat_map(of).collect()
+}
+
+impl Closure {
+    /// For each dimension of table number `t` what a unit of each component's noise adds to all that is asked together: a row over
+    /// the components along that dimension.
+    pub fn rows_of(&self, frame: &Frame, t: usize, table: &Table) -> Vec<Vec<f64>> {
+        let asked = self.asked(t);
+        let mut out = Vec::with_capacity(table.cuboid.len());
+        for (i, (d, l)) in table.cuboid.pairs().enumerate() {
+            let axis = &self.gains[d];
+            let (row, queries) = match asked.and_then(|a| a.sums(i)) {
+                Some(sums) => (&sums.mean, sums.queries),
+                None => (&axis.mean[axis.rung_of[l]], frame.rung(Level::new(d, l)).real_len() as f64),
+            };
+            out.push(
+                row.iter().zip(&axis.live).filter(|(_, live)| **live).map(|(g, _)| g * queries).collect(),
+            );
+        }
+        out
+    }
+
+    /// The same components, told by these bases.
+    pub fn over_bases(&self, cube: &Cube, frame: &Frame, workload: &[Table], bases: &Bases) -> Closure {
+        let mut known: FxHashMap<(usize, usize, Asked), Arc<Sums>> = FxHashMap::default();
+        let mut asked = Vec::with_capacity(workload.len());
+        for (t, table) in workload.iter().enumerate() {
+            let told = |(d, l)| bases.contains_key(&(d, l));
+            let own = |i: usize| match self.asked(t).map(|a| &a.how) {
+                Some(How::Products(sums)) => sums.get(i).cloned().flatten(),
+                _ => None,
+            };
+            let how = match self.asked(t).map(|a| &a.how) {
+                Some(How::Rows { mean, kinds }) => match table.cuboid.pairs().any(told) {
+                    true => rows_told(cube, frame, table, bases),
+                    false => How::Rows { mean: mean.clone(), kinds: kinds.clone() },
+                },
+                None if !table.cuboid.pairs().any(told) => {
+                    asked.push(None);
+                    continue;
+                }
+                _ => How::Products(
+                    (table.cuboid.pairs().enumerate())
+                        .map(|(i, (d, l))| {
+                            let axis = &frame.axes[d];
+                            let Some(r) = axis.rung(l).filter(|_| told((d, l))) else { return own(i) };
+                            let what = table.asks.of(d).cloned().unwrap_or_default();
+                            let new = || Arc::new(told_by(axis, d, r, &what, bases));
+                            Some(known.entry((d, r, what.clone())).or_insert_with(new).clone())
+                        })
+                        .collect(),
+                ),
+            };
+            let queries = self.queries(frame, t, &table.cuboid);
+            asked.push(Some(Box::new(AskedOf { queries, held: self.held(t), how })));
+        }
+        Closure {
+            components: self.components.clone(),
+            tables: self.tables.clone(),
+            index: self.index.clone(),
+            gains: self.gains.clone(),
+            asked,
+        }
+    }
+}
+
+/// The most numbers that all rows of a SELECT may have over the cells of its table, for bases to be predicted.
+const MOST_NUMBERS: f64 = (1u64 << 24) as f64;
+
+/// Whether what a SELECT asks can be predicted row by row.
+pub fn can_be_told(cube: &Cube, frame: &Frame, table: &Table) -> bool {
+    let numbers = |s: Selected| s.queries(cube) * frame.cells(&s.cuboid);
+    matches!(table.asks, Asks::Product(_))
+        || Selected::of(cube, table).is_some_and(|s| numbers(s) <= MOST_NUMBERS)
+}
+
+/// What the rows of a SELECT add, one by one.
+fn rows_told(cube: &Cube, frame: &Frame, table: &Table, bases: &Bases) -> How {
+    let below: FxHashMap<Cuboid, usize> = frame.below(&table.cuboid).into_iter().zip(0..).collect();
+    let (mut mean, mut kinds, mut queries) = (vec![0.0; below.len()], Vec::new(), 0.0);
+    if let Some(selected) = Selected::of(cube, table).filter(|_| can_be_told(cube, frame, table)) {
+        selected.each(cube, &mut |query| {
+            let mut norms = vec![0.0; below.len()];
+            based::split(bases, frame, &table.cuboid, query, &mut |a, part, copies| {
+                let norm: f64 = part.iter().zip(copies).map(|(v, &m)| v * v * m as f64).sum();
+                if let Some(own) = below.get(&a).and_then(|&at| norms.get_mut(at)) {
+                    *own = norm;
+                }
+            });
+            mean.iter_mut().zip(&norms).for_each(|(m, n)| *m += n);
+            queries += 1.0;
+            if kinds.len() < 4096 && !kinds.contains(&norms) {
+                kinds.push(norms);
+            }
+        });
+    }
+    mean.iter_mut().for_each(|m| *m /= queries);
+    How::Rows { mean, kinds }
+}
+
+/// For every node of rung `r` its factors of each component's rows, one after the other; and where each component's begin.
+fn factors(axis: &Axis, dimension: usize, r: usize, bases: &Bases) -> (Vec<Vec<f64>>, Vec<usize>) {
+    let n = axis.rungs[r].len();
+    // From weights of nodes, one unit vector each, down to total.
+    let mut weights: Vec<f64> = (0..n * n).map(|i| f64::from(u8::from(i % (n + 1) == 0))).collect();
+    let mut parts = Vec::new();
+    for rung in axis.rungs[1..=r].iter().rev() {
+        let inverse = bases.get(&(dimension, rung.level)).and_then(|b| b.inverse());
+        let (own, coarser) = match inverse {
+            Some(inverse) => split_by(inverse, &weights),
+            None => {
+                let mean = crate::cube::frame::push(&weights, 1, rung);
+                crate::cube::frame::take_off(&mut weights, &mean, 1, rung);
+                (std::mem::take(&mut weights), mean)
+            }
+        };
+        parts.push(own);
+        weights = coarser;
+    }
+    parts.push(weights);
+    parts.reverse();
+    let widths: Vec<usize> = parts.iter().map(|p| p.len() / n).collect();
+    let starts = widths.iter().scan(0, |at, w| Some(std::mem::replace(at, *at + w))).collect();
+    let row = |node: usize| {
+        parts.iter().zip(&widths).flat_map(|(p, &w)| p[node * w..][..w].iter().copied()).collect()
+    };
+    ((0..n).map(row).collect(), starts)
+}
+
+fn split_by(inverse: &Inverse, weights: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    (inverse.pull(weights, 1, Part::Rows), inverse.pull(weights, 1, Part::Coarser))
+}
+
+/// What is asked of rung `r`, told by bases.
+fn told_by(axis: &Axis, dimension: usize, r: usize, asked: &Asked, bases: &Bases) -> Sums {
+    let nodes = axis.rungs[r].len() as u32;
+    let queries = asked.queries(nodes.into());
+    let (rows, starts) = factors(axis, dimension, r, bases);
+    let width = rows.first().map_or(0, Vec::len);
+    let component = |at: usize| starts.partition_point(|&s| s <= at) - 1;
+    let mut mean = vec![0.0; starts.len()];
+    for at in 0..width {
+        let members: Vec<(u32, f64)> = (0..nodes).zip(rows.iter().map(|row| row[at])).collect();
+        mean[component(at)] += asked.squares(nodes, &members) / queries;
+    }
+    // Sums of the first nodes, so that every interval is a difference.
+    let mut sums = vec![vec![0.0; width]];
+    for row in &rows {
+        let before = sums.last().cloned().unwrap_or_default();
+        sums.push(before.iter().zip(row).map(|(b, v)| b + v).collect());
+    }
+    let kind = |(first, last): (u32, u32)| -> Kind {
+        let (low, high) = (&sums[first as usize], &sums[last as usize + 1]);
+        let ends = starts.iter().skip(1).copied().chain([width]);
+        let part = |(&start, end): (&usize, usize)| -> f64 {
+            high[start..end].iter().zip(&low[start..end]).map(|(h, l)| (h - l) * (h - l)).sum()
+        };
+        Kind { norms: starts.iter().zip(ends).map(part).collect(), at: (first, last) }
+    };
+    let all: Vec<Kind> = asked.intervals(nodes).map(kind).collect();
+    Sums::told(axis, r, asked, mean, all, MOST_KINDS)
+}

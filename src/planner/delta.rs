@@ -1,0 +1,37 @@
+//! What the same ε would give with a little δ: Gaussian noise, whose best plans are much more precise for many overlapping tables.
+
+use super::{Planned, Request, choice::Look, choose};
+use crate::exact::Rational;
+use crate::plan::{Measure, Noise, convert};
+use std::sync::LazyLock;
+
+/// The δ that is compared with: one in a billion.
+pub static DELTA: LazyLock<Rational> =
+    LazyLock::new(|| Rational::new(1, 1_000_000_000).unwrap_or(Rational::ONE));
+
+/// The plan under Gaussian noise for the same request.
+#[derive(Debug, Clone)]
+pub struct WithDelta {
+    /// Its strategy is the one asked for; `residual` for `auto`, which is best or close to it, and quick.
+    pub planned: Planned,
+}
+
+/// For a request under pure ε: the plan at the largest ρ that ε and [`DELTA`] allow. `None` for other requests, and where there is
+/// no such plan.
+pub fn with_delta(request: &Request) -> Option<WithDelta> {
+    if request.noise != Noise::Laplace {
+        return None;
+    }
+    let mut other = request.clone();
+    other.noise = Noise::Gaussian;
+    other.budget = convert::largest_rho(request.budget, *DELTA)?;
+    let measures = match request.measure {
+        None => vec![Some(Measure::Residual), None],
+        own => vec![own],
+    };
+    let plan = |measure| {
+        let asked = Request { measure, ..other.clone() };
+        choose(&asked, Look::Needed).ok()
+    };
+    measures.into_iter().find_map(plan).map(|choice| WithDelta { planned: choice.planned })
+}

@@ -1,0 +1,83 @@
+//! A plan for questions that are measured themselves: one row a figure, all with the same noise.
+//!
+//! There is nothing to choose. What the rows cost together at scale 1 is known exactly ([`cost`](crate::plan::cost)), cost goes with the
+//! reciprocal of the scale (of σ² under Gaussian noise), so the scale that spends the budget is an exact quotient.
+
+use super::predict::Prediction;
+use super::room::{self, NoRoom};
+use super::strategy::NotApplicable;
+use super::{Candidate, Choice, PlanError, Planned, Request};
+use crate::cube::Frame;
+use crate::exact::Rational;
+use crate::plan::cost::{self, CostError};
+use crate::plan::{Block, BudgetRule, Measure, Measurement, Plan, Rows, noise};
+
+/// The rows at a scale; its budget is what the request allows.
+fn plan(request: &Request, rows: &Rows, scale: Rational) -> Plan {
+    Plan {
+        noise: request.noise,
+        budget: request.budget,
+        neighbours: request.neighbours,
+        max_rows: request.max_rows,
+        measure: Measure::Matrix,
+        budgets: BudgetRule::Optimal,
+        levels: Frame::levels_of(&request.cube, std::iter::once(&rows.cuboid)),
+        workload: Vec::new(),
+        measurements: vec![Measurement { block: Block::Rows(rows.clone()), scale }],
+        exact: Vec::new(),
+        zeros: Vec::new(),
+        truncation: None,
+    }
+}
+
+/// What the rows cost at scale 1, exactly.
+pub fn unit_cost(request: &Request, rows: &Rows) -> Result<Rational, PlanError> {
+    let plan = plan(request, rows, Rational::ONE);
+    let cost = cost::cost(&plan, &Frame::new(&request.cube, &plan.levels))?.total;
+    if cost.is_zero() { Err(PlanError::Public) } else { Ok(cost) }
+}
+
+/// The rows of a request that has no tables, at its whole budget.
+pub(super) fn choose(request: &Request, rows: &Rows) -> Result<Choice, PlanError> {
+    let scale = unit_cost(request, rows)?.checked_div(request.budget).ok_or(CostError::Overflow(0))?;
+    if scale > request.noise.largest_scale() {
+        return Err(PlanError::Budget);
+    }
+    let plan = plan(request, rows, scale);
+    let frame = Frame::new(&request.cube, &plan.levels);
+    let cost = cost::cost(&plan, &frame)?;
+    if cost.total > plan.budget {
+        return Err(PlanError::OverBudget(cost.total, plan.budget));
+    }
+    room::check(&plan, &frame, room::ROWS).map_err(|why| {
+        let name = request.cube.describe(&rows.cuboid);
+        let why = match why {
+            NoRoom::Integers(_) => NotApplicable::IntegersTooLarge(name),
+            NoRoom::Section(_) | NoRoom::Exact(_) => NotApplicable::SectionTooLarge(name),
+            NoRoom::Sections => NotApplicable::TooManySections,
+        };
+        PlanError::NotApplicable(plan.measure.name(), why)
+    })?;
+    // Of each figure alone, whatever else is known of it.
+    let each = plan.measurements.first().map_or(0.0, |m| noise::noise_variance(plan.noise, m));
+    let cells = rows.rows.len() as f64;
+    let total = each * cells;
+    let prediction = Prediction {
+        tables: Vec::new(),
+        total,
+        weighted_total: total,
+        max: each,
+        cells,
+        queries: cells,
+        asked: Vec::new(),
+        zeros: false,
+    };
+    let planned = Planned { plan, cost, prediction, certificate: None, ratio: None };
+    let candidate = Candidate {
+        measure: planned.plan.measure,
+        budgets: planned.plan.budgets,
+        outcome: Ok(planned.clone()),
+        vast: false,
+    };
+    Ok(Choice { planned, candidates: vec![candidate], chosen: 0 })
+}

@@ -1,0 +1,206 @@
+//! `bases`: every component below the workload once, told by bases in whole numbers that fit what is asked of ordered dimensions.
+//!
+//! `residual` is the best there is where cells are asked for. Who asks for ranges or prefixes asks for sums of many cells of one
+//! dimension, and differences of siblings are then the wrong thing to know. Here every dimension of which anything but cells is asked gets the
+//! basis of [`crate::planner::bases`]; the others keep their siblings' differences. Budgets follow from the same closed form.
+
+use super::ask::{Ask, Groups};
+use super::{Measured, NotApplicable, Rules, Strategy};
+use crate::cube::Cuboid;
+use crate::plan::basis::MAX_NODES;
+use crate::plan::{Asked, Based, Block, BudgetRule, Noise, Table, block};
+use crate::planner::Request;
+use crate::planner::bases::bound;
+use crate::planner::bases::descent::{self, Asker, Chosen, Demand, Dimension, Problem, Row};
+use crate::planner::closure::bases::{Bases as Told, can_be_told};
+use crate::planner::objective::{Certificate, Objective};
+use std::sync::Arc;
+
+/// Counts times entries of bases and integer scales, for a billion rows, stay below `2^62`.
+const BITS: f64 = 32.0;
+/// The longest column of a basis, where there is room.
+const LONGEST: f64 = 4096.0;
+/// The shortest that still tells anything.
+const SHORTEST: f64 = 24.0;
+
+pub struct Bases;
+
+impl Strategy for Bases {
+    fn measure(&self, ask: &Ask) -> Result<Vec<Measured>, NotApplicable> {
+        if ask.request.noise != Noise::Gaussian {
+            return Err(NotApplicable::NeedsGaussian);
+        }
+        let dimensions = dimensions(ask);
+        if dimensions.is_empty() {
+            return Err(NotApplicable::NothingOrdered);
+        }
+        if !ask.request.workload.iter().all(|t| can_be_told(&ask.request.cube, ask.frame, t)) {
+            return Err(NotApplicable::TooManyTables);
+        }
+        let problem = problem(ask, dimensions);
+        let chosen = problem.solve().ok_or(NotApplicable::NoBasis)?;
+        let told = whole(ask, &problem, &chosen)?;
+        let closure = ask.closure.over_bases(&ask.request.cube, ask.frame, &ask.request.workload, &told);
+        let ask = Ask { closure: &closure, ..*ask };
+        let mut sets = ask.components(groups(&ask, &told)?)?;
+        if ask.budgets == BudgetRule::Optimal && ask.request.objective == Objective::Total {
+            for (measurements, proof) in &mut sets {
+                let value = || value(&ask, measurements);
+                let bound = bound::least(ask.request, ask.frame, &problem, &chosen);
+                *proof =
+                    bound.map(|bound| Certificate { of: "weighted total variance", value: value(), bound });
+            }
+        }
+        Ok(sets)
+    }
+
+    fn needs(&self) -> Option<fn(&Request) -> bool> {
+        Some(|request| request.workload.iter().any(asks_for_sums))
+    }
+
+    /// The closed form is the best for components, so equal budgets are never better.
+    fn rules(&self) -> Rules {
+        Rules::Within
+    }
+}
+
+/// Whether more than cells and totals of some dimension is asked for.
+fn asks_for_sums(table: &Table) -> bool {
+    let sums = |d: usize| !matches!(asked_of(table, d), Asked::Cells | Asked::Total);
+    table.cuboid.pairs().any(|(d, _)| sums(d))
+}
+
+/// The weighted total variance, as for continuous noise.
+fn value(ask: &Ask, measurements: &[crate::plan::Measurement]) -> f64 {
+    let stakes = ask.stakes();
+    let of = |m: &crate::plan::Measurement| {
+        let id = ask.closure.find(m.block.cuboid())?;
+        Some(stakes.get(id)? * m.scale.to_f64() / m.block.divisor(ask.frame)?)
+    };
+    measurements.iter().filter_map(of).sum()
+}
+
+/// What a table asks of one of its dimensions; of queries that are no products their cells.
+fn asked_of(table: &Table, dimension: usize) -> Asked {
+    descent::asked_of(table, dimension).unwrap_or_default()
+}
+
+/// The dimensions that get bases: those of which some table asks for more than cells and totals.
+fn dimensions(ask: &Ask) -> Vec<Dimension> {
+    let mut out = Vec::new();
+    for (number, axis) in ask.frame.axes.iter().enumerate() {
+        let fits = axis.rungs.last().is_some_and(|r| r.len() <= MAX_NODES);
+        if axis.rungs.len() < 2 || !fits || axis.rungs.iter().any(|r| r.adds_nothing()) {
+            continue;
+        }
+        let mut demands: Vec<Demand> = Vec::new();
+        for table in &ask.request.workload {
+            let Some(rung) = axis.rung(table.cuboid.level(number)).filter(|&r| r > 0) else { continue };
+            let asked = asked_of(table, number);
+            if !demands.iter().any(|d| d.rung == rung && d.asked == asked) {
+                demands.push(Demand { rung, asked });
+            }
+        }
+        if demands.iter().any(|d| !matches!(d.asked, Asked::Cells | Asked::Total)) {
+            let parents = axis.rungs[1..].iter().map(|r| r.parent.clone()).collect();
+            out.push(Dimension { number, parents, demands });
+        }
+    }
+    out
+}
+
+/// The dimensions of a component that have no basis.
+fn others(component: &Cuboid, dimensions: &[Dimension]) -> Cuboid {
+    let own = component.pairs().filter(|(d, _)| !dimensions.iter().any(|o| o.number == *d));
+    Cuboid::new(own)
+}
+
+fn problem(ask: &Ask, dimensions: Vec<Dimension>) -> Problem {
+    let axis = |number: usize| &ask.frame.axes[number];
+    let price = |a: &Cuboid| {
+        if ask.request.is_exact(a) {
+            return 0.0;
+        }
+        let own = others(a, &dimensions);
+        let norm = block::component_norm(ask.frame, &own).map_or(1.0, |n| n as f64);
+        let scale = block::component_scale(ask.frame, &own).map_or(1.0, |m| m as f64);
+        norm / (scale * scale)
+    };
+    let rungs =
+        |a: &Cuboid| dimensions.iter().map(|d| axis(d.number).rung(a.level(d.number)).unwrap_or(0)).collect();
+    let components = &ask.closure.components;
+    let price = components.iter().map(price).collect();
+    let rungs = components.iter().map(rungs).collect();
+    let tables = ask.request.workload.iter().enumerate().map(|(t, table)| {
+        let fixed = ask.closure.rows_of(ask.frame, t, table);
+        let row = |((d, l), fixed): ((usize, usize), Vec<f64>)| {
+            let place = dimensions.iter().position(|own| own.number == d);
+            let (asked, rung) = (asked_of(table, d), axis(d).rung(l).unwrap_or(0));
+            let found = place.and_then(|place| {
+                let same = |own: &Demand| own.rung == rung && own.asked == asked;
+                Some((place, dimensions[place].demands.iter().position(same)?))
+            });
+            found.map_or(Row::Fixed(fixed), |(place, demand)| Row::Of(place, demand))
+        };
+        Asker {
+            weight: table.weight.to_f64(),
+            components: ask.closure.tables[t].clone(),
+            rows: table.cuboid.pairs().zip(fixed).map(row).collect(),
+        }
+    });
+    let tables = tables.collect();
+    Problem { dimensions, tables, price, rungs }
+}
+
+/// The bases in whole numbers, as large as there is room for.
+fn whole(ask: &Ask, problem: &Problem, chosen: &[Chosen]) -> Result<Told, NotApplicable> {
+    let mut size = LONGEST;
+    for component in &ask.closure.components {
+        let own = others(component, &problem.dimensions);
+        let told = component.len() - own.len();
+        if told == 0 {
+            continue;
+        }
+        let scale = block::component_scale(ask.frame, &own).map_or(f64::INFINITY, |m| m as f64);
+        let room = BITS - libm::log2(scale) - own.len() as f64;
+        let most = libm::exp2(room / told as f64);
+        if most < SHORTEST {
+            return Err(NotApplicable::ScaleTooLarge(ask.name(component)));
+        }
+        size = size.min(most);
+    }
+    let mut out = Told::new();
+    for (dimension, chosen) in problem.dimensions.iter().zip(chosen) {
+        for (r, rung) in ask.frame.axes[dimension.number].rungs.iter().enumerate().skip(1) {
+            let basis = chosen.split.whole(r, size).ok_or(NotApplicable::NoBasis)?;
+            if basis.inverse().is_none() {
+                return Err(NotApplicable::NoBasis);
+            }
+            out.insert((dimension.number, rung.level), Arc::new(basis.found_within(chosen.best.gap())));
+        }
+    }
+    Ok(out)
+}
+
+/// A block for each component, priced exactly.
+fn groups(ask: &Ask, told: &Told) -> Result<Groups, NotApplicable> {
+    let mut groups = Groups::new();
+    for (component, v) in ask.closure.components.iter().zip(ask.stakes()) {
+        let axes = component.pairs().map(|(d, l)| told.get(&(d, l)).cloned()).collect();
+        let block = Block::Based(Based { cuboid: component.clone(), axes });
+        if ask.request.is_exact(component) {
+            groups.push_known(block);
+            continue;
+        }
+        let too_large = || NotApplicable::ScaleTooLarge(ask.name(component));
+        ask.check_size(component)?;
+        let norm = block.sensitivity(ask.frame, Noise::Gaussian).ok_or_else(too_large)?;
+        let m = block.unit(ask.frame).ok_or_else(too_large)?;
+        let price = norm as f64 * ask.request.unit_price(Noise::Gaussian);
+        groups.push(block, price, v / (m * m), m);
+    }
+    Ok(groups)
+}
+
+#[cfg(test)]
+mod tests;

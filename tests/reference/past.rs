@@ -1,0 +1,138 @@
+//! Several releases taken together, through whole releases, against dense least squares over all that they measured.
+
+use crate::dense::{Measured, blue_covariance, blue_estimate, measured, noise_variance, unit};
+use margins::answer::past::{Past, Together};
+use margins::answer::{Answers, Several, linear};
+use margins::compile::{self, Options as Making};
+use margins::cube::{Cube, Filter};
+use margins::recover::Source;
+use margins::release::keys::keygen;
+use margins::release::{Release, SigningKey};
+use margins::secret::noise::Entropy;
+use margins::spec;
+use margins::sql::Query;
+use nalgebra::{DMatrix, DVector};
+use std::path::Path;
+
+fn text(name: &str, budget: &str, what: &str) -> String {
+    format!(
+        "name = \"{name}\"\ntitle = \"Past\"\n[dataset]\nid = \"people\"\n[privacy]\nunit = \"row\"\n{budget}\n\
+         [[dimension]]\nname = \"a\"\ncategories = [\"x\", \"y\", \"z\"]\n\
+         [[dimension]]\nname = \"b\"\nrange = [0, 7]\nlevels = [{{ name = \"half\", width = 4 }}]\n\
+         [[dimension]]\nname = \"c\"\ncategories = [\"0\", \"1\"]\n{what}"
+    )
+}
+
+fn opened(text: &str, key: &SigningKey) -> Answers {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("rows.csv");
+    let rows: String =
+        (0..300).map(|i| format!("{},{},{}\n", ["x", "y", "z"][i % 3], i * i % 8, i % 2)).collect();
+    std::fs::write(&data, "a,b,c\n".to_owned() + &rows).unwrap();
+    let spec = spec::parse(text, Path::new("spec.toml"), |_| Err(std::io::ErrorKind::NotFound.into()))
+        .unwrap_or_else(|e| panic!("{}", e.render(false)));
+    let options = Making {
+        out: folder.path(),
+        data: Some(&data),
+        ledger: &folder.path().join("ledger.jsonl"),
+        key,
+        replace: false,
+        day: "2026-01-31",
+        entropy: Entropy::from_os().unwrap(),
+    };
+    let made = compile::release(&spec, options, &()).unwrap();
+    let release = Release::from_bytes(std::fs::read(made.sealed.path).unwrap()).unwrap();
+    let audit = margins::audit::audit(&release, None).unwrap();
+    assert!(audit.passed(), "{}", audit.to_text("past"));
+    Answers::from_release(release).unwrap()
+}
+
+/// All that a release measured, and what came out.
+fn all_of(release: &Answers) -> Vec<(Measured, DVector<f64>)> {
+    let recovery = release.evaluator().recovery();
+    let (cube, plan) = (recovery.cube(), recovery.plan());
+    (0..plan.measurements.len())
+        .map(|i| {
+            let m = &plan.measurements[i];
+            let variance = noise_variance(plan.noise, m.scale.to_f64());
+            let block = measured(cube, plan, i, variance, unit(cube, plan, &m.block));
+            let values =
+                recovery.source().values(i).unwrap().into_iter().map(|v| v as f64).collect::<Vec<_>>();
+            (block, DVector::from_vec(values))
+        })
+        .collect()
+}
+
+/// The filter over all cells, the last dimension fastest.
+fn row(filter: &Filter, cube: &Cube) -> DMatrix<f64> {
+    let sizes: Vec<usize> = cube.dimensions.iter().map(|d| d.levels[d.finest()].len()).collect();
+    let cells: usize = sizes.iter().product();
+    DMatrix::from_fn(1, cells, |_, cell| {
+        let mut rest = cell;
+        let mut at = vec![0; sizes.len()];
+        for d in (0..sizes.len()).rev() {
+            (at[d], rest) = (rest % sizes[d], rest / sizes[d]);
+        }
+        filter.weight_at(&at).unwrap()
+    })
+}
+
+const QUESTIONS: [&str; 6] = [
+    "SELECT COUNT(*) FROM q WHERE b < 3",
+    "SELECT COUNT(*) FROM q WHERE b BETWEEN 3 AND 5 AND a = 'x'",
+    "SELECT COUNT(*) FROM q WHERE b < 3 OR (b <= 5 AND a = 'x')",
+    "SELECT a, COUNT(*) FROM q WHERE c = '1' GROUP BY a",
+    "SELECT SUM(b) FROM q WHERE a <> 'y'",
+    "SELECT COUNT(*) FROM q",
+];
+
+/// Rows and one release of tables: the best there is, whatever the noises.
+#[test]
+fn tables_and_questions_together_are_the_dense_best() {
+    let key = SigningKey::from_text(&keygen(None).unwrap().secret, None).unwrap();
+    let tables = "[[table]]\nof = [\"a\", \"b\"]\n[[table]]\nof = [\"b\", \"c\"]\n[[table]]\nof = [\"a\", \"c\"]\n[strategy]\nmeasure = \"queries\"\n";
+    let asked = |sql: &[&str]| format!("[asked]\nqueries = {sql:?}\n");
+    let base = opened(&text("base", "epsilon = 1", tables), &key);
+    let one = opened(&text("one", "epsilon = \"1/3\"", &asked(&QUESTIONS[..2])), &key);
+    let two = opened(&text("two", "rho = \"1/50\"", &asked(&QUESTIONS[3..5])), &key);
+    let cube = base.cube().clone();
+    for with in [vec![&base, &one, &two], vec![&base, &two], vec![&one, &two], vec![&base]] {
+        let (blocks, values): (Vec<Measured>, Vec<DVector<f64>>) =
+            with.iter().flat_map(|r| all_of(r)).unzip();
+        let past = Past::new(&cube, &with).unwrap();
+        for sql in QUESTIONS {
+            let query = Query::parse(sql, &cube).unwrap();
+            let figures = linear::figures(&query, &cube).unwrap();
+            let filters: Vec<&Filter> = figures.iter().map(|f| &f.filter).collect();
+            let together = Together::new(&past, &filters).unwrap();
+            let solved = together.with(&[]);
+            for (i, filter) in filters.iter().enumerate() {
+                let q = row(filter, &cube);
+                let Some(best) = solved.best(i).unwrap() else {
+                    assert!(with.len() == 2 && !with.iter().any(|r| r.name() == "base"), "{sql}");
+                    continue;
+                };
+                let (estimate, variance) =
+                    (blue_estimate(&blocks, &values, &q)[0], blue_covariance(&blocks, &q)[(0, 0)]);
+                assert!(
+                    (best.law.variance() - variance).abs() < 1e-6 * variance,
+                    "{sql}: {} {variance}",
+                    best.law.variance()
+                );
+                assert!(
+                    (best.estimate - estimate).abs() < 1e-5 * (1.0 + estimate.abs()),
+                    "{sql}: {} {estimate}",
+                    best.estimate
+                );
+            }
+        }
+    }
+    // What two rows tell of their sum: no release holds it by itself.
+    let several = Several::new(vec![one, two]).unwrap();
+    let answer = several.ask(
+        "SELECT COUNT(*) FROM one WHERE b < 3 OR (b <= 5 AND a = 'x')",
+        &margins::answer::Options::at(0.9),
+    );
+    assert!(answer.unwrap().notes.iter().any(|n| n.contains("taken together")));
+    assert!(several.ask(&QUESTIONS[5].replace("q", "one"), &margins::answer::Options::at(0.9)).is_err());
+}
