@@ -66,6 +66,7 @@ fn spec(labelled: bool) -> Spec {
         dataset: None,
         account: Default::default(),
         projection: None,
+        recipients: None,
         targets: Vec::new(),
         source: String::new(),
         unconfirmed: None,

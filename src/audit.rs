@@ -50,6 +50,19 @@ impl Audit {
         Audit { checks: vec![check], blake3: String::new() }
     }
 
+    /// Checks that a release is the copy of this recipient.
+    pub fn made_for(&mut self, release: &Release, wanted: &str) {
+        let found = release.manifest().recipient.as_ref().map(|r| r.name.as_str());
+        let (outcome, detail) = match found {
+            Some(found) if found == wanted => {
+                (Outcome::Passed, format!("it is {wanted}'s copy, as you said"))
+            }
+            Some(found) => (Outcome::Failed, format!("it is the copy of {found}, not of {wanted}")),
+            None => (Outcome::Failed, format!("it is nobody's copy, so not that of {wanted}")),
+        };
+        self.add("made for", outcome, detail);
+    }
+
     /// Whether nothing failed.
     pub fn passed(&self) -> bool {
         self.checks.iter().all(|c| c.outcome != Outcome::Failed)

@@ -117,7 +117,7 @@ pub(super) fn compare(
         ));
     }
     let releases = parties.iter().flat_map(|p| &p.releases);
-    releases.filter_map(|(r, _)| r.exact_note()).for_each(|note| notes.add(note));
+    releases.flat_map(|(r, _)| r.told()).for_each(|note| notes.add(note));
     table.notes = notes.0;
     Ok(table)
 }

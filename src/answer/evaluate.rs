@@ -10,7 +10,7 @@ mod together;
 mod turned;
 
 use super::joint::{JointLaw, Noise};
-use crate::cube::{Axis, Cube, Cuboid, Level};
+use crate::cube::{Axis, Cube, Cuboid, Frame, Level};
 use crate::cube::{Filter, MAX_WEIGHTS, odometer, required_level};
 use crate::law::{ErrorLaw, LawError, NoiseLaw};
 use crate::recover::{RecoverError, Recovery, Source};
@@ -712,9 +712,30 @@ impl<'a, S: Source> Laws<'a, S> {
                 }
             }
         }
-        let mut noises = Vec::new();
-        for (measurement, cells) in by_measurement {
-            let law = recovery.noise(measurement);
+        Ok(joint_law(recovery, &lumped.frame, by_measurement, slack))
+    }
+}
+
+/// The joint law of figures, from the coefficients of every noise of every measurement in each: with all layers of each noise, and with
+/// the secret centre that they have in common, where there is one. `slack` is what each figure may be off by beside its noises.
+fn joint_law<S: Source>(
+    recovery: &Recovery<S>,
+    frame: &Frame,
+    by_measurement: BTreeMap<usize, Vec<Vec<f64>>>,
+    mut slack: Vec<f64>,
+) -> JointLaw {
+    let width = slack.len();
+    let mut noises = Vec::new();
+    let mut shares: Vec<Vec<(f64, u64)>> = vec![Vec::new(); width];
+    let centre = recovery.centre();
+    for (measurement, cells) in by_measurement {
+        let copies = recovery.copies(frame, measurement);
+        if centre.is_some() {
+            for (coefficients, &copies) in cells.iter().zip(&copies) {
+                shares.iter_mut().zip(coefficients).for_each(|(s, &c)| s.push((c, copies)));
+            }
+        }
+        for law in recovery.noise(measurement) {
             if let NoiseLaw::DiscreteGaussian { variance } = law
                 && turned::is_wide(cells.len(), variance)
                 && recovery.copies_are_one(measurement)
@@ -725,10 +746,13 @@ impl<'a, S: Source> Laws<'a, S> {
                 noises.extend(few.into_iter().map(|c| (Noise { measurement, copies: 1, law }, c)));
                 continue;
             }
-            for (coefficients, copies) in cells.into_iter().zip(recovery.copies(&lumped.frame, measurement)) {
-                noises.push((Noise { measurement, copies, law }, coefficients));
-            }
+            let each = cells.iter().zip(&copies);
+            noises.extend(each.map(|(c, &copies)| (Noise { measurement, copies, law }, c.clone())));
         }
-        Ok(JointLaw::new(width, noises).with_slack(slack))
     }
+    if let Some(law) = centre {
+        let coefficients = shares.into_iter().map(|s| recovery.shift(s.into_iter())).collect();
+        noises.push((Noise { measurement: Noise::CENTRE, copies: 1, law }, coefficients));
+    }
+    JointLaw::new(width, noises).with_slack(slack)
 }

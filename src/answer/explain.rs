@@ -17,7 +17,7 @@ pub struct Source {
     pub release: Option<String>,
     /// The table it is about.
     pub block: String,
-    /// What of it: `component`, `table`, `differences`, `coefficients` or `rows`.
+    /// What of it: `component`, `table`, `differences`, `coefficients` or `rows`; or `shift`.
     pub kind: &'static str,
     /// How many of its noises enter the answer.
     pub noises: u64,
@@ -127,12 +127,23 @@ fn explain(releases: &[(&Answers, &Query)]) -> Result<Vec<Explained>, QueryError
                     e.3 += each * copies as f64;
                 }
                 for (m, (noises, weight, one, sum)) in by {
-                    let block = &release.evaluator().recovery().plan().measurements[m].block;
+                    let recovery = release.evaluator().recovery();
+                    let block = recovery.plan().measurements.get(m).map(|m| &m.block);
+                    // Of a sum of noises each is a term of its own.
+                    let layers = if block.is_some() { recovery.noise(m) } else { Vec::new() };
+                    let (noises, one) = match &layers[..] {
+                        [_, _, ..] => {
+                            let all = layers.iter().map(|l| l.variance()).sum();
+                            (noises.div_ceil(layers.len() as u64), all)
+                        }
+                        _ => (noises, one),
+                    };
                     let of_all = if variance > 0.0 { share * share * sum / variance } else { 0.0 };
                     sources.push(Source {
                         release: (parts.len() > 1).then(|| release.title()),
-                        block: release.cube().describe(block.cuboid()),
-                        kind: block.kind(),
+                        block: block
+                            .map_or("the secret centre".into(), |b| release.cube().describe(b.cuboid())),
+                        kind: block.map_or("shift", |b| b.kind()),
                         noises,
                         weight: weight * share,
                         noise_std: libm::sqrt(one),

@@ -19,6 +19,11 @@ pub struct Noise {
     pub law: NoiseLaw,
 }
 
+impl Noise {
+    /// In the place of a measurement: the secret centre that all noises of a release have in common.
+    pub const CENTRE: usize = usize::MAX;
+}
+
 /// The joint law of the errors of `width` figures.
 #[derive(Debug, Default)]
 pub struct JointLaw {

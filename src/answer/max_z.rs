@@ -114,6 +114,7 @@ fn sources<'a>(used: &[(usize, f64)], noises: impl Iterator<Item = (&'a Noise, &
             NoiseLaw::DiscreteLaplace { scale } => (1, scale),
             NoiseLaw::Gaussian { variance } => (2, variance),
             NoiseLaw::Laplace { scale } => (3, scale),
+            NoiseLaw::Uniform { reach } => (4, reach),
         };
         let key = [kind, parameter.to_bits()].into_iter().chain(own.iter().map(|c| c.to_bits())).collect();
         let place = *places.entry(key).or_insert(merged.len());

@@ -4,6 +4,7 @@
 //! `libm`, so that every platform prints the same interval.
 
 mod caveats;
+pub mod collude;
 mod compare;
 pub mod evaluate;
 pub mod explain;

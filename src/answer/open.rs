@@ -5,10 +5,10 @@ use super::evaluate::AnswerError;
 use super::joint::{JointLaw, Noise as JointNoise};
 use super::posterior::PosteriorError;
 use crate::cube::{Cube, Frame};
-use crate::law::{LawError, NoiseLaw};
-use crate::plan::Noise;
+use crate::law::LawError;
+use crate::plan::Copy;
 use crate::plan::cost::{self, CostError};
-use crate::recover::{Nearest, RecoverError, Recovery};
+use crate::recover::{Nearest, RecoverError, Recovery, noise_of};
 use crate::release::values::Values;
 use crate::release::{Dataset, Kind, Release, ReleaseError};
 use crate::sql::{Fate, Query, SqlError, quote_names};
@@ -118,13 +118,10 @@ impl Answers {
         // A plan whose arithmetic does not fit is refused here, before anything is computed from it.
         cost::cost(&plan, &Frame::new(&cube, &plan.levels))?;
         let cut = release.truncation()?.map(|t| {
-            let scale = t.scale.to_f64();
-            let law = match plan.noise {
-                Noise::Gaussian => NoiseLaw::DiscreteGaussian { variance: scale },
-                Noise::Laplace => NoiseLaw::DiscreteLaplace { scale },
-            };
-            let noise = JointNoise { measurement: plan.measurements.len(), copies: 1, law };
-            (t.noisy as f64, Arc::new(JointLaw::new(1, vec![(noise, vec![1.0])])))
+            let measurement = plan.measurements.len();
+            let noise = |law| (JointNoise { measurement, copies: 1, law }, vec![1.0]);
+            let noises = noise_of(&plan, measurement).into_iter().map(noise).collect();
+            (t.noisy as f64, Arc::new(JointLaw::new(1, noises)))
         });
         let values = Values::new(release, &cube, &plan)?;
         let evaluator = Evaluator::new(Recovery::new(cube, plan, values)?);
@@ -159,6 +156,27 @@ impl Answers {
         (!exact.is_empty()).then(|| {
             format!("{name} publishes WITHOUT NOISE: {tables}. The rest is protected beyond what these tell.")
         })
+    }
+
+    /// What readers are told wherever numbers of this release are shown.
+    pub fn told(&self) -> impl Iterator<Item = String> {
+        [self.exact_note(), self.centre_note()].into_iter().flatten()
+    }
+
+    /// Which copy of a measuring with several recipients it is, if it is one.
+    pub fn copy(&self) -> Option<&Copy> {
+        self.evaluator.recovery().plan().copy.as_deref()
+    }
+
+    /// What readers are told of a copy whose numbers are shifted by a secret centre.
+    pub fn centre_note(&self) -> Option<String> {
+        let mean = self.evaluator.recovery().plan().centre()?;
+        Some(format!(
+            "{} is shifted by a secret whole number, the same for all its integers, uniform on 0 to {}: estimates take off its mean, \
+             {mean}, and intervals allow for the rest.",
+            self.name,
+            2 * u64::from(mean)
+        ))
     }
 
     /// Of whom the counts are, if the release says it.

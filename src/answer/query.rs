@@ -238,7 +238,7 @@ pub(super) fn answer(releases: &[(&Answers, &Asked)], options: &Options) -> Resu
     table.rows = out.into_iter().take(limit).map(|r| r.cells).collect();
     table.methods = making.methods(releases, &mut notes);
     table.together = together;
-    releases.iter().filter_map(|(r, _)| r.exact_note()).for_each(|note| notes.add(note));
+    releases.iter().flat_map(|(r, _)| r.told()).for_each(|note| notes.add(note));
     table.notes = notes.0;
     Ok(table)
 }

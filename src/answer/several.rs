@@ -15,12 +15,15 @@ use super::past;
 use super::query::{Asked, Options, answer};
 use super::render::ResultTable;
 use crate::cube::Level;
+use crate::plan::Mode;
 use crate::release::{Dataset, SignerKind};
 use crate::sql::Query;
 
 /// Releases of one dataset. With a single one, the same as that one.
 pub struct Several {
     releases: Vec<Answers>,
+    /// What was left aside, and why.
+    aside: Vec<String>,
     /// The periods in the order they were given, and which releases are of each.
     periods: Vec<(Option<String>, Vec<usize>)>,
 }
@@ -32,6 +35,7 @@ impl Several {
     /// The same release twice (its noise is not independent of itself), and releases that are not known to be of the
     /// same people, counted alike.
     pub fn new(releases: Vec<Answers>) -> Result<Several, QueryError> {
+        let (releases, aside) = best_copies(releases);
         for (i, a) in releases.iter().enumerate() {
             let again = |b: &&Answers| b.release().manifest_bytes() == a.release().manifest_bytes();
             if releases.iter().take(i).any(|b| again(&b)) {
@@ -59,7 +63,7 @@ impl Several {
                 None => periods.push((period, vec![at])),
             }
         }
-        Ok(Several { releases, periods })
+        Ok(Several { releases, aside, periods })
     }
 
     /// The releases.
@@ -85,6 +89,12 @@ impl Several {
 
     /// Answers one SELECT, which may name any of the releases after FROM.
     pub fn ask(&self, sql: &str, options: &Options) -> Result<ResultTable, QueryError> {
+        let mut table = self.answer(sql, options)?;
+        table.notes.extend(self.aside.iter().cloned());
+        Ok(table)
+    }
+
+    fn answer(&self, sql: &str, options: &Options) -> Result<ResultTable, QueryError> {
         if let [only] = &self.releases[..] {
             return only.ask(sql, options);
         }
@@ -180,8 +190,52 @@ pub(super) struct Party<'a, Q> {
     pub releases: Vec<(&'a Answers, &'a Q)>,
 }
 
+/// Of nested copies of one measuring only the most precise: the others were made from it, so they know nothing that it does not, and
+/// their errors are not independent of its own. With what is told of those left aside.
+fn best_copies(releases: Vec<Answers>) -> (Vec<Answers>, Vec<String>) {
+    let own = |a: &Answers| {
+        let copy = a.copy()?;
+        (copy.mode == Mode::Nested).then_some((copy.measuring, copy.own))
+    };
+    let mut aside = Vec::new();
+    let kept: Vec<bool> = releases
+        .iter()
+        .enumerate()
+        .map(|(i, a)| {
+            let Some((measuring, rank)) = own(a) else { return true };
+            // The most precise of all that are more precise.
+            let key = |r: &Answers| r.release().manifest().signer.public_key.clone();
+            let others = releases.iter().enumerate().filter_map(|(j, b)| {
+                let other = own(b).filter(|o| o.0 == measuring && key(b) == key(a))?;
+                ((other.1, j) < (rank, i)).then_some((other.1, j, b))
+            });
+            let better = others.min_by_key(|o| (o.0, o.1)).map(|o| o.2);
+            if let Some(better) = better {
+                let name = |a: &Answers| a.copy().map_or(String::new(), |c| c.recipient().to_owned());
+                aside.push(format!(
+                    "The copy of {} was made from a more precise one and adds nothing to that of {}, which answers.",
+                    name(a),
+                    name(better)
+                ));
+            }
+            better.is_none()
+        })
+        .collect();
+    let mut kept = kept.into_iter();
+    let releases = releases.into_iter().filter(|_| kept.next().unwrap_or(true)).collect();
+    (releases, aside)
+}
+
 /// Whether two releases are known to be of the same people, counted alike.
 fn same_people(a: &Answers, b: &Answers) -> Result<(), QueryError> {
+    // Copies of one measuring are, whether or not they say of whom.
+    let key = |r: &Answers| r.release().manifest().signer.public_key.clone();
+    if let (Some(x), Some(y)) = (a.copy(), b.copy())
+        && x.measuring == y.measuring
+        && key(a) == key(b)
+    {
+        return Ok(());
+    }
     let refuse = |why: String| Err(QueryError::Together(why));
     let (first, second) = (a.title(), b.title());
     let (of_a, of_b) = match (a.dataset(), b.dataset()) {

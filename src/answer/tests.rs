@@ -192,7 +192,7 @@ fn covariances_are_the_dense_response() {
             let mut dense = vec![vec![0.0; width * width]; groups.len()];
             let frame = Frame::new(&cube, &plan.levels);
             for m in 0..plan.measurements.len() {
-                let law = recovery.noise(m);
+                let law = recovery.noise(m)[0];
                 for cell in 0..noises(&frame, &plan.measurements[m].block) {
                     let unit = measured(&plan, &[0; 24], |i, c| i64::from(i == m && c == cell));
                     for (sum, g) in dense.iter_mut().zip(answered(&plan, &asked, unit)) {

@@ -96,6 +96,20 @@ impl Content {
             );
             audit.add("cut units", Passed, detail);
         }
+        if let Some(r) = &manifest.recipient {
+            let all = &r.joint_cost;
+            let detail = format!(
+                "{}'s copy, one of {} ({}); all together cost {} = {:.12}, recomputed. {}",
+                r.name,
+                r.copies,
+                r.mode,
+                all.currency.symbol(),
+                all.amount.to_f64(),
+                r.note
+            );
+            audit.add("recipient", Passed, detail);
+            named(audit, release, &manifest.about.name, &r.name);
+        }
         match total(cube, plan, &stored) {
             Ok(()) => audit.add("answers", Passed, "a query is answered, with the law of its error".into()),
             Err(why) => audit.add("answers", Failed, format!("no query is answered: {why}")),
@@ -154,7 +168,9 @@ fn account(audit: &mut Audit, manifest: &Manifest) {
     };
     let part = name.part.as_ref().map_or(String::new(), |p| format!(", of which this is the part {p}"));
     let symbol = account.charged.currency.symbol();
-    if claims::charged(manifest.privacy.cost, of) == Some(account.charged) {
+    // With several recipients all copies together are charged.
+    let cost = manifest.recipient.as_ref().map_or(manifest.privacy.cost, |r| r.joint_cost);
+    if claims::charged(cost, of) == Some(account.charged) {
         let detail = format!(
             "{symbol} = {:.9} for {whom}, in the ledger of `{}`{part}: what the cost comes to for one of them. Ask for that \
              ledger: margins ledger verify --release",
@@ -168,6 +184,17 @@ fn account(audit: &mut Audit, manifest: &Manifest) {
     }
 }
 
+/// Whether the file has the name of the recipient whose copy it is.
+fn named(audit: &mut Audit, release: &Release, name: &str, recipient: &str) {
+    let expected = format!("{name}-{recipient}.margins");
+    let Some(found) = release.path().and_then(|p| p.file_name()).map(|f| f.to_string_lossy()) else { return };
+    if found != expected {
+        let detail =
+            format!("the file is called {found:?}; the copy is {recipient}'s, and was called {expected}");
+        audit.add("file name", Warning, detail);
+    }
+}
+
 /// Whether the manifest says what was derived, no more and no less.
 fn claims_agree(audit: &mut Audit, manifest: &Manifest, derived: Result<Claims, String>) {
     let derived = match derived {
@@ -178,6 +205,7 @@ fn claims_agree(audit: &mut Audit, manifest: &Manifest, derived: Result<Claims, 
         privacy: manifest.privacy.clone(),
         plan: manifest.plan.clone(),
         projection: manifest.projection.clone(),
+        recipient: manifest.recipient.clone(),
         declared: manifest.declared.clone(),
     };
     if said == derived {

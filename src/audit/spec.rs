@@ -7,12 +7,12 @@
 use super::content::Content;
 use super::{Audit, compare};
 use crate::exact::Rational;
-use crate::plan::{Noise, Plan, convert, cost};
+use crate::plan::{Copy, Noise, Plan, convert, cost};
 use crate::planner::{self, Objective};
 use crate::projection::Design;
 use crate::release::claims::Words;
 use crate::release::{FIRST_FORMAT, Kind, Outcome, Release, ReleaseError};
-use crate::spec::{self, Budget, Spec, Unit};
+use crate::spec::{self, Budget, Precision, Spec, Unit, Wanted};
 use std::io;
 use std::path::Path;
 
@@ -97,7 +97,14 @@ fn differences(release: &Release, content: &Content, spec: &Spec) -> Vec<String>
     check(spec.projection.is_some() == projection.is_some(), "kinds of release: tables or a projection");
     check(spec.privacy.neighbours == plan.neighbours, "neighbours");
     check(max_rows == plan.max_rows, "`max_rows`");
-    check(allows(manifest.format, spec.privacy.budget, plan.budget), "budgets");
+    let same = match &plan.copy {
+        None => spec.recipients.is_none() && allows(manifest.format, spec.privacy.budget, plan.budget),
+        Some(_) => true,
+    };
+    check(same, "budgets or recipients");
+    if let Some(copy) = &plan.copy {
+        received(spec, copy, &mut check);
+    }
     if let Some(projection) = projection {
         check(spec.cube == *cube, "dimensions");
         check(designed(spec, &projection.design), "keys, sizes or noise of the projection");
@@ -109,12 +116,31 @@ fn differences(release: &Release, content: &Content, spec: &Spec) -> Vec<String>
         check(spec.exact.iter().map(|e| &e.cuboid).eq(&plan.exact), "exact tables");
         check(spec.zeros == plan.zeros, "empty cells");
         let share = spec.privacy.truncation;
-        let scale = share.map(|share| cost::truncation_scale(plan.noise, plan.budget, share).ok());
-        check(scale == plan.truncation.map(Some), "counts of cut units");
+        let first = plan.first();
+        let scale = share.map(|share| cost::truncation_scale(plan.noise, first.budget, share).ok());
+        check(scale == first.truncation.map(Some), "counts of cut units");
         let asked = spec.strategy.measure.is_none_or(|m| m == plan.measure);
         check(asked && spec.strategy.budgets == plan.budgets, "strategies or budget rules");
     }
     out
+}
+
+/// Whether the recipients are those of the spec, each with what it is to have: a budget, or one that `[privacy]` allows.
+fn received(spec: &Spec, copy: &Copy, check: &mut impl FnMut(bool, &str)) {
+    let all = spec.recipients.as_ref();
+    check(all.is_some_and(|r| r.mode == copy.mode), "ways in which copies hang together");
+    let list = all.map_or(&[][..], |r| &r.list);
+    let allowed = spec.privacy.budget.noise().map(|(_, all)| all);
+    let has = |w: &Wanted| {
+        let found = copy.recipients.iter().find(|r| r.name == w.name)?;
+        let own = copy.budget.checked_div(found.factor)?;
+        Some(match w.precision {
+            Precision::Budget(budget) => budget == own,
+            Precision::Margin(_) => allowed.is_some_and(|all| own <= all),
+        })
+    };
+    let same = list.len() == copy.recipients.len() && list.iter().all(|w| has(w) == Some(true));
+    check(same, "recipients, or budgets of recipients");
 }
 
 /// Whether a budget of the spec is this one. The ρ of an (ε, δ) is found by iteration, to about nine digits; files of version 1
@@ -183,5 +209,9 @@ fn replanned(spec: &Spec, plan: &Plan) -> Option<bool> {
     }
     let mut request = spec.request()?;
     request.measure = Some(plan.measure);
-    Some(planner::plan(&request).is_ok_and(|p| p.plan == *plan))
+    let first = plan.first();
+    if plan.copy.is_some() {
+        request.budget = first.budget;
+    }
+    Some(planner::plan(&request).is_ok_and(|p| p.plan == first))
 }

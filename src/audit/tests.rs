@@ -134,7 +134,9 @@ fn released(text: &str, rows: &str, key: &SigningKey) -> Release {
         day: "2026-01-31",
         entropy: Entropy::from_os().unwrap(),
     };
-    let path = compile::release(&spec, options, &()).unwrap().sealed.path;
+    let made = compile::release(&spec, options, &()).unwrap();
+    // Of several copies the least precise: it has the most to say.
+    let path = made.further.last().map_or(made.sealed.path, |s| s.path.clone());
     Release::from_bytes(std::fs::read(path).unwrap()).unwrap()
 }
 
@@ -257,6 +259,9 @@ fn additions(manifest: &Value) -> Vec<(String, Value)> {
         put("/account/part", "region=north".into());
     }
     put("/privacy/truncation", json!({"scale": "1"}));
+    let joint = json!({"currency": "rho", "amount": "1/1000"});
+    let recipient = json!({"name": "a", "mode": "nested", "copies": 1, "measuring": "00", "joint_cost": joint, "note": ""});
+    put("/recipient", recipient);
     out
 }
 
@@ -266,13 +271,26 @@ fn counted() -> String {
     counted + "\n[dataset]\nid = \"census\"\nperiod = \"2026\"\n"
 }
 
+/// The same for two recipients, of whom the second has the less precise copy.
+fn recipients(text: &str, key: &str, mode: &str) -> String {
+    format!(
+        "{text}\n[recipients]\nmode = \"{mode}\"\n[[recipient]]\nname = \"a\"\n{key} = \"1/99\"\n[[recipient]]\nname = \"b\"\n\
+         {key} = \"1/400\"\n"
+    )
+}
+
 /// The makes of releases that the lies are told of: in both formats.
 fn honest(key: &SigningKey) -> Vec<Release> {
     let second = [TABLES, ZEROS, PROJECTION].map(|text| released(text, ROWS, key));
     let first: Vec<Release> = second.iter().map(|r| first_format(r, key)).collect();
     // What only version 2 has.
-    let counted = released(&counted(), ROWS, key);
-    second.into_iter().chain(first).chain([counted]).collect()
+    let later = [
+        counted(),
+        recipients(&counted(), "rho", "nested"),
+        recipients(ZEROS, "epsilon", "shifted\"\nmean = \"5"),
+    ]
+    .map(|text| released(&text.replace("mean = \"5\"", "mean = 5"), ROWS, key));
+    second.into_iter().chain(first).chain(later).collect()
 }
 
 #[test]
@@ -329,6 +347,50 @@ fn every_falsified_field_of_a_manifest_is_noticed() {
         }
     }
     assert!(told > 1000, "{told}");
+}
+
+/// A recipient's file is not another's, whoever writes its name on it; and says what all copies cost.
+#[test]
+fn a_copy_is_nobody_elses() {
+    let key = agency();
+    for text in [recipients(&counted(), "rho", "nested"), recipients(ZEROS, "epsilon", "nested")] {
+        let release = released(&text, ROWS, &key);
+        assert_eq!(release.manifest().recipient.as_ref().unwrap().name, "b");
+        for said in [true, false] {
+            let mut audit = audit(&release, None).unwrap();
+            audit.made_for(&release, if said { "b" } else { "a" });
+            assert_eq!(audit.passed(), said);
+        }
+        let why = refused(resealed(&release, &key, |m, _| m["recipient"]["name"] = "a".into())).unwrap();
+        assert!(why.contains("another recipient"), "{why}");
+        // The section says so too, and everything in the manifest but what follows from it.
+        let why = refused(resealed(&release, &key, |m, bodies| {
+            let (tag, body) = bodies.last_mut().unwrap();
+            assert_eq!(*tag, Kind::Copies.tag());
+            assert_eq!(body[18], 1);
+            body[18] = 0;
+            m["recipient"]["name"] = "a".into();
+        }))
+        .unwrap();
+        assert!(!why.is_empty(), "{why}");
+        // A copy without the section is no release by itself.
+        let why = refused(resealed(&release, &key, |m, bodies| {
+            bodies.pop();
+            m.as_object_mut().unwrap().remove("recipient");
+        }));
+        assert!(why.is_some());
+        // Garbage in the section.
+        for at in 0..40 {
+            let broken = resealed(&release, &key, |_, bodies| {
+                let body = &mut bodies.last_mut().unwrap().1;
+                if let Some(b) = body.get_mut(16 + at) {
+                    *b = b.wrapping_add(1);
+                }
+            });
+            let same = at + 16 >= release.section(Kind::Copies, 0).unwrap().len();
+            assert!(same || refused(broken).is_some(), "byte {at}");
+        }
+    }
 }
 
 /// What is not checked is shown as what the signer says, whoever looks.

@@ -109,7 +109,7 @@ pub fn run(args: &Args) -> Outcome {
     let mut result =
         result(answers.cube(), &group_by, &groups, nearest.as_deref(), finished.as_deref(), args.level);
     result.notes.extend(answers.nearest().map(note));
-    result.notes.extend(answers.exact_note());
+    result.notes.extend(answers.told());
     result.caveats = answers.caveats(args.level)?;
     if args.csv {
         return output::print_csv(&result);

@@ -4,8 +4,9 @@ use super::output::{amount, columns, counted, grouped, short};
 use super::{Failure, Outcome, output};
 use crate::answer::render::truncation;
 use crate::audit::wrap;
-use crate::law::{ErrorLaw, NoiseLaw, Term};
+use crate::law::{ErrorLaw, Term};
 use crate::plan::Noise;
+use crate::recover::noise_of;
 use crate::release::{Manifest, Privacy, ProjectionSummary, Release, SignerKind};
 use crate::visible::visible;
 use std::path::PathBuf;
@@ -76,6 +77,14 @@ fn head(release: &Release) -> Result<String, Failure> {
         },
     );
     privacy(release, &mut lines)?;
+    if let Some(r) = &m.recipient {
+        let all = &r.joint_cost;
+        lines.add("recipient", &format!("{}: one of {} copies, {}", r.name, r.copies, r.mode));
+        lines.add("", &r.note);
+        lines.add("", &format!("all copies: {} = {:.9}", all.currency.symbol(), all.amount.to_f64()));
+        lines.add("centre", r.centre.as_deref().unwrap_or_default());
+        lines.add("measuring", &r.measuring);
+    }
     if let Some(d) = &m.dataset {
         let period = d.period.as_ref().map_or(String::new(), |p| format!(", period {p}"));
         lines.add("dataset", &format!("{}{period}", d.id));
@@ -114,11 +123,10 @@ fn privacy(release: &Release, lines: &mut Lines) -> Outcome {
         lines.add("counts", &format!("{text}; no interval covers them"));
     }
     if let Some(found) = release.truncation()? {
-        let law = match m.plan.mechanism {
-            Noise::Gaussian => NoiseLaw::DiscreteGaussian { variance: found.scale.to_f64() },
-            Noise::Laplace => NoiseLaw::DiscreteLaplace { scale: found.scale.to_f64() },
-        };
-        let half = ErrorLaw::new(vec![Term { coefficient: 1.0, copies: 1, noise: law }])?.half_width(0.95);
+        let plan = release.plan(&release.cube()?)?;
+        let term = |noise| Term { coefficient: 1.0, copies: 1, noise };
+        let terms = noise_of(&plan, plan.measurements.len()).into_iter().map(term).collect();
+        let half = ErrorLaw::new(terms)?.half_width(0.95);
         let (low, high) = (found.noisy as f64 - half, found.noisy as f64 + half);
         lines.add("cut units", &format!("{} had more (95 %: {low:.0} to {high:.0})", found.noisy));
     }

@@ -9,6 +9,8 @@ mod account;
 mod ask;
 mod bases;
 mod chart;
+mod collude;
+mod copies;
 mod estimator;
 mod experiment;
 mod export;
@@ -65,6 +67,8 @@ enum Verb {
     Query(query::Args),
     /// Answer a question as well as asked: from what is out, or for the least budget that does it
     Ask(ask::Args),
+    /// Show what the recipients of several copies get when they put them together
+    Collude(collude::Args),
     /// Infer the best answers from a history of noisy ones
     Infer(infer::Args),
     /// Compare the noisy count with Bayesian estimates of it
@@ -185,6 +189,7 @@ pub fn main() -> ExitCode {
         Verb::Keygen(args) => keygen::run(&args),
         Verb::Query(args) => query::run(&args),
         Verb::Ask(args) => ask::run(&args),
+        Verb::Collude(args) => collude::run(&args),
         Verb::Infer(args) => infer::run(&args),
         Verb::Estimator(args) => estimator::run(&args),
         Verb::Export(args) => export::run(&args),

@@ -92,6 +92,9 @@ fn plan_of_tables(args: &Args, spec: &Spec, choice: &Choice) -> Outcome {
     out.push_str(&foot(planned));
     out.push_str(&super::bases::text(&spec.cube, planned));
     out.push_str(&with_delta(planner::with_delta(&asked), planned));
+    if let Some(copies) = &choice.copies {
+        out.push_str(&super::copies::text(copies, Currency::of_tables(planned.plan.noise)));
+    }
     if let Some(t) = planner::targets::targets(&asked, planned)? {
         out.push_str(&targets(&spec, planned, &t, args.all));
     }
@@ -479,7 +482,7 @@ fn comparison(request: &Request, candidates: &[Candidate], chosen: usize) -> Str
 }
 
 fn to_json(spec: &Spec, asked: &Request, request: &Request, choice: &Choice) -> Result<String, PlanError> {
-    let Choice { planned, candidates, chosen } = choice;
+    let Choice { planned, candidates, chosen, copies } = choice;
     let p = &planned.plan;
     let targets = planner::targets::targets(request, planned)?;
     let mut value = json!({
@@ -508,6 +511,7 @@ fn to_json(spec: &Spec, asked: &Request, request: &Request, choice: &Choice) -> 
             "max_variance": other.planned.prediction.max,
         })),
         "targets": targets.map(|t| targets_json(spec, planned, &t)),
+        "recipients": copies.as_ref().map(|c| super::copies::to_json(c, Currency::of_tables(p.noise))),
     });
     if !planner::closure::bases::bases_of(p).is_empty() {
         value["bases"] = super::bases::json(&spec.cube, planned).into();

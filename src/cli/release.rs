@@ -10,7 +10,7 @@ use crate::ledger::published::{Found, look};
 use crate::ledger::{Chain, Charge};
 use crate::planner::Planned;
 use crate::release::keys::SigningKey;
-use crate::release::{Release, SignerKind};
+use crate::release::{Release, Sealed, SignerKind, file_name};
 use crate::spec::{self, Spec};
 use crate::visible::visible;
 use std::io::IsTerminal;
@@ -74,8 +74,10 @@ pub fn run(args: &Args) -> Outcome {
     let ledger = super::account::file(&spec, args.ledger.as_deref())?;
     super::account::not_forgotten(&args.out);
     let data = args.data.as_ref().or(spec.data.as_ref().map(|d| &d.path));
-    for path in [Some(&ledger), Some(&args.spec), args.signing.key.as_ref(), data].into_iter().flatten() {
-        stays(&args.out, &spec.name, path)?;
+    for name in names(&spec) {
+        for path in [Some(&ledger), Some(&args.spec), args.signing.key.as_ref(), data].into_iter().flatten() {
+            stays(&args.out, &name, path)?;
+        }
     }
     let options = Options {
         out: &args.out,
@@ -163,13 +165,22 @@ fn extended(args: &Args, spec: Spec, file: &Path, key: &SigningKey) -> Result<(S
     }
 }
 
+/// What the release's files are called, up to their endings.
+fn names(spec: &Spec) -> Vec<String> {
+    match &spec.recipients {
+        None => vec![spec.name.clone()],
+        Some(r) => r.list.iter().map(|r| file_name(&spec.name, Some(&r.name))).collect(),
+    }
+}
+
 /// Refuses to put a release where its own ledger, spec, key or data is.
 pub(super) fn stays(out: &Path, name: &str, path: &Path) -> Outcome {
     let here = |path: &Path| {
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         path.canonicalize().or_else(|_| Ok(folder.canonicalize()?.join(path.file_name().unwrap_or_default())))
     };
-    for ending in ["margins", "margins.minisig"] {
+    let endings = ["margins", "margins.minisig"];
+    for ending in endings {
         let target = out.join(format!("{name}.{ending}"));
         let same: std::io::Result<bool> = here(&target).and_then(|t| Ok(t == here(path)?));
         // What is not there cannot be lost; whether it should be is for others to say.
@@ -217,6 +228,18 @@ fn json(spec: &Spec, r: &Released) -> String {
         "ledger": output::plain(&r.ledger),
         "account": super::account::json(&r.chain),
     });
+    if let (Some(fields), Job::Tables(choice)) = (value.as_object_mut(), &r.job)
+        && let Some(copies) = &choice.copies
+    {
+        let mut about = super::copies::to_json(copies, r.job.currency());
+        if let Some(list) = about["recipients"].as_array_mut() {
+            for (recipient, sealed) in list.iter_mut().zip(files(r)) {
+                recipient["path"] = output::plain(&sealed.path).into();
+                recipient["blake3"] = sealed.blake3.clone().into();
+            }
+        }
+        fields.insert("recipients".into(), about);
+    }
     let (name, own) = match &r.job {
         Job::Tables(choice) => ("measurements", choice.planned.plan.measurements.len().into()),
         Job::Projection(designed) => ("kind", designed.design.shape.name().into()),
@@ -225,6 +248,11 @@ fn json(spec: &Spec, r: &Released) -> String {
         fields.insert(name.into(), own);
     }
     format!("{value:#}\n")
+}
+
+/// All files, the most precise copy's first.
+fn files(r: &Released) -> impl Iterator<Item = &Sealed> {
+    std::iter::once(&r.sealed).chain(&r.further)
 }
 
 fn text(args: &Args, spec: &Spec, r: &Released, key: &SigningKey, known: &[String]) -> String {
@@ -254,9 +282,17 @@ fn text(args: &Args, spec: &Spec, r: &Released, key: &SigningKey, known: &[Strin
             &format!("extends   {}, which {told}\n", output::path(file)).replace("which every", "and every"),
         );
     }
-    out.push_str(&format!("wrote     {}  {} bytes\n", output::path(&r.sealed.path), grouped(r.sealed.bytes)));
-    out.push_str(&format!("          {}\n", output::path(&r.sealed.minisig)));
-    out.push_str(&format!("blake3    {}\n", r.sealed.blake3));
+    for (at, sealed) in files(r).enumerate() {
+        let head = if at == 0 { "wrote" } else { "" };
+        out.push_str(&format!("{head:<10}{}  {} bytes\n", output::path(&sealed.path), grouped(sealed.bytes)));
+        out.push_str(&format!("          {}\n", output::path(&sealed.minisig)));
+        out.push_str(&format!("blake3    {}\n", sealed.blake3));
+    }
+    if let Job::Tables(choice) = &r.job
+        && let Some(copies) = &choice.copies
+    {
+        out.push_str(&format!("copies    {}\n", crate::audit::wrap(super::copies::meaning(copies), 70, 10)));
+    }
     out.push_str(&format!("ledger    {}\n", output::path(&r.ledger)));
     out.push_str(&super::account::text(&r.chain));
     if spec.dataset.is_none() {

@@ -16,6 +16,9 @@ pub struct Args {
     /// The public key you trust: a .pub file, or its line of base64
     #[arg(long, value_name = "KEY")]
     pubkey: Option<String>,
+    /// Whose copy it must be, where there are several recipients
+    #[arg(long, value_name = "NAME")]
+    recipient: Option<String>,
     /// Print the checks as JSON
     #[arg(long)]
     json: bool,
@@ -24,7 +27,13 @@ pub struct Args {
 pub fn run(args: &Args) -> Outcome {
     let key = args.pubkey.as_deref().map(read_key).transpose()?;
     let report = match Release::open(&args.file) {
-        Ok(release) => audit::audit(&release, key.as_deref())?,
+        Ok(release) => {
+            let mut report = audit::audit(&release, key.as_deref())?;
+            if let Some(wanted) = &args.recipient {
+                report.made_for(&release, wanted);
+            }
+            report
+        }
         Err(release::ReleaseError::Io(e)) => {
             return Err(Failure::Message(format!("{}: {e}", output::path(&args.file))));
         }

@@ -9,12 +9,13 @@ use super::{Charge, CompileError, Watcher};
 use crate::exact::Rational;
 use crate::ledger::{self, Receipt};
 use crate::plan::{Noise, Plan};
+use crate::planner::copies::copies;
 use crate::planner::{Choice, Look, choose};
 use crate::projection::Seed;
 use crate::recover::Recovery;
 use crate::release::{
-    Account, Amount, Currency, Kind, ManifestInput, Release, SealError, SigningKey, Writer, claims, texts,
-    wire,
+    Account, Amount, Currency, Kind, ManifestInput, Release, SealError, SigningKey, Writer, claims,
+    file_name, texts, wire,
 };
 use crate::secret::ingest::Rows;
 use crate::secret::measure::MeasureError;
@@ -41,15 +42,20 @@ impl Job {
             Some(designed) => Ok(Job::Projection(Box::new(designed?))),
             None => {
                 let request = spec.request().ok_or(CompileError::NoBudget)?;
-                Ok(Job::Tables(Box::new(choose(&request, look)?)))
+                let Some((mode, wishes)) = spec.wishes() else {
+                    return Ok(Job::Tables(Box::new(choose(&request, look)?)));
+                };
+                let (mut choice, copies) = copies(&request, look, mode, &wishes)?;
+                choice.copies = Some(Box::new(copies));
+                Ok(Job::Tables(Box::new(choice)))
             }
         }
     }
 
-    /// What it costs, exactly.
+    /// What it costs, exactly: all copies together.
     pub fn cost(&self) -> Rational {
         match self {
-            Job::Tables(choice) => choice.planned.cost.total,
+            Job::Tables(choice) => choice.copies.as_ref().map_or(choice.planned.cost.total, |c| c.joint),
             Job::Projection(designed) => designed.cost,
         }
     }
@@ -62,10 +68,12 @@ impl Job {
         }
     }
 
-    /// What may be spent.
+    /// What may be spent, on all copies together.
     pub fn budget(&self) -> Rational {
         match self {
-            Job::Tables(choice) => choice.planned.plan.budget,
+            Job::Tables(choice) => {
+                choice.copies.as_ref().map_or(choice.planned.plan.budget, |c| c.joint_budget)
+            }
             Job::Projection(designed) => designed.design.budget,
         }
     }
@@ -87,18 +95,22 @@ impl Job {
     pub fn rehearse(&self, spec: &Spec, day: &str) -> Result<(), CompileError> {
         let folder = tempfile::tempdir().map_err(CompileError::Temporary)?;
         let draft = Draft::new(self, spec, [1; 32])?;
-        let mut input = draft.manifest(day, false)?;
+        let key = SigningKey::throw_away().map_err(SealError::from)?;
         let receipt = Receipt { charge: ledger::ROOT.into(), line: 1 << 30 };
-        input.account = Some(account(spec, &draft.charge(self)?, &receipt));
+        let account = account(spec, &draft.charge(self)?, &receipt);
         draft.answerable()?;
-        let mut writer = draft.begin(folder.path(), false)?;
-        if draft.plan().measurements.len() > REHEARSED {
-            return Ok(());
+        for copy in 0..draft.copies() {
+            let mut input = draft.manifest(copy, day, false)?;
+            input.account = Some(account.clone());
+            let mut writer = draft.begin(copy, folder.path(), false)?;
+            if draft.plan().measurements.len() > REHEARSED {
+                continue;
+            }
+            draft.zeros(copy, &mut writer)?;
+            let sealed = writer.seal(input, &key)?;
+            let release = Release::open(&sealed.path)?;
+            release.plan(&release.cube()?)?;
         }
-        draft.zeros(&mut writer)?;
-        let sealed = writer.seal(input, &SigningKey::throw_away().map_err(SealError::from)?)?;
-        let release = Release::open(&sealed.path)?;
-        release.plan(&release.cube()?)?;
         Ok(())
     }
 }
@@ -120,10 +132,10 @@ pub(super) enum Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    /// `seed` is the public one of a projection's signs.
+    /// `seed` is public: that of a projection's signs, and what tells the copies of one measuring from those of another.
     pub fn new(job: &'a Job, spec: &'a Spec, seed: Seed) -> Result<Draft<'a>, CompileError> {
         Ok(match job {
-            Job::Tables(choice) => Draft::Tables(Box::new(Tables::new(spec, choice))),
+            Job::Tables(choice) => Draft::Tables(Box::new(Tables::new(spec, choice, &seed)?)),
             Job::Projection(designed) => Draft::Projection(Box::new(Sums::new(spec, designed, seed)?)),
         })
     }
@@ -136,6 +148,7 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// What the plan section says: with several copies the most precise one's plan.
     fn plan(&self) -> &Plan {
         match self {
             Draft::Tables(tables) => tables.plan(),
@@ -153,12 +166,20 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Everything the writer is told: what the spec says, and what follows from the plan.
-    pub fn manifest(&self, day: &str, not_private: bool) -> Result<ManifestInput, CompileError> {
+    /// How many files it becomes: one for each recipient.
+    pub fn copies(&self) -> usize {
+        match self {
+            Draft::Tables(tables) => tables.copies(),
+            Draft::Projection(_) => 1,
+        }
+    }
+
+    /// Everything the writer of a copy is told: what the spec says, and what follows from the plan.
+    pub fn manifest(&self, copy: usize, day: &str, not_private: bool) -> Result<ManifestInput, CompileError> {
         let spec = self.spec();
         let words = spec.words();
         let claims = match self {
-            Draft::Tables(tables) => tables.claims(&words)?,
+            Draft::Tables(tables) => tables.claims(copy, &words)?,
             Draft::Projection(sums) => sums.claims(&words)?,
         };
         let input = ManifestInput {
@@ -171,6 +192,7 @@ impl<'a> Draft<'a> {
             account: None,
             plan: claims.plan,
             projection: claims.projection,
+            recipient: claims.recipient,
             declared: claims.declared,
             attachments: spec.attachments.iter().map(|(name, _)| name.clone()).collect(),
         };
@@ -178,8 +200,8 @@ impl<'a> Draft<'a> {
         Ok(input)
     }
 
-    /// Starts a file: the sections that every release has and that need no data.
-    pub fn begin(&self, out: &Path, replace: bool) -> Result<Writer, CompileError> {
+    /// Starts a copy's file: the sections that every release has and that need no data.
+    pub fn begin(&self, copy: usize, out: &Path, replace: bool) -> Result<Writer, CompileError> {
         let (spec, plan) = (self.spec(), self.plan());
         let own = match self {
             Draft::Tables(tables) => tables.sections(),
@@ -188,7 +210,11 @@ impl<'a> Draft<'a> {
         let sections = 3 + spec.attachments.len() + own;
         let too_many = |_| SealError::Sections(format!("{sections} sections"));
         let sections = u32::try_from(sections).map_err(too_many)?;
-        let mut writer = Writer::create(out, &spec.name, sections, replace)?;
+        let recipient = match self {
+            Draft::Tables(tables) => tables.recipient(copy),
+            Draft::Projection(_) => None,
+        };
+        let mut writer = Writer::create(out, &file_name(&spec.name, recipient), sections, replace)?;
         writer.write_section(Kind::Domain, 0, &wire::encode_domain(&spec.cube)?)?;
         writer.write_section(Kind::Plan, 0, &wire::encode_plan(plan, &spec.cube)?)?;
         writer.write_section(Kind::Spec, 0, spec.source.as_bytes())?;
@@ -230,26 +256,28 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Writes the sections that are measured, with zeros.
-    fn zeros(&self, writer: &mut Writer) -> Result<(), CompileError> {
+    /// Writes the sections of a copy that are measured, with zeros.
+    fn zeros(&self, copy: usize, writer: &mut Writer) -> Result<(), CompileError> {
         match self {
-            Draft::Tables(tables) => tables.zeros(writer),
+            Draft::Tables(tables) => tables.zeros(copy, writer),
             Draft::Projection(sums) => sums.zeros(writer),
         }
     }
 
-    /// Charges, measures, and writes the sections; returns the charge and the number of integers.
+    /// Charges, measures, and writes the sections, each copy's with its own writer; returns the charge and the number of a copy's
+    /// integers.
     pub fn measure(
         &self,
         rows: Rows,
         charge: Charge<'_>,
         entropy: Entropy,
         watcher: &dyn Watcher,
-        writer: &mut Writer,
+        writers: &mut [Writer],
     ) -> Result<(Receipt, u64), CompileError> {
-        match self {
-            Draft::Tables(tables) => tables.measure(rows, charge, entropy, watcher, writer),
-            Draft::Projection(sums) => sums.measure(rows, charge, entropy, watcher, writer),
+        match (self, writers) {
+            (Draft::Tables(tables), writers) => tables.measure(rows, charge, entropy, watcher, writers),
+            (Draft::Projection(sums), [writer]) => sums.measure(rows, charge, entropy, watcher, writer),
+            (Draft::Projection(_), _) => Err(MeasureError::NotCopies.into()),
         }
     }
 }

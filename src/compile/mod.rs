@@ -19,6 +19,8 @@ mod job;
 mod projection;
 #[cfg(test)]
 mod random;
+#[cfg(test)]
+mod recipients;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -30,10 +32,11 @@ pub use projection::Designed;
 use crate::exact::Rational;
 use crate::ledger::{self, Chain, Ledger, LedgerError, Receipt};
 use crate::plan::cost::CostError;
+use crate::planner::copies::CopiesError;
 use crate::planner::{Look, PlanError};
 use crate::recover::RecoverError;
 use crate::release::claims::{self, ClaimError};
-use crate::release::{Amount, ReleaseError, SealError, Sealed, SigningKey};
+use crate::release::{Amount, ManifestInput, ReleaseError, SealError, Sealed, SigningKey, Writer};
 use crate::secret::ingest::{self, IngestError, Progress};
 use crate::secret::measure::MeasureError;
 use crate::secret::noise::{Entropy, NoiseError};
@@ -53,6 +56,9 @@ pub enum CompileError {
     /// No plan.
     #[error(transparent)]
     Plan(#[from] PlanError),
+    /// No copies for the recipients.
+    #[error(transparent)]
+    Copies(#[from] CopiesError),
     /// The cost.
     #[error(transparent)]
     Cost(#[from] CostError),
@@ -187,8 +193,10 @@ type Charge<'a> = Box<dyn FnOnce(Rational) -> Result<Receipt, LedgerError> + 'a>
 /// A finished release.
 #[derive(Debug)]
 pub struct Released {
-    /// The files and their hashes.
+    /// The files and their hashes; with several recipients those of the most precise copy.
     pub sealed: Sealed,
+    /// Those of all other copies, less and less precise.
+    pub further: Vec<Sealed>,
     /// What was made, with what was predicted of it.
     pub job: Job,
     /// The number of noisy integers in the file.
@@ -246,8 +254,12 @@ pub fn release(spec: &Spec, options: Options<'_>, watcher: &dyn Watcher) -> Resu
     let job = plan(spec, Look::Needed, options.day)?;
     let data = data_file(spec, &options)?;
     let draft = Draft::new(&job, spec, projection::seed(&options.entropy))?;
-    let mut input = draft.manifest(options.day, !options.entropy.is_private())?;
-    let mut writer = draft.begin(options.out, options.replace)?;
+    let not_private = !options.entropy.is_private();
+    let copies = 0..draft.copies();
+    let mut inputs =
+        copies.clone().map(|c| draft.manifest(c, options.day, not_private)).collect::<Result<Vec<_>, _>>()?;
+    let mut writers =
+        copies.map(|c| draft.begin(c, options.out, options.replace)).collect::<Result<Vec<_>, _>>()?;
     let mut entry = draft.charge(&job)?;
     let ledger = Ledger::at(options.ledger, &spec.account_name().id)?;
     let before = ledger.ready(&entry).map_err(|why| accuracy::over_bound(spec, &job, why))?;
@@ -267,15 +279,22 @@ pub fn release(spec: &Spec, options: Options<'_>, watcher: &dyn Watcher) -> Resu
         entry.charged =
             charged.ok_or_else(|| LedgerError::Refused("it does not fit the arithmetic".into()))?.amount;
         let receipt = ledger.charge(entry.clone(), options.key, options.day)?;
-        input.account = Some(job::account(spec, &entry, &receipt));
+        let account = job::account(spec, &entry, &receipt);
+        inputs.iter_mut().for_each(|input| input.account = Some(account.clone()));
         watcher.step(Step::Charged);
         Ok(receipt)
     });
-    let (receipt, values) = draft.measure(rows, charge, options.entropy, watcher, &mut writer)?;
+    let (receipt, values) = draft.measure(rows, charge, options.entropy, watcher, &mut writers)?;
     watcher.step(Step::Measured);
-    let sealed = writer.seal(input, options.key)?;
+    let seal = |(writer, input): (Writer, ManifestInput)| writer.seal(input, options.key);
+    let files = writers.into_iter().zip(inputs).map(seal).collect::<Result<Vec<_>, _>>()?;
     watcher.step(Step::Sealed);
-    ledger.sealed(&receipt, &[&sealed.blake3], options.key, options.day)?;
+    let hashes: Vec<&str> = files.iter().map(|f| f.blake3.as_str()).collect();
+    ledger.sealed(&receipt, &hashes, options.key, options.day)?;
     watcher.step(Step::Noted);
-    Ok(Released { sealed, job, values, ledger: options.ledger.to_owned(), chain: ledger.chain()? })
+    let mut files = files.into_iter();
+    // Every draft has a file.
+    let sealed = files.next().ok_or(MeasureError::NotCopies)?;
+    let (ledger, chain) = (options.ledger.to_owned(), ledger.chain()?);
+    Ok(Released { sealed, further: files.collect(), job, values, ledger, chain })
 }

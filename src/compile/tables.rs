@@ -4,14 +4,16 @@ use super::{Charge, CompileError, Watcher};
 use crate::cube::Frame;
 use crate::ledger::Receipt;
 use crate::plan::Plan;
+use crate::plan::cost::Cost;
 use crate::planner::{Choice, Planned};
+use crate::projection::Seed;
 use crate::release::claims::{self, ClaimError, Claims, Words};
 use crate::release::packing::{chunks, pack, pack_zeros};
 use crate::release::wire::encode_workload;
 use crate::release::{FORMAT, Kind, SealError, Truncation, Writer, exact};
 use crate::secret::Charged;
 use crate::secret::ingest::Rows;
-use crate::secret::measure::{MeasureError, cut_units, exact_tables, has_room, measure};
+use crate::secret::measure::{Copies, MeasureError, cut_units, exact_tables, has_room, measure_copies};
 use crate::secret::noise::Entropy;
 use crate::spec::Spec;
 use std::borrow::Cow;
@@ -22,37 +24,58 @@ pub(super) struct Tables<'a> {
     /// The spec over the levels that the plan speaks of.
     pub spec: Cow<'a, Spec>,
     planned: &'a Planned,
+    /// For each recipient the copy's plan and what it costs alone; nothing where there is one release for everybody.
+    copies: Vec<(Plan, Cost)>,
     frame: Frame,
     chunks: Vec<Range<usize>>,
 }
 
 impl<'a> Tables<'a> {
-    pub fn new(spec: &'a Spec, choice: &'a Choice) -> Tables<'a> {
+    pub fn new(spec: &'a Spec, choice: &'a Choice, seed: &Seed) -> Result<Tables<'a>, CompileError> {
         let planned = &choice.planned;
         let spec = spec.planned(&planned.plan);
         let frame = Frame::new(&spec.cube, &planned.plan.levels);
         let chunks = chunks(&planned.plan, &frame);
-        Tables { spec, planned, frame, chunks }
+        let copies = choice.copies.as_ref().map_or(Vec::new(), |c| {
+            let mut measuring = [0; 16];
+            measuring.iter_mut().zip(seed).for_each(|(m, s)| *m = *s);
+            c.of_measuring(measuring).into_iter().zip(c.costs.clone()).collect()
+        });
+        Ok(Tables { spec, planned, copies, frame, chunks })
     }
 
-    /// What the plan section says.
+    /// What the plan section says: with several copies the most precise one's plan.
     pub fn plan(&self) -> &Plan {
         &self.planned.plan
+    }
+
+    /// How many files it becomes.
+    pub fn copies(&self) -> usize {
+        self.copies.len().max(1)
+    }
+
+    /// A copy's own plan.
+    fn copy(&self, copy: usize) -> &Plan {
+        self.copies.get(copy).map_or(self.plan(), |c| &c.0)
+    }
+
+    /// Whose copy it is.
+    pub fn recipient(&self, copy: usize) -> Option<&str> {
+        self.copy(copy).recipient()
     }
 
     /// How many sections there are behind those of every release.
     pub fn sections(&self) -> usize {
         let plan = self.plan();
         let asked = plan.workload.iter().any(|t| !t.asks.is_cells());
-        self.chunks.len()
-            + plan.exact.len()
-            + self.spec.zeros.len()
-            + usize::from(plan.truncation.is_some())
-            + usize::from(asked)
+        let single = [plan.truncation.is_some(), asked, !self.copies.is_empty()];
+        let single = single.into_iter().filter(|there| *there).count();
+        self.chunks.len() + plan.exact.len() + self.spec.zeros.len() + single
     }
 
-    pub fn claims(&self, words: &Words) -> Result<Claims, ClaimError> {
-        claims::of_tables(FORMAT, &self.spec.cube, self.plan(), &self.planned.cost, words)
+    pub fn claims(&self, copy: usize, words: &Words) -> Result<Claims, ClaimError> {
+        let cost = self.copies.get(copy).map_or(&self.planned.cost, |c| &c.1);
+        claims::of_tables(FORMAT, &self.spec.cube, self.copy(copy), cost, words)
     }
 
     /// The tables published exactly, each with its reason.
@@ -64,57 +87,65 @@ impl<'a> Tables<'a> {
 
     /// Refuses rows so many that integers of the plan might not fit.
     pub fn has_room(&self, rows: &Rows) -> Result<(), MeasureError> {
-        has_room(rows, self.plan(), &self.frame)
+        (0..self.copies()).try_for_each(|copy| has_room(rows, self.copy(copy), &self.frame))
     }
 
-    /// Writes all sections with zeros in place of what is measured.
-    pub fn zeros(&self, writer: &mut Writer) -> Result<(), CompileError> {
+    /// Writes all sections of a copy with zeros in place of what is measured.
+    pub fn zeros(&self, copy: usize, writer: &mut Writer) -> Result<(), CompileError> {
         let plan = self.plan();
-        let mut sections = self.packed(writer);
+        let mut sections = Sections::new(&self.chunks);
         for (i, m) in plan.measurements.iter().enumerate() {
             pack_zeros(m.block.values(&self.frame), &mut sections.packed);
-            sections.end_of(i)?;
+            sections.end_of(i, writer)?;
         }
         let exact: Vec<Vec<i64>> = plan.exact.iter().map(|c| vec![0; self.frame.len(c)]).collect();
-        self.rest(writer, &exact, plan.truncation.map(|_| 0))
+        self.rest(copy, writer, &exact, plan.truncation.map(|_| 0))
     }
 
-    /// Charges, measures, and writes all sections; returns the charge and the number of integers.
+    /// Charges, measures, and writes all sections, each copy's with its own writer; returns the charge and the number of a copy's
+    /// integers.
     pub fn measure(
         &self,
         rows: Rows,
         charge: Charge<'_>,
         entropy: Entropy,
         watcher: &dyn Watcher,
-        writer: &mut Writer,
+        writers: &mut [Writer],
     ) -> Result<(Receipt, u64), CompileError> {
         let cube = &self.spec.cube;
-        let (charged, receipt) = Charged::plan(cube, self.plan().clone(), charge)?;
+        let plans = (0..self.copies()).map(|copy| self.copy(copy).clone()).collect();
+        let (charged, receipt) = Charged::copies(cube, Copies::new(plans)?, charge)?;
         let exact = exact_tables(&rows, cube, &charged, &self.spec.exact)?;
         let cut = cut_units(&rows, &charged, &entropy)?;
-        let mut sections = self.packed(writer);
-        let values = measure(
+        let mut files: Vec<(Sections<'_>, &mut Writer)> =
+            writers.iter_mut().map(|writer| (Sections::new(&self.chunks), writer)).collect();
+        let values = measure_copies(
             rows,
             cube,
             charged,
             entropy,
             &|done, of| watcher.measuring(done, of),
-            &mut |i, values| {
+            &mut |copy, i, values| {
+                let (sections, writer) = files.get_mut(copy).ok_or(MeasureError::NotCopies)?;
                 pack(&values, &mut sections.packed);
-                Ok(sections.end_of(i)?)
+                Ok(sections.end_of(i, writer)?)
             },
         )?;
-        self.rest(writer, &exact, cut)?;
+        for (copy, writer) in writers.iter_mut().enumerate() {
+            self.rest(copy, writer, &exact, cut.as_ref().and_then(|cut| cut.get(copy).copied()))?;
+        }
         Ok((receipt, values))
     }
 
-    fn packed<'w>(&'w self, writer: &'w mut Writer) -> Sections<'w> {
-        Sections { writer, chunks: &self.chunks, next: 0, packed: Vec::new() }
-    }
-
-    /// What is not measured block by block: exact tables, conditions, the count of cut units.
-    fn rest(&self, writer: &mut Writer, exact: &[Vec<i64>], cut: Option<i64>) -> Result<(), CompileError> {
-        let plan = self.plan();
+    /// What is not measured block by block: exact tables, conditions, the count of cut units, whose copy it is.
+    fn rest(
+        &self,
+        copy: usize,
+        writer: &mut Writer,
+        exact: &[Vec<i64>],
+        cut: Option<i64>,
+    ) -> Result<(), CompileError> {
+        let plan = self.copy(copy);
         for (i, (cuboid, counts)) in plan.exact.iter().zip(exact).enumerate() {
             writer.write_section(Kind::Exact, i as u32, &exact::encode(cuboid, counts)?)?;
         }
@@ -127,23 +158,29 @@ impl<'a> Tables<'a> {
         if let Some(asked) = encode_workload(plan, &self.spec.cube)? {
             writer.write_section(Kind::Workload, 0, &asked)?;
         }
+        if let Some(section) = crate::release::copies::encode(plan)? {
+            writer.write_section(Kind::Copies, 0, &section)?;
+        }
         Ok(())
     }
 }
 
 /// Measurements are packed one after the other; a section is written when its last one is.
-struct Sections<'w> {
-    writer: &'w mut Writer,
-    chunks: &'w [Range<usize>],
+struct Sections<'c> {
+    chunks: &'c [Range<usize>],
     next: usize,
     packed: Vec<u8>,
 }
 
-impl Sections<'_> {
+impl<'c> Sections<'c> {
+    fn new(chunks: &'c [Range<usize>]) -> Sections<'c> {
+        Sections { chunks, next: 0, packed: Vec::new() }
+    }
+
     /// Measurement `index` is packed.
-    fn end_of(&mut self, index: usize) -> Result<(), SealError> {
+    fn end_of(&mut self, index: usize, writer: &mut Writer) -> Result<(), SealError> {
         if self.chunks.get(self.next).is_some_and(|chunk| chunk.end == index + 1) {
-            self.writer.write_section(Kind::Measurements, self.next as u32, &self.packed)?;
+            writer.write_section(Kind::Measurements, self.next as u32, &self.packed)?;
             self.packed.clear();
             self.next += 1;
         }

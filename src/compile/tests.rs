@@ -7,7 +7,7 @@ use crate::release::packing::{chunks, pack};
 use crate::release::{Kind, Outcome, Release, Writer, claims, wire};
 use crate::secret::Charged;
 use crate::secret::ingest::Rows;
-use crate::secret::measure::exact_tables;
+use crate::secret::measure::{Copies, exact_tables};
 
 const SPEC: &str = r#"
 name = "shop"
@@ -362,7 +362,8 @@ fn epsilons_are_rounded_up() {
 fn undeclared_exact_tables_do_not_leave() {
     let spec = spec(SPEC);
     let planned = planned(&spec).unwrap();
-    let (charged, ()) = Charged::plan(&spec.cube, planned.plan, |_| Ok::<(), std::fmt::Error>(())).unwrap();
+    let alone = Copies::new(vec![planned.plan]).unwrap();
+    let (charged, ()) = Charged::copies(&spec.cube, alone, |_| Ok::<(), std::fmt::Error>(())).unwrap();
     let rows = Rows::from_codes(&[2, 10], &[vec![0, 1], vec![3, 4]]).unwrap();
     assert_eq!(exact_tables(&rows, &spec.cube, &charged, &spec.exact).unwrap(), [[1, 0, 1, 0]]);
     let mut other = spec.exact.clone();
@@ -403,7 +404,7 @@ fn broken_exact_sections_are_refused() {
         }
         let job = Job::of(&spec, Look::Needed).unwrap();
         let draft = Draft::new(&job, &spec, [1; 32]).unwrap();
-        let mut input = draft.manifest("2026-01-31", false).unwrap();
+        let mut input = draft.manifest(0, "2026-01-31", false).unwrap();
         input.declared.invariants = declared.iter().map(|d| d.to_string()).collect();
         let path = w.seal(input, &SigningKey::throw_away().unwrap()).unwrap().path;
         let release = Release::open(path).map_err(|e| e.to_string())?;

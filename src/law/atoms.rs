@@ -95,6 +95,10 @@ impl Atoms {
 
 /// The masses of a noise at −r … r, all but `lose`.
 fn masses(noise: &NoiseLaw, lose: f64) -> Option<Vec<f64>> {
+    if let NoiseLaw::Uniform { reach } = *noise {
+        let n = 2.0 * reach + 1.0;
+        return (n <= MOST_OF_ONE as f64).then(|| vec![1.0 / n; n as usize]);
+    }
     let weight = |k: f64| match *noise {
         NoiseLaw::DiscreteGaussian { variance } => libm::exp(-k * k / (2.0 * variance)),
         NoiseLaw::DiscreteLaplace { scale } => libm::exp(-k / scale),

@@ -41,7 +41,9 @@ impl Grid {
     /// Of very many noises many move to the same place, and at most frequencies a few of them already bring the product to
     /// nothing: then the lattice may be finer.
     pub fn new(groups: &[Group], reach: f64) -> Option<Grid> {
-        if groups.len() > MOST_GROUPS || !groups.iter().all(|g| g.noise.is_discrete()) || !reach.is_finite() {
+        // The tables are of logarithms: of a uniform law's function, which changes its sign, there are none.
+        let tabled = |g: &Group| g.noise.is_discrete() && !matches!(g.noise, NoiseLaw::Uniform { .. });
+        if groups.len() > MOST_GROUPS || !groups.iter().all(tabled) || !reach.is_finite() {
             return None;
         }
         let mut kinds: Vec<(NoiseLaw, f64)> = Vec::new();

@@ -17,7 +17,7 @@
 //!   a small independent normal `G` of standard deviation r is added to E, whose own factor
 //!   `e^{−r²t²/2}` does; see [`super::ErrorLaw::half_width`] for what that costs.
 //! * **Blocks.** A discrete factor is periodic and `|M_k(c+it)|` falls from 0 to half its period (both
-//!   laws are products of factors `|1 + u e^{it}|²` or their inverses). So over a block of nodes it is at most what it is
+//!   laws are products of factors `|1 + u e^{it}|²` or their inverses; a uniform law has a bound that falls, [`Tilted::falling`]). So over a block of nodes it is at most what it is
 //!   at the block's node nearest to a multiple of `2π/a_k`, which a small table ([`Envelope`]) bounds from above. A block whose
 //!   product of bounds is below e^{−24} is jumped over, and blocks grow and shrink as they go. Everything jumped over is
 //!   bounded and added to the tail.
@@ -230,7 +230,7 @@ impl Envelope {
     fn new(tilted: &Tilted, copies: f64, at0: f64, depth: f64) -> Envelope {
         let near_end = |i: i64| f64::from_bits((i as u64) << 50);
         let ln = |distance: f64| {
-            let v = copies * (tilted.at(2.0 * PI * distance).re - at0);
+            let v = copies * (tilted.falling(2.0 * PI * distance) - at0);
             if v.is_nan() { 0.0 } else { v }
         };
         let top = Envelope::index(0.5);

@@ -21,6 +21,7 @@ mod noise;
 mod normal;
 mod parts;
 mod probability;
+pub mod shifted;
 mod sums;
 
 pub use noise::{NoiseLaw, gaussian_variance, laplace_variance};
@@ -191,6 +192,7 @@ impl ErrorLaw {
             NoiseLaw::DiscreteLaplace { .. } => 1,
             NoiseLaw::Gaussian { .. } => 2,
             NoiseLaw::Laplace { .. } => 3,
+            NoiseLaw::Uniform { .. } => 4,
         };
         // Sorted, so that the order of the terms changes no digit.
         groups.sort_by(|a, b| {
@@ -887,3 +889,5 @@ fn least_fitting(nodes: &Nodes, p: f64, start: f64) -> f64 {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_centre;

@@ -48,6 +48,7 @@ impl Generator {
         match *noise {
             NoiseLaw::Laplace { scale } => -scale * libm::log(self.uniform()) * self.sign(),
             NoiseLaw::DiscreteLaplace { scale } => self.geometric(scale) - self.geometric(scale),
+            NoiseLaw::Uniform { reach } => libm::floor(self.uniform() * (2.0 * reach + 1.0)) - reach,
             NoiseLaw::Gaussian { variance } => {
                 let r = libm::sqrt(-2.0 * variance * libm::log(self.uniform()));
                 r * libm::cos(2.0 * PI * self.uniform())

@@ -30,6 +30,11 @@ pub enum NoiseLaw {
         /// The scale `b`.
         scale: f64,
     },
+    /// Uniform on the whole numbers −reach … reach: a secret centre around its mean.
+    Uniform {
+        /// A whole number.
+        reach: f64,
+    },
 }
 
 /// Below this `s²` the discrete Gaussian is summed directly, above it by its Poisson dual; both converge
@@ -83,12 +88,13 @@ impl NoiseLaw {
             NoiseLaw::DiscreteLaplace { scale } => laplace_variance(scale),
             NoiseLaw::Gaussian { variance } => variance,
             NoiseLaw::Laplace { scale } => 2.0 * scale * scale,
+            NoiseLaw::Uniform { reach } => reach * (reach + 1.0) / 3.0,
         }
     }
 
     /// Whether it lives on the integers.
     pub fn is_discrete(&self) -> bool {
-        matches!(self, NoiseLaw::DiscreteGaussian { .. } | NoiseLaw::DiscreteLaplace { .. })
+        !matches!(self, NoiseLaw::Gaussian { .. } | NoiseLaw::Laplace { .. })
     }
 
     /// `ln P(N = 0)`; minus infinity for continuous laws.
@@ -105,6 +111,7 @@ impl NoiseLaw {
                 let sum: f64 = (1..=12).rev().map(|k| 2.0 * libm::exp(exponent * f64::from(k * k))).sum();
                 -front - libm::log1p(sum)
             }
+            NoiseLaw::Uniform { reach } => -libm::log(2.0 * reach + 1.0),
             _ => f64::NEG_INFINITY,
         }
     }
@@ -114,6 +121,7 @@ impl NoiseLaw {
         match *self {
             NoiseLaw::DiscreteGaussian { variance } | NoiseLaw::Gaussian { variance } => variance,
             NoiseLaw::DiscreteLaplace { scale } | NoiseLaw::Laplace { scale } => scale,
+            NoiseLaw::Uniform { reach } => reach,
         }
     }
 
@@ -137,6 +145,16 @@ impl NoiseLaw {
                 let (v, sinh) = (laplace_variance(scale), libm::sinh(c / 2.0));
                 let u = 2.0 * v * sinh * sinh;
                 (-libm::log1p(-u), v * libm::sinh(c) / (1.0 - u))
+            }
+            NoiseLaw::Uniform { reach } => {
+                let n = 2.0 * reach + 1.0;
+                if n * c < 1e-2 {
+                    let (square, fourth) = (n * n - 1.0, n * n * n * n - 1.0);
+                    let k = c * c * (square / 24.0 - fourth * c * c / 2880.0);
+                    return (k, c * (square / 12.0 - fourth * c * c / 720.0));
+                }
+                let slope = 0.5 * n / libm::tanh(0.5 * n * c) - 0.5 / libm::tanh(0.5 * c);
+                (Tilted::new(*self, c).real(), slope)
             }
             NoiseLaw::DiscreteGaussian { variance } => {
                 let tilted = Tilted::new(*self, c);
@@ -203,6 +221,11 @@ pub(super) enum Tilted {
         weights: Vec<f64>,
         total: f64,
     },
+    /// Uniform on `n` consecutive whole numbers around 0.
+    Uniform {
+        n: f64,
+        c: f64,
+    },
 }
 
 impl Tilted {
@@ -210,6 +233,7 @@ impl Tilted {
         match law {
             NoiseLaw::Gaussian { variance } => Tilted::Gaussian { variance, c },
             NoiseLaw::Laplace { scale } => Tilted::Laplace { scale, c },
+            NoiseLaw::Uniform { reach } => Tilted::Uniform { n: 2.0 * reach + 1.0, c },
             NoiseLaw::DiscreteLaplace { scale } => Tilted::DiscreteLaplace {
                 variance: laplace_variance(scale),
                 cosh: libm::cosh(c / 2.0),
@@ -274,6 +298,17 @@ impl Tilted {
         }
     }
 
+    /// A bound on `ln |M(c + it)|` from above that falls from 0 to half the period: of most laws that itself. Of the uniform one,
+    /// `|sinh(ns/2)|² = sinh²(nc/2) + sin²(nt/2)` turns up and down, and is at most `cosh²(nc/2)`.
+    pub fn falling(&self, t: f64) -> f64 {
+        let Tilted::Uniform { n, c } = self else { return self.at(t).re };
+        let ln_cosh = 0.5 * n * c + libm::log1p(libm::exp(-n * c)) - std::f64::consts::LN_2;
+        let (sinh, sin) = (libm::sinh(0.5 * c), libm::sin(0.5 * t));
+        let bound = ln_cosh - libm::log(*n) - 0.5 * libm::log(sinh * sinh + sin * sin);
+        // Never more than at t = 0.
+        bound.min(self.at(0.0).re)
+    }
+
     /// What [`Tilted::at`] costs, in looked-up bounds.
     pub fn cost(&self) -> u64 {
         match self {
@@ -314,6 +349,19 @@ impl Tilted {
                 }
                 let r = main + sum.ln_1p();
                 Complex::new(r.re - mass, r.im)
+            }
+            Tilted::Uniform { n, c } => {
+                // M = sinh(ns/2)/(n sinh(s/2)), and ln sinh z = z + ln(1 − e^{−2z}) − ln 2.
+                let s = Complex::new(*c, t);
+                if s.norm_sqr() == 0.0 {
+                    return Complex::ZERO;
+                }
+                let ln_rest = |z: Complex| {
+                    let rest = -(-z).exp_m1();
+                    Complex::new(0.5 * libm::log(rest.norm_sqr()), libm::atan2(rest.im, rest.re))
+                };
+                let main = s.scale(0.5 * (n - 1.0)) + ln_rest(s.scale(*n)) - ln_rest(s);
+                Complex::new(main.re - libm::log(*n), main.im)
             }
             Tilted::Far { ln_total, middle, shares } => {
                 // The shares add up to one: Σ share (e^{ijt} − 1), for small t.

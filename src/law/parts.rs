@@ -108,6 +108,8 @@ fn radius(noise: &NoiseLaw) -> f64 {
         // The theta function's zeros are at (j + ½)/s² + (2l + 1)πi.
         NoiseLaw::DiscreteGaussian { .. } => PI,
         NoiseLaw::Gaussian { variance } => 1.0 / libm::sqrt(variance),
+        // There is one at most: never lumped.
+        NoiseLaw::Uniform { .. } => 0.0,
     }
 }
 
@@ -125,6 +127,7 @@ fn series(noise: &NoiseLaw) -> [f64; TERMS] {
     };
     match *noise {
         NoiseLaw::Gaussian { .. } => std::array::from_fn(|j| if j == 0 { 0.5 } else { 0.0 }),
+        NoiseLaw::Uniform { .. } => [0.0; TERMS],
         NoiseLaw::Laplace { .. } => std::array::from_fn(|j| 1.0 / (j + 1) as f64),
         NoiseLaw::DiscreteLaplace { scale } => {
             let v = laplace_variance(scale);

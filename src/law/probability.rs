@@ -145,6 +145,7 @@ fn cut(noise: &NoiseLaw, mass: f64) -> f64 {
         NoiseLaw::Gaussian { variance } | NoiseLaw::DiscreteGaussian { variance } => {
             1.0 + libm::sqrt(2.0 * variance * libm::log(2.0 / mass))
         }
+        NoiseLaw::Uniform { reach } => reach,
     }
 }
 
@@ -162,6 +163,7 @@ fn discretise(g: &Group, step: f64, own: bool, lose: f64) -> Vector {
         NoiseLaw::Gaussian { variance } | NoiseLaw::DiscreteGaussian { variance } => {
             normal::upper_tail(x / (a * libm::sqrt(variance)))
         }
+        NoiseLaw::Uniform { reach } => (reach - libm::floor(x / a)).max(0.0) / (2.0 * reach + 1.0),
     };
     let masses: Option<Vec<f64>> = match g.noise {
         NoiseLaw::DiscreteGaussian { variance } if own || variance <= WIDE * WIDE => Some(
@@ -172,6 +174,7 @@ fn discretise(g: &Group, step: f64, own: bool, lose: f64) -> Vector {
         NoiseLaw::DiscreteLaplace { scale } if own => {
             Some((0..=libm::ceil(reach) as u64).map(|k| libm::exp(-(k as f64) / scale)).collect())
         }
+        NoiseLaw::Uniform { reach } if own => Some(vec![1.0; reach as usize + 1]),
         _ => None,
     };
     match masses {

@@ -37,6 +37,7 @@ impl Sum {
                 Sum::Each(NoiseLaw::DiscreteGaussian { variance: n * variance }, 1)
             }
             _ if copies <= FEW => Sum::Each(noise, copies),
+            NoiseLaw::Uniform { .. } => Sum::Each(noise, copies),
             NoiseLaw::Laplace { scale } => Sum::Gammas { shape: n, scale },
             // A geometric count has odds q/(1−q) of going on.
             NoiseLaw::DiscreteLaplace { scale } => {

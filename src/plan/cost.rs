@@ -16,7 +16,7 @@
 mod joint;
 mod rows;
 
-use super::{Form, Neighbours, Noise, Plan};
+use super::{Copy, Form, Mode, Neighbours, Noise, Plan};
 use crate::cube::Frame;
 use crate::exact::Rational;
 
@@ -81,7 +81,8 @@ fn fixed_point_up(r: Rational) -> Option<u128> {
 pub fn measurement_cost(plan: &Plan, frame: &Frame, index: usize) -> Result<(Rational, Rational), CostError> {
     let m = &plan.measurements[index];
     let overflow = CostError::Overflow(index);
-    if m.scale.is_zero() {
+    let scale = plan.accounted(index).ok_or(overflow.clone())?;
+    if scale.is_zero() {
         return Err(CostError::NoNoise(index));
     }
     let rows = u128::from(plan.max_rows);
@@ -96,8 +97,7 @@ pub fn measurement_cost(plan: &Plan, frame: &Frame, index: usize) -> Result<(Rat
     let sensitivity = norm.and_then(|n| n.checked_mul(change)).ok_or(overflow.clone())?;
     let sensitivity = Rational::whole(sensitivity);
     let halves = if plan.noise == Noise::Gaussian { 2 } else { 1 };
-    let cost = m
-        .scale
+    let cost = scale
         .checked_mul(Rational::whole(halves))
         .and_then(|s| sensitivity.checked_div(s))
         .ok_or(overflow)?;
@@ -113,8 +113,11 @@ pub fn measurement_cost(plan: &Plan, frame: &Frame, index: usize) -> Result<(Rat
 /// most: again 1. The number of *rows* that are left out would not do: one unit may bring any number of them. **Source.** The
 /// noise: Canonne, Kamath & Steinke 2020; Ghosh, Roughgarden & Sundararajan 2009. It adds to the tables' cost by composition.
 pub fn truncation_cost(plan: &Plan) -> Result<Option<Rational>, CostError> {
-    let Some(scale) = plan.truncation else { return Ok(None) };
+    if plan.truncation.is_none() {
+        return Ok(None);
+    }
     let index = plan.measurements.len();
+    let scale = plan.accounted(index).ok_or(CostError::Overflow(index))?;
     if scale.is_zero() {
         return Err(CostError::NoNoise(index));
     }
@@ -132,8 +135,54 @@ pub fn truncation_scale(noise: Noise, budget: Rational, share: Rational) -> Resu
     super::round::up(1.0 / spent.to_f64() * (1.0 + 1e-9)).ok_or(overflow)
 }
 
-/// The cost of a whole plan.
+/// What all copies of a measuring cost together, of which this plan is one: of nested ones what the most precise costs, of
+/// shifted ones the sum; see [`super::copies`]. Of a plan without copies its own cost.
+pub fn joint_cost(plan: &Plan, frame: &Frame) -> Result<Rational, CostError> {
+    let Some(copy) = &plan.copy else { return Ok(cost(plan, frame)?.total) };
+    let first = plan.first();
+    if copy.mode == Mode::Nested {
+        return Ok(cost(&first, frame)?.total);
+    }
+    let each = |own: usize| {
+        let plan = first.copy_of(Copy { own, ..(**copy).clone() }).map_err(|_| CostError::Overflow(0))?;
+        Ok(cost(&plan, frame)?.total)
+    };
+    let costs = (0..copy.recipients.len()).map(each).collect::<Result<Vec<_>, CostError>>()?;
+    sum_up(&costs).ok_or(CostError::Overflow(0))
+}
+
+/// A sum, exact where that fits and otherwise in fixed point, every term rounded up.
+fn sum_up(terms: &[Rational]) -> Option<Rational> {
+    let exact = terms.iter().try_fold(Rational::ZERO, |sum, t| sum.checked_add(*t));
+    exact.or_else(|| {
+        let sum = terms.iter().try_fold(0u128, |sum, t| sum.checked_add(fixed_point_up(*t)?))?;
+        Rational::new(sum, 1 << FRACTION_BITS)
+    })
+}
+
+/// What may be spent on all copies together: see [`joint_cost`].
+pub fn joint_budget(plan: &Plan) -> Option<Rational> {
+    match &plan.copy {
+        None => Some(plan.budget),
+        Some(copy) if copy.mode == Mode::Nested => Some(copy.budget),
+        Some(copy) => {
+            let each = copy.recipients.iter().map(|r| copy.budget.checked_div(r.factor));
+            sum_up(&each.collect::<Option<Vec<_>>>()?)
+        }
+    }
+}
+
+/// The cost of a whole plan; of a copy that of this copy alone.
 pub fn cost(plan: &Plan, frame: &Frame) -> Result<Cost, CostError> {
+    // Sums of noises are reckoned with as one noise that costs no less.
+    let reckoned;
+    let plan = match &plan.copy {
+        None => plan,
+        Some(_) => {
+            reckoned = reckoned_with(plan)?;
+            &reckoned
+        }
+    };
     let mut total: u128 = 0;
     let mut each = Vec::with_capacity(plan.measurements.len());
     let mut others = 0;
@@ -176,6 +225,20 @@ pub fn cost(plan: &Plan, frame: &Frame) -> Result<Cost, CostError> {
         total = plan.budget;
     }
     Ok(Cost { total, each, worst_case })
+}
+
+/// A copy's plan with one noise in the place of each sum.
+fn reckoned_with(plan: &Plan) -> Result<Plan, CostError> {
+    let mut out = Plan { copy: None, ..plan.clone() };
+    let overflow = |i: usize| CostError::Overflow(i);
+    for (i, m) in out.measurements.iter_mut().enumerate() {
+        m.scale = plan.accounted(i).ok_or(overflow(i))?;
+    }
+    if let Some(cut) = &mut out.truncation {
+        let index = plan.measurements.len();
+        *cut = plan.accounted(index).ok_or(overflow(index))?;
+    }
+    Ok(out)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The plan itself, as it is stored in a release: who is protected, what is measured, at which scale.
 
-use super::{Asked, Asks, Block, Measure};
+use super::{Asked, Asks, Block, Copy, Measure};
 use crate::cube::{Cube, Cuboid, Level};
 use crate::exact::Rational;
 use serde::{Deserialize, Serialize};
@@ -142,6 +142,9 @@ pub struct Plan {
     /// The scale of the noise with which the units that have more than `max_rows` rows are counted, where they are:
     /// see [`super::cost::truncation_cost`].
     pub truncation: Option<Rational>,
+    /// Where the measuring has several recipients: which copy this plan is of. Scales are then those of the copy.
+    #[serde(default)]
+    pub copy: Option<Box<Copy>>,
 }
 
 impl Plan {

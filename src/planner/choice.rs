@@ -1,5 +1,6 @@
 //! Which strategy is taken, and which others were looked at.
 
+use super::copies::Copies;
 use super::{Candidate, Context, PlanError, Planned, Request, best, compare};
 use crate::plan::BudgetRule;
 
@@ -21,6 +22,8 @@ pub struct Choice {
     pub candidates: Vec<Candidate>,
     /// Which of them the plan is.
     pub chosen: usize,
+    /// The copies of it, where there are several recipients: see [`super::copies`].
+    pub copies: Option<Box<Copies>>,
 }
 
 /// The plan for a request: the strategy asked for, or of all that apply the one that is best by its objective
@@ -42,7 +45,7 @@ pub fn choose(request: &Request, look: Look) -> Result<Choice, PlanError> {
     let chosen = best(request, candidates.iter().enumerate().filter(|(_, c)| wanted(c)));
     let planned = chosen.and_then(|i| Some((i, candidates.get(i)?.outcome.as_ref().ok()?.clone())));
     match planned {
-        Some((chosen, planned)) => Ok(Choice { planned, candidates, chosen }),
+        Some((chosen, planned)) => Ok(Choice { planned, candidates, chosen, copies: None }),
         None => Err(refusal(request, candidates.iter().filter(|c| wanted(c)))),
     }
 }

@@ -7,6 +7,7 @@
 pub mod bases;
 mod choice;
 pub mod closure;
+pub mod copies;
 mod delta;
 pub mod minimax;
 pub mod objective;
@@ -297,6 +298,7 @@ impl<'a> Context<'a> {
             exact: request.exact.clone(),
             zeros: request.zeros.clone(),
             truncation: None,
+            copy: None,
         };
         let mut cost = self.fit(&mut plan)?;
         if cost.total.is_zero() {
@@ -311,7 +313,7 @@ impl<'a> Context<'a> {
                 return Err(PlanError::OverBudget(cost.total, plan.budget));
             }
         }
-        self.can_be_drawn(&plan)?;
+        drawable(request, &self.frame, &plan)?;
         let prediction = predict::predict(request, &self.frame, &self.closure, &plan);
         let asked = plan
             .workload
@@ -327,29 +329,6 @@ impl<'a> Context<'a> {
             planned.ratio = targets::ratio(request, &planned);
         }
         Ok(planned)
-    }
-
-    /// Refuses what could not be measured: noise beyond the samplers, integers beyond 64 bits, tables beyond a file.
-    fn can_be_drawn(&self, plan: &Plan) -> Result<(), PlanError> {
-        let refuse = |why| Err(PlanError::NotApplicable(plan.measure.name(), why));
-        let name = |i: usize| {
-            let cuboid = plan.measurements.get(i).map(|m| m.block.cuboid());
-            cuboid.map_or(String::new(), |c| self.scene.request.cube.describe(c))
-        };
-        let largest = plan.noise.largest_scale();
-        if plan.measurements.iter().any(|m| m.scale > largest) {
-            return Err(PlanError::Budget);
-        }
-        match room::check(plan, &self.frame, room::ROWS) {
-            Ok(()) => Ok(()),
-            Err(NoRoom::Integers(i)) => refuse(NotApplicable::IntegersTooLarge(name(i))),
-            Err(NoRoom::Section(i)) => refuse(NotApplicable::SectionTooLarge(name(i))),
-            Err(NoRoom::Exact(i)) => {
-                let table = plan.exact.get(i).map_or(String::new(), |c| self.scene.request.cube.describe(c));
-                refuse(NotApplicable::SectionTooLarge(table))
-            }
-            Err(NoRoom::Sections) => refuse(NotApplicable::TooManySections),
-        }
     }
 
     /// Scales all noise by one factor until the exact cost is just within the budget. Without surprises
@@ -393,5 +372,28 @@ impl<'a> Context<'a> {
             });
         }
         Ok(cost)
+    }
+}
+
+/// Refuses what could not be measured: noise beyond the samplers, integers beyond 64 bits, tables beyond a file.
+fn drawable(request: &Request, frame: &Frame, plan: &Plan) -> Result<(), PlanError> {
+    let refuse = |why| Err(PlanError::NotApplicable(plan.measure.name(), why));
+    let name = |i: usize| {
+        let cuboid = plan.measurements.get(i).map(|m| m.block.cuboid());
+        cuboid.map_or(String::new(), |c| request.cube.describe(c))
+    };
+    let largest = plan.noise.largest_scale();
+    if plan.measurements.iter().any(|m| m.scale > largest) {
+        return Err(PlanError::Budget);
+    }
+    match room::check(plan, frame, room::ROWS) {
+        Ok(()) => Ok(()),
+        Err(NoRoom::Integers(i)) => refuse(NotApplicable::IntegersTooLarge(name(i))),
+        Err(NoRoom::Section(i)) => refuse(NotApplicable::SectionTooLarge(name(i))),
+        Err(NoRoom::Exact(i)) => {
+            let table = plan.exact.get(i).map_or(String::new(), |c| request.cube.describe(c));
+            refuse(NotApplicable::SectionTooLarge(table))
+        }
+        Err(NoRoom::Sections) => refuse(NotApplicable::TooManySections),
     }
 }

@@ -62,7 +62,8 @@ fn largest(plan: &Plan, frame: &Frame, m: &Measurement, rows: u64) -> Option<u12
         Noise::Gaussian => 20.0 * scale.sqrt(),
         Noise::Laplace => 200.0 * scale,
     };
-    let (rows, tail) = (u128::from(rows), tail as u128 + 1);
+    let centre = 2 * u128::from(plan.centre().unwrap_or(0));
+    let (rows, tail) = (u128::from(rows), tail as u128 + 1 + centre);
     m.block.largest(frame, rows, tail)
 }
 
@@ -93,6 +94,7 @@ mod tests {
             exact: Vec::new(),
             zeros: Vec::new(),
             truncation: None,
+            copy: None,
         }
     }
 

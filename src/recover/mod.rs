@@ -311,14 +311,25 @@ impl<S: Source> Recovery<S> {
         self.plan().measurements[measurement].block.copies(frame)
     }
 
-    /// The law of each noise of a measurement.
-    pub fn noise(&self, measurement: usize) -> NoiseLaw {
-        let m = &self.plan().measurements[measurement];
-        let scale = m.scale.to_f64();
-        match self.plan().noise {
-            Noise::Gaussian => NoiseLaw::DiscreteGaussian { variance: scale },
-            Noise::Laplace => NoiseLaw::DiscreteLaplace { scale },
-        }
+    /// The laws of the independent noises that each noise of a measurement is the sum of: one, but in nested copies.
+    pub fn noise(&self, measurement: usize) -> Vec<NoiseLaw> {
+        noise_of(self.plan(), measurement)
+    }
+
+    /// What every noise of the release has in common beside its own: a secret centre around its mean. With which weight it enters is
+    /// for [`Recovery::shift`] to say.
+    pub fn centre(&self) -> Option<NoiseLaw> {
+        self.plan().centre().map(|mean| NoiseLaw::Uniform { reach: f64::from(mean) })
+    }
+
+    /// What the centre is multiplied by in an error with these coefficients: their sum, for it is in every noise. What cancels in exact
+    /// arithmetic leaves a trace in floating point; such a trace is nothing.
+    pub fn shift(&self, coefficients: impl Iterator<Item = (f64, u64)>) -> f64 {
+        let (sum, size) = coefficients.fold((0.0, 0.0), |(sum, size): (f64, f64), (c, copies)| {
+            let all = c * copies as f64;
+            (sum + all, size + all.abs())
+        });
+        if sum.abs() <= 1e-12 * size { 0.0 } else { sum }
     }
 
     /// The law of the error of `Σ q · table(cuboid)`: exact weights of every independent noise behind it.
@@ -329,17 +340,30 @@ impl<S: Source> Recovery<S> {
         cuboid: &Cuboid,
         query: Vec<f64>,
     ) -> Result<ErrorLaw, RecoverError> {
-        let mut terms = Vec::new();
+        let (mut terms, mut shares) = (Vec::new(), Vec::new());
         for (index, coefficients) in self.coefficients(lumped, cuboid, query)? {
-            let noise = self.noise(index);
+            let noises = self.noise(index);
             for (coefficient, copies) in coefficients.into_iter().zip(self.copies(&lumped.frame, index)) {
                 if coefficient != 0.0 {
-                    terms.push(Term { coefficient, copies, noise });
+                    shares.push((coefficient, copies));
+                    terms.extend(noises.iter().map(|&noise| Term { coefficient, copies, noise }));
                 }
             }
         }
+        if let Some(noise) = self.centre() {
+            terms.push(Term { coefficient: self.shift(shares.into_iter()), copies: 1, noise });
+        }
         Ok(ErrorLaw::new(terms)?)
     }
+}
+
+/// The laws of the independent noises in each integer of a plan's measurement; after the last one comes the count of cut units.
+pub fn noise_of(plan: &Plan, measurement: usize) -> Vec<NoiseLaw> {
+    let law = |scale: f64| match plan.noise {
+        Noise::Gaussian => NoiseLaw::DiscreteGaussian { variance: scale },
+        Noise::Laplace => NoiseLaw::DiscreteLaplace { scale },
+    };
+    plan.layers(measurement).into_iter().map(|s| law(s.to_f64())).collect()
 }
 
 impl<S: Source> Unconstrained for Recovery<S> {

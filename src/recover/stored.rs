@@ -66,7 +66,29 @@ impl<S: Source> Stored<S> {
         if values.len() != expected {
             return Err(RecoverError::WrongLength(index, values.len(), expected));
         }
-        Ok(values)
+        match self.plan.centre() {
+            Some(mean) => self.centred(index, values, mean),
+            None => Ok(values),
+        }
+    }
+
+    /// The values around the mean of the secret centre, so that what is left of it is as likely up as down. The centre is in every
+    /// noise: contrasts of a component take it away again.
+    fn centred(&self, index: usize, values: Vec<i64>, mean: u32) -> Result<Vec<i64>, RecoverError> {
+        let block = &self.plan.measurements[index].block;
+        let overflow = || RecoverError::Plan(format!("measurement {index} does not fit 64-bit integers"));
+        let noises = block.noises(&self.frame);
+        // What is published has as many integers as noise, or is less than that: see `Stored::read`.
+        if noises as u64 > limits::held(self.values.max(values.len() as u64)) {
+            return Err(RecoverError::TooMuch("taking the centre off".into()));
+        }
+        let shift = block.publish(&self.frame, vec![i64::from(mean); noises]).ok_or_else(overflow)?;
+        // There may be more noises than values, never fewer.
+        if shift.len() < values.len() {
+            return Err(RecoverError::WrongLength(index, values.len(), shift.len()));
+        }
+        let off = |(v, s): (i64, i64)| v.checked_sub(s).ok_or_else(overflow);
+        values.into_iter().zip(shift).map(off).collect()
     }
 
     /// Whether a component or a table follows from a table that is published exactly.

@@ -9,13 +9,13 @@
 use super::layout::FIRST_FORMAT;
 use super::manifest::{
     About, AccountName, Amount, Approximate, Currency, Dataset, Declared, LISTED_MEASUREMENTS, Manifest,
-    MeasurementSummary, PlanSummary, Privacy, ProjectionSummary, TruncationSummary,
+    MeasurementSummary, PlanSummary, Privacy, ProjectionSummary, RecipientSummary, TruncationSummary,
 };
 use super::wire;
 use crate::cube::{Cube, Frame};
 use crate::exact::Rational;
 use crate::plan::cost::{self, Cost, CostError, WorstCase};
-use crate::plan::{BudgetRule, Measure, Neighbours, Plan, convert};
+use crate::plan::{BudgetRule, Measure, Mode, Neighbours, Plan, convert};
 use crate::projection::key::Key;
 use crate::projection::{self, Design, Projection, Shape};
 use serde::Serialize;
@@ -46,6 +46,8 @@ pub struct Claims {
     pub plan: PlanSummary,
     /// How counts were summed, where the release is a projection.
     pub projection: Option<ProjectionSummary>,
+    /// Whose copy it is, where the measuring has several recipients.
+    pub recipient: Option<RecipientSummary>,
     /// What is published without noise or changed after the noise.
     pub declared: Declared,
 }
@@ -188,6 +190,7 @@ pub fn of_tables(
             measurements,
         },
         projection: None,
+        recipient: recipient(plan, &frame)?,
         declared: Declared {
             invariants: (plan.exact.iter().zip(reasons))
                 .map(|(e, reason)| invariant(&cube.describe(e), reason))
@@ -214,6 +217,7 @@ pub fn no_tables(cube: &Cube, design: &Design) -> Plan {
         exact: Vec::new(),
         zeros: Vec::new(),
         truncation: None,
+        copy: None,
         measurements: Vec::new(),
     }
 }
@@ -280,6 +284,7 @@ pub fn of_projection(
             sparsity: design.sparsity,
             collision: format!("{collision:.1e}"),
         }),
+        recipient: None,
         declared: Declared::default(),
     })
 }
@@ -295,6 +300,37 @@ pub fn charged(cost: Amount, unit_of: u32) -> Option<Amount> {
         Currency::Rho => k * k,
     };
     Some(Amount { amount: cost.amount.checked_mul(Rational::whole(times))?, ..cost })
+}
+
+/// Whose copy a plan is of, and what all copies cost together.
+fn recipient(plan: &Plan, frame: &Frame) -> Result<Option<RecipientSummary>, CostError> {
+    let Some(copy) = &plan.copy else { return Ok(None) };
+    let currency = Currency::of_tables(plan.noise);
+    let (symbol, copies) = (currency.symbol(), copy.recipients.len());
+    let note = match copy.mode {
+        Mode::Nested => format!(
+            "One of {copies} copies of one measuring. Every less precise copy is made from a more precise one by adding independent noise,              so all of them together tell, and cost, what the most precise one does: {symbol} <= {}.",
+            copy.budget
+        ),
+        Mode::Shifted { .. } => format!(
+            "One of {copies} copies, each measured by itself, with noise around a secret centre. A centre does not protect against              recipients who put their copies together: one known count, one public mean or the difference of two counts removes              it. Together the copies cost the sum of what each costs alone."
+        ),
+    };
+    let centre = plan.centre().map(|mean| {
+        format!(
+            "one whole number for all integers of this copy, uniform on 0 to {}; intervals allow for it",
+            2 * u64::from(mean)
+        )
+    });
+    Ok(Some(RecipientSummary {
+        name: copy.recipient().into(),
+        mode: copy.mode.name().into(),
+        copies: copies as u64,
+        measuring: copy.measuring.iter().map(|b| format!("{b:02x}")).collect(),
+        joint_cost: Amount { currency, amount: cost::joint_cost(plan, frame)? },
+        centre,
+        note,
+    }))
 }
 
 /// How an exact table is declared.

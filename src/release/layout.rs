@@ -49,11 +49,14 @@ pub enum Kind {
     /// What is asked of the plan's tables beyond their cells: at most once. Optional, as every answer is the same without it.
     /// Since format 2.
     Workload,
+    /// Which copy of a measuring with several recipients it is: at most once. Critical, as a reader that does not know it would
+    /// take another law of the noise. Since format 2.
+    Copies,
 }
 
 impl Kind {
     /// Every kind, in the order their sections have in a file.
-    pub const ALL: [Kind; 10] = [
+    pub const ALL: [Kind; 11] = [
         Kind::Domain,
         Kind::Plan,
         Kind::Spec,
@@ -64,6 +67,7 @@ impl Kind {
         Kind::Projection,
         Kind::Truncation,
         Kind::Workload,
+        Kind::Copies,
     ];
 
     /// The fixed tag, with the critical bit.
@@ -79,6 +83,7 @@ impl Kind {
             Kind::Projection => CRITICAL | 8,
             Kind::Truncation => CRITICAL | 9,
             Kind::Workload => 10,
+            Kind::Copies => CRITICAL | 11,
         }
     }
 
@@ -95,6 +100,7 @@ impl Kind {
             Kind::Projection => "projection",
             Kind::Truncation => "truncation",
             Kind::Workload => "workload",
+            Kind::Copies => "copies",
         }
     }
 
@@ -111,7 +117,7 @@ impl Kind {
     /// The format version that introduced the kind.
     pub const fn since(self) -> u32 {
         match self {
-            Kind::Truncation | Kind::Workload => 2,
+            Kind::Truncation | Kind::Workload | Kind::Copies => 2,
             _ => FIRST_FORMAT,
         }
     }
@@ -295,6 +301,7 @@ mod tests {
             (Kind::Projection, 0x8000_0008, "projection"),
             (Kind::Truncation, 0x8000_0009, "truncation"),
             (Kind::Workload, 10, "workload"),
+            (Kind::Copies, 0x8000_000b, "copies"),
         ];
         assert_eq!(pinned.map(|(k, _, _)| k), Kind::ALL);
         for (kind, tag, name) in pinned {

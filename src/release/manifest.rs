@@ -40,6 +40,9 @@ pub struct Manifest {
     /// How counts were summed, where the release is a projection and not tables.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub projection: Option<ProjectionSummary>,
+    /// Whose copy it is, where the measuring has several recipients. Since format 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recipient: Option<RecipientSummary>,
     /// What is published without noise or changed after the noise.
     pub declared: Declared,
     /// The hashes of what went in (never of private data).
@@ -71,6 +74,8 @@ pub struct ManifestInput {
     pub plan: PlanSummary,
     /// How counts were summed, where the release is a projection.
     pub projection: Option<ProjectionSummary>,
+    /// Whose copy it is, where the measuring has several recipients.
+    pub recipient: Option<RecipientSummary>,
     /// What is published without noise or changed after the noise.
     pub declared: Declared,
     /// The names of the attachments, in the order of their sections.
@@ -299,6 +304,27 @@ pub struct MeasurementSummary {
     /// What it spends, in the budget's currency: an upper bound.
     #[cfg_attr(test, schemars(with = "String"))]
     pub cost: Rational,
+}
+
+/// Whose copy a file is, and what all copies of the measuring cost together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RecipientSummary {
+    /// The recipient: the file is `NAME-RECIPIENT.margins`.
+    pub name: String,
+    /// How the copies hang together: `nested` or `shifted`.
+    pub mode: String,
+    /// How many copies there are.
+    pub copies: u64,
+    /// What all copies of one measuring, and no others, have in common, in hexadecimal.
+    pub measuring: String,
+    /// What all copies together cost: this is what is charged.
+    pub joint_cost: Amount,
+    /// Where each integer is shifted by a secret centre: the law of that centre, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub centre: Option<String>,
+    /// What that means for the guarantee, in words.
+    pub note: String,
 }
 
 /// What is published without noise or changed after the noise.

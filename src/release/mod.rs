@@ -22,6 +22,7 @@
 pub mod canonical;
 pub mod claims;
 pub mod codec;
+pub mod copies;
 mod error;
 pub mod exact;
 mod layout;
@@ -58,7 +59,7 @@ pub use layout::{
 pub use manifest::{
     About, Account, AccountName, Amount, Approximate, Attachment, Currency, Dataset, Declared,
     LISTED_MEASUREMENTS, Manifest, ManifestInput, MeasurementSummary, PlanSummary, Privacy,
-    ProjectionSummary, Section, Signer, SignerKind, Sources, TruncationSummary,
+    ProjectionSummary, RecipientSummary, Section, Signer, SignerKind, Sources, TruncationSummary,
 };
 #[cfg(feature = "compile")]
 pub(crate) use manifest::{is_day, is_name};
@@ -70,4 +71,4 @@ pub use verify::{Check, Outcome, Verification};
 #[cfg(feature = "compile")]
 pub use keys::{KeyError, SigningKey};
 #[cfg(feature = "compile")]
-pub use writer::{SealError, Sealed, SectionWriter, Writer};
+pub use writer::{SealError, Sealed, SectionWriter, Writer, file_name};

@@ -157,6 +157,11 @@ impl Release {
         &self.manifest_bytes
     }
 
+    /// Where the file is, if it is one.
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
     /// How many bytes the file has.
     pub fn file_length(&self) -> u64 {
         self.length
@@ -207,6 +212,7 @@ impl Release {
         super::room::check_room(self, &plan, &frame, cells)?;
         plan.zeros = super::zeros::conditions(self)?;
         plan.truncation = self.truncation()?.map(|t| t.scale);
+        plan = self.copy(plan)?;
         // One that cannot be resolved would make every answer an error.
         crate::recover::zeros::Zeros::of_plan(cube, &frame, &plan)
             .map_err(|why| ReleaseError::Invalid { what: "a structural zero", why })?;

@@ -52,6 +52,7 @@ fn input(name: &str) -> ManifestInput {
             note: "0.1-zCDP for every row".into(),
         },
         account: None,
+        recipient: None,
         plan: PlanSummary {
             measure: "residual".into(),
             budgets: "optimal".into(),

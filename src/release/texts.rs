@@ -26,7 +26,8 @@ pub fn is_plain_json(text: &[u8]) -> bool {
 /// Refuses what a reader would refuse of a manifest's texts, before data is opened.
 #[cfg(feature = "compile")]
 pub(crate) fn check_texts(input: &super::ManifestInput) -> Result<(), ReleaseError> {
-    let texts = (&input.about, &input.privacy, &input.plan, &input.declared, &input.attachments);
+    let texts =
+        (&input.about, &input.privacy, &input.plan, &input.recipient, &input.declared, &input.attachments);
     match super::canonical::to_bytes(&texts) {
         Ok(written) if !is_plain_json(&written) => Err(ReleaseError::Manifest(NOT_PLAIN.into())),
         // What has no canonical form is refused where it is written.

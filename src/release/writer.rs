@@ -48,6 +48,11 @@ pub enum SealError {
     Refused(#[from] ReleaseError),
 }
 
+/// The name of a release's file up to its ending: that of the release, and of the recipient whose copy it is.
+pub fn file_name(release: &str, recipient: Option<&str>) -> String {
+    recipient.map_or(release.into(), |recipient| format!("{release}-{recipient}"))
+}
+
 /// A sealed release.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sealed {
@@ -154,7 +159,7 @@ impl Writer {
                 ReleaseError::TooLarge { what: "the manifest's length", found, cap: MAX_MANIFEST }.into()
             );
         }
-        let comment = Manifest::trusted_comment(&self.name, FORMAT, &bytes);
+        let comment = Manifest::trusted_comment(&manifest.about.name, FORMAT, &bytes);
         let signature = key.sign(&bytes[..], &comment)?;
         self.file.write_all(&bytes)?;
         self.file.write_all(signature.as_bytes())?;
@@ -197,8 +202,9 @@ impl Writer {
             let found = self.rows.len();
             return Err(SealError::Sections(format!("{found} finished, {} announced", self.sections)));
         }
-        if input.about.name != self.name {
-            return Err(SealError::Name(input.about.name.clone()));
+        let name = file_name(&input.about.name, input.recipient.as_ref().map(|r| r.name.as_str()));
+        if name != self.name {
+            return Err(SealError::Name(name));
         }
         Ok(())
     }
@@ -223,6 +229,7 @@ impl Writer {
             account: input.account,
             plan,
             projection: input.projection,
+            recipient: input.recipient,
             declared: input.declared,
             sources: Sources {
                 spec: one(Kind::Spec)?,

@@ -1,6 +1,6 @@
 //! The receipt for a budget, which every measuring asks for.
 
-use super::measure::MeasureError;
+use super::measure::{Copies, MeasureError};
 use crate::cube::{Cube, Frame};
 use crate::exact::Rational;
 use crate::plan::Plan;
@@ -46,9 +46,41 @@ impl Charged<Plan> {
         plan: Plan,
         charge: impl FnOnce(Rational) -> Result<R, E>,
     ) -> Result<(Charged<Plan>, R), MeasureError> {
+        // A copy is not measured by itself.
+        if plan.copy.is_some() {
+            return Err(MeasureError::NotCopies);
+        }
         let cost = cost::cost(&plan, &Frame::new(cube, &plan.levels))?.total;
         let budget = plan.budget;
         Charged::new(plan, (cost, budget), charge)
+    }
+}
+
+impl Charged<Plan> {
+    /// The same as the only copy.
+    pub(super) fn alone(self) -> Charged<Copies> {
+        Charged { work: Copies::alone(self.work) }
+    }
+}
+
+impl Charged<Copies> {
+    /// For the copies of one measuring: what they cost **together** is what is charged, and no copy may cost more than its own
+    /// budget.
+    pub fn copies<R, E: std::error::Error + Send + Sync + 'static>(
+        cube: &Cube,
+        copies: Copies,
+        charge: impl FnOnce(Rational) -> Result<R, E>,
+    ) -> Result<(Charged<Copies>, R), MeasureError> {
+        let frame = Frame::new(cube, &copies.first().levels);
+        for plan in copies.plans() {
+            let cost = cost::cost(plan, &frame)?.total;
+            if cost > plan.budget {
+                return Err(MeasureError::OverBudget(cost, plan.budget));
+            }
+        }
+        let cost = cost::joint_cost(copies.first(), &frame)?;
+        let budget = cost::joint_budget(copies.first()).ok_or(CostError::Overflow(0))?;
+        Charged::new(copies, (cost, budget), charge)
     }
 }
 

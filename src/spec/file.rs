@@ -60,6 +60,11 @@ pub(super) struct SpecFile {
     projection: Option<ProjectionFile>,
     /// Instead of tables, questions that are measured themselves: what `margins ask` writes.
     asked: Option<QuestionsFile>,
+    /// How the copies for several recipients hang together. May be left out.
+    recipients: Option<RecipientsFile>,
+    /// Who gets a copy: a file for each, as precise as that recipient may have it.
+    #[schemars(length(min = 1))]
+    recipient: Option<Vec<RecipientFile>>,
 }
 
 /// Questions whose every figure is measured, all with the same noise.
@@ -69,6 +74,50 @@ pub(super) struct QuestionsFile {
     /// A SELECT each, of sums of counts with whole factors.
     #[schemars(length(min = 1))]
     queries: Vec<String>,
+}
+
+/// How the copies for several recipients hang together.
+#[derive(JsonSchema)]
+#[schemars(
+    deny_unknown_fields,
+    rename = "Recipients",
+    extend("dependentSchemas" = {"mean": {"required": ["mode"], "properties": {"mode": {"const": "shifted"}}}})
+)]
+pub(super) struct RecipientsFile {
+    /// "nested" unless told.
+    mode: Option<RecipientsMode>,
+    /// With "shifted": the mean of the secret centres, which are whole numbers, uniform on 0 to twice the mean.
+    #[schemars(range(min = 1, max = 1_073_741_824))]
+    mean: Option<u32>,
+}
+
+/// How copies hang together.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "kebab-case", rename = "RecipientsMode")]
+enum RecipientsMode {
+    /// Every copy is made from the next more precise one by further noise: together they cost what the most precise one costs.
+    Nested,
+    /// Every copy is measured by itself, with noise around a secret centre: together they cost the sum.
+    Shifted,
+}
+
+/// Who gets a copy. Exactly one of `epsilon`, `rho` and `margin` says how precise it is.
+#[derive(JsonSchema)]
+#[schemars(
+    deny_unknown_fields,
+    rename = "Recipient",
+    extend("oneOf" = [{"required": ["epsilon"]}, {"required": ["rho"]}, {"required": ["margin"]}])
+)]
+pub(super) struct RecipientFile {
+    /// The name, part of the file's name: letters, digits, dots, `-` and `_`.
+    #[schemars(regex(pattern = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"))]
+    name: String,
+    /// What this copy alone may cost, where `[privacy]` has `epsilon`.
+    epsilon: Option<RationalText>,
+    /// What this copy alone may cost, where `[privacy]` has `rho` or `delta`.
+    rho: Option<RationalText>,
+    /// No more precise than this needs: every cell's 95 % interval at most plus or minus this.
+    margin: Option<RationalText>,
 }
 
 /// Of whom the counts are: releases with the same id, signed with the same key, are of the same people.

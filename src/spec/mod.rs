@@ -22,6 +22,7 @@ mod parse;
 mod projection;
 mod queries;
 mod read;
+mod recipients;
 mod request;
 mod rows;
 mod schema;
@@ -38,6 +39,7 @@ mod zeros;
 pub use diagnostic::{Diagnostic, SpecErrors};
 pub use draft::{DraftError, draft};
 pub use parse::{MOST_EFFORT, parse};
+pub use recipients::{Precision, Recipients, Wanted};
 pub use schema::SCHEMA;
 pub use types::{
     AccountSpec, Budget, Coding, Column, CsvOptions, Data, ExactTable, Format, Privacy, ProjectionSpec, Spec,

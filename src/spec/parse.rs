@@ -6,7 +6,7 @@ use super::read::{self, Fields, Value};
 use super::words::{BUDGETS, FORMATS, MEASURES, NEIGHBOURS, OBJECTIVES};
 use super::{
     Budget, Coding, CsvOptions, Data, Files, Format, Privacy, ProjectionSpec, Spec, StrategySpec, Unit,
-    dataset, projection, queries, rows, shares, suggest, tables, zeros,
+    dataset, projection, queries, recipients, rows, shares, suggest, tables, zeros,
 };
 use crate::cube::Cube;
 use crate::exact::Rational;
@@ -35,6 +35,8 @@ pub(super) const ROOT: &[&str] = &[
     "strategy",
     "projection",
     "asked",
+    "recipients",
+    "recipient",
 ];
 /// The keys of `[data]`.
 pub(super) const DATA: &[&str] = &["path", "format", "delimiter", "quote", "columns"];
@@ -144,6 +146,7 @@ fn whole_spec(
     let projection = projection(&root, dimensions.as_deref(), privacy.as_ref(), sink);
     let questions = root.get("asked");
     instead_of_tables(&root, sink);
+    let recipients = recipients::read(&root, privacy.as_ref(), sink);
     let asked = asked(&root, source, dimensions.as_deref(), sink);
     let strategy = match root.get("strategy") {
         Some(v) => strategy(v, dimensions.as_deref(), files, sink),
@@ -183,6 +186,7 @@ fn whole_spec(
         dataset: all_or_none(dataset)?,
         account: all_or_none(account)?.unwrap_or_default(),
         projection: projection?,
+        recipients: recipients?,
         data,
         privacy: privacy?,
         cube,
@@ -345,7 +349,11 @@ fn read_dimensions(items: &[&Value<'_>], files: &mut Files<'_>, sink: &mut Sink)
 }
 
 /// The items of `[[what]]`; a single `[what]` is a likely slip.
-fn several<'a, 'i>(value: &'a Value<'i>, what: &str, sink: &mut Sink) -> Option<Vec<&'a Value<'i>>> {
+pub(super) fn several<'a, 'i>(
+    value: &'a Value<'i>,
+    what: &str,
+    sink: &mut Sink,
+) -> Option<Vec<&'a Value<'i>>> {
     if value.get_ref().is_table() {
         sink.push(
             Diagnostic::at(value.span(), format!("`{what}` is a single table"))

@@ -1,8 +1,9 @@
 //! From a spec to what a plan is made from.
 
-use super::{Budget, Coding, Spec, Unit};
+use super::{Budget, Coding, Precision, Spec, Unit, Wanted};
 use crate::exact::Rational;
-use crate::plan::{Noise, Plan, convert};
+use crate::plan::{Mode, Noise, Plan, convert};
+use crate::planner::copies::Wish;
 use crate::planner::{Request, strategy};
 use crate::projection;
 use std::borrow::Cow;
@@ -68,6 +69,19 @@ impl Spec {
             },
             norm_bound: p.norm_bound,
         }))
+    }
+
+    /// How the copies for several recipients hang together, and what each is to have.
+    pub fn wishes(&self) -> Option<(Mode, Vec<Wish>)> {
+        let recipients = self.recipients.as_ref()?;
+        let wish = |w: &Wanted| {
+            let (budget, margin) = match w.precision {
+                Precision::Budget(budget) => (Some(budget), f64::INFINITY),
+                Precision::Margin(margin) => (None, margin.to_f64()),
+            };
+            Wish { name: w.name.clone(), budget, margin }
+        };
+        Some((recipients.mode, recipients.list.iter().map(wish).collect()))
     }
 
     /// The public part a plan depends on. `None` when (ε, δ) leave no room for noise that can be drawn.

@@ -64,7 +64,8 @@ mod generate {
 #[cfg(test)]
 mod tests {
     use super::super::{
-        asked, asks, dataset, dimension, levels, parse, projection, queries, rows, shares, tables, words,
+        asked, asks, dataset, dimension, levels, parse, projection, queries, recipients, rows, shares,
+        tables, words,
     };
     use super::generate::schema;
     use serde_json::Value;
@@ -108,6 +109,8 @@ mod tests {
             ("Query", queries::KEYS),
             ("Projection", projection::KEYS),
             ("Questions", asked::KEYS),
+            ("Recipients", recipients::KEYS),
+            ("Recipient", recipients::RECIPIENT),
         ] {
             assert_eq!(keys(&defs[name]), list(known), "{name}");
             assert_eq!(defs[name]["additionalProperties"], json!(false), "{name}");
@@ -117,6 +120,7 @@ mod tests {
             ("Level", levels::GROUPINGS),
             ("Table", tables::SHAPES),
             ("Projection", projection::SIZES),
+            ("Recipient", recipients::AMOUNTS),
             ("Privacy", &["rho", "epsilon"]),
         ] {
             let one: BTreeSet<String> = defs[name]["oneOf"]
@@ -135,6 +139,7 @@ mod tests {
             known.iter().map(|(k, _)| (*k).to_owned()).collect()
         }
         assert_eq!(words("Measure"), of(words::MEASURES));
+        assert_eq!(words("RecipientsMode"), of(recipients::MODES));
         assert_eq!(words("ProjectionKind"), of(projection::KINDS));
         assert_eq!(words("ProjectionNoise"), of(projection::NOISES));
         assert_eq!(words("Budgets"), of(words::BUDGETS));

@@ -31,6 +31,8 @@ pub struct Spec {
     pub dataset: Option<Dataset>,
     /// Where and for whom its account is kept.
     pub account: AccountSpec,
+    /// Who gets a copy; `None` is one release for everybody.
+    pub recipients: Option<super::Recipients>,
     /// A projection instead of tables.
     pub projection: Option<ProjectionSpec>,
     /// Where the rows are; `None` when the spec is for planning only.

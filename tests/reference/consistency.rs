@@ -32,6 +32,7 @@ fn plan_of(cube: &Cube, tables: &[Cuboid], exact: &[Cuboid]) -> Plan {
         exact: exact.to_vec(),
         zeros: Vec::new(),
         truncation: None,
+        copy: None,
     }
 }
 

@@ -4,8 +4,8 @@
 //! together their errors must be combinations of the *same* noises, so here the nodes of all groups are told apart at
 //! once, and only what no group and no condition tells apart is lumped.
 
-use super::{AnswerError, Evaluator, Part};
-use crate::answer::joint::{JointLaw, Noise};
+use super::{AnswerError, Evaluator, Part, joint_law};
+use crate::answer::joint::JointLaw;
 use crate::cube::{Axis, Level};
 use crate::recover::Source;
 use crate::sql::Aggregate;
@@ -85,16 +85,7 @@ impl<S: Source> Evaluator<S> {
                 }
             }
         }
-        let mut noises = Vec::new();
-        for (measurement, cells) in by_measurement {
-            let law = self.recovery.noise(measurement);
-            for (coefficients, copies) in
-                cells.into_iter().zip(self.recovery.copies(&lumped.frame, measurement))
-            {
-                noises.push((Noise { measurement, copies, law }, coefficients));
-            }
-        }
-        Ok(Some(JointLaw::new(width, noises)))
+        Ok(Some(joint_law(&self.recovery, &lumped.frame, by_measurement, vec![0.0; width])))
     }
 }
 

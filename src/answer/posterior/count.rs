@@ -4,7 +4,7 @@
 //! evaluated, so a count out of a billion costs what its uncertainty costs. A window too long to enumerate is
 //! thinned: each evaluated point then stands for a run of equally many whole numbers.
 
-use crate::law::{ErrorLaw, Interval, NoiseLaw, Term};
+use crate::law::{ErrorLaw, Interval, Term};
 use std::cell::Cell;
 
 /// What is known about a count before the answer is seen.
@@ -184,8 +184,7 @@ fn normalised(
 fn certain(law: &ErrorLaw, estimate: f64, prior: Prior) -> Option<Result<CountPosterior, PosteriorError>> {
     let k = libm::round(estimate) as i64;
     let there = (estimate - k as f64).abs() <= 1e-9 && prior.ln(k) > f64::NEG_INFINITY;
-    let discrete =
-        |t: &Term| matches!(t.noise, NoiseLaw::DiscreteLaplace { .. } | NoiseLaw::DiscreteGaussian { .. });
+    let discrete = |t: &Term| t.noise.is_discrete();
     // P(|E| >= 1/2), by Chebyshev. All other counts together weigh no more than that, no prior being above 1.
     let other = 4.0 * law.variance();
     if !law.terms().iter().all(discrete) {

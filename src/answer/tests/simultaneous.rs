@@ -25,7 +25,7 @@ fn rows_share_their_noises() {
             let width = rows.len() * aggregates;
             let mut dense = vec![0.0; width * width];
             for m in 0..plan.measurements.len() {
-                let law = recovery.noise(m);
+                let law = recovery.noise(m)[0];
                 for cell in 0..noises(&frame, &plan.measurements[m].block) {
                     let unit = measured(&plan, &[0; 24], |i, c| i64::from(i == m && c == cell));
                     let response: Vec<f64> =

@@ -230,6 +230,7 @@ pub fn decode_plan(bytes: &[u8], cube: &Cube) -> Result<plan::Plan, ReleaseError
         exact: Vec::new(),
         zeros: Vec::new(),
         truncation: None,
+        copy: None,
     };
     check(&plan, cube)?;
     Ok(plan)
@@ -376,6 +377,7 @@ pub(crate) mod tests {
             exact: Vec::new(),
             zeros: Vec::new(),
             truncation: None,
+            copy: None,
         }
     }
 
@@ -511,6 +513,7 @@ pub(crate) mod tests {
                 exact: Vec::new(),
                 zeros: Vec::new(),
                 truncation: None,
+                copy: None,
             }
         }
     }

@@ -44,6 +44,7 @@ pub(in crate::secret) fn spec(columns: impl IntoIterator<Item = (Dimension, Colu
         dataset: None,
         account: Default::default(),
         projection: None,
+        recipients: None,
         data: Some(Data {
             path: PathBuf::from("nowhere.csv"),
             format: Format::Csv,

@@ -5,9 +5,8 @@
 //! whole is private relative to these tables. That is why they leave only through here, only when the spec
 //! names them one by one with a reason, and only after the plan, the ledger and the manifest declare them.
 
-use super::MeasureError;
+use super::{Copies, MeasureError};
 use crate::cube::Cube;
-use crate::plan::Plan;
 use crate::secret::Charged;
 use crate::secret::count::Counter;
 use crate::secret::ingest::Rows;
@@ -18,10 +17,10 @@ use crate::spec::ExactTable;
 pub fn exact_tables(
     rows: &Rows,
     cube: &Cube,
-    charged: &Charged<Plan>,
+    charged: &Charged<Copies>,
     declared: &[ExactTable],
 ) -> Result<Vec<Vec<i64>>, MeasureError> {
-    let plan = charged.work();
+    let plan = charged.work().first();
     let same = plan.exact.iter().eq(declared.iter().map(|e| &e.cuboid));
     if !same || declared.iter().any(|e| e.reason.trim().is_empty()) {
         return Err(MeasureError::Undeclared);

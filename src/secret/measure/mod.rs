@@ -10,21 +10,24 @@
 //! A budget cannot be spent twice: [`measure`] takes the rows and the [`Charged`] receipt by value. A receipt is
 //! only given for a plan whose recomputed cost is within its budget, after the ledger has been charged.
 
+mod copies;
 mod exact;
 mod truncation;
 
+pub use copies::Copies;
 pub use exact::exact_tables;
 pub use truncation::cut_units;
 
 use crate::cube::{Cube, Cuboid, Frame};
 use crate::exact::Rational;
 use crate::plan::cost::CostError;
-use crate::plan::{Measurement, Noise, Plan};
+use crate::plan::{Measurement, Plan};
 use crate::planner::room;
 use crate::secret::Charged;
 use crate::secret::count::{CountError, Counter};
 use crate::secret::ingest::Rows;
-use crate::secret::noise::{Entropy, NoiseError, Sampler};
+use crate::secret::noise::{Entropy, NoiseError};
+use copies::Drawn;
 use rayon::prelude::*;
 use zeroize::Zeroizing;
 
@@ -52,6 +55,9 @@ pub enum MeasureError {
          charged. Ask for smaller tables"
     )]
     TooManyRows,
+    /// Plans that are not the copies of one measuring.
+    #[error("these plans are not the copies of one measuring; nothing was counted")]
+    NotCopies,
     /// An integer did not fit.
     #[error("measurement {0} does not fit 64-bit integers")]
     Overflow(usize),
@@ -69,6 +75,10 @@ pub fn has_room(rows: &Rows, plan: &Plan, frame: &Frame) -> Result<(), MeasureEr
 /// How many cells may be in flight at once: bounds memory, whatever the plan.
 const CELLS_IN_FLIGHT: usize = 1 << 21;
 
+/// Who takes what was measured: of which copy, which measurement, its integers.
+pub type Sink<'a> =
+    &'a mut dyn FnMut(usize, usize, Vec<i64>) -> Result<(), Box<dyn std::error::Error + Send + Sync>>;
+
 /// Measures everything the plan lists and hands each measurement to `sink`, in order. Returns the number of values.
 ///
 /// Measurement i draws from ChaCha20 stream i, so the result depends on the key alone and not on threads.
@@ -81,7 +91,24 @@ pub fn measure(
     progress: &(dyn Fn(u64, u64) + Sync),
     sink: &mut dyn FnMut(usize, Vec<i64>) -> Result<(), Box<dyn std::error::Error + Send + Sync>>,
 ) -> Result<u64, MeasureError> {
-    let plan = charged.into_work();
+    measure_copies(rows, cube, charged.alone(), entropy, progress, &mut |_, i, values| sink(i, values))
+}
+
+/// The same for the copies of one measuring, the most precise first: each measurement is counted once, and handed over once for every
+/// copy. Returns the number of values of one copy.
+///
+/// **Guarantee, proof, source.** See [`crate::plan::copies`] for what the copies cost together and alone, and [`copies`] for how each
+/// integer is made.
+pub fn measure_copies(
+    rows: Rows,
+    cube: &Cube,
+    charged: Charged<Copies>,
+    entropy: Entropy,
+    progress: &(dyn Fn(u64, u64) + Sync),
+    sink: Sink<'_>,
+) -> Result<u64, MeasureError> {
+    let drawn = Drawn::new(charged.into_work(), &entropy)?;
+    let plan = drawn.first();
     let frame = Frame::new(cube, &plan.levels);
     let cells: Vec<usize> = plan.measurements.iter().map(|m| frame.len(shape(m))).collect();
     let all: u64 = cells.iter().map(|&c| c as u64).sum();
@@ -90,17 +117,20 @@ pub fn measure(
     while start < plan.measurements.len() {
         let mut end = start;
         let mut in_flight = 0;
-        while end < plan.measurements.len() && (end == start || in_flight + cells[end] <= CELLS_IN_FLIGHT) {
+        let most = CELLS_IN_FLIGHT / drawn.copies();
+        while end < plan.measurements.len() && (end == start || in_flight + cells[end] <= most) {
             in_flight += cells[end];
             end += 1;
         }
-        let batch: Vec<Vec<i64>> = (start..end)
+        let batch: Vec<Vec<Vec<i64>>> = (start..end)
             .into_par_iter()
-            .map_init(|| Counter::new(&rows), |counter, i| one(counter, cube, &frame, &plan, i, &entropy))
+            .map_init(|| Counter::new(&rows), |counter, i| one(counter, cube, &frame, &drawn, i, &entropy))
             .collect::<Result<_, _>>()?;
         for (i, measured) in (start..end).zip(batch) {
-            values += measured.len() as u64;
-            sink(i, measured).map_err(MeasureError::Sink)?;
+            values += measured.first().map_or(0, Vec::len) as u64;
+            for (copy, measured) in measured.into_iter().enumerate() {
+                sink(copy, i, measured).map_err(MeasureError::Sink)?;
+            }
         }
         done += in_flight as u64;
         progress(done, all);
@@ -113,30 +143,21 @@ fn shape(m: &Measurement) -> &Cuboid {
     m.block.cuboid()
 }
 
-/// One measurement: count, scale up (or add up what the block adds up), add noise, take contrasts.
+/// One measurement: count, scale up (or add up what the block adds up), add noise, take contrasts; for each copy.
 fn one(
     counter: &mut Counter<'_>,
     cube: &Cube,
     frame: &Frame,
-    plan: &Plan,
+    drawn: &Drawn,
     index: usize,
     entropy: &Entropy,
-) -> Result<Vec<i64>, MeasureError> {
+) -> Result<Vec<Vec<i64>>, MeasureError> {
     let overflow = || MeasureError::Overflow(index);
-    let m = &plan.measurements[index];
+    let m = &drawn.first().measurements[index];
     let mut cells: Zeroizing<Vec<i64>> = counter.cuboid(cube, shape(m))?.into_cells();
     // Still secret: noise is added to each.
     *cells = m.block.apply(frame, std::mem::take(&mut *cells)).ok_or_else(overflow)?;
-    let sampler = match plan.noise {
-        Noise::Gaussian => Sampler::gaussian(m.scale)?,
-        Noise::Laplace => Sampler::laplace(m.scale)?,
-    };
-    let mut stream = entropy.stream(index as u64);
-    for cell in cells.iter_mut() {
-        let noise = sampler.draw(&mut stream);
-        *cell = cell.checked_add(noise).ok_or_else(overflow)?;
-    }
     // From here on the numbers are private no more.
-    let noisy = std::mem::take(&mut *cells);
-    m.block.publish(frame, noisy).ok_or_else(overflow)
+    let noisy = drawn.noisy(cells, index, entropy)?;
+    noisy.into_iter().map(|noisy| m.block.publish(frame, noisy).ok_or_else(overflow)).collect()
 }

@@ -1,32 +1,44 @@
 //! How many units had more rows than count, with noise.
 
 use super::MeasureError;
-use crate::plan::{Noise, Plan};
+use super::copies::{Copies, sampler, step, stream};
+use crate::plan::Mode;
 use crate::secret::Charged;
 use crate::secret::ingest::Rows;
-use crate::secret::noise::{Entropy, Sampler};
+use crate::secret::noise::Entropy;
 
-/// The noisy number of units that had more than `max_rows` rows; `None` where the plan does not measure it.
+/// The noisy number of units that had more than `max_rows` rows, for each copy; nothing where the plan does not measure it.
 ///
 /// **Guarantee.** What leaves is the count plus exact integer noise of the plan's scale, at the cost that
-/// [`crate::plan::cost::truncation_cost`] states, which is part of the plan's cost and so of the receipt. **Proof.** One unit
+/// [`crate::plan::cost::truncation_cost`] states, which is part of the plan's cost and so of the receipt. Copies as in
+/// [`super::measure_copies`], but that no centre is added: the count is one number beside the tables. **Proof.** One unit
 /// moves the count by at most one: see there. **Source.** Canonne, Kamath & Steinke 2020 (noise).
 ///
-/// It draws from the ChaCha20 stream after those of the measurements, so asking twice gives the same number twice and
+/// It draws from the ChaCha20 streams after those of the measurements, so asking twice gives the same number twice and
 /// tells nothing more.
 pub fn cut_units(
     rows: &Rows,
-    charged: &Charged<Plan>,
+    charged: &Charged<Copies>,
     entropy: &Entropy,
-) -> Result<Option<i64>, MeasureError> {
-    let plan = charged.work();
-    let Some(scale) = plan.truncation else { return Ok(None) };
-    let index = plan.measurements.len();
-    let sampler = match plan.noise {
-        Noise::Gaussian => Sampler::gaussian(scale)?,
-        Noise::Laplace => Sampler::laplace(scale)?,
-    };
-    let noise = sampler.draw(&mut entropy.stream(index as u64));
-    let cut = i64::try_from(rows.cut()).ok().and_then(|cut| cut.checked_add(noise));
-    cut.map(Some).ok_or(MeasureError::Overflow(index))
+) -> Result<Option<Vec<i64>>, MeasureError> {
+    let copies = charged.work();
+    if copies.first().truncation.is_none() {
+        return Ok(None);
+    }
+    let index = copies.first().measurements.len();
+    let overflow = || MeasureError::Overflow(index);
+    let exact = i64::try_from(rows.cut()).map_err(|_| overflow())?;
+    let mut out: Vec<i64> = Vec::new();
+    for (k, plan) in copies.plans().iter().enumerate() {
+        let nested = plan.copy.as_ref().is_some_and(|c| c.mode == Mode::Nested);
+        let noisy = match out.last() {
+            Some(&before) if nested => step(copies, k, index, vec![before], entropy)?.first().copied(),
+            _ => {
+                let noise = sampler(plan, index)?.draw(&mut entropy.stream(stream(plan, k, index)));
+                exact.checked_add(noise)
+            }
+        };
+        out.push(noisy.ok_or_else(overflow)?);
+    }
+    Ok(Some(out))
 }

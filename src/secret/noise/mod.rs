@@ -10,6 +10,7 @@
 //! | `hat` | the histogram above the law, and how uniform bits pick a point under it |
 //! | `law` | γ, where the law is `exp(−γ)` |
 //! | `exp` | certain bounds of `exp(−q)`, quick ones and ones of any precision |
+//! | [`Step`] (`step`) | from one Laplace law to a wider one; the uniform law of a centre |
 //! | [`Entropy`] (`entropy`) | the ChaCha20 key and its streams |
 
 mod entropy;
@@ -17,12 +18,14 @@ mod exp;
 mod hat;
 mod law;
 mod sampler;
+mod step;
 
 #[cfg(test)]
 mod reference;
 
 pub use entropy::Entropy;
 pub use sampler::Sampler;
+pub use step::{Step, uniform};
 
 use crate::exact::Rational;
 

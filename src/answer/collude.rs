@@ -1,0 +1,178 @@
+//! What the recipients of several copies get when they put them together.
+//!
+//! *Nested* copies: every one was made from the next more precise one, so the most precise of those given says all. Any mean of them
+//! is worse: the covariance of two copies' errors is the variance of the more precise one's.
+//!
+//! *Shifted* copies are independent of each other, so means of them are better than each. And the secret centre of a copy is one number for
+//! all of it: who knows one count, or asks for a difference of two, is rid of it. What is left then is the noise alone, and means of that.
+
+use super::open::{Answers, QueryError};
+use super::query::{Asked, Labels, Present};
+use crate::plan::Mode;
+use crate::release::Amount;
+use crate::sql::Query;
+
+/// One copy that was given.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Given {
+    /// Whose it is.
+    pub recipient: String,
+    /// What it costs alone.
+    pub cost: Amount,
+}
+
+/// What colluders know of one figure of one row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Known {
+    /// The row: its labels.
+    pub row: Vec<String>,
+    /// The standard error of each copy.
+    pub each: Vec<f64>,
+    /// That of the most precise copy.
+    pub best: f64,
+    /// That of the plain mean of all.
+    pub mean: f64,
+    /// The least that any weights of the copies give.
+    pub least: f64,
+    /// The least, once the centres are known; the same where there are none.
+    pub centred: f64,
+}
+
+/// What copies of one measuring give together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Collusion {
+    /// The release's name.
+    pub name: String,
+    /// The figure that is asked for.
+    pub figure: String,
+    /// How the copies hang together.
+    pub mode: Mode,
+    /// The copies, in the order they were given.
+    pub given: Vec<Given>,
+    /// How many copies there are in all.
+    pub copies: u64,
+    /// What all copies cost together.
+    pub joint: Amount,
+    /// Row by row.
+    pub rows: Vec<Known>,
+}
+
+/// The variance of a figure's noise in one copy, and of what its centre adds.
+type Variances = (f64, f64);
+
+/// What these copies give together, for the first figure of a query; without one for the number of rows.
+///
+/// # Errors
+/// Files that are not copies of one measuring, signed with one key; and figures that are ratios.
+pub fn collude(answers: &[Answers], sql: Option<&str>) -> Result<Collusion, QueryError> {
+    let refuse = |why: String| Err(QueryError::Together(why));
+    let Some(first) = answers.first() else { return refuse("no copy is given".into()) };
+    let mut given = Vec::new();
+    for (i, a) in answers.iter().enumerate() {
+        let (Some(copy), Some(said)) = (a.copy(), &a.release().manifest().recipient) else {
+            return refuse(format!("{} is no copy for one of several recipients", a.title()));
+        };
+        let key = |a: &Answers| a.release().manifest().signer.public_key.clone();
+        if first.copy().map(|c| c.measuring) != Some(copy.measuring) || key(a) != key(first) {
+            return refuse(format!(
+                "{} and {} are copies of different measurings: `margins query` combines releases of the same people",
+                first.title(),
+                a.title()
+            ));
+        }
+        if answers.iter().take(i).any(|b| b.copy().map(|c| c.own) == Some(copy.own)) {
+            return refuse(format!("the copy of {} is given twice", said.name));
+        }
+        given.push(Given { recipient: said.name.clone(), cost: a.release().manifest().privacy.cost });
+    }
+    let (Some(copy), Some(said)) = (first.copy(), &first.release().manifest().recipient) else {
+        return refuse("no copy is given".into());
+    };
+    let count = format!("SELECT COUNT(*) FROM {}", first.name());
+    let query = first.parse(sql.unwrap_or(&count))?;
+    let (figure, rows) = variances(answers, &query)?;
+    let ranks: Vec<usize> = answers.iter().map(|a| a.copy().map_or(0, |c| c.own)).collect();
+    let rows = rows.into_iter().map(|(row, each)| known(copy.mode, &ranks, row, &each)).collect();
+    Ok(Collusion {
+        name: first.name().into(),
+        figure,
+        mode: copy.mode,
+        given,
+        copies: said.copies,
+        joint: said.joint_cost,
+        rows,
+    })
+}
+
+/// The figure's name, and for each row its labels and what each copy's error is made of.
+fn variances(
+    answers: &[Answers],
+    query: &Query,
+) -> Result<(String, Vec<(Vec<String>, Vec<Variances>)>), QueryError> {
+    let asked = Asked::new(query)?;
+    let found = query.columns.iter().zip(&asked.figures).find_map(|(c, f)| Some((c, f.as_ref()?)));
+    let Some((column, figure)) = found.filter(|(_, f)| !f.is_ratio()) else {
+        let why =
+            "what colluders get of a ratio depends on the counts: ask for a count, a sum or a difference";
+        return Err(QueryError::Together(why.into()));
+    };
+    let weights = figure.weights(asked.aggregates.len()).into_iter().next().unwrap_or_default();
+    let groups = answers
+        .iter()
+        .map(|a| a.evaluator().joint(&asked.aggregates, &query.group_by))
+        .collect::<Result<Vec<_>, _>>()?;
+    let Some((first, own)) = answers.first().zip(groups.first()) else {
+        return Ok((String::new(), Vec::new()));
+    };
+    let labels = Labels { query, cube: first.cube() };
+    let present = Present::new(query, first.cube());
+    let of = |group: &super::evaluate::JointGroup| {
+        let mut sum = (0.0, 0.0);
+        for (m, t) in group.law.terms(&weights) {
+            let variance = t.coefficient * t.coefficient * t.copies as f64 * t.noise.variance();
+            *(if m == super::joint::Noise::CENTRE { &mut sum.1 } else { &mut sum.0 }) += variance;
+        }
+        sum
+    };
+    let rows = (0..own.len()).filter(|&row| own.get(row).is_some_and(|g| present.holds(&g.nodes)));
+    let rows = rows.map(|row| {
+        let nodes = own.get(row).map_or(&[][..], |g| &g.nodes);
+        (labels.row(nodes), groups.iter().filter_map(|g| g.get(row)).map(of).collect())
+    });
+    Ok((column.name().into(), rows.collect()))
+}
+
+/// `ranks`: how far down each copy is, the most precise first.
+fn known(mode: Mode, ranks: &[usize], row: Vec<String>, each: &[Variances]) -> Known {
+    let n = each.len() as f64;
+    let whole: Vec<f64> = each.iter().map(|(noise, centre)| noise + centre).collect();
+    let root = |v: f64| libm::sqrt(v);
+    let best = whole.iter().copied().fold(f64::INFINITY, f64::min);
+    // Of independent ones the reciprocals add up; one without error leaves none.
+    let together = |v: &[f64]| match v.iter().any(|v| *v <= 0.0) {
+        true => 0.0,
+        false => 1.0 / v.iter().map(|v| 1.0 / v).sum::<f64>(),
+    };
+    let (mean, least, centred) = match mode {
+        Mode::Nested => {
+            let pairs = ranks.iter().flat_map(|&a| {
+                ranks.iter().zip(&whole).map(move |(&b, &v)| (a, b, v)).filter(|(a, b, _)| a >= b)
+            });
+            // Each pair's covariance is the variance of the more precise one; pairs of different ones count twice.
+            let sum: f64 = pairs.map(|(a, b, v)| if a == b { v } else { 2.0 * v }).sum();
+            (sum / (n * n), best, best)
+        }
+        Mode::Shifted { .. } => {
+            let noise: Vec<f64> = each.iter().map(|v| v.0).collect();
+            (whole.iter().sum::<f64>() / (n * n), together(&whole), together(&noise))
+        }
+    };
+    Known {
+        row,
+        each: whole.iter().map(|v| root(*v)).collect(),
+        best: root(best),
+        mean: root(mean),
+        least: root(least),
+        centred: root(centred),
+    }
+}

@@ -1,0 +1,70 @@
+//! How the copies for several recipients are shown: what each costs alone, and all together.
+
+use super::output;
+use super::output::{amount, columns, figure, wrapped};
+use crate::plan::Mode;
+use crate::planner::copies::Copies;
+use crate::release::Currency;
+use serde_json::{Value, json};
+
+/// For `margins plan`: every recipient, and what the mode means.
+pub fn text(copies: &Copies, currency: Currency) -> String {
+    let symbol = currency.symbol();
+    let rows: Vec<Vec<String>> = (copies.plans.iter().zip(&copies.costs).zip(&copies.margins))
+        .map(|((plan, cost), margin)| {
+            vec![
+                plan.recipient().unwrap_or_default().to_owned(),
+                format!("{} of {}", output::spent(cost.total), amount(plan.budget)),
+                margin.map_or("–".into(), |m| format!("± {}", figure(m))),
+            ]
+        })
+        .collect();
+    let alone = format!("one copy, {symbol}");
+    let mut out = format!("\n{} copies, {}\n\n", copies.plans.len(), copies.mode().map_or("", Mode::name));
+    out.push_str(&columns(&["recipient", &alone, "95 % margin of the worst cell"], &rows));
+    out.push_str(match copies.mode() {
+        Some(Mode::Shifted { .. }) => {
+            "  (the tables above are of the most precise copy, centre left out; margins here allow for it)\n"
+        }
+        _ => "  (the tables above are of the most precise copy)\n",
+    });
+    out.push_str(&format!(
+        "\nall copies together: {symbol} = {} of {}; this is what is charged\n",
+        output::spent(copies.joint),
+        amount(copies.joint_budget)
+    ));
+    out.push_str(&format!("{}\n", wrapped(meaning(copies), 0)));
+    out
+}
+
+/// What the mode means for those who put copies together.
+pub fn meaning(copies: &Copies) -> &'static str {
+    match copies.mode() {
+        Some(Mode::Shifted { .. }) => SHIFTED,
+        _ => {
+            "Every less precise copy is made from a more precise one by further noise: whoever puts copies together knows no more than \
+             the best of them says."
+        }
+    }
+}
+
+/// What must be said of shifted copies wherever they are shown.
+pub const SHIFTED: &str = "A secret centre does not protect against recipients who put their copies together: one known count, one \
+                           public mean or the difference of two counts removes it. Together the copies cost the sum, and that is charged.";
+
+/// For scripts.
+pub fn to_json(copies: &Copies, currency: Currency) -> Value {
+    let each = (copies.plans.iter().zip(&copies.costs).zip(&copies.margins)).map(|((plan, cost), margin)| {
+        json!({
+            "name": plan.recipient(), "budget": plan.budget, "cost": cost.total, "margin95": margin,
+        })
+    });
+    json!({
+        "mode": copies.mode().map(Mode::name),
+        "mean": copies.plans.first().and_then(|p| p.centre()),
+        "currency": currency,
+        "recipients": each.collect::<Vec<_>>(),
+        "joint_cost": copies.joint,
+        "joint_budget": copies.joint_budget,
+    })
+}

@@ -1,0 +1,123 @@
+//! Which copy of a measuring a file is, and what all copies have in common: the one section with tag 11.
+//!
+//! A section is, in the wire format of [`super::codec`]: the sixteen random bytes of the measuring; how the copies hang together (1
+//! nested, 2 shifted) and the mean of a centre (0 where there is none); which recipient's it is; the most precise copy's budget; for
+//! each recipient, the most precise first, the name and by how much its budget is smaller; the most precise copy's scale of the count of cut units (0/1 where
+//! there is none); and the steps of noise, each a list with one scale for every measurement and one for that count. The plan section
+//! holds the most precise copy's scales.
+
+use super::manifest::is_name;
+use super::{Kind, Release, ReleaseError, codec};
+use crate::exact::Rational;
+use crate::plan::copies::{Copy, MAX_RECIPIENTS, Mode, Recipient};
+use crate::plan::{Plan, limits};
+
+const WHAT: &str = "the section of copies";
+
+type Fraction = (u128, u128);
+type Wire = ([u8; 16], u8, u32, u32, Fraction, Vec<(String, Fraction)>, Fraction, Vec<Vec<Fraction>>);
+
+fn invalid(why: impl Into<String>) -> ReleaseError {
+    ReleaseError::Invalid { what: WHAT, why: why.into() }
+}
+
+fn wire(r: Rational) -> Fraction {
+    (r.numerator(), r.denominator())
+}
+
+fn rational((num, den): Fraction) -> Result<Rational, ReleaseError> {
+    let exact = Rational::new(num, den).filter(|r| (r.numerator(), r.denominator()) == (num, den));
+    exact.ok_or_else(|| invalid("a rational is not in lowest terms"))
+}
+
+/// The bytes of the section of a plan that is a copy.
+pub fn encode(plan: &Plan) -> Result<Option<Vec<u8>>, ReleaseError> {
+    let Some(copy) = &plan.copy else { return Ok(None) };
+    let (mode, mean) = match copy.mode {
+        Mode::Nested => (1, 0),
+        Mode::Shifted { mean } => (2, mean),
+    };
+    let cut = plan.truncation.and(copy.scales.last().copied()).unwrap_or(Rational::ZERO);
+    let stored: Wire = (
+        copy.measuring,
+        mode,
+        mean,
+        copy.own as u32,
+        wire(copy.budget),
+        copy.recipients.iter().map(|r| (r.name.clone(), wire(r.factor))).collect(),
+        wire(cut),
+        copy.further.iter().map(|step| step.iter().map(|s| wire(*s)).collect()).collect(),
+    );
+    codec::encode(WHAT, &stored).map(Some)
+}
+
+/// The copy's plan, from the bytes of the section and the most precise copy's plan as its own section has it.
+pub fn decode(bytes: &[u8], first: Plan) -> Result<Plan, ReleaseError> {
+    let (measuring, mode, mean, own, budget, recipients, cut, further) = codec::decode::<Wire>(WHAT, bytes)?;
+    let mode = match (mode, mean) {
+        (1, 0) => Mode::Nested,
+        (2, mean) => Mode::Shifted { mean },
+        _ => return Err(invalid("the copies hang together in no known way")),
+    };
+    if recipients.len() > MAX_RECIPIENTS || further.len() > MAX_RECIPIENTS {
+        return Err(invalid("there are too many recipients"));
+    }
+    let recipients = recipients
+        .into_iter()
+        .map(|(name, factor)| match is_recipient(&name) {
+            true => Ok(Recipient { name, factor: rational(factor)? }),
+            false => Err(invalid("a recipient's name is not one")),
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    let distinct: std::collections::BTreeSet<String> =
+        recipients.iter().map(|r| r.name.to_ascii_lowercase()).collect();
+    if distinct.len() < recipients.len() {
+        return Err(invalid("two recipients have one name"));
+    }
+    let (budget, cut) = (rational(budget)?, rational(cut)?);
+    if budget != first.budget {
+        return Err(invalid("it has another budget than the plan"));
+    }
+    if cut.is_zero() != first.truncation.is_none() {
+        return Err(invalid("it and the rest of the file do not agree on the count of cut units"));
+    }
+    let scales = first.measurements.iter().map(|m| m.scale).chain(first.truncation.map(|_| cut)).collect();
+    let further = further
+        .into_iter()
+        .map(|step| step.into_iter().map(rational).collect())
+        .collect::<Result<Vec<Vec<Rational>>, _>>()?;
+    let drawable = |s: &Rational| s.is_zero() || limits::drawable(first.noise, *s);
+    if !further.iter().flatten().all(drawable) {
+        return Err(invalid("a step has more noise than can be drawn"));
+    }
+    let copy = Copy { measuring, mode, own: own as usize, recipients, budget, scales, further };
+    first.copy_of(copy).map_err(|e| invalid(e.to_string()))
+}
+
+/// Whether a text may name a recipient: it becomes part of a file's name.
+pub fn is_recipient(name: &str) -> bool {
+    is_name(name) && name.len() <= 64
+}
+
+impl Release {
+    /// The plan of the copy that this file is, if it is one of several; otherwise the plan itself.
+    pub(super) fn copy(&self, plan: Plan) -> Result<Plan, ReleaseError> {
+        let said = self.manifest().recipient.as_ref();
+        if self.count(Kind::Copies) == 0 {
+            return match said {
+                None => Ok(plan),
+                Some(_) => Err(invalid("the manifest names a recipient, and the file does not")),
+            };
+        }
+        let scale = plan.truncation;
+        let plan = decode(&self.section(Kind::Copies, 0)?, plan)?;
+        if plan.truncation != scale {
+            return Err(invalid("the count of cut units has another scale"));
+        }
+        let own = plan.copy.as_ref().map_or("", |c| c.recipient());
+        if said.is_none_or(|s| s.name != own) {
+            return Err(invalid("the manifest names another recipient"));
+        }
+        Ok(plan)
+    }
+}

@@ -1,0 +1,176 @@
+//! From one vector of counts to the noisy vectors of all copies.
+//!
+//! **Guarantee.** With `y` the integers that noise is added to: of a nested measuring the first copy is `y + z`, `z` as any measuring
+//! draws it, and every further copy is the copy before it plus noise that is independent of the data and of all before. So whatever is
+//! made of all copies together is made of the first. Of a shifted one every copy is `y + z + μ`, `z` drawn anew for each, `μ` one
+//! number for the whole copy. **Proof.** Post-processing; composition. What a copy costs alone: [`crate::plan::copies`]. **Source.** Koufogiannis,
+//! Han & Pappas 2016 (gradual release) for the first, the published shifted mechanism for the second.
+//!
+//! Copy k draws its noise for measurement i of M from the ChaCha20 stream `k·(M+1) + i`, so no stream serves twice; the centres come from the
+//! last streams but one.
+
+use super::MeasureError;
+use crate::plan::{Mode, Noise, Plan};
+use crate::secret::noise::{Entropy, NoiseError, Sampler, Step, uniform};
+use zeroize::Zeroizing;
+
+/// The plans of all copies of a measuring, the most precise first; one plan that is no copy stands for itself.
+#[derive(Debug, Clone)]
+pub struct Copies(Vec<Plan>);
+
+impl Copies {
+    /// Refuses plans that are not all copies of one measuring, each once, in their order.
+    pub fn new(plans: Vec<Plan>) -> Result<Copies, MeasureError> {
+        let whole = match plans.first().map(|p| p.copy.as_ref().map(|c| c.recipients.len())) {
+            None => false,
+            Some(None) => plans.len() == 1,
+            Some(Some(recipients)) => plans.len() == recipients,
+        };
+        let own = |(at, p): (usize, &Plan)| p.copy.as_ref().is_none_or(|c| c.own == at);
+        // Scales are what the copy makes of the most precise one's, whoever wrote them down.
+        let like = |p: &Plan| {
+            let same = plans.first().is_some_and(|first| p.first() == first.first());
+            let own = p.copy.as_deref().is_none_or(|c| p.first().copy_of(c.clone()).as_ref() == Ok(p));
+            same && own
+        };
+        let modes = |p: &Plan| {
+            plans.first().map(|f| f.copy.as_ref().map(|c| c.mode)) == Some(p.copy.as_ref().map(|c| c.mode))
+        };
+        let all = plans.iter().enumerate().all(own) && plans.iter().all(like) && plans.iter().all(modes);
+        if whole && all { Ok(Copies(plans)) } else { Err(MeasureError::NotCopies) }
+    }
+
+    /// One plan by itself.
+    pub(in crate::secret) fn alone(plan: Plan) -> Copies {
+        Copies(vec![plan])
+    }
+
+    /// The most precise copy's plan.
+    pub fn first(&self) -> &Plan {
+        &self.0[0]
+    }
+
+    /// The plans.
+    pub fn plans(&self) -> &[Plan] {
+        &self.0
+    }
+}
+
+/// Copies whose centres are drawn, where they have any.
+pub(super) struct Drawn {
+    copies: Copies,
+    centres: Zeroizing<Vec<i64>>,
+}
+
+/// The stream of the first copy's centre; those of the others are before it. The one after it is that of public seeds.
+const CENTRES: u64 = u64::MAX - 1;
+
+impl Drawn {
+    pub fn new(copies: Copies, entropy: &Entropy) -> Result<Drawn, MeasureError> {
+        let centre = |(k, plan): (u64, &Plan)| match plan.centre() {
+            None => 0,
+            Some(mean) => uniform(2 * u64::from(mean), &mut entropy.stream(CENTRES - k)) as i64,
+        };
+        let centres = Zeroizing::new((0..).zip(copies.plans()).map(centre).collect());
+        Ok(Drawn { copies, centres })
+    }
+
+    pub fn first(&self) -> &Plan {
+        self.copies.first()
+    }
+
+    /// How many copies there are.
+    pub fn copies(&self) -> usize {
+        self.copies.0.len()
+    }
+
+    /// Noise for every integer of a measurement, for each copy.
+    pub fn noisy(
+        &self,
+        exact: Zeroizing<Vec<i64>>,
+        index: usize,
+        entropy: &Entropy,
+    ) -> Result<Vec<Vec<i64>>, MeasureError> {
+        let mut out: Vec<Vec<i64>> = Vec::with_capacity(self.copies());
+        for (k, plan) in self.copies.plans().iter().enumerate() {
+            let nested = plan.copy.as_ref().is_some_and(|c| c.mode == Mode::Nested);
+            let from = if nested { out.last() } else { None };
+            let noisy = match from {
+                // Of what is noisy already.
+                Some(before) => step(&self.copies, k, index, before.clone(), entropy)?,
+                None => {
+                    let sampler = sampler(plan, index)?;
+                    let centre = self.centres.get(k).copied().unwrap_or(0);
+                    let mut stream = entropy.stream(stream(plan, k, index));
+                    let mut noisy = Zeroizing::new(exact.to_vec());
+                    for cell in noisy.iter_mut() {
+                        let noise = sampler.draw(&mut stream).checked_add(centre);
+                        let sum = noise.and_then(|noise| cell.checked_add(noise));
+                        *cell = sum.ok_or(MeasureError::Overflow(index))?;
+                    }
+                    std::mem::take(&mut *noisy)
+                }
+            };
+            out.push(noisy);
+        }
+        Ok(out)
+    }
+}
+
+/// The stream of a copy's noise for a measurement.
+pub(super) fn stream(plan: &Plan, copy: usize, index: usize) -> u64 {
+    copy as u64 * (plan.measurements.len() as u64 + 1) + index as u64
+}
+
+/// The law of a measurement's own noise, that of a nested copy's first layer.
+pub(super) fn sampler(plan: &Plan, index: usize) -> Result<Sampler, NoiseError> {
+    let scale = plan.layers(index).first().copied().ok_or(NoiseError::ZeroScale)?;
+    match plan.noise {
+        Noise::Gaussian => Sampler::gaussian(scale),
+        Noise::Laplace => Sampler::laplace(scale),
+    }
+}
+
+/// A nested copy, from the one before it.
+pub(super) fn step(
+    copies: &Copies,
+    k: usize,
+    index: usize,
+    mut noisy: Vec<i64>,
+    entropy: &Entropy,
+) -> Result<Vec<i64>, MeasureError> {
+    let overflow = MeasureError::Overflow(index);
+    let (Some(plan), Some(before)) = (copies.0.get(k), k.checked_sub(1).and_then(|k| copies.0.get(k))) else {
+        return Err(MeasureError::NotCopies);
+    };
+    let mut stream = entropy.stream(stream(plan, k, index));
+    let mut add = |more: &mut dyn FnMut() -> i64| {
+        for cell in noisy.iter_mut() {
+            *cell = cell.checked_add(more())?;
+        }
+        Some(())
+    };
+    let added = match plan.noise {
+        Noise::Gaussian => {
+            let further = plan.copy.as_ref().and_then(|c| c.further.last()?.get(index).copied());
+            match further.filter(|s| !s.is_zero()) {
+                None => Some(()),
+                Some(scale) => {
+                    let sampler = Sampler::gaussian(scale)?;
+                    add(&mut || sampler.draw(&mut stream))
+                }
+            }
+        }
+        Noise::Laplace => {
+            let scale = |p: &Plan| p.layers(index).first().copied().ok_or(NoiseError::ZeroScale);
+            let (from, to) = (scale(before)?, scale(plan)?);
+            if from == to {
+                Some(())
+            } else {
+                let step = Step::new(from, to)?;
+                add(&mut || step.draw(&mut stream))
+            }
+        }
+    };
+    added.map(|()| noisy).ok_or(overflow)
+}

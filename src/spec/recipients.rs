@@ -1,0 +1,196 @@
+//! `[recipients]` and `[[recipient]]`: several copies of one measuring, each as precise as its recipient may have it.
+//!
+//! `[privacy]` bounds one copy, so no recipient is given more than it says; what all copies cost together follows from the mode, see
+//! [`crate::plan::copies`].
+
+use super::diagnostic::{Diagnostic, Sink};
+use super::read::{self, Fields, Value};
+use super::{Budget, Privacy};
+use crate::exact::Rational;
+use crate::plan::copies::{MAX_MEAN, MAX_RECIPIENTS, Mode};
+use crate::release::copies::is_recipient;
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// The keys of `[recipients]`.
+pub(super) const KEYS: &[&str] = &["mode", "mean"];
+/// The keys of `[[recipient]]`.
+pub(super) const RECIPIENT: &[&str] = &["name", "epsilon", "rho", "margin"];
+/// Of these, what says how precise the copy is.
+pub(super) const AMOUNTS: &[&str] = &["epsilon", "rho", "margin"];
+/// `mode`.
+pub(super) const MODES: &[(&str, ModeWord)] = &[("nested", ModeWord::Nested), ("shifted", ModeWord::Shifted)];
+
+/// `mode`, as a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ModeWord {
+    Nested,
+    Shifted,
+}
+
+/// Who gets a copy, and how the copies hang together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recipients {
+    /// How they hang together.
+    pub mode: Mode,
+    /// In the order of the spec.
+    pub list: Vec<Wanted>,
+}
+
+/// One recipient.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Wanted {
+    /// The name.
+    pub name: String,
+    /// How precise its copy is.
+    pub precision: Precision,
+}
+
+/// How precise a copy is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Precision {
+    /// What its budget gives: ρ for Gaussian noise, ε for Laplace.
+    Budget(Rational),
+    /// No more precise than this needs: every cell's 95 % interval of every table is at most ± this.
+    Margin(Rational),
+}
+
+/// Reads both; `None` in the outer sense is a mistake.
+pub(super) fn read(
+    root: &Fields<'_, '_>,
+    privacy: Option<&Privacy>,
+    sink: &mut Sink,
+) -> Option<Option<Recipients>> {
+    let (about, list) = (root.get("recipients"), root.get("recipient"));
+    if about.is_none() && list.is_none() {
+        return Some(None);
+    }
+    let before = sink.count();
+    if let (Some(_), Some(span)) =
+        (root.get("projection"), root.key_span("recipient").or(root.key_span("recipients")))
+    {
+        sink.push(
+            Diagnostic::at(span, "recipients of a projection")
+                .label("copies are made of tables only")
+                .help("release the projection by itself, or release tables to these recipients".to_owned()),
+        );
+    }
+    let mode = about.map_or(Some(Mode::Nested), |v| mode(v, sink));
+    let Some(list) = list else {
+        let span = about.map_or(0..0, |v| v.span());
+        sink.push(
+            Diagnostic::at(span, "`[recipients]` and nobody to receive")
+                .label("needs `[[recipient]]`, once for everybody who gets a copy")
+                .help("add `[[recipient]]` with `name = \"agency-a\"` and `epsilon = \"1/2\"`".to_owned()),
+        );
+        return None;
+    };
+    let items = super::parse::several(list, "recipient", sink)?;
+    if items.len() > MAX_RECIPIENTS {
+        sink.push(
+            Diagnostic::at(list.span(), "too many recipients").label(format!("at most {MAX_RECIPIENTS}")),
+        );
+        return None;
+    }
+    let mut seen: HashMap<String, Range<usize>> = HashMap::new();
+    let read: Vec<Option<Wanted>> =
+        items.into_iter().map(|item| one(item, privacy, &mut seen, sink)).collect();
+    let list: Option<Vec<Wanted>> = read.into_iter().collect();
+    if sink.count() > before {
+        return None;
+    }
+    Some(Some(Recipients { mode: mode?, list: list? }))
+}
+
+fn mode(value: &Value<'_>, sink: &mut Sink) -> Option<Mode> {
+    let fields = Fields::open(value, "`[recipients]`", KEYS, sink)?;
+    let word = fields.get("mode").map_or(Some(ModeWord::Nested), |v| read::choice(v, "mode", MODES, sink))?;
+    if word == ModeWord::Nested {
+        if let Some(span) = fields.key_span("mean") {
+            sink.push(
+                Diagnostic::at(span, "`mean` without `mode = \"shifted\"`")
+                    .label("nested copies have no centres"),
+            );
+            return None;
+        }
+        return Some(Mode::Nested);
+    }
+    let mean = fields
+        .require("mean", "`mean = 20`: centres are whole numbers, uniform on 0 to twice the mean", sink)
+        .and_then(|v| read::whole(v, "`mean`", 1, MAX_MEAN.into(), sink))?;
+    Some(Mode::Shifted { mean: mean as u32 })
+}
+
+fn one(
+    item: &Value<'_>,
+    privacy: Option<&Privacy>,
+    seen: &mut HashMap<String, Range<usize>>,
+    sink: &mut Sink,
+) -> Option<Wanted> {
+    let fields = Fields::open(item, "`[[recipient]]`", RECIPIENT, sink)?;
+    let name = fields
+        .require("name", "`name = \"agency-a\"`: part of the file's name", sink)
+        .and_then(|v| Some((read::text(v, "`name`", sink)?, v.span())));
+    if let Some((name, span)) = &name {
+        if !is_recipient(name) {
+            sink.push(
+                Diagnostic::at(span.clone(), "`name` is not safe as part of a file name")
+                    .label("expected letters, digits, dots, - and _, a letter or digit first, at most 64"),
+            );
+        }
+        // Some file systems do not tell letters of two cases apart.
+        if let Some(first) = seen.insert(name.to_ascii_lowercase(), span.clone()) {
+            sink.push(
+                Diagnostic::at(span.clone(), "this recipient is named already")
+                    .label("the second time")
+                    .related(first, "the first time"),
+            );
+        }
+    }
+    let example = "one of them, such as `epsilon = \"1/2\"`";
+    let (key, v) = fields.exactly_one(AMOUNTS, example, sink)?;
+    let amount = read::positive(v, &format!("`{key}`"), sink)?;
+    let precision = match key {
+        "margin" => Precision::Margin(amount),
+        _ => Precision::Budget(budget(key, amount, v.span(), privacy?, sink)?),
+    };
+    Some(Wanted { name: name?.0.to_owned(), precision })
+}
+
+/// A recipient's own budget in the noise's currency: in that of `[privacy]`, and not above it.
+fn budget(
+    key: &str,
+    amount: Rational,
+    span: Range<usize>,
+    privacy: &Privacy,
+    sink: &mut Sink,
+) -> Option<Rational> {
+    let own = match (key, privacy.budget) {
+        ("rho", Budget::Rho(_) | Budget::EpsilonDelta(..)) => Budget::Rho(amount),
+        ("epsilon", Budget::Epsilon(_)) => Budget::Epsilon(amount),
+        ("epsilon", Budget::EpsilonDelta(_, delta)) => Budget::EpsilonDelta(amount, delta),
+        _ => {
+            let other = if key == "rho" { "epsilon" } else { "rho" };
+            sink.push(
+                Diagnostic::at(span, format!("`{key}` where `[privacy]` has `{other}`"))
+                    .label(format!("expected `{other}`: all copies have one kind of noise")),
+            );
+            return None;
+        }
+    };
+    let all = privacy.budget.noise();
+    match (own.noise(), all) {
+        (Some((_, own)), Some((_, all))) if own <= all => Some(own),
+        (Some(_), Some(_)) => {
+            sink.push(
+                Diagnostic::at(span, "more than `[privacy]` allows one copy")
+                    .label("must be at most the budget of `[privacy]`"),
+            );
+            None
+        }
+        _ => {
+            sink.push(Diagnostic::at(span, "no noise that can be drawn fits this budget").label("too small"));
+            None
+        }
+    }
+}
