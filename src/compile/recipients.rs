@@ -5,7 +5,7 @@
 
 use super::*;
 use crate::answer::{Answers, Evaluator, Several};
-use crate::cube::{Cube, Filter};
+use crate::cube::{Cube, Filter, Level};
 use crate::law::{ErrorLaw, NoiseLaw, Term};
 use crate::plan::{Mode, Plan};
 use crate::planner::copies::Copies as Planned;
@@ -186,9 +186,9 @@ fn estimates(cube: &Cube, plan: &Plan, values: Vec<Vec<i64>>) -> [f64; 3] {
     let evaluator = Evaluator::new(Recovery::new(cube.clone(), plan.clone(), values).unwrap());
     let age = cube.dimension("age").unwrap();
     let half = cube.dimensions[age].levels.len() - 2;
-    let cells: Vec<_> = (0..2).map(|d| (d, cube.dimensions[d].finest())).collect();
+    let cells: Vec<Level> = (0..2).map(|d| Level::new(d, cube.dimensions[d].finest())).collect();
     let cell = evaluator.aggregate(&Filter::everything(), &cells).unwrap();
-    let halves = evaluator.aggregate(&Filter::everything(), &[(age, half)]).unwrap();
+    let halves = evaluator.aggregate(&Filter::everything(), &[Level::new(age, half)]).unwrap();
     let at = |g: &crate::answer::Group| g.estimate;
     [at(&cell[5]), halves.iter().map(at).sum(), at(&halves[1]) - at(&halves[0])]
 }
@@ -199,11 +199,11 @@ fn laws(cube: &Cube, plan: &Plan) -> [ErrorLaw; 3] {
         Evaluator::new(Recovery::new(cube.clone(), plan.clone(), crate::planner::targets::Nothing).unwrap());
     let age = cube.dimension("age").unwrap();
     let half = cube.dimensions[age].levels.len() - 2;
-    let cells: Vec<(usize, usize)> = (0..2).map(|d| (d, cube.dimensions[d].finest())).collect();
+    let cells: Vec<Level> = (0..2).map(|d| Level::new(d, cube.dimensions[d].finest())).collect();
     let all = crate::sql::Aggregate { filter: Filter::everything(), partition: None };
     let all = std::slice::from_ref(&all);
     let one = evaluator.together(all, &cells, &[&[0, 5]], 1 << 20).unwrap().unwrap();
-    let two = evaluator.together(all, &[(age, half)], &[&[0], &[1]], 1 << 20).unwrap().unwrap();
+    let two = evaluator.together(all, &[Level::new(age, half)], &[&[0], &[1]], 1 << 20).unwrap().unwrap();
     [one.combine(&[1.0]).unwrap(), two.combine(&[1.0, 1.0]).unwrap(), two.combine(&[-1.0, 1.0]).unwrap()]
 }
 
