@@ -238,6 +238,11 @@ fn published() {
 }
 
 #[test]
+fn recipients() {
+    golden("recipients.session");
+}
+
+#[test]
 fn help() {
     golden("help.session");
 }

@@ -3,6 +3,7 @@
 mod asking;
 mod laws;
 mod projection;
+mod recipients;
 mod tables;
 
 use super::{Failure, Outcome, output};
@@ -20,7 +21,8 @@ use std::path::Path;
     subcommand_negates_reqs = true,
     after_help = "Example:\n  margins experiment specs/town.toml --rows 30000 --svg out/town.svg\n  \
     margins experiment asking --seeds 20\n  \
-    margins experiment projection --rows 1000"
+    margins experiment projection --rows 1000\n  \
+    margins experiment recipients"
 )]
 pub struct Args {
     #[command(subcommand)]
@@ -37,6 +39,8 @@ enum Which {
     Laws(laws::Args),
     /// Error of a random projection against the number of its sums and of a query's cells
     Projection(projection::Args),
+    /// Copies for many recipients, shifted as published and nested: what colluders get
+    Recipients(recipients::Args),
 }
 
 pub fn run(args: &Args) -> Outcome {
@@ -44,6 +48,7 @@ pub fn run(args: &Args) -> Outcome {
         (Some(Which::Asking(args)), _) => asking::run(args),
         (Some(Which::Laws(args)), _) => laws::run(args),
         (Some(Which::Projection(args)), _) => projection::run(args),
+        (Some(Which::Recipients(args)), _) => recipients::run(args),
         (None, Some(args)) => tables::run(args),
         (None, None) => Err(Failure::Message("name a spec, or one of the experiments: see --help".into())),
     }

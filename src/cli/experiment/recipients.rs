@@ -16,7 +16,9 @@ use std::path::PathBuf;
 /// One count. Every recipient has the same ε. Distortion is the mean absolute difference between what is received, or what colluders
 /// make of it, and the truth; relative to the count where --count says how large that is. Draws no private noise: the generator is a fixed one.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  margins experiment recipients --epsilon 0.1 --mean 20 --svg out/recipients.svg")]
+#[command(
+    after_help = "Example:\n  margins experiment recipients --epsilon 0.1 --mean 20 --svg out/recipients.svg"
+)]
 pub struct Args {
     /// What one copy costs
     #[arg(long, value_name = "E", default_value = "0.1")]
@@ -87,7 +89,11 @@ pub fn run(args: &Args) -> Outcome {
 
 /// The accuracy law on both of its branches.
 fn accuracy(scale: f64, mean: f64) -> Result<Vec<Accuracy>, crate::law::LawError> {
-    let law = ErrorLaw::new(vec![Term { coefficient: 1.0, copies: 1, noise: NoiseLaw::DiscreteLaplace { scale } }])?;
+    let law = ErrorLaw::new(vec![Term {
+        coefficient: 1.0,
+        copies: 1,
+        noise: NoiseLaw::DiscreteLaplace { scale },
+    }])?;
     let mut out = Vec::new();
     for centre in [0.0, mean, 2.0 * mean] {
         for part in [0.5, 1.0, 2.0, 4.0] {
@@ -122,8 +128,13 @@ fn play(args: &Args, scale: f64, size: u32) -> Played {
             known += shift + generator.draw(&noise);
         }
         let n = f64::from(size);
-        let errors =
-            [plain / n, (plain + centres) / n, (plain + centres) / n - mean, (plain + centres - known) / n, first];
+        let errors = [
+            plain / n,
+            (plain + centres) / n,
+            (plain + centres) / n - mean,
+            (plain + centres - known) / n,
+            first,
+        ];
         sums.iter_mut().zip(errors).for_each(|(s, e)| *s += e.abs() / f64::from(args.runs));
     }
     let [plain, shifted, public_mean, known_count, nested] = sums;
@@ -176,7 +187,10 @@ fn to_text(args: &Args, scale: f64, accuracy: &[Accuracy], played: &[Played]) ->
         })
         .collect();
     out.push_str(&columns(&["centre μ", "a", "branch", "published formula", "whole numbers"], &rows));
-    out.push_str(&format!("\ndistortion of what i colluders make of their copies ({} runs)\n\n", grouped(args.runs.into())));
+    out.push_str(&format!(
+        "\ndistortion of what i colluders make of their copies ({} runs)\n\n",
+        grouped(args.runs.into())
+    ));
     let rows: Vec<Vec<String>> = played
         .iter()
         .map(|p| {
@@ -187,7 +201,16 @@ fn to_text(args: &Args, scale: f64, accuracy: &[Accuracy], played: &[Played]) ->
             row
         })
         .collect();
-    let head = ["i", "no shift", "shifted", "less mean", "known count", "nested", "shifted, relative", "joint ε of shifted"];
+    let head = [
+        "i",
+        "no shift",
+        "shifted",
+        "less mean",
+        "known count",
+        "nested",
+        "shifted, relative",
+        "joint ε of shifted",
+    ];
     out.push_str(&columns(&head, &rows));
     let text = format!(
         "The published collusion size is max(30, 18Δ²/(m²ε²)) = {}: from there on three standard errors of the noise's mean are within m = \
