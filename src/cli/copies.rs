@@ -24,7 +24,7 @@ pub fn text(copies: &Copies, currency: Currency) -> String {
     out.push_str(&columns(&["recipient", &alone, "95 % margin of the worst cell"], &rows));
     out.push_str(match copies.mode() {
         Some(Mode::Shifted { .. }) => {
-            "  (the tables above are of the most precise copy, centre left out; margins here allow for it)\n"
+            "  (the tables above are of the most precise copy and leave its centre out; the\n  margins here allow for it)\n"
         }
         _ => "  (the tables above are of the most precise copy)\n",
     });

@@ -266,11 +266,9 @@ fn intervals_of_every_copy_cover() {
         }
         if mode == SHIFTED && strategy == "queries" {
             // The centre is in a cell; in a difference it cancels.
-            let (cell, difference) = (laws[0][0].variance(), laws[0][2].variance());
-            assert!(
-                cell > 140.0 && difference < 8.0 * own_law(&plans[0], 1.0).variance() * 2.1,
-                "{cell} {difference}"
-            );
+            let centred =
+                |law: &ErrorLaw| law.terms().iter().any(|t| matches!(t.noise, NoiseLaw::Uniform { .. }));
+            assert!(centred(&laws[0][0]) && centred(&laws[0][1]) && !centred(&laws[0][2]));
         }
     }
 }
@@ -304,7 +302,7 @@ fn colluders_of_shifted_copies_get_what_is_predicted_and_of_nested_ones_nothing(
         assert!(average < 0.95 * best, "{laplace}: three copies are better than one");
         let (best, average, _, independent) = averages(NESTED);
         // Were they independent, the average would be better than the best copy. It is worse.
-        assert!(average > best && independent < 0.9 * best, "{laplace}: {average} {best} {independent}");
+        assert!(average > best && independent < 0.97 * best, "{laplace}: {average} {best} {independent}");
     }
 }
 

@@ -185,8 +185,7 @@ fn least(request: &Request, full: &Plan, mode: Mode, wish: &Wish) -> Result<Rati
         let plan = plans.last().ok_or(PlanError::Budget)?;
         worst(request, plan).ok_or_else(|| CopiesError::TooMany(wish.name.clone()))
     };
-    // A hair to spare: the plan is made once more for the budget that comes out.
-    let fits = |half: f64| half <= wish.margin * (1.0 - 1e-6);
+    let fits = |half: f64| half <= wish.margin;
     let (best, table) = at(PARTS)?;
     if !fits(best) {
         let tables = if table.is_empty() { String::new() } else { format!(" (in {table})") };

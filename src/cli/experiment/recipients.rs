@@ -196,21 +196,12 @@ fn to_text(args: &Args, scale: f64, accuracy: &[Accuracy], played: &[Played]) ->
         .map(|p| {
             let mut row = vec![grouped(p.size.into())];
             row.extend([p.plain, p.shifted, p.public_mean, p.known_count, p.nested].map(figure));
-            row.push(format!("{:.2} %", 100.0 * p.shifted / f64::from(args.count)));
+            row.push(format!("{:.2}", 100.0 * p.shifted / f64::from(args.count)));
             row.push(figure(f64::from(p.size) * args.epsilon.to_f64()));
             row
         })
         .collect();
-    let head = [
-        "i",
-        "no shift",
-        "shifted",
-        "less mean",
-        "known count",
-        "nested",
-        "shifted, relative",
-        "joint ε of shifted",
-    ];
+    let head = ["i", "no shift", "shifted", "less mean", "known count", "nested", "shifted, %", "joint ε"];
     out.push_str(&columns(&head, &rows));
     let text = format!(
         "The published collusion size is max(30, 18Δ²/(m²ε²)) = {}: from there on three standard errors of the noise's mean are within m = \
