@@ -143,7 +143,6 @@ pub struct Plan {
     /// see [`super::cost::truncation_cost`].
     pub truncation: Option<Rational>,
     /// Where the measuring has several recipients: which copy this plan is of. Scales are then those of the copy.
-    #[serde(default)]
     pub copy: Option<Box<Copy>>,
 }
 
