@@ -28,7 +28,7 @@ mod statement;
 pub use evaluate::{AnswerError, Evaluator, Group, JointGroup};
 pub use open::{Answers, QueryError};
 pub use query::Options;
-pub use several::Several;
+pub use several::{Several, best_copies};
 pub use simultaneous::{Simultaneous, Together};
 pub use statement::{NotUnderstood, PriorChoice, Statement};
 

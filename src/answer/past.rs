@@ -52,17 +52,20 @@ impl<'a> Past<'a> {
             let recovery = release.evaluator().recovery();
             let rows = |block: &Block| matches!(block, Block::Rows(_));
             let plan = recovery.plan();
-            if !plan.measurements.iter().all(|m| rows(&m.block)) || !plan.zeros.is_empty() {
+            // Rows have one noise each; copies may have several, and a centre that all rows of a copy share.
+            let one = |i: usize| <[NoiseLaw; 1]>::try_from(recovery.noise(i)).ok().map(|[noise]| noise);
+            let rows = plan.measurements.iter().enumerate().all(|(i, m)| rows(&m.block) && one(i).is_some());
+            if !rows || !plan.zeros.is_empty() {
                 past.tables.push(release.evaluator());
                 continue;
             }
             for (i, m) in plan.measurements.iter().enumerate() {
-                let Block::Rows(block) = &m.block else { continue };
+                let (Block::Rows(block), Some(noise)) = (&m.block, one(i)) else { continue };
                 let values = recovery.source().values(i).map_err(crate::recover::RecoverError::from)?;
                 for (row, value) in block.rows.iter().zip(values) {
                     let filter = of_row(&block.cuboid, row, recovery.cube());
                     if let Some(filter) = filter.and_then(|f| translated(&f, recovery.cube(), cube)) {
-                        past.rows.push(Measured { filter, value: value as f64, noise: recovery.noise(i) });
+                        past.rows.push(Measured { filter, value: value as f64, noise });
                     }
                 }
             }

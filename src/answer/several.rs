@@ -192,7 +192,7 @@ pub(super) struct Party<'a, Q> {
 
 /// Of nested copies of one measuring only the most precise: the others were made from it, so they know nothing that it does not, and
 /// their errors are not independent of its own. With what is told of those left aside.
-fn best_copies(releases: Vec<Answers>) -> (Vec<Answers>, Vec<String>) {
+pub fn best_copies(releases: Vec<Answers>) -> (Vec<Answers>, Vec<String>) {
     let own = |a: &Answers| {
         let copy = a.copy()?;
         (copy.mode == Mode::Nested).then_some((copy.measuring, copy.own))
@@ -200,16 +200,15 @@ fn best_copies(releases: Vec<Answers>) -> (Vec<Answers>, Vec<String>) {
     let mut aside = Vec::new();
     let kept: Vec<bool> = releases
         .iter()
-        .enumerate()
-        .map(|(i, a)| {
+        .map(|a| {
             let Some((measuring, rank)) = own(a) else { return true };
             // The most precise of all that are more precise.
             let key = |r: &Answers| r.release().manifest().signer.public_key.clone();
-            let others = releases.iter().enumerate().filter_map(|(j, b)| {
+            let others = releases.iter().filter_map(|b| {
                 let other = own(b).filter(|o| o.0 == measuring && key(b) == key(a))?;
-                ((other.1, j) < (rank, i)).then_some((other.1, j, b))
+                (other.1 < rank).then_some((other.1, b))
             });
-            let better = others.min_by_key(|o| (o.0, o.1)).map(|o| o.2);
+            let better = others.min_by_key(|o| o.0).map(|o| o.1);
             if let Some(better) = better {
                 let name = |a: &Answers| a.copy().map_or(String::new(), |c| c.recipient().to_owned());
                 aside.push(format!(

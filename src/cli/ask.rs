@@ -8,7 +8,7 @@ use super::{Failure, Outcome, account};
 use crate::answer::linear::{self, Linear};
 use crate::answer::past::{Past, Together};
 use crate::answer::render::{self, ResultTable};
-use crate::answer::{Answers, QueryError};
+use crate::answer::{Answers, QueryError, best_copies};
 use crate::compile::asked::{Need, Question, Target, spec_of};
 use crate::compile::{self, Options, Released};
 use crate::cube::Filter;
@@ -19,6 +19,7 @@ use crate::release::{Currency, Kind, Release};
 use crate::spec::{self, Spec};
 use crate::sql::{Query, quote_names};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Answer a question within a half-width, spending the least that does it.
@@ -69,6 +70,8 @@ struct Asker<'a> {
     spec: Spec,
     ledger: Ledger,
     chain: Chain,
+    /// What has been looked at: its charge, and the recipient whose copy it is.
+    seen: BTreeSet<(String, Option<String>)>,
     releases: Vec<Answers>,
 }
 
@@ -170,7 +173,8 @@ impl<'a> Asker<'a> {
         let path = account::file(&spec, args.ledger.as_deref())?;
         account::not_forgotten(&args.out);
         let ledger = Ledger::at(&path, &spec.account_name().id).map_err(|e| output::about(&path, &e))?;
-        let mut asker = Asker { args, spec, chain: Chain::default(), ledger, releases: Vec::new() };
+        let (chain, seen) = (Chain::default(), BTreeSet::new());
+        let mut asker = Asker { args, spec, chain, ledger, seen, releases: Vec::new() };
         asker.look()?;
         Ok(asker)
     }
@@ -185,7 +189,6 @@ impl<'a> Asker<'a> {
     /// Reads the ledger, and opens what has been charged in it since the last look.
     fn look(&mut self) -> Outcome {
         self.chain = self.ledger.chain()?;
-        let known: Vec<String> = self.releases.iter().filter_map(|r| Some(head(r)?.to_owned())).collect();
         let mut found: Vec<(u64, Answers)> = Vec::new();
         let entries = std::fs::read_dir(&self.args.out).into_iter().flatten().flatten();
         let mut files: Vec<PathBuf> = entries.map(|e| e.path()).collect();
@@ -207,16 +210,16 @@ impl<'a> Asker<'a> {
                     own.name.id
                 )));
             }
-            let taken = known.contains(&own.head)
-                || found.iter().any(|(_, r)| head(r) == Some(&own.head))
-                || !self.same_truth(&release);
-            let line = own.line;
-            if !taken {
+            let recipient = manifest.recipient.as_ref().map(|r| r.name.clone());
+            let (line, new) = (own.line, self.seen.insert((own.head.clone(), recipient)));
+            if new && self.same_truth(&release) {
                 found.push((line, Answers::from_release(release)?));
             }
         }
         found.sort_by_key(|(line, _)| *line);
-        self.releases.extend(found.into_iter().map(|(_, r)| r));
+        let all = self.releases.drain(..).chain(found.into_iter().map(|(_, r)| r)).collect();
+        // Of copies that were made from one another the most precise says all.
+        self.releases = best_copies(all).0;
         Ok(())
     }
 
@@ -356,9 +359,4 @@ impl<'a> Asker<'a> {
         };
         format!("within {} at {percent} % cannot be had: {what}, and with it {best}", args.within)
     }
-}
-
-/// The charge of a release.
-fn head(release: &Answers) -> Option<&str> {
-    release.release().manifest().account.as_ref().map(|a| a.head.as_str())
 }

@@ -8,6 +8,7 @@ use crate::answer::Answers;
 use crate::compile::{self, Job, Options, Released, Watcher};
 use crate::ledger::published::{Found, look};
 use crate::ledger::{Chain, Charge};
+use crate::plan::Mode;
 use crate::planner::Planned;
 use crate::release::keys::SigningKey;
 use crate::release::{Release, Sealed, SignerKind, file_name};
@@ -88,8 +89,8 @@ pub fn run(args: &Args) -> Outcome {
         day: &today(),
         entropy,
     };
-    let there = args.out.join(format!("{}.margins", spec.name));
-    let replaced = (args.replace && there.exists()).then_some(there);
+    let there = names(&spec).into_iter().map(|name| args.out.join(format!("{name}.margins")));
+    let replaced = there.filter(|file| args.replace && file.exists()).collect();
     let watcher = Asking { bar: Bar::new(), replaced, args };
     let released = compile::release(&spec, options, &watcher).map_err(super::account::refused)?;
     if args.json {
@@ -103,8 +104,8 @@ pub fn run(args: &Args) -> Outcome {
 /// somebody can answer.
 struct Asking<'a> {
     bar: Bar,
-    /// The file that is replaced.
-    replaced: Option<PathBuf>,
+    /// The files that are replaced.
+    replaced: Vec<PathBuf>,
     args: &'a Args,
 }
 
@@ -118,18 +119,26 @@ impl Watcher for Asking<'_> {
     }
 
     fn charging(&self, chain: &Chain, charge: &Charge) -> bool {
-        let Some(there) = &self.replaced else { return true };
-        if let Ok(release) = Release::open(there)
-            && let Found::Not(why) = look(chain, release.manifest())
-        {
-            let warning = format!("warning: {} was not charged in this ledger: {why}", output::path(there));
-            output::say(&output::wrapped(&warning, 9));
+        let Some(first) = self.replaced.first() else { return true };
+        for there in &self.replaced {
+            if let Ok(release) = Release::open(there)
+                && let Found::Not(why) = look(chain, release.manifest())
+            {
+                let warning =
+                    format!("warning: {} was not charged in this ledger: {why}", output::path(there));
+                output::say(&output::wrapped(&warning, 9));
+            }
         }
-        let note = format!(
-            "note: {} is there and was charged. Replacing it charges again: in all {}",
-            output::path(there),
-            super::account::spent(&chain.spent_with(charge), chain)
-        );
+        let there = match self.replaced.len() {
+            1 => format!("{} is there and was charged. Replacing it", output::path(first)),
+            n => format!(
+                "{} and {} more are there and were charged. Replacing them",
+                output::path(first),
+                n - 1
+            ),
+        };
+        let sum = super::account::spent(&chain.spent_with(charge), chain);
+        let note = format!("note: {there} charges again: in all {sum}");
         output::say(&output::wrapped(&note, 6));
         self.args.yes || !std::io::stdin().is_terminal() || output::confirm("Charge again? [y/N] ")
     }
@@ -141,6 +150,16 @@ fn extended(args: &Args, spec: Spec, file: &Path, key: &SigningKey) -> Result<(S
     let (manifest, name) = (out.release().manifest(), output::path(file));
     let refuse =
         |why: String| Err(Failure::Message(format!("{name} cannot be extended by this spec: {why}")));
+    if spec.recipients.is_some() {
+        return refuse(
+            "it has recipients, and what is missing beside one file is not missing alike to all of them. Extend each recipient's \
+             own copy with a spec of its own"
+                .into(),
+        );
+    }
+    if out.copy().is_some_and(|c| matches!(c.mode, Mode::Shifted { .. })) {
+        return refuse("it is a shifted copy, whose secret centre is in every count".into());
+    }
     if manifest.dataset.is_none() || manifest.dataset != spec.dataset {
         return refuse(
             "they do not say that they are of the same people at the same time ([dataset] id and period)"

@@ -161,8 +161,13 @@ pub fn spec_of(
     budget: Rational,
 ) -> Result<Spec, SpecErrors> {
     let mut table: toml::Table = spec.source.parse().unwrap_or_default();
-    for key in ["table", "zero", "strategy", "projection", "asked", "supersedes", "description"] {
-        table.remove(key);
+    // Whoever may ask gets the answer: it is no copy for one of several recipients.
+    let others = ["recipient", "recipients"];
+    for key in ["table", "zero", "strategy", "projection", "asked", "supersedes", "description"]
+        .iter()
+        .chain(&others)
+    {
+        table.remove(*key);
     }
     let text = |t: &str| toml::Value::String(t.to_owned());
     table.insert("name".into(), text(name));

@@ -422,7 +422,7 @@ fn copies_asked_together() {
                 assert_eq!(together.releases().len(), at.len());
             }
         }
-        assert!(open(&[1, 1]).is_err() || mode == NESTED);
+        assert!(open(&[1, 1]).is_err());
         // Copies of another measuring are no copies of this one, and nothing says that they are of the same people.
         let elsewhere = tempfile::tempdir().unwrap();
         let again = self::released(elsewhere.path(), &spec(&text("queries", true, mode, "")));

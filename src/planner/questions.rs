@@ -27,6 +27,7 @@ fn plan(request: &Request, rows: &Rows, scale: Rational) -> Plan {
         exact: Vec::new(),
         zeros: Vec::new(),
         truncation: None,
+        copy: None,
     }
 }
 
@@ -79,5 +80,5 @@ pub(super) fn choose(request: &Request, rows: &Rows) -> Result<Choice, PlanError
         outcome: Ok(planned.clone()),
         vast: false,
     };
-    Ok(Choice { planned, candidates: vec![candidate], chosen: 0 })
+    Ok(Choice { planned, candidates: vec![candidate], chosen: 0, copies: None })
 }

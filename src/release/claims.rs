@@ -309,11 +309,14 @@ fn recipient(plan: &Plan, frame: &Frame) -> Result<Option<RecipientSummary>, Cos
     let (symbol, copies) = (currency.symbol(), copy.recipients.len());
     let note = match copy.mode {
         Mode::Nested => format!(
-            "One of {copies} copies of one measuring. Every less precise copy is made from a more precise one by adding independent noise,              so all of them together tell, and cost, what the most precise one does: {symbol} <= {}.",
+            "One of {copies} copies of one measuring. Every less precise copy is made from a more precise one by adding independent noise, \
+             so all of them together tell, and cost, what the most precise one does: {symbol} <= {}.",
             copy.budget
         ),
         Mode::Shifted { .. } => format!(
-            "One of {copies} copies, each measured by itself, with noise around a secret centre. A centre does not protect against              recipients who put their copies together: one known count, one public mean or the difference of two counts removes              it. Together the copies cost the sum of what each costs alone."
+            "One of {copies} copies, each measured by itself, with noise around a secret centre. A centre does not protect against \
+             recipients who put their copies together: one known count, one public mean or the difference of two counts removes \
+             it. Together the copies cost the sum of what each costs alone."
         ),
     };
     let centre = plan.centre().map(|mean| {
