@@ -185,7 +185,7 @@ fn nested_copies_have_their_own_laws_and_their_steps_are_independent() {
 fn estimates(cube: &Cube, plan: &Plan, values: Vec<Vec<i64>>) -> [f64; 3] {
     let evaluator = Evaluator::new(Recovery::new(cube.clone(), plan.clone(), values).unwrap());
     let age = cube.dimension("age").unwrap();
-    let half = cube.dimensions[age].levels.len() - 2;
+    let half = cube.dimensions[age].levels.iter().position(|l| l.name == "half").unwrap();
     let cells: Vec<Level> = (0..2).map(|d| Level::new(d, cube.dimensions[d].finest())).collect();
     let cell = evaluator.aggregate(&Filter::everything(), &cells).unwrap();
     let halves = evaluator.aggregate(&Filter::everything(), &[Level::new(age, half)]).unwrap();
@@ -198,7 +198,7 @@ fn laws(cube: &Cube, plan: &Plan) -> [ErrorLaw; 3] {
     let evaluator =
         Evaluator::new(Recovery::new(cube.clone(), plan.clone(), crate::planner::targets::Nothing).unwrap());
     let age = cube.dimension("age").unwrap();
-    let half = cube.dimensions[age].levels.len() - 2;
+    let half = cube.dimensions[age].levels.iter().position(|l| l.name == "half").unwrap();
     let cells: Vec<Level> = (0..2).map(|d| Level::new(d, cube.dimensions[d].finest())).collect();
     let all = crate::sql::Aggregate { filter: Filter::everything(), partition: None };
     let all = std::slice::from_ref(&all);
