@@ -3,6 +3,7 @@
 //! Everything below stands on the other modules and adds nothing to them; a program that needs more (laws of errors, recovered
 //! tables, single keys) finds it there.
 
+use crate::answer::describe::Description;
 use crate::answer::keys::{self, Questions};
 use crate::answer::render::{self, Caveat, ColumnKind, ResultCell, ResultFigure, ResultTable};
 use crate::answer::{Answers, Options, QueryError, Several};
@@ -129,6 +130,18 @@ impl Release {
     /// Whether it is signed with an agency's own key, and protects anybody at all.
     pub fn is_official(&self) -> bool {
         self.manifest().is_some_and(|m| m.signer.kind == SignerKind::Agency && !m.is_not_private())
+    }
+
+    /// What the release is and what can be asked of it, with the errors of at most `tables` tables.
+    pub fn describe(&self, tables: usize) -> Result<Description, Error> {
+        const LEVEL: f64 = 0.95;
+        match &self.0 {
+            Kind::Tables(several) => {
+                let first = several.releases().first().ok_or(ReleaseError::Magic)?;
+                Ok(first.describe(LEVEL, tables)?)
+            }
+            Kind::Keys(_, questions) => Ok(questions.describe(LEVEL)?),
+        }
     }
 
     /// The tables that were asked for when the release was made; of a projection the one of its key. Everything below them can be

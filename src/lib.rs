@@ -53,6 +53,7 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 pub use answer::Options;
+pub use answer::describe::Description;
 pub use answer::history::{History, HistoryAnswer, HistoryError};
 pub use answer::render::Caveat;
 pub use audit::Audit;

@@ -6,6 +6,7 @@
 //! the release (same shape of levels, same classes of the filters) have the same law, and it is worked
 //! out once for each kind of group and kept for later queries that look alike too.
 
+mod instead;
 mod together;
 mod turned;
 
@@ -15,6 +16,7 @@ use crate::cube::{Filter, MAX_WEIGHTS, odometer, required_level};
 use crate::law::{ErrorLaw, LawError, NoiseLaw};
 use crate::recover::{RecoverError, Recovery, Source};
 use crate::sql::Aggregate;
+use instead::instead;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -22,12 +24,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Debug, thiserror::Error)]
 pub enum AnswerError {
     /// No released table tells the query's dimensions together.
-    #[error("this release cannot answer that: {reason}\n{}", nearest_text(.nearest))]
+    #[error("this release cannot answer that: {reason}\n{}{}", nearest_text(.nearest), instead_text(.instead))]
     NotHeld {
         /// What is missing.
         reason: String,
         /// Tables that come closest, nearest first.
         nearest: Vec<String>,
+        /// How the question would have to change to be answered.
+        instead: Option<String>,
     },
     /// The table could not be recovered.
     #[error(transparent)]
@@ -48,6 +52,10 @@ fn nearest_text(nearest: &[String]) -> String {
         [] => "it holds no table of any of these dimensions".into(),
         some => format!("nearest tables it does hold: {}", some.join("; ")),
     }
+}
+
+fn instead_text(instead: &Option<String>) -> String {
+    instead.as_ref().map_or(String::new(), |text| format!("\nit answers the question with {text}"))
 }
 
 /// The most groups of one query.
@@ -274,7 +282,7 @@ impl<S: Source> Evaluator<S> {
                     let (has, needs) = (name(finest), name(needed));
                     format!("it holds {} only down to {has}; the query needs {needs}", d.name)
                 };
-                self.not_held(reason, &Cuboid::new([(dim, needed)]))
+                self.not_held(reason, &Cuboid::new([(dim, needed)]), filter, group_by)
             })?;
             wanted.push((dim, level));
             // A class is the same for all finest nodes below a node of the level: any of them tells it.
@@ -298,7 +306,7 @@ impl<S: Source> Evaluator<S> {
         let cuboid = Cuboid::new(wanted);
         if !self.recovery.holds(&cuboid) {
             let reason = format!("no released table holds {} together", cube.describe(&cuboid));
-            return Err(self.not_held(reason, &cuboid));
+            return Err(self.not_held(reason, &cuboid, filter, group_by));
         }
         Ok(Part { filter, cuboid, reaches })
     }
@@ -354,7 +362,7 @@ impl<S: Source> Evaluator<S> {
             .collect()
     }
 
-    fn not_held(&self, reason: String, wanted: &Cuboid) -> AnswerError {
+    fn not_held(&self, reason: String, wanted: &Cuboid, filter: &Filter, groups: &[Level]) -> AnswerError {
         let cube = self.cube();
         let shared = |t: &Cuboid| {
             wanted
@@ -370,7 +378,8 @@ impl<S: Source> Evaluator<S> {
         tables.retain(|t| shared(t) > 0);
         tables.sort_by_key(|t| (usize::MAX - shared(t), t.len()));
         let nearest = tables.iter().take(3).map(|t| cube.describe(t)).collect();
-        AnswerError::NotHeld { reason, nearest }
+        let instead = tables.iter().find_map(|t| instead(cube, t, wanted, filter, groups));
+        AnswerError::NotHeld { reason, nearest, instead }
     }
 
     /// A recovered table, kept for the next query while it is not too large.
@@ -477,7 +486,9 @@ impl<S: Source> Evaluator<S> {
                 break;
             }
         }
-        worst.map(Arc::new).ok_or_else(|| self.not_held("the table has no cells".into(), cuboid))
+        let none =
+            || self.not_held("the table has no cells".into(), cuboid, &Filter::everything(), &group_by);
+        worst.map(Arc::new).ok_or_else(none)
     }
 
     /// The law of the error of a combination of aggregates in the group with these nodes. It needs no measurement.

@@ -6,6 +6,7 @@
 mod caveats;
 pub mod collude;
 mod compare;
+pub mod describe;
 pub mod evaluate;
 pub mod explain;
 mod figure;

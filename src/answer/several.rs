@@ -10,6 +10,7 @@
 //! combined; those of different periods are compared, never averaged: see [`super::compare`].
 
 use super::compare::compare;
+use super::describe::{Shown, TABLES};
 use super::open::{Answers, QueryError};
 use super::past;
 use super::query::{Asked, Options, answer};
@@ -87,8 +88,14 @@ impl Several {
         self.periods.iter().map(party).collect()
     }
 
-    /// Answers one SELECT, which may name any of the releases after FROM.
+    /// Answers one SELECT (or SHOW TABLES, or DESCRIBE name), which may name any of the releases after FROM.
     pub fn ask(&self, sql: &str, options: &Options) -> Result<ResultTable, QueryError> {
+        if let (Some(shown), Some(first)) = (Shown::read(sql), self.releases.first()) {
+            if self.releases.len() > 1 {
+                return Err(QueryError::Together("SHOW and DESCRIBE are about one release".into()));
+            }
+            return Ok(shown.answer(&first.describe(options.level, TABLES)?)?);
+        }
         let mut table = self.answer(sql, options)?;
         table.notes.extend(self.aside.iter().cloned());
         Ok(table)

@@ -11,6 +11,7 @@ mod bases;
 mod chart;
 mod collude;
 mod copies;
+mod describe;
 mod estimator;
 mod experiment;
 mod export;
@@ -34,6 +35,8 @@ use crate::answer::{Answers, QueryError};
 use crate::recover::Norm;
 use crate::visible::visible_lines;
 use clap::{CommandFactory, Parser, Subcommand};
+use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Compiles a private dataset into signed statistical tables with exact margins of error.
@@ -63,6 +66,8 @@ enum Verb {
     Release(release::Args),
     /// Make a key pair for signing releases
     Keygen(keygen::Args),
+    /// Describe a release: what can be asked of it, and how exact the answers are
+    Describe(describe::Args),
     /// Answer a SQL query from a release file
     Query(query::Args),
     /// Answer a question as well as asked: from what is out, or for the least budget that does it
@@ -167,9 +172,22 @@ impl<E: std::error::Error> From<E> for Failure {
 
 type Outcome = Result<(), Failure>;
 
+/// The words of the command. A bare `margins FILE` describes the file.
+fn words() -> Vec<OsString> {
+    let mut words: Vec<OsString> = std::env::args_os().collect();
+    let file = words.get(1).is_some_and(|word| {
+        let verb = word.to_str().is_some_and(|w| Cli::command().get_subcommands().any(|c| c.get_name() == w));
+        !verb && (Path::new(word).is_file() || Path::new(word).extension().is_some_and(|e| e == "margins"))
+    });
+    if file {
+        words.insert(1, "describe".into());
+    }
+    words
+}
+
 /// The command line. Words of it may come from files, too: `margins verify *`.
 fn parse() -> Cli {
-    Cli::try_parse().unwrap_or_else(|e| {
+    Cli::try_parse_from(words()).unwrap_or_else(|e| {
         let text = e.render().to_string();
         if visible_lines(&text) != text {
             output::say(text.trim_end());
@@ -187,6 +205,7 @@ pub fn main() -> ExitCode {
         Verb::Experiment(args) => experiment::run(&args),
         Verb::Release(args) => release::run(&args),
         Verb::Keygen(args) => keygen::run(&args),
+        Verb::Describe(args) => describe::run(&args),
         Verb::Query(args) => query::run(&args),
         Verb::Ask(args) => ask::run(&args),
         Verb::Collude(args) => collude::run(&args),

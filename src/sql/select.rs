@@ -19,6 +19,8 @@ pub(super) fn resolve(clauses: &Clauses, cube: &Cube) -> Result<Query, SqlError>
     tables.extend(clauses.table.last().filter(|_| clauses.table.len() > 1).map(|t| t.value.clone()));
     tables.extend(clauses.alias.as_ref().map(|a| a.value.clone()));
     let names = Names { cube, tables };
+    let starred = starred(clauses, &names);
+    let clauses = starred.as_ref().unwrap_or(clauses);
     let items: Vec<Item> =
         clauses.items.iter().map(|item| Item::new(item, &names)).collect::<Result<_, _>>()?;
     let condition = match &clauses.condition {
@@ -43,6 +45,39 @@ pub(super) fn resolve(clauses: &Clauses, cube: &Cube) -> Result<Query, SqlError>
     Ok(Query { columns, group_by, filter, aggregates, order_by, limit, from, left_out })
 }
 
+/// `SELECT *` is the groups and how many units each has; without GROUP BY every dimension is a group.
+fn starred(clauses: &Clauses, names: &Names) -> Option<Clauses> {
+    let span = clauses.items.iter().find_map(|item| match item {
+        tree::Item::Star(span) => Some(*span),
+        tree::Item::Expr { .. } => None,
+    })?;
+    let mut clauses = clauses.clone();
+    let ident = |value: &str| tree::Ident { value: value.into(), quote: None };
+    if clauses.groups.is_empty() {
+        let dimension = |d: &crate::cube::Dimension| Expr::new(Node::Name(vec![ident(&d.name)]), span);
+        clauses.groups = names.cube.dimensions.iter().map(dimension).collect();
+    }
+    let count = tree::Function {
+        name: "COUNT".into(),
+        duplicates: None,
+        args: tree::Args::Star,
+        filter: None,
+        over: None,
+    };
+    let count = Expr::new(Node::Function(Box::new(count)), span);
+    let all: Vec<Expr> = clauses.groups.iter().cloned().chain([count]).collect();
+    let plain = |expr: Expr| tree::Item::Expr { expr, alias: None };
+    clauses.items = clauses
+        .items
+        .into_iter()
+        .flat_map(|item| match item {
+            tree::Item::Star(_) => all.iter().cloned().map(plain).collect(),
+            item => vec![item],
+        })
+        .collect();
+    Some(clauses)
+}
+
 /// One item of the SELECT list.
 struct Item<'a> {
     expr: &'a Expr,
@@ -53,11 +88,7 @@ impl<'a> Item<'a> {
     fn new(item: &'a tree::Item, names: &Names) -> Result<Item<'a>, SqlError> {
         let (expr, alias) = match item {
             tree::Item::Expr { expr, alias } => (expr, alias.as_ref().map(|a| a.value.as_str())),
-            tree::Item::Star(span) => {
-                return Err(SqlError::new("SELECT * cannot be asked of a release: it has no rows to show")
-                    .at(*span)
-                    .help(format!("name levels to group by, and COUNT(*); known: {}", list(&names.all()))));
-            }
+            tree::Item::Star(span) => return Err(SqlError::new("what `*` is cannot be told").at(*span)),
         };
         // A name that is not there is reported where it first stands, not in GROUP BY.
         names.column(expr).transpose()?;

@@ -12,6 +12,7 @@ const MAX_BYTES: usize = 1 << 20;
 const MAX_TOKENS: usize = 2_000;
 
 /// The clauses of a SELECT that mean something here.
+#[derive(Clone)]
 pub(crate) struct Clauses {
     pub table: Vec<Ident>,
     pub alias: Option<Ident>,

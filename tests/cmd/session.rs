@@ -198,6 +198,11 @@ fn ledger() {
 }
 
 #[test]
+fn describe() {
+    golden("describe.session");
+}
+
+#[test]
 fn answers() {
     golden("answers.session");
 }
@@ -255,6 +260,7 @@ fn lines_fit_eighty_columns() {
         "release",
         "ledger",
         "answers",
+        "describe",
         "untrue",
         "keys",
         "projection",

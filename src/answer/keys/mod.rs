@@ -6,6 +6,7 @@
 //! most as many as the release allows (its sparsity). Sums may weigh cells (`SUM(CASE …)`); totals over all rows and shares of them count
 //! the cells of all rows.
 
+use super::describe::Shown;
 use super::posterior::PosteriorError;
 use super::query::Options;
 use super::render::{Caveat, ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
@@ -13,7 +14,7 @@ use crate::cube::{Cube, odometer};
 use crate::projection::answer::{Answer, Estimator, Projected};
 use crate::projection::key::{Key, Part, text_code};
 use crate::release::projection::{invalid, projection, values};
-use crate::release::{Release, ReleaseError, wire};
+use crate::release::{Manifest, Release, ReleaseError, wire};
 use crate::sql::SqlError;
 use ask::{Asked, Column, Group};
 use explain::Explained;
@@ -90,7 +91,7 @@ pub const MOST_ROWS: u64 = 1 << 20;
 #[derive(Debug)]
 pub struct Questions {
     name: String,
-    not_private: bool,
+    manifest: Manifest,
     /// Where a column identifies the unit: that column, and how many rows of each count.
     bound: Option<(String, u32)>,
     cube: Cube,
@@ -109,9 +110,10 @@ impl Questions {
             .ok_or_else(|| invalid("its integers are incomplete".into()))?;
         let key = projected.key(parts);
         let manifest = release.manifest();
-        let (name, not_private) = (manifest.about.name.clone(), manifest.is_not_private());
+        let name = manifest.about.name.clone();
         let bound = manifest.privacy.bound().map(|(unit, rows)| (unit.to_owned(), rows));
-        Ok(Some(Questions { name, not_private, bound, cube, projected, key }))
+        let manifest = manifest.clone();
+        Ok(Some(Questions { name, manifest, bound, cube, projected, key }))
     }
 
     /// The release's name, as FROM wants it.
@@ -121,7 +123,7 @@ impl Questions {
 
     /// Whether the noise came from a fixed seed.
     pub fn is_not_private(&self) -> bool {
-        self.not_private
+        self.manifest.is_not_private()
     }
 
     /// What every answer must say: what makes it untrue besides noise and other counts.
@@ -133,6 +135,11 @@ impl Questions {
             period: None,
         };
         self.bound.iter().map(truncated).collect()
+    }
+
+    /// What the release says of itself.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
     }
 
     /// The integers and how to use them.
@@ -149,6 +156,12 @@ impl Questions {
     pub fn key_names(&self) -> Vec<&str> {
         let name = |&d: &u16| self.cube.dimensions.get(usize::from(d)).map_or("", |d| d.name.as_str());
         self.projected.projection().design.key.iter().map(name).collect()
+    }
+
+    /// Whether a dimension of the key can be any text.
+    pub(crate) fn is_free(&self, name: &str) -> bool {
+        let at = self.key_names().iter().position(|k| *k == name);
+        at.is_some_and(|at| self.key.parts().get(at) == Some(&Part::Text))
     }
 
     /// The cell of a text or label for each dimension of the key.
@@ -197,6 +210,9 @@ impl Questions {
         options: &Options,
         estimator: Estimator,
     ) -> Result<ResultTable, QueryError> {
+        if let Some(shown) = Shown::read(sql) {
+            return Ok(shown.answer(&self.describe(options.level)?)?);
+        }
         let asked = self.allowed(sql, options.level)?;
         let limit = usize::try_from(asked.limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
         let rows: usize = asked.sides.iter().map(Vec::len).product();

@@ -1,0 +1,62 @@
+//! `margins describe`, and a bare `margins FILE`: the file explains itself.
+
+use super::{Outcome, output, projection};
+use crate::answer::Answers;
+use crate::answer::describe::{Description, Shown, TABLES};
+use std::path::PathBuf;
+
+/// Describe a release: whom it protects, what can be asked of it, and how exact the answers are.
+///
+/// The signature over the file's manifest is checked first; `margins verify` checks everything. `margins inspect` shows the
+/// blocks of noise, as an auditor wants them. In `margins query`, SHOW TABLES and DESCRIBE name say the same.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:\n  margins describe out/town.margins\n  margins out/town.margins\n  \
+    margins describe out/town.margins --dimension age.band")]
+pub struct Args {
+    /// The release
+    file: PathBuf,
+    /// List all categories of a dimension or level
+    #[arg(long, value_name = "NAME")]
+    dimension: Option<String>,
+    /// List all tables, not the first 40
+    #[arg(long)]
+    all: bool,
+    /// The probability with which each margin covers
+    #[arg(long, default_value_t = 0.95, value_name = "P")]
+    level: f64,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args) -> Outcome {
+    let tables = if args.all { usize::MAX } else { TABLES };
+    let of = described(args, tables)?;
+    if let Some(name) = &args.dimension {
+        return dimension(args, &of, name);
+    }
+    if args.json {
+        return output::json(&(serde_json::to_string_pretty(&of)? + "\n"));
+    }
+    output::print(&of.to_string())
+}
+
+fn described(args: &Args, tables: usize) -> Result<Description, super::Failure> {
+    let about = |e: &dyn std::error::Error| output::about(&args.file, e);
+    if let Some(questions) = projection::open(&args.file)? {
+        return questions.describe(args.level).map_err(|e| about(&e));
+    }
+    let answers = Answers::open(&args.file).map_err(|e| about(&e))?;
+    answers.describe(args.level, tables).map_err(|e| about(&e))
+}
+
+/// All categories of one dimension or level, a line each.
+fn dimension(args: &Args, of: &Description, name: &str) -> Outcome {
+    let table = Shown::One(name.into()).answer(of)?;
+    if args.json {
+        let same = |l: &&crate::answer::describe::Categories| l.name.eq_ignore_ascii_case(name);
+        let level = of.dimensions.iter().flat_map(|d| &d.levels).find(same);
+        return output::json(&(serde_json::to_string_pretty(&level)? + "\n"));
+    }
+    output::print(&crate::answer::render::table(&table))
+}
