@@ -17,8 +17,9 @@ use super::evaluate::JointGroup;
 use super::figure::{Answered, Changes, Figure, Known, Pools};
 use super::joint::How;
 use super::open::{Answers, QueryError};
-use super::query::{Asked, Labels, Notes, Options, Present, Sortable, contributions, shown, sort};
+use super::query::{Asked, Labels, Notes, Options, Present, contributions, shown};
 use super::render::{ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
+use super::rows::{Sortable, kept};
 use super::several::Party;
 use super::simultaneous::{Simultaneous, Together};
 use crate::sql::SelectColumn;
@@ -60,6 +61,9 @@ pub(super) fn compare(
     let present = Present::new(query, cube);
     let rows: Vec<usize> = (0..nodes.len()).filter(|&row| present.holds(nodes[row])).collect();
 
+    if query.having.is_some() || !query.rounded.is_empty() {
+        return Err(QueryError::Compared("HAVING and ROUND are about one figure a row"));
+    }
     let mut notes = Notes::default();
     let periods: Vec<&str> = parties.iter().filter_map(|p| p.period).collect();
     if let ([base, later @ ..], Some(dataset)) = (&periods[..], first.dataset()) {
@@ -105,9 +109,7 @@ pub(super) fn compare(
         let told = (row == rows[0]).then_some(&mut notes);
         out.push(changing.row(nodes[row], &known, told)?);
     }
-    sort(query, &mut out);
-    let limit = query.limit.map_or(usize::MAX, |l| usize::try_from(l).unwrap_or(usize::MAX));
-    table.rows = out.into_iter().take(limit).map(|r| r.cells).collect();
+    table.rows = kept(query, out, &mut notes);
     for (column, _) in
         query.columns.iter().zip(&asked.figures).filter(|(_, f)| f.as_ref().is_some_and(Figure::is_ratio))
     {

@@ -2,8 +2,9 @@
 
 use super::open::QueryError;
 use super::past::Best;
-use super::query::{Asked, Labels, Present, Sortable, sort};
+use super::query::{Asked, Labels, Notes, Present};
 use super::render::{ResultCell, ResultColumn, ResultFigure, ResultTable};
+use super::rows::{Sortable, kept, rounded};
 use crate::cube::{Cube, Cuboid, Filter, Frame, Level, required_level};
 use crate::plan::{Rows, limits};
 use crate::sql::Query;
@@ -188,16 +189,17 @@ pub fn table(query: &Query, cube: &Cube, figures: &[Linear], best: &[Best], leve
             low: low + c,
             high: high + c,
         };
+        let figure = rounded(query, linear.column, figure);
         row.keys[linear.column] = figure.estimate;
         row.cells[linear.column] = ResultCell::Figure(figure);
     }
-    sort(query, &mut rows);
-    let limit = query.limit.map_or(usize::MAX, |l| usize::try_from(l).unwrap_or(usize::MAX));
-    let rows = rows.into_iter().take(limit).map(|r| r.cells).collect();
+    let mut notes = Notes::default();
+    let rows = kept(query, rows, &mut notes);
     let left = query.left_out.iter().map(|l| {
         let column = l.column.map_or("WHERE", |c| query.columns[c].name());
         let categories = l.categories.join(", ");
         format!("{column}: leaves out the units whose {} is {categories}.", l.level)
     });
-    ResultTable { columns, rows, level, notes: left.collect(), ..ResultTable::default() }
+    left.for_each(|note| notes.add(note));
+    ResultTable { columns, rows, level, notes: notes.0, ..ResultTable::default() }
 }

@@ -6,8 +6,9 @@ use super::max_z::MaxZ;
 use super::nearest::LEAST_SQUARES;
 use super::open::{Answers, QueryError};
 use super::posterior::CountPosterior;
-use super::query::{Asked, Before, Labels, Notes, Options, Posteriors, Sortable, contributions, shown};
+use super::query::{Asked, Before, Labels, Notes, Options, Posteriors, contributions, shown};
 use super::render::{ColumnKind, ResultCell, ResultColumn, ResultFigure};
+use super::rows::{Sortable, rounded};
 use crate::law::Method;
 use crate::sql::SelectColumn;
 use std::sync::Arc;
@@ -96,9 +97,10 @@ impl<'a> Making<'a> {
             }
             let other = nearest.map(|known| figure.value(known));
             let estimate = other.unwrap_or(answered.estimate);
-            keys.push(estimate);
+            let figure_shown = rounded(asked.query, i, ResultFigure { estimate, ..shown(&answered) });
+            keys.push(figure_shown.estimate);
             self.met[i].saw(&answered);
-            cells.push(ResultCell::Figure(ResultFigure { estimate, ..shown(&answered) }));
+            cells.push(ResultCell::Figure(figure_shown));
             if other.is_some() {
                 cells.push(ResultCell::Number(answered.estimate));
             }

@@ -22,6 +22,7 @@ pub mod past;
 pub mod posterior;
 mod query;
 pub mod render;
+mod rows;
 mod several;
 mod simultaneous;
 mod statement;

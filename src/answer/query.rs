@@ -8,7 +8,8 @@ use super::making::Making;
 use super::nearest::note;
 use super::open::{Answers, QueryError};
 use super::posterior::{CountPosterior, Prior, Total};
-use super::render::{ColumnKind, ResultCell, ResultFigure, ResultTable};
+use super::render::{ColumnKind, ResultFigure, ResultTable};
+use super::rows::{Sortable, kept};
 use super::simultaneous::{Rows, Simultaneous, Together};
 use super::statement::{PriorChoice, Statement};
 use crate::cube::{Cube, Filter};
@@ -233,9 +234,7 @@ pub(super) fn answer(releases: &[(&Answers, &Asked)], options: &Options) -> Resu
         let other = nearest.as_ref().and_then(|n| n.get(*row));
         out.push(making.row(&groups[0][*row].nodes, &known(row), other.map(Vec::as_slice), &mut notes)?);
     }
-    sort(asked.query, &mut out);
-    let limit = asked.query.limit.map_or(usize::MAX, |l| usize::try_from(l).unwrap_or(usize::MAX));
-    table.rows = out.into_iter().take(limit).map(|r| r.cells).collect();
+    table.rows = kept(asked.query, out, &mut notes);
     table.methods = making.methods(releases, &mut notes);
     table.together = together;
     releases.iter().flat_map(|(r, _)| r.told()).for_each(|note| notes.add(note));
@@ -406,29 +405,4 @@ impl Labels<'_> {
         let SelectColumn::Group { index, .. } = column else { return String::new() };
         self.query.group_by[*index].of(self.cube).labels[nodes[*index] as usize].clone()
     }
-}
-
-/// A row with what it is sorted by.
-pub(super) struct Sortable {
-    pub nodes: Vec<u32>,
-    /// For each column of SELECT its estimate.
-    pub keys: Vec<f64>,
-    pub cells: Vec<ResultCell>,
-}
-
-/// By the columns of ORDER BY: labels in their own order, figures by estimate. Ties stay in the order of nodes.
-pub(super) fn sort(query: &Query, rows: &mut [Sortable]) {
-    rows.sort_by(|a, b| {
-        for &(column, descending) in &query.order_by {
-            let order = match &query.columns[column] {
-                SelectColumn::Group { index, .. } => a.nodes[*index].cmp(&b.nodes[*index]),
-                _ => a.keys[column].total_cmp(&b.keys[column]),
-            };
-            let order = if descending { order.reverse() } else { order };
-            if order.is_ne() {
-                return order;
-            }
-        }
-        std::cmp::Ordering::Equal
-    });
 }

@@ -1,8 +1,8 @@
 //! `margins ask`: as good an answer as asked for, from what is out, or for the least budget that gives it.
 
+use super::batch::statements;
 use super::output::{self, MOST};
 use super::progress::Bar;
-use super::query::without_comment;
 use super::signing::Signing;
 use super::{Failure, Outcome, account};
 use crate::answer::linear::{self, Linear};
@@ -99,10 +99,8 @@ pub fn run(args: &Args) -> Outcome {
     };
     let text = crate::files::text(batch, MOST)
         .map_err(|e| Failure::Message(format!("cannot read {}: {e}", output::path(batch))))?;
-    let questions =
-        text.lines().map(|l| without_comment(l).trim().trim_end_matches(';').trim_end().to_owned());
     let mut refused = 0usize;
-    for (i, sql) in questions.filter(|q| !q.is_empty()).enumerate() {
+    for (i, (_, sql)) in statements(&text).into_iter().enumerate() {
         let reply = asker.ask(&sql)?;
         refused += usize::from(reply.refused.is_some());
         if !args.json {

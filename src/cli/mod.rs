@@ -8,6 +8,7 @@
 mod account;
 mod ask;
 mod bases;
+mod batch;
 mod chart;
 mod collude;
 mod copies;

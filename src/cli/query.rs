@@ -1,5 +1,6 @@
 //! `margins query`: SELECTs answered from one release file, or several of one dataset.
 
+use super::batch::statements;
 use super::output::{self, MOST};
 use super::source::Source;
 use super::{Failure, Outcome, Recover};
@@ -57,7 +58,7 @@ pub struct Args {
     /// Also say which measurements each answer rests on, and what would narrow it
     #[arg(long)]
     explain: bool,
-    /// Answer a file of queries, one a line (`--` starts a comment)
+    /// Answer a file of queries (`--` starts a comment; a line that goes on with a clause, or is indented, belongs to the one before)
     #[arg(long, value_name = "FILE", conflicts_with = "explain")]
     batch: Option<PathBuf>,
     /// Count every key of a CSV file (its header names the key's dimensions), as CSV: for projections
@@ -193,12 +194,7 @@ fn many(args: &Args, source: &Source, batch: &Path) -> Outcome {
     let about = source.about();
     let text = crate::files::text(batch, MOST)
         .map_err(|e| Failure::Message(format!("cannot read {}: {e}", output::path(batch))))?;
-    let queries: Vec<(usize, &str)> = text
-        .lines()
-        .enumerate()
-        .map(|(i, line)| (i + 1, without_comment(line).trim().trim_end_matches(';').trim_end()))
-        .filter(|(_, sql)| !sql.is_empty())
-        .collect();
+    let queries = statements(&text);
     let print = match () {
         () if args.json || args.jsonl => output::json,
         () if args.csv => output::data,
@@ -210,9 +206,9 @@ fn many(args: &Args, source: &Source, batch: &Path) -> Outcome {
     for piece in queries.chunks(4096) {
         let replies: Vec<Reply> = piece
             .par_iter()
-            .map(|&(line, sql)| Reply {
-                line,
-                sql: sql.into(),
+            .map(|(line, sql)| Reply {
+                line: *line,
+                sql: sql.clone(),
                 answer: source.ask(sql).map_err(|e| match e {
                     Failure::Message(why) | Failure::Rendered(why) | Failure::Refused(why) => why,
                     Failure::Refuted => "refuted".into(),
@@ -239,7 +235,7 @@ fn many(args: &Args, source: &Source, batch: &Path) -> Outcome {
         }
     }
     if failed > 0 {
-        output::say(&format!("{failed} of {} queries have no answer", queries.len()));
+        return Err(Failure::Message(format!("{failed} of {} queries have no answer", queries.len())));
     }
     Ok(())
 }
@@ -267,35 +263,4 @@ fn reply_text(
         Ok(table) => header + &render::table(table),
         Err(why) => header + &output::error(why) + "\n",
     })
-}
-
-/// The line up to `--`, unless that stands inside quotes.
-pub(super) fn without_comment(line: &str) -> &str {
-    let mut quote: Option<char> = None;
-    let mut before = ' ';
-    for (at, c) in line.char_indices() {
-        match quote {
-            Some(q) if c == q => quote = None,
-            Some(_) => {}
-            None if matches!(c, '\'' | '"' | '`') => quote = Some(c),
-            None if c == '-' && before == '-' => return &line[..at - 1],
-            None => {}
-        }
-        before = c;
-    }
-    line
-}
-
-#[cfg(test)]
-mod tests {
-    use super::without_comment;
-
-    #[test]
-    fn comments_end_a_line_but_not_a_label() {
-        assert_eq!(without_comment("SELECT 1 -- why"), "SELECT 1 ");
-        assert_eq!(without_comment("WHERE a = 'x--y' -- z"), "WHERE a = 'x--y' ");
-        assert_eq!(without_comment("WHERE \"a--b\" = 'it''s -- so'"), "WHERE \"a--b\" = 'it''s -- so'");
-        assert_eq!(without_comment("-- all"), "");
-        assert_eq!(without_comment("1 - -2"), "1 - -2");
-    }
 }

@@ -36,7 +36,7 @@ pub enum SelectedError {
     #[error("`{0}` is not linear: a plan weighs counts, sums, and their sums and differences")]
     NotLinear(String),
     /// Which rows are shown depends on the data.
-    #[error("`LIMIT` shows some of the rows, and a plan is made for all")]
+    #[error("`HAVING`, `LIMIT` and `OFFSET` show some of the rows, and a plan is made for all")]
     Limit,
     /// Nothing depends on the data.
     #[error("no unit is in any of its rows")]
@@ -75,7 +75,7 @@ impl Selected {
     /// Reads a SELECT over a cube.
     pub fn new(cube: &Cube, text: &str) -> Result<Selected, SelectedError> {
         let query = Query::parse(text, cube).map_err(SelectedError::Sql)?;
-        if query.limit.is_some() {
+        if query.limit.is_some() || query.offset > 0 || query.having.is_some() {
             return Err(SelectedError::Limit);
         }
         let mut aggregates = query.aggregates;

@@ -1,7 +1,7 @@
 //! One SELECT, resolved against a cube: which table to group by, which cells count, what to show.
 //!
 //! Nothing is computed here. A query is `SELECT` levels and counts `FROM` a release `WHERE` … `GROUP BY` …
-//! `ORDER BY` … `LIMIT`; everything else SQL can say is refused with its place and a way out.
+//! `HAVING` … `ORDER BY` … `LIMIT` … `OFFSET`; everything else SQL can say is refused with its place and a way out.
 //!
 //! How SQL is read:
 //! * `age` is the finest level of dimension age, `age.band` a coarser one. Names that are not plain words
@@ -18,6 +18,8 @@ mod compare;
 mod error;
 mod expression;
 mod figure;
+mod having;
+mod like;
 mod names;
 mod parser;
 mod predicate;
@@ -32,6 +34,7 @@ mod truth;
 
 pub use error::{Place, SqlError};
 pub use expression::{Aggregate, Expr, Linear};
+pub use having::{Comparison, Having};
 pub use quote::quote_names;
 
 use crate::cube::{Cube, Filter, Level};
@@ -49,8 +52,14 @@ pub struct Query {
     pub aggregates: Vec<Aggregate>,
     /// What to sort by: (index into `columns`, descending).
     pub order_by: Vec<(usize, bool)>,
+    /// Which rows to show, by their estimates.
+    pub having: Option<Having>,
     /// The most rows to show.
     pub limit: Option<u64>,
+    /// How many rows before them are not shown.
+    pub offset: u64,
+    /// Figures that are rounded to so many decimals: (index into `columns`, decimals).
+    pub rounded: Vec<(usize, i32)>,
     /// The name after FROM.
     pub from: String,
     /// What has no number where one is needed.

@@ -310,12 +310,18 @@ impl Parser {
                 let high = Box::new(self.binding(strength::COMPARISON)?);
                 Node::Between { expr, negated, low, high }
             }
+            "LIKE" | "ILIKE" => {
+                let pattern = Box::new(self.binding(strength::COMPARISON)?);
+                if self.word("ESCAPE") {
+                    self.binding(strength::COMPARISON)?;
+                    return Ok(Node::Foreign("LIKE … ESCAPE"));
+                }
+                Node::Like { expr, negated, any_case: word == "ILIKE", pattern }
+            }
             _ => {
                 self.word("TO");
                 self.binding(strength::COMPARISON)?;
                 Node::Foreign(match word {
-                    "LIKE" => "LIKE",
-                    "ILIKE" => "ILIKE",
                     "SIMILAR" => "SIMILAR TO",
                     _ => "a regular expression",
                 })

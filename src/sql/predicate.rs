@@ -2,6 +2,7 @@
 
 use super::compare::{self, Literal, Order, literal};
 use super::error::SqlError;
+use super::like;
 use super::names::{Column, Names, list, quoted};
 use super::tree::{Expr, Node, Operator, Unary};
 use super::truth::Truth;
@@ -40,6 +41,17 @@ impl Names<'_> {
                     let equal = compare::equal(self, column, &self.value(item)?, item.span())?;
                     members.iter_mut().zip(equal).for_each(|(m, e)| *m |= e);
                 }
+                Ok(negate(Truth::certain(self.finest(column, members)), *negated))
+            }
+            Node::Like { expr: column, negated, any_case, pattern } => {
+                let column = self.operand(column)?;
+                let Literal::Text(text) = self.value(pattern)? else {
+                    return Err(
+                        SqlError::new("LIKE compares with a text in single quotes").at(pattern.span())
+                    );
+                };
+                let labels = &self.level(column).labels;
+                let members = labels.iter().map(|label| like::matches(&text, label, *any_case)).collect();
                 Ok(negate(Truth::certain(self.finest(column, members)), *negated))
             }
             Node::IsNull { expr: inner, .. } => {
@@ -185,6 +197,8 @@ pub(super) fn named(expr: &Expr) -> String {
         Node::Name(parts) => quoted(&super::names::join(parts)),
         Node::Number(_) | Node::Text(_) | Node::Boolean(_) | Node::Null => expr.to_string(),
         Node::Foreign(what) => (*what).into(),
-        Node::Between { .. } | Node::In { .. } | Node::IsNull { .. } => "this expression".into(),
+        Node::Between { .. } | Node::In { .. } | Node::Like { .. } | Node::IsNull { .. } => {
+            "this expression".into()
+        }
     }
 }

@@ -3,6 +3,7 @@
 use super::compare::{Literal, literal};
 use super::error::SqlError;
 use super::figure::{Figures, is_count};
+use super::having::Having;
 use super::names::{Names, join, list, quoted};
 use super::predicate::named;
 use super::syntax::Clauses;
@@ -37,12 +38,29 @@ pub(super) fn resolve(clauses: &Clauses, cube: &Cube) -> Result<Query, SqlError>
     };
     figures.undecided(&condition, &Filter::everything())?;
     let columns = columns(&items, &mut figures, clauses)?;
+    distinct(clauses, &columns, &group_by)?;
     let Figures { aggregates, left_out, .. } = figures;
     let filter = condition.holds;
     let order_by =
         clauses.order.iter().map(|o| order(o, &items, &columns, &names)).collect::<Result<_, _>>()?;
-    let limit = clauses.limit.as_ref().map(limit).transpose()?;
-    Ok(Query { columns, group_by, filter, aggregates, order_by, limit, from, left_out })
+    let found = |expr: &Expr| position_of(expr, &items, &columns, &names);
+    let having = clauses.having.as_ref().map(|h| Having::new(h, &columns, &found)).transpose()?;
+    let limit = clauses.limit.as_ref().map(|l| whole(l, "LIMIT")).transpose()?;
+    let offset = clauses.offset.as_ref().map_or(Ok(0), |o| whole(o, "OFFSET"))?;
+    let rounded = items.iter().enumerate().filter_map(|(i, item)| Some((i, item.decimals?))).collect();
+    Ok(Query {
+        columns,
+        group_by,
+        filter,
+        aggregates,
+        order_by,
+        having,
+        limit,
+        offset,
+        rounded,
+        from,
+        left_out,
+    })
 }
 
 /// `SELECT *` is the groups and how many units each has; without GROUP BY every dimension is a group.
@@ -78,10 +96,56 @@ fn starred(clauses: &Clauses, names: &Names) -> Option<Clauses> {
     Some(clauses)
 }
 
+/// DISTINCT is what GROUP BY does, where every group is shown: no two rows look alike then.
+fn distinct(clauses: &Clauses, columns: &[SelectColumn], groups: &[Level]) -> Result<(), SqlError> {
+    let Some(span) = clauses.distinct else { return Ok(()) };
+    let shown =
+        |at: usize| columns.iter().any(|c| matches!(c, SelectColumn::Group { index, .. } if *index == at));
+    match (0..groups.len()).all(shown) {
+        true => Ok(()),
+        false => Err(SqlError::new("DISTINCT would compare noisy figures")
+            .at(span)
+            .help("show every level of GROUP BY, and leave out DISTINCT")),
+    }
+}
+
 /// One item of the SELECT list.
 struct Item<'a> {
+    /// As it is written.
+    written: &'a Expr,
+    /// What is shown, ROUND taken away.
     expr: &'a Expr,
+    /// Of ROUND.
+    decimals: Option<i32>,
     alias: Option<&'a str>,
+}
+
+/// What `ROUND(x, decimals)` rounds.
+fn rounded(expr: &Expr) -> Result<Option<(&Expr, i32)>, SqlError> {
+    const MOST: i32 = 12;
+    let Node::Function(function) = &expr.node else { return Ok(None) };
+    if !function.name.eq_ignore_ascii_case("round") {
+        return Ok(None);
+    }
+    let wrong = || {
+        SqlError::new("ROUND takes a figure and how many decimals it keeps")
+            .at(expr.span())
+            .help(format!("for example: ROUND(AVG(age), 1); decimals go from -{MOST} to {MOST}"))
+    };
+    let plain = function.over.is_none() && function.filter.is_none() && function.duplicates.is_none();
+    let tree::Args::List(list) = &function.args else { return Err(wrong()) };
+    let (inner, decimals) = match &list[..] {
+        [inner] if plain => (inner, 0.0),
+        [inner, decimals] if plain => match literal(decimals) {
+            Some(Literal::Number(n, _)) => (inner, n),
+            _ => return Err(wrong()),
+        },
+        _ => return Err(wrong()),
+    };
+    if decimals.fract() != 0.0 || decimals.abs() > f64::from(MOST) {
+        return Err(wrong());
+    }
+    Ok(Some((inner, decimals as i32)))
 }
 
 impl<'a> Item<'a> {
@@ -90,9 +154,13 @@ impl<'a> Item<'a> {
             tree::Item::Expr { expr, alias } => (expr, alias.as_ref().map(|a| a.value.as_str())),
             tree::Item::Star(span) => return Err(SqlError::new("what `*` is cannot be told").at(*span)),
         };
+        let (shown, decimals) = rounded(expr)?.map_or((expr, None), |(inner, d)| (inner, Some(d)));
         // A name that is not there is reported where it first stands, not in GROUP BY.
-        names.column(expr).transpose()?;
-        Ok(Item { expr, alias })
+        let label = names.column(shown).transpose()?;
+        if decimals.is_some() && label.is_some() {
+            return Err(SqlError::new("a label cannot be rounded").at(shown.span()));
+        }
+        Ok(Item { written: expr, expr: shown, decimals, alias })
     }
 }
 
@@ -174,7 +242,8 @@ fn columns(items: &[Item], figures: &mut Figures, clauses: &Clauses) -> Result<V
                 }
             }
             None if is_count(item.expr) => {
-                SelectColumn::Count { name: alias.unwrap_or_else(|| "count".into()) }
+                let rounded = item.decimals.map(|_| item.written.to_string());
+                SelectColumn::Count { name: alias.or(rounded).unwrap_or_else(|| "count".into()) }
             }
             None => {
                 let before = figures.left_out.len();
@@ -185,7 +254,7 @@ fn columns(items: &[Item], figures: &mut Figures, clauses: &Clauses) -> Result<V
                 if !expr.depends_on_data() {
                     return Err(SqlError::new("this column does not depend on the data").at(item.expr.span()));
                 }
-                SelectColumn::Figure { name: alias.unwrap_or_else(|| item.expr.to_string()), expr }
+                SelectColumn::Figure { name: alias.unwrap_or_else(|| item.written.to_string()), expr }
             }
         });
     }
@@ -228,6 +297,32 @@ fn unique(items: &[Item], columns: &[SelectColumn]) -> Result<(), SqlError> {
     Ok(())
 }
 
+/// The column of SELECT that an expression means.
+fn position_of(expr: &Expr, items: &[Item], columns: &[SelectColumn], names: &Names) -> Option<usize> {
+    let called = match &expr.node {
+        Node::Name(parts) => Some(match &parts[..] {
+            [one] => one.value.clone(),
+            _ => expr.to_string(),
+        }),
+        _ => None,
+    };
+    // First a name of the answer, then the same level or the same expression, then `estimate`.
+    called
+        .as_ref()
+        .and_then(|name| columns.iter().position(|c| c.name() == name))
+        .or_else(|| match names.column(expr) {
+            Some(Ok(by)) => items
+                .iter()
+                .position(|item| matches!(names.column(item.expr), Some(Ok(c)) if c.at() == by.at())),
+            Some(Err(_)) => None,
+            None => items.iter().position(|item| item.written == expr),
+        })
+        .or_else(|| {
+            let first = columns.iter().position(|c| !matches!(c, SelectColumn::Group { .. }));
+            first.filter(|_| called.is_some_and(|name| name.eq_ignore_ascii_case(OWN_NAMES[0])))
+        })
+}
+
 fn order(
     by: &Order,
     items: &[Item],
@@ -238,29 +333,7 @@ fn order(
     if let Some(position) = position(expr) {
         return Ok((at_position(items, position, expr)?.0, by.descending));
     }
-    let called = match &expr.node {
-        Node::Name(parts) => Some(match &parts[..] {
-            [one] => one.value.clone(),
-            _ => expr.to_string(),
-        }),
-        _ => None,
-    };
-    // First a name of the answer, then the same level or the same expression, then `estimate`.
-    let found = called
-        .as_ref()
-        .and_then(|name| columns.iter().position(|c| c.name() == name))
-        .or_else(|| match names.column(expr) {
-            Some(Ok(by)) => items
-                .iter()
-                .position(|item| matches!(names.column(item.expr), Some(Ok(c)) if c.at() == by.at())),
-            Some(Err(_)) => None,
-            None => items.iter().position(|item| item.expr == expr),
-        })
-        .or_else(|| {
-            let first = columns.iter().position(|c| !matches!(c, SelectColumn::Group { .. }));
-            first.filter(|_| called.is_some_and(|name| name.eq_ignore_ascii_case(OWN_NAMES[0])))
-        });
-    match found {
+    match position_of(expr, items, columns, names) {
         Some(column) => Ok((column, by.descending)),
         None => Err(SqlError::new("ORDER BY names no column of SELECT").at(expr.span()).help(format!(
             "order by one of: {}",
@@ -269,10 +342,10 @@ fn order(
     }
 }
 
-fn limit(expr: &Expr) -> Result<u64, SqlError> {
+fn whole(expr: &Expr, what: &str) -> Result<u64, SqlError> {
     match literal(expr) {
         Some(Literal::Number(_, text)) => text.parse().ok(),
         _ => None,
     }
-    .ok_or_else(|| SqlError::new("LIMIT needs a whole number that is not negative").at(expr.span()))
+    .ok_or_else(|| SqlError::new(format!("{what} needs a whole number that is not negative")).at(expr.span()))
 }

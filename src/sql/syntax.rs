@@ -19,8 +19,12 @@ pub(crate) struct Clauses {
     pub items: Vec<Item>,
     pub condition: Option<Expr>,
     pub groups: Vec<Expr>,
+    pub having: Option<Expr>,
     pub order: Vec<Order>,
     pub limit: Option<Expr>,
+    pub offset: Option<Expr>,
+    /// Where DISTINCT stands.
+    pub distinct: Option<Span>,
     /// Where SELECT stands, for errors about the query as a whole.
     pub select: Span,
 }
@@ -80,14 +84,18 @@ fn select(parser: &mut Parser) -> Result<Clauses, SqlError> {
     if !parser.word("SELECT") {
         return Err(SqlError::new("only SELECT can be asked of a release").at(select).help(EXAMPLE));
     }
+    let distinct = parser.is_word(0, "DISTINCT").then(|| parser.here());
+    parser.word("DISTINCT");
+    if let Some(span) = distinct
+        && parser.is_word(0, "ON")
+    {
+        return Err(refuse("DISTINCT ON", span, "GROUP BY gives each combination once"));
+    }
     let items = items(parser)?;
     let (table, alias) = table(parser, select)?;
     let condition = if parser.word("WHERE") { Some(parser.expression()?) } else { None };
     let groups = groups(parser)?;
-    if parser.word("HAVING") {
-        let help = "conditions on the estimates belong in the program that reads them";
-        return Err(refuse("HAVING", parser.expression()?.span(), help));
-    }
+    let having = if parser.word("HAVING") { Some(parser.expression()?) } else { None };
     if parser.is_word(0, "WINDOW") {
         return Err(refuse("WINDOW", parser.here(), "write OVER (PARTITION BY …) where it is used"));
     }
@@ -99,15 +107,12 @@ fn select(parser: &mut Parser) -> Result<Clauses, SqlError> {
         ));
     }
     let order = order(parser)?;
-    let limit = limit(parser)?;
-    Ok(Clauses { table, alias, items, condition, groups, order, limit, select })
+    let (limit, offset) = limit(parser)?;
+    Ok(Clauses { table, alias, items, condition, groups, having, order, limit, offset, distinct, select })
 }
 
 /// The columns of SELECT.
 fn items(parser: &mut Parser) -> Result<Vec<Item>, SqlError> {
-    if parser.is_word(0, "DISTINCT") {
-        return Err(refuse("DISTINCT", parser.here(), "GROUP BY gives each combination once"));
-    }
     if parser.is_word(0, "TOP") && matches!(parser.look_at(1), Some(Token::Number(_))) {
         return Err(refuse("TOP", parser.here(), "write LIMIT and a number at the end"));
     }
@@ -135,7 +140,7 @@ fn items(parser: &mut Parser) -> Result<Vec<Item>, SqlError> {
 
 /// The name after FROM, and its alias.
 fn table(parser: &mut Parser, select: Span) -> Result<(Vec<Ident>, Option<Ident>), SqlError> {
-    let clauses = ["WHERE", "GROUP", "ORDER", "LIMIT", "HAVING"];
+    let clauses = ["WHERE", "GROUP", "ORDER", "LIMIT", "OFFSET", "HAVING"];
     if parser.peek().is_none_or(|t| *t == Token::Sign(";") || clauses.iter().any(|word| t.is_word(word))) {
         return Err(SqlError::new("FROM is missing").at(select).help("name the release: FROM …"));
     }
@@ -218,18 +223,30 @@ fn order(parser: &mut Parser) -> Result<Vec<Order>, SqlError> {
     }
 }
 
-fn limit(parser: &mut Parser) -> Result<Option<Expr>, SqlError> {
-    let mut limit = None;
-    if parser.word("LIMIT") && !parser.word("ALL") {
-        limit = Some(parser.expression()?);
-    }
-    if parser.is_word(0, "OFFSET") || parser.is_sign(0, ",") {
-        return Err(refuse("OFFSET", parser.here(), "LIMIT alone is possible"));
+/// How many rows, and after how many.
+fn limit(parser: &mut Parser) -> Result<(Option<Expr>, Option<Expr>), SqlError> {
+    let (mut limit, mut offset) = (None, None);
+    loop {
+        if limit.is_none() && parser.word("LIMIT") {
+            if !parser.word("ALL") {
+                limit = Some(parser.expression()?);
+            }
+            if parser.is_sign(0, ",") {
+                return Err(refuse("LIMIT with a comma", parser.here(), "write LIMIT … OFFSET …"));
+            }
+        } else if offset.is_none() && parser.word("OFFSET") {
+            offset = Some(parser.expression()?);
+            if !parser.word("ROWS") {
+                parser.word("ROW");
+            }
+        } else {
+            break;
+        }
     }
     if parser.is_word(0, "FETCH") {
         return Err(refuse("FETCH", parser.here(), "write LIMIT and a number"));
     }
-    Ok(limit)
+    Ok((limit, offset))
 }
 
 /// Nothing may follow but a semicolon.
@@ -245,6 +262,6 @@ fn end(parser: &mut Parser) -> Result<(), SqlError> {
             .help("ask one SELECT at a time")),
         Some(_) => Err(parser
             .expected("the end of the query")
-            .help("possible are SELECT … FROM … WHERE … GROUP BY … ORDER BY … LIMIT …, in this order")),
+            .help("possible are SELECT … FROM … WHERE … GROUP BY … HAVING … ORDER BY … LIMIT … OFFSET …, in this order")),
     }
 }

@@ -60,6 +60,13 @@ pub(crate) enum Node {
         negated: bool,
         list: Vec<Expr>,
     },
+    /// `a LIKE 'x%'`; ILIKE in any capitals.
+    Like {
+        expr: Box<Expr>,
+        negated: bool,
+        any_case: bool,
+        pattern: Box<Expr>,
+    },
     IsNull {
         expr: Box<Expr>,
         negated: bool,
@@ -219,6 +226,9 @@ impl Display for Expr {
                 write!(f, "{expr} {}IN (", not(*negated))?;
                 joined(f, list, ", ")?;
                 f.write_str(")")
+            }
+            Node::Like { expr, negated, any_case, pattern } => {
+                write!(f, "{expr} {}{} {pattern}", not(*negated), if *any_case { "ILIKE" } else { "LIKE" })
             }
             Node::IsNull { expr, negated } => write!(f, "{expr} IS {}NULL", not(*negated)),
             Node::Case { operand, when, otherwise } => {

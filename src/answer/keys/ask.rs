@@ -100,6 +100,15 @@ impl Questions {
             let e = SqlError::new("ORDER BY cannot be asked of a projection").at(first.expr.span());
             return Err(e.help("the rows come in the order of the lists in WHERE").into());
         }
+        if let Some(having) = &clauses.having {
+            return Err(SqlError::new("HAVING cannot be asked of a projection").at(having.span()).into());
+        }
+        if let Some(offset) = &clauses.offset {
+            return Err(SqlError::new("OFFSET cannot be asked of a projection").at(offset.span()).into());
+        }
+        if let Some(distinct) = clauses.distinct {
+            return Err(SqlError::new("DISTINCT cannot be asked of a projection").at(distinct).into());
+        }
         let limit = match &clauses.limit {
             None => None,
             Some(expr) => Some(
