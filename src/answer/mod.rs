@@ -20,6 +20,7 @@ pub mod nearest;
 pub mod open;
 pub mod past;
 pub mod posterior;
+mod quantile;
 mod query;
 pub mod render;
 mod rows;

@@ -74,6 +74,9 @@ pub enum QueryError {
          ask for its parts, each with its own interval"
     )]
     Product(String),
+    /// What is not said of a quantile.
+    #[error("MEDIAN and QUANTILE {0}")]
+    Quantile(&'static str),
     /// A prior for something that is no count.
     #[error("a prior speaks of a count of units; `{0}` is another figure: ask COUNT(*) with a WHERE")]
     NotACount(String),

@@ -8,6 +8,7 @@ use super::making::Making;
 use super::nearest::note;
 use super::open::{Answers, QueryError};
 use super::posterior::{CountPosterior, Prior, Total};
+use super::quantile;
 use super::render::{ColumnKind, ResultFigure, ResultTable};
 use super::rows::{Sortable, kept};
 use super::simultaneous::{Rows, Simultaneous, Together};
@@ -68,6 +69,9 @@ impl Answers {
 
     /// Answers a query that has been parsed.
     pub fn answer(&self, query: &Query, options: &Options) -> Result<ResultTable, QueryError> {
+        if query.has_quantiles() {
+            return quantile::answer(&[(self, query)], options);
+        }
         answer(&[(self, &Asked::new(query)?)], options)
     }
 }
@@ -90,6 +94,7 @@ impl<'a> Asked<'a> {
             .iter()
             .map(|column| match column {
                 SelectColumn::Group { .. } => Ok(None),
+                SelectColumn::Quantile { .. } => Err(QueryError::Quantile("cannot be asked here")),
                 SelectColumn::Count { .. } => {
                     let at = aggregates.iter().position(|a| *a == count).unwrap_or_else(|| {
                         aggregates.push(count.clone());
@@ -391,7 +396,9 @@ impl Labels<'_> {
             SelectColumn::Group { index, .. } => {
                 ColumnKind::of_level(self.query.group_by[*index].of(self.cube))
             }
-            SelectColumn::Count { .. } | SelectColumn::Figure { .. } => ColumnKind::Figure,
+            SelectColumn::Count { .. } | SelectColumn::Quantile { .. } | SelectColumn::Figure { .. } => {
+                ColumnKind::Figure
+            }
         }
     }
 

@@ -13,6 +13,7 @@ use super::compare::compare;
 use super::describe::{Shown, TABLES};
 use super::open::{Answers, QueryError};
 use super::past;
+use super::quantile;
 use super::query::{Asked, Options, answer};
 use super::render::ResultTable;
 use crate::cube::Level;
@@ -113,6 +114,13 @@ impl Several {
             && self.releases.iter().all(|r| !r.name().eq_ignore_ascii_case(&query.from))
         {
             return Err(QueryError::From(first.name().into(), query.from.clone()));
+        }
+        if queries.iter().any(Query::has_quantiles) {
+            if self.periods.len() > 1 {
+                return Err(QueryError::Compared("MEDIAN and QUANTILE are of one"));
+            }
+            let releases: Vec<(&Answers, &Query)> = self.releases.iter().zip(&queries).collect();
+            return quantile::answer(&releases, options);
         }
         let asked: Vec<Asked> = queries.iter().map(Asked::new).collect::<Result<_, _>>()?;
         self.same(&asked)?;

@@ -83,6 +83,7 @@ impl Selected {
         for column in &query.columns {
             match column {
                 SelectColumn::Group { .. } => {}
+                SelectColumn::Quantile { name, .. } => return Err(SelectedError::NotLinear(name.clone())),
                 SelectColumn::Count { .. } => {
                     figures.push(vec![(aggregates.len(), 1.0)]);
                     aggregates.push(Aggregate { filter: query.filter.clone(), partition: None });

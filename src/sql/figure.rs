@@ -246,7 +246,7 @@ impl Figures<'_> {
     }
 
     /// Remembers what becomes of units without a number, if there are any.
-    fn pass_over(&mut self, column: Column, fate: Fate, units: Filter) {
+    pub(super) fn pass_over(&mut self, column: Column, fate: Fate, units: Filter) {
         if units.weights.iter().all(|w| *w == 0.0) {
             return;
         }

@@ -86,6 +86,17 @@ impl Having {
         }
     }
 
+    /// The same about other columns.
+    pub(crate) fn moved(&self, to: &dyn Fn(usize) -> usize) -> Having {
+        let all = |list: &[Having]| list.iter().map(|h| h.moved(to)).collect();
+        match self {
+            Having::All(list) => Having::All(all(list)),
+            Having::Any(list) => Having::Any(all(list)),
+            Having::Not(inner) => Having::Not(Box::new(inner.moved(to))),
+            Having::Compare(column, how, value) => Having::Compare(to(*column), *how, *value),
+        }
+    }
+
     /// Reads a condition; `column` finds the column of SELECT that an expression names.
     pub(super) fn new(
         expr: &Expr,
@@ -94,6 +105,9 @@ impl Having {
     ) -> Result<Having, SqlError> {
         let of = |expr: &Expr| -> Result<usize, SqlError> {
             match column(expr) {
+                Some(at) if matches!(columns.get(at), Some(SelectColumn::Quantile { .. })) => {
+                    Err(SqlError::new("HAVING compares counts and sums, not quantiles").at(expr.span()))
+                }
                 Some(at) if !matches!(columns.get(at), Some(SelectColumn::Group { .. })) => Ok(at),
                 Some(_) => Err(SqlError::new("HAVING compares figures")
                     .at(expr.span())

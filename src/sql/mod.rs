@@ -23,6 +23,7 @@ mod like;
 mod names;
 mod parser;
 mod predicate;
+mod quantile;
 mod quote;
 mod select;
 pub(crate) mod syntax;
@@ -119,6 +120,15 @@ pub enum SelectColumn {
         /// Its alias, or `count`.
         name: String,
     },
+    /// The least value of an ordered level that at least the share `p` of the units do not exceed.
+    Quantile {
+        /// Its alias, or how it is written.
+        name: String,
+        /// Of what: each of its nodes stands for one number, or for none.
+        level: Level,
+        /// Between 0 and 1.
+        p: f64,
+    },
     /// A figure derived from counts and sums.
     Figure {
         /// Its alias, or how it is written.
@@ -134,12 +144,18 @@ impl SelectColumn {
         match self {
             SelectColumn::Group { name, .. }
             | SelectColumn::Count { name }
+            | SelectColumn::Quantile { name, .. }
             | SelectColumn::Figure { name, .. } => name,
         }
     }
 }
 
 impl Query {
+    /// Whether it asks for a quantile.
+    pub fn has_quantiles(&self) -> bool {
+        self.columns.iter().any(|c| matches!(c, SelectColumn::Quantile { .. }))
+    }
+
     /// Reads one SELECT.
     pub fn parse(text: &str, cube: &Cube) -> Result<Query, SqlError> {
         syntax::parse(text).and_then(|clauses| select::resolve(&clauses, cube)).map_err(|e| e.in_text(text))

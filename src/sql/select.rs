@@ -247,10 +247,22 @@ fn columns(items: &[Item], figures: &mut Figures, clauses: &Clauses) -> Result<V
             }
             None => {
                 let before = figures.left_out.len();
-                let expr = figures.figure(item.expr)?;
+                let quantile = figures.quantile(item.expr)?;
+                let expr = if quantile.is_none() { Some(figures.figure(item.expr)?) } else { None };
                 for left_out in figures.left_out.iter_mut().skip(before) {
                     left_out.column = Some(columns.len());
                 }
+                if let Some((level, p)) = quantile {
+                    if item.decimals.is_some() {
+                        return Err(
+                            SqlError::new("a quantile is one of the values already").at(item.expr.span())
+                        );
+                    }
+                    let name = alias.unwrap_or_else(|| item.written.to_string());
+                    columns.push(SelectColumn::Quantile { name, level, p });
+                    continue;
+                }
+                let Some(expr) = expr else { continue };
                 if !expr.depends_on_data() {
                     return Err(SqlError::new("this column does not depend on the data").at(item.expr.span()));
                 }

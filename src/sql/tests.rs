@@ -809,7 +809,7 @@ fn refused_figures() {
     let possible = "possible are COUNT(*), SUM and AVG of a numeric dimension or a CASE, and + - * / of them";
     for (column, message, help) in [
         ("COUNT(DISTINCT sex)", "COUNT with DISTINCT or ALL cannot be asked of a release", possible),
-        ("MEDIAN(age)", "the function MEDIAN cannot be asked of a release", possible),
+        ("VARIANCE(age)", "the function VARIANCE cannot be asked of a release", possible),
         ("SUM(sex)", "sex has no numbers", possible),
         (
             "COUNT(age)",
@@ -1028,4 +1028,34 @@ fn rounding_and_patterns() {
         query("SELECT DISTINCT sex, COUNT(*) FROM town GROUP BY sex"),
         query("SELECT sex, COUNT(*) FROM town GROUP BY sex")
     );
+}
+
+#[test]
+fn quantiles_are_of_single_numbers() {
+    let query = |sql: &str| Query::parse(sql, &town());
+    let median = query("SELECT MEDIAN(age) FROM town").unwrap();
+    assert!(median.has_quantiles() && median.left_out.len() == 1);
+    let same = query("SELECT QUANTILE(age, 0.5) AS m FROM town").unwrap();
+    let p = |q: &Query| match &q.columns[0] {
+        SelectColumn::Quantile { level, p, .. } => (*level, *p),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(p(&median), p(&same));
+    for sql in [
+        "SELECT MEDIAN(sex) FROM town",
+        "SELECT MEDIAN(age.band) FROM town",
+        "SELECT MEDIAN(age, 0.5) FROM town",
+        "SELECT QUANTILE(age) FROM town",
+        "SELECT QUANTILE(age, 1) FROM town",
+        "SELECT QUANTILE(age, 0) FROM town",
+        "SELECT QUANTILE(age, 'x') FROM town",
+        "SELECT MEDIAN(DISTINCT age) FROM town",
+        "SELECT MEDIAN(age) FILTER (WHERE sex = 'F') FROM town",
+        "SELECT MEDIAN(age) + 1 FROM town",
+        "SELECT ROUND(MEDIAN(age)) FROM town",
+        "SELECT MEDIAN(age) AS m FROM town HAVING m > 3",
+        "SELECT MEDIAN(*) FROM town",
+    ] {
+        assert!(query(sql).is_err(), "{sql}");
+    }
 }

@@ -21,6 +21,7 @@ pub fn csv(result: &ResultTable) -> String {
     for row in &result.rows {
         let fields = keys.iter().map(|k| match k.of(row) {
             Shown::Text(text) => label(text),
+            Shown::Number(value) if value.is_nan() => Cow::Borrowed(""),
             Shown::Number(value) => Cow::Owned(number(value)),
             Shown::Nothing => Cow::Borrowed(""),
         });

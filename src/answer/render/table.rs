@@ -206,7 +206,11 @@ pub(super) fn brief(f: ResultFigure) -> [String; 4] {
 fn show(f: ResultFigure, digits: Option<i32>) -> [String; 4] {
     [
         number(f.estimate, digits, f64::round),
-        if f.std_error == 0.0 { "exact".into() } else { number(f.std_error, digits, f64::round) },
+        match f.std_error {
+            0.0 => "exact".into(),
+            none if none.is_nan() => "–".into(),
+            std_error => number(std_error, digits, f64::round),
+        },
         number(f.low, digits, f64::floor),
         number(f.high, digits, f64::ceil),
     ]
