@@ -1,5 +1,12 @@
 //! `margins export`: a whole recovered table, every cell with its interval.
 
+mod files;
+mod json_stat;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod sdmx;
+mod tidy;
+
 use super::{Failure, Outcome, Recover, output};
 use crate::answer::nearest::{LEAST_SQUARES, note};
 use crate::answer::render::{self, ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
@@ -20,14 +27,24 @@ use std::sync::Arc;
 #[derive(clap::Args)]
 #[command(
     after_help = "Example:\n  margins export out/town.margins --table sex,age.band --csv > table.csv\n  \
-    margins export out/town.margins --table work --finish nonnegative-integral"
+    margins export out/town.margins --table work --finish nonnegative-integral\n  \
+    margins export out/town.margins --all --format json-stat --out tables"
 )]
 pub struct Args {
     /// The release
     file: PathBuf,
     /// Dimensions and levels of the table, separated by commas; `total` is the table of none
-    #[arg(long, value_name = "NAMES")]
-    table: String,
+    #[arg(long, value_name = "NAMES", required_unless_present = "all")]
+    table: Option<String>,
+    /// Every table that was asked for when the release was made
+    #[arg(long, conflicts_with = "table", requires = "format")]
+    all: bool,
+    /// Write files that other tools know
+    #[arg(long, value_enum, conflicts_with_all = ["csv", "json", "finish", "recover"])]
+    format: Option<files::Format>,
+    /// The folder to write to, with a datapackage.json that describes the files
+    #[arg(long, value_name = "FOLDER", requires = "format")]
+    out: Option<PathBuf>,
     /// The probability with which each interval covers the truth
     #[arg(long, default_value_t = 0.95, value_name = "P")]
     level: f64,
@@ -86,7 +103,10 @@ pub fn run(args: &Args) -> Outcome {
         return Err(Failure::Message(format!("--level must lie between 0 and 1, not {}", args.level)));
     }
     let answers = args.recover.of(Answers::open(&args.file)?)?;
-    let group_by = table(answers.cube(), &args.table)?;
+    if let Some(format) = args.format {
+        return files::run(args, format, &answers);
+    }
+    let group_by = table(answers.cube(), args.table.as_deref().unwrap_or("total"))?;
     let groups = answers.evaluator().aggregate(&Filter::everything(), &group_by)?;
     let nearest = match answers.nearest() {
         None => None,

@@ -1,0 +1,206 @@
+//! `margins export --format …`: tables as files that other tools know, with a description of them all.
+
+use super::super::{Failure, Outcome, output};
+use super::tidy::{FIGURES, Tidy};
+use super::{Args, json_stat, sdmx};
+use crate::answer::Answers;
+use crate::answer::render::ColumnKind;
+use crate::cube::{Cube, Level};
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::path::Path;
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// Tidy CSV: dimensions, estimate, std_error, moe, conf_level, low, high, status
+    Csv,
+    /// The same columns as Parquet
+    #[cfg(feature = "parquet")]
+    Parquet,
+    /// JSON-stat 2.0
+    JsonStat,
+    /// SDMX-CSV 2.0
+    SdmxCsv,
+}
+
+impl Format {
+    fn ending(self) -> &'static str {
+        match self {
+            Format::Csv => "csv",
+            #[cfg(feature = "parquet")]
+            Format::Parquet => "parquet",
+            Format::JsonStat => "json",
+            Format::SdmxCsv => "sdmx.csv",
+        }
+    }
+
+    fn media_type(self) -> &'static str {
+        match self {
+            Format::Csv => "text/csv",
+            #[cfg(feature = "parquet")]
+            Format::Parquet => "application/vnd.apache.parquet",
+            Format::JsonStat => "application/json",
+            Format::SdmxCsv => "application/vnd.sdmx.data+csv",
+        }
+    }
+
+    fn bytes(self, tidy: &Tidy, answers: &Answers, table: &str) -> Result<Vec<u8>, Failure> {
+        let manifest = answers.release().manifest();
+        let period = answers.dataset().and_then(|d| d.period.clone()).unwrap_or_default();
+        let title = format!("{}: {table}", manifest.about.title);
+        Ok(match self {
+            Format::Csv => tidy.csv().into_bytes(),
+            #[cfg(feature = "parquet")]
+            Format::Parquet => super::parquet::file(tidy)?,
+            Format::JsonStat => (json_stat::dataset(tidy, manifest, &title).to_string() + "\n").into_bytes(),
+            Format::SdmxCsv => {
+                sdmx::message(tidy, &format!("{}_{table}", answers.name()), &period).into_bytes()
+            }
+        })
+    }
+}
+
+/// Writes one table or all of them.
+pub fn run(args: &Args, format: Format, answers: &Answers) -> Outcome {
+    let cube = answers.cube();
+    let tables: Vec<Vec<Level>> = match &args.table {
+        Some(names) => vec![super::table(cube, names)?],
+        None => {
+            answers.evaluator().recovery().plan().workload.iter().map(|t| t.cuboid.iter().collect()).collect()
+        }
+    };
+    let Some(out) = &args.out else {
+        let [levels] = &tables[..] else {
+            return Err(Failure::Message(
+                "several tables are several files: name a folder with --out".into(),
+            ));
+        };
+        let tidy = Tidy::new(answers, levels, args.level)?;
+        let bytes = format.bytes(&tidy, answers, &name(cube, levels))?;
+        return match String::from_utf8(bytes) {
+            Ok(text) => output::data(&text),
+            Err(_) => Err(Failure::Message("Parquet is no text: name a folder with --out".into())),
+        };
+    };
+    std::fs::create_dir_all(out)
+        .map_err(|e| Failure::Message(format!("cannot make {}: {e}", output::path(out))))?;
+    let mut taken = HashSet::new();
+    let mut resources = Vec::with_capacity(tables.len());
+    for levels in &tables {
+        let tidy = Tidy::new(answers, levels, args.level)?;
+        let file = format!("{}.{}", stem(cube, levels, &mut taken), format.ending());
+        write(&out.join(&file), &format.bytes(&tidy, answers, &name(cube, levels))?)?;
+        resources.push(resource(&tidy, format, &file, &name(cube, levels)));
+    }
+    let package = package(answers, resources, args.level)?;
+    write(&out.join("datapackage.json"), (serde_json::to_string_pretty(&package)? + "\n").as_bytes())?;
+    super::output::tell(&answers.caveats(args.level)?, args.level);
+    output::print(&format!(
+        "wrote {} and datapackage.json to {}\n",
+        output::counted(tables.len() as u64, "table"),
+        output::path(out)
+    ))
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Outcome {
+    std::fs::write(path, bytes)
+        .map_err(|e| Failure::Message(format!("cannot write {}: {e}", output::path(path))))
+}
+
+/// `sex × age.band`, or `total`.
+fn name(cube: &Cube, levels: &[Level]) -> String {
+    match levels {
+        [] => "total".into(),
+        some => some.iter().map(|l| cube.level_name(*l)).collect::<Vec<_>>().join(" × "),
+    }
+}
+
+/// A file's name from the table's: letters, digits, dots, hyphens and underscores; no two the same in any capitals.
+fn stem(cube: &Cube, levels: &[Level], taken: &mut HashSet<String>) -> String {
+    let plain = |c: char| if c.is_alphanumeric() || matches!(c, '.' | '-' | '_') { c } else { '-' };
+    let names = levels.iter().map(|l| cube.level_name(*l).chars().map(plain).collect::<String>());
+    let joined = names.collect::<Vec<_>>().join("_");
+    // File systems take so much; and no file is hidden or a folder above.
+    let first: String = joined.trim_start_matches('.').chars().take(60).collect();
+    let first = if first.is_empty() { "total".to_string() } else { first };
+    let mut stem = first.clone();
+    let mut n = 2;
+    while !taken.insert(stem.to_lowercase()) {
+        stem = format!("{first}_{n}");
+        n += 1;
+    }
+    stem
+}
+
+/// What a data package says of one file.
+fn resource(tidy: &Tidy, format: Format, file: &str, title: &str) -> Value {
+    let mut resource = json!({
+        "name": file.trim_end_matches(format.ending()).trim_end_matches('.').to_lowercase(),
+        "path": file,
+        "title": title,
+        "mediatype": format.media_type(),
+        "format": format.ending(),
+    });
+    let table = !matches!(format, Format::JsonStat | Format::SdmxCsv);
+    if let (Value::Object(map), true) = (&mut resource, table) {
+        let label = |a: &super::tidy::Axis| {
+            let kind = if a.kind == ColumnKind::Integer { "integer" } else { "string" };
+            json!({ "name": a.name, "type": kind })
+        };
+        let figure = |name: &str| {
+            let kind = if name == "status" { "string" } else { "number" };
+            json!({ "name": name, "type": kind, "description": meaning(name) })
+        };
+        let fields: Vec<Value> = tidy.axes.iter().map(label).chain(FIGURES.map(figure)).collect();
+        let key: Vec<&str> = tidy.axes.iter().map(|a| a.name.as_str()).collect();
+        let mut schema = json!({ "fields": fields });
+        if !key.is_empty() {
+            schema["primaryKey"] = json!(key);
+        }
+        map.insert("schema".into(), schema);
+        map.insert("profile".into(), "tabular-data-resource".into());
+    }
+    resource
+}
+
+/// What a column holds.
+fn meaning(name: &str) -> &'static str {
+    match name {
+        "estimate" => "unbiased estimate; may be negative or fractional",
+        "std_error" => "standard deviation of its error",
+        "moe" => "half the width of the interval",
+        "conf_level" => "the probability with which the interval covers the truth",
+        "low" => "lower end of the interval",
+        "high" => "upper end of the interval",
+        _ => "what besides noise is to be known: exact, truncated, incomplete",
+    }
+}
+
+/// `datapackage.json` (<https://specs.frictionlessdata.io/data-package/>).
+fn package(answers: &Answers, resources: Vec<Value>, level: f64) -> Result<Value, Failure> {
+    let manifest = answers.release().manifest();
+    let about = &manifest.about;
+    let mut package = json!({
+        "name": about.name.to_lowercase(),
+        "title": about.title,
+        "created": format!("{}T00:00:00Z", manifest.created),
+        "profile": "data-package",
+        "privacy": manifest.privacy.note,
+        "confidenceLevel": level,
+        "resources": resources,
+    });
+    if let Value::Object(map) = &mut package {
+        if let Some(text) = &about.description {
+            map.insert("description".into(), text.as_str().into());
+        }
+        if let Some(licence) = &about.licence {
+            map.insert("licenses".into(), json!([{ "name": licence }]));
+        }
+        let notes: Vec<String> =
+            answers.caveats(level)?.iter().map(|c| c.text(level)).chain(answers.told()).collect();
+        if !notes.is_empty() {
+            map.insert("notes".into(), notes.into());
+        }
+    }
+    Ok(package)
+}

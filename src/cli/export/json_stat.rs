@@ -1,0 +1,66 @@
+//! JSON-stat 2.0 (<https://json-stat.org/full/>): a dataset of the table's dimensions and one more, `figure`, along which
+//! estimate, standard error, margin and interval stand.
+
+use super::tidy::{FIGURES, Tidy};
+use crate::release::Manifest;
+use serde_json::{Map, Value, json};
+
+/// The name of the further dimension: one that the table has not.
+fn figure(tidy: &Tidy) -> String {
+    let mut name = "figure".to_string();
+    while tidy.axes.iter().any(|a| a.name == name) {
+        name.push('_');
+    }
+    name
+}
+
+/// The table as a dataset.
+pub fn dataset(tidy: &Tidy, about: &Manifest, title: &str) -> Value {
+    let metric = figure(tidy);
+    // The level of the intervals is one number, and the status is JSON-stat's own.
+    let shown: Vec<usize> = (0..FIGURES.len() - 1).filter(|&i| FIGURES[i] != "conf_level").collect();
+    let mut dimension = Map::new();
+    for axis in &tidy.axes {
+        // Codes are places: labels may be any text, and two may differ in what a code cannot have.
+        let index: Vec<String> = (0..axis.labels.len()).map(|i| i.to_string()).collect();
+        let labels: Map<String, Value> =
+            index.iter().cloned().zip(axis.labels.iter().map(|l| l.clone().into())).collect();
+        dimension.insert(
+            axis.name.clone(),
+            json!({ "label": axis.name, "category": { "index": index, "label": labels } }),
+        );
+    }
+    let names: Vec<&str> = shown.iter().map(|&i| FIGURES[i]).collect();
+    dimension.insert(metric.clone(), json!({ "label": "figure", "category": { "index": names } }));
+    let id: Vec<&str> = tidy.axes.iter().map(|a| a.name.as_str()).chain([metric.as_str()]).collect();
+    let size: Vec<usize> = tidy.axes.iter().map(|a| a.labels.len()).chain([shown.len()]).collect();
+    let mut value: Vec<Value> = Vec::with_capacity(tidy.cells.len() * shown.len());
+    let mut status = Map::new();
+    for cell in &tidy.cells {
+        let word = tidy.status(cell);
+        let numbers = tidy.numbers(cell);
+        for &i in &shown {
+            if !word.is_empty() {
+                status.insert(value.len().to_string(), word.clone().into());
+            }
+            value.push(serde_json::Number::from_f64(numbers[i]).map_or(Value::Null, Value::Number));
+        }
+    }
+    let mut out = json!({
+        "version": "2.0",
+        "class": "dataset",
+        "label": title,
+        "source": about.about.title,
+        "updated": about.created,
+        "id": id,
+        "size": size,
+        "role": { "metric": [metric] },
+        "dimension": dimension,
+        "value": value,
+        "note": [about.privacy.note, format!("Intervals cover with probability {}.", tidy.level)],
+    });
+    if let (Value::Object(map), false) = (&mut out, status.is_empty()) {
+        map.insert("status".into(), status.into());
+    }
+    out
+}

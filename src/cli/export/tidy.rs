@@ -1,0 +1,122 @@
+//! A table as other tools like it: one line a cell, one column a thing, the same columns for every table.
+
+use super::super::Failure;
+use crate::answer::Answers;
+use crate::answer::render::{ColumnKind, ResultFigure, csv_label};
+use crate::cube::{Filter, Level};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What is known of each cell, in this order, after the dimensions.
+pub const FIGURES: [&str; 7] = ["estimate", "std_error", "moe", "conf_level", "low", "high", "status"];
+
+/// A dimension of the table.
+pub struct Axis {
+    /// `sex`, `age.band`.
+    pub name: String,
+    /// What the categories are: text or whole numbers.
+    pub kind: ColumnKind,
+    pub labels: Vec<String>,
+}
+
+/// A whole table.
+pub struct Tidy {
+    pub axes: Vec<Axis>,
+    /// The cells, the last axis quickest.
+    pub cells: Vec<ResultFigure>,
+    /// The probability with which each interval covers.
+    pub level: f64,
+    /// What besides noise makes the numbers untrue, in a word or two.
+    pub untrue: String,
+}
+
+impl Tidy {
+    /// Recovers a table.
+    pub fn new(answers: &Answers, levels: &[Level], level: f64) -> Result<Tidy, Failure> {
+        let cube = answers.cube();
+        let groups = answers.evaluator().aggregate(&Filter::everything(), levels)?;
+        // Cells of one kind share a law: each is worked out once.
+        let mut widths: HashMap<usize, (f64, f64)> = HashMap::new();
+        let cells = groups.iter().map(|g| {
+            let (std_error, half) = *widths
+                .entry(Arc::as_ptr(&g.law) as usize)
+                .or_insert_with(|| (g.law.std_error(), g.law.half_width(level)));
+            ResultFigure { estimate: g.estimate, std_error, low: g.estimate - half, high: g.estimate + half }
+        });
+        // A dimension may be called as a figure is.
+        let named = |l: &Level| {
+            let name = cube.level_name(*l);
+            if FIGURES.contains(&name.as_str()) { format!("{name}_") } else { name }
+        };
+        let axis = |l: &Level| Axis {
+            name: named(l),
+            kind: ColumnKind::of_level(l.of(cube)),
+            labels: l.of(cube).labels.clone(),
+        };
+        let caveats = answers.caveats(level)?;
+        Ok(Tidy {
+            axes: levels.iter().map(axis).collect(),
+            cells: cells.collect(),
+            level,
+            untrue: caveats.iter().map(|c| c.status()).collect::<Vec<_>>().join(" "),
+        })
+    }
+
+    /// The numbers of a cell, in the order of [`FIGURES`] without the status.
+    pub fn numbers(&self, cell: &ResultFigure) -> [f64; 6] {
+        let moe = (cell.high - cell.low) / 2.0;
+        [cell.estimate, cell.std_error, moe, self.level, cell.low, cell.high]
+    }
+
+    /// `exact` where there is no noise, and what besides noise makes the number untrue.
+    pub fn status(&self, cell: &ResultFigure) -> String {
+        match (cell.std_error == 0.0, self.untrue.as_str()) {
+            (false, untrue) => untrue.into(),
+            (true, "") => "exact".into(),
+            (true, untrue) => format!("exact {untrue}"),
+        }
+    }
+
+    /// For each cell its node along every axis.
+    pub fn nodes(&self) -> impl Iterator<Item = (Vec<usize>, &ResultFigure)> {
+        let sizes: Vec<usize> = self.axes.iter().map(|a| a.labels.len()).collect();
+        let mut pick = vec![0; sizes.len()];
+        self.cells.iter().map(move |cell| {
+            let nodes = pick.iter().map(|&node: &u32| node as usize).collect();
+            crate::cube::odometer::next(&mut pick, |i| sizes[i]);
+            (nodes, cell)
+        })
+    }
+
+    /// As CSV.
+    pub fn csv(&self) -> String {
+        let head: Vec<String> = self.axes.iter().map(|a| field(&a.name)).collect();
+        let mut out = head.into_iter().chain(FIGURES.map(String::from)).collect::<Vec<_>>().join(",");
+        out.push_str("\r\n");
+        for (nodes, cell) in self.nodes() {
+            let labels = self.axes.iter().zip(nodes).map(|(axis, node)| field(&axis.labels[node]));
+            let numbers = self.numbers(cell).map(|x| number(x + 0.0));
+            out.push_str(&labels.chain(numbers).chain([self.status(cell)]).collect::<Vec<_>>().join(","));
+            out.push_str("\r\n");
+        }
+        out
+    }
+}
+
+/// The shortest text that reads back as the same number.
+pub fn number(x: f64) -> String {
+    if x.is_finite() { format!("{x}") } else { String::new() }
+}
+
+/// A field of CSV after RFC 4180, as spreadsheets may have it.
+pub fn field(text: &str) -> String {
+    quoted(&csv_label(text))
+}
+
+/// A field in quotes where it needs them.
+pub fn quoted(text: &str) -> String {
+    match text.contains([',', '"', '\r', '\n']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text.into(),
+    }
+}
