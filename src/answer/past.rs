@@ -240,7 +240,7 @@ impl Together {
         let supposed = more.iter().map(|&(figure, noise)| (figure, 0.0, noise));
         let rows: Vec<(usize, f64, NoiseLaw)> = self.rows.iter().copied().chain(supposed).collect();
         for &(at, _, noise) in &rows {
-            add(&self.express[at], &self.express[at], 1.0 / noise.variance());
+            add(&self.express[at], &self.express[at], weight(noise));
         }
         for told in &self.tables {
             for (&i, column) in told.figures.iter().zip(&told.precision) {
@@ -270,7 +270,7 @@ impl Solved<'_> {
         let mut estimate = 0.0;
         let mut terms = Vec::new();
         for &(at, value, noise) in &self.rows {
-            let coefficient = tidy(dot(at) / noise.variance());
+            let coefficient = tidy(dot(at) * weight(noise));
             estimate += coefficient * value;
             terms.push(Term { coefficient, copies: 1, noise });
         }
@@ -287,6 +287,12 @@ impl Solved<'_> {
         terms.retain(|t| t.coefficient.abs() > 1e-10 * most);
         Ok(Some(Best { estimate, law: ErrorLaw::new(terms)? }))
     }
+}
+
+/// What a row counts for. Noise of so small a variance is hardly ever there, and weights without end would leave no digits for the others:
+/// any weights give an unbiased estimate, and the law is that of the weights taken.
+fn weight(noise: NoiseLaw) -> f64 {
+    1.0 / noise.variance().max(1e-6)
 }
 
 /// A weight of one, of a half or of nothing leaves a trace of its computation, too; without it the law is a lattice law, exact and quick.
