@@ -178,5 +178,7 @@ fn the_least_budget_is_found() {
         assert!(told <= target.within, "{told}");
         assert!(known(0.998 * budget).iter().any(|k| k.1 > target.within), "{most}: {budget}");
     }
-    assert!(matches!(question.need("1/1000".parse().unwrap()).unwrap(), Need::More(reach) if reach > target.within));
+    assert!(
+        matches!(question.need("1/1000".parse().unwrap()).unwrap(), Need::More(reach) if reach > target.within)
+    );
 }

@@ -1,7 +1,7 @@
 //! `margins experiment dimensions`: how the error of all tables of k attributes grows with the number of attributes, beside closed forms.
 
 use super::super::chart::{Chart, Series, svg};
-use super::super::output::{columns, counted, figure, wrapped};
+use super::super::output::{columns, figure, wrapped};
 use super::super::{Outcome, output};
 use super::tables::{Kind, every};
 use super::write;
@@ -115,9 +115,9 @@ fn chart(args: &Args, lines: &[Line]) -> Chart {
 
 fn to_text(args: &Args, lines: &[Line]) -> String {
     let at = if args.noise.noise() == Noise::Laplace { "ε = 1" } else { "ρ = 1/2" };
-    let what = counted(args.of.into(), "attribute");
     let mut out = format!(
-        "error of a table, root-mean-square, {} noise at {at}: all tables of {what}\n\n",
+        "all tables of {} of D binary attributes: error of a table, root-mean-square,\n{} noise at {at}\n\n",
+        args.of,
         args.noise.title()
     );
     let mut head = vec!["D", "tables", "base*", "queries*", "fourier*"];
@@ -181,8 +181,8 @@ mod tests {
                     (planner::plan(&request).unwrap().prediction.total / workload.len() as f64).sqrt()
                 });
                 for (formula, found) in formulas(d, k, noise).into_iter().zip(found) {
-                    // The whole-number laws are a little narrower or wider than the continuous ones of the formulas.
-                    assert!((found / formula - 1.0).abs() < 0.03, "{noise:?} {d} {k}: {found} {formula}");
+                    // A discrete Laplace law is narrower than the continuous one of the formulas: by 4 % at b = 1, by less beyond.
+                    assert!((found / formula - 1.0).abs() < 0.045, "{noise:?} {d} {k}: {found} {formula}");
                 }
             }
         }
