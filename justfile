@@ -36,6 +36,13 @@ demo:
 bench:
     cargo bench --locked
 
+# Counting beside polars and DuckDB, each in its best way, in one run: writes docs/performance.md
+bench-peers rows="10000000":
+    cargo build --release --locked
+    test -d target/peers || python3 -m venv target/peers
+    target/peers/bin/pip install --quiet duckdb polars pyarrow numpy
+    target/peers/bin/python benches/peers/peers.py --margins target/release/margins --rows {{rows}} --out docs/performance.md
+
 # The figures of docs/methods/bases.md
 bases:
     cargo build --release --locked

@@ -54,6 +54,7 @@ fn release(spec: &Spec, folder: &Path, key: &SigningKey) -> std::path::PathBuf {
     let options = Options {
         out: folder,
         data: None,
+        counts: None,
         ledger: &folder.join("ledger.jsonl"),
         key,
         replace: true,

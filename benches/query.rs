@@ -34,6 +34,7 @@ fn opened(folder: &std::path::Path) -> Answers {
     let options = compile::Options {
         out: folder,
         data: None,
+        counts: None,
         ledger: &folder.join("ledger.jsonl"),
         key: &key,
         replace: true,

@@ -341,6 +341,7 @@ mod tests {
         let options = compile::Options {
             out: folder.path(),
             data: None,
+            counts: None,
             ledger: &ledger,
             key: &key,
             replace: false,

@@ -14,7 +14,7 @@
 //! # let town = spec::load("specs/town.toml".as_ref()).map_err(|e| e.to_string())?;
 //! # let (key, ledger) = (SigningKey::throw_away()?, folder.path().join("ledger.jsonl"));
 //! # let options = compile::Options {
-//! #     out: folder.path(), data: None, ledger: &ledger, key: &key, replace: false, day: "2026-01-31",
+//! #     out: folder.path(), data: None, counts: None, ledger: &ledger, key: &key, replace: false, day: "2026-01-31",
 //! #     entropy: Entropy::from_os()?,
 //! # };
 //! # let path = compile::release(&town, options, &())?.sealed.path;

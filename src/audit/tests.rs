@@ -128,6 +128,7 @@ fn released(text: &str, rows: &str, key: &SigningKey) -> Release {
     let options = Options {
         out: dir.path(),
         data: Some(&data),
+        counts: None,
         ledger: &dir.path().join("ledger.jsonl"),
         key,
         replace: false,

@@ -329,6 +329,7 @@ impl<'a> Asker<'a> {
         let options = Options {
             out,
             data: self.args.data.as_deref(),
+            counts: None,
             ledger,
             key: &key,
             replace: false,

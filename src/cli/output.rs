@@ -20,6 +20,19 @@ pub fn json(text: &str) -> Outcome {
     write(&visible_json(text))
 }
 
+/// Prints JSON that is too long to be held, piece by piece; each piece is whole characters.
+pub fn json_pieces(pieces: impl Iterator<Item = String>) -> Outcome {
+    let mut held = String::new();
+    for piece in pieces {
+        held.push_str(&piece);
+        if held.len() > 1 << 16 {
+            write(&visible_json(&held))?;
+            held.clear();
+        }
+    }
+    write(&visible_json(&held))
+}
+
 /// Prints what programs read (CSV, a spec, a completion script): byte for byte, but to a terminal as text.
 pub fn data(text: &str) -> Outcome {
     write(&for_programs(text, std::io::stdout().is_terminal()))

@@ -6,6 +6,7 @@ use super::chart::{Chart, Series, svg};
 use super::output::{amount, columns, counted, figure, grouped, short};
 use super::{Failure, Outcome, output};
 use crate::answer::Evaluator;
+use crate::compile::statement::Dialect;
 use crate::compile::{self, CompileError, Job};
 use crate::cube::{Cube, Cuboid};
 use crate::law::ErrorLaw;
@@ -19,13 +20,15 @@ use crate::release::Currency;
 use crate::spec::{self, Spec, SpecErrors, Unit};
 use crate::visible::visible;
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
 /// Show what a spec will measure and how exact its tables will be, without opening the data.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  margins plan specs/town.toml --compare\n  \
-    margins plan specs/town.toml --svg out/town.svg")]
+    margins plan specs/town.toml --svg out/town.svg\n  \
+    margins plan specs/town.toml --sql duckdb --from \"'town.csv'\"")]
 pub struct Args {
     /// The spec
     spec: PathBuf,
@@ -38,6 +41,13 @@ pub struct Args {
     /// Print the plan as JSON
     #[arg(long)]
     json: bool,
+    /// Print the statement that counts the tables where the data lives, in the SQL of spark, duckdb, postgres, bigquery or ansi;
+    /// `margins release --counts` takes its answer
+    #[arg(long, value_name = "DIALECT", hide_possible_values = true)]
+    sql: Option<Dialect>,
+    /// With --sql: what stands behind FROM, put there as it is
+    #[arg(long, value_name = "TABLE", default_value = "data", requires = "sql")]
+    from: String,
     /// Show every table, however many there are
     #[arg(long)]
     all: bool,
@@ -63,7 +73,11 @@ pub fn run(args: &Args) -> Outcome {
     let mut spec = spec::load(&args.spec).map_err(spec_failure)?;
     searching(&mut spec, args.effort);
     let look = if args.compare || args.svg.is_some() { Look::Everywhere } else { Look::Needed };
-    match compile::plan(&spec, look, &super::release::today())? {
+    let job = compile::plan(&spec, look, &super::release::today())?;
+    if let Some(dialect) = args.sql {
+        return output::data(&job.statement(&spec, dialect, &args.from)?);
+    }
+    match job {
         Job::Projection(designed) => {
             super::projection::plan(&spec, &designed, args.json, args.svg.as_deref())
         }
@@ -81,7 +95,7 @@ fn plan_of_tables(args: &Args, spec: &Spec, choice: &Choice) -> Outcome {
             .map_err(|e| Failure::Message(format!("cannot write {}: {e}", output::path(file))))?;
     }
     if args.json {
-        return output::json(&to_json(&spec, &asked, &request, choice)?);
+        return print_json(&spec, &asked, &request, choice);
     }
     let mut out = head(&spec, planned);
     if args.compare {
@@ -481,7 +495,33 @@ fn comparison(request: &Request, candidates: &[Candidate], chosen: usize) -> Str
     out
 }
 
-fn to_json(spec: &Spec, asked: &Request, request: &Request, choice: &Choice) -> Result<String, PlanError> {
+/// Prints the plan. Its tables are written one by one: of many, all at once would take more memory than the plan.
+fn print_json(spec: &Spec, asked: &Request, request: &Request, choice: &Choice) -> Outcome {
+    let Value::Object(fields) = to_json(spec, asked, request, choice)? else { return Ok(()) };
+    let before = |first: bool| if first { "" } else { "," };
+    let pieces = fields.iter().enumerate().flat_map(|(at, (key, value))| {
+        let name = format!("{}{}:", before(at == 0), Value::from(key.as_str()));
+        let tables = (key == TABLES).then(|| tables_json(request, planned_of(choice)));
+        let (open, value, close) = match tables {
+            Some(_) => ("[", String::new(), "]"),
+            None => ("", value.to_string(), ""),
+        };
+        let each = tables.into_iter().flatten().enumerate();
+        let each = each.map(move |(at, table)| format!("{}{table}", before(at == 0)));
+        std::iter::once(name + open + &value).chain(each).chain([close.to_owned()])
+    });
+    output::json_pieces(["{".to_owned()].into_iter().chain(pieces).chain(["}\n".to_owned()]))
+}
+
+fn planned_of(choice: &Choice) -> &Planned {
+    &choice.planned
+}
+
+/// The key under which every table stands.
+const TABLES: &str = "tables";
+
+/// Everything but the tables, whose place is held.
+fn to_json(spec: &Spec, asked: &Request, request: &Request, choice: &Choice) -> Result<Value, PlanError> {
     let Choice { planned, candidates, chosen, copies } = choice;
     let p = &planned.plan;
     let targets = planner::targets::targets(request, planned)?;
@@ -498,7 +538,7 @@ fn to_json(spec: &Spec, asked: &Request, request: &Request, choice: &Choice) -> 
         "cells": planned.prediction.cells,
         "queries": planned.prediction.queries,
         "rms_error": planned.prediction.rms_error(),
-        "tables": tables_json(request, planned),
+        (TABLES): null,
         "objective": request.objective,
         "gap": planned.certificate.map(|c| c.gap()),
         "effort": spec.strategy.effort,
@@ -516,7 +556,7 @@ fn to_json(spec: &Spec, asked: &Request, request: &Request, choice: &Choice) -> 
     if !planner::closure::bases::bases_of(p).is_empty() {
         value["bases"] = super::bases::json(&spec.cube, planned).into();
     }
-    Ok(format!("{value}\n"))
+    Ok(value)
 }
 
 fn strategy_json(c: &Candidate) -> Value {
@@ -548,24 +588,48 @@ fn names(cube: &Cube, cuboid: &Cuboid) -> Vec<String> {
     cuboid.iter().map(|level| cube.level_name(level)).collect()
 }
 
-fn tables_json(request: &Request, planned: &Planned) -> Vec<Value> {
+/// What is said of a table of which all cells are asked.
+#[derive(serde::Serialize)]
+struct TableJson<'a> {
+    cells: Option<u64>,
+    exact: bool,
+    margin95: f64,
+    max_variance: f64,
+    of: Vec<&'a str>,
+    queries: Option<&'a f64>,
+    std_error: f64,
+    variance: f64,
+}
+
+fn tables_json<'a>(request: &'a Request, planned: &'a Planned) -> impl Iterator<Item = String> + 'a {
     let p = &planned.plan;
     let margins = Margins::new(request, planned);
-    let table = |(i, (t, s)): (usize, (&Table, &Spread))| {
-        let mut value = json!({
-            "of": names(&request.cube, &t.cuboid),
-            "cells": request.cube.cells(&t.cuboid),
-            "queries": planned.prediction.asked.get(i),
-            "variance": s.mean,
-            "max_variance": s.max,
-            "std_error": s.mean.sqrt(),
-            "margin95": margins.of(t, s.max),
-            "exact": p.exact_above(&t.cuboid).is_some(),
+    let levels =
+        request.cube.dimensions.iter().enumerate().flat_map(|(d, dimension)| {
+            (0..dimension.levels.len()).map(move |l| crate::cube::Level::new(d, l))
         });
+    let names: HashMap<_, String> =
+        levels.map(|level| ((level.dimension, level.level), request.cube.level_name(level))).collect();
+    let table = move |(i, (t, s)): (usize, (&Table, &Spread))| {
+        let of = t.cuboid.iter().filter_map(|level| names.get(&(level.dimension, level.level)));
+        let plain = TableJson {
+            cells: request.cube.cells(&t.cuboid),
+            exact: p.exact_above(&t.cuboid).is_some(),
+            margin95: margins.of(t, s.max),
+            max_variance: s.max,
+            of: of.map(String::as_str).collect(),
+            queries: planned.prediction.asked.get(i),
+            std_error: s.mean.sqrt(),
+            variance: s.mean,
+        };
+        if t.asks.is_cells() {
+            return serde_json::to_string(&plain).unwrap_or_default();
+        }
+        let mut value = serde_json::to_value(&plain).unwrap_or_default();
         asked::describe(t, request, planned, &mut value);
-        value
+        value.to_string()
     };
-    p.workload.iter().zip(&planned.prediction.tables).enumerate().map(table).collect()
+    p.workload.iter().zip(&planned.prediction.tables).enumerate().map(table)
 }
 
 fn targets_json(spec: &Spec, planned: &Planned, t: &Targets) -> Value {

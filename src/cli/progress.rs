@@ -38,11 +38,11 @@ impl Bar {
 
 impl Watcher for Bar {
     fn reading(&self, done: u64, of: u64) {
-        self.show("reading", "reading   {bar:40} {bytes}/{total_bytes}", done, of);
+        self.show("reading", "reading   {bar:40} {bytes}/{total_bytes} {bytes_per_sec} {eta}", done, of);
     }
 
     fn measuring(&self, done: u64, of: u64) {
-        self.show("measuring", "measuring {bar:40} {human_pos}/{human_len} {eta}", done, of);
+        self.show("measuring", "measuring {bar:40} {human_pos}/{human_len} {per_sec} {eta}", done, of);
     }
 }
 

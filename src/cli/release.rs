@@ -6,14 +6,16 @@ use super::signing::Signing;
 use super::{Failure, Outcome, output};
 use crate::answer::Answers;
 use crate::compile::{self, Job, Options, Released, Watcher};
+use crate::ledger::published::{Found, look};
 use crate::ledger::{Chain, Charge};
 use crate::plan::Mode;
 use crate::planner::Planned;
 use crate::release::keys::SigningKey;
-use crate::release::{Sealed, SignerKind, file_name};
+use crate::release::{Release, Sealed, SignerKind, file_name};
 use crate::spec::{self, Spec};
 use crate::visible::visible;
 use std::io::IsTerminal;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 /// Make a signed release: count, add exact noise, seal.
@@ -28,9 +30,12 @@ use std::path::{Path, PathBuf};
 pub struct Args {
     /// The spec
     spec: PathBuf,
-    /// Read the rows from here instead of the spec's own file
-    #[arg(long, value_name = "FILE")]
+    /// Read the rows from here instead of the spec's own file: a file, a folder, or a pattern such as "rows/*.parquet"
+    #[arg(long, value_name = "PATH")]
     data: Option<PathBuf>,
+    /// Take the counts that the statement of `margins plan --sql` gave, instead of rows: .csv or .parquet
+    #[arg(long, value_name = "PATH", conflicts_with = "data")]
+    counts: Option<PathBuf>,
     /// The folder for the release
     #[arg(long, value_name = "DIR", default_value = "out")]
     out: PathBuf,
@@ -49,6 +54,9 @@ pub struct Args {
     /// Search for tables this long, in parts of what takes some seconds, instead of the spec's `effort`
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=i64::from(crate::spec::MOST_EFFORT)))]
     effort: Option<u32>,
+    /// Read and count on so many threads; the release is the same on any number [default: one for each core]
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
     /// Print what was done as JSON
     #[arg(long)]
     json: bool,
@@ -57,6 +65,10 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Outcome {
+    if let Some(threads) = args.threads {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build_global();
+        pool.map_err(|_| Failure::Message(format!("{threads} threads cannot be started")))?;
+    }
     let mut spec = spec::load(&args.spec).map_err(super::plan::spec_failure)?;
     super::plan::searching(&mut spec, args.effort);
     spec.confirmed().map_err(super::plan::spec_failure)?;
@@ -73,7 +85,7 @@ pub fn run(args: &Args) -> Outcome {
         .map_err(|e| Failure::Message(format!("cannot make the folder {}: {e}", output::path(&args.out))))?;
     let ledger = super::account::file(&spec, args.ledger.as_deref())?;
     super::account::not_forgotten(&args.out);
-    let data = args.data.as_ref().or(spec.data.as_ref().map(|d| &d.path));
+    let data = args.counts.as_ref().or(args.data.as_ref()).or(spec.data.as_ref().map(|d| &d.path));
     for name in names(&spec) {
         for path in [Some(&ledger), Some(&args.spec), args.signing.key.as_ref(), data].into_iter().flatten() {
             stays(&args.out, &name, path)?;
@@ -82,6 +94,7 @@ pub fn run(args: &Args) -> Outcome {
     let options = Options {
         out: &args.out,
         data: args.data.as_deref(),
+        counts: args.counts.as_deref(),
         ledger: &ledger,
         key: &key,
         replace: args.replace,
@@ -90,8 +103,7 @@ pub fn run(args: &Args) -> Outcome {
     };
     let there = names(&spec).into_iter().map(|name| args.out.join(format!("{name}.margins")));
     let replaced = there.filter(|file| args.replace && file.exists()).collect();
-    let account = spec.account_name();
-    let watcher = Asking { bar: Bar::new(), replaced, id: &account.id, args };
+    let watcher = Asking { bar: Bar::new(), replaced, args };
     let released = compile::release(&spec, options, &watcher).map_err(super::account::refused)?;
     if args.json {
         output::json(&json(&spec, &released))
@@ -106,8 +118,6 @@ struct Asking<'a> {
     bar: Bar,
     /// The files that are replaced.
     replaced: Vec<PathBuf>,
-    /// The account's name.
-    id: &'a str,
     args: &'a Args,
 }
 
@@ -121,11 +131,16 @@ impl Watcher for Asking<'_> {
     }
 
     fn charging(&self, chain: &Chain, charge: &Charge) -> bool {
-        for (file, why) in super::account::elsewhere(&self.args.out, chain, self.id) {
-            let warning = format!("warning: {} was not charged in this ledger: {why}", output::path(&file));
-            output::say(&output::wrapped(&warning, 9));
-        }
         let Some(first) = self.replaced.first() else { return true };
+        for there in &self.replaced {
+            if let Ok(release) = Release::open(there)
+                && let Found::Not(why) = look(chain, release.manifest())
+            {
+                let warning =
+                    format!("warning: {} was not charged in this ledger: {why}", output::path(there));
+                output::say(&output::wrapped(&warning, 9));
+            }
+        }
         let there = match self.replaced.len() {
             1 => format!("{} is there and was charged. Replacing it", output::path(first)),
             n => format!(
@@ -341,12 +356,12 @@ fn text(args: &Args, spec: &Spec, r: &Released, key: &SigningKey, known: &[Strin
 fn measured(planned: &Planned, values: u64) -> String {
     let (plan, prediction) = (&planned.plan, &planned.prediction);
     format!(
-        "measured  {} noisy integers in {} ({}, {} budgets)\nanswers   {}, {} cells, root-mean-square error {}\n",
+        "measured  {} noisy integers in {} ({}, {} budgets)\nanswers   {} tables, {} cells, root-mean-square error {}\n",
         grouped(values),
         counted(plan.measurements.len() as u64, "group"),
         plan.measure.name(),
         plan.budgets.name(),
-        counted(plan.workload.len() as u64, "table"),
+        grouped(plan.workload.len() as u64),
         grouped(prediction.cells as u64),
         figure(prediction.rms_error())
     )

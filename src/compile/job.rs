@@ -4,6 +4,7 @@
 //! does otherwise than the other is in [`super::tables`] and [`super::projection`], and asked for here.
 
 use super::projection::{Designed, Sums, design};
+use super::statement::{self, Dialect};
 use super::tables::Tables;
 use super::{Charge, CompileError, Watcher};
 use crate::exact::Rational;
@@ -17,7 +18,8 @@ use crate::release::{
     Account, Amount, Currency, Kind, ManifestInput, Release, SealError, SigningKey, Writer, claims,
     file_name, texts, wire,
 };
-use crate::secret::ingest::Rows;
+use crate::secret::count::Data;
+use crate::secret::ingest::{self, IngestError, Progress};
 use crate::secret::measure::MeasureError;
 use crate::secret::noise::Entropy;
 use crate::spec::Spec;
@@ -83,6 +85,16 @@ impl Job {
         match self {
             Job::Tables(choice) => choice.planned.plan.noise,
             Job::Projection(designed) => designed.design.noise,
+        }
+    }
+
+    /// The SQL statement that counts what is needed from the table `from`, where the data lives.
+    pub fn statement(&self, spec: &Spec, dialect: Dialect, from: &str) -> Result<String, CompileError> {
+        match self {
+            Job::Tables(_) => Draft::new(self, spec, [1; 32])?.statement(dialect, from),
+            Job::Projection(_) => {
+                Err(CompileError::Statement("a projection is made from rows, not from counts".into()))
+            }
         }
     }
 
@@ -247,10 +259,33 @@ impl<'a> Draft<'a> {
         })
     }
 
-    /// Refuses rows so many that integers might not fit. To be asked before anything is charged.
-    pub fn has_room(&self, rows: &Rows) -> Result<(), MeasureError> {
+    /// Reads the data as the spec says.
+    pub fn read(&self, spec: &Spec, path: &Path, progress: &dyn Progress) -> Result<Data, IngestError> {
         match self {
-            Draft::Tables(tables) => tables.has_room(rows),
+            Draft::Tables(tables) => tables.read(spec, path, progress),
+            Draft::Projection(_) => Ok(ingest::read(spec, path, progress)?.into()),
+        }
+    }
+
+    /// Takes counts in place of the data.
+    pub fn given(&self, spec: &Spec, counts: &Path) -> Result<Data, CompileError> {
+        match self {
+            Draft::Tables(tables) => Ok(tables.given(spec, counts)?),
+            Draft::Projection(_) => {
+                Err(CompileError::Statement("a projection is made from rows, not from counts".into()))
+            }
+        }
+    }
+
+    /// The statement that counts what is needed where the data lives.
+    pub fn statement(&self, dialect: Dialect, from: &str) -> Result<String, CompileError> {
+        statement::statement(self.spec(), self.plan(), dialect, from)
+    }
+
+    /// Refuses rows so many that integers might not fit. To be asked before anything is charged.
+    pub fn has_room(&self, data: &Data) -> Result<(), MeasureError> {
+        match self {
+            Draft::Tables(tables) => tables.has_room(data),
             // Its sums are of counts and signs, so no larger than the number of rows.
             Draft::Projection(_) => Ok(()),
         }
@@ -268,15 +303,15 @@ impl<'a> Draft<'a> {
     /// integers.
     pub fn measure(
         &self,
-        rows: Rows,
+        data: Data,
         charge: Charge<'_>,
         entropy: Entropy,
         watcher: &dyn Watcher,
         writers: &mut [Writer],
     ) -> Result<(Receipt, u64), CompileError> {
         match (self, writers) {
-            (Draft::Tables(tables), writers) => tables.measure(rows, charge, entropy, watcher, writers),
-            (Draft::Projection(sums), [writer]) => sums.measure(rows, charge, entropy, watcher, writer),
+            (Draft::Tables(tables), writers) => tables.measure(data, charge, entropy, watcher, writers),
+            (Draft::Projection(sums), [writer]) => sums.measure(data, charge, entropy, watcher, writer),
             (Draft::Projection(_), _) => Err(MeasureError::NotCopies.into()),
         }
     }

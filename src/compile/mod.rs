@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `job` | what is made of a spec, and what every stage asks of it |
 //! | `tables`, `projection` | what is of its own in each kind |
+//! | [`statement`] | the SQL that counts where the data lives |
 //! | [`asked`] | a question that is measured itself |
 //! | [`extending`] | what is missing beside a release that is out |
 //! | `accuracy` | what is left of a bound, as the accuracy that it buys |
@@ -21,6 +22,7 @@ mod projection;
 mod random;
 #[cfg(test)]
 mod recipients;
+pub mod statement;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -37,6 +39,7 @@ use crate::planner::{Look, PlanError};
 use crate::recover::RecoverError;
 use crate::release::claims::{self, ClaimError};
 use crate::release::{Amount, ManifestInput, ReleaseError, SealError, Sealed, SigningKey, Writer};
+use crate::secret::count::given::GivenError;
 use crate::secret::ingest::{self, IngestError, Progress};
 use crate::secret::measure::MeasureError;
 use crate::secret::noise::{Entropy, NoiseError};
@@ -85,6 +88,12 @@ pub enum CompileError {
     /// The data.
     #[error(transparent)]
     Ingest(#[from] IngestError),
+    /// Counted tables.
+    #[error(transparent)]
+    Given(#[from] GivenError),
+    /// No statement.
+    #[error("{0}")]
+    Statement(String),
     /// The random source.
     #[error(transparent)]
     Noise(#[from] NoiseError),
@@ -132,6 +141,8 @@ pub struct Options<'a> {
     pub out: &'a Path,
     /// Instead of the spec's own data file.
     pub data: Option<&'a Path>,
+    /// Instead of rows the counts that [`statement`] asks for.
+    pub counts: Option<&'a Path>,
     /// The ledger file.
     pub ledger: &'a Path,
     /// Who signs.
@@ -223,14 +234,14 @@ fn data_file(spec: &Spec, options: &Options<'_>) -> Result<PathBuf, CompileError
 /// Refuses a spec whose hierarchy or rows are the data itself: they would be published with it. Names and places are compared
 /// when a spec is read; here the contents are.
 fn keep_data_out(spec: &Spec, data: &Path) -> Result<(), CompileError> {
-    let failed = |e| CompileError::Compare(data.to_owned(), e);
-    // What cannot be opened is told by who reads it.
-    let Ok(length) = crate::spec::regular(data) else { return Ok(()) };
-    for (name, bytes) in &spec.attachments {
-        // Other line ends add at most one byte to each line, and lines have at least one.
-        let near = (bytes.len() as u64 / 2..=2 * bytes.len() as u64 + 3).contains(&length);
-        if near && same_lines(bytes, &std::fs::read(data).map_err(failed)?) {
-            return Err(CompileError::Sealed(name.clone()));
+    for file in ingest::files(spec, data)? {
+        let failed = |e| CompileError::Compare(file.path.clone(), e);
+        for (name, bytes) in &spec.attachments {
+            // Other line ends add at most one byte to each line, and lines have at least one.
+            let near = (bytes.len() as u64 / 2..=2 * bytes.len() as u64 + 3).contains(&file.size);
+            if near && same_lines(bytes, &std::fs::read(&file.path).map_err(failed)?) {
+                return Err(CompileError::Sealed(name.clone()));
+            }
         }
     }
     Ok(())
@@ -252,7 +263,10 @@ fn same_lines(a: &[u8], b: &[u8]) -> bool {
 pub fn release(spec: &Spec, options: Options<'_>, watcher: &dyn Watcher) -> Result<Released, CompileError> {
     spec.confirmed()?;
     let job = plan(spec, Look::Needed, options.day)?;
-    let data = data_file(spec, &options)?;
+    let data = match options.counts {
+        Some(counts) => counts.to_owned(),
+        None => data_file(spec, &options)?,
+    };
     let draft = Draft::new(&job, spec, projection::seed(&options.entropy))?;
     let not_private = !options.entropy.is_private();
     let copies = 0..draft.copies();
@@ -269,8 +283,11 @@ pub fn release(spec: &Spec, options: Options<'_>, watcher: &dyn Watcher) -> Resu
 
     keep_data_out(spec, &data)?;
     // Rows are read as the spec says; all else is about the levels that the plan speaks of.
-    let rows = ingest::read(spec, &data, &Reading(watcher))?;
-    draft.has_room(&rows)?;
+    let data = match options.counts {
+        Some(counts) => draft.given(spec, counts)?,
+        None => draft.read(spec, &data, &Reading(watcher))?,
+    };
+    draft.has_room(&data)?;
     watcher.step(Step::Read);
     // The cost as it was recomputed from what will be emitted is what is charged.
     let charge: Charge<'_> = Box::new(|cost| {
@@ -284,7 +301,7 @@ pub fn release(spec: &Spec, options: Options<'_>, watcher: &dyn Watcher) -> Resu
         watcher.step(Step::Charged);
         Ok(receipt)
     });
-    let (receipt, values) = draft.measure(rows, charge, options.entropy, watcher, &mut writers)?;
+    let (receipt, values) = draft.measure(data, charge, options.entropy, watcher, &mut writers)?;
     watcher.step(Step::Measured);
     let seal = |(writer, input): (Writer, ManifestInput)| writer.seal(input, options.key);
     let files = writers.into_iter().zip(inputs).map(seal).collect::<Result<Vec<_>, _>>()?;

@@ -10,7 +10,8 @@ use crate::release::claims::{self, ClaimError, Claims, Words};
 use crate::release::packing::{CHUNK, pack};
 use crate::release::{FORMAT, Kind, Writer, wire};
 use crate::secret::Charged;
-use crate::secret::ingest::Rows;
+use crate::secret::count::{CountError, Data};
+use crate::secret::measure::MeasureError;
 use crate::secret::noise::Entropy;
 use crate::secret::project::project;
 use crate::spec::Spec;
@@ -87,7 +88,7 @@ impl<'a> Sums<'a> {
     /// Charges, measures, and writes all sections; returns the charge and the number of integers.
     pub fn measure(
         &self,
-        rows: Rows,
+        data: Data,
         charge: Charge<'_>,
         entropy: Entropy,
         watcher: &dyn Watcher,
@@ -96,6 +97,7 @@ impl<'a> Sums<'a> {
         let design = &self.projection.design;
         let parts = wire::parts(design, &self.spec.cube);
         let key = Key::new(parts, design.shape.cell_bits(), &self.projection.seed);
+        let rows = data.into_rows().ok_or(MeasureError::Count(CountError::NotCounted))?;
         let (charged, receipt) = Charged::projection(self.projection.clone(), charge)?;
         let values = project(rows, &key, charged, entropy, &|done, of| watcher.measuring(done, of))?;
         self.write(writer, &values)?;

@@ -130,6 +130,7 @@ proptest! {
         let options = Options {
             out: dir.path(),
             data: Some(&data),
+            counts: None,
             ledger: &ledger,
             key: &key,
             replace: false,

@@ -80,7 +80,7 @@ fn measured(cube: &Cube, plans: &[Plan], seed: u64) -> Vec<Vec<Vec<i64>>> {
         out[copy].push(values);
         Ok(())
     };
-    measure_copies(rows(), cube, charged, Entropy::fixed(seed), &|_, _| {}, &mut sink).unwrap();
+    measure_copies(rows().into(), cube, charged, Entropy::fixed(seed), &|_, _| {}, &mut sink).unwrap();
     out
 }
 
@@ -318,6 +318,7 @@ fn released(dir: &Path, spec: &Spec) -> Released {
     let options = Options {
         out: dir,
         data: Some(&data),
+        counts: None,
         ledger: &dir.join("ledger.jsonl"),
         key: &key,
         replace: false,

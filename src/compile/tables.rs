@@ -1,7 +1,7 @@
 //! Tables: a plan of blocks, each measured with noise of its own.
 
 use super::{Charge, CompileError, Watcher};
-use crate::cube::Frame;
+use crate::cube::{Cuboid, Frame};
 use crate::ledger::Receipt;
 use crate::plan::Plan;
 use crate::plan::cost::Cost;
@@ -12,12 +12,15 @@ use crate::release::packing::{chunks, pack, pack_zeros};
 use crate::release::wire::encode_workload;
 use crate::release::{FORMAT, Kind, SealError, Truncation, Writer, exact};
 use crate::secret::Charged;
-use crate::secret::ingest::Rows;
+use crate::secret::count::Data;
+use crate::secret::count::given::GivenError;
+use crate::secret::ingest::{IngestError, Progress};
 use crate::secret::measure::{Copies, MeasureError, cut_units, exact_tables, has_room, measure_copies};
 use crate::secret::noise::Entropy;
 use crate::spec::Spec;
 use std::borrow::Cow;
 use std::ops::Range;
+use std::path::Path;
 
 /// Planned tables, with all that is known of their sections before data is seen.
 pub(super) struct Tables<'a> {
@@ -86,8 +89,24 @@ impl<'a> Tables<'a> {
     }
 
     /// Refuses rows so many that integers of the plan might not fit.
-    pub fn has_room(&self, rows: &Rows) -> Result<(), MeasureError> {
-        (0..self.copies()).try_for_each(|copy| has_room(rows, self.copy(copy), &self.frame))
+    pub fn has_room(&self, data: &Data) -> Result<(), MeasureError> {
+        (0..self.copies()).try_for_each(|copy| has_room(data, self.copy(copy), &self.frame))
+    }
+
+    /// Reads rows as `spec` says, and counts what the plan's tables need.
+    pub fn read(&self, spec: &Spec, path: &Path, progress: &dyn Progress) -> Result<Data, IngestError> {
+        Data::read(spec, &self.spec.cube, &self.wanted(), path, progress)
+    }
+
+    /// The same from counts that somebody else made.
+    pub fn given(&self, spec: &Spec, path: &Path) -> Result<Data, GivenError> {
+        Data::given(spec, &self.spec.cube, &self.wanted(), path)
+    }
+
+    /// The tables whose counts are measured or published.
+    fn wanted(&self) -> Vec<&Cuboid> {
+        let plan = self.plan();
+        plan.measurements.iter().map(|m| m.block.cuboid()).chain(&plan.exact).collect()
     }
 
     /// Writes all sections of a copy with zeros in place of what is measured.
@@ -106,7 +125,7 @@ impl<'a> Tables<'a> {
     /// integers.
     pub fn measure(
         &self,
-        rows: Rows,
+        data: Data,
         charge: Charge<'_>,
         entropy: Entropy,
         watcher: &dyn Watcher,
@@ -115,12 +134,12 @@ impl<'a> Tables<'a> {
         let cube = &self.spec.cube;
         let plans = (0..self.copies()).map(|copy| self.copy(copy).clone()).collect();
         let (charged, receipt) = Charged::copies(cube, Copies::new(plans)?, charge)?;
-        let exact = exact_tables(&rows, cube, &charged, &self.spec.exact)?;
-        let cut = cut_units(&rows, &charged, &entropy)?;
+        let exact = exact_tables(&data, cube, &charged, &self.spec.exact)?;
+        let cut = cut_units(&data, &charged, &entropy)?;
         let mut files: Vec<(Sections<'_>, &mut Writer)> =
             writers.iter_mut().map(|writer| (Sections::new(&self.chunks), writer)).collect();
         let values = measure_copies(
-            rows,
+            data,
             cube,
             charged,
             entropy,

@@ -73,6 +73,7 @@ fn released_from(dir: &Path, spec: &Spec, rows: &str) -> Released {
     let options = Options {
         out: dir,
         data: None,
+        counts: None,
         ledger: &dir.join("ledger.jsonl"),
         key: &key,
         replace: false,
@@ -170,7 +171,7 @@ fn zeros_are_declared_and_imposed() {
     let rows = tempfile::tempdir().unwrap();
     let data = rows.path().join("rows.csv");
     std::fs::write(&data, ROWS).unwrap();
-    let refused = ingest::read(&spec(&wrong), &data, &()).unwrap_err();
+    let refused = crate::secret::ingest::read(&spec(&wrong), &data, &()).unwrap_err();
     assert!(matches!(refused, IngestError::Zero { .. }), "{refused}");
     assert!(refused.to_string().contains("where sex = 'M' AND age = 7"), "{refused}");
 }
@@ -262,6 +263,7 @@ fn the_data_is_opened_last() {
         let options = Options {
             out,
             data: Some(&absent),
+            counts: None,
             ledger,
             key: &key,
             replace: false,
@@ -322,6 +324,7 @@ fn the_data_is_not_published_with_the_spec() {
         let options = Options {
             out: dir.path(),
             data: None,
+            counts: None,
             ledger: &at("ledger.jsonl"),
             key: &key,
             replace: false,
@@ -364,14 +367,15 @@ fn undeclared_exact_tables_do_not_leave() {
     let planned = planned(&spec).unwrap();
     let alone = Copies::new(vec![planned.plan]).unwrap();
     let (charged, ()) = Charged::copies(&spec.cube, alone, |_| Ok::<(), std::fmt::Error>(())).unwrap();
-    let rows = Rows::from_codes(&[2, 10], &[vec![0, 1], vec![3, 4]]).unwrap();
-    assert_eq!(exact_tables(&rows, &spec.cube, &charged, &spec.exact).unwrap(), [[1, 0, 1, 0]]);
+    let data: crate::secret::count::Data =
+        Rows::from_codes(&[2, 10], &[vec![0, 1], vec![3, 4]]).unwrap().into();
+    assert_eq!(exact_tables(&data, &spec.cube, &charged, &spec.exact).unwrap(), [[1, 0, 1, 0]]);
     let mut other = spec.exact.clone();
     other[0].cuboid = spec.workload[0].cuboid.clone();
     let mut silent = spec.exact.clone();
     silent[0].reason = " ".into();
     for declared in [&[][..], &other, &silent] {
-        let refused = exact_tables(&rows, &spec.cube, &charged, declared);
+        let refused = exact_tables(&data, &spec.cube, &charged, declared);
         assert!(matches!(refused, Err(MeasureError::Undeclared)));
     }
 }
@@ -441,4 +445,106 @@ fn broken_exact_sections_are_refused() {
         let error = open(&bodies, &declared).unwrap_err();
         assert!(error.contains(why), "{error:?} does not say {why:?}");
     }
+}
+
+/// Whatever the number of threads, and whether rows are read or counts that somebody else made of them: the same release.
+#[test]
+fn threads_and_counts_make_no_difference() {
+    use crate::secret::count::given::{column, levels, needed};
+    let dir = tempfile::tempdir().unwrap();
+    let spec = spec(SPEC);
+    let rows: String = (0..5000usize)
+        .map(|row| row.wrapping_mul(0x9e37_79b9) >> 5)
+        .map(|hash| format!("{},{}\n", ["F", "M"][hash % 2], hash / 2 % 10))
+        .collect();
+    std::fs::write(dir.path().join("rows.csv"), format!("sex,age\n{rows}")).unwrap();
+    let key = SigningKey::not_private().unwrap();
+    let made = |name: &str, threads: usize, counts: Option<&Path>| {
+        let out = dir.path().join(name);
+        std::fs::create_dir(&out).unwrap();
+        let data = dir.path().join("rows.csv");
+        let options = Options {
+            out: &out,
+            data: counts.is_none().then_some(data.as_path()),
+            counts,
+            ledger: &out.join("ledger.jsonl"),
+            key: &key,
+            replace: false,
+            day: "2026-01-31",
+            entropy: Entropy::fixed(5),
+        };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let file = pool.install(|| release(&spec, options, &()))?.sealed.path;
+        let mut bytes = std::fs::read(file).unwrap();
+        // A signature has a salt.
+        let signature = bytes.windows(17).rposition(|w| w == b"untrusted comment").unwrap();
+        bytes.truncate(signature);
+        Ok::<_, CompileError>(bytes)
+    };
+    let expected = made("one", 1, None).unwrap();
+    assert!(made("two", 2, None).unwrap() == expected);
+    assert!(made("eight", 8, None).unwrap() == expected);
+
+    // Counted with a map, cell by cell.
+    let plan = planned(&spec).unwrap().plan;
+    let wanted: Vec<_> = plan.measurements.iter().map(|m| m.block.cuboid()).chain(&plan.exact).collect();
+    let tables = needed(&wanted).unwrap();
+    let levels = levels(&tables);
+    let mut cells: std::collections::BTreeMap<Vec<Option<u32>>, u64> = Default::default();
+    for line in rows.lines() {
+        let (sex, age) = line.split_once(',').unwrap();
+        let fine = [u32::from(sex == "M"), age.parse().unwrap()];
+        for table in &tables {
+            let node = |level: &crate::cube::Level| {
+                let of = table.iter().find(|l| l == level)?;
+                let coarse = of.dimension == 1 && of.level == 1;
+                Some(if coarse { fine[1] / 5 } else { fine[of.dimension] })
+            };
+            *cells.entry(levels.iter().map(node).collect()).or_default() += 1;
+        }
+    }
+    let names: Vec<String> = levels.iter().map(|level| column(*level)).collect();
+    let mut text = format!("n,{},cut,impossible\n", names.join(","));
+    for (cell, count) in &cells {
+        let cell: Vec<String> =
+            cell.iter().map(|node| node.map_or(String::new(), |n| n.to_string())).collect();
+        text += &format!("{count},{},0,0\n", cell.join(","));
+    }
+    let counts = dir.path().join("counts.csv");
+    std::fs::write(&counts, &text).unwrap();
+    assert!(made("counted", 2, Some(&counts)).unwrap() == expected);
+
+    // What is not whole, not in agreement, or of another plan.
+    let mut number = 0;
+    let mut refused = |text: &str| {
+        number += 1;
+        std::fs::write(&counts, text).unwrap();
+        made(&format!("refused{number}"), 2, Some(&counts)).unwrap_err().to_string()
+    };
+    let lines: Vec<&str> = text.lines().collect();
+    let with = |at: usize, line: &str| {
+        let mut lines = lines.clone();
+        lines[at] = line;
+        lines.join("\n")
+    };
+    let last = lines.len() - 1;
+    assert!(refused(&lines[..last].join("\n")).contains("has not as many rows"));
+    let fields: Vec<&str> = lines[last].split(',').collect();
+    let changed = |at: usize, to: &str| {
+        let mut fields = fields.clone();
+        fields[at] = to;
+        fields.join(",")
+    };
+    assert!(refused(&with(last, &changed(0, "-1"))).contains("its n is no number of rows"));
+    assert!(refused(&with(last, &changed(0, "x"))).contains("a cell is no whole number"));
+    assert!(refused(&with(last, &changed(1, "7"))).contains("not in the domain"));
+    assert!(refused(&with(last, &changed(1, "-1"))).contains("whose sex is outside the domain"));
+    assert!(refused(&with(last, &changed(fields.len() - 1, "1"))).contains("impossible"));
+    assert!(refused(&with(last, lines[last - 1])).contains("was given before"));
+    assert!(refused(&with(0, &lines[0].replace("cut", "cat"))).contains("has no column \"cut\""));
+    assert!(refused(&text.replace(",cut,impossible", ",cut")).contains("number of columns"));
+    let total = lines.iter().position(|l| l.starts_with("5000,")).unwrap();
+    let without: Vec<&str> =
+        lines.iter().enumerate().filter(|(at, _)| *at != total).map(|(_, l)| *l).collect();
+    assert!(refused(&without.join("\n")).contains("the total is missing"));
 }

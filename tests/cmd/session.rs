@@ -228,6 +228,11 @@ fn recover() {
 }
 
 #[test]
+fn counts() {
+    golden("counts.session");
+}
+
+#[test]
 fn untrue() {
     golden("untrue.session");
 }

@@ -40,6 +40,7 @@ fn opened(text: &str, rows: &str, key: &SigningKey) -> Answers {
     let options = Making {
         out: folder.path(),
         data: Some(&data),
+        counts: None,
         ledger: &folder.path().join("ledger.jsonl"),
         key,
         replace: false,

@@ -85,7 +85,7 @@ pub fn release(cube: &Cube, plan: &Plan, columns: &[Vec<u32>], seed: u64) -> Vec
     let rows = Rows::from_codes(&nodes, columns).unwrap();
     let (charged, ()) = Charged::plan(cube, plan.clone(), |_| Ok::<(), Infallible>(())).unwrap();
     let mut out = Vec::new();
-    measure(rows, cube, charged, Entropy::fixed(seed), &|_, _| (), &mut |_, values| {
+    measure(rows.into(), cube, charged, Entropy::fixed(seed), &|_, _| (), &mut |_, values| {
         out.push(values);
         Ok(())
     })

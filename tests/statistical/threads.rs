@@ -16,6 +16,7 @@ fn sealed(spec_file: &str, threads: usize, seed: u64) -> Vec<u8> {
         let options = Options {
             out: folder.path(),
             data: None,
+            counts: None,
             ledger: &folder.path().join("ledger.jsonl"),
             key: &SigningKey::not_private().unwrap(),
             replace: false,

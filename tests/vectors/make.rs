@@ -21,6 +21,7 @@ fn make_version_2() {
         let options = Options {
             out: &place,
             data: None,
+            counts: None,
             ledger: &scratch.path().join("ledger.jsonl"),
             key: &SigningKey::not_private().unwrap(),
             replace: false,

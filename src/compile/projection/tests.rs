@@ -52,6 +52,7 @@ fn released(source: &str) -> (tempfile::TempDir, Release) {
     let options = Options {
         out: dir.path(),
         data: Some(&rows),
+        counts: None,
         ledger: &dir.path().join("ledger.jsonl"),
         key: &key,
         replace: false,

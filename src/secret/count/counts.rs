@@ -21,6 +21,15 @@ impl Counts {
         &mut self.cells
     }
 
+    pub(super) fn cells(&self) -> &[i64] {
+        &self.cells
+    }
+
+    /// Adds the counts of other rows, of which there are less than 2^63 in all.
+    pub(super) fn add(&mut self, other: &Counts) {
+        self.cells.iter_mut().zip(other.cells.iter()).for_each(|(cell, more)| *cell += more);
+    }
+
     /// The cells, row-major, still wiped on drop.
     pub(in crate::secret) fn into_cells(self) -> Zeroizing<Vec<i64>> {
         self.cells

@@ -2,13 +2,27 @@
 //!
 //! A count is a pure function of the rows and the axes: it does not depend on threads, on what was counted
 //! before, or on the order of the rows.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `cover` | which tables hold all others |
+//! | `tally` | those, counted while the rows stream by |
+//! | `given` | tables that were counted where the data lives |
+//! | `data` | what tables are counted from: rows or such tables |
+//! | `index` | the cells of a block of rows |
 
 mod counts;
+mod cover;
+mod data;
+pub mod given;
 mod index;
+mod tally;
 #[cfg(test)]
 mod tests;
 
 pub use counts::Counts;
+pub use data::Data;
+pub(in crate::secret) use data::Tabulator;
 
 use crate::cube::{Cube, Cuboid, Level};
 use crate::secret::ingest::Rows;
@@ -41,6 +55,9 @@ pub enum CountError {
     /// An axis that does not belong to these rows.
     #[error("axis {0} does not fit its dimension")]
     Axis(usize),
+    /// A table that the counted ones do not hold.
+    #[error("a table was asked for that had not been announced before the data was read")]
+    NotCounted,
 }
 
 /// The table of `rows` over `axes`, row-major: the last axis runs fastest. No axes give the total.

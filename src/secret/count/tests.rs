@@ -171,3 +171,67 @@ fn labelled_and_coded_files_count_alike() {
         }
     }
 }
+
+/// Counted while the rows stream by, in any pieces on any number of threads, or from the rows that were kept: the same tables, at every level.
+#[test]
+fn streamed_and_kept_count_alike() {
+    use crate::secret::ingest::{Settings, read, tests as files};
+    use crate::spec::Coding;
+    let mut columns = vec![
+        files::labels("a", &["x", "y", "z"]),
+        files::lenient(files::column("b", 4, Coding::Range { lo: 0, hi: 3 })),
+        files::column("c", 50, Coding::Range { lo: 0, hi: 49 }),
+    ];
+    // Ten to a band.
+    let bands = Categories {
+        name: "band".into(),
+        labels: (0..5).map(|b| b.to_string()).collect(),
+        parent: vec![0; 5],
+        bounds: vec![],
+    };
+    columns[2].0.levels.insert(1, bands);
+    columns[2].0.levels[2].parent = (0..50).map(|n| n / 10).collect();
+    let spec = files::spec(columns);
+    let mut text = "c,a,b\n".to_owned();
+    for row in 0..20_000usize {
+        let at = row.wrapping_mul(0x9e37_79b9) >> 7;
+        text += &format!(
+            "{},{},{}\n",
+            at % 50,
+            ["x", "y", "z"][at / 50 % 3],
+            ["", "0", "1", "2", "3", "MARS"][at / 150 % 6]
+        );
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("rows.csv");
+    std::fs::write(&path, text).unwrap();
+    let tables = [
+        vec![],
+        vec![(0, 1)],
+        vec![(1, 1), (2, 1)],
+        vec![(0, 1), (2, 2)],
+        vec![(2, 1)],
+        vec![(0, 1), (1, 1), (2, 2)],
+    ];
+    let tables = tables.map(Cuboid::new);
+    let rows = read(&spec, &path, &()).unwrap();
+    for wanted in [&tables[..], &tables[..2], &tables[2..5]] {
+        let wanted: Vec<&Cuboid> = wanted.iter().collect();
+        for (threads, block) in [(1, 1 << 18), (2, 1000), (8, 1)] {
+            let data =
+                super::Data::read_with(&spec, &spec.cube, &wanted, &path, &(), Settings { threads, block })
+                    .unwrap();
+            assert_eq!(data.rows(), 20_000);
+            let (mut streamed, mut kept) = (data.counter(), Counter::new(&rows));
+            for table in &wanted {
+                let expected = kept.cuboid(&spec.cube, table).unwrap().into_cells();
+                assert_eq!(streamed.cuboid(&spec.cube, table).unwrap().into_cells(), expected);
+            }
+        }
+    }
+    // Nothing that was not announced.
+    let data = super::Data::read(&spec, &spec.cube, &[&tables[1]], &path, &()).unwrap();
+    assert_eq!(data.counter().cuboid(&spec.cube, &tables[4]).err(), Some(CountError::NotCounted));
+    assert_eq!(format!("{data:?}"), "Data { <private> }");
+    assert!(data.into_rows().is_none());
+}

@@ -1,6 +1,7 @@
 //! One cell to one node of a dimension's finest level.
 
 use super::error::Fault;
+use super::lookup::Lookup;
 use crate::projection::key::text_code;
 use crate::spec::{Coding, Column};
 use std::collections::HashMap;
@@ -20,7 +21,12 @@ pub(super) struct Coder<'s> {
     domain: Domain<'s>,
     missing: Option<u32>,
     other: Option<u32>,
+    /// Cells that are found at once: the labels, or the numbers of a short range as they are mostly written.
+    lookup: Option<Lookup>,
 }
+
+/// Ranges of at most so many numbers are looked up.
+const LISTED: i64 = 4096;
 
 enum Domain<'s> {
     Labels(&'s HashMap<String, u32>),
@@ -63,7 +69,36 @@ impl<'s> Coder<'s> {
                 Domain::Bins(edges)
             }
         };
-        Ok(Coder { domain, missing: column.missing, other: column.other })
+        let lookup = match &domain {
+            Domain::Labels(labels) => Lookup::new(labels),
+            Domain::Range { lo, hi } if hi.saturating_sub(*lo) < LISTED => {
+                let written = (*lo..=*hi).zip(0..).map(|(number, node)| (number.to_string(), node));
+                Lookup::new(&written.collect())
+            }
+            Domain::Range { .. } | Domain::Bins(_) | Domain::Text => None,
+        };
+        Ok(Coder { domain, missing: column.missing, other: column.other, lookup })
+    }
+
+    /// The node of the cell `text[from..to]`; `None` where [`Coder::code`] says what is wrong with it.
+    #[inline]
+    pub(super) fn quick(&self, text: &[u8], from: usize, to: usize) -> Option<u32> {
+        if from < to
+            && let Some(node) = self.lookup.as_ref().and_then(|lookup| lookup.find(text, from, to))
+        {
+            return Some(node);
+        }
+        self.node(text.get(from..to)?).ok()
+    }
+
+    /// The node of a whole number, as if it were written in decimal.
+    #[cfg_attr(not(feature = "parquet"), allow(dead_code))]
+    #[inline]
+    pub(super) fn of_whole(&self, number: i64) -> Option<u32> {
+        match self.domain {
+            Domain::Range { lo, hi } => in_range(lo, hi, number).ok(),
+            _ => None,
+        }
     }
 
     /// What the column must hold.

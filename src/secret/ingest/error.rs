@@ -33,6 +33,44 @@ pub enum IngestError {
         /// Why, in the operating system's words.
         error: io::ErrorKind,
     },
+    /// A record that does not end.
+    #[error("{after}: the record is longer than 64 MiB: a quote that is never closed, or no text at all")]
+    Long {
+        /// The row.
+        after: Place,
+    },
+    /// The file is another one than a moment ago.
+    #[error("the data was changed while it was read")]
+    Changed,
+    /// A folder or pattern that cannot be used.
+    #[error("the data's path {0}")]
+    Folder(&'static str),
+    /// One of several files.
+    #[error("{name} (file {number} of {of}): {error}")]
+    InFile {
+        /// The file's own name.
+        name: String,
+        /// Which one, from 1.
+        number: usize,
+        /// How many there are.
+        of: usize,
+        /// What is wrong with it.
+        error: Box<IngestError>,
+    },
+    /// Counted tables with other columns than those that were asked for.
+    #[error("the number of columns is {found}, but these tables have {expected}")]
+    Columns {
+        /// How many there should be.
+        expected: usize,
+        /// How many there are.
+        found: usize,
+    },
+    /// In counted tables something that is no whole number.
+    #[error("row {row}: a cell is no whole number")]
+    Number {
+        /// Which row, from 1.
+        row: u64,
+    },
     /// The file has no header row.
     #[error("the file is empty: it has no header row")]
     NoHeader,
@@ -49,6 +87,20 @@ pub enum IngestError {
         columns: usize,
         /// Where the header has a name that differs only in its case, spaces or a letter: which column, from 1.
         spelt: Option<usize>,
+    },
+    /// A column of the spec is in the file if that is split at another character.
+    #[error(
+        "the data has no column \"{column}\" where it is split at {}, but has it where it is split at {}: say \
+         `delimiter = {}` in [data]",
+        shown(*split), shown(*better), shown(*better)
+    )]
+    Delimiter {
+        /// The column's name in the spec.
+        column: String,
+        /// Where the spec splits.
+        split: u8,
+        /// Where the header should be split.
+        better: u8,
     },
     /// A column of the spec is twice in the file.
     #[error("the data has more than one column \"{column}\"")]
@@ -110,6 +162,11 @@ pub enum IngestError {
 
 fn hint(spelt: Option<usize>) -> String {
     spelt.map_or(String::new(), |at| format!("; column {at} is spelt nearly so"))
+}
+
+/// A delimiter as it stands in a spec.
+fn shown(delimiter: u8) -> String {
+    format!("{:?}", char::from(delimiter).to_string())
 }
 
 /// Where a row is: its number, counting data rows from 1, and in text files also its first line.

@@ -3,7 +3,6 @@
 use super::code::Coder;
 use super::error::{Fault, IngestError};
 use super::rows::Rows;
-use super::unit::UnitBound;
 use crate::spec::{Spec, Unit};
 
 /// The columns a spec names: one for each dimension, perhaps one that identifies the unit.
@@ -16,13 +15,21 @@ pub(super) struct Fields<'s> {
 pub(super) struct Field<'s> {
     pub(super) column: &'s str,
     pub(super) coder: Coder<'s>,
-    nodes: u32,
+    pub(super) nodes: u32,
+}
+
+/// What a reading is for. With a bound on the rows of a unit a file is read twice: first whose the rows are, then the rows that count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    Dimensions,
+    Units,
 }
 
 /// The column that says whose row it is.
 pub(super) struct UnitField<'s> {
     pub(super) column: &'s str,
-    bound: UnitBound,
+    /// How many rows of a unit count.
+    pub(super) max_rows: u32,
 }
 
 impl<'s> Fields<'s> {
@@ -38,12 +45,21 @@ impl<'s> Fields<'s> {
         });
         let unit = match &spec.privacy.unit {
             Unit::Row => None,
-            Unit::Column { column, max_rows } => Some(UnitField { column, bound: UnitBound::new(*max_rows) }),
+            Unit::Column { column, max_rows } => Some(UnitField { column, max_rows: *max_rows }),
         };
         Ok(Fields { dimensions: dimensions.collect::<Result<_, _>>()?, unit })
     }
 
-    /// The table to be filled.
+    /// The column of a dimension, from 1, or that of the unit for 0.
+    pub(super) fn column(&self, order: usize) -> String {
+        let name = match order.checked_sub(1) {
+            None => self.unit.as_ref().map(|unit| unit.column),
+            Some(dimension) => self.dimensions.get(dimension).map(|field| field.column),
+        };
+        name.unwrap_or_default().to_owned()
+    }
+
+    /// For a table of rows: how many nodes each dimension has, and whether it is one of texts.
     pub(super) fn rows(&self) -> Rows {
         let mut rows = Rows::new(self.dimensions.iter().map(|field| field.nodes));
         for (at, _) in self.dimensions.iter().enumerate().filter(|(_, field)| field.coder.is_text()) {
@@ -53,20 +69,12 @@ impl<'s> Fields<'s> {
     }
 }
 
-impl UnitField<'_> {
-    /// How many units had more rows than count.
-    pub(super) fn cut(&self) -> u64 {
-        self.bound.cut()
+/// Whether a cell says whose row it is.
+pub(super) fn unit_of(id: &[u8]) -> Result<(), Fault> {
+    if id.is_empty() {
+        return Err(Fault::NoUnit);
     }
-
-    /// Whether the row with this identifier counts.
-    pub(super) fn pass(&mut self, id: &[u8]) -> Result<bool, Fault> {
-        if id.is_empty() {
-            return Err(Fault::NoUnit);
-        }
-        std::str::from_utf8(id).map_err(|_| Fault::NotUtf8)?;
-        Ok(self.bound.pass(id))
-    }
+    std::str::from_utf8(id).map(|_| ()).map_err(|_| Fault::NotUtf8)
 }
 
 /// Where `column` is among the file's `names`; it must be there exactly once.

@@ -1,39 +1,67 @@
-//! Private rows become coded columns: one streaming pass over a CSV or Parquet file.
+//! Private rows become coded columns: files are read in pieces, on all cores, a few thousand rows at a time.
 //!
 //! Only the columns that the spec names are looked at. Every value must be in its dimension's domain, or
 //! the dimension must say where empty cells (`missing`) and strange values (`other`) belong; nothing is
-//! trimmed, folded, guessed or dropped. A bad row stops the reading before anything is counted or
+//! trimmed, folded, guessed or dropped. A bad row stops the reading before anything is
 //! released, so errors are seen by the holder of the data alone; they still name rows and columns and
 //! never values, because error messages travel.
 //!
 //! Every cell is coded on its own, by the public spec. That is why coding costs no privacy: a row more or
 //! less is a coded row more or less.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `files` | one file, a folder, a pattern |
+//! | `run`, `piece` | who reads what, and whose error is told |
+//! | `text/`, `parquet/` | from bytes to cells |
+//! | `code`, `lookup` | from a cell to a node |
+//! | `chunk`, `rows` | coded rows: some thousand, or all |
+//! | `unit`, `zeros` | which rows count, and which must not be |
 
+mod chunk;
 mod code;
-mod csv;
 mod error;
 mod fields;
+mod files;
+mod lookup;
+mod numbers;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod piece;
 mod rows;
+mod run;
 #[cfg(test)]
 pub(in crate::secret) mod tests;
+mod text;
 mod unit;
+#[cfg(not(feature = "parquet"))]
+mod without;
 mod zeros;
 
+pub(in crate::secret) use chunk::{CHUNK, Chunk};
 pub use error::{Fault, IngestError, Place};
+pub use files::{DataFile, files};
+pub use numbers::Number;
+pub(in crate::secret) use numbers::numbers;
 pub use rows::Rows;
 pub(in crate::secret) use rows::{Codes, Values};
+pub(in crate::secret) use run::{Settings, Take};
 
-use crate::spec::{CsvOptions, Format, Spec};
-use fields::Fields;
-use std::fs::File;
+use crate::spec::{CsvOptions, Spec, Unit};
+use fields::{Fields, Wanted};
+#[cfg(feature = "parquet")]
+use parquet::Groups;
+use run::Run;
 use std::path::Path;
+use unit::{Bounding, Kept};
+#[cfg(not(feature = "parquet"))]
+use without::Groups;
+use zeros::Zeros;
 
-/// Told how far a file has been read.
+/// Told how far the data has been read.
 ///
-/// The unit is bytes of the file, so that a progress bar shows the file's size and no number of rows.
-pub trait Progress {
+/// The unit is bytes of the files, so that a progress bar shows their size and no number of rows.
+pub trait Progress: Sync {
     /// `done` of `of` bytes are read. The last call has `done == of`, unless reading fails.
     fn step(&self, done: u64, of: u64);
 }
@@ -48,39 +76,67 @@ impl Progress for () {
 /// The spec's own format and CSV options apply. A file other than the spec's own whose name ends in
 /// `.parquet` or `.csv` is taken to be that.
 pub fn read(spec: &Spec, path: &Path, progress: &dyn Progress) -> Result<Rows, IngestError> {
-    let mut fields = Fields::of(spec)?;
-    let unreadable = |error: std::io::Error| IngestError::Open { path: path.to_owned(), error: error.kind() };
-    // A pipe would be waited for, and a device has no end.
-    let size = match crate::spec::regular(path) {
-        Err(e) if e.kind() == std::io::ErrorKind::InvalidInput => {
-            return Err(IngestError::NotAFile { path: path.to_owned() });
-        }
-        size => size.map_err(unreadable)?,
-    };
-    let file = File::open(path).map_err(unreadable)?;
-    let mut rows = match format(spec, path) {
-        Format::Csv => {
-            let default = CsvOptions { delimiter: b',', quote: b'"', columns: None };
-            let options = spec.data.as_ref().map_or(&default, |data| &data.csv);
-            csv::read(file, size, options, &mut fields, progress)
-        }
-        #[cfg(feature = "parquet")]
-        Format::Parquet => parquet::read(file, size, &mut fields, progress),
-        #[cfg(not(feature = "parquet"))]
-        Format::Parquet => Err(IngestError::NoParquet),
-    }?;
-    rows.set_cut(fields.unit.as_ref().map_or(0, |unit| unit.cut()));
-    zeros::check(&rows, spec)?;
+    read_with(spec, path, progress, Settings::default())
+}
+
+/// [`read`], with the work shared out in this way.
+pub(in crate::secret) fn read_with(
+    spec: &Spec,
+    path: &Path,
+    progress: &dyn Progress,
+    settings: Settings,
+) -> Result<Rows, IngestError> {
+    let rows = Fields::of(spec)?.rows();
+    let seen = each(spec, path, progress, settings, &|| rows::Pieces::new(rows.like()))?;
+    let mut rows = rows::Pieces::together(rows, seen.takers);
+    rows.set_cut(seen.cut);
     Ok(rows)
 }
 
-fn format(spec: &Spec, path: &Path) -> Format {
-    let own = spec.data.as_ref();
-    let by_name = match path.extension() {
-        _ if own.is_some_and(|data| data.path == path) => None,
-        Some(end) if end.eq_ignore_ascii_case("parquet") => Some(Format::Parquet),
-        Some(end) if end.eq_ignore_ascii_case("csv") => Some(Format::Csv),
-        _ => None,
+/// What has taken all rows that count.
+pub(in crate::secret) struct Seen<S> {
+    pub takers: Vec<S>,
+    /// How many units had more rows than count.
+    pub cut: u64,
+}
+
+/// Hands all rows of `path` that count to what `make` makes, one for each thread.
+pub(in crate::secret) fn each<S: Take>(
+    spec: &Spec,
+    path: &Path,
+    progress: &dyn Progress,
+    settings: Settings,
+    make: &(dyn Fn() -> S + Sync),
+) -> Result<Seen<S>, IngestError> {
+    let fields = Fields::of(spec)?;
+    let zeros = Zeros::of(spec)?;
+    let files = files(spec, path)?;
+    let default = CsvOptions { delimiter: b',', quote: b'"', columns: None };
+    let options = spec.data.as_ref().map_or(&default, |data| &data.csv);
+    let size = files.iter().map(|file| file.size).fold(0, u64::saturating_add);
+    let passes = if matches!(spec.privacy.unit, Unit::Row) { 1 } else { 2 };
+    let step = |pass: u64, done: u64| progress.step((pass * size + done.min(size)) / passes, size);
+    let run = Run {
+        files: &files,
+        options,
+        fields: &fields,
+        wanted: Wanted::Dimensions,
+        kept: None,
+        zeros: &zeros,
+        settings,
+        progress: &|done| step(passes - 1, done),
     };
-    by_name.or(own.map(|data| data.format)).unwrap_or(Format::Csv)
+    let kept: Option<Kept> = match &fields.unit {
+        None => None,
+        Some(unit) => {
+            let bounding = Bounding::new(unit.max_rows);
+            let first = Run { wanted: Wanted::Units, progress: &|done| step(0, done), ..run };
+            let (_, pieces) = first.all(&|| &bounding)?;
+            Some(bounding.kept(&pieces))
+        }
+    };
+    let (takers, _) = Run { kept: kept.as_ref(), ..run }.all(make)?;
+    zeros.check()?;
+    progress.step(size, size);
+    Ok(Seen { takers, cut: kept.map_or(0, |kept| kept.cut) })
 }

@@ -1,6 +1,8 @@
 //! The rows that count, as columns of codes.
 
+use super::chunk::Chunk;
 use super::error::IngestError;
+use super::run::Take;
 use std::fmt;
 use zeroize::Zeroize;
 
@@ -44,6 +46,26 @@ impl Rows {
         }
     }
 
+    /// No rows, of the same dimensions.
+    pub(super) fn like(&self) -> Rows {
+        let column = |codes: &Codes| Codes { nodes: codes.nodes, values: codes.values.like() };
+        Rows { columns: self.columns.iter().map(column).collect(), len: 0, cut: 0 }
+    }
+
+    /// Appends coded rows.
+    fn append(&mut self, chunk: &Chunk) {
+        for (dimension, codes) in self.columns.iter_mut().enumerate() {
+            let nodes = chunk.nodes(dimension);
+            match &mut codes.values {
+                Values::U8(values) => values.extend(nodes.iter().map(|&node| node as u8)),
+                Values::U16(values) => values.extend(nodes.iter().map(|&node| node as u16)),
+                Values::U32(values) => values.extend_from_slice(nodes),
+                Values::Text(values) => values.extend_from_slice(chunk.texts(dimension)),
+            }
+        }
+        self.len += chunk.len();
+    }
+
     /// From codes in memory: `columns` are parallel to `nodes`, the numbers of finest nodes.
     pub fn from_codes(nodes: &[u32], columns: &[Vec<u32>]) -> Result<Rows, IngestError> {
         let wrong = |dimension: usize, what| IngestError::Coding { dimension: dimension.to_string(), what };
@@ -64,18 +86,6 @@ impl Rows {
             }
         }
         Ok(rows)
-    }
-
-    /// Appends to one column. Whoever fills the columns calls [`Rows::grow`] for the whole rows.
-    #[inline]
-    pub(super) fn push(&mut self, column: usize, code: u64) {
-        self.columns[column].push(code);
-    }
-
-    /// So many rows are now complete in every column.
-    pub(super) fn grow(&mut self, by: usize) {
-        self.len += by;
-        debug_assert!(self.columns.iter().all(|column| column.len() == self.len));
     }
 
     pub(super) fn set_cut(&mut self, units: u64) {
@@ -118,15 +128,6 @@ impl Codes {
         }
     }
 
-    fn len(&self) -> usize {
-        match &self.values {
-            Values::U8(values) => values.len(),
-            Values::U16(values) => values.len(),
-            Values::U32(values) => values.len(),
-            Values::Text(values) => values.len(),
-        }
-    }
-
     /// How many nodes the finest level has: every code is below.
     pub(in crate::secret) fn nodes(&self) -> usize {
         self.nodes as usize
@@ -138,6 +139,36 @@ impl Codes {
 }
 
 impl Values {
+    /// Nothing, of the same kind.
+    fn like(&self) -> Values {
+        match self {
+            Values::U8(_) => Values::U8(Vec::new()),
+            Values::U16(_) => Values::U16(Vec::new()),
+            Values::U32(_) => Values::U32(Vec::new()),
+            Values::Text(_) => Values::Text(Vec::new()),
+        }
+    }
+
+    fn reserve(&mut self, more: usize) {
+        match self {
+            Values::U8(values) => values.reserve_exact(more),
+            Values::U16(values) => values.reserve_exact(more),
+            Values::U32(values) => values.reserve_exact(more),
+            Values::Text(values) => values.reserve_exact(more),
+        }
+    }
+
+    /// Appends what is of the same kind.
+    fn append(&mut self, other: &Values) {
+        match (self, other) {
+            (Values::U8(values), Values::U8(more)) => values.extend_from_slice(more),
+            (Values::U16(values), Values::U16(more)) => values.extend_from_slice(more),
+            (Values::U32(values), Values::U32(more)) => values.extend_from_slice(more),
+            (Values::Text(values), Values::Text(more)) => values.extend_from_slice(more),
+            _ => debug_assert!(false, "columns of different kinds"),
+        }
+    }
+
     /// The code of a row: a node, or what stands for a text.
     #[inline]
     pub(in crate::secret) fn at(&self, row: usize) -> u64 {
@@ -157,6 +188,48 @@ impl Drop for Values {
             Values::U16(values) => values.zeroize(),
             Values::U32(values) => values.zeroize(),
             Values::Text(values) => values.zeroize(),
+        }
+    }
+}
+
+/// Keeps the rows of the pieces that one thread coded.
+pub(super) struct Pieces {
+    /// What an empty one is like.
+    none: Rows,
+    pieces: Vec<(usize, Rows)>,
+}
+
+impl Pieces {
+    pub fn new(none: Rows) -> Pieces {
+        Pieces { none, pieces: Vec::new() }
+    }
+
+    /// All rows in their order. Column after column, so that little is held twice.
+    pub fn together(mut rows: Rows, threads: Vec<Pieces>) -> Rows {
+        let mut pieces: Vec<(usize, Rows)> = threads.into_iter().flat_map(|t| t.pieces).collect();
+        pieces.sort_by_key(|(piece, _)| *piece);
+        rows.len = pieces.iter().map(|(_, rows)| rows.len).sum();
+        for (at, codes) in rows.columns.iter_mut().enumerate() {
+            codes.values.reserve(rows.len);
+            for piece in &mut pieces {
+                let Some(of_piece) = piece.1.columns.get_mut(at) else { continue };
+                codes.values.append(&of_piece.values);
+                of_piece.values = Values::U8(Vec::new()); // wiped
+            }
+        }
+        rows
+    }
+}
+
+impl Take for Pieces {
+    fn take(&mut self, piece: usize, chunk: &Chunk) {
+        match self.pieces.last_mut() {
+            Some((last, rows)) if *last == piece => rows.append(chunk),
+            _ => {
+                let mut rows = self.none.like();
+                rows.append(chunk);
+                self.pieces.push((piece, rows));
+            }
         }
     }
 }

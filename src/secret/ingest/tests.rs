@@ -6,8 +6,7 @@ use super::*;
 use crate::cube::{Cube, Dimension};
 use crate::exact::Rational;
 use crate::plan::{BudgetRule, Neighbours};
-use crate::spec::{Budget, Coding, Column, Data, Privacy, StrategySpec, Unit};
-use std::cell::RefCell;
+use crate::spec::{Budget, Coding, Column, CsvOptions, Data, Format, Privacy, StrategySpec, Unit};
 use std::path::PathBuf;
 use tempfile::TempDir;
 
@@ -315,7 +314,7 @@ fn errors_of_files() {
     let absent = read(&spec(), &dir.path().join("absent.csv"), &()).unwrap_err();
     assert!(matches!(absent, IngestError::Open { error: std::io::ErrorKind::NotFound, .. }), "{absent}");
     let folder = read(&spec(), dir.path(), &()).unwrap_err();
-    assert!(matches!(folder, IngestError::Open { .. }), "{folder}");
+    assert!(matches!(folder, IngestError::Folder(_)), "{folder}");
     #[cfg(unix)]
     for device in ["/dev/zero", "/dev/null"] {
         let refused = read(&spec(), std::path::Path::new(device), &()).unwrap_err();
@@ -444,22 +443,211 @@ fn debug_shows_nothing() {
 /// Progress is in bytes, never runs back, and ends with the size of the file.
 #[test]
 fn progress_is_bytes() {
-    struct Steps(RefCell<Vec<(u64, u64)>>);
+    struct Steps(std::sync::Mutex<Vec<(u64, u64)>>);
     impl Progress for Steps {
         fn step(&self, done: u64, of: u64) {
-            self.0.borrow_mut().push((done, of));
+            self.0.lock().unwrap().push((done, of));
         }
     }
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("rows.csv");
     std::fs::write(&path, format!("x\n{}", "a\n".repeat(1_500_000))).unwrap();
-    let steps = Steps(RefCell::default());
+    let steps = Steps(Default::default());
     read(&spec([labels("x", &["a"])]), &path, &steps).unwrap();
-    let steps = steps.0.into_inner();
+    let steps = steps.0.into_inner().unwrap();
     assert!(
         steps.len() >= 3
             && steps.is_sorted()
             && steps.iter().all(|&(done, of)| done <= of && of == 3_000_002)
     );
     assert_eq!(steps.last(), Some(&(3_000_002, 3_000_002)));
+}
+
+/// All settings that must make no difference: threads, and bytes read at a time.
+const SETTINGS: [(usize, usize); 6] = [(1, 1 << 18), (1, 1), (2, 3), (8, 1), (8, 7), (2, 64)];
+
+/// The rows as the CSV library and a plain map have them; or the number of the first row with a mistake.
+fn naive(spec: &Spec, text: &[u8]) -> Result<Vec<Vec<u32>>, u64> {
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text);
+    let mut records = reader.byte_records().map(|r| r.unwrap());
+    let header = records.next().unwrap();
+    let at: Vec<usize> =
+        spec.columns.iter().map(|c| header.iter().position(|n| n == c.column.as_bytes()).unwrap()).collect();
+    let mut rows = Vec::new();
+    for (record, row) in records.zip(1..) {
+        if record.len() != header.len() {
+            return Err(row);
+        }
+        let code = |(column, &at): (&Column, &usize)| {
+            let Coding::Labels(labels) = &column.coding else { unreachable!() };
+            let cell = &record[at];
+            let label = std::str::from_utf8(cell).ok().and_then(|cell| labels.get(cell).copied());
+            match column.missing {
+                Some(missing) if cell.is_empty() => Some(missing),
+                _ if cell.is_empty() => label,
+                _ if std::str::from_utf8(cell).is_err() => None,
+                _ => label.or(column.other),
+            }
+        };
+        let codes: Option<Vec<u32>> = spec.columns.iter().zip(&at).map(code).collect();
+        rows.push(codes.ok_or(row)?);
+    }
+    Ok(rows)
+}
+
+proptest::proptest! {
+    /// Random files: every way to end a line, quotes anywhere, wrong widths, a missing last line end.
+    #[test]
+    fn as_a_naive_reader(
+        parts in proptest::collection::vec(proptest::sample::select(vec![
+            "a", "b", ",", ",", ",", "\n", "\n", "\r\n", "\r", "\"a\"", "\"b,\"\"\n\"", "\"", "\"\"", "é", "x", "a,b\n", "a,\"a\"\n", "\"\r\n\",x\r\n",
+        ]), 0..60),
+        strict in proptest::bool::ANY,
+        mark in proptest::bool::ANY,
+    ) {
+        let x = labels("x", &["a", "b", "b,\"\n", "\r\n", "x"]);
+        let y = labels("y", &["a", "b", "é", ""]);
+        let spec = if strict { spec([y, x]) } else { spec([lenient(y), lenient(x)]) };
+        let text = format!("{}x,y\n{}", if mark { "\u{feff}" } else { "" }, parts.concat());
+        let dir = TempDir::new().unwrap();
+        let path = dir.path().join("rows.csv");
+        std::fs::write(&path, &text).unwrap();
+        let expected = naive(&spec, text.as_bytes());
+        let mut errors = Vec::new();
+        for (threads, block) in SETTINGS {
+            let rows = read_with(&spec, &path, &(), Settings { threads, block }).map(|rows| codes(&rows));
+            match (rows, &expected) {
+                (Ok(rows), Ok(expected)) => proptest::prop_assert_eq!(&rows, expected),
+                (Err(IngestError::Ragged { place, .. } | IngestError::Cell { place, .. }), Err(row)) if place.row == *row => {
+                    errors.push(read_with(&spec, &path, &(), Settings { threads, block }).unwrap_err());
+                }
+                (other, _) => proptest::prop_assert!(false, "{:?} {:?} at {} {}", other, expected, threads, block),
+            }
+        }
+        proptest::prop_assert!(errors.windows(2).all(|two| two[0] == two[1]), "{errors:?}");
+    }
+
+    /// Which rows of a unit count does not depend on who reads them.
+    #[test]
+    fn units_in_any_blocks(ids in proptest::collection::vec(0u8..5, 0..60), max_rows in 0u32..4) {
+        let spec = with_unit(spec([labels("x", &["a", "b", "c"])]), "who", max_rows);
+        let mut text = "x,who\n".to_owned();
+        let mut seen = [0; 5];
+        let mut expected = Vec::new();
+        for (at, &id) in ids.iter().enumerate() {
+            text += &format!("{},{id}\n", ["a", "b", "c"][at % 3]);
+            if seen[id as usize] < max_rows {
+                expected.push(vec![at as u32 % 3]);
+            }
+            seen[id as usize] += 1;
+        }
+        let dir = TempDir::new().unwrap();
+        let path = dir.path().join("rows.csv");
+        std::fs::write(&path, text).unwrap();
+        for (threads, block) in SETTINGS {
+            let rows = read_with(&spec, &path, &(), Settings { threads, block }).unwrap();
+            proptest::prop_assert_eq!(codes(&rows), expected.clone());
+            proptest::prop_assert_eq!(rows.cut(), seen.iter().filter(|&&n| n > max_rows).count() as u64);
+        }
+    }
+}
+
+#[test]
+fn another_delimiter_is_suspected() {
+    let expected = |better: &str| {
+        format!(
+            "the data has no column \"sex\" where it is split at \",\", but has it where it is split at {better}: say `delimiter = {better}` in [data]"
+        )
+    };
+    let spec = || spec([labels("sex", &["a"]), labels("x", &["y"])]);
+    bad(&spec(), "x;sex\ny;MARS\n", "MARS", &expected("\";\""));
+    bad(&spec(), "x\tsex\ny\tMARS\n", "MARS", &expected("\"\\t\""));
+    bad(
+        &spec(),
+        "MARS;sax\na;y\n",
+        "MARS",
+        "the data has no column \"sex\" among its 1 (a file without a header row needs `columns` in the spec)",
+    );
+}
+
+/// More rows than fit a chunk, on several threads: their order is that of the file, and so is the row that is told.
+#[test]
+fn long_files() {
+    let spec = spec([column("n", 100_000, Coding::Range { lo: 0, hi: 99_999 }), labels("x", &["y"])]);
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("rows.csv");
+    let row = |n: u32| format!("{n},\"y\"\r\n");
+    let text: String = (0..100_000).map(row).collect();
+    std::fs::write(&path, format!("n,x\r\n{text}")).unwrap();
+    for (threads, block) in [(1, 1 << 18), (2, 1000), (8, 30_000)] {
+        let rows = read_with(&spec, &path, &(), Settings { threads, block }).unwrap();
+        assert!((0..100_000).map(|n| vec![n, 0]).eq(codes(&rows)));
+    }
+    // Two bad rows far apart: the first is told, whoever meets which.
+    let bad = text.replace("70001,", "MARS,").replace("99000,", "MARS,");
+    std::fs::write(&path, format!("n,x\r\n{bad}")).unwrap();
+    for (threads, block) in [(1, 1 << 18), (2, 1000), (8, 30_000)] {
+        let error = read_with(&spec, &path, &(), Settings { threads, block }).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "row 70002 (line 70003), column \"n\": the value is not a whole number, and the dimension has no `other`"
+        );
+    }
+}
+
+#[test]
+fn several_files() {
+    let spec = spec([labels("x", &["a", "b"])]);
+    let dir = TempDir::new().unwrap();
+    let put = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
+    let pattern = dir.path().join("part-*.csv");
+    let read = |path: &Path| super::read(&spec, path, &()).map(|rows| codes(&rows));
+    let refused = |path: &Path| read(path).unwrap_err().to_string();
+    assert_eq!(refused(dir.path()), "the data's path names no file");
+    assert_eq!(refused(&pattern), "the data's path names no file");
+    put("part-2.csv", "x\nb\n");
+    put("part-1.csv", "y,x\n0,a\n0,a");
+    put("_SUCCESS", "");
+    put(".part-1.csv.crc", "MARS");
+    let expected = vec![vec![0], vec![0], vec![1]];
+    assert_eq!(read(dir.path()).unwrap(), expected);
+    assert_eq!(read(&pattern).unwrap(), expected);
+    assert_eq!(read(&dir.path().join("part-?.csv")).unwrap(), expected);
+    put("part-3.csv", "x\na\nMARS\n");
+    assert_eq!(
+        refused(dir.path()),
+        "part-3.csv (file 3 of 3): row 2 (line 3), column \"x\": the value is outside the domain, and the dimension has no `other`"
+    );
+    // A wrong file is told before others are read, and a wrong row.
+    put("part-4.csv", "z\na\n");
+    assert!(refused(dir.path()).starts_with("part-4.csv (file 4 of 4): the data has no column \"x\""));
+    // What would be left out, and what would be counted twice.
+    put("more.txt", "x\na\n");
+    assert!(refused(dir.path()).contains("neither in .csv nor in .parquet"));
+    std::fs::remove_file(dir.path().join("more.txt")).unwrap();
+    put("part-1.parquet", "");
+    assert!(refused(dir.path()).contains("both .csv and .parquet"));
+    std::fs::remove_file(dir.path().join("part-1.parquet")).unwrap();
+    std::fs::create_dir(dir.path().join("more")).unwrap();
+    assert!(refused(dir.path()).contains("holds other folders"));
+    // The unit's rows are counted across files.
+    let dir = TempDir::new().unwrap();
+    for file in ["1.csv", "2.csv"] {
+        std::fs::write(dir.path().join(file), "who,x\nu,a\nv,b\n").unwrap();
+    }
+    let rows = super::read(&with_unit(spec.clone(), "who", 1), dir.path(), &()).unwrap();
+    assert_eq!((codes(&rows), rows.cut()), (vec![vec![0], vec![1]], 2));
+}
+
+/// A quote that is never closed is no reason to hold the rest of a large file in memory.
+#[test]
+fn records_without_an_end() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("rows.csv");
+    std::fs::write(&path, format!("x\na\n\"MARS\n{}", "a\n".repeat(40 << 20))).unwrap();
+    let error = read(&spec([labels("x", &["a"])]), &path, &()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "row 2 (line 3): the record is longer than 64 MiB: a quote that is never closed, or no text at all"
+    );
 }

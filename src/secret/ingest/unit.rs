@@ -1,7 +1,10 @@
 //! At most `max_rows` rows of a unit count.
 
+use super::chunk::Chunk;
+use super::run::Take;
 use std::collections::HashMap;
-use zeroize::Zeroize;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use zeroize::{Zeroize, Zeroizing};
 
 /// Lets the first `max_rows` rows of every unit pass, in the order of the file.
 ///
@@ -65,6 +68,96 @@ impl Drop for UnitBound {
             passed.zeroize();
         }
         self.cut.zeroize();
+    }
+}
+
+/// Which rows of all files count: one bit a row.
+pub(super) struct Kept {
+    bits: Zeroizing<Vec<u64>>,
+    /// The number of the first row of each piece, and in the end that of all rows.
+    first: Vec<u64>,
+    /// How many units had more rows than count.
+    pub cut: u64,
+}
+
+impl Kept {
+    /// Whether a row of a piece counts.
+    #[inline]
+    pub fn row(&self, piece: usize, row: u64) -> bool {
+        let at = self.first.get(piece).map_or(u64::MAX, |first| first.saturating_add(row));
+        let word = usize::try_from(at / 64).ok().and_then(|word| self.bits.get(word));
+        word.is_some_and(|word| word >> (at % 64) & 1 == 1)
+    }
+
+    /// How many rows a piece had.
+    pub fn rows(&self, piece: usize) -> Option<u64> {
+        Some(self.first.get(piece + 1)? - self.first.get(piece)?)
+    }
+}
+
+/// Looks at the units of all rows in their order, whatever the order in which threads come with them.
+pub(super) struct Bounding {
+    state: Mutex<State>,
+    turn: Condvar,
+}
+
+struct State {
+    bound: UnitBound,
+    bits: Zeroizing<Vec<u64>>,
+    rows: u64,
+    /// The piece whose turn it is.
+    next: usize,
+}
+
+impl Bounding {
+    pub fn new(max_rows: u32) -> Bounding {
+        let state = State { bound: UnitBound::new(max_rows), bits: Zeroizing::default(), rows: 0, next: 0 };
+        Bounding { state: Mutex::new(state), turn: Condvar::new() }
+    }
+
+    /// What counts, when all rows of all pieces have been seen.
+    pub fn kept(self, pieces: &[u64]) -> Kept {
+        let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut first = vec![0];
+        first.extend(pieces.iter().scan(0, |rows: &mut u64, piece| {
+            *rows += piece;
+            Some(*rows)
+        }));
+        Kept { bits: state.bits, first, cut: state.bound.cut() }
+    }
+
+    /// Waits for the turn of a piece. Pieces are handed out in order and each is ended, so it comes.
+    fn wait(&self, piece: usize) -> MutexGuard<'_, State> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let early = |state: &mut State| state.next < piece;
+        self.turn.wait_while(state, early).unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn push(&mut self, passes: bool) {
+        if self.rows.is_multiple_of(64) {
+            self.bits.push(0);
+        }
+        if let Some(word) = self.bits.last_mut() {
+            *word |= u64::from(passes) << (self.rows % 64);
+        }
+        self.rows += 1;
+    }
+}
+
+impl Take for &Bounding {
+    fn take(&mut self, piece: usize, chunk: &Chunk) {
+        let mut state = self.wait(piece);
+        for id in chunk.ids() {
+            let passes = state.bound.pass(id);
+            state.push(passes);
+        }
+    }
+
+    fn end(&mut self, piece: usize) {
+        self.wait(piece).next = piece + 1;
+        self.turn.notify_all();
     }
 }
 

@@ -1,41 +1,53 @@
 //! Rows against the cells that the spec declares to be empty.
 //!
-//! A row in such a cell contradicts the spec, as a value outside its domain does: reading stops before anything is
-//! counted, and says which condition, not which row. Estimates would be wrong by as much as there are such rows.
+//! A row in such a cell contradicts the spec, as a value outside its domain does: the data is refused before anything is
+//! charged, and the error says which condition, not which row. Estimates would be wrong by as much as there are such rows.
 
+use super::chunk::Chunk;
 use super::error::IngestError;
-use super::rows::{Rows, Values};
 use crate::cube::Filter;
 use crate::recover::zeros;
 use crate::spec::Spec;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Refuses rows in cells that are declared to be empty.
-pub(super) fn check(rows: &Rows, spec: &Spec) -> Result<(), IngestError> {
-    for condition in &spec.zeros {
-        let undeclared = || IngestError::Zero { condition: condition.clone() };
-        let filter = zeros::filter(&spec.cube, condition).map_err(|_| undeclared())?;
-        if any(rows, &filter).unwrap_or(true) {
-            return Err(undeclared());
-        }
-    }
-    Ok(())
+/// The conditions, and whether a row was found in one.
+pub(super) struct Zeros {
+    conditions: Vec<(String, Filter, AtomicBool)>,
 }
 
-/// Whether a row satisfies the filter. `None` when they are of other dimensions.
-fn any(rows: &Rows, filter: &Filter) -> Option<bool> {
-    let columns: Vec<(&Values, &[u32], usize)> = filter
-        .dims
-        .iter()
-        .map(|d| Some((rows.column(d.dim)?.values(), d.class_of.as_slice(), d.classes as usize)))
-        .collect::<Option<_>>()?;
-    for row in 0..rows.len() {
-        let mut at = 0;
-        for (values, class_of, classes) in &columns {
-            at = at * classes + *class_of.get(usize::try_from(values.at(row)).ok()?)? as usize;
-        }
-        if *filter.weights.get(at)? != 0.0 {
-            return Some(true);
+impl Zeros {
+    pub fn of(spec: &Spec) -> Result<Zeros, IngestError> {
+        let conditions = spec.zeros.iter().map(|condition| {
+            let filter = zeros::filter(&spec.cube, condition);
+            let filter = filter.map_err(|_| IngestError::Zero { condition: condition.clone() })?;
+            Ok((condition.clone(), filter, AtomicBool::new(false)))
+        });
+        Ok(Zeros { conditions: conditions.collect::<Result<_, _>>()? })
+    }
+
+    /// Looks at some rows.
+    pub fn see(&self, chunk: &Chunk) {
+        for (_, filter, found) in &self.conditions {
+            if !found.load(Ordering::Relaxed) && any(chunk, filter) {
+                found.store(true, Ordering::Relaxed);
+            }
         }
     }
-    Some(false)
+
+    /// Refuses rows in cells that are declared to be empty.
+    pub fn check(&self) -> Result<(), IngestError> {
+        let found = self.conditions.iter().find(|(.., found)| found.load(Ordering::Relaxed));
+        found.map_or(Ok(()), |(condition, ..)| Err(IngestError::Zero { condition: condition.clone() }))
+    }
+}
+
+/// Whether a row satisfies the filter, or the two are of other dimensions.
+fn any(chunk: &Chunk, filter: &Filter) -> bool {
+    (0..chunk.len()).any(|row| {
+        let at = filter.dims.iter().try_fold(0, |at, dim| {
+            let node = *chunk.nodes(dim.dim).get(row)?;
+            Some(at * dim.classes as usize + *dim.class_of.get(node as usize)? as usize)
+        });
+        at.and_then(|at| filter.weights.get(at)) != Some(&0.0)
+    })
 }

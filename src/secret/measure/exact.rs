@@ -8,14 +8,13 @@
 use super::{Copies, MeasureError};
 use crate::cube::Cube;
 use crate::secret::Charged;
-use crate::secret::count::Counter;
-use crate::secret::ingest::Rows;
+use crate::secret::count::Data;
 use crate::spec::ExactTable;
 
 /// The exact counts of the declared tables, in the order of the plan. Refuses a declaration that is not the plan's, and one
 /// without a reason.
 pub fn exact_tables(
-    rows: &Rows,
+    data: &Data,
     cube: &Cube,
     charged: &Charged<Copies>,
     declared: &[ExactTable],
@@ -25,7 +24,7 @@ pub fn exact_tables(
     if !same || declared.iter().any(|e| e.reason.trim().is_empty()) {
         return Err(MeasureError::Undeclared);
     }
-    let mut counter = Counter::new(rows);
+    let mut counter = data.counter();
     plan.exact
         .iter()
         .map(|cuboid| Ok(std::mem::take(&mut *counter.cuboid(cube, cuboid)?.into_cells())))

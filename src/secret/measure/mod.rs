@@ -7,7 +7,7 @@
 //! is in checked integers. **Proof idea:** see `plan::cost`; the contrasts `D_A` are post-processing of the noisy vector.
 //! **Source:** Canonne, Kamath & Steinke 2020 (noise); Xiao, He, Zhang & Kifer 2023 (residual components).
 //!
-//! A budget cannot be spent twice: [`measure`] takes the rows and the [`Charged`] receipt by value. A receipt is
+//! A budget cannot be spent twice: [`measure`] takes the data and the [`Charged`] receipt by value. A receipt is
 //! only given for a plan whose recomputed cost is within its budget, after the ledger has been charged.
 
 mod copies;
@@ -24,8 +24,7 @@ use crate::plan::cost::CostError;
 use crate::plan::{Measurement, Plan};
 use crate::planner::room;
 use crate::secret::Charged;
-use crate::secret::count::{CountError, Counter};
-use crate::secret::ingest::Rows;
+use crate::secret::count::{CountError, Data, Tabulator};
 use crate::secret::noise::{Entropy, NoiseError};
 use copies::Drawn;
 use rayon::prelude::*;
@@ -68,8 +67,8 @@ pub enum MeasureError {
 
 /// Refuses rows so many that integers of the plan might not fit: every plan has room for [`room::ROWS`]. To be asked before anything
 /// is charged.
-pub fn has_room(rows: &Rows, plan: &Plan, frame: &Frame) -> Result<(), MeasureError> {
-    room::check(plan, frame, rows.len() as u64).map_err(|_| MeasureError::TooManyRows)
+pub fn has_room(data: &Data, plan: &Plan, frame: &Frame) -> Result<(), MeasureError> {
+    room::check(plan, frame, data.rows()).map_err(|_| MeasureError::TooManyRows)
 }
 
 /// How many cells may be in flight at once: bounds memory, whatever the plan.
@@ -84,14 +83,14 @@ pub type Sink<'a> =
 /// Measurement i draws from ChaCha20 stream i, so the result depends on the key alone and not on threads.
 /// `progress` hears of public facts only: how many of the plan's cells are done.
 pub fn measure(
-    rows: Rows,
+    data: Data,
     cube: &Cube,
     charged: Charged<Plan>,
     entropy: Entropy,
     progress: &(dyn Fn(u64, u64) + Sync),
     sink: &mut dyn FnMut(usize, Vec<i64>) -> Result<(), Box<dyn std::error::Error + Send + Sync>>,
 ) -> Result<u64, MeasureError> {
-    measure_copies(rows, cube, charged.alone(), entropy, progress, &mut |_, i, values| sink(i, values))
+    measure_copies(data, cube, charged.alone(), entropy, progress, &mut |_, i, values| sink(i, values))
 }
 
 /// The same for the copies of one measuring, the most precise first: each measurement is counted once, and handed over once for every
@@ -100,7 +99,7 @@ pub fn measure(
 /// **Guarantee, proof, source.** See [`crate::plan::copies`] for what the copies cost together and alone, and [`copies`] for how each
 /// integer is made.
 pub fn measure_copies(
-    rows: Rows,
+    data: Data,
     cube: &Cube,
     charged: Charged<Copies>,
     entropy: Entropy,
@@ -124,7 +123,7 @@ pub fn measure_copies(
         }
         let batch: Vec<Vec<Vec<i64>>> = (start..end)
             .into_par_iter()
-            .map_init(|| Counter::new(&rows), |counter, i| one(counter, cube, &frame, &drawn, i, &entropy))
+            .map_init(|| data.counter(), |counter, i| one(counter, cube, &frame, &drawn, i, &entropy))
             .collect::<Result<_, _>>()?;
         for (i, measured) in (start..end).zip(batch) {
             values += measured.first().map_or(0, Vec::len) as u64;
@@ -145,7 +144,7 @@ fn shape(m: &Measurement) -> &Cuboid {
 
 /// One measurement: count, scale up (or add up what the block adds up), add noise, take contrasts; for each copy.
 fn one(
-    counter: &mut Counter<'_>,
+    counter: &mut Tabulator<'_>,
     cube: &Cube,
     frame: &Frame,
     drawn: &Drawn,

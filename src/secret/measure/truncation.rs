@@ -4,7 +4,7 @@ use super::MeasureError;
 use super::copies::{Copies, sampler, step, stream};
 use crate::plan::Mode;
 use crate::secret::Charged;
-use crate::secret::ingest::Rows;
+use crate::secret::count::Data;
 use crate::secret::noise::Entropy;
 
 /// The noisy number of units that had more than `max_rows` rows, for each copy; nothing where the plan does not measure it.
@@ -17,7 +17,7 @@ use crate::secret::noise::Entropy;
 /// It draws from the ChaCha20 streams after those of the measurements, so asking twice gives the same number twice and
 /// tells nothing more.
 pub fn cut_units(
-    rows: &Rows,
+    data: &Data,
     charged: &Charged<Copies>,
     entropy: &Entropy,
 ) -> Result<Option<Vec<i64>>, MeasureError> {
@@ -27,7 +27,7 @@ pub fn cut_units(
     }
     let index = copies.first().measurements.len();
     let overflow = || MeasureError::Overflow(index);
-    let exact = i64::try_from(rows.cut()).map_err(|_| overflow())?;
+    let exact = i64::try_from(data.cut()).map_err(|_| overflow())?;
     let mut out: Vec<i64> = Vec::new();
     for (k, plan) in copies.plans().iter().enumerate() {
         let nested = plan.copy.as_ref().is_some_and(|c| c.mode == Mode::Nested);

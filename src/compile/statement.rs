@@ -1,0 +1,240 @@
+//! One SQL statement that counts a plan's tables where the data lives.
+//!
+//! It makes of every row what reading a file makes of it: the node of each dimension by the spec's own lists, `missing` and `other` included. A
+//! value that has no node becomes -1, so that whoever takes the counts refuses them; nothing is left out in silence. Only tables that hold all
+//! others are counted.
+
+use super::CompileError;
+use crate::cube::{ClassedDimension, Cube, Cuboid, Filter, Level};
+use crate::plan::Plan;
+use crate::recover::zeros;
+use crate::secret::count::given::{COUNT, CUT, IMPOSSIBLE, column, levels, needed};
+use crate::spec::{Coding, Column, Spec, Unit};
+use std::fmt::Write;
+
+/// Whose SQL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+pub enum Dialect {
+    /// Apache Spark
+    Spark,
+    /// DuckDB
+    Duckdb,
+    /// PostgreSQL
+    Postgres,
+    /// Google BigQuery
+    Bigquery,
+    /// Standard SQL
+    Ansi,
+}
+
+impl Dialect {
+    fn backslashes(self) -> bool {
+        matches!(self, Dialect::Spark | Dialect::Bigquery)
+    }
+
+    fn name(self, name: &str) -> String {
+        match self {
+            Dialect::Spark => format!("`{}`", name.replace('`', "``")),
+            Dialect::Bigquery => format!("`{}`", name.replace('\\', "\\\\").replace('`', "\\`")),
+            Dialect::Duckdb | Dialect::Postgres | Dialect::Ansi => {
+                format!("\"{}\"", name.replace('"', "\"\""))
+            }
+        }
+    }
+
+    fn text(self, text: &str) -> String {
+        match self.backslashes() {
+            true => {
+                let text =
+                    text.replace('\\', "\\\\").replace('\'', "\\'").replace('\n', "\\n").replace('\r', "\\r");
+                format!("'{text}'")
+            }
+            false => format!("'{}'", text.replace('\'', "''")),
+        }
+    }
+
+    fn text_type(self) -> &'static str {
+        match self {
+            Dialect::Spark | Dialect::Bigquery => "STRING",
+            Dialect::Duckdb => "VARCHAR",
+            Dialect::Postgres => "TEXT",
+            Dialect::Ansi => "VARCHAR(4096)",
+        }
+    }
+}
+
+/// The statement that counts what `plan` needs from the table `from` (put as it is behind FROM). `spec` is over the plan's levels.
+pub fn statement(spec: &Spec, plan: &Plan, dialect: Dialect, from: &str) -> Result<String, CompileError> {
+    let wanted: Vec<&Cuboid> =
+        plan.measurements.iter().map(|m| m.block.cuboid()).chain(&plan.exact).collect();
+    let refuse = |why: &str| CompileError::Statement(why.to_owned());
+    let tables =
+        needed(&wanted).ok_or_else(|| refuse("the plan needs more tables than one statement counts"))?;
+    if let Unit::Column { .. } = &spec.privacy.unit {
+        return Err(refuse(
+            "of each unit the first `max_rows` rows of the file count, and a table in a database has no order of rows: count from files \
+             (`margins release` reads folders of Parquet)",
+        ));
+    }
+    let levels = levels(&tables);
+    let filters = spec.zeros.iter().map(|condition| zeros::filter(&spec.cube, condition));
+    let filters =
+        filters.collect::<Result<Vec<_>, _>>().map_err(|_| refuse("a [[zero]] cannot be written"))?;
+    let mut dimensions: Vec<usize> = levels.iter().map(|l| l.dimension).collect();
+    dimensions.extend(filters.iter().flat_map(|f| f.dims.iter().map(|d| d.dim)));
+    dimensions.sort_unstable();
+    dimensions.dedup();
+
+    let mut sql = String::new();
+    let mut coded = Vec::new();
+    for &d in &dimensions {
+        let (column, dimension) = match (spec.columns.get(d), spec.cube.dimensions.get(d)) {
+            (Some(column), Some(dimension)) => (column, dimension),
+            _ => return Err(refuse("a dimension has no column")),
+        };
+        let node =
+            node(column, dialect).ok_or_else(|| refuse("a dimension of any text cannot be counted"))?;
+        coded.push(format!("    -- {}\n    {node} AS f{}", comment(&dimension.name), d + 1));
+    }
+    if coded.is_empty() {
+        coded.push("    1 AS f0".into());
+    }
+    let _ = writeln!(
+        sql,
+        "-- The counts that \"{}\" is made from. They are as private as the rows.",
+        comment(&spec.name)
+    );
+    let _ = writeln!(sql, "WITH coded AS (\n  SELECT\n{}\n  FROM {from}\n),", coded.join(",\n"));
+    let mut placed: Vec<String> = levels.iter().map(|level| level_of(&spec.cube, *level)).collect();
+    let never = filters.iter().filter_map(impossible).collect::<Vec<_>>();
+    let never = if never.is_empty() {
+        "0".into()
+    } else {
+        format!("CASE WHEN {} THEN 1 ELSE 0 END", never.join(" OR "))
+    };
+    placed.push(format!("    {never} AS never"));
+    let _ = writeln!(sql, "placed AS (\n  SELECT\n{}\n  FROM coded\n)", placed.join(",\n"));
+    let names: Vec<String> = levels.iter().map(|level| column(*level)).collect();
+    let mut columns = names.clone();
+    columns.push(format!("COUNT(*) AS {COUNT}"));
+    columns.push(format!("COUNT(CASE WHEN never = 1 THEN 1 END) AS {IMPOSSIBLE}"));
+    columns.push(format!("0 AS {CUT}"));
+    let sets: Vec<String> = tables
+        .iter()
+        .map(|table| {
+            let of: Vec<String> = table.iter().map(column).collect();
+            format!("  ({})", of.join(", "))
+        })
+        .collect();
+    let _ = writeln!(
+        sql,
+        "SELECT\n  {}\nFROM placed\nGROUP BY GROUPING SETS (\n{}\n)",
+        columns.join(", "),
+        sets.join(",\n")
+    );
+    Ok(sql)
+}
+
+/// A name inside a comment: on one line, and unable to end it.
+fn comment(name: &str) -> String {
+    name.chars().map(|c| if c.is_control() || matches!(c, '*' | '/') { ' ' } else { c }).collect()
+}
+
+/// The node of a row at its dimension's finest level. `None` for a dimension of any text.
+fn node(column: &Column, dialect: Dialect) -> Option<String> {
+    let name = dialect.name(&column.column);
+    let text = format!("CAST({name} AS {})", dialect.text_type());
+    let or = |node: Option<u32>| node.map_or("-1".to_owned(), |node| node.to_string());
+    let mut cases = String::from("CASE");
+    if let Some(missing) = column.missing {
+        let _ = write!(cases, " WHEN {name} IS NULL OR {text} = '' THEN {missing}");
+    }
+    match &column.coding {
+        Coding::Labels(labels) => {
+            let mut labels: Vec<(&String, &u32)> = labels.iter().collect();
+            labels.sort_by_key(|(label, node)| (**node, *label));
+            for (label, node) in labels {
+                if label.is_empty() {
+                    let _ = write!(cases, " WHEN {name} IS NULL THEN {node}");
+                }
+                let _ = write!(cases, " WHEN {text} = {} THEN {node}", dialect.text(label));
+            }
+        }
+        Coding::Range { lo, hi } => {
+            let _ = write!(cases, " WHEN {name} BETWEEN {lo} AND {hi} THEN {name} - ({lo})");
+        }
+        Coding::Bins { edges } => {
+            let (first, last) = (edges.first()?, edges.last()?);
+            // What is outside comes before what is below an edge.
+            let _ = write!(
+                cases,
+                " WHEN {name} IS NULL THEN -1 WHEN NOT ({name} >= {first:e} AND {name} <= {last:e}) THEN {}",
+                or(column.other)
+            );
+            for (node, edge) in edges.iter().enumerate().skip(1).take(edges.len().saturating_sub(2)) {
+                let _ = write!(cases, " WHEN {name} < {edge:e} THEN {}", node - 1);
+            }
+            let _ = write!(cases, " ELSE {} END", edges.len() - 2);
+            return Some(cases);
+        }
+        Coding::Text => return None,
+    }
+    // An empty cell is no strange value.
+    let _ = write!(cases, " WHEN {name} IS NULL OR {text} = '' THEN -1 ELSE {} END", or(column.other));
+    Some(cases)
+}
+
+/// The column of a level.
+fn level_of(cube: &Cube, level: Level) -> String {
+    let (fine, name) = (format!("f{}", level.dimension + 1), column(level));
+    let about = comment(&cube.level_name(level));
+    let Some(dimension) = cube.dimensions.get(level.dimension).filter(|d| level.level < d.finest()) else {
+        return format!("    {fine} AS {name} /* {about} */");
+    };
+    let up = dimension.ancestors(dimension.finest(), level.level);
+    let mut cases = format!("CASE WHEN {fine} < 0 THEN -1");
+    for run in runs(&up) {
+        let _ = write!(cases, " WHEN {fine} < {} THEN {}", run.0, run.1);
+    }
+    format!("    {cases} END AS {name} /* {about} */")
+}
+
+/// Where runs of equal values end, and what they are.
+fn runs(values: &[u32]) -> Vec<(usize, u32)> {
+    let mut runs: Vec<(usize, u32)> = Vec::new();
+    for (at, &value) in values.iter().enumerate() {
+        match runs.last_mut() {
+            Some((end, last)) if *last == value => *end = at + 1,
+            _ => runs.push((at + 1, value)),
+        }
+    }
+    runs
+}
+
+/// When a row is in a cell that is declared empty; `None` for never.
+fn impossible(filter: &Filter) -> Option<String> {
+    let mut found = Vec::new();
+    for (at, weight) in filter.weights.iter().enumerate() {
+        if *weight == 0.0 {
+            continue;
+        }
+        let mut rest = at;
+        let mut classes: Vec<(&ClassedDimension, u32)> = Vec::new();
+        for dim in filter.dims.iter().rev() {
+            classes.push((dim, (rest % dim.classes as usize) as u32));
+            rest /= dim.classes as usize;
+        }
+        let parts: Vec<String> = classes
+            .iter()
+            .rev()
+            .map(|(dim, class)| {
+                let nodes = dim.class_of.iter().enumerate().filter(|(_, c)| *c == class);
+                let nodes: Vec<String> = nodes.map(|(node, _)| node.to_string()).collect();
+                format!("f{} IN ({})", dim.dim + 1, nodes.join(", "))
+            })
+            .collect();
+        found.push(if parts.is_empty() { "1 = 1".into() } else { format!("({})", parts.join(" AND ")) });
+    }
+    (!found.is_empty()).then(|| found.join(" OR "))
+}

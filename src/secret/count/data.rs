@@ -1,0 +1,173 @@
+//! What the tables of a plan are counted from: the rows, or the few tables that hold all that are needed.
+
+use super::cover::{cover, holds, size};
+use super::tally::{Layouts, Tally};
+use super::{CountError, Counter, Counts};
+use crate::cube::{Cube, Cuboid};
+use crate::secret::ingest::{self, IngestError, Progress, Rows, Settings};
+use crate::spec::Spec;
+use std::path::Path;
+
+/// Private data, ready to be counted. Nothing outside `secret` can look inside, not even at the number of rows.
+pub struct Data {
+    pub(super) form: Form,
+}
+
+pub(super) enum Form {
+    Rows(Rows),
+    Tables(Tables),
+}
+
+/// Counted tables that hold all others.
+pub(in crate::secret) struct Tables {
+    rows: u64,
+    cut: u64,
+    /// For each its counts.
+    tables: Vec<(Cuboid, Counts)>,
+}
+
+impl From<Rows> for Data {
+    fn from(rows: Rows) -> Data {
+        Data { form: Form::Rows(rows) }
+    }
+}
+
+impl Data {
+    /// Reads the rows of `path` and counts what is needed for the tables `wanted` of `cube`, whose finest levels are the spec's.
+    ///
+    /// Whether rows are kept or tables are, every table that is asked for is the same.
+    pub fn read(
+        spec: &Spec,
+        cube: &Cube,
+        wanted: &[&Cuboid],
+        path: &Path,
+        progress: &dyn Progress,
+    ) -> Result<Data, IngestError> {
+        Data::read_with(spec, cube, wanted, path, progress, Settings::default())
+    }
+
+    pub(in crate::secret) fn read_with(
+        spec: &Spec,
+        cube: &Cube,
+        wanted: &[&Cuboid],
+        path: &Path,
+        progress: &dyn Progress,
+        settings: Settings,
+    ) -> Result<Data, IngestError> {
+        let tables = cover(cube, wanted, settings.threads);
+        let plan = tables.and_then(|tables| Some((Layouts::new(cube, &tables)?, tables)));
+        let Some((layouts, tables)) = plan else {
+            return Ok(ingest::read_with(spec, path, progress, settings)?.into());
+        };
+        let seen = ingest::each(spec, path, progress, settings, &|| Tally::new(&layouts))?;
+        let (rows, counts) = Tally::together(seen.takers);
+        let tables = tables.into_iter().zip(counts).collect();
+        Ok(Data { form: Form::Tables(Tables { rows, cut: seen.cut, tables }) })
+    }
+
+    /// How many rows count.
+    pub(in crate::secret) fn rows(&self) -> u64 {
+        match &self.form {
+            Form::Rows(rows) => rows.len() as u64,
+            Form::Tables(tables) => tables.rows,
+        }
+    }
+
+    /// How many units had more rows than count. It leaves with noise only.
+    pub(in crate::secret) fn cut(&self) -> u64 {
+        match &self.form {
+            Form::Rows(rows) => rows.cut(),
+            Form::Tables(tables) => tables.cut,
+        }
+    }
+
+    /// The rows themselves, where they were kept.
+    pub fn into_rows(self) -> Option<Rows> {
+        match self.form {
+            Form::Rows(rows) => Some(rows),
+            Form::Tables(_) => None,
+        }
+    }
+
+    /// Whoever counts tables of it. Each thread has its own.
+    pub(in crate::secret) fn counter(&self) -> Tabulator<'_> {
+        match &self.form {
+            Form::Rows(rows) => Tabulator::Rows(Counter::new(rows)),
+            Form::Tables(tables) => Tabulator::Tables(tables),
+        }
+    }
+}
+
+impl std::fmt::Debug for Data {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Data { <private> }")
+    }
+}
+
+/// Counts many tables of the same data.
+pub(in crate::secret) enum Tabulator<'d> {
+    Rows(Counter<'d>),
+    Tables(&'d Tables),
+}
+
+impl Tabulator<'_> {
+    /// The table of a cuboid, dimensions ascending, the last one fastest.
+    pub fn cuboid(&mut self, cube: &Cube, cuboid: &Cuboid) -> Result<Counts, CountError> {
+        match self {
+            Tabulator::Rows(counter) => counter.cuboid(cube, cuboid),
+            Tabulator::Tables(tables) => tables.cuboid(cube, cuboid),
+        }
+    }
+}
+
+impl Tables {
+    pub(super) fn new(rows: u64, cut: u64, tables: Vec<(Cuboid, Counts)>) -> Tables {
+        Tables { rows, cut, tables }
+    }
+
+    pub(super) fn tables(&self) -> &[(Cuboid, Counts)] {
+        &self.tables
+    }
+
+    /// Rolls up the smallest table that holds it.
+    fn cuboid(&self, cube: &Cube, cuboid: &Cuboid) -> Result<Counts, CountError> {
+        let holding = self.tables.iter().enumerate().filter(|(_, (table, _))| holds(table, cuboid));
+        let smallest = holding.min_by_key(|(_, (table, _))| size(cube, table));
+        let (at, _) = smallest.ok_or(CountError::NotCounted)?;
+        self.rolled(cube, at, cuboid)
+    }
+
+    /// What one of the tables, which holds it, says of a cuboid.
+    pub(super) fn rolled(&self, cube: &Cube, at: usize, cuboid: &Cuboid) -> Result<Counts, CountError> {
+        let (table, counts) = self.tables.get(at).ok_or(CountError::NotCounted)?;
+        let cells = size(cube, cuboid).ok_or(CountError::TooManyCells)?;
+        // For each cell of the table the cell it is in.
+        let mut at = vec![0usize];
+        for level in table.iter() {
+            let dimension = cube.dimensions.get(level.dimension).ok_or(CountError::NotCounted)?;
+            let kept = cuboid.iter().find(|l| l.dimension == level.dimension);
+            let nodes = dimension.levels.get(level.level).map_or(0, |l| l.len());
+            let up = kept.map(|kept| {
+                (dimension.ancestors(level.level, kept.level), dimension.levels[kept.level].len())
+            });
+            at = at
+                .iter()
+                .flat_map(|&outer| {
+                    let up = &up;
+                    (0..nodes).map(move |node| match up {
+                        Some((up, nodes)) => outer * nodes + up.get(node).map_or(0, |&n| n as usize),
+                        None => outer,
+                    })
+                })
+                .collect();
+        }
+        let mut rolled = Counts::zero(cells);
+        let out = rolled.cells_mut();
+        for (&at, &count) in at.iter().zip(counts.cells()) {
+            let cell = out.get_mut(at).ok_or(CountError::NotCounted)?;
+            // No more rows than were counted.
+            *cell += count;
+        }
+        Ok(rolled)
+    }
+}

@@ -1,0 +1,212 @@
+//! Tables that somebody else counted, where the data lives: read, and held against each other and against the domain.
+//!
+//! The file is the answer to the statement that `margins plan --sql` prints: a row for each cell of each table, with a column for each level that any
+//! table has, empty where a table has it not; the number of rows `n`; `impossible`, how many of them are in cells that were declared empty; and
+//! `cut`, how many units had more rows than count. It is as private as the rows.
+//!
+//! What is checked: every cell is in the domain and given once; every table has the same number of rows; tables agree wherever they overlap;
+//! no row is outside the domain or where none can be. What cannot be checked is that the statement was run on all rows, once.
+
+use super::cover::{largest, size};
+use super::data::{Data, Form, Tables};
+use super::{CountError, Counts, MAX_CELLS};
+use crate::cube::{Cube, Cuboid, Level};
+use crate::secret::ingest::{self, IngestError, Number};
+use crate::spec::Spec;
+use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
+
+/// The columns beside those of levels.
+pub const COUNT: &str = "n";
+/// Rows in cells that are declared to be empty.
+pub const IMPOSSIBLE: &str = "impossible";
+/// Units with more rows than count.
+pub const CUT: &str = "cut";
+
+/// Why counted tables are refused. Without a count.
+#[derive(Debug, thiserror::Error)]
+pub enum GivenError {
+    /// The file cannot be read.
+    #[error(transparent)]
+    Read(#[from] IngestError),
+    /// A row has no place.
+    #[error("row {row} of the counts: {what}")]
+    Row {
+        /// Which, from 1.
+        row: u64,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// Rows outside a domain.
+    #[error(
+        "there are rows whose {0} is outside the domain, and the dimension has no `missing` or `other` for them"
+    )]
+    Outside(String),
+    /// Rows where there can be none.
+    #[error("there are rows in cells that the spec declares impossible (`[[zero]]`)")]
+    Impossible,
+    /// The whole is missing.
+    #[error("the row of the total is missing: these are not the counts of this plan, or not all of them")]
+    NoTotal,
+    /// Two tables of different data.
+    #[error("the tables {0} and {1} do not agree: they were not counted from the same rows")]
+    Disagree(String, String),
+    /// A table of other data than the total.
+    #[error(
+        "the table {0} has not as many rows as there are in all: it is not whole, or was counted from other rows"
+    )]
+    NotWhole(String),
+    /// Too many, or too large.
+    #[error("the plan needs more tables, or larger ones, than one statement counts")]
+    TooLarge,
+    /// A table that cannot be put together.
+    #[error(transparent)]
+    Count(#[from] CountError),
+}
+
+/// The tables that must be counted, so that all of `wanted` follow from them; the total is always one.
+pub fn needed(wanted: &[&Cuboid]) -> Option<Vec<Cuboid>> {
+    let mut tables = largest(wanted)?;
+    if !tables.iter().any(|table| table.is_total()) {
+        tables.push(Cuboid::default());
+    }
+    Some(tables)
+}
+
+/// What a level's column is called: dimensions and levels are numbered in the order of the spec.
+pub fn column(level: Level) -> String {
+    format!("d{}_{}", level.dimension + 1, level.level)
+}
+
+/// All levels of some tables, each once.
+pub fn levels(tables: &[Cuboid]) -> Vec<Level> {
+    let all: BTreeSet<(usize, usize)> =
+        tables.iter().flat_map(|table| table.iter().map(|l| (l.dimension, l.level))).collect();
+    all.into_iter().map(|(dimension, level)| Level::new(dimension, level)).collect()
+}
+
+impl Data {
+    /// The counts in `path` of the tables that `wanted` follow from.
+    pub fn given(spec: &Spec, cube: &Cube, wanted: &[&Cuboid], path: &Path) -> Result<Data, GivenError> {
+        let tables = needed(wanted).ok_or(GivenError::TooLarge)?;
+        let levels = levels(&tables);
+        let mut names: Vec<String> = levels.iter().map(|level| column(*level)).collect();
+        names.extend([COUNT, IMPOSSIBLE, CUT].map(String::from));
+        let mut given = Given::new(cube, &levels, tables)?;
+        ingest::numbers(spec, path, &names, &mut |row, cells| given.row(row, cells))?;
+        given.whole()
+    }
+}
+
+/// Counted tables as their rows come in.
+struct Given<'c> {
+    cube: &'c Cube,
+    levels: &'c [Level],
+    /// Which table has exactly these levels.
+    of: HashMap<Vec<usize>, usize>,
+    tables: Vec<(Cuboid, Counts)>,
+    seen: Vec<Vec<bool>>,
+    cut: u64,
+    total: Option<u64>,
+}
+
+impl<'c> Given<'c> {
+    fn new(cube: &'c Cube, levels: &'c [Level], tables: Vec<Cuboid>) -> Result<Given<'c>, GivenError> {
+        let place = |level: Level| levels.iter().position(|l| *l == level);
+        let of = tables.iter().enumerate().map(|(at, table)| (table.iter().filter_map(place).collect(), at));
+        let of = of.collect();
+        let mut cells = Vec::new();
+        for table in &tables {
+            cells.push(size(cube, table).filter(|&n| n <= MAX_CELLS).ok_or(GivenError::TooLarge)?);
+        }
+        let seen = cells.iter().map(|&n| vec![false; n]).collect();
+        let tables = tables.into_iter().zip(cells).map(|(table, n)| (table, Counts::zero(n))).collect();
+        Ok(Given { cube, levels, of, tables, seen, cut: 0, total: None })
+    }
+
+    /// Puts a row into its cell: levels, count, impossible, cut.
+    fn row(&mut self, row: u64, cells: &[Option<Number>]) -> Result<(), GivenError> {
+        let wrong = |what| GivenError::Row { row, what };
+        let (levels, [count, impossible, cut]) =
+            cells.split_last_chunk::<3>().ok_or_else(|| wrong("it has too few columns"))?;
+        if impossible.is_some_and(|n| n != 0) {
+            return Err(GivenError::Impossible);
+        }
+        let count = count.and_then(|n| u64::try_from(n).ok()).filter(|&n| n < 1 << 62);
+        let count = count.ok_or_else(|| wrong("its n is no number of rows"))?;
+        let present: Vec<usize> = (0..levels.len()).filter(|&at| levels[at].is_some()).collect();
+        let unknown = || wrong("its columns are those of no table of this plan");
+        let table = *self.of.get(&present).ok_or_else(unknown)?;
+        let mut cell = 0;
+        for at in present {
+            let level = self.levels[at];
+            let node = levels[at].unwrap_or(0);
+            let nodes = level.of(self.cube).len();
+            let dimension = || self.cube.dimensions[level.dimension].name.clone();
+            let node = usize::try_from(node).map_err(|_| GivenError::Outside(dimension()))?;
+            if node >= nodes {
+                return Err(wrong("one of its categories is not in the domain"));
+            }
+            cell = cell * nodes + node;
+        }
+        let seen = self.seen.get_mut(table).and_then(|seen| seen.get_mut(cell)).ok_or_else(unknown)?;
+        if std::mem::replace(seen, true) {
+            return Err(wrong("its cell was given before"));
+        }
+        let (cuboid, counts) = &mut self.tables[table];
+        counts.cells_mut()[cell] = count as i64; // below 2^62
+        if cuboid.is_total() {
+            self.total = Some(count);
+            let none = || wrong("its cut is no number of units");
+            self.cut = cut.map_or(Ok(0), |n| u64::try_from(n).map_err(|_| none()))?;
+        }
+        Ok(())
+    }
+
+    /// Checks that the tables are of the same rows.
+    fn whole(self) -> Result<Data, GivenError> {
+        let rows = self.total.ok_or(GivenError::NoTotal)?;
+        for (table, counts) in &self.tables {
+            let sum = counts.cells().iter().try_fold(0i64, |sum, &n| sum.checked_add(n));
+            if sum.and_then(|sum| u64::try_from(sum).ok()) != Some(rows) {
+                return Err(GivenError::NotWhole(self.cube.describe(table)));
+            }
+        }
+        let (cube, cut) = (self.cube, self.cut);
+        let tables = Tables::new(rows, cut, self.tables);
+        tables.agree(cube)?;
+        Ok(Data { form: Form::Tables(tables) })
+    }
+}
+
+impl Tables {
+    /// Every two tables are the same where they overlap: each is held against the first that was rolled up so.
+    fn agree(&self, cube: &Cube) -> Result<(), GivenError> {
+        let mut first: HashMap<Cuboid, (usize, Counts)> = HashMap::new();
+        for (at, (table, _)) in self.tables().iter().enumerate() {
+            let others = self.tables().iter().enumerate().filter(|(other, _)| *other != at);
+            let meets: BTreeSet<Cuboid> = others.map(|(_, (other, _))| meet(table, other)).collect();
+            for common in meets.into_iter().filter(|meet| !meet.is_total()) {
+                let rolled = self.rolled(cube, at, &common)?;
+                match first.get(&common) {
+                    Some((before, counts)) if counts.cells() != rolled.cells() => {
+                        let before = self.tables().get(*before).map_or(table, |(before, _)| before);
+                        return Err(GivenError::Disagree(cube.describe(before), cube.describe(table)));
+                    }
+                    Some(_) => {}
+                    None => drop(first.insert(common, (at, rolled))),
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The largest table that both hold.
+fn meet(a: &Cuboid, b: &Cuboid) -> Cuboid {
+    let common = a.iter().filter_map(|x| {
+        let y = b.iter().find(|y| y.dimension == x.dimension)?;
+        Some((x.dimension, x.level.min(y.level)))
+    });
+    Cuboid::new(common)
+}

@@ -1,0 +1,101 @@
+//! The files of a dataset: one, all of a folder, or all that a pattern names.
+
+use super::error::IngestError;
+use crate::spec::{Format, Spec};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A file of rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DataFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// How many bytes it has.
+    pub size: u64,
+    /// What it is.
+    pub format: Format,
+}
+
+/// The files that `path` names, in the order of their names.
+///
+/// A folder is all files in it but those whose names begin with `.` or `_`, which is how those who write folders mark what is no data. A
+/// path with `*`, `?` or `[…]` that is no file is a pattern. The spec's own format applies to its own file; otherwise the name's end
+/// says what a file is. Files of both formats side by side are refused, for the same rows may well be in both; and so is whatever might be data and
+/// would be left out.
+pub fn files(spec: &Spec, path: &Path) -> Result<Vec<DataFile>, IngestError> {
+    let unreadable = |error: io::Error| IngestError::Open { path: path.to_owned(), error: error.kind() };
+    let own = spec.data.as_ref();
+    let listed = match std::fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => folder(path)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => match pattern(path)? {
+            Some(listed) => listed,
+            None => return Err(unreadable(error)),
+        },
+        Ok(_) | Err(_) => {
+            let by_name = if own.is_some_and(|data| data.path == path) { None } else { named(path) };
+            let format = by_name.or(own.map(|data| data.format)).unwrap_or(Format::Csv);
+            return Ok(vec![DataFile { path: path.to_owned(), size: regular(path)?, format }]);
+        }
+    };
+    let strange = || IngestError::Folder("holds files whose names end neither in .csv nor in .parquet");
+    let mut files = Vec::new();
+    for path in listed {
+        let format = named(&path).ok_or_else(strange)?;
+        files.push(DataFile { size: regular(&path)?, path, format });
+    }
+    match files.first() {
+        None => Err(IngestError::Folder("names no file")),
+        Some(first) if files.iter().any(|file| file.format != first.format) => {
+            Err(IngestError::Folder("names both .csv and .parquet files: the same rows may be in both"))
+        }
+        Some(_) => Ok(files),
+    }
+}
+
+/// What the end of a name says.
+fn named(path: &Path) -> Option<Format> {
+    match path.extension() {
+        Some(end) if end.eq_ignore_ascii_case("parquet") => Some(Format::Parquet),
+        Some(end) if end.eq_ignore_ascii_case("csv") => Some(Format::Csv),
+        _ => None,
+    }
+}
+
+/// How many bytes a file has; a pipe would be waited for, and a device has no end.
+fn regular(path: &Path) -> Result<u64, IngestError> {
+    crate::spec::regular(path).map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidInput => IngestError::NotAFile { path: path.to_owned() },
+        error => IngestError::Open { path: path.to_owned(), error },
+    })
+}
+
+fn folder(path: &Path) -> Result<Vec<PathBuf>, IngestError> {
+    let unreadable = |error: io::Error| IngestError::Open { path: path.to_owned(), error: error.kind() };
+    let mut listed = Vec::new();
+    for entry in std::fs::read_dir(path).map_err(unreadable)? {
+        let entry = entry.map_err(unreadable)?;
+        let name = entry.file_name();
+        if matches!(name.as_encoded_bytes().first(), Some(b'.' | b'_')) {
+            continue;
+        }
+        if entry.path().is_dir() {
+            return Err(IngestError::Folder(
+                "holds other folders: name the files with a pattern such as data/*/*.parquet",
+            ));
+        }
+        listed.push(entry.path());
+    }
+    listed.sort();
+    Ok(listed)
+}
+
+/// What a pattern names; `None` where there is no pattern.
+fn pattern(path: &Path) -> Result<Option<Vec<PathBuf>>, IngestError> {
+    let Some(text) = path.to_str().filter(|text| text.contains(['*', '?', '['])) else { return Ok(None) };
+    let paths = glob::glob(text).map_err(|_| IngestError::Folder("is no pattern that can be read"))?;
+    let unreadable =
+        |e: glob::GlobError| IngestError::Open { path: e.path().into(), error: e.error().kind() };
+    let mut listed = paths.collect::<Result<Vec<_>, _>>().map_err(unreadable)?;
+    listed.sort();
+    Ok(Some(listed))
+}

@@ -1,0 +1,246 @@
+//! What becomes of a column's cells: nodes, codes of texts, or identifiers of units.
+
+use super::super::chunk::Chunk;
+use super::super::code::Coder;
+use super::super::error::Fault;
+use super::super::fields::unit_of;
+use std::collections::HashMap;
+use std::io::Write;
+use zeroize::{Zeroize, Zeroizing};
+
+/// A value as the file holds it.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Value<'p> {
+    Null,
+    Bytes(&'p [u8]),
+    Flag(bool),
+    Whole(i64),
+    Unsigned(u64),
+    Single(f32),
+    Double(f64),
+}
+
+impl Value<'_> {
+    /// As text: whole numbers in decimal, fractions with the fewest digits that mean the same number.
+    fn write(self, to: &mut Vec<u8>) {
+        to.clear();
+        // Writing into a vector cannot fail.
+        let _ = match self {
+            Value::Null => Ok(()),
+            Value::Bytes(bytes) => to.write_all(bytes),
+            Value::Flag(v) => write!(to, "{v}"),
+            Value::Whole(v) => write!(to, "{v}"),
+            Value::Unsigned(v) => write!(to, "{v}"),
+            Value::Single(v) => write!(to, "{v:?}"),
+            Value::Double(v) => write!(to, "{v:?}"),
+        };
+    }
+}
+
+/// Where cells go.
+#[derive(Clone, Copy)]
+pub(super) enum To<'f> {
+    Dimension(usize, &'f Coder<'f>),
+    Unit,
+}
+
+/// Stands for an entry of the dictionary that has no node: none is as large.
+const NONE: u32 = u32::MAX;
+
+/// Takes the cells of one column chunk. Every entry of a dictionary is coded once; that it cannot be coded matters only if a row has it.
+pub(super) struct Cells<'f> {
+    to: To<'f>,
+    nodes: Zeroizing<Vec<u32>>,
+    texts: Zeroizing<Vec<u64>>,
+    ids: Vec<Zeroizing<Vec<u8>>>,
+    faults: HashMap<u32, Fault>,
+    /// The nodes of whole numbers that came last.
+    known: Box<[(i64, u32)]>,
+    text: Zeroizing<Vec<u8>>,
+    /// The first row of the chunk that cannot be coded.
+    bad: Option<(usize, Fault)>,
+}
+
+/// How many whole numbers are remembered.
+const KNOWN: usize = 256;
+
+impl<'f> Cells<'f> {
+    pub fn new(to: To<'f>) -> Cells<'f> {
+        Cells {
+            to,
+            nodes: Zeroizing::default(),
+            texts: Zeroizing::default(),
+            ids: Vec::new(),
+            faults: HashMap::new(),
+            known: vec![(0, NONE); KNOWN].into(),
+            text: Zeroizing::default(),
+            bad: None,
+        }
+    }
+
+    /// Makes room for so many cells.
+    pub fn begin(&mut self, chunk: &mut Chunk, len: usize) {
+        self.bad = None;
+        if let To::Dimension(dimension, coder) = self.to
+            && coder.is_text()
+            && let Some(texts) = chunk.texts_mut(dimension)
+        {
+            texts.clear();
+            texts.resize(len, 0);
+        }
+    }
+
+    /// What is wrong with the first row that cannot be coded, since `begin`.
+    pub fn bad(&self) -> Option<(usize, Fault)> {
+        self.bad
+    }
+
+    fn wrong(&mut self, row: usize, fault: Fault) {
+        if self.bad.is_none_or(|(first, _)| row < first) {
+            self.bad = Some((row, fault));
+        }
+    }
+
+    /// Forgets the dictionary.
+    pub fn new_dictionary(&mut self) {
+        self.nodes.clear();
+        self.texts.clear();
+        self.ids.clear();
+        self.faults.clear();
+    }
+
+    /// Adds an entry to the dictionary.
+    pub fn entry(&mut self, value: Value<'_>) {
+        value.write(&mut self.text);
+        match self.to {
+            To::Dimension(_, coder) => {
+                let code = coder.code(&self.text);
+                if let Err(fault) = code {
+                    self.faults.insert(self.nodes.len().max(self.texts.len()) as u32, fault);
+                }
+                match coder.is_text() {
+                    true => self.texts.push(code.unwrap_or(0)),
+                    false => self.nodes.push(code.map_or(NONE, |node| node as u32)),
+                }
+            }
+            To::Unit => self.ids.push(self.text.clone()),
+        }
+    }
+
+    /// The rows from `row` on are these places of the dictionary. `None` where it has no such place.
+    pub fn places(&mut self, chunk: &mut Chunk, row: usize, places: &[u32]) -> Option<()> {
+        if let To::Dimension(dimension, coder) = self.to
+            && !coder.is_text()
+        {
+            let out = chunk.nodes_mut(dimension).get_mut(row..row + places.len())?;
+            let mut worst = 0;
+            for (node, &place) in out.iter_mut().zip(places) {
+                *node = *self.nodes.get(place as usize)?;
+                worst = worst.max(*node);
+            }
+            if worst == NONE {
+                let (at, &place) =
+                    places.iter().enumerate().find(|&(_, &p)| self.nodes.get(p as usize) == Some(&NONE))?;
+                let fault = *self.faults.get(&place)?;
+                self.wrong(row + at, fault);
+            }
+            return Some(());
+        }
+        (row..).zip(places).try_for_each(|(row, &place)| self.place(chunk, row, place))
+    }
+
+    /// A row is this place of the dictionary.
+    pub fn place(&mut self, chunk: &mut Chunk, row: usize, place: u32) -> Option<()> {
+        match self.to {
+            To::Dimension(dimension, coder) => {
+                if let Some(&fault) = self.faults.get(&place) {
+                    self.wrong(row, fault);
+                }
+                if coder.is_text() {
+                    *chunk.texts_mut(dimension)?.get_mut(row)? = *self.texts.get(place as usize)?;
+                } else {
+                    *chunk.nodes_mut(dimension).get_mut(row)? = *self.nodes.get(place as usize)?;
+                }
+            }
+            To::Unit => {
+                let id = self.ids.get(place as usize)?;
+                chunk.push_id(id);
+                if let Err(fault) = unit_of(id) {
+                    self.wrong(row, fault);
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// A row is this value.
+    pub fn value(&mut self, chunk: &mut Chunk, row: usize, value: Value<'_>) -> Option<()> {
+        match (self.to, value) {
+            (To::Dimension(dimension, coder), _) if !coder.is_text() => {
+                let node = match value {
+                    Value::Whole(number) => self.whole(coder, number),
+                    Value::Bytes(bytes) if !bytes.is_empty() => coder.quick(bytes, 0, bytes.len()),
+                    _ => None,
+                };
+                let node = match node {
+                    Some(node) => node,
+                    None => {
+                        value.write(&mut self.text);
+                        let coded = coder.code(&self.text);
+                        coded.map_or_else(
+                            |fault| {
+                                self.wrong(row, fault);
+                                0
+                            },
+                            |node| node as u32,
+                        )
+                    }
+                };
+                *chunk.nodes_mut(dimension).get_mut(row)? = node;
+            }
+            (To::Dimension(dimension, coder), _) => {
+                value.write(&mut self.text);
+                let coded = coder.code(&self.text);
+                let code = coded.unwrap_or_else(|fault| {
+                    self.wrong(row, fault);
+                    0
+                });
+                *chunk.texts_mut(dimension)?.get_mut(row)? = code;
+            }
+            (To::Unit, _) => {
+                value.write(&mut self.text);
+                chunk.push_id(&self.text);
+                if let Err(fault) = unit_of(&self.text) {
+                    self.wrong(row, fault);
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// The node of a whole number. Where numbers are labels or lie in bins they are written out, unless they came lately.
+    #[inline]
+    fn whole(&mut self, coder: &Coder<'_>, number: i64) -> Option<u32> {
+        if let Some(node) = coder.of_whole(number) {
+            return Some(node);
+        }
+        let at = number as usize % KNOWN;
+        let known = self.known.get_mut(at)?;
+        if known.0 == number && known.1 != NONE {
+            return Some(known.1);
+        }
+        Value::Whole(number).write(&mut self.text);
+        let node = coder.quick(&self.text, 0, self.text.len())?;
+        *known = (number, node);
+        Some(node)
+    }
+}
+
+impl Drop for Cells<'_> {
+    fn drop(&mut self) {
+        self.known.iter_mut().for_each(|(number, node)| {
+            number.zeroize();
+            node.zeroize();
+        });
+    }
+}

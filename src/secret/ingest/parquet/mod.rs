@@ -1,0 +1,346 @@
+//! Rows from Parquet: row groups one beside the other, each a few thousand rows at a time.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `place` | bytes of the file, for as many threads as ask |
+//! | `pages`, `hybrid` | what is in a column chunk |
+//! | `slow` | column chunks in rarer encodings |
+//! | `cells` | what becomes of the cells |
+
+mod cells;
+mod hybrid;
+mod pages;
+mod place;
+mod slow;
+#[cfg(test)]
+mod tests;
+
+use super::chunk::{CHUNK, Chunk};
+use super::code::Kind;
+use super::error::IngestError;
+use super::fields::{Fields, Wanted, find};
+use super::numbers::places;
+use super::piece::{Bad, Stop, What};
+use ::parquet::basic::{Compression, ConvertedType, Encoding, LogicalType, Type};
+use ::parquet::errors::ParquetError;
+use ::parquet::file::metadata::ColumnChunkMetaData;
+use ::parquet::file::reader::{FileReader, RowGroupReader};
+use ::parquet::file::serialized_reader::SerializedFileReader;
+use ::parquet::record::Field;
+use ::parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
+use cells::{Cells, To};
+use pages::{Pages, Stored};
+use place::OnDisk;
+use slow::Slow;
+use std::cell::Cell;
+use std::panic::AssertUnwindSafe;
+use std::path::Path;
+use std::sync::Once;
+
+/// A Parquet file whose footer has been read, as if it were the CSV file of the same table: a null is an empty cell, whole numbers
+/// are written in decimal, fractions with the fewest digits that mean the same number, booleans as `true`
+/// and `false`. A column's type must fit its dimension: fractions are no labels and no whole numbers, however
+/// round (with `other` in the dimension all of them would go there unnoticed); dates, times, decimals, raw
+/// and nested values are refused.
+pub(super) struct Groups {
+    reader: SerializedFileReader<OnDisk>,
+    /// Where each dimension is.
+    dimensions: Vec<Source>,
+    unit: Option<Source>,
+}
+
+impl Groups {
+    /// Reads the footer, and finds the columns.
+    pub fn open(path: &Path, size: u64, fields: &Fields<'_>) -> Result<Groups, IngestError> {
+        let unreadable = "has no readable footer: it is cut short, encrypted, or not Parquet at all";
+        let open = || {
+            let reader = SerializedFileReader::new(OnDisk::new(path, size));
+            let reader = reader.map_err(|_| IngestError::Parquet(unreadable))?;
+            let schema = reader.metadata().file_metadata().schema_descr();
+            let unit = fields.unit.as_ref().map(|unit| Source::find(schema, unit.column, Kind::Labels));
+            let unit = unit.transpose()?;
+            let dimensions = fields.dimensions.iter().map(|f| Source::find(schema, f.column, f.coder.kind()));
+            let dimensions = dimensions.collect::<Result<Vec<_>, _>>()?;
+            Ok(Groups { reader, dimensions, unit })
+        };
+        undamaged(open).unwrap_or(Err(IngestError::Parquet(DAMAGED)))
+    }
+
+    /// How many row groups there are.
+    pub fn len(&self) -> usize {
+        self.reader.num_row_groups()
+    }
+
+    /// How many bytes of the file a row group has.
+    pub fn bytes(&self, group: usize) -> u64 {
+        let group = self.reader.metadata().row_groups().get(group);
+        group.map_or(0, |group| u64::try_from(group.compressed_size()).unwrap_or(0))
+    }
+
+    /// Codes all rows of a row group, and hands them on by the chunk. Returns how many there were.
+    pub fn decode(
+        &self,
+        group: usize,
+        fields: &Fields<'_>,
+        wanted: Wanted,
+        chunk: &mut Chunk,
+        take: &mut dyn FnMut(&mut Chunk),
+    ) -> Result<u64, Stop> {
+        undamaged(|| self.decode_group(group, fields, wanted, chunk, take))
+            .unwrap_or(Err(Stop::File(IngestError::Parquet(DAMAGED))))
+    }
+
+    fn decode_group(
+        &self,
+        group: usize,
+        fields: &Fields<'_>,
+        wanted: Wanted,
+        chunk: &mut Chunk,
+        take: &mut dyn FnMut(&mut Chunk),
+    ) -> Result<u64, Stop> {
+        let group = self.reader.get_row_group(group).map_err(undecodable)?;
+        let rows = u64::try_from(group.metadata().num_rows()).map_err(|_| IngestError::Parquet(BROKEN))?;
+        // The place in the order of complaints, and the cells.
+        let mut columns = Vec::new();
+        match wanted {
+            Wanted::Units => {
+                if let Some(source) = &self.unit {
+                    columns.push((0, Stream::new(source, &*group, To::Unit)?));
+                }
+            }
+            Wanted::Dimensions => {
+                for (d, (source, field)) in self.dimensions.iter().zip(&fields.dimensions).enumerate() {
+                    columns.push((d + 1, Stream::new(source, &*group, To::Dimension(d, &field.coder))?));
+                }
+            }
+        }
+        let mut before = 0;
+        while before < rows {
+            chunk.clear();
+            let len = usize::try_from(rows - before).unwrap_or(CHUNK).min(CHUNK);
+            let mut first: Option<(usize, usize, _)> = None;
+            for (order, stream) in &mut columns {
+                stream.fill(chunk, len)?;
+                if let Some((row, fault)) = stream.cells().bad()
+                    && first.is_none_or(|(earliest, ..)| row < earliest)
+                {
+                    first = Some((row, *order, fault));
+                }
+            }
+            if let Some((row, order, fault)) = first {
+                let what = What::Cell { column: fields.column(order), fault };
+                return Err(Bad { row: before + row as u64 + 1, offset: None, what }.into());
+            }
+            chunk.fill(len);
+            take(chunk);
+            before += len as u64;
+        }
+        chunk.clear();
+        for (_, stream) in &mut columns {
+            if !stream.finished(chunk)? {
+                return Err(IngestError::Parquet(BROKEN).into());
+            }
+        }
+        Ok(rows)
+    }
+}
+
+/// The columns `names` of a file of whole numbers, row by row. There may be no others.
+pub(super) fn numbers<E: From<IngestError>>(
+    path: &Path,
+    size: u64,
+    names: &[String],
+    take: &mut dyn FnMut(&[Option<i64>]) -> Result<(), E>,
+) -> Result<(), E> {
+    let all = || -> Result<(), E> {
+        let reader = SerializedFileReader::new(OnDisk::new(path, size)).map_err(undecodable)?;
+        let roots = reader.metadata().file_metadata().schema_descr().root_schema().get_fields().to_vec();
+        let places = places(names, roots.iter().map(|root| root.name().as_bytes()))?;
+        for (row, number) in reader.get_row_iter(None).map_err(undecodable)?.zip(1..) {
+            let row = row.map_err(undecodable)?;
+            let cells: Vec<&Field> = row.get_column_iter().map(|(_, field)| field).collect();
+            let cell = |&at: &usize| whole(cells.get(at)?);
+            let cells = places.iter().map(cell).collect::<Option<Vec<_>>>();
+            take(&cells.ok_or(IngestError::Number { row: number })?)?;
+        }
+        Ok(())
+    };
+    undamaged(all).unwrap_or(Err(IngestError::Parquet(DAMAGED).into()))
+}
+
+/// A whole number or a null; `None` is anything else.
+fn whole(field: &Field) -> Option<Option<i64>> {
+    Some(match field {
+        Field::Null => None,
+        Field::Byte(n) => Some((*n).into()),
+        Field::Short(n) => Some((*n).into()),
+        Field::Int(n) => Some((*n).into()),
+        Field::Long(n) => Some(*n),
+        Field::UByte(n) => Some((*n).into()),
+        Field::UShort(n) => Some((*n).into()),
+        Field::UInt(n) => Some((*n).into()),
+        Field::ULong(n) => Some(i64::try_from(*n).ok()?),
+        _ => return None,
+    })
+}
+
+/// Runs what reads a file. The library panics on some damaged ones (negative offsets, pages out of order): then there is nothing. What
+/// was being filled is given up, so nothing half-made can be seen.
+fn undamaged<T>(f: impl FnOnce() -> T) -> Option<T> {
+    quietly(|| std::panic::catch_unwind(AssertUnwindSafe(f))).ok()
+}
+
+thread_local! {
+    /// Whether panics of this thread are expected, and say nothing.
+    static QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `f` without the message that a panic prints: its text is the library's, and not ours to vouch for.
+/// Panics elsewhere, and in other threads meanwhile, are printed as always.
+fn quietly<T>(f: impl FnOnce() -> T) -> T {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if !QUIET.get() {
+                before(panic);
+            }
+        }));
+    });
+    QUIET.set(true);
+    let out = f();
+    QUIET.set(false);
+    out
+}
+
+const DAMAGED: &str = "cannot be decoded: it is damaged or encrypted";
+const BROKEN: &str = "is damaged: its row groups and columns contradict each other";
+const UNKNOWN: &str = "uses an encoding that this build does not know";
+
+/// The library's texts are not passed on: nobody has checked that they are free of values.
+fn undecodable(error: ParquetError) -> IngestError {
+    IngestError::Parquet(match error {
+        ParquetError::NYI(_) => UNKNOWN,
+        ParquetError::EOF(_) => "is cut short",
+        _ => DAMAGED,
+    })
+}
+
+/// The cells of one column in one row group.
+enum Stream<'f> {
+    Pages(Box<Pages<'f>>),
+    Slow(Box<Slow<'f>>),
+}
+
+impl<'f> Stream<'f> {
+    fn new(source: &Source, group: &dyn RowGroupReader, to: To<'f>) -> Result<Stream<'f>, IngestError> {
+        let chunk = group.metadata().columns().get(source.leaf).ok_or(IngestError::Parquet(BROKEN))?;
+        if let Compression::LZO | Compression::BROTLI(_) = chunk.compression() {
+            return Err(IngestError::Parquet(
+                "is compressed with LZO or Brotli, which this build does not know",
+            ));
+        }
+        let cells = Cells::new(to);
+        let Stored { physical, unsigned, nullable } = source.stored;
+        if chunk.column_type() != physical {
+            return Err(IngestError::Parquet(BROKEN));
+        }
+        Ok(if known(chunk) {
+            let pages = group.get_column_page_reader(source.leaf).map_err(undecodable)?;
+            Stream::Pages(Box::new(Pages::new(pages, source.stored, cells)))
+        } else {
+            let reader = group.get_column_reader(source.leaf).map_err(undecodable)?;
+            Stream::Slow(Box::new(Slow::new(reader, nullable, unsigned, cells)))
+        })
+    }
+
+    fn cells(&mut self) -> &mut Cells<'f> {
+        match self {
+            Stream::Pages(pages) => pages.cells(),
+            Stream::Slow(slow) => slow.cells(),
+        }
+    }
+
+    fn fill(&mut self, chunk: &mut Chunk, len: usize) -> Result<(), IngestError> {
+        match self {
+            Stream::Pages(pages) => pages.fill(chunk, len),
+            Stream::Slow(slow) => slow.fill(chunk, len),
+        }
+    }
+
+    fn finished(&mut self, chunk: &mut Chunk) -> Result<bool, IngestError> {
+        match self {
+            Stream::Pages(pages) => pages.finished(),
+            Stream::Slow(slow) => slow.finished(chunk),
+        }
+    }
+}
+
+/// Whether a column chunk says that it is made of what [`pages`] knows.
+fn known(chunk: &ColumnChunkMetaData) -> bool {
+    let easy = |encoding| {
+        matches!(
+            encoding,
+            Encoding::PLAIN | Encoding::PLAIN_DICTIONARY | Encoding::RLE_DICTIONARY | Encoding::RLE
+        )
+    };
+    chunk.encodings().all(easy)
+}
+
+/// One flat column of the file.
+struct Source {
+    leaf: usize,
+    stored: Stored,
+}
+
+impl Source {
+    fn find(schema: &SchemaDescriptor, column: &str, wanted: Kind) -> Result<Source, IngestError> {
+        let roots = schema.root_schema().get_fields();
+        let root = find(column, roots.iter().map(|root| root.name().as_bytes()))?;
+        let refuse = |found| {
+            let wanted = match wanted {
+                Kind::Labels => "labels",
+                Kind::Whole => "whole numbers",
+                Kind::Number => "numbers",
+            };
+            IngestError::ColumnType { column: column.to_owned(), found, wanted }
+        };
+        let flat = |leaf: &usize| {
+            let leaf = schema.column(*leaf);
+            leaf.path().parts().len() == 1 && leaf.max_rep_level() == 0 && leaf.max_def_level() <= 1
+        };
+        let leaf = (0..schema.num_columns()).find(|&leaf| schema.get_column_root_idx(leaf) == root);
+        let leaf = leaf.filter(flat).ok_or_else(|| refuse("nested"))?;
+        let descriptor = schema.column(leaf);
+        let unsigned = check(&descriptor, wanted).map_err(refuse)?;
+        let stored = Stored {
+            physical: descriptor.physical_type(),
+            unsigned,
+            nullable: descriptor.max_def_level() == 1,
+        };
+        Ok(Source { leaf, stored })
+    }
+}
+
+/// Whether a column's type fits, and if it is a whole number, whether it is unsigned; or what it is instead.
+fn check(column: &ColumnDescriptor, wanted: Kind) -> Result<bool, &'static str> {
+    use ConvertedType::{ENUM, INT_8, INT_16, INT_32, INT_64, NONE, UINT_8, UINT_16, UINT_32, UINT_64, UTF8};
+    let plain = match column.logical_type_ref() {
+        None => true,
+        Some(LogicalType::Integer(_) | LogicalType::String | LogicalType::Enum) => true,
+        Some(_) => false,
+    };
+    let converted = column.converted_type();
+    let unsigned = matches!(converted, UINT_8 | UINT_16 | UINT_32 | UINT_64)
+        || matches!(column.logical_type_ref(), Some(LogicalType::Integer(int)) if !int.is_signed);
+    let signed = matches!(converted, NONE | INT_8 | INT_16 | INT_32 | INT_64);
+    match (column.physical_type(), wanted) {
+        _ if !plain => Err("a date, a time, a decimal or of another special type"),
+        (Type::INT32 | Type::INT64, _) if signed || unsigned => Ok(unsigned),
+        (Type::BYTE_ARRAY, _) if matches!(converted, NONE | UTF8 | ENUM) => Ok(false),
+        (Type::BOOLEAN, Kind::Labels) | (Type::FLOAT | Type::DOUBLE, Kind::Number) => Ok(false),
+        (Type::BOOLEAN, _) => Err("true or false"),
+        (Type::FLOAT | Type::DOUBLE, _) => Err("fractions"),
+        _ => Err("a date, a time, a decimal or of another special type"),
+    }
+}

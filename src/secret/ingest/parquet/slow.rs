@@ -1,0 +1,100 @@
+//! A column chunk in encodings that the library knows and [`super::pages`] does not.
+
+use super::super::chunk::Chunk;
+use super::super::error::IngestError;
+use super::cells::{Cells, Value};
+use super::{BROKEN, undecodable};
+use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use ::parquet::data_type::{AsBytes, DataType};
+
+/// The rest of a column chunk.
+pub(super) struct Slow<'f> {
+    reader: ColumnReader,
+    nullable: bool,
+    unsigned: bool,
+    cells: Cells<'f>,
+}
+
+impl<'f> Slow<'f> {
+    pub fn new(reader: ColumnReader, nullable: bool, unsigned: bool, cells: Cells<'f>) -> Slow<'f> {
+        Slow { reader, nullable, unsigned, cells }
+    }
+
+    pub fn cells(&mut self) -> &mut Cells<'f> {
+        &mut self.cells
+    }
+
+    /// Takes the next `len` cells.
+    pub fn fill(&mut self, chunk: &mut Chunk, len: usize) -> Result<(), IngestError> {
+        self.cells.begin(chunk, len);
+        self.read(chunk, len)
+    }
+
+    /// Whether all cells have been taken.
+    pub fn finished(&mut self, chunk: &mut Chunk) -> Result<bool, IngestError> {
+        match self.read(chunk, 1) {
+            Ok(()) => Ok(false),
+            Err(IngestError::Parquet(SHORT)) => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn read(&mut self, chunk: &mut Chunk, len: usize) -> Result<(), IngestError> {
+        let Slow { reader, nullable, unsigned, cells } = self;
+        let (n, u) = (*nullable, *unsigned);
+        match reader {
+            ColumnReader::BoolColumnReader(r) => decode(r, n, chunk, len, cells, |v| Value::Flag(*v)),
+            ColumnReader::Int32ColumnReader(r) => decode(r, n, chunk, len, cells, |&v| match u {
+                true => Value::Unsigned(v.cast_unsigned().into()),
+                false => Value::Whole(v.into()),
+            }),
+            ColumnReader::Int64ColumnReader(r) => decode(r, n, chunk, len, cells, |&v| match u {
+                true => Value::Unsigned(v.cast_unsigned()),
+                false => Value::Whole(v),
+            }),
+            ColumnReader::FloatColumnReader(r) => decode(r, n, chunk, len, cells, |v| Value::Single(*v)),
+            ColumnReader::DoubleColumnReader(r) => decode(r, n, chunk, len, cells, |v| Value::Double(*v)),
+            ColumnReader::ByteArrayColumnReader(r) => {
+                decode(r, n, chunk, len, cells, |v| Value::Bytes(v.as_bytes()))
+            }
+            // `check` let none of these through.
+            ColumnReader::Int96ColumnReader(_) | ColumnReader::FixedLenByteArrayColumnReader(_) => {
+                Err(IngestError::Parquet(BROKEN))
+            }
+        }
+    }
+}
+
+/// There are fewer cells than rows.
+const SHORT: &str = "is damaged: a column has fewer values than its row group has rows";
+
+fn decode<T: DataType>(
+    reader: &mut ColumnReaderImpl<T>,
+    nullable: bool,
+    chunk: &mut Chunk,
+    len: usize,
+    cells: &mut Cells<'_>,
+    value: impl Fn(&T::T) -> Value<'_>,
+) -> Result<(), IngestError> {
+    let broken = || IngestError::Parquet(BROKEN);
+    let mut row = 0;
+    while row < len {
+        let (mut values, mut levels) = (Vec::new(), Vec::new());
+        let defined = nullable.then_some(&mut levels);
+        let (read, _, _) = reader.read_records(len - row, defined, None, &mut values).map_err(undecodable)?;
+        if read == 0 {
+            return Err(IngestError::Parquet(SHORT));
+        }
+        if read > len - row {
+            return Err(broken());
+        }
+        let mut values = values.iter();
+        for at in 0..read {
+            let present = !nullable || levels.get(at) == Some(&1);
+            let value = if present { value(values.next().ok_or_else(broken)?) } else { Value::Null };
+            cells.value(chunk, row + at, value).ok_or_else(broken)?;
+        }
+        row += read;
+    }
+    Ok(())
+}

@@ -1,0 +1,294 @@
+//! Parquet against the same rows as text, and files made to harm.
+#![allow(clippy::unwrap_used)]
+
+use super::super::tests::{codes, column, labels, lenient, spec, with_unit};
+use super::super::{Rows, read};
+use super::*;
+use crate::spec::{Coding, Spec};
+use ::parquet::basic::{GzipLevel, ZstdLevel};
+use ::parquet::data_type::{
+    BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArrayType, FloatType, Int32Type,
+    Int64Type,
+};
+use ::parquet::file::properties::{WriterProperties, WriterPropertiesBuilder, WriterVersion};
+use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use ::parquet::schema::parser::parse_message_type;
+use std::fs::File;
+use std::sync::Arc;
+use tempfile::TempDir;
+
+type Group<'a> = SerializedRowGroupWriter<'a, File>;
+
+/// Writes the next column of a row group; nulls only where the schema says `optional`.
+fn put<T: DataType>(group: &mut Group<'_>, cells: &[Option<T::T>]) {
+    let mut writer = group.next_column().unwrap().unwrap();
+    let levels: Vec<i16> = cells.iter().map(|cell| cell.is_some().into()).collect();
+    let values: Vec<T::T> = cells.iter().flatten().cloned().collect();
+    writer.typed::<T>().write_batch(&values, Some(&levels), None).unwrap();
+    writer.close().unwrap();
+}
+
+fn write(
+    path: &Path,
+    schema: &str,
+    properties: WriterPropertiesBuilder,
+    groups: usize,
+    mut fill: impl FnMut(usize, &mut Group<'_>),
+) {
+    let schema = Arc::new(parse_message_type(&format!("message rows {{ {schema} }}")).unwrap());
+    let file = File::create(path).unwrap();
+    let mut writer = SerializedFileWriter::new(file, schema, Arc::new(properties.build())).unwrap();
+    for at in 0..groups {
+        let mut group = writer.next_row_group().unwrap();
+        fill(at, &mut group);
+        group.close().unwrap();
+    }
+    writer.close().unwrap();
+}
+
+const SCHEMA: &str = "optional binary who (UTF8); optional binary sex (UTF8); required binary raw; \
+    optional int32 age; optional int32 big (UINT_32); required int64 year; optional int64 huge (INTEGER(64,false)); \
+    optional int64 code; optional double pay; optional float rate; optional boolean flag; optional binary unread (JSON);";
+
+/// Row `i` of the example, the same as text and in Parquet's types.
+fn value(i: usize, column: usize) -> Option<usize> {
+    let hash = (i * 12 + column).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+    (!hash.is_multiple_of(5)).then_some(hash / 5)
+}
+fn sex(i: usize) -> Option<&'static str> {
+    value(i, 1).map(|v| ["a", "é", "", "alien"][v % 4])
+}
+fn pay(i: usize) -> Option<f64> {
+    value(i, 8).map(|v| [0.1, 20.0, 1e-7, 1e22, -0.0, f64::NAN, f64::INFINITY, 999.999][v % 8])
+}
+fn rate(i: usize) -> Option<f32> {
+    value(i, 9).map(|v| [0.1, 0.3, 1.0, 1e10][v % 4])
+}
+fn big(i: usize) -> Option<u32> {
+    value(i, 4).map(|v| u32::MAX - (v % 3) as u32)
+}
+fn huge(i: usize) -> Option<u64> {
+    value(i, 6).map(|v| u64::MAX - (v % 3) as u64)
+}
+
+fn fill(rows: std::ops::Range<usize>, group: &mut Group<'_>) {
+    let rows = || rows.clone();
+    let text = |text: String| ByteArray::from(text.into_bytes());
+    put::<ByteArrayType>(group, &rows().map(|i| Some(text(format!("unit {}", i % 97)))).collect::<Vec<_>>());
+    put::<ByteArrayType>(group, &rows().map(|i| sex(i).map(|s| text(s.into()))).collect::<Vec<_>>());
+    put::<ByteArrayType>(group, &rows().map(|i| Some(text(format!("r{}", i % 3)))).collect::<Vec<_>>());
+    put::<Int32Type>(group, &rows().map(|i| value(i, 3).map(|v| (v % 120) as i32)).collect::<Vec<_>>());
+    put::<Int32Type>(group, &rows().map(|i| big(i).map(u32::cast_signed)).collect::<Vec<_>>());
+    put::<Int64Type>(group, &rows().map(|i| Some(1900 + (i % 90) as i64)).collect::<Vec<_>>());
+    put::<Int64Type>(group, &rows().map(|i| huge(i).map(u64::cast_signed)).collect::<Vec<_>>());
+    put::<Int64Type>(group, &rows().map(|i| value(i, 7).map(|v| -((v % 4) as i64))).collect::<Vec<_>>());
+    put::<DoubleType>(group, &rows().map(pay).collect::<Vec<_>>());
+    put::<FloatType>(group, &rows().map(rate).collect::<Vec<_>>());
+    put::<BoolType>(group, &rows().map(|i| value(i, 10).map(|v| v % 2 == 0)).collect::<Vec<_>>());
+    put::<ByteArrayType>(group, &rows().map(|_| None).collect::<Vec<_>>());
+}
+
+fn as_csv(rows: usize) -> String {
+    let mut csv = "who,sex,raw,age,big,year,huge,code,pay,rate,flag,unread\n".to_string();
+    fn show(value: Option<impl ToString>) -> String {
+        value.map_or(String::new(), |v| v.to_string())
+    }
+    for i in 0..rows {
+        let line = [
+            format!("unit {}", i % 97),
+            show(sex(i)),
+            format!("r{}", i % 3),
+            show(value(i, 3).map(|v| v % 120)),
+            show(big(i)),
+            (1900 + i % 90).to_string(),
+            show(huge(i)),
+            show(value(i, 7).map(|v| if v % 4 == 0 { "0".into() } else { format!("-{}", v % 4) })),
+            show(pay(i)),
+            show(rate(i)),
+            show(value(i, 10).map(|v| v % 2 == 0)),
+        ];
+        csv += &(line.join(",") + ",\n");
+    }
+    csv
+}
+
+fn example() -> Spec {
+    let strict =
+        [labels("raw", &["r0", "r1", "r2"]), column("year", 90, Coding::Range { lo: 1900, hi: 1989 })];
+    let top = i64::from(u32::MAX);
+    let lenient_ones = [
+        labels("sex", &["a", "é", "b"]),
+        column("age", 100, Coding::Range { lo: 0, hi: 99 }),
+        column("big", 2, Coding::Range { lo: top - 1, hi: top }),
+        labels("huge", &["18446744073709551615", "18446744073709551614"]),
+        labels("code", &["0", "-1", "-3"]),
+        column("pay", 4, Coding::Bins { edges: vec![0.0, 0.1, 20.0, 999.999, 1e22] }),
+        column("rate", 300, Coding::Bins { edges: (0..=300).map(|e| f64::from(e) / 100.0).collect() }),
+        labels("flag", &["true"]),
+    ];
+    spec(strict.into_iter().chain(lenient_ones.map(lenient)))
+}
+
+#[test]
+fn equals_the_same_csv() {
+    const ROWS: usize = 10_000;
+    let dir = TempDir::new().unwrap();
+    let (csv, parquet) = (dir.path().join("rows.csv"), dir.path().join("rows.parquet"));
+    std::fs::write(&csv, as_csv(ROWS)).unwrap();
+    for spec in [example(), with_unit(example(), "who", 3)] {
+        let expected = codes(&read(&spec, &csv, &()).unwrap());
+        assert!(expected.len() == ROWS || expected.len() == 97 * 3);
+        let new = WriterProperties::builder;
+        let variants = [
+            (1, new()),
+            (
+                3,
+                new()
+                    .set_dictionary_enabled(false)
+                    .set_data_page_row_count_limit(100)
+                    .set_write_batch_size(64),
+            ),
+            (3, new().set_compression(Compression::SNAPPY).set_writer_version(WriterVersion::PARQUET_2_0)),
+            (
+                7,
+                new()
+                    .set_compression(Compression::GZIP(GzipLevel::default()))
+                    .set_dictionary_enabled(false)
+                    .set_writer_version(WriterVersion::PARQUET_2_0),
+            ),
+            (2, new().set_compression(Compression::ZSTD(ZstdLevel::default()))),
+            (2, new().set_compression(Compression::LZ4_RAW)),
+        ];
+        for (groups, properties) in variants {
+            let cut = |at: usize| at * ROWS / groups;
+            write(&parquet, SCHEMA, properties, groups, |at, group| fill(cut(at)..cut(at + 1), group));
+            assert_eq!(codes(&read(&spec, &parquet, &()).unwrap()), expected);
+        }
+    }
+}
+
+/// One text column `x` and one whole-number column `n`, two row groups of two rows.
+fn small(path: &Path) {
+    write(
+        path,
+        "optional binary x (UTF8); optional int32 n;",
+        WriterProperties::builder(),
+        2,
+        |at, group| {
+            let text = if at == 0 { "a" } else { "MARS" };
+            put::<ByteArrayType>(group, &[Some("a".into()), Some(text.into())]);
+            put::<Int32Type>(group, &[Some(1), None]);
+        },
+    );
+}
+
+#[track_caller]
+fn bad(spec: &Spec, path: &Path, expected: &str) {
+    let error = read(spec, path, &()).unwrap_err();
+    assert_eq!(error.to_string(), expected);
+    assert!(!format!("{error:?}").contains("MARS"), "{error:?}");
+}
+
+#[test]
+fn errors() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("rows.parquet");
+    small(&path);
+    let strict = "and the dimension has no";
+    let x = || labels("x", &["a"]);
+    let n = || column("n", 2, Coding::Range { lo: 0, hi: 1 });
+    bad(
+        &spec([x()]),
+        &path,
+        &format!("row 4, column \"x\": the value is outside the domain, {strict} `other`"),
+    );
+    bad(&spec([n()]), &path, &format!("row 2, column \"n\": the cell is empty, {strict} `missing`"));
+    let unit = with_unit(spec([lenient(x())]), "n", 1);
+    bad(&unit, &path, "row 2, column \"n\": the cell is empty, so the row belongs to no unit of privacy");
+    let (mut dimension, column_x) = x();
+    dimension.name = "y".into();
+    let absent = || crate::spec::Column { column: "nn".into(), ..column_x.clone() };
+    bad(
+        &spec([(dimension, absent())]),
+        &path,
+        "the data has no column \"nn\" among its 2 (a file without a header row needs \
+        `columns` in the spec)",
+    );
+
+    let bytes = std::fs::read(&path).unwrap();
+    let unreadable =
+        "the Parquet file has no readable footer: it is cut short, encrypted, or not Parquet at all";
+    for junk in [&b""[..], b"MARS", b"x,n\nMARS,1\n", &bytes[..bytes.len() - 1], &bytes[..bytes.len() / 2]] {
+        std::fs::write(&path, junk).unwrap();
+        bad(&spec([x()]), &path, unreadable);
+    }
+}
+
+#[test]
+fn types_must_fit() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("rows.parquet");
+    let schema = "required double f; required boolean b; required int32 d (DATE); required int64 t (TIMESTAMP_MILLIS); \
+        required binary j (JSON); required int32 p (DECIMAL(5,2)); required fixed_len_byte_array(2) l; \
+        required group g { required int32 h; } repeated int32 r;";
+    write(&path, schema, WriterProperties::builder(), 1, |_, group| {
+        put::<DoubleType>(group, &[Some(1.0)]);
+        put::<BoolType>(group, &[Some(true)]);
+        put::<Int32Type>(group, &[Some(1)]);
+        put::<Int64Type>(group, &[Some(1)]);
+        put::<ByteArrayType>(group, &[Some("1".into())]);
+        put::<Int32Type>(group, &[Some(1)]);
+        put::<FixedLenByteArrayType>(group, &[Some(ByteArray::from("11").into())]);
+        put::<Int32Type>(group, &[Some(1)]);
+        let mut writer = group.next_column().unwrap().unwrap();
+        writer.typed::<Int32Type>().write_batch(&[1], Some(&[1]), Some(&[0])).unwrap();
+        writer.close().unwrap();
+    });
+    let special = "a date, a time, a decimal or of another special type";
+    let label = Coding::Labels([("1".into(), 0)].into());
+    let range = Coding::Range { lo: 1, hi: 1 };
+    let bins = Coding::Bins { edges: vec![0.0, 9.0] };
+    for (name, coding, found, wanted) in [
+        ("f", &label, "fractions", "labels"),
+        ("f", &range, "fractions", "whole numbers"),
+        ("b", &range, "true or false", "whole numbers"),
+        ("b", &bins, "true or false", "numbers"),
+        ("d", &range, special, "whole numbers"),
+        ("t", &bins, special, "numbers"),
+        ("j", &label, special, "labels"),
+        ("p", &range, special, "whole numbers"),
+        ("l", &label, special, "labels"),
+        ("g", &label, "nested", "labels"),
+        ("r", &range, "nested", "whole numbers"),
+    ] {
+        // Even where there is a node for everything else: a whole column of `other` is a mistake.
+        let spec = spec([lenient(column(name, 1, coding.clone()))]);
+        bad(&spec, &path, &format!("column \"{name}\" is {found}, but it is to be read as {wanted}"));
+    }
+    let rows: Rows = read(&spec([column("f", 1, bins)]), &path, &()).unwrap();
+    assert_eq!(codes(&rows), [[0]]);
+}
+
+/// Whatever byte is damaged, reading ends with rows or an error, and no error shows a value.
+#[test]
+fn damaged_files() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("rows.parquet");
+    small(&path);
+    let spec = spec([lenient(labels("x", &["a"])), lenient(column("n", 2, Coding::Range { lo: 0, hi: 1 }))]);
+    assert_eq!(codes(&read(&spec, &path, &()).unwrap()), [[0, 1], [0, 2], [0, 1], [2, 2]]);
+    let bytes = std::fs::read(&path).unwrap();
+    let mut refused = 0;
+    for at in 0..bytes.len() {
+        for flip in [0x01, 0xff] {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= flip;
+            std::fs::write(&path, damaged).unwrap();
+            if let Err(error) = read(&spec, &path, &()) {
+                refused += 1;
+                assert!(!format!("{error} {error:?}").contains("MARS"), "{error:?}");
+            }
+        }
+    }
+    assert!(refused > bytes.len() / 2, "{refused} of {}", bytes.len());
+}

@@ -1,0 +1,35 @@
+//! In place of `parquet` where that was left out of the build.
+
+use super::chunk::Chunk;
+use super::error::IngestError;
+use super::fields::{Fields, Wanted};
+use super::piece::Stop;
+use std::path::Path;
+
+/// Never made.
+pub(super) struct Groups;
+
+impl Groups {
+    pub fn open(_: &Path, _: u64, _: &Fields<'_>) -> Result<Groups, IngestError> {
+        Err(IngestError::NoParquet)
+    }
+
+    pub fn len(&self) -> usize {
+        0
+    }
+
+    pub fn bytes(&self, _: usize) -> u64 {
+        0
+    }
+
+    pub fn decode(
+        &self,
+        _: usize,
+        _: &Fields<'_>,
+        _: Wanted,
+        _: &mut Chunk,
+        _: &mut dyn FnMut(&mut Chunk),
+    ) -> Result<u64, Stop> {
+        Err(IngestError::NoParquet.into())
+    }
+}

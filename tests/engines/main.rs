@@ -1,0 +1,150 @@
+//! The statements of `margins plan --sql` on real engines: what is released from their counts is what is released from the rows, number for
+//! number.
+//!
+//! An engine that is not installed is skipped with a message; with `MARGINS_ENGINES=all` that is a failure. `MARGINS_PYTHON` names the
+//! Python that has the packages duckdb and pyspark.
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+const SPEC: &str = r#"
+name = "people"
+title = "People"
+
+[data]
+path = "rows.csv"
+
+[privacy]
+unit = "row"
+rho = 1
+
+[[dimension]]
+name = "home place"
+column = "place"
+categories = ["it's", "a\\b", "no/*rth", "south;--", "é"]
+other = "elsewhere"
+missing = "unknown"
+
+[[dimension]]
+name = "age"
+range = [0, 99]
+levels = [{ name = "band", width = 10 }, { name = "group", cuts = [20, 60] }]
+missing = "unknown"
+
+[[dimension]]
+name = "pay"
+bins = [0, 0.1, 10, 1000]
+other = "more"
+missing = "unknown"
+
+[[dimension]]
+name = "sex"
+categories = ["F", "M"]
+
+[[table]]
+of = ["home place", "age.band", "sex"]
+
+[[table]]
+of = ["age", "sex"]
+
+[[table]]
+of = ["pay", "home place"]
+
+[[table]]
+of = ["age.group", "pay"]
+exact = true
+reason = "a test"
+
+[[zero]]
+where = "age = 0 AND sex = 'M'"
+"#;
+
+fn rows() -> String {
+    let mut text = "place,age,pay,sex\n".to_owned();
+    let mut state = 9u64;
+    let mut draw = |n: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % n
+    };
+    for _ in 0..3000 {
+        let place = ["it's", "a\\b", "no/*rth", "south;--", "é", "", "\"quo\"\"ted\"", "MARS"][draw(8)];
+        let age = draw(101);
+        let sex = if age < 5 { "F" } else { ["F", "M"][draw(2)] };
+        let age = if age == 100 { String::new() } else { age.to_string() };
+        let pay = ["0.1", "0.05", "", "10", "999.5", "1000", "1e9", "-1", "5"][draw(9)];
+        text += &format!("{place},{age},{pay},{sex}\n");
+    }
+    text
+}
+
+fn margins(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_margins")).args(arguments).current_dir(folder).output().unwrap()
+}
+
+/// All numbers of a release with a fixed seed.
+fn released(folder: &Path, name: &str, more: &[&str]) -> Vec<String> {
+    let ledger = format!("{name}/ledger.jsonl");
+    let arguments = ["release", "spec.toml", "--insecure-seed", "7", "--out", name, "--ledger", &ledger];
+    let made = margins(folder, &[&arguments, more].concat());
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let file = format!("{name}/people.margins");
+    let asked = [
+        r#"SELECT "home place", age.band, sex, COUNT(*) FROM people GROUP BY "home place", age.band, sex"#,
+        "SELECT age, sex, COUNT(*) FROM people GROUP BY age, sex",
+        r#"SELECT pay, "home place", COUNT(*) FROM people GROUP BY pay, "home place""#,
+        "SELECT age.group, pay, COUNT(*) FROM people GROUP BY age.group, pay",
+    ];
+    let answer = |sql: &&str| {
+        let answer = margins(folder, &["query", &file, sql, "--csv"]);
+        assert!(answer.status.success(), "{}", String::from_utf8_lossy(&answer.stderr));
+        String::from_utf8(answer.stdout).unwrap()
+    };
+    asked.iter().map(answer).collect()
+}
+
+fn compare(engine: &str, dialect: &str, out: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    std::fs::write(folder.join("spec.toml"), SPEC).unwrap();
+    std::fs::write(folder.join("rows.csv"), rows()).unwrap();
+    let statement = margins(folder, &["plan", "spec.toml", "--sql", dialect, "--from", "people"]);
+    assert!(statement.status.success(), "{}", String::from_utf8_lossy(&statement.stderr));
+    std::fs::write(folder.join("statement.sql"), statement.stdout).unwrap();
+    let python = std::env::var("MARGINS_PYTHON").unwrap_or_else(|_| "python3".into());
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/engines/engines.py");
+    let ran = Command::new(python)
+        .args([script, engine])
+        .args(["statement.sql", "rows.csv", out].map(|name| folder.join(name)))
+        .output()
+        .unwrap();
+    if ran.status.code() == Some(77) {
+        let why = String::from_utf8_lossy(&ran.stdout);
+        println!("skipped: {}", why.trim());
+        assert!(std::env::var("MARGINS_ENGINES").as_deref() != Ok("all"), "{why}");
+        return;
+    }
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let direct = released(folder, "direct", &[]);
+    assert!(direct[0].lines().count() > 100, "{}", direct[0]);
+    assert_eq!(released(folder, "counted", &["--counts", out]), direct);
+    if folder.join("people.parquet").is_dir() {
+        assert_eq!(released(folder, "several", &["--data", "people.parquet"]), direct);
+    }
+}
+
+#[test]
+fn on_duckdb() {
+    compare("duckdb", "duckdb", "counts.csv");
+    compare("duckdb", "ansi", "counts.parquet");
+}
+
+#[test]
+fn on_postgres() {
+    compare("postgres", "postgres", "counts.csv");
+}
+
+#[test]
+fn on_spark() {
+    compare("spark", "spark", "counts.parquet");
+}
