@@ -440,7 +440,8 @@ impl<S: Source> Estimate<S> for BasedOn {
             let variance = noise::noise_variance(stored.plan.noise, m) / (unit * unit);
             own.iter_mut().for_each(|v| *v *= variance);
         }
-        // Of every table what is its own: a component of sums, where queries have means.
+        // Of every table that is spoken of what is its own: a component of sums, where queries have means. There is more in others: noises
+        // of a component are in all tables above it.
         let mut out = Parts::new();
         for table in tables {
             let built = self.build(frame, &table, &mut |a| Ok(noises.get(a).cloned())).ok()?;

@@ -399,6 +399,10 @@ impl<S: Source> Unconstrained for Recovery<S> {
         self.estimator.each().covariance(&self.stored, frame, parts)
     }
 
+    fn mixes(&self) -> bool {
+        matches!(self.estimator, Estimator::Based(_))
+    }
+
     fn most_steps(&self, frame: &Frame, system: &zeros::System, most: usize) -> Result<usize, RecoverError> {
         self.stored.check_room(frame, system.tables())?;
         let covariance = self.estimator.each::<S>().step(&self.stored, frame, &mut system.tables());

@@ -273,6 +273,10 @@ pub(super) trait Unconstrained {
     /// `N⁻¹` of components: the covariance of their estimates. Exact ones have none.
     fn covariance(&self, frame: &Frame, parts: Parts) -> Option<Parts>;
 
+    /// Whether the noise behind one component is in the estimates of others too, and [`Unconstrained::covariance`] tells of those it is
+    /// given alone.
+    fn mixes(&self) -> bool;
+
     /// In how many steps, at most `most`, the zeros' system may be solved.
     fn most_steps(&self, frame: &Frame, system: &System, most: usize) -> Result<usize, RecoverError>;
 }
@@ -281,8 +285,29 @@ pub(super) trait Unconstrained {
 /// solver: `x̂ − N⁻¹Zᵀ(ZN⁻¹Zᵀ)⁻¹Z x̂`.
 pub(super) struct Imposed {
     zeros: Zeros,
-    /// What the zeros take off the estimated components: worked out when a table is first asked for.
+    /// What the zeros take off the estimated components, `N⁻¹ Zᵀ λ`: worked out when a table is first asked for. Where noises
+    /// [mix](Unconstrained::mixes) every table has a part in it, and what is kept is `Zᵀ λ`.
     correction: Mutex<Option<Arc<Parts>>>,
+}
+
+/// The same with all components of these tables, so that their covariances are told, too.
+fn widened<'a>(
+    on: &dyn Unconstrained,
+    frame: &Frame,
+    mut parts: Parts,
+    tables: impl Iterator<Item = &'a Cuboid>,
+) -> Parts {
+    if on.mixes() {
+        for a in tables.flat_map(|t| frame.below(t)) {
+            let nothing = || vec![0.0; frame.len(&a)];
+            parts.entry(a.clone()).or_insert_with(nothing);
+        }
+    }
+    parts
+}
+
+fn cannot() -> RecoverError {
+    RecoverError::Plan("the zeros cannot be imposed".into())
 }
 
 impl Imposed {
@@ -302,14 +327,18 @@ impl Imposed {
         mut table: Vec<f64>,
     ) -> Result<Vec<f64>, RecoverError> {
         let lumped = Lumped::whole(on.frame());
-        let correction = self.correction(on, &lumped)?;
+        let mut correction = self.correction(on, &lumped)?;
+        if on.mixes() {
+            let parts = widened(on, on.frame(), Parts::clone(&correction), std::iter::once(cuboid));
+            correction = Arc::new(on.covariance(on.frame(), parts).ok_or_else(cannot)?);
+        }
         let less = Gls::new(on.frame(), &[], true).build(cuboid, &correction);
         table.iter_mut().zip(less).for_each(|(v, less)| *v -= less);
         self.zeros.clear(on.cube(), &lumped, cuboid, &mut table);
         Ok(table)
     }
 
-    /// `N⁻¹ Zᵀ λ`.
+    /// `N⁻¹ Zᵀ λ`, or `Zᵀ λ`.
     fn correction(&self, on: &dyn Unconstrained, lumped: &Lumped) -> Result<Arc<Parts>, RecoverError> {
         let mut kept = self.correction.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(correction) = &*kept {
@@ -319,9 +348,11 @@ impl Imposed {
         let steps = on.most_steps(on.frame(), &system, MOST_STEPS)?;
         let tables = system.tables().map(|t| on.table(t)).collect::<Result<Vec<_>, _>>()?;
         let covariance = |parts: Parts| on.covariance(on.frame(), parts);
-        let correction = system.solve(system.pick_from(&tables), steps, &covariance).and_then(covariance);
-        let correction =
-            correction.ok_or_else(|| RecoverError::Plan("the zeros cannot be imposed".into()))?;
+        let mut correction = system.solve(system.pick_from(&tables), steps, &covariance);
+        if !on.mixes() {
+            correction = correction.and_then(covariance);
+        }
+        let correction = correction.ok_or_else(cannot)?;
         Ok(kept.insert(Arc::new(correction)).clone())
     }
 
@@ -335,8 +366,9 @@ impl Imposed {
     ) -> Result<Parts, RecoverError> {
         let not_held = || RecoverError::NotHeld(on.cube().describe(cuboid));
         let covariance = |parts: Parts| on.covariance(&lumped.frame, parts);
-        let v = covariance(query.clone()).ok_or_else(not_held)?;
         let system = self.zeros.system(on.cube(), lumped);
+        let wide = widened(on, &lumped.frame, query.clone(), system.tables());
+        let v = covariance(wide).ok_or_else(not_held)?;
         let steps = on.most_steps(&lumped.frame, &system, MOST_STEPS)?;
         let less = system.solve(system.pick(&v), steps, &covariance).ok_or_else(not_held)?;
         for (a, less) in less {

@@ -256,8 +256,11 @@ pub fn blue_estimate(blocks: &[Measured], answers: &[DVector<f64>], query: &DMat
     query * (pseudo_inverse(&information) * right)
 }
 
-/// The variance of one integer noise, by summing its law.
+/// The variance of one integer noise, by summing its law. A Gaussian as wide as those of bases are has its parameter's, to all digits.
 pub fn noise_variance(noise: Noise, scale: f64) -> f64 {
+    if noise == Noise::Gaussian && scale > 1e6 {
+        return scale;
+    }
     let spread = if noise == Noise::Gaussian { scale.sqrt() } else { scale };
     let reach = (60.0 * spread.max(1.0)) as i64 + 100;
     let p = |x: i64| {

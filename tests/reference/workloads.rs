@@ -169,7 +169,6 @@ fn check(p: &Planned, r: &Request, rows: &[Vec<Vec<f64>>], what: &str) {
 
 /// Every strategy's promise for random products and queries is what least squares over dense matrices gives, on average and at worst.
 #[test]
-#[ignore = "the oracle overflows on the integers of a basis"]
 fn predictions_are_those_of_dense_least_squares() {
     let mut dice = Dice(7);
     let mut seen = std::collections::HashMap::new();
@@ -198,7 +197,6 @@ fn predictions_are_those_of_dense_least_squares() {
 
 /// Over many random workloads optimal budgets are never worse than uniform ones, and `auto` never than any line of the comparison.
 #[test]
-#[ignore = "equal budgets of bases were better once in 200 rounds: bases must look at them, too"]
 fn optimal_is_never_worse() {
     let mut dice = Dice(11);
     for round in 0..200 {

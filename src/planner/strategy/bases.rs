@@ -8,7 +8,7 @@ use super::ask::{Ask, Groups};
 use super::{Measured, NotApplicable, Rules, Strategy};
 use crate::cube::Cuboid;
 use crate::plan::basis::MAX_NODES;
-use crate::plan::{Asked, Based, Block, BudgetRule, Noise, Table, block};
+use crate::plan::{Asked, Based, Block, BudgetRule, Neighbours, Noise, Table, block};
 use crate::planner::Request;
 use crate::planner::bases::bound;
 use crate::planner::bases::descent::{self, Asker, Chosen, Demand, Dimension, Problem, Row};
@@ -43,6 +43,10 @@ impl Strategy for Bases {
         let closure = ask.closure.over_bases(&ask.request.cube, ask.frame, &ask.request.workload, &told);
         let ask = Ask { closure: &closure, ..*ask };
         let mut sets = ask.components(groups(&ask, &told)?)?;
+        if ask.budgets == BudgetRule::Optimal && ask.request.neighbours == Neighbours::Substitute {
+            let equal = Ask { budgets: BudgetRule::Uniform, ..ask };
+            sets.extend(equal.components(groups(&ask, &told)?)?);
+        }
         if ask.budgets == BudgetRule::Optimal && ask.request.objective == Objective::Total {
             for (measurements, proof) in &mut sets {
                 let value = || value(&ask, measurements);
@@ -58,7 +62,8 @@ impl Strategy for Bases {
         Some(|request| request.workload.iter().any(asks_for_sums))
     }
 
-    /// The closed form is the best for components, so equal budgets are never better.
+    /// The closed form is the best for components where their costs add up, so equal budgets are never better. Under `substitute` two cells
+    /// cost less than all components' sums, by more or less with the shares: there [`Bases::measure`] looks at equal ones itself.
     fn rules(&self) -> Rules {
         Rules::Within
     }
