@@ -19,6 +19,7 @@ pub mod max_z;
 pub mod nearest;
 pub mod open;
 pub mod past;
+mod planned;
 pub mod posterior;
 mod quantile;
 mod query;

@@ -3,6 +3,7 @@
 use super::Evaluator;
 use super::evaluate::AnswerError;
 use super::joint::{JointLaw, Noise as JointNoise};
+use super::planned::Looked;
 use super::posterior::PosteriorError;
 use crate::cube::{Cube, Frame};
 use crate::law::LawError;
@@ -100,6 +101,7 @@ pub struct Answers {
     evaluator: Evaluator<Values>,
     name: String,
     pub(super) nearest: Option<Nearest>,
+    pub(super) looked: Looked,
     /// How many units had more rows than count: the noisy number, and the law of its error.
     cut: Option<(f64, Arc<JointLaw>)>,
 }
@@ -128,7 +130,7 @@ impl Answers {
         });
         let values = Values::new(release, &cube, &plan)?;
         let evaluator = Evaluator::new(Recovery::new(cube, plan, values)?);
-        Ok(Answers { evaluator, name, nearest: None, cut })
+        Ok(Answers { evaluator, name, nearest: None, looked: Looked::default(), cut })
     }
 
     /// The file behind the answers.

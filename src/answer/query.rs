@@ -243,6 +243,10 @@ pub(super) fn answer(releases: &[(&Answers, &Asked)], options: &Options) -> Resu
     table.methods = making.methods(releases, &mut notes);
     table.together = together;
     releases.iter().flat_map(|(r, _)| r.told()).for_each(|note| notes.add(note));
+    if let [_] = releases {
+        let laws = shown_rows.iter().filter_map(|&row| groups[0].get(row)).map(|g| &g.law);
+        super::planned::note(first, asked, laws).into_iter().for_each(|note| notes.add(note));
+    }
     table.notes = notes.0;
     Ok(table)
 }

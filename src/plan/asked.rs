@@ -54,6 +54,17 @@ impl Asked {
         }
     }
 
+    /// Whether an interval of so many nodes is one of the queries.
+    pub fn holds(&self, nodes: u32, (first, last): (u32, u32)) -> bool {
+        match self {
+            Asked::Cells => first == last,
+            Asked::Prefixes => first == 0,
+            Asked::Ranges => true,
+            Asked::Total => first == 0 && last + 1 == nodes,
+            Asked::Intervals(list) => list.contains(&(first, last)),
+        }
+    }
+
     /// `G = WᵀW` at two nodes: how many of the queries hold both.
     pub fn gram(&self, nodes: u32, a: u32, b: u32) -> f64 {
         let (low, high) = (a.min(b), a.max(b));
@@ -226,6 +237,9 @@ mod tests {
             let held: u32 = list.iter().map(|(i, j)| j - i + 1).sum();
             prop_assert!((asked.held(n.into()) - f64::from(held) / f64::from(n)).abs() < 1e-9);
             for a in 0..n {
+                for b in a..n {
+                    prop_assert_eq!(asked.holds(n, (a, b)), list.contains(&(a, b)));
+                }
                 for b in 0..n {
                     let both = list.iter().filter(|(i, j)| (*i..=*j).contains(&a) && (*i..=*j).contains(&b)).count();
                     prop_assert_eq!(asked.gram(n, a, b), both as f64);

@@ -4,6 +4,8 @@
 //! trees, same classes of the conditions) have the same error under every plan, so only one of each kind is written down, and over axes
 //! on which all that it does not tell apart is lumped.
 
+pub mod product;
+
 use super::{Asks, Table};
 use crate::cube::{Axis, Cube, Cuboid, Frame, Level, odometer, required_level};
 use crate::sql::{Aggregate, Query, SelectColumn, SqlError};
@@ -111,6 +113,14 @@ impl Selected {
             return Err(SelectedError::TooIntricate);
         }
         Ok(selected)
+    }
+
+    /// A count in each group.
+    pub fn of_count(cube: &Cube, aggregate: Aggregate, group_by: Vec<Level>) -> Selected {
+        let (aggregates, figures) = (vec![aggregate], vec![vec![(0, 1.0)]]);
+        let mut selected = Selected { cuboid: Cuboid::total(), group_by, aggregates, figures };
+        selected.cuboid = selected.table(cube);
+        selected
     }
 
     /// What is asked of a table of a workload, where that is a SELECT: over the cells of that table.

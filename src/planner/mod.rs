@@ -246,8 +246,16 @@ impl<'a> Context<'a> {
             why => PlanError::NotApplicable(measure.name(), why),
         })?;
         let mut plans = Vec::new();
+        let mut refused = None;
         for (measurements, certificate) in sets {
-            plans.push(self.finish(measure, budgets, measurements, certificate)?);
+            match self.finish(measure, budgets, measurements, certificate) {
+                Ok(plan) => plans.push(plan),
+                Err(why) => refused = refused.or(Some(why)),
+            }
+        }
+        // Of several sets some may be beyond what can be drawn or predicted.
+        if let (true, Some(why)) = (plans.is_empty(), refused) {
+            return Err(why);
         }
         if budgets == BudgetRule::Optimal
             && request.objective != Objective::Total

@@ -83,7 +83,7 @@ pub fn score(request: &Request, prediction: &Prediction, exact: Option<f64>) -> 
             let normal = || worst_by(&|t| request.target_variance(t).map_or(0.0, f64::recip));
             let ratio = exact.unwrap_or_else(normal);
             // Met is met: then the total decides. Missed plans come after all that meet their targets.
-            if ratio <= 1.0 + MET { prediction.weighted_total } else { 1e300 * ratio.min(1e8) }
+            if ratio <= 1.0 + MET { prediction.weighted_total } else { 1e300 * (1.0 + libm::log(ratio)) }
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::cube::{Axis, Cube, Cuboid, Frame, Level, odometer};
 use crate::plan::noise::component_variance;
 use crate::plan::{Asked, Asks, Form, Plan, Selected, Table};
 use crate::recover::gls::{Gls, Parts, Weighted, measured_tables};
+use crate::recover::zeros::Lumped;
 use crate::recover::{Recovery, written};
 use std::collections::HashMap;
 
@@ -107,22 +108,60 @@ pub fn over_bases(
 /// More kinds of cells than this, in all tables together, are not gone through one by one.
 const MOST_KINDS: usize = 2048;
 
+/// The most numbers that queries under zeros may have together.
+const MOST_NUMBERS: f64 = (1u64 << 22) as f64;
+
 /// Under the cells declared empty: by the very laws that answers will have. `None` where those tell too many cells apart.
 fn under_zeros(request: &Request, plan: &Plan) -> Option<Vec<Spread>> {
-    if !plan.workload.iter().all(|t| t.asks.is_cells()) {
-        return None;
-    }
     let evaluator = Evaluator::new(Recovery::new(request.cube.clone(), plan.clone(), Nothing).ok()?);
     let mut left = MOST_KINDS;
     let mut out = Vec::with_capacity(plan.workload.len());
+    let whole = Lumped::whole(evaluator.recovery().frame());
+    let based = plan.measurements.iter().any(|m| m.block.form() == Form::Based);
     for table in &plan.workload {
-        let kinds = evaluator.cell_variances(&table.cuboid, left).ok()??;
+        // Cells told by bases are all different.
+        let kinds = match table.asks.is_cells() && !based {
+            true => evaluator.cell_variances(&table.cuboid, left).ok()??,
+            false => sum_variances(evaluator.recovery(), &whole, table, left)?,
+        };
         left = left.saturating_sub(kinds.len());
         let cells: f64 = kinds.iter().map(|k| k.0).sum();
         let sum: f64 = kinds.iter().map(|(count, v)| count * v).sum();
         out.push(Spread { mean: sum / cells, max: kinds.iter().map(|k| k.1).fold(0.0, f64::max) });
     }
     Some(out)
+}
+
+/// The variance of every query of a table that is asked for sums, each by itself. `None` where there are more than `most`.
+fn sum_variances(
+    recovery: &Recovery<Nothing>,
+    whole: &Lumped,
+    table: &Table,
+    most: usize,
+) -> Option<Vec<(f64, f64)>> {
+    let (cube, frame) = (recovery.cube(), recovery.frame());
+    let queries: f64 = match Selected::of(cube, table) {
+        Some(selected) => selected.queries(cube),
+        None => {
+            let of = |level: Level| {
+                let n = frame.rung(level).real_len();
+                table.asks.of(level.dimension).unwrap_or(&Asked::Cells).queries(n)
+            };
+            table.cuboid.iter().map(of).product()
+        }
+    };
+    if queries > most as f64 || queries * frame.spread(&table.cuboid) > MOST_NUMBERS {
+        return None;
+    }
+    let mut out = Some(Vec::new());
+    each_query(cube, frame, table, &mut |query| {
+        let Some(all) = &mut out else { return };
+        match recovery.error_law(whole, &table.cuboid, query) {
+            Ok(law) => all.push((1.0, law.variance())),
+            Err(_) => out = None,
+        }
+    });
+    out
 }
 
 /// `σ_A²` of every component, where components are recovered independently of each other: measured one by

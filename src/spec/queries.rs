@@ -8,7 +8,7 @@ use crate::exact::Rational;
 use crate::plan::limits::MAX_CONDITION;
 use crate::plan::{Asks, Selected, SelectedError, Table};
 use crate::planner::Target;
-use crate::sql::SqlError;
+use crate::sql::{SqlError, quote_names};
 use std::ops::Range;
 
 /// The keys of `[[query]]`.
@@ -20,7 +20,7 @@ const MOST_QUERIES: usize = 65_535;
 /// Reads all `[[query]]` entries. One that is there twice is asked once, with the larger weight and the stricter target.
 pub(super) fn read(
     value: &Value<'_>,
-    source: &str,
+    (name, source): (&str, &str),
     cube: &Cube,
     sink: &mut Sink,
 ) -> Option<Vec<(Table, Option<Target>)>> {
@@ -32,7 +32,7 @@ pub(super) fn read(
         return None;
     }
     for item in items.iter() {
-        let Some((table, target)) = one(item, source, cube, sink) else { continue };
+        let Some((table, target)) = one(item, (name, source), cube, sink) else { continue };
         match out.iter_mut().find(|(t, _)| t.asks == table.asks) {
             Some((known, own)) => {
                 known.weight = known.weight.max(table.weight);
@@ -44,7 +44,12 @@ pub(super) fn read(
     (sink.count() == before).then_some(out)
 }
 
-fn one(item: &Value<'_>, source: &str, cube: &Cube, sink: &mut Sink) -> Option<(Table, Option<Target>)> {
+fn one(
+    item: &Value<'_>,
+    (name, source): (&str, &str),
+    cube: &Cube,
+    sink: &mut Sink,
+) -> Option<(Table, Option<Target>)> {
     let fields = Fields::open(item, "`[[query]]`", KEYS, sink)?;
     let weight = match fields.get("weight") {
         Some(v) => read::positive(v, "`weight`", sink),
@@ -59,9 +64,14 @@ fn one(item: &Value<'_>, source: &str, cube: &Cube, sink: &mut Sink) -> Option<(
         sink.push(long.label(format!("must have at most {MAX_CONDITION} bytes")));
         return None;
     }
-    let selected = Selected::new(cube, text).map_err(|why| refuse(why, text, value.span(), source, sink));
+    // Names need no quotes, as when the release is asked.
+    let names: Vec<&str> = cube.dimensions.iter().map(|d| d.name.as_str()).chain([name]).collect();
+    let quoted = quote_names(text, &names);
+    // With quotes put in, places in the query are not those of the spec.
+    let source = if quoted == text { source } else { "" };
+    let selected = Selected::new(cube, &quoted).map_err(|why| refuse(why, text, value.span(), source, sink));
     let cuboid = selected.ok()?.cuboid;
-    Some((Table { cuboid, weight: weight?, asks: Asks::Query(text.to_owned()) }, target?))
+    Some((Table { cuboid, weight: weight?, asks: Asks::Query(quoted.into_owned()) }, target?))
 }
 
 /// Shows what is wrong, in the query itself where that is known.

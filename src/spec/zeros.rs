@@ -5,6 +5,7 @@ use super::read::{self, Fields, Value};
 use crate::cube::{Cube, Frame};
 use crate::plan::Table;
 use crate::recover::zeros::Zero;
+use crate::sql::quote_names;
 
 /// The keys of `[[zero]]`.
 pub(super) const KEYS: &[&str] = &["where"];
@@ -25,6 +26,9 @@ pub(super) fn read(
         let example = "`where = \"age < 15 AND work <> 'none'\"`";
         let Some(value) = fields.require("where", example, sink) else { continue };
         let Some(text) = read::text(value, "`where`", sink) else { continue };
+        // Names need no quotes, as when the release is asked.
+        let names: Vec<&str> = cube.dimensions.iter().map(|d| d.name.as_str()).collect();
+        let text = &*quote_names(text, &names);
         match Zero::new(cube, &frame, text) {
             Err(why) => {
                 let first = why.lines().next().unwrap_or_default().to_owned();

@@ -193,6 +193,11 @@ fn release() {
 }
 
 #[test]
+fn bases() {
+    golden("bases.session");
+}
+
+#[test]
 fn ledger() {
     golden("ledger.session");
 }

@@ -16,6 +16,7 @@ pub(crate) use caveat::named;
 pub use caveat::{Caveat, truncation};
 pub use csv::{csv, label as csv_label};
 pub use json::json;
+pub(super) use table::rough;
 pub use table::{WIDTH, table};
 
 use super::Together;

@@ -197,6 +197,11 @@ fn digits(std_errors: impl Iterator<Item = f64>) -> Option<i32> {
     Some((1 - smallest.log10().floor() as i32).clamp(-15, 9))
 }
 
+/// A positive number with two digits that count.
+pub fn rough(value: f64) -> String {
+    number(value, digits([value].into_iter()), f64::round)
+}
+
 /// A single figure: estimate, standard error, low, high.
 pub(super) fn brief(f: ResultFigure) -> [String; 4] {
     show(f, digits([f.std_error].into_iter()))

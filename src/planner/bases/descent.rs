@@ -130,17 +130,8 @@ pub fn asked_of(table: &Table, dimension: usize) -> Option<Asked> {
     }
 }
 
-/// `G` of one level, with a ridge that makes it regular where it is not: no mechanism is better for less.
-pub fn ridged(asked: &Asked, n: usize) -> Matrix {
-    let mut gram = gram(asked, n);
-    if matches!(asked, Asked::Total | Asked::Intervals(_)) {
-        let ridge = RIDGE * (0..n).map(|i| gram[i][i]).sum::<f64>() / n as f64;
-        (0..n).for_each(|i| gram[i][i] += ridge);
-    }
-    gram
-}
-
-fn gram(asked: &Asked, n: usize) -> Matrix {
+/// `G` of one level.
+pub fn gram(asked: &Asked, n: usize) -> Matrix {
     let n = n as u32;
     (0..n).map(|a| (0..n).map(|b| asked.gram(n, a, b)).collect()).collect()
 }

@@ -129,9 +129,17 @@ impl Ask<'_> {
     }
 
     /// What a search has found.
+    ///
+    /// A table that is held for what nobody asked of it has next to no share; see [`Groups::keep_all`].
     pub fn chosen(&self, land: &Landscape, choice: &Choice) -> Result<Vec<Measurement>, NotApplicable> {
+        let cells = self.request.workload.iter().all(|t| t.asks.is_cells());
+        let least = if cells { 0.0 } else { UNASKED / choice.shares.len() as f64 };
+        let poor = choice.shares.iter().any(|s| !(*s >= least));
+        let sum: f64 = choice.shares.iter().map(|s| s.max(least)).sum();
+        let share = |own: f64| if poor { own.max(least) / sum } else { own };
         let tables = choice.tables.iter().zip(&choice.shares);
-        self.rounded(tables.map(|(t, &share)| (Block::Table(land.cuboid(&t.steps)), self.share_scale(share))))
+        let block = |steps| Block::Table(land.cuboid(steps));
+        self.rounded(tables.map(|(t, &own)| (block(&t.steps), self.share_scale(share(own)))))
     }
 
     /// The scale of a whole table that gets this share of the budget.

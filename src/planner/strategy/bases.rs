@@ -8,7 +8,7 @@ use super::ask::{Ask, Groups};
 use super::{Measured, NotApplicable, Rules, Strategy};
 use crate::cube::Cuboid;
 use crate::plan::basis::MAX_NODES;
-use crate::plan::{Asked, Based, Block, BudgetRule, Neighbours, Noise, Table, block};
+use crate::plan::{Asked, Asks, Based, Block, BudgetRule, Neighbours, Noise, Selected, Table, block};
 use crate::planner::Request;
 use crate::planner::bases::bound;
 use crate::planner::bases::descent::{self, Asker, Chosen, Demand, Dimension, Problem, Row};
@@ -23,6 +23,9 @@ const LONGEST: f64 = 4096.0;
 /// The shortest that still tells anything.
 const SHORTEST: f64 = 24.0;
 
+/// The most numbers that the Gram matrices of a dimension may have together: what else is asked of it is not looked at.
+const MOST_GRAMS: usize = 1 << 24;
+
 pub struct Bases;
 
 impl Strategy for Bases {
@@ -30,14 +33,15 @@ impl Strategy for Bases {
         if ask.request.noise != Noise::Gaussian {
             return Err(NotApplicable::NeedsGaussian);
         }
-        let dimensions = dimensions(ask);
+        let (shaped, exactly) = (shaped(ask.request, false), shaped(ask.request, true));
+        let dimensions = dimensions(ask, &shaped);
         if dimensions.is_empty() {
             return Err(NotApplicable::NothingOrdered);
         }
         if !ask.request.workload.iter().all(|t| can_be_told(&ask.request.cube, ask.frame, t)) {
             return Err(NotApplicable::TooManyTables);
         }
-        let problem = problem(ask, dimensions);
+        let problem = problem(ask, &shaped, dimensions);
         let chosen = problem.solve().ok_or(NotApplicable::NoBasis)?;
         let told = whole(ask, &problem, &chosen)?;
         let closure = ask.closure.over_bases(&ask.request.cube, ask.frame, &ask.request.workload, &told);
@@ -50,7 +54,7 @@ impl Strategy for Bases {
         if ask.budgets == BudgetRule::Optimal && ask.request.objective == Objective::Total {
             for (measurements, proof) in &mut sets {
                 let value = || value(&ask, measurements);
-                let bound = bound::least(ask.request, ask.frame, &problem, &chosen);
+                let bound = bound::least(ask.request, &exactly, ask.frame, &problem, &chosen);
                 *proof =
                     bound.map(|bound| Certificate { of: "weighted total variance", value: value(), bound });
             }
@@ -59,7 +63,7 @@ impl Strategy for Bases {
     }
 
     fn needs(&self) -> Option<fn(&Request) -> bool> {
-        Some(|request| request.workload.iter().any(asks_for_sums))
+        Some(|request| shaped(request, false).iter().any(asks_for_sums))
     }
 
     /// The closed form is the best for components where their costs add up, so equal budgets are never better. Under `substitute` two cells
@@ -67,6 +71,19 @@ impl Strategy for Bases {
     fn rules(&self) -> Rules {
         Rules::Within
     }
+}
+
+/// The workload, with those SELECTs as products that are; of others, and of conditions that are no intervals, bases are not fitted to more than
+/// cells. Budgets and predictions are of what is really asked. `exactly`: only those of which that is all.
+fn shaped(request: &Request, exactly: bool) -> Vec<Table> {
+    let one = |table: &Table| {
+        let sides = Selected::of(&request.cube, table).and_then(|s| s.product(&request.cube));
+        let told = |sides: &Vec<(usize, Option<Asked>)>| !exactly || sides.iter().all(|s| s.1.is_some());
+        let Some(sides) = sides.filter(told) else { return table.clone() };
+        let of = sides.into_iter().map(|(d, asked)| (d as u16, asked.unwrap_or_default()));
+        Table { asks: Asks::product(of.collect()), ..table.clone() }
+    };
+    request.workload.iter().map(one).collect()
 }
 
 /// Whether more than cells and totals of some dimension is asked for.
@@ -91,7 +108,7 @@ fn asked_of(table: &Table, dimension: usize) -> Asked {
 }
 
 /// The dimensions that get bases: those of which some table asks for more than cells and totals.
-fn dimensions(ask: &Ask) -> Vec<Dimension> {
+fn dimensions(ask: &Ask, workload: &[Table]) -> Vec<Dimension> {
     let mut out = Vec::new();
     for (number, axis) in ask.frame.axes.iter().enumerate() {
         let fits = axis.rungs.last().is_some_and(|r| r.len() <= MAX_NODES);
@@ -99,10 +116,11 @@ fn dimensions(ask: &Ask) -> Vec<Dimension> {
             continue;
         }
         let mut demands: Vec<Demand> = Vec::new();
-        for table in &ask.request.workload {
+        let most = MOST_GRAMS / axis.rungs.last().map_or(1, |r| r.len() * r.len()).max(1);
+        for table in workload {
             let Some(rung) = axis.rung(table.cuboid.level(number)).filter(|&r| r > 0) else { continue };
             let asked = asked_of(table, number);
-            if !demands.iter().any(|d| d.rung == rung && d.asked == asked) {
+            if demands.len() <= most && !demands.iter().any(|d| d.rung == rung && d.asked == asked) {
                 demands.push(Demand { rung, asked });
             }
         }
@@ -120,7 +138,7 @@ fn others(component: &Cuboid, dimensions: &[Dimension]) -> Cuboid {
     Cuboid::new(own)
 }
 
-fn problem(ask: &Ask, dimensions: Vec<Dimension>) -> Problem {
+fn problem(ask: &Ask, workload: &[Table], dimensions: Vec<Dimension>) -> Problem {
     let axis = |number: usize| &ask.frame.axes[number];
     let price = |a: &Cuboid| {
         if ask.request.is_exact(a) {
@@ -136,7 +154,7 @@ fn problem(ask: &Ask, dimensions: Vec<Dimension>) -> Problem {
     let components = &ask.closure.components;
     let price = components.iter().map(price).collect();
     let rungs = components.iter().map(rungs).collect();
-    let tables = ask.request.workload.iter().enumerate().map(|(t, table)| {
+    let tables = workload.iter().enumerate().map(|(t, table)| {
         let fixed = ask.closure.rows_of(ask.frame, t, table);
         let row = |((d, l), fixed): ((usize, usize), Vec<f64>)| {
             let place = dimensions.iter().position(|own| own.number == d);

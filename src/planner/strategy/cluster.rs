@@ -122,9 +122,11 @@ impl State<'_> {
 
 /// A possible replacement.
 struct Pair {
-    /// What it last promised to multiply the error by.
+    /// What it last promised to multiply the error by, in parts of 10⁻¹².
     promise: f64,
     ids: (usize, usize),
+    /// Its place among equals.
+    place: u64,
     join: Arc<Shape>,
 }
 
@@ -133,18 +135,21 @@ impl Pair {
         c.id == self.ids.0 || c.id == self.ids.1 || absorb && c.shape.steps.is_below(&self.join.steps)
     }
 
-    /// The better first. Equal but for rounding is equal: then the order is that of a shuffle, or for shuffle 0
-    /// of the tables.
-    fn order(&self, other: &Pair, shuffle: u64) -> std::cmp::Ordering {
-        let key = |p: &Pair| (p.promise * 1e12).round();
-        let mix = |p: &Pair| {
-            let x = (p.ids.0 as u64) << 32 | p.ids.1 as u64;
-            x.wrapping_mul(shuffle.wrapping_mul(0x9e37_79b9_7f4a_7c15)).rotate_left(29).wrapping_mul(shuffle)
-        };
-        key(self)
-            .total_cmp(&key(other))
-            .then_with(|| mix(self).cmp(&mix(other)))
-            .then_with(|| self.ids.cmp(&other.ids))
+    /// The place of two tables among equals: that of a shuffle, or for shuffle 0 of the tables.
+    fn place((a, b): (usize, usize), shuffle: u64) -> u64 {
+        let x = (a as u64) << 32 | b as u64;
+        x.wrapping_mul(shuffle.wrapping_mul(0x9e37_79b9_7f4a_7c15)).rotate_left(29).wrapping_mul(shuffle)
+    }
+
+    /// Equal but for rounding is equal.
+    fn set(&mut self, promise: f64) {
+        self.promise = (promise * 1e12).round();
+    }
+
+    /// The better first.
+    fn order(&self, other: &Pair) -> std::cmp::Ordering {
+        let rest = || self.place.cmp(&other.place).then_with(|| self.ids.cmp(&other.ids));
+        self.promise.total_cmp(&other.promise).then_with(rest)
     }
 }
 
@@ -183,17 +188,21 @@ fn merged(land: &Landscape, most: f64, absorb: bool, shuffle: u64) -> Option<Cho
                 let (x, y) = (&state.clusters[i], &state.clusters[j]);
                 let join = land.shape(x.shape.steps.join(y.shape.steps));
                 if join.cells <= most {
-                    let mut pair = Pair { promise: 0.0, ids: (x.id, y.id), join };
-                    pair.promise = state.error_with(&pair) / error;
+                    let ids = (x.id, y.id);
+                    let mut pair = Pair { promise: 0.0, ids, place: Pair::place(ids, shuffle), join };
+                    pair.set(state.error_with(&pair) / error);
                     pairs.push(pair);
                 }
             }
         }
-        pairs.sort_by(|a, b| a.order(b, shuffle));
+        pairs.sort_by(Pair::order);
         let mut judge = |pairs: &mut [Pair]| {
-            pairs.iter_mut().for_each(|p| p.promise = state.error_with(p) / error);
-            let best = pairs.iter().enumerate().min_by(|a, b| a.1.order(b.1, shuffle));
-            best.filter(|(_, p)| p.promise < 1.0 - 1e-12).map(|(i, _)| i)
+            for p in &mut *pairs {
+                let error_with = state.error_with(p);
+                p.set(error_with / error);
+            }
+            let best = pairs.iter().enumerate().min_by(|a, b| a.1.order(b.1));
+            best.filter(|(_, p)| p.promise < 1e12 - 1.0).map(|(i, _)| i)
         };
         let some = pairs.len().min(FRESH);
         let Some(at) = judge(&mut pairs[..some]).or_else(|| judge(&mut pairs)) else { break };

@@ -196,10 +196,17 @@ pub fn searches(measure: Measure) -> bool {
 /// the other does not. So with optimal budgets equal ones are in the set as well: optimal is never the worse of the two.
 pub fn measurements(measure: Measure, ask: &Ask) -> Result<Vec<Measured>, NotApplicable> {
     let strategy = of(measure);
-    let mut sets = strategy.measure(ask)?;
-    if ask.budgets == BudgetRule::Optimal && strategy.rules() == Rules::Apart {
-        let equal = Ask { budgets: BudgetRule::Uniform, ..*ask };
-        sets.extend(strategy.measure(&equal).into_iter().flatten());
+    let sets = strategy.measure(ask);
+    if ask.budgets != BudgetRule::Optimal || strategy.rules() != Rules::Apart {
+        return sets;
     }
-    Ok(sets)
+    let equal = strategy.measure(&Ask { budgets: BudgetRule::Uniform, ..*ask });
+    match (sets, equal) {
+        (Ok(mut sets), equal) => {
+            sets.extend(equal.into_iter().flatten());
+            Ok(sets)
+        }
+        (Err(_), Ok(equal)) => Ok(equal),
+        (Err(why), Err(_)) => Err(why),
+    }
 }
