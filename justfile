@@ -48,6 +48,10 @@ bases:
     cargo build --release --locked
     ./specs/bench/figures target/release/margins
 
+# Processor seconds of every crate in a cold release build
+crates:
+    ./benches/crates
+
 # Every fuzz target for some seconds, from its seeds, on the stable toolchain
 fuzz-smoke seconds="10":
     ./fuzz/run {{seconds}}

@@ -235,6 +235,7 @@ fn times() {
         .into_iter()
         .map(|case| {
             if let Some(folder) = std::env::var_os("FILES") {
+                std::fs::create_dir_all(&folder).unwrap();
                 std::fs::write(Path::new(&folder).join(file_name(&case.name)), &case.bytes).unwrap();
             }
             let (start, before) = (Instant::now(), cpu());
