@@ -18,7 +18,7 @@ use super::open::{Answers, QueryError};
 use super::render::ResultTable;
 use crate::cube::{ClassedDimension, Cube, Filter};
 use crate::law::{ErrorLaw, LawError, NoiseLaw, Term};
-use crate::numeric::pivoted::Pivoted;
+use crate::numeric::pivoted::{Gram, Pivoted};
 use crate::plan::Block;
 use crate::recover::Source;
 use crate::release::values::Values;
@@ -209,10 +209,10 @@ impl Together {
                 (gram[i * n + j], gram[j * n + i]) = (g, g);
             }
         }
-        let factors = Pivoted::of(&gram, n);
-        let basis = factors.pivots().to_vec();
+        let factors = factored(&gram, n);
+        let basis = factors.order().to_vec();
         let coordinates = |i: usize| -> Vec<f64> {
-            let x = factors.solve(&gram[i * n..(i + 1) * n]);
+            let x = factors.solution(&gram[i * n..(i + 1) * n]);
             x.map_or(vec![f64::NAN; basis.len()], |x| basis.iter().map(|&p| x[p]).collect())
         };
         let express: Vec<Vec<f64>> = (0..n).map(coordinates).collect();
@@ -240,7 +240,7 @@ impl Together {
         let supposed = more.iter().map(|&(figure, noise)| (figure, 0.0, noise));
         let rows: Vec<(usize, f64, NoiseLaw)> = self.rows.iter().copied().chain(supposed).collect();
         for &(at, _, noise) in &rows {
-            add(&self.express[at], &self.express[at], 1.0 / noise.variance());
+            add(&self.express[at], &self.express[at], weight(noise));
         }
         for told in &self.tables {
             for (&i, column) in told.figures.iter().zip(&told.precision) {
@@ -249,7 +249,7 @@ impl Together {
                 }
             }
         }
-        Solved { together: self, rows, factors: Pivoted::of(&information, r) }
+        Solved { together: self, rows, factors: factored(&information, r) }
     }
 }
 
@@ -265,12 +265,12 @@ impl Solved<'_> {
     /// it would be.
     pub fn best(&self, figure: usize) -> Result<Option<Best>, LawError> {
         let Together { express, tables, .. } = self.together;
-        let Some(k) = self.factors.solve(&express[figure]) else { return Ok(None) };
+        let Some(k) = self.factors.solution(&express[figure]) else { return Ok(None) };
         let dot = |i: usize| express[i].iter().zip(&k).map(|(t, k)| t * k).sum::<f64>();
         let mut estimate = 0.0;
         let mut terms = Vec::new();
         for &(at, value, noise) in &self.rows {
-            let coefficient = tidy(dot(at) / noise.variance());
+            let coefficient = tidy(dot(at) * weight(noise));
             estimate += coefficient * value;
             terms.push(Term { coefficient, copies: 1, noise });
         }
@@ -287,6 +287,17 @@ impl Solved<'_> {
         terms.retain(|t| t.coefficient.abs() > 1e-10 * most);
         Ok(Some(Best { estimate, law: ErrorLaw::new(terms)? }))
     }
+}
+
+/// The factors of a matrix that may be singular. What is below this part of its diagonal is rounding.
+fn factored(matrix: &[f64], side: usize) -> Pivoted {
+    Pivoted::down_to(Gram::dense(matrix, side), 1e-11)
+}
+
+/// What a row counts for. Noise of so small a variance is hardly ever there, and weights without end would leave no digits for the others:
+/// any weights give an unbiased estimate, and the law is that of the weights taken.
+fn weight(noise: NoiseLaw) -> f64 {
+    1.0 / noise.variance().max(1e-6)
 }
 
 /// A weight of one, of a half or of nothing leaves a trace of its computation, too; without it the law is a lattice law, exact and quick.
@@ -312,7 +323,7 @@ impl Told {
             express[held[a].0].iter().zip(&express[held[b].0]).map(|(x, y)| x * y).sum()
         };
         let gram: Vec<f64> = (0..n * n).map(|at| scalar(at / n, at % n)).collect();
-        let mut apart = Pivoted::of(&gram, n).pivots().to_vec();
+        let mut apart = factored(&gram, n).order().to_vec();
         apart.sort_unstable();
         let held: Vec<(usize, Aggregate)> = apart.into_iter().map(|i| held[i].clone()).collect();
         let aggregates: Vec<Aggregate> = held.iter().map(|(_, a)| a.clone()).collect();
@@ -327,8 +338,8 @@ impl Told {
         for i in 0..n {
             covariance[i * n + i] += 1e-9 * most.max(1e-9);
         }
-        let factors = Pivoted::of(&covariance, n);
-        let precision = units.iter().map(|u| factors.solve(u)).collect::<Option<_>>()?;
+        let factors = factored(&covariance, n);
+        let precision = units.iter().map(|u| factors.solution(u)).collect::<Option<_>>()?;
         let figures = held.into_iter().map(|(i, _)| i).collect();
         (n > 0).then_some(Told { figures, estimates: group.estimates, law: group.law, precision })
     }

@@ -3,8 +3,9 @@
 use super::{Failure, output};
 use crate::compile::CompileError;
 use crate::exact::Rational;
+use crate::ledger::published::{Found, look};
 use crate::ledger::{Bound, Chain, Charge, Exact, Ledger, LedgerError, Spent, default_path, spent::rational};
-use crate::release::{Currency, claims};
+use crate::release::{Currency, Release, claims};
 use crate::secret::measure::MeasureError;
 use crate::spec::Spec;
 use serde_json::{Value, json};
@@ -39,6 +40,24 @@ pub fn not_forgotten(out: &Path) {
             9,
         ));
     }
+}
+
+/// The releases in a folder that say they were charged to this account, and were not in this ledger: it was cut, or it is another one. With
+/// why.
+pub fn elsewhere(out: &Path, chain: &Chain, id: &str) -> Vec<(PathBuf, String)> {
+    let files = std::fs::read_dir(out).into_iter().flatten().flatten().map(|e| e.path());
+    let files = files.filter(|p| p.extension().is_some_and(|e| e == "margins") && p.is_file());
+    let not = |file: PathBuf| {
+        let release = Release::open(&file).ok()?;
+        let own = release.manifest().account.as_ref()?;
+        match look(chain, release.manifest()) {
+            Found::Not(why) if own.name.id == id => Some((file, why)),
+            _ => None,
+        }
+    };
+    let mut found: Vec<_> = files.filter_map(not).collect();
+    found.sort();
+    found
 }
 
 /// What a bound refuses is no mishap.

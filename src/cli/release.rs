@@ -6,12 +6,11 @@ use super::signing::Signing;
 use super::{Failure, Outcome, output};
 use crate::answer::Answers;
 use crate::compile::{self, Job, Options, Released, Watcher};
-use crate::ledger::published::{Found, look};
 use crate::ledger::{Chain, Charge};
 use crate::plan::Mode;
 use crate::planner::Planned;
 use crate::release::keys::SigningKey;
-use crate::release::{Release, Sealed, SignerKind, file_name};
+use crate::release::{Sealed, SignerKind, file_name};
 use crate::spec::{self, Spec};
 use crate::visible::visible;
 use std::io::IsTerminal;
@@ -103,7 +102,8 @@ pub fn run(args: &Args) -> Outcome {
     };
     let there = names(&spec).into_iter().map(|name| args.out.join(format!("{name}.margins")));
     let replaced = there.filter(|file| args.replace && file.exists()).collect();
-    let watcher = Asking { bar: Bar::new(), replaced, args };
+    let account = spec.account_name();
+    let watcher = Asking { bar: Bar::new(), replaced, id: &account.id, args };
     let released = compile::release(&spec, options, &watcher).map_err(super::account::refused)?;
     if args.json {
         output::json(&json(&spec, &released))
@@ -118,6 +118,8 @@ struct Asking<'a> {
     bar: Bar,
     /// The files that are replaced.
     replaced: Vec<PathBuf>,
+    /// The account's name.
+    id: &'a str,
     args: &'a Args,
 }
 
@@ -131,16 +133,11 @@ impl Watcher for Asking<'_> {
     }
 
     fn charging(&self, chain: &Chain, charge: &Charge) -> bool {
-        let Some(first) = self.replaced.first() else { return true };
-        for there in &self.replaced {
-            if let Ok(release) = Release::open(there)
-                && let Found::Not(why) = look(chain, release.manifest())
-            {
-                let warning =
-                    format!("warning: {} was not charged in this ledger: {why}", output::path(there));
-                output::say(&output::wrapped(&warning, 9));
-            }
+        for (file, why) in super::account::elsewhere(&self.args.out, chain, self.id) {
+            let warning = format!("warning: {} was not charged in this ledger: {why}", output::path(&file));
+            output::say(&output::wrapped(&warning, 9));
         }
+        let Some(first) = self.replaced.first() else { return true };
         let there = match self.replaced.len() {
             1 => format!("{} is there and was charged. Replacing it", output::path(first)),
             n => format!(
@@ -356,12 +353,12 @@ fn text(args: &Args, spec: &Spec, r: &Released, key: &SigningKey, known: &[Strin
 fn measured(planned: &Planned, values: u64) -> String {
     let (plan, prediction) = (&planned.plan, &planned.prediction);
     format!(
-        "measured  {} noisy integers in {} ({}, {} budgets)\nanswers   {} tables, {} cells, root-mean-square error {}\n",
+        "measured  {} noisy integers in {} ({}, {} budgets)\nanswers   {}, {} cells, root-mean-square error {}\n",
         grouped(values),
         counted(plan.measurements.len() as u64, "group"),
         plan.measure.name(),
         plan.budgets.name(),
-        grouped(plan.workload.len() as u64),
+        counted(plan.workload.len() as u64, "table"),
         grouped(prediction.cells as u64),
         figure(prediction.rms_error())
     )

@@ -62,6 +62,11 @@ fn buys(spec: &Spec, job: &Job, budget: Rational, times: f64) -> String {
         Job::Projection(_) => format!(": noise {:.2} times as large", (1.0 / times).sqrt()),
     };
     let write = match spec.privacy.budget {
+        // What is left is for all copies together.
+        _ if spec.recipients.is_some() => {
+            let down = libm::floor(times * 1e6) / 1e6;
+            format!("every budget, of [privacy] and of each recipient, times {down:.6}")
+        }
         Budget::Rho(_) | Budget::EpsilonDelta(..) => format!("rho = \"{}\"", written(budget)),
         Budget::Epsilon(_) => format!("epsilon = \"{}\"", written(budget)),
     };

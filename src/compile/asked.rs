@@ -5,13 +5,14 @@
 
 use super::CompileError;
 use crate::answer::linear::{self, Linear};
-use crate::answer::past::Together;
+use crate::answer::past::{Best, Together};
 use crate::cube::Filter;
 use crate::exact::Rational;
 use crate::law::{LawError, NoiseLaw};
 use crate::plan::{Noise, Rows, round};
 use crate::planner::{Request, questions};
 use crate::spec::{self, Spec, SpecErrors};
+use rayon::prelude::*;
 use std::path::Path;
 
 /// How well a question is to be answered.
@@ -71,9 +72,9 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// The widest half-width, with the rows measured at a budget on top of what is told. Infinite where something is not told.
-    /// `all` looks at every interval; else only at that of the largest variance.
-    fn reach(&self, budget: Option<f64>, all: bool) -> Result<f64, LawError> {
+    /// What some figures would be known by, with the rows measured at a budget on top of what is told: the largest variance first, and of like
+    /// ones one. `None` where something is not told.
+    fn best(&self, budget: Option<f64>, of: &[usize]) -> Result<Option<Vec<(usize, Best)>>, LawError> {
         let more: Vec<(usize, NoiseLaw)> = match budget {
             None => Vec::new(),
             Some(budget) => {
@@ -85,64 +86,94 @@ impl<'a> Question<'a> {
             }
         };
         let solved = self.together.with(&more);
-        let mut best = Vec::with_capacity(self.figures.len());
-        for i in 0..self.figures.len() {
-            let Some(b) = solved.best(i)? else { return Ok(f64::INFINITY) };
-            best.push(b);
-        }
-        best.sort_by(|a, b| b.law.variance().total_cmp(&a.law.variance()));
-        best.dedup_by(|a, b| (a.law.variance() - b.law.variance()).abs() <= 1e-12 * b.law.variance());
-        best.truncate(if all { usize::MAX } else { 1 });
-        Ok(best.iter().map(|b| b.reach(self.target.level)).fold(0.0, f64::max))
+        let all = of.iter().map(|&i| Ok(solved.best(i)?.map(|best| (i, best))));
+        let Some(mut best) = all.collect::<Result<Option<Vec<_>>, LawError>>()? else { return Ok(None) };
+        let variance = |b: &(usize, Best)| b.1.law.variance();
+        best.sort_by(|a, b| variance(b).total_cmp(&variance(a)));
+        best.dedup_by(|a, b| (variance(a) - variance(b)).abs() <= 1e-12 * variance(b));
+        Ok(Some(best))
+    }
+
+    /// Of some figures the one with the widest interval, and half of that. Infinite where something is not told.
+    fn widest(&self, budget: Option<f64>, of: &[usize]) -> Result<(usize, f64), LawError> {
+        let Some(best) = self.best(budget, of)? else { return Ok((0, f64::INFINITY)) };
+        let reach = |(i, b): &(usize, Best)| (*i, b.reach(self.target.level));
+        let all: Vec<(usize, f64)> = best.par_iter().map(reach).collect();
+        Ok(all.into_iter().fold((0, 0.0), |most, one| if one.1 > most.1 { one } else { most }))
+    }
+
+    /// Whether the half-widths of some figures are narrow enough. No more laws are solved than it takes to know.
+    fn enough(&self, budget: Option<f64>, of: &[usize]) -> Result<bool, LawError> {
+        let Target { within, level } = self.target;
+        let Some(mut best) = self.best(budget, of)? else { return Ok(false) };
+        // Chebyshev: whatever the law, no more than 1/k² is beyond k standard errors.
+        let surely = 0.99 * (1.0 - level) * within * within;
+        let open = best.iter().take_while(|b| b.1.law.variance() > surely).count();
+        best.truncate(open);
+        let narrow = |b: &(usize, Best)| b.1.reach(level) <= within;
+        let Some((first, others)) = best.split_first() else { return Ok(true) };
+        Ok(narrow(first) && others.par_iter().all(narrow))
     }
 
     /// What it needs, where no more than `most` may be spent.
     pub fn need(&self, most: Rational) -> Result<Need, CompileError> {
-        let told = self.reach(None, true)?;
-        if told <= self.target.within {
+        let all: Vec<usize> = (0..self.figures.len()).collect();
+        if self.enough(None, &all)? {
             return Ok(Need::Nothing);
         }
-        let enough = |budget: f64, all: bool| -> Result<bool, LawError> {
-            Ok(self.reach(Some(budget), all)? <= self.target.within)
-        };
-        let most_there_is = most.to_f64();
+        let told = || self.widest(None, &all).map(|w| w.1);
         if most.is_zero() {
-            return Ok(Need::More(told));
+            return Ok(Need::More(told()?));
         }
-        if !enough(most_there_is, true)? {
-            return Ok(Need::More(self.reach(Some(most_there_is), true)?.min(told)));
+        let there_is = most.to_f64();
+        if !self.enough(Some(there_is), &all)? {
+            return Ok(Need::More(self.widest(Some(there_is), &all)?.1.min(told()?)));
         }
-        // As if the noise alone had to be that narrow; then by doublings and halvings.
-        let unit = self.unit.to_f64();
-        let guess = match self.noise {
-            Noise::Laplace => unit / self.target.within,
-            Noise::Gaussian => unit / (self.target.within * self.target.within),
+        // As if the noise alone had to be that narrow.
+        let (unit, within) = (self.unit.to_f64(), self.target.within);
+        let mut budget = match self.noise {
+            Noise::Laplace => unit / within,
+            Noise::Gaussian => unit / (within * within),
         };
-        let (mut low, mut high) = (0.0, guess.min(most_there_is));
-        while !enough(high, false)? {
-            (low, high) = (high, (high * 2.0).min(most_there_is));
-            if low >= most_there_is {
-                break;
+        // The search looks at few figures: first at the one of the largest variance, then at whichever proves wider than they.
+        let first = self.best(Some(budget.min(there_is)), &all)?.and_then(|b| Some(b.first()?.0));
+        let mut watched = vec![first.unwrap_or(0)];
+        budget = self.least(budget, there_is, &watched)?;
+        let mut hair = 1.0 / FINE;
+        loop {
+            // Short to write, and so a hair larger.
+            let Some(written) = round::up(budget).filter(|b| *b <= most) else {
+                return Ok(Need::Budget(most));
+            };
+            let (figure, half) = self.widest(Some(written.to_f64()), &all)?;
+            if half <= within {
+                return Ok(Need::Budget(written));
             }
+            if watched.contains(&figure) {
+                (budget, hair) = (budget * (1.0 + hair), 2.0 * hair);
+            } else {
+                watched.push(figure);
+                budget = self.least(budget, there_is, &watched)?;
+            }
+        }
+    }
+
+    /// The least budget that is enough for some figures, by doublings and halvings from a guess; `most` is enough.
+    fn least(&self, guess: f64, most: f64, of: &[usize]) -> Result<f64, LawError> {
+        let enough = |budget: f64| self.enough(Some(budget), of);
+        let (mut low, mut high) = (0.0, guess.min(most));
+        while high < most && !enough(high)? {
+            (low, high) = (high, (high * 2.0).min(most));
         }
         while low == 0.0 && high > 1e-18 {
             let less = high / 4.0;
-            if enough(less, false)? { high = less } else { low = less }
+            if enough(less)? { high = less } else { low = less }
         }
         while high - low > high / FINE {
             let middle = 0.5 * (low + high);
-            if enough(middle, false)? { high = middle } else { low = middle }
+            if enough(middle)? { high = middle } else { low = middle }
         }
-        // Every interval, and a budget that is short to write.
-        let mut budget = high;
-        loop {
-            let written = round::up(budget).filter(|b| *b <= most);
-            match written {
-                Some(b) if enough(b.to_f64(), true)? => return Ok(Need::Budget(b)),
-                Some(_) => budget *= 1.0 + 1.0 / FINE,
-                None => return Ok(Need::Budget(most)),
-            }
-        }
+        Ok(high)
     }
 }
 

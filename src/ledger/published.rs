@@ -22,6 +22,9 @@ pub enum Found {
 pub fn look(chain: &Chain, manifest: &Manifest) -> Found {
     let Some(account) = &manifest.account else { return Found::Silent };
     let not = |why: String| Found::Not(why);
+    if chain.lines().is_empty() {
+        return not("this ledger is empty: it was lost, or another one was charged".into());
+    }
     if chain.id() != Some(&account.name.id) {
         return not(format!("it was charged to the account `{}`", account.name.id));
     }

@@ -1,6 +1,5 @@
 //! The little numerical machinery that several floors share, in one fixed order of operations.
 
-pub mod blocked;
 pub mod cholesky;
 pub mod conjugate;
 pub mod dice;

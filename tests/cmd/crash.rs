@@ -166,7 +166,7 @@ fn is_killed() {
     compile::release(&spec, options, &Killed(step)).unwrap();
 }
 
-/// At whatever step a release of tables, or of a question, ends: what may have been spent is in the ledger, and no file stands under its name
+/// At whatever step a release of tables, of a question, or of copies ends: what may have been spent is in the ledger, and no file stands under its name
 /// that is not whole. The next run finds a ledger it can go on with.
 #[test]
 fn killed_at_every_step_what_was_spent_is_known() {
@@ -176,8 +176,15 @@ fn killed_at_every_step_what_was_spent_is_known() {
         let text = text[..cut].to_owned()
             + "[asked]\nqueries = [\"SELECT sex, COUNT(*) FROM asked GROUP BY sex\"]\n";
         std::fs::write(folder.join("question.toml"), text).unwrap();
+        let text = std::fs::read_to_string(folder.join("asked.toml")).unwrap();
+        let recipient =
+            |name: &str, amount: &str| format!("[[recipient]]\nname = \"{name}\"\nepsilon = \"{amount}\"\n");
+        let text = format!("{text}\n{}{}", recipient("a", "1/4"), recipient("b", "1/9"));
+        std::fs::write(folder.join("two.toml"), text).unwrap();
     };
-    for spec in ["asked.toml", "question.toml"] {
+    let one = ["asked.margins", "asked.margins.minisig"];
+    let two = ["asked-a.margins", "asked-a.margins.minisig", "asked-b.margins", "asked-b.margins.minisig"];
+    for (spec, files) in [("asked.toml", &one[..]), ("question.toml", &one), ("two.toml", &two)] {
         for (at, step) in STEPS.into_iter().enumerate() {
             let folder = folder();
             question(folder.path());
@@ -194,7 +201,7 @@ fn killed_at_every_step_what_was_spent_is_known() {
             let (charged, named) = (at >= 1, at >= 3);
             assert_eq!(charges(&ledger), usize::from(charged), "{spec} {step:?}");
             let visible: Vec<String> = names(&out).into_iter().filter(|n| !n.starts_with('.')).collect();
-            assert_eq!(visible.len(), if named { 2 } else { 0 }, "{spec} {step:?}: {visible:?}");
+            assert_eq!(visible.len(), if named { files.len() } else { 0 }, "{spec} {step:?}: {visible:?}");
             if charged {
                 let chain = Ledger::read(&ledger).unwrap();
                 assert_eq!(
@@ -211,7 +218,7 @@ fn killed_at_every_step_what_was_spent_is_known() {
                 .unwrap();
             assert_eq!(again.status.success(), !named, "{}", String::from_utf8_lossy(&again.stderr));
             assert_eq!(charges(&ledger), usize::from(charged) + usize::from(!named), "{spec} {step:?}");
-            assert_eq!(names(&out), ["asked.margins", "asked.margins.minisig"], "{spec} {step:?}");
+            assert_eq!(names(&out), files, "{spec} {step:?}");
         }
     }
 }

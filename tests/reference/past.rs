@@ -3,8 +3,10 @@
 use crate::dense::{Measured, blue_covariance, blue_estimate, measured, noise_variance, unit};
 use margins::answer::past::{Past, Together};
 use margins::answer::{Answers, Several, linear};
+use margins::compile::asked::{Need, Question, Target};
 use margins::compile::{self, Options as Making};
 use margins::cube::{Cube, Filter};
+use margins::law::NoiseLaw;
 use margins::recover::Source;
 use margins::release::keys::keygen;
 use margins::release::{Release, SigningKey};
@@ -136,4 +138,48 @@ fn tables_and_questions_together_are_the_dense_best() {
     );
     assert!(answer.unwrap().notes.iter().any(|n| n.contains("taken together")));
     assert!(several.ask(&QUESTIONS[5].replace("q", "one"), &margins::answer::Options::at(0.9)).is_err());
+}
+
+/// The least budget that answers, where a smaller variance has the wider interval: an answer that much is known of has less of the cusp of a single
+/// Laplace noise. And where more is left than anything could need, it is the same.
+#[test]
+fn the_least_budget_is_found() {
+    let key = SigningKey::from_text(&keygen(None).unwrap().secret, None).unwrap();
+    let told = ["SELECT COUNT(*) FROM q WHERE c = '0'"];
+    let past: Vec<Answers> = (0..6)
+        .map(|i| {
+            let asked = format!("[asked]\nqueries = {told:?}\n");
+            opened(&text(&format!("q{i}"), "epsilon = \"18/1000\"", &asked), &key)
+        })
+        .collect();
+    let like = opened(&text("q", "epsilon = 1", "[[table]]\nof = [\"c\"]\n"), &key);
+    let cube = like.cube().clone();
+    let past = Past::new(&cube, &past.iter().collect::<Vec<_>>()).unwrap();
+    let query = Query::parse("SELECT c, COUNT(*) FROM q GROUP BY c", &cube).unwrap();
+    let figures = linear::figures(&query, &cube).unwrap();
+    let filters: Vec<&Filter> = figures.iter().map(|f| &f.filter).collect();
+    let together = Together::new(&past, &filters).unwrap();
+    let spec = text("q", "epsilon = 1", "[[table]]\nof = [\"c\"]\n");
+    let spec =
+        spec::parse(&spec, Path::new("spec.toml"), |_| Err(std::io::ErrorKind::NotFound.into())).unwrap();
+    let target = Target { within: 3.5, level: 0.3 };
+    let question = Question::new(&spec, &figures, &together, target).unwrap();
+    // Of disjoint rows one person is in one: scale 1/ε.
+    let known = |budget: f64| -> Vec<(f64, f64)> {
+        let noise = NoiseLaw::DiscreteLaplace { scale: 1.0 / budget };
+        let solved = together.with(&[(0, noise), (1, noise)]);
+        let one = |i: usize| solved.best(i).unwrap().unwrap();
+        (0..2).map(|i| (one(i).law.variance(), one(i).reach(target.level))).collect()
+    };
+    for most in ["1", "1000", "1000000"] {
+        let Need::Budget(budget) = question.need(most.parse().unwrap()).unwrap() else { panic!("{most}") };
+        let budget = budget.to_f64();
+        let [(variance, told), (alone, other)] = known(budget)[..] else { panic!() };
+        assert!(variance < 0.95 * alone && told > other, "{variance} {alone}; {told} {other}");
+        assert!(told <= target.within, "{told}");
+        assert!(known(0.998 * budget).iter().any(|k| k.1 > target.within), "{most}: {budget}");
+    }
+    assert!(
+        matches!(question.need("1/1000".parse().unwrap()).unwrap(), Need::More(reach) if reach > target.within)
+    );
 }

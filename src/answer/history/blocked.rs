@@ -8,9 +8,9 @@
 //! from `A` itself. Then there is no factor ([`Blocked::new`] gives none) and the slower QR factorisation decides.
 
 use super::descent::Solved;
-use crate::numeric::blocked::{Gram, Pivoted};
 use crate::numeric::conjugate::{self, Rules, System};
 use crate::numeric::dice::Dice;
+use crate::numeric::pivoted::{Gram, Pivoted};
 use crate::numeric::sparse::Sparse;
 
 /// The factor, with the rows it is of.

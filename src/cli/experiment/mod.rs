@@ -1,6 +1,7 @@
 //! `margins experiment`: the published experiments, each a file. None opens data.
 
 mod asking;
+mod dimensions;
 mod laws;
 mod projection;
 mod recipients;
@@ -35,6 +36,8 @@ pub struct Args {
 enum Which {
     /// Questions that ask for an accuracy: how many a budget answers, with inference from all answers and without
     Asking(asking::Args),
+    /// How the error grows with the number of dimensions, beside closed forms
+    Dimensions(dimensions::Args),
     /// Exact intervals beside probability calculation and Monte Carlo: time and error
     Laws(laws::Args),
     /// Error of a random projection against the number of its sums and of a query's cells
@@ -46,6 +49,7 @@ enum Which {
 pub fn run(args: &Args) -> Outcome {
     match (&args.which, &args.tables) {
         (Some(Which::Asking(args)), _) => asking::run(args),
+        (Some(Which::Dimensions(args)), _) => dimensions::run(args),
         (Some(Which::Laws(args)), _) => laws::run(args),
         (Some(Which::Projection(args)), _) => projection::run(args),
         (Some(Which::Recipients(args)), _) => recipients::run(args),

@@ -163,12 +163,16 @@ fn chart(args: &Args, played: &[Played]) -> Chart {
     }
 }
 
+fn shared_by(queries: u32) -> String {
+    if queries == 1 { "one query".into() } else { format!("{} queries", grouped(queries.into())) }
+}
+
 fn to_text(args: &Args, scale: f64, accuracy: &[Accuracy], played: &[Played]) -> String {
     let size = collusion_size(f64::from(args.queries), f64::from(args.mean), args.epsilon.to_f64());
     let mut out = format!(
-        "ε = {} a copy for {} queries: Laplace noise of scale {}; centres uniform on 0 to {}\n\n",
+        "ε = {} a copy for {}: Laplace noise of scale {}; centres uniform on 0 to {}\n\n",
         args.epsilon,
-        grouped(args.queries.into()),
+        shared_by(args.queries),
         figure(scale),
         2 * args.mean
     );

@@ -42,11 +42,27 @@ pub struct Args {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Kind {
+pub(super) enum Kind {
     /// Discrete Laplace
     Laplace,
     /// Discrete Gaussian
     Gaussian,
+}
+
+impl Kind {
+    pub fn noise(self) -> Noise {
+        match self {
+            Kind::Laplace => Noise::Laplace,
+            Kind::Gaussian => Noise::Gaussian,
+        }
+    }
+
+    pub fn title(self) -> &'static str {
+        match self {
+            Kind::Laplace => "Laplace",
+            Kind::Gaussian => "Gaussian",
+        }
+    }
 }
 
 /// The strategies compared, the published four first.
@@ -71,7 +87,7 @@ struct Setting {
 
 impl Setting {
     fn new(args: &Args, name: &str) -> Result<Setting, Failure> {
-        let noise = if args.noise == Kind::Gaussian { Noise::Gaussian } else { Noise::Laplace };
+        let noise = args.noise.noise();
         let budget = |i: usize| match noise {
             Noise::Laplace => Some(epsilon(i)),
             Noise::Gaussian => {
@@ -184,7 +200,7 @@ fn relative_errors(request: &Request, planned: &Planned, setting: &Setting) -> R
 }
 
 /// Every choice of `k` dimensions at their finest level, in lexicographic order.
-fn every(cube: &Cube, k: usize) -> Vec<Cuboid> {
+pub(super) fn every(cube: &Cube, k: usize) -> Vec<Cuboid> {
     fn extend(cube: &Cube, k: usize, from: usize, chosen: &mut Vec<Level>, out: &mut Vec<Cuboid>) {
         if k == 0 {
             out.push(Cuboid::new(chosen.iter().copied()));

@@ -6,7 +6,7 @@
 //! with `α = S ln(1/δ)/w`, always. What was measured and at what price never depends on an answer, only on the questions, so the intervals hold as they are.
 
 use crate::law::{ErrorLaw, Generator, NoiseLaw, Term};
-use crate::numeric::blocked::{Gram, Pivoted};
+use crate::numeric::pivoted::{Gram, Pivoted};
 
 /// A query by its cells, ascending, and how often each counts; and the half-width that is asked for.
 #[derive(Debug, Clone)]
