@@ -45,7 +45,8 @@ pub fn filter(cube: &Cube, condition: &str) -> Result<Filter, String> {
     let query = query.map_err(|e| e.to_string())?;
     // A condition ends where WHERE ends: nothing of a longer query may hide in it.
     let plain = Query::parse("SELECT COUNT(*) FROM t", cube).map_err(|e| e.to_string())?;
-    if (Query { filter: Filter::everything(), ..query.clone() }) != plain {
+    // Categories without a number are not in a range: such cells are not declared to be empty.
+    if (Query { filter: Filter::everything(), left_out: Vec::new(), ..query.clone() }) != plain {
         return Err("it is more than a condition: only what can stand after WHERE is possible".into());
     }
     if query.filter.dims.is_empty() {
@@ -510,5 +511,32 @@ impl conjugate::System for Said<'_> {
 fn each(x: &mut Cells, y: &Cells, f: impl Fn(f64, f64) -> f64) {
     for (x, y) in x.iter_mut().zip(y) {
         x.iter_mut().zip(y).for_each(|(x, y)| *x = f(*x, *y));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::filter;
+    use crate::cube::{Bounds, Cube, Dimension};
+
+    #[test]
+    fn ranges_leave_categories_without_a_number_alone() {
+        let mut age = Dimension::plain("age", ["0", "1", "2", "unknown"].map(String::from).to_vec());
+        age.levels[1].bounds =
+            (0..4).map(|v| (v < 3).then(|| Bounds { lo: v.into(), hi: v.into(), closed: true })).collect();
+        let cube = Cube { dimensions: vec![age] };
+        for (condition, empty) in [
+            ("age < 2", [1.0, 1.0, 0.0, 0.0]),
+            ("age BETWEEN 1 AND 2", [0.0, 1.0, 1.0, 0.0]),
+            ("age = 'unknown' OR age >= 2", [0.0, 0.0, 1.0, 1.0]),
+        ] {
+            let of = filter(&cube, condition).unwrap();
+            assert_eq!([0, 1, 2, 3].map(|cell| of.weight_at(&[cell]).unwrap()), empty, "{condition}");
+        }
+        for more in
+            ["age < 2 HAVING COUNT(*) > 1", "age < 2 LIMIT 1", "age < 2 OFFSET 1", "age < 2 GROUP BY age"]
+        {
+            assert!(filter(&cube, more).is_err(), "{more}");
+        }
     }
 }
