@@ -55,3 +55,15 @@ crates:
 # Every fuzz target for some seconds, from its seeds, on the stable toolchain
 fuzz-smoke seconds="10":
     ./fuzz/run {{seconds}}
+
+# The Python wheel, into dist/. It shares what is compiled with the command
+wheel:
+    CARGO_TARGET_DIR=target maturin build --release --locked --manifest-path python/Cargo.toml --out dist
+
+# The wheel's tests, in a virtual environment that has it and the data frames
+wheel-test:
+    rm -rf dist && python3 -m venv target/venv
+    target/venv/bin/pip install --quiet --disable-pip-version-check "maturin>=1.9,<2" pytest polars pandas pyarrow duckdb
+    PATH="$PWD/target/venv/bin:$PATH" just wheel
+    target/venv/bin/pip install --quiet --disable-pip-version-check --no-deps --force-reinstall dist/*.whl
+    target/venv/bin/python -m pytest -q python/tests

@@ -11,6 +11,7 @@ use crate::audit::{Audit, audit};
 use crate::cube::{self, Cube};
 use crate::projection::answer::Estimator;
 use crate::release::{Manifest, Release as File, ReleaseError, SignerKind};
+use crate::visible::visible;
 use std::fmt;
 use std::path::Path;
 
@@ -27,6 +28,18 @@ pub enum Error {
     /// The question, asked of a projection.
     #[error(transparent)]
     Keys(#[from] keys::QueryError),
+    /// A file, named.
+    #[error("{}", about(file, error))]
+    Of {
+        /// Which.
+        file: String,
+        /// What is wrong with it, or with the question to it.
+        #[source]
+        error: Box<Error>,
+    },
+    /// A projection among others.
+    #[error("{0} is a projection: ask it alone")]
+    Alone(String),
     /// No column of that name.
     #[error("the answer has no column `{name}`; it has {}", .columns.join(", "))]
     NoColumn {
@@ -47,7 +60,13 @@ pub enum Error {
     },
 }
 
-/// A signed release, opened: tables or a projection.
+/// What went wrong with a file, which is named unless the message does so.
+fn about(file: &str, error: &Error) -> String {
+    let (name, text) = (visible(file), error.to_string());
+    if text.contains(file) { text.replace(file, &name) } else { format!("{name}: {text}") }
+}
+
+/// A signed release, opened: tables or a projection. Or several of one dataset, asked together.
 pub struct Release(Kind);
 
 enum Kind {
@@ -103,11 +122,34 @@ impl Release {
         }))
     }
 
-    fn file(&self) -> Option<&File> {
-        match &self.0 {
-            Kind::Tables(several) => several.releases().first().map(Answers::release),
-            Kind::Keys(file, _) => Some(file),
+    /// Opens one file, or several of one dataset that are asked together: those of one period are combined by precision, those of
+    /// different periods compared. Projections are opened alone.
+    pub fn open_all<P: AsRef<Path>>(paths: &[P]) -> Result<Release, Error> {
+        let name = |path: &P| path.as_ref().display().to_string();
+        let of = |path: &P, error: Error| Error::Of { file: name(path), error: Box::new(error) };
+        if let [path] = paths {
+            return Release::open(path).map_err(|e| of(path, e));
         }
+        let open = |path: &P| -> Result<Answers, Error> {
+            let file = File::open(path).map_err(|e| of(path, e.into()))?;
+            if Questions::open(&file).map_err(|e| of(path, e.into()))?.is_some() {
+                return Err(Error::Alone(name(path)));
+            }
+            Answers::from_release(file).map_err(|e| of(path, e.into()))
+        };
+        let all = paths.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        Ok(Release(Kind::Tables(Box::new(Several::new(all)?))))
+    }
+
+    fn files(&self) -> Vec<&File> {
+        match &self.0 {
+            Kind::Tables(several) => several.releases().iter().map(Answers::release).collect(),
+            Kind::Keys(file, _) => vec![file],
+        }
+    }
+
+    fn file(&self) -> Option<&File> {
+        self.files().first().copied()
     }
 
     /// Everything an auditor can check from the file alone, and, with the signer's public key (one line of base64, or a
@@ -115,6 +157,11 @@ impl Release {
     pub fn verify<'k>(&self, public_key: impl Into<Option<&'k str>>) -> Result<Audit, Error> {
         let file = self.file().ok_or(ReleaseError::Magic)?;
         Ok(audit(file, public_key.into())?)
+    }
+
+    /// The same of every release that answers, where there are several.
+    pub fn verify_all(&self, public_key: Option<&str>) -> Result<Vec<Audit>, Error> {
+        self.files().into_iter().map(|file| Ok(audit(file, public_key)?)).collect()
     }
 
     /// What the release says of itself: see [`Release::verify`] for what of it is true.
@@ -130,6 +177,22 @@ impl Release {
     /// Whether it is signed with an agency's own key, and protects anybody at all.
     pub fn is_official(&self) -> bool {
         self.manifest().is_some_and(|m| m.signer.kind == SignerKind::Agency && !m.is_not_private())
+    }
+
+    /// The names of those whose noise anybody can draw again.
+    pub fn not_private(&self) -> Vec<&str> {
+        let known = self.files().into_iter().map(File::manifest).filter(|m| m.is_not_private());
+        known.map(|m| m.about.name.as_str()).collect()
+    }
+
+    /// Which releases answers are from, as JSON says it.
+    pub fn about(&self) -> serde_json::Map<String, serde_json::Value> {
+        match &self.0 {
+            Kind::Tables(several) => several.about(),
+            Kind::Keys(_, questions) => {
+                FromIterator::from_iter([("release".to_owned(), questions.name().into())])
+            }
+        }
     }
 
     /// What the release is and what can be asked of it, with the errors of at most `tables` tables.
@@ -176,6 +239,29 @@ impl Release {
     /// Answers one SELECT; each interval covers the truth with probability 0.95.
     pub fn query(&self, sql: &str) -> Result<Answer, Error> {
         self.ask(sql, &Options::at(0.95))
+    }
+
+    /// The question for a table: the count of every combination of these levels' categories; without any the total.
+    pub fn table_sql(&self, levels: &[&str]) -> String {
+        let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
+        let dimensions = self.dimensions();
+        let level = |name: &&str| {
+            let own = dimensions
+                .iter()
+                .filter_map(|d| name.strip_prefix(d.name.as_str())?.strip_prefix('.').map(|l| (d, l)));
+            match own.max_by_key(|(d, _)| d.name.len()) {
+                Some((d, level)) if dimensions.iter().all(|d| d.name != *name) => {
+                    format!("{}.{}", quoted(&d.name), quoted(level))
+                }
+                _ => quoted(name),
+            }
+        };
+        let levels: Vec<String> = levels.iter().map(level).collect();
+        let from = quoted(self.name());
+        match levels.join(", ") {
+            none if none.is_empty() => format!("SELECT COUNT(*) FROM {from}"),
+            names => format!("SELECT {names}, COUNT(*) FROM {from} GROUP BY {names}"),
+        }
     }
 
     /// Answers one SELECT, as the options say.
@@ -253,6 +339,11 @@ impl Answer {
     /// As JSON: full precision, with methods and notes.
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
         render::json(&self.0, &serde_json::Map::new())
+    }
+
+    /// As a table of HTML; nothing that a file says becomes anything but text.
+    pub fn to_html(&self) -> String {
+        render::html(&self.0)
     }
 
     /// The table behind it, for those who render answers themselves.
@@ -372,6 +463,17 @@ mod tests {
             assert!(row.label("count").unwrap_err().to_string().contains("is a figure, not a label"));
             assert!(row.figure("n").unwrap_err().to_string().contains("it has sex, count"));
         }
+        let table = town.query(&town.table_sql(&["sex", "age.band"])).unwrap();
+        assert_eq!(table.columns().collect::<Vec<_>>(), ["sex", "age.band", "count"]);
+        assert_eq!(town.query(&town.table_sql(&[])).unwrap().rows().len(), 1);
+        let why = town.query(&town.table_sql(&["sex\"; DROP"])).unwrap_err().to_string();
+        assert!(why.contains("sex\"; DROP"), "{why}");
+        assert_eq!(town.about()["release"], "town");
+        let why = Release::open_all(&[path.with_extension("gone")]).unwrap_err().to_string();
+        assert!(why.contains("town.gone: "), "{why}");
+        let why = Release::open_all(&[&path, &path]).unwrap_err().to_string();
+        assert!(why.contains("is given twice"), "{why}");
+        assert_eq!(Release::open_all(&[&path]).unwrap().verify_all(None).unwrap().len(), 1);
         let all = town.query("SELECT COUNT(*) AS n FROM town").unwrap();
         assert!((all.first().unwrap().figure("n").unwrap().estimate - sum).abs() < 1e-6);
         assert!(answer.to_string().contains("95 % from"));

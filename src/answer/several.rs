@@ -20,6 +20,7 @@ use crate::cube::Level;
 use crate::plan::Mode;
 use crate::release::{Dataset, SignerKind};
 use crate::sql::Query;
+use serde_json::{Map, Value};
 
 /// Releases of one dataset. With a single one, the same as that one.
 pub struct Several {
@@ -77,6 +78,25 @@ impl Several {
     pub fn periods(&self) -> Vec<&str> {
         let all = self.periods.iter().filter_map(|(p, _)| p.as_deref());
         if self.periods.len() > 1 { all.collect() } else { Vec::new() }
+    }
+
+    /// Which releases an answer is from, and in which sense, as JSON says it.
+    pub fn about(&self) -> Map<String, Value> {
+        let mut more = Map::new();
+        match &self.releases[..] {
+            [only] => more.insert("release".into(), only.name().into()),
+            some => {
+                more.insert("releases".into(), some.iter().map(Answers::title).collect::<Vec<_>>().into())
+            }
+        };
+        let periods = self.periods();
+        if !periods.is_empty() {
+            more.insert("periods".into(), periods.into());
+        }
+        if let Some(nearest) = self.releases.iter().find_map(Answers::nearest) {
+            more.insert("recover".into(), nearest.norm().name().into());
+        }
+        more
     }
 
     /// For each period its name, if several are compared, and its releases with the query as each understands it.

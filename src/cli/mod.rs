@@ -24,6 +24,8 @@ mod ledger;
 mod output;
 mod panels;
 mod plan;
+#[doc(hidden)]
+pub mod programs;
 mod progress;
 mod projection;
 mod query;
@@ -173,9 +175,8 @@ impl<E: std::error::Error> From<E> for Failure {
 
 type Outcome = Result<(), Failure>;
 
-/// The words of the command. A bare `margins FILE` describes the file.
-fn words() -> Vec<OsString> {
-    let mut words: Vec<OsString> = std::env::args_os().collect();
+/// The words of the command, the first its own name. A bare `margins FILE` describes the file.
+fn with_verb(mut words: Vec<OsString>) -> Vec<OsString> {
     let file = words.get(1).is_some_and(|word| {
         let verb = word.to_str().is_some_and(|w| Cli::command().get_subcommands().any(|c| c.get_name() == w));
         !verb && (Path::new(word).is_file() || Path::new(word).extension().is_some_and(|e| e == "margins"))
@@ -187,8 +188,8 @@ fn words() -> Vec<OsString> {
 }
 
 /// The command line. Words of it may come from files, too: `margins verify *`.
-fn parse() -> Cli {
-    Cli::try_parse_from(words()).unwrap_or_else(|e| {
+fn parse(words: Vec<OsString>) -> Cli {
+    Cli::try_parse_from(with_verb(words)).unwrap_or_else(|e| {
         let text = e.render().to_string();
         if visible_lines(&text) != text {
             output::say(text.trim_end());
@@ -200,7 +201,12 @@ fn parse() -> Cli {
 
 /// Runs the command and returns its exit code.
 pub fn main() -> ExitCode {
-    let outcome = match parse().verb {
+    ExitCode::from(run(std::env::args_os().collect()))
+}
+
+/// The same for a program that brings the command with it: `words` begin with the command's name.
+pub fn run(words: Vec<OsString>) -> u8 {
+    let outcome = match parse(words).verb {
         Verb::Init(args) => init::run(&args),
         Verb::Plan(args) => plan::run(&args),
         Verb::Experiment(args) => experiment::run(&args),
@@ -229,19 +235,19 @@ pub fn main() -> ExitCode {
         Verb::Man => man(),
     };
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(Failure::Refuted) => ExitCode::from(1),
+        Ok(()) => 0,
+        Err(Failure::Refuted) => 1,
         Err(Failure::Refused(text)) => {
             output::say(&output::error(&text));
-            ExitCode::from(1)
+            1
         }
         Err(Failure::Rendered(text)) => {
             output::say_coloured(&text);
-            ExitCode::from(2)
+            2
         }
         Err(Failure::Message(text)) => {
             output::say(&output::error(&text));
-            ExitCode::from(2)
+            2
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::answer::render::{self, Caveat, ResultTable};
 use crate::exact::Rational;
 use crate::visible::{visible, visible_json, visible_lines};
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -46,8 +47,26 @@ pub fn for_programs(text: &str, terminal: bool) -> Cow<'_, str> {
     if terminal { visible_lines(&text.replace("\r\n", "\n")).into_owned().into() } else { text.into() }
 }
 
+thread_local! {
+    /// What is said on this thread, where a program listens instead of standard error.
+    static HEARD: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
+}
+
+/// Does some work, and keeps what is said meanwhile on this thread.
+pub fn hearing<T>(work: impl FnOnce() -> T) -> (T, Vec<String>) {
+    let before = HEARD.replace(Some(Vec::new()));
+    let done = work();
+    (done, HEARD.replace(before).unwrap_or_default())
+}
+
 /// Says something on standard error. When nobody can hear it, there is nobody to tell.
 pub fn say(text: &str) {
+    let heard = HEARD.with_borrow_mut(|heard| {
+        heard.as_mut().map(|heard| heard.push(visible_lines(text).into_owned())).is_some()
+    });
+    if heard {
+        return;
+    }
     let _ = writeln!(std::io::stderr(), "{}", visible_lines(text));
 }
 

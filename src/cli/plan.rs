@@ -14,7 +14,7 @@ use crate::plan::cost::WorstCase;
 use crate::plan::{BudgetRule, Measure, Neighbours, Noise, Table, cost};
 use crate::planner::closure::Spread;
 use crate::planner::targets::{Least, Nothing, Targets};
-use crate::planner::{self, Candidate, Choice, Look, Objective, PlanError, Planned, Request, worst};
+use crate::planner::{self, Candidate, Choice, Look, Objective, Planned, Request, worst};
 use crate::recover::Recovery;
 use crate::release::Currency;
 use crate::spec::{self, Spec, SpecErrors, Unit};
@@ -22,7 +22,7 @@ use crate::visible::visible;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Show what a spec will measure and how exact its tables will be, without opening the data.
 #[derive(clap::Args)]
@@ -77,32 +77,72 @@ pub fn run(args: &Args) -> Outcome {
     if let Some(dialect) = args.sql {
         return output::data(&job.statement(&spec, dialect, &args.from)?);
     }
-    match job {
-        Job::Projection(designed) => {
-            super::projection::plan(&spec, &designed, args.json, args.svg.as_deref())
-        }
-        Job::Tables(choice) => plan_of_tables(args, &spec, &choice),
+    if let Some(file) = &args.svg {
+        picture(&spec, &job, file)?;
+    }
+    if args.json {
+        print_json(&spec, &job)
+    } else {
+        output::print(&to_text(&spec, &job, args.compare, args.all)?)
     }
 }
 
-fn plan_of_tables(args: &Args, spec: &Spec, choice: &Choice) -> Outcome {
+fn picture(spec: &Spec, job: &Job, file: &Path) -> Outcome {
+    let chart = match job {
+        Job::Projection(designed) => super::projection::picture(spec, &designed.design),
+        Job::Tables(choice) => {
+            let asked = spec.request().ok_or(CompileError::NoBudget)?;
+            chart(&spec.planned(&choice.planned.plan), &asked, &choice.candidates)
+        }
+    };
+    crate::files::write(file, &svg(&chart))
+        .map_err(|e| Failure::Message(format!("cannot write {}: {e}", output::path(file))))
+}
+
+fn print_json(spec: &Spec, job: &Job) -> Outcome {
+    match job {
+        Job::Projection(designed) => output::json(&super::projection::to_json(spec, designed)),
+        Job::Tables(choice) => {
+            let asked = spec.request().ok_or(CompileError::NoBudget)?;
+            let plan = &choice.planned.plan;
+            let request = asked.over(plan.measure);
+            output::json_pieces(pieces(&spec.planned(plan), &asked, &request, choice)?)
+        }
+    }
+}
+
+/// A plan as JSON.
+pub fn to_json(spec: &Spec, job: &Job) -> Result<String, Failure> {
+    match job {
+        Job::Projection(designed) => Ok(super::projection::to_json(spec, designed)),
+        Job::Tables(choice) => {
+            let asked = spec.request().ok_or(CompileError::NoBudget)?;
+            let plan = &choice.planned.plan;
+            let request = asked.over(plan.measure);
+            Ok(pieces(&spec.planned(plan), &asked, &request, choice)?.collect())
+        }
+    }
+}
+
+/// A plan for people: perhaps with all strategies, perhaps with every table.
+pub fn to_text(spec: &Spec, job: &Job, compare: bool, all: bool) -> Result<String, Failure> {
+    match job {
+        Job::Projection(designed) => Ok(super::projection::to_text(spec, designed) + &warnings(spec)),
+        Job::Tables(choice) => plan_of_tables(spec, choice, compare, all),
+    }
+}
+
+fn plan_of_tables(spec: &Spec, choice: &Choice, compare: bool, all: bool) -> Result<String, Failure> {
     let planned = &choice.planned;
     let asked = spec.request().ok_or(CompileError::NoBudget)?;
     // All that follows is about the levels that the chosen plan speaks of.
     let (spec, request) = (spec.planned(&planned.plan), asked.over(planned.plan.measure));
-    if let Some(file) = &args.svg {
-        crate::files::write(file, &svg(&chart(&spec, &asked, &choice.candidates)))
-            .map_err(|e| Failure::Message(format!("cannot write {}: {e}", output::path(file))))?;
-    }
-    if args.json {
-        return print_json(&spec, &asked, &request, choice);
-    }
     let mut out = head(&spec, planned);
-    if args.compare {
+    if compare {
         out.push_str(&comparison(&asked, &choice.candidates, choice.chosen));
     }
-    out.push_str(&tables(&request, planned, args.all));
-    out.push_str(&asked::judged(&request, planned, args.all));
+    out.push_str(&tables(&request, planned, all));
+    out.push_str(&asked::judged(&request, planned, all));
     out.push_str(&foot(planned));
     out.push_str(&super::bases::text(&spec.cube, planned));
     out.push_str(&with_delta(planner::with_delta(&asked), planned));
@@ -110,10 +150,10 @@ fn plan_of_tables(args: &Args, spec: &Spec, choice: &Choice) -> Outcome {
         out.push_str(&super::copies::text(copies, Currency::of_tables(planned.plan.noise)));
     }
     if let Some(t) = planner::targets::targets(&asked, planned)? {
-        out.push_str(&targets(&spec, planned, &t, args.all));
+        out.push_str(&targets(&spec, planned, &t, all));
     }
     out.push_str(&warnings(&spec));
-    output::print(&out)
+    Ok(out)
 }
 
 /// Predicted error by strategy, from a tenth of the budget to ten times of it.
@@ -495,11 +535,19 @@ fn comparison(request: &Request, candidates: &[Candidate], chosen: usize) -> Str
     out
 }
 
-/// Prints the plan. Its tables are written one by one: of many, all at once would take more memory than the plan.
-fn print_json(spec: &Spec, asked: &Request, request: &Request, choice: &Choice) -> Outcome {
-    let Value::Object(fields) = to_json(spec, asked, request, choice)? else { return Ok(()) };
+/// The pieces of the plan as JSON. Its tables are written one by one: of many, all at once would take more memory than the plan.
+fn pieces<'a>(
+    spec: &Spec,
+    asked: &Request,
+    request: &'a Request,
+    choice: &'a Choice,
+) -> Result<impl Iterator<Item = String> + use<'a>, Failure> {
+    let fields = match tables_apart(spec, asked, request, choice)? {
+        Value::Object(fields) => fields,
+        _ => serde_json::Map::new(),
+    };
     let before = |first: bool| if first { "" } else { "," };
-    let pieces = fields.iter().enumerate().flat_map(|(at, (key, value))| {
+    let pieces = fields.into_iter().enumerate().flat_map(move |(at, (key, value))| {
         let name = format!("{}{}:", before(at == 0), Value::from(key.as_str()));
         let tables = (key == TABLES).then(|| tables_json(request, planned_of(choice)));
         let (open, value, close) = match tables {
@@ -510,7 +558,7 @@ fn print_json(spec: &Spec, asked: &Request, request: &Request, choice: &Choice) 
         let each = each.map(move |(at, table)| format!("{}{table}", before(at == 0)));
         std::iter::once(name + open + &value).chain(each).chain([close.to_owned()])
     });
-    output::json_pieces(["{".to_owned()].into_iter().chain(pieces).chain(["}\n".to_owned()]))
+    Ok(["{".to_owned()].into_iter().chain(pieces).chain(["}\n".to_owned()]))
 }
 
 fn planned_of(choice: &Choice) -> &Planned {
@@ -521,7 +569,7 @@ fn planned_of(choice: &Choice) -> &Planned {
 const TABLES: &str = "tables";
 
 /// Everything but the tables, whose place is held.
-fn to_json(spec: &Spec, asked: &Request, request: &Request, choice: &Choice) -> Result<Value, PlanError> {
+fn tables_apart(spec: &Spec, asked: &Request, request: &Request, choice: &Choice) -> Result<Value, Failure> {
     let Choice { planned, candidates, chosen, copies } = choice;
     let p = &planned.plan;
     let targets = planner::targets::targets(request, planned)?;

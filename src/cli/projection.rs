@@ -1,6 +1,6 @@
 //! What the verbs say of projections.
 
-use super::chart::{self, Chart, Series};
+use super::chart::{Chart, Series};
 use super::output::{columns, figure, grouped};
 use super::release::quoted;
 use super::source::Projection;
@@ -22,21 +22,8 @@ use std::path::Path;
 /// The cells for which errors are shown.
 const CELLS: [u64; 3] = [1, 10, 100];
 
-/// `margins plan` of a projection.
-pub fn plan(spec: &Spec, designed: &Designed, as_json: bool, svg: Option<&Path>) -> Outcome {
-    let others = alternatives(spec, &designed.design);
-    if let Some(file) = svg {
-        crate::files::write(file, &chart::svg(&picture(spec, &designed.design)))
-            .map_err(|e| Failure::Message(format!("cannot write {}: {e}", output::path(file))))?;
-    }
-    if as_json {
-        return output::json(&to_json(spec, designed, &others));
-    }
-    output::print(&(to_text(spec, designed, &others) + &super::plan::warnings(spec)))
-}
-
 /// Predicted error of one, ten and a hundred cells against the number of integers, at the spec's budget; dashed what noise alone would leave.
-fn picture(spec: &Spec, own: &Design) -> Chart {
+pub fn picture(spec: &Spec, own: &Design) -> Chart {
     let (noise, norm) = (own.noise_variance() / own.shape.column() as f64, own.predicted_norm());
     let sizes = (8..=22).map(|bits| f64::from(1u32 << bits));
     let series = CELLS.iter().enumerate().flat_map(|(colour, &cells)| {
@@ -114,8 +101,10 @@ fn gaussian_noise(spec: &Spec) -> Option<f64> {
     Some(design.noise_variance() / design.shape.column() as f64)
 }
 
-fn to_text(spec: &Spec, designed: &Designed, others: &[Other]) -> String {
+/// `margins plan` for people.
+pub fn to_text(spec: &Spec, designed: &Designed) -> String {
     let d = &designed.design;
+    let others = alternatives(spec, d);
     let mut out = head(spec, designed);
     let rows: Vec<Vec<String>> = others
         .iter()
@@ -129,7 +118,7 @@ fn to_text(spec: &Spec, designed: &Designed, others: &[Other]) -> String {
         .collect();
     out.push_str("std error of a query, predicted, at the same budget\n");
     out.push_str(&columns(&["  release", "integers", "1 cell", "10 cells", "100 cells"], &rows));
-    for p in remarks(spec, d, others) {
+    for p in remarks(spec, d, &others) {
         out.push_str(&format!("\n{}\n", output::wrapped(&p, 0)));
     }
     out
@@ -223,8 +212,10 @@ fn remarks(spec: &Spec, d: &Design, others: &[Other]) -> Vec<String> {
     out
 }
 
-fn to_json(spec: &Spec, designed: &Designed, others: &[Other]) -> String {
+/// `margins plan` as JSON.
+pub fn to_json(spec: &Spec, designed: &Designed) -> String {
     let d = &designed.design;
+    let others = alternatives(spec, d);
     let (rows, buckets) = match d.shape {
         Shape::Dense { rows } => (rows, None),
         Shape::Sketch { rows, buckets } => (rows, Some(buckets)),

@@ -11,6 +11,8 @@ use crate::plan::Mode;
 use crate::planner::Planned;
 use crate::release::keys::SigningKey;
 use crate::release::{Sealed, SignerKind, file_name};
+use crate::secret::ingest::Frame;
+use crate::secret::noise::Entropy;
 use crate::spec::{self, Spec};
 use crate::visible::visible;
 use std::io::IsTerminal;
@@ -70,46 +72,100 @@ pub fn run(args: &Args) -> Outcome {
     }
     let mut spec = spec::load(&args.spec).map_err(super::plan::spec_failure)?;
     super::plan::searching(&mut spec, args.effort);
+    warned(&spec)?;
+    let (entropy, key) = args.signing.entropy_and_key(&spec)?;
+    let how = How {
+        spec: Some(&args.spec),
+        data: args.data.as_deref(),
+        counts: args.counts.as_deref(),
+        frame: None,
+        out: &args.out,
+        ledger: args.ledger.as_deref(),
+        extends: args.extends.as_deref(),
+        replace: args.replace,
+        ask: !args.yes,
+        key_file: args.signing.key.as_deref(),
+    };
+    let made = make(spec, &how, entropy, &key)?;
+    if args.json { output::json(&made.json()) } else { output::print(&made.text(&how)) }
+}
+
+/// Refuses a spec with drafted lists that nobody confirmed, and says what its holder should know.
+pub fn warned(spec: &Spec) -> Outcome {
     spec.confirmed().map_err(super::plan::spec_failure)?;
-    let warnings = super::plan::warnings(&spec);
+    let warnings = super::plan::warnings(spec);
     if !warnings.is_empty() {
         output::say(warnings.trim());
     }
-    let (entropy, key) = args.signing.entropy_and_key(&spec)?;
-    let (spec, known) = match &args.extends {
+    Ok(())
+}
+
+/// How a release is made: the files it needs must not become its place.
+pub struct How<'a> {
+    /// The file of the spec, if it is one.
+    pub spec: Option<&'a Path>,
+    pub data: Option<&'a Path>,
+    /// Counts instead of rows.
+    pub counts: Option<&'a Path>,
+    /// Rows in memory, instead of any file.
+    pub frame: Option<&'a Frame>,
+    pub out: &'a Path,
+    pub ledger: Option<&'a Path>,
+    pub extends: Option<&'a Path>,
+    pub replace: bool,
+    /// Whether to ask before a second charge, where somebody can answer.
+    pub ask: bool,
+    pub key_file: Option<&'a Path>,
+}
+
+/// A release, and all that is said of it.
+pub struct Made {
+    pub released: Released,
+    spec: Spec,
+    /// What an extended release tells well enough.
+    known: Vec<String>,
+    signer: SignerKind,
+    public_key: String,
+}
+
+/// Makes a release.
+pub fn make(spec: Spec, how: &How<'_>, entropy: Entropy, key: &SigningKey) -> Result<Made, Failure> {
+    let (spec, known) = match how.extends {
         None => (spec, Vec::new()),
-        Some(file) => extended(args, spec, file, &key)?,
+        Some(file) => extended(how.spec, spec, file, key)?,
     };
-    std::fs::create_dir_all(&args.out)
-        .map_err(|e| Failure::Message(format!("cannot make the folder {}: {e}", output::path(&args.out))))?;
-    let ledger = super::account::file(&spec, args.ledger.as_deref())?;
-    super::account::not_forgotten(&args.out);
-    let data = args.counts.as_ref().or(args.data.as_ref()).or(spec.data.as_ref().map(|d| &d.path));
+    std::fs::create_dir_all(how.out)
+        .map_err(|e| Failure::Message(format!("cannot make the folder {}: {e}", output::path(how.out))))?;
+    let ledger = super::account::file(&spec, how.ledger)?;
+    super::account::not_forgotten(how.out);
+    let own = spec.data.as_ref().map(|d| d.path.as_path()).filter(|_| how.frame.is_none());
+    let needed = [Some(ledger.as_path()), how.spec, how.key_file, how.counts.or(how.data).or(own)];
     for name in names(&spec) {
-        for path in [Some(&ledger), Some(&args.spec), args.signing.key.as_ref(), data].into_iter().flatten() {
-            stays(&args.out, &name, path)?;
+        for path in needed.into_iter().flatten() {
+            stays(how.out, &name, path)?;
         }
     }
     let options = Options {
-        out: &args.out,
-        data: args.data.as_deref(),
-        counts: args.counts.as_deref(),
+        out: how.out,
+        data: how.data,
+        counts: how.counts,
         ledger: &ledger,
-        key: &key,
-        replace: args.replace,
+        key,
+        replace: how.replace,
         day: &today(),
         entropy,
     };
-    let there = names(&spec).into_iter().map(|name| args.out.join(format!("{name}.margins")));
-    let replaced = there.filter(|file| args.replace && file.exists()).collect();
+    let there = names(&spec).into_iter().map(|name| how.out.join(format!("{name}.margins")));
+    let replaced = there.filter(|file| how.replace && file.exists()).collect();
     let account = spec.account_name();
-    let watcher = Asking { bar: Bar::new(), replaced, id: &account.id, args };
-    let released = compile::release(&spec, options, &watcher).map_err(super::account::refused)?;
-    if args.json {
-        output::json(&json(&spec, &released))
-    } else {
-        output::print(&text(args, &spec, &released, &key, &known))
-    }
+    let watcher = Asking { bar: Bar::new(), replaced, out: how.out, id: &account.id, ask: how.ask };
+    let released = match how.frame {
+        None => compile::release(&spec, options, &watcher),
+        Some(frame) => compile::release_frame(&spec, options, frame, &watcher),
+    };
+    let released = released.map_err(super::account::refused)?;
+    let (signer, public_key) = (key.kind(), key.public_key().to_string());
+    Ok(Made { released, spec, known, signer, public_key })
 }
 
 /// Shows how far a run is. Where a release is replaced it says what a second charge comes to, and asks whether that is meant if
@@ -118,9 +174,11 @@ struct Asking<'a> {
     bar: Bar,
     /// The files that are replaced.
     replaced: Vec<PathBuf>,
+    /// Where releases are.
+    out: &'a Path,
     /// The account's name.
     id: &'a str,
-    args: &'a Args,
+    ask: bool,
 }
 
 impl Watcher for Asking<'_> {
@@ -133,7 +191,7 @@ impl Watcher for Asking<'_> {
     }
 
     fn charging(&self, chain: &Chain, charge: &Charge) -> bool {
-        for (file, why) in super::account::elsewhere(&self.args.out, chain, self.id) {
+        for (file, why) in super::account::elsewhere(self.out, chain, self.id) {
             let warning = format!("warning: {} was not charged in this ledger: {why}", output::path(&file));
             output::say(&output::wrapped(&warning, 9));
         }
@@ -149,12 +207,17 @@ impl Watcher for Asking<'_> {
         let sum = super::account::spent(&chain.spent_with(charge), chain);
         let note = format!("note: {there} charges again: in all {sum}");
         output::say(&output::wrapped(&note, 6));
-        self.args.yes || !std::io::stdin().is_terminal() || output::confirm("Charge again? [y/N] ")
+        !self.ask || !std::io::stdin().is_terminal() || output::confirm("Charge again? [y/N] ")
     }
 }
 
 /// The spec of what is missing beside a release that is out, and the tables that it tells well enough.
-fn extended(args: &Args, spec: Spec, file: &Path, key: &SigningKey) -> Result<(Spec, Vec<String>), Failure> {
+fn extended(
+    own: Option<&Path>,
+    spec: Spec,
+    file: &Path,
+    key: &SigningKey,
+) -> Result<(Spec, Vec<String>), Failure> {
     let out = Answers::open(file).map_err(|e| output::about(file, &e))?;
     let (manifest, name) = (out.release().manifest(), output::path(file));
     let refuse =
@@ -185,7 +248,7 @@ fn extended(args: &Args, spec: Spec, file: &Path, key: &SigningKey) -> Result<(S
     if (manifest.privacy.unit.as_str(), manifest.privacy.max_rows) != (spec.privacy.unit.name(), rows) {
         return refuse("it counts other rows of a unit".into());
     }
-    match compile::extending::missing(&spec, &args.spec, &out)? {
+    match compile::extending::missing(&spec, own.unwrap_or(Path::new("")), &out)? {
         Some(missing) => Ok((missing.spec, missing.known)),
         None => Err(Failure::Refused(format!(
             "nothing is missing: {name} tells every table of this spec as precisely as its margin asks"
@@ -242,6 +305,18 @@ fn day(days: u64) -> String {
     format!("{y:04}-{m:02}-{d:02}")
 }
 
+impl Made {
+    /// What was done, as JSON.
+    pub fn json(&self) -> String {
+        json(&self.spec, &self.released)
+    }
+
+    /// What was done, for people.
+    pub fn text(&self, how: &How<'_>) -> String {
+        text(self, how)
+    }
+}
+
 fn json(spec: &Spec, r: &Released) -> String {
     let mut value = serde_json::json!({
         "name": spec.name,
@@ -283,7 +358,8 @@ fn files(r: &Released) -> impl Iterator<Item = &Sealed> {
     std::iter::once(&r.sealed).chain(&r.further)
 }
 
-fn text(args: &Args, spec: &Spec, r: &Released, key: &SigningKey, known: &[String]) -> String {
+fn text(made: &Made, how: &How<'_>) -> String {
+    let Made { released: r, spec, known, signer, public_key } = made;
     let mut out = format!("{}: {}\n\n", spec.name, visible(&spec.title));
     let approximate = (spec.privacy.budget.approximate(r.job.currency(), r.job.cost()))
         .map_or(String::new(), |a| format!(", which is ε = {} at δ = {}", a.epsilon, short(&a.delta)));
@@ -301,8 +377,8 @@ fn text(args: &Args, spec: &Spec, r: &Released, key: &SigningKey, known: &[Strin
             grouped(r.values)
         ),
     });
-    if let Some(file) = &args.extends {
-        let told = match known {
+    if let Some(file) = how.extends {
+        let told = match &known[..] {
             [] => "every table is measured again, and gains".into(),
             some => format!("tells well enough: {}", some.join(", ")),
         };
@@ -326,8 +402,8 @@ fn text(args: &Args, spec: &Spec, r: &Released, key: &SigningKey, known: &[Strin
     if spec.dataset.is_none() {
         out.push_str("          the spec names no dataset, so its own name stands for it: what other\n          specs spend on the same people is not in this sum ([dataset] id = \"…\")\n");
     }
-    match key.kind() {
-        SignerKind::Agency => out.push_str(&format!("signed    by {}\n", key.public_key())),
+    match signer {
+        SignerKind::Agency => out.push_str(&format!("signed    by {public_key}\n")),
         SignerKind::ThrowAway => out
             .push_str("signed    with a throw-away key: the file is whole, but nothing shows who made it\n"),
         SignerKind::NotPrivate => out.push_str("NOT PRIVATE: the noise came from a fixed seed\n"),
@@ -341,7 +417,7 @@ fn text(args: &Args, spec: &Spec, r: &Released, key: &SigningKey, known: &[Strin
     if let Some(query) = query {
         out.push_str(&format!("Ask it:    margins query {file} \"{query}\"\n"));
     }
-    let pubkey = match (&args.signing.key, key.kind()) {
+    let pubkey = match (how.key_file, signer) {
         (Some(path), SignerKind::Agency) => format!(" --pubkey {}", output::path(&public_beside(path))),
         _ => String::new(),
     };

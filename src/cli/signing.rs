@@ -4,7 +4,8 @@ use super::{Failure, keygen, output};
 use crate::release::keys::{KeyError, SigningKey};
 use crate::secret::noise::Entropy;
 use crate::spec::{self, Spec};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use zeroize::Zeroizing;
 
 /// The key, and in test builds a seed.
 #[derive(clap::Args)]
@@ -32,22 +33,35 @@ impl Signing {
         Ok((Entropy::from_os()?, self.signing_key(spec)?))
     }
 
-    /// The key alone.
+    /// The key alone; a passphrase is asked for on the terminal.
     fn signing_key(&self, spec: &Spec) -> Result<SigningKey, Failure> {
-        match &self.key {
-            Some(path) => match spec::regular(path).map_err(KeyError::from).and_then(|_| SigningKey::load(path, None)) {
+        signing_key(self.key.as_deref(), spec, |path| {
+            keygen::ask(&format!("Passphrase of {}: ", output::path(path)))
+        })
+    }
+}
+
+/// The key of a file, or for made-up data one that nobody keeps. `passphrase` is asked for if there is one.
+pub fn signing_key(
+    key: Option<&Path>,
+    spec: &Spec,
+    passphrase: impl FnOnce(&Path) -> Result<Zeroizing<String>, Failure>,
+) -> Result<SigningKey, Failure> {
+    match key {
+        Some(path) => {
+            match spec::regular(path).map_err(KeyError::from).and_then(|_| SigningKey::load(path, None)) {
                 Err(KeyError::NeedsPassphrase) => {
-                    let passphrase = keygen::ask(&format!("Passphrase of {}: ", output::path(path)))?;
+                    let passphrase = passphrase(path)?;
                     SigningKey::load(path, Some(&passphrase)).map_err(|e| output::about(path, &e))
                 }
                 other => other.map_err(|e| output::about(path, &e)),
-            },
-            None if spec.demo => Ok(SigningKey::throw_away()?),
-            None => Err(Failure::Message(
-                "a release is signed, and no key was given. Make one once, keep it, and use\nit for every release:\n  \
-                 margins keygen --out agency.key\n  margins release SPEC --key agency.key"
-                    .into(),
-            )),
+            }
         }
+        None if spec.demo => Ok(SigningKey::throw_away()?),
+        None => Err(Failure::Message(
+            "a release is signed, and no key was given. Make one once, keep it, and use\nit for every release:\n  \
+             margins keygen --out agency.key\n  margins release SPEC --key agency.key"
+                .into(),
+        )),
     }
 }

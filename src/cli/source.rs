@@ -109,28 +109,10 @@ impl Source {
 
     /// Which releases an answer is from, and in which sense, as JSON says it.
     pub fn about(&self) -> Map<String, Value> {
-        let mut more = Map::new();
-        let several = match self {
-            Source::Projection(p) => {
-                more.insert("release".into(), p.questions.name().into());
-                return more;
-            }
-            Source::Tables(several, _) => several,
-        };
-        match several.releases() {
-            [only] => more.insert("release".into(), only.name().into()),
-            some => {
-                more.insert("releases".into(), some.iter().map(Answers::title).collect::<Vec<_>>().into())
-            }
-        };
-        let periods = several.periods();
-        if !periods.is_empty() {
-            more.insert("periods".into(), periods.into());
+        match self {
+            Source::Projection(p) => Map::from_iter([("release".to_owned(), p.questions.name().into())]),
+            Source::Tables(several, _) => several.about(),
         }
-        if let Some(nearest) = several.releases().iter().find_map(Answers::nearest) {
-            more.insert("recover".into(), nearest.norm().name().into());
-        }
-        more
     }
 }
 

@@ -39,8 +39,9 @@ use crate::planner::{Look, PlanError};
 use crate::recover::RecoverError;
 use crate::release::claims::{self, ClaimError};
 use crate::release::{Amount, ManifestInput, ReleaseError, SealError, Sealed, SigningKey, Writer};
+use crate::secret::count::Data;
 use crate::secret::count::given::GivenError;
-use crate::secret::ingest::{self, IngestError, Progress};
+use crate::secret::ingest::{self, Frame, IngestError, Progress};
 use crate::secret::measure::MeasureError;
 use crate::secret::noise::{Entropy, NoiseError};
 use crate::spec::{Spec, SpecErrors};
@@ -259,14 +260,63 @@ fn same_lines(a: &[u8], b: &[u8]) -> bool {
     lines(a) == lines(b)
 }
 
+/// Where the counts are made from.
+enum Source<'a> {
+    File(PathBuf),
+    Memory(&'a Frame),
+    Counts(PathBuf),
+}
+
+impl Source<'_> {
+    fn read(&self, draft: &Draft<'_>, spec: &Spec, progress: &dyn Progress) -> Result<Data, CompileError> {
+        match self {
+            Source::File(path) => {
+                keep_data_out(spec, path)?;
+                Ok(draft.read(spec, path, progress)?)
+            }
+            Source::Counts(path) => {
+                keep_data_out(spec, path)?;
+                draft.given(spec, path)
+            }
+            Source::Memory(frame) => {
+                let same = |(_, bytes): &&(String, Vec<u8>)| frame.has_lines(|text| same_lines(bytes, text));
+                if let Some((name, _)) = spec.attachments.iter().find(same) {
+                    return Err(CompileError::Sealed(name.clone()));
+                }
+                Ok(ingest::read_frame(spec, frame, progress)?.into())
+            }
+        }
+    }
+}
+
 /// Makes a release.
 pub fn release(spec: &Spec, options: Options<'_>, watcher: &dyn Watcher) -> Result<Released, CompileError> {
+    let data = match options.counts {
+        Some(counts) => Ok(Source::Counts(counts.to_owned())),
+        None => data_file(spec, &options).map(Source::File),
+    };
+    made(spec, options, data, watcher)
+}
+
+/// Makes a release of rows in memory, wherever the spec says its data is.
+pub fn release_frame(
+    spec: &Spec,
+    options: Options<'_>,
+    frame: &Frame,
+    watcher: &dyn Watcher,
+) -> Result<Released, CompileError> {
+    made(spec, options, Ok(Source::Memory(frame)), watcher)
+}
+
+fn made(
+    spec: &Spec,
+    options: Options<'_>,
+    data: Result<Source<'_>, CompileError>,
+    watcher: &dyn Watcher,
+) -> Result<Released, CompileError> {
     spec.confirmed()?;
     let job = plan(spec, Look::Needed, options.day)?;
-    let data = match options.counts {
-        Some(counts) => counts.to_owned(),
-        None => data_file(spec, &options)?,
-    };
+    let data = data?;
     let draft = Draft::new(&job, spec, projection::seed(&options.entropy))?;
     let not_private = !options.entropy.is_private();
     let copies = 0..draft.copies();
@@ -281,12 +331,8 @@ pub fn release(spec: &Spec, options: Options<'_>, watcher: &dyn Watcher) -> Resu
         return Err(CompileError::Declined);
     }
 
-    keep_data_out(spec, &data)?;
     // Rows are read as the spec says; all else is about the levels that the plan speaks of.
-    let data = match options.counts {
-        Some(counts) => draft.given(spec, counts)?,
-        None => draft.read(spec, &data, &Reading(watcher))?,
-    };
+    let data = data.read(&draft, spec, &Reading(watcher))?;
     draft.has_room(&data)?;
     watcher.step(Step::Read);
     // The cost as it was recomputed from what will be emitted is what is charged.

@@ -73,8 +73,19 @@ pub fn load(path: &Path) -> Result<Spec, SpecErrors> {
             return Err(whole(format!("the spec is not UTF-8 text, see line {line}"), None));
         }
     };
-    let folder = path.parent().unwrap_or(Path::new(""));
-    let spec = parse(&source, path, |file| read_regular(&folder.join(file), MAX_ATTACHED))?;
+    of_text(&source, path)
+}
+
+/// Reads a spec from its text, and the files it refers to, as if it stood in the file `origin`. Does not touch the data.
+pub fn of_text(source: &str, origin: &Path) -> Result<Spec, SpecErrors> {
+    let whole = |message: String, help: Option<String>| {
+        SpecErrors::whole_file(origin.display().to_string(), message, help)
+    };
+    if source.len() as u64 > MAX_SPEC {
+        return Err(whole(format!("the spec is longer than {MAX_SPEC} bytes"), None));
+    }
+    let folder = origin.parent().unwrap_or(Path::new(""));
+    let spec = parse(source, origin, |file| read_regular(&folder.join(file), MAX_ATTACHED))?;
     if let Some(data) = &spec.data
         && let Some((attached, _)) =
             spec.attachments.iter().find(|(name, _)| files::same_file(&folder.join(name), &data.path))

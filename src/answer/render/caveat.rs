@@ -148,6 +148,17 @@ impl ResultTable {
         caveats.chain(self.notes.iter().cloned()).collect()
     }
 
+    /// The column `status`, by a name that no other has, and what it says.
+    pub(super) fn status_column(&self) -> Option<(String, String)> {
+        let words = self.status()?;
+        let keys = self.keys();
+        let mut name = "status".to_string();
+        while keys.iter().any(|k| k.name == name) {
+            name.push('_');
+        }
+        Some((name, words))
+    }
+
     /// What the column `status` says; `None` where nothing but noise makes the numbers untrue.
     pub fn status(&self) -> Option<String> {
         let mut words: Vec<&str> = Vec::new();

@@ -11,12 +11,8 @@ use std::fmt::Write;
 pub fn csv(result: &ResultTable) -> String {
     let keys = result.keys();
     let mut text = String::new();
-    let status = result.status();
-    let mut name = "status".to_string();
-    while keys.iter().any(|k| k.name == name) {
-        name.push('_');
-    }
-    let header = status.iter().map(|_| Cow::Borrowed(name.as_str()));
+    let status = result.status_column();
+    let header = status.iter().map(|(name, _)| Cow::Borrowed(name.as_str()));
     line(&mut text, keys.iter().map(|k| label(&k.name)).chain(header));
     for row in &result.rows {
         let fields = keys.iter().map(|k| match k.of(row) {
@@ -25,7 +21,7 @@ pub fn csv(result: &ResultTable) -> String {
             Shown::Number(value) => Cow::Owned(number(value)),
             Shown::Nothing => Cow::Borrowed(""),
         });
-        line(&mut text, fields.chain(status.iter().map(|s| Cow::Borrowed(s.as_str()))));
+        line(&mut text, fields.chain(status.iter().map(|(_, words)| Cow::Borrowed(words.as_str()))));
     }
     text
 }

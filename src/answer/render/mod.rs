@@ -8,13 +8,17 @@
 //! table, `caveats` in JSON, and in CSV a last column `status`, there only when it has something to say. The table rounds to what the standard errors justify, intervals outwards.
 
 mod caveat;
+mod columns;
 mod csv;
+mod html;
 mod json;
 mod table;
 
 pub(crate) use caveat::named;
 pub use caveat::{Caveat, truncation};
+pub use columns::{Column, Values, columns};
 pub use csv::{csv, label as csv_label};
+pub use html::{escaped, html, preformatted};
 pub use json::json;
 pub(super) use table::rough;
 pub use table::{WIDTH, table};

@@ -10,11 +10,11 @@ pub const WIDTH: usize = 80;
 const GAP: usize = 2;
 
 /// A text column and how it is set.
-struct Column {
-    header: String,
-    cells: Vec<String>,
+pub(super) struct Column {
+    pub(super) header: String,
+    pub(super) cells: Vec<String>,
     /// Numbers stand right and are never shortened.
-    number: bool,
+    pub(super) number: bool,
 }
 
 /// The answer as lines of at most [`WIDTH`] characters, each ended by a line feed.
@@ -69,7 +69,7 @@ fn lines(result: &ResultTable) -> String {
 }
 
 /// One line for each row.
-fn side_by_side(result: &ResultTable, several: bool) -> Vec<Column> {
+pub(super) fn side_by_side(result: &ResultTable, several: bool) -> Vec<Column> {
     let mut columns = Vec::new();
     for (i, column) in result.columns.iter().enumerate() {
         let cells = || result.rows.iter().map(move |row| row.get(i));

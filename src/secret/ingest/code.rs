@@ -43,6 +43,17 @@ pub(super) enum Kind {
     Number,
 }
 
+impl Kind {
+    /// In words.
+    pub(super) fn wanted(self) -> &'static str {
+        match self {
+            Kind::Labels => "labels",
+            Kind::Whole => "whole numbers",
+            Kind::Number => "numbers",
+        }
+    }
+}
+
 impl<'s> Coder<'s> {
     /// Checks that every node the coding can produce is one of the dimension's `nodes`.
     pub(super) fn new(column: &'s Column, nodes: usize) -> Result<Coder<'s>, &'static str> {
@@ -102,7 +113,6 @@ impl<'s> Coder<'s> {
     }
 
     /// What the column must hold.
-    #[cfg_attr(not(feature = "parquet"), allow(dead_code))]
     pub(super) fn kind(&self) -> Kind {
         match self.domain {
             Domain::Labels(_) | Domain::Text => Kind::Labels,

@@ -1,6 +1,7 @@
 //! The files of a dataset: one, all of a folder, or all that a pattern names.
 
 use super::error::IngestError;
+use super::frame::Text;
 use crate::spec::{Format, Spec};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,19 @@ pub struct DataFile {
     pub size: u64,
     /// What it is.
     pub format: Format,
+    /// What it holds, where it is in memory and nowhere else.
+    pub(super) text: Option<Text>,
+}
+
+impl DataFile {
+    /// Begins to read it.
+    pub(super) fn open(&self) -> Result<Box<dyn io::Read + Send>, IngestError> {
+        let failed = |error: io::Error| IngestError::Open { path: self.path.clone(), error: error.kind() };
+        Ok(match &self.text {
+            Some(text) => Box::new(io::Cursor::new(text.clone())),
+            None => Box::new(std::fs::File::open(&self.path).map_err(failed)?),
+        })
+    }
 }
 
 /// The files that `path` names, in the order of their names.
@@ -34,14 +48,14 @@ pub fn files(spec: &Spec, path: &Path) -> Result<Vec<DataFile>, IngestError> {
         Ok(_) | Err(_) => {
             let by_name = if own.is_some_and(|data| data.path == path) { None } else { named(path) };
             let format = by_name.or(own.map(|data| data.format)).unwrap_or(Format::Csv);
-            return Ok(vec![DataFile { path: path.to_owned(), size: regular(path)?, format }]);
+            return Ok(vec![DataFile { path: path.to_owned(), size: regular(path)?, format, text: None }]);
         }
     };
     let strange = || IngestError::Folder("holds files whose names end neither in .csv nor in .parquet");
     let mut files = Vec::new();
     for path in listed {
         let format = named(&path).ok_or_else(strange)?;
-        files.push(DataFile { size: regular(&path)?, path, format });
+        files.push(DataFile { size: regular(&path)?, path, format, text: None });
     }
     match files.first() {
         None => Err(IngestError::Folder("names no file")),

@@ -23,6 +23,7 @@ mod code;
 mod error;
 mod fields;
 mod files;
+mod frame;
 mod lookup;
 mod numbers;
 #[cfg(feature = "parquet")]
@@ -41,6 +42,7 @@ mod zeros;
 pub(in crate::secret) use chunk::{CHUNK, Chunk};
 pub use error::{Fault, IngestError, Place};
 pub use files::{DataFile, files};
+pub use frame::{Frame, Held};
 pub use numbers::Number;
 pub(in crate::secret) use numbers::numbers;
 pub use rows::Rows;
@@ -108,16 +110,40 @@ pub(in crate::secret) fn each<S: Take>(
     settings: Settings,
     make: &(dyn Fn() -> S + Sync),
 ) -> Result<Seen<S>, IngestError> {
-    let fields = Fields::of(spec)?;
-    let zeros = Zeros::of(spec)?;
-    let files = files(spec, path)?;
     let default = CsvOptions { delimiter: b',', quote: b'"', columns: None };
     let options = spec.data.as_ref().map_or(&default, |data| &data.csv);
+    each_of(spec, &files(spec, path)?, options, progress, settings, make)
+}
+
+/// [`read`], of rows in memory.
+pub fn read_frame(spec: &Spec, frame: &Frame, progress: &dyn Progress) -> Result<Rows, IngestError> {
+    let fields = Fields::of(spec)?;
+    frame.fits(&fields)?;
+    let (file, options) = frame.file();
+    let rows = fields.rows();
+    let make = || rows::Pieces::new(rows.like());
+    let seen = each_of(spec, &[file], &options, progress, Settings::default(), &make)?;
+    let mut rows = rows::Pieces::together(rows, seen.takers);
+    rows.set_cut(seen.cut);
+    Ok(rows)
+}
+
+/// [`each`], of these files.
+fn each_of<S: Take>(
+    spec: &Spec,
+    files: &[DataFile],
+    options: &CsvOptions,
+    progress: &dyn Progress,
+    settings: Settings,
+    make: &(dyn Fn() -> S + Sync),
+) -> Result<Seen<S>, IngestError> {
+    let fields = Fields::of(spec)?;
+    let zeros = Zeros::of(spec)?;
     let size = files.iter().map(|file| file.size).fold(0, u64::saturating_add);
     let passes = if matches!(spec.privacy.unit, Unit::Row) { 1 } else { 2 };
     let step = |pass: u64, done: u64| progress.step((pass * size + done.min(size)) / passes, size);
     let run = Run {
-        files: &files,
+        files,
         options,
         fields: &fields,
         wanted: Wanted::Dimensions,

@@ -132,16 +132,14 @@ impl Run<'_> {
     }
 
     fn open(&self, file: usize) -> Result<Open, IngestError> {
-        let Some(DataFile { path, size, format }) = self.files.get(file) else {
-            return Err(IngestError::Changed);
-        };
-        Ok(match format {
+        let Some(file) = self.files.get(file) else { return Err(IngestError::Changed) };
+        Ok(match file.format {
             Format::Csv => {
                 let (text, layout) =
-                    Text::open(path, self.options, self.fields, self.wanted, self.settings.block)?;
+                    Text::open(file, self.options, self.fields, self.wanted, self.settings.block)?;
                 Open::Text(Box::new(text), Arc::new(layout))
             }
-            Format::Parquet => Open::Groups(Arc::new(Groups::open(path, *size, self.fields)?), 0),
+            Format::Parquet => Open::Groups(Arc::new(Groups::open(&file.path, file.size, self.fields)?), 0),
         })
     }
 

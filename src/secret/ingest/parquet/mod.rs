@@ -298,11 +298,7 @@ impl Source {
         let roots = schema.root_schema().get_fields();
         let root = find(column, roots.iter().map(|root| root.name().as_bytes()))?;
         let refuse = |found| {
-            let wanted = match wanted {
-                Kind::Labels => "labels",
-                Kind::Whole => "whole numbers",
-                Kind::Number => "numbers",
-            };
+            let wanted = wanted.wanted();
             IngestError::ColumnType { column: column.to_owned(), found, wanted }
         };
         let flat = |leaf: &usize| {

@@ -4,7 +4,6 @@
 //! block codes it while others read. Every block begins at the start of a record, so that a quote can only open where a field begins.
 
 use memchr::{memchr, memrchr};
-use std::fs::File;
 use std::io::{self, Read};
 use std::ops::Range;
 use zeroize::Zeroizing;
@@ -27,7 +26,7 @@ pub(super) enum Broken {
 
 /// The rest of a file.
 pub(super) struct Blocks {
-    file: File,
+    file: Box<dyn Read + Send>,
     delimiter: u8,
     quote: u8,
     /// How many bytes are read at a time.
@@ -41,7 +40,7 @@ pub(super) struct Blocks {
 
 impl Blocks {
     /// From the start of a file, behind its byte order mark.
-    pub fn new(file: File, delimiter: u8, quote: u8, size: usize) -> Result<Blocks, Broken> {
+    pub fn new(file: Box<dyn Read + Send>, delimiter: u8, quote: u8, size: usize) -> Result<Blocks, Broken> {
         let pending = Zeroizing::default();
         let mut blocks = Blocks { file, delimiter, quote, size, pending, offset: 0, ended: false };
         blocks.read()?;
@@ -63,7 +62,7 @@ impl Blocks {
         let mut more = Zeroizing::new(Vec::with_capacity(from + size));
         more.extend_from_slice(&self.pending);
         let failed = |e: io::Error| Broken::Io(e.kind());
-        (&self.file).take(size as u64).read_to_end(&mut more).map_err(failed)?;
+        (&mut self.file).take(size as u64).read_to_end(&mut more).map_err(failed)?;
         self.ended = more.len() == from;
         self.pending = more;
         Ok(())

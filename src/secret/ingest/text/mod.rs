@@ -9,6 +9,7 @@ pub(super) use blocks::Block;
 use super::chunk::{CHUNK, Chunk};
 use super::error::{IngestError, Place};
 use super::fields::{Fields, Wanted, find};
+use super::files::DataFile;
 use super::piece::{Bad, What};
 use crate::spec::CsvOptions;
 use blocks::{Blocks, Broken};
@@ -52,14 +53,13 @@ impl Text {
     /// A UTF-8 byte order mark at the start is skipped, and so are lines with nothing on them at all (a lone empty cell must therefore be
     /// written as `""`).
     pub fn open(
-        path: &Path,
+        file: &DataFile,
         options: &CsvOptions,
         fields: &Fields<'_>,
         wanted: Wanted,
         block: usize,
     ) -> Result<(Text, Layout), IngestError> {
-        let file = File::open(path)
-            .map_err(|error| IngestError::Open { path: path.to_owned(), error: error.kind() })?;
+        let file = file.open()?;
         let (delimiter, quote) = (options.delimiter, options.quote);
         let broken = |broken| match broken {
             Broken::Io(error) => IngestError::Read { after: Place { row: 0, line: None }, error },

@@ -1,0 +1,200 @@
+from os import PathLike
+from pathlib import Path
+from typing import Any, Iterator, List, Mapping, Optional, Protocol, Sequence, Union, overload
+
+__version__: str
+__all__: List[str]
+
+_Path = Union[str, PathLike[str]]
+
+class _ArrowStream(Protocol):
+    def __arrow_c_stream__(self, requested_schema: Optional[object] = ...) -> object: ...
+
+class Error(Exception):
+    """Why there is no answer, no plan or no release."""
+
+class VerificationError(Error):
+    """A release that is not what it says, or that another key signed; its text lists the checks."""
+
+class Refused(Error):
+    """A bound on what may be spent does not let it."""
+
+class Figure:
+    """An estimate with its standard error and interval; an end of it may be infinite."""
+
+    @property
+    def estimate(self) -> float: ...
+    @property
+    def std_error(self) -> float: ...
+    @property
+    def low(self) -> float: ...
+    @property
+    def high(self) -> float: ...
+    def __float__(self) -> float: ...
+
+_Cell = Union[str, int, float, Figure]
+
+class Answer:
+    """An answer: a sequence of rows, each a dict by the names of the columns.
+
+    polars, pandas, pyarrow and DuckDB take it as it is, through the Arrow PyCapsule interface.
+    """
+
+    @property
+    def columns(self) -> List[str]:
+        """The names of the columns, in the order of SELECT."""
+    @property
+    def level(self) -> float:
+        """The probability with which each interval covers."""
+    @property
+    def rows(self) -> List[dict[str, _Cell]]:
+        """All rows."""
+    @property
+    def caveats(self) -> List[dict[str, Any]]:
+        """What makes the numbers untrue besides noise, as data."""
+    @property
+    def notes(self) -> List[str]:
+        """All that a reader must be told beside the numbers, in sentences: the caveats first."""
+    def column(self, name: str) -> List[_Cell]:
+        """The values of one column, as rows have them."""
+    def to_csv(self) -> str:
+        """As CSV: full precision."""
+    def to_json(self) -> str:
+        """As JSON, as `margins query --json` prints it."""
+    def __len__(self) -> int: ...
+    def __getitem__(self, at: int) -> dict[str, _Cell]: ...
+    def __iter__(self) -> Iterator[dict[str, _Cell]]: ...
+    def __arrow_c_stream__(self, requested_schema: Optional[object] = None) -> object: ...
+    def __arrow_c_schema__(self) -> object: ...
+    def _repr_html_(self) -> str: ...
+
+class Level:
+    """A level of a dimension."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def categories(self) -> List[str]: ...
+
+class Dimension:
+    """A dimension of the counts."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def levels(self) -> List[Level]: ...
+
+class Table:
+    """A table that can be asked for."""
+
+    @property
+    def levels(self) -> List[str]: ...
+    @property
+    def cells(self) -> Optional[int]: ...
+    @property
+    def exact(self) -> bool: ...
+
+class Description:
+    """What a release is and what can be asked of it."""
+
+    def to_dict(self) -> dict[str, Any]: ...
+    def to_json(self) -> str: ...
+    def _repr_html_(self) -> str: ...
+
+class Check:
+    """One check: `passed`, `failed` or `unchecked`."""
+
+    @property
+    def what(self) -> str: ...
+    @property
+    def outcome(self) -> str: ...
+    @property
+    def detail(self) -> str: ...
+
+class Audit:
+    """What came of checking a release. True if every check passed."""
+
+    @property
+    def passed(self) -> bool: ...
+    @property
+    def checks(self) -> List[Check]: ...
+    def __bool__(self) -> bool: ...
+    def _repr_html_(self) -> str: ...
+
+class Release:
+    """A signed release; several of one dataset are asked together."""
+
+    @property
+    def name(self) -> str:
+        """Its name, as FROM wants it."""
+    @property
+    def is_official(self) -> bool:
+        """Whether it is signed with an agency's own key, and protects anybody at all."""
+    @property
+    def tables(self) -> List[Table]:
+        """The tables that it was made for; everything that can be summed from them can be asked, too."""
+    @property
+    def dimensions(self) -> List[Dimension]:
+        """The dimensions, with their levels and categories."""
+    def describe(self, tables: int = 40) -> Description:
+        """What it is, whom it protects, what can be asked of it and how exact the answers are."""
+    def verify(self, public_key: Optional[_Path] = None) -> Audit:
+        """Checks everything that can be checked from the file alone. It raises nothing: look at `passed`."""
+    def query(
+        self,
+        sql: str,
+        level: float = 0.95,
+        *,
+        prob: Optional[str] = None,
+        test: Optional[float] = None,
+        prior: Optional[str] = None,
+        joint: bool = False,
+        complete: bool = False,
+    ) -> Answer:
+        """Answers one SELECT; each interval covers the truth with probability `level`."""
+    def table(self, *levels: str, level: float = 0.95) -> Answer:
+        """The table of these levels; without any the total."""
+
+class Plan:
+    """What a spec will measure and how exact its tables will be."""
+
+    def to_dict(self) -> dict[str, Any]: ...
+    def to_json(self) -> str: ...
+    def _repr_html_(self) -> str: ...
+
+class Released:
+    """A release that was made."""
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+    @property
+    def paths(self) -> List[Path]:
+        """Where all copies are, where there are several recipients: the most precise first."""
+    def open(self, public_key: Optional[_Path] = None) -> Release: ...
+    def to_dict(self) -> dict[str, Any]: ...
+    def to_json(self) -> str: ...
+    def _repr_html_(self) -> str: ...
+
+def open(path: Union[_Path, Sequence[_Path]], public_key: Optional[_Path] = None) -> Release:
+    """Opens one release, or several of one dataset that are then asked together.
+
+    With a public key (a file, or the key itself) everything is checked; what does not pass raises VerificationError.
+    """
+
+def plan(spec: Union[_Path, Mapping[str, Any]], *, compare: bool = False, effort: Optional[int] = None) -> Plan:
+    """Plans a spec without looking at data."""
+
+def release(
+    spec: Union[_Path, Mapping[str, Any]],
+    data: Union[_Path, _ArrowStream, None] = None,
+    key: Optional[_Path] = None,
+    out: _Path = "out",
+    *,
+    passphrase: Optional[str] = None,
+    ledger: Optional[_Path] = None,
+    extends: Optional[_Path] = None,
+    replace: bool = False,
+    effort: Optional[int] = None,
+) -> Released:
+    """Makes a signed release, and charges the ledger."""

@@ -1,0 +1,5 @@
+"""`python -m margins`: the command."""
+
+from . import _command
+
+_command()

@@ -1,0 +1,212 @@
+//! An answer: rows for people, columns for data frames.
+
+use crate::error;
+use arrow_array::ffi::FFI_ArrowSchema;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
+use margins::answer::render::{self, ColumnKind, ResultCell, ResultTable, Values};
+use pyo3::exceptions::{PyIndexError, PyKeyError};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict, PyIterator, PyList};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// So many rows are shown where nobody asked for all of them.
+const SHOWN: usize = 100;
+
+/// An estimate with its standard error and interval; an end of it may be infinite.
+#[pyclass(frozen, get_all, eq, skip_from_py_object, module = "margins")]
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Figure {
+    estimate: f64,
+    std_error: f64,
+    low: f64,
+    high: f64,
+}
+
+#[pymethods]
+impl Figure {
+    fn __float__(&self) -> f64 {
+        self.estimate
+    }
+
+    fn __repr__(&self) -> String {
+        let Figure { estimate, std_error, low, high } = self;
+        format!("Figure(estimate={estimate:?}, std_error={std_error:?}, low={low:?}, high={high:?})")
+    }
+}
+
+/// An answer: a sequence of rows, each a dict by the names of the columns.
+#[pyclass(frozen, sequence, module = "margins")]
+pub struct Answer {
+    table: ResultTable,
+    /// From which releases.
+    about: serde_json::Map<String, serde_json::Value>,
+}
+
+impl Answer {
+    pub fn new(table: ResultTable, about: serde_json::Map<String, serde_json::Value>) -> Answer {
+        Answer { table, about }
+    }
+
+    fn row<'py>(&self, py: Python<'py>, cells: &[ResultCell]) -> PyResult<Bound<'py, PyDict>> {
+        let row = PyDict::new(py);
+        for (column, cell) in self.table.columns.iter().zip(cells) {
+            match cell {
+                ResultCell::Label(label) => match (column.kind, label.parse::<i64>()) {
+                    (ColumnKind::Integer, Ok(number)) => row.set_item(&column.name, number)?,
+                    _ => row.set_item(&column.name, label)?,
+                },
+                ResultCell::Figure(f) => {
+                    let figure =
+                        Figure { estimate: f.estimate, std_error: f.std_error, low: f.low, high: f.high };
+                    row.set_item(&column.name, Py::new(py, figure)?)?;
+                }
+                ResultCell::Number(number) => row.set_item(&column.name, number)?,
+            }
+        }
+        Ok(row)
+    }
+
+    /// The answer with its first rows, and what is missing of it.
+    fn shortened(&self) -> Option<(ResultTable, String)> {
+        let more = self.table.rows.len().checked_sub(SHOWN).filter(|more| *more > 0)?;
+        let rows = self.table.rows.iter().take(SHOWN).cloned().collect();
+        Some((ResultTable { rows, ..self.table.clone() }, format!("… and {more} more rows")))
+    }
+
+    fn batch(&self) -> Result<RecordBatch, ArrowError> {
+        let rows = self.table.rows.len();
+        let (mut fields, mut arrays): (Vec<Field>, Vec<ArrayRef>) = Default::default();
+        for column in render::columns(&self.table) {
+            let (kind, array): (DataType, ArrayRef) = match column.values {
+                Values::Text(values) => (DataType::Utf8, Arc::new(StringArray::from(values))),
+                Values::Integer(values) => (DataType::Int64, Arc::new(Int64Array::from(values))),
+                Values::Number(values) => (DataType::Float64, Arc::new(Float64Array::from(values))),
+                Values::Same(text) => {
+                    (DataType::Utf8, Arc::new(StringArray::from_iter_values(std::iter::repeat_n(text, rows))))
+                }
+            };
+            fields.push(Field::new(column.name, kind, true));
+            arrays.push(array);
+        }
+        let mut about = HashMap::from([("margins.level".to_owned(), self.table.level.to_string())]);
+        let told = self.table.told();
+        if !told.is_empty() {
+            about.insert("margins.notes".to_owned(), told.join("\n"));
+        }
+        RecordBatch::try_new(Arc::new(Schema::new_with_metadata(fields, about)), arrays)
+    }
+}
+
+#[pymethods]
+impl Answer {
+    /// The names of the columns, in the order of SELECT.
+    #[getter]
+    fn columns(&self) -> Vec<&str> {
+        self.table.columns.iter().map(|c| c.name.as_str()).collect()
+    }
+
+    /// The probability with which each interval covers.
+    #[getter]
+    fn level(&self) -> f64 {
+        self.table.level
+    }
+
+    /// All rows.
+    #[getter]
+    fn rows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let rows = self.table.rows.iter().map(|cells| self.row(py, cells));
+        PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)
+    }
+
+    /// What makes the numbers untrue besides noise, as data.
+    #[getter]
+    fn caveats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let all = self.table.caveats.iter().map(render::Caveat::to_json).collect::<Vec<_>>();
+        error::objects(py, &serde_json::Value::from(all).to_string())
+    }
+
+    /// All that a reader must be told beside the numbers, in sentences: the caveats first.
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.table.told()
+    }
+
+    fn __len__(&self) -> usize {
+        self.table.rows.len()
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, at: isize) -> PyResult<Bound<'py, PyDict>> {
+        let at = if at < 0 { self.table.rows.len().checked_add_signed(at) } else { usize::try_from(at).ok() };
+        let cells = at.and_then(|at| self.table.rows.get(at));
+        self.row(py, cells.ok_or_else(|| PyIndexError::new_err("the answer has no such row"))?)
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        self.rows(py)?.try_iter()
+    }
+
+    /// The values of one column, as rows have them.
+    fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
+        if self.table.columns.iter().all(|c| c.name != name) {
+            let text = format!("the answer has no column `{name}`; it has {}", self.columns().join(", "));
+            return Err(PyKeyError::new_err(text));
+        }
+        let rows = self.table.rows.iter();
+        let values = rows.map(|cells| self.row(py, cells)?.get_item(name)).collect::<PyResult<Vec<_>>>()?;
+        PyList::new(py, values.into_iter().flatten())
+    }
+
+    /// As CSV: full precision.
+    fn to_csv(&self, py: Python<'_>) -> String {
+        py.detach(|| render::csv(&self.table))
+    }
+
+    /// As JSON: full precision, with methods, caveats and notes, as `margins query --json` prints it.
+    fn to_json(&self, py: Python<'_>) -> PyResult<String> {
+        py.detach(|| render::json(&self.table, &self.about)).map_err(error::of)
+    }
+
+    /// All rows, as the command prints them.
+    fn __str__(&self, py: Python<'_>) -> String {
+        py.detach(|| render::table(&self.table)).trim_end().to_owned()
+    }
+
+    /// The first rows, as the command prints them.
+    fn __repr__(&self, py: Python<'_>) -> String {
+        match self.shortened() {
+            None => self.__str__(py),
+            Some((first, more)) => format!("{}\n{more}", render::table(&first).trim_end()),
+        }
+    }
+
+    fn _repr_html_(&self) -> String {
+        match self.shortened() {
+            None => render::html(&self.table),
+            Some((first, more)) => format!("{}<p>{}</p>\n", render::html(&first), render::escaped(&more)),
+        }
+    }
+
+    /// The Arrow PyCapsule interface: what reads data frames takes this.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // A producer may keep to its own types.
+        drop(requested_schema);
+        let batch = py.detach(|| self.batch()).map_err(error::of)?;
+        let schema = batch.schema();
+        let stream = FFI_ArrowArrayStream::new(Box::new(RecordBatchIterator::new([Ok(batch)], schema)));
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let batch = py.detach(|| self.batch()).map_err(error::of)?;
+        let schema = FFI_ArrowSchema::try_from(batch.schema().as_ref()).map_err(error::of)?;
+        PyCapsule::new_with_value(py, schema, c"arrow_schema")
+    }
+}

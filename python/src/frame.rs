@@ -1,0 +1,131 @@
+//! Rows from a data frame: whatever has `__arrow_c_stream__`. They are private: read batch by batch into memory that is wiped, and handed to
+//! the reader of files. No error shows a value.
+
+use crate::error::Error;
+use arrow_array::cast::AsArray;
+use arrow_array::ffi_stream::RecordBatchStreamReader;
+use arrow_array::types::{
+    Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, RecordBatchReader};
+use arrow_pyarrow::FromPyArrow;
+use arrow_schema::DataType;
+use margins::secret::ingest::{Frame, Held};
+use pyo3::prelude::*;
+use std::io::Write;
+use zeroize::Zeroizing;
+
+/// Copies a data frame's rows. Its columns keep their types: the spec says what each is to be read as.
+pub fn frame(data: &Bound<'_, PyAny>) -> PyResult<Frame> {
+    if !data.hasattr("__arrow_c_stream__")? {
+        return Err(Error::new_err(format!(
+            "data is a path or a data frame (with __arrow_c_stream__), not {}",
+            data.get_type().name()?
+        )));
+    }
+    let reader = RecordBatchStreamReader::from_pyarrow_bound(data)?;
+    let schema = reader.schema();
+    let columns = schema.fields().iter().map(|f| (f.name().clone(), held(f.data_type()))).collect();
+    data.py().detach(|| {
+        let mut frame = Frame::new(columns);
+        let mut text = Zeroizing::new(Vec::with_capacity(1 << 12));
+        for batch in reader {
+            // What Arrow says of it is not ours to vouch for.
+            let batch = batch.map_err(|_| Error::new_err("the data frame cannot be read"))?;
+            let columns: Vec<Column> = batch.columns().iter().map(|c| Column::of(c.as_ref())).collect();
+            for row in 0..batch.num_rows() {
+                for column in &columns {
+                    text.clear();
+                    column.write(row, &mut text);
+                    frame.cell(&text);
+                }
+            }
+        }
+        Ok(frame)
+    })
+}
+
+/// What a column holds, as the spec's reader knows it.
+fn held(kind: &DataType) -> Held {
+    use DataType::{
+        Binary, BinaryView, Boolean, Dictionary, FixedSizeList, Float16, Float32, Float64, Int8, Int16,
+        Int32, Int64, LargeBinary, LargeList, LargeUtf8, List, ListView, Map, Null, Struct, UInt8, UInt16,
+        UInt32, UInt64, Union, Utf8, Utf8View,
+    };
+    match kind {
+        Utf8 | LargeUtf8 | Utf8View | Binary | LargeBinary | BinaryView | Null => Held::Text,
+        Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | UInt64 => Held::Whole,
+        Float16 | Float32 | Float64 => Held::Fraction,
+        Boolean => Held::Truth,
+        Dictionary(_, values) => held(values),
+        List(_) | LargeList(_) | FixedSizeList(..) | ListView(_) | Struct(_) | Map(..) | Union(..) => {
+            Held::Nested
+        }
+        _ => Held::Special,
+    }
+}
+
+/// A column of a batch; of a dictionary (a categorical column) which of its values every row has.
+enum Column<'a> {
+    Plain(&'a dyn Array),
+    Dictionary { own: &'a dyn Array, keys: Vec<usize>, values: Box<Column<'a>> },
+}
+
+impl<'a> Column<'a> {
+    fn of(own: &'a dyn Array) -> Column<'a> {
+        match own.as_any_dictionary_opt() {
+            Some(dictionary) if !dictionary.values().is_empty() => Column::Dictionary {
+                own,
+                keys: dictionary.normalized_keys(),
+                values: Box::new(Column::of(dictionary.values().as_ref())),
+            },
+            _ => Column::Plain(own),
+        }
+    }
+
+    fn write(&self, row: usize, text: &mut Vec<u8>) {
+        match self {
+            Column::Plain(column) => write(*column, row, text),
+            Column::Dictionary { own, keys, values } => {
+                if let (false, Some(&key)) = (own.is_null(row), keys.get(row)) {
+                    values.write(key, text);
+                }
+            }
+        }
+    }
+}
+
+/// A cell as text; nothing for a null, and for what no dimension is read from.
+fn write(column: &dyn Array, row: usize, text: &mut Vec<u8>) {
+    if column.is_null(row) {
+        return;
+    }
+    // Writing into a vector cannot fail.
+    macro_rules! number {
+        ($kind:ty, $format:literal) => {
+            drop(write!(text, $format, column.as_primitive::<$kind>().value(row)))
+        };
+    }
+    match column.data_type() {
+        DataType::Utf8 => text.extend_from_slice(column.as_string::<i32>().value(row).as_bytes()),
+        DataType::LargeUtf8 => text.extend_from_slice(column.as_string::<i64>().value(row).as_bytes()),
+        DataType::Utf8View => text.extend_from_slice(column.as_string_view().value(row).as_bytes()),
+        DataType::Binary => text.extend_from_slice(column.as_binary::<i32>().value(row)),
+        DataType::LargeBinary => text.extend_from_slice(column.as_binary::<i64>().value(row)),
+        DataType::BinaryView => text.extend_from_slice(column.as_binary_view().value(row)),
+        DataType::Int8 => number!(Int8Type, "{}"),
+        DataType::Int16 => number!(Int16Type, "{}"),
+        DataType::Int32 => number!(Int32Type, "{}"),
+        DataType::Int64 => number!(Int64Type, "{}"),
+        DataType::UInt8 => number!(UInt8Type, "{}"),
+        DataType::UInt16 => number!(UInt16Type, "{}"),
+        DataType::UInt32 => number!(UInt32Type, "{}"),
+        DataType::UInt64 => number!(UInt64Type, "{}"),
+        DataType::Float16 => number!(Float16Type, "{}"),
+        DataType::Float32 => number!(Float32Type, "{:?}"),
+        DataType::Float64 => number!(Float64Type, "{:?}"),
+        DataType::Boolean => drop(write!(text, "{}", column.as_boolean().value(row))),
+        _ => {}
+    }
+}

@@ -1,0 +1,300 @@
+//! Releases that are open, and what they say of themselves.
+
+use crate::answer::Answer;
+use crate::error::{self, VerificationError};
+use margins::answer::Simultaneous;
+use margins::answer::describe::TABLES;
+use margins::answer::render::preformatted;
+use margins::cli::programs::public_key;
+use margins::{Audit as Audited, Description as Described, Options, Outcome};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+use std::path::PathBuf;
+
+/// One path, or several.
+#[derive(FromPyObject)]
+pub enum Paths {
+    One(PathBuf),
+    Several(Vec<PathBuf>),
+}
+
+/// A signed release; several of one dataset are asked together.
+#[pyclass(frozen, module = "margins")]
+pub struct Release {
+    release: margins::Release,
+    paths: Vec<PathBuf>,
+}
+
+/// A table that can be asked for.
+#[pyclass(frozen, get_all, eq, skip_from_py_object, module = "margins")]
+#[derive(Clone, PartialEq)]
+pub struct Table {
+    /// Its levels, as a query names them; none for the total.
+    levels: Vec<String>,
+    /// How many cells it has; None where they cannot be listed.
+    cells: Option<u64>,
+    /// Whether it is published without noise.
+    exact: bool,
+}
+
+/// A dimension of the counts.
+#[pyclass(frozen, get_all, eq, skip_from_py_object, module = "margins")]
+#[derive(Clone, PartialEq)]
+pub struct Dimension {
+    /// Its name.
+    name: String,
+    /// Its levels, the finest first. None where the categories are any text.
+    levels: Vec<Level>,
+}
+
+/// A level of a dimension.
+#[pyclass(frozen, get_all, eq, skip_from_py_object, module = "margins")]
+#[derive(Clone, PartialEq)]
+pub struct Level {
+    /// As a query names it.
+    name: String,
+    /// Its categories, in their order.
+    categories: Vec<String>,
+}
+
+/// What a release is and what can be asked of it.
+#[pyclass(frozen, module = "margins")]
+pub struct Description(Described);
+
+/// What came of checking a release. True if every check passed.
+#[pyclass(frozen, module = "margins")]
+pub struct Audit(Vec<(String, Audited)>);
+
+/// One check.
+#[pyclass(frozen, get_all, eq, skip_from_py_object, module = "margins")]
+#[derive(Clone, PartialEq)]
+pub struct Check {
+    /// What was checked.
+    what: String,
+    /// `passed`, `failed` or `unchecked`.
+    outcome: &'static str,
+    /// What was found.
+    detail: String,
+}
+
+/// Opens one release, or several of one dataset that are then asked together. The signature over the manifest is checked; with a public key
+/// (a file, or the key itself) everything is, and what does not pass is refused with a `VerificationError`.
+#[pyfunction]
+#[pyo3(signature = (path, public_key=None))]
+pub fn open(py: Python<'_>, path: Paths, public_key: Option<PathBuf>) -> PyResult<Release> {
+    let paths = match path {
+        Paths::One(path) => vec![path],
+        Paths::Several(paths) => paths,
+    };
+    if paths.is_empty() {
+        return Err(PyValueError::new_err("there is no file to open"));
+    }
+    let release = py.detach(|| margins::Release::open_all(&paths)).map_err(error::of)?;
+    let known: Vec<String> = (release.not_private().into_iter())
+        .map(|name| format!("{name} is NOT PRIVATE: its noise came from a fixed seed"))
+        .collect();
+    error::warn(py, &known)?;
+    let release = Release { release, paths };
+    if public_key.is_some() {
+        let audit = release.verify(py, public_key)?;
+        if !audit.passed() {
+            return Err(VerificationError::new_err(audit.text()));
+        }
+    }
+    Ok(release)
+}
+
+#[pymethods]
+impl Release {
+    /// Its name, as FROM wants it.
+    #[getter]
+    fn name(&self) -> &str {
+        self.release.name()
+    }
+
+    /// Whether it is signed with an agency's own key, and protects anybody at all. Whose key it is, only `verify` with theirs tells.
+    #[getter]
+    fn is_official(&self) -> bool {
+        self.release.is_official()
+    }
+
+    /// The tables that it was made for; everything that can be summed from them can be asked, too.
+    #[getter]
+    fn tables(&self) -> Vec<Table> {
+        let tables = self.release.tables().into_iter();
+        tables.map(|t| Table { levels: t.levels, cells: t.cells, exact: t.exact }).collect()
+    }
+
+    /// The dimensions, with their levels and categories.
+    #[getter]
+    fn dimensions(&self) -> Vec<Dimension> {
+        let level = |l: margins::Level| Level { name: l.name, categories: l.categories };
+        let dimension = |d: margins::Dimension| Dimension {
+            name: d.name,
+            levels: d.levels.into_iter().map(level).collect(),
+        };
+        self.release.dimensions().into_iter().map(dimension).collect()
+    }
+
+    /// What it is, whom it protects, what can be asked of it and how exact the answers are: as `margins describe` prints it.
+    #[pyo3(signature = (tables=TABLES))]
+    fn describe(&self, py: Python<'_>, tables: usize) -> PyResult<Description> {
+        py.detach(|| self.release.describe(tables)).map(Description).map_err(error::of)
+    }
+
+    /// Checks everything that can be checked from the file alone and, with the signer's public key, who signed. It raises nothing: look at
+    /// `passed`.
+    #[pyo3(signature = (public_key=None))]
+    fn verify(&self, py: Python<'_>, public_key: Option<PathBuf>) -> PyResult<Audit> {
+        let key = public_key.map(|key| self::public_key(&key.to_string_lossy()));
+        let key = key.transpose().map_err(error::failed)?;
+        let audits = py.detach(|| self.release.verify_all(key.as_deref())).map_err(error::of)?;
+        let names = self.paths.iter().map(|path| path.display().to_string());
+        Ok(Audit(names.chain(std::iter::repeat(String::new())).zip(audits).collect()))
+    }
+
+    /// Answers one SELECT (or SHOW TABLES, or DESCRIBE name). Each interval covers the truth with probability `level`; with `joint`, all of
+    /// them together do. `prob` adds the probability of a statement ("> 100"), `test` the p-value of a value, `prior` the posterior of
+    /// each count; `complete` refuses sums that leave categories out.
+    #[pyo3(signature = (sql, level=0.95, *, prob=None, test=None, prior=None, joint=false, complete=false))]
+    #[allow(clippy::too_many_arguments, reason = "they are Python's keywords")]
+    fn query(
+        &self,
+        py: Python<'_>,
+        sql: &str,
+        level: f64,
+        prob: Option<&str>,
+        test: Option<f64>,
+        prior: Option<&str>,
+        joint: bool,
+        complete: bool,
+    ) -> PyResult<Answer> {
+        let options = Options {
+            prob: prob.map(str::parse).transpose().map_err(error::of)?,
+            test,
+            prior: prior.map(str::parse).transpose().map_err(error::of)?,
+            joint: joint.then_some(Simultaneous::Auto),
+            complete,
+            ..Options::at(level)
+        };
+        self.ask(py, sql, &options)
+    }
+
+    /// The table of these levels: `release.table("sex", "age.band")`; without any the total.
+    #[pyo3(signature = (*levels, level=0.95))]
+    fn table(&self, py: Python<'_>, levels: &Bound<'_, PyTuple>, level: f64) -> PyResult<Answer> {
+        let levels: Vec<String> = levels.extract()?;
+        let levels: Vec<&str> = levels.iter().map(String::as_str).collect();
+        self.ask(py, &self.release.table_sql(&levels), &Options::at(level))
+    }
+
+    fn __repr__(&self) -> String {
+        let files: Vec<String> = self.paths.iter().map(|p| p.display().to_string()).collect();
+        format!("<margins.Release {:?} of {}>", self.release.name(), files.join(", "))
+    }
+}
+
+impl Release {
+    fn ask(&self, py: Python<'_>, sql: &str, options: &Options) -> PyResult<Answer> {
+        let answer = py.detach(|| self.release.ask(sql, options)).map_err(error::of)?;
+        Ok(Answer::new(answer.table().clone(), self.release.about()))
+    }
+}
+
+#[pymethods]
+impl Table {
+    fn __repr__(&self) -> String {
+        let Table { levels, cells, exact } = self;
+        let cells = cells.map_or("None".to_owned(), |n| n.to_string());
+        format!("Table(levels={levels:?}, cells={cells}, exact={})", if *exact { "True" } else { "False" })
+    }
+}
+
+#[pymethods]
+impl Dimension {
+    fn __repr__(&self) -> String {
+        let levels: Vec<String> =
+            self.levels.iter().map(|l| format!("{} ({})", l.name, l.categories.len())).collect();
+        format!("<margins.Dimension {:?}: {}>", self.name, levels.join(", "))
+    }
+}
+
+#[pymethods]
+impl Level {
+    fn __repr__(&self) -> String {
+        format!("<margins.Level {:?}: {} categories>", self.name, self.categories.len())
+    }
+}
+
+#[pymethods]
+impl Description {
+    /// As Python's own objects, as `margins describe --json` prints them.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        error::objects(py, &self.to_json()?)
+    }
+
+    fn to_json(&self) -> PyResult<String> {
+        serde_json::to_string(&self.0).map_err(error::of)
+    }
+
+    fn __repr__(&self) -> String {
+        margins::visible::visible_lines(self.0.to_string().trim_end()).into_owned()
+    }
+
+    fn _repr_html_(&self) -> String {
+        preformatted(&self.0.to_string())
+    }
+}
+
+#[pymethods]
+impl Audit {
+    /// Whether no check failed.
+    #[getter]
+    fn passed(&self) -> bool {
+        self.0.iter().all(|(_, audit)| audit.passed())
+    }
+
+    /// The checks, in the order they were done.
+    #[getter]
+    fn checks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let checks = self.0.iter().flat_map(|(_, audit)| &audit.checks).map(|check| Check {
+            what: check.what.to_string(),
+            outcome: match check.outcome {
+                Outcome::Passed => "passed",
+                Outcome::Failed => "failed",
+                _ => "unchecked",
+            },
+            detail: check.detail.clone(),
+        });
+        PyList::new(py, checks.map(|check| Py::new(py, check)).collect::<PyResult<Vec<_>>>()?)
+    }
+
+    fn __bool__(&self) -> bool {
+        self.passed()
+    }
+
+    fn __repr__(&self) -> String {
+        self.text()
+    }
+
+    fn _repr_html_(&self) -> String {
+        preformatted(&self.text())
+    }
+}
+
+impl Audit {
+    /// As `margins verify` prints it.
+    fn text(&self) -> String {
+        let one = |(file, audit): &(String, Audited)| audit.to_text(file);
+        let all: String = self.0.iter().map(one).collect();
+        margins::visible::visible_lines(all.trim_end()).into_owned()
+    }
+}
+
+#[pymethods]
+impl Check {
+    fn __repr__(&self) -> String {
+        format!("Check(what={:?}, outcome={:?}, detail={:?})", self.what, self.outcome, self.detail)
+    }
+}

@@ -1,0 +1,221 @@
+//! Rows that another program holds in memory: written into memory as the CSV that they would be in a file, and read from there. They
+//! never touch the disk.
+
+use super::code::Kind;
+use super::error::IngestError;
+use super::fields::{Fields, find};
+use super::files::DataFile;
+use crate::spec::{CsvOptions, Format};
+use std::path::PathBuf;
+use std::sync::Arc;
+use zeroize::Zeroizing;
+
+/// What the cells of a column are where it comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Held {
+    /// Text.
+    Text,
+    /// Whole numbers.
+    Whole,
+    /// Numbers with fractions, however round.
+    Fraction,
+    /// True or false.
+    Truth,
+    /// Dates, times, decimals, raw bytes.
+    Special,
+    /// Cells that hold several values.
+    Nested,
+}
+
+/// Text in memory, shared with whoever reads it, and wiped when the last of them is done.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Text(Arc<Zeroizing<Vec<u8>>>);
+
+impl Text {
+    /// The text, with room for more; what was outgrown is wiped.
+    fn room(&mut self, more: usize) -> &mut Zeroizing<Vec<u8>> {
+        let text = Arc::make_mut(&mut self.0);
+        if text.capacity() - text.len() < more {
+            let wanted = (2 * text.capacity()).max(text.len() + more).max(1 << 16);
+            let mut larger = Zeroizing::new(Vec::with_capacity(wanted));
+            larger.extend_from_slice(text);
+            *text = larger;
+        }
+        text
+    }
+}
+
+impl AsRef<[u8]> for Text {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Text {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Text { <private> }")
+    }
+}
+
+/// A table in memory. What it held is wiped when it is dropped, also what it outgrew; nothing of it can be seen but the names of its
+/// columns.
+pub struct Frame {
+    columns: Vec<(String, Held)>,
+    text: Text,
+    /// The column of the next cell.
+    at: usize,
+}
+
+impl Frame {
+    /// No rows yet.
+    pub fn new(columns: Vec<(String, Held)>) -> Frame {
+        let mut frame = Frame { columns: Vec::new(), text: Text::default(), at: 0 };
+        let names: Vec<String> = columns.iter().map(|(name, _)| name.clone()).collect();
+        frame.columns = columns;
+        names.iter().for_each(|name| frame.cell(name.as_bytes()));
+        frame
+    }
+
+    /// The next cell of the row, or the first of the next row: whole numbers in decimal, fractions as short as they can be, `true` and
+    /// `false`; nothing for a null.
+    pub fn cell(&mut self, cell: &[u8]) {
+        let last = self.at + 1 == self.columns.len();
+        // A line with nothing on it at all would be no row.
+        let quoted = cell.iter().any(|b| matches!(b, b',' | b'"' | b'\r' | b'\n'))
+            || (cell.is_empty() && self.columns.len() == 1);
+        let text = self.text.room(2 * cell.len() + 3);
+        if quoted {
+            text.push(b'"');
+            for &b in cell {
+                if b == b'"' {
+                    text.push(b);
+                }
+                text.push(b);
+            }
+            text.push(b'"');
+        } else {
+            text.extend_from_slice(cell);
+        }
+        text.push(if last { b'\n' } else { b',' });
+        self.at = if last { 0 } else { self.at + 1 };
+    }
+
+    /// Its text, as a file of CSV with a header, however the spec's own file is written.
+    pub(super) fn file(&self) -> (DataFile, CsvOptions) {
+        let text = Some(self.text.clone());
+        let size = self.text.0.len() as u64;
+        let file = DataFile { path: PathBuf::new(), size, format: Format::Csv, text };
+        (file, CsvOptions { delimiter: b',', quote: b'"', columns: None })
+    }
+
+    /// Whether so many rows and columns have the same lines as a text that would be published.
+    pub fn has_lines(&self, same: impl FnOnce(&[u8]) -> bool) -> bool {
+        same(self.text.as_ref())
+    }
+
+    /// Refuses columns of a type that does not fit: as in Parquet, fractions are no labels and no whole numbers, for with `other` in the
+    /// dimension all of them would go there unnoticed.
+    pub(super) fn fits(&self, fields: &Fields<'_>) -> Result<(), IngestError> {
+        let unit = fields.unit.iter().map(|unit| (unit.column, Kind::Labels));
+        let dimensions = fields.dimensions.iter().map(|field| (field.column, field.coder.kind()));
+        for (column, kind) in unit.chain(dimensions) {
+            let at = find(column, self.columns.iter().map(|(name, _)| name.as_bytes()))?;
+            let held = self.columns.get(at).map_or(Held::Nested, |(_, held)| *held);
+            let found = match (held, kind) {
+                (Held::Text | Held::Whole, _)
+                | (Held::Truth, Kind::Labels)
+                | (Held::Fraction, Kind::Number) => continue,
+                (Held::Truth, _) => "true or false",
+                (Held::Fraction, _) => "fractions",
+                (Held::Special, _) => "a date, a time, a decimal or of another special type",
+                (Held::Nested, _) => "nested",
+            };
+            return Err(IngestError::ColumnType { column: column.to_owned(), found, wanted: kind.wanted() });
+        }
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for Frame {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Frame { <private> }")
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::super::tests::{codes, column, labels, lenient, spec, with_unit};
+    use super::super::{read, read_frame};
+    use super::*;
+    use crate::spec::Coding;
+
+    fn frame(columns: &[(&str, Held)], rows: &[&[&str]]) -> Frame {
+        let mut frame = Frame::new(columns.iter().map(|(n, h)| ((*n).to_owned(), *h)).collect());
+        rows.iter().flat_map(|row| row.iter()).for_each(|cell| frame.cell(cell.as_bytes()));
+        frame
+    }
+
+    #[test]
+    fn the_same_as_a_file_of_the_rows() {
+        let hostile = ["a,b", "q\"uote", "two\nlines", "", "é", " a", "\r"];
+        let dimensions = || lenient(labels("x,\"", &hostile));
+        let spec = spec([dimensions(), column("n", 30, Coding::Range { lo: 0, hi: 29 })]);
+        let mut rows: Vec<Vec<String>> = Vec::new();
+        for (i, x) in hostile.iter().enumerate() {
+            rows.push(vec![i.to_string(), (*x).into()]);
+        }
+        let refs: Vec<Vec<&str>> = rows.iter().map(|r| r.iter().map(String::as_str).collect()).collect();
+        let refs: Vec<&[&str]> = refs.iter().map(Vec::as_slice).collect();
+        let held = [("n", Held::Whole), ("x,\"", Held::Text)];
+        let from_memory = read_frame(&spec, &frame(&held, &refs), &()).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows.csv");
+        let mut writer = csv::Writer::from_path(&path).unwrap();
+        writer.write_record(["n", "x,\""]).unwrap();
+        rows.iter().for_each(|row| writer.write_record(row).unwrap());
+        writer.flush().unwrap();
+        assert_eq!(codes(&from_memory), codes(&read(&spec, &path, &()).unwrap()));
+        assert_eq!(codes(&from_memory)[0].len(), hostile.len());
+    }
+
+    #[test]
+    fn one_column_of_nothing_is_rows_all_the_same() {
+        let spec = spec([lenient(labels("x", &["a"]))]);
+        let rows: [&[&str]; 4] = [&["a"], &[""], &["b"], &[""]];
+        assert_eq!(codes(&read_frame(&spec, &frame(&[("x", Held::Text)], &rows), &()).unwrap())[0].len(), 4);
+        assert_eq!(codes(&read_frame(&spec, &frame(&[("x", Held::Text)], &[]), &()).unwrap())[0].len(), 0);
+    }
+
+    #[test]
+    fn errors_hold_no_values_and_no_lines() {
+        let strict = spec([labels("x", &["a"])]);
+        let wrong = |spec, frame: &Frame| read_frame(spec, frame, &()).unwrap_err().to_string();
+        let rows = frame(&[("x", Held::Text)], &[&["a"], &["MARS"]]);
+        assert_eq!(
+            wrong(&strict, &rows),
+            "row 2, column \"x\": the value is outside the domain, and the dimension has no `other`"
+        );
+        let held = |held| frame(&[("x", held)], &[]);
+        for (type_, found) in [
+            (Held::Fraction, "fractions"),
+            (Held::Special, "a date, a time, a decimal or of another special type"),
+            (Held::Nested, "nested"),
+        ] {
+            let expected = format!("column \"x\" is {found}, but it is to be read as labels");
+            assert_eq!(wrong(&strict, &held(type_)), expected);
+        }
+        assert!(read_frame(&strict, &held(Held::Truth), &()).is_ok());
+        let bins = spec([column("x", 1, Coding::Bins { edges: vec![0.0, 9.0] })]);
+        assert!(read_frame(&bins, &held(Held::Fraction), &()).is_ok());
+        assert!(wrong(&bins, &held(Held::Truth)).contains("true or false"));
+        let none = frame(&[("y", Held::Text)], &[]);
+        assert!(wrong(&strict, &none).contains("the data has no column \"x\" among its 1"));
+        let twice = frame(&[("x", Held::Text), ("x", Held::Text)], &[]);
+        assert!(wrong(&strict, &twice).contains("more than one column"));
+        let unit = with_unit(strict.clone(), "id", 1);
+        let rows = frame(&[("id", Held::Whole), ("x", Held::Text)], &[&["7", "a"], &["7", "a"], &["8", "a"]]);
+        assert_eq!(codes(&read_frame(&unit, &rows, &()).unwrap())[0].len(), 2);
+        assert_eq!(format!("{rows:?}"), "Frame { <private> }");
+    }
+}
