@@ -8,8 +8,7 @@
 use super::inversion;
 use super::parts::Parts;
 use super::{Group, NoiseLaw, Tilted};
-use realfft::RealFftPlanner;
-use realfft::num_complex::Complex as Bin;
+use crate::numeric::cosine::Cosines;
 use std::f64::consts::PI;
 
 /// Points of the lattice, at most and at least.
@@ -98,11 +97,7 @@ impl Grid {
                 *value = libm::exp(ln);
             }
         }
-        let mut spectrum: Vec<Bin<f64>> = product.iter().map(|v| Bin::new(*v, 0.0)).collect();
-        let inverse = RealFftPlanner::new().plan_fft_inverse(points);
-        let mut tails = inverse.make_output_vec();
-        // The lengths are the plan's own, and both ends are real.
-        inverse.process(&mut spectrum, &mut tails).ok()?;
+        let mut tails = Cosines::default().transform(&product);
         tails.truncate(points / 2);
         let mut tail = 0.0;
         for mass in tails.iter_mut().rev() {

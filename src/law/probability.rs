@@ -7,7 +7,7 @@
 //! bound is added to the half-width (its failure probability, a thousandth of the tail, to the tail).
 
 use super::{Group, NoiseLaw, normal};
-use realfft::RealFftPlanner;
+use crate::numeric::cosine::Cosines;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -56,7 +56,7 @@ impl Mass {
         let (mut moved_sqr, mut moved_max) = (0.0, 0.0);
         // What may be cut off a vector of m noises after a convolution: levels · (m/n) · share <= γ/4 in all.
         let share = gamma / (4.0 * noises * (64.0 + groups.len() as f64));
-        let mut planner = RealFftPlanner::new();
+        let mut cosines = Cosines::default();
         let mut heap = Heap::default();
         for g in groups {
             let single = discretise(g, step, own.is_some(), per_noise);
@@ -77,11 +77,11 @@ impl Mass {
                 if left == 0 {
                     break;
                 }
-                power = convolve(&power, &power, share, &mut planner);
+                power = convolve(&power, &power, share, &mut cosines);
             }
         }
         while let Some((a, b)) = heap.pop_two() {
-            let c = convolve(&a, &b, share, &mut planner);
+            let c = convolve(&a, &b, share, &mut cosines);
             heap.push(c);
         }
         let vector = heap.last();
@@ -203,7 +203,7 @@ fn discretise(g: &Group, step: f64, own: bool, lose: f64) -> Vector {
 }
 
 /// The law of the sum of two independent noises, trimmed.
-fn convolve(a: &Vector, b: &Vector, share: f64, planner: &mut RealFftPlanner<f64>) -> Vector {
+fn convolve(a: &Vector, b: &Vector, share: f64, cosines: &mut Cosines) -> Vector {
     let reach = a.half.len() + b.half.len() - 2;
     let mut half = if a.half.len().min(b.half.len()) <= 32 {
         let at = |v: &Vector, i: i64| v.half.get(i.unsigned_abs() as usize).copied().unwrap_or(0.0);
@@ -213,32 +213,19 @@ fn convolve(a: &Vector, b: &Vector, share: f64, planner: &mut RealFftPlanner<f64
     } else {
         // Circular, the two symmetric vectors wrapped around 0; long enough that nothing overlaps.
         let n = (2 * reach + 2).next_power_of_two();
-        let forward = planner.plan_fft_forward(n);
-        let transform = |v: &Vector| {
-            let mut input = forward.make_input_vec();
-            for (i, m) in v.half.iter().enumerate() {
-                input[i] = *m;
-                if i > 0 {
-                    input[n - i] = *m;
-                }
-            }
-            let mut output = forward.make_output_vec();
-            // The lengths are the plan's own, so this cannot fail.
-            let _ = forward.process(&mut input, &mut output);
-            output
+        let mut transform = |v: &Vector| {
+            let mut wrapped = v.half.clone();
+            wrapped.resize(n / 2 + 1, 0.0);
+            cosines.transform(&wrapped)
         };
         let mut product = transform(a);
         if a == b {
-            product.iter_mut().for_each(|x| *x = *x * *x);
+            product.iter_mut().for_each(|x| *x *= *x);
         } else {
             let other = transform(b);
             product.iter_mut().zip(&other).for_each(|(x, y)| *x *= y);
         }
-        // A symmetric real vector has a real spectrum.
-        product.iter_mut().for_each(|x| x.im = 0.0);
-        let inverse = planner.plan_fft_inverse(n);
-        let mut output = inverse.make_output_vec();
-        let _ = inverse.process(&mut product, &mut output);
+        let mut output = cosines.transform(&product);
         output.truncate(reach + 1);
         output.iter().map(|x| (x / n as f64).max(0.0)).collect::<Vec<f64>>()
     };

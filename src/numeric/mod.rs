@@ -2,6 +2,7 @@
 
 pub mod cholesky;
 pub mod conjugate;
+pub mod cosine;
 pub mod dice;
 pub mod pivoted;
 pub mod qr;
