@@ -7,7 +7,8 @@
 //! all of it: who knows one count, or asks for a difference of two, is rid of it. What is left then is the noise alone, and means of that.
 
 use super::open::{Answers, QueryError};
-use super::query::{Asked, Labels, Present};
+use super::labels::Labels;
+use super::query::{Asked, Present};
 use crate::plan::Mode;
 use crate::release::Amount;
 use crate::sql::Query;
@@ -124,7 +125,7 @@ fn variances(
     let Some((first, own)) = answers.first().zip(groups.first()) else {
         return Ok((String::new(), Vec::new()));
     };
-    let labels = Labels { query, cube: first.cube() };
+    let labels = Labels::new(query, first.cube());
     let present = Present::new(query, first.cube());
     let of = |group: &super::evaluate::JointGroup| {
         let mut sum = (0.0, 0.0);

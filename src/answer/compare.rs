@@ -17,7 +17,8 @@ use super::evaluate::JointGroup;
 use super::figure::{Answered, Changes, Figure, Known, Pools};
 use super::joint::How;
 use super::open::{Answers, QueryError};
-use super::query::{Asked, Labels, Notes, Options, Present, contributions, shown};
+use super::labels::Labels;
+use super::query::{Asked, Notes, Options, Present, contributions, shown};
 use super::render::{ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
 use super::rows::{Sortable, kept};
 use super::several::Party;
@@ -79,7 +80,7 @@ pub(super) fn compare(
         notes.add(together.note(options.level));
         how.level = together.each;
     }
-    let labels = Labels { query, cube };
+    let labels = Labels::new(query, cube);
     let mut columns = Columns { table: &mut table, several: parties.len() > 2 };
     for (column, figure) in query.columns.iter().zip(&asked.figures) {
         match figure {
@@ -178,8 +179,8 @@ impl Changing<'_> {
         let (mut cells, mut keys) = (Vec::new(), Vec::with_capacity(asked.figures.len()));
         for (i, (column, figure)) in asked.query.columns.iter().zip(&asked.figures).enumerate() {
             let Some(figure) = figure else {
-                keys.push(0.0);
-                cells.push(ResultCell::Label(self.labels.label(column, nodes)));
+                keys.push(self.labels.rank(i, nodes));
+                cells.push(ResultCell::Label(self.labels.label(i, nodes)));
                 continue;
             };
             let answered: Vec<Answered> = known

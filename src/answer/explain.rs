@@ -1,7 +1,8 @@
 //! What an answer rests on: the measurements behind it, their weights, and what would narrow it.
 
 use super::open::{Answers, QueryError};
-use super::query::{Asked, Labels, Present};
+use super::labels::Labels;
+use super::query::{Asked, Present};
 use super::several::Several;
 use crate::sql::Query;
 use crate::visible::visible;
@@ -79,7 +80,7 @@ fn explain(releases: &[(&Answers, &Query)]) -> Result<Vec<Explained>, QueryError
         parts.push((release, asked, groups));
     }
     let Some((first, asked, groups)) = parts.first() else { return Ok(out) };
-    let labels = Labels { query: asked.query, cube: first.cube() };
+    let labels = Labels::new(asked.query, first.cube());
     let present = Present::new(asked.query, first.cube());
     let rows = (0..groups.len()).filter(|&row| present.holds(&groups[row].nodes));
     for row in rows.take(MOST_ROWS) {

@@ -1,8 +1,9 @@
 //! The figures of a query as weights on cells, and as rows that can be measured.
 
+use super::labels::Labels;
 use super::open::QueryError;
 use super::past::Best;
-use super::query::{Asked, Labels, Notes, Present};
+use super::query::{Asked, Notes, Present};
 use super::render::{ResultCell, ResultColumn, ResultFigure, ResultTable};
 use super::rows::{Sortable, kept, rounded};
 use crate::cube::{Cube, Cuboid, Filter, Frame, Level, required_level};
@@ -166,7 +167,7 @@ impl Linear {
 
 /// The figures of a query with their best estimates, in the query's own order of rows.
 pub fn table(query: &Query, cube: &Cube, figures: &[Linear], best: &[Best], level: f64) -> ResultTable {
-    let labels = Labels { query, cube };
+    let labels = Labels::new(query, cube);
     let columns = query.columns.iter();
     let columns =
         columns.map(|c| ResultColumn { name: c.name().into(), kind: labels.kind(c) }).collect::<Vec<_>>();
@@ -174,10 +175,11 @@ pub fn table(query: &Query, cube: &Cube, figures: &[Linear], best: &[Best], leve
     for (linear, best) in figures.iter().zip(best) {
         if rows.last().is_none_or(|r| r.nodes != linear.nodes) {
             let label = |c| ResultCell::Label(labels.label(c, &linear.nodes));
+            let rank = |c| labels.rank(c, &linear.nodes);
             rows.push(Sortable {
                 nodes: linear.nodes.clone(),
-                keys: vec![0.0; columns.len()],
-                cells: query.columns.iter().map(label).collect(),
+                keys: (0..columns.len()).map(rank).collect(),
+                cells: (0..columns.len()).map(label).collect(),
             });
         }
         let Some(row) = rows.last_mut() else { continue };

@@ -6,7 +6,8 @@ use super::max_z::MaxZ;
 use super::nearest::LEAST_SQUARES;
 use super::open::{Answers, QueryError};
 use super::posterior::CountPosterior;
-use super::query::{Asked, Before, Labels, Notes, Options, Posteriors, contributions, shown};
+use super::labels::Labels;
+use super::query::{Asked, Before, Notes, Options, Posteriors, contributions, shown};
 use super::render::{ColumnKind, ResultCell, ResultColumn, ResultFigure};
 use super::rows::{Sortable, rounded};
 use crate::law::Method;
@@ -85,10 +86,10 @@ impl<'a> Making<'a> {
     ) -> Result<Sortable, QueryError> {
         let asked = self.asked;
         let (mut cells, mut keys) = (Vec::new(), Vec::with_capacity(asked.figures.len()));
-        for (i, (column, figure)) in asked.query.columns.iter().zip(&asked.figures).enumerate() {
+        for (i, figure) in asked.figures.iter().enumerate() {
             let Some(figure) = figure else {
-                keys.push(0.0);
-                cells.push(ResultCell::Label(self.labels.label(column, nodes)));
+                keys.push(self.labels.rank(i, nodes));
+                cells.push(ResultCell::Label(self.labels.label(i, nodes)));
                 continue;
             };
             let mut answered = figure.answer(i, known, &self.how, &mut self.pools)?;

@@ -3,6 +3,7 @@
 //! Everything here happens after a release is public, so floating point is welcome. Functions come from
 //! `libm`, so that every platform prints the same interval.
 
+mod bands;
 mod caveats;
 pub mod collude;
 mod compare;
@@ -13,6 +14,7 @@ mod figure;
 pub mod history;
 pub mod joint;
 pub mod keys;
+mod labels;
 pub mod linear;
 mod making;
 pub mod max_z;

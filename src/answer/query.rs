@@ -1,15 +1,17 @@
 //! A SQL query from one release, or several of one dataset: figures with their intervals, ready to show.
 
+use super::bands;
 use super::caveats::{left_out, truncated};
 use super::evaluate::JointGroup;
 use super::figure::{Answered, ErrorOf, Figure, Known, Pools};
 use super::joint::{How, JointLaw, Solved};
+use super::labels::Labels;
 use super::making::Making;
 use super::nearest::note;
 use super::open::{Answers, QueryError};
 use super::posterior::{CountPosterior, Prior, Total};
 use super::quantile;
-use super::render::{ColumnKind, ResultFigure, ResultTable};
+use super::render::{Caveat, ResultFigure, ResultTable};
 use super::rows::{Sortable, kept};
 use super::simultaneous::{Rows, Simultaneous, Together};
 use super::statement::{PriorChoice, Statement};
@@ -69,6 +71,11 @@ impl Answers {
 
     /// Answers a query that has been parsed.
     pub fn answer(&self, query: &Query, options: &Options) -> Result<ResultTable, QueryError> {
+        if !query.in_bands.is_empty() {
+            let caveats = untrue(&[(self, &Asked::unasked(query))], options)?;
+            let one = |at: usize, options: &Options| self.answer(&query.in_bands[at].query, options);
+            return bands::answer(query, self.cube(), options, caveats, &one);
+        }
         if query.has_quantiles() {
             return quantile::answer(&[(self, query)], options);
         }
@@ -87,13 +94,16 @@ pub(super) struct Asked<'a> {
 
 impl<'a> Asked<'a> {
     pub fn new(query: &'a Query) -> Result<Asked<'a>, QueryError> {
+        if !query.in_bands.is_empty() {
+            return Err(QueryError::Bands("here write a query for each band, with its condition in WHERE"));
+        }
         let mut aggregates = query.aggregates.clone();
         let count = Aggregate { filter: query.filter.clone(), partition: None };
         let figures = query
             .columns
             .iter()
             .map(|column| match column {
-                SelectColumn::Group { .. } => Ok(None),
+                SelectColumn::Group { .. } | SelectColumn::Band { .. } => Ok(None),
                 SelectColumn::Quantile { .. } => Err(QueryError::Quantile("cannot be asked here")),
                 SelectColumn::Count { .. } => {
                     let at = aggregates.iter().position(|a| *a == count).unwrap_or_else(|| {
@@ -108,6 +118,11 @@ impl<'a> Asked<'a> {
             })
             .collect::<Result<_, _>>()?;
         Ok(Asked { query, aggregates, figures })
+    }
+
+    /// A query of which nothing is asked but what it leaves out.
+    pub fn unasked(query: &'a Query) -> Asked<'a> {
+        Asked { query, aggregates: Vec::new(), figures: Vec::new() }
     }
 
     /// The same with one more aggregate, the last: the total.
@@ -175,6 +190,13 @@ pub(super) enum Before {
     },
 }
 
+/// What makes the figures untrue besides noise.
+pub(super) fn untrue(releases: &[(&Answers, &Asked)], options: &Options) -> Result<Vec<Caveat>, QueryError> {
+    let mut caveats = left_out(releases, options, None)?;
+    caveats.extend(truncated(&releases.iter().map(|(r, _)| *r).collect::<Vec<_>>(), options.level, None)?);
+    Ok(caveats)
+}
+
 /// The answer of one release, or of several whose queries say the same.
 pub(super) fn answer(releases: &[(&Answers, &Asked)], options: &Options) -> Result<ResultTable, QueryError> {
     if !(options.level > 0.0 && options.level < 1.0) {
@@ -190,8 +212,7 @@ pub(super) fn answer(releases: &[(&Answers, &Asked)], options: &Options) -> Resu
     }
     let Some(&(first, asked)) = releases.first() else { return Ok(ResultTable::default()) };
     let cube = first.cube();
-    let mut caveats = left_out(releases, options, None)?;
-    caveats.extend(truncated(&releases.iter().map(|(r, _)| *r).collect::<Vec<_>>(), options.level, None)?);
+    let caveats = untrue(releases, options)?;
     let groups: Vec<Vec<JointGroup>> = releases
         .iter()
         .map(|(r, a)| r.evaluator().joint(&a.aggregates, &a.query.group_by))
@@ -229,7 +250,7 @@ pub(super) fn answer(releases: &[(&Answers, &Asked)], options: &Options) -> Resu
         notes.add(note(nearest));
     }
     let prior = options.prior.map(|p| asked.prior(p, first, &mut notes)).transpose()?;
-    let labels = Labels { query: asked.query, cube };
+    let labels = Labels::new(asked.query, cube);
     let max_z = together.as_ref().and_then(|t| t.max_z);
     let mut making = Making::new(asked, labels, options, how, prior, max_z, pools);
     let mut table = ResultTable { level: options.level, caveats, ..ResultTable::default() };
@@ -385,35 +406,5 @@ impl<'a> Present<'a> {
         let group = position.map_or(0, |i| nodes[i] as usize);
         let stride = self.query.filter.dims[dim].classes as usize;
         classes[group].iter().any(|&c| self.from(dim + 1, at * stride + c as usize, nodes))
-    }
-}
-
-/// The labels of an answer's groups.
-pub(super) struct Labels<'a> {
-    pub query: &'a Query,
-    pub cube: &'a Cube,
-}
-
-impl Labels<'_> {
-    pub fn kind(&self, column: &SelectColumn) -> ColumnKind {
-        match column {
-            SelectColumn::Group { index, .. } => {
-                ColumnKind::of_level(self.query.group_by[*index].of(self.cube))
-            }
-            SelectColumn::Count { .. } | SelectColumn::Quantile { .. } | SelectColumn::Figure { .. } => {
-                ColumnKind::Figure
-            }
-        }
-    }
-
-    /// The labels of a group.
-    pub fn row(&self, nodes: &[u32]) -> Vec<String> {
-        let levels = self.query.group_by.iter().map(|level| level.of(self.cube));
-        levels.zip(nodes).map(|(level, &n)| level.labels[n as usize].clone()).collect()
-    }
-
-    pub fn label(&self, column: &SelectColumn, nodes: &[u32]) -> String {
-        let SelectColumn::Group { index, .. } = column else { return String::new() };
-        self.query.group_by[*index].of(self.cube).labels[nodes[*index] as usize].clone()
     }
 }

@@ -7,7 +7,7 @@ use crate::sql::{Query, SelectColumn};
 /// A row with what it is sorted by.
 pub(super) struct Sortable {
     pub nodes: Vec<u32>,
-    /// For each column of SELECT its estimate.
+    /// For each column of SELECT its estimate, or where its label stands among those of its level.
     pub keys: Vec<f64>,
     pub cells: Vec<ResultCell>,
 }
@@ -35,10 +35,7 @@ pub(super) fn kept(query: &Query, mut rows: Vec<Sortable>, notes: &mut Notes) ->
     rows.sort_by(|a, b| {
         for &(column, descending) in &query.order_by {
             // Labels in their own order, figures by estimate. Ties stay in the order of nodes.
-            let order = match &query.columns[column] {
-                SelectColumn::Group { index, .. } => a.nodes[*index].cmp(&b.nodes[*index]),
-                _ => a.keys[column].total_cmp(&b.keys[column]),
-            };
+            let order = a.keys[column].total_cmp(&b.keys[column]);
             let order = if descending { order.reverse() } else { order };
             if order.is_ne() {
                 return order;
@@ -86,6 +83,7 @@ mod tests {
             rounded: vec![(0, decimals)],
             from: String::new(),
             left_out: Vec::new(),
+            in_bands: Vec::new(),
         };
         let figure = ResultFigure { estimate: 1234.56, std_error: 1.5, low: 1231.01, high: f64::INFINITY };
         let to = |decimals| rounded(&query(decimals), 0, figure);

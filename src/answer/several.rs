@@ -9,12 +9,13 @@
 //! the same, one key signed them all (anybody can write the same id), and all count the same rows of a unit. Those of one period are
 //! combined; those of different periods are compared, never averaged: see [`super::compare`].
 
+use super::bands;
 use super::compare::compare;
 use super::describe::{Shown, TABLES};
 use super::open::{Answers, QueryError};
 use super::past;
 use super::quantile;
-use super::query::{Asked, Options, answer};
+use super::query::{Asked, Options, answer, untrue};
 use super::render::ResultTable;
 use crate::cube::Level;
 use crate::plan::Mode;
@@ -135,11 +136,38 @@ impl Several {
         {
             return Err(QueryError::From(first.name().into(), query.from.clone()));
         }
+        if let Some(first) = queries.first().filter(|q| !q.in_bands.is_empty()) {
+            return self.in_bands(&queries, first, options);
+        }
+        self.asked(sql, &queries, options)
+    }
+
+    /// Of queries that group by a CASE.
+    fn in_bands(&self, queries: &[Query], first: &Query, options: &Options) -> Result<ResultTable, QueryError> {
+        if self.periods.len() > 1 {
+            return Err(QueryError::Bands("bands of different periods are not compared: ask for one period"));
+        }
+        let labels = |q: &Query| -> Vec<Vec<String>> { q.in_bands.iter().map(|b| b.labels.clone()).collect() };
+        if queries.iter().any(|q| labels(q) != labels(first)) {
+            return Err(QueryError::Together("the query means different things to them".into()));
+        }
+        let whole: Vec<Asked> = queries.iter().map(Asked::unasked).collect();
+        let caveats = untrue(&self.releases.iter().zip(&whole).collect::<Vec<_>>(), options)?;
+        let one = |at: usize, options: &Options| {
+            let queries: Vec<Query> = queries.iter().map(|q| q.in_bands[at].query.clone()).collect();
+            self.asked("", &queries, options)
+        };
+        let Some(release) = self.releases.first() else { return Ok(ResultTable::default()) };
+        bands::answer(first, release.cube(), options, caveats, &one)
+    }
+
+    /// Of queries that were read; `sql` is what they say, where they may be answered by what is known of all together.
+    fn asked(&self, sql: &str, queries: &[Query], options: &Options) -> Result<ResultTable, QueryError> {
         if queries.iter().any(Query::has_quantiles) {
             if self.periods.len() > 1 {
                 return Err(QueryError::Compared("MEDIAN and QUANTILE are of one"));
             }
-            let releases: Vec<(&Answers, &Query)> = self.releases.iter().zip(&queries).collect();
+            let releases: Vec<(&Answers, &Query)> = self.releases.iter().zip(queries).collect();
             return quantile::answer(&releases, options);
         }
         let asked: Vec<Asked> = queries.iter().map(Asked::new).collect::<Result<_, _>>()?;

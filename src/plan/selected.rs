@@ -40,6 +40,9 @@ pub enum SelectedError {
     /// Which rows are shown depends on the data.
     #[error("`HAVING`, `LIMIT` and `OFFSET` show some of the rows, and a plan is made for all")]
     Limit,
+    /// Groups that no level has.
+    #[error("a plan is made for levels: write a query for each band of the CASE, with its condition in WHERE")]
+    Bands,
     /// Nothing depends on the data.
     #[error("no unit is in any of its rows")]
     Nothing,
@@ -80,11 +83,14 @@ impl Selected {
         if query.limit.is_some() || query.offset > 0 || query.having.is_some() {
             return Err(SelectedError::Limit);
         }
+        if !query.in_bands.is_empty() {
+            return Err(SelectedError::Bands);
+        }
         let mut aggregates = query.aggregates;
         let mut figures = Vec::new();
         for column in &query.columns {
             match column {
-                SelectColumn::Group { .. } => {}
+                SelectColumn::Group { .. } | SelectColumn::Band { .. } => {}
                 SelectColumn::Quantile { name, .. } => return Err(SelectedError::NotLinear(name.clone())),
                 SelectColumn::Count { .. } => {
                     figures.push(vec![(aggregates.len(), 1.0)]);

@@ -1,5 +1,6 @@
 //! From the SELECT list's arithmetic to expressions over linear aggregates.
 
+use super::bands::Bands;
 use super::compare::{Literal, literal};
 use super::error::SqlError;
 use super::expression::{Aggregate, Expr};
@@ -14,8 +15,13 @@ use crate::cube::{Filter, Level, Number};
 pub(super) struct Figures<'a> {
     pub names: &'a Names<'a>,
     pub groups: &'a [Level],
+    /// The units that are counted: WHERE, and the bands of one combination.
+    pub condition: Filter,
     /// WHERE.
-    pub condition: &'a Filter,
+    pub whole: &'a Filter,
+    /// What is grouped by beside levels, each with the place of its band, where one combination is asked for.
+    pub bands: &'a [Bands<'a>],
+    pub ranks: Option<&'a [usize]>,
     pub aggregates: Vec<Aggregate>,
     /// What has no number so far; the column is filled in by whoever knows it.
     pub left_out: Vec<LeftOut>,
@@ -130,18 +136,20 @@ impl Figures<'_> {
                     .help("write SUM(COUNT(*)) OVER () or SUM(COUNT(*)) OVER (PARTITION BY …)"));
             }
         };
-        let partition = Some(self.partition(window, expr)?);
+        let (partition, within) = self.partition(window, expr)?;
         let name = called(inner).filter(|name| *name != Name::Avg).ok_or_else(|| {
             SqlError::new("only COUNT and SUM can be added up over groups")
                 .at(inner_expr.span())
                 .help(POSSIBLE)
         })?;
-        let filter = self.total(name, inner, expr)?;
-        Ok(self.add(Aggregate { filter, partition }))
+        let condition = std::mem::replace(&mut self.condition, within);
+        let filter = self.total(name, inner, expr);
+        self.condition = condition;
+        Ok(self.add(Aggregate { filter: filter?, partition: Some(partition) }))
     }
 
-    /// The groups whose labels stay fixed in `OVER (PARTITION BY …)`.
-    fn partition(&self, window: &Window, expr: &tree::Expr) -> Result<Vec<usize>, SqlError> {
+    /// The groups whose labels stay fixed in `OVER (PARTITION BY …)`, and the units of the bands that do.
+    fn partition(&self, window: &Window, expr: &tree::Expr) -> Result<(Vec<usize>, Filter), SqlError> {
         let Window::Over { partition, running } = window else {
             return Err(SqlError::new("a named window cannot be asked of a release")
                 .at(expr.span())
@@ -153,7 +161,15 @@ impl Figures<'_> {
                 .help("OVER () and OVER (PARTITION BY …) are possible"));
         }
         let mut kept = Vec::with_capacity(partition.len());
+        let mut within = self.whole.clone();
         for by in partition {
+            if let Some(at) = self.bands.iter().position(|b| b.is_meant(by)) {
+                let rank = self.ranks.and_then(|r| r.get(at));
+                if let Some((_, units)) = rank.and_then(|&r| self.bands[at].each.get(r)) {
+                    within = within.and(units).map_err(|e| SqlError::from(e).at(by.span()))?;
+                }
+                continue;
+            }
             let column = self.names.column(by).transpose()?;
             let group = column.and_then(|c| self.groups.iter().position(|g| *g == c.at()));
             kept.push(group.ok_or_else(|| {
@@ -165,7 +181,7 @@ impl Figures<'_> {
         }
         kept.sort_unstable();
         kept.dedup();
-        Ok(kept)
+        Ok((kept, within))
     }
 
     /// COUNT, SUM or AVG without OVER.
@@ -195,7 +211,7 @@ impl Figures<'_> {
     fn rows(&mut self, function: &Function) -> Result<Filter, SqlError> {
         let Some(filter) = &function.filter else { return Ok(self.condition.clone()) };
         let truth = self.names.truth(filter)?;
-        self.undecided(&truth, self.condition).map_err(|e| e.at(filter.span()))?;
+        self.undecided(&truth, &self.condition.clone()).map_err(|e| e.at(filter.span()))?;
         self.condition.and(&truth.holds).map_err(|e| SqlError::from(e).at(filter.span()))
     }
 
@@ -448,6 +464,12 @@ fn only<'e>(function: &'e Function, expr: &tree::Expr) -> Result<&'e tree::Expr,
             Err(SqlError::new(format!("{} takes one argument", function.name)).at(expr.span()).help(POSSIBLE))
         }
     }
+}
+
+/// Whether an expression is itself a function of many units.
+pub(super) fn is_aggregate(expr: &tree::Expr) -> bool {
+    let names = ["count", "sum", "avg", "median", "quantile"];
+    matches!(&expr.node, Node::Function(function) if names.iter().any(|name| is_name(function, name)))
 }
 
 /// Whether an expression is plainly `COUNT(*)`.

@@ -108,7 +108,7 @@ impl Having {
                 Some(at) if matches!(columns.get(at), Some(SelectColumn::Quantile { .. })) => {
                     Err(SqlError::new("HAVING compares counts and sums, not quantiles").at(expr.span()))
                 }
-                Some(at) if !matches!(columns.get(at), Some(SelectColumn::Group { .. })) => Ok(at),
+                Some(at) if columns.get(at).is_some_and(|c| !c.is_label()) => Ok(at),
                 Some(_) => Err(SqlError::new("HAVING compares figures")
                     .at(expr.span())
                     .help("conditions on labels belong in WHERE")),

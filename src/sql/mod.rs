@@ -14,10 +14,12 @@
 //!   `CASE WHEN … THEN … ELSE … END`, a total over groups (`SUM(COUNT(*)) OVER (PARTITION BY …)`), and
 //!   arithmetic of these and constants. SUM and AVG pass over missing values, as in SQL.
 
+mod bands;
 mod compare;
 mod error;
 mod expression;
 mod figure;
+mod flatten;
 mod having;
 mod like;
 mod names;
@@ -32,8 +34,10 @@ mod tests;
 mod token;
 pub(crate) mod tree;
 mod truth;
+mod walk;
 
 pub use error::{Place, SqlError};
+pub use bands::InBands;
 pub use expression::{Aggregate, Expr, Linear};
 pub use having::{Comparison, Having};
 pub use quote::quote_names;
@@ -65,6 +69,8 @@ pub struct Query {
     pub from: String,
     /// What has no number where one is needed.
     pub left_out: Vec<LeftOut>,
+    /// Where a CASE is grouped by: the query of each combination of bands. Empty where none is.
+    pub in_bands: Vec<InBands>,
 }
 
 /// Categories without a number, where a number is needed. An answer without them is no answer about all units, and whoever reads it
@@ -112,7 +118,16 @@ pub enum SelectColumn {
     Group {
         /// Index into [`Query::group_by`].
         index: usize,
+        /// The level it is shown at: that one, or one above it.
+        level: Level,
         /// Its alias, or the level's name.
+        name: String,
+    },
+    /// The label of a band of a CASE.
+    Band {
+        /// Index into [`InBands::labels`].
+        index: usize,
+        /// Its alias, or the CASE as it is written.
         name: String,
     },
     /// `COUNT(*)`.
@@ -139,10 +154,16 @@ pub enum SelectColumn {
 }
 
 impl SelectColumn {
+    /// Whether it says which group a row is of.
+    pub fn is_label(&self) -> bool {
+        matches!(self, SelectColumn::Group { .. } | SelectColumn::Band { .. })
+    }
+
     /// What the column is called in the answer.
     pub fn name(&self) -> &str {
         match self {
             SelectColumn::Group { name, .. }
+            | SelectColumn::Band { name, .. }
             | SelectColumn::Count { name }
             | SelectColumn::Quantile { name, .. }
             | SelectColumn::Figure { name, .. } => name,

@@ -136,7 +136,7 @@ impl Parser {
         if self.word(keyword) { Ok(()) } else { Err(self.expected(keyword)) }
     }
 
-    fn need_sign(&mut self, sign: &str) -> Result<(), SqlError> {
+    pub fn need_sign(&mut self, sign: &str) -> Result<(), SqlError> {
         if self.sign(sign) { Ok(()) } else { Err(self.expected(sign)) }
     }
 

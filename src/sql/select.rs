@@ -1,5 +1,6 @@
 //! The clauses around the condition: columns, grouping, order and limit.
 
+use super::bands::{Bands, InBands, combinations};
 use super::compare::{Literal, literal};
 use super::error::SqlError;
 use super::figure::{Figures, is_count};
@@ -9,7 +10,7 @@ use super::predicate::named;
 use super::syntax::Clauses;
 use super::tree::{self, Expr, Node, Order};
 use super::truth::Truth;
-use super::{Query, SelectColumn};
+use super::{LeftOut, Query, SelectColumn};
 use crate::cube::{Cube, Filter, Level};
 use std::collections::HashSet;
 
@@ -28,39 +29,74 @@ pub(super) fn resolve(clauses: &Clauses, cube: &Cube) -> Result<Query, SqlError>
         Some(condition) => names.truth(condition)?,
         None => Truth::certain(Filter::everything()),
     };
-    let group_by = groups(&clauses.groups, &items, &names)?;
+    let grouped = groups(&clauses.groups, &items, &names, &condition.holds)?;
+    let (mut query, left_out) = counted(clauses, &items, &names, &condition, &grouped, None)?;
+    query.left_out = left_out;
+    let found = |expr: &Expr| position_of(expr, &items, &query.columns, &names);
+    query.having = clauses.having.as_ref().map(|h| Having::new(h, &query.columns, &found)).transpose()?;
+    query.order_by =
+        clauses.order.iter().map(|o| order(o, &items, &query.columns, &names)).collect::<Result<_, _>>()?;
+    query.limit = clauses.limit.as_ref().map(|l| whole(l, "LIMIT")).transpose()?;
+    query.offset = clauses.offset.as_ref().map_or(Ok(0), |o| whole(o, "OFFSET"))?;
+    query.rounded = items.iter().enumerate().filter_map(|(i, item)| Some((i, item.decimals?))).collect();
+    query.from = from;
+    if grouped.bands.is_empty() {
+        return Ok(query);
+    }
+    for ranks in combinations(&grouped.bands)? {
+        let (mut one, _) = counted(clauses, &items, &names, &condition, &grouped, Some(&ranks))?;
+        (one.rounded, one.from) = (query.rounded.clone(), query.from.clone());
+        let labels = ranks.iter().zip(&grouped.bands).map(|(&r, b)| b.each[r].0.clone()).collect();
+        query.in_bands.push(InBands { ranks, labels, query: one });
+    }
+    Ok(query)
+}
+
+/// The columns and groups, of all units that WHERE leaves or of one combination of bands; and what has no number.
+fn counted(
+    clauses: &Clauses,
+    items: &[Item],
+    names: &Names,
+    condition: &Truth,
+    grouped: &Grouped,
+    ranks: Option<&[usize]>,
+) -> Result<(Query, Vec<LeftOut>), SqlError> {
+    let mut rows = condition.holds.clone();
+    for (bands, &rank) in grouped.bands.iter().zip(ranks.unwrap_or_default()) {
+        rows = rows.and(&bands.each[rank].1).map_err(|e| SqlError::from(e).at(bands.expr.span()))?;
+    }
     let mut figures = Figures {
-        names: &names,
-        groups: &group_by,
-        condition: &condition.holds,
+        names,
+        groups: &grouped.levels,
+        condition: rows,
+        whole: &condition.holds,
+        bands: &grouped.bands,
+        ranks,
         aggregates: Vec::new(),
         left_out: Vec::new(),
     };
-    figures.undecided(&condition, &Filter::everything())?;
-    let columns = columns(&items, &mut figures, clauses)?;
-    distinct(clauses, &columns, &group_by)?;
-    let Figures { aggregates, left_out, .. } = figures;
-    let filter = condition.holds;
-    let order_by =
-        clauses.order.iter().map(|o| order(o, &items, &columns, &names)).collect::<Result<_, _>>()?;
-    let found = |expr: &Expr| position_of(expr, &items, &columns, &names);
-    let having = clauses.having.as_ref().map(|h| Having::new(h, &columns, &found)).transpose()?;
-    let limit = clauses.limit.as_ref().map(|l| whole(l, "LIMIT")).transpose()?;
-    let offset = clauses.offset.as_ref().map_or(Ok(0), |o| whole(o, "OFFSET"))?;
-    let rounded = items.iter().enumerate().filter_map(|(i, item)| Some((i, item.decimals?))).collect();
-    Ok(Query {
+    figures.undecided(condition, &Filter::everything())?;
+    for truth in grouped.bands.iter().flat_map(|b| &b.truths) {
+        figures.undecided(truth, &condition.holds)?;
+    }
+    let columns = columns(items, &mut figures, clauses, &grouped.named)?;
+    distinct(clauses, &columns, grouped)?;
+    let Figures { aggregates, left_out, condition: filter, .. } = figures;
+    let query = Query {
         columns,
-        group_by,
+        group_by: grouped.levels.clone(),
         filter,
         aggregates,
-        order_by,
-        having,
-        limit,
-        offset,
-        rounded,
-        from,
-        left_out,
-    })
+        order_by: Vec::new(),
+        having: None,
+        limit: None,
+        offset: 0,
+        rounded: Vec::new(),
+        from: String::new(),
+        left_out: Vec::new(),
+        in_bands: Vec::new(),
+    };
+    Ok((query, left_out))
 }
 
 /// `SELECT *` is the groups and how many units each has; without GROUP BY every dimension is a group.
@@ -97,11 +133,16 @@ fn starred(clauses: &Clauses, names: &Names) -> Option<Clauses> {
 }
 
 /// DISTINCT is what GROUP BY does, where every group is shown: no two rows look alike then.
-fn distinct(clauses: &Clauses, columns: &[SelectColumn], groups: &[Level]) -> Result<(), SqlError> {
+fn distinct(clauses: &Clauses, columns: &[SelectColumn], groups: &Grouped) -> Result<(), SqlError> {
     let Some(span) = clauses.distinct else { return Ok(()) };
-    let shown =
-        |at: usize| columns.iter().any(|c| matches!(c, SelectColumn::Group { index, .. } if *index == at));
-    match (0..groups.len()).all(shown) {
+    let shown = |at: usize| {
+        let is = |c: &SelectColumn| {
+            matches!(c, SelectColumn::Group { index, level, .. } if *index == at && *level == groups.levels[at])
+        };
+        columns.iter().any(is)
+    };
+    let bands = |at: usize| columns.iter().any(|c| matches!(c, SelectColumn::Band { index, .. } if *index == at));
+    match (0..groups.levels.len()).all(shown) && (0..groups.bands.len()).all(bands) {
         true => Ok(()),
         false => Err(SqlError::new("DISTINCT would compare noisy figures")
             .at(span)
@@ -185,8 +226,22 @@ fn at_position<'a, 'b>(
     })
 }
 
-fn groups(exprs: &[Expr], items: &[Item], names: &Names) -> Result<Vec<Level>, SqlError> {
-    let mut groups: Vec<Level> = Vec::new();
+/// What GROUP BY says.
+struct Grouped<'a> {
+    /// The finest level of each dimension that is named: the others follow from it.
+    levels: Vec<Level>,
+    /// All that are named.
+    named: Vec<Level>,
+    bands: Vec<Bands<'a>>,
+}
+
+fn groups<'a>(
+    exprs: &'a [Expr],
+    items: &'a [Item],
+    names: &Names,
+    rows: &Filter,
+) -> Result<Grouped<'a>, SqlError> {
+    let mut groups = Grouped { levels: Vec::new(), named: Vec::new(), bands: Vec::new() };
     for expr in exprs {
         let mut named_expr = expr;
         if let Some(position) = position(expr) {
@@ -197,33 +252,41 @@ fn groups(exprs: &[Expr], items: &[Item], names: &Names) -> Result<Vec<Level>, S
             && let [alias] = &name[..]
             && let Some(item) = items.iter().find(|item| item.alias == Some(&alias.value))
         {
-            found = names.column(item.expr);
+            (found, named_expr) = (names.column(item.expr), item.expr);
+        }
+        while let Node::Nested(inner) = &named_expr.node {
+            named_expr = inner;
+        }
+        if let (None, Node::Case { .. }) = (&found, &named_expr.node) {
+            if !groups.bands.iter().any(|b| b.is_meant(named_expr)) {
+                let alias = items.iter().find(|item| item.expr == named_expr).and_then(|item| item.alias);
+                groups.bands.push(Bands::new(named_expr, alias, names, rows)?);
+            }
+            continue;
         }
         let Some(column) = found else {
             return Err(SqlError::new(format!("{} cannot be grouped by", named(named_expr)))
                 .at(expr.span())
                 .help(format!("group by dimensions or levels: {}", list(&names.all()))));
         };
-        let column = column?;
-        match groups.iter().find(|at| at.dimension == column.dim) {
-            Some(at) if at.level == column.level => {}
-            Some(&at) => {
-                let other = names.cube.level_name(at);
-                return Err(SqlError::new(format!(
-                    "{} is grouped twice, as {other} and as {}",
-                    names.cube.dimensions[at.dimension].name,
-                    names.name(column)
-                ))
-                .at(expr.span())
-                .help("group by one level of each dimension"));
-            }
-            None => groups.push(column.at()),
+        let at = column?.at();
+        if !groups.named.contains(&at) {
+            groups.named.push(at);
+        }
+        match groups.levels.iter_mut().find(|known| known.dimension == at.dimension) {
+            Some(known) => known.level = known.level.max(at.level),
+            None => groups.levels.push(at),
         }
     }
     Ok(groups)
 }
 
-fn columns(items: &[Item], figures: &mut Figures, clauses: &Clauses) -> Result<Vec<SelectColumn>, SqlError> {
+fn columns(
+    items: &[Item],
+    figures: &mut Figures,
+    clauses: &Clauses,
+    grouped: &[Level],
+) -> Result<Vec<SelectColumn>, SqlError> {
     let names = figures.names;
     let mut columns = Vec::with_capacity(items.len());
     for item in items {
@@ -232,14 +295,28 @@ fn columns(items: &[Item], figures: &mut Figures, clauses: &Clauses) -> Result<V
             Some(column) => {
                 let column = column?;
                 let name = names.name(column);
-                match figures.groups.iter().position(|g| *g == column.at()) {
-                    Some(index) => SelectColumn::Group { index, name: alias.unwrap_or(name) },
+                let level = column.at();
+                let group = figures.groups.iter().position(|g| g.dimension == level.dimension);
+                match group.filter(|_| grouped.contains(&level)) {
+                    Some(index) => SelectColumn::Group { index, level, name: alias.unwrap_or(name) },
                     None => {
                         return Err(SqlError::new(format!("{name} is selected but not grouped"))
                             .at(item.expr.span())
                             .help(format!("add GROUP BY {}", quoted(&name))));
                     }
                 }
+            }
+            None if figures.bands.iter().any(|b| b.is_meant(item.expr)) => {
+                let index = figures.bands.iter().position(|b| b.is_meant(item.expr)).unwrap_or(0);
+                if item.decimals.is_some() {
+                    return Err(SqlError::new("a label cannot be rounded").at(item.expr.span()));
+                }
+                SelectColumn::Band { index, name: alias.unwrap_or_else(|| item.written.to_string()) }
+            }
+            None if matches!(item.expr.node, Node::Case { .. }) => {
+                return Err(SqlError::new("CASE is selected but not grouped")
+                    .at(item.expr.span())
+                    .help("group by the same CASE, by its name or its position; or count in it: SUM(CASE … END)"));
             }
             None if is_count(item.expr) => {
                 let rounded = item.decimals.map(|_| item.written.to_string());
@@ -270,7 +347,7 @@ fn columns(items: &[Item], figures: &mut Figures, clauses: &Clauses) -> Result<V
             }
         });
     }
-    if columns.iter().all(|c| matches!(c, SelectColumn::Group { .. })) {
+    if columns.iter().all(SelectColumn::is_label) {
         return Err(SqlError::new("nothing is counted").at(clauses.select).help("add COUNT(*) to SELECT"));
     }
     unique(items, &columns)?;
@@ -283,13 +360,13 @@ const OWN_NAMES: [&str; 4] = ["estimate", "std_error", "low", "high"];
 /// Answers are also given as objects with one key for each name, so no name may come twice.
 fn unique(items: &[Item], columns: &[SelectColumn]) -> Result<(), SqlError> {
     let mut taken: HashSet<String> = HashSet::new();
-    let figures = columns.iter().filter(|c| !matches!(c, SelectColumn::Group { .. })).count();
+    let figures = columns.iter().filter(|c| !c.is_label()).count();
     let mut first = true;
     for (item, column) in items.iter().zip(columns) {
         let name = column.name();
         let mut keys = vec![name.to_string()];
         let mut own = OWN_NAMES.contains(&name);
-        if !matches!(column, SelectColumn::Group { .. }) {
+        if !column.is_label() {
             own &= !(first && name == OWN_NAMES[0]); // it is the estimate
             first = false;
             if figures > 1 {
@@ -330,7 +407,7 @@ fn position_of(expr: &Expr, items: &[Item], columns: &[SelectColumn], names: &Na
             None => items.iter().position(|item| item.written == expr),
         })
         .or_else(|| {
-            let first = columns.iter().position(|c| !matches!(c, SelectColumn::Group { .. }));
+            let first = columns.iter().position(|c| !c.is_label());
             first.filter(|_| called.is_some_and(|name| name.eq_ignore_ascii_case(OWN_NAMES[0])))
         })
 }

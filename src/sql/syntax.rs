@@ -1,6 +1,7 @@
 //! From text to one plain SELECT: everything SQL has that a release cannot answer is refused here.
 
 use super::error::SqlError;
+use super::flatten::flat;
 use super::parser::{MAX_DEPTH, Parser, too_deep};
 use super::token::{Span, Token, tokens};
 use super::tree::{Expr, Ident, Item, Order};
@@ -27,6 +28,8 @@ pub(crate) struct Clauses {
     pub distinct: Option<Span>,
     /// Where SELECT stands, for errors about the query as a whole.
     pub select: Span,
+    /// The SELECT that stands in brackets after FROM, or in WITH.
+    pub inner: Option<Box<Clauses>>,
 }
 
 /// Parses one SELECT.
@@ -37,9 +40,9 @@ pub(crate) fn parse(text: &str) -> Result<Clauses, SqlError> {
     let tokens = tokens(text)?;
     check_size(&tokens)?;
     let mut parser = Parser::new(tokens);
-    let clauses = select(&mut parser)?;
+    let clauses = statement(&mut parser)?;
     end(&mut parser)?;
-    Ok(clauses)
+    flat(clauses)
 }
 
 const EXAMPLE: &str = "for example: SELECT sex, COUNT(*) FROM release WHERE age >= 18 GROUP BY sex";
@@ -73,13 +76,58 @@ fn refuse(what: &str, at: Span, help: &str) -> SqlError {
     SqlError::new(format!("{what} cannot be asked of a release")).at(at).help(help)
 }
 
-fn select(parser: &mut Parser) -> Result<Clauses, SqlError> {
+/// A SELECT, or `WITH name AS (SELECT …) SELECT … FROM name`.
+fn statement(parser: &mut Parser) -> Result<Clauses, SqlError> {
     if parser.peek().is_none() {
         return Err(SqlError::new("the query is empty").help(EXAMPLE));
     }
+    let start = parser.here();
+    if !parser.word("WITH") {
+        return select(parser, Inside::Nothing);
+    }
+    if parser.is_word(0, "RECURSIVE") {
+        return Err(refuse("WITH RECURSIVE", start.to(parser.here()), ONE_LEVEL));
+    }
+    let name = parser.name("a name for the SELECT in brackets")?;
+    let at = start.to(parser.before());
+    let [name] = &name[..] else { return Err(parser.expected("AS")) };
+    parser.need_word("AS")?;
+    let inner = bracketed(parser)?;
+    if parser.sign(",") {
+        return Err(refuse("a second SELECT in WITH", parser.here(), ONE_LEVEL));
+    }
+    let mut outer = select(parser, Inside::With)?;
+    match &outer.table[..] {
+        [used] if used.value.eq_ignore_ascii_case(&name.value) => {}
+        _ => return Err(SqlError::new(format!("nothing is selected from {name}")).at(at).help(ONE_LEVEL)),
+    }
+    outer.inner = Some(Box::new(inner));
+    Ok(outer)
+}
+
+/// What a SELECT stands in: only one that stands in nothing may have another inside.
+#[derive(Clone, Copy, PartialEq)]
+enum Inside {
+    Nothing,
+    With,
+    Brackets,
+}
+
+const ONE_LEVEL: &str =
+    "one SELECT may stand inside another: WITH t AS (SELECT …) SELECT … FROM t, or FROM (SELECT …) AS t";
+
+/// `(SELECT …)`.
+fn bracketed(parser: &mut Parser) -> Result<Clauses, SqlError> {
+    parser.need_sign("(")?;
+    let inner = select(parser, Inside::Brackets)?;
+    parser.need_sign(")")?;
+    Ok(inner)
+}
+
+fn select(parser: &mut Parser, inside: Inside) -> Result<Clauses, SqlError> {
     let select = parser.here();
     if parser.is_word(0, "WITH") {
-        return Err(refuse("WITH", select, "write one SELECT with the conditions in its WHERE"));
+        return Err(refuse("WITH inside of another SELECT", select, ONE_LEVEL));
     }
     if !parser.word("SELECT") {
         return Err(SqlError::new("only SELECT can be asked of a release").at(select).help(EXAMPLE));
@@ -92,7 +140,7 @@ fn select(parser: &mut Parser) -> Result<Clauses, SqlError> {
         return Err(refuse("DISTINCT ON", span, "GROUP BY gives each combination once"));
     }
     let items = items(parser)?;
-    let (table, alias) = table(parser, select)?;
+    let (table, alias, inner) = table(parser, select, inside)?;
     let condition = if parser.word("WHERE") { Some(parser.expression()?) } else { None };
     let groups = groups(parser)?;
     let having = if parser.word("HAVING") { Some(parser.expression()?) } else { None };
@@ -108,7 +156,20 @@ fn select(parser: &mut Parser) -> Result<Clauses, SqlError> {
     }
     let order = order(parser)?;
     let (limit, offset) = limit(parser)?;
-    Ok(Clauses { table, alias, items, condition, groups, having, order, limit, offset, distinct, select })
+    Ok(Clauses {
+        table,
+        alias,
+        items,
+        condition,
+        groups,
+        having,
+        order,
+        limit,
+        offset,
+        distinct,
+        select,
+        inner,
+    })
 }
 
 /// The columns of SELECT.
@@ -138,18 +199,27 @@ fn items(parser: &mut Parser) -> Result<Vec<Item>, SqlError> {
     }
 }
 
-/// The name after FROM, and its alias.
-fn table(parser: &mut Parser, select: Span) -> Result<(Vec<Ident>, Option<Ident>), SqlError> {
+/// What is selected from: its name, its alias, and the SELECT that stands there.
+type From = (Vec<Ident>, Option<Ident>, Option<Box<Clauses>>);
+
+/// What stands after FROM.
+fn table(parser: &mut Parser, select: Span, inside: Inside) -> Result<From, SqlError> {
     let clauses = ["WHERE", "GROUP", "ORDER", "LIMIT", "OFFSET", "HAVING"];
     if parser.peek().is_none_or(|t| *t == Token::Sign(";") || clauses.iter().any(|word| t.is_word(word))) {
         return Err(SqlError::new("FROM is missing").at(select).help("name the release: FROM …"));
     }
     parser.need_word("FROM")?;
-    if parser.is_sign(0, "(") {
-        return Err(refuse("a sub-query", parser.skip_brackets()?, ONE_TABLE));
-    }
     let start = parser.here();
-    let name = parser.name("the name of a release")?;
+    let mut inner = None;
+    let name = if parser.is_sign(0, "(") {
+        if inside != Inside::Nothing || !parser.is_word(1, "SELECT") {
+            return Err(refuse("what stands in these brackets", parser.skip_brackets()?, ONE_LEVEL));
+        }
+        inner = Some(Box::new(bracketed(parser)?));
+        Vec::new()
+    } else {
+        parser.name("the name of a release")?
+    };
     if parser.is_sign(0, "(") {
         parser.skip_brackets()?;
         let at = start.to(parser.before());
@@ -163,7 +233,7 @@ fn table(parser: &mut Parser, select: Span) -> Result<(Vec<Ident>, Option<Ident>
     if joins.iter().any(|word| parser.is_word(0, word)) {
         return Err(refuse("a join", parser.here(), ONE_TABLE));
     }
-    Ok((name, alias))
+    Ok((name, alias, inner))
 }
 
 fn groups(parser: &mut Parser) -> Result<Vec<Expr>, SqlError> {

@@ -85,7 +85,7 @@ fn the_whole_query() {
          GROUP BY sex, age.band ORDER BY n DESC, 1 LIMIT 10;",
     );
     assert_eq!(query.columns.iter().map(SelectColumn::name).collect::<Vec<_>>(), ["sex", "b", "n"]);
-    assert_eq!(query.columns[1], SelectColumn::Group { index: 1, name: "b".into() });
+    assert_eq!(query.columns[1], SelectColumn::Group { index: 1, level: query.group_by[1], name: "b".into() });
     assert_eq!(query.group_by, [Level::new(0, 1), Level::new(1, 1)]);
     assert_eq!(query.order_by, [(2, true), (0, false)]);
     assert_eq!((query.limit, query.from.as_str()), (Some(10), "town"));
