@@ -6,8 +6,8 @@
 //! *Shifted* copies are independent of each other, so means of them are better than each. And the secret centre of a copy is one number for
 //! all of it: who knows one count, or asks for a difference of two, is rid of it. What is left then is the noise alone, and means of that.
 
-use super::open::{Answers, QueryError};
 use super::labels::Labels;
+use super::open::{Answers, QueryError};
 use super::query::{Asked, Present};
 use crate::plan::Mode;
 use crate::release::Amount;

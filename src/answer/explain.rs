@@ -1,7 +1,7 @@
 //! What an answer rests on: the measurements behind it, their weights, and what would narrow it.
 
-use super::open::{Answers, QueryError};
 use super::labels::Labels;
+use super::open::{Answers, QueryError};
 use super::query::{Asked, Present};
 use super::several::Several;
 use crate::sql::Query;

@@ -2,11 +2,11 @@
 
 use super::figure::{Answered, Basis, ErrorOf, Figure, Known, Pools};
 use super::joint::How;
+use super::labels::Labels;
 use super::max_z::MaxZ;
 use super::nearest::LEAST_SQUARES;
 use super::open::{Answers, QueryError};
 use super::posterior::CountPosterior;
-use super::labels::Labels;
 use super::query::{Asked, Before, Notes, Options, Posteriors, contributions, shown};
 use super::render::{ColumnKind, ResultCell, ResultColumn, ResultFigure};
 use super::rows::{Sortable, rounded};

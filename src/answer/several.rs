@@ -143,11 +143,17 @@ impl Several {
     }
 
     /// Of queries that group by a CASE.
-    fn in_bands(&self, queries: &[Query], first: &Query, options: &Options) -> Result<ResultTable, QueryError> {
+    fn in_bands(
+        &self,
+        queries: &[Query],
+        first: &Query,
+        options: &Options,
+    ) -> Result<ResultTable, QueryError> {
         if self.periods.len() > 1 {
             return Err(QueryError::Bands("bands of different periods are not compared: ask for one period"));
         }
-        let labels = |q: &Query| -> Vec<Vec<String>> { q.in_bands.iter().map(|b| b.labels.clone()).collect() };
+        let labels =
+            |q: &Query| -> Vec<Vec<String>> { q.in_bands.iter().map(|b| b.labels.clone()).collect() };
         if queries.iter().any(|q| labels(q) != labels(first)) {
             return Err(QueryError::Together("the query means different things to them".into()));
         }

@@ -30,10 +30,8 @@ impl Cosines {
         debug_assert!(m.is_power_of_two());
         self.grow(2 * m);
         let at = |j: usize| half.get(j.min(2 * m - j)).copied().unwrap_or(0.0);
-        let packed = Split {
-            re: (0..m).map(|j| at(2 * j)).collect(),
-            im: (0..m).map(|j| at(2 * j + 1)).collect(),
-        };
+        let packed =
+            Split { re: (0..m).map(|j| at(2 * j)).collect(), im: (0..m).map(|j| at(2 * j + 1)).collect() };
         let z = self.complex(packed);
         let step = self.roots.len() / (2 * m);
         (0..=m)
@@ -136,9 +134,8 @@ mod tests {
         let m = half.len() - 1;
         (0..=m)
             .map(|k| {
-                let inner: f64 = (1..m)
-                    .map(|j| 2.0 * half[j] * (PI * ((j * k) % (2 * m)) as f64 / m as f64).cos())
-                    .sum();
+                let inner: f64 =
+                    (1..m).map(|j| 2.0 * half[j] * (PI * ((j * k) % (2 * m)) as f64 / m as f64).cos()).sum();
                 half[0] + if k % 2 == 0 { half[m] } else { -half[m] } + inner
             })
             .collect()

@@ -41,7 +41,9 @@ pub enum SelectedError {
     #[error("`HAVING`, `LIMIT` and `OFFSET` show some of the rows, and a plan is made for all")]
     Limit,
     /// Groups that no level has.
-    #[error("a plan is made for levels: write a query for each band of the CASE, with its condition in WHERE")]
+    #[error(
+        "a plan is made for levels: write a query for each band of the CASE, with its condition in WHERE"
+    )]
     Bands,
     /// Nothing depends on the data.
     #[error("no unit is in any of its rows")]

@@ -219,8 +219,7 @@ fn rows(outer: Clauses, inner: &Clauses, inside: &Inside) -> Result<Clauses, Sql
             (false, _) => labels = and(labels, Some(expressed)),
         }
     }
-    let window =
-        |e: &Expr| matches!(&e.node, Node::Function(function) if function.over.is_some());
+    let window = |e: &Expr| matches!(&e.node, Node::Function(function) if function.over.is_some());
     if let Some(labels) = &labels
         && inner.items.iter().any(|i| matches!(i, Item::Expr { expr, .. } if expr.any(window)))
     {
@@ -240,7 +239,8 @@ fn rows(outer: Clauses, inner: &Clauses, inside: &Inside) -> Result<Clauses, Sql
             one => items.push(item(one, inside, &own)?),
         }
     }
-    let order = if outer.order.is_empty() { inner.order.clone() } else { ordered(&outer.order, inside, &own)? };
+    let order =
+        if outer.order.is_empty() { inner.order.clone() } else { ordered(&outer.order, inside, &own)? };
     Ok(Clauses {
         table: inner.table.clone(),
         alias: inner.alias.clone(),
@@ -277,7 +277,8 @@ fn conjuncts(expr: &Expr) -> Vec<&Expr> {
 
 /// The inner SELECT counts by many groups, the outer one adds up over some of them.
 fn added(outer: Clauses, inner: &Clauses, inside: &Inside) -> Result<Clauses, SqlError> {
-    const WAY_OUT: &str = "SUM of a COUNT or SUM inside is possible; other figures are not those of single units";
+    const WAY_OUT: &str =
+        "SUM of a COUNT or SUM inside is possible; other figures are not those of single units";
     let cut = inner.limit.as_ref().or(inner.offset.as_ref()).or(inner.having.as_ref());
     if let Some(expr) = cut {
         return Err(refused("adding up what HAVING, LIMIT or OFFSET left", expr.span(), WAY_OUT));
@@ -325,7 +326,8 @@ fn added(outer: Clauses, inner: &Clauses, inside: &Inside) -> Result<Clauses, Sq
     for outer_item in &outer.items {
         items.push(match outer_item {
             Item::Expr { expr, alias } if expr.any(is_aggregate) => {
-                let kept = alias.clone().unwrap_or_else(|| Ident { value: named(expr, None), quote: Some('"') });
+                let kept =
+                    alias.clone().unwrap_or_else(|| Ident { value: named(expr, None), quote: Some('"') });
                 Item::Expr { expr: figure(expr)?, alias: Some(kept) }
             }
             one => item(one, inside, &own)?,

@@ -36,8 +36,8 @@ pub(crate) mod tree;
 mod truth;
 mod walk;
 
-pub use error::{Place, SqlError};
 pub use bands::InBands;
+pub use error::{Place, SqlError};
 pub use expression::{Aggregate, Expr, Linear};
 pub use having::{Comparison, Having};
 pub use quote::quote_names;

@@ -136,12 +136,11 @@ fn starred(clauses: &Clauses, names: &Names) -> Option<Clauses> {
 fn distinct(clauses: &Clauses, columns: &[SelectColumn], groups: &Grouped) -> Result<(), SqlError> {
     let Some(span) = clauses.distinct else { return Ok(()) };
     let shown = |at: usize| {
-        let is = |c: &SelectColumn| {
-            matches!(c, SelectColumn::Group { index, level, .. } if *index == at && *level == groups.levels[at])
-        };
+        let is = |c: &SelectColumn| matches!(c, SelectColumn::Group { index, level, .. } if *index == at && *level == groups.levels[at]);
         columns.iter().any(is)
     };
-    let bands = |at: usize| columns.iter().any(|c| matches!(c, SelectColumn::Band { index, .. } if *index == at));
+    let bands =
+        |at: usize| columns.iter().any(|c| matches!(c, SelectColumn::Band { index, .. } if *index == at));
     match (0..groups.levels.len()).all(shown) && (0..groups.bands.len()).all(bands) {
         true => Ok(()),
         false => Err(SqlError::new("DISTINCT would compare noisy figures")
@@ -314,9 +313,9 @@ fn columns(
                 SelectColumn::Band { index, name: alias.unwrap_or_else(|| item.written.to_string()) }
             }
             None if matches!(item.expr.node, Node::Case { .. }) => {
-                return Err(SqlError::new("CASE is selected but not grouped")
-                    .at(item.expr.span())
-                    .help("group by the same CASE, by its name or its position; or count in it: SUM(CASE … END)"));
+                return Err(SqlError::new("CASE is selected but not grouped").at(item.expr.span()).help(
+                    "group by the same CASE, by its name or its position; or count in it: SUM(CASE … END)",
+                ));
             }
             None if is_count(item.expr) => {
                 let rounded = item.decimals.map(|_| item.written.to_string());

@@ -1,5 +1,7 @@
 //! Queries against brute force, and the exact text of refusals.
 
+mod inside;
+
 use super::*;
 use crate::cube::{Bounds, Categories, Dimension, Level, MAX_WEIGHTS, required_level};
 use proptest::prelude::*;
@@ -85,7 +87,10 @@ fn the_whole_query() {
          GROUP BY sex, age.band ORDER BY n DESC, 1 LIMIT 10;",
     );
     assert_eq!(query.columns.iter().map(SelectColumn::name).collect::<Vec<_>>(), ["sex", "b", "n"]);
-    assert_eq!(query.columns[1], SelectColumn::Group { index: 1, level: query.group_by[1], name: "b".into() });
+    assert_eq!(
+        query.columns[1],
+        SelectColumn::Group { index: 1, level: query.group_by[1], name: "b".into() }
+    );
     assert_eq!(query.group_by, [Level::new(0, 1), Level::new(1, 1)]);
     assert_eq!(query.order_by, [(2, true), (0, false)]);
     assert_eq!((query.limit, query.from.as_str()), (Some(10), "town"));
@@ -296,12 +301,6 @@ fn refusals_in_short() {
         ("SELECT sex, COUNT(*) FROM town", "sex is selected but not grouped", "sex", "add GROUP BY sex"),
         ("SELECT sex FROM town GROUP BY sex", "nothing is counted", "SELECT", "add COUNT(*) to SELECT"),
         (
-            "SELECT age, COUNT(*) FROM town GROUP BY age, age.band",
-            "age is grouped twice, as age and as age.band",
-            "age.band",
-            "group by one level of each dimension",
-        ),
-        (
             "SELECT COUNT(*) FROM town GROUP BY UPPER(sex)",
             "the function UPPER cannot be grouped by",
             "UPPER(sex)",
@@ -332,19 +331,7 @@ fn refusals_in_short() {
             "b",
             "a release is one table; its dimensions are the columns",
         ),
-        (
-            "SELECT COUNT(*) FROM (SELECT 1) x",
-            "a sub-query cannot be asked of a release",
-            "SELECT 1",
-            "a release is one table; its dimensions are the columns",
-        ),
         ("SELECT COUNT(*)", "FROM is missing", "SELECT", "name the release: FROM …"),
-        (
-            "WITH a AS (SELECT 1) SELECT COUNT(*) FROM a",
-            "WITH cannot be asked of a release",
-            "WITH",
-            "write one SELECT with the conditions in its WHERE",
-        ),
         (
             "SELECT COUNT(*) FROM a UNION SELECT COUNT(*) FROM b",
             "UNION, EXCEPT and INTERSECT cannot be asked of a release",

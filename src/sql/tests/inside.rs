@@ -1,0 +1,226 @@
+//! Groups that a CASE makes, levels with their parents, one SELECT inside another.
+
+use super::{filter, parse, refused, town};
+use crate::cube::Level;
+use crate::sql::{Query, SelectColumn};
+
+/// Column names apart, which may be those of the outer SELECT.
+fn unnamed(mut query: Query) -> Query {
+    for column in &mut query.columns {
+        match column {
+            SelectColumn::Group { name, .. }
+            | SelectColumn::Band { name, .. }
+            | SelectColumn::Count { name }
+            | SelectColumn::Quantile { name, .. }
+            | SelectColumn::Figure { name, .. } => name.clear(),
+        }
+    }
+    query.in_bands.iter_mut().for_each(|b| b.query = unnamed(b.query.clone()));
+    query
+}
+
+#[test]
+fn one_inside_another_is_one() {
+    for (two, one) in [
+        (
+            "SELECT COUNT(*) FROM (SELECT * FROM town WHERE age < 20) t",
+            "SELECT COUNT(*) FROM town WHERE age < 20",
+        ),
+        (
+            "WITH young AS (SELECT * FROM town WHERE age < 20 OR sex = 'F') \
+             SELECT young.sex, COUNT(*) AS n FROM young WHERE young.age.band <> '5-9' OR work = 'employed' GROUP BY sex ORDER BY n",
+            "SELECT sex, COUNT(*) AS n FROM town WHERE (age < 20 OR sex = 'F') AND (age.band <> '5-9' OR work = 'employed') \
+             GROUP BY sex ORDER BY n",
+        ),
+        (
+            "SELECT s, AVG(a) FROM (SELECT sex AS s, age AS a FROM town AS x WHERE x.work = 'employed') GROUP BY s",
+            "SELECT sex, AVG(age) FROM town WHERE work = 'employed' GROUP BY sex",
+        ),
+        (
+            "WITH b AS (SELECT *, CASE WHEN age < 10 THEN 'kid' WHEN age < 20 THEN 'teen' ELSE 'other' END AS band FROM town) \
+             SELECT band, sex, COUNT(*) FROM b GROUP BY band, sex",
+            "SELECT CASE WHEN age < 10 THEN 'kid' WHEN age < 20 THEN 'teen' ELSE 'other' END AS band, sex, COUNT(*) \
+             FROM town GROUP BY 1, sex",
+        ),
+        // Rows of what was counted.
+        (
+            "SELECT * FROM (SELECT sex, work, COUNT(*) AS n FROM town GROUP BY sex, work) WHERE n > 10 AND sex = 'F' ORDER BY n DESC LIMIT 3",
+            "SELECT sex, work, COUNT(*) AS n FROM town WHERE sex = 'F' GROUP BY sex, work HAVING n > 10 ORDER BY n DESC LIMIT 3",
+        ),
+        (
+            "WITH c AS (SELECT sex, COUNT(*) AS n, AVG(age) AS mean FROM town GROUP BY sex HAVING COUNT(*) > 5) \
+             SELECT mean, n FROM c WHERE NOT (n < 7 OR n > 90)",
+            "SELECT AVG(age) AS mean, COUNT(*) AS n FROM town GROUP BY sex HAVING COUNT(*) > 5 AND (NOT (n < 7 OR n > 90))",
+        ),
+        (
+            "SELECT sex FROM (SELECT sex, COUNT(*) FROM town GROUP BY sex)",
+            "", // nothing is counted
+        ),
+        // Adding up what was counted.
+        (
+            "SELECT sex, SUM(n) AS n FROM (SELECT sex, work, COUNT(*) AS n FROM town GROUP BY sex, work) GROUP BY sex",
+            "SELECT sex, COUNT(*) AS n FROM town GROUP BY sex",
+        ),
+        (
+            "SELECT SUM(years) / SUM(n) FROM (SELECT sex, SUM(age) AS years, COUNT(*) AS n FROM town GROUP BY sex) WHERE sex = 'M'",
+            "SELECT SUM(age) / COUNT(*) FROM town WHERE sex = 'M'",
+        ),
+        (
+            "SELECT work, SUM(n) AS m FROM (SELECT sex, work, COUNT(*) FILTER (WHERE age < 9) AS n FROM town GROUP BY 1, 2) \
+             GROUP BY work HAVING m > 3 ORDER BY SUM(n) DESC",
+            "SELECT work, COUNT(*) FILTER (WHERE age < 9) AS m FROM town GROUP BY work HAVING m > 3 ORDER BY m DESC",
+        ),
+    ] {
+        match one {
+            "" => assert!(refused(two).contains("nothing is counted"), "{two}"),
+            one => assert_eq!(unnamed(parse(two)), unnamed(parse(one)), "{two}"),
+        }
+    }
+    let named = parse("SELECT n, \"count\" FROM (SELECT sex AS n, COUNT(*) FROM town GROUP BY sex)");
+    assert_eq!(named.columns.iter().map(SelectColumn::name).collect::<Vec<_>>(), ["n", "count"]);
+}
+
+#[test]
+fn what_no_select_inside_can_say() {
+    for (text, message) in [
+        ("SELECT COUNT(*) FROM (SELECT COUNT(*) FROM town)", "COUNT(*) of rows that were counted"),
+        (
+            "SELECT AVG(n) FROM (SELECT sex, COUNT(*) AS n FROM town GROUP BY sex)",
+            "AVG(n) of rows that were counted",
+        ),
+        (
+            "SELECT SUM(m) FROM (SELECT sex, AVG(age) AS m FROM town GROUP BY sex)",
+            "SUM(m) of rows that were counted",
+        ),
+        ("SELECT MAX(n) FROM (SELECT sex, COUNT(*) AS n FROM town GROUP BY sex)", "the function MAX"),
+        (
+            "SELECT SUM(n) FROM (SELECT sex, COUNT(*) AS n FROM town GROUP BY sex) WHERE n > 3",
+            "grouping or choosing rows by a noisy figure",
+        ),
+        (
+            "SELECT SUM(n) FROM (SELECT sex, COUNT(*) AS n FROM town GROUP BY sex LIMIT 1)",
+            "adding up what HAVING, LIMIT or OFFSET left",
+        ),
+        (
+            "SELECT n FROM (SELECT sex, COUNT(*) AS n FROM town GROUP BY sex LIMIT 1) ORDER BY n",
+            "beside a LIMIT inside",
+        ),
+        (
+            "SELECT n FROM (SELECT sex, COUNT(*) AS n FROM town GROUP BY sex) WHERE n > 3 OR sex = 'F'",
+            "a condition on figures and labels at once",
+        ),
+        (
+            "SELECT * FROM (SELECT sex, COUNT(*) / SUM(COUNT(*)) OVER () AS p FROM town GROUP BY sex) WHERE sex = 'F'",
+            "a condition on labels beside OVER",
+        ),
+        ("SELECT COUNT(*) FROM (SELECT * FROM town LIMIT 10)", "LIMIT, OFFSET or HAVING"),
+        ("SELECT COUNT(*) FROM (SELECT DISTINCT sex FROM town)", "DISTINCT"),
+        (
+            "SELECT work, COUNT(*) FROM (SELECT sex FROM town) GROUP BY work",
+            "the SELECT in brackets has no column work",
+        ),
+        ("SELECT COUNT(*) FROM (SELECT * FROM (SELECT * FROM town))", "what stands in these brackets"),
+        ("SELECT COUNT(*) FROM (town)", "what stands in these brackets"),
+        ("SELECT COUNT(*) FROM (SELECT * FROM town", "expected )"),
+        ("WITH a AS (SELECT * FROM town) SELECT COUNT(*) FROM town", "nothing is selected from a"),
+        (
+            "WITH a AS (SELECT * FROM town), b AS (SELECT * FROM a) SELECT COUNT(*) FROM b",
+            "a second SELECT in WITH",
+        ),
+        ("WITH RECURSIVE a AS (SELECT * FROM town) SELECT COUNT(*) FROM a", "WITH RECURSIVE"),
+        (
+            "WITH a AS (WITH b AS (SELECT * FROM town) SELECT * FROM b) SELECT COUNT(*) FROM a",
+            "WITH inside of another",
+        ),
+        ("WITH a (x) AS (SELECT * FROM town) SELECT COUNT(*) FROM a", "expected AS"),
+        ("WITH", "expected a name"),
+    ] {
+        let error = Query::parse(text, &town()).expect_err(text);
+        assert!(error.message.contains(message), "{text}: {}", error.message);
+        assert!(error.place.is_some(), "{text}");
+    }
+}
+
+/// Each band has the units of its own condition that no earlier one took.
+#[test]
+fn bands_are_conditions() {
+    let query = parse(
+        "SELECT sex, CASE WHEN age < 10 THEN 'low' WHEN work = 'employed' OR age < 5 THEN 'work' WHEN age >= 25 THEN 'low' \
+         ELSE 'rest' END AS band, COUNT(*) AS n, COUNT(*) / SUM(COUNT(*)) OVER (PARTITION BY band) AS p, \
+         COUNT(*) / SUM(COUNT(*)) OVER (PARTITION BY sex) AS q FROM town WHERE sex = 'F' OR age > 2 \
+         GROUP BY sex, band HAVING n > 2 ORDER BY band DESC, n LIMIT 4",
+    );
+    let whole = "(sex = 'F' OR age > 2)";
+    let conditions = [
+        ("low", "age < 10 OR (NOT (work = 'employed') AND age >= 25)"),
+        ("work", "NOT (age < 10) AND work = 'employed'"),
+        ("rest", "NOT (age < 10) AND NOT (work = 'employed') AND NOT (age >= 25)"),
+    ];
+    assert_eq!(query.order_by, [(1, true), (2, false)]);
+    assert_eq!((query.limit, query.in_bands.len()), (Some(4), 3));
+    for (at, ((label, condition), band)) in conditions.iter().zip(&query.in_bands).enumerate() {
+        assert_eq!((&*band.labels[0], &*band.ranks), (*label, &[at][..]));
+        let one = &band.query;
+        assert_eq!(one.filter, filter(&format!("{whole} AND ({condition})")), "{label}");
+        assert_eq!((one.limit, one.having.is_none(), one.order_by.len()), (None, true, 0));
+        assert_eq!(one.group_by, [Level::new(0, 1)]);
+        // The total of a band, and of all bands of one sex.
+        let windows: Vec<_> =
+            one.aggregates.iter().filter_map(|a| Some((a.partition.clone()?, &a.filter))).collect();
+        let (of_band, all) = (filter(&format!("{whole} AND ({condition})")), filter(whole));
+        assert_eq!(windows, [(vec![], &of_band), (vec![0], &all)]);
+    }
+    // Units of unknown age are in no band by their age, and the answer says so.
+    assert!(query.left_out.iter().any(|l| l.level == "age" && l.categories == ["unknown"]));
+    let same = |a: &str, b: &str| assert_eq!(unnamed(parse(a)), unnamed(parse(b)));
+    same(
+        "SELECT CASE sex WHEN 'F' THEN 1 ELSE 2 END, COUNT(*) FROM town GROUP BY 1",
+        "SELECT CASE WHEN sex = 'F' THEN 1 ELSE 2 END AS s, COUNT(*) FROM town GROUP BY s",
+    );
+    let pairs = parse(
+        "SELECT COUNT(*) FROM town GROUP BY CASE WHEN age < 9 THEN 'a' ELSE 'b' END, CASE WHEN sex = 'F' THEN 'c' ELSE 'd' END",
+    );
+    assert_eq!(
+        pairs.in_bands.iter().map(|b| b.labels.concat()).collect::<Vec<_>>(),
+        ["ac", "ad", "bc", "bd"]
+    );
+}
+
+#[test]
+fn bands_that_cannot_be() {
+    for (case, message) in [
+        ("CASE WHEN age < 9 THEN 'a' END", "CASE leaves units without a label"),
+        ("CASE WHEN age < 9 THEN sex ELSE 'b' END", "sex is not the label of a group"),
+        ("CASE WHEN age < 9 THEN 'a' ELSE NULL END", "NULL is not the label of a group"),
+        ("CASE WHEN COUNT(*) < 9 THEN 'a' ELSE 'b' END", "the function COUNT cannot be compared"),
+        ("CASE WHEN age.band < 7 THEN 'a' ELSE 'b' END", "age.band 5-9"),
+    ] {
+        let error = refused(&format!("SELECT {case} AS x, COUNT(*) FROM town GROUP BY x"));
+        assert!(error.contains(message), "{case}: {error}");
+    }
+    // Enough that WHERE leaves none.
+    parse("SELECT CASE WHEN sex = 'F' THEN 'a' END AS x, COUNT(*) FROM town WHERE sex = 'F' GROUP BY x");
+    let selected = refused("SELECT CASE WHEN sex = 'F' THEN 'a' ELSE 'b' END AS x, COUNT(*) FROM town");
+    assert!(selected.contains("CASE is selected but not grouped"), "{selected}");
+    let many: Vec<String> = (0..30).map(|i| format!("WHEN age = {i} THEN {i}")).collect();
+    let case = |sex: &str| format!("CASE {} WHEN sex = '{sex}' THEN 99 ELSE 100 END", many.join(" "));
+    let text = format!("SELECT COUNT(*) FROM town GROUP BY {}, {}, {}", case("F"), case("M"), case("F"));
+    assert_eq!(parse(&text).in_bands.len(), 32 * 32);
+    let text = format!("{text}, CASE WHEN work = 'employed' THEN 1 ELSE 2 END");
+    assert!(refused(&text).contains("the most combinations of bands is 1024"));
+}
+
+#[test]
+fn a_level_with_its_parent() {
+    let query = parse("SELECT age.band, age, sex, COUNT(*) FROM town GROUP BY age.band, sex, age");
+    assert_eq!(query.group_by, [Level::new(1, 2), Level::new(0, 1)]);
+    let shown = |at: usize| match &query.columns[at] {
+        SelectColumn::Group { index, level, .. } => (*index, *level),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!((shown(0), shown(1)), ((0, Level::new(1, 1)), (0, Level::new(1, 2))));
+    assert!(
+        refused("SELECT age.band, COUNT(*) FROM town GROUP BY age")
+            .contains("age.band is selected but not grouped")
+    );
+}
