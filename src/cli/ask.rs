@@ -4,7 +4,7 @@ use super::batch::statements;
 use super::output::{self, MOST};
 use super::progress::Bar;
 use super::signing::Signing;
-use super::{Failure, Outcome, account};
+use super::{Failure, Outcome, account, terminal};
 use crate::answer::linear::{self, Linear};
 use crate::answer::past::{Past, Together};
 use crate::answer::render::{self, ResultTable};
@@ -138,7 +138,11 @@ fn output_of(asker: &Asker, reply: &Reply) -> Outcome {
             output::path(&r.sealed.path)
         ),
     };
-    output::print(&format!("{}\n{spent}{}", render::table(&reply.table), account::text(&asker.chain)))
+    output::print(&format!(
+        "{}\n{spent}{}",
+        render::table_within(&reply.table, terminal::width()),
+        account::text(&asker.chain)
+    ))
 }
 
 /// What JSON says beside the answer.

@@ -1,6 +1,6 @@
 //! `margins describe`, and a bare `margins FILE`: the file explains itself.
 
-use super::{Outcome, output, projection};
+use super::{Outcome, output, projection, terminal};
 use crate::answer::Answers;
 use crate::answer::describe::{Description, Shown, TABLES};
 use std::path::PathBuf;
@@ -38,7 +38,7 @@ pub fn run(args: &Args) -> Outcome {
     if args.json {
         return output::json(&(serde_json::to_string_pretty(&of)? + "\n"));
     }
-    output::print(&of.to_string())
+    output::print(&format!("{of:0$}", terminal::width()))
 }
 
 fn described(args: &Args, tables: usize) -> Result<Description, super::Failure> {
@@ -58,5 +58,5 @@ fn dimension(args: &Args, of: &Description, name: &str) -> Outcome {
         let level = of.dimensions.iter().flat_map(|d| &d.levels).find(same);
         return output::json(&(serde_json::to_string_pretty(&level)? + "\n"));
     }
-    output::print(&crate::answer::render::table(&table))
+    output::print(&crate::answer::render::table_within(&table, terminal::width()))
 }

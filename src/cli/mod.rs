@@ -32,6 +32,7 @@ mod query;
 mod release;
 mod signing;
 mod source;
+mod terminal;
 mod verify;
 
 use crate::answer::{Answers, QueryError};
@@ -100,8 +101,12 @@ enum Verb {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// Print the manual page
-    Man,
+    /// Print the manual page, of the command or of one verb
+    #[command(after_help = "margins man release | man -l -")]
+    Man {
+        /// Such as release
+        verb: Option<String>,
+    },
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -232,7 +237,7 @@ pub fn run(words: Vec<OsString>) -> u8 {
             clap_complete::generate(shell, &mut Cli::command(), "margins", &mut script);
             output::data(&String::from_utf8_lossy(&script))
         }
-        Verb::Man => man(),
+        Verb::Man { verb } => man(verb.as_deref()),
     };
     match outcome {
         Ok(()) => 0,
@@ -252,8 +257,26 @@ pub fn run(words: Vec<OsString>) -> u8 {
     }
 }
 
-fn man() -> Outcome {
+fn man(verb: Option<&str>) -> Outcome {
+    let mut command = Cli::command();
+    command.build();
+    let page_of = match verb {
+        None => command,
+        Some(verb) => {
+            let found = command.get_subcommands().find(|c| c.get_name() == verb).cloned();
+            let Some(found) = found else {
+                let verbs: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+                return Err(Failure::Message(format!(
+                    "there is no verb `{}`\nthe verbs are: {}",
+                    crate::visible::visible(verb),
+                    verbs.join(", ")
+                )));
+            };
+            // `build` has named it `margins-release`, as git and cargo name theirs.
+            found
+        }
+    };
     let mut page = Vec::new();
-    clap_mangen::Man::new(Cli::command()).render(&mut page)?;
+    clap_mangen::Man::new(page_of).render(&mut page)?;
     output::data(&String::from_utf8_lossy(&page))
 }

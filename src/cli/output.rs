@@ -160,15 +160,15 @@ pub fn short(text: &str) -> String {
 /// Lines wider than a terminal broken at blanks, what follows indented. Lines that are indented already (an
 /// excerpt with a caret, a table) stay as they are.
 pub fn wrapped(text: &str, indent: usize) -> String {
-    const WIDTH: usize = 80;
+    let most = super::terminal::prose();
     let width = |s: &str| s.chars().count();
     let wrap = |line: &str| -> String {
-        if line.starts_with(' ') || width(line) <= WIDTH {
+        if line.starts_with(' ') || width(line) <= most {
             return line.into();
         }
         let (mut out, mut used) = (String::new(), 0);
         for word in line.split(' ') {
-            if used > 0 && used + 1 + width(word) > WIDTH {
+            if used > 0 && used + 1 + width(word) > most {
                 out.push('\n');
                 out.push_str(&" ".repeat(indent));
                 used = indent;
@@ -232,7 +232,7 @@ pub fn figure(x: f64) -> String {
 }
 
 /// Columns padded to their widest cell; the first is left-aligned, the others right. Cells of the first
-/// column are cut so that no line is wider than 80.
+/// column are cut so that no line is wider than the terminal.
 pub fn columns(head: &[&str], rows: &[Vec<String>]) -> String {
     // A cell is one line.
     let rows: Vec<Vec<Cow<str>>> =
@@ -245,7 +245,8 @@ pub fn columns(head: &[&str], rows: &[Vec<String>]) -> String {
         }
     }
     let rest: usize = widths[1..].iter().map(|w| w + 2).sum();
-    widths[0] = widths[0].min(78usize.saturating_sub(rest).max(12));
+    let most = super::terminal::width() - 2;
+    widths[0] = widths[0].min(most.saturating_sub(rest).max(12));
     let cut = |s: &str, w: usize| -> String {
         if width(s) <= w { s.into() } else { s.chars().take(w - 1).chain(['…']).collect() }
     };

@@ -4,7 +4,7 @@ mod asked;
 
 use super::chart::{Chart, Series, svg};
 use super::output::{amount, columns, counted, figure, grouped, short};
-use super::{Failure, Outcome, output};
+use super::{Failure, Outcome, output, terminal};
 use crate::answer::Evaluator;
 use crate::compile::statement::Dialect;
 use crate::compile::{self, CompileError, Job};
@@ -21,7 +21,6 @@ use crate::spec::{self, Spec, SpecErrors, Unit};
 use crate::visible::visible;
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 /// Show what a spec will measure and how exact its tables will be, without opening the data.
@@ -66,7 +65,7 @@ pub fn searching(spec: &mut Spec, effort: Option<u32>) {
 
 /// Spec errors as they are shown: with colour on a terminal.
 pub fn spec_failure(errors: SpecErrors) -> Failure {
-    Failure::Rendered(errors.render(std::io::stderr().is_terminal()))
+    Failure::Rendered(errors.render(terminal::colours()))
 }
 
 pub fn run(args: &Args) -> Outcome {

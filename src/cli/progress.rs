@@ -1,11 +1,10 @@
 //! A progress bar on a terminal; silence elsewhere. It shows the size of the file and of the plan, never
 //! anything that depends on the rows.
 
-use super::output;
+use super::{output, terminal};
 use crate::compile::Watcher;
 use crate::planner;
-use indicatif::{ProgressBar, ProgressStyle};
-use std::io::IsTerminal;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::{Mutex, OnceLock};
 use std::time::Instant;
 
@@ -21,7 +20,9 @@ impl Bar {
     fn show(&self, stage: &'static str, template: &str, done: u64, of: u64) {
         let Ok(mut current) = self.0.lock() else { return };
         if current.as_ref().is_none_or(|(name, _)| *name != stage) {
-            let bar = ProgressBar::new(of);
+            let target =
+                if terminal::redraws() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+            let bar = ProgressBar::with_draw_target(Some(of), target);
             if let Ok(style) = ProgressStyle::with_template(template) {
                 bar.set_style(style.progress_chars("━╸ "));
             }
@@ -50,7 +51,7 @@ impl Watcher for Bar {
 pub fn searches() {
     static BEGUN: OnceLock<Instant> = OnceLock::new();
     BEGUN.get_or_init(Instant::now);
-    if std::io::stderr().is_terminal() {
+    if terminal::redraws() {
         planner::progress::listen(|done, of| {
             let spent = BEGUN.get_or_init(Instant::now).elapsed().as_secs();
             let left = spent * u64::from(of - done.min(of)) / u64::from(done.max(1));

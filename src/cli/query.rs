@@ -3,7 +3,7 @@
 use super::batch::statements;
 use super::output::{self, MOST};
 use super::source::Source;
-use super::{Failure, Outcome, Recover};
+use super::{Failure, Outcome, Recover, terminal};
 use crate::answer::render::ResultTable;
 use crate::answer::{Options, PriorChoice, Simultaneous, Statement, render};
 use crate::law::{Interval, Method};
@@ -178,7 +178,9 @@ fn one(args: &Args, source: &Source, sql: &str) -> Outcome {
         more.extend(explained.map(|e| ("explain".into(), e.json)));
         return output::json(&(render::json(&table, &more)? + "\n"));
     }
-    output::print(&(render::table(&table) + &explained.map_or(String::new(), |e| e.text)))
+    output::print(
+        &(render::table_within(&table, terminal::width()) + &explained.map_or(String::new(), |e| e.text)),
+    )
 }
 
 /// A line of a batch and its answer.
@@ -260,7 +262,7 @@ fn reply_text(
     }
     Ok(match &reply.answer {
         Ok(table) if args.csv => header + &render::csv(table).replace("\r\n", "\n"),
-        Ok(table) => header + &render::table(table),
+        Ok(table) => header + &render::table_within(table, terminal::width()),
         Err(why) => header + &output::error(why) + "\n",
     })
 }

@@ -11,12 +11,17 @@ const LEFT: usize = 16;
 /// Of the categories of a level so many characters are shown.
 const LONG: usize = 56;
 
+/// The most characters of a line: `{:100}` says that there is room for 100.
+fn width(f: &Formatter) -> usize {
+    f.width().unwrap_or(WIDTH)
+}
+
 /// Text in lines that leave `indent` free, but in the first.
-fn wrapped(text: &str, indent: usize) -> String {
+fn wrapped(text: &str, indent: usize, width: usize) -> String {
     let (mut out, mut used) = (String::new(), indent);
     for word in text.split_whitespace() {
         let length = word.chars().count();
-        if used > indent && used + 1 + length > WIDTH {
+        if used > indent && used + 1 + length > width {
             out.push('\n');
             out.push_str(&" ".repeat(indent));
             used = indent;
@@ -77,7 +82,8 @@ fn tables(f: &mut Formatter, of: &Description) -> fmt::Result {
     let cells = rows.iter().map(|r| wide(&r.1)).chain([5]).max().unwrap_or(5);
     let first = rows.iter().map(|r| wide(&r.2[0])).chain([9]).max().unwrap_or(9);
     let second = rows.iter().map(|r| wide(&r.2[1])).chain([wide(&margin)]).max().unwrap_or(9);
-    let room = WIDTH - 2 - (cells + first + second + 6);
+    let width = width(f);
+    let room = width.saturating_sub(cells + first + second + 8).max(8);
     let names = rows.iter().map(|r| wide(&r.0)).chain([5]).max().unwrap_or(5).min(room);
     writeln!(f, "  {:names$}  {:>cells$}  {:>first$}  {margin:>second$}", "table", "cells", "std error")?;
     for (name, n, [std_error, margin]) in rows {
@@ -91,14 +97,15 @@ fn tables(f: &mut Formatter, of: &Description) -> fmt::Result {
     if of.more_tables > 0 {
         writeln!(f, "  … and {} more", of.more_tables)?;
     }
-    writeln!(f, "{}", wrapped(&errors_note(of), 0))
+    writeln!(f, "{}", wrapped(&errors_note(of), 0, width.min(WIDTH)))
 }
 
 impl Display for Description {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        let width = width(f);
         let mut line = |name: &str, text: &str| match text.trim() {
             "" => Ok(()),
-            text => writeln!(f, "{name:<LEFT$}{}", wrapped(text, LEFT)),
+            text => writeln!(f, "{name:<LEFT$}{}", wrapped(text, LEFT, width.min(WIDTH))),
         };
         line(&self.name, &self.title)?;
         line("about", self.description.as_deref().unwrap_or_default())?;
@@ -121,8 +128,12 @@ impl Display for Description {
             }
             for level in &d.levels {
                 let n = level.categories.len();
-                let line = format!("{} ({n}): {}", level.name, cut(&level.categories, LONG));
-                writeln!(f, "  {}", wrapped(&line, 4))?;
+                let line = format!(
+                    "{} ({n}): {}",
+                    level.name,
+                    cut(&level.categories, LONG.max(width.saturating_sub(24)))
+                );
+                writeln!(f, "  {}", wrapped(&line, 4, width))?;
             }
         }
         let what = if self.is_projection() {
@@ -136,7 +147,7 @@ impl Display for Description {
             writeln!(f, "\nIt answers, for example")?;
         }
         for example in &self.examples {
-            writeln!(f, "  {}", wrapped(example, 4))?;
+            writeln!(f, "  {}", wrapped(example, 4, width))?;
         }
         Ok(())
     }

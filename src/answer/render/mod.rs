@@ -21,7 +21,7 @@ pub use csv::{csv, label as csv_label};
 pub use html::{escaped, html, preformatted};
 pub use json::json;
 pub(super) use table::rough;
-pub use table::{WIDTH, table};
+pub use table::{WIDTH, table, table_within};
 
 use super::Together;
 use crate::cube::Categories;

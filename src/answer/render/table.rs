@@ -3,7 +3,7 @@
 use super::{ColumnKind, ResultCell, ResultFigure, ResultTable};
 use crate::visible::visible;
 
-/// The most characters of a line.
+/// The most characters of a line, where nobody knows how wide the terminal is.
 pub const WIDTH: usize = 80;
 
 /// Between two columns.
@@ -15,36 +15,46 @@ pub(super) struct Column {
     pub(super) cells: Vec<String>,
     /// Numbers stand right and are never shortened.
     pub(super) number: bool,
+    /// The column of the answer that it shows, or shows a part of.
+    of: usize,
+    /// Whether it is a standard error.
+    std_error: bool,
 }
 
-/// The answer as lines of at most [`WIDTH`] characters, each ended by a line feed.
+/// The answer as lines of at most [`WIDTH`] characters.
+pub fn table(result: &ResultTable) -> String {
+    table_within(result, WIDTH)
+}
+
+/// The answer as lines of at most so many characters, each ended by a line feed.
 ///
 /// Numbers are rounded to one digit below the first significant digit of the column's smallest standard
 /// error; the ends of intervals are rounded outwards, so that the interval shown is never narrower than the
-/// true one. Labels that do not fit are shortened with `…`. Several figures that do not fit side by side are
-/// put below each other, one line for each figure of a row.
-pub fn table(result: &ResultTable) -> String {
-    let mut text = lines(result);
-    for (i, note) in result.told().iter().enumerate() {
+/// true one. Every row is one line: labels that do not fit are shortened with `…`, then columns are left out, with a note that says which. A
+/// figure is never shown without its interval.
+pub fn table_within(result: &ResultTable, width: usize) -> String {
+    let (shown, left_out) = fitting(result, width);
+    let mut text = set(shown, width);
+    for (i, note) in left_out.into_iter().chain(result.told()).enumerate() {
         if i == 0 {
             text.push('\n');
         }
-        text.push_str(&wrapped(&clean(note)));
+        text.push_str(&wrapped(&clean(&note), width.min(WIDTH)));
     }
     text
 }
 
-/// A note as lines of at most [`WIDTH`] characters.
-fn wrapped(note: &str) -> String {
+/// A note as lines of at most so many characters.
+fn wrapped(note: &str, width: usize) -> String {
     let mut text = String::new();
-    let mut room = WIDTH;
+    let mut room = width;
     for word in note.split(' ') {
-        let needed = length(word) + usize::from(room < WIDTH);
-        if needed > room && room < WIDTH {
+        let needed = length(word) + usize::from(room < width);
+        if needed > room && room < width {
             text.push('\n');
-            room = WIDTH;
+            room = width;
         }
-        if room < WIDTH {
+        if room < width {
             text.push(' ');
             room -= 1;
         }
@@ -55,17 +65,36 @@ fn wrapped(note: &str) -> String {
     text
 }
 
-fn lines(result: &ResultTable) -> String {
-    let figures: Vec<usize> =
-        (0..result.columns.len()).filter(|&i| result.columns[i].kind == ColumnKind::Figure).collect();
-    let wide = side_by_side(result, figures.len() > 1);
-    let numbers: usize = wide.iter().filter(|c| c.number).map(|c| natural(c) + GAP).sum();
-    let labels = wide.iter().filter(|c| !c.number).count();
+/// The columns that fit, and what is to be said of the others: first the standard errors go, which intervals make up for, then whole columns
+/// from the right. The first figure stays.
+fn fitting(result: &ResultTable, width: usize) -> (Vec<Column>, Option<String>) {
+    let figures = result.columns.iter().filter(|c| c.kind == ColumnKind::Figure).count();
+    let mut columns = side_by_side(result, figures > 1);
+    let (mut left_out, mut dropped): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
     // Labels need some room to be told apart.
-    if figures.len() > 1 && numbers + labels * (8 + GAP) > WIDTH + GAP {
-        return set(stacked(result, &figures));
+    let needed = |columns: &[Column]| -> usize {
+        columns.iter().map(|c| GAP + if c.number { natural(c) } else { natural(c).min(8) }).sum()
+    };
+    if needed(&columns) > width + GAP && columns.iter().filter(|c| c.number).count() > 4 {
+        columns.retain(|c| !c.std_error);
+        left_out.push("standard errors".into());
     }
-    set(wide)
+    let first = columns.iter().find(|c| c.number).map_or(0, |c| c.of);
+    while needed(&columns) > width + GAP
+        && let Some(last) = columns.iter().rfind(|c| c.number && c.of != first).map(|c| c.of)
+    {
+        columns.retain(|c| c.of != last);
+        let name = result.columns.get(last).map_or("", |c| &c.name);
+        dropped.insert(0, clean(name));
+    }
+    left_out.extend(dropped);
+    let note = (!left_out.is_empty()).then(|| {
+        format!(
+            "Not shown, for want of room: {}. A wider terminal, --csv and --json show all.",
+            left_out.join(", ")
+        )
+    });
+    (columns, note)
 }
 
 /// One line for each row.
@@ -74,67 +103,20 @@ pub(super) fn side_by_side(result: &ResultTable, several: bool) -> Vec<Column> {
     for (i, column) in result.columns.iter().enumerate() {
         let cells = || result.rows.iter().map(move |row| row.get(i));
         if column.kind == ColumnKind::Number {
-            columns.push(numbers(column.name.clone(), cells()));
+            columns.push(numbers(i, column.name.clone(), cells()));
             continue;
         }
         if column.kind != ColumnKind::Figure {
-            columns.push(labels(column.name.clone(), cells()));
+            columns.push(labels(i, column.name.clone(), cells()));
             continue;
         }
-        let [estimate, std_error, low, high] = figure_columns(column.name.clone(), result.level, several);
+        let headers = figure_columns(column.name.clone(), result.level, several);
         let digits = digits(cells().filter_map(|c| figure(c).map(|f| f.std_error)));
         let shown: Vec<[String; 4]> =
             cells().map(|c| figure(c).map_or_else(Default::default, |f| show(f, digits))).collect();
-        for (j, header) in [estimate, std_error, low, high].into_iter().enumerate() {
+        for (j, header) in headers.into_iter().enumerate() {
             let cells = shown.iter().map(|parts| parts[j].clone()).collect();
-            columns.push(Column { header, cells, number: true });
-        }
-    }
-    columns
-}
-
-/// One line for each figure of each row.
-fn stacked(result: &ResultTable, figures: &[usize]) -> Vec<Column> {
-    let mut columns: Vec<Column> = result
-        .columns
-        .iter()
-        .enumerate()
-        .filter(|(_, column)| !matches!(column.kind, ColumnKind::Figure | ColumnKind::Number))
-        .map(|(i, column)| {
-            let cells = result.rows.iter().flat_map(move |row| figures.iter().map(move |_| row.get(i)));
-            labels(column.name.clone(), cells)
-        })
-        .collect();
-    let names =
-        result.rows.iter().flat_map(|_| figures.iter().map(|&i| clean(&result.columns[i].name))).collect();
-    columns.push(Column { header: "figure".into(), cells: names, number: false });
-    let digits: Vec<Option<i32>> = figures
-        .iter()
-        .map(|&i| digits(result.rows.iter().filter_map(|row| figure(row.get(i)).map(|f| f.std_error))))
-        .collect();
-    let shown: Vec<[String; 4]> = result
-        .rows
-        .iter()
-        .flat_map(|row| figures.iter().zip(&digits).map(move |(&i, &digits)| (row.get(i), digits)))
-        .map(|(cell, digits)| figure(cell).map_or_else(Default::default, |f| show(f, digits)))
-        .collect();
-    let headers = figure_columns("estimate".into(), result.level, false);
-    for (j, header) in headers.into_iter().enumerate() {
-        columns.push(Column {
-            header,
-            cells: shown.iter().map(|parts| parts[j].clone()).collect(),
-            number: true,
-        });
-    }
-    // A plain number stands in the line of the figure it follows.
-    for (i, column) in result.columns.iter().enumerate() {
-        if column.kind == ColumnKind::Number {
-            let of = figures.iter().rev().find(|&&f| f < i);
-            let cells = result
-                .rows
-                .iter()
-                .flat_map(|row| figures.iter().map(move |f| row.get(i).filter(|_| Some(f) == of)));
-            columns.push(numbers(column.name.clone(), cells));
+            columns.push(Column { header, cells, number: true, of: i, std_error: j == 1 });
         }
     }
     columns
@@ -151,7 +133,7 @@ fn figure_columns(name: String, level: f64, several: bool) -> [String; 4] {
     }
 }
 
-fn numbers<'a>(header: String, cells: impl Iterator<Item = Option<&'a ResultCell>>) -> Column {
+fn numbers<'a>(of: usize, header: String, cells: impl Iterator<Item = Option<&'a ResultCell>>) -> Column {
     let cells = cells
         .map(|cell| match cell {
             // A probability that is nearly certain is not certain.
@@ -161,10 +143,10 @@ fn numbers<'a>(header: String, cells: impl Iterator<Item = Option<&'a ResultCell
             _ => String::new(),
         })
         .collect();
-    Column { header: shorten(&clean(&header), 24), cells, number: true }
+    Column { header: shorten(&clean(&header), 24), cells, number: true, of, std_error: false }
 }
 
-fn labels<'a>(header: String, cells: impl Iterator<Item = Option<&'a ResultCell>>) -> Column {
+fn labels<'a>(of: usize, header: String, cells: impl Iterator<Item = Option<&'a ResultCell>>) -> Column {
     let cells = cells
         .map(|cell| match cell {
             Some(ResultCell::Label(label)) => clean(label),
@@ -175,7 +157,7 @@ fn labels<'a>(header: String, cells: impl Iterator<Item = Option<&'a ResultCell>
             None => String::new(),
         })
         .collect();
-    Column { header: clean(&header), cells, number: false }
+    Column { header: clean(&header), cells, number: false, of, std_error: false }
 }
 
 fn figure(cell: Option<&ResultCell>) -> Option<ResultFigure> {
@@ -275,10 +257,10 @@ fn shorten(text: &str, width: usize) -> String {
 }
 
 /// Column widths: as wide as needed, the widest labels shortened first.
-fn widths(columns: &[Column]) -> Vec<usize> {
+fn widths(columns: &[Column], width: usize) -> Vec<usize> {
     let mut widths: Vec<usize> = columns.iter().map(natural).collect();
     let gaps = GAP * columns.len().saturating_sub(1);
-    while widths.iter().sum::<usize>() + gaps > WIDTH {
+    while widths.iter().sum::<usize>() + gaps > width {
         let widest =
             (0..columns.len()).filter(|&i| !columns[i].number && widths[i] > 1).max_by_key(|&i| widths[i]);
         match widest {
@@ -289,8 +271,8 @@ fn widths(columns: &[Column]) -> Vec<usize> {
     widths
 }
 
-fn set(columns: Vec<Column>) -> String {
-    let widths = widths(&columns);
+fn set(columns: Vec<Column>, most: usize) -> String {
+    let widths = widths(&columns, most);
     let rows = columns.iter().map(|c| c.cells.len()).max().unwrap_or(0);
     let mut text = String::new();
     let mut line = |cell: &dyn Fn(&Column, usize) -> String| {
@@ -303,7 +285,7 @@ fn set(columns: Vec<Column>) -> String {
             }
             line.push_str(&if column.number { pad + &cell } else { cell + &pad });
         }
-        text.push_str(&shorten(line.trim_end(), WIDTH));
+        text.push_str(&shorten(line.trim_end(), most));
         text.push('\n');
     };
     line(&|c, _| c.header.clone());

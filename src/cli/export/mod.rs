@@ -7,7 +7,7 @@ mod parquet;
 mod sdmx;
 mod tidy;
 
-use super::{Failure, Outcome, Recover, output};
+use super::{Failure, Outcome, Recover, output, terminal};
 use crate::answer::nearest::{LEAST_SQUARES, note};
 use crate::answer::render::{self, ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
 use crate::answer::{Answers, Group};
@@ -149,7 +149,7 @@ pub fn run(args: &Args) -> Outcome {
         }
         return output::json(&(render::json(&result, &more)? + "\n"));
     }
-    let mut text = render::table(&result);
+    let mut text = render::table_within(&result, terminal::width());
     if let Some(finish) = args.finish {
         text.push_str(&format!("\n{FINISHED}: {}\n", finish.note()));
     }
