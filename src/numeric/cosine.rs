@@ -149,7 +149,7 @@ mod tests {
                 (0..=m).map(|j| (((j as u64 + 1).wrapping_mul(seed | 1) >> 40) as f64) / 1e7 - 0.5).collect();
             let mut cosines = Cosines::default();
             // Also with roots that were made for more.
-            cosines.grow(2 * m << longer);
+            cosines.grow((2 * m) << longer);
             let size: f64 = 2.0 * half.iter().map(|x| x.abs()).sum::<f64>();
             for (a, b) in cosines.transform(&half).iter().zip(directly(&half)) {
                 prop_assert!((a - b).abs() <= 1e-14 * size, "{a} {b}");

@@ -133,7 +133,7 @@ fn several_figures_stand_side_by_side_or_are_left_out() {
             text.lines().all(|l| l.chars().count() <= width) && text.lines().nth(3) == Some(""),
             "{text}"
         );
-        assert!(text.replace('\n', " ").contains(what) == !what.is_empty(), "{text}");
+        assert!(text.replace('\n', " ").contains(what), "{text}");
     };
     told(80, "for want of room: standard errors. A wider terminal");
     told(60, "for want of room: standard errors. A wider terminal");
