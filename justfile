@@ -56,9 +56,24 @@ crates:
 fuzz-smoke seconds="10":
     ./fuzz/run {{seconds}}
 
-# The Python wheel, into dist/. It shares what is compiled with the command
-wheel:
-    CARGO_TARGET_DIR=target maturin build --release --locked --manifest-path python/Cargo.toml --out dist
+# The page for browsers, into explorer/page.html
+page:
+    ./explorer/build
+
+# The page in a real Chromium, in a virtual environment; skipped with a message where there is none
+page-test: page
+    cargo build --release --locked
+    test -d target/venv || python3 -m venv target/venv
+    target/venv/bin/pip install --quiet --disable-pip-version-check pytest playwright
+    target/venv/bin/python -m pytest -q -rs explorer/tests
+
+# The command as it is published: with the page inside
+dist: page
+    cargo build --profile dist --locked --features page
+
+# The Python wheel with the page inside, into dist/. It shares what is compiled with the command
+wheel: page
+    CARGO_TARGET_DIR=target maturin build --release --locked --features page,pyo3/extension-module --manifest-path python/Cargo.toml --out dist
 
 # The wheel's tests, in a virtual environment that has it and the data frames
 wheel-test:

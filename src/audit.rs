@@ -25,7 +25,7 @@ pub struct Audit {
 }
 
 /// What no check of the file can show.
-const LIMITS: &str = "\
+pub const LIMITS: &str = "\
 What these checks cannot show: that the data was real or was read as the spec
 says, that the noise was drawn as the format says and nobody kept a copy of it,
 or what else was released about the same people. The signer vouches for those;
@@ -66,6 +66,14 @@ impl Audit {
     /// Whether nothing failed.
     pub fn passed(&self) -> bool {
         self.checks.iter().all(|c| c.outcome != Outcome::Failed)
+    }
+
+    /// The last word for people.
+    pub fn verdict(&self) -> &'static str {
+        match self.passed() {
+            true => "VERIFIED: the file is whole, and what it claims follows from what it holds.",
+            false => "VERIFICATION FAILED: do not trust this file.",
+        }
     }
 
     fn content(&mut self, release: &Release) -> Result<(), ReleaseError> {
@@ -144,16 +152,11 @@ impl Audit {
             let detail = wrap(&c.detail, 80usize.saturating_sub(indent).max(30), indent);
             out.push_str(&format!("{mark}  {:<width$}  {detail}\n", c.what));
         }
-        let verdict = if self.passed() {
-            "VERIFIED: the file is whole, and what it claims follows from what it holds."
-        } else {
-            "VERIFICATION FAILED: do not trust this file."
-        };
         if self.passed() {
             out.push_str(&format!("\n{LIMITS}\n"));
         }
         // Always the last line: whatever is above it, it is what stays on the screen.
-        out.push_str(&format!("\n{verdict}\n"));
+        out.push_str(&format!("\n{}\n", self.verdict()));
         out
     }
 }

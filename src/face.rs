@@ -115,6 +115,11 @@ impl Release {
         Release::from_file(File::from_bytes(bytes)?)
     }
 
+    /// The same with the text of the `.minisig` that lies beside it: [`Release::verify`] then checks that it signs all bytes.
+    pub fn from_bytes_beside(bytes: Vec<u8>, minisig: Vec<u8>) -> Result<Release, Error> {
+        Release::from_file(File::from_bytes_beside(bytes, minisig)?)
+    }
+
     fn from_file(file: File) -> Result<Release, Error> {
         Ok(Release(match Questions::open(&file)? {
             Some(questions) => Kind::Keys(Box::new(file), Box::new(questions)),
@@ -197,13 +202,36 @@ impl Release {
 
     /// What the release is and what can be asked of it, with the errors of at most `tables` tables.
     pub fn describe(&self, tables: usize) -> Result<Description, Error> {
+        Ok(Description { examples: self.examples(), ..self.plainly(tables)? })
+    }
+
+    /// The same without examples, which take a moment: each of them has been answered.
+    pub fn plainly(&self, tables: usize) -> Result<Description, Error> {
         const LEVEL: f64 = 0.95;
         match &self.0 {
             Kind::Tables(several) => {
                 let first = several.releases().first().ok_or(ReleaseError::Magic)?;
-                Ok(first.describe(LEVEL, tables)?)
+                Ok(first.plainly(LEVEL, tables)?)
             }
-            Kind::Keys(_, questions) => Ok(questions.describe(LEVEL)?),
+            Kind::Keys(_, questions) => Ok(questions.plainly(LEVEL)?),
+        }
+    }
+
+    /// The margin of one of [`Release::tables`], as a description shows it: `± 12.3`. `None` where it is exact or depends on the question.
+    pub fn table_margin(&self, at: usize) -> Result<Option<String>, Error> {
+        let Kind::Tables(several) = &self.0 else { return Ok(None) };
+        let Some(answers) = several.releases().first() else { return Ok(None) };
+        match answers.evaluator().recovery().plan().workload.get(at) {
+            Some(table) => Ok(answers.table(table, 0.95)?.margin_text()),
+            None => Ok(None),
+        }
+    }
+
+    /// Questions that it answers.
+    pub fn examples(&self) -> Vec<String> {
+        match &self.0 {
+            Kind::Tables(several) => several.releases().first().map_or(Vec::new(), Answers::examples),
+            Kind::Keys(_, questions) => questions.examples(),
         }
     }
 
@@ -243,21 +271,30 @@ impl Release {
 
     /// The question for a table: the count of every combination of these levels' categories; without any the total.
     pub fn table_sql(&self, levels: &[&str]) -> String {
+        self.cells_sql(levels, &[])
+    }
+
+    /// The same of those units alone that are in the given categories: (level, category).
+    pub fn cells_sql(&self, levels: &[&str], only: &[(&str, &str)]) -> String {
         let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
         let dimensions = self.dimensions();
-        let level = |name: &&str| {
+        let level = |name: &str| {
             let own = dimensions
                 .iter()
                 .filter_map(|d| name.strip_prefix(d.name.as_str())?.strip_prefix('.').map(|l| (d, l)));
             match own.max_by_key(|(d, _)| d.name.len()) {
-                Some((d, level)) if dimensions.iter().all(|d| d.name != *name) => {
+                Some((d, level)) if dimensions.iter().all(|d| d.name != name) => {
                     format!("{}.{}", quoted(&d.name), quoted(level))
                 }
                 _ => quoted(name),
             }
         };
-        let levels: Vec<String> = levels.iter().map(level).collect();
-        let from = quoted(self.name());
+        let levels: Vec<String> = levels.iter().map(|name| level(name)).collect();
+        let mut from = quoted(self.name());
+        for (i, (name, category)) in only.iter().enumerate() {
+            let and = if i == 0 { "WHERE" } else { "AND" };
+            from.push_str(&format!(" {and} {} = '{}'", level(name), category.replace('\'', "''")));
+        }
         match levels.join(", ") {
             none if none.is_empty() => format!("SELECT COUNT(*) FROM {from}"),
             names => format!("SELECT {names}, COUNT(*) FROM {from} GROUP BY {names}"),

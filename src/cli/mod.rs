@@ -22,6 +22,7 @@ mod inspect;
 mod keygen;
 mod ledger;
 mod output;
+mod page;
 mod panels;
 mod plan;
 #[doc(hidden)]
@@ -84,6 +85,8 @@ enum Verb {
     Estimator(estimator::Args),
     /// Write a whole table from a release file
     Export(export::Args),
+    /// Write a page that opens, verifies and explores a release in a browser
+    Page(page::Args),
     /// Check a release's signature, hashes, format and privacy arithmetic
     Verify(verify::Args),
     /// Show what an auditor asks of a release
@@ -224,6 +227,7 @@ pub fn run(words: Vec<OsString>) -> u8 {
         Verb::Infer(args) => infer::run(&args),
         Verb::Estimator(args) => estimator::run(&args),
         Verb::Export(args) => export::run(&args),
+        Verb::Page(args) => page::run(&args),
         Verb::Verify(args) => verify::run(&args),
         Verb::Inspect(args) => inspect::run(&args),
         Verb::Ledger(args) => ledger::run(&args),

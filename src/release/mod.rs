@@ -66,6 +66,8 @@ pub(crate) use manifest::{is_day, is_name};
 pub use reader::Release;
 pub use signature::{NOT_PRIVATE_PUBLIC_KEY, public_key_text};
 pub use truncation::Truncation;
+#[cfg(feature = "cli")]
+pub(crate) use verify::sidecar_path;
 pub use verify::{Check, Outcome, Verification};
 
 #[cfg(feature = "compile")]

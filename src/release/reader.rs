@@ -4,7 +4,6 @@ use super::layout::{self, HEADER_LEN, Header, Kind, ROW_LEN, Row};
 use super::{Manifest, ReleaseError, signature};
 use serde::Deserialize;
 use std::fmt;
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -28,7 +27,7 @@ impl<R: Read + Seek + Send> ReadAt for Shared<R> {
 }
 
 #[cfg(unix)]
-impl ReadAt for File {
+impl ReadAt for std::fs::File {
     fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
         std::os::unix::fs::FileExt::read_exact_at(self, buf, offset)
     }
@@ -42,6 +41,8 @@ impl ReadAt for File {
 pub struct Release {
     pub(super) source: Box<dyn ReadAt>,
     pub(super) path: Option<PathBuf>,
+    /// The text of the `.minisig` beside it, where it was handed over with the bytes.
+    pub(super) beside: Option<Vec<u8>>,
     pub(super) length: u64,
     pub(super) rows: Vec<Row>,
     manifest_bytes: Vec<u8>,
@@ -85,6 +86,11 @@ impl Release {
     /// Opens a release that is in memory.
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Release, ReleaseError> {
         Release::from_reader(io::Cursor::new(bytes))
+    }
+
+    /// The same with the text of the `.minisig` that lies beside it, for [`Release::verify_all`].
+    pub fn from_bytes_beside(bytes: Vec<u8>, minisig: Vec<u8>) -> Result<Release, ReleaseError> {
+        Ok(Release { beside: Some(minisig), ..Release::from_bytes(bytes)? })
     }
 
     /// Opens a release from anything that can be read at any place.
@@ -144,7 +150,7 @@ impl Release {
         }
         let manifest: Manifest = serde_json::from_slice(&manifest_bytes).map_err(json)?;
         manifest.agree(header.version, &rows)?;
-        Ok(Release { source, path, length, rows, manifest_bytes, manifest })
+        Ok(Release { source, path, beside: None, length, rows, manifest_bytes, manifest })
     }
 
     /// What the release says about itself.

@@ -53,7 +53,7 @@ const BESIDE: &str = ". If this release is being replaced, verify it again; if a
                       the next run of the same release puts it right";
 
 /// Where the signature of the whole file is: `NAME.margins.minisig`.
-pub(super) fn sidecar_path(path: &Path) -> PathBuf {
+pub(crate) fn sidecar_path(path: &Path) -> PathBuf {
     let mut sidecar = path.as_os_str().to_owned();
     sidecar.push(".minisig");
     sidecar.into()
@@ -72,7 +72,9 @@ impl Release {
         out.signer(manifest, public_key);
 
         let key = signature::parse_key(&manifest.signer.public_key)?;
-        let sidecar = match self.path.as_deref().map(|path| self.read_sidecar(&sidecar_path(path))) {
+        let given = || self.beside.as_ref().map(|text| self.sidecar(text).map(Some));
+        let read = |path| self.read_sidecar(&sidecar_path(path));
+        let sidecar = match self.path.as_deref().map(read).or_else(given) {
             None => Beside::NoFile,
             Some(Err(e)) => Beside::Unreadable(e),
             Some(Ok(None)) => Beside::Missing,
@@ -147,9 +149,14 @@ impl Release {
         };
         let mut text = Vec::new();
         file.take(super::MAX_SIGNATURE + 1).read_to_end(&mut text)?;
+        self.sidecar(&text).map(Some)
+    }
+
+    /// A signature of the whole file, from its text.
+    fn sidecar(&self, text: &[u8]) -> Result<minisign_verify::Signature, ReleaseError> {
         let manifest = self.manifest();
         let comment = Manifest::trusted_comment(&manifest.about.name, manifest.format, self.manifest_bytes());
-        signature::parse(&text, &comment).map(Some)
+        signature::parse(text, &comment)
     }
 }
 

@@ -164,32 +164,57 @@ fn dimensions(cube: &Cube) -> Vec<Dimension> {
 impl Answers {
     /// Describes the release, with intervals at `level` and the errors of at most `tables` tables.
     pub fn describe(&self, level: f64, tables: usize) -> Result<Description, QueryError> {
+        Ok(Description { examples: self.examples(), ..self.plainly(level, tables)? })
+    }
+
+    /// Questions that it answers: each has been asked.
+    pub fn examples(&self) -> Vec<String> {
+        examples::of_tables(self)
+    }
+
+    /// The description without questions: no count is looked at.
+    pub fn plainly(&self, level: f64, tables: usize) -> Result<Description, QueryError> {
         if !(level > 0.0 && level < 1.0) {
             return Err(QueryError::Level(level));
         }
         let (cube, plan) = (self.cube(), self.evaluator().recovery().plan());
         let mut out = about(self.release().manifest(), cube, level);
         for t in plan.workload.iter().take(tables) {
-            let law = self.evaluator().worst_cell_law(&t.cuboid)?;
-            let exact = plan.exact.contains(&t.cuboid);
-            out.tables.push(Table {
-                levels: t.cuboid.iter().map(|level| cube.level_name(level)).collect(),
-                cells: cube.cells(&t.cuboid),
-                exact,
-                std_error: Some(law.std_error()),
-                margin: Some(law.half_width(level)),
-            });
+            out.tables.push(self.table(t, level)?);
         }
         out.more_tables = plan.workload.len().saturating_sub(tables) as u64;
         out.untrue = self.caveats(level)?.iter().map(|c| c.text(level)).collect();
-        out.examples = examples::of_tables(self);
         Ok(out)
+    }
+}
+
+impl Answers {
+    /// A table with its error.
+    pub fn table(&self, table: &crate::plan::Table, level: f64) -> Result<Table, QueryError> {
+        let law = self.evaluator().worst_cell_law(&table.cuboid)?;
+        Ok(Table {
+            levels: table.cuboid.iter().map(|level| self.cube().level_name(level)).collect(),
+            cells: self.cube().cells(&table.cuboid),
+            exact: self.evaluator().recovery().plan().exact.contains(&table.cuboid),
+            std_error: Some(law.std_error()),
+            margin: Some(law.half_width(level)),
+        })
     }
 }
 
 impl Questions {
     /// Describes the release, with intervals at `level`.
     pub fn describe(&self, level: f64) -> Result<Description, keys::QueryError> {
+        Ok(Description { examples: self.examples(), ..self.plainly(level)? })
+    }
+
+    /// Questions that it answers, but for the keys that readers name.
+    pub fn examples(&self) -> Vec<String> {
+        examples::of_keys(self)
+    }
+
+    /// The description without questions.
+    pub fn plainly(&self, level: f64) -> Result<Description, keys::QueryError> {
         if !(level > 0.0 && level < 1.0) {
             return Err(keys::QueryError::Level(level));
         }
@@ -208,7 +233,6 @@ impl Questions {
             margin: Some((one.high - one.low) / 2.0),
         });
         out.untrue = self.caveats().iter().map(|c| c.text(level)).collect();
-        out.examples = examples::of_keys(self);
         Ok(out)
     }
 }

@@ -46,6 +46,13 @@ fn number(x: f64) -> String {
     }
 }
 
+impl Table {
+    /// The margin as a description shows it: `± 12.3`.
+    pub fn margin_text(&self) -> Option<String> {
+        self.margin.filter(|_| !self.exact).map(|m| format!("± {}", number(m)))
+    }
+}
+
 /// `95 %`.
 fn percent(level: f64) -> String {
     let text = format!("{:.4}", level * 100.0);
@@ -69,7 +76,7 @@ pub(super) fn errors_note(of: &Description) -> String {
 fn tables(f: &mut Formatter, of: &Description) -> fmt::Result {
     let error = |t: &Table| match (t.exact, t.std_error, t.margin) {
         (true, ..) => ["exact".into(), String::new()],
-        (_, Some(e), Some(m)) => [number(e), format!("± {}", number(m))],
+        (_, Some(e), Some(_)) => [number(e), t.margin_text().unwrap_or_default()],
         _ => [String::new(), String::new()],
     };
     let rows: Vec<(String, String, [String; 2])> = of

@@ -1,7 +1,7 @@
-//! An answer as a table of HTML, for notebooks.
+//! An answer as a table of HTML, for notebooks, and its texts alone, for those who set tables themselves.
 
 use super::ResultTable;
-use super::table::{Column, side_by_side};
+use super::table::side_by_side;
 use crate::visible::{visible, visible_lines};
 use std::fmt::Write;
 
@@ -26,11 +26,28 @@ pub fn preformatted(text: &str) -> String {
     format!("<pre>{}</pre>\n", escaped(&visible_lines(text)))
 }
 
+/// A column as the terminal's table writes it: rounded to what the standard errors justify, intervals outwards.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shown {
+    /// What stands above it.
+    pub header: String,
+    /// Whether it stands right.
+    pub number: bool,
+    /// A text for each row.
+    pub cells: Vec<String>,
+}
+
+/// The columns side by side, however wide that is.
+pub fn shown(result: &ResultTable) -> Vec<Shown> {
+    let figures = result.columns.iter().filter(|c| c.kind == super::ColumnKind::Figure).count();
+    let columns = side_by_side(result, figures > 1).into_iter();
+    columns.map(|c| Shown { header: c.header, number: c.number, cells: c.cells }).collect()
+}
+
 /// The answer with the numbers of [`super::table()`], and its notes below. No styles but the alignment of numbers, no scripts.
 pub fn html(result: &ResultTable) -> String {
-    let figures = result.columns.iter().filter(|c| c.kind == super::ColumnKind::Figure).count();
-    let columns = side_by_side(result, figures > 1);
-    let align = |c: &Column| if c.number { "right" } else { "left" };
+    let columns = shown(result);
+    let align = |c: &Shown| if c.number { "right" } else { "left" };
     let mut out = String::from("<table>\n<thead><tr>");
     // Writing to a String does not fail.
     for c in &columns {

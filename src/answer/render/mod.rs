@@ -18,7 +18,7 @@ pub(crate) use caveat::named;
 pub use caveat::{Caveat, truncation};
 pub use columns::{Column, Values, columns};
 pub use csv::{csv, label as csv_label};
-pub use html::{escaped, html, preformatted};
+pub use html::{Shown as ShownColumn, escaped, html, preformatted, shown};
 pub use json::json;
 pub(super) use table::rough;
 pub use table::{WIDTH, table, table_within};

@@ -4,6 +4,7 @@ mod files;
 mod json_stat;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod registry;
 mod sdmx;
 mod tidy;
 
@@ -28,17 +29,21 @@ use std::sync::Arc;
 #[command(
     after_help = "Example:\n  margins export out/town.margins --table sex,age.band --csv > table.csv\n  \
     margins export out/town.margins --table work --finish nonnegative-integral\n  \
-    margins export out/town.margins --all --format json-stat --out tables"
+    margins export out/town.margins --all --format json-stat --out tables\n  \
+    margins export out/town.margins --registry > town.yaml"
 )]
 pub struct Args {
     /// The release
     file: PathBuf,
     /// Dimensions and levels of the table, separated by commas; `total` is the table of none
-    #[arg(long, value_name = "NAMES", required_unless_present = "all")]
+    #[arg(long, value_name = "NAMES", required_unless_present_any = ["all", "registry"])]
     table: Option<String>,
     /// Every table that was asked for when the release was made
     #[arg(long, conflicts_with = "table", requires = "format")]
     all: bool,
+    /// Draft an entry for the public registry of deployments of differential privacy, as YAML
+    #[arg(long, conflicts_with_all = ["table", "all", "format", "csv", "json", "finish", "recover", "level"])]
+    registry: bool,
     /// Write files that other tools know
     #[arg(long, value_enum, conflicts_with_all = ["csv", "json", "finish", "recover"])]
     format: Option<files::Format>,
@@ -99,6 +104,9 @@ impl Finish {
 const FINISHED: &str = "finished_biased";
 
 pub fn run(args: &Args) -> Outcome {
+    if args.registry {
+        return registry::run(&args.file);
+    }
     if !(args.level > 0.0 && args.level < 1.0) {
         return Err(Failure::Message(format!("--level must lie between 0 and 1, not {}", args.level)));
     }

@@ -1,0 +1,459 @@
+// The page. Everything that a file says is set as text: there is no innerHTML here, and the browser is told to refuse it (Trusted Types).
+const $ = (id) => document.getElementById(id);
+const show = (element, on) => { element.hidden = !on; };
+const say = (text) => { $("status").textContent = text; };
+const trouble = (text) => {
+  $("trouble").replaceChildren(...(text ? [make("p", { class: "card bad", text })] : []));
+};
+
+// ---- the evaluator -------------------------------------------------------------------------------------------------------------------
+
+function bytesOf(base64) {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(base64);
+  const parts = [];
+  for (let at = 0; at < base64.length; at += 1 << 20)
+    parts.push(Uint8Array.from(atob(base64.slice(at, at + (1 << 20))), (c) => c.charCodeAt(0)));
+  const all = new Uint8Array(parts.reduce((n, p) => n + p.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}
+
+const evaluator = {
+  worker: null,
+  waiting: new Map(),
+  next: 0,
+
+  start() {
+    if (this.worker) this.worker.terminate();
+    for (const { no } of this.waiting.values()) no(new Error("stopped"));
+    this.waiting.clear();
+    const script = URL.createObjectURL(new Blob([$("worker").textContent], { type: "text/javascript" }));
+    if (window.trustedTypes) this.policy ||= trustedTypes.createPolicy("worker", { createScriptURL: (url) => url });
+    this.worker = new Worker(this.policy ? this.policy.createScriptURL(script) : script);
+    this.worker.onmessage = ({ data }) => {
+      const { yes, no } = this.waiting.get(data.id) || {};
+      this.waiting.delete(data.id);
+      if (!yes) return;
+      if (data.broken) no(new Error(data.broken));
+      else if (data.reply.error) no(Object.assign(new Error(data.reply.error), { said: true }));
+      else yes(data.reply);
+    };
+    this.worker.onerror = () => trouble("This browser does not let the page start its evaluator.");
+    return this.send({ evaluator: bytesOf($("evaluator").textContent) });
+  },
+
+  send(message) {
+    const id = this.next++;
+    return new Promise((yes, no) => {
+      this.waiting.set(id, { yes, no });
+      this.worker.postMessage({ id, ...message });
+    });
+  },
+
+  ask(request) {
+    return this.send({ request });
+  },
+};
+
+// ---- what is open --------------------------------------------------------------------------------------------------------------------
+
+// `release` and `minisig` are Blobs; `key` is a text and `keyFrom` who gave it.
+const now = { margins: new Map(), table: null, release: null, minisig: null, key: "", keyFrom: "", opened: null, about: null, passed: false };
+
+async function kind(file) {
+  // A release has a signature inside, too, but it is longer than one alone can be.
+  if (file.size > 1 << 12) return "release";
+  const text = await file.text();
+  if (/^untrusted comment:[^\n]*\n[^\n]*\ntrusted comment:/.test(text)) return "minisig";
+  return /^(untrusted comment:[^\n]*\n)?RW[A-Za-z0-9+/=]{54}\s*$/.test(text) ? "key" : "release";
+}
+
+async function take(files) {
+  trouble("");
+  let fresh = false;
+  for (const file of files) {
+    const is = await kind(file);
+    if (is === "release") {
+      if (fresh) return trouble("Two of these files are releases: open one at a time.");
+      fresh = true;
+    }
+  }
+  if (fresh) Object.assign(now, { minisig: null });
+  for (const file of files) {
+    const is = await kind(file);
+    if (is === "release") now.release = file;
+    if (is === "minisig") now.minisig = file;
+    if (is === "key") Object.assign(now, { key: (await file.text()).trim(), keyFrom: "you" });
+  }
+  if (now.release) await open();
+  else say("The key is noted. Now the release.");
+}
+
+async function open() {
+  const start = performance.now();
+  clear();
+  show($("welcome"), false);
+  show($("again"), true);
+  say("Opening, and checking every byte …");
+  try {
+    await evaluator.ready;
+    now.opened = await evaluator.send({ release: now.release, minisig: now.minisig });
+    const { title, name } = now.opened;
+    $("title").textContent = title || name;
+    document.title = `${title || name} · margins explorer`;
+    show($("release"), true);
+    await verify();
+    $("title").focus();
+    document.documentElement.dataset.milliseconds = Math.round(performance.now() - start);
+  } catch (error) {
+    show($("release"), false);
+    show($("welcome"), true);
+    say("");
+    trouble(error.said ? `This file is refused: ${error.message}` : `The file cannot be opened: ${error.message}`);
+    document.documentElement.dataset.state = "refused";
+  }
+}
+
+function clear() {
+  delete document.documentElement.dataset.state;
+  trouble("");
+  for (const id of ["table-answer", "sql-answer", "tables", "choices", "examples", "said", "untrue", "declared", "dimensions", "checks-body"]) $(id).replaceChildren();
+  for (const id of ["numbers", "release", "anyway"]) show($(id), false);
+  for (const id of ["sql", "search"]) $(id).value = "";
+  $("description").textContent = "";
+  $("checks").open = false;
+}
+
+// ---- verified or not -----------------------------------------------------------------------------------------------------------------
+
+async function verify() {
+  show($("numbers"), false);
+  const key = now.key || null;
+  const audit = await evaluator.ask({ do: "verify", key });
+  const failed = audit.checks.filter(([result]) => result === "FAIL");
+  const known = Boolean(key) && audit.passed;
+  const card = $("verdict");
+  card.className = `card ${!audit.passed ? "bad" : known ? "good" : "warn"}`;
+  $("verdict-title").textContent = !audit.passed ? "Verification failed" : known ? "Verified" : "Whole, but who signed it is not known";
+  const signer = audit.checks.find(([, what]) => what === "signer");
+  $("verdict-text").textContent = !audit.passed
+    ? `${audit.verdict} ${failed.map(([, what, detail]) => `${what}: ${detail}`).join(". ")}`
+    : `${audit.verdict} ${known ? "The public key given signed it." : `Signer: ${signer ? signer[2] : ""}.`}`;
+  $("key").value = key ? key.split("\n").pop() : "";
+  const from = { page: "The public key came with this page: whoever made the page chose it. Compare it with the one that the agency publishes.",
+    address: "The public key came from the same site as the release: compare it with the one that the agency publishes." }[now.keyFrom];
+  $("key-note").textContent = from || "";
+  show($("key-note"), Boolean(from && key));
+  $("checks-body").replaceChildren(...audit.checks.map(([result, what, detail]) =>
+    make("tr", {}, make("td", { class: result, text: result }), make("td", { text: what }), make("td", { text: detail }))));
+  $("limits").textContent = audit.limits;
+  $("blake3").textContent = `blake3 ${audit.blake3}`;
+  const unchecked = audit.checks.filter(([, what]) => what === "not checked").map(([, , detail]) => detail);
+  $("unchecked").textContent = unchecked.join(" ");
+  $("checks").open = !audit.passed;
+  now.passed = audit.passed;
+  say("");
+  show($("anyway"), !audit.passed && !key);
+  document.documentElement.dataset.state = audit.passed ? "verified" : "failed";
+  if (audit.passed) await numbers();
+}
+
+// ---- what it is ----------------------------------------------------------------------------------------------------------------------
+
+const items = (texts) => texts.map((text) => make("li", { text }));
+
+async function numbers() {
+  const about = await evaluator.ask({ do: "describe" });
+  now.about = about;
+  $("description").textContent = about.description || "";
+  $("protects").textContent = about.protects;
+  const said = [["title", about.title], ["made", about.made], ["signed", about.signed], ["dataset", about.dataset], ["copy of", about.recipient],
+    ["licence", about.licence], ["contact", about.contact]];
+  $("said").replaceChildren(...said.filter(([, text]) => text).flatMap(([name, text]) => [make("dt", { text: name }), make("dd", { text })]));
+  $("untrue").replaceChildren(...items(about.untrue));
+  show($("untrue-section"), about.untrue.length > 0);
+  $("declared").replaceChildren(...items([...about.exact.map((t) => `exact: ${t}`), ...about.empty.map((t) => `empty: ${t}`)]));
+  show($("declared-section"), about.exact.length + about.empty.length > 0);
+  dimensions(about.dimensions);
+  show($("browse"), !now.opened.projection);
+  show($("numbers"), true);
+  show($("examples-title"), false);
+  if (!now.opened.projection) {
+    Object.assign(now, { margins: new Map(), table: null });
+    await list("");
+    const first = $("tables").querySelectorAll("button");
+    const best = [...first].find((b) => b.dataset.levels !== "0") || first[0];
+    if (best) best.click();
+  }
+  // Each has been answered before it comes: that takes a moment, and nobody waits for it.
+  evaluator.ask({ do: "examples" }).then(examples, () => {});
+}
+
+// The margins of the tables in the list come one by one, behind whatever else is asked.
+async function margins(places) {
+  const mine = (margins.round = (margins.round || 0) + 1);
+  for (const [at, place] of places) {
+    if (!now.margins.has(at)) {
+      const { margin } = await evaluator.ask({ do: "margin", table: at }).catch(() => ({}));
+      if (mine !== margins.round) return;
+      now.margins.set(at, margin || "");
+    }
+    if (now.margins.get(at)) place.textContent += `, ${now.margins.get(at)}`;
+  }
+}
+
+function examples({ sql, shown }) {
+  $("examples").replaceChildren(...sql.map((text, i) => make("li", {}, make("button", {
+    type: "button", text: shown[i],
+    onclick: () => { $("sql").value = text; $("ask").requestSubmit(); $("sql").focus(); },
+  }))));
+  show($("examples-title"), sql.length > 0);
+  if (!$("sql").value) $("sql").value = sql[sql.length > 1 ? 1 : 0] || "";
+}
+
+function dimensions(all) {
+  $("dimensions").replaceChildren(...all.map((dimension) => {
+    const summary = dimension.levels.map((l) => `${l.name} (${l.categories.length})`).join(", ");
+    const box = make("details", { class: "dimension" }, make("summary", { text: dimension.levels.length ? `${dimension.name}: ${summary}` : `${dimension.name}: any text` }));
+    // Long lists are made when somebody looks.
+    box.addEventListener("toggle", () => {
+      for (const level of dimension.levels)
+        box.append(make("h3", { text: level.name }), make("ul", { class: "categories", tabindex: "0", "aria-label": level.name }, ...items(level.categories.slice(0, 2000))),
+          level.categories.length > 2000 ? make("p", { class: "small", text: `… and ${level.categories.length - 2000} more: DESCRIBE ${level.name}` }) : null);
+    }, { once: true });
+    return box;
+  }));
+}
+
+// ---- tables --------------------------------------------------------------------------------------------------------------------------
+
+const SHOWN = 100;
+
+async function list(words) {
+  const found = await evaluator.ask({ do: "tables", words, from: 0, most: SHOWN });
+  const places = [];
+  $("tables").replaceChildren(...found.tables.map((table) => {
+    const cells = `${table.cells} ${table.cells === 1 ? "cell" : "cells"}${table.exact ? ", exact" : ""}`;
+    const place = make("span", { class: "small", text: cells });
+    if (!table.exact) places.push([table.table, place]);
+    const button = make("button", { type: "button", "aria-pressed": String(now.table === table.table), onclick: () => choose(table, button) }, make("span", { text: table.name }), place);
+    button.dataset.levels = (table.levels || []).length;
+    return make("li", {}, button);
+  }));
+  const more = found.all - found.tables.length;
+  $("tables-more").textContent = `${more > 0 ? `and ${more} more: type words of a name. ` : ""}± is the margin of the cell that is known least well, at 95 %.`;
+  setTimeout(() => margins(places), 0);
+}
+
+const levelAt = ([d, l]) => now.about.dimensions[d].levels[l];
+const key = ([d, l]) => `${d}/${l}`;
+
+function choice(label, options, change) {
+  const select = make("select", { onchange: change }, ...options.map(([value, text]) => make("option", { value, text })));
+  return { box: make("label", { class: "choice" }, make("span", { text: label }), select), select };
+}
+
+// A table of several dimensions is shown along one of them; the others are split, held to a category, or summed over.
+function choose(table, button) {
+  now.table = table.table;
+  for (const other of $("tables").querySelectorAll("button")) other.setAttribute("aria-pressed", String(other === button));
+  const levels = table.levels || [];
+  const coarser = levels.flatMap(([d, l]) => now.about.dimensions[d].levels.slice(l).map((_, i) => [d, l + i]));
+  const form = $("choices");
+  const ask = () => { table.chosen = chosen(); answerTable(table); };
+  const along = choice("along", coarser.map((p) => [key(p), levelAt(p).name]), rest);
+  const split = choice("a picture for each", [], ask);
+  const level = choice("intervals cover with", [["0.9", "90 %"], ["0.95", "95 %"], ["0.99", "99 %"]], ask);
+  level.select.value = "0.95";
+  let held = [];
+  const place = (text) => text.split("/").map(Number);
+
+  function rest() {
+    const [axis] = place(along.select.value || "0/0");
+    const others = levels.filter(([d]) => d !== axis);
+    const few = coarser.filter((p) => p[0] !== axis && levelAt(p).categories.length <= 12);
+    split.select.replaceChildren(make("option", { value: "", text: "one picture" }), ...few.map((p) => make("option", { value: key(p), text: levelAt(p).name })));
+    held = others.map((p) => ({ place: p, ...choice(levelAt(p).name, [["", "all"], ...levelAt(p).categories.slice(0, 5000).map((text, i) => [String(i), text])], ask) }));
+    form.replaceChildren(...[levels.length ? along.box : null, few.length ? split.box : null, ...held.map((h) => h.box), level.box].filter(Boolean));
+    ask();
+  }
+
+  function chosen() {
+    if (!levels.length) return { by: [], only: [], level: Number(level.select.value) };
+    const by = [place(along.select.value)];
+    if (split.select.value) by.unshift(place(split.select.value));
+    const only = held.filter((h) => h.select.value !== "").map((h) => [h.place, Number(h.select.value)]);
+    return { by, only, level: Number(level.select.value) };
+  }
+
+  // The dimension with the longest scale goes along.
+  const longest = [...levels].sort((a, b) => levelAt(b).categories.length - levelAt(a).categories.length)[0];
+  if (longest) along.select.value = key(longest);
+  rest();
+}
+
+function answerTable(table) {
+  const whole = { by: table.levels || [], only: [], level: table.chosen.level };
+  return answer($("table-answer"), { do: "table", ...table.chosen }, {
+    whole: table.levels && table.levels.length > 1 ? whole : null, name: table.name, alone: true,
+  });
+}
+
+// ---- answers -------------------------------------------------------------------------------------------------------------------------
+
+async function answer(place, request, { whole, name, alone } = {}) {
+  const mine = (place.asked = (place.asked || 0) + 1);
+  place.setAttribute("aria-busy", "true");
+  const start = performance.now();
+  const slow = setTimeout(() => { say("Working …"); show($("stop"), true); }, 400);
+  try {
+    const reply = await evaluator.ask(request);
+    if (mine !== place.asked) return;
+    place.replaceChildren(...rendered(reply, request, { whole, name, alone }));
+    place.dataset.milliseconds = Math.round(performance.now() - start);
+  } catch (error) {
+    if (mine !== place.asked) return;
+    place.replaceChildren(make("pre", { text: error.said ? error.message : "The evaluator stopped at this question; the release is open again." }));
+    if (!error.said && error.message !== "stopped") await restart();
+  } finally {
+    clearTimeout(slow);
+    say("");
+    show($("stop"), false);
+    place.removeAttribute("aria-busy");
+  }
+}
+
+async function restart() {
+  evaluator.ready = evaluator.start();
+  await evaluator.ready;
+  await evaluator.send({ release: now.release, minisig: now.minisig });
+}
+
+function rendered(reply, request, { whole, name, alone }) {
+  const out = [];
+  if (!now.passed) out.push(make("p", { class: "card bad", text: "VERIFICATION FAILED: do not trust these numbers." }));
+  const figures = reply.picture ? reply.picture.series.flatMap((s) => s.points) : [];
+  if (figures.length === 1 && reply.rows === 1) {
+    const [, , texts] = figures[0];
+    out.push(make("p", { class: "big", text: texts[0] }), make("p", { class: "small", text: texts[1] === "exact" ? "exact" : `${texts[2]} to ${texts[3]}, with probability ${100 * reply.level} %` }));
+  } else {
+    out.push(chart(reply.picture, reply.level));
+  }
+  if (reply.notes.length) out.push(make("div", { class: "notes" }, ...reply.notes.map((text) => make("p", { text }))));
+  out.push(table(reply, request));
+  const row = make("div", { class: "row" }, make("button", { type: "button", text: "Download as CSV", onclick: () => download(request, name) }));
+  if (whole) row.append(make("button", { type: "button", text: "Download the whole table", onclick: () => download({ do: "table", ...whole }, name) }));
+  if (alone) row.append(make("button", { type: "button", text: "Show its SQL", onclick: () => { $("sql").value = reply.sql; $("sql").focus(); } }));
+  out.push(row);
+  return out.filter(Boolean);
+}
+
+function table(reply, request) {
+  const head = make("tr", {}, ...reply.columns.map((c) => make("th", { scope: "col", class: c.number && "num", text: c.header })));
+  const body = make("tbody");
+  const fill = (part) => {
+    const rows = part.columns.length ? part.columns[0].cells.length : 0;
+    for (let i = 0; i < rows; i++)
+      body.append(make("tr", {}, ...part.columns.map((c, j) => make(j === 0 && !c.number ? "th" : "td", { scope: j === 0 && !c.number && "row", class: c.number && "num", text: c.cells[i] }))));
+    return part.from + rows;
+  };
+  let from = fill(reply);
+  const caption = make("caption", { class: "quiet", text: `${reply.rows} ${reply.rows === 1 ? "row" : "rows"}: ${reply.sql}` });
+  const box = make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "The answer as a table" }, make("table", {}, caption, make("thead", {}, head), body));
+  if (from >= reply.rows) return box;
+  const more = make("button", { type: "button", text: `Show more of ${reply.rows} rows`, onclick: async () => {
+    // Another answer may have come since: this one is asked again.
+    const { answer } = await evaluator.ask(request);
+    from = fill(await evaluator.ask({ do: "rows", answer, from }));
+    if (from >= reply.rows) more.remove();
+  } });
+  return make("div", {}, box, make("p", {}, more));
+}
+
+async function download(request, name) {
+  try {
+    const { answer } = await evaluator.ask(request);
+    const { csv } = await evaluator.ask({ do: "csv", answer });
+    const url = URL.createObjectURL(new Blob([csv], { type: "text/csv" }));
+    const plain = (name || "answer").replace(/[^A-Za-z0-9._-]+/g, "-").slice(0, 80);
+    make("a", { href: url, download: `${now.opened.name}-${plain}.csv` }).click();
+    setTimeout(() => URL.revokeObjectURL(url), 60000);
+  } catch (error) {
+    trouble(error.message);
+  }
+}
+
+// ---- what people do ------------------------------------------------------------------------------------------------------------------
+
+$("files").addEventListener("change", (event) => { take([...event.target.files]); event.target.value = ""; });
+$("again").addEventListener("click", () => {
+  clear();
+  Object.assign(now, { release: null, minisig: null, key: "", keyFrom: "" });
+  show($("welcome"), true);
+  show($("again"), false);
+  document.title = "margins explorer";
+  $("files").focus();
+});
+addEventListener("dragover", (event) => { event.preventDefault(); document.body.classList.add("over"); });
+addEventListener("dragleave", (event) => { if (!event.relatedTarget) document.body.classList.remove("over"); });
+addEventListener("drop", (event) => {
+  event.preventDefault();
+  document.body.classList.remove("over");
+  take([...event.dataTransfer.files]);
+});
+$("key-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  Object.assign(now, { key: $("key").value.trim(), keyFrom: "you" });
+  verify().catch((error) => trouble(error.message));
+});
+$("anyway").addEventListener("click", () => { show($("anyway"), false); numbers().catch((error) => trouble(error.message)); });
+let typing;
+$("search").addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(() => list($("search").value), 120); });
+$("ask").addEventListener("submit", (event) => {
+  event.preventDefault();
+  answer($("sql-answer"), { do: "query", sql: $("sql").value, level: Number($("level").value) });
+});
+$("sql").addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); $("ask").requestSubmit(); }
+});
+$("stop").addEventListener("click", () => restart().catch((error) => trouble(error.message)));
+
+// ---- where the release comes from ----------------------------------------------------------------------------------------------------
+
+async function fetched(name) {
+  const reply = await fetch(name);
+  if (!reply.ok) throw new Error(`${name}: ${reply.status} ${reply.statusText}`);
+  return reply.blob();
+}
+
+async function begin() {
+  evaluator.ready = evaluator.start();
+  const inside = $("inside");
+  const address = new URLSearchParams(location.search);
+  if (inside.dataset.name !== undefined) {
+    say("Opening the release inside this page …");
+    now.release = new Blob([bytesOf(inside.textContent)]);
+    inside.remove();
+    if (inside.dataset.minisig) now.minisig = new Blob([bytesOf(inside.dataset.minisig)]);
+    if (inside.dataset.key) Object.assign(now, { key: inside.dataset.key, keyFrom: "page" });
+    return open();
+  }
+  if (address.get("file")) {
+    try {
+      say("Fetching the release …");
+      now.release = await fetched(address.get("file"));
+      if (address.get("key")) Object.assign(now, { key: (await (await fetched(address.get("key"))).text()).trim(), keyFrom: "address" });
+      return await open();
+    } catch (error) {
+      say("");
+      trouble(`The release cannot be fetched: ${error.message}. A page from a folder of your own cannot fetch; drop the file here.`);
+    }
+  }
+  show($("welcome"), true);
+  await evaluator.ready;
+}
+begin().catch((error) => trouble(error.message));

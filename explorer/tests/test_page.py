@@ -1,0 +1,289 @@
+"""The page in a real browser: what it verifies and refuses, whose digits it shows, and what it never does."""
+
+import csv
+import io
+import re
+
+import pytest
+
+QUERIES = [
+    "SELECT COUNT(*) FROM town",
+    "SELECT sex, COUNT(*) FROM town WHERE age BETWEEN 20 AND 39 GROUP BY sex",
+    "SELECT age, COUNT(*) FROM town GROUP BY age",
+    "SELECT age.band, sex, COUNT(*) AS n FROM town GROUP BY age.band, sex ORDER BY n DESC LIMIT 7",
+    "SELECT sex, 100.0 * COUNT(*) / SUM(COUNT(*)) OVER () AS percent FROM town GROUP BY sex",
+    "SELECT sex, AVG(age), MEDIAN(age) FROM town GROUP BY sex",
+    "SELECT work, COUNT(*) FROM town WHERE work <> 'unknown' GROUP BY work HAVING COUNT(*) > 100",
+]
+
+
+def cells(text):
+    """The rows of a table that the command prints: its columns are two blanks apart."""
+    table = text.split("\n\n")[0].splitlines()
+    return [re.split(r"\s{2,}", line.strip()) for line in [table[0], *table[2:]]]
+
+
+def test_it_is_one_small_file_that_names_no_other(explorer):
+    text = explorer.read_text(encoding="utf-8")
+    assert len(text.encode()) < 1_000_000
+    markup = re.sub(r">[A-Za-z0-9+/=]{1000,}<", "><", text).split("<script>")[0]
+    assert set(re.findall(r"""(?:src|href)="([^"]*)""", markup)) == {"data:,", "#main"}
+    assert "default-src 'none'" in text and "unsafe-inline" not in text and "'unsafe-eval'" not in text
+
+
+def test_a_release_is_verified_and_nothing_is_sent(tab, folder):
+    town = tab().drop(folder / "town.margins", folder / "town.margins.minisig", folder / "agency.pub")
+    assert town.text("#verdict-title") == "Verified"
+    assert "The public key given signed it" in town.text("#verdict-text")
+    town.page.click("#checks summary")
+    assert "whole-file signature" in town.text("#checks") and "signs all its bytes" in town.text("#checks")
+    assert "What these checks cannot show" in town.text("#limits")
+    assert "for every row" in town.text("#protects")
+    # What the signer claims stands apart.
+    assert "CC0-1.0" in town.text("#claims") and "the signer says" in town.text("#unchecked")
+    assert all(url.startswith(("file:", "blob:")) for url in town.requests), town.requests
+    assert town.wrong == []
+
+
+def test_without_a_key_nobody_knows_who_signed(tab, folder):
+    town = tab().drop(folder / "town.margins")
+    assert town.text("#verdict-title") == "Whole, but who signed it is not known"
+    assert "no public key was given" in town.text("#verdict-text")
+    town.page.fill("#key", (folder / "agency.pub").read_text().splitlines()[1])
+    town.page.press("#key", "Enter")
+    town.wait("document.querySelector('#verdict-title').textContent === 'Verified'")
+
+
+def test_a_wrong_key_is_refused(tab, folder):
+    town = tab().drop(folder / "town.margins", folder / "other.pub", state="failed")
+    assert town.text("#verdict-title") == "Verification failed"
+    assert "not by the given public key" in town.text("#verdict-text")
+    assert not town.page.is_visible("#numbers") and not town.page.is_visible("#anyway")
+    assert town.page.locator("#table-answer > *").count() == 0
+
+
+@pytest.mark.parametrize("where", ["a count", "the manifest", "the end"])
+def test_a_tampered_file_is_refused(tab, folder, tmp_path, where):
+    whole = (folder / "town.margins").read_bytes()
+    bytes_ = bytearray(whole)
+    if where == "a count":
+        bytes_[len(whole) // 3] ^= 1
+    elif where == "the manifest":
+        at = whole.index(b'"title":"The town')
+        bytes_[at + 12] ^= 1
+    else:
+        bytes_ = bytes_[:-7]
+    (tmp_path / "town.margins").write_bytes(bytes_)
+    page = tab()
+    page.page.set_input_files("#files", str(tmp_path / "town.margins"))
+    page.page.wait_for_selector("html[data-state]", state="attached")
+    assert page.page.evaluate("document.documentElement.dataset.state") in ("refused", "failed")
+    assert not page.page.is_visible("#numbers")
+    said = page.text()
+    assert "This file is refused" in said or "do not trust this file" in said, said
+
+
+def test_a_file_of_another_kind_is_refused(tab, folder):
+    page = tab()
+    page.drop(folder / "town.jsonl", state="refused")
+    assert "This file is refused" in page.text("#trouble")
+    page.drop(folder / "town.margins")
+    assert page.text("#trouble") == ""
+
+
+def test_digits_are_those_of_the_command(tab, folder, margins):
+    town = tab().drop(folder / "town.margins")
+    for level in ["0.95", "0.9"]:
+        for sql in QUERIES:
+            command = margins("query", folder / "town.margins", sql, "--level", level)
+            assert town.ask(sql, level)[1:] == cells(command.stdout)[1:], sql
+            with town.page.expect_download() as download:
+                town.page.click("#sql-answer button:has-text('CSV')")
+            text = download.value.path().read_bytes().decode()
+            printed = margins("query", folder / "town.margins", sql, "--level", level, "--csv").stdout
+            assert text.replace("\r\n", "\n") == printed.replace("\r\n", "\n"), sql
+    assert town.wrong == []
+
+
+def test_refusals_are_those_of_the_command(tab, folder, margins):
+    town = tab().drop(folder / "town.margins")
+    for sql in ["SELECT area, sex, COUNT(*) FROM town GROUP BY area, sex", "SELECT nobody FROM town", "SELEC", "((((" * 5000]:
+        town.ask(sql)
+        command = margins("query", folder / "town.margins", sql, code=2)
+        plain = lambda text: " ".join(re.sub(r"^error: ", "", text).split())
+        assert plain(town.text("#sql-answer pre")) == plain(command.stderr), sql
+    assert len(town.ask("SHOW TABLES")) > 5
+
+
+def test_tables_are_browsed(tab, folder, margins):
+    town = tab().drop(folder / "town.margins")
+    page = town.page
+    page.wait_for_selector("#table-answer .scroll")
+    page.fill("#search", "sex age")
+    town.wait("[...document.querySelectorAll('#tables button')].every(b => /sex/.test(b.textContent))")
+    page.click("#tables button:has-text('sex × age')")
+    page.wait_for_selector("#table-answer svg.steps .band")
+    with page.expect_download() as download:
+        page.click("text=Download the whole table")
+    rows = list(csv.DictReader(io.StringIO(download.value.path().read_text())))
+    exported = margins("export", folder / "town.margins", "--table", "sex,age", "--csv").stdout
+    key = lambda row: (row["sex"], row["age"], row["estimate"], row["std_error"])
+    assert sorted(map(key, rows)) == sorted(map(key, csv.DictReader(io.StringIO(exported))))
+    # Along the bands of age, a picture for each sex: bars or bands with the numbers of the table beside them.
+    page.select_option("#choices select >> nth=0", label="age.band")
+    page.select_option("#choices select >> nth=1", label="sex")
+    page.wait_for_selector("#table-answer .panel >> nth=1")
+    assert page.locator("#table-answer [role=img]").get_attribute("aria-label").startswith("Chart: count by age.band, for each sex")
+    # One category of another dimension.
+    page.select_option("#choices select >> nth=1", value="")
+    page.select_option("#choices select >> nth=2", label="F")
+    town.wait("!document.querySelector('#table-answer .panel-name') && !document.querySelector('[aria-busy]')")
+    page.click("text=Show its SQL")
+    sql = page.input_value("#sql")
+    assert "WHERE \"sex\" = 'F'" in sql
+    shown = page.evaluate("[...document.querySelectorAll('#table-answer .scroll tr')].map(tr => [...tr.children].map(c => c.textContent))")
+    assert shown[1:] == cells(margins("query", folder / "town.margins", sql).stdout)[1:]
+
+
+def test_a_projection_is_asked(tab, folder, margins):
+    visits = tab().drop(folder / "visits.margins")
+    assert not visits.page.is_visible("#browse")
+    sql = "SELECT code, COUNT(*) FROM visits WHERE code IN ('D00.0', 'A85.3', 'Z99.9') GROUP BY code"
+    assert visits.ask(sql)[1:] == cells(margins("query", folder / "visits.margins", sql).stdout)[1:]
+
+
+def test_hostile_texts_stay_texts(tab, folder):
+    page = tab()
+    before = page.page.evaluate("document.querySelectorAll('script, img, iframe, b, i').length")
+    page.drop(folder / "hostile.margins", folder / "agency.pub")
+    page.page.wait_for_selector("#table-answer .bars")
+    page.page.click(".dimension summary")
+    page.page.click("#checks summary")
+    page.ask("SELECT * FROM hostile")
+    assert page.page.evaluate("document.querySelectorAll('script, img, iframe, b, i').length") == before
+    said = page.text()
+    for text in ["<img src=x onerror=alert(1)>", "</script><script>alert(2)</script>", "<iframe src=https://example.com>"]:
+        assert text in said, text
+    assert "<script>alert(4)</script>" in page.text("#title")
+    assert page.wrong == [] and all(url.startswith(("file:", "blob:")) for url in page.requests)
+
+
+def test_what_makes_numbers_untrue_is_said(tab, folder, margins):
+    page = tab().drop(folder / "hostile.margins")
+    printed = " ".join(margins("query", folder / "hostile.margins", "SELECT COUNT(*) FROM hostile").stdout.split())
+    said = "Counts at most 2 rows of each what; those beyond are left out; no interval covers them."
+    assert said in printed
+    assert said in page.text("#untrue")
+    page.page.wait_for_selector("#table-answer .notes")
+    assert said in page.text("#table-answer .notes")
+    page.ask("SELECT COUNT(*) FROM hostile")
+    assert said in page.text("#sql-answer .notes")
+
+
+def test_texts_of_any_length_fit_a_narrow_screen(tab, folder):
+    for scheme in ["light", "dark"]:
+        page = tab(viewport={"width": 360, "height": 700}, color_scheme=scheme)
+        page.drop(folder / "hostile.margins", folder / "agency.pub")
+        page.page.wait_for_selector("#table-answer .bars")
+        assert page.page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_light_and_dark(tab, folder):
+    def contrast(scheme):
+        page = tab(color_scheme=scheme).drop(folder / "town.margins", folder / "agency.pub")
+        colours = "e => { const s = getComputedStyle(e); return [s.color, s.backgroundColor] }"
+        light = lambda colour: sum(w * (v / 12.92 if v <= 0.03928 else ((v + 0.055) / 1.055) ** 2.4)
+                                   for w, v in zip((0.2126, 0.7152, 0.0722), (int(x) / 255 for x in re.findall(r"\d+", colour)[:3])))
+        ratios, grounds = [], []
+        for where in ["html", "#verdict", ".tables button[aria-pressed=true]", "#ask button.main"]:
+            ink, ground = page.page.eval_on_selector(where, colours)
+            a, b = sorted([light(ink), light(ground)])
+            ratios.append((b + 0.05) / (a + 0.05))
+            grounds.append(light(ground))
+        return ratios, grounds[0]
+
+    (light, paper), (dark, night) = contrast("light"), contrast("dark")
+    assert min(light + dark) > 4.5, (light, dark)
+    assert paper > 0.8 and night < 0.05
+
+
+def test_the_keyboard_is_enough(tab, folder):
+    town = tab().drop(folder / "town.margins", folder / "agency.pub")
+    page = town.page
+    page.wait_for_selector("#table-answer .scroll")
+    # From the title on, with Tab alone, every control is reached and named, in the order of the page.
+    page.focus("#title")
+    seen = []
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        at = page.evaluate("""() => { const e = document.activeElement;
+            return [e.tagName, e.id, (e.labels && e.labels[0] ? e.labels[0].textContent : e.getAttribute('aria-label') || e.textContent).trim(),
+                    getComputedStyle(e).outlineStyle]; }""")
+        if at[0] == "BODY":
+            break
+        seen.append(at)
+    assert all(name for _, _, name, _ in seen), seen
+    assert all(outline != "none" for *_, outline in seen), seen
+    ids = [i for _, i, _, _ in seen if i]
+    assert [i for i in ids if i in ("key", "search", "sql", "level")] == ["key", "search", "sql", "level"]
+    # A table by Enter, a question by Ctrl and Enter.
+    page.focus("#tables button >> nth=0")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#table-answer .big")
+    page.focus("#sql")
+    page.keyboard.press("Control+a")
+    page.keyboard.type("SELECT sex, COUNT(*) FROM town GROUP BY sex")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector("#sql-answer .bars")
+    # What a screen reader is told.
+    snapshot = page.locator("main").aria_snapshot()
+    for part in ['heading "Verified"', 'textbox "A question in SQL"', 'img "Chart: count by sex', 'columnheader "count"', 'rowheader "F"']:
+        assert part in snapshot, (part, snapshot)
+
+
+def test_over_http_the_page_fetches_what_it_is_told(tab, site):
+    address, asked = site
+    town = tab(None)
+    town.page.goto(f"{address}/page.html?file=town.margins&key=agency.pub")
+    town.until("verified")
+    assert town.text("#verdict-title") == "Verified"
+    assert "came from the same site" in town.text("#key-note")
+    paths = [url.removeprefix(address) for url in town.requests if not url.startswith("blob:")]
+    assert paths == ["/page.html?file=town.margins&key=agency.pub", "/town.margins", "/agency.pub"], paths
+    away = tab(None)
+    away.page.goto(f"{address}/page.html?file=https://example.com/town.margins")
+    away.page.wait_for_selector("#trouble p")
+    assert "cannot be fetched" in away.text("#trouble")
+    assert all(url.startswith((address, "blob:")) or url == "https://example.com/town.margins" for url in away.requests)
+
+
+def test_a_page_with_the_release_inside(tab, folder, explorer, margins, tmp_path):
+    out = tmp_path / "town.html"
+    done = margins("page", folder / "town.margins", "--pubkey", folder / "agency.pub", "--out", out, "--explorer", explorer)
+    assert "with the release inside" in done.stdout
+    page = tab(None)
+    page.page.goto(out.as_uri())
+    page.until("verified")
+    assert page.text("#verdict-title") == "Verified"
+    assert "The public key came with this page" in page.text("#key-note")
+    page.page.click("#checks summary")
+    assert "signs all its bytes" in page.text("#checks")
+    assert all(url.startswith(("file:", "blob:")) for url in page.requests) and page.wrong == []
+    # A byte of the release inside is changed: the page says so.
+    text = out.read_text()
+    at = text.index('id="inside"') + 5_000
+    (tmp_path / "changed.html").write_text(text[:at] + ("A" if text[at] != "A" else "B") + text[at + 1:])
+    changed = tab(None)
+    changed.page.goto((tmp_path / "changed.html").as_uri())
+    changed.page.wait_for_selector("html[data-state]", state="attached")
+    assert changed.page.evaluate("document.documentElement.dataset.state") in ("refused", "failed")
+    assert not changed.page.is_visible("#numbers")
+    # The wrong key, and no release at all.
+    margins("page", folder / "town.margins", "--pubkey", folder / "other.pub", "--out", tmp_path / "no.html", "--explorer", explorer, code=1)
+    assert not (tmp_path / "no.html").exists()
+    margins("page", folder / "town.margins", "--pubkey", folder / "other.pub", "--unverified", "--out", tmp_path / "no.html", "--explorer", explorer)
+    wrong = tab(None)
+    wrong.page.goto((tmp_path / "no.html").as_uri())
+    wrong.until("failed")
+    margins("page", "--out", tmp_path / "empty.html", "--explorer", explorer)
+    assert (tmp_path / "empty.html").read_bytes() == explorer.read_bytes()

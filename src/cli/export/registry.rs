@@ -1,0 +1,297 @@
+//! `margins export --registry`: an entry for the public registry of deployments of differential privacy.
+//!
+//! The registry (OpenDP's, <https://github.com/opendp/deployments-registry-data>) takes one YAML file a deployment; the fields here are those of
+//! its `schemas/deployments-schema.yaml`. What the release proves is filled in, what its signer claims is said to be their claim, and what
+//! no file can know says [`OPEN`]: the registry's own checks refuse an entry while a required word of a list says that.
+
+use super::super::{Failure, Outcome, output};
+use crate::answer::Answers;
+use crate::answer::keys::Questions;
+use crate::answer::render::truncation;
+use crate::audit;
+use crate::exact::Rational;
+use crate::plan::{Neighbours, Noise};
+use crate::release::{Amount, Currency, Manifest, Release};
+use std::path::Path;
+
+/// What somebody has to write.
+const OPEN: &str = "TO BE FILLED IN";
+
+/// Prints the entry of a release that verifies.
+pub fn run(file: &Path) -> Outcome {
+    let release = Release::open(file).map_err(|e| output::about(file, &e))?;
+    let report = audit::audit(&release, None)?;
+    if !report.passed() {
+        output::print(&report.to_text(&output::path(file)))?;
+        return Err(Failure::Refuted);
+    }
+    let cost = report.checks.iter().find(|c| c.what == "privacy cost").map_or("", |c| c.detail.as_str());
+    let mut entry = Yaml(String::new());
+    entry.line(
+        0,
+        &format!("# A draft of an entry, from a release of {} that verified.", release.manifest().compiler),
+    );
+    entry.line(
+        0,
+        &format!(
+            "# What says {OPEN} the file cannot know. Name the file NAME.yaml with a-z, 0-9 and _ alone."
+        ),
+    );
+    basic(&mut entry, &release)?;
+    privacy(&mut entry, &release)?;
+    model(&mut entry, release.manifest());
+    implementation(&mut entry, &release, cost, &report.blake3)?;
+    entry.line(2, "administrative:");
+    entry.line(4, "# evidence_sources: the release itself, and what you wrote about it");
+    entry.text(4, "status", "Draft");
+    entry.list(4, "registry_authors", &[OPEN]);
+    entry.line(4, "tier: 3");
+    // JSON's strings are YAML's, too, with the same escapes.
+    output::json(&entry.0)
+}
+
+/// Lines of YAML. Texts are always in double quotes, as JSON writes them.
+struct Yaml(String);
+
+impl Yaml {
+    fn line(&mut self, indent: usize, text: &str) {
+        self.0.push_str(&format!("{:indent$}{text}\n", ""));
+    }
+
+    fn text(&mut self, indent: usize, name: &str, text: &str) {
+        self.line(indent, &format!("{name}: {}", quoted(text)));
+    }
+
+    /// A field that may be left out, whose words are fixed.
+    fn choice(&mut self, indent: usize, name: &str, words: &str) {
+        self.line(indent, &format!("# {name}: {OPEN}, one of: {words}"));
+    }
+
+    fn list(&mut self, indent: usize, name: &str, items: &[&str]) {
+        self.line(indent, &format!("{name}:"));
+        for item in items {
+            self.line(indent + 2, &format!("- {}", quoted(item)));
+        }
+    }
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// A name as part of an address.
+fn slug(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    name.chars().map(plain).collect()
+}
+
+fn basic(entry: &mut Yaml, release: &Release) -> Outcome {
+    let (m, questions) = (release.manifest(), Questions::open(release)?);
+    let cube = match &questions {
+        Some(questions) => questions.cube().clone(),
+        None => release.cube()?,
+    };
+    entry.text(0, "url_slug", &slug(&m.about.name));
+    entry.line(0, "deployment:");
+    entry.line(2, "basic:");
+    entry.text(4, "name", &m.about.title);
+    entry.line(4, "data_curators:");
+    entry.line(6, &format!("- data_curator_name: {}", quoted(m.about.contact.as_deref().unwrap_or(OPEN))));
+    entry.text(8, "data_curator_type", &format!("{OPEN}: Government, Industry or Nonprofit"));
+    entry.text(4, "description", m.about.description.as_deref().unwrap_or(OPEN));
+    entry.text(4, "intended_use", OPEN);
+    entry.text(4, "data_product_type", "Summary statistics");
+    entry.text(4, "data_product_region", OPEN);
+    entry.choice(4, "data_product_sector", "Technology, Healthcare, Education, Government, Energy, Finance");
+    entry.text(4, "publication_date", &m.created);
+    let currency = m.privacy.budget.currency;
+    entry.line(2, "dp_variant:");
+    let variant = match currency {
+        Currency::Rho => "Zero-concentrated DP",
+        Currency::Epsilon => "Pure DP",
+    };
+    entry.text(4, "variant_name", variant);
+    let free = |name: &str| questions.as_ref().is_some_and(|q| q.is_free(name));
+    let counted = cube.dimensions.iter().map(|d| match d.levels.last() {
+        Some(_) if free(&d.name) => format!("{} (any text)", d.name),
+        finest => format!("{} ({})", d.name, output::counted(finest.map_or(0, |l| l.len() as u64), "code")),
+    });
+    let counted = counted.collect::<Vec<_>>().join(", ");
+    entry.text(4, "data_domain", &format!("Tables of rows, each with one code of every dimension: {counted}. The lists are public and were fixed before the data was opened."));
+    let mut known: Vec<String> =
+        m.declared.invariants.iter().map(|t| format!("published exactly: {t}")).collect();
+    known.extend(m.declared.constraints.iter().map(|t| format!("declared, whatever the data: {t}")));
+    if m.privacy.neighbours == Neighbours::Substitute {
+        known.push("the number of units".into());
+    }
+    let none = || vec!["None".to_string()];
+    let known = if known.is_empty() { none() } else { known };
+    entry.text(4, "unprotected_quantities", &known.join("; "));
+    Ok(())
+}
+
+/// A number that is not less than the ratio.
+fn upper(r: Rational) -> f64 {
+    let x = r.to_f64();
+    let enough = |x: f64| format!("{x:e}").parse::<Rational>().is_ok_and(|t| t >= r);
+    if enough(x) { x } else { x.next_up() }
+}
+
+fn privacy(entry: &mut Yaml, release: &Release) -> Outcome {
+    let m = release.manifest();
+    let p = &m.privacy;
+    let unit = match p.unit.as_str() {
+        "row" => format!("one row; whom a row stands for: {OPEN}"),
+        unit => format!("all rows of one {unit}, as the signer names the column; whom it stands for: {OPEN}"),
+    };
+    entry.line(2, "privacy_loss:");
+    entry.text(4, "privacy_unit", &unit);
+    let neighbours = match p.neighbours {
+        Neighbours::AddRemove => "by one unit more or less",
+        Neighbours::Substitute => "by one unit changed; the number of units is public",
+    };
+    let most = p.bound().map_or(String::new(), |(_, n)| {
+        format!(" At most {} of a unit count.", output::counted(n.into(), "row"))
+    });
+    entry.text(
+        4,
+        "privacy_unit_details",
+        &format!("Two datasets are neighbours if they differ {neighbours}.{most}"),
+    );
+    entry
+        .line(4, &format!("# number_of_privacy_units: {OPEN}, an approximate number where it is not public"));
+    // Who gets several copies has no more than what all of them cost.
+    let (all, of) = match &m.recipient {
+        Some(r) => (r.joint_cost, format!("of all {} copies of the measuring together", r.copies)),
+        None => (p.budget, "of this release alone".into()),
+    };
+    let Amount { currency, amount } = all;
+    entry.line(4, "privacy_parameters:");
+    let name = match currency {
+        Currency::Rho => "rho",
+        Currency::Epsilon => "epsilon",
+    };
+    entry.line(6, &format!("{name}: {}", float(upper(amount))));
+    let mut details = format!("{} <= {amount}, {of}. {}", currency.symbol(), p.note);
+    if let Some(a) = p.approximate.as_ref().filter(|_| m.recipient.is_none()) {
+        let conversion = &a.conversion;
+        details.push_str(&format!(
+            " As (ε, δ): ε = {} at δ = {} ({conversion}).",
+            a.epsilon,
+            output::short(&a.delta)
+        ));
+    }
+    details.push_str(&match &m.account {
+        Some(a) => {
+            format!(" The signer says that line {} of the ledger of {} was charged.", a.line, a.name.id)
+        }
+        None => String::new(),
+    });
+    details.push_str(&format!(" What else was released about the same units: {OPEN}"));
+    entry.text(4, "privacy_parameters_details", &details);
+    Ok(())
+}
+
+/// A number as YAML reads it as one: with a point.
+fn float(x: f64) -> String {
+    let text = format!("{x}");
+    if text.contains('.') { text } else { format!("{text}.0") }
+}
+
+fn model(entry: &mut Yaml, m: &Manifest) {
+    entry.line(2, "deployment_model:");
+    entry.text(4, "model_name", "Central");
+    entry.text(
+        4,
+        "trust_assumptions",
+        &format!(
+            "The curator holds the rows and is trusted with them; readers get the signed file alone. {OPEN}"
+        ),
+    );
+    entry.text(4, "actors", OPEN);
+    entry.choice(4, "release_type", "One release, Many releases");
+    let replaces = m.about.supersedes.as_ref().map(|s| format!("It replaces {s}. "));
+    entry.text(4, "release_type_details", &format!("{}{OPEN}", replaces.unwrap_or_default()));
+    entry.choice(4, "data_source_type", "Static, Dynamic");
+    entry.text(4, "access_type", "Non-interactive");
+    entry.text(4, "access_type_details", "One signed file is published; every question is answered from it offline, and costs no more privacy.");
+}
+
+fn implementation(entry: &mut Yaml, release: &Release, cost: &str, blake3: &str) -> Outcome {
+    let m = release.manifest();
+    entry.line(2, "implementation:");
+    let left_out = m.privacy.bound().map(|(unit, n)| format!("{}. ", truncation(unit, n)));
+    entry.text(
+        4,
+        "preprocessing_and_hyperparameter_tuning",
+        &format!("{}{OPEN}", left_out.unwrap_or_default()),
+    );
+    let noise = match m.plan.mechanism {
+        Noise::Gaussian => "discrete Gaussian",
+        Noise::Laplace => "discrete Laplace",
+    };
+    let how = match &m.projection {
+        Some(p) => format!("a random projection ({}, {} rows)", p.kind, output::grouped(p.rows.into())),
+        None => format!(
+            "{} (strategy {}, {} budgets)",
+            output::counted(m.plan.count, "measurement"),
+            m.plan.measure,
+            m.plan.budgets
+        ),
+    };
+    entry.text(4, "mechanisms", &format!(
+        "The {noise} mechanism on integer counts: {how}. Made with {}, which draws the noise by exact integer arithmetic from the operating \
+         system's randomness, so that no floating-point number touches a count or its noise; that it was drawn so, the file cannot show. \
+         How the rows are kept and who has access to them: {OPEN}",
+        m.compiler
+    ));
+    entry.text(4, "composition", &format!("Losses add up. From the released blocks and scales: {cost}."));
+    let after = match m.declared.post_processing.as_slice() {
+        [] => "None before publication: the noisy integers are the release. Estimates that agree with each other are computed when it is read.".into(),
+        some => some.join("; "),
+    };
+    entry.text(4, "post_processing", &after);
+    entry.text(4, "justification", OPEN);
+    entry.text(4, "utility", &utility(release)?);
+    let key = &m.signer.public_key;
+    entry.text(
+        4,
+        "additional_information",
+        &format!("BLAKE3 hash of the release: {blake3}. Public key of its signer: {key}."),
+    );
+    Ok(())
+}
+
+/// How exact the first tables are.
+fn utility(release: &Release) -> Result<String, Failure> {
+    const FIRST: usize = 5;
+    const SAYS: &str = "Every answer comes with its standard error and an exact interval.";
+    if release.manifest().projection.is_some() {
+        return Ok(SAYS.into());
+    }
+    let answers = Answers::open(release.path().unwrap_or(Path::new("")))?;
+    let description = answers.describe(0.95, FIRST)?;
+    let each = description
+        .tables
+        .iter()
+        .map(|t| format!("{}: {}", t.name(), t.margin_text().unwrap_or("exact".into())));
+    let each = each.collect::<Vec<_>>().join("; ");
+    Ok(format!("{SAYS} Half widths of 95 % intervals of counts, in the cell known least well: {each}."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_not_less_than_their_ratios() {
+        for text in ["1/2", "1/3", "2/3", "1/10", "1", "13/7"] {
+            let r: Rational = text.parse().unwrap();
+            let x = upper(r);
+            assert!(format!("{x:e}").parse::<Rational>().unwrap() >= r, "{text}");
+            assert!((x - r.to_f64()).abs() <= 1e-15, "{text}");
+        }
+        assert_eq!((float(1.0), float(0.5)), ("1.0".into(), "0.5".into()));
+        assert_eq!(slug("town-2026_v1.2"), "town-2026-v1-2");
+    }
+}

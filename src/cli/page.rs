@@ -1,0 +1,202 @@
+//! `margins page`: a page for an agency's site, with the release inside.
+//!
+//! The page is `explorer/`'s: the evaluator in WebAssembly and what people see. A build with the feature `page` has it inside; what is added
+//! here are bytes in base64, and a public key, which have no letters that mean anything to HTML.
+
+use super::verify::read_key;
+use super::{Failure, Outcome, output};
+use crate::audit;
+use crate::release::{Release, is_name, public_key_text};
+use std::fs::File;
+use std::io::{BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// Write a page that opens, verifies and explores a release in a browser, with the release inside.
+///
+/// One HTML file that needs no server and no network: readers see whom the release protects, browse its tables, ask questions, and
+/// download CSV. Their browser checks every byte with this program's own code. Without a release the page asks for one.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:\n  margins page out/town.margins --pubkey agency.pub --out town.html\n  \
+    margins page --out explorer.html")]
+pub struct Args {
+    /// The release; without one the page is empty, and readers drop theirs
+    file: Option<PathBuf>,
+    /// The page to write
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// The public key that must have signed, which the page then checks too: a .pub file, or its line of base64
+    #[arg(long, value_name = "KEY", requires = "file")]
+    pubkey: Option<String>,
+    /// Write the page for a release that does not verify, too; it says so
+    #[arg(long, requires = "file")]
+    unverified: bool,
+    /// The page to put the release into, where this program was built without one
+    #[arg(long, value_name = "FILE")]
+    explorer: Option<PathBuf>,
+}
+
+/// The page of this build.
+#[cfg(feature = "page")]
+const PAGE: Option<&str> = Some(include_str!("../../explorer/page.html"));
+#[cfg(not(feature = "page"))]
+const PAGE: Option<&str> = None;
+
+/// Where a release goes in the page.
+const SLOT: &str = r#"<script type="text/plain" id="inside">"#;
+
+/// A page is not longer than that.
+const MOST: u64 = 4 << 20;
+
+pub fn run(args: &Args) -> Outcome {
+    let page = page(args)?;
+    let Some((before, after)) = page.split_once(SLOT).filter(|(_, after)| after.starts_with("</script>"))
+    else {
+        return Err(Failure::Message("that is no page of this program: it has no room for a release".into()));
+    };
+    let mut attributes = String::new();
+    let key = match &args.pubkey {
+        Some(key) => Some(public_key_text(&read_key(key)?)?),
+        None => None,
+    };
+    if let Some(file) = &args.file {
+        let name = checked(file, key.as_deref(), args.unverified)?;
+        attributes.push_str(&format!(" data-name=\"{name}\""));
+        if let Some(key) = &key {
+            attributes.push_str(&format!(" data-key=\"{key}\""));
+        }
+        let beside = crate::release::sidecar_path(file);
+        if beside.exists() {
+            let text = crate::files::text(&beside, 1 << 16).map_err(|e| cannot("read", &beside, &e))?;
+            attributes.push_str(&format!(" data-minisig=\"{}\"", base64(text.as_bytes())));
+        }
+    }
+    let written = write(args, before, &attributes, after);
+    let length = written.map_err(|e| cannot("write", &args.out, &e))?;
+    let with = if args.file.is_some() { "the release inside" } else { "room for a release" };
+    output::print(&format!(
+        "wrote {}: {} bytes, with {with}\n",
+        output::path(&args.out),
+        output::grouped(length)
+    ))
+}
+
+fn cannot(what: &str, path: &Path, why: &std::io::Error) -> Failure {
+    Failure::Message(format!("cannot {what} {}: {why}", output::path(path)))
+}
+
+/// The page without a release.
+fn page(args: &Args) -> Result<String, Failure> {
+    match (&args.explorer, PAGE) {
+        (Some(path), _) => crate::files::text(path, MOST).map_err(|e| cannot("read", path, &e)),
+        (None, Some(page)) => Ok(page.into()),
+        (None, None) => Err(Failure::Message(
+            "this build of margins has no page inside. The wheel has (pip install margins). From the sources: \
+             explorer/build makes explorer/page.html, which --explorer takes; or build with --features page after it"
+                .into(),
+        )),
+    }
+}
+
+/// The name of a release that verifies, or that need not.
+fn checked(file: &Path, key: Option<&str>, unverified: bool) -> Result<String, Failure> {
+    let release = Release::open(file).map_err(|e| output::about(file, &e))?;
+    let report = audit::audit(&release, key)?;
+    let name = &release.manifest().about.name;
+    if !report.passed() {
+        if !unverified {
+            output::print(&report.to_text(&output::path(file)))?;
+            return Err(Failure::Refuted);
+        }
+        output::say(&format!("warning: {} does not verify; the page says so", output::path(file)));
+    } else if key.is_none() {
+        output::say(
+            "note: no --pubkey: the page checks that the file is whole, and leaves it to readers who signed",
+        );
+    }
+    // A manifest with another name does not open; a page must not depend on that.
+    if is_name(name) {
+        Ok(name.clone())
+    } else {
+        Err(Failure::Message("the release has no sound name".into()))
+    }
+}
+
+/// Writes the page beside its place, then renames it: no reader sees half of one.
+fn write(args: &Args, before: &str, attributes: &str, after: &str) -> std::io::Result<u64> {
+    let folder = args.out.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    // As a web server may read it.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut out = BufWriter::new(builder.tempfile_in(folder)?);
+    out.write_all(before.as_bytes())?;
+    let (open, close) = SLOT.split_at(SLOT.len() - 1);
+    out.write_all(open.as_bytes())?;
+    out.write_all(attributes.as_bytes())?;
+    out.write_all(close.as_bytes())?;
+    if let Some(file) = &args.file {
+        let mut from = crate::files::open(file)?;
+        // Whole groups of three bytes, so that the pieces join.
+        let mut piece = vec![0; 3 << 16];
+        loop {
+            let n = filled(&mut from, &mut piece)?;
+            out.write_all(base64(&piece[..n]).as_bytes())?;
+            if n < piece.len() {
+                break;
+            }
+        }
+    }
+    out.write_all(after.as_bytes())?;
+    let done = out.into_inner().map_err(|e| e.into_error())?;
+    let length = done.as_file().metadata()?.len();
+    done.persist(&args.out).map_err(|e| e.error)?;
+    Ok(length)
+}
+
+/// Reads until the buffer is full or the file is over.
+fn filled(from: &mut File, buffer: &mut [u8]) -> std::io::Result<usize> {
+    let mut n = 0;
+    while n < buffer.len() {
+        match from.read(&mut buffer[n..])? {
+            0 => break,
+            more => n += more,
+        }
+    }
+    Ok(n)
+}
+
+/// Base64 with the letters of RFC 4648, section 4.
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for group in bytes.chunks(3) {
+        let [a, b, c] = std::array::from_fn(|i| u32::from(group.get(i).copied().unwrap_or(0)));
+        let all = a << 16 | b << 8 | c;
+        for i in 0..4 {
+            let letter = LETTERS[(all >> (18 - 6 * i) & 63) as usize];
+            out.push(if i <= group.len() { char::from(letter) } else { '=' });
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_that_of_the_rfc() {
+        let known = [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foob", "Zm9vYg=="),
+            ("fooba", "Zm9vYmE="),
+        ];
+        for (bytes, text) in known {
+            assert_eq!(base64(bytes.as_bytes()), text);
+        }
+        assert_eq!(base64(&[0xfb, 0xff, 0xbf]), "+/+/");
+    }
+}
