@@ -41,7 +41,14 @@ bench-peers rows="10000000":
     cargo build --release --locked
     test -d target/peers || python3 -m venv target/peers
     target/peers/bin/pip install --quiet duckdb polars pyarrow numpy
-    target/peers/bin/python benches/peers/peers.py --margins target/release/margins --rows {{rows}} --out docs/performance.md
+    target/peers/bin/python benches/peers/peers.py --margins target/release/margins --rows {{rows}} --folder target/peers/files --out docs/performance.md
+    target/peers/bin/python benches/peers/large.py --margins target/release/margins --rows {{rows}} --folder target/peers/files --out docs/performance.md
+
+# The statements of --sql on DuckDB, PostgreSQL and Spark (the last two from the system's packages), none skipped
+engines:
+    python3 -m venv target/engines
+    target/engines/bin/pip install --quiet --disable-pip-version-check duckdb pyspark
+    MARGINS_ENGINES=all MARGINS_PYTHON="$PWD/target/engines/bin/python" cargo test --locked --test engines
 
 # The figures of docs/methods/bases.md
 bases:

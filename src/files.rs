@@ -36,7 +36,7 @@ pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
         Err(e) if e.kind() == io::ErrorKind::NotFound => {}
         found => regular(&found?)?,
     }
-    fs::write(path, text)
+    crate::interrupt::whole(|| fs::write(path, text))
 }
 
 /// Refuses what is no file.
@@ -48,6 +48,26 @@ pub(crate) fn regular(found: &Metadata) -> io::Result<()> {
         }
         () => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a pipe or a device, not a file")),
     }
+}
+
+/// Files that are offered as delimited text and are none, told by how they begin.
+#[cfg(feature = "compile")]
+pub(crate) fn foreign(start: &[u8]) -> Option<&'static str> {
+    let known: [(&[u8], &'static str); 9] = [
+        (
+            b"PAR1",
+            "is Parquet, not delimited text: its name should end in .parquet, or say `format = \"parquet\"` in [data]",
+        ),
+        (b"\x1f\x8b", "is compressed with gzip: unpack it first"),
+        (b"\x28\xb5\x2f\xfd", "is compressed with zstd: unpack it first"),
+        (b"BZh91AY&SY", "is compressed with bzip2: unpack it first"),
+        (b"PK\x03\x04", "is a ZIP archive or a spreadsheet: unpack it, or save it as CSV"),
+        (b"\xff\xfe", "is UTF-16: save it as UTF-8"),
+        (b"\xfe\xff", "is UTF-16: save it as UTF-8"),
+        (b"SQLite format 3\0", "is a database, not delimited text"),
+        (b"\x8dMARGINS", "is a release, not data"),
+    ];
+    known.iter().find(|(magic, _)| start.starts_with(magic)).map(|(_, what)| *what)
 }
 
 #[cfg(all(test, feature = "cli"))]

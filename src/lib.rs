@@ -60,8 +60,13 @@ pub use audit::Audit;
 pub use face::{Answer, Dimension, Error, Figure, Level, Release, Row, Table};
 pub use release::{Check, Manifest, Outcome};
 
+#[cfg_attr(not(feature = "compile"), allow(dead_code))]
+mod calendar;
 mod face;
 mod files;
+#[cfg(feature = "compile")]
+#[doc(hidden)]
+pub mod interrupt;
 
 #[doc(hidden)]
 pub mod answer;

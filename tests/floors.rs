@@ -4,7 +4,9 @@
 use std::path::{Path, PathBuf};
 
 /// From the ground up. A name is a folder of `src`, or a file of it.
-const FLOORS: [&str; 20] = [
+const FLOORS: [&str; 22] = [
+    "calendar",
+    "interrupt",
     "files",
     "visible",
     "exact",

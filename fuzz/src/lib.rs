@@ -71,13 +71,17 @@ const SPEC: &str = r#"
 name = "rows"
 title = "Rows"
 
+[data]
+path = "rows.csv"
+encoding = "ENCODING"
+
 [privacy]
-unit = { column = "who", max_rows = 2 }
+unit = { column = "who", max_rows = 2, order = "at" }
 rho = 1
 
 [[dimension]]
 name = "x"
-categories = ["a", "b"]
+categories = ["a", "b", "é"]
 other = "other"
 missing = "missing"
 
@@ -87,20 +91,53 @@ range = [0, 9]
 other = "other"
 missing = "missing"
 
+[[dimension]]
+name = "d"
+dates = ["2024-02-28", "2024-03-01"]
+other = "other"
+missing = "missing"
+
+[[zero]]
+where = "x = 'a' AND n = 3"
+
 [[table]]
-of = ["x", "n"]
+of = ["x", "n", "d"]
 "#;
 
-/// Private rows from a file whose name has this end.
+/// Private rows from a file whose name has this end: read with and without an order of the rows of units, in either encoding, checked, and
+/// drafted from.
 pub fn rows(data: &[u8], end: &str) {
-    static ROOM: LazyLock<(tempfile::TempDir, margins::spec::Spec)> = LazyLock::new(|| {
-        let spec = margins::spec::parse(SPEC, std::path::Path::new("rows.toml"), |_| Err(std::io::ErrorKind::NotFound.into()));
-        (tempfile::tempdir().expect("a folder"), spec.expect("a spec"))
+    static ROOM: LazyLock<(tempfile::TempDir, Vec<margins::spec::Spec>)> = LazyLock::new(|| {
+        let spec = |text: &str| {
+            let path = std::path::Path::new("rows.toml");
+            margins::spec::parse(text, path, |_| Err(std::io::ErrorKind::NotFound.into())).expect("a spec")
+        };
+        let utf8 = SPEC.replace("ENCODING", "utf-8");
+        let specs = [&*utf8, &*utf8.replace(", order = \"at\"", ""), &*SPEC.replace("ENCODING", "latin-1")].map(spec);
+        (tempfile::tempdir().expect("a folder"), specs.into())
     });
     let path = ROOM.0.path().join(format!("rows.{end}"));
-    if std::fs::write(&path, data).is_ok()
-        && let Err(error) = margins::secret::ingest::read(&ROOM.1, &path, &())
-    {
-        let _ = error.to_string();
+    if std::fs::write(&path, data).is_err() {
+        return;
+    }
+    for spec in &ROOM.1 {
+        let read = margins::secret::ingest::read(spec, &path, &());
+        let checked = margins::secret::ingest::check(spec, &path, &());
+        // What a release refuses, a check finds; and nothing else.
+        match (&read, &checked) {
+            (Ok(_), Ok(report)) => assert!(report.passed(), "a check finds what a release does not mind"),
+            (Err(error), Ok(report)) => assert!(!report.passed(), "a check is silent about {error}"),
+            (Ok(_), Err(error)) => panic!("only a check refuses: {error}"),
+            (Err(_), Err(_)) => {}
+        }
+        read.err().into_iter().chain(checked.err()).for_each(|error| drop(error.to_string()));
+    }
+    match end {
+        "csv" => drop(margins::spec::draft(&path, ROOM.0.path())),
+        _ => {
+            let begin = |columns| margins::spec::Drawn::new(columns).map_err(|_| margins::secret::ingest::IngestError::NoHeader);
+            let drawn = margins::secret::ingest::all_of_parquet(&path, begin, |drawn, row| drawn.row(row.iter().map(String::as_str)));
+            drop(drawn.map(|drawn| drawn.draft(&path, ROOM.0.path(), None)));
+        }
     }
 }

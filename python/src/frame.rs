@@ -5,13 +5,13 @@ use crate::error::Error;
 use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::RecordBatchStreamReader;
 use arrow_array::types::{
-    Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
+    Date32Type, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
     UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, RecordBatchReader};
 use arrow_pyarrow::FromPyArrow;
 use arrow_schema::DataType;
-use margins::secret::ingest::{Frame, Held};
+use margins::secret::ingest::{Frame, Held, day_text};
 use pyo3::prelude::*;
 use std::io::Write;
 use zeroize::Zeroizing;
@@ -49,7 +49,7 @@ pub fn frame(data: &Bound<'_, PyAny>) -> PyResult<Frame> {
 /// What a column holds, as the spec's reader knows it.
 fn held(kind: &DataType) -> Held {
     use DataType::{
-        Binary, BinaryView, Boolean, Dictionary, FixedSizeList, Float16, Float32, Float64, Int8, Int16,
+        Binary, BinaryView, Boolean, Date32, Dictionary, FixedSizeList, Float16, Float32, Float64, Int8, Int16,
         Int32, Int64, LargeBinary, LargeList, LargeUtf8, List, ListView, Map, Null, Struct, UInt8, UInt16,
         UInt32, UInt64, Union, Utf8, Utf8View,
     };
@@ -58,6 +58,7 @@ fn held(kind: &DataType) -> Held {
         Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | UInt64 => Held::Whole,
         Float16 | Float32 | Float64 => Held::Fraction,
         Boolean => Held::Truth,
+        Date32 => Held::Date,
         Dictionary(_, values) => held(values),
         List(_) | LargeList(_) | FixedSizeList(..) | ListView(_) | Struct(_) | Map(..) | Union(..) => {
             Held::Nested
@@ -125,6 +126,10 @@ fn write(column: &dyn Array, row: usize, text: &mut Vec<u8>) {
         DataType::Float16 => number!(Float16Type, "{}"),
         DataType::Float32 => number!(Float32Type, "{:?}"),
         DataType::Float64 => number!(Float64Type, "{:?}"),
+        DataType::Date32 => {
+            let day = i64::from(column.as_primitive::<Date32Type>().value(row));
+            text.extend_from_slice(day_text(day).as_bytes());
+        }
         DataType::Boolean => drop(write!(text, "{}", column.as_boolean().value(row))),
         _ => {}
     }

@@ -97,6 +97,7 @@ fn differences(release: &Release, content: &Content, spec: &Spec) -> Vec<String>
     check(spec.projection.is_some() == projection.is_some(), "kinds of release: tables or a projection");
     check(spec.privacy.neighbours == plan.neighbours, "neighbours");
     check(max_rows == plan.max_rows, "`max_rows`");
+    check(spec.privacy.unit.order() == manifest.privacy.order, "`order`");
     let same = match &plan.copy {
         None => spec.recipients.is_none() && allows(manifest.format, spec.privacy.budget, plan.budget),
         Some(_) => true,

@@ -11,23 +11,42 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  margins init survey.csv --out survey.toml\n  margins plan survey.toml")]
 pub struct Args {
-    /// The data file (CSV)
+    /// The data file: CSV, or Parquet by its ending
     data: PathBuf,
     /// Write the draft here instead of to the terminal
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
 
+/// The draft of a spec for a file of either format.
+fn draft(data: &Path, folder: &Path) -> Result<String, Failure> {
+    if !data.extension().is_some_and(|end| end.eq_ignore_ascii_case("parquet")) {
+        return Ok(crate::spec::draft(data, folder)?);
+    }
+    #[cfg(not(feature = "parquet"))]
+    return Err(crate::secret::ingest::IngestError::NoParquet.into());
+    #[cfg(feature = "parquet")]
+    {
+        let begin = |columns| {
+            let names = |what| crate::spec::DraftError::Names { path: data.display().to_string(), what };
+            Ok::<_, Failure>(crate::spec::Drawn::new(columns).map_err(names)?)
+        };
+        let drawn = crate::secret::ingest::all_of_parquet(data, begin, |drawn, row| {
+            drawn.row(row.iter().map(String::as_str));
+        })?;
+        Ok(drawn.draft(data, folder, None)?)
+    }
+}
+
 pub fn run(args: &Args) -> Outcome {
     let folder = args.out.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
-    let draft = crate::spec::draft(&args.data, folder)?;
+    let draft = draft(&args.data, folder)?;
     let Some(out) = &args.out else { return output::print(&draft) };
-    let mut file = std::fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(out)
-        .map_err(|e| Failure::Message(format!("cannot write {}: {e}", output::path(out))))?;
-    std::io::Write::write_all(&mut file, draft.as_bytes())?;
+    crate::interrupt::whole(|| {
+        let file = std::fs::OpenOptions::new().write(true).create_new(true).open(out);
+        file.and_then(|mut file| std::io::Write::write_all(&mut file, draft.as_bytes()))
+    })
+    .map_err(|e| Failure::Message(format!("cannot write {}: {e}", output::path(out))))?;
     output::print(&format!(
         "wrote {}: check every line marked \"confirm\", write `confirmed = true` below it, then\n  margins plan {}\n",
         output::path(out),

@@ -28,7 +28,7 @@ pub fn run(args: &Args) -> Outcome {
     let passphrase = if args.no_passphrase { None } else { Some(ask_new()?) };
     let public = args.out.with_extension("pub");
     let texts = keys::keygen(passphrase.as_ref().map(|p| p.as_str()))?;
-    texts.write(&args.out, &public)?;
+    crate::interrupt::whole(|| texts.write(&args.out, &public))?;
     output::print(&format!(
         "secret key  {}  keep it secret; without it nobody can sign as you\npublic key  {}  publish it\n\nSign a release:   margins release SPEC --key {}\nCheck a release:  margins verify FILE --pubkey {}\n",
         output::path(&args.out),

@@ -1,6 +1,7 @@
 //! The `margins` command, one verb a file.
 //!
-//! Exit codes: 0 done; 1 a verification failed, or a bound does not let it; 2 the command, a file or the machine is at fault.
+//! Exit codes: 0 done; 1 a verification failed, or a bound does not let it; 2 the command, a file or the machine is at fault; 130 (or 143)
+//! it was interrupted.
 
 // Everything goes out through `output`, which makes it safe to show.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
@@ -10,6 +11,7 @@ mod ask;
 mod bases;
 mod batch;
 mod chart;
+mod check;
 mod collude;
 mod copies;
 mod describe;
@@ -41,6 +43,7 @@ use crate::recover::Norm;
 use crate::visible::visible_lines;
 use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
+use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -63,6 +66,8 @@ struct Cli {
 enum Verb {
     /// Draft a spec from a data file
     Init(init::Args),
+    /// Read all rows and show what keeps them from being released: private, for the data's holder
+    Check(check::Args),
     /// Show what a spec will measure and how exact its tables will be, without opening the data
     Plan(plan::Args),
     /// Repeat the published experiments, without data
@@ -181,6 +186,11 @@ impl<E: std::error::Error> From<E> for Failure {
     }
 }
 
+/// A size on the command line.
+fn size(text: &str) -> Result<u64, String> {
+    crate::spec::size(text).ok_or_else(|| "expected a number and a unit, such as \"500 MB\"".into())
+}
+
 type Outcome = Result<(), Failure>;
 
 /// The words of the command, the first its own name. A bare `margins FILE` describes the file.
@@ -214,8 +224,14 @@ pub fn main() -> ExitCode {
 
 /// The same for a program that brings the command with it: `words` begin with the command's name.
 pub fn run(words: Vec<OsString>) -> u8 {
+    crate::interrupt::listen(|text| {
+        // A progress bar may stand in the line.
+        let line = if std::io::stderr().is_terminal() { "\n" } else { "" };
+        output::say(&output::wrapped(&format!("{line}{text}"), 13));
+    });
     let outcome = match parse(words).verb {
         Verb::Init(args) => init::run(&args),
+        Verb::Check(args) => check::run(&args),
         Verb::Plan(args) => plan::run(&args),
         Verb::Experiment(args) => experiment::run(&args),
         Verb::Release(args) => release::run(&args),

@@ -53,6 +53,9 @@ pub struct Args {
     /// Search for tables this long, in parts of what takes some seconds, instead of the spec's `effort`
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=i64::from(spec::MOST_EFFORT)))]
     effort: Option<u32>,
+    /// Refuse a plan whose release takes more memory than this, such as "500 MB"
+    #[arg(long, value_name = "SIZE", value_parser = super::size)]
+    memory: Option<u64>,
 }
 
 /// How long to search, where the command line says so; on a terminal a long search tells how far it is.
@@ -69,6 +72,7 @@ pub fn spec_failure(errors: SpecErrors) -> Failure {
 }
 
 pub fn run(args: &Args) -> Outcome {
+    args.memory.into_iter().for_each(crate::secret::ingest::limit_memory);
     let mut spec = spec::load(&args.spec).map_err(spec_failure)?;
     searching(&mut spec, args.effort);
     let look = if args.compare || args.svg.is_some() { Look::Everywhere } else { Look::Needed };
@@ -221,15 +225,16 @@ fn chart(spec: &Spec, request: &Request, candidates: &[Candidate]) -> Chart {
 
 /// What a bound on the rows of a unit does, and what another would: nothing where every row is its own unit.
 pub fn truncation(unit: &Unit, noise: Noise) -> String {
-    let Unit::Column { column, max_rows } = unit else { return String::new() };
+    let Unit::Column { column, max_rows, order } = unit else { return String::new() };
     let rows = u64::from(*max_rows);
     let (power, times) = match noise {
         Noise::Gaussian => ("max_rows²", rows * rows),
         Noise::Laplace => ("max_rows", rows),
     };
     let first = if rows == 1 { "the first row".into() } else { format!("the first {} rows", grouped(rows)) };
+    let by = if order.is_empty() { String::new() } else { format!(" by {}", order.join(", ")) };
     let text = format!(
-        "out all but {first} of each {column}; no interval covers what is left out. A larger max_rows leaves out less, and \
+        "out all but {first} of each {column}{by}; no interval covers what is left out. A larger max_rows leaves out less, and \
          costs more: {power} times one row's (here {} times), so errors grow as max_rows does",
         grouped(times)
     );
@@ -240,7 +245,7 @@ pub fn truncation(unit: &Unit, noise: Noise) -> String {
 pub fn protects(unit: &Unit, neighbours: Neighbours) -> (String, &'static str) {
     let unit = match unit {
         Unit::Row => "one row".into(),
-        Unit::Column { column, max_rows } => format!("one {column}, at most {max_rows} rows of it"),
+        Unit::Column { column, max_rows, .. } => format!("one {column}, at most {max_rows} rows of it"),
     };
     let neighbours = match neighbours {
         Neighbours::AddRemove => "more or less",

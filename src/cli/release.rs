@@ -11,7 +11,7 @@ use crate::plan::Mode;
 use crate::planner::Planned;
 use crate::release::keys::SigningKey;
 use crate::release::{Sealed, SignerKind, file_name};
-use crate::secret::ingest::Frame;
+use crate::secret::ingest::{self, Frame};
 use crate::secret::noise::Entropy;
 use crate::spec::{self, Spec};
 use crate::visible::visible;
@@ -58,6 +58,9 @@ pub struct Args {
     /// Read and count on so many threads; the release is the same on any number [default: one for each core]
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
+    /// Take at most so much memory, such as "500 MB"; rows of units (`max_rows`) that do not fit wait in a temporary file that nobody can read
+    #[arg(long, value_name = "SIZE", value_parser = super::size)]
+    memory: Option<u64>,
     /// Print what was done as JSON
     #[arg(long)]
     json: bool,
@@ -70,6 +73,7 @@ pub fn run(args: &Args) -> Outcome {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build_global();
         pool.map_err(|_| Failure::Message(format!("{threads} threads cannot be started")))?;
     }
+    args.memory.into_iter().for_each(ingest::limit_memory);
     let mut spec = spec::load(&args.spec).map_err(super::plan::spec_failure)?;
     super::plan::searching(&mut spec, args.effort);
     warned(&spec)?;
@@ -245,7 +249,10 @@ fn extended(
         spec::Unit::Row => 1,
         spec::Unit::Column { max_rows, .. } => *max_rows,
     };
-    if (manifest.privacy.unit.as_str(), manifest.privacy.max_rows) != (spec.privacy.unit.name(), rows) {
+    let same = (manifest.privacy.unit.as_str(), manifest.privacy.max_rows)
+        == (spec.privacy.unit.name(), rows)
+        && manifest.privacy.order == spec.privacy.unit.order();
+    if !same {
         return refuse("it counts other rows of a unit".into());
     }
     match compile::extending::missing(&spec, own.unwrap_or(Path::new("")), &out)? {

@@ -8,6 +8,7 @@ use super::statement::{self, Dialect};
 use super::tables::Tables;
 use super::{Charge, CompileError, Watcher};
 use crate::exact::Rational;
+use crate::interrupt;
 use crate::ledger::{self, Receipt};
 use crate::plan::{Noise, Plan};
 use crate::planner::copies::copies;
@@ -105,11 +106,16 @@ impl Job {
     /// Of more than [`REHEARSED`] measurements only what speaks of all of them at once is written: domain, plan (whose writer refuses what its
     /// readers would) and spec. Whether each measurement has room, and all their sections, the planner has compared.
     pub fn rehearse(&self, spec: &Spec, day: &str) -> Result<(), CompileError> {
-        let folder = tempfile::tempdir().map_err(CompileError::Temporary)?;
+        let (folder, _passing) = interrupt::whole(|| {
+            let folder = tempfile::tempdir().map_err(CompileError::Temporary)?;
+            let passing = interrupt::Passing::new(folder.path());
+            Ok::<_, CompileError>((folder, passing))
+        })?;
         let draft = Draft::new(self, spec, [1; 32])?;
         let key = SigningKey::throw_away().map_err(SealError::from)?;
         let receipt = Receipt { charge: ledger::ROOT.into(), line: 1 << 30 };
         let account = account(spec, &draft.charge(self)?, &receipt);
+        draft.fits_memory()?;
         draft.answerable()?;
         for copy in 0..draft.copies() {
             let mut input = draft.manifest(copy, day, false)?;
@@ -280,6 +286,18 @@ impl<'a> Draft<'a> {
     /// The statement that counts what is needed where the data lives.
     pub fn statement(&self, dialect: Dialect, from: &str) -> Result<String, CompileError> {
         statement::statement(self.spec(), self.plan(), dialect, from)
+    }
+
+    /// Refuses to begin with less memory than is taken at least.
+    pub fn fits_memory(&self) -> Result<(), CompileError> {
+        let needs = match self {
+            Draft::Tables(tables) => tables.memory(),
+            Draft::Projection(_) => ingest::least_memory(rayon::current_num_threads()),
+        };
+        match ingest::memory_limit() {
+            Some(limit) if limit < needs => Err(CompileError::Memory { needs, limit }),
+            _ => Ok(()),
+        }
     }
 
     /// Refuses rows so many that integers might not fit. To be asked before anything is charged.

@@ -32,6 +32,7 @@ pub use job::Job;
 pub use projection::Designed;
 
 use crate::exact::Rational;
+use crate::interrupt;
 use crate::ledger::{self, Chain, Ledger, LedgerError, Receipt};
 use crate::plan::cost::CostError;
 use crate::planner::copies::CopiesError;
@@ -83,6 +84,17 @@ pub enum CompileError {
         "no reader could answer from this release: {0}\nmeasure smaller tables, or leave out the `[[zero]]` conditions"
     )]
     Unanswerable(#[from] RecoverError),
+    /// Less memory than it takes.
+    #[error(
+        "a release of this plan takes {} MB at least, more than the {} MB that --memory lets: give more, use fewer --threads, or ask for smaller tables",
+        needs.div_ceil(1_000_000), limit / 1_000_000
+    )]
+    Memory {
+        /// What it takes.
+        needs: u64,
+        /// What it may.
+        limit: u64,
+    },
     /// The rehearsal has no place to write.
     #[error("cannot write a temporary file: {0}")]
     Temporary(std::io::Error),
@@ -315,6 +327,7 @@ fn made(
     watcher: &dyn Watcher,
 ) -> Result<Released, CompileError> {
     spec.confirmed()?;
+    interrupt::note("nothing was charged, and nothing is left behind");
     let job = plan(spec, Look::Needed, options.day)?;
     let data = data?;
     let draft = Draft::new(&job, spec, projection::seed(&options.entropy))?;
@@ -341,7 +354,17 @@ fn made(
         let charged = claims::charged(cost, entry.unit_of);
         entry.charged =
             charged.ok_or_else(|| LedgerError::Refused("it does not fit the arithmetic".into()))?.amount;
-        let receipt = ledger.charge(entry.clone(), options.key, options.day)?;
+        let receipt = interrupt::whole(|| {
+            let receipt = ledger.charge(entry.clone(), options.key, options.day)?;
+            interrupt::note(format!(
+                "{} = {} was charged before any noise was drawn, and stays charged (line {} of {}); there is no release of it",
+                entry.currency.symbol(),
+                entry.charged,
+                receipt.line,
+                crate::visible::visible(&options.ledger.display().to_string())
+            ));
+            Ok::<_, LedgerError>(receipt)
+        })?;
         let account = job::account(spec, &entry, &receipt);
         inputs.iter_mut().for_each(|input| input.account = Some(account.clone()));
         watcher.step(Step::Charged);
@@ -349,11 +372,16 @@ fn made(
     });
     let (receipt, values) = draft.measure(data, charge, options.entropy, watcher, &mut writers)?;
     watcher.step(Step::Measured);
-    let seal = |(writer, input): (Writer, ManifestInput)| writer.seal(input, options.key);
-    let files = writers.into_iter().zip(inputs).map(seal).collect::<Result<Vec<_>, _>>()?;
-    watcher.step(Step::Sealed);
-    let hashes: Vec<&str> = files.iter().map(|f| f.blake3.as_str()).collect();
-    ledger.sealed(&receipt, &hashes, options.key, options.day)?;
+    // From the first name on all is done, or nothing is.
+    let files = interrupt::whole(|| -> Result<Vec<Sealed>, CompileError> {
+        let seal = |(writer, input): (Writer, ManifestInput)| writer.seal(input, options.key);
+        let files = writers.into_iter().zip(inputs).map(seal).collect::<Result<Vec<_>, _>>()?;
+        watcher.step(Step::Sealed);
+        let hashes: Vec<&str> = files.iter().map(|f| f.blake3.as_str()).collect();
+        ledger.sealed(&receipt, &hashes, options.key, options.day)?;
+        interrupt::note("it came too late: the release is made, charged and whole");
+        Ok(files)
+    })?;
     watcher.step(Step::Noted);
     let mut files = files.into_iter();
     // Every draft has a file.

@@ -5,10 +5,11 @@
 //! others are counted.
 
 use super::CompileError;
+use crate::calendar;
 use crate::cube::{ClassedDimension, Cube, Cuboid, Filter, Level};
 use crate::plan::Plan;
 use crate::recover::zeros;
-use crate::secret::count::given::{COUNT, CUT, IMPOSSIBLE, column, levels, needed};
+use crate::secret::count::given::{ASTRAY, COUNT, CUT, IMPOSSIBLE, column, levels, needed};
 use crate::spec::{Coding, Column, Spec, Unit};
 use std::fmt::Write;
 
@@ -54,6 +55,30 @@ impl Dialect {
         }
     }
 
+    /// How many days after `first` the day in the column `name` is.
+    fn days_since(self, name: &str, first: &str) -> String {
+        match self {
+            Dialect::Spark => format!("DATEDIFF({name}, DATE '{first}')"),
+            Dialect::Duckdb => format!("DATE_DIFF('day', DATE '{first}', {name})"),
+            Dialect::Postgres => format!("{name} - DATE '{first}'"),
+            Dialect::Bigquery => format!("DATE_DIFF({name}, DATE '{first}', DAY)"),
+            Dialect::Ansi => {
+                // Years from March on: leap days come last.
+                let year = format!(
+                    "(EXTRACT(YEAR FROM {name}) - CASE WHEN EXTRACT(MONTH FROM {name}) <= 2 THEN 1 ELSE 0 END)"
+                );
+                let month = format!(
+                    "(EXTRACT(MONTH FROM {name}) + CASE WHEN EXTRACT(MONTH FROM {name}) <= 2 THEN 9 ELSE -3 END)"
+                );
+                let epoch = calendar::read(first.as_bytes()).map_or(0, |day| day + 719_468);
+                format!(
+                    "CAST(365 * {year} + FLOOR({year} / 4.0) - FLOOR({year} / 100.0) + FLOOR({year} / 400.0) + \
+                     FLOOR((153 * {month} + 2) / 5.0) + EXTRACT(DAY FROM {name}) - 1 - {epoch} AS INTEGER)"
+                )
+            }
+        }
+    }
+
     fn text_type(self) -> &'static str {
         match self {
             Dialect::Spark | Dialect::Bigquery => "STRING",
@@ -71,10 +96,12 @@ pub fn statement(spec: &Spec, plan: &Plan, dialect: Dialect, from: &str) -> Resu
     let refuse = |why: &str| CompileError::Statement(why.to_owned());
     let tables =
         needed(&wanted).ok_or_else(|| refuse("the plan needs more tables than one statement counts"))?;
-    if let Unit::Column { .. } = &spec.privacy.unit {
+    if let Unit::Column { order, .. } = &spec.privacy.unit
+        && order.is_empty()
+    {
         return Err(refuse(
-            "of each unit the first `max_rows` rows of the file count, and a table in a database has no order of rows: count from files \
-             (`margins release` reads folders of Parquet)",
+            "of each unit the first `max_rows` rows of the file count, and a table in a database has no order of rows: name the columns that \
+             order them (`unit = { column = …, max_rows = …, order = \"day\" }`), or count from files (`margins release` reads folders of Parquet)",
         ));
     }
     let levels = levels(&tables);
@@ -100,6 +127,8 @@ pub fn statement(spec: &Spec, plan: &Plan, dialect: Dialect, from: &str) -> Resu
     if coded.is_empty() {
         coded.push("    1 AS f0".into());
     }
+    let bound = Bound::of(&spec.privacy.unit, dialect);
+    coded.extend(bound.iter().flat_map(Bound::coded));
     let _ = writeln!(
         sql,
         "-- The counts that \"{}\" is made from. They are as private as the rows.",
@@ -114,12 +143,24 @@ pub fn statement(spec: &Spec, plan: &Plan, dialect: Dialect, from: &str) -> Resu
         format!("CASE WHEN {} THEN 1 ELSE 0 END", never.join(" OR "))
     };
     placed.push(format!("    {never} AS never"));
-    let _ = writeln!(sql, "placed AS (\n  SELECT\n{}\n  FROM coded\n)", placed.join(",\n"));
+    placed.extend(bound.iter().flat_map(Bound::placed));
+    let which = bound.as_ref().map_or(String::new(), |bound| bound.which(&dimensions));
+    let _ = writeln!(sql, "placed AS (\n  SELECT\n{}\n  FROM coded{which}\n)", placed.join(",\n"));
     let names: Vec<String> = levels.iter().map(|level| column(*level)).collect();
     let mut columns = names.clone();
-    columns.push(format!("COUNT(*) AS {COUNT}"));
-    columns.push(format!("COUNT(CASE WHEN never = 1 THEN 1 END) AS {IMPOSSIBLE}"));
-    columns.push(format!("0 AS {CUT}"));
+    match &bound {
+        None => {
+            columns.push(format!("COUNT(*) AS {COUNT}"));
+            columns.push(format!("COUNT(CASE WHEN never = 1 THEN 1 END) AS {IMPOSSIBLE}"));
+            columns.push(format!("0 AS {CUT}"));
+        }
+        Some(_) => {
+            columns.push(format!("COUNT(CASE WHEN further = 0 THEN 1 END) AS {COUNT}"));
+            columns.push(format!("COUNT(CASE WHEN further = 0 AND never = 1 THEN 1 END) AS {IMPOSSIBLE}"));
+            columns.push(format!("COUNT(CASE WHEN further = 1 THEN 1 END) AS {CUT}"));
+            columns.push(format!("COUNT(CASE WHEN astray = 1 THEN 1 END) AS {ASTRAY}"));
+        }
+    }
     let sets: Vec<String> = tables
         .iter()
         .map(|table| {
@@ -134,6 +175,56 @@ pub fn statement(spec: &Spec, plan: &Plan, dialect: Dialect, from: &str) -> Resu
         sets.join(",\n")
     );
     Ok(sql)
+}
+
+/// The rows of each unit that count, and the next one, which tells that there are more.
+struct Bound {
+    unit: String,
+    nothing: String,
+    order: Vec<String>,
+    max_rows: u32,
+}
+
+impl Bound {
+    fn of(unit: &Unit, dialect: Dialect) -> Option<Bound> {
+        let Unit::Column { column, max_rows, order } = unit else { return None };
+        let unit = dialect.name(column);
+        let order: Vec<String> = order.iter().map(|column| dialect.name(column)).collect();
+        let nowhere = order.iter().map(|column| format!(" OR {column} IS NULL")).collect::<String>();
+        let nothing = format!("{unit} IS NULL OR CAST({unit} AS {}) = ''{nowhere}", dialect.text_type());
+        Some(Bound { unit, nothing, order, max_rows: *max_rows })
+    }
+
+    /// What is known of a row among those of its unit. Rows that stand in the same place are all behind the last of them: if that is behind the
+    /// bound and their rank is before it, which of them count is not known.
+    fn coded(&self) -> Vec<String> {
+        let over = format!("OVER (PARTITION BY {} ORDER BY {})", self.unit, self.order.join(", "));
+        vec![
+            format!("    ROW_NUMBER() {over} AS place"),
+            format!("    RANK() {over} AS first_place"),
+            format!("    COUNT(*) {over} AS last_place"),
+            format!("    CASE WHEN {} THEN 1 ELSE 0 END AS nobodys", self.nothing),
+        ]
+    }
+
+    fn placed(&self) -> Vec<String> {
+        let most = self.max_rows;
+        vec![
+            format!(
+                "    CASE WHEN place <= {most} THEN 0 WHEN place = {} THEN 1 ELSE 2 END AS further",
+                u64::from(most) + 1
+            ),
+            format!(
+                "    CASE WHEN nobodys = 1 OR (first_place <= {most} AND last_place > {most}) THEN 1 ELSE 0 END AS astray"
+            ),
+        ]
+    }
+
+    /// Rows that are left out, unless something is wrong with them.
+    fn which(&self, dimensions: &[usize]) -> String {
+        let strange: String = dimensions.iter().map(|d| format!(" OR f{} < 0", d + 1)).collect();
+        format!("\n  WHERE place <= {} OR nobodys = 1{strange}", u64::from(self.max_rows) + 1)
+    }
 }
 
 /// A name inside a comment: on one line, and unable to end it.
@@ -177,6 +268,11 @@ fn node(column: &Column, dialect: Dialect) -> Option<String> {
             }
             let _ = write!(cases, " ELSE {} END", edges.len() - 2);
             return Some(cases);
+        }
+        Coding::Dates { first, last } => {
+            let (lo, hi) = (calendar::written(*first), calendar::written(*last));
+            let days = dialect.days_since(&name, &lo);
+            let _ = write!(cases, " WHEN {name} BETWEEN DATE '{lo}' AND DATE '{hi}' THEN {days}");
         }
         Coding::Text => return None,
     }

@@ -103,6 +103,11 @@ impl<'a> Tables<'a> {
         Data::given(spec, &self.spec.cube, &self.wanted(), path)
     }
 
+    /// The bytes that reading and counting take at least.
+    pub fn memory(&self) -> u64 {
+        Data::memory(&self.spec.cube, &self.wanted(), rayon::current_num_threads())
+    }
+
     /// The tables whose counts are measured or published.
     fn wanted(&self) -> Vec<&Cuboid> {
         let plan = self.plan();

@@ -303,6 +303,14 @@ impl Ledger {
         day: &str,
         say: impl FnOnce(&Chain) -> Result<(Said, Option<&'k SigningKey>), LedgerError>,
     ) -> Result<(String, u64), LedgerError> {
+        crate::interrupt::whole(|| self.append_whole(day, say))
+    }
+
+    fn append_whole<'k>(
+        &self,
+        day: &str,
+        say: impl FnOnce(&Chain) -> Result<(Said, Option<&'k SigningKey>), LedgerError>,
+    ) -> Result<(String, u64), LedgerError> {
         let mut file = self.make()?;
         file.lock()?;
         let mut chain = self.ours(Chain::read(&file)?)?;

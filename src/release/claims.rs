@@ -31,6 +31,8 @@ pub struct Words {
     pub account: Option<AccountName>,
     /// Whom the guarantee protects: `row`, or the identifying column.
     pub unit: String,
+    /// The columns by which the rows of a unit that count are its first.
+    pub order: Vec<String>,
     /// The δ at which the guarantee is also stated, where the cost is ρ.
     pub delta: Option<Rational>,
     /// Why each exact table is published so, in the plan's order.
@@ -168,6 +170,7 @@ pub fn of_tables(
         privacy: Privacy {
             unit: words.unit.clone(),
             max_rows: plan.max_rows,
+            order: words.order.clone(),
             neighbours: plan.neighbours,
             budget: Amount { currency, amount: plan.budget },
             cost: Amount { currency, amount: cost.total },
@@ -253,6 +256,7 @@ pub fn of_projection(
         privacy: Privacy {
             unit: words.unit.clone(),
             max_rows: design.max_rows,
+            order: words.order.clone(),
             neighbours: design.neighbours,
             budget: amount(design.budget),
             cost: amount(total),
@@ -356,6 +360,7 @@ impl Words {
             dataset: manifest.dataset.clone(),
             account: manifest.account.as_ref().map(|a| a.name.clone()),
             unit: manifest.privacy.unit.clone(),
+            order: manifest.privacy.order.clone(),
             delta: manifest.privacy.approximate.as_ref().and_then(|a| a.delta.parse().ok()),
             reasons: reasons
                 .map(|(table, declared)| reason(&cube.describe(table), declared).unwrap_or_default().into())

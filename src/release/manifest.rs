@@ -201,6 +201,9 @@ pub struct Privacy {
     pub unit: String,
     /// How many rows one unit may own.
     pub max_rows: u32,
+    /// The columns by which those are its first; in the order of the data where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub order: Vec<String>,
     /// What a neighbouring dataset is.
     pub neighbours: Neighbours,
     /// How much the spec allows.

@@ -23,6 +23,7 @@
 use super::verify::sidecar_path;
 use super::writer::SealError;
 use super::{Release, ReleaseError, signature};
+use crate::interrupt::{self, Passing};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -48,7 +49,11 @@ impl Place {
     }
 
     /// The temporary file of a run that begins.
-    pub fn begin(&self) -> Result<NamedTempFile, SealError> {
+    pub fn begin(&self) -> Result<(NamedTempFile, Passing), SealError> {
+        interrupt::whole(|| self.made())
+    }
+
+    fn made(&self) -> Result<(NamedTempFile, Passing), SealError> {
         let locked = self.lock()?;
         if locked.is_some() {
             self.sweep();
@@ -57,11 +62,16 @@ impl Place {
         let file = self.temporary()?;
         // Held until the file is closed. Where it cannot be, nobody sweeps.
         let _ = file.as_file().try_lock();
-        Ok(file)
+        let passing = Passing::new(file.path());
+        Ok((file, passing))
     }
 
-    /// Gives a finished file and its signature their names.
+    /// Gives a finished file and its signature their names. Nothing ends the process in between.
     pub fn put(&self, file: NamedTempFile, signature: &str) -> Result<(), SealError> {
+        interrupt::whole(|| self.names(file, signature))
+    }
+
+    fn names(&self, file: NamedTempFile, signature: &str) -> Result<(), SealError> {
         let _locked = self.lock()?;
         self.look()?;
         let mut beside = self.temporary()?;

@@ -44,6 +44,7 @@ fn input(name: &str) -> ManifestInput {
         privacy: Privacy {
             unit: "row".into(),
             max_rows: 1,
+            order: Vec::new(),
             neighbours: Neighbours::AddRemove,
             budget: amount("1/10"),
             cost: amount("1/10"),

@@ -8,6 +8,7 @@ use super::layout::{
 use super::manifest::{LISTED_MEASUREMENTS, Section, Signer, SignerKind, Sources, hex, is_name};
 use super::place::Place;
 use super::{Attachment, Manifest, ManifestInput, Release, ReleaseError, canonical};
+use crate::interrupt::Passing;
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -81,6 +82,8 @@ pub struct Writer {
     offset: u64,
     open: bool,
     broken: bool,
+    /// The file goes if the process does.
+    _passing: Passing,
 }
 
 impl Writer {
@@ -100,7 +103,8 @@ impl Writer {
             return Err(SealError::Sections(format!("{sections} sections; {MAX_SECTIONS} are possible")));
         }
         let place = Place::new(dir.as_ref(), name, replace);
-        let mut file = BufWriter::with_capacity(1 << 16, place.begin()?);
+        let (file, _passing) = place.begin()?;
+        let mut file = BufWriter::with_capacity(1 << 16, file);
         let offset = Header { version: FORMAT, sections, manifest: 0, signature: 0 }.bodies();
         file.seek(SeekFrom::Start(offset))?;
         Ok(Writer {
@@ -112,6 +116,7 @@ impl Writer {
             offset,
             open: false,
             broken: false,
+            _passing,
         })
     }
 

@@ -25,6 +25,14 @@ impl Budget {
 }
 
 impl Unit {
+    /// The columns by which its rows that count are the first.
+    pub fn order(&self) -> &[String] {
+        match self {
+            Unit::Row => &[],
+            Unit::Column { order, .. } => order,
+        }
+    }
+
     /// `row`, or the identifying column.
     pub fn name(&self) -> &str {
         match self {
@@ -61,6 +69,7 @@ impl Spec {
             dataset: self.dataset.clone(),
             account: Some(self.account_name()),
             unit: self.privacy.unit.name().into(),
+            order: self.privacy.unit.order().to_vec(),
             delta: self.privacy.budget.delta(),
             reasons: self.exact.iter().map(|e| e.reason.clone()).collect(),
         }

@@ -17,6 +17,7 @@ pub(super) const KEYS: &[&str] = &[
     "range",
     "bins",
     "hierarchy",
+    "dates",
     "levels",
     "missing",
     "other",
@@ -25,7 +26,7 @@ pub(super) const KEYS: &[&str] = &[
 ];
 
 /// The keys that say what the values are; each dimension has exactly one.
-pub(super) const DOMAINS: &[&str] = &["categories", "codes", "range", "bins", "hierarchy", "text"];
+pub(super) const DOMAINS: &[&str] = &["categories", "codes", "range", "bins", "dates", "hierarchy", "text"];
 
 /// No release needs more nodes than this, and a typing mistake easily asks for them.
 pub(super) const MAX_NODES: usize = 10_000_000;
@@ -134,6 +135,7 @@ fn domain(fields: &Fields<'_, '_>, files: &mut Files<'_>, sink: &mut Sink) -> Op
             range(lo, hi)
         }
         "bins" => bins(edges(value, sink)?),
+        "dates" => super::dates::read(value, sink)?,
         _ => {
             let path = read::text(value, "`hierarchy`", sink)?;
             let (labels, coarser, finest_name) = hierarchy::read(path, value.span(), files, sink)?;

@@ -229,6 +229,23 @@ pub(super) struct DataFile {
     /// CSV only: the columns' names, for a file with no header row.
     #[schemars(length(min = 1))]
     columns: Option<Vec<String>>,
+    /// CSV only: how text is written in bytes, "utf-8" unless told.
+    encoding: Option<EncodingWord>,
+}
+
+/// How text is written in bytes.
+#[derive(JsonSchema)]
+#[schemars(rename = "Encoding")]
+enum EncodingWord {
+    /// UTF-8.
+    #[schemars(rename = "utf-8")]
+    Utf8,
+    /// ISO 8859-1.
+    #[schemars(rename = "latin-1")]
+    Latin1,
+    /// Windows-1252.
+    #[schemars(rename = "windows-1252")]
+    Windows1252,
 }
 
 /// A file format.
@@ -303,6 +320,18 @@ pub(super) struct UnitColumn {
     /// How many rows of one unit count.
     #[schemars(range(min = 1))]
     max_rows: u32,
+    /// Which rows come first: by this column of whole numbers, days or times, or by these; as the file has them unless told.
+    order: Option<OrderText>,
+}
+
+/// One column, or several.
+#[derive(JsonSchema)]
+#[schemars(untagged, rename = "Order")]
+enum OrderText {
+    /// One.
+    Column(String),
+    /// The next where the former are equal.
+    Columns(#[schemars(length(min = 1, max = 8))] Vec<String>),
 }
 
 /// What may differ between neighbouring datasets.
@@ -315,7 +344,7 @@ enum NeighboursWord {
     Substitute,
 }
 
-/// One attribute. Exactly one of `categories`, `codes`, `range`, `bins`, `hierarchy` and `text` says what
+/// One attribute. Exactly one of `categories`, `codes`, `range`, `bins`, `dates`, `hierarchy` and `text` says what
 /// its values are. That list is public: never copy it from private data unseen.
 #[derive(JsonSchema)]
 #[schemars(
@@ -323,7 +352,7 @@ enum NeighboursWord {
     rename = "Dimension",
     extend("oneOf" = [
         {"required": ["categories"]}, {"required": ["codes"]}, {"required": ["range"]},
-        {"required": ["bins"]}, {"required": ["hierarchy"]}, {"required": ["text"]},
+        {"required": ["bins"]}, {"required": ["dates"]}, {"required": ["hierarchy"]}, {"required": ["text"]},
     ])
 )]
 pub(super) struct DimensionFile {
@@ -343,6 +372,8 @@ pub(super) struct DimensionFile {
     /// The ascending edges of bins: each holds its lower edge, the last one also its upper edge.
     #[schemars(length(min = 2))]
     bins: Option<Vec<f64>>,
+    /// The values are the days from the first to the last, both included, with the levels `year`, `quarter` and `month`.
+    dates: Option<[DayText; 2]>,
     /// A CSV file, relative to the spec: a column for each level, finest first, with a header. The
     /// first column holds the values.
     hierarchy: Option<String>,
@@ -358,6 +389,11 @@ pub(super) struct DimensionFile {
     /// it and says `true` or removes this.
     confirmed: Option<bool>,
 }
+
+/// A day: year, month and day of the month.
+#[derive(JsonSchema)]
+#[schemars(rename = "Day")]
+struct DayText(#[schemars(regex(pattern = r"^\d{4}-\d{2}-\d{2}$"))] String);
 
 /// A coarser level: exactly one of `width`, `cuts` and `map` says how it groups.
 #[derive(JsonSchema)]

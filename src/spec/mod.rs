@@ -9,9 +9,11 @@ mod asked;
 mod asks;
 mod claimed;
 mod dataset;
+mod dates;
 mod diagnostic;
 mod dimension;
 mod draft;
+mod encoding;
 #[cfg(test)]
 mod file;
 mod files;
@@ -37,13 +39,14 @@ mod wrong;
 mod zeros;
 
 pub use diagnostic::{Diagnostic, SpecErrors};
-pub use draft::{DraftError, draft};
+pub use draft::{DraftError, Drawn, draft};
 pub use parse::{MOST_EFFORT, parse};
+pub use projection::size;
 pub use recipients::{Precision, Recipients, Wanted};
 pub use schema::SCHEMA;
 pub use types::{
-    AccountSpec, Budget, Coding, Column, CsvOptions, Data, ExactTable, Format, Privacy, ProjectionSpec, Spec,
-    StrategySpec, Unit,
+    AccountSpec, Budget, Coding, Column, CsvOptions, Data, Encoding, ExactTable, Format, Privacy,
+    ProjectionSpec, Spec, StrategySpec, Unit,
 };
 
 pub use files::{read_regular, regular};

@@ -3,10 +3,10 @@
 use super::diagnostic::{Diagnostic, Sink, SpecErrors};
 use super::dimension::{self, DeclaredDimension};
 use super::read::{self, Fields, Value};
-use super::words::{BUDGETS, FORMATS, MEASURES, NEIGHBOURS, OBJECTIVES};
+use super::words::{BUDGETS, ENCODINGS, FORMATS, MEASURES, NEIGHBOURS, OBJECTIVES};
 use super::{
-    Budget, Coding, CsvOptions, Data, Files, Format, Privacy, ProjectionSpec, Spec, StrategySpec, Unit,
-    dataset, projection, queries, recipients, rows, shares, suggest, tables, zeros,
+    Budget, Coding, CsvOptions, Data, Encoding, Files, Format, Privacy, ProjectionSpec, Spec, StrategySpec,
+    Unit, dataset, projection, queries, recipients, rows, shares, suggest, tables, zeros,
 };
 use crate::cube::Cube;
 use crate::exact::Rational;
@@ -39,11 +39,11 @@ pub(super) const ROOT: &[&str] = &[
     "recipient",
 ];
 /// The keys of `[data]`.
-pub(super) const DATA: &[&str] = &["path", "format", "delimiter", "quote", "columns"];
+pub(super) const DATA: &[&str] = &["path", "format", "delimiter", "quote", "columns", "encoding"];
 /// The keys of `[privacy]`.
 pub(super) const PRIVACY: &[&str] = &["unit", "neighbours", "rho", "epsilon", "delta", "measure_truncation"];
 /// The keys of `unit`, where it is a table.
-pub(super) const UNIT: &[&str] = &["column", "max_rows"];
+pub(super) const UNIT: &[&str] = &["column", "max_rows", "order"];
 /// Days of searching on any machine.
 pub const MOST_EFFORT: u32 = 100_000;
 /// The keys of `[strategy]`.
@@ -323,6 +323,21 @@ fn unconfirmed(dimensions: &[DeclaredDimension], source: &str, origin: &Path) ->
             )
         })
         .collect();
+    let mut diagnostics = diagnostics;
+    let mut at = 0;
+    for line in source.split_inclusive('\n') {
+        if line.starts_with(super::draft::SUGGESTION) {
+            diagnostics.push(
+                Diagnostic::at(
+                    at..at + line.trim_end().len(),
+                    "a suggestion of `margins init` is still there",
+                )
+                .label("it came from the data, and would be published with the spec")
+                .help("use it or not, and delete its lines".to_owned()),
+            );
+        }
+        at += line.len();
+    }
     let name = origin.display().to_string();
     (!diagnostics.is_empty()).then(|| SpecErrors::in_spec(name, source.to_owned(), diagnostics))
 }
@@ -429,8 +444,10 @@ fn data(value: &Value<'_>, origin: &Path, sink: &mut Sink) -> Option<Data> {
         }
         Some(names.into_iter().map(|(name, _)| name.to_owned()).collect())
     });
+    let encoding =
+        fields.get("encoding").map_or(Some(Encoding::Utf8), |v| read::choice(v, "encoding", ENCODINGS, sink));
     if format == Some(Format::Parquet) {
-        for key in ["delimiter", "quote", "columns"] {
+        for key in ["delimiter", "quote", "columns", "encoding"] {
             if let Some(span) = fields.key_span(key) {
                 sink.push(
                     Diagnostic::at(span, format!("`{key}` for a Parquet file"))
@@ -443,7 +460,7 @@ fn data(value: &Value<'_>, origin: &Path, sink: &mut Sink) -> Option<Data> {
         return None;
     }
     let path = origin.parent().unwrap_or(Path::new("")).join(path?.0);
-    let csv = CsvOptions { delimiter: delimiter?, quote: quote?, columns };
+    let csv = CsvOptions { delimiter: delimiter?, quote: quote?, columns, encoding: encoding? };
     Some(Data { path, format: format?, csv })
 }
 
@@ -557,7 +574,25 @@ fn unit(value: &Value<'_>, sink: &mut Sink) -> Option<Unit> {
     let max_rows = fields
         .require("max_rows", "`max_rows = 1`: how many rows of one unit count", sink)
         .and_then(|v| read::whole(v, "`max_rows`", 1, i64::from(u32::MAX), sink));
-    Some(Unit::Column { column: column?.to_owned(), max_rows: u32::try_from(max_rows?).ok()? })
+    let order = fields.get("order").map_or(Some(Vec::new()), |v| order(v, sink));
+    Some(Unit::Column { column: column?.to_owned(), max_rows: u32::try_from(max_rows?).ok()?, order: order? })
+}
+
+/// The columns that order the rows of a unit.
+fn order(value: &Value<'_>, sink: &mut Sink) -> Option<Vec<String>> {
+    const MOST: usize = 8;
+    if value.get_ref().is_str() {
+        return read::text(value, "`order`", sink).map(|column| vec![column.to_owned()]);
+    }
+    let columns = read::names(value, "`order`", sink)?;
+    if columns.is_empty() || columns.len() > MOST {
+        sink.push(
+            Diagnostic::at(value.span(), "`order` names no column, or too many")
+                .label(format!("expected one to {MOST}")),
+        );
+        return None;
+    }
+    Some(columns.into_iter().map(|(column, _)| column.to_owned()).collect())
 }
 
 fn strategy(
@@ -639,9 +674,11 @@ fn check_columns(
     for (column, span) in dimensions.iter().filter_map(|d| d.column.clone()) {
         check(&column, span);
     }
-    if let Some(Privacy { unit: Unit::Column { column, .. }, .. }) = privacy
+    if let Some(Privacy { unit: Unit::Column { column, order, .. }, .. }) = privacy
         && let Some(unit) = root.get("privacy").and_then(|p| p.get_ref().get("unit"))
     {
-        check(column, unit.get_ref().get("column").map_or(unit.span(), |c| c.span()));
+        let place = |key| unit.get_ref().get(key).map_or(unit.span(), |c| c.span());
+        check(column, place("column"));
+        order.iter().for_each(|column| check(column, place("order")));
     }
 }

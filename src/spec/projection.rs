@@ -128,24 +128,27 @@ fn bytes(value: &Value<'_>, sink: &mut Sink) -> Option<u64> {
         return read::whole(value, "`size`", 1, i64::MAX, sink).map(|n| n as u64);
     }
     let text = read::text(value, "`size`", sink)?;
+    let size = size(text);
+    if size.is_none() {
+        sink.push(
+            Diagnostic::at(value.span(), "`size` is not a size")
+                .label("expected a number and a unit, such as \"20 MB\" or \"200 kB\""),
+        );
+    }
+    size
+}
+
+/// The bytes of `20 MB`, `200kB` or `1.5 GB`.
+pub fn size(text: &str) -> Option<u64> {
     let at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, unit) = text.split_at(at);
     let factor = match unit.to_ascii_lowercase().as_str() {
-        "" | "b" => Some(1u64),
-        "kb" => Some(1000),
-        "mb" => Some(1_000_000),
-        "gb" => Some(1_000_000_000),
-        _ => None,
+        "" | "b" => 1u64,
+        "kb" => 1000,
+        "mb" => 1_000_000,
+        "gb" => 1_000_000_000,
+        _ => return None,
     };
     let parsed = number.trim().parse::<f64>().ok().filter(|n| *n > 0.0 && n.is_finite());
-    match (parsed, factor) {
-        (Some(n), Some(factor)) => Some((n * factor as f64) as u64),
-        _ => {
-            sink.push(
-                Diagnostic::at(value.span(), "`size` is not a size")
-                    .label("expected a number and a unit, such as \"20 MB\" or \"200 kB\""),
-            );
-            None
-        }
-    }
+    parsed.map(|n| (n * factor as f64) as u64)
 }

@@ -147,6 +147,7 @@ mod tests {
         assert_eq!(words("Objective"), of(words::OBJECTIVES));
         assert_eq!(words("Neighbours"), of(words::NEIGHBOURS));
         assert_eq!(words("Format"), of(words::FORMATS));
+        assert_eq!(words("Encoding"), of(words::ENCODINGS));
         assert_eq!(words("UnitWord"), of(words::UNITS));
     }
 
@@ -256,6 +257,8 @@ mod tests {
             "dimension-range-shape",
             "dimension-range-number",
             "dimension-bins-few",
+            "dimension-dates-shape",
+            "data-encoding",
             "level-no-grouping",
             "level-two-groupings",
             "level-width-zero",

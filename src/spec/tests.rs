@@ -99,6 +99,80 @@ fn golden_mistakes() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Days with their levels, against counting on the fingers.
+#[test]
+fn dates() {
+    let dimension = "[[dimension]]\nname = \"visit\"\ndates = [\"2023-12-30\", 2024-07-02]\nmissing = \"unknown\"\nother = \"else\"\n\
+        levels = [{ name = \"half\", map = { a = [\"2023-Q4\"], b = [\"2024-Q1\", \"2024-Q2\"], c = \"2024-Q3\" } }]";
+    let dimension = dimension.replace("c = \"2024-Q3\"", "\"2024-Q3\" = \"c\"");
+    let spec =
+        read(&around(&dimension, "[[table]]\nof = [\"visit.month\"]")).unwrap_or_else(|e| panic!("{e}"));
+    let visit = &spec.cube.dimensions[0];
+    let names: Vec<&str> = visit.levels.iter().map(|l| &*l.name).collect();
+    assert_eq!(names, ["total", "year", "half", "quarter", "month", "visit"]);
+    let level = |name: &str| visit.levels.iter().find(|l| l.name == name).unwrap();
+    assert_eq!(level("year").labels, ["2023", "2024", "unknown", "else"]);
+    assert_eq!(level("quarter").labels, ["2023-Q4", "2024-Q1", "2024-Q2", "2024-Q3", "unknown", "else"]);
+    assert_eq!(
+        level("month").labels,
+        [
+            "2023-12", "2024-01", "2024-02", "2024-03", "2024-04", "2024-05", "2024-06", "2024-07",
+            "unknown", "else"
+        ]
+    );
+    let finest = &level("visit").labels;
+    assert_eq!(
+        (finest.len(), &*finest[0], &*finest[61], &*finest[185]),
+        (188, "2023-12-30", "2024-02-29", "2024-07-02")
+    );
+    assert_eq!(spec.columns[0].coding, Coding::Dates { first: 19_721, last: 19_906 });
+    // A day is in its month, and so on up.
+    for (day, label) in finest.iter().enumerate().take(186) {
+        let up = |to: &str| {
+            let at = visit.levels.iter().position(|l| l.name == to).unwrap();
+            let node = visit.ancestors(visit.finest(), at)[day];
+            visit.levels[at].labels[node as usize].clone()
+        };
+        assert_eq!((up("year"), up("month")), (label[..4].to_owned(), label[..7].to_owned()));
+    }
+    let cells = |condition: &str| -> Vec<String> {
+        let sql = format!("SELECT COUNT(*) FROM t WHERE {condition}");
+        let query = crate::sql::Query::parse(&sql, &spec.cube).unwrap_or_else(|e| panic!("{e}"));
+        let dim = &query.filter.dims[0];
+        let inside = |class: u32| query.filter.weights[class as usize] == 1.0;
+        finest
+            .iter()
+            .zip(&dim.class_of)
+            .filter(|(_, class)| inside(**class))
+            .map(|(l, _)| l.clone())
+            .collect()
+    };
+    let of = |from: &str, to: &str| -> Vec<String> {
+        finest
+            .iter()
+            .filter(|l| l.as_str() >= from && l.as_str() <= to && l.starts_with("20"))
+            .cloned()
+            .collect()
+    };
+    assert_eq!(cells("visit >= '2024-03-30'"), of("2024-03-30", "9"));
+    assert_eq!(cells("visit < '2024-01'"), of("", "2023-12-31"));
+    assert_eq!(cells("visit BETWEEN '2024-01-31' AND '2024-02'"), of("2024-01-31", "2024-02-29"));
+    assert_eq!(cells("visit.month > '2024-Q1'"), of("2024-04-01", "9"));
+    assert_eq!(cells("visit.year <= 2023"), of("", "2023-12-31"));
+    assert_eq!(cells("visit.year = '2023'"), of("", "2023-12-31"));
+    let refused = |condition: &str| {
+        let sql = format!("SELECT COUNT(*) FROM t WHERE {condition}");
+        crate::sql::Query::parse(&sql, &spec.cube).unwrap_err().to_string()
+    };
+    assert!(refused("visit.month < '2024-01-15'").contains("visit.month 2024-01 lies across 2024-01-15"));
+    assert!(refused("visit < 'spring'").contains("'spring' is no date"));
+    // One day, and all of them.
+    for dates in ["[\"2024-02-29\", \"2024-02-29\"]", "[\"0000-01-01\", \"9999-12-31\"]"] {
+        let dimension = format!("[[dimension]]\nname = \"d\"\ndates = {dates}");
+        assert!(read(&around(&dimension, "[[table]]\nof = [\"d.year\"]")).is_ok(), "{dates}");
+    }
+}
+
 /// The example's generator, so that a test can hold its files to it.
 #[allow(dead_code, reason = "its `main` is for people")]
 #[path = "../../examples/make_town.rs"]
@@ -141,7 +215,7 @@ fn the_example() {
                 }
                 (value, Coding::Labels(nodes)) => assert!(nodes.contains_key(value)),
                 (value, Coding::Range { lo, hi }) => assert!((*lo..=*hi).contains(&value.parse().unwrap())),
-                (_, Coding::Bins { .. }) => unreachable!(),
+                (_, Coding::Bins { .. } | Coding::Dates { .. }) => unreachable!(),
             }
         }
     }
@@ -226,7 +300,7 @@ budgets = "uniform"
     assert_eq!(data.path, Path::new("specs/../rows.dat"));
     assert_eq!((data.format, data.csv.delimiter, data.csv.quote), (Format::Csv, b'\t', b'\''));
     assert_eq!(data.csv.columns.unwrap(), ["id", "s", "a"]);
-    assert_eq!(spec.privacy.unit, Unit::Column { column: "id".into(), max_rows: 3 });
+    assert_eq!(spec.privacy.unit, Unit::Column { column: "id".into(), max_rows: 3, order: vec![] });
     assert_eq!(spec.privacy.neighbours, Neighbours::Substitute);
     assert_eq!(
         spec.strategy,

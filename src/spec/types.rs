@@ -133,6 +133,26 @@ pub struct CsvOptions {
     pub quote: u8,
     /// The columns' names when the file has no header row.
     pub columns: Option<Vec<String>>,
+    /// How its text is written in bytes; UTF-8 unless told.
+    pub encoding: Encoding,
+}
+
+impl Default for CsvOptions {
+    /// Commas, double quotes, a header, UTF-8.
+    fn default() -> CsvOptions {
+        CsvOptions { delimiter: b',', quote: b'"', columns: None, encoding: Encoding::Utf8 }
+    }
+}
+
+/// How text is written in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Encoding {
+    /// UTF-8.
+    Utf8,
+    /// ISO 8859-1: every byte is the character of its number, 0x80 to 0x9F are none.
+    Latin1,
+    /// Windows-1252: as ISO 8859-1, with punctuation and letters at most of 0x80 to 0x9F.
+    Windows1252,
 }
 
 /// Who is protected and how well.
@@ -159,6 +179,8 @@ pub enum Unit {
         column: String,
         /// How many of a unit's rows count.
         max_rows: u32,
+        /// The columns that order them; where there are none, the file does.
+        order: Vec<String>,
     },
 }
 
@@ -200,6 +222,13 @@ pub enum Coding {
     },
     /// Any text, hashed: for projections.
     Text,
+    /// Days, as days since 1970-01-01; node = day − first.
+    Dates {
+        /// The first day.
+        first: i64,
+        /// The last day.
+        last: i64,
+    },
     /// Numbers; node i holds `edges[i] <= v < edges[i+1]`, the last node also its upper edge.
     Bins {
         /// Ascending, one more than there are nodes.

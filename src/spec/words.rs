@@ -1,6 +1,6 @@
 //! The closed lists of words in a spec. A rule that is added to the plan is added here; strategies have their own list.
 
-use super::Format;
+use super::{Encoding, Format};
 use crate::plan::strategy::strategies;
 use crate::plan::{BudgetRule, Measure, Neighbours};
 use crate::planner::Objective;
@@ -10,6 +10,10 @@ pub(super) const UNITS: &[(&str, ())] = &[("row", ())];
 
 /// `format`, and the endings of files.
 pub(super) const FORMATS: &[(&str, Format)] = &[("csv", Format::Csv), ("parquet", Format::Parquet)];
+
+/// `encoding`.
+pub(super) const ENCODINGS: &[(&str, Encoding)] =
+    &[("utf-8", Encoding::Utf8), ("latin-1", Encoding::Latin1), ("windows-1252", Encoding::Windows1252)];
 
 /// `neighbours`.
 pub(super) const NEIGHBOURS: &[(&str, Neighbours)] =

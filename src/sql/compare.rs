@@ -4,6 +4,7 @@
 //! fails when none does; a node that is cut through has no answer and the query is refused, naming it. A
 //! node without numbers (a missing value) satisfies no comparison but `=`, `<>` and `IN` with its label.
 
+use super::dates;
 use super::error::SqlError;
 use super::names::{Column, Names, did_you_mean, list};
 use super::token::Span;
@@ -135,6 +136,9 @@ pub(super) fn ordered(
 ) -> Result<Vec<bool>, SqlError> {
     let level = names.level(column);
     let name = names.name(column);
+    if let Some(answer) = dates::ordered(names, column, order, value, span) {
+        return answer;
+    }
     if level.bounds.iter().all(Option::is_none) {
         return Err(SqlError::new(format!("{name} has no order"))
             .at(column.span)

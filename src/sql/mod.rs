@@ -16,6 +16,7 @@
 
 mod bands;
 mod compare;
+mod dates;
 mod error;
 mod expression;
 mod figure;

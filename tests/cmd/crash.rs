@@ -223,6 +223,123 @@ fn killed_at_every_step_what_was_spent_is_known() {
     }
 }
 
+/// Sends its own process the signal of Ctrl-C when a step is done, and waits to be ended.
+struct Interrupted(Option<Step>);
+
+impl Interrupted {
+    fn at(&self, step: Option<Step>) {
+        if step == self.0 {
+            let own = std::process::id().to_string();
+            assert!(std::process::Command::new("kill").args(["-INT", &own]).status().unwrap().success());
+            // What must not be ended in its middle goes on.
+            let long = if step == Some(Step::Sealed) { 1 } else { 60 };
+            std::thread::sleep(std::time::Duration::from_secs(long));
+        }
+    }
+}
+
+impl Watcher for Interrupted {
+    fn reading(&self, _: u64, _: u64) {
+        self.at(None);
+    }
+    fn measuring(&self, _: u64, _: u64) {}
+    fn step(&self, step: Step) {
+        self.at(Some(step));
+    }
+}
+
+/// What the test below runs in a process of its own.
+#[test]
+#[ignore = "ends the process"]
+fn is_interrupted() {
+    let Some(folder) = std::env::var_os("KILLED_IN") else { return };
+    let (folder, step) = (Path::new(&folder), std::env::var("KILLED_AT").unwrap());
+    let step = STEPS.into_iter().find(|s| format!("{s:?}") == step);
+    let spec = spec::load(&folder.join("residual.toml")).unwrap();
+    margins::interrupt::listen(|text| {
+        // The harness keeps what tests print.
+        std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes()).unwrap();
+    });
+    let options = Options {
+        out: &folder.join("out"),
+        data: None,
+        counts: None,
+        ledger: &folder.join("ledger.jsonl"),
+        key: &SigningKey::not_private().unwrap(),
+        replace: false,
+        day: "2026-01-01",
+        entropy: Entropy::fixed(1),
+    };
+    compile::release(&spec, options, &Interrupted(step)).unwrap();
+    panic!("nothing ended it");
+}
+
+/// Ctrl-C at whatever step: exit code 130, nothing half written in the folder of the release or of temporary files, and the ledger and the message say
+/// the same of the budget.
+#[cfg(unix)]
+#[test]
+fn interrupted_at_every_step_nothing_is_left() {
+    for step in std::iter::once(None).chain(STEPS.into_iter().map(Some)) {
+        let folder = folder();
+        let (out, ledger, temporary) =
+            (folder.path().join("out"), folder.path().join("ledger.jsonl"), folder.path().join("tmp"));
+        std::fs::create_dir(&out).unwrap();
+        std::fs::create_dir(&temporary).unwrap();
+        let ended = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "crash::is_interrupted", "--ignored", "--nocapture"])
+            .env("KILLED_IN", folder.path())
+            .env("KILLED_AT", step.map_or(String::new(), |step| format!("{step:?}")))
+            .env("TMPDIR", &temporary)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert_eq!(ended.status.code(), Some(130), "{step:?}: {said}");
+        assert_eq!(names(&temporary), [""; 0], "{step:?}");
+        let charged = !matches!(step, None | Some(Step::Read));
+        let done = matches!(step, Some(Step::Sealed | Step::Noted));
+        assert_eq!(charges(&ledger), usize::from(charged), "{step:?}");
+        let files: &[&str] = if done { &["v1-residual.margins", "v1-residual.margins.minisig"] } else { &[] };
+        assert_eq!(names(&out), files, "{step:?}");
+        if charged {
+            assert_eq!(Ledger::read(&ledger).unwrap().open(), usize::from(!done), "{step:?}");
+        }
+        let expected = match (charged, done) {
+            (false, _) => "nothing was charged, and nothing is left behind",
+            (true, false) => "stays charged (line 2 of ",
+            (true, true) => "the release is made, charged and whole",
+        };
+        assert!(said.contains(expected), "{step:?}: {said}");
+    }
+}
+
+/// The command itself, while it plans.
+#[cfg(unix)]
+#[test]
+fn interrupted_while_planning() {
+    let folder = folder();
+    let temporary = folder.path().join("tmp");
+    std::fs::create_dir(&temporary).unwrap();
+    let text = std::fs::read_to_string(folder.path().join("people-laplace.toml")).unwrap();
+    std::fs::write(folder.path().join("long.toml"), text.replace("\"queries\"", "\"tables\"")).unwrap();
+    let mut run = margins(folder.path())
+        .args(["release", "long.toml", "--effort", "100000", "--insecure-seed", "1", "--out", "out"])
+        .env("TMPDIR", &temporary)
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Long enough to have begun; it would go on for days.
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    assert!(run.try_wait().unwrap().is_none(), "it was done at once");
+    assert!(
+        std::process::Command::new("kill").args(["-INT", &run.id().to_string()]).status().unwrap().success()
+    );
+    let ended = run.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert_eq!(ended.status.code(), Some(130), "{said}");
+    assert!(said.contains("interrupted: nothing was charged"), "{said}");
+    assert_eq!((names(&temporary), names(&folder.path().join("out"))), (vec![], vec![]));
+}
+
 /// Runs at once, of which the bound lets two be made: just two are.
 #[test]
 fn runs_at_once_do_not_pass_the_bound() {

@@ -233,6 +233,11 @@ fn recover() {
 }
 
 #[test]
+fn check() {
+    golden("check.session");
+}
+
+#[test]
 fn counts() {
     golden("counts.session");
 }

@@ -42,8 +42,20 @@ missing = "unknown"
 name = "sex"
 categories = ["F", "M"]
 
+[[dimension]]
+name = "day"
+dates = ["2023-12-20", "2024-03-10"]
+other = "another day"
+missing = "unknown"
+
 [[table]]
 of = ["home place", "age.band", "sex"]
+
+[[table]]
+of = ["day", "sex"]
+
+[[table]]
+of = ["day.quarter", "pay"]
 
 [[table]]
 of = ["age", "sex"]
@@ -61,19 +73,32 @@ where = "age = 0 AND sex = 'M'"
 "#;
 
 fn rows() -> String {
-    let mut text = "place,age,pay,sex\n".to_owned();
+    let mut text = "place,age,pay,sex,who,day,nr\n".to_owned();
     let mut state = 9u64;
     let mut draw = |n: usize| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as usize % n
     };
-    for _ in 0..3000 {
+    for nr in 0..3000 {
         let place = ["it's", "a\\b", "no/*rth", "south;--", "é", "", "\"quo\"\"ted\"", "MARS"][draw(8)];
         let age = draw(101);
         let sex = if age < 5 { "F" } else { ["F", "M"][draw(2)] };
         let age = if age == 100 { String::new() } else { age.to_string() };
         let pay = ["0.1", "0.05", "", "10", "999.5", "1000", "1e9", "-1", "5"][draw(9)];
-        text += &format!("{place},{age},{pay},{sex}\n");
+        // Days across a leap day and beyond the range on both sides; of a unit several rows have the same.
+        let day = match draw(100) {
+            0 => String::new(),
+            day => format!(
+                "{}-{:02}-{:02}",
+                [2023, 2024][usize::from(day > 20)],
+                [12, 1, 2, 3][day / 25],
+                1 + day % 25 + 4 * (day % 2)
+            ),
+        };
+        let day =
+            if day.starts_with("2023-01") || day.starts_with("2024-12") { "2024-02-29".into() } else { day };
+        let who = draw(700);
+        text += &format!("{place},{age},{pay},{sex},u{who},{day},{nr}\n");
     }
     text
 }
@@ -94,6 +119,8 @@ fn released(folder: &Path, name: &str, more: &[&str]) -> Vec<String> {
         "SELECT age, sex, COUNT(*) FROM people GROUP BY age, sex",
         r#"SELECT pay, "home place", COUNT(*) FROM people GROUP BY pay, "home place""#,
         "SELECT age.group, pay, COUNT(*) FROM people GROUP BY age.group, pay",
+        "SELECT day, sex, COUNT(*) FROM people GROUP BY day, sex",
+        "SELECT day.quarter, pay, COUNT(*) FROM people GROUP BY day.quarter, pay",
     ];
     let answer = |sql: &&str| {
         let answer = margins(folder, &["query", &file, sql, "--csv"]);
@@ -104,9 +131,19 @@ fn released(folder: &Path, name: &str, more: &[&str]) -> Vec<String> {
 }
 
 fn compare(engine: &str, dialect: &str, out: &str) {
+    for unit in [
+        r#"unit = "row""#,
+        r#"unit = { column = "who", max_rows = 3, order = "nr" }
+measure_truncation = true"#,
+    ] {
+        compare_with(engine, dialect, out, unit);
+    }
+}
+
+fn compare_with(engine: &str, dialect: &str, out: &str, unit: &str) {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    std::fs::write(folder.join("spec.toml"), SPEC).unwrap();
+    std::fs::write(folder.join("spec.toml"), SPEC.replace(r#"unit = "row""#, unit)).unwrap();
     std::fs::write(folder.join("rows.csv"), rows()).unwrap();
     let statement = margins(folder, &["plan", "spec.toml", "--sql", dialect, "--from", "people"]);
     assert!(statement.status.success(), "{}", String::from_utf8_lossy(&statement.stderr));

@@ -103,7 +103,7 @@ pub fn run(args: &Args, format: Format, answers: &Answers) -> Outcome {
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Outcome {
-    std::fs::write(path, bytes)
+    crate::interrupt::whole(|| std::fs::write(path, bytes))
         .map_err(|e| Failure::Message(format!("cannot write {}: {e}", output::path(path))))
 }
 

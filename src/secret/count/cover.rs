@@ -4,6 +4,7 @@
 //! stay in the caches costs one addition a row, whatever number of tables it holds.
 
 use crate::cube::{Cube, Cuboid, Level};
+use crate::secret::ingest::memory_limit;
 
 /// Tables are put together up to so many cells: what stays in the second cache.
 const TOGETHER: usize = 1 << 16;
@@ -11,20 +12,26 @@ const TOGETHER: usize = 1 << 16;
 const FEW: usize = 128;
 /// More tables are counted one by one.
 const MANY: usize = 1 << 10;
-/// The bytes that all tables may take.
-const MEMORY: usize = 160 << 20;
+/// The bytes that all tables may take, or less where little memory is.
+const MEMORY: u64 = 160 << 20;
+
+/// The bytes that tables take while they are counted: a narrow count for each thread, and the sum.
+fn bytes(cube: &Cube, tables: &[Cuboid], threads: usize) -> Option<u64> {
+    let cells = tables.iter().try_fold(0usize, |cells, table| cells.checked_add(size(cube, table)?))?;
+    (cells as u64).checked_mul(4u64.checked_mul(threads as u64)?.checked_add(8)?)
+}
+
+/// The bytes that are taken at least to count `wanted` while rows stream by; `None` where rows must be kept.
+pub(super) fn needed(cube: &Cube, wanted: &[&Cuboid], threads: usize) -> Option<u64> {
+    bytes(cube, &cover(cube, wanted, threads)?, threads)
+}
 
 /// Tables that hold all of `wanted`; `None` where they would take too much memory on so many threads, or there are too many. Then the
 /// rows are kept, and each table is counted by itself.
 pub(super) fn cover(cube: &Cube, wanted: &[&Cuboid], threads: usize) -> Option<Vec<Cuboid>> {
     let fits = |tables: &[Cuboid]| {
-        let mut cells = 0usize;
-        for table in tables {
-            cells = cells.checked_add(size(cube, table)?)?;
-        }
-        // A narrow count for each thread, and the sum.
-        let bytes = cells.checked_mul(4usize.checked_mul(threads)?.checked_add(8)?)?;
-        (bytes <= MEMORY).then_some(())
+        let most = memory_limit().map_or(MEMORY, |limit| MEMORY.min(limit / 2));
+        (bytes(cube, tables, threads)? <= most).then_some(())
     };
     let apart = largest(wanted)?;
     fits(&apart)?;

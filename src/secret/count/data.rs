@@ -1,6 +1,6 @@
 //! What the tables of a plan are counted from: the rows, or the few tables that hold all that are needed.
 
-use super::cover::{cover, holds, size};
+use super::cover::{cover, holds, needed, size};
 use super::tally::{Layouts, Tally};
 use super::{CountError, Counter, Counts};
 use crate::cube::{Cube, Cuboid};
@@ -63,6 +63,15 @@ impl Data {
         let (rows, counts) = Tally::together(seen.takers);
         let tables = tables.into_iter().zip(counts).collect();
         Ok(Data { form: Form::Tables(Tables { rows, cut: seen.cut, tables }) })
+    }
+
+    /// The bytes that reading and counting take at least, whatever the rows are: known from the plan alone.
+    pub fn memory(cube: &Cube, wanted: &[&Cuboid], threads: usize) -> u64 {
+        let largest = wanted.iter().filter_map(|table| size(cube, table)).max().unwrap_or(1) as u64;
+        // Counts of the largest table, and what is made of them.
+        let measured = largest.saturating_mul(2 * size_of::<i64>() as u64);
+        let counted = needed(cube, wanted, threads).unwrap_or(0);
+        ingest::least_memory(threads).saturating_add(counted).saturating_add(measured)
     }
 
     /// How many rows count.

@@ -12,7 +12,7 @@ use super::data::{Data, Form, Tables};
 use super::{CountError, Counts, MAX_CELLS};
 use crate::cube::{Cube, Cuboid, Level};
 use crate::secret::ingest::{self, IngestError, Number};
-use crate::spec::Spec;
+use crate::spec::{Spec, Unit};
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
@@ -22,6 +22,9 @@ pub const COUNT: &str = "n";
 pub const IMPOSSIBLE: &str = "impossible";
 /// Units with more rows than count.
 pub const CUT: &str = "cut";
+
+/// Where rows of a unit are bounded: those that belong to nobody, or of which it is not known whether they count.
+pub const ASTRAY: &str = "astray";
 
 /// Why counted tables are refused. Without a count.
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +48,17 @@ pub enum GivenError {
     /// Rows where there can be none.
     #[error("there are rows in cells that the spec declares impossible (`[[zero]]`)")]
     Impossible,
+    /// Rows of which nobody knows whether they count.
+    #[error(
+        "there are rows without a unit or without a place by `order`, or units of which more rows have the same place by `order` than count: \
+         name a further column there, so that no two rows of a unit are alike"
+    )]
+    Astray,
+    /// Rows of units, and no order.
+    #[error(
+        "the spec names no `order` for the rows of a unit, so no counts are of the rows that it means: see `margins plan --sql`"
+    )]
+    NoOrder,
     /// The whole is missing.
     #[error("the row of the total is missing: these are not the counts of this plan, or not all of them")]
     NoTotal,
@@ -92,8 +106,18 @@ impl Data {
         let levels = levels(&tables);
         let mut names: Vec<String> = levels.iter().map(|level| column(*level)).collect();
         names.extend([COUNT, IMPOSSIBLE, CUT].map(String::from));
+        let bounded = match &spec.privacy.unit {
+            Unit::Row => false,
+            Unit::Column { order, .. } if order.is_empty() => return Err(GivenError::NoOrder),
+            Unit::Column { .. } => true,
+        };
+        names.extend(bounded.then(|| ASTRAY.to_owned()));
         let mut given = Given::new(cube, &levels, tables)?;
-        ingest::numbers(spec, path, &names, &mut |row, cells| given.row(row, cells))?;
+        ingest::numbers(spec, path, &names, &mut |row, cells| match (bounded, cells.split_last()) {
+            (true, Some((Some(0), cells))) => given.row(row, cells),
+            (true, _) => Err(GivenError::Astray),
+            (false, _) => given.row(row, cells),
+        })?;
         given.whole()
     }
 }

@@ -218,9 +218,15 @@ fn streamed_and_kept_count_alike() {
     for wanted in [&tables[..], &tables[..2], &tables[2..5]] {
         let wanted: Vec<&Cuboid> = wanted.iter().collect();
         for (threads, block) in [(1, 1 << 18), (2, 1000), (8, 1)] {
-            let data =
-                super::Data::read_with(&spec, &spec.cube, &wanted, &path, &(), Settings { threads, block })
-                    .unwrap();
+            let data = super::Data::read_with(
+                &spec,
+                &spec.cube,
+                &wanted,
+                &path,
+                &(),
+                Settings { threads, block, memory: 1 << 20 },
+            )
+            .unwrap();
             assert_eq!(data.rows(), 20_000);
             let (mut streamed, mut kept) = (data.counter(), Counter::new(&rows));
             for table in &wanted {

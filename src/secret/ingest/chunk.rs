@@ -1,6 +1,8 @@
 //! A few thousand coded rows, on their way from a file to what counts them.
 
+use super::faults::Faults;
 use super::fields::Fields;
+use super::unit::order::KEY;
 use zeroize::{Zeroize, Zeroizing};
 
 /// How many rows are coded before they are handed on: few enough that they stay in the nearest caches.
@@ -15,6 +17,10 @@ pub(in crate::secret) struct Chunk {
     /// Identifiers of units, one after the other, and where each ends.
     ids: Zeroizing<Vec<u8>>,
     ends: Vec<usize>,
+    /// For each column that orders the rows of a unit, where each row stands.
+    orders: Vec<Zeroizing<Vec<u8>>>,
+    /// Where rows that cannot be used are counted; `None` ends the reading at the first.
+    pub(super) faults: Option<Faults>,
     len: usize,
 }
 
@@ -27,6 +33,8 @@ impl Chunk {
             texts: (0..dimensions).map(|_| Zeroizing::default()).collect(),
             ids: Zeroizing::default(),
             ends: Vec::new(),
+            orders: fields.unit.iter().flat_map(|unit| &unit.order).map(|_| Zeroizing::default()).collect(),
+            faults: None,
             len: 0,
         }
     }
@@ -55,6 +63,24 @@ impl Chunk {
         self.ends.push(self.ids.len());
     }
 
+    /// Adds where the next row stands by one of the columns that order them.
+    pub(super) fn push_order(&mut self, column: usize, key: &[u8; KEY]) {
+        if let Some(keys) = self.orders.get_mut(column) {
+            keys.extend_from_slice(key);
+        }
+    }
+
+    /// Where a row stands by each of those columns.
+    pub(super) fn orders(&self, row: usize) -> impl Iterator<Item = &[u8]> {
+        self.orders.iter().map(move |keys| keys.get(row * KEY..(row + 1) * KEY).unwrap_or_default())
+    }
+
+    /// Of which kinds the places by one of those columns are: a bit for each.
+    pub(super) fn kinds(&self, column: usize) -> u8 {
+        let keys = self.orders.get(column).map_or(&[][..], |keys| keys);
+        keys.iter().step_by(KEY).fold(0, |kinds, kind| kinds | kind)
+    }
+
     /// So many rows are filled in.
     pub(super) fn fill(&mut self, len: usize) {
         self.len = len;
@@ -66,13 +92,36 @@ impl Chunk {
         self.texts.iter_mut().for_each(|texts| texts.clear());
         self.ids.clear();
         self.ends.clear();
+        self.orders.iter_mut().for_each(|keys| keys.clear());
     }
 
-    /// Leaves out the rows for which `keep` is false. Identifiers stay as they are.
+    /// Takes back what was added of rows behind the first `rows`.
+    pub(super) fn shorten(&mut self, rows: usize) {
+        self.texts.iter_mut().for_each(|texts| texts.truncate(rows));
+        self.ends.truncate(rows);
+        self.ids.truncate(self.ends.last().copied().unwrap_or(0));
+        self.orders.iter_mut().for_each(|keys| keys.truncate(rows * KEY));
+    }
+
+    /// Leaves out the rows for which `keep` is false.
+    #[cfg(feature = "parquet")]
     pub(super) fn retain(&mut self, keep: impl Fn(usize) -> bool) {
         let kept: Vec<usize> = (0..self.len).filter(|&row| keep(row)).collect();
         if kept.len() == self.len {
             return;
+        }
+        if !self.ends.is_empty() {
+            let ids: Vec<Zeroizing<Vec<u8>>> = self.ids().map(|id| Zeroizing::new(id.to_vec())).collect();
+            let orders = std::mem::take(&mut self.orders);
+            (self.ids, self.ends) = (Zeroizing::default(), Vec::new());
+            kept.iter().filter_map(|&row| ids.get(row)).for_each(|id| self.push_id(id));
+            let keys = |keys: &Zeroizing<Vec<u8>>| {
+                kept.iter()
+                    .flat_map(|&row| keys.get(row * KEY..(row + 1) * KEY).unwrap_or_default())
+                    .copied()
+                    .collect()
+            };
+            self.orders = orders.iter().map(|of| Zeroizing::new(keys(of))).collect();
         }
         for nodes in self.nodes.chunks_exact_mut(CHUNK) {
             for (to, &from) in kept.iter().enumerate() {
@@ -112,5 +161,6 @@ impl Chunk {
 impl Drop for Chunk {
     fn drop(&mut self) {
         self.ends.zeroize();
+        // All else wipes itself.
     }
 }

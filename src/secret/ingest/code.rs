@@ -2,6 +2,7 @@
 
 use super::error::Fault;
 use super::lookup::Lookup;
+use crate::calendar;
 use crate::projection::key::text_code;
 use crate::spec::{Coding, Column};
 use std::collections::HashMap;
@@ -13,6 +14,7 @@ use std::collections::HashMap;
 ///   and ` 20` are not whole numbers.
 /// * Numbers for bins are finite decimals with an optional exponent: `20`, `20.0`, `2e1`, `.5`; no `inf`,
 ///   no `nan`, no thousands separators.
+/// * Days are written `2024-01-31`, year, month and day of the calendar, with nothing before or behind.
 /// * Where any text is possible, every cell is taken as it is, an empty one too, and becomes 64 bits of a hash.
 /// * An empty cell goes to `missing`, never to `other`; without `missing` it must be a label itself.
 /// * Text that is not in the domain, or is no number where one is due, goes to `other`. Bytes that are not
@@ -32,6 +34,7 @@ enum Domain<'s> {
     Labels(&'s HashMap<String, u32>),
     Range { lo: i64, hi: i64 },
     Bins(&'s [f64]),
+    Dates { first: i64, last: i64 },
     Text,
 }
 
@@ -41,6 +44,9 @@ pub(super) enum Kind {
     Labels,
     Whole,
     Number,
+    Dates,
+    /// What orders rows.
+    Order,
 }
 
 impl Kind {
@@ -50,6 +56,8 @@ impl Kind {
             Kind::Labels => "labels",
             Kind::Whole => "whole numbers",
             Kind::Number => "numbers",
+            Kind::Dates => "dates",
+            Kind::Order => "whole numbers, days or times",
         }
     }
 }
@@ -71,6 +79,12 @@ impl<'s> Coder<'s> {
                 }
                 Domain::Range { lo, hi }
             }
+            &Coding::Dates { first, last } => {
+                if last < first || i128::from(last) - i128::from(first) >= i128::from(nodes) {
+                    return Err("its days do not fit its categories");
+                }
+                Domain::Dates { first, last }
+            }
             Coding::Text => Domain::Text,
             Coding::Bins { edges } => {
                 let ascending = edges.is_sorted_by(|a, b| a < b) && edges.iter().all(|e| e.is_finite());
@@ -86,7 +100,11 @@ impl<'s> Coder<'s> {
                 let written = (*lo..=*hi).zip(0..).map(|(number, node)| (number.to_string(), node));
                 Lookup::new(&written.collect())
             }
-            Domain::Range { .. } | Domain::Bins(_) | Domain::Text => None,
+            Domain::Dates { first, last } if last.saturating_sub(*first) < LISTED => {
+                let written = (*first..=*last).zip(0..).map(|(day, node)| (calendar::written(day), node));
+                Lookup::new(&written.collect())
+            }
+            Domain::Range { .. } | Domain::Dates { .. } | Domain::Bins(_) | Domain::Text => None,
         };
         Ok(Coder { domain, missing: column.missing, other: column.other, lookup })
     }
@@ -112,13 +130,29 @@ impl<'s> Coder<'s> {
         }
     }
 
+    /// The node of a day since 1970-01-01.
+    #[cfg_attr(not(feature = "parquet"), allow(dead_code))]
+    #[inline]
+    pub(super) fn of_day(&self, day: i64) -> Option<u32> {
+        match self.domain {
+            Domain::Dates { first, last } => in_range(first, last, day).ok(),
+            _ => None,
+        }
+    }
+
     /// What the column must hold.
     pub(super) fn kind(&self) -> Kind {
         match self.domain {
             Domain::Labels(_) | Domain::Text => Kind::Labels,
             Domain::Range { .. } => Kind::Whole,
             Domain::Bins(_) => Kind::Number,
+            Domain::Dates { .. } => Kind::Dates,
         }
+    }
+
+    /// The node of strange values.
+    pub(super) fn other(&self) -> Option<u32> {
+        self.other
     }
 
     /// Whether any text is in the domain.
@@ -143,6 +177,9 @@ impl<'s> Coder<'s> {
             Domain::Labels(labels) => label(labels, cell),
             Domain::Range { lo, hi } => whole(cell).and_then(|v| in_range(lo, hi, v)),
             Domain::Bins(edges) => number(cell).and_then(|v| bin(edges, v)),
+            Domain::Dates { first, last } => {
+                calendar::read(cell).ok_or(Fault::NotDate).and_then(|day| in_range(first, last, day))
+            }
             Domain::Text => Err(Fault::Outside), // never: a text has no node
         };
         found.or_else(|fault| self.stray(cell, fault))

@@ -34,7 +34,10 @@ pub enum IngestError {
         error: io::ErrorKind,
     },
     /// A record that does not end.
-    #[error("{after}: the record is longer than 64 MiB: a quote that is never closed, or no text at all")]
+    #[error(
+        "{after}: the record is longer than {}: a quote that is never closed, or no text at all",
+        longest(after)
+    )]
     Long {
         /// The row.
         after: Place,
@@ -102,6 +105,30 @@ pub enum IngestError {
         /// Where the header should be split.
         better: u8,
     },
+    /// A column of the spec is not in a header that is not written as the spec says.
+    #[error(
+        "the data has no column \"{column}\", and its header row is not {encoding}: say `encoding = \"latin-1\"` or \
+         \"windows-1252\" in [data] if it is one of them"
+    )]
+    HeaderEncoding {
+        /// The column's name in the spec.
+        column: String,
+        /// How the spec says that the file is written.
+        encoding: &'static str,
+    },
+    /// A column of the spec is not in a header that is UTF-8.
+    #[error(
+        "the data has no column \"{column}\", and its header row is UTF-8, not {encoding}: leave out `encoding` in [data]"
+    )]
+    HeaderUtf8 {
+        /// The column's name in the spec.
+        column: String,
+        /// How the spec says that the file is written.
+        encoding: &'static str,
+    },
+    /// A file that is no delimited text.
+    #[error("the data file {0}")]
+    Foreign(&'static str),
     /// A column of the spec is twice in the file.
     #[error("the data has more than one column \"{column}\"")]
     TwoColumns {
@@ -147,6 +174,40 @@ pub enum IngestError {
     /// A Parquet file that cannot be decoded.
     #[error("the Parquet file {0}")]
     Parquet(&'static str),
+    /// Rows whose order among those of their unit is not known.
+    #[error(
+        "there are units of which more rows have the same place by `order` than count: name a further column there, so that no two rows of \
+         a unit are alike"
+    )]
+    Tied,
+    /// Numbers and times in one column.
+    #[error("a column of `order` holds both whole numbers and days or times: they have no order together")]
+    MixedOrder,
+    /// Rows that cannot be put aside.
+    #[error(
+        "rows that do not fit the memory cannot be put aside in a temporary file: {0} (it is in the folder that TMPDIR names; --memory \
+         lets more be held)"
+    )]
+    Spill(io::ErrorKind),
+    /// No key for what is put aside.
+    #[error("the operating system has no randomness")]
+    NoEntropy,
+    /// Units with too many rows that count.
+    #[error(
+        "the rows of some units that count do not fit the memory: give more by --memory, or lower `max_rows`"
+    )]
+    Memory,
+    /// Less memory than it may take.
+    #[error(
+        "the tables are too large to be counted while rows are read, and the rows together may take {} MB, more than the {} MB that --memory lets",
+        needs.div_ceil(1_000_000), limit / 1_000_000
+    )]
+    Little {
+        /// What they may take.
+        needs: u64,
+        /// What they may.
+        limit: u64,
+    },
     /// Parquet was left out of this build.
     #[error("this build cannot read Parquet (cargo feature `parquet`)")]
     NoParquet,
@@ -158,6 +219,10 @@ pub enum IngestError {
         /// What does not fit.
         what: &'static str,
     },
+}
+
+fn longest(of: &Place) -> &'static str {
+    if of.row == 0 { "4 MiB" } else { "64 MiB" }
 }
 
 fn hint(spelt: Option<usize>) -> String {
@@ -203,9 +268,21 @@ pub enum Fault {
     /// Not a finite decimal number.
     #[error("the value is not a number, and the dimension has no `other`")]
     NotNumber,
+    /// No day of the calendar.
+    #[error("the value is not a date (year-month-day), and the dimension has no `other`")]
+    NotDate,
     /// Bytes that are no text.
     #[error("the cell is not valid UTF-8")]
     NotUtf8,
+    /// Bytes that are no characters of the encoding that the spec names.
+    #[error("the cell holds bytes that are no characters in {0}, the `encoding` of the spec")]
+    NotEncoded(&'static str),
+    /// Text of another encoding.
+    #[error("the cell is UTF-8 text, not {0}, the `encoding` of the spec")]
+    IsUtf8(&'static str),
+    /// A row that stands nowhere among those of its unit.
+    #[error("the cell is neither a whole number nor a day or a time, so it orders no rows")]
+    NoOrder,
     /// A row that belongs to nobody.
     #[error("the cell is empty, so the row belongs to no unit of privacy")]
     NoUnit,

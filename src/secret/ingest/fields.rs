@@ -3,6 +3,7 @@
 use super::code::Coder;
 use super::error::{Fault, IngestError};
 use super::rows::Rows;
+use super::unit::order;
 use crate::spec::{Spec, Unit};
 
 /// The columns a spec names: one for each dimension, perhaps one that identifies the unit.
@@ -18,18 +19,13 @@ pub(super) struct Field<'s> {
     pub(super) nodes: u32,
 }
 
-/// What a reading is for. With a bound on the rows of a unit a file is read twice: first whose the rows are, then the rows that count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
-    Dimensions,
-    Units,
-}
-
 /// The column that says whose row it is.
 pub(super) struct UnitField<'s> {
     pub(super) column: &'s str,
     /// How many rows of a unit count.
     pub(super) max_rows: u32,
+    /// The columns that order the rows of a unit; in the order of the file where there are none.
+    pub(super) order: Vec<&'s str>,
 }
 
 impl<'s> Fields<'s> {
@@ -45,16 +41,26 @@ impl<'s> Fields<'s> {
         });
         let unit = match &spec.privacy.unit {
             Unit::Row => None,
-            Unit::Column { column, max_rows } => Some(UnitField { column, max_rows: *max_rows }),
+            Unit::Column { column, max_rows, order } => {
+                let order = order.iter().map(String::as_str).collect();
+                Some(UnitField { column, max_rows: *max_rows, order })
+            }
         };
         Ok(Fields { dimensions: dimensions.collect::<Result<_, _>>()?, unit })
     }
 
-    /// The column of a dimension, from 1, or that of the unit for 0.
-    pub(super) fn column(&self, order: usize) -> String {
-        let name = match order.checked_sub(1) {
-            None => self.unit.as_ref().map(|unit| unit.column),
-            Some(dimension) => self.dimensions.get(dimension).map(|field| field.column),
+    /// In which order columns are complained of: the unit's, those that order its rows, the dimensions'.
+    pub(super) fn orders(&self) -> usize {
+        self.unit.as_ref().map_or(0, |unit| unit.order.len())
+    }
+
+    /// The column that is complained of in this place.
+    pub(super) fn column(&self, place: usize) -> String {
+        let unit = self.unit.as_ref();
+        let name = match (place.checked_sub(1), place.checked_sub(1 + self.orders())) {
+            (None, _) => unit.map(|unit| unit.column),
+            (_, Some(dimension)) => self.dimensions.get(dimension).map(|field| field.column),
+            (Some(order), None) => unit.and_then(|unit| unit.order.get(order).copied()),
         };
         name.unwrap_or_default().to_owned()
     }
@@ -105,4 +111,9 @@ fn nearest<'a>(column: &str, names: impl Iterator<Item = &'a [u8]>) -> Option<us
         .filter(|(distance, _)| distance * 3 <= wanted.chars().count())
         .min()
         .map(|(_, at)| at + 1)
+}
+
+/// Where a row stands by a cell.
+pub(super) fn order_of(cell: &[u8]) -> Result<[u8; order::KEY], Fault> {
+    order::key(cell).ok_or(Fault::NoOrder)
 }

@@ -76,7 +76,7 @@ fn named(path: &Path) -> Option<Format> {
 }
 
 /// How many bytes a file has; a pipe would be waited for, and a device has no end.
-fn regular(path: &Path) -> Result<u64, IngestError> {
+pub(super) fn regular(path: &Path) -> Result<u64, IngestError> {
     crate::spec::regular(path).map_err(|error| match error.kind() {
         io::ErrorKind::InvalidInput => IngestError::NotAFile { path: path.to_owned() },
         error => IngestError::Open { path: path.to_owned(), error },

@@ -21,7 +21,9 @@ pub enum Held {
     Fraction,
     /// True or false.
     Truth,
-    /// Dates, times, decimals, raw bytes.
+    /// Days of the calendar, as `2024-01-31`.
+    Date,
+    /// Times, decimals, raw bytes.
     Special,
     /// Cells that hold several values.
     Nested,
@@ -105,7 +107,7 @@ impl Frame {
         let text = Some(self.text.clone());
         let size = self.text.0.len() as u64;
         let file = DataFile { path: PathBuf::new(), size, format: Format::Csv, text };
-        (file, CsvOptions { delimiter: b',', quote: b'"', columns: None })
+        (file, CsvOptions::default())
     }
 
     /// Whether so many rows and columns have the same lines as a text that would be published.
@@ -118,16 +120,21 @@ impl Frame {
     pub(super) fn fits(&self, fields: &Fields<'_>) -> Result<(), IngestError> {
         let unit = fields.unit.iter().map(|unit| (unit.column, Kind::Labels));
         let dimensions = fields.dimensions.iter().map(|field| (field.column, field.coder.kind()));
-        for (column, kind) in unit.chain(dimensions) {
+        let orders = fields.unit.iter().flat_map(|unit| &unit.order).map(|column| (*column, Kind::Order));
+        for (column, kind) in unit.chain(orders).chain(dimensions) {
             let at = find(column, self.columns.iter().map(|(name, _)| name.as_bytes()))?;
             let held = self.columns.get(at).map_or(Held::Nested, |(_, held)| *held);
             let found = match (held, kind) {
-                (Held::Text | Held::Whole, _)
+                (Held::Text, _)
+                | (Held::Whole, Kind::Labels | Kind::Whole | Kind::Number | Kind::Order)
                 | (Held::Truth, Kind::Labels)
-                | (Held::Fraction, Kind::Number) => continue,
+                | (Held::Fraction, Kind::Number)
+                | (Held::Date, Kind::Dates | Kind::Order) => continue,
+                (Held::Whole, Kind::Dates) => "whole numbers",
+                (Held::Date, _) => "dates",
                 (Held::Truth, _) => "true or false",
                 (Held::Fraction, _) => "fractions",
-                (Held::Special, _) => "a date, a time, a decimal or of another special type",
+                (Held::Special, _) => "a time, a decimal or of another special type",
                 (Held::Nested, _) => "nested",
             };
             return Err(IngestError::ColumnType { column: column.to_owned(), found, wanted: kind.wanted() });
@@ -199,7 +206,8 @@ mod tests {
         let held = |held| frame(&[("x", held)], &[]);
         for (type_, found) in [
             (Held::Fraction, "fractions"),
-            (Held::Special, "a date, a time, a decimal or of another special type"),
+            (Held::Date, "dates"),
+            (Held::Special, "a time, a decimal or of another special type"),
             (Held::Nested, "nested"),
         ] {
             let expected = format!("column \"x\" is {found}, but it is to be read as labels");

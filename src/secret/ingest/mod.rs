@@ -18,9 +18,11 @@
 //! | `chunk`, `rows` | coded rows: some thousand, or all |
 //! | `unit`, `zeros` | which rows count, and which must not be |
 
+mod check;
 mod chunk;
 mod code;
 mod error;
+mod faults;
 mod fields;
 mod files;
 mod frame;
@@ -39,23 +41,28 @@ mod unit;
 mod without;
 mod zeros;
 
+pub use crate::calendar::written as day_text;
+pub use check::{Problem, Report, check};
 pub(in crate::secret) use chunk::{CHUNK, Chunk};
 pub use error::{Fault, IngestError, Place};
 pub use files::{DataFile, files};
 pub use frame::{Frame, Held};
 pub use numbers::Number;
 pub(in crate::secret) use numbers::numbers;
+#[cfg(feature = "parquet")]
+pub use parquet::all as all_of_parquet;
 pub use rows::Rows;
 pub(in crate::secret) use rows::{Codes, Values};
 pub(in crate::secret) use run::{Settings, Take};
+pub use run::{least_memory, limit_memory, memory_limit};
 
-use crate::spec::{CsvOptions, Spec, Unit};
-use fields::{Fields, Wanted};
+use crate::spec::{CsvOptions, Format, Spec};
+use fields::Fields;
 #[cfg(feature = "parquet")]
 use parquet::Groups;
 use run::Run;
 use std::path::Path;
-use unit::{Bounding, Kept};
+use unit::Bounding;
 #[cfg(not(feature = "parquet"))]
 use without::Groups;
 use zeros::Zeros;
@@ -88,11 +95,30 @@ pub(in crate::secret) fn read_with(
     progress: &dyn Progress,
     settings: Settings,
 ) -> Result<Rows, IngestError> {
+    room_for_rows(spec, path)?;
     let rows = Fields::of(spec)?.rows();
     let seen = each(spec, path, progress, settings, &|| rows::Pieces::new(rows.like()))?;
     let mut rows = rows::Pieces::together(rows, seen.takers);
     rows.set_cut(seen.cut);
     Ok(rows)
+}
+
+/// Refuses rows that are all kept and may not fit, before one is read: of text as many as its bytes could be.
+fn room_for_rows(spec: &Spec, path: &Path) -> Result<(), IngestError> {
+    let Some(limit) = memory_limit() else { return Ok(()) };
+    let fields = Fields::of(spec)?;
+    let mut rows = 0u64;
+    for file in files(spec, path)? {
+        rows = rows.saturating_add(match file.format {
+            // A cell is a byte at least, or what parts it from the next.
+            Format::Csv => file.size / (fields.dimensions.len() as u64).max(1),
+            Format::Parquet => Groups::open(&file.path, file.size, &fields)?.rows(),
+        });
+    }
+    // While columns are put together one of them is there twice.
+    let row = fields.rows().row_bytes() + 8;
+    let needs = rows.saturating_mul(row).saturating_add(least_memory(rayon::current_num_threads()));
+    if needs > limit { Err(IngestError::Little { needs, limit }) } else { Ok(()) }
 }
 
 /// What has taken all rows that count.
@@ -110,9 +136,12 @@ pub(in crate::secret) fn each<S: Take>(
     settings: Settings,
     make: &(dyn Fn() -> S + Sync),
 ) -> Result<Seen<S>, IngestError> {
-    let default = CsvOptions { delimiter: b',', quote: b'"', columns: None };
-    let options = spec.data.as_ref().map_or(&default, |data| &data.csv);
-    each_of(spec, &files(spec, path)?, options, progress, settings, make)
+    each_of(spec, &files(spec, path)?, &options(spec), progress, settings, make)
+}
+
+/// How the spec says that text is written.
+fn options(spec: &Spec) -> CsvOptions {
+    spec.data.as_ref().map_or_else(CsvOptions::default, |data| data.csv.clone())
 }
 
 /// [`read`], of rows in memory.
@@ -140,29 +169,22 @@ fn each_of<S: Take>(
     let fields = Fields::of(spec)?;
     let zeros = Zeros::of(spec)?;
     let size = files.iter().map(|file| file.size).fold(0, u64::saturating_add);
-    let passes = if matches!(spec.privacy.unit, Unit::Row) { 1 } else { 2 };
-    let step = |pass: u64, done: u64| progress.step((pass * size + done.min(size)) / passes, size);
-    let run = Run {
-        files,
-        options,
-        fields: &fields,
-        wanted: Wanted::Dimensions,
-        kept: None,
-        zeros: &zeros,
-        settings,
-        progress: &|done| step(passes - 1, done),
-    };
-    let kept: Option<Kept> = match &fields.unit {
-        None => None,
+    // Choosing among rows that were read takes about as long as reading them again.
+    let passes = if fields.unit.is_some() { 2 } else { 1 };
+    let step = |done: u64| progress.step(done.min(size) / passes, size);
+    let run = Run { files, options, fields: &fields, zeros: None, check: false, settings, progress: &step };
+    let (takers, cut) = match &fields.unit {
+        None => (Run { zeros: Some(&zeros), ..run }.all(make)?.0, 0),
         Some(unit) => {
-            let bounding = Bounding::new(unit.max_rows);
-            let first = Run { wanted: Wanted::Units, progress: &|done| step(0, done), ..run };
-            let (_, pieces) = first.all(&|| &bounding)?;
-            Some(bounding.kept(&pieces))
+            let bounding = Bounding::new(&fields, unit, settings.memory, settings.threads);
+            let (parted, _) = run.all(&|| bounding.parting())?;
+            let part = |done: usize, of: usize| {
+                progress.step(size / 2 + (size / 2 / of as u64).saturating_mul(done as u64), size);
+            };
+            bounding.choose(parted, &zeros, make, &part)?
         }
     };
-    let (takers, _) = Run { kept: kept.as_ref(), ..run }.all(make)?;
     zeros.check()?;
     progress.step(size, size);
-    Ok(Seen { takers, cut: kept.map_or(0, |kept| kept.cut) })
+    Ok(Seen { takers, cut })
 }

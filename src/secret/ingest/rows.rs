@@ -88,6 +88,17 @@ impl Rows {
         Ok(rows)
     }
 
+    /// How many bytes a row takes.
+    pub(super) fn row_bytes(&self) -> u64 {
+        let bytes = |codes: &Codes| match codes.values {
+            Values::U8(_) => 1,
+            Values::U16(_) => 2,
+            Values::U32(_) => 4,
+            Values::Text(_) => 8,
+        };
+        self.columns.iter().map(bytes).sum()
+    }
+
     pub(super) fn set_cut(&mut self, units: u64) {
         self.cut = units;
     }

@@ -6,21 +6,24 @@
 use super::Groups;
 use super::chunk::Chunk;
 use super::error::{IngestError, Place};
-use super::fields::{Fields, Wanted};
+use super::faults::Faults;
+use super::fields::Fields;
 use super::files::DataFile;
 use super::piece::{Bad, Stop, What};
 use super::text::{Block, Layout, Stopped, Text, line};
-use super::unit::Kept;
 use super::zeros::Zeros;
 use crate::spec::{CsvOptions, Format};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Takes coded rows. Every thread has its own.
 pub(in crate::secret) trait Take: Send {
     /// Some rows of a piece. Those of one piece come in order, and no others between them.
     fn take(&mut self, piece: usize, chunk: &Chunk);
+    /// What was wrong with rows, where that is counted.
+    fn faults(&mut self, _faults: Faults) {}
     /// The piece has no more rows, or cannot be read on.
     fn end(&mut self, _piece: usize) {}
 }
@@ -31,12 +34,42 @@ pub(in crate::secret) struct Settings {
     pub threads: usize,
     /// How many bytes of a text are read at a time.
     pub block: usize,
+    /// How many bytes rows of units may take that are held.
+    pub memory: usize,
+}
+
+/// Unless told otherwise rows of units may take this: enough that most data is never written to the disk.
+const MEMORY: usize = 256 << 20;
+
+/// What [`limit_memory`] said; 0 is nothing.
+static LIMIT: AtomicU64 = AtomicU64::new(0);
+
+/// Limits the memory that a release takes, in bytes. No number in it depends on that.
+pub fn limit_memory(bytes: u64) {
+    LIMIT.store(bytes, Ordering::Relaxed);
+}
+
+/// The limit, if there is one.
+pub fn memory_limit() -> Option<u64> {
+    Some(LIMIT.load(Ordering::Relaxed)).filter(|limit| *limit > 0)
+}
+
+/// What reading takes in any case: the program, and of each thread a block of text, perhaps decoded, and its rows.
+pub fn least_memory(threads: usize) -> u64 {
+    (12 << 20) + (threads as u64) * (3 << 19)
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { threads: rayon::current_num_threads(), block: super::text::BLOCK }
+        let threads = rayon::current_num_threads();
+        Settings { threads, block: super::text::BLOCK, memory: for_units(threads) }
     }
+}
+
+/// Of the memory that may be taken, what is for rows of units: half of what reading leaves.
+fn for_units(threads: usize) -> usize {
+    let half = |limit: u64| limit.saturating_sub(least_memory(threads)) / 2;
+    memory_limit().map_or(MEMORY, |limit| usize::try_from(half(limit)).unwrap_or(usize::MAX))
 }
 
 /// One reading of all files.
@@ -44,10 +77,10 @@ pub(super) struct Run<'a> {
     pub files: &'a [DataFile],
     pub options: &'a CsvOptions,
     pub fields: &'a Fields<'a>,
-    pub wanted: Wanted,
-    /// Which rows count; `None` is all.
-    pub kept: Option<&'a Kept>,
-    pub zeros: &'a Zeros,
+    /// Where there can be no rows; looked at later where not all rows count.
+    pub zeros: Option<&'a Zeros>,
+    /// Whether rows that cannot be used are counted, instead of ending it.
+    pub check: bool,
     pub settings: Settings,
     /// Told how many bytes are read.
     pub progress: &'a (dyn Fn(u64) + Sync),
@@ -105,8 +138,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Run<'_> {
-    /// Codes all rows. Gives back what took them, and the number of rows in each piece.
-    pub fn all<S: Take>(&self, make: &(dyn Fn() -> S + Sync)) -> Result<(Vec<S>, Vec<u64>), IngestError> {
+    /// Codes all rows. Gives back what took them, and of each piece its file and the number of its rows.
+    pub fn all<S: Take>(
+        &self,
+        make: &(dyn Fn() -> S + Sync),
+    ) -> Result<(Vec<S>, Vec<(usize, u64)>), IngestError> {
         // A wrong file among many is told before the first is read.
         if self.files.len() > 1 {
             for at in 0..self.files.len() {
@@ -127,16 +163,20 @@ impl Run<'_> {
         let queue = queue.into_inner().unwrap_or_else(PoisonError::into_inner);
         match queue.failed {
             Some(failed) => Err(self.error(failed, &queue.pieces)),
-            None => Ok((sinks, queue.pieces.iter().map(|(_, rows)| *rows).collect())),
+            None => Ok((sinks, queue.pieces)),
         }
+    }
+
+    /// Opens a file, and finds the columns in it.
+    pub fn try_file(&self, file: usize) -> Result<(), IngestError> {
+        self.open(file).map(drop)
     }
 
     fn open(&self, file: usize) -> Result<Open, IngestError> {
         let Some(file) = self.files.get(file) else { return Err(IngestError::Changed) };
         Ok(match file.format {
             Format::Csv => {
-                let (text, layout) =
-                    Text::open(file, self.options, self.fields, self.wanted, self.settings.block)?;
+                let (text, layout) = Text::open(file, self.options, self.fields, self.settings.block)?;
                 Open::Text(Box::new(text), Arc::new(layout))
             }
             Format::Parquet => Open::Groups(Arc::new(Groups::open(&file.path, file.size, self.fields)?), 0),
@@ -196,6 +236,7 @@ impl Run<'_> {
     /// Takes piece after piece until there are no more.
     fn work<S: Take>(&self, queue: &Mutex<Queue>, mut sink: S) -> S {
         let mut chunk = Chunk::new(self.fields);
+        chunk.faults = self.check.then(Faults::default);
         while let Some((number, piece)) = self.next(queue) {
             let coded = catch_unwind(AssertUnwindSafe(|| self.code(number, &piece, &mut chunk, &mut sink)));
             // Others may wait for their turn.
@@ -221,6 +262,9 @@ impl Run<'_> {
             queue.bytes += bytes;
             (self.progress)(queue.bytes);
         }
+        if let Some(faults) = chunk.faults.take() {
+            sink.faults(faults);
+        }
         sink
     }
 
@@ -232,27 +276,24 @@ impl Run<'_> {
         chunk: &mut Chunk,
         sink: &mut S,
     ) -> Result<u64, Stop> {
-        let mut row = 0;
         let mut take = |chunk: &mut Chunk| {
-            let rows = chunk.len() as u64;
-            if let Some(kept) = self.kept {
-                chunk.retain(|at| kept.row(number, row + at as u64));
-            }
-            row += rows;
-            if self.wanted == Wanted::Dimensions {
-                self.zeros.see(chunk);
+            if let Some(zeros) = self.zeros {
+                zeros.see(chunk);
             }
             sink.take(number, chunk);
         };
-        let rows = match piece {
-            Piece::Text(layout, block) => layout.decode(&block.bytes, self.fields, chunk, &mut take)?,
-            Piece::Group(groups, group) => {
-                groups.decode(*group, self.fields, self.wanted, chunk, &mut take)?
-            }
-        };
-        match self.kept {
-            Some(kept) if kept.rows(number) != Some(rows) => Err(IngestError::Changed.into()),
-            _ => Ok(rows),
+        if let Some(faults) = &mut chunk.faults {
+            faults.begin(
+                number,
+                match piece {
+                    Piece::Text(_, block) => Some(block.offset),
+                    Piece::Group(..) => None,
+                },
+            );
+        }
+        match piece {
+            Piece::Text(layout, block) => Ok(layout.decode(&block.bytes, self.fields, chunk, &mut take)?),
+            Piece::Group(groups, group) => groups.decode(*group, self.fields, chunk, &mut take),
         }
     }
 
@@ -277,7 +318,7 @@ impl Run<'_> {
     }
 
     /// Says in which file, where there are several.
-    fn named(&self, file: usize, error: IngestError) -> IngestError {
+    pub fn named(&self, file: usize, error: IngestError) -> IngestError {
         match self.files.get(file) {
             Some(DataFile { path, .. }) if self.files.len() > 1 => IngestError::InFile {
                 name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),

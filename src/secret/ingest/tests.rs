@@ -6,7 +6,7 @@ use super::*;
 use crate::cube::{Cube, Dimension};
 use crate::exact::Rational;
 use crate::plan::{BudgetRule, Neighbours};
-use crate::spec::{Budget, Coding, Column, CsvOptions, Data, Format, Privacy, StrategySpec, Unit};
+use crate::spec::{Budget, Coding, Column, CsvOptions, Data, Encoding, Format, Privacy, StrategySpec, Unit};
 use std::path::PathBuf;
 use tempfile::TempDir;
 
@@ -47,7 +47,7 @@ pub(in crate::secret) fn spec(columns: impl IntoIterator<Item = (Dimension, Colu
         data: Some(Data {
             path: PathBuf::from("nowhere.csv"),
             format: Format::Csv,
-            csv: CsvOptions { delimiter: b',', quote: b'"', columns: None },
+            csv: CsvOptions::default(),
         }),
         privacy: Privacy {
             unit: Unit::Row,
@@ -90,7 +90,7 @@ fn with_options(mut spec: Spec, edit: impl FnOnce(&mut CsvOptions)) -> Spec {
 }
 
 pub(in crate::secret) fn with_unit(mut spec: Spec, column: &str, max_rows: u32) -> Spec {
-    spec.privacy.unit = Unit::Column { column: column.into(), max_rows };
+    spec.privacy.unit = Unit::Column { column: column.into(), max_rows, order: Vec::new() };
     spec
 }
 
@@ -110,7 +110,15 @@ fn read_bytes(spec: &Spec, bytes: &[u8]) -> Result<Vec<Vec<u32>>, IngestError> {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("rows.csv");
     std::fs::write(&path, bytes).unwrap();
-    read(spec, &path, &()).map(|rows| codes(&rows))
+    read(spec, &path, &()).map(|rows| in_order(spec, codes(&rows)))
+}
+
+/// Rows of units come in no order of the file.
+pub(in crate::secret) fn in_order(spec: &Spec, mut rows: Vec<Vec<u32>>) -> Vec<Vec<u32>> {
+    if spec.privacy.unit != Unit::Row {
+        rows.sort_unstable();
+    }
+    rows
 }
 
 #[track_caller]
@@ -515,11 +523,11 @@ proptest::proptest! {
         let expected = naive(&spec, text.as_bytes());
         let mut errors = Vec::new();
         for (threads, block) in SETTINGS {
-            let rows = read_with(&spec, &path, &(), Settings { threads, block }).map(|rows| codes(&rows));
+            let rows = read_with(&spec, &path, &(), Settings { threads, block, memory: 1 << 20 }).map(|rows| codes(&rows));
             match (rows, &expected) {
                 (Ok(rows), Ok(expected)) => proptest::prop_assert_eq!(&rows, expected),
                 (Err(IngestError::Ragged { place, .. } | IngestError::Cell { place, .. }), Err(row)) if place.row == *row => {
-                    errors.push(read_with(&spec, &path, &(), Settings { threads, block }).unwrap_err());
+                    errors.push(read_with(&spec, &path, &(), Settings { threads, block, memory: 1 << 20 }).unwrap_err());
                 }
                 (other, _) => proptest::prop_assert!(false, "{:?} {:?} at {} {}", other, expected, threads, block),
             }
@@ -545,8 +553,11 @@ proptest::proptest! {
         let path = dir.path().join("rows.csv");
         std::fs::write(&path, text).unwrap();
         for (threads, block) in SETTINGS {
-            let rows = read_with(&spec, &path, &(), Settings { threads, block }).unwrap();
-            proptest::prop_assert_eq!(codes(&rows), expected.clone());
+            let rows = read_with(&spec, &path, &(), Settings { threads, block, memory: 1 << 20 }).unwrap();
+            let mut counted = codes(&rows);
+            counted.sort_unstable();
+            expected.sort_unstable();
+            proptest::prop_assert_eq!(&counted, &expected);
             proptest::prop_assert_eq!(rows.cut(), seen.iter().filter(|&&n| n > max_rows).count() as u64);
         }
     }
@@ -580,14 +591,14 @@ fn long_files() {
     let text: String = (0..100_000).map(row).collect();
     std::fs::write(&path, format!("n,x\r\n{text}")).unwrap();
     for (threads, block) in [(1, 1 << 18), (2, 1000), (8, 30_000)] {
-        let rows = read_with(&spec, &path, &(), Settings { threads, block }).unwrap();
+        let rows = read_with(&spec, &path, &(), Settings { threads, block, memory: 1 << 20 }).unwrap();
         assert!((0..100_000).map(|n| vec![n, 0]).eq(codes(&rows)));
     }
     // Two bad rows far apart: the first is told, whoever meets which.
     let bad = text.replace("70001,", "MARS,").replace("99000,", "MARS,");
     std::fs::write(&path, format!("n,x\r\n{bad}")).unwrap();
     for (threads, block) in [(1, 1 << 18), (2, 1000), (8, 30_000)] {
-        let error = read_with(&spec, &path, &(), Settings { threads, block }).unwrap_err();
+        let error = read_with(&spec, &path, &(), Settings { threads, block, memory: 1 << 20 }).unwrap_err();
         assert_eq!(
             error.to_string(),
             "row 70002 (line 70003), column \"n\": the value is not a whole number, and the dimension has no `other`"
@@ -636,7 +647,136 @@ fn several_files() {
         std::fs::write(dir.path().join(file), "who,x\nu,a\nv,b\n").unwrap();
     }
     let rows = super::read(&with_unit(spec.clone(), "who", 1), dir.path(), &()).unwrap();
-    assert_eq!((codes(&rows), rows.cut()), (vec![vec![0], vec![1]], 2));
+    let mut seen = codes(&rows);
+    seen.sort_unstable();
+    assert_eq!((seen, rows.cut()), (vec![vec![0], vec![1]], 2));
+}
+
+fn in_encoding(spec: Spec, encoding: Encoding) -> Spec {
+    with_options(spec, |o| o.encoding = encoding)
+}
+
+#[test]
+fn encodings_of_one_byte() {
+    let own = || [labels("plaça", &["Málaga", "Ã©", "a,é", "ÿ"]), labels("x", &["y"])];
+    let latin = |columns: [_; 2]| in_encoding(spec(columns), Encoding::Latin1);
+    let read = |spec: &Spec, bytes: &[u8]| read_bytes(spec, bytes);
+    // What is written must be what the spec lists, however odd: nothing is guessed.
+    let text = b"pla\xe7a,x\nM\xe1laga,y\n\xc3\xa9,y\n\"a,\xe9\",y\n\xff,y\n";
+    assert_eq!(read(&latin(own()), text).unwrap(), [[0, 0], [1, 0], [2, 0], [3, 0]]);
+    let windows = |columns: [_; 2]| in_encoding(spec(columns), Encoding::Windows1252);
+    assert_eq!(read(&windows(own()), text).unwrap(), [[0, 0], [1, 0], [2, 0], [3, 0]]);
+    let euro = windows([labels("p", &["€", "’"]), labels("x", &["y"])]);
+    assert_eq!(read(&euro, b"p,x\n\x80,y\n\x92,y\n").unwrap(), [[0, 0], [1, 0]]);
+    // Other encodings than the spec says: by row and column, also where `other` would swallow them; never with a value.
+    let no_character = "row 2 (line 3), column \"plaça\": the cell holds bytes that are no characters in latin-1, the `encoding` of the spec";
+    bad(&latin(own().map(lenient)), b"pla\xe7a,x\nM\xe1laga,y\nMARS\x80,y\n", "MARS", no_character);
+    let utf8 =
+        "row 2 (line 3), column \"plaça\": the cell is UTF-8 text, not latin-1, the `encoding` of the spec";
+    let text = [&b"pla\xe7a,x\nM\xe1laga,y\n"[..], "MARSá,y\n".as_bytes()].concat();
+    bad(&latin(own().map(lenient)), &text, "MARS", utf8);
+    bad(&latin(own()), &text, "MARS", utf8);
+    // A strange value in the right encoding is a strange value.
+    assert_eq!(read(&latin(own().map(lenient)), b"pla\xe7a,x\nM\xe4rz,y\n").unwrap(), [[5, 0]]);
+    // The header says it, too.
+    let header = read(&spec(own()), b"pla\xe7a,x\n").unwrap_err().to_string();
+    assert!(header.contains("its header row is not utf-8") && header.contains("latin-1"), "{header}");
+    let header = read(&latin(own()), "plaça,x\n".as_bytes()).unwrap_err().to_string();
+    assert!(header.contains("its header row is UTF-8, not latin-1"), "{header}");
+    // Columns that nobody reads may hold anything.
+    let one = in_encoding(spec([labels("x", &["y"])]), Encoding::Latin1);
+    assert_eq!(read(&one, b"x,other\ny,\x80\n").unwrap(), [[0]]);
+    // Any text is taken as it is read.
+    let any = in_encoding(spec([column("x", 1, Coding::Text)]), Encoding::Latin1);
+    assert!(read_bytes_of(&any, b"x\n\xe9\n").is_ok() && read_bytes_of(&any, b"x\n\x80\n").is_err());
+}
+
+fn read_bytes_of(spec: &Spec, bytes: &[u8]) -> Result<Rows, IngestError> {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("rows.csv");
+    std::fs::write(&path, bytes).unwrap();
+    super::read(spec, &path, &())
+}
+
+proptest::proptest! {
+    /// Latin-1 in any pieces, on any number of threads, is the same file in UTF-8; and so is the row of the first mistake.
+    #[test]
+    fn latin_is_utf8_of_the_same_characters(
+        cells in proptest::collection::vec(proptest::sample::select(vec!["é", "a\n\"ü", "", "ÿÿ", "z"]), 0..300),
+        wrong in proptest::option::of(0usize..300),
+        block in 1usize..60,
+        threads in 1usize..4,
+    ) {
+        let mut text = "x,y\n".to_owned();
+        for (row, cell) in cells.iter().enumerate() {
+            let cell = if wrong == Some(row) { "þ" } else { cell };
+            text += &format!("\"{}\",é\n", cell.replace('"', "\"\""));
+        }
+        let bytes: Vec<u8> = text.chars().map(|c| c as u8).collect();
+        let spec = spec([labels("x", &["é", "a\n\"ü", "", "ÿÿ", "z"]), labels("y", &["é"])]);
+        let dir = TempDir::new().unwrap();
+        let path = dir.path().join("rows.csv");
+        let read = |spec: &Spec, bytes: &[u8]| {
+            std::fs::write(&path, bytes).unwrap();
+            let settings = Settings { threads, block, memory: 1 << 20 };
+            super::read_with(spec, &path, &(), settings).map(|rows| codes(&rows)).map_err(|e| e.to_string())
+        };
+        let expected = read(&spec, text.as_bytes());
+        proptest::prop_assert_eq!(read(&in_encoding(spec, Encoding::Latin1), &bytes), expected);
+    }
+}
+
+#[test]
+fn days_of_the_calendar() {
+    let days = |first, last: i64| column("d", (last - first + 1) as usize, Coding::Dates { first, last });
+    // From 2024-02-28 to 2024-03-01.
+    let own = || days(19_781, 19_783);
+    let strict = spec([own(), labels("x", &["y"])]);
+    good(&strict, "d,x\n2024-02-28,y\n2024-02-29,y\n2024-03-01,y\n", &[&[0, 0], &[1, 0], &[2, 0]]);
+    let at = |fault: &str| format!("row 1 (line 2), column \"d\": {fault}");
+    let outside = at("the value is outside the domain, and the dimension has no `other`");
+    for day in ["2024-03-02", "2024-02-27", "0001-01-01", "9999-12-31"] {
+        bad(&strict, format!("d,x\n{day},y\n"), day, &outside);
+    }
+    let none = at("the value is not a date (year-month-day), and the dimension has no `other`");
+    for text in [
+        "2024-02-30",
+        "2023-02-29",
+        "2024-2-29",
+        "29.02.2024",
+        "2024-02-29T00:00",
+        " 2024-02-29",
+        "20240229",
+        "19782",
+        "MARS",
+    ] {
+        bad(&strict, format!("d,x\n{text},y\n"), text, &none);
+    }
+    bad(&strict, "d,x\n,y\n", NONE, &at("the cell is empty, and the dimension has no `missing`"));
+    let lenient_ = spec([lenient(own()), labels("x", &["y"])]);
+    good(&lenient_, "d,x\n,y\n2024-03-02,y\nMARS,y\n2024-02-29,y\n", &[&[3, 0], &[4, 0], &[4, 0], &[1, 0]]);
+    // A range too long to be looked up.
+    let long = spec([days(-719_528, 2_932_896), labels("x", &["y"])]);
+    good(&long, "d,x\n0000-01-01,y\n9999-12-31,y\n", &[&[0, 0], &[3_652_424, 0]]);
+}
+
+/// Files that are no tables are told by their beginning.
+#[test]
+fn files_of_another_kind() {
+    let spec = spec(three());
+    for (start, what) in [
+        (&b"PAR1"[..], "is Parquet, not delimited text"),
+        (b"\x1f\x8b\x08", "is compressed with gzip"),
+        (b"PK\x03\x04", "is a ZIP archive or a spreadsheet"),
+        (b"\xff\xfes\0e\0x\0", "is UTF-16"),
+        (b"\x7fELF\0\0\n", "holds bytes that are no text"),
+    ] {
+        let error = read_bytes(&spec, &[start, &[0; 100_000]].concat()).unwrap_err().to_string();
+        assert!(error.contains(what), "{error}");
+    }
+    // A header without an end is not read to the end.
+    let error = read_bytes(&spec, &vec![b'x'; 30 << 20]).unwrap_err();
+    assert!(matches!(error, IngestError::Long { .. }), "{error}");
 }
 
 /// A quote that is never closed is no reason to hold the rest of a large file in memory.

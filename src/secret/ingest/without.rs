@@ -2,7 +2,7 @@
 
 use super::chunk::Chunk;
 use super::error::IngestError;
-use super::fields::{Fields, Wanted};
+use super::fields::Fields;
 use super::piece::Stop;
 use std::path::Path;
 
@@ -18,6 +18,10 @@ impl Groups {
         0
     }
 
+    pub fn rows(&self) -> u64 {
+        0
+    }
+
     pub fn bytes(&self, _: usize) -> u64 {
         0
     }
@@ -26,7 +30,6 @@ impl Groups {
         &self,
         _: usize,
         _: &Fields<'_>,
-        _: Wanted,
         _: &mut Chunk,
         _: &mut dyn FnMut(&mut Chunk),
     ) -> Result<u64, Stop> {

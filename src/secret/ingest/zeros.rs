@@ -25,6 +25,26 @@ impl Zeros {
         Ok(Zeros { conditions: conditions.collect::<Result<_, _>>()? })
     }
 
+    /// No conditions.
+    pub fn none() -> Zeros {
+        Zeros { conditions: Vec::new() }
+    }
+
+    pub fn len(&self) -> usize {
+        self.conditions.len()
+    }
+
+    pub fn conditions(&self) -> impl Iterator<Item = &str> {
+        self.conditions.iter().map(|(condition, ..)| condition.as_str())
+    }
+
+    /// How many of some rows satisfy a condition.
+    pub fn rows(&self, condition: usize, chunk: &Chunk) -> u64 {
+        let filter = self.conditions.get(condition).map(|(_, filter, _)| filter);
+        filter
+            .map_or(0, |filter| (0..chunk.len()).filter(|&row| satisfies(chunk, filter, row)).count() as u64)
+    }
+
     /// Looks at some rows.
     pub fn see(&self, chunk: &Chunk) {
         for (_, filter, found) in &self.conditions {
@@ -41,13 +61,16 @@ impl Zeros {
     }
 }
 
-/// Whether a row satisfies the filter, or the two are of other dimensions.
+/// Whether some row satisfies the filter.
 fn any(chunk: &Chunk, filter: &Filter) -> bool {
-    (0..chunk.len()).any(|row| {
-        let at = filter.dims.iter().try_fold(0, |at, dim| {
-            let node = *chunk.nodes(dim.dim).get(row)?;
-            Some(at * dim.classes as usize + *dim.class_of.get(node as usize)? as usize)
-        });
-        at.and_then(|at| filter.weights.get(at)) != Some(&0.0)
-    })
+    (0..chunk.len()).any(|row| satisfies(chunk, filter, row))
+}
+
+/// Whether a row satisfies the filter, or the two are of other dimensions.
+fn satisfies(chunk: &Chunk, filter: &Filter, row: usize) -> bool {
+    let at = filter.dims.iter().try_fold(0, |at, dim| {
+        let node = *chunk.nodes(dim.dim).get(row)?;
+        Some(at * dim.classes as usize + *dim.class_of.get(node as usize)? as usize)
+    });
+    at.and_then(|at| filter.weights.get(at)) != Some(&0.0)
 }

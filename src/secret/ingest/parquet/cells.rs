@@ -3,7 +3,9 @@
 use super::super::chunk::Chunk;
 use super::super::code::Coder;
 use super::super::error::Fault;
-use super::super::fields::unit_of;
+use super::super::fields::{order_of, unit_of};
+use super::super::unit::order::KEY;
+use crate::calendar;
 use std::collections::HashMap;
 use std::io::Write;
 use zeroize::{Zeroize, Zeroizing};
@@ -16,6 +18,10 @@ pub(super) enum Value<'p> {
     Flag(bool),
     Whole(i64),
     Unsigned(u64),
+    /// Days since 1970-01-01.
+    Day(i64),
+    /// Seconds since the beginning of that day, and billionths of one.
+    Time(i64, i64),
     Single(f32),
     Double(f64),
 }
@@ -31,6 +37,12 @@ impl Value<'_> {
             Value::Flag(v) => write!(to, "{v}"),
             Value::Whole(v) => write!(to, "{v}"),
             Value::Unsigned(v) => write!(to, "{v}"),
+            Value::Day(v) => write!(to, "{}", calendar::written(v)),
+            Value::Time(seconds, nanos) => {
+                let (day, clock) =
+                    (calendar::written(seconds.div_euclid(86_400)), seconds.rem_euclid(86_400));
+                write!(to, "{day}T{:02}:{:02}:{:02}.{nanos:09}", clock / 3600, clock / 60 % 60, clock % 60)
+            }
             Value::Single(v) => write!(to, "{v:?}"),
             Value::Double(v) => write!(to, "{v:?}"),
         };
@@ -42,6 +54,8 @@ impl Value<'_> {
 pub(super) enum To<'f> {
     Dimension(usize, &'f Coder<'f>),
     Unit,
+    /// One of the columns that order the rows of a unit.
+    Order(usize),
 }
 
 /// Stands for an entry of the dictionary that has no node: none is as large.
@@ -59,6 +73,8 @@ pub(super) struct Cells<'f> {
     text: Zeroizing<Vec<u8>>,
     /// The first row of the chunk that cannot be coded.
     bad: Option<(usize, Fault)>,
+    /// All such rows.
+    all: Vec<(usize, Fault)>,
 }
 
 /// How many whole numbers are remembered.
@@ -75,12 +91,14 @@ impl<'f> Cells<'f> {
             known: vec![(0, NONE); KNOWN].into(),
             text: Zeroizing::default(),
             bad: None,
+            all: Vec::new(),
         }
     }
 
     /// Makes room for so many cells.
     pub fn begin(&mut self, chunk: &mut Chunk, len: usize) {
         self.bad = None;
+        self.all.clear();
         if let To::Dimension(dimension, coder) = self.to
             && coder.is_text()
             && let Some(texts) = chunk.texts_mut(dimension)
@@ -95,7 +113,13 @@ impl<'f> Cells<'f> {
         self.bad
     }
 
+    /// What is wrong with all rows that cannot be coded, since `begin`: a row more than once where that is so.
+    pub fn all(&mut self) -> impl Iterator<Item = (usize, Fault)> {
+        self.all.drain(..)
+    }
+
     fn wrong(&mut self, row: usize, fault: Fault) {
+        self.all.push((row, fault));
         if self.bad.is_none_or(|(first, _)| row < first) {
             self.bad = Some((row, fault));
         }
@@ -123,7 +147,7 @@ impl<'f> Cells<'f> {
                     false => self.nodes.push(code.map_or(NONE, |node| node as u32)),
                 }
             }
-            To::Unit => self.ids.push(self.text.clone()),
+            To::Unit | To::Order(_) => self.ids.push(self.text.clone()),
         }
     }
 
@@ -139,10 +163,14 @@ impl<'f> Cells<'f> {
                 worst = worst.max(*node);
             }
             if worst == NONE {
-                let (at, &place) =
-                    places.iter().enumerate().find(|&(_, &p)| self.nodes.get(p as usize) == Some(&NONE))?;
-                let fault = *self.faults.get(&place)?;
-                self.wrong(row + at, fault);
+                for (at, place) in places.iter().enumerate() {
+                    if self.nodes.get(*place as usize) == Some(&NONE) {
+                        let fault = *self.faults.get(place)?;
+                        self.wrong(row + at, fault);
+                    }
+                }
+                // Whoever goes on looks at all nodes: there is one for each row.
+                out_of_range(chunk, dimension, row, places.len());
             }
             return Some(());
         }
@@ -169,6 +197,10 @@ impl<'f> Cells<'f> {
                     self.wrong(row, fault);
                 }
             }
+            To::Order(column) => {
+                let key = order_of(self.ids.get(place as usize)?);
+                self.order(chunk, row, column, key);
+            }
         }
         Some(())
     }
@@ -179,6 +211,7 @@ impl<'f> Cells<'f> {
             (To::Dimension(dimension, coder), _) if !coder.is_text() => {
                 let node = match value {
                     Value::Whole(number) => self.whole(coder, number),
+                    Value::Day(day) => coder.of_day(day),
                     Value::Bytes(bytes) if !bytes.is_empty() => coder.quick(bytes, 0, bytes.len()),
                     _ => None,
                 };
@@ -207,6 +240,11 @@ impl<'f> Cells<'f> {
                 });
                 *chunk.texts_mut(dimension)?.get_mut(row)? = code;
             }
+            (To::Order(column), _) => {
+                value.write(&mut self.text);
+                let key = order_of(&self.text);
+                self.order(chunk, row, column, key);
+            }
             (To::Unit, _) => {
                 value.write(&mut self.text);
                 chunk.push_id(&self.text);
@@ -216,6 +254,16 @@ impl<'f> Cells<'f> {
             }
         }
         Some(())
+    }
+
+    fn order(&mut self, chunk: &mut Chunk, row: usize, column: usize, key: Result<[u8; KEY], Fault>) {
+        match key {
+            Ok(key) => chunk.push_order(column, &key),
+            Err(fault) => {
+                chunk.push_order(column, &[0; KEY]);
+                self.wrong(row, fault);
+            }
+        }
     }
 
     /// The node of a whole number. Where numbers are labels or lie in bins they are written out, unless they came lately.
@@ -233,6 +281,13 @@ impl<'f> Cells<'f> {
         let node = coder.quick(&self.text, 0, self.text.len())?;
         *known = (number, node);
         Some(node)
+    }
+}
+
+/// Rows without a node get one, so that they can be left out like any other.
+fn out_of_range(chunk: &mut Chunk, dimension: usize, row: usize, len: usize) {
+    if let Some(nodes) = chunk.nodes_mut(dimension).get_mut(row..row + len) {
+        nodes.iter_mut().filter(|node| **node == NONE).for_each(|node| *node = 0);
     }
 }
 

@@ -6,7 +6,9 @@
 //! | `pages`, `hybrid` | what is in a column chunk |
 //! | `slow` | column chunks in rarer encodings |
 //! | `cells` | what becomes of the cells |
+//! | `all` | every cell, for drafts of specs |
 
+mod all;
 mod cells;
 mod hybrid;
 mod pages;
@@ -18,7 +20,7 @@ mod tests;
 use super::chunk::{CHUNK, Chunk};
 use super::code::Kind;
 use super::error::IngestError;
-use super::fields::{Fields, Wanted, find};
+use super::fields::{Fields, find};
 use super::numbers::places;
 use super::piece::{Bad, Stop, What};
 use ::parquet::basic::{Compression, ConvertedType, Encoding, LogicalType, Type};
@@ -29,7 +31,7 @@ use ::parquet::file::serialized_reader::SerializedFileReader;
 use ::parquet::record::Field;
 use ::parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 use cells::{Cells, To};
-use pages::{Pages, Stored};
+use pages::{Meaning, Pages, Stored};
 use place::OnDisk;
 use slow::Slow;
 use std::cell::Cell;
@@ -37,31 +39,37 @@ use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::sync::Once;
 
+pub use all::all;
+
 /// A Parquet file whose footer has been read, as if it were the CSV file of the same table: a null is an empty cell, whole numbers
 /// are written in decimal, fractions with the fewest digits that mean the same number, booleans as `true`
 /// and `false`. A column's type must fit its dimension: fractions are no labels and no whole numbers, however
-/// round (with `other` in the dimension all of them would go there unnoticed); dates, times, decimals, raw
+/// round (with `other` in the dimension all of them would go there unnoticed); dates fit `dates` and nothing else; times, decimals, raw
 /// and nested values are refused.
 pub(super) struct Groups {
     reader: SerializedFileReader<OnDisk>,
     /// Where each dimension is.
     dimensions: Vec<Source>,
     unit: Option<Source>,
+    /// What orders the rows of a unit.
+    orders: Vec<Source>,
 }
 
 impl Groups {
     /// Reads the footer, and finds the columns.
     pub fn open(path: &Path, size: u64, fields: &Fields<'_>) -> Result<Groups, IngestError> {
-        let unreadable = "has no readable footer: it is cut short, encrypted, or not Parquet at all";
         let open = || {
             let reader = SerializedFileReader::new(OnDisk::new(path, size));
-            let reader = reader.map_err(|_| IngestError::Parquet(unreadable))?;
+            let reader = reader.map_err(|_| IngestError::Parquet(UNREADABLE))?;
             let schema = reader.metadata().file_metadata().schema_descr();
             let unit = fields.unit.as_ref().map(|unit| Source::find(schema, unit.column, Kind::Labels));
             let unit = unit.transpose()?;
+            let orders = fields.unit.iter().flat_map(|unit| &unit.order);
+            let orders = orders.map(|column| Source::find(schema, column, Kind::Order));
+            let orders = orders.collect::<Result<Vec<_>, _>>()?;
             let dimensions = fields.dimensions.iter().map(|f| Source::find(schema, f.column, f.coder.kind()));
             let dimensions = dimensions.collect::<Result<Vec<_>, _>>()?;
-            Ok(Groups { reader, dimensions, unit })
+            Ok(Groups { reader, dimensions, unit, orders })
         };
         undamaged(open).unwrap_or(Err(IngestError::Parquet(DAMAGED)))
     }
@@ -69,6 +77,11 @@ impl Groups {
     /// How many row groups there are.
     pub fn len(&self) -> usize {
         self.reader.num_row_groups()
+    }
+
+    /// How many rows the file says that it has.
+    pub fn rows(&self) -> u64 {
+        u64::try_from(self.reader.metadata().file_metadata().num_rows()).unwrap_or(u64::MAX)
     }
 
     /// How many bytes of the file a row group has.
@@ -82,11 +95,10 @@ impl Groups {
         &self,
         group: usize,
         fields: &Fields<'_>,
-        wanted: Wanted,
         chunk: &mut Chunk,
         take: &mut dyn FnMut(&mut Chunk),
     ) -> Result<u64, Stop> {
-        undamaged(|| self.decode_group(group, fields, wanted, chunk, take))
+        undamaged(|| self.decode_group(group, fields, chunk, take))
             .unwrap_or(Err(Stop::File(IngestError::Parquet(DAMAGED))))
     }
 
@@ -94,7 +106,6 @@ impl Groups {
         &self,
         group: usize,
         fields: &Fields<'_>,
-        wanted: Wanted,
         chunk: &mut Chunk,
         take: &mut dyn FnMut(&mut Chunk),
     ) -> Result<u64, Stop> {
@@ -102,25 +113,32 @@ impl Groups {
         let rows = u64::try_from(group.metadata().num_rows()).map_err(|_| IngestError::Parquet(BROKEN))?;
         // The place in the order of complaints, and the cells.
         let mut columns = Vec::new();
-        match wanted {
-            Wanted::Units => {
-                if let Some(source) = &self.unit {
-                    columns.push((0, Stream::new(source, &*group, To::Unit)?));
-                }
-            }
-            Wanted::Dimensions => {
-                for (d, (source, field)) in self.dimensions.iter().zip(&fields.dimensions).enumerate() {
-                    columns.push((d + 1, Stream::new(source, &*group, To::Dimension(d, &field.coder))?));
-                }
-            }
+        if let Some(source) = &self.unit {
+            columns.push((0, Stream::new(source, &*group, To::Unit)?));
+        }
+        for (order, source) in self.orders.iter().enumerate() {
+            columns.push((1 + order, Stream::new(source, &*group, To::Order(order))?));
+        }
+        for (d, (source, field)) in self.dimensions.iter().zip(&fields.dimensions).enumerate() {
+            let to = To::Dimension(d, &field.coder);
+            columns.push((1 + self.orders.len() + d, Stream::new(source, &*group, to)?));
         }
         let mut before = 0;
         while before < rows {
             chunk.clear();
             let len = usize::try_from(rows - before).unwrap_or(CHUNK).min(CHUNK);
             let mut first: Option<(usize, usize, _)> = None;
+            let mut faults = chunk.faults.take();
+            let mut wrong = vec![false; if faults.is_some() { len } else { 0 }];
             for (order, stream) in &mut columns {
                 stream.fill(chunk, len)?;
+                if let Some(faults) = &mut faults {
+                    for (row, fault) in stream.cells().all() {
+                        faults.cell(*order, fault, before + row as u64 + 1, None);
+                        wrong.iter_mut().skip(row).take(1).for_each(|wrong| *wrong = true);
+                    }
+                    continue;
+                }
                 if let Some((row, fault)) = stream.cells().bad()
                     && first.is_none_or(|(earliest, ..)| row < earliest)
                 {
@@ -132,6 +150,11 @@ impl Groups {
                 return Err(Bad { row: before + row as u64 + 1, offset: None, what }.into());
             }
             chunk.fill(len);
+            if let Some(faults) = &mut faults {
+                faults.rows += wrong.iter().filter(|wrong| **wrong).count() as u64;
+                chunk.retain(|row| wrong.get(row) == Some(&false));
+            }
+            chunk.faults = faults;
             take(chunk);
             before += len as u64;
         }
@@ -214,6 +237,7 @@ fn quietly<T>(f: impl FnOnce() -> T) -> T {
 }
 
 const DAMAGED: &str = "cannot be decoded: it is damaged or encrypted";
+const UNREADABLE: &str = "has no readable footer: it is cut short, encrypted, or not Parquet at all";
 const BROKEN: &str = "is damaged: its row groups and columns contradict each other";
 const UNKNOWN: &str = "uses an encoding that this build does not know";
 
@@ -241,8 +265,7 @@ impl<'f> Stream<'f> {
             ));
         }
         let cells = Cells::new(to);
-        let Stored { physical, unsigned, nullable } = source.stored;
-        if chunk.column_type() != physical {
+        if chunk.column_type() != source.stored.physical {
             return Err(IngestError::Parquet(BROKEN));
         }
         Ok(if known(chunk) {
@@ -250,7 +273,7 @@ impl<'f> Stream<'f> {
             Stream::Pages(Box::new(Pages::new(pages, source.stored, cells)))
         } else {
             let reader = group.get_column_reader(source.leaf).map_err(undecodable)?;
-            Stream::Slow(Box::new(Slow::new(reader, nullable, unsigned, cells)))
+            Stream::Slow(Box::new(Slow::new(reader, source.stored, cells)))
         })
     }
 
@@ -308,19 +331,23 @@ impl Source {
         let leaf = (0..schema.num_columns()).find(|&leaf| schema.get_column_root_idx(leaf) == root);
         let leaf = leaf.filter(flat).ok_or_else(|| refuse("nested"))?;
         let descriptor = schema.column(leaf);
-        let unsigned = check(&descriptor, wanted).map_err(refuse)?;
+        let meaning = check(&descriptor, wanted).map_err(refuse)?;
         let stored = Stored {
             physical: descriptor.physical_type(),
-            unsigned,
+            meaning,
             nullable: descriptor.max_def_level() == 1,
         };
         Ok(Source { leaf, stored })
     }
 }
 
-/// Whether a column's type fits, and if it is a whole number, whether it is unsigned; or what it is instead.
-fn check(column: &ColumnDescriptor, wanted: Kind) -> Result<bool, &'static str> {
-    use ConvertedType::{ENUM, INT_8, INT_16, INT_32, INT_64, NONE, UINT_8, UINT_16, UINT_32, UINT_64, UTF8};
+/// What a column's values mean, if its type fits; or what it is instead.
+fn check(column: &ColumnDescriptor, wanted: Kind) -> Result<Meaning, &'static str> {
+    use ::parquet::basic::TimeUnit;
+    use ConvertedType::{
+        DATE, ENUM, INT_8, INT_16, INT_32, INT_64, NONE, TIMESTAMP_MICROS, TIMESTAMP_MILLIS, UINT_8, UINT_16,
+        UINT_32, UINT_64, UTF8,
+    };
     let plain = match column.logical_type_ref() {
         None => true,
         Some(LogicalType::Integer(_) | LogicalType::String | LogicalType::Enum) => true,
@@ -330,13 +357,29 @@ fn check(column: &ColumnDescriptor, wanted: Kind) -> Result<bool, &'static str> 
     let unsigned = matches!(converted, UINT_8 | UINT_16 | UINT_32 | UINT_64)
         || matches!(column.logical_type_ref(), Some(LogicalType::Integer(int)) if !int.is_signed);
     let signed = matches!(converted, NONE | INT_8 | INT_16 | INT_32 | INT_64);
+    let date = column.logical_type_ref() == Some(&LogicalType::Date) || converted == DATE;
+    let time = match (column.logical_type_ref(), converted) {
+        (Some(LogicalType::Timestamp(time)), _) => Some(match time.unit {
+            TimeUnit::MILLIS => Meaning::Time(1_000),
+            TimeUnit::MICROS => Meaning::Time(1_000_000),
+            TimeUnit::NANOS => Meaning::Time(1_000_000_000),
+        }),
+        (None, TIMESTAMP_MILLIS) => Some(Meaning::Time(1_000)),
+        (None, TIMESTAMP_MICROS) => Some(Meaning::Time(1_000_000)),
+        _ => None,
+    };
     match (column.physical_type(), wanted) {
-        _ if !plain => Err("a date, a time, a decimal or of another special type"),
-        (Type::INT32 | Type::INT64, _) if signed || unsigned => Ok(unsigned),
-        (Type::BYTE_ARRAY, _) if matches!(converted, NONE | UTF8 | ENUM) => Ok(false),
-        (Type::BOOLEAN, Kind::Labels) | (Type::FLOAT | Type::DOUBLE, Kind::Number) => Ok(false),
+        (Type::INT32, Kind::Dates | Kind::Order) if date => Ok(Meaning::Day),
+        (Type::INT64, Kind::Order) if time.is_some() => time.ok_or("a time"),
+        _ if date => Err("dates"),
+        _ if !plain => Err("a time, a decimal or of another special type"),
+        (Type::INT32 | Type::INT64, Kind::Dates) if signed || unsigned => Err("whole numbers"),
+        (Type::INT32 | Type::INT64, _) if unsigned => Ok(Meaning::Unsigned),
+        (Type::INT32 | Type::INT64, _) if signed => Ok(Meaning::Plain),
+        (Type::BYTE_ARRAY, _) if matches!(converted, NONE | UTF8 | ENUM) => Ok(Meaning::Plain),
+        (Type::BOOLEAN, Kind::Labels) | (Type::FLOAT | Type::DOUBLE, Kind::Number) => Ok(Meaning::Plain),
         (Type::BOOLEAN, _) => Err("true or false"),
         (Type::FLOAT | Type::DOUBLE, _) => Err("fractions"),
-        _ => Err("a date, a time, a decimal or of another special type"),
+        _ => Err("a time, a decimal or of another special type"),
     }
 }

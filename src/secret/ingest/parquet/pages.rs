@@ -17,8 +17,44 @@ use ::parquet::column::page::{Page, PageReader};
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stored {
     pub physical: Type,
-    pub unsigned: bool,
+    pub meaning: Meaning,
     pub nullable: bool,
+}
+
+/// What whole numbers stand for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Meaning {
+    Plain,
+    Unsigned,
+    /// Days since 1970-01-01.
+    Day,
+    /// So many to a second, since the beginning of 1970-01-01.
+    Time(i64),
+}
+
+impl Stored {
+    /// What four bytes say.
+    pub fn narrow(self, value: i32) -> Value<'static> {
+        match self.meaning {
+            Meaning::Plain => Value::Whole(value.into()),
+            Meaning::Unsigned => Value::Unsigned(value.cast_unsigned().into()),
+            Meaning::Day => Value::Day(value.into()),
+            Meaning::Time(_) => self.wide(value.into()),
+        }
+    }
+
+    /// What eight bytes say.
+    pub fn wide(self, value: i64) -> Value<'static> {
+        match self.meaning {
+            Meaning::Plain => Value::Whole(value),
+            Meaning::Unsigned => Value::Unsigned(value.cast_unsigned()),
+            Meaning::Day => Value::Day(value),
+            Meaning::Time(unit) => {
+                let nanos = value.rem_euclid(unit) * (1_000_000_000 / unit);
+                Value::Time(value.div_euclid(unit), nanos)
+            }
+        }
+    }
 }
 
 /// The rest of a column chunk.
@@ -227,17 +263,15 @@ fn plain(bytes: &[u8], from: usize, stored: Stored) -> Option<(Value<'_>, usize)
     let rest = bytes.get(from..)?;
     let four = || Some((*rest.first_chunk::<4>()?, from + 4));
     let eight = || Some((*rest.first_chunk::<8>()?, from + 8));
-    Some(match (stored.physical, stored.unsigned) {
-        (Type::BYTE_ARRAY, _) => {
+    Some(match stored.physical {
+        Type::BYTE_ARRAY => {
             let len = usize::try_from(u32::from_le_bytes(four()?.0)).ok()?;
             (Value::Bytes(rest.get(4..)?.get(..len)?), from + 4 + len)
         }
-        (Type::INT32, false) => four().map(|(b, end)| (Value::Whole(i32::from_le_bytes(b).into()), end))?,
-        (Type::INT32, true) => four().map(|(b, end)| (Value::Unsigned(u32::from_le_bytes(b).into()), end))?,
-        (Type::INT64, false) => eight().map(|(b, end)| (Value::Whole(i64::from_le_bytes(b)), end))?,
-        (Type::INT64, true) => eight().map(|(b, end)| (Value::Unsigned(u64::from_le_bytes(b)), end))?,
-        (Type::FLOAT, _) => four().map(|(b, end)| (Value::Single(f32::from_le_bytes(b)), end))?,
-        (Type::DOUBLE, _) => eight().map(|(b, end)| (Value::Double(f64::from_le_bytes(b)), end))?,
-        (Type::BOOLEAN | Type::INT96 | Type::FIXED_LEN_BYTE_ARRAY, _) => return None,
+        Type::INT32 => four().map(|(b, end)| (stored.narrow(i32::from_le_bytes(b)), end))?,
+        Type::INT64 => eight().map(|(b, end)| (stored.wide(i64::from_le_bytes(b)), end))?,
+        Type::FLOAT => four().map(|(b, end)| (Value::Single(f32::from_le_bytes(b)), end))?,
+        Type::DOUBLE => eight().map(|(b, end)| (Value::Double(f64::from_le_bytes(b)), end))?,
+        Type::BOOLEAN | Type::INT96 | Type::FIXED_LEN_BYTE_ARRAY => return None,
     })
 }

@@ -3,6 +3,7 @@
 use super::super::chunk::Chunk;
 use super::super::error::IngestError;
 use super::cells::{Cells, Value};
+use super::pages::Stored;
 use super::{BROKEN, undecodable};
 use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use ::parquet::data_type::{AsBytes, DataType};
@@ -10,14 +11,13 @@ use ::parquet::data_type::{AsBytes, DataType};
 /// The rest of a column chunk.
 pub(super) struct Slow<'f> {
     reader: ColumnReader,
-    nullable: bool,
-    unsigned: bool,
+    stored: Stored,
     cells: Cells<'f>,
 }
 
 impl<'f> Slow<'f> {
-    pub fn new(reader: ColumnReader, nullable: bool, unsigned: bool, cells: Cells<'f>) -> Slow<'f> {
-        Slow { reader, nullable, unsigned, cells }
+    pub fn new(reader: ColumnReader, stored: Stored, cells: Cells<'f>) -> Slow<'f> {
+        Slow { reader, stored, cells }
     }
 
     pub fn cells(&mut self) -> &mut Cells<'f> {
@@ -40,18 +40,12 @@ impl<'f> Slow<'f> {
     }
 
     fn read(&mut self, chunk: &mut Chunk, len: usize) -> Result<(), IngestError> {
-        let Slow { reader, nullable, unsigned, cells } = self;
-        let (n, u) = (*nullable, *unsigned);
+        let Slow { reader, stored, cells } = self;
+        let (n, stored) = (stored.nullable, *stored);
         match reader {
             ColumnReader::BoolColumnReader(r) => decode(r, n, chunk, len, cells, |v| Value::Flag(*v)),
-            ColumnReader::Int32ColumnReader(r) => decode(r, n, chunk, len, cells, |&v| match u {
-                true => Value::Unsigned(v.cast_unsigned().into()),
-                false => Value::Whole(v.into()),
-            }),
-            ColumnReader::Int64ColumnReader(r) => decode(r, n, chunk, len, cells, |&v| match u {
-                true => Value::Unsigned(v.cast_unsigned()),
-                false => Value::Whole(v),
-            }),
+            ColumnReader::Int32ColumnReader(r) => decode(r, n, chunk, len, cells, |&v| stored.narrow(v)),
+            ColumnReader::Int64ColumnReader(r) => decode(r, n, chunk, len, cells, |&v| stored.wide(v)),
             ColumnReader::FloatColumnReader(r) => decode(r, n, chunk, len, cells, |v| Value::Single(*v)),
             ColumnReader::DoubleColumnReader(r) => decode(r, n, chunk, len, cells, |v| Value::Double(*v)),
             ColumnReader::ByteArrayColumnReader(r) => {

@@ -1,7 +1,7 @@
 //! Parquet against the same rows as text, and files made to harm.
 #![allow(clippy::unwrap_used)]
 
-use super::super::tests::{codes, column, labels, lenient, spec, with_unit};
+use super::super::tests::{codes, column, in_order, labels, lenient, spec, with_unit};
 use super::super::{Rows, read};
 use super::*;
 use crate::spec::{Coding, Spec};
@@ -13,6 +13,7 @@ use ::parquet::data_type::{
 use ::parquet::file::properties::{WriterProperties, WriterPropertiesBuilder, WriterVersion};
 use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use ::parquet::schema::parser::parse_message_type;
+use ::parquet::schema::types::ColumnPath;
 use std::fs::File;
 use std::sync::Arc;
 use tempfile::TempDir;
@@ -136,7 +137,7 @@ fn equals_the_same_csv() {
     let (csv, parquet) = (dir.path().join("rows.csv"), dir.path().join("rows.parquet"));
     std::fs::write(&csv, as_csv(ROWS)).unwrap();
     for spec in [example(), with_unit(example(), "who", 3)] {
-        let expected = codes(&read(&spec, &csv, &()).unwrap());
+        let expected = in_order(&spec, codes(&read(&spec, &csv, &()).unwrap()));
         assert!(expected.len() == ROWS || expected.len() == 97 * 3);
         let new = WriterProperties::builder;
         let variants = [
@@ -162,7 +163,7 @@ fn equals_the_same_csv() {
         for (groups, properties) in variants {
             let cut = |at: usize| at * ROWS / groups;
             write(&parquet, SCHEMA, properties, groups, |at, group| fill(cut(at)..cut(at + 1), group));
-            assert_eq!(codes(&read(&spec, &parquet, &()).unwrap()), expected);
+            assert_eq!(in_order(&spec, codes(&read(&spec, &parquet, &()).unwrap())), expected);
         }
     }
 }
@@ -244,7 +245,7 @@ fn types_must_fit() {
         writer.typed::<Int32Type>().write_batch(&[1], Some(&[1]), Some(&[0])).unwrap();
         writer.close().unwrap();
     });
-    let special = "a date, a time, a decimal or of another special type";
+    let special = "a time, a decimal or of another special type";
     let label = Coding::Labels([("1".into(), 0)].into());
     let range = Coding::Range { lo: 1, hi: 1 };
     let bins = Coding::Bins { edges: vec![0.0, 9.0] };
@@ -253,7 +254,7 @@ fn types_must_fit() {
         ("f", &range, "fractions", "whole numbers"),
         ("b", &range, "true or false", "whole numbers"),
         ("b", &bins, "true or false", "numbers"),
-        ("d", &range, special, "whole numbers"),
+        ("d", &range, "dates", "whole numbers"),
         ("t", &bins, special, "numbers"),
         ("j", &label, special, "labels"),
         ("p", &range, special, "whole numbers"),
@@ -267,6 +268,57 @@ fn types_must_fit() {
     }
     let rows: Rows = read(&spec([column("f", 1, bins)]), &path, &()).unwrap();
     assert_eq!(codes(&rows), [[0]]);
+}
+
+/// Days as Parquet has them, in every encoding, are the same as in text.
+#[test]
+fn dates() {
+    let days: Vec<Option<i32>> = (0..5000)
+        .map(|i| (i % 7 != 0).then_some(19_700 + (i * 37) % 200))
+        .chain([None, Some(i32::MAX), Some(i32::MIN)])
+        .collect();
+    let lo = 19_710;
+    let (dir, spec) = (
+        TempDir::new().unwrap(),
+        spec([
+            lenient(column("d", 150, Coding::Dates { first: lo, last: lo + 149 })),
+            lenient(labels("x", &["a"])),
+        ]),
+    );
+    let path = dir.path().join("rows.parquet");
+    let schema = "optional int32 d (DATE); required binary x (UTF8);";
+    let expected: Vec<Vec<u32>> = days
+        .iter()
+        .map(|day| match day {
+            None => vec![150, 0],
+            Some(day) => {
+                vec![u32::try_from(i64::from(*day) - lo).ok().filter(|d| *d < 150).unwrap_or(151), 0]
+            }
+        })
+        .collect();
+    for encoding in [Encoding::PLAIN, Encoding::DELTA_BINARY_PACKED] {
+        for dictionary in [true, false] {
+            let properties = WriterProperties::builder()
+                .set_dictionary_enabled(dictionary)
+                .set_column_encoding(ColumnPath::from("d"), encoding);
+            write(&path, schema, properties, 1, |_, group| {
+                put::<Int32Type>(group, &days);
+                put::<ByteArrayType>(group, &vec![Some(ByteArray::from("a")); days.len()]);
+            });
+            assert_eq!(codes(&read(&spec, &path, &()).unwrap()), expected);
+        }
+    }
+    // Neither dates as whole numbers, nor whole numbers as dates.
+    let number = self::spec([column("d", 1, Coding::Range { lo: 19_700, hi: 19_700 })]);
+    bad(&number, &path, "column \"d\" is dates, but it is to be read as whole numbers");
+    write(&path, "required int32 d;", WriterProperties::builder(), 1, |_, group| {
+        put::<Int32Type>(group, &[Some(19_720)])
+    });
+    bad(
+        &self::spec([column("d", 1, Coding::Dates { first: 0, last: 0 })]),
+        &path,
+        "column \"d\" is whole numbers, but it is to be read as dates",
+    );
 }
 
 /// Whatever byte is damaged, reading ends with rows or an error, and no error shows a value.

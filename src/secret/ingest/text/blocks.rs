@@ -11,6 +11,9 @@ use zeroize::Zeroizing;
 /// A record may be this long. A quote that is never closed would make the rest of the file one record.
 pub(super) const LONGEST: usize = 1 << 26;
 
+/// The header may be this long: a file that is no table has no line end for long.
+const LONGEST_HEADER: usize = 1 << 22;
+
 /// Bytes of whole records, and where in the file they are.
 pub(in crate::secret::ingest) struct Block {
     pub bytes: Zeroizing<Vec<u8>>,
@@ -52,6 +55,11 @@ impl Blocks {
             blocks.offset = 3;
         }
         Ok(blocks)
+    }
+
+    /// How the file begins.
+    pub fn start(&self) -> &[u8] {
+        &self.pending
     }
 
     /// Reads on. What is there will be looked at again: so it is doubled at least.
@@ -108,7 +116,7 @@ impl Blocks {
             match found {
                 Some(end) => return Ok(self.hand_out(end)),
                 None if self.ended => return Ok(self.hand_out(self.pending.len())),
-                None if self.pending.len() > LONGEST => return Err(Broken::Long(self.offset)),
+                None if self.pending.len() > LONGEST_HEADER => return Err(Broken::Long(self.offset)),
                 None => self.read()?,
             }
         }

@@ -1,17 +1,19 @@
 //! Rows from delimited text.
 
 mod blocks;
+mod encoding;
 mod marks;
 mod record;
 
 pub(super) use blocks::Block;
 
 use super::chunk::{CHUNK, Chunk};
-use super::error::{IngestError, Place};
-use super::fields::{Fields, Wanted, find};
+use super::error::{Fault, IngestError, Place};
+use super::fields::order_of;
+use super::fields::{Field, Fields, find};
 use super::files::DataFile;
 use super::piece::{Bad, What};
-use crate::spec::CsvOptions;
+use crate::spec::{CsvOptions, Encoding};
 use blocks::{Blocks, Broken};
 use record::Records;
 use std::fs::File;
@@ -30,6 +32,7 @@ pub(super) struct Text {
 pub(super) struct Layout {
     delimiter: u8,
     quote: u8,
+    encoding: Encoding,
     /// For each column of the file what is made of it.
     columns: Vec<Uses>,
 }
@@ -45,6 +48,8 @@ enum Uses {
 enum Use {
     Dimension(usize),
     Unit,
+    /// One of the columns that order the rows of a unit.
+    Order(usize),
 }
 
 impl Text {
@@ -56,7 +61,6 @@ impl Text {
         file: &DataFile,
         options: &CsvOptions,
         fields: &Fields<'_>,
-        wanted: Wanted,
         block: usize,
     ) -> Result<(Text, Layout), IngestError> {
         let file = file.open()?;
@@ -66,24 +70,27 @@ impl Text {
             Broken::Long(_) => IngestError::Long { after: Place { row: 0, line: None } },
         };
         let mut blocks = Blocks::new(file, delimiter, quote, block).map_err(broken)?;
+        if let Some(what) = crate::files::foreign(blocks.start()) {
+            return Err(IngestError::Foreign(what));
+        }
         let layout = match &options.columns {
-            Some(names) => Layout::find(
-                options,
-                fields,
-                wanted,
-                &names.iter().map(|n| n.as_bytes()).collect::<Vec<_>>(),
-            )?,
+            Some(names) => {
+                Layout::find(options, fields, &names.iter().map(|n| n.as_bytes()).collect::<Vec<_>>())?
+            }
             None => {
                 let first = |text: &[u8]| {
                     let mut records = Records::new(text, delimiter, quote);
                     records.whole().map(|_| records.position())
                 };
                 let header = blocks.first_record(first).map_err(broken)?;
-                let mut records = Records::new(&header.bytes, delimiter, quote);
+                if memchr::memchr(0, &header.bytes).is_some() {
+                    return Err(IngestError::Foreign("holds bytes that are no text in its first line"));
+                }
+                let header = options.encoding.decode(&header.bytes);
+                let mut records = Records::new(&header, delimiter, quote);
                 let (_, names) = records.whole().ok_or(IngestError::NoHeader)?;
                 let names: Vec<&[u8]> = names.iter().map(|n| n.as_slice()).collect();
-                Layout::find(options, fields, wanted, &names)
-                    .map_err(|error| suspect(error, &header.bytes, options))?
+                Layout::find(options, fields, &names).map_err(|error| suspect(error, &header, options))?
             }
         };
         Ok((Text { blocks }, layout))
@@ -101,7 +108,7 @@ impl Text {
 /// Delimiters that people use.
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
-/// Where a column is missing that another delimiter would find, says so.
+/// Where a column is missing that another delimiter or encoding would find, says so.
 fn suspect(error: IngestError, header: &[u8], options: &CsvOptions) -> IngestError {
     let IngestError::NoColumn { column, .. } = &error else { return error };
     let finds = |delimiter: &u8| {
@@ -112,6 +119,12 @@ fn suspect(error: IngestError, header: &[u8], options: &CsvOptions) -> IngestErr
     };
     match DELIMITERS.into_iter().filter(|d| *d != options.delimiter && *d != options.quote).find(finds) {
         Some(better) => IngestError::Delimiter { column: column.clone(), split: options.delimiter, better },
+        None if std::str::from_utf8(header).is_err() => {
+            IngestError::HeaderEncoding { column: column.clone(), encoding: options.encoding.name() }
+        }
+        None if options.encoding.mistaken(header) => {
+            IngestError::HeaderUtf8 { column: column.clone(), encoding: options.encoding.name() }
+        }
         None => error,
     }
 }
@@ -124,27 +137,27 @@ pub(super) enum Stopped {
 }
 
 impl Layout {
-    fn find(
-        options: &CsvOptions,
-        fields: &Fields<'_>,
-        wanted: Wanted,
-        names: &[&[u8]],
-    ) -> Result<Layout, IngestError> {
+    fn find(options: &CsvOptions, fields: &Fields<'_>, names: &[&[u8]]) -> Result<Layout, IngestError> {
         let mut uses = vec![Vec::new(); names.len()];
         if let Some(unit) = &fields.unit {
             let at = find(unit.column, names.iter().copied())?;
-            uses[at].extend((wanted == Wanted::Units).then_some(Use::Unit));
+            uses[at].push(Use::Unit);
+            for (order, column) in unit.order.iter().enumerate() {
+                let at = find(column, names.iter().copied())?;
+                uses[at].push(Use::Order(order));
+            }
         }
         for (dimension, field) in fields.dimensions.iter().enumerate() {
             let at = find(field.column, names.iter().copied())?;
-            uses[at].extend((wanted == Wanted::Dimensions).then_some(Use::Dimension(dimension)));
+            uses[at].push(Use::Dimension(dimension));
         }
         let columns = uses.into_iter().map(|uses| match *uses {
             [] => Uses::Nothing,
             [Use::Dimension(d)] if !fields.dimensions[d].coder.is_text() => Uses::Nodes(d),
             _ => Uses::Many(uses),
         });
-        Ok(Layout { delimiter: options.delimiter, quote: options.quote, columns: columns.collect() })
+        let CsvOptions { delimiter, quote, encoding, .. } = *options;
+        Ok(Layout { delimiter, quote, encoding, columns: columns.collect() })
     }
 
     /// Codes all records of a block, and hands them on by the chunk. Returns how many there were.
@@ -155,13 +168,32 @@ impl Layout {
         chunk: &mut Chunk,
         take: &mut dyn FnMut(&mut Chunk),
     ) -> Result<u64, Bad> {
-        let mut records = Records::new(block, self.delimiter, self.quote);
+        let text = self.encoding.decode(block);
+        let mut records = Records::new(&text, self.delimiter, self.quote);
+        // Rows of this chunk, and before it; of these some may have been left out.
         let (mut row, mut before) = (0, 0);
         chunk.clear();
         while let Some(begin) = records.begin() {
             if !self.record(&mut records, fields, chunk, row) {
-                let rows = before + row as u64;
-                return Err(self.explain(block.get(begin..).unwrap_or_default(), fields, rows + 1, begin));
+                let number = before + row as u64 + 1;
+                let offset = Some(self.encoding.place(&text, begin) as u64);
+                let what = self.explain(text.get(begin..).unwrap_or_default(), fields);
+                let Some(mut faults) = chunk.faults.take() else {
+                    return Err(Self::first(what, fields, number, offset));
+                };
+                match what {
+                    Err(_) => faults.ragged(number, offset),
+                    Ok(cells) => {
+                        faults.rows += 1;
+                        cells
+                            .into_iter()
+                            .for_each(|(column, fault)| faults.cell(column, fault, number, offset));
+                    }
+                }
+                chunk.faults = Some(faults);
+                chunk.shorten(row);
+                before += 1;
+                continue;
             }
             row += 1;
             if row == CHUNK {
@@ -189,7 +221,10 @@ impl Layout {
                 Some(Uses::Nodes(dimension)) => {
                     let (text, from, to) = records.bytes(&field);
                     match fields.dimensions[*dimension].coder.quick(text, from, to) {
-                        Some(node) => chunk.set(*dimension, row, node),
+                        Some(node) => {
+                            chunk.set(*dimension, row, node);
+                            good &= !self.stray(&fields.dimensions[*dimension], node, text, from, to);
+                        }
                         None => good = false,
                     }
                 }
@@ -206,33 +241,82 @@ impl Layout {
         }
     }
 
-    /// What is wrong with the first record of `text`: its width first, then its unit, then the dimensions in their order.
+    /// Whether a cell went to `other` only because the file is UTF-8 and the spec says that it is not.
+    #[inline]
+    fn stray(&self, field: &Field<'_>, node: u32, text: &[u8], from: usize, to: usize) -> bool {
+        self.encoding != Encoding::Utf8
+            && field.coder.other() == Some(node)
+            && self.encoding.mistaken(text.get(from..to).unwrap_or_default())
+    }
+
+    /// What is wrong with the cells of the first record of `text`, by the place in which columns are complained of; or how many cells it should
+    /// have, and has.
     #[cold]
-    fn explain(&self, text: &[u8], fields: &Fields<'_>, row: u64, begin: usize) -> Bad {
+    fn explain(&self, text: &[u8], fields: &Fields<'_>) -> Result<Vec<(usize, Fault)>, (usize, usize)> {
         let cells = Records::new(text, self.delimiter, self.quote).whole().map_or(Vec::new(), |(_, f)| f);
         let expected = self.columns.len();
-        let what = if cells.len() != expected {
-            What::Ragged { expected, found: cells.len() }
-        } else {
-            let uses = self.columns.iter().zip(&cells).flat_map(|(uses, cell)| {
-                let uses: Vec<Use> = match uses {
-                    Uses::Nothing => Vec::new(),
-                    Uses::Nodes(d) => vec![Use::Dimension(*d)],
-                    Uses::Many(uses) => uses.clone(),
-                };
-                uses.into_iter().map(move |one| (one, cell))
-            });
-            let faults = uses.filter_map(|(one, cell)| match one {
-                Use::Dimension(d) => Some((d + 1, fields.dimensions.get(d)?.coder.code(cell).err()?)),
-                Use::Unit => Some((0, super::fields::unit_of(cell).err()?)),
-            });
-            match faults.min_by_key(|(order, _)| *order) {
-                Some((order, fault)) => What::Cell { column: fields.column(order), fault },
-                // Never: what was refused quickly is refused slowly.
-                None => What::Ragged { expected, found: cells.len() },
+        if cells.len() != expected {
+            return Err((expected, cells.len()));
+        }
+        let uses = self.columns.iter().zip(&cells).flat_map(|(uses, cell)| {
+            let uses: Vec<Use> = match uses {
+                Uses::Nothing => Vec::new(),
+                Uses::Nodes(d) => vec![Use::Dimension(*d)],
+                Uses::Many(uses) => uses.clone(),
+            };
+            uses.into_iter().map(move |one| (one, cell))
+        });
+        let faults = uses.filter_map(|(one, cell)| match one {
+            Use::Dimension(d) => {
+                Some((1 + fields.orders() + d, self.fault(fields.dimensions.get(d)?, cell)?))
             }
+            Use::Order(order) => order_of(cell).err().map(|fault| (1 + order, fault)),
+            Use::Unit => Some((0, self.encoded(super::fields::unit_of(cell).err()?))),
+        });
+        Ok(faults.collect())
+    }
+
+    /// The one thing that is told: the row's width first, then its unit, then what orders it, then the dimensions in their order.
+    fn first(
+        what: Result<Vec<(usize, Fault)>, (usize, usize)>,
+        fields: &Fields<'_>,
+        row: u64,
+        offset: Option<u64>,
+    ) -> Bad {
+        let what = match what.map(|cells| cells.into_iter().min_by_key(|(place, _)| *place)) {
+            Ok(Some((place, fault))) => What::Cell { column: fields.column(place), fault },
+            // Never: what was refused quickly is refused slowly.
+            Ok(None) => What::Ragged { expected: 0, found: 0 },
+            Err((expected, found)) => What::Ragged { expected, found },
         };
-        Bad { row, offset: Some(begin as u64), what }
+        Bad { row, offset, what }
+    }
+}
+
+impl Layout {
+    /// What is wrong with a cell.
+    fn fault(&self, field: &Field<'_>, cell: &[u8]) -> Option<Fault> {
+        let strange = !field.coder.is_text() && self.encoding.mistaken(cell);
+        match field.coder.code(cell) {
+            Err(Fault::Outside | Fault::NotWhole | Fault::NotNumber | Fault::NotDate) if strange => {
+                Some(Fault::IsUtf8(self.encoding.name()))
+            }
+            Err(fault) => Some(self.encoded(fault)),
+            Ok(node) if strange && field.coder.other().map(u64::from) == Some(node) => {
+                Some(Fault::IsUtf8(self.encoding.name()))
+            }
+            Ok(_) => None,
+        }
+    }
+
+    /// A fault in the words of the file's encoding.
+    fn encoded(&self, fault: Fault) -> Fault {
+        match (fault, self.encoding) {
+            (Fault::NotUtf8, Encoding::Windows1252 | Encoding::Latin1) => {
+                Fault::NotEncoded(self.encoding.name())
+            }
+            _ => fault,
+        }
     }
 }
 
@@ -243,6 +327,13 @@ impl Use {
                 chunk.push_id(cell);
                 super::fields::unit_of(cell).is_ok()
             }
+            Use::Order(column) => match order_of(cell) {
+                Ok(key) => {
+                    chunk.push_order(column, &key);
+                    true
+                }
+                Err(_) => false,
+            },
             Use::Dimension(dimension) => {
                 let coder = &fields.dimensions[dimension].coder;
                 let Ok(code) = coder.code(cell) else { return false };

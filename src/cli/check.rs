@@ -1,0 +1,94 @@
+//! `margins check`: all that is wrong with the data, for its holder.
+
+use super::output::{counted, grouped};
+use super::progress::Bar;
+use super::{Failure, Outcome, output};
+use crate::compile::Watcher;
+use crate::secret::ingest::{self, Progress, Report};
+use crate::spec;
+use crate::visible::visible;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+/// Read all rows and show everything that keeps them from being released: for the data's holder alone.
+///
+/// Rows that cannot be used are counted by column and reason, with the place of the first. No value is shown, but the counts are PRIVATE: they have no
+/// noise. They are printed on a terminal and nowhere else, unless you say that you know where they go. Exit 1 when something is wrong.
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  margins check survey.toml")]
+pub struct Args {
+    /// The spec
+    spec: PathBuf,
+    /// Read the rows from here instead of the spec's own file: a file, a folder, or a pattern such as "rows/*.parquet"
+    #[arg(long, value_name = "PATH")]
+    data: Option<PathBuf>,
+    /// Print the private counts even though standard output is no terminal
+    #[arg(long)]
+    print_private_counts: bool,
+}
+
+pub fn run(args: &Args) -> Outcome {
+    if !std::io::stdout().is_terminal() && !args.print_private_counts {
+        return Err(Failure::Message(
+            "what this shows is private: it counts rows without noise. Standard output is no terminal, so it would end in a file or a log. Nothing \
+             was read. --print-private-counts prints it there all the same"
+                .into(),
+        ));
+    }
+    let spec = spec::load(&args.spec).map_err(super::plan::spec_failure)?;
+    let own = spec.data.as_ref().map(|data| data.path.clone());
+    let path = args.data.clone().or(own).ok_or(crate::compile::CompileError::NoData)?;
+    let bar = Bar::new();
+    let report = ingest::check(&spec, &path, &Reading(&bar))?;
+    output::print(&text(&report, &output::path(&path)))?;
+    if report.passed() { Ok(()) } else { Err(Failure::Refuted) }
+}
+
+struct Reading<'a>(&'a Bar);
+
+impl Progress for Reading<'_> {
+    fn step(&self, done: u64, of: u64) {
+        self.0.reading(done, of);
+    }
+}
+
+fn text(report: &Report, path: &str) -> String {
+    let mut out = String::from(
+        "PRIVATE: counted from the rows themselves, without noise. For their holder alone:\nnot for a file, a log, a ticket or a mail.\n\n",
+    );
+    let files = if report.files > 1 { format!(", {} files", report.files) } else { String::new() };
+    let unusable = match report.unusable {
+        0 if !report.columns.is_empty() => "and not all columns can be read".to_owned(),
+        0 => "all can be used".to_owned(),
+        rows => format!("{} cannot be used", grouped(rows)),
+    };
+    out.push_str(&format!("{path}{files}: {}, {unusable}\n", counted(report.rows, "row")));
+    let wrapped = |text: &str| crate::audit::wrap(text, 76, 2);
+    for column in &report.columns {
+        out.push_str(&format!("\n- {}\n", wrapped(&visible(column))));
+    }
+    for (condition, rows) in &report.impossible {
+        let rows = counted(*rows, "row");
+        let text = format!("{rows} where {condition}, which the spec declares impossible (`[[zero]]`)");
+        out.push_str(&format!("\n- {}\n", wrapped(&visible(&text))));
+    }
+    for problem in &report.problems {
+        let column = problem.column.as_ref().map_or(String::new(), |column| format!("column \"{column}\", "));
+        let (rows, first) = (counted(problem.rows, "row"), &problem.first);
+        let first = if problem.rows == 1 { first.clone() } else { format!("first in {first}") };
+        let text = format!("{column}{rows}, {first}: {}", problem.what);
+        out.push_str(&format!("\n- {}\n", wrapped(&visible(&text))));
+    }
+    if !report.taken.is_empty() {
+        out.push_str("\nempty and strange cells that the spec gives a category:\n\n");
+        let row = |(column, label, rows): &(String, String, u64)| {
+            vec![column.clone(), label.clone(), grouped(*rows)]
+        };
+        let rows: Vec<Vec<String>> = report.taken.iter().map(row).collect();
+        out.push_str(&output::columns(&["column", "category", "rows"], &rows));
+    }
+    if let Some(cut) = report.cut {
+        out.push_str(&format!("\nunits with more rows than count (`max_rows`): {}\n", grouped(cut)));
+    }
+    out
+}

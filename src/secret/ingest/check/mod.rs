@@ -1,0 +1,255 @@
+//! All that is wrong with a dataset, told to its holder: the one exception to silence about rows.
+//!
+//! A release stops at the first row that cannot be used, and says nothing of any value. Here all rows are read, and those that cannot be used are counted
+//! by column and reason. Still no value is shown; but counts without noise are private, and whoever prints them sees to it that they stay with
+//! those who have the rows.
+
+#[cfg(test)]
+mod tests;
+
+use super::chunk::Chunk;
+use super::error::{IngestError, Place};
+use super::faults::{Faults, First};
+use super::fields::{Fields, UnitField};
+use super::files::{DataFile, files};
+use super::run::{Run, Settings, Take};
+use super::text::line;
+use super::unit::{Bounding, Parting};
+use super::zeros::Zeros;
+use super::{Progress, options};
+use crate::spec::{CsvOptions, Spec};
+use std::path::Path;
+
+/// What a dataset is like, seen by a spec. Private.
+pub struct Report {
+    /// How many files there are.
+    pub files: usize,
+    /// How many rows.
+    pub rows: u64,
+    /// How many of them cannot be used.
+    pub unusable: u64,
+    /// What is wrong with columns as a whole.
+    pub columns: Vec<String>,
+    /// What is wrong with cells.
+    pub problems: Vec<Problem>,
+    /// Cells that are counted in the category for empty or strange ones: column, category, rows.
+    pub taken: Vec<(String, String, u64)>,
+    /// Conditions that the spec declares impossible, and how many rows satisfy them.
+    pub impossible: Vec<(String, u64)>,
+    /// How many units have more rows than count.
+    pub cut: Option<u64>,
+}
+
+/// Something that is wrong with a column's cells.
+pub struct Problem {
+    /// Which column; nothing where it is the row's length.
+    pub column: Option<String>,
+    /// What.
+    pub what: String,
+    /// In how many rows.
+    pub rows: u64,
+    /// Where it is for the first time.
+    pub first: String,
+}
+
+impl Report {
+    /// Whether a release can be made of it.
+    pub fn passed(&self) -> bool {
+        self.unusable == 0 && self.columns.is_empty() && self.impossible.is_empty()
+    }
+}
+
+/// Reads all rows of `path`, as a release would, and says all that is wrong with them.
+pub fn check(spec: &Spec, path: &Path, progress: &dyn Progress) -> Result<Report, IngestError> {
+    let (files, settings) = (files(spec, path)?, Settings::default());
+    let csv = options(spec);
+    let mut report = Report {
+        files: files.len(),
+        rows: 0,
+        unusable: 0,
+        columns: Vec::new(),
+        problems: Vec::new(),
+        taken: Vec::new(),
+        impossible: Vec::new(),
+        cut: None,
+    };
+    let (fields, kept) = there(spec, &files, &csv, settings, &mut report.columns)?;
+    let zeros = if kept.len() == spec.columns.len() { Zeros::of(spec)? } else { Zeros::none() };
+    let size = files.iter().map(|file| file.size).fold(0, u64::saturating_add);
+    let step = |done: u64| progress.step(done.min(size), size);
+    let bounding =
+        fields.unit.as_ref().map(|unit| Bounding::new(&fields, unit, settings.memory, settings.threads));
+    let run = Run {
+        files: &files,
+        options: &csv,
+        fields: &fields,
+        zeros: None,
+        check: true,
+        settings,
+        progress: &step,
+    };
+    let make = || Seen {
+        zeros: &zeros,
+        impossible: vec![0; zeros.len()],
+        extras: kept.iter().map(|&d| (spec.columns[d].missing, spec.columns[d].other)).collect(),
+        taken: vec![(0, 0); kept.len()],
+        faults: Faults::default(),
+        parting: bounding.as_ref().map(Bounding::parting),
+    };
+    let (seen, pieces) = run.all(&make)?;
+    report.rows = pieces.iter().map(|(_, rows)| rows).sum();
+    let mut faults = Faults::default();
+    let (mut impossible, mut taken) = (vec![0; zeros.len()], vec![(0, 0); kept.len()]);
+    let mut parted = Vec::new();
+    for seen in seen {
+        faults.merge(seen.faults);
+        impossible.iter_mut().zip(seen.impossible).for_each(|(sum, rows): (&mut u64, u64)| *sum += rows);
+        for (sum, (missing, other)) in taken.iter_mut().zip(seen.taken) {
+            let (m, o): &mut (u64, u64) = sum;
+            (*m, *o) = (*m + missing, *o + other);
+        }
+        parted.extend(seen.parting);
+    }
+    if let Some(bounding) = &bounding {
+        match bounding.choose(parted, &Zeros::none(), &|| (), &|_, _| ()) {
+            Ok((_, cut)) => report.cut = Some(cut),
+            Err(error @ (IngestError::Tied | IngestError::MixedOrder)) => {
+                report.columns.push(error.to_string())
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let place = |first| place(&files, &pieces, first);
+    report.unusable = faults.rows;
+    if let Some((rows, first)) = faults.ragged {
+        let what = "the number of cells is not that of columns".into();
+        report.problems.push(Problem { column: None, what, rows, first: place(first) });
+    }
+    for (column, found) in faults.columns.iter().enumerate() {
+        report.problems.extend(found.iter().map(|found| Problem {
+            column: Some(fields.column(column)),
+            what: found.fault.to_string(),
+            rows: found.rows,
+            first: place(found.first),
+        }));
+    }
+    for (&d, (missing, other)) in kept.iter().zip(taken) {
+        let Some((column, dimension)) = spec.columns.get(d).zip(spec.cube.dimensions.get(d)) else {
+            continue;
+        };
+        for (node, rows) in [(column.missing, missing), (column.other, other)] {
+            let label = node.and_then(|node| dimension.levels.last()?.labels.get(node as usize));
+            if let Some(label) = label.filter(|_| rows > 0) {
+                report.taken.push((column.column.clone(), label.clone(), rows));
+            }
+        }
+    }
+    let conditions = zeros.conditions().map(str::to_owned).zip(impossible);
+    report.impossible = conditions.filter(|(_, rows)| *rows > 0).collect();
+    progress.step(size, size);
+    Ok(report)
+}
+
+/// The columns that can be read, which dimensions they are, and what is wrong with all others.
+fn there<'s>(
+    spec: &'s Spec,
+    files: &[DataFile],
+    csv: &CsvOptions,
+    settings: Settings,
+    wrong: &mut Vec<String>,
+) -> Result<(Fields<'s>, Vec<usize>), IngestError> {
+    let nothing = |_| ();
+    let mut works = |fields: &Fields<'_>| -> Result<bool, IngestError> {
+        let run = Run { files, options: csv, fields, zeros: None, check: true, settings, progress: &nothing };
+        for at in 0..files.len() {
+            match run.try_file(at) {
+                Ok(_) => {}
+                Err(
+                    error @ (IngestError::NoColumn { .. }
+                    | IngestError::TwoColumns { .. }
+                    | IngestError::Delimiter { .. }
+                    | IngestError::HeaderEncoding { .. }
+                    | IngestError::HeaderUtf8 { .. }
+                    | IngestError::ColumnType { .. }),
+                ) => {
+                    let text = run.named(at, error).to_string();
+                    if !wrong.contains(&text) {
+                        wrong.push(text);
+                    }
+                    return Ok(false);
+                }
+                Err(error) => return Err(run.named(at, error)),
+            }
+        }
+        Ok(true)
+    };
+    let mut all = Fields::of(spec)?;
+    let unit = all.unit.take();
+    let (mut kept, mut dimensions) = (Vec::new(), Vec::new());
+    for (d, field) in std::mem::take(&mut all.dimensions).into_iter().enumerate() {
+        let one = Fields { dimensions: vec![field], unit: None };
+        if works(&one)? {
+            kept.push(d);
+            dimensions.extend(one.dimensions);
+        }
+    }
+    let mut fits = true;
+    if let Some(UnitField { column, max_rows, order }) = &unit {
+        for part in 0..=order.len() {
+            let order = part.checked_sub(1).and_then(|at| order.get(at)).copied().into_iter().collect();
+            let unit = Some(UnitField { column, max_rows: *max_rows, order });
+            fits &= works(&Fields { dimensions: Vec::new(), unit })?;
+        }
+    }
+    Ok((Fields { dimensions, unit: unit.filter(|_| fits) }, kept))
+}
+
+/// Where a row is, in words.
+fn place(files: &[DataFile], pieces: &[(usize, u64)], (piece, row, offset): First) -> String {
+    let file = pieces.get(piece).map_or(0, |(file, _)| *file);
+    let before = pieces.iter().take(piece).filter(|(of, _)| *of == file).map(|(_, rows)| rows).sum::<u64>();
+    let Some(path) = files.get(file).map(|file| file.path.as_path()) else { return String::new() };
+    let place = Place { row: before + row, line: offset.and_then(|at| line(path, at)) };
+    match files.len() {
+        1 => place.to_string(),
+        _ => format!("{}, {place}", path.file_name().unwrap_or_default().to_string_lossy()),
+    }
+}
+
+/// What one thread has seen.
+struct Seen<'a> {
+    zeros: &'a Zeros,
+    impossible: Vec<u64>,
+    /// The nodes for empty and for strange cells of each dimension, and how many rows they have.
+    extras: Vec<(Option<u32>, Option<u32>)>,
+    taken: Vec<(u64, u64)>,
+    faults: Faults,
+    parting: Option<Parting<'a>>,
+}
+
+impl Take for Seen<'_> {
+    fn take(&mut self, piece: usize, chunk: &Chunk) {
+        for (at, rows) in self.impossible.iter_mut().enumerate() {
+            *rows += self.zeros.rows(at, chunk);
+        }
+        for (dimension, ((missing, other), sums)) in self.extras.iter().zip(&mut self.taken).enumerate() {
+            let rows = |node: Option<u32>| match node {
+                Some(node) => chunk.nodes(dimension).iter().filter(|n| **n == node).count() as u64,
+                None => 0,
+            };
+            sums.0 += rows(*missing);
+            sums.1 += rows(*other);
+        }
+        if let Some(parting) = &mut self.parting {
+            parting.take(piece, chunk);
+        }
+    }
+
+    fn faults(&mut self, faults: Faults) {
+        self.faults.merge(faults);
+    }
+}
+
+impl Take for () {
+    fn take(&mut self, _: usize, _: &Chunk) {}
+}

@@ -1,0 +1,116 @@
+//! Where a row stands among those of its unit, by a column of whole numbers, days or times.
+//!
+//! Only what every database orders alike can be named: texts are ordered by one rule here and by another there.
+
+use crate::calendar;
+
+/// How many bytes a place has: compared byte by byte they are ordered as what they stand for.
+pub(in crate::secret::ingest) const KEY: usize = 13;
+
+/// The first byte of a key that is a number, and of one that is a day or a time. A column holds one or the other.
+const NUMBER: u8 = 1;
+const TIME: u8 = 2;
+
+/// The place that a cell says: a whole number of 64 bits, a day `2024-01-31`, or a time of a day `2024-01-31 13:45:00.123456789`, with a `T`
+/// in the place of the blank or a `Z` behind it if you like, seconds and their fraction as you like.
+pub(in crate::secret::ingest) fn key(cell: &[u8]) -> Option<[u8; KEY]> {
+    if let Some((date, rest)) = cell.split_at_checked(10)
+        && let Some(day) = calendar::read(date)
+    {
+        let (seconds, nanos) = of_day(rest)?;
+        return Some(bytes(TIME, day * 86_400 + seconds, nanos));
+    }
+    let text = std::str::from_utf8(cell).ok()?;
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let whole = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+    Some(bytes(NUMBER, whole.then(|| text.parse().ok())??, 0))
+}
+
+fn bytes(kind: u8, number: i64, nanos: u32) -> [u8; KEY] {
+    let mut key = [kind; KEY];
+    // Negative numbers first.
+    key[1..9].copy_from_slice(&(number.cast_unsigned() ^ (1 << 63)).to_be_bytes());
+    key[9..].copy_from_slice(&nanos.to_be_bytes());
+    key
+}
+
+/// Seconds and billionths of one from the beginning of the day.
+fn of_day(text: &[u8]) -> Option<(i64, u32)> {
+    let two = |text: &[u8], below: i64| match text {
+        [a, b] if a.is_ascii_digit() && b.is_ascii_digit() => {
+            Some(i64::from(a - b'0') * 10 + i64::from(b - b'0')).filter(|n| *n < below)
+        }
+        _ => None,
+    };
+    let text = match text {
+        [] => return Some((0, 0)),
+        [b' ' | b'T', rest @ ..] => rest.strip_suffix(b"Z").unwrap_or(rest),
+        _ => return None,
+    };
+    let (clock, fraction) = match text.iter().position(|&b| b == b'.') {
+        Some(at) => (text.get(..at)?, text.get(at + 1..)?),
+        None => (text, &b"0"[..]),
+    };
+    let seconds = match clock {
+        [hours @ .., b':', m1, m2, b':', s1, s2] => {
+            two(hours, 24)? * 3600 + two(&[*m1, *m2], 60)? * 60 + two(&[*s1, *s2], 60)?
+        }
+        [hours @ .., b':', m1, m2] if fraction == b"0" => two(hours, 24)? * 3600 + two(&[*m1, *m2], 60)? * 60,
+        _ => return None,
+    };
+    if fraction.is_empty() || fraction.len() > 9 {
+        return None;
+    }
+    let digit = |n: u32, d: &u8| d.is_ascii_digit().then(|| 10 * n + u32::from(d - b'0'));
+    let nanos = fraction.iter().try_fold(0, digit)? * 10u32.pow(9 - fraction.len() as u32);
+    Some((seconds, nanos))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_ordered_as_what_they_say() {
+        for ascending in [
+            &["-9223372036854775808", "-7", "0", "3", "+4", "10", "9223372036854775807"][..],
+            &[
+                "0000-01-01",
+                "1969-12-31",
+                "1969-12-31 23:59:59.999999999",
+                "1970-01-01",
+                "1970-01-01T00:01",
+                "1970-01-01 00:01:00.5Z",
+                "2024-02-29",
+                "2024-03-01 00:00:01",
+                "9999-12-31",
+            ],
+        ] {
+            let keys: Vec<_> = ascending.iter().map(|text| key(text.as_bytes()).unwrap()).collect();
+            assert!(keys.windows(2).all(|two| two[0] < two[1] && two[0][0] == two[1][0]), "{ascending:?}");
+        }
+        assert_eq!(key(b"007"), key(b"7"));
+        assert_eq!(key(b"2024-02-29"), key(b"2024-02-29 00:00:00.000"));
+        for wrong in [
+            "",
+            "x",
+            "1.0",
+            "9223372036854775808",
+            "2024-02-30",
+            "2024-02-29x",
+            "2024-02-29 ",
+            "2024-02-29 24:00",
+            "2024-02-29 1:00:00",
+            "2024-02-29 12:00:60",
+            "2024-02-29 12:00:00.",
+            "2024-02-29 12:00:00.1234567890",
+            "2024-02-29 12:00.5",
+            "2024-02-29 12:00:00+01:00",
+            "--1",
+            "é",
+        ] {
+            assert_eq!(key(wrong.as_bytes()), None, "{wrong}");
+        }
+    }
+}

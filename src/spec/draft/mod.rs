@@ -1,0 +1,328 @@
+//! A first draft of a spec from a data file.
+//!
+//! This is the one tool that shows data values, and it does so on purpose: it is run by people who may
+//! see the data, to write the lists of categories that they then confirm and publish. Its output is as
+//! private as the data until somebody has read it.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `survey` | what is known of one column |
+//! | `nested` | which columns lie in others |
+//! | `text` | rows from delimited text |
+//! | `write` | the draft |
+
+mod nested;
+mod survey;
+mod text;
+mod write;
+
+use super::CsvOptions;
+use nested::Nested;
+use std::path::Path;
+use survey::{Survey, hash};
+
+/// How a line begins that `margins init` suggests. It came from the data and would be published with the spec: there is no release before it is
+/// gone.
+pub(super) const SUGGESTION: &str = "#?";
+
+/// Why no draft could be made. Names rows and columns, never values.
+#[derive(Debug, thiserror::Error)]
+pub enum DraftError {
+    /// The file cannot be read.
+    #[error("cannot read {path}: {source}")]
+    Read {
+        /// The file.
+        path: String,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// Not well-formed.
+    #[error("{path}, line {line}: {reason}")]
+    Malformed {
+        /// The file.
+        path: String,
+        /// The line in it.
+        line: u64,
+        /// What is wrong there.
+        reason: &'static str,
+    },
+    /// Not a table at all.
+    #[error("{path} {what}")]
+    Foreign {
+        /// The file.
+        path: String,
+        /// What it is.
+        what: &'static str,
+    },
+    /// A column that cannot be named in a spec.
+    #[error("{path}: {what}")]
+    Names {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// No column can become a dimension.
+    #[error("{0} has no column with values that could be listed: nothing to draft")]
+    Nothing(String),
+}
+
+/// Drafts a spec for a CSV file with a header; `folder` is where the spec will be put, so that the
+/// draft can name the data relative to it.
+///
+/// **The draft contains values of the data**: the categories of every text column and the range of every
+/// column of whole numbers. Each such list is marked `confirm`, because it becomes public with the spec.
+pub fn draft(data: &Path, folder: &Path) -> Result<String, DraftError> {
+    let (drawn, options) = text::read(data)?;
+    drawn.draft(data, folder, Some(&options))
+}
+
+/// What has been seen of a table.
+pub struct Drawn {
+    columns: Vec<Survey>,
+    nested: Nested,
+    rows: u64,
+    hashes: Vec<Option<u64>>,
+    places: Vec<Option<u32>>,
+}
+
+impl Drawn {
+    /// No rows yet, of columns with these names; those of which no dimension can be made say why.
+    pub fn new(columns: Vec<(String, Option<&'static str>)>) -> Result<Drawn, &'static str> {
+        for (at, (name, _)) in columns.iter().enumerate() {
+            if name.trim().is_empty() {
+                return Err("a column has no name");
+            }
+            if columns.iter().take(at).any(|(other, _)| other == name) {
+                return Err("two columns have the same name");
+            }
+        }
+        let nested = Nested::new(columns.len());
+        let columns = columns.into_iter().map(|(name, strange)| Survey::new(name, strange)).collect();
+        Ok(Drawn { columns, nested, rows: 0, hashes: Vec::new(), places: Vec::new() })
+    }
+
+    /// One more row; an empty cell is an empty text.
+    pub fn row<'c>(&mut self, cells: impl Iterator<Item = &'c str>) {
+        self.rows += 1;
+        self.hashes.clear();
+        self.places.clear();
+        for (column, cell) in self.columns.iter_mut().zip(cells) {
+            let hash = (!cell.trim().is_empty()).then(|| hash(cell));
+            self.hashes.push(hash);
+            self.places.push(column.see(cell, hash));
+        }
+        self.nested.see(&self.hashes, &self.places);
+    }
+
+    /// The draft; `folder` is where it will be put.
+    pub fn draft(&self, data: &Path, folder: &Path, csv: Option<&CsvOptions>) -> Result<String, DraftError> {
+        if self.columns.iter().all(|c| c.domain().is_err()) {
+            return Err(DraftError::Nothing(data.display().to_string()));
+        }
+        Ok(write::write(self, data, folder, csv))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Coding, load};
+    use super::*;
+    use proptest::prelude::*;
+
+    fn draft_of(name: &str, bytes: &[u8]) -> Result<(String, super::super::Spec), DraftError> {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(name), bytes).unwrap();
+        let text = draft(&folder.path().join(name), folder.path())?;
+        let spec = folder.path().join("draft.toml");
+        std::fs::write(&spec, &text).unwrap();
+        Ok((text, load(&spec).unwrap_or_else(|e| panic!("{e}"))))
+    }
+
+    #[test]
+    fn columns_become_what_they_hold() {
+        let mut data = String::from("age,zip,sex,pay,id,note,year\n");
+        for i in 0..300 {
+            let (age, zip, sex) = (20 + i % 60, i % 7, if i % 11 == 0 { "" } else { ["M", "F"][i % 2] });
+            data += &format!("{age},0{zip},{sex},{i}.5,x{i},,{}\n", 1000 * (i % 9));
+        }
+        let (text, spec) = draft_of("My people.csv", data.as_bytes()).unwrap();
+        let names: Vec<&str> = spec.cube.dimensions.iter().map(|d| &*d.name).collect();
+        assert_eq!(names, ["age", "zip", "sex", "year"]);
+        assert_eq!(spec.columns[0].coding, Coding::Range { lo: 20, hi: 79 });
+        assert_eq!(spec.cube.dimensions[1].levels[1].labels[0], "00", "codes with a leading zero stay text");
+        assert_eq!(spec.cube.dimensions[2].levels[1].labels, ["F", "M", "unknown"]);
+        assert_eq!(spec.columns[2].missing, Some(2));
+        assert_eq!(spec.cube.dimensions[3].levels[1].labels[1], "1000", "numbers in their own order");
+        assert_eq!((&*spec.name, spec.workload.len()), ("my-people", 1 + 4 + 6));
+        assert_eq!(text.matches("# confirm:").count(), 4);
+        assert_eq!(text.matches("\nconfirmed = false\n").count(), 4);
+        let refused = spec.confirmed().unwrap_err().to_string();
+        assert!(refused.contains("confirmed = false") && refused.contains("4 mistakes"), "{refused}");
+        assert!(!text.contains("x17") && !text.contains("17.5"), "long lists are not shown");
+        assert!(text.contains("# name = \"note\"") && text.contains("every cell is empty"));
+    }
+
+    #[test]
+    fn other_separators_and_endings() {
+        let (text, spec) = draft_of("rows.txt", b"a;b\r\n1;x,y\r\n2;z\r\n").unwrap();
+        assert!(text.contains("format = \"csv\""));
+        assert_eq!(spec.data.unwrap().csv.delimiter, b';');
+        assert_eq!(spec.cube.dimensions[1].levels[1].labels, ["x,y", "z"]);
+        assert!(draft_of("one.csv", b"a\n1\n").unwrap().0.contains("up_to = 1"));
+    }
+
+    #[test]
+    fn encodings_and_dates() {
+        let (text, spec) =
+            draft_of("rows.csv", b"town,day\nM\xe1laga,2024-02-29\nBonn,2024-01-31\n,\n").unwrap();
+        assert!(
+            text.contains("encoding = \"latin-1\"")
+                && text.contains("dates = [\"2024-01-31\", \"2024-02-29\"]"),
+            "{text}"
+        );
+        assert_eq!(spec.cube.dimensions[0].levels[1].labels, ["Bonn", "Málaga", "unknown"]);
+        assert_eq!(spec.columns[1].missing, Some(30));
+        let (text, _) = draft_of("rows.csv", b"town\n\x80uro\nBonn\n").unwrap();
+        assert!(text.contains("encoding = \"windows-1252\"") && text.contains("€uro"));
+        let (text, _) = draft_of("rows.csv", b"d,e\n2024-02-30,x\n2024-02-28,y\n").unwrap();
+        assert!(!text.contains("dates"));
+    }
+
+    /// What lies in what, and whose rows they seem to be: as suggestions that keep a release from being made, and that can be taken as they are.
+    #[test]
+    fn suggestions() {
+        let mut data = String::from("person_id,district,region,tract,income\n");
+        for i in 0..4000 {
+            let district = i * 7 % 20;
+            data += &format!(
+                "p{},d{district},r{},t{},{}\n",
+                i % 1500,
+                district / 5,
+                20 * (i % 300) + district,
+                i * 31 % 3001
+            );
+        }
+        let (text, spec) = draft_of("rows.csv", data.as_bytes()).unwrap();
+        assert!(text.contains("#?   unit = { column = \"person_id\", max_rows = 3 }"), "{text}");
+        assert!(!text.contains("column = \"income\""), "numbers are nobody's name");
+        assert!(text.contains("#?   levels = [{ name = \"region\", map = { \"r0\" = [\"d0\", "), "{text}");
+        assert!(
+            text.contains("#? Every \"tract\" lies in one \"district\", and that in one \"region\""),
+            "{text}"
+        );
+        let refused = spec.confirmed().unwrap_err().to_string();
+        assert!(refused.contains("a suggestion of `margins init`"), "{refused}");
+        // Taken, with the dimension that it makes superfluous gone.
+        let taken: String = text
+            .lines()
+            .filter(|l| !l.starts_with("unit =") && !l.starts_with("#? "))
+            .map(|l| format!("{l}\n"))
+            .collect();
+        let own = |start: &str| {
+            text.lines().find(|l| l.starts_with(start)).unwrap().trim_start_matches("#?").trim().to_owned()
+        };
+        let taken = taken
+            .replace("\nrho =", &format!("\n{}\nrho =", own("#?   unit")))
+            .replace("confirmed = false\n", "")
+            .replace("up_to = 2", "up_to = 1")
+            .replacen("name = \"district\"\n", &format!("name = \"district\"\n{}\n", own("#?   levels")), 1);
+        let (before, after) = taken.split_once("\n[[dimension]]\nname = \"region\"").unwrap();
+        let after = after.split_once("\n\n").unwrap().1;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("taken.toml");
+        std::fs::write(&path, format!("{before}\n{after}")).unwrap();
+        let spec = load(&path).unwrap_or_else(|e| panic!("{e}\n{before}{after}"));
+        assert!(spec.confirmed().is_ok());
+        let district = spec.cube.dimensions.iter().find(|d| d.name == "district").unwrap();
+        assert_eq!(district.levels[1].labels, ["r0", "r1", "r2", "r3"]);
+    }
+
+    /// Against looking at all rows for every two columns.
+    #[test]
+    fn what_lies_in_what() {
+        let mut state = 1u64;
+        let mut draw = |n: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) % n
+        };
+        for _ in 0..300 {
+            let (width, rows) = (2 + draw(3) as usize, 1 + draw(40) as usize);
+            let table: Vec<Vec<String>> = (0..rows)
+                .map(|_| {
+                    let first = draw(6);
+                    (0..width)
+                        .map(|c| if c > 0 && draw(2) == 0 { first / (1 + c as u64) } else { draw(3) + first })
+                        .map(|v| if v == 5 { String::new() } else { v.to_string() })
+                        .collect()
+                })
+                .collect();
+            let mut drawn = Drawn::new((0..width).map(|c| (format!("c{c}"), None)).collect()).unwrap();
+            table.iter().for_each(|row| drawn.row(row.iter().map(String::as_str)));
+            for a in 0..width {
+                for b in (0..width).filter(|b| *b != a) {
+                    let mut map = std::collections::HashMap::new();
+                    let full = table.iter().filter(|row| !row[a].is_empty());
+                    let lies = full
+                        .clone()
+                        .all(|row| !row[b].is_empty() && map.entry(&row[a]).or_insert(&row[b]) == &&row[b]);
+                    let (fine, coarse) =
+                        (map.len(), map.values().collect::<std::collections::HashSet<_>>().len());
+                    let expected = lies && coarse > 1 && coarse < fine && full.count() >= 2 * fine;
+                    assert_eq!(drawn.nested.lies_in(a, b), expected, "{a} {b} {table:?}");
+                }
+            }
+        }
+    }
+
+    /// `e.e` is how queries write the finest level of `e`.
+    #[test]
+    fn columns_that_look_like_levels() {
+        let (_, spec) = draft_of("rows.csv", b"e,e.e,e-e,f.f\n1,2,3,4\n5,6,7,8\n").unwrap();
+        let names: Vec<&str> = spec.cube.dimensions.iter().map(|d| &*d.name).collect();
+        assert_eq!(names, ["e", "e-e-", "e-e", "f.f"]);
+        let columns: Vec<&str> = spec.columns.iter().map(|c| &*c.column).collect();
+        assert_eq!(columns, ["e", "e.e", "e-e", "f.f"]);
+    }
+
+    #[test]
+    fn refusals_show_no_values() {
+        let message = |name: &str, bytes: &[u8]| draft_of(name, bytes).unwrap_err().to_string();
+        assert!(message("a.csv", b"a,b\nsecret\n").ends_with("line 2: not as many values as in the header"));
+        let both = message("a.csv", b"a,b\n1,2\nsecret\x81,2\n");
+        assert!(both.ends_with("line 3: text neither in UTF-8 nor in windows-1252"), "{both}");
+        assert!(message("a.csv", b"a,a\n1,2\n").contains("the same name"));
+        assert!(message("a.csv", b"a,\n1,2\n").contains("no name"));
+        assert!(message("a.csv", b"").contains("nothing to draft"));
+        assert!(message("a.csv", b"a\n").contains("nothing to draft"));
+        assert!(message("a.csv", b"PAR1").contains("is Parquet"));
+        assert!(message("a.csv", &[b"a,b\n1,\0\n".as_slice(), &[0; 1000]].concat()).contains("no text"));
+        assert!(message("a.csv", &vec![b'x'; 10 << 20]).contains("no end"));
+        assert!(matches!(draft(Path::new("/nowhere/x.csv"), Path::new("")), Err(DraftError::Read { .. })));
+    }
+
+    #[test]
+    fn paths() {
+        let at = |p: &str, f: &str| write::relative(Path::new(p), Path::new(f));
+        assert_eq!(at("/a/b/c.csv", "/a/b"), "c.csv");
+        assert_eq!(at("/a/b/c.csv", "/a/d/e"), "../../b/c.csv");
+        assert_eq!(at("data/c.csv", ""), "data/c.csv");
+        assert_eq!(at("data/c.csv", "specs"), "../data/c.csv");
+        assert_eq!(at("/home/ann/c.csv", "/srv/specs"), "c.csv", "names of folders stay at home");
+        assert_eq!(at("/home/ann/c.csv", "/home/ann/x/../y"), "c.csv");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        /// Whatever stands in the cells, a draft that is made can be loaded (`draft_of` does).
+        #[test]
+        fn drafts_load(cells in prop::collection::vec("[ -~\n\t\u{85}\u{e9}]{0,6}|[0-9]{1,20}|-?[0-9.e]{1,4}", 3..40)) {
+            let mut writer = csv::Writer::from_writer(Vec::new());
+            for row in cells.chunks_exact(3) {
+                writer.write_record(row).unwrap();
+            }
+            let _ = draft_of("t.csv", &writer.into_inner().unwrap());
+        }
+    }
+}
