@@ -36,13 +36,19 @@ demo:
 bench:
     cargo bench --locked
 
-# Counting beside polars and DuckDB, each in its best way, in one run: writes docs/performance.md
+# Counting beside polars and DuckDB, noisy tables beside OpenDP, samplers beside prio, each in its best way, in one run: writes docs/performance.md
 bench-peers rows="10000000":
     cargo build --release --locked
     test -d target/peers || python3 -m venv target/peers
-    target/peers/bin/pip install --quiet duckdb polars pyarrow numpy
-    target/peers/bin/python benches/peers/peers.py --margins target/release/margins --rows {{rows}} --folder target/peers/files --out docs/performance.md
+    target/peers/bin/pip install --quiet duckdb polars pyarrow numpy matplotlib
+    test -d target/peers-opendp || python3 -m venv target/peers-opendp
+    target/peers-opendp/bin/pip install --quiet "opendp[polars]" numpy
+    cargo build --release --manifest-path benches/peers/samplers/Cargo.toml --target-dir target/samplers
+    target/peers/bin/python benches/peers/peers.py --margins target/release/margins --rows {{rows}} --folder target/peers/files \
+        --opendp target/peers-opendp/bin/python --samplers target/samplers/release/samplers --out docs/performance.md
     target/peers/bin/python benches/peers/large.py --margins target/release/margins --rows {{rows}} --folder target/peers/files --out docs/performance.md
+    target/peers/bin/python benches/peers/curves.py --margins target/release/margins --out docs/images/cost.svg
+    python3 benches/peers/keep.py docs/performance.md benches/peers/newest.json
 
 # The statements of --sql on DuckDB, PostgreSQL and Spark (the last two from the system's packages), none skipped
 engines:

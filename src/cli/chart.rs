@@ -27,6 +27,8 @@ pub struct Chart {
     pub y_label: String,
     /// The lines.
     pub series: Vec<Series>,
+    /// A place on the horizontal axis, and what it is called.
+    pub mark: Option<(f64, String)>,
 }
 
 const WIDTH: f64 = 760.0;
@@ -187,6 +189,18 @@ pub fn svg(chart: &Chart) -> String {
         HEIGHT - 14.0,
         escaped(&chart.x_label)
     ));
+    if let Some((at, name)) = chart.mark.as_ref().filter(|(at, _)| (x0..=x1).contains(at)) {
+        let x = at_x(*at);
+        put(format_args!(
+            "<line x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{TOP}\" y2=\"{bottom}\" stroke=\"#888888\" stroke-dasharray=\"2 3\"/>"
+        ));
+        put(format_args!(
+            "<text x=\"{:.1}\" y=\"{}\" fill=\"#666666\">{}</text>",
+            x + 6.0,
+            TOP + 10.0,
+            escaped(name)
+        ));
+    }
     for (s, points) in &lines {
         let colour = COLOURS[s.colour % COLOURS.len()];
         let dash = if s.dashed { " stroke-dasharray=\"5 4\"" } else { "" };
@@ -252,10 +266,21 @@ mod tests {
             Series { name: "none".into(), points: Vec::new(), dashed: false, colour: 0 },
         ];
         let text = |s: &str| s.to_string();
-        let chart =
-            Chart { title: text("R&D"), subtitle: text(""), x_label: text("x"), y_label: text("y"), series };
+        let chart = Chart {
+            title: text("R&D"),
+            subtitle: text(""),
+            x_label: text("x"),
+            y_label: text("y"),
+            series,
+            mark: Some((2.0, text("<own>"))),
+        };
         let drawn = svg(&chart);
-        assert!(drawn.contains("R&amp;D") && drawn.contains("a&lt;b") && !drawn.contains("none<"));
+        assert!(
+            drawn.contains("&lt;own&gt;")
+                && drawn.contains("R&amp;D")
+                && drawn.contains("a&lt;b")
+                && !drawn.contains("none<")
+        );
         assert!(!drawn.contains("inf") && !drawn.contains("NaN"));
         let empty = svg(&Chart { series: Vec::new(), ..chart });
         assert!(!empty.contains("inf") && !empty.contains("NaN"), "{empty}");

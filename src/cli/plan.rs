@@ -98,6 +98,9 @@ fn picture(spec: &Spec, job: &Job, file: &Path) -> Outcome {
             chart(&spec.planned(&choice.planned.plan), &asked, &choice.candidates)
         }
     };
+    if chart.series.iter().all(|s| s.points.is_empty()) {
+        return Err(Failure::Message("there is no error to draw: every table is exact".into()));
+    }
     crate::files::write(file, &svg(&chart))
         .map_err(|e| Failure::Message(format!("cannot write {}: {e}", output::path(file))))
 }
@@ -220,6 +223,7 @@ fn chart(spec: &Spec, request: &Request, candidates: &[Candidate]) -> Chart {
             if asked::beyond(request) { "an answer" } else { "a cell" }
         ),
         series,
+        mark: Some((budget, "this spec".into())),
     }
 }
 

@@ -41,6 +41,7 @@ pub fn picture(spec: &Spec, own: &Design) -> Chart {
         x_label: "integers released".into(),
         y_label: "standard error of a query".into(),
         series: series.collect(),
+        mark: Some((own.shape.values() as f64, "this spec".into())),
     }
 }
 

@@ -2,12 +2,13 @@
 
 use crate::answer::posterior::{Estimator, expected_absolute_error, out_of_range, probability_closer};
 use crate::cli::Failure;
+use crate::cli::chart::{COLOURS, apart, head};
 use std::fmt::Write;
 
 /// A line of a panel: its name, its colour, whether it is dashed, and its points from 0 to 1 along the abscissa.
 struct Line {
     name: &'static str,
-    colour: &'static str,
+    colour: usize,
     dashed: bool,
     points: Vec<(f64, f64)>,
 }
@@ -30,12 +31,12 @@ struct Abscissa {
     ticks: Vec<(f64, String)>,
 }
 
-const KINDS: [(Estimator, &str, &str, bool); 4] = [
-    (Estimator::NoisyCount, "noisy count", "#666", false),
-    (Estimator::Clipped, "moved into range", "#b60", false),
-    (Estimator::PosteriorMean, "posterior mean", "#0b6", false),
+const KINDS: [(Estimator, &str, usize, bool); 4] = [
+    (Estimator::NoisyCount, "noisy count", 6, false),
+    (Estimator::Clipped, "moved into range", 1, false),
+    (Estimator::PosteriorMean, "posterior mean", 2, false),
     // The median runs so close to the mean that only dashes show both.
-    (Estimator::PosteriorMedian, "posterior median", "#06c", true),
+    (Estimator::PosteriorMedian, "posterior median", 0, true),
 ];
 
 /// The noise level 1/ε from 0.5 to 40, and ε from 0.02 to 2 on a logarithmic scale, both at this p; and p from 0.02 to 0.98 at this ε.
@@ -62,10 +63,12 @@ fn abscissas(p: f64, epsilon: f64) -> [Abscissa; 3] {
     ]
 }
 
-const WIDTH: f64 = 360.0;
-const HEIGHT: f64 = 240.0;
-const LEFTS: [f64; 3] = [70.0, 510.0, 950.0];
-const TOPS: [f64; 2] = [40.0, 380.0];
+const WIDTH: f64 = 290.0;
+const HEIGHT: f64 = 230.0;
+/// Beside each panel there is room for the names at the lines' ends.
+const LEFTS: [f64; 3] = [58.0, 508.0, 958.0];
+const TOPS: [f64; 2] = [108.0, 452.0];
+const SIZE: (f64, f64) = (1390.0, 750.0);
 /// How many steps a line has.
 const STEPS: u32 = 24;
 
@@ -76,12 +79,11 @@ fn points(mut value: impl FnMut(f64) -> Result<f64, Failure>) -> Result<Vec<(f64
 
 /// The panels' picture.
 pub fn svg(n: u64, p: f64, epsilon: f64) -> Result<String, Failure> {
-    let mut svg = String::from(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 1360 700\" font-family=\"sans-serif\" font-size=\"13\">\n\
-         <rect width=\"1360\" height=\"700\" fill=\"#fff\"/>\n",
-    );
+    let title = "What a prior does for one noisy count";
+    let subtitle = format!("a binomial count out of {n}, each with probability p; Laplace noise");
+    let mut svg = head(SIZE, title, &subtitle, "", TOPS[0]);
     for (abscissa, left) in abscissas(p, epsilon).into_iter().zip(LEFTS) {
-        let line = |(kind, name, colour, dashed): (Estimator, &'static str, &'static str, bool)| {
+        let line = |(kind, name, colour, dashed): (Estimator, &'static str, usize, bool)| {
             let points = points(|t| {
                 let (p, e) = (abscissa.at)(t);
                 Ok(expected_absolute_error(n, p, e, kind)?)
@@ -102,7 +104,7 @@ pub fn svg(n: u64, p: f64, epsilon: f64) -> Result<String, Failure> {
             let (p, e) = (abscissa.at)(t);
             Ok(probability_closer(n, p, e)?)
         })?;
-        let lines = vec![Line { name: "mean nearer", colour: "#0b6", dashed: false, points }];
+        let lines = vec![Line { name: "mean nearer", colour: 2, dashed: false, points }];
         draw(
             &mut svg,
             &Panel { left, top: TOPS[1], label: abscissa.label, ticks: abscissa.ticks, lines, most: 1.0 },
@@ -117,16 +119,20 @@ pub fn svg(n: u64, p: f64, epsilon: f64) -> Result<String, Failure> {
             top: TOPS[1],
             label: format!("true count, at ε = {epsilon}"),
             ticks: ticks.into(),
-            lines: vec![Line { name: "outside", colour: "#666", dashed: false, points }],
+            lines: vec![Line { name: "outside", colour: 6, dashed: false, points }],
             most: 0.6,
         },
     );
-    let _ = writeln!(
-        svg,
-        "<text x=\"70\" y=\"24\">mean absolute error of a count out of {n}</text>\n\
-         <text x=\"70\" y=\"364\">probability that the posterior mean is nearer than the noisy count</text>\n\
-         <text x=\"950\" y=\"364\">probability that the noisy count is below 0 or above {n}</text>\n</svg>"
-    );
+    for (x, y, text) in [
+        (LEFTS[0], TOPS[0], format!("mean absolute error of a count out of {n}")),
+        (LEFTS[0], TOPS[1], "probability that the posterior mean is nearer than the noisy count".into()),
+        (LEFTS[2], TOPS[1], format!("probability that the noisy count is below 0 or above {n}")),
+    ] {
+        let y = y - 16.0;
+        let _ =
+            writeln!(svg, "<text x=\"{x}\" y=\"{y}\" font-weight=\"bold\" fill=\"#111111\">{text}</text>");
+    }
+    let _ = writeln!(svg, "</svg>");
     Ok(svg)
 }
 
@@ -146,7 +152,7 @@ fn draw(svg: &mut String, panel: &Panel) {
     let y = |v: f64| base - (v / most).min(1.0) * HEIGHT;
     let _ = writeln!(
         svg,
-        "<path d=\"M{left} {}V{base}H{}\" fill=\"none\" stroke=\"#000\"/>\n<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
+        "<path d=\"M{left} {}V{base}H{}\" fill=\"none\" stroke=\"#888888\"/>\n<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
         panel.top,
         left + WIDTH,
         left + WIDTH / 2.0,
@@ -171,23 +177,35 @@ fn draw(svg: &mut String, panel: &Panel) {
             y(v) + 4.0
         );
     }
-    for (k, line) in panel.lines.iter().enumerate() {
+    let mut ends: Vec<(f64, &Line)> = Vec::new();
+    for line in &panel.lines {
         // A line that leaves the picture starts where it comes back.
-        let shown: Vec<String> = line
-            .points
-            .iter()
-            .filter(|(_, v)| *v <= most)
-            .map(|(t, v)| format!("{:.1},{:.1}", x(*t), y(*v)))
-            .collect();
+        let shown: Vec<(f64, f64)> =
+            line.points.iter().filter(|(_, v)| *v <= most).map(|(t, v)| (x(*t), y(*v))).collect();
+        let path: Vec<String> = shown.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
         let dash = if line.dashed { " stroke-dasharray=\"7 6\"" } else { "" };
+        let colour = COLOURS[line.colour % COLOURS.len()];
         let _ = writeln!(
             svg,
-            "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"{dash}/>\n<text x=\"{}\" y=\"{}\" fill=\"{colour}\">{}</text>",
-            shown.join(" "),
-            left + WIDTH - 130.0,
-            panel.top + 60.0 + 18.0 * k as f64,
-            line.name,
-            colour = line.colour,
+            "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"{dash}/>",
+            path.join(" ")
+        );
+        // One that is gone before the end is named at the top.
+        let gone = line.points.last().is_none_or(|(_, v)| *v > most);
+        ends.push((if gone { panel.top } else { shown.last().map_or(base, |s| s.1) }, line));
+    }
+    ends.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let places = apart(&ends.iter().map(|e| e.0).collect::<Vec<_>>(), base);
+    for ((end, line), place) in ends.iter().zip(places) {
+        let (colour, right) = (COLOURS[line.colour % COLOURS.len()], left + WIDTH);
+        let _ = writeln!(
+            svg,
+            "<path d=\"M{:.1} {end:.1}L{:.1} {place:.1}\" fill=\"none\" stroke=\"{colour}\"/>\n<text x=\"{:.1}\" y=\"{:.1}\" fill=\"{colour}\">{}</text>",
+            right + 2.0,
+            right + 12.0,
+            right + 15.0,
+            place + 4.0,
+            line.name
         );
     }
 }

@@ -110,6 +110,7 @@ fn chart(args: &Args, lines: &[Line]) -> Chart {
         x_label: "attributes".into(),
         y_label: "error of a table".into(),
         series: STRATEGIES.iter().enumerate().map(|(i, m)| series(i, m)).collect(),
+        mark: None,
     }
 }
 

@@ -160,6 +160,7 @@ fn chart(args: &Args, played: &[Played]) -> Chart {
             line("… with a known count", 2, true, |p| p.known_count),
             line("no shift, mean", 3, false, |p| p.plain),
         ],
+        mark: None,
     }
 }
 

@@ -346,6 +346,7 @@ fn picture(setting: &Setting, lines: &[Line]) -> String {
             x_label,
             y_label,
             series: series(only, |l| format!("{}, {}", l.measure.name(), l.rule.name())),
+            mark: None,
         });
     }
     let panel = |family: &&[Line]| {
