@@ -38,7 +38,11 @@ const evaluator = {
       const { yes, no } = this.waiting.get(data.id) || {};
       this.waiting.delete(data.id);
       if (!yes) return;
-      if (data.broken) no(new Error(data.broken));
+      if (data.broken) {
+        // What is left of the instance is not asked again.
+        no(new Error(data.broken));
+        restart().catch(() => {});
+      }
       else if (data.reply.error) no(Object.assign(new Error(data.reply.error), { said: true }));
       else yes(data.reply);
     };
@@ -101,6 +105,7 @@ async function open() {
   say("Opening, and checking every byte …");
   try {
     await evaluator.ready;
+    now.opened = null;
     now.opened = await evaluator.send({ release: now.release, minisig: now.minisig });
     const { title, name } = now.opened;
     $("title").textContent = title || name;
@@ -318,7 +323,6 @@ async function answer(place, request, { whole, name, alone } = {}) {
   } catch (error) {
     if (mine !== place.asked) return;
     place.replaceChildren(make("pre", { text: error.said ? error.message : "The evaluator stopped at this question; the release is open again." }));
-    if (!error.said && error.message !== "stopped") await restart();
   } finally {
     clearTimeout(slow);
     say("");
@@ -327,10 +331,11 @@ async function answer(place, request, { whole, name, alone } = {}) {
   }
 }
 
+// A new evaluator, with the release open that was.
 async function restart() {
   evaluator.ready = evaluator.start();
   await evaluator.ready;
-  await evaluator.send({ release: now.release, minisig: now.minisig });
+  if (now.opened) await evaluator.send({ release: now.release, minisig: now.minisig });
 }
 
 function rendered(reply, request, { whole, name, alone }) {
@@ -392,7 +397,7 @@ async function download(request, name) {
 $("files").addEventListener("change", (event) => { take([...event.target.files]); event.target.value = ""; });
 $("again").addEventListener("click", () => {
   clear();
-  Object.assign(now, { release: null, minisig: null, key: "", keyFrom: "" });
+  Object.assign(now, { release: null, minisig: null, key: "", keyFrom: "", opened: null });
   show($("welcome"), true);
   show($("again"), false);
   document.title = "margins explorer";
@@ -412,7 +417,7 @@ $("key-form").addEventListener("submit", (event) => {
 });
 $("anyway").addEventListener("click", () => { show($("anyway"), false); numbers().catch((error) => trouble(error.message)); });
 let typing;
-$("search").addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(() => list($("search").value), 120); });
+$("search").addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(() => list($("search").value).catch(() => {}), 120); });
 $("ask").addEventListener("submit", (event) => {
   event.preventDefault();
   answer($("sql-answer"), { do: "query", sql: $("sql").value, level: Number($("level").value) });

@@ -287,3 +287,12 @@ def test_a_page_with_the_release_inside(tab, folder, explorer, margins, tmp_path
     wrong.until("failed")
     margins("page", "--out", tmp_path / "empty.html", "--explorer", explorer)
     assert (tmp_path / "empty.html").read_bytes() == explorer.read_bytes()
+
+
+def test_an_evaluator_that_breaks_is_started_again(tab, folder):
+    town = tab().drop(folder / "town.margins")
+    town.page.evaluate("evaluator.send({ release: {} }).catch(() => {})")
+    assert len(town.ask("SELECT sex, COUNT(*) FROM town GROUP BY sex")) == 3
+    # A question that takes long is stopped, and the next one is answered.
+    town.page.evaluate("restart()")
+    assert len(town.ask("SELECT work, COUNT(*) FROM town GROUP BY work")) == 7

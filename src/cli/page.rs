@@ -48,6 +48,11 @@ const SLOT: &str = r#"<script type="text/plain" id="inside">"#;
 const MOST: u64 = 4 << 20;
 
 pub fn run(args: &Args) -> Outcome {
+    // A slip of the hand must not put a page in the place of a release or a key.
+    let html = |e: &std::ffi::OsStr| e.eq_ignore_ascii_case("html") || e.eq_ignore_ascii_case("htm");
+    if !args.out.extension().is_some_and(html) {
+        return Err(Failure::Message("--out must name a page: its name ends with .html".into()));
+    }
     let page = page(args)?;
     let Some((before, after)) = page.split_once(SLOT).filter(|(_, after)| after.starts_with("</script>"))
     else {
