@@ -62,7 +62,10 @@ fn text(report: &Report, path: &str) -> String {
         0 => "all can be used".to_owned(),
         rows => format!("{} cannot be used", grouped(rows)),
     };
-    out.push_str(&format!("{path}{files}: {}, {unusable}\n", counted(report.rows, "row")));
+    match report.rows {
+        0 if !report.columns.is_empty() => out.push_str(&format!("{path}{files}: no row was read\n")),
+        rows => out.push_str(&format!("{path}{files}: {}, {unusable}\n", counted(rows, "row"))),
+    }
     let wrapped = |text: &str| crate::audit::wrap(text, 76, 2);
     for column in &report.columns {
         out.push_str(&format!("\n- {}\n", wrapped(&visible(column))));

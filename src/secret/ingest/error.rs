@@ -222,7 +222,7 @@ pub enum IngestError {
 }
 
 fn longest(of: &Place) -> &'static str {
-    if of.row == 0 { "4 MiB" } else { "64 MiB" }
+    if of.row == 0 { "1 MiB" } else { "64 MiB" }
 }
 
 fn hint(spelt: Option<usize>) -> String {

@@ -7,7 +7,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 /// A line without an end is no header.
-const LONGEST_HEADER: usize = 1 << 22;
+const LONGEST_HEADER: usize = 1 << 20;
 
 /// Reads the whole file, again where it is not in the encoding that was thought.
 pub(super) fn read(data: &Path) -> Result<(Drawn, CsvOptions), DraftError> {

@@ -74,6 +74,10 @@ pub fn check(spec: &Spec, path: &Path, progress: &dyn Progress) -> Result<Report
         cut: None,
     };
     let (fields, kept) = there(spec, &files, &csv, settings, &mut report.columns)?;
+    // Probably the wrong file: its rows say nothing.
+    if kept.is_empty() {
+        return Ok(report);
+    }
     let zeros = if kept.len() == spec.columns.len() { Zeros::of(spec)? } else { Zeros::none() };
     let size = files.iter().map(|file| file.size).fold(0, u64::saturating_add);
     let step = |done: u64| progress.step(done.min(size), size);

@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 pub(super) const LONGEST: usize = 1 << 26;
 
 /// The header may be this long: a file that is no table has no line end for long.
-const LONGEST_HEADER: usize = 1 << 22;
+const LONGEST_HEADER: usize = 1 << 20;
 
 /// Bytes of whole records, and where in the file they are.
 pub(in crate::secret::ingest) struct Block {
