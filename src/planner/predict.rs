@@ -346,7 +346,7 @@ fn query_variance(
     Gls::gather(frame, cuboid, query, &mut q);
     q.retain(|a, _| !exact.iter().any(|e| a.is_below(e)));
     let gls = Gls::new(frame, measured, false).beside(exact);
-    let Some(v) = gls.solve(q.clone()) else { return f64::INFINITY };
+    let Ok(v) = gls.solve(q.clone()) else { return f64::INFINITY };
     // In a fixed order: the sum's last digit may decide between two plans.
     let mut q: Vec<_> = q.iter().collect();
     q.sort_unstable_by_key(|(a, _)| *a);

@@ -132,7 +132,7 @@ impl<'a> Lens<'a> {
         let mut out = Vec::with_capacity(rows.len());
         for (t, frame, query, count) in rows {
             let gls = Gls::new(frame, &tables, false).beside(exact);
-            let v = gls.solve(query.clone())?;
+            let v = gls.solve(query.clone()).ok()?;
             let squares = |table: &Weighted| -> f64 {
                 let copies = frame.multiplicity(&table.cuboid);
                 gls.weights(table, &v).iter().zip(copies).map(|(c, m)| c * c * m as f64).sum()

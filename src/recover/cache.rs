@@ -12,7 +12,6 @@ const MOST: usize = 1 << 24;
 #[derive(Default)]
 pub(super) struct Cache {
     parts: Mutex<(HashMap<Cuboid, Arc<[f64]>>, usize)>,
-    solving: Mutex<()>,
 }
 
 impl Cache {
@@ -32,15 +31,5 @@ impl Cache {
             cache.1 += part.len();
             cache.0.insert(a.clone(), part.into());
         }
-    }
-
-    /// Keeps a component whatever its size: it cost a pass over many tables.
-    pub(super) fn keep(&self, a: Cuboid, part: Vec<f64>) {
-        self.lock().0.insert(a, part.into());
-    }
-
-    /// Held while a least-squares pass runs, so that two threads do not do the same one.
-    pub(super) fn solving(&self) -> MutexGuard<'_, ()> {
-        self.solving.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -6,8 +6,8 @@
 //! cells of table `B`.
 //!
 //! When all sibling groups of every level have one size, `N` is a number on each component:
-//! `τ_A = Σ_{B ⊇ A} w_B Π 1/n_i` (`n_i` cells of B for one of A, per dimension). Otherwise `N v = q` is
-//! solved by conjugate gradients, preconditioned with those numbers.
+//! `τ_A = Σ_{B ⊇ A} w_B Π 1/n_i` (`n_i` cells of B for one of A, per dimension). Otherwise it falls into blocks, see
+//! [`super::coupled`], and `N v = q` is solved block by block.
 //!
 //! Components below a table that is published without noise are known. They are taken off what was measured, and the
 //! normal equations are those of the others: least squares under the equality constraints, since every component has numbers of its own.
@@ -15,8 +15,8 @@
 //! Tables measured as Walsh–Hadamard coefficients are `H F_B r + noise`; over plain dimensions their normal operator
 //! is a number on each component too.
 
+use super::coupled::Coupling;
 use crate::cube::{Cuboid, Frame, Level, walsh};
-use crate::numeric::conjugate::{self, Rules, System};
 use crate::plan::noise::noise_variance;
 use crate::plan::{Form, Plan, Seen};
 use std::collections::HashMap;
@@ -88,10 +88,17 @@ pub struct Gls<'a> {
     most_steps: usize,
 }
 
-/// How closely conjugate gradients solve the normal equations, relative to the right-hand side.
-const TOLERANCE: f64 = 1e-12;
 /// The most steps of conjugate gradients.
 pub const MOST_STEPS: usize = 2000;
+
+/// Why the normal equations have no solution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unsolved {
+    /// Some component is told by no table.
+    NotHeld,
+    /// It would take more steps than may be made, or more digits than there are. What has been reached is not the best estimate.
+    Steps,
+}
 
 impl<'a> Gls<'a> {
     /// `frame` may be lumped as long as the query is constant on the lumps.
@@ -123,27 +130,39 @@ impl<'a> Gls<'a> {
             .sum()
     }
 
-    /// `N⁻¹ q`. `None` when `q` has a part in a component that no table knows.
-    pub fn solve(&self, q: Parts) -> Option<Parts> {
+    /// `N⁻¹ q`: a component that is not in it is zero.
+    pub fn solve(&self, q: Parts) -> Result<Parts, Unsolved> {
         // Coefficients of a table say nothing of some components below it.
         let known = |a: &Cuboid| {
             self.tables.iter().any(|t| a.is_below(&t.cuboid) && t.precision(self.frame, a) > 0.0)
         };
         if !q.keys().all(known) {
-            return None;
+            return Err(Unsolved::NotHeld);
         }
         if self.balanced {
-            return Some(
-                q.into_iter()
-                    .map(|(a, mut part)| {
-                        let share = 1.0 / self.precision(&a);
-                        part.iter_mut().for_each(|v| *v *= share);
-                        (a, part)
-                    })
-                    .collect(),
-            );
+            let share = |(a, mut part): (Cuboid, Vec<f64>)| {
+                let share = 1.0 / self.precision(&a);
+                part.iter_mut().for_each(|v| *v *= share);
+                (a, part)
+            };
+            return Ok(q.into_iter().map(share).collect());
         }
-        Some(self.conjugate_gradients(q))
+        Coupling::new(self.frame).solve(self, q, self.most_steps)
+    }
+
+    /// The components that must be known to solve for these: themselves, and over unequal groups those that mix with them.
+    pub fn touched(&self, components: Vec<Cuboid>) -> Vec<Cuboid> {
+        if self.balanced { components } else { Coupling::new(self.frame).touched(self, &components) }
+    }
+
+    /// The measured tables.
+    pub(super) fn tables(&self) -> &[Weighted] {
+        self.tables
+    }
+
+    /// Those that are published without noise.
+    pub(super) fn exact(&self) -> &[Cuboid] {
+        self.exact
     }
 
     /// `F_B v`, as a table.
@@ -172,82 +191,5 @@ impl<'a> Gls<'a> {
         }
         c.iter_mut().for_each(|v| *v *= t.weight);
         c
-    }
-
-    fn normal(&self, v: &Parts) -> Parts {
-        let mut out = Parts::new();
-        for t in self.tables {
-            Self::gather(self.frame, &t.cuboid, t.to_cells(self.frame, self.weights(t, v)), &mut out);
-        }
-        out
-    }
-
-    fn conjugate_gradients(&self, q: Parts) -> Parts {
-        // A fixed order of the components, so that sums round the same way every time.
-        let mut order: Vec<Cuboid> = self.tables.iter().flat_map(|t| self.frame.below(&t.cuboid)).collect();
-        order.sort_unstable();
-        order.dedup();
-        order.retain(|a| !self.exact.iter().any(|e| a.is_below(e)));
-        let weights: Vec<Vec<f64>> =
-            order.iter().map(|a| self.frame.multiplicity(a).iter().map(|&m| m as f64).collect()).collect();
-        let scale: Vec<f64> = order.iter().map(|a| 1.0 / self.precision(a)).collect();
-        let rules =
-            Rules { tolerance: TOLERANCE, most_steps: self.most_steps, singular: false, growth: None };
-        let normal = Normal { gls: self, order, weights, scale };
-        conjugate::solve(&normal, Parts::new(), q, &rules).map(|s| s.solution).unwrap_or_default()
-    }
-}
-
-/// `N`, for conjugate gradients.
-struct Normal<'a> {
-    gls: &'a Gls<'a>,
-    order: Vec<Cuboid>,
-    /// For each component how many real cells each of its numbers stands for.
-    weights: Vec<Vec<f64>>,
-    scale: Vec<f64>,
-}
-
-impl System for Normal<'_> {
-    type Vector = Parts;
-
-    fn apply(&self, v: &Parts) -> Option<(Parts, f64)> {
-        let image = self.gls.normal(v);
-        let curvature = self.dot(v, &image);
-        Some((image, curvature))
-    }
-
-    fn dot(&self, x: &Parts, y: &Parts) -> f64 {
-        let mut sum = 0.0;
-        for (a, w) in self.order.iter().zip(&self.weights) {
-            if let (Some(x), Some(y)) = (x.get(a), y.get(a)) {
-                sum += x.iter().zip(y).zip(w).map(|((x, y), w)| x * y * w).sum::<f64>();
-            }
-        }
-        sum
-    }
-
-    fn precondition(&self, r: &Parts) -> Parts {
-        let part = |(a, s): (&Cuboid, &f64)| Some((a.clone(), r.get(a)?.iter().map(|v| v * s).collect()));
-        self.order.iter().zip(&self.scale).filter_map(part).collect()
-    }
-
-    fn add(&self, x: &mut Parts, by: f64, y: &Parts) {
-        self.each(x, y, |x, y| x + by * y);
-    }
-
-    fn turn(&self, y: &mut Parts, by: f64, x: &Parts) {
-        self.each(y, x, |y, x| x + by * y);
-    }
-}
-
-impl Normal<'_> {
-    /// Puts `f(x, y)` in the place of `x`, a part that `x` does not have being 0.
-    fn each(&self, x: &mut Parts, y: &Parts, f: impl Fn(f64, f64) -> f64) {
-        for a in &self.order {
-            if let Some(y) = y.get(a) {
-                let x = x.entry(a.clone()).or_insert_with(|| vec![0.0; y.len()]);
-                x.iter_mut().zip(y).for_each(|(x, y)| *x = f(*x, *y));
-            }
-        }
     }
 }

@@ -8,7 +8,8 @@
 //! |---|---|
 //! | [`components`] | components measured one by one: `r̂_A = P_A y_A`, independent of each other |
 //! | [`based`] | components told by bases in whole numbers, dimension by dimension |
-//! | [`tables`] | whole tables: rolled up, or combined by generalised least squares ([`gls`]) |
+//! | [`tables`] | whole tables: rolled up, or combined by generalised least squares ([`gls`], over unequal groups [`coupled`]) |
+//! | [`sums`] | what all measured tables together say of a component |
 //! | [`written`] | the agency's own rows: least squares over a basis of them ([`rows`]) |
 //! | [`stored`] | tables published exactly, laid over all of these |
 //! | [`zeros`] | cells declared empty whatever the data: equality constraints around all of these |
@@ -18,6 +19,7 @@ pub(crate) mod based;
 mod cache;
 mod components;
 pub mod consistent;
+mod coupled;
 mod estimator;
 pub mod finish;
 pub mod gls;
@@ -27,6 +29,7 @@ mod nearest;
 pub mod rows;
 mod source;
 mod stored;
+mod sums;
 mod tables;
 pub(crate) mod written;
 pub mod zeros;

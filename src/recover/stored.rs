@@ -125,14 +125,15 @@ impl<S: Source> Stored<S> {
         }))
     }
 
-    /// All components of the tables published exactly.
+    /// All components of the tables published exactly: of sums of their cells, not of means.
     pub fn exact_parts(&self) -> Result<Parts, RecoverError> {
         let mut parts = Parts::new();
-        for (index, cuboid) in self.plan.exact.iter().enumerate() {
-            let table = self.roll_up(index, cuboid)?;
-            self.frame.decompose(cuboid, table, &mut |a, part| {
-                parts.insert(a, part);
-            });
+        for a in self.plan.exact.iter().flat_map(|cuboid| self.frame.below(cuboid)) {
+            if !parts.contains_key(&a)
+                && let Some(part) = self.exact_component(&a)
+            {
+                parts.insert(a, part?);
+            }
         }
         Ok(parts)
     }

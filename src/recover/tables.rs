@@ -1,23 +1,30 @@
 //! Whole tables: one is rolled up, several are combined by generalised least squares, see [`super::gls`].
 
 use super::estimator::{Coefficients, Estimate};
-use super::gls::{self, Gls, Parts, Weighted, measured_tables};
+use super::gls::{self, Gls, Parts, Unsolved, Weighted, measured_tables};
 use super::stored::Stored;
+use super::sums::{self, Sums};
 use super::{RecoverError, Source};
-use crate::cube::{Cuboid, Frame};
+use crate::cube::{Axis, Cuboid, Frame};
 use crate::plan::{Plan, Seen};
+use std::collections::HashMap;
 
-/// The measured tables, in the plan's order.
-pub(super) struct Tables(Vec<Weighted>);
+/// The measured tables.
+pub(super) struct Tables {
+    /// In the plan's order.
+    tables: Vec<Weighted>,
+    /// What they say together.
+    sums: Sums,
+}
 
 impl Tables {
     pub fn of(plan: &Plan) -> Tables {
-        Tables(measured_tables(plan))
+        Tables { tables: measured_tables(plan), sums: Sums::default() }
     }
 
     /// The only table there is, when an answer is a roll-up of it.
     fn only<S>(&self, stored: &Stored<S>, cuboid: &Cuboid) -> Option<&Weighted> {
-        let [only] = &self.0[..] else { return None };
+        let [only] = &self.tables[..] else { return None };
         let roll_up =
             only.seen == Seen::Cells && stored.plan.exact.is_empty() && cuboid.is_below(&only.cuboid);
         roll_up.then_some(only)
@@ -29,100 +36,127 @@ impl Tables {
         stored: &'a Stored<S>,
         frame: &'a Frame,
     ) -> Result<Gls<'a>, RecoverError> {
-        let gls = Gls::new(frame, &self.0, stored.balanced).beside(&stored.plan.exact);
+        let gls = Gls::new(frame, &self.tables, stored.balanced).beside(&stored.plan.exact);
         if stored.balanced {
             return Ok(gls);
         }
-        stored.check_room(frame, self.0.iter().map(|t| &t.cuboid))?;
-        Ok(gls.within(stored.steps(Gls::step(frame, &self.0), gls::MOST_STEPS)?))
+        stored.check_room(frame, self.tables.iter().map(|t| &t.cuboid))?;
+        Ok(gls.within(stored.steps(Gls::step(frame, &self.tables), gls::MOST_STEPS)?))
+    }
+
+    /// The estimates of some components below a table, on a frame that tells the table's cells apart. Over unequal groups, where they
+    /// take others with them, only as much of those is told apart as they need.
+    fn solved<S: Source>(
+        &self,
+        stored: &Stored<S>,
+        cuboid: &Cuboid,
+        components: Vec<Cuboid>,
+    ) -> Result<Parts, RecoverError> {
+        let (frame, lumps) = match stored.balanced {
+            true => (stored.frame.clone(), HashMap::new()),
+            false => told_apart(&stored.frame, cuboid),
+        };
+        if stored.balanced {
+            stored.check_room(&frame, std::iter::once(cuboid))?;
+        }
+        let gls = self.gls(stored, &frame)?;
+        let mut touched = gls.touched(components);
+        touched.retain(|a| !stored.is_exact(a));
+        let right = self.sums.parts(stored, &self.tables, touched)?;
+        let lumped = |(a, part)| {
+            let part = sums::lumped((&stored.frame, &frame), &lumps, &a, part);
+            (a, part)
+        };
+        let right: Parts = if lumps.is_empty() { right } else { right.into_iter().map(lumped).collect() };
+        gls.solve(right).map_err(|why| unsolved(stored, cuboid, why))
+    }
+
+    /// The best estimates of a table's cells.
+    fn recovered<S: Source>(&self, stored: &Stored<S>, cuboid: &Cuboid) -> Result<Vec<f64>, RecoverError> {
+        let below = stored.frame.below(cuboid);
+        let known = |a: &Cuboid| stored.cache.get(a);
+        let missing = below.iter().filter(|a| !stored.is_exact(a) && known(a).is_none()).cloned().collect();
+        let mut solved = self.solved(stored, cuboid, missing)?;
+        stored.frame.rebuild(cuboid, &mut |a| {
+            if let Some(part) = stored.exact_component(a) {
+                return part.map(Some);
+            }
+            if let Some(part) = known(a) {
+                return Ok(Some(part.to_vec()));
+            }
+            let part = solved.remove(a);
+            part.iter().for_each(|part| stored.cache.offer(a, part));
+            Ok(part)
+        })
     }
 
     /// Whether some measurement tells each component of a table. Coefficients tell only some of those below their table; and
     /// a dimension of one category, which has no component of its own, may be missing from what was measured.
     fn known_by_parts<S: Source>(&self, stored: &Stored<S>, cuboid: &Cuboid) -> bool {
         let tells = |t: &Weighted, a: &Cuboid| a.is_below(&t.cuboid) && t.precision(&stored.frame, a) > 0.0;
-        let known = |a: &Cuboid| stored.is_exact(a) || self.0.iter().any(|t| tells(t, a));
+        let known = |a: &Cuboid| stored.is_exact(a) || self.tables.iter().any(|t| tells(t, a));
         stored.frame.below(cuboid).iter().all(known)
     }
+}
+
+/// Why there is no answer from this table.
+fn unsolved<S: Source>(stored: &Stored<S>, cuboid: &Cuboid, why: Unsolved) -> RecoverError {
+    match why {
+        Unsolved::NotHeld => stored.not_held(cuboid),
+        Unsolved::Steps => RecoverError::TooMuch("solving for its components".into()),
+    }
+}
+
+/// A frame that tells the nodes of a table's levels apart, and lumps all else as far as it goes; for each dimension and rung the lump of each node.
+fn told_apart(frame: &Frame, cuboid: &Cuboid) -> (Frame, HashMap<usize, Vec<Vec<u32>>>) {
+    let mut axes: Vec<Axis> = Vec::with_capacity(frame.axes.len());
+    let mut lumps = HashMap::new();
+    for (d, axis) in frame.axes.iter().enumerate() {
+        let at = axis.rung(cuboid.level(d)).unwrap_or(0);
+        let each: Vec<u32> = (0..axis.rungs[at].len() as u32).collect();
+        let (small, lump_of) = axis.lump(at, &each);
+        axes.push(small);
+        lumps.insert(d, lump_of);
+    }
+    (Frame { axes }, lumps)
 }
 
 impl<S: Source> Estimate<S> for Tables {
     fn holds(&self, stored: &Stored<S>, cuboid: &Cuboid) -> bool {
         let whole = |t: &Weighted| t.seen == Seen::Cells && cuboid.is_below(&t.cuboid);
         stored.fits(cuboid, stored.values)
-            && (self.0.iter().any(whole) || stored.is_exact(cuboid) || self.known_by_parts(stored, cuboid))
+            && (self.tables.iter().any(whole)
+                || stored.is_exact(cuboid)
+                || self.known_by_parts(stored, cuboid))
     }
 
     fn direct_table(&self, stored: &Stored<S>, cuboid: &Cuboid) -> Option<Result<Vec<f64>, RecoverError>> {
-        let from = &self.only(stored, cuboid)?.cuboid;
-        let roll_up =
-            |values: Vec<i64>| stored.frame.roll_up(from, cuboid, values.iter().map(|&v| v as f64).collect());
-        Some(stored.read(0).map(roll_up))
-    }
-
-    /// Recovers all components below `cuboid` (all there are, when axes are unbalanced) into the cache.
-    fn prepare(&self, stored: &Stored<S>, cuboid: &Cuboid) -> Result<(), RecoverError> {
-        let (frame, cache) = (&stored.frame, &stored.cache);
-        let _one_at_a_time = cache.solving();
-        let missing = frame
-            .below(cuboid)
-            .into_iter()
-            .filter(|a| cache.get(a).is_none() && !stored.is_exact(a))
-            .collect::<Vec<_>>();
-        if missing.is_empty() {
-            return Ok(());
+        if let Some(only) = self.only(stored, cuboid) {
+            let roll_up = |values: Vec<i64>| {
+                let values = values.iter().map(|&v| v as f64).collect();
+                stored.frame.roll_up(&only.cuboid, cuboid, values)
+            };
+            return Some(stored.read(0).map(roll_up));
         }
-        let gls = self.gls(stored, frame)?;
-        if stored.balanced {
-            stored.check_room(frame, std::iter::once(cuboid))?;
-        }
-        let known = if stored.balanced { Parts::new() } else { stored.exact_parts()? };
-        let mut right = Parts::new();
-        for (index, t) in self.0.iter().enumerate() {
-            let into = if stored.balanced { t.cuboid.meet(cuboid) } else { t.cuboid.clone() };
-            if stored.balanced && !missing.iter().any(|a| a.is_below(&into)) {
-                continue;
-            }
-            let mut values: Vec<f64> = stored.read(index)?.into_iter().map(|v| v as f64).collect();
-            if !known.is_empty() {
-                values.iter_mut().zip(gls.build(&t.cuboid, &known)).for_each(|(v, known)| *v -= known);
-            }
-            let mut table = frame.roll_up(&t.cuboid, &into, t.to_cells(frame, values));
-            // F_Bᵀ pushes means; over balanced axes a mean is a sum by the number of cells.
-            let weight = t.weight * frame.cells(&into) / frame.cells(&t.cuboid);
-            table.iter_mut().for_each(|v| *v *= weight);
-            Gls::gather(frame, &into, table, &mut right);
-        }
-        if stored.balanced {
-            // What is known already was gathered from some of the tables only: it must not be solved again.
-            right.retain(|a, _| missing.contains(a));
-        }
-        right.retain(|a, _| !stored.is_exact(a));
-        let solved = gls.solve(right).ok_or_else(|| stored.not_held(cuboid))?;
-        for (a, part) in solved {
-            // A component that was known before may have been gathered from some of its tables only.
-            if !stored.balanced || missing.contains(&a) {
-                cache.keep(a, part);
-            }
-        }
-        Ok(())
+        Some(self.recovered(stored, cuboid))
     }
 
     fn component(&self, stored: &Stored<S>, a: &Cuboid) -> Result<Vec<f64>, RecoverError> {
-        stored.cache.get(a).map(|part| part.to_vec()).ok_or_else(|| stored.not_held(a))
+        let parts = self.solved(stored, a, vec![a.clone()])?;
+        parts.into_iter().find(|(b, _)| b == a).map(|(_, part)| part).ok_or_else(|| stored.not_held(a))
     }
 
     fn step(&self, stored: &Stored<S>, frame: &Frame, tables: &mut dyn Iterator<Item = &Cuboid>) -> f64 {
         if stored.balanced {
-            tables.map(|t| frame.below(t).len() as f64).sum::<f64>() * self.0.len() as f64
+            tables.map(|t| frame.below(t).len() as f64).sum::<f64>() * self.tables.len() as f64
         } else {
             // A system within the system: it rarely takes more than this.
-            32.0 * Gls::step(frame, &self.0)
+            32.0 * Gls::step(frame, &self.tables)
         }
     }
 
     fn covariance(&self, stored: &Stored<S>, frame: &Frame, parts: Parts) -> Option<Parts> {
-        self.gls(stored, frame).ok()?.solve(parts)
+        self.gls(stored, frame).ok()?.solve(parts).ok()
     }
 
     fn direct_coefficients(
@@ -144,7 +178,8 @@ impl<S: Source> Estimate<S> for Tables {
     ) -> Result<Coefficients, RecoverError> {
         let gls = self.gls(stored, frame)?;
         let finest = query.keys().max_by_key(|a| a.len()).cloned();
-        let v = gls.solve(query).ok_or_else(|| stored.not_held(&finest.unwrap_or_else(Cuboid::total)))?;
-        Ok(self.0.iter().enumerate().map(|(index, t)| (index, gls.weights(t, &v))).collect())
+        let finest = finest.unwrap_or_else(Cuboid::total);
+        let v = gls.solve(query).map_err(|why| unsolved(stored, &finest, why))?;
+        Ok(self.tables.iter().enumerate().map(|(index, t)| (index, gls.weights(t, &v))).collect())
     }
 }

@@ -178,6 +178,9 @@ pub fn pseudo_inverse(m: &DMatrix<f64>) -> DMatrix<f64> {
     // A zero on the diagonal of a semidefinite matrix is a row and a column of zeros: nalgebra's iteration may not
     // survive those.
     let kept: Vec<usize> = (0..m.nrows()).filter(|&i| m[(i, i)] != 0.0).collect();
+    if kept.is_empty() {
+        return DMatrix::zeros(m.nrows(), m.ncols());
+    }
     if kept.len() < m.nrows() {
         let small = pseudo_inverse(&m.select_rows(&kept).select_columns(&kept));
         let mut out = DMatrix::zeros(m.nrows(), m.ncols());

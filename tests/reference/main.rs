@@ -12,5 +12,6 @@ mod past;
 mod plans;
 mod shaped;
 mod strategies;
+mod unequal;
 mod untrue;
 mod workloads;

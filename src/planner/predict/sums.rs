@@ -144,7 +144,7 @@ impl Block {
                 let mut parts = Parts::new();
                 Gls::gather(frame, &table.cuboid, query, &mut parts);
                 parts.retain(|a, _| !exact.iter().any(|e| a.is_below(e)));
-                let solved = gls.solve(parts)?;
+                let solved = gls.solve(parts).ok()?;
                 let column = gls.build(&table.cuboid, &solved);
                 Some(places.iter().map(|&p| column[p]).collect())
             })
