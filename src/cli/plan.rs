@@ -1,6 +1,7 @@
 //! `margins plan`: what will be measured, and how exact the tables will be. Opens no data.
 
 mod asked;
+mod takes;
 
 use super::chart::{Chart, Series, svg};
 use super::output::{amount, columns, counted, figure, grouped, short};
@@ -8,7 +9,7 @@ use super::{Failure, Outcome, output, terminal};
 use crate::answer::Evaluator;
 use crate::compile::statement::Dialect;
 use crate::compile::{self, CompileError, Job};
-use crate::cube::{Cube, Cuboid};
+use crate::cube::{Cube, Cuboid, Frame};
 use crate::law::ErrorLaw;
 use crate::plan::cost::WorstCase;
 use crate::plan::{BudgetRule, Measure, Neighbours, Noise, Table, cost};
@@ -20,7 +21,7 @@ use crate::release::Currency;
 use crate::spec::{self, Spec, SpecErrors, Unit};
 use crate::visible::visible;
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use smallvec::SmallVec;
 use std::path::{Path, PathBuf};
 
 /// Show what a spec will measure and how exact its tables will be, without opening the data.
@@ -112,7 +113,8 @@ fn print_json(spec: &Spec, job: &Job) -> Outcome {
             let asked = spec.request().ok_or(CompileError::NoBudget)?;
             let plan = &choice.planned.plan;
             let request = asked.over(plan.measure);
-            output::json_pieces(pieces(&spec.planned(plan), &asked, &request, choice)?)
+            let takes = takes::to_json(spec, job, choice);
+            output::json_pieces(pieces(&spec.planned(plan), &asked, &request, choice, takes)?)
         }
     }
 }
@@ -125,7 +127,8 @@ pub fn to_json(spec: &Spec, job: &Job) -> Result<String, Failure> {
             let asked = spec.request().ok_or(CompileError::NoBudget)?;
             let plan = &choice.planned.plan;
             let request = asked.over(plan.measure);
-            Ok(pieces(&spec.planned(plan), &asked, &request, choice)?.collect())
+            let takes = takes::to_json(spec, job, choice);
+            Ok(pieces(&spec.planned(plan), &asked, &request, choice, takes)?.collect())
         }
     }
 }
@@ -134,13 +137,20 @@ pub fn to_json(spec: &Spec, job: &Job) -> Result<String, Failure> {
 pub fn to_text(spec: &Spec, job: &Job, compare: bool, all: bool) -> Result<String, Failure> {
     match job {
         Job::Projection(designed) => Ok(super::projection::to_text(spec, designed) + &warnings(spec)),
-        Job::Tables(choice) => plan_of_tables(spec, choice, compare, all),
+        Job::Tables(choice) => plan_of_tables(spec, job, choice, compare, all),
     }
 }
 
-fn plan_of_tables(spec: &Spec, choice: &Choice, compare: bool, all: bool) -> Result<String, Failure> {
+fn plan_of_tables(
+    spec: &Spec,
+    job: &Job,
+    choice: &Choice,
+    compare: bool,
+    all: bool,
+) -> Result<String, Failure> {
     let planned = &choice.planned;
     let asked = spec.request().ok_or(CompileError::NoBudget)?;
+    let takes = takes::text(spec, job, choice);
     // All that follows is about the levels that the chosen plan speaks of.
     let (spec, request) = (spec.planned(&planned.plan), asked.over(planned.plan.measure));
     let mut out = head(&spec, planned);
@@ -150,6 +160,7 @@ fn plan_of_tables(spec: &Spec, choice: &Choice, compare: bool, all: bool) -> Res
     out.push_str(&tables(&request, planned, all));
     out.push_str(&asked::judged(&request, planned, all));
     out.push_str(&foot(planned));
+    out.push_str(&takes);
     out.push_str(&super::bases::text(&spec.cube, planned));
     out.push_str(&with_delta(planner::with_delta(&asked), planned));
     if let Some(copies) = &choice.copies {
@@ -506,6 +517,7 @@ fn comparison(request: &Request, candidates: &[Candidate], chosen: usize) -> Str
         Objective::Total | Objective::Targets => p.prediction.weighted_total,
     };
     let best = candidates[order[0]].outcome.as_ref().map_or(f64::INFINITY, error);
+    let frame = |p: &Planned| Frame::new(&request.over(p.plan.measure).cube, &p.plan.levels);
     let mut rows = Vec::new();
     let mut reasons: Vec<(Measure, String)> = Vec::new();
     for i in order {
@@ -524,6 +536,7 @@ fn comparison(request: &Request, candidates: &[Candidate], chosen: usize) -> Str
                 figure(p.prediction.rms_error()),
                 figure(p.prediction.max.sqrt()),
                 format!("{:.2}×", error(p) / best),
+                grouped(planner::answering(&frame(p), &p.plan) as u64),
             ]),
             Err(e) if !reasons.iter().any(|(m, _)| *m == c.measure) => {
                 reasons.push((c.measure, e.to_string()))
@@ -531,8 +544,10 @@ fn comparison(request: &Request, candidates: &[Candidate], chosen: usize) -> Str
             Err(_) => {}
         }
     }
-    let mut out =
-        columns(&["  strategy", "groups", "total variance", "rms error", "worst", "vs best"], &rows);
+    let mut out = columns(
+        &["  strategy", "groups", "total variance", "rms error", "worst", "vs best", "answer reads"],
+        &rows,
+    );
     if candidates.iter().any(|c| c.vast) {
         out.push_str("  * so many cells that it is only chosen by name\n");
     }
@@ -549,11 +564,13 @@ fn pieces<'a>(
     asked: &Request,
     request: &'a Request,
     choice: &'a Choice,
+    takes: Value,
 ) -> Result<impl Iterator<Item = String> + use<'a>, Failure> {
-    let fields = match tables_apart(spec, asked, request, choice)? {
+    let mut fields = match tables_apart(spec, asked, request, choice)? {
         Value::Object(fields) => fields,
         _ => serde_json::Map::new(),
     };
+    fields.insert("takes".into(), takes);
     let before = |first: bool| if first { "" } else { "," };
     let pieces = fields.into_iter().enumerate().flat_map(move |(at, (key, value))| {
         let name = format!("{}{}:", before(at == 0), Value::from(key.as_str()));
@@ -562,8 +579,7 @@ fn pieces<'a>(
             Some(_) => ("[", String::new(), "]"),
             None => ("", value.to_string(), ""),
         };
-        let each = tables.into_iter().flatten().enumerate();
-        let each = each.map(move |(at, table)| format!("{}{table}", before(at == 0)));
+        let each = tables.into_iter().flatten();
         std::iter::once(name + open + &value).chain(each).chain([close.to_owned()])
     });
     Ok(["{".to_owned()].into_iter().chain(pieces).chain(["}\n".to_owned()]))
@@ -651,23 +667,27 @@ struct TableJson<'a> {
     exact: bool,
     margin95: f64,
     max_variance: f64,
-    of: Vec<&'a str>,
+    of: SmallVec<[&'a str; 4]>,
     queries: Option<&'a f64>,
     std_error: f64,
     variance: f64,
 }
 
+/// Tables are written so many at a time.
+const TOGETHER: usize = 256;
+
+/// All tables, with commas between them.
 fn tables_json<'a>(request: &'a Request, planned: &'a Planned) -> impl Iterator<Item = String> + 'a {
     let p = &planned.plan;
     let margins = Margins::new(request, planned);
-    let levels =
-        request.cube.dimensions.iter().enumerate().flat_map(|(d, dimension)| {
-            (0..dimension.levels.len()).map(move |l| crate::cube::Level::new(d, l))
-        });
-    let names: HashMap<_, String> =
-        levels.map(|level| ((level.dimension, level.level), request.cube.level_name(level))).collect();
-    let table = move |(i, (t, s)): (usize, (&Table, &Spread))| {
-        let of = t.cuboid.iter().filter_map(|level| names.get(&(level.dimension, level.level)));
+    let names: Vec<Vec<String>> = (request.cube.dimensions.iter().enumerate())
+        .map(|(d, dimension)| {
+            let levels = (0..dimension.levels.len()).map(|l| crate::cube::Level::new(d, l));
+            levels.map(|level| request.cube.level_name(level)).collect()
+        })
+        .collect();
+    let of_table = move |out: &mut Vec<u8>, i: usize, t: &Table, s: &Spread| {
+        let of = t.cuboid.iter().filter_map(|at| names.get(at.dimension)?.get(at.level));
         let plain = TableJson {
             cells: request.cube.cells(&t.cuboid),
             exact: p.exact_above(&t.cuboid).is_some(),
@@ -678,14 +698,27 @@ fn tables_json<'a>(request: &'a Request, planned: &'a Planned) -> impl Iterator<
             std_error: s.mean.sqrt(),
             variance: s.mean,
         };
+        // Writing to memory cannot fail.
         if t.asks.is_cells() {
-            return serde_json::to_string(&plain).unwrap_or_default();
+            let _ = serde_json::to_writer(out, &plain);
+            return;
         }
         let mut value = serde_json::to_value(&plain).unwrap_or_default();
         asked::describe(t, request, planned, &mut value);
-        value.to_string()
+        let _ = serde_json::to_writer(out, &value);
     };
-    p.workload.iter().zip(&planned.prediction.tables).enumerate().map(table)
+    p.workload.chunks(TOGETHER).zip(planned.prediction.tables.chunks(TOGETHER)).enumerate().map(
+        move |(chunk, (tables, spreads))| {
+            let mut out = Vec::with_capacity(TOGETHER * 256);
+            for (i, (t, s)) in tables.iter().zip(spreads).enumerate() {
+                if chunk + i > 0 {
+                    out.push(b',');
+                }
+                of_table(&mut out, chunk * TOGETHER + i, t, s);
+            }
+            String::from_utf8(out).unwrap_or_default()
+        },
+    )
 }
 
 fn targets_json(spec: &Spec, planned: &Planned, t: &Targets) -> Value {

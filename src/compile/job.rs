@@ -3,6 +3,7 @@
 //! A [`Job`] is decided before data is seen. A [`Draft`] is a job about to be written: its file up to the integers. What one kind
 //! does otherwise than the other is in [`super::tables`] and [`super::projection`], and asked for here.
 
+use super::effort;
 use super::projection::{Designed, Sums, design};
 use super::statement::{self, Dialect};
 use super::tables::Tables;
@@ -34,9 +35,6 @@ pub enum Job {
     /// A projection: its design.
     Projection(Box<Designed>),
 }
-
-/// Plans of more measurements are not written to the end before data is seen.
-const REHEARSED: usize = 1 << 16;
 
 impl Job {
     /// What a spec asks for. Data is not touched.
@@ -103,7 +101,7 @@ impl Job {
     /// away. Whatever would keep a real one from being written or read (a plan its readers refuse, too many sections, a manifest that
     /// is too long) shows here, before data is opened and anything is charged. `day` is `YYYY-MM-DD`.
     ///
-    /// Of more than [`REHEARSED`] measurements only what speaks of all of them at once is written: domain, plan (whose writer refuses what its
+    /// Of very many measurements or integers only what speaks of all of them at once is written: domain, plan (whose writer refuses what its
     /// readers would) and spec. Whether each measurement has room, and all their sections, the planner has compared.
     pub fn rehearse(&self, spec: &Spec, day: &str) -> Result<(), CompileError> {
         let (folder, _passing) = interrupt::whole(|| {
@@ -121,7 +119,7 @@ impl Job {
             let mut input = draft.manifest(copy, day, false)?;
             input.account = Some(account.clone());
             let mut writer = draft.begin(copy, folder.path(), false)?;
-            if draft.plan().measurements.len() > REHEARSED {
+            if !effort::is_rehearsed(&draft.spec().cube, draft.plan()) {
                 continue;
             }
             draft.zeros(copy, &mut writer)?;

@@ -11,10 +11,12 @@
 //! | [`statement`] | the SQL that counts where the data lives |
 //! | [`asked`] | a question that is measured itself |
 //! | [`extending`] | what is missing beside a release that is out |
+//! | [`effort`] | bytes, time and memory of a release, from the plan alone |
 //! | `accuracy` | what is left of a bound, as the accuracy that it buys |
 
 mod accuracy;
 pub mod asked;
+pub mod effort;
 pub mod extending;
 mod job;
 mod projection;

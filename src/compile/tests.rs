@@ -38,7 +38,7 @@ reason = "known from the register"
 
 const ROWS: &str = "sex,age\nF,1\nF,2\nM,7\nM,7\nF,9\nM,0\n";
 
-fn spec(text: &str) -> Spec {
+pub(super) fn spec(text: &str) -> Spec {
     crate::spec::parse(text, Path::new("shop.toml"), |_| Err(std::io::ErrorKind::NotFound.into())).unwrap()
 }
 
@@ -51,7 +51,7 @@ fn planned(spec: &Spec) -> Result<Planned, CompileError> {
     Job::of(spec, Look::Needed).map(tables)
 }
 
-fn plan_of(made: &Released) -> Plan {
+pub(super) fn plan_of(made: &Released) -> Plan {
     tables(made.job.clone()).plan
 }
 
@@ -59,7 +59,7 @@ fn released(dir: &Path, spec: &Spec) -> Released {
     released_from(dir, spec, ROWS)
 }
 
-fn released_from(dir: &Path, spec: &Spec, rows: &str) -> Released {
+pub(super) fn released_from(dir: &Path, spec: &Spec, rows: &str) -> Released {
     let data = dir.join("rows.csv");
     std::fs::write(&data, rows).unwrap();
     let mut spec = spec.clone();

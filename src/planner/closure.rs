@@ -21,6 +21,8 @@ pub struct Closure {
     gains: Vec<AxisGains>,
     /// For each table what is asked beyond its cells, if anything is.
     asked: Vec<Option<Box<AskedOf>>>,
+    /// What searches for its tables have found.
+    pub(super) found: super::strategy::Found,
 }
 
 /// What is asked of a table beyond its cells.
@@ -108,6 +110,7 @@ impl Closure {
                 .map(|(axis, d)| AxisGains::new(axis, d.levels.len()))
                 .collect(),
             asked: Vec::new(),
+            found: Default::default(),
         };
         let mut known = FxHashMap::default();
         for table in workload {

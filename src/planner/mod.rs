@@ -4,6 +4,7 @@
 //! will really be drawn, and checks the cost against the budget in exact arithmetic. The same request
 //! gives the same plan, bit for bit, on any machine: all functions beyond `+ − × ÷ √` come from `libm`.
 
+mod answering;
 pub mod bases;
 mod choice;
 pub mod closure;
@@ -23,6 +24,7 @@ pub mod targets;
 mod turns;
 pub mod worst;
 
+pub use answering::{EQUAL, answering, easiest as best, largest as largest_asked};
 pub use choice::{Choice, Look, choose};
 pub use delta::{DELTA, WithDelta, with_delta};
 pub use objective::{Certificate, Objective, Target};
@@ -38,12 +40,21 @@ use room::NoRoom;
 use std::borrow::Cow;
 use strategy::{Ask, NotApplicable};
 
+/// The most cells of a table that is asked for: with so many a section of a release is full.
+pub const MOST_ASKED: u64 = 1 << 28;
+
 /// Why no plan could be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// The workload has no table.
     #[error("the workload asks for no table")]
     NoTables,
+    /// A table that no release has room for, and no reader.
+    #[error(
+        "{0} has {1} cells: no table may have more than {MOST_ASKED}, which is what a section of a release has room for. Ask for fewer \
+         dimensions together, or for coarser levels of them"
+    )]
+    TooLarge(String, String),
     /// Every table is published without noise.
     #[error("every table asked for is exact: nothing would be protected, so there is nothing to release")]
     AllExact,
@@ -128,18 +139,6 @@ pub fn compare(request: &Request, budgets: &[BudgetRule]) -> Result<Vec<Candidat
     Ok(candidates)
 }
 
-/// The index of the candidate that is best by the request's objective; the first of equals. Vast ones only if there
-/// are no others.
-pub fn best<'a>(
-    request: &Request,
-    candidates: impl Iterator<Item = (usize, &'a Candidate)>,
-) -> Option<usize> {
-    candidates
-        .filter_map(|(i, c)| Some((i, c.vast, c.outcome.as_ref().ok()?.score(request))))
-        .reduce(|a, b| if (b.1, b.2) < (a.1, a.2) { b } else { a })
-        .map(|(i, ..)| i)
-}
-
 /// What a plan would promise with `times` its budget: the same tables and shares, all noise scaled.
 pub fn predict_at(request: &Request, plan: &Plan, times: f64) -> Result<Prediction, PlanError> {
     let context = Context::new(request, plan.measure)?;
@@ -166,6 +165,17 @@ pub fn judge(request: &Request, plan: &Plan, tables: Vec<Table>) -> Vec<Spread> 
 fn for_tables(request: &Request) -> Result<Rational, PlanError> {
     if request.workload.is_empty() {
         return Err(PlanError::NoTables);
+    }
+    let cells = |t: &&Table| request.cube.cells(&t.cuboid).unwrap_or(u64::MAX);
+    if let Some(table) = request.workload.iter().find(|t| cells(t) > MOST_ASKED) {
+        let cells = match request.cube.cells(&table.cuboid) {
+            Some(n) if n < 1_000_000_000_000 => n.to_string(),
+            _ => format!(
+                "{:.1e}",
+                table.cuboid.iter().map(|l| l.of(&request.cube).len() as f64).product::<f64>()
+            ),
+        };
+        return Err(PlanError::TooLarge(request.cube.describe(&table.cuboid), cells));
     }
     if request.workload.iter().all(|t| request.is_exact(&t.cuboid)) {
         return Err(PlanError::AllExact);

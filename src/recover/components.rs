@@ -6,10 +6,10 @@ use super::stored::Stored;
 use super::{RecoverError, Source};
 use crate::cube::{Cuboid, Frame};
 use crate::plan::{Plan, noise};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// For each component the measurement that holds it.
-pub(super) struct Components(HashMap<Cuboid, usize>);
+pub(super) struct Components(FxHashMap<Cuboid, usize>);
 
 impl Components {
     pub fn of(plan: &Plan) -> Components {

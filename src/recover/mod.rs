@@ -88,8 +88,16 @@ impl<S: Source> Recovery<S> {
     /// Prepares to recover from measurements made by `plan`.
     pub fn new(cube: Cube, plan: Plan, source: S) -> Result<Recovery<S>, RecoverError> {
         let frame = Frame::new(&cube, &plan.levels);
-        let lumps: Vec<bool> =
-            (0..frame.axes.len()).map(|d| plan.measurements.iter().all(|m| m.block.lumps(d))).collect();
+        let mut lumps = vec![true; frame.axes.len()];
+        for m in &plan.measurements {
+            // What is special about a dimension is special about those it has.
+            let all = lumps.iter_mut().enumerate();
+            match &m.block {
+                Block::Based(_) => all.for_each(|(d, lumps)| *lumps &= m.block.lumps(d)),
+                block if !block.lumps(0) => all.for_each(|(_, lumps)| *lumps = false),
+                _ => {}
+            }
+        }
         let whole = |(a, lumps): (&Axis, &bool)| if *lumps { a.lump(0, &[0]).0 } else { a.clone() };
         let lumped = frame.axes.iter().zip(&lumps).map(whole).collect();
         let stored = Stored::new(cube, plan, frame, source);

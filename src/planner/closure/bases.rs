@@ -87,6 +87,7 @@ impl Closure {
             index: self.index.clone(),
             gains: self.gains.clone(),
             asked,
+            found: Default::default(),
         }
     }
 }

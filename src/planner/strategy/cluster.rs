@@ -11,11 +11,11 @@
 //! of them are before the search ends.
 
 use super::ask::Ask;
-use super::landscape::{Choice, Landscape, Shape};
+use super::landscape::{Choice, Landscape, Shape, Steps};
 use super::{Measured, NotApplicable, Strategy};
+use crate::plan::BudgetRule;
 use rayon::prelude::*;
-use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// All pairs are tried, so the work grows with the square of this.
 const MOST_TABLES: usize = 1024;
@@ -33,7 +33,7 @@ pub struct Cluster;
 impl Strategy for Cluster {
     fn measure(&self, ask: &Ask) -> Result<Vec<Measured>, NotApplicable> {
         let land = ask.landscape()?;
-        let choice = cluster(&land, ask.most_cells()).ok_or(NotApplicable::TooManyTables)?;
+        let choice = clustered(ask, &land, ask.most_cells()).ok_or(NotApplicable::TooManyTables)?;
         Ok(vec![(ask.chosen(&land, &choice)?, None)])
     }
 }
@@ -153,6 +153,39 @@ impl Pair {
     }
 }
 
+/// What a search was for: all that its result depends on, for one workload over one frame.
+#[derive(PartialEq)]
+struct Sought {
+    rule: BudgetRule,
+    laplace: bool,
+    most: f64,
+    workload: Vec<(Steps, f64)>,
+    stakes: Vec<f64>,
+}
+
+/// What was found already: `tables` starts from where `cluster` ends, and each is looked at under both rules.
+#[derive(Default)]
+pub struct Found(Mutex<Vec<(Sought, Option<Choice>)>>);
+
+/// [`cluster`], once for each question.
+pub fn clustered(ask: &Ask, land: &Landscape, most: f64) -> Option<Choice> {
+    let sought = Sought {
+        rule: land.rule(),
+        laplace: land.is_laplace(),
+        most,
+        workload: land.workload.clone(),
+        stakes: land.stakes().to_vec(),
+    };
+    // A panic elsewhere leaves nothing half-written here.
+    let found = || ask.closure.found.0.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, choice)) = found().iter().find(|(s, _)| *s == sought) {
+        return choice.clone();
+    }
+    let choice = cluster(land, most);
+    found().push((sought, choice.clone()));
+    choice
+}
+
 /// The merged tables. `None` when there are too many to try all pairs. No table gets more than `most` cells.
 pub fn cluster(land: &Landscape, most: f64) -> Option<Choice> {
     let shuffles = if land.workload.len() <= FEW_TABLES { SHUFFLES } else { 1 };
@@ -208,8 +241,9 @@ fn merged(land: &Landscape, most: f64, absorb: bool, shuffle: u64) -> Option<Cho
         let Some(at) = judge(&mut pairs[..some]).or_else(|| judge(&mut pairs)) else { break };
         state.replace(&pairs[at], next_id);
         next_id += 1;
-        let alive: HashSet<usize> = state.clusters.iter().map(|c| c.id).collect();
-        pairs.retain(|p| alive.contains(&p.ids.0) && alive.contains(&p.ids.1));
+        let mut alive = vec![false; next_id];
+        state.clusters.iter().for_each(|c| alive[c.id] = true);
+        pairs.retain(|p| alive[p.ids.0] && alive[p.ids.1]);
         fresh = state.clusters.len() - 1..state.clusters.len();
     }
     let (tables, shares) = state.tables();

@@ -44,8 +44,11 @@ impl Steps {
     }
 
     /// The join of two cuboids.
+    #[inline]
     pub fn join(mut self, other: Steps) -> Steps {
-        self.0.iter_mut().zip(other.0).for_each(|(a, b)| *a |= b);
+        for i in 0..WORDS {
+            self.0[i] |= other.0[i];
+        }
         self
     }
 
@@ -63,8 +66,10 @@ impl Steps {
     }
 
     /// Whether this cuboid rolls up from `other`.
+    #[inline]
     pub fn is_below(&self, other: &Steps) -> bool {
-        self.0.iter().zip(&other.0).all(|(a, b)| a & !b == 0)
+        // Much asked for: without branches.
+        (0..WORDS).fold(0, |out, i| out | self.0[i] & !other.0[i]) == 0
     }
 }
 
@@ -214,14 +219,14 @@ impl Landscape {
         self.rule
     }
 
-    /// Whether precision grows with the square of a share.
-    pub fn is_laplace(&self) -> bool {
-        self.laplace
-    }
-
     /// `c_A/n_A` of every component.
     pub fn stakes(&self) -> &[f64] {
         &self.stakes
+    }
+
+    /// Whether precision grows with the square of a share.
+    pub fn is_laplace(&self) -> bool {
+        self.laplace
     }
 
     /// The workload's components, and those of its tables that add none.

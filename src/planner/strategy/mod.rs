@@ -22,6 +22,7 @@ mod trees;
 mod wavelet;
 
 pub use ask::Ask;
+pub use cluster::Found;
 pub use residual::component_reading;
 
 use super::Request;

@@ -105,7 +105,7 @@ fn starts(ask: &Ask, land: &Landscape, most: f64) -> Vec<Choice> {
     if Tables.refines(&ask.request.workload) {
         starts.push(hierarchy::hierarchy(land, true));
     }
-    starts.extend(cluster::cluster(land, most));
+    starts.extend(cluster::clustered(ask, land, most));
     starts
 }
 

@@ -25,7 +25,7 @@ pub use data::Data;
 pub(in crate::secret) use data::Tabulator;
 
 use crate::cube::{Cube, Cuboid, Level};
-use crate::secret::ingest::Rows;
+use crate::secret::ingest::{Rows, Settings};
 use zeroize::Zeroizing;
 
 /// The most cells a table can have: indices stay well inside 32 bits.
@@ -58,6 +58,50 @@ pub enum CountError {
     /// A table that the counted ones do not hold.
     #[error("a table was asked for that had not been announced before the data was read")]
     NotCounted,
+}
+
+/// What counting the tables of a plan takes, known from the domain alone.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Work {
+    /// Steps on each row: one for each dimension of each counted table, and one for the table.
+    pub steps: f64,
+    /// The bytes that counts, or what is kept of each row, take.
+    pub bytes: Held,
+}
+
+/// What is held while rows are counted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Held {
+    /// Counted tables: so many bytes in all.
+    Tables(f64),
+    /// The rows themselves: so many bytes for each.
+    Rows(f64),
+}
+
+/// What counting the tables `wanted` takes.
+pub fn work(cube: &Cube, wanted: &[&Cuboid]) -> Work {
+    let threads = Settings::default().threads;
+    let steps = |tables: &mut dyn Iterator<Item = &Cuboid>| tables.map(|t| t.len() as f64 + 1.0).sum();
+    match cover::cover(cube, wanted, threads) {
+        Some(tables) => {
+            let cells: f64 = tables.iter().filter_map(|t| cover::size(cube, t)).map(|n| n as f64).sum();
+            let bytes = Held::Tables(cells * (4.0 * threads as f64 + 8.0));
+            Work { steps: steps(&mut tables.iter()), bytes }
+        }
+        None => {
+            let code = |nodes: usize| {
+                if nodes <= 1 << 8 {
+                    1.0
+                } else if nodes <= 1 << 16 {
+                    2.0
+                } else {
+                    4.0
+                }
+            };
+            let row = cube.dimensions.iter().map(|d| code(d.levels[d.finest()].len())).sum();
+            Work { steps: steps(&mut wanted.iter().copied()), bytes: Held::Rows(row) }
+        }
+    }
 }
 
 /// The table of `rows` over `axes`, row-major: the last axis runs fastest. No axes give the total.

@@ -1,0 +1,247 @@
+//! What a release of a plan takes, and what it takes to ask it: bytes of the file, processor time, memory. Known from the plan alone, but for what
+//! each row adds.
+//!
+//! How much there is to do is counted exactly ([`Work`]); how long a piece of it takes is measured by `cargo bench --bench effort`, which prints, beside
+//! what happens, what these constants say. They are of one core of the machine of `docs/speed.md`, and meant within a factor of two.
+
+use super::job::Job;
+use crate::cube::{Cube, Cuboid, Frame};
+use crate::plan::{Block, Form, Noise, Plan, limits};
+use crate::planner::{answering, largest_asked};
+use crate::release::LISTED_MEASUREMENTS;
+use crate::release::packing::chunks;
+use crate::secret::count::{self, Held};
+use crate::spec::Spec;
+
+/// Seconds.
+mod seconds {
+    /// To start, to rehearse and to seal.
+    pub const START: f64 = 0.02;
+    /// To plan and to set up one measurement.
+    pub const MEASUREMENT: f64 = 15e-6;
+    /// To count, to make noisy and to write one cell of a table; of a component, whose integers are larger and differences of each other.
+    pub const CELL: f64 = 30e-9;
+    pub const COMPONENT: f64 = 52e-9;
+    /// To read one field of a row.
+    pub const FIELD: f64 = 15e-9;
+    /// To count a row in one dimension of a table.
+    pub const STEP: f64 = 0.27e-9;
+    /// To open a file.
+    pub const OPEN: f64 = 5e-3;
+    /// To read one measurement of its plan.
+    pub const LISTED: f64 = 1.6e-6;
+    /// To read one measured integer, and to add it to what is asked.
+    pub const READ: f64 = 12e-9;
+}
+
+/// Bytes.
+mod bytes {
+    /// Of the program itself.
+    pub const PROGRAM: f64 = 12e6;
+    /// For one measurement of the plan while it is made; while it is read.
+    pub const PLANNED: f64 = 1000.0;
+    pub const LISTED: f64 = 560.0;
+    /// For a cell that is being measured: its count, its noisy count, what is written.
+    pub const CELL: f64 = 20.0;
+    /// For a cell that is recovered.
+    pub const RECOVERED: f64 = 30.0;
+    /// Of the signed manifest: by itself, and for one measurement that it lists.
+    pub const MANIFEST: f64 = 2600.0;
+    pub const CLAIM: f64 = 190.0;
+    /// Of the file: its ends; one section; one measurement and one table in its plan, beside two for each dimension.
+    pub const ENDS: f64 = 700.0;
+    pub const SECTION: f64 = 48.0;
+    pub const MEASUREMENT: f64 = 16.0;
+}
+
+/// Cells of measurements that are worked on at once, as `secret::measure` has it.
+const IN_FLIGHT: f64 = (1u64 << 21) as f64;
+/// A count that a cell may well have: nobody knows before the data is seen.
+const COUNT: u128 = 1 << 10;
+/// One table dominates with so much of all cells, of so many at least.
+const MOST_OF: f64 = 0.5;
+const MANY: f64 = 1e6;
+
+/// How much there is to do.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Work {
+    /// Measurements.
+    pub measurements: f64,
+    /// The cells that noise is drawn for, and how many of them are of components.
+    pub cells: f64,
+    /// Of components.
+    pub components: f64,
+    /// The integers that are published.
+    pub values: f64,
+    /// The bytes of the file.
+    pub file: f64,
+    /// The cells of the largest measured table.
+    pub largest: f64,
+    /// What counting takes.
+    pub counting: count::Work,
+    /// The columns of a row.
+    pub fields: f64,
+    /// The integers that the answer of the largest table goes through.
+    pub read: f64,
+    /// The cells of that table.
+    pub asked: f64,
+}
+
+/// Time and memory of a program.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Takes {
+    /// Seconds of a processor.
+    pub seconds: f64,
+    /// Bytes of memory.
+    pub memory: f64,
+}
+
+/// What a release takes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Effort {
+    /// How much there is to do.
+    pub work: Work,
+    /// To make it of no rows.
+    pub release: Takes,
+    /// What each row adds.
+    pub row: Takes,
+    /// To answer the first question, of the largest table.
+    pub answer: Takes,
+    /// The table of which most of the cells are, where there is one: its place in the workload, and its part of them.
+    pub dominant: Option<(usize, f64)>,
+}
+
+/// What a job's release takes. `None` for a projection, which says its size itself.
+pub fn effort(spec: &Spec, job: &Job) -> Option<Effort> {
+    let Job::Tables(choice) = job else { return None };
+    let plan = &choice.planned.plan;
+    let copies = choice.copies.as_ref().map_or(1, |c| c.costs.len()) as f64;
+    let spec = spec.planned(plan);
+    let attached: usize = spec.attachments.iter().map(|(_, bytes)| bytes.len()).sum();
+    let work = Work::of(&spec.cube, plan, (spec.source.len() + attached) as f64);
+    Some(Effort::of(work, &spec.cube, plan, copies))
+}
+
+impl Work {
+    fn of(cube: &Cube, plan: &Plan, attached: f64) -> Work {
+        let frame = Frame::new(cube, &plan.levels);
+        let blocks = || plan.measurements.iter().map(|m| &m.block);
+        let cells = |b: &Block| frame.cells(b.cuboid());
+        let is_component = |b: &&Block| matches!(b.form(), Form::Component | Form::Based);
+        let wanted: Vec<&Cuboid> = blocks().map(Block::cuboid).chain(&plan.exact).collect();
+        let values: f64 = blocks().map(|b| b.values(&frame) as f64).sum();
+        Work {
+            measurements: plan.measurements.len() as f64,
+            cells: blocks().map(cells).sum(),
+            components: blocks().filter(is_component).map(cells).sum(),
+            values,
+            file: file(cube, &frame, plan) + attached,
+            largest: blocks().map(cells).fold(0.0, f64::max),
+            counting: count::work(cube, &wanted),
+            fields: cube.dimensions.len() as f64,
+            read: answering(&frame, plan),
+            asked: largest_asked(&frame, plan).map_or(0.0, |t| frame.cells(t)),
+        }
+    }
+}
+
+/// The bytes of a file, but for its spec and what is attached to that.
+fn file(cube: &Cube, frame: &Frame, plan: &Plan) -> f64 {
+    let levels = cube.dimensions.iter().flat_map(|d| &d.levels);
+    let domain: f64 = levels.map(|l| l.labels.iter().map(|t| t.len() as f64 + 2.0).sum::<f64>()).sum();
+    let dimensions = |c: &Cuboid| 2.0 * c.len() as f64;
+    let measured: f64 = plan
+        .measurements
+        .iter()
+        .map(|m| bytes::MEASUREMENT + dimensions(m.block.cuboid()) + packed(frame, plan.noise, m))
+        .sum();
+    let asked: f64 = plan.workload.iter().map(|t| 4.0 + dimensions(&t.cuboid)).sum();
+    let exact: f64 = plan.exact.iter().map(|c| 2.0 * frame.cells(c) + bytes::CLAIM).sum();
+    let sections = chunks(plan, frame).len() as f64 + 4.0 + plan.exact.len() as f64;
+    let listed = plan.measurements.len().min(LISTED_MEASUREMENTS) as f64;
+    bytes::ENDS
+        + bytes::MANIFEST
+        + listed * bytes::CLAIM
+        + sections * bytes::SECTION
+        + domain
+        + measured
+        + asked
+        + exact
+}
+
+/// The bytes of a measurement's integers: as wide as the largest noise among so many, or as a count that may well be.
+fn packed(frame: &Frame, noise: Noise, m: &crate::plan::Measurement) -> f64 {
+    let values = m.block.values(frame) as f64;
+    let spread = match m.block.form() {
+        // Differences of differences.
+        Form::Component => libm::exp2(m.block.cuboid().len() as f64 / 2.0),
+        _ => 1.0,
+    };
+    let tail = match noise {
+        Noise::Gaussian => libm::sqrt(2.0 * m.scale.to_f64() * libm::log(values + 2.0)),
+        Noise::Laplace => m.scale.to_f64() * libm::log(values + 2.0),
+    };
+    let counts = m.block.largest(frame, COUNT, 0).unwrap_or(COUNT) as f64 / (spread * spread);
+    // A bit for the sign.
+    let bits = libm::ceil(libm::log2((tail * spread).max(counts) + 1.0)) + 1.0;
+    1.0 + values * bits / 8.0
+}
+
+impl Effort {
+    fn of(work: Work, cube: &Cube, plan: &Plan, copies: f64) -> Effort {
+        use seconds::*;
+        let tables = plan.workload.len() as f64;
+        let release = Takes {
+            seconds: START
+                + MEASUREMENT * work.measurements
+                + copies * (CELL * (work.cells - work.components) + COMPONENT * work.components),
+            memory: bytes::PROGRAM
+                + bytes::PLANNED * work.measurements.max(tables)
+                + bytes::CELL * work.cells.min(IN_FLIGHT).max(work.largest)
+                + match work.counting.bytes {
+                    Held::Tables(bytes) => bytes,
+                    Held::Rows(_) => 0.0,
+                },
+        };
+        let row = Takes {
+            seconds: FIELD * work.fields + STEP * work.counting.steps,
+            memory: match work.counting.bytes {
+                Held::Tables(_) => 0.0,
+                Held::Rows(bytes) => bytes,
+            },
+        };
+        let listed = work.measurements.max(tables);
+        let answer = Takes {
+            seconds: OPEN + LISTED * listed + READ * work.read,
+            memory: bytes::PROGRAM
+                + bytes::LISTED * listed
+                + bytes::RECOVERED * work.asked.max(work.largest.min(work.read)),
+        };
+        let cells = |c: &Cuboid| cube.cells(c).map_or(f64::INFINITY, |n| n as f64);
+        let sizes: Vec<f64> = plan.workload.iter().map(|t| cells(&t.cuboid)).collect();
+        let all: f64 = sizes.iter().sum();
+        let largest = sizes.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
+        let dominant = largest
+            .map(|(t, own)| (t, own / all))
+            .filter(|&(_, part)| sizes.len() > 1 && all >= MANY && part > MOST_OF);
+        Effort { work, release, row, answer, dominant }
+    }
+}
+
+/// Whether a plan is written with zeros, and read, before data is seen. Of larger ones only what speaks of all measurements at once is: that
+/// each has room the planner has compared.
+pub(super) fn is_rehearsed(cube: &Cube, plan: &Plan) -> bool {
+    let frame = Frame::new(cube, &plan.levels);
+    let values = plan.measurements.iter().map(|m| m.block.checked_values(&frame));
+    let exact = plan.exact.iter().map(|c| limits::cells(&frame, c));
+    let values = values.chain(exact).fold(0u64, |n, v| n.saturating_add(v.unwrap_or(u64::MAX)));
+    plan.measurements.len() <= REHEARSED && values <= REHEARSED_VALUES
+}
+
+/// Plans of more measurements are not written to the end before data is seen.
+const REHEARSED: usize = 1 << 16;
+/// Nor are those of more integers.
+const REHEARSED_VALUES: u64 = 1 << 24;
+
+#[cfg(test)]
+mod tests;
