@@ -508,6 +508,15 @@ fn tables(request: &Request, planned: &Planned, all: bool) -> String {
     out
 }
 
+/// How many numbers an answer goes through, in a narrow column.
+fn reads(numbers: f64) -> String {
+    match numbers {
+        n if n < 1e5 => format!("{n:.0}"),
+        n if n < 1e8 => format!("{:.0}k", n / 1e3),
+        n => format!("{:.0}M", n / 1e6),
+    }
+}
+
 fn comparison(request: &Request, candidates: &[Candidate], chosen: usize) -> String {
     let mut order: Vec<usize> = (0..candidates.len()).collect();
     let score = |i: usize| candidates[i].outcome.as_ref().map_or(f64::INFINITY, |p| p.score(request));
@@ -536,7 +545,7 @@ fn comparison(request: &Request, candidates: &[Candidate], chosen: usize) -> Str
                 figure(p.prediction.rms_error()),
                 figure(p.prediction.max.sqrt()),
                 format!("{:.2}×", error(p) / best),
-                grouped(planner::answering(&frame(p), &p.plan) as u64),
+                reads(planner::answering(&frame(p), &p.plan)),
             ]),
             Err(e) if !reasons.iter().any(|(m, _)| *m == c.measure) => {
                 reasons.push((c.measure, e.to_string()))
@@ -544,10 +553,8 @@ fn comparison(request: &Request, candidates: &[Candidate], chosen: usize) -> Str
             Err(_) => {}
         }
     }
-    let mut out = columns(
-        &["  strategy", "groups", "total variance", "rms error", "worst", "vs best", "answer reads"],
-        &rows,
-    );
+    let mut out =
+        columns(&["  strategy", "groups", "total variance", "rms", "worst", "vs best", "reads"], &rows);
     if candidates.iter().any(|c| c.vast) {
         out.push_str("  * so many cells that it is only chosen by name\n");
     }

@@ -24,7 +24,7 @@ pub mod targets;
 mod turns;
 pub mod worst;
 
-pub use answering::{EQUAL, answering, easiest as best, largest as largest_asked};
+pub use answering::{EQUAL, answering, best, largest as largest_asked};
 pub use choice::{Choice, Look, choose};
 pub use delta::{DELTA, WithDelta, with_delta};
 pub use objective::{Certificate, Objective, Target};

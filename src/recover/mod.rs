@@ -90,11 +90,10 @@ impl<S: Source> Recovery<S> {
         let frame = Frame::new(&cube, &plan.levels);
         let mut lumps = vec![true; frame.axes.len()];
         for m in &plan.measurements {
-            // What is special about a dimension is special about those it has.
-            let all = lumps.iter_mut().enumerate();
+            // Of most kinds it is the same for all dimensions: of a hundred of them they are not asked one by one.
             match &m.block {
-                Block::Based(_) => all.for_each(|(d, lumps)| *lumps &= m.block.lumps(d)),
-                block if !block.lumps(0) => all.for_each(|(_, lumps)| *lumps = false),
+                Block::Based(_) => lumps.iter_mut().enumerate().for_each(|(d, l)| *l &= m.block.lumps(d)),
+                block if !block.lumps(0) => lumps.fill(false),
                 _ => {}
             }
         }
