@@ -83,9 +83,21 @@ impl<'a> Coupling<'a> {
         for (a, part) in q.into_iter().filter(|(_, part)| part.iter().any(|v| *v != 0.0)) {
             classes.entry(self.class(&a)).or_default().push((a, part));
         }
+        let blocks: Vec<(Block, Vec<f64>)> = (classes.into_iter())
+            .map(|(class, parts)| {
+                let block = Block::new(self, gls, &class);
+                let right = block.right(parts);
+                (block, right)
+            })
+            .collect();
+        // What rounding has left in a block that has no part in the query is nothing, beside the whole of it.
+        let sizes: Vec<f64> = blocks.iter().map(|(b, right)| b.dot(right, &b.precondition(right))).collect();
+        let whole: f64 = sizes.iter().sum();
         let mut out = Parts::new();
-        for (class, parts) in classes {
-            Block::new(self, gls, &class).solve(parts, most_steps, &mut out)?;
+        for ((block, right), size) in blocks.into_iter().zip(sizes) {
+            if size > TOLERANCE * TOLERANCE * whole {
+                block.solve(right, whole, most_steps, &mut out)?;
+            }
         }
         Ok(out)
     }
@@ -249,12 +261,7 @@ impl<'a> Block<'a> {
         self.places.keys().cloned().collect()
     }
 
-    fn solve(
-        &self,
-        parts: Vec<(Cuboid, Vec<f64>)>,
-        most_steps: usize,
-        out: &mut Parts,
-    ) -> Result<(), Unsolved> {
+    fn right(&self, parts: Vec<(Cuboid, Vec<f64>)>) -> Vec<f64> {
         let mut right = vec![0.0; self.copies.len()];
         for (a, part) in parts {
             // What has been lumped away is zero but for rounding.
@@ -262,6 +269,11 @@ impl<'a> Block<'a> {
                 right[place.clone()].copy_from_slice(&part);
             }
         }
+        right
+    }
+
+    /// `whole` is how large the whole query is, of which this block has a part.
+    fn solve(&self, right: Vec<f64>, whole: f64, most_steps: usize, out: &mut Parts) -> Result<(), Unsolved> {
         let rules = Rules { tolerance: TOLERANCE, most_steps, singular: false, growth: None };
         let even = |t: &Tied| t.weights.iter().all(|w| *w == t.weights[0]);
         let solved = if self.places.len() == 1 && self.tables.iter().all(even) {
@@ -270,7 +282,7 @@ impl<'a> Block<'a> {
         } else {
             let zero = vec![0.0; right.len()];
             let solved = conjugate::solve(self, zero, right, &rules).ok_or(Unsolved::Steps)?;
-            if !(solved.left <= REFUSED * REFUSED * solved.start) {
+            if !(solved.left <= REFUSED * REFUSED * whole) {
                 return Err(Unsolved::Steps);
             }
             solved.solution
