@@ -131,6 +131,17 @@ pub fn head(size: (f64, f64), title: &str, subtitle: &str, y_label: &str, y: f64
     )
 }
 
+/// A named place on the horizontal axis.
+fn mark(x: f64, bottom: f64, name: &str) -> String {
+    format!(
+        "<line x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{TOP}\" y2=\"{bottom}\" stroke=\"#888888\" stroke-dasharray=\"2 3\"/>\n\
+         <text x=\"{:.1}\" y=\"{}\" fill=\"#666666\">{}</text>",
+        x + 6.0,
+        TOP + 10.0,
+        escaped(name)
+    )
+}
+
 /// Draws a chart. Lines without points are left out.
 pub fn svg(chart: &Chart) -> String {
     let lines: Vec<(&Series, Vec<(f64, f64)>)> = chart
@@ -190,16 +201,7 @@ pub fn svg(chart: &Chart) -> String {
         escaped(&chart.x_label)
     ));
     if let Some((at, name)) = chart.mark.as_ref().filter(|(at, _)| (x0..=x1).contains(at)) {
-        let x = at_x(*at);
-        put(format_args!(
-            "<line x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{TOP}\" y2=\"{bottom}\" stroke=\"#888888\" stroke-dasharray=\"2 3\"/>"
-        ));
-        put(format_args!(
-            "<text x=\"{:.1}\" y=\"{}\" fill=\"#666666\">{}</text>",
-            x + 6.0,
-            TOP + 10.0,
-            escaped(name)
-        ));
+        put(format_args!("{}", mark(at_x(*at), bottom, name)));
     }
     for (s, points) in &lines {
         let colour = COLOURS[s.colour % COLOURS.len()];
