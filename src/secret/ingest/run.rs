@@ -10,7 +10,7 @@ use super::faults::Faults;
 use super::fields::Fields;
 use super::files::DataFile;
 use super::piece::{Bad, Stop, What};
-use super::text::{Block, Layout, Stopped, Text, line};
+use super::text::{Block, Buffer, Layout, Stopped, Text, line};
 use super::zeros::Zeros;
 use crate::spec::{CsvOptions, Format};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -106,6 +106,8 @@ struct Queue {
     /// For each piece that was handed out, of which file it is and how many rows it had.
     pieces: Vec<(usize, u64)>,
     bytes: u64,
+    /// Memory of texts that were coded.
+    spare: Vec<Buffer>,
     failed: Option<Failed>,
 }
 
@@ -149,7 +151,8 @@ impl Run<'_> {
                 self.open(at).map_err(|error| self.named(at, error))?;
             }
         }
-        let queue = Queue { open: None, next: 0, pieces: Vec::new(), bytes: 0, failed: None };
+        let queue =
+            Queue { open: None, next: 0, pieces: Vec::new(), bytes: 0, spare: Vec::new(), failed: None };
         let queue = Mutex::new(queue);
         let sinks = if self.settings.threads <= 1 {
             vec![self.work(&queue, make())]
@@ -202,7 +205,7 @@ impl Run<'_> {
                     }
                     Err(error) => Err((queue.next, Why::File(error))),
                 },
-                Some(Open::Text(text, layout)) => match text.next() {
+                Some(Open::Text(text, layout)) => match text.next(&mut queue.spare) {
                     Ok(Some(block)) => Ok(Piece::Text(layout.clone(), block)),
                     Ok(None) => {
                         queue.open = None;
@@ -260,6 +263,9 @@ impl Run<'_> {
                 }
             }
             queue.bytes += bytes;
+            if let Piece::Text(_, block) = piece {
+                queue.spare.push(block.bytes);
+            }
             (self.progress)(queue.bytes);
         }
         if let Some(faults) = chunk.faults.take() {

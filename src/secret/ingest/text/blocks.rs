@@ -14,9 +14,12 @@ pub(super) const LONGEST: usize = 1 << 26;
 /// The header may be this long: a file that is no table has no line end for long.
 const LONGEST_HEADER: usize = 1 << 20;
 
+/// Memory for the bytes of a block, which is used again and again and wiped when it is left: wiping takes longer than coding.
+pub(in crate::secret::ingest) type Buffer = Zeroizing<Vec<u8>>;
+
 /// Bytes of whole records, and where in the file they are.
 pub(in crate::secret::ingest) struct Block {
-    pub bytes: Zeroizing<Vec<u8>>,
+    pub bytes: Buffer,
     pub offset: u64,
 }
 
@@ -35,7 +38,7 @@ pub(super) struct Blocks {
     /// How many bytes are read at a time.
     size: usize,
     /// What has been read and handed to nobody.
-    pending: Zeroizing<Vec<u8>>,
+    pending: Buffer,
     /// Where that begins in the file.
     offset: u64,
     ended: bool,
@@ -46,9 +49,9 @@ impl Blocks {
     pub fn new(file: Box<dyn Read + Send>, delimiter: u8, quote: u8, size: usize) -> Result<Blocks, Broken> {
         let pending = Zeroizing::default();
         let mut blocks = Blocks { file, delimiter, quote, size, pending, offset: 0, ended: false };
-        blocks.read()?;
+        blocks.read(None)?;
         while blocks.pending.len() < 3 && !blocks.ended {
-            blocks.read()?;
+            blocks.read(None)?;
         }
         if blocks.pending.starts_with("\u{feff}".as_bytes()) {
             blocks.pending.drain(..3);
@@ -62,12 +65,16 @@ impl Blocks {
         &self.pending
     }
 
-    /// Reads on. What is there will be looked at again: so it is doubled at least.
-    fn read(&mut self) -> Result<(), Broken> {
+    /// Reads on, into memory that was used before if that is large enough. What is there will be looked at again: so it is doubled at least.
+    fn read(&mut self, used: Option<Buffer>) -> Result<(), Broken> {
         let from = self.pending.len();
         let size = self.size.max(from);
-        // Wiped before it is left to others.
-        let mut more = Zeroizing::new(Vec::with_capacity(from + size));
+        // It must not grow: what it leaves behind would not be wiped.
+        let mut more = used.unwrap_or_default();
+        more.clear();
+        if more.capacity() < from + size {
+            more = Zeroizing::new(Vec::with_capacity(from + size));
+        }
         more.extend_from_slice(&self.pending);
         let failed = |e: io::Error| Broken::Io(e.kind());
         (&mut self.file).take(size as u64).read_to_end(&mut more).map_err(failed)?;
@@ -76,10 +83,10 @@ impl Blocks {
         Ok(())
     }
 
-    /// The next whole records; `None` at the end.
-    pub fn next(&mut self) -> Result<Option<Block>, Broken> {
+    /// The next whole records, in memory from `spare` if there is any; `None` at the end.
+    pub fn next(&mut self, spare: &mut Vec<Buffer>) -> Result<Option<Block>, Broken> {
         if !self.ended {
-            self.read()?;
+            self.read(spare.pop())?;
         }
         loop {
             let whole = match self.ended {
@@ -95,7 +102,7 @@ impl Blocks {
             if self.pending.len() > LONGEST {
                 return Err(Broken::Long(self.offset));
             }
-            self.read()?;
+            self.read(None)?;
         }
     }
 
@@ -117,7 +124,7 @@ impl Blocks {
                 Some(end) => return Ok(self.hand_out(end)),
                 None if self.ended => return Ok(self.hand_out(self.pending.len())),
                 None if self.pending.len() > LONGEST_HEADER => return Err(Broken::Long(self.offset)),
-                None => self.read()?,
+                None => self.read(None)?,
             }
         }
     }

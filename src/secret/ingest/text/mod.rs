@@ -5,7 +5,7 @@ mod encoding;
 mod marks;
 mod record;
 
-pub(super) use blocks::Block;
+pub(super) use blocks::{Block, Buffer};
 
 use super::chunk::{CHUNK, Chunk};
 use super::error::{Fault, IngestError, Place};
@@ -96,9 +96,9 @@ impl Text {
         Ok((Text { blocks }, layout))
     }
 
-    /// The next block of whole records.
-    pub fn next(&mut self) -> Result<Option<Block>, Stopped> {
-        self.blocks.next().map_err(|broken| match broken {
+    /// The next block of whole records, in memory from `spare` if there is any.
+    pub fn next(&mut self, spare: &mut Vec<Buffer>) -> Result<Option<Block>, Stopped> {
+        self.blocks.next(spare).map_err(|broken| match broken {
             Broken::Io(error) => Stopped::Io(error),
             Broken::Long(at) => Stopped::Long(at),
         })
