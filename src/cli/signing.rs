@@ -59,7 +59,7 @@ pub fn signing_key(
         }
         None if spec.demo => Ok(SigningKey::throw_away()?),
         None => Err(Failure::Message(
-            "a release is signed, and no key was given. Make one once, keep it, and use\nit for every release:\n  \
+            "a release is signed, and no key was given. Make one once, keep it, and use it for every release:\n  \
              margins keygen --out agency.key\n  margins release SPEC --key agency.key"
                 .into(),
         )),

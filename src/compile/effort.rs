@@ -199,15 +199,15 @@ impl Effort {
                 + bytes::PLANNED * work.measurements.max(tables)
                 + bytes::CELL * work.cells.min(IN_FLIGHT).max(work.largest)
                 + match work.counting.bytes {
-                    Held::Tables(bytes) => bytes,
+                    Held::Tables(bytes) => bytes as f64,
                     Held::Rows(_) => 0.0,
                 },
         };
         let row = Takes {
-            seconds: FIELD * work.fields + STEP * work.counting.steps,
+            seconds: FIELD * work.fields + STEP * work.counting.steps as f64,
             memory: match work.counting.bytes {
                 Held::Tables(_) => 0.0,
-                Held::Rows(bytes) => bytes,
+                Held::Rows(bytes) => bytes as f64,
             },
         };
         let listed = work.measurements.max(tables);

@@ -61,42 +61,38 @@ pub enum CountError {
 }
 
 /// What counting the tables of a plan takes, known from the domain alone.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Work {
     /// Steps on each row: one for each dimension of each counted table, and one for the table.
-    pub steps: f64,
+    pub steps: usize,
     /// The bytes that counts, or what is kept of each row, take.
     pub bytes: Held,
 }
 
 /// What is held while rows are counted.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Held {
     /// Counted tables: so many bytes in all.
-    Tables(f64),
+    Tables(usize),
     /// The rows themselves: so many bytes for each.
-    Rows(f64),
+    Rows(usize),
 }
 
 /// What counting the tables `wanted` takes.
 pub fn work(cube: &Cube, wanted: &[&Cuboid]) -> Work {
     let threads = Settings::default().threads;
-    let steps = |tables: &mut dyn Iterator<Item = &Cuboid>| tables.map(|t| t.len() as f64 + 1.0).sum();
+    let steps = |tables: &mut dyn Iterator<Item = &Cuboid>| tables.map(|t| t.len() + 1).sum();
     match cover::cover(cube, wanted, threads) {
         Some(tables) => {
-            let cells: f64 = tables.iter().filter_map(|t| cover::size(cube, t)).map(|n| n as f64).sum();
-            let bytes = Held::Tables(cells * (4.0 * threads as f64 + 8.0));
+            let cells = tables.iter().filter_map(|t| cover::size(cube, t)).fold(0, usize::saturating_add);
+            let bytes = Held::Tables(cells.saturating_mul(4 * threads + 8));
             Work { steps: steps(&mut tables.iter()), bytes }
         }
         None => {
-            let code = |nodes: usize| {
-                if nodes <= 1 << 8 {
-                    1.0
-                } else if nodes <= 1 << 16 {
-                    2.0
-                } else {
-                    4.0
-                }
+            let code = |nodes: usize| match nodes {
+                0..=0x100 => 1,
+                0x101..=0x1_0000 => 2,
+                _ => 4,
             };
             let row = cube.dimensions.iter().map(|d| code(d.levels[d.finest()].len())).sum();
             Work { steps: steps(&mut wanted.iter().copied()), bytes: Held::Rows(row) }
