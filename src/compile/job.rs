@@ -24,7 +24,7 @@ use crate::secret::count::Data;
 use crate::secret::ingest::{self, IngestError, Progress};
 use crate::secret::measure::MeasureError;
 use crate::secret::noise::Entropy;
-use crate::spec::Spec;
+use crate::spec::{Spec, Unit};
 use std::path::Path;
 
 /// What is made of a spec.
@@ -292,6 +292,13 @@ impl<'a> Draft<'a> {
             Draft::Tables(tables) => tables.memory(),
             Draft::Projection(_) => ingest::least_memory(rayon::current_num_threads()),
         };
+        let threads = rayon::current_num_threads();
+        let units = match self.spec().privacy.unit {
+            Unit::Row => 0,
+            // And some for rows of them.
+            Unit::Column { .. } => ingest::least_for_units(threads) + ((threads as u64) << 20),
+        };
+        let needs = needs.saturating_add(units);
         match ingest::memory_limit() {
             Some(limit) if limit < needs => Err(CompileError::Memory { needs, limit }),
             _ => Ok(()),

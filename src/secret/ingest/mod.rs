@@ -54,7 +54,7 @@ pub use parquet::all as all_of_parquet;
 pub use rows::Rows;
 pub(in crate::secret) use rows::{Codes, Values};
 pub(in crate::secret) use run::{Settings, Take};
-pub use run::{least_memory, limit_memory, memory_limit};
+pub use run::{least_for_units, least_memory, limit_memory, memory_limit};
 
 use crate::spec::{CsvOptions, Format, Spec};
 use fields::Fields;
