@@ -26,7 +26,7 @@ def case(folder, name, rows, sizes, order):
     frame = pl.DataFrame({f"a{i}": (rng.beta(1, 3, rows) * n).astype(np.int32) for i, n in enumerate(sizes)})
     path = f"{folder}/{name}.parquet"
     frame.write_parquet(path, row_group_size=250_000)
-    spec = f'name = "{name}"\n[data]\npath = "{name}.parquet"\n[privacy]\nunit = "row"\nrho = "1/2"\n'
+    spec = f'name = "{name}"\ntitle = "{name}"\n[data]\npath = "{name}.parquet"\n[privacy]\nunit = "row"\nrho = "1/2"\n'
     spec += "".join(f'[[dimension]]\nname = "a{i}"\ncodes = {n}\n' for i, n in enumerate(sizes))
     spec += f'[[table]]\nevery = {order}\n[strategy]\nmeasure = "residual"\n'
     with open(f"{folder}/{name}.toml", "w") as file:
@@ -65,6 +65,8 @@ def main():
         panel.loglog(xs, [m / 1000 for m in mb], "s--", color="#c2571a", label="peak memory, GB")
         panel.set_xlabel(label)
         panel.set_title(title, fontsize=9)
+        panel.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        panel.yaxis.set_minor_formatter(lambda value, _: "")
         panel.grid(True, which="major", alpha=0.3)
     panels.flat[0].legend(frameon=False)
     figure.suptitle("What a release costs")

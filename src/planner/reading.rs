@@ -252,7 +252,7 @@ impl Reading {
         }
         const LOOSEST: f64 = 1e4;
         let (mut low, mut high) = (best, best);
-        let mut found = loop {
+        let found = loop {
             high *= if high < 2.0 * best { 1.3 } else { 4.0 };
             let now = solve(high);
             if now.1.value <= self.budget {
@@ -263,20 +263,7 @@ impl Reading {
             }
             low = high;
         };
-        for _ in 0..40 {
-            if high / low < 1.0 + precision {
-                break;
-            }
-            let middle = (low * high).sqrt();
-            let next = solve(middle);
-            if next.1.value <= self.budget {
-                (high, found) = (middle, next);
-            } else if next.1.bound > self.budget {
-                low = middle;
-            } else {
-                break;
-            }
-        }
+        let (low, high, found) = self.narrowed(solve, (low, high, found), precision);
         // Anything the budget leaves over sharpens everything alike.
         let (programme, point) = found;
         let slack = self.times(point.value);
@@ -286,6 +273,31 @@ impl Reading {
             certificate: Certificate { of: "total variance under the targets", value, bound },
             witness: programme.witness(&point, self.rows.len(), high, |row| row.is_none()),
         }
+    }
+
+    /// Halves what is between `low`, which the budget cannot reach, and `high`, which `found` reaches, until it is as narrow as asked, or a programme
+    /// says neither.
+    fn narrowed<P>(
+        &self,
+        solve: impl Fn(f64) -> (P, Solution),
+        (mut low, mut high, mut found): (f64, f64, (P, Solution)),
+        precision: f64,
+    ) -> (f64, f64, (P, Solution)) {
+        for _ in 0..40 {
+            if high / low < 1.0 + precision {
+                break;
+            }
+            let middle = f64::sqrt(low * high);
+            let next = solve(middle);
+            if next.1.value <= self.budget {
+                (high, found) = (middle, next);
+            } else if next.1.bound > self.budget {
+                low = middle;
+            } else {
+                break;
+            }
+        }
+        (low, high, found)
     }
 
     /// Targets out of reach: the smallest largest ratio of variance to target, with the same care for all other tables.
@@ -305,20 +317,7 @@ impl Reading {
             high *= 4.0;
             found = solve(high);
         }
-        for _ in 0..40 {
-            if high / low < 1.0 + precision {
-                break;
-            }
-            let middle = f64::sqrt(low * high);
-            let next = solve(middle);
-            if next.1.value <= self.budget {
-                (high, found) = (middle, next);
-            } else if next.1.bound > self.budget {
-                low = middle;
-            } else {
-                break;
-            }
-        }
+        let (low, high, found) = self.narrowed(solve, (low, high, found), precision);
         let (programme, point) = found;
         let slack = self.times(point.value);
         let (value, bound) = (high * slack, low.min(high * slack));

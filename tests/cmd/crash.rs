@@ -5,7 +5,7 @@ use margins::compile::{self, CompileError, Options, Step, Watcher};
 use margins::ledger::Ledger;
 use margins::release::SigningKey;
 use margins::secret::noise::Entropy;
-use margins::spec;
+use margins::spec::{self, Spec};
 use std::path::Path;
 
 /// What is in a folder, hidden files included.
@@ -145,14 +145,8 @@ impl Watcher for Killed {
 
 const STEPS: [Step; 5] = [Step::Read, Step::Charged, Step::Measured, Step::Sealed, Step::Noted];
 
-/// What the test below runs in a process of its own.
-#[test]
-#[ignore = "ends the process"]
-fn is_killed() {
-    let Some(folder) = std::env::var_os("KILLED_IN") else { return };
-    let (folder, step) = (Path::new(&folder), std::env::var("KILLED_AT").unwrap());
-    let step = STEPS.into_iter().find(|s| format!("{s:?}") == step).unwrap();
-    let spec = spec::load(&folder.join(std::env::var("KILLED_SPEC").unwrap())).unwrap();
+/// Makes a release in `folder`, if `watcher` lets it.
+fn released(folder: &Path, spec: &Spec, watcher: &dyn Watcher) {
     let options = Options {
         out: &folder.join("out"),
         data: None,
@@ -163,7 +157,18 @@ fn is_killed() {
         day: "2026-01-01",
         entropy: Entropy::fixed(1),
     };
-    compile::release(&spec, options, &Killed(step)).unwrap();
+    compile::release(spec, options, watcher).unwrap();
+}
+
+/// What the test below runs in a process of its own.
+#[test]
+#[ignore = "ends the process"]
+fn is_killed() {
+    let Some(folder) = std::env::var_os("KILLED_IN") else { return };
+    let (folder, step) = (Path::new(&folder), std::env::var("KILLED_AT").unwrap());
+    let step = STEPS.into_iter().find(|s| format!("{s:?}") == step).unwrap();
+    let spec = spec::load(&folder.join(std::env::var("KILLED_SPEC").unwrap())).unwrap();
+    released(folder, &spec, &Killed(step));
 }
 
 /// At whatever step a release of tables, of a question, or of copies ends: what may have been spent is in the ledger, and no file stands under its name
@@ -260,17 +265,7 @@ fn is_interrupted() {
         // The harness keeps what tests print.
         std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes()).unwrap();
     });
-    let options = Options {
-        out: &folder.join("out"),
-        data: None,
-        counts: None,
-        ledger: &folder.join("ledger.jsonl"),
-        key: &SigningKey::not_private().unwrap(),
-        replace: false,
-        day: "2026-01-01",
-        entropy: Entropy::fixed(1),
-    };
-    compile::release(&spec, options, &Interrupted(step)).unwrap();
+    released(folder, &spec, &Interrupted(step));
     panic!("nothing ended it");
 }
 
