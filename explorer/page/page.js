@@ -126,7 +126,7 @@ async function open() {
 function clear() {
   delete document.documentElement.dataset.state;
   trouble("");
-  for (const id of ["table-answer", "sql-answer", "tables", "choices", "examples", "said", "untrue", "declared", "dimensions", "checks-body"]) $(id).replaceChildren();
+  for (const id of ["table-answer", "cells-answer", "cells-form", "sql-answer", "tables", "choices", "examples", "said", "untrue", "declared", "dimensions", "checks-body"]) $(id).replaceChildren();
   for (const id of ["numbers", "release", "anyway"]) show($(id), false);
   for (const id of ["sql", "search"]) $(id).value = "";
   $("description").textContent = "";
@@ -185,6 +185,8 @@ async function numbers() {
   show($("declared-section"), about.exact.length + about.empty.length > 0);
   dimensions(about.dimensions);
   show($("browse"), !now.opened.projection);
+  show($("cells"), now.opened.projection);
+  if (now.opened.projection) await keys(about);
   show($("numbers"), true);
   show($("examples-title"), false);
   if (!now.opened.projection) {
@@ -306,6 +308,30 @@ function answerTable(table) {
   return answer($("table-answer"), { do: "table", ...table.chosen }, {
     whole: table.levels && table.levels.length > 1 ? whole : null, name: table.name, alone: true,
   });
+}
+
+// ---- keys of a projection ------------------------------------------------------------------------------------------------------------
+
+// A field for each part of the key: any text, or one of its categories.
+async function keys(about) {
+  const parts = about.dimensions.map(({ name, levels: [finest] }, at) => {
+    const field = finest
+      ? make("select", {}, make("option", { value: "", text: "all together" }), ...finest.categories.slice(0, 5000).map((text, i) => make("option", { value: String(i), text })))
+      : make("input", { type: "text", required: true, autocomplete: "off", spellcheck: "false" });
+    const box = make("label", { class: "choice" }, make("span", { text: name }), field);
+    const value = () => (finest ? field.value !== "" && [at, { category: Number(field.value) }] : [at, { text: field.value }]);
+    return { box, value };
+  });
+  const counted = (n) => `${n} ${n === 1 ? "category" : "categories"}`;
+  $("cells-keys").textContent = `A key is ${about.dimensions.map(({ name, levels: [finest] }) => `${name} (${finest ? counted(finest.categories.length) : "any text"})`).join(" and ")}.`;
+  $("cells-error").textContent = about.errors;
+  $("cells-answer").replaceChildren();
+  $("cells-form").replaceChildren(...parts.map((p) => p.box), make("button", { type: "submit", class: "main", text: "Count" }));
+  $("cells-form").onsubmit = (event) => {
+    event.preventDefault();
+    const key = parts.map((p) => p.value()).filter(Boolean);
+    answer($("cells-answer"), { do: "key", key, level: Number($("level").value) }, { alone: true, name: "key" });
+  };
 }
 
 // ---- answers -------------------------------------------------------------------------------------------------------------------------

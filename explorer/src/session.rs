@@ -37,10 +37,20 @@ enum Request {
     Query { sql: String, level: f64 },
     /// Asks for a table: of these levels, for these categories alone.
     Table { by: Vec<Place>, only: Vec<(Place, usize)>, level: f64 },
+    /// Asks a projection for the count of a key: of every dimension that is not left open what it is.
+    Key { key: Vec<(usize, Is)>, level: f64 },
     /// More rows of the answer.
     Rows { answer: u64, from: usize },
     /// The whole answer.
     Csv { answer: u64 },
+}
+
+/// What a dimension of a key is: the number of its category, or any text where it has no list of them.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Is {
+    Category(usize),
+    Text(String),
 }
 
 /// A reply, or why there is none.
@@ -100,6 +110,10 @@ impl Session {
                 let sql = table_sql(release, &by, &only)?;
                 Answered::ask(release, sql, level, answer)
             }
+            Request::Key { key, level } => {
+                let sql = key_sql(release, &key)?;
+                Answered::ask(release, sql, level, answer)
+            }
             Request::Rows { answer: number, from } => Ok(Answered::numbered(answer, number)?.rows(from)),
             Request::Csv { answer: number } => {
                 Ok(json!({ "csv": Answered::numbered(answer, number)?.csv() }))
@@ -149,7 +163,11 @@ fn verify(release: &Release, key: Option<&str>) -> Reply {
 /// As `margins describe --json` has it, without what takes a moment: the errors of tables, and examples.
 fn describe(release: &Release) -> Reply {
     let description = release.plainly(0).map_err(|e| e.to_string())?;
-    Ok(safe(serde_json::to_value(&description).map_err(|e| e.to_string())?))
+    let mut value = serde_json::to_value(&description).map_err(|e| e.to_string())?;
+    if let Value::Object(map) = &mut value {
+        map.insert("errors".into(), description.errors().into());
+    }
+    Ok(safe(value))
 }
 
 /// Where a level is that a query names so.
@@ -176,6 +194,23 @@ fn tables(release: &Release, words: &str, from: usize, most: usize) -> Value {
         "all": found.len(),
         "tables": found.iter().skip(from).take(most).map(one).collect::<Vec<_>>(),
     })
+}
+
+/// The question for the count of a key.
+fn key_sql(release: &Release, key: &[(usize, Is)]) -> Result<String, String> {
+    let dimensions = release.plainly(0).map_err(|e| e.to_string())?.dimensions;
+    let named = key.iter().map(|(at, is)| {
+        let dimension = dimensions.get(*at).ok_or("there is no such dimension")?;
+        let text = match is {
+            Is::Text(text) => text,
+            Is::Category(at) => {
+                let finest = dimension.levels.first();
+                finest.and_then(|l| l.categories.get(*at)).ok_or("there is no such category")?
+            }
+        };
+        Ok((dimension.name.as_str(), text.as_str()))
+    });
+    Ok(release.cells_sql(&[], &named.collect::<Result<Vec<_>, String>>()?))
 }
 
 /// The question for a table, from the places of its levels and of the categories it is restricted to.
@@ -250,6 +285,32 @@ mod tests {
         let parts = 0..level["categories"].as_array().unwrap().len();
         let sum: f64 = parts.map(|i| total(&mut session, json!([[[0, 0], i]]))).sum();
         assert!((sum - all).abs() < 1e-6, "{sum} {all}");
+    }
+
+    #[test]
+    fn a_projection_is_asked_for_keys() {
+        let mut session = opened("v2/v2-sketch.margins");
+        let about = ask(&mut session, json!({ "do": "describe" }));
+        assert!(about["errors"].as_str().unwrap().contains("± "), "{about}");
+        let key: Vec<Value> = about["dimensions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .enumerate()
+            .map(|(at, d)| match d["levels"].as_array().unwrap()[..] {
+                [] => json!([at, { "text": "it's \u{202e}\"<b>" }]),
+                _ => json!([at, { "category": 0 }]),
+            })
+            .collect();
+        let reply = ask(&mut session, json!({ "do": "key", "key": key, "level": 0.9 }));
+        assert_eq!((&reply["rows"], &reply["level"]), (&json!(1), &json!(0.9)), "{reply}");
+        // The same question in SQL has the same answer.
+        let again = ask(&mut session, json!({ "do": "query", "sql": reply["sql"], "level": 0.9 }));
+        assert_eq!(again["columns"], reply["columns"]);
+        for wrong in [json!([[99, { "text": "a" }]]), json!([[0, { "category": 1_000_000 }]])] {
+            let reply = ask(&mut session, json!({ "do": "key", "key": wrong, "level": 0.9 }));
+            assert!(reply["error"].is_string(), "{reply}");
+        }
     }
 
     #[test]

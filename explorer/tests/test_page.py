@@ -148,6 +148,19 @@ def test_tables_are_browsed(tab, folder, margins):
 def test_a_projection_is_asked(tab, folder, margins):
     visits = tab().drop(folder / "visits.margins")
     assert not visits.page.is_visible("#browse")
+    # What it is, and one key without any SQL.
+    assert "random projection" in visits.text("#cells") and "any text" in visits.text("#cells-keys") and "± " in visits.text("#cells-error")
+    visits.page.fill("#cells-form input", "D00.0")
+    visits.page.press("#cells-form input", "Enter")
+    visits.page.wait_for_selector("#cells-answer .big")
+    whole = "SELECT COUNT(*) FROM visits WHERE code = 'D00.0'"
+    printed = cells(margins("query", folder / "visits.margins", whole).stdout)[1]
+    assert visits.text("#cells-answer .big") == printed[0] and f"{printed[2]} to {printed[3]}" in visits.text("#cells-answer")
+    # Whatever is typed is a text.
+    visits.page.fill("#cells-form input", "' OR 1 = 1 -- <b>")
+    visits.page.press("#cells-form input", "Enter")
+    visits.wait("document.querySelector('#cells-answer caption')?.textContent.includes('1 = 1')")
+    assert visits.page.locator("#cells-answer b").count() == 0 and visits.wrong == []
     sql = "SELECT code, COUNT(*) FROM visits WHERE code IN ('D00.0', 'A85.3', 'Z99.9') GROUP BY code"
     assert visits.ask(sql)[1:] == cells(margins("query", folder / "visits.margins", sql).stdout)[1:]
 

@@ -1,9 +1,10 @@
 //! What makes the numbers of one answer untrue besides noise, with what the release knows of it.
 
+use super::asked::Asked;
 use super::figure::{Figure, Known, Pools};
 use super::joint::How;
 use super::open::{Answers, QueryError};
-use super::query::{Asked, Options, shown};
+use super::query::{Options, shown};
 use super::render::{Caveat, ResultFigure, named};
 use crate::cube::Filter;
 use crate::law::{Interval, LawError, Method};

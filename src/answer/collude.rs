@@ -6,9 +6,9 @@
 //! *Shifted* copies are independent of each other, so means of them are better than each. And the secret centre of a copy is one number for
 //! all of it: who knows one count, or asks for a difference of two, is rid of it. What is left then is the noise alone, and means of that.
 
+use super::asked::{self, Asked};
 use super::labels::Labels;
 use super::open::{Answers, QueryError};
-use super::query::{Asked, Present};
 use crate::plan::Mode;
 use crate::release::Amount;
 use crate::sql::Query;
@@ -118,15 +118,9 @@ fn variances(
         return Err(QueryError::Together(why.into()));
     };
     let weights = figure.weights(asked.aggregates.len()).into_iter().next().unwrap_or_default();
-    let groups = answers
-        .iter()
-        .map(|a| a.evaluator().joint(&asked.aggregates, &query.group_by))
-        .collect::<Result<Vec<_>, _>>()?;
-    let Some((first, own)) = answers.first().zip(groups.first()) else {
-        return Ok((String::new(), Vec::new()));
-    };
+    let releases: Vec<(&Answers, &Asked)> = answers.iter().map(|a| (a, &asked)).collect();
+    let Some(first) = answers.first() else { return Ok((String::new(), Vec::new())) };
     let labels = Labels::new(query, first.cube());
-    let present = Present::new(query, first.cube());
     let of = |group: &super::evaluate::JointGroup| {
         let mut sum = (0.0, 0.0);
         for (m, t) in group.law.terms(&weights) {
@@ -135,11 +129,9 @@ fn variances(
         }
         sum
     };
-    let rows = (0..own.len()).filter(|&row| own.get(row).is_some_and(|g| present.holds(&g.nodes)));
-    let rows = rows.map(|row| {
-        let nodes = own.get(row).map_or(&[][..], |g| &g.nodes);
-        (labels.row(nodes), groups.iter().filter_map(|g| g.get(row)).map(of).collect())
-    });
+    let rows = asked::rows(&releases)?
+        .into_iter()
+        .map(|row| (labels.row(asked.place(row.portion, row.nodes())), row.groups.iter().map(of).collect()));
     Ok((column.name().into(), rows.collect()))
 }
 

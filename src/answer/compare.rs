@@ -12,13 +12,13 @@
 //! (Bonferroni), and then the change lies between the extremes of what they allow. That is wider than it need be, and never too narrow.
 //! **Source.** Fieller 1954 for the ratio; Bonferroni's inequality for the rest.
 
+use super::asked::{self, Asked, Row};
 use super::caveats;
-use super::evaluate::JointGroup;
 use super::figure::{Answered, Changes, Figure, Known, Pools};
 use super::joint::How;
 use super::labels::Labels;
 use super::open::{Answers, QueryError};
-use super::query::{Asked, Notes, Options, Present, contributions, shown};
+use super::query::{Notes, Options, contributions, shown};
 use super::render::{ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
 use super::rows::{Sortable, kept};
 use super::several::Party;
@@ -47,20 +47,8 @@ pub(super) fn compare(
         let truncated = caveats::truncated(&releases, options.level, party.period)?;
         table.caveats.extend(truncated.filter(|c| !table.caveats.contains(c)));
     }
-    // For every period and release its groups.
-    let groups: Vec<Vec<Vec<JointGroup>>> = parties
-        .iter()
-        .map(|party| {
-            let of = |(r, a): &(&Answers, &Asked)| r.evaluator().joint(&a.aggregates, &a.query.group_by);
-            party.releases.iter().map(of).collect::<Result<_, _>>()
-        })
-        .collect::<Result<_, _>>()?;
-    let nodes: Vec<&[u32]> = groups
-        .first()
-        .and_then(|g| g.first())
-        .map_or(Vec::new(), |g| g.iter().map(|g| &g.nodes[..]).collect());
-    let present = Present::new(query, cube);
-    let rows: Vec<usize> = (0..nodes.len()).filter(|&row| present.holds(nodes[row])).collect();
+    let releases: Vec<(&Answers, &Asked)> = parties.iter().flat_map(|p| &p.releases).copied().collect();
+    let rows = asked::rows(&releases)?;
 
     if query.having.is_some() || !query.rounded.is_empty() {
         return Err(QueryError::Compared("HAVING and ROUND are about one figure a row"));
@@ -98,17 +86,9 @@ pub(super) fn compare(
         changes: Changes::default(),
     };
     let mut out: Vec<Sortable> = Vec::with_capacity(rows.len());
-    for &row in &rows {
-        let known: Vec<Vec<Known>> = groups
-            .iter()
-            .map(|party| {
-                let of = party.iter().filter_map(|g| g.get(row));
-                of.map(|g| Known { estimates: &g.estimates, law: &g.law }).collect()
-            })
-            .collect();
+    for (at, row) in rows.iter().enumerate() {
         // Who contributes how much is told of the first row.
-        let told = (row == rows[0]).then_some(&mut notes);
-        out.push(changing.row(nodes[row], &known, told)?);
+        out.push(changing.row(row, (at == 0).then_some(&mut notes))?);
     }
     table.rows = kept(query, out, &mut notes);
     for (column, _) in
@@ -169,18 +149,17 @@ struct Changing<'a> {
 
 impl Changing<'_> {
     /// One row, from what the releases of each period know of it.
-    fn row(
-        &mut self,
-        nodes: &[u32],
-        known: &[Vec<Known>],
-        mut told: Option<&mut Notes>,
-    ) -> Result<Sortable, QueryError> {
+    fn row(&mut self, row: &Row, mut told: Option<&mut Notes>) -> Result<Sortable, QueryError> {
         let asked = self.asked;
+        let place = asked.place(row.portion, row.nodes());
+        let mut rest = row.known().into_iter();
+        let known: Vec<Vec<Known>> =
+            self.parties.iter().map(|p| rest.by_ref().take(p.releases.len()).collect()).collect();
         let (mut cells, mut keys) = (Vec::new(), Vec::with_capacity(asked.figures.len()));
         for (i, (column, figure)) in asked.query.columns.iter().zip(&asked.figures).enumerate() {
             let Some(figure) = figure else {
-                keys.push(self.labels.rank(i, nodes));
-                cells.push(ResultCell::Label(self.labels.label(i, nodes)));
+                keys.push(self.labels.rank(i, place));
+                cells.push(ResultCell::Label(self.labels.label(i, place)));
                 continue;
             };
             let answered: Vec<Answered> = known
@@ -201,7 +180,7 @@ impl Changing<'_> {
                 self.change(i, figure, first, after, &mut cells)?;
             }
         }
-        Ok(Sortable { nodes: nodes.to_vec(), keys, cells })
+        Ok(Sortable { keys, cells })
     }
 
     /// How a figure changed from one period to another.

@@ -212,6 +212,16 @@ impl<S: Source> Evaluator<S> {
         aggregates: &[Aggregate],
         group_by: &[Level],
     ) -> Result<Vec<JointGroup>, AnswerError> {
+        self.joint_where(aggregates, group_by, &|_| true)
+    }
+
+    /// The same of those groups alone whose nodes are asked for.
+    pub fn joint_where(
+        &self,
+        aggregates: &[Aggregate],
+        group_by: &[Level],
+        asked: &dyn Fn(&[u32]) -> bool,
+    ) -> Result<Vec<JointGroup>, AnswerError> {
         let sizes: Vec<usize> = group_by.iter().map(|level| level.of(self.cube()).len()).collect();
         let rows = sizes.iter().try_fold(1u64, |n, &s| n.checked_mul(s as u64)).unwrap_or(u64::MAX);
         if rows > MOST_ROWS {
@@ -221,18 +231,21 @@ impl<S: Source> Evaluator<S> {
         let estimates: Vec<(Vec<usize>, Vec<f64>)> =
             parts.iter().map(|p| self.estimates(p, &sizes)).collect::<Result<_, _>>()?;
         let mut laws = Laws::new(self, &parts, group_by)?;
-        let mut out = Vec::with_capacity(rows as usize);
+        let mut out = Vec::new();
         let mut nodes = vec![0u32; sizes.len()];
         for _ in 0..rows {
-            let at =
-                |strides: &[usize]| nodes.iter().zip(strides).map(|(&n, s)| n as usize * s).sum::<usize>();
-            let estimates =
-                estimates.iter().map(|(strides, values)| values.get(at(strides)).copied().unwrap_or(0.0));
-            out.push(JointGroup {
-                nodes: nodes.clone(),
-                estimates: estimates.collect(),
-                law: laws.of(&nodes)?,
-            });
+            if asked(&nodes) {
+                let at = |strides: &[usize]| {
+                    nodes.iter().zip(strides).map(|(&n, s)| n as usize * s).sum::<usize>()
+                };
+                let estimates =
+                    estimates.iter().map(|(strides, values)| values.get(at(strides)).copied().unwrap_or(0.0));
+                out.push(JointGroup {
+                    nodes: nodes.clone(),
+                    estimates: estimates.collect(),
+                    law: laws.of(&nodes)?,
+                });
+            }
             odometer::next(&mut nodes, |i| sizes[i]);
         }
         Ok(out)

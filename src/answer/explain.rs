@@ -1,8 +1,8 @@
 //! What an answer rests on: the measurements behind it, their weights, and what would narrow it.
 
+use super::asked::{self, Asked};
 use super::labels::Labels;
 use super::open::{Answers, QueryError};
-use super::query::{Asked, Present};
 use super::several::Several;
 use crate::sql::Query;
 use crate::visible::visible;
@@ -73,17 +73,11 @@ impl Several {
 /// Explains the first rows of an answer that releases of one period give together.
 fn explain(releases: &[(&Answers, &Query)]) -> Result<Vec<Explained>, QueryError> {
     let mut out: Vec<Explained> = Vec::new();
-    let mut parts = Vec::new();
-    for &(release, query) in releases {
-        let asked = Asked::new(query)?;
-        let groups = release.evaluator().joint(&asked.aggregates, &query.group_by)?;
-        parts.push((release, asked, groups));
-    }
-    let Some((first, asked, groups)) = parts.first() else { return Ok(out) };
+    let asked = releases.iter().map(|(_, query)| Asked::new(query)).collect::<Result<Vec<_>, _>>()?;
+    let parts: Vec<(&Answers, &Asked)> = releases.iter().map(|(r, _)| *r).zip(&asked).collect();
+    let Some(&(first, asked)) = parts.first() else { return Ok(out) };
     let labels = Labels::new(asked.query, first.cube());
-    let present = Present::new(asked.query, first.cube());
-    let rows = (0..groups.len()).filter(|&row| present.holds(&groups[row].nodes));
-    for row in rows.take(MOST_ROWS) {
+    for row in asked::rows(&parts)?.iter().take(MOST_ROWS) {
         for (column, figure) in asked.query.columns.iter().zip(&asked.figures) {
             let Some(figure) = figure else { continue };
             let width = asked.aggregates.len();
@@ -91,8 +85,8 @@ fn explain(releases: &[(&Answers, &Query)]) -> Result<Vec<Explained>, QueryError
             // For each release the linear figure that decides the variance.
             let figures: Vec<(&Answers, Vec<Term>)> = parts
                 .iter()
-                .filter_map(|(r, _, groups)| Some((*r, groups.get(row)?)))
-                .map(|(r, group)| {
+                .zip(&row.groups)
+                .map(|(&(r, _), group)| {
                     let linear = match &weights[..] {
                         [n, d] => {
                             let value = |w: &[f64]| -> f64 {
@@ -154,7 +148,7 @@ fn explain(releases: &[(&Answers, &Query)]) -> Result<Vec<Explained>, QueryError
                 }
             }
             sources.sort_by(|a, b| b.share.total_cmp(&a.share));
-            let labels = labels.row(&groups[row].nodes);
+            let labels = labels.row(asked.place(row.portion, row.nodes()));
             out.push(Explained { figure: column.name().into(), row: labels, variance, sources });
         }
     }

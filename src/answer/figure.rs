@@ -278,7 +278,7 @@ impl Part {
         let (low, high) = fieller(numerator, denominator, law, how)?;
         Ok(Answered {
             estimate,
-            std_error: libm::sqrt(variance) / denominator.abs(),
+            std_error: if low == high { 0.0 } else { libm::sqrt(variance) / denominator.abs() },
             low,
             high,
             basis: if low.is_finite() { Basis::Fieller } else { Basis::Unbounded },
@@ -400,20 +400,23 @@ fn fieller(n: f64, d: f64, pair: &JointLaw, how: &How) -> Result<(f64, f64), Law
     );
     let variance = |c: f64| (v_nn - 2.0 * c * v_nd + c * c * v_dd).max(0.0);
     let at_ratio = libm::sqrt(variance(ratio));
-    if at_ratio <= 1e-12 * libm::sqrt(v_nn + ratio * ratio * v_dd) {
+    // Noise by noise: the difference of the variances would have lost half of its digits.
+    let apart = libm::sqrt(pair.covariance(&[1.0, -ratio], &[1.0, -ratio]));
+    if apart <= 1e-11 * libm::sqrt(v_nn + ratio * ratio * v_dd) {
         return Ok((ratio, ratio)); // numerator and denominator are proportional, noise and all
     }
     let scale = at_ratio / d.abs();
     let inside =
         |c: f64| -> Result<bool, LawError> { Ok(alone(1.0, -c)?.may_reach((n - c * d).abs(), how.level)) };
+    // Both ends begin here.
+    let first = half(1.0, -ratio)? / at_ratio;
     let end = |side: f64| -> Result<f64, LawError> {
         // With a fixed quantile k (in standard deviations) the end is a root of a quadratic; k changes little
         // with c, so that a few rounds settle.
         let mut c = ratio;
         let mut settled = None;
-        for _ in 0..12 {
-            let spread = libm::sqrt(variance(c));
-            let k = half(1.0, -c)? / spread;
+        for round in 0..12 {
+            let k = if round == 0 { first } else { half(1.0, -c)? / libm::sqrt(variance(c)) };
             let a = d * d - k * k * v_dd;
             let b = n * d - k * k * v_nd;
             let root = b * b - a * (n * n - k * k * v_nn);

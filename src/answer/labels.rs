@@ -4,6 +4,15 @@ use super::render::ColumnKind;
 use crate::cube::{Categories, Cube};
 use crate::sql::{Query, SelectColumn};
 
+/// Which row of an answer it is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Place<'a> {
+    /// The place of each of its bands.
+    pub ranks: &'a [usize],
+    /// The node of each level of GROUP BY.
+    pub nodes: &'a [u32],
+}
+
 pub(super) struct Labels<'a> {
     query: &'a Query,
     cube: &'a Cube,
@@ -31,10 +40,12 @@ impl<'a> Labels<'a> {
         }
     }
 
-    /// The labels of a group.
-    pub fn row(&self, nodes: &[u32]) -> Vec<String> {
+    /// The labels of a row: those of its levels, then those of its bands.
+    pub fn row(&self, at: Place) -> Vec<String> {
         let levels = self.query.group_by.iter().map(|level| level.of(self.cube));
-        levels.zip(nodes).map(|(level, &n)| level.labels[n as usize].clone()).collect()
+        let levels = levels.zip(at.nodes).map(|(level, &n)| level.labels[n as usize].clone());
+        let bands = self.query.bands.iter().zip(at.ranks).filter(|(b, _)| b.above.is_none());
+        levels.chain(bands.filter_map(|(b, &rank)| Some(b.each.get(rank)?.0.clone()))).collect()
     }
 
     /// The level that a column of SELECT shows, and the node of it.
@@ -48,16 +59,30 @@ impl<'a> Labels<'a> {
         Some((level.of(self.cube), node))
     }
 
-    /// What a column of SELECT says of a group; nothing where it is no label of a level.
-    pub fn label(&self, column: usize, nodes: &[u32]) -> String {
-        self.shown(column, nodes)
-            .and_then(|(level, node)| level.labels.get(node as usize))
-            .cloned()
-            .unwrap_or_default()
+    /// What a column of SELECT says of a row; nothing where it is no label.
+    pub fn label(&self, column: usize, at: Place) -> String {
+        if let Some(SelectColumn::Band { index, .. }) = self.query.columns.get(column) {
+            let band = self.query.bands.get(*index).zip(at.ranks.get(*index));
+            return band.and_then(|(b, &rank)| Some(b.each.get(rank)?.0.clone())).unwrap_or_default();
+        }
+        let label = self.shown(column, at.nodes).and_then(|(level, node)| level.labels.get(node as usize));
+        label.cloned().unwrap_or_default()
     }
 
     /// What a column of labels is sorted by: their own order.
-    pub fn rank(&self, column: usize, nodes: &[u32]) -> f64 {
-        self.shown(column, nodes).map_or(0.0, |(_, node)| f64::from(node))
+    pub fn rank(&self, column: usize, at: Place) -> f64 {
+        if let Some(SelectColumn::Band { index, .. }) = self.query.columns.get(column) {
+            return at.ranks.get(*index).map_or(0.0, |&rank| rank as f64);
+        }
+        self.shown(column, at.nodes).map_or(0.0, |(_, node)| f64::from(node))
+    }
+
+    /// What rows come in the order of, before ORDER BY: plain groups in that of their nodes, bands in that of the labels that are shown.
+    pub fn order(&self, at: Place) -> Vec<f64> {
+        if self.query.bands.iter().all(|b| b.above.is_some()) {
+            return at.nodes.iter().map(|&node| f64::from(node)).collect();
+        }
+        let labels = (0..self.query.columns.len()).filter(|&c| self.query.columns[c].is_label());
+        labels.map(|c| self.rank(c, at)).collect()
     }
 }

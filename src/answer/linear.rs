@@ -1,19 +1,23 @@
 //! The figures of a query as weights on cells, and as rows that can be measured.
 
-use super::labels::Labels;
+use super::asked::Asked;
+use super::figure::Figure;
+use super::labels::{Labels, Place};
 use super::open::QueryError;
 use super::past::Best;
-use super::query::{Asked, Notes, Present};
+use super::query::Notes;
 use super::render::{ResultCell, ResultColumn, ResultFigure, ResultTable};
 use super::rows::{Sortable, kept, rounded};
-use crate::cube::{Cube, Cuboid, Filter, Frame, Level, required_level};
+use crate::cube::{Cube, Cuboid, Filter, Frame, Level, TooIntricate, required_level};
 use crate::plan::{Rows, limits};
-use crate::sql::Query;
+use crate::sql::{Portion, Present, Query};
 
 /// One figure of one row of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Linear {
-    /// The nodes of the row's group.
+    /// The places of the row's bands.
+    pub ranks: Vec<usize>,
+    /// The nodes of its group.
     pub nodes: Vec<u32>,
     /// Which column of the query it is.
     pub column: usize,
@@ -43,48 +47,69 @@ pub const MOST_FIGURES: usize = 512;
 /// All figures of a query, row by row.
 pub fn figures(query: &Query, cube: &Cube) -> Result<Vec<Linear>, QueryError> {
     let asked = Asked::new(query)?;
-    let present = Present::new(query, cube);
     let sizes: Vec<usize> = query.group_by.iter().map(|level| level.of(cube).len()).collect();
-    let rows: usize = sizes.iter().try_fold(1usize, |n, &s| n.checked_mul(s)).unwrap_or(usize::MAX);
-    if rows.saturating_mul(query.columns.len()) > MOST_FIGURES {
-        return Err(QueryError::Together(format!("one question may have {MOST_FIGURES} figures")));
-    }
-    let intricate = |_| QueryError::Answer(super::AnswerError::Intricate);
+    let groups: usize = sizes.iter().try_fold(1usize, |n, &s| n.checked_mul(s)).unwrap_or(usize::MAX);
+    let columns = asked.figures.iter().flatten().count();
     let mut out = Vec::new();
-    let mut nodes = vec![0u32; sizes.len()];
-    for _ in 0..rows {
-        if present.holds(&nodes) {
-            for (column, figure) in asked.figures.iter().enumerate() {
-                let Some(figure) = figure else { continue };
-                let name = || query.columns[column].name().to_owned();
-                if figure.is_ratio() {
-                    return Err(QueryError::Product(name()));
+    for portion in &asked.portions {
+        let present = Present::new(&portion.filter, &query.group_by, cube);
+        let mut nodes = vec![0u32; sizes.len()];
+        for _ in 0..groups {
+            if present.holds(&nodes) {
+                if out.len() + columns > MOST_FIGURES {
+                    return Err(QueryError::Together(format!(
+                        "one question may have {MOST_FIGURES} figures"
+                    )));
                 }
-                let weights = figure.weights(asked.aggregates.len()).swap_remove(0);
-                let mut filter = Filter::constant(0.0);
-                for (aggregate, weight) in asked.aggregates.iter().zip(weights) {
-                    if weight == 0.0 {
-                        continue;
+                for (column, figure) in asked.figures.iter().enumerate() {
+                    let Some(figure) = figure else { continue };
+                    if figure.is_ratio() {
+                        return Err(QueryError::Product(query.columns[column].name().to_owned()));
                     }
-                    let mut part = aggregate.filter.clone();
-                    for (i, (by, &node)) in query.group_by.iter().zip(&nodes).enumerate() {
-                        if aggregate.partition.as_ref().is_none_or(|p| p.contains(&i)) {
-                            let (d, dimension) = (by.dimension, &cube.dimensions[by.dimension]);
-                            let inside = dimension.ancestors(dimension.finest(), by.level);
-                            let inside: Vec<bool> = inside.into_iter().map(|n| n == node).collect();
-                            part = part.and(&Filter::nodes(d, &inside)).map_err(intricate)?;
-                        }
-                    }
-                    part = part.and(&Filter::constant(weight)).map_err(intricate)?;
-                    filter = filter.plus(&part).map_err(intricate)?;
+                    let constant = figure.value(&vec![0.0; asked.aggregates.len()]);
+                    let filter = cells(figure, portion, query, &nodes, cube)
+                        .map_err(|_| QueryError::Answer(super::AnswerError::Intricate))?;
+                    out.push(Linear {
+                        ranks: portion.ranks.clone(),
+                        nodes: nodes.clone(),
+                        column,
+                        constant,
+                        filter,
+                    });
                 }
-                let constant = figure.value(&vec![0.0; asked.aggregates.len()]);
-                out.push(Linear { nodes: nodes.clone(), column, constant, filter });
             }
+            crate::cube::odometer::next(&mut nodes, |i| sizes[i]);
         }
-        crate::cube::odometer::next(&mut nodes, |i| sizes[i]);
     }
     Ok(out)
+}
+
+/// The weight of every cell in a figure of one row.
+fn cells(
+    figure: &Figure,
+    portion: &Portion,
+    query: &Query,
+    nodes: &[u32],
+    cube: &Cube,
+) -> Result<Filter, TooIntricate> {
+    let weights = figure.weights(portion.aggregates.len()).swap_remove(0);
+    let mut filter = Filter::constant(0.0);
+    for (aggregate, weight) in portion.aggregates.iter().zip(weights) {
+        if weight == 0.0 {
+            continue;
+        }
+        let mut part = aggregate.filter.clone();
+        for (i, (by, &node)) in query.group_by.iter().zip(nodes).enumerate() {
+            if aggregate.keeps(i) {
+                let (d, dimension) = (by.dimension, &cube.dimensions[by.dimension]);
+                let inside = dimension.ancestors(dimension.finest(), by.level);
+                let inside: Vec<bool> = inside.into_iter().map(|n| n == node).collect();
+                part = part.and(&Filter::nodes(d, &inside))?;
+            }
+        }
+        filter = filter.plus(&part.and(&Filter::constant(weight))?)?;
+    }
+    Ok(filter)
 }
 
 /// The filters as rows over the coarsest table that tells apart what they tell apart, each once.
@@ -171,18 +196,17 @@ pub fn table(query: &Query, cube: &Cube, figures: &[Linear], best: &[Best], leve
     let columns = query.columns.iter();
     let columns =
         columns.map(|c| ResultColumn { name: c.name().into(), kind: labels.kind(c) }).collect::<Vec<_>>();
-    let mut rows: Vec<Sortable> = Vec::new();
+    let mut rows: Vec<(Vec<f64>, Sortable)> = Vec::new();
+    let mut last = None;
     for (linear, best) in figures.iter().zip(best) {
-        if rows.last().is_none_or(|r| r.nodes != linear.nodes) {
-            let label = |c| ResultCell::Label(labels.label(c, &linear.nodes));
-            let rank = |c| labels.rank(c, &linear.nodes);
-            rows.push(Sortable {
-                nodes: linear.nodes.clone(),
-                keys: (0..columns.len()).map(rank).collect(),
-                cells: (0..columns.len()).map(label).collect(),
-            });
+        let place = Place { ranks: &linear.ranks, nodes: &linear.nodes };
+        if last.replace(place) != Some(place) {
+            let label = |c| ResultCell::Label(labels.label(c, place));
+            let keys = (0..columns.len()).map(|c| labels.rank(c, place)).collect();
+            let cells = (0..columns.len()).map(label).collect();
+            rows.push((labels.order(place), Sortable { keys, cells }));
         }
-        let Some(row) = rows.last_mut() else { continue };
+        let Some((_, row)) = rows.last_mut() else { continue };
         let (low, high) = best.interval(level, linear.is_whole());
         let c = linear.constant;
         let figure = ResultFigure {
@@ -196,7 +220,8 @@ pub fn table(query: &Query, cube: &Cube, figures: &[Linear], best: &[Best], leve
         row.cells[linear.column] = ResultCell::Figure(figure);
     }
     let mut notes = Notes::default();
-    let rows = kept(query, rows, &mut notes);
+    rows.sort_by(|a, b| a.0.iter().map(|k| k.to_bits()).cmp(b.0.iter().map(|k| k.to_bits())));
+    let rows = kept(query, rows.into_iter().map(|row| row.1).collect(), &mut notes);
     let left = query.left_out.iter().map(|l| {
         let column = l.column.map_or("WHERE", |c| query.columns[c].name());
         let categories = l.categories.join(", ");

@@ -1,5 +1,6 @@
 //! The rows of an answer: each figure with what was asked for beside it.
 
+use super::asked::{Asked, Row};
 use super::figure::{Answered, Basis, ErrorOf, Figure, Known, Pools};
 use super::joint::How;
 use super::labels::Labels;
@@ -7,7 +8,7 @@ use super::max_z::MaxZ;
 use super::nearest::LEAST_SQUARES;
 use super::open::{Answers, QueryError};
 use super::posterior::CountPosterior;
-use super::query::{Asked, Before, Notes, Options, Posteriors, contributions, shown};
+use super::query::{Before, Notes, Options, Posteriors, contributions, shown};
 use super::render::{ColumnKind, ResultCell, ResultColumn, ResultFigure};
 use super::rows::{Sortable, rounded};
 use crate::law::Method;
@@ -79,17 +80,17 @@ impl<'a> Making<'a> {
     /// One row; `nearest` are its aggregates in another sense than least squares.
     pub fn row(
         &mut self,
-        nodes: &[u32],
-        known: &[Known],
+        row: &Row,
         nearest: Option<&[f64]>,
         notes: &mut Notes,
     ) -> Result<Sortable, QueryError> {
         let asked = self.asked;
+        let (place, known) = (asked.place(row.portion, row.nodes()), &row.known()[..]);
         let (mut cells, mut keys) = (Vec::new(), Vec::with_capacity(asked.figures.len()));
         for (i, figure) in asked.figures.iter().enumerate() {
             let Some(figure) = figure else {
-                keys.push(self.labels.rank(i, nodes));
-                cells.push(ResultCell::Label(self.labels.label(i, nodes)));
+                keys.push(self.labels.rank(i, place));
+                cells.push(ResultCell::Label(self.labels.label(i, place)));
                 continue;
             };
             let mut answered = figure.answer(i, known, &self.how, &mut self.pools)?;
@@ -107,7 +108,7 @@ impl<'a> Making<'a> {
             }
             self.beside(figure, &answered, known, notes, &mut cells)?;
         }
-        Ok(Sortable { nodes: nodes.to_vec(), keys, cells })
+        Ok(Sortable { keys, cells })
     }
 
     /// The posterior of a figure, its probability and its p-value, where asked for.

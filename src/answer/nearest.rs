@@ -8,25 +8,22 @@ use crate::recover::{Nearest, Norm, Source};
 use crate::sql::Aggregate;
 
 impl<S: Source> Evaluator<S> {
-    /// The aggregates of the groups, in the order of [`Evaluator::joint`], taken from the nearest tables.
+    /// The aggregates of groups with these nodes, taken from the nearest tables.
     pub fn nearest(
         &self,
         nearest: &Nearest,
         aggregates: &[Aggregate],
         group_by: &[Level],
+        groups: &[&[u32]],
     ) -> Result<Vec<Vec<f64>>, AnswerError> {
         let sizes: Vec<usize> = group_by.iter().map(|level| level.of(self.cube()).len()).collect();
-        let mut rows = vec![Vec::with_capacity(aggregates.len()); sizes.iter().product()];
+        let mut rows = vec![Vec::with_capacity(aggregates.len()); groups.len()];
         for aggregate in aggregates {
             let part = self.part(aggregate, group_by)?;
             let table = self.recovery().nearest_table(nearest, &part.cuboid)?;
             let (strides, sums) = Self::sums(&part, &table, &sizes);
-            for (index, row) in rows.iter_mut().enumerate() {
-                let (mut rest, mut at) = (index, 0);
-                for (size, stride) in sizes.iter().zip(&strides).rev() {
-                    at += rest % size * stride;
-                    rest /= size;
-                }
+            for (nodes, row) in groups.iter().zip(&mut rows) {
+                let at: usize = nodes.iter().zip(&strides).map(|(&n, s)| n as usize * s).sum();
                 row.push(sums.get(at).copied().unwrap_or(0.0));
             }
         }

@@ -78,9 +78,6 @@ pub enum QueryError {
     /// What is not said of a quantile.
     #[error("MEDIAN and QUANTILE {0}")]
     Quantile(&'static str),
-    /// Where a CASE cannot be grouped by.
-    #[error("GROUP BY CASE: {0}")]
-    Bands(&'static str),
     /// A prior for something that is no count.
     #[error("a prior speaks of a count of units; `{0}` is another figure: ask COUNT(*) with a WHERE")]
     NotACount(String),

@@ -4,9 +4,9 @@
 //! count is much less precise than what was planned for in the tables that hold it: of each of those two questions are looked at, or the middle
 //! row of a SELECT. A release that was asked for cells alone says nothing: every sum of cells is what they make it.
 
+use super::asked::Asked as Question;
 use super::joint::JointLaw;
 use super::open::Answers;
-use super::query::Asked as Question;
 use super::render::rough;
 use crate::cube::{Cube, Filter, Level};
 use crate::plan::{Asked, Asks, Selected, Table};
@@ -37,30 +37,31 @@ impl Looked {
     }
 }
 
-/// What a reader is told of a question with these laws of its rows.
+/// What a reader is told of a question with these laws of its rows, each with the portion that the row is of.
 pub(super) fn note<'a>(
     release: &Answers,
     question: &Question,
-    laws: impl Iterator<Item = &'a Arc<JointLaw>>,
+    laws: impl Iterator<Item = (usize, &'a Arc<JointLaw>)>,
 ) -> Option<String> {
     let plan = release.evaluator().recovery().plan();
     if plan.workload.iter().all(|t| t.asks.is_cells()) {
         return None;
     }
     let width = question.aggregates.len();
-    let mut largest = vec![0.0f64; width];
-    let mut last: Option<&Arc<JointLaw>> = None;
-    for law in laws {
-        if last.is_some_and(|last| Arc::ptr_eq(last, law)) {
+    let mut largest = vec![vec![0.0f64; width]; question.portions.len()];
+    let mut last: Option<(usize, &Arc<JointLaw>)> = None;
+    for (portion, law) in laws {
+        if last.is_some_and(|last| last.0 == portion && Arc::ptr_eq(last.1, law)) {
             continue;
         }
-        last = Some(law);
-        for (i, most) in largest.iter_mut().enumerate() {
+        last = Some((portion, law));
+        for (i, most) in largest.get_mut(portion).into_iter().flatten().enumerate() {
             let unit: Vec<f64> = (0..width).map(|k| f64::from(u8::from(k == i))).collect();
             *most = most.max(law.covariance(&unit, &unit));
         }
     }
-    let times = question.aggregates.iter().zip(&largest).filter_map(|(aggregate, &variance)| {
+    let aggregates = question.portions.iter().flat_map(|p| &p.aggregates);
+    let times = aggregates.zip(largest.iter().flatten()).filter_map(|(aggregate, &variance)| {
         let count = aggregate.filter.weights.iter().all(|w| *w == 0.0 || *w == 1.0);
         let planned =
             if count && variance > 0.0 { planned(release, question, aggregate)? } else { return None };
@@ -115,13 +116,16 @@ fn some(release: &Answers, table: &Table) -> Vec<f64> {
     if let Asks::Query(_) = &table.asks {
         let Some(selected) = Selected::of(cube, table) else { return Vec::new() };
         let nodes: Vec<u32> = selected.group_by.iter().map(|at| at.of(cube).len() as u32 / 2).collect();
-        let figure = |terms: &Vec<(usize, f64)>| {
+        let figure = |(at, terms): (usize, &Vec<(usize, f64)>)| {
+            if !selected.has_row(cube, at, &nodes) {
+                return None;
+            }
             let mut factors = vec![0.0; selected.aggregates.len()];
             terms.iter().for_each(|&(a, c)| factors[a] += c);
             let law = evaluator.law(&selected.aggregates, &factors, &selected.group_by, &nodes);
             law.ok().map(|law| law.variance())
         };
-        return selected.figures.iter().filter_map(figure).collect();
+        return selected.figures.iter().enumerate().filter_map(figure).collect();
     }
     let of = |wide: bool| {
         let filter = table.cuboid.iter().try_fold(Filter::everything(), |filter, level| {

@@ -12,8 +12,9 @@
 //! distribution function gives (Chernozhukov, Fernández-Val & Galichon 2010). Noise may make the estimated function fall; a count
 //! of its negative places does not care where they stand.
 
+use super::asked::Asked;
 use super::open::{Answers, QueryError};
-use super::query::{Asked, Options, answer as answer_linear};
+use super::query::{Options, answer as answer_linear};
 use super::render::{Caveat, ResultCell, ResultFigure, ResultTable};
 use crate::cube::{Cube, Filter, Level, Number};
 use crate::law::Interval;

@@ -1,8 +1,7 @@
 //! A SQL query from one release, or several of one dataset: figures with their intervals, ready to show.
 
-use super::bands;
+use super::asked::{self, Asked, Row};
 use super::caveats::{left_out, truncated};
-use super::evaluate::JointGroup;
 use super::figure::{Answered, ErrorOf, Figure, Known, Pools};
 use super::joint::{How, JointLaw, Solved};
 use super::labels::Labels;
@@ -13,11 +12,12 @@ use super::posterior::{CountPosterior, Prior, Total};
 use super::quantile;
 use super::render::{Caveat, ResultFigure, ResultTable};
 use super::rows::{Sortable, kept};
-use super::simultaneous::{Rows, Simultaneous, Together};
+use super::simultaneous::{Simultaneous, Together};
 use super::statement::{PriorChoice, Statement};
-use crate::cube::{Cube, Filter};
+use crate::cube::Filter;
 use crate::law::{Interval, Method};
-use crate::sql::{Aggregate, Query, SelectColumn};
+use crate::recover::Nearest;
+use crate::sql::Query;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -71,11 +71,6 @@ impl Answers {
 
     /// Answers a query that has been parsed.
     pub fn answer(&self, query: &Query, options: &Options) -> Result<ResultTable, QueryError> {
-        if !query.in_bands.is_empty() {
-            let caveats = untrue(&[(self, &Asked::unasked(query))], options)?;
-            let one = |at: usize, options: &Options| self.answer(&query.in_bands[at].query, options);
-            return bands::answer(query, self.cube(), options, caveats, &one);
-        }
         if query.has_quantiles() {
             return quantile::answer(&[(self, query)], options);
         }
@@ -83,55 +78,7 @@ impl Answers {
     }
 }
 
-/// A query whose figures are resolved.
-#[derive(Clone)]
-pub(super) struct Asked<'a> {
-    pub query: &'a Query,
-    pub aggregates: Vec<Aggregate>,
-    /// For each column that is not a label its figure.
-    pub figures: Vec<Option<Figure>>,
-}
-
-impl<'a> Asked<'a> {
-    pub fn new(query: &'a Query) -> Result<Asked<'a>, QueryError> {
-        if !query.in_bands.is_empty() {
-            return Err(QueryError::Bands("here write a query for each band, with its condition in WHERE"));
-        }
-        let mut aggregates = query.aggregates.clone();
-        let count = Aggregate { filter: query.filter.clone(), partition: None };
-        let figures = query
-            .columns
-            .iter()
-            .map(|column| match column {
-                SelectColumn::Group { .. } | SelectColumn::Band { .. } => Ok(None),
-                SelectColumn::Quantile { .. } => Err(QueryError::Quantile("cannot be asked here")),
-                SelectColumn::Count { .. } => {
-                    let at = aggregates.iter().position(|a| *a == count).unwrap_or_else(|| {
-                        aggregates.push(count.clone());
-                        aggregates.len() - 1
-                    });
-                    Ok(Some(Figure::aggregate(at, &aggregates)))
-                }
-                SelectColumn::Figure { name, expr } => {
-                    Figure::new(expr, &aggregates).map(Some).ok_or_else(|| QueryError::Product(name.clone()))
-                }
-            })
-            .collect::<Result<_, _>>()?;
-        Ok(Asked { query, aggregates, figures })
-    }
-
-    /// A query of which nothing is asked but what it leaves out.
-    pub fn unasked(query: &'a Query) -> Asked<'a> {
-        Asked { query, aggregates: Vec::new(), figures: Vec::new() }
-    }
-
-    /// The same with one more aggregate, the last: the total.
-    fn with_total(&self) -> Asked<'a> {
-        let mut asked = self.clone();
-        asked.aggregates.push(Aggregate { filter: Filter::everything(), partition: Some(Vec::new()) });
-        asked
-    }
-
+impl Asked<'_> {
     /// Fills in the totals a prior speaks of.
     fn prior(&self, choice: PriorChoice, from: &Answers, notes: &mut Notes) -> Result<Before, QueryError> {
         let total = || -> Result<(f64, f64), QueryError> {
@@ -211,37 +158,13 @@ pub(super) fn answer(releases: &[(&Answers, &Asked)], options: &Options) -> Resu
         releases = &with_totals;
     }
     let Some(&(first, asked)) = releases.first() else { return Ok(ResultTable::default()) };
-    let cube = first.cube();
     let caveats = untrue(releases, options)?;
-    let groups: Vec<Vec<JointGroup>> = releases
-        .iter()
-        .map(|(r, a)| r.evaluator().joint(&a.aggregates, &a.query.group_by))
-        .collect::<Result<_, _>>()?;
-    let rows = groups.first().map_or(0, Vec::len);
-    // Figures in another sense than least squares, of a single release.
-    let nearest = match first.nearest() {
-        Some(n) => Some(first.evaluator().nearest(n, &asked.aggregates, &asked.query.group_by)?),
-        None => None,
-    };
-    let present = Present::new(asked.query, cube);
-    let shown_rows: Vec<usize> =
-        (0..rows).filter(|&row| groups[0].get(row).is_some_and(|g| present.holds(&g.nodes))).collect();
-    let known = |&row: &usize| -> Vec<Known> {
-        let group = groups.iter().filter_map(|g| g.get(row));
-        group.map(|g| Known { estimates: &g.estimates, law: &g.law }).collect()
-    };
+    let rows = asked::rows(releases)?;
     let mut how = How { level: options.level, method: options.method, interval: options.interval };
     let mut notes = Notes::default();
     let mut pools = Pools::default();
-    let together = match options.joint {
-        None => None,
-        Some(choice) => {
-            let nodes: Vec<&[u32]> = shown_rows.iter().map(|&row| &groups[0][row].nodes[..]).collect();
-            let known: Vec<Vec<Known>> = shown_rows.iter().map(known).collect();
-            let rows = Rows { releases, nodes: &nodes, known: &known };
-            Together::choose(choice, &rows, &how, &mut pools)?
-        }
-    };
+    let together = options.joint.map(|choice| Together::choose(choice, releases, &rows, &how, &mut pools));
+    let together = together.transpose()?.flatten();
     if let Some(together) = &together {
         how.level = together.each;
         notes.add(together.note(options.level));
@@ -250,26 +173,47 @@ pub(super) fn answer(releases: &[(&Answers, &Asked)], options: &Options) -> Resu
         notes.add(note(nearest));
     }
     let prior = options.prior.map(|p| asked.prior(p, first, &mut notes)).transpose()?;
-    let labels = Labels::new(asked.query, cube);
+    let labels = Labels::new(asked.query, first.cube());
     let max_z = together.as_ref().and_then(|t| t.max_z);
     let mut making = Making::new(asked, labels, options, how, prior, max_z, pools);
     let mut table = ResultTable { level: options.level, caveats, ..ResultTable::default() };
-    table.columns = making.columns(nearest.is_some())?;
-    let mut out: Vec<Sortable> = Vec::with_capacity(shown_rows.len());
-    for row in &shown_rows {
-        let other = nearest.as_ref().and_then(|n| n.get(*row));
-        out.push(making.row(&groups[0][*row].nodes, &known(row), other.map(Vec::as_slice), &mut notes)?);
+    table.columns = making.columns(first.nearest().is_some())?;
+    // Figures in another sense than least squares, of a single release.
+    let nearest = first.nearest().map(|n| nearest(first, n, asked, &rows)).transpose()?;
+    let mut out: Vec<Sortable> = Vec::with_capacity(rows.len());
+    for (at, row) in rows.iter().enumerate() {
+        let other = nearest.as_ref().and_then(|n| n.get(at));
+        out.push(making.row(row, other.map(Vec::as_slice), &mut notes)?);
     }
     table.rows = kept(asked.query, out, &mut notes);
     table.methods = making.methods(releases, &mut notes);
     table.together = together;
     releases.iter().flat_map(|(r, _)| r.told()).for_each(|note| notes.add(note));
     if let [_] = releases {
-        let laws = shown_rows.iter().filter_map(|&row| groups[0].get(row)).map(|g| &g.law);
+        let laws = rows.iter().filter_map(|row| Some((row.portion, &row.groups.first()?.law)));
         super::planned::note(first, asked, laws).into_iter().for_each(|note| notes.add(note));
     }
     table.notes = notes.0;
     Ok(table)
+}
+
+/// The aggregates of every row, from the consistent tables nearest to the measured ones.
+fn nearest(
+    release: &Answers,
+    to: &Nearest,
+    asked: &Asked,
+    rows: &[Row],
+) -> Result<Vec<Vec<f64>>, QueryError> {
+    let mut out = vec![Vec::new(); rows.len()];
+    for (portion, own) in asked.portions.iter().enumerate() {
+        let (places, nodes): (Vec<usize>, Vec<&[u32]>) = (0..rows.len())
+            .filter(|&at| rows[at].portion == portion)
+            .map(|at| (at, rows[at].nodes()))
+            .unzip();
+        let found = release.evaluator().nearest(to, &own.aggregates, &asked.query.group_by, &nodes)?;
+        places.into_iter().zip(found).for_each(|(at, known)| out[at] = known);
+    }
+    Ok(out)
 }
 
 /// Remarks, each once.
@@ -358,53 +302,5 @@ impl Posteriors {
         let made = Arc::new(CountPosterior::of_total(&solved.law, answered.estimate, p, &total)?);
         self.0.insert(key, (solved.clone(), made.clone()));
         Ok(made)
-    }
-}
-
-/// Which groups WHERE leaves anything of: the others are no rows of the answer, as in SQL. This looks at the
-/// query alone.
-pub(super) struct Present<'a> {
-    query: &'a Query,
-    /// For each dimension of the filter the classes of every group's nodes, and where the group's label stands;
-    /// for a dimension that is not grouped one list.
-    classes: Vec<(Option<usize>, Vec<Vec<u32>>)>,
-}
-
-impl<'a> Present<'a> {
-    pub fn new(query: &'a Query, cube: &Cube) -> Present<'a> {
-        let classes = query
-            .filter
-            .dims
-            .iter()
-            .map(|c| {
-                let position = query.group_by.iter().position(|at| at.dimension == c.dim);
-                let dimension = &cube.dimensions[c.dim];
-                let level = position.map_or(0, |i| query.group_by[i].level);
-                let mut classes = vec![Vec::new(); dimension.levels[level].len()];
-                for (group, &class) in dimension.ancestors(dimension.finest(), level).iter().zip(&c.class_of)
-                {
-                    classes[*group as usize].push(class);
-                }
-                for list in &mut classes {
-                    list.sort_unstable();
-                    list.dedup();
-                }
-                (position, classes)
-            })
-            .collect();
-        Present { query, classes }
-    }
-
-    pub fn holds(&self, nodes: &[u32]) -> bool {
-        self.from(0, 0, nodes)
-    }
-
-    fn from(&self, dim: usize, at: usize, nodes: &[u32]) -> bool {
-        let Some((position, classes)) = self.classes.get(dim) else {
-            return self.query.filter.weights[at] != 0.0;
-        };
-        let group = position.map_or(0, |i| nodes[i] as usize);
-        let stride = self.query.filter.dims[dim].classes as usize;
-        classes[group].iter().any(|&c| self.from(dim + 1, at * stride + c as usize, nodes))
     }
 }

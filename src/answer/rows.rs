@@ -6,7 +6,6 @@ use crate::sql::{Query, SelectColumn};
 
 /// A row with what it is sorted by.
 pub(super) struct Sortable {
-    pub nodes: Vec<u32>,
     /// For each column of SELECT its estimate, or where its label stands among those of its level.
     pub keys: Vec<f64>,
     pub cells: Vec<ResultCell>,
@@ -83,7 +82,7 @@ mod tests {
             rounded: vec![(0, decimals)],
             from: String::new(),
             left_out: Vec::new(),
-            in_bands: Vec::new(),
+            bands: Vec::new(),
         };
         let figure = ResultFigure { estimate: 1234.56, std_error: 1.5, low: 1231.01, high: f64::INFINITY };
         let to = |decimals| rounded(&query(decimals), 0, figure);

@@ -9,18 +9,18 @@
 //! the same, one key signed them all (anybody can write the same id), and all count the same rows of a unit. Those of one period are
 //! combined; those of different periods are compared, never averaged: see [`super::compare`].
 
-use super::bands;
+use super::asked::Asked;
 use super::compare::compare;
 use super::describe::{Shown, TABLES};
 use super::open::{Answers, QueryError};
 use super::past;
 use super::quantile;
-use super::query::{Asked, Options, answer, untrue};
+use super::query::{Options, answer};
 use super::render::ResultTable;
 use crate::cube::Level;
 use crate::plan::Mode;
 use crate::release::{Dataset, SignerKind};
-use crate::sql::Query;
+use crate::sql::{Banded, Query};
 use serde_json::{Map, Value};
 
 /// Releases of one dataset. With a single one, the same as that one.
@@ -136,44 +136,11 @@ impl Several {
         {
             return Err(QueryError::From(first.name().into(), query.from.clone()));
         }
-        if let Some(first) = queries.first().filter(|q| !q.in_bands.is_empty()) {
-            return self.in_bands(&queries, first, options);
-        }
-        self.asked(sql, &queries, options)
-    }
-
-    /// Of queries that group by a CASE.
-    fn in_bands(
-        &self,
-        queries: &[Query],
-        first: &Query,
-        options: &Options,
-    ) -> Result<ResultTable, QueryError> {
-        if self.periods.len() > 1 {
-            return Err(QueryError::Bands("bands of different periods are not compared: ask for one period"));
-        }
-        let labels =
-            |q: &Query| -> Vec<Vec<String>> { q.in_bands.iter().map(|b| b.labels.clone()).collect() };
-        if queries.iter().any(|q| labels(q) != labels(first)) {
-            return Err(QueryError::Together("the query means different things to them".into()));
-        }
-        let whole: Vec<Asked> = queries.iter().map(Asked::unasked).collect();
-        let caveats = untrue(&self.releases.iter().zip(&whole).collect::<Vec<_>>(), options)?;
-        let one = |at: usize, options: &Options| {
-            let queries: Vec<Query> = queries.iter().map(|q| q.in_bands[at].query.clone()).collect();
-            self.asked("", &queries, options)
-        };
-        let Some(release) = self.releases.first() else { return Ok(ResultTable::default()) };
-        bands::answer(first, release.cube(), options, caveats, &one)
-    }
-
-    /// Of queries that were read; `sql` is what they say, where they may be answered by what is known of all together.
-    fn asked(&self, sql: &str, queries: &[Query], options: &Options) -> Result<ResultTable, QueryError> {
         if queries.iter().any(Query::has_quantiles) {
             if self.periods.len() > 1 {
                 return Err(QueryError::Compared("MEDIAN and QUANTILE are of one"));
             }
-            let releases: Vec<(&Answers, &Query)> = self.releases.iter().zip(queries).collect();
+            let releases: Vec<(&Answers, &Query)> = self.releases.iter().zip(&queries).collect();
             return quantile::answer(&releases, options);
         }
         let asked: Vec<Asked> = queries.iter().map(Asked::new).collect::<Result<_, _>>()?;
@@ -217,18 +184,22 @@ impl Several {
         let ([one, releases @ ..], [first, others @ ..]) = (&self.releases[..], asked) else { return Ok(()) };
         let labels = |release: &Answers, asked: &Asked| -> Vec<Vec<String>> {
             let level = |level: &Level| level.of(release.cube()).labels.clone();
-            asked.query.group_by.iter().map(level).collect()
+            let band = |band: &Banded| band.each.iter().map(|(label, _)| label.clone()).collect();
+            asked.query.group_by.iter().map(level).chain(asked.query.bands.iter().map(band)).collect()
         };
         for (release, other) in releases.iter().zip(others) {
             if labels(one, first) != labels(release, other) {
                 let (a, b) = (one.title(), release.title());
                 return Err(QueryError::Together(format!("{a} and {b} have different categories")));
             }
+            let ranks =
+                |a: &Asked| -> Vec<Vec<usize>> { a.portions.iter().map(|p| p.ranks.clone()).collect() };
             let left_out = |a: &Asked| -> Vec<Vec<String>> {
                 a.query.left_out.iter().map(|l| l.categories.clone()).collect()
             };
             if first.figures != other.figures
                 || first.aggregates.len() != other.aggregates.len()
+                || ranks(first) != ranks(other)
                 || left_out(first) != left_out(other)
             {
                 let (a, b) = (one.title(), release.title());

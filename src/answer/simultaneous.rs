@@ -5,11 +5,12 @@
 //! at the laws only, never at an estimate. Ratios have no standard error that is the same for all truths, so theirs
 //! are always Bonferroni's: of `n` intervals the `l` linear ones share `l/n` of what may be missed.
 
-use super::figure::{Answered, Figure, Known, Pools};
+use super::asked::{Asked, Row};
+use super::figure::{Answered, Figure, Pools};
 use super::joint::{How, JointLaw, Noise};
 use super::max_z::MaxZ;
 use super::open::{Answers, QueryError};
-use super::query::Asked;
+use crate::sql::Aggregate;
 
 /// How intervals are made to cover all together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,15 +40,6 @@ pub struct Together {
     pub refused: bool,
 }
 
-/// The rows of an answer and what is known of each by every release.
-pub(super) struct Rows<'a> {
-    pub releases: &'a [(&'a Answers, &'a Asked<'a>)],
-    /// The nodes of every row's groups.
-    pub nodes: &'a [&'a [u32]],
-    /// For each row what every release knows.
-    pub known: &'a [Vec<Known<'a>>],
-}
-
 /// Coefficients of noises that are worth looking at.
 const MOST: usize = 1 << 21;
 
@@ -55,40 +47,41 @@ impl Together {
     /// `None` when there are not two intervals to speak of. `how` is as each interval alone would be found.
     pub(super) fn choose(
         choice: Simultaneous,
-        rows: &Rows,
+        releases: &[(&Answers, &Asked)],
+        rows: &[Row],
         how: &How,
         pools: &mut Pools,
     ) -> Result<Option<Together>, QueryError> {
-        let Some((_, asked)) = rows.releases.first() else { return Ok(None) };
+        let Some((_, asked)) = releases.first() else { return Ok(None) };
         let figures: Vec<(usize, &Figure)> =
             asked.figures.iter().enumerate().filter_map(|(i, f)| Some((i, f.as_ref()?))).collect();
         let linear: Vec<(usize, &Figure)> = figures.iter().copied().filter(|(_, f)| !f.is_ratio()).collect();
-        let intervals = rows.nodes.len() * figures.len();
+        let intervals = rows.len() * figures.len();
         if intervals < 2 {
             return Ok(None);
         }
         let missed = 1.0 - how.level;
         let each = 1.0 - missed / intervals as f64;
         let ratios = linear.len() < figures.len();
-        let steps = rows.known.iter().flatten().any(|k| k.law.is_coarse());
+        let steps = rows.iter().flat_map(|row| &row.groups).any(|g| g.law.is_coarse());
         let plain = Together { intervals, each, max_z: None, ratios, steps, refused: false };
         if choice == Simultaneous::Bonferroni {
             return Ok(Some(plain));
         }
         let refused = Ok(Some(Together { refused: choice == Simultaneous::MaxZ, ..plain }));
-        let width = rows.nodes.len() * linear.len();
+        let width = rows.len() * linear.len();
         if !(2..=MOST).contains(&width) {
             return refused;
         }
         // Every linear interval as Bonferroni's inequality has it: their shares of each release, and what to beat.
         let alone = How { level: each, ..*how };
         let mut answered: Vec<Answered> = Vec::with_capacity(width);
-        for known in rows.known {
+        for row in rows {
             for (column, figure) in &linear {
-                answered.push(figure.answer(*column, known, &alone, pools)?);
+                answered.push(figure.answer(*column, &row.known(), &alone, pools)?);
             }
         }
-        let Some(noises) = noises(rows, &linear, &answered)? else { return refused };
+        let Some(noises) = noises(releases, rows, &linear, &answered)? else { return refused };
         let level = 1.0 - missed * linear.len() as f64 / figures.len() as f64;
         let Some(found) = MaxZ::simulate(width, noises.iter().map(|(n, c)| (n, &c[..])), level) else {
             return refused;
@@ -130,15 +123,18 @@ impl Together {
 
 /// Every noise behind any linear figure of any row, with its coefficient in each.
 fn noises(
-    rows: &Rows,
+    releases: &[(&Answers, &Asked)],
+    rows: &[Row],
     linear: &[(usize, &Figure)],
     answered: &[Answered],
 ) -> Result<Option<Vec<(Noise, Vec<f64>)>>, QueryError> {
     let mut all = Vec::new();
-    for (r, (release, asked)) in rows.releases.iter().enumerate() {
+    let places: Vec<(usize, &[u32])> = rows.iter().map(|row| (row.portion, row.nodes())).collect();
+    for (r, (release, asked)) in releases.iter().enumerate() {
         let aggregates = asked.aggregates.len();
+        let portions: Vec<&[Aggregate]> = asked.portions.iter().map(|p| &p.aggregates[..]).collect();
         let law: Option<JointLaw> =
-            release.evaluator().together(&asked.aggregates, &asked.query.group_by, rows.nodes, MOST)?;
+            release.evaluator().together(&portions, &asked.query.group_by, &places, MOST)?;
         let Some(law) = law else { return Ok(None) };
         let weights: Vec<Vec<f64>> =
             linear.iter().filter_map(|(_, f)| f.weights(aggregates).into_iter().next()).collect();

@@ -4,11 +4,11 @@ mod change;
 mod coverage;
 mod simultaneous;
 
+use super::asked::Asked;
 use super::evaluate::{Evaluator, JointGroup};
 use super::figure::{Basis, ErrorOf, Known, Pools};
 use super::joint::{How, JointLaw};
 use super::posterior::{CountPosterior, Prior};
-use super::query::{Asked, Present};
 use super::statement::Statement;
 use crate::cube::{Bounds, Cube, Cuboid, Dimension, Frame, Level};
 use crate::exact::Rational;
@@ -17,7 +17,7 @@ use crate::plan::{Block, Measure, Noise, Plan, Table};
 use crate::planner::{self, Request};
 use crate::recover::Recovery;
 use crate::secret::noise::{Entropy, Sampler};
-use crate::sql::Query;
+use crate::sql::{Portion, Present, Query};
 use std::sync::Arc;
 
 /// a: two categories; b: the numbers 0, 1, 2; c: four categories in two halves.
@@ -92,9 +92,22 @@ fn noises(frame: &Frame, block: &Block) -> usize {
     }
 }
 
+/// The rows of every portion.
+fn placed(plan: &Plan, asked: &Asked, values: Vec<Vec<i64>>) -> Vec<(usize, JointGroup)> {
+    let cube = cube();
+    let evaluator = Evaluator::new(Recovery::new(cube.clone(), plan.clone(), values).unwrap());
+    let group_by = &asked.query.group_by;
+    let of = |(at, portion): (usize, &Portion)| {
+        let present = Present::new(&portion.filter, group_by, &cube);
+        let rows =
+            evaluator.joint_where(&portion.aggregates, group_by, &|nodes| present.holds(nodes)).unwrap();
+        rows.into_iter().map(move |g| (at, g)).collect::<Vec<_>>()
+    };
+    asked.portions.iter().enumerate().flat_map(of).collect()
+}
+
 fn answered(plan: &Plan, asked: &Asked, values: Vec<Vec<i64>>) -> Vec<JointGroup> {
-    let recovery = Recovery::new(cube(), plan.clone(), values).unwrap();
-    Evaluator::new(recovery).joint(&asked.aggregates, &asked.query.group_by).unwrap()
+    placed(plan, asked, values).into_iter().map(|(_, g)| g).collect()
 }
 
 fn draw(plan: &Plan, seed: u64) -> Vec<Vec<i64>> {
@@ -157,6 +170,15 @@ const FIGURES: &str = "SELECT a, COUNT(*) AS n, COUNT(*) FILTER (WHERE b >= 1) -
     (COUNT(*) FILTER (WHERE b = 2) - COUNT(*) FILTER (WHERE b = 0)) / COUNT(*) FILTER (WHERE b = 0) AS change \
     FROM t GROUP BY a";
 
+/// Bands that no level has, totals over some of them and over the labels of a level above.
+const BANDS: [&str; 2] = [
+    "SELECT c, COUNT(*) AS n, COUNT(*) FILTER (WHERE a = 'x') / SUM(COUNT(*)) OVER (PARTITION BY c.half) AS p, \
+     SUM(COUNT(*)) OVER () - COUNT(*) AS rest FROM t WHERE c <> 'q' GROUP BY c",
+    "SELECT CASE WHEN a = 'x' AND b < 2 THEN 'few' WHEN b = 2 THEN 'two' ELSE 'y' END AS band, a, COUNT(*) AS n, SUM(b) AS s, \
+     COUNT(*) / SUM(COUNT(*)) OVER (PARTITION BY band) AS p, SUM(COUNT(*)) OVER (PARTITION BY a) AS q \
+     FROM t GROUP BY band, a",
+];
+
 const ALL: [(Noise, Measure); 5] = [
     (Noise::Gaussian, Measure::Residual),
     (Noise::Gaussian, Measure::Queries),
@@ -180,6 +202,7 @@ fn covariances_are_the_dense_response() {
          SUM(COUNT(*)) OVER (PARTITION BY a) - COUNT(*) AS rest FROM t GROUP BY c.half, a"
             .into(),
     );
+    sql.extend(BANDS.map(String::from));
     for (noise, measure) in ALL {
         let plan = planned(noise, measure, "1/20");
         let recovery = Recovery::new(cube.clone(), plan.clone(), measured(&plan, &TRUTH, |_, _| 0)).unwrap();
@@ -320,6 +343,27 @@ fn fieller_is_the_textbook_interval() {
     assert!((between - (above(0.3) - above(0.5))).abs() < 1e-12 && between > 0.99);
 }
 
+/// A part that is the whole, told by two tables: what rounding leaves between them is no noise.
+#[test]
+fn a_ratio_of_the_same_is_exact() {
+    let noise = |m, law| super::joint::Noise { measurement: m, copies: 1, law };
+    let cube = cube();
+    let query = Query::parse("SELECT COUNT(*) FILTER (WHERE a = 'x') / COUNT(*) AS r FROM t", &cube).unwrap();
+    let asked = Asked::new(&query).unwrap();
+    let figure = asked.figures[0].as_ref().unwrap();
+    for law in [NoiseLaw::DiscreteGaussian { variance: 9.0 }, NoiseLaw::DiscreteLaplace { scale: 2.0 }] {
+        for off in [0.0, 1e-16, -3e-15, 1e-14] {
+            let noises =
+                (0..5).map(|m| (noise(m, law), vec![1.0 / 3.0 + off * m as f64, 1.0 / 3.0])).collect();
+            let law = Arc::new(super::joint::JointLaw::new(2, noises));
+            let estimates = [77.000_000_000_000_01, 77.0];
+            let known = [Known { estimates: &estimates, law: &law }];
+            let got = figure.answer(0, &known, &how(0.95), &mut Pools::default()).unwrap();
+            assert!(got.std_error == 0.0 && got.low == got.high && (got.low - 1.0).abs() < 1e-12, "{got:?}");
+        }
+    }
+}
+
 /// Statements under a prior, against the sum over all counts.
 #[test]
 fn statements_given_a_prior_are_enumerated() {
@@ -364,7 +408,7 @@ fn rows_are_those_where_leaves() {
     let cube = cube();
     let rows = |sql: &str| {
         let query = Query::parse(sql, &cube).unwrap();
-        let present = Present::new(&query, &cube);
+        let present = Present::new(&query.filter, &query.group_by, &cube);
         let sizes: Vec<u32> = query.group_by.iter().map(|level| level.of(&cube).len() as u32).collect();
         let mut all = vec![vec![]];
         for n in sizes {

@@ -202,8 +202,11 @@ fn laws(cube: &Cube, plan: &Plan) -> [ErrorLaw; 3] {
     let cells: Vec<Level> = (0..2).map(|d| Level::new(d, cube.dimensions[d].finest())).collect();
     let all = crate::sql::Aggregate { filter: Filter::everything(), partition: None };
     let all = std::slice::from_ref(&all);
-    let one = evaluator.together(all, &cells, &[&[0, 5]], 1 << 20).unwrap().unwrap();
-    let two = evaluator.together(all, &[Level::new(age, half)], &[&[0], &[1]], 1 << 20).unwrap().unwrap();
+    let one = evaluator.together(&[all], &cells, &[(0, &[0, 5])], 1 << 20).unwrap().unwrap();
+    let two = evaluator
+        .together(&[all], &[Level::new(age, half)], &[(0, &[0]), (0, &[1])], 1 << 20)
+        .unwrap()
+        .unwrap();
     [one.combine(&[1.0]).unwrap(), two.combine(&[1.0, 1.0]).unwrap(), two.combine(&[-1.0, 1.0]).unwrap()]
 }
 

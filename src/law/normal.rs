@@ -76,6 +76,9 @@ pub(super) fn conservative_half_width(groups: &[Group], tau: f64) -> Option<f64>
     if largest == 0.0 {
         return Some(total.sqrt() * upper_quantile(tau / 2.0));
     }
+    let ratios = [1.5, 2.0, 2.5, 3.0, 3.5].map(|ratio| (ratio, 1.0 - upper_tail(ratio)));
+    // Every target is less than τ/2, so no half-width is narrower than with this quantile: those that cannot be the best are passed over.
+    let least = upper_quantile(tau / 2.0);
     let mut best: Option<f64> = None;
     for beta in [0.5, 0.75, 0.9] {
         let t0 = beta * PI / largest;
@@ -97,10 +100,12 @@ pub(super) fn conservative_half_width(groups: &[Group], tau: f64) -> Option<f64>
             // reach = r t₀
             let r = reach / t0;
             let delta = near + 2.0 * libm::exp(-reach * reach / 2.0) / (PI * reach * reach);
-            for ratio in [1.5, 2.0, 2.5, 3.0, 3.5] {
-                let target = tau * (1.0 - upper_tail(ratio)) / 2.0 - delta;
-                if target > 0.0 && target < 0.5 {
-                    let w = libm::sqrt(total + r * r) * upper_quantile(target) + ratio * r;
+            let spread = libm::sqrt(total + r * r);
+            for (ratio, inside) in ratios {
+                let target = tau * inside / 2.0 - delta;
+                let hopeless = best.is_some_and(|best| spread * least + ratio * r >= best);
+                if target > 0.0 && target < 0.5 && !hopeless {
+                    let w = spread * upper_quantile(target) + ratio * r;
                     best = Some(best.map_or(w, |b: f64| b.min(w)));
                 }
             }

@@ -8,7 +8,7 @@ pub mod product;
 
 use super::{Asks, Table};
 use crate::cube::{Axis, Cube, Cuboid, Frame, Level, odometer, required_level};
-use crate::sql::{Aggregate, Query, SelectColumn, SqlError};
+use crate::sql::{Aggregate, Present, Query, SelectColumn, SqlError};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
@@ -26,6 +26,8 @@ pub struct Selected {
     pub aggregates: Vec<Aggregate>,
     /// For each figure the aggregates that it adds up.
     pub figures: Vec<Vec<(usize, f64)>>,
+    /// Of queries with bands: for each figure the aggregate that counts the units of its row. Where that is of none, there is no such row.
+    pub rows: Vec<usize>,
 }
 
 /// Why a SELECT cannot be part of a workload.
@@ -40,11 +42,6 @@ pub enum SelectedError {
     /// Which rows are shown depends on the data.
     #[error("`HAVING`, `LIMIT` and `OFFSET` show some of the rows, and a plan is made for all")]
     Limit,
-    /// Groups that no level has.
-    #[error(
-        "a plan is made for levels: write a query for each band of the CASE, with its condition in WHERE"
-    )]
-    Bands,
     /// Nothing depends on the data.
     #[error("no unit is in any of its rows")]
     Nothing,
@@ -59,7 +56,7 @@ pub struct Kind {
     pub count: f64,
     /// The axes.
     pub frame: Frame,
-    /// For each figure a weight for each cell; the last dimension fastest.
+    /// For each figure that weighs any of them a weight for each cell; the last dimension fastest.
     pub queries: Vec<Vec<f64>>,
 }
 
@@ -85,10 +82,7 @@ impl Selected {
         if query.limit.is_some() || query.offset > 0 || query.having.is_some() {
             return Err(SelectedError::Limit);
         }
-        if !query.in_bands.is_empty() {
-            return Err(SelectedError::Bands);
-        }
-        let mut aggregates = query.aggregates;
+        let mut aggregates = query.aggregates.clone();
         let mut figures = Vec::new();
         for column in &query.columns {
             match column {
@@ -105,8 +99,30 @@ impl Selected {
                 }
             }
         }
-        let mut selected =
-            Selected { cuboid: Cuboid::total(), group_by: query.group_by, aggregates, figures };
+        // What is asked of each combination of bands are figures of their own, and each must say which rows it has.
+        let row = Aggregate { filter: query.filter.clone(), partition: None };
+        let row_at = aggregates.iter().position(|a| *a == row).unwrap_or(aggregates.len());
+        if row_at == aggregates.len() && !query.bands.is_empty() {
+            aggregates.push(row);
+        }
+        let portions = query.portions(&aggregates).map_err(|e| SelectedError::Sql(e.into()))?;
+        let width = aggregates.len();
+        let of_portion = |at: usize| {
+            let moved = move |&(a, c): &(usize, f64)| (at * width + a, c);
+            figures.iter().map(move |terms: &Vec<(usize, f64)>| terms.iter().map(moved).collect())
+        };
+        let mut selected = Selected {
+            cuboid: Cuboid::total(),
+            figures: (0..portions.len()).flat_map(of_portion).collect(),
+            rows: match query.bands.is_empty() {
+                true => Vec::new(),
+                false => {
+                    (0..portions.len() * figures.len()).map(|f| f / figures.len() * width + row_at).collect()
+                }
+            },
+            aggregates: portions.into_iter().flat_map(|p| p.aggregates).collect(),
+            group_by: query.group_by,
+        };
         let weighs = |terms: &Vec<(usize, f64)>| {
             terms.iter().any(|&(a, c)| {
                 c != 0.0
@@ -126,7 +142,8 @@ impl Selected {
     /// A count in each group.
     pub fn of_count(cube: &Cube, aggregate: Aggregate, group_by: Vec<Level>) -> Selected {
         let (aggregates, figures) = (vec![aggregate], vec![vec![(0, 1.0)]]);
-        let mut selected = Selected { cuboid: Cuboid::total(), group_by, aggregates, figures };
+        let mut selected =
+            Selected { cuboid: Cuboid::total(), group_by, aggregates, figures, rows: Vec::new() };
         selected.cuboid = selected.table(cube);
         selected
     }
@@ -179,7 +196,7 @@ impl Selected {
         look.max(written * terms as f64 * libm::exp2(sides.len() as f64))
     }
 
-    /// How many queries it is: a figure in a row.
+    /// How many queries it is at most: a figure in a row.
     pub fn queries(&self, cube: &Cube) -> f64 {
         let nodes = |level: &Level| level.of(cube).len() as f64;
         self.figures.len() as f64 * self.group_by.iter().map(nodes).product::<f64>()
@@ -230,8 +247,7 @@ impl Selected {
                 lumped.axes[side.dim] = axis.clone();
                 lumps.push(own);
             }
-            let queries = self.figures.iter().map(|figure| self.query(figure, &sides, &lumps)).collect();
-            out.push(Kind { count, frame: lumped, queries });
+            out.push(Kind { count, frame: lumped, queries: self.row(&sides, &lumps).collect() });
             if !odometer::next(&mut pick, |i| choices[i].len()) {
                 break;
             }
@@ -246,7 +262,7 @@ impl Selected {
         out
     }
 
-    /// Every row of every figure, over all cells of the table of a whole frame.
+    /// Every row of every figure that weighs any cell, over all cells of the table of a whole frame.
     pub fn each(&self, cube: &Cube, visit: &mut dyn FnMut(Vec<f64>)) {
         let sides = self.sides(cube);
         let sizes: Vec<usize> = self.group_by.iter().map(|level| level.of(cube).len()).collect();
@@ -260,11 +276,28 @@ impl Selected {
                 })
                 .collect();
             let lumps: Vec<&Lumps> = lumps.iter().collect();
-            self.figures.iter().for_each(|figure| visit(self.query(figure, &sides, &lumps)));
+            self.row(&sides, &lumps).for_each(&mut *visit);
             if !odometer::next(&mut row, |i| sizes[i]) {
                 break;
             }
         }
+    }
+
+    /// The figures of one row that are of anything: a group that its condition leaves nothing of, or a band that it does not meet, is no row
+    /// of the answer.
+    fn row<'a>(&'a self, sides: &'a [Side], lumps: &'a [&'a Lumps]) -> impl Iterator<Item = Vec<f64>> + 'a {
+        let weighs = |query: &Vec<f64>| query.iter().any(|w| *w != 0.0);
+        let figures = self.figures.iter().enumerate();
+        let there = move |&(at, _): &(usize, _)| {
+            self.rows.get(at).is_none_or(|&a| weighs(&self.query(&[(a, 1.0)], sides, lumps)))
+        };
+        figures.filter(there).map(move |(_, figure)| self.query(figure, sides, lumps)).filter(weighs)
+    }
+
+    /// Whether a figure has a row of the group with these nodes.
+    pub fn has_row(&self, cube: &Cube, figure: usize, nodes: &[u32]) -> bool {
+        let of = self.rows.get(figure).and_then(|&a| self.aggregates.get(a));
+        of.is_none_or(|row| Present::new(&row.filter, &self.group_by, cube).holds(nodes))
     }
 
     /// The weights of the cells over some nodes of each dimension, each with whether it is in the row's group.

@@ -331,7 +331,7 @@ fn rows_of(selected: &Selected, cube: &Cube, frame: &Frame) -> AskedOf {
             }
         }
     }
-    mean.iter_mut().for_each(|m| *m /= queries);
+    mean.iter_mut().for_each(|m| *m /= queries.max(1.0));
     AskedOf { queries, held: squares / frame.cells(&selected.cuboid), how: How::Rows { mean, kinds } }
 }
 

@@ -127,7 +127,7 @@ fn under_zeros(request: &Request, plan: &Plan) -> Option<Vec<Spread>> {
         left = left.saturating_sub(kinds.len());
         let cells: f64 = kinds.iter().map(|k| k.0).sum();
         let sum: f64 = kinds.iter().map(|(count, v)| count * v).sum();
-        out.push(Spread { mean: sum / cells, max: kinds.iter().map(|k| k.1).fold(0.0, f64::max) });
+        out.push(Spread { mean: sum / cells.max(1.0), max: kinds.iter().map(|k| k.1).fold(0.0, f64::max) });
     }
     Some(out)
 }

@@ -58,14 +58,17 @@ fn of_rows(evaluator: &Evaluator<Nothing>, request: &Request, table: &Table) -> 
         return None;
     }
     let mut worst: Option<ErrorLaw> = None;
-    for figure in &selected.figures {
+    for (at, figure) in selected.figures.iter().enumerate() {
         let mut coefficients = vec![0.0; selected.aggregates.len()];
         figure.iter().for_each(|&(a, c)| coefficients[a] += c);
         let mut nodes = vec![0u32; sizes.len()];
         loop {
-            let law = evaluator.law(&selected.aggregates, &coefficients, &selected.group_by, &nodes).ok()?;
-            if worst.as_ref().is_none_or(|w| law.variance() > w.variance()) {
-                worst = Some(law);
+            if selected.has_row(&request.cube, at, &nodes) {
+                let law =
+                    evaluator.law(&selected.aggregates, &coefficients, &selected.group_by, &nodes).ok()?;
+                if worst.as_ref().is_none_or(|w| law.variance() > w.variance()) {
+                    worst = Some(law);
+                }
             }
             if !odometer::next(&mut nodes, |i| sizes[i]) {
                 break;

@@ -86,7 +86,6 @@ fn refuse(why: SelectedError, text: &str, span: Range<usize>, source: &str, sink
             "ask for what it is made of: `SELECT COUNT(*), SUM(…)`; shares and means of these are answered all the same"
         }
         SelectedError::Limit => "leave it out",
-        SelectedError::Bands => "a level of the dimension may have these bands: `levels`",
         SelectedError::Nothing => "every weight in it is zero: leave it out",
         SelectedError::TooIntricate => "group by coarser levels, or ask several simpler queries",
     };

@@ -1,19 +1,25 @@
 //! GROUP BY a CASE: groups that no level has, made of conditions.
 //!
-//! A band is a condition, so each combination of bands is a query of its own, the same but for its WHERE; the answer is the rows of all of
-//! them. Whether the release tells the bands apart is asked of each as of any condition.
+//! A band is a condition, so a combination of bands (a [`Portion`]) is the same query over fewer units: each of its aggregates once more, over
+//! the units of the bands. Rows of all combinations are linear figures like any others, and go the same way as those of plain groups.
+//! Whether the release tells the bands apart is asked of each as of any condition.
+//!
+//! Where a total is taken over the labels of a level *above* one that is grouped by (`OVER (PARTITION BY area)` beside
+//! `GROUP BY area.district`), the nodes of that level are bands, too, which nobody sees.
 
-use super::Query;
 use super::compare::{Literal, literal};
 use super::error::SqlError;
 use super::names::Names;
 use super::predicate::named;
 use super::tree::{Expr, Node, Operator};
 use super::truth::Truth;
-use crate::cube::Filter;
+use super::{Aggregate, Query};
+use crate::cube::{Cube, Filter, Level, TooIntricate, odometer};
 
 /// The most combinations of bands.
 const MOST: usize = 1 << 10;
+/// And so many times the categories that they are made of: each combination has a class for each of them.
+const MOST_NODES: usize = 1 << 24;
 
 /// A CASE that is grouped by.
 pub(super) struct Bands<'a> {
@@ -26,15 +32,54 @@ pub(super) struct Bands<'a> {
     pub each: Vec<(String, Filter)>,
 }
 
-/// A query of one combination of bands.
+/// What rows are told apart by beside levels: the bands of a CASE, or the nodes of a level above one that is grouped by.
 #[derive(Debug, Clone, PartialEq)]
-pub struct InBands {
-    /// The place of each band among those of its CASE.
+pub struct Banded {
+    /// The level above, where it is one: its rows show it by the level below, if at all.
+    pub above: Option<Level>,
+    /// Every label with its units, in their order.
+    pub each: Vec<(String, Filter)>,
+}
+
+/// The units of one combination of bands, and what is counted of them. Without bands there is one portion, of all units.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Portion {
+    /// The place of each band among those it is of.
     pub ranks: Vec<usize>,
-    /// Its labels.
-    pub labels: Vec<String>,
-    /// What is asked of its units: HAVING, ORDER BY, LIMIT and OFFSET are of all together, and not in it.
-    pub query: Query,
+    /// Which units are in it.
+    pub filter: Filter,
+    /// The aggregates over them, or over those of the bands that they keep to.
+    pub aggregates: Vec<Aggregate>,
+}
+
+impl Query {
+    /// Every combination of bands that has any units, with these aggregates; the last band fastest.
+    pub fn portions(&self, aggregates: &[Aggregate]) -> Result<Vec<Portion>, TooIntricate> {
+        let levels = self.group_by.len();
+        let mut portions = Vec::new();
+        let mut ranks = vec![0u32; self.bands.len()];
+        loop {
+            let bands = || self.bands.iter().zip(&ranks).filter_map(|(b, &r)| b.each.get(r as usize));
+            let filter = bands().try_fold(self.filter.clone(), |all, (_, units)| all.and(units))?;
+            if self.bands.is_empty() || filter.weights.iter().any(|w| *w != 0.0) {
+                let of = |whole: &Aggregate| {
+                    let kept = bands().enumerate().filter(|(at, _)| whole.keeps(levels + at));
+                    let filter = kept.map(|(_, band)| &band.1);
+                    let filter = { filter }.try_fold(whole.filter.clone(), |all, units| all.and(units))?;
+                    Ok(Aggregate { filter, partition: whole.partition.clone() })
+                };
+                let aggregates = aggregates.iter().map(of).collect::<Result<_, _>>()?;
+                portions.push(Portion {
+                    ranks: ranks.iter().map(|&r| r as usize).collect(),
+                    filter,
+                    aggregates,
+                });
+            }
+            if !odometer::next(&mut ranks, |i| self.bands[i].each.len()) {
+                return Ok(portions);
+            }
+        }
+    }
 }
 
 const HOW: &str = "for example: GROUP BY CASE WHEN age < 18 THEN 'minor' ELSE 'adult' END";
@@ -114,21 +159,30 @@ impl<'a> Bands<'a> {
     }
 }
 
-/// The place of each band in every combination of them, the last one fastest.
-pub(super) fn combinations(bands: &[Bands]) -> Result<Vec<Vec<usize>>, SqlError> {
-    let sizes = bands.iter().map(|b| b.each.len());
-    let several = sizes.clone().try_fold(1usize, |n, s| n.checked_mul(s).filter(|n| *n <= MOST));
-    if let (None, Some(first)) = (several, bands.first()) {
-        return Err(SqlError::new(format!("the most combinations of bands is {MOST}")).at(first.expr.span()));
-    }
-    let mut all = vec![Vec::new()];
-    for size in sizes {
-        all = all
-            .into_iter()
-            .flat_map(|ranks: Vec<usize>| {
-                (0..size).map(move |rank| ranks.iter().copied().chain([rank]).collect())
-            })
-            .collect();
-    }
-    Ok(all)
+/// The nodes of a level as bands.
+pub(super) fn above(cube: &Cube, level: Level) -> Banded {
+    let dimension = &cube.dimensions[level.dimension];
+    let up = dimension.ancestors(dimension.finest(), level.level);
+    let units = |node: usize| {
+        Filter::nodes(level.dimension, &up.iter().map(|&n| n as usize == node).collect::<Vec<_>>())
+    };
+    let labels = level.of(cube).labels.iter().enumerate();
+    Banded { above: Some(level), each: labels.map(|(node, label)| (label.clone(), units(node))).collect() }
+}
+
+/// Why there are more combinations than are answered, if there are.
+pub(super) fn too_many(bands: &[Banded]) -> Option<String> {
+    let several = bands.iter().try_fold(1usize, |n, b| n.checked_mul(b.each.len()).filter(|n| *n <= MOST));
+    let Some(several) = several else {
+        return Some(match bands.iter().filter_map(|b| b.above.map(|_| b.each.len())).max() {
+            Some(labels) => format!(
+                "PARTITION BY a level above makes a band of each of its labels, here {labels}; the most combinations of bands is {MOST}"
+            ),
+            None => format!("the most combinations of bands is {MOST}"),
+        });
+    };
+    let filters = bands.iter().filter_map(|b| b.each.first()).flat_map(|(_, units)| &units.dims);
+    let nodes: usize = filters.map(|d| d.class_of.len()).sum();
+    (several.saturating_mul(nodes) > MOST_NODES)
+        .then(|| format!("{several} bands of dimensions with {nodes} categories are too many to answer"))
 }

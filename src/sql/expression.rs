@@ -8,13 +8,14 @@ pub struct Aggregate {
     /// The weight of every cell, WHERE included: 0 or 1 for counts, the numbers added up for sums.
     pub filter: Filter,
     /// `None`: taken over the units of the row's own group. `Some`: over all units that share the row's
-    /// labels in these groups (indices into [`super::Query::group_by`], ascending); with none of them, over
-    /// all units, so that `SUM(COUNT(*)) OVER ()` is the grand total.
+    /// labels in these groups (indices into [`super::Query::group_by`], and after them into
+    /// [`super::Query::bands`], ascending); with none of them, over all units, so that `SUM(COUNT(*)) OVER ()` is
+    /// the grand total.
     pub partition: Option<Vec<usize>>,
 }
 
 impl Aggregate {
-    /// Whether it is taken over the row's own group in this level of GROUP BY.
+    /// Whether it is taken over the row's own group in this level of GROUP BY, or its own band.
     pub fn keeps(&self, position: usize) -> bool {
         self.partition.as_ref().is_none_or(|p| p.contains(&position))
     }

@@ -15,13 +15,12 @@ use crate::cube::{Filter, Level, Number};
 pub(super) struct Figures<'a> {
     pub names: &'a Names<'a>,
     pub groups: &'a [Level],
-    /// The units that are counted: WHERE, and the bands of one combination.
+    /// The units that are counted: WHERE.
     pub condition: Filter,
-    /// WHERE.
-    pub whole: &'a Filter,
-    /// What is grouped by beside levels, each with the place of its band, where one combination is asked for.
+    /// What is grouped by beside levels.
     pub bands: &'a [Bands<'a>],
-    pub ranks: Option<&'a [usize]>,
+    /// Levels above those of `groups` that totals keep to.
+    pub above: Vec<Level>,
     pub aggregates: Vec<Aggregate>,
     /// What has no number so far; the column is filled in by whoever knows it.
     pub left_out: Vec<LeftOut>,
@@ -136,20 +135,18 @@ impl Figures<'_> {
                     .help("write SUM(COUNT(*)) OVER () or SUM(COUNT(*)) OVER (PARTITION BY …)"));
             }
         };
-        let (partition, within) = self.partition(window, expr)?;
+        let partition = self.partition(window, expr)?;
         let name = called(inner).filter(|name| *name != Name::Avg).ok_or_else(|| {
             SqlError::new("only COUNT and SUM can be added up over groups")
                 .at(inner_expr.span())
                 .help(POSSIBLE)
         })?;
-        let condition = std::mem::replace(&mut self.condition, within);
-        let filter = self.total(name, inner, expr);
-        self.condition = condition;
-        Ok(self.add(Aggregate { filter: filter?, partition: Some(partition) }))
+        let filter = self.total(name, inner, expr)?;
+        Ok(self.add(Aggregate { filter, partition: Some(partition) }))
     }
 
-    /// The groups whose labels stay fixed in `OVER (PARTITION BY …)`, and the units of the bands that do.
-    fn partition(&self, window: &Window, expr: &tree::Expr) -> Result<(Vec<usize>, Filter), SqlError> {
+    /// The groups whose labels stay fixed in `OVER (PARTITION BY …)`: levels, bands, levels above.
+    fn partition(&mut self, window: &Window, expr: &tree::Expr) -> Result<Vec<usize>, SqlError> {
         let Window::Over { partition, running } = window else {
             return Err(SqlError::new("a named window cannot be asked of a release")
                 .at(expr.span())
@@ -161,27 +158,38 @@ impl Figures<'_> {
                 .help("OVER () and OVER (PARTITION BY …) are possible"));
         }
         let mut kept = Vec::with_capacity(partition.len());
-        let mut within = self.whole.clone();
         for by in partition {
             if let Some(at) = self.bands.iter().position(|b| b.is_meant(by)) {
-                let rank = self.ranks.and_then(|r| r.get(at));
-                if let Some((_, units)) = rank.and_then(|&r| self.bands[at].each.get(r)) {
-                    within = within.and(units).map_err(|e| SqlError::from(e).at(by.span()))?;
-                }
+                kept.push(self.groups.len() + at);
                 continue;
             }
-            let column = self.names.column(by).transpose()?;
-            let group = column.and_then(|c| self.groups.iter().position(|g| *g == c.at()));
-            kept.push(group.ok_or_else(|| {
-                SqlError::new("PARTITION BY needs a level of GROUP BY").at(by.span()).help(format!(
-                    "the groups are: {}",
-                    list(&self.groups.iter().map(|&g| self.names.cube.level_name(g)).collect::<Vec<_>>())
-                ))
+            let column = self.names.column(by).transpose()?.map(|c| c.at());
+            kept.push(column.and_then(|level| self.kept_to(level)).ok_or_else(|| {
+                SqlError::new("PARTITION BY needs a level of GROUP BY, or one above it").at(by.span()).help(
+                    format!(
+                        "the groups are: {}",
+                        list(&self.groups.iter().map(|&g| self.names.cube.level_name(g)).collect::<Vec<_>>())
+                    ),
+                )
             })?);
         }
         kept.sort_unstable();
         kept.dedup();
-        Ok((kept, within))
+        Ok(kept)
+    }
+
+    /// The position of a level that is grouped by, or of one above it.
+    fn kept_to(&mut self, level: Level) -> Option<usize> {
+        let at = self.groups.iter().position(|g| g.dimension == level.dimension)?;
+        let grouped = self.groups.get(at)?.level;
+        if level.level >= grouped {
+            return (level.level == grouped).then_some(at);
+        }
+        let known = self.above.iter().position(|l| *l == level).unwrap_or_else(|| {
+            self.above.push(level);
+            self.above.len() - 1
+        });
+        Some(self.groups.len() + self.bands.len() + known)
     }
 
     /// COUNT, SUM or AVG without OVER.

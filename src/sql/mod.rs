@@ -26,6 +26,7 @@ mod like;
 mod names;
 mod parser;
 mod predicate;
+mod present;
 mod quantile;
 mod quote;
 mod select;
@@ -37,10 +38,11 @@ pub(crate) mod tree;
 mod truth;
 mod walk;
 
-pub use bands::InBands;
+pub use bands::{Banded, Portion};
 pub use error::{Place, SqlError};
 pub use expression::{Aggregate, Expr, Linear};
 pub use having::{Comparison, Having};
+pub use present::Present;
 pub use quote::quote_names;
 
 use crate::cube::{Cube, Filter, Level};
@@ -70,8 +72,9 @@ pub struct Query {
     pub from: String,
     /// What has no number where one is needed.
     pub left_out: Vec<LeftOut>,
-    /// Where a CASE is grouped by: the query of each combination of bands. Empty where none is.
-    pub in_bands: Vec<InBands>,
+    /// What rows are told apart by beside levels: each CASE of GROUP BY, then levels above those of GROUP BY that a total keeps to. In
+    /// [`Aggregate::partition`] they come after the levels.
+    pub bands: Vec<Banded>,
 }
 
 /// Categories without a number, where a number is needed. An answer without them is no answer about all units, and whoever reads it
@@ -126,7 +129,7 @@ pub enum SelectColumn {
     },
     /// The label of a band of a CASE.
     Band {
-        /// Index into [`InBands::labels`].
+        /// Index into [`Query::bands`].
         index: usize,
         /// Its alias, or the CASE as it is written.
         name: String,

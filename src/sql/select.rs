@@ -1,6 +1,6 @@
 //! The clauses around the condition: columns, grouping, order and limit.
 
-use super::bands::{Bands, InBands, combinations};
+use super::bands::{self, Banded, Bands, too_many};
 use super::compare::{Literal, literal};
 use super::error::SqlError;
 use super::figure::{Figures, is_count};
@@ -10,7 +10,7 @@ use super::predicate::named;
 use super::syntax::Clauses;
 use super::tree::{self, Expr, Node, Order};
 use super::truth::Truth;
-use super::{LeftOut, Query, SelectColumn};
+use super::{Query, SelectColumn};
 use crate::cube::{Cube, Filter, Level};
 use std::collections::HashSet;
 
@@ -30,8 +30,7 @@ pub(super) fn resolve(clauses: &Clauses, cube: &Cube) -> Result<Query, SqlError>
         None => Truth::certain(Filter::everything()),
     };
     let grouped = groups(&clauses.groups, &items, &names, &condition.holds)?;
-    let (mut query, left_out) = counted(clauses, &items, &names, &condition, &grouped, None)?;
-    query.left_out = left_out;
+    let mut query = counted(clauses, &items, &names, &condition, grouped)?;
     let found = |expr: &Expr| position_of(expr, &items, &query.columns, &names);
     query.having = clauses.having.as_ref().map(|h| Having::new(h, &query.columns, &found)).transpose()?;
     query.order_by =
@@ -40,38 +39,23 @@ pub(super) fn resolve(clauses: &Clauses, cube: &Cube) -> Result<Query, SqlError>
     query.offset = clauses.offset.as_ref().map_or(Ok(0), |o| whole(o, "OFFSET"))?;
     query.rounded = items.iter().enumerate().filter_map(|(i, item)| Some((i, item.decimals?))).collect();
     query.from = from;
-    if grouped.bands.is_empty() {
-        return Ok(query);
-    }
-    for ranks in combinations(&grouped.bands)? {
-        let (mut one, _) = counted(clauses, &items, &names, &condition, &grouped, Some(&ranks))?;
-        (one.rounded, one.from) = (query.rounded.clone(), query.from.clone());
-        let labels = ranks.iter().zip(&grouped.bands).map(|(&r, b)| b.each[r].0.clone()).collect();
-        query.in_bands.push(InBands { ranks, labels, query: one });
-    }
     Ok(query)
 }
 
-/// The columns and groups, of all units that WHERE leaves or of one combination of bands; and what has no number.
+/// The columns and groups of all units that WHERE leaves, and what has no number.
 fn counted(
     clauses: &Clauses,
     items: &[Item],
     names: &Names,
     condition: &Truth,
-    grouped: &Grouped,
-    ranks: Option<&[usize]>,
-) -> Result<(Query, Vec<LeftOut>), SqlError> {
-    let mut rows = condition.holds.clone();
-    for (bands, &rank) in grouped.bands.iter().zip(ranks.unwrap_or_default()) {
-        rows = rows.and(&bands.each[rank].1).map_err(|e| SqlError::from(e).at(bands.expr.span()))?;
-    }
+    grouped: Grouped,
+) -> Result<Query, SqlError> {
     let mut figures = Figures {
         names,
         groups: &grouped.levels,
-        condition: rows,
-        whole: &condition.holds,
+        condition: condition.holds.clone(),
         bands: &grouped.bands,
-        ranks,
+        above: Vec::new(),
         aggregates: Vec::new(),
         left_out: Vec::new(),
     };
@@ -80,11 +64,19 @@ fn counted(
         figures.undecided(truth, &condition.holds)?;
     }
     let columns = columns(items, &mut figures, clauses, &grouped.named)?;
-    distinct(clauses, &columns, grouped)?;
-    let Figures { aggregates, left_out, condition: filter, .. } = figures;
-    let query = Query {
+    distinct(clauses, &columns, &grouped)?;
+    let Figures { aggregates, left_out, condition: filter, above, .. } = figures;
+    let shown = grouped.bands.into_iter().map(|b| (b.expr.span(), Banded { above: None, each: b.each }));
+    let hidden = above.into_iter().map(|level| (clauses.select, bands::above(names.cube, level)));
+    let (spans, bands): (Vec<_>, Vec<_>) = shown.chain(hidden).unzip();
+    if let (Some(span), Some(why)) = (spans.first(), too_many(&bands)) {
+        return Err(SqlError::new(why)
+            .at(*span)
+            .help("ask for some of them at a time, with a condition in WHERE"));
+    }
+    Ok(Query {
         columns,
-        group_by: grouped.levels.clone(),
+        group_by: grouped.levels,
         filter,
         aggregates,
         order_by: Vec::new(),
@@ -93,10 +85,9 @@ fn counted(
         offset: 0,
         rounded: Vec::new(),
         from: String::new(),
-        left_out: Vec::new(),
-        in_bands: Vec::new(),
-    };
-    Ok((query, left_out))
+        left_out,
+        bands,
+    })
 }
 
 /// `SELECT *` is the groups and how many units each has; without GROUP BY every dimension is a group.

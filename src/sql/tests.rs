@@ -825,7 +825,7 @@ fn refused_figures() {
         ),
         (
             "SUM(COUNT(*)) OVER (PARTITION BY age)",
-            "PARTITION BY needs a level of GROUP BY",
+            "PARTITION BY needs a level of GROUP BY, or one above it",
             "the groups are: sex",
         ),
         ("SUM(AVG(age)) OVER ()", "only COUNT and SUM can be added up over groups", possible),

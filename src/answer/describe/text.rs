@@ -59,6 +59,17 @@ fn percent(level: f64) -> String {
     format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
+impl Description {
+    /// What the errors that stand beside tables are; of a projection also how large they are.
+    pub fn errors(&self) -> String {
+        let note = errors_note(self);
+        match self.tables.iter().find(|t| t.cells.is_none()).and_then(Table::margin_text) {
+            Some(margin) => format!("{margin}. {note}"),
+            None => note,
+        }
+    }
+}
+
 /// What the errors of tables are.
 pub(super) fn errors_note(of: &Description) -> String {
     if of.is_projection() {

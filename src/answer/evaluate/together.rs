@@ -20,16 +20,20 @@ struct Ladder {
 }
 
 impl<S: Source> Evaluator<S> {
-    /// The joint law of the errors of all aggregates in all of `rows` (nodes of the grouped levels): figure `i` of row
-    /// `r` is number `r · aggregates + i`. `None` when that takes more than `most` coefficients.
+    /// The joint law of the errors of all aggregates in all of `rows`: each is of one of the portions, whose aggregates (as many in each)
+    /// are taken, and has a node of every grouped level. Figure `i` of row `r` is number `r · aggregates + i`. `None` when that takes more
+    /// than `most` coefficients.
     pub fn together(
         &self,
-        aggregates: &[Aggregate],
+        portions: &[&[Aggregate]],
         group_by: &[Level],
-        rows: &[&[u32]],
+        rows: &[(usize, &[u32])],
         most: usize,
     ) -> Result<Option<JointLaw>, AnswerError> {
-        let parts: Vec<Part> = aggregates.iter().map(|a| self.part(a, group_by)).collect::<Result<_, _>>()?;
+        let aggregates = portions.first().map_or(0, |p| p.len());
+        // Aggregate `i` of portion `p` is part `p · aggregates + i`.
+        let of_all = portions.iter().copied().flatten();
+        let parts: Vec<Part> = of_all.map(|a| self.part(a, group_by)).collect::<Result<_, _>>()?;
         let ladders: Vec<Ladder> = self
             .sides(&parts, group_by)
             .into_iter()
@@ -49,7 +53,7 @@ impl<S: Source> Evaluator<S> {
             .collect();
         let axes = ladders.iter().map(|l| (l.dim, l.axis.clone(), l.nodes.clone()));
         let lumped = self.recovery.lumped_frame(axes);
-        let width = rows.len() * aggregates.len();
+        let width = rows.len() * aggregates;
         let blocks = 0..self.recovery.plan().measurements.len();
         let noises: usize = blocks
             .map(|m| self.recovery.plan().measurements[m].block.noises(&lumped.frame))
@@ -61,17 +65,18 @@ impl<S: Source> Evaluator<S> {
             return Ok(None);
         }
         let mut by_measurement: BTreeMap<usize, Vec<Vec<f64>>> = BTreeMap::new();
-        for (column, part) in parts.iter().enumerate() {
+        for (at, part) in parts.iter().enumerate() {
+            let (portion, column) = (at / aggregates, at % aggregates);
             // Totals over other groups are the same for many rows.
             let mut known: HashMap<Vec<u32>, Vec<usize>> = HashMap::new();
-            for (r, row) in rows.iter().enumerate() {
+            for (r, (_, row)) in rows.iter().enumerate().filter(|(_, row)| row.0 == portion) {
                 let own = part.reaches.iter().filter_map(|reach| row.get(reach.group?).copied()).collect();
                 known.entry(own).or_default().push(r);
             }
             let mut kinds: Vec<_> = known.into_values().collect();
             kinds.sort_unstable();
             for same in kinds {
-                let Some(&row) = same.first().and_then(|&r| rows.get(r)) else { continue };
+                let Some(&(_, row)) = same.first().and_then(|&r| rows.get(r)) else { continue };
                 let query = whole_query(part, &ladders, row);
                 for (measurement, coefficients) in self.recovery.coefficients(&lumped, &part.cuboid, query)? {
                     let cells = by_measurement
@@ -79,7 +84,7 @@ impl<S: Source> Evaluator<S> {
                         .or_insert_with(|| vec![vec![0.0; width]; coefficients.len()]);
                     for (cell, c) in cells.iter_mut().zip(coefficients) {
                         for r in &same {
-                            cell[r * aggregates.len() + column] += c;
+                            cell[r * aggregates + column] += c;
                         }
                     }
                 }

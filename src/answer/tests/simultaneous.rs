@@ -9,6 +9,8 @@ use super::*;
 fn rows_share_their_noises() {
     let cube = cube();
     let sqls = [
+        BANDS[0],
+        BANDS[1],
         FIGURES,
         "SELECT c.half, a, COUNT(*) AS n, SUM(COUNT(*)) OVER (PARTITION BY a) AS all_of FROM t WHERE c <> 'p' GROUP BY c.half, a",
     ];
@@ -19,8 +21,9 @@ fn rows_share_their_noises() {
         for sql in sqls {
             let query = Query::parse(sql, &cube).unwrap();
             let asked = Asked::new(&query).unwrap();
-            let rows = answered(&plan, &asked, measured(&plan, &TRUTH, |_, _| 0));
-            let nodes: Vec<&[u32]> = rows.iter().map(|g| &g.nodes[..]).collect();
+            let rows = placed(&plan, &asked, measured(&plan, &TRUTH, |_, _| 0));
+            let nodes: Vec<(usize, &[u32])> = rows.iter().map(|(at, g)| (*at, &g.nodes[..])).collect();
+            let portions: Vec<&[_]> = asked.portions.iter().map(|p| &p.aggregates[..]).collect();
             let aggregates = asked.aggregates.len();
             let width = rows.len() * aggregates;
             let mut dense = vec![0.0; width * width];
@@ -39,8 +42,7 @@ fn rows_share_their_noises() {
             }
             let evaluator =
                 Evaluator::new(Recovery::new(cube.clone(), plan.clone(), Vec::<Vec<i64>>::new()).unwrap());
-            let joint =
-                evaluator.together(&asked.aggregates, &query.group_by, &nodes, 1 << 20).unwrap().unwrap();
+            let joint = evaluator.together(&portions, &query.group_by, &nodes, 1 << 20).unwrap().unwrap();
             assert_eq!(joint.width(), width);
             let unit = |i: usize| (0..width).map(|j| f64::from(u8::from(i == j))).collect::<Vec<f64>>();
             for i in 0..width {
@@ -54,7 +56,7 @@ fn rows_share_their_noises() {
                     );
                 }
             }
-            assert!(evaluator.together(&asked.aggregates, &query.group_by, &nodes, 10).unwrap().is_none());
+            assert!(evaluator.together(&portions, &query.group_by, &nodes, 10).unwrap().is_none());
         }
     }
 }
@@ -63,9 +65,22 @@ fn rows_share_their_noises() {
 /// noise is not coarse) not more than the simulation's allowance; intervals a tenth narrower are found out.
 #[test]
 fn all_intervals_cover_together() {
+    cover_together(
+        "SELECT a, b, COUNT(*) AS n, COUNT(*) FILTER (WHERE b = 2) - COUNT(*) AS d FROM t GROUP BY a, b",
+    );
+}
+
+/// The same of bands: they are rows like any others.
+#[test]
+fn all_intervals_of_bands_cover_together() {
+    cover_together(
+        "SELECT CASE WHEN a = 'x' AND b = 0 THEN 'p' WHEN b >= 1 THEN 'q' ELSE 'r' END AS band, b, COUNT(*) AS n, \
+         SUM(COUNT(*)) OVER (PARTITION BY b) - 3 * COUNT(*) AS d FROM t GROUP BY band, b",
+    );
+}
+
+fn cover_together(sql: &str) {
     let cube = cube();
-    let sql =
-        "SELECT a, b, COUNT(*) AS n, COUNT(*) FILTER (WHERE b = 2) - COUNT(*) AS d FROM t GROUP BY a, b";
     let query = Query::parse(sql, &cube).unwrap();
     let asked = Asked::new(&query).unwrap();
     let level = 0.9;
@@ -79,10 +94,12 @@ fn all_intervals_cover_together() {
         let plan = planned(noise, measure, budget);
         let response = Response::new(&plan, &asked);
         let rows = &response.rows;
-        let nodes: Vec<&[u32]> = rows.iter().map(|g| &g.nodes[..]).collect();
+        let placed = placed(&plan, &asked, measured(&plan, &TRUTH, |_, _| 0));
+        let nodes: Vec<(usize, &[u32])> = placed.iter().map(|(at, g)| (*at, &g.nodes[..])).collect();
+        let portions: Vec<&[_]> = asked.portions.iter().map(|p| &p.aggregates[..]).collect();
         let evaluator =
             Evaluator::new(Recovery::new(cube.clone(), plan.clone(), Vec::<Vec<i64>>::new()).unwrap());
-        let joint = evaluator.together(&asked.aggregates, &query.group_by, &nodes, 1 << 20).unwrap().unwrap();
+        let joint = evaluator.together(&portions, &query.group_by, &nodes, 1 << 20).unwrap().unwrap();
         let aggregates = asked.aggregates.len();
         let weights: Vec<Vec<f64>> =
             asked.figures.iter().flatten().map(|f| f.weights(aggregates).remove(0)).collect();

@@ -120,7 +120,8 @@ pub fn run(args: &Args) -> Outcome {
         None => None,
         Some(n) => {
             let all = Aggregate { filter: Filter::everything(), partition: None };
-            let rows = answers.evaluator().nearest(n, &[all], &group_by)?;
+            let nodes: Vec<&[u32]> = groups.iter().map(|g| &g.nodes[..]).collect();
+            let rows = answers.evaluator().nearest(n, &[all], &group_by, &nodes)?;
             Some(rows.iter().filter_map(|r| r.first().copied()).collect::<Vec<f64>>())
         }
     };

@@ -67,6 +67,8 @@ mod tests {
         let numbers = |name: &str, n: usize| Dimension::plain(name, (0..n).map(|i| i.to_string()).collect());
         let mut age = numbers("age", 6);
         age.levels[1].parent = vec![0, 0, 0, 1, 1, 2];
+        let exactly = |v: i32| crate::cube::Bounds { lo: v.into(), hi: v.into(), closed: true };
+        age.levels[1].bounds = (0..6).map(|v| Some(exactly(v))).collect();
         let labels = ["young", "grown", "old"].map(String::from).to_vec();
         age.levels
             .insert(1, Categories { name: "band".into(), labels, parent: vec![0; 3], bounds: Vec::new() });
@@ -96,5 +98,52 @@ mod tests {
         ] {
             assert_eq!(of(sql), None, "{sql}");
         }
+    }
+
+    /// Every row as weights of all cells, sorted.
+    fn rows(sql: &str) -> Vec<Vec<i64>> {
+        let cube = cube();
+        let finest = (0..3).map(|d| (d, cube.dimensions[d].finest()));
+        let cuboid = crate::cube::Cuboid::new(finest);
+        let selected = Selected { cuboid, ..Selected::new(&cube, sql).unwrap() };
+        let mut rows = Vec::new();
+        selected.each(&cube, &mut |row| rows.push(row.iter().map(|w| *w as i64).collect()));
+        rows.sort();
+        rows
+    }
+
+    /// Bands are so many questions, each with its condition in WHERE; a total over a level above is that of its group.
+    #[test]
+    fn bands_are_questions_of_their_own() {
+        let case = "CASE WHEN age IN ('0', '1') THEN 'a' WHEN sex = '1' THEN 'b' ELSE 'c' END";
+        let figures = "area, COUNT(*) AS n, SUM(age) - 2 * COUNT(*) AS d";
+        let whole =
+            rows(&format!("SELECT {case} AS band, {figures} FROM t WHERE area <> '3' GROUP BY band, area"));
+        let bands = [
+            "age IN ('0', '1')",
+            "NOT age IN ('0', '1') AND sex = '1'",
+            "NOT age IN ('0', '1') AND sex = '0'",
+        ];
+        let mut apart: Vec<Vec<i64>> = (bands.iter())
+            .flat_map(|band| {
+                rows(&format!("SELECT {figures} FROM t WHERE area <> '3' AND {band} GROUP BY area"))
+            })
+            .collect();
+        apart.sort();
+        assert_eq!(whole, apart);
+        assert_eq!(whole.len(), 3 * 3 * 2);
+        let above = rows(
+            "SELECT age, SUM(COUNT(*)) OVER (PARTITION BY age.band) - COUNT(*) AS rest FROM t GROUP BY age",
+        );
+        let of_group = |group: &[u8], age: u8| -> Vec<i64> {
+            (0..48u8).map(|cell| cell / 8).map(|own| i64::from(group.contains(&own) && own != age)).collect()
+        };
+        let mut expected: Vec<Vec<i64>> = [&[0u8, 1, 2][..], &[3, 4]]
+            .iter()
+            .flat_map(|group| group.iter().map(|age| of_group(group, *age)))
+            .collect();
+        expected.sort();
+        // The last is alone in its group: nothing is left there, and that is no question.
+        assert_eq!(above, expected);
     }
 }

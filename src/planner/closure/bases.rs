@@ -122,7 +122,7 @@ fn rows_told(cube: &Cube, frame: &Frame, table: &Table, bases: &Bases) -> How {
             }
         });
     }
-    mean.iter_mut().for_each(|m| *m /= queries);
+    mean.iter_mut().for_each(|m| *m /= f64::max(queries, 1.0));
     How::Rows { mean, kinds }
 }
 

@@ -53,7 +53,7 @@ fn of_rows(
             max = max.max(variance);
         }
     }
-    Spread { mean: sum / count, max }
+    Spread { mean: sum / f64::max(count, 1.0), max }
 }
 
 /// Along dimensions that are asked for sums all nodes are told apart; along the others one node of each kind stands for all like it.

@@ -2,7 +2,7 @@
 
 use super::{filter, parse, refused, town};
 use crate::cube::Level;
-use crate::sql::{Query, SelectColumn};
+use crate::sql::{Portion, Query, SelectColumn};
 
 /// Column names apart, which may be those of the outer SELECT.
 fn unnamed(mut query: Query) -> Query {
@@ -15,7 +15,6 @@ fn unnamed(mut query: Query) -> Query {
             | SelectColumn::Figure { name, .. } => name.clear(),
         }
     }
-    query.in_bands.iter_mut().for_each(|b| b.query = unnamed(b.query.clone()));
     query
 }
 
@@ -157,18 +156,21 @@ fn bands_are_conditions() {
         ("rest", "NOT (age < 10) AND NOT (work = 'employed') AND NOT (age >= 25)"),
     ];
     assert_eq!(query.order_by, [(1, true), (2, false)]);
-    assert_eq!((query.limit, query.in_bands.len()), (Some(4), 3));
-    for (at, ((label, condition), band)) in conditions.iter().zip(&query.in_bands).enumerate() {
-        assert_eq!((&*band.labels[0], &*band.ranks), (*label, &[at][..]));
-        let one = &band.query;
-        assert_eq!(one.filter, filter(&format!("{whole} AND ({condition})")), "{label}");
-        assert_eq!((one.limit, one.having.is_none(), one.order_by.len()), (None, true, 0));
-        assert_eq!(one.group_by, [Level::new(0, 1)]);
-        // The total of a band, and of all bands of one sex.
-        let windows: Vec<_> =
-            one.aggregates.iter().filter_map(|a| Some((a.partition.clone()?, &a.filter))).collect();
-        let (of_band, all) = (filter(&format!("{whole} AND ({condition})")), filter(whole));
-        assert_eq!(windows, [(vec![], &of_band), (vec![0], &all)]);
+    assert_eq!(query.limit, Some(4));
+    assert_eq!(query.group_by, [Level::new(0, 1)]);
+    let all = filter(whole);
+    let windows: Vec<_> =
+        query.aggregates.iter().filter_map(|a| Some((a.partition.clone()?, &a.filter))).collect();
+    assert_eq!(windows, [(vec![1], &all), (vec![0], &all)]);
+    let portions = query.portions(&query.aggregates).unwrap();
+    assert_eq!(portions.len(), 3);
+    for (at, ((label, condition), portion)) in conditions.iter().zip(&portions).enumerate() {
+        assert_eq!((&*query.bands[0].each[at].0, &*portion.ranks), (*label, &[at][..]));
+        let of_band = filter(&format!("{whole} AND ({condition})"));
+        assert_eq!(portion.filter, of_band, "{label}");
+        // What is counted of the row, the total of its band, and that of all bands of its sex.
+        let filters: Vec<_> = portion.aggregates.iter().map(|a| (&a.partition, &a.filter)).collect();
+        assert_eq!(filters, [(&None, &of_band), (&Some(vec![1]), &of_band), (&Some(vec![0]), &all)]);
     }
     // Units of unknown age are in no band by their age, and the answer says so.
     assert!(query.left_out.iter().any(|l| l.level == "age" && l.categories == ["unknown"]));
@@ -180,10 +182,16 @@ fn bands_are_conditions() {
     let pairs = parse(
         "SELECT COUNT(*) FROM town GROUP BY CASE WHEN age < 9 THEN 'a' ELSE 'b' END, CASE WHEN sex = 'F' THEN 'c' ELSE 'd' END",
     );
-    assert_eq!(
-        pairs.in_bands.iter().map(|b| b.labels.concat()).collect::<Vec<_>>(),
-        ["ac", "ad", "bc", "bd"]
+    let portions = pairs.portions(&pairs.aggregates).unwrap();
+    let labels =
+        |p: &Portion| p.ranks.iter().zip(&pairs.bands).map(|(&r, b)| &*b.each[r].0).collect::<String>();
+    assert_eq!(portions.iter().map(labels).collect::<Vec<_>>(), ["ac", "ad", "bc", "bd"]);
+    // Bands that no unit can be in are none.
+    let apart = parse(
+        "SELECT COUNT(*) FROM town GROUP BY CASE WHEN age < 9 THEN 'a' ELSE 'b' END, CASE WHEN age < 5 THEN 'c' ELSE 'd' END",
     );
+    let ranks: Vec<_> = apart.portions(&[]).unwrap().into_iter().map(|p| p.ranks).collect();
+    assert_eq!(ranks, [[0, 0], [0, 1], [1, 1]]);
 }
 
 #[test]
@@ -205,9 +213,42 @@ fn bands_that_cannot_be() {
     let many: Vec<String> = (0..30).map(|i| format!("WHEN age = {i} THEN {i}")).collect();
     let case = |sex: &str| format!("CASE {} WHEN sex = '{sex}' THEN 99 ELSE 100 END", many.join(" "));
     let text = format!("SELECT COUNT(*) FROM town GROUP BY {}, {}, {}", case("F"), case("M"), case("F"));
-    assert_eq!(parse(&text).in_bands.len(), 32 * 32);
+    assert_eq!(parse(&text).bands.iter().map(|b| b.each.len()).collect::<Vec<_>>(), [32, 32]);
     let text = format!("{text}, CASE WHEN work = 'employed' THEN 1 ELSE 2 END");
     assert!(refused(&text).contains("the most combinations of bands is 1024"));
+}
+
+/// A total over the labels of a level above: of the same units as that level's own group.
+#[test]
+fn totals_of_a_level_above() {
+    for (by, partition) in [("age", "age.band"), ("age, age.band", "age.band"), ("sex, age", "sex, age.band")]
+    {
+        let query = parse(&format!(
+            "SELECT age, COUNT(*) / SUM(COUNT(*)) OVER (PARTITION BY {partition}) AS p FROM town WHERE age < 25 GROUP BY {by}"
+        ));
+        let levels = query.group_by.len();
+        assert_eq!(query.bands.len(), 1);
+        assert_eq!(query.bands[0].above, Some(Level::new(1, 1)));
+        for portion in query.portions(&query.aggregates).unwrap() {
+            let label = &query.bands[0].each[portion.ranks[0]].0;
+            let of_band = filter(&format!("age < 25 AND age.band = '{label}'"));
+            assert_eq!((&portion.filter, &portion.aggregates[1].filter), (&of_band, &of_band), "{label}");
+            let sex = query.group_by.iter().position(|l| l.dimension == 0);
+            let kept: Vec<usize> =
+                sex.into_iter().filter(|_| partition.starts_with("sex")).chain([levels]).collect();
+            assert_eq!(portion.aggregates[1].partition, Some(kept));
+        }
+    }
+    // At its own level there is nothing above; below it nothing is known.
+    assert!(
+        parse("SELECT SUM(COUNT(*)) OVER (PARTITION BY age.band) FROM town GROUP BY age.band")
+            .bands
+            .is_empty()
+    );
+    for by in ["age", "district"] {
+        let text = format!("SELECT SUM(COUNT(*)) OVER (PARTITION BY {by}) FROM town GROUP BY age.band");
+        assert!(refused(&text).contains("PARTITION BY needs a level of GROUP BY, or one above it"));
+    }
 }
 
 #[test]

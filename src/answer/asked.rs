@@ -1,0 +1,111 @@
+//! A query made ready for releases: what its figures are made of, and its rows.
+//!
+//! A row is of one combination of bands (a [`Portion`]; of all units where the query has no bands) and of one node of every level of GROUP BY.
+
+use super::evaluate::JointGroup;
+use super::figure::{Figure, Known};
+use super::labels::{Labels, Place};
+use super::open::{Answers, QueryError};
+use crate::cube::Filter;
+use crate::sql::{Aggregate, Portion, Present, Query, SelectColumn, SqlError};
+
+/// A query whose figures are resolved.
+#[derive(Clone)]
+pub(super) struct Asked<'a> {
+    pub query: &'a Query,
+    /// What figures are made of, over the units of all bands.
+    pub aggregates: Vec<Aggregate>,
+    /// For each column that is not a label its figure.
+    pub figures: Vec<Option<Figure>>,
+    /// The same aggregates over each combination of bands; without bands one, of all units.
+    pub portions: Vec<Portion>,
+}
+
+impl<'a> Asked<'a> {
+    pub fn new(query: &'a Query) -> Result<Asked<'a>, QueryError> {
+        let mut aggregates = query.aggregates.clone();
+        let count = Aggregate { filter: query.filter.clone(), partition: None };
+        let figures = query
+            .columns
+            .iter()
+            .map(|column| match column {
+                SelectColumn::Group { .. } | SelectColumn::Band { .. } => Ok(None),
+                SelectColumn::Quantile { .. } => Err(QueryError::Quantile("cannot be asked here")),
+                SelectColumn::Count { .. } => {
+                    let at = aggregates.iter().position(|a| *a == count).unwrap_or_else(|| {
+                        aggregates.push(count.clone());
+                        aggregates.len() - 1
+                    });
+                    Ok(Some(Figure::aggregate(at, &aggregates)))
+                }
+                SelectColumn::Figure { name, expr } => {
+                    Figure::new(expr, &aggregates).map(Some).ok_or_else(|| QueryError::Product(name.clone()))
+                }
+            })
+            .collect::<Result<_, _>>()?;
+        let portions = query.portions(&aggregates).map_err(SqlError::from)?;
+        Ok(Asked { query, aggregates, figures, portions })
+    }
+
+    /// The same with one more aggregate, the last: the total.
+    pub fn with_total(&self) -> Asked<'a> {
+        let mut asked = self.clone();
+        let total = Aggregate { filter: Filter::everything(), partition: Some(Vec::new()) };
+        asked.portions.iter_mut().for_each(|p| p.aggregates.push(total.clone()));
+        asked.aggregates.push(total);
+        asked
+    }
+
+    /// Where a row stands.
+    pub fn place<'b>(&'b self, portion: usize, nodes: &'b [u32]) -> Place<'b> {
+        Place { ranks: self.portions.get(portion).map_or(&[], |p| &p.ranks), nodes }
+    }
+}
+
+/// What releases know of one row.
+pub(super) struct Row {
+    /// Which portion of the query it is of.
+    pub portion: usize,
+    /// Of each release; there is at least one.
+    pub groups: Vec<JointGroup>,
+}
+
+impl Row {
+    /// The nodes of its groups.
+    pub fn nodes(&self) -> &[u32] {
+        self.groups.first().map_or(&[], |g| &g.nodes)
+    }
+
+    /// What each release knows.
+    pub fn known(&self) -> Vec<Known<'_>> {
+        self.groups.iter().map(|g| Known { estimates: &g.estimates, law: &g.law }).collect()
+    }
+}
+
+/// The rows of an answer in their own order, from releases whose queries say the same.
+pub(super) fn rows(releases: &[(&Answers, &Asked)]) -> Result<Vec<Row>, QueryError> {
+    let Some(&(first, asked)) = releases.first() else { return Ok(Vec::new()) };
+    let (query, cube) = (asked.query, first.cube());
+    let mut rows = Vec::new();
+    for (portion, own) in asked.portions.iter().enumerate() {
+        let present = Present::new(&own.filter, &query.group_by, cube);
+        let groups = |(release, asked): &(&Answers, &Asked)| {
+            let aggregates = asked.portions.get(portion).map_or(&[][..], |p| &p.aggregates);
+            release.evaluator().joint_where(aggregates, &asked.query.group_by, &|nodes| present.holds(nodes))
+        };
+        let mut of_each =
+            releases.iter().map(|r| Ok(groups(r)?.into_iter())).collect::<Result<Vec<_>, QueryError>>()?;
+        while let Some(groups) = of_each.iter_mut().map(Iterator::next).collect() {
+            rows.push(Row { portion, groups });
+        }
+    }
+    if !query.bands.is_empty() {
+        let labels = Labels::new(query, cube);
+        rows.sort_by_cached_key(|row| {
+            let order = labels.order(asked.place(row.portion, row.nodes()));
+            // Ranks are never negative, so their bits are in the same order.
+            order.into_iter().map(f64::to_bits).collect::<Vec<_>>()
+        });
+    }
+    Ok(rows)
+}
