@@ -3,14 +3,15 @@
 //! Privacy arithmetic must be exact or rounded in the safe direction, so a budget is read from its
 //! decimal text (`0.1` is 1/10, not the nearest double) and stays a ratio of two `u128` for ever.
 
-use serde::{Deserialize, Serialize};
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
 /// A non-negative rational in lowest terms.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(into = "String")]
 pub struct Rational {
     num: u128,
     den: u128,
@@ -30,12 +31,27 @@ pub enum RationalError {
     TooLarge,
 }
 
-/// The greatest common divisor.
-pub(crate) fn gcd(mut a: u128, mut b: u128) -> u128 {
-    while b != 0 {
-        (a, b) = (b, a % b);
+/// The greatest common divisor, without a division: those of 128 bits are slow, and a release has hundreds of thousands of scales.
+pub(crate) fn gcd(a: u128, b: u128) -> u128 {
+    if a == 0 || b == 0 {
+        return a | b;
     }
-    a
+    let twos = (a | b).trailing_zeros();
+    let (mut a, mut b) = (a >> a.trailing_zeros(), b >> b.trailing_zeros());
+    // Both odd from here on, so their difference is not.
+    while a != b && a != 1 && b != 1 {
+        if a < b {
+            (a, b) = (b, a);
+        }
+        a -= b;
+        a >>= a.trailing_zeros();
+    }
+    a.min(b) << twos
+}
+
+/// A quotient without a remainder.
+fn part(a: u128, divisor: u128) -> u128 {
+    if divisor == 1 { a } else { a / divisor }
 }
 
 /// The full 256-bit product, high half first.
@@ -61,7 +77,12 @@ impl Rational {
             return None;
         }
         let g = gcd(num, den);
-        Some(Rational { num: num / g, den: den / g })
+        Some(Rational { num: part(num, g), den: part(den, g) })
+    }
+
+    /// `num/den` where these are in lowest terms already: as a file has them.
+    pub fn lowest(num: u128, den: u128) -> Option<Rational> {
+        (den != 0 && gcd(num, den) == 1).then_some(Rational { num, den })
     }
 
     /// A whole number.
@@ -89,8 +110,8 @@ impl Rational {
         // Cross-reduce first, so that only results that truly do not fit overflow.
         let (g1, g2) = (gcd(self.num, other.den), gcd(other.num, self.den));
         Some(Rational {
-            num: (self.num / g1).checked_mul(other.num / g2)?,
-            den: (self.den / g2).checked_mul(other.den / g1)?,
+            num: part(self.num, g1).checked_mul(part(other.num, g2))?,
+            den: part(self.den, g2).checked_mul(part(other.den, g1))?,
         })
     }
 
@@ -105,8 +126,11 @@ impl Rational {
     /// Exact sum, `None` on overflow.
     pub fn checked_add(self, other: Rational) -> Option<Rational> {
         let g = gcd(self.den, other.den);
-        let den = (self.den / g).checked_mul(other.den)?;
-        let num = self.num.checked_mul(other.den / g)?.checked_add(other.num.checked_mul(self.den / g)?)?;
+        let den = part(self.den, g).checked_mul(other.den)?;
+        let num = self
+            .num
+            .checked_mul(part(other.den, g))?
+            .checked_add(other.num.checked_mul(part(self.den, g))?)?;
         Rational::new(num, den)
     }
 
@@ -146,10 +170,32 @@ impl From<Rational> for String {
     }
 }
 
-impl TryFrom<String> for Rational {
-    type Error = RationalError;
-    fn try_from(s: String) -> Result<Rational, RationalError> {
-        s.parse()
+/// From its text, without a copy of it: a manifest lists thousands.
+impl<'de> Deserialize<'de> for Rational {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Rational, D::Error> {
+        struct Text;
+        impl Visitor<'_> for Text {
+            type Value = Rational;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Rational, E> {
+                text.parse().map_err(E::custom)
+            }
+        }
+        from.deserialize_str(Text)
+    }
+}
+
+/// A number of digits and nothing else.
+fn digits(s: &str) -> Option<u128> {
+    let plain = !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
+    if !plain {
+        None
+    } else if s.len() < 20 {
+        s.parse::<u64>().ok().map(u128::from)
+    } else {
+        s.parse().ok()
     }
 }
 
@@ -191,7 +237,13 @@ impl FromStr for Rational {
     /// Reads `3`, `0.25`, `1e-9` or `542/339`, exactly.
     fn from_str(s: &str) -> Result<Rational, RationalError> {
         match s.split_once('/') {
+            // As it is written: most are.
             Some((a, b)) => {
+                if let (Some(a), Some(b)) = (digits(a), digits(b))
+                    && let Some(r) = Rational::new(a, b)
+                {
+                    return Ok(r);
+                }
                 let (a, b) = (parse_decimal(a.trim())?, parse_decimal(b.trim())?);
                 if b.is_zero() {
                     return Err(RationalError::ZeroDenominator);
@@ -216,10 +268,46 @@ mod tests {
         assert_eq!(r("0.1"), Rational::new(1, 10).unwrap());
         assert_eq!(r("1e-9"), Rational::new(1, 1_000_000_000).unwrap());
         assert_eq!(r("542/339").to_string(), "542/339");
+        assert_eq!(r("6/4"), r("1.5"));
+        assert_eq!(r(&format!("{}/2", u128::MAX - 1)), Rational::whole(u128::MAX / 2));
+        assert_eq!(r("0.5 / 1_0"), r("1/20"));
         assert_eq!(r("2.50").to_string(), "5/2");
         assert_eq!(r("1_000").to_string(), "1000");
-        for bad in ["", "-1", "x", "1/0", "1e400", ".", "1.2.3", "0x10", "inf", "nan"] {
+        for bad in [
+            "", "/", "1/", "/1", "1//2", "+/1", "-1", "x", "1/0", "1e400", ".", "1.2.3", "0x10", "inf", "nan",
+        ] {
             assert!(bad.parse::<Rational>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn greatest_common_divisors() {
+        fn euclid(a: u128, b: u128) -> u128 {
+            if b == 0 { a } else { euclid(b, a % b) }
+        }
+        let odd = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835u128;
+        let some = [
+            0,
+            1,
+            2,
+            3,
+            6,
+            12,
+            1 << 40,
+            3 << 40,
+            1 << 127,
+            u128::MAX,
+            u128::MAX - 2,
+            odd,
+            odd << 3,
+            1e30 as u128,
+        ];
+        for a in some {
+            for b in some {
+                assert_eq!(gcd(a, b), euclid(a, b), "{a} {b}");
+                let lowest = b != 0 && euclid(a, b) == 1;
+                assert_eq!(Rational::lowest(a, b).is_some(), lowest, "{a} {b}");
+            }
         }
     }
 

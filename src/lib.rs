@@ -67,6 +67,8 @@ mod files;
 #[cfg(feature = "compile")]
 #[doc(hidden)]
 pub mod interrupt;
+#[doc(hidden)]
+pub mod progress;
 
 #[doc(hidden)]
 pub mod answer;

@@ -4,9 +4,10 @@
 use std::path::{Path, PathBuf};
 
 /// From the ground up. A name is a folder of `src`, or a file of it.
-const FLOORS: [&str; 22] = [
+const FLOORS: [&str; 23] = [
     "calendar",
     "interrupt",
+    "progress",
     "files",
     "visible",
     "exact",

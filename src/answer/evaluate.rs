@@ -61,6 +61,9 @@ fn instead_text(instead: &Option<String>) -> String {
 /// The most groups of one query.
 pub const MOST_ROWS: u64 = 1 << 24;
 
+/// The most kinds of cells that are gone through for the one that is known least well, where each takes a solution of equations.
+const MOST_KINDS: f64 = 512.0;
+
 /// The most coefficients of noises behind all kinds of rows of one answer, where rows do not look alike.
 const MOST_COEFFICIENTS: f64 = 1e10;
 
@@ -484,6 +487,10 @@ impl<S: Source> Evaluator<S> {
                 side.map_or(vec![0], |s| laws.kinds[s].0.iter().map(|k| k.group).collect())
             })
             .collect();
+        let kinds: f64 = firsts.iter().map(|f| f.len() as f64).product();
+        if self.recovery.couples() && kinds > MOST_KINDS {
+            return Err(RecoverError::TooMuch("finding the cell that is known least well".into()).into());
+        }
         if let Some(nodes) = self.recovery.worst_cell(cuboid)? {
             return Ok(Arc::new(laws.of(&nodes)?.combine(&[1.0])?));
         }

@@ -114,6 +114,12 @@ impl Answers {
 
     /// From a release that is already open.
     pub fn from_release(release: Release) -> Result<Answers, QueryError> {
+        Answers::kept_in(release, None)
+    }
+
+    /// The same; what an answer goes through the whole release for is kept in this folder, and taken from there the next time:
+    /// see [`crate::release::kept`]. Answers are the same to the last bit.
+    pub fn kept_in(release: Release, folder: Option<&Path>) -> Result<Answers, QueryError> {
         let name = release.manifest().about.name.clone();
         if release.count(Kind::Projection) > 0 {
             return Err(QueryError::Projection(name));
@@ -121,14 +127,17 @@ impl Answers {
         let cube = release.cube()?;
         let plan = release.plan(&cube)?;
         // A plan whose arithmetic does not fit is refused here, before anything is computed from it.
-        cost::cost(&plan, &Frame::new(&cube, &plan.levels))?;
+        cost::check(&plan, &Frame::new(&cube, &plan.levels))?;
         let cut = release.truncation()?.map(|t| {
             let measurement = plan.measurements.len();
             let noise = |law| (JointNoise { measurement, copies: 1, law }, vec![1.0]);
             let noises = noise_of(&plan, measurement).into_iter().map(noise).collect();
             (t.noisy as f64, Arc::new(JointLaw::new(1, noises)))
         });
-        let values = Values::new(release, &cube, &plan)?;
+        let mut values = Values::new(release, &cube, &plan)?;
+        if let Some(folder) = folder {
+            values = values.kept_in(folder)?;
+        }
         let evaluator = Evaluator::new(Recovery::new(cube, plan, values)?);
         Ok(Answers { evaluator, name, nearest: None, looked: Looked::default(), cut })
     }
@@ -136,6 +145,11 @@ impl Answers {
     /// The file behind the answers.
     pub fn release(&self) -> &Release {
         self.evaluator.recovery().source().release()
+    }
+
+    /// Why nothing was kept in the folder of [`Answers::kept_in`], where it should have been.
+    pub fn not_kept(&self) -> Option<String> {
+        self.evaluator.recovery().source().not_kept()
     }
 
     /// The release's name, as FROM wants it.

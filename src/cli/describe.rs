@@ -1,6 +1,7 @@
 //! `margins describe`, and a bare `margins FILE`: the file explains itself.
 
-use super::{Outcome, output, projection, terminal};
+use super::projection::{self, Opened};
+use super::{Outcome, output, terminal};
 use crate::answer::Answers;
 use crate::answer::describe::{Description, Shown, TABLES};
 use std::path::PathBuf;
@@ -43,11 +44,13 @@ pub fn run(args: &Args) -> Outcome {
 
 fn described(args: &Args, tables: usize) -> Result<Description, super::Failure> {
     let about = |e: &dyn std::error::Error| output::about(&args.file, e);
-    if let Some(questions) = projection::open(&args.file)? {
-        return questions.describe(args.level).map_err(|e| about(&e));
+    match projection::open(&args.file)? {
+        Opened::Projection(questions) => questions.describe(args.level).map_err(|e| about(&e)),
+        Opened::Tables(release) => {
+            let answers = Answers::from_release(*release).map_err(|e| about(&e))?;
+            answers.describe(args.level, tables).map_err(|e| about(&e))
+        }
     }
-    let answers = Answers::open(&args.file).map_err(|e| about(&e))?;
-    answers.describe(args.level, tables).map_err(|e| about(&e))
 }
 
 /// All categories of one dimension or level, a line each.

@@ -40,7 +40,8 @@ mod verify;
 
 use crate::answer::{Answers, QueryError};
 use crate::recover::Norm;
-use crate::visible::visible_lines;
+use crate::release::Release;
+use crate::visible::{visible, visible_lines};
 use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -186,6 +187,21 @@ impl<E: std::error::Error> From<E> for Failure {
     }
 }
 
+/// A release opened for questions; what they go through it for is kept in a folder, where there is one.
+fn answers(release: Release, file: &Path, cache: Option<&Path>) -> Result<Answers, Failure> {
+    let kept =
+        |folder: &Path| crate::release::kept::own_folder(folder).map_err(|e| output::about(folder, &e));
+    cache.map(kept).transpose()?;
+    Answers::kept_in(release, cache).map_err(|e| output::about(file, &e))
+}
+
+/// Says so, where something should have been kept for the next time and could not be.
+fn not_kept(answers: &Answers) {
+    if let Some(why) = answers.not_kept() {
+        output::say(&format!("warning: nothing was kept for the next time: {}", visible(&why)));
+    }
+}
+
 /// A size on the command line.
 fn size(text: &str) -> Result<u64, String> {
     crate::spec::size(text).ok_or_else(|| "expected a number and a unit, such as \"500 MB\"".into())
@@ -229,6 +245,7 @@ pub fn run(words: Vec<OsString>) -> u8 {
         let line = if std::io::stderr().is_terminal() { "\n" } else { "" };
         output::say(&output::wrapped(&format!("{line}{text}"), 13));
     });
+    progress::stages();
     let outcome = match parse(words).verb {
         Verb::Init(args) => init::run(&args),
         Verb::Check(args) => check::run(&args),

@@ -59,12 +59,11 @@ pub struct Args {
     memory: Option<u64>,
 }
 
-/// How long to search, where the command line says so; on a terminal a long search tells how far it is.
+/// How long to search, where the command line says so.
 pub fn searching(spec: &mut Spec, effort: Option<u32>) {
     if let Some(effort) = effort {
         spec.strategy.effort = effort;
     }
-    super::progress::searches();
 }
 
 /// Spec errors as they are shown: with colour on a terminal.

@@ -1,12 +1,12 @@
-//! A progress bar on a terminal; silence elsewhere. It shows the size of the file and of the plan, never
+//! Progress bars on a terminal; silence elsewhere. They show the size of the file and of the plan, never
 //! anything that depends on the rows.
 
-use super::{output, terminal};
+use super::terminal;
 use crate::compile::Watcher;
-use crate::planner;
+use crate::progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::sync::{Mutex, OnceLock};
-use std::time::Instant;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 /// One bar, used for one stage after the other.
 pub struct Bar(Mutex<Option<(&'static str, ProgressBar)>>);
@@ -47,17 +47,48 @@ impl Watcher for Bar {
     }
 }
 
-/// On a terminal a long search for tables says how far it is, and how long it will take.
-pub fn searches() {
-    static BEGUN: OnceLock<Instant> = OnceLock::new();
-    BEGUN.get_or_init(Instant::now);
-    if terminal::redraws() {
-        planner::progress::listen(|done, of| {
-            let spent = BEGUN.get_or_init(Instant::now).elapsed().as_secs();
-            let left = spent * u64::from(of - done.min(of)) / u64::from(done.max(1));
-            let text =
-                format!("searching for tables: {done} of {of} rounds after {spent} s, about {left} s to go");
-            output::say(&text);
-        });
+/// A stage that has begun, and its bar once it takes long.
+struct Shown {
+    stage: &'static str,
+    of: u64,
+    since: Instant,
+    bar: Option<ProgressBar>,
+}
+
+/// On a terminal every long stage says how far it is, how fast, and how long it will take.
+pub fn stages() {
+    static SHOWN: Mutex<Option<Shown>> = Mutex::new(None);
+    if !terminal::redraws() {
+        return;
     }
+    progress::listen(|stage, done, of| {
+        let Ok(mut shown) = SHOWN.lock() else { return };
+        if shown.as_ref().is_none_or(|s| s.stage != stage || s.of != of) {
+            *shown = Some(Shown { stage, of, since: Instant::now(), bar: None });
+        }
+        let Some(own) = &mut *shown else { return };
+        if done >= of {
+            own.bar.take().inspect(|bar| bar.finish_and_clear());
+            *shown = None;
+        } else if own.since.elapsed() > PATIENCE {
+            own.bar.get_or_insert_with(|| bar(stage, of, own.since)).set_position(done);
+        }
+    });
+}
+
+/// What ends sooner is not spoken of.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+fn bar(stage: &str, of: u64, since: Instant) -> ProgressBar {
+    let parts = match stage {
+        "verifying" => "{bytes}/{total_bytes} {bytes_per_sec}",
+        "searching" => "{percent} %, {elapsed} so far,",
+        _ => "{human_pos}/{human_len} {per_sec}",
+    };
+    let bar =
+        ProgressBar::with_draw_target(Some(of), ProgressDrawTarget::stderr()).with_elapsed(since.elapsed());
+    if let Ok(style) = ProgressStyle::with_template(&format!("{stage:<10}{{bar:40}} {parts} {{eta}}")) {
+        bar.set_style(style.progress_chars("━╸ "));
+    }
+    bar
 }

@@ -260,11 +260,23 @@ pub fn example_query(spec: &Spec, design: &Design) -> Option<String> {
     Some(format!("SELECT {n}, COUNT(*) FROM {name} WHERE {n} IN ('…', '…') GROUP BY {n}"))
 }
 
-/// The projection of a file; `None` when it is one of tables.
-pub fn open(file: impl AsRef<Path>) -> Result<Option<Questions>, Failure> {
+/// A file that has been opened.
+pub enum Opened {
+    /// One of a projection.
+    Projection(Box<Questions>),
+    /// One of tables.
+    Tables(Box<Release>),
+}
+
+/// Opens a file, whatever it is.
+pub fn open(file: impl AsRef<Path>) -> Result<Opened, Failure> {
     let file = file.as_ref();
     let about = |e| output::about(file, &e);
-    Questions::open(&Release::open(file).map_err(about)?).map_err(about)
+    let release = Release::open(file).map_err(about)?;
+    Ok(match Questions::open(&release).map_err(about)? {
+        Some(questions) => Opened::Projection(Box::new(questions)),
+        None => Opened::Tables(Box::new(release)),
+    })
 }
 
 /// What `--explain` says of the first rows.

@@ -73,6 +73,9 @@ pub struct Args {
     /// Of a sketch the mean of its rows, with Chebyshev's interval, instead of the median
     #[arg(long)]
     pub(super) mean: bool,
+    /// Keep in this folder what an answer goes through a whole release for, and take it from there the next time: answers are the same
+    #[arg(long, value_name = "DIR")]
+    pub(super) cache: Option<PathBuf>,
     /// Stop a batch at the first query that has no answer
     #[arg(long, requires = "batch")]
     strict: bool,
@@ -159,12 +162,16 @@ pub fn run(args: &Args) -> Outcome {
         _ => return Err(Failure::Message("a query wants a release file and a SELECT".into())),
     };
     let source = Source::open(args, files)?;
-    match (sql, &args.batch, &args.keys, &source) {
+    let answered = match (sql, &args.batch, &args.keys, &source) {
         (_, _, Some(keys), Source::Projection(asked)) => super::projection::keys(asked, keys),
         (Some(sql), ..) => one(args, &source, sql),
         (None, Some(batch), ..) => many(args, &source, batch),
         (None, None, ..) => Ok(()),
-    }
+    };
+    source.not_kept();
+    // The process ends: nobody needs the memory of a large release back piece by piece.
+    std::mem::forget(source);
+    answered
 }
 
 fn one(args: &Args, source: &Source, sql: &str) -> Outcome {

@@ -1,12 +1,14 @@
 //! What `margins query` asks: releases of tables, or one of a projection. The same questions; what only one kind can be
 //! asked is refused here, before anything is answered.
 
+use super::projection::{self, Opened};
 use super::query::Args;
-use super::{Failure, Recover, output, projection};
+use super::{Failure, Recover, output};
 use crate::answer::keys::Questions;
 use crate::answer::render::ResultTable;
 use crate::answer::{Answers, Options, Several};
 use crate::projection::answer::Estimator;
+use crate::release::Release;
 use serde_json::{Map, Value};
 
 /// Opened releases, with how they are asked.
@@ -36,36 +38,40 @@ const EXPLAINED: usize = 3;
 impl Source {
     /// Opens the files, refuses what their kind cannot be asked, and warns of noise that everybody knows.
     pub fn open(args: &Args, files: &[String]) -> Result<Source, Failure> {
-        if let [file] = files
-            && let Some(questions) = projection::open(file)?
-        {
-            return Source::projection(args, questions);
+        let opened = files.iter().map(projection::open).collect::<Result<Vec<_>, _>>()?;
+        let mut tables = Vec::with_capacity(files.len());
+        for (file, opened) in files.iter().zip(opened) {
+            match opened {
+                Opened::Projection(questions) if files.len() == 1 => {
+                    return Source::projection(args, *questions);
+                }
+                Opened::Projection(_) => {
+                    return Err(Failure::Message(format!("{file} is a projection: ask it alone")));
+                }
+                Opened::Tables(release) => tables.push((file, *release)),
+            }
         }
-        Source::tables(args, files)
+        Source::tables(args, tables)
     }
 
-    fn tables(args: &Args, files: &[String]) -> Result<Source, Failure> {
+    fn tables(args: &Args, files: Vec<(&String, Release)>) -> Result<Source, Failure> {
         if let Some(option) = args.for_projections() {
             return Err(Failure::Message(format!(
                 "{option} asks one release of a projection, and this is none"
             )));
         }
-        for file in files.iter().filter(|_| files.len() > 1) {
-            if projection::open(file)?.is_some() {
-                return Err(Failure::Message(format!("{file} is a projection: ask it alone")));
-            }
-        }
-        let open = |f: &String| -> Result<Answers, Failure> {
-            let opened = Answers::open(f).and_then(|a| args.recover.of(a));
-            opened.map_err(|e| output::about(f.as_ref(), &e))
+        let open = |(file, release): (&String, Release)| -> Result<Answers, Failure> {
+            let opened = super::answers(release, file.as_ref(), args.cache.as_deref())?;
+            args.recover.of(opened).map_err(|e| output::about(file.as_ref(), &e))
         };
-        let releases = files.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        let releases = files.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
         let known = releases.iter().filter(|r| r.release().manifest().is_not_private());
         known.for_each(|r| warn(r.name()));
         Ok(Source::Tables(Several::new(releases)?, args.options()))
     }
 
     fn projection(args: &Args, questions: Questions) -> Result<Source, Failure> {
+        // A single key reads no more than it needs: there is nothing to keep.
         if args.for_tables() {
             let options = "--test, --method, --interval and --recover";
             return Err(Failure::Message(format!("{options} are for releases of tables")));
@@ -81,6 +87,13 @@ impl Source {
         }
         let estimator = if args.mean { Estimator::Mean } else { Estimator::Best };
         Ok(Source::Projection(Box::new(Projection { questions, options: args.options(), estimator })))
+    }
+
+    /// Says so, where something should have been kept for the next time and could not be.
+    pub fn not_kept(&self) {
+        if let Source::Tables(several, _) = self {
+            several.releases().iter().for_each(super::not_kept);
+        }
     }
 
     /// Answers one SELECT.

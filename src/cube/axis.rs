@@ -101,6 +101,10 @@ impl Axis {
 
     /// The position of a level among the rungs.
     pub fn rung(&self, level: usize) -> Option<usize> {
+        // Where all levels are in use, and of coarse ones, it is the level itself.
+        if self.rungs.get(level).is_some_and(|r| r.level == level) {
+            return Some(level);
+        }
         self.rungs.iter().position(|r| r.level == level)
     }
 

@@ -198,6 +198,9 @@ impl Plan {
     /// The scale that a measurement's cost is reckoned with: of one noise its own, of several [`proven`]. `None` when it does not
     /// fit the arithmetic.
     pub fn accounted(&self, index: usize) -> Option<Rational> {
+        if self.copy.is_none() {
+            return self.measurements.get(index).map(|m| m.scale).or(self.truncation);
+        }
         match &self.layers(index)[..] {
             [] => None,
             [only] => Some(*only),

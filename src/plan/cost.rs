@@ -77,8 +77,8 @@ fn fixed_point_up(r: Rational) -> Option<u128> {
     quotient.checked_add(u128::from(remainder > 0))
 }
 
-/// What one measurement costs on its own: (sensitivity: squared L2 for Gaussian, L1 for Laplace; cost).
-pub fn measurement_cost(plan: &Plan, frame: &Frame, index: usize) -> Result<(Rational, Rational), CostError> {
+/// How far a unit moves the integers of a measurement (squared L2 for Gaussian, L1 for Laplace), and the scale of their noise.
+fn moved(plan: &Plan, frame: &Frame, index: usize) -> Result<(u128, Rational), CostError> {
     let m = &plan.measurements[index];
     let overflow = CostError::Overflow(index);
     let scale = plan.accounted(index).ok_or(overflow.clone())?;
@@ -94,14 +94,21 @@ pub fn measurement_cost(plan: &Plan, frame: &Frame, index: usize) -> Result<(Rat
     };
     let change = substitute * if plan.noise == Noise::Gaussian { rows * rows } else { rows };
     let norm = m.block.sensitivity(frame, plan.noise);
-    let sensitivity = norm.and_then(|n| n.checked_mul(change)).ok_or(overflow.clone())?;
-    let sensitivity = Rational::whole(sensitivity);
-    let halves = if plan.noise == Noise::Gaussian { 2 } else { 1 };
-    let cost = scale
-        .checked_mul(Rational::whole(halves))
-        .and_then(|s| sensitivity.checked_div(s))
-        .ok_or(overflow)?;
-    Ok((sensitivity, cost))
+    let sensitivity = norm.and_then(|n| n.checked_mul(change)).ok_or(overflow)?;
+    Ok((sensitivity, scale))
+}
+
+/// What noise of a scale costs where a unit moves integers so far.
+fn priced(noise: Noise, sensitivity: u128, scale: Rational) -> Option<Rational> {
+    let halves = if noise == Noise::Gaussian { 2 } else { 1 };
+    Rational::whole(sensitivity).checked_div(scale.checked_mul(Rational::whole(halves))?)
+}
+
+/// What one measurement costs on its own: (sensitivity: squared L2 for Gaussian, L1 for Laplace; cost).
+pub fn measurement_cost(plan: &Plan, frame: &Frame, index: usize) -> Result<(Rational, Rational), CostError> {
+    let (sensitivity, scale) = moved(plan, frame, index)?;
+    let cost = priced(plan.noise, sensitivity, scale).ok_or(CostError::Overflow(index))?;
+    Ok((Rational::whole(sensitivity), cost))
 }
 
 /// What it costs to count the units that have more than `max_rows` rows.
@@ -174,6 +181,30 @@ pub fn joint_budget(plan: &Plan) -> Option<Rational> {
 
 /// The cost of a whole plan; of a copy that of this copy alone.
 pub fn cost(plan: &Plan, frame: &Frame) -> Result<Cost, CostError> {
+    let mut each = Vec::with_capacity(plan.measurements.len());
+    let (mut total, worst_case) = summed(plan, frame, &mut |cost| each.push(cost))?;
+    // Shares that add up to the whole budget cost just that: the terms' rounding must not make it more.
+    let truncation = truncation_cost(plan)?;
+    if total > plan.budget
+        && each.iter().chain(&truncation).try_fold(Rational::ZERO, |sum, c| sum.checked_add(*c))
+            == Some(plan.budget)
+    {
+        total = plan.budget;
+    }
+    Ok(Cost { total, each, worst_case })
+}
+
+/// Refuses a plan whose cost does not fit the arithmetic: all that a reader of answers wants to know of it.
+pub fn check(plan: &Plan, frame: &Frame) -> Result<(), CostError> {
+    summed(plan, frame, &mut |_| {}).map(|_| ())
+}
+
+/// The whole cost, and each measurement's by itself.
+fn summed(
+    plan: &Plan,
+    frame: &Frame,
+    each: &mut dyn FnMut(Rational),
+) -> Result<(Rational, WorstCase), CostError> {
     // Sums of noises are reckoned with as one noise that costs no less.
     let reckoned;
     let plan = match &plan.copy {
@@ -184,15 +215,23 @@ pub fn cost(plan: &Plan, frame: &Frame) -> Result<Cost, CostError> {
         }
     };
     let mut total: u128 = 0;
-    let mut each = Vec::with_capacity(plan.measurements.len());
     let mut others = 0;
+    // Neighbours in a long plan are often alike.
+    let mut last: Option<((u128, Rational), (Rational, Option<u128>))> = None;
     for (index, m) in plan.measurements.iter().enumerate() {
-        let (_, cost) = measurement_cost(plan, frame, index)?;
-        each.push(cost);
+        let moved = moved(plan, frame, index)?;
+        let (cost, fixed) = match last {
+            Some((like, known)) if like == moved => known,
+            _ => {
+                let cost = priced(plan.noise, moved.0, moved.1).ok_or(CostError::Overflow(index))?;
+                (cost, fixed_point_up(cost))
+            }
+        };
+        last = Some((moved, (cost, fixed)));
+        each(cost);
         if m.block.form() != Form::Rows {
             others += 1;
-            total =
-                fixed_point_up(cost).and_then(|c| total.checked_add(c)).ok_or(CostError::Overflow(index))?;
+            total = fixed.and_then(|c| total.checked_add(c)).ok_or(CostError::Overflow(index))?;
         }
     }
     let mut worst_case = WorstCase::Sum;
@@ -216,15 +255,7 @@ pub fn cost(plan: &Plan, frame: &Frame) -> Result<Cost, CostError> {
         let index = plan.measurements.len();
         total = fixed_point_up(cost).and_then(|c| total.checked_add(c)).ok_or(CostError::Overflow(index))?;
     }
-    let mut total = Rational::new(total, 1 << FRACTION_BITS).ok_or(CostError::Overflow(0))?;
-    // Shares that add up to the whole budget cost just that: the terms' rounding must not make it more.
-    if total > plan.budget
-        && each.iter().chain(&truncation).try_fold(Rational::ZERO, |sum, c| sum.checked_add(*c))
-            == Some(plan.budget)
-    {
-        total = plan.budget;
-    }
-    Ok(Cost { total, each, worst_case })
+    Ok((Rational::new(total, 1 << FRACTION_BITS).ok_or(CostError::Overflow(0))?, worst_case))
 }
 
 /// A copy's plan with one noise in the place of each sum.

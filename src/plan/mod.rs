@@ -7,6 +7,7 @@ pub mod block;
 pub mod convert;
 pub mod copies;
 pub mod cost;
+pub mod index;
 pub mod limits;
 pub mod noise;
 pub mod round;

@@ -13,7 +13,6 @@ mod delta;
 pub mod minimax;
 pub mod objective;
 pub mod predict;
-pub mod progress;
 pub mod questions;
 pub mod reading;
 mod request;
@@ -34,11 +33,15 @@ use crate::cube::{Cuboid, Frame};
 use crate::exact::Rational;
 use crate::plan::cost::{self, Cost, CostError};
 use crate::plan::{BudgetRule, Measure, Measurement, Neighbours, Noise, Plan, Table, round};
+use crate::recover::gls;
 use closure::{Closure, Spread};
 use predict::Prediction;
 use room::NoRoom;
 use std::borrow::Cow;
-use strategy::{Ask, NotApplicable};
+use strategy::{Ask, Measured, NotApplicable};
+
+/// The most work that goes into predicting what one search has found, in steps on one number.
+const MOST_WORK: f64 = (1u64 << 30) as f64;
 
 /// The most cells of a table that is asked for: with so many a section of a release is full.
 pub const MOST_ASKED: u64 = 1 << 28;
@@ -257,7 +260,7 @@ impl<'a> Context<'a> {
         })?;
         let mut plans = Vec::new();
         let mut refused = None;
-        for (measurements, certificate) in sets {
+        for (measurements, certificate) in self.few(sets) {
             match self.finish(measure, budgets, measurements, certificate) {
                 Ok(plan) => plans.push(plan),
                 Err(why) => refused = refused.or(Some(why)),
@@ -280,6 +283,41 @@ impl<'a> Context<'a> {
         let mut plan = plans.swap_remove(best);
         plan.certificate = proof;
         Ok(plan)
+    }
+
+    /// Of sets that take long to predict, which those over unequal groups do, no more than work allows: the best at a glance.
+    fn few(&self, sets: Vec<Measured>) -> Vec<Measured> {
+        let request = &*self.scene.request;
+        let cells = || request.workload.iter().all(|t| t.asks.is_cells());
+        if self.frame.is_balanced() || sets.len() < 2 || !cells() {
+            return sets;
+        }
+        let tables = |(measurements, _): &Measured| gls::of_measurements(request.noise, measurements);
+        let work = |set: &Measured| -> f64 {
+            let tables = tables(set);
+            request.workload.iter().map(|t| predict::work(&self.frame, &tables, &t.cuboid)).sum()
+        };
+        let each: Vec<f64> = sets.iter().map(work).collect();
+        if each.iter().sum::<f64>() <= MOST_WORK {
+            return sets;
+        }
+        let glance = |set: &Measured| -> f64 {
+            let tables = tables(set);
+            let of = |t: &Table| {
+                let mean = predict::glance(&self.frame, &tables, &request.exact, &t.cuboid);
+                t.weight.to_f64() * self.frame.cells(&t.cuboid) * mean
+            };
+            request.workload.iter().filter(|t| !request.is_exact(&t.cuboid)).map(of).sum()
+        };
+        let mut glanced: Vec<(f64, f64, Measured)> =
+            sets.into_iter().zip(each).map(|(set, work)| (glance(&set), work, set)).collect();
+        glanced.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut left = MOST_WORK;
+        let fits = |(at, (_, work, set)): (usize, (f64, f64, Measured))| {
+            left -= work;
+            (at == 0 || left >= 0.0).then_some(set)
+        };
+        glanced.into_iter().enumerate().map_while(fits).collect()
     }
 
     /// A plan's own proof, or for the worst cell that of another plan of the same tables: it is one for all scales of theirs.
@@ -333,13 +371,18 @@ impl<'a> Context<'a> {
         }
         drawable(request, &self.frame, &plan)?;
         let prediction = predict::predict(request, &self.frame, &self.closure, &plan);
-        let asked = plan
-            .workload
-            .iter()
-            .zip(&prediction.tables)
-            .find(|(t, s)| !t.asks.is_cells() && !s.mean.is_finite());
-        if let Some((table, _)) = asked {
-            let why = NotApplicable::TooManyQueries(request.cube.describe(&table.cuboid));
+        let measured = gls::of_measurements(plan.noise, &plan.measurements);
+        let too_much = |t: &Table| match t.asks.is_cells() {
+            true => predict::is_too_much(&self.frame, &measured, &t.cuboid),
+            false => true,
+        };
+        let mut unknown = plan.workload.iter().zip(&prediction.tables).filter(|(_, s)| !s.mean.is_finite());
+        if let Some((table, _)) = unknown.find(|(t, _)| too_much(t)) {
+            let name = request.cube.describe(&table.cuboid);
+            let why = match table.asks.is_cells() {
+                true => NotApplicable::TooManyKinds(name),
+                false => NotApplicable::TooManyQueries(name),
+            };
             return Err(PlanError::NotApplicable(measure.name(), why));
         }
         let mut planned = Planned { plan, cost, prediction, certificate, ratio: None };

@@ -2,19 +2,21 @@
 
 mod sums;
 mod tree;
+mod unequal;
+
+pub use unequal::{Kind, glance, is_too_much, kinds, work};
 
 use super::Request;
 use super::closure::bases::bases_of;
 use super::closure::{Closure, Spread};
 use super::targets::Nothing;
 use crate::answer::Evaluator;
-use crate::cube::{Axis, Cube, Cuboid, Frame, Level, odometer};
+use crate::cube::{Cube, Cuboid, Frame, Level, odometer};
 use crate::plan::noise::component_variance;
 use crate::plan::{Asked, Asks, Form, Plan, Selected, Table};
-use crate::recover::gls::{Gls, Parts, Weighted, measured_tables};
+use crate::recover::gls::measured_tables;
 use crate::recover::zeros::Lumped;
 use crate::recover::{Recovery, written};
-use std::collections::HashMap;
 
 /// What a plan promises.
 #[derive(Debug, Clone)]
@@ -61,7 +63,7 @@ pub fn predict(request: &Request, frame: &Frame, closure: &Closure, plan: &Plan)
         None => {
             let measured = measured_tables(plan);
             let one = |t: &Table| match t.asks.is_cells() {
-                true => unbalanced_spread(frame, &measured, &plan.exact, &t.cuboid),
+                true => unequal::spread(frame, &measured, &plan.exact, &t.cuboid),
                 false => tree::spread(frame, &measured, t)
                     .filter(|_| plan.exact.is_empty())
                     .unwrap_or_else(|| sums::spread(&request.cube, frame, (&measured, &plan.exact), t)),
@@ -261,99 +263,4 @@ fn known(sigma2: &mut [f64], closure: &Closure, plan: &Plan) {
         let below = closure.components.iter().map(|a| plan.exact_above(a).is_some());
         sigma2.iter_mut().zip(below).filter(|(_, exact)| *exact).for_each(|(s, _)| *s = 0.0);
     }
-}
-
-/// Cells of a table that no measured table tells apart, and one of them as a query.
-pub struct Kind {
-    /// Axes on which all that look alike to that cell are lumped.
-    pub frame: Frame,
-    /// Over the lumped table.
-    pub query: Vec<f64>,
-    /// How many cells there are of this kind.
-    pub count: f64,
-}
-
-/// The kinds of cells of a table: nodes of one orbit in every dimension.
-pub fn kinds(frame: &Frame, cuboid: &Cuboid) -> Vec<Kind> {
-    let kinds = |at: Level| {
-        let axis = &frame.axes[at.dimension];
-        kinds_of(axis, axis.rung(at.level).unwrap_or(0))
-    };
-    let kinds: Vec<Vec<(usize, u64)>> = cuboid.iter().map(kinds).collect();
-    let mut out = Vec::new();
-    let mut pick = vec![0; kinds.len()];
-    let rest: Vec<_> = frame.axes.iter().map(|a| a.lump(0, &[0]).0).collect();
-    loop {
-        let mut lumped = Frame { axes: rest.clone() };
-        let mut query = vec![1.0];
-        let mut count = 1.0;
-        for (level, (kind, &p)) in cuboid.iter().zip(kinds.iter().zip(&pick)) {
-            let axis = &frame.axes[level.dimension];
-            let r = axis.rung(level.level).unwrap_or(0);
-            let (node, copies) = kind[p as usize];
-            count *= copies as f64;
-            let mut colour = vec![0; axis.rungs[r].len()];
-            colour[node] = 1;
-            let (small, lumps) = axis.lump(r, &colour);
-            let at = lumps[r][node] as usize;
-            let n = small.rungs[r].len();
-            query = query.iter().flat_map(|&q| (0..n).map(move |k| if k == at { q } else { 0.0 })).collect();
-            lumped.axes[level.dimension] = small;
-        }
-        out.push(Kind { frame: lumped, query, count });
-        if !odometer::next(&mut pick, |i| kinds[i].len()) {
-            return out;
-        }
-    }
-}
-
-/// Mean and largest cell variance of a table when levels are unbalanced: one solve for each kind of cell.
-fn unbalanced_spread(frame: &Frame, measured: &[Weighted], exact: &[Cuboid], cuboid: &Cuboid) -> Spread {
-    let mut spread = Spread { mean: 0.0, max: 0.0 };
-    let mut cells = 0.0;
-    for kind in kinds(frame, cuboid) {
-        let variance = query_variance(&kind.frame, measured, exact, cuboid, kind.query);
-        spread.mean += kind.count * variance;
-        spread.max = spread.max.max(variance);
-        cells += kind.count;
-    }
-    spread.mean /= cells;
-    spread
-}
-
-/// Kinds of nodes of a rung: orbits of the uncoloured tree, each by one of its nodes and their number.
-fn kinds_of(axis: &Axis, r: usize) -> Vec<(usize, u64)> {
-    let (lumped, lumps) = axis.lump(0, &[0]);
-    let mut first: HashMap<u32, usize> = HashMap::new();
-    for (node, &lump) in lumps[r].iter().enumerate() {
-        first.entry(lump).or_insert(node);
-    }
-    let mut kinds: Vec<_> =
-        first.into_iter().map(|(lump, node)| (node, lumped.rungs[r].multiplicity[lump as usize])).collect();
-    kinds.sort_unstable();
-    kinds
-}
-
-/// The variance of the best linear unbiased estimate of a query; infinite when it cannot be estimated.
-fn query_variance(
-    frame: &Frame,
-    measured: &[Weighted],
-    exact: &[Cuboid],
-    cuboid: &Cuboid,
-    query: Vec<f64>,
-) -> f64 {
-    let mut q = Parts::new();
-    Gls::gather(frame, cuboid, query, &mut q);
-    q.retain(|a, _| !exact.iter().any(|e| a.is_below(e)));
-    let gls = Gls::new(frame, measured, false).beside(exact);
-    let Ok(v) = gls.solve(q.clone()) else { return f64::INFINITY };
-    // In a fixed order: the sum's last digit may decide between two plans.
-    let mut q: Vec<_> = q.iter().collect();
-    q.sort_unstable_by_key(|(a, _)| *a);
-    q.into_iter()
-        .map(|(a, q)| {
-            let m = frame.multiplicity(a);
-            v.get(a).map_or(0.0, |v| v.iter().zip(q).zip(m).map(|((v, q), m)| v * q * m as f64).sum())
-        })
-        .sum()
 }

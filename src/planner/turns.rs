@@ -13,11 +13,11 @@
 
 use super::minimax::Power;
 use super::objective::{Certificate, MET, Objective};
-use super::predict::kinds;
+use super::predict::{self, kinds};
 use super::reading::{Bounds, Reading, Witness};
 use super::strategy::Ask;
 use crate::cube::{Cuboid, Frame};
-use crate::plan::{Block, Form, Measurement, Noise, Seen, round};
+use crate::plan::{Block, Form, Measurement, Noise, Seen, Table, round};
 use crate::recover::gls::{Gls, Parts, Weighted};
 
 /// Work is counted: flops of the programmes, and numbers that systems of equations go through.
@@ -66,7 +66,7 @@ impl<'a> Lens<'a> {
             _ => Some(1.0),
         };
         let price = blocks.iter().map(|b| Some(unit * groups(b)?)).collect::<Option<_>>()?;
-        let eye = if ask.frame.is_balanced() { balanced(ask, &tables) } else { coupled(ask) };
+        let eye = if ask.frame.is_balanced() { balanced(ask, &tables) } else { coupled(ask, &tables)? };
         Some(Lens { ask, price, tables, eye })
     }
 
@@ -210,8 +210,13 @@ fn balanced<'a>(ask: &'a Ask<'a>, tables: &[Weighted]) -> Eye<'a> {
     Eye::Balanced { below: tables.iter().map(says).collect(), stakes, rows }
 }
 
-fn coupled<'a>(ask: &'a Ask<'a>) -> Eye<'a> {
+/// `None` where there is too much to look at.
+fn coupled<'a>(ask: &'a Ask<'a>, tables: &[Weighted]) -> Option<Eye<'a>> {
     let exact = &ask.request.exact;
+    let work = |t: &Table| predict::work(ask.frame, tables, &t.cuboid);
+    if ask.request.workload.iter().map(work).sum::<f64>() > WORK {
+        return None;
+    }
     let mut rows = Vec::new();
     for (t, table) in
         ask.request.workload.iter().enumerate().filter(|(_, t)| !ask.request.is_exact(&t.cuboid))
@@ -223,7 +228,7 @@ fn coupled<'a>(ask: &'a Ask<'a>) -> Eye<'a> {
             rows.push((t, kind.frame, parts, kind.count * table.weight.to_f64()));
         }
     }
-    Eye::Coupled { rows, exact }
+    Some(Eye::Coupled { rows, exact })
 }
 
 /// Over balanced axes: `g_rk = Σ_A g_rA w_k² p_kA/τ_A²`.

@@ -5,21 +5,24 @@ use super::gls::Parts;
 use super::stored::Stored;
 use super::{RecoverError, Source};
 use crate::cube::{Cuboid, Frame};
+use crate::plan::index::Index;
 use crate::plan::{Plan, noise};
-use rustc_hash::FxHashMap;
 
 /// For each component the measurement that holds it.
-pub(super) struct Components(FxHashMap<Cuboid, usize>);
+pub(super) struct Components(Index);
 
 impl Components {
     pub fn of(plan: &Plan) -> Components {
-        let each = plan.measurements.iter().enumerate();
-        Components(each.map(|(i, m)| (m.block.cuboid().clone(), i)).collect())
+        Components(Index::of(&plan.measurements))
+    }
+
+    fn find<S>(&self, stored: &Stored<S>, a: &Cuboid) -> Option<usize> {
+        self.0.find(&stored.plan.measurements, a)
     }
 
     /// The measurement of a component.
     fn index<S: Source>(&self, stored: &Stored<S>, a: &Cuboid) -> Result<usize, RecoverError> {
-        self.0.get(a).copied().ok_or_else(|| stored.not_held(a))
+        self.find(stored, a).ok_or_else(|| stored.not_held(a))
     }
 
     /// The integers that stand for one unit of the component.
@@ -34,7 +37,7 @@ impl Components {
 impl<S: Source> Estimate<S> for Components {
     fn holds(&self, stored: &Stored<S>, cuboid: &Cuboid) -> bool {
         stored.fits(cuboid, stored.values)
-            && stored.frame.below(cuboid).iter().all(|a| self.0.contains_key(a) || stored.is_exact(a))
+            && stored.frame.below(cuboid).iter().all(|a| self.find(stored, a).is_some() || stored.is_exact(a))
     }
 
     fn component(&self, stored: &Stored<S>, a: &Cuboid) -> Result<Vec<f64>, RecoverError> {
@@ -50,7 +53,7 @@ impl<S: Source> Estimate<S> for Components {
     fn covariance(&self, stored: &Stored<S>, _: &Frame, mut parts: Parts) -> Option<Parts> {
         for (a, part) in &mut parts {
             // The scale is that of the whole frame: lumping changes no group's size.
-            let m = &stored.plan.measurements[*self.0.get(a)?];
+            let m = &stored.plan.measurements[self.find(stored, a)?];
             let sigma2 = noise::component_variance(&stored.frame, stored.plan.noise, m)?;
             part.iter_mut().for_each(|v| *v *= sigma2);
         }

@@ -21,8 +21,6 @@ use crate::numeric::conjugate::{self, Rules, System};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// How closely conjugate gradients solve the normal equations, relative to the right-hand side.
-const TOLERANCE: f64 = 1e-12;
 /// A solution that is this far off when steps or digits run out is none: nothing is said of its error.
 const REFUSED: f64 = 1e-9;
 
@@ -77,8 +75,8 @@ impl<'a> Coupling<'a> {
         classes.iter().flat_map(|class| Block::new(self, gls, class).components()).collect()
     }
 
-    /// `N⁻¹ q`, class by class, in at most so many steps each.
-    pub fn solve(&self, gls: &Gls, q: Parts, most_steps: usize) -> Result<Parts, Unsolved> {
+    /// `N⁻¹ q`, class by class, in at most so many steps each, up to a tolerance.
+    pub fn solve(&self, gls: &Gls, q: Parts, most_steps: usize, tolerance: f64) -> Result<Parts, Unsolved> {
         let mut classes: BTreeMap<Class, Vec<(Cuboid, Vec<f64>)>> = BTreeMap::new();
         for (a, part) in q.into_iter().filter(|(_, part)| part.iter().any(|v| *v != 0.0)) {
             classes.entry(self.class(&a)).or_default().push((a, part));
@@ -95,8 +93,9 @@ impl<'a> Coupling<'a> {
         let whole: f64 = sizes.iter().sum();
         let mut out = Parts::new();
         for ((block, right), size) in blocks.into_iter().zip(sizes) {
-            if size > TOLERANCE * TOLERANCE * whole {
-                block.solve(right, whole, most_steps, &mut out)?;
+            if size > tolerance * tolerance * whole {
+                let rules = Rules { tolerance, most_steps, singular: false, growth: None };
+                block.solve(right, whole, &rules, &mut out)?;
             }
         }
         Ok(out)
@@ -273,16 +272,16 @@ impl<'a> Block<'a> {
     }
 
     /// `whole` is how large the whole query is, of which this block has a part.
-    fn solve(&self, right: Vec<f64>, whole: f64, most_steps: usize, out: &mut Parts) -> Result<(), Unsolved> {
-        let rules = Rules { tolerance: TOLERANCE, most_steps, singular: false, growth: None };
+    fn solve(&self, right: Vec<f64>, whole: f64, rules: &Rules, out: &mut Parts) -> Result<(), Unsolved> {
         let even = |t: &Tied| t.weights.iter().all(|w| *w == t.weights[0]);
         let solved = if self.places.len() == 1 && self.tables.iter().all(even) {
             // One number for all of it.
             right.iter().zip(&self.scale).map(|(v, s)| v * s).collect()
         } else {
             let zero = vec![0.0; right.len()];
-            let solved = conjugate::solve(self, zero, right, &rules).ok_or(Unsolved::Steps)?;
-            if !(solved.left <= REFUSED * REFUSED * whole) {
+            let solved = conjugate::solve(self, zero, right, rules).ok_or(Unsolved::Steps)?;
+            let refused = REFUSED.max(rules.tolerance);
+            if !(solved.left <= refused * refused * whole) {
                 return Err(Unsolved::Steps);
             }
             solved.solution

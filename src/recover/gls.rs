@@ -18,7 +18,7 @@
 use super::coupled::Coupling;
 use crate::cube::{Cuboid, Frame, Level, walsh};
 use crate::plan::noise::noise_variance;
-use crate::plan::{Form, Plan, Seen};
+use crate::plan::{Form, Measurement, Noise, Plan, Seen};
 use std::collections::HashMap;
 use std::convert::Infallible;
 
@@ -68,11 +68,16 @@ impl Weighted {
 
 /// The measured tables with the reciprocals of their noise variances.
 pub fn measured_tables(plan: &Plan) -> Vec<Weighted> {
-    plan.measurements
+    of_measurements(plan.noise, &plan.measurements)
+}
+
+/// The same of measurements that are no plan yet.
+pub fn of_measurements(noise: Noise, measurements: &[Measurement]) -> Vec<Weighted> {
+    measurements
         .iter()
         .filter_map(|m| {
             let Form::Table(seen) = m.block.form() else { return None };
-            let weight = 1.0 / noise_variance(plan.noise, m);
+            let weight = 1.0 / noise_variance(noise, m);
             Some(Weighted { cuboid: m.block.cuboid().clone(), seen, weight })
         })
         .collect()
@@ -86,7 +91,11 @@ pub struct Gls<'a> {
     exact: &'a [Cuboid],
     balanced: bool,
     most_steps: usize,
+    tolerance: f64,
 }
+
+/// How closely conjugate gradients solve the normal equations, relative to the right-hand side.
+const TOLERANCE: f64 = 1e-12;
 
 /// The most steps of conjugate gradients.
 pub const MOST_STEPS: usize = 2000;
@@ -103,7 +112,7 @@ pub enum Unsolved {
 impl<'a> Gls<'a> {
     /// `frame` may be lumped as long as the query is constant on the lumps.
     pub fn new(frame: &'a Frame, tables: &'a [Weighted], balanced: bool) -> Gls<'a> {
-        Gls { frame, tables, exact: &[], balanced, most_steps: MOST_STEPS }
+        Gls { frame, tables, exact: &[], balanced, most_steps: MOST_STEPS, tolerance: TOLERANCE }
     }
 
     /// Beside tables that are published without noise: what is solved for has no part in a component below one of them.
@@ -114,6 +123,11 @@ impl<'a> Gls<'a> {
     /// With at most so many steps of conjugate gradients.
     pub fn within(self, most_steps: usize) -> Gls<'a> {
         Gls { most_steps, ..self }
+    }
+
+    /// As closely as variances need: `qᵀv` is off by the square of how far `v` is, since conjugate gradients minimise just that.
+    pub fn for_variances(self) -> Gls<'a> {
+        Gls { tolerance: TOLERANCE.sqrt(), ..self }
     }
 
     /// How many numbers a step of conjugate gradients goes through.
@@ -147,7 +161,7 @@ impl<'a> Gls<'a> {
             };
             return Ok(q.into_iter().map(share).collect());
         }
-        Coupling::new(self.frame).solve(self, q, self.most_steps)
+        Coupling::new(self.frame).solve(self, q, self.most_steps, self.tolerance)
     }
 
     /// The components that must be known to solve for these: themselves, and over unequal groups those that mix with them.

@@ -35,7 +35,7 @@ pub(crate) mod written;
 pub mod zeros;
 
 pub use nearest::{Nearest, Norm};
-pub use source::{Source, SourceError};
+pub use source::{Keeps, Source, SourceError, Sum};
 
 use crate::cube::{Axis, Cube, Cuboid, Frame};
 use crate::law::{ErrorLaw, LawError, NoiseLaw, Term};
@@ -175,6 +175,11 @@ impl<S: Source> Recovery<S> {
     /// Whether a lumped axis may be used for a dimension.
     pub fn lumps(&self, dimension: usize) -> bool {
         self.lumps.get(dimension).is_some_and(|&lumps| lumps)
+    }
+
+    /// Whether an answer takes a solution of the normal equations: whole tables over groups of unequal size.
+    pub fn couples(&self) -> bool {
+        !self.stored.balanced && matches!(self.estimator, Estimator::Tables(_))
     }
 
     fn check_held(&self, cuboid: &Cuboid) -> Result<(), RecoverError> {

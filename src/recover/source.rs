@@ -1,5 +1,7 @@
 //! Where measurements come from: a release file, or memory.
 
+use crate::cube::Cuboid;
+
 /// The measurements could not be read.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
@@ -14,6 +16,33 @@ pub trait Source {
     fn exact(&self, index: usize) -> Result<Vec<i64>, SourceError> {
         Err(SourceError(format!("no exact table {index}").into()))
     }
+
+    /// Where sums are kept from one time to the next, if they are.
+    fn kept(&self) -> Option<&dyn Keeps> {
+        None
+    }
+}
+
+/// What became of a sum.
+pub enum Sum {
+    /// Here it is.
+    Found(Vec<f64>),
+    /// It was never one of those that are kept.
+    Absent,
+    /// All have gone: they were damaged.
+    Gone,
+}
+
+/// Keeps sums of components that a question would otherwise have to go through all measurements for, to the last bit.
+pub trait Keeps {
+    /// Whether they are kept from another time.
+    fn is_there(&self) -> bool;
+
+    /// The sum of a component, if it is one that is kept.
+    fn sum(&self, a: &Cuboid) -> Sum;
+
+    /// Keeps these for another time.
+    fn keep(&self, sums: &[(&Cuboid, &[f64])]);
 }
 
 impl Source for Vec<Vec<i64>> {
@@ -29,5 +58,9 @@ impl<S: Source + ?Sized> Source for &S {
 
     fn exact(&self, index: usize) -> Result<Vec<i64>, SourceError> {
         (**self).exact(index)
+    }
+
+    fn kept(&self) -> Option<&dyn Keeps> {
+        (**self).kept()
     }
 }

@@ -2,13 +2,15 @@
 //!
 //! Coarse components are told by very many tables: the total by all. So the first answer goes through all tables once, and keeps the sums of
 //! those components that would take long to add up again; the others are read where an answer needs them. What is kept depends on the
-//! plan alone, and so does the order in which numbers are added.
+//! plan alone, and so does the order in which numbers are added: where the source [keeps](super::Keeps) the same sums from an earlier time,
+//! they are the same to the last bit.
 
 use super::gls::{Gls, Parts, Weighted};
 use super::stored::Stored;
-use super::{RecoverError, Source};
+use super::{RecoverError, Source, Sum};
 use crate::cube::frame::{push, take_off};
 use crate::cube::{Cuboid, Frame, Level};
+use crate::progress::Stage;
 use rustc_hash::FxHashMap;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,18 +35,28 @@ impl Sums {
         tables: &[Weighted],
         wanted: Vec<Cuboid>,
     ) -> Result<Parts, RecoverError> {
-        let kept = self.kept(stored, tables)?;
+        let earlier = stored.source.kept().filter(|kept| kept.is_there());
+        let own = if earlier.is_some() { None } else { Some(self.kept(stored, tables)?) };
         let mut missing: Kept = FxHashMap::default();
         let mut out = Parts::new();
-        for a in wanted {
-            match kept.get(&a) {
+        for a in &wanted {
+            let sum = match (&own, earlier) {
+                (Some(own), _) => own.get(a).cloned(),
+                (None, Some(earlier)) => match earlier.sum(a) {
+                    Sum::Found(sum) if sum.len() == stored.frame.len(a) => Some(sum),
+                    Sum::Found(_) | Sum::Absent => None,
+                    // There is nothing any more: as if there had never been.
+                    Sum::Gone => return self.parts(stored, tables, wanted),
+                },
+                (None, None) => None,
+            };
+            match sum {
                 Some(sum) => {
-                    let part = project(&stored.frame, &a, sum.clone());
-                    out.insert(a, part);
+                    out.insert(a.clone(), project(&stored.frame, a, sum));
                 }
                 None => {
-                    let none = vec![0.0; stored.frame.len(&a)];
-                    missing.insert(a, none);
+                    let none = vec![0.0; stored.frame.len(a)];
+                    missing.insert(a.clone(), none);
                 }
             }
         }
@@ -64,6 +76,11 @@ impl Sums {
         }
         let mut kept = worth_keeping(stored, tables);
         add_up(stored, tables, &mut kept)?;
+        if let Some(keeps) = stored.source.kept() {
+            let mut sums: Vec<(&Cuboid, &[f64])> = kept.iter().map(|(a, sum)| (a, &sum[..])).collect();
+            sums.sort_unstable_by_key(|(a, _)| *a);
+            keeps.keep(&sums);
+        }
         let kept = Arc::new(kept);
         *held = Some(kept.clone());
         Ok(kept)
@@ -103,7 +120,9 @@ fn add_up<S: Source>(stored: &Stored<S>, tables: &[Weighted], wanted: &mut Kept)
     // Over unequal groups what is known is in the way; over equal ones it has no part in other components.
     let known = if stored.balanced { Parts::new() } else { stored.exact_parts()? };
     let gls = Gls::new(frame, tables, stored.balanced);
+    let stage = Stage::new("reading", tables.len() as u64);
     for (index, t) in tables.iter().enumerate() {
+        stage.advance(1);
         let below: Vec<Cuboid> =
             frame.below(&t.cuboid).into_iter().filter(|a| wanted.contains_key(a)).collect();
         if below.is_empty() {

@@ -9,6 +9,7 @@ use crate::cube::{Cube, Cuboid, Frame, Level};
 use crate::plan::Plan;
 use crate::plan::limits::{self, MAX_EXACT};
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 use std::collections::hash_map::Entry;
 
 const WHAT: &str = "a table published exactly";
@@ -19,6 +20,13 @@ fn invalid(why: impl Into<String>) -> ReleaseError {
 
 /// The bytes of a section.
 pub fn encode(cuboid: &Cuboid, counts: &[i64]) -> Result<Vec<u8>, ReleaseError> {
+    let mut out = levels(cuboid)?;
+    pack(counts, &mut out);
+    Ok(out)
+}
+
+/// A cuboid at the front of a section.
+pub(super) fn levels(cuboid: &Cuboid) -> Result<Vec<u8>, ReleaseError> {
     let dimensions = u8::try_from(cuboid.len()).map_err(|_| invalid("too many dimensions"))?;
     let mut out = vec![dimensions];
     for at in cuboid.iter() {
@@ -27,28 +35,32 @@ pub fn encode(cuboid: &Cuboid, counts: &[i64]) -> Result<Vec<u8>, ReleaseError> 
         out.extend(d.to_le_bytes());
         out.push(l);
     }
-    pack(counts, &mut out);
     Ok(out)
 }
 
 /// The cuboid at the front of a section, and the rest of its bytes.
 fn shape<'b>(bytes: &'b [u8], cube: &Cube) -> Result<(Cuboid, &'b [u8]), ReleaseError> {
+    let (cuboid, rest) = shape_of(bytes)?;
+    let exists = |at: Level| cube.dimensions.get(at.dimension).is_some_and(|d| at.level < d.levels.len());
+    if !cuboid.iter().all(exists) {
+        return Err(invalid("its cuboid does not exist"));
+    }
+    Ok((cuboid, rest))
+}
+
+/// The same of any dimensions.
+pub(super) fn shape_of(bytes: &[u8]) -> Result<(Cuboid, &[u8]), ReleaseError> {
     let short = || invalid("it ends too early");
     let (&n, mut rest) = bytes.split_first().ok_or_else(short)?;
-    let mut levels: Vec<Level> = Vec::with_capacity(n.into());
+    let mut pairs = SmallVec::new();
     for _ in 0..n {
         let (&[low, high, level], more) = rest.split_first_chunk::<3>().ok_or_else(short)?;
         rest = more;
-        let at = Level::new(u16::from_le_bytes([low, high]).into(), level.into());
-        if at.level == 0 || levels.last().is_some_and(|before| before.dimension >= at.dimension) {
-            return Err(invalid("its dimensions are not ascending, or one is at total"));
-        }
-        if cube.dimensions.get(at.dimension).is_none_or(|d| at.level >= d.levels.len()) {
-            return Err(invalid("its cuboid does not exist"));
-        }
-        levels.push(at);
+        pairs.push((u16::from_le_bytes([low, high]), level));
     }
-    Ok((Cuboid::new(levels), rest))
+    let cuboid = Cuboid::ascending(pairs)
+        .ok_or_else(|| invalid("its dimensions are not ascending, or one is at total"))?;
+    Ok((cuboid, rest))
 }
 
 /// The cuboids of all exact tables of a release: in the workload, each once, and those its manifest declares, by name
@@ -102,18 +114,18 @@ pub(super) fn cuboids(
     Ok((out, total))
 }
 
-/// The counts of exact table number `index`.
+/// The counts of exact table number `index` of these.
 pub fn counts(
     release: &Release,
     cube: &Cube,
     frame: &Frame,
-    plan: &Plan,
+    tables: &[Cuboid],
     index: usize,
 ) -> Result<Vec<i64>, ReleaseError> {
     let number = u32::try_from(index).map_err(|_| invalid("there is no such table"))?;
     let bytes = release.section(Kind::Exact, number)?;
     let (cuboid, mut rest) = shape(&bytes, cube)?;
-    if plan.exact.get(index) != Some(&cuboid) {
+    if tables.get(index) != Some(&cuboid) {
         return Err(invalid("it is not the table that the plan names"));
     }
     let counts = unpack(&mut rest, frame.len(&cuboid))?;
@@ -128,11 +140,11 @@ pub fn counts(
 
 /// Whether exact tables agree with each other wherever they overlap: counts of one dataset do. Whatever two of them share
 /// is rolled up once from each table, and all are compared with the first.
-pub fn agree(cube: &Cube, frame: &Frame, plan: &Plan, tables: &[Vec<i64>]) -> Result<(), ReleaseError> {
+pub fn agree(cube: &Cube, frame: &Frame, exact: &[Cuboid], tables: &[Vec<i64>]) -> Result<(), ReleaseError> {
     let mut shared: FxHashMap<Cuboid, (usize, Vec<f64>)> = FxHashMap::default();
     let mut left = limits::work(tables.iter().map(|t| t.len() as u64).sum());
-    for (i, (a, x)) in plan.exact.iter().zip(tables).enumerate() {
-        let others = plan.exact.iter().enumerate().filter(|&(k, _)| k != i);
+    for (i, (a, x)) in exact.iter().zip(tables).enumerate() {
+        let others = exact.iter().enumerate().filter(|&(k, _)| k != i);
         let meets: FxHashSet<Cuboid> = others.map(|(_, b)| a.meet(b)).collect();
         for meet in meets {
             left = left.checked_sub(x.len() as u64).ok_or_else(|| {
@@ -144,7 +156,7 @@ pub fn agree(cube: &Cube, frame: &Frame, plan: &Plan, tables: &[Vec<i64>]) -> Re
                     first.insert((i, up));
                 }
                 Entry::Occupied(first) if first.get().1 != up => {
-                    let (a, b) = (cube.describe(a), plan.exact.get(first.get().0));
+                    let (a, b) = (cube.describe(a), exact.get(first.get().0));
                     let b = b.map(|b| cube.describe(b)).unwrap_or_default();
                     return Err(invalid(format!("{b} and {a} contradict each other")));
                 }

@@ -14,6 +14,7 @@
 //! | [`claims`] | what of it follows from plan and domain |
 //! | `signature` | minisign signatures, read strictly |
 //! | `reader` | [`Release`]: open, then read section by section |
+//! | [`kept`] | what the first answer read everything for, beside the file |
 //! | `verify` | every check, one by one, for people |
 //! | [`codec`] | bincode's wire format with one fixed configuration |
 //! | [`wire`] | domain and plan as they are stored |
@@ -25,6 +26,7 @@ pub mod codec;
 pub mod copies;
 mod error;
 pub mod exact;
+pub mod kept;
 mod layout;
 mod manifest;
 pub mod packing;

@@ -16,18 +16,32 @@ use std::ops::Range;
 /// A section is closed once it holds this many values.
 pub const CHUNK: usize = 1 << 16;
 
-/// The measurements of each section.
-pub fn chunks(plan: &Plan, frame: &Frame) -> Vec<Range<usize>> {
-    let mut out = Vec::new();
-    let (mut start, mut held) = (0, 0);
-    for (i, m) in plan.measurements.iter().enumerate() {
-        held = m.block.values(frame).saturating_add(held);
-        if held >= CHUNK || i + 1 == plan.measurements.len() {
-            out.push(start..i + 1);
+/// Where measurements stand.
+pub struct Layout {
+    /// How many values each of them has.
+    pub counts: Vec<usize>,
+    /// The measurements of each section.
+    pub chunks: Vec<Range<usize>>,
+}
+
+/// Where a plan's measurements stand.
+pub fn layout(plan: &Plan, frame: &Frame) -> Layout {
+    let counts: Vec<usize> = plan.measurements.iter().map(|m| m.block.values(frame)).collect();
+    let mut chunks = Vec::new();
+    let (mut start, mut held) = (0, 0usize);
+    for (i, count) in counts.iter().enumerate() {
+        held = held.saturating_add(*count);
+        if held >= CHUNK || i + 1 == counts.len() {
+            chunks.push(start..i + 1);
             (start, held) = (i + 1, 0);
         }
     }
-    out
+    Layout { counts, chunks }
+}
+
+/// The measurements of each section.
+pub fn chunks(plan: &Plan, frame: &Frame) -> Vec<Range<usize>> {
+    layout(plan, frame).chunks
 }
 
 fn zigzag(v: i64) -> u64 {

@@ -139,7 +139,9 @@ impl Release {
 
         super::canonical::check(&manifest_bytes).map_err(|at| ReleaseError::NotCanonical { at })?;
         let json = |e: serde_json::Error| ReleaseError::Manifest(e.to_string());
-        let only: KeyOnly = serde_json::from_slice(&manifest_bytes).map_err(json)?;
+        let text = std::str::from_utf8(&manifest_bytes)
+            .map_err(|e| ReleaseError::NotCanonical { at: e.valid_up_to() })?;
+        let only: KeyOnly = serde_json::from_str(text).map_err(json)?;
         let key = signature::parse_key(&only.signer.public_key)?;
         let comment = Manifest::trusted_comment(&only.about.name, header.version, &manifest_bytes);
         let signature = signature::parse(&signature, &comment)?;
@@ -148,7 +150,7 @@ impl Release {
         if !super::texts::is_plain_json(&manifest_bytes) {
             return Err(ReleaseError::Manifest(super::texts::NOT_PLAIN.into()));
         }
-        let manifest: Manifest = serde_json::from_slice(&manifest_bytes).map_err(json)?;
+        let manifest: Manifest = serde_json::from_str(text).map_err(json)?;
         manifest.agree(header.version, &rows)?;
         Ok(Release { source, path, beside: None, length, rows, manifest_bytes, manifest })
     }

@@ -1,5 +1,6 @@
 //! Whether a file has room for what its plan promises.
 
+use super::packing::{Layout, layout};
 use super::{Kind, Release, ReleaseError};
 use crate::cube::Frame;
 use crate::plan::limits::{cells, least_bytes};
@@ -14,7 +15,7 @@ pub(super) fn check_room(
     exact: u64,
 ) -> Result<(), ReleaseError> {
     let refuse = |why: String| Err(ReleaseError::Invalid { what: "measurements", why });
-    let sections = super::packing::chunks(plan, frame);
+    let Layout { counts, chunks: sections } = layout(plan, frame);
     let found = release.count(Kind::Measurements) as usize;
     // A projection has no blocks; its integers are compared with its own size.
     if plan.measurements.is_empty() {
@@ -26,8 +27,8 @@ pub(super) fn check_room(
     let mut total = exact;
     for (index, chunk) in sections.into_iter().enumerate() {
         let mut least = 0u64;
-        for m in plan.measurements.get(chunk).unwrap_or_default() {
-            let n = m.block.checked_values(frame).unwrap_or(u64::MAX);
+        for &n in counts.get(chunk).unwrap_or_default() {
+            let n = if n == usize::MAX { u64::MAX } else { n as u64 };
             least = least.saturating_add(least_bytes(n));
             total = total.saturating_add(n);
         }

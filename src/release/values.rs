@@ -1,12 +1,15 @@
 //! The measurements of a release file, read and checked as they are needed.
 
-use super::packing::{chunks, skip, unpack};
+use super::kept::Kept;
+use super::packing::{Layout, layout, skip, unpack};
 use super::{Kind, Release, ReleaseError, exact};
-use crate::cube::{Cube, Frame};
+use crate::cube::{Cube, Cuboid, Frame};
 use crate::plan::Plan;
-use crate::recover::{Source, SourceError};
+use crate::progress::Stage;
+use crate::recover::{Keeps, Source, SourceError};
 use std::borrow::Borrow;
 use std::ops::Range;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Reads measured integers section by section; every section's hash is checked when it is read.
@@ -16,31 +19,45 @@ pub struct Values<R = Release> {
     counts: Vec<usize>,
     frame: Frame,
     cube: Cube,
-    plan: Plan,
+    /// The tables published exactly.
+    exact: Vec<Cuboid>,
     /// The section read last: small measurements come many to a section.
     last: Mutex<Option<(usize, Arc<[u8]>)>>,
+    /// Sums of them from an earlier time.
+    kept: Option<Kept>,
 }
 
 impl<R: Borrow<Release>> Values<R> {
     /// The measurements of `release`, which were made by `plan`.
     pub fn new(release: R, cube: &Cube, plan: &Plan) -> Result<Values<R>, ReleaseError> {
         let frame = Frame::new(cube, &plan.levels);
-        let chunks = chunks(plan, &frame);
+        let Layout { counts, chunks } = layout(plan, &frame);
         let held = release.borrow().count(Kind::Measurements) as usize;
         if held != chunks.len() {
             let why = format!("{held} sections of measurements; the plan needs {}", chunks.len());
             return Err(ReleaseError::Invalid { what: "measurements", why });
         }
-        let counts = plan.measurements.iter().map(|m| m.block.values(&frame)).collect();
         Ok(Values {
             release,
             chunks,
             counts,
             frame,
             cube: cube.clone(),
-            plan: plan.clone(),
+            exact: plan.exact.clone(),
             last: Mutex::new(None),
+            kept: None,
         })
+    }
+
+    /// Keeps in a folder what an answer went through all measurements for: see [`Kept`].
+    pub fn kept_in(self, folder: &Path) -> Result<Values<R>, ReleaseError> {
+        let kept = Kept::in_folder(folder, self.release().manifest_bytes())?;
+        Ok(Values { kept: Some(kept), ..self })
+    }
+
+    /// Why nothing was kept, where it should have been.
+    pub fn not_kept(&self) -> Option<String> {
+        self.kept.as_ref()?.refused()
     }
 
     /// The file.
@@ -79,7 +96,9 @@ impl<R: Borrow<Release>> Values<R> {
     /// values there are.
     pub fn check_all(&self) -> Result<u64, ReleaseError> {
         let mut values = 0;
+        let stage = Stage::new("decoding", self.chunks.len() as u64);
         for (i, chunk) in self.chunks.iter().enumerate() {
+            stage.advance(1);
             let bytes = self.section(i)?;
             let mut rest = &bytes[..];
             for m in chunk.clone() {
@@ -96,9 +115,9 @@ impl<R: Borrow<Release>> Values<R> {
     /// Decodes every table that is published exactly; they must agree with each other. Returns how many counts
     /// there are.
     pub fn check_exact(&self) -> Result<u64, ReleaseError> {
-        let read = |i| exact::counts(self.release(), &self.cube, &self.frame, &self.plan, i);
-        let tables: Vec<Vec<i64>> = (0..self.plan.exact.len()).map(read).collect::<Result<_, _>>()?;
-        exact::agree(&self.cube, &self.frame, &self.plan, &tables)?;
+        let read = |i| exact::counts(self.release(), &self.cube, &self.frame, &self.exact, i);
+        let tables: Vec<Vec<i64>> = (0..self.exact.len()).map(read).collect::<Result<_, _>>()?;
+        exact::agree(&self.cube, &self.frame, &self.exact, &tables)?;
         Ok(tables.iter().map(|t| t.len() as u64).sum())
     }
 }
@@ -109,7 +128,11 @@ impl<R: Borrow<Release>> Source for Values<R> {
     }
 
     fn exact(&self, index: usize) -> Result<Vec<i64>, SourceError> {
-        exact::counts(self.release(), &self.cube, &self.frame, &self.plan, index)
+        exact::counts(self.release(), &self.cube, &self.frame, &self.exact, index)
             .map_err(|e| SourceError(Box::new(e)))
+    }
+
+    fn kept(&self) -> Option<&dyn Keeps> {
+        self.kept.as_ref().map(|kept| kept as &dyn Keeps)
     }
 }

@@ -3,6 +3,7 @@
 use super::layout::Row;
 use super::manifest::Section;
 use super::{Kind, Manifest, Release, ReleaseError, SignerKind, canonical, signature};
+use crate::progress::Stage;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -114,6 +115,7 @@ impl Release {
     /// the file; `see` is shown every byte.
     fn pass(&self, see: &mut dyn FnMut(&[u8])) -> io::Result<(Vec<[u8; 32]>, String)> {
         let mut whole = blake3::Hasher::new();
+        let stage = Stage::new("verifying", self.length);
         let mut read = |from: u64, length: u64| -> io::Result<[u8; 32]> {
             let mut hasher = blake3::Hasher::new();
             let mut buf = vec![0; 1 << 18];
@@ -125,6 +127,7 @@ impl Release {
                 hasher.update(chunk);
                 whole.update(chunk);
                 see(chunk);
+                stage.advance(n as u64);
                 at += n as u64;
             }
             Ok(*hasher.finalize().as_bytes())

@@ -11,9 +11,10 @@ mod text;
 pub use statement::Shown;
 
 use super::keys::{self, Questions};
-use super::{Answers, QueryError};
+use super::{AnswerError, Answers, QueryError};
 use crate::cube::{Cube, Level};
 use crate::projection::answer::Estimator;
+use crate::recover::RecoverError;
 use crate::release::{Manifest, SignerKind};
 use serde::Serialize;
 
@@ -191,13 +192,17 @@ impl Answers {
 impl Answers {
     /// A table with its error.
     pub fn table(&self, table: &crate::plan::Table, level: f64) -> Result<Table, QueryError> {
-        let law = self.evaluator().worst_cell_law(&table.cuboid)?;
+        let law = match self.evaluator().worst_cell_law(&table.cuboid) {
+            // A description is no place to wait.
+            Err(AnswerError::Recover(RecoverError::TooMuch(_))) => None,
+            found => Some(found?),
+        };
         Ok(Table {
             levels: table.cuboid.iter().map(|level| self.cube().level_name(level)).collect(),
             cells: self.cube().cells(&table.cuboid),
             exact: self.evaluator().recovery().plan().exact.contains(&table.cuboid),
-            std_error: Some(law.std_error()),
-            margin: Some(law.half_width(level)),
+            std_error: law.as_ref().map(|law| law.std_error()),
+            margin: law.as_ref().map(|law| law.half_width(level)),
         })
     }
 }

@@ -5,6 +5,7 @@ use crate::cli::output::{self, columns, counted, figure};
 use crate::cli::panels::{self, Panel, Panels};
 use crate::cli::{Failure, Outcome};
 use crate::law::{ErrorLaw, Method, NoiseLaw, Term};
+use crate::progress::Stage;
 use serde_json::json;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -77,10 +78,16 @@ pub fn run(args: &Args) -> Outcome {
         return Err(Failure::Message(format!("--level must lie between 0 and 1, not {}", args.level)));
     }
     let mut all: Vec<[Trial; 5]> = Vec::new();
+    let stage = Stage::new("inverting", (args.noises.len() * METHODS.len()) as u64);
     for &noises in &args.noises {
-        let trials = METHODS.iter().map(|m| trial(noises, args.level, m.2)).collect::<Result<Vec<_>, _>>()?;
+        let one = |m: &(_, _, _)| {
+            stage.advance(1);
+            trial(noises, args.level, m.2)
+        };
+        let trials = METHODS.iter().map(one).collect::<Result<Vec<_>, _>>()?;
         all.extend(<[Trial; 5]>::try_from(trials));
     }
+    drop(stage);
     if let Some(file) = &args.svg {
         super::write(file, &picture(args.level, &all))?;
     }

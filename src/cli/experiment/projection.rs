@@ -6,6 +6,7 @@ use crate::cli::panels::{self, Panel, Panels};
 use crate::cli::{Failure, Outcome};
 use crate::exact::Rational;
 use crate::plan::{Neighbours, Noise, convert};
+use crate::progress::Stage;
 use crate::projection::Design;
 use crate::projection::design::{Request, Size};
 use serde_json::json;
@@ -97,11 +98,14 @@ pub fn run(args: &Args) -> Outcome {
         return Err(Failure::Message(format!("--failure must lie between 0 and 1, not {}", args.failure)));
     }
     let mut lines = Vec::new();
+    let stage = Stage::new("projecting", (CELLS.len() * SUMS.len()) as u64);
     for cells in CELLS {
         for sums in SUMS {
+            stage.advance(1);
             lines.push(Line::new(args, rho, sums, cells)?);
         }
     }
+    drop(stage);
     if let Some(file) = &args.svg {
         super::write(file, &picture(args, &lines))?;
     }

@@ -9,6 +9,7 @@ use crate::cube::{Cube, Cuboid, Level};
 use crate::exact::Rational;
 use crate::plan::{BudgetRule, Measure, Neighbours, Noise, Table, convert};
 use crate::planner::{self, PlanError, Planned, Request};
+use crate::progress::Stage;
 use crate::spec;
 use serde_json::json;
 use std::path::PathBuf;
@@ -146,6 +147,7 @@ pub fn run(args: &Args) -> Outcome {
     }
     let setting = Setting::new(args, &spec.name)?;
     let mut lines = Vec::new();
+    let stage = Stage::new("planning", (families.len() * setting.strategies().count() * RULES.len()) as u64);
     for (name, tables) in families {
         for measure in setting.strategies() {
             for rule in RULES {
@@ -159,10 +161,12 @@ pub fn run(args: &Args) -> Outcome {
                 let errors = planned
                     .and_then(|planned| relative_errors(&request, &planned, &setting))
                     .map_err(|e| e.to_string());
+                stage.advance(1);
                 lines.push(Line { workload: name, tables: tables.len(), measure, rule, errors, seconds });
             }
         }
     }
+    drop(stage);
     if let Some(file) = &args.svg {
         super::write(file, &picture(&setting, &lines))?;
     }

@@ -6,6 +6,7 @@ use super::{Args, json_stat, sdmx};
 use crate::answer::Answers;
 use crate::answer::render::ColumnKind;
 use crate::cube::{Cube, Level};
+use crate::progress::Stage;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::path::Path;
@@ -86,12 +87,15 @@ pub fn run(args: &Args, format: Format, answers: &Answers) -> Outcome {
         .map_err(|e| Failure::Message(format!("cannot make {}: {e}", output::path(out))))?;
     let mut taken = HashSet::new();
     let mut resources = Vec::with_capacity(tables.len());
+    let stage = Stage::new("exporting", tables.len() as u64);
     for levels in &tables {
+        stage.advance(1);
         let tidy = Tidy::new(answers, levels, args.level)?;
         let file = format!("{}.{}", stem(cube, levels, &mut taken), format.ending());
         write(&out.join(&file), &format.bytes(&tidy, answers, &name(cube, levels))?)?;
         resources.push(resource(&tidy, format, &file, &name(cube, levels)));
     }
+    drop(stage);
     let package = package(answers, resources, args.level)?;
     write(&out.join("datapackage.json"), (serde_json::to_string_pretty(&package)? + "\n").as_bytes())?;
     super::output::tell(&answers.caveats(args.level)?, args.level);

@@ -15,6 +15,7 @@ use crate::answer::{Answers, Group};
 use crate::cube::{Cube, Cuboid, Filter, Level, odometer};
 use crate::recover::consistent::{self, Rolled};
 use crate::recover::finish;
+use crate::release::Release;
 use crate::sql::Aggregate;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -42,7 +43,7 @@ pub struct Args {
     #[arg(long, conflicts_with = "table", requires = "format")]
     all: bool,
     /// Draft an entry for the public registry of deployments of differential privacy, as YAML
-    #[arg(long, conflicts_with_all = ["table", "all", "format", "csv", "json", "finish", "recover", "level"])]
+    #[arg(long, conflicts_with_all = ["table", "all", "format", "csv", "json", "finish", "recover", "level", "cache"])]
     registry: bool,
     /// Write files that other tools know
     #[arg(long, value_enum, conflicts_with_all = ["csv", "json", "finish", "recover"])]
@@ -59,6 +60,9 @@ pub struct Args {
     /// Also finish the table, in a column of its own
     #[arg(long, value_enum, value_name = "HOW")]
     finish: Option<Finish>,
+    /// Keep in this folder what an answer goes through a whole release for, and take it from there the next time: answers are the same
+    #[arg(long, value_name = "DIR")]
+    cache: Option<PathBuf>,
     /// Print CSV
     #[arg(long, conflicts_with = "json")]
     csv: bool,
@@ -110,10 +114,17 @@ pub fn run(args: &Args) -> Outcome {
     if !(args.level > 0.0 && args.level < 1.0) {
         return Err(Failure::Message(format!("--level must lie between 0 and 1, not {}", args.level)));
     }
-    let answers = args.recover.of(Answers::open(&args.file)?)?;
-    if let Some(format) = args.format {
-        return files::run(args, format, &answers);
-    }
+    let opened = super::answers(Release::open(&args.file)?, &args.file, args.cache.as_deref())?;
+    let answers = args.recover.of(opened)?;
+    let exported = match args.format {
+        Some(format) => files::run(args, format, &answers),
+        None => one(args, &answers),
+    };
+    super::not_kept(&answers);
+    exported
+}
+
+fn one(args: &Args, answers: &Answers) -> Outcome {
     let group_by = table(answers.cube(), args.table.as_deref().unwrap_or("total"))?;
     let groups = answers.evaluator().aggregate(&Filter::everything(), &group_by)?;
     let nearest = match answers.nearest() {
@@ -133,7 +144,7 @@ pub fn run(args: &Args) -> Outcome {
                 .ok_or_else(|| Failure::Message("these estimates are too large to be finished".into()))?;
             Some(counts)
         }
-        Some(Finish::Consistent) => Some(consistent(&answers, &group_by)?),
+        Some(Finish::Consistent) => Some(consistent(answers, &group_by)?),
     };
     let mut result =
         result(answers.cube(), &group_by, &groups, nearest.as_deref(), finished.as_deref(), args.level);

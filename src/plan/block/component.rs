@@ -71,6 +71,9 @@ impl Kind for Component {
 /// integral. The least common multiple of the group sizes where that is small, a power of two otherwise.
 pub fn rung_scale(rung: &Rung) -> u128 {
     const EXACT_UP_TO: u128 = 4096;
+    if let [c] = rung.sizes() {
+        return u128::from(*c);
+    }
     let mut lcm: u128 = 1;
     let mut largest: u128 = 1;
     for &c in rung.sizes() {
@@ -90,6 +93,13 @@ pub fn component_scale(frame: &Frame, cuboid: &Cuboid) -> Option<u128> {
 
 /// The largest `‖w‖²` of one rung.
 pub(super) fn rung_norm(rung: &Rung, m: u128) -> u128 {
+    // One size, which is the scale: (c − 1)² + (c − 1).
+    if let [c] = rung.sizes()
+        && u128::from(*c) == m
+        && m > 0
+    {
+        return m * (m - 1);
+    }
     rung.sizes()
         .iter()
         .map(|&c| {
@@ -122,7 +132,7 @@ mod tests {
             Rung::new(1, parent, vec![1; n], vec![1; n], siblings)
         };
         // Equal groups, and groups whose lcm is small: exactly m²(1 − 1/c) of the largest group.
-        for siblings in [vec![7, 7], vec![5, 3], vec![1, 4, 6], vec![5000]] {
+        for siblings in [vec![7, 7], vec![1, 1], vec![1], vec![2], vec![5, 3], vec![1, 4, 6], vec![5000]] {
             let rung = rung(siblings);
             let m = rung_scale(&rung);
             let c = u128::from(*rung.siblings.iter().max().unwrap());

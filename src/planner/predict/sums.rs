@@ -1,6 +1,6 @@
 //! The error of sums of cells where components are not recovered independently of each other: from the covariances of the cells.
 
-use super::query_variance;
+use super::unequal::{kinds_of, query_variance};
 use crate::cube::{Cube, Cuboid, Frame, Level, odometer};
 use crate::plan::{Asks, Selected, Table};
 use crate::planner::closure::Spread;
@@ -64,7 +64,7 @@ fn of_products(frame: &Frame, known: Known, table: &Table) -> Spread {
         .iter()
         .map(|Level { dimension: d, level: l }| match table.asks.of(d) {
             Some(_) => vec![(0, 1)],
-            None => frame.axes[d].rung(l).map_or_else(Vec::new, |r| super::kinds_of(&frame.axes[d], r)),
+            None => frame.axes[d].rung(l).map_or_else(Vec::new, |r| kinds_of(&frame.axes[d], r)),
         })
         .collect();
     let rest: Vec<_> = frame.axes.iter().map(|a| a.lump(0, &[0]).0).collect();

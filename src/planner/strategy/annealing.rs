@@ -18,8 +18,10 @@
 //! whatever the effort; in later ones chains are half as many and twice as long, and half of them go on from the best so far.
 
 use super::landscape::{Choice, Landscape, Shape, Steps};
+use super::tables::PARTS;
 use crate::numeric::dice::Dice;
 use crate::plan::BudgetRule;
+use crate::progress::Stage;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
@@ -39,7 +41,7 @@ const WARM: f64 = 0.006;
 const SETTLE: usize = 400;
 
 /// What each chain of a round (0, 1, …) found, with its shares. `from` is the best known so far. No choice has more than `most` cells.
-pub fn anneal(land: &Landscape, from: &Choice, most: f64, round: u32) -> Vec<Choice> {
+pub fn anneal(land: &Landscape, from: &Choice, most: f64, round: u32, stage: &Stage) -> Vec<Choice> {
     // Where precision is linear in the shares, they are a convex problem and there is little to find.
     if !land.is_laplace() || land.components().len() < 3 {
         return Vec::new();
@@ -66,6 +68,7 @@ pub fn anneal(land: &Landscape, from: &Choice, most: f64, round: u32) -> Vec<Cho
             }
             let hot = if warm { WARM } else { HOT[c / 3 % 2] };
             chain.run(hot, changes, work / chains as f64);
+            stage.advance(PARTS / chains as u64);
             chain.best()
         })
         .collect::<Vec<Option<Choice>>>()
@@ -75,7 +78,7 @@ pub fn anneal(land: &Landscape, from: &Choice, most: f64, round: u32) -> Vec<Cho
 }
 
 /// One chain from each of these choices.
-pub fn anneal_each(land: &Landscape, from: &[Choice], most: f64) -> Vec<Choice> {
+pub fn anneal_each(land: &Landscape, from: &[Choice], most: f64, stage: &Stage) -> Vec<Choice> {
     let size = land.components().len() as f64;
     let changes = (20.0 * size * size * size).min(MOST_CHANGES);
     let work = if land.is_uniform() { 0.25 * WORK } else { WORK } / CHAINS as f64;
@@ -88,6 +91,7 @@ pub fn anneal_each(land: &Landscape, from: &[Choice], most: f64) -> Vec<Choice> 
             let mut chain = Chain::new(&land, choice.tables.len() + 4, most, dice);
             chain.put(&choice.tables);
             chain.run(WARM, changes, work);
+            stage.advance(PARTS / from.len() as u64);
             chain.best()
         })
         .collect();

@@ -74,6 +74,12 @@ pub enum NotApplicable {
     /// Sums of cells over unequal groups, or from rows, are predicted one by one.
     #[error("what is asked of {0} is too much to be predicted one by one, as it would have to be here")]
     TooManyQueries(String),
+    /// Each kind of cell over unequal groups is predicted by itself.
+    #[error(
+        "the cells of {0} are of too many kinds, as its groups have so many different sizes: the errors of whole tables would have to be worked out \
+         one by one. Ask for it at one level of each dimension, in fewer dimensions together, or by groups of one size"
+    )]
+    TooManyKinds(String),
     /// `given` without shares.
     #[error("it needs `shares`: which tables to measure, and each one's part of the budget")]
     NoShares,

@@ -23,8 +23,9 @@ use super::{
 };
 use crate::numeric::dice::Dice;
 use crate::plan::{BudgetRule, Neighbours, Table};
+use crate::planner::Request;
 use crate::planner::objective::{Certificate, Objective};
-use crate::planner::{Request, progress};
+use crate::progress::Stage;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -39,6 +40,8 @@ const FINISH: u64 = 10_000_000;
 const GLANCE: usize = 4;
 const LOOK: usize = 20;
 const SETTLE: usize = 1000;
+/// An annealing is told of in so many parts.
+pub const PARTS: u64 = 1000;
 
 pub struct Tables;
 
@@ -48,26 +51,29 @@ impl Strategy for Tables {
         let mut seen: Vec<Choice> = Vec::new();
         let mut found: Option<(Landscape, Choice)> = None;
         let effort = ask.request.effort;
+        let searches = 1 + u64::from(!land.is_uniform());
+        // One annealing under each rule, one from designs, and as many more as there is effort.
+        let stage = Stage::new("searching", PARTS * (searches + u64::from(effort.max(1))));
         // What equal shares lead to is a start for optimal ones.
         for rule in [BudgetRule::Uniform, ask.budgets].into_iter().take(1 + usize::from(!land.is_uniform())) {
             let land = land.again(rule);
             let mut starts = starts(ask, &land, most);
             starts.extend(found.take().map(|(_, choice)| choice));
             seen.extend(starts.iter().cloned());
-            let best = search(&land, starts, most, effort.min(1)).ok_or(NotApplicable::TooManyTables)?;
+            let best =
+                search(&land, starts, most, effort.min(1), &stage).ok_or(NotApplicable::TooManyTables)?;
             seen.push(best.clone());
             found = Some((land, best));
         }
         let Some((land, mut best)) = found else { return Err(NotApplicable::TooManyTables) };
-        for choice in designed(&land, most, effort.min(1)) {
+        for choice in designed(&land, most, effort.min(1), &stage) {
             if choice.error < best.error {
                 best = choice.clone();
             }
             seen.push(choice);
         }
         for round in 1..effort {
-            progress::tell(round, effort);
-            best = annealed(&land, best, most, round);
+            best = annealed(&land, best, most, round, &stage);
             seen.push(best.clone());
         }
         let proof = Proof::new(ask, &land);
@@ -139,17 +145,23 @@ impl Proof {
 
 /// The best choice found. `starts` are where to begin; no more than `most` cells are measured in all, unless a
 /// start has more. `rounds` is how often to anneal, which takes some seconds; with none it is left out.
-pub fn search(land: &Landscape, starts: Vec<Choice>, most: f64, rounds: u32) -> Option<Choice> {
+pub fn search(
+    land: &Landscape,
+    starts: Vec<Choice>,
+    most: f64,
+    rounds: u32,
+    stage: &Stage,
+) -> Option<Choice> {
     let found = descended(land, starts, most)?;
-    Some((0..rounds).fold(found, |found, round| annealed(land, found, most, round)))
+    Some((0..rounds).fold(found, |found, round| annealed(land, found, most, round, stage)))
 }
 
 /// Designs, improved, and what annealing makes of them. They come last: what the search finds without them does not depend on them.
-fn designed(land: &Landscape, most: f64, rounds: u32) -> Vec<Choice> {
+fn designed(land: &Landscape, most: f64, rounds: u32, stage: &Stage) -> Vec<Choice> {
     let mut found = if land.is_laplace() { designs::designs(land) } else { Vec::new() };
     found.retain(|choice| choice.cells() <= most);
     if rounds > 0 {
-        found.extend(anneal_each(land, &found, most));
+        found.extend(anneal_each(land, &found, most, stage));
     }
     let improved: Vec<Choice> =
         found.iter().map(|choice| settled(land, choice.clone(), most, &mut FINISH.clone())).collect();
@@ -158,9 +170,9 @@ fn designed(land: &Landscape, most: f64, rounds: u32) -> Vec<Choice> {
 }
 
 /// A round of annealing, what it found improved.
-fn annealed(land: &Landscape, mut found: Choice, most: f64, round: u32) -> Choice {
+fn annealed(land: &Landscape, mut found: Choice, most: f64, round: u32, stage: &Stage) -> Choice {
     let limit = most.max(found.cells());
-    let mut annealed = anneal(land, &found, limit, round);
+    let mut annealed = anneal(land, &found, limit, round, stage);
     annealed.sort_by(|a, b| a.error.total_cmp(&b.error));
     annealed.truncate(FINISHED);
     for choice in annealed {

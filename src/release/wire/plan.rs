@@ -5,16 +5,20 @@ use crate::cube::{Cube, Cuboid, Frame, Level};
 use crate::exact;
 use crate::plan;
 use crate::plan::Basis;
+use crate::plan::index;
 use crate::plan::limits::{self, MAX_MEASUREMENTS, MAX_TABLES};
-use crate::release::{ReleaseError, codec};
+use crate::release::ReleaseError;
+use crate::release::codec::{self, Cursor};
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 use std::cell::OnceCell;
 use std::sync::Arc;
 use wincode::{SchemaRead, SchemaWrite};
 
 const WHAT: &str = "the plan";
 
-#[derive(SchemaWrite, SchemaRead)]
+#[derive(SchemaWrite)]
+#[cfg_attr(test, derive(SchemaRead))]
 struct Plan {
     noise: Noise,
     budget: Rational,
@@ -36,19 +40,22 @@ pub(super) struct Rational {
 /// Dimension and level, dimensions ascending.
 type Pairs = Vec<(u16, u8)>;
 
-#[derive(SchemaWrite, SchemaRead)]
+#[derive(SchemaWrite)]
+#[cfg_attr(test, derive(SchemaRead))]
 struct Table {
     cuboid: Pairs,
     weight: Rational,
 }
 
-#[derive(SchemaWrite, SchemaRead)]
+#[derive(SchemaWrite)]
+#[cfg_attr(test, derive(SchemaRead))]
 struct Measurement {
     block: Block,
     scale: Rational,
 }
 
-#[derive(SchemaWrite, SchemaRead)]
+#[derive(SchemaWrite)]
+#[cfg_attr(test, derive(SchemaRead))]
 enum Block {
     #[wincode(tag = 1)]
     Component(Pairs),
@@ -65,7 +72,8 @@ enum Block {
 }
 
 /// How a dimension of a component is told. The first block with a basis holds it.
-#[derive(SchemaWrite, SchemaRead)]
+#[derive(SchemaWrite)]
+#[cfg_attr(test, derive(SchemaRead))]
 enum Told {
     #[wincode(tag = 1)]
     Siblings,
@@ -76,7 +84,8 @@ enum Told {
 }
 
 /// One coefficient of a query: the cell and its factor.
-#[derive(SchemaWrite, SchemaRead)]
+#[derive(SchemaWrite)]
+#[cfg_attr(test, derive(SchemaRead))]
 struct Factor {
     cell: u32,
     factor: i32,
@@ -98,6 +107,14 @@ macro_rules! tags {
         impl From<$name> for plan::$name {
             fn from(v: $name) -> plan::$name {
                 match v { $($name::$variant => plan::$name::$variant),+ }
+            }
+        }
+        impl $name {
+            fn of_tag(tag: u8) -> Option<plan::$name> {
+                match tag {
+                    $($tag => Some(plan::$name::$variant),)+
+                    _ => None,
+                }
             }
         }
         #[cfg(test)]
@@ -126,19 +143,12 @@ impl From<exact::Rational> for Rational {
 }
 
 pub(super) fn rational(r: Rational) -> Result<exact::Rational, ReleaseError> {
-    let exact =
-        exact::Rational::new(r.num, r.den).filter(|e| (e.numerator(), e.denominator()) == (r.num, r.den));
-    exact.ok_or_else(|| ReleaseError::Invalid { what: WHAT, why: "a rational is not in lowest terms".into() })
+    exact::Rational::lowest(r.num, r.den)
+        .ok_or_else(|| ReleaseError::Invalid { what: WHAT, why: "a rational is not in lowest terms".into() })
 }
 
 fn pairs(cuboid: &Cuboid) -> Pairs {
     cuboid.iter().map(|at| (at.dimension as u16, at.level as u8)).collect()
-}
-
-fn cuboid(pairs: Pairs) -> Result<Cuboid, ReleaseError> {
-    let ascending = pairs.windows(2).all(|w| w[0].0 < w[1].0) && pairs.iter().all(|&(_, level)| level > 0);
-    rule(ascending, WHAT, || "a cuboid's dimensions are not ascending, or one is at total".into())?;
-    Ok(Cuboid::new(pairs.into_iter().map(|(d, l)| Level::new(d.into(), l.into()))))
 }
 
 /// The bytes of the plan section. A plan that a reader would refuse is refused here.
@@ -191,87 +201,146 @@ pub fn encode_plan(plan: &plan::Plan, cube: &Cube) -> Result<Vec<u8>, ReleaseErr
 
 /// The plan of a plan section, whose cuboids must exist in the cube.
 pub fn decode_plan(bytes: &[u8], cube: &Cube) -> Result<plan::Plan, ReleaseError> {
-    let stored: Plan = codec::decode(WHAT, bytes)?;
-    let mut known = FxHashMap::default();
-    let mut block = |b: Block| {
-        Ok::<_, ReleaseError>(match b {
-            Block::Component(p) => plan::Block::Component(cuboid(p)?),
-            Block::Table(p) => plan::Block::Table(cuboid(p)?),
-            Block::Pairs(p) => plan::Block::Pairs(cuboid(p)?),
-            Block::Walsh(p) => plan::Block::Walsh(cuboid(p)?),
-            Block::Rows { cuboid: p, rows } => plan::Block::Rows(plan::Rows {
-                cuboid: cuboid(p)?,
-                rows: rows
-                    .into_iter()
-                    .map(|row| row.into_iter().map(|f| (f.cell, f.factor)).collect())
-                    .collect(),
-            }),
-            Block::Based { cuboid: p, axes } => {
-                plan::Block::Based(based(cuboid(p)?, axes, &mut known, &stored.levels, cube)?)
-            }
-        })
-    };
-    let table = |t: Table| Ok(plan::Table::new(cuboid(t.cuboid)?, rational(t.weight)?));
-    let measurement =
-        |m: Measurement| Ok(plan::Measurement { block: block(m.block)?, scale: rational(m.scale)? });
-    let measurements =
-        stored.measurements.into_iter().map(measurement).collect::<Result<_, ReleaseError>>()?;
-    let plan = plan::Plan {
-        noise: stored.noise.into(),
-        budget: rational(stored.budget)?,
-        neighbours: stored.neighbours.into(),
-        max_rows: stored.max_rows,
-        measure: stored.measure.into(),
-        budgets: stored.budgets.into(),
-        levels: stored.levels,
-        workload: stored.workload.into_iter().map(table).collect::<Result<_, ReleaseError>>()?,
-        measurements,
-        // They have sections of their own.
-        exact: Vec::new(),
-        zeros: Vec::new(),
-        truncation: None,
-        copy: None,
-    };
+    let plan = Reading { cursor: Cursor::new(WHAT, bytes), known: FxHashMap::default(), cube }.plan()?;
     check(&plan, cube)?;
     Ok(plan)
 }
 
-/// A component with its bases, of which `known` has those that came before.
-fn based(
-    cuboid: Cuboid,
-    axes: Vec<Told>,
-    known: &mut FxHashMap<(usize, usize), Arc<Basis>>,
-    levels: &[Vec<u8>],
-    cube: &Cube,
-) -> Result<plan::Based, ReleaseError> {
-    let wrong = |why: &str| ReleaseError::Invalid { what: WHAT, why: why.into() };
-    rule(axes.len() == cuboid.len(), WHAT, || {
-        "a component has another number of bases than dimensions".into()
-    })?;
-    let mut out = Vec::with_capacity(axes.len());
-    for ((d, l), told) in cuboid.pairs().zip(axes) {
-        out.push(match told {
-            Told::Siblings => None,
-            Told::Known => Some(known.get(&(d, l)).ok_or_else(|| wrong("a basis is missing"))?.clone()),
-            Told::Basis(entries) => {
-                // The next coarser level in use; the levels themselves are checked with the whole plan.
-                let used = levels.get(d).map_or(&[][..], Vec::as_slice);
-                let at = used.iter().position(|&u| usize::from(u) == l).filter(|&at| at > 0);
-                let coarser = at.map(|at| usize::from(used[at - 1])).filter(|&c| c < l);
-                let dimension = cube.dimensions.get(d).filter(|d| l < d.levels.len());
-                let (Some(coarser), Some(dimension)) = (coarser, dimension) else {
-                    return Err(wrong("a basis is of a level that is not in use"));
-                };
-                let parent = dimension.ancestors(l, coarser);
-                let basis = Arc::new(Basis::new(parent, entries).map_err(wrong)?);
-                rule(known.insert((d, l), basis.clone()).is_none(), WHAT, || {
-                    "a basis is given twice".into()
-                })?;
-                Some(basis)
-            }
-        });
+/// The section as it is read, measurement by measurement: the mirror above would take an allocation for each.
+struct Reading<'a> {
+    cursor: Cursor<'a>,
+    /// The bases that came before.
+    known: FxHashMap<(usize, usize), Arc<Basis>>,
+    cube: &'a Cube,
+}
+
+impl Reading<'_> {
+    fn plan(mut self) -> Result<plan::Plan, ReleaseError> {
+        let noise = self.tag(Noise::of_tag)?;
+        let budget = self.rational()?;
+        let neighbours = self.tag(Neighbours::of_tag)?;
+        let max_rows = self.cursor.whole()?;
+        let measure = self.tag(Measure::of_tag)?;
+        let budgets = self.tag(BudgetRule::of_tag)?;
+        let levels = self.list(usize::MAX, "", |own| own.list(usize::MAX, "", |own| own.cursor.byte()))?;
+        let workload =
+            self.list(MAX_TABLES, "tables", |own| Ok(plan::Table::new(own.cuboid()?, own.rational()?)))?;
+        let measurements = self.list(MAX_MEASUREMENTS, "measurements", |own| {
+            Ok(plan::Measurement { block: own.block(&levels)?, scale: own.rational()? })
+        })?;
+        self.cursor.end()?;
+        Ok(plan::Plan {
+            noise,
+            budget,
+            neighbours,
+            max_rows,
+            measure,
+            budgets,
+            levels,
+            workload,
+            measurements,
+            // They have sections of their own.
+            exact: Vec::new(),
+            zeros: Vec::new(),
+            truncation: None,
+            copy: None,
+        })
     }
-    Ok(plan::Based { cuboid, axes: out })
+
+    fn tag<T>(&mut self, of: fn(u8) -> Option<T>) -> Result<T, ReleaseError> {
+        let tag = self.cursor.byte()?;
+        of(tag).ok_or_else(|| self.cursor.error(format!("there is no tag {tag}")))
+    }
+
+    /// A list of at most so many items.
+    fn list<T>(
+        &mut self,
+        most: usize,
+        items: &str,
+        mut item: impl FnMut(&mut Self) -> Result<T, ReleaseError>,
+    ) -> Result<Vec<T>, ReleaseError> {
+        let length = self.cursor.length()?;
+        rule(length <= most, WHAT, || format!("it has more than {most} {items}"))?;
+        if length.saturating_mul(size_of::<T>()) > codec::PREALLOCATION_LIMIT {
+            return Err(self.cursor.error("a list is longer than any may be"));
+        }
+        let mut out = Vec::with_capacity(length);
+        for _ in 0..length {
+            out.push(item(self)?);
+        }
+        Ok(out)
+    }
+
+    fn rational(&mut self) -> Result<exact::Rational, ReleaseError> {
+        rational(Rational { num: self.cursor.number()?, den: self.cursor.number()? })
+    }
+
+    fn cuboid(&mut self) -> Result<Cuboid, ReleaseError> {
+        let mut pairs = SmallVec::new();
+        for _ in 0..self.cursor.length()? {
+            pairs.push((self.cursor.whole()?, self.cursor.byte()?));
+        }
+        Cuboid::ascending(pairs).ok_or_else(|| ReleaseError::Invalid {
+            what: WHAT,
+            why: "a cuboid's dimensions are not ascending, or one is at total".into(),
+        })
+    }
+
+    fn block(&mut self, levels: &[Vec<u8>]) -> Result<plan::Block, ReleaseError> {
+        Ok(match self.cursor.byte()? {
+            1 => plan::Block::Component(self.cuboid()?),
+            2 => plan::Block::Table(self.cuboid()?),
+            3 => plan::Block::Pairs(self.cuboid()?),
+            4 => plan::Block::Walsh(self.cuboid()?),
+            5 => plan::Block::Rows(plan::Rows {
+                cuboid: self.cuboid()?,
+                rows: self.list(usize::MAX, "", |own| {
+                    own.list(usize::MAX, "", |own| Ok((own.cursor.whole()?, own.cursor.signed()?)))
+                })?,
+            }),
+            6 => plan::Block::Based(self.based(levels)?),
+            tag => return Err(self.cursor.error(format!("there is no tag {tag}"))),
+        })
+    }
+
+    /// A component with its bases.
+    fn based(&mut self, levels: &[Vec<u8>]) -> Result<plan::Based, ReleaseError> {
+        let cuboid = self.cuboid()?;
+        let axes = self.cursor.length()?;
+        rule(axes == cuboid.len(), WHAT, || {
+            "a component has another number of bases than dimensions".into()
+        })?;
+        let mut out = Vec::with_capacity(axes);
+        for at in cuboid.pairs() {
+            out.push(match self.cursor.byte()? {
+                1 => None,
+                2 => {
+                    let missing = || ReleaseError::Invalid { what: WHAT, why: "a basis is missing".into() };
+                    Some(self.known.get(&at).ok_or_else(missing)?.clone())
+                }
+                3 => Some(self.basis(at, levels)?),
+                tag => return Err(self.cursor.error(format!("there is no tag {tag}"))),
+            });
+        }
+        Ok(plan::Based { cuboid, axes: out })
+    }
+
+    fn basis(&mut self, (d, l): (usize, usize), levels: &[Vec<u8>]) -> Result<Arc<Basis>, ReleaseError> {
+        let wrong = |why: &str| ReleaseError::Invalid { what: WHAT, why: why.into() };
+        let entries = self.list(usize::MAX, "", |own| own.cursor.signed())?;
+        // The next coarser level in use; the levels themselves are checked with the whole plan.
+        let used = levels.get(d).map_or(&[][..], Vec::as_slice);
+        let at = used.iter().position(|&u| usize::from(u) == l).filter(|&at| at > 0);
+        let coarser = at.map(|at| usize::from(used[at - 1])).filter(|&c| c < l);
+        let dimension = self.cube.dimensions.get(d).filter(|d| l < d.levels.len());
+        let (Some(coarser), Some(dimension)) = (coarser, dimension) else {
+            return Err(wrong("a basis is of a level that is not in use"));
+        };
+        let parent = dimension.ancestors(l, coarser);
+        let basis = Arc::new(Basis::new(parent, entries).map_err(wrong)?);
+        rule(self.known.insert((d, l), basis.clone()).is_none(), WHAT, || "a basis is given twice".into())?;
+        Ok(basis)
+    }
 }
 
 /// Every level is told in one way by all components: by siblings, or by one basis.
@@ -329,8 +398,12 @@ fn check(plan: &plan::Plan, cube: &Cube) -> Result<(), ReleaseError> {
         )
     })?;
     let frame = OnceCell::new();
-    let mut components = FxHashSet::default();
+    let single = |form| matches!(form, plan::Form::Component | plan::Form::Based);
+    rule(index::are_distinct(&plan.measurements, |m| single(m.block.form())), WHAT, || {
+        "a component is measured twice".into()
+    })?;
     let mut told = FxHashMap::default();
+    let based = plan.measurements.iter().any(|m| m.block.form() == plan::Form::Based);
     for plan::Measurement { block, scale } in &plan.measurements {
         let cuboid = block.cuboid();
         rule(cuboid.iter().all(used), WHAT, || "a measured cuboid is not made of levels in use".into())?;
@@ -338,9 +411,8 @@ fn check(plan: &plan::Plan, cube: &Cube) -> Result<(), ReleaseError> {
         rule(limits::drawable(plan.noise, *scale), WHAT, || {
             "a measurement has more noise than can be drawn".into()
         })?;
-        told_once(block, &mut told)?;
-        if matches!(block.form(), plan::Form::Component | plan::Form::Based) {
-            rule(components.insert(cuboid), WHAT, || "a component is measured twice".into())?;
+        if based {
+            told_once(block, &mut told)?;
         }
         let frame = frame.get_or_init(|| Frame::new(cube, &plan.levels));
         limits::check_block(frame, block).or_else(|why| rule(false, WHAT, || why.into()))?;
@@ -528,6 +600,19 @@ pub(crate) mod tests {
         #[test]
         fn never_panics(bytes: Vec<u8>) {
             let _ = decode_plan(&bytes, &cube());
+        }
+
+        /// What is read piece by piece is what the mirror of the format says.
+        #[test]
+        fn two_readers_agree(plan in any_plan(), at in any::<prop::sample::Index>(), byte: u8, cut: bool) {
+            let mut bytes = encode_plan(&plan, &cube()).unwrap();
+            let at = at.index(bytes.len());
+            if cut { bytes.truncate(at) } else { bytes[at] = byte }
+            let own = matches!(decode_plan(&bytes, &cube()), Err(ReleaseError::Decode { .. }));
+            let mirror = codec::decode::<Plan>(WHAT, &bytes).is_err();
+            // Other faults may be met before what is malformed.
+            prop_assert!(own <= mirror);
+            prop_assert!(mirror <= decode_plan(&bytes, &cube()).is_err());
         }
 
         /// Damage is refused, or is another plan that encodes to just these bytes.

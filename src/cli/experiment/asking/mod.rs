@@ -7,6 +7,7 @@ use crate::cli::Outcome;
 use crate::cli::chart::Series;
 use crate::cli::output::{self, columns, counted, figure};
 use crate::cli::panels::{self, Panel, Panels};
+use crate::progress::Stage;
 use rayon::prelude::*;
 use serde_json::json;
 use simulation::{CELLS, LEVEL, Run, Setting};
@@ -93,6 +94,7 @@ const COLUMNS: [Column; 5] = [
 
 pub fn run(args: &Args) -> Outcome {
     let questions = args.queries as usize;
+    let stage = Stage::new("playing", 2 * args.seeds * Setting::ALL.len() as u64);
     let all: Vec<Compared> = Setting::ALL
         .into_iter()
         .map(|setting| {
@@ -100,11 +102,13 @@ pub fn run(args: &Args) -> Outcome {
                 (1..=args.seeds)
                     .into_par_iter()
                     .map(|s| simulation::run(setting, inference, questions, s))
+                    .inspect(|_| stage.advance(1))
                     .collect()
             };
             Compared { setting, with: runs(true), without: runs(false) }
         })
         .collect();
+    drop(stage);
     if let Some(file) = &args.svg {
         super::write(file, &picture(args, &all))?;
     }

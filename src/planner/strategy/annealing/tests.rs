@@ -109,7 +109,9 @@ fn threads_do_not_matter() {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let (land, from) = (land.again(land.rule()), from.clone());
             let found = pool.install(move || {
-                (0..2).flat_map(|round| anneal(&land, &from, 1e6, round)).collect::<Vec<_>>()
+                (0..2)
+                    .flat_map(|round| anneal(&land, &from, 1e6, round, &Stage::new("test", 1)))
+                    .collect::<Vec<_>>()
             });
             let one = |c: &Choice| {
                 let shares: Vec<u64> = c.shares.iter().map(|s| s.to_bits()).collect();
@@ -134,12 +136,12 @@ fn limits_and_starts_hold() {
         let from = land.choice(tables, equal);
         for most in [from.cells(), 100.0, 1000.0] {
             let most = most.max(from.cells());
-            for c in anneal(&land, &from, most, 0) {
+            for c in anneal(&land, &from, most, 0, &Stage::new("test", 1)) {
                 assert!(c.cells() <= most, "{} of {most} cells", c.cells());
             }
-            let found = tables::search(&land, vec![from.clone()], most, 1).unwrap();
+            let found = tables::search(&land, vec![from.clone()], most, 1, &Stage::new("test", 1)).unwrap();
             assert!(found.error <= from.error);
-            let without = tables::search(&land, vec![from.clone()], most, 0).unwrap();
+            let without = tables::search(&land, vec![from.clone()], most, 0, &Stage::new("test", 1)).unwrap();
             assert!(found.error <= without.error);
         }
     }

@@ -1,0 +1,189 @@
+//! The error of cells over groups of unequal size, where components are not recovered independently of each other: one solution of the normal
+//! equations for each kind of cell, in counted work.
+
+use crate::cube::{Axis, Cuboid, Frame, Level, odometer};
+use crate::planner::closure::Spread;
+use crate::progress::Stage;
+use crate::recover::gls::{Gls, Parts, Weighted};
+use rayon::prelude::*;
+use rustc_hash::FxHashSet;
+use std::collections::HashMap;
+
+/// Cells of a table that no measured table tells apart, and one of them as a query.
+pub struct Kind {
+    /// Axes on which all that look alike to that cell are lumped.
+    pub frame: Frame,
+    /// Over the lumped table.
+    pub query: Vec<f64>,
+    /// How many cells there are of this kind.
+    pub count: f64,
+}
+
+/// A prediction takes no more work than this, in steps on one number: some seconds.
+const MOST_WORK: f64 = (1u64 << 32) as f64;
+/// So many kinds of cells are looked at, where only the better of two is wanted.
+const GLANCED: usize = 48;
+/// What a solution by conjugate gradients takes, in passes over its system.
+const PASSES: f64 = 30.0;
+
+/// The kinds of cells of a table: nodes of one orbit in every dimension.
+pub fn kinds(frame: &Frame, cuboid: &Cuboid) -> Vec<Kind> {
+    let all = Kinds::new(frame, cuboid);
+    all.picks().iter().map(|pick| all.kind(pick)).collect()
+}
+
+/// What is to be combined into kinds.
+struct Kinds<'a> {
+    frame: &'a Frame,
+    cuboid: &'a Cuboid,
+    /// For each dimension of the table its kinds of nodes.
+    nodes: Vec<Vec<(usize, u64)>>,
+    /// All axes as far lumped as they go.
+    rest: Vec<Axis>,
+}
+
+impl<'a> Kinds<'a> {
+    fn new(frame: &'a Frame, cuboid: &'a Cuboid) -> Kinds<'a> {
+        let of = |at: Level| {
+            let axis = &frame.axes[at.dimension];
+            kinds_of(axis, axis.rung(at.level).unwrap_or(0))
+        };
+        let rest = frame.axes.iter().map(|a| a.lump(0, &[0]).0).collect();
+        Kinds { frame, cuboid, nodes: cuboid.iter().map(of).collect(), rest }
+    }
+
+    /// How many there are. As a float: it may be large.
+    fn count(&self) -> f64 {
+        self.nodes.iter().map(|n| n.len() as f64).product()
+    }
+
+    /// Every one, as a kind of node in each dimension.
+    fn picks(&self) -> Vec<Vec<u32>> {
+        let mut out = Vec::new();
+        let mut pick = vec![0; self.nodes.len()];
+        loop {
+            out.push(pick.clone());
+            if !odometer::next(&mut pick, |i| self.nodes[i].len()) {
+                return out;
+            }
+        }
+    }
+
+    fn kind(&self, pick: &[u32]) -> Kind {
+        let mut lumped = Frame { axes: self.rest.clone() };
+        let mut query = vec![1.0];
+        let mut count = 1.0;
+        for (level, (kind, &p)) in self.cuboid.iter().zip(self.nodes.iter().zip(pick)) {
+            let axis = &self.frame.axes[level.dimension];
+            let r = axis.rung(level.level).unwrap_or(0);
+            let (node, copies) = kind[p as usize];
+            count *= copies as f64;
+            let mut colour = vec![0; axis.rungs[r].len()];
+            colour[node] = 1;
+            let (small, lumps) = axis.lump(r, &colour);
+            let at = lumps[r][node] as usize;
+            let n = small.rungs[r].len();
+            query = query.iter().flat_map(|&q| (0..n).map(move |k| if k == at { q } else { 0.0 })).collect();
+            lumped.axes[level.dimension] = small;
+        }
+        Kind { frame: lumped, query, count }
+    }
+}
+
+/// About how many steps on one number the prediction of a table's cells takes. Tables that differ only in dimensions whose groups are of one size are
+/// one to the normal equations.
+pub fn work(frame: &Frame, measured: &[Weighted], cuboid: &Cuboid) -> f64 {
+    let kinds = Kinds::new(frame, cuboid);
+    let unequal = |at: &Level| !frame.axes[at.dimension].is_balanced();
+    let distinct: FxHashSet<Cuboid> =
+        measured.iter().map(|t| Cuboid::new(t.cuboid.iter().filter(unequal))).collect();
+    let lumped = Frame { axes: kinds.rest.clone() };
+    let step: f64 = distinct.iter().map(|t| 4.0 * lumped.spread(t)).sum();
+    kinds.count() * step * PASSES
+}
+
+/// The mean variance of a table's cells, about: of some of their kinds, the same for whatever is measured. To compare by.
+pub fn glance(frame: &Frame, measured: &[Weighted], exact: &[Cuboid], cuboid: &Cuboid) -> f64 {
+    let all = Kinds::new(frame, cuboid);
+    if is_too_much(frame, measured, cuboid) {
+        return f64::INFINITY;
+    }
+    let picks = all.picks();
+    // No whole number of steps is a row of the last dimension.
+    let some: Vec<&Vec<u32>> = picks.iter().step_by(picks.len().div_ceil(GLANCED) | 1).collect();
+    let one = |pick: &&Vec<u32>| {
+        let kind = all.kind(pick);
+        (kind.count, query_variance(&kind.frame, measured, exact, cuboid, kind.query))
+    };
+    let variances: Vec<(f64, f64)> = some.par_iter().map(one).collect();
+    let (sum, cells) = variances.iter().fold((0.0, 0.0), |(sum, cells), (n, v)| (sum + n * v, cells + n));
+    sum / cells
+}
+
+/// Whether a prediction takes more work than is spent on one.
+pub fn is_too_much(frame: &Frame, measured: &[Weighted], cuboid: &Cuboid) -> bool {
+    !frame.is_balanced() && work(frame, measured, cuboid) > MOST_WORK
+}
+
+/// Mean and largest variance of a table's cells: one solution for each kind. Infinite where that takes too long.
+pub(super) fn spread(frame: &Frame, measured: &[Weighted], exact: &[Cuboid], cuboid: &Cuboid) -> Spread {
+    if is_too_much(frame, measured, cuboid) {
+        return super::sums::UNKNOWN;
+    }
+    let all = Kinds::new(frame, cuboid);
+    let picks = all.picks();
+    let stage = Stage::new("predicting", picks.len() as u64);
+    let one = |pick: &Vec<u32>| {
+        stage.advance(1);
+        let kind = all.kind(pick);
+        (kind.count, query_variance(&kind.frame, measured, exact, cuboid, kind.query))
+    };
+    let variances: Vec<(f64, f64)> = picks.par_iter().map(one).collect();
+    // Added up in their order, however many threads there are.
+    let mut spread = Spread { mean: 0.0, max: 0.0 };
+    let mut cells = 0.0;
+    for (count, variance) in variances {
+        spread.mean += count * variance;
+        spread.max = spread.max.max(variance);
+        cells += count;
+    }
+    spread.mean /= cells;
+    spread
+}
+
+/// Kinds of nodes of a rung: orbits of the uncoloured tree, each by one of its nodes and their number.
+pub(super) fn kinds_of(axis: &Axis, r: usize) -> Vec<(usize, u64)> {
+    let (lumped, lumps) = axis.lump(0, &[0]);
+    let mut first: HashMap<u32, usize> = HashMap::new();
+    for (node, &lump) in lumps[r].iter().enumerate() {
+        first.entry(lump).or_insert(node);
+    }
+    let mut kinds: Vec<_> =
+        first.into_iter().map(|(lump, node)| (node, lumped.rungs[r].multiplicity[lump as usize])).collect();
+    kinds.sort_unstable();
+    kinds
+}
+
+/// The variance of the best linear unbiased estimate of a query; infinite when it cannot be estimated.
+pub(super) fn query_variance(
+    frame: &Frame,
+    measured: &[Weighted],
+    exact: &[Cuboid],
+    cuboid: &Cuboid,
+    query: Vec<f64>,
+) -> f64 {
+    let mut q = Parts::new();
+    Gls::gather(frame, cuboid, query, &mut q);
+    q.retain(|a, _| !exact.iter().any(|e| a.is_below(e)));
+    let gls = Gls::new(frame, measured, false).beside(exact).for_variances();
+    let Ok(v) = gls.solve(q.clone()) else { return f64::INFINITY };
+    // In a fixed order: the sum's last digit may decide between two plans.
+    let mut q: Vec<_> = q.iter().collect();
+    q.sort_unstable_by_key(|(a, _)| *a);
+    q.into_iter()
+        .map(|(a, q)| {
+            let m = frame.multiplicity(a);
+            v.get(a).map_or(0.0, |v| v.iter().zip(q).zip(m).map(|((v, q), m)| v * q * m as f64).sum())
+        })
+        .sum()
+}
