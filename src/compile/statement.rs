@@ -253,14 +253,15 @@ fn node(column: &Column, dialect: Dialect) -> Option<String> {
             }
         }
         Coding::Range { lo, hi } => {
-            let _ = write!(cases, " WHEN {name} BETWEEN {lo} AND {hi} THEN {name} - ({lo})");
+            // Of a narrow type the difference may not be.
+            let _ = write!(cases, " WHEN {name} BETWEEN {lo} AND {hi} THEN CAST({name} AS BIGINT) - ({lo})");
         }
         Coding::Bins { edges } => {
             let (first, last) = (edges.first()?, edges.last()?);
-            // What is outside comes before what is below an edge.
+            // What is outside comes before what is below an edge; and of what is no number, which engines compare as they like, none is within.
             let _ = write!(
                 cases,
-                " WHEN {name} IS NULL THEN -1 WHEN NOT ({name} >= {first:e} AND {name} <= {last:e}) THEN {}",
+                " WHEN {name} IS NULL THEN -1 WHEN LOWER({text}) IN ('nan', '-nan') OR NOT ({name} >= {first:e} AND {name} <= {last:e}) THEN {}",
                 or(column.other)
             );
             for (node, edge) in edges.iter().enumerate().skip(1).take(edges.len().saturating_sub(2)) {

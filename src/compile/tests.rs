@@ -537,6 +537,8 @@ fn threads_and_counts_make_no_difference() {
     assert!(refused(&with(last, &changed(1, "7"))).contains("not in the domain"));
     assert!(refused(&with(last, &changed(1, "-1"))).contains("whose sex is outside the domain"));
     assert!(refused(&with(last, &changed(fields.len() - 1, "1"))).contains("impossible"));
+    assert!(refused(&with(last, &changed(fields.len() - 2, "-1"))).contains("its cut is no number of units"));
+    assert!(refused(&with(last, &changed(fields.len() - 2, "1"))).contains("as many units with more"));
     assert!(refused(&with(last, lines[last - 1])).contains("was given before"));
     assert!(refused(&with(0, &lines[0].replace("cut", "cat"))).contains("has no column \"cut\""));
     assert!(refused(&text.replace(",cut,impossible", ",cut")).contains("number of columns"));

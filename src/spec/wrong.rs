@@ -41,10 +41,58 @@ pub(super) fn recognise(start: &[u8], path: &Path) -> Option<(String, String)> {
     if line.starts_with("%%MatrixMarket") {
         return data("a Matrix Market file");
     }
-    // Every line of TOML that can come first is a key with its value or a header in brackets.
-    let toml = line.contains('=') || line.starts_with('[');
-    (!toml && line.contains([',', ';', '\t', '|'])).then(|| data("delimited data")).flatten()
+    if std::iter::once(line).chain(lines).any(is_of_a_spec) {
+        return None;
+    }
+    // Rows of people may stand in it: the errors of a spec, which show its lines, are not for it.
+    match line.contains([',', ';', '\t', '|']) {
+        true => data("delimited data"),
+        false => Some((
+            "nothing at the beginning of this file is of a spec".into(),
+            format!("a spec begins with `name = \"...\"`; `margins init {file}` drafts one for CSV data"),
+        )),
+    }
 }
+
+/// Whether a line is a key or a header that a spec has at its top.
+fn is_of_a_spec(line: &str) -> bool {
+    let word = |text: &str| {
+        let end =
+            text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-').unwrap_or(text.len());
+        PARTS.contains(&&text[..end]).then(|| text[end..].trim_start().chars().next())
+    };
+    match line.strip_prefix("[[").or_else(|| line.strip_prefix('[')) {
+        Some(header) => word(header.trim_start()).is_some_and(|next| matches!(next, Some(']' | '.'))),
+        None => word(line).is_some_and(|next| matches!(next, Some('=' | '.'))),
+    }
+}
+
+/// What stands at the top of a spec.
+const PARTS: [&str; 22] = [
+    "name",
+    "title",
+    "description",
+    "licence",
+    "contact",
+    "supersedes",
+    "demo",
+    "dataset",
+    "data",
+    "privacy",
+    "dimension",
+    "table",
+    "query",
+    "zero",
+    "strategy",
+    "projection",
+    "asked",
+    "recipients",
+    "recipient",
+    // As they are often mistaken.
+    "dimensions",
+    "tables",
+    "license",
+];
 
 #[cfg(test)]
 mod tests {
@@ -65,12 +113,25 @@ mod tests {
         assert!(text.contains("looks like delimited data") && text.contains("margins init"), "{text}");
         assert!(!text.contains("Smith") && !text.contains("secret"), "{text}");
         assert!(of("people.txt", b"name;age\nA;1\n").contains("delimited data"));
+        for text in [
+            &b"name\nAlice Secret\nBob Secret\n"[..],
+            b"Alice   Secret  42\nBob     Secret  43\n",
+            b"{\"name\": \"Secret\"}\n{\"name\": \"Secret\"}\n",
+            b"[{\"name\": \"Secret\"},\n{\"data\": 1}]\n",
+            b"[Secret]\nage = 42\n",
+            b"who = Secret\nage: 42\n",
+            b"<name>Secret</name>\n",
+        ] {
+            let text = of("people.dat", text);
+            assert!(text.contains("not like a spec") || text.contains("is of a spec"), "{text}");
+            assert!(!text.contains("Secret") && !text.contains("42"), "{text}");
+        }
         assert!(of("a.parquet", b"PAR1\0\0").contains("Parquet"));
         assert!(of("r.margins", &crate::release::MAGIC).contains("this is a release"));
         assert!(of("k.key", b"untrusted comment: x\n").contains("a key"));
         assert!(of("m.mtx", b"%%MatrixMarket matrix coordinate integer general\n").contains("Matrix Market"));
         assert!(load(folder.path()).unwrap_err().to_string().contains("it is a folder"));
-        let long: String = std::iter::repeat_n("x = 1\n", 1_000_000).collect();
+        let long: String = std::iter::repeat_n("name = 1\n", 1_000_000).collect();
         assert!(of("long.toml", long.as_bytes()).contains("longer than"));
     }
 
@@ -79,11 +140,15 @@ mod tests {
     fn many_mistakes_take_linear_time() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("broken.toml");
-        let text: String = (0..300_000).map(|i| format!("a{i} =\n")).collect();
+        let text: String = std::iter::once("name = \"a\"\n".into())
+            .chain((0..300_000).map(|i| format!("a{i} =\n")))
+            .collect();
         std::fs::write(&path, text).unwrap();
         let errors = load(&path).unwrap_err();
         assert!(errors.diagnostics().len() > 100 && errors.to_string().contains("more"));
-        let text: String = (0..150_000).map(|i| format!("key{i} = {i}\n")).collect();
+        let text: String = std::iter::once("name = \"a\"\n".into())
+            .chain((0..150_000).map(|i| format!("key{i} = {i}\n")))
+            .collect();
         std::fs::write(&path, text).unwrap();
         assert!(load(&path).unwrap_err().diagnostics().len() > 100);
     }

@@ -16,6 +16,12 @@ fn of_days(dimension: &Dimension) -> bool {
     others <= 2 && others < finest.len()
 }
 
+/// The nodes that are no days, as missing and other values are; `None` where the dimension has no days.
+pub(super) fn dayless(names: &Names, column: Column) -> Option<Vec<bool>> {
+    names.cube.dimensions.get(column.dim).filter(|d| of_days(d))?;
+    Some(names.level(column).labels.iter().map(|label| calendar::span(label).is_none()).collect())
+}
+
 /// The nodes whose days compare as asked; `None` where the dimension has no days.
 pub(super) fn ordered(
     names: &Names,
@@ -61,4 +67,47 @@ pub(super) fn ordered(
         }
     };
     Some((0..level.len()).map(compared).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::cube::{Categories, Cube, Dimension};
+    use crate::sql::Query;
+
+    /// Three days with their months, and a category of missing ones.
+    fn visits() -> Cube {
+        let texts = |labels: &[&str]| labels.iter().map(|l| l.to_string()).collect();
+        let level = |name: &str, labels: &[&str], parent: &[u32]| Categories {
+            name: name.into(),
+            labels: texts(labels),
+            parent: parent.to_vec(),
+            bounds: vec![None; labels.len()],
+        };
+        let days = ["2024-01-31", "2024-02-01", "2024-02-02", "missing"];
+        let levels = vec![
+            Categories::total(),
+            level("month", &["2024-01", "2024-02", "missing"], &[0; 3]),
+            level("day", &days, &[0, 1, 1, 2]),
+        ];
+        Cube { dimensions: vec![Dimension { name: "day".into(), levels }] }
+    }
+
+    /// A day before another one is compared, and does not meet; only what is no day is in doubt.
+    #[test]
+    fn days_outside_are_no_missing_ones() {
+        for (condition, holds) in [
+            ("day >= '2024-02'", [0.0, 1.0, 1.0, 0.0]),
+            ("NOT day >= '2024-02'", [1.0, 0.0, 0.0, 1.0]),
+            ("day.month BETWEEN '2024-02' AND '2024-03'", [0.0, 1.0, 1.0, 0.0]),
+        ] {
+            let query =
+                Query::parse(&format!("SELECT COUNT(*) FROM visits WHERE {condition}"), &visits()).unwrap();
+            let of_day: Vec<f64> = (0..4).map(|day| query.filter.weight_at(&[day]).unwrap()).collect();
+            assert_eq!(of_day, holds, "{condition}");
+            let named: Vec<_> = query.left_out.iter().map(|l| &l.categories).collect();
+            assert_eq!(named, [&["missing".to_string()]], "{condition}");
+        }
+        let query = "SELECT COUNT(*) FROM visits WHERE day >= '2024-02' AND day <> 'missing'";
+        assert!(Query::parse(query, &visits()).unwrap().left_out.is_empty());
+    }
 }

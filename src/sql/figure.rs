@@ -277,12 +277,13 @@ impl Figures<'_> {
         let (dimension, level) = (&self.names.cube.dimensions[column.dim], self.names.level(column));
         // Of a class without weight nothing is passed over: WHERE leaves out those categories, too.
         let weighs: Option<Vec<bool>> = units.classes(column.dim).map(|c| units.weighing(c));
+        let unknown = self.names.incomparable(column);
         let mut passed = vec![false; level.len()];
         let up = dimension.ancestors(dimension.finest(), column.level);
         for (finest, &node) in up.iter().enumerate() {
             let class = units.classes(column.dim).and_then(|c| c.class_of.get(finest));
             let weighs = weighs.as_ref().zip(class).is_none_or(|(w, &c)| w[c as usize]);
-            passed[node as usize] |= weighs && level.number(node as usize) == Number::Unknown;
+            passed[node as usize] |= weighs && unknown[node as usize];
         }
         let categories = level.labels.iter().zip(&passed).filter(|(_, p)| **p).map(|(l, _)| l.clone());
         let left_out = LeftOut {

@@ -1,6 +1,7 @@
 //! From a condition to the cells that satisfy it.
 
 use super::compare::{self, Literal, Order, literal};
+use super::dates;
 use super::error::SqlError;
 use super::like;
 use super::names::{Column, Names, list, quoted};
@@ -138,10 +139,16 @@ impl Names<'_> {
         Err(error.at(expr.span()))
     }
 
-    /// The nodes whose numbers meet a comparison; of those without numbers nobody knows.
-    fn ordered(&self, column: Column, members: Vec<bool>) -> Result<Truth, SqlError> {
+    /// The nodes that have neither a number nor a day.
+    pub(super) fn incomparable(&self, column: Column) -> Vec<bool> {
         let level = self.level(column);
-        let unknown = (0..level.len()).map(|node| level.number(node) == Number::Unknown).collect();
+        let numberless = || (0..level.len()).map(|node| level.number(node) == Number::Unknown).collect();
+        dates::dayless(self, column).unwrap_or_else(numberless)
+    }
+
+    /// The nodes whose numbers or days meet a comparison; of those without nobody knows.
+    fn ordered(&self, column: Column, members: Vec<bool>) -> Result<Truth, SqlError> {
+        let unknown = self.incomparable(column);
         Ok(Truth::compared(column, self.finest(column, members), self.finest(column, unknown))?)
     }
 

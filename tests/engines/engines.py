@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-TYPES = {"place": "text", "age": "whole", "pay": "double", "sex": "text", "who": "text", "day": "date", "nr": "whole"}
+TYPES = {"place": "text", "age": "whole", "pay": "double", "sex": "text", "who": "text", "day": "date", "nr": "whole", "change": "narrow"}
 
 
 def missing(why):
@@ -21,10 +21,12 @@ def duckdb(sql, rows, out):
         import duckdb
     except ImportError:
         missing("the Python package duckdb is not installed")
-    kinds = {"text": "VARCHAR", "whole": "INTEGER", "double": "DOUBLE", "date": "DATE"}
+    kinds = {"text": "VARCHAR", "whole": "INTEGER", "double": "DOUBLE", "date": "DATE", "narrow": "TINYINT"}
     columns = ", ".join(f"'{c}': '{kinds[k]}'" for c, k in TYPES.items())
     db = duckdb.connect()
-    db.execute(f"CREATE TABLE people AS SELECT * FROM read_csv('{rows}', header = true, auto_detect = false, columns = {{{columns}}})")
+    # From Parquet, of which it knows the least and the largest values, and leaves NaN out of them.
+    db.execute(f"COPY (SELECT * FROM read_csv('{rows}', header = true, auto_detect = false, columns = {{{columns}}})) TO '{rows}.parquet'")
+    db.execute(f"CREATE VIEW people AS SELECT * FROM read_parquet('{rows}.parquet')")
     kind = "parquet" if out.endswith(".parquet") else "csv, header"
     db.execute(f"COPY ({sql}) TO '{out}' (FORMAT {kind})")
 
@@ -48,7 +50,7 @@ def postgres(sql, rows, out):
         run(f"{folder}/initdb", "-D", f"{home}/db", "-A", "trust", "-U", "tester", "-E", "UTF8", "--locale=C")
         run(f"{folder}/pg_ctl", "-D", f"{home}/db", "-w", "-l", f"{home}/log", "-o", f"-k {home} -c listen_addresses=''", "start")
         try:
-            kinds = {"text": "text", "whole": "integer", "double": "double precision", "date": "date"}
+            kinds = {"text": "text", "whole": "integer", "double": "double precision", "date": "date", "narrow": "smallint"}
             columns = ", ".join(f"{c} {kinds[k]}" for c, k in TYPES.items())
             psql = [f"{folder}/psql", "-h", home, "-U", "tester", "-d", "postgres", "-v", "ON_ERROR_STOP=1", "-q"]
             with open(rows) as file:
@@ -72,7 +74,7 @@ def spark(sql, rows, out):
     builder = SparkSession.builder.master("local-cluster[2,1,1024]").config("spark.ui.enabled", "false")
     session = builder.config("spark.sql.shuffle.partitions", "3").config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1").getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
-    kinds = {"text": "STRING", "whole": "INT", "double": "DOUBLE", "date": "DATE"}
+    kinds = {"text": "STRING", "whole": "INT", "double": "DOUBLE", "date": "DATE", "narrow": "TINYINT"}
     schema = ", ".join(f"{c} {kinds[k]}" for c, k in TYPES.items())
     people = session.read.csv(rows, header=True, schema=schema, quote='"', escape='"', multiLine=True)
     # A dataset of several files, which is read again.

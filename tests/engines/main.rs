@@ -48,8 +48,15 @@ dates = ["2023-12-20", "2024-03-10"]
 other = "another day"
 missing = "unknown"
 
+[[dimension]]
+name = "change"
+range = [-120, 100]
+
 [[table]]
 of = ["home place", "age.band", "sex"]
+
+[[table]]
+of = ["change"]
 
 [[table]]
 of = ["day", "sex"]
@@ -73,7 +80,7 @@ where = "age = 0 AND sex = 'M'"
 "#;
 
 fn rows() -> String {
-    let mut text = "place,age,pay,sex,who,day,nr\n".to_owned();
+    let mut text = "place,age,pay,sex,who,day,nr,change\n".to_owned();
     let mut state = 9u64;
     let mut draw = |n: usize| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -84,7 +91,7 @@ fn rows() -> String {
         let age = draw(101);
         let sex = if age < 5 { "F" } else { ["F", "M"][draw(2)] };
         let age = if age == 100 { String::new() } else { age.to_string() };
-        let pay = ["0.1", "0.05", "", "10", "999.5", "1000", "1e9", "-1", "5"][draw(9)];
+        let pay = ["0.1", "0.05", "", "10", "999.5", "1000", "1e9", "-1", "5", "NaN"][draw(10)];
         // Days across a leap day and beyond the range on both sides; of a unit several rows have the same.
         let day = match draw(100) {
             0 => String::new(),
@@ -98,7 +105,8 @@ fn rows() -> String {
         let day =
             if day.starts_with("2023-01") || day.starts_with("2024-12") { "2024-02-29".into() } else { day };
         let who = draw(700);
-        text += &format!("{place},{age},{pay},{sex},u{who},{day},{nr}\n");
+        let change = draw(221) as i64 - 120;
+        text += &format!("{place},{age},{pay},{sex},u{who},{day},{nr},{change}\n");
     }
     text
 }
@@ -119,6 +127,7 @@ fn released(folder: &Path, name: &str, more: &[&str]) -> Vec<String> {
         "SELECT age, sex, COUNT(*) FROM people GROUP BY age, sex",
         r#"SELECT pay, "home place", COUNT(*) FROM people GROUP BY pay, "home place""#,
         "SELECT age.group, pay, COUNT(*) FROM people GROUP BY age.group, pay",
+        "SELECT change, COUNT(*) FROM people GROUP BY change",
         "SELECT day, sex, COUNT(*) FROM people GROUP BY day, sex",
         "SELECT day.quarter, pay, COUNT(*) FROM people GROUP BY day.quarter, pay",
     ];

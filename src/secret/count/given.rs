@@ -67,7 +67,8 @@ pub enum GivenError {
     Disagree(String, String),
     /// A table of other data than the total.
     #[error(
-        "the table {0} has not as many rows as there are in all: it is not whole, or was counted from other rows"
+        "the table {0} has not as many rows as there are in all, or not as many units with more of them: it is not whole, or was counted from \
+         other rows"
     )]
     NotWhole(String),
     /// Too many, or too large.
@@ -130,7 +131,8 @@ struct Given<'c> {
     of: HashMap<Vec<usize>, usize>,
     tables: Vec<(Cuboid, Counts)>,
     seen: Vec<Vec<bool>>,
-    cut: u64,
+    /// Of each table, how many units had more rows than count.
+    cut: Vec<u64>,
     total: Option<u64>,
 }
 
@@ -144,8 +146,9 @@ impl<'c> Given<'c> {
             cells.push(size(cube, table).filter(|&n| n <= MAX_CELLS).ok_or(GivenError::TooLarge)?);
         }
         let seen = cells.iter().map(|&n| vec![false; n]).collect();
+        let cut = vec![0; tables.len()];
         let tables = tables.into_iter().zip(cells).map(|(table, n)| (table, Counts::zero(n))).collect();
-        Ok(Given { cube, levels, of, tables, seen, cut: 0, total: None })
+        Ok(Given { cube, levels, of, tables, seen, cut, total: None })
     }
 
     /// Puts a row into its cell: levels, count, impossible, cut.
@@ -179,10 +182,11 @@ impl<'c> Given<'c> {
         }
         let (cuboid, counts) = &mut self.tables[table];
         counts.cells_mut()[cell] = count as i64; // below 2^62
+        let units = cut.map_or(Ok(0), u64::try_from).ok();
+        let cut = units.and_then(|units| self.cut[table].checked_add(units));
+        self.cut[table] = cut.ok_or_else(|| wrong("its cut is no number of units"))?;
         if cuboid.is_total() {
             self.total = Some(count);
-            let none = || wrong("its cut is no number of units");
-            self.cut = cut.map_or(Ok(0), |n| u64::try_from(n).map_err(|_| none()))?;
         }
         Ok(())
     }
@@ -190,13 +194,15 @@ impl<'c> Given<'c> {
     /// Checks that the tables are of the same rows.
     fn whole(self) -> Result<Data, GivenError> {
         let rows = self.total.ok_or(GivenError::NoTotal)?;
-        for (table, counts) in &self.tables {
+        let total = self.tables.iter().position(|(table, _)| table.is_total());
+        let cut = total.map_or(0, |at| self.cut[at]);
+        for ((table, counts), units) in self.tables.iter().zip(&self.cut) {
             let sum = counts.cells().iter().try_fold(0i64, |sum, &n| sum.checked_add(n));
-            if sum.and_then(|sum| u64::try_from(sum).ok()) != Some(rows) {
+            if sum.and_then(|sum| u64::try_from(sum).ok()) != Some(rows) || *units != cut {
                 return Err(GivenError::NotWhole(self.cube.describe(table)));
             }
         }
-        let (cube, cut) = (self.cube, self.cut);
+        let cube = self.cube;
         let tables = Tables::new(rows, cut, self.tables);
         tables.agree(cube)?;
         Ok(Data { form: Form::Tables(tables) })

@@ -145,6 +145,12 @@ pub enum IngestError {
         /// How many cells the row has.
         found: usize,
     },
+    /// A quoted cell goes on to the end of the file, with all rows that may be in it.
+    #[error("{place}: a quote is opened and never closed: what follows may be rows")]
+    Unclosed {
+        /// Which row.
+        place: Place,
+    },
     /// A cell cannot be coded.
     #[error("{place}, column \"{column}\": {fault}")]
     Cell {

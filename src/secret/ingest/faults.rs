@@ -22,6 +22,8 @@ pub(in crate::secret) struct Faults {
     pub columns: Vec<Vec<Found>>,
     /// Rows that have too few or too many cells.
     pub ragged: Option<(u64, First)>,
+    /// Where a quote is opened that nothing closes.
+    pub unclosed: Option<First>,
     /// Rows with which anything is wrong.
     pub rows: u64,
 }
@@ -42,6 +44,13 @@ impl Faults {
         self.rows += 1;
         let (rows, earliest) = self.ragged.unwrap_or((0, first));
         self.ragged = Some((rows + 1, earliest.min(first)));
+    }
+
+    /// A quoted cell of a row goes on to the end of the file.
+    pub fn unclosed(&mut self, row: u64, offset: Option<u64>) {
+        let first = self.first(row, offset);
+        self.rows += 1;
+        self.unclosed = Some(self.unclosed.map_or(first, |earlier| earlier.min(first)));
     }
 
     /// Something is wrong with a cell.
@@ -71,6 +80,7 @@ impl Faults {
             (Some((a, first)), Some((b, second))) => Some((a + b, first.min(second))),
             (one, other) => one.or(other),
         };
+        self.unclosed = [self.unclosed, other.unclosed].into_iter().flatten().min();
         for (column, found) in other.columns.into_iter().enumerate() {
             found.into_iter().for_each(|found| self.add(column, found));
         }

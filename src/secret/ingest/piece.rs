@@ -15,8 +15,16 @@ pub(super) struct Bad {
 /// What is wrong with a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum What {
-    Ragged { expected: usize, found: usize },
-    Cell { column: String, fault: Fault },
+    Ragged {
+        expected: usize,
+        found: usize,
+    },
+    /// A quote that nothing closes.
+    Unclosed,
+    Cell {
+        column: String,
+        fault: Fault,
+    },
 }
 
 /// Why a piece was not read to its end.

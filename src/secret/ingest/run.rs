@@ -322,6 +322,7 @@ impl Run<'_> {
                 let place = Place { row: before + bad.row, line: at.and_then(|at| line(path, at)) };
                 match bad.what {
                     What::Ragged { expected, found } => IngestError::Ragged { place, expected, found },
+                    What::Unclosed => IngestError::Unclosed { place },
                     What::Cell { column, fault } => IngestError::Cell { place, column, fault },
                 }
             }

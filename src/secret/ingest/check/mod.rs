@@ -129,6 +129,10 @@ pub fn check(spec: &Spec, path: &Path, progress: &dyn Progress) -> Result<Report
         let what = "the number of cells is not that of columns".into();
         report.problems.push(Problem { column: None, what, rows, first: place(first) });
     }
+    if let Some(first) = faults.unclosed {
+        let what = "a quote is opened and never closed: what follows may be rows".into();
+        report.problems.push(Problem { column: None, what, rows: 1, first: place(first) });
+    }
     for (column, found) in faults.columns.iter().enumerate() {
         report.problems.extend(found.iter().map(|found| Problem {
             column: Some(fields.column(column)),
@@ -141,6 +145,8 @@ pub fn check(spec: &Spec, path: &Path, progress: &dyn Progress) -> Result<Report
         let Some((column, dimension)) = spec.columns.get(d).zip(spec.cube.dimensions.get(d)) else {
             continue;
         };
+        // One category may be for both, and is met by both.
+        let other = if column.other == column.missing { 0 } else { other };
         for (node, rows) in [(column.missing, missing), (column.other, other)] {
             let label = node.and_then(|node| dimension.levels.last()?.labels.get(node as usize));
             if let Some(label) = label.filter(|_| rows > 0) {

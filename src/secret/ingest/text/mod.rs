@@ -182,7 +182,8 @@ impl Layout {
                     return Err(Self::first(what, fields, number, offset));
                 };
                 match what {
-                    Err(_) => faults.ragged(number, offset),
+                    Err(Shape::Cells { .. }) => faults.ragged(number, offset),
+                    Err(Shape::Unclosed) => faults.unclosed(number, offset),
                     Ok(cells) => {
                         faults.rows += 1;
                         cells
@@ -236,7 +237,7 @@ impl Layout {
                 None => good = false,
             }
             if last {
-                return good && columns.next().is_none();
+                return good && columns.next().is_none() && !records.unclosed();
             }
         }
     }
@@ -249,14 +250,17 @@ impl Layout {
             && self.encoding.mistaken(text.get(from..to).unwrap_or_default())
     }
 
-    /// What is wrong with the cells of the first record of `text`, by the place in which columns are complained of; or how many cells it should
-    /// have, and has.
+    /// What is wrong with the cells of the first record of `text`, by the place in which columns are complained of; or with the record itself.
     #[cold]
-    fn explain(&self, text: &[u8], fields: &Fields<'_>) -> Result<Vec<(usize, Fault)>, (usize, usize)> {
-        let cells = Records::new(text, self.delimiter, self.quote).whole().map_or(Vec::new(), |(_, f)| f);
+    fn explain(&self, text: &[u8], fields: &Fields<'_>) -> Result<Vec<(usize, Fault)>, Shape> {
+        let mut records = Records::new(text, self.delimiter, self.quote);
+        let cells = records.whole().map_or(Vec::new(), |(_, f)| f);
+        if records.unclosed() {
+            return Err(Shape::Unclosed);
+        }
         let expected = self.columns.len();
         if cells.len() != expected {
-            return Err((expected, cells.len()));
+            return Err(Shape::Cells { expected, found: cells.len() });
         }
         let uses = self.columns.iter().zip(&cells).flat_map(|(uses, cell)| {
             let uses: Vec<Use> = match uses {
@@ -278,7 +282,7 @@ impl Layout {
 
     /// The one thing that is told: the row's width first, then its unit, then what orders it, then the dimensions in their order.
     fn first(
-        what: Result<Vec<(usize, Fault)>, (usize, usize)>,
+        what: Result<Vec<(usize, Fault)>, Shape>,
         fields: &Fields<'_>,
         row: u64,
         offset: Option<u64>,
@@ -287,10 +291,17 @@ impl Layout {
             Ok(Some((place, fault))) => What::Cell { column: fields.column(place), fault },
             // Never: what was refused quickly is refused slowly.
             Ok(None) => What::Ragged { expected: 0, found: 0 },
-            Err((expected, found)) => What::Ragged { expected, found },
+            Err(Shape::Cells { expected, found }) => What::Ragged { expected, found },
+            Err(Shape::Unclosed) => What::Unclosed,
         };
         Bad { row, offset, what }
     }
+}
+
+/// What may be wrong with a record as a whole.
+enum Shape {
+    Cells { expected: usize, found: usize },
+    Unclosed,
 }
 
 impl Layout {

@@ -13,6 +13,8 @@ pub(super) struct Records<'t> {
     marks: Marks<'t>,
     /// Where the next field begins.
     start: usize,
+    /// Whether the last field was a quoted one that nothing closes.
+    unclosed: bool,
     /// A field that is not in the text as it stands.
     unquoted: Zeroizing<Vec<u8>>,
 }
@@ -28,7 +30,7 @@ pub(super) enum Field {
 impl<'t> Records<'t> {
     pub fn new(text: &'t [u8], delimiter: u8, quote: u8) -> Records<'t> {
         let marks = Marks::new(text, delimiter);
-        Records { text, delimiter, quote, marks, start: 0, unquoted: Zeroizing::default() }
+        Records { text, delimiter, quote, marks, start: 0, unclosed: false, unquoted: Zeroizing::default() }
     }
 
     /// Where the next record begins, behind lines with nothing on them; `None` at the end.
@@ -74,7 +76,8 @@ impl<'t> Records<'t> {
         loop {
             let rest = self.text.get(at..).unwrap_or_default();
             let Some(close) = memchr(self.quote, rest) else {
-                // Never closed: the rest of the text.
+                // The rest of the text.
+                self.unclosed = true;
                 self.unquoted.extend_from_slice(rest);
                 self.marks.seek(self.text.len());
                 return self.text.len();
@@ -114,6 +117,11 @@ impl<'t> Records<'t> {
                 return Some((begin, fields));
             }
         }
+    }
+
+    /// Whether a quoted field has gone on to the end of the text.
+    pub fn unclosed(&self) -> bool {
+        self.unclosed
     }
 
     /// Where the next record begins or the text behind the last.
