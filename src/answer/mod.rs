@@ -32,6 +32,7 @@ mod simultaneous;
 mod statement;
 
 pub use evaluate::{AnswerError, Evaluator, Group, JointGroup};
+pub use figure::whole_ends;
 pub use open::{Answers, QueryError};
 pub use query::Options;
 pub use several::{Several, best_copies};

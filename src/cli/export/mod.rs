@@ -11,7 +11,7 @@ mod tidy;
 use super::{Failure, Outcome, Recover, output, terminal};
 use crate::answer::nearest::{LEAST_SQUARES, note};
 use crate::answer::render::{self, ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
-use crate::answer::{Answers, Group};
+use crate::answer::{Answers, Group, whole_ends};
 use crate::cube::{Cube, Cuboid, Filter, Level, odometer};
 use crate::recover::consistent::{self, Rolled};
 use crate::recover::finish;
@@ -151,6 +151,14 @@ fn one(args: &Args, answers: &Answers) -> Outcome {
     result.notes.extend(answers.nearest().map(note));
     result.notes.extend(answers.told());
     result.caveats = answers.caveats(args.level)?;
+    if args.csv || args.json {
+        // Beside its other parts the count is the estimate, and stands once.
+        result
+            .columns
+            .iter_mut()
+            .filter(|c| c.kind == ColumnKind::Figure)
+            .for_each(|c| c.name = "estimate".into());
+    }
     if args.csv {
         return output::print_csv(&result);
     }
@@ -315,7 +323,7 @@ fn result(
             let (std_error, half) = *widths
                 .entry(Arc::as_ptr(&g.law) as usize)
                 .or_insert_with(|| (g.law.std_error(), g.law.half_width(level)));
-            let (low, high) = (g.estimate - half, g.estimate + half);
+            let (low, high) = whole_ends(g.estimate - half, g.estimate + half);
             let other = nearest.and_then(|n| n.get(i));
             let estimate = other.copied().unwrap_or(g.estimate);
             row.push(ResultCell::Figure(ResultFigure { estimate, std_error, low, high }));

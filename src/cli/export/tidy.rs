@@ -1,8 +1,8 @@
 //! A table as other tools like it: one line a cell, one column a thing, the same columns for every table.
 
 use super::super::Failure;
-use crate::answer::Answers;
 use crate::answer::render::{ColumnKind, ResultFigure, csv_label};
+use crate::answer::{Answers, whole_ends};
 use crate::cube::{Filter, Level};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -41,7 +41,8 @@ impl Tidy {
             let (std_error, half) = *widths
                 .entry(Arc::as_ptr(&g.law) as usize)
                 .or_insert_with(|| (g.law.std_error(), g.law.half_width(level)));
-            ResultFigure { estimate: g.estimate, std_error, low: g.estimate - half, high: g.estimate + half }
+            let (low, high) = whole_ends(g.estimate - half, g.estimate + half);
+            ResultFigure { estimate: g.estimate, std_error, low, high }
         });
         // A dimension may be called as a figure is.
         let named = |l: &Level| {

@@ -30,7 +30,7 @@ pub fn text(spec: &Spec, job: &Job, choice: &Choice) -> String {
         );
     }
     let text = format!(
-        "takes     a file of about {}; to release, about {} of memory, and {row}; to answer, about {} (time of one processor)",
+        "takes     a file of about {}; to release, beside planning as now, about {} of memory, and {row}; to answer, about {} (time of one processor)",
         bytes(e.work.file),
         takes(&e.release),
         takes(&e.answer),
