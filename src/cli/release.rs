@@ -16,7 +16,6 @@ use crate::secret::noise::Entropy;
 use crate::spec::{self, Spec};
 use crate::visible::visible;
 use std::io::IsTerminal;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 /// Make a signed release: count, add exact noise, seal.
@@ -56,8 +55,8 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=i64::from(crate::spec::MOST_EFFORT)))]
     effort: Option<u32>,
     /// Read and count on so many threads; the release is the same on any number [default: one for each core]
-    #[arg(long, value_name = "N")]
-    threads: Option<NonZeroUsize>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_THREADS))]
+    threads: Option<u16>,
     /// Take at most so much memory, such as "500 MB"; rows of units (`max_rows`) that do not fit wait in a temporary file that nobody can read
     #[arg(long, value_name = "SIZE", value_parser = super::size)]
     memory: Option<u64>,
@@ -68,9 +67,12 @@ pub struct Args {
     signing: Signing,
 }
 
+/// More than any machine has cores for.
+const MOST_THREADS: i64 = 1024;
+
 pub fn run(args: &Args) -> Outcome {
     if let Some(threads) = args.threads {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build_global();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads)).build_global();
         pool.map_err(|_| Failure::Message(format!("{threads} threads cannot be started")))?;
     }
     args.memory.into_iter().for_each(ingest::limit_memory);

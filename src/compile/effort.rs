@@ -11,7 +11,7 @@ use crate::planner::{answering, largest_asked};
 use crate::release::LISTED_MEASUREMENTS;
 use crate::release::packing::chunks;
 use crate::secret::count::{self, Held};
-use crate::spec::Spec;
+use crate::spec::{Spec, Unit};
 
 /// Seconds.
 mod seconds {
@@ -26,6 +26,8 @@ mod seconds {
     pub const FIELD: f64 = 15e-9;
     /// To count a row in one dimension of a table.
     pub const STEP: f64 = 0.27e-9;
+    /// To keep a row of a unit, for its unit and for each column that orders.
+    pub const KEY: f64 = 400e-9;
     /// To open a file.
     pub const OPEN: f64 = 5e-3;
     /// To read one measurement of its plan.
@@ -45,6 +47,9 @@ mod bytes {
     pub const CELL: f64 = 20.0;
     /// For a cell that is recovered.
     pub const RECOVERED: f64 = 30.0;
+    /// For a row of a unit that is held; for its unit, and for each column that orders.
+    pub const KEPT: f64 = 16.0;
+    pub const KEY: f64 = 16.0;
     /// Of the signed manifest: by itself, and for one measurement that it lists.
     pub const MANIFEST: f64 = 2600.0;
     pub const CLAIM: f64 = 190.0;
@@ -119,7 +124,27 @@ pub fn effort(spec: &Spec, job: &Job) -> Option<Effort> {
     let spec = spec.planned(plan);
     let attached: usize = spec.attachments.iter().map(|(_, bytes)| bytes.len()).sum();
     let work = Work::of(&spec.cube, plan, (spec.source.len() + attached) as f64);
-    Some(Effort::of(work, &spec.cube, plan, copies))
+    let mut effort = Effort::of(work, &spec.cube, plan, copies);
+    effort.row = effort.row.kept(&spec.privacy.unit);
+    Some(effort)
+}
+
+/// The bytes that a release of a plan takes at most, however the rows are: what [`Effort`] says, and half as much again, as that is an estimate.
+pub(super) fn most_memory(cube: &Cube, plan: &Plan, copies: usize) -> u64 {
+    let release = Effort::of(Work::of(cube, plan, 0.0), cube, plan, copies as f64).release;
+    (1.5 * release.memory) as u64
+}
+
+impl Takes {
+    /// What a row takes where rows of units are held until it is known which of them count.
+    fn kept(self, unit: &Unit) -> Takes {
+        let Unit::Column { order, .. } = unit else { return self };
+        let keys = 1.0 + order.len() as f64;
+        Takes {
+            seconds: self.seconds + seconds::KEY * keys,
+            memory: self.memory + bytes::KEPT + bytes::KEY * keys,
+        }
+    }
 }
 
 impl Work {

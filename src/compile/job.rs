@@ -288,6 +288,7 @@ impl<'a> Draft<'a> {
 
     /// Refuses to begin with less memory than is taken at least.
     pub fn fits_memory(&self) -> Result<(), CompileError> {
+        let Some(limit) = ingest::memory_limit() else { return Ok(()) };
         let needs = match self {
             Draft::Tables(tables) => tables.memory(),
             Draft::Projection(_) => ingest::least_memory(rayon::current_num_threads()),
@@ -299,10 +300,7 @@ impl<'a> Draft<'a> {
             Unit::Column { .. } => ingest::least_for_units(threads) + ((threads as u64) << 20),
         };
         let needs = needs.saturating_add(units);
-        match ingest::memory_limit() {
-            Some(limit) if limit < needs => Err(CompileError::Memory { needs, limit }),
-            _ => Ok(()),
-        }
+        if limit < needs { Err(CompileError::Memory { needs, limit }) } else { Ok(()) }
     }
 
     /// Refuses rows so many that integers might not fit. To be asked before anything is charged.

@@ -88,8 +88,9 @@ pub enum CompileError {
     Unanswerable(#[from] RecoverError),
     /// Less memory than it takes.
     #[error(
-        "a release of this plan takes {} MB at least, more than the {} MB that --memory lets: give more, use fewer --threads, or ask for smaller tables",
-        needs.div_ceil(1_000_000), limit / 1_000_000
+        "a release of this plan may take {} MB, more than the {} that --memory lets: give more, use fewer --threads, or ask for smaller tables",
+        needs.div_ceil(1_000_000),
+        if *limit < 1_000_000 { format!("{limit} bytes") } else { format!("{} MB", limit / 1_000_000) }
     )]
     Memory {
         /// What it takes.

@@ -1,6 +1,6 @@
 //! Tables: a plan of blocks, each measured with noise of its own.
 
-use super::{Charge, CompileError, Watcher};
+use super::{Charge, CompileError, Watcher, effort};
 use crate::cube::{Cuboid, Frame};
 use crate::ledger::Receipt;
 use crate::plan::Plan;
@@ -105,7 +105,8 @@ impl<'a> Tables<'a> {
 
     /// The bytes that reading and counting take at least.
     pub fn memory(&self) -> u64 {
-        Data::memory(&self.spec.cube, &self.wanted(), rayon::current_num_threads())
+        let counts = Data::memory(&self.spec.cube, &self.wanted(), rayon::current_num_threads());
+        counts.max(effort::most_memory(&self.spec.cube, self.plan(), self.copies()))
     }
 
     /// The tables whose counts are measured or published.

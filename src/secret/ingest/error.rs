@@ -227,8 +227,9 @@ pub enum IngestError {
     },
 }
 
-fn longest(of: &Place) -> &'static str {
-    if of.row == 0 { "1 MiB" } else { "64 MiB" }
+fn longest(of: &Place) -> String {
+    let longest = if of.row == 0 { 1 << 20 } else { super::text::longest() };
+    if longest % (1 << 20) == 0 { format!("{} MiB", longest >> 20) } else { format!("{longest} bytes") }
 }
 
 fn hint(spelt: Option<usize>) -> String {
