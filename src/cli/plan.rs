@@ -78,6 +78,9 @@ pub fn run(args: &Args) -> Outcome {
     let look = if args.compare || args.svg.is_some() { Look::Everywhere } else { Look::Needed };
     let job = compile::plan(&spec, look, &super::release::today())?;
     if let Some(dialect) = args.sql {
+        if args.from.trim().is_empty() {
+            return Err(Failure::Message("--from is empty: say which table the rows are in".into()));
+        }
         return output::data(&job.statement(&spec, dialect, &args.from)?);
     }
     if let Some(file) = &args.svg {

@@ -172,6 +172,14 @@ mod tests {
         assert!(draft_of("one.csv", b"a\n1\n").unwrap().0.contains("up_to = 1"));
     }
 
+    /// What no category may be is not drafted as one.
+    #[test]
+    fn values_with_line_ends() {
+        let (text, spec) = draft_of("rows.csv", b"sex,note\nF,\"a\nb\"\nM,x\n").unwrap();
+        assert!(text.contains("line ends") && !text.contains("u000A"), "{text}");
+        assert_eq!(spec.cube.dimensions.len(), 1);
+    }
+
     #[test]
     fn encodings_and_dates() {
         let (text, spec) =

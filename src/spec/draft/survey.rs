@@ -1,6 +1,7 @@
 //! What is known of one column.
 
 use crate::calendar;
+use crate::release::texts::is_plain;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -150,6 +151,11 @@ impl Survey {
     pub fn domain(&self) -> Result<String, &'static str> {
         if let Some(why) = self.strange {
             return Err(why);
+        }
+        if !self.values.keys().all(|value| is_plain(value)) {
+            return Err(
+                "some values have line ends or other characters that no category may have: list its categories, the rest is `other`",
+            );
         }
         let listed = |values: Vec<String>| format!("categories = [{}]", values.join(", "));
         const EXACT: i64 = 1 << 53;
