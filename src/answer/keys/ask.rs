@@ -117,6 +117,7 @@ impl Questions {
                     .ok_or_else(|| SqlError::new("LIMIT is not a whole number").at(expr.span()))?,
             ),
         };
+        clauses.groups.iter().try_for_each(|g| no_bands(g, &clauses.items))?;
         let groups = clauses.groups.iter().map(|g| self.column(g)).collect::<Result<Vec<_>, _>>()?;
         let mut chosen = Chosen::new();
         if let Some(condition) = &clauses.condition {
@@ -276,5 +277,22 @@ fn literal(expr: &Expr) -> Option<String> {
         Node::Unary(Unary::Minus, inner) => Some(format!("-{}", literal(inner)?)),
         Node::Text(text) | Node::Number(text) => Some(text.clone()),
         _ => None,
+    }
+}
+
+/// A band is a sum of cells that have to be listed: one question for each.
+fn no_bands(group: &Expr, items: &[Item]) -> Result<(), SqlError> {
+    let is_case = |expr: &Expr| matches!(expr.node, Node::Case { .. });
+    let called = |item: &Item| match (item, &group.node) {
+        (Item::Expr { expr, alias: Some(alias) }, Node::Name(parts)) => {
+            is_case(expr) && matches!(&parts[..], [name] if name.value.eq_ignore_ascii_case(&alias.value))
+        }
+        _ => false,
+    };
+    match is_case(group) || items.iter().any(called) {
+        false => Ok(()),
+        true => Err(SqlError::new("GROUP BY CASE cannot be asked of a projection")
+            .at(group.span())
+            .help("ask for each band by itself, its keys listed in WHERE with IN")),
     }
 }
