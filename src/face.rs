@@ -110,6 +110,12 @@ impl Release {
         Release::from_file(File::open(path)?)
     }
 
+    /// The same; what an answer goes through the whole release for is kept in this folder, and taken from there the next time. Answers
+    /// are the same to the last bit; whoever may write into the folder can change them.
+    pub fn open_keeping(path: impl AsRef<Path>, folder: impl AsRef<Path>) -> Result<Release, Error> {
+        Release::of(File::open(path)?, Some(folder.as_ref()))
+    }
+
     /// Opens a release that is in memory.
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Release, Error> {
         Release::from_file(File::from_bytes(bytes)?)
@@ -121,9 +127,13 @@ impl Release {
     }
 
     fn from_file(file: File) -> Result<Release, Error> {
+        Release::of(file, None)
+    }
+
+    fn of(file: File, folder: Option<&Path>) -> Result<Release, Error> {
         Ok(Release(match Questions::open(&file)? {
             Some(questions) => Kind::Keys(Box::new(file), Box::new(questions)),
-            None => Kind::Tables(Box::new(Several::new(vec![Answers::from_release(file)?])?)),
+            None => Kind::Tables(Box::new(Several::new(vec![Answers::kept_in(file, folder)?])?)),
         }))
     }
 
@@ -482,9 +492,13 @@ mod tests {
 
     #[test]
     fn tables_and_projections_have_one_face() {
-        let (_folder, path) = made("town");
+        let (folder, path) = made("town");
         let town = Release::open(&path).unwrap();
         assert!(town.verify(None).unwrap().passed());
+        let sql = "SELECT sex, COUNT(*) FROM town GROUP BY sex";
+        let keeping = Release::open_keeping(&path, folder.path().join("kept")).unwrap();
+        assert_eq!(keeping.query(sql).unwrap().to_csv(), town.query(sql).unwrap().to_csv());
+        assert!(Release::open_keeping(&path, &path).is_err(), "no folder");
         assert!(!town.verify("nonsense").unwrap().passed());
         assert!(!town.is_official(), "a throw-away key");
         let sex = town.dimensions().into_iter().find(|d| d.name == "sex").unwrap();

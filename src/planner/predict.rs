@@ -17,6 +17,7 @@ use crate::plan::{Asked, Asks, Form, Plan, Selected, Table};
 use crate::recover::gls::measured_tables;
 use crate::recover::zeros::Lumped;
 use crate::recover::{Recovery, written};
+use rayon::prelude::*;
 
 /// What a plan promises.
 #[derive(Debug, Clone)]
@@ -56,7 +57,7 @@ pub fn predict(request: &Request, frame: &Frame, closure: &Closure, plan: &Plan)
         }
         Some(sigma2) => plan
             .workload
-            .iter()
+            .par_iter()
             .enumerate()
             .map(|(t, table)| closure.spread(t, &table.cuboid, &sigma2))
             .collect(),
@@ -172,8 +173,11 @@ pub fn component_variances(frame: &Frame, closure: &Closure, plan: &Plan) -> Opt
     let n = closure.components.len();
     if plan.measurements.iter().all(|m| matches!(m.block.form(), Form::Component | Form::Based)) {
         let mut sigma2 = vec![f64::INFINITY; n];
-        for m in &plan.measurements {
-            let Some(id) = closure.find(m.block.cuboid()) else { continue };
+        for (at, m) in plan.measurements.iter().enumerate() {
+            // Most often all are measured, in their order.
+            let a = m.block.cuboid();
+            let own = closure.components.get(at).filter(|c| *c == a).map(|_| at);
+            let Some(id) = own.or_else(|| closure.find(a)) else { continue };
             sigma2[id] = component_variance(frame, plan.noise, m)?;
         }
         known(&mut sigma2, closure, plan);

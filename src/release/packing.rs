@@ -93,6 +93,9 @@ pub fn unpack(bytes: &mut &[u8], count: usize) -> Result<Vec<i64>, ReleaseError>
     }
     let width = u32::from(width);
     let mask = u64::MAX >> (64 - width);
+    if width <= NARROW {
+        return narrow(packed, count, width, mask);
+    }
     let mut values = Vec::with_capacity(count);
     let (mut buffer, mut held) = (0u128, 0);
     for _ in 0..count {
@@ -120,6 +123,31 @@ pub fn unpack(bytes: &mut &[u8], count: usize) -> Result<Vec<i64>, ReleaseError>
         return Err(malformed());
     }
     Ok(values)
+}
+
+/// Values of at most so many bits are within eight bytes wherever they begin.
+const NARROW: u32 = 57;
+
+/// Values of few bits, each from the eight bytes that it is in.
+fn narrow(packed: &[u8], count: usize, width: u32, mask: u64) -> Result<Vec<i64>, ReleaseError> {
+    let width = width as usize;
+    let at = |bytes: &[u8], bit: usize| {
+        let eight = bytes.get(bit / 8..).and_then(|b| b.first_chunk::<8>()).copied().unwrap_or_default();
+        unzigzag(u64::from_le_bytes(eight) >> (bit % 8) & mask)
+    };
+    // As many as begin eight bytes before the end; the others are in the last bytes, with zeros behind them.
+    let first = packed.len().checked_sub(7).map_or(0, |begins| (begins * 8).div_ceil(width)).min(count);
+    let mut values = Vec::with_capacity(count);
+    values.extend((0..first).map(|i| at(packed, i * width)));
+    let from = first * width / 8;
+    let mut last = [0; 24];
+    let rest = packed.get(from..).filter(|rest| rest.len() <= 16).ok_or_else(malformed)?;
+    last[..rest.len()].copy_from_slice(rest);
+    values.extend((first..count).map(|i| at(&last, i * width - from * 8)));
+    // The bits behind the last value.
+    let used = count * width - from * 8;
+    let behind = (used..rest.len() * 8).any(|bit| rest[bit / 8] >> (bit % 8) & 1 == 1);
+    if behind { Err(malformed()) } else { Ok(values) }
 }
 
 /// Takes one measurement off the front without decoding it.
