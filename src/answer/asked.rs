@@ -87,11 +87,15 @@ pub(super) fn rows(releases: &[(&Answers, &Asked)]) -> Result<Vec<Row>, QueryErr
     let Some(&(first, asked)) = releases.first() else { return Ok(Vec::new()) };
     let (query, cube) = (asked.query, first.cube());
     let mut rows = Vec::new();
+    // Without groups there is one row, also of nothing, as SQL has it.
+    let one = query.group_by.is_empty() && query.bands.is_empty();
     for (portion, own) in asked.portions.iter().enumerate() {
         let present = Present::new(&own.filter, &query.group_by, cube);
         let groups = |(release, asked): &(&Answers, &Asked)| {
             let aggregates = asked.portions.get(portion).map_or(&[][..], |p| &p.aggregates);
-            release.evaluator().joint_where(aggregates, &asked.query.group_by, &|nodes| present.holds(nodes))
+            release
+                .evaluator()
+                .joint_where(aggregates, &asked.query.group_by, &|nodes| one || present.holds(nodes))
         };
         let mut of_each =
             releases.iter().map(|r| Ok(groups(r)?.into_iter())).collect::<Result<Vec<_>, QueryError>>()?;

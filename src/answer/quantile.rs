@@ -96,6 +96,9 @@ fn values(cube: &Cube, level: Level) -> Vec<(f64, Vec<usize>)> {
 }
 
 fn expand(query: &Query, cube: &Cube) -> Result<Expanded, QueryError> {
+    if query.filter.weights.iter().all(|w| *w == 0.0) {
+        return Err(QueryError::Quantile("have no value here: WHERE leaves nothing"));
+    }
     let mut out = Query { columns: Vec::new(), ..query.clone() };
     let mut places = Vec::with_capacity(query.columns.len());
     for (at, column) in query.columns.iter().enumerate() {
