@@ -1,5 +1,6 @@
 //! Files that are offered as a spec and are none: said in one line, from their first bytes, however long they are.
 
+use super::parse::ROOT;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -59,7 +60,8 @@ fn is_of_a_spec(line: &str) -> bool {
     let word = |text: &str| {
         let end =
             text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-').unwrap_or(text.len());
-        PARTS.contains(&&text[..end]).then(|| text[end..].trim_start().chars().next())
+        let known = ROOT.iter().chain(&MISTAKEN).any(|part| *part == &text[..end]);
+        known.then(|| text[end..].trim_start().chars().next())
     };
     match line.strip_prefix("[[").or_else(|| line.strip_prefix('[')) {
         Some(header) => word(header.trim_start()).is_some_and(|next| matches!(next, Some(']' | '.'))),
@@ -67,32 +69,8 @@ fn is_of_a_spec(line: &str) -> bool {
     }
 }
 
-/// What stands at the top of a spec.
-const PARTS: [&str; 22] = [
-    "name",
-    "title",
-    "description",
-    "licence",
-    "contact",
-    "supersedes",
-    "demo",
-    "dataset",
-    "data",
-    "privacy",
-    "dimension",
-    "table",
-    "query",
-    "zero",
-    "strategy",
-    "projection",
-    "asked",
-    "recipients",
-    "recipient",
-    // As they are often mistaken.
-    "dimensions",
-    "tables",
-    "license",
-];
+/// What is often written in place of a key.
+const MISTAKEN: [&str; 3] = ["dimensions", "tables", "license"];
 
 #[cfg(test)]
 mod tests {
