@@ -42,7 +42,9 @@ pub(super) fn recognise(start: &[u8], path: &Path) -> Option<(String, String)> {
     if line.starts_with("%%MatrixMarket") {
         return data("a Matrix Market file");
     }
-    if std::iter::once(line).chain(lines).any(is_of_a_spec) {
+    // Every line of TOML that can come first is a key with its value or a header in brackets.
+    let toml = line.contains('=') || line.starts_with('[');
+    if toml && std::iter::once(line).chain(lines).any(is_of_a_spec) {
         return None;
     }
     // Rows of people may stand in it: the errors of a spec, which show its lines, are not for it.
@@ -99,6 +101,9 @@ mod tests {
             b"[Secret]\nage = 42\n",
             b"who = Secret\nage: 42\n",
             b"<name>Secret</name>\n",
+            b"who;mail\nSecret;data.Secret@example.org\n",
+            b"data.Secret@example.org;42\ncontact.Secret@example.org;42\n",
+            b"Secret\nname = 42\n",
         ] {
             let text = of("people.dat", text);
             assert!(text.contains("not like a spec") || text.contains("is of a spec"), "{text}");
