@@ -97,18 +97,15 @@ impl Drop for Passing {
     }
 }
 
-/// From now on Ctrl-C, the request to end, and the end of the terminal end the process in this way, with exit code 130, 143 or 129. `say` shows what is said.
+/// From now on Ctrl-C, and the request to end, end the process in this way, with exit code 130 or 143. `say` shows what is said. The end of the terminal
+/// is left as it is: whoever wants to go on beyond it (`nohup`) has asked for that before.
 pub fn listen(say: fn(&str)) {
     static LISTENING: OnceLock<()> = OnceLock::new();
     if LISTENING.set(()).is_err() {
         return;
     }
     let signal = Arc::new(AtomicUsize::new(0));
-    #[cfg(unix)]
-    let hung_up = Some(signal_hook::consts::SIGHUP);
-    #[cfg(not(unix))]
-    let hung_up = None;
-    for known in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM].into_iter().chain(hung_up) {
+    for known in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         // Where there is no such signal the process ends as any other does.
         let _ = signal_hook::flag::register_usize(known, signal.clone(), known as usize);
     }
