@@ -11,15 +11,13 @@ mod tidy;
 use super::{Failure, Outcome, Recover, output, terminal};
 use crate::answer::nearest::{LEAST_SQUARES, note};
 use crate::answer::render::{self, ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
-use crate::answer::{Answers, Group, whole_ends};
+use crate::answer::{Answers, Group};
 use crate::cube::{Cube, Cuboid, Filter, Level, odometer};
 use crate::recover::consistent::{self, Rolled};
 use crate::recover::finish;
 use crate::release::Release;
 use crate::sql::Aggregate;
-use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 /// Write a recovered table, every cell with its standard error and interval.
 ///
@@ -303,12 +301,11 @@ fn result(
     if nearest.is_some() {
         columns.push(ResultColumn { name: LEAST_SQUARES.into(), kind: ColumnKind::Number });
     }
-    // Cells of one kind share a law: each is worked out once.
-    let mut widths: HashMap<usize, (f64, f64)> = HashMap::new();
     let rows = groups
         .iter()
+        .zip(tidy::figures(groups, level))
         .enumerate()
-        .map(|(i, g)| {
+        .map(|(i, (g, figure))| {
             let mut row: Vec<ResultCell> = group_by
                 .iter()
                 .zip(&g.nodes)
@@ -320,13 +317,9 @@ fn result(
             if let Some(count) = finished.and_then(|f| f.get(i)) {
                 row.push(ResultCell::Label(count.to_string()));
             }
-            let (std_error, half) = *widths
-                .entry(Arc::as_ptr(&g.law) as usize)
-                .or_insert_with(|| (g.law.std_error(), g.law.half_width(level)));
-            let (low, high) = whole_ends(g.estimate - half, g.estimate + half);
             let other = nearest.and_then(|n| n.get(i));
             let estimate = other.copied().unwrap_or(g.estimate);
-            row.push(ResultCell::Figure(ResultFigure { estimate, std_error, low, high }));
+            row.push(ResultCell::Figure(ResultFigure { estimate, ..figure }));
             row.extend(other.map(|_| ResultCell::Number(g.estimate)));
             row
         })

@@ -2,7 +2,7 @@
 
 use super::super::Failure;
 use crate::answer::render::{ColumnKind, ResultFigure, csv_label};
-use crate::answer::{Answers, whole_ends};
+use crate::answer::{Answers, Group, whole_ends};
 use crate::cube::{Filter, Level};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -30,20 +30,24 @@ pub struct Tidy {
     pub untrue: String,
 }
 
+/// The count of each cell. Cells of one kind share a law: each is worked out once.
+pub fn figures(groups: &[Group], level: f64) -> Vec<ResultFigure> {
+    let mut widths: HashMap<usize, (f64, f64)> = HashMap::new();
+    let figure = |g: &Group| {
+        let (std_error, half) = *widths
+            .entry(Arc::as_ptr(&g.law) as usize)
+            .or_insert_with(|| (g.law.std_error(), g.law.half_width(level)));
+        let (low, high) = whole_ends(g.estimate - half, g.estimate + half);
+        ResultFigure { estimate: g.estimate, std_error, low, high }
+    };
+    groups.iter().map(figure).collect()
+}
+
 impl Tidy {
     /// Recovers a table.
     pub fn new(answers: &Answers, levels: &[Level], level: f64) -> Result<Tidy, Failure> {
         let cube = answers.cube();
         let groups = answers.evaluator().aggregate(&Filter::everything(), levels)?;
-        // Cells of one kind share a law: each is worked out once.
-        let mut widths: HashMap<usize, (f64, f64)> = HashMap::new();
-        let cells = groups.iter().map(|g| {
-            let (std_error, half) = *widths
-                .entry(Arc::as_ptr(&g.law) as usize)
-                .or_insert_with(|| (g.law.std_error(), g.law.half_width(level)));
-            let (low, high) = whole_ends(g.estimate - half, g.estimate + half);
-            ResultFigure { estimate: g.estimate, std_error, low, high }
-        });
         // A dimension may be called as a figure is.
         let named = |l: &Level| {
             let name = cube.level_name(*l);
@@ -57,7 +61,7 @@ impl Tidy {
         let caveats = answers.caveats(level)?;
         Ok(Tidy {
             axes: levels.iter().map(axis).collect(),
-            cells: cells.collect(),
+            cells: figures(&groups, level),
             level,
             untrue: caveats.iter().map(|c| c.status()).collect::<Vec<_>>().join(" "),
         })
