@@ -286,14 +286,14 @@ impl<'a> Draft<'a> {
         statement::statement(self.spec(), self.plan(), dialect, from)
     }
 
-    /// Refuses to begin with less memory than is taken at least.
+    /// Refuses to begin with less memory than may be taken.
     pub fn fits_memory(&self) -> Result<(), CompileError> {
         let Some(limit) = ingest::memory_limit() else { return Ok(()) };
+        let threads = rayon::current_num_threads();
         let needs = match self {
             Draft::Tables(tables) => tables.memory(),
-            Draft::Projection(_) => ingest::least_memory(rayon::current_num_threads()),
+            Draft::Projection(_) => ingest::least_memory(threads),
         };
-        let threads = rayon::current_num_threads();
         let units = match self.spec().privacy.unit {
             Unit::Row => 0,
             // And some for rows of them.

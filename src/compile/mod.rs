@@ -86,16 +86,16 @@ pub enum CompileError {
         "no reader could answer from this release: {0}\nmeasure smaller tables, or leave out the `[[zero]]` conditions"
     )]
     Unanswerable(#[from] RecoverError),
-    /// Less memory than it takes.
+    /// Less memory than it may take.
     #[error(
         "a release of this plan may take {} MB, more than the {} that --memory lets: give more, use fewer --threads, or ask for smaller tables",
         needs.div_ceil(1_000_000),
         if *limit < 1_000_000 { format!("{limit} bytes") } else { format!("{} MB", limit / 1_000_000) }
     )]
     Memory {
-        /// What it takes.
+        /// What it may take.
         needs: u64,
-        /// What it may.
+        /// What it is let.
         limit: u64,
     },
     /// The rehearsal has no place to write.

@@ -103,7 +103,7 @@ impl<'a> Tables<'a> {
         Data::given(spec, &self.spec.cube, &self.wanted(), path)
     }
 
-    /// The bytes that reading and counting take at least.
+    /// The bytes that reading, counting and measuring may take, but for rows of units.
     pub fn memory(&self) -> u64 {
         let counts = Data::memory(&self.spec.cube, &self.wanted(), rayon::current_num_threads());
         counts.max(effort::most_memory(&self.spec.cube, self.plan(), self.copies()))

@@ -4,8 +4,8 @@
 //! name. It holds sums of what the release publishes ([`crate::recover::Keeps`]), to the last bit as they were added up, and nothing else. What is
 //! read of it is hashed first; a file that is damaged, of another release or of another version is made anew.
 //!
-//! The hash shows damage, not intent: whoever may write into the folder may write a file that fits. So only its owner may, or nothing is kept
-//! there, and files that others may read or write are not believed.
+//! The hash shows damage, not intent: whoever may write into the folder may write a file that fits. So a folder that everybody may write into is
+//! refused, and files that others than their owner may read or write are not believed.
 //!
 //! The bytes, little-endian: the [`HEAD`]; its length (`u64`); the manifest's hash; how many sums (`u32`); for each the number of its
 //! dimensions (`u8`), each one's index (`u16`) and level (`u8`), how many numbers it has (`u64`) and their BLAKE3 hash; the BLAKE3 hash of all
