@@ -230,10 +230,10 @@ fn in_range(lo: i64, hi: i64, value: i64) -> Result<u32, Fault> {
 
 /// A finite decimal number.
 ///
-/// The one place under `secret` where a float occurs. It is compared with public edges and forgotten; no
-/// count and no noise is ever made from it. The nearest double of a decimal is a fixed function of the
-/// cell's text, and rounding keeps the order, so a value can at most move up onto an edge that it equals
-/// to 53 bits.
+/// The one float under `secret` that anything is made of; what a Parquet file holds as one becomes its text
+/// before it comes here. It is compared with public edges and forgotten; no count and no noise is ever made
+/// from it. The nearest double of a decimal is a fixed function of the cell's text, and rounding keeps the
+/// order, so a value can at most move up onto an edge that it equals to 53 bits.
 fn number(cell: &[u8]) -> Result<f64, Fault> {
     if !cell.iter().all(|b| b.is_ascii_digit() || matches!(b, b'+' | b'-' | b'.' | b'e' | b'E')) {
         return Err(Fault::NotNumber); // what Rust also accepts: inf, infinity, nan
