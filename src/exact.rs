@@ -152,6 +152,22 @@ impl Ord for Rational {
     }
 }
 
+impl Rational {
+    /// For people: `1/2`, `1e-9`; where the exact ratio is long, nine decimals of it.
+    pub fn shown(self) -> String {
+        let text = self.to_string();
+        if self.num == 1 && self.den >= 1000 && 10u128.checked_pow(self.den.ilog10()) == Some(self.den) {
+            format!("1e-{}", self.den.ilog10())
+        } else if text.len() <= 15 {
+            text
+        } else if self.to_f64() < 1e-4 {
+            format!("{:.5e}", self.to_f64())
+        } else {
+            format!("{:.9}", self.to_f64())
+        }
+    }
+}
+
 impl fmt::Display for Rational {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.den == 1 { write!(f, "{}", self.num) } else { write!(f, "{}/{}", self.num, self.den) }

@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-static STATE: Mutex<State> = Mutex::new(State { busy: 0, leaving: false, files: Vec::new(), note: None });
+static STATE: Mutex<State> =
+    Mutex::new(State { busy: 0, leaving: false, files: Vec::new(), folders: Vec::new(), note: None });
 static FREE: Condvar = Condvar::new();
 
 struct State {
@@ -18,6 +19,8 @@ struct State {
     leaving: bool,
     /// Files and folders that go when the process is ended.
     files: Vec<PathBuf>,
+    /// Folders that this process made, the outer ones first: what is empty of them goes, too.
+    folders: Vec<PathBuf>,
     /// What is said then.
     note: Option<String>,
 }
@@ -97,6 +100,37 @@ impl Drop for Passing {
     }
 }
 
+/// Folders that this process made: those with nothing in them go when this is dropped, or when the process is ended.
+#[derive(Debug)]
+pub struct Folders(Vec<PathBuf>);
+
+impl Folders {
+    /// Makes a folder, and those that it is in, where they are not there.
+    pub fn make(path: &Path) -> std::io::Result<Folders> {
+        let absent = path.ancestors().filter(|folder| !folder.as_os_str().is_empty());
+        let mut made: Vec<PathBuf> =
+            absent.take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
+        made.reverse();
+        whole(|| {
+            std::fs::create_dir_all(path)?;
+            state().folders.extend(made.iter().cloned());
+            Ok(Folders(made))
+        })
+    }
+}
+
+impl Drop for Folders {
+    fn drop(&mut self) {
+        state().folders.retain(|folder| !self.0.contains(folder));
+        remove_empty(&self.0);
+    }
+}
+
+/// A folder that holds something is left: then it cannot be removed.
+fn remove_empty(folders: &[PathBuf]) {
+    folders.iter().rev().for_each(|folder| drop(std::fs::remove_dir(folder)));
+}
+
 /// From now on Ctrl-C, and the request to end, end the process in this way, with exit code 130 or 143. `say` shows what is said. The end of the terminal
 /// is left as it is: whoever wants to go on beyond it (`nohup`) has asked for that before.
 pub fn listen(say: fn(&str)) {
@@ -128,6 +162,7 @@ fn leave(signal: usize, say: fn(&str)) -> ! {
     for file in state.files.drain(..) {
         let _ = if file.is_dir() { std::fs::remove_dir_all(&file) } else { std::fs::remove_file(&file) };
     }
+    remove_empty(&state.folders);
     say(&state.note.take().map_or("interrupted".into(), |note| format!("interrupted: {note}")));
     // Nobody begins anything any more: the state stays locked.
     std::process::exit(128 + i32::try_from(signal).unwrap_or(2))

@@ -13,6 +13,7 @@ use crate::compile::asked::{Need, Question, Target, spec_of};
 use crate::compile::{self, Options, Released};
 use crate::cube::Filter;
 use crate::exact::Rational;
+use crate::interrupt;
 use crate::ledger::published::{Found, look};
 use crate::ledger::{Chain, Charge, Ledger};
 use crate::release::{Currency, Kind, Release};
@@ -315,7 +316,7 @@ impl<'a> Asker<'a> {
     fn measure(&self, sql: &str, budget: Rational) -> Result<Released, Failure> {
         let (entropy, key) = self.args.signing.entropy_and_key(&self.spec)?;
         let out = &self.args.out;
-        std::fs::create_dir_all(out)
+        let _made = interrupt::Folders::make(out)
             .map_err(|e| Failure::Message(format!("cannot make the folder {}: {e}", output::path(out))))?;
         let stem: String = self.spec.name.chars().take(80).collect();
         let free = |n: &u64| {

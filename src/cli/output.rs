@@ -131,19 +131,9 @@ pub fn grouped(n: u64) -> String {
     out
 }
 
-/// A budget or a probability for people: `1/2`, `1e-9`; where the exact ratio is long, nine decimals of it.
+/// A budget or a probability for people.
 pub fn amount(r: Rational) -> String {
-    let (num, den) = (r.numerator(), r.denominator());
-    let text = r.to_string();
-    if num == 1 && den >= 1000 && 10u128.checked_pow(den.ilog10()) == Some(den) {
-        format!("1e-{}", den.ilog10())
-    } else if text.len() <= 15 {
-        text
-    } else if r.to_f64() < 1e-4 {
-        format!("{:.5e}", r.to_f64())
-    } else {
-        format!("{:.9}", r.to_f64())
-    }
+    r.shown()
 }
 
 /// What was spent: nine decimals, or nine digits of very little.

@@ -10,7 +10,6 @@ use crate::answer::Evaluator;
 use crate::compile::statement::Dialect;
 use crate::compile::{self, CompileError, Job};
 use crate::cube::{Cube, Cuboid, Frame};
-use crate::law::ErrorLaw;
 use crate::plan::cost::WorstCase;
 use crate::plan::{BudgetRule, Measure, Neighbours, Noise, Table, cost};
 use crate::planner::closure::Spread;
@@ -42,7 +41,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     /// Print the statement that counts the tables where the data lives, in the SQL of spark, duckdb, postgres, bigquery or ansi;
-    /// `margins release --counts` takes its answer
+    /// `margins release --counts` takes its answer. With --json inside JSON
     #[arg(long, value_name = "DIALECT", hide_possible_values = true)]
     sql: Option<Dialect>,
     /// With --sql: what stands behind FROM, put there as it is
@@ -81,7 +80,14 @@ pub fn run(args: &Args) -> Outcome {
         if args.from.trim().is_empty() {
             return Err(Failure::Message("--from is empty: say which table the rows are in".into()));
         }
-        return output::data(&job.statement(&spec, dialect, &args.from)?);
+        let statement = job.statement(&spec, dialect, &args.from)?;
+        return match args.json {
+            true => {
+                let value = json!({"dialect": dialect.word(), "from": args.from, "statement": statement});
+                output::json(&format!("{value}\n"))
+            }
+            false => output::data(&statement),
+        };
     }
     if let Some(file) = &args.svg {
         picture(&spec, &job, file)?;
@@ -460,12 +466,13 @@ impl<'a> Margins<'a> {
         Margins { evaluator: recovery.flatten().map(Evaluator::new), request, planned }
     }
 
-    fn of(&self, table: &Table, max_variance: f64) -> f64 {
-        let exact =
-            self.evaluator.as_ref().and_then(|e| worst::law(e, self.request, &self.planned.plan, table));
-        exact.map_or(1.959_963_984_540_054 * max_variance.sqrt(), |law: std::sync::Arc<ErrorLaw>| {
-            law.half_width(0.95)
-        })
+    /// Of table `at`; and whether it comes from the very law of the error, or a normal one stands in.
+    fn of(&self, at: usize, max_variance: f64) -> (f64, bool) {
+        let exact = self.evaluator.as_ref().and_then(|e| worst::law(e, self.request, self.planned, at));
+        match exact {
+            Some(law) => (law.half_width(0.95), true),
+            None => (1.959_963_984_540_054 * max_variance.sqrt(), max_variance == 0.0),
+        }
     }
 }
 
@@ -474,6 +481,7 @@ fn tables(request: &Request, planned: &Planned, all: bool) -> String {
     let shown = if all { p.workload.len() } else { p.workload.len().min(SHOWN) };
     let margins = Margins::new(request, planned);
     let beyond = asked::of(p);
+    let mut normal = false;
     let rows: Vec<Vec<String>> = p.workload[..shown]
         .iter()
         .zip(&planned.prediction.tables)
@@ -490,7 +498,9 @@ fn tables(request: &Request, planned: &Planned, all: bool) -> String {
                 Some(_) => "exact".into(),
                 None => figure(spread.mean.sqrt()),
             });
-            row.push(format!("± {}", figure(margins.of(t, spread.max))));
+            let (margin, exact) = margins.of(i, spread.max);
+            normal |= !exact;
+            row.push(format!("{} {}", if exact { "±" } else { "≈" }, figure(margin)));
             row
         })
         .collect();
@@ -506,6 +516,9 @@ fn tables(request: &Request, planned: &Planned, all: bool) -> String {
             true => "  (std error: over all that is asked; margin: of the answer known least well)\n",
             false => "  (std error: over all cells of the table; margin: of the cell known least well)\n",
         });
+    }
+    if normal {
+        out.push_str("  (≈: 1.96 std errors; answers from the release have the exact law of their error)\n");
     }
     out
 }
@@ -675,6 +688,8 @@ struct TableJson<'a> {
     cells: Option<u64>,
     exact: bool,
     margin95: f64,
+    /// Whether the margin comes from the law of the error, or is 1.96 standard errors.
+    margin95_exact: bool,
     max_variance: f64,
     of: SmallVec<[&'a str; 4]>,
     queries: Option<&'a f64>,
@@ -697,10 +712,12 @@ fn tables_json<'a>(request: &'a Request, planned: &'a Planned) -> impl Iterator<
         .collect();
     let of_table = move |out: &mut Vec<u8>, i: usize, t: &Table, s: &Spread| {
         let of = t.cuboid.iter().filter_map(|at| names.get(at.dimension)?.get(at.level));
+        let (margin95, margin95_exact) = margins.of(i, s.max);
         let plain = TableJson {
             cells: request.cube.cells(&t.cuboid),
             exact: p.exact_above(&t.cuboid).is_some(),
-            margin95: margins.of(t, s.max),
+            margin95,
+            margin95_exact,
             max_variance: s.max,
             of: of.map(String::as_str).collect(),
             queries: planned.prediction.asked.get(i),

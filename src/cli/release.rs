@@ -6,6 +6,7 @@ use super::signing::Signing;
 use super::{Failure, Outcome, output};
 use crate::answer::Answers;
 use crate::compile::{self, Job, Options, Released, Watcher};
+use crate::interrupt;
 use crate::ledger::{Chain, Charge};
 use crate::plan::Mode;
 use crate::planner::Planned;
@@ -140,7 +141,7 @@ pub fn make(spec: Spec, how: &How<'_>, entropy: Entropy, key: &SigningKey) -> Re
         None => (spec, Vec::new()),
         Some(file) => extended(how.spec, spec, file, key)?,
     };
-    std::fs::create_dir_all(how.out)
+    let _made = interrupt::Folders::make(how.out)
         .map_err(|e| Failure::Message(format!("cannot make the folder {}: {e}", output::path(how.out))))?;
     let ledger = super::account::file(&spec, how.ledger)?;
     super::account::not_forgotten(how.out);

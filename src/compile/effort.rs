@@ -6,8 +6,8 @@
 
 use super::job::Job;
 use crate::cube::{Cube, Cuboid, Frame};
-use crate::plan::{Block, Form, Noise, Plan, limits};
-use crate::planner::{answering, largest_asked};
+use crate::plan::{Block, Form, Measure, Noise, Plan, limits};
+use crate::planner::{Candidate, Choice, Objective, Request, answering, largest_asked};
 use crate::release::LISTED_MEASUREMENTS;
 use crate::release::packing::chunks;
 use crate::secret::count::{self, Held};
@@ -129,6 +129,76 @@ pub fn effort(spec: &Spec, job: &Job) -> Option<Effort> {
     Some(effort)
 }
 
+/// A plan that `auto` did not take because it is less exact, and that is much easier to answer from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Instead {
+    /// What to ask for by name to have it.
+    pub measure: Measure,
+    /// How much larger its errors are, as a factor of standard errors, by what the spec compares plans by.
+    pub error: f64,
+    /// Seconds to answer from it, and from the plan that was taken.
+    pub seconds: [f64; 2],
+    /// Bytes of its file, and of that of the plan that was taken.
+    pub file: [f64; 2],
+}
+
+/// That much larger errors may be for a plan to be spoken of.
+const LITTLE: f64 = 1.05;
+/// So many times quicker, or smaller, it is then.
+const MUCH: f64 = 3.0;
+/// Where it takes that long, or the file is so large, that it matters.
+const SLOW: f64 = 0.1;
+const LARGE: f64 = 1e7;
+
+/// The easiest to answer from of the plans that were looked at and are a little less exact than the one that `auto` took. With targets there is none: one is met or
+/// missed.
+pub fn instead(asked: &Request, choice: &Choice, own: &Effort) -> Option<Instead> {
+    if asked.measure.is_some() || asked.objective == Objective::Targets || choice.copies.is_some() {
+        return None;
+    }
+    let least = choice.planned.score(asked);
+    let (seconds, file) = (own.answer.seconds, own.work.file);
+    if seconds < SLOW && file < LARGE {
+        return None;
+    }
+    let alone = |plan: &Plan| {
+        let request = asked.over(plan.measure);
+        let frame = Frame::new(&request.cube, &plan.levels);
+        (self::file(&request.cube, &frame, plan), to_answer(plan, answering(&frame, plan)))
+    };
+    // The spec, and what is attached to it.
+    let attached = file - alone(&choice.planned.plan).0;
+    let one = |c: &Candidate| -> Option<Instead> {
+        let planned = c.outcome.as_ref().ok()?;
+        let error = libm::sqrt(planned.score(asked) / least);
+        if c.vast
+            || c.budgets != asked.budgets
+            || c.measure == choice.planned.plan.measure
+            || !(error <= LITTLE)
+        {
+            return None;
+        }
+        let (small, quick) = alone(&planned.plan);
+        let small = small + attached;
+        let quicker = seconds >= SLOW && seconds >= MUCH * quick;
+        let smaller = file >= LARGE && file >= MUCH * small && quick <= seconds;
+        (quicker || smaller).then_some(Instead {
+            measure: c.measure,
+            error,
+            seconds: [quick, seconds],
+            file: [small, file],
+        })
+    };
+    choice.candidates.iter().filter_map(one).min_by(|a, b| a.seconds[0].total_cmp(&b.seconds[0]))
+}
+
+/// Seconds to open a release of a plan and to answer the first question through so many integers.
+fn to_answer(plan: &Plan, read: f64) -> f64 {
+    seconds::OPEN
+        + seconds::LISTED * plan.measurements.len().max(plan.workload.len()) as f64
+        + seconds::READ * read
+}
+
 /// The bytes that a release of a plan takes at most, however the rows are: what [`Effort`] says, and half as much again, as that is an estimate.
 pub(super) fn most_memory(cube: &Cube, plan: &Plan, copies: usize) -> u64 {
     let release = Effort::of(Work::of(cube, plan, 0.0), cube, plan, copies as f64).release;
@@ -237,7 +307,7 @@ impl Effort {
         };
         let listed = work.measurements.max(tables);
         let answer = Takes {
-            seconds: OPEN + LISTED * listed + READ * work.read,
+            seconds: to_answer(plan, work.read),
             memory: bytes::PROGRAM
                 + bytes::LISTED * listed
                 + bytes::RECOVERED * work.asked.max(work.largest.min(work.read)),

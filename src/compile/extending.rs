@@ -107,6 +107,7 @@ fn combined(request: &Request, known: &[Option<Spread>], chosen: &[usize], new: 
         cells: 0.0,
         queries: 0.0,
         asked: Vec::new(),
+        worst: Default::default(),
         zeros: false,
     };
     for (t, table) in request.workload.iter().enumerate() {

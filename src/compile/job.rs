@@ -24,7 +24,7 @@ use crate::secret::count::Data;
 use crate::secret::ingest::{self, IngestError, Progress};
 use crate::secret::measure::MeasureError;
 use crate::secret::noise::Entropy;
-use crate::spec::{Spec, Unit};
+use crate::spec::{Format, Spec, Unit};
 use std::path::Path;
 
 /// What is made of a spec.
@@ -103,7 +103,8 @@ impl Job {
     ///
     /// Of very many measurements or integers only what speaks of all of them at once is written: domain, plan (whose writer refuses what its
     /// readers would) and spec. Whether each measurement has room, and all their sections, the planner has compared.
-    pub fn rehearse(&self, spec: &Spec, day: &str) -> Result<(), CompileError> {
+    /// `rows` is what they are read from, where they are.
+    pub fn rehearse(&self, spec: &Spec, day: &str, rows: Option<Format>) -> Result<(), CompileError> {
         let (folder, _passing) = interrupt::whole(|| {
             let folder = tempfile::tempdir().map_err(CompileError::Temporary)?;
             let passing = interrupt::Passing::new(folder.path());
@@ -113,7 +114,7 @@ impl Job {
         let key = SigningKey::throw_away().map_err(SealError::from)?;
         let receipt = Receipt { charge: ledger::ROOT.into(), line: 1 << 30 };
         let account = account(spec, &draft.charge(self)?, &receipt);
-        draft.fits_memory()?;
+        draft.fits_memory(rows)?;
         draft.answerable()?;
         for copy in 0..draft.copies() {
             let mut input = draft.manifest(copy, day, false)?;
@@ -286,18 +287,20 @@ impl<'a> Draft<'a> {
         statement::statement(self.spec(), self.plan(), dialect, from)
     }
 
-    /// Refuses to begin with less memory than may be taken.
-    pub fn fits_memory(&self) -> Result<(), CompileError> {
+    /// Refuses to begin with less memory than may be taken. `rows` is what they are read from, where they are.
+    fn fits_memory(&self, rows: Option<Format>) -> Result<(), CompileError> {
         let Some(limit) = ingest::memory_limit() else { return Ok(()) };
         let threads = rayon::current_num_threads();
         let needs = match self {
             Draft::Tables(tables) => tables.memory(),
             Draft::Projection(_) => ingest::least_memory(threads),
         };
-        let units = match self.spec().privacy.unit {
-            Unit::Row => 0,
+        let units = match (&self.spec().privacy.unit, rows) {
+            (Unit::Row, _) | (_, None) => 0,
             // And some for rows of them.
-            Unit::Column { .. } => ingest::least_for_units(threads) + ((threads as u64) << 20),
+            (Unit::Column { .. }, Some(format)) => {
+                ingest::least_for_units(threads, format) + ((threads as u64) << 20)
+            }
         };
         let needs = needs.saturating_add(units);
         if limit < needs { Err(CompileError::Memory { needs, limit }) } else { Ok(()) }

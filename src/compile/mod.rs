@@ -47,7 +47,7 @@ use crate::secret::count::given::GivenError;
 use crate::secret::ingest::{self, Frame, IngestError, Progress};
 use crate::secret::measure::MeasureError;
 use crate::secret::noise::{Entropy, NoiseError};
-use crate::spec::{Spec, SpecErrors};
+use crate::spec::{Format, Spec, SpecErrors};
 use job::Draft;
 use std::path::{Path, PathBuf};
 
@@ -236,8 +236,14 @@ pub struct Released {
 
 /// What a release of a spec would be: what it would refuse without data is refused here. `day` is `YYYY-MM-DD`.
 pub fn plan(spec: &Spec, look: Look, day: &str) -> Result<Job, CompileError> {
+    let rows = spec.data.as_ref().map_or(Format::Csv, |data| data.format);
+    planned(spec, look, day, Some(rows))
+}
+
+/// [`plan`], of rows that are read from this, where they are.
+fn planned(spec: &Spec, look: Look, day: &str, rows: Option<Format>) -> Result<Job, CompileError> {
     let job = Job::of(spec, look)?;
-    job.rehearse(spec, day)?;
+    job.rehearse(spec, day, rows)?;
     Ok(job)
 }
 
@@ -331,7 +337,12 @@ fn made(
 ) -> Result<Released, CompileError> {
     spec.confirmed()?;
     interrupt::note("nothing was charged, and nothing is left behind");
-    let job = plan(spec, Look::Needed, options.day)?;
+    let rows = match &data {
+        Ok(Source::File(path)) => Some(ingest::format(spec, path)),
+        Ok(Source::Memory(_)) | Err(_) => Some(Format::Csv),
+        Ok(Source::Counts(_)) => None,
+    };
+    let job = planned(spec, Look::Needed, options.day, rows)?;
     let data = data?;
     let draft = Draft::new(&job, spec, projection::seed(&options.entropy))?;
     let not_private = !options.entropy.is_private();
@@ -362,7 +373,7 @@ fn made(
             interrupt::note(format!(
                 "{} = {} was charged before any noise was drawn, and stays charged (line {} of {}); there is no release of it",
                 entry.currency.symbol(),
-                entry.charged,
+                entry.charged.shown(),
                 receipt.line,
                 crate::visible::visible(&options.ledger.display().to_string())
             ));

@@ -30,6 +30,17 @@ pub enum Dialect {
 }
 
 impl Dialect {
+    /// As `--sql` has it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Dialect::Spark => "spark",
+            Dialect::Duckdb => "duckdb",
+            Dialect::Postgres => "postgres",
+            Dialect::Bigquery => "bigquery",
+            Dialect::Ansi => "ansi",
+        }
+    }
+
     fn backslashes(self) -> bool {
         matches!(self, Dialect::Spark | Dialect::Bigquery)
     }
@@ -253,8 +264,11 @@ fn node(column: &Column, dialect: Dialect) -> Option<String> {
             }
         }
         Coding::Range { lo, hi } => {
-            // Of a narrow type the difference may not be.
-            let _ = write!(cases, " WHEN {name} BETWEEN {lo} AND {hi} THEN CAST({name} AS BIGINT) - ({lo})");
+            // Of a narrow type the difference may not be. What is not whole is a strange value, and no other number.
+            let _ = write!(
+                cases,
+                " WHEN {name} BETWEEN {lo} AND {hi} AND FLOOR({name}) = {name} THEN CAST({name} AS BIGINT) - ({lo})"
+            );
         }
         Coding::Bins { edges } => {
             let (first, last) = (edges.first()?, edges.last()?);

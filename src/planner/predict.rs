@@ -18,6 +18,7 @@ use crate::recover::gls::measured_tables;
 use crate::recover::zeros::Lumped;
 use crate::recover::{Recovery, written};
 use rayon::prelude::*;
+use std::collections::BTreeMap;
 
 /// What a plan promises.
 #[derive(Debug, Clone)]
@@ -36,6 +37,8 @@ pub struct Prediction {
     pub queries: f64,
     /// The number of queries asked of each.
     pub asked: Vec<f64>,
+    /// Of tables over groups of unequal size a cell that is known least well, by its nodes.
+    pub worst: BTreeMap<usize, Vec<u32>>,
     /// Whether it counts on the cells declared empty. Else it is an upper bound where there are any.
     pub zeros: bool,
 }
@@ -51,6 +54,7 @@ impl Prediction {
 pub fn predict(request: &Request, frame: &Frame, closure: &Closure, plan: &Plan) -> Prediction {
     let over = over_bases(&request.cube, frame, closure, plan, &request.workload);
     let closure = over.as_ref().unwrap_or(closure);
+    let mut worst = BTreeMap::new();
     let tables: Vec<Spread> = match component_variances(frame, closure, plan) {
         _ if plan.measurements.iter().any(|m| m.block.form() == Form::Rows) => {
             rows_spread(&request.cube, frame, plan)
@@ -63,13 +67,17 @@ pub fn predict(request: &Request, frame: &Frame, closure: &Closure, plan: &Plan)
             .collect(),
         None => {
             let measured = measured_tables(plan);
-            let one = |t: &Table| match t.asks.is_cells() {
-                true => unequal::spread(frame, &measured, &plan.exact, &t.cuboid),
+            let mut one = |(at, t): (usize, &Table)| match t.asks.is_cells() {
+                true => {
+                    let (spread, nodes) = unequal::spread(frame, &measured, &plan.exact, &t.cuboid);
+                    worst.insert(at, nodes);
+                    spread
+                }
                 false => tree::spread(frame, &measured, t)
                     .filter(|_| plan.exact.is_empty())
                     .unwrap_or_else(|| sums::spread(&request.cube, frame, (&measured, &plan.exact), t)),
             };
-            plan.workload.iter().map(one).collect()
+            plan.workload.iter().enumerate().map(&mut one).collect()
         }
     };
     let under_zeros = if plan.zeros.is_empty() { None } else { under_zeros(request, plan) };
@@ -82,6 +90,8 @@ pub fn predict(request: &Request, frame: &Frame, closure: &Closure, plan: &Plan)
         cells: 0.0,
         queries: 0.0,
         asked: Vec::new(),
+        // Cells declared empty tell cells apart that these are kinds of.
+        worst: if zeros { BTreeMap::new() } else { worst },
         zeros,
     };
     for (t, (table, spread)) in request.workload.iter().zip(&p.tables).enumerate() {
@@ -114,8 +124,16 @@ const MOST_KINDS: usize = 2048;
 /// The most numbers that queries under zeros may have together.
 const MOST_NUMBERS: f64 = (1u64 << 22) as f64;
 
-/// Under the cells declared empty: by the very laws that answers will have. `None` where those tell too many cells apart.
+/// The most pairs of a measured table and a component below one that is asked for, where several are measured: each law goes through them.
+const MOST_PAIRS: f64 = (1u64 << 24) as f64;
+
+/// Under the cells declared empty: by the very laws that answers will have. `None` where those tell too many cells apart, or are too much work.
 fn under_zeros(request: &Request, plan: &Plan) -> Option<Vec<Spread>> {
+    let measured = plan.measurements.iter().filter(|m| matches!(m.block.form(), Form::Table(_))).count();
+    let below = plan.workload.iter().map(|t| libm::exp2(t.cuboid.len() as f64)).fold(0.0, f64::max);
+    if measured > 1 && measured as f64 * below > MOST_PAIRS {
+        return None;
+    }
     let evaluator = Evaluator::new(Recovery::new(request.cube.clone(), plan.clone(), Nothing).ok()?);
     let mut left = MOST_KINDS;
     let mut out = Vec::with_capacity(plan.workload.len());
@@ -189,9 +207,11 @@ pub fn component_variances(frame: &Frame, closure: &Closure, plan: &Plan) -> Opt
     let mut precision = vec![0.0; n];
     for t in measured_tables(plan) {
         let mut add = |id: usize, a: &Cuboid| precision[id] += t.precision(frame, a);
-        // Whichever list is shorter: the components below the table, or all there are.
-        if 1usize.checked_shl(t.cuboid.len() as u32).is_some_and(|below| below < n) {
-            for a in frame.below(&t.cuboid) {
+        // Whichever list is shorter: the components below the table that it tells something of, or all there are.
+        let (needed, free) = t.needed(frame);
+        if 1usize.checked_shl(free.len() as u32).is_some_and(|below| below < n) {
+            for a in frame.below(&free) {
+                let a = if needed.is_total() { a } else { a.join(&needed) };
                 if let Some(id) = closure.find(&a) {
                     add(id, &a);
                 }

@@ -71,6 +71,7 @@ pub(super) fn choose(request: &Request, rows: &Rows) -> Result<Choice, PlanError
         cells,
         queries: cells,
         asked: Vec::new(),
+        worst: Default::default(),
         zeros: false,
     };
     let planned = Planned { plan, cost, prediction, certificate: None, ratio: None };

@@ -74,7 +74,7 @@ fn exact_margins(request: &Request, planned: &Planned, which: impl Fn(usize) -> 
         .flatten();
     let margin = |(t, target): (usize, Target)| {
         let evaluator = exact.as_ref().filter(|_| which(t))?;
-        let law = worst::law(evaluator, request, &planned.plan, request.workload.get(t)?)?;
+        let law = worst::law(evaluator, request, planned, t)?;
         Some(law.half_width(target.level.to_f64()))
     };
     wanted(request).map(margin).collect()

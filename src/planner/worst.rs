@@ -2,7 +2,7 @@
 
 use super::closure::Closure;
 use super::targets::Nothing;
-use super::{Request, predict};
+use super::{Planned, Request, predict};
 use crate::answer::Evaluator;
 use crate::cube::{Filter, Frame, Level, odometer};
 use crate::law::ErrorLaw;
@@ -17,14 +17,31 @@ const MOST_ROWS: usize = 256;
 pub fn law(
     evaluator: &Evaluator<Nothing>,
     request: &Request,
-    plan: &Plan,
-    table: &Table,
+    planned: &Planned,
+    at: usize,
 ) -> Option<Arc<ErrorLaw>> {
+    let plan = &planned.plan;
+    let table = plan.workload.get(at)?;
     match &table.asks {
-        asks if asks.is_cells() => evaluator.worst_cell_law(&table.cuboid).ok(),
+        asks if asks.is_cells() => {
+            evaluator.worst_cell_law(&table.cuboid).ok().or_else(|| of_cell(evaluator, planned, at, table))
+        }
         Asks::Query(_) => of_rows(evaluator, request, table),
         Asks::Product(_) => of_products(evaluator, request, plan, table),
     }
+}
+
+/// Of the cell that the prediction found to be known least well, where there are too many kinds of cells to look at the law of each.
+fn of_cell(
+    evaluator: &Evaluator<Nothing>,
+    planned: &Planned,
+    at: usize,
+    table: &Table,
+) -> Option<Arc<ErrorLaw>> {
+    let nodes = planned.prediction.worst.get(&at).filter(|nodes| nodes.len() == table.cuboid.len())?;
+    let group_by: Vec<Level> = table.cuboid.iter().collect();
+    let everything = [Aggregate { filter: Filter::everything(), partition: None }];
+    evaluator.law(&everything, &[1.0], &group_by, nodes).ok().map(Arc::new)
 }
 
 fn of_products(

@@ -45,6 +45,17 @@ impl Weighted {
         }
     }
 
+    /// The dimensions that a component must have for this measurement to tell anything of it: of coefficients those whose categories fill all
+    /// codes, as [`Weighted::precision`] has it. And the others.
+    pub fn needed(&self, frame: &Frame) -> (Cuboid, Cuboid) {
+        let full = |level: &Level| {
+            let n = frame.rung(*level).real_len();
+            self.seen == Seen::Walsh && walsh::padded(n) == n
+        };
+        let (needed, free): (Vec<Level>, Vec<Level>) = self.cuboid.iter().partition(full);
+        (Cuboid::new(needed), Cuboid::new(free))
+    }
+
     /// What this measurement adds to the precision of a component below it. Cells: one part in `n_i` of the weight
     /// for every dimension the component leaves out. Coefficients: `HᵀH = 2^k I − 11ᵀ` in every dimension.
     pub fn precision(&self, frame: &Frame, component: &Cuboid) -> f64 {

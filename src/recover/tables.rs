@@ -7,7 +7,9 @@ use super::sums::{self, Sums};
 use super::{RecoverError, Source};
 use crate::cube::{Axis, Cuboid, Frame};
 use crate::plan::{Plan, Seen};
+use rustc_hash::FxHashSet;
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 /// The measured tables.
 pub(super) struct Tables {
@@ -15,11 +17,16 @@ pub(super) struct Tables {
     tables: Vec<Weighted>,
     /// What they say together.
     sums: Sums,
+    /// What is measured, to be found quickly among very many.
+    found: OnceLock<FxHashSet<Cuboid>>,
 }
+
+/// So many pairs of tables and components are gone through one by one.
+const FEW: usize = 1 << 16;
 
 impl Tables {
     pub fn of(plan: &Plan) -> Tables {
-        Tables { tables: measured_tables(plan), sums: Sums::default() }
+        Tables { tables: measured_tables(plan), sums: Sums::default(), found: OnceLock::new() }
     }
 
     /// The only table there is, when an answer is a roll-up of it.
@@ -94,8 +101,14 @@ impl Tables {
     /// a dimension of one category, which has no component of its own, may be missing from what was measured.
     fn known_by_parts<S: Source>(&self, stored: &Stored<S>, cuboid: &Cuboid) -> bool {
         let tells = |t: &Weighted, a: &Cuboid| a.is_below(&t.cuboid) && t.precision(&stored.frame, a) > 0.0;
-        let known = |a: &Cuboid| stored.is_exact(a) || self.tables.iter().any(|t| tells(t, a));
-        stored.frame.below(cuboid).iter().all(known)
+        let below = stored.frame.below(cuboid);
+        let all = || self.tables.iter().map(|t| t.cuboid.clone()).collect();
+        // Its own table tells it, and is most often there.
+        let own = |a: &Cuboid| {
+            below.len().saturating_mul(self.tables.len()) > FEW && self.found.get_or_init(all).contains(a)
+        };
+        let known = |a: &Cuboid| stored.is_exact(a) || own(a) || self.tables.iter().any(|t| tells(t, a));
+        below.iter().all(known)
     }
 }
 

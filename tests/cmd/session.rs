@@ -115,6 +115,7 @@ fn helper(folder: &Path, words: &[String]) -> String {
             bytes[middle] ^= 1;
             std::fs::write(path(1), bytes).unwrap();
         }
+        "ls" if !path(1).exists() => return "no such folder\n".into(),
         "ls" => {
             let mut names: Vec<String> = std::fs::read_dir(path(1))
                 .unwrap()

@@ -3,7 +3,7 @@
 use super::asked;
 use crate::cli::output::wrapped;
 use crate::compile::Job;
-use crate::compile::effort::{Effort, Takes, effort};
+use crate::compile::effort::{Effort, Takes, effort, instead};
 use crate::planner::Choice;
 use crate::spec::Spec;
 use serde_json::{Value, json};
@@ -44,6 +44,17 @@ pub fn text(spec: &Spec, job: &Job, choice: &Choice) -> String {
         );
         out.push_str(&format!("{}\n", wrapped(&text, 6)));
     }
+    if let Some(i) = spec.request().and_then(|asked| instead(&asked, choice, &e)) {
+        let [quick, slow] = i.seconds.map(seconds);
+        let [small, large] = i.file.map(bytes);
+        let text = format!(
+            "instead   measure = \"{}\" in [strategy] would be {:.1} % less exact (std errors, by what strategies are compared by), and answered in about \
+             {quick} instead of {slow}, from a file of about {small} instead of {large}",
+            i.measure.name(),
+            (100.0 * (i.error - 1.0)).max(0.1),
+        );
+        out.push_str(&format!("{}\n", wrapped(&text, 10)));
+    }
     out
 }
 
@@ -53,7 +64,14 @@ pub fn to_json(spec: &Spec, job: &Job, choice: &Choice) -> Value {
     let whole = |v: f64| v.round() as u64;
     let takes = |t: &Takes| json!({ "seconds": t.seconds, "memory_bytes": whole(t.memory) });
     let dominant = dominant(&spec.planned(&choice.planned.plan), choice, &e);
+    let instead = spec.request().and_then(|asked| instead(&asked, choice, &e));
     json!({
+        "instead": instead.map(|i| json!({
+            "measure": i.measure.name(),
+            "error_ratio": i.error,
+            "answer_seconds": i.seconds[0],
+            "file_bytes": whole(i.file[0]),
+        })),
         "file_bytes": whole(e.work.file),
         "values": e.work.values,
         "release": takes(&e.release),

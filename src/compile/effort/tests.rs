@@ -108,3 +108,31 @@ fn what_cannot_be_is_refused_by_name() {
         assert_eq!(cells, if sizes.len() == 3 { "1728000000" } else { "7.8e23" });
     }
 }
+
+/// Where answering the plan that was taken takes long, another is spoken of: the very one that its name gives, as quick and as exact as is said.
+#[test]
+fn what_is_spoken_of_instead_is_to_be_had() {
+    let job_of = |measure: &str, budget: &str| {
+        let (text, _) = made_up(&[24, 9, 25], budget, "[[table]]\nup_to = 2", measure, 0);
+        let spec = spec(&text);
+        let job = Job::of(&spec, Look::Needed).unwrap();
+        let own = effort(&spec, &job).unwrap();
+        let Job::Tables(choice) = job else { panic!() };
+        (spec.request().unwrap(), *choice, own)
+    };
+    let (asked, choice, own) = job_of("auto", "rho = \"1/2\"");
+    assert_eq!(instead(&asked, &choice, &own), None, "it is quick enough");
+    let slow = |own: &Effort| {
+        let mut own = own.clone();
+        own.answer.seconds = 10.0;
+        own
+    };
+    let found = instead(&asked, &choice, &slow(&own)).unwrap();
+    let (named, other, quick) = job_of(found.measure.name(), "rho = \"1/2\"");
+    let ratio = other.planned.score(&asked) / choice.planned.score(&asked);
+    assert!((found.error - ratio.sqrt()).abs() < 1e-12 && (1.0..LITTLE).contains(&found.error), "{found:?}");
+    assert_eq!(found.seconds, [quick.answer.seconds, 10.0]);
+    assert!((found.file[0] / quick.work.file - 1.0).abs() < 0.01, "{found:?} {:?}", quick.work);
+    // Whoever names a strategy has chosen.
+    assert_eq!(instead(&named, &other, &slow(&quick)), None);
+}

@@ -125,10 +125,15 @@ pub fn is_too_much(frame: &Frame, measured: &[Weighted], cuboid: &Cuboid) -> boo
     !frame.is_balanced() && work(frame, measured, cuboid) > MOST_WORK
 }
 
-/// Mean and largest variance of a table's cells: one solution for each kind. Infinite where that takes too long.
-pub(super) fn spread(frame: &Frame, measured: &[Weighted], exact: &[Cuboid], cuboid: &Cuboid) -> Spread {
+/// Mean and largest variance of a table's cells, and a cell of the largest: one solution for each kind. Infinite where that takes too long.
+pub(super) fn spread(
+    frame: &Frame,
+    measured: &[Weighted],
+    exact: &[Cuboid],
+    cuboid: &Cuboid,
+) -> (Spread, Vec<u32>) {
     if is_too_much(frame, measured, cuboid) {
-        return super::sums::UNKNOWN;
+        return (super::sums::UNKNOWN, Vec::new());
     }
     let all = Kinds::new(frame, cuboid);
     let picks = all.picks();
@@ -141,14 +146,18 @@ pub(super) fn spread(frame: &Frame, measured: &[Weighted], exact: &[Cuboid], cub
     let variances: Vec<(f64, f64)> = picks.par_iter().map(one).collect();
     // Added up in their order, however many threads there are.
     let mut spread = Spread { mean: 0.0, max: 0.0 };
-    let mut cells = 0.0;
-    for (count, variance) in variances {
+    let (mut cells, mut worst) = (0.0, Vec::new());
+    for ((count, variance), pick) in variances.into_iter().zip(&picks) {
         spread.mean += count * variance;
-        spread.max = spread.max.max(variance);
+        if variance > spread.max {
+            spread.max = variance;
+            worst.clone_from(pick);
+        }
         cells += count;
     }
     spread.mean /= cells;
-    spread
+    let node = |(kinds, &p): (&Vec<(usize, u64)>, &u32)| kinds.get(p as usize).map(|kind| kind.0 as u32);
+    (spread, all.nodes.iter().zip(&worst).filter_map(node).collect())
 }
 
 /// Kinds of nodes of a rung: orbits of the uncoloured tree, each by one of its nodes and their number.

@@ -8,7 +8,7 @@
 
 use super::ask::{Ask, Groups};
 use super::{Measured, NotApplicable, Strategy};
-use crate::cube::{Level, walsh};
+use crate::cube::{Cuboid, Level, walsh};
 use crate::plan::Block;
 
 pub struct Fourier;
@@ -19,13 +19,26 @@ impl Strategy for Fourier {
     }
 }
 
+/// To predict their errors, the components that each component's coefficients tell something of are gone through: itself, and without those of its
+/// dimensions whose categories are no power of two. So many take some seconds.
+const MOST_TOLD: usize = 1 << 22;
+
 /// The blocks: one for each component.
 fn coefficients(ask: &Ask) -> Result<Groups, NotApplicable> {
     let Ask { request, frame, closure, .. } = *ask;
     if let Some(d) = frame.axes.iter().position(|a| a.rungs.len() > 2) {
         return Err(NotApplicable::SeveralLevels(request.cube.dimensions[d].name.clone()));
     }
-    let mut weight = vec![0.0; closure.components.len()];
+    let all = closure.components.len();
+    let told = |component: &Cuboid| -> usize {
+        let bare = |level: &Level| frame.rung(*level).real_len();
+        let open = component.iter().filter(|level| walsh::padded(bare(level)) != bare(level)).count();
+        1usize.checked_shl(open as u32).map_or(all, |below| below.min(all))
+    };
+    if closure.components.iter().map(told).fold(0, usize::saturating_add) > MOST_TOLD {
+        return Err(NotApplicable::TooManyTables);
+    }
+    let mut weight = vec![0.0; all];
     for (t, (table, below)) in request.workload.iter().zip(&closure.tables).enumerate() {
         let padded = |level: Level| walsh::padded(frame.rung(level).real_len()) as f64;
         let codes: f64 = table.cuboid.iter().map(padded).product();

@@ -77,6 +77,12 @@ pub enum IngestError {
     /// The file has no header row.
     #[error("the file is empty: it has no header row")]
     NoHeader,
+    /// There is nothing at all where the rows should be.
+    #[error(
+        "the file is empty: it has no bytes, so it is most likely not the one that was meant (data that is known to have no rows is a \
+         file of one empty line)"
+    )]
+    NoBytes,
     /// A column of the spec is not in the file.
     #[error(
         "the data has no column \"{column}\" among its {columns}{} (a file without a header row needs `columns` in \

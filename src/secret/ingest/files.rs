@@ -66,6 +66,12 @@ pub fn files(spec: &Spec, path: &Path) -> Result<Vec<DataFile>, IngestError> {
     }
 }
 
+/// What the rows at `path` are written in. Where they cannot be found, which whoever reads them says, what the spec says of its own.
+pub fn format(spec: &Spec, path: &Path) -> Format {
+    let found = files(spec, path).ok().and_then(|files| files.first().map(|file| file.format));
+    found.or(spec.data.as_ref().map(|data| data.format)).unwrap_or(Format::Csv)
+}
+
 /// What the end of a name says.
 fn named(path: &Path) -> Option<Format> {
     match path.extension() {

@@ -45,7 +45,7 @@ pub use crate::calendar::written as day_text;
 pub use check::{Problem, Report, check};
 pub(in crate::secret) use chunk::{CHUNK, Chunk};
 pub use error::{Fault, IngestError, Place};
-pub use files::{DataFile, files};
+pub use files::{DataFile, files, format};
 pub use frame::{Frame, Held};
 pub use numbers::Number;
 pub(in crate::secret) use numbers::numbers;
@@ -172,11 +172,14 @@ fn each_of<S: Take>(
     // Choosing among rows that were read takes about as long as reading them again.
     let passes = if fields.unit.is_some() { 2 } else { 1 };
     let step = |done: u64| progress.step(done.min(size) / passes, size);
+    // All files are of one format.
+    let format = files.first().map_or(Format::Csv, |file| file.format);
+    let memory = settings.memory.min(run::for_units(settings.threads, format));
     let run = Run { files, options, fields: &fields, zeros: None, check: false, settings, progress: &step };
     let (takers, cut) = match &fields.unit {
         None => (Run { zeros: Some(&zeros), ..run }.all(make)?.0, 0),
         Some(unit) => {
-            let bounding = Bounding::new(&fields, unit, settings.memory, settings.threads);
+            let bounding = Bounding::new(&fields, unit, memory, settings.threads);
             let (parted, _) = run.all(&|| bounding.parting())?;
             let part = |done: usize, of: usize| {
                 progress.step(size / 2 + (size / 2 / of as u64).saturating_mul(done as u64), size);

@@ -34,7 +34,7 @@ pub(in crate::secret) struct Settings {
     pub threads: usize,
     /// How many bytes of a text are read at a time.
     pub block: usize,
-    /// How many bytes rows of units may take that are held.
+    /// How many bytes rows of units may take that are held, where that is less than what is left of the limit.
     pub memory: usize,
 }
 
@@ -62,20 +62,25 @@ pub fn least_memory(threads: usize) -> u64 {
 impl Default for Settings {
     fn default() -> Settings {
         let threads = rayon::current_num_threads();
-        Settings { threads, block: super::text::BLOCK, memory: for_units(threads) }
+        Settings { threads, block: super::text::BLOCK, memory: usize::MAX }
     }
 }
 
 /// Of the memory that may be taken, what is for rows of units: half of what reading leaves.
-fn for_units(threads: usize) -> usize {
-    let half = |limit: u64| limit.saturating_sub(least_memory(threads) + least_for_units(threads)) / 2;
+pub(super) fn for_units(threads: usize, format: Format) -> usize {
+    let least = least_memory(threads) + least_for_units(threads, format);
+    let half = |limit: u64| limit.saturating_sub(least) / 2;
     memory_limit().map_or(MEMORY, |limit| usize::try_from(half(limit)).unwrap_or(usize::MAX))
 }
 
-/// What units take in any case: of each thread the entries of two dictionaries of a Parquet file, which hold the names of units and their order, and
-/// rows that are parted. Measured: 67 MB on two threads, where hardly anything else is held.
-pub fn least_for_units(threads: usize) -> u64 {
-    (threads as u64) * (28 << 20)
+/// What units take in any case: of each thread rows that are parted, and of a Parquet file the entries of two dictionaries, which hold the names of
+/// units and their order. Measured on two threads, where hardly anything else is held: 67 MB of Parquet, 20 MB of CSV.
+pub fn least_for_units(threads: usize, format: Format) -> u64 {
+    let each = match format {
+        Format::Csv => 2 << 20,
+        Format::Parquet => 28 << 20,
+    };
+    (threads as u64) * each
 }
 
 /// One reading of all files.
@@ -151,6 +156,10 @@ impl Run<'_> {
         &self,
         make: &(dyn Fn() -> S + Sync),
     ) -> Result<(Vec<S>, Vec<(usize, u64)>), IngestError> {
+        // Of several files without header rows some may well have no rows; but not all of them.
+        if self.options.columns.is_some() && self.files.iter().all(|file| file.size == 0) {
+            return Err(IngestError::NoBytes);
+        }
         // A wrong file among many is told before the first is read.
         if self.files.len() > 1 {
             for at in 0..self.files.len() {

@@ -211,7 +211,15 @@ fn dialects() {
     let headless = with_options(own(), |o| o.columns = Some(names));
     good(&headless, "1,,a\n2,,\"b,\"\"\nc\"\n3,x,é\n", expected);
     good(&headless, "\u{feff}1,,a\n", &[&[0, 1]]);
-    good(&headless, "", &[]);
+    // No bytes at all are no data; no rows are written as an empty line.
+    good(&headless, "\n", &[]);
+    bad(
+        &headless,
+        "",
+        NONE,
+        "the file is empty: it has no bytes, so it is most likely not the one that was meant (data that is known to have no rows is a file of \
+         one empty line)",
+    );
     // A byte order mark anywhere else is part of the value.
     bad(
         &own(),

@@ -5,6 +5,7 @@ use super::super::code::Coder;
 use super::super::error::Fault;
 use super::super::fields::{order_of, unit_of};
 use super::super::unit::order::KEY;
+use super::types::write_decimal;
 use crate::calendar;
 use std::collections::HashMap;
 use std::io::Write;
@@ -22,12 +23,18 @@ pub(super) enum Value<'p> {
     Day(i64),
     /// Seconds since the beginning of that day, and billionths of one.
     Time(i64, i64),
+    /// The bytes of a whole number, and how many of its digits are behind the point. As bytes, for they need no room to be placed well.
+    Decimal([u8; 16], u8),
     Single(f32),
     Double(f64),
 }
 
 impl Value<'_> {
-    /// As text: whole numbers in decimal, fractions with the fewest digits that mean the same number.
+    pub fn decimal(unscaled: i128, places: u8) -> Value<'static> {
+        Value::Decimal(unscaled.to_be_bytes(), places)
+    }
+
+    /// As text: whole numbers in decimal, decimals with all their digits, fractions with the fewest digits that mean the same number.
     fn write(self, to: &mut Vec<u8>) {
         to.clear();
         // Writing into a vector cannot fail.
@@ -42,6 +49,10 @@ impl Value<'_> {
                 let (day, clock) =
                     (calendar::written(seconds.div_euclid(86_400)), seconds.rem_euclid(86_400));
                 write!(to, "{day}T{:02}:{:02}:{:02}.{nanos:09}", clock / 3600, clock / 60 % 60, clock % 60)
+            }
+            Value::Decimal(bytes, places) => {
+                write_decimal(i128::from_be_bytes(bytes), places, to);
+                Ok(())
             }
             Value::Single(v) => write!(to, "{v:?}"),
             Value::Double(v) => write!(to, "{v:?}"),

@@ -5,6 +5,7 @@
 //! | `place` | bytes of the file, for as many threads as ask |
 //! | `pages`, `hybrid` | what is in a column chunk |
 //! | `slow` | column chunks in rarer encodings |
+//! | `types` | what a column's type says that it holds |
 //! | `cells` | what becomes of the cells |
 //! | `all` | every cell, for drafts of specs |
 
@@ -16,6 +17,7 @@ mod place;
 mod slow;
 #[cfg(test)]
 mod tests;
+mod types;
 
 use super::chunk::{CHUNK, Chunk};
 use super::code::Kind;
@@ -23,15 +25,15 @@ use super::error::IngestError;
 use super::fields::{Fields, find};
 use super::numbers::places;
 use super::piece::{Bad, Stop, What};
-use ::parquet::basic::{Compression, ConvertedType, Encoding, LogicalType, Type};
+use ::parquet::basic::{Compression, Encoding};
 use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::ColumnChunkMetaData;
 use ::parquet::file::reader::{FileReader, RowGroupReader};
 use ::parquet::file::serialized_reader::SerializedFileReader;
 use ::parquet::record::Field;
-use ::parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
+use ::parquet::schema::types::SchemaDescriptor;
 use cells::{Cells, To};
-use pages::{Meaning, Pages, Stored};
+use pages::{Pages, Stored};
 use place::OnDisk;
 use slow::Slow;
 use std::cell::Cell;
@@ -42,10 +44,8 @@ use std::sync::Once;
 pub use all::all;
 
 /// A Parquet file whose footer has been read, as if it were the CSV file of the same table: a null is an empty cell, whole numbers
-/// are written in decimal, fractions with the fewest digits that mean the same number, booleans as `true`
-/// and `false`. A column's type must fit its dimension: fractions are no labels and no whole numbers, however
-/// round (with `other` in the dimension all of them would go there unnoticed); dates fit `dates` and nothing else; times, decimals, raw
-/// and nested values are refused.
+/// are written in decimal, decimals with all the digits that their column has behind the point, fractions with the fewest digits that mean the same
+/// number, booleans as `true` and `false`. A column's type must fit its dimension: see [`types`].
 pub(super) struct Groups {
     reader: SerializedFileReader<OnDisk>,
     /// Where each dimension is.
@@ -331,55 +331,14 @@ impl Source {
         let leaf = (0..schema.num_columns()).find(|&leaf| schema.get_column_root_idx(leaf) == root);
         let leaf = leaf.filter(flat).ok_or_else(|| refuse("nested"))?;
         let descriptor = schema.column(leaf);
-        let meaning = check(&descriptor, wanted).map_err(refuse)?;
+        let held = types::held(descriptor.self_type());
+        let meaning = types::meaning(held, wanted).map_err(refuse)?;
         let stored = Stored {
             physical: descriptor.physical_type(),
             meaning,
+            length: usize::try_from(descriptor.type_length()).unwrap_or(0),
             nullable: descriptor.max_def_level() == 1,
         };
         Ok(Source { leaf, stored })
-    }
-}
-
-/// What a column's values mean, if its type fits; or what it is instead.
-fn check(column: &ColumnDescriptor, wanted: Kind) -> Result<Meaning, &'static str> {
-    use ::parquet::basic::TimeUnit;
-    use ConvertedType::{
-        DATE, ENUM, INT_8, INT_16, INT_32, INT_64, NONE, TIMESTAMP_MICROS, TIMESTAMP_MILLIS, UINT_8, UINT_16,
-        UINT_32, UINT_64, UTF8,
-    };
-    let plain = match column.logical_type_ref() {
-        None => true,
-        Some(LogicalType::Integer(_) | LogicalType::String | LogicalType::Enum) => true,
-        Some(_) => false,
-    };
-    let converted = column.converted_type();
-    let unsigned = matches!(converted, UINT_8 | UINT_16 | UINT_32 | UINT_64)
-        || matches!(column.logical_type_ref(), Some(LogicalType::Integer(int)) if !int.is_signed);
-    let signed = matches!(converted, NONE | INT_8 | INT_16 | INT_32 | INT_64);
-    let date = column.logical_type_ref() == Some(&LogicalType::Date) || converted == DATE;
-    let time = match (column.logical_type_ref(), converted) {
-        (Some(LogicalType::Timestamp(time)), _) => Some(match time.unit {
-            TimeUnit::MILLIS => Meaning::Time(1_000),
-            TimeUnit::MICROS => Meaning::Time(1_000_000),
-            TimeUnit::NANOS => Meaning::Time(1_000_000_000),
-        }),
-        (None, TIMESTAMP_MILLIS) => Some(Meaning::Time(1_000)),
-        (None, TIMESTAMP_MICROS) => Some(Meaning::Time(1_000_000)),
-        _ => None,
-    };
-    match (column.physical_type(), wanted) {
-        (Type::INT32, Kind::Dates | Kind::Order) if date => Ok(Meaning::Day),
-        (Type::INT64, Kind::Order) if time.is_some() => time.ok_or("a time"),
-        _ if date => Err("dates"),
-        _ if !plain => Err("a time, a decimal or of another special type"),
-        (Type::INT32 | Type::INT64, Kind::Dates) if signed || unsigned => Err("whole numbers"),
-        (Type::INT32 | Type::INT64, _) if unsigned => Ok(Meaning::Unsigned),
-        (Type::INT32 | Type::INT64, _) if signed => Ok(Meaning::Plain),
-        (Type::BYTE_ARRAY, _) if matches!(converted, NONE | UTF8 | ENUM) => Ok(Meaning::Plain),
-        (Type::BOOLEAN, Kind::Labels) | (Type::FLOAT | Type::DOUBLE, Kind::Number) => Ok(Meaning::Plain),
-        (Type::BOOLEAN, _) => Err("true or false"),
-        (Type::FLOAT | Type::DOUBLE, _) => Err("fractions"),
-        _ => Err("a time, a decimal or of another special type"),
     }
 }

@@ -8,7 +8,7 @@ use super::super::chunk::Chunk;
 use super::super::error::IngestError;
 use super::cells::{Cells, Value};
 use super::hybrid::Hybrid;
-use super::{BROKEN, UNKNOWN, undecodable};
+use super::{BROKEN, UNKNOWN, types, undecodable};
 use ::bytes::Bytes;
 use ::parquet::basic::{Encoding, Type};
 use ::parquet::column::page::{Page, PageReader};
@@ -18,10 +18,12 @@ use ::parquet::column::page::{Page, PageReader};
 pub(super) struct Stored {
     pub physical: Type,
     pub meaning: Meaning,
+    /// How many bytes each value has where all have as many.
+    pub length: usize,
     pub nullable: bool,
 }
 
-/// What whole numbers stand for.
+/// What whole numbers, and bytes that are such, stand for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Meaning {
     Plain,
@@ -30,22 +32,26 @@ pub(super) enum Meaning {
     Day,
     /// So many to a second, since the beginning of 1970-01-01.
     Time(i64),
+    /// So many of the digits are behind the point.
+    Decimal(u8),
+    /// There are no values at all.
+    Nothing,
 }
 
 impl Stored {
-    /// What four bytes say.
-    pub fn narrow(self, value: i32) -> Value<'static> {
-        match self.meaning {
+    /// What four bytes say. `None` where there can be nothing.
+    pub fn narrow(self, value: i32) -> Option<Value<'static>> {
+        Some(match self.meaning {
             Meaning::Plain => Value::Whole(value.into()),
             Meaning::Unsigned => Value::Unsigned(value.cast_unsigned().into()),
             Meaning::Day => Value::Day(value.into()),
-            Meaning::Time(_) => self.wide(value.into()),
-        }
+            Meaning::Time(_) | Meaning::Decimal(_) | Meaning::Nothing => return self.wide(value.into()),
+        })
     }
 
     /// What eight bytes say.
-    pub fn wide(self, value: i64) -> Value<'static> {
-        match self.meaning {
+    pub fn wide(self, value: i64) -> Option<Value<'static>> {
+        Some(match self.meaning {
             Meaning::Plain => Value::Whole(value),
             Meaning::Unsigned => Value::Unsigned(value.cast_unsigned()),
             Meaning::Day => Value::Day(value),
@@ -53,6 +59,16 @@ impl Stored {
                 let nanos = value.rem_euclid(unit) * (1_000_000_000 / unit);
                 Value::Time(value.div_euclid(unit), nanos)
             }
+            Meaning::Decimal(places) => Value::decimal(value.into(), places),
+            Meaning::Nothing => return None,
+        })
+    }
+
+    /// What any number of bytes say.
+    pub fn bytes(self, value: &[u8]) -> Option<Value<'_>> {
+        match self.meaning {
+            Meaning::Decimal(places) => Some(Value::decimal(types::unscaled(value)?, places)),
+            _ => Some(Value::Bytes(value)),
         }
     }
 }
@@ -266,12 +282,13 @@ fn plain(bytes: &[u8], from: usize, stored: Stored) -> Option<(Value<'_>, usize)
     Some(match stored.physical {
         Type::BYTE_ARRAY => {
             let len = usize::try_from(u32::from_le_bytes(four()?.0)).ok()?;
-            (Value::Bytes(rest.get(4..)?.get(..len)?), from + 4 + len)
+            (stored.bytes(rest.get(4..)?.get(..len)?)?, from + 4 + len)
         }
-        Type::INT32 => four().map(|(b, end)| (stored.narrow(i32::from_le_bytes(b)), end))?,
-        Type::INT64 => eight().map(|(b, end)| (stored.wide(i64::from_le_bytes(b)), end))?,
+        Type::FIXED_LEN_BYTE_ARRAY => (stored.bytes(rest.get(..stored.length)?)?, from + stored.length),
+        Type::INT32 => four().and_then(|(b, end)| Some((stored.narrow(i32::from_le_bytes(b))?, end)))?,
+        Type::INT64 => eight().and_then(|(b, end)| Some((stored.wide(i64::from_le_bytes(b))?, end)))?,
         Type::FLOAT => four().map(|(b, end)| (Value::Single(f32::from_le_bytes(b)), end))?,
         Type::DOUBLE => eight().map(|(b, end)| (Value::Double(f64::from_le_bytes(b)), end))?,
-        Type::BOOLEAN | Type::INT96 | Type::FIXED_LEN_BYTE_ARRAY => return None,
+        Type::BOOLEAN | Type::INT96 => return None,
     })
 }

@@ -43,18 +43,23 @@ impl<'f> Slow<'f> {
         let Slow { reader, stored, cells } = self;
         let (n, stored) = (stored.nullable, *stored);
         match reader {
-            ColumnReader::BoolColumnReader(r) => decode(r, n, chunk, len, cells, |v| Value::Flag(*v)),
+            ColumnReader::BoolColumnReader(r) => decode(r, n, chunk, len, cells, |v| Some(Value::Flag(*v))),
             ColumnReader::Int32ColumnReader(r) => decode(r, n, chunk, len, cells, |&v| stored.narrow(v)),
             ColumnReader::Int64ColumnReader(r) => decode(r, n, chunk, len, cells, |&v| stored.wide(v)),
-            ColumnReader::FloatColumnReader(r) => decode(r, n, chunk, len, cells, |v| Value::Single(*v)),
-            ColumnReader::DoubleColumnReader(r) => decode(r, n, chunk, len, cells, |v| Value::Double(*v)),
+            ColumnReader::FloatColumnReader(r) => {
+                decode(r, n, chunk, len, cells, |v| Some(Value::Single(*v)))
+            }
+            ColumnReader::DoubleColumnReader(r) => {
+                decode(r, n, chunk, len, cells, |v| Some(Value::Double(*v)))
+            }
             ColumnReader::ByteArrayColumnReader(r) => {
-                decode(r, n, chunk, len, cells, |v| Value::Bytes(v.as_bytes()))
+                decode(r, n, chunk, len, cells, |v| stored.bytes(v.as_bytes()))
             }
-            // `check` let none of these through.
-            ColumnReader::Int96ColumnReader(_) | ColumnReader::FixedLenByteArrayColumnReader(_) => {
-                Err(IngestError::Parquet(BROKEN))
+            ColumnReader::FixedLenByteArrayColumnReader(r) => {
+                decode(r, n, chunk, len, cells, |v| stored.bytes(v.as_bytes()))
             }
+            // `types` let none of these through.
+            ColumnReader::Int96ColumnReader(_) => Err(IngestError::Parquet(BROKEN)),
         }
     }
 }
@@ -68,7 +73,7 @@ fn decode<T: DataType>(
     chunk: &mut Chunk,
     len: usize,
     cells: &mut Cells<'_>,
-    value: impl Fn(&T::T) -> Value<'_>,
+    value: impl Fn(&T::T) -> Option<Value<'_>>,
 ) -> Result<(), IngestError> {
     let broken = || IngestError::Parquet(BROKEN);
     let mut row = 0;
@@ -85,7 +90,8 @@ fn decode<T: DataType>(
         let mut values = values.iter();
         for at in 0..read {
             let present = !nullable || levels.get(at) == Some(&1);
-            let value = if present { value(values.next().ok_or_else(broken)?) } else { Value::Null };
+            let value =
+                if present { values.next().and_then(&value).ok_or_else(broken)? } else { Value::Null };
             cells.value(chunk, row + at, value).ok_or_else(broken)?;
         }
         row += read;

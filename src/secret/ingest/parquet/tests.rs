@@ -8,7 +8,7 @@ use crate::spec::{Coding, Spec};
 use ::parquet::basic::{GzipLevel, ZstdLevel};
 use ::parquet::data_type::{
     BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArrayType, FloatType, Int32Type,
-    Int64Type,
+    Int64Type, Int96, Int96Type,
 };
 use ::parquet::file::properties::{WriterProperties, WriterPropertiesBuilder, WriterVersion};
 use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
@@ -231,7 +231,9 @@ fn types_must_fit() {
     let path = dir.path().join("rows.parquet");
     let schema = "required double f; required boolean b; required int32 d (DATE); required int64 t (TIMESTAMP_MILLIS); \
         required binary j (JSON); required int32 p (DECIMAL(5,2)); required fixed_len_byte_array(2) l; \
-        required group g { required int32 h; } repeated int32 r;";
+        required group g { required int32 h; } repeated int32 r; required fixed_len_byte_array(2) h (FLOAT16); \
+        required int32 c (TIME_MILLIS); required int96 o; required fixed_len_byte_array(16) u (UUID); \
+        required fixed_len_byte_array(12) i (INTERVAL); required binary s (BSON); required fixed_len_byte_array(20) w (DECIMAL(45,2));";
     write(&path, schema, WriterProperties::builder(), 1, |_, group| {
         put::<DoubleType>(group, &[Some(1.0)]);
         put::<BoolType>(group, &[Some(true)]);
@@ -244,21 +246,41 @@ fn types_must_fit() {
         let mut writer = group.next_column().unwrap().unwrap();
         writer.typed::<Int32Type>().write_batch(&[1], Some(&[1]), Some(&[0])).unwrap();
         writer.close().unwrap();
+        let bytes = |n| [Some(ByteArray::from(vec![0; n]).into())];
+        put::<FixedLenByteArrayType>(group, &bytes(2));
+        put::<Int32Type>(group, &[Some(1)]);
+        put::<Int96Type>(group, &[Some(Int96::from(vec![1, 2, 3]))]);
+        put::<FixedLenByteArrayType>(group, &bytes(16));
+        put::<FixedLenByteArrayType>(group, &bytes(12));
+        put::<ByteArrayType>(group, &[Some("1".into())]);
+        put::<FixedLenByteArrayType>(group, &bytes(20));
     });
-    let special = "a time, a decimal or of another special type";
     let label = Coding::Labels([("1".into(), 0)].into());
     let range = Coding::Range { lo: 1, hi: 1 };
     let bins = Coding::Bins { edges: vec![0.0, 9.0] };
+    let dates = Coding::Dates { first: 0, last: 0 };
     for (name, coding, found, wanted) in [
         ("f", &label, "fractions", "labels"),
         ("f", &range, "fractions", "whole numbers"),
         ("b", &range, "true or false", "whole numbers"),
         ("b", &bins, "true or false", "numbers"),
         ("d", &range, "dates", "whole numbers"),
-        ("t", &bins, special, "numbers"),
-        ("j", &label, special, "labels"),
-        ("p", &range, special, "whole numbers"),
-        ("l", &label, special, "labels"),
+        ("d", &label, "dates", "labels"),
+        ("d", &bins, "dates", "numbers"),
+        ("t", &bins, "days with a time (TIMESTAMP)", "numbers"),
+        ("t", &dates, "days with a time (TIMESTAMP)", "dates"),
+        ("t", &label, "days with a time (TIMESTAMP)", "labels"),
+        ("j", &label, "JSON", "labels"),
+        ("p", &range, "decimals with digits behind the point", "whole numbers"),
+        ("p", &dates, "decimals", "dates"),
+        ("l", &label, "raw bytes of a fixed length", "labels"),
+        ("h", &bins, "fractions of two bytes (FLOAT16)", "numbers"),
+        ("c", &label, "times of day (TIME)", "labels"),
+        ("o", &label, "days with a time, as INT96", "labels"),
+        ("u", &label, "UUIDs", "labels"),
+        ("i", &label, "lengths of time (INTERVAL)", "labels"),
+        ("s", &label, "BSON", "labels"),
+        ("w", &bins, "decimals of more than 38 digits (DECIMAL)", "numbers"),
         ("g", &label, "nested", "labels"),
         ("r", &range, "nested", "whole numbers"),
     ] {
@@ -319,6 +341,152 @@ fn dates() {
         &path,
         "column \"d\" is whole numbers, but it is to be read as dates",
     );
+}
+
+/// Decimals, however they are stored and encoded, are their exact text: with all digits behind the point, and whole where there are none.
+#[test]
+fn decimals() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("rows.parquet");
+    let schema = "optional int32 a (DECIMAL(5,2)); optional int64 b (DECIMAL(18,3)); \
+        optional fixed_len_byte_array(16) c (DECIMAL(38,2)); optional binary d (DECIMAL(38,0)); \
+        optional int64 e (DECIMAL(18,0)); optional fixed_len_byte_array(3) f (DECIMAL(6,6));";
+    let unscaled: Vec<Option<i64>> =
+        [Some(0), Some(5), Some(-5), Some(1250), Some(-1250), Some(99_999), None, Some(-99_999)]
+            .into_iter()
+            .cycle()
+            .take(400)
+            .collect();
+    let be = |n: i64, len: usize| i128::from(n).to_be_bytes()[16 - len..].to_vec();
+    // As short as it can be.
+    let short = |n: i64| be(n, (1..16).find(|&len| types::unscaled(&be(n, len)) == Some(n.into())).unwrap());
+    let texts = |values: [&str; 7]| labels_of(&values);
+    let columns = [
+        ("a", texts(["0.00", "0.05", "-0.05", "12.50", "-12.50", "999.99", "-999.99"])),
+        ("b", texts(["0.000", "0.005", "-0.005", "1.250", "-1.250", "99.999", "-99.999"])),
+        ("c", texts(["0.00", "0.05", "-0.05", "12.50", "-12.50", "999.99", "-999.99"])),
+        ("d", texts(["0", "5", "-5", "1250", "-1250", "99999", "-99999"])),
+        ("e", texts(["0", "5", "-5", "1250", "-1250", "99999", "-99999"])),
+        ("f", texts(["0.000000", "0.000005", "-0.000005", "0.001250", "-0.001250", "0.099999", "-0.099999"])),
+    ];
+    let named = spec(columns.map(|(name, coding)| missing(column(name, 7, coding))));
+    let expected: Vec<Vec<u32>> = (0..400).map(|i| vec![[0, 1, 2, 3, 4, 5, 7, 6][i % 8]; 6]).collect();
+    // Numbers as numbers: in bins all of them, in ranges those without digits behind the point.
+    let bins = || Coding::Bins { edges: vec![-1e5, 0.0, 1e-5, 0.06, 100_000.0] };
+    let range = || Coding::Range { lo: -5, hi: 5 };
+    let numbers = spec([
+        lenient(column("a", 4, bins())),
+        lenient(column("c", 4, bins())),
+        lenient(column("f", 4, bins())),
+        lenient(column("d", 11, range())),
+        lenient(column("e", 11, range())),
+    ]);
+    let as_numbers = [
+        [1, 1, 1, 5, 5],
+        [2, 2, 1, 10, 10],
+        [0, 0, 0, 0, 0],
+        [3, 3, 2, 12, 12],
+        [0, 0, 0, 12, 12],
+        [3, 3, 3, 12, 12],
+        [4, 4, 4, 11, 11],
+        [0, 0, 0, 12, 12],
+    ];
+    let as_numbers: Vec<Vec<u32>> = (0..400).map(|i| as_numbers[i % 8].to_vec()).collect();
+    for (dictionary, version) in [
+        (true, WriterVersion::PARQUET_1_0),
+        (false, WriterVersion::PARQUET_1_0),
+        (false, WriterVersion::PARQUET_2_0),
+    ] {
+        let properties =
+            WriterProperties::builder().set_dictionary_enabled(dictionary).set_writer_version(version);
+        write(&path, schema, properties, 2, |at, group| {
+            let rows = &unscaled[at * 200..(at + 1) * 200];
+            let fixed = |len| -> Vec<_> {
+                rows.iter().map(|v| v.map(|n| ByteArray::from(be(n, len)).into())).collect()
+            };
+            put::<Int32Type>(group, &rows.iter().map(|v| v.map(|n| n as i32)).collect::<Vec<_>>());
+            put::<Int64Type>(group, rows);
+            put::<FixedLenByteArrayType>(group, &fixed(16));
+            put::<ByteArrayType>(
+                group,
+                &rows.iter().map(|v| v.map(|n| ByteArray::from(short(n)))).collect::<Vec<_>>(),
+            );
+            put::<Int64Type>(group, rows);
+            put::<FixedLenByteArrayType>(group, &fixed(3));
+        });
+        assert_eq!(codes(&read(&named, &path, &()).unwrap()), expected);
+        assert_eq!(codes(&read(&numbers, &path, &()).unwrap()), as_numbers);
+        // A person's number, and which row is first.
+        let unit = with_unit(
+            spec([missing(column("d", 7, labels_of(&["0", "5", "-5", "1250", "-1250", "99999", "-99999"])))]),
+            "e",
+            400,
+        );
+        let error = read(&unit, &path, &()).unwrap_err().to_string();
+        assert!(error.starts_with("row 7, column \"e\": the cell is empty"), "{error}");
+    }
+    // More bytes than 128 bits have, which say the sign again or another number.
+    let wide = |above: u8, n: i128| [vec![above; 4], n.to_be_bytes().to_vec()].concat();
+    assert_eq!(types::unscaled(&wide(0, i128::MAX)), Some(i128::MAX));
+    assert_eq!(types::unscaled(&wide(0xff, i128::MIN)), Some(i128::MIN));
+    assert_eq!(types::unscaled(&wide(0, -1)), None);
+    assert_eq!(types::unscaled(&wide(1, 1)), None);
+    assert_eq!(types::unscaled(&[]), None);
+}
+
+fn labels_of(texts: &[&str]) -> Coding {
+    Coding::Labels(texts.iter().zip(0..).map(|(text, node)| ((*text).to_owned(), node)).collect())
+}
+
+/// With one further node, for what is missing.
+fn missing(
+    (mut dimension, mut column): (crate::cube::Dimension, crate::spec::Column),
+) -> (crate::cube::Dimension, crate::spec::Column) {
+    column.missing = Some(dimension.levels[1].len() as u32);
+    dimension.levels[1].labels.push("missing".into());
+    dimension.levels[1].parent.push(0);
+    (dimension, column)
+}
+
+/// Of a column of the null type every cell is empty, whatever the dimension is; one that has values after all is damaged.
+#[test]
+fn nothing_at_all() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("rows.parquet");
+    let schema = "required binary x (UTF8); optional int32 n (UNKNOWN);";
+    let write = |value: Option<i32>, dictionary| {
+        write(
+            &path,
+            schema,
+            WriterProperties::builder().set_dictionary_enabled(dictionary),
+            1,
+            |_, group| {
+                put::<ByteArrayType>(group, &[Some("a".into()), Some("a".into())]);
+                put::<Int32Type>(group, &[None, value]);
+            },
+        );
+    };
+    let codings = [
+        labels_of(&["0"]),
+        Coding::Range { lo: 0, hi: 0 },
+        Coding::Bins { edges: vec![0.0, 1.0] },
+        Coding::Dates { first: 0, last: 0 },
+    ];
+    for coding in codings {
+        let spec = || column("n", 1, coding.clone());
+        for dictionary in [true, false] {
+            write(None, dictionary);
+            assert_eq!(codes(&read(&self::spec([missing(spec())]), &path, &()).unwrap()), [[1], [1]]);
+            bad(
+                &self::spec([spec()]),
+                &path,
+                "row 1, column \"n\": the cell is empty, and the dimension has no `missing`",
+            );
+            write(Some(0), dictionary);
+            let error = read(&self::spec([missing(spec())]), &path, &()).unwrap_err();
+            assert_eq!(error, IngestError::Parquet(BROKEN));
+        }
+    }
 }
 
 /// Whatever byte is damaged, reading ends with rows or an error, and no error shows a value.
