@@ -15,6 +15,10 @@ clippy:
 test:
     cargo test --locked
 
+# All tests, each with all its tries
+test-all:
+    cargo test --release --locked
+
 # The evaluator alone: no data reading, no samplers
 evaluator:
     cargo check --lib --no-default-features --locked

@@ -77,11 +77,7 @@ pub mod audit;
 #[doc(hidden)]
 pub mod cube;
 #[doc(hidden)]
-pub mod exact;
-#[doc(hidden)]
-pub mod law;
-#[doc(hidden)]
-pub mod numeric;
+pub use margins_law::{exact, law, numeric};
 #[doc(hidden)]
 pub mod plan;
 #[cfg(feature = "compile")]

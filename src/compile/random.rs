@@ -1,6 +1,7 @@
 //! Small specs made at random: whatever a release would refuse, its plan refuses, and nothing panics.
 
 use super::{Job, Options, plan, release};
+use crate::numeric::tries::tries;
 use crate::planner::Look;
 use crate::release::{Release, SigningKey};
 use crate::secret::noise::Entropy;
@@ -115,7 +116,7 @@ fn parse(text: &str) -> Option<Spec> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(ProptestConfig::with_cases(tries(24, 96) as u32))]
 
     #[test]
     fn what_release_refuses_plan_refuses(case in case()) {

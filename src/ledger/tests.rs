@@ -1,5 +1,6 @@
 use super::published::{Found, look};
 use super::*;
+use crate::numeric::tries::tries;
 use crate::plan::Neighbours;
 use crate::release::keys;
 use proptest::prelude::*;
@@ -300,7 +301,7 @@ fn mixtures_in_epsilon_at_delta() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(tries(16, 64) as u32))]
 
     /// Whatever is asked for in whatever order: what is accepted stays within the bound, in arithmetic that is exact; and what is told to be
     /// left is taken, and hardly more.

@@ -352,7 +352,7 @@ impl Workload {
     }
 
     fn rows(&self) -> Vec<Vec<f64>> {
-        let r = self.0.len();
+        let r = self.0.rows();
         let at = |i: usize, j: usize| if j <= i { self.0.row(i)[j] } else { self.0.row(j)[i] };
         (0..r).map(|i| (0..r).map(|j| at(i, j)).collect()).collect()
     }

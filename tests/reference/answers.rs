@@ -8,6 +8,7 @@ use crate::plans::request;
 use margins::answer::Evaluator;
 use margins::cube::{Cube, Cuboid, Filter, Frame, Level};
 use margins::exact::Rational;
+use margins::numeric::tries::tries;
 use margins::plan::{Block, BudgetRule, Measure, Noise, Plan, Table};
 use margins::planner::{plan, strategy};
 use margins::recover::{Recovery, zeros};
@@ -207,7 +208,7 @@ pub fn answers(cube: &Cube, plan: &Plan, seed: u64) -> (Vec<Vec<i64>>, Vec<DVect
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 160, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: tries(24, 160) as u32, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn answers_are_dense_least_squares(case in case()) {

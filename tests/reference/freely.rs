@@ -2,6 +2,7 @@
 //! free. The bases that are planned must be as good.
 
 use crate::bases::{Dice, natural};
+use margins::numeric::tries::tries;
 use margins::plan::{Asked, Measure};
 use margins::planner::{Request, plan};
 use nalgebra::{DMatrix, DVector};
@@ -155,7 +156,8 @@ impl Free {
 fn no_other_bases_are_better() {
     let mut dice = Dice(3);
     let (mut made, mut most) = (0, 0.0f64);
-    for _ in 0..40 {
+    let rounds = tries(8, 40);
+    for _ in 0..rounds {
         let mut r = natural(&mut dice, false);
         r.measure = Some(Measure::Bases);
         let Some(proof) = plan(&r).ok().and_then(|p| p.certificate) else { continue };
@@ -169,5 +171,5 @@ fn no_other_bases_are_better() {
         made += 1;
     }
     println!("bases against the best that descent finds: at most {most:.5} in {made} workloads");
-    assert!(made > 25);
+    assert!(made > rounds * 5 / 8);
 }

@@ -6,6 +6,7 @@ use crate::plans::request;
 use margins::answer::Evaluator;
 use margins::cube::Filter;
 use margins::cube::{Cube, Cuboid, Frame};
+use margins::numeric::tries::tries;
 use margins::plan::{BudgetRule, Measure, Neighbours, Noise, Rows, Table};
 use margins::planner::{PlanError, Request, compare, plan};
 use margins::recover::{Recovery, zeros};
@@ -67,7 +68,7 @@ fn rank(m: &DMatrix<f64>) -> usize {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 120,
+        cases: tries(12, 120) as u32,
         failure_persistence: None,
         rng_seed: RngSeed::Fixed(42),
         ..ProptestConfig::default()

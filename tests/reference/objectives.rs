@@ -8,6 +8,7 @@ use crate::plans::{every, request};
 use margins::cube::{Cube, Cuboid, Frame};
 use margins::exact::Rational;
 use margins::law::ErrorLaw;
+use margins::numeric::tries::tries;
 use margins::plan::{Block, Measure, Noise, Rows, cost};
 use margins::planner::targets::targets;
 use margins::planner::{Objective, PlanError, Planned, Request, Target, plan, strategy};
@@ -85,7 +86,7 @@ fn weights_count_in_the_worst_cell() {
 /// The least budget meets every target, a slightly smaller one does not, for both kinds of noise.
 #[test]
 fn the_least_budget_is_the_least() {
-    for (which, cube) in cubes().into_iter().enumerate() {
+    for (which, cube) in cubes().into_iter().take(tries(1, 2)).enumerate() {
         for (noise, measure, less) in
             [(Noise::Gaussian, Measure::Residual, 0.999), (Noise::Laplace, Measure::Queries, 0.95)]
         {

@@ -5,6 +5,7 @@ use crate::plans::{every, request};
 use crate::strategies::{Dice, random};
 use margins::cube::{Cube, Cuboid};
 use margins::exact::Rational;
+use margins::numeric::tries::tries;
 use margins::plan::{Block, BudgetRule, Measure, Noise, Share, Table};
 use margins::planner::targets::targets;
 use margins::planner::{EQUAL, Objective, Request, Target, compare, plan};
@@ -39,7 +40,8 @@ fn asked(dice: &mut Dice, noise: Noise, objective: Objective) -> Request {
 fn auto_is_never_worse_by_any_objective() {
     let mut dice = Dice(2024);
     let mut judged = 0;
-    for round in 0..72 {
+    let rounds = tries(6, 72);
+    for round in 0..rounds {
         let noise = if round % 2 == 0 { Noise::Laplace } else { Noise::Gaussian };
         let objective = [Objective::Worst, Objective::Targets, Objective::Total][round / 2 % 3];
         let r = asked(&mut dice, noise, objective);
@@ -67,7 +69,7 @@ fn auto_is_never_worse_by_any_objective() {
             judged += 1;
         }
     }
-    assert!(judged > 700, "{judged}");
+    assert!(judged > 9 * rounds, "{judged}");
 }
 
 /// Two or three tables in any shares: none of a fine grid of them has a smaller worst cell than the plan for it, over equal groups and
@@ -145,7 +147,7 @@ fn the_objective_is_what_is_minimised() {
 #[test]
 fn least_budgets_are_those_of_the_best_line() {
     let cube = Cube { dimensions: vec![plain("a", 4), plain("b", 3), plain("c", 2)] };
-    for noise in [Noise::Laplace, Noise::Gaussian] {
+    for noise in [Noise::Laplace, Noise::Gaussian].into_iter().take(tries(1, 2)) {
         let mut r = request(cube.clone(), every(&cube, 2), noise, "1");
         (r.objective, r.effort) = (Objective::Targets, 0);
         r.targets[0] = target(20.0, "0.95");
@@ -156,8 +158,8 @@ fn least_budgets_are_those_of_the_best_line() {
         at.budget = auto;
         let p = plan(&at).unwrap();
         assert!(targets(&at, &p).unwrap().unwrap().outcomes.iter().all(|o| o.met), "{noise:?} {auto}");
-        for measure in [Measure::Queries, Measure::Base, Measure::Cluster, Measure::Tables, Measure::Wavelet]
-        {
+        let lines = [Measure::Queries, Measure::Base, Measure::Cluster, Measure::Tables, Measure::Wavelet];
+        for measure in lines.into_iter().take(tries(2, 5)) {
             let mut one = r.clone();
             one.measure = Some(measure);
             let own = least(&one);

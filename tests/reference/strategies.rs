@@ -4,6 +4,7 @@ use crate::dense::{cube_of_plan, grouped, plain};
 use crate::plans::{every, planned, request};
 use margins::cube::{Cube, Cuboid, Frame};
 use margins::exact::Rational;
+use margins::numeric::tries::tries;
 use margins::plan::{Block, BudgetRule, Measure, Neighbours, Noise, Share, Table};
 use margins::planner::{EQUAL, PlanError, Planned, Request, compare, plan};
 
@@ -62,7 +63,8 @@ fn direct(p: &Planned, frame: &Frame, workload: &[Table]) -> f64 {
 fn auto_is_never_worse() {
     let mut dice = Dice(42);
     let mut wins = 0;
-    for round in 0..220 {
+    let rounds = tries(24, 220);
+    for round in 0..rounds {
         let (cube, workload) = random(&mut dice);
         let noise = if round % 2 == 0 { Noise::Laplace } else { Noise::Gaussian };
         let mut r = request(cube, workload, noise, "1/50");
@@ -127,7 +129,7 @@ fn auto_is_never_worse() {
             );
         }
     }
-    assert!(wins > 20, "the search finds something of its own in {wins} of 440 workloads");
+    assert!(wins > rounds / 11, "the search finds something of its own in {wins} of {} plans", 2 * rounds);
 }
 
 /// The published sizes, with the errors that these strategies reach (continuous noise to 1 %).

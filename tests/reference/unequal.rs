@@ -7,6 +7,7 @@ use crate::dense::{
 use margins::answer::Evaluator;
 use margins::cube::{Categories, Cube, Cuboid, Dimension, Filter, Frame, Level};
 use margins::exact::Rational;
+use margins::numeric::tries::tries;
 use margins::plan::{Block, BudgetRule, Measure, Measurement, Neighbours, Noise, Plan};
 use margins::recover::Recovery;
 use nalgebra::{DMatrix, DVector};
@@ -61,7 +62,7 @@ fn plan(cube: &Cube, tables: &[Cuboid], scales: &[u32], exact: Vec<Cuboid>) -> P
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 60, ..ProptestConfig::with_cases(96) })]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 60, ..ProptestConfig::with_cases(tries(32, 96) as u32) })]
     #[test]
     fn as_matrices_say(
         trees in prop::collection::vec(dimension(), 3),

@@ -9,6 +9,7 @@ use crate::small::{equal_cube, mixed_workload, plain_cube, planned, release, req
 use margins::answer::Evaluator;
 use margins::cube::{Cube, Filter, Level};
 use margins::law::{ErrorLaw, NoiseLaw};
+use margins::numeric::tries::tries;
 use margins::plan::{Asked, Asks, BudgetRule, Measure, Noise, Plan};
 use margins::recover::Recovery;
 use margins::sql::Query;
@@ -68,6 +69,9 @@ fn within(law: &ErrorLaw, w: f64) -> f64 {
     1.0 - 2.0 * law.sf(w * (1.0 + 1e-9))
 }
 
+/// By how much a variance is wrong that must be found out.
+const WRONG: f64 = tries(50, 20) as f64 / 100.0;
+
 fn check(cube: &Cube, noise: Noise, budget: &str, measure: Measure, rule: BudgetRule, questions: &[&str]) {
     let plan = planned(request(cube, mixed_workload(cube), noise, budget), measure, rule).plan;
     check_plan(cube, plan, questions);
@@ -75,7 +79,7 @@ fn check(cube: &Cube, noise: Noise, budget: &str, measure: Measure, rule: Budget
 
 fn check_plan(cube: &Cube, plan: Plan, questions: &[&str]) {
     let (noise, measure) = (plan.noise, plan.measure);
-    let n: u32 = if noise == Noise::Gaussian { 6000 } else { 12_000 };
+    let n = tries(1000, 6000) as u32 * if noise == Noise::Gaussian { 1 } else { 2 };
     // The levels that the plan speaks of; rows are finest nodes, which are the same.
     let cube = &cube_of_plan(cube, &plan);
     let columns = rows(cube, 60);
@@ -96,7 +100,7 @@ fn check_plan(cube: &Cube, plan: Plan, questions: &[&str]) {
                         name: format!("{} {noise:?}: {text} {:?}", measure.name(), group.nodes),
                         truth,
                         half,
-                        short: half * 0.8f64.sqrt(),
+                        short: half * (1.0 - WRONG).sqrt(),
                         law,
                         covered: 0.0,
                         short_covered: 0.0,
@@ -123,15 +127,23 @@ fn check_plan(cube: &Cube, plan: Plan, questions: &[&str]) {
         assert!(bias.abs() < LIMIT, "{}: biased by {bias} standard errors", f.name);
         let off = |claimed: f64| (f.squares / n / claimed - 1.0) / ((kurtosis(&f.law) - 1.0) / n).sqrt();
         assert!(off(variance).abs() < LIMIT, "{}: variance off by {} standard errors", f.name, off(variance));
-        assert!(off(variance * 0.8).abs() > LIMIT, "{}: a variance 20 % smaller passes", f.name);
-        assert!(off(variance * 1.2).abs() > LIMIT, "{}: a variance 20 % larger passes", f.name);
+        assert!(
+            off(variance * (1.0 - WRONG)).abs() > LIMIT,
+            "{}: a variance that much smaller passes",
+            f.name
+        );
+        assert!(
+            off(variance * (1.0 + WRONG)).abs() > LIMIT,
+            "{}: a variance that much larger passes",
+            f.name
+        );
         // On a lattice an interval may cover more than it must; its exact probability is known.
         let stated = within(&f.law, f.half);
         assert!((LEVEL - 1e-9..LEVEL + 0.02).contains(&stated), "{}: covers {stated}", f.name);
         let spread = (stated * (1.0 - stated) / n).sqrt();
         let off = |covered: f64| (covered / n - stated) / spread;
         assert!(off(f.covered).abs() < LIMIT, "{}: covered {} of {n}", f.name, f.covered);
-        assert!(off(f.short_covered) < -LIMIT, "{}: intervals of a variance 20 % smaller pass", f.name);
+        assert!(off(f.short_covered) < -LIMIT, "{}: intervals of a variance that much smaller pass", f.name);
     }
 }
 

@@ -95,6 +95,7 @@ fn the_published_bound() {
 fn all_queries_of_a_class_are_within_alpha() {
     use crate::law::Generator;
     use crate::numeric::dice::Dice;
+    use crate::numeric::tries::tries;
     use crate::projection::answer::{Estimator, Projected, families};
     use crate::projection::{Projection, signs};
     let counts: Vec<i64> = (0..40).map(|i| if i < 10 { 10 } else { 0 }).collect();
@@ -110,7 +111,8 @@ fn all_queries_of_a_class_are_within_alpha() {
     for cells in [1u64, 8] {
         let alpha = design.guarantee(cells);
         let (mut failed, mut furthest) = (0, 0.0f64);
-        for seed in 0..300u64 {
+        let seeds = tries(100, 300);
+        for seed in 0..seeds as u64 {
             let mut dice = Dice::new(seed);
             let mut bytes = [0; 32];
             bytes[..8].copy_from_slice(&seed.to_le_bytes());
@@ -140,10 +142,10 @@ fn all_queries_of_a_class_are_within_alpha() {
                     (projected.answer(&query, 0.9, Estimator::Best).estimate - truth as f64).abs()
                 })
                 .fold(0.0, f64::max);
-            failed += u32::from(worst > alpha);
+            failed += usize::from(worst > alpha);
             furthest = furthest.max(worst / alpha);
         }
-        assert!(failed <= 30, "{cells}: {failed} of 300 seeds");
+        assert!(failed <= seeds / 10, "{cells}: {failed} of {seeds} seeds");
         assert!(furthest > 0.1, "{cells}: a bound that is never approached: {furthest}");
     }
 }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::law::{Generator, NoiseLaw};
 use crate::numeric::dice::Dice;
+use crate::numeric::tries::tries;
 use crate::projection::answer::Estimator;
 use crate::projection::design::{Design, Request, Size, tests::request};
 use crate::projection::{Projection, answer::families};
@@ -50,7 +51,7 @@ fn plain_sums_are_as_before() {
     }
 }
 
-/// 500 projections: unbiased, intervals of 90 % cover in no fewer than 85 % (four standard errors below), and shares too.
+/// 500 projections: unbiased, intervals of 90 % cover in no fewer than 85 % (four standard errors below), and shares too; in 200, 82 %.
 #[test]
 fn intervals_cover() {
     let mut dice = Dice::new(2);
@@ -63,7 +64,7 @@ fn intervals_cover() {
     let share = sum(&part) / sum(&whole);
     for sketch in [None, Some(16)] {
         let design = design(sketch);
-        let (mut covered, mut shares, mut mean, mut error, runs) = (0, 0, 0.0, 0.0, 500);
+        let (mut covered, mut shares, mut mean, mut error, runs) = (0, 0, 0.0, 0.0, tries(200, 500) as u64);
         for seed in 0..runs {
             let p = projected(&design, &counts, seed);
             let a = p.weighted(&query, 0.9);
@@ -79,7 +80,9 @@ fn intervals_cover() {
         }
         let runs = runs as f64;
         assert!((mean / runs).abs() < 4.5 * error / runs / runs.sqrt(), "{sketch:?}: bias {}", mean / runs);
-        assert!(covered >= 425 && shares >= 425, "{sketch:?}: {covered}, {shares} of 500");
+        let least = (0.9 - 4.0 * (0.09 / runs).sqrt()) * runs;
+        let (covered, shares) = (f64::from(covered), f64::from(shares));
+        assert!(covered >= least && shares >= least, "{sketch:?}: {covered}, {shares} of {runs}");
     }
 }
 

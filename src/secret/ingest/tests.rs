@@ -5,6 +5,7 @@ use super::rows::Values;
 use super::*;
 use crate::cube::{Cube, Dimension};
 use crate::exact::Rational;
+use crate::numeric::tries::tries;
 use crate::plan::{BudgetRule, Neighbours};
 use crate::spec::{Budget, Coding, Column, CsvOptions, Data, Encoding, Format, Privacy, StrategySpec, Unit};
 use std::path::PathBuf;
@@ -537,6 +538,7 @@ fn naive(spec: &Spec, text: &[u8]) -> Result<Vec<Vec<u32>>, u64> {
 }
 
 proptest::proptest! {
+    #![proptest_config(proptest::test_runner::Config::with_cases(tries(64, 256) as u32))]
     /// Random files: every way to end a line, quotes anywhere, wrong widths, a missing last line end.
     #[test]
     fn as_a_naive_reader(

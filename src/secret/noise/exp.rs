@@ -95,7 +95,7 @@ pub(super) fn exact(num: &UBig, den: &UBig, bits: usize) -> (UBig, UBig) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dashu::float::{FBig, round::mode};
+    use dashu_float::{FBig, round::mode};
 
     /// `2^bits·exp(−num/den)` by another library, rounded down.
     fn oracle(num: u128, den: u128, bits: usize) -> UBig {

@@ -4,6 +4,7 @@
 use super::super::tests::{codes, column, in_order, labels, lenient, spec, with_unit};
 use super::super::{Rows, read};
 use super::*;
+use crate::numeric::tries::tries;
 use crate::spec::{Coding, Spec};
 use ::parquet::basic::{GzipLevel, ZstdLevel};
 use ::parquet::data_type::{
@@ -499,7 +500,8 @@ fn damaged_files() {
     assert_eq!(codes(&read(&spec, &path, &()).unwrap()), [[0, 1], [0, 2], [0, 1], [2, 2]]);
     let bytes = std::fs::read(&path).unwrap();
     let mut refused = 0;
-    for at in 0..bytes.len() {
+    let tried = bytes.len() / tries(5, 1);
+    for at in (0..bytes.len()).step_by(tries(5, 1)) {
         for flip in [0x01, 0xff] {
             let mut damaged = bytes.clone();
             damaged[at] ^= flip;
@@ -510,5 +512,5 @@ fn damaged_files() {
             }
         }
     }
-    assert!(refused > bytes.len() / 2, "{refused} of {}", bytes.len());
+    assert!(refused > tried / 2, "{refused} of {tried}");
 }

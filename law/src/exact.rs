@@ -32,7 +32,7 @@ pub enum RationalError {
 }
 
 /// The greatest common divisor, without a division: those of 128 bits are slow, and a release has hundreds of thousands of scales.
-pub(crate) fn gcd(a: u128, b: u128) -> u128 {
+pub fn gcd(a: u128, b: u128) -> u128 {
     if a == 0 || b == 0 {
         return a | b;
     }

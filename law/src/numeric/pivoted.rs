@@ -8,7 +8,7 @@ use super::cholesky::dot;
 
 /// A symmetric matrix by its lower triangle, row by row: row `i` has `i + 1` entries.
 #[derive(Debug, Clone)]
-pub(crate) struct Gram {
+pub struct Gram {
     side: usize,
     lower: Vec<f64>,
 }
@@ -23,12 +23,12 @@ const CHUNK: usize = 256;
 
 impl Gram {
     /// Of zeros.
-    pub(crate) fn zero(side: usize) -> Gram {
+    pub fn zero(side: usize) -> Gram {
         Gram { side, lower: vec![0.0; start(side)] }
     }
 
     /// `AᵀA` of a matrix of so many columns, from its rows: columns, ascending, and values.
-    pub(crate) fn of_rows<R>(side: usize, rows: impl Iterator<Item = R>) -> Gram
+    pub fn of_rows<R>(side: usize, rows: impl Iterator<Item = R>) -> Gram
     where
         R: Iterator<Item = (usize, f64)>,
     {
@@ -66,7 +66,7 @@ impl Gram {
     }
 
     /// Adds `w · x xᵀ` for a sparse `x` with ascending indices.
-    pub(crate) fn add_outer(&mut self, x: &[(usize, f64)], w: f64) {
+    pub fn add_outer(&mut self, x: &[(usize, f64)], w: f64) {
         for (at, &(i, a)) in x.iter().enumerate() {
             for &(j, b) in &x[..=at] {
                 self.lower[start(i) + j] += w * a * b;
@@ -75,7 +75,7 @@ impl Gram {
     }
 
     /// From all of its entries, row by row.
-    pub(crate) fn dense(matrix: &[f64], side: usize) -> Gram {
+    pub fn dense(matrix: &[f64], side: usize) -> Gram {
         let rows = (0..side).flat_map(|i| &matrix[i * side..=i * side + i]);
         Gram { side, lower: rows.copied().collect() }
     }
@@ -87,7 +87,7 @@ impl Gram {
 
 /// The factor.
 #[derive(Debug, Clone)]
-pub(crate) struct Pivoted {
+pub struct Pivoted {
     side: usize,
     /// The pivots, in the order they were taken: as many as the rank.
     order: Vec<usize>,
@@ -106,12 +106,12 @@ const LEFT: f64 = 1e-8;
 
 impl Pivoted {
     /// Factors `M`.
-    pub(crate) fn new(m: Gram) -> Pivoted {
+    pub fn new(m: Gram) -> Pivoted {
         Pivoted::down_to(m, LEAST)
     }
 
     /// Factors `M`, until what is left of its diagonal, brought to one, is no more than `least`.
-    pub(crate) fn down_to(mut m: Gram, least: f64) -> Pivoted {
+    pub fn down_to(mut m: Gram, least: f64) -> Pivoted {
         let n = m.side;
         let root = |i: usize| m.at(i, i).sqrt();
         let scale: Vec<f64> = (0..n).map(root).map(|s| if s > 0.0 { 1.0 / s } else { 0.0 }).collect();
@@ -171,12 +171,12 @@ impl Pivoted {
     }
 
     /// How many rows are independent.
-    pub(crate) fn rank(&self) -> usize {
+    pub fn rank(&self) -> usize {
         self.order.len()
     }
 
     /// The rows that were taken for pivots, in their order; the others are combinations of them.
-    pub(crate) fn order(&self) -> &[usize] {
+    pub fn order(&self) -> &[usize] {
         &self.order
     }
 
@@ -185,12 +185,12 @@ impl Pivoted {
     }
 
     /// `v` with `(M v)_i = b_i` for every pivot `i`, and `v_i = 0` for all others.
-    pub(crate) fn solve(&self, b: &[f64]) -> Vec<f64> {
+    pub fn solve(&self, b: &[f64]) -> Vec<f64> {
         self.spread(self.forward(b))
     }
 
     /// The same where it solves the whole system `M v = b`; `None` where nothing does.
-    pub(crate) fn solution(&self, b: &[f64]) -> Option<Vec<f64>> {
+    pub fn solution(&self, b: &[f64]) -> Option<Vec<f64>> {
         let t = self.forward(b);
         // A row of zeros has no scale: what it asks for stays as it is.
         let scaled = |i: usize| if self.scale[i] > 0.0 { b[i] * self.scale[i] } else { b[i] };
@@ -213,7 +213,7 @@ impl Pivoted {
     }
 
     /// How row `i` is a combination of the pivots: `v` with `Σ_k v_k M_k = M_i` over the pivots `k`.
-    pub(crate) fn combination(&self, i: usize) -> Vec<f64> {
+    pub fn combination(&self, i: usize) -> Vec<f64> {
         // M_i = L L_iᵀ in scaled terms; back in the rows' own units.
         let mut v = self.spread(self.row(i).to_vec());
         let unit = if self.scale[i] > 0.0 { 1.0 / self.scale[i] } else { 0.0 };

@@ -1,13 +1,13 @@
 //! Numbers that look random and are the same on every machine: searches, probes and simulations use them, noise never does.
 
 /// A fixed sequence, SplitMix64 (Steele, Lea & Flood, OOPSLA 2014).
-pub(crate) struct Dice(u64);
+pub struct Dice(u64);
 
 /// How far apart SplitMix64's states are: 2^64 over the golden ratio.
-pub(crate) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+pub const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A number that has nothing to do with `z`, though each comes from one: SplitMix64's last step.
-pub(crate) fn mix(z: u64) -> u64 {
+pub fn mix(z: u64) -> u64 {
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
@@ -15,25 +15,24 @@ pub(crate) fn mix(z: u64) -> u64 {
 
 impl Dice {
     /// The sequence of this number.
-    pub(crate) fn new(seed: u64) -> Dice {
+    pub fn new(seed: u64) -> Dice {
         Dice(seed)
     }
 
     /// Any 64 bits.
-    pub(crate) fn next(&mut self) -> u64 {
+    pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(GOLDEN);
         mix(self.0)
     }
 
     /// A number below `n`; zero when there is none.
-    #[cfg(feature = "compile")]
-    pub(crate) fn below(&mut self, n: usize) -> usize {
-        (((self.next() >> 32) * n as u64) >> 32) as usize
+    pub fn below(&mut self, n: usize) -> usize {
+        (((self.bits() >> 32) * n as u64) >> 32) as usize
     }
 
     /// A number from zero to below one.
-    pub(crate) fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    pub fn unit(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
 }
 
@@ -46,6 +45,6 @@ mod tests {
     fn the_published_sequence() {
         let mut dice = Dice::new(1_234_567);
         let want = [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423u64];
-        assert_eq!(want, std::array::from_fn(|_| dice.next()));
+        assert_eq!(want, std::array::from_fn(|_| dice.bits()));
     }
 }

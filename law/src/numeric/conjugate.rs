@@ -4,7 +4,7 @@
 //! bit of the result, and the rules by which to stop.
 
 /// A symmetric system `M v = q` that is never written out.
-pub(crate) trait System {
+pub trait System {
     /// What it acts on.
     type Vector: Clone;
 
@@ -27,7 +27,7 @@ pub(crate) trait System {
 }
 
 /// When to stop.
-pub(crate) struct Rules {
+pub struct Rules {
     /// How small a residual is 0, relative to the right-hand side.
     pub tolerance: f64,
     /// The most steps.
@@ -40,7 +40,7 @@ pub(crate) struct Rules {
 }
 
 /// Where the search ended.
-pub(crate) struct Solved<V> {
+pub struct Solved<V> {
     /// `v`.
     pub solution: V,
     /// The squared residual `rᵀ P r` of the start.
@@ -50,7 +50,7 @@ pub(crate) struct Solved<V> {
 }
 
 /// `M⁻¹ q`, from `zero` on. `None` when some image has no value.
-pub(crate) fn solve<S: System>(
+pub fn solve<S: System>(
     system: &S,
     zero: S::Vector,
     right: S::Vector,

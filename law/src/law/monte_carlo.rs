@@ -9,12 +9,13 @@ use crate::numeric::dice::Dice;
 use std::f64::consts::PI;
 
 /// The generator of every simulation.
-pub(crate) struct Generator([u64; 4]);
+pub struct Generator([u64; 4]);
 
 impl Generator {
+    /// The sequence of this number.
     pub fn new(seed: u64) -> Generator {
         let mut dice = Dice::new(seed);
-        Generator(std::array::from_fn(|_| dice.next()))
+        Generator(std::array::from_fn(|_| dice.bits()))
     }
 
     fn next(&mut self) -> u64 {
@@ -35,6 +36,7 @@ impl Generator {
         ((self.next() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
     }
 
+    /// 1 or −1.
     pub fn sign(&mut self) -> f64 {
         if self.next() >> 63 == 0 { 1.0 } else { -1.0 }
     }
@@ -44,6 +46,7 @@ impl Generator {
         libm::floor(-b * libm::log(self.uniform()))
     }
 
+    /// One noise.
     pub fn draw(&mut self, noise: &NoiseLaw) -> f64 {
         match *noise {
             NoiseLaw::Laplace { scale } => -scale * libm::log(self.uniform()) * self.sign(),

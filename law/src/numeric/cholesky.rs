@@ -2,7 +2,7 @@
 //! worst cases need no more dense algebra.
 
 /// Eight sums side by side, so that the compiler may use wide registers; always in this order.
-pub(crate) fn dot(x: &[f64], y: &[f64]) -> f64 {
+pub fn dot(x: &[f64], y: &[f64]) -> f64 {
     let mut sums = [0.0f64; 8];
     let (mut x, mut y) = (x.chunks_exact(8), y.chunks_exact(8));
     for (x, y) in x.by_ref().zip(y.by_ref()) {
@@ -16,33 +16,33 @@ pub(crate) fn dot(x: &[f64], y: &[f64]) -> f64 {
 
 /// A lower triangle, row by row: row `i` has `i + 1` entries.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Lower(Vec<f64>);
+pub struct Lower(Vec<f64>);
 
 impl Lower {
     /// The number of rows.
-    pub(crate) fn len(&self) -> usize {
+    pub fn rows(&self) -> usize {
         // n(n+1)/2 entries.
         ((8 * self.0.len() + 1).isqrt() - 1) / 2
     }
 
     /// Row `i`.
-    pub(crate) fn row(&self, i: usize) -> &[f64] {
+    pub fn row(&self, i: usize) -> &[f64] {
         let start = i * (i + 1) / 2;
         &self.0[start..=start + i]
     }
 
     /// One more row, one longer than the last.
-    pub(crate) fn push(&mut self, row: &[f64]) {
+    pub fn push(&mut self, row: &[f64]) {
         self.0.extend_from_slice(row);
     }
 
     /// A triangle of zeros.
-    pub(crate) fn zero(n: usize) -> Lower {
+    pub fn zero(n: usize) -> Lower {
         Lower(vec![0.0; n * (n + 1) / 2])
     }
 
     /// Adds `w · x xᵀ` for a sparse `x` with ascending indices.
-    pub(crate) fn add_outer(&mut self, x: &[(u32, f64)], w: f64) {
+    pub fn add_outer(&mut self, x: &[(u32, f64)], w: f64) {
         debug_assert!(x.is_sorted_by(|a, b| a.0 < b.0));
         for (at, &(i, a)) in x.iter().enumerate() {
             let start = i as usize * (i as usize + 1) / 2;
@@ -53,7 +53,7 @@ impl Lower {
     }
 
     /// `L⁻¹ b`.
-    pub(crate) fn forward(&self, b: &mut [f64]) {
+    pub fn forward(&self, b: &mut [f64]) {
         // Leading zeros stay zeros: unit vectors are frequent.
         self.forward_from(b.iter().position(|v| *v != 0.0).unwrap_or(b.len()), b);
     }
@@ -67,7 +67,7 @@ impl Lower {
     }
 
     /// `L⁻ᵀ b`.
-    pub(crate) fn backward(&self, b: &mut [f64]) {
+    pub fn backward(&self, b: &mut [f64]) {
         for i in (0..b.len()).rev() {
             let row = self.row(i);
             b[i] /= row[i];
@@ -81,26 +81,25 @@ impl Lower {
 
 /// A symmetric positive definite matrix, factored: `M = S⁻¹ L Lᵀ S⁻¹` with a unit diagonal inside.
 #[derive(Debug)]
-pub(crate) struct Cholesky {
+pub struct Cholesky {
     lower: Lower,
     scale: Vec<f64>,
 }
 
 impl Cholesky {
     /// Factors the matrix of which this is the lower triangle. `None` when it is not positive definite.
-    pub(crate) fn new(m: Lower) -> Option<Cholesky> {
+    pub fn new(m: Lower) -> Option<Cholesky> {
         Cholesky::factor(m, |pivot| (pivot > 0.0).then_some(pivot))
     }
 
     /// The same for a matrix that is positive definite but for rounding, which can push a pivot below zero where rows nearly
     /// repeat each other.
-    #[cfg(feature = "compile")]
-    pub(crate) fn nearly(m: Lower) -> Option<Cholesky> {
+    pub fn nearly(m: Lower) -> Option<Cholesky> {
         Cholesky::factor(m, |pivot| Some(pivot.max(1e-14)))
     }
 
     fn factor(mut m: Lower, pivot: impl Fn(f64) -> Option<f64>) -> Option<Cholesky> {
-        let n = m.len();
+        let n = m.rows();
         let scale: Vec<f64> = (0..n).map(|i| 1.0 / m.row(i)[i].sqrt()).collect();
         if !scale.iter().all(|s| s.is_finite() && *s > 0.0) {
             return None;
@@ -123,13 +122,12 @@ impl Cholesky {
     }
 
     /// `M⁻¹ b`.
-    pub(crate) fn solve(&self, b: &mut [f64]) {
+    pub fn solve(&self, b: &mut [f64]) {
         self.solve_from(b.iter().position(|v| *v != 0.0).unwrap_or(b.len()), b);
     }
 
     /// The same without looking for zeros that `b` may begin with.
-    #[cfg(feature = "compile")]
-    pub(crate) fn solve_all(&self, b: &mut [f64]) {
+    pub fn solve_all(&self, b: &mut [f64]) {
         self.solve_from(0, b);
     }
 
@@ -141,7 +139,7 @@ impl Cholesky {
     }
 
     /// `bᵀ M⁻¹ b`.
-    pub(crate) fn quadratic(&self, mut b: Vec<f64>) -> f64 {
+    pub fn quadratic(&self, mut b: Vec<f64>) -> f64 {
         self.scaled(&mut b);
         self.lower.forward(&mut b);
         dot(&b, &b)
@@ -165,7 +163,7 @@ mod tests {
             };
             let mut lower = Lower::default();
             (0..n).for_each(|i| lower.push(&(0..=i).map(|j| m(i, j)).collect::<Vec<_>>()));
-            assert_eq!(lower.len(), n);
+            assert_eq!(lower.rows(), n);
             let cholesky = Cholesky::new(lower).unwrap();
             let x: Vec<f64> = (0..n).map(|i| (i as f64 - 9.0) / size(i)).collect();
             let b: Vec<f64> = (0..n).map(|i| (0..n).map(|j| m(i, j) * x[j]).sum()).collect();

@@ -7,5 +7,5 @@ pub mod dice;
 pub mod pivoted;
 pub mod qr;
 pub mod sparse;
-#[cfg(feature = "compile")]
 pub mod symmetric;
+pub mod tries;

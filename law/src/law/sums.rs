@@ -17,18 +17,29 @@ const FEW: u64 = 6;
 
 /// The law of a sum of equal noises, ready to be drawn from.
 #[derive(Debug, Clone)]
-pub(crate) enum Sum {
+pub enum Sum {
     /// One noise after the other.
     Each(NoiseLaw, u64),
     /// The difference of two gammas of whole shape.
-    Gammas { shape: f64, scale: f64 },
+    Gammas {
+        /// How many noises.
+        shape: f64,
+        /// Of one noise.
+        scale: f64,
+    },
     /// The difference of two Poisson counts of gamma means.
-    Counts { shape: f64, scale: f64 },
+    Counts {
+        /// How many noises.
+        shape: f64,
+        /// The odds of going on.
+        scale: f64,
+    },
     /// `P(|E| > k)` for k from 0.
     Masses(probability::Mass),
 }
 
 impl Sum {
+    /// Of so many noises of this law.
     pub fn new(noise: NoiseLaw, copies: u64) -> Sum {
         let n = copies as f64;
         match noise {
@@ -59,6 +70,7 @@ impl Sum {
         }
     }
 
+    /// One sum.
     pub fn draw(&self, generator: &mut Generator) -> f64 {
         match self {
             Sum::Each(noise, copies) => (0..*copies).map(|_| generator.draw(noise)).sum(),

@@ -22,7 +22,7 @@ const ROUNDING: f64 = 1e-13;
 
 /// Masses of a symmetric law on `step · ℤ`.
 #[derive(Debug, Clone)]
-pub(crate) struct Mass {
+pub struct Mass {
     step: f64,
     /// `tails[i] = P(E > i·step)`, lost mass not included.
     tails: Vec<f64>,

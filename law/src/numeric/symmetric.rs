@@ -4,7 +4,7 @@
 use super::cholesky::dot;
 
 /// `A = Σ_j values[j] · vectors[j] vectors[j]ᵀ`; the vectors are orthonormal, the values in no order.
-pub(crate) struct Eigen {
+pub struct Eigen {
     /// The eigenvalues.
     pub values: Vec<f64>,
     /// An eigenvector each.
@@ -15,7 +15,7 @@ pub(crate) struct Eigen {
 const MOST_STEPS: usize = 60;
 
 /// The decomposition of a symmetric matrix, given by its rows. `None` when it has entries that are no numbers.
-pub(crate) fn eigen(a: Vec<Vec<f64>>) -> Option<Eigen> {
+pub fn eigen(a: Vec<Vec<f64>>) -> Option<Eigen> {
     let n = a.len();
     let (mut diagonal, mut beside, mirrors) = three_diagonals(a);
     let mut vectors = transposed_product(n, &mirrors);
@@ -29,7 +29,7 @@ pub(crate) fn eigen(a: Vec<Vec<f64>>) -> Option<Eigen> {
 ///
 /// Rows are reduced from the last on, so that what is left is always the first rows. Each sweep takes from every row what the last mirror
 /// changes, and gathers its products with the next mirror while it is at hand.
-pub(crate) fn eigenvalues(mut rows: Vec<Vec<f64>>) -> Option<Vec<f64>> {
+pub fn eigenvalues(mut rows: Vec<Vec<f64>>) -> Option<Vec<f64>> {
     let n = rows.len();
     let (mut diagonal, mut beside) = (vec![0.0; n], vec![0.0; n]);
     // The last mirror and what it takes off; none at first.

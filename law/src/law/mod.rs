@@ -27,8 +27,8 @@ mod sums;
 pub use noise::{NoiseLaw, gaussian_variance, laplace_variance};
 pub use normal::{upper_quantile as normal_upper_quantile, upper_tail as normal_upper_tail};
 
-pub(crate) use monte_carlo::Generator;
-pub(crate) use sums::Sum;
+pub use monte_carlo::Generator;
+pub use sums::Sum;
 
 use atoms::Atoms;
 use grid::Grid;
@@ -263,7 +263,7 @@ impl ErrorLaw {
 
     /// The same law as one of so many that share the work of one. A simulation has fewer draws then, and the limits taken of it allow
     /// for that.
-    pub(crate) fn sharing(mut self, laws: u64) -> ErrorLaw {
+    pub fn sharing(mut self, laws: u64) -> ErrorLaw {
         let laws = laws.max(1);
         self.work /= laws;
         if let Method::Mc { draws, .. } = &mut self.method {
@@ -437,7 +437,7 @@ impl ErrorLaw {
     }
 
     /// The same, and how many of them are only Chernoff's bound in the density's place, the work having run out.
-    pub(crate) fn ln_density_or_bound(&self, xs: &[f64]) -> (Vec<f64>, usize) {
+    pub fn ln_density_or_bound(&self, xs: &[f64]) -> (Vec<f64>, usize) {
         match self.closed_ln_density(xs) {
             Some(known) => (known, 0),
             None => self.inverted_ln_density(xs),
@@ -506,7 +506,7 @@ impl ErrorLaw {
 
     /// `ln` of Chernoff's bound `inf_c e^{K(c) − c|x|}` on the mass at `x`: concave in `x`. For continuous laws
     /// (which are unimodal) a bound on the density, one unit nearer to 0.
-    pub(crate) fn ln_mass_bound(&self, x: f64) -> f64 {
+    pub fn ln_mass_bound(&self, x: f64) -> f64 {
         let x = if self.lattice.is_some() { x.abs() } else { (x.abs() - 1.0).max(0.0) };
         if x == 0.0 || self.groups.is_empty() {
             return 0.0;
@@ -516,7 +516,7 @@ impl ErrorLaw {
     }
 
     /// Whether the error can be `x`, as far as its lattice goes.
-    pub(crate) fn on_lattice(&self, x: f64) -> bool {
+    pub fn on_lattice(&self, x: f64) -> bool {
         self.lattice.as_ref().is_none_or(|h| on_lattice(x, *h))
     }
 

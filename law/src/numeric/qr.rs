@@ -10,7 +10,7 @@ use super::cholesky::dot;
 
 /// The factors of a matrix.
 #[derive(Debug, Clone)]
-pub(crate) struct Qr {
+pub struct Qr {
     rows: usize,
     rank: usize,
     /// In pivoted order, column by column: above the diagonal `R`, from it down the reflections.
@@ -34,7 +34,7 @@ fn length(x: &[f64]) -> f64 {
 
 impl Qr {
     /// Factors a matrix of so many rows, given column by column.
-    pub(crate) fn new(rows: usize, mut columns: Vec<f64>) -> Qr {
+    pub fn new(rows: usize, mut columns: Vec<f64>) -> Qr {
         let count = columns.len().checked_div(rows).unwrap_or(0);
         let mut order: Vec<usize> = (0..count).collect();
         let (mut diagonal, mut scales) = (Vec::new(), Vec::new());
@@ -92,17 +92,17 @@ impl Qr {
     }
 
     /// How many columns are independent.
-    pub(crate) fn rank(&self) -> usize {
+    pub fn rank(&self) -> usize {
         self.rank
     }
 
     /// For each place of the pivoted order its column.
-    pub(crate) fn order(&self) -> &[usize] {
+    pub fn order(&self) -> &[usize] {
         &self.order
     }
 
     /// The first entries, as many as the rank, of column `j` of `R` in the pivoted order, for a column that is not in the basis.
-    pub(crate) fn dependent(&self, j: usize) -> &[f64] {
+    pub fn dependent(&self, j: usize) -> &[f64] {
         &self.columns[j * self.rows..][..self.rank]
     }
 
@@ -116,21 +116,21 @@ impl Qr {
     }
 
     /// `Q₁ᵀ y`.
-    pub(crate) fn project(&self, mut y: Vec<f64>) -> Vec<f64> {
+    pub fn project(&self, mut y: Vec<f64>) -> Vec<f64> {
         (0..self.rank).for_each(|k| self.reflection(k, &mut y));
         y.truncate(self.rank);
         y
     }
 
     /// `Q₁ t`.
-    pub(crate) fn spread(&self, mut t: Vec<f64>) -> Vec<f64> {
+    pub fn spread(&self, mut t: Vec<f64>) -> Vec<f64> {
         t.resize(self.rows, 0.0);
         (0..self.rank).rev().for_each(|k| self.reflection(k, &mut t));
         t
     }
 
     /// `R₁₁⁻¹ b`.
-    pub(crate) fn solve(&self, mut b: Vec<f64>) -> Vec<f64> {
+    pub fn solve(&self, mut b: Vec<f64>) -> Vec<f64> {
         for i in (0..self.rank).rev() {
             b[i] /= self.diagonal[i];
             let x = b[i];
@@ -140,7 +140,7 @@ impl Qr {
     }
 
     /// `R₁₁⁻ᵀ b`.
-    pub(crate) fn solve_transposed(&self, mut b: Vec<f64>) -> Vec<f64> {
+    pub fn solve_transposed(&self, mut b: Vec<f64>) -> Vec<f64> {
         for i in 0..self.rank {
             b[i] = (b[i] - dot(self.above(i), &b[..i])) / self.diagonal[i];
         }

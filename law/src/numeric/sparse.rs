@@ -2,7 +2,7 @@
 
 /// The matrix.
 #[derive(Debug, Clone)]
-pub(crate) struct Sparse {
+pub struct Sparse {
     columns: usize,
     /// Where each row begins, and the last one ends.
     starts: Vec<usize>,
@@ -13,7 +13,7 @@ pub(crate) struct Sparse {
 
 impl Sparse {
     /// From (row, column, value) in any order; entries of one place add up. The shape is below 2^32 and holds all places.
-    pub(crate) fn new((rows, columns): (usize, usize), mut entries: Vec<(u32, u32, f64)>) -> Sparse {
+    pub fn new((rows, columns): (usize, usize), mut entries: Vec<(u32, u32, f64)>) -> Sparse {
         // Stable: entries of one place stay in their order, in which they are added.
         entries.sort_by_key(|&(i, j, _)| (i, j));
         entries.dedup_by(|next, kept| {
@@ -35,33 +35,33 @@ impl Sparse {
     }
 
     /// How many rows there are.
-    pub(crate) fn rows(&self) -> usize {
+    pub fn rows(&self) -> usize {
         self.starts.len() - 1
     }
 
     /// How many columns there are.
-    pub(crate) fn columns(&self) -> usize {
+    pub fn columns(&self) -> usize {
         self.columns
     }
 
     /// The values of all entries.
-    pub(crate) fn values(&self) -> &[f64] {
+    pub fn values(&self) -> &[f64] {
         &self.values
     }
 
     /// The entries of a row: columns, ascending, and values.
-    pub(crate) fn row(&self, i: usize) -> impl Iterator<Item = (usize, f64)> {
+    pub fn row(&self, i: usize) -> impl Iterator<Item = (usize, f64)> {
         let own = self.starts[i]..self.starts[i + 1];
         self.places[own.clone()].iter().zip(&self.values[own]).map(|(&j, &v)| (j as usize, v))
     }
 
     /// All entries: row, column, value.
-    pub(crate) fn entries(&self) -> impl Iterator<Item = (usize, usize, f64)> {
+    pub fn entries(&self) -> impl Iterator<Item = (usize, usize, f64)> {
         (0..self.rows()).flat_map(|i| self.row(i).map(move |(j, v)| (i, j, v)))
     }
 
     /// Row `i` times `by(i)`.
-    pub(crate) fn scale_rows(&mut self, by: impl Fn(usize) -> f64) {
+    pub fn scale_rows(&mut self, by: impl Fn(usize) -> f64) {
         for i in 0..self.rows() {
             let by = by(i);
             self.values[self.starts[i]..self.starts[i + 1]].iter_mut().for_each(|v| *v *= by);
@@ -69,12 +69,12 @@ impl Sparse {
     }
 
     /// `A v`.
-    pub(crate) fn times(&self, v: &[f64]) -> Vec<f64> {
+    pub fn times(&self, v: &[f64]) -> Vec<f64> {
         (0..self.rows()).map(|i| self.row(i).map(|(j, a)| a * v[j]).sum()).collect()
     }
 
     /// `Aᵀ u`.
-    pub(crate) fn transposed_times(&self, u: &[f64]) -> Vec<f64> {
+    pub fn transposed_times(&self, u: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; self.columns];
         for (i, u) in u.iter().enumerate() {
             self.row(i).for_each(|(j, a)| out[j] += a * u);
