@@ -94,7 +94,7 @@ impl<'a> Coupling<'a> {
         let mut out = Parts::new();
         for ((block, right), size) in blocks.into_iter().zip(sizes) {
             if size > tolerance * tolerance * whole {
-                let rules = Rules { tolerance, most_steps, singular: false, growth: None };
+                let rules = Rules { tolerance, floor: 0.0, most_steps, singular: false, growth: None };
                 block.solve(right, whole, &rules, &mut out)?;
             }
         }

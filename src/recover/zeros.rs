@@ -33,6 +33,13 @@ pub struct Zero {
 
 /// How closely conjugate gradients solve the constraints, relative to the right-hand side.
 const TOLERANCE: f64 = 1e-13;
+/// What rounding may leave of a number that is 0, relative to the numbers it is made of. What tables without noise say of declared cells,
+/// for instance, is 0 already: nothing can be taken off it, and all that is seen there is rounding.
+const ROUNDING: f64 = 1e-14;
+/// Constraints that are this far from being met, relative to the right-hand side, are not imposed.
+const REFUSED: f64 = 1e-7;
+/// By how much the squared residual may exceed its least before the search has run out of digits.
+const GROWTH: f64 = 1e4;
 const MOST_STEPS: usize = 4000;
 /// The most classes of cells that all conditions together may tell apart on the way, times the parts they consist of.
 const MOST_CLASSES: u64 = 1 << 23;
@@ -390,6 +397,21 @@ pub struct System<'a> {
 /// One number for each declared cell.
 pub type Cells = Vec<Vec<f64>>;
 
+/// What tables say of the declared cells.
+pub struct Said {
+    cells: Cells,
+    /// How large the square of all that may be where it is nothing but rounding.
+    rounding: f64,
+}
+
+impl Said {
+    fn push(&mut self, at: &[usize], copies: &[f64], table: &[f64]) {
+        let largest = table.iter().fold(0.0, |most: f64, v| most.max(v.abs()));
+        self.rounding += (ROUNDING * largest).powi(2) * copies.iter().sum::<f64>();
+        self.cells.push(at.iter().map(|&i| table.get(i).copied().unwrap_or(0.0)).collect());
+    }
+}
+
 impl<'a> System<'a> {
     fn new(zeros: &'a Zeros, cube: &Cube, lumped: &'a Lumped) -> System<'a> {
         let frame = &lumped.frame;
@@ -422,23 +444,18 @@ impl<'a> System<'a> {
     }
 
     /// `Z x` of the estimates of [`System::tables`].
-    pub fn pick_from(&self, tables: &[Vec<f64>]) -> Cells {
-        let one = |((_, cells, _), table): (&(_, Vec<usize>, _), &Vec<f64>)| {
-            cells.iter().map(|&i| table.get(i).copied().unwrap_or(0.0)).collect()
-        };
-        self.tables.iter().zip(tables).map(one).collect()
+    pub fn pick_from(&self, tables: &[Vec<f64>]) -> Said {
+        let mut said = Said { cells: Vec::new(), rounding: 0.0 };
+        self.tables.iter().zip(tables).for_each(|((_, at, copies), table)| said.push(at, copies, table));
+        said
     }
 
     /// `Z v`.
-    pub fn pick(&self, v: &Parts) -> Cells {
+    pub fn pick(&self, v: &Parts) -> Said {
         let gls = Gls::new(self.frame, &[], true);
-        self.tables
-            .iter()
-            .map(|(cuboid, cells, _)| {
-                let table = gls.build(cuboid, v);
-                cells.iter().map(|&i| table[i]).collect()
-            })
-            .collect()
+        let mut said = Said { cells: Vec::new(), rounding: 0.0 };
+        self.tables.iter().for_each(|(cuboid, at, copies)| said.push(at, copies, &gls.build(cuboid, v)));
+        said
     }
 
     /// `Zᵀ λ`.
@@ -467,29 +484,37 @@ impl<'a> System<'a> {
     /// `Zᵀ λ` for the `λ` of `(Z N⁻¹ Zᵀ) λ = right`, in at most so many steps; `covariance` is `N⁻¹`.
     pub fn solve(
         &self,
-        right: Cells,
+        right: Said,
         most_steps: usize,
         covariance: &dyn Fn(Parts) -> Option<Parts>,
     ) -> Option<Parts> {
-        let zero: Cells = right.iter().map(|r| vec![0.0; r.len()]).collect();
-        // Conditions that say the same twice leave directions without any error: they are satisfied already.
-        let rules = Rules { tolerance: TOLERANCE, most_steps, singular: true, growth: None };
-        let said = Said { system: self, covariance };
-        Some(self.spread(&conjugate::solve(&said, zero, right, &rules)?.solution))
+        let zero: Cells = right.cells.iter().map(|r| vec![0.0; r.len()]).collect();
+        // Conditions that say the same twice, or what is known exactly, leave directions without any error: they are satisfied already.
+        let rules = Rules {
+            tolerance: TOLERANCE,
+            floor: right.rounding,
+            most_steps,
+            singular: true,
+            growth: Some(GROWTH),
+        };
+        let errors = Errors { system: self, covariance };
+        let solved = conjugate::solve(&errors, zero, right.cells, &rules)?;
+        let refused = (REFUSED * REFUSED * solved.start).max(right.rounding);
+        (solved.left <= refused).then(|| self.spread(&solved.solution))
     }
 }
 
 /// `Z N⁻¹ Zᵀ`, for conjugate gradients.
-struct Said<'a> {
+struct Errors<'a> {
     system: &'a System<'a>,
     covariance: &'a dyn Fn(Parts) -> Option<Parts>,
 }
 
-impl conjugate::System for Said<'_> {
+impl conjugate::System for Errors<'_> {
     type Vector = Cells;
 
     fn apply(&self, v: &Cells) -> Option<(Cells, f64)> {
-        let image = self.system.pick(&(self.covariance)(self.system.spread(v))?);
+        let image = self.system.pick(&(self.covariance)(self.system.spread(v))?).cells;
         let curvature = self.system.dot(v, &image);
         Some((image, curvature))
     }

@@ -194,7 +194,7 @@ const KNOWN: f64 = 1e-7;
 fn estimates_and_laws_are_those_of_dense_algebra() {
     let mut dice = Dice(9);
     let (mut made, mut exact_too, mut zeros_too) = (0, 0, 0);
-    for round in 0..tries(9, 36) {
+    for round in 0..tries(12, 36) {
         let mut r = random(&mut dice);
         if round % 3 == 1 && r.workload.len() > 1 {
             r.exact = vec![r.workload[0].cuboid.clone()];

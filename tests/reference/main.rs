@@ -4,6 +4,7 @@ mod answers;
 mod bases;
 mod consistency;
 mod dense;
+mod digits;
 mod freely;
 mod matrix;
 mod objectives;

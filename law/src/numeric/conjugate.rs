@@ -30,6 +30,8 @@ pub trait System {
 pub struct Rules {
     /// How small a residual is 0, relative to the right-hand side.
     pub tolerance: f64,
+    /// How small a squared residual `rᵀ P r` is 0 whatever the right-hand side is: what rounding may have left in that.
+    pub floor: f64,
     /// The most steps.
     pub most_steps: usize,
     /// Whether `M` may be singular: then a direction that it does not see ends the search.
@@ -61,7 +63,7 @@ pub fn solve<S: System>(
     let mut direction = system.precondition(&residual);
     let mut size = system.dot(&residual, &direction);
     let start = size;
-    let goal = start * rules.tolerance * rules.tolerance;
+    let goal = (start * rules.tolerance * rules.tolerance).max(rules.floor);
     let mut best = rules.growth.map(|_| (size, solution.clone()));
     for _ in 0..rules.most_steps {
         if let Some(best) = best.as_mut().filter(|b| size < b.0) {
@@ -74,7 +76,12 @@ pub fn solve<S: System>(
         if rules.growth.zip(best.as_ref()).is_some_and(|(most, best)| size > most * best.0) {
             break;
         }
-        let (image, curvature) = system.apply(&direction)?;
+        let (image, curvature) = match system.apply(&direction) {
+            Some(applied) => applied,
+            // A direction that has grown out of all bounds; before it did, there was a solution.
+            None if best.is_some() => break,
+            None => return None,
+        };
         if rules.singular && !(curvature > 0.0) {
             break;
         }
@@ -139,7 +146,8 @@ mod tests {
         (Dense(full), lower)
     }
 
-    const RULES: Rules = Rules { tolerance: 1e-12, most_steps: 500, singular: false, growth: None };
+    const RULES: Rules =
+        Rules { tolerance: 1e-12, floor: 0.0, most_steps: 500, singular: false, growth: None };
 
     #[test]
     fn as_a_factorisation_says() {

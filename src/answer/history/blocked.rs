@@ -80,7 +80,13 @@ impl Blocked {
 
     /// `v` over the pivots with `(AᵀA v)_i = q_i` there; `None` when the digits do not suffice.
     fn descend(&self, q: &[f64]) -> Option<Vec<f64>> {
-        let rules = Rules { tolerance: TOLERANCE, most_steps: MOST_STEPS, singular: true, growth: Some(1e6) };
+        let rules = Rules {
+            tolerance: TOLERANCE,
+            floor: 0.0,
+            most_steps: MOST_STEPS,
+            singular: true,
+            growth: Some(1e6),
+        };
         let solved = conjugate::solve(self, vec![0.0; q.len()], self.masked(q.to_vec()), &rules)?;
         (solved.left <= ENOUGH * ENOUGH * solved.start).then_some(solved.solution)
     }

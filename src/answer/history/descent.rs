@@ -78,7 +78,7 @@ impl Descent {
     /// Conjugate gradients for `(AᵀA) v = q`, preconditioned by the diagonal; `None` when the residual does not vanish.
     fn descend(&self, q: &[f64]) -> Option<Vec<f64>> {
         let most_steps = (8 * q.len() + 200).min(MOST_STEPS);
-        let rules = Rules { tolerance: TOLERANCE, most_steps, singular: true, growth: Some(1e6) };
+        let rules = Rules { tolerance: TOLERANCE, floor: 0.0, most_steps, singular: true, growth: Some(1e6) };
         let solved = conjugate::solve(self, vec![0.0; q.len()], q.to_vec(), &rules)?;
         (solved.left <= ENOUGH * ENOUGH * solved.start).then_some(solved.solution)
     }
