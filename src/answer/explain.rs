@@ -57,6 +57,7 @@ impl Several {
     /// Explains the first rows of a query's answer, in the order of its groups.
     pub fn explain(&self, sql: &str) -> Result<Vec<Explained>, QueryError> {
         let queries = self.read(sql)?;
+        self.means_the_same(&queries)?;
         let mut out = Vec::new();
         for party in self.parties(&queries) {
             let explained = explain(&party.releases)?;

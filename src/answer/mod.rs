@@ -18,6 +18,7 @@ mod labels;
 pub mod linear;
 mod making;
 pub mod max_z;
+mod meaning;
 pub mod nearest;
 pub mod open;
 pub mod past;

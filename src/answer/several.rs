@@ -12,12 +12,12 @@
 use super::asked::Asked;
 use super::compare::compare;
 use super::describe::{Shown, TABLES};
+use super::meaning::Meaning;
 use super::open::{Answers, QueryError};
 use super::past;
 use super::quantile;
 use super::query::{Options, answer};
 use super::render::ResultTable;
-use crate::cube::Level;
 use crate::plan::Mode;
 use crate::release::{Dataset, SignerKind};
 use crate::sql::{Banded, Query};
@@ -136,6 +136,7 @@ impl Several {
         {
             return Err(QueryError::From(first.name().into(), query.from.clone()));
         }
+        self.means_the_same(&queries)?;
         if queries.iter().any(Query::has_quantiles) {
             if self.periods.len() > 1 {
                 return Err(QueryError::Compared("MEDIAN and QUANTILE are of one"));
@@ -179,16 +180,27 @@ impl Several {
         self.releases.iter().map(|r| r.read(sql, &names)).collect()
     }
 
-    /// Checks that the query says the same to all of them.
+    /// Checks that the query speaks of the same categories to all of them.
+    pub(super) fn means_the_same(&self, queries: &[Query]) -> Result<(), QueryError> {
+        let mut meanings = self.releases.iter().zip(queries).map(|(r, q)| (r, Meaning::of(r.cube(), q)));
+        let Some((one, first)) = meanings.next() else { return Ok(()) };
+        match meanings.find_map(|(release, other)| Some((release, first.unlike(&other)?))) {
+            None => Ok(()),
+            Some((release, how)) => {
+                Err(QueryError::Together(format!("{} and {} {how}", one.title(), release.title())))
+            }
+        }
+    }
+
+    /// Checks that the answers have the same rows and figures.
     fn same(&self, asked: &[Asked]) -> Result<(), QueryError> {
         let ([one, releases @ ..], [first, others @ ..]) = (&self.releases[..], asked) else { return Ok(()) };
-        let labels = |release: &Answers, asked: &Asked| -> Vec<Vec<String>> {
-            let level = |level: &Level| level.of(release.cube()).labels.clone();
+        let labels = |asked: &Asked| -> Vec<Vec<String>> {
             let band = |band: &Banded| band.each.iter().map(|(label, _)| label.clone()).collect();
-            asked.query.group_by.iter().map(level).chain(asked.query.bands.iter().map(band)).collect()
+            asked.query.bands.iter().map(band).collect()
         };
         for (release, other) in releases.iter().zip(others) {
-            if labels(one, first) != labels(release, other) {
+            if labels(first) != labels(other) {
                 let (a, b) = (one.title(), release.title());
                 return Err(QueryError::Together(format!("{a} and {b} have different categories")));
             }
