@@ -121,7 +121,7 @@ fn print_json(spec: &Spec, job: &Job) -> Outcome {
             let asked = spec.request().ok_or(CompileError::NoBudget)?;
             let plan = &choice.planned.plan;
             let request = asked.over(plan.measure);
-            let takes = takes::to_json(spec, job, choice);
+            let takes = takes::to_json(spec, &asked, job, choice);
             output::json_pieces(pieces(&spec.planned(plan), &asked, &request, choice, takes)?)
         }
     }
@@ -135,7 +135,7 @@ pub fn to_json(spec: &Spec, job: &Job) -> Result<String, Failure> {
             let asked = spec.request().ok_or(CompileError::NoBudget)?;
             let plan = &choice.planned.plan;
             let request = asked.over(plan.measure);
-            let takes = takes::to_json(spec, job, choice);
+            let takes = takes::to_json(spec, &asked, job, choice);
             Ok(pieces(&spec.planned(plan), &asked, &request, choice, takes)?.collect())
         }
     }
@@ -158,7 +158,7 @@ fn plan_of_tables(
 ) -> Result<String, Failure> {
     let planned = &choice.planned;
     let asked = spec.request().ok_or(CompileError::NoBudget)?;
-    let takes = takes::text(spec, job, choice);
+    let takes = takes::text(spec, &asked, job, choice);
     // All that follows is about the levels that the chosen plan speaks of.
     let (spec, request) = (spec.planned(&planned.plan), asked.over(planned.plan.measure));
     let mut out = head(&spec, planned);
@@ -186,7 +186,8 @@ fn chart(spec: &Spec, request: &Request, candidates: &[Candidate]) -> Chart {
     const POINTS: usize = 9;
     let budget = request.budget.to_f64();
     let error = |p: &Planned| p.prediction.rms_error();
-    let best = candidates.iter().filter_map(|c| c.outcome.as_ref().ok()).map(error).fold(f64::MAX, f64::min);
+    let best =
+        candidates.iter().filter_map(|c| c.outcome.as_ref().ok()).map(|p| error(p)).fold(f64::MAX, f64::min);
     // The better a strategy, the stronger its colour.
     let mut order: Vec<(f64, Measure)> =
         candidates.iter().filter_map(|c| Some((error(c.outcome.as_ref().ok()?), c.measure))).collect();
@@ -540,7 +541,7 @@ fn comparison(request: &Request, candidates: &[Candidate], chosen: usize) -> Str
         Objective::Worst => p.score(request),
         Objective::Total | Objective::Targets => p.prediction.weighted_total,
     };
-    let best = candidates[order[0]].outcome.as_ref().map_or(f64::INFINITY, error);
+    let best = candidates[order[0]].outcome.as_ref().map_or(f64::INFINITY, |p| error(p));
     let frame = |p: &Planned| Frame::new(&request.over(p.plan.measure).cube, &p.plan.levels);
     let mut rows = Vec::new();
     let mut reasons: Vec<(Measure, String)> = Vec::new();

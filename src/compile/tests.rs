@@ -44,7 +44,7 @@ pub(super) fn spec(text: &str) -> Spec {
 
 fn tables(job: Job) -> Planned {
     let Job::Tables(choice) = job else { panic!("a projection") };
-    choice.planned
+    std::sync::Arc::unwrap_or_clone(choice.planned)
 }
 
 fn planned(spec: &Spec) -> Result<Planned, CompileError> {

@@ -58,6 +58,7 @@ mod tests {
     use crate::exact::Rational;
     use crate::plan::{BudgetRule, Measure, Noise, Table};
     use crate::planner::plan;
+    use std::sync::Arc;
 
     /// The same plans with other errors: a tenth of a percent is given for answers that read less, no more, and only where that is much.
     #[test]
@@ -71,14 +72,14 @@ mod tests {
             let tables = pairs.map(|p| Table::new(Cuboid::new(p.map(|d| (d, 1))), Rational::ONE));
             let mut request = Request::new(cube, tables.to_vec(), Noise::Gaussian, Rational::ONE);
             request.measure = Some(measure);
-            let outcome = plan(&request);
+            let outcome = plan(&request).map(Arc::new);
             (request, Candidate { measure, budgets: BudgetRule::Optimal, outcome, vast: false })
         };
         let chosen = |sizes, worse: f64| {
             let (request, mut tables) = planned(sizes, Measure::Queries);
             let (_, components) = planned(sizes, Measure::Residual);
             let error = components.outcome.as_ref().unwrap().prediction.weighted_total;
-            tables.outcome.as_mut().unwrap().prediction.weighted_total = error / worse;
+            Arc::make_mut(tables.outcome.as_mut().unwrap()).prediction.weighted_total = error / worse;
             let all = [tables, components];
             all[best(&request, all.iter().enumerate()).unwrap()].measure
         };

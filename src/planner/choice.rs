@@ -3,6 +3,7 @@
 use super::copies::Copies;
 use super::{Candidate, Context, PlanError, Planned, Request, best, compare};
 use crate::plan::BudgetRule;
+use std::sync::Arc;
 
 /// How far to look for a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,8 +17,8 @@ pub enum Look {
 /// The plan that is taken, and what it was taken from.
 #[derive(Debug, Clone)]
 pub struct Choice {
-    /// The plan.
-    pub planned: Planned,
+    /// The plan. A large one is not copied.
+    pub planned: Arc<Planned>,
     /// Everything that was looked at.
     pub candidates: Vec<Candidate>,
     /// Which of them the plan is.
@@ -34,7 +35,7 @@ pub fn choose(request: &Request, look: Look) -> Result<Choice, PlanError> {
     }
     let candidates = match (request.measure, look) {
         (Some(measure), Look::Needed) => {
-            let outcome = Ok(Context::new(request, measure)?.plan(measure, request.budgets)?);
+            let outcome = Ok(Arc::new(Context::new(request, measure)?.plan(measure, request.budgets)?));
             vec![Candidate { measure, budgets: request.budgets, outcome, vast: false }]
         }
         (None, Look::Needed) => compare(request, &[request.budgets])?,

@@ -3,6 +3,7 @@
 use super::{Planned, Request, choice::Look, choose};
 use crate::exact::Rational;
 use crate::plan::{Measure, Noise, convert};
+use std::sync::Arc;
 use std::sync::LazyLock;
 
 /// The δ that is compared with: one in a billion.
@@ -33,5 +34,8 @@ pub fn with_delta(request: &Request) -> Option<WithDelta> {
         let asked = Request { measure, ..other.clone() };
         choose(&asked, Look::Needed).ok()
     };
-    measures.into_iter().find_map(plan).map(|choice| WithDelta { planned: choice.planned })
+    measures
+        .into_iter()
+        .find_map(plan)
+        .map(|choice| WithDelta { planned: Arc::unwrap_or_clone(choice.planned) })
 }

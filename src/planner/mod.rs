@@ -38,6 +38,7 @@ use closure::{Closure, Spread};
 use predict::Prediction;
 use room::NoRoom;
 use std::borrow::Cow;
+use std::sync::Arc;
 use strategy::{Ask, Measured, NotApplicable};
 
 /// The most work that goes into predicting what one search has found, in steps on one number.
@@ -108,14 +109,14 @@ pub struct Candidate {
     /// How the budget is shared.
     pub budgets: BudgetRule,
     /// The plan.
-    pub outcome: Result<Planned, PlanError>,
+    pub outcome: Result<Arc<Planned>, PlanError>,
     /// More cells than anybody expects who asks for this workload: `auto` does not choose it.
     pub vast: bool,
 }
 
 /// The plan for a request: see [`choose`].
 pub fn plan(request: &Request) -> Result<Planned, PlanError> {
-    choose(request, Look::Needed).map(|choice| choice.planned)
+    choose(request, Look::Needed).map(|choice| Arc::unwrap_or_clone(choice.planned))
 }
 
 /// Every known strategy under each of the given budget rules.
@@ -134,7 +135,7 @@ pub fn compare(request: &Request, budgets: &[BudgetRule]) -> Result<Vec<Candidat
         });
         for budgets in rules {
             let context = at.clone().map(|at| &contexts[at]);
-            let outcome = context.clone().and_then(|c| c.plan(measure, budgets));
+            let outcome = context.clone().and_then(|c| c.plan(measure, budgets).map(Arc::new));
             let vast = context.is_ok_and(|c| outcome.as_ref().is_ok_and(|p| c.is_vast(&p.plan)));
             candidates.push(Candidate { measure, budgets, outcome, vast });
         }

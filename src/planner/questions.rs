@@ -11,6 +11,7 @@ use crate::cube::Frame;
 use crate::exact::Rational;
 use crate::plan::cost::{self, CostError};
 use crate::plan::{Block, BudgetRule, Measure, Measurement, Plan, Rows, noise};
+use std::sync::Arc;
 
 /// The rows at a scale; its budget is what the request allows.
 fn plan(request: &Request, rows: &Rows, scale: Rational) -> Plan {
@@ -74,7 +75,7 @@ pub(super) fn choose(request: &Request, rows: &Rows) -> Result<Choice, PlanError
         worst: Default::default(),
         zeros: false,
     };
-    let planned = Planned { plan, cost, prediction, certificate: None, ratio: None };
+    let planned = Arc::new(Planned { plan, cost, prediction, certificate: None, ratio: None });
     let candidate = Candidate {
         measure: planned.plan.measure,
         budgets: planned.plan.budgets,

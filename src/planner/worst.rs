@@ -94,3 +94,39 @@ fn of_rows(evaluator: &Evaluator<Nothing>, request: &Request, table: &Table) -> 
     }
     worst.map(Arc::new)
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::recover::Recovery;
+    use std::fmt::Write as _;
+    use std::path::Path;
+
+    /// Over groups of so many sizes that not every kind of cell is looked at, the law is that of the cell that is known least well.
+    #[test]
+    fn of_very_many_kinds() {
+        // Groups of 1, 2, … 23.
+        let cuts: Vec<u32> = (1..23).map(|k| k * (k + 1) / 2).collect();
+        let mut text = "name = \"m\"\ntitle = \"M\"\n[privacy]\nunit = \"row\"\nrho = 1\n".to_owned();
+        for name in ["x", "y"] {
+            let _ = write!(
+                text,
+                "[[dimension]]\nname = \"{name}\"\nrange = [0, 275]\nlevels = [{{ name = \"g\", cuts = {cuts:?} }}]\n"
+            );
+        }
+        text += "[[table]]\nof = [\"x\", \"y\"]\n[[table]]\nof = [\"x.g\", \"y.g\"]\n[strategy]\nmeasure = \"queries\"\n";
+        let nowhere = |_: &str| Err(std::io::ErrorKind::NotFound.into());
+        let request = crate::spec::parse(&text, Path::new("m.toml"), nowhere).unwrap().request().unwrap();
+        let planned = crate::planner::plan(&request).unwrap();
+        let recovery =
+            Recovery::new(request.cube.clone(), planned.plan.clone(), crate::planner::targets::Nothing);
+        let evaluator = Evaluator::new(recovery.unwrap());
+        assert!(evaluator.worst_cell_law(&planned.plan.workload[0].cuboid).is_err(), "not so many");
+        for at in 0..2 {
+            let found = law(&evaluator, &request, &planned, at).unwrap().variance();
+            let most = planned.prediction.tables[at].max;
+            assert!((found / most - 1.0).abs() < 1e-6, "{found} {most}");
+        }
+    }
+}

@@ -252,7 +252,7 @@ fn cells_are_what_is_asked_unless_told() {
             r.effort = 0;
             let all = compare(&r, &BudgetRule::ALL).unwrap();
             all.into_iter()
-                .map(|c| (c.measure, c.outcome.map(|p| (p.plan, p.prediction.total.to_bits()))))
+                .map(|c| (c.measure, c.outcome.map(|p| (p.plan.clone(), p.prediction.total.to_bits()))))
                 .collect::<Vec<_>>()
         };
         assert_eq!(of(plain), of(said));

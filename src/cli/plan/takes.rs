@@ -4,7 +4,7 @@ use super::asked;
 use crate::cli::output::wrapped;
 use crate::compile::Job;
 use crate::compile::effort::{Effort, Takes, effort, instead};
-use crate::planner::Choice;
+use crate::planner::{Choice, Request};
 use crate::spec::Spec;
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ fn dominant(spec: &Spec, choice: &Choice, effort: &Effort) -> Option<(String, f6
 }
 
 /// Lines for people.
-pub fn text(spec: &Spec, job: &Job, choice: &Choice) -> String {
+pub fn text(spec: &Spec, asked: &Request, job: &Job, choice: &Choice) -> String {
     let Some(e) = effort(spec, job) else { return String::new() };
     let takes = |t: &Takes| format!("{} and {}", seconds(t.seconds), bytes(t.memory));
     let mut row = format!("{} for each million rows", seconds(1e6 * e.row.seconds));
@@ -44,7 +44,7 @@ pub fn text(spec: &Spec, job: &Job, choice: &Choice) -> String {
         );
         out.push_str(&format!("{}\n", wrapped(&text, 6)));
     }
-    if let Some(i) = spec.request().and_then(|asked| instead(&asked, choice, &e)) {
+    if let Some(i) = instead(asked, choice, &e) {
         let [quick, slow] = i.seconds.map(seconds);
         let [small, large] = i.file.map(bytes);
         let text = format!(
@@ -59,12 +59,12 @@ pub fn text(spec: &Spec, job: &Job, choice: &Choice) -> String {
 }
 
 /// The same for programs.
-pub fn to_json(spec: &Spec, job: &Job, choice: &Choice) -> Value {
+pub fn to_json(spec: &Spec, asked: &Request, job: &Job, choice: &Choice) -> Value {
     let Some(e) = effort(spec, job) else { return Value::Null };
     let whole = |v: f64| v.round() as u64;
     let takes = |t: &Takes| json!({ "seconds": t.seconds, "memory_bytes": whole(t.memory) });
     let dominant = dominant(&spec.planned(&choice.planned.plan), choice, &e);
-    let instead = spec.request().and_then(|asked| instead(&asked, choice, &e));
+    let instead = instead(asked, choice, &e);
     json!({
         "instead": instead.map(|i| json!({
             "measure": i.measure.name(),
