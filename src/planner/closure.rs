@@ -112,6 +112,8 @@ impl Closure {
             asked: Vec::new(),
             found: Default::default(),
         };
+        // Of many tables each has most often a component of its own.
+        closure.index.reserve(workload.len());
         let mut known = FxHashMap::default();
         for table in workload {
             closure.asked.push(asked_of(cube, frame, table, &mut known));
