@@ -183,6 +183,32 @@ fn missing_and_other() {
     good(&self::spec([own, labels("x", &["y"])]), "sex,x\n,y\n", &[&[0, 0]]);
 }
 
+/// One column's empty line is a row, as those write it who do not quote; of several columns it is none.
+#[test]
+fn empty_lines() {
+    let age = || column("age", 10, Coding::Range { lo: 0, hi: 9 });
+    let one = spec([lenient(age())]);
+    let expected: &[&[u32]] = &[&[1], &[10], &[2], &[10], &[10], &[3]];
+    good(&one, "age\n1\n\n2\n\n\n3\n", expected);
+    good(&one, "age\n1\n\n2\n\n\n3", expected);
+    good(&one, "\u{feff}\n\nage\n1\n", &[&[1]]);
+    good(&one, "\r\n\nage\r\n1\r\n\r\n2\r\n\r\n\"\"\r\n3\r\n", expected);
+    good(&one, "age\r1\r\r2\r\r\r3\r", expected);
+    good(&one, "age\n\n", &[&[10]]);
+    good(&one, "age\n", &[]);
+    good(&one, "age\r\n", &[]);
+    let headless = with_options(one, |o| o.columns = Some(vec!["age".into()]));
+    good(&headless, "\n1\n\n", &[&[10], &[1], &[10]]);
+    bad(
+        &spec([age()]),
+        "age\n1\n\n2\n",
+        NONE,
+        "row 2 (line 3), column \"age\": the cell is empty, and the dimension has no `missing`",
+    );
+    let two = spec([lenient(age()), lenient(labels("x", &["a"]))]);
+    good(&two, "age,x\n\n1,a\n\n\n2,a\n\n", &[&[1, 0], &[2, 0]]);
+}
+
 #[test]
 fn two_dimensions_of_one_column() {
     let mut coarse = column("band", 2, Coding::Bins { edges: vec![0.0, 50.0, 100.0] });
@@ -568,6 +594,33 @@ proptest::proptest! {
             }
         }
         proptest::prop_assert!(errors.windows(2).all(|two| two[0] == two[1]), "{errors:?}");
+    }
+
+    /// One column, line by line.
+    #[test]
+    fn one_column_in_any_blocks(
+        parts in proptest::collection::vec(proptest::sample::select(vec!["a", "\n", "\n", "\r\n", "\r", "\"\n\"\n", "\"\"\r", "b\n"]), 0..40),
+        end in proptest::sample::select(vec!["\n", "\r\n", "\r"]),
+    ) {
+        let text = parts.concat();
+        proptest::prop_assume!(!text.contains("a\""));
+        let spec = spec([lenient(labels("x", &["a", "b", "\n", "aa"]))]);
+        // What stands in quotes is no line end.
+        let plain = text.replace("\"\n\"", "Q").replace("\"\"", "").replace("\r\n", "\n").replace('\r', "\n");
+        let plain = if end == "\r" { /* then it is CRLF */ plain.strip_prefix('\n').filter(|_| text.starts_with('\n')).unwrap_or(&plain) } else { &plain };
+        let mut lines: Vec<&str> = plain.split('\n').collect();
+        if lines.last() == Some(&"") {
+            lines.pop();
+        }
+        let code = |line: &&str| vec![["a", "b", "Q", "aa", ""].iter().position(|l| l == line).unwrap_or(5) as u32];
+        let expected: Vec<Vec<u32>> = lines.iter().map(code).collect();
+        let dir = TempDir::new().unwrap();
+        let path = dir.path().join("rows.csv");
+        std::fs::write(&path, format!("x{end}{text}")).unwrap();
+        for (threads, block) in SETTINGS {
+            let rows = read_with(&spec, &path, &(), Settings { threads, block, memory: 1 << 20 }).unwrap();
+            proptest::prop_assert_eq!(&codes(&rows), &expected, "{:?} at {} {}", text, threads, block);
+        }
     }
 
     /// Which rows of a unit count does not depend on who reads them.

@@ -102,6 +102,11 @@ impl Drawn {
         Ok(Drawn { columns, nested, rows: 0, hashes: Vec::new(), places: Vec::new() })
     }
 
+    /// Whether it has one column.
+    fn is_lone(&self) -> bool {
+        self.columns.len() == 1
+    }
+
     /// One more row; an empty cell is an empty text.
     pub fn row<'c>(&mut self, cells: impl Iterator<Item = &'c str>) {
         self.rows += 1;
@@ -195,6 +200,23 @@ mod tests {
         assert!(text.contains("encoding = \"windows-1252\"") && text.contains("€uro"));
         let (text, _) = draft_of("rows.csv", b"d,e\n2024-02-30,x\n2024-02-28,y\n").unwrap();
         assert!(!text.contains("dates"));
+    }
+
+    /// An empty line is a row of one column, and none of two; the last line's end begins none.
+    #[test]
+    fn empty_lines() {
+        for (text, empty) in [
+            ("age\n1\n\n2\n", true),
+            ("age\r\n1\r\n2\r\n\r\n", true),
+            ("age\r1\r\r2", true),
+            ("\n\nage\n1\n2\n", false),
+            ("age\r\n1\r\n2\r\n", false),
+            ("age\n\"1\"\n\"2\"\n", false),
+            ("age,b\n1,1\n\n2,1\n", false),
+        ] {
+            let (draft, _) = draft_of("rows.csv", text.as_bytes()).unwrap();
+            assert_eq!(draft.contains("\nmissing = "), empty, "{text:?} {draft}");
+        }
     }
 
     /// What lies in what, and whose rows they seem to be: as suggestions that keep a release from being made, and that can be taken as they are.

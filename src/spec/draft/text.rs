@@ -3,7 +3,7 @@
 use super::super::{CsvOptions, Encoding};
 use super::{DraftError, Drawn};
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 /// A line without an end is no header.
@@ -34,7 +34,15 @@ pub(super) fn read(data: &Path) -> Result<(Drawn, CsvOptions), DraftError> {
         file.seek(SeekFrom::Start(0)).map_err(failed)?;
         let options = CsvOptions { delimiter, encoding, ..CsvOptions::default() };
         match rows(&file, &options, &path)? {
-            Ok(drawn) => return Ok((drawn, options)),
+            Ok(mut drawn) => {
+                if drawn.is_lone() {
+                    file.seek(SeekFrom::Start(0)).map_err(failed)?;
+                    for _ in 0..empty_lines(&file).map_err(failed)? {
+                        drawn.row([""].into_iter());
+                    }
+                }
+                return Ok((drawn, options));
+            }
             Err(line) => unfit = line,
         }
     }
@@ -52,6 +60,21 @@ fn start(file: &mut File) -> std::io::Result<Vec<u8>> {
             return Ok(start);
         }
     }
+}
+
+/// How many lines behind the header have nothing on them: of one column they are rows with an empty cell, which the CSV library leaves out.
+fn empty_lines(file: &File) -> std::io::Result<u64> {
+    let (mut lines, mut before, mut quoted, mut header) = (0, b'\n', false, false);
+    for byte in BufReader::new(file).bytes() {
+        let byte = byte?;
+        quoted ^= byte == b'"';
+        let ended = matches!(before, b'\n' | b'\r') && !(before == b'\r' && byte == b'\n');
+        let ends = matches!(byte, b'\n' | b'\r');
+        lines += u64::from(header && !quoted && ended && ends);
+        header |= !ends;
+        before = byte;
+    }
+    Ok(lines)
 }
 
 /// All rows, or the line that is not in the encoding.

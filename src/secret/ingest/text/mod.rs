@@ -55,8 +55,8 @@ enum Use {
 impl Text {
     /// Reads the header, and finds the columns. `block` is how many bytes are read at a time.
     ///
-    /// A UTF-8 byte order mark at the start is skipped, and so are lines with nothing on them at all (a lone empty cell must therefore be
-    /// written as `""`).
+    /// A UTF-8 byte order mark at the start is skipped, and so are lines with nothing on them at all; but in a file of one column such a line
+    /// below the header is a row with an empty cell.
     pub fn open(
         file: &DataFile,
         options: &CsvOptions,
@@ -80,7 +80,9 @@ impl Text {
             None => {
                 let first = |text: &[u8]| {
                     let mut records = Records::new(text, delimiter, quote);
-                    records.whole().map(|_| records.position())
+                    records.whole()?;
+                    records.end_line();
+                    Some(records.position())
                 };
                 let header = blocks.first_record(first).map_err(broken)?;
                 if memchr::memchr(0, &header.bytes).is_some() {
@@ -160,6 +162,11 @@ impl Layout {
         Ok(Layout { delimiter, quote, encoding, columns: columns.collect() })
     }
 
+    /// The records of a block.
+    fn records<'t>(&self, text: &'t [u8]) -> Records<'t> {
+        Records::new(text, self.delimiter, self.quote).of(self.columns.len())
+    }
+
     /// Codes all records of a block, and hands them on by the chunk. Returns how many there were.
     pub fn decode(
         &self,
@@ -169,7 +176,7 @@ impl Layout {
         take: &mut dyn FnMut(&mut Chunk),
     ) -> Result<u64, Bad> {
         let text = self.encoding.decode(block);
-        let mut records = Records::new(&text, self.delimiter, self.quote);
+        let mut records = self.records(&text);
         // Rows of this chunk, and before it; of these some may have been left out.
         let (mut row, mut before) = (0, 0);
         chunk.clear();
@@ -253,7 +260,7 @@ impl Layout {
     /// What is wrong with the cells of the first record of `text`, by the place in which columns are complained of; or with the record itself.
     #[cold]
     fn explain(&self, text: &[u8], fields: &Fields<'_>) -> Result<Vec<(usize, Fault)>, Shape> {
-        let mut records = Records::new(text, self.delimiter, self.quote);
+        let mut records = self.records(text);
         let cells = records.whole().map_or(Vec::new(), |(_, f)| f);
         if records.unclosed() {
             return Err(Shape::Unclosed);

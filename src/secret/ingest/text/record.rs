@@ -6,11 +6,15 @@ use zeroize::Zeroizing;
 
 /// Splits a block into fields as RFC 4180 has it: quotes are doubled inside quotes, quoted fields may span lines, lines end in LF, CR or
 /// CRLF. A quote inside an unquoted field is a character like others; what follows a closing quote belongs to the field.
+///
+/// A line with nothing on it is no record, unless records have one field: then it is how an empty field is written by all who do not quote it.
 pub(super) struct Records<'t> {
     text: &'t [u8],
     delimiter: u8,
     quote: u8,
     marks: Marks<'t>,
+    /// Whether every record has one field.
+    lone: bool,
     /// Where the next field begins.
     start: usize,
     /// Whether the last field was a quoted one that nothing closes.
@@ -30,17 +34,36 @@ pub(super) enum Field {
 impl<'t> Records<'t> {
     pub fn new(text: &'t [u8], delimiter: u8, quote: u8) -> Records<'t> {
         let marks = Marks::new(text, delimiter);
-        Records { text, delimiter, quote, marks, start: 0, unclosed: false, unquoted: Zeroizing::default() }
+        let unquoted = Zeroizing::default();
+        Records { text, delimiter, quote, marks, lone: false, start: 0, unclosed: false, unquoted }
     }
 
-    /// Where the next record begins, behind lines with nothing on them; `None` at the end.
+    /// Of so many fields each.
+    pub fn of(self, fields: usize) -> Records<'t> {
+        Records { lone: fields == 1, ..self }
+    }
+
+    /// Where the next record begins, behind lines with nothing on them that are none; `None` at the end.
     #[inline]
     pub fn begin(&mut self) -> Option<usize> {
-        while let Some(b'\n' | b'\r') = self.text.get(self.start) {
+        if self.lone {
+            self.end_line();
+        } else {
+            while let Some(b'\n' | b'\r') = self.text.get(self.start) {
+                self.marks.next();
+                self.start += 1;
+            }
+        }
+        (self.start < self.text.len()).then_some(self.start)
+    }
+
+    /// Goes behind the second half of a CRLF.
+    pub fn end_line(&mut self) {
+        let before = self.start.checked_sub(1).and_then(|before| self.text.get(before));
+        if (before, self.text.get(self.start)) == (Some(&b'\r'), Some(&b'\n')) {
             self.marks.next();
             self.start += 1;
         }
-        (self.start < self.text.len()).then_some(self.start)
     }
 
     /// The next field of the record, and whether it is the last.
@@ -147,6 +170,23 @@ mod tests {
                 let (_, fields) = records.whole().unwrap();
                 let fields: Vec<&[u8]> = fields.iter().map(|f| f.as_slice()).collect();
                 prop_assert_eq!(fields, record.iter().collect::<Vec<_>>());
+            }
+            prop_assert!(records.whole().is_none());
+        }
+
+        /// Of one field: line by line, and nothing left out.
+        #[test]
+        fn one_field_a_line(text in "[ab\n\r]{0,40}") {
+            let lines = text.replace("\r\n", "\n").replace('\r', "\n");
+            let mut expected: Vec<&str> = lines.split('\n').collect();
+            prop_assert!(!expected.is_empty());
+            if expected.last() == Some(&"") {
+                expected.pop();
+            }
+            let mut records = Records::new(text.as_bytes(), b',', b'"').of(1);
+            for line in expected {
+                let (_, fields) = records.whole().unwrap();
+                prop_assert_eq!(fields.iter().map(|f| f.as_slice()).collect::<Vec<_>>(), [line.as_bytes()]);
             }
             prop_assert!(records.whole().is_none());
         }
