@@ -4,12 +4,16 @@
 //! value that has no node becomes -1, so that whoever takes the counts refuses them; nothing is left out in silence. Only tables that hold all
 //! others are counted.
 
+mod types;
+
 use super::CompileError;
 use crate::calendar;
 use crate::cube::{ClassedDimension, Cube, Cuboid, Filter, Level};
 use crate::plan::Plan;
 use crate::recover::zeros;
-use crate::secret::count::given::{ASTRAY, COUNT, CUT, IMPOSSIBLE, column, levels, needed};
+use crate::secret::count::given::{
+    ASTRAY, COUNT, CUT, IMPOSSIBLE, SPEC, column, fingerprint, levels, needed,
+};
 use crate::spec::{Coding, Column, Spec, Unit};
 use std::fmt::Write;
 
@@ -90,6 +94,22 @@ impl Dialect {
         }
     }
 
+    /// What stands behind FROM. DuckDB takes names without looking at case, and so one column of a file for another; patterns it matches as they are.
+    fn source(self, from: &str, columns: &[&str]) -> String {
+        if self != Dialect::Duckdb || columns.is_empty() {
+            return from.to_owned();
+        }
+        let mut named: Vec<String> = Vec::new();
+        for column in columns {
+            let pattern = self.text(&format!("^\\Q{}\\E$", column.replace("\\E", "\\E\\\\E\\Q")));
+            let one = format!("COLUMNS({pattern}) AS {}", self.name(column));
+            if !named.contains(&one) {
+                named.push(one);
+            }
+        }
+        format!("(SELECT {} FROM {from})", named.join(", "))
+    }
+
     fn text_type(self) -> &'static str {
         match self {
             Dialect::Spark | Dialect::Bigquery => "STRING",
@@ -126,6 +146,7 @@ pub fn statement(spec: &Spec, plan: &Plan, dialect: Dialect, from: &str) -> Resu
 
     let mut sql = String::new();
     let mut coded = Vec::new();
+    let mut read = Vec::new();
     for &d in &dimensions {
         let (column, dimension) = match (spec.columns.get(d), spec.cube.dimensions.get(d)) {
             (Some(column), Some(dimension)) => (column, dimension),
@@ -133,6 +154,7 @@ pub fn statement(spec: &Spec, plan: &Plan, dialect: Dialect, from: &str) -> Resu
         };
         let node =
             node(column, dialect).ok_or_else(|| refuse("a dimension of any text cannot be counted"))?;
+        read.push(column.column.as_str());
         coded.push(format!("    -- {}\n    {node} AS f{}", comment(&dimension.name), d + 1));
     }
     if coded.is_empty() {
@@ -140,6 +162,11 @@ pub fn statement(spec: &Spec, plan: &Plan, dialect: Dialect, from: &str) -> Resu
     }
     let bound = Bound::of(&spec.privacy.unit, dialect);
     coded.extend(bound.iter().flat_map(Bound::coded));
+    if let Unit::Column { column, order, .. } = &spec.privacy.unit {
+        read.push(column);
+        read.extend(order.iter().map(String::as_str));
+    }
+    let from = dialect.source(from, &read);
     let _ = writeln!(
         sql,
         "-- The counts that \"{}\" is made from. They are as private as the rows.",
@@ -172,6 +199,7 @@ pub fn statement(spec: &Spec, plan: &Plan, dialect: Dialect, from: &str) -> Resu
             columns.push(format!("COUNT(CASE WHEN astray = 1 THEN 1 END) AS {ASTRAY}"));
         }
     }
+    columns.push(format!("CAST({} AS BIGINT) AS {SPEC}", fingerprint(spec, &spec.cube, &tables)));
     let sets: Vec<String> = tables
         .iter()
         .map(|table| {
@@ -201,7 +229,11 @@ impl Bound {
         let Unit::Column { column, max_rows, order } = unit else { return None };
         let unit = dialect.name(column);
         let order: Vec<String> = order.iter().map(|column| dialect.name(column)).collect();
-        let nowhere = order.iter().map(|column| format!(" OR {column} IS NULL")).collect::<String>();
+        let nowhere = order.iter().map(|column| {
+            let alike = dialect.ordered(column).map_or(String::new(), |alike| format!(" OR NOT {alike}"));
+            format!(" OR {column} IS NULL{alike}")
+        });
+        let nowhere = nowhere.collect::<String>();
         let nothing = format!("{unit} IS NULL OR CAST({unit} AS {}) = ''{nowhere}", dialect.text_type());
         Some(Bound { unit, nothing, order, max_rows: *max_rows })
     }
@@ -252,6 +284,9 @@ fn node(column: &Column, dialect: Dialect) -> Option<String> {
     if let Some(missing) = column.missing {
         let _ = write!(cases, " WHEN {name} IS NULL OR {text} = '' THEN {missing}");
     }
+    if let Some(misfit) = dialect.misfit(&name, &column.coding) {
+        let _ = write!(cases, " WHEN {misfit} THEN -1");
+    }
     match &column.coding {
         Coding::Labels(labels) => {
             let mut labels: Vec<(&String, &u32)> = labels.iter().collect();
@@ -275,7 +310,8 @@ fn node(column: &Column, dialect: Dialect) -> Option<String> {
             // What is outside comes before what is below an edge; and of what is no number, which engines compare as they like, none is within.
             let _ = write!(
                 cases,
-                " WHEN {name} IS NULL THEN -1 WHEN LOWER({text}) IN ('nan', '-nan') OR NOT ({name} >= {first:e} AND {name} <= {last:e}) THEN {}",
+                " WHEN {name} IS NULL THEN -1{} WHEN LOWER({text}) IN ('nan', '-nan') OR NOT ({name} >= {first:e} AND {name} <= {last:e}) THEN {}",
+                dialect.singles(&name, edges, &or(column.other)),
                 or(column.other)
             );
             for (node, edge) in edges.iter().enumerate().skip(1).take(edges.len().saturating_sub(2)) {

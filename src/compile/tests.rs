@@ -447,7 +447,7 @@ fn broken_exact_sections_are_refused() {
 /// Whatever the number of threads, and whether rows are read or counts that somebody else made of them: the same release.
 #[test]
 fn threads_and_counts_make_no_difference() {
-    use crate::secret::count::given::{column, levels, needed};
+    use crate::secret::count::given::{column, fingerprint, levels, needed};
     let dir = tempfile::tempdir().unwrap();
     let spec = spec(SPEC);
     let rows: String = (0..5000usize)
@@ -501,11 +501,12 @@ fn threads_and_counts_make_no_difference() {
         }
     }
     let names: Vec<String> = levels.iter().map(|level| column(*level)).collect();
-    let mut text = format!("n,{},cut,impossible\n", names.join(","));
+    let mut text = format!("n,{},spec,cut,impossible\n", names.join(","));
+    let own = fingerprint(&spec, &spec.cube, &tables);
     for (cell, count) in &cells {
         let cell: Vec<String> =
             cell.iter().map(|node| node.map_or(String::new(), |n| n.to_string())).collect();
-        text += &format!("{count},{},0,0\n", cell.join(","));
+        text += &format!("{count},{},{own},0,0\n", cell.join(","));
     }
     let counts = dir.path().join("counts.csv");
     std::fs::write(&counts, &text).unwrap();
@@ -542,8 +543,39 @@ fn threads_and_counts_make_no_difference() {
     assert!(refused(&with(last, lines[last - 1])).contains("was given before"));
     assert!(refused(&with(0, &lines[0].replace("cut", "cat"))).contains("has no column \"cut\""));
     assert!(refused(&text.replace(",cut,impossible", ",cut")).contains("number of columns"));
+    assert!(refused(&text.replace(&format!(",{own},"), ",7,")).contains("those of another spec"));
+    assert!(refused(&with(last, &changed(fields.len() - 3, ""))).contains("those of another spec"));
     let total = lines.iter().position(|l| l.starts_with("5000,")).unwrap();
     let without: Vec<&str> =
         lines.iter().enumerate().filter(|(at, _)| *at != total).map(|(_, l)| *l).collect();
     assert!(refused(&without.join("\n")).contains("the total is missing"));
+}
+
+/// What is edited so that a row would count elsewhere makes the answer to an older statement another spec's; what only changes words or budgets does not.
+#[test]
+fn counts_are_of_one_spec() {
+    use crate::secret::count::given::{fingerprint, needed};
+    let of = |text: &str| {
+        let spec = spec(text);
+        let tables: Vec<_> = spec.workload.iter().map(|table| &table.cuboid).collect();
+        fingerprint(&spec, &spec.cube, &needed(&tables).unwrap())
+    };
+    let own = of(SPEC);
+    assert!(own < 1 << 48);
+    for (from, to) in [
+        (r#"["F", "M"]"#, r#"["M", "F"]"#),
+        (r#"["F", "M"]"#, r#"["F", "M", "X"]"#),
+        ("range = [0, 9]", "range = [1, 10]"),
+        ("range = [0, 9]", "range = [0, 9]\nmissing = \"unknown\""),
+        ("range = [0, 9]", "column = \"years\"\nrange = [0, 9]"),
+        ("width = 5", "width = 4"),
+        (r#"of = ["sex", "age"]"#, r#"of = ["age"]"#),
+        (r#"unit = "row""#, r#"unit = { column = "who", max_rows = 3, order = "nr" }"#),
+        ("[[table]]", "[[zero]]\nwhere = \"age = 0\"\n\n[[table]]"),
+    ] {
+        assert_ne!(of(&SPEC.replacen(from, to, 1)), own, "{to}");
+    }
+    for (from, to) in [("1/2", "1/3"), (r#"title = "Shop""#, r#"title = "Another""#), ("known", "taken")] {
+        assert_eq!(of(&SPEC.replacen(from, to, 1)), own, "{to}");
+    }
 }

@@ -1,6 +1,7 @@
 """Runs a statement of `margins plan --sql` on a real engine: engines.py ENGINE STATEMENT ROWS.csv OUT
 
-Leaves with status 77 where the engine is not installed. The rows have the columns of tests/engines/main.rs.
+Leaves with status 77 where the engine is not installed. The rows have the columns of tests/engines/main.rs. ROWS.sql is run
+instead of reading rows, on DuckDB.
 """
 
 import os
@@ -8,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-TYPES = {"place": "text", "age": "whole", "pay": "double", "sex": "text", "who": "text", "day": "date", "nr": "whole", "change": "narrow"}
+TYPES = {"place": "text", "age": "whole", "pay": "double", "sex": "text", "who": "text", "day": "date", "nr": "whole", "change": "narrow", "rate": "single"}
 
 
 def missing(why):
@@ -21,9 +22,14 @@ def duckdb(sql, rows, out):
         import duckdb
     except ImportError:
         missing("the Python package duckdb is not installed")
-    kinds = {"text": "VARCHAR", "whole": "INTEGER", "double": "DOUBLE", "date": "DATE", "narrow": "TINYINT"}
+    kinds = {"text": "VARCHAR", "whole": "INTEGER", "double": "DOUBLE", "date": "DATE", "narrow": "TINYINT", "single": "REAL"}
     columns = ", ".join(f"'{c}': '{kinds[k]}'" for c, k in TYPES.items())
     db = duckdb.connect()
+    if rows.endswith(".sql"):
+        with open(rows) as file:
+            db.execute(file.read())
+        db.execute(f"COPY ({sql}) TO '{out}' (FORMAT csv, HEADER)")
+        return
     # From Parquet, of which it knows the least and the largest values, and leaves NaN out of them.
     db.execute(f"COPY (SELECT * FROM read_csv('{rows}', header = true, auto_detect = false, columns = {{{columns}}})) TO '{rows}.parquet'")
     db.execute(f"CREATE VIEW people AS SELECT * FROM read_parquet('{rows}.parquet')")
@@ -50,7 +56,7 @@ def postgres(sql, rows, out):
         run(f"{folder}/initdb", "-D", f"{home}/db", "-A", "trust", "-U", "tester", "-E", "UTF8", "--locale=C")
         run(f"{folder}/pg_ctl", "-D", f"{home}/db", "-w", "-l", f"{home}/log", "-o", f"-k {home} -c listen_addresses=''", "start")
         try:
-            kinds = {"text": "text", "whole": "integer", "double": "double precision", "date": "date", "narrow": "smallint"}
+            kinds = {"text": "text", "whole": "integer", "double": "double precision", "date": "date", "narrow": "smallint", "single": "real"}
             columns = ", ".join(f"{c} {kinds[k]}" for c, k in TYPES.items())
             psql = [f"{folder}/psql", "-h", home, "-U", "tester", "-d", "postgres", "-v", "ON_ERROR_STOP=1", "-q"]
             with open(rows) as file:
@@ -74,7 +80,7 @@ def spark(sql, rows, out):
     builder = SparkSession.builder.master("local-cluster[2,1,1024]").config("spark.ui.enabled", "false")
     session = builder.config("spark.sql.shuffle.partitions", "3").config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1").getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
-    kinds = {"text": "STRING", "whole": "INT", "double": "DOUBLE", "date": "DATE", "narrow": "TINYINT"}
+    kinds = {"text": "STRING", "whole": "INT", "double": "DOUBLE", "date": "DATE", "narrow": "TINYINT", "single": "FLOAT"}
     schema = ", ".join(f"{c} {kinds[k]}" for c, k in TYPES.items())
     people = session.read.csv(rows, header=True, schema=schema, quote='"', escape='"', multiLine=True)
     # A dataset of several files, which is read again.

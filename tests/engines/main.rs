@@ -52,8 +52,16 @@ missing = "unknown"
 name = "change"
 range = [-120, 100]
 
+[[dimension]]
+name = "rate"
+bins = [0, 0.1, 0.3, 0.7, 1.1]
+other = "another rate"
+
 [[table]]
 of = ["home place", "age.band", "sex"]
+
+[[table]]
+of = ["rate"]
 
 [[table]]
 of = ["change"]
@@ -80,7 +88,7 @@ where = "age = 0 AND sex = 'M'"
 "#;
 
 fn rows() -> String {
-    let mut text = "place,age,pay,sex,who,day,nr,change\n".to_owned();
+    let mut text = "place,age,pay,sex,who,day,nr,change,rate\n".to_owned();
     let mut state = 9u64;
     let mut draw = |n: usize| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -106,7 +114,9 @@ fn rows() -> String {
             if day.starts_with("2023-01") || day.starts_with("2024-12") { "2024-02-29".into() } else { day };
         let who = draw(700);
         let change = draw(221) as i64 - 120;
-        text += &format!("{place},{age},{pay},{sex},u{who},{day},{nr},{change}\n");
+        // Of 32 bits there: 0.7 and 1.1 are other numbers than of 64.
+        let rate = ["0", "0.1", "0.25", "0.3", "0.7", "0.69999", "1.1", "1.2"][draw(8)];
+        text += &format!("{place},{age},{pay},{sex},u{who},{day},{nr},{change},{rate}\n");
     }
     text
 }
@@ -128,6 +138,7 @@ fn released(folder: &Path, name: &str, more: &[&str]) -> Vec<String> {
         r#"SELECT pay, "home place", COUNT(*) FROM people GROUP BY pay, "home place""#,
         "SELECT age.group, pay, COUNT(*) FROM people GROUP BY age.group, pay",
         "SELECT change, COUNT(*) FROM people GROUP BY change",
+        "SELECT rate, COUNT(*) FROM people GROUP BY rate",
         "SELECT day, sex, COUNT(*) FROM people GROUP BY day, sex",
         "SELECT day.quarter, pay, COUNT(*) FROM people GROUP BY day.quarter, pay",
     ];
@@ -157,25 +168,77 @@ fn compare_with(engine: &str, dialect: &str, out: &str, unit: &str) {
     let statement = margins(folder, &["plan", "spec.toml", "--sql", dialect, "--from", "people"]);
     assert!(statement.status.success(), "{}", String::from_utf8_lossy(&statement.stderr));
     std::fs::write(folder.join("statement.sql"), statement.stdout).unwrap();
-    let python = std::env::var("MARGINS_PYTHON").unwrap_or_else(|_| "python3".into());
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/engines/engines.py");
-    let ran = Command::new(python)
-        .args([script, engine])
-        .args(["statement.sql", "rows.csv", out].map(|name| folder.join(name)))
-        .output()
-        .unwrap();
-    if ran.status.code() == Some(77) {
-        let why = String::from_utf8_lossy(&ran.stdout);
-        println!("skipped: {}", why.trim());
-        assert!(std::env::var("MARGINS_ENGINES").as_deref() != Ok("all"), "{why}");
-        return;
-    }
+    let Some(ran) = run(folder, engine, "rows.csv", out) else { return };
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
     let direct = released(folder, "direct", &[]);
     assert!(direct[0].lines().count() > 100, "{}", direct[0]);
     assert_eq!(released(folder, "counted", &["--counts", out]), direct);
     if folder.join("people.parquet").is_dir() {
         assert_eq!(released(folder, "several", &["--data", "people.parquet"]), direct);
+    }
+}
+
+/// Runs the folder's statement on an engine. Nothing where that is not installed.
+fn run(folder: &Path, engine: &str, rows: &str, out: &str) -> Option<Output> {
+    let python = std::env::var("MARGINS_PYTHON").unwrap_or_else(|_| "python3".into());
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/engines/engines.py");
+    let ran = Command::new(python)
+        .args([script, engine])
+        .args(["statement.sql", rows, out].map(|name| folder.join(name)))
+        .output()
+        .unwrap();
+    if ran.status.code() == Some(77) {
+        let why = String::from_utf8_lossy(&ran.stdout);
+        println!("skipped: {}", why.trim());
+        assert!(std::env::var("MARGINS_ENGINES").as_deref() != Ok("all"), "{why}");
+        return None;
+    }
+    Some(ran)
+}
+
+/// What files' readers refuse by its type is not counted as something else: neither by a value's text nor by the engine's own rules.
+#[test]
+fn types_on_duckdb() {
+    let unit = |unit: &str| format!("name = 's'\ntitle = 't'\ndemo = true\n[privacy]\nrho = 1\n{unit}\n");
+    let row = unit("unit = 'row'");
+    let ordered = unit("unit = { column = 'who', max_rows = 1, order = 'day' }");
+    let misfit = "or the column is of a type";
+    let words =
+        "[[dimension]]\nname = 'x'\ncategories = ['a', '2.0', 'true', '1']\nother = 'o'\nmissing = 'm'\n";
+    let days =
+        "[[dimension]]\nname = 'x'\ndates = ['2024-01-01', '2024-01-02']\nother = 'o'\nmissing = 'm'\n";
+    let cases = [
+        (&row, words, "'a'::BLOB AS x", misfit),
+        (&row, words, "2.0::DOUBLE AS x", misfit),
+        (&row, words, "NULL::DOUBLE AS x", ""),
+        (&row, words, "true AS x", ""),
+        (&row, words, "'a'::ENUM('a', 'b') AS x", ""),
+        (&row, words, "'a' AS \"X\"", "No matching columns"),
+        (&row, days, "TIMESTAMP '2024-01-02 03:00:00' AS x", misfit),
+        (&row, days, "DATE '2024-01-02' AS x", ""),
+        (&ordered, words, "'a' AS x, 1 AS who, '10' AS day", "or a column of `order`"),
+        (&ordered, words, "'a' AS x, 1 AS who, 1.5::DOUBLE AS day", "or a column of `order`"),
+        (&ordered, words, "'a' AS x, 1 AS who, 18446744073709551615::UBIGINT AS day", ""),
+        (&ordered, words, "'a' AS x, 1 AS who, DATE '2024-01-02' AS day", ""),
+    ];
+    for (head, dimension, select, why) in cases {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        std::fs::write(folder.join("spec.toml"), format!("{head}{dimension}[[table]]\nof = ['x']\n"))
+            .unwrap();
+        std::fs::write(folder.join("people.sql"), format!("CREATE TABLE people AS SELECT {select}")).unwrap();
+        let statement = margins(folder, &["plan", "spec.toml", "--sql", "duckdb", "--from", "people"]);
+        std::fs::write(folder.join("statement.sql"), statement.stdout).unwrap();
+        let Some(ran) = run(folder, "duckdb", "people.sql", "counts.csv") else { return };
+        let released = match ran.status.success() {
+            true => {
+                margins(folder, &["release", "spec.toml", "--counts", "counts.csv", "--insecure-seed", "7"])
+            }
+            false => ran,
+        };
+        let said = String::from_utf8_lossy(&released.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(released.status.success(), why.is_empty(), "{select}: {said}");
+        assert!(said.contains(why), "{select}: {said}");
     }
 }
 

@@ -1,10 +1,10 @@
 //! Tables that somebody else counted, where the data lives: read, and held against each other and against the domain.
 //!
 //! The file is the answer to the statement that `margins plan --sql` prints: a row for each cell of each table, with a column for each level that any
-//! table has, empty where a table has it not; the number of rows `n`; `impossible`, how many of them are in cells that were declared empty; and
-//! `cut`, how many units had more rows than count. It is as private as the rows.
+//! table has, empty where a table has it not; the number of rows `n`; `impossible`, how many of them are in cells that were declared empty;
+//! `cut`, how many units had more rows than count; and `spec`, a number that stands for the spec it was made from. It is as private as the rows.
 //!
-//! What is checked: every cell is in the domain and given once; every table has the same number of rows; tables agree wherever they overlap;
+//! What is checked: the spec says of rows the same as the one that the statement was made from; every cell is in the domain and given once; every table has the same number of rows; tables agree wherever they overlap;
 //! no row is outside the domain or where none can be. What cannot be checked is that the statement was run on all rows, once.
 
 use super::cover::{largest, size};
@@ -12,8 +12,8 @@ use super::data::{Data, Form, Tables};
 use super::{CountError, Counts, MAX_CELLS};
 use crate::cube::{Cube, Cuboid, Level};
 use crate::secret::ingest::{self, IngestError, Number};
-use crate::spec::{Spec, Unit};
-use std::collections::{BTreeSet, HashMap};
+use crate::spec::{Coding, Column, Spec, Unit};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
 /// The columns beside those of levels.
@@ -25,6 +25,9 @@ pub const CUT: &str = "cut";
 
 /// Where rows of a unit are bounded: those that belong to nobody, or of which it is not known whether they count.
 pub const ASTRAY: &str = "astray";
+
+/// Of which spec they are: [`fingerprint`].
+pub const SPEC: &str = "spec";
 
 /// Why counted tables are refused. Without a count.
 #[derive(Debug, thiserror::Error)]
@@ -42,7 +45,8 @@ pub enum GivenError {
     },
     /// Rows outside a domain.
     #[error(
-        "there are rows whose {0} is outside the domain, and the dimension has no `missing` or `other` for them"
+        "there are rows whose {0} is outside the domain, and the dimension has no `missing` or `other` for them; or the column is of a type that \
+         the spec does not mean"
     )]
     Outside(String),
     /// Rows where there can be none.
@@ -51,7 +55,8 @@ pub enum GivenError {
     /// Rows of which nobody knows whether they count.
     #[error(
         "there are rows without a unit or without a place by `order`, or units of which more rows have the same place by `order` than count: \
-         name a further column there, so that no two rows of a unit are alike"
+         name a further column there, so that no two rows of a unit are alike; or a column of `order` is \
+         of a type for other things than whole numbers, days and times"
     )]
     Astray,
     /// Rows of units, and no order.
@@ -59,6 +64,12 @@ pub enum GivenError {
         "the spec names no `order` for the rows of a unit, so no counts are of the rows that it means: see `margins plan --sql`"
     )]
     NoOrder,
+    /// The statement was made from other words than those of the spec.
+    #[error(
+        "the counts are those of another spec: since the statement was made, the domain, `missing`, `other`, a [[zero]], a column's name, the unit or the tables that \
+         the plan needs were changed, or its version of margins was another. Print it again (`margins plan --sql`), and count again"
+    )]
+    Edited,
     /// The whole is missing.
     #[error("the row of the total is missing: these are not the counts of this plan, or not all of them")]
     NoTotal,
@@ -100,6 +111,46 @@ pub fn levels(tables: &[Cuboid]) -> Vec<Level> {
     all.into_iter().map(|(dimension, level)| Level::new(dimension, level)).collect()
 }
 
+/// A number that stands for all that a spec says of which rows a count in which cell of which table is of: whoever edits it after the statement was made, and before
+/// its answer is taken, would have counts of one category taken for another's. Of 48 bits, so that programs which hold numbers as floats keep it.
+pub fn fingerprint(spec: &Spec, cube: &Cube, tables: &[Cuboid]) -> u64 {
+    let mut hash = blake3::Hasher::new();
+    let mut say = |text: &str| {
+        hash.update(&(text.len() as u64).to_le_bytes());
+        hash.update(text.as_bytes());
+    };
+    for dimension in &cube.dimensions {
+        say(&dimension.name);
+        for level in &dimension.levels {
+            say(&level.name);
+            level.labels.iter().for_each(|label| say(label));
+            say(&format!("{:?}", level.parent));
+        }
+    }
+    for Column { column, coding, missing, other } in &spec.columns {
+        say(column);
+        match coding {
+            Coding::Labels(labels) => {
+                let sorted: BTreeMap<&String, &u32> = labels.iter().collect();
+                say(&format!("{sorted:?}"));
+            }
+            coding => say(&format!("{coding:?}")),
+        }
+        say(&format!("{missing:?} {other:?}"));
+    }
+    spec.zeros.iter().for_each(|condition| say(condition));
+    match &spec.privacy.unit {
+        Unit::Row => say("row"),
+        Unit::Column { column, max_rows, order } => say(&format!("{column:?} {max_rows} {order:?}")),
+    }
+    for table in tables {
+        let levels: Vec<(usize, usize)> = table.iter().map(|l| (l.dimension, l.level)).collect();
+        say(&format!("{levels:?}"));
+    }
+    let bytes = *hash.finalize().as_bytes();
+    bytes.iter().take(6).fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
 impl Data {
     /// The counts in `path` of the tables that `wanted` follow from.
     pub fn given(spec: &Spec, cube: &Cube, wanted: &[&Cuboid], path: &Path) -> Result<Data, GivenError> {
@@ -113,11 +164,16 @@ impl Data {
             Unit::Column { .. } => true,
         };
         names.extend(bounded.then(|| ASTRAY.to_owned()));
+        names.push(SPEC.to_owned());
+        let own = i64::try_from(fingerprint(spec, cube, &tables)).ok();
         let mut given = Given::new(cube, &levels, tables)?;
-        ingest::numbers(spec, path, &names, &mut |row, cells| match (bounded, cells.split_last()) {
-            (true, Some((Some(0), cells))) => given.row(row, cells),
-            (true, _) => Err(GivenError::Astray),
-            (false, _) => given.row(row, cells),
+        ingest::numbers(spec, path, &names, &mut |row, cells| match cells.split_last() {
+            Some((of, cells)) if *of == own => match (bounded, cells.split_last()) {
+                (true, Some((Some(0), cells))) => given.row(row, cells),
+                (true, _) => Err(GivenError::Astray),
+                (false, _) => given.row(row, cells),
+            },
+            _ => Err(GivenError::Edited),
         })?;
         given.whole()
     }

@@ -61,7 +61,9 @@ pub enum IngestError {
         error: Box<IngestError>,
     },
     /// Counted tables with other columns than those that were asked for.
-    #[error("the number of columns is {found}, but these tables have {expected}")]
+    #[error(
+        "the number of columns is {found}, but these tables have {expected}: they are no answer to the statement that `margins plan --sql` prints for this spec"
+    )]
     Columns {
         /// How many there should be.
         expected: usize,

@@ -11,26 +11,29 @@ pub(in crate::secret::ingest) const KEY: usize = 13;
 const NUMBER: u8 = 1;
 const TIME: u8 = 2;
 
-/// The place that a cell says: a whole number of 64 bits, a day `2024-01-31`, or a time of a day `2024-01-31 13:45:00.123456789`, with a `T`
+/// The place that a cell says: a whole number of 64 bits, with a sign or without, a day `2024-01-31`, or a time of a day `2024-01-31 13:45:00.123456789`, with a `T`
 /// in the place of the blank or a `Z` behind it if you like, seconds and their fraction as you like.
 pub(in crate::secret::ingest) fn key(cell: &[u8]) -> Option<[u8; KEY]> {
     if let Some((date, rest)) = cell.split_at_checked(10)
         && let Some(day) = calendar::read(date)
     {
         let (seconds, nanos) = of_day(rest)?;
-        return Some(bytes(TIME, day * 86_400 + seconds, nanos));
+        let seconds = day * 86_400 + seconds;
+        return Some(bytes(TIME, i128::from(seconds) << 32 | i128::from(nanos)));
     }
     let text = std::str::from_utf8(cell).ok()?;
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
     let whole = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
-    Some(bytes(NUMBER, whole.then(|| text.parse().ok())??, 0))
+    let number: i128 = whole.then(|| text.parse().ok())??;
+    (i64::MIN.into()..=u64::MAX.into()).contains(&number).then(|| bytes(NUMBER, number))
 }
 
-fn bytes(kind: u8, number: i64, nanos: u32) -> [u8; KEY] {
+/// A number of at most 96 bits; negative ones come first.
+fn bytes(kind: u8, number: i128) -> [u8; KEY] {
+    let [_, _, _, _, first, rest @ ..] = number.to_be_bytes();
     let mut key = [kind; KEY];
-    // Negative numbers first.
-    key[1..9].copy_from_slice(&(number.cast_unsigned() ^ (1 << 63)).to_be_bytes());
-    key[9..].copy_from_slice(&nanos.to_be_bytes());
+    key[1] = first ^ 0x80;
+    key[2..].copy_from_slice(&rest);
     key
 }
 
@@ -74,7 +77,17 @@ mod tests {
     #[test]
     fn keys_are_ordered_as_what_they_say() {
         for ascending in [
-            &["-9223372036854775808", "-7", "0", "3", "+4", "10", "9223372036854775807"][..],
+            &[
+                "-9223372036854775808",
+                "-7",
+                "0",
+                "3",
+                "+4",
+                "10",
+                "9223372036854775807",
+                "9223372036854775808",
+                "18446744073709551615",
+            ][..],
             &[
                 "0000-01-01",
                 "1969-12-31",
@@ -96,7 +109,8 @@ mod tests {
             "",
             "x",
             "1.0",
-            "9223372036854775808",
+            "18446744073709551616",
+            "-9223372036854775809",
             "2024-02-30",
             "2024-02-29x",
             "2024-02-29 ",

@@ -1,0 +1,161 @@
+//! What an engine knows of a column's type, where it can be asked: what a file's reader refuses by its type is refused here too, and 32-bit fractions are
+//! the numbers that they are written as.
+
+use super::Dialect;
+use crate::spec::Coding;
+
+impl Dialect {
+    /// That the column `name` is of one of these types. `None` where a statement cannot ask.
+    fn is_of(self, name: &str, types: &[&str]) -> Option<String> {
+        let quoted = |behind: &str| {
+            let types: Vec<String> = types.iter().map(|of| format!("'{of}'{behind}")).collect();
+            types.join(", ")
+        };
+        match self {
+            // Behind a bracket are digits of a decimal, or labels.
+            Dialect::Duckdb => Some(format!("SPLIT_PART(TYPEOF({name}), '(', 1) IN ({})", quoted(""))),
+            Dialect::Spark => Some(format!("SUBSTRING_INDEX(TYPEOF({name}), '(', 1) IN ({})", quoted(""))),
+            Dialect::Postgres => Some(format!("PG_TYPEOF({name}) IN ({})", quoted("::regtype"))),
+            Dialect::Bigquery | Dialect::Ansi => None,
+        }
+    }
+
+    /// That the column `name` holds values of a type that `coding` does not read, though the engine would compare them.
+    pub(super) fn misfit(self, name: &str, coding: &Coding) -> Option<String> {
+        let only = |types: &[&str]| Some(format!("{name} IS NOT NULL AND NOT {}", self.is_of(name, types)?));
+        let none = |types: &[&str]| Some(format!("{name} IS NOT NULL AND {}", self.is_of(name, types)?));
+        match (coding, self) {
+            (Coding::Labels(_), Dialect::Duckdb) => none(&[
+                "FLOAT",
+                "DOUBLE",
+                "BLOB",
+                "DATE",
+                "TIMESTAMP",
+                "TIMESTAMP_S",
+                "TIMESTAMP_MS",
+                "TIMESTAMP_NS",
+                "TIMESTAMP WITH TIME ZONE",
+            ]),
+            (Coding::Labels(_), Dialect::Spark) => {
+                none(&["float", "double", "binary", "date", "timestamp", "timestamp_ntz"])
+            }
+            (Coding::Labels(_), Dialect::Postgres) => {
+                none(&["real", "double precision", "bytea", "date", "timestamp", "timestamptz"])
+            }
+            (Coding::Dates { .. }, Dialect::Duckdb) => only(&["DATE"]),
+            (Coding::Dates { .. }, Dialect::Spark) => only(&["date"]),
+            (Coding::Dates { .. }, Dialect::Postgres) => only(&["date"]),
+            // It makes numbers of them by rules of its own; the others compare no such things.
+            (Coding::Range { .. } | Coding::Bins { .. }, Dialect::Spark) => {
+                none(&["string", "boolean", "binary", "date", "timestamp", "timestamp_ntz"])
+            }
+            _ => None,
+        }
+    }
+
+    /// That the column `name` is of a type that engines and files order alike.
+    pub(super) fn ordered(self, name: &str) -> Option<String> {
+        self.is_of(
+            name,
+            match self {
+                Dialect::Duckdb => &[
+                    "TINYINT",
+                    "SMALLINT",
+                    "INTEGER",
+                    "BIGINT",
+                    "HUGEINT",
+                    "UTINYINT",
+                    "USMALLINT",
+                    "UINTEGER",
+                    "UBIGINT",
+                    "UHUGEINT",
+                    "DECIMAL",
+                    "DATE",
+                    "TIMESTAMP",
+                    "TIMESTAMP_S",
+                    "TIMESTAMP_MS",
+                    "TIMESTAMP_NS",
+                    "TIMESTAMP WITH TIME ZONE",
+                ],
+                Dialect::Spark => {
+                    &["tinyint", "smallint", "int", "bigint", "decimal", "date", "timestamp", "timestamp_ntz"]
+                }
+                Dialect::Postgres => {
+                    &["smallint", "integer", "bigint", "numeric", "date", "timestamp", "timestamptz"]
+                }
+                Dialect::Bigquery | Dialect::Ansi => &[],
+            },
+        )
+    }
+
+    /// That the column `name` holds a fraction of 32 bits that is written as `decimal`, where it is known to have that value.
+    fn single(self, name: &str, decimal: f64) -> Option<String> {
+        match self {
+            Dialect::Duckdb => self.is_of(name, &["FLOAT"]),
+            Dialect::Spark => self.is_of(name, &["float"]),
+            Dialect::Postgres => self.is_of(name, &["real"]),
+            // It has none.
+            Dialect::Bigquery => None,
+            // One of 64 bits of the same value is written with more digits.
+            Dialect::Ansi => {
+                Some(format!("CAST(CAST({name} AS {}) AS DOUBLE PRECISION) = {decimal:e}", self.text_type()))
+            }
+        }
+    }
+
+    /// The bins of those 32-bit fractions that lie in another by the shortest decimal that means them, which is what a file's reader takes, than as numbers
+    /// of 64 bits, which is what engines compare: of 0.7 that is 0.7, and not 0.699999988. Each is the nearest to an edge. As cases, with `other` for
+    /// what is outside.
+    pub(super) fn singles(self, name: &str, edges: &[f64], other: &str) -> String {
+        let node = |value: f64| match edges.iter().rposition(|edge| *edge <= value) {
+            Some(last) if last + 1 == edges.len() => edges.last().filter(|e| **e == value).map(|_| last - 1),
+            found => found,
+        };
+        let mut cases = String::new();
+        for near in edges.iter().map(|edge| *edge as f32).filter(|near| near.is_finite()) {
+            let (taken, written) = (f64::from(near), format!("{near:?}").parse().unwrap_or(0.0));
+            if node(taken) != node(written)
+                && let Some(single) = self.single(name, written)
+            {
+                let node = node(written).map_or(other.to_owned(), |node| node.to_string());
+                cases += &format!(" WHEN {name} = {taken:e} AND {single} THEN {node}");
+            }
+        }
+        cases
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of all 32-bit fractions near an edge those that need it are named, and no others.
+    #[test]
+    fn fractions_of_32_bits() {
+        let edges = [0.0, 0.1, 0.25, 0.3, 0.7, 1.1];
+        let cases = Dialect::Duckdb.singles("x", &edges, "9");
+        let cases = cases.replace("SPLIT_PART(TYPEOF(x), '(', 1) IN ('FLOAT')", "IT");
+        let node = |value: f64| {
+            let within =
+                |at: &usize| edges[*at] <= value && (value < edges[at + 1] || (*at == 4 && value == 1.1));
+            (0..5).find(within).unwrap_or(9)
+        };
+        let mut named = 0;
+        for edge in edges {
+            for step in -3i32..=3 {
+                let near = f32::from_bits((edge as f32).to_bits().wrapping_add_signed(step));
+                let (taken, written): (f64, f64) = (near.into(), near.to_string().parse().unwrap_or(0.0));
+                let needs = near >= 0.0 && node(taken) != node(written);
+                let case = format!("WHEN x = {taken:e} AND IT THEN {}", node(written));
+                assert_eq!(cases.contains(&case), needs, "{near} {cases}");
+                named += usize::from(needs);
+            }
+        }
+        assert!(named == 2 && cases.matches("WHEN").count() == named, "{cases}");
+        assert!(cases.contains("x = 6.99999988079071e-1 AND IT THEN 4"), "{cases}");
+        let ansi =
+            "x = 6.99999988079071e-1 AND CAST(CAST(x AS VARCHAR(4096)) AS DOUBLE PRECISION) = 7e-1 THEN 4";
+        assert!(Dialect::Ansi.singles("x", &edges, "9").contains(ansi));
+        assert_eq!(Dialect::Bigquery.singles("x", &edges, "9"), "");
+    }
+}
