@@ -3,6 +3,11 @@
 //! Opening a named pipe waits until somebody writes into it, and a device such as `/dev/zero` never ends. A command
 //! that is given one by mistake, or by somebody who laid it there, must say so instead of hanging.
 
+#[cfg(feature = "compile")]
+mod lone;
+
+#[cfg(feature = "compile")]
+pub(crate) use lone::Lone;
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::Path;

@@ -395,9 +395,14 @@ pub fn keys(asked: &Projection, file: &Path) -> Outcome {
         )));
     }
     let fail = |e: csv::Error| Failure::Message(format!("{}: {e}", output::path(file)));
-    let opened =
-        crate::files::open(file).map_err(|e| Failure::Message(format!("{}: {e}", output::path(file))))?;
-    let mut reader = csv::Reader::from_reader(opened);
+    let open =
+        || crate::files::open(file).map_err(|e| Failure::Message(format!("{}: {e}", output::path(file))));
+    let read = |text: Box<dyn std::io::Read>| csv::Reader::from_reader(text);
+    let mut reader = read(Box::new(open()?));
+    // A line for each key: an empty one, too.
+    if reader.headers().map_err(fail)?.len() == 1 {
+        reader = read(Box::new(crate::files::Lone::new(open()?)));
+    }
     let caveats = questions.caveats();
     let status = caveats.first().map(Caveat::status);
     let keys = Keys::new(asked, file, status, reader.headers().map_err(fail)?)?;

@@ -102,11 +102,6 @@ impl Drawn {
         Ok(Drawn { columns, nested, rows: 0, hashes: Vec::new(), places: Vec::new() })
     }
 
-    /// Whether it has one column.
-    fn is_lone(&self) -> bool {
-        self.columns.len() == 1
-    }
-
     /// One more row; an empty cell is an empty text.
     pub fn row<'c>(&mut self, cells: impl Iterator<Item = &'c str>) {
         self.rows += 1;
@@ -212,6 +207,7 @@ mod tests {
             ("\n\nage\n1\n2\n", false),
             ("age\r\n1\r\n2\r\n", false),
             ("age\n\"1\"\n\"2\"\n", false),
+            ("age\r\n\"1\"\r\n\r\n\"2\"", true),
             ("age,b\n1,1\n\n2,1\n", false),
         ] {
             let (draft, _) = draft_of("rows.csv", text.as_bytes()).unwrap();

@@ -2,8 +2,9 @@
 
 use super::super::{CsvOptions, Encoding};
 use super::{DraftError, Drawn};
+use crate::files::Lone;
 use std::fs::File;
-use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 /// A line without an end is no header.
@@ -34,15 +35,7 @@ pub(super) fn read(data: &Path) -> Result<(Drawn, CsvOptions), DraftError> {
         file.seek(SeekFrom::Start(0)).map_err(failed)?;
         let options = CsvOptions { delimiter, encoding, ..CsvOptions::default() };
         match rows(&file, &options, &path)? {
-            Ok(mut drawn) => {
-                if drawn.is_lone() {
-                    file.seek(SeekFrom::Start(0)).map_err(failed)?;
-                    for _ in 0..empty_lines(&file).map_err(failed)? {
-                        drawn.row([""].into_iter());
-                    }
-                }
-                return Ok((drawn, options));
-            }
+            Ok(drawn) => return Ok((drawn, options)),
             Err(line) => unfit = line,
         }
     }
@@ -62,24 +55,12 @@ fn start(file: &mut File) -> std::io::Result<Vec<u8>> {
     }
 }
 
-/// How many lines behind the header have nothing on them: of one column they are rows with an empty cell, which the CSV library leaves out.
-fn empty_lines(file: &File) -> std::io::Result<u64> {
-    let (mut lines, mut before, mut quoted, mut header) = (0, b'\n', false, false);
-    for byte in BufReader::new(file).bytes() {
-        let byte = byte?;
-        quoted ^= byte == b'"';
-        let ended = matches!(before, b'\n' | b'\r') && !(before == b'\r' && byte == b'\n');
-        let ends = matches!(byte, b'\n' | b'\r');
-        lines += u64::from(header && !quoted && ended && ends);
-        header |= !ends;
-        before = byte;
-    }
-    Ok(lines)
-}
-
 /// All rows, or the line that is not in the encoding.
-fn rows(file: &File, options: &CsvOptions, path: &str) -> Result<Result<Drawn, u64>, DraftError> {
-    let mut reader = csv::ReaderBuilder::new().delimiter(options.delimiter).from_reader(file);
+fn rows(mut file: &File, options: &CsvOptions, path: &str) -> Result<Result<Drawn, u64>, DraftError> {
+    fn read<'r>(text: Box<dyn Read + 'r>, options: &CsvOptions) -> csv::Reader<Box<dyn Read + 'r>> {
+        csv::ReaderBuilder::new().delimiter(options.delimiter).from_reader(text)
+    }
+    let mut reader = read(Box::new(file), options);
     let malformed = |line: u64, reason| DraftError::Malformed { path: path.to_owned(), line, reason };
     let explain = |e: csv::Error| {
         let line = e.position().map_or(1, |p| p.line());
@@ -89,6 +70,11 @@ fn rows(file: &File, options: &CsvOptions, path: &str) -> Result<Result<Drawn, u
             _ => malformed(line, "not CSV"),
         }
     };
+    if reader.byte_headers().map_err(explain)?.len() == 1 {
+        let failed = |source| DraftError::Read { path: path.to_owned(), source };
+        file.seek(SeekFrom::Start(0)).map_err(failed)?;
+        reader = read(Box::new(Lone::new(file)), options);
+    }
     let names = reader.byte_headers().map_err(explain)?;
     let Some(names) = names.iter().map(|name| options.encoding.text(name)).collect::<Option<Vec<_>>>() else {
         return Ok(Err(1));

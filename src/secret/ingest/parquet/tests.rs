@@ -514,3 +514,27 @@ fn damaged_files() {
     }
     assert!(refused > tried / 2, "{refused} of {tried}");
 }
+
+/// As pyarrow writes three rows, F, M and F, with the checksum of the page.
+const CHECKED: &[u8] =
+    b"PAR1\x15\x00\x15*\x15*\x15\x9b\xa9\xf5\xab\x05\x1c\x15\x06\x15\x00\x15\x06\x15\x06\x1c\x00\x00\x00\
+\x02\x00\x00\x00\x06\x01\x01\x00\x00\x00F\x01\x00\x00\x00M\x01\x00\x00\x00F\x15\x04\x19,5\x00\x18\
+\x06schema\x15\x02\x00\x15\x0c%\x02\x18\x03sex%\x00L\x1c\x00\x00\x00\x16\x06\x19\x1c\x19\x1c&\x00\
+\x1c\x15\x0c\x19%\x06\x00\x19\x18\x03sex\x15\x00\x16\x06\x16\\\x16\\&\x08I\x1c\x15\x00\x15\x00\x15\
+\x02\x00<\x16\x06\x19\x06\x19&\x00\x06\x00\x00\x00\x16\\\x16\x06&\x08\x16\\\x00( parquet-cpp-arrow v\
+ersion 26.0.1\x19\x1c\x1c\x00\x00\x00\x86\x00\x00\x00PAR1";
+
+/// A page that is not what its own checksum says is refused, though it can be decoded.
+#[test]
+fn checksums() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("rows.parquet");
+    let spec = spec([labels("sex", &["F", "M"])]);
+    std::fs::write(&path, CHECKED).unwrap();
+    assert_eq!(codes(&read(&spec, &path, &()).unwrap()), [[0], [1], [0]]);
+    let mut damaged = CHECKED.to_vec();
+    let at = damaged.iter().position(|&b| b == b'M').unwrap();
+    damaged[at] = b'F';
+    std::fs::write(&path, damaged).unwrap();
+    bad(&spec, &path, "the Parquet file cannot be decoded: it is damaged or encrypted");
+}
