@@ -355,14 +355,14 @@ fn foot(planned: &Planned) -> String {
         }
     });
     let worst = if asked::of(&planned.plan) { "worst" } else { "worst cell's" };
-    format!(
-        "\ntotal variance {}, root-mean-square error {}, {worst} std error {}\nspends {} of {}{case}\n{proof}",
+    let total = format!(
+        "total variance {}, root-mean-square error {}, {worst} std error {}",
         figure(p.total),
         figure(p.rms_error()),
-        figure(p.max.sqrt()),
-        output::spent(planned.cost.total),
-        amount(planned.plan.budget),
-    )
+        figure(p.max.sqrt())
+    );
+    let (total, spent) = (output::wrapped(&total, 2), output::spent(planned.cost.total));
+    format!("\n{total}\nspends {spent} of {}{case}\n{proof}", amount(planned.plan.budget))
 }
 
 /// What the same ε would give with a δ: pure ε-DP is a choice, and this is its price.
