@@ -519,7 +519,7 @@ fn tables(request: &Request, planned: &Planned, all: bool) -> String {
         });
     }
     if normal {
-        out.push_str("  (≈: 1.96 std errors; answers from the release have the exact law of their error)\n");
+        out.push_str("  (≈: 1.96 std errors; answers from the release have the exact law)\n");
     }
     out
 }
