@@ -56,11 +56,22 @@ fn named(line: &str) -> Vec<&str> {
         .collect()
 }
 
-/// The lines of a file before its tests.
+/// The lines of a file without what is there for tests: each such item ends with a `;` on its line, or with a brace at the margin.
 fn untested(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    text.lines()
-        .enumerate()
-        .take_while(|(_, line)| *line != "#[cfg(test)]" && !line.starts_with("#[cfg(all(test"))
+    let (mut test, mut inside) = (false, false);
+    text.lines().enumerate().filter(move |(_, line)| {
+        if *line == "#[cfg(test)]" || line.starts_with("#[cfg(all(test") {
+            test = true;
+            return false;
+        }
+        if test && !line.starts_with("#[") {
+            (test, inside) = (false, !line.ends_with(';'));
+            return false;
+        }
+        let out = inside;
+        inside &= !line.starts_with('}');
+        !out && !test
+    })
 }
 
 /// Every import from a floor above: what is wrong, where.

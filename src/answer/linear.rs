@@ -11,6 +11,7 @@ use super::rows::{Sortable, kept, rounded};
 use crate::cube::{Cube, Cuboid, Filter, Frame, Level, TooIntricate, required_level};
 use crate::plan::{Rows, limits};
 use crate::sql::{Portion, Present, Query};
+use std::collections::BTreeMap;
 
 /// One figure of one row of an answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,6 +83,29 @@ pub fn figures(query: &Query, cube: &Cube) -> Result<Vec<Linear>, QueryError> {
         }
     }
     Ok(out)
+}
+
+/// What the figures of rows add up to over each of the groups, and over several: a release that does not hold the rows may know these sums well,
+/// and then tells of the rows, too. As many as there may be figures.
+pub fn sums(figures: &[Linear]) -> Vec<Filter> {
+    let groups = figures.first().map_or(0, |f| f.nodes.len());
+    let mut out: Vec<Filter> = Vec::new();
+    // Which groups are kept, all but all of them.
+    for kept in (0..(1usize << groups.min(8)) - 1).rev() {
+        let key = |f: &Linear| {
+            let nodes = f.nodes.iter().enumerate().filter(|(i, _)| kept >> i & 1 == 1);
+            (f.column, f.ranks.clone(), nodes.map(|(_, &node)| node).collect::<Vec<u32>>())
+        };
+        let mut sums: BTreeMap<_, Option<Filter>> = BTreeMap::new();
+        for f in figures {
+            let sum = sums.entry(key(f)).or_insert_with(|| Some(Filter::constant(0.0)));
+            *sum = sum.take().and_then(|sum| sum.plus(&f.filter).ok());
+        }
+        if figures.len() + out.len() + sums.len() <= MOST_FIGURES {
+            out.extend(sums.into_values().flatten());
+        }
+    }
+    out
 }
 
 /// The weight of every cell in a figure of one row.

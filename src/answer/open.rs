@@ -70,7 +70,7 @@ pub enum QueryError {
     Posterior(#[from] PosteriorError),
     /// A figure that multiplies counts.
     #[error(
-        "`{0}` multiplies noisy counts with each other (adding up shares of different totals does, too): \
+        "`{0}` multiplies or divides noisy counts (adding up shares of different totals does, too): \
          the law of such an error depends on the unknown counts, so there is no interval to state\n\
          ask for its parts, each with its own interval"
     )]

@@ -84,7 +84,8 @@ pub(super) fn answer(
     level: f64,
 ) -> Result<Option<ResultTable>, QueryError> {
     let figures = linear::figures(query, cube)?;
-    let filters: Vec<&Filter> = figures.iter().map(|f| &f.filter).collect();
+    let sums = linear::sums(&figures);
+    let filters: Vec<&Filter> = figures.iter().map(|f| &f.filter).chain(&sums).collect();
     let together = Together::new(&Past::new(cube, releases)?, &filters)?;
     let solved = together.with(&[]);
     let best = (0..figures.len()).map(|i| solved.best(i)).collect::<Result<Option<Vec<_>>, _>>()?;
@@ -92,7 +93,7 @@ pub(super) fn answer(
     let mut table = linear::table(query, cube, &figures, &best, level);
     table.caveats.extend(truncated(releases, level, None)?);
     table.notes.push(format!(
-        "{} releases taken together: the best combination of all their answers.",
+        "{} releases taken together: the best combination of what they tell of these figures and of their sums.",
         releases.len()
     ));
     releases.iter().filter_map(|r| r.exact_note()).for_each(|note| table.notes.push(note));

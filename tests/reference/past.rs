@@ -2,6 +2,7 @@
 
 use crate::dense::{Measured, blue_covariance, blue_estimate, measured, noise_variance, unit};
 use margins::answer::past::{Past, Together};
+use margins::answer::render::{ResultCell, ResultFigure};
 use margins::answer::{Answers, Several, linear};
 use margins::compile::asked::{Need, Question, Target};
 use margins::compile::{self, Options as Making};
@@ -182,4 +183,44 @@ fn the_least_budget_is_found() {
     assert!(
         matches!(question.need("1/1000".parse().unwrap()).unwrap(), Need::More(reach) if reach > target.within)
     );
+}
+
+/// The figure of a row.
+fn shown(row: &[ResultCell]) -> ResultFigure {
+    let figure = |cell: &ResultCell| if let ResultCell::Figure(f) = cell { Some(*f) } else { None };
+    row.iter().find_map(figure).unwrap()
+}
+
+/// A release that does not hold what is asked, but knows what it adds up to, tells of it, too.
+#[test]
+fn sums_known_elsewhere_count() {
+    let key = SigningKey::from_text(&keygen(None).unwrap().secret, None).unwrap();
+    let tables = |of: &str| format!("[[table]]\nof = {of}\n[strategy]\nmeasure = \"queries\"\n");
+    let precise = opened(&text("precise", "epsilon = 6", &tables("[\"a\", \"c\"]")), &key);
+    let coarse = opened(&text("coarse", "epsilon = 1", &tables("[\"b\", \"c\"]")), &key);
+    let cube = precise.cube().clone();
+    let (blocks, values): (Vec<Measured>, Vec<DVector<f64>>) =
+        [&precise, &coarse].into_iter().flat_map(all_of).unzip();
+    let alone = coarse.query("SELECT b, c, COUNT(*) AS n FROM coarse GROUP BY b, c", 0.95).unwrap();
+    let both = Several::new(vec![precise, coarse]).unwrap();
+    let options = margins::answer::Options::at(0.95);
+    for sql in [
+        "SELECT b, COUNT(*) AS n FROM coarse GROUP BY b",
+        "SELECT b, c, COUNT(*) AS n FROM coarse GROUP BY b, c",
+    ] {
+        let together = both.ask(sql, &options).unwrap();
+        let query = Query::parse(sql, &cube).unwrap();
+        let figures = linear::figures(&query, &cube).unwrap();
+        assert_eq!(figures.len(), together.rows.len());
+        for (at, (row_of, figure)) in together.rows.iter().zip(&figures).enumerate() {
+            let q = row(&figure.filter, &cube);
+            let (estimate, variance) =
+                (blue_estimate(&blocks, &values, &q)[0], blue_covariance(&blocks, &q)[(0, 0)]);
+            let n = shown(row_of);
+            assert!((n.estimate - estimate).abs() < 1e-6, "{sql}: {n:?} {estimate}");
+            assert!((n.std_error / variance.sqrt() - 1.0).abs() < 1e-6, "{sql}: {n:?} {variance}");
+            let one = shown(&alone.rows[at]);
+            assert!(!sql.contains("b, c") || n.std_error < 0.99 * one.std_error);
+        }
+    }
 }
