@@ -51,6 +51,16 @@ pub(super) fn read(
             return None;
         }
     };
+    // A single column whose name holds what often separates columns is hardly one: all labels would be whole rows.
+    if let [(name, span)] = &names[..]
+        && let Some((by, called)) =
+            [(';', "`;`"), ('\t', "tabs"), ('|', "`|`")].into_iter().find(|(by, _)| name.contains(*by))
+    {
+        let wrong = place(span, format!("`{path}` seems to be separated by {called}"));
+        let all = name.replace(by, ",");
+        sink.push(wrong.label(format!("expected commas: {all}")));
+        return None;
+    }
     check_header(&names, &place, sink);
 
     let mut tree = Tree::new(names.len());
