@@ -207,7 +207,13 @@ fn types_on_duckdb() {
         "[[dimension]]\nname = 'x'\ncategories = ['a', '2.0', 'true', '1']\nother = 'o'\nmissing = 'm'\n";
     let days =
         "[[dimension]]\nname = 'x'\ndates = ['2024-01-01', '2024-01-02']\nother = 'o'\nmissing = 'm'\n";
+    let range = "[[dimension]]\nname = 'x'\nrange = [0, 5]\nmissing = 'm'\n";
+    let codes = "[[dimension]]\nname = 'x'\ncodes = 2\n";
     let cases = [
+        (&row, range, "2.5::DOUBLE AS x", "x is outside the domain"),
+        (&row, range, "2.0::DOUBLE AS x", ""),
+        (&row, codes, "true AS x", "No function matches"),
+        (&row, codes, "1::TINYINT AS x", ""),
         (&row, words, "'a'::BLOB AS x", misfit),
         (&row, words, "2.0::DOUBLE AS x", misfit),
         (&row, words, "NULL::DOUBLE AS x", ""),
