@@ -91,11 +91,13 @@ impl<'a> Coupling<'a> {
         // What rounding has left in a block that has no part in the query is nothing, beside the whole of it.
         let sizes: Vec<f64> = blocks.iter().map(|(b, right)| b.dot(right, &b.precondition(right))).collect();
         let whole: f64 = sizes.iter().sum();
+        let closer = gls.closer();
+        let (tolerance, refused) = (tolerance * closer, REFUSED.max(tolerance) * closer);
         let mut out = Parts::new();
         for ((block, right), size) in blocks.into_iter().zip(sizes) {
             if size > tolerance * tolerance * whole {
                 let rules = Rules { tolerance, floor: 0.0, most_steps, singular: false, growth: None };
-                block.solve(right, whole, &rules, &mut out)?;
+                block.solve(right, refused * refused * whole, &rules, &mut out)?;
             }
         }
         Ok(out)
@@ -271,8 +273,8 @@ impl<'a> Block<'a> {
         right
     }
 
-    /// `whole` is how large the whole query is, of which this block has a part.
-    fn solve(&self, right: Vec<f64>, whole: f64, rules: &Rules, out: &mut Parts) -> Result<(), Unsolved> {
+    /// With a squared residual of more than `refused` it is none.
+    fn solve(&self, right: Vec<f64>, refused: f64, rules: &Rules, out: &mut Parts) -> Result<(), Unsolved> {
         let even = |t: &Tied| t.weights.iter().all(|w| *w == t.weights[0]);
         let solved = if self.places.len() == 1 && self.tables.iter().all(even) {
             // One number for all of it.
@@ -280,8 +282,7 @@ impl<'a> Block<'a> {
         } else {
             let zero = vec![0.0; right.len()];
             let solved = conjugate::solve(self, zero, right, rules).ok_or(Unsolved::Steps)?;
-            let refused = REFUSED.max(rules.tolerance);
-            if !(solved.left <= refused * refused * whole) {
+            if !(solved.left <= refused) {
                 return Err(Unsolved::Steps);
             }
             solved.solution

@@ -83,16 +83,22 @@ pub fn measured_tables(plan: &Plan) -> Vec<Weighted> {
 }
 
 /// By how much one weight may exceed another. Noise that is 0 but once in 10¹² releases has next to no variance, and beside weights of 10²⁴
-/// double precision sees nothing of what the other tables say. Weights that are bounded estimate without bias too, the law of the error is made
-/// of what they really are multiplied by, and their variance is larger by 10⁻¹⁶ of that of the least precise table at most.
-const SPREAD: f64 = 1e8;
+/// double precision sees nothing of what the other tables say. Those have no less than a part in 10¹² of the largest weight: estimates are
+/// without bias all the same, the law of the error is made of what values really are multiplied by, and what that adds to the variance of anything
+/// is 10⁻²⁴ of the variance of the least precise table at most.
+const SPREAD: f64 = 1e12;
+
+/// From this ratio of weights on the normal equations are solved more closely: what imprecise tables say is a small part of their right-hand
+/// side.
+const CLOSER: f64 = 1e8;
 
 /// The same of measurements that are no plan yet.
 pub fn of_measurements(noise: Noise, measurements: &[Measurement]) -> Vec<Weighted> {
     let mut tables = precise(noise, measurements);
-    let weights = tables.iter().map(|t| t.weight).filter(|w| *w > 0.0);
-    let most = (SPREAD * weights.fold(f64::INFINITY, f64::min)).min(f64::MAX);
-    tables.iter_mut().for_each(|t| t.weight = t.weight.min(most));
+    let most = tables.iter().fold(0.0, |most: f64, t| most.max(t.weight)).min(f64::MAX);
+    for t in tables.iter_mut().filter(|t| t.weight > 0.0) {
+        t.weight = t.weight.clamp(most / SPREAD, most);
+    }
     tables
 }
 
@@ -186,6 +192,13 @@ impl<'a> Gls<'a> {
             return Ok(q.into_iter().map(share).collect());
         }
         Coupling::new(self.frame).solve(self, q, self.most_steps, self.tolerance)
+    }
+
+    /// By what the tolerance is smaller, for what the least precise tables say to be solved for as closely as ever.
+    pub(super) fn closer(&self) -> f64 {
+        let weights = || self.tables.iter().map(|t| t.weight).filter(|w| *w > 0.0);
+        let (least, most) = (weights().fold(f64::INFINITY, f64::min), weights().fold(0.0, f64::max));
+        if most > CLOSER * least { libm::sqrt(CLOSER * least / most) } else { 1.0 }
     }
 
     /// The components that must be known to solve for these: themselves, and over unequal groups those that mix with them.

@@ -9,6 +9,7 @@ use crate::small::{
     applicable, equal_cube, mixed_workload, plain_cube, planned, request, unequal_cube, workload,
 };
 use margins::cube::{Cube, Cuboid, Frame};
+use margins::numeric::tries::tries;
 use margins::plan::cost::{self, WorstCase};
 use margins::plan::{Block, BudgetRule, Measure, Measurement, Neighbours, Noise, Plan, Rows};
 use margins::planner::strategy;
@@ -98,7 +99,7 @@ fn brute_force(cube: &Cube, plan: &Plan) -> f64 {
 /// where the arithmetic says that it is exact.
 #[test]
 fn stated_cost_is_the_worst_neighbour() {
-    for cube in [plain_cube(), equal_cube(), unequal_cube()] {
+    for cube in [unequal_cube(), plain_cube(), equal_cube()].into_iter().take(tries(1, 3)) {
         for (noise, budget) in [(Noise::Gaussian, "1/2"), (Noise::Laplace, "1")] {
             for measure in strategy::general() {
                 if (noise, measure) == (Noise::Laplace, Measure::Residual) {
