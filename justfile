@@ -5,7 +5,7 @@ check: fmt clippy test evaluator schemas demo
 
 # Formatting
 fmt:
-    cargo fmt --check
+    cargo fmt --all --check
 
 # Lints, for all targets
 clippy:
