@@ -14,7 +14,7 @@ use crate::answer::Evaluator;
 use crate::cube::{Cube, Cuboid, Frame, Level, odometer};
 use crate::plan::noise::component_variance;
 use crate::plan::{Asked, Asks, Form, Plan, Selected, Table};
-use crate::recover::gls::measured_tables;
+use crate::recover::gls::{measured_tables, narrowed};
 use crate::recover::zeros::Lumped;
 use crate::recover::{Recovery, written};
 use rayon::prelude::*;
@@ -66,7 +66,7 @@ pub fn predict(request: &Request, frame: &Frame, closure: &Closure, plan: &Plan)
             .map(|(t, table)| closure.spread(t, &table.cuboid, &sigma2))
             .collect(),
         None => {
-            let measured = measured_tables(plan);
+            let measured = narrowed(measured_tables(plan));
             let mut one = |(at, t): (usize, &Table)| match t.asks.is_cells() {
                 true => {
                     let (spread, nodes) = unequal::spread(frame, &measured, &plan.exact, &t.cuboid);

@@ -77,7 +77,7 @@ impl Estimator {
         } else if based > 0 && components + based == plan.measurements.len() {
             Estimator::Based(BasedOn::of(plan)?)
         } else if components + based == 0 {
-            Estimator::Tables(Tables::of(plan))
+            Estimator::Tables(Tables::of(plan, stored.balanced))
         } else if components == plan.measurements.len() {
             Estimator::Components(Components::of(plan))
         } else {

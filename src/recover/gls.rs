@@ -82,32 +82,43 @@ pub fn measured_tables(plan: &Plan) -> Vec<Weighted> {
     of_measurements(plan.noise, &plan.measurements)
 }
 
-/// By how much one weight may exceed another. Noise that is 0 but once in 10¹² releases has next to no variance, and beside weights of 10²⁴
-/// double precision sees nothing of what the other tables say. Those have no less than a part in 10¹² of the largest weight: estimates are
-/// without bias all the same, the law of the error is made of what values really are multiplied by, and what that adds to the variance of anything
-/// is 10⁻²⁴ of the variance of the least precise table at most.
-const SPREAD: f64 = 1e12;
+/// By how much a weight may exceed the next smaller one. Noise that is 0 but once in 10¹² releases has next to no variance, and beside weights of
+/// 10²⁴ double precision sees nothing of what the other tables say. So wider gaps are narrowed to this, and the ratios of all others kept:
+/// estimates are without bias all the same, the law of the error is made of what values really are multiplied by, and what that adds to the
+/// variance of the precise side of a gap is 10⁻²⁰ of that of the other.
+const GAP: f64 = 1e10;
+
+/// By how much the largest weight may exceed the smallest where there are several such gaps.
+const SPREAD: f64 = 1e14;
 
 /// From this ratio of weights on the normal equations are solved more closely: what imprecise tables say is a small part of their right-hand
 /// side.
 const CLOSER: f64 = 1e8;
 
-/// The same of measurements that are no plan yet.
-pub fn of_measurements(noise: Noise, measurements: &[Measurement]) -> Vec<Weighted> {
-    let mut tables = precise(noise, measurements);
-    let most = tables.iter().fold(0.0, |most: f64, t| most.max(t.weight)).min(f64::MAX);
-    for t in tables.iter_mut().filter(|t| t.weight > 0.0) {
-        t.weight = t.weight.clamp(most / SPREAD, most);
+/// The same tables, with narrower gaps between their weights: for normal equations that conjugate gradients solve.
+pub fn narrowed(mut tables: Vec<Weighted>) -> Vec<Weighted> {
+    let mut order: Vec<usize> = (0..tables.len()).filter(|&i| tables[i].weight > 0.0).collect();
+    order.sort_by(|&a, &b| tables[a].weight.total_cmp(&tables[b].weight));
+    let ratios: Vec<f64> =
+        order.windows(2).map(|pair| tables[pair[1]].weight / tables[pair[0]].weight).collect();
+    let gaps = ratios.iter().filter(|ratio| **ratio > GAP).count();
+    if gaps > 0 {
+        let most = GAP.min(libm::pow(SPREAD, 1.0 / gaps as f64));
+        for (pair, ratio) in order.windows(2).zip(ratios) {
+            tables[pair[1]].weight = tables[pair[0]].weight * if ratio > GAP { most } else { ratio };
+        }
     }
     tables
 }
 
-fn precise(noise: Noise, measurements: &[Measurement]) -> Vec<Weighted> {
+/// The same of measurements that are no plan yet.
+pub fn of_measurements(noise: Noise, measurements: &[Measurement]) -> Vec<Weighted> {
     measurements
         .iter()
         .filter_map(|m| {
             let Form::Table(seen) = m.block.form() else { return None };
-            let weight = 1.0 / noise_variance(noise, m);
+            // Also of noise that is 0 to the last digit.
+            let weight = (1.0 / noise_variance(noise, m)).min(1e200);
             Some(Weighted { cuboid: m.block.cuboid().clone(), seen, weight })
         })
         .collect()

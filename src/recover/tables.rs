@@ -25,8 +25,10 @@ pub(super) struct Tables {
 const FEW: usize = 1 << 16;
 
 impl Tables {
-    pub fn of(plan: &Plan) -> Tables {
-        Tables { tables: measured_tables(plan), sums: Sums::default(), found: OnceLock::new() }
+    pub fn of(plan: &Plan, balanced: bool) -> Tables {
+        let tables = measured_tables(plan);
+        let tables = if balanced { tables } else { gls::narrowed(tables) };
+        Tables { tables, sums: Sums::default(), found: OnceLock::new() }
     }
 
     /// The only table there is, when an answer is a roll-up of it.

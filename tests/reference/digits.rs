@@ -1,6 +1,6 @@
 //! What double precision must not lose: large counts beside small noise, and tables next to each other that are measured well and badly.
 
-use crate::dense::{Measured, Memory, blue_estimate, grouped, plain, table_matrix};
+use crate::dense::{Measured, Memory, blue_estimate, grouped, noise_variance, plain, table_matrix};
 use crate::strategies::Dice;
 use margins::cube::{Cube, Cuboid, Frame};
 use margins::exact::Rational;
@@ -103,11 +103,11 @@ fn zeros_beside_exact_tables_at_any_size() {
 fn weights_of_any_ratio() {
     let cube = Cube { dimensions: vec![grouped("a", &[3, 1, 2]), plain("b", 4), plain("c", 3)] };
     let c = |pairs: &[(usize, usize)]| Cuboid::new(pairs.to_vec());
-    let (fine, coarse) = (Rational::new(1, 60).unwrap(), Rational::whole(7));
+    let (fine, middle, coarse) = (Rational::new(1, 60).unwrap(), Rational::whole(3), Rational::whole(9));
     let tables = [
         (c(&[(0, 2), (1, 1)]), fine),
         (c(&[(0, 2), (2, 1)]), coarse),
-        (c(&[(0, 1), (1, 1), (2, 1)]), coarse),
+        (c(&[(0, 1), (1, 1), (2, 1)]), middle),
         (c(&[(0, 1)]), coarse),
     ];
     let mut dice = Dice(4);
@@ -123,7 +123,7 @@ fn weights_of_any_ratio() {
         .iter()
         .map(|(t, scale)| {
             let rows = table_matrix(&cube, t);
-            let variance = if *scale == fine { 1e-6 } else { 1.0 };
+            let variance = if *scale == fine { 1e-6 } else { noise_variance(Noise::Laplace, scale.to_f64()) };
             let covariance = DMatrix::identity(rows.nrows(), rows.nrows()) * variance;
             Measured { rows, covariance }
         })
