@@ -11,7 +11,7 @@ use nalgebra::{DMatrix, DVector};
 const NORMS: [Norm; 2] = [Norm::L1, Norm::Linf];
 
 /// These tables measured, with noise of different scales.
-fn plan_of(cube: &Cube, tables: &[Cuboid], exact: &[Cuboid]) -> Plan {
+pub fn plan_of(cube: &Cube, tables: &[Cuboid], exact: &[Cuboid]) -> Plan {
     Plan {
         noise: Noise::Laplace,
         budget: Rational::ONE,

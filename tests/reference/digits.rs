@@ -1,33 +1,21 @@
 //! What double precision must not lose: large counts beside small noise, and tables next to each other that are measured well and badly.
 
+use crate::consistency::plan_of;
 use crate::dense::{Measured, Memory, blue_estimate, grouped, noise_variance, plain, table_matrix};
 use crate::strategies::Dice;
-use margins::cube::{Cube, Cuboid, Frame};
+use margins::cube::{Cube, Cuboid};
 use margins::exact::Rational;
-use margins::plan::{Block, BudgetRule, Measure, Measurement, Neighbours, Noise, Plan, Table};
+use margins::plan::{Noise, Plan};
 use margins::recover::Recovery;
 use nalgebra::{DMatrix, DVector};
 
 /// These tables measured with Laplace noise of these scales, beside exact ones and cells known to be empty.
 fn plan(cube: &Cube, tables: &[(Cuboid, Rational)], exact: &[Cuboid], zeros: &[&str]) -> Plan {
-    Plan {
-        noise: Noise::Laplace,
-        budget: Rational::ONE,
-        neighbours: Neighbours::AddRemove,
-        max_rows: 1,
-        measure: Measure::Queries,
-        budgets: BudgetRule::Optimal,
-        levels: Frame::levels_of(cube, tables.iter().map(|t| &t.0).chain(exact)),
-        workload: tables.iter().map(|t| Table::new(t.0.clone(), Rational::ONE)).collect(),
-        measurements: tables
-            .iter()
-            .map(|(c, scale)| Measurement { block: Block::Table(c.clone()), scale: *scale })
-            .collect(),
-        exact: exact.to_vec(),
-        zeros: zeros.iter().map(|z| (*z).into()).collect(),
-        truncation: None,
-        copy: None,
-    }
+    let measured: Vec<Cuboid> = tables.iter().map(|t| t.0.clone()).collect();
+    let mut plan = plan_of(cube, &measured, exact);
+    plan.measurements.iter_mut().zip(tables).for_each(|(m, t)| m.scale = t.1);
+    plan.zeros = zeros.iter().map(|z| (*z).into()).collect();
+    plan
 }
 
 fn counts(cube: &Cube, table: &Cuboid, rows: &DVector<f64>) -> Vec<i64> {
