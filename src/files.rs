@@ -7,7 +7,7 @@
 mod lone;
 
 #[cfg(feature = "compile")]
-pub(crate) use lone::Lone;
+pub(crate) use lone::reader;
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::Path;

@@ -297,6 +297,13 @@ mod tests {
     }
 
     #[test]
+    fn for_people() {
+        let shown = |s: &str| r(s).shown();
+        assert_eq!([shown("0.5"), shown("1e-9"), shown("1/3")], ["1/2", "1e-9", "1/3"]);
+        assert_eq!(shown("813945766995/4398046511104"), "0.185069841");
+    }
+
+    #[test]
     fn greatest_common_divisors() {
         fn euclid(a: u128, b: u128) -> u128 {
             if b == 0 { a } else { euclid(b, a % b) }

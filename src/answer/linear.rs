@@ -96,13 +96,13 @@ pub fn sums(figures: &[Linear]) -> Vec<Filter> {
             let nodes = f.nodes.iter().enumerate().filter(|(i, _)| kept >> i & 1 == 1);
             (f.column, f.ranks.clone(), nodes.map(|(_, &node)| node).collect::<Vec<u32>>())
         };
-        let mut sums: BTreeMap<_, Option<Filter>> = BTreeMap::new();
-        for f in figures {
-            let sum = sums.entry(key(f)).or_insert_with(|| Some(Filter::constant(0.0)));
-            *sum = sum.take().and_then(|sum| sum.plus(&f.filter).ok());
-        }
-        if figures.len() + out.len() + sums.len() <= MOST_FIGURES {
-            out.extend(sums.into_values().flatten());
+        let mut members: BTreeMap<_, Vec<&Linear>> = BTreeMap::new();
+        figures.iter().for_each(|f| members.entry(key(f)).or_default().push(f));
+        if figures.len() + out.len() + members.len() <= MOST_FIGURES {
+            let sum = |of: Vec<&Linear>| {
+                { of }.into_iter().try_fold(Filter::constant(0.0), |sum, f| sum.plus(&f.filter)).ok()
+            };
+            out.extend(members.into_values().filter_map(sum));
         }
     }
     out

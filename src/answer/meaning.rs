@@ -158,6 +158,14 @@ mod tests {
         let one = "SELECT COUNT(*) FROM t WHERE work.state = 'in'";
         assert_eq!(unlike(&p, &q, one).unwrap(), "take the query to mean different things");
         assert_eq!(unlike(&p, &q, "SELECT work, COUNT(*) FROM t GROUP BY work"), None);
+        // Nor may a total be taken over others, or over such as have other names.
+        let mut named = work(&all, 2);
+        named.levels[1].labels[1] = "away".into();
+        let total =
+            "SELECT work, COUNT(*) / SUM(COUNT(*)) OVER (PARTITION BY work.state) AS p FROM t GROUP BY work";
+        for other in [&q, &[named]] {
+            assert_eq!(unlike(&p, other, total).unwrap(), "have different categories of work");
+        }
     }
 
     /// In which order a release has its dimensions makes no difference.

@@ -20,7 +20,7 @@ use super::query::{Options, answer};
 use super::render::ResultTable;
 use crate::plan::Mode;
 use crate::release::{Dataset, SignerKind};
-use crate::sql::{Banded, Query};
+use crate::sql::Query;
 use serde_json::{Map, Value};
 
 /// Releases of one dataset. With a single one, the same as that one.
@@ -192,18 +192,10 @@ impl Several {
         }
     }
 
-    /// Checks that the answers have the same rows and figures.
+    /// Checks that the answers have the same rows and figures, where the query [means the same](Several::means_the_same).
     fn same(&self, asked: &[Asked]) -> Result<(), QueryError> {
         let ([one, releases @ ..], [first, others @ ..]) = (&self.releases[..], asked) else { return Ok(()) };
-        let labels = |asked: &Asked| -> Vec<Vec<String>> {
-            let band = |band: &Banded| band.each.iter().map(|(label, _)| label.clone()).collect();
-            asked.query.bands.iter().map(band).collect()
-        };
         for (release, other) in releases.iter().zip(others) {
-            if labels(first) != labels(other) {
-                let (a, b) = (one.title(), release.title());
-                return Err(QueryError::Together(format!("{a} and {b} have different categories")));
-            }
             let ranks =
                 |a: &Asked| -> Vec<Vec<usize>> { a.portions.iter().map(|p| p.ranks.clone()).collect() };
             let left_out = |a: &Asked| -> Vec<Vec<String>> {

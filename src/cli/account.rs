@@ -90,7 +90,7 @@ fn approximate(spent: &Spent, delta: Rational) -> Option<String> {
 
 /// An amount as people read it: a short ratio, or decimals.
 pub fn amount(r: Rational) -> String {
-    let text = output::amount(r);
+    let text = r.shown();
     if text.len() <= 7 { text } else { output::spent(r) }
 }
 
@@ -104,16 +104,16 @@ pub fn spent(spent: &Spent, chain: &Chain) -> String {
     let pure = spent.epsilon.as_ref().filter(|_| !spent.is_nothing());
     let pure = pure.map_or(String::new(), |e| format!("ε = {}, pure; ", long(e)));
     let at = delta(chain).and_then(|d| Some((approximate(spent, d)?, d)));
-    let at = at.map_or(String::new(), |(e, d)| format!(", which is ε = {e} at δ = {}", output::amount(d)));
+    let at = at.map_or(String::new(), |(e, d)| format!(", which is ε = {e} at δ = {}", d.shown()));
     format!("{pure}ρ = {}{at}", long(&spent.rho))
 }
 
 /// A bound.
 pub fn bound(bound: &Bound) -> String {
     match (bound.epsilon, bound.delta, bound.rho) {
-        (Some(e), None, _) => format!("ε = {}, pure", output::amount(e)),
-        (Some(e), Some(d), _) => format!("ε = {} at δ = {}", output::amount(e), output::amount(d)),
-        (None, _, Some(r)) => format!("ρ = {}", output::amount(r)),
+        (Some(e), None, _) => format!("ε = {}, pure", e.shown()),
+        (Some(e), Some(d), _) => format!("ε = {} at δ = {}", e.shown(), d.shown()),
+        (None, _, Some(r)) => format!("ρ = {}", r.shown()),
         (None, _, None) => "none".into(),
     }
 }

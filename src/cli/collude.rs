@@ -1,7 +1,7 @@
 //! `margins collude`: what the recipients of several copies get when they put them together.
 
 use super::copies::SHIFTED;
-use super::output::{amount, columns, figure, grouped, wrapped};
+use super::output::{columns, figure, grouped, wrapped};
 use super::{Failure, Outcome, output};
 use crate::answer::Answers;
 use crate::answer::collude::{Collusion, collude};
@@ -89,7 +89,7 @@ fn to_text(found: &Collusion) -> String {
         out.push_str(&format!(
             "\ntogether these copies cost {symbol} = {:.9}, all copies {symbol} = {}\n",
             cost.to_f64(),
-            amount(found.joint.amount)
+            found.joint.amount.shown()
         ));
     }
     let best = found.given.iter().max_by_key(|g| g.cost.amount).map_or("", |g| g.recipient.as_str());

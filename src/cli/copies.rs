@@ -1,7 +1,7 @@
 //! How the copies for several recipients are shown: what each costs alone, and all together.
 
 use super::output;
-use super::output::{amount, columns, figure, wrapped};
+use super::output::{columns, figure, wrapped};
 use crate::plan::Mode;
 use crate::planner::copies::Copies;
 use crate::release::Currency;
@@ -14,7 +14,7 @@ pub fn text(copies: &Copies, currency: Currency) -> String {
         .map(|((plan, cost), margin)| {
             vec![
                 plan.recipient().unwrap_or_default().to_owned(),
-                format!("{} of {}", output::spent(cost.total), amount(plan.budget)),
+                format!("{} of {}", output::spent(cost.total), plan.budget.shown()),
                 margin.map_or("–".into(), |m| format!("± {}", figure(m))),
             ]
         })
@@ -31,7 +31,7 @@ pub fn text(copies: &Copies, currency: Currency) -> String {
     out.push_str(&format!(
         "\nall copies together: {symbol} = {} of {}; this is what is charged\n",
         output::spent(copies.joint),
-        amount(copies.joint_budget)
+        copies.joint_budget.shown()
     ));
     out.push_str(&format!("{}\n", wrapped(meaning(copies), 0)));
     out

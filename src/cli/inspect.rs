@@ -1,6 +1,6 @@
 //! `margins inspect`: what an auditor asks, as the manifest says it.
 
-use super::output::{amount, columns, counted, grouped, short};
+use super::output::{columns, counted, grouped, short};
 use super::{Failure, Outcome, output};
 use crate::answer::render::truncation;
 use crate::audit::wrap;
@@ -112,7 +112,7 @@ fn privacy(release: &Release, lines: &mut Lines) -> Outcome {
     lines.add("privacy", &m.privacy.note);
     lines.add(
         "spent",
-        &format!("{} = {:.9} of {}", cost.currency.symbol(), cost.amount.to_f64(), amount(budget.amount)),
+        &format!("{} = {:.9} of {}", cost.currency.symbol(), cost.amount.to_f64(), budget.amount.shown()),
     );
     if let Some(a) = &m.privacy.approximate {
         lines.add("", &format!("ε = {} at δ = {}", a.epsilon, short(&a.delta)));

@@ -131,11 +131,6 @@ pub fn grouped(n: u64) -> String {
     out
 }
 
-/// A budget or a probability for people.
-pub fn amount(r: Rational) -> String {
-    r.shown()
-}
-
 /// What was spent: nine decimals, or nine digits of very little.
 pub fn spent(r: Rational) -> String {
     let x = r.to_f64();
@@ -144,7 +139,7 @@ pub fn spent(r: Rational) -> String {
 
 /// [`amount`] of a text.
 pub fn short(text: &str) -> String {
-    text.parse().map_or_else(|_| text.into(), amount)
+    text.parse().map_or_else(|_| text.into(), Rational::shown)
 }
 
 /// Lines wider than a terminal broken at blanks, what follows indented. Lines that are indented already (an
@@ -264,9 +259,6 @@ mod tests {
         assert_eq!(grouped(21_345_678), "21 345 678");
         assert_eq!(grouped(999), "999");
         assert_eq!([counted(1, "group"), counted(2000, "group")], ["1 group", "2 000 groups"]);
-        let shown = |s: &str| amount(s.parse().unwrap());
-        assert_eq!([shown("0.5"), shown("1e-9"), shown("1/3")], ["1/2", "1e-9", "1/3"]);
-        assert_eq!(shown("813945766995/4398046511104"), "0.185069841");
         let long = format!("error: {}", "word ".repeat(20).trim_end());
         let broken = wrapped(&long, 7);
         assert!(broken.lines().all(|l| l.chars().count() <= 80) && broken.lines().count() == 2, "{broken}");

@@ -4,7 +4,7 @@ mod asked;
 mod takes;
 
 use super::chart::{Chart, Series, svg};
-use super::output::{amount, columns, counted, figure, grouped, short};
+use super::output::{columns, counted, figure, grouped, short};
 use super::{Failure, Outcome, output, terminal};
 use crate::answer::Evaluator;
 use crate::compile::statement::Dialect;
@@ -326,7 +326,7 @@ fn head(spec: &Spec, planned: &Planned) -> String {
         spec.name,
         visible(&spec.title),
         Currency::of_tables(p.noise).symbol(),
-        amount(p.budget),
+        p.budget.shown(),
         counted(p.measurements.len() as u64, "group"),
         p.measure.name(),
         p.budgets.name(),
@@ -362,7 +362,7 @@ fn foot(planned: &Planned) -> String {
         figure(p.max.sqrt())
     );
     let (total, spent) = (output::wrapped(&total, 2), output::spent(planned.cost.total));
-    format!("\n{total}\nspends {spent} of {}{case}\n{proof}", amount(planned.plan.budget))
+    format!("\n{total}\nspends {spent} of {}{case}\n{proof}", planned.plan.budget.shown())
 }
 
 /// What the same ε would give with a δ: pure ε-DP is a choice, and this is its price.
@@ -372,7 +372,7 @@ fn with_delta(other: Option<planner::WithDelta>, planned: &Planned) -> String {
     let times = if error < own { own / error } else { error / own };
     let text = format!(
         "The same ε with δ = {} (rho = {}, Gaussian noise, {}): root-mean-square error {}, {times:.2} times {}.",
-        amount(*planner::DELTA),
+        planner::DELTA.shown(),
         figure(other.planned.plan.budget.to_f64()),
         other.planned.plan.measure.name(),
         figure(error),

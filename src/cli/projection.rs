@@ -9,6 +9,7 @@ use crate::answer::keys::Questions;
 use crate::answer::keys::explain::Explained;
 use crate::answer::render::{Caveat, csv_label};
 use crate::compile::Designed;
+use crate::files;
 use crate::plan::{Neighbours, Noise};
 use crate::projection::answer::Law;
 use crate::projection::design::{Request, SKETCH_ROWS};
@@ -148,7 +149,7 @@ fn head(spec: &Spec, designed: &Designed) -> String {
         visible(&spec.title),
         currency.symbol(),
         designed.cost.to_f64(),
-        output::amount(d.budget),
+        d.budget.shown(),
         key_names(spec, d).join(" × "),
         size_of(d.shape),
         d.independence,
@@ -395,14 +396,8 @@ pub fn keys(asked: &Projection, file: &Path) -> Outcome {
         )));
     }
     let fail = |e: csv::Error| Failure::Message(format!("{}: {e}", output::path(file)));
-    let open =
-        || crate::files::open(file).map_err(|e| Failure::Message(format!("{}: {e}", output::path(file))));
-    let read = |text: Box<dyn std::io::Read>| csv::Reader::from_reader(text);
-    let mut reader = read(Box::new(open()?));
     // A line for each key: an empty one, too.
-    if reader.headers().map_err(fail)?.len() == 1 {
-        reader = read(Box::new(crate::files::Lone::new(open()?)));
-    }
+    let mut reader = files::reader(&csv::ReaderBuilder::new(), || files::open(file)).map_err(fail)?;
     let caveats = questions.caveats();
     let status = caveats.first().map(Caveat::status);
     let keys = Keys::new(asked, file, status, reader.headers().map_err(fail)?)?;

@@ -1,6 +1,6 @@
 //! `margins release`: count, measure, seal, and say what was spent.
 
-use super::output::{amount, counted, figure, grouped, short};
+use super::output::{counted, figure, grouped, short};
 use super::progress::Bar;
 use super::signing::Signing;
 use super::{Failure, Outcome, output};
@@ -377,7 +377,7 @@ fn text(made: &Made, how: &How<'_>) -> String {
         "spent     {} = {} of {}{approximate}\n",
         r.job.currency().symbol(),
         output::spent(r.job.cost()),
-        amount(r.job.budget())
+        r.job.budget().shown()
     ));
     out.push_str(&match &r.job {
         Job::Tables(choice) => measured(&choice.planned, r.values),

@@ -1,39 +1,81 @@
 //! Empty lines that are rows.
 
-use std::io;
+use std::io::{self, Read};
 
-/// A text of one column whose empty lines below the header have `""` on them: to the CSV library a line with nothing on it is none, but in one column it is a row
-/// with an empty cell, as all write it who do not quote it.
-pub(crate) struct Lone<R> {
+/// A reader of delimited text to which an empty line below the header of a single column is a row with an empty cell, as all write it who do not
+/// quote it; to the CSV library it is no line. `open` gives the text from its start, twice where it has one column.
+pub(crate) fn reader<'r, R: Read + 'r>(
+    how: &csv::ReaderBuilder,
+    mut open: impl FnMut() -> io::Result<R>,
+) -> csv::Result<csv::Reader<Box<dyn Read + 'r>>> {
+    let read = |text: Box<dyn Read + 'r>| how.from_reader(text);
+    let mut reader = read(Box::new(open()?));
+    if reader.byte_headers()?.len() == 1 {
+        reader = read(Box::new(Lone::new(open()?)));
+    }
+    Ok(reader)
+}
+
+/// A text of one column whose empty lines below the header have `""` on them.
+struct Lone<R> {
     text: R,
     /// What has been read, and where what is not given out begins.
     ready: Vec<u8>,
     at: usize,
     before: u8,
-    quoted: bool,
+    /// What is left of the mark that a text may begin with, and is no part of its header.
+    mark: &'static [u8],
+    state: State,
     header: bool,
 }
 
-impl<R: io::Read> Lone<R> {
+/// Where in a line a byte is, as the CSV library sees it.
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    /// At its beginning: only there a quotation mark opens a cell.
+    Start,
+    /// In a cell without quotation marks, or behind those.
+    Plain,
+    /// Between quotation marks: line ends are text.
+    Quoted,
+    /// Behind a quotation mark in a quoted cell: it ends there, unless another one follows.
+    Closed,
+}
+
+impl<R: Read> Lone<R> {
     /// From the start of the file.
-    pub fn new(text: R) -> Lone<R> {
-        Lone { text, ready: Vec::new(), at: 0, before: b'\n', quoted: false, header: false }
+    fn new(text: R) -> Lone<R> {
+        let mark = "\u{feff}".as_bytes();
+        Lone { text, ready: Vec::new(), at: 0, before: b'\n', mark, state: State::Start, header: false }
     }
 
     fn take(&mut self, byte: u8) {
-        self.quoted ^= byte == b'"';
+        match self.mark {
+            [next, rest @ ..] if *next == byte => {
+                self.mark = rest;
+                self.ready.push(byte);
+                return;
+            }
+            _ => self.mark = &[],
+        }
         let ends = matches!(byte, b'\n' | b'\r');
-        let begins = matches!(self.before, b'\n' | b'\r') && (self.before, byte) != (b'\r', b'\n');
-        if ends && begins && self.header && !self.quoted {
+        let second = (self.before, byte) == (b'\r', b'\n');
+        if ends && self.state == State::Start && self.header && !second {
             self.ready.extend(b"\"\"");
         }
         self.ready.push(byte);
+        self.state = match (self.state, byte) {
+            (State::Quoted, b'"') => State::Closed,
+            (State::Quoted, _) | (State::Start | State::Closed, b'"') => State::Quoted,
+            _ if ends => State::Start,
+            _ => State::Plain,
+        };
         self.header |= !ends;
         self.before = byte;
     }
 }
 
-impl<R: io::Read> io::Read for Lone<R> {
+impl<R: Read> Read for Lone<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         if self.at == self.ready.len() {
             self.ready.clear();
@@ -54,31 +96,66 @@ impl<R: io::Read> io::Read for Lone<R> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use std::io::Read;
+
+    /// What the CSV library makes of a text as it is.
+    fn records(text: &str) -> Vec<String> {
+        let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
+        reader.records().map(|r| r.unwrap()[0].to_owned()).collect()
+    }
+
+    /// What it makes of it here, of which so little is read at a time.
+    fn read(text: &str, step: usize) -> Vec<String> {
+        let mut lone = Lone::new(text.as_bytes());
+        let mut read = Vec::new();
+        let mut some = vec![0; step];
+        loop {
+            match lone.read(&mut some).unwrap() {
+                0 => break,
+                n => read.extend_from_slice(&some[..n]),
+            }
+        }
+        records(std::str::from_utf8(&read).unwrap())
+    }
 
     proptest::proptest! {
-        /// Every line below the header is a record of the CSV library, however little is read at a time.
+        /// Every line below the header is a record of the CSV library, however little is read at a time. Where a line ends, that library says: not where
+        /// what is written below it would be more of the same cell.
         #[test]
-        fn empty_lines(text in "[ab\n\r]{0,40}", step in 1usize..5) {
-            let whole = format!("\n\nname\n{text}");
-            let mut lone = Lone::new(whole.as_bytes());
-            let mut read = Vec::new();
-            let mut some = vec![0; step];
-            loop {
-                match lone.read(&mut some).unwrap() {
-                    0 => break,
-                    n => read.extend_from_slice(&some[..n]),
+        fn empty_lines(text in "[ab\"\n\r]{0,40}", step in 1usize..5) {
+            let mut lines = vec![String::new()];
+            for (at, c) in text.char_indices() {
+                let before = &text[..at];
+                let ends = || records(&format!("{before}\nZ")).pop().unwrap() == "Z";
+                match c {
+                    '\n' if before.ends_with('\r') && ends() => {}
+                    '\n' | '\r' if ends() => lines.push(String::new()),
+                    _ => lines.last_mut().unwrap().push(c),
                 }
             }
-            let lines = text.replace("\r\n", "\n").replace('\r', "\n");
-            let mut lines: Vec<&str> = lines.split('\n').collect();
-            if lines.last() == Some(&"") {
+            if lines.last().is_some_and(String::is_empty) {
                 lines.pop();
             }
-            let mut reader = csv::Reader::from_reader(read.as_slice());
-            proptest::prop_assert_eq!(reader.headers().unwrap(), vec!["name"]);
-            let records: Vec<String> = reader.records().map(|r| r.unwrap()[0].to_owned()).collect();
-            proptest::prop_assert_eq!(records, lines);
+            let mut want = vec!["name".to_owned()];
+            want.extend(lines.iter().map(|line| records(line).pop().unwrap_or_default()));
+            proptest::prop_assert_eq!(read(&format!("\n\nname\n{text}"), step), want);
+        }
+    }
+
+    /// An inch is no quotation, and a quoted header may have empty lines, also behind the mark of a text.
+    #[test]
+    fn what_quotes() {
+        assert_eq!(read("pipe\n5\" pipe\n\n\"a\n\n\"\n\nb\n", 3), ["pipe", "5\" pipe", "", "a\n\n", "", "b"]);
+        for mark in ["", "\u{feff}"] {
+            assert_eq!(read(&format!("{mark}\"a\n\nb\"\n\nc\n"), 3), ["a\n\nb", "", "c"]);
+        }
+    }
+
+    /// Texts of one column have rows that those of two have not.
+    #[test]
+    fn columns_are_counted() {
+        for (text, rows) in [("a\nb\n\n\nc\n", 4), ("a,b\n1,2\n\n3,4\n", 2)] {
+            let mut reader = reader(&csv::ReaderBuilder::new(), || Ok(text.as_bytes())).unwrap();
+            assert_eq!(reader.records().map(Result::unwrap).count(), rows, "{text}");
         }
     }
 }

@@ -3,8 +3,7 @@
 use super::{Planned, Request, choice::Look, choose};
 use crate::exact::Rational;
 use crate::plan::{Measure, Noise, convert};
-use std::sync::Arc;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 /// The δ that is compared with: one in a billion.
 pub static DELTA: LazyLock<Rational> =

@@ -356,7 +356,7 @@ impl Imposed {
         let steps = on.most_steps(on.frame(), &system, MOST_STEPS)?;
         let tables = system.tables().map(|t| on.table(t)).collect::<Result<Vec<_>, _>>()?;
         let covariance = |parts: Parts| on.covariance(on.frame(), parts);
-        let mut correction = system.solve(system.pick_from(&tables), steps, &covariance);
+        let mut correction = system.solve(system.said(tables), steps, &covariance);
         if !on.mixes() {
             correction = correction.and_then(covariance);
         }
@@ -378,7 +378,7 @@ impl Imposed {
         let wide = widened(on, &lumped.frame, query.clone(), system.tables());
         let v = covariance(wide).ok_or_else(not_held)?;
         let steps = on.most_steps(&lumped.frame, &system, MOST_STEPS)?;
-        let less = system.solve(system.pick(&v), steps, &covariance).ok_or_else(not_held)?;
+        let less = system.solve(system.said_by(&v), steps, &covariance).ok_or_else(not_held)?;
         for (a, less) in less {
             let part = query.entry(a).or_insert_with(|| vec![0.0; less.len()]);
             part.iter_mut().zip(less).for_each(|(v, less)| *v -= less);
@@ -402,14 +402,6 @@ pub struct Said {
     cells: Cells,
     /// How large the square of all that may be where it is nothing but rounding.
     rounding: f64,
-}
-
-impl Said {
-    fn push(&mut self, at: &[usize], copies: &[f64], table: &[f64]) {
-        let largest = table.iter().fold(0.0, |most: f64, v| most.max(v.abs()));
-        self.rounding += (ROUNDING * largest).powi(2) * copies.iter().sum::<f64>();
-        self.cells.push(at.iter().map(|&i| table.get(i).copied().unwrap_or(0.0)).collect());
-    }
 }
 
 impl<'a> System<'a> {
@@ -443,19 +435,27 @@ impl<'a> System<'a> {
         self.tables.iter().map(|(cuboid, _, _)| *cuboid)
     }
 
-    /// `Z x` of the estimates of [`System::tables`].
-    pub fn pick_from(&self, tables: &[Vec<f64>]) -> Said {
+    /// What the values of [`System::tables`] say of the declared cells.
+    pub fn said(&self, tables: impl IntoIterator<Item = Vec<f64>>) -> Said {
         let mut said = Said { cells: Vec::new(), rounding: 0.0 };
-        self.tables.iter().zip(tables).for_each(|((_, at, copies), table)| said.push(at, copies, table));
+        for ((_, at, copies), table) in self.tables.iter().zip(tables) {
+            let largest = table.iter().fold(0.0, |most: f64, v| most.max(v.abs()));
+            said.rounding += (ROUNDING * largest).powi(2) * copies.iter().sum::<f64>();
+            said.cells.push(pick(at, &table));
+        }
         said
     }
 
-    /// `Z v`.
-    pub fn pick(&self, v: &Parts) -> Said {
+    /// `Z v`, with how large it may be by rounding alone.
+    pub fn said_by(&self, v: &Parts) -> Said {
         let gls = Gls::new(self.frame, &[], true);
-        let mut said = Said { cells: Vec::new(), rounding: 0.0 };
-        self.tables.iter().for_each(|(cuboid, at, copies)| said.push(at, copies, &gls.build(cuboid, v)));
-        said
+        self.said(self.tables().map(|cuboid| gls.build(cuboid, v)))
+    }
+
+    /// `Z v`.
+    fn cells(&self, v: &Parts) -> Cells {
+        let gls = Gls::new(self.frame, &[], true);
+        self.tables.iter().map(|(cuboid, at, _)| pick(at, &gls.build(cuboid, v))).collect()
     }
 
     /// `Zᵀ λ`.
@@ -514,7 +514,7 @@ impl conjugate::System for Errors<'_> {
     type Vector = Cells;
 
     fn apply(&self, v: &Cells) -> Option<(Cells, f64)> {
-        let image = self.system.pick(&(self.covariance)(self.system.spread(v))?).cells;
+        let image = self.system.cells(&(self.covariance)(self.system.spread(v))?);
         let curvature = self.system.dot(v, &image);
         Some((image, curvature))
     }
@@ -530,6 +530,11 @@ impl conjugate::System for Errors<'_> {
     fn turn(&self, y: &mut Cells, by: f64, x: &Cells) {
         each(y, x, |y, x| x + by * y);
     }
+}
+
+/// These cells of a table.
+fn pick(at: &[usize], table: &[f64]) -> Vec<f64> {
+    at.iter().map(|&i| table.get(i).copied().unwrap_or(0.0)).collect()
 }
 
 /// Puts `f(x, y)` in the place of `x`.

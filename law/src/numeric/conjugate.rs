@@ -51,7 +51,8 @@ pub struct Solved<V> {
     pub left: f64,
 }
 
-/// `M⁻¹ q`, from `zero` on. `None` when some image has no value.
+/// `M⁻¹ q`, from `zero` on. `None` when some image has no value and no best solution is kept; where one is ([`Rules::growth`]), the search
+/// ends there, with that.
 pub fn solve<S: System>(
     system: &S,
     zero: S::Vector,

@@ -241,13 +241,6 @@ mod tests {
     use crate::numeric::dice::Dice;
     use nalgebra::{DMatrix, DVector};
 
-    /// A matrix of this rank with columns of very different sizes, as rows.
-    fn matrix(rows: usize, columns: usize, rank: usize, dice: &mut Dice) -> DMatrix<f64> {
-        let mut whole = |m, n| DMatrix::from_fn(m, n, |_, _| dice.below(7) as f64 - 3.0);
-        let a = whole(rows, rank) * whole(rank, columns);
-        DMatrix::from_fn(rows, columns, |i, j| a[(i, j)] * [1.0, 0.01, 100.0][j % 3])
-    }
-
     fn gram(a: &DMatrix<f64>) -> Gram {
         let rows = (0..a.nrows())
             .map(|i| (0..a.ncols()).map(move |j| (j, a[(i, j)])).filter(|e| e.1 != 0.0).collect::<Vec<_>>());
@@ -261,7 +254,7 @@ mod tests {
         for (m, n, rank) in
             [(1, 1, 1), (9, 4, 4), (4, 9, 4), (30, 20, 7), (300, 70, 70), (300, 150, 90), (5, 3, 0)]
         {
-            let a = matrix(m, n, rank, &mut dice);
+            let a = dice.matrix(m, n, rank);
             let normal = a.transpose() * &a;
             let g = gram(&a);
             (0..n).for_each(|i| {

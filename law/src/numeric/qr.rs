@@ -152,14 +152,7 @@ impl Qr {
 mod tests {
     use super::*;
     use crate::numeric::dice::Dice;
-    use nalgebra::{DMatrix, DVector};
-
-    /// A matrix of this rank: small whole numbers, the last columns of which are combinations of the first, columns of different sizes.
-    fn matrix(rows: usize, columns: usize, rank: usize, dice: &mut Dice) -> DMatrix<f64> {
-        let mut whole = |m, n| DMatrix::from_fn(m, n, |_, _| dice.below(7) as f64 - 3.0);
-        let a = whole(rows, rank) * whole(rank, columns);
-        DMatrix::from_fn(rows, columns, |i, j| a[(i, j)] * [1.0, 0.01, 100.0][j % 3])
-    }
+    use nalgebra::DVector;
 
     fn near(a: &DVector<f64>, b: &DVector<f64>, what: &str) {
         assert!((a - b).norm() <= 1e-8 * (1.0 + b.norm()), "{what}: {a} {b}");
@@ -172,7 +165,7 @@ mod tests {
         for (m, n, rank) in
             [(1, 1, 1), (7, 4, 4), (4, 7, 4), (20, 12, 9), (12, 20, 5), (33, 33, 33), (5, 3, 0)]
         {
-            let a = matrix(m, n, rank, &mut dice);
+            let a = dice.matrix(m, n, rank);
             let svd = a.clone().svd(true, true);
             let rank = svd.rank(1e-9 * svd.singular_values.amax().max(1e-300));
             let qr = Qr::new(m, a.as_slice().to_vec());

@@ -120,8 +120,8 @@ fn to_text(args: &Args, rho: Rational, lines: &[Line]) -> String {
         "Random projection of {} rows that all differ; (ε, δ) = ({}, {}), ρ = {}\n\
          α: all {} queries are within it with probability {}\n",
         grouped(args.rows),
-        output::amount(args.epsilon),
-        output::amount(args.delta),
+        args.epsilon.shown(),
+        args.delta.shown(),
         figure(rho.to_f64()),
         grouped(args.queries),
         1.0 - args.failure.to_f64(),
@@ -181,8 +181,8 @@ fn picture(args: &Args, lines: &[Line]) -> String {
         title: format!("Random projection of {} rows", grouped(args.rows)),
         subtitle: format!(
             "({}, {})-DP; solid: standard error, dashed: α of {} queries at once",
-            output::amount(args.epsilon),
-            output::amount(args.delta),
+            args.epsilon.shown(),
+            args.delta.shown(),
             grouped(args.queries)
         ),
         x_label: "T, the number of sums".into(),

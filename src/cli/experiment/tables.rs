@@ -1,7 +1,7 @@
 //! How strategies and budget rules compare on the families of workloads of the literature.
 
 use crate::cli::chart::{self, Chart, Series};
-use crate::cli::output::{self, amount, columns, counted, figure, wrapped};
+use crate::cli::output::{self, columns, counted, figure, wrapped};
 use crate::cli::panels::{self, Panel, Panels};
 use crate::cli::plan::spec_failure;
 use crate::cli::{Failure, Outcome};
@@ -108,7 +108,7 @@ impl Setting {
         let rows = counted(self.rows, "row");
         match self.noise {
             Noise::Laplace => format!("Laplace noise, {rows}"),
-            Noise::Gaussian => format!("Gaussian noise at δ = {}, {rows}", amount(self.delta)),
+            Noise::Gaussian => format!("Gaussian noise at δ = {}, {rows}", self.delta.shown()),
         }
     }
 

@@ -20,34 +20,40 @@ impl Dialect {
         }
     }
 
-    /// That the column `name` holds values of a type that `coding` does not read, though the engine would compare them.
-    pub(super) fn misfit(self, name: &str, coding: &Coding) -> Option<String> {
-        let only = |types: &[&str]| Some(format!("{name} IS NOT NULL AND NOT {}", self.is_of(name, types)?));
-        let none = |types: &[&str]| Some(format!("{name} IS NOT NULL AND {}", self.is_of(name, types)?));
-        match (coding, self) {
-            (Coding::Labels(_), Dialect::Duckdb) => none(&[
-                "FLOAT",
-                "DOUBLE",
-                "BLOB",
+    /// Its types of days and times.
+    fn times(self) -> &'static [&'static str] {
+        match self {
+            Dialect::Duckdb => &[
                 "DATE",
                 "TIMESTAMP",
                 "TIMESTAMP_S",
                 "TIMESTAMP_MS",
                 "TIMESTAMP_NS",
                 "TIMESTAMP WITH TIME ZONE",
-            ]),
-            (Coding::Labels(_), Dialect::Spark) => {
-                none(&["float", "double", "binary", "date", "timestamp", "timestamp_ntz"])
-            }
-            (Coding::Labels(_), Dialect::Postgres) => {
-                none(&["real", "double precision", "bytea", "date", "timestamp", "timestamptz"])
-            }
+            ],
+            Dialect::Spark => &["date", "timestamp", "timestamp_ntz"],
+            Dialect::Postgres => &["date", "timestamp", "timestamptz"],
+            Dialect::Bigquery | Dialect::Ansi => &[],
+        }
+    }
+
+    /// That the column `name` holds values of a type that `coding` does not read, though the engine would compare them.
+    pub(super) fn misfit(self, name: &str, coding: &Coding) -> Option<String> {
+        let only = |types: &[&str]| Some(format!("{name} IS NOT NULL AND NOT {}", self.is_of(name, types)?));
+        let neither = |types: &[&str]| {
+            let types = [types, self.times()].concat();
+            Some(format!("{name} IS NOT NULL AND {}", self.is_of(name, &types)?))
+        };
+        match (coding, self) {
+            (Coding::Labels(_), Dialect::Duckdb) => neither(&["FLOAT", "DOUBLE", "BLOB"]),
+            (Coding::Labels(_), Dialect::Spark) => neither(&["float", "double", "binary"]),
+            (Coding::Labels(_), Dialect::Postgres) => neither(&["real", "double precision", "bytea"]),
             (Coding::Dates { .. }, Dialect::Duckdb) => only(&["DATE"]),
             (Coding::Dates { .. }, Dialect::Spark) => only(&["date"]),
             (Coding::Dates { .. }, Dialect::Postgres) => only(&["date"]),
             // It makes numbers of them by rules of its own; the others compare no such things.
             (Coding::Range { .. } | Coding::Bins { .. }, Dialect::Spark) => {
-                none(&["string", "boolean", "binary", "date", "timestamp", "timestamp_ntz"])
+                neither(&["string", "boolean", "binary"])
             }
             _ => None,
         }
@@ -55,37 +61,25 @@ impl Dialect {
 
     /// That the column `name` is of a type that engines and files order alike.
     pub(super) fn ordered(self, name: &str) -> Option<String> {
-        self.is_of(
-            name,
-            match self {
-                Dialect::Duckdb => &[
-                    "TINYINT",
-                    "SMALLINT",
-                    "INTEGER",
-                    "BIGINT",
-                    "HUGEINT",
-                    "UTINYINT",
-                    "USMALLINT",
-                    "UINTEGER",
-                    "UBIGINT",
-                    "UHUGEINT",
-                    "DECIMAL",
-                    "DATE",
-                    "TIMESTAMP",
-                    "TIMESTAMP_S",
-                    "TIMESTAMP_MS",
-                    "TIMESTAMP_NS",
-                    "TIMESTAMP WITH TIME ZONE",
-                ],
-                Dialect::Spark => {
-                    &["tinyint", "smallint", "int", "bigint", "decimal", "date", "timestamp", "timestamp_ntz"]
-                }
-                Dialect::Postgres => {
-                    &["smallint", "integer", "bigint", "numeric", "date", "timestamp", "timestamptz"]
-                }
-                Dialect::Bigquery | Dialect::Ansi => &[],
-            },
-        )
+        let numbers: &[&str] = match self {
+            Dialect::Duckdb => &[
+                "TINYINT",
+                "SMALLINT",
+                "INTEGER",
+                "BIGINT",
+                "HUGEINT",
+                "UTINYINT",
+                "USMALLINT",
+                "UINTEGER",
+                "UBIGINT",
+                "UHUGEINT",
+                "DECIMAL",
+            ],
+            Dialect::Spark => &["tinyint", "smallint", "int", "bigint", "decimal"],
+            Dialect::Postgres => &["smallint", "integer", "bigint", "numeric"],
+            Dialect::Bigquery | Dialect::Ansi => &[],
+        };
+        self.is_of(name, &[numbers, self.times()].concat())
     }
 
     /// That the column `name` holds a fraction of 32 bits that is written as `decimal`, where it is known to have that value.

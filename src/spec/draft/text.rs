@@ -2,7 +2,7 @@
 
 use super::super::{CsvOptions, Encoding};
 use super::{DraftError, Drawn};
-use crate::files::Lone;
+use crate::files;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
@@ -15,9 +15,9 @@ pub(super) fn read(data: &Path) -> Result<(Drawn, CsvOptions), DraftError> {
     let path = data.display().to_string();
     let failed = |source| DraftError::Read { path: path.clone(), source };
     // A pipe would be waited for.
-    let mut file = crate::files::open(data).map_err(failed)?;
+    let mut file = files::open(data).map_err(failed)?;
     let start = start(&mut file).map_err(failed)?;
-    if let Some(what) = crate::files::foreign(&start) {
+    if let Some(what) = files::foreign(&start) {
         return Err(DraftError::Foreign { path, what });
     }
     let first_line = start.split(|&b| b == b'\n' || b == b'\r').next().unwrap_or(&[]);
@@ -32,7 +32,6 @@ pub(super) fn read(data: &Path) -> Result<(Drawn, CsvOptions), DraftError> {
     let delimiter = [b'|', b'\t', b';', b','].into_iter().max_by_key(|&b| occurs(b)).unwrap_or(b',');
     let mut unfit = 0;
     for encoding in [Encoding::Utf8, Encoding::Latin1, Encoding::Windows1252] {
-        file.seek(SeekFrom::Start(0)).map_err(failed)?;
         let options = CsvOptions { delimiter, encoding, ..CsvOptions::default() };
         match rows(&file, &options, &path)? {
             Ok(drawn) => return Ok((drawn, options)),
@@ -57,10 +56,6 @@ fn start(file: &mut File) -> std::io::Result<Vec<u8>> {
 
 /// All rows, or the line that is not in the encoding.
 fn rows(mut file: &File, options: &CsvOptions, path: &str) -> Result<Result<Drawn, u64>, DraftError> {
-    fn read<'r>(text: Box<dyn Read + 'r>, options: &CsvOptions) -> csv::Reader<Box<dyn Read + 'r>> {
-        csv::ReaderBuilder::new().delimiter(options.delimiter).from_reader(text)
-    }
-    let mut reader = read(Box::new(file), options);
     let malformed = |line: u64, reason| DraftError::Malformed { path: path.to_owned(), line, reason };
     let explain = |e: csv::Error| {
         let line = e.position().map_or(1, |p| p.line());
@@ -70,11 +65,9 @@ fn rows(mut file: &File, options: &CsvOptions, path: &str) -> Result<Result<Draw
             _ => malformed(line, "not CSV"),
         }
     };
-    if reader.byte_headers().map_err(explain)?.len() == 1 {
-        let failed = |source| DraftError::Read { path: path.to_owned(), source };
-        file.seek(SeekFrom::Start(0)).map_err(failed)?;
-        reader = read(Box::new(Lone::new(file)), options);
-    }
+    let from_start = || file.seek(SeekFrom::Start(0)).map(|_| file);
+    let mut reader =
+        files::reader(csv::ReaderBuilder::new().delimiter(options.delimiter), from_start).map_err(explain)?;
     let names = reader.byte_headers().map_err(explain)?;
     let Some(names) = names.iter().map(|name| options.encoding.text(name)).collect::<Option<Vec<_>>>() else {
         return Ok(Err(1));
