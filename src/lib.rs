@@ -60,39 +60,19 @@ pub use audit::Audit;
 pub use face::{Answer, Dimension, Error, Figure, Level, Release, Row, Table};
 pub use release::{Check, Manifest, Outcome};
 
-#[cfg_attr(not(feature = "compile"), allow(dead_code))]
-mod calendar;
 mod face;
-mod files;
-#[cfg(feature = "compile")]
-#[doc(hidden)]
-pub mod interrupt;
-#[doc(hidden)]
-pub mod progress;
 
 #[doc(hidden)]
-pub mod answer;
-#[doc(hidden)]
 pub mod audit;
-#[doc(hidden)]
-pub mod cube;
-#[doc(hidden)]
-pub use margins_law::{exact, law, numeric};
-#[doc(hidden)]
-pub mod plan;
 #[cfg(feature = "compile")]
 #[doc(hidden)]
-pub mod planner;
+pub use margins_evaluator::interrupt;
 #[doc(hidden)]
-pub mod projection;
+pub use margins_evaluator::{answer, cube, plan, progress, projection, recover, release, sql, visible};
+#[cfg(feature = "compile")]
+use margins_evaluator::{calendar, files};
 #[doc(hidden)]
-pub mod recover;
-#[doc(hidden)]
-pub mod release;
-#[doc(hidden)]
-pub mod sql;
-#[doc(hidden)]
-pub mod visible;
+pub use margins_law::{exact, law, numeric};
 
 #[cfg(feature = "cli")]
 #[doc(hidden)]
@@ -103,6 +83,11 @@ pub mod compile;
 #[cfg(feature = "compile")]
 #[doc(hidden)]
 pub mod ledger;
+#[cfg(feature = "compile")]
+mod lone;
+#[cfg(feature = "compile")]
+#[doc(hidden)]
+pub mod planner;
 #[cfg(feature = "compile")]
 #[doc(hidden)]
 pub mod secret;

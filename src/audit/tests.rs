@@ -5,7 +5,7 @@ use crate::answer::Answers;
 use crate::compile::{self, Options};
 use crate::exact::Rational;
 use crate::planner::Look;
-use crate::release::tests::{Bodies, resealed};
+use crate::release::forged::{Bodies, resealed};
 use crate::release::{Kind, SigningKey, keys};
 use crate::secret::noise::Entropy;
 use crate::spec::Spec;

@@ -33,6 +33,7 @@ mod progress;
 mod projection;
 mod query;
 mod release;
+mod schema;
 mod signing;
 mod source;
 mod terminal;
@@ -103,7 +104,7 @@ enum Verb {
     Schema {
         /// Which one
         #[arg(value_enum)]
-        of: SchemaOf,
+        of: schema::Of,
     },
     /// Print a completion script for a shell
     Completions {
@@ -116,16 +117,6 @@ enum Verb {
         /// Such as release
         verb: Option<String>,
     },
-}
-
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum SchemaOf {
-    /// The TOML spec
-    Spec,
-    /// The manifest inside a release
-    Manifest,
-    /// A line of the ledger
-    LedgerEntry,
 }
 
 /// In which sense estimates agree with each other.
@@ -264,11 +255,7 @@ pub fn run(words: Vec<OsString>) -> u8 {
         Verb::Verify(args) => verify::run(&args),
         Verb::Inspect(args) => inspect::run(&args),
         Verb::Ledger(args) => ledger::run(&args),
-        Verb::Schema { of } => output::json(match of {
-            SchemaOf::Spec => crate::spec::SCHEMA,
-            SchemaOf::Manifest => crate::release::Manifest::SCHEMA,
-            SchemaOf::LedgerEntry => crate::ledger::SCHEMA,
-        }),
+        Verb::Schema { of } => schema::run(of),
         Verb::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "margins", &mut script);

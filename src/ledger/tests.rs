@@ -388,8 +388,10 @@ fn cut_and_forked_ledgers_show_beside_a_release() {
     let before = fs::read(ledger.path()).unwrap();
     let second = ledger.charge(rho("1/8"), &key, DAY).unwrap();
     let manifest = |receipt: &Receipt, amount: &str| -> Manifest {
-        let mut m = crate::release::tests::manifest();
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/v2/v2-zeros.margins");
+        let mut m = crate::release::Release::open(&path).unwrap().manifest().clone();
         m.sources.spec = ROOT.replace('0', "a");
+        m.privacy.neighbours = Neighbours::AddRemove;
         m.signer.public_key = key.public_key();
         m.account = Some(Account {
             name: AccountName { id: "people".into(), unit: "row".into(), unit_of: 1, part: None },
@@ -414,7 +416,7 @@ fn cut_and_forked_ledgers_show_beside_a_release() {
 
 #[test]
 fn schema() {
-    crate::release::tests::check_schema(
+    crate::spec::schema::tests::check_schema(
         "ledger-entry.schema.json",
         super::SCHEMA,
         &format!("{:#}\n", schemars::schema_for!(super::Entry).to_value()),

@@ -27,7 +27,7 @@ mod read;
 mod recipients;
 mod request;
 mod rows;
-mod schema;
+pub(crate) mod schema;
 mod shares;
 mod suggest;
 mod tables;

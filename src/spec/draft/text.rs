@@ -66,8 +66,8 @@ fn rows(mut file: &File, options: &CsvOptions, path: &str) -> Result<Result<Draw
         }
     };
     let from_start = || file.seek(SeekFrom::Start(0)).map(|_| file);
-    let mut reader =
-        files::reader(csv::ReaderBuilder::new().delimiter(options.delimiter), from_start).map_err(explain)?;
+    let mut reader = crate::lone::reader(csv::ReaderBuilder::new().delimiter(options.delimiter), from_start)
+        .map_err(explain)?;
     let names = reader.byte_headers().map_err(explain)?;
     let Some(names) = names.iter().map(|name| options.encoding.text(name)).collect::<Option<Vec<_>>>() else {
         return Ok(Err(1));

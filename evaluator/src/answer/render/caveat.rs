@@ -1,0 +1,172 @@
+//! What makes numbers untrue besides noise.
+//!
+//! An interval speaks of the noise alone. Rows that were never counted and units that a sum cannot add are in
+//! no interval, so a reader must be told of them wherever the numbers are shown: as notes below a table, as `caveats` in JSON,
+//! as a column `status` in CSV.
+
+use super::table::brief;
+use super::{ResultFigure, ResultTable};
+use crate::sql::Fate;
+use serde_json::{Map, Value, json};
+
+/// Something that makes the numbers of an answer untrue besides noise.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Caveat {
+    /// Rows of a unit beyond so many were left out before anything was counted.
+    Truncated {
+        /// What a unit is: the name of the column that identifies it.
+        unit: String,
+        /// How many rows of each count.
+        max_rows: u32,
+        /// How many units had more, where that was measured.
+        cut: Option<ResultFigure>,
+        /// Of which period, where several are compared.
+        period: Option<String>,
+    },
+    /// Categories without a number, where a number is needed.
+    LeftOut {
+        /// The column of the answer; `None`: all of it, by WHERE.
+        figure: Option<String>,
+        /// What becomes of their units.
+        fate: Fate,
+        /// The level that is added up or compared.
+        level: String,
+        /// The categories without a number.
+        categories: Vec<String>,
+        /// How many units are in them, over all rows of the answer; `None` where the release does not tell.
+        units: Option<ResultFigure>,
+        /// Of which period, where several are compared.
+        period: Option<String>,
+    },
+}
+
+/// Categories that are named; the rest is only counted.
+const NAMED: usize = 5;
+
+impl Caveat {
+    /// The word for it in the column `status`.
+    pub fn status(&self) -> &'static str {
+        match self {
+            Caveat::Truncated { .. } => "truncated",
+            Caveat::LeftOut { fate: Fate::Met, .. } => "undecided",
+            Caveat::LeftOut { .. } => "incomplete",
+        }
+    }
+
+    /// In words; `level` is that of the intervals.
+    pub fn text(&self, level: f64) -> String {
+        match self {
+            Caveat::Truncated { unit, max_rows, cut, period } => {
+                let mut text = format!("{}; no interval covers them.", truncation(unit, *max_rows));
+                if let Some(cut) = cut {
+                    let when = period.as_ref().map_or(String::new(), |p| format!(" in {p}"));
+                    text.push_str(&format!(" Units that had more{when}: {}.", with_interval(cut, level)));
+                }
+                text
+            }
+            Caveat::LeftOut { figure, fate, level: name, categories, units, period } => {
+                let when = period.as_ref().map_or(String::new(), |p| format!(" in {p}"));
+                let how_many = match units {
+                    Some(units) => format!("{} units", with_interval(units, level)),
+                    None => "units (how many, this release does not tell)".into(),
+                };
+                let (is, what) = (named(categories), figure.as_deref().unwrap_or("WHERE"));
+                let (does, to) = match fate {
+                    Fate::NotAdded => ("leaves out", "add up"),
+                    Fate::Unmet => ("leaves out", "compare"),
+                    Fate::Met => ("counts", "compare"),
+                };
+                format!("{what}{when}: {does} {how_many} whose {name} is {is}: no number to {to}.")
+            }
+        }
+    }
+
+    /// As data.
+    pub fn to_json(&self) -> Value {
+        let figure = |f: &Option<ResultFigure>| {
+            f.map(
+                |f| json!({ "estimate": f.estimate, "std_error": f.std_error, "low": f.low, "high": f.high }),
+            )
+        };
+        let mut map = Map::new();
+        let period = match self {
+            Caveat::Truncated { unit, max_rows, cut, period } => {
+                map.insert("unit".into(), unit.as_str().into());
+                map.insert("max_rows".into(), (*max_rows).into());
+                map.insert("cut_units".into(), figure(cut).into());
+                period
+            }
+            Caveat::LeftOut { figure: column, fate, level, categories, units, period } => {
+                // What is true of the whole answer has no column.
+                map.insert("figure".into(), column.as_deref().into());
+                map.insert("fate".into(), fate.word().into());
+                map.insert("of".into(), level.as_str().into());
+                map.insert("categories".into(), categories.as_slice().into());
+                map.insert("units".into(), figure(units).into());
+                period
+            }
+        };
+        map.insert("status".into(), self.status().into());
+        if let Some(period) = period {
+            map.insert("period".into(), period.as_str().into());
+        }
+        map.into()
+    }
+}
+
+/// What a bound on the rows of a unit does to every count.
+pub fn truncation(unit: &str, max_rows: u32) -> String {
+    let rows = if max_rows == 1 { "1 row".into() } else { format!("{max_rows} rows") };
+    format!("Counts at most {rows} of each {unit}; those beyond are left out")
+}
+
+/// `9+ or unknown`, cut when long.
+pub fn named(categories: &[String]) -> String {
+    let shown = categories.iter().take(NAMED).cloned().collect::<Vec<_>>();
+    let rest = categories.len().saturating_sub(NAMED);
+    match (&shown[..], rest) {
+        ([], _) => "none of those listed".into(),
+        ([only], 0) => only.clone(),
+        ([most @ .., last], 0) => format!("{} or {last}", most.join(", ")),
+        (some, rest) => format!("{} or one of {rest} more", some.join(", ")),
+    }
+}
+
+/// `3,456 (95 %: 3,440 to 3,472)`.
+fn with_interval(figure: &ResultFigure, level: f64) -> String {
+    let [estimate, _, low, high] = brief(*figure);
+    if figure.std_error == 0.0 {
+        return format!("{estimate} (exact)");
+    }
+    format!("{estimate} ({} %: {low} to {high})", (level * 1e6).round() / 1e4)
+}
+
+impl ResultTable {
+    /// All that a reader must be told, in words: what makes the numbers untrue first.
+    pub fn told(&self) -> Vec<String> {
+        let caveats = self.caveats.iter().map(|c| c.text(self.level));
+        caveats.chain(self.notes.iter().cloned()).collect()
+    }
+
+    /// The column `status`, by a name that no other has, and what it says.
+    pub(super) fn status_column(&self) -> Option<(String, String)> {
+        let words = self.status()?;
+        let keys = self.keys();
+        let mut name = "status".to_string();
+        while keys.iter().any(|k| k.name == name) {
+            name.push('_');
+        }
+        Some((name, words))
+    }
+
+    /// What the column `status` says; `None` where nothing but noise makes the numbers untrue.
+    pub fn status(&self) -> Option<String> {
+        let mut words: Vec<&str> = Vec::new();
+        for word in self.caveats.iter().map(Caveat::status) {
+            if !words.contains(&word) {
+                words.push(word);
+            }
+        }
+        (!words.is_empty()).then(|| words.join(" "))
+    }
+}

@@ -1,0 +1,72 @@
+//! Dimensions, levels, cuboids and components: the algebra of tables, with no data and no noise.
+//!
+//! A [`Dimension`] is a chain of levels from *total* (level 0, one node) to its finest [`Categories`]; a [`Level`] names one of them.
+//! A [`Cuboid`] picks a level in each dimension; its table counts units for every combination.
+
+mod axis;
+pub(crate) mod contrast;
+mod cuboid;
+mod dimension;
+pub mod filter;
+pub mod frame;
+mod level;
+pub mod odometer;
+mod refine;
+pub mod walsh;
+
+pub use axis::{Axis, Rung};
+pub use cuboid::Cuboid;
+pub use dimension::{Bounds, Categories, Dimension, Number};
+pub use filter::{ClassedDimension, Filter, MAX_WEIGHTS, TooIntricate, required_level};
+pub use frame::Frame;
+pub use level::Level;
+pub use refine::Refined;
+
+use serde::{Deserialize, Serialize};
+
+/// All dimensions of a dataset, in the order of the spec.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cube {
+    /// The dimensions.
+    pub dimensions: Vec<Dimension>,
+}
+
+impl Cube {
+    /// The index of the dimension with this name.
+    pub fn dimension(&self, name: &str) -> Option<usize> {
+        self.dimensions.iter().position(|d| d.name == name)
+    }
+
+    /// The number of cells of a cuboid's table; `None` when it does not fit in 64 bits.
+    pub fn cells(&self, cuboid: &Cuboid) -> Option<u64> {
+        cuboid.iter().try_fold(1u64, |n, level| n.checked_mul(level.of(self).len() as u64))
+    }
+
+    /// `sex × age.band`, or `total`: how people write a cuboid. The finest level of a dimension goes
+    /// by the dimension's own name.
+    pub fn describe(&self, cuboid: &Cuboid) -> String {
+        if cuboid.is_total() {
+            return "total".into();
+        }
+        cuboid.iter().map(|level| self.level_name(level)).collect::<Vec<_>>().join(" × ")
+    }
+
+    /// `age` for the finest level of dimension `age`, `age.band` for a coarser one.
+    pub fn level_name(&self, level: Level) -> String {
+        let d = &self.dimensions[level.dimension];
+        if level.level == d.finest() { d.name.clone() } else { format!("{}.{}", d.name, level.of(self).name) }
+    }
+
+    /// Resolves `age` or `age.band` to a level. A dimension's own name may itself contain
+    /// dots, so whole names are tried first.
+    pub fn resolve(&self, name: &str) -> Option<Level> {
+        if let Some(d) = self.dimension(name) {
+            return Some(Level::new(d, self.dimensions[d].finest()));
+        }
+        name.match_indices('.').find_map(|(at, _)| {
+            let d = self.dimension(&name[..at])?;
+            let l = self.dimensions[d].levels.iter().skip(1).position(|l| l.name == name[at + 1..])?;
+            Some(Level::new(d, l + 1))
+        })
+    }
+}

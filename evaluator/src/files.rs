@@ -1,0 +1,100 @@
+//! Files that are files.
+//!
+//! Opening a named pipe waits until somebody writes into it, and a device such as `/dev/zero` never ends. A command
+//! that is given one by mistake, or by somebody who laid it there, must say so instead of hanging.
+
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::path::Path;
+
+/// Opens a file for reading; a link is followed to one.
+///
+/// The name is looked at first, because opening a pipe is what waits; what was opened is looked at again, because
+/// the name may have changed hands.
+pub fn open(path: &Path) -> io::Result<File> {
+    regular(&fs::metadata(path)?)?;
+    let file = File::open(path)?;
+    regular(&file.metadata()?)?;
+    Ok(file)
+}
+
+/// The text of a file of at most so many bytes.
+#[cfg(feature = "compile")]
+pub fn text(path: &Path, most: u64) -> io::Result<String> {
+    use std::io::Read;
+    let mut text = String::new();
+    if open(path)?.take(most + 1).read_to_string(&mut text)? as u64 > most {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it has more than {most} bytes")));
+    }
+    Ok(text)
+}
+
+/// Writes a file, new or in the place of one; what is no file stays.
+#[cfg(feature = "compile")]
+pub fn write(path: &Path, text: &str) -> io::Result<()> {
+    match fs::metadata(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+        found => regular(&found?)?,
+    }
+    crate::interrupt::whole(|| fs::write(path, text))
+}
+
+/// Refuses what is no file.
+pub fn regular(found: &Metadata) -> io::Result<()> {
+    match () {
+        () if found.is_file() => Ok(()),
+        () if found.is_dir() => {
+            Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder, not a file"))
+        }
+        () => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a pipe or a device, not a file")),
+    }
+}
+
+/// Files that are offered as delimited text and are none, told by how they begin.
+#[cfg(feature = "compile")]
+pub fn foreign(start: &[u8]) -> Option<&'static str> {
+    let known: [(&[u8], &'static str); 9] = [
+        (
+            b"PAR1",
+            "is Parquet, not delimited text: its name should end in .parquet, or say `format = \"parquet\"` in [data]",
+        ),
+        (b"\x1f\x8b", "is compressed with gzip: unpack it first"),
+        (b"\x28\xb5\x2f\xfd", "is compressed with zstd: unpack it first"),
+        (b"BZh91AY&SY", "is compressed with bzip2: unpack it first"),
+        (b"PK\x03\x04", "is a ZIP archive or a spreadsheet: unpack it, or save it as CSV"),
+        (b"\xff\xfe", "is UTF-16: save it as UTF-8"),
+        (b"\xfe\xff", "is UTF-16: save it as UTF-8"),
+        (b"SQLite format 3\0", "is a database, not delimited text"),
+        (b"\x8dMARGINS", "is a release, not data"),
+    ];
+    known.iter().find(|(magic, _)| start.starts_with(magic)).map(|(_, what)| *what)
+}
+
+#[cfg(all(test, feature = "compile"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_and_long_files_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a");
+        fs::write(&path, "12345").unwrap();
+        assert_eq!(text(&path, 5).unwrap(), "12345");
+        assert_eq!(text(&path, 4).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        assert_eq!(text(dir.path(), 5).unwrap_err().kind(), io::ErrorKind::IsADirectory);
+        assert_eq!(open(&dir.path().join("b")).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    /// Not only refused: a test that waits for a pipe would never end.
+    #[cfg(unix)]
+    #[test]
+    fn devices_and_pipes_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let pipe = dir.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        for path in [&pipe, Path::new("/dev/zero")] {
+            assert_eq!(text(path, 5).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+            assert_eq!(write(path, "x").unwrap_err().kind(), io::ErrorKind::InvalidInput);
+        }
+    }
+}

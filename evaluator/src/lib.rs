@@ -1,0 +1,22 @@
+//! # What a release is, and how it is answered
+//!
+//! Cubes and queries, what a plan is, recovery of consistent estimates, random projections, the signed file, and answers with their
+//! intervals: everything that who reads a release needs, and nothing that sees private data. Programs use it through the package `margins`,
+//! whose face it is behind; it is a package of its own so that both are compiled side by side.
+#![cfg_attr(not(test), warn(clippy::unwrap_used))]
+
+pub use margins_law::{exact, law, numeric};
+
+pub mod answer;
+pub mod calendar;
+pub mod cube;
+pub mod files;
+#[cfg(feature = "compile")]
+pub mod interrupt;
+pub mod plan;
+pub mod progress;
+pub mod projection;
+pub mod recover;
+pub mod release;
+pub mod sql;
+pub mod visible;

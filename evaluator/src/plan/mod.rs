@@ -1,0 +1,25 @@
+//! What a plan *is*: which blocks are measured at which scale, what that costs, and how precise each number is. How a
+//! good plan is found is `planner`, which a reader of releases does not need.
+
+mod asked;
+pub mod basis;
+pub mod block;
+pub mod convert;
+pub mod copies;
+pub mod cost;
+pub mod index;
+pub mod limits;
+pub mod noise;
+pub mod round;
+mod selected;
+pub mod strategy;
+mod types;
+
+pub use asked::{Asked, Asks, MOST_INTERVALS, MOST_PREFIXES, MOST_RANGES};
+pub use basis::Basis;
+pub use block::{Based, Block, Form, Rows, Seen};
+pub use copies::{Copy, Mode, Recipient};
+pub use round::up as round_up;
+pub use selected::{Selected, SelectedError};
+pub use strategy::Measure;
+pub use types::{BudgetRule, Measurement, Neighbours, Noise, Plan, Share, Table};

@@ -1,0 +1,65 @@
+//! The list of strategies: the only place that names them all.
+//!
+//! From it come the enum [`Measure`] and the names of its variants, the tags in a release (`release::wire`), the words of a spec
+//! and their help in its schema (`spec`), and which file of `planner/strategy/` is asked what to measure.
+//!
+//! To add a strategy: a line here, with a tag that was never used, and its file.
+
+use serde::{Deserialize, Serialize};
+
+/// Hands the list to the macro `$with`. A line is a strategy's help, its name here, its tag in the format of releases, its word in
+/// specs, and its file.
+#[macro_export]
+macro_rules! strategies {
+    ($with:ident) => {
+        $with! {
+            /// What each table adds to the coarser ones, once: optimal under Gaussian noise.
+            Residual = 1 "residual" residual;
+            /// The tables asked for, as they are.
+            Queries = 2 "queries" queries;
+            /// Only the finest table of all dimensions.
+            Base = 3 "base" base;
+            /// Every table below those asked for, at every level in use.
+            Hierarchy = 4 "hierarchy" hierarchy;
+            /// The tables asked for, merged two by two while that lowers the error.
+            Cluster = 5 "cluster" cluster;
+            /// The tables and shares of the budget with the least error that a search finds.
+            Tables = 6 "tables" tables;
+            /// Just the tables in `shares`.
+            Given = 7 "given" given;
+            /// Differences of halves of halves of the categories: the Haar wavelet.
+            Wavelet = 8 "wavelet" wavelet;
+            /// Walsh–Hadamard coefficients of the categories coded in bits.
+            Fourier = 9 "fourier" fourier;
+            /// Your own linear queries, the `rows`.
+            Matrix = 10 "matrix" matrix;
+            /// Bases that fit the ranges, prefixes or intervals asked of ordered dimensions: see `ask`.
+            Bases = 11 "bases" bases;
+        }
+    };
+}
+pub use strategies;
+
+macro_rules! measure {
+    ($($(#[$help:meta])* $name:ident = $tag:literal $word:literal $file:ident;)+) => {
+        /// How the tables to be measured are chosen.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        pub enum Measure {
+            $($(#[$help])* #[serde(rename = $word)] $name),+
+        }
+
+        impl Measure {
+            /// Every strategy, in the order of the list.
+            pub const ALL: &'static [Measure] = &[$(Measure::$name),+];
+
+            /// The name in specs and tables.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Measure::$name => $word),+
+                }
+            }
+        }
+    };
+}
+
+strategies!(measure);

@@ -1,0 +1,482 @@
+//! Components told by bases in whole numbers: a triangular system, solved dimension by dimension.
+//!
+//! With `[Π; R]⁻¹ = [U, K]` of every dimension (of siblings' differences: the spread of a mean and the projection) a table is
+//! `Σ_{A≤B} (⊗_{i∈A} K_i ⊗ ⊗_{i∈B∖A} U_i) y_A`, and a query's coefficient of the noises of component A is the transpose of that. There are as many
+//! integers as cells: every estimate is the only unbiased one, and components are independent. Nothing larger than a table is
+//! ever written down.
+//!
+//! The orthogonal components of [`crate::cube`] serve only where structural zeros are imposed.
+
+use super::estimator::{Coefficients, Estimate};
+use super::gls::Parts;
+use super::stored::Stored;
+use super::{RecoverError, Source};
+use crate::cube::{Cuboid, Frame, Level, Rung, contrast, frame};
+use crate::plan::basis::{Basis, Inverse, Part};
+use crate::plan::{Block, Plan, limits, noise};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// For each component its measurement, and for each level that has a basis that one.
+pub(super) struct BasedOn {
+    index: HashMap<Cuboid, usize>,
+    bases: BTreeMap<(usize, usize), (Arc<Basis>, Arc<Inverse>)>,
+}
+
+/// What a query of a table is in terms of each component below it, told by these bases: `emit` hears of every one that it needs, with how many
+/// noises each of its coefficients stands for.
+#[cfg(feature = "compile")]
+pub fn split(
+    bases: &BTreeMap<(usize, usize), Arc<Basis>>,
+    frame: &Frame,
+    cuboid: &Cuboid,
+    query: Vec<f64>,
+    emit: &mut dyn FnMut(Cuboid, Vec<f64>, &[u64]),
+) {
+    let known =
+        |(at, basis): (&(usize, usize), &Arc<Basis>)| Some((*at, (basis.clone(), basis.inverse()?.clone())));
+    let on = BasedOn { index: HashMap::new(), bases: bases.iter().filter_map(known).collect() };
+    on.split(frame, cuboid, query, &mut |a, part| {
+        // A whole frame: every coefficient is one noise's.
+        let copies = vec![1; part.len()];
+        emit(a, part, &copies);
+    });
+}
+
+/// How a level follows from the next coarser one.
+enum Way<'a> {
+    /// Siblings' differences to their mean.
+    Siblings(&'a Rung),
+    /// A basis.
+    Basis(&'a Basis, &'a Inverse),
+}
+
+impl BasedOn {
+    pub fn of(plan: &Plan) -> Result<BasedOn, RecoverError> {
+        let mut out = BasedOn { index: HashMap::new(), bases: BTreeMap::new() };
+        for (i, m) in plan.measurements.iter().enumerate() {
+            out.index.insert(m.block.cuboid().clone(), i);
+            let Block::Based(block) = &m.block else { continue };
+            for (d, l, basis) in block.dimensions() {
+                let Some(basis) = basis else { continue };
+                let wrong = |why: &str| RecoverError::Plan(why.into());
+                match out.bases.get(&(d, l)) {
+                    Some((known, _)) if known == basis => {}
+                    Some(_) => return Err(wrong("a level is told by two bases")),
+                    None => {
+                        let inverse = basis.inverse().ok_or_else(|| wrong("a basis is singular"))?;
+                        out.bases.insert((d, l), (basis.clone(), inverse.clone()));
+                    }
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    fn way<'a>(&'a self, dimension: usize, rung: &'a Rung) -> Way<'a> {
+        match self.bases.get(&(dimension, rung.level)) {
+            Some((basis, inverse)) => Way::Basis(basis, inverse),
+            None => Way::Siblings(rung),
+        }
+    }
+
+    /// What a query of a table is in terms of each component below it: `emit` hears of every one.
+    fn split(&self, frame: &Frame, cuboid: &Cuboid, query: Vec<f64>, emit: &mut dyn FnMut(Cuboid, Vec<f64>)) {
+        let pairs: Vec<_> = cuboid.pairs().collect();
+        self.split_from(frame, &pairs, query, &mut Vec::new(), emit);
+    }
+
+    /// The dimensions in `pairs` are still to be split. They are the first axes of the table; what is beside them is split already.
+    fn split_from(
+        &self,
+        frame: &Frame,
+        pairs: &[(usize, usize)],
+        mut table: Vec<f64>,
+        done: &mut Vec<(usize, usize)>,
+        emit: &mut dyn FnMut(Cuboid, Vec<f64>),
+    ) {
+        let Some((&(d, level), rest)) = pairs.split_last() else {
+            return emit(Cuboid::new(done.clone()), table);
+        };
+        let axis = &frame.axes[d];
+        let outer: usize = rest.iter().map(|&(d, l)| frame.rung(Level::new(d, l)).len()).product();
+        let top = axis.rung(level).unwrap_or(0);
+        for r in (0..=top).rev() {
+            let rung = &axis.rungs[r];
+            let inner = table.len() / (outer * rung.len()).max(1);
+            let (own, coarser) = match self.way(d, rung) {
+                _ if r == 0 => (table, None),
+                Way::Basis(_, inverse) => (
+                    inverse.pull(&table, inner, Part::Rows),
+                    Some(inverse.pull(&table, inner, Part::Coarser)),
+                ),
+                Way::Siblings(rung) => {
+                    let mean = frame::push(&table, inner, rung);
+                    if !rung.adds_nothing() {
+                        frame::take_off(&mut table, &mean, inner, rung);
+                    }
+                    (table, Some(mean))
+                }
+            };
+            if !rung.adds_nothing() && own.iter().any(|v| *v != 0.0) {
+                done.push((d, rung.level));
+                self.split_from(frame, rest, own, done, emit);
+                done.pop();
+            }
+            match coarser {
+                Some(coarser) => table = coarser,
+                None => break,
+            }
+        }
+    }
+
+    /// A table from its components: `component` gives for each what its rows (or scaled siblings, projected) say.
+    fn build(
+        &self,
+        frame: &Frame,
+        cuboid: &Cuboid,
+        component: &mut dyn FnMut(&Cuboid) -> Result<Option<Vec<f64>>, RecoverError>,
+    ) -> Result<Vec<f64>, RecoverError> {
+        let pairs: Vec<_> = cuboid.pairs().collect();
+        let built = self.build_from(frame, &pairs, 1, &mut Vec::new(), component)?;
+        Ok(built.unwrap_or_else(|| vec![0.0; frame.len(cuboid)]))
+    }
+
+    /// `inner` is how many numbers the dimensions that are chosen already have beside each other.
+    fn build_from(
+        &self,
+        frame: &Frame,
+        pairs: &[(usize, usize)],
+        inner: usize,
+        chosen: &mut Vec<(usize, usize)>,
+        component: &mut dyn FnMut(&Cuboid) -> Result<Option<Vec<f64>>, RecoverError>,
+    ) -> Result<Option<Vec<f64>>, RecoverError> {
+        let Some((&(d, level), rest)) = pairs.split_last() else {
+            return component(&Cuboid::new(chosen.clone()));
+        };
+        let axis = &frame.axes[d];
+        let top = axis.rung(level).unwrap_or(0);
+        let mut built: Option<Vec<f64>> = None;
+        for rung in &axis.rungs[..=top] {
+            let way = self.way(d, rung);
+            let width = match &way {
+                Way::Basis(_, inverse) => inverse.rows(),
+                Way::Siblings(rung) => rung.len(),
+            };
+            let part = if rung.adds_nothing() {
+                None
+            } else {
+                chosen.push((d, rung.level));
+                let part = self.build_from(frame, rest, inner * width, chosen, component)?;
+                chosen.pop();
+                part
+            };
+            built = match (built, part) {
+                (coarse, part) if rung.level > 0 => add(&way, inner, coarse, part),
+                (_, part) => part,
+            };
+        }
+        Ok(built)
+    }
+
+    /// What a component's integers say, in the form that [`BasedOn::build`] takes.
+    fn read<S: Source>(&self, stored: &Stored<S>, a: &Cuboid) -> Result<Vec<f64>, RecoverError> {
+        let index = *self.index.get(a).ok_or_else(|| stored.not_held(a))?;
+        let mut values: Vec<f64> = stored.read(index)?.into_iter().map(|v| v as f64).collect();
+        let mut inner = 1;
+        for (d, l) in a.pairs().rev() {
+            match self.way(d, stored.frame.rung(Level::new(d, l))) {
+                Way::Basis(basis, _) => inner *= basis.rows(),
+                Way::Siblings(rung) => {
+                    values = contrast::give_back(rung, inner, &values);
+                    inner *= rung.len();
+                }
+            }
+        }
+        let unit = self.unit(stored, index)?;
+        values.iter_mut().for_each(|v| *v /= unit);
+        Ok(values)
+    }
+
+    /// The same of a component that a table published exactly holds.
+    fn exact<S: Source>(&self, stored: &Stored<S>, a: &Cuboid) -> Option<Result<Vec<f64>, RecoverError>> {
+        let table = stored.exact_table(a)?;
+        Some(table.map(|mut values| {
+            let mut inner = 1;
+            for (d, l) in a.pairs().rev() {
+                match self.way(d, stored.frame.rung(Level::new(d, l))) {
+                    Way::Basis(basis, _) => {
+                        values = basis.apply_floats(&values, inner);
+                        inner *= basis.rows();
+                    }
+                    Way::Siblings(rung) => {
+                        let mean = frame::push(&values, inner, rung);
+                        frame::take_off(&mut values, &mean, inner, rung);
+                        inner *= rung.len();
+                    }
+                }
+            }
+            values
+        }))
+    }
+
+    /// How many noises all components of a table have.
+    pub fn coefficients_behind<S: Source>(&self, stored: &Stored<S>, cuboid: &Cuboid) -> f64 {
+        if !cuboid.pairs().any(|at| self.bases.contains_key(&at)) {
+            return 0.0;
+        }
+        let rows = |(d, l): (usize, usize)| -> f64 {
+            let rungs = stored.frame.axes[d].rungs.iter().filter(|r| r.level <= l);
+            rungs.map(|r| self.bases.get(&(d, r.level)).map_or(1.0, |(b, _)| b.rows() as f64)).sum()
+        };
+        cuboid.pairs().map(rows).product()
+    }
+
+    /// The cell whose estimate has the largest variance: `Σ_A σ_A² Π_i ‖e K_i‖² or ‖e U_i‖²`, dimension by dimension.
+    pub fn worst_cell<S: Source>(
+        &self,
+        stored: &Stored<S>,
+        cuboid: &Cuboid,
+    ) -> Result<Vec<u32>, RecoverError> {
+        let frame = &stored.frame;
+        let mut kinds: Vec<Vec<(u32, Vec<f64>)>> = Vec::new();
+        for (d, l) in cuboid.pairs() {
+            let one = Cuboid::new(vec![(d, l)]);
+            let n = frame.len(&one);
+            let live: Vec<usize> = frame.below(&one).iter().map(|a| a.level(d)).collect();
+            let mut own: Vec<(u32, Vec<f64>)> = Vec::new();
+            for node in 0..n {
+                let mut norms = vec![0.0; live.len()];
+                let unit = (0..n).map(|i| f64::from(u8::from(i == node))).collect();
+                self.split(frame, &one, unit, &mut |a, part| {
+                    if let Some(at) = live.iter().position(|&level| level == a.level(d)) {
+                        norms[at] = part.iter().map(|v| v * v).sum();
+                    }
+                });
+                let above = |(_, known): &(u32, Vec<f64>)| known.iter().zip(&norms).all(|(a, b)| a >= b);
+                if !own.iter().any(above) {
+                    own.push((node as u32, norms));
+                }
+            }
+            kinds.push(own);
+        }
+        let mut variances = Vec::new();
+        for a in frame.below(cuboid) {
+            let Some(m) = self.index.get(&a).and_then(|&i| stored.plan.measurements.get(i)) else {
+                variances.push(0.0);
+                continue;
+            };
+            let unit = m.block.unit(frame).unwrap_or(1.0);
+            variances.push(noise::noise_variance(stored.plan.noise, m) / (unit * unit));
+        }
+        if kinds.iter().map(|k| k.len() as f64).product::<f64>() > limits::work(stored.values) as f64 / 64.0 {
+            return Err(RecoverError::TooMuch("comparing all cells".into()));
+        }
+        let mut best = (-1.0, Vec::new());
+        most(&kinds, variances, &mut Vec::new(), &mut best);
+        Ok(best.1)
+    }
+
+    /// A bound on what a query with weights up to `largest` is off by, whatever the data: the residual of the inverses times the number of
+    /// units, that being known to forty standard deviations. Residuals have the size of the roundings of an evaluation, too; twice
+    /// that covers both.
+    pub fn slack<S: Source>(
+        &self,
+        stored: &Stored<S>,
+        cuboid: &Cuboid,
+        largest: f64,
+    ) -> Result<f64, RecoverError> {
+        let below = |(d, l): (usize, usize)| (1..=l).filter_map(move |l| self.bases.get(&(d, l)));
+        let off = cuboid.pairs().flat_map(below).map(|(_, inverse)| libm::log1p(inverse.residual())).sum();
+        let off: f64 = libm::expm1(off);
+        if off == 0.0 || largest == 0.0 {
+            return Ok(0.0);
+        }
+        let total = Cuboid::total();
+        let units = match stored.exact_table(&total) {
+            Some(known) => known?.first().copied().unwrap_or(0.0),
+            None => {
+                let index = *self.index.get(&total).ok_or_else(|| stored.not_held(&total))?;
+                let spread =
+                    noise::noise_variance(stored.plan.noise, &stored.plan.measurements[index]).sqrt();
+                let counted = stored.read(index)?.first().copied().unwrap_or(0);
+                counted as f64 + 40.0 * spread
+            }
+        };
+        Ok(2.0 * off * largest * units.max(0.0))
+    }
+
+    fn unit<S: Source>(&self, stored: &Stored<S>, index: usize) -> Result<f64, RecoverError> {
+        let block = &stored.plan.measurements[index].block;
+        block.unit(&stored.frame).ok_or_else(|| RecoverError::Plan("an integer scale does not fit".into()))
+    }
+
+    /// The coefficients of every component's noises in a query that is given by parts. Exact components have none.
+    fn of_parts<S: Source>(
+        &self,
+        stored: &Stored<S>,
+        frame: &Frame,
+        parts: Parts,
+    ) -> Result<BTreeMap<Cuboid, Vec<f64>>, RecoverError> {
+        let mut out: BTreeMap<Cuboid, Vec<f64>> = BTreeMap::new();
+        // In a fixed order: sums of floats depend on it.
+        let mut parts: Vec<_> = parts.into_iter().collect();
+        parts.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        for (cuboid, query) in parts {
+            self.split(frame, &cuboid, query, &mut |a, own| {
+                if stored.is_exact(&a) {
+                    return;
+                }
+                match out.get_mut(&a) {
+                    Some(sum) => sum.iter_mut().zip(own).for_each(|(s, v)| *s += v),
+                    None => {
+                        out.insert(a, own);
+                    }
+                }
+            });
+        }
+        Ok(out)
+    }
+
+    fn numbered<S: Source>(
+        &self,
+        stored: &Stored<S>,
+        of: BTreeMap<Cuboid, Vec<f64>>,
+    ) -> Result<Coefficients, RecoverError> {
+        let one = |(a, mut own): (Cuboid, Vec<f64>)| {
+            let index = *self.index.get(&a).ok_or_else(|| stored.not_held(&a))?;
+            let unit = self.unit(stored, index)?;
+            own.iter_mut().for_each(|v| *v /= unit);
+            Ok((index, own))
+        };
+        of.into_iter().map(one).collect()
+    }
+}
+
+/// Finds the combination of kinds with the largest `Σ_A own_A Π_i norms_i(A_i)`, the first dimension's components slowest.
+fn most(kinds: &[Vec<(u32, Vec<f64>)>], own: Vec<f64>, nodes: &mut Vec<u32>, best: &mut (f64, Vec<u32>)) {
+    let Some((first, rest)) = kinds.split_first() else {
+        let value = own.first().copied().unwrap_or(0.0);
+        if value > best.0 {
+            *best = (value, nodes.clone());
+        }
+        return;
+    };
+    for (node, norms) in first {
+        let inner = own.len() / norms.len().max(1);
+        let mut sum = vec![0.0; inner];
+        for (part, g) in own.chunks_exact(inner.max(1)).zip(norms) {
+            sum.iter_mut().zip(part).for_each(|(s, v)| *s += g * v);
+        }
+        nodes.push(*node);
+        most(rest, sum, nodes, best);
+        nodes.pop();
+    }
+}
+
+/// A level's values from those of the coarser one and its own component's.
+fn add(way: &Way, inner: usize, coarse: Option<Vec<f64>>, part: Option<Vec<f64>>) -> Option<Vec<f64>> {
+    match way {
+        Way::Siblings(rung) => {
+            let Some(coarse) = coarse else { return part };
+            let nothing = || vec![0.0; coarse.len() / rung.siblings.len() * rung.len()];
+            let mut fine = part.unwrap_or_else(nothing);
+            frame::add_spread(&mut fine, &coarse, inner, rung);
+            Some(fine)
+        }
+        Way::Basis(_, inverse) => {
+            let outer = match (&coarse, &part) {
+                (Some(c), _) => c.len() / (inverse.coarser() * inner),
+                (None, Some(p)) => p.len() / (inverse.rows() * inner),
+                (None, None) => return None,
+            };
+            let mut fine = vec![0.0; outer * inverse.nodes() * inner];
+            for (values, of) in [(coarse, Part::Coarser), (part, Part::Rows)] {
+                if let Some(values) = values {
+                    inverse.push(&values, inner, of, &mut fine);
+                }
+            }
+            Some(fine)
+        }
+    }
+}
+
+impl<S: Source> Estimate<S> for BasedOn {
+    fn holds(&self, stored: &Stored<S>, cuboid: &Cuboid) -> bool {
+        stored.fits(cuboid, stored.values)
+            && stored.frame.below(cuboid).iter().all(|a| self.index.contains_key(a) || stored.is_exact(a))
+    }
+
+    fn direct_table(&self, stored: &Stored<S>, cuboid: &Cuboid) -> Option<Result<Vec<f64>, RecoverError>> {
+        Some(self.build(&stored.frame, cuboid, &mut |a| match self.exact(stored, a) {
+            Some(known) => known.map(Some),
+            None => self.read(stored, a).map(Some),
+        }))
+    }
+
+    /// Tables are built directly.
+    fn component(&self, stored: &Stored<S>, a: &Cuboid) -> Result<Vec<f64>, RecoverError> {
+        Err(stored.not_held(a))
+    }
+
+    fn step(&self, _: &Stored<S>, frame: &Frame, tables: &mut dyn Iterator<Item = &Cuboid>) -> f64 {
+        // Every axis is gone through with all its rows.
+        let rows = |t: &Cuboid| -> f64 {
+            let own = t.pairs().map(|(d, l)| match self.bases.get(&(d, l)) {
+                Some((basis, _)) => basis.nodes() as f64,
+                None => 2.0,
+            });
+            frame.spread(t) * own.sum::<f64>().max(1.0)
+        };
+        tables.map(rows).sum::<f64>() * 2.0
+    }
+
+    fn covariance(&self, stored: &Stored<S>, frame: &Frame, parts: Parts) -> Option<Parts> {
+        let tables: Vec<Cuboid> = parts.keys().cloned().collect();
+        let mut noises = self.of_parts(stored, frame, parts).ok()?;
+        for (a, own) in &mut noises {
+            let m = stored.plan.measurements.get(*self.index.get(a)?)?;
+            let unit = m.block.unit(&stored.frame)?;
+            let variance = noise::noise_variance(stored.plan.noise, m) / (unit * unit);
+            own.iter_mut().for_each(|v| *v *= variance);
+        }
+        // Of every table that is spoken of what is its own: a component of sums, where queries have means. There is more in others: noises
+        // of a component are in all tables above it.
+        let mut out = Parts::new();
+        for table in tables {
+            let built = self.build(frame, &table, &mut |a| Ok(noises.get(a).cloned())).ok()?;
+            frame.decompose(&table, built, &mut |a, part| {
+                if a == table {
+                    out.insert(a, part);
+                }
+            });
+        }
+        Some(out)
+    }
+
+    fn direct_coefficients(
+        &self,
+        stored: &Stored<S>,
+        frame: &Frame,
+        cuboid: &Cuboid,
+        query: &[f64],
+    ) -> Option<Result<Coefficients, RecoverError>> {
+        let mut all = BTreeMap::new();
+        self.split(frame, cuboid, query.to_vec(), &mut |a, own| {
+            if !stored.is_exact(&a) {
+                all.insert(a, own);
+            }
+        });
+        Some(self.numbered(stored, all))
+    }
+
+    fn coefficients(
+        &self,
+        stored: &Stored<S>,
+        frame: &Frame,
+        query: Parts,
+    ) -> Result<Coefficients, RecoverError> {
+        let all = self.of_parts(stored, frame, query)?;
+        self.numbered(stored, all)
+    }
+}

@@ -1,0 +1,426 @@
+//! Measurements -> consistent estimates and the law of their error.
+//!
+//! There is one best linear unbiased estimate `x̂` behind every table and every query, so recovered tables
+//! agree on all they share. It is never written down: it lives in its components, which are recovered when
+//! a table or a query needs them.
+//!
+//! | file | idea |
+//! |---|---|
+//! | [`components`] | components measured one by one: `r̂_A = P_A y_A`, independent of each other |
+//! | [`based`] | components told by bases in whole numbers, dimension by dimension |
+//! | [`tables`] | whole tables: rolled up, or combined by generalised least squares ([`gls`], over unequal groups [`coupled`]) |
+//! | [`sums`] | what all measured tables together say of a component |
+//! | [`written`] | the agency's own rows: least squares over a basis of them ([`rows`]) |
+//! | [`stored`] | tables published exactly, laid over all of these |
+//! | [`zeros`] | cells declared empty whatever the data: equality constraints around all of these |
+//! | [`nearest`] | consistency in another norm than least squares |
+
+pub mod based;
+mod cache;
+mod components;
+pub mod consistent;
+mod coupled;
+mod estimator;
+pub mod finish;
+pub mod gls;
+#[cfg(feature = "compile")]
+mod lp;
+mod nearest;
+pub mod rows;
+mod source;
+mod stored;
+mod sums;
+mod tables;
+pub mod written;
+pub mod zeros;
+
+pub use nearest::{Nearest, Norm};
+pub use source::{Keeps, Source, SourceError, Sum};
+
+use crate::cube::{Axis, Cube, Cuboid, Frame};
+use crate::law::{ErrorLaw, LawError, NoiseLaw, Term};
+use crate::plan::{Block, Noise, Plan, limits};
+use estimator::{Coefficients, Estimator};
+use gls::{Gls, Parts};
+use std::collections::BTreeMap;
+use stored::Stored;
+use zeros::{Imposed, Lumped, Unconstrained, Zeros};
+
+/// Why something could not be recovered.
+#[derive(Debug, thiserror::Error)]
+pub enum RecoverError {
+    /// Nothing that was measured tells this table.
+    #[error("the release does not hold {0}")]
+    NotHeld(String),
+    /// The rows that were measured leave it open.
+    #[error("the queries that were measured do not determine {0}: it is no combination of them")]
+    NotDetermined(String),
+    /// The measurements could not be read.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// A measurement has another number of values than its block.
+    #[error("measurement {0} has {1} values where its block has {2}")]
+    WrongLength(usize, usize, usize),
+    /// The noise has no law.
+    #[error(transparent)]
+    Law(#[from] LawError),
+    /// More work than anybody wants to wait for.
+    #[error("{0} takes more work than a reader spends on a file of this size")]
+    TooMuch(String),
+    /// The plan is not one this program can recover from.
+    #[error("{0}")]
+    Plan(String),
+}
+
+/// A release's estimates, recovered on demand.
+pub struct Recovery<S> {
+    stored: Stored<S>,
+    estimator: Estimator,
+    zeros: Imposed,
+    /// For each dimension whether nodes that a query cannot tell apart may be lumped: the measurements are alike under every
+    /// exchange of siblings. Signed sums are not.
+    lumps: Vec<bool>,
+    /// Every axis with all its nodes lumped as far as they go: what a query leaves out.
+    lumped: Vec<Axis>,
+}
+
+impl<S: Source> Recovery<S> {
+    /// Prepares to recover from measurements made by `plan`.
+    pub fn new(cube: Cube, plan: Plan, source: S) -> Result<Recovery<S>, RecoverError> {
+        let frame = Frame::new(&cube, &plan.levels);
+        let mut lumps = vec![true; frame.axes.len()];
+        for m in &plan.measurements {
+            // Of most kinds it is the same for all dimensions: of a hundred of them they are not asked one by one.
+            match &m.block {
+                Block::Based(_) => lumps.iter_mut().enumerate().for_each(|(d, l)| *l &= m.block.lumps(d)),
+                block if !block.lumps(0) => lumps.fill(false),
+                _ => {}
+            }
+        }
+        let whole = |(a, lumps): (&Axis, &bool)| if *lumps { a.lump(0, &[0]).0 } else { a.clone() };
+        let lumped = frame.axes.iter().zip(&lumps).map(whole).collect();
+        let stored = Stored::new(cube, plan, frame, source);
+        let mut estimator = Estimator::of(&stored)?;
+        let zeros = Zeros::of_plan(&stored.cube, &stored.frame, &stored.plan).map_err(RecoverError::Plan)?;
+        if let Estimator::Rows(written) = &mut estimator
+            && !zeros.is_empty()
+        {
+            let mut open = vec![1.0; stored.frame.len(written.cuboid())];
+            zeros.clear(&stored.cube, &Lumped::whole(&stored.frame), written.cuboid(), &mut open);
+            written.leave_out(open.into_iter().map(|v| v == 0.0).collect());
+        }
+        let recovery = Recovery { stored, estimator, zeros: Imposed::new(zeros), lumps, lumped };
+        if let Some(z) = recovery.zeros().iter().find(|z| !recovery.holds(&z.cuboid)) {
+            return Err(RecoverError::Plan(format!("no table holds the cells where {}", z.condition)));
+        }
+        if let Some(top) = recovery.zeros().tops().iter().find(|t| !recovery.holds(t)) {
+            return Err(recovery.stored.not_held(top));
+        }
+        // Every condition is looked up in every cell of these.
+        let cells: f64 = recovery.zeros().tops().iter().map(|t| recovery.frame().cells(t)).sum();
+        if cells * recovery.zeros().iter().count() as f64 > limits::work(recovery.stored.values) as f64 {
+            return Err(RecoverError::TooMuch("imposing the zeros".into()));
+        }
+        Ok(recovery)
+    }
+
+    /// Refuses zeros that take more work to impose than a reader spends. Every answer needs them, so a plan is asked before it is made.
+    pub fn check_zeros(&self) -> Result<(), RecoverError> {
+        if self.zeros().is_empty() {
+            return Ok(());
+        }
+        let lumped = Lumped::whole(self.frame());
+        let system = self.zeros().system(self.cube(), &lumped);
+        self.most_steps(self.frame(), &system, usize::MAX).map(|_| ())
+    }
+
+    /// The dimensions.
+    pub fn cube(&self) -> &Cube {
+        &self.stored.cube
+    }
+
+    /// The plan behind the measurements.
+    pub fn plan(&self) -> &Plan {
+        &self.stored.plan
+    }
+
+    /// Where the measurements come from.
+    pub fn source(&self) -> &S {
+        &self.stored.source
+    }
+
+    /// The axes of the levels in use.
+    pub fn frame(&self) -> &Frame {
+        &self.stored.frame
+    }
+
+    /// The structural zeros.
+    pub fn zeros(&self) -> &Zeros {
+        self.zeros.zeros()
+    }
+
+    /// The cuboids that were measured or are wholly known, coarsest description of what can be answered.
+    pub fn held(&self) -> impl Iterator<Item = &Cuboid> {
+        self.plan().measurements.iter().map(|m| m.block.cuboid()).chain(&self.plan().exact)
+    }
+
+    /// Whether a table over levels in use can be recovered: of its cells, where rows were measured, what these determine.
+    pub fn holds(&self, cuboid: &Cuboid) -> bool {
+        let axes = &self.frame().axes;
+        let in_use =
+            cuboid.iter().all(|at| axes.get(at.dimension).is_some_and(|axis| axis.rung(at.level).is_some()));
+        in_use && self.estimator.each().holds(&self.stored, cuboid)
+    }
+
+    /// Whether a lumped axis may be used for a dimension.
+    pub fn lumps(&self, dimension: usize) -> bool {
+        self.lumps.get(dimension).is_some_and(|&lumps| lumps)
+    }
+
+    /// Whether an answer takes a solution of the normal equations: whole tables over groups of unequal size.
+    pub fn couples(&self) -> bool {
+        !self.stored.balanced && matches!(self.estimator, Estimator::Tables(_))
+    }
+
+    fn check_held(&self, cuboid: &Cuboid) -> Result<(), RecoverError> {
+        if self.holds(cuboid) { Ok(()) } else { Err(self.stored.not_held(cuboid)) }
+    }
+
+    /// The best estimate of a table, row-major with the last dimension fastest. Consistent with every other
+    /// table of the release, unbiased, not rounded: cells may be negative.
+    pub fn table(&self, cuboid: &Cuboid) -> Result<Vec<f64>, RecoverError> {
+        self.check_determined(cuboid)?;
+        self.summands(cuboid)
+    }
+
+    /// Whether every single cell of a table can be estimated: of one that is held, rows may leave some open.
+    pub fn check_determined(&self, cuboid: &Cuboid) -> Result<(), RecoverError> {
+        let Estimator::Rows(written) = &self.estimator else { return Ok(()) };
+        self.check_held(cuboid)?;
+        match written.determines(&self.stored, cuboid)? {
+            true => Ok(()),
+            false => {
+                let name = self.cube().describe(cuboid);
+                Err(RecoverError::NotDetermined(format!("every cell of {name}")))
+            }
+        }
+    }
+
+    /// A table whose sums are the best estimates of all queries that can be estimated from it. It is
+    /// [`Recovery::table`], save that rows may determine sums of cells and not the cells: then these are arbitrary, and
+    /// only sums for which there are [`Recovery::coefficients`] mean anything.
+    pub fn summands(&self, cuboid: &Cuboid) -> Result<Vec<f64>, RecoverError> {
+        self.check_held(cuboid)?;
+        let table = Unconstrained::table(self, cuboid)?;
+        if !self.constrained() {
+            return Ok(table);
+        }
+        self.zeros.table(self, cuboid, table)
+    }
+
+    /// Whether zeros are imposed on what the estimator says: rows leave out what is empty from the start.
+    fn constrained(&self) -> bool {
+        !self.zeros().is_empty() && !matches!(self.estimator, Estimator::Rows(_))
+    }
+
+    /// Lumps the nodes of a dimension's axis that neither a query (by `colour`, of the nodes of rung `at`) nor the measurements tell
+    /// apart. With the axis, one node of each lump of each rung up to `at`.
+    pub fn lump(&self, dimension: usize, at: usize, colour: &[u32]) -> (Axis, Vec<Vec<u32>>) {
+        let axis = &self.frame().axes[dimension];
+        let (axis, lump_of) = if self.lumps(dimension) { axis.lump(at, colour) } else { axis.apart() };
+        let firsts = (0..=at)
+            .map(|r| {
+                let mut first = vec![0; axis.rungs[r].len()];
+                for (node, &lump) in lump_of[r].iter().enumerate().rev() {
+                    first[lump as usize] = node as u32;
+                }
+                first
+            })
+            .collect();
+        (axis, firsts)
+    }
+
+    /// A frame whose axes tell apart only what a query tells apart: `axes` replace those of the dimensions
+    /// they name, with one node of each lump of each rung.
+    pub fn lumped_frame(&self, axes: impl IntoIterator<Item = (usize, Axis, Vec<Vec<u32>>)>) -> Lumped {
+        let mut lumped = Lumped { frame: Frame { axes: self.lumped.clone() }, nodes: BTreeMap::new() };
+        for (d, axis, nodes) in axes {
+            lumped.frame.axes[d] = axis;
+            lumped.nodes.insert(d, nodes);
+        }
+        lumped
+    }
+
+    /// What every independent noise is multiplied by in the error of `Σ q · table(cuboid)`: for each measurement
+    /// that has a part in it one coefficient for each of its noises, or each lump of them: see [`Recovery::copies`].
+    ///
+    /// `lumped` is a frame on whose cells `query` is given (the value every real cell of a lump has). It must tell apart
+    /// what the [`Recovery::zeros`] tell apart.
+    /// Coefficients of several queries over one frame belong to the same noises, so sums of queries are sums
+    /// of coefficients.
+    pub fn coefficients(
+        &self,
+        lumped: &Lumped,
+        cuboid: &Cuboid,
+        mut query: Vec<f64>,
+    ) -> Result<Vec<(usize, Vec<f64>)>, RecoverError> {
+        let (stored, estimator, frame) = (&self.stored, self.estimator.each::<S>(), &lumped.frame);
+        self.check_held(cuboid)?;
+        if stored.is_exact(cuboid) {
+            return Ok(Coefficients::new());
+        }
+        if !self.zeros().is_empty() {
+            self.zeros().clear(&stored.cube, lumped, cuboid, &mut query);
+            if query.iter().all(|q| *q == 0.0) {
+                return Ok(Coefficients::new());
+            }
+        }
+        if !self.constrained()
+            && let Some(direct) = estimator.direct_coefficients(stored, frame, cuboid, &query)
+        {
+            return direct;
+        }
+        stored.check_room(frame, std::iter::once(cuboid))?;
+        let mut parts = Parts::new();
+        Gls::gather(frame, cuboid, query, &mut parts);
+        if self.constrained() {
+            parts = self.zeros.query(self, lumped, cuboid, parts)?;
+        }
+        parts.retain(|a, _| !stored.is_exact(a));
+        estimator.coefficients(stored, frame, parts)
+    }
+
+    /// What `Σ q · table(cuboid)` may be off by beside its noise: nothing but where tables follow from inverses in doubles. Then it is
+    /// certified: see [`crate::plan::basis::Inverse::residual`].
+    pub fn slack(&self, cuboid: &Cuboid, query: &[f64]) -> Result<f64, RecoverError> {
+        let Estimator::Based(based) = &self.estimator else { return Ok(0.0) };
+        let largest = query.iter().fold(0.0f64, |m, q| m.max(q.abs()));
+        based.slack(&self.stored, cuboid, largest)
+    }
+
+    /// How many coefficients a figure of a table may have where nothing is lumped; 0 where everything can be.
+    pub fn coefficients_behind(&self, cuboid: &Cuboid) -> f64 {
+        match &self.estimator {
+            Estimator::Based(based) => based.coefficients_behind(&self.stored, cuboid),
+            _ => 0.0,
+        }
+    }
+
+    /// Whether each coefficient of a measurement stands for one noise, whatever the frame.
+    pub fn copies_are_one(&self, measurement: usize) -> bool {
+        let Block::Based(block) = &self.plan().measurements[measurement].block else { return false };
+        block.axes.iter().all(Option::is_some)
+    }
+
+    /// The cell of a table that is known least well, where that takes no laws.
+    pub fn worst_cell(&self, cuboid: &Cuboid) -> Result<Option<Vec<u32>>, RecoverError> {
+        let Estimator::Based(based) = &self.estimator else { return Ok(None) };
+        if self.constrained() {
+            return Err(RecoverError::TooMuch("comparing the laws of all cells".into()));
+        }
+        based.worst_cell(&self.stored, cuboid).map(Some)
+    }
+
+    /// For each coefficient of a measurement, how many independent noises it stands for.
+    pub fn copies(&self, frame: &Frame, measurement: usize) -> Vec<u64> {
+        self.plan().measurements[measurement].block.copies(frame)
+    }
+
+    /// The laws of the independent noises that each noise of a measurement is the sum of: one, but in nested copies.
+    pub fn noise(&self, measurement: usize) -> Vec<NoiseLaw> {
+        noise_of(self.plan(), measurement)
+    }
+
+    /// What every noise of the release has in common beside its own: a secret centre around its mean. With which weight it enters is
+    /// for [`Recovery::shift`] to say.
+    pub fn centre(&self) -> Option<NoiseLaw> {
+        self.plan().centre().map(|mean| NoiseLaw::Uniform { reach: f64::from(mean) })
+    }
+
+    /// What the centre is multiplied by in an error with these coefficients: their sum, for it is in every noise. What cancels in exact
+    /// arithmetic leaves a trace in floating point; such a trace is nothing.
+    pub fn shift(&self, coefficients: impl Iterator<Item = (f64, u64)>) -> f64 {
+        let (sum, size) = coefficients.fold((0.0, 0.0), |(sum, size): (f64, f64), (c, copies)| {
+            let all = c * copies as f64;
+            (sum + all, size + all.abs())
+        });
+        if sum.abs() <= 1e-12 * size { 0.0 } else { sum }
+    }
+
+    /// The law of the error of `Σ q · table(cuboid)`: exact weights of every independent noise behind it.
+    /// `lumped` and `query` as in [`Recovery::coefficients`].
+    pub fn error_law(
+        &self,
+        lumped: &Lumped,
+        cuboid: &Cuboid,
+        query: Vec<f64>,
+    ) -> Result<ErrorLaw, RecoverError> {
+        let (mut terms, mut shares) = (Vec::new(), Vec::new());
+        for (index, coefficients) in self.coefficients(lumped, cuboid, query)? {
+            let noises = self.noise(index);
+            for (coefficient, copies) in coefficients.into_iter().zip(self.copies(&lumped.frame, index)) {
+                if coefficient != 0.0 {
+                    shares.push((coefficient, copies));
+                    terms.extend(noises.iter().map(|&noise| Term { coefficient, copies, noise }));
+                }
+            }
+        }
+        if let Some(noise) = self.centre() {
+            terms.push(Term { coefficient: self.shift(shares.into_iter()), copies: 1, noise });
+        }
+        Ok(ErrorLaw::new(terms)?)
+    }
+}
+
+/// The laws of the independent noises in each integer of a plan's measurement; after the last one comes the count of cut units.
+pub fn noise_of(plan: &Plan, measurement: usize) -> Vec<NoiseLaw> {
+    let law = |scale: f64| match plan.noise {
+        Noise::Gaussian => NoiseLaw::DiscreteGaussian { variance: scale },
+        Noise::Laplace => NoiseLaw::DiscreteLaplace { scale },
+    };
+    plan.layers(measurement).into_iter().map(|s| law(s.to_f64())).collect()
+}
+
+impl<S: Source> Unconstrained for Recovery<S> {
+    fn cube(&self) -> &Cube {
+        &self.stored.cube
+    }
+
+    fn frame(&self) -> &Frame {
+        &self.stored.frame
+    }
+
+    /// The estimates that know of no zeros.
+    fn table(&self, cuboid: &Cuboid) -> Result<Vec<f64>, RecoverError> {
+        let (stored, estimator) = (&self.stored, self.estimator.each::<S>());
+        if let Some(table) = stored.exact_table(cuboid).or_else(|| estimator.direct_table(stored, cuboid)) {
+            return table;
+        }
+        estimator.prepare(stored, cuboid)?;
+        stored.frame.rebuild(cuboid, &mut |a| {
+            if let Some(known) = stored.cache.get(a) {
+                return Ok(Some(known.to_vec()));
+            }
+            if let Some(part) = stored.exact_component(a) {
+                return part.inspect(|part| stored.cache.offer(a, part)).map(Some);
+            }
+            estimator.component(stored, a).map(Some)
+        })
+    }
+
+    /// `N⁻¹` of components: the covariance of the unconstrained estimates. Exact ones have none.
+    fn covariance(&self, frame: &Frame, mut parts: Parts) -> Option<Parts> {
+        parts.retain(|a, _| !self.stored.is_exact(a));
+        self.estimator.each().covariance(&self.stored, frame, parts)
+    }
+
+    fn mixes(&self) -> bool {
+        matches!(self.estimator, Estimator::Based(_))
+    }
+
+    fn most_steps(&self, frame: &Frame, system: &zeros::System, most: usize) -> Result<usize, RecoverError> {
+        self.stored.check_room(frame, system.tables())?;
+        let covariance = self.estimator.each::<S>().step(&self.stored, frame, &mut system.tables());
+        self.stored.steps(system.step() + covariance, most)
+    }
+}

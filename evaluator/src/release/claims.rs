@@ -1,0 +1,370 @@
+//! What a manifest says, derived from what the file holds.
+//!
+//! The compiler writes a manifest with these functions and an audit calls them again: a claim that is not derived here
+//! is not checked, so there is one way to derive each. What neither plan nor domain holds are the spec's [`Words`]; an
+//! audit that cannot read the spec takes them from the manifest and says so.
+//!
+//! Texts and numbers belong to the format: those of version 1 never change.
+
+use super::layout::FIRST_FORMAT;
+use super::manifest::{
+    About, AccountName, Amount, Approximate, Currency, Dataset, Declared, LISTED_MEASUREMENTS, Manifest,
+    MeasurementSummary, PlanSummary, Privacy, ProjectionSummary, RecipientSummary, TruncationSummary,
+};
+use super::wire;
+use crate::cube::{Cube, Frame};
+use crate::exact::Rational;
+use crate::plan::cost::{self, Cost, CostError, WorstCase};
+use crate::plan::{BudgetRule, Measure, Mode, Neighbours, Plan, convert};
+use crate::projection::key::Key;
+use crate::projection::{self, Design, Projection, Shape};
+use serde::Serialize;
+
+/// What a manifest says that only the spec can confirm.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Words {
+    /// Name, title and the like.
+    pub about: About,
+    /// Which data the counts are of.
+    pub dataset: Option<Dataset>,
+    /// Which account is charged; unknown where a manifest does not say it.
+    pub account: Option<AccountName>,
+    /// Whom the guarantee protects: `row`, or the identifying column.
+    pub unit: String,
+    /// The columns by which the rows of a unit that count are its first.
+    pub order: Vec<String>,
+    /// The δ at which the guarantee is also stated, where the cost is ρ.
+    pub delta: Option<Rational>,
+    /// Why each exact table is published so, in the plan's order.
+    pub reasons: Vec<String>,
+}
+
+/// What a manifest says that follows from the plan, the domain and the spec's words.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Claims {
+    /// Who is protected and how well.
+    pub privacy: Privacy,
+    /// What was measured.
+    pub plan: PlanSummary,
+    /// How counts were summed, where the release is a projection.
+    pub projection: Option<ProjectionSummary>,
+    /// Whose copy it is, where the measuring has several recipients.
+    pub recipient: Option<RecipientSummary>,
+    /// What is published without noise or changed after the noise.
+    pub declared: Declared,
+}
+
+/// Why nothing can be derived.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ClaimError {
+    /// The cost of a measurement.
+    #[error(transparent)]
+    Cost(#[from] CostError),
+    /// The cost of a projection.
+    #[error("the cost of the projection does not fit the arithmetic")]
+    Projection,
+    /// A δ that is no probability.
+    #[error("δ is not a probability that can be reckoned with")]
+    Delta,
+    /// Another number of reasons than of exact tables.
+    #[error("there are {0} reasons for {1} exact tables")]
+    Reasons(usize, usize),
+}
+
+/// The δ of guarantees for which the spec names none.
+pub fn default_delta() -> Option<Rational> {
+    Rational::new(1, 1_000_000_000)
+}
+
+/// The (ε, δ) of a cost ρ, by the conversion of a format version: that of version 1 is frozen.
+pub fn approximate(format: u32, cost: Rational, delta: Rational) -> Option<Approximate> {
+    let d = delta.to_f64();
+    if !(d > 0.0 && d < 1.0) {
+        return None;
+    }
+    let epsilon = match format {
+        // Four decimals, rounded up, of what was trusted to doubles.
+        FIRST_FORMAT => format!("{:.4}", (convert::epsilon_for(cost, d) * 1e4).ceil() / 1e4),
+        _ => decimals_up(convert::least_epsilon(cost, delta)?),
+    };
+    Some(Approximate { epsilon, delta: decimal(delta), conversion: convert::CONVERSION.into() })
+}
+
+/// Four decimals, and of a small number four digits, rounded up: never less than `x`.
+pub fn decimals_up(x: f64) -> String {
+    let places =
+        if x >= 0.1 || x <= 0.0 { 4 } else { (3 - libm::floor(libm::log10(x)) as i32).clamp(4, 40) as usize };
+    // As text both are rounded to the nearest: where that is down, or as near as the product's own rounding, one more in the last place.
+    let text = format!("{x:.places$}");
+    if text.parse::<f64>().is_ok_and(|t| t >= x) {
+        return text;
+    }
+    let step = libm::pow(10.0, -(places as f64));
+    format!("{:.places$}", x + step)
+}
+
+/// `1e-9` where that is exactly the number, the ratio otherwise.
+fn decimal(r: Rational) -> String {
+    let short = format!("{:e}", r.to_f64());
+    if short.parse() == Ok(r) { short } else { r.to_string() }
+}
+
+/// The guarantee in a sentence, up to its full stop.
+fn guarantee(currency: Currency, budget: Rational, whom: &str, neighbours: Neighbours) -> String {
+    let symbol = currency.symbol();
+    let kind = match currency {
+        Currency::Rho => "zero-concentrated differential privacy",
+        Currency::Epsilon => "pure differential privacy",
+    };
+    let neighbours = match neighbours {
+        Neighbours::AddRemove => "whether it is in the data or not",
+        Neighbours::Substitute => "whatever it says (the number of rows is public)",
+    };
+    format!("{symbol} <= {budget} of {kind} for {whom}, {neighbours}.")
+}
+
+fn whom(unit: &str, max_rows: u32) -> String {
+    if max_rows > 1 || unit != "row" {
+        format!("every {unit}, of which at most {max_rows} rows count")
+    } else {
+        "every row".into()
+    }
+}
+
+/// What the manifest of a release of tables says, in a format version.
+pub fn of_tables(
+    format: u32,
+    cube: &Cube,
+    plan: &Plan,
+    cost: &Cost,
+    words: &Words,
+) -> Result<Claims, ClaimError> {
+    let frame = Frame::new(cube, &plan.levels);
+    let currency = Currency::of_tables(plan.noise);
+    let measurements = (0..plan.measurements.len().min(LISTED_MEASUREMENTS))
+        .map(|i| {
+            let m = &plan.measurements[i];
+            let (sensitivity, cost) = cost::measurement_cost(plan, &frame, i)?;
+            let (block, kind) = (cube.describe(m.block.cuboid()), m.block.kind().into());
+            Ok(MeasurementSummary { block, kind, scale: m.scale, sensitivity, cost })
+        })
+        .collect::<Result<_, CostError>>()?;
+    let worst = match cost.worst_case {
+        WorstCase::Sum => "",
+        WorstCase::Cells => " The cost is the exact maximum over all cells.",
+        WorstCase::Joint => " The cost is the exact maximum over all pairs of cells.",
+        WorstCase::Bound => " The cost is an upper bound over all pairs of cells.",
+    };
+    let beyond = if plan.exact.is_empty() {
+        ""
+    } else {
+        " This is relative to the tables declared as published exactly: what they say is public, and the \
+         guarantee covers what the release tells beyond them."
+    };
+    let (n, reasons) = (plan.exact.len(), &words.reasons);
+    if reasons.len() != n {
+        return Err(ClaimError::Reasons(reasons.len(), n));
+    }
+    let promise = guarantee(currency, plan.budget, &whom(&words.unit, plan.max_rows), plan.neighbours);
+    Ok(Claims {
+        privacy: Privacy {
+            unit: words.unit.clone(),
+            max_rows: plan.max_rows,
+            order: words.order.clone(),
+            neighbours: plan.neighbours,
+            budget: Amount { currency, amount: plan.budget },
+            cost: Amount { currency, amount: cost.total },
+            approximate: match (currency, words.delta) {
+                (Currency::Rho, Some(delta)) => {
+                    Some(approximate(format, cost.total, delta).ok_or(ClaimError::Delta)?)
+                }
+                (Currency::Rho, None) => return Err(ClaimError::Delta),
+                (Currency::Epsilon, _) => None,
+            },
+            truncation: plan.truncation.map(|scale| TruncationSummary { scale }),
+            note: format!("{promise}{worst}{beyond}"),
+        },
+        plan: PlanSummary {
+            measure: plan.measure.name().into(),
+            budgets: plan.budgets.name().into(),
+            mechanism: plan.noise,
+            workload: (plan.workload.iter().take(LISTED_MEASUREMENTS)).map(|t| t.describe(cube)).collect(),
+            count: plan.measurements.len() as u64,
+            measurements,
+        },
+        projection: None,
+        recipient: recipient(plan, &frame)?,
+        declared: Declared {
+            invariants: (plan.exact.iter().zip(reasons))
+                .map(|(e, reason)| invariant(&cube.describe(e), reason))
+                .collect(),
+            constraints: plan.zeros.clone(),
+            post_processing: Vec::new(),
+        },
+    })
+}
+
+/// The plan section of a release without tables. The format wants that section of every release, with who is protected and how
+/// well, and readers of both kinds take these from it. It measures no table, so its strategy and rule say nothing: format 1
+/// wrote `base` and `uniform`, and the audit of a projection expects just this plan.
+pub fn no_tables(cube: &Cube, design: &Design) -> Plan {
+    Plan {
+        noise: design.noise,
+        budget: design.budget,
+        neighbours: design.neighbours,
+        max_rows: design.max_rows,
+        measure: Measure::Base,
+        budgets: BudgetRule::Uniform,
+        levels: vec![vec![0]; cube.dimensions.len()],
+        workload: Vec::new(),
+        exact: Vec::new(),
+        zeros: Vec::new(),
+        truncation: None,
+        copy: None,
+        measurements: Vec::new(),
+    }
+}
+
+/// What the manifest of a release of a projection says, in a format version.
+pub fn of_projection(
+    format: u32,
+    cube: &Cube,
+    projection: &Projection,
+    words: &Words,
+) -> Result<Claims, ClaimError> {
+    let design = &projection.design;
+    let total = projection::cost::cost(design).ok_or(ClaimError::Projection)?;
+    let squared = projection::cost::sensitivity_squared(design).ok_or(ClaimError::Projection)?;
+    let key: Vec<String> = (design.key.iter())
+        .filter_map(|&d| Some(cube.dimensions.get(usize::from(d))?.name.clone()))
+        .collect();
+    let collision =
+        Key::new(wire::parts(design, cube), design.shape.cell_bits(), &projection.seed).collision();
+    let (kind, rows, buckets) = match design.shape {
+        Shape::Dense { rows } => ("dense", rows, None),
+        Shape::Sketch { rows, buckets } => ("sketch", rows, Some(buckets)),
+    };
+    // Version 1 says "every row" also of a column of that name.
+    let whom = match (format, words.unit.as_str()) {
+        (FIRST_FORMAT, "row") => "every row".into(),
+        (_, unit) => whom(unit, design.max_rows),
+    };
+    let currency = Currency::OF_PROJECTIONS;
+    let amount = |amount| Amount { currency, amount };
+    let delta = words.delta.ok_or(ClaimError::Delta)?;
+    Ok(Claims {
+        privacy: Privacy {
+            unit: words.unit.clone(),
+            max_rows: design.max_rows,
+            order: words.order.clone(),
+            neighbours: design.neighbours,
+            budget: amount(design.budget),
+            cost: amount(total),
+            approximate: Some(approximate(format, total, delta).ok_or(ClaimError::Delta)?),
+            truncation: None,
+            note: guarantee(currency, design.budget, &whom, design.neighbours),
+        },
+        plan: PlanSummary {
+            measure: format!("{kind} projection"),
+            budgets: BudgetRule::Uniform.name().into(),
+            mechanism: design.noise,
+            workload: Vec::new(),
+            count: 1,
+            measurements: vec![MeasurementSummary {
+                block: key.join(" × "),
+                kind: "projection".into(),
+                scale: design.scale,
+                sensitivity: squared,
+                cost: total,
+            }],
+        },
+        projection: Some(ProjectionSummary {
+            kind: kind.into(),
+            key,
+            rows,
+            buckets,
+            independence: design.independence,
+            seed: blake3::Hash::from_bytes(projection.seed).to_hex().to_string(),
+            sparsity: design.sparsity,
+            collision: format!("{collision:.1e}"),
+        }),
+        recipient: None,
+        declared: Declared::default(),
+    })
+}
+
+/// What a cost is to an account one unit of which is at most `unit_of` of those that the release protects.
+///
+/// **Guarantee.** `k` units at once cost `kε` and `k²ρ`. **Proof.** Go from one dataset to the other by one unit at a time: ε adds up
+/// along the way, and Rényi divergences obey the triangle inequality that makes it `k²`. **Source.** Bun & Steinke 2016, Proposition 27.
+pub fn charged(cost: Amount, unit_of: u32) -> Option<Amount> {
+    let k = u128::from(unit_of);
+    let times = match cost.currency {
+        Currency::Epsilon => k,
+        Currency::Rho => k * k,
+    };
+    Some(Amount { amount: cost.amount.checked_mul(Rational::whole(times))?, ..cost })
+}
+
+/// Whose copy a plan is of, and what all copies cost together.
+fn recipient(plan: &Plan, frame: &Frame) -> Result<Option<RecipientSummary>, CostError> {
+    let Some(copy) = &plan.copy else { return Ok(None) };
+    let currency = Currency::of_tables(plan.noise);
+    let (symbol, copies) = (currency.symbol(), copy.recipients.len());
+    let note = match copy.mode {
+        Mode::Nested => format!(
+            "One of {copies} copies of one measuring. Every less precise copy is made from a more precise one by adding independent noise, \
+             so all of them together tell, and cost, what the most precise one does: {symbol} <= {}.",
+            copy.budget
+        ),
+        Mode::Shifted { .. } => format!(
+            "One of {copies} copies, each measured by itself, with noise around a secret centre. A centre does not protect against \
+             recipients who put their copies together: one known count, one public mean or the difference of two counts removes \
+             it. Together the copies cost the sum of what each costs alone."
+        ),
+    };
+    let centre = plan.centre().map(|mean| {
+        format!(
+            "one whole number for all integers of this copy, uniform on 0 to {}; intervals allow for it",
+            2 * u64::from(mean)
+        )
+    });
+    Ok(Some(RecipientSummary {
+        name: copy.recipient().into(),
+        mode: copy.mode.name().into(),
+        copies: copies as u64,
+        measuring: copy.measuring.iter().map(|b| format!("{b:02x}")).collect(),
+        joint_cost: Amount { currency, amount: cost::joint_cost(plan, frame)? },
+        centre,
+        note,
+    }))
+}
+
+/// How an exact table is declared.
+pub fn invariant(table: &str, reason: &str) -> String {
+    format!("{table}: {reason}")
+}
+
+/// The reason in the declaration of an exact table, if it is one of this table.
+pub(super) fn reason<'a>(table: &str, declared: &'a str) -> Option<&'a str> {
+    let reason = declared.strip_prefix(table)?.strip_prefix(": ")?;
+    (!reason.trim().is_empty()).then_some(reason)
+}
+
+impl Words {
+    /// The words a manifest itself has, for a plan whose exact tables it declares.
+    pub fn of(manifest: &Manifest, cube: &Cube, plan: &Plan) -> Words {
+        let reasons = plan.exact.iter().zip(&manifest.declared.invariants);
+        Words {
+            about: manifest.about.clone(),
+            dataset: manifest.dataset.clone(),
+            account: manifest.account.as_ref().map(|a| a.name.clone()),
+            unit: manifest.privacy.unit.clone(),
+            order: manifest.privacy.order.clone(),
+            delta: manifest.privacy.approximate.as_ref().and_then(|a| a.delta.parse().ok()),
+            reasons: reasons
+                .map(|(table, declared)| reason(&cube.describe(table), declared).unwrap_or_default().into())
+                .collect(),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The signed file: sections, manifest, hashes, signature, versions.
+//!
+//! `schemas/RELEASE-FORMAT.md` describes every byte. In short: a header and a table of sections, the
+//! sections, a canonical JSON manifest that repeats the table with every hash, and a signature over the
+//! manifest's bytes. Nothing is decoded before the signature has been checked, and no section is
+//! handed out before its hash has been.
+//!
+//! | module | what it is |
+//! |---|---|
+//! | `layout` | header, table, section kinds with their fixed tags, caps |
+//! | [`limits`] | how large what a file declares may be |
+//! | [`canonical`] | the one way to write a manifest as JSON |
+//! | `manifest` | what an auditor asks |
+//! | [`claims`] | what of it follows from plan and domain |
+//! | `signature` | minisign signatures, read strictly |
+//! | `reader` | [`Release`]: open, then read section by section |
+//! | [`kept`] | what the first answer read everything for, beside the file |
+//! | `verify` | every check, one by one, for people |
+//! | [`codec`] | bincode's wire format with one fixed configuration |
+//! | [`wire`] | domain and plan as they are stored |
+//! | `writer`, `place`, [`keys`] | sealing; feature `compile` |
+
+pub mod canonical;
+pub mod claims;
+pub mod codec;
+pub mod copies;
+mod error;
+pub mod exact;
+pub mod kept;
+mod layout;
+mod manifest;
+pub mod packing;
+pub mod parts;
+pub mod projection;
+mod reader;
+mod room;
+pub mod signature;
+pub mod texts;
+mod truncation;
+pub mod values;
+mod verify;
+pub mod wire;
+mod zeros;
+
+#[cfg(feature = "test-seed")]
+pub mod forged;
+#[cfg(feature = "compile")]
+pub mod keys;
+#[cfg(feature = "compile")]
+mod place;
+#[cfg(feature = "compile")]
+mod writer;
+
+#[cfg(all(test, feature = "test-seed"))]
+mod tests;
+
+pub use error::ReleaseError;
+pub use layout::{
+    CRITICAL, FIRST_FORMAT, FORMAT, HEADER_LEN, Header, Kind, MAGIC, MAX_MANIFEST, MAX_SECTION, MAX_SECTIONS,
+    MAX_SIGNATURE, ROW_LEN, Row,
+};
+pub use manifest::{
+    About, Account, AccountName, Amount, Approximate, Attachment, Currency, Dataset, Declared,
+    LISTED_MEASUREMENTS, Manifest, ManifestInput, MeasurementSummary, PlanSummary, Privacy,
+    ProjectionSummary, RecipientSummary, Section, Signer, SignerKind, Sources, TruncationSummary,
+};
+#[cfg(feature = "compile")]
+pub use manifest::{is_day, is_name};
+pub use reader::Release;
+pub use signature::{NOT_PRIVATE_PUBLIC_KEY, public_key_text};
+pub use truncation::Truncation;
+#[cfg(feature = "compile")]
+pub use verify::sidecar_path;
+pub use verify::{Check, Outcome, Verification};
+
+#[cfg(feature = "compile")]
+pub use keys::{KeyError, SigningKey};
+#[cfg(feature = "compile")]
+pub use writer::{SealError, Sealed, SectionWriter, Writer, file_name};
