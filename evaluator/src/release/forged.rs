@@ -1,7 +1,10 @@
 //! Releases that lie, for tests: whatever the owner of a key likes to say, listed, hashed and signed as it is.
+// A test that cannot forge what it wants to has failed.
+#![allow(clippy::unwrap_used)]
 
-use super::FORMAT;
-use super::{Header, Kind, Manifest, Release, ReleaseError, Row, Section, SigningKey, canonical, manifest};
+use super::{
+    FORMAT, Header, Kind, Manifest, Release, ReleaseError, Row, Section, SigningKey, canonical, manifest,
+};
 use serde_json::Value;
 
 /// Sections as they are to be sealed: tag and bytes, in the order of the file.
