@@ -68,7 +68,7 @@ fn rank(m: &DMatrix<f64>) -> usize {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: tries(12, 120) as u32,
+        cases: tries(5, 120) as u32,
         failure_persistence: None,
         rng_seed: RngSeed::Fixed(42),
         ..ProptestConfig::default()

@@ -86,9 +86,11 @@ fn weights_count_in_the_worst_cell() {
 /// The least budget meets every target, a slightly smaller one does not, for both kinds of noise.
 #[test]
 fn the_least_budget_is_the_least() {
+    // Noises of several scales in one cell take long where little is optimised.
+    let whole = [Measure::Base, Measure::Queries][tries(0, 1)];
     for (which, cube) in cubes().into_iter().take(tries(1, 2)).enumerate() {
         for (noise, measure, less) in
-            [(Noise::Gaussian, Measure::Residual, 0.999), (Noise::Laplace, Measure::Queries, 0.95)]
+            [(Noise::Gaussian, Measure::Residual, 0.999), (Noise::Laplace, whole, 0.95)]
         {
             if which == 1 && noise == Noise::Laplace {
                 continue;
@@ -175,7 +177,8 @@ fn exact_tables_are_equality_constraints() {
     let each = cubes().into_iter().enumerate();
     let each =
         each.flat_map(|(which, cube)| [Noise::Gaussian, Noise::Laplace].map(|n| (which, cube.clone(), n)));
-    for (which, plain_cube, noise) in each {
+    // Of both kinds one each, where the build is a quick one.
+    for (which, plain_cube, noise) in each.step_by(tries(3, 1)) {
         for measure in strategy::general().chain([Measure::Matrix]) {
             let mut r = residual(&plain_cube, Objective::Total);
             (r.measure, r.noise) = (Some(measure), noise);

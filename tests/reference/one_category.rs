@@ -5,6 +5,7 @@ use crate::dense::plain;
 use margins::answer::Evaluator;
 use margins::cube::{Cube, Cuboid, Frame, Level};
 use margins::exact::Rational;
+use margins::numeric::tries::tries;
 use margins::plan::{Block, Measure, Noise, Plan, Table};
 use margins::planner::{PlanError, Request, plan, strategy};
 use margins::recover::Recovery;
@@ -84,7 +85,7 @@ fn tables_of_one_category_are_there() {
             let cube = request.over(measure).cube.clone();
             let bytes = wire::encode_plan(&plan, &cube).unwrap();
             assert_eq!(wire::decode_plan(&bytes, &cube).unwrap().measurements, plan.measurements);
-            for truth in [[40, 12, 0, 30, 25, 18], [0, 1, 0, 0, 0, 0]] {
+            for truth in [[0, 1, 0, 0, 0, 0], [40, 12, 0, 30, 25, 18]].into_iter().take(tries(1, 2)) {
                 let values = measured(&plan, &cube, &truth);
                 let recovery = Recovery::new(cube.clone(), plan.clone(), values).unwrap();
                 let evaluator = Evaluator::new(recovery);
@@ -104,5 +105,5 @@ fn tables_of_one_category_are_there() {
             }
         }
     }
-    assert_eq!(tried, (2 * strategy::general().count() - 1) * 2 * 2);
+    assert_eq!(tried, (2 * strategy::general().count() - 1) * 2 * tries(1, 2));
 }

@@ -8,6 +8,7 @@ use margins::compile::asked::{Need, Question, Target};
 use margins::compile::{self, Options as Making};
 use margins::cube::{Cube, Filter};
 use margins::law::NoiseLaw;
+use margins::numeric::tries::tries;
 use margins::recover::Source;
 use margins::release::keys::keygen;
 use margins::release::{Release, SigningKey};
@@ -172,7 +173,7 @@ fn the_least_budget_is_found() {
         let one = |i: usize| solved.best(i).unwrap().unwrap();
         (0..2).map(|i| (one(i).law.variance(), one(i).reach(target.level))).collect()
     };
-    for most in ["1", "1000", "1000000"] {
+    for most in ["1000000", "1", "1000"].into_iter().take(tries(1, 3)) {
         let Need::Budget(budget) = question.need(most.parse().unwrap()).unwrap() else { panic!("{most}") };
         let budget = budget.to_f64();
         let [(variance, told), (alone, other)] = known(budget)[..] else { panic!() };
@@ -212,7 +213,7 @@ fn sums_known_elsewhere_count() {
         let query = Query::parse(sql, &cube).unwrap();
         let figures = linear::figures(&query, &cube).unwrap();
         assert_eq!(figures.len(), together.rows.len());
-        for (at, (row_of, figure)) in together.rows.iter().zip(&figures).enumerate() {
+        for (at, (row_of, figure)) in together.rows.iter().zip(&figures).enumerate().step_by(tries(4, 1)) {
             let q = row(&figure.filter, &cube);
             let (estimate, variance) =
                 (blue_estimate(&blocks, &values, &q)[0], blue_covariance(&blocks, &q)[(0, 0)]);

@@ -40,11 +40,16 @@ fn asked(dice: &mut Dice, noise: Noise, objective: Objective) -> Request {
 fn auto_is_never_worse_by_any_objective() {
     let mut dice = Dice(2024);
     let mut judged = 0;
-    let rounds = tries(6, 72);
-    for round in 0..rounds {
+    // The laws of the first targets take long where little is optimised.
+    let rounds = tries(6, 0)..tries(12, 72);
+    let tried = rounds.len();
+    for round in 0..rounds.end {
         let noise = if round % 2 == 0 { Noise::Laplace } else { Noise::Gaussian };
         let objective = [Objective::Worst, Objective::Targets, Objective::Total][round / 2 % 3];
         let r = asked(&mut dice, noise, objective);
+        if !rounds.contains(&round) {
+            continue;
+        }
         let Ok(lines) = compare(&r, &BudgetRule::ALL) else { continue };
         let auto = plan(&r).unwrap();
         assert!(auto.cost.total <= auto.plan.budget);
@@ -69,7 +74,7 @@ fn auto_is_never_worse_by_any_objective() {
             judged += 1;
         }
     }
-    assert!(judged > 9 * rounds, "{judged}");
+    assert!(judged > 9 * tried, "{judged}");
 }
 
 /// Two or three tables in any shares: none of a fine grid of them has a smaller worst cell than the plan for it, over equal groups and
@@ -95,7 +100,7 @@ fn no_shares_have_a_smaller_worst_cell() {
             let mut given = r.clone();
             given.measure = Some(Measure::Given);
             let n = workload.len();
-            const STEPS: u128 = 60;
+            const STEPS: u128 = tries(30, 60) as u128;
             let mut least = f64::INFINITY;
             for i in 1..STEPS {
                 for j in 1..STEPS {
@@ -113,7 +118,10 @@ fn no_shares_have_a_smaller_worst_cell() {
             }
             assert!(score <= least * (1.0 + 1e-6), "{noise:?}: {score} and {least}");
             // A table may be best left out all but entirely, which is in no grid.
-            assert!(score > least * 0.9, "{noise:?}: the grid is too coarse, {score} and {least}");
+            assert!(
+                score > least * (1.0 - 6.0 / STEPS as f64),
+                "{noise:?}: the grid is too coarse, {score} and {least}"
+            );
             if noise == Noise::Gaussian {
                 let proof = p.certificate.unwrap();
                 assert!(proof.gap() < 1e-4, "{}", proof.gap());
@@ -129,7 +137,8 @@ fn no_shares_have_a_smaller_worst_cell() {
 fn the_objective_is_what_is_minimised() {
     let mut dice = Dice(7);
     let (mut better, mut tried) = (0, 0);
-    for _ in 0..20 {
+    let rounds = tries(8, 20);
+    for _ in 0..rounds {
         let mut r = asked(&mut dice, Noise::Laplace, Objective::Worst);
         let Ok(worst) = plan(&r) else { continue };
         let asked = r.clone();
@@ -139,7 +148,7 @@ fn the_objective_is_what_is_minimised() {
         assert!(worst.score(&asked) <= total);
         better += usize::from(worst.score(&asked) < 0.95 * total);
     }
-    assert!(tried >= 16 && better >= 5, "{better} of {tried}");
+    assert!(tried >= rounds * 4 / 5 && better >= rounds / 4, "{better} of {tried}");
 }
 
 /// A strategy that sums many Laplace noises and one that has one noise a cell are judged by the laws of their errors: what is said to
@@ -147,11 +156,13 @@ fn the_objective_is_what_is_minimised() {
 #[test]
 fn least_budgets_are_those_of_the_best_line() {
     let cube = Cube { dimensions: vec![plain("a", 4), plain("b", 3), plain("c", 2)] };
+    // The laws of wide margins are quickly worked out.
+    let wider = tries(10, 1) as f64;
     for noise in [Noise::Laplace, Noise::Gaussian].into_iter().take(tries(1, 2)) {
         let mut r = request(cube.clone(), every(&cube, 2), noise, "1");
         (r.objective, r.effort) = (Objective::Targets, 0);
-        r.targets[0] = target(20.0, "0.95");
-        r.targets[1] = target(12.0, "0.9");
+        r.targets[0] = target(20.0 * wider, "0.95");
+        r.targets[1] = target(12.0 * wider, "0.9").filter(|_| tries(0, 1) == 1);
         let least = |r: &Request| targets(r, &plan(r).unwrap()).unwrap().unwrap().least.unwrap().budget;
         let auto = least(&r);
         let mut at = r.clone();

@@ -62,7 +62,7 @@ fn plan(cube: &Cube, tables: &[Cuboid], scales: &[u32], exact: Vec<Cuboid>) -> P
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 60, ..ProptestConfig::with_cases(tries(32, 96) as u32) })]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 60, ..ProptestConfig::with_cases(tries(12, 96) as u32) })]
     #[test]
     fn as_matrices_say(
         trees in prop::collection::vec(dimension(), 3),

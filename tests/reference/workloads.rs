@@ -173,7 +173,7 @@ fn check(p: &Planned, r: &Request, rows: &[Vec<Vec<f64>>], what: &str) {
 fn predictions_are_those_of_dense_least_squares() {
     let mut dice = Dice(7);
     let mut seen = std::collections::HashMap::new();
-    for round in 0..tries(12, 50) {
+    for round in 0..tries(5, 50) {
         let (cube, workload, rows) = asking(&mut dice, 100);
         let noise = if round % 2 == 0 { Noise::Gaussian } else { Noise::Laplace };
         let mut r = request(cube, workload, noise, "1/2");
@@ -190,17 +190,17 @@ fn predictions_are_those_of_dense_least_squares() {
     }
     for measure in [Measure::Queries, Measure::Base, Measure::Hierarchy, Measure::Tables, Measure::Wavelet] {
         for noise in [Noise::Gaussian, Noise::Laplace] {
-            assert!(seen[&(measure, noise)] > tries(1, 10), "{measure:?} {noise:?}: {seen:?}");
+            assert!(seen[&(measure, noise)] > tries(0, 10), "{measure:?} {noise:?}: {seen:?}");
         }
     }
-    assert!(seen[&(Measure::Residual, Noise::Gaussian)] > tries(1, 10));
+    assert!(seen[&(Measure::Residual, Noise::Gaussian)] > tries(0, 10));
 }
 
 /// Over many random workloads optimal budgets are never worse than uniform ones, and `auto` never than any line of the comparison.
 #[test]
 fn optimal_is_never_worse() {
     let mut dice = Dice(11);
-    for round in 0..tries(15, 200) {
+    for round in 0..tries(6, 200) {
         let (cube, workload, _) = asking(&mut dice, 36);
         let noise = if round % 2 == 0 { Noise::Laplace } else { Noise::Gaussian };
         let mut r = request(cube, workload, noise, "1/10");

@@ -2,7 +2,8 @@
 //!
 //! **Power.** With `N` releases the empirical variance is off by `√((κ−1)/N)` of itself (κ the kurtosis of the
 //! error) and the coverage by `√(p(1−p)/N)`. Both must agree within 4.5 of these. The same comparisons reject
-//! a law whose variance is 20 % smaller: that is checked for every figure, on the same releases.
+//! a law whose variance is 20 % smaller or larger, and in quick builds, where a fifteenth of the releases are made, 75 %: that is checked for
+//! every figure, on the same releases.
 
 use crate::dense::cube_of_plan;
 use crate::small::{equal_cube, mixed_workload, plain_cube, planned, release, request, rows, unequal_cube};
@@ -25,7 +26,7 @@ struct Figure {
     truth: f64,
     law: Arc<ErrorLaw>,
     half: f64,
-    /// The half-width of a law with 20 % less variance.
+    /// The half-width of a law with so much less variance ([`WRONG`]).
     short: f64,
     covered: f64,
     short_covered: f64,
@@ -70,7 +71,7 @@ fn within(law: &ErrorLaw, w: f64) -> f64 {
 }
 
 /// By how much a variance is wrong that must be found out.
-const WRONG: f64 = tries(50, 20) as f64 / 100.0;
+const WRONG: f64 = tries(75, 20) as f64 / 100.0;
 
 fn check(cube: &Cube, noise: Noise, budget: &str, measure: Measure, rule: BudgetRule, questions: &[&str]) {
     let plan = planned(request(cube, mixed_workload(cube), noise, budget), measure, rule).plan;
@@ -79,7 +80,7 @@ fn check(cube: &Cube, noise: Noise, budget: &str, measure: Measure, rule: Budget
 
 fn check_plan(cube: &Cube, plan: Plan, questions: &[&str]) {
     let (noise, measure) = (plan.noise, plan.measure);
-    let n = tries(1000, 6000) as u32 * if noise == Noise::Gaussian { 1 } else { 2 };
+    let n = tries(400, 6000) as u32 * if noise == Noise::Gaussian { 1 } else { 2 };
     // The levels that the plan speaks of; rows are finest nodes, which are the same.
     let cube = &cube_of_plan(cube, &plan);
     let columns = rows(cube, 60);
