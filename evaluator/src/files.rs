@@ -32,11 +32,23 @@ pub fn text(path: &Path, most: u64) -> io::Result<String> {
 /// Writes a file, new or in the place of one; what is no file stays.
 #[cfg(feature = "compile")]
 pub fn write(path: &Path, text: &str) -> io::Result<()> {
-    match fs::metadata(path) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-        found => regular(&found?)?,
-    }
+    writable(path)?;
     crate::interrupt::whole(|| fs::write(path, text))
+}
+
+/// Refuses the name of what is no file, and of a file in no folder.
+#[cfg(feature = "compile")]
+pub fn writable(path: &Path) -> io::Result<()> {
+    match fs::metadata(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            match folder.is_none_or(Path::exists) {
+                true => Ok(()),
+                false => Err(io::Error::new(io::ErrorKind::NotFound, "its folder does not exist")),
+            }
+        }
+        found => regular(&found?),
+    }
 }
 
 /// Refuses what is no file.

@@ -5,10 +5,11 @@ use super::{Failure, Outcome};
 use crate::answer::render::{self, Caveat, ResultTable};
 use crate::exact::Rational;
 use crate::visible::{visible, visible_json, visible_lines};
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::io::{ErrorKind, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Prints text for people.
@@ -129,6 +130,11 @@ pub fn grouped(n: u64) -> String {
         out.push(c);
     }
     out
+}
+
+/// Takes the file for a picture only if it can be one: what it shows may be the work of hours.
+pub fn picture() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(|file| crate::files::writable(&file).map(|()| file))
 }
 
 /// What was spent: nine decimals, or nine digits of very little.

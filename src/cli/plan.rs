@@ -35,7 +35,7 @@ pub struct Args {
     #[arg(long)]
     compare: bool,
     /// Draw the predicted error of every strategy at budgets around the spec's; of a projection, against its size
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = crate::cli::output::picture())]
     svg: Option<PathBuf>,
     /// Print the plan as JSON
     #[arg(long)]

@@ -33,7 +33,7 @@ pub struct Args {
     #[arg(long, value_delimiter = ',', value_parser = budget)]
     epsilon: Vec<f64>,
     /// Write the picture here
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = crate::cli::output::picture())]
     svg: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]

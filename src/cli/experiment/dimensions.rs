@@ -29,7 +29,7 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t = Kind::Laplace)]
     noise: Kind,
     /// Draw it
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = crate::cli::output::picture())]
     svg: Option<PathBuf>,
     /// Print all figures as JSON
     #[arg(long)]

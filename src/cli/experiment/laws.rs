@@ -29,7 +29,7 @@ pub struct Args {
     #[arg(long, value_name = "P", default_value_t = 0.95)]
     level: f64,
     /// Draw time and error
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = crate::cli::output::picture())]
     svg: Option<PathBuf>,
     /// Print all figures as JSON
     #[arg(long)]

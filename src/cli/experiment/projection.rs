@@ -36,7 +36,7 @@ pub struct Args {
     #[arg(long, value_name = "BETA", default_value = "0.01")]
     failure: Rational,
     /// Draw the errors
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = crate::cli::output::picture())]
     svg: Option<PathBuf>,
     /// Print all figures as JSON
     #[arg(long)]

@@ -36,7 +36,7 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 4000, value_parser = clap::value_parser!(u32).range(100..=100_000))]
     runs: u32,
     /// Draw the colluders' distortion
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = crate::cli::output::picture())]
     svg: Option<PathBuf>,
     /// Print all figures as JSON
     #[arg(long)]

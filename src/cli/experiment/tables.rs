@@ -32,7 +32,7 @@ pub struct Args {
     #[arg(long, default_value = "1e-9", value_name = "DELTA")]
     delta: Rational,
     /// Draw the workloads as panels of one picture
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = crate::cli::output::picture())]
     svg: Option<PathBuf>,
     /// Also show how long each plan takes on this machine, in milliseconds
     #[arg(long)]
