@@ -156,13 +156,12 @@ fn the_objective_is_what_is_minimised() {
 #[test]
 fn least_budgets_are_those_of_the_best_line() {
     let cube = Cube { dimensions: vec![plain("a", 4), plain("b", 3), plain("c", 2)] };
-    // The laws of wide margins are quickly worked out.
-    let wider = tries(10, 1) as f64;
-    for noise in [Noise::Laplace, Noise::Gaussian].into_iter().take(tries(1, 2)) {
+    // The laws of Laplace noises of several scales take long where little is optimised.
+    for noise in [Noise::Gaussian, Noise::Laplace].into_iter().take(tries(1, 2)) {
         let mut r = request(cube.clone(), every(&cube, 2), noise, "1");
         (r.objective, r.effort) = (Objective::Targets, 0);
-        r.targets[0] = target(20.0 * wider, "0.95");
-        r.targets[1] = target(12.0 * wider, "0.9").filter(|_| tries(0, 1) == 1);
+        r.targets[0] = target(20.0, "0.95");
+        r.targets[1] = target(12.0, "0.9");
         let least = |r: &Request| targets(r, &plan(r).unwrap()).unwrap().unwrap().least.unwrap().budget;
         let auto = least(&r);
         let mut at = r.clone();
@@ -170,7 +169,7 @@ fn least_budgets_are_those_of_the_best_line() {
         let p = plan(&at).unwrap();
         assert!(targets(&at, &p).unwrap().unwrap().outcomes.iter().all(|o| o.met), "{noise:?} {auto}");
         let lines = [Measure::Queries, Measure::Base, Measure::Cluster, Measure::Tables, Measure::Wavelet];
-        for measure in lines.into_iter().take(tries(1, 5)) {
+        for measure in lines {
             let mut one = r.clone();
             one.measure = Some(measure);
             let own = least(&one);
