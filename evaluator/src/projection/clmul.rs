@@ -1,6 +1,6 @@
 //! Products in GF(2^64), with the processor's carry-less multiplication where there is one.
 //!
-//! The only `unsafe` of the project is here: two calls of functions compiled for PCLMULQDQ, after asking the processor
+//! The only `unsafe` of the evaluator is here: two calls of functions compiled for PCLMULQDQ, after asking the processor
 //! whether it has it. Both ways compute the same products in the same field, so their results are identical;
 //! the tests compare them, and both with a product done bit by bit.
 #![allow(unsafe_code)]

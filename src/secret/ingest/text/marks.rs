@@ -1,6 +1,8 @@
 //! Where fields and records may end: the separating bytes of a text, found 64 at a time.
-
-use wide::u8x16;
+//!
+//! With the processor's comparisons of sixteen bytes where every one has them (x86-64), with ordinary ones elsewhere; both find the
+//! same marks, and the tests hold them against each other. `unsafe` are the call of a function compiled for SSE2, and how it reads sixteen bytes.
+#![allow(unsafe_code)]
 
 /// How many bytes are looked at together: one bit of a word for each.
 const STEP: usize = 64;
@@ -56,14 +58,49 @@ fn bits(text: &[u8], base: usize, delimiter: u8) -> u64 {
     }
 }
 
+#[cfg(target_arch = "x86_64")]
 #[inline]
 fn marks(step: &[u8; STEP], delimiter: u8) -> u64 {
-    let (delimiter, feed, carriage) = (u8x16::splat(delimiter), u8x16::splat(b'\n'), u8x16::splat(b'\r'));
+    // SAFETY: the function needs SSE2, which every processor of this architecture has. It is safe code otherwise.
+    unsafe { with_sse2(step, delimiter) }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+use portable as marks;
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "sse2")]
+#[inline]
+fn with_sse2(step: &[u8; STEP], delimiter: u8) -> u64 {
+    use std::arch::x86_64::{
+        _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8,
+    };
+    let [delimiter, feed, carriage] = [delimiter, b'\n', b'\r'].map(|byte| _mm_set1_epi8(byte.cast_signed()));
     let mut word = 0;
     for (at, bytes) in step.as_chunks::<16>().0.iter().enumerate() {
-        let bytes = u8x16::new(*bytes);
-        let found = bytes.simd_eq(delimiter) | bytes.simd_eq(feed) | bytes.simd_eq(carriage);
-        word |= u64::from(found.to_bitmask()) << (16 * at);
+        // SAFETY: sixteen bytes are read, wherever they begin, and there are as many.
+        let bytes = unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) };
+        let ends = _mm_or_si128(_mm_cmpeq_epi8(bytes, feed), _mm_cmpeq_epi8(bytes, carriage));
+        let found = _mm_or_si128(_mm_cmpeq_epi8(bytes, delimiter), ends);
+        word |= u64::from(_mm_movemask_epi8(found).cast_unsigned()) << (16 * at);
+    }
+    word
+}
+
+/// Eight bytes at a time: a byte is 0 exactly where its sum with `0x7f`, without its own highest bit, and itself leave the highest bit
+/// unset; sums of seven bits do not reach into the next byte.
+#[cfg(any(test, not(target_arch = "x86_64")))]
+fn portable(step: &[u8; STEP], delimiter: u8) -> u64 {
+    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    // Gathers the lowest bit of each byte in the highest byte, the first byte's lowest.
+    const GATHER: u64 = 0x0102_0408_1020_4080;
+    let zeros = |x: u64| !(((x & LOW) + LOW) | x | LOW);
+    let mut word = 0;
+    for (at, bytes) in step.as_chunks::<8>().0.iter().enumerate() {
+        let bytes = u64::from_le_bytes(*bytes);
+        let is = |byte: u8| zeros(bytes ^ u64::from_le_bytes([byte; 8]));
+        let found = is(delimiter) | is(b'\n') | is(b'\r');
+        word |= ((found >> 7).wrapping_mul(GATHER) >> 56) << (8 * at);
     }
     word
 }
@@ -74,6 +111,17 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        #[test]
+        fn both_ways_find_the_same(step: [u8; STEP], delimiter: u8, some in prop::collection::vec((0..STEP, 0u8..4), 0..STEP)) {
+            let mut step = step;
+            // Marks, and bytes that differ from one in their highest or lowest bit.
+            some.into_iter().for_each(|(at, which)| step[at] = [delimiter, b'\n', b'\n' ^ 0x80, delimiter ^ 1][usize::from(which)]);
+            let plain = step.iter().enumerate().filter(|(_, b)| [delimiter, b'\n', b'\r'].contains(b));
+            let plain = plain.fold(0, |word, (at, _)| word | 1u64 << at);
+            prop_assert_eq!(super::marks(&step, delimiter), plain);
+            prop_assert_eq!(portable(&step, delimiter), plain);
+        }
+
         #[test]
         fn as_byte_by_byte(text in prop::collection::vec(prop::sample::select(b"ab,;\n\r\"\0".to_vec()), 0..300), from in 0usize..300) {
             let is_mark = |at: &usize| matches!(text[*at], b',' | b'\n' | b'\r');
