@@ -45,19 +45,58 @@ fn files(folder: &Path, out: &mut Vec<PathBuf>) {
     }
 }
 
-/// What a line of code names behind `crate::`, each once for every name in braces.
-fn named(line: &str) -> Vec<&str> {
-    let code = line.split("//").next().unwrap_or("");
-    let word = |text: &str| text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
-    code.match_indices("crate::")
-        .flat_map(|(at, found)| {
-            let rest = &code[at + found.len()..];
-            match rest.strip_prefix('{') {
-                Some(list) => list.split(['{', '}', ',']).map(str::trim).map(|n| &n[..word(n)]).collect(),
-                None => vec![&rest[..word(rest)]],
+/// The word that a text begins with.
+fn word(text: &str) -> &str {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or("")
+}
+
+/// What of the crate a statement names, in a file that stands so many modules deep: behind `crate::` or as many `super::`, each
+/// once for every name in braces.
+fn named(code: &str, depth: usize) -> Vec<&str> {
+    let supers = "super::".repeat(depth);
+    let own = |at: usize| !code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':');
+    let roots = code.match_indices("crate::").chain(code.match_indices(&*supers).filter(|_| depth > 0));
+    let mut all = Vec::new();
+    for (at, found) in roots.filter(|(at, _)| own(*at)) {
+        let rest = &code[at + found.len()..];
+        let Some(list) = rest.strip_prefix('{') else {
+            all.push(word(rest));
+            continue;
+        };
+        let (mut inside, mut from) = (0, 0);
+        for (end, c) in list.char_indices() {
+            match c {
+                '{' => inside += 1,
+                ',' | '}' if inside == 0 => {
+                    all.push(word(list[from..end].trim_start()));
+                    from = end + 1;
+                    if c == '}' {
+                        break;
+                    }
+                }
+                '}' => inside -= 1,
+                _ => {}
             }
-        })
-        .collect()
+        }
+    }
+    all
+}
+
+/// The lines of code, an import that takes several as one, each with its number.
+fn statements(text: &str) -> Vec<(usize, String)> {
+    let mut all: Vec<(usize, String)> = Vec::new();
+    let mut open = false;
+    for (n, line) in untested(text) {
+        let code = line.split("//").next().unwrap_or("").trim();
+        match all.last_mut().filter(|_| open) {
+            Some((_, statement)) => statement.push_str(code),
+            None => all.push((n, code.into())),
+        }
+        let begins =
+            ["use ", "pub use ", "pub(crate) use ", "pub(super) use "].iter().any(|b| code.starts_with(b));
+        open = (open || begins) && !code.ends_with(';');
+    }
+    all
 }
 
 /// The lines of a file without what is there for tests: each such item ends with a `;` on its line, or with a brace at the margin.
@@ -78,17 +117,27 @@ fn untested(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Every import from a floor above: what is wrong, where.
+/// Every import from a floor above: what is wrong, where. What the crate exports at its top has no floor: it is named where it stands.
 fn climbs(file: &str, text: &str) -> Vec<String> {
     let floor_of = |name: &str| FLOORS.iter().position(|f| *f == name);
-    let own = file.split('/').next().unwrap_or(file).trim_end_matches(".rs");
-    let Some(own) = floor_of(own) else { return vec![format!("{file} stands on no floor")] };
+    let path: Vec<&str> = file.trim_end_matches(".rs").split('/').filter(|part| *part != "mod").collect();
+    let Some(own) = path.first().and_then(|own| floor_of(own)) else {
+        return vec![format!("{file} stands on no floor")];
+    };
+    let wrong = |(n, name): (usize, &str)| match floor_of(name) {
+        Some(floor) if floor > own => {
+            Some(format!("{file}:{}: {} imports from {name}, above it", n + 1, FLOORS[own]))
+        }
+        None if name.starts_with(char::is_uppercase) => {
+            Some(format!("{file}:{}: `{name}` is from no floor", n + 1))
+        }
+        _ => None,
+    };
     // A file's own tests may stand on any floor.
-    untested(text)
-        .flat_map(|(n, line)| named(line).into_iter().map(move |name| (n, name)))
-        .filter(|(_, name)| floor_of(name).is_some_and(|floor| floor > own))
-        .map(|(n, name)| format!("{file}:{}: {} imports from {name}, above it", n + 1, FLOORS[own]))
-        .collect()
+    let named = |(n, code): &(usize, String)| {
+        named(code, path.len()).into_iter().filter_map(|name| wrong((*n, name))).collect::<Vec<_>>()
+    };
+    statements(text).iter().flat_map(named).collect()
 }
 
 /// Every file of the house by its path inside its package, with its text; those that are tests only are left out.
@@ -213,4 +262,17 @@ fn a_climb_is_seen() {
     assert_eq!(climbs("plan/types.rs", "use crate::{cube::{Cube, Frame}, planner::Request};").len(), 1);
     assert_eq!(climbs("plan/types.rs", "// as crate::planner does\n#[cfg(test)]\nuse crate::cli;"), [""; 0]);
     assert_eq!(climbs("attic/types.rs", "").len(), 1);
+    // Over several lines, by way of the modules above, by what stands at the top.
+    assert_eq!(
+        climbs("plan/index.rs", "use crate::{\n    answer::Answers,\n    compile::{Job, cube},\n};\n").len(),
+        2
+    );
+    assert_eq!(climbs("plan/round.rs", "use super::super::planner::Request;").len(), 1);
+    assert_eq!(climbs("plan/block/table.rs", "super::super::super::{cube, planner}::f();").len(), 1);
+    assert_eq!(climbs("plan/mod.rs", "use super::cli;").len(), 1);
+    assert_eq!(climbs("cube/level.rs", "fn f() -> crate::Release {").len(), 1);
+    assert_eq!(
+        climbs("plan/block/table.rs", "use super::super::answer;\nuse crate::cube::{planner, Cube};\n"),
+        [""; 0]
+    );
 }

@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use margins::sql::Query;
 use margins::cube::{Cube, Dimension};
+use margins::sql::Query;
 
 fuzz_target!(|text: &str| {
     let labels = |names: &[&str]| names.iter().map(|n| n.to_string()).collect();

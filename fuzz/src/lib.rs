@@ -10,9 +10,9 @@ pub mod raw;
 
 use file::{File, Key};
 use margins::answer::Answers;
+use margins::answer::keys::Questions;
 use margins::audit;
 use margins::projection::answer::Estimator;
-use margins::answer::keys::Questions;
 use margins::release::Release;
 use std::sync::LazyLock;
 
@@ -113,7 +113,8 @@ pub fn rows(data: &[u8], end: &str) {
             margins::spec::parse(text, path, |_| Err(std::io::ErrorKind::NotFound.into())).expect("a spec")
         };
         let utf8 = SPEC.replace("ENCODING", "utf-8");
-        let specs = [&*utf8, &*utf8.replace(", order = \"at\"", ""), &*SPEC.replace("ENCODING", "latin-1")].map(spec);
+        let specs =
+            [&*utf8, &*utf8.replace(", order = \"at\"", ""), &*SPEC.replace("ENCODING", "latin-1")].map(spec);
         (tempfile::tempdir().expect("a folder"), specs.into())
     });
     let path = ROOM.0.path().join(format!("rows.{end}"));
@@ -135,8 +136,12 @@ pub fn rows(data: &[u8], end: &str) {
     match end {
         "csv" => drop(margins::spec::draft(&path, ROOM.0.path())),
         _ => {
-            let begin = |columns| margins::spec::Drawn::new(columns).map_err(|_| margins::secret::ingest::IngestError::NoHeader);
-            let drawn = margins::secret::ingest::all_of_parquet(&path, begin, |drawn, row| drawn.row(row.iter().map(String::as_str)));
+            let begin = |columns| {
+                margins::spec::Drawn::new(columns).map_err(|_| margins::secret::ingest::IngestError::NoHeader)
+            };
+            let drawn = margins::secret::ingest::all_of_parquet(&path, begin, |drawn, row| {
+                drawn.row(row.iter().map(String::as_str))
+            });
             drop(drawn.map(|drawn| drawn.draft(&path, ROOM.0.path(), None)));
         }
     }

@@ -5,8 +5,8 @@ use crate::error::Error;
 use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::RecordBatchStreamReader;
 use arrow_array::types::{
-    Date32Type, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
-    UInt32Type, UInt64Type,
+    Date32Type, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type,
+    UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, RecordBatchReader};
 use arrow_pyarrow::FromPyArrow;
@@ -49,9 +49,9 @@ pub fn frame(data: &Bound<'_, PyAny>) -> PyResult<Frame> {
 /// What a column holds, as the spec's reader knows it.
 fn held(kind: &DataType) -> Held {
     use DataType::{
-        Binary, BinaryView, Boolean, Date32, Dictionary, FixedSizeList, Float16, Float32, Float64, Int8, Int16,
-        Int32, Int64, LargeBinary, LargeList, LargeUtf8, List, ListView, Map, Null, Struct, UInt8, UInt16,
-        UInt32, UInt64, Union, Utf8, Utf8View,
+        Binary, BinaryView, Boolean, Date32, Dictionary, FixedSizeList, Float16, Float32, Float64, Int8,
+        Int16, Int32, Int64, LargeBinary, LargeList, LargeUtf8, List, ListView, Map, Null, Struct, UInt8,
+        UInt16, UInt32, UInt64, Union, Utf8, Utf8View,
     };
     match kind {
         Utf8 | LargeUtf8 | Utf8View | Binary | LargeBinary | BinaryView | Null => Held::Text,
