@@ -54,13 +54,32 @@
 
 pub use answer::Options;
 pub use answer::describe::Description;
-pub use answer::history::{History, HistoryAnswer, HistoryError};
+pub use answer::history::{History, HistoryAnswer, HistoryError, Inferred};
 pub use answer::render::Caveat;
 pub use audit::Audit;
 pub use face::{Answer, Dimension, Error, Figure, Level, Release, Row, Table};
 pub use release::{Check, Manifest, Outcome};
 
 mod face;
+
+/// What may be asked for beside an interval: the words of [`Options`]. Statements and priors are read from text, as the command reads them.
+///
+/// ```
+/// use margins::{Options, options::{Interval, PriorChoice, Simultaneous, Statement}};
+/// let options = Options {
+///     prob: Some("> 100".parse::<Statement>()?),
+///     prior: Some("uniform(1000)".parse::<PriorChoice>()?),
+///     interval: Interval::Shortest,
+///     joint: Some(Simultaneous::Auto),
+///     ..Options::at(0.95)
+/// };
+/// # assert_eq!(options.level, 0.95);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub mod options {
+    pub use crate::answer::{PriorChoice, Simultaneous, Statement};
+    pub use crate::law::{Interval, Method};
+}
 
 #[doc(hidden)]
 pub mod audit;

@@ -45,7 +45,7 @@ pub(super) const COLOURS: [&str; 8] =
 
 /// The ticks of a logarithmic axis: 1, 2 and 5 times powers of ten, or only powers when those are many.
 pub(super) fn ticks(lo: f64, hi: f64) -> Vec<f64> {
-    let (first, last) = (lo.log10().floor() as i32, hi.log10().ceil() as i32);
+    let (first, last) = (libm::log10(lo).floor() as i32, libm::log10(hi).ceil() as i32);
     let steps: &[f64] = if last - first > 3 { &[1.0] } else { &[1.0, 2.0, 5.0] };
     (first..=last)
         .flat_map(|e| steps.iter().map(move |s| s * 10f64.powi(e)))
@@ -58,7 +58,7 @@ pub(super) fn number(x: f64) -> String {
         let text = format!("{x:.4}");
         return text.trim_end_matches('0').trim_end_matches('.').to_string();
     }
-    let e = x.log10().round() as i32;
+    let e = libm::log10(x).round() as i32;
     let digits = format!("{}", (x / 10f64.powi(e)).round());
     let power: String = e.to_string().chars().map(superscript).collect();
     if digits == "1" { format!("10{power}") } else { format!("{digits}·10{power}") }

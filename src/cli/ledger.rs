@@ -1,5 +1,6 @@
 //! `margins ledger`: the account of what has been spent on the people of a dataset, and its bound.
 
+use super::export::tidy::field;
 use super::output::columns;
 use super::{Failure, Outcome, account, output, verify};
 use crate::exact::Rational;
@@ -356,17 +357,14 @@ fn export(args: &Export) -> Outcome {
         "line,day,release,unit,unit_of,part,neighbours,currency,charged,files,signer,hash\r\n".to_owned();
     for (i, (hash, entry)) in chain.lines().iter().enumerate() {
         let Some(c) = entry.charge() else { continue };
-        let quoted = |s: &str| {
-            if s.contains([',', '"', '\n']) { format!("\"{}\"", s.replace('"', "\"\"")) } else { s.into() }
-        };
         let name = |v: serde_json::Value| v.as_str().unwrap_or_default().to_owned();
         let fields = [
             (i + 1).to_string(),
             entry.day.clone(),
             c.release.clone(),
-            quoted(&c.unit),
+            field(&c.unit),
             c.unit_of.to_string(),
-            quoted(c.part.as_deref().unwrap_or("")),
+            field(c.part.as_deref().unwrap_or("")),
             name(json!(c.neighbours)),
             name(json!(c.currency)),
             c.charged.to_string(),

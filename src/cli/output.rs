@@ -185,6 +185,28 @@ pub fn path(path: &Path) -> String {
     visible(&path.display().to_string()).into_owned()
 }
 
+/// A text as one word for a shell: what is inside is not obeyed by it.
+pub fn word(text: &str) -> String {
+    if !text.is_empty()
+        && text.chars().all(|c| c.is_alphanumeric() || "_./:@%+=,-".contains(c) || cfg!(windows) && c == '\\')
+    {
+        return text.into();
+    }
+    // In double quotes, as people write it, but for what cannot be escaped there.
+    if text.contains('!') {
+        return format!("'{}'", text.replace('\'', "'\\''"));
+    }
+    let mut out = String::from('"');
+    for c in text.chars() {
+        if matches!(c, '"' | '$' | '`' | '\\') {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out.push('"');
+    out
+}
+
 /// A path for JSON, which has no other bytes than text.
 pub fn plain(path: &Path) -> String {
     path.to_string_lossy().into_owned()
@@ -218,7 +240,7 @@ pub fn figure(x: f64) -> String {
         let whole = grouped(size.round() as u64);
         return if x < 0.0 { format!("-{whole}") } else { whole };
     }
-    let before = if size < 1.0 { 1 } else { size.log10().floor() as usize + 1 };
+    let before = if size < 1.0 { 1 } else { libm::log10(size).floor() as usize + 1 };
     format!("{x:.*}", 4 - before.min(3))
 }
 
@@ -259,6 +281,28 @@ pub fn columns(head: &[&str], rows: &[Vec<String>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Held against the shell itself.
+    #[cfg(unix)]
+    #[test]
+    fn a_word_is_one_word_to_a_shell() {
+        let texts = [
+            "",
+            "out/a.margins",
+            "SELECT a, \"b \"\"c\" FROM \"d$(date)`date`\\$HOME\"",
+            "it's !!",
+            "a\nb\\",
+            "*~#&|;<>(){}[]?",
+            "Größe 'x'",
+        ];
+        for text in texts {
+            let said = std::process::Command::new("sh")
+                .args(["-c", &format!("printf %s {}", word(text))])
+                .output()
+                .unwrap();
+            assert_eq!(String::from_utf8(said.stdout).unwrap(), text, "{}", word(text));
+        }
+    }
 
     #[test]
     fn numbers_for_people() {

@@ -418,17 +418,19 @@ fn text(made: &Made, how: &How<'_>) -> String {
             .push_str("signed    with a throw-away key: the file is whole, but nothing shows who made it\n"),
         SignerKind::NotPrivate => out.push_str("NOT PRIVATE: the noise came from a fixed seed\n"),
     }
-    let file = output::path(&r.sealed.path);
+    let file = output::word(&output::path(&r.sealed.path));
     let query = match &r.job {
         Job::Tables(choice) => Some(example_query(&spec.planned(&choice.planned.plan))),
         Job::Projection(designed) => super::projection::example_query(spec, &designed.design),
     };
     out.push('\n');
     if let Some(query) = query {
-        out.push_str(&format!("Ask it:    margins query {file} \"{query}\"\n"));
+        out.push_str(&format!("Ask it:    margins query {file} {}\n", output::word(&query)));
     }
     let pubkey = match (how.key_file, signer) {
-        (Some(path), SignerKind::Agency) => format!(" --pubkey {}", output::path(&public_beside(path))),
+        (Some(path), SignerKind::Agency) => {
+            format!(" --pubkey {}", output::word(&output::path(&public_beside(path))))
+        }
         _ => String::new(),
     };
     out.push_str(&format!("Check it:  margins verify {file}{pubkey}\n"));
@@ -473,11 +475,11 @@ fn example_query(spec: &Spec) -> String {
     }
 }
 
-/// An identifier as SQL wants it inside a shell's double quotes.
+/// An identifier as SQL wants it.
 pub fn quoted(name: &str) -> String {
     let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         && name.starts_with(|c: char| c.is_ascii_alphabetic());
-    if plain { name.into() } else { format!("\\\"{name}\\\"") }
+    if plain { name.into() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
 }
 
 #[cfg(test)]

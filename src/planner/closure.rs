@@ -202,7 +202,7 @@ impl Closure {
         };
         let several = (0..cuboid.len()).filter(|&i| asked.sums(i).is_some()).count();
         if few {
-            let most = (MOST_ROWS as f64).powf(1.0 / several as f64) as usize;
+            let most = libm::pow(MOST_ROWS as f64, 1.0 / several as f64) as usize;
             if sums.kinds().front.len() > most {
                 return Cow::Owned(asked::front(&sums.kinds().front, most));
             }

@@ -1,6 +1,6 @@
 //! What the agency asks for: a TOML file, read with every mistake placed.
 //!
-//! [`load`] reads a file; [`parse`] is the pure function behind it. The text is parsed once into a
+//! [`load`] reads a file; `parse` is the pure function behind it. The text is parsed once into a
 //! document that remembers places, and walked by hand: each part (`parse`, `dimension`, `levels`,
 //! `hierarchy`, `tables`) takes its own keys and reports what it cannot use, so that one run shows
 //! every mistake of a file.

@@ -11,40 +11,6 @@
 //! noises: its interval is exact ([`ErrorLaw`]). A history of more work than that is good for is solved by a blocked factorisation of
 //! the normal matrix whose error conjugate gradients take away, and one over still more cells by conjugate gradients over its non-zero
 //! entries alone, with the same results.
-//!
-//! The worked example of the method:
-//!
-//! ```
-//! use margins::answer::history::History;
-//! let rows = vec![
-//!     vec![1., 1., 0., 0.], vec![0., 0., 1., 1.], vec![0., 0., 0., 1.], vec![0., 0., 1., 0.],
-//!     vec![0., 1., 0., 1.], vec![2., 1., 0., 0.], vec![0., 0., 2., -1.], vec![0., -1., 0., 1.],
-//! ];
-//! let history = History::new(
-//!     rows,
-//!     vec![30.8, 30.3, 46.9, 20.2, 30.4, 68.9, 38.9, 9.5],
-//!     vec![0.05, 0.1, 0.05, 0.1, 0.1, 0.05, 0.05, 0.1],
-//!     None,
-//! )?;
-//! let inferred = history.infer()?;
-//! let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-6, "{a} {b}");
-//! for (x, want) in inferred.cells().iter().zip([24.992308, 10.176923, 17.021495, 19.501869]) {
-//!     near(x.unwrap(), want);
-//! }
-//! let answer = inferred.query(&[1., 0., 1., 0.])?;
-//! near(answer.estimate, 42.013803);
-//! near(answer.law.variance(), 554.450036);
-//! let (low, high) = answer.interval(0.95);
-//! assert!((-1e-6..1e-5).contains(&(-5.369527 - low)), "{low}");
-//! // Ends of intervals are found by bisection from the safe side: never inside the exact one, at most 1e-5 outside.
-//! assert!((-1e-6..1e-5).contains(&(high - 89.397127)), "{high}");
-//! near(answer.prob_positive(), 0.961904);
-//! for (b, want) in history.cell_cost().iter().zip([0.1, 0.275, 0.25, 0.375]) {
-//!     near(*b, want);
-//! }
-//! near(history.cost(), 0.375);
-//! # Ok::<(), margins::answer::history::HistoryError>(())
-//! ```
 
 use super::posterior::prob_greater;
 use crate::law::{ErrorLaw, LawError, NoiseLaw, Term};
@@ -89,6 +55,40 @@ pub enum HistoryError {
 }
 
 /// Answered queries.
+///
+/// The worked example of the method:
+///
+/// ```
+/// use margins::History;
+/// let rows = vec![
+///     vec![1., 1., 0., 0.], vec![0., 0., 1., 1.], vec![0., 0., 0., 1.], vec![0., 0., 1., 0.],
+///     vec![0., 1., 0., 1.], vec![2., 1., 0., 0.], vec![0., 0., 2., -1.], vec![0., -1., 0., 1.],
+/// ];
+/// let history = History::new(
+///     rows,
+///     vec![30.8, 30.3, 46.9, 20.2, 30.4, 68.9, 38.9, 9.5],
+///     vec![0.05, 0.1, 0.05, 0.1, 0.1, 0.05, 0.05, 0.1],
+///     None,
+/// )?;
+/// let inferred = history.infer()?;
+/// let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-6, "{a} {b}");
+/// for (x, want) in inferred.cells().iter().zip([24.992308, 10.176923, 17.021495, 19.501869]) {
+///     near(x.unwrap(), want);
+/// }
+/// let answer = inferred.query(&[1., 0., 1., 0.])?;
+/// near(answer.estimate, 42.013803);
+/// near(answer.law.variance(), 554.450036);
+/// let (low, high) = answer.interval(0.95);
+/// assert!((-1e-6..1e-5).contains(&(-5.369527 - low)), "{low}");
+/// // Ends of intervals are found by bisection from the safe side: never inside the exact one, at most 1e-5 outside.
+/// assert!((-1e-6..1e-5).contains(&(high - 89.397127)), "{high}");
+/// near(answer.prob_positive(), 0.961904);
+/// for (b, want) in history.cell_cost().iter().zip([0.1, 0.275, 0.25, 0.375]) {
+///     near(*b, want);
+/// }
+/// near(history.cost(), 0.375);
+/// # Ok::<(), margins::HistoryError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct History {
     rows: Sparse,

@@ -1,6 +1,6 @@
 //! Finite fields of characteristic two: addition is XOR, multiplication is carry-less and reduced.
 //!
-//! The sign family lives in GF(2^64) = GF(2)[z]/(z^64 + z^4 + z^3 + z + 1). Bit i of a word is the coefficient of
+//! The sign family lives in GF(2^64) = `GF(2)[z]/(z^64 + z^4 + z^3 + z + 1)`. Bit i of a word is the coefficient of
 //! z^i. The code that proves the family's independence by enumeration runs over GF(2^3) and GF(2^4): the same
 //! Horner scheme, a field small enough to try every polynomial.
 

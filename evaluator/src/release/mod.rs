@@ -8,7 +8,9 @@
 //! | module | what it is |
 //! |---|---|
 //! | `layout` | header, table, section kinds with their fixed tags, caps |
-//! | [`limits`] | how large what a file declares may be |
+//! | [`parts`], [`copies`], [`exact`], `zeros`, [`projection`], `truncation`, [`values`] | one part of the file each: stored, read, checked |
+//! | [`packing`], `room` | how integers are packed, and how large what is declared may be |
+//! | [`texts`] | which texts a release may have |
 //! | [`canonical`] | the one way to write a manifest as JSON |
 //! | `manifest` | what an auditor asks |
 //! | [`claims`] | what of it follows from plan and domain |

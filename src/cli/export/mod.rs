@@ -6,7 +6,7 @@ mod json_stat;
 mod parquet;
 mod registry;
 mod sdmx;
-mod tidy;
+pub(super) mod tidy;
 
 use super::{Failure, Outcome, Recover, output, terminal};
 use crate::answer::nearest::{LEAST_SQUARES, note};

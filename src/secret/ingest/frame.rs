@@ -5,6 +5,7 @@ use super::code::Kind;
 use super::error::IngestError;
 use super::fields::{Fields, find};
 use super::files::DataFile;
+use super::same;
 use crate::spec::{CsvOptions, Format};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -110,9 +111,9 @@ impl Frame {
         (file, CsvOptions::default())
     }
 
-    /// Whether so many rows and columns have the same lines as a text that would be published.
-    pub fn has_lines(&self, same: impl FnOnce(&[u8]) -> bool) -> bool {
-        same(self.text.as_ref())
+    /// Whether it has the same lines as a text that would be published.
+    pub fn has_lines(&self, public: &[u8]) -> bool {
+        same::lines(public, self.text.as_ref())
     }
 
     /// Refuses columns of a type that does not fit: as in Parquet, fractions are no labels and no whole numbers, for with `other` in the

@@ -33,6 +33,7 @@ mod parquet;
 mod piece;
 mod rows;
 mod run;
+mod same;
 #[cfg(test)]
 pub(in crate::secret) mod tests;
 mod text;

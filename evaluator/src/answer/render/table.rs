@@ -176,7 +176,7 @@ fn clean(text: &str) -> String {
 /// error. Negative for tens and hundreds. `None` for figures without error.
 fn digits(std_errors: impl Iterator<Item = f64>) -> Option<i32> {
     let smallest = std_errors.filter(|s| s.is_finite() && *s > 0.0).reduce(f64::min)?;
-    Some((1 - smallest.log10().floor() as i32).clamp(-15, 9))
+    Some((1 - libm::log10(smallest).floor() as i32).clamp(-15, 9))
 }
 
 /// A positive number with two digits that count.
