@@ -7,7 +7,7 @@
 use super::content::Content;
 use super::{Audit, compare};
 use crate::exact::Rational;
-use crate::plan::{Copy, Noise, Plan, convert, cost};
+use crate::plan::{Copy, Plan, convert, cost};
 use crate::planner::{self, Objective};
 use crate::projection::Design;
 use crate::release::claims::Words;
@@ -202,7 +202,7 @@ fn replanned(spec: &Spec, plan: &Plan) -> Option<bool> {
     let asked: f64 = plan.workload.iter().map(|t| cells(&t.cuboid)).sum();
     let measured: f64 = plan.measurements.iter().map(|m| cells(m.block.cuboid())).sum();
     let tables = plan.workload.len().max(plan.measurements.len());
-    let slow = plan.noise == Noise::Laplace || spec.strategy.objective != Objective::Total;
+    let slow = !plan.noise.squares() || spec.strategy.objective != Objective::Total;
     if asked + measured > REPLANNED_CELLS
         || tables > if slow { REPLANNED_TABLES / 10 } else { REPLANNED_TABLES }
     {

@@ -5,7 +5,6 @@ use super::{Failure, Outcome, output};
 use crate::answer::render::truncation;
 use crate::audit::wrap;
 use crate::law::{ErrorLaw, Term};
-use crate::plan::Noise;
 use crate::recover::noise_of;
 use crate::release::{Manifest, Privacy, ProjectionSummary, Release, SignerKind};
 use crate::visible::visible;
@@ -157,10 +156,7 @@ fn measurements(m: &Manifest) -> String {
         counted(m.plan.count, "measurement"),
         m.plan.measure,
         m.plan.budgets,
-        match m.plan.mechanism {
-            Noise::Gaussian => "Gaussian",
-            Noise::Laplace => "Laplace",
-        }
+        m.plan.mechanism.name()
     );
     const SHOWN: usize = 40;
     let rows: Vec<Vec<String>> = m
@@ -179,11 +175,9 @@ fn measurements(m: &Manifest) -> String {
             ]
         })
         .collect();
-    let (scale, sensitivity) = match m.plan.mechanism {
-        Noise::Gaussian => ("noise s²", "Δ₂²"),
-        Noise::Laplace => ("noise b", "Δ₁"),
-    };
-    out.push_str(&columns(&["block", "kind", scale, sensitivity, m.privacy.cost.currency.symbol()], &rows));
+    let scale = format!("noise {}", m.plan.mechanism.scale_symbol());
+    let sensitivity = m.plan.mechanism.sensitivity_symbol();
+    out.push_str(&columns(&["block", "kind", &scale, sensitivity, m.privacy.cost.currency.symbol()], &rows));
     if m.plan.count as usize > SHOWN {
         out.push_str(&format!("  … and {} more: --json\n", grouped(m.plan.count - SHOWN as u64)));
     }

@@ -226,10 +226,7 @@ fn chart(spec: &Spec, request: &Request, candidates: &[Candidate]) -> Chart {
             colour: ranked.iter().position(|&m| m == c.measure).unwrap_or(0),
         });
     }
-    let noise = match request.noise {
-        Noise::Gaussian => "Gaussian",
-        Noise::Laplace => "Laplace",
-    };
+    let noise = request.noise.name();
     let left_out = match far.as_slice() {
         [] => String::new(),
         far => format!("; not shown, over ten times the best: {}", far.join(", ")),
@@ -251,10 +248,7 @@ fn chart(spec: &Spec, request: &Request, candidates: &[Candidate]) -> Chart {
 pub fn truncation(unit: &Unit, noise: Noise) -> String {
     let Unit::Column { column, max_rows, order } = unit else { return String::new() };
     let rows = u64::from(*max_rows);
-    let (power, times) = match noise {
-        Noise::Gaussian => ("max_rows²", rows * rows),
-        Noise::Laplace => ("max_rows", rows),
-    };
+    let (power, times) = if noise.squares() { ("max_rows²", rows * rows) } else { ("max_rows", rows) };
     let first = if rows == 1 { "the first row".into() } else { format!("the first {} rows", grouped(rows)) };
     let by = if order.is_empty() { String::new() } else { format!(" by {}", order.join(", ")) };
     let text = format!(
@@ -282,10 +276,7 @@ fn head(spec: &Spec, planned: &Planned) -> String {
     let p = &planned.plan;
     let mut left_out = truncation(&spec.privacy.unit, p.noise);
     if let (Some(scale), Ok(Some(cost))) = (p.truncation, cost::truncation_cost(p)) {
-        let error = match p.noise {
-            Noise::Gaussian => libm::sqrt(scale.to_f64()),
-            Noise::Laplace => libm::sqrt(2.0) * scale.to_f64(),
-        };
+        let error = libm::sqrt(p.noise.variance(scale.to_f64()));
         let text = format!(
             "also how many units have more rows, std error {}, for {} = {}",
             figure(error),
@@ -295,10 +286,7 @@ fn head(spec: &Spec, planned: &Planned) -> String {
         left_out.push_str(&format!("counts    {}\n", crate::audit::wrap(&text, 70, 10)));
     }
     let (unit, neighbours) = protects(&spec.privacy.unit, p.neighbours);
-    let noise = match p.noise {
-        Noise::Gaussian => "discrete Gaussian noise",
-        Noise::Laplace => "discrete Laplace noise",
-    };
+    let noise = format!("discrete {} noise", p.noise.name());
     let exact: String = spec
         .exact
         .iter()

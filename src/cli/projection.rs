@@ -129,10 +129,9 @@ pub fn to_text(spec: &Spec, designed: &Designed) -> String {
 /// What is spent, on whom and on what.
 fn head(spec: &Spec, designed: &Designed) -> String {
     let d = &designed.design;
-    let noise = match d.noise {
-        Noise::Gaussian => format!("discrete Gaussian, s² = {}", figure(d.scale.to_f64())),
-        Noise::Laplace => format!("discrete Laplace, b = {} (as published)", figure(d.scale.to_f64())),
-    };
+    let (name, symbol) = (d.noise.name(), d.noise.scale_symbol());
+    let published = if d.noise == Noise::Laplace { " (as published)" } else { "" };
+    let noise = format!("discrete {name}, {symbol} = {}{published}", figure(d.scale.to_f64()));
     let currency = Currency::OF_PROJECTIONS;
     let approximate = (spec.privacy.budget.approximate(currency, designed.cost))
         .map_or(String::new(), |a| format!(" (ε = {} at δ = {})", a.epsilon, a.delta));

@@ -66,10 +66,7 @@ impl<'a> Question<'a> {
     /// The law of each row's noise at a budget.
     fn law(&self, budget: f64) -> NoiseLaw {
         let scale = self.unit.to_f64() / budget;
-        match self.noise {
-            Noise::Gaussian => NoiseLaw::DiscreteGaussian { variance: scale },
-            Noise::Laplace => NoiseLaw::DiscreteLaplace { scale },
-        }
+        self.noise.law(scale)
     }
 
     /// What some figures would be known by, with the rows measured at a budget on top of what is told: the largest variance first, and of like
@@ -131,10 +128,7 @@ impl<'a> Question<'a> {
         }
         // As if the noise alone had to be that narrow.
         let (unit, within) = (self.unit.to_f64(), self.target.within);
-        let mut budget = match self.noise {
-            Noise::Laplace => unit / within,
-            Noise::Gaussian => unit / (within * within),
-        };
+        let mut budget = unit / self.noise.power(within);
         // The search looks at few figures: first at the one of the largest variance, then at whichever proves wider than they.
         let first = self.best(Some(budget.min(there_is)), &all)?.and_then(|b| Some(b.first()?.0));
         let mut watched = vec![first.unwrap_or(0)];

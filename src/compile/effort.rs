@@ -272,10 +272,7 @@ fn packed(frame: &Frame, noise: Noise, m: &crate::plan::Measurement) -> f64 {
         Form::Component => libm::exp2(m.block.cuboid().len() as f64 / 2.0),
         _ => 1.0,
     };
-    let tail = match noise {
-        Noise::Gaussian => libm::sqrt(2.0 * m.scale.to_f64() * libm::log(values + 2.0)),
-        Noise::Laplace => m.scale.to_f64() * libm::log(values + 2.0),
-    };
+    let tail = noise.reach(m.scale.to_f64(), libm::log(values + 2.0));
     let counts = m.block.largest(frame, COUNT, 0).unwrap_or(COUNT) as f64 / (spread * spread);
     // A bit for the sign.
     let bits = libm::ceil(libm::log2((tail * spread).max(counts) + 1.0)) + 1.0;

@@ -19,7 +19,7 @@ pub struct WithDelta {
 /// For a request under pure ε: the plan at the largest ρ that ε and [`DELTA`] allow. `None` for other requests, and where there is
 /// no such plan.
 pub fn with_delta(request: &Request) -> Option<WithDelta> {
-    if request.noise != Noise::Laplace {
+    if !request.noise.is_pure() {
         return None;
     }
     let mut other = request.clone();

@@ -13,6 +13,7 @@ mod delta;
 pub mod minimax;
 pub mod objective;
 pub mod predict;
+pub mod price;
 pub mod questions;
 pub mod reading;
 mod request;
@@ -32,7 +33,7 @@ pub use request::Request;
 use crate::cube::{Cuboid, Frame};
 use crate::exact::Rational;
 use crate::plan::cost::{self, Cost, CostError};
-use crate::plan::{BudgetRule, Measure, Measurement, Neighbours, Noise, Plan, Table, round};
+use crate::plan::{BudgetRule, Measure, Measurement, Neighbours, Plan, Table, round};
 use crate::recover::gls;
 use closure::{Closure, Spread};
 use predict::Prediction;
@@ -387,7 +388,7 @@ impl<'a> Context<'a> {
             return Err(PlanError::NotApplicable(measure.name(), why));
         }
         let mut planned = Planned { plan, cost, prediction, certificate, ratio: None };
-        if request.objective == Objective::Targets && request.noise == Noise::Laplace {
+        if request.objective == Objective::Targets && !request.noise.is_normal() {
             planned.ratio = targets::ratio(request, &planned);
         }
         Ok(planned)

@@ -97,14 +97,11 @@ impl Request {
     }
 
     /// By how much the neighbour relation and the rows a unit may own multiply the price of a unit column:
-    /// squared lengths for Gaussian noise, lengths for Laplace. For components under `substitute` this is
+    /// squared lengths where squares count, lengths otherwise. For components under `substitute` this is
     /// the safe bound; the plan takes back what the exact worst case leaves over.
-    pub fn unit_price(&self, noise: Noise) -> f64 {
+    pub fn unit_price(&self) -> f64 {
         let rows = f64::from(self.max_rows);
         let change = if self.neighbours == Neighbours::Substitute { 2.0 } else { 1.0 };
-        match noise {
-            Noise::Gaussian => rows * rows * change,
-            Noise::Laplace => rows * change,
-        }
+        self.noise.power(rows) * change
     }
 }

@@ -8,7 +8,7 @@
 
 use super::strategy::MOST_CELLS;
 use crate::cube::Frame;
-use crate::plan::{Measurement, Noise, Plan};
+use crate::plan::{Measurement, Plan};
 use crate::release::packing::CHUNK;
 use crate::release::{MAX_SECTION, MAX_SECTIONS};
 
@@ -58,10 +58,7 @@ pub fn check(plan: &Plan, frame: &Frame, rows: u64) -> Result<(), NoRoom> {
 /// The largest absolute value that may appear on the way. `None` when it does not fit 128 bits.
 fn largest(plan: &Plan, frame: &Frame, m: &Measurement, rows: u64) -> Option<u128> {
     let scale = m.scale.to_f64();
-    let tail = match plan.noise {
-        Noise::Gaussian => 20.0 * scale.sqrt(),
-        Noise::Laplace => 200.0 * scale,
-    };
+    let tail = plan.noise.reach(scale, 200.0);
     let centre = 2 * u128::from(plan.centre().unwrap_or(0));
     let (rows, tail) = (u128::from(rows), tail as u128 + 1 + centre);
     m.block.largest(frame, rows, tail)
@@ -78,7 +75,7 @@ mod tests {
     use super::*;
     use crate::cube::{Cube, Cuboid, Dimension};
     use crate::exact::Rational;
-    use crate::plan::{Block, BudgetRule, Measure, Neighbours};
+    use crate::plan::{Block, BudgetRule, Measure, Neighbours, Noise};
 
     fn plan(noise: Noise, block: Block, scale: Rational) -> Plan {
         Plan {

@@ -1,12 +1,13 @@
 //! Plans of whole tables for other objectives than the total: what strategies find for the total is where they start.
 
+use super::price;
 use super::strategy::Ask;
 use super::targets;
 use super::turns;
 use super::{Context, Planned, Request};
 use crate::exact::Rational;
 use crate::numeric::dice::Dice;
-use crate::plan::{BudgetRule, Measure, Measurement, Noise};
+use crate::plan::{BudgetRule, Measure, Measurement};
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -44,7 +45,7 @@ impl Context<'_> {
         if measure == Measure::Tables {
             starts.extend(self.united(&starts));
         }
-        if request.noise == Noise::Laplace
+        if price::is_steep(request.noise)
             && let Some(first) = starts.first()
         {
             let uneven = uneven(first);
@@ -79,8 +80,8 @@ impl Context<'_> {
             };
             let Some((measurements, certificate)) = turns::improved(&ask, &start) else { break };
             let Ok(now) = self.finish(measure, BudgetRule::Optimal, measurements, certificate) else { break };
-            let tails = (request.noise == Noise::Laplace && now.ratio.is_some())
-                .then(|| targets::tails(request, &now));
+            let tails =
+                (!request.noise.is_normal() && now.ratio.is_some()).then(|| targets::tails(request, &now));
             start = Cow::Owned(now.plan.measurements.clone());
             let order = best.as_ref().map(|b| now.score(request).total_cmp(&b.score(request)));
             if order.is_none_or(|o| o == Ordering::Less) {
@@ -116,14 +117,14 @@ impl Context<'_> {
     /// Without the tables that get next to nothing.
     fn pruned(&self, measure: Measure, planned: &Planned) -> Vec<Planned> {
         let all = &planned.plan.measurements;
-        let laplace = planned.plan.noise == Noise::Laplace;
+        let steep = price::is_steep(planned.plan.noise);
         let worth = |m: &Measurement| 1.0 / m.scale.to_f64();
         let sum: f64 = all.iter().map(worth).sum();
         let mut left = all.len();
         let mut out = Vec::new();
         for little in LITTLE {
             // Little budget, and little precision even beside what it is paid for.
-            let least = if laplace { little } else { little * little };
+            let least = if steep { little } else { little * little };
             let kept = all.iter().filter(|m| worth(m) * all.len() as f64 > least * sum);
             let kept: Vec<Measurement> = kept.cloned().collect();
             if kept.len() < left && !kept.is_empty() {

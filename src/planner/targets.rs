@@ -9,7 +9,7 @@ use super::strategy::{self, Ask};
 use super::{Context, PlanError, Planned, Request, turns, worst};
 use crate::answer::Evaluator;
 use crate::exact::Rational;
-use crate::plan::{BudgetRule, Measure, Measurement, Noise, round};
+use crate::plan::{BudgetRule, Measure, Measurement, round};
 use crate::recover::{Recovery, Source, SourceError};
 
 /// One table and its target.
@@ -68,8 +68,8 @@ fn wanted(request: &Request) -> impl Iterator<Item = (usize, Target)> {
 /// Half-widths of the worst cells of the tables with targets, by the exact laws of their errors, for a request over the plan's levels.
 /// `None` where the normal law is exact enough, or laws are too many to work out.
 fn exact_margins(request: &Request, planned: &Planned, which: impl Fn(usize) -> bool) -> Vec<Option<f64>> {
-    let laplace = planned.plan.noise == Noise::Laplace && wanted(request).count() <= EXACT_LAWS;
-    let exact = laplace
+    let possible = !planned.plan.noise.is_normal() && wanted(request).count() <= EXACT_LAWS;
+    let exact = possible
         .then(|| Recovery::new(request.cube.clone(), planned.plan.clone(), Nothing).ok().map(Evaluator::new))
         .flatten();
     let margin = |(t, target): (usize, Target)| {
@@ -244,11 +244,6 @@ fn off(request: &Request, planned: &Planned) -> f64 {
     outcomes(request, planned).iter().map(|o| o.predicted / o.wanted).fold(0.0, f64::max)
 }
 
-/// What a budget must be multiplied by so that a margin shrinks to `1/off` of itself.
-fn paid(noise: Noise, off: f64) -> f64 {
-    if noise == Noise::Gaussian { off * off } else { off }
-}
-
 /// The least budget for plans of whole tables. A budget that does not suffice makes a plan as precise as it can be by the targets, and what it
 /// lacks says how much more is needed, but for rounding: so such a plan is asked for first. With `auto` that is the best of all
 /// strategies.
@@ -258,7 +253,7 @@ fn by_scaling(request: &Request, planned: &Planned, outcomes: &[Outcome]) -> Opt
     let mut tight = planned.clone();
     let mut worst = outcomes.iter().map(|o| o.predicted / o.wanted).fold(0.0, f64::max);
     for _ in 0..4 {
-        let enough = at.budget.to_f64() * paid(noise, worst);
+        let enough = at.budget.to_f64() * noise.power(worst);
         if worst > 1.0 + MET
             || request.objective != Objective::Targets
             || request.budgets != BudgetRule::Optimal
@@ -272,7 +267,7 @@ fn by_scaling(request: &Request, planned: &Planned, outcomes: &[Outcome]) -> Opt
         (at, tight) = (poorer, plan);
         worst = off(&at, &tight);
     }
-    let enough = at.budget.to_f64() * paid(noise, worst);
+    let enough = at.budget.to_f64() * noise.power(worst);
     // The law of whole-number noise is not quite that of another scale.
     let meets = |x: f64| nine_digits(x).is_some_and(|b| meets(&at, &tight, b, false));
     let mut step = 1e-6;

@@ -14,10 +14,11 @@
 use super::minimax::Power;
 use super::objective::{Certificate, MET, Objective};
 use super::predict::{self, kinds};
+use super::price;
 use super::reading::{Bounds, Reading, Witness};
 use super::strategy::Ask;
 use crate::cube::{Cuboid, Frame};
-use crate::plan::{Block, Form, Measurement, Noise, Seen, Table, round};
+use crate::plan::{Block, Form, Measurement, Seen, Table, round};
 use crate::recover::gls::{Gls, Parts, Weighted};
 
 /// Work is counted: flops of the programmes, and numbers that systems of equations go through.
@@ -60,7 +61,7 @@ impl<'a> Lens<'a> {
             _ => None,
         };
         let tables: Vec<Weighted> = blocks.iter().map(weighted).collect::<Option<_>>()?;
-        let unit = ask.request.unit_price(ask.request.noise);
+        let unit = ask.request.unit_price();
         let groups = |block: &Block| match block {
             Block::Walsh(a) => ask.frame.walsh_len(a).map(|n| n as f64),
             _ => Some(1.0),
@@ -71,14 +72,13 @@ impl<'a> Lens<'a> {
     }
 
     fn power(&self) -> Power {
-        if self.ask.request.noise == Noise::Laplace { Power::Root } else { Power::Plain }
+        price::power(self.ask.request.noise)
     }
 
     /// The `β` of `Σ C/u^p ≤ β`.
     fn budget(&self) -> f64 {
         let Ask { request, .. } = *self.ask;
-        let budget = request.budget.to_f64();
-        if request.noise == Noise::Gaussian { 2.0 * budget } else { budget }
+        price::spent(request.noise, request.budget.to_f64())
     }
 
     /// How many turns are worth their work.
@@ -102,9 +102,7 @@ impl<'a> Lens<'a> {
 
     /// The recovery that least squares uses at these scales. `None` when some cell has none.
     fn read(&self, u: &[f64]) -> Option<Reading> {
-        let laplace = self.ask.request.noise == Noise::Laplace;
-        // Variances in units of u.
-        let unit = if laplace { 2.0 } else { 1.0 };
+        let unit = price::unit(self.ask.request.noise);
         let weights: Vec<f64> = u.iter().map(|u| 1.0 / (unit * u)).collect();
         let (gain, rows) = match &self.eye {
             Eye::Balanced { below, stakes, rows } => decoupled(&weights, below, stakes, rows)?,
@@ -276,16 +274,12 @@ pub fn improved(ask: &Ask, start: &[Measurement]) -> Option<(Vec<Measurement>, O
     if most == 0.0 {
         return None;
     }
-    let laplace = ask.request.noise == Noise::Laplace;
-    let u_of = |m: &Measurement| {
-        let scale = m.scale.to_f64();
-        if laplace { scale * scale } else { scale }
-    };
+    let u_of = |m: &Measurement| price::u_of(ask.request.noise, m.scale.to_f64());
     let begin = lens.normed(start.iter().map(u_of).collect());
     let free = freed(&lens, begin.clone(), most)?;
     let bounds = lens.read(&free)?.bounds(ask.request, &free);
     let (u, proof) = taken(&lens, begin, &bounds, most)?;
-    let scale = |u: f64| round::up(if laplace { u.sqrt() } else { u });
+    let scale = |u: f64| round::up(price::scale_of(ask.request.noise, u));
     let each = blocks.into_iter().zip(&u).map(|(block, &u)| Some(Measurement { block, scale: scale(u)? }));
     Some((each.collect::<Option<_>>()?, proof))
 }

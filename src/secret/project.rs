@@ -7,7 +7,6 @@
 //! each count's binary digits, every digit's cells are counted in carry-save adders over these words. So three products and a few
 //! logical operations serve 64 integers.
 
-use crate::plan::Noise;
 use crate::projection::coset::Cosets;
 use crate::projection::design::Shape;
 use crate::projection::key::Key;
@@ -253,10 +252,7 @@ pub fn project(
     let cells = Cells::count(&rows, key, &projection.design.key)?;
     drop(rows);
     let mut sums = sums(&cells, &projection, progress).ok_or(MeasureError::Overflow(0))?;
-    let sampler = match projection.design.noise {
-        Noise::Gaussian => Sampler::gaussian(projection.design.scale)?,
-        Noise::Laplace => Sampler::laplace(projection.design.scale)?,
-    };
+    let sampler = Sampler::of(projection.design.noise, projection.design.scale)?;
     let mut stream = entropy.stream(0);
     for sum in sums.iter_mut() {
         *sum = sum.checked_add(sampler.draw(&mut stream)).ok_or(MeasureError::Overflow(0))?;

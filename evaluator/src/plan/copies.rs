@@ -105,7 +105,7 @@ impl Copy {
         if let Mode::Shifted { mean } = self.mode {
             wrong((1..=MAX_MEAN).contains(&mean), "the centres have no mean")?;
         }
-        let steps = if self.mode == Mode::Nested && noise == Noise::Gaussian { self.own } else { 0 };
+        let steps = if self.mode == Mode::Nested && noise.adds_up() { self.own } else { 0 };
         let whole = self.further.iter().all(|step| step.len() == self.scales.len());
         wrong(self.further.len() == steps && whole, "the steps of noise are not those of this copy")
     }
@@ -119,7 +119,7 @@ impl Plan {
         let failed = || CopyError::Scale(own.name.clone());
         let largest = self.noise.largest_scale();
         let scale = |i: usize, first: Rational| {
-            let scale = if copy.mode == Mode::Nested && self.noise == Noise::Gaussian {
+            let scale = if copy.mode == Mode::Nested && self.noise.adds_up() {
                 copy.further.iter().try_fold(first, |sum, step| sum.checked_add(*step.get(i)?))
             } else {
                 first.checked_mul(own.factor)
@@ -156,7 +156,7 @@ impl Plan {
         let mut out = Vec::with_capacity(copy.recipients.len());
         for (own, recipient) in copy.recipients.clone().into_iter().enumerate() {
             copy.own = own;
-            if mode == Mode::Nested && self.noise == Noise::Gaussian && own > 0 {
+            if mode == Mode::Nested && self.noise.adds_up() && own > 0 {
                 let step = |i: usize, first: Rational| {
                     let layers: Vec<Rational> = std::iter::once(first)
                         .chain(copy.further.iter().filter_map(|s| s.get(i).copied()))

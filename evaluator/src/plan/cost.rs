@@ -87,27 +87,21 @@ fn moved(plan: &Plan, frame: &Frame, index: usize) -> Result<(u128, Rational), C
     }
     let rows = u128::from(plan.max_rows);
     // Two rows in a table are in different cells; in signed sums they may be opposite.
-    let substitute = match (plan.neighbours, plan.noise) {
-        (Neighbours::AddRemove, _) => 1,
-        (Neighbours::Substitute, Noise::Gaussian) if m.block.is_signed() => 4,
-        (Neighbours::Substitute, _) => 2,
+    let substitute = match plan.neighbours {
+        Neighbours::AddRemove => Some(1),
+        Neighbours::Substitute if m.block.is_signed() => plan.noise.powered(2),
+        Neighbours::Substitute => Some(2),
     };
-    let change = substitute * if plan.noise == Noise::Gaussian { rows * rows } else { rows };
+    let change = || substitute?.checked_mul(plan.noise.powered(rows)?);
     let norm = m.block.sensitivity(frame, plan.noise);
-    let sensitivity = norm.and_then(|n| n.checked_mul(change)).ok_or(overflow)?;
+    let sensitivity = norm.and_then(|n| n.checked_mul(change()?)).ok_or(overflow)?;
     Ok((sensitivity, scale))
-}
-
-/// What noise of a scale costs where a unit moves integers so far.
-fn priced(noise: Noise, sensitivity: u128, scale: Rational) -> Option<Rational> {
-    let halves = if noise == Noise::Gaussian { 2 } else { 1 };
-    Rational::whole(sensitivity).checked_div(scale.checked_mul(Rational::whole(halves))?)
 }
 
 /// What one measurement costs on its own: (sensitivity: squared L2 for Gaussian, L1 for Laplace; cost).
 pub fn measurement_cost(plan: &Plan, frame: &Frame, index: usize) -> Result<(Rational, Rational), CostError> {
     let (sensitivity, scale) = moved(plan, frame, index)?;
-    let cost = priced(plan.noise, sensitivity, scale).ok_or(CostError::Overflow(index))?;
+    let cost = plan.noise.cost(sensitivity, scale).ok_or(CostError::Overflow(index))?;
     Ok((Rational::whole(sensitivity), cost))
 }
 
@@ -128,15 +122,13 @@ pub fn truncation_cost(plan: &Plan) -> Result<Option<Rational>, CostError> {
     if scale.is_zero() {
         return Err(CostError::NoNoise(index));
     }
-    let halves = Rational::whole(if plan.noise == Noise::Gaussian { 2 } else { 1 });
-    let cost = scale.checked_mul(halves).and_then(|s| Rational::ONE.checked_div(s));
-    cost.map(Some).ok_or(CostError::Overflow(index))
+    plan.noise.cost(1, scale).map(Some).ok_or(CostError::Overflow(index))
 }
 
 /// The scale at which [`truncation_cost`] is just within a part of the budget.
 pub fn truncation_scale(noise: Noise, budget: Rational, share: Rational) -> Result<Rational, CostError> {
     let overflow = CostError::Overflow(0);
-    let halves = Rational::whole(if noise == Noise::Gaussian { 2 } else { 1 });
+    let halves = Rational::whole(noise.divisor().into());
     let spent = budget.checked_mul(share).and_then(|b| b.checked_mul(halves)).ok_or(overflow.clone())?;
     // Towards more noise, and a little beyond, so that rounding of the sum stays within the budget.
     super::round::up(1.0 / spent.to_f64() * (1.0 + 1e-9)).ok_or(overflow)
@@ -223,7 +215,7 @@ fn summed(
         let (cost, fixed) = match last {
             Some((like, known)) if like == moved => known,
             _ => {
-                let cost = priced(plan.noise, moved.0, moved.1).ok_or(CostError::Overflow(index))?;
+                let cost = plan.noise.cost(moved.0, moved.1).ok_or(CostError::Overflow(index))?;
                 (cost, fixed_point_up(cost))
             }
         };

@@ -1,30 +1,9 @@
 //! The plan itself, as it is stored in a release: who is protected, what is measured, at which scale.
 
-use super::{Asked, Asks, Block, Copy, Measure};
+use super::{Asked, Asks, Block, Copy, Measure, Noise};
 use crate::cube::{Cube, Cuboid, Level};
 use crate::exact::Rational;
 use serde::{Deserialize, Serialize};
-
-/// Which exact integer noise is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Noise {
-    /// Discrete Gaussian, accounted in zCDP (ρ).
-    Gaussian,
-    /// Discrete Laplace, accounted in pure differential privacy (ε).
-    Laplace,
-}
-
-impl Noise {
-    /// The largest scale that can be drawn, so that no value leaves 64 bits: `s² ≤ 2^104`, `b ≤ 2^40`.
-    pub const fn largest_scale(self) -> Rational {
-        match self {
-            Noise::Gaussian => Rational::whole(1 << 104),
-            Noise::Laplace => Rational::whole(1 << 40),
-        }
-    }
-}
 
 /// What a neighbouring dataset is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -26,7 +26,6 @@ use super::design::Shape;
 use super::signs::{SIGNS, SignFamily, block_bits, point};
 use super::{Projection, key};
 use crate::law::normal_upper_quantile as upper_quantile;
-use crate::plan::Noise;
 
 /// Which estimate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -178,16 +177,12 @@ impl Projected {
     /// ‖x‖² as estimated, and an upper bound that fails with probability alpha: the declared one where that is smaller.
     pub fn norm(&self, alpha: f64) -> (f64, f64) {
         let design = &self.projection.design;
-        let gaussian = design.noise == Noise::Gaussian;
+        let (normal, kappa) = (design.noise.is_normal(), design.noise.kurtosis());
         let n = self.values.len() as f64;
         let eta = match design.shape {
-            // A discrete Gaussian's fourth moment exceeds three squared variances by a 10⁵th part at most.
-            Shape::Dense { .. } => {
-                let kappa = if gaussian { 3.000_03 } else { 6.0 };
-                bound::shortfall(n, kappa, gaussian, design.independence, alpha)
-            }
+            Shape::Dense { .. } => bound::shortfall(n, kappa, normal, design.independence, alpha),
             // A row's bucket and sign are from one word: by Cantelli, from the variance of the rows' own estimates.
-            Shape::Sketch { .. } => cantelli(if gaussian { 2.000_03 } else { 5.0 } / n, alpha),
+            Shape::Sketch { .. } => cantelli((kappa - 1.0) / n, alpha),
         };
         // Each value has ‖x‖²·share of the counts and all of its noise.
         let share = design.shape.column() as f64 / n;
@@ -207,7 +202,7 @@ impl Projected {
     pub fn proven(&self, answer: &Answer, level: f64) -> Option<Answer> {
         let design = &self.projection.design;
         let Shape::Dense { rows } = design.shape else { return None };
-        if design.noise != Noise::Gaussian {
+        if !design.noise.is_normal() {
             return None;
         }
         let alpha = Self::norm_failure(level);

@@ -14,7 +14,7 @@
 
 use super::Design;
 use crate::exact::Rational;
-use crate::plan::{Neighbours, Noise};
+use crate::plan::Neighbours;
 
 /// The squared sensitivity `N C²` of all integers together; `None` on overflow.
 pub fn sensitivity_squared(design: &Design) -> Option<Rational> {
@@ -25,10 +25,7 @@ pub fn sensitivity_squared(design: &Design) -> Option<Rational> {
 
 /// The cost ρ; `None` when it does not fit a rational, which is no sound design.
 pub fn cost(design: &Design) -> Option<Rational> {
-    let squared = match design.noise {
-        Noise::Gaussian => design.scale,
-        Noise::Laplace => design.scale.checked_mul(design.scale)?,
-    };
+    let squared = design.noise.squared_scale(design.scale)?;
     sensitivity_squared(design)?.checked_div(squared.checked_mul(Rational::whole(2))?)
 }
 
@@ -36,6 +33,7 @@ pub fn cost(design: &Design) -> Option<Rational> {
 mod tests {
     use super::super::design::{Request, tests::request};
     use super::*;
+    use crate::plan::Noise;
 
     /// The whole budget is used, never more: for both noises, relations, and shapes.
     #[test]

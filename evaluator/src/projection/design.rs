@@ -239,10 +239,7 @@ impl Request {
         };
         // A hair upwards, so that rounding never takes the cost over the budget.
         let variance = noise * shape.column() as f64 * (1.0 + 1e-12);
-        let scale = match self.noise {
-            Noise::Gaussian => variance,
-            Noise::Laplace => libm::sqrt(variance / 2.0),
-        };
+        let scale = self.noise.scale_of(variance);
         let independence = signs::independence(self.queries, shape.values(), self.failure.to_f64());
         Ok(Design {
             shape,
@@ -292,10 +289,7 @@ fn packed_bytes(n: u64, variance: f64) -> u64 {
 impl Design {
     /// var(z), or a hair more: the parameter of the discrete Gaussian bounds its variance.
     pub fn noise_variance(&self) -> f64 {
-        match self.noise {
-            Noise::Gaussian => self.scale.to_f64(),
-            Noise::Laplace => 2.0 * self.scale.to_f64() * self.scale.to_f64(),
-        }
+        self.noise.variance(self.scale.to_f64())
     }
 
     /// The declared ‖x‖², or the one assumed for predictions.
@@ -323,7 +317,7 @@ impl Design {
     pub fn guarantee(&self, cells: u64) -> f64 {
         let m = cells as f64;
         let dense = matches!(self.shape, Shape::Dense { .. });
-        let moments = dense && self.noise == Noise::Gaussian;
+        let moments = dense && self.noise.is_normal();
         let factor = super::bound::class_factor(
             self.queries,
             self.failure.to_f64(),

@@ -39,7 +39,7 @@ pub use source::{Keeps, Source, SourceError, Sum};
 
 use crate::cube::{Axis, Cube, Cuboid, Frame};
 use crate::law::{ErrorLaw, LawError, NoiseLaw, Term};
-use crate::plan::{Block, Noise, Plan, limits};
+use crate::plan::{Block, Plan, limits};
 use estimator::{Coefficients, Estimator};
 use gls::{Gls, Parts};
 use std::collections::BTreeMap;
@@ -374,11 +374,7 @@ impl<S: Source> Recovery<S> {
 
 /// The laws of the independent noises in each integer of a plan's measurement; after the last one comes the count of cut units.
 pub fn noise_of(plan: &Plan, measurement: usize) -> Vec<NoiseLaw> {
-    let law = |scale: f64| match plan.noise {
-        Noise::Gaussian => NoiseLaw::DiscreteGaussian { variance: scale },
-        Noise::Laplace => NoiseLaw::DiscreteLaplace { scale },
-    };
-    plan.layers(measurement).into_iter().map(|s| law(s.to_f64())).collect()
+    plan.layers(measurement).into_iter().map(|s| plan.noise.law(s.to_f64())).collect()
 }
 
 impl<S: Source> Unconstrained for Recovery<S> {

@@ -167,10 +167,7 @@ impl Currency {
 
     /// What tables spend: the currency of their noise.
     pub const fn of_tables(noise: Noise) -> Currency {
-        match noise {
-            Noise::Gaussian => Currency::Rho,
-            Noise::Laplace => Currency::Epsilon,
-        }
+        if noise.is_pure() { Currency::Epsilon } else { Currency::Rho }
     }
 
     /// As it is written in texts: `ρ` or `ε`.

@@ -82,7 +82,7 @@ fn line(args: &Args, attributes: u32) -> Line {
     let workload: Vec<Table> = tables.iter().map(|c| Table::new(c.clone(), Rational::ONE)).collect();
     let noise = args.noise.noise();
     // ε = 1, or ρ = 1/2: a half, or the whole, of a budget in the noise's own terms.
-    let budget = if noise == Noise::Laplace { Some(Rational::ONE) } else { Rational::new(1, 2) };
+    let budget = if noise.is_pure() { Some(Rational::ONE) } else { Rational::new(1, 2) };
     let plan = |measure: Measure| {
         let own = Request::new(cube.clone(), workload.clone(), noise, budget.unwrap_or(Rational::ONE));
         let request = Request { measure: Some(measure), budgets: BudgetRule::Optimal, ..own };
@@ -106,7 +106,7 @@ fn chart(args: &Args, lines: &[Line]) -> Chart {
     };
     Chart {
         title: format!("All tables of {} binary attributes", args.of),
-        subtitle: format!("{} noise, optimal budgets", args.noise.title()),
+        subtitle: format!("{} noise, optimal budgets", args.noise.noise().name()),
         x_label: "attributes".into(),
         y_label: "error of a table".into(),
         series: STRATEGIES.iter().enumerate().map(|(i, m)| series(i, m)).collect(),
@@ -115,11 +115,11 @@ fn chart(args: &Args, lines: &[Line]) -> Chart {
 }
 
 fn to_text(args: &Args, lines: &[Line]) -> String {
-    let at = if args.noise.noise() == Noise::Laplace { "ε = 1" } else { "ρ = 1/2" };
+    let at = if args.noise.noise().is_pure() { "ε = 1" } else { "ρ = 1/2" };
     let mut out = format!(
         "all tables of {} of D binary attributes: error of a table, root-mean-square,\n{} noise at {at}\n\n",
         args.of,
-        args.noise.title()
+        args.noise.noise().name()
     );
     let mut head = vec!["D", "tables", "base*", "queries*", "fourier*"];
     head.extend(STRATEGIES.map(Measure::name));

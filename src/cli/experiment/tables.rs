@@ -57,13 +57,6 @@ impl Kind {
             Kind::Gaussian => Noise::Gaussian,
         }
     }
-
-    pub fn title(self) -> &'static str {
-        match self {
-            Kind::Laplace => "Laplace",
-            Kind::Gaussian => "Gaussian",
-        }
-    }
 }
 
 /// The strategies compared, the published four first.
@@ -89,12 +82,12 @@ struct Setting {
 impl Setting {
     fn new(args: &Args, name: &str) -> Result<Setting, Failure> {
         let noise = args.noise.noise();
-        let budget = |i: usize| match noise {
-            Noise::Laplace => Some(epsilon(i)),
-            Noise::Gaussian => {
-                let epsilon = Rational::new(i as u128 + 1, BUDGETS as u128)?;
-                convert::largest_rho(epsilon, args.delta).map(Rational::to_f64)
+        let budget = |i: usize| {
+            if noise.is_pure() {
+                return Some(epsilon(i));
             }
+            let epsilon = Rational::new(i as u128 + 1, BUDGETS as u128)?;
+            convert::largest_rho(epsilon, args.delta).map(Rational::to_f64)
         };
         let budgets = (0..BUDGETS).map(budget).collect::<Option<Vec<f64>>>();
         let budgets = budgets.ok_or_else(|| {
@@ -106,16 +99,15 @@ impl Setting {
     /// `Laplace noise, 30 000 rows`.
     fn describe(&self) -> String {
         let rows = counted(self.rows, "row");
-        match self.noise {
-            Noise::Laplace => format!("Laplace noise, {rows}"),
-            Noise::Gaussian => format!("Gaussian noise at δ = {}, {rows}", self.delta.shown()),
-        }
+        let at =
+            if self.noise.is_pure() { String::new() } else { format!(" at δ = {}", self.delta.shown()) };
+        format!("{} noise{at}, {rows}", self.noise.name())
     }
 
     fn strategies(&self) -> impl Iterator<Item = Measure> {
-        // Component by component is the optimum of Gaussian noise and no contender under Laplace's.
-        let gaussian = self.noise == Noise::Gaussian;
-        STRATEGIES.into_iter().filter(move |&m| gaussian || m != Measure::Residual)
+        // Component by component is the optimum where squares count, and cannot be measured where they do not.
+        let squares = self.noise.squares();
+        STRATEGIES.into_iter().filter(move |&m| squares || m != Measure::Residual)
     }
 }
 
@@ -313,7 +305,7 @@ fn to_json(setting: &Setting, lines: &[Line]) -> String {
             })
         })
         .collect();
-    let delta = (setting.noise == Noise::Gaussian).then(|| setting.delta.to_string());
+    let delta = (!setting.noise.is_pure()).then(|| setting.delta.to_string());
     format!(
         "{}\n",
         json!({

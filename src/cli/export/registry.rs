@@ -10,7 +10,7 @@ use crate::answer::keys::Questions;
 use crate::answer::render::truncation;
 use crate::audit;
 use crate::exact::Rational;
-use crate::plan::{Neighbours, Noise};
+use crate::plan::Neighbours;
 use crate::release::{Amount, Currency, Manifest, Release};
 use std::path::Path;
 
@@ -226,10 +226,7 @@ fn implementation(entry: &mut Yaml, release: &Release, cost: &str, blake3: &str)
         "preprocessing_and_hyperparameter_tuning",
         &format!("{}{OPEN}", left_out.unwrap_or_default()),
     );
-    let noise = match m.plan.mechanism {
-        Noise::Gaussian => "discrete Gaussian",
-        Noise::Laplace => "discrete Laplace",
-    };
+    let noise = format!("discrete {}", m.plan.mechanism.name());
     let how = match &m.projection {
         Some(p) => format!("a random projection ({}, {} rows)", p.kind, output::grouped(p.rows.into())),
         None => format!(

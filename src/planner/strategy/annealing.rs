@@ -43,7 +43,7 @@ const SETTLE: usize = 400;
 /// What each chain of a round (0, 1, …) found, with its shares. `from` is the best known so far. No choice has more than `most` cells.
 pub fn anneal(land: &Landscape, from: &Choice, most: f64, round: u32, stage: &Stage) -> Vec<Choice> {
     // Where precision is linear in the shares, they are a convex problem and there is little to find.
-    if !land.is_laplace() || land.components().len() < 3 {
+    if !land.is_steep() || land.components().len() < 3 {
         return Vec::new();
     }
     let size = land.components().len() as f64;

@@ -1,16 +1,13 @@
-//! What a strategy is asked, and what strategies have in common: the closed forms of budgets, components measured one by one,
+//! What a strategy is asked, and what strategies have in common: budgets by closed forms ([`price`]), components measured one by one,
 //! searches over tables, and rounding.
-//!
-//! * Gaussian: minimise `Σ v_r σ_r²` subject to `Σ C_r/(2σ_r²) = ρ` ⇒ `σ_r² = √(C_r/v_r) · Σ√(v C) / (2ρ)`.
-//! * Laplace: minimise `Σ 2 s_r b_r²` subject to `Σ C_r/b_r = ε` ⇒ `1/b_r = η_r ∝ (s_r/C_r)^{1/3}`.
 
 use super::landscape::{Choice, Landscape};
 use super::{MANY_CELLS, MOST_CELLS, Measured, NotApplicable};
 use crate::cube::{Cuboid, Frame};
 use crate::plan::{Block, BudgetRule, Measurement, Noise, round};
 use crate::planner::closure::Closure;
-use crate::planner::minimax::Power;
 use crate::planner::objective::Objective;
+use crate::planner::price;
 use crate::planner::reading::Reading;
 use crate::planner::request::Request;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -68,7 +65,7 @@ impl Ask<'_> {
         for cuboid in cuboids {
             self.check_size(&cuboid)?;
             let weight = weights.get(&cuboid).copied().unwrap_or(1.0);
-            let (price, weight) = (request.unit_price(request.noise), weight * self.frame.cells(&cuboid));
+            let (price, weight) = (request.unit_price(), weight * self.frame.cells(&cuboid));
             groups.push(Block::Table(cuboid), price, weight, 1.0);
         }
         Ok(groups)
@@ -93,27 +90,18 @@ impl Ask<'_> {
         let bounds = reading.bounds(request, &reading.free());
         let solved = reading.solve(request, &bounds, 1e-7);
         // From σ² of the component itself to the scale of its integers.
-        let scale = |(p, s): (Paid, f64)| match request.noise {
-            Noise::Gaussian => s * p.unit * p.unit,
-            Noise::Laplace => (s / 2.0).sqrt() * p.unit,
-        };
+        let noise = request.noise;
+        let scale = |(p, s): (Paid, f64)| noise.widened(noise.scale_of(s), p.unit);
         let scales = groups.measured(&solved.u).map(scale).collect();
         Ok(vec![(self.rounded(groups.at(scales))?, Some(solved.certificate))])
     }
 
     /// What components measured one by one add to every error, per unit of `σ_A²`.
     pub fn reading(&self, groups: &Groups) -> Reading {
-        let budget = self.request.budget.to_f64();
-        let (power, budget) = match self.request.noise {
-            Noise::Gaussian => (Power::Plain, 2.0 * budget),
-            Noise::Laplace => (Power::Root, budget),
-        };
-        Reading::of_components(
-            self.request,
-            self.closure,
-            groups.of_components(self.request.noise),
-            (power, budget),
-        )
+        let noise = self.request.noise;
+        let spent = price::spent(noise, self.request.budget.to_f64());
+        let groups = groups.of_components(noise);
+        Reading::of_components(self.request, self.closure, groups, (price::power(noise), spent))
     }
 
     /// The error as a function of the tables measured, for searches.
@@ -144,12 +132,8 @@ impl Ask<'_> {
 
     /// The scale of a whole table that gets this share of the budget.
     pub fn share_scale(&self, share: f64) -> f64 {
-        let price = self.request.unit_price(self.request.noise);
         let budget = self.request.budget.to_f64() * share;
-        match self.request.noise {
-            Noise::Gaussian => price / (2.0 * budget),
-            Noise::Laplace => price / budget,
-        }
+        self.request.unit_price() / price::spent(self.request.noise, budget)
     }
 
     fn rounded(&self, blocks: impl Iterator<Item = (Block, f64)>) -> Result<Vec<Measurement>, NotApplicable> {
@@ -210,18 +194,12 @@ impl Groups {
         if request.workload.iter().all(|t| t.asks.is_cells()) {
             return;
         }
-        let part = |p: &Paid| match request.noise {
-            Noise::Gaussian => (p.price * p.weight).sqrt(),
-            Noise::Laplace => libm::cbrt(p.price * p.price * p.weight),
-        };
+        let part = |p: &Paid| price::part(request.noise, p.price, p.weight);
         let priced = self.paid().count().max(1);
         let total: f64 = self.paid().map(|p| part(&p)).sum();
         let least = UNASKED * total / priced as f64;
         for p in self.0.iter_mut().filter_map(|g| g.paid.as_mut()).filter(|p| part(p) < least) {
-            p.weight = match request.noise {
-                Noise::Gaussian => least * least / p.price,
-                Noise::Laplace => least * least * least / (p.price * p.price),
-            };
+            p.weight = price::weight_of(request.noise, p.price, least);
         }
     }
 
@@ -240,13 +218,10 @@ impl Groups {
         self.0.into_iter().filter(|g| g.paid.is_some()).map(|g| g.block).zip(scales)
     }
 
-    /// For every component the price of precision, `C` of `C/σ_A²` (Gaussian) or `C/σ_A` (Laplace), and what a unit of `σ_A²` adds to the
+    /// For every component the price of precision, the `C` of [`price`], and what a unit of `σ_A²` adds to the
     /// weighted total; in σ² of the component itself and not of its scaled integers. What is known costs nothing and adds nothing.
     fn of_components(&self, noise: Noise) -> (Vec<f64>, Vec<f64>) {
-        let price = |p: &Paid| match noise {
-            Noise::Gaussian => p.price / (p.unit * p.unit),
-            Noise::Laplace => p.price * std::f64::consts::SQRT_2 / p.unit,
-        };
+        let price = |p: &Paid| price::of_variance(noise, p.price, p.unit);
         // Weights are those of a noise variance s², and σ² = s²/m².
         let of = |g: &Group| g.paid.map_or((0.0, 0.0), |p| (price(&p), p.weight * (p.unit * p.unit)));
         self.0.iter().map(of).unzip()
@@ -258,24 +233,14 @@ impl Groups {
     }
 }
 
-/// Scales that spend the budget on what is measured: variance parameters (Gaussian) or Laplace scales.
+/// Scales that spend the budget on what is measured.
 pub fn scales(noise: Noise, budget: f64, groups: &Groups, budgets: BudgetRule) -> Vec<f64> {
-    let pairs = || groups.paid().map(|p| (p.price, p.weight));
     // Of uniform budgets each group gets the same part, so that a block of several gets several.
     let each = || groups.paid().map(|p| p.price / p.groups);
     let count: f64 = groups.paid().map(|p| p.groups).sum();
-    match (noise, budgets) {
-        (Noise::Gaussian, BudgetRule::Uniform) => each().map(|c| c * count / (2.0 * budget)).collect(),
-        (Noise::Gaussian, BudgetRule::Optimal) => {
-            let total: f64 = pairs().map(|(c, v)| (c * v).sqrt()).sum();
-            pairs().map(|(c, v)| (c / v).sqrt() * total / (2.0 * budget)).collect()
-        }
-        (Noise::Laplace, BudgetRule::Uniform) => each().map(|c| c * count / budget).collect(),
-        (Noise::Laplace, BudgetRule::Optimal) => {
-            let eta = |(c, s): (f64, f64)| libm::cbrt(s / c);
-            let total: f64 = pairs().map(|p| p.0 * eta(p)).sum();
-            pairs().map(|p| total / (eta(p) * budget)).collect()
-        }
+    match budgets {
+        BudgetRule::Uniform => each().map(|c| c * count / price::spent(noise, budget)).collect(),
+        BudgetRule::Optimal => price::best_scales(noise, budget, groups.paid().map(|p| (p.price, p.weight))),
     }
 }
 

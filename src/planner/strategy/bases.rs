@@ -8,7 +8,7 @@ use super::ask::{Ask, Groups};
 use super::{Measured, NotApplicable, Rules, Strategy};
 use crate::cube::Cuboid;
 use crate::plan::basis::MAX_NODES;
-use crate::plan::{Asked, Asks, Based, Block, BudgetRule, Neighbours, Noise, Selected, Table, block};
+use crate::plan::{Asked, Asks, Based, Block, BudgetRule, Neighbours, Selected, Table, block};
 use crate::planner::Request;
 use crate::planner::bases::bound;
 use crate::planner::bases::descent::{self, Asker, Chosen, Demand, Dimension, Problem, Row};
@@ -30,7 +30,7 @@ pub struct Bases;
 
 impl Strategy for Bases {
     fn measure(&self, ask: &Ask) -> Result<Vec<Measured>, NotApplicable> {
-        if ask.request.noise != Noise::Gaussian {
+        if !ask.request.noise.squares() {
             return Err(NotApplicable::NeedsGaussian);
         }
         let (shaped, exactly) = (shaped(ask.request, false), shaped(ask.request, true));
@@ -217,9 +217,9 @@ fn groups(ask: &Ask, told: &Told) -> Result<Groups, NotApplicable> {
         }
         let too_large = || NotApplicable::ScaleTooLarge(ask.name(component));
         ask.check_size(component)?;
-        let norm = block.sensitivity(ask.frame, Noise::Gaussian).ok_or_else(too_large)?;
+        let norm = block.sensitivity(ask.frame, ask.request.noise).ok_or_else(too_large)?;
         let m = block.unit(ask.frame).ok_or_else(too_large)?;
-        let price = norm as f64 * ask.request.unit_price(Noise::Gaussian);
+        let price = norm as f64 * ask.request.unit_price();
         groups.push(block, price, v / (m * m), m);
     }
     Ok(groups)

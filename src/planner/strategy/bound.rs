@@ -63,7 +63,7 @@ fn weights(land: &Landscape, tables: &[Arc<Shape>], alive: &[usize], x: &[f64]) 
 fn every(land: &Landscape) -> Option<Vec<Arc<Shape>>> {
     let dimensions = land.dimensions();
     let count: f64 = dimensions.iter().map(|d| d.len() as f64 + 1.0).product();
-    if count > MOST_TABLES || !land.is_laplace() {
+    if count > MOST_TABLES || !land.is_steep() {
         return None;
     }
     let mut all = vec![Default::default()];

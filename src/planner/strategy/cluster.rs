@@ -157,7 +157,7 @@ impl Pair {
 #[derive(PartialEq)]
 struct Sought {
     rule: BudgetRule,
-    laplace: bool,
+    steep: bool,
     most: f64,
     workload: Vec<(Steps, f64)>,
     stakes: Vec<f64>,
@@ -171,7 +171,7 @@ pub struct Found(Mutex<Vec<(Sought, Option<Choice>)>>);
 pub fn clustered(ask: &Ask, land: &Landscape, most: f64) -> Option<Choice> {
     let sought = Sought {
         rule: land.rule(),
-        laplace: land.is_laplace(),
+        steep: land.is_steep(),
         most,
         workload: land.workload.clone(),
         stakes: land.stakes().to_vec(),

@@ -55,7 +55,7 @@ fn coefficients(ask: &Ask) -> Result<Groups, NotApplicable> {
         ask.check_size(component)?;
         let too_large = || NotApplicable::ScaleTooLarge(ask.name(component));
         let many = frame.walsh_len(component).ok_or_else(too_large)? as f64;
-        let price = many * request.unit_price(request.noise);
+        let price = many * request.unit_price();
         groups.push_several(many, Block::Walsh(component.clone()), price, many * weight, 1.0);
     }
     Ok(groups)

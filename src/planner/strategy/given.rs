@@ -6,7 +6,7 @@
 use super::ask::Ask;
 use super::{Measured, NotApplicable, Rules, Strategy};
 use crate::exact::Rational;
-use crate::plan::{Block, Measurement, Neighbours, Noise, round};
+use crate::plan::{Block, Measurement, Neighbours, round};
 use crate::planner::Request;
 
 pub struct Given;
@@ -56,11 +56,9 @@ fn given(ask: &Ask) -> Result<Vec<Measurement>, NotApplicable> {
 fn exact_scale(request: &Request, share: Rational) -> Option<Rational> {
     let rows = u128::from(request.max_rows);
     let change = if request.neighbours == Neighbours::Substitute { 2 } else { 1 };
-    let spent = request.budget.checked_mul(share)?;
-    let (price, spent) = match request.noise {
-        Noise::Laplace => (rows * change, spent),
-        Noise::Gaussian => (rows * rows * change, spent.checked_mul(Rational::whole(2))?),
-    };
+    let price = request.noise.powered(rows)?.checked_mul(change)?;
+    let spent =
+        request.budget.checked_mul(share)?.checked_mul(Rational::whole(request.noise.divisor().into()))?;
     // A denominator of 64 bits leaves the cost's arithmetic room.
     Rational::whole(price).checked_div(spent).filter(|s| s.numerator().max(s.denominator()) < 1 << 64)
 }

@@ -12,9 +12,11 @@
 
 use super::ask::stakes;
 use crate::cube::{Cuboid, Frame};
-use crate::plan::{BudgetRule, Noise};
+use crate::plan::BudgetRule;
 use crate::planner::Request;
 use crate::planner::closure::Closure;
+use crate::planner::minimax::Power;
+use crate::planner::price;
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -120,7 +122,7 @@ pub struct Landscape {
     /// The workload's tables, each once, and what the noise of a cell of it weighs.
     pub workload: Vec<(Steps, f64)>,
     /// `k`.
-    laplace: bool,
+    gain: Power,
     rule: BudgetRule,
     shapes: RefCell<FxHashMap<Steps, Arc<Shape>>>,
     /// The numbers of components in `shapes`.
@@ -145,7 +147,7 @@ impl Landscape {
             components: Vec::new(),
             stakes: Vec::new(),
             workload: Vec::new(),
-            laplace: request.noise == Noise::Laplace,
+            gain: price::gain(request.noise),
             rule,
             shapes: RefCell::default(),
             remembered: Cell::new(0),
@@ -186,7 +188,7 @@ impl Landscape {
             components: self.components.clone(),
             stakes: self.stakes.clone(),
             workload: self.workload.clone(),
-            laplace: self.laplace,
+            gain: self.gain,
             rule,
             shapes: RefCell::default(),
             remembered: Cell::new(0),
@@ -225,8 +227,8 @@ impl Landscape {
     }
 
     /// Whether precision grows with the square of a share.
-    pub fn is_laplace(&self) -> bool {
-        self.laplace
+    pub fn is_steep(&self) -> bool {
+        self.gain == Power::Square
     }
 
     /// The workload's components, and those of its tables that add none.
@@ -304,15 +306,14 @@ impl Landscape {
 
     /// The precision that a share buys, but for a common factor.
     pub fn precision(&self, share: f64) -> f64 {
-        if self.laplace { share * share } else { share }
+        self.gain.raise(share)
     }
 
     /// The share that a group of weight `s` in the error gets, not yet normed.
     pub fn closed_form(&self, s: f64) -> f64 {
-        match (self.rule, self.laplace) {
-            (BudgetRule::Uniform, _) => 1.0,
-            (BudgetRule::Optimal, true) => libm::cbrt(s),
-            (BudgetRule::Optimal, false) => s.sqrt(),
+        match self.rule {
+            BudgetRule::Uniform => 1.0,
+            BudgetRule::Optimal => self.gain.share(s),
         }
     }
 

@@ -18,8 +18,9 @@ use super::{Measured, NotApplicable, Rules, Strategy, levels_of};
 use crate::cube::Frame;
 use crate::plan::{Block, BudgetRule, Measurement, Neighbours, Noise, Rows, round};
 use crate::planner::Request;
-use crate::planner::minimax::{Minimax, Power};
+use crate::planner::minimax::Minimax;
 use crate::planner::predict::each_query;
+use crate::planner::price;
 use crate::recover::rows::{RowSystem, Workload};
 use crate::recover::written;
 use std::collections::{HashMap, HashSet};
@@ -200,7 +201,7 @@ struct Sharing {
 impl Sharing {
     fn new(request: &Request, rows: &Rows, groups: &[(u32, Vec<usize>)]) -> Sharing {
         let noise = request.noise;
-        let price = |f: f64| if noise == Noise::Gaussian { f * f } else { f.abs() };
+        let price = |f: f64| noise.power(f);
         let mut group_of = vec![0u32; rows.rows.len()];
         for (g, (_, members)) in groups.iter().enumerate() {
             members.iter().for_each(|&r| group_of[r] = g as u32);
@@ -208,15 +209,11 @@ impl Sharing {
         let norm = groups.iter().map(|(c, _)| price(f64::from(*c))).collect();
         let k = f64::from(request.max_rows);
         let budget = request.budget.to_f64();
-        let unit = if noise == Noise::Gaussian { k * k / (2.0 * budget) } else { k / budget };
+        let unit = noise.power(k) / price::spent(noise, budget);
         let mut columns = columns(rows);
         let substitute = request.neighbours == Neighbours::Substitute;
         let pairs = substitute && columns.len() * (columns.len() + 1) / 2 <= MOST_PAIRS;
-        let bound = match noise {
-            Noise::Gaussian if substitute && !pairs => 4.0,
-            Noise::Laplace if substitute && !pairs => 2.0,
-            _ => 1.0,
-        };
+        let bound = if substitute && !pairs { noise.power(2.0) } else { 1.0 };
         let mut seen = HashSet::new();
         let mut cost = Vec::new();
         let mut add = |differences: &mut dyn Iterator<Item = (u32, f64)>| {
@@ -278,8 +275,8 @@ impl Sharing {
 
     /// The best shares for these weights, whatever cell is the worst.
     fn convex(&self, weights: &[f64]) -> Option<Vec<f64>> {
-        let power = if self.noise == Noise::Laplace { Power::Square } else { Power::Plain };
-        let solution = Minimax { price: weights.to_vec(), rows: self.cost.clone(), power }.solve();
+        let (price, power) = (weights.to_vec(), price::gain(self.noise));
+        let solution = Minimax { price, rows: self.cost.clone(), power }.solve();
         solution.u.iter().all(|u| u.is_finite() && *u > 0.0).then_some(solution.u)
     }
 }
@@ -315,8 +312,8 @@ impl Turns<'_> {
         let mut best = (f64::INFINITY, now.clone());
         for _ in 0..self.most() {
             // Up to a factor that all have in common.
-            let square = self.request.noise == Noise::Laplace;
-            let weights = now.iter().map(|u| if square { u * u } else { *u }).collect();
+            let gain = price::gain(self.request.noise);
+            let weights = now.iter().map(|u| gain.raise(*u)).collect();
             let Ok(weighed) = self.system.weighed(weights) else { break };
             let (error, s) = weighed.shares(&self.workload);
             let gained = error < best.0 * (1.0 - SETTLED);

@@ -6,7 +6,7 @@
 
 use super::ask::{Ask, Groups};
 use super::{Measured, NotApplicable, Strategy};
-use crate::plan::{Block, Noise, block};
+use crate::plan::{Block, block};
 use crate::planner::reading::Reading;
 
 /// The largest integer scale `m_A`; counts times this stay far inside 64 bits.
@@ -26,7 +26,7 @@ pub fn component_reading(ask: &Ask) -> Result<Reading, NotApplicable> {
 }
 
 fn components(ask: &Ask) -> Result<Groups, NotApplicable> {
-    if ask.request.noise != Noise::Gaussian {
+    if !ask.request.noise.squares() {
         return Err(NotApplicable::NeedsGaussian);
     }
     let mut groups = Groups::new();
@@ -42,7 +42,7 @@ fn components(ask: &Ask) -> Result<Groups, NotApplicable> {
         let m = m.ok_or_else(too_large)? as f64;
         let norm = block::component_norm(ask.frame, component).ok_or_else(too_large)?;
         // The scale is that of the integer noise: s² = m²σ². Price and weight in those units.
-        let price = norm as f64 * ask.request.unit_price(Noise::Gaussian);
+        let price = norm as f64 * ask.request.unit_price();
         groups.push(block, price, v / (m * m), m);
     }
     Ok(groups)

@@ -130,7 +130,7 @@ impl Proof {
         if land.is_uniform() || !paid || !ask.frame.is_balanced() || request.objective != Objective::Total {
             return None;
         }
-        let epsilon = request.budget.to_f64() / request.unit_price(request.noise);
+        let epsilon = request.budget.to_f64() / request.unit_price();
         let unit = 2.0 / (epsilon * epsilon);
         let half = 0.5 * epsilon;
         let whole = if half > 1e-6 { libm::sinh(half) / half } else { 1.0 };
@@ -158,7 +158,7 @@ pub fn search(
 
 /// Designs, improved, and what annealing makes of them. They come last: what the search finds without them does not depend on them.
 fn designed(land: &Landscape, most: f64, rounds: u32, stage: &Stage) -> Vec<Choice> {
-    let mut found = if land.is_laplace() { designs::designs(land) } else { Vec::new() };
+    let mut found = if land.is_steep() { designs::designs(land) } else { Vec::new() };
     found.retain(|choice| choice.cells() <= most);
     if rounds > 0 {
         found.extend(anneal_each(land, &found, most, stage));

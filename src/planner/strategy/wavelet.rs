@@ -46,7 +46,7 @@ fn pairs(ask: &Ask) -> Result<Groups, NotApplicable> {
         ask.check_size(component)?;
         // s² = 2^{|A|} σ²: the unit is its root.
         let halves = libm::exp2(component.len() as f64);
-        groups.push(block, ask.request.unit_price(ask.request.noise), gain / halves, halves.sqrt());
+        groups.push(block, ask.request.unit_price(), gain / halves, halves.sqrt());
     }
     Ok(groups)
 }

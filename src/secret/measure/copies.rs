@@ -125,10 +125,7 @@ pub(super) fn stream(plan: &Plan, copy: usize, index: usize) -> u64 {
 /// The law of a measurement's own noise, that of a nested copy's first layer.
 pub(super) fn sampler(plan: &Plan, index: usize) -> Result<Sampler, NoiseError> {
     let scale = plan.layers(index).first().copied().ok_or(NoiseError::ZeroScale)?;
-    match plan.noise {
-        Noise::Gaussian => Sampler::gaussian(scale),
-        Noise::Laplace => Sampler::laplace(scale),
-    }
+    Sampler::of(plan.noise, scale)
 }
 
 /// A nested copy, from the one before it.
@@ -156,7 +153,7 @@ pub(super) fn step(
             match further.filter(|s| !s.is_zero()) {
                 None => Some(()),
                 Some(scale) => {
-                    let sampler = Sampler::gaussian(scale)?;
+                    let sampler = Sampler::of(plan.noise, scale)?;
                     add(&mut || sampler.draw(&mut stream))
                 }
             }

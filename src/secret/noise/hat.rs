@@ -13,7 +13,8 @@
 //! numbers). Any dealing out is right as long as it is one-to-one; a test checks that it is.
 
 use super::exp;
-use super::law::{Law, Shape};
+use super::law::Law;
+use crate::plan::Noise;
 use std::sync::{Arc, LazyLock};
 
 /// log2 of the number of columns.
@@ -42,10 +43,10 @@ impl Grain {
     ///
     /// γ is convex, so it is enough that γ rises by `ln 2 < 710/1024` over the first step, from `x0 = blocks·w`.
     /// With `w ≥ scale/32` and step `m·w`: Laplace rises by `m·w/b ≥ m/32`; Gaussian by at least `x0·m·w/s² ≥ blocks·m/1024`.
-    fn tail_step(self, shape: Shape) -> u64 {
-        match shape {
-            Shape::Laplace => 23,
-            Shape::Gaussian => 710u64.div_ceil(self.blocks),
+    fn tail_step(self, noise: Noise) -> u64 {
+        match noise {
+            Noise::Laplace => 23,
+            Noise::Gaussian => 710u64.div_ceil(self.blocks),
         }
     }
 }
@@ -83,21 +84,21 @@ impl Hat {
 
     /// The hat of a law: its own when the scale is small, otherwise one that all scales share.
     pub fn of(law: &Law) -> Arc<Hat> {
-        static GAUSSIAN: LazyLock<Arc<Hat>> = LazyLock::new(|| Arc::new(Hat::shared(Shape::Gaussian)));
-        static LAPLACE: LazyLock<Arc<Hat>> = LazyLock::new(|| Arc::new(Hat::shared(Shape::Laplace)));
+        static GAUSSIAN: LazyLock<Arc<Hat>> = LazyLock::new(|| Arc::new(Hat::shared(Noise::Gaussian)));
+        static LAPLACE: LazyLock<Arc<Hat>> = LazyLock::new(|| Arc::new(Hat::shared(Noise::Laplace)));
         if Hat::width(law) < SHARED_FROM {
             return Arc::new(Hat::own(law, Grain::FULL));
         }
-        match law.shape {
-            Shape::Gaussian => Arc::clone(&GAUSSIAN),
-            Shape::Laplace => Arc::clone(&LAPLACE),
+        match law.noise {
+            Noise::Gaussian => Arc::clone(&GAUSSIAN),
+            Noise::Laplace => Arc::clone(&LAPLACE),
         }
     }
 
     /// The hat made from the law's own values at both ends of each block.
     pub fn own(law: &Law, grain: Grain) -> Hat {
         let w = Hat::width(law);
-        Hat::build(law.shape, grain, |k, side| {
+        Hat::build(law.noise, grain, |k, side| {
             let high = law.enclose(k * w + side, exp::SLACK).1;
             let low = law.enclose((k + 1) * w - 1 + side, exp::SLACK).0;
             (low, high)
@@ -109,16 +110,16 @@ impl Hat {
     /// `w ≥ scale/32` bounds the law at `kw` from above by its value at k/32 scales. From below: w is the least
     /// whole number with `32w ≥ ⌈scale⌉`, so `scale ≥ 32(w−1)` and `(k+1)w` is at most `(k+1)/32` scales
     /// times `w/(w−1) ≤ 4096/4095`.
-    fn shared(shape: Shape) -> Hat {
+    fn shared(noise: Noise) -> Hat {
         // γ·2^62 at num/den scales, rounded down.
         let gamma = |num: u64, den: u64| {
             let (num, den) = (u128::from(num), u128::from(den));
-            match shape {
-                Shape::Gaussian => ((num * num) << (exp::FRACTION - 1)) / (den * den),
-                Shape::Laplace => (num << exp::FRACTION) / den,
+            match noise {
+                Noise::Gaussian => ((num * num) << (exp::FRACTION - 1)) / (den * den),
+                Noise::Laplace => (num << exp::FRACTION) / den,
             }
         };
-        Hat::build(shape, Grain::FULL, |k, _| {
+        Hat::build(noise, Grain::FULL, |k, _| {
             let high = exp::enclose(gamma(k, PER_SCALE), exp::SLACK).1;
             let end = gamma((k + 1) * SHARED_FROM, PER_SCALE * (SHARED_FROM - 1));
             (exp::enclose(end, exp::SLACK).0, high)
@@ -127,9 +128,9 @@ impl Hat {
 
     /// `bounds(k, side)`: in units of `2^−62`, a lower bound of the law over block k and an upper one; for k = `blocks` the
     /// upper one is that of the tail.
-    fn build(shape: Shape, grain: Grain, bounds: impl Fn(u64, u64) -> (u64, u64)) -> Hat {
+    fn build(noise: Noise, grain: Grain, bounds: impl Fn(u64, u64) -> (u64, u64)) -> Hat {
         let Grain { blocks, bits } = grain;
-        let tail_step = grain.tail_step(shape);
+        let tail_step = grain.tail_step(noise);
         let tail_at = 2 * blocks as usize;
         // Twice the first step's mass, by the halving.
         let tail_weight = 2 * tail_step;
@@ -207,21 +208,21 @@ mod tests {
 
     #[test]
     fn the_dealing_is_one_to_one_and_the_hat_is_above_the_law() {
-        for (shape, scale, blocks, bits) in [
-            (Shape::Gaussian, "10", 254, 13),
-            (Shape::Gaussian, "1e6", 254, 18),
-            (Shape::Laplace, "0.01", 254, 16),
-            (Shape::Laplace, "12345/7", 20, 17),
-            (Shape::Gaussian, "400", 8, 16),
+        for (noise, scale, blocks, bits) in [
+            (Noise::Gaussian, "10", 254, 13),
+            (Noise::Gaussian, "1e6", 254, 18),
+            (Noise::Laplace, "0.01", 254, 16),
+            (Noise::Laplace, "12345/7", 20, 17),
+            (Noise::Gaussian, "400", 8, 16),
         ] {
-            let law = Law::new(shape, scale.parse().unwrap()).unwrap();
+            let law = Law::new(noise, scale.parse().unwrap()).unwrap();
             let hat = Hat::own(&law, Grain { blocks, bits });
             let w = Hat::width(&law);
             let units = heights_dealt(&hat);
             assert_eq!(units.iter().map(Vec::len).sum::<usize>(), 1 << bits);
             for (j, units) in units.iter().enumerate() {
                 // Each height once.
-                assert!(units.iter().copied().eq(0..units.len() as u64), "{shape:?} {scale} block {j}");
+                assert!(units.iter().copied().eq(0..units.len() as u64), "{noise:?} {scale} block {j}");
                 if j < 2 * blocks as usize {
                     let (k, side) = (j as u64 / 2, j as u64 % 2);
                     let scaled = |x| {
@@ -241,14 +242,14 @@ mod tests {
 
     #[test]
     fn a_shared_hat_fits_every_large_scale() {
-        for (shape, scale) in [
-            (Shape::Gaussian, (32 * 4095 + 1u128).pow(2)),
-            (Shape::Gaussian, 1 << 50),
-            (Shape::Gaussian, 1 << 104),
-            (Shape::Laplace, 32 * 4095 + 1),
-            (Shape::Laplace, 1 << 40),
+        for (noise, scale) in [
+            (Noise::Gaussian, (32 * 4095 + 1u128).pow(2)),
+            (Noise::Gaussian, 1 << 50),
+            (Noise::Gaussian, 1 << 104),
+            (Noise::Laplace, 32 * 4095 + 1),
+            (Noise::Laplace, 1 << 40),
         ] {
-            let law = Law::new(shape, crate::exact::Rational::whole(scale)).unwrap();
+            let law = Law::new(noise, crate::exact::Rational::whole(scale)).unwrap();
             let w = Hat::width(&law);
             assert!(w >= SHARED_FROM);
             let hat = Hat::of(&law);

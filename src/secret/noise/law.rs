@@ -7,19 +7,10 @@ use crate::plan::Noise;
 use dashu_int::UBig;
 use dashu_int::ops::BitTest;
 
-/// Which γ.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shape {
-    /// `γ(x) = x²/(2s²)`.
-    Gaussian,
-    /// `γ(x) = x/b`.
-    Laplace,
-}
-
-/// A law on the integers with its scale.
+/// A law on the integers with its scale: `γ(x) = x²/(2s²)` of the Gaussian, `γ(x) = x/b` of the Laplace.
 #[derive(Debug, Clone)]
 pub(super) struct Law {
-    pub shape: Shape,
+    pub noise: Noise,
     /// γ(x) is `num/den` times x² or x.
     num: UBig,
     den: UBig,
@@ -31,17 +22,18 @@ pub(super) struct Law {
 }
 
 impl Law {
-    pub fn new(shape: Shape, scale: Rational) -> Result<Law, NoiseError> {
+    pub fn new(noise: Noise, scale: Rational) -> Result<Law, NoiseError> {
         if scale.is_zero() {
             return Err(NoiseError::ZeroScale);
         }
         let ceil = scale.numerator().div_ceil(scale.denominator());
-        let (largest, factor, ceiling) = match shape {
-            Shape::Gaussian => {
+        let (largest, factor) = (noise.largest_scale(), noise.divisor());
+        let ceiling = match noise {
+            Noise::Gaussian => {
                 let root = ceil.isqrt();
-                (Noise::Gaussian.largest_scale(), 2u8, if root * root == ceil { root } else { root + 1 })
+                if root * root == ceil { root } else { root + 1 }
             }
-            Shape::Laplace => (Noise::Laplace.largest_scale(), 1u8, ceil),
+            Noise::Laplace => ceil,
         };
         if scale > largest {
             return Err(NoiseError::TooLarge { scale, largest });
@@ -49,13 +41,13 @@ impl Law {
         let ceiling = u64::try_from(ceiling).map_err(|_| NoiseError::TooLarge { scale, largest })?;
         let (num, den) = (UBig::from(scale.denominator()), UBig::from(scale.numerator()) * factor);
         let (mantissa, exponent) = leading(&num, &den);
-        Ok(Law { shape, num, den, mantissa, exponent, ceiling })
+        Ok(Law { noise, num, den, mantissa, exponent, ceiling })
     }
 
     fn power(&self, x: u64) -> u128 {
-        match self.shape {
-            Shape::Gaussian => u128::from(x) * u128::from(x),
-            Shape::Laplace => u128::from(x),
+        match self.noise {
+            Noise::Gaussian => u128::from(x) * u128::from(x),
+            Noise::Laplace => u128::from(x),
         }
     }
 
@@ -105,25 +97,25 @@ fn leading(num: &UBig, den: &UBig) -> (u64, i32) {
 mod tests {
     use super::*;
 
-    fn law(shape: Shape, scale: &str) -> Law {
-        Law::new(shape, scale.parse().unwrap()).unwrap()
+    fn law(noise: Noise, scale: &str) -> Law {
+        Law::new(noise, scale.parse().unwrap()).unwrap()
     }
 
     #[test]
     fn gamma_is_the_exponent_rounded_down() {
-        for shape in [Shape::Gaussian, Shape::Laplace] {
+        for noise in [Noise::Gaussian, Noise::Laplace] {
             for scale in ["1", "1/3", "1e-20", "542/339", "123456789/1024", "1e12", "0.001", "1099511627776"]
             {
-                let law = law(shape, scale);
+                let law = law(noise, scale);
                 for x in [0u64, 1, 2, 3, 17, 1000, 65_537, 123_456_789, 1 << 40, (1 << 55) + 12_345] {
                     let truth = ((&law.num * law.power(x)) << 62) / &law.den;
                     let got = UBig::from(law.gamma(x));
                     if truth.bit_len() > 128 {
-                        assert_eq!(got, UBig::from(u128::MAX), "{shape:?} {scale} {x}");
+                        assert_eq!(got, UBig::from(u128::MAX), "{noise:?} {scale} {x}");
                     } else {
-                        assert!(got <= truth, "{shape:?} {scale} {x}");
+                        assert!(got <= truth, "{noise:?} {scale} {x}");
                         let room = (&truth >> 62) + UBig::from(2u8);
-                        assert!(&truth - &got <= room, "{shape:?} {scale} {x}: {truth} {got}");
+                        assert!(&truth - &got <= room, "{noise:?} {scale} {x}: {truth} {got}");
                     }
                 }
             }
@@ -132,10 +124,10 @@ mod tests {
 
     #[test]
     fn bounds_of_both_kinds_overlap() {
-        for (shape, scale) in
-            [(Shape::Gaussian, "542/339"), (Shape::Gaussian, "1e18"), (Shape::Laplace, "7/3")]
+        for (noise, scale) in
+            [(Noise::Gaussian, "542/339"), (Noise::Gaussian, "1e18"), (Noise::Laplace, "7/3")]
         {
-            let law = law(shape, scale);
+            let law = law(noise, scale);
             for i in 0..400 {
                 let x = i * law.ceiling.div_ceil(50);
                 let (low, high) = law.enclose(x, exp::SLACK);
@@ -147,17 +139,17 @@ mod tests {
 
     #[test]
     fn scales_that_cannot_be_handled_are_refused() {
-        let new = |shape, scale: Rational| Law::new(shape, scale).map(|l| l.ceiling);
-        assert_eq!(new(Shape::Gaussian, Rational::ZERO), Err(NoiseError::ZeroScale));
-        assert_eq!(new(Shape::Gaussian, Rational::whole(1 << 104)), Ok(1 << 52));
+        let new = |noise, scale: Rational| Law::new(noise, scale).map(|l| l.ceiling);
+        assert_eq!(new(Noise::Gaussian, Rational::ZERO), Err(NoiseError::ZeroScale));
+        assert_eq!(new(Noise::Gaussian, Rational::whole(1 << 104)), Ok(1 << 52));
         assert!(matches!(
-            new(Shape::Gaussian, Rational::whole((1 << 104) + 1)),
+            new(Noise::Gaussian, Rational::whole((1 << 104) + 1)),
             Err(NoiseError::TooLarge { .. })
         ));
-        assert_eq!(new(Shape::Laplace, Rational::whole(1 << 40)), Ok(1 << 40));
-        assert!(new(Shape::Laplace, Rational::whole((1 << 40) + 1)).is_err());
-        assert!(new(Shape::Laplace, Rational::whole(u128::MAX)).is_err());
-        assert_eq!(new(Shape::Laplace, Rational::new(1, u128::MAX).unwrap()), Ok(1));
-        assert_eq!(new(Shape::Gaussian, Rational::new(u128::MAX, u128::MAX - 1).unwrap()), Ok(2));
+        assert_eq!(new(Noise::Laplace, Rational::whole(1 << 40)), Ok(1 << 40));
+        assert!(new(Noise::Laplace, Rational::whole((1 << 40) + 1)).is_err());
+        assert!(new(Noise::Laplace, Rational::whole(u128::MAX)).is_err());
+        assert_eq!(new(Noise::Laplace, Rational::new(1, u128::MAX).unwrap()), Ok(1));
+        assert_eq!(new(Noise::Gaussian, Rational::new(u128::MAX, u128::MAX - 1).unwrap()), Ok(2));
     }
 }

@@ -3,8 +3,9 @@
 use super::NoiseError;
 use super::exp;
 use super::hat::{COLUMN_BITS, COLUMNS, Hat};
-use super::law::{Law, Shape};
+use super::law::Law;
 use crate::exact::Rational;
+use crate::plan::Noise;
 use dashu_int::UBig;
 use rand::Rng;
 use std::sync::Arc;
@@ -43,18 +44,21 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// `P(x) ∝ exp(−x²/(2·variance))` on the integers; variance up to 2^104.
-    pub fn gaussian(variance: Rational) -> Result<Sampler, NoiseError> {
-        let law = Law::new(Shape::Gaussian, variance)?;
+    /// A noise law at a scale, of at most [`Noise::largest_scale`].
+    pub fn of(noise: Noise, scale: Rational) -> Result<Sampler, NoiseError> {
+        let law = Law::new(noise, scale)?;
         let hat = Hat::of(&law);
         Ok(Sampler::assemble(law, hat))
     }
 
+    /// `P(x) ∝ exp(−x²/(2·variance))` on the integers; variance up to 2^104.
+    pub fn gaussian(variance: Rational) -> Result<Sampler, NoiseError> {
+        Sampler::of(Noise::Gaussian, variance)
+    }
+
     /// `P(x) ∝ exp(−|x|/scale)` on the integers; scale up to 2^40.
     pub fn laplace(scale: Rational) -> Result<Sampler, NoiseError> {
-        let law = Law::new(Shape::Laplace, scale)?;
-        let hat = Hat::of(&law);
-        Ok(Sampler::assemble(law, hat))
+        Sampler::of(Noise::Laplace, scale)
     }
 
     fn assemble(law: Law, hat: Arc<Hat>) -> Sampler {

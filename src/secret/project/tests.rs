@@ -1,7 +1,7 @@
 use super::*;
 use crate::exact::Rational;
 use crate::numeric::tries::tries;
-use crate::plan::{Neighbours, convert};
+use crate::plan::{Neighbours, Noise, convert};
 use crate::projection::answer::{Estimator, Law, Projected};
 use crate::projection::design::{Design, Request, Size};
 use crate::projection::key::Part;

@@ -116,9 +116,9 @@ impl Kind for Based {
         Some(noisy)
     }
 
-    /// Measured with Gaussian noise only: rows of a basis overlap, and L1 would add them all up.
+    /// Measured with noise that counts squares only: rows of a basis overlap, and L1 would add them all up.
     fn sensitivity(data: &Based, frame: &Frame, noise: Noise) -> Option<u128> {
-        if noise != Noise::Gaussian {
+        if !noise.squares() {
             return None;
         }
         data.dimensions().try_fold(1u128, |n, (d, l, basis)| {

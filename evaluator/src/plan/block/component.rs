@@ -41,19 +41,13 @@ impl Kind for Component {
         frame.contrast(data, noisy)
     }
 
-    /// Components are measured with Gaussian noise only; the bound √n·‖·‖₂ would be loose for Laplace noise.
+    /// Components are measured with noise that counts squares only; the bound √n·‖·‖₂ would be loose in L1.
     fn sensitivity(data: &Cuboid, frame: &Frame, noise: Noise) -> Option<u128> {
-        match noise {
-            Noise::Gaussian => component_norm(frame, data),
-            Noise::Laplace => None,
-        }
+        if noise.squares() { component_norm(frame, data) } else { None }
     }
 
     fn factors(noise: Noise) -> Option<Factors> {
-        match noise {
-            Noise::Gaussian => Some(|n| (n * (n - 1), -n)),
-            Noise::Laplace => None,
-        }
+        if noise.squares() { Some(|n| (n * (n - 1), -n)) } else { None }
     }
 
     /// Scaled counts, and the differences of differences of all.

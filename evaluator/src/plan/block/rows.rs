@@ -17,11 +17,11 @@ pub struct Rows {
 }
 
 /// The largest sum, over the queries, of one cell's prices.
-fn largest_column(rows: &Rows, price: impl Fn(i32) -> u128) -> Option<u128> {
+fn largest_column(rows: &Rows, price: impl Fn(i32) -> Option<u128>) -> Option<u128> {
     let mut columns: BTreeMap<u32, u128> = BTreeMap::new();
     for &(cell, factor) in rows.rows.iter().flatten() {
         let column = columns.entry(cell).or_insert(0);
-        *column = column.checked_add(price(factor))?;
+        *column = column.checked_add(price(factor)?)?;
     }
     columns.into_values().max()
 }
@@ -69,10 +69,7 @@ impl Kind for Rows {
 
     /// The largest sum, over the queries, of one cell's absolute or squared coefficients.
     fn sensitivity(data: &Rows, _: &Frame, noise: Noise) -> Option<u128> {
-        largest_column(data, |factor| match noise {
-            Noise::Gaussian => u128::from(factor.unsigned_abs()).pow(2),
-            Noise::Laplace => u128::from(factor.unsigned_abs()),
-        })
+        largest_column(data, |factor| noise.powered(factor.unsigned_abs().into()))
     }
 
     /// Columns are compared one by one: see `plan::cost::rows`.

@@ -16,7 +16,6 @@
 
 use super::fixed_point_up;
 use crate::cube::{Frame, Level};
-use crate::exact::Rational;
 use crate::plan::{Block, Measurement, Noise, Plan};
 
 const MOST_STEPS: u64 = 1 << 24;
@@ -149,21 +148,15 @@ impl<'a> Columns<'a> {
             inner = times(inner, if differs & bit != 0 { other } else { same })?;
         }
         let half = u128::try_from(self.norm.checked_sub(inner.0)?).ok()?;
-        match self.plan.noise {
-            Noise::Laplace if self.measurement.block.is_signed() => Some(half),
-            _ => half.checked_mul(2),
-        }
+        // Signs that differ are two apart, counts of 0 and 1 are one: squared, four and one.
+        let signed = self.measurement.block.is_signed();
+        if signed && !self.plan.noise.squares() { Some(half) } else { half.checked_mul(2) }
     }
 }
 
 /// What a distance costs, times the rows of a unit, in fixed point.
 pub(super) fn price(plan: &Plan, m: &Measurement, distance: u128) -> Option<u128> {
     let rows = u128::from(plan.max_rows);
-    let (moved, scale) = match plan.noise {
-        Noise::Gaussian => {
-            (distance.checked_mul(rows.checked_mul(rows)?)?, m.scale.checked_mul(Rational::whole(2))?)
-        }
-        Noise::Laplace => (distance.checked_mul(rows)?, m.scale),
-    };
-    fixed_point_up(Rational::whole(moved).checked_div(scale)?)
+    let moved = distance.checked_mul(plan.noise.powered(rows)?)?;
+    fixed_point_up(plan.noise.cost(moved, m.scale)?)
 }

@@ -10,7 +10,7 @@
 use super::joint::price;
 use super::{CostError, WorstCase};
 use crate::cube::{Cuboid, Frame};
-use crate::plan::{Block, Neighbours, Noise, Plan};
+use crate::plan::{Block, Neighbours, Plan};
 use std::collections::HashMap;
 
 /// The most comparisons of factors.
@@ -54,8 +54,7 @@ fn of_table(plan: &Plan, frame: &Frame, cuboid: &Cuboid) -> Option<(u128, WorstC
     let factors: usize = columns.iter().map(Vec::len).sum();
     if columns.len().checked_mul(factors).is_none_or(|steps| steps > MOST_STEPS) {
         // |a − b| ≤ |a| + |b|, and (a − b)² ≤ 2a² + 2b².
-        let times = if plan.noise == Noise::Gaussian { 4 } else { 2 };
-        return Some((alone.checked_mul(times)?, WorstCase::Bound));
+        return Some((alone.checked_mul(plan.noise.powered(2)?)?, WorstCase::Bound));
     }
     if touched < frame.len(cuboid) || plan.max_rows > 1 {
         columns.push(Column::new());
@@ -118,8 +117,7 @@ impl Prices<'_> {
                 total = total.checked_add(self.price(current, distance)?)?;
                 (current, distance) = (m, 0);
             }
-            let moved = u128::from(difference.unsigned_abs());
-            let moved = if self.plan.noise == Noise::Gaussian { moved.checked_mul(moved)? } else { moved };
+            let moved = self.plan.noise.powered(difference.unsigned_abs().into())?;
             distance = distance.checked_add(moved)?;
         }
         total.checked_add(self.price(current, distance)?)

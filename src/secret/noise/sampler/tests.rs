@@ -14,18 +14,18 @@ fn stream(seed: u64) -> ChaCha20Rng {
 }
 
 /// A sampler from its scale s or b (not s²).
-fn sampler(shape: Shape, scale: &str) -> Sampler {
+fn sampler(noise: Noise, scale: &str) -> Sampler {
     let s = r(scale);
-    match shape {
-        Shape::Gaussian => Sampler::gaussian(s.checked_mul(s).unwrap()).unwrap(),
-        Shape::Laplace => Sampler::laplace(s).unwrap(),
+    match noise {
+        Noise::Gaussian => Sampler::gaussian(s.checked_mul(s).unwrap()).unwrap(),
+        Noise::Laplace => Sampler::laplace(s).unwrap(),
     }
 }
 
 /// A sampler with a hat so coarse that the rare paths are common; a slack of [`exp::ONE`] leaves every comparison to
 /// the exact arithmetic.
-fn coarse(shape: Shape, scale: &str, grain: Grain, slack: u64) -> Sampler {
-    let law = sampler(shape, scale).law;
+fn coarse(noise: Noise, scale: &str, grain: Grain, slack: u64) -> Sampler {
+    let law = sampler(noise, scale).law;
     let mut hat = Hat::own(&law, grain);
     if slack > exp::SLACK {
         hat.quick = [0; COLUMNS];
@@ -34,22 +34,22 @@ fn coarse(shape: Shape, scale: &str, grain: Grain, slack: u64) -> Sampler {
 }
 
 /// Probability that the continuous or summed law puts below x: the closed form in doubles.
-fn mass(shape: Shape, s: f64, from: i64, to: i64) -> f64 {
-    match shape {
+fn mass(noise: Noise, s: f64, from: i64, to: i64) -> f64 {
+    match noise {
         // Each cell of the discrete law against the sum, over all that matters.
-        Shape::Gaussian if s < 2000.0 => {
+        Noise::Gaussian if s < 2000.0 => {
             let f = |x: i64| (-(x as f64).powi(2) / (2.0 * s * s)).exp();
             let reach = (s * 12.0) as i64 + 2;
             let total: f64 = (-reach..=reach).map(f).sum();
             (from.max(-reach)..to.min(reach + 1)).map(f).sum::<f64>() / total
         }
         // For s ≥ 2000 Poisson summation makes the lattice sum equal to the integral to any accuracy; cells from −1/2.
-        Shape::Gaussian => {
+        Noise::Gaussian => {
             let cdf = |x: i64| 0.5 * libm::erfc(-(x as f64 - 0.5) / (s * std::f64::consts::SQRT_2));
             cdf(to) - cdf(from)
         }
         // P(X ≤ −x) = P(X ≥ x) = q^x/(1+q).
-        Shape::Laplace => {
+        Noise::Laplace => {
             let q = (-1.0 / s).exp();
             let below = |x: i64| {
                 if x <= 0 {
@@ -65,11 +65,11 @@ fn mass(shape: Shape, s: f64, from: i64, to: i64) -> f64 {
 
 /// Cells of the number line whose ends are multiples of a sixth of the scale (a third for few draws: fewer
 /// cells have more power), out to where little is expected.
-fn cells(shape: Shape, s: f64, n: usize) -> Vec<(i64, i64)> {
+fn cells(noise: Noise, s: f64, n: usize) -> Vec<(i64, i64)> {
     let step = ((s / if n < 20_000 { 3.0 } else { 6.0 }).round() as i64).max(1);
     let mut ends = vec![i64::MIN / 4];
     ends.extend((-60..=60).map(|i| i * step + 1 - step.div_euclid(2)).filter(|&e| {
-        let outer = mass(shape, s, e.min(1 - e).saturating_sub(1_000 * step), e.min(1 - e));
+        let outer = mass(noise, s, e.min(1 - e).saturating_sub(1_000 * step), e.min(1 - e));
         outer * n as f64 > 12.0
     }));
     ends.push(i64::MAX / 4);
@@ -91,13 +91,13 @@ fn z_score(chi2: f64, freedom: usize) -> f64 {
 }
 
 /// How far the draws are from a law, in standard deviations of the chi-square statistic.
-fn misfit(xs: &[i64], shape: Shape, s: f64, cells: &[(i64, i64)]) -> f64 {
+fn misfit(xs: &[i64], noise: Noise, s: f64, cells: &[(i64, i64)]) -> f64 {
     let n = xs.len() as f64;
     let chi2: f64 = counts(xs, cells)
         .iter()
         .zip(cells)
         .map(|(&seen, &(a, b))| {
-            let expected = n * mass(shape, s, a, b);
+            let expected = n * mass(noise, s, a, b);
             (seen - expected).powi(2) / expected.max(1e-9)
         })
         .sum();
@@ -105,23 +105,23 @@ fn misfit(xs: &[i64], shape: Shape, s: f64, cells: &[(i64, i64)]) -> f64 {
 }
 
 /// Accepts the law and rejects the same law with the scale a tenth off.
-fn assert_law(sampler: &Sampler, shape: Shape, scale: &str, n: usize, seed: u64) {
+fn assert_law(sampler: &Sampler, noise: Noise, scale: &str, n: usize, seed: u64) {
     let mut bits = stream(seed);
     let mut xs = vec![0; n];
     sampler.fill(&mut bits, &mut xs);
     let s = r(scale).to_f64();
-    let cells = cells(shape, s, n);
+    let cells = cells(noise, s, n);
     assert!(cells.len() >= 3, "{scale}: {} cells", cells.len());
-    let right = misfit(&xs, shape, s, &cells);
-    assert!(right < 4.0, "{shape:?} {scale}: off by {right}");
+    let right = misfit(&xs, noise, s, &cells);
+    assert!(right < 4.0, "{noise:?} {scale}: off by {right}");
     for wrong in [s * 1.1, s / 1.1] {
-        let z = misfit(&xs, shape, wrong, &cells);
-        assert!(z > 5.0, "{shape:?} {scale}: would accept {wrong} ({z})");
+        let z = misfit(&xs, noise, wrong, &cells);
+        assert!(z > 5.0, "{noise:?} {scale}: would accept {wrong} ({z})");
     }
     // One cell too far to the right (or a thousandth of the scale) must show in the mean, and does not.
     let mean = xs.iter().map(|&x| x as f64).sum::<f64>() / n as f64;
     let deviation = (xs.iter().map(|&x| (x as f64).powi(2)).sum::<f64>() / n as f64).sqrt();
-    assert!(mean.abs() < 4.5 * deviation / (n as f64).sqrt(), "{shape:?} {scale}: mean {mean}");
+    assert!(mean.abs() < 4.5 * deviation / (n as f64).sqrt(), "{noise:?} {scale}: mean {mean}");
 }
 
 #[test]
@@ -129,10 +129,10 @@ fn both_laws_at_many_scales() {
     let scales =
         ["0.3", "1/2", "1", "7/3", "15", "17", "31.5", "33", "100", "1000", "8191", "8193", "123457/8"];
     for (i, scale) in scales.into_iter().enumerate() {
-        for shape in [Shape::Gaussian, Shape::Laplace] {
+        for noise in [Noise::Gaussian, Noise::Laplace] {
             // Where nearly all draws are zero a tenth of the scale is harder to see.
             let n = if i == 0 { 400_000 } else { 120_000 };
-            assert_law(&sampler(shape, scale), shape, scale, n, i as u64);
+            assert_law(&sampler(noise, scale), noise, scale, n, i as u64);
         }
     }
 }
@@ -140,8 +140,8 @@ fn both_laws_at_many_scales() {
 #[test]
 fn huge_scales_have_the_right_law_and_moments() {
     for (i, scale) in ["131041", "131073", "1e6", "1e9", "1e12", "1099511627776"].into_iter().enumerate() {
-        for shape in [Shape::Gaussian, Shape::Laplace] {
-            assert_law(&sampler(shape, scale), shape, scale, 120_000, 100 + i as u64);
+        for noise in [Noise::Gaussian, Noise::Laplace] {
+            assert_law(&sampler(noise, scale), noise, scale, 120_000, 100 + i as u64);
         }
     }
     let n = 200_000;
@@ -164,8 +164,8 @@ fn huge_scales_have_the_right_law_and_moments() {
 #[test]
 fn tiny_scales_are_nearly_always_zero() {
     for scale in ["1/100", "1e-15"] {
-        for shape in [Shape::Gaussian, Shape::Laplace] {
-            let sampler = sampler(shape, scale);
+        for noise in [Noise::Gaussian, Noise::Laplace] {
+            let sampler = sampler(noise, scale);
             let mut bits = stream(3);
             assert!((0..2000).all(|_| sampler.draw(&mut bits) == 0));
         }
@@ -198,12 +198,12 @@ fn a_draw_is_mostly_one_word_and_rejections_are_few() {
         ("1e3", 1.0),
         ("1e12", 2.0),
     ] {
-        for shape in [Shape::Gaussian, Shape::Laplace] {
-            let sampler = sampler(shape, scale);
+        for noise in [Noise::Gaussian, Noise::Laplace] {
+            let sampler = sampler(noise, scale);
             let mut bits = Counting(stream(1), 0);
             (0..20_000).for_each(|_| _ = sampler.draw(&mut bits));
             let mean = bits.1 as f64 / 20_000.0;
-            assert!(mean < words * 1.04, "{shape:?} {scale}: {mean} words a draw");
+            assert!(mean < words * 1.04, "{noise:?} {scale}: {mean} words a draw");
         }
     }
 }
@@ -212,13 +212,13 @@ fn a_draw_is_mostly_one_word_and_rejections_are_few() {
 fn the_tail_has_the_laws_own_shape() {
     // Few blocks: the tail begins at a half or a whole scale and holds much of the law.
     for (i, (blocks, scale)) in [(16, "40"), (32, "5000"), (16, "3000000")].into_iter().enumerate() {
-        for shape in [Shape::Gaussian, Shape::Laplace] {
-            let sampler = coarse(shape, scale, Grain { blocks, bits: 48 }, exp::SLACK);
+        for noise in [Noise::Gaussian, Noise::Laplace] {
+            let sampler = coarse(noise, scale, Grain { blocks, bits: 48 }, exp::SLACK);
             let mut bits = stream(200 + i as u64);
             let start = (blocks * sampler.width) as i64;
             let far = (0..4000).filter(|_| sampler.draw(&mut bits).abs() >= start).count();
             assert!(far > 800, "{far} of 4000 in the tail");
-            assert_law(&sampler, shape, scale, 120_000, 300 + i as u64);
+            assert_law(&sampler, noise, scale, 120_000, 300 + i as u64);
         }
     }
 }
@@ -227,28 +227,28 @@ fn the_tail_has_the_laws_own_shape() {
 fn exact_comparison_alone_gives_the_same_law() {
     // No quick acceptance, nothing the quick bounds could settle, and heights so low that the fraction's
     // random bits decide often: at 2^11 units the height at zero is a few dozen.
-    for (i, (shape, scale)) in
-        [(Shape::Gaussian, "5"), (Shape::Laplace, "5"), (Shape::Gaussian, "70"), (Shape::Laplace, "70")]
+    for (i, (noise, scale)) in
+        [(Noise::Gaussian, "5"), (Noise::Laplace, "5"), (Noise::Gaussian, "70"), (Noise::Laplace, "70")]
             .into_iter()
             .enumerate()
     {
-        let sampler = coarse(shape, scale, Grain { blocks: 120, bits: 11 }, exp::ONE);
+        let sampler = coarse(noise, scale, Grain { blocks: 120, bits: 11 }, exp::ONE);
         assert!(sampler.hat.multiplier < 250, "{}", sampler.hat.multiplier);
-        assert_law(&sampler, shape, scale, 12_000, 400 + i as u64);
+        assert_law(&sampler, noise, scale, 12_000, 400 + i as u64);
     }
     // The same with a tail at half a scale.
-    for shape in [Shape::Gaussian, Shape::Laplace] {
-        let sampler = coarse(shape, "64", Grain { blocks: 16, bits: 12 }, exp::ONE);
-        assert_law(&sampler, shape, "64", 12_000, 500);
+    for noise in [Noise::Gaussian, Noise::Laplace] {
+        let sampler = coarse(noise, "64", Grain { blocks: 16, bits: 12 }, exp::ONE);
+        assert_law(&sampler, noise, "64", 12_000, 500);
     }
 }
 
 #[test]
 fn low_heights_with_quick_bounds_give_the_same_law() {
     for (i, scale) in ["3", "50", "1e4"].into_iter().enumerate() {
-        for shape in [Shape::Gaussian, Shape::Laplace] {
-            let sampler = coarse(shape, scale, Grain { blocks: 254, bits: 13 }, exp::SLACK);
-            assert_law(&sampler, shape, scale, 30_000, 600 + i as u64);
+        for noise in [Noise::Gaussian, Noise::Laplace] {
+            let sampler = coarse(noise, scale, Grain { blocks: 254, bits: 13 }, exp::SLACK);
+            assert_law(&sampler, noise, scale, 30_000, 600 + i as u64);
         }
     }
 }
@@ -256,9 +256,9 @@ fn low_heights_with_quick_bounds_give_the_same_law() {
 #[test]
 fn how_a_comparison_is_settled_never_changes_the_outcome() {
     // From the same bits the quick path and the exact path must agree on every point, whichever settles it.
-    for shape in [Shape::Gaussian, Shape::Laplace] {
+    for noise in [Noise::Gaussian, Noise::Laplace] {
         for scale in ["2", "99", "1e6"] {
-            let quick = sampler(shape, scale);
+            let quick = sampler(noise, scale);
             let exact = Sampler { slack: exp::ONE, ..quick.clone() };
             let mut bits = stream(17);
             let mut settled = 0;
@@ -283,13 +283,13 @@ fn how_a_comparison_is_settled_never_changes_the_outcome() {
 
 #[test]
 fn the_slow_twin_draws_from_the_same_law() {
-    for (i, (shape, scale)) in [
-        (Shape::Gaussian, "0.7"),
-        (Shape::Gaussian, "11/3"),
-        (Shape::Gaussian, "500"),
-        (Shape::Laplace, "0.9"),
-        (Shape::Laplace, "22/7"),
-        (Shape::Laplace, "1500/7"),
+    for (i, (noise, scale)) in [
+        (Noise::Gaussian, "0.7"),
+        (Noise::Gaussian, "11/3"),
+        (Noise::Gaussian, "500"),
+        (Noise::Laplace, "0.9"),
+        (Noise::Laplace, "22/7"),
+        (Noise::Laplace, "1500/7"),
     ]
     .into_iter()
     .enumerate()
@@ -299,16 +299,16 @@ fn the_slow_twin_draws_from_the_same_law() {
             let mut bits = stream(seed);
             let square = scale.checked_mul(scale).unwrap();
             (0..n)
-                .map(|_| match shape {
-                    Shape::Gaussian => reference::gaussian(square, &mut bits),
-                    Shape::Laplace => reference::laplace(scale, &mut bits),
+                .map(|_| match noise {
+                    Noise::Gaussian => reference::gaussian(square, &mut bits),
+                    Noise::Laplace => reference::laplace(scale, &mut bits),
                 })
                 .collect()
         };
         let s = r(scale);
-        let cells = cells(shape, s.to_f64(), n);
+        let cells = cells(noise, s.to_f64(), n);
         let mut ours = vec![0; 10 * n];
-        sampler(shape, scale).fill(&mut stream(700 + i as u64), &mut ours);
+        sampler(noise, scale).fill(&mut stream(700 + i as u64), &mut ours);
         let ours = counts(&ours, &cells);
         // Two samples of unequal size: Σ (√(N/M)·m − √(M/N)·n)²/(m+n).
         let against = |xs: &[i64]| {
@@ -318,9 +318,9 @@ fn the_slow_twin_draws_from_the_same_law() {
             z_score(chi2, cells.len() - 1)
         };
         let right = against(&slow(s, 800 + i as u64));
-        assert!(right < 4.0, "{shape:?} {scale}: {right}");
+        assert!(right < 4.0, "{noise:?} {scale}: {right}");
         let wrong = against(&slow(s.checked_mul(r("1.1")).unwrap(), 900 + i as u64));
-        assert!(wrong > 5.0, "{shape:?} {scale}: would accept a tenth more ({wrong})");
+        assert!(wrong > 5.0, "{noise:?} {scale}: would accept a tenth more ({wrong})");
     }
 }
 
@@ -328,7 +328,7 @@ fn the_slow_twin_draws_from_the_same_law() {
 fn places_in_a_block_are_uniform() {
     // The integers of one block differ only in the law's slope: compare neighbours within the first block.
     for scale in ["3000", "9000"] {
-        let sampler = sampler(Shape::Laplace, scale);
+        let sampler = sampler(Noise::Laplace, scale);
         let mut bits = stream(31);
         let width = sampler.width as i64;
         let mut seen = vec![0.0; width as usize];
@@ -342,7 +342,7 @@ fn places_in_a_block_are_uniform() {
         let chi2 = |skew: f64| -> f64 {
             let expected = |x: i64| {
                 let tilt = 1.0 + skew * (x as f64 / width as f64 - 0.5);
-                f64::from(n) * tilt * mass(Shape::Laplace, r(scale).to_f64(), x, x + 1)
+                f64::from(n) * tilt * mass(Noise::Laplace, r(scale).to_f64(), x, x + 1)
             };
             seen.iter().zip(0..).map(|(&c, x)| (c - expected(x)).powi(2) / expected(x)).sum()
         };
@@ -363,7 +363,7 @@ fn coins() {
 
 #[test]
 fn streams_are_reproducible_and_distinct() {
-    let law = sampler(Shape::Gaussian, "1000");
+    let law = sampler(Noise::Gaussian, "1000");
     let draws = |entropy: &Entropy, index| {
         let mut xs = [0i64; 32];
         law.fill(&mut entropy.stream(index), &mut xs);
