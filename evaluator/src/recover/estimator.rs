@@ -8,7 +8,7 @@ use super::tables::Tables;
 use super::written::Written;
 use super::{RecoverError, Source};
 use crate::cube::{Cuboid, Frame};
-use crate::plan::{Form, Plan};
+use crate::plan::{Form, Plan, Seen};
 
 /// What the noises of some measurements are multiplied by in an estimate.
 pub(super) type Coefficients = Vec<(usize, Vec<f64>)>;
@@ -70,20 +70,27 @@ pub(super) enum Estimator {
 impl Estimator {
     pub fn of<S: Source>(stored: &Stored<S>) -> Result<Estimator, RecoverError> {
         let plan: &Plan = &stored.plan;
-        let count = |form: Form| plan.measurements.iter().filter(|m| m.block.form() == form).count();
-        let (components, based) = (count(Form::Component), count(Form::Based));
-        let estimator = if let Some(written) = Written::of(plan)? {
-            Estimator::Rows(written)
-        } else if based > 0 && components + based == plan.measurements.len() {
-            Estimator::Based(BasedOn::of(plan)?)
-        } else if components + based == 0 {
-            Estimator::Tables(Tables::of(plan, stored.balanced))
-        } else if components == plan.measurements.len() {
-            Estimator::Components(Components::of(plan))
-        } else {
-            return Err(RecoverError::Plan("the plan mixes components and tables".into()));
-        };
-        Ok(estimator)
+        if let Some(written) = Written::of(plan)? {
+            return Ok(Estimator::Rows(written));
+        }
+        // Each form by name: a new one must say whose it is.
+        let (mut components, mut based, mut tables) = (false, false, false);
+        for m in &plan.measurements {
+            match m.block.form() {
+                Form::Component => components = true,
+                Form::Based => based = true,
+                Form::Table(Seen::Cells | Seen::Walsh) => tables = true,
+                Form::Rows => return Err(RecoverError::Plan("the plan mixes rows with other blocks".into())),
+            }
+        }
+        match (tables, components, based) {
+            (true, true, _) | (true, _, true) => {
+                Err(RecoverError::Plan("the plan mixes components and tables".into()))
+            }
+            (false, _, true) => Ok(Estimator::Based(BasedOn::of(plan)?)),
+            (false, true, false) => Ok(Estimator::Components(Components::of(plan))),
+            (_, false, false) => Ok(Estimator::Tables(Tables::of(plan, stored.balanced))),
+        }
     }
 
     pub fn each<S: Source>(&self) -> &dyn Estimate<S> {
