@@ -132,6 +132,11 @@ trait Strategy {
         Rules::Apart
     }
 
+    /// Whether it searches for its tables, which takes seconds.
+    fn searches(&self) -> bool {
+        false
+    }
+
     /// Whether it works on halves of halves of the categories: see [`crate::cube::Refined`].
     fn refines(&self, _workload: &[Table]) -> bool {
         false
@@ -194,7 +199,7 @@ pub fn shares(measure: Measure) -> bool {
 
 /// Whether a strategy searches for its tables, which takes seconds.
 pub fn searches(measure: Measure) -> bool {
-    matches!(measure, Measure::Tables | Measure::Cluster)
+    of(measure).searches()
 }
 
 /// The measurements of one strategy: sets of which the one with the least exact prediction is meant.

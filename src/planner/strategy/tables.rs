@@ -82,6 +82,10 @@ impl Strategy for Tables {
         Ok(seen.iter().filter_map(set).collect())
     }
 
+    fn searches(&self) -> bool {
+        true
+    }
+
     /// Of one dimension all halves of halves are candidates, too.
     fn refines(&self, workload: &[Table]) -> bool {
         trees::asks_sums(workload) && trees::is_one_dimension(workload)
