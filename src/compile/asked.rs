@@ -4,8 +4,9 @@
 //! scales and weights, never on an answer, and nothing is read from private data. So when something is measured, and what it costs, is public.
 
 use super::CompileError;
+use crate::answer::best::Best;
 use crate::answer::linear::{self, Linear};
-use crate::answer::past::{Best, Together};
+use crate::answer::past::Together;
 use crate::cube::Filter;
 use crate::exact::Rational;
 use crate::law::{LawError, NoiseLaw};

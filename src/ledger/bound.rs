@@ -1,6 +1,6 @@
 //! All that may ever be spent, and what is left of it.
 
-use super::entry::Charge;
+use super::charge::Charge;
 use super::spent::{Exact, Spent, exact, rational};
 use crate::exact::Rational;
 use crate::plan::convert;

@@ -2,7 +2,8 @@
 
 use super::LedgerError;
 use super::bound::Bound;
-use super::entry::{Charge, Entry, Said};
+use super::charge::Charge;
+use super::entry::{Entry, Said};
 use super::spent::Spent;
 use crate::release::{canonical, signature};
 use std::collections::HashSet;

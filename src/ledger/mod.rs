@@ -19,6 +19,7 @@
 
 mod bound;
 mod chain;
+mod charge;
 mod entry;
 pub mod published;
 pub mod spent;
@@ -27,7 +28,8 @@ mod tests;
 
 pub use bound::Bound;
 pub use chain::{Chain, MAX_LEDGER, ROOT};
-pub use entry::{Charge, Entry, LEDGER_FORMAT, Said};
+pub use charge::Charge;
+pub use entry::{Entry, LEDGER_FORMAT, Said};
 pub use spent::{Exact, Spent};
 
 use crate::exact::Rational;

@@ -12,7 +12,7 @@
 //!
 //! All sums are exact rationals of any length; only the conversion to ε at δ rounds, and that upwards.
 
-use super::entry::Charge;
+use super::charge::Charge;
 use crate::exact::Rational;
 use crate::plan::{Neighbours, convert};
 use crate::release::Currency;

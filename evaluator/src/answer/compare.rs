@@ -21,7 +21,6 @@ use super::open::{Answers, QueryError};
 use super::query::{Notes, Options, contributions, shown};
 use super::render::{ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
 use super::rows::{Sortable, kept};
-use super::several::Party;
 use super::simultaneous::{Simultaneous, Together};
 use crate::sql::SelectColumn;
 
@@ -29,6 +28,14 @@ const PERCENT: &str = "ratio: Fieller interval; std error by the delta method";
 const DIFFERENCE: &str = "exact law of the difference of independent errors";
 const RATIOS: &str =
     "both periods' Fieller intervals together (Bonferroni), conservative; std error by the delta method";
+
+/// The releases of one period.
+pub(super) struct Party<'a, Q> {
+    /// Its name, where several are compared.
+    pub period: Option<&'a str>,
+    /// Each with the query as it understands it.
+    pub releases: Vec<(&'a Answers, &'a Q)>,
+}
 
 /// The answer of releases of several periods.
 pub(super) fn compare(

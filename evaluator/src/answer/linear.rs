@@ -1,10 +1,10 @@
 //! The figures of a query as weights on cells, and as rows that can be measured.
 
 use super::asked::Asked;
+use super::best::Best;
 use super::figure::Figure;
 use super::labels::{Labels, Place};
 use super::open::QueryError;
-use super::past::Best;
 use super::query::Notes;
 use super::render::{ResultCell, ResultColumn, ResultFigure, ResultTable};
 use super::rows::{Sortable, kept, rounded};

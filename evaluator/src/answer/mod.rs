@@ -4,6 +4,7 @@
 //! `libm`, so that every platform prints the same interval.
 
 mod asked;
+pub mod best;
 mod caveats;
 pub mod collude;
 mod compare;

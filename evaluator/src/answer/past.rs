@@ -9,9 +9,9 @@
 //! The weights depend on the noises alone and never on an answer, so the error of the combination is a fixed sum of known
 //! independent noises, and its law is exact.
 
+use super::best::Best;
 use super::caveats::truncated;
 use super::evaluate::Evaluator;
-use super::figure::whole_ends;
 use super::joint::JointLaw;
 use super::linear::{self, of_row};
 use super::open::{Answers, QueryError};
@@ -165,29 +165,6 @@ pub struct Together {
     /// Rows, each with its figure.
     rows: Vec<(usize, f64, NoiseLaw)>,
     tables: Vec<Told>,
-}
-
-/// The best estimate of a figure. Where further measurements were supposed it is none, and the law is what it would be.
-pub struct Best {
-    /// The estimate.
-    pub estimate: f64,
-    /// The law of its error.
-    pub law: ErrorLaw,
-}
-
-impl Best {
-    /// Low and high end at a level; of a figure whose truth is a whole number to whole numbers.
-    pub fn interval(&self, level: f64, whole: bool) -> (f64, f64) {
-        let ((low, high), _) = self.law.interval_by(level, crate::law::Interval::EqualTailed);
-        let ends = (self.estimate - high, self.estimate - low);
-        if whole { whole_ends(ends.0, ends.1) } else { ends }
-    }
-
-    /// Half the length of the error's own interval.
-    pub fn reach(&self, level: f64) -> f64 {
-        let ((low, high), _) = self.law.interval_by(level, crate::law::Interval::EqualTailed);
-        0.5 * (high - low)
-    }
 }
 
 impl Together {

@@ -10,7 +10,7 @@
 //! combined; those of different periods are compared, never averaged: see [`super::compare`].
 
 use super::asked::Asked;
-use super::compare::compare;
+use super::compare::{Party, compare};
 use super::describe::{Shown, TABLES};
 use super::meaning::Meaning;
 use super::open::{Answers, QueryError};
@@ -224,14 +224,6 @@ fn tells_not(e: &QueryError) -> bool {
             NotHeld { .. } | Recover(RecoverError::NotHeld(_) | RecoverError::NotDetermined(_))
         )
     )
-}
-
-/// The releases of one period.
-pub(super) struct Party<'a, Q> {
-    /// Its name, where several are compared.
-    pub period: Option<&'a str>,
-    /// Each with the query as it understands it.
-    pub releases: Vec<(&'a Answers, &'a Q)>,
 }
 
 /// Of nested copies of one measuring only the most precise: the others were made from it, so they know nothing that it does not, and

@@ -17,7 +17,7 @@
 //! centre of them all: one point, the same every time.
 
 use super::Parts;
-use super::nearest::Norm;
+use super::norm::Norm;
 use crate::cube::{Cuboid, Frame, Level};
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{

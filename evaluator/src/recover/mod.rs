@@ -26,6 +26,7 @@ pub mod gls;
 #[cfg(feature = "compile")]
 mod lp;
 mod nearest;
+mod norm;
 pub mod rows;
 mod source;
 mod stored;
@@ -34,7 +35,8 @@ mod tables;
 pub mod written;
 pub mod zeros;
 
-pub use nearest::{Nearest, Norm};
+pub use nearest::Nearest;
+pub use norm::Norm;
 pub use source::{Keeps, Source, SourceError, Sum};
 
 use crate::cube::{Axis, Cube, Cuboid, Frame};

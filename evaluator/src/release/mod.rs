@@ -51,6 +51,8 @@ pub mod keys;
 #[cfg(feature = "compile")]
 mod place;
 #[cfg(feature = "compile")]
+mod seal_error;
+#[cfg(feature = "compile")]
 mod writer;
 
 #[cfg(all(test, feature = "test-seed"))]
@@ -78,4 +80,6 @@ pub use verify::{Check, Outcome, Verification};
 #[cfg(feature = "compile")]
 pub use keys::{KeyError, SigningKey};
 #[cfg(feature = "compile")]
-pub use writer::{SealError, Sealed, SectionWriter, Writer, file_name};
+pub use seal_error::SealError;
+#[cfg(feature = "compile")]
+pub use writer::{Sealed, SectionWriter, Writer, file_name};

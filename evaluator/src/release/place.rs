@@ -20,8 +20,8 @@
 //! Where folders cannot be locked (Windows, some network drives) nothing is swept, and two runs that replace the
 //! same release at the same instant may leave a pair that `verify` refuses.
 
+use super::seal_error::SealError;
 use super::verify::sidecar_path;
-use super::writer::SealError;
 use super::{Release, ReleaseError, signature};
 use crate::interrupt::{self, Passing};
 use std::fs::{self, File};

@@ -7,7 +7,7 @@
 use super::dates;
 use super::error::SqlError;
 use super::names::{Column, Names, did_you_mean, list};
-use super::token::Span;
+use super::span::Span;
 use super::tree::{Expr, Node, Unary};
 use crate::cube::{Bounds, Categories};
 

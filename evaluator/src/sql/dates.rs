@@ -5,7 +5,7 @@
 use super::compare::{Literal, Order};
 use super::error::SqlError;
 use super::names::{Column, Names};
-use super::token::Span;
+use super::span::Span;
 use crate::calendar;
 use crate::cube::Dimension;
 

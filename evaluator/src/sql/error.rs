@@ -1,6 +1,6 @@
 //! Why a query was refused, where in its text, and what is possible instead.
 
-use super::token::Span;
+use super::span::Span;
 use crate::visible::visible;
 use std::fmt;
 

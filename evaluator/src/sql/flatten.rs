@@ -8,8 +8,8 @@
 use super::error::SqlError;
 use super::figure::is_aggregate;
 use super::names::{join, list, quoted};
+use super::span::Span;
 use super::syntax::Clauses;
-use super::token::Span;
 use super::tree::{Args, Expr, Ident, Item, Node, Operator, Order};
 
 /// One SELECT in place of two; one that has none inside stays as it is.

@@ -30,6 +30,7 @@ mod present;
 mod quantile;
 mod quote;
 mod select;
+mod span;
 pub(crate) mod syntax;
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! From a name in a query to a level of the cube, with suggestions for a name that is not there.
 
 use super::error::SqlError;
-use super::token::Span;
+use super::span::Span;
 use super::tree::{Expr, Ident, Node};
 use crate::cube::{Categories, Cube, Level};
 

@@ -1,7 +1,8 @@
 //! From words and signs to expressions: what binds tighter than what, in one function.
 
 use super::error::SqlError;
-use super::token::{Location, Span, Token};
+use super::span::{Location, Span};
+use super::token::Token;
 use super::tree::{Args, Expr, Function, Ident, Node, Operator, Unary, Window};
 
 /// How deep expressions may nest. Each level costs several stack frames, here and wherever the tree is walked.

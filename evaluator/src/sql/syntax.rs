@@ -3,7 +3,8 @@
 use super::error::SqlError;
 use super::flatten::flat;
 use super::parser::{MAX_DEPTH, Parser, too_deep};
-use super::token::{Span, Token, tokens};
+use super::span::Span;
+use super::token::{Token, tokens};
 use super::tree::{Expr, Ident, Item, Order};
 
 /// The longest query, in bytes.

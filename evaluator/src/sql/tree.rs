@@ -1,6 +1,6 @@
 //! What a SELECT says, before its names mean anything. Printed, it is the query in one spelling.
 
-use super::token::Span;
+use super::span::Span;
 use std::fmt::{self, Display, Formatter};
 
 /// A name, or one part of it.

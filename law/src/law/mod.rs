@@ -13,6 +13,7 @@
 
 mod atoms;
 mod complex;
+mod generator;
 mod grid;
 mod inversion;
 mod lattice;
@@ -27,7 +28,7 @@ mod sums;
 pub use noise::{NoiseLaw, gaussian_variance, laplace_variance};
 pub use normal::{upper_quantile as normal_upper_quantile, upper_tail as normal_upper_tail};
 
-pub use monte_carlo::Generator;
+pub use generator::Generator;
 pub use sums::Sum;
 
 use atoms::Atoms;

@@ -7,7 +7,7 @@
 //! * Laplace: the difference of two gammas. Normal: one normal.
 //! * Narrower discrete Gaussians: by their convolved masses (all but 1e-12 of them).
 
-use super::monte_carlo::Generator;
+use super::generator::Generator;
 use super::{Group, NoiseLaw, probability};
 
 /// From this parameter on sums of discrete Gaussians are taken to be discrete Gaussians.

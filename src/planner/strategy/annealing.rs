@@ -18,7 +18,6 @@
 //! whatever the effort; in later ones chains are half as many and twice as long, and half of them go on from the best so far.
 
 use super::landscape::{Choice, Landscape, Shape, Steps};
-use super::tables::PARTS;
 use crate::numeric::dice::Dice;
 use crate::plan::BudgetRule;
 use crate::progress::Stage;
@@ -37,6 +36,8 @@ const FEW_CHANGES: f64 = 20_000.0;
 const COLD: f64 = 0.003;
 const HOT: [f64; 2] = [0.01, 0.02];
 const WARM: f64 = 0.006;
+/// An annealing is told of in so many parts.
+pub const PARTS: u64 = 1000;
 /// Rounds of shares for what a chain found.
 const SETTLE: usize = 400;
 

@@ -1,7 +1,7 @@
 //! What a strategy is asked, and what strategies have in common: budgets by closed forms ([`price`]), components measured one by one,
 //! searches over tables, and rounding.
 
-use super::landscape::{Choice, Landscape};
+use super::landscape::{Choice, Landscape, stakes};
 use super::{MANY_CELLS, MOST_CELLS, Measured, NotApplicable};
 use crate::cube::{Cuboid, Frame};
 use crate::plan::{Block, BudgetRule, Measurement, Noise, round};
@@ -242,16 +242,6 @@ pub fn scales(noise: Noise, budget: f64, groups: &Groups, budgets: BudgetRule) -
         BudgetRule::Uniform => each().map(|c| c * count / price::spent(noise, budget)).collect(),
         BudgetRule::Optimal => price::best_scales(noise, budget, groups.paid().map(|p| (p.price, p.weight))),
     }
-}
-
-/// `c_A` of every component: see [`Ask::stakes`].
-pub fn stakes(request: &Request, frame: &Frame, closure: &Closure) -> Vec<f64> {
-    let mut gain = vec![0.0; closure.components.len()];
-    for (t, table) in request.workload.iter().enumerate() {
-        let weight = table.weight.to_f64() * closure.queries(frame, t, &table.cuboid);
-        closure.mean_gains(t, &table.cuboid, |id, g| gain[id] += weight * g);
-    }
-    gain
 }
 
 /// Refuses tables of too many cells.

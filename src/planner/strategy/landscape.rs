@@ -10,7 +10,6 @@
 //! Over balanced axes `E` is the predicted error itself, for continuous noise. Over unbalanced ones
 //! it is a stand-in: least squares does not decouple there. The plan's prediction is the exact one.
 
-use super::ask::stakes;
 use crate::cube::{Cuboid, Frame};
 use crate::plan::BudgetRule;
 use crate::planner::Request;
@@ -407,4 +406,14 @@ impl Landscape {
 fn norm(shares: &mut [f64]) {
     let total: f64 = shares.iter().sum();
     shares.iter_mut().for_each(|s| *s /= total);
+}
+
+/// `c_A` of every component: what a unit of `σ_A²` adds to the workload's weighted total variance.
+pub fn stakes(request: &Request, frame: &Frame, closure: &Closure) -> Vec<f64> {
+    let mut gain = vec![0.0; closure.components.len()];
+    for (t, table) in request.workload.iter().enumerate() {
+        let weight = table.weight.to_f64() * closure.queries(frame, t, &table.cuboid);
+        closure.mean_gains(t, &table.cuboid, |id, g| gain[id] += weight * g);
+    }
+    gain
 }

@@ -14,7 +14,7 @@
 //! the same workload gives the same tables on any machine, on any number of cores. Under Gaussian noise the shares of a given set of
 //! candidates are a convex problem, and steps 1 and 2 apply.
 
-use super::annealing::{anneal, anneal_each};
+use super::annealing::{PARTS, anneal, anneal_each};
 use super::ask::{Ask, scales};
 use super::landscape::{Choice, Landscape, Shape, Steps};
 use super::{
@@ -40,8 +40,6 @@ const FINISH: u64 = 10_000_000;
 const GLANCE: usize = 4;
 const LOOK: usize = 20;
 const SETTLE: usize = 1000;
-/// An annealing is told of in so many parts.
-pub const PARTS: u64 = 1000;
 
 pub struct Tables;
 

@@ -1,5 +1,6 @@
 //! What SQL has beside SELECT to find one's way: `SHOW TABLES` and `DESCRIBE name`.
 
+use super::text::cut;
 use super::{Description, Dimension};
 use crate::answer::render::{ColumnKind, ResultCell, ResultColumn, ResultTable};
 use crate::sql::SqlError;
@@ -80,22 +81,6 @@ fn tables(of: &Description) -> ResultTable {
         out.notes.push(format!("And {} more tables.", of.more_tables));
     }
     out
-}
-
-/// `0, 1, 2, … 99`, cut after `most` characters.
-pub(super) fn cut(categories: &[String], most: usize) -> String {
-    let mut text = String::new();
-    for (i, category) in categories.iter().enumerate() {
-        if i > 0 && text.chars().count() + category.chars().count() > most {
-            let last = categories.last().map_or("", String::as_str);
-            return format!("{text}, … {last}");
-        }
-        if i > 0 {
-            text.push_str(", ");
-        }
-        text.push_str(category);
-    }
-    text
 }
 
 fn dimensions(of: &Description) -> ResultTable {

@@ -1,6 +1,5 @@
 //! A description for people.
 
-use super::statement::cut;
 use super::{Description, Table};
 use crate::answer::render::WIDTH;
 use std::fmt::{self, Display, Formatter};
@@ -169,4 +168,20 @@ impl Display for Description {
         }
         Ok(())
     }
+}
+
+/// `0, 1, 2, … 99`, cut after `most` characters.
+pub(super) fn cut(categories: &[String], most: usize) -> String {
+    let mut text = String::new();
+    for (i, category) in categories.iter().enumerate() {
+        if i > 0 && text.chars().count() + category.chars().count() > most {
+            let last = categories.last().map_or("", String::as_str);
+            return format!("{text}, … {last}");
+        }
+        if i > 0 {
+            text.push_str(", ");
+        }
+        text.push_str(category);
+    }
+    text
 }

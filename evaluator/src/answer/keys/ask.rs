@@ -1,6 +1,6 @@
 //! A SELECT over the key of a projection becomes lists of cells.
 
-use super::figure::Figure;
+use super::figure::{Chosen, Figure};
 use super::{QueryError, Questions};
 use crate::cube::Level;
 use crate::projection::key::{Part, text_code};
@@ -10,9 +10,6 @@ use std::collections::HashMap;
 
 /// A label and the codes it stands for.
 pub(super) type Group = (String, Vec<u64>);
-
-/// For each part of the key that conditions speak of the values that meet them.
-pub(super) type Chosen = HashMap<usize, Vec<(String, u64)>>;
 
 /// What a column shows.
 pub(super) enum Column {

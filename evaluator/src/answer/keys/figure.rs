@@ -1,13 +1,16 @@
 //! The figures of a SELECT over a projection: counts, sums of numbers that depend on the key, totals over all rows, and shares in these.
 
-use super::ask::Chosen;
 use super::{QueryError, Questions};
 use crate::projection::answer::{Answer, Estimator, Projected};
 use crate::projection::weighted::Weighed;
 use crate::sql::SqlError;
 use crate::sql::tree::{Args, Expr, Function, Node, Operator, Unary, Window};
+use std::collections::HashMap;
 
 const POSSIBLE: &str = "possible are COUNT(*), SUM(CASE …), SUM(COUNT(*)) OVER () and shares of it";
+
+/// For each part of the key that conditions speak of the values that meet them.
+pub(super) type Chosen = HashMap<usize, Vec<(String, u64)>>;
 
 /// How much a cell counts: the number of the first case whose conditions its key meets.
 #[derive(Debug, Clone, PartialEq)]

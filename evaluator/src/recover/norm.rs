@@ -1,0 +1,37 @@
+//! How far families of tables are from each other.
+
+/// How far apart two families of tables are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Norm {
+    /// The sum of the absolute differences of all cells.
+    L1,
+    /// The largest absolute difference of any cell.
+    Linf,
+}
+
+impl Norm {
+    /// The name on the command line and in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Norm::L1 => "l1",
+            Norm::Linf => "linf",
+        }
+    }
+
+    /// What people call it.
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            Norm::L1 => "L1",
+            Norm::Linf => "L∞",
+        }
+    }
+
+    /// The distance of two families of tables of the same shapes.
+    pub fn distance(self, a: &[Vec<f64>], b: &[Vec<f64>]) -> f64 {
+        let differences = a.iter().flatten().zip(b.iter().flatten()).map(|(a, b)| (a - b).abs());
+        match self {
+            Norm::L1 => differences.sum(),
+            Norm::Linf => differences.fold(0.0, f64::max),
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! What one release takes from an account.
+
+use crate::exact::Rational;
+use crate::plan::Neighbours;
+use crate::release::Currency;
+use serde::{Deserialize, Serialize};
+
+/// What is charged, before noise is drawn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Charge {
+    /// The release's name.
+    pub release: String,
+    /// The BLAKE3 hash of the spec.
+    pub spec_blake3: String,
+    /// Whom the account protects: the same in all charges of a ledger.
+    pub unit: String,
+    /// Whom the release itself protects, where that is somebody else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<String>,
+    /// How many of those one unit of the account is at most.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub unit_of: u32,
+    /// What a neighbouring dataset is.
+    pub neighbours: Neighbours,
+    /// The part of the data that was counted, `region=north`: no unit of the account is in two parts of one partition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
+    /// What is spent: ρ or ε.
+    pub currency: Currency,
+    /// How much, for one unit of the account, as an exact rational: what the release costs, times `unit_of` (ε) or its square (ρ).
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub charged: Rational,
+    /// The tables published without noise: no charge covers what they say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub invariants: Vec<String>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn is_one(n: &u32) -> bool {
+    *n == 1
+}
