@@ -93,7 +93,7 @@ wheel: page
 # The wheel's tests, in a virtual environment that has it and the data frames
 wheel-test:
     rm -rf dist && python3 -m venv target/venv
-    target/venv/bin/pip install --quiet --disable-pip-version-check "maturin>=1.9,<2" pytest polars pandas pyarrow duckdb
+    target/venv/bin/pip install --quiet --disable-pip-version-check "maturin>=1.9,<2" pytest polars pandas pyarrow duckdb pyyaml jsonschema
     PATH="$PWD/target/venv/bin:$PATH" just wheel
     target/venv/bin/pip install --quiet --disable-pip-version-check --no-deps --force-reinstall dist/*.whl
     target/venv/bin/python -m pytest -q python/tests

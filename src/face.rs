@@ -5,7 +5,7 @@
 
 use crate::answer::describe::Description;
 use crate::answer::keys::{self, Questions};
-use crate::answer::render::{self, Caveat, ColumnKind, ResultCell, ResultFigure, ResultTable};
+use crate::answer::render::{self, Caveat, ResultCell, ResultFigure, ResultTable};
 use crate::answer::{Answers, Options, QueryError, Several};
 use crate::audit::{Audit, audit};
 use crate::cube::{self, Cube};
@@ -458,9 +458,9 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// Whether a column holds figures.
+    /// Whether a column holds a figure here, by the same name as [`Row::figure`] takes.
     pub fn has_figure(&self, name: &str) -> bool {
-        self.table.columns.iter().any(|c| c.name == name && c.kind == ColumnKind::Figure)
+        matches!(self.cell(name), Ok(ResultCell::Figure(_)))
     }
 }
 
