@@ -4,7 +4,7 @@ use super::asked::Asked;
 use super::figure::{Figure, Known, Pools};
 use super::joint::How;
 use super::open::{Answers, QueryError};
-use super::query::{Options, shown};
+use super::options::Options;
 use super::render::{Caveat, ResultFigure, named};
 use crate::cube::Filter;
 use crate::law::{Interval, LawError, Method};
@@ -26,7 +26,7 @@ fn how(level: f64) -> How {
 fn count(known: &[Known], level: f64) -> Result<ResultFigure, LawError> {
     let all = [Aggregate { filter: Filter::everything(), partition: None }];
     let answered = Figure::aggregate(0, &all).answer(0, known, &how(level), &mut Pools::default())?;
-    Ok(shown(&answered))
+    Ok(answered.shown())
 }
 
 /// What the bound on the rows of a unit did. All releases have the same bound.

@@ -17,8 +17,9 @@ use super::caveats;
 use super::figure::{Answered, Changes, Figure, Known, Pools};
 use super::joint::How;
 use super::labels::Labels;
+use super::notes::{Notes, contributions};
 use super::open::{Answers, QueryError};
-use super::query::{Notes, Options, contributions, shown};
+use super::options::Options;
 use super::render::{ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
 use super::rows::{Sortable, kept};
 use super::simultaneous::{Simultaneous, Together};
@@ -181,7 +182,7 @@ impl Changing<'_> {
                 }
             }
             keys.push(answered.first().map_or(0.0, |a| a.estimate));
-            cells.extend(answered.iter().map(|a| ResultCell::Figure(shown(a))));
+            cells.extend(answered.iter().map(|a| ResultCell::Figure(a.shown())));
             let Some((first, later)) = known.split_first() else { continue };
             for after in later {
                 self.change(i, figure, first, after, &mut cells)?;
@@ -210,14 +211,14 @@ impl Changing<'_> {
         let (a, b) = (figure.part(i, first, pools), figure.part(i, after, pools));
         let change = self.changes.of(&a, &b);
         let difference = figure.difference(&change, how)?;
-        cells.push(ResultCell::Figure(shown(&difference)));
+        cells.push(ResultCell::Figure(difference.shown()));
         if let Some(statement) = &self.options.prob {
             cells.push(ResultCell::Number(statement.probability(&difference)?));
         }
         if let Some(null) = self.options.test {
             cells.push(ResultCell::Number(difference.p_value(null)?));
         }
-        cells.push(ResultCell::Figure(shown(&change.percent(how)?)));
+        cells.push(ResultCell::Figure(change.percent(how)?.shown()));
         Ok(())
     }
 }

@@ -9,6 +9,7 @@
 
 use super::joint::{How, JointLaw, Solved};
 use super::posterior::{Alternative, p_value};
+use super::render::ResultFigure;
 use crate::law::{ErrorLaw, Interval, LawError};
 use crate::sql::{Aggregate, Expr, Linear};
 use std::collections::HashMap;
@@ -63,6 +64,13 @@ pub struct Answered {
     pub shares: Arc<[f64]>,
     /// What further statements rest on.
     pub error: ErrorOf,
+}
+
+impl Answered {
+    /// As a cell of a table.
+    pub(super) fn shown(&self) -> ResultFigure {
+        ResultFigure { estimate: self.estimate, std_error: self.std_error, low: self.low, high: self.high }
+    }
 }
 
 impl Answered {

@@ -1,14 +1,16 @@
 //! The rows of an answer: each figure with what was asked for beside it.
 
 use super::asked::{Asked, Row};
+use super::before::{Before, Posteriors};
 use super::figure::{Answered, Basis, ErrorOf, Figure, Known, Pools};
 use super::joint::How;
 use super::labels::Labels;
 use super::max_z::MaxZ;
 use super::nearest::LEAST_SQUARES;
+use super::notes::{Notes, contributions};
 use super::open::{Answers, QueryError};
+use super::options::Options;
 use super::posterior::CountPosterior;
-use super::query::{Before, Notes, Options, Posteriors, contributions, shown};
 use super::render::{ColumnKind, ResultCell, ResultColumn, ResultFigure};
 use super::rows::{Sortable, rounded};
 use crate::law::Method;
@@ -99,7 +101,7 @@ impl<'a> Making<'a> {
             }
             let other = nearest.map(|known| figure.value(known));
             let estimate = other.unwrap_or(answered.estimate);
-            let figure_shown = rounded(asked.query, i, ResultFigure { estimate, ..shown(&answered) });
+            let figure_shown = rounded(asked.query, i, ResultFigure { estimate, ..answered.shown() });
             keys.push(figure_shown.estimate);
             self.met[i].saw(&answered);
             cells.push(ResultCell::Figure(figure_shown));

@@ -4,6 +4,7 @@
 //! `libm`, so that every platform prints the same interval.
 
 mod asked;
+mod before;
 pub mod best;
 mod caveats;
 pub mod collude;
@@ -21,7 +22,9 @@ mod making;
 pub mod max_z;
 mod meaning;
 pub mod nearest;
+mod notes;
 pub mod open;
+mod options;
 pub mod past;
 mod planned;
 pub mod posterior;
@@ -36,7 +39,7 @@ mod statement;
 pub use evaluate::{AnswerError, Evaluator, Group, JointGroup};
 pub use figure::whole_ends;
 pub use open::{Answers, QueryError};
-pub use query::Options;
+pub use options::Options;
 pub use several::{Several, best_copies};
 pub use simultaneous::{Simultaneous, Together};
 pub use statement::{NotUnderstood, PriorChoice, Statement};

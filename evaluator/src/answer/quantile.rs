@@ -14,7 +14,8 @@
 
 use super::asked::Asked;
 use super::open::{Answers, QueryError};
-use super::query::{Options, answer as answer_linear};
+use super::options::Options;
+use super::query::answer as answer_linear;
 use super::render::{Caveat, ResultCell, ResultFigure, ResultTable};
 use crate::cube::{Cube, Filter, Level, Number};
 use crate::law::Interval;

@@ -2,61 +2,21 @@
 
 use super::asked::{self, Asked, Row};
 use super::caveats::{left_out, truncated};
-use super::figure::{Answered, ErrorOf, Figure, Known, Pools};
-use super::joint::{How, JointLaw, Solved};
+use super::figure::Pools;
+use super::joint::How;
 use super::labels::Labels;
 use super::making::Making;
 use super::nearest::note;
+use super::notes::Notes;
 use super::open::{Answers, QueryError};
-use super::posterior::{CountPosterior, Prior, Total};
+use super::options::Options;
 use super::quantile;
-use super::render::{Caveat, ResultFigure, ResultTable};
+use super::render::{Caveat, ResultTable};
 use super::rows::{Sortable, kept};
-use super::simultaneous::{Simultaneous, Together};
-use super::statement::{PriorChoice, Statement};
-use crate::cube::Filter;
-use crate::law::{Interval, Method};
+use super::simultaneous::Together;
+use super::statement::PriorChoice;
 use crate::recover::Nearest;
 use crate::sql::Query;
-use std::collections::HashMap;
-use std::sync::Arc;
-
-/// What is wanted of an answer beside the figures.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Options {
-    /// The probability with which each interval covers the truth.
-    pub level: f64,
-    /// How probabilities are computed.
-    pub method: Method,
-    /// Which interval.
-    pub interval: Interval,
-    /// Also the probability of this statement about each figure.
-    pub prob: Option<Statement>,
-    /// Also the two-sided p-value of the hypothesis that each figure is this number.
-    pub test: Option<f64>,
-    /// Also the posterior of each count under this prior.
-    pub prior: Option<PriorChoice>,
-    /// The intervals cover all together with probability `level`.
-    pub joint: Option<Simultaneous>,
-    /// Refuse sums and comparisons of units without a number, instead of saying how many they are.
-    pub complete: bool,
-}
-
-impl Options {
-    /// Intervals at `level`, nothing else.
-    pub fn at(level: f64) -> Options {
-        Options {
-            level,
-            method: Method::Auto,
-            interval: Interval::EqualTailed,
-            prob: None,
-            test: None,
-            prior: None,
-            joint: None,
-            complete: false,
-        }
-    }
-}
 
 impl Answers {
     /// Answers one SELECT with intervals at `level`.
@@ -76,65 +36,6 @@ impl Answers {
         }
         answer(&[(self, &Asked::new(query)?)], options)
     }
-}
-
-impl Asked<'_> {
-    /// Fills in the totals a prior speaks of.
-    fn prior(&self, choice: PriorChoice, from: &Answers, notes: &mut Notes) -> Result<Before, QueryError> {
-        let total = || -> Result<(f64, f64), QueryError> {
-            let all = from.evaluator().aggregate(&Filter::everything(), &[])?;
-            Ok(all.first().map_or((0.0, 0.0), |g| (g.estimate, g.law.variance())))
-        };
-        let (prior, text) = match choice {
-            PriorChoice::Flat => (Before::Prior(Prior::Flat), "flat: any whole number".to_string()),
-            PriorChoice::NonNegative => {
-                (Before::Prior(Prior::NonNegative), "any whole number from 0 up".into())
-            }
-            PriorChoice::Uniform { n } => {
-                (Before::Prior(Prior::Uniform { n }), format!("uniform on 0 … {n}"))
-            }
-            PriorChoice::Binomial { n: Some(n), p } => {
-                (Before::Prior(Prior::Binomial { n, p }), format!("binomial, n = {n}, p = {p}"))
-            }
-            PriorChoice::Binomial { n: None, p } => {
-                let (n, variance) = total()?;
-                if variance == 0.0 {
-                    let n = libm::round(n).max(0.0) as u64;
-                    (
-                        Before::Prior(Prior::Binomial { n, p }),
-                        format!("binomial, p = {p}, n = {n}, the exact total"),
-                    )
-                } else {
-                    let text =
-                        format!("binomial, p = {p}, n the total, itself estimated: any number from 0 up");
-                    (Before::OfTotal { p }, text)
-                }
-            }
-            PriorChoice::KnownTotal => {
-                let (n, variance) = total()?;
-                if variance > 0.0 {
-                    return Err(QueryError::TotalNotExact);
-                }
-                let n = libm::round(n).max(0.0) as u64;
-                (Before::Prior(Prior::Uniform { n }), format!("uniform on 0 … {n}, the exact total"))
-            }
-        };
-        notes.add(format!(
-            "posterior: mean, standard deviation and interval given the prior \u{201c}{text}\u{201d}; it is only as good \
-             as the prior. The other columns use no prior."
-        ));
-        Ok(prior)
-    }
-}
-
-/// What is known of a count beforehand.
-#[derive(Clone, Copy)]
-pub(super) enum Before {
-    Prior(Prior),
-    /// Binomial with probability p, of a total that is only estimated: the last aggregate.
-    OfTotal {
-        p: f64,
-    },
 }
 
 /// What makes the figures untrue besides noise.
@@ -214,93 +115,4 @@ fn nearest(
         places.into_iter().zip(found).for_each(|(at, known)| out[at] = known);
     }
     Ok(out)
-}
-
-/// Remarks, each once.
-#[derive(Default)]
-pub(super) struct Notes(pub Vec<String>);
-
-impl Notes {
-    pub fn add(&mut self, note: String) {
-        if !self.0.contains(&note) {
-            self.0.push(note);
-        }
-    }
-}
-
-pub(super) fn contributions(name: &str, releases: &[(&Answers, &Asked)], shares: &[f64]) -> String {
-    let parts: Vec<String> = releases
-        .iter()
-        .zip(shares)
-        .map(|((r, _), s)| format!("{:.1} % from {}", 100.0 * s, r.title()))
-        .collect();
-    format!("{name}: combined by precision: {} (first row).", parts.join(", "))
-}
-
-pub(super) fn shown(a: &Answered) -> ResultFigure {
-    ResultFigure { estimate: a.estimate, std_error: a.std_error, low: a.low, high: a.high }
-}
-
-/// Posteriors: one for each law, estimate and total.
-#[derive(Default)]
-pub(super) struct Posteriors(HashMap<(usize, u64, u64), (Arc<Solved>, Arc<CountPosterior>)>);
-
-impl Posteriors {
-    pub fn of(&mut self, answered: &Answered, prior: Prior) -> Result<Arc<CountPosterior>, QueryError> {
-        let ErrorOf::Linear(solved) = &answered.error else {
-            return Err(QueryError::NotACount("a ratio".into()));
-        };
-        let key = (Arc::as_ptr(solved) as usize, answered.estimate.to_bits(), 0);
-        if let Some((_, known)) = self.0.get(&key) {
-            return Ok(known.clone());
-        }
-        let made = Arc::new(CountPosterior::new(&solved.law, answered.estimate, prior)?);
-        // The law is kept alive, so that its address stays its own.
-        self.0.insert(key, (solved.clone(), made.clone()));
-        Ok(made)
-    }
-
-    /// The total is the last aggregate.
-    pub fn of_total(
-        &mut self,
-        answered: &Answered,
-        figure: &Figure,
-        known: &[Known],
-        p: f64,
-    ) -> Result<Arc<CountPosterior>, QueryError> {
-        let ErrorOf::Linear(solved) = &answered.error else {
-            return Err(QueryError::NotACount("a ratio".into()));
-        };
-        let shares = answered.shares.iter();
-        let estimate: f64 = known
-            .iter()
-            .zip(shares.clone())
-            .map(|(k, s)| s * k.estimates.last().copied().unwrap_or(0.0))
-            .sum();
-        let key = (Arc::as_ptr(solved) as usize, answered.estimate.to_bits(), estimate.to_bits());
-        if let Some((_, posterior)) = self.0.get(&key) {
-            return Ok(posterior.clone());
-        }
-        // The errors of the count and of the total, from the same noises.
-        let sources: Vec<(&JointLaw, Vec<Vec<f64>>)> = known
-            .iter()
-            .zip(shares)
-            .map(|(k, s)| {
-                let width = k.estimates.len();
-                let count = figure.weights(width).into_iter().next().unwrap_or_default();
-                let total = (0..width).map(|i| if i + 1 == width { *s } else { 0.0 }).collect();
-                (&**k.law, vec![count.iter().map(|w| w * s).collect(), total])
-            })
-            .collect();
-        let pair = JointLaw::pool(&sources);
-        let variance = solved.law.variance();
-        let slope = if variance > 0.0 { pair.covariance(&[1.0, 0.0], &[0.0, 1.0]) / variance } else { 0.0 };
-        // What is a whole number but for rounding is one.
-        let near = libm::round(slope);
-        let slope = if (slope - near).abs() < 1e-9 { near } else { slope };
-        let total = Total { estimate, slope, rest: pair.combine(&[-slope, 1.0])? };
-        let made = Arc::new(CountPosterior::of_total(&solved.law, answered.estimate, p, &total)?);
-        self.0.insert(key, (solved.clone(), made.clone()));
-        Ok(made)
-    }
 }

@@ -1,6 +1,6 @@
 //! Which rows of an answer are shown, and in which order: HAVING, ORDER BY, OFFSET, LIMIT. And figures as ROUND shows them.
 
-use super::query::Notes;
+use super::notes::Notes;
 use super::render::{ResultCell, ResultFigure};
 use crate::sql::{Query, SelectColumn};
 

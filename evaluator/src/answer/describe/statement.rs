@@ -1,6 +1,6 @@
 //! What SQL has beside SELECT to find one's way: `SHOW TABLES` and `DESCRIBE name`.
 
-use super::text::cut;
+use super::text::{cut, errors_note};
 use super::{Description, Dimension};
 use crate::answer::render::{ColumnKind, ResultCell, ResultColumn, ResultTable};
 use crate::sql::SqlError;
@@ -76,7 +76,7 @@ fn tables(of: &Description) -> ResultTable {
         ("margin", ColumnKind::Number),
     ];
     let mut out = table(&columns, of.tables.iter().map(row).collect(), of.level);
-    out.notes.push(super::text::errors_note(of));
+    out.notes.push(errors_note(of));
     if of.more_tables > 0 {
         out.notes.push(format!("And {} more tables.", of.more_tables));
     }

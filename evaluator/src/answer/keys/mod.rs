@@ -7,8 +7,8 @@
 //! the cells of all rows.
 
 use super::describe::Shown;
+use super::options::Options;
 use super::posterior::PosteriorError;
-use super::query::Options;
 use super::render::{Caveat, ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
 use crate::cube::{Cube, odometer};
 use crate::projection::answer::{Answer, Estimator, Projected};

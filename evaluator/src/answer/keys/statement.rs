@@ -4,8 +4,8 @@
 //! with the standard error that stands beside it, and a note says so. Intervals together are Bonferroni's, which needs no law.
 
 use super::QueryError;
+use crate::answer::options::Options;
 use crate::answer::posterior::{CountPosterior, PosteriorError, Prior, prob_between, prob_greater};
-use crate::answer::query::Options;
 use crate::answer::render::{ColumnKind, ResultCell, ResultFigure};
 use crate::answer::simultaneous::Simultaneous;
 use crate::answer::statement::{PriorChoice, Statement};
