@@ -4,6 +4,7 @@ use super::*;
 use crate::answer::Answers;
 use crate::compile::{self, Options};
 use crate::exact::Rational;
+use crate::numeric::tries::tries;
 use crate::planner::Look;
 use crate::release::forged::{Bodies, resealed};
 use crate::release::{Kind, SigningKey, keys};
@@ -329,9 +330,12 @@ fn unchecked_without_spec(path: &str) -> bool {
 fn every_falsified_field_of_a_manifest_is_noticed() {
     let key = agency();
     let mut told = 0;
-    for release in honest(&key) {
+    // Where the build is a quick one, each release has a third of them, another one than that before it.
+    let step = tries(3, 1);
+    for (at, release) in honest(&key).into_iter().enumerate() {
         let manifest = serde_json::to_value(release.manifest()).unwrap();
-        for (path, lie) in lies(&manifest).into_iter().chain(additions(&manifest)) {
+        let all = lies(&manifest).into_iter().chain(additions(&manifest));
+        for (path, lie) in all.skip(at % step).step_by(step) {
             let said = lie.pointer(&path).map_or(String::new(), Value::to_string);
             // The same file in the other version, header and all, is no lie.
             if path == "/format" && (1..=2).contains(&lie["format"].as_i64().unwrap_or(0)) {
@@ -347,7 +351,7 @@ fn every_falsified_field_of_a_manifest_is_noticed() {
             assert!(refused.is_some() || unchecked(&path), "{path} = {said} passes");
         }
     }
-    assert!(told > 1000, "{told}");
+    assert!(told > 1000 / step, "{told}");
 }
 
 /// A recipient's file is not another's, whoever writes its name on it; and says what all copies cost.
@@ -579,7 +583,7 @@ fn conditions_that_nobody_can_read_are_noticed() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(tries(16, 48) as u32))]
 
     /// Whatever is released verifies.
     #[test]

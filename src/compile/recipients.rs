@@ -145,7 +145,7 @@ fn dependence(a: &[f64], b: &[f64]) -> f64 {
 
 #[test]
 fn nested_copies_have_their_own_laws_and_their_steps_are_independent() {
-    for laplace in [false, true] {
+    for laplace in [true, false].into_iter().take(tries(1, 2)) {
         let spec = spec(&text("queries", laplace, NESTED, ""));
         let plans = planned(&spec).plans;
         assert_eq!(
@@ -216,13 +216,16 @@ fn intervals_of_every_copy_cover() {
     let truth: [f64; 3] = [8.0, 168.0, 32.0];
     let runs = tries(200, 800) as u32;
     for (strategy, laplace, mode) in [
+        ("queries", true, SHIFTED),
+        ("residual", false, NESTED),
         ("queries", true, NESTED),
         ("queries", false, NESTED),
-        ("residual", false, NESTED),
-        ("queries", true, SHIFTED),
         ("residual", false, SHIFTED),
         ("wavelet", true, SHIFTED),
-    ] {
+    ]
+    .into_iter()
+    .take(tries(3, 6))
+    {
         let spec = spec(&text(strategy, laplace, mode, ""));
         let plans = planned(&spec).plans;
         let cube = cube_of(&spec, &plans[0]);
@@ -279,7 +282,7 @@ fn intervals_of_every_copy_cover() {
 
 #[test]
 fn colluders_of_shifted_copies_get_what_is_predicted_and_of_nested_ones_nothing() {
-    for laplace in [false, true] {
+    for laplace in [true, false].into_iter().take(tries(1, 2)) {
         let runs = tries(400, 1000) as u32;
         let averages = |mode: &str| {
             let spec = spec(&text("queries", laplace, mode, ""));
@@ -338,7 +341,7 @@ fn every_strategy_makes_copies_that_verify_and_answer() {
     for strategy in
         ["auto", "base", "wavelet", "residual", "queries", "hierarchy", "cluster", "tables", "fourier"]
             .into_iter()
-            .take(tries(3, 9))
+            .take(tries(2, 9))
     {
         for laplace in [false, true] {
             for mode in [NESTED, SHIFTED] {
@@ -389,7 +392,7 @@ fn every_strategy_makes_copies_that_verify_and_answer() {
             }
         }
     }
-    assert!(made >= tries(8, 26), "{made}");
+    assert!(made >= tries(6, 26), "{made}");
 }
 
 #[test]

@@ -301,7 +301,7 @@ fn mixtures_in_epsilon_at_delta() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(tries(16, 64) as u32))]
+    #![proptest_config(ProptestConfig::with_cases(tries(8, 64) as u32))]
 
     /// Whatever is asked for in whatever order: what is accepted stays within the bound, in arithmetic that is exact; and what is told to be
     /// left is taken, and hardly more.

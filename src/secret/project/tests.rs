@@ -107,14 +107,15 @@ fn sums_are_those_by_hand() {
 #[test]
 fn sensitivity_is_exact() {
     let norm = |a: &[i64], b: &[i64]| a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<i64>();
+    let column: Vec<u32> = skewed().into_iter().step_by(tries(8, 1)).collect();
     for (request, column_norm) in [(request(), 256), (sketch(), 16)] {
         let p = seeded(&request.design().unwrap(), 5);
-        let before = exact(&p, &skewed());
+        let before = exact(&p, &column);
         for new in [0, 7, 1234, NODES - 1] {
-            let mut more = skewed();
+            let mut more = column.clone();
             more.push(new);
             assert_eq!(norm(&exact(&p, &more), &before), column_norm);
-            let mut changed = skewed();
+            let mut changed = column.clone();
             changed[0] = new;
             assert!(norm(&exact(&p, &changed), &before) <= 4 * column_norm);
         }
@@ -217,7 +218,8 @@ fn variance(design: &Design, m: usize) -> f64 {
 }
 
 /// Means are zero and variances those of theory, within 4.5 standard errors (that of a variance from the sample's own kurtosis).
-/// The variance of the noise and of other counts are about equal, so neither could be half or double unnoticed.
+/// The variance of the noise and of other counts are about equal, so neither could be half or double unnoticed; in quick builds, of which
+/// fewer releases are made, neither could be thrice.
 fn errors_are_as_predicted(outcomes: &[Outcomes], design: &Design, most: f64) {
     for (o, m) in outcomes.iter().zip([1, 10, 100]) {
         let n = o.errors.len() as f64;
@@ -249,7 +251,7 @@ fn intervals_cover(outcomes: &[Outcomes]) {
 }
 
 /// A variance that is off by so much is found out.
-const POWER: f64 = tries(4, 2) as f64 / 10.0;
+const POWER: f64 = tries(6, 2) as f64 / 10.0;
 
 /// And intervals of this share of the width.
 const NARROWER: f64 = tries(5, 7) as f64 / 10.0;
@@ -261,7 +263,7 @@ fn noisy() -> Request {
 #[test]
 fn dense_estimates_err_as_predicted_and_intervals_cover() {
     let design = noisy().design().unwrap();
-    let (outcomes, wrong, bound) = simulate(&design, tries(500, 2000), Estimator::Best, NARROWER);
+    let (outcomes, wrong, bound) = simulate(&design, tries(250, 2000), Estimator::Best, NARROWER);
     errors_are_as_predicted(&outcomes, &design, POWER);
     intervals_cover(&outcomes);
     // Proved, so never too often, and not far off.
@@ -274,7 +276,7 @@ fn published_noise_errs_as_predicted_and_intervals_cover() {
     let budget = convert::rho_for(epsilon, delta).unwrap();
     let request = Request { noise: Noise::Laplace, published: Some((epsilon, delta)), budget, ..noisy() };
     let design = request.design().unwrap();
-    let (outcomes, wrong, bound) = simulate(&design, tries(500, 2000), Estimator::Best, NARROWER);
+    let (outcomes, wrong, bound) = simulate(&design, tries(250, 2000), Estimator::Best, NARROWER);
     errors_are_as_predicted(&outcomes, &design, POWER);
     intervals_cover(&outcomes);
     assert!(wrong <= 0.05 && (1.0..2.2).contains(&bound), "{wrong} {bound}");
@@ -284,16 +286,17 @@ fn published_noise_errs_as_predicted_and_intervals_cover() {
 #[test]
 fn sketches_cover() {
     let design = Request { sketch: Some(16), size: Size::Rows(16_384), ..request() }.design().unwrap();
-    let (outcomes, ..) = simulate(&design, 1000, Estimator::Best, 0.5);
+    let (outcomes, ..) = simulate(&design, tries(300, 1000), Estimator::Best, 0.5);
     assert_eq!(outcomes.iter().map(|o| o.order).collect::<Vec<_>>(), [true, true, false]);
     intervals_cover(&outcomes[..2]);
     assert!(outcomes[2].covered * 20 > outcomes[2].errors.len() * 19);
     // The stated standard error is the estimate's own: the mean of squared errors is that of squared standard errors within a
-    // quarter. A thousand releases tell it to 5 %, with heavy tails to 10 %.
+    // quarter. A thousand releases tell it to 5 %, with heavy tails to 10 %; three hundred to 18 %.
+    let most = tries(45, 25) as f64 / 100.0;
     for (o, m) in outcomes.iter().zip([1, 10, 100]) {
         let ratio = Outcomes::mean(&o.errors, |e| e * e) / Outcomes::mean(&o.stated, |v| v);
         println!("{m} cells: {ratio}");
-        assert!((ratio - 1.0).abs() < 0.25, "{m} cells: squared errors are {ratio} of what is stated");
+        assert!((ratio - 1.0).abs() < most, "{m} cells: squared errors are {ratio} of what is stated");
     }
 }
 
@@ -301,7 +304,7 @@ fn sketches_cover() {
 #[test]
 fn the_mean_of_a_sketch_errs_as_predicted() {
     let design = Request { budget: "1/1000".parse().unwrap(), ..sketch() }.design().unwrap();
-    let (outcomes, ..) = simulate(&design, tries(1000, 4000), Estimator::Mean, 1.0);
+    let (outcomes, ..) = simulate(&design, tries(600, 4000), Estimator::Mean, 1.0);
     errors_are_as_predicted(&outcomes, &design, tries(10, 5) as f64 / 10.0);
     assert!(outcomes.iter().all(|o| !o.order && o.covered * 20 > o.errors.len() * 19));
 }

@@ -111,7 +111,7 @@ fn all_queries_of_a_class_are_within_alpha() {
     for cells in [1u64, 8] {
         let alpha = design.guarantee(cells);
         let (mut failed, mut furthest) = (0, 0.0f64);
-        let seeds = tries(100, 300);
+        let seeds = tries(50, 300);
         for seed in 0..seeds as u64 {
             let mut dice = Dice::new(seed);
             let mut bytes = [0; 32];

@@ -113,7 +113,7 @@ fn threads_do_not_matter() {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let (land, from) = (land.again(land.rule()), from.clone());
             let found = pool.install(move || {
-                (0..2)
+                (0..tries(1, 2) as u32)
                     .flat_map(|round| anneal(&land, &from, 1e6, round, &Stage::new("test", 1)))
                     .collect::<Vec<_>>()
             });
@@ -138,7 +138,7 @@ fn limits_and_starts_hold() {
         let tables: Vec<_> = land.workload.iter().map(|&(w, _)| land.shape(w)).collect();
         let equal = vec![1.0; tables.len()];
         let from = land.choice(tables, equal);
-        for most in [from.cells(), 100.0, 1000.0].into_iter().take(tries(2, 3)) {
+        for most in [from.cells(), 100.0, 1000.0].into_iter().take(tries(1, 3)) {
             let most = most.max(from.cells());
             for c in anneal(&land, &from, most, 0, &Stage::new("test", 1)) {
                 assert!(c.cells() <= most, "{} of {most} cells", c.cells());
@@ -154,7 +154,7 @@ fn limits_and_starts_hold() {
 /// All pairs of 16 binary attributes. The 20 lines of the affine plane of order 4 in equal shares have the total variance
 /// 556 800: 30·2·16·400 for the pairs, each in one line, 60/5 as much for the singles, each in five, and 30/20
 /// for the total. Of twelve chains with a fifth of the usual changes some
-/// find fewer tables that are better.
+/// find fewer tables that are 2 % better; of four, such as are better.
 #[test]
 fn a_chain_beats_the_affine_plane() {
     let land = pairs(&[2; 16], BudgetRule::Optimal);
@@ -168,14 +168,14 @@ fn a_chain_beats_the_affine_plane() {
     let plane = land.choice(lines, vec![1.0; 20]);
     assert!((2.0 * plane.error / 556_800.0 - 1.0).abs() < 1e-12, "{}", 2.0 * plane.error);
 
-    let chains = (1..=12).map(|seed| {
+    let chains = (1..=tries(4, 12) as u64).map(|seed| {
         let mut chain = Chain::new(&land, 20, 1e7, Dice::new(seed));
         chain.cover();
         chain.run(HOT[0], 60_000.0, f64::INFINITY);
         2.0 * chain.best().unwrap().error
     });
     let best = chains.fold(f64::INFINITY, f64::min);
-    assert!(best < 5.46e5, "{best}");
+    assert!(best < tries(556_800, 546_000) as f64, "{best}");
 }
 
 /// The lower bound of docs/methods for the same workload: by Hölder's inequality no tables and shares go below it.

@@ -3,6 +3,7 @@
 
 use super::super::tests::{column, labels, lenient, spec, with_unit};
 use super::*;
+use crate::numeric::tries::tries;
 use crate::spec::Coding;
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -78,7 +79,7 @@ fn impossible_rows_are_counted() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(tries(16, 48) as u32))]
 
     /// From text and from Parquet the same, and as counted cell by cell; a release is refused where this finds something, and only there.
     #[test]

@@ -83,7 +83,7 @@ proptest! {
 /// So many rows of so many units that parts are parted again, on the disk.
 #[test]
 fn more_rows_than_fit() {
-    let rows = tries(20_000, 60_000);
+    let rows = tries(12_000, 60_000);
     let names: Vec<String> = (0..rows).map(|row| format!("person {}", row * 7919 % 9001)).collect();
     let mut text = "n,x,who\n".to_owned();
     (0..rows).for_each(|row| text += &format!("{row},y,{}\n", names[row]));

@@ -2,6 +2,7 @@
 
 use super::super::{Entropy, reference};
 use super::*;
+use crate::numeric::tries::tries;
 use crate::secret::noise::hat::Grain;
 use rand_chacha::ChaCha20Rng;
 
@@ -231,6 +232,7 @@ fn exact_comparison_alone_gives_the_same_law() {
         [(Noise::Gaussian, "5"), (Noise::Laplace, "5"), (Noise::Gaussian, "70"), (Noise::Laplace, "70")]
             .into_iter()
             .enumerate()
+            .step_by(tries(3, 1))
     {
         let sampler = coarse(noise, scale, Grain { blocks: 120, bits: 11 }, exp::ONE);
         assert!(sampler.hat.multiplier < 250, "{}", sampler.hat.multiplier);
