@@ -255,6 +255,12 @@ fn experiment() {
 
 #[test]
 #[cfg_attr(debug_assertions, ignore = "long where nothing is optimised: cargo test --release")]
+fn long() {
+    golden("long.session");
+}
+
+#[test]
+#[cfg_attr(debug_assertions, ignore = "long where nothing is optimised: cargo test --release")]
 fn experiment_whole() {
     golden("experiment_whole.session");
 }
