@@ -300,7 +300,7 @@ fn head(spec: &Spec, planned: &Planned) -> String {
         .iter()
         .map(|z| {
             let counted = if planned.prediction.zeros { "" } else { "; not counted on below" };
-            format!("empty     {}\n", crate::audit::wrap(&format!("where {z}{counted}"), 70, 10))
+            format!("empty     {}\n", crate::audit::wrap(&format!("where {}{counted}", z.condition), 70, 10))
         })
         .collect();
     let asked = match planned.prediction.queries {

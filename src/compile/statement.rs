@@ -10,7 +10,7 @@ use super::CompileError;
 use crate::calendar;
 use crate::cube::{ClassedDimension, Cube, Cuboid, Filter, Level};
 use crate::plan::Plan;
-use crate::recover::zeros;
+use crate::recover::zeros::Zero;
 use crate::secret::count::given::{
     ASTRAY, COUNT, CUT, IMPOSSIBLE, SPEC, column, fingerprint, levels, needed,
 };
@@ -136,9 +136,7 @@ pub fn statement(spec: &Spec, plan: &Plan, dialect: Dialect, from: &str) -> Resu
         ));
     }
     let levels = levels(&tables);
-    let filters = spec.zeros.iter().map(|condition| zeros::filter(&spec.cube, condition));
-    let filters =
-        filters.collect::<Result<Vec<_>, _>>().map_err(|_| refuse("a [[zero]] cannot be written"))?;
+    let filters: Vec<&Filter> = spec.zeros.iter().map(Zero::filter).collect();
     let mut dimensions: Vec<usize> = levels.iter().map(|l| l.dimension).collect();
     dimensions.extend(filters.iter().flat_map(|f| f.dims.iter().map(|d| d.dim)));
     dimensions.sort_unstable();
@@ -174,7 +172,7 @@ pub fn statement(spec: &Spec, plan: &Plan, dialect: Dialect, from: &str) -> Resu
     );
     let _ = writeln!(sql, "WITH coded AS (\n  SELECT\n{}\n  FROM {from}\n),", coded.join(",\n"));
     let mut placed: Vec<String> = levels.iter().map(|level| level_of(&spec.cube, *level)).collect();
-    let never = filters.iter().filter_map(impossible).collect::<Vec<_>>();
+    let never = filters.iter().copied().filter_map(impossible).collect::<Vec<_>>();
     let never = if never.is_empty() {
         "0".into()
     } else {

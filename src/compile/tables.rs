@@ -174,8 +174,8 @@ impl<'a> Tables<'a> {
         for (i, (cuboid, counts)) in plan.exact.iter().zip(exact).enumerate() {
             writer.write_section(Kind::Exact, i as u32, &exact::encode(cuboid, counts)?)?;
         }
-        for (i, condition) in self.spec.zeros.iter().enumerate() {
-            writer.write_section(Kind::Zero, i as u32, condition.as_bytes())?;
+        for (i, zero) in self.spec.zeros.iter().enumerate() {
+            writer.write_section(Kind::Zero, i as u32, zero.condition.as_bytes())?;
         }
         if let (Some(noisy), Some(scale)) = (cut, plan.truncation) {
             writer.write_section(Kind::Truncation, 0, &Truncation { scale, noisy }.encode()?)?;

@@ -32,6 +32,8 @@ impl Spec {
         let mut out = Spec { cube: refined.cube.clone(), ..self.clone() };
         out.workload.iter_mut().for_each(|t| t.cuboid = refined.cuboid(&t.cuboid));
         out.exact.iter_mut().for_each(|e| e.cuboid = refined.cuboid(&e.cuboid));
+        // What the filters tell apart are the finest nodes, which stay.
+        out.zeros.iter_mut().for_each(|z| z.cuboid = refined.cuboid(&z.cuboid));
         Cow::Owned(out)
     }
 
@@ -105,7 +107,7 @@ impl Spec {
             rows: self.strategy.rows.clone(),
             targets: self.targets.clone(),
             exact: self.exact.iter().map(|e| e.cuboid.clone()).collect(),
-            zeros: self.zeros.clone(),
+            zeros: self.zeros.iter().map(|zero| zero.condition.clone()).collect(),
             truncation: self.privacy.truncation,
             effort: self.strategy.effort,
             tails: Vec::new(),

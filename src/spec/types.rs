@@ -6,6 +6,7 @@ use crate::exact::Rational;
 use crate::plan::{BudgetRule, Measure, Neighbours, Noise, Rows, Share, Table};
 use crate::planner::{Objective, Target};
 use crate::projection::Size;
+use crate::recover::zeros::Zero;
 use crate::release::Dataset;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -49,8 +50,8 @@ pub struct Spec {
     pub targets: Vec<Option<Target>>,
     /// The tables of the workload that are published without noise.
     pub exact: Vec<ExactTable>,
-    /// Conditions whose cells are empty whatever the data.
-    pub zeros: Vec<String>,
+    /// Conditions whose cells are empty whatever the data, resolved.
+    pub zeros: Vec<Zero>,
     /// What to measure.
     pub strategy: StrategySpec,
     /// Lists that `margins init` drafted from the data and nobody has confirmed: why there can be no release yet.

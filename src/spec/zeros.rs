@@ -11,16 +11,11 @@ use crate::sql::quote_names;
 pub(super) const KEYS: &[&str] = &["where"];
 
 /// Reads all `[[zero]]` entries and checks each against the tables asked for.
-pub(super) fn read(
-    value: &Value<'_>,
-    cube: &Cube,
-    workload: &[Table],
-    sink: &mut Sink,
-) -> Option<Vec<String>> {
+pub(super) fn read(value: &Value<'_>, cube: &Cube, workload: &[Table], sink: &mut Sink) -> Option<Vec<Zero>> {
     let items = read::list(value, "`zero`", sink)?;
     let before = sink.count();
     let frame = Frame::new(cube, &Frame::levels_of(cube, workload.iter().map(|t| &t.cuboid)));
-    let mut conditions: Vec<String> = Vec::new();
+    let mut conditions: Vec<Zero> = Vec::new();
     for item in items.iter() {
         let Some(fields) = Fields::open(item, "`[[zero]]`", KEYS, sink) else { continue };
         let example = "`where = \"age < 15 AND work <> 'none'\"`";
@@ -47,8 +42,8 @@ pub(super) fn read(
                         .help("ask for a table of these dimensions, or leave the condition out".to_owned()),
                 );
             }
-            Ok(_) if conditions.iter().any(|c| c == text) => {}
-            Ok(_) => conditions.push(text.to_owned()),
+            Ok(zero) if conditions.iter().any(|c| c.condition == zero.condition) => {}
+            Ok(zero) => conditions.push(zero),
         }
     }
     (sink.count() == before).then_some(conditions)

@@ -23,6 +23,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// One condition.
+#[derive(Debug, Clone)]
 pub struct Zero {
     /// As the spec says it.
     pub condition: String,
@@ -98,6 +99,11 @@ impl Zero {
             levels.push(Level::new(c.dim, level));
         }
         Ok(Zero { condition: condition.into(), cuboid: Cuboid::new(levels), filter })
+    }
+
+    /// The cells that are empty: the weight of every other one is 0.
+    pub fn filter(&self) -> &Filter {
+        &self.filter
     }
 
     /// What it tells apart: dimensions, and the class of each of their finest nodes.

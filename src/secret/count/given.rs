@@ -138,7 +138,7 @@ pub fn fingerprint(spec: &Spec, cube: &Cube, tables: &[Cuboid]) -> u64 {
         }
         say(&format!("{missing:?} {other:?}"));
     }
-    spec.zeros.iter().for_each(|condition| say(condition));
+    spec.zeros.iter().for_each(|zero| say(&zero.condition));
     match &spec.privacy.unit {
         Unit::Row => say("row"),
         Unit::Column { column, max_rows, order } => say(&format!("{column:?} {max_rows} {order:?}")),

@@ -168,7 +168,7 @@ fn each_of<S: Take>(
     make: &(dyn Fn() -> S + Sync),
 ) -> Result<Seen<S>, IngestError> {
     let fields = Fields::of(spec)?;
-    let zeros = Zeros::of(spec)?;
+    let zeros = Zeros::of(spec);
     let size = files.iter().map(|file| file.size).fold(0, u64::saturating_add);
     // Choosing among rows that were read takes about as long as reading them again.
     let passes = if fields.unit.is_some() { 2 } else { 1 };

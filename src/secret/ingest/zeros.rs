@@ -6,7 +6,7 @@
 use super::chunk::Chunk;
 use super::error::IngestError;
 use crate::cube::Filter;
-use crate::recover::zeros;
+use crate::recover::zeros::Zero;
 use crate::spec::Spec;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -16,13 +16,9 @@ pub(super) struct Zeros {
 }
 
 impl Zeros {
-    pub fn of(spec: &Spec) -> Result<Zeros, IngestError> {
-        let conditions = spec.zeros.iter().map(|condition| {
-            let filter = zeros::filter(&spec.cube, condition);
-            let filter = filter.map_err(|_| IngestError::Zero { condition: condition.clone() })?;
-            Ok((condition.clone(), filter, AtomicBool::new(false)))
-        });
-        Ok(Zeros { conditions: conditions.collect::<Result<_, _>>()? })
+    pub fn of(spec: &Spec) -> Zeros {
+        let each = |zero: &Zero| (zero.condition.clone(), zero.filter().clone(), AtomicBool::new(false));
+        Zeros { conditions: spec.zeros.iter().map(each).collect() }
     }
 
     /// No conditions.

@@ -78,7 +78,7 @@ pub fn check(spec: &Spec, path: &Path, progress: &dyn Progress) -> Result<Report
     if kept.is_empty() {
         return Ok(report);
     }
-    let zeros = if kept.len() == spec.columns.len() { Zeros::of(spec)? } else { Zeros::none() };
+    let zeros = if kept.len() == spec.columns.len() { Zeros::of(spec) } else { Zeros::none() };
     let size = files.iter().map(|file| file.size).fold(0, u64::saturating_add);
     let step = |done: u64| progress.step(done.min(size), size);
     let bounding =

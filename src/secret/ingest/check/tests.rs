@@ -3,7 +3,9 @@
 
 use super::super::tests::{column, labels, lenient, spec, with_unit};
 use super::*;
+use crate::cube::{Cuboid, Frame};
 use crate::numeric::tries::tries;
+use crate::recover::zeros::Zero;
 use crate::spec::Coding;
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -70,7 +72,9 @@ fn columns_that_are_not_there() {
 #[test]
 fn impossible_rows_are_counted() {
     let mut spec = spec([labels("sex", &["a", "b"]), labels("x", &["y", "z"])]);
-    spec.zeros = vec!["sex = 'sex0' AND x = 'x1'".into()];
+    let all = Cuboid::new([(0, 1), (1, 1)]);
+    let frame = Frame::new(&spec.cube, &Frame::levels_of(&spec.cube, [&all]));
+    spec.zeros = vec![Zero::new(&spec.cube, &frame, "sex = 'sex0' AND x = 'x1'").unwrap()];
     let report = of(&spec, b"sex,x\na,z\na,y\nb,z\na,z\n").unwrap();
     assert_eq!(
         (report.impossible.clone(), report.passed()),
