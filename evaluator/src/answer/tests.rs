@@ -306,7 +306,7 @@ fn two_releases_are_better_than_one() {
         covered += u64::from(both.low <= want && want <= both.high);
     }
     // Four standard errors.
-    let near = 4.0 * (0.09 / draws as f64).sqrt();
+    let near = 0.027 * (2000.0 / draws as f64).sqrt();
     assert!((covered as f64 / draws as f64 - 0.9).abs() < near, "{covered}");
 }
 

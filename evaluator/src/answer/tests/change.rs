@@ -14,13 +14,13 @@ fn later(mut rows: Vec<JointGroup>) -> Vec<JointGroup> {
     rows
 }
 
-/// With 6000 pairs of releases a coverage of 0.9 is seen within 0.016 (four standard errors of one row), with 1500 within 0.031. An interval that forgot
+/// With 6000 pairs of releases a coverage of 0.9 is seen within 0.016 (four standard errors of one row), with 1500 within 0.032. An interval that forgot
 /// the noise of one of the two releases would cover 0.76, one of 0.8 of the width 0.82: both are found out. For the percentage
 /// Fieller's criterion at the truth is counted, and the interval itself is held against it on some draws.
 #[test]
 fn intervals_of_a_change_cover_as_they_say() {
     const DRAWS: u64 = tries(1500, 6000) as u64;
-    let near = 4.0 * (0.09 / DRAWS as f64).sqrt();
+    let near = 0.016 * (6000.0 / DRAWS as f64).sqrt();
     const LEVEL: f64 = 0.9;
     let query = Query::parse("SELECT a, COUNT(*) AS n, SUM(b) AS s FROM t GROUP BY a", &cube()).unwrap();
     let asked = Asked::new(&query).unwrap();

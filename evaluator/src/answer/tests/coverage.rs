@@ -78,12 +78,12 @@ fn coverage(plan: &Plan, sql: &str, trial: &Trial) -> Vec<(String, f64, f64)> {
         .collect()
 }
 
-/// With 6000 draws a coverage of 0.9 is seen within 0.016 (four standard errors of one row), with 2000 within 0.027; 0.8 of the width
+/// With 6000 draws a coverage of 0.9 is seen within 0.016 (four standard errors of one row), with 2000 within 0.028; 0.8 of the width
 /// covers 0.82 or less under these laws, and is found out.
 #[test]
 fn intervals_cover_as_they_say() {
     let draws = tries(2000, 6000) as u64;
-    let near = 4.0 * (0.09 / draws as f64).sqrt();
+    let near = 0.016 * (6000.0 / draws as f64).sqrt();
     for (noise, measure) in ALL {
         let plan = planned(noise, measure, "1/20");
         let trial = Trial { level: 0.9, interval: Interval::EqualTailed, draws, step: draws / 4 };
