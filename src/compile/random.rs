@@ -116,7 +116,7 @@ fn parse(text: &str) -> Option<Spec> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(tries(24, 96) as u32))]
+    #![proptest_config(ProptestConfig::with_cases(tries(12, 96) as u32))]
 
     #[test]
     fn what_release_refuses_plan_refuses(case in case()) {

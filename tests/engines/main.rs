@@ -85,6 +85,9 @@ reason = "a test"
 
 [[zero]]
 where = "age = 0 AND sex = 'M'"
+
+[strategy]
+measure = "residual"
 "#;
 
 fn rows() -> String {
