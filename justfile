@@ -1,28 +1,27 @@
-# The commands people use. `just --list` shows them; .ci/run calls the same ones.
+# The commands people use. `just --list` shows them. The checks are those of .ci/run: each is a script in .ci/steps.
 
 # Format, lints, tests, the evaluator alone, schemas, and the README's first command
 check: fmt clippy test evaluator schemas demo
 
 # Formatting
 fmt:
-    cargo fmt --all --check
+    .ci/steps/format
 
 # Lints, for all targets
 clippy:
-    cargo clippy --all-targets --locked -- -D warnings
+    .ci/steps/lints
 
 # All tests
 test:
-    cargo test --locked
+    .ci/steps/tests
 
 # All tests, each with all its tries
 test-all:
-    cargo test --release --locked
+    .ci/steps/tests-all
 
 # The evaluator alone: no data reading, no samplers
 evaluator:
-    cargo check --lib --no-default-features --locked
-    @test "$(cargo tree --no-default-features -e normal --prefix none --locked | awk "{print \$1, \$2}" | sort -u | wc -l)" -le 45
+    .ci/steps/evaluator
 
 # The committed schemas are those of the types (`UPDATE=1 just schemas` writes them)
 schemas:
@@ -54,9 +53,7 @@ bench-peers rows="10000000":
 
 # The statements of --sql on DuckDB, PostgreSQL and Spark (the last two from the system's packages), none skipped
 engines:
-    python3 -m venv target/engines
-    target/engines/bin/pip install --quiet --disable-pip-version-check duckdb pyspark
-    MARGINS_ENGINES=all MARGINS_PYTHON="$PWD/target/engines/bin/python" cargo test --locked --test engines
+    .ci/steps/engines
 
 # The figures of docs/methods/bases.md
 bases:
@@ -91,9 +88,5 @@ wheel: page
     CARGO_TARGET_DIR=target maturin build --release --locked --features page,pyo3/extension-module --manifest-path python/Cargo.toml --out dist
 
 # The wheel's tests, in a virtual environment that has it and the data frames
-wheel-test:
-    rm -rf dist && python3 -m venv target/venv
-    target/venv/bin/pip install --quiet --disable-pip-version-check "maturin>=1.9,<2" pytest polars pandas pyarrow duckdb pyyaml jsonschema
-    PATH="$PWD/target/venv/bin:$PATH" just wheel
-    target/venv/bin/pip install --quiet --disable-pip-version-check --no-deps --force-reinstall dist/*.whl
-    target/venv/bin/python -m pytest -q python/tests
+wheel-test: page
+    .ci/steps/wheel
