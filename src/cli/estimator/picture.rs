@@ -145,8 +145,19 @@ fn highest(lines: &[Line]) -> f64 {
     lines.iter().map(least).fold(2.0 * most, f64::max)
 }
 
+/// The steps of an ordinate that reaches `most`: 1, 2 or 5 times a power of ten, at most six of them; and how many decimals they have.
+/// A label of such a step is its place, where a rounded one would only be near to it.
+fn round_steps(most: f64) -> (f64, u32, usize) {
+    let count = |step: f64| (most / step - 1e-9).ceil();
+    let least = libm::floor(libm::log10(most / 6.0)) as i32;
+    let steps = (least..=least + 1).flat_map(|e| [1.0, 2.0, 5.0].map(|s| (s * libm::pow(10.0, e.into()), e)));
+    let (step, e) = steps.into_iter().find(|&(step, _)| count(step) <= 6.0).unwrap_or((most, 0));
+    (step, count(step) as u32, e.min(0).unsigned_abs() as usize)
+}
+
 fn draw(svg: &mut String, panel: &Panel) {
-    let (left, most) = (panel.left, panel.most);
+    let (step, count, digits) = round_steps(panel.most);
+    let (left, most) = (panel.left, step * f64::from(count));
     let base = panel.top + HEIGHT;
     let x = |t: f64| left + t * WIDTH;
     let y = |v: f64| base - (v / most).min(1.0) * HEIGHT;
@@ -167,9 +178,8 @@ fn draw(svg: &mut String, panel: &Panel) {
             base + 18.0
         );
     }
-    let digits = if most <= 1.0 { 2 } else { 1 };
-    for i in 0..=4 {
-        let v = most * f64::from(i) / 4.0;
+    for i in 0..=count {
+        let v = step * f64::from(i);
         let _ = writeln!(
             svg,
             "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{v:.digits$}</text>",
@@ -213,6 +223,24 @@ fn draw(svg: &mut String, panel: &Panel) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_label_is_its_place() {
+        for most in [0.03, 0.6, 1.0, 3.65, 7.2999, 7.301, 11.0, 59.9, 1100.0] {
+            let (step, count, digits) = round_steps(most);
+            assert!((2..=6).contains(&count) && step * f64::from(count) >= 0.999_999 * most, "{most}");
+            for i in 1..=count {
+                let v = step * f64::from(i);
+                let label: f64 = format!("{v:.digits$}").parse().unwrap_or(f64::NAN);
+                assert!((label / v - 1.0).abs() < 1e-12, "{most}: {v} is labelled {label}");
+            }
+        }
+        // As the picture shows them: no panel halves 7.3 to 3.6 where its neighbour halves it to 3.7.
+        let svg = svg(100, 0.3, 0.1).unwrap_or_default();
+        let labels = svg.split("text-anchor=\"end\">").skip(1).filter_map(|l| l.split('<').next());
+        let labels: Vec<&str> = labels.collect();
+        assert!(labels.contains(&"2") && labels.contains(&"0.2") && !labels.contains(&"3.6"), "{labels:?}");
+    }
 
     #[test]
     fn a_picture_with_every_line() {
