@@ -84,12 +84,12 @@ pub mod options {
 #[doc(hidden)]
 pub mod audit;
 #[cfg(feature = "compile")]
-#[doc(hidden)]
-pub use margins_evaluator::interrupt;
+use margins_evaluator::calendar;
 #[doc(hidden)]
 pub use margins_evaluator::{answer, cube, plan, progress, projection, recover, release, sql, visible};
 #[cfg(feature = "compile")]
-use margins_evaluator::{calendar, files};
+#[doc(hidden)]
+pub use margins_evaluator::{files, interrupt};
 #[doc(hidden)]
 pub use margins_law::{exact, law, numeric};
 

@@ -40,11 +40,11 @@ const BOTTOM: f64 = 56.0;
 /// Least distance between two labels at line ends.
 const LEADING: f64 = 14.0;
 /// Told apart with any colour vision (Okabe & Ito), dark enough on white.
-pub(super) const COLOURS: [&str; 8] =
+pub const COLOURS: [&str; 8] =
     ["#0072b2", "#d55e00", "#009e73", "#a6518a", "#8c6d00", "#2f8fbd", "#555555", "#000000"];
 
 /// The ticks of a logarithmic axis: 1, 2 and 5 times powers of ten, or only powers when those are many.
-pub(super) fn ticks(lo: f64, hi: f64) -> Vec<f64> {
+pub fn ticks(lo: f64, hi: f64) -> Vec<f64> {
     let (first, last) = (libm::log10(lo).floor() as i32, libm::log10(hi).ceil() as i32);
     let steps: &[f64] = if last - first > 3 { &[1.0] } else { &[1.0, 2.0, 5.0] };
     (first..=last)
@@ -53,7 +53,7 @@ pub(super) fn ticks(lo: f64, hi: f64) -> Vec<f64> {
         .collect()
 }
 
-pub(super) fn number(x: f64) -> String {
+pub fn number(x: f64) -> String {
     if (1e-3..1e5).contains(&x) {
         let text = format!("{x:.4}");
         return text.trim_end_matches('0').trim_end_matches('.').to_string();
@@ -74,13 +74,13 @@ fn superscript(c: char) -> char {
     }
 }
 
-pub(super) fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     visible(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 /// Where labels go that want to stand at `ends` (ascending), `LEADING` apart: as near to them as that allows (least
 /// squares, by pooling neighbours that are too close), and above `floor`.
-pub(super) fn apart(ends: &[f64], floor: f64) -> Vec<f64> {
+pub fn apart(ends: &[f64], floor: f64) -> Vec<f64> {
     // Blocks of labels: the first one's place and how many there are.
     let mut blocks: Vec<(f64, usize)> = Vec::new();
     for &end in ends {

@@ -10,23 +10,21 @@ mod account;
 mod ask;
 mod bases;
 mod batch;
-mod chart;
+pub mod chart;
 mod check;
 mod collude;
 mod copies;
 mod describe;
 mod estimator;
-mod experiment;
 mod export;
 mod infer;
 mod init;
 mod inspect;
 mod keygen;
 mod ledger;
-mod output;
+pub mod output;
 mod page;
-mod panels;
-mod plan;
+pub mod plan;
 #[doc(hidden)]
 pub mod programs;
 mod progress;
@@ -72,8 +70,6 @@ enum Verb {
     Check(check::Args),
     /// Show what a spec will measure and how exact its tables will be, without opening the data
     Plan(plan::Args),
-    /// Repeat the published experiments, without data
-    Experiment(experiment::Args),
     /// Make a signed release: count, add exact noise, seal
     Release(release::Args),
     /// Make a key pair for signing releases
@@ -150,7 +146,7 @@ impl Recover {
 }
 
 /// Why a verb did not do what it was asked.
-enum Failure {
+pub enum Failure {
     /// A message for the user; exit 2.
     Message(String),
     /// Diagnostics as they are shown, with colours or without; exit 2.
@@ -198,7 +194,7 @@ fn size(text: &str) -> Result<u64, String> {
     crate::spec::size(text).ok_or_else(|| "expected a number and a unit, such as \"500 MB\"".into())
 }
 
-type Outcome = Result<(), Failure>;
+pub type Outcome = Result<(), Failure>;
 
 /// The words of the command, the first its own name. A bare `margins FILE` describes the file.
 fn with_verb(mut words: Vec<OsString>) -> Vec<OsString> {
@@ -213,8 +209,8 @@ fn with_verb(mut words: Vec<OsString>) -> Vec<OsString> {
 }
 
 /// The command line. Words of it may come from files, too: `margins verify *`.
-fn parse(words: Vec<OsString>) -> Cli {
-    Cli::try_parse_from(with_verb(words)).unwrap_or_else(|e| {
+fn parse<C: Parser>(words: Vec<OsString>) -> C {
+    C::try_parse_from(words).unwrap_or_else(|e| {
         let text = e.render().to_string();
         if visible_lines(&text) != text {
             output::say(text.trim_end());
@@ -231,17 +227,40 @@ pub fn main() -> ExitCode {
 
 /// The same for a program that brings the command with it: `words` begin with the command's name.
 pub fn run(words: Vec<OsString>) -> u8 {
+    serve(with_verb(words), |cli: Cli| verb(cli.verb))
+}
+
+/// Reads the words of a command, does what they say, and says how that ended: with its exit code.
+pub fn serve<C: Parser>(words: Vec<OsString>, work: impl FnOnce(C) -> Outcome) -> u8 {
     crate::interrupt::listen(|text| {
         // A progress bar may stand in the line.
         let line = if std::io::stderr().is_terminal() { "\n" } else { "" };
         output::say(&output::wrapped(&format!("{line}{text}"), 13));
     });
     progress::stages();
-    let outcome = match parse(words).verb {
+    match work(parse(words)) {
+        Ok(()) => 0,
+        Err(Failure::Refuted) => 1,
+        Err(Failure::Refused(text)) => {
+            output::say(&output::error(&text));
+            1
+        }
+        Err(Failure::Rendered(text)) => {
+            output::say_coloured(&text);
+            2
+        }
+        Err(Failure::Message(text)) => {
+            output::say(&output::error(&text));
+            2
+        }
+    }
+}
+
+fn verb(verb: Verb) -> Outcome {
+    match verb {
         Verb::Init(args) => init::run(&args),
         Verb::Check(args) => check::run(&args),
         Verb::Plan(args) => plan::run(&args),
-        Verb::Experiment(args) => experiment::run(&args),
         Verb::Release(args) => release::run(&args),
         Verb::Keygen(args) => keygen::run(&args),
         Verb::Describe(args) => describe::run(&args),
@@ -262,22 +281,6 @@ pub fn run(words: Vec<OsString>) -> u8 {
             output::data(&String::from_utf8_lossy(&script))
         }
         Verb::Man { verb } => man(verb.as_deref()),
-    };
-    match outcome {
-        Ok(()) => 0,
-        Err(Failure::Refuted) => 1,
-        Err(Failure::Refused(text)) => {
-            output::say(&output::error(&text));
-            1
-        }
-        Err(Failure::Rendered(text)) => {
-            output::say_coloured(&text);
-            2
-        }
-        Err(Failure::Message(text)) => {
-            output::say(&output::error(&text));
-            2
-        }
     }
 }
 

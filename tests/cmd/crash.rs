@@ -1,6 +1,7 @@
 //! A release that fails leaves nothing half done: no file, no overwritten release, no charge without noise.
 
-use crate::session::{folder, margins};
+use crate::margins;
+use crate::play::folder;
 use margins::compile::{self, CompileError, Options, Step, Watcher};
 use margins::ledger::Ledger;
 use margins::release::SigningKey;

@@ -1,6 +1,7 @@
 //! Standard output that nobody reads to its end.
 
-use crate::session::{folder, margins};
+use crate::margins;
+use crate::play::folder;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 

@@ -1,6 +1,7 @@
 //! Where releases are put and what is read: links, folders, pipes, two runs at once, runs that are killed.
 
-use crate::session::{folder, margins};
+use crate::margins;
+use crate::play::folder;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -110,7 +111,6 @@ fn pipes_and_devices_are_refused() {
             &["plan", what],
             &["plan", "residual.toml", "--svg", what],
             &["estimator", "--svg", what],
-            &["experiment", "residual.toml", "--rows", "10", "--svg", what],
             &["keygen", "--no-passphrase", "--out", what],
             &["init", "data/people.csv", "--out", what],
         ] {

@@ -1,6 +1,7 @@
 //! What a hostile file, spec or name can do to a terminal: nothing.
 
-use crate::session::{folder, margins};
+use crate::margins;
+use crate::play::folder;
 use std::path::Path;
 use std::process::Output;
 
@@ -98,7 +99,6 @@ fn nothing_of_a_hostile_release_reaches_a_terminal() {
         &["export", BAD, "--table", "sex"],
         &["export", BAD, "--table", "sex", "--json"],
         &["ledger"],
-        &["experiment", "bad.toml", "--rows", "100"],
     ] {
         let shown = text_of(&run(folder, words));
         assert!(is_safe(&shown), "{words:?}: {shown:?}");

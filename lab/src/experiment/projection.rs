@@ -1,14 +1,14 @@
-//! `margins experiment projection`: error of a random projection against T and m.
+//! `margins-lab experiment projection`: error of a random projection against T and m.
 
-use crate::cli::chart::Series;
-use crate::cli::output::{self, columns, figure, grouped};
-use crate::cli::panels::{self, Panel, Panels};
-use crate::cli::{Failure, Outcome};
-use crate::exact::Rational;
-use crate::plan::{Neighbours, Noise, convert};
-use crate::progress::Stage;
-use crate::projection::Design;
-use crate::projection::design::{Request, Size};
+use crate::panels::{self, Panel, Panels};
+use margins::cli::chart::Series;
+use margins::cli::output::{self, columns, figure, grouped};
+use margins::cli::{Failure, Outcome};
+use margins::exact::Rational;
+use margins::plan::{Neighbours, Noise, convert};
+use margins::progress::Stage;
+use margins::projection::Design;
+use margins::projection::design::{Request, Size};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ use std::path::PathBuf;
 /// class stay with probability 1 − β, both with Gaussian noise of the budget and with the published Laplace noise for the same (ε, δ);
 /// and the T that the published worst-case bound asks for.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  margins experiment projection --rows 1000 --svg out/projection.svg")]
+#[command(after_help = "Example:\n  margins-lab experiment projection --rows 1000 --svg out/projection.svg")]
 pub struct Args {
     /// How many rows the data is said to have: public, not counted
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
@@ -36,7 +36,7 @@ pub struct Args {
     #[arg(long, value_name = "BETA", default_value = "0.01")]
     failure: Rational,
     /// Draw the errors
-    #[arg(long, value_name = "FILE", value_parser = crate::cli::output::picture())]
+    #[arg(long, value_name = "FILE", value_parser = margins::cli::output::picture())]
     svg: Option<PathBuf>,
     /// Print all figures as JSON
     #[arg(long)]

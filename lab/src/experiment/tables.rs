@@ -1,16 +1,16 @@
 //! How strategies and budget rules compare on the families of workloads of the literature.
 
-use crate::cli::chart::{self, Chart, Series};
-use crate::cli::output::{self, columns, counted, figure, wrapped};
-use crate::cli::panels::{self, Panel, Panels};
-use crate::cli::plan::spec_failure;
-use crate::cli::{Failure, Outcome};
-use crate::cube::{Cube, Cuboid, Level};
-use crate::exact::Rational;
-use crate::plan::{BudgetRule, Measure, Neighbours, Noise, Table, convert};
-use crate::planner::{self, PlanError, Planned, Request};
-use crate::progress::Stage;
-use crate::spec;
+use crate::panels::{self, Panel, Panels};
+use margins::cli::chart::{self, Chart, Series};
+use margins::cli::output::{self, columns, counted, figure, wrapped};
+use margins::cli::plan::spec_failure;
+use margins::cli::{Failure, Outcome};
+use margins::cube::{Cube, Cuboid, Level};
+use margins::exact::Rational;
+use margins::plan::{BudgetRule, Measure, Neighbours, Noise, Table, convert};
+use margins::planner::{self, PlanError, Planned, Request};
+use margins::progress::Stage;
+use margins::spec;
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -32,7 +32,7 @@ pub struct Args {
     #[arg(long, default_value = "1e-9", value_name = "DELTA")]
     delta: Rational,
     /// Draw the workloads as panels of one picture
-    #[arg(long, value_name = "FILE", value_parser = crate::cli::output::picture())]
+    #[arg(long, value_name = "FILE", value_parser = margins::cli::output::picture())]
     svg: Option<PathBuf>,
     /// Also show how long each plan takes on this machine, in milliseconds
     #[arg(long)]
@@ -365,7 +365,7 @@ fn picture(setting: &Setting, lines: &[Line]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cube::Dimension;
+    use margins::cube::Dimension;
 
     #[test]
     fn families_have_the_tables_they_are_named_for() {

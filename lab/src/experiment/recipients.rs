@@ -1,13 +1,13 @@
-//! `margins experiment recipients`: the published mechanism for many recipients, its accuracy law, its collusion size, and what colluders
+//! `margins-lab experiment recipients`: the published mechanism for many recipients, its accuracy law, its collusion size, and what colluders
 //! really get, beside nested copies.
 
-use super::super::chart::{Chart, Series, svg};
-use super::super::output::{columns, figure, grouped, wrapped};
-use super::super::{Outcome, output};
 use super::write;
-use crate::exact::Rational;
-use crate::law::shifted::{collusion_size, inaccuracy};
-use crate::law::{ErrorLaw, Generator, NoiseLaw, Term};
+use margins::cli::chart::{Chart, Series, svg};
+use margins::cli::output::{columns, figure, grouped, wrapped};
+use margins::cli::{Outcome, output};
+use margins::exact::Rational;
+use margins::law::shifted::{collusion_size, inaccuracy};
+use margins::law::{ErrorLaw, Generator, NoiseLaw, Term};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ use std::path::PathBuf;
 /// make of it, and the truth; relative to the count where --count says how large that is. Draws no private noise: the generator is a fixed one.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Example:\n  margins experiment recipients --epsilon 0.1 --mean 20 --svg out/recipients.svg"
+    after_help = "Example:\n  margins-lab experiment recipients --epsilon 0.1 --mean 20 --svg out/recipients.svg"
 )]
 pub struct Args {
     /// What one copy costs
@@ -36,7 +36,7 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 4000, value_parser = clap::value_parser!(u32).range(100..=100_000))]
     runs: u32,
     /// Draw the colluders' distortion
-    #[arg(long, value_name = "FILE", value_parser = crate::cli::output::picture())]
+    #[arg(long, value_name = "FILE", value_parser = margins::cli::output::picture())]
     svg: Option<PathBuf>,
     /// Print all figures as JSON
     #[arg(long)]
@@ -88,7 +88,7 @@ pub fn run(args: &Args) -> Outcome {
 }
 
 /// The accuracy law on both of its branches.
-fn accuracy(scale: f64, mean: f64) -> Result<Vec<Accuracy>, crate::law::LawError> {
+fn accuracy(scale: f64, mean: f64) -> Result<Vec<Accuracy>, margins::law::LawError> {
     let law = ErrorLaw::new(vec![Term {
         coefficient: 1.0,
         copies: 1,

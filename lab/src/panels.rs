@@ -1,6 +1,6 @@
 //! Small multiples: several line charts on common logarithmic axes in one picture, for comparing at a glance.
 
-use super::chart::{COLOURS, Series, apart, escaped, head, log_scale, number, sound, ticks};
+use margins::cli::chart::{COLOURS, Series, apart, escaped, head, log_scale, number, sound, ticks};
 use std::fmt::Write;
 
 /// One chart of many.

@@ -5,8 +5,8 @@
 //! measured with the least budget that, taken together with that estimate, reaches w, and the measurement becomes a row. Without inference it is measured
 //! with `α = S ln(1/δ)/w`, always. What was measured and at what price never depends on an answer, only on the questions, so the intervals hold as they are.
 
-use crate::law::{ErrorLaw, Generator, NoiseLaw, Term};
-use crate::numeric::pivoted::{Gram, Pivoted};
+use margins::law::{ErrorLaw, Generator, NoiseLaw, Term};
+use margins::numeric::pivoted::{Gram, Pivoted};
 
 /// A query by its cells, ascending, and how often each counts; and the half-width that is asked for.
 #[derive(Debug, Clone)]
@@ -194,7 +194,7 @@ impl System {
         // 1 for a single noise, 0 for very many.
         let single = fourths / (squares * squares);
         let laplace = libm::log(1.0 / (1.0 - self.level)) / std::f64::consts::SQRT_2;
-        let normal = crate::law::normal_upper_quantile(0.5 * (1.0 - self.level));
+        let normal = margins::law::normal_upper_quantile(0.5 * (1.0 - self.level));
         deviation * (single * laplace + (1.0 - single) * normal)
     }
 
@@ -220,7 +220,7 @@ fn sensitivity(query: &[(usize, f64)]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::history::{History, Spending};
+    use margins::answer::history::{History, Spending};
 
     /// The same budgets and estimates as the library's own inference.
     #[test]

@@ -1,11 +1,11 @@
-//! `margins experiment laws`: three ways to the same interval, in time and in error.
+//! `margins-lab experiment laws`: three ways to the same interval, in time and in error.
 
-use crate::cli::chart::Series;
-use crate::cli::output::{self, columns, counted, figure};
-use crate::cli::panels::{self, Panel, Panels};
-use crate::cli::{Failure, Outcome};
-use crate::law::{ErrorLaw, Method, NoiseLaw, Term};
-use crate::progress::Stage;
+use crate::panels::{self, Panel, Panels};
+use margins::cli::chart::Series;
+use margins::cli::output::{self, columns, counted, figure};
+use margins::cli::{Failure, Outcome};
+use margins::law::{ErrorLaw, Method, NoiseLaw, Term};
+use margins::progress::Stage;
 use serde_json::json;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -17,7 +17,7 @@ use std::time::Instant;
 /// exact one. Both published methods err on the side of wider intervals here: probability calculation adds the mass it
 /// loses to the tails, Monte Carlo allows three standard errors of its level. Times are of this machine, one thread.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  margins experiment laws --noises 10,100,1000 --svg out/laws.svg")]
+#[command(after_help = "Example:\n  margins-lab experiment laws --noises 10,100,1000 --svg out/laws.svg")]
 pub struct Args {
     /// How many noises there are in the sum
     #[arg(
@@ -29,7 +29,7 @@ pub struct Args {
     #[arg(long, value_name = "P", default_value_t = 0.95)]
     level: f64,
     /// Draw time and error
-    #[arg(long, value_name = "FILE", value_parser = crate::cli::output::picture())]
+    #[arg(long, value_name = "FILE", value_parser = margins::cli::output::picture())]
     svg: Option<PathBuf>,
     /// Print all figures as JSON
     #[arg(long)]

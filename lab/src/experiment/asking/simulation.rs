@@ -1,7 +1,7 @@
 //! The published setting: who asks what, and what comes of it.
 
 use super::system::{Question, Reply, System};
-use crate::law::Generator;
+use margins::law::Generator;
 
 /// The cells that are asked about.
 pub const CELLS: usize = 100;

@@ -1,4 +1,4 @@
-//! `margins experiment`: the published experiments, each a file. None opens data.
+//! `margins-lab experiment`: the published experiments, each a file. None opens data.
 
 mod asking;
 mod dimensions;
@@ -7,7 +7,7 @@ mod projection;
 mod recipients;
 mod tables;
 
-use super::{Failure, Outcome, output};
+use margins::cli::{Failure, Outcome, output};
 use std::path::Path;
 
 /// Repeat a published experiment: how strategies compare on a spec's dimensions, or one of the commands below.
@@ -20,10 +20,10 @@ use std::path::Path;
 #[command(
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
-    after_help = "Example:\n  margins experiment specs/town.toml --rows 30000 --svg out/town.svg\n  \
-    margins experiment asking --seeds 20\n  \
-    margins experiment projection --rows 1000\n  \
-    margins experiment recipients"
+    after_help = "Example:\n  margins-lab experiment specs/town.toml --rows 30000 --svg out/town.svg\n  \
+    margins-lab experiment asking --seeds 20\n  \
+    margins-lab experiment projection --rows 1000\n  \
+    margins-lab experiment recipients"
 )]
 pub struct Args {
     #[command(subcommand)]
@@ -60,6 +60,6 @@ pub fn run(args: &Args) -> Outcome {
 
 /// Writes a picture.
 fn write(file: &Path, picture: &str) -> Outcome {
-    crate::files::write(file, picture)
+    margins::files::write(file, picture)
         .map_err(|e| Failure::Message(format!("cannot write {}: {e}", output::path(file))))
 }

@@ -1,14 +1,14 @@
-//! `margins experiment dimensions`: how the error of all tables of k attributes grows with the number of attributes, beside closed forms.
+//! `margins-lab experiment dimensions`: how the error of all tables of k attributes grows with the number of attributes, beside closed forms.
 
-use super::super::chart::{Chart, Series, svg};
-use super::super::output::{columns, figure, wrapped};
-use super::super::{Outcome, output};
 use super::tables::{Kind, every};
 use super::write;
-use crate::cube::{Cube, Dimension};
-use crate::exact::Rational;
-use crate::plan::{BudgetRule, Measure, Noise, Table};
-use crate::planner::{self, Request};
+use margins::cli::chart::{Chart, Series, svg};
+use margins::cli::output::{columns, figure, wrapped};
+use margins::cli::{Outcome, output};
+use margins::cube::{Cube, Dimension};
+use margins::exact::Rational;
+use margins::plan::{BudgetRule, Measure, Noise, Table};
+use margins::planner::{self, Request};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -17,7 +17,9 @@ use std::path::PathBuf;
 /// The error of a table is the length of its vector of errors, root-mean-square over the tables, at ε = 1 (ρ = 1/2 under Gaussian noise);
 /// at other budgets it is that over ε (over √2ρ). Beside the plans stand closed forms for equal budgets. Opens no data.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  margins experiment dimensions --of 2 --most 10 --svg out/dimensions.svg")]
+#[command(
+    after_help = "Example:\n  margins-lab experiment dimensions --of 2 --most 10 --svg out/dimensions.svg"
+)]
 pub struct Args {
     /// How many attributes each table has
     #[arg(long, value_name = "K", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=4))]
@@ -29,7 +31,7 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t = Kind::Laplace)]
     noise: Kind,
     /// Draw it
-    #[arg(long, value_name = "FILE", value_parser = crate::cli::output::picture())]
+    #[arg(long, value_name = "FILE", value_parser = margins::cli::output::picture())]
     svg: Option<PathBuf>,
     /// Print all figures as JSON
     #[arg(long)]

@@ -1,13 +1,13 @@
-//! `margins experiment asking`: how many questions a budget answers.
+//! `margins-lab experiment asking`: how many questions a budget answers.
 
 mod simulation;
 mod system;
 
-use crate::cli::Outcome;
-use crate::cli::chart::Series;
-use crate::cli::output::{self, columns, counted, figure};
-use crate::cli::panels::{self, Panel, Panels};
-use crate::progress::Stage;
+use crate::panels::{self, Panel, Panels};
+use margins::cli::Outcome;
+use margins::cli::chart::Series;
+use margins::cli::output::{self, columns, counted, figure};
+use margins::progress::Stage;
 use rayon::prelude::*;
 use serde_json::json;
 use simulation::{CELLS, LEVEL, Run, Setting};
@@ -21,7 +21,7 @@ use std::path::PathBuf;
 /// on its own. Unbounded: after a tree of counts at ε = 0.3, whole widths uniform from 50 to 1000. Bounded: no cell may cost more than
 /// ε = 1, whole widths uniform from 1 to 1000. The system's cost is the largest cost of a cell.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  margins experiment asking --seeds 20 --svg out/asking.svg")]
+#[command(after_help = "Example:\n  margins-lab experiment asking --seeds 20 --svg out/asking.svg")]
 pub struct Args {
     /// How many runs, each with its own questions, counts and noise
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=1000))]
@@ -30,7 +30,7 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     queries: u64,
     /// Draw how many questions a cost answers
-    #[arg(long, value_name = "FILE", value_parser = crate::cli::output::picture())]
+    #[arg(long, value_name = "FILE", value_parser = margins::cli::output::picture())]
     svg: Option<PathBuf>,
     /// Print all figures as JSON
     #[arg(long)]

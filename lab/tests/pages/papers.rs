@@ -1,9 +1,8 @@
 //! What the pages of docs/papers print is what the commands print: every block marked `console` is played like a session; those marked
 //! `console long`, which take minutes where nothing is optimised, by `cargo test --release`.
 
-use super::session::play;
+use super::play::play;
 use margins::numeric::tries::tries;
-use std::path::Path;
 
 /// The page as it would be printed now.
 fn printed(page: &str) -> String {
@@ -34,7 +33,7 @@ fn printed(page: &str) -> String {
 
 #[test]
 fn pages_print_what_commands_print() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/papers");
+    let folder = super::product().join("docs/papers");
     let mut blocks = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

@@ -1,0 +1,33 @@
+//! The `margins-lab` command: the experiments of five papers, repeated with the parts of margins. Pages that say what each paper proposes,
+//! what is built and where it is wrong stand in `docs/papers`; their figures are what this command prints.
+
+mod experiment;
+mod panels;
+
+use clap::{Parser, Subcommand};
+use margins::cli::{Outcome, serve};
+use std::process::ExitCode;
+
+/// Repeats the published experiments of five papers. Agencies and analysts need the command `margins` alone.
+#[derive(Parser)]
+#[command(name = "margins-lab", version, max_term_width = 80)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Repeat a published experiment, without data
+    Experiment(experiment::Args),
+}
+
+fn verb(verb: Verb) -> Outcome {
+    match verb {
+        Verb::Experiment(args) => experiment::run(&args),
+    }
+}
+
+fn main() -> ExitCode {
+    ExitCode::from(serve(std::env::args_os().collect(), |cli: Cli| verb(cli.verb)))
+}
