@@ -1,6 +1,7 @@
 //! The `margins-lab` command: the experiments of five papers, repeated with the parts of margins. Pages that say what each paper proposes,
 //! what is built and where it is wrong stand in `docs/papers`; their figures are what this command prints.
 
+mod estimator;
 mod experiment;
 mod panels;
 
@@ -20,11 +21,14 @@ struct Cli {
 enum Verb {
     /// Repeat a published experiment, without data
     Experiment(experiment::Args),
+    /// Compare the noisy count with Bayesian estimates of it
+    Estimator(estimator::Args),
 }
 
 fn verb(verb: Verb) -> Outcome {
     match verb {
         Verb::Experiment(args) => experiment::run(&args),
+        Verb::Estimator(args) => estimator::run(&args),
     }
 }
 

@@ -15,7 +15,6 @@ mod check;
 mod collude;
 mod copies;
 mod describe;
-mod estimator;
 mod export;
 mod infer;
 mod init;
@@ -84,8 +83,6 @@ enum Verb {
     Collude(collude::Args),
     /// Infer the best answers from a history of noisy ones
     Infer(infer::Args),
-    /// Compare the noisy count with Bayesian estimates of it
-    Estimator(estimator::Args),
     /// Write a whole table from a release file
     Export(export::Args),
     /// Write a page that opens, verifies and explores a release in a browser
@@ -268,7 +265,6 @@ fn verb(verb: Verb) -> Outcome {
         Verb::Ask(args) => ask::run(&args),
         Verb::Collude(args) => collude::run(&args),
         Verb::Infer(args) => infer::run(&args),
-        Verb::Estimator(args) => estimator::run(&args),
         Verb::Export(args) => export::run(&args),
         Verb::Page(args) => page::run(&args),
         Verb::Verify(args) => verify::run(&args),

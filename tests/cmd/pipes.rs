@@ -49,7 +49,6 @@ fn one_line_is_enough() {
         (&["query", file, "--batch", "many.sql", "--jsonl"], 0),
         (&["query", "out/codes.margins", "--keys", "many.csv"], 0),
         (&["ledger"], 0),
-        (&["estimator"], 0),
         (&["init", "data/people.csv"], 0),
     ] {
         let mut child =

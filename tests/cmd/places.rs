@@ -110,7 +110,6 @@ fn pipes_and_devices_are_refused() {
             &["release", "residual.toml", "--insecure-seed", "1", "--replace", "--ledger", what],
             &["plan", what],
             &["plan", "residual.toml", "--svg", what],
-            &["estimator", "--svg", what],
             &["keygen", "--no-passphrase", "--out", what],
             &["init", "data/people.csv", "--out", what],
         ] {

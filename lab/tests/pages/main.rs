@@ -39,8 +39,12 @@ fn experiment_whole() {
 /// What a picture would be written to may be no pipe.
 #[test]
 fn pictures_are_files() {
-    for words in [&["experiment", "town.toml", "--rows", "10", "--svg", "/dev/zero"]] {
-        let run = play::quiet(env!("CARGO_BIN_EXE_margins-lab"), Path::new(".")).args(words).output().unwrap();
+    for words in [
+        &["experiment", "town.toml", "--rows", "10", "--svg", "/dev/zero"][..],
+        &["estimator", "--svg", "/dev/zero"],
+    ] {
+        let run =
+            play::quiet(env!("CARGO_BIN_EXE_margins-lab"), Path::new(".")).args(words).output().unwrap();
         assert_eq!(run.status.code(), Some(2));
         assert!(String::from_utf8_lossy(&run.stderr).contains("a pipe or a device"));
     }

@@ -1,5 +1,6 @@
 //! The product's command, for the sessions that play it beside the lab's.
 
 fn main() -> std::process::ExitCode {
-    margins::cli::main()
+    let words = ["margins".into()].into_iter().chain(std::env::args_os().skip(1));
+    margins::cli::run(words.collect()).into()
 }

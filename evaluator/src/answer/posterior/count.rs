@@ -59,7 +59,7 @@ pub struct CountPosterior {
 }
 
 /// `ln C(n,k) p^k (1−p)^{n−k}`, by Loader's saddle-point form: full accuracy for n up to 2^53.
-pub(in crate::answer) fn ln_binomial(n: u64, p: f64, k: u64) -> f64 {
+pub fn ln_binomial(n: u64, p: f64, k: u64) -> f64 {
     if k > n {
         return f64::NEG_INFINITY;
     }

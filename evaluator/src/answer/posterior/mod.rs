@@ -3,17 +3,12 @@
 //! With a flat prior the posterior of θ is the mirrored error law ([`flat`]). With prior knowledge of a count
 //! ([`count`]) it is sharper, also where the total that it is a part of is only estimated ([`total`]); a prior is never applied silently, the caller names it.
 
-pub mod closer;
 pub mod count;
 pub mod flat;
-pub mod published;
 pub mod total;
 
-pub use closer::{clipped_error, mean_out_of_range, out_of_range, probability_closer};
-pub(in crate::answer) use count::ln_binomial;
-pub use count::{CountPosterior, PosteriorError, Prior};
+pub use count::{CountPosterior, PosteriorError, Prior, ln_binomial};
 pub use flat::{Alternative, p_value, posterior_interval, prob_between, prob_greater};
-pub use published::{Estimator, expected_absolute_error};
 pub use total::Total;
 
 #[cfg(test)]

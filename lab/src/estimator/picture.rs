@@ -1,8 +1,9 @@
 //! Six panels: mean absolute errors above, probabilities below.
 
-use crate::answer::posterior::{Estimator, expected_absolute_error, out_of_range, probability_closer};
-use crate::cli::Failure;
-use crate::cli::chart::{COLOURS, apart, head};
+use super::closer::{out_of_range, probability_closer};
+use super::published::{Estimator, expected_absolute_error};
+use margins::cli::Failure;
+use margins::cli::chart::{COLOURS, apart, head};
 use std::fmt::Write;
 
 /// A line of a panel: its name, its colour, whether it is dashed, and its points from 0 to 1 along the abscissa.

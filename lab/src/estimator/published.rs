@@ -7,7 +7,7 @@
 //! beyond the prior's window `θ̂` is constant and the integral closed.
 
 use super::closer::{clipped_error, prior};
-use super::count::PosteriorError;
+use margins::answer::posterior::PosteriorError;
 
 /// How θ is estimated from the noisy count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

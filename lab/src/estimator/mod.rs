@@ -1,12 +1,13 @@
-//! `margins estimator`: how much a prior helps, as Naldi & D'Acquisto compare it.
+//! `margins-lab estimator`: how much a prior helps, as Naldi & D'Acquisto compare it.
 
+mod closer;
 mod picture;
+mod published;
 
-use super::output::{self, columns, figure};
-use super::{Failure, Outcome};
-use crate::answer::posterior::{
-    Estimator, expected_absolute_error, mean_out_of_range, out_of_range, probability_closer,
-};
+use closer::{mean_out_of_range, out_of_range, probability_closer};
+use margins::cli::output::{self, columns, figure};
+use margins::cli::{Failure, Outcome};
+use published::{Estimator, expected_absolute_error};
 use serde_json::json;
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -20,7 +21,7 @@ use std::path::PathBuf;
 /// the noise level 1/ε, ε, p and the true count.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Example:\n  margins estimator --n 100 --p 0.3 --epsilon 0.1,1 --svg out/estimator.svg"
+    after_help = "Example:\n  margins-lab estimator --n 100 --p 0.3 --epsilon 0.1,1 --svg out/estimator.svg"
 )]
 pub struct Args {
     /// The number of units
@@ -33,7 +34,7 @@ pub struct Args {
     #[arg(long, value_delimiter = ',', value_parser = budget)]
     epsilon: Vec<f64>,
     /// Write the picture here
-    #[arg(long, value_name = "FILE", value_parser = crate::cli::output::picture())]
+    #[arg(long, value_name = "FILE", value_parser = margins::cli::output::picture())]
     svg: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
@@ -89,7 +90,7 @@ pub fn run(args: &Args) -> Outcome {
     }
     if let Some(path) = &args.svg {
         let (p, epsilon) = (args.p.first().unwrap_or(&0.3), args.epsilon.first().unwrap_or(&0.1));
-        crate::files::write(path, &picture::svg(n, *p, *epsilon)?)
+        margins::files::write(path, &picture::svg(n, *p, *epsilon)?)
             .map_err(|e| Failure::Message(format!("cannot write {}: {e}", output::path(path))))?;
     }
     if args.json {
