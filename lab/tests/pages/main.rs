@@ -19,15 +19,15 @@ fn program(name: &str) -> Option<&'static str> {
     }
 }
 
-fn golden(name: &str) {
+fn golden(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pages").join(name);
     play::golden(&path);
-    play::fits(&path);
+    path
 }
 
 #[test]
 fn experiment() {
-    golden("experiment.session");
+    play::fits(&golden("experiment.session"));
 }
 
 #[test]
@@ -52,5 +52,10 @@ fn pictures_are_files() {
 
 #[test]
 fn published() {
-    golden("published.session");
+    play::fits(&golden("published.session"));
+}
+
+#[test]
+fn recipients() {
+    golden("recipients.session");
 }
