@@ -7,6 +7,8 @@
 mod compare;
 mod content;
 #[cfg(feature = "compile")]
+mod again;
+#[cfg(feature = "spec")]
 mod spec;
 #[cfg(all(test, feature = "compile"))]
 mod tests;
@@ -22,6 +24,28 @@ pub struct Audit {
     pub checks: Vec<Check>,
     /// The BLAKE3 hash of the file, as `b3sum` prints it; empty when the file was refused.
     pub blake3: String,
+}
+
+/// What all checks come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Every check that is needed was made, and passed.
+    Verified,
+    /// No check failed, and one that is needed could not be made.
+    Whole,
+    /// A check failed.
+    Failed,
+}
+
+impl Verdict {
+    /// The word for programs.
+    pub fn word(self) -> &'static str {
+        match self {
+            Verdict::Verified => "verified",
+            Verdict::Whole => "whole",
+            Verdict::Failed => "failed",
+        }
+    }
 }
 
 /// What no check of the file can show.
@@ -63,24 +87,37 @@ impl Audit {
         self.add("made for", outcome, detail);
     }
 
-    /// Whether nothing failed.
+    /// Whether every check that is needed was made, and none failed.
     pub fn passed(&self) -> bool {
-        self.checks.iter().all(|c| c.outcome != Outcome::Failed)
+        self.verdict() == Verdict::Verified
+    }
+
+    /// What all checks come to.
+    pub fn verdict(&self) -> Verdict {
+        let any = |outcome| self.checks.iter().any(|c| c.outcome == outcome);
+        match () {
+            () if any(Outcome::Failed) => Verdict::Failed,
+            () if any(Outcome::Unchecked) => Verdict::Whole,
+            () => Verdict::Verified,
+        }
     }
 
     /// The last word for people.
-    pub fn verdict(&self) -> &'static str {
-        match self.passed() {
-            true => "VERIFIED: the file is whole, and what it claims follows from what it holds.",
-            false => "VERIFICATION FAILED: do not trust this file.",
+    pub fn last_word(&self) -> &'static str {
+        match self.verdict() {
+            Verdict::Verified => "VERIFIED: the file is whole, and what it claims follows from what it holds.",
+            Verdict::Whole => "WHOLE, NOT VERIFIED: no check failed, but one that is needed could not be made.",
+            Verdict::Failed => "VERIFICATION FAILED: do not trust this file.",
         }
     }
 
     fn content(&mut self, release: &Release) -> Result<(), ReleaseError> {
         let content = Content::of(release)?;
         let checked = content.check(self, release);
-        #[cfg(feature = "compile")]
+        #[cfg(feature = "spec")]
         spec::reread(self, release, &content)?;
+        #[cfg(not(feature = "spec"))]
+        self.add("spec", Outcome::Unchecked, "this program does not read specs".into());
         checked
     }
 
@@ -107,29 +144,17 @@ impl Audit {
         if let Some(account) = &m.account {
             said.push_str(&format!(", charged in line {} of its ledger, {}", account.line, account.head));
         }
-        if !cfg!(feature = "compile") {
-            let unit = &m.privacy.unit;
-            said.push_str(&format!(
-                ", title {:?} and the texts beside it, unit {unit:?}, the dataset and the account's names, the reasons of exact tables, the \
-                 names of attachments, and what the spec asked for: this program does not read specs again",
-                m.about.title
-            ));
-        }
         self.add("not checked", Outcome::Warning, format!("the signer says: {said}"));
     }
 
     /// For scripts.
     pub fn to_json(&self) -> serde_json::Value {
-        let name = |o: Outcome| match o {
-            Outcome::Passed => "passed",
-            Outcome::Warning => "warning",
-            Outcome::Failed => "failed",
-        };
         serde_json::json!({
             "passed": self.passed(),
+            "verdict": self.verdict().word(),
             "blake3": self.blake3,
             "checks": self.checks.iter().map(|c| serde_json::json!({
-                "what": c.what, "outcome": name(c.outcome), "detail": c.detail,
+                "what": c.what, "outcome": c.outcome.word(), "detail": c.detail,
             })).collect::<Vec<_>>(),
         })
     }
@@ -143,20 +168,16 @@ impl Audit {
         out.push('\n');
         let width = self.checks.iter().map(|c| c.what.chars().count()).max().unwrap_or(0);
         for c in &self.checks {
-            let mark = match c.outcome {
-                Outcome::Passed => "ok  ",
-                Outcome::Warning => "note",
-                Outcome::Failed => "FAIL",
-            };
+            let mark = c.outcome.mark();
             let indent = width + 8;
             let detail = wrap(&c.detail, 80usize.saturating_sub(indent).max(30), indent);
-            out.push_str(&format!("{mark}  {:<width$}  {detail}\n", c.what));
+            out.push_str(&format!("{mark:<4}  {:<width$}  {detail}\n", c.what));
         }
-        if self.passed() {
+        if self.verdict() != Verdict::Failed {
             out.push_str(&format!("\n{LIMITS}\n"));
         }
         // Always the last line: whatever is above it, it is what stays on the screen.
-        out.push_str(&format!("\n{}\n", self.verdict()));
+        out.push_str(&format!("\n{}\n", self.last_word()));
         out
     }
 }

@@ -56,7 +56,7 @@ pub use answer::Options;
 pub use answer::describe::Description;
 pub use answer::history::{History, HistoryAnswer, HistoryError, Inferred};
 pub use answer::render::Caveat;
-pub use audit::Audit;
+pub use audit::{Audit, Verdict};
 pub use face::{Answer, Dimension, Error, Figure, Level, Release, Row, Table};
 pub use release::{Check, Manifest, Outcome};
 
@@ -83,13 +83,16 @@ pub mod options {
 
 #[doc(hidden)]
 pub mod audit;
-#[cfg(feature = "compile")]
+#[cfg(feature = "spec")]
 use margins_evaluator::calendar;
 #[doc(hidden)]
 pub use margins_evaluator::{answer, cube, plan, progress, projection, recover, release, sql, visible};
 #[cfg(feature = "compile")]
 #[doc(hidden)]
-pub use margins_evaluator::{files, interrupt};
+pub use margins_evaluator::interrupt;
+#[cfg(feature = "spec")]
+#[doc(hidden)]
+pub use margins_evaluator::files;
 #[doc(hidden)]
 pub use margins_law::{exact, law, numeric};
 
@@ -110,6 +113,6 @@ pub mod planner;
 #[cfg(feature = "compile")]
 #[doc(hidden)]
 pub mod secret;
-#[cfg(feature = "compile")]
+#[cfg(feature = "spec")]
 #[doc(hidden)]
 pub mod spec;

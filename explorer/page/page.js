@@ -139,15 +139,16 @@ async function verify() {
   show($("numbers"), false);
   const key = now.key || null;
   const audit = await evaluator.ask({ do: "verify", key });
-  const failed = audit.checks.filter(([result]) => result === "FAIL");
+  const failed = audit.checks.filter(([result]) => result === "FAIL" || result === "????");
   const known = Boolean(key) && audit.passed;
   const card = $("verdict");
   card.className = `card ${!audit.passed ? "bad" : known ? "good" : "warn"}`;
-  $("verdict-title").textContent = !audit.passed ? "Verification failed" : known ? "Verified" : "Whole, but who signed it is not known";
+  $("verdict-title").textContent = { failed: "Verification failed", whole: "Whole, not verified",
+    verified: known ? "Verified" : "Whole, but who signed it is not known" }[audit.verdict];
   const signer = audit.checks.find(([, what]) => what === "signer");
   $("verdict-text").textContent = !audit.passed
-    ? `${audit.verdict} ${failed.map(([, what, detail]) => `${what}: ${detail}`).join(". ")}`
-    : `${audit.verdict} ${known ? "The public key given signed it." : `Signer: ${signer ? signer[2] : ""}.`}`;
+    ? `${audit.said} ${failed.map(([, what, detail]) => `${what}: ${detail}`).join(". ")}`
+    : `${audit.said} ${known ? "The public key given signed it." : `Signer: ${signer ? signer[2] : ""}.`}`;
   $("key").value = key ? key.split("\n").pop() : "";
   const from = { page: "The public key came with this page: whoever made the page chose it. Compare it with the one that the agency publishes.",
     address: "The public key came from the same site as the release: compare it with the one that the agency publishes." }[now.keyFrom];

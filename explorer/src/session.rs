@@ -6,7 +6,7 @@
 use crate::answer::Answered;
 use margins::audit::LIMITS;
 use margins::visible::{visible, visible_lines};
-use margins::{Dimension, Outcome, Release};
+use margins::{Dimension, Release};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -145,15 +145,11 @@ fn safe(value: Value) -> Value {
 /// As `margins verify` has it.
 fn verify(release: &Release, key: Option<&str>) -> Reply {
     let audit = release.verify(key).map_err(|e| e.to_string())?;
-    let outcome = |o| match o {
-        Outcome::Passed => "ok",
-        Outcome::Warning => "note",
-        Outcome::Failed => "FAIL",
-    };
-    let checks = audit.checks.iter().map(|c| json!([outcome(c.outcome), seen(&c.what), seen(&c.detail)]));
+    let checks = audit.checks.iter().map(|c| json!([c.outcome.mark(), seen(&c.what), seen(&c.detail)]));
     Ok(json!({
         "passed": audit.passed(),
-        "verdict": audit.verdict(),
+        "verdict": audit.verdict().word(),
+        "said": audit.last_word(),
         "limits": LIMITS.replace('\n', " "),
         "blake3": audit.blake3,
         "checks": checks.collect::<Vec<_>>(),

@@ -102,7 +102,7 @@ class Description:
     def _repr_html_(self) -> str: ...
 
 class Check:
-    """One check: `passed`, `failed` or `unchecked`."""
+    """One check: `passed`, `warning`, `skipped`, `unchecked` or `failed`."""
 
     @property
     def what(self) -> str: ...
@@ -112,10 +112,13 @@ class Check:
     def detail(self) -> str: ...
 
 class Audit:
-    """What came of checking a release. True if every check passed."""
+    """What came of checking a release. True if it is verified."""
 
     @property
     def passed(self) -> bool: ...
+    @property
+    def verdict(self) -> str:
+        """`verified`; `whole` where a check that is needed could not be made; `failed`."""
     @property
     def checks(self) -> List[Check]: ...
     def __bool__(self) -> bool: ...

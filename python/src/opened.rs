@@ -6,7 +6,7 @@ use margins::answer::Simultaneous;
 use margins::answer::describe::TABLES;
 use margins::answer::render::preformatted;
 use margins::cli::programs::public_key;
-use margins::{Audit as Audited, Description as Described, Options, Outcome};
+use margins::{Audit as Audited, Description as Described, Options, Verdict};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
@@ -62,7 +62,7 @@ pub struct Level {
 #[pyclass(frozen, module = "margins")]
 pub struct Description(Described);
 
-/// What came of checking a release. True if every check passed.
+/// What came of checking a release. True if it is verified.
 #[pyclass(frozen, module = "margins")]
 pub struct Audit(Vec<(String, Audited)>);
 
@@ -72,7 +72,7 @@ pub struct Audit(Vec<(String, Audited)>);
 pub struct Check {
     /// What was checked.
     what: String,
-    /// `passed`, `failed` or `unchecked`.
+    /// `passed`, `warning`, `skipped`, `unchecked` or `failed`, as `margins verify --json` has it.
     outcome: &'static str,
     /// What was found.
     detail: String,
@@ -249,10 +249,18 @@ impl Description {
 
 #[pymethods]
 impl Audit {
-    /// Whether no check failed.
+    /// Whether every check that is needed was made, and none failed.
     #[getter]
     fn passed(&self) -> bool {
         self.0.iter().all(|(_, audit)| audit.passed())
+    }
+
+    /// What all checks come to: `verified`; `whole` where one that is needed could not be made; `failed`. Of several releases the worst.
+    #[getter]
+    fn verdict(&self) -> &'static str {
+        let of = |verdict| self.0.iter().any(|(_, audit)| audit.verdict() == verdict);
+        let worst = [Verdict::Failed, Verdict::Whole].into_iter().find(|v| of(*v));
+        worst.unwrap_or(Verdict::Verified).word()
     }
 
     /// The checks, in the order they were done.
@@ -260,11 +268,7 @@ impl Audit {
     fn checks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let checks = self.0.iter().flat_map(|(_, audit)| &audit.checks).map(|check| Check {
             what: check.what.to_string(),
-            outcome: match check.outcome {
-                Outcome::Passed => "passed",
-                Outcome::Failed => "failed",
-                _ => "unchecked",
-            },
+            outcome: check.outcome.word(),
             detail: check.detail.clone(),
         });
         PyList::new(py, checks.map(|check| Py::new(py, check)).collect::<PyResult<Vec<_>>>()?)

@@ -7,8 +7,7 @@
 use super::content::Content;
 use super::{Audit, compare};
 use crate::exact::Rational;
-use crate::plan::{Copy, Plan, convert, cost};
-use crate::planner::{self, Objective};
+use crate::plan::{Copy, convert, cost};
 use crate::projection::Design;
 use crate::release::claims::Words;
 use crate::release::{FIRST_FORMAT, Kind, Outcome, Release, ReleaseError};
@@ -16,12 +15,7 @@ use crate::spec::{self, Budget, Precision, Spec, Unit, Wanted};
 use std::io;
 use std::path::Path;
 
-use Outcome::{Failed, Passed, Warning};
-
-/// Plans are made again up to so many cells of the tables asked for and measured: well within a second.
-const REPLANNED_CELLS: f64 = 1e6;
-/// And up to so many tables and measurements.
-const REPLANNED_TABLES: usize = 300;
+use Outcome::{Failed, Passed};
 
 /// Reads the spec and compares it with the rest of the release.
 pub(super) fn reread(audit: &mut Audit, release: &Release, content: &Content) -> Result<(), ReleaseError> {
@@ -53,7 +47,10 @@ pub(super) fn reread(audit: &mut Audit, release: &Release, content: &Content) ->
              and manifest; it refers to every attachment"
         );
         audit.add("spec", Passed, detail);
-        audit.again(&spec, content);
+        #[cfg(feature = "compile")]
+        super::again::plan(audit, &spec, content);
+        #[cfg(not(feature = "compile"))]
+        audit.add("plan", Outcome::Skipped, "not made again from the spec: this program makes no plans".into());
     }
     for difference in differences {
         audit.add("spec", Failed, difference);
@@ -171,48 +168,4 @@ fn designed(spec: &Spec, design: &Design) -> bool {
                 && r.sketch.is_some() == (design.shape.name() == "sketch")
         })
     })
-}
-
-impl Audit {
-    /// Makes the plan again, where that is quick. For information: it never decides.
-    fn again(&mut self, spec: &Spec, content: &Content) {
-        let same = match &content.projection {
-            Some(p) => {
-                spec.projection_request().map(|r| r.and_then(|r| r.design()).is_ok_and(|d| d == p.design))
-            }
-            None => replanned(spec, &content.plan),
-        };
-        let (outcome, detail) = match same {
-            Some(true) => (Passed, "made again from the spec: the very plan of the file"),
-            Some(false) => (
-                Warning,
-                "made again from the spec, it comes out otherwise: planners improve, and a hand-made plan is no \
-                 less private",
-            ),
-            None => (Warning, "not made again from the spec: it would take long"),
-        };
-        self.add("plan", outcome, detail.into());
-    }
-}
-
-/// Whether the plan's own strategy makes this plan of the spec today; `None` where it would take long to know.
-fn replanned(spec: &Spec, plan: &Plan) -> Option<bool> {
-    let over = &*spec.planned(plan);
-    let cells = |c| over.cube.cells(c).map_or(f64::INFINITY, |n| n as f64);
-    let asked: f64 = plan.workload.iter().map(|t| cells(&t.cuboid)).sum();
-    let measured: f64 = plan.measurements.iter().map(|m| cells(m.block.cuboid())).sum();
-    let tables = plan.workload.len().max(plan.measurements.len());
-    let slow = !plan.noise.squares() || spec.strategy.objective != Objective::Total;
-    if asked + measured > REPLANNED_CELLS
-        || tables > if slow { REPLANNED_TABLES / 10 } else { REPLANNED_TABLES }
-    {
-        return None;
-    }
-    let mut request = spec.request()?;
-    request.measure = Some(plan.measure);
-    let first = plan.first();
-    if plan.copy.is_some() {
-        request.budget = first.budget;
-    }
-    Some(planner::plan(&request).is_ok_and(|p| p.plan == first))
 }

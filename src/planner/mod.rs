@@ -22,6 +22,7 @@ mod shaped;
 pub mod strategy;
 pub mod targets;
 mod turns;
+mod wanted;
 pub mod worst;
 
 pub use answering::{EQUAL, answering, best, largest as largest_asked};
@@ -210,7 +211,7 @@ struct Scene<'a> {
 impl<'a> Scene<'a> {
     fn new(request: &'a Request, measure: Measure) -> Result<Scene<'a>, PlanError> {
         let budget = for_tables(request)?;
-        let refined = strategy::refines(measure, &request.workload);
+        let refined = measure.refines(&request.workload);
         let mut request = request.over(measure);
         let whole = request.budget;
         if budget != whole {

@@ -1,6 +1,6 @@
 //! What a plan is made from: the spec's public part, with no data and no file names.
 
-use super::{Objective, Target, strategy};
+use super::{Objective, Target};
 use crate::cube::{Cube, Cuboid};
 use crate::exact::Rational;
 use crate::plan::{BudgetRule, Measure, Neighbours, Noise, Rows, Share, Table};
@@ -73,7 +73,7 @@ impl Request {
     /// The request over the levels that a strategy works on: some put halves between them, see
     /// [`crate::cube::Refined`].
     pub fn over(&self, measure: Measure) -> Cow<'_, Request> {
-        if !strategy::refines(measure, &self.workload) {
+        if !measure.refines(&self.workload) {
             return Cow::Borrowed(self);
         }
         let refined = self.cube.refined();

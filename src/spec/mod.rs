@@ -12,6 +12,7 @@ mod dataset;
 mod dates;
 mod diagnostic;
 mod dimension;
+#[cfg(feature = "compile")]
 mod draft;
 mod encoding;
 #[cfg(test)]
@@ -39,6 +40,7 @@ mod wrong;
 mod zeros;
 
 pub use diagnostic::{Diagnostic, SpecErrors};
+#[cfg(feature = "compile")]
 pub use draft::{DraftError, Drawn, draft};
 pub use parse::{MOST_EFFORT, parse};
 pub use projection::size;
@@ -53,6 +55,10 @@ pub use files::{read_regular, regular};
 
 use files::{Files, MAX_ATTACHED, MAX_SPEC};
 use std::path::Path;
+
+/// How a line begins that `margins init` suggests. It came from the data and would be published with the spec: there is no release before it is
+/// gone.
+const SUGGESTION: &str = "#?";
 
 /// Reads a spec file and the files it refers to. Does not touch the data.
 pub fn load(path: &Path) -> Result<Spec, SpecErrors> {

@@ -11,7 +11,7 @@ use super::{
 use crate::cube::Cube;
 use crate::exact::Rational;
 use crate::plan::{BudgetRule, Measure, Neighbours};
-use crate::planner::Objective;
+use crate::plan::Objective;
 use std::collections::HashMap;
 use std::path::Path;
 use toml::de::DeTable;
@@ -326,7 +326,7 @@ fn unconfirmed(dimensions: &[DeclaredDimension], source: &str, origin: &Path) ->
     let mut diagnostics = diagnostics;
     let mut at = 0;
     for line in source.split_inclusive('\n') {
-        if line.starts_with(super::draft::SUGGESTION) {
+        if line.starts_with(super::SUGGESTION) {
             diagnostics.push(
                 Diagnostic::at(
                     at..at + line.trim_end().len(),

@@ -7,7 +7,7 @@ use crate::cube::Cube;
 use crate::exact::Rational;
 use crate::plan::limits::MAX_CONDITION;
 use crate::plan::{Asks, Selected, SelectedError, Table};
-use crate::planner::Target;
+use crate::plan::Target;
 use crate::sql::{SqlError, quote_names};
 use std::ops::Range;
 

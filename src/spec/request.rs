@@ -1,10 +1,8 @@
-//! From a spec to what a plan is made from.
+//! What follows from a spec: its noise, its levels, its projection. What a plan of tables is made from is for the planner to say.
 
-use super::{Budget, Coding, Precision, Spec, Unit, Wanted};
+use super::{Budget, Coding, Spec, Unit};
 use crate::exact::Rational;
-use crate::plan::{Mode, Noise, Plan, convert};
-use crate::planner::copies::Wish;
-use crate::planner::{Request, strategy};
+use crate::plan::{Noise, Plan, convert};
 use crate::projection;
 use std::borrow::Cow;
 
@@ -25,7 +23,7 @@ impl Budget {
 impl Spec {
     /// The spec over the levels that the plan speaks of: `wavelet`, for one, puts halves between them.
     pub fn planned(&self, plan: &Plan) -> Cow<'_, Spec> {
-        if !strategy::refines(plan.measure, &self.workload) {
+        if !plan.measure.refines(&self.workload) {
             return Cow::Borrowed(self);
         }
         let refined = self.cube.refined();
@@ -71,46 +69,5 @@ impl Spec {
             },
             norm_bound: p.norm_bound,
         }))
-    }
-
-    /// How the copies for several recipients hang together, and what each is to have.
-    pub fn wishes(&self) -> Option<(Mode, Vec<Wish>)> {
-        let recipients = self.recipients.as_ref()?;
-        let wish = |w: &Wanted| {
-            let (budget, margin) = match w.precision {
-                Precision::Budget(budget) => (Some(budget), f64::INFINITY),
-                Precision::Margin(margin) => (None, margin.to_f64()),
-            };
-            Wish { name: w.name.clone(), budget, margin }
-        };
-        Some((recipients.mode, recipients.list.iter().map(wish).collect()))
-    }
-
-    /// The public part a plan depends on. `None` when (ε, δ) leave no room for noise that can be drawn.
-    pub fn request(&self) -> Option<Request> {
-        let (noise, budget) = self.privacy.budget.noise()?;
-        let max_rows = match &self.privacy.unit {
-            Unit::Row => 1,
-            Unit::Column { max_rows, .. } => *max_rows,
-        };
-        Some(Request {
-            cube: self.cube.clone(),
-            workload: self.workload.clone(),
-            noise,
-            budget,
-            neighbours: self.privacy.neighbours,
-            max_rows,
-            measure: self.strategy.measure,
-            budgets: self.strategy.budgets,
-            objective: self.strategy.objective,
-            shares: self.strategy.shares.clone(),
-            rows: self.strategy.rows.clone(),
-            targets: self.targets.clone(),
-            exact: self.exact.iter().map(|e| e.cuboid.clone()).collect(),
-            zeros: self.zeros.iter().map(|zero| zero.condition.clone()).collect(),
-            truncation: self.privacy.truncation,
-            effort: self.strategy.effort,
-            tails: Vec::new(),
-        })
     }
 }

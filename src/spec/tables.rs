@@ -7,7 +7,7 @@ use super::{asks, suggest};
 use crate::cube::{Cuboid, Level};
 use crate::exact::Rational;
 use crate::plan::{Asked, Asks, Table};
-use crate::planner::Target;
+use crate::plan::Target;
 use crate::spec::ExactTable;
 use std::collections::HashMap;
 use std::ops::Range;

@@ -4,7 +4,7 @@ use super::*;
 use crate::cube::Cuboid;
 use crate::exact::Rational;
 use crate::plan::{BudgetRule, Measure, Neighbours};
-use crate::planner::Objective;
+use crate::plan::Objective;
 use std::path::PathBuf;
 
 fn root() -> PathBuf {

@@ -4,7 +4,7 @@ use super::SpecErrors;
 use crate::cube::{Cube, Cuboid};
 use crate::exact::Rational;
 use crate::plan::{BudgetRule, Measure, Neighbours, Noise, Rows, Share, Table};
-use crate::planner::{Objective, Target};
+use crate::plan::{Objective, Target};
 use crate::projection::Size;
 use crate::recover::zeros::Zero;
 use crate::release::Dataset;

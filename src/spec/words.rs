@@ -3,7 +3,7 @@
 use super::{Encoding, Format};
 use crate::plan::strategy::strategies;
 use crate::plan::{BudgetRule, Measure, Neighbours};
-use crate::planner::Objective;
+use crate::plan::Objective;
 
 /// `unit`, where it is a word.
 pub(super) const UNITS: &[(&str, ())] = &[("row", ())];

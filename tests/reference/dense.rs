@@ -2,7 +2,6 @@
 
 use margins::cube::{Categories, Cube, Cuboid, Dimension, Frame, Level};
 use margins::plan::{Block, Noise, Plan, Rows};
-use margins::planner::strategy;
 use margins::recover::{Source, SourceError};
 use nalgebra::{DMatrix, DVector};
 
@@ -104,7 +103,7 @@ pub fn written(rows: &Rows, cells: usize) -> DMatrix<f64> {
 
 /// The cube whose levels a plan speaks of.
 pub fn cube_of_plan(cube: &Cube, plan: &Plan) -> Cube {
-    if strategy::refines(plan.measure, &plan.workload) { cube.refined().cube } else { cube.clone() }
+    if plan.measure.refines(&plan.workload) { cube.refined().cube } else { cube.clone() }
 }
 
 /// The integers in one unit of a block.

@@ -5,6 +5,7 @@
 //!
 //! To add a strategy: a line here, with a tag that was never used, and its file.
 
+use super::{Asks, Table};
 use serde::{Deserialize, Serialize};
 
 /// Hands the list to the macro `$with`. A line is a strategy's help, its name here, its tag in the format of releases, its word in
@@ -63,3 +64,28 @@ macro_rules! measure {
 }
 
 strategies!(measure);
+
+impl Measure {
+    /// Whether the strategy works on halves of halves of the categories, for such tables: see [`crate::cube::Refined`].
+    pub fn refines(self, workload: &[Table]) -> bool {
+        match self {
+            Measure::Wavelet => true,
+            Measure::Hierarchy => asks_sums(workload),
+            // Of one dimension all halves of halves are candidates, too.
+            Measure::Tables => asks_sums(workload) && is_one_dimension(workload),
+            _ => false,
+        }
+    }
+}
+
+/// Whether sums along some dimension are asked for.
+pub fn asks_sums(workload: &[Table]) -> bool {
+    workload.iter().any(|t| matches!(&t.asks, Asks::Product(of) if !of.is_empty()))
+}
+
+/// Whether all that is asked for is about one dimension.
+pub fn is_one_dimension(workload: &[Table]) -> bool {
+    let mut of = workload.iter().flat_map(|t| t.cuboid.iter()).map(|l| l.dimension);
+    let first = of.next();
+    first.is_some_and(|first| of.all(|d| d == first))
+}

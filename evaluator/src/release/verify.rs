@@ -12,10 +12,38 @@ use std::path::{Path, PathBuf};
 pub enum Outcome {
     /// As it should be.
     Passed,
-    /// Nothing wrong, but something was not checked or deserves attention.
+    /// Nothing wrong, but something deserves attention.
     Warning,
+    /// Good to know and not needed; it was left out, and why is said.
+    Skipped,
+    /// Needed, and this program cannot do it or it is too much work: nothing is verified without it.
+    Unchecked,
     /// Not as it should be.
     Failed,
+}
+
+impl Outcome {
+    /// The word for programs.
+    pub fn word(self) -> &'static str {
+        match self {
+            Outcome::Passed => "passed",
+            Outcome::Warning => "warning",
+            Outcome::Skipped => "skipped",
+            Outcome::Unchecked => "unchecked",
+            Outcome::Failed => "failed",
+        }
+    }
+
+    /// Four characters for people.
+    pub fn mark(self) -> &'static str {
+        match self {
+            Outcome::Passed => "ok",
+            Outcome::Warning => "note",
+            Outcome::Skipped => "skip",
+            Outcome::Unchecked => "????",
+            Outcome::Failed => "FAIL",
+        }
+    }
 }
 
 /// One check.

@@ -11,7 +11,7 @@
 use super::ask::Ask;
 use super::landscape::{Choice, Landscape};
 use super::{Measured, NotApplicable, Strategy, levels_of, trees};
-use crate::plan::Table;
+use crate::plan::strategy::asks_sums;
 use crate::planner::Request;
 
 pub struct Hierarchy;
@@ -19,17 +19,13 @@ pub struct Hierarchy;
 impl Strategy for Hierarchy {
     fn measure(&self, ask: &Ask) -> Result<Vec<Measured>, NotApplicable> {
         let land = ask.landscape()?;
-        let choice = hierarchy(&land, trees::asks_sums(&ask.request.workload));
+        let choice = hierarchy(&land, asks_sums(&ask.request.workload));
         choice.tables.iter().try_for_each(|t| ask.check_size(&land.cuboid(&t.steps)))?;
         Ok(vec![(ask.chosen(&land, &choice)?, None)])
     }
 
-    fn refines(&self, workload: &[Table]) -> bool {
-        trees::asks_sums(workload)
-    }
-
     fn levels(&self, request: &Request) -> Result<Vec<Vec<u8>>, NotApplicable> {
-        Ok(if trees::asks_sums(&request.workload) { trees::best(request) } else { levels_of(request, None) })
+        Ok(if asks_sums(&request.workload) { trees::best(request) } else { levels_of(request, None) })
     }
 }
 

@@ -30,7 +30,7 @@ use super::objective::Certificate;
 use crate::cube::{Cuboid, Frame};
 use crate::plan::limits::MAX_MEASUREMENTS;
 use crate::plan::strategy::strategies;
-use crate::plan::{BudgetRule, Measure, Measurement, Table};
+use crate::plan::{BudgetRule, Measure, Measurement};
 
 /// Why a strategy does not apply to a workload. Shown in comparisons.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -137,11 +137,6 @@ trait Strategy {
         false
     }
 
-    /// Whether it works on halves of halves of the categories: see [`crate::cube::Refined`].
-    fn refines(&self, _workload: &[Table]) -> bool {
-        false
-    }
-
     /// The levels in use.
     fn levels(&self, request: &Request) -> Result<Vec<Vec<u8>>, NotApplicable> {
         Ok(levels_of(request, None))
@@ -180,11 +175,6 @@ pub fn compared(request: &Request, budgets: &[BudgetRule]) -> Vec<(Measure, Vec<
         Rules::Apart | Rules::Within => budgets.to_vec(),
     };
     general().chain(Measure::ALL.iter().copied().filter(brought)).map(|m| (m, rules(m))).collect()
-}
-
-/// Whether a strategy works over refined levels: see [`Request::over`].
-pub fn refines(measure: Measure, workload: &[Table]) -> bool {
-    of(measure).refines(workload)
 }
 
 /// The levels that a strategy uses, for a request [over](Request::over) them.

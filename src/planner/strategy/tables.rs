@@ -22,7 +22,7 @@ use super::{
     trees,
 };
 use crate::numeric::dice::Dice;
-use crate::plan::{BudgetRule, Neighbours, Table};
+use crate::plan::{BudgetRule, Measure, Neighbours};
 use crate::planner::Request;
 use crate::planner::objective::{Certificate, Objective};
 use crate::progress::Stage;
@@ -84,13 +84,8 @@ impl Strategy for Tables {
         true
     }
 
-    /// Of one dimension all halves of halves are candidates, too.
-    fn refines(&self, workload: &[Table]) -> bool {
-        trees::asks_sums(workload) && trees::is_one_dimension(workload)
-    }
-
     fn levels(&self, request: &Request) -> Result<Vec<Vec<u8>>, NotApplicable> {
-        Ok(if self.refines(&request.workload) { trees::all(request) } else { levels_of(request, None) })
+        Ok(if Measure::Tables.refines(&request.workload) { trees::all(request) } else { levels_of(request, None) })
     }
 
     /// Both are among its sets.
@@ -110,7 +105,7 @@ fn starts(ask: &Ask, land: &Landscape, most: f64) -> Vec<Choice> {
         starts.push(land.choice(shapes, scales.iter().map(|s| 1.0 / s).collect()));
     }
     starts.retain(|choice| choice.cells() <= most);
-    if Tables.refines(&ask.request.workload) {
+    if Measure::Tables.refines(&ask.request.workload) {
         starts.push(hierarchy::hierarchy(land, true));
     }
     starts.extend(cluster::clustered(ask, land, most));

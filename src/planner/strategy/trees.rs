@@ -7,24 +7,13 @@ use super::ask::Ask;
 use super::hierarchy::hierarchy;
 use super::levels_of;
 use crate::cube::Frame;
-use crate::plan::{Asks, BudgetRule, Table};
+use crate::plan::strategy::is_one_dimension;
+use crate::plan::{BudgetRule, Table};
 use crate::planner::Request;
 use crate::planner::closure::Closure;
 
 /// Sums over groups of unequal size are predicted one by one: not more of them than this, in one table.
 const MOST_UNEQUAL: usize = 256;
-
-/// Whether sums along some dimension are asked for.
-pub fn asks_sums(workload: &[Table]) -> bool {
-    workload.iter().any(|t| matches!(&t.asks, Asks::Product(of) if !of.is_empty()))
-}
-
-/// Whether the whole workload is about one dimension.
-pub fn is_one_dimension(workload: &[Table]) -> bool {
-    let mut of = workload.iter().flat_map(|t| t.cuboid.iter()).map(|l| l.dimension);
-    let first = of.next();
-    first.is_some_and(|first| of.all(|d| d == first))
-}
 
 /// The levels of the best tree; those of the tables alone, where none is better.
 pub fn best(request: &Request) -> Vec<Vec<u8>> {

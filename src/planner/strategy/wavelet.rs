@@ -8,7 +8,7 @@
 use super::ask::{Ask, Groups};
 use super::{Measured, NotApplicable, Strategy, levels_of};
 use crate::plan::limits::MAX_MEASUREMENTS;
-use crate::plan::{Block, Table};
+use crate::plan::Block;
 use crate::planner::Request;
 
 pub struct Wavelet;
@@ -16,10 +16,6 @@ pub struct Wavelet;
 impl Strategy for Wavelet {
     fn measure(&self, ask: &Ask) -> Result<Vec<Measured>, NotApplicable> {
         ask.components(pairs(ask)?)
-    }
-
-    fn refines(&self, _workload: &[Table]) -> bool {
-        true
     }
 
     /// Every level down to the finest one needed: each halves the groups of the one before.

@@ -21,10 +21,6 @@ use nested::Nested;
 use std::path::Path;
 use survey::{Survey, hash};
 
-/// How a line begins that `margins init` suggests. It came from the data and would be published with the spec: there is no release before it is
-/// gone.
-pub(super) const SUGGESTION: &str = "#?";
-
 /// Why no draft could be made. Names rows and columns, never values.
 #[derive(Debug, thiserror::Error)]
 pub enum DraftError {

@@ -2,7 +2,8 @@
 
 use super::super::{CsvOptions, Encoding, words};
 use super::survey::{Survey, quoted};
-use super::{Drawn, SUGGESTION};
+use super::Drawn;
+use crate::spec::SUGGESTION;
 use std::fmt::Write as _;
 use std::path::{Component, Path};
 

@@ -1,0 +1,49 @@
+//! From a spec to what a plan is made from.
+
+use super::Request;
+use super::copies::Wish;
+use crate::plan::Mode;
+use crate::spec::{Precision, Spec, Unit, Wanted};
+
+impl Spec {
+    /// How the copies for several recipients hang together, and what each is to have.
+    pub fn wishes(&self) -> Option<(Mode, Vec<Wish>)> {
+        let recipients = self.recipients.as_ref()?;
+        let wish = |w: &Wanted| {
+            let (budget, margin) = match w.precision {
+                Precision::Budget(budget) => (Some(budget), f64::INFINITY),
+                Precision::Margin(margin) => (None, margin.to_f64()),
+            };
+            Wish { name: w.name.clone(), budget, margin }
+        };
+        Some((recipients.mode, recipients.list.iter().map(wish).collect()))
+    }
+
+    /// The public part a plan depends on. `None` when (ε, δ) leave no room for noise that can be drawn.
+    pub fn request(&self) -> Option<Request> {
+        let (noise, budget) = self.privacy.budget.noise()?;
+        let max_rows = match &self.privacy.unit {
+            Unit::Row => 1,
+            Unit::Column { max_rows, .. } => *max_rows,
+        };
+        Some(Request {
+            cube: self.cube.clone(),
+            workload: self.workload.clone(),
+            noise,
+            budget,
+            neighbours: self.privacy.neighbours,
+            max_rows,
+            measure: self.strategy.measure,
+            budgets: self.strategy.budgets,
+            objective: self.strategy.objective,
+            shares: self.strategy.shares.clone(),
+            rows: self.strategy.rows.clone(),
+            targets: self.targets.clone(),
+            exact: self.exact.iter().map(|e| e.cuboid.clone()).collect(),
+            zeros: self.zeros.iter().map(|zero| zero.condition.clone()).collect(),
+            truncation: self.privacy.truncation,
+            effort: self.strategy.effort,
+            tails: Vec::new(),
+        })
+    }
+}
