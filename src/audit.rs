@@ -4,10 +4,10 @@
 //! The signer may be careless or may lie. So every claim of the manifest is derived again from plan, domain and spec, by the
 //! functions that wrote it ([`crate::release::claims`]), or is shown as unchecked.
 
-mod compare;
-mod content;
 #[cfg(feature = "compile")]
 mod again;
+mod compare;
+mod content;
 #[cfg(feature = "spec")]
 mod spec;
 #[cfg(all(test, feature = "compile"))]
@@ -105,8 +105,12 @@ impl Audit {
     /// The last word for people.
     pub fn last_word(&self) -> &'static str {
         match self.verdict() {
-            Verdict::Verified => "VERIFIED: the file is whole, and what it claims follows from what it holds.",
-            Verdict::Whole => "WHOLE, NOT VERIFIED: no check failed, but one that is needed could not be made.",
+            Verdict::Verified => {
+                "VERIFIED: the file is whole, and what it claims follows from what it holds."
+            }
+            Verdict::Whole => {
+                "WHOLE, NOT VERIFIED: no check failed, but one that is needed could not be made."
+            }
             Verdict::Failed => "VERIFICATION FAILED: do not trust this file.",
         }
     }

@@ -85,14 +85,14 @@ pub mod options {
 pub mod audit;
 #[cfg(feature = "spec")]
 use margins_evaluator::calendar;
-#[doc(hidden)]
-pub use margins_evaluator::{answer, cube, plan, progress, projection, recover, release, sql, visible};
-#[cfg(feature = "compile")]
-#[doc(hidden)]
-pub use margins_evaluator::interrupt;
 #[cfg(feature = "spec")]
 #[doc(hidden)]
 pub use margins_evaluator::files;
+#[cfg(feature = "compile")]
+#[doc(hidden)]
+pub use margins_evaluator::interrupt;
+#[doc(hidden)]
+pub use margins_evaluator::{answer, cube, plan, progress, projection, recover, release, sql, visible};
 #[doc(hidden)]
 pub use margins_law::{exact, law, numeric};
 

@@ -50,7 +50,11 @@ pub(super) fn reread(audit: &mut Audit, release: &Release, content: &Content) ->
         #[cfg(feature = "compile")]
         super::again::plan(audit, &spec, content);
         #[cfg(not(feature = "compile"))]
-        audit.add("plan", Outcome::Skipped, "not made again from the spec: this program makes no plans".into());
+        audit.add(
+            "plan",
+            Outcome::Skipped,
+            "not made again from the spec: this program makes no plans".into(),
+        );
     }
     for difference in differences {
         audit.add("spec", Failed, difference);

@@ -10,8 +10,8 @@ use super::{
 };
 use crate::cube::Cube;
 use crate::exact::Rational;
-use crate::plan::{BudgetRule, Measure, Neighbours};
 use crate::plan::Objective;
+use crate::plan::{BudgetRule, Measure, Neighbours};
 use std::collections::HashMap;
 use std::path::Path;
 use toml::de::DeTable;

@@ -5,9 +5,9 @@ use super::read::{self, Fields, Value};
 use super::tables;
 use crate::cube::Cube;
 use crate::exact::Rational;
+use crate::plan::Target;
 use crate::plan::limits::MAX_CONDITION;
 use crate::plan::{Asks, Selected, SelectedError, Table};
-use crate::plan::Target;
 use crate::sql::{SqlError, quote_names};
 use std::ops::Range;
 

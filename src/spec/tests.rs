@@ -3,8 +3,8 @@
 use super::*;
 use crate::cube::Cuboid;
 use crate::exact::Rational;
-use crate::plan::{BudgetRule, Measure, Neighbours};
 use crate::plan::Objective;
+use crate::plan::{BudgetRule, Measure, Neighbours};
 use std::path::PathBuf;
 
 fn root() -> PathBuf {

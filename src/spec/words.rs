@@ -1,9 +1,9 @@
 //! The closed lists of words in a spec. A rule that is added to the plan is added here; strategies have their own list.
 
 use super::{Encoding, Format};
+use crate::plan::Objective;
 use crate::plan::strategy::strategies;
 use crate::plan::{BudgetRule, Measure, Neighbours};
-use crate::plan::Objective;
 
 /// `unit`, where it is a word.
 pub(super) const UNITS: &[(&str, ())] = &[("row", ())];

@@ -85,7 +85,11 @@ impl Strategy for Tables {
     }
 
     fn levels(&self, request: &Request) -> Result<Vec<Vec<u8>>, NotApplicable> {
-        Ok(if Measure::Tables.refines(&request.workload) { trees::all(request) } else { levels_of(request, None) })
+        Ok(if Measure::Tables.refines(&request.workload) {
+            trees::all(request)
+        } else {
+            levels_of(request, None)
+        })
     }
 
     /// Both are among its sets.

@@ -7,8 +7,8 @@
 
 use super::ask::{Ask, Groups};
 use super::{Measured, NotApplicable, Strategy, levels_of};
-use crate::plan::limits::MAX_MEASUREMENTS;
 use crate::plan::Block;
+use crate::plan::limits::MAX_MEASUREMENTS;
 use crate::planner::Request;
 
 pub struct Wavelet;

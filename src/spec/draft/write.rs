@@ -1,8 +1,8 @@
 //! The draft as a text.
 
 use super::super::{CsvOptions, Encoding, words};
-use super::survey::{Survey, quoted};
 use super::Drawn;
+use super::survey::{Survey, quoted};
 use crate::spec::SUGGESTION;
 use std::fmt::Write as _;
 use std::path::{Component, Path};
