@@ -20,12 +20,12 @@ class Refused(Error):
     """A bound on what may be spent does not let it."""
 
 class Figure:
-    """An estimate with its standard error and interval; an end of it may be infinite."""
+    """An estimate with its standard error, where one is known, and interval; an end of it may be infinite."""
 
     @property
     def estimate(self) -> float: ...
     @property
-    def std_error(self) -> float: ...
+    def std_error(self) -> Optional[float]: ...
     @property
     def low(self) -> float: ...
     @property

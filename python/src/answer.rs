@@ -15,12 +15,12 @@ use std::sync::Arc;
 /// So many rows are shown where nobody asked for all of them.
 const SHOWN: usize = 100;
 
-/// An estimate with its standard error and interval; an end of it may be infinite.
+/// An estimate with its standard error, where one is known, and interval; an end of it may be infinite.
 #[pyclass(frozen, get_all, eq, skip_from_py_object, module = "margins")]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Figure {
     estimate: f64,
-    std_error: f64,
+    std_error: Option<f64>,
     low: f64,
     high: f64,
 }
@@ -33,7 +33,8 @@ impl Figure {
 
     fn __repr__(&self) -> String {
         let Figure { estimate, std_error, low, high } = self;
-        format!("Figure(estimate={estimate:?}, std_error={std_error:?}, low={low:?}, high={high:?})")
+        let std_error = std_error.map_or("None".into(), |s| format!("{s:?}"));
+        format!("Figure(estimate={estimate:?}, std_error={std_error}, low={low:?}, high={high:?})")
     }
 }
 
@@ -59,8 +60,8 @@ impl Answer {
                     _ => row.set_item(&column.name, label)?,
                 },
                 ResultCell::Figure(f) => {
-                    let figure =
-                        Figure { estimate: f.estimate, std_error: f.std_error, low: f.low, high: f.high };
+                    let std_error = Some(f.std_error).filter(|s| !s.is_nan());
+                    let figure = Figure { estimate: f.estimate, std_error, low: f.low, high: f.high };
                     row.set_item(&column.name, Py::new(py, figure)?)?;
                 }
                 ResultCell::Number(number) => row.set_item(&column.name, number)?,

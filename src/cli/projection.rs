@@ -284,12 +284,13 @@ pub fn explained(questions: &Questions, rows: &[Explained], level: f64) -> Strin
     let Some(first) = rows.first() else { return String::new() };
     let design = &questions.projected().projection().design;
     let by_order = |e: &Explained| e.order.is_some();
+    let median = |e: &Explained| e.std_error.is_nan();
     let mut paragraphs = vec![match design.shape {
         Shape::Dense { rows } => format!(
             "Each estimate is the mean of {} sums, with the signs of its cells. The interval takes its error to be normal.",
             grouped(rows.into())
         ),
-        Shape::Sketch { rows: t, .. } => match rows.iter().filter(|e| by_order(e)).count() {
+        Shape::Sketch { rows: t, .. } => match rows.iter().filter(|e| median(e)).count() {
             0 => format!("Each estimate is the mean of {} rows.", grouped(t.into())),
             n if n == rows.len() => {
                 format!(
@@ -310,7 +311,7 @@ pub fn explained(questions: &Questions, rows: &[Explained], level: f64) -> Strin
             "‖x‖², the sum of all squared counts, is {} as estimated from the released integers, and at most {}{declared} with probability {} %.",
             figure(first.norm),
             figure(first.norm_bound),
-            format!("{sure:.4}").trim_end_matches('0').trim_end_matches('.'),
+            format!("{sure:.7}").trim_end_matches('0').trim_end_matches('.'),
         ));
     }
     for e in rows {
@@ -321,6 +322,9 @@ pub fn explained(questions: &Questions, rows: &[Explained], level: f64) -> Strin
                 "interval from the order of the {} without a clash, {cut} outside at each end; it covers for any data.",
                 output::counted(rows.into(), "row")
             )),
+            None if e.std_error.is_nan() => text.push_str(
+                "too few rows without a clash for an interval from their order at this level: it is that of the mean of all rows, made to hold their median.",
+            ),
             None => text.push_str(&format!(
                 "standard error {}: {} from noise, {} from other counts.",
                 figure(e.std_error),
@@ -328,7 +332,7 @@ pub fn explained(questions: &Questions, rows: &[Explained], level: f64) -> Strin
                 figure(e.others)
             )),
         }
-        if e.interval == Law::Variance.name() {
+        if [Law::Variance, Law::Around].iter().any(|law| e.interval == law.name()) {
             text.push_str(" The interval is Chebyshev's.");
         }
         if let Some(p) = e.proven {
@@ -380,7 +384,8 @@ impl<'a> Keys<'a> {
             .cell(&key)
             .map_err(|e| Failure::Message(format!("{}, row {}: {e}", output::path(self.file), row + 1)))?;
         let a = questions.count(&[cell], options.level, *estimator);
-        let numbers = [a.estimate, a.std_error, a.low, a.high].map(|x| x.to_string());
+        let number = |x: f64| if x.is_nan() { String::new() } else { x.to_string() };
+        let numbers = [a.estimate, a.std_error, a.low, a.high].map(number);
         let numbers = numbers.into_iter().chain(self.status.map(str::to_string));
         Ok(key.iter().map(|k| csv_label(k).into_owned()).chain(numbers).collect())
     }

@@ -154,6 +154,17 @@ impl Statement {
         }
     }
 
+    /// Whether it is true of a number.
+    pub fn holds(&self, value: f64) -> bool {
+        match *self {
+            Statement::Above(c) => value > c,
+            Statement::AtLeast(c) => value >= c,
+            Statement::Below(c) => value < c,
+            Statement::AtMost(c) => value <= c,
+            Statement::Between(a, b) => a <= value && value <= b,
+        }
+    }
+
     /// Its probability under the posterior of a count.
     pub fn posterior(&self, count: &CountPosterior) -> f64 {
         // Counts are whole: `> 2.5` is `>= 3`.

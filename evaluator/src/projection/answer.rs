@@ -23,6 +23,7 @@
 use super::bound::{self, cantelli};
 use super::coset::Cosets;
 use super::design::Shape;
+use super::order::{self, order_cut};
 use super::signs::{SIGNS, SignFamily, block_bits, point};
 use super::{Projection, key};
 use crate::law::normal_upper_quantile as upper_quantile;
@@ -30,7 +31,7 @@ use crate::law::normal_upper_quantile as upper_quantile;
 /// Which estimate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Estimator {
-    /// The mean of a dense projection; of a sketch the median of its rows where that has an interval, else the mean.
+    /// The mean of a dense projection; of a sketch the median of its rows where enough of them count, else the mean.
     #[default]
     Best,
     /// The mean of all rows, also for a sketch.
@@ -38,11 +39,11 @@ pub enum Estimator {
 }
 
 /// An estimate and what is known of its error. Bounds may be infinite.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     /// The estimate.
     pub estimate: f64,
-    /// Its standard error.
+    /// Its standard error; not a number for the median of a sketch's rows, which has none that is known.
     pub std_error: f64,
     /// The lower end of the interval.
     pub low: f64,
@@ -50,8 +51,10 @@ pub struct Answer {
     pub high: f64,
     /// What the interval rests on.
     pub law: Law,
-    /// The standard deviation of the noise in the estimate. It is known.
+    /// The standard deviation of the noise in the estimate. It is known, but for a median.
     pub noise: f64,
+    /// The ordered rows whose median the estimate is; none for a mean.
+    pub rows: Vec<f64>,
 }
 
 /// What an interval rests on.
@@ -68,6 +71,8 @@ pub enum Law {
     },
     /// The variance alone, by Chebyshev's inequality.
     Variance,
+    /// Too few rows for an interval from their order at this level.
+    Around,
 }
 
 impl Law {
@@ -77,6 +82,9 @@ impl Law {
             Law::Normal => "normal law of a mean of many sums, with an upper bound of ‖x‖² from the sums",
             Law::Order { .. } => "order of a sketch's rows",
             Law::Variance => "Chebyshev's inequality, with an upper bound of ‖x‖² from the sums",
+            Law::Around => {
+                "Chebyshev's inequality for the mean of a sketch's rows, made to hold their median: they are too few for this level"
+            }
         }
     }
 }
@@ -272,7 +280,7 @@ impl Projected {
         // In each row the buckets of the cells, with their signs.
         let mut places: Vec<(usize, bool)> = Vec::with_capacity(cells.len());
         let (mut sum, mut squares) = (0i128, 0u64);
-        let mut clean: Vec<(f64, usize)> = Vec::new();
+        let mut clean: Vec<f64> = Vec::new();
         for (family, values) in self.families.iter().zip(self.values.chunks(buckets as usize)) {
             family.words(cells, &mut words);
             places.clear();
@@ -291,45 +299,50 @@ impl Projected {
                 sound &= first.1 == last.1;
             }
             if sound {
-                clean.push((once as f64, places.chunk_by(|a, b| a.0 == b.0).count()));
+                clean.push(once as f64);
             }
         }
-        let rows = clean.len() as u32;
-        let variance = self.projection.design.noise_variance();
-        match order_cut(rows, 0.5, 1.0 - level).filter(|_| estimator == Estimator::Best) {
+        let mean = || {
+            let alpha = Self::norm_failure(level);
+            let (norm, bound) = self.norm(alpha);
+            let t = self.families.len() as f64;
+            let noise = self.projection.design.noise_variance() * squares as f64 / (t * t);
+            let z = 1.0 / libm::sqrt(1.0 - level - alpha);
+            let (cells, values) = (cells.len() as f64, self.values.len() as f64);
+            Error { estimate: sum as f64 / t, cells, squares: cells, values, norm, bound, noise }
+                .interval(z, Law::Variance)
+        };
+        if estimator == Estimator::Mean || clean.len() < order::FEWEST {
+            return mean();
+        }
+        clean.sort_by(f64::total_cmp);
+        let estimate = order::median(&clean);
+        let at = |i: usize| clean.get(i).copied().unwrap_or(f64::NAN);
+        let (low, high, law) = match order_cut(clean.len() as u32, 0.5, 1.0 - level) {
             Some(cut) => {
-                clean.sort_by(|a, b| a.0.total_cmp(&b.0));
-                let at = |i: usize| clean.get(i).map_or(f64::NAN, |c| c.0);
-                let n = clean.len();
-                let (low, high) = (at(cut), at(n - 1 - cut));
-                let buckets = clean.iter().map(|c| c.1).sum::<usize>() as f64 / n as f64;
-                Answer {
-                    estimate: (at((n - 1) / 2) + at(n / 2)) / 2.0,
-                    std_error: median_error(&clean),
-                    low,
-                    high,
-                    law: Law::Order { rows, cut: cut as u32 },
-                    // The median of normal estimates has π/2 times the variance of their mean.
-                    noise: libm::sqrt(std::f64::consts::FRAC_PI_2 * variance * buckets / n as f64),
-                }
+                let law = Law::Order { rows: clean.len() as u32, cut: cut as u32 };
+                (at(cut), at(clean.len() - 1 - cut), law)
             }
             None => {
-                let alpha = Self::norm_failure(level);
-                let (norm, bound) = self.norm(alpha);
-                let t = self.families.len() as f64;
-                let noise = variance * squares as f64 / (t * t);
-                let z = 1.0 / libm::sqrt(1.0 - level - alpha);
-                let (cells, values) = (cells.len() as f64, self.values.len() as f64);
-                Error { estimate: sum as f64 / t, cells, squares: cells, values, norm, bound, noise }
-                    .interval(z, Law::Variance)
+                let mean = mean();
+                (mean.low.min(estimate), mean.high.max(estimate), Law::Around)
             }
-        }
+        };
+        Answer { estimate, std_error: f64::NAN, low, high, law, noise: f64::NAN, rows: clean }
     }
 }
 
 /// No cells: nothing to count.
 pub(super) fn nothing() -> Answer {
-    Answer { estimate: 0.0, std_error: 0.0, low: 0.0, high: 0.0, law: Law::Variance, noise: 0.0 }
+    Answer {
+        estimate: 0.0,
+        std_error: 0.0,
+        low: 0.0,
+        high: 0.0,
+        law: Law::Variance,
+        noise: 0.0,
+        rows: Vec::new(),
+    }
 }
 
 impl Error {
@@ -351,54 +364,8 @@ impl Error {
             let root = libm::sqrt((c * estimate * estimate + (1.0 - c) * z * z * base).max(0.0));
             ((estimate - root) / (1.0 - c), (estimate + root) / (1.0 - c))
         };
-        Answer { estimate, std_error, low, high, law, noise: libm::sqrt(noise) }
+        Answer { estimate, std_error, low, high, law, noise: libm::sqrt(noise), rows: Vec::new() }
     }
-}
-
-/// The standard error of the median of these ordered estimates, from their order: where they are distances apart, the median moves.
-///
-/// Between the (k+1)-th smallest and the (k+1)-th largest the truth lies with probability `1 − 2τ`, τ the binomial law's, so these
-/// are `2z` standard errors apart, z the normal quantile at τ. That holds near the middle, where the median's law is normal; so
-/// the k on both sides of `z = 1` are taken, in proportion. Further out heavy tails would be told of as if they were the median's.
-fn median_error(ordered: &[(f64, usize)]) -> f64 {
-    let rows = ordered.len();
-    let at = |i: usize| ordered.get(i).map_or(f64::NAN, |c| c.0);
-    let t = rows as f64;
-    let (mut term, mut tail) = (libm::pow(0.5, t), libm::pow(0.5, t));
-    let mut outer: Option<(f64, f64)> = None;
-    let mut k = 0;
-    while 2 * k + 1 < rows && tail < 0.5 {
-        let z = upper_quantile(tail);
-        let own = (at(rows - 1 - k) - at(k)) / (2.0 * z);
-        if z <= 1.0 {
-            let Some((before, error)) = outer else { return own };
-            let share = (before - 1.0) / (before - z);
-            return error + share * (own - error);
-        }
-        outer = Some((z, own));
-        term *= (t - k as f64) / (k + 1) as f64;
-        tail += term;
-        k += 1;
-    }
-    outer.map_or(f64::NAN, |o| o.1)
-}
-
-/// How many of `rows` ordered estimates may be cut off at each end so that both tails together have at most
-/// probability tau, each row being on one side with probability at most p. `None` when not even all rows suffice.
-fn order_cut(rows: u32, p: f64, tau: f64) -> Option<usize> {
-    // P(Bin(t, p) ≥ t − k) = Σ_{i ≤ k} C(t, i) p^{t−i} (1−p)^i.
-    let t = f64::from(rows);
-    let mut term = libm::pow(p, t);
-    let mut tail = term;
-    let mut cut = None;
-    let mut k = 0u32;
-    while 2.0 * tail <= tau && 2 * k + 1 < rows {
-        cut = Some(k as usize);
-        term *= (t - f64::from(k)) / f64::from(k + 1) * (1.0 - p) / p;
-        tail += term;
-        k += 1;
-    }
-    cut
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@
 //! | [`design`] | how many integers, which noise: what is decided before data is seen |
 //! | [`cost`] | the privacy cost, recomputed from what was released |
 //! | [`answer`] | estimates and intervals |
+//! | [`order`] | what the order of a sketch's rows proves |
 //! | [`weighted`] | cells that count differently, and shares |
 //! | [`bound`] | what the signs' independence proves of errors |
 //!
@@ -27,6 +28,7 @@ pub mod cost;
 pub mod design;
 pub mod field;
 pub mod key;
+pub mod order;
 pub mod signs;
 pub mod weighted;
 

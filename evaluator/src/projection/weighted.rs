@@ -151,7 +151,8 @@ impl Projected {
             (f64::NEG_INFINITY, f64::INFINITY)
         };
         let own = noise * (dot(&a, &a) - 2.0 * share * dot(&a, &b) + share * share * dot(&b, &b)).max(0.0);
-        Answer { estimate: share, std_error, low, high, law, noise: libm::sqrt(own) / t.abs() }
+        let noise = libm::sqrt(own) / t.abs();
+        Answer { estimate: share, std_error, low, high, law, noise, rows: Vec::new() }
     }
 }
 

@@ -11,7 +11,7 @@ pub struct Explained {
     pub row: Vec<String>,
     /// How many cells it sums up.
     pub cells: u64,
-    /// The standard error.
+    /// The standard error; this and its parts are not numbers for the median of a sketch's rows.
     pub std_error: f64,
     /// The standard deviation of the noise in it.
     pub noise: f64,
@@ -62,12 +62,13 @@ impl Explained {
             low: p.low,
             high: p.high,
         });
+        let others = answer.std_error * answer.std_error - answer.noise * answer.noise;
         Explained {
             row,
             cells: cells.len() as u64,
             std_error: answer.std_error,
             noise: answer.noise,
-            others: libm::sqrt((answer.std_error * answer.std_error - answer.noise * answer.noise).max(0.0)),
+            others: libm::sqrt(others.clamp(0.0, f64::INFINITY)),
             norm,
             norm_bound,
             interval: answer.law.name(),

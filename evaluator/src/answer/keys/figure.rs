@@ -106,13 +106,18 @@ fn scaled(a: Answer, by: f64) -> Answer {
         return a;
     }
     let (low, high) = if by < 0.0 { (a.high, a.low) } else { (a.low, a.high) };
+    let mut rows: Vec<f64> = a.rows.iter().map(|row| row * by).collect();
+    if by < 0.0 {
+        rows.reverse();
+    }
     Answer {
         estimate: a.estimate * by,
         std_error: a.std_error * by.abs(),
         low: low * by,
         high: high * by,
         noise: a.noise * by.abs(),
-        ..a
+        law: a.law,
+        rows,
     }
 }
 

@@ -11,6 +11,7 @@ use super::options::Options;
 use super::posterior::PosteriorError;
 use super::render::{Caveat, ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
 use crate::cube::{Cube, odometer};
+use crate::projection::Shape;
 use crate::projection::answer::{Answer, Estimator, Projected};
 use crate::projection::key::{Key, Part, text_code};
 use crate::release::projection::{invalid, projection, values};
@@ -67,6 +68,11 @@ pub enum QueryError {
     /// A prior without its number of units.
     #[error("a projection knows no total: write binomial(n, p) or uniform(n)")]
     NoTotal,
+    /// A prior of what a sketch says.
+    #[error(
+        "a sketch has no posterior: its interval is from the order of its rows, which no prior can be weighed with"
+    )]
+    NoPrior,
     /// A posterior of what is no count.
     #[error("a posterior is of a count; `{0}` is none")]
     NotACount(String),
@@ -217,7 +223,8 @@ impl Questions {
         let limit = usize::try_from(asked.limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
         let rows: usize = asked.sides.iter().map(Vec::len).product();
         let intervals = rows.min(limit) * asked.figures().count();
-        let statements = Statements::new(options, intervals)?;
+        let sketch = matches!(self.projected.projection().design.shape, Shape::Sketch { .. });
+        let statements = Statements::new(options, intervals, sketch)?;
         let mut table = ResultTable {
             level: options.level,
             caveats: self.caveats(),

@@ -1,7 +1,9 @@
 //! What is asked of a projection's answers beside their intervals: that all cover together, the probability of a statement, a prior.
 //!
-//! An estimate from a projection has no law that is known exactly: other counts leak into it. Statements and priors take its error to be normal
-//! with the standard error that stands beside it, and a note says so. Intervals together are Bonferroni's, which needs no law.
+//! An estimate from a dense projection has no law that is known exactly: other counts leak into it. Statements and priors take its error to be normal
+//! with the standard error that stands beside it, and a note says so. The median of a sketch's rows has the law that gives its interval, the
+//! order of the rows, and a statement is as sure as that proves; no prior can be weighed with it. Intervals together are
+//! Bonferroni's, which needs no law.
 
 use super::QueryError;
 use crate::answer::options::Options;
@@ -10,7 +12,8 @@ use crate::answer::render::{ColumnKind, ResultCell, ResultFigure};
 use crate::answer::simultaneous::Simultaneous;
 use crate::answer::statement::{PriorChoice, Statement};
 use crate::law::{ErrorLaw, Interval, NoiseLaw, Term};
-use crate::projection::answer::Answer;
+use crate::projection::answer::{Answer, Law};
+use crate::projection::order::sure;
 
 /// What is asked, resolved.
 pub(super) struct Statements {
@@ -20,11 +23,16 @@ pub(super) struct Statements {
     prob: Option<Statement>,
     prior: Option<(Prior, String)>,
     interval: Interval,
+    /// Whether it is a sketch that answers.
+    sketch: bool,
 }
 
 impl Statements {
-    /// For an answer of so many intervals. What only tables can be asked is refused.
-    pub(super) fn new(options: &Options, intervals: usize) -> Result<Statements, QueryError> {
+    /// For an answer of so many intervals, by a sketch or a dense projection. What only tables can be asked is refused.
+    pub(super) fn new(options: &Options, intervals: usize, sketch: bool) -> Result<Statements, QueryError> {
+        if sketch && options.prior.is_some() {
+            return Err(QueryError::NoPrior);
+        }
         if options.test.is_some() {
             return Err(QueryError::TablesOnly("p-values: its errors have no exact law"));
         }
@@ -59,6 +67,7 @@ impl Statements {
             prob: options.prob,
             prior,
             interval: options.interval,
+            sketch,
         })
     }
 
@@ -87,7 +96,13 @@ impl Statements {
                 "posterior: mean, standard deviation and interval given the prior \u{201c}{text}\u{201d}; it is only as good as the prior."
             ));
         }
-        if self.prior.is_some() || self.prob.is_some() {
+        if self.sketch && self.prob.is_some() {
+            notes.push(
+                "Probabilities: how sure the order of a sketch's rows makes the statement, at least, whatever the data; where the \
+                 estimate is a mean of all rows, nothing is known of them."
+                    .to_owned(),
+            );
+        } else if self.prior.is_some() || self.prob.is_some() {
             notes.push(
                 "Probabilities take the error to be normal with its standard error; what other counts leave behind is so only nearly."
                     .to_owned(),
@@ -108,6 +123,10 @@ impl Statements {
     /// The further cells of a figure.
     pub(super) fn add(&self, a: &Answer, row: &mut Vec<ResultCell>) -> Result<(), QueryError> {
         if self.prior.is_none() && self.prob.is_none() {
+            return Ok(());
+        }
+        if let (true, Some(statement)) = (self.sketch, self.prob) {
+            row.push(ResultCell::Number(by_order(statement, a)));
             return Ok(());
         }
         let noise = NoiseLaw::Gaussian { variance: a.std_error * a.std_error };
@@ -132,6 +151,21 @@ impl Statements {
             }));
         }
         Ok(())
+    }
+}
+
+/// What the order of a sketch's rows proves of a statement; not a number where the estimate is no median.
+fn by_order(statement: Statement, a: &Answer) -> f64 {
+    if a.rows.is_empty() {
+        // No cells are no units, for sure; and of a mean nothing is known.
+        let none = a.low == a.high && a.law == Law::Variance;
+        return if none { f64::from(u8::from(statement.holds(a.estimate))) } else { f64::NAN };
+    }
+    let side =
+        |holds: &dyn Fn(f64) -> bool| sure(a.rows.iter().filter(|&&row| holds(row)).count(), a.rows.len());
+    match statement {
+        Statement::Between(from, to) => (side(&|row| row >= from) + side(&|row| row <= to) - 1.0).max(0.0),
+        _ => side(&|row| statement.holds(row)),
     }
 }
 

@@ -99,6 +99,13 @@ fn sketches_use_the_rows_that_count() {
     assert_eq!(best.estimate, (clean[(n - 1) / 2] + clean[n / 2]) / 2.0);
     let Law::Order { rows, cut } = best.law else { panic!("{:?}", best.law) };
     assert_eq!((rows as usize, best.low, best.high), (n, clean[cut as usize], clean[n - 1 - cut as usize]));
+    assert!(best.std_error.is_nan() && best.rows == clean);
+    // The estimate is the same at every level, also where so many rows have no interval.
+    for level in [0.5, 0.999, 0.999_999_999_999] {
+        let at = p.answer(&cells, level, Estimator::Best);
+        assert!(at.estimate == best.estimate && at.low <= at.estimate && at.estimate <= at.high);
+        assert_eq!(at.law == Law::Around, level > 0.9999);
+    }
     let mean = p.answer(&cells, 0.95, Estimator::Mean);
     assert_eq!((mean.estimate, mean.law), (all.iter().sum::<f64>() / 32.0, Law::Variance));
     // So many cells that hardly a row is left: the mean stands in.
