@@ -281,6 +281,21 @@ impl Part {
     fn ratio(&self, how: &How) -> Result<Answered, LawError> {
         let Part { numerator, denominator, law, shares } = self;
         let (numerator, denominator) = (*numerator, *denominator);
+        let exact = |figure: &[f64; 2]| law.covariance(figure, figure) <= 0.0;
+        if denominator.abs() < 1e-9 && exact(&[0.0, 1.0]) {
+            // Of certainly no units: NULL, as in SQL.
+            let ResultFigure { estimate, std_error, low, high } = ResultFigure::NULL;
+            let error = ErrorOf::Ratio { pair: law.clone(), numerator, denominator };
+            return Ok(Answered {
+                estimate,
+                std_error,
+                low,
+                high,
+                basis: Basis::Fieller,
+                shares: shares.clone(),
+                error,
+            });
+        }
         let estimate = numerator / denominator;
         let variance = law.covariance(&[1.0, -estimate], &[1.0, -estimate]);
         let (low, high) = fieller(numerator, denominator, law, how)?;

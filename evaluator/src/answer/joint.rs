@@ -60,8 +60,8 @@ pub struct How {
     pub interval: Interval,
 }
 
-/// The most intervals one joint law remembers.
-const KEPT: usize = 64;
+/// The most intervals one joint law remembers: a quantile asks for one a value, and each row for the same.
+const KEPT: usize = 1024;
 
 impl JointLaw {
     /// From noises and, for each, its coefficient in every figure.

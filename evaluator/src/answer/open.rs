@@ -49,7 +49,7 @@ pub enum QueryError {
     #[error(
         "{what} {} the units whose {level} is {categories}: there is no number to {}\n\
          leave out --complete to see how many they are, or name them in WHERE (with IN or NOT IN)",
-        if *fate == Fate::Met { "counts" } else { "leaves out" },
+        if matches!(fate, Fate::Met | Fate::Otherwise) { "counts" } else { "leaves out" },
         if *fate == Fate::NotAdded { "add up" } else { "compare" }
     )]
     Incomplete {

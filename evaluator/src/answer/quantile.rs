@@ -11,6 +11,8 @@
 //! **The estimate** is the value at as many places as D̂_j is negative: what inverting the monotone rearrangement of the estimated
 //! distribution function gives (Chernozhukov, Fernández-Val & Galichon 2010). Noise may make the estimated function fall; a count
 //! of its negative places does not care where they stand.
+//!
+//! **No units.** Where N is certainly 0 there is no quantile: NULL, as in SQL.
 
 use super::asked::Asked;
 use super::open::{Answers, QueryError};
@@ -128,13 +130,16 @@ fn expand(query: &Query, cube: &Cube) -> Result<Expanded, QueryError> {
             out.aggregates.push(Aggregate { filter, partition: None });
             Box::new(Expr::Aggregate(out.aggregates.len() - 1))
         };
-        let share = Box::new(Expr::Mul(Box::new(Expr::Number(*p)), add(all)));
+        let all = add(all);
+        let share = Box::new(Expr::Mul(Box::new(Expr::Number(*p)), all.clone()));
         places
             .push(Place::Quantile { from: out.columns.len(), values: values.iter().map(|v| v.0).collect() });
         for (i, filter) in upto.into_iter().enumerate() {
             let expr = Expr::Sub(add(filter), share.clone());
             out.columns.push(SelectColumn::Figure { name: hidden(at, i), expr });
         }
+        // And N, which may certainly be 0.
+        out.columns.push(SelectColumn::Figure { name: hidden(at, values.len() - 1), expr: *all });
     }
     let moved = |column: usize| match places.get(column) {
         Some(Place::At(at)) => Some(*at),
@@ -192,14 +197,15 @@ fn collapsed(table: ResultTable, query: &Query, places: &[Place]) -> ResultTable
         let cell = |place: &Place| match place {
             Place::At(at) => row.get(*at).cloned().unwrap_or(ResultCell::Number(f64::NAN)),
             Place::Quantile { from, values } => {
-                let of = row.iter().skip(*from).take(values.len().saturating_sub(1));
-                let differences: Vec<ResultFigure> = of
+                let of = row.iter().skip(*from).take(values.len());
+                let mut differences: Vec<ResultFigure> = of
                     .filter_map(|cell| match cell {
                         ResultCell::Figure(figure) => Some(*figure),
                         _ => None,
                     })
                     .collect();
-                ResultCell::Figure(quantile(values, &differences))
+                let none = differences.pop().is_some_and(ResultFigure::is_surely_zero);
+                ResultCell::Figure(if none { ResultFigure::NULL } else { quantile(values, &differences) })
             }
         };
         out.rows.push(places.iter().map(cell).collect());

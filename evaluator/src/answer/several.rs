@@ -117,7 +117,7 @@ impl Several {
             if self.releases.len() > 1 {
                 return Err(QueryError::Together("SHOW and DESCRIBE are about one release".into()));
             }
-            return Ok(shown.answer(&first.describe(options.level, TABLES)?)?);
+            return Ok(shown.answer(&first.plainly(options.level, TABLES)?)?);
         }
         let mut table = self.answer(sql, options)?;
         table.notes.extend(self.aside.iter().cloned());

@@ -26,8 +26,8 @@ pub(super) struct Bands<'a> {
     pub expr: &'a Expr,
     /// What SELECT calls it.
     pub alias: Option<&'a str>,
-    /// The conditions as they are written, for those who must know what they leave open.
-    pub truths: Vec<Truth>,
+    /// The conditions as they are written, for those who must know what they leave open, and the units that come to each.
+    pub truths: Vec<(Truth, Filter)>,
     /// Every label with its units, in the order in which the CASE names them.
     pub each: Vec<(String, Filter)>,
 }
@@ -107,10 +107,10 @@ impl<'a> Bands<'a> {
                 }
             };
             let here = rest.and(&truth.holds).map_err(|e| SqlError::from(e).at(condition.span()))?;
-            rest = rest
+            let left = rest
                 .and(&truth.holds.clone().complement())
                 .map_err(|e| SqlError::from(e).at(condition.span()))?;
-            bands.truths.push(truth);
+            bands.truths.push((truth, std::mem::replace(&mut rest, left)));
             bands.add(result, here)?;
         }
         match otherwise {

@@ -219,14 +219,15 @@ impl Figures<'_> {
     fn rows(&mut self, function: &Function) -> Result<Filter, SqlError> {
         let Some(filter) = &function.filter else { return Ok(self.condition.clone()) };
         let truth = self.names.truth(filter)?;
-        self.undecided(&truth, &self.condition.clone()).map_err(|e| e.at(filter.span()))?;
+        self.undecided(&truth, &self.condition.clone(), Fate::Unmet).map_err(|e| e.at(filter.span()))?;
         self.condition.and(&truth.holds).map_err(|e| SqlError::from(e).at(filter.span()))
     }
 
-    /// Remembers the units among these of which nobody knows whether they meet a condition.
-    pub fn undecided(&mut self, truth: &Truth, rows: &Filter) -> Result<(), SqlError> {
+    /// Remembers the units among these of which nobody knows whether they meet a condition; `unmet` is what becomes of those who count
+    /// as not meeting it.
+    pub fn undecided(&mut self, truth: &Truth, rows: &Filter, unmet: Fate) -> Result<(), SqlError> {
         for Undecided { column, units, counted } in truth.undecided()? {
-            let fate = if counted { Fate::Met } else { Fate::Unmet };
+            let fate = if counted { Fate::Met } else { unmet };
             let units = rows.and(&units)?;
             self.pass_over(column, fate, units);
         }
@@ -417,7 +418,13 @@ impl Argument {
         let otherwise = condition.clone().complement();
         let (mut unknown, mut undecided) = (Vec::new(), Vec::new());
         for Undecided { column, units, counted } in truth.undecided()? {
-            undecided.push((column, if counted { Fate::Met } else { Fate::Unmet }, units));
+            if counted {
+                undecided.push((column, Fate::Met, units));
+                continue;
+            }
+            // They go to ELSE, or to the WHEN after this one; where that is NULL they are left out.
+            undecided.push((column, Fate::Otherwise, units.and(&self.present)?));
+            undecided.push((column, Fate::Unmet, units.and(&self.present.clone().complement())?));
         }
         for (part, of) in [(condition, &then), (&otherwise, &self)] {
             for (column, cells) in &of.unknown {

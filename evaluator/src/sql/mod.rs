@@ -82,7 +82,7 @@ pub struct Query {
 /// must be told.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LeftOut {
-    /// Index into [`Query::columns`]; `None`: all of them, by WHERE.
+    /// Index into [`Query::columns`], of a band its label; `None`: all of them, by WHERE, or by a band that is not shown.
     pub column: Option<usize>,
     /// What becomes of their units.
     pub fate: Fate,
@@ -103,6 +103,8 @@ pub enum Fate {
     Unmet,
     /// They count as meeting the opposite of a comparison.
     Met,
+    /// They count where the comparison of a CASE does not hold: in its ELSE, or in a later WHEN.
+    Otherwise,
 }
 
 impl Fate {
@@ -112,6 +114,7 @@ impl Fate {
             Fate::NotAdded => "not added",
             Fate::Unmet => "left out",
             Fate::Met => "counted",
+            Fate::Otherwise => "counted as not met",
         }
     }
 }

@@ -10,7 +10,7 @@ use super::predicate::named;
 use super::syntax::Clauses;
 use super::tree::{self, Expr, Node, Order};
 use super::truth::Truth;
-use super::{Query, SelectColumn};
+use super::{Fate, Query, SelectColumn};
 use crate::cube::{Cube, Filter, Level};
 use std::collections::HashSet;
 
@@ -59,11 +59,21 @@ fn counted(
         aggregates: Vec::new(),
         left_out: Vec::new(),
     };
-    figures.undecided(condition, &Filter::everything())?;
-    for truth in grouped.bands.iter().flat_map(|b| &b.truths) {
-        figures.undecided(truth, &condition.holds)?;
+    figures.undecided(condition, &Filter::everything(), Fate::Unmet)?;
+    let whole = figures.left_out.len();
+    let mut of_bands = vec![None; whole];
+    for (band, read) in grouped.bands.iter().enumerate() {
+        for (truth, rest) in &read.truths {
+            let rows = condition.holds.and(rest).map_err(|e| SqlError::from(e).at(read.expr.span()))?;
+            figures.undecided(truth, &rows, Fate::Otherwise)?;
+        }
+        of_bands.resize(figures.left_out.len(), Some(band));
     }
     let columns = columns(items, &mut figures, clauses, &grouped.named)?;
+    for (left_out, band) in figures.left_out.iter_mut().zip(of_bands) {
+        let shows = |c: &SelectColumn| matches!(c, SelectColumn::Band { index, .. } if Some(*index) == band);
+        left_out.column = left_out.column.or(columns.iter().position(shows));
+    }
     distinct(clauses, &columns, &grouped)?;
     let Figures { aggregates, left_out, condition: filter, above, .. } = figures;
     let shown = grouped.bands.into_iter().map(|b| (b.expr.span(), Banded { above: None, each: b.each }));

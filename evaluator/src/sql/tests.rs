@@ -938,6 +938,25 @@ fn comparisons_say_what_has_no_number() {
         open("SELECT AVG(CASE WHEN NOT (age < 10) THEN 1 ELSE 0 END) AS share FROM t"),
         [(Some(0), Fate::Met)]
     );
+    // What a CASE cannot compare is in its ELSE or a later WHEN, unless that is NULL; what an earlier WHEN took is not asked again.
+    let bands = |case: &str| format!("SELECT {case} AS band, COUNT(*) FROM t GROUP BY band");
+    for (sql, fates) in [
+        (bands("CASE WHEN age < 10 THEN 'young' ELSE 'old' END"), &[(Some(0), Fate::Otherwise)][..]),
+        (bands("CASE WHEN NOT (age < 10) THEN 'old' ELSE 'young' END"), &[(Some(0), Fate::Met)]),
+        (bands("CASE WHEN age = 'unknown' THEN '?' WHEN age < 10 THEN 'young' ELSE 'old' END"), &[]),
+        (
+            "SELECT COUNT(*) FROM t GROUP BY CASE WHEN age < 10 THEN 'young' ELSE 'old' END".into(),
+            &[(None, Fate::Otherwise)],
+        ),
+        ("SELECT AVG(CASE WHEN age < 10 THEN 1 ELSE 0 END) FROM t".into(), &[(Some(0), Fate::Otherwise)]),
+        ("SELECT AVG(CASE WHEN age < 10 THEN 1 END) FROM t".into(), &[(Some(0), Fate::Unmet)]),
+        (
+            "SELECT AVG(CASE WHEN age < 10 THEN 1 WHEN sex = 'F' THEN 0 END) FROM t".into(),
+            &[(Some(0), Fate::Otherwise), (Some(0), Fate::Unmet)],
+        ),
+    ] {
+        assert_eq!(open(&sql), fates, "{sql}");
+    }
     // Which units: men of unknown age.
     let query = Query::parse("SELECT COUNT(*) FROM t WHERE age >= 10 OR sex = 'F'", &cube).unwrap();
     let units = &query.left_out[0].units;

@@ -234,7 +234,7 @@ impl Questions {
             levels: key.iter().map(|k| (*k).to_string()).collect(),
             cells: None,
             exact: false,
-            std_error: Some(one.std_error),
+            std_error: Some(one.std_error).filter(|error| !error.is_nan()),
             margin: Some((one.high - one.low) / 2.0),
         });
         out.untrue = self.caveats().iter().map(|c| c.text(level)).collect();

@@ -86,7 +86,7 @@ pub(super) fn errors_note(of: &Description) -> String {
 fn tables(f: &mut Formatter, of: &Description) -> fmt::Result {
     let error = |t: &Table| match (t.exact, t.std_error, t.margin) {
         (true, ..) => ["exact".into(), String::new()],
-        (_, Some(e), Some(_)) => [number(e), t.margin_text().unwrap_or_default()],
+        (_, e, Some(_)) => [e.map_or("–".into(), number), t.margin_text().unwrap_or_default()],
         _ => [String::new(), String::new()],
     };
     let rows: Vec<(String, String, [String; 2])> = of

@@ -217,7 +217,7 @@ impl Questions {
         estimator: Estimator,
     ) -> Result<ResultTable, QueryError> {
         if let Some(shown) = Shown::read(sql) {
-            return Ok(shown.answer(&self.describe(options.level)?)?);
+            return Ok(shown.answer(&self.plainly(options.level)?)?);
         }
         let asked = self.allowed(sql, options.level)?;
         let limit = usize::try_from(asked.limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
@@ -250,7 +250,13 @@ impl Questions {
             }
         }
         let all: Vec<Keyed> = match asked.figures().any(figure::Figure::needs_all) {
-            true => self.rows(&asked).flat_map(|r| r.1).collect(),
+            true => {
+                table.notes.push(
+                    "A total over all rows is of the keys that this query lists, not of all that were counted: a projection knows no total."
+                        .to_owned(),
+                );
+                self.rows(&asked).flat_map(|r| r.1).collect()
+            }
             false => Vec::new(),
         };
         let mut laws: Vec<&str> = Vec::new();

@@ -48,7 +48,7 @@ impl Caveat {
     pub fn status(&self) -> &'static str {
         match self {
             Caveat::Truncated { .. } => "truncated",
-            Caveat::LeftOut { fate: Fate::Met, .. } => "undecided",
+            Caveat::LeftOut { fate: Fate::Met | Fate::Otherwise, .. } => "undecided",
             Caveat::LeftOut { .. } => "incomplete",
         }
     }
@@ -70,13 +70,16 @@ impl Caveat {
                     Some(units) => format!("{} units", with_interval(units, level)),
                     None => "units (how many, this release does not tell)".into(),
                 };
-                let (is, what) = (named(categories), figure.as_deref().unwrap_or("WHERE"));
-                let (does, to) = match fate {
-                    Fate::NotAdded => ("leaves out", "add up"),
-                    Fate::Unmet => ("leaves out", "compare"),
-                    Fate::Met => ("counts", "compare"),
+                let (is, clause) =
+                    (named(categories), if *fate == Fate::Otherwise { "GROUP BY" } else { "WHERE" });
+                let what = figure.as_deref().unwrap_or(clause);
+                let (does, as_what, to) = match fate {
+                    Fate::NotAdded => ("leaves out", "", "add up"),
+                    Fate::Unmet => ("leaves out", "", "compare"),
+                    Fate::Met => ("counts", "", "compare"),
+                    Fate::Otherwise => ("counts", " as not meeting the comparison", "compare"),
                 };
-                format!("{what}{when}: {does} {how_many} whose {name} is {is}: no number to {to}.")
+                format!("{what}{when}: {does} {how_many} whose {name} is {is}{as_what}: no number to {to}.")
             }
         }
     }

@@ -91,6 +91,17 @@ pub struct ResultFigure {
     pub high: f64,
 }
 
+impl ResultFigure {
+    /// A figure of no units, whatever they might have been: NULL in SQL.
+    pub(in crate::answer) const NULL: ResultFigure =
+        ResultFigure { estimate: f64::NAN, std_error: f64::NAN, low: f64::NAN, high: f64::NAN };
+
+    /// Whether it is 0 and known exactly.
+    pub(in crate::answer) fn is_surely_zero(self) -> bool {
+        self.std_error == 0.0 && self.low == 0.0 && self.high == 0.0
+    }
+}
+
 impl ColumnKind {
     /// The kind of a level's labels: numbers when every node stands for one whole number and is labelled with
     /// just that number, text otherwise. So a level with ranges, leading zeros or a missing-value category is

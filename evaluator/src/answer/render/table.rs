@@ -191,6 +191,9 @@ pub(super) fn brief(f: ResultFigure) -> [String; 4] {
 
 /// Estimate, standard error, low, high.
 fn show(f: ResultFigure, digits: Option<i32>) -> [String; 4] {
+    if f.low.is_nan() && f.high.is_nan() {
+        return ["NULL", "–", "–", "–"].map(String::from);
+    }
     [
         number(f.estimate, digits, f64::round),
         match f.std_error {
