@@ -156,9 +156,13 @@ impl Content {
 /// Whether what was charged follows from what was spent. Where the charge stands only the ledger can tell.
 fn account(audit: &mut Audit, manifest: &Manifest) {
     let Some(account) = &manifest.account else {
-        if manifest.format != FIRST_FORMAT {
-            audit.add("account", Warning, "the release does not say in which ledger it was charged".into());
-        }
+        let old = if manifest.format == FIRST_FORMAT {
+            ": files of format 1 never do, and no longer are made"
+        } else {
+            ""
+        };
+        let why = format!("the release does not say in which ledger it was charged{old}");
+        audit.add("account", Warning, format!("{why}. Nothing shows that it was charged anywhere"));
         return;
     };
     let (name, of) = (&account.name, account.name.unit_of);

@@ -43,8 +43,9 @@ pub(super) fn reread(audit: &mut Audit, release: &Release, content: &Content) ->
         let what =
             if content.projection.is_some() { "projection" } else { "tables, exact tables, empty cells" };
         let detail = format!(
-            "read again: name, title and texts, unit, neighbours, budget, dimensions and {what} are those of plan \
-             and manifest; it refers to every attachment"
+            "{} bytes, read again: name, title and texts, unit, neighbours, budget, dimensions and {what} are those of plan \
+             and manifest; it refers to every attachment",
+            text.len()
         );
         audit.add("spec", Passed, detail);
         #[cfg(feature = "compile")]

@@ -5,6 +5,7 @@ use crate::compile::CompileError;
 use crate::exact::Rational;
 use crate::ledger::published::{Found, look};
 use crate::ledger::{Bound, Chain, Charge, Exact, Ledger, LedgerError, Spent, default_path, spent::rational};
+use crate::release::parts::folded;
 use crate::release::{Currency, Release, claims};
 use crate::secret::measure::MeasureError;
 use crate::spec::Spec;
@@ -50,7 +51,7 @@ pub fn elsewhere(out: &Path, chain: &Chain, id: &str) -> Vec<(PathBuf, String)> 
     let not = |file: PathBuf| {
         let release = Release::open(&file).ok()?;
         let own = release.manifest().account.as_ref()?;
-        match look(chain, release.manifest()) {
+        match look(chain, release.manifest(), || release.blake3()) {
             Found::Not(why) if own.name.id == id => Some((file, why)),
             _ => None,
         }
@@ -58,6 +59,38 @@ pub fn elsewhere(out: &Path, chain: &Chain, id: &str) -> Vec<(PathBuf, String)> 
     let mut found: Vec<_> = files.filter_map(not).collect();
     found.sort();
     found
+}
+
+/// Refuses to build on a release that says it was charged to this account, and was not in this ledger.
+pub fn charged(file: &Path, ledger: &Path, spec: &Spec) -> Result<(), Failure> {
+    let chain = Ledger::at(ledger, &spec.account_name().id).and_then(|l| l.chain());
+    let (chain, release) = (chain.map_err(|e| output::about(ledger, &e))?, Release::open(file)?);
+    match look(&chain, release.manifest(), || release.blake3()) {
+        Found::Not(why) => Err(Failure::Message(format!(
+            "{} cannot be extended: {why}. Both together must be within one bound: margins ledger verify",
+            output::path(file)
+        ))),
+        Found::Charged(_) | Found::Open(_) | Found::Silent => Ok(()),
+    }
+}
+
+/// Remarks on a part of the people that the ledger has not charged before: it may be one that it has, under another name.
+pub fn remark(chain: &Chain, part: Option<&str>) {
+    let Some((by, is)) = part.and_then(folded) else { return };
+    let known = chain.parts().remove(&by).unwrap_or_default();
+    if known.contains(&is) {
+        return;
+    }
+    let others: Vec<String> = known.into_iter().map(|other| format!("`{by}={other}`")).collect();
+    let beside = match others.is_empty() {
+        true => format!("the first part of `{by}` in this ledger"),
+        false => format!("new in this ledger, beside {}", others.join(", ")),
+    };
+    let note = format!(
+        "note: `{by}={is}` is {beside}. Of different parts only the dearest counts: nobody may be in two, and whoever was charged before under \
+         another name is charged too little"
+    );
+    output::say(&output::wrapped(&note, 6));
 }
 
 /// What a bound refuses is no mishap.
@@ -134,6 +167,7 @@ pub fn left(chain: &Chain) -> Option<(Currency, Rational)> {
         currency,
         charged: Rational::ZERO,
         invariants: Vec::new(),
+        nonce: None,
     };
     Some((currency, chain.left(&like)?))
 }

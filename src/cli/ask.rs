@@ -14,13 +14,14 @@ use crate::compile::{self, Options, Released};
 use crate::cube::Filter;
 use crate::exact::Rational;
 use crate::interrupt;
-use crate::ledger::published::{Found, look};
+use crate::ledger::published::{Found, look, one_charge};
 use crate::ledger::{Chain, Charge, Ledger};
-use crate::release::{Currency, Kind, Release};
+use crate::release::parts::folded;
+use crate::release::{AccountName, Currency, Kind, Manifest, Release};
 use crate::spec::{self, Spec};
 use crate::sql::{Query, quote_names};
 use serde_json::{Map, Value, json};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Answer a question within a half-width, spending the least that does it.
@@ -71,8 +72,8 @@ struct Asker<'a> {
     spec: Spec,
     ledger: Ledger,
     chain: Chain,
-    /// What has been looked at: its charge, and the recipient whose copy it is.
-    seen: BTreeSet<(String, Option<String>)>,
+    /// What has been looked at: its charge, and the recipient whose copy it is; and its manifest.
+    seen: BTreeMap<(String, Option<String>), Manifest>,
     releases: Vec<Answers>,
 }
 
@@ -176,7 +177,7 @@ impl<'a> Asker<'a> {
         let path = account::file(&spec, args.ledger.as_deref())?;
         account::not_forgotten(&args.out);
         let ledger = Ledger::at(&path, &spec.account_name().id).map_err(|e| output::about(&path, &e))?;
-        let (chain, seen) = (Chain::default(), BTreeSet::new());
+        let (chain, seen) = (Chain::default(), BTreeMap::new());
         let mut asker = Asker { args, spec, chain, ledger, seen, releases: Vec::new() };
         asker.look()?;
         Ok(asker)
@@ -205,7 +206,7 @@ impl<'a> Asker<'a> {
             else {
                 continue;
             };
-            if let Found::Not(why) = look(&self.chain, manifest) {
+            if let Found::Not(why) = look(&self.chain, manifest, || release.blake3()) {
                 return Err(Failure::Message(format!(
                     "{} says it was charged to the account `{}`, but {why}. Nothing is spent before that is cleared up: \
                      margins ledger verify",
@@ -214,8 +215,18 @@ impl<'a> Asker<'a> {
                 )));
             }
             let recipient = manifest.recipient.as_ref().map(|r| r.name.clone());
-            let (line, new) = (own.line, self.seen.insert((own.head.clone(), recipient)));
-            if new && self.same_truth(&release) {
+            let line = own.line;
+            let before = self.seen.insert((own.head.clone(), recipient), manifest.clone());
+            if before.as_ref().is_some_and(|before| one_charge(before, manifest)) {
+                return Err(Failure::Message(format!(
+                    "{} and another file of {} name one charge, line {line} of the ledger of `{}`, which pays for one of them. Nothing is spent \
+                     before that is cleared up: margins ledger verify",
+                    output::path(&file),
+                    output::path(&self.args.out),
+                    own.name.id
+                )));
+            }
+            if before.is_none() && self.same_truth(&release) {
                 found.push((line, Answers::from_release(release)?));
             }
         }
@@ -236,7 +247,7 @@ impl<'a> Asker<'a> {
         };
         release.count(Kind::Projection) == 0
             && period(&m.dataset) == period(&spec.dataset)
-            && m.account.as_ref().is_some_and(|a| a.name.part == spec.account.part)
+            && m.account.as_ref().is_some_and(|a| same_part(&a.name, &spec.account_name()))
             && m.privacy.unit == spec.privacy.unit.name()
             && m.privacy.max_rows == rows
     }
@@ -263,6 +274,7 @@ impl<'a> Asker<'a> {
             currency: self.currency(),
             charged: Rational::ZERO,
             invariants: Vec::new(),
+            nonce: None,
         };
         Ok(match self.chain.left(&like) {
             None => own,
@@ -315,6 +327,7 @@ impl<'a> Asker<'a> {
     /// Measures a question: a new release, charged first.
     fn measure(&self, sql: &str, budget: Rational) -> Result<Released, Failure> {
         let (entropy, key) = self.args.signing.entropy_and_key(&self.spec)?;
+        account::remark(&self.chain, self.spec.account.part.as_deref());
         let out = &self.args.out;
         let _made = interrupt::Folders::make(out)
             .map_err(|e| Failure::Message(format!("cannot make the folder {}: {e}", output::path(out))))?;
@@ -363,4 +376,10 @@ impl<'a> Asker<'a> {
         };
         format!("within {} at {percent} % cannot be had: {what}, and with it {best}", args.within)
     }
+}
+
+/// Whether two charges are of one part of the people. What is no name of a part today is only the same as itself.
+fn same_part(a: &AccountName, b: &AccountName) -> bool {
+    let folded = |name: &AccountName| name.part.as_deref().map(|p| folded(p).ok_or(p.to_owned()));
+    folded(a) == folded(b)
 }

@@ -4,10 +4,11 @@ use super::export::tidy::field;
 use super::output::columns;
 use super::{Failure, Outcome, account, output, verify};
 use crate::exact::Rational;
-use crate::ledger::published::{Found, look};
-use crate::ledger::{Bound, Chain, Ledger, LedgerError, Said, default_path};
+use crate::ledger::published::{Found, look, one_charge};
+use crate::ledger::{Bound, Chain, Ledger, LedgerError, default_path};
 use crate::plan::Neighbours;
-use crate::release::{Release, public_key_text};
+use crate::release::parts::folded;
+use crate::release::{Release, is_not_private_key, public_key_text};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -190,11 +191,7 @@ fn whole(chain: &Chain) -> serde_json::Value {
 
 /// What became of each charge, by the number of its files.
 fn became(chain: &Chain, charge: &str) -> String {
-    let files = chain.lines().iter().find_map(|(_, e)| match &e.said {
-        Said::Sealed { charge: c, files } if c == charge => Some(files.len() as u64),
-        _ => None,
-    });
-    files.map_or("no file".into(), |n| output::counted(n, "file"))
+    chain.sealed(charge).map_or("no file".into(), |files| output::counted(files.len() as u64, "file"))
 }
 
 fn text(chain: &Chain) -> String {
@@ -251,9 +248,8 @@ fn check(args: &Verify) -> Outcome {
             ));
             checks.push(signers(&chain, args.pubkey.as_deref())?);
             checks.push(within(&chain));
-            for release in &args.release {
-                checks.push(charged_here(&chain, release));
-            }
+            checks.extend(parts(&chain));
+            checks.extend(charged_here(&chain, &args.release));
             if args.release.is_empty() {
                 let why = "whether lines were cut off the end shows only beside a release: --release FILE";
                 checks.push(Check("releases".into(), None, why.into()));
@@ -295,6 +291,11 @@ fn check(args: &Verify) -> Outcome {
 fn signers(chain: &Chain, pubkey: Option<&str>) -> Result<Check, Failure> {
     let what = || "signer".to_owned();
     let keys = chain.signers();
+    if let Some(key) = keys.iter().find(|key| is_not_private_key(key)) {
+        let why =
+            format!("NOT PRIVATE: {key} is the key everybody has, so anybody can have written these lines");
+        return Ok(Check(what(), Some(false), why));
+    }
     let Some(pubkey) = pubkey else {
         let said = if keys.is_empty() { "nobody yet".into() } else { keys.join(", ") };
         return Ok(Check(
@@ -329,20 +330,72 @@ fn within(chain: &Chain) -> Check {
     }
 }
 
-/// Whether a release was charged in this ledger. Its signature is checked when it is opened.
-fn charged_here(chain: &Chain, path: &Path) -> Check {
-    let what = output::path(path);
-    match Release::open(path) {
-        Err(e) => Check(what, Some(false), e.to_string()),
-        Ok(release) => match look(chain, release.manifest()) {
-            Found::Charged => {
-                let line = release.manifest().account.as_ref().map_or(0, |a| a.line);
-                Check(what, Some(true), format!("charged in line {line}"))
-            }
-            Found::Silent => Check(what, None, "it does not say in which ledger it was charged".into()),
-            Found::Not(why) => Check(what, Some(false), why),
-        },
+/// Which parts of the people were charged: that nobody is in two of them is the agency's word.
+fn parts(chain: &Chain) -> Vec<Check> {
+    let named = |(by, parts): (String, std::collections::BTreeSet<String>)| {
+        let list = parts.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        let dearest = "only the dearest counts, as the agency says that nobody is in two of them";
+        let said = if parts.len() == 1 {
+            "one part so far".to_owned()
+        } else {
+            format!("{} parts; {dearest}", parts.len())
+        };
+        Check("parts".into(), None, format!("`{by}`: {list}: {said}"))
+    };
+    let mut checks: Vec<Check> = chain.parts().into_iter().map(named).collect();
+    let old =
+        chain.charges().filter_map(|(_, c)| c.part.as_deref()).filter(|part| folded(part).is_none()).count();
+    if old > 0 {
+        let why = format!(
+            "{} of parts in other characters than ids, as older programs took them: one may be any part under another spelling, so each counts for \
+             all people",
+            output::counted(old as u64, "charge")
+        );
+        checks.push(Check("parts".into(), None, why));
     }
+    checks
+}
+
+/// Whether releases were charged in this ledger, each by a charge of its own. Signatures are checked when they are opened.
+fn charged_here(chain: &Chain, paths: &[PathBuf]) -> Vec<Check> {
+    let mut checks = Vec::new();
+    let mut before: Vec<(String, Release)> = Vec::new();
+    for path in paths {
+        let what = output::path(path);
+        let release = match Release::open(path) {
+            Ok(release) => release,
+            Err(e) => {
+                checks.push(Check(what, Some(false), e.to_string()));
+                continue;
+            }
+        };
+        let manifest = release.manifest();
+        let other = before.iter().find(|(_, other)| one_charge(other.manifest(), manifest));
+        let (passed, detail) = match (look(chain, manifest, || release.blake3()), other) {
+            (Found::Not(why), _) => (false, why),
+            (Found::Silent, _) => (
+                false,
+                "it does not say in which ledger it was charged, so nothing shows that it was charged here; files of format 1 never say it"
+                    .into(),
+            ),
+            (Found::Charged(line) | Found::Open(line), Some((other, _))) => {
+                (false, format!("it and {other} name one charge, line {line}: it pays for one of them"))
+            }
+            (Found::Open(line), None) => (
+                false,
+                format!(
+                    "what it names was charged in line {line}, but no line says that this file came of it: a run was killed just then, or the \
+                     line that says so was cut off. Another file may have come of the charge as well"
+                ),
+            ),
+            (Found::Charged(line), None) => {
+                (true, format!("charged in line {line}, and what came of that charge is this file"))
+            }
+        };
+        checks.push(Check(what.clone(), Some(passed), detail));
+        before.push((what, release));
+    }
+    checks
 }
 
 fn export(args: &Export) -> Outcome {

@@ -10,6 +10,7 @@ use crate::answer::Evaluator;
 use crate::compile::statement::Dialect;
 use crate::compile::{self, CompileError, Job};
 use crate::cube::{Cube, Cuboid, Frame};
+use crate::ledger::LedgerError;
 use crate::plan::cost::WorstCase;
 use crate::plan::{BudgetRule, Measure, Neighbours, Noise, Table, cost};
 use crate::planner::closure::Spread;
@@ -17,6 +18,7 @@ use crate::planner::targets::{Least, Nothing, Targets};
 use crate::planner::{self, Candidate, Choice, Look, Objective, Planned, Request, worst};
 use crate::recover::Recovery;
 use crate::release::Currency;
+use crate::release::parts::folded;
 use crate::spec::{self, Spec, SpecErrors, Unit};
 use crate::visible::visible;
 use serde_json::{Value, json};
@@ -369,6 +371,9 @@ fn with_delta(other: Option<planner::WithDelta>, planned: &Planned) -> String {
     format!("{}\n", output::wrapped(&text, 0))
 }
 
+/// Specs are seldom longer.
+const LONG_SPEC: usize = 8 << 10;
+
 /// What the holder of the data should know before a release.
 pub fn warnings(spec: &Spec) -> String {
     let paths = spec.absolute_paths();
@@ -379,6 +384,21 @@ pub fn warnings(spec: &Spec) -> String {
              Write them relative to the spec.",
             paths.join(", ")
         );
+        out.push_str(&format!("\n{}\n", output::wrapped(&text, 9)));
+    }
+    if spec.source.len() > LONG_SPEC {
+        let comments =
+            spec.source.lines().filter(|line| line.trim_start().starts_with('#')).map(|line| line.len() + 1);
+        let text = format!(
+            "warning: the spec is published with the release, byte for byte, and it is long: {} bytes, {} of them comments. Rows of the data and \
+             remarks for colleagues do not belong there.",
+            output::grouped(spec.source.len() as u64),
+            output::grouped(comments.sum::<usize>() as u64)
+        );
+        out.push_str(&format!("\n{}\n", output::wrapped(&text, 9)));
+    }
+    if let Some(part) = spec.account.part.as_ref().filter(|part| folded(part).is_none()) {
+        let text = format!("warning: {}: no ledger takes it.", LedgerError::Part(part.clone()));
         out.push_str(&format!("\n{}\n", output::wrapped(&text, 9)));
     }
     if spec.unconfirmed.is_some() {

@@ -144,6 +144,9 @@ pub fn make(spec: Spec, how: &How<'_>, entropy: Entropy, key: &SigningKey) -> Re
     let _made = interrupt::Folders::make(how.out)
         .map_err(|e| Failure::Message(format!("cannot make the folder {}: {e}", output::path(how.out))))?;
     let ledger = super::account::file(&spec, how.ledger)?;
+    if let Some(file) = how.extends {
+        super::account::charged(file, &ledger, &spec)?;
+    }
     super::account::not_forgotten(how.out);
     let own = spec.data.as_ref().map(|d| d.path.as_path()).filter(|_| how.frame.is_none());
     let needed = [Some(ledger.as_path()), how.spec, how.key_file, how.counts.or(how.data).or(own)];
@@ -202,6 +205,7 @@ impl Watcher for Asking<'_> {
             let warning = format!("warning: {} was not charged in this ledger: {why}", output::path(&file));
             output::say(&output::wrapped(&warning, 9));
         }
+        super::account::remark(chain, charge.part.as_deref());
         let Some(first) = self.replaced.first() else { return true };
         let there = match self.replaced.len() {
             1 => format!("{} is there and was charged. Replacing it", output::path(first)),
@@ -334,6 +338,7 @@ fn json(spec: &Spec, r: &Released) -> String {
         "signature": output::plain(&r.sealed.minisig),
         "bytes": r.sealed.bytes,
         "blake3": r.sealed.blake3,
+        "spec_bytes": spec.source.len(),
         "cost": r.job.cost(),
         "budget": r.job.budget(),
         "currency": r.job.currency(),
@@ -407,6 +412,7 @@ fn text(made: &Made, how: &How<'_>) -> String {
     {
         out.push_str(&format!("copies    {}\n", crate::audit::wrap(super::copies::meaning(copies), 70, 10)));
     }
+    out.push_str(&format!("sealed    {}, for all to read\n", texts(spec)));
     out.push_str(&format!("ledger    {}\n", output::path(&r.ledger)));
     out.push_str(&super::account::text(&r.chain));
     if spec.dataset.is_none() {
@@ -435,6 +441,16 @@ fn text(made: &Made, how: &How<'_>) -> String {
     };
     out.push_str(&format!("Check it:  margins verify {file}{pubkey}\n"));
     out
+}
+
+/// The texts that are in the file byte for byte, by their sizes.
+fn texts(spec: &Spec) -> String {
+    let bytes = spec.attachments.iter().map(|(_, bytes)| bytes.len() as u64).sum();
+    let files = match spec.attachments.len() as u64 {
+        0 => String::new(),
+        n => format!(" and {} of {} bytes", counted(n, "file"), grouped(bytes)),
+    };
+    format!("the spec of {} bytes{files}", grouped(spec.source.len() as u64))
 }
 
 /// What of tables was measured, and how well they are known.

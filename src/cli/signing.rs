@@ -49,12 +49,16 @@ pub fn signing_key(
 ) -> Result<SigningKey, Failure> {
     match key {
         Some(path) => {
+            let plain = |key: SigningKey| {
+                exposed(path);
+                key
+            };
             match spec::regular(path).map_err(KeyError::from).and_then(|_| SigningKey::load(path, None)) {
                 Err(KeyError::NeedsPassphrase) => {
                     let passphrase = passphrase(path)?;
                     SigningKey::load(path, Some(&passphrase)).map_err(|e| output::about(path, &e))
                 }
-                other => other.map_err(|e| output::about(path, &e)),
+                other => other.map(plain).map_err(|e| output::about(path, &e)),
             }
         }
         None if spec.demo => Ok(SigningKey::throw_away()?),
@@ -65,3 +69,25 @@ pub fn signing_key(
         )),
     }
 }
+
+/// Warns of a key without a passphrase in a file that others may read: they can sign as the agency.
+#[cfg(unix)]
+fn exposed(path: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = std::fs::metadata(path).map_or(0, |m| m.permissions().mode());
+    let whom = match (mode & 0o004 != 0, mode & 0o040 != 0) {
+        (true, _) => "everybody on this machine",
+        (false, true) => "its whole group",
+        (false, false) => return,
+    };
+    let file = output::path(path);
+    let warning = format!(
+        "warning: {whom} may read {file}, which has no passphrase, and sign as you. Make it yours alone: chmod 600 {}",
+        output::word(&file)
+    );
+    output::say(&output::wrapped(&warning, 9));
+}
+
+/// Elsewhere permissions are of another kind.
+#[cfg(not(unix))]
+fn exposed(_: &Path) {}

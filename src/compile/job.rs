@@ -261,6 +261,7 @@ impl<'a> Draft<'a> {
                 Draft::Tables(tables) => tables.invariants(),
                 Draft::Projection(_) => Vec::new(),
             },
+            nonce: None,
         })
     }
 

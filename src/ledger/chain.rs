@@ -5,8 +5,9 @@ use super::bound::Bound;
 use super::charge::Charge;
 use super::entry::{Entry, Said};
 use super::spent::Spent;
+use crate::release::parts::folded;
 use crate::release::{canonical, signature};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
 use std::io::Read;
 
@@ -179,6 +180,23 @@ impl Chain {
     /// The most that a charge like this one could still be; `None` without a bound.
     pub fn left(&self, like: &Charge) -> Option<crate::exact::Rational> {
         Some(self.bound()?.left(&self.all(), like))
+    }
+
+    /// The parts that were charged, by partition, as they are told apart; without those of no name that is one today.
+    pub fn parts(&self) -> BTreeMap<String, BTreeSet<String>> {
+        let mut all = BTreeMap::<String, BTreeSet<String>>::new();
+        for (by, is) in self.charges().filter_map(|(_, c)| folded(c.part.as_deref()?)) {
+            all.entry(by).or_default().insert(is);
+        }
+        all
+    }
+
+    /// The files that a charge became, by their hashes; `None` where no line says so.
+    pub fn sealed(&self, charge: &str) -> Option<&[String]> {
+        self.lines.iter().find_map(|(_, e)| match &e.said {
+            Said::Sealed { charge: c, files } if c == charge => Some(&files[..]),
+            _ => None,
+        })
     }
 
     /// How many charges became no file.

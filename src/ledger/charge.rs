@@ -23,7 +23,8 @@ pub struct Charge {
     pub unit_of: u32,
     /// What a neighbouring dataset is.
     pub neighbours: Neighbours,
-    /// The part of the data that was counted, `region=north`: no unit of the account is in two parts of one partition.
+    /// The part of the data that was counted, `region=north`: no unit of the account is in two parts of one partition. Both sides are made like ids,
+    /// and capitals are no difference; what older programs took beside that is read, and counts as of no part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<String>,
     /// What is spent: ρ or ε.
@@ -34,6 +35,10 @@ pub struct Charge {
     /// The tables published without noise: no charge covers what they say.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub invariants: Vec<String>,
+    /// 32 hexadecimal digits of the system's randomness, so that no two charges have one hash: not even two of one spec, on one day, after the
+    /// same lines. Older lines have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nonce: Option<String>,
 }
 
 fn one() -> u32 {

@@ -55,7 +55,11 @@ pub struct Entry {
 }
 
 fn is_hash(text: &str) -> bool {
-    text.len() == 64 && text.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'))
+    is_hex(text, 64)
+}
+
+fn is_hex(text: &str, digits: usize) -> bool {
+    text.len() == digits && text.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 impl Entry {
@@ -97,6 +101,10 @@ impl Entry {
                 rule(
                     c.part.as_deref().is_none_or(|p| sides(p).is_some()),
                     "a part is not written NAME=PART",
+                )?;
+                rule(
+                    c.nonce.as_deref().is_none_or(|n| is_hex(n, 32)),
+                    "a nonce is not 32 hexadecimal digits",
                 )?;
                 rule(!c.charged.is_zero(), "nothing is charged")
             }

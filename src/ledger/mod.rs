@@ -33,7 +33,9 @@ pub use entry::{Entry, LEDGER_FORMAT, Said};
 pub use spent::{Exact, Spent};
 
 use crate::exact::Rational;
-use crate::release::{Currency, KeyError, SigningKey, canonical};
+use crate::release::{Currency, KeyError, SigningKey, canonical, parts};
+use rand::TryRng;
+use rand::rngs::SysRng;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -128,6 +130,13 @@ pub enum LedgerError {
     /// An entry that may not be written.
     #[error("the ledger does not take this entry: {0}")]
     Refused(String),
+    /// A part that has no name.
+    #[error(
+        "the part `{}` is written in other characters than ids: each side of NAME=PART has letters (A to Z), digits, dots, - and _, a letter or digit \
+         first, and capitals are no difference. Names that only look different would be different people",
+        .0.escape_debug()
+    )]
+    Part(String),
     /// The key.
     #[error(transparent)]
     Key(#[from] KeyError),
@@ -168,6 +177,13 @@ pub struct Receipt {
     pub charge: String,
     /// Which line it is, counted from 1.
     pub line: u64,
+}
+
+/// What makes a charge the only one with its hash.
+fn nonce() -> Result<String, LedgerError> {
+    let mut bytes = [0; 16];
+    SysRng.try_fill_bytes(&mut bytes).map_err(io::Error::other)?;
+    Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
 }
 
 /// The JSON Schema of an entry. A test generates it from [`Entry`].
@@ -251,6 +267,9 @@ impl Ledger {
     /// Whether the charge may be made.
     fn room(&self, chain: &Chain, charge: &Charge) -> Result<(), LedgerError> {
         chain.same_unit(charge).map_err(LedgerError::Refused)?;
+        if let Some(part) = charge.part.as_ref().filter(|p| parts::folded(p).is_none()) {
+            return Err(LedgerError::Part(part.clone()));
+        }
         let Some(bound) = chain.bound() else { return Ok(()) };
         if !bound.admits(charge.currency) {
             return Err(LedgerError::Currency { id: self.id.clone(), bound: Box::new(bound) });
@@ -269,6 +288,7 @@ impl Ledger {
 
     /// Writes a charge, signed, and waits until it is on the disk. Only then may noise be drawn.
     pub fn charge(&self, charge: Charge, key: &SigningKey, day: &str) -> Result<Receipt, LedgerError> {
+        let charge = Charge { nonce: Some(nonce()?), ..charge };
         let (charge, line) = self.append(day, |chain| {
             self.room(chain, &charge)?;
             Ok((Said::Charged(charge), Some(key)))

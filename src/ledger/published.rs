@@ -1,43 +1,71 @@
 //! Whether a release that is out was charged in a ledger.
 //!
 //! A release carries the number and the hash of its own charge's line. A ledger that was cut short, or that went on from an older
-//! copy, holds another line there or none, however well its own chain holds.
+//! copy, holds another line there or none, however well its own chain holds: every charge has a nonce, so no two have one hash. And a charge pays for
+//! one measuring: what it became is in the line that closes it, by the hash of each file.
 
 use super::chain::Chain;
 use super::entry::Said;
 use crate::release::Manifest;
+use std::io;
 
 /// What a ledger says of a release.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
-    /// It was charged here.
-    Charged,
+    /// It was charged here, in this line, and the charge became this file.
+    Charged(usize),
+    /// What it names was charged here, in this line, and no line says what that became.
+    Open(usize),
     /// The release does not say which account was charged.
     Silent,
     /// It was not, or not so: why.
     Not(String),
 }
 
-/// Looks a release up in a ledger.
-pub fn look(chain: &Chain, manifest: &Manifest) -> Found {
+/// Looks a release up in a ledger. `blake3` is the hash of the whole file.
+pub fn look(chain: &Chain, manifest: &Manifest, blake3: impl FnOnce() -> io::Result<String>) -> Found {
     let Some(account) = &manifest.account else { return Found::Silent };
-    let not = |why: String| Found::Not(why);
+    let line = match charged(chain, manifest) {
+        Ok(line) => line,
+        Err(why) => return Found::Not(why),
+    };
+    let Some(files) = chain.sealed(&account.head) else { return Found::Open(line) };
+    let hash = match blake3() {
+        Ok(hash) => hash,
+        Err(e) => return Found::Not(format!("it cannot be read: {e}")),
+    };
+    let of = manifest.recipient.as_ref().map_or(1, |r| r.copies);
+    match files.contains(&hash) {
+        true if files.len() as u64 == of => Found::Charged(line),
+        true => Found::Not(format!(
+            "the charge in line {line} became {} files, and it says that there are {of}",
+            files.len()
+        )),
+        false => Found::Not(format!(
+            "the charge in line {line} became another file: this one was measured, signed or changed again, and no charge pays for it"
+        )),
+    }
+}
+
+/// The line that a release names, if it is the release's charge.
+fn charged(chain: &Chain, manifest: &Manifest) -> Result<usize, String> {
+    let Some(account) = &manifest.account else { return Err("it names no account".into()) };
     if chain.lines().is_empty() {
-        return not("this ledger is empty: it was lost, or another one was charged".into());
+        return Err("this ledger is empty: it was lost, or another one was charged".into());
     }
     if chain.id() != Some(&account.name.id) {
-        return not(format!("it was charged to the account `{}`", account.name.id));
+        return Err(format!("it was charged to the account `{}`", account.name.id));
     }
     let Some(line) = chain.line_of(&account.head) else {
-        return not(format!(
-            "its charge, line {} of the ledger it was charged in, is not in this one: lines were cut off, or this is \
-             another ledger of that name",
+        return Err(format!(
+            "its charge, line {} of the ledger it was charged in, is not in this one: lines were cut off, an older copy was put back, or \
+             this is another ledger of that name",
             account.line
         ));
     };
-    let Some((_, entry)) = chain.lines().get(line - 1) else { return not("there is no such line".into()) };
+    let Some((_, entry)) = chain.lines().get(line - 1) else { return Err("there is no such line".into()) };
     let Said::Charged(charge) = &entry.said else {
-        return not(format!("line {line}, which it names, is no charge"));
+        return Err(format!("line {line}, which it names, is no charge"));
     };
     let same = line as u64 == account.line
         && charge.spec_blake3 == manifest.sources.spec
@@ -48,9 +76,19 @@ pub fn look(chain: &Chain, manifest: &Manifest) -> Found {
         && (charge.currency, charge.charged) == (account.charged.currency, account.charged.amount)
         && entry.signer.as_deref() == Some(&manifest.signer.public_key);
     match same {
-        true => Found::Charged,
+        true => Ok(line),
         false => {
-            not(format!("line {line}, which it names, charges something else, or another key signed it"))
+            Err(format!("line {line}, which it names, charges something else, or another key signed it"))
         }
     }
+}
+
+/// Whether two different files name one charge though they are not two recipients' copies of one measuring: it paid for one of them.
+pub fn one_charge(a: &Manifest, b: &Manifest) -> bool {
+    let copies = match (&a.recipient, &b.recipient) {
+        (Some(x), Some(y)) => x.measuring == y.measuring && x.name != y.name,
+        _ => false,
+    };
+    let head = |m: &Manifest| m.account.as_ref().map(|account| account.head.clone());
+    head(a).is_some() && head(a) == head(b) && !copies && a != b
 }

@@ -5,7 +5,8 @@
 //! *Groups*: `k` units at once cost `kε` and `k²ρ` (Bun & Steinke 2016, Proposition 27); a charge holds that product. *Change*: to
 //! change a unit is to remove one and to add one, so that a guarantee for more or less counts `2ε`, `4ρ` where others only guard a change;
 //! the sum is then one for changes. *Parts*: where no unit is in two parts of a partition, a unit more or less is in one part: the
-//! dearest part decides (McSherry 2009). A unit that changes may leave one part and appear in another, whose noises are
+//! dearest part decides (McSherry 2009). What is no name of a part today (older programs took any text) may be any part, under another spelling:
+//! it counts as of no part. A unit that changes may leave one part and appear in another, whose noises are
 //! independent: the two dearest add up. Different partitions, and charges of no part, add up. *Currencies*: ε-DP is `ε²/2`-zCDP (Bun &
 //! Steinke 2016, Proposition 3.3), and ρ-zCDP has an ε at every δ ([`convert`]); a pure ε is added to that of an (ε, δ) as it is, and of the
 //! two ways to state a mixture in ε at δ the smaller holds.
@@ -16,7 +17,7 @@ use super::charge::Charge;
 use crate::exact::Rational;
 use crate::plan::{Neighbours, convert};
 use crate::release::Currency;
-use crate::release::parts::sides;
+use crate::release::parts::folded;
 use dashu_int::{IBig, UBig};
 use dashu_ratio::RBig;
 use std::collections::BTreeMap;
@@ -101,14 +102,14 @@ impl Spent {
 fn compose(charges: &[&Charge], neighbours: Neighbours, price: Price) -> Exact {
     let mut total = RBig::ZERO;
     // For each part of each partition: a unit that stays in it, and one that comes into it or leaves it.
-    let mut partitions: BTreeMap<&str, BTreeMap<&str, (Exact, Exact)>> = BTreeMap::new();
+    let mut partitions: BTreeMap<String, BTreeMap<String, (Exact, Exact)>> = BTreeMap::new();
     for c in charges {
         let (once, twice) = price(c);
         let stays = match (neighbours, c.neighbours) {
             (Neighbours::Substitute, Neighbours::AddRemove) => twice,
             _ => once.clone(),
         };
-        match c.part.as_deref().and_then(sides) {
+        match c.part.as_deref().and_then(folded) {
             None => total += stays,
             Some((by, is)) => {
                 let part = partitions.entry(by).or_default().entry(is).or_default();

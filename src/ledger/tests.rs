@@ -1,4 +1,4 @@
-use super::published::{Found, look};
+use super::published::{Found, look, one_charge};
 use super::*;
 use crate::numeric::tries::tries;
 use crate::plan::Neighbours;
@@ -32,6 +32,7 @@ fn charge(release: &str, currency: Currency, amount: &str) -> Charge {
         currency,
         charged: r(amount),
         invariants: Vec::new(),
+        nonce: None,
     }
 }
 
@@ -121,8 +122,11 @@ fn the_chain_by_hand() {
     let (public, signature) =
         (key.public_key(), serde_json::from_str::<serde_json::Value>(lines[2]).unwrap());
     let signature = signature["signature"].as_str().unwrap().to_owned();
+    let nonce =
+        serde_json::from_str::<serde_json::Value>(lines[2]).unwrap()["nonce"].as_str().unwrap().to_owned();
+    assert!(nonce.len() == 32 && nonce.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f')), "{nonce}");
     let unsigned = format!(
-        "{{\"charged\":\"1/4\",\"currency\":\"rho\",\"day\":\"{DAY}\",\"kind\":\"charged\",\"neighbours\":\"add-remove\",\
+        "{{\"charged\":\"1/4\",\"currency\":\"rho\",\"day\":\"{DAY}\",\"kind\":\"charged\",\"neighbours\":\"add-remove\",\"nonce\":\"{nonce}\",\
          \"previous\":\"{}\",\"release\":\"a\",\"signer\":\"{public}\",\"spec_blake3\":\"{spec}\",\"unit\":\"row\"}}",
         hash(lines[1])
     );
@@ -217,9 +221,16 @@ fn entries_that_say_nothing_are_refused() {
         Charge { unit: String::new(), ..rho("1") },
         Charge { unit_of: 0, ..rho("1") },
         Charge { part: Some("north".into()), ..rho("1") },
+        Charge { part: Some("region=M\u{e1}laga".into()), ..rho("1") },
         rho("0"),
     ] {
-        assert!(matches!(ledger.charge(bad.clone(), &key, DAY), Err(LedgerError::Refused(_))), "{bad:?}");
+        assert!(
+            matches!(
+                ledger.charge(bad.clone(), &key, DAY),
+                Err(LedgerError::Refused(_) | LedgerError::Part(_))
+            ),
+            "{bad:?}"
+        );
     }
     assert!(ledger.charge(rho("1"), &key, "2026-02-30").is_err());
     assert_eq!(fs::read(ledger.path()).unwrap(), b"");
@@ -270,6 +281,13 @@ fn composition_by_hand() {
     // The same part twice; another partition.
     assert_eq!(spent(&[n.clone(), n.clone(), s.clone()]).epsilon, Some(x("1")));
     assert_eq!(spent(&[n.clone(), s.clone(), part(epsilon("1/7"), "sex=f")]).epsilon, Some(x("9/14")));
+    // Capitals are no other part. What is no name today may be any part by another spelling: its charges all add up.
+    let lower = |name: &str| part(epsilon("1/2"), name);
+    assert_eq!(spent(&[n.clone(), lower("Region=N"), s.clone()]).epsilon, Some(x("1")));
+    let spelt = ["region=M\u{e1}laga", "region=Ma\u{301}laga", "region=m\u{e1}laga", "region=m\u{430}laga"]
+        .map(lower);
+    assert_eq!(spent(&spelt).epsilon, Some(x("2")));
+    assert_eq!(spent(&[spelt[0].clone(), lower("region=malaga"), lower("region=n")]).epsilon, Some(x("1")));
     // Under change the two dearest parts.
     let all = [changed(n.clone()), changed(s.clone()), changed(e)];
     assert_eq!(spent(&all).epsilon, Some(x("5/6")));
@@ -378,40 +396,116 @@ fn writers_take_turns() {
     assert_eq!((chain.spent().rho, chain.charges().count()), (x("1/2"), 16));
 }
 
+/// The manifest of a release that was charged so.
+fn manifest(receipt: &Receipt, amount: &str, key: &SigningKey) -> crate::release::Manifest {
+    use crate::release::{Account, AccountName, Amount};
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/v2/v2-zeros.margins");
+    let mut m = crate::release::Release::open(&path).unwrap().manifest().clone();
+    m.sources.spec = ROOT.replace('0', "a");
+    m.privacy.neighbours = Neighbours::AddRemove;
+    m.signer.public_key = key.public_key();
+    m.account = Some(Account {
+        name: AccountName { id: "people".into(), unit: "row".into(), unit_of: 1, part: None },
+        charged: Amount { currency: Currency::Rho, amount: r(amount) },
+        line: receipt.line,
+        head: receipt.charge.clone(),
+    });
+    m
+}
+
+fn file(digit: char) -> String {
+    ROOT.replace('0', &digit.to_string())
+}
+
 /// A release that names a line which another copy of the ledger has not, or has otherwise.
 #[test]
 fn cut_and_forked_ledgers_show_beside_a_release() {
-    use crate::release::{Account, AccountName, Amount, Manifest};
     let (_dir, ledger) = ledger();
     let key = key();
     let first = ledger.charge(rho("1/4"), &key, DAY).unwrap();
     let before = fs::read(ledger.path()).unwrap();
     let second = ledger.charge(rho("1/8"), &key, DAY).unwrap();
-    let manifest = |receipt: &Receipt, amount: &str| -> Manifest {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/v2/v2-zeros.margins");
-        let mut m = crate::release::Release::open(&path).unwrap().manifest().clone();
-        m.sources.spec = ROOT.replace('0', "a");
-        m.privacy.neighbours = Neighbours::AddRemove;
-        m.signer.public_key = key.public_key();
-        m.account = Some(Account {
-            name: AccountName { id: "people".into(), unit: "row".into(), unit_of: 1, part: None },
-            charged: Amount { currency: Currency::Rho, amount: r(amount) },
-            line: receipt.line,
-            head: receipt.charge.clone(),
+    let look = |receipt: &Receipt, amount: &str| {
+        look(&ledger.chain().unwrap(), &manifest(receipt, amount, &key), || Ok(file('1')))
+    };
+    assert_eq!((look(&first, "1/4"), look(&second, "1/8")), (Found::Open(2), Found::Open(3)));
+    assert!(matches!(look(&second, "1/9"), Found::Not(_)));
+    // Cut, and gone on from there.
+    fs::write(ledger.path(), &before).unwrap();
+    assert!(matches!(look(&second, "1/8"), Found::Not(_)));
+    // The very same charge on the same day is another one.
+    let again = ledger.charge(rho("1/8"), &key, DAY).unwrap();
+    assert!(again.line == second.line && again.charge != second.charge);
+    assert_eq!((look(&first, "1/4"), look(&again, "1/8")), (Found::Open(2), Found::Open(3)));
+    assert!(matches!(look(&second, "1/8"), Found::Not(_)));
+}
+
+/// A charge pays for the files that close it, and for no other that names it.
+#[test]
+fn one_charge_pays_for_one_measuring() {
+    let (_dir, ledger) = ledger();
+    let key = key();
+    let (alone, copies) =
+        (ledger.charge(rho("1/4"), &key, DAY).unwrap(), ledger.charge(rho("1/8"), &key, DAY).unwrap());
+    ledger.sealed(&alone, &[&file('1')], &key, DAY).unwrap();
+    ledger.sealed(&copies, &[&file('2'), &file('3')], &key, DAY).unwrap();
+    let chain = ledger.chain().unwrap();
+    let found = |m: &crate::release::Manifest, digit: char| look(&chain, m, || Ok(file(digit)));
+    let one = manifest(&alone, "1/4", &key);
+    assert_eq!(found(&one, '1'), Found::Charged(2));
+    assert!(matches!(found(&one, '4'), Found::Not(why) if why.contains("another file")));
+    let copy = |name: &str, measuring: &str| {
+        let mut m = manifest(&copies, "1/8", &key);
+        m.recipient = Some(crate::release::RecipientSummary {
+            name: name.into(),
+            mode: "nested".into(),
+            copies: 2,
+            measuring: measuring.into(),
+            joint_cost: m.privacy.cost,
+            centre: None,
+            note: String::new(),
         });
         m
     };
+    let (office, public) = (copy("office", "01"), copy("public", "01"));
+    assert_eq!((found(&office, '2'), found(&public, '3')), (Found::Charged(3), Found::Charged(3)));
+    assert!(matches!(found(&office, '1'), Found::Not(_)));
+    // Two files under one charge are two only if they say that they are copies of one measuring.
+    assert!(
+        matches!(found(&manifest(&copies, "1/8", &key), '2'), Found::Not(why) if why.contains("2 files"))
+    );
+    assert!(!one_charge(&office, &public) && !one_charge(&office, &office) && !one_charge(&one, &office));
+    assert!(one_charge(&office, &copy("public", "02")));
+    let other_day =
+        |m: &crate::release::Manifest| crate::release::Manifest { created: "1999-12-31".into(), ..m.clone() };
+    assert!(one_charge(&office, &other_day(&office)) && one_charge(&one, &other_day(&one)));
+    // Cut before the line that says what became of it.
+    let lines = fs::read_to_string(ledger.path()).unwrap();
+    let cut: String = lines.lines().take(3).map(|l| format!("{l}\n")).collect();
+    assert_eq!(look(&Chain::of(cut.as_bytes()).unwrap(), &one, || Ok(file('1'))), Found::Open(2));
+}
+
+/// Lines of older programs: charges without a nonce, and parts of any letters.
+#[test]
+fn older_lines_are_read() {
+    let (_dir, ledger) = ledger();
+    let key = key();
+    let old = |part: Option<&str>| {
+        let charge = Charge { part: part.map(str::to_owned), ..epsilon("1") };
+        ledger.append(DAY, |_| Ok((Said::Charged(charge), Some(&key)))).unwrap()
+    };
+    let (first, _) = old(None);
+    assert!(!fs::read_to_string(ledger.path()).unwrap().contains("nonce"));
+    old(Some("region=M\u{e1}laga"));
     let chain = ledger.chain().unwrap();
-    assert_eq!(look(&chain, &manifest(&first, "1/4")), Found::Charged);
-    assert_eq!(look(&chain, &manifest(&second, "1/8")), Found::Charged);
-    assert!(matches!(look(&chain, &manifest(&second, "1/9")), Found::Not(_)));
-    // Cut, and gone on from there.
-    fs::write(ledger.path(), &before).unwrap();
-    assert!(matches!(look(&ledger.chain().unwrap(), &manifest(&second, "1/8")), Found::Not(_)));
-    ledger.charge(rho("1/16"), &key, DAY).unwrap();
-    let forked = ledger.chain().unwrap();
-    assert_eq!(look(&forked, &manifest(&first, "1/4")), Found::Charged);
-    assert!(matches!(look(&forked, &manifest(&second, "1/8")), Found::Not(_)));
+    assert_eq!((chain.charges().count(), chain.line_of(&first)), (2, Some(2)));
+    assert_eq!(chain.spent().epsilon, Some(x("2")));
+    ledger.charge(Charge { part: Some("Region=malaga".into()), ..epsilon("1") }, &key, DAY).unwrap();
+    let parts = ledger.chain().unwrap().parts();
+    assert_eq!(
+        parts.into_iter().map(|(by, of)| (by, of.len())).collect::<Vec<_>>(),
+        [("region".to_owned(), 1)]
+    );
 }
 
 #[test]

@@ -39,7 +39,7 @@ fn opened(text: &str, key: &SigningKey) -> Answers {
         out: folder.path(),
         data: Some(&data),
         counts: None,
-        ledger: &folder.path().join("ledger.jsonl"),
+        ledger: &crate::ledger_of(&spec, key),
         key,
         replace: false,
         day: "2026-01-31",

@@ -37,17 +37,18 @@ fn opened(text: &str, rows: &str, key: &SigningKey) -> Answers {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("rows.csv");
     std::fs::write(&data, rows).unwrap();
+    let spec = read(text);
     let options = Making {
         out: folder.path(),
         data: Some(&data),
         counts: None,
-        ledger: &folder.path().join("ledger.jsonl"),
+        ledger: &crate::ledger_of(&spec, key),
         key,
         replace: false,
         day: "2026-01-31",
         entropy: Entropy::from_os().unwrap(),
     };
-    let made = compile::release(&read(text), options, &()).unwrap();
+    let made = compile::release(&spec, options, &()).unwrap();
     let release = Release::from_bytes(std::fs::read(made.sealed.path).unwrap()).unwrap();
     assert!(margins::audit::audit(&release, None).unwrap().passed());
     Answers::from_release(release).unwrap()
@@ -124,6 +125,49 @@ fn unrelated_releases_are_refused() {
     let answer = both.ask("SELECT COUNT(*) AS n FROM a", &Options::at(0.95)).unwrap();
     let n = figure(&answer, "n");
     assert!((n.estimate - 70.0).abs() < 12.0 * n.std_error && answer.columns.len() == 1, "{n:?}");
+}
+
+/// One measuring has one noise, however often it was signed; and what two ledgers each held against one bound is not one account.
+#[test]
+fn one_measuring_is_never_combined_with_itself() {
+    use margins::release::forged::resealed;
+    let key = agency();
+    let data = rows(&[("F", "1", 40), ("M", "2", 30)]);
+    let of = |name: &str, privacy: &str| opened(&text(name, &dataset("town", ""), privacy), &data, &key);
+    let (a, b) = (of("a", ROW), of("b", ROW));
+    let forged = |of: &Answers, edit: &dyn Fn(&mut serde_json::Value)| {
+        Answers::from_release(resealed(of.release(), &key, |m, _| edit(m)).unwrap()).unwrap()
+    };
+    let why = |one: &Answers, other: Answers| {
+        let one = Answers::from_release(resealed(one.release(), &key, |_, _| ()).unwrap()).unwrap();
+        match Several::new(vec![one, other]) {
+            Ok(_) => String::new(),
+            Err(QueryError::Together(why)) => why,
+            Err(other) => panic!("{other}"),
+        }
+    };
+    assert_eq!(why(&a, forged(&b, &|_| ())), "");
+    let again = forged(&a, &|m| m["created"] = "2026-02-01".into());
+    assert!(why(&a, again).contains("name one charge, line 2"));
+    let head = |m: &mut serde_json::Value| m["account"]["head"] = "a".repeat(64).into();
+    // What is measured is another thing, and the line is the same one: two ledgers.
+    let line = a.release().manifest().account.as_ref().unwrap().line;
+    let fork = forged(&b, &|m| m["account"]["line"] = line.into());
+    assert!(why(&a, fork).contains("an older copy"));
+    // Whatever line it names, or none.
+    for edit in [
+        &|m: &mut serde_json::Value| {
+            head(m);
+            m["account"]["line"] = 99.into();
+        } as &dyn Fn(&mut serde_json::Value),
+        &|m| drop(m.as_object_mut().unwrap().remove("account")),
+    ] {
+        let why = why(&a, forged(&a, edit));
+        assert!(why.contains("the same noisy integers"), "{why}");
+    }
+    // Noise that is nearly always zero gives the same integers twice, and both are honest.
+    let exact = || of("exact", "unit = \"row\"\nepsilon = 500");
+    assert_eq!(why(&exact(), exact()), "");
 }
 
 /// Two years are shown beside each other with the change; no number is a mean of both.

@@ -3,6 +3,7 @@
 //! Everything here happens after a release is public, so floating point is welcome. Functions come from
 //! `libm`, so that every platform prints the same interval.
 
+mod apart;
 mod asked;
 mod before;
 pub mod best;

@@ -9,6 +9,7 @@
 //! the same, one key signed them all (anybody can write the same id), and all count the same rows of a unit. Those of one period are
 //! combined; those of different periods are compared, never averaged: see [`super::compare`].
 
+use super::apart;
 use super::asked::Asked;
 use super::compare::{Party, compare};
 use super::describe::{Shown, TABLES};
@@ -37,8 +38,8 @@ impl Several {
     /// Opens them together.
     ///
     /// # Errors
-    /// The same release twice (its noise is not independent of itself), and releases that are not known to be of the
-    /// same people, counted alike.
+    /// The same release twice (its noise is not independent of itself), also under other manifests ([`apart`]), and releases that are not known to
+    /// be of the same people, counted alike.
     pub fn new(releases: Vec<Answers>) -> Result<Several, QueryError> {
         let (releases, aside) = best_copies(releases);
         for (i, a) in releases.iter().enumerate() {
@@ -58,6 +59,11 @@ impl Several {
             }
             for other in others {
                 same_people(first, other)?;
+            }
+            let pairs =
+                releases.iter().enumerate().flat_map(|(i, b)| releases.iter().take(i).map(move |a| (a, b)));
+            if let Some(why) = pairs.into_iter().find_map(|(a, b)| apart::why_not(a, b)) {
+                return Err(QueryError::Together(why));
             }
         }
         let mut periods: Vec<(Option<String>, Vec<usize>)> = Vec::new();

@@ -22,6 +22,16 @@ const NOT_PRIVATE_SECRET_KEY: &str = "untrusted comment: everybody has this key:
 RWQAAEIyAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAdEzsnEc9HFHsDKRdn6ry14zqJfFDkTXL3+oN8mzQlLlOHuupT4ukce0S537v4VMiB75JoiMrJuy5lPkkqxOEycRPjI4rtxVbnsEANSNJaa4rngnldak7phF1qtBFhkR+G11hXSTivdg=
 ";
 
+/// What a guess of a passphrase costs, as with stock minisign: scrypt with N = 2^20, r = 8, p = 1, which is a gibibyte of memory and some seconds. (The
+/// library's own keys are 32 times cheaper to guess.)
+const GUESS: u8 = 20;
+
+/// Where in a decoded secret key its kind of encryption stands, the salt of that, its limits, and what is encrypted.
+const KDF: std::ops::Range<usize> = 2..4;
+const SALT: std::ops::Range<usize> = 6..38;
+const LIMITS: std::ops::Range<usize> = 38..54;
+const LOCKED: std::ops::Range<usize> = 54..158;
+
 /// Secret key files are shorter than this.
 const MAX_KEY_FILE: u64 = 4096;
 
@@ -70,12 +80,36 @@ impl fmt::Debug for KeyTexts {
 
 /// Makes a pair of keys, the secret one encrypted with the passphrase if there is one.
 pub fn keygen(passphrase: Option<&str>) -> Result<KeyTexts, KeyError> {
-    let (KeyPair { pk, sk }, comment) = match passphrase {
-        Some(p) => (KeyPair::generate_encrypted_keypair(Some(p.to_owned()))?, "margins encrypted secret key"),
-        None => (KeyPair::generate_unencrypted_keypair()?, "margins secret key, not encrypted"),
+    keys(passphrase.map(|p| (p, GUESS)))
+}
+
+/// The same, with the power of two that a guess costs.
+fn keys(passphrase: Option<(&str, u8)>) -> Result<KeyTexts, KeyError> {
+    let KeyPair { pk, sk } = KeyPair::generate_unencrypted_keypair()?;
+    let (sk, comment) = match passphrase {
+        Some((p, guess)) => (locked(&sk, p, guess)?, "margins encrypted secret key"),
+        None => (sk, "margins secret key, not encrypted"),
     };
     let secret = Zeroizing::new(sk.to_box(Some(comment))?.into_string());
     Ok(KeyTexts { secret, public: pk.to_box()?.into_string() })
+}
+
+/// A secret key, encrypted as minisign does it: the key, its number and the checksum, XOR what scrypt makes of passphrase and salt. The limits are
+/// those by which libsodium finds N = 2^guess: four operations a block and 128 bytes each.
+fn locked(key: &SecretKey, passphrase: &str, guess: u8) -> Result<SecretKey, KeyError> {
+    let failed = |e: &dyn fmt::Display| KeyError::Key(e.to_string());
+    let params = scrypt::Params::new(guess, 8, 1, scrypt::Params::RECOMMENDED_LEN).map_err(|e| failed(&e))?;
+    let mut salt = [0; SALT.end - SALT.start];
+    getrandom::fill(&mut salt).map_err(|e| failed(&e))?;
+    let mut stream = Zeroizing::new([0; LOCKED.end - LOCKED.start]);
+    scrypt::scrypt(passphrase.as_bytes(), &salt, &params, &mut *stream).map_err(|e| failed(&e))?;
+    let mut bytes = Zeroizing::new(key.to_bytes());
+    bytes[KDF].copy_from_slice(b"Sc");
+    bytes[SALT].copy_from_slice(&salt);
+    let limits = [32u64 << guess, 1024u64 << guess].map(u64::to_le_bytes).concat();
+    bytes[LIMITS].copy_from_slice(&limits);
+    bytes[LOCKED].iter_mut().zip(stream.iter()).for_each(|(byte, s)| *byte ^= s);
+    Ok(SecretKey::from_bytes(&bytes)?)
 }
 
 impl KeyTexts {
@@ -145,11 +179,13 @@ impl SigningKey {
             (false, Some(p)) => secret.into_secret_key(Some(p.to_owned()))?,
             (false, None) => return Err(KeyError::NeedsPassphrase),
         };
+        SigningKey::agency(secret)
+    }
+
+    /// An agency's own key: any but the one everybody has.
+    fn agency(secret: SecretKey) -> Result<SigningKey, KeyError> {
         let key = SigningKey::new(secret, SignerKind::Agency)?;
-        if key.public_key() == signature::NOT_PRIVATE_PUBLIC_KEY {
-            return Err(KeyError::NotPrivate);
-        }
-        Ok(key)
+        if signature::is_not_private_key(&key.public_key()) { Err(KeyError::NotPrivate) } else { Ok(key) }
     }
 
     /// A new key that is never stored: it shows that a file is whole, not who made it.
@@ -162,6 +198,14 @@ impl SigningKey {
     pub fn not_private() -> Result<SigningKey, KeyError> {
         let secret = SecretKeyBox::from_string(NOT_PRIVATE_SECRET_KEY)?.into_unencrypted_secret_key()?;
         SigningKey::new(secret, SignerKind::NotPrivate)
+    }
+
+    /// The same under another number, as it would pass for an agency's own if only texts were compared.
+    #[cfg(feature = "test-seed")]
+    pub fn disguised() -> Result<SigningKey, KeyError> {
+        let mut bytes = SigningKey::not_private()?.secret.to_bytes();
+        bytes[LOCKED.start..LOCKED.start + 8].fill(7);
+        SigningKey::new(SecretKey::from_bytes(&bytes)?, SignerKind::Agency)
     }
 
     fn new(secret: SecretKey, kind: SignerKind) -> Result<SigningKey, KeyError> {
@@ -214,7 +258,7 @@ mod tests {
         assert_eq!(signature::public_key_text(&plain.public).unwrap(), key.public_key());
         assert_eq!(key.kind(), SignerKind::Agency);
 
-        let locked = keygen(Some("correct horse")).unwrap();
+        let locked = keys(Some(("correct horse", 10))).unwrap();
         assert!(matches!(SigningKey::from_text(&locked.secret, None), Err(KeyError::NeedsPassphrase)));
         assert!(matches!(SigningKey::from_text(&locked.secret, Some("wrong")), Err(KeyError::Key(_))));
         let key = SigningKey::from_text(&locked.secret, Some("correct horse")).unwrap();
@@ -222,6 +266,26 @@ mod tests {
         for bad in ["", "x", "x\ny", "x\nRWQA", &plain.public] {
             assert!(SigningKey::from_text(bad, Some("")).is_err(), "{bad}");
         }
+    }
+
+    /// minisign derives a gibibyte from the limits that stand in a key file (33554432 operations, 1073741824 bytes); another
+    /// implementation of the same reads what is written here, whatever a guess costs.
+    #[test]
+    fn guesses_cost_what_they_cost_with_minisign() {
+        let key = KeyPair::generate_unencrypted_keypair().unwrap().sk;
+        for guess in [10, 12] {
+            let text = locked(&key, "horse", guess).unwrap().to_box(None).unwrap();
+            assert!(text.clone().into_secret_key(Some("cow".into())).is_err());
+            assert!(text.into_secret_key(Some("horse".into())).unwrap() == key);
+        }
+        let limits = |guess: u8| locked(&key, "x", guess).unwrap().to_bytes()[LIMITS].to_vec();
+        let two = |a: u64, b: u64| [a.to_le_bytes(), b.to_le_bytes()].concat();
+        assert_eq!((limits(10), GUESS), (two(33_554_432 >> 10, 1_073_741_824 >> 10), 20));
+        // No salt comes twice.
+        assert!(
+            locked(&key, "x", 10).unwrap().to_bytes()[SALT]
+                != locked(&key, "x", 10).unwrap().to_bytes()[SALT]
+        );
     }
 
     #[test]
@@ -244,6 +308,9 @@ mod tests {
             (signature::NOT_PRIVATE_PUBLIC_KEY, SignerKind::NotPrivate)
         );
         assert!(matches!(SigningKey::from_text(NOT_PRIVATE_SECRET_KEY, None), Err(KeyError::NotPrivate)));
+        let other = SigningKey::disguised().unwrap();
+        assert!(other.public_key() != signature::NOT_PRIVATE_PUBLIC_KEY);
+        assert!(matches!(SigningKey::agency(other.secret), Err(KeyError::NotPrivate)));
     }
 
     #[test]

@@ -490,7 +490,7 @@ impl Manifest {
     pub fn is_not_private(&self) -> bool {
         self.not_private
             || self.signer.kind == SignerKind::NotPrivate
-            || self.signer.public_key == signature::NOT_PRIVATE_PUBLIC_KEY
+            || signature::is_not_private_key(&self.signer.public_key)
     }
 
     /// What the signatures' trusted comments must be, given the format version and the manifest's bytes.
@@ -555,7 +555,7 @@ impl Manifest {
         if cost.amount > budget.amount {
             return Err("the release costs more than its budget".into());
         }
-        let known_key = self.signer.public_key == signature::NOT_PRIVATE_PUBLIC_KEY;
+        let known_key = signature::is_not_private_key(&self.signer.public_key);
         let test_signer = self.signer.kind == SignerKind::NotPrivate;
         if self.not_private != test_signer || self.not_private != known_key {
             return Err(

@@ -71,7 +71,7 @@ pub use manifest::{
 #[cfg(feature = "compile")]
 pub use manifest::{is_day, is_name};
 pub use reader::Release;
-pub use signature::{NOT_PRIVATE_PUBLIC_KEY, public_key_text};
+pub use signature::{NOT_PRIVATE_PUBLIC_KEY, is_not_private_key, public_key_text};
 pub use truncation::Truncation;
 #[cfg(feature = "compile")]
 pub use verify::sidecar_path;

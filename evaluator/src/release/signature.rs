@@ -14,6 +14,17 @@ pub const NOT_PRIVATE_PUBLIC_KEY: &str = "RWR0TOycRz0cUe0S537v4VMiB75JoiMrJuy5lP
 /// The unsigned first line of every signature of a release.
 pub(super) const UNTRUSTED: &str = "signature by margins, verify with minisign";
 
+/// Whether a key is the one everybody has, whatever its number: minisign writes `Ed`, 8 bytes of any number, and the 32 bytes that are the key. Those are
+/// the characters from the 15th on and four bits of the 14th.
+pub fn is_not_private_key(line: &str) -> bool {
+    const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let key = |line: &str| -> Option<(usize, Vec<u8>)> {
+        let (first, rest) = line.as_bytes().get(13..)?.split_first()?;
+        Some((ALPHABET.iter().position(|c| c == first)? % 16, rest.to_vec()))
+    };
+    key(line).is_some() && key(line) == key(NOT_PRIVATE_PUBLIC_KEY)
+}
+
 /// The base64 line of a public key, given that line alone or a whole `.pub` file.
 pub fn public_key_text(text: &str) -> Result<String, ReleaseError> {
     let line = match text.trim_end().split_once('\n') {
@@ -75,6 +86,28 @@ pub fn verify_words(key: &str, bytes: &[u8], words: &str, trusted: &str) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_known_key_under_any_number() {
+        assert!(is_not_private_key(NOT_PRIVATE_PUBLIC_KEY));
+        // Two bits of the 14th character are the number's last.
+        let (number, rest) = NOT_PRIVATE_PUBLIC_KEY.split_at(13);
+        assert!(rest.starts_with("Ue0S"));
+        for (number, first) in
+            [(number, "U"), ("RWQAAAAAAAAAA", "E"), ("RWQ++abc+/999", "k"), ("RWTTTTTTTTTTT", "0")]
+        {
+            let line = format!("{number}{first}{}", &rest[1..]);
+            assert!(parse_key(&line).is_ok() && is_not_private_key(&line), "{line}");
+        }
+        for other in [
+            "",
+            "RWQ",
+            &NOT_PRIVATE_PUBLIC_KEY.replace("Ue0S", "Ve0S"),
+            &NOT_PRIVATE_PUBLIC_KEY.replace("xVb", "xVa"),
+        ] {
+            assert!(!is_not_private_key(other), "{other}");
+        }
+    }
 
     #[test]
     fn keys_as_line_or_file() {

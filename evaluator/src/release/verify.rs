@@ -139,6 +139,11 @@ impl Release {
         Ok(out)
     }
 
+    /// The BLAKE3 hash of the whole file, as `b3sum` prints it.
+    pub fn blake3(&self) -> io::Result<String> {
+        Ok(self.pass(&mut |_| {})?.1)
+    }
+
     /// One pass: the header and the table, every section, the manifest and the signature. Each section's hash, and that of
     /// the file; `see` is shown every byte.
     fn pass(&self, see: &mut dyn FnMut(&[u8])) -> io::Result<(Vec<[u8; 32]>, String)> {
