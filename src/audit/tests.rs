@@ -309,6 +309,21 @@ fn honest_files_pass() {
     }
 }
 
+/// A file that names no ledger says so, also where its format does not know any; and how long the sealed spec is stands beside that it was read.
+#[test]
+fn what_no_ledger_confirms_is_noted() {
+    let key = agency();
+    let release = released(TABLES, ROWS, &key);
+    let silent = resealed(&release, &key, |m, _| drop(m.as_object_mut().unwrap().remove("account"))).unwrap();
+    for release in [silent, first_format(&release, &key)] {
+        let audit = audit(&release, None).unwrap();
+        let noted = audit.checks.iter().filter(|c| c.what == "account" && c.outcome == Outcome::Warning);
+        assert!(noted.clone().count() == 1 && noted.clone().all(|c| c.detail.contains("charged anywhere")));
+        let size = format!("{} bytes", TABLES.len());
+        assert!(audit.checks.iter().any(|c| c.what == "spec" && c.detail.contains(&size)));
+    }
+}
+
 /// A place of the manifest that nothing in the file confirms: it is shown as what the signer says.
 fn unchecked(path: &str) -> bool {
     // A release that names no account is noted; which line is its own only the ledger knows.

@@ -1,8 +1,8 @@
 //! Golden sessions: each `*.session` file is commands and what they print.
 //!
-//! A session runs in a folder of its own that holds the specs and data of `tests/vectors` and the files of
+//! A session runs in a folder of its own that holds the specs, data and releases of version 1 of `tests/vectors` and the files of
 //! `tests/cmd/files`. Lines that start with `$` are commands: `margins …`, or one of a few helpers (`cp`, `rm`, `ls`,
-//! `cut` a file after some lines, `flip` a bit in its middle). Then comes standard output, standard error with `2> ` before each
+//! `cut` a file after some lines, `flip` a bit in its middle, `chmod`). Then comes standard output, standard error with `2> ` before each
 //! line, and `exit N` unless it is 0. Hashes, keys, days and sizes are replaced.
 //!
 //! `UPDATE=1 cargo test --test cmd` writes what the commands print now; read the difference before keeping it.
@@ -26,7 +26,12 @@ pub fn quiet(program: &str, folder: &Path) -> Command {
 /// A folder with the specs and data that sessions use, and the public files of the example in `specs`.
 pub fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    for from in [root().join("vectors"), root().join("vectors/data"), root().join("cmd/files")] {
+    for from in [
+        root().join("vectors"),
+        root().join("vectors/v1"),
+        root().join("vectors/data"),
+        root().join("cmd/files"),
+    ] {
         let to = if from.ends_with("data") { folder.path().join("data") } else { folder.path().into() };
         std::fs::create_dir_all(&to).unwrap();
         for entry in std::fs::read_dir(from).unwrap() {
@@ -109,6 +114,12 @@ fn helper(folder: &Path, words: &[String]) -> String {
             let kept = words[2].parse().unwrap();
             std::fs::write(path(1), text.lines().take(kept).map(|l| format!("{l}\n")).collect::<String>())
                 .unwrap();
+        }
+        #[cfg(unix)]
+        "chmod" => {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = u32::from_str_radix(&words[1], 8).unwrap();
+            std::fs::set_permissions(path(2), PermissionsExt::from_mode(mode)).unwrap();
         }
         "flip" => {
             let mut bytes = std::fs::read(path(1)).unwrap();

@@ -12,6 +12,17 @@ fn golden(name: &str) {
 }
 
 #[test]
+#[cfg(unix)]
+fn keys_that_others_may_read() {
+    golden("exposed.session");
+}
+
+#[test]
+fn put_back() {
+    golden("put_back.session");
+}
+
+#[test]
 fn plan() {
     golden("plan.session");
 }
@@ -109,6 +120,8 @@ fn lines_fit_eighty_columns() {
         "plan",
         "release",
         "ledger",
+        "put_back",
+        "exposed",
         "answers",
         "describe",
         "untrue",

@@ -507,8 +507,10 @@ fn known_seeds_never_pass_for_private() {
     assert!(v.checks.iter().any(|c| c.outcome == Outcome::Failed && c.detail.contains("NOT PRIVATE")));
 
     // Anybody can sign with the known key; nothing that claims to be private opens with it.
-    let forged = Forge { key: SigningKey::not_private().unwrap(), ..Forge::new() }.open();
-    assert!(matches!(forged, Err(ReleaseError::Manifest(_))));
+    for key in [SigningKey::not_private(), SigningKey::disguised()] {
+        let forged = Forge { key: key.unwrap(), ..Forge::new() }.open();
+        assert!(matches!(forged, Err(ReleaseError::Manifest(_))));
+    }
 }
 
 #[test]
