@@ -43,8 +43,8 @@ pub(super) fn reread(audit: &mut Audit, release: &Release, content: &Content) ->
         let what =
             if content.projection.is_some() { "projection" } else { "tables, exact tables, empty cells" };
         let detail = format!(
-            "{} bytes, read again: name, title and texts, unit, neighbours, budget, dimensions and {what} are those of plan \
-             and manifest; it refers to every attachment",
+            "read again: name, title and texts, unit, neighbours, budget, dimensions and {what} are those of plan \
+             and manifest; it refers to every attachment; {} bytes",
             text.len()
         );
         audit.add("spec", Passed, detail);

@@ -7,10 +7,11 @@ use super::{Failure, Outcome, output};
 use crate::answer::Answers;
 use crate::compile::{self, Job, Options, Released, Watcher};
 use crate::interrupt;
-use crate::ledger::{Chain, Charge};
+use crate::ledger::{Chain, Charge, LedgerError};
 use crate::plan::Mode;
 use crate::planner::Planned;
 use crate::release::keys::SigningKey;
+use crate::release::parts::folded;
 use crate::release::{Sealed, SignerKind, file_name};
 use crate::secret::ingest::{self, Frame};
 use crate::secret::noise::Entropy;
@@ -100,6 +101,9 @@ pub fn run(args: &Args) -> Outcome {
 /// Refuses a spec with drafted lists that nobody confirmed, and says what its holder should know.
 pub fn warned(spec: &Spec) -> Outcome {
     spec.confirmed().map_err(super::plan::spec_failure)?;
+    if let Some(part) = spec.account.part.as_ref().filter(|part| folded(part).is_none()) {
+        return Err(LedgerError::Part(part.clone()).into());
+    }
     let warnings = super::plan::warnings(spec);
     if !warnings.is_empty() {
         output::say(warnings.trim());

@@ -12,7 +12,7 @@ use crate::cube::Frame;
 use crate::release::{Kind, Section};
 
 /// Integers that agree by chance with a probability below 2 to the power of minus so many are the same integers.
-const NOT_BY_CHANCE: f64 = 40.0;
+const NOT_BY_CHANCE: f64 = 20.0;
 
 /// Why two files cannot be asked together; none where they can.
 pub(super) fn why_not(a: &Answers, b: &Answers) -> Option<String> {
