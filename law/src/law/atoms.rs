@@ -247,6 +247,7 @@ mod tests {
     /// Doubling against one noise after the other: the same masses, and no more lost than is said.
     #[test]
     fn sums_of_equal_noises() {
+        let mut tried = 0;
         for noise in [
             NoiseLaw::DiscreteLaplace { scale: 2.0 },
             NoiseLaw::DiscreteLaplace { scale: 0.2 },
@@ -256,7 +257,10 @@ mod tests {
             for copies in [1u64, 2, 3, 7, 16, 45] {
                 let each = 1e-17;
                 let one = masses(&noise, each).unwrap();
-                let plain = (0..copies).fold(vec![1.0], |many, _| convolve(&many, &one).unwrap());
+                // One after the other they are soon too many values.
+                let plain = (0..copies).try_fold(vec![1.0], |many, _| convolve(&many, &one));
+                let Some(plain) = plain else { continue };
+                tried += 1;
                 let many = Many::of(&noise, copies, each).unwrap();
                 let cut = (plain.len() - many.masses.len()) / 2;
                 let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-13 * b + many.left_out;
@@ -266,6 +270,7 @@ mod tests {
                 assert_eq!(Many::of(&noise, copies, each).unwrap().masses, many.masses, "kept");
             }
         }
+        assert!(tried >= 18, "{tried}");
         assert!(
             Many::of(&NoiseLaw::DiscreteLaplace { scale: 40.0 }, 4000, 1e-18).is_none(),
             "too many values"
