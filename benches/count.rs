@@ -48,7 +48,7 @@ fn spec(labelled: bool) -> Spec {
             unit: Unit::Row,
             neighbours: Neighbours::AddRemove,
             budget: Budget::Rho(Rational::ONE),
-            truncation: None,
+            cut_units: None,
         },
         cube: Cube { dimensions: NODES.iter().enumerate().map(dimension).collect() },
         columns: NODES.iter().enumerate().map(column).collect(),

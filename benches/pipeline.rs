@@ -82,6 +82,7 @@ fn pipeline(c: &mut Criterion) {
             let recovery = answers.evaluator().recovery();
             recovery
                 .plan()
+                .rows()
                 .workload
                 .iter()
                 .map(|t| recovery.table(&t.cuboid).expect("a table").len())

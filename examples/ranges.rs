@@ -60,6 +60,7 @@ fn main() {
         let levels = tree.map(|p| {
             let sizes = p
                 .plan
+                .rows()
                 .measurements
                 .iter()
                 .map(|m| m.block.cuboid().iter().map(|l| l.of(&refined).len()).product::<usize>());

@@ -231,7 +231,7 @@ impl Release {
     pub fn table_margin(&self, at: usize) -> Result<Option<String>, Error> {
         let Kind::Tables(several) = &self.0 else { return Ok(None) };
         let Some(answers) = several.releases().first() else { return Ok(None) };
-        match answers.evaluator().recovery().plan().workload.get(at) {
+        match answers.evaluator().recovery().plan().rows().workload.get(at) {
             Some(table) => Ok(answers.table(table, 0.95)?.margin_text()),
             None => Ok(None),
         }
@@ -257,7 +257,7 @@ impl Release {
                     cells: cube.cells(&t.cuboid),
                     exact: plan.exact.contains(&t.cuboid),
                 };
-                plan.workload.iter().map(one).collect()
+                plan.rows().workload.iter().map(one).collect()
             }
             Kind::Keys(_, questions) => {
                 let levels = questions.key_names().into_iter().map(String::from).collect();

@@ -35,9 +35,9 @@ pub(super) fn plan(audit: &mut Audit, spec: &Spec, content: &Content) {
 fn replanned(spec: &Spec, plan: &Plan) -> Option<bool> {
     let over = &*spec.planned(plan);
     let cells = |c| over.cube.cells(c).map_or(f64::INFINITY, |n| n as f64);
-    let asked: f64 = plan.workload.iter().map(|t| cells(&t.cuboid)).sum();
-    let measured: f64 = plan.measurements.iter().map(|m| cells(m.block.cuboid())).sum();
-    let tables = plan.workload.len().max(plan.measurements.len());
+    let asked: f64 = plan.rows().workload.iter().map(|t| cells(&t.cuboid)).sum();
+    let measured: f64 = plan.rows().measurements.iter().map(|m| cells(m.block.cuboid())).sum();
+    let tables = plan.rows().workload.len().max(plan.rows().measurements.len());
     let slow = !plan.noise.squares() || spec.strategy.objective != Objective::Total;
     if asked + measured > REPLANNED_CELLS
         || tables > if slow { REPLANNED_TABLES / 10 } else { REPLANNED_TABLES }

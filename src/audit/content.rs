@@ -61,7 +61,7 @@ impl Content {
                     WorstCase::Bound => "an upper bound over all pairs of cells",
                 };
                 let detail =
-                    format!("recomputed from {} blocks and scales ({how})", plan.measurements.len(),);
+                    format!("recomputed from {} blocks and scales ({how})", plan.rows().measurements.len(),);
                 audit.cost(detail, cost.total, plan.budget);
                 let derived = claims::of_tables(manifest.format, cube, plan, &cost, words);
                 claims_agree(audit, manifest, derived.map_err(|e| e.to_string()));
@@ -88,13 +88,17 @@ impl Content {
             );
             audit.add("zeros", Passed, detail);
         }
-        if let Some(found) = release.truncation()? {
-            let price = cost::truncation_cost(plan).ok().flatten().map_or(f64::NAN, |c| c.to_f64());
-            let detail = format!(
-                "{} units had more rows than count (one noisy integer of scale {}, for {price:.9} of the cost)",
-                found.noisy, found.scale
-            );
-            audit.add("cut units", Passed, detail);
+        for (channel, values) in release.beside()? {
+            let alone = |i| cost::measurement_cost(plan, &Frame::new(cube, &plan.levels), i).ok();
+            for ((i, m), values) in plan.numbers(&channel.subject).zip(&channel.measurements).zip(values) {
+                let price = alone(i).map_or(f64::NAN, |(_, cost)| cost.to_f64());
+                let detail = format!(
+                    "{} units had more rows than count (one noisy integer of scale {}, for {price:.9} of the cost)",
+                    values.iter().sum::<i64>(),
+                    m.scale
+                );
+                audit.add(channel.subject.name(), Passed, detail);
+            }
         }
         if let Some(r) = &manifest.recipient {
             let all = &r.joint_cost;
@@ -235,8 +239,10 @@ fn total(cube: &Cube, plan: &Plan, stored: &Values<&Release>) -> Result<(), Stri
     let text = |e: &dyn std::error::Error| e.to_string();
     let recovery = Recovery::new(cube.clone(), plan.clone(), stored).map_err(|e| text(&e))?;
     // Questions that were measured themselves may tell no total: then the first of them.
-    let first = plan.measurements.first().and_then(|m| match &m.block {
-        Block::Rows(rows) if plan.workload.is_empty() => of_row(&rows.cuboid, rows.rows.first()?, cube),
+    let first = plan.rows().measurements.first().and_then(|m| match &m.block {
+        Block::Rows(rows) if plan.rows().workload.is_empty() => {
+            of_row(&rows.cuboid, rows.rows.first()?, cube)
+        }
         _ => None,
     });
     let filter = first.unwrap_or_else(Filter::everything);

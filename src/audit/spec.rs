@@ -7,7 +7,7 @@
 use super::content::Content;
 use super::{Audit, compare};
 use crate::exact::Rational;
-use crate::plan::{Copy, convert, cost};
+use crate::plan::{Channel, Copy, Subject, convert, cost};
 use crate::projection::Design;
 use crate::release::claims::Words;
 use crate::release::{FIRST_FORMAT, Kind, Outcome, Release, ReleaseError};
@@ -115,13 +115,16 @@ fn differences(release: &Release, content: &Content, spec: &Spec) -> Vec<String>
         let spec = &*spec.planned(plan);
         check(spec.cube == *cube, "dimensions");
         check(spec.privacy.budget.noise().is_some_and(|(noise, _)| noise == plan.noise), "noise");
-        check(spec.workload == plan.workload, "tables");
+        check(spec.workload == plan.rows().workload, "tables");
         check(spec.exact.iter().map(|e| &e.cuboid).eq(&plan.exact), "exact tables");
         check(spec.zeros.iter().map(|z| &z.condition).eq(&plan.zeros), "empty cells");
-        let share = spec.privacy.truncation;
         let first = plan.first();
-        let scale = share.map(|share| cost::truncation_scale(plan.noise, first.budget, share).ok());
-        check(scale == first.truncation.map(Some), "counts of cut units");
+        let scale = |share| cost::scale_within(plan.noise, first.budget, share).ok();
+        let cut = spec.privacy.cut_units.map(|share| scale(share).map(Channel::cut_units));
+        check(
+            cut.as_ref().map(Option::as_ref) == first.channel(&Subject::CutUnits).map(Some),
+            "counts of cut units",
+        );
         let asked = spec.strategy.measure.is_none_or(|m| m == plan.measure);
         check(asked && spec.strategy.budgets == plan.budgets, "strategies or budget rules");
     }

@@ -121,13 +121,14 @@ fn privacy(release: &Release, lines: &mut Lines) -> Outcome {
         let text = truncation(unit, max_rows).replacen("Counts ", "", 1);
         lines.add("counts", &format!("{text}; no interval covers them"));
     }
-    if let Some(found) = release.truncation()? {
+    for (channel, values) in release.beside()? {
         let plan = release.plan(&release.cube()?)?;
         let term = |noise| Term { coefficient: 1.0, copies: 1, noise };
-        let terms = noise_of(&plan, plan.measurements.len()).into_iter().map(term).collect();
+        let terms = noise_of(&plan, plan.numbers(&channel.subject).start).into_iter().map(term).collect();
         let half = ErrorLaw::new(terms)?.half_width(0.95);
-        let (low, high) = (found.noisy as f64 - half, found.noisy as f64 + half);
-        lines.add("cut units", &format!("{} had more (95 %: {low:.0} to {high:.0})", found.noisy));
+        let noisy: i64 = values.iter().flatten().sum();
+        let (low, high) = (noisy as f64 - half, noisy as f64 + half);
+        lines.add(channel.subject.name(), &format!("{noisy} had more (95 %: {low:.0} to {high:.0})"));
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use crate::compile::{self, CompileError, Job};
 use crate::cube::{Cube, Cuboid, Frame};
 use crate::ledger::LedgerError;
 use crate::plan::cost::WorstCase;
-use crate::plan::{BudgetRule, Measure, Neighbours, Noise, Table, cost};
+use crate::plan::{BudgetRule, Measure, Neighbours, Noise, Subject, Table};
 use crate::planner::closure::Spread;
 use crate::planner::targets::{Least, Nothing, Targets};
 use crate::planner::{self, Candidate, Choice, Look, Objective, Planned, Request, worst};
@@ -247,7 +247,7 @@ fn chart(spec: &Spec, request: &Request, candidates: &[Candidate]) -> Chart {
 }
 
 /// What a bound on the rows of a unit does, and what another would: nothing where every row is its own unit.
-pub fn truncation(unit: &Unit, noise: Noise) -> String {
+pub fn left_out(unit: &Unit, noise: Noise) -> String {
     let Unit::Column { column, max_rows, order } = unit else { return String::new() };
     let rows = u64::from(*max_rows);
     let (power, times) = if noise.squares() { ("max_rows²", rows * rows) } else { ("max_rows", rows) };
@@ -276,9 +276,10 @@ pub fn protects(unit: &Unit, neighbours: Neighbours) -> (String, &'static str) {
 
 fn head(spec: &Spec, planned: &Planned) -> String {
     let p = &planned.plan;
-    let mut left_out = truncation(&spec.privacy.unit, p.noise);
-    if let (Some(scale), Ok(Some(cost))) = (p.truncation, cost::truncation_cost(p)) {
-        let error = libm::sqrt(p.noise.variance(scale.to_f64()));
+    let mut left_out = left_out(&spec.privacy.unit, p.noise);
+    for i in p.numbers(&Subject::CutUnits) {
+        let (Some((_, m)), Some(cost)) = (p.measurement(i), planned.cost.each.get(i)) else { continue };
+        let error = libm::sqrt(p.noise.variance(m.scale.to_f64()));
         let text = format!(
             "also how many units have more rows, std error {}, for {} = {}",
             figure(error),
@@ -317,10 +318,10 @@ fn head(spec: &Spec, planned: &Planned) -> String {
         visible(&spec.title),
         Currency::of_tables(p.noise).symbol(),
         p.budget.shown(),
-        counted(p.measurements.len() as u64, "group"),
+        counted(p.rows().measurements.len() as u64, "group"),
         p.measure.name(),
         p.budgets.name(),
-        counted(p.workload.len() as u64, "table"),
+        counted(p.rows().workload.len() as u64, "table"),
         counted(planned.prediction.cells as u64, "cell"),
     )
 }
@@ -419,7 +420,7 @@ fn targets(spec: &Spec, planned: &Planned, targets: &Targets, all: bool) -> Stri
         .iter()
         .map(|o| {
             vec![
-                asked::name(&p.workload[o.table], &spec.cube),
+                asked::name(&p.rows().workload[o.table], &spec.cube),
                 format!("{}", o.level),
                 format!("± {}", figure(o.wanted)),
                 format!("± {}", figure(o.predicted)),
@@ -470,7 +471,7 @@ struct Margins<'a> {
 
 impl<'a> Margins<'a> {
     fn new(request: &'a Request, planned: &'a Planned) -> Margins<'a> {
-        let few = planned.plan.workload.len() <= EXACT_MARGINS;
+        let few = planned.plan.rows().workload.len() <= EXACT_MARGINS;
         let recovery = few.then(|| Recovery::new(request.cube.clone(), planned.plan.clone(), Nothing).ok());
         Margins { evaluator: recovery.flatten().map(Evaluator::new), request, planned }
     }
@@ -487,11 +488,11 @@ impl<'a> Margins<'a> {
 
 fn tables(request: &Request, planned: &Planned, all: bool) -> String {
     let p = &planned.plan;
-    let shown = if all { p.workload.len() } else { p.workload.len().min(SHOWN) };
+    let shown = if all { p.rows().workload.len() } else { p.rows().workload.len().min(SHOWN) };
     let margins = Margins::new(request, planned);
     let beyond = asked::of(p);
     let mut normal = false;
-    let rows: Vec<Vec<String>> = p.workload[..shown]
+    let rows: Vec<Vec<String>> = p.rows().workload[..shown]
         .iter()
         .zip(&planned.prediction.tables)
         .enumerate()
@@ -517,8 +518,11 @@ fn tables(request: &Request, planned: &Planned, all: bool) -> String {
         true => columns(&["table", "cells", "queries", "std error", "95 % margin"], &rows),
         false => columns(&["table", "cells", "std error", "95 % margin"], &rows),
     };
-    if shown < p.workload.len() {
-        out.push_str(&format!("  … and {} more tables: --all\n", grouped((p.workload.len() - shown) as u64)));
+    if shown < p.rows().workload.len() {
+        out.push_str(&format!(
+            "  … and {} more tables: --all\n",
+            grouped((p.rows().workload.len() - shown) as u64)
+        ));
     }
     if planned.prediction.tables[..shown].iter().any(|s| s.max > s.mean * 1.001) {
         out.push_str(match beyond {
@@ -564,7 +568,7 @@ fn comparison(request: &Request, candidates: &[Candidate], chosen: usize) -> Str
                     c.budgets.name(),
                     if c.vast { " *" } else { "" }
                 ),
-                grouped(p.plan.measurements.len() as u64),
+                grouped(p.plan.rows().measurements.len() as u64),
                 figure(p.prediction.total),
                 figure(p.prediction.rms_error()),
                 figure(p.prediction.max.sqrt()),
@@ -635,7 +639,7 @@ fn tables_apart(spec: &Spec, asked: &Request, request: &Request, choice: &Choice
         "currency": Currency::of_tables(p.noise),
         "cost": planned.cost.total,
         "max_rows": p.max_rows,
-        "truncation_scale": p.truncation,
+        "truncation_scale": p.measurement(p.numbers(&Subject::CutUnits).start).map(|(_, m)| m.scale),
         "chosen": chosen,
         "strategies": candidates.iter().map(strategy_json).collect::<Vec<_>>(),
         "cells": planned.prediction.cells,
@@ -672,7 +676,7 @@ fn strategy_json(c: &Candidate) -> Value {
             "weighted_variance": p.prediction.weighted_total,
             "rms_error": p.prediction.rms_error(),
             "max_variance": p.prediction.max,
-            "groups": p.plan.measurements.len(),
+            "groups": p.plan.rows().measurements.len(),
             "cost": p.cost.total,
             "gap": p.certificate.map(|c| c.gap()),
             "vast": c.vast,
@@ -742,7 +746,7 @@ fn tables_json<'a>(request: &'a Request, planned: &'a Planned) -> impl Iterator<
         asked::describe(t, request, planned, &mut value);
         let _ = serde_json::to_writer(out, &value);
     };
-    p.workload.chunks(TOGETHER).zip(planned.prediction.tables.chunks(TOGETHER)).enumerate().map(
+    p.rows().workload.chunks(TOGETHER).zip(planned.prediction.tables.chunks(TOGETHER)).enumerate().map(
         move |(chunk, (tables, spreads))| {
             let mut out = Vec::with_capacity(TOGETHER * 256);
             for (i, (t, s)) in tables.iter().zip(spreads).enumerate() {
@@ -759,8 +763,8 @@ fn tables_json<'a>(request: &'a Request, planned: &'a Planned) -> impl Iterator<
 fn targets_json(spec: &Spec, planned: &Planned, t: &Targets) -> Value {
     let outcome = |o: &planner::targets::Outcome| {
         json!({
-            "of": names(&spec.cube, &planned.plan.workload[o.table].cuboid),
-            "asked": asked::name(&planned.plan.workload[o.table], &spec.cube),
+            "of": names(&spec.cube, &planned.plan.rows().workload[o.table].cuboid),
+            "asked": asked::name(&planned.plan.rows().workload[o.table], &spec.cube),
             "margin": o.wanted, "level": o.level, "predicted": o.predicted, "met": o.met,
         })
     };

@@ -136,7 +136,7 @@ fn head(spec: &Spec, designed: &Designed) -> String {
     let approximate = (spec.privacy.budget.approximate(currency, designed.cost))
         .map_or(String::new(), |a| format!(" (ε = {} at δ = {})", a.epsilon, a.delta));
     let (unit, neighbours) = super::plan::protects(&spec.privacy.unit, d.neighbours);
-    let left_out = super::plan::truncation(&spec.privacy.unit, Noise::Gaussian);
+    let left_out = super::plan::left_out(&spec.privacy.unit, Noise::Gaussian);
     let norm = figure(d.predicted_norm());
     let assumed = match d.norm_bound {
         Some(_) => format!("declares  ‖x‖², the sum of all squared counts, is at most {norm}"),

@@ -363,7 +363,7 @@ fn json(spec: &Spec, r: &Released) -> String {
         fields.insert("recipients".into(), about);
     }
     let (name, own) = match &r.job {
-        Job::Tables(choice) => ("measurements", choice.planned.plan.measurements.len().into()),
+        Job::Tables(choice) => ("measurements", choice.planned.plan.rows().measurements.len().into()),
         Job::Projection(designed) => ("kind", designed.design.shape.name().into()),
     };
     if let Some(fields) = value.as_object_mut() {
@@ -463,10 +463,10 @@ fn measured(planned: &Planned, values: u64) -> String {
     format!(
         "measured  {} noisy integers in {} ({}, {} budgets)\nanswers   {}, {} cells, root-mean-square error {}\n",
         grouped(values),
-        counted(plan.measurements.len() as u64, "group"),
+        counted(plan.rows().measurements.len() as u64, "group"),
         plan.measure.name(),
         plan.budgets.name(),
-        counted(plan.workload.len() as u64, "table"),
+        counted(plan.rows().workload.len() as u64, "table"),
         grouped(prediction.cells as u64),
         figure(prediction.rms_error())
     )

@@ -195,7 +195,7 @@ pub fn instead(asked: &Request, choice: &Choice, own: &Effort) -> Option<Instead
 /// Seconds to open a release of a plan and to answer the first question through so many integers.
 fn to_answer(plan: &Plan, read: f64) -> f64 {
     seconds::OPEN
-        + seconds::LISTED * plan.measurements.len().max(plan.workload.len()) as f64
+        + seconds::LISTED * plan.rows().measurements.len().max(plan.rows().workload.len()) as f64
         + seconds::READ * read
 }
 
@@ -220,13 +220,13 @@ impl Takes {
 impl Work {
     fn of(cube: &Cube, plan: &Plan, attached: f64) -> Work {
         let frame = Frame::new(cube, &plan.levels);
-        let blocks = || plan.measurements.iter().map(|m| &m.block);
+        let blocks = || plan.rows().measurements.iter().map(|m| &m.block);
         let cells = |b: &Block| frame.cells(b.cuboid());
         let is_component = |b: &&Block| matches!(b.form(), Form::Component | Form::Based);
         let wanted: Vec<&Cuboid> = blocks().map(Block::cuboid).chain(&plan.exact).collect();
         let values: f64 = blocks().map(|b| b.values(&frame) as f64).sum();
         Work {
-            measurements: plan.measurements.len() as f64,
+            measurements: plan.rows().measurements.len() as f64,
             cells: blocks().map(cells).sum(),
             components: blocks().filter(is_component).map(cells).sum(),
             values,
@@ -246,14 +246,15 @@ fn file(cube: &Cube, frame: &Frame, plan: &Plan) -> f64 {
     let domain: f64 = levels.map(|l| l.labels.iter().map(|t| t.len() as f64 + 2.0).sum::<f64>()).sum();
     let dimensions = |c: &Cuboid| 2.0 * c.len() as f64;
     let measured: f64 = plan
+        .rows()
         .measurements
         .iter()
         .map(|m| bytes::MEASUREMENT + dimensions(m.block.cuboid()) + packed(frame, plan.noise, m))
         .sum();
-    let asked: f64 = plan.workload.iter().map(|t| 4.0 + dimensions(&t.cuboid)).sum();
+    let asked: f64 = plan.rows().workload.iter().map(|t| 4.0 + dimensions(&t.cuboid)).sum();
     let exact: f64 = plan.exact.iter().map(|c| 2.0 * frame.cells(c) + bytes::CLAIM).sum();
     let sections = chunks(plan, frame).len() as f64 + 4.0 + plan.exact.len() as f64;
-    let listed = plan.measurements.len().min(LISTED_MEASUREMENTS) as f64;
+    let listed = plan.rows().measurements.len().min(LISTED_MEASUREMENTS) as f64;
     bytes::ENDS
         + bytes::MANIFEST
         + listed * bytes::CLAIM
@@ -282,7 +283,7 @@ fn packed(frame: &Frame, noise: Noise, m: &crate::plan::Measurement) -> f64 {
 impl Effort {
     fn of(work: Work, cube: &Cube, plan: &Plan, copies: f64) -> Effort {
         use seconds::*;
-        let tables = plan.workload.len() as f64;
+        let tables = plan.rows().workload.len() as f64;
         let release = Takes {
             seconds: START
                 + MEASUREMENT * work.measurements
@@ -310,7 +311,7 @@ impl Effort {
                 + bytes::RECOVERED * work.asked.max(work.largest.min(work.read)),
         };
         let cells = |c: &Cuboid| cube.cells(c).map_or(f64::INFINITY, |n| n as f64);
-        let sizes: Vec<f64> = plan.workload.iter().map(|t| cells(&t.cuboid)).collect();
+        let sizes: Vec<f64> = plan.rows().workload.iter().map(|t| cells(&t.cuboid)).collect();
         let all: f64 = sizes.iter().sum();
         let largest = sizes.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
         let dominant = largest
@@ -324,10 +325,10 @@ impl Effort {
 /// each has room the planner has compared.
 pub(super) fn is_rehearsed(cube: &Cube, plan: &Plan) -> bool {
     let frame = Frame::new(cube, &plan.levels);
-    let values = plan.measurements.iter().map(|m| m.block.checked_values(&frame));
+    let values = plan.rows().measurements.iter().map(|m| m.block.checked_values(&frame));
     let exact = plan.exact.iter().map(|c| limits::cells(&frame, c));
     let values = values.chain(exact).fold(0u64, |n, v| n.saturating_add(v.unwrap_or(u64::MAX)));
-    plan.measurements.len() <= REHEARSED && values <= REHEARSED_VALUES
+    plan.rows().measurements.len() <= REHEARSED && values <= REHEARSED_VALUES
 }
 
 /// Plans of more measurements are not written to the end before data is seen.

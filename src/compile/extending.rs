@@ -9,7 +9,7 @@
 use super::CompileError;
 use crate::answer::Answers;
 use crate::cube::{Cube, Cuboid};
-use crate::plan::{Asks, Block, Plan, Table};
+use crate::plan::{Asks, Block, Table};
 use crate::planner::closure::{Closure, Spread};
 use crate::planner::predict::{self, Prediction};
 use crate::planner::{self, Request, objective};
@@ -136,7 +136,7 @@ fn known(request: &Request, out: &Answers) -> Vec<Option<Spread>> {
     let recovery = out.evaluator().recovery();
     let (cube, plan) = (recovery.cube(), recovery.plan());
     let mut known = vec![None; request.workload.len()];
-    if plan.measurements.iter().any(|m| matches!(m.block, Block::Rows(_))) {
+    if plan.rows().measurements.iter().any(|m| matches!(m.block, Block::Rows(_))) {
         return known;
     }
     let held: Vec<(usize, Cuboid)> = (request.workload.iter().enumerate())
@@ -156,8 +156,7 @@ fn known(request: &Request, out: &Answers) -> Vec<Option<Spread>> {
     };
     let frame = recovery.frame();
     let closure = Closure::new(cube, frame, &tables);
-    let plan = Plan { workload: tables, ..plan.clone() };
-    let prediction = predict::predict(&asked, frame, &closure, &plan);
+    let prediction = predict::predict(&asked, frame, &closure, &plan.with_workload(tables));
     for ((t, _), spread) in held.iter().zip(prediction.tables) {
         known[*t] = Some(spread);
     }

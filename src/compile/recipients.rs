@@ -472,7 +472,7 @@ fn plans_that_are_not_copies_of_one_measuring_are_refused() {
     swapped.swap(1, 2);
     assert!(refused(swapped));
     let mut less = plans.clone();
-    less[2].measurements[0].scale = less[1].measurements[0].scale;
+    less[2].rows_mut().measurements[0].scale = less[1].rows().measurements[0].scale;
     assert!(refused(less));
     let mut mixed = plans.clone();
     if let Some(copy) = mixed[1].copy.as_mut() {

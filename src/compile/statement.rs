@@ -123,7 +123,7 @@ impl Dialect {
 /// The statement that counts what `plan` needs from the table `from` (put as it is behind FROM). `spec` is over the plan's levels.
 pub fn statement(spec: &Spec, plan: &Plan, dialect: Dialect, from: &str) -> Result<String, CompileError> {
     let wanted: Vec<&Cuboid> =
-        plan.measurements.iter().map(|m| m.block.cuboid()).chain(&plan.exact).collect();
+        plan.rows().measurements.iter().map(|m| m.block.cuboid()).chain(&plan.exact).collect();
     let refuse = |why: &str| CompileError::Statement(why.to_owned());
     let tables =
         needed(&wanted).ok_or_else(|| refuse("the plan needs more tables than one statement counts"))?;

@@ -10,12 +10,12 @@ use crate::projection::Seed;
 use crate::release::claims::{self, ClaimError, Claims, Words};
 use crate::release::packing::{chunks, pack, pack_zeros};
 use crate::release::wire::encode_workload;
-use crate::release::{FORMAT, Kind, SealError, Truncation, Writer, exact};
+use crate::release::{FORMAT, Kind, SealError, Writer, channels, exact};
 use crate::secret::Charged;
 use crate::secret::count::Data;
 use crate::secret::count::given::GivenError;
 use crate::secret::ingest::{IngestError, Progress};
-use crate::secret::measure::{Copies, MeasureError, cut_units, exact_tables, has_room, measure_copies};
+use crate::secret::measure::{Copies, MeasureError, exact_tables, has_room, measure_copies};
 use crate::secret::noise::Entropy;
 use crate::spec::Spec;
 use std::borrow::Cow;
@@ -70,10 +70,9 @@ impl<'a> Tables<'a> {
     /// How many sections there are behind those of every release.
     pub fn sections(&self) -> usize {
         let plan = self.plan();
-        let asked = plan.workload.iter().any(|t| !t.asks.is_cells());
-        let single = [plan.truncation.is_some(), asked, !self.copies.is_empty()];
-        let single = single.into_iter().filter(|there| *there).count();
-        self.chunks.len() + plan.exact.len() + self.spec.zeros.len() + single
+        let asked = plan.rows().workload.iter().any(|t| !t.asks.is_cells());
+        let single = usize::from(asked) + usize::from(!self.copies.is_empty());
+        self.chunks.len() + plan.exact.len() + self.spec.zeros.len() + plan.beside().count() + single
     }
 
     pub fn claims(&self, copy: usize, words: &Words) -> Result<Claims, ClaimError> {
@@ -112,23 +111,25 @@ impl<'a> Tables<'a> {
     /// The tables whose counts are measured or published.
     fn wanted(&self) -> Vec<&Cuboid> {
         let plan = self.plan();
-        plan.measurements.iter().map(|m| m.block.cuboid()).chain(&plan.exact).collect()
+        plan.rows().measurements.iter().map(|m| m.block.cuboid()).chain(&plan.exact).collect()
     }
 
     /// Writes all sections of a copy with zeros in place of what is measured.
     pub fn zeros(&self, copy: usize, writer: &mut Writer) -> Result<(), CompileError> {
         let plan = self.plan();
         let mut sections = Sections::new(&self.chunks);
-        for (i, m) in plan.measurements.iter().enumerate() {
+        for (i, m) in plan.rows().measurements.iter().enumerate() {
             pack_zeros(m.block.values(&self.frame), &mut sections.packed);
             sections.end_of(i, writer)?;
         }
         let exact: Vec<Vec<i64>> = plan.exact.iter().map(|c| vec![0; self.frame.len(c)]).collect();
-        self.rest(copy, writer, &exact, plan.truncation.map(|_| 0))
+        let beside = plan.beside().flat_map(|c| &c.measurements);
+        let beside: Vec<Vec<i64>> = beside.map(|m| vec![0; m.block.values(&self.frame)]).collect();
+        self.rest(copy, writer, &exact, &beside)
     }
 
     /// Charges, measures, and writes all sections, each copy's with its own writer; returns the charge and the number of a copy's
-    /// integers.
+    /// integers of rows.
     pub fn measure(
         &self,
         data: Data,
@@ -141,9 +142,11 @@ impl<'a> Tables<'a> {
         let plans = (0..self.copies()).map(|copy| self.copy(copy).clone()).collect();
         let (charged, receipt) = Charged::copies(cube, Copies::new(plans)?, charge)?;
         let exact = exact_tables(&data, cube, &charged, &self.spec.exact)?;
-        let cut = cut_units(&data, &charged, &entropy)?;
         let mut files: Vec<(Sections<'_>, &mut Writer)> =
             writers.iter_mut().map(|writer| (Sections::new(&self.chunks), writer)).collect();
+        // The values of channels beside rows, of each copy.
+        let mut beside: Vec<Vec<Vec<i64>>> = vec![Vec::new(); files.len()];
+        let rows = self.plan().rows().measurements.len();
         let values = measure_copies(
             data,
             cube,
@@ -152,23 +155,28 @@ impl<'a> Tables<'a> {
             &|done, of| watcher.measuring(done, of),
             &mut |copy, i, values| {
                 let (sections, writer) = files.get_mut(copy).ok_or(MeasureError::NotCopies)?;
+                if i >= rows {
+                    beside.get_mut(copy).ok_or(MeasureError::NotCopies)?.push(values);
+                    return Ok(());
+                }
                 pack(&values, &mut sections.packed);
                 Ok(sections.end_of(i, writer)?)
             },
         )?;
         for (copy, writer) in writers.iter_mut().enumerate() {
-            self.rest(copy, writer, &exact, cut.as_ref().and_then(|cut| cut.get(copy).copied()))?;
+            self.rest(copy, writer, &exact, beside.get(copy).map_or(&[], Vec::as_slice))?;
         }
-        Ok((receipt, values))
+        let beside: usize = beside.first().map_or(0, |own| own.iter().map(Vec::len).sum());
+        Ok((receipt, values - beside as u64))
     }
 
-    /// What is not measured block by block: exact tables, conditions, the count of cut units, whose copy it is.
+    /// What is not packed block by block: exact tables, conditions, channels beside rows, whose copy it is.
     fn rest(
         &self,
         copy: usize,
         writer: &mut Writer,
         exact: &[Vec<i64>],
-        cut: Option<i64>,
+        beside: &[Vec<i64>],
     ) -> Result<(), CompileError> {
         let plan = self.copy(copy);
         for (i, (cuboid, counts)) in plan.exact.iter().zip(exact).enumerate() {
@@ -177,8 +185,12 @@ impl<'a> Tables<'a> {
         for (i, zero) in self.spec.zeros.iter().enumerate() {
             writer.write_section(Kind::Zero, i as u32, zero.condition.as_bytes())?;
         }
-        if let (Some(noisy), Some(scale)) = (cut, plan.truncation) {
-            writer.write_section(Kind::Truncation, 0, &Truncation { scale, noisy }.encode()?)?;
+        let mut left = beside;
+        for channel in plan.beside() {
+            let (own, rest) = left.split_at(channel.measurements.len().min(left.len()));
+            let (kind, bytes) = channels::encode(channel, own)?;
+            writer.write_section(kind, 0, &bytes)?;
+            left = rest;
         }
         if let Some(asked) = encode_workload(plan, &self.spec.cube)? {
             writer.write_section(Kind::Workload, 0, &asked)?;

@@ -395,7 +395,7 @@ fn broken_exact_sections_are_refused() {
         for (i, chunk) in chunks.iter().enumerate() {
             let mut packed = Vec::new();
             for m in chunk.clone() {
-                let count = planned.plan.measurements[m].block.values(&frame);
+                let count = planned.plan.rows().measurements[m].block.values(&frame);
                 pack(&vec![1; count], &mut packed);
             }
             w.write_section(Kind::Measurements, i as u32, &packed).unwrap();
@@ -484,7 +484,8 @@ fn threads_and_counts_make_no_difference() {
 
     // Counted with a map, cell by cell.
     let plan = planned(&spec).unwrap().plan;
-    let wanted: Vec<_> = plan.measurements.iter().map(|m| m.block.cuboid()).chain(&plan.exact).collect();
+    let wanted: Vec<_> =
+        plan.rows().measurements.iter().map(|m| m.block.cuboid()).chain(&plan.exact).collect();
     let tables = needed(&wanted).unwrap();
     let levels = levels(&tables);
     let mut cells: std::collections::BTreeMap<Vec<Option<u32>>, u64> = Default::default();

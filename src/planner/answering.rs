@@ -9,7 +9,7 @@ pub const EQUAL: f64 = 1e-3;
 
 /// The largest table that is asked for.
 pub fn largest<'a>(frame: &Frame, plan: &'a Plan) -> Option<&'a Cuboid> {
-    let asked = plan.workload.iter().map(|t| &t.cuboid);
+    let asked = plan.rows().workload.iter().map(|t| &t.cuboid);
     asked.max_by(|a, b| frame.cells(a).total_cmp(&frame.cells(b)))
 }
 
@@ -17,10 +17,10 @@ pub fn largest<'a>(frame: &Frame, plan: &'a Plan) -> Option<&'a Cuboid> {
 /// there are, since each tells something of the total.
 pub fn answering(frame: &Frame, plan: &Plan) -> f64 {
     let single = |m: &crate::plan::Measurement| matches!(m.block.form(), Form::Component | Form::Based);
-    if plan.measurements.iter().all(single) {
+    if plan.rows().measurements.iter().all(single) {
         return largest(frame, plan).map_or(0.0, |t| frame.spread(t));
     }
-    plan.measurements.iter().map(|m| m.block.values(frame) as f64).sum()
+    plan.rows().measurements.iter().map(|m| m.block.values(frame) as f64).sum()
 }
 
 /// Answers that go through fewer numbers take no time worth speaking of.

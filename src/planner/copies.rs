@@ -157,14 +157,14 @@ fn at(
 
 /// The half-width of the 95 % interval of the worst cell of any table, and which table that is.
 fn worst(request: &Request, plan: &Plan) -> Option<(f64, String)> {
-    if plan.workload.len() > MOST_TABLES {
+    if plan.rows().workload.len() > MOST_TABLES {
         return None;
     }
     let over = request.over(plan.measure);
     let recovery = Recovery::new(over.cube.clone(), plan.clone(), Nothing).ok()?;
     let evaluator = Evaluator::new(recovery);
     let mut most = (0.0, String::new());
-    for t in plan.workload.iter().filter(|t| plan.exact_above(&t.cuboid).is_none()) {
+    for t in plan.rows().workload.iter().filter(|t| plan.exact_above(&t.cuboid).is_none()) {
         let half = evaluator.worst_cell_law(&t.cuboid).ok()?.half_width(0.95);
         if !(half <= most.0) {
             most = (half, over.cube.describe(&t.cuboid));

@@ -34,7 +34,7 @@ pub use request::Request;
 use crate::cube::{Cuboid, Frame};
 use crate::exact::Rational;
 use crate::plan::cost::{self, Cost, CostError};
-use crate::plan::{BudgetRule, Measure, Measurement, Neighbours, Plan, Table, round};
+use crate::plan::{BudgetRule, Channel, Measure, Measurement, Neighbours, Plan, Table, round};
 use crate::recover::gls;
 use closure::{Closure, Spread};
 use predict::Prediction;
@@ -149,7 +149,7 @@ pub fn compare(request: &Request, budgets: &[BudgetRule]) -> Result<Vec<Candidat
 pub fn predict_at(request: &Request, plan: &Plan, times: f64) -> Result<Prediction, PlanError> {
     let context = Context::new(request, plan.measure)?;
     let mut scaled = plan.clone();
-    for m in &mut scaled.measurements {
+    for m in scaled.measurements_mut() {
         m.scale = round::up(m.scale.to_f64() / times).ok_or_else(|| {
             let name = request.cube.describe(m.block.cuboid());
             PlanError::NotApplicable(plan.measure.name(), NotApplicable::ScaleOutOfRange(name))
@@ -162,7 +162,7 @@ pub fn predict_at(request: &Request, plan: &Plan, times: f64) -> Result<Predicti
 pub fn judge(request: &Request, plan: &Plan, tables: Vec<Table>) -> Vec<Spread> {
     let frame = Frame::new(&request.cube, &plan.levels);
     let closure = Closure::new(&request.cube, &frame, &tables);
-    let plan = Plan { workload: tables.clone(), ..plan.clone() };
+    let plan = plan.with_workload(tables.clone());
     let request = Request { workload: tables, ..request.clone() };
     predict::predict(&request, &frame, &closure, &plan).tables
 }
@@ -192,7 +192,7 @@ fn for_tables(request: &Request) -> Result<Rational, PlanError> {
     if rows_are_public && request.workload.iter().all(|t| request.is_exact(&t.cuboid) || single(&t.cuboid)) {
         return Err(PlanError::Public);
     }
-    if request.truncation.is_none() {
+    if request.cut_units.is_none() {
         return Ok(request.budget);
     }
     let part = request.for_tables().and_then(|part| request.budget.checked_mul(part));
@@ -249,8 +249,8 @@ impl<'a> Context<'a> {
 
     fn is_vast(&self, plan: &Plan) -> bool {
         let cells = |c: &Cuboid| self.frame.cells(c);
-        let measured = plan.measurements.iter().map(|m| cells(m.block.cuboid()));
-        let asked = plan.workload.iter().map(|t| cells(&t.cuboid)).sum();
+        let measured = plan.rows().measurements.iter().map(|m| cells(m.block.cuboid()));
+        let asked = plan.rows().workload.iter().map(|t| cells(&t.cuboid)).sum();
         measured.sum::<f64>() > strategy::MANY_CELLS.max(asked)
     }
 
@@ -329,7 +329,8 @@ impl<'a> Context<'a> {
         if own.certificate.is_some() || self.scene.request.objective != Objective::Worst {
             return own.certificate;
         }
-        let blocks = |p: &Planned| p.plan.measurements.iter().map(|m| m.block.clone()).collect::<Vec<_>>();
+        let blocks =
+            |p: &Planned| p.plan.rows().measurements.iter().map(|m| m.block.clone()).collect::<Vec<_>>();
         let same = plans.iter().filter(|p| p.certificate.is_some() && blocks(p) == blocks(own));
         let proofs = same.filter_map(|p| p.certificate);
         let tightest = proofs.reduce(|a, b| if b.bound > a.bound { b } else { a })?;
@@ -352,21 +353,24 @@ impl<'a> Context<'a> {
             measure,
             budgets,
             levels: self.scene.levels.clone(),
-            workload: request.workload.clone(),
-            measurements,
+            channels: vec![Channel::rows(request.workload.clone(), measurements)],
             exact: request.exact.clone(),
             zeros: request.zeros.clone(),
-            truncation: None,
             copy: None,
         };
         let mut cost = self.fit(&mut plan)?;
         if cost.total.is_zero() {
             // What is left beside exact tables has no cell that could change; or all of it is public.
-            return Err(if plan.measurements.is_empty() { PlanError::AllExact } else { PlanError::Public });
+            return Err(if plan.rows().measurements.is_empty() {
+                PlanError::AllExact
+            } else {
+                PlanError::Public
+            });
         }
-        if let Some(share) = request.truncation {
+        if let Some(share) = request.cut_units {
             plan.budget = self.scene.whole;
-            plan.truncation = Some(cost::truncation_scale(plan.noise, self.scene.whole, share)?);
+            let scale = cost::scale_within(plan.noise, self.scene.whole, share)?;
+            plan.channels.push(Channel::cut_units(scale));
             cost = cost::cost(&plan, &self.frame)?;
             if cost.total > plan.budget {
                 return Err(PlanError::OverBudget(cost.total, plan.budget));
@@ -374,12 +378,13 @@ impl<'a> Context<'a> {
         }
         drawable(request, &self.frame, &plan)?;
         let prediction = predict::predict(request, &self.frame, &self.closure, &plan);
-        let measured = gls::of_measurements(plan.noise, &plan.measurements);
+        let measured = gls::of_measurements(plan.noise, &plan.rows().measurements);
         let too_much = |t: &Table| match t.asks.is_cells() {
             true => predict::is_too_much(&self.frame, &measured, &t.cuboid),
             false => true,
         };
-        let mut unknown = plan.workload.iter().zip(&prediction.tables).filter(|(_, s)| !s.mean.is_finite());
+        let mut unknown =
+            plan.rows().workload.iter().zip(&prediction.tables).filter(|(_, s)| !s.mean.is_finite());
         if let Some((table, _)) = unknown.find(|(t, _)| too_much(t)) {
             let name = request.cube.describe(&table.cuboid);
             let why = match table.asks.is_cells() {
@@ -410,7 +415,7 @@ impl<'a> Context<'a> {
             let factor = used * (1.0 + 1e-12 * f64::from(1 << attempt));
             let mut next = plan.clone();
             let mut fits = true;
-            for m in &mut next.measurements {
+            for m in next.measurements_mut() {
                 match round::up(m.scale.to_f64() * factor) {
                     Some(scale) => m.scale = scale,
                     None => fits = false,
@@ -443,11 +448,11 @@ impl<'a> Context<'a> {
 fn drawable(request: &Request, frame: &Frame, plan: &Plan) -> Result<(), PlanError> {
     let refuse = |why| Err(PlanError::NotApplicable(plan.measure.name(), why));
     let name = |i: usize| {
-        let cuboid = plan.measurements.get(i).map(|m| m.block.cuboid());
+        let cuboid = plan.measurement(i).map(|(_, m)| m.block.cuboid());
         cuboid.map_or(String::new(), |c| request.cube.describe(c))
     };
     let largest = plan.noise.largest_scale();
-    if plan.measurements.iter().any(|m| m.scale > largest) {
+    if plan.measurements().any(|m| m.scale > largest) {
         return Err(PlanError::Budget);
     }
     match room::check(plan, frame, room::ROWS) {

@@ -50,16 +50,17 @@ impl Prediction {
     }
 }
 
-/// Predicts the error of every workload table.
+/// Predicts the error of every workload table of a plan's first channel: of rows, or of the one that the plan is for [alone](Plan::alone).
 pub fn predict(request: &Request, frame: &Frame, closure: &Closure, plan: &Plan) -> Prediction {
     let over = over_bases(&request.cube, frame, closure, plan, &request.workload);
     let closure = over.as_ref().unwrap_or(closure);
     let mut worst = BTreeMap::new();
     let tables: Vec<Spread> = match component_variances(frame, closure, plan) {
-        _ if plan.measurements.iter().any(|m| m.block.form() == Form::Rows) => {
+        _ if plan.only().measurements.iter().any(|m| m.block.form() == Form::Rows) => {
             rows_spread(&request.cube, frame, plan)
         }
         Some(sigma2) => plan
+            .only()
             .workload
             .par_iter()
             .enumerate()
@@ -77,7 +78,7 @@ pub fn predict(request: &Request, frame: &Frame, closure: &Closure, plan: &Plan)
                     .filter(|_| plan.exact.is_empty())
                     .unwrap_or_else(|| sums::spread(&request.cube, frame, (&measured, &plan.exact), t)),
             };
-            plan.workload.iter().enumerate().map(&mut one).collect()
+            plan.only().workload.iter().enumerate().map(&mut one).collect()
         }
     };
     let under_zeros = if plan.zeros.is_empty() { None } else { under_zeros(request, plan) };
@@ -129,17 +130,19 @@ const MOST_PAIRS: f64 = (1u64 << 24) as f64;
 
 /// Under the cells declared empty: by the very laws that answers will have. `None` where those tell too many cells apart, or are too much work.
 fn under_zeros(request: &Request, plan: &Plan) -> Option<Vec<Spread>> {
-    let measured = plan.measurements.iter().filter(|m| matches!(m.block.form(), Form::Table(_))).count();
-    let below = plan.workload.iter().map(|t| libm::exp2(t.cuboid.len() as f64)).fold(0.0, f64::max);
+    let measured =
+        plan.only().measurements.iter().filter(|m| matches!(m.block.form(), Form::Table(_))).count();
+    let below = plan.only().workload.iter().map(|t| libm::exp2(t.cuboid.len() as f64)).fold(0.0, f64::max);
     if measured > 1 && measured as f64 * below > MOST_PAIRS {
         return None;
     }
-    let evaluator = Evaluator::new(Recovery::new(request.cube.clone(), plan.clone(), Nothing).ok()?);
+    let evaluator =
+        Evaluator::new(Recovery::of(&plan.only().subject, request.cube.clone(), plan.clone(), Nothing).ok()?);
     let mut left = MOST_KINDS;
-    let mut out = Vec::with_capacity(plan.workload.len());
+    let mut out = Vec::with_capacity(plan.only().workload.len());
     let whole = Lumped::whole(evaluator.recovery().frame());
-    let based = plan.measurements.iter().any(|m| m.block.form() == Form::Based);
-    for table in &plan.workload {
+    let based = plan.only().measurements.iter().any(|m| m.block.form() == Form::Based);
+    for table in &plan.only().workload {
         // Cells told by bases are all different.
         let kinds = match table.asks.is_cells() && !based {
             true => evaluator.cell_variances(&table.cuboid, left).ok()??,
@@ -189,9 +192,9 @@ fn sum_variances(
 /// one, or from tables over balanced axes.
 pub fn component_variances(frame: &Frame, closure: &Closure, plan: &Plan) -> Option<Vec<f64>> {
     let n = closure.components.len();
-    if plan.measurements.iter().all(|m| matches!(m.block.form(), Form::Component | Form::Based)) {
+    if plan.only().measurements.iter().all(|m| matches!(m.block.form(), Form::Component | Form::Based)) {
         let mut sigma2 = vec![f64::INFINITY; n];
-        for (at, m) in plan.measurements.iter().enumerate() {
+        for (at, m) in plan.only().measurements.iter().enumerate() {
             // Most often all are measured, in their order.
             let a = m.block.cuboid();
             let own = closure.components.get(at).filter(|c| *c == a).map(|_| at);
@@ -258,10 +261,10 @@ pub fn each_query(cube: &Cube, frame: &Frame, table: &Table, visit: &mut dyn FnM
 /// From rows: every query by itself. Infinite where the rows leave one open.
 fn rows_spread(cube: &Cube, frame: &Frame, plan: &Plan) -> Vec<Spread> {
     let open = Spread { mean: f64::INFINITY, max: f64::INFINITY };
-    let of = plan.measurements.first().map(|m| m.block.cuboid());
+    let of = plan.only().measurements.first().map(|m| m.block.cuboid());
     let solved = of.and_then(|of| Some((of, written::system(frame, plan, of, &[]).ok()?)));
     let solved = solved.and_then(|(of, system)| Some((of, system.weighed(written::weights(plan)).ok()?)));
-    let Some((of, weighed)) = solved else { return vec![open; plan.workload.len()] };
+    let Some((of, weighed)) = solved else { return vec![open; plan.only().workload.len()] };
     let spread = |table: &Table| {
         let (mut sum, mut count, mut max) = (0.0, 0.0, 0.0f64);
         each_query(cube, frame, table, &mut |query| {
@@ -278,7 +281,7 @@ fn rows_spread(cube: &Cube, frame: &Frame, plan: &Plan) -> Vec<Spread> {
         None if table.cuboid.is_below(of) => spread(table),
         None => open,
     };
-    plan.workload.iter().map(each).collect()
+    plan.only().workload.iter().map(each).collect()
 }
 
 /// Components below a table published exactly have no error.

@@ -10,11 +10,12 @@ use super::{Candidate, Choice, PlanError, Planned, Request};
 use crate::cube::Frame;
 use crate::exact::Rational;
 use crate::plan::cost::{self, CostError};
-use crate::plan::{Block, BudgetRule, Measure, Measurement, Plan, Rows, noise};
+use crate::plan::{Block, BudgetRule, Channel, Measure, Measurement, Plan, Rows, noise};
 use std::sync::Arc;
 
 /// The rows at a scale; its budget is what the request allows.
 fn plan(request: &Request, rows: &Rows, scale: Rational) -> Plan {
+    let measurement = Measurement { block: Block::Rows(rows.clone()), scale };
     Plan {
         noise: request.noise,
         budget: request.budget,
@@ -23,11 +24,9 @@ fn plan(request: &Request, rows: &Rows, scale: Rational) -> Plan {
         measure: Measure::Matrix,
         budgets: BudgetRule::Optimal,
         levels: Frame::levels_of(&request.cube, std::iter::once(&rows.cuboid)),
-        workload: Vec::new(),
-        measurements: vec![Measurement { block: Block::Rows(rows.clone()), scale }],
+        channels: vec![Channel::rows(Vec::new(), vec![measurement])],
         exact: Vec::new(),
         zeros: Vec::new(),
-        truncation: None,
         copy: None,
     }
 }
@@ -61,7 +60,7 @@ pub(super) fn choose(request: &Request, rows: &Rows) -> Result<Choice, PlanError
         PlanError::NotApplicable(plan.measure.name(), why)
     })?;
     // Of each figure alone, whatever else is known of it.
-    let each = plan.measurements.first().map_or(0.0, |m| noise::noise_variance(plan.noise, m));
+    let each = plan.rows().measurements.first().map_or(0.0, |m| noise::noise_variance(plan.noise, m));
     let cells = rows.rows.len() as f64;
     let total = each * cells;
     let prediction = Prediction {

@@ -34,7 +34,7 @@ pub struct Request {
     /// Conditions whose cells are empty whatever the data. Predictions count on them; budgets are shared out without.
     pub zeros: Vec<String>,
     /// The part of the budget with which the units that have more than `max_rows` rows are counted.
-    pub truncation: Option<Rational>,
+    pub cut_units: Option<Rational>,
     /// For [`Measure::Given`]: what is measured. Empty otherwise.
     pub shares: Vec<Share>,
     /// For [`Measure::Matrix`]: the agency's own linear queries.
@@ -62,7 +62,7 @@ impl Request {
             objective: Objective::Total,
             exact: Vec::new(),
             zeros: Vec::new(),
-            truncation: None,
+            cut_units: None,
             shares: Vec::new(),
             rows: None,
             effort: 1,
@@ -86,7 +86,7 @@ impl Request {
 
     /// The part of the budget that is left for the tables. `None` when it does not fit the arithmetic.
     pub fn for_tables(&self) -> Option<Rational> {
-        let Some(share) = self.truncation else { return Some(Rational::ONE) };
+        let Some(share) = self.cut_units else { return Some(Rational::ONE) };
         let rest = share.denominator().checked_sub(share.numerator()).filter(|&rest| rest > 0)?;
         Rational::new(rest, share.denominator())
     }

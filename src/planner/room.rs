@@ -31,14 +31,18 @@ pub enum NoRoom {
 /// Checks all measurements and exact tables of a plan for data of this many rows.
 pub fn check(plan: &Plan, frame: &Frame, rows: u64) -> Result<(), NoRoom> {
     let (mut sections, mut bytes, mut held) = (0u64, 0u64, 0usize);
-    for (i, m) in plan.measurements.iter().enumerate() {
+    let packed_in_sections = plan.rows().measurements.len();
+    for (i, m) in plan.measurements().enumerate() {
         let largest = largest(plan, frame, m, rows).filter(|&v| v < 1 << 63).ok_or(NoRoom::Integers(i))?;
+        if i >= packed_in_sections {
+            continue;
+        }
         let count = m.block.values(frame);
         let own = packed(count, largest).ok_or(NoRoom::Section(i))?;
         bytes = bytes.checked_add(own).filter(|&b| b <= MAX_SECTION).ok_or(NoRoom::Section(i))?;
         held = held.saturating_add(count);
         // As sections are laid out.
-        if held >= CHUNK || i + 1 == plan.measurements.len() {
+        if held >= CHUNK || i + 1 == packed_in_sections {
             (sections, bytes, held) = (sections + 1, 0, 0);
         }
     }
@@ -75,7 +79,7 @@ mod tests {
     use super::*;
     use crate::cube::{Cube, Cuboid, Dimension};
     use crate::exact::Rational;
-    use crate::plan::{Block, BudgetRule, Measure, Neighbours, Noise};
+    use crate::plan::{Block, BudgetRule, Channel, Measure, Neighbours, Noise};
 
     fn plan(noise: Noise, block: Block, scale: Rational) -> Plan {
         Plan {
@@ -86,11 +90,9 @@ mod tests {
             measure: Measure::Base,
             budgets: BudgetRule::Optimal,
             levels: vec![vec![0, 1]; 2],
-            workload: Vec::new(),
-            measurements: vec![Measurement { block, scale }],
+            channels: vec![Channel::rows(Vec::new(), vec![Measurement { block, scale }])],
             exact: Vec::new(),
             zeros: Vec::new(),
-            truncation: None,
             copy: None,
         }
     }

@@ -26,11 +26,12 @@ impl Context<'_> {
     /// starts; and where it may choose its tables, all tables of all sets at once.
     pub(super) fn shaped(&self, measure: Measure, plans: &[Planned]) -> Vec<Planned> {
         let request = &*self.scene.request;
-        let fits = |p: &&Planned| turns::fits(&p.plan.measurements);
+        let fits = |p: &&Planned| turns::fits(&p.plan.rows().measurements);
         let mut order: Vec<&Planned> = plans.iter().filter(fits).collect();
         order.sort_by(|a, b| a.score(request).total_cmp(&b.score(request)));
         // The best shares of each set of tables: what a set is worth shows only after its turns.
-        let blocks = |p: &Planned| p.plan.measurements.iter().map(|m| m.block.clone()).collect::<Vec<_>>();
+        let blocks =
+            |p: &Planned| p.plan.rows().measurements.iter().map(|m| m.block.clone()).collect::<Vec<_>>();
         let mut seen = Vec::new();
         order.retain(|p| {
             let own = blocks(p);
@@ -41,7 +42,8 @@ impl Context<'_> {
             new
         });
         order.truncate(STARTS);
-        let mut starts: Vec<Vec<Measurement>> = order.iter().map(|p| p.plan.measurements.clone()).collect();
+        let mut starts: Vec<Vec<Measurement>> =
+            order.iter().map(|p| p.plan.rows().measurements.clone()).collect();
         if measure == Measure::Tables {
             starts.extend(self.united(&starts));
         }
@@ -82,7 +84,7 @@ impl Context<'_> {
             let Ok(now) = self.finish(measure, BudgetRule::Optimal, measurements, certificate) else { break };
             let tails =
                 (!request.noise.is_normal() && now.ratio.is_some()).then(|| targets::tails(request, &now));
-            start = Cow::Owned(now.plan.measurements.clone());
+            start = Cow::Owned(now.plan.rows().measurements.clone());
             let order = best.as_ref().map(|b| now.score(request).total_cmp(&b.score(request)));
             if order.is_none_or(|o| o == Ordering::Less) {
                 best = Some(now);
@@ -116,7 +118,7 @@ impl Context<'_> {
 
     /// Without the tables that get next to nothing.
     fn pruned(&self, measure: Measure, planned: &Planned) -> Vec<Planned> {
-        let all = &planned.plan.measurements;
+        let all = &planned.plan.rows().measurements;
         let steep = price::is_steep(planned.plan.noise);
         let worth = |m: &Measurement| 1.0 / m.scale.to_f64();
         let sum: f64 = all.iter().map(worth).sum();

@@ -97,7 +97,7 @@ fn quick(request: &Request, planned: &Planned, t: usize) -> bool {
     let cells = |t: usize| request.workload.get(t).and_then(|t| request.cube.cells(&t.cuboid));
     let dimensions = 0..request.cube.dimensions.len();
     let lumps = |m: &Measurement| dimensions.clone().all(|d| m.block.lumps(d));
-    planned.plan.measurements.iter().all(lumps) || cells(t).is_some_and(|n| n as f64 <= APART)
+    planned.plan.rows().measurements.iter().all(lumps) || cells(t).is_some_and(|n| n as f64 <= APART)
 }
 
 /// The largest ratio of a squared margin to its target's, by the exact laws of errors. `None` when those are not known.
@@ -197,13 +197,14 @@ fn again(request: &Request, planned: &Planned, budget: Rational, anew: bool) -> 
     let mut at = request.clone();
     at.budget = budget;
     let context = Context::new(&at, planned.plan.measure).ok()?;
-    if anew || !turns::fits(&planned.plan.measurements) {
+    if anew || !turns::fits(&planned.plan.rows().measurements) {
         return context.plan(planned.plan.measure, planned.plan.budgets).ok();
     }
     let times = request.budget.to_f64() / budget.to_f64();
     let scaled =
         |m: &Measurement| Some(Measurement { scale: round::up(m.scale.to_f64() * times)?, ..m.clone() });
-    let start: Vec<Measurement> = planned.plan.measurements.iter().map(scaled).collect::<Option<_>>()?;
+    let start: Vec<Measurement> =
+        planned.plan.rows().measurements.iter().map(scaled).collect::<Option<_>>()?;
     let same = context.finish(planned.plan.measure, planned.plan.budgets, start.clone(), None).ok();
     let turned = (planned.plan.budgets == BudgetRule::Optimal && at.objective == Objective::Targets)
         .then(|| context.turned(planned.plan.measure, &start))

@@ -41,7 +41,7 @@ impl Spec {
             targets: self.targets.clone(),
             exact: self.exact.iter().map(|e| e.cuboid.clone()).collect(),
             zeros: self.zeros.iter().map(|zero| zero.condition.clone()).collect(),
-            truncation: self.privacy.truncation,
+            cut_units: self.privacy.cut_units,
             effort: self.strategy.effort,
             tails: Vec::new(),
         })

@@ -21,7 +21,7 @@ pub fn law(
     at: usize,
 ) -> Option<Arc<ErrorLaw>> {
     let plan = &planned.plan;
-    let table = plan.workload.get(at)?;
+    let table = plan.rows().workload.get(at)?;
     match &table.asks {
         asks if asks.is_cells() => {
             evaluator.worst_cell_law(&table.cuboid).ok().or_else(|| of_cell(evaluator, planned, at, table))
@@ -123,7 +123,7 @@ mod tests {
         let recovery =
             Recovery::new(request.cube.clone(), planned.plan.clone(), crate::planner::targets::Nothing);
         let evaluator = Evaluator::new(recovery.unwrap());
-        assert!(evaluator.worst_cell_law(&planned.plan.workload[0].cuboid).is_err(), "not so many");
+        assert!(evaluator.worst_cell_law(&planned.plan.rows().workload[0].cuboid).is_err(), "not so many");
         for at in 0..2 {
             let found = law(&evaluator, &request, &planned, at).unwrap().variance();
             let most = planned.prediction.tables[at].max;

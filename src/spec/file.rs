@@ -280,13 +280,13 @@ pub(super) struct PrivacyFile {
     delta: Option<RationalText>,
     /// Where a column is the unit: measure, with noise, how many units have more rows than count. True spends a
     /// hundredth of the budget on it; a number below one is the part of the budget.
-    measure_truncation: Option<TruncationFile>,
+    measure_truncation: Option<CutUnitsFile>,
 }
 
 /// Whether, or with which part of the budget.
 #[derive(JsonSchema)]
 #[schemars(untagged, rename = "Truncation")]
-enum TruncationFile {
+enum CutUnitsFile {
     /// Whether.
     Word(bool),
     /// Which part.

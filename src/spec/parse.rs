@@ -288,7 +288,7 @@ fn projection(
             Some(None)
         }
     };
-    if let (Some(_), Some(Privacy { truncation: Some(_), .. })) = (projected, privacy) {
+    if let (Some(_), Some(Privacy { cut_units: Some(_), .. })) = (projected, privacy) {
         let value = root.get("privacy").and_then(|p| p.get_ref().get("measure_truncation"));
         sink.push(
             Diagnostic::at(value.map_or(0..0, |v| v.span()), "`measure_truncation` with a projection")
@@ -517,21 +517,21 @@ fn privacy(value: &Value<'_>, sink: &mut Sink) -> Option<Privacy> {
         (_, None) => Budget::Epsilon(amount?),
         (_, Some(delta)) => Budget::EpsilonDelta(amount?, delta?),
     };
-    let truncation = match fields.get("measure_truncation") {
+    let cut_units = match fields.get("measure_truncation") {
         None => None,
-        Some(v) => truncation(v, unit.as_ref(), sink)?,
+        Some(v) => cut_units(v, unit.as_ref(), sink)?,
     };
-    Some(Privacy { unit: unit?, neighbours: neighbours?, budget, truncation })
+    Some(Privacy { unit: unit?, neighbours: neighbours?, budget, cut_units })
 }
 
 /// The part of the budget that `measure_truncation = true` spends.
-const TRUNCATION_SHARE: (u128, u128) = (1, 100);
+const CUT_UNITS_SHARE: (u128, u128) = (1, 100);
 
 /// Whether the units that have more rows than count are measured, and with which part of the budget.
-fn truncation(value: &Value<'_>, unit: Option<&Unit>, sink: &mut Sink) -> Option<Option<Rational>> {
+fn cut_units(value: &Value<'_>, unit: Option<&Unit>, sink: &mut Sink) -> Option<Option<Rational>> {
     let share = match value.get_ref().as_bool() {
         Some(false) => return Some(None),
-        Some(true) => Rational::new(TRUNCATION_SHARE.0, TRUNCATION_SHARE.1)?,
+        Some(true) => Rational::new(CUT_UNITS_SHARE.0, CUT_UNITS_SHARE.1)?,
         None => read::positive(value, "`measure_truncation`", sink)?,
     };
     if share >= Rational::ONE {

@@ -166,7 +166,7 @@ pub struct Privacy {
     /// How much may be spent.
     pub budget: Budget,
     /// The part of the budget that measures how many units had more rows than count; `None` measures nothing.
-    pub truncation: Option<Rational>,
+    pub cut_units: Option<Rational>,
 }
 
 /// Whom the guarantee protects.

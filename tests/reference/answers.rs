@@ -178,7 +178,7 @@ pub fn answers(cube: &Cube, plan: &Plan, seed: u64) -> (Vec<Vec<i64>>, Vec<DVect
     let frame = Frame::new(cube, &plan.levels);
     let mut bits = Bits(seed);
     let (mut values, mut dense, mut blocks) = (Vec::new(), Vec::new(), Vec::new());
-    for (i, m) in plan.measurements.iter().enumerate() {
+    for (i, m) in plan.rows().measurements.iter().enumerate() {
         let c = m.block.cuboid();
         let noisy: Vec<i64> = (0..frame.len(c)).map(|_| (bits.next() % 2001) as i64 - 1000).collect();
         let floats = DVector::from_iterator(noisy.len(), noisy.iter().map(|&v| v as f64));

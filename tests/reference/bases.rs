@@ -83,14 +83,14 @@ fn queries(cube: &Cube, table: &Table) -> DMatrix<f64> {
 }
 
 fn dense(cube: &Cube, plan: &Plan) -> Vec<Measured> {
-    let scale = |i: usize| plan.measurements[i].scale.to_f64();
-    let unit = |i: usize| match &plan.measurements[i].block {
+    let scale = |i: usize| plan.rows().measurements[i].scale.to_f64();
+    let unit = |i: usize| match &plan.rows().measurements[i].block {
         Block::Component(a) => {
             margins::plan::block::component_scale(&Frame::new(cube, &plan.levels), a).unwrap() as f64
         }
         _ => 1.0,
     };
-    (0..plan.measurements.len()).map(|i| measured(cube, plan, i, scale(i), unit(i))).collect()
+    (0..plan.rows().measurements.len()).map(|i| measured(cube, plan, i, scale(i), unit(i))).collect()
 }
 
 /// `None` where nothing but cells is asked for.
@@ -141,7 +141,10 @@ fn predictions_are_those_of_dense_algebra() {
             "round {round}"
         );
         let bytes = wire::encode_plan(&p.plan, &r.cube).unwrap();
-        assert_eq!(wire::decode_plan(&bytes, &r.cube).unwrap().measurements, p.plan.measurements);
+        assert_eq!(
+            wire::decode_plan(&bytes, &r.cube).unwrap().rows().measurements,
+            p.plan.rows().measurements
+        );
     }
     assert!(made > tries(2, 14), "{made}");
 }
@@ -159,7 +162,7 @@ fn prices_are_those_of_the_columns() {
         let frame = Frame::new(&r.cube, &p.plan.levels);
         let blocks = dense(&r.cube, &p.plan);
         let cells = blocks[0].rows.ncols();
-        for (m, block) in p.plan.measurements.iter().zip(&blocks) {
+        for (m, block) in p.plan.rows().measurements.iter().zip(&blocks) {
             let Block::Based(own) = &m.block else { panic!("{:?}", m.block) };
             if own.axes.iter().all(Option::is_some) {
                 let longest = (0..cells).map(|c| block.rows.column(c).norm_squared()).fold(0.0, f64::max);
@@ -206,6 +209,7 @@ fn estimates_and_laws_are_those_of_dense_algebra() {
         let frame = Frame::new(&r.cube, &p.plan.levels);
         let values: Vec<Vec<i64>> = p
             .plan
+            .rows()
             .measurements
             .iter()
             .map(|m| (0..m.block.values(&frame)).map(|_| dice.below(2_000_000) as i64 - 1_000_000).collect())
@@ -219,7 +223,7 @@ fn estimates_and_laws_are_those_of_dense_algebra() {
             .collect();
         let mut blocks = dense(&r.cube, &p.plan);
         let mut answers: Vec<DVector<f64>> = Vec::new();
-        for (m, v) in p.plan.measurements.iter().zip(&values) {
+        for (m, v) in p.plan.rows().measurements.iter().zip(&values) {
             let Block::Based(b) = &m.block else { panic!() };
             answers.push(dense_answers(&r.cube, &p.plan, b, v));
         }
@@ -418,7 +422,7 @@ fn predictions_count_on_zeros() {
         for measure in [Measure::Bases, Measure::Residual, Measure::Tables] {
             let Ok(p) = plan(&Request { measure: Some(measure), effort: 0, ..r.clone() }) else { continue };
             let finest = |c: &Cuboid, d: usize| c.level(d) == r.cube.dimensions[d].finest();
-            if !p.plan.workload.iter().any(|t| finest(&t.cuboid, 0) && finest(&t.cuboid, 1)) {
+            if !p.plan.rows().workload.iter().any(|t| finest(&t.cuboid, 0) && finest(&t.cuboid, 1)) {
                 continue;
             }
             if !p.prediction.zeros {
@@ -428,9 +432,9 @@ fn predictions_count_on_zeros() {
             }
             made += 1;
             let cube = crate::dense::cube_of_plan(&r.cube, &p.plan);
-            let mut blocks: Vec<Measured> = (0..p.plan.measurements.len())
+            let mut blocks: Vec<Measured> = (0..p.plan.rows().measurements.len())
                 .map(|i| {
-                    let m = &p.plan.measurements[i];
+                    let m = &p.plan.rows().measurements[i];
                     let variance = crate::dense::noise_variance(r.noise, m.scale.to_f64());
                     measured(&cube, &p.plan, i, variance, crate::dense::unit(&cube, &p.plan, &m.block))
                 })
@@ -440,7 +444,7 @@ fn predictions_count_on_zeros() {
             let (below, after): (usize, usize) =
                 ((1..cube.dimensions.len()).map(n).product(), (2..cube.dimensions.len()).map(n).product());
             let zero = |c: usize| c / below == 0 && c % below / after == 1;
-            let tables = p.plan.workload.iter().map(|t| &t.cuboid);
+            let tables = p.plan.rows().workload.iter().map(|t| &t.cuboid);
             for (i, table) in tables.enumerate() {
                 let all = table_matrix(&cube, table);
                 let is_known = p.plan.exact.iter().any(|e| table.is_below(e));

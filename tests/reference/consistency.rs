@@ -4,7 +4,7 @@ use crate::dense::{Memory, grouped, plain, table_matrix};
 use crate::strategies::{Dice, random};
 use margins::cube::{Cube, Cuboid, Frame};
 use margins::exact::Rational;
-use margins::plan::{Block, BudgetRule, Measure, Measurement, Neighbours, Noise, Plan, Table};
+use margins::plan::{Block, BudgetRule, Channel, Measure, Measurement, Neighbours, Noise, Plan, Table};
 use margins::recover::{Norm, Recovery};
 use nalgebra::{DMatrix, DVector};
 
@@ -12,6 +12,11 @@ const NORMS: [Norm; 2] = [Norm::L1, Norm::Linf];
 
 /// These tables measured, with noise of different scales.
 pub fn plan_of(cube: &Cube, tables: &[Cuboid], exact: &[Cuboid]) -> Plan {
+    let workload = tables.iter().map(|c| Table::new(c.clone(), Rational::ONE));
+    let measurements = tables.iter().enumerate().map(|(i, c)| Measurement {
+        block: Block::Table(c.clone()),
+        scale: Rational::new(5 + i as u128, 2).unwrap(),
+    });
     Plan {
         noise: Noise::Laplace,
         budget: Rational::ONE,
@@ -20,18 +25,9 @@ pub fn plan_of(cube: &Cube, tables: &[Cuboid], exact: &[Cuboid]) -> Plan {
         measure: Measure::Queries,
         budgets: BudgetRule::Optimal,
         levels: Frame::levels_of(cube, tables.iter().chain(exact)),
-        workload: tables.iter().map(|c| Table::new(c.clone(), Rational::ONE)).collect(),
-        measurements: tables
-            .iter()
-            .enumerate()
-            .map(|(i, c)| Measurement {
-                block: Block::Table(c.clone()),
-                scale: Rational::new(5 + i as u128, 2).unwrap(),
-            })
-            .collect(),
+        channels: vec![Channel::rows(workload.collect(), measurements.collect())],
         exact: exact.to_vec(),
         zeros: Vec::new(),
-        truncation: None,
         copy: None,
     }
 }
@@ -310,7 +306,7 @@ fn what_it_is_not_for() {
     let other = Cuboid::new(vec![(1, 1)]);
     assert!(recovery.nearest_table(&nearest, &other).is_err());
 
-    plan.measurements = vec![
+    plan.rows_mut().measurements = vec![
         Measurement { block: Block::Component(Cuboid::total()), scale: Rational::ONE },
         Measurement { block: Block::Component(table), scale: Rational::ONE },
     ];

@@ -103,7 +103,7 @@ pub fn written(rows: &Rows, cells: usize) -> DMatrix<f64> {
 
 /// The cube whose levels a plan speaks of.
 pub fn cube_of_plan(cube: &Cube, plan: &Plan) -> Cube {
-    if plan.measure.refines(&plan.workload) { cube.refined().cube } else { cube.clone() }
+    if plan.measure.refines(&plan.rows().workload) { cube.refined().cube } else { cube.clone() }
 }
 
 /// The integers in one unit of a block.
@@ -124,7 +124,7 @@ pub struct Measured {
 
 /// One block of a plan.
 pub fn measured(cube: &Cube, plan: &Plan, index: usize, noise_variance: f64, scale: f64) -> Measured {
-    match &plan.measurements[index].block {
+    match &plan.rows().measurements[index].block {
         Block::Table(b) => {
             let rows = table_matrix(cube, b);
             let n = rows.nrows();

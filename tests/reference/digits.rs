@@ -13,7 +13,7 @@ use nalgebra::{DMatrix, DVector};
 fn plan(cube: &Cube, tables: &[(Cuboid, Rational)], exact: &[Cuboid], zeros: &[&str]) -> Plan {
     let measured: Vec<Cuboid> = tables.iter().map(|t| t.0.clone()).collect();
     let mut plan = plan_of(cube, &measured, exact);
-    plan.measurements.iter_mut().zip(tables).for_each(|(m, t)| m.scale = t.1);
+    plan.rows_mut().measurements.iter_mut().zip(tables).for_each(|(m, t)| m.scale = t.1);
     plan.zeros = zeros.iter().map(|z| (*z).into()).collect();
     plan
 }

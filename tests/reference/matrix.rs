@@ -86,7 +86,7 @@ proptest! {
         let plan = planned.plan;
         let (values, dense, mut blocks) = answers(&cube, &plan, case.noise);
         if plan.zeros.is_empty() {
-            for (table, spread) in plan.workload.iter().zip(&planned.prediction.tables) {
+            for (table, spread) in plan.rows().workload.iter().zip(&planned.prediction.tables) {
                 let v = blue_covariance(&blocks, &table_matrix(&cube, &table.cuboid)).diagonal();
                 prop_assert!((spread.mean / v.mean() - 1.0).abs() < 1e-7, "mean {} is not {}", spread.mean, v.mean());
                 prop_assert!((spread.max / v.max() - 1.0).abs() < 1e-7, "max {} is not {}", spread.max, v.max());
@@ -102,7 +102,7 @@ proptest! {
         }
         let all: Vec<_> = blocks.iter().flat_map(|b| b.rows.row_iter()).collect();
         let all = DMatrix::from_rows(&all);
-        let of = plan.measurements[0].block.cuboid().clone();
+        let of = plan.rows().measurements[0].block.cuboid().clone();
         let evaluator = Evaluator::new(Recovery::new(cube.clone(), plan, values).unwrap());
         // The last one is of the rows' own table: it may be open.
         let first = &workload[case.asked % workload.len()].cuboid;

@@ -58,10 +58,10 @@ fn the_worst_cell_cannot_be_improved() {
         assert!(worst.prediction.max > certificate.bound * (1.0 - 1e-6));
         let frame = Frame::new(&cube, &worst.plan.levels);
         let closure = margins::planner::closure::Closure::new(&cube, &frame, &r.workload);
-        for i in 0..worst.plan.measurements.len() {
+        for i in 0..worst.plan.rows().measurements.len() {
             for factor in ["9/10", "11/10"] {
                 let mut p = worst.plan.clone();
-                let m = &mut p.measurements[i];
+                let m = &mut p.rows_mut().measurements[i];
                 m.scale = m.scale.checked_mul(factor.parse().unwrap()).unwrap();
                 let spent = cost::cost(&p, &frame).unwrap().total.to_f64() / p.budget.to_f64();
                 let error = margins::planner::predict::predict(&r, &frame, &closure, &p).max;
@@ -203,7 +203,7 @@ fn exact_tables_are_equality_constraints() {
             let cube = cube_of_plan(&plain_cube, &p.plan);
             within_budget(&p);
             // Nothing is spent on what is known.
-            for m in &p.plan.measurements {
+            for m in &p.plan.rows().measurements {
                 let c = m.block.cuboid();
                 assert!(p.plan.exact_above(c).is_none());
             }
@@ -217,7 +217,7 @@ fn exact_tables_are_equality_constraints() {
             let free = DMatrix::identity(cells, cells) - &inverse * &e;
 
             let (mut blocks, mut answers, mut values) = (Vec::new(), Vec::new(), Vec::new());
-            for (i, m) in p.plan.measurements.iter().enumerate() {
+            for (i, m) in p.plan.rows().measurements.iter().enumerate() {
                 let c = m.block.cuboid();
                 let scale = unit(&cube, &p.plan, &m.block);
                 let b = measured(&cube, &p.plan, i, noise_variance(p.plan.noise, m.scale.to_f64()), scale);
@@ -246,7 +246,7 @@ fn exact_tables_are_equality_constraints() {
             }
             let exact = fixed.iter().map(|m| as_integers(&(m * &truth))).collect();
             let recovery = Recovery::new(cube.clone(), p.plan.clone(), Memory { values, exact }).unwrap();
-            for (table, spread) in p.plan.workload.iter().zip(&p.prediction.tables) {
+            for (table, spread) in p.plan.rows().workload.iter().zip(&p.prediction.tables) {
                 let q = table_matrix(&cube, &table.cuboid);
                 let v = blue_covariance(&blocks, &(&q * &free)).diagonal();
                 assert!((spread.mean - v.mean()).abs() < 1e-6 * (1.0 + v.mean()), "{measure:?}");

@@ -53,7 +53,7 @@ fn measured(plan: &Plan, cube: &Cube, truth: &[i64; 6]) -> Vec<Vec<i64>> {
             }
         }
     };
-    plan.measurements.iter().map(|m| one(&m.block)).collect()
+    plan.rows().measurements.iter().map(|m| one(&m.block)).collect()
 }
 
 #[test]
@@ -84,7 +84,10 @@ fn tables_of_one_category_are_there() {
             // Readers accept what is planned.
             let cube = request.over(measure).cube.clone();
             let bytes = wire::encode_plan(&plan, &cube).unwrap();
-            assert_eq!(wire::decode_plan(&bytes, &cube).unwrap().measurements, plan.measurements);
+            assert_eq!(
+                wire::decode_plan(&bytes, &cube).unwrap().rows().measurements,
+                plan.rows().measurements
+            );
             for truth in [[0, 1, 0, 0, 0, 0], [40, 12, 0, 30, 25, 18]].into_iter().take(tries(1, 2)) {
                 let values = measured(&plan, &cube, &truth);
                 let recovery = Recovery::new(cube.clone(), plan.clone(), values).unwrap();

@@ -56,9 +56,9 @@ fn opened(text: &str, key: &SigningKey) -> Answers {
 fn all_of(release: &Answers) -> Vec<(Measured, DVector<f64>)> {
     let recovery = release.evaluator().recovery();
     let (cube, plan) = (recovery.cube(), recovery.plan());
-    (0..plan.measurements.len())
+    (0..plan.rows().measurements.len())
         .map(|i| {
-            let m = &plan.measurements[i];
+            let m = &plan.rows().measurements[i];
             let variance = noise_variance(plan.noise, m.scale.to_f64());
             let block = measured(cube, plan, i, variance, unit(cube, plan, &m.block));
             let values =

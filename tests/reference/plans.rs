@@ -90,6 +90,7 @@ fn two_tables_by_least_squares() {
     let direct = |p: &Planned| -> f64 {
         let frame = Frame::new(&cube_of(&[2, 2, 2]), &p.plan.levels);
         p.plan
+            .rows()
             .measurements
             .iter()
             .map(|m| {
@@ -112,7 +113,7 @@ fn least_squares_at_given_budgets() {
     let workload: Vec<_> = tables.into_iter().map(|t| Table::new(Cuboid::new(t), Rational::ONE)).collect();
     let r = request(cube.clone(), workload.clone(), Noise::Laplace, "1/1000");
     let mut p = planned(r.clone(), Measure::Queries, BudgetRule::Uniform).plan;
-    for (m, epsilon) in p.measurements.iter_mut().zip(["4/9000", "5/9000"]) {
+    for (m, epsilon) in p.rows_mut().measurements.iter_mut().zip(["4/9000", "5/9000"]) {
         m.scale = Rational::ONE.checked_div(epsilon.parse().unwrap()).unwrap();
     }
     let frame = Frame::new(&cube, &p.levels);
@@ -124,9 +125,9 @@ fn least_squares_at_given_budgets() {
 }
 
 fn dense_blocks(cube: &Cube, p: &Planned) -> Vec<Measured> {
-    (0..p.plan.measurements.len())
+    (0..p.plan.rows().measurements.len())
         .map(|i| {
-            let m = &p.plan.measurements[i];
+            let m = &p.plan.rows().measurements[i];
             let scale = unit(cube, &p.plan, &m.block);
             measured(cube, &p.plan, i, noise_variance(p.plan.noise, m.scale.to_f64()), scale)
         })
@@ -173,7 +174,7 @@ fn predictions_count_on_empty_cells() {
                     // As good as without noise.
                     blocks.push(Measured { rows, covariance: DMatrix::identity(n, n) * 1e-7 });
                 }
-                for (table, spread) in p.plan.workload.iter().zip(&p.prediction.tables) {
+                for (table, spread) in p.plan.rows().workload.iter().zip(&p.prediction.tables) {
                     let v =
                         blue_covariance(&blocks, &without(&table_matrix(&cube, &table.cuboid))).diagonal();
                     assert!(
@@ -219,7 +220,7 @@ fn predictions_match_dense_least_squares() {
                     };
                     let cube = cube_of_plan(&cube, &p.plan);
                     let blocks = dense_blocks(&cube, &p);
-                    let workload = &p.plan.workload;
+                    let workload = &p.plan.rows().workload;
                     for (table, spread) in workload.iter().zip(&p.prediction.tables) {
                         let q = table_matrix(&cube, &table.cuboid);
                         let v = blue_covariance(&blocks, &q).diagonal();
@@ -242,10 +243,11 @@ fn residual_budgets_cannot_be_improved() {
     let best = planned(r.clone(), Measure::Residual, BudgetRule::Optimal);
     let frame = Frame::new(&cube, &best.plan.levels);
     let closure = margins::planner::closure::Closure::new(&cube, &frame, &w);
-    for i in 0..best.plan.measurements.len() {
+    for i in 0..best.plan.rows().measurements.len() {
         for factor in ["9/10", "11/10"] {
             let mut p = best.plan.clone();
-            p.measurements[i].scale = p.measurements[i].scale.checked_mul(factor.parse().unwrap()).unwrap();
+            let m = &mut p.rows_mut().measurements[i];
+            m.scale = m.scale.checked_mul(factor.parse().unwrap()).unwrap();
             let spent = cost::cost(&p, &frame).unwrap().total.to_f64() / p.budget.to_f64();
             let error = margins::planner::predict::predict(&r, &frame, &closure, &p).weighted_total;
             assert!(error * spent > best.prediction.weighted_total * (1.0 - 1e-9), "group {i}");
@@ -270,7 +272,7 @@ fn substitute_costs_the_worst_pair() {
             // The last one stands for no cell at all: of several rows a unit may own fewer.
             for j in 0..if max_rows > 1 { cells + 1 } else { cells } {
                 let mut total = 0.0;
-                for (k, m) in p.plan.measurements.iter().enumerate() {
+                for (k, m) in p.plan.rows().measurements.iter().enumerate() {
                     let Block::Component(a) = &m.block else { panic!() };
                     let scale = margins::plan::block::component_scale(&frame, a).unwrap() as f64;
                     let rows = measured(&cube, &p.plan, k, 1.0, 1.0).rows;

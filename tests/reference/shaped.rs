@@ -188,6 +188,7 @@ fn queries_stay_the_tables_asked_for() {
         let Ok(p) = plan(&r) else { continue };
         let measured: Vec<&Cuboid> = p
             .plan
+            .rows()
             .measurements
             .iter()
             .map(|m| match &m.block {

@@ -46,6 +46,7 @@ pub fn random(dice: &mut Dice) -> (Cube, Vec<Table>) {
 
 fn direct(p: &Planned, frame: &Frame, workload: &[Table]) -> f64 {
     p.plan
+        .rows()
         .measurements
         .iter()
         .zip(workload)
@@ -213,6 +214,7 @@ fn degenerate_workloads() {
                 if !matches!(c.measure, Measure::Residual | Measure::Fourier | Measure::Wavelet) {
                     let held = |t: &Table| {
                         p.plan
+                            .rows()
                             .measurements
                             .iter()
                             .any(|m| matches!(&m.block, Block::Table(b) if t.cuboid.is_below(b)))
@@ -225,7 +227,7 @@ fn degenerate_workloads() {
     // One table: nothing beats measuring it.
     let r = request(cube_of(&[7]), every(&cube_of(&[7]), 1), Noise::Laplace, "1/1000");
     let p = plan(&r).unwrap();
-    assert_eq!(p.plan.measurements.len(), 1);
+    assert_eq!(p.plan.rows().measurements.len(), 1);
     assert!((p.prediction.total * 1e-6 / 14.0 - 1.0).abs() < 1e-5);
 }
 
@@ -238,7 +240,7 @@ fn sizes_are_kept_in_bounds() {
     for c in compare(&r, &[BudgetRule::Optimal]).unwrap() {
         let Ok(p) = c.outcome else { continue };
         let frame = Frame::new(&cube_of_plan(&cube, &p.plan), &p.plan.levels);
-        let cells: f64 = p.plan.measurements.iter().map(|m| frame.cells(m.block.cuboid())).sum();
+        let cells: f64 = p.plan.rows().measurements.iter().map(|m| frame.cells(m.block.cuboid())).sum();
         assert_eq!(c.vast, cells > f64::from(1 << 26), "{:?} {cells}", c.measure);
         assert!(!c.vast || c.measure == Measure::Base, "{:?} {cells}", c.measure);
     }
@@ -268,8 +270,8 @@ fn given_shares_are_exact() {
     assert_eq!(rho, r.budget.checked_mul(share).unwrap());
     assert!((rho.to_f64() - 0.8270).abs() < 5e-5, "{rho}");
     // σ² = 1/ρ exactly: 2/(2ρ).
-    assert_eq!(p.plan.measurements[0].scale.checked_mul(rho).unwrap(), Rational::ONE);
-    assert!((p.plan.measurements[0].scale.to_f64() - 1.2092).abs() < 5e-5);
+    assert_eq!(p.plan.rows().measurements[0].scale.checked_mul(rho).unwrap(), Rational::ONE);
+    assert!((p.plan.rows().measurements[0].scale.to_f64() - 1.2092).abs() < 5e-5);
     // In a comparison they come along; a table they do not hold is an error.
     r.measure = None;
     assert!(compare(&r, &[BudgetRule::Optimal]).unwrap().iter().any(|c| c.measure == Measure::Given));

@@ -8,7 +8,7 @@ use margins::answer::Evaluator;
 use margins::cube::{Categories, Cube, Cuboid, Dimension, Filter, Frame, Level};
 use margins::exact::Rational;
 use margins::numeric::tries::tries;
-use margins::plan::{Block, BudgetRule, Measure, Measurement, Neighbours, Noise, Plan};
+use margins::plan::{Block, BudgetRule, Channel, Measure, Measurement, Neighbours, Noise, Plan};
 use margins::recover::Recovery;
 use nalgebra::{DMatrix, DVector};
 use proptest::prelude::*;
@@ -52,11 +52,9 @@ fn plan(cube: &Cube, tables: &[Cuboid], scales: &[u32], exact: Vec<Cuboid>) -> P
         measure: Measure::Queries,
         budgets: BudgetRule::Optimal,
         levels: Frame::levels_of(cube, tables.iter().chain(&exact)),
-        workload: Vec::new(),
-        measurements: tables.iter().zip(scales).map(block).collect(),
+        channels: vec![Channel::rows(Vec::new(), tables.iter().zip(scales).map(block).collect())],
         exact,
         zeros: Vec::new(),
-        truncation: None,
         copy: None,
     }
 }

@@ -6,7 +6,7 @@ use margins::answer::{Answers, Options, QueryError, Several, Simultaneous};
 use margins::compile::{self, Options as Making};
 use margins::cube::Frame;
 use margins::exact::Rational;
-use margins::plan::{Neighbours, Noise, Plan, cost};
+use margins::plan::{Channel, Neighbours, Noise, Plan, Subject, cost};
 use margins::release::keys::keygen;
 use margins::release::{Release, SigningKey};
 use margins::secret::noise::Entropy;
@@ -341,7 +341,8 @@ fn the_cost_of_counting_cut_units_is_that_of_the_worst_neighbour() {
                 let planned = margins::planner::plan(&spec.request().unwrap()).unwrap();
                 let plan = &planned.plan;
                 assert_eq!((plan.noise, plan.max_rows), (noise, MOST));
-                let scale = plan.truncation.unwrap().to_f64();
+                let cut = plan.channel(&Subject::CutUnits).unwrap();
+                let scale = cut.measurements[0].scale.to_f64();
                 let price = match noise {
                     Noise::Gaussian => (worst * worst) as f64 / (2.0 * scale),
                     Noise::Laplace => worst as f64 / scale,
@@ -355,7 +356,7 @@ fn the_cost_of_counting_cut_units_is_that_of_the_worst_neighbour() {
                 assert!(price <= part * whole && price > part * whole * (1.0 - 1e-6), "{price} {part}");
                 let frame = Frame::new(&spec.cube, &plan.levels);
                 let total = |plan: &Plan| cost::cost(plan, &frame).unwrap().total.to_f64();
-                let tables = total(&Plan { truncation: None, ..plan.clone() });
+                let tables = total(&plan.clone().alone(&Subject::Rows));
                 assert!((total(plan) - tables - price).abs() < 1e-12 * whole);
                 assert!(
                     planned.cost.total <= plan.budget && total(plan) > whole * (1.0 - 1e-6),
@@ -363,7 +364,8 @@ fn the_cost_of_counting_cut_units_is_that_of_the_worst_neighbour() {
                     total(plan)
                 );
                 assert_eq!(cost::cost(plan, &frame).unwrap().total, planned.cost.total);
-                let none = Plan { truncation: Some(Rational::ZERO), ..plan.clone() };
+                let mut none = plan.clone();
+                none.channels[1] = Channel::cut_units(Rational::ZERO);
                 assert!(cost::cost(&none, &frame).is_err(), "no noise");
                 assert!(matches!(plan.neighbours, Neighbours::AddRemove) == (neighbours == "add-remove"));
             }

@@ -141,6 +141,7 @@ fn check(p: &Planned, r: &Request, rows: &[Vec<Vec<f64>>], what: &str) {
     let cube = cube_of_plan(&r.cube, &p.plan);
     let blocks: Vec<Measured> = p
         .plan
+        .rows()
         .measurements
         .iter()
         .enumerate()
@@ -157,7 +158,7 @@ fn check(p: &Planned, r: &Request, rows: &[Vec<Vec<f64>>], what: &str) {
         let mean = variances.iter().sum::<f64>() / own.len() as f64;
         let max = variances.iter().fold(0.0f64, |m, v| m.max(*v));
         let same = |a: f64, b: f64| (a - b).abs() <= 1e-6 * b.abs() + 1e-9;
-        let asks = &p.plan.workload[t].asks;
+        let asks = &p.plan.rows().workload[t].asks;
         assert!(same(spread.mean, mean), "{what}, {asks:?}: mean {} is not {mean}", spread.mean);
         assert!(same(spread.max, max), "{what}, {asks:?}: max {} is not {max}", spread.max);
         assert_eq!(p.prediction.asked[t], own.len() as f64);

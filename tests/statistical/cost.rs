@@ -65,7 +65,7 @@ fn brute_force(cube: &Cube, plan: &Plan) -> f64 {
     let cells = cube.dimensions.iter().map(|d| d.levels[d.finest()].len()).product();
     let mut square = DMatrix::<f64>::zeros(cells, cells);
     let mut tables = Vec::new();
-    for m in &plan.measurements {
+    for m in &plan.rows().measurements {
         let c = m.block.cuboid();
         let (d, scale) = contrasts(cube, plan, &frame, &m.block);
         let rows = &d * table_matrix(cube, c) * scale;
@@ -134,7 +134,7 @@ fn stated_cost_is_the_worst_neighbour() {
                     }
                     // The check can fail: a tenth less noise costs more than stated.
                     let mut less = p.plan.clone();
-                    for m in &mut less.measurements {
+                    for m in less.measurements_mut() {
                         m.scale = m.scale.checked_mul("9/10".parse().unwrap()).unwrap();
                     }
                     assert!(!tight || brute_force(&cube, &less) > stated * 1.1, "{case}");
@@ -212,7 +212,7 @@ fn stated_cost_of_rows_is_the_worst_neighbour() {
                 let cells = (0..6).map(|cell| vec![(cell, 1)]);
                 r.rows = Some(Rows { cuboid: whole.clone(), rows: cells.chain(rows.clone()).collect() });
                 let mut p = planned(r, Measure::Matrix, BudgetRule::Optimal);
-                p.plan.measurements = rows
+                p.plan.rows_mut().measurements = rows
                     .iter()
                     .enumerate()
                     .map(|(i, row)| Measurement {
@@ -224,8 +224,8 @@ fn stated_cost_of_rows_is_the_worst_neighbour() {
                 // A block for each row; and all of them in one block.
                 for joined in [false, true] {
                     if joined {
-                        p.plan.measurements.truncate(1);
-                        p.plan.measurements[0].block =
+                        p.plan.rows_mut().measurements.truncate(1);
+                        p.plan.rows_mut().measurements[0].block =
                             Block::Rows(Rows { cuboid: whole.clone(), rows: rows.clone() });
                     }
                     let cost = cost::cost(&p.plan, &frame).unwrap();

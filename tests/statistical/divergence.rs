@@ -69,7 +69,7 @@ impl Mass {
 fn outputs(cube: &Cube, p: &Planned, shrink: f64) -> Vec<(Mass, i64)> {
     let frame = Frame::new(cube, &p.plan.levels);
     let mut out = Vec::new();
-    for m in &p.plan.measurements {
+    for m in &p.plan.rows().measurements {
         let scale = m.scale.to_f64() * shrink;
         let reach = match p.plan.noise {
             Noise::Gaussian => (40.0 * scale.sqrt()).ceil() as i64 + 40,

@@ -102,6 +102,6 @@ fn version_1_is_closed() {
     for name in FILES {
         let release = Release::open(path(&format!("{name}.margins"))).unwrap();
         assert!(release.manifest().sections.iter().all(|s| s.tag & !margins::release::CRITICAL <= 8));
-        assert!(release.manifest().dataset.is_none() && release.count(Kind::Truncation) == 0);
+        assert!(release.manifest().dataset.is_none() && release.count(Kind::CutUnits) == 0);
     }
 }

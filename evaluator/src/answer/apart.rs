@@ -60,7 +60,7 @@ fn integers(a: &Answers) -> impl Iterator<Item = &str> {
 fn not_by_chance(a: &Answers) -> bool {
     let recovery = a.evaluator().recovery();
     let (plan, frame) = (recovery.plan(), Frame::new(recovery.cube(), &recovery.plan().levels));
-    let bits = plan.measurements.iter().map(|m| {
+    let bits = plan.rows().measurements.iter().map(|m| {
         let variance = plan.noise.variance(m.scale.to_f64());
         let each = (1.0 + 0.5 * libm::log2(variance)).max(0.0);
         each * m.block.values(&frame) as f64

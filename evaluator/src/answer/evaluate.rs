@@ -390,7 +390,8 @@ impl<S: Source> Evaluator<S> {
                 })
                 .sum::<usize>()
         };
-        let mut tables: Vec<&Cuboid> = self.recovery.plan().workload.iter().map(|t| &t.cuboid).collect();
+        let mut tables: Vec<&Cuboid> =
+            self.recovery.plan().only().workload.iter().map(|t| &t.cuboid).collect();
         tables.retain(|t| shared(t) > 0);
         tables.sort_by_key(|t| (usize::MAX - shared(t), t.len()));
         let nearest = tables.iter().take(3).map(|t| cube.describe(t)).collect();

@@ -124,7 +124,7 @@ fn explain(releases: &[(&Answers, &Query)]) -> Result<Vec<Explained>, QueryError
                 }
                 for (m, (noises, weight, one, sum)) in by {
                     let recovery = release.evaluator().recovery();
-                    let block = recovery.plan().measurements.get(m).map(|m| &m.block);
+                    let block = recovery.plan().only().measurements.get(m).map(|m| &m.block);
                     // Of a sum of noises each is a term of its own.
                     let layers = if block.is_some() { recovery.noise(m) } else { Vec::new() };
                     let (noises, one) = match &layers[..] {

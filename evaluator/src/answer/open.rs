@@ -2,17 +2,17 @@
 
 use super::Evaluator;
 use super::evaluate::AnswerError;
-use super::joint::{JointLaw, Noise as JointNoise};
+use super::joint::JointLaw;
 use super::planned::Looked;
 use super::posterior::PosteriorError;
-use crate::cube::{Cube, Frame};
+use crate::cube::{Cube, Filter, Frame};
 use crate::law::LawError;
-use crate::plan::Copy;
 use crate::plan::cost::{self, CostError};
-use crate::recover::{Nearest, RecoverError, Recovery, noise_of};
+use crate::plan::{Copy, Plan, Subject};
+use crate::recover::{Nearest, RecoverError, Recovery};
 use crate::release::values::Values;
 use crate::release::{Dataset, Kind, Release, ReleaseError};
-use crate::sql::{Fate, Query, SqlError, quote_names};
+use crate::sql::{Aggregate, Fate, Query, SqlError, quote_names};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -128,13 +128,8 @@ impl Answers {
         let plan = release.plan(&cube)?;
         // A plan whose arithmetic does not fit is refused here, before anything is computed from it.
         cost::check(&plan, &Frame::new(&cube, &plan.levels))?;
-        let cut = release.truncation()?.map(|t| {
-            let measurement = plan.measurements.len();
-            let noise = |law| (JointNoise { measurement, copies: 1, law }, vec![1.0]);
-            let noises = noise_of(&plan, measurement).into_iter().map(noise).collect();
-            (t.noisy as f64, Arc::new(JointLaw::new(1, noises)))
-        });
         let mut values = Values::new(release, &cube, &plan)?;
+        let cut = cut_units(&cube, &plan, &values)?;
         if let Some(folder) = folder {
             values = values.kept_in(folder)?;
         }
@@ -239,4 +234,16 @@ impl Answers {
             dimensions.chain([self.name.as_str()]).chain(releases.iter().copied()).collect();
         Ok(Query::parse(&quote_names(sql, &names), self.cube())?)
     }
+}
+
+/// How many units had more rows than count: the noisy number, and the law of its error.
+fn cut_units(cube: &Cube, plan: &Plan, values: &Values) -> Result<Option<(f64, Arc<JointLaw>)>, QueryError> {
+    let subject = Subject::CutUnits;
+    if plan.channel(&subject).is_none() {
+        return Ok(None);
+    }
+    let evaluator = Evaluator::new(Recovery::of(&subject, cube.clone(), plan.clone(), values)?);
+    let all = Aggregate { filter: Filter::everything(), partition: None };
+    let told = evaluator.joint(&[all], &[])?;
+    Ok(told.into_iter().next().and_then(|g| Some((*g.estimates.first()?, g.law))))
 }

@@ -54,12 +54,13 @@ impl<'a> Past<'a> {
             let plan = recovery.plan();
             // Rows have one noise each; copies may have several, and a centre that all rows of a copy share.
             let one = |i: usize| <[NoiseLaw; 1]>::try_from(recovery.noise(i)).ok().map(|[noise]| noise);
-            let rows = plan.measurements.iter().enumerate().all(|(i, m)| rows(&m.block) && one(i).is_some());
+            let rows =
+                plan.rows().measurements.iter().enumerate().all(|(i, m)| rows(&m.block) && one(i).is_some());
             if !rows || !plan.zeros.is_empty() {
                 past.tables.push(release.evaluator());
                 continue;
             }
-            for (i, m) in plan.measurements.iter().enumerate() {
+            for (i, m) in plan.rows().measurements.iter().enumerate() {
                 let (Block::Rows(block), Some(noise)) = (&m.block, one(i)) else { continue };
                 let values = recovery.source().values(i).map_err(crate::recover::RecoverError::from)?;
                 for (row, value) in block.rows.iter().zip(values) {

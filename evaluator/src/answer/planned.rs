@@ -44,7 +44,7 @@ pub(super) fn note<'a>(
     laws: impl Iterator<Item = (usize, &'a Arc<JointLaw>)>,
 ) -> Option<String> {
     let plan = release.evaluator().recovery().plan();
-    if plan.workload.iter().all(|t| t.asks.is_cells()) {
+    if plan.rows().workload.iter().all(|t| t.asks.is_cells()) {
         return None;
     }
     let width = question.aggregates.len();
@@ -83,7 +83,7 @@ fn planned(release: &Answers, question: &Question, aggregate: &Aggregate) -> Opt
     let cube = release.cube();
     let group_by = &question.query.group_by;
     let count = Selected::of_count(cube, aggregate.clone(), group_by.clone());
-    let workload = &release.evaluator().recovery().plan().workload;
+    let workload = &release.evaluator().recovery().plan().rows().workload;
     let holding = workload.iter().enumerate().filter(|(_, t)| count.cuboid.is_below(&t.cuboid));
     let tables: Vec<(usize, &Table)> = holding.collect();
     if tables.len() > MOST_HOLDING || tables.iter().any(|(_, t)| asks_for(cube, t, &count)) {

@@ -58,7 +58,8 @@ const TRUTH: [i64; 24] =
 fn measured(plan: &Plan, truth: &[i64], mut z: impl FnMut(usize, usize) -> i64) -> Vec<Vec<i64>> {
     let cube = cube();
     let frame = Frame::new(&cube, &plan.levels);
-    plan.measurements
+    plan.rows()
+        .measurements
         .iter()
         .enumerate()
         .map(|(i, m)| {
@@ -123,7 +124,7 @@ fn answered(plan: &Plan, asked: &Asked, values: Vec<Vec<i64>>) -> Vec<JointGroup
 
 fn draw(plan: &Plan, seed: u64) -> Vec<Vec<i64>> {
     let entropy = Entropy::fixed(seed);
-    let mut streams: Vec<_> = (0..plan.measurements.len()).map(|i| entropy.stream(i as u64)).collect();
+    let mut streams: Vec<_> = (0..plan.rows().measurements.len()).map(|i| entropy.stream(i as u64)).collect();
     let samplers = samplers(plan);
     measured(plan, &TRUTH, |i, _| samplers[i].draw(&mut streams[i]))
 }
@@ -141,7 +142,7 @@ impl Response {
     fn new(plan: &Plan, asked: &Asked) -> Response {
         let frame = Frame::new(&cube(), &plan.levels);
         let mut noises = Vec::new();
-        for (m, measurement) in plan.measurements.iter().enumerate() {
+        for (m, measurement) in plan.rows().measurements.iter().enumerate() {
             for cell in 0..super::tests::noises(&frame, &measurement.block) {
                 let unit = measured(plan, &[0; 24], |i, c| i64::from(i == m && c == cell));
                 let own = answered(plan, asked, unit).into_iter().flat_map(|g| g.estimates).collect();
@@ -171,7 +172,7 @@ fn samplers(plan: &Plan) -> Vec<Sampler> {
         Noise::Gaussian => Sampler::gaussian(m.scale).unwrap(),
         Noise::Laplace => Sampler::laplace(m.scale).unwrap(),
     };
-    plan.measurements.iter().map(sampler).collect()
+    plan.rows().measurements.iter().map(sampler).collect()
 }
 
 const FIGURES: &str = "SELECT a, COUNT(*) AS n, COUNT(*) FILTER (WHERE b >= 1) - COUNT(*) FILTER (WHERE b < 1) AS d, \
@@ -225,9 +226,9 @@ fn covariances_are_the_dense_response() {
             // (row, aggregate) responses, squared and added up over all noises.
             let mut dense = vec![vec![0.0; width * width]; groups.len()];
             let frame = Frame::new(&cube, &plan.levels);
-            for m in 0..plan.measurements.len() {
+            for m in 0..plan.rows().measurements.len() {
                 let law = recovery.noise(m)[0];
-                for cell in 0..noises(&frame, &plan.measurements[m].block) {
+                for cell in 0..noises(&frame, &plan.rows().measurements[m].block) {
                     let unit = measured(&plan, &[0; 24], |i, c| i64::from(i == m && c == cell));
                     for (sum, g) in dense.iter_mut().zip(answered(&plan, &asked, unit)) {
                         for i in 0..width {

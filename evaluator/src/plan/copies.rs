@@ -68,7 +68,7 @@ pub struct Copy {
     pub recipients: Vec<Recipient>,
     /// The most precise copy's budget.
     pub budget: Rational,
-    /// The most precise copy's scale of every measurement; at the end that of the count of cut units, where there is one.
+    /// The most precise copy's scale of every measurement.
     pub scales: Vec<Rational>,
     /// Of nested copies with Gaussian noise: what each step from the most precise copy to this one added, in the order of
     /// [`Copy::scales`]. Zero is nothing.
@@ -128,15 +128,11 @@ impl Plan {
         };
         let mut plan = self.clone();
         plan.budget = copy.budget.checked_div(own.factor).ok_or_else(failed)?;
-        let counted = plan.measurements.len() + usize::from(plan.truncation.is_some());
-        if copy.scales.len() != counted {
+        if copy.scales.len() != plan.measured() {
             return Err(CopyError::Wrong("it has not one scale for each measurement"));
         }
-        for (i, (m, first)) in plan.measurements.iter_mut().zip(&copy.scales).enumerate() {
+        for (i, (m, first)) in plan.measurements_mut().zip(&copy.scales).enumerate() {
             m.scale = scale(i, *first)?;
-        }
-        if let (Some(cut), Some(first)) = (&mut plan.truncation, copy.scales.last()) {
-            *cut = scale(counted - 1, *first)?;
         }
         plan.copy = Some(Box::new(copy));
         Ok(plan)
@@ -149,7 +145,7 @@ impl Plan {
             mode,
             own: 0,
             budget: self.budget,
-            scales: self.measurements.iter().map(|m| m.scale).chain(self.truncation).collect(),
+            scales: self.measurements().map(|m| m.scale).collect(),
             further: Vec::new(),
             recipients,
         };
@@ -177,21 +173,19 @@ impl Plan {
         let mut plan = Plan { copy: None, ..self.clone() };
         if let Some(copy) = &self.copy {
             plan.budget = copy.budget;
-            plan.measurements.iter_mut().zip(&copy.scales).for_each(|(m, s)| m.scale = *s);
-            plan.truncation = plan.truncation.and(copy.scales.last().copied());
+            plan.measurements_mut().zip(&copy.scales).for_each(|(m, s)| m.scale = *s);
         }
         plan
     }
 
-    /// The scales of the independent noises in each integer of a measurement; after the last measurement comes the count of cut
-    /// units. One, but for nested copies with Gaussian noise.
+    /// The scales of the independent noises in each integer of a measurement. One, but for nested copies with Gaussian noise.
     pub fn layers(&self, index: usize) -> Vec<Rational> {
         match &self.copy {
             Some(copy) if !copy.further.is_empty() => {
                 let further = copy.further.iter().filter_map(|step| step.get(index).copied());
                 copy.scales.get(index).copied().into_iter().chain(further.filter(|s| !s.is_zero())).collect()
             }
-            _ => self.measurements.get(index).map(|m| m.scale).or(self.truncation).into_iter().collect(),
+            _ => self.measurement(index).map(|(_, m)| m.scale).into_iter().collect(),
         }
     }
 
@@ -199,7 +193,7 @@ impl Plan {
     /// fit the arithmetic.
     pub fn accounted(&self, index: usize) -> Option<Rational> {
         if self.copy.is_none() {
-            return self.measurements.get(index).map(|m| m.scale).or(self.truncation);
+            return self.measurement(index).map(|(_, m)| m.scale);
         }
         match &self.layers(index)[..] {
             [] => None,
@@ -216,8 +210,9 @@ impl Plan {
     /// The mean of the secret centre, where every integer is shifted by one: uniform on the whole numbers 0 … 2·mean.
     pub fn centre(&self) -> Option<u32> {
         match self.copy.as_ref()?.mode {
-            Mode::Shifted { mean } => Some(mean),
-            Mode::Nested => None,
+            // What has no cells is one number beside the tables.
+            Mode::Shifted { mean } if self.only().subject.has_cells() => Some(mean),
+            Mode::Shifted { .. } | Mode::Nested => None,
         }
     }
 }

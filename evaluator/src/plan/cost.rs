@@ -6,7 +6,14 @@
 //! on counts that move by `Δ` in L1 is `Δ/b`-DP (Ghosh, Roughgarden & Sundararajan 2009). Measurements made
 //! one after the other add up (composition).
 //!
-//! How far a unit moves the integers of each kind of block is proved in the kind's own file, see [`super::block`].
+//! How far one row moves the integers of each kind of block is proved in the kind's own file, see [`super::block`]; how far a unit moves
+//! what a channel adds up, in [`Subject`]'s answers.
+//!
+//! **Channels.** One unit moves all of them, so their costs add up (composition). *Rows:* a unit has at most `max_rows` that count. A
+//! changed unit's rows may be in other cells. *The units that were cut:* whether a unit has more than `max_rows` rows depends on its own
+//! rows alone, so their number is a sum over units of 0 or 1. A unit more or less changes one term; under `substitute` one term is put in
+//! another's place, `|1 − 0|` at most: the number moves by at most 1, whatever `max_rows` is. The number of *rows* that are left out would
+//! not do: one unit may bring any number of them.
 //!
 //! **Rows** that the agency wrote need not cost every unit the same: see [`rows`].
 //!
@@ -16,7 +23,7 @@
 mod joint;
 mod rows;
 
-use super::{Copy, Form, Mode, Neighbours, Noise, Plan};
+use super::{Channel, Copy, Form, Measurement, Mode, Neighbours, Noise, Plan, Subject};
 use crate::cube::Frame;
 use crate::exact::Rational;
 
@@ -42,6 +49,16 @@ pub enum WorstCase {
     Joint,
     /// An upper bound: the two cells' vectors taken as opposite in every block.
     Bound,
+}
+
+impl WorstCase {
+    /// Of two channels together: the worst units of each need not be the same.
+    fn beside(self, other: WorstCase) -> WorstCase {
+        match (self, other) {
+            (WorstCase::Sum, case) | (case, WorstCase::Sum) => case,
+            _ => WorstCase::Bound,
+        }
+    }
 }
 
 /// The privacy cost of a plan.
@@ -78,21 +95,21 @@ fn fixed_point_up(r: Rational) -> Option<u128> {
 }
 
 /// How far a unit moves the integers of a measurement (squared L2 for Gaussian, L1 for Laplace), and the scale of their noise.
-fn moved(plan: &Plan, frame: &Frame, index: usize) -> Result<(u128, Rational), CostError> {
-    let m = &plan.measurements[index];
+fn moved(
+    plan: &Plan,
+    frame: &Frame,
+    subject: &Subject,
+    m: &Measurement,
+    index: usize,
+) -> Result<(u128, Rational), CostError> {
     let overflow = CostError::Overflow(index);
     let scale = plan.accounted(index).ok_or(overflow.clone())?;
     if scale.is_zero() {
         return Err(CostError::NoNoise(index));
     }
-    let rows = u128::from(plan.max_rows);
-    // Two rows in a table are in different cells; in signed sums they may be opposite.
-    let substitute = match plan.neighbours {
-        Neighbours::AddRemove => Some(1),
-        Neighbours::Substitute if m.block.is_signed() => plan.noise.powered(2),
-        Neighbours::Substitute => Some(2),
-    };
-    let change = || substitute?.checked_mul(plan.noise.powered(rows)?);
+    let most = subject.most(plan.max_rows);
+    let changed = subject.changed(plan.neighbours, plan.noise, m.block.is_signed());
+    let change = || changed?.checked_mul(plan.noise.powered(most)?);
     let norm = m.block.sensitivity(frame, plan.noise);
     let sensitivity = norm.and_then(|n| n.checked_mul(change()?)).ok_or(overflow)?;
     Ok((sensitivity, scale))
@@ -100,33 +117,14 @@ fn moved(plan: &Plan, frame: &Frame, index: usize) -> Result<(u128, Rational), C
 
 /// What one measurement costs on its own: (sensitivity: squared L2 for Gaussian, L1 for Laplace; cost).
 pub fn measurement_cost(plan: &Plan, frame: &Frame, index: usize) -> Result<(Rational, Rational), CostError> {
-    let (sensitivity, scale) = moved(plan, frame, index)?;
+    let (channel, m) = plan.measurement(index).ok_or(CostError::Overflow(index))?;
+    let (sensitivity, scale) = moved(plan, frame, &channel.subject, m, index)?;
     let cost = plan.noise.cost(sensitivity, scale).ok_or(CostError::Overflow(index))?;
     Ok((Rational::whole(sensitivity), cost))
 }
 
-/// What it costs to count the units that have more than `max_rows` rows.
-///
-/// **Guarantee.** With discrete Gaussian noise of variance parameter `s²` the count is `1/(2s²)`-zCDP, with discrete
-/// Laplace noise of scale `b` it is `1/b`-DP, under `add-remove` and under `substitute`, whatever `max_rows` is. **Proof.** Whether
-/// a unit has more than `max_rows` rows depends on its own rows alone, so the count is a sum over units of 0 or 1. A unit more
-/// or less changes one term: the count moves by at most 1. Under `substitute` one term is put in another's place, `|1 − 0|` at
-/// most: again 1. The number of *rows* that are left out would not do: one unit may bring any number of them. **Source.** The
-/// noise: Canonne, Kamath & Steinke 2020; Ghosh, Roughgarden & Sundararajan 2009. It adds to the tables' cost by composition.
-pub fn truncation_cost(plan: &Plan) -> Result<Option<Rational>, CostError> {
-    if plan.truncation.is_none() {
-        return Ok(None);
-    }
-    let index = plan.measurements.len();
-    let scale = plan.accounted(index).ok_or(CostError::Overflow(index))?;
-    if scale.is_zero() {
-        return Err(CostError::NoNoise(index));
-    }
-    plan.noise.cost(1, scale).map(Some).ok_or(CostError::Overflow(index))
-}
-
-/// The scale at which [`truncation_cost`] is just within a part of the budget.
-pub fn truncation_scale(noise: Noise, budget: Rational, share: Rational) -> Result<Rational, CostError> {
+/// The scale at which the measuring of one integer that a unit moves by one is just within a part of the budget.
+pub fn scale_within(noise: Noise, budget: Rational, share: Rational) -> Result<Rational, CostError> {
     let overflow = CostError::Overflow(0);
     let halves = Rational::whole(noise.divisor().into());
     let spent = budget.checked_mul(share).and_then(|b| b.checked_mul(halves)).ok_or(overflow.clone())?;
@@ -173,13 +171,11 @@ pub fn joint_budget(plan: &Plan) -> Option<Rational> {
 
 /// The cost of a whole plan; of a copy that of this copy alone.
 pub fn cost(plan: &Plan, frame: &Frame) -> Result<Cost, CostError> {
-    let mut each = Vec::with_capacity(plan.measurements.len());
+    let mut each = Vec::with_capacity(plan.measured());
     let (mut total, worst_case) = summed(plan, frame, &mut |cost| each.push(cost))?;
     // Shares that add up to the whole budget cost just that: the terms' rounding must not make it more.
-    let truncation = truncation_cost(plan)?;
     if total > plan.budget
-        && each.iter().chain(&truncation).try_fold(Rational::ZERO, |sum, c| sum.checked_add(*c))
-            == Some(plan.budget)
+        && each.iter().try_fold(Rational::ZERO, |sum, c| sum.checked_add(*c)) == Some(plan.budget)
     {
         total = plan.budget;
     }
@@ -206,12 +202,30 @@ fn summed(
             &reckoned
         }
     };
+    let (mut total, mut worst_case, mut first) = (0u128, WorstCase::Sum, 0);
+    for channel in &plan.channels {
+        let (own, case) = of_channel(plan, frame, channel, first, each)?;
+        first += channel.measurements.len();
+        total = total.checked_add(own).ok_or(CostError::Overflow(first.saturating_sub(1)))?;
+        worst_case = worst_case.beside(case);
+    }
+    Ok((Rational::new(total, 1 << FRACTION_BITS).ok_or(CostError::Overflow(0))?, worst_case))
+}
+
+/// What one channel costs, in fixed point, and each of its measurements by itself, whose numbers begin at `first`.
+fn of_channel(
+    plan: &Plan,
+    frame: &Frame,
+    channel: &Channel,
+    first: usize,
+    each: &mut dyn FnMut(Rational),
+) -> Result<(u128, WorstCase), CostError> {
     let mut total: u128 = 0;
     let mut others = 0;
     // Neighbours in a long plan are often alike.
     let mut last: Option<((u128, Rational), (Rational, Option<u128>))> = None;
-    for (index, m) in plan.measurements.iter().enumerate() {
-        let moved = moved(plan, frame, index)?;
+    for (index, m) in (first..).zip(&channel.measurements) {
+        let moved = moved(plan, frame, &channel.subject, m, index)?;
         let (cost, fixed) = match last {
             Some((like, known)) if like == moved => known,
             _ => {
@@ -227,39 +241,30 @@ fn summed(
         }
     }
     let mut worst_case = WorstCase::Sum;
-    let rows = rows::rows_cost(plan, frame)?;
+    let rows = rows::rows_cost(plan, channel, frame)?;
     if let Some((cost, case)) = rows {
         total = total.checked_add(cost).ok_or(CostError::Overflow(0))?;
         worst_case = if others == 0 { case } else { WorstCase::Bound };
     }
     // Two rows in whole tables are always in different cells, or the same; in signed sums they may be opposite.
-    let signed = plan.measurements.iter().any(|m| m.block.is_signed());
+    let signed = channel.measurements.iter().any(|m| m.block.is_signed());
     if rows.is_none() && signed && plan.neighbours == Neighbours::Substitute {
         worst_case = WorstCase::Bound;
-        if let Some(joint) = joint::joint_cost(plan, frame) {
+        if let Some(joint) = joint::joint_cost(plan, channel, frame) {
             total = total.min(joint);
-            let exact = plan.measurements.iter().all(|m| m.block.form() != Form::Based);
+            let exact = channel.measurements.iter().all(|m| m.block.form() != Form::Based);
             worst_case = if exact { WorstCase::Joint } else { WorstCase::Bound };
         }
     }
-    let truncation = truncation_cost(plan)?;
-    if let Some(cost) = truncation {
-        let index = plan.measurements.len();
-        total = fixed_point_up(cost).and_then(|c| total.checked_add(c)).ok_or(CostError::Overflow(index))?;
-    }
-    Ok((Rational::new(total, 1 << FRACTION_BITS).ok_or(CostError::Overflow(0))?, worst_case))
+    Ok((total, worst_case))
 }
 
 /// A copy's plan with one noise in the place of each sum.
 fn reckoned_with(plan: &Plan) -> Result<Plan, CostError> {
     let mut out = Plan { copy: None, ..plan.clone() };
     let overflow = |i: usize| CostError::Overflow(i);
-    for (i, m) in out.measurements.iter_mut().enumerate() {
+    for (i, m) in out.measurements_mut().enumerate() {
         m.scale = plan.accounted(i).ok_or(overflow(i))?;
-    }
-    if let Some(cut) = &mut out.truncation {
-        let index = plan.measurements.len();
-        *cut = plan.accounted(index).ok_or(overflow(index))?;
     }
     Ok(out)
 }

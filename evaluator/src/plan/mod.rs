@@ -4,6 +4,7 @@
 mod asked;
 pub mod basis;
 pub mod block;
+mod channel;
 pub mod convert;
 pub mod copies;
 pub mod cost;
@@ -19,6 +20,7 @@ mod types;
 pub use asked::{Asked, Asks, MOST_INTERVALS, MOST_PREFIXES, MOST_RANGES};
 pub use basis::Basis;
 pub use block::{Based, Block, Form, Rows, Seen};
+pub use channel::{Channel, Subject};
 pub use copies::{Copy, Mode, Recipient};
 pub use noise::Noise;
 pub use objective::{Objective, Target};

@@ -1,6 +1,6 @@
 //! The plan itself, as it is stored in a release: who is protected, what is measured, at which scale.
 
-use super::{Asked, Asks, Block, Copy, Measure, Noise};
+use super::{Asked, Asks, Block, Channel, Copy, Measure, Noise};
 use crate::cube::{Cube, Cuboid, Level};
 use crate::exact::Rational;
 use serde::{Deserialize, Serialize};
@@ -110,17 +110,12 @@ pub struct Plan {
     /// For each dimension the levels in use, ascending, starting with 0 (total). Components are
     /// differences between consecutive levels in use.
     pub levels: Vec<Vec<u8>>,
-    /// The tables the agency asked for.
-    pub workload: Vec<Table>,
-    /// What is measured, in the order of the release file.
-    pub measurements: Vec<Measurement>,
-    /// The tables of the workload that are published without noise. No component below them is measured.
+    /// What is asked and measured of each subject: of rows first.
+    pub channels: Vec<Channel>,
+    /// The tables of the rows' workload that are published without noise. No component below them is measured.
     pub exact: Vec<Cuboid>,
     /// Conditions whose cells are empty whatever the data: see [`crate::recover::zeros`].
     pub zeros: Vec<String>,
-    /// The scale of the noise with which the units that have more than `max_rows` rows are counted, where they are:
-    /// see [`super::cost::truncation_cost`].
-    pub truncation: Option<Rational>,
     /// Where the measuring has several recipients: which copy this plan is of. Scales are then those of the copy.
     pub copy: Option<Box<Copy>>,
 }

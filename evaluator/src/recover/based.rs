@@ -54,7 +54,7 @@ enum Way<'a> {
 impl BasedOn {
     pub fn of(plan: &Plan) -> Result<BasedOn, RecoverError> {
         let mut out = BasedOn { index: HashMap::new(), bases: BTreeMap::new() };
-        for (i, m) in plan.measurements.iter().enumerate() {
+        for (i, m) in plan.only().measurements.iter().enumerate() {
             out.index.insert(m.block.cuboid().clone(), i);
             let Block::Based(block) = &m.block else { continue };
             for (d, l, basis) in block.dimensions() {
@@ -262,7 +262,7 @@ impl BasedOn {
         }
         let mut variances = Vec::new();
         for a in frame.below(cuboid) {
-            let Some(m) = self.index.get(&a).and_then(|&i| stored.plan.measurements.get(i)) else {
+            let Some(m) = self.index.get(&a).and_then(|&i| stored.plan.only().measurements.get(i)) else {
                 variances.push(0.0);
                 continue;
             };
@@ -298,7 +298,7 @@ impl BasedOn {
             None => {
                 let index = *self.index.get(&total).ok_or_else(|| stored.not_held(&total))?;
                 let spread =
-                    noise::noise_variance(stored.plan.noise, &stored.plan.measurements[index]).sqrt();
+                    noise::noise_variance(stored.plan.noise, &stored.plan.only().measurements[index]).sqrt();
                 let counted = stored.read(index)?.first().copied().unwrap_or(0);
                 counted as f64 + 40.0 * spread
             }
@@ -307,7 +307,7 @@ impl BasedOn {
     }
 
     fn unit<S: Source>(&self, stored: &Stored<S>, index: usize) -> Result<f64, RecoverError> {
-        let block = &stored.plan.measurements[index].block;
+        let block = &stored.plan.only().measurements[index].block;
         block.unit(&stored.frame).ok_or_else(|| RecoverError::Plan("an integer scale does not fit".into()))
     }
 
@@ -435,7 +435,7 @@ impl<S: Source> Estimate<S> for BasedOn {
         let tables: Vec<Cuboid> = parts.keys().cloned().collect();
         let mut noises = self.of_parts(stored, frame, parts).ok()?;
         for (a, own) in &mut noises {
-            let m = stored.plan.measurements.get(*self.index.get(a)?)?;
+            let m = stored.plan.only().measurements.get(*self.index.get(a)?)?;
             let unit = m.block.unit(&stored.frame)?;
             let variance = noise::noise_variance(stored.plan.noise, m) / (unit * unit);
             own.iter_mut().for_each(|v| *v *= variance);

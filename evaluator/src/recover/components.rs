@@ -13,11 +13,11 @@ pub(super) struct Components(Index);
 
 impl Components {
     pub fn of(plan: &Plan) -> Components {
-        Components(Index::of(&plan.measurements))
+        Components(Index::of(&plan.only().measurements))
     }
 
     fn find<S>(&self, stored: &Stored<S>, a: &Cuboid) -> Option<usize> {
-        self.0.find(&stored.plan.measurements, a)
+        self.0.find(&stored.plan.only().measurements, a)
     }
 
     /// The measurement of a component.
@@ -27,7 +27,7 @@ impl Components {
 
     /// The integers that stand for one unit of the component.
     fn unit<S: Source>(stored: &Stored<S>, index: usize) -> Result<f64, RecoverError> {
-        let block = &stored.plan.measurements[index].block;
+        let block = &stored.plan.only().measurements[index].block;
         block.unit(&stored.frame).ok_or_else(|| {
             RecoverError::Plan(format!("the scale of {} does not fit", stored.cube.describe(block.cuboid())))
         })
@@ -53,7 +53,7 @@ impl<S: Source> Estimate<S> for Components {
     fn covariance(&self, stored: &Stored<S>, _: &Frame, mut parts: Parts) -> Option<Parts> {
         for (a, part) in &mut parts {
             // The scale is that of the whole frame: lumping changes no group's size.
-            let m = &stored.plan.measurements[self.find(stored, a)?];
+            let m = &stored.plan.only().measurements[self.find(stored, a)?];
             let sigma2 = noise::component_variance(&stored.frame, stored.plan.noise, m)?;
             part.iter_mut().for_each(|v| *v *= sigma2);
         }
@@ -71,7 +71,7 @@ impl<S: Source> Estimate<S> for Components {
             let index = self.index(stored, &a)?;
             let unit = Self::unit(stored, index)?;
             q.iter_mut().for_each(|v| *v /= unit);
-            stored.plan.measurements[index].block.keep_drawn(frame, &mut q);
+            stored.plan.only().measurements[index].block.keep_drawn(frame, &mut q);
             out.push((index, q));
         }
         Ok(out)

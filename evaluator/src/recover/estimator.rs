@@ -75,7 +75,7 @@ impl Estimator {
         }
         // Each form by name: a new one must say whose it is.
         let (mut components, mut based, mut tables) = (false, false, false);
-        for m in &plan.measurements {
+        for m in &plan.only().measurements {
             match m.block.form() {
                 Form::Component => components = true,
                 Form::Based => based = true,

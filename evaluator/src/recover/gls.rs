@@ -79,7 +79,7 @@ impl Weighted {
 
 /// The measured tables with the reciprocals of their noise variances.
 pub fn measured_tables(plan: &Plan) -> Vec<Weighted> {
-    of_measurements(plan.noise, &plan.measurements)
+    of_measurements(plan.noise, &plan.only().measurements)
 }
 
 /// By how much a weight may exceed the next smaller one. Noise that is 0 but once in 10¹² releases has next to no variance, and beside weights of

@@ -41,7 +41,7 @@ pub use source::{Keeps, Source, SourceError, Sum};
 
 use crate::cube::{Axis, Cube, Cuboid, Frame};
 use crate::law::{ErrorLaw, LawError, NoiseLaw, Term};
-use crate::plan::{Block, Plan, limits};
+use crate::plan::{Block, Plan, Subject, limits};
 use estimator::{Coefficients, Estimator};
 use gls::{Gls, Parts};
 use std::collections::BTreeMap;
@@ -74,7 +74,7 @@ pub enum RecoverError {
     Plan(String),
 }
 
-/// A release's estimates, recovered on demand.
+/// The estimates of one channel of a release, recovered on demand.
 pub struct Recovery<S> {
     stored: Stored<S>,
     estimator: Estimator,
@@ -87,11 +87,18 @@ pub struct Recovery<S> {
 }
 
 impl<S: Source> Recovery<S> {
-    /// Prepares to recover from measurements made by `plan`.
+    /// Prepares to recover the rows of measurements made by `plan`.
     pub fn new(cube: Cube, plan: Plan, source: S) -> Result<Recovery<S>, RecoverError> {
-        let frame = Frame::new(&cube, &plan.levels);
+        Recovery::of(&Subject::Rows, cube, plan, source)
+    }
+
+    /// The same of any channel of the plan.
+    pub fn of(subject: &Subject, cube: Cube, plan: Plan, source: S) -> Result<Recovery<S>, RecoverError> {
+        let first = plan.numbers(subject).start;
+        let stored = Stored::new(cube, plan.alone(subject), first, source);
+        let (frame, plan) = (&stored.frame, &stored.plan);
         let mut lumps = vec![true; frame.axes.len()];
-        for m in &plan.measurements {
+        for m in &plan.only().measurements {
             // Of most kinds it is the same for all dimensions: of a hundred of them they are not asked one by one.
             match &m.block {
                 Block::Based(_) => lumps.iter_mut().enumerate().for_each(|(d, l)| *l &= m.block.lumps(d)),
@@ -101,7 +108,6 @@ impl<S: Source> Recovery<S> {
         }
         let whole = |(a, lumps): (&Axis, &bool)| if *lumps { a.lump(0, &[0]).0 } else { a.clone() };
         let lumped = frame.axes.iter().zip(&lumps).map(whole).collect();
-        let stored = Stored::new(cube, plan, frame, source);
         let mut estimator = Estimator::of(&stored)?;
         let zeros = Zeros::of_plan(&stored.cube, &stored.frame, &stored.plan).map_err(RecoverError::Plan)?;
         if let Estimator::Rows(written) = &mut estimator
@@ -141,7 +147,7 @@ impl<S: Source> Recovery<S> {
         &self.stored.cube
     }
 
-    /// The plan behind the measurements.
+    /// The plan behind the measurements, of this channel [alone](Plan::alone).
     pub fn plan(&self) -> &Plan {
         &self.stored.plan
     }
@@ -163,7 +169,7 @@ impl<S: Source> Recovery<S> {
 
     /// The cuboids that were measured or are wholly known, coarsest description of what can be answered.
     pub fn held(&self) -> impl Iterator<Item = &Cuboid> {
-        self.plan().measurements.iter().map(|m| m.block.cuboid()).chain(&self.plan().exact)
+        self.plan().only().measurements.iter().map(|m| m.block.cuboid()).chain(&self.plan().exact)
     }
 
     /// Whether a table over levels in use can be recovered: of its cells, where rows were measured, what these determine.
@@ -310,7 +316,7 @@ impl<S: Source> Recovery<S> {
 
     /// Whether each coefficient of a measurement stands for one noise, whatever the frame.
     pub fn copies_are_one(&self, measurement: usize) -> bool {
-        let Block::Based(block) = &self.plan().measurements[measurement].block else { return false };
+        let Block::Based(block) = &self.plan().only().measurements[measurement].block else { return false };
         block.axes.iter().all(Option::is_some)
     }
 
@@ -325,7 +331,7 @@ impl<S: Source> Recovery<S> {
 
     /// For each coefficient of a measurement, how many independent noises it stands for.
     pub fn copies(&self, frame: &Frame, measurement: usize) -> Vec<u64> {
-        self.plan().measurements[measurement].block.copies(frame)
+        self.plan().only().measurements[measurement].block.copies(frame)
     }
 
     /// The laws of the independent noises that each noise of a measurement is the sum of: one, but in nested copies.
@@ -374,7 +380,7 @@ impl<S: Source> Recovery<S> {
     }
 }
 
-/// The laws of the independent noises in each integer of a plan's measurement; after the last one comes the count of cut units.
+/// The laws of the independent noises in each integer of a plan's measurement.
 pub fn noise_of(plan: &Plan, measurement: usize) -> Vec<NoiseLaw> {
     plan.layers(measurement).into_iter().map(|s| plan.noise.law(s.to_f64())).collect()
 }

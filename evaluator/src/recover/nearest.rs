@@ -52,7 +52,7 @@ impl<S: Source> Recovery<S> {
             Err(RecoverError::Plan(format!("consistency in {} cannot be had: {why}", norm.symbol())))
         };
         let direct = matches!(self.estimator, Estimator::Tables(_))
-            && self.plan().measurements.iter().all(|m| m.block.form() == Form::Table(Seen::Cells));
+            && self.plan().only().measurements.iter().all(|m| m.block.form() == Form::Table(Seen::Cells));
         if !direct {
             return refused(format!(
                 "it is for tables measured directly, and this release's strategy `{}` measured other sums",
@@ -73,7 +73,7 @@ impl<S: Source> Recovery<S> {
     #[cfg(feature = "compile")]
     fn solve_nearest(&self, norm: Norm) -> Result<Result<Nearest, String>, RecoverError> {
         use super::lp;
-        let tables: Vec<&Cuboid> = self.plan().measurements.iter().map(|m| m.block.cuboid()).collect();
+        let tables: Vec<&Cuboid> = self.plan().only().measurements.iter().map(|m| m.block.cuboid()).collect();
         let sizes = tables.iter().map(|t| self.frame().cells(t));
         let cells: f64 = sizes.sum();
         if cells > lp::MOST_CELLS as f64 {

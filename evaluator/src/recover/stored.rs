@@ -1,4 +1,4 @@
-//! What every estimator reads: a plan, its axes and its numbers; and, laid over them, the tables that are published without noise.
+//! What every estimator reads: one channel of a plan, its axes and its numbers; and, laid over them, the tables that are published without noise.
 //!
 //! Components below an exact table come from it and have no error. Least squares over unequal groups, where components are not
 //! independent of each other, takes them off what was measured ([`super::gls`]); no other estimator hears of them.
@@ -9,10 +9,13 @@ use super::{RecoverError, Source};
 use crate::cube::{Cube, Cuboid, Frame};
 use crate::plan::{Plan, limits};
 
-/// A plan with its numbers.
+/// A channel of a plan with its numbers.
 pub(super) struct Stored<S> {
     pub cube: Cube,
+    /// The plan of this channel [alone](Plan::alone).
     pub plan: Plan,
+    /// The number that its first measurement has in the source.
+    first: usize,
     pub frame: Frame,
     pub source: S,
     /// Whether all sibling groups of every level have one size.
@@ -24,12 +27,13 @@ pub(super) struct Stored<S> {
 }
 
 impl<S: Source> Stored<S> {
-    pub fn new(cube: Cube, plan: Plan, frame: Frame, source: S) -> Stored<S> {
+    pub fn new(cube: Cube, plan: Plan, first: usize, source: S) -> Stored<S> {
+        let frame = Frame::new(&cube, &plan.levels);
         let balanced = frame.is_balanced();
-        let blocks = plan.measurements.iter().map(|m| m.block.checked_values(&frame));
+        let blocks = plan.only().measurements.iter().map(|m| m.block.checked_values(&frame));
         let exact = plan.exact.iter().map(|e| limits::cells(&frame, e));
         let values = blocks.chain(exact).fold(0u64, |n, v| n.saturating_add(v.unwrap_or(u64::MAX)));
-        Stored { cube, plan, frame, source, balanced, values, cache: Cache::default() }
+        Stored { cube, plan, first, frame, source, balanced, values, cache: Cache::default() }
     }
 
     /// Whether a table has no more cells than there are values: nothing larger is held.
@@ -61,8 +65,8 @@ impl<S: Source> Stored<S> {
 
     /// The values of a measurement, as many as its block has.
     pub fn read(&self, index: usize) -> Result<Vec<i64>, RecoverError> {
-        let expected = self.plan.measurements[index].block.values(&self.frame);
-        let values = self.source.values(index)?;
+        let expected = self.plan.only().measurements[index].block.values(&self.frame);
+        let values = self.source.values(self.first + index)?;
         if values.len() != expected {
             return Err(RecoverError::WrongLength(index, values.len(), expected));
         }
@@ -75,7 +79,7 @@ impl<S: Source> Stored<S> {
     /// The values around the mean of the secret centre, so that what is left of it is as likely up as down. The centre is in every
     /// noise: contrasts of a component take it away again.
     fn centred(&self, index: usize, values: Vec<i64>, mean: u32) -> Result<Vec<i64>, RecoverError> {
-        let block = &self.plan.measurements[index].block;
+        let block = &self.plan.only().measurements[index].block;
         let overflow = || RecoverError::Plan(format!("measurement {index} does not fit 64-bit integers"));
         let noises = block.noises(&self.frame);
         // What is published has as many integers as noise, or is less than that: see `Stored::read`.

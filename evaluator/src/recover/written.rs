@@ -22,7 +22,7 @@ pub(super) struct Written {
 
 /// The blocks of rows.
 fn blocks(plan: &Plan) -> impl Iterator<Item = &Rows> + Clone {
-    plan.measurements.iter().filter_map(|m| match &m.block {
+    plan.only().measurements.iter().filter_map(|m| match &m.block {
         Block::Rows(rows) => Some(rows),
         _ => None,
     })
@@ -57,7 +57,7 @@ pub fn known(frame: &Frame, exact: &[Cuboid], cuboid: &Cuboid) -> Vec<Vec<(u32, 
 
 /// The reciprocal of each row's noise variance.
 pub fn weights(plan: &Plan) -> Vec<f64> {
-    let each = plan.measurements.iter().map(|m| (m, 1.0 / noise::noise_variance(plan.noise, m)));
+    let each = plan.only().measurements.iter().map(|m| (m, 1.0 / noise::noise_variance(plan.noise, m)));
     each.flat_map(|(m, w)| match &m.block {
         Block::Rows(rows) => vec![w; rows.rows.len()],
         _ => Vec::new(),
@@ -69,7 +69,7 @@ impl Written {
     /// `None` when the plan measures no rows; rows of several tables, or beside other blocks, are not for this program.
     pub(super) fn of(plan: &Plan) -> Result<Option<Written>, RecoverError> {
         let Some(first) = blocks(plan).next() else { return Ok(None) };
-        if blocks(plan).count() < plan.measurements.len() {
+        if blocks(plan).count() < plan.only().measurements.len() {
             return Err(RecoverError::Plan("the plan mixes rows with other blocks".into()));
         }
         if blocks(plan).any(|r| r.cuboid != first.cuboid) {

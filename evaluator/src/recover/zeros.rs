@@ -216,8 +216,8 @@ impl Lumped {
 impl Zeros {
     /// Resolves the conditions of a plan.
     pub fn of_plan(cube: &Cube, frame: &Frame, plan: &Plan) -> Result<Zeros, String> {
-        let asked = plan.workload.iter().map(|t| &t.cuboid);
-        let measured = plan.measurements.iter().filter(|m| m.block.form() == Form::Table(Seen::Cells));
+        let asked = plan.only().workload.iter().map(|t| &t.cuboid);
+        let measured = plan.only().measurements.iter().filter(|m| m.block.form() == Form::Table(Seen::Cells));
         Zeros::new(cube, frame, &plan.zeros, asked.chain(measured.map(|m| m.block.cuboid())))
     }
 

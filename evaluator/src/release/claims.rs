@@ -15,7 +15,7 @@ use super::wire;
 use crate::cube::{Cube, Frame};
 use crate::exact::Rational;
 use crate::plan::cost::{self, Cost, CostError, WorstCase};
-use crate::plan::{BudgetRule, Measure, Mode, Neighbours, Plan, convert};
+use crate::plan::{BudgetRule, Channel, Measure, Mode, Neighbours, Plan, Subject, convert};
 use crate::projection::key::Key;
 use crate::projection::{self, Design, Projection, Shape};
 use serde::Serialize;
@@ -141,9 +141,9 @@ pub fn of_tables(
 ) -> Result<Claims, ClaimError> {
     let frame = Frame::new(cube, &plan.levels);
     let currency = Currency::of_tables(plan.noise);
-    let measurements = (0..plan.measurements.len().min(LISTED_MEASUREMENTS))
+    let measurements = (0..plan.rows().measurements.len().min(LISTED_MEASUREMENTS))
         .map(|i| {
-            let m = &plan.measurements[i];
+            let m = &plan.rows().measurements[i];
             let (sensitivity, cost) = cost::measurement_cost(plan, &frame, i)?;
             let (block, kind) = (cube.describe(m.block.cuboid()), m.block.kind().into());
             Ok(MeasurementSummary { block, kind, scale: m.scale, sensitivity, cost })
@@ -165,6 +165,7 @@ pub fn of_tables(
     if reasons.len() != n {
         return Err(ClaimError::Reasons(reasons.len(), n));
     }
+    let cut = plan.channel(&Subject::CutUnits).and_then(|c| c.measurements.first());
     let promise = guarantee(currency, plan.budget, &whom(&words.unit, plan.max_rows), plan.neighbours);
     Ok(Claims {
         privacy: Privacy {
@@ -181,15 +182,17 @@ pub fn of_tables(
                 (Currency::Rho, None) => return Err(ClaimError::Delta),
                 (Currency::Epsilon, _) => None,
             },
-            truncation: plan.truncation.map(|scale| TruncationSummary { scale }),
+            truncation: cut.map(|m| TruncationSummary { scale: m.scale }),
             note: format!("{promise}{worst}{beyond}"),
         },
         plan: PlanSummary {
             measure: plan.measure.name().into(),
             budgets: plan.budgets.name().into(),
             mechanism: plan.noise,
-            workload: (plan.workload.iter().take(LISTED_MEASUREMENTS)).map(|t| t.describe(cube)).collect(),
-            count: plan.measurements.len() as u64,
+            workload: (plan.rows().workload.iter().take(LISTED_MEASUREMENTS))
+                .map(|t| t.describe(cube))
+                .collect(),
+            count: plan.rows().measurements.len() as u64,
             measurements,
         },
         projection: None,
@@ -216,12 +219,10 @@ pub fn no_tables(cube: &Cube, design: &Design) -> Plan {
         measure: Measure::Base,
         budgets: BudgetRule::Uniform,
         levels: vec![vec![0]; cube.dimensions.len()],
-        workload: Vec::new(),
+        channels: vec![Channel::rows(Vec::new(), Vec::new())],
         exact: Vec::new(),
         zeros: Vec::new(),
-        truncation: None,
         copy: None,
-        measurements: Vec::new(),
     }
 }
 

@@ -10,7 +10,7 @@ use super::manifest::is_name;
 use super::{Kind, Release, ReleaseError, codec};
 use crate::exact::Rational;
 use crate::plan::copies::{Copy, MAX_RECIPIENTS, Mode, Recipient};
-use crate::plan::{Plan, limits};
+use crate::plan::{Plan, Subject, limits};
 
 const WHAT: &str = "the section of copies";
 
@@ -37,7 +37,7 @@ pub fn encode(plan: &Plan) -> Result<Option<Vec<u8>>, ReleaseError> {
         Mode::Nested => (1, 0),
         Mode::Shifted { mean } => (2, mean),
     };
-    let cut = plan.truncation.and(copy.scales.last().copied()).unwrap_or(Rational::ZERO);
+    let cut = plan.numbers(&Subject::CutUnits).next().and_then(|i| copy.scales.get(i).copied());
     let stored: Wire = (
         copy.measuring,
         mode,
@@ -45,7 +45,7 @@ pub fn encode(plan: &Plan) -> Result<Option<Vec<u8>>, ReleaseError> {
         copy.own as u32,
         wire(copy.budget),
         copy.recipients.iter().map(|r| (r.name.clone(), wire(r.factor))).collect(),
-        wire(cut),
+        wire(cut.unwrap_or(Rational::ZERO)),
         copy.further.iter().map(|step| step.iter().map(|s| wire(*s)).collect()).collect(),
     );
     codec::encode(WHAT, &stored).map(Some)
@@ -78,10 +78,12 @@ pub fn decode(bytes: &[u8], first: Plan) -> Result<Plan, ReleaseError> {
     if budget != first.budget {
         return Err(invalid("it has another budget than the plan"));
     }
-    if cut.is_zero() != first.truncation.is_none() {
+    let cuts = first.numbers(&Subject::CutUnits);
+    if cut.is_zero() != cuts.is_empty() {
         return Err(invalid("it and the rest of the file do not agree on the count of cut units"));
     }
-    let scales = first.measurements.iter().map(|m| m.scale).chain(first.truncation.map(|_| cut)).collect();
+    let scales = first.measurements().enumerate().map(|(i, m)| if cuts.contains(&i) { cut } else { m.scale });
+    let scales = scales.collect();
     let further = further
         .into_iter()
         .map(|step| step.into_iter().map(rational).collect())
@@ -109,9 +111,9 @@ impl Release {
                 Some(_) => Err(invalid("the manifest names a recipient, and the file does not")),
             };
         }
-        let scale = plan.truncation;
+        let cut = plan.channel(&Subject::CutUnits).cloned();
         let plan = decode(&self.section(Kind::Copies, 0)?, plan)?;
-        if plan.truncation != scale {
+        if plan.channel(&Subject::CutUnits) != cut.as_ref() {
             return Err(invalid("the count of cut units has another scale"));
         }
         let own = plan.copy.as_ref().map_or("", |c| c.recipient());

@@ -78,8 +78,11 @@ pub(super) fn cuboids(
     if count > MAX_EXACT {
         return Err(invalid(format!("there are {count}; at most {MAX_EXACT} are possible")));
     }
-    let asked: FxHashSet<&Cuboid> =
-        if count == 0 { FxHashSet::default() } else { plan.workload.iter().map(|t| &t.cuboid).collect() };
+    let asked: FxHashSet<&Cuboid> = if count == 0 {
+        FxHashSet::default()
+    } else {
+        plan.rows().workload.iter().map(|t| &t.cuboid).collect()
+    };
     for index in 0..count {
         let bytes = release.section(Kind::Exact, index)?;
         let (cuboid, mut rest) = shape(&bytes, cube)?;

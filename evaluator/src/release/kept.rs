@@ -257,7 +257,7 @@ mod tests {
     use super::*;
     use crate::cube::{Cube, Dimension};
     use crate::exact::Rational;
-    use crate::plan::{Block, BudgetRule, Measure, Measurement, Neighbours, Noise, Plan, Table};
+    use crate::plan::{Block, BudgetRule, Channel, Measure, Measurement, Neighbours, Noise, Plan, Table};
     use crate::recover::{Recovery, Source, SourceError};
     use std::cell::Cell;
 
@@ -309,6 +309,7 @@ mod tests {
         };
         let values = cuboids.iter().map(|c| (0..cube.cells(c).unwrap()).map(&mut draw).collect()).collect();
         let block = |c: &Cuboid| Measurement { block: Block::Table(c.clone()), scale: Rational::whole(3) };
+        let workload = cuboids.iter().map(|c| Table::new(c.clone(), Rational::ONE));
         let plan = Plan {
             noise: Noise::Gaussian,
             budget: Rational::ONE,
@@ -317,11 +318,9 @@ mod tests {
             measure: Measure::Queries,
             budgets: BudgetRule::Uniform,
             levels: vec![vec![0, 1], vec![0, 1], vec![0, 1, 2]],
-            workload: cuboids.iter().map(|c| Table::new(c.clone(), Rational::ONE)).collect(),
-            measurements: cuboids.iter().map(block).collect(),
+            channels: vec![Channel::rows(workload.collect(), cuboids.iter().map(block).collect())],
             exact: Vec::new(),
             zeros: Vec::new(),
-            truncation: None,
             copy: None,
         };
         (cube, plan, values)

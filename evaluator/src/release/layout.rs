@@ -45,7 +45,7 @@ pub enum Kind {
     Projection,
     /// How many units had more rows than count, with noise: at most once. Critical, as a reader that does not
     /// know it would not say that rows are missing. Since format 2.
-    Truncation,
+    CutUnits,
     /// What is asked of the plan's tables beyond their cells: at most once. Optional, as every answer is the same without it.
     /// Since format 2.
     Workload,
@@ -65,7 +65,7 @@ impl Kind {
         Kind::Exact,
         Kind::Zero,
         Kind::Projection,
-        Kind::Truncation,
+        Kind::CutUnits,
         Kind::Workload,
         Kind::Copies,
     ];
@@ -81,7 +81,7 @@ impl Kind {
             Kind::Exact => CRITICAL | 6,
             Kind::Zero => CRITICAL | 7,
             Kind::Projection => CRITICAL | 8,
-            Kind::Truncation => CRITICAL | 9,
+            Kind::CutUnits => CRITICAL | 9,
             Kind::Workload => 10,
             Kind::Copies => CRITICAL | 11,
         }
@@ -98,7 +98,7 @@ impl Kind {
             Kind::Exact => "exact",
             Kind::Zero => "zero",
             Kind::Projection => "projection",
-            Kind::Truncation => "truncation",
+            Kind::CutUnits => "truncation",
             Kind::Workload => "workload",
             Kind::Copies => "copies",
         }
@@ -117,7 +117,7 @@ impl Kind {
     /// The format version that introduced the kind.
     pub const fn since(self) -> u32 {
         match self {
-            Kind::Truncation | Kind::Workload | Kind::Copies => 2,
+            Kind::CutUnits | Kind::Workload | Kind::Copies => 2,
             _ => FIRST_FORMAT,
         }
     }
@@ -299,7 +299,7 @@ mod tests {
             (Kind::Exact, 0x8000_0006, "exact"),
             (Kind::Zero, 0x8000_0007, "zero"),
             (Kind::Projection, 0x8000_0008, "projection"),
-            (Kind::Truncation, 0x8000_0009, "truncation"),
+            (Kind::CutUnits, 0x8000_0009, "truncation"),
             (Kind::Workload, 10, "workload"),
             (Kind::Copies, 0x8000_000b, "copies"),
         ];
@@ -321,7 +321,7 @@ mod tests {
             let found = Kind::from_tag(kind.tag(), 1);
             match kind {
                 Kind::Workload => assert_eq!(found.unwrap(), None),
-                Kind::Truncation | Kind::Copies => {
+                Kind::CutUnits | Kind::Copies => {
                     assert!(matches!(found, Err(ReleaseError::UnknownCritical { .. })));
                 }
                 _ => assert_eq!(found.unwrap(), Some(kind)),

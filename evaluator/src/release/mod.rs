@@ -8,7 +8,7 @@
 //! | module | what it is |
 //! |---|---|
 //! | `layout` | header, table, section kinds with their fixed tags, caps |
-//! | [`parts`], [`copies`], [`exact`], `zeros`, [`projection`], `truncation`, [`values`] | one part of the file each: stored, read, checked |
+//! | [`parts`], [`copies`], [`exact`], `zeros`, [`projection`], `channels`, [`values`] | one part of the file each: stored, read, checked |
 //! | [`packing`], `room` | how integers are packed, and how large what is declared may be |
 //! | [`texts`] | which texts a release may have |
 //! | [`canonical`] | the one way to write a manifest as JSON |
@@ -23,6 +23,7 @@
 //! | `writer`, `place`, [`keys`] | sealing; feature `compile` |
 
 pub mod canonical;
+pub mod channels;
 pub mod claims;
 pub mod codec;
 pub mod copies;
@@ -38,7 +39,6 @@ mod reader;
 mod room;
 pub mod signature;
 pub mod texts;
-mod truncation;
 pub mod values;
 mod verify;
 pub mod wire;
@@ -72,7 +72,6 @@ pub use manifest::{
 pub use manifest::{is_day, is_name};
 pub use reader::Release;
 pub use signature::{NOT_PRIVATE_PUBLIC_KEY, is_not_private_key, public_key_text};
-pub use truncation::Truncation;
 #[cfg(feature = "compile")]
 pub use verify::sidecar_path;
 pub use verify::{Check, Outcome, Verification};

@@ -26,7 +26,7 @@ pub struct Layout {
 
 /// Where a plan's measurements stand.
 pub fn layout(plan: &Plan, frame: &Frame) -> Layout {
-    let counts: Vec<usize> = plan.measurements.iter().map(|m| m.block.values(frame)).collect();
+    let counts: Vec<usize> = plan.rows().measurements.iter().map(|m| m.block.values(frame)).collect();
     let mut chunks = Vec::new();
     let (mut start, mut held) = (0, 0usize);
     for (i, count) in counts.iter().enumerate() {

@@ -9,7 +9,7 @@ use crate::projection::Projection;
 /// The projection of a release; `None` when it is one of tables.
 pub fn projection(release: &Release, cube: &Cube) -> Result<Option<Projection>, ReleaseError> {
     // Its answers and its guarantee know nothing of either.
-    let tables = [Kind::Exact, Kind::Zero, Kind::Truncation, Kind::Workload]
+    let tables = [Kind::Exact, Kind::Zero, Kind::CutUnits, Kind::Workload]
         .iter()
         .map(|&k| release.count(k))
         .sum::<u32>();

@@ -219,7 +219,7 @@ impl Release {
         plan.exact = exact;
         super::room::check_room(self, &plan, &frame, cells)?;
         plan.zeros = super::zeros::conditions(self)?;
-        plan.truncation = self.truncation()?.map(|t| t.scale);
+        plan.channels.extend(self.beside()?.into_iter().map(|(channel, _)| channel));
         plan = self.copy(plan)?;
         // One that cannot be resolved would make every answer an error.
         crate::recover::zeros::Zeros::of_plan(cube, &frame, &plan)

@@ -18,7 +18,7 @@ pub(super) fn check_room(
     let Layout { counts, chunks: sections } = layout(plan, frame);
     let found = release.count(Kind::Measurements) as usize;
     // A projection has no blocks; its integers are compared with its own size.
-    if plan.measurements.is_empty() {
+    if plan.rows().measurements.is_empty() {
         return Ok(());
     }
     if found != sections.len() {
@@ -41,7 +41,7 @@ pub(super) fn check_room(
     let too_large = |m: &&crate::plan::Measurement| {
         m.block.form() != Form::Rows && cells(frame, m.block.cuboid()).is_none_or(|n| n > total)
     };
-    match plan.measurements.iter().find(too_large) {
+    match plan.rows().measurements.iter().find(too_large) {
         Some(_) => refuse("a part of a table is measured whose other parts are not in the file".into()),
         None => Ok(()),
     }

@@ -363,16 +363,16 @@ fn tables_no_writer_makes() {
 /// What format 2 added is there in format 2 and at most once; a file of format 1 has none of it.
 #[test]
 fn what_format_2_added() {
-    let with = |version: u32, truncations: u32, edit: fn(&mut Value)| {
+    let with = |version: u32, cut: u32, edit: fn(&mut Value)| {
         let mut forge = Forge { version, edit, ..Forge::new() };
-        forge.sections.extend((0..truncations).map(|i| (Kind::Truncation.tag(), i, b"count".to_vec())));
+        forge.sections.extend((0..cut).map(|i| (Kind::CutUnits.tag(), i, b"count".to_vec())));
         forge.open()
     };
     for version in 1..=FORMAT {
         let release = with(version, 0, |_| ()).unwrap();
         assert_eq!((release.manifest().format, release.manifest().dataset.clone()), (version, None));
     }
-    assert_eq!(with(2, 1, |_| ()).unwrap().section(Kind::Truncation, 0).unwrap(), b"count");
+    assert_eq!(with(2, 1, |_| ()).unwrap().section(Kind::CutUnits, 0).unwrap(), b"count");
     assert!(matches!(with(2, 2, |_| ()), Err(ReleaseError::Table(_))));
     assert!(matches!(with(1, 1, |_| ()), Err(ReleaseError::UnknownCritical { .. })));
 

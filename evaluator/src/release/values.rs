@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Reads measured integers section by section; every section's hash is checked when it is read.
+/// Reads measured integers section by section, those of channels beside rows after those of rows; every section's hash is checked when it is read.
 pub struct Values<R = Release> {
     release: R,
     chunks: Vec<Range<usize>>,
@@ -25,6 +25,10 @@ pub struct Values<R = Release> {
     last: Mutex<Option<(usize, Arc<[u8]>)>>,
     /// Sums of them from an earlier time.
     kept: Option<Kept>,
+}
+
+fn missing(measurement: usize) -> ReleaseError {
+    ReleaseError::Invalid { what: "measurements", why: format!("there is no measurement {measurement}") }
 }
 
 impl<R: Borrow<Release>> Values<R> {
@@ -78,12 +82,12 @@ impl<R: Borrow<Release>> Values<R> {
     }
 
     fn read(&self, measurement: usize) -> Result<Vec<i64>, ReleaseError> {
-        let missing = || ReleaseError::Invalid {
-            what: "measurements",
-            why: format!("there is no measurement {measurement}"),
-        };
+        if let Some(beside) = measurement.checked_sub(self.counts.len()) {
+            let values = self.release().beside()?.into_iter().flat_map(|(_, values)| values).nth(beside);
+            return values.ok_or_else(|| missing(measurement));
+        }
         let section = self.chunks.partition_point(|c| c.end <= measurement);
-        let chunk = self.chunks.get(section).cloned().ok_or_else(missing)?;
+        let chunk = self.chunks.get(section).cloned().ok_or_else(|| missing(measurement))?;
         let bytes = self.section(section)?;
         let mut rest = &bytes[..];
         for before in chunk.start..measurement {

@@ -66,9 +66,15 @@ pub fn run(args: &Args, format: Format, answers: &Answers) -> Outcome {
     let cube = answers.cube();
     let tables: Vec<Vec<Level>> = match &args.table {
         Some(names) => vec![super::table(cube, names)?],
-        None => {
-            answers.evaluator().recovery().plan().workload.iter().map(|t| t.cuboid.iter().collect()).collect()
-        }
+        None => answers
+            .evaluator()
+            .recovery()
+            .plan()
+            .rows()
+            .workload
+            .iter()
+            .map(|t| t.cuboid.iter().collect())
+            .collect(),
     };
     let Some(out) = &args.out else {
         let [levels] = &tables[..] else {

@@ -185,7 +185,7 @@ fn one(args: &Args, answers: &Answers) -> Outcome {
 /// The table finished together with all tables of the release, from the same whole cells whichever table is asked for.
 fn consistent(answers: &Answers, group_by: &[Level]) -> Result<Vec<u64>, Failure> {
     let cube = answers.cube();
-    let workload = &answers.evaluator().recovery().plan().workload;
+    let workload = &answers.evaluator().recovery().plan().rows().workload;
     let base = workload.iter().fold(Cuboid::total(), |all, t| all.join(&t.cuboid));
     let cells = cube.cells(&base).and_then(|c| usize::try_from(c).ok());
     let cells = cells.filter(|c| c.saturating_mul(workload.len()) <= consistent::MOST).ok_or_else(|| {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 /// Whether a plan was made for more than cells.
 pub fn of(plan: &Plan) -> bool {
-    plan.workload.iter().any(|t| !t.asks.is_cells())
+    plan.rows().workload.iter().any(|t| !t.asks.is_cells())
 }
 
 /// Whether more than cells is asked for.
@@ -67,7 +67,7 @@ fn spreads(tables: &[&Table], request: &Request, planned: &Planned) -> Vec<Vec<O
 /// The tables of which sums are asked: what their cells, prefixes and ranges are known to.
 pub fn judged(request: &Request, planned: &Planned, all: bool) -> String {
     let asked = |t: &&Table| matches!(&t.asks, Asks::Product(of) if !of.is_empty());
-    let mut tables: Vec<&Table> = planned.plan.workload.iter().filter(asked).collect();
+    let mut tables: Vec<&Table> = planned.plan.rows().workload.iter().filter(asked).collect();
     // A table that is asked several things is judged once.
     let mut seen = std::collections::HashSet::new();
     tables.retain(|t| {

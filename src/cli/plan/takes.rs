@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 /// A table that is as good as all of the release, and what it grew by.
 fn dominant(spec: &Spec, choice: &Choice, effort: &Effort) -> Option<(String, f64, String)> {
     let (at, part) = effort.dominant?;
-    let table = choice.planned.plan.workload.get(at)?;
+    let table = choice.planned.plan.rows().workload.get(at)?;
     let sizes = table.cuboid.iter().map(|l| (l.of(&spec.cube).len(), spec.cube.level_name(l)));
     let (categories, name) = sizes.max()?;
     Some((asked::name(table, &spec.cube), part, format!("{name}, {categories} categories")))

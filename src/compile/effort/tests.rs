@@ -57,10 +57,10 @@ fn what_it_takes_is_what_it_took() {
         let ratio = e.work.file / bytes;
         assert!((0.5..=2.0).contains(&ratio), "{strategy} {sizes:?}: {} said, {bytes} there", e.work.file);
         assert_eq!(e.work.values, made.values as f64);
-        assert_eq!(e.work.measurements, plan.measurements.len() as f64);
+        assert_eq!(e.work.measurements, plan.rows().measurements.len() as f64);
         let release = Release::open(&made.sealed.path).unwrap();
         let frame = Frame::new(&release.cube().unwrap(), &plan.levels);
-        let cells: f64 = plan.measurements.iter().map(|m| frame.len(m.block.cuboid()) as f64).sum();
+        let cells: f64 = plan.rows().measurements.iter().map(|m| frame.len(m.block.cuboid()) as f64).sum();
         assert_eq!(e.work.cells, cells);
         assert!(e.release.seconds > 0.0 && e.row.seconds > 0.0 && e.answer.seconds > 0.0);
         assert!(e.release.memory > 1e6 && e.answer.memory > 1e6);

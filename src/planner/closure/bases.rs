@@ -25,7 +25,7 @@ pub fn bases_of(plan: &Plan) -> Bases {
         }
         _ => Vec::new(),
     };
-    plan.measurements.iter().flat_map(of).collect()
+    plan.only().measurements.iter().flat_map(of).collect()
 }
 
 impl Closure {

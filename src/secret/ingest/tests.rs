@@ -54,7 +54,7 @@ pub(in crate::secret) fn spec(columns: impl IntoIterator<Item = (Dimension, Colu
             unit: Unit::Row,
             neighbours: Neighbours::AddRemove,
             budget: Budget::Rho(Rational::ONE),
-            truncation: None,
+            cut_units: None,
         },
         cube: Cube { dimensions },
         columns,

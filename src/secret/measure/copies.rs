@@ -3,11 +3,11 @@
 //! **Guarantee.** With `y` the integers that noise is added to: of a nested measuring the first copy is `y + z`, `z` as any measuring
 //! draws it, and every further copy is the copy before it plus noise that is independent of the data and of all before. So whatever is
 //! made of all copies together is made of the first. Of a shifted one every copy is `y + z + μ`, `z` drawn anew for each, `μ` one
-//! number for the whole copy. **Proof.** Post-processing; composition. What a copy costs alone: [`crate::plan::copies`]. **Source.** Koufogiannis,
+//! number for all that has cells in the copy. **Proof.** Post-processing; composition. What a copy costs alone: [`crate::plan::copies`]. **Source.** Koufogiannis,
 //! Han & Pappas 2016 (gradual release) for the first, the published shifted mechanism for the second.
 //!
-//! Copy k draws its noise for measurement i of M from the ChaCha20 stream `k·(M+1) + i`, so no stream serves twice; the centres come from the
-//! last streams but one.
+//! Copy k draws its noise for measurement i of all channels from the ChaCha20 stream `k·n + i`, n being their number (and at least one more
+//! than those of rows), so no stream serves twice; the centres come from the last streams but one.
 
 use super::MeasureError;
 use crate::plan::{Mode, Noise, Plan};
@@ -100,7 +100,8 @@ impl Drawn {
                 Some(before) => step(&self.copies, k, index, before.clone(), entropy)?,
                 None => {
                     let sampler = sampler(plan, index)?;
-                    let centre = self.centres.get(k).copied().unwrap_or(0);
+                    let shifted = plan.measurement(index).is_some_and(|(c, _)| c.subject.has_cells());
+                    let centre = if shifted { self.centres.get(k).copied().unwrap_or(0) } else { 0 };
                     let mut stream = entropy.stream(stream(plan, k, index));
                     let mut noisy = Zeroizing::new(exact.to_vec());
                     for cell in noisy.iter_mut() {
@@ -118,18 +119,19 @@ impl Drawn {
 }
 
 /// The stream of a copy's noise for a measurement.
-pub(super) fn stream(plan: &Plan, copy: usize, index: usize) -> u64 {
-    copy as u64 * (plan.measurements.len() as u64 + 1) + index as u64
+fn stream(plan: &Plan, copy: usize, index: usize) -> u64 {
+    let of_a_copy = plan.measured().max(plan.rows().measurements.len() + 1);
+    copy as u64 * of_a_copy as u64 + index as u64
 }
 
 /// The law of a measurement's own noise, that of a nested copy's first layer.
-pub(super) fn sampler(plan: &Plan, index: usize) -> Result<Sampler, NoiseError> {
+fn sampler(plan: &Plan, index: usize) -> Result<Sampler, NoiseError> {
     let scale = plan.layers(index).first().copied().ok_or(NoiseError::ZeroScale)?;
     Sampler::of(plan.noise, scale)
 }
 
 /// A nested copy, from the one before it.
-pub(super) fn step(
+fn step(
     copies: &Copies,
     k: usize,
     index: usize,

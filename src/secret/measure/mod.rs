@@ -12,16 +12,14 @@
 
 mod copies;
 mod exact;
-mod truncation;
 
 pub use copies::Copies;
 pub use exact::exact_tables;
-pub use truncation::cut_units;
 
 use crate::cube::{Cube, Cuboid, Frame};
 use crate::exact::Rational;
 use crate::plan::cost::CostError;
-use crate::plan::{Measurement, Plan};
+use crate::plan::{Plan, Subject};
 use crate::planner::room;
 use crate::secret::Charged;
 use crate::secret::count::{CountError, Data, Tabulator};
@@ -109,21 +107,24 @@ pub fn measure_copies(
     let drawn = Drawn::new(charged.into_work(), &entropy)?;
     let plan = drawn.first();
     let frame = Frame::new(cube, &plan.levels);
-    let cells: Vec<usize> = plan.measurements.iter().map(|m| frame.len(shape(m))).collect();
+    let cells: Vec<usize> = plan.measurements().map(|m| frame.len(m.block.cuboid())).collect();
     let all: u64 = cells.iter().map(|&c| c as u64).sum();
     let (mut done, mut values) = (0, 0);
     let mut start = 0;
-    while start < plan.measurements.len() {
+    while start < cells.len() {
         let mut end = start;
         let mut in_flight = 0;
         let most = CELLS_IN_FLIGHT / drawn.copies();
-        while end < plan.measurements.len() && (end == start || in_flight + cells[end] <= most) {
+        while end < cells.len() && (end == start || in_flight + cells[end] <= most) {
             in_flight += cells[end];
             end += 1;
         }
         let batch: Vec<Vec<Vec<i64>>> = (start..end)
             .into_par_iter()
-            .map_init(|| data.counter(), |counter, i| one(counter, cube, &frame, &drawn, i, &entropy))
+            .map_init(
+                || data.counter(),
+                |counter, i| one((&data, counter), cube, &frame, &drawn, i, &entropy),
+            )
             .collect::<Result<_, _>>()?;
         for (i, measured) in (start..end).zip(batch) {
             values += measured.first().map_or(0, Vec::len) as u64;
@@ -138,13 +139,22 @@ pub fn measure_copies(
     Ok(values)
 }
 
-fn shape(m: &Measurement) -> &Cuboid {
-    m.block.cuboid()
+/// What the rows add up to in the cells of a table, by a channel's subject: still secret.
+fn added_up(
+    (data, counter): (&Data, &mut Tabulator<'_>),
+    cube: &Cube,
+    subject: &Subject,
+    cuboid: &Cuboid,
+) -> Result<Option<Zeroizing<Vec<i64>>>, MeasureError> {
+    Ok(match subject {
+        Subject::Rows => Some(counter.cuboid(cube, cuboid)?.into_cells()),
+        Subject::CutUnits => i64::try_from(data.cut()).ok().map(|units| Zeroizing::new(vec![units])),
+    })
 }
 
 /// One measurement: count, scale up (or add up what the block adds up), add noise, take contrasts; for each copy.
 fn one(
-    counter: &mut Tabulator<'_>,
+    (data, counter): (&Data, &mut Tabulator<'_>),
     cube: &Cube,
     frame: &Frame,
     drawn: &Drawn,
@@ -152,8 +162,9 @@ fn one(
     entropy: &Entropy,
 ) -> Result<Vec<Vec<i64>>, MeasureError> {
     let overflow = || MeasureError::Overflow(index);
-    let m = &drawn.first().measurements[index];
-    let mut cells: Zeroizing<Vec<i64>> = counter.cuboid(cube, shape(m))?.into_cells();
+    let (channel, m) = drawn.first().measurement(index).ok_or_else(overflow)?;
+    let cells = added_up((data, counter), cube, &channel.subject, m.block.cuboid())?;
+    let mut cells = cells.ok_or_else(overflow)?;
     // Still secret: noise is added to each.
     *cells = m.block.apply(frame, std::mem::take(&mut *cells)).ok_or_else(overflow)?;
     // From here on the numbers are private no more.

@@ -51,6 +51,7 @@ pub(super) fn of_tables(answers: &Answers) -> Vec<String> {
         .evaluator()
         .recovery()
         .plan()
+        .rows()
         .workload
         .iter()
         .filter(|t| cube.cells(&t.cuboid).is_some_and(|n| n <= CELLS))

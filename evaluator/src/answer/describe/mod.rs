@@ -180,10 +180,10 @@ impl Answers {
         }
         let (cube, plan) = (self.cube(), self.evaluator().recovery().plan());
         let mut out = about(self.release().manifest(), cube, level);
-        for t in plan.workload.iter().take(tables) {
+        for t in plan.rows().workload.iter().take(tables) {
             out.tables.push(self.table(t, level)?);
         }
-        out.more_tables = plan.workload.len().saturating_sub(tables) as u64;
+        out.more_tables = plan.rows().workload.len().saturating_sub(tables) as u64;
         out.untrue = self.caveats(level)?.iter().map(|c| c.text(level)).collect();
         Ok(out)
     }

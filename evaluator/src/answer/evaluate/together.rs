@@ -54,9 +54,9 @@ impl<S: Source> Evaluator<S> {
         let axes = ladders.iter().map(|l| (l.dim, l.axis.clone(), l.nodes.clone()));
         let lumped = self.recovery.lumped_frame(axes);
         let width = rows.len() * aggregates;
-        let blocks = 0..self.recovery.plan().measurements.len();
+        let blocks = 0..self.recovery.plan().only().measurements.len();
         let noises: usize = blocks
-            .map(|m| self.recovery.plan().measurements[m].block.noises(&lumped.frame))
+            .map(|m| self.recovery.plan().only().measurements[m].block.noises(&lumped.frame))
             .fold(0, usize::saturating_add);
         // Over unequal groups, and beside structural zeros, every row takes a run of conjugate gradients.
         let simple = self.recovery.frame().is_balanced() && self.recovery.zeros().is_empty();

@@ -27,9 +27,9 @@ fn rows_share_their_noises() {
             let aggregates = asked.aggregates.len();
             let width = rows.len() * aggregates;
             let mut dense = vec![0.0; width * width];
-            for m in 0..plan.measurements.len() {
+            for m in 0..plan.rows().measurements.len() {
                 let law = recovery.noise(m)[0];
-                for cell in 0..noises(&frame, &plan.measurements[m].block) {
+                for cell in 0..noises(&frame, &plan.rows().measurements[m].block) {
                     let unit = measured(&plan, &[0; 24], |i, c| i64::from(i == m && c == cell));
                     let response: Vec<f64> =
                         answered(&plan, &asked, unit).into_iter().flat_map(|g| g.estimates).collect();

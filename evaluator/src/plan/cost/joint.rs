@@ -16,17 +16,18 @@
 
 use super::fixed_point_up;
 use crate::cube::{Frame, Level};
-use crate::plan::{Block, Measurement, Noise, Plan};
+use crate::plan::{Block, Channel, Measurement, Noise, Plan, Subject};
 
 const MOST_STEPS: u64 = 1 << 24;
 
-/// The cost in fixed point. `None` when some dimension is not plain, or there are too many sets to try them all.
+/// The cost of a channel in fixed point. `None` when some dimension is not plain, or there are too many sets to try them all.
 ///
 /// Columns of a basis are not all alike: for those lengths are bounded by the longest, and scalar products by the least and the
 /// largest of any two nodes; what follows is an upper bound then.
-pub(super) fn joint_cost(plan: &Plan, frame: &Frame) -> Option<u128> {
+pub(super) fn joint_cost(plan: &Plan, channel: &Channel, frame: &Frame) -> Option<u128> {
+    let measurements = &channel.measurements;
     let mut used: Vec<usize> = Vec::new();
-    for m in &plan.measurements {
+    for m in measurements {
         for Level { dimension: d, .. } in m.block.cuboid().iter() {
             if frame.axes[d].rungs.len() != 2 {
                 return None;
@@ -40,15 +41,16 @@ pub(super) fn joint_cost(plan: &Plan, frame: &Frame) -> Option<u128> {
         }
     }
     let sets = 1u64.checked_shl(used.len() as u32)?;
-    if sets.checked_mul(plan.measurements.len() as u64)? > MOST_STEPS {
+    if sets.checked_mul(measurements.len() as u64)? > MOST_STEPS {
         return None;
     }
     // A unit that may own several rows may also own fewer: then the change is not k(e − e') but has one
     // side shorter. Norms are convex, so the worst of those is at k·e alone, which costs what adding k rows does.
     let mut worst = 0u128;
-    if plan.max_rows > 1 {
-        for m in &plan.measurements {
-            worst = worst.checked_add(price(plan, m, m.block.sensitivity(frame, plan.noise)?)?)?;
+    let subject = &channel.subject;
+    if subject.most(plan.max_rows) > 1 {
+        for m in measurements {
+            worst = worst.checked_add(price(plan, subject, m, m.block.sensitivity(frame, plan.noise)?)?)?;
         }
     }
     // A dimension of one category cannot differ, and then the products would not hold: leave it out.
@@ -58,8 +60,10 @@ pub(super) fn joint_cost(plan: &Plan, frame: &Frame) -> Option<u128> {
         .filter(|&(_, &d)| frame.axes[d].rungs[1].real_len() > 1)
         .map(|(bit, _)| 1u64 << bit)
         .sum();
-    let mut blocks =
-        plan.measurements.iter().map(|m| Columns::new(plan, frame, m, &used)).collect::<Option<Vec<_>>>()?;
+    let mut blocks = measurements
+        .iter()
+        .map(|m| Columns::new(plan, frame, (subject, m), &used))
+        .collect::<Option<Vec<_>>>()?;
     for set in (1..sets).filter(|s| s & !can_differ == 0) {
         let mut total = 0u128;
         for block in &mut blocks {
@@ -100,6 +104,7 @@ fn spans(block: &Block, frame: &Frame, noise: Noise, dimension: usize) -> Option
 /// One block, ready for many sets of dimensions.
 struct Columns<'a> {
     plan: &'a Plan,
+    subject: &'a Subject,
     measurement: &'a Measurement,
     /// The bits of its dimensions.
     mask: u64,
@@ -112,9 +117,14 @@ struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    fn new(plan: &'a Plan, frame: &Frame, m: &'a Measurement, used: &[usize]) -> Option<Columns<'a>> {
-        let mut out =
-            Columns { plan, measurement: m, mask: 0, factors: Vec::new(), norm: 1, known: vec![(0, 0)] };
+    fn new(
+        plan: &'a Plan,
+        frame: &Frame,
+        (subject, m): (&'a Subject, &'a Measurement),
+        used: &[usize],
+    ) -> Option<Columns<'a>> {
+        let (mask, factors, known) = (0, Vec::new(), vec![(0, 0)]);
+        let mut out = Columns { plan, subject, measurement: m, mask, factors, norm: 1, known };
         for Level { dimension: d, .. } in m.block.cuboid().iter() {
             let (same, other) = spans(&m.block, frame, plan.noise, d)?;
             let bit = 1u64 << used.iter().position(|&u| u == d)?;
@@ -134,7 +144,7 @@ impl<'a> Columns<'a> {
         if let Some(&(_, price)) = self.known.iter().find(|(d, _)| *d == distance) {
             return Some(price);
         }
-        let price = price(self.plan, self.measurement, distance)?;
+        let price = price(self.plan, self.subject, self.measurement, distance)?;
         if self.known.len() < 64 {
             self.known.push((distance, price));
         }
@@ -154,9 +164,9 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// What a distance costs, times the rows of a unit, in fixed point.
-pub(super) fn price(plan: &Plan, m: &Measurement, distance: u128) -> Option<u128> {
-    let rows = u128::from(plan.max_rows);
-    let moved = distance.checked_mul(plan.noise.powered(rows)?)?;
+/// What a distance costs, times what a unit adds up to, in fixed point.
+pub(super) fn price(plan: &Plan, subject: &Subject, m: &Measurement, distance: u128) -> Option<u128> {
+    let most = subject.most(plan.max_rows);
+    let moved = distance.checked_mul(plan.noise.powered(most)?)?;
     fixed_point_up(plan.noise.cost(moved, m.scale)?)
 }

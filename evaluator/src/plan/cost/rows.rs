@@ -10,7 +10,7 @@
 use super::joint::price;
 use super::{CostError, WorstCase};
 use crate::cube::{Cuboid, Frame};
-use crate::plan::{Block, Neighbours, Plan};
+use crate::plan::{Block, Channel, Neighbours, Plan};
 use std::collections::HashMap;
 
 /// The most comparisons of factors.
@@ -19,10 +19,14 @@ const MOST_STEPS: usize = 1 << 25;
 /// One cell's factors: measurement, row in it, factor; ascending.
 type Column = Vec<(u32, u32, i32)>;
 
-/// The cost of all rows of a plan in fixed point, and how exactly it is known. `None` when there are no rows.
-pub(super) fn rows_cost(plan: &Plan, frame: &Frame) -> Result<Option<(u128, WorstCase)>, CostError> {
+/// The cost of all rows of a channel in fixed point, and how exactly it is known. `None` when there are no rows.
+pub(super) fn rows_cost(
+    plan: &Plan,
+    channel: &Channel,
+    frame: &Frame,
+) -> Result<Option<(u128, WorstCase)>, CostError> {
     let mut cuboids: Vec<&Cuboid> = Vec::new();
-    for m in &plan.measurements {
+    for m in &channel.measurements {
         if matches!(m.block, Block::Rows(_)) && !cuboids.contains(&m.block.cuboid()) {
             cuboids.push(m.block.cuboid());
         }
@@ -31,7 +35,7 @@ pub(super) fn rows_cost(plan: &Plan, frame: &Frame) -> Result<Option<(u128, Wors
     let mut found: Option<(u128, WorstCase)> = None;
     for cuboid in cuboids {
         let overflow = CostError::Overflow(0);
-        let (cost, case) = of_table(plan, frame, cuboid).ok_or(overflow.clone())?;
+        let (cost, case) = of_table(plan, channel, frame, cuboid).ok_or(overflow.clone())?;
         found = Some(match found {
             None => (cost, case),
             Some((sum, _)) => (sum.checked_add(cost).ok_or(overflow)?, WorstCase::Bound),
@@ -41,9 +45,9 @@ pub(super) fn rows_cost(plan: &Plan, frame: &Frame) -> Result<Option<(u128, Wors
 }
 
 /// The rows over one table. `None` on overflow.
-fn of_table(plan: &Plan, frame: &Frame, cuboid: &Cuboid) -> Option<(u128, WorstCase)> {
-    let (mut columns, touched) = columns(plan, cuboid);
-    let mut prices = Prices { plan, known: HashMap::new() };
+fn of_table(plan: &Plan, channel: &Channel, frame: &Frame, cuboid: &Cuboid) -> Option<(u128, WorstCase)> {
+    let (mut columns, touched) = columns(channel, cuboid);
+    let mut prices = Prices { plan, channel, known: HashMap::new() };
     let mut alone = 0;
     for column in &columns {
         alone = prices.of(column, &[])?.max(alone);
@@ -56,7 +60,7 @@ fn of_table(plan: &Plan, frame: &Frame, cuboid: &Cuboid) -> Option<(u128, WorstC
         // |a − b| ≤ |a| + |b|, and (a − b)² ≤ 2a² + 2b².
         return Some((alone.checked_mul(plan.noise.powered(2)?)?, WorstCase::Bound));
     }
-    if touched < frame.len(cuboid) || plan.max_rows > 1 {
+    if touched < frame.len(cuboid) || channel.subject.most(plan.max_rows) > 1 {
         columns.push(Column::new());
     }
     let mut worst = 0;
@@ -69,9 +73,9 @@ fn of_table(plan: &Plan, frame: &Frame, cuboid: &Cuboid) -> Option<(u128, WorstC
 }
 
 /// The distinct columns of the rows over one table, and how many cells are in some row.
-fn columns(plan: &Plan, cuboid: &Cuboid) -> (Vec<Column>, usize) {
+fn columns(channel: &Channel, cuboid: &Cuboid) -> (Vec<Column>, usize) {
     let mut entries: Vec<(u32, (u32, u32, i32))> = Vec::new();
-    for (index, m) in plan.measurements.iter().enumerate() {
+    for (index, m) in channel.measurements.iter().enumerate() {
         let Block::Rows(rows) = &m.block else { continue };
         if rows.cuboid != *cuboid {
             continue;
@@ -91,6 +95,7 @@ fn columns(plan: &Plan, cuboid: &Cuboid) -> (Vec<Column>, usize) {
 
 struct Prices<'a> {
     plan: &'a Plan,
+    channel: &'a Channel,
     /// By measurement and distance: few are distinct.
     known: HashMap<(u32, u128), u128>,
 }
@@ -130,7 +135,8 @@ impl Prices<'_> {
         if let Some(&known) = self.known.get(&(measurement, distance)) {
             return Some(known);
         }
-        let price = price(self.plan, self.plan.measurements.get(measurement as usize)?, distance)?;
+        let m = self.channel.measurements.get(measurement as usize)?;
+        let price = price(self.plan, &self.channel.subject, m, distance)?;
         self.known.insert((measurement, distance), price);
         Some(price)
     }

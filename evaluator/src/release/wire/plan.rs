@@ -185,14 +185,10 @@ pub fn encode_plan(plan: &plan::Plan, cube: &Cube) -> Result<Vec<u8>, ReleaseErr
         measure: plan.measure.into(),
         budgets: plan.budgets.into(),
         levels: plan.levels.clone(),
-        workload: plan
-            .workload
-            .iter()
+        workload: (plan.rows().workload.iter())
             .map(|t| Table { cuboid: pairs(&t.cuboid), weight: t.weight.into() })
             .collect(),
-        measurements: plan
-            .measurements
-            .iter()
+        measurements: (plan.rows().measurements.iter())
             .map(|m| Measurement { block: block(&m.block), scale: m.scale.into() })
             .collect(),
     };
@@ -237,12 +233,10 @@ impl Reading<'_> {
             measure,
             budgets,
             levels,
-            workload,
-            measurements,
-            // They have sections of their own.
+            // Other channels have sections of their own, as have these.
+            channels: vec![plan::Channel::rows(workload, measurements)],
             exact: Vec::new(),
             zeros: Vec::new(),
-            truncation: None,
             copy: None,
         })
     }
@@ -361,8 +355,8 @@ fn told_once<'a>(
 fn check(plan: &plan::Plan, cube: &Cube) -> Result<(), ReleaseError> {
     rule(!plan.budget.is_zero(), WHAT, || "the budget is zero".into())?;
     rule(plan.max_rows > 0, WHAT, || "a unit may own no rows".into())?;
-    rule(plan.workload.len() <= MAX_TABLES, WHAT, || format!("it has more than {MAX_TABLES} tables"))?;
-    rule(plan.measurements.len() <= MAX_MEASUREMENTS, WHAT, || {
+    rule(plan.rows().workload.len() <= MAX_TABLES, WHAT, || format!("it has more than {MAX_TABLES} tables"))?;
+    rule(plan.rows().measurements.len() <= MAX_MEASUREMENTS, WHAT, || {
         format!("it has more than {MAX_MEASUREMENTS} measurements")
     })?;
     rule(plan.levels.len() == cube.dimensions.len(), WHAT, || {
@@ -380,7 +374,7 @@ fn check(plan: &plan::Plan, cube: &Cube) -> Result<(), ReleaseError> {
             .get(at.dimension)
             .is_some_and(|levels| u8::try_from(at.level).is_ok_and(|l| levels.binary_search(&l).is_ok()))
     };
-    for table in &plan.workload {
+    for table in &plan.rows().workload {
         let exists = |at: Level| cube.dimensions.get(at.dimension).is_some_and(|d| at.level < d.levels.len());
         rule(table.cuboid.iter().all(exists), WHAT, || "a table's cuboid does not exist".into())?;
         rule(table.cuboid.iter().all(used), WHAT, || "a table is not made of levels in use".into())?;
@@ -399,12 +393,12 @@ fn check(plan: &plan::Plan, cube: &Cube) -> Result<(), ReleaseError> {
     })?;
     let frame = OnceCell::new();
     let single = |form| matches!(form, plan::Form::Component | plan::Form::Based);
-    rule(index::are_distinct(&plan.measurements, |m| single(m.block.form())), WHAT, || {
+    rule(index::are_distinct(&plan.rows().measurements, |m| single(m.block.form())), WHAT, || {
         "a component is measured twice".into()
     })?;
     let mut told = FxHashMap::default();
-    let based = plan.measurements.iter().any(|m| m.block.form() == plan::Form::Based);
-    for plan::Measurement { block, scale } in &plan.measurements {
+    let based = plan.rows().measurements.iter().any(|m| m.block.form() == plan::Form::Based);
+    for plan::Measurement { block, scale } in &plan.rows().measurements {
         let cuboid = block.cuboid();
         rule(cuboid.iter().all(used), WHAT, || "a measured cuboid is not made of levels in use".into())?;
         rule(!scale.is_zero(), WHAT, || "a measurement has no noise".into())?;
@@ -441,14 +435,15 @@ pub(crate) mod tests {
             measure: plan::Measure::Residual,
             budgets: plan::BudgetRule::Optimal,
             levels: vec![vec![0, 1], vec![0, 2]],
-            workload: vec![plan::Table::new(sex_age.clone(), r("1"))],
-            measurements: vec![
-                plan::Measurement { block: plan::Block::Component(Cuboid::total()), scale: r("300") },
-                plan::Measurement { block: plan::Block::Table(sex_age), scale: r("542/339") },
-            ],
+            channels: vec![plan::Channel::rows(
+                vec![plan::Table::new(sex_age.clone(), r("1"))],
+                vec![
+                    plan::Measurement { block: plan::Block::Component(Cuboid::total()), scale: r("300") },
+                    plan::Measurement { block: plan::Block::Table(sex_age), scale: r("542/339") },
+                ],
+            )],
             exact: Vec::new(),
             zeros: Vec::new(),
-            truncation: None,
             copy: None,
         }
     }
@@ -523,13 +518,20 @@ pub(crate) mod tests {
             ("every dimension", |p| p.levels.truncate(1)),
             ("ascending from total", |p| p.levels[1] = vec![2, 0]),
             ("in use does not exist", |p| p.levels[1] = vec![0, 3]),
-            ("cuboid does not exist", |p| p.workload[0].cuboid = Cuboid::new(vec![(1, 3)])),
-            ("cuboid does not exist", |p| p.workload[0].cuboid = Cuboid::new(vec![(2, 1)])),
-            ("levels in use", |p| p.measurements[0].block = plan::Block::Table(Cuboid::new(vec![(1, 1)]))),
-            ("more noise", |p| p.measurements[0].scale = exact::Rational::whole((1 << 104) + 1)),
-            ("measured twice", |p| p.measurements.push(p.measurements[0].clone())),
-            ("table is not made of levels in use", |p| p.workload[0].cuboid = Cuboid::new(vec![(1, 1)])),
-            ("no noise", |p| p.measurements[0].scale = exact::Rational::ZERO),
+            ("cuboid does not exist", |p| p.rows_mut().workload[0].cuboid = Cuboid::new(vec![(1, 3)])),
+            ("cuboid does not exist", |p| p.rows_mut().workload[0].cuboid = Cuboid::new(vec![(2, 1)])),
+            ("levels in use", |p| {
+                p.rows_mut().measurements[0].block = plan::Block::Table(Cuboid::new(vec![(1, 1)]))
+            }),
+            ("more noise", |p| p.rows_mut().measurements[0].scale = exact::Rational::whole((1 << 104) + 1)),
+            ("measured twice", |p| {
+                let again = p.rows().measurements[0].clone();
+                p.rows_mut().measurements.push(again);
+            }),
+            ("table is not made of levels in use", |p| {
+                p.rows_mut().workload[0].cuboid = Cuboid::new(vec![(1, 1)])
+            }),
+            ("no noise", |p| p.rows_mut().measurements[0].scale = exact::Rational::ZERO),
         ];
         for (why, damage) in breaks {
             let mut plan = example();
@@ -576,15 +578,13 @@ pub(crate) mod tests {
                 measure: Measure::TAGS[measure].0,
                 budgets: if uniform { plan::BudgetRule::Uniform } else { plan::BudgetRule::Optimal },
                 levels: vec![vec![0, 1], vec![0, 1, 2]],
-                workload: tables.into_iter().map(|(a, b, weight)| plan::Table::new(shape(a, b), weight)).collect(),
-                measurements: blocks.into_iter().enumerate().map(|(i, (a, b, table, scale))| plan::Measurement {
+                channels: vec![plan::Channel::rows(tables.into_iter().map(|(a, b, weight)| plan::Table::new(shape(a, b), weight)).collect(), blocks.into_iter().enumerate().map(|(i, (a, b, table, scale))| plan::Measurement {
                     // Components come once: those after the first are tables.
                     block: if table || i > 0 { plan::Block::Table(shape(a, b)) } else { plan::Block::Component(shape(a, b)) },
                     scale,
-                }).collect(),
+                }).collect())],
                 exact: Vec::new(),
                 zeros: Vec::new(),
-                truncation: None,
                 copy: None,
             }
         }

@@ -81,7 +81,7 @@ impl From<StoredAsked> for Asked {
 
 /// The bytes of the section; `None` where just cells are asked for.
 pub fn encode_workload(plan: &Plan, cube: &Cube) -> Result<Option<Vec<u8>>, ReleaseError> {
-    let asked = plan.workload.iter().zip(0u32..).filter(|(t, _)| !t.asks.is_cells());
+    let asked = plan.rows().workload.iter().zip(0u32..).filter(|(t, _)| !t.asks.is_cells());
     let entries: Vec<Entry> = asked
         .map(|(t, table)| {
             let asks = match &t.asks {
@@ -106,7 +106,7 @@ pub fn decode_workload(bytes: &[u8], plan: &mut Plan, cube: &Cube) -> Result<(),
     rule(!entries.is_empty(), WHAT, || "it says nothing".into())?;
     rule(entries.windows(2).all(|w| w[0].table < w[1].table), WHAT, || "its tables do not ascend".into())?;
     for Entry { table, asks } in entries {
-        let own = plan.workload.get_mut(table as usize);
+        let own = plan.rows_mut().workload.get_mut(table as usize);
         let own = own.ok_or(ReleaseError::Invalid {
             what: WHAT,
             why: "it names a table that does not exist".into(),
@@ -124,7 +124,7 @@ pub fn decode_workload(bytes: &[u8], plan: &mut Plan, cube: &Cube) -> Result<(),
 
 /// What is asked exists in the tables. A query is text here, such as the conditions are: it is read where the spec is.
 fn check(plan: &Plan, cube: &Cube) -> Result<(), ReleaseError> {
-    for t in &plan.workload {
+    for t in &plan.rows().workload {
         if let Asks::Query(text) = &t.asks {
             let sound = !text.is_empty() && text.len() as u64 <= MAX_CONDITION;
             rule(sound && is_plain(&text.replace(['\n', '\t'], " ")), WHAT, || {
@@ -147,7 +147,7 @@ mod tests {
 
     fn asking(asks: Asks) -> Plan {
         let mut plan = plan();
-        plan.workload[0].asks = asks;
+        plan.rows_mut().workload[0].asks = asks;
         plan
     }
 

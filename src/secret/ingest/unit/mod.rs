@@ -52,7 +52,7 @@ const DEEPEST: u32 = 64 / BITS - 1;
 /// frequent, say) could tie the rows of different units together and break the proof. How many *rows* were
 /// left out depends on the data in an unbounded way (one unit may bring any number), so it is not reported to anyone. How many
 /// *units* had rows left out moves by at most one with any unit: that can be measured, with noise (see
-/// [`crate::plan::cost::truncation_cost`]).
+/// [`crate::plan::cost`]).
 ///
 /// Identifiers are compared byte for byte; a hash only decides what is compared. All memory is wiped when it is left.
 pub(super) struct Bounding<'f> {

@@ -1,0 +1,81 @@
+//! The channels beside rows, each in a section that holds its plan and its values.
+//!
+//! The units that were cut: the one section with tag 9. It is the scale of the noise (numerator and denominator, in lowest terms) and the
+//! noisy count, in the wire format of [`super::codec`], and is there exactly when the manifest says that this was measured.
+
+use super::{Kind, Release, ReleaseError, codec};
+use crate::exact::Rational;
+use crate::plan::{Channel, Subject};
+
+const WHAT: &str = "the count of units that were cut";
+
+/// A channel with the values of its measurements.
+type Measured = (Channel, Vec<Vec<i64>>);
+
+fn invalid(why: &str) -> ReleaseError {
+    ReleaseError::Invalid { what: WHAT, why: why.into() }
+}
+
+/// The section of a channel beside rows, with the values of its measurements.
+pub fn encode(channel: &Channel, values: &[Vec<i64>]) -> Result<(Kind, Vec<u8>), ReleaseError> {
+    match (&channel.subject, &channel.measurements[..], values) {
+        (Subject::CutUnits, [m], [values]) if values.len() == 1 => {
+            let (num, den) = (m.scale.numerator(), m.scale.denominator());
+            Ok((Kind::CutUnits, codec::encode(WHAT, &(num, den, values[0]))?))
+        }
+        (Subject::CutUnits, ..) => Err(invalid("it is not one number")),
+        (Subject::Rows, ..) => Err(invalid("rows have sections of their own")),
+    }
+}
+
+fn cut_units(bytes: &[u8]) -> Result<Measured, ReleaseError> {
+    let (num, den, noisy) = codec::decode::<(u128, u128, i64)>(WHAT, bytes)?;
+    let scale = Rational::new(num, den).filter(|r| (r.numerator(), r.denominator()) == (num, den));
+    match scale {
+        Some(scale) if !scale.is_zero() => Ok((Channel::cut_units(scale), vec![vec![noisy]])),
+        _ => Err(invalid("its scale is not a positive rational in lowest terms")),
+    }
+}
+
+impl Release {
+    /// The channels beside rows, in the order of the plan, each with the values of its measurements.
+    pub fn beside(&self) -> Result<Vec<(Channel, Vec<Vec<i64>>)>, ReleaseError> {
+        let said = self.manifest().privacy.truncation.as_ref();
+        if self.count(Kind::CutUnits) == 0 {
+            return match said {
+                None => Ok(Vec::new()),
+                Some(_) => Err(invalid("the manifest names it, and the file does not hold it")),
+            };
+        }
+        let found = cut_units(&self.section(Kind::CutUnits, 0)?)?;
+        let scale = found.0.measurements.first().map(|m| m.scale);
+        if said.map(|s| s.scale) != scale {
+            return Err(invalid("the manifest says another scale"));
+        }
+        if self.manifest().privacy.bound().is_none() {
+            return Err(invalid("no rows are left out where every row is its own unit"));
+        }
+        Ok(vec![found])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_pinned_and_strict() {
+        let channel = Channel::cut_units(Rational::new(100, 3).unwrap());
+        let (kind, bytes) = encode(&channel, &[vec![-2]]).unwrap();
+        assert_eq!((kind, &bytes[..]), (Kind::CutUnits, &[100, 3, 3][..]));
+        assert_eq!(cut_units(&bytes).unwrap(), (channel.clone(), vec![vec![-2]]));
+        for bad in
+            [&[][..], &[100, 3], &[100, 3, 3, 0], &[0, 1, 3], &[1, 0, 3], &[2, 4, 3], &[251, 3, 0, 3, 3]]
+        {
+            assert!(cut_units(bad).is_err(), "{bad:?}");
+        }
+        for wrong in [&[][..], &[vec![]], &[vec![1, 2]], &[vec![1], vec![2]]] {
+            assert!(encode(&channel, wrong).is_err(), "{wrong:?}");
+        }
+    }
+}
