@@ -12,11 +12,10 @@ use super::closure::{Closure, Spread};
 use super::targets::Nothing;
 use crate::answer::Evaluator;
 use crate::cube::{Cube, Cuboid, Frame, Level, odometer};
-use crate::plan::noise::component_variance;
-use crate::plan::{Asked, Asks, Form, Plan, Selected, Table};
+use crate::plan::{Asked, Asks, Form, Plan, Selected, Table, component_variance};
 use crate::recover::gls::{measured_tables, narrowed};
 use crate::recover::zeros::Lumped;
-use crate::recover::{Recovery, written};
+use crate::recover::{Recovery, row_estimator};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
@@ -262,8 +261,9 @@ pub fn each_query(cube: &Cube, frame: &Frame, table: &Table, visit: &mut dyn FnM
 fn rows_spread(cube: &Cube, frame: &Frame, plan: &Plan) -> Vec<Spread> {
     let open = Spread { mean: f64::INFINITY, max: f64::INFINITY };
     let of = plan.only().measurements.first().map(|m| m.block.cuboid());
-    let solved = of.and_then(|of| Some((of, written::system(frame, plan, of, &[]).ok()?)));
-    let solved = solved.and_then(|(of, system)| Some((of, system.weighed(written::weights(plan)).ok()?)));
+    let solved = of.and_then(|of| Some((of, row_estimator::system(frame, plan, of, &[]).ok()?)));
+    let solved =
+        solved.and_then(|(of, system)| Some((of, system.weighed(row_estimator::weights(plan)).ok()?)));
     let Some((of, weighed)) = solved else { return vec![open; plan.only().workload.len()] };
     let spread = |table: &Table| {
         let (mut sum, mut count, mut max) = (0.0, 0.0, 0.0f64);

@@ -10,7 +10,7 @@ use super::{Candidate, Choice, PlanError, Planned, Request};
 use crate::cube::Frame;
 use crate::exact::Rational;
 use crate::plan::cost::{self, CostError};
-use crate::plan::{Block, BudgetRule, Channel, Measure, Measurement, Plan, Rows, noise};
+use crate::plan::{Block, BudgetRule, Channel, Measure, Measurement, Plan, Rows, noise_variance};
 use std::sync::Arc;
 
 /// The rows at a scale; its budget is what the request allows.
@@ -60,7 +60,7 @@ pub(super) fn choose(request: &Request, rows: &Rows) -> Result<Choice, PlanError
         PlanError::NotApplicable(plan.measure.name(), why)
     })?;
     // Of each figure alone, whatever else is known of it.
-    let each = plan.rows().measurements.first().map_or(0.0, |m| noise::noise_variance(plan.noise, m));
+    let each = plan.rows().measurements.first().map_or(0.0, |m| noise_variance(plan.noise, m));
     let cells = rows.rows.len() as f64;
     let total = each * cells;
     let prediction = Prediction {

@@ -53,7 +53,7 @@ fn direct(p: &Planned, frame: &Frame, workload: &[Table]) -> f64 {
         .map(|(m, t)| {
             let Block::Table(b) = &m.block else { panic!("tables only") };
             assert_eq!(b, &t.cuboid);
-            t.weight.to_f64() * frame.cells(b) * margins::plan::noise::noise_variance(p.plan.noise, m)
+            t.weight.to_f64() * frame.cells(b) * margins::plan::noise_variance(p.plan.noise, m)
         })
         .sum()
 }

@@ -22,44 +22,14 @@
 
 mod joint;
 mod rows;
+mod terms;
+
+pub use terms::{CostError, WorstCase};
 
 use super::{Channel, Copy, Form, Measurement, Mode, Neighbours, Noise, Plan, Subject};
 use crate::cube::Frame;
 use crate::exact::Rational;
-
-/// Why a cost cannot be computed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum CostError {
-    /// The integers involved do not fit; a plan with such numbers is refused.
-    #[error("the privacy cost of measurement {0} does not fit the arithmetic")]
-    Overflow(usize),
-    /// A scale of zero would be no noise at all.
-    #[error("measurement {0} has no noise")]
-    NoNoise(usize),
-}
-
-/// How the worst case over all pairs of neighbours was found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WorstCase {
-    /// Every unit costs the same in every block: the costs add up.
-    Sum,
-    /// The maximum over all cells.
-    Cells,
-    /// The maximum over all sets of dimensions in which two cells can differ.
-    Joint,
-    /// An upper bound: the two cells' vectors taken as opposite in every block.
-    Bound,
-}
-
-impl WorstCase {
-    /// Of two channels together: the worst units of each need not be the same.
-    fn beside(self, other: WorstCase) -> WorstCase {
-        match (self, other) {
-            (WorstCase::Sum, case) | (case, WorstCase::Sum) => case,
-            _ => WorstCase::Bound,
-        }
-    }
-}
+use terms::{FRACTION_BITS, fixed_point_up};
 
 /// The privacy cost of a plan.
 #[derive(Debug, Clone)]
@@ -70,28 +40,6 @@ pub struct Cost {
     pub each: Vec<Rational>,
     /// How `total` follows from the blocks.
     pub worst_case: WorstCase,
-}
-
-const FRACTION_BITS: u32 = 96;
-
-/// `⌈r · 2^96⌉`.
-fn fixed_point_up(r: Rational) -> Option<u128> {
-    let (num, den) = (r.numerator(), r.denominator());
-    let mut quotient = num / den;
-    let mut remainder = num % den;
-    let mut left = FRACTION_BITS;
-    while left > 0 {
-        // As many bits at a time as the remainder leaves room for.
-        let step = remainder.leading_zeros().min(left).min(64);
-        if step == 0 {
-            return None;
-        }
-        remainder <<= step;
-        quotient = quotient.checked_mul(1 << step)?.checked_add(remainder / den)?;
-        remainder %= den;
-        left -= step;
-    }
-    quotient.checked_add(u128::from(remainder > 0))
 }
 
 /// How far a unit moves the integers of a measurement (squared L2 for Gaussian, L1 for Laplace), and the scale of their noise.
@@ -267,19 +215,4 @@ fn reckoned_with(plan: &Plan) -> Result<Plan, CostError> {
         m.scale = plan.accounted(i).ok_or(overflow(i))?;
     }
     Ok(out)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fixed_point_rounds_up() {
-        let third = Rational::new(1, 3).unwrap();
-        let up = fixed_point_up(third).unwrap();
-        assert_eq!(up, (1u128 << 96) / 3 + 1);
-        assert_eq!(fixed_point_up(Rational::new(5, 4).unwrap()).unwrap(), (1 << 96) + (1 << 94));
-        assert_eq!(fixed_point_up(Rational::new(1, (1 << 100) + 1).unwrap()).unwrap(), 1);
-        assert!(fixed_point_up(Rational::whole(1 << 33)).is_none());
-    }
 }

@@ -9,7 +9,7 @@
 //! has values: a table is the direct sum of its components, and each component has at least one value that is its own.
 //! So memory is bounded by the file, and what takes several passes over the cells has a bound of its own, [`work`].
 
-use super::{Block, Noise};
+use super::Noise;
 use crate::cube::{Cuboid, Frame};
 use crate::exact::Rational;
 
@@ -59,19 +59,6 @@ pub fn drawable(noise: Noise, scale: Rational) -> bool {
 /// How many cells a table has; `None` when that does not fit. All levels must be in use.
 pub fn cells(frame: &Frame, cuboid: &Cuboid) -> Option<u64> {
     cuboid.iter().try_fold(1u64, |n, level| n.checked_mul(frame.rung(level).real_len()))
-}
-
-/// Refuses a block that is larger than any may be, or that holds nothing.
-pub fn check_block(frame: &Frame, block: &Block) -> Result<(), &'static str> {
-    if cells(frame, block.cuboid()).is_none_or(|n| n > block.most_cells()) {
-        return Err("a measured table has more cells than any may have");
-    }
-    match block.checked_values(frame) {
-        None => Err("a measurement has more values than any may have"),
-        Some(0) => Err("a measurement has no values"),
-        Some(n) if n > MAX_VALUES => Err("a measurement has more values than any may have"),
-        Some(_) => Ok(()),
-    }
 }
 
 /// The fewest bytes that so many values of one block take.

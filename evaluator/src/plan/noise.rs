@@ -1,8 +1,6 @@
 //! The noise laws: all that a plan, its cost, its readers and the planner must know of one stands here, so that another law is
 //! answers to these questions. How it is drawn is `secret::noise`; the laws of errors that are made of it are [`crate::law`].
 
-use super::Measurement;
-use crate::cube::Frame;
 use crate::exact::Rational;
 use crate::law::NoiseLaw;
 use serde::{Deserialize, Serialize};
@@ -170,15 +168,4 @@ impl Noise {
             Noise::Laplace => 6.0,
         }
     }
-}
-
-/// The variance of one draw of a measurement's integer noise. Noise that is practically never there has no variance
-/// a double can hold; weights are made of its reciprocal, so it counts as a hair above zero.
-pub fn noise_variance(noise: Noise, m: &Measurement) -> f64 {
-    noise.law(m.scale.to_f64()).variance().max(1e-100)
-}
-
-/// `σ_A²` of a component that is measured by itself. `None` for other blocks, and where its integer scale does not fit.
-pub fn component_variance(frame: &Frame, noise: Noise, m: &Measurement) -> Option<f64> {
-    Some(noise_variance(noise, m) / m.block.divisor(frame)?)
 }

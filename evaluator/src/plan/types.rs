@@ -1,6 +1,6 @@
-//! The plan itself, as it is stored in a release: who is protected, what is measured, at which scale.
+//! What a plan is made of: who is protected, which tables are asked for, how the budget is shared.
 
-use super::{Asked, Asks, Block, Channel, Copy, Measure, Noise};
+use super::{Asked, Asks};
 use crate::cube::{Cube, Cuboid, Level};
 use crate::exact::Rational;
 use serde::{Deserialize, Serialize};
@@ -80,49 +80,4 @@ pub struct Share {
     pub cuboid: Cuboid,
     /// Its part of the whole budget.
     pub share: Rational,
-}
-
-/// One group: a block and the scale of its noise.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Measurement {
-    /// What is measured.
-    pub block: Block,
-    /// The parameter of the integer noise `z` that is drawn for every integer of the block:
-    /// the variance parameter `s²` of the discrete Gaussian, the scale `b` of the discrete Laplace.
-    pub scale: Rational,
-}
-
-/// Everything that decides a release but the data and the noise.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Plan {
-    /// The kind of noise.
-    pub noise: Noise,
-    /// The budget in the noise's own currency: ρ for Gaussian, ε for Laplace.
-    pub budget: Rational,
-    /// The neighbour relation.
-    pub neighbours: Neighbours,
-    /// How many rows one unit may own.
-    pub max_rows: u32,
-    /// The strategy that was chosen.
-    pub measure: Measure,
-    /// The budget rule that was chosen.
-    pub budgets: BudgetRule,
-    /// For each dimension the levels in use, ascending, starting with 0 (total). Components are
-    /// differences between consecutive levels in use.
-    pub levels: Vec<Vec<u8>>,
-    /// What is asked and measured of each subject: of rows first.
-    pub channels: Vec<Channel>,
-    /// The tables of the rows' workload that are published without noise. No component below them is measured.
-    pub exact: Vec<Cuboid>,
-    /// Conditions whose cells are empty whatever the data: see [`crate::recover::zeros`].
-    pub zeros: Vec<String>,
-    /// Where the measuring has several recipients: which copy this plan is of. Scales are then those of the copy.
-    pub copy: Option<Box<Copy>>,
-}
-
-impl Plan {
-    /// Which exact table holds a cuboid's component or table, if one does.
-    pub fn exact_above(&self, cuboid: &Cuboid) -> Option<usize> {
-        self.exact.iter().position(|e| cuboid.is_below(e))
-    }
 }

@@ -7,13 +7,13 @@
 //!
 //! The orthogonal components of [`crate::cube`] serve only where structural zeros are imposed.
 
-use super::estimator::{Coefficients, Estimate};
+use super::context::Context;
+use super::estimate::{Coefficients, Estimate};
 use super::gls::Parts;
-use super::stored::Stored;
 use super::{RecoverError, Source};
 use crate::cube::{Cuboid, Frame, Level, Rung, contrast, frame};
 use crate::plan::basis::{Basis, Inverse, Part};
-use crate::plan::{Block, Plan, limits, noise};
+use crate::plan::{Block, Plan, limits, noise_variance};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -180,12 +180,12 @@ impl BasedOn {
     }
 
     /// What a component's integers say, in the form that [`BasedOn::build`] takes.
-    fn read<S: Source>(&self, stored: &Stored<S>, a: &Cuboid) -> Result<Vec<f64>, RecoverError> {
-        let index = *self.index.get(a).ok_or_else(|| stored.not_held(a))?;
-        let mut values: Vec<f64> = stored.read(index)?.into_iter().map(|v| v as f64).collect();
+    fn read<S: Source>(&self, context: &Context<S>, a: &Cuboid) -> Result<Vec<f64>, RecoverError> {
+        let index = *self.index.get(a).ok_or_else(|| context.not_held(a))?;
+        let mut values: Vec<f64> = context.read(index)?.into_iter().map(|v| v as f64).collect();
         let mut inner = 1;
         for (d, l) in a.pairs().rev() {
-            match self.way(d, stored.frame.rung(Level::new(d, l))) {
+            match self.way(d, context.frame.rung(Level::new(d, l))) {
                 Way::Basis(basis, _) => inner *= basis.rows(),
                 Way::Siblings(rung) => {
                     values = contrast::give_back(rung, inner, &values);
@@ -193,18 +193,18 @@ impl BasedOn {
                 }
             }
         }
-        let unit = self.unit(stored, index)?;
+        let unit = self.unit(context, index)?;
         values.iter_mut().for_each(|v| *v /= unit);
         Ok(values)
     }
 
     /// The same of a component that a table published exactly holds.
-    fn exact<S: Source>(&self, stored: &Stored<S>, a: &Cuboid) -> Option<Result<Vec<f64>, RecoverError>> {
-        let table = stored.exact_table(a)?;
+    fn exact<S: Source>(&self, context: &Context<S>, a: &Cuboid) -> Option<Result<Vec<f64>, RecoverError>> {
+        let table = context.exact_table(a)?;
         Some(table.map(|mut values| {
             let mut inner = 1;
             for (d, l) in a.pairs().rev() {
-                match self.way(d, stored.frame.rung(Level::new(d, l))) {
+                match self.way(d, context.frame.rung(Level::new(d, l))) {
                     Way::Basis(basis, _) => {
                         values = basis.apply_floats(&values, inner);
                         inner *= basis.rows();
@@ -221,12 +221,12 @@ impl BasedOn {
     }
 
     /// How many noises all components of a table have.
-    pub fn coefficients_behind<S: Source>(&self, stored: &Stored<S>, cuboid: &Cuboid) -> f64 {
+    pub fn coefficients_behind<S: Source>(&self, context: &Context<S>, cuboid: &Cuboid) -> f64 {
         if !cuboid.pairs().any(|at| self.bases.contains_key(&at)) {
             return 0.0;
         }
         let rows = |(d, l): (usize, usize)| -> f64 {
-            let rungs = stored.frame.axes[d].rungs.iter().filter(|r| r.level <= l);
+            let rungs = context.frame.axes[d].rungs.iter().filter(|r| r.level <= l);
             rungs.map(|r| self.bases.get(&(d, r.level)).map_or(1.0, |(b, _)| b.rows() as f64)).sum()
         };
         cuboid.pairs().map(rows).product()
@@ -235,10 +235,10 @@ impl BasedOn {
     /// The cell whose estimate has the largest variance: `Σ_A σ_A² Π_i ‖e K_i‖² or ‖e U_i‖²`, dimension by dimension.
     pub fn worst_cell<S: Source>(
         &self,
-        stored: &Stored<S>,
+        context: &Context<S>,
         cuboid: &Cuboid,
     ) -> Result<Vec<u32>, RecoverError> {
-        let frame = &stored.frame;
+        let frame = &context.frame;
         let mut kinds: Vec<Vec<(u32, Vec<f64>)>> = Vec::new();
         for (d, l) in cuboid.pairs() {
             let one = Cuboid::new(vec![(d, l)]);
@@ -262,14 +262,15 @@ impl BasedOn {
         }
         let mut variances = Vec::new();
         for a in frame.below(cuboid) {
-            let Some(m) = self.index.get(&a).and_then(|&i| stored.plan.only().measurements.get(i)) else {
+            let Some(m) = self.index.get(&a).and_then(|&i| context.plan.only().measurements.get(i)) else {
                 variances.push(0.0);
                 continue;
             };
             let unit = m.block.unit(frame).unwrap_or(1.0);
-            variances.push(noise::noise_variance(stored.plan.noise, m) / (unit * unit));
+            variances.push(noise_variance(context.plan.noise, m) / (unit * unit));
         }
-        if kinds.iter().map(|k| k.len() as f64).product::<f64>() > limits::work(stored.values) as f64 / 64.0 {
+        if kinds.iter().map(|k| k.len() as f64).product::<f64>() > limits::work(context.values) as f64 / 64.0
+        {
             return Err(RecoverError::TooMuch("comparing all cells".into()));
         }
         let mut best = (-1.0, Vec::new());
@@ -282,7 +283,7 @@ impl BasedOn {
     /// that covers both.
     pub fn slack<S: Source>(
         &self,
-        stored: &Stored<S>,
+        context: &Context<S>,
         cuboid: &Cuboid,
         largest: f64,
     ) -> Result<f64, RecoverError> {
@@ -293,28 +294,28 @@ impl BasedOn {
             return Ok(0.0);
         }
         let total = Cuboid::total();
-        let units = match stored.exact_table(&total) {
+        let units = match context.exact_table(&total) {
             Some(known) => known?.first().copied().unwrap_or(0.0),
             None => {
-                let index = *self.index.get(&total).ok_or_else(|| stored.not_held(&total))?;
+                let index = *self.index.get(&total).ok_or_else(|| context.not_held(&total))?;
                 let spread =
-                    noise::noise_variance(stored.plan.noise, &stored.plan.only().measurements[index]).sqrt();
-                let counted = stored.read(index)?.first().copied().unwrap_or(0);
+                    noise_variance(context.plan.noise, &context.plan.only().measurements[index]).sqrt();
+                let counted = context.read(index)?.first().copied().unwrap_or(0);
                 counted as f64 + 40.0 * spread
             }
         };
         Ok(2.0 * off * largest * units.max(0.0))
     }
 
-    fn unit<S: Source>(&self, stored: &Stored<S>, index: usize) -> Result<f64, RecoverError> {
-        let block = &stored.plan.only().measurements[index].block;
-        block.unit(&stored.frame).ok_or_else(|| RecoverError::Plan("an integer scale does not fit".into()))
+    fn unit<S: Source>(&self, context: &Context<S>, index: usize) -> Result<f64, RecoverError> {
+        let block = &context.plan.only().measurements[index].block;
+        block.unit(&context.frame).ok_or_else(|| RecoverError::Plan("an integer scale does not fit".into()))
     }
 
     /// The coefficients of every component's noises in a query that is given by parts. Exact components have none.
     fn of_parts<S: Source>(
         &self,
-        stored: &Stored<S>,
+        context: &Context<S>,
         frame: &Frame,
         parts: Parts,
     ) -> Result<BTreeMap<Cuboid, Vec<f64>>, RecoverError> {
@@ -324,7 +325,7 @@ impl BasedOn {
         parts.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         for (cuboid, query) in parts {
             self.split(frame, &cuboid, query, &mut |a, own| {
-                if stored.is_exact(&a) {
+                if context.is_exact(&a) {
                     return;
                 }
                 match out.get_mut(&a) {
@@ -340,12 +341,12 @@ impl BasedOn {
 
     fn numbered<S: Source>(
         &self,
-        stored: &Stored<S>,
+        context: &Context<S>,
         of: BTreeMap<Cuboid, Vec<f64>>,
     ) -> Result<Coefficients, RecoverError> {
         let one = |(a, mut own): (Cuboid, Vec<f64>)| {
-            let index = *self.index.get(&a).ok_or_else(|| stored.not_held(&a))?;
-            let unit = self.unit(stored, index)?;
+            let index = *self.index.get(&a).ok_or_else(|| context.not_held(&a))?;
+            let unit = self.unit(context, index)?;
             own.iter_mut().for_each(|v| *v /= unit);
             Ok((index, own))
         };
@@ -402,24 +403,24 @@ fn add(way: &Way, inner: usize, coarse: Option<Vec<f64>>, part: Option<Vec<f64>>
 }
 
 impl<S: Source> Estimate<S> for BasedOn {
-    fn holds(&self, stored: &Stored<S>, cuboid: &Cuboid) -> bool {
-        stored.fits(cuboid, stored.values)
-            && stored.frame.below(cuboid).iter().all(|a| self.index.contains_key(a) || stored.is_exact(a))
+    fn holds(&self, context: &Context<S>, cuboid: &Cuboid) -> bool {
+        context.fits(cuboid, context.values)
+            && context.frame.below(cuboid).iter().all(|a| self.index.contains_key(a) || context.is_exact(a))
     }
 
-    fn direct_table(&self, stored: &Stored<S>, cuboid: &Cuboid) -> Option<Result<Vec<f64>, RecoverError>> {
-        Some(self.build(&stored.frame, cuboid, &mut |a| match self.exact(stored, a) {
+    fn direct_table(&self, context: &Context<S>, cuboid: &Cuboid) -> Option<Result<Vec<f64>, RecoverError>> {
+        Some(self.build(&context.frame, cuboid, &mut |a| match self.exact(context, a) {
             Some(known) => known.map(Some),
-            None => self.read(stored, a).map(Some),
+            None => self.read(context, a).map(Some),
         }))
     }
 
     /// Tables are built directly.
-    fn component(&self, stored: &Stored<S>, a: &Cuboid) -> Result<Vec<f64>, RecoverError> {
-        Err(stored.not_held(a))
+    fn component(&self, context: &Context<S>, a: &Cuboid) -> Result<Vec<f64>, RecoverError> {
+        Err(context.not_held(a))
     }
 
-    fn step(&self, _: &Stored<S>, frame: &Frame, tables: &mut dyn Iterator<Item = &Cuboid>) -> f64 {
+    fn step(&self, _: &Context<S>, frame: &Frame, tables: &mut dyn Iterator<Item = &Cuboid>) -> f64 {
         // Every axis is gone through with all its rows.
         let rows = |t: &Cuboid| -> f64 {
             let own = t.pairs().map(|(d, l)| match self.bases.get(&(d, l)) {
@@ -431,13 +432,13 @@ impl<S: Source> Estimate<S> for BasedOn {
         tables.map(rows).sum::<f64>() * 2.0
     }
 
-    fn covariance(&self, stored: &Stored<S>, frame: &Frame, parts: Parts) -> Option<Parts> {
+    fn covariance(&self, context: &Context<S>, frame: &Frame, parts: Parts) -> Option<Parts> {
         let tables: Vec<Cuboid> = parts.keys().cloned().collect();
-        let mut noises = self.of_parts(stored, frame, parts).ok()?;
+        let mut noises = self.of_parts(context, frame, parts).ok()?;
         for (a, own) in &mut noises {
-            let m = stored.plan.only().measurements.get(*self.index.get(a)?)?;
-            let unit = m.block.unit(&stored.frame)?;
-            let variance = noise::noise_variance(stored.plan.noise, m) / (unit * unit);
+            let m = context.plan.only().measurements.get(*self.index.get(a)?)?;
+            let unit = m.block.unit(&context.frame)?;
+            let variance = noise_variance(context.plan.noise, m) / (unit * unit);
             own.iter_mut().for_each(|v| *v *= variance);
         }
         // Of every table that is spoken of what is its own: a component of sums, where queries have means. There is more in others: noises
@@ -456,27 +457,27 @@ impl<S: Source> Estimate<S> for BasedOn {
 
     fn direct_coefficients(
         &self,
-        stored: &Stored<S>,
+        context: &Context<S>,
         frame: &Frame,
         cuboid: &Cuboid,
         query: &[f64],
     ) -> Option<Result<Coefficients, RecoverError>> {
         let mut all = BTreeMap::new();
         self.split(frame, cuboid, query.to_vec(), &mut |a, own| {
-            if !stored.is_exact(&a) {
+            if !context.is_exact(&a) {
                 all.insert(a, own);
             }
         });
-        Some(self.numbered(stored, all))
+        Some(self.numbered(context, all))
     }
 
     fn coefficients(
         &self,
-        stored: &Stored<S>,
+        context: &Context<S>,
         frame: &Frame,
         query: Parts,
     ) -> Result<Coefficients, RecoverError> {
-        let all = self.of_parts(stored, frame, query)?;
-        self.numbered(stored, all)
+        let all = self.of_parts(context, frame, query)?;
+        self.numbered(context, all)
     }
 }

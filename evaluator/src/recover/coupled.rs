@@ -14,7 +14,7 @@
 //! A query about two plain dimensions of a release of 470 tables is a system of a few numbers, whatever the tables' sizes. It is solved by
 //! conjugate gradients, or by a division where nothing mixes.
 
-use super::gls::{Gls, Parts, Unsolved};
+use super::weighted::{Parts, Unsolved, Weighted, closer};
 use crate::cube::frame::{add_spread, push, take_off};
 use crate::cube::{Axis, Cuboid, Frame, Level, Rung};
 use crate::numeric::conjugate::{self, Rules, System};
@@ -48,14 +48,18 @@ impl Ties {
 pub(super) struct Coupling<'a> {
     frame: &'a Frame,
     ties: Vec<Ties>,
+    /// The measured tables.
+    tables: &'a [Weighted],
+    /// Those that are published without noise.
+    exact: &'a [Cuboid],
 }
 
 /// The rungs that a class stays at: dimension and rung, ascending.
 type Class = Vec<(usize, usize)>;
 
 impl<'a> Coupling<'a> {
-    pub fn new(frame: &'a Frame) -> Coupling<'a> {
-        Coupling { frame, ties: frame.axes.iter().map(Ties::new).collect() }
+    pub fn new(frame: &'a Frame, tables: &'a [Weighted], exact: &'a [Cuboid]) -> Coupling<'a> {
+        Coupling { frame, ties: frame.axes.iter().map(Ties::new).collect(), tables, exact }
     }
 
     fn rung(&self, at: Level) -> usize {
@@ -68,22 +72,22 @@ impl<'a> Coupling<'a> {
     }
 
     /// All components that mix with these, themselves included: what must be known to solve for them.
-    pub fn touched(&self, gls: &Gls, components: &[Cuboid]) -> Vec<Cuboid> {
+    pub fn touched(&self, components: &[Cuboid]) -> Vec<Cuboid> {
         let mut classes: Vec<Class> = components.iter().map(|a| self.class(a)).collect();
         classes.sort_unstable();
         classes.dedup();
-        classes.iter().flat_map(|class| Block::new(self, gls, class).components()).collect()
+        classes.iter().flat_map(|class| Block::new(self, class).components()).collect()
     }
 
     /// `N⁻¹ q`, class by class, in at most so many steps each, up to a tolerance.
-    pub fn solve(&self, gls: &Gls, q: Parts, most_steps: usize, tolerance: f64) -> Result<Parts, Unsolved> {
+    pub fn solve(&self, q: Parts, most_steps: usize, tolerance: f64) -> Result<Parts, Unsolved> {
         let mut classes: BTreeMap<Class, Vec<(Cuboid, Vec<f64>)>> = BTreeMap::new();
         for (a, part) in q.into_iter().filter(|(_, part)| part.iter().any(|v| *v != 0.0)) {
             classes.entry(self.class(&a)).or_default().push((a, part));
         }
         let blocks: Vec<(Block, Vec<f64>)> = (classes.into_iter())
             .map(|(class, parts)| {
-                let block = Block::new(self, gls, &class);
+                let block = Block::new(self, &class);
                 let right = block.right(parts);
                 (block, right)
             })
@@ -91,7 +95,7 @@ impl<'a> Coupling<'a> {
         // What rounding has left in a block that has no part in the query is nothing, beside the whole of it.
         let sizes: Vec<f64> = blocks.iter().map(|(b, right)| b.dot(right, &b.precondition(right))).collect();
         let whole: f64 = sizes.iter().sum();
-        let closer = gls.closer();
+        let closer = closer(self.tables);
         let (tolerance, refused) = (tolerance * closer, REFUSED.max(tolerance) * closer);
         let mut out = Parts::new();
         for ((block, right), size) in blocks.into_iter().zip(sizes) {
@@ -131,10 +135,10 @@ struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    fn new(coupling: &'a Coupling<'a>, gls: &Gls, class: &Class) -> Block<'a> {
+    fn new(coupling: &'a Coupling<'a>, class: &Class) -> Block<'a> {
         let mut weights: BTreeMap<Vec<(usize, usize)>, Vec<f64>> = BTreeMap::new();
         let mut weight = Vec::new();
-        for t in gls.tables() {
+        for t in coupling.tables {
             let stays = |&(d, r): &(usize, usize)| coupling.rung(t.cuboid.at(d)) >= r;
             if !(t.weight > 0.0) || !class.iter().all(stays) {
                 continue;
@@ -173,7 +177,7 @@ impl<'a> Block<'a> {
         let mut block =
             Block { tables: Vec::new(), places: BTreeMap::new(), copies: Vec::new(), scale: Vec::new() };
         for (mixing, weights) in weights {
-            block.join(coupling, gls, class, &mixing, &weights);
+            block.join(coupling, class, &mixing, &weights);
         }
         block.scale.iter_mut().for_each(|s| *s = 1.0 / *s);
         block
@@ -183,7 +187,6 @@ impl<'a> Block<'a> {
     fn join(
         &mut self,
         coupling: &'a Coupling<'a>,
-        gls: &Gls,
         class: &Class,
         mixing: &[(usize, usize)],
         weights: &[f64],
@@ -237,7 +240,7 @@ impl<'a> Block<'a> {
         for levels in rungs {
             let dead = levels.iter().any(|l| l.level == usize::from(u8::MAX));
             let component = Cuboid::new(levels);
-            if dead || gls.exact().iter().any(|e| component.is_below(e)) {
+            if dead || coupling.exact.iter().any(|e| component.is_below(e)) {
                 leaves.push(None);
                 continue;
             }

@@ -16,7 +16,7 @@
 //! `−u ≤ e − F x ≤ u`. Solved by an interior-point method, which among several optima comes to rest near the
 //! centre of them all: one point, the same every time.
 
-use super::Parts;
+use super::gls::Parts;
 use super::norm::Norm;
 use crate::cube::{Cuboid, Frame, Level};
 use clarabel::algebra::CscMatrix;

@@ -8,9 +8,11 @@
 //!
 //! All measured cells count alike, whatever the scale of their noise, as published.
 
+use super::estimator::Estimator;
+use super::gls::Parts;
 use super::norm::Norm;
 use super::zeros::Lumped;
-use super::{Estimator, Parts, RecoverError, Recovery, Source};
+use super::{RecoverError, Recovery, Source};
 use crate::cube::Cuboid;
 use crate::plan::{Form, Seen};
 
@@ -84,7 +86,7 @@ impl<S: Source> Recovery<S> {
         }
         let mut measured = Vec::with_capacity(tables.len());
         for index in 0..tables.len() {
-            let values = self.stored.read(index)?;
+            let values = self.context.read(index)?;
             measured.push(values.into_iter().map(|v| v as f64).collect::<Vec<f64>>());
         }
         let best = tables.iter().map(|t| self.table(t)).collect::<Result<Vec<_>, _>>()?;
@@ -122,12 +124,12 @@ impl<S: Source> Recovery<S> {
     /// A table of the nearest consistent ones: like [`Recovery::table`], from other components.
     pub fn nearest_table(&self, nearest: &Nearest, cuboid: &Cuboid) -> Result<Vec<f64>, RecoverError> {
         self.check_held(cuboid)?;
-        if let Some(table) = self.stored.exact_table(cuboid) {
+        if let Some(table) = self.context.exact_table(cuboid) {
             return table;
         }
         let mut table = self.frame().rebuild(cuboid, &mut |a| {
             let part = nearest.parts.get(a).cloned();
-            part.map(Some).ok_or_else(|| self.stored.not_held(a))
+            part.map(Some).ok_or_else(|| self.context.not_held(a))
         })?;
         self.zeros().clear(self.cube(), &Lumped::whole(self.frame()), cuboid, &mut table);
         Ok(table)

@@ -5,8 +5,8 @@
 //! plan alone, and so does the order in which numbers are added: where the source [keeps](super::Keeps) the same sums from an earlier time,
 //! they are the same to the last bit.
 
+use super::context::Context;
 use super::gls::{Gls, Parts, Weighted};
-use super::stored::Stored;
 use super::{RecoverError, Source, Sum};
 use crate::cube::frame::{push, take_off};
 use crate::cube::{Cuboid, Frame, Level};
@@ -31,52 +31,52 @@ impl Sums {
     /// `b_A` of these components, none of which is below an exact table.
     pub fn parts<S: Source>(
         &self,
-        stored: &Stored<S>,
+        context: &Context<S>,
         tables: &[Weighted],
         wanted: Vec<Cuboid>,
     ) -> Result<Parts, RecoverError> {
-        let earlier = stored.source.kept().filter(|kept| kept.is_there());
-        let own = if earlier.is_some() { None } else { Some(self.kept(stored, tables)?) };
+        let earlier = context.source.kept().filter(|kept| kept.is_there());
+        let own = if earlier.is_some() { None } else { Some(self.kept(context, tables)?) };
         let mut missing: Kept = FxHashMap::default();
         let mut out = Parts::new();
         for a in &wanted {
             let sum = match (&own, earlier) {
                 (Some(own), _) => own.get(a).cloned(),
                 (None, Some(earlier)) => match earlier.sum(a) {
-                    Sum::Found(sum) if sum.len() == stored.frame.len(a) => Some(sum),
+                    Sum::Found(sum) if sum.len() == context.frame.len(a) => Some(sum),
                     Sum::Found(_) | Sum::Absent => None,
                     // There is nothing any more: as if there had never been.
-                    Sum::Gone => return self.parts(stored, tables, wanted),
+                    Sum::Gone => return self.parts(context, tables, wanted),
                 },
                 (None, None) => None,
             };
             match sum {
                 Some(sum) => {
-                    out.insert(a.clone(), project(&stored.frame, a, sum));
+                    out.insert(a.clone(), project(&context.frame, a, sum));
                 }
                 None => {
-                    let none = vec![0.0; stored.frame.len(a)];
+                    let none = vec![0.0; context.frame.len(a)];
                     missing.insert(a.clone(), none);
                 }
             }
         }
-        add_up(stored, tables, &mut missing)?;
+        add_up(context, tables, &mut missing)?;
         out.extend(missing.into_iter().map(|(a, sum)| {
-            let part = project(&stored.frame, &a, sum);
+            let part = project(&context.frame, &a, sum);
             (a, part)
         }));
         Ok(out)
     }
 
-    fn kept<S: Source>(&self, stored: &Stored<S>, tables: &[Weighted]) -> Result<Arc<Kept>, RecoverError> {
+    fn kept<S: Source>(&self, context: &Context<S>, tables: &[Weighted]) -> Result<Arc<Kept>, RecoverError> {
         // Held all the way, so that two threads do not do the same. A panic elsewhere leaves nothing half-written here.
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(kept) = &*held {
             return Ok(kept.clone());
         }
-        let mut kept = worth_keeping(stored, tables);
-        add_up(stored, tables, &mut kept)?;
-        if let Some(keeps) = stored.source.kept() {
+        let mut kept = worth_keeping(context, tables);
+        add_up(context, tables, &mut kept)?;
+        if let Some(keeps) = context.source.kept() {
             let mut sums: Vec<(&Cuboid, &[f64])> = kept.iter().map(|(a, sum)| (a, &sum[..])).collect();
             sums.sort_unstable_by_key(|(a, _)| *a);
             keeps.keep(&sums);
@@ -88,18 +88,18 @@ impl Sums {
 }
 
 /// The components that would take long to add up again, with zeros: the smallest first, as many as may be kept.
-fn worth_keeping<S: Source>(stored: &Stored<S>, tables: &[Weighted]) -> Kept {
+fn worth_keeping<S: Source>(context: &Context<S>, tables: &[Weighted]) -> Kept {
     let mut read: FxHashMap<Cuboid, f64> = FxHashMap::default();
     for t in tables {
-        let cells = stored.frame.cells(&t.cuboid);
-        for a in stored.frame.below(&t.cuboid) {
+        let cells = context.frame.cells(&t.cuboid);
+        for a in context.frame.below(&t.cuboid) {
             *read.entry(a).or_default() += cells;
         }
     }
     let mut worth: Vec<(u64, Cuboid)> = read
         .into_iter()
-        .map(|(a, read)| (stored.frame.cells(&a), read, a))
-        .filter(|(own, read, a)| *read > AGAIN && 2.0 * own < *read && !stored.is_exact(a))
+        .map(|(a, read)| (context.frame.cells(&a), read, a))
+        .filter(|(own, read, a)| *read > AGAIN && 2.0 * own < *read && !context.is_exact(a))
         .map(|(own, _, a)| (own as u64, a))
         .collect();
     worth.sort_unstable();
@@ -112,14 +112,18 @@ fn worth_keeping<S: Source>(stored: &Stored<S>, tables: &[Weighted]) -> Kept {
 }
 
 /// Adds what every table says to the sums that are wanted.
-fn add_up<S: Source>(stored: &Stored<S>, tables: &[Weighted], wanted: &mut Kept) -> Result<(), RecoverError> {
+fn add_up<S: Source>(
+    context: &Context<S>,
+    tables: &[Weighted],
+    wanted: &mut Kept,
+) -> Result<(), RecoverError> {
     if wanted.is_empty() {
         return Ok(());
     }
-    let frame = &stored.frame;
+    let frame = &context.frame;
     // Over unequal groups what is known is in the way; over equal ones it has no part in other components.
-    let known = if stored.balanced { Parts::new() } else { stored.exact_parts()? };
-    let gls = Gls::new(frame, tables, stored.balanced);
+    let known = if context.balanced { Parts::new() } else { context.exact_parts()? };
+    let gls = Gls::new(frame, tables, context.balanced);
     let stage = Stage::new("reading", tables.len() as u64);
     for (index, t) in tables.iter().enumerate() {
         stage.advance(1);
@@ -128,7 +132,7 @@ fn add_up<S: Source>(stored: &Stored<S>, tables: &[Weighted], wanted: &mut Kept)
         if below.is_empty() {
             continue;
         }
-        let mut values: Vec<f64> = stored.read(index)?.into_iter().map(|v| v as f64).collect();
+        let mut values: Vec<f64> = context.read(index)?.into_iter().map(|v| v as f64).collect();
         if !known.is_empty() {
             values.iter_mut().zip(gls.build(&t.cuboid, &known)).for_each(|(v, known)| *v -= known);
         }

@@ -1,8 +1,8 @@
 //! Whole tables: one is rolled up, several are combined by generalised least squares, see [`super::gls`].
 
-use super::estimator::{Coefficients, Estimate};
+use super::context::Context;
+use super::estimate::{Coefficients, Estimate};
 use super::gls::{self, Gls, Parts, Unsolved, Weighted, measured_tables};
-use super::stored::Stored;
 use super::sums::{self, Sums};
 use super::{RecoverError, Source};
 use crate::cube::{Axis, Cuboid, Frame};
@@ -32,92 +32,92 @@ impl Tables {
     }
 
     /// The only table there is, when an answer is a roll-up of it.
-    fn only<S>(&self, stored: &Stored<S>, cuboid: &Cuboid) -> Option<&Weighted> {
+    fn only<S>(&self, context: &Context<S>, cuboid: &Cuboid) -> Option<&Weighted> {
         let [only] = &self.tables[..] else { return None };
         let roll_up =
-            only.seen == Seen::Cells && stored.plan.exact.is_empty() && cuboid.is_below(&only.cuboid);
+            only.seen == Seen::Cells && context.plan.exact.is_empty() && cuboid.is_below(&only.cuboid);
         roll_up.then_some(only)
     }
 
     /// Least squares on a frame, within the work that may be done.
     fn gls<'a, S: Source>(
         &'a self,
-        stored: &'a Stored<S>,
+        context: &'a Context<S>,
         frame: &'a Frame,
     ) -> Result<Gls<'a>, RecoverError> {
-        let gls = Gls::new(frame, &self.tables, stored.balanced).beside(&stored.plan.exact);
-        if stored.balanced {
+        let gls = Gls::new(frame, &self.tables, context.balanced).beside(&context.plan.exact);
+        if context.balanced {
             return Ok(gls);
         }
-        stored.check_room(frame, self.tables.iter().map(|t| &t.cuboid))?;
-        Ok(gls.within(stored.steps(Gls::step(frame, &self.tables), gls::MOST_STEPS)?))
+        context.check_room(frame, self.tables.iter().map(|t| &t.cuboid))?;
+        Ok(gls.within(context.steps(Gls::step(frame, &self.tables), gls::MOST_STEPS)?))
     }
 
     /// The estimates of some components below a table, on a frame that tells the table's cells apart. Over unequal groups, where they
     /// take others with them, only as much of those is told apart as they need.
     fn solved<S: Source>(
         &self,
-        stored: &Stored<S>,
+        context: &Context<S>,
         cuboid: &Cuboid,
         components: Vec<Cuboid>,
     ) -> Result<Parts, RecoverError> {
-        let (frame, lumps) = match stored.balanced {
-            true => (stored.frame.clone(), HashMap::new()),
-            false => told_apart(&stored.frame, cuboid),
+        let (frame, lumps) = match context.balanced {
+            true => (context.frame.clone(), HashMap::new()),
+            false => told_apart(&context.frame, cuboid),
         };
-        if stored.balanced {
-            stored.check_room(&frame, std::iter::once(cuboid))?;
+        if context.balanced {
+            context.check_room(&frame, std::iter::once(cuboid))?;
         }
-        let gls = self.gls(stored, &frame)?;
+        let gls = self.gls(context, &frame)?;
         let mut touched = gls.touched(components);
-        touched.retain(|a| !stored.is_exact(a));
-        let right = self.sums.parts(stored, &self.tables, touched)?;
+        touched.retain(|a| !context.is_exact(a));
+        let right = self.sums.parts(context, &self.tables, touched)?;
         let lumped = |(a, part)| {
-            let part = sums::lumped((&stored.frame, &frame), &lumps, &a, part);
+            let part = sums::lumped((&context.frame, &frame), &lumps, &a, part);
             (a, part)
         };
         let right: Parts = if lumps.is_empty() { right } else { right.into_iter().map(lumped).collect() };
-        gls.solve(right).map_err(|why| unsolved(stored, cuboid, why))
+        gls.solve(right).map_err(|why| unsolved(context, cuboid, why))
     }
 
     /// The best estimates of a table's cells.
-    fn recovered<S: Source>(&self, stored: &Stored<S>, cuboid: &Cuboid) -> Result<Vec<f64>, RecoverError> {
-        let below = stored.frame.below(cuboid);
-        let known = |a: &Cuboid| stored.cache.get(a);
-        let missing = below.iter().filter(|a| !stored.is_exact(a) && known(a).is_none()).cloned().collect();
-        let mut solved = self.solved(stored, cuboid, missing)?;
-        stored.frame.rebuild(cuboid, &mut |a| {
-            if let Some(part) = stored.exact_component(a) {
+    fn recovered<S: Source>(&self, context: &Context<S>, cuboid: &Cuboid) -> Result<Vec<f64>, RecoverError> {
+        let below = context.frame.below(cuboid);
+        let known = |a: &Cuboid| context.cache.get(a);
+        let missing = below.iter().filter(|a| !context.is_exact(a) && known(a).is_none()).cloned().collect();
+        let mut solved = self.solved(context, cuboid, missing)?;
+        context.frame.rebuild(cuboid, &mut |a| {
+            if let Some(part) = context.exact_component(a) {
                 return part.map(Some);
             }
             if let Some(part) = known(a) {
                 return Ok(Some(part.to_vec()));
             }
             let part = solved.remove(a);
-            part.iter().for_each(|part| stored.cache.offer(a, part));
+            part.iter().for_each(|part| context.cache.offer(a, part));
             Ok(part)
         })
     }
 
     /// Whether some measurement tells each component of a table. Coefficients tell only some of those below their table; and
     /// a dimension of one category, which has no component of its own, may be missing from what was measured.
-    fn known_by_parts<S: Source>(&self, stored: &Stored<S>, cuboid: &Cuboid) -> bool {
-        let tells = |t: &Weighted, a: &Cuboid| a.is_below(&t.cuboid) && t.precision(&stored.frame, a) > 0.0;
-        let below = stored.frame.below(cuboid);
+    fn known_by_parts<S: Source>(&self, context: &Context<S>, cuboid: &Cuboid) -> bool {
+        let tells = |t: &Weighted, a: &Cuboid| a.is_below(&t.cuboid) && t.precision(&context.frame, a) > 0.0;
+        let below = context.frame.below(cuboid);
         let all = || self.tables.iter().map(|t| t.cuboid.clone()).collect();
         // Its own table tells it, and is most often there.
         let own = |a: &Cuboid| {
             below.len().saturating_mul(self.tables.len()) > FEW && self.found.get_or_init(all).contains(a)
         };
-        let known = |a: &Cuboid| stored.is_exact(a) || own(a) || self.tables.iter().any(|t| tells(t, a));
+        let known = |a: &Cuboid| context.is_exact(a) || own(a) || self.tables.iter().any(|t| tells(t, a));
         below.iter().all(known)
     }
 }
 
 /// Why there is no answer from this table.
-fn unsolved<S: Source>(stored: &Stored<S>, cuboid: &Cuboid, why: Unsolved) -> RecoverError {
+fn unsolved<S: Source>(context: &Context<S>, cuboid: &Cuboid, why: Unsolved) -> RecoverError {
     match why {
-        Unsolved::NotHeld => stored.not_held(cuboid),
+        Unsolved::NotHeld => context.not_held(cuboid),
         Unsolved::Steps => RecoverError::TooMuch("solving for its components".into()),
     }
 }
@@ -137,32 +137,32 @@ fn told_apart(frame: &Frame, cuboid: &Cuboid) -> (Frame, HashMap<usize, Vec<Vec<
 }
 
 impl<S: Source> Estimate<S> for Tables {
-    fn holds(&self, stored: &Stored<S>, cuboid: &Cuboid) -> bool {
+    fn holds(&self, context: &Context<S>, cuboid: &Cuboid) -> bool {
         let whole = |t: &Weighted| t.seen == Seen::Cells && cuboid.is_below(&t.cuboid);
-        stored.fits(cuboid, stored.values)
+        context.fits(cuboid, context.values)
             && (self.tables.iter().any(whole)
-                || stored.is_exact(cuboid)
-                || self.known_by_parts(stored, cuboid))
+                || context.is_exact(cuboid)
+                || self.known_by_parts(context, cuboid))
     }
 
-    fn direct_table(&self, stored: &Stored<S>, cuboid: &Cuboid) -> Option<Result<Vec<f64>, RecoverError>> {
-        if let Some(only) = self.only(stored, cuboid) {
+    fn direct_table(&self, context: &Context<S>, cuboid: &Cuboid) -> Option<Result<Vec<f64>, RecoverError>> {
+        if let Some(only) = self.only(context, cuboid) {
             let roll_up = |values: Vec<i64>| {
                 let values = values.iter().map(|&v| v as f64).collect();
-                stored.frame.roll_up(&only.cuboid, cuboid, values)
+                context.frame.roll_up(&only.cuboid, cuboid, values)
             };
-            return Some(stored.read(0).map(roll_up));
+            return Some(context.read(0).map(roll_up));
         }
-        Some(self.recovered(stored, cuboid))
+        Some(self.recovered(context, cuboid))
     }
 
-    fn component(&self, stored: &Stored<S>, a: &Cuboid) -> Result<Vec<f64>, RecoverError> {
-        let parts = self.solved(stored, a, vec![a.clone()])?;
-        parts.into_iter().find(|(b, _)| b == a).map(|(_, part)| part).ok_or_else(|| stored.not_held(a))
+    fn component(&self, context: &Context<S>, a: &Cuboid) -> Result<Vec<f64>, RecoverError> {
+        let parts = self.solved(context, a, vec![a.clone()])?;
+        parts.into_iter().find(|(b, _)| b == a).map(|(_, part)| part).ok_or_else(|| context.not_held(a))
     }
 
-    fn step(&self, stored: &Stored<S>, frame: &Frame, tables: &mut dyn Iterator<Item = &Cuboid>) -> f64 {
-        if stored.balanced {
+    fn step(&self, context: &Context<S>, frame: &Frame, tables: &mut dyn Iterator<Item = &Cuboid>) -> f64 {
+        if context.balanced {
             tables.map(|t| frame.below(t).len() as f64).sum::<f64>() * self.tables.len() as f64
         } else {
             // A system within the system: it rarely takes more than this.
@@ -170,31 +170,31 @@ impl<S: Source> Estimate<S> for Tables {
         }
     }
 
-    fn covariance(&self, stored: &Stored<S>, frame: &Frame, parts: Parts) -> Option<Parts> {
-        self.gls(stored, frame).ok()?.solve(parts).ok()
+    fn covariance(&self, context: &Context<S>, frame: &Frame, parts: Parts) -> Option<Parts> {
+        self.gls(context, frame).ok()?.solve(parts).ok()
     }
 
     fn direct_coefficients(
         &self,
-        stored: &Stored<S>,
+        context: &Context<S>,
         frame: &Frame,
         cuboid: &Cuboid,
         query: &[f64],
     ) -> Option<Result<Coefficients, RecoverError>> {
-        let only = self.only(stored, cuboid)?;
+        let only = self.only(context, cuboid)?;
         Some(Ok(vec![(0, frame.pull_back(cuboid, &only.cuboid, query.to_vec()))]))
     }
 
     fn coefficients(
         &self,
-        stored: &Stored<S>,
+        context: &Context<S>,
         frame: &Frame,
         query: Parts,
     ) -> Result<Coefficients, RecoverError> {
-        let gls = self.gls(stored, frame)?;
+        let gls = self.gls(context, frame)?;
         let finest = query.keys().max_by_key(|a| a.len()).cloned();
         let finest = finest.unwrap_or_else(Cuboid::total);
-        let v = gls.solve(query).map_err(|why| unsolved(stored, &finest, why))?;
+        let v = gls.solve(query).map_err(|why| unsolved(context, &finest, why))?;
         Ok(self.tables.iter().enumerate().map(|(index, t)| (index, gls.weights(t, &v))).collect())
     }
 }

@@ -21,8 +21,8 @@ use crate::planner::Request;
 use crate::planner::minimax::Minimax;
 use crate::planner::predict::each_query;
 use crate::planner::price;
+use crate::recover::row_estimator;
 use crate::recover::rows::{RowSystem, Workload};
-use crate::recover::written;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -93,7 +93,7 @@ fn matrix(ask: &Ask) -> Result<Vec<Vec<Measurement>>, NotApplicable> {
     let Ask { request, frame, budgets, .. } = *ask;
     let rows = request.rows.as_ref().filter(|r| !r.rows.is_empty()).ok_or(NotApplicable::NoRows)?;
     ask.check_size(&rows.cuboid)?;
-    let known = written::known(frame, &request.exact, &rows.cuboid);
+    let known = row_estimator::known(frame, &request.exact, &rows.cuboid);
     let own = rows.rows.iter().map(|r| r.as_slice());
     let system = RowSystem::beside(rows.cuboid.clone(), own, &[], &known)
         .map_err(|e| NotApplicable::Rows(e.to_string()))?;

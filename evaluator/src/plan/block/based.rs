@@ -11,7 +11,7 @@
 //! as everywhere.
 
 use super::component::{rung_norm, rung_scale};
-use super::{Factors, Form, Kind};
+use super::kind::{Factors, Form, Kind};
 use crate::cube::{Cube, Cuboid, Frame, Level, contrast};
 use crate::plan::basis::Basis;
 use crate::plan::{Noise, limits};

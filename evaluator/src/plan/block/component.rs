@@ -5,7 +5,7 @@
 //! `w = m e − round(m/c)·1_group` (c siblings), and `⊗ w` in all. With `m` a multiple of `c` its squared length is exactly
 //! `m²(1−1/c)`: the price of the projection, no more.
 
-use super::{Factors, Form, Kind, contrasts};
+use super::kind::{Factors, Form, Kind, contrasts};
 use crate::cube::{Cuboid, Frame, Rung};
 use crate::exact::gcd;
 use crate::plan::Noise;

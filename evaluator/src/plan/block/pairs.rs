@@ -1,6 +1,6 @@
 //! Differences of pairs of siblings: the Haar wavelet on a binary tree.
 
-use super::{Factors, Form, Kind, contrasts};
+use super::kind::{Factors, Form, Kind, contrasts};
 use crate::cube::{Cube, Cuboid, Frame};
 use crate::plan::Noise;
 

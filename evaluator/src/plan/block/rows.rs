@@ -1,6 +1,6 @@
 //! Linear queries of one table that the agency wrote itself.
 
-use super::{Factors, Form, Kind};
+use super::kind::{Factors, Form, Kind};
 use crate::cube::{Cube, Cuboid, Frame};
 use crate::plan::{Noise, limits};
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! Every cell of a cuboid's table.
 
-use super::{Factors, Form, Kind, Seen};
+use super::kind::{Factors, Form, Kind, Seen};
 use crate::cube::{Cuboid, Frame};
 use crate::plan::{Noise, limits};
 

@@ -1,6 +1,6 @@
 //! The Walsh–Hadamard coefficients of a table: see [`crate::cube::walsh`].
 
-use super::{Factors, Form, Kind, Seen};
+use super::kind::{Factors, Form, Kind, Seen};
 use crate::cube::{Cube, Cuboid, Frame, walsh};
 use crate::plan::Noise;
 

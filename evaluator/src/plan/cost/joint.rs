@@ -14,7 +14,7 @@
 //! All entries of coefficients, differences and tables are ±1 or 0, so where entries differ they differ by 2 (by 1 in one of two cells of a
 //! table), and the L1 distance is half the squared one (the same, for a table). The worst case is the largest total over all `D`.
 
-use super::fixed_point_up;
+use super::terms::fixed_point_up;
 use crate::cube::{Frame, Level};
 use crate::plan::{Block, Channel, Measurement, Noise, Plan, Subject};
 

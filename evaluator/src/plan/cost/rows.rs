@@ -8,7 +8,7 @@
 //! Cells with equal columns cost the same: only distinct columns are looked at.
 
 use super::joint::price;
-use super::{CostError, WorstCase};
+use super::terms::{CostError, WorstCase};
 use crate::cube::{Cuboid, Frame};
 use crate::plan::{Block, Channel, Neighbours, Plan};
 use std::collections::HashMap;

@@ -409,7 +409,7 @@ fn check(plan: &plan::Plan, cube: &Cube) -> Result<(), ReleaseError> {
             told_once(block, &mut told)?;
         }
         let frame = frame.get_or_init(|| Frame::new(cube, &plan.levels));
-        limits::check_block(frame, block).or_else(|why| rule(false, WHAT, || why.into()))?;
+        block.check_size(frame).or_else(|why| rule(false, WHAT, || why.into()))?;
         block.check(&plan.levels, cube, frame).map_err(|why| ReleaseError::Invalid { what: WHAT, why })?;
     }
     Ok(())

@@ -10,7 +10,7 @@ use crate::cube::{Cube, Cuboid, Frame};
 use crate::plan::{Plan, limits};
 
 /// A channel of a plan with its numbers.
-pub(super) struct Stored<S> {
+pub(super) struct Context<S> {
     pub cube: Cube,
     /// The plan of this channel [alone](Plan::alone).
     pub plan: Plan,
@@ -26,14 +26,14 @@ pub(super) struct Stored<S> {
     pub cache: Cache,
 }
 
-impl<S: Source> Stored<S> {
-    pub fn new(cube: Cube, plan: Plan, first: usize, source: S) -> Stored<S> {
+impl<S: Source> Context<S> {
+    pub fn new(cube: Cube, plan: Plan, first: usize, source: S) -> Context<S> {
         let frame = Frame::new(&cube, &plan.levels);
         let balanced = frame.is_balanced();
         let blocks = plan.only().measurements.iter().map(|m| m.block.checked_values(&frame));
         let exact = plan.exact.iter().map(|e| limits::cells(&frame, e));
         let values = blocks.chain(exact).fold(0u64, |n, v| n.saturating_add(v.unwrap_or(u64::MAX)));
-        Stored { cube, plan, first, frame, source, balanced, values, cache: Cache::default() }
+        Context { cube, plan, first, frame, source, balanced, values, cache: Cache::default() }
     }
 
     /// Whether a table has no more cells than there are values: nothing larger is held.
@@ -82,7 +82,7 @@ impl<S: Source> Stored<S> {
         let block = &self.plan.only().measurements[index].block;
         let overflow = || RecoverError::Plan(format!("measurement {index} does not fit 64-bit integers"));
         let noises = block.noises(&self.frame);
-        // What is published has as many integers as noise, or is less than that: see `Stored::read`.
+        // What is published has as many integers as noise, or is less than that: see `Context::read`.
         if noises as u64 > limits::held(self.values.max(values.len() as u64)) {
             return Err(RecoverError::TooMuch("taking the centre off".into()));
         }

@@ -1,16 +1,16 @@
 //! The rows of one release: factored when the first answer needs them, and then kept.
 
-use super::estimator::{Coefficients, Estimate};
+use super::context::Context;
+use super::estimate::{Coefficients, Estimate};
 use super::gls::Parts;
 use super::rows::{RowSystem, RowsError, Weighed};
-use super::stored::Stored;
 use super::{RecoverError, Source};
 use crate::cube::{Cuboid, Frame};
-use crate::plan::{Block, Plan, Rows, limits, noise};
+use crate::plan::{Block, Plan, Rows, limits, noise_variance};
 use std::sync::{Arc, OnceLock};
 
 /// All rows that a plan measures, in the order of its measurements.
-pub(super) struct Written {
+pub(super) struct RowEstimator {
     cuboid: Cuboid,
     /// How many rows each measurement has.
     counts: Vec<usize>,
@@ -57,7 +57,7 @@ pub fn known(frame: &Frame, exact: &[Cuboid], cuboid: &Cuboid) -> Vec<Vec<(u32, 
 
 /// The reciprocal of each row's noise variance.
 pub fn weights(plan: &Plan) -> Vec<f64> {
-    let each = plan.only().measurements.iter().map(|m| (m, 1.0 / noise::noise_variance(plan.noise, m)));
+    let each = plan.only().measurements.iter().map(|m| (m, 1.0 / noise_variance(plan.noise, m)));
     each.flat_map(|(m, w)| match &m.block {
         Block::Rows(rows) => vec![w; rows.rows.len()],
         _ => Vec::new(),
@@ -65,9 +65,9 @@ pub fn weights(plan: &Plan) -> Vec<f64> {
     .collect()
 }
 
-impl Written {
+impl RowEstimator {
     /// `None` when the plan measures no rows; rows of several tables, or beside other blocks, are not for this program.
-    pub(super) fn of(plan: &Plan) -> Result<Option<Written>, RecoverError> {
+    pub(super) fn of(plan: &Plan) -> Result<Option<RowEstimator>, RecoverError> {
         let Some(first) = blocks(plan).next() else { return Ok(None) };
         if blocks(plan).count() < plan.only().measurements.len() {
             return Err(RecoverError::Plan("the plan mixes rows with other blocks".into()));
@@ -77,7 +77,7 @@ impl Written {
         }
         let counts = blocks(plan).map(|r| r.rows.len()).collect();
         let cuboid = first.cuboid.clone();
-        Ok(Some(Written {
+        Ok(Some(RowEstimator {
             cuboid,
             counts,
             empty: Vec::new(),
@@ -109,78 +109,78 @@ impl Written {
     }
 
     /// A table of which every determined query has its best estimate.
-    fn cells<S: Source>(&self, stored: &Stored<S>) -> Result<Vec<f64>, RecoverError> {
+    fn cells<S: Source>(&self, context: &Context<S>) -> Result<Vec<f64>, RecoverError> {
         if let Some(known) = self.cells.get() {
             return Ok(known.clone());
         }
         let mut answers = Vec::new();
         for index in 0..self.counts.len() {
-            answers.extend(stored.read(index)?.into_iter().map(|v| v as f64));
+            answers.extend(context.read(index)?.into_iter().map(|v| v as f64));
         }
         let mut known = Vec::new();
-        for e in &stored.plan.exact {
-            if let Some(table) = stored.exact_table(&e.meet(&self.cuboid)) {
+        for e in &context.plan.exact {
+            if let Some(table) = context.exact_table(&e.meet(&self.cuboid)) {
                 known.extend(table?);
             }
         }
-        let solved = self.solved(&stored.frame, &stored.plan)?;
-        let cells = solved.cells(&answers, &known, stored.frame.len(&self.cuboid));
+        let solved = self.solved(&context.frame, &context.plan)?;
+        let cells = solved.cells(&answers, &known, context.frame.len(&self.cuboid));
         Ok(self.cells.get_or_init(|| cells).clone())
     }
 
     /// A query of a table, written over the cells of the rows' own table.
-    fn pulled<S>(&self, stored: &Stored<S>, cuboid: &Cuboid, query: Vec<f64>) -> Vec<f64> {
-        self.without_empty(stored.frame.pull_back(cuboid, &self.cuboid, query))
+    fn pulled<S>(&self, context: &Context<S>, cuboid: &Cuboid, query: Vec<f64>) -> Vec<f64> {
+        self.without_empty(context.frame.pull_back(cuboid, &self.cuboid, query))
     }
 
     /// Whether every single cell of a table can be estimated.
     pub(super) fn determines<S: Source>(
         &self,
-        stored: &Stored<S>,
+        context: &Context<S>,
         cuboid: &Cuboid,
     ) -> Result<bool, RecoverError> {
-        let sum = |q| self.pulled(stored, cuboid, q);
-        if stored.is_exact(cuboid) {
+        let sum = |q| self.pulled(context, cuboid, q);
+        if context.is_exact(cuboid) {
             return Ok(true);
         }
-        let solved = self.solved(&stored.frame, &stored.plan)?;
-        Ok(solved.system().determines(stored.frame.len(cuboid), sum))
+        let solved = self.solved(&context.frame, &context.plan)?;
+        Ok(solved.system().determines(context.frame.len(cuboid), sum))
     }
 }
 
 /// Rows have no components: all goes through the cells of their table.
-impl<S: Source> Estimate<S> for Written {
-    fn holds(&self, stored: &Stored<S>, cuboid: &Cuboid) -> bool {
-        stored.fits(cuboid, limits::MAX_ROW_CELLS)
-            && (cuboid.is_below(&self.cuboid) || stored.is_exact(cuboid))
+impl<S: Source> Estimate<S> for RowEstimator {
+    fn holds(&self, context: &Context<S>, cuboid: &Cuboid) -> bool {
+        context.fits(cuboid, limits::MAX_ROW_CELLS)
+            && (cuboid.is_below(&self.cuboid) || context.is_exact(cuboid))
     }
 
-    fn direct_table(&self, stored: &Stored<S>, cuboid: &Cuboid) -> Option<Result<Vec<f64>, RecoverError>> {
-        Some(self.cells(stored).map(|cells| stored.frame.roll_up(&self.cuboid, cuboid, cells)))
+    fn direct_table(&self, context: &Context<S>, cuboid: &Cuboid) -> Option<Result<Vec<f64>, RecoverError>> {
+        Some(self.cells(context).map(|cells| context.frame.roll_up(&self.cuboid, cuboid, cells)))
     }
 
-    fn component(&self, stored: &Stored<S>, a: &Cuboid) -> Result<Vec<f64>, RecoverError> {
-        Err(stored.not_held(a))
+    fn component(&self, context: &Context<S>, a: &Cuboid) -> Result<Vec<f64>, RecoverError> {
+        Err(context.not_held(a))
     }
 
-    fn covariance(&self, _: &Stored<S>, _: &Frame, _: Parts) -> Option<Parts> {
+    fn covariance(&self, _: &Context<S>, _: &Frame, _: Parts) -> Option<Parts> {
         None
     }
 
     fn direct_coefficients(
         &self,
-        stored: &Stored<S>,
+        context: &Context<S>,
         frame: &Frame,
         cuboid: &Cuboid,
         query: &[f64],
     ) -> Option<Result<Coefficients, RecoverError>> {
         let query = self.without_empty(frame.pull_back(cuboid, &self.cuboid, query.to_vec()));
-        let solved = match self.solved(&stored.frame, &stored.plan) {
+        let solved = match self.solved(&context.frame, &context.plan) {
             Ok(solved) => solved,
             Err(e) => return Some(Err(e)),
         };
         let Some(expressed) = solved.system().express(&query) else {
-            let name = stored.cube.describe(cuboid);
+            let name = context.cube.describe(cuboid);
             return Some(Err(RecoverError::NotDetermined(format!("this sum of cells of {name}"))));
         };
         let all = solved.coefficients(expressed);
@@ -195,10 +195,10 @@ impl<S: Source> Estimate<S> for Written {
 
     fn coefficients(
         &self,
-        stored: &Stored<S>,
+        context: &Context<S>,
         _: &Frame,
         query: Parts,
     ) -> Result<Coefficients, RecoverError> {
-        Err(stored.not_held(query.keys().next().unwrap_or(&self.cuboid)))
+        Err(context.not_held(query.keys().next().unwrap_or(&self.cuboid)))
     }
 }

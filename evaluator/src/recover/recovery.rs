@@ -1,0 +1,368 @@
+//! The estimates of one channel of a release, recovered on demand.
+
+use super::context::Context;
+use super::estimate::Coefficients;
+use super::estimator::Estimator;
+use super::gls::{Gls, Parts};
+use super::zeros::{self, Imposed, Lumped, Unconstrained, Zeros};
+use super::{RecoverError, Source};
+use crate::cube::{Axis, Cube, Cuboid, Frame};
+use crate::law::{ErrorLaw, NoiseLaw, Term};
+use crate::plan::{Block, Plan, Subject, limits};
+use std::collections::BTreeMap;
+
+/// The estimates of one channel of a release, recovered on demand.
+pub struct Recovery<S> {
+    pub(super) context: Context<S>,
+    pub(super) estimator: Estimator,
+    zeros: Imposed,
+    /// For each dimension whether nodes that a query cannot tell apart may be lumped: the measurements are alike under every
+    /// exchange of siblings. Signed sums are not.
+    lumps: Vec<bool>,
+    /// Every axis with all its nodes lumped as far as they go: what a query leaves out.
+    lumped: Vec<Axis>,
+}
+
+impl<S: Source> Recovery<S> {
+    /// Prepares to recover the rows of measurements made by `plan`.
+    pub fn new(cube: Cube, plan: Plan, source: S) -> Result<Recovery<S>, RecoverError> {
+        Recovery::of(&Subject::Rows, cube, plan, source)
+    }
+
+    /// The same of any channel of the plan.
+    pub fn of(subject: &Subject, cube: Cube, plan: Plan, source: S) -> Result<Recovery<S>, RecoverError> {
+        let first = plan.numbers(subject).start;
+        let context = Context::new(cube, plan.alone(subject), first, source);
+        let (frame, plan) = (&context.frame, &context.plan);
+        let mut lumps = vec![true; frame.axes.len()];
+        for m in &plan.only().measurements {
+            // Of most kinds it is the same for all dimensions: of a hundred of them they are not asked one by one.
+            match &m.block {
+                Block::Based(_) => lumps.iter_mut().enumerate().for_each(|(d, l)| *l &= m.block.lumps(d)),
+                block if !block.lumps(0) => lumps.fill(false),
+                _ => {}
+            }
+        }
+        let whole = |(a, lumps): (&Axis, &bool)| if *lumps { a.lump(0, &[0]).0 } else { a.clone() };
+        let lumped = frame.axes.iter().zip(&lumps).map(whole).collect();
+        let mut estimator = Estimator::of(&context)?;
+        let zeros =
+            Zeros::of_plan(&context.cube, &context.frame, &context.plan).map_err(RecoverError::Plan)?;
+        if let Estimator::Rows(written) = &mut estimator
+            && !zeros.is_empty()
+        {
+            let mut open = vec![1.0; context.frame.len(written.cuboid())];
+            zeros.clear(&context.cube, &Lumped::whole(&context.frame), written.cuboid(), &mut open);
+            written.leave_out(open.into_iter().map(|v| v == 0.0).collect());
+        }
+        let recovery = Recovery { context, estimator, zeros: Imposed::new(zeros), lumps, lumped };
+        if let Some(z) = recovery.zeros().iter().find(|z| !recovery.holds(&z.cuboid)) {
+            return Err(RecoverError::Plan(format!("no table holds the cells where {}", z.condition)));
+        }
+        if let Some(top) = recovery.zeros().tops().iter().find(|t| !recovery.holds(t)) {
+            return Err(recovery.context.not_held(top));
+        }
+        // Every condition is looked up in every cell of these.
+        let cells: f64 = recovery.zeros().tops().iter().map(|t| recovery.frame().cells(t)).sum();
+        if cells * recovery.zeros().iter().count() as f64 > limits::work(recovery.context.values) as f64 {
+            return Err(RecoverError::TooMuch("imposing the zeros".into()));
+        }
+        Ok(recovery)
+    }
+
+    /// Refuses zeros that take more work to impose than a reader spends. Every answer needs them, so a plan is asked before it is made.
+    pub fn check_zeros(&self) -> Result<(), RecoverError> {
+        if self.zeros().is_empty() {
+            return Ok(());
+        }
+        let lumped = Lumped::whole(self.frame());
+        let system = self.zeros().system(self.cube(), &lumped);
+        self.most_steps(self.frame(), &system, usize::MAX).map(|_| ())
+    }
+
+    /// The dimensions.
+    pub fn cube(&self) -> &Cube {
+        &self.context.cube
+    }
+
+    /// The plan behind the measurements, of this channel [alone](Plan::alone).
+    pub fn plan(&self) -> &Plan {
+        &self.context.plan
+    }
+
+    /// Where the measurements come from.
+    pub fn source(&self) -> &S {
+        &self.context.source
+    }
+
+    /// The axes of the levels in use.
+    pub fn frame(&self) -> &Frame {
+        &self.context.frame
+    }
+
+    /// The structural zeros.
+    pub fn zeros(&self) -> &Zeros {
+        self.zeros.zeros()
+    }
+
+    /// The cuboids that were measured or are wholly known, coarsest description of what can be answered.
+    pub fn held(&self) -> impl Iterator<Item = &Cuboid> {
+        self.plan().only().measurements.iter().map(|m| m.block.cuboid()).chain(&self.plan().exact)
+    }
+
+    /// Whether a table over levels in use can be recovered: of its cells, where rows were measured, what these determine.
+    pub fn holds(&self, cuboid: &Cuboid) -> bool {
+        let axes = &self.frame().axes;
+        let in_use =
+            cuboid.iter().all(|at| axes.get(at.dimension).is_some_and(|axis| axis.rung(at.level).is_some()));
+        in_use && self.estimator.each().holds(&self.context, cuboid)
+    }
+
+    /// Whether a lumped axis may be used for a dimension.
+    pub fn lumps(&self, dimension: usize) -> bool {
+        self.lumps.get(dimension).is_some_and(|&lumps| lumps)
+    }
+
+    /// Whether an answer takes a solution of the normal equations: whole tables over groups of unequal size.
+    pub fn couples(&self) -> bool {
+        !self.context.balanced && matches!(self.estimator, Estimator::Tables(_))
+    }
+
+    pub(super) fn check_held(&self, cuboid: &Cuboid) -> Result<(), RecoverError> {
+        if self.holds(cuboid) { Ok(()) } else { Err(self.context.not_held(cuboid)) }
+    }
+
+    /// The best estimate of a table, row-major with the last dimension fastest. Consistent with every other
+    /// table of the release, unbiased, not rounded: cells may be negative.
+    pub fn table(&self, cuboid: &Cuboid) -> Result<Vec<f64>, RecoverError> {
+        self.check_determined(cuboid)?;
+        self.summands(cuboid)
+    }
+
+    /// Whether every single cell of a table can be estimated: of one that is held, rows may leave some open.
+    pub fn check_determined(&self, cuboid: &Cuboid) -> Result<(), RecoverError> {
+        let Estimator::Rows(written) = &self.estimator else { return Ok(()) };
+        self.check_held(cuboid)?;
+        match written.determines(&self.context, cuboid)? {
+            true => Ok(()),
+            false => {
+                let name = self.cube().describe(cuboid);
+                Err(RecoverError::NotDetermined(format!("every cell of {name}")))
+            }
+        }
+    }
+
+    /// A table whose sums are the best estimates of all queries that can be estimated from it. It is
+    /// [`Recovery::table`], save that rows may determine sums of cells and not the cells: then these are arbitrary, and
+    /// only sums for which there are [`Recovery::coefficients`] mean anything.
+    pub fn summands(&self, cuboid: &Cuboid) -> Result<Vec<f64>, RecoverError> {
+        self.check_held(cuboid)?;
+        let table = Unconstrained::table(self, cuboid)?;
+        if !self.constrained() {
+            return Ok(table);
+        }
+        self.zeros.table(self, cuboid, table)
+    }
+
+    /// Whether zeros are imposed on what the estimator says: rows leave out what is empty from the start.
+    fn constrained(&self) -> bool {
+        !self.zeros().is_empty() && !matches!(self.estimator, Estimator::Rows(_))
+    }
+
+    /// Lumps the nodes of a dimension's axis that neither a query (by `colour`, of the nodes of rung `at`) nor the measurements tell
+    /// apart. With the axis, one node of each lump of each rung up to `at`.
+    pub fn lump(&self, dimension: usize, at: usize, colour: &[u32]) -> (Axis, Vec<Vec<u32>>) {
+        let axis = &self.frame().axes[dimension];
+        let (axis, lump_of) = if self.lumps(dimension) { axis.lump(at, colour) } else { axis.apart() };
+        let firsts = (0..=at)
+            .map(|r| {
+                let mut first = vec![0; axis.rungs[r].len()];
+                for (node, &lump) in lump_of[r].iter().enumerate().rev() {
+                    first[lump as usize] = node as u32;
+                }
+                first
+            })
+            .collect();
+        (axis, firsts)
+    }
+
+    /// A frame whose axes tell apart only what a query tells apart: `axes` replace those of the dimensions
+    /// they name, with one node of each lump of each rung.
+    pub fn lumped_frame(&self, axes: impl IntoIterator<Item = (usize, Axis, Vec<Vec<u32>>)>) -> Lumped {
+        let mut lumped = Lumped { frame: Frame { axes: self.lumped.clone() }, nodes: BTreeMap::new() };
+        for (d, axis, nodes) in axes {
+            lumped.frame.axes[d] = axis;
+            lumped.nodes.insert(d, nodes);
+        }
+        lumped
+    }
+
+    /// What every independent noise is multiplied by in the error of `Σ q · table(cuboid)`: for each measurement
+    /// that has a part in it one coefficient for each of its noises, or each lump of them: see [`Recovery::copies`].
+    ///
+    /// `lumped` is a frame on whose cells `query` is given (the value every real cell of a lump has). It must tell apart
+    /// what the [`Recovery::zeros`] tell apart.
+    /// Coefficients of several queries over one frame belong to the same noises, so sums of queries are sums
+    /// of coefficients.
+    pub fn coefficients(
+        &self,
+        lumped: &Lumped,
+        cuboid: &Cuboid,
+        mut query: Vec<f64>,
+    ) -> Result<Vec<(usize, Vec<f64>)>, RecoverError> {
+        let (context, estimator, frame) = (&self.context, self.estimator.each::<S>(), &lumped.frame);
+        self.check_held(cuboid)?;
+        if context.is_exact(cuboid) {
+            return Ok(Coefficients::new());
+        }
+        if !self.zeros().is_empty() {
+            self.zeros().clear(&context.cube, lumped, cuboid, &mut query);
+            if query.iter().all(|q| *q == 0.0) {
+                return Ok(Coefficients::new());
+            }
+        }
+        if !self.constrained()
+            && let Some(direct) = estimator.direct_coefficients(context, frame, cuboid, &query)
+        {
+            return direct;
+        }
+        context.check_room(frame, std::iter::once(cuboid))?;
+        let mut parts = Parts::new();
+        Gls::gather(frame, cuboid, query, &mut parts);
+        if self.constrained() {
+            parts = self.zeros.query(self, lumped, cuboid, parts)?;
+        }
+        parts.retain(|a, _| !context.is_exact(a));
+        estimator.coefficients(context, frame, parts)
+    }
+
+    /// What `Σ q · table(cuboid)` may be off by beside its noise: nothing but where tables follow from inverses in doubles. Then it is
+    /// certified: see [`crate::plan::basis::Inverse::residual`].
+    pub fn slack(&self, cuboid: &Cuboid, query: &[f64]) -> Result<f64, RecoverError> {
+        let Estimator::Based(based) = &self.estimator else { return Ok(0.0) };
+        let largest = query.iter().fold(0.0f64, |m, q| m.max(q.abs()));
+        based.slack(&self.context, cuboid, largest)
+    }
+
+    /// How many coefficients a figure of a table may have where nothing is lumped; 0 where everything can be.
+    pub fn coefficients_behind(&self, cuboid: &Cuboid) -> f64 {
+        match &self.estimator {
+            Estimator::Based(based) => based.coefficients_behind(&self.context, cuboid),
+            _ => 0.0,
+        }
+    }
+
+    /// Whether each coefficient of a measurement stands for one noise, whatever the frame.
+    pub fn copies_are_one(&self, measurement: usize) -> bool {
+        let Block::Based(block) = &self.plan().only().measurements[measurement].block else { return false };
+        block.axes.iter().all(Option::is_some)
+    }
+
+    /// The cell of a table that is known least well, where that takes no laws.
+    pub fn worst_cell(&self, cuboid: &Cuboid) -> Result<Option<Vec<u32>>, RecoverError> {
+        let Estimator::Based(based) = &self.estimator else { return Ok(None) };
+        if self.constrained() {
+            return Err(RecoverError::TooMuch("comparing the laws of all cells".into()));
+        }
+        based.worst_cell(&self.context, cuboid).map(Some)
+    }
+
+    /// For each coefficient of a measurement, how many independent noises it stands for.
+    pub fn copies(&self, frame: &Frame, measurement: usize) -> Vec<u64> {
+        self.plan().only().measurements[measurement].block.copies(frame)
+    }
+
+    /// The laws of the independent noises that each noise of a measurement is the sum of: one, but in nested copies.
+    pub fn noise(&self, measurement: usize) -> Vec<NoiseLaw> {
+        noise_of(self.plan(), measurement)
+    }
+
+    /// What every noise of the release has in common beside its own: a secret centre around its mean. With which weight it enters is
+    /// for [`Recovery::shift`] to say.
+    pub fn centre(&self) -> Option<NoiseLaw> {
+        self.plan().centre().map(|mean| NoiseLaw::Uniform { reach: f64::from(mean) })
+    }
+
+    /// What the centre is multiplied by in an error with these coefficients: their sum, for it is in every noise. What cancels in exact
+    /// arithmetic leaves a trace in floating point; such a trace is nothing.
+    pub fn shift(&self, coefficients: impl Iterator<Item = (f64, u64)>) -> f64 {
+        let (sum, size) = coefficients.fold((0.0, 0.0), |(sum, size): (f64, f64), (c, copies)| {
+            let all = c * copies as f64;
+            (sum + all, size + all.abs())
+        });
+        if sum.abs() <= 1e-12 * size { 0.0 } else { sum }
+    }
+
+    /// The law of the error of `Σ q · table(cuboid)`: exact weights of every independent noise behind it.
+    /// `lumped` and `query` as in [`Recovery::coefficients`].
+    pub fn error_law(
+        &self,
+        lumped: &Lumped,
+        cuboid: &Cuboid,
+        query: Vec<f64>,
+    ) -> Result<ErrorLaw, RecoverError> {
+        let (mut terms, mut shares) = (Vec::new(), Vec::new());
+        for (index, coefficients) in self.coefficients(lumped, cuboid, query)? {
+            let noises = self.noise(index);
+            for (coefficient, copies) in coefficients.into_iter().zip(self.copies(&lumped.frame, index)) {
+                if coefficient != 0.0 {
+                    shares.push((coefficient, copies));
+                    terms.extend(noises.iter().map(|&noise| Term { coefficient, copies, noise }));
+                }
+            }
+        }
+        if let Some(noise) = self.centre() {
+            terms.push(Term { coefficient: self.shift(shares.into_iter()), copies: 1, noise });
+        }
+        Ok(ErrorLaw::new(terms)?)
+    }
+}
+
+/// The laws of the independent noises in each integer of a plan's measurement.
+pub fn noise_of(plan: &Plan, measurement: usize) -> Vec<NoiseLaw> {
+    plan.layers(measurement).into_iter().map(|s| plan.noise.law(s.to_f64())).collect()
+}
+
+impl<S: Source> Unconstrained for Recovery<S> {
+    fn cube(&self) -> &Cube {
+        &self.context.cube
+    }
+
+    fn frame(&self) -> &Frame {
+        &self.context.frame
+    }
+
+    /// The estimates that know of no zeros.
+    fn table(&self, cuboid: &Cuboid) -> Result<Vec<f64>, RecoverError> {
+        let (context, estimator) = (&self.context, self.estimator.each::<S>());
+        if let Some(table) = context.exact_table(cuboid).or_else(|| estimator.direct_table(context, cuboid)) {
+            return table;
+        }
+        estimator.prepare(context, cuboid)?;
+        context.frame.rebuild(cuboid, &mut |a| {
+            if let Some(known) = context.cache.get(a) {
+                return Ok(Some(known.to_vec()));
+            }
+            if let Some(part) = context.exact_component(a) {
+                return part.inspect(|part| context.cache.offer(a, part)).map(Some);
+            }
+            estimator.component(context, a).map(Some)
+        })
+    }
+
+    /// `N⁻¹` of components: the covariance of the unconstrained estimates. Exact ones have none.
+    fn covariance(&self, frame: &Frame, mut parts: Parts) -> Option<Parts> {
+        parts.retain(|a, _| !self.context.is_exact(a));
+        self.estimator.each().covariance(&self.context, frame, parts)
+    }
+
+    fn mixes(&self) -> bool {
+        matches!(self.estimator, Estimator::Based(_))
+    }
+
+    fn most_steps(&self, frame: &Frame, system: &zeros::System, most: usize) -> Result<usize, RecoverError> {
+        self.context.check_room(frame, system.tables())?;
+        let covariance = self.estimator.each::<S>().step(&self.context, frame, &mut system.tables());
+        self.context.steps(system.step() + covariance, most)
+    }
+}
