@@ -17,10 +17,10 @@ const MANIFEST: &str = include_str!("../../schemas/manifest.schema.json");
 
 /// Prints one.
 pub(super) fn run(of: Of) -> Outcome {
-    output::json(match of {
-        Of::Spec => crate::spec::SCHEMA,
-        Of::Manifest => MANIFEST,
-        Of::LedgerEntry => crate::ledger::SCHEMA,
+    output::json(&match of {
+        Of::Spec => crate::spec::schema(),
+        Of::Manifest => MANIFEST.to_owned(),
+        Of::LedgerEntry => crate::ledger::SCHEMA.to_owned(),
     })
 }
 
@@ -29,6 +29,6 @@ mod tests {
     #[test]
     fn the_schema_of_manifests_is_current() {
         let generated = format!("{:#}\n", schemars::schema_for!(crate::release::Manifest).to_value());
-        crate::spec::schema::tests::check_schema("manifest.schema.json", super::MANIFEST, &generated);
+        crate::spec::schema::tests::check_text("schemas/manifest.schema.json", super::MANIFEST, &generated);
     }
 }

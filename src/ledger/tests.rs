@@ -510,8 +510,8 @@ fn older_lines_are_read() {
 
 #[test]
 fn schema() {
-    crate::spec::schema::tests::check_schema(
-        "ledger-entry.schema.json",
+    crate::spec::schema::tests::check_text(
+        "schemas/ledger-entry.schema.json",
         super::SCHEMA,
         &format!("{:#}\n", schemars::schema_for!(super::Entry).to_value()),
     );

@@ -5,6 +5,7 @@
 //! about disjoint cells cost what one of them does.
 
 use super::diagnostic::{Diagnostic, Sink};
+use super::keys::{Keys, Shape, required};
 use super::read::{self, Fields, Value};
 use crate::answer::linear;
 use crate::cube::Cube;
@@ -12,11 +13,21 @@ use crate::plan::Rows;
 use crate::sql::{Query, quote_names};
 
 /// The keys of `[asked]`.
-pub(super) const KEYS: &[&str] = &["queries"];
+pub(super) const KEYS: Keys = Keys {
+    what: "Questions that are measured themselves, each figure with noise of its own, in place of tables.",
+    keys: &[required(
+        "queries",
+        Shape::List(&Shape::Text),
+        "a list of SELECTs whose figures are sums of counts with whole factors: at most 512 figures each, over at most 2²⁰ cells that \
+         they tell apart",
+    )],
+    one_of: &[],
+    rules: "{}",
+};
 
 /// Reads the questions.
 pub(super) fn read(value: &Value<'_>, cube: &Cube, sink: &mut Sink) -> Option<Rows> {
-    let fields = Fields::open(value, "`[asked]`", KEYS, sink)?;
+    let fields = Fields::open(value, "`[asked]`", &KEYS, sink)?;
     let example = "`queries = [\"SELECT COUNT(*) FROM release WHERE age < 18\"]`";
     let list = fields.require("queries", example, sink)?;
     let before = sink.count();

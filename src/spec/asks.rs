@@ -5,6 +5,7 @@
 
 use super::diagnostic::{Diagnostic, Sink};
 use super::dimension::DeclaredDimension;
+use super::keys::{Shape, Words, words};
 use super::read::{self, Value};
 use super::tables::{DimensionNames, Named};
 use crate::cube::{Categories, Dimension, Level};
@@ -12,7 +13,23 @@ use crate::plan::{Asked, MOST_INTERVALS, MOST_PREFIXES, MOST_RANGES};
 use std::collections::HashSet;
 
 /// What may be asked of a dimension, besides a list of intervals.
-pub(super) const WORDS: &[(&str, ())] = &[("cells", ()), ("prefixes", ()), ("ranges", ()), ("total", ())];
+pub(super) const WORDS: Words<()> = &[
+    ("cells", (), "each category (default)"),
+    ("prefixes", (), "the first *k* categories, for every *k*: cumulative counts, medians, quantiles"),
+    ("ranges", (), "all categories from one to another, for every two: `age BETWEEN 18 AND 64`"),
+    ("total", (), "all categories together: the table without the dimension"),
+];
+
+/// What may be asked along one dimension.
+pub(super) const ASKED: Shape = Shape::Either(&[
+    words!(WORDS),
+    Shape::List(&Shape::Either(&[
+        Shape::Text,
+        Shape::Json(
+            r#"{"type": "array", "items": {"type": ["string", "number"]}, "minItems": 2, "maxItems": 2}"#,
+        ),
+    ])),
+]);
 
 fn word(name: &str) -> Option<Asked> {
     [Asked::Cells, Asked::Prefixes, Asked::Ranges, Asked::Total].into_iter().find(|a| a.name() == name)

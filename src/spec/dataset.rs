@@ -9,11 +9,50 @@
 
 use super::AccountSpec;
 use super::diagnostic::{Diagnostic, Sink};
+use super::keys::{Keys, Shape, key, required};
 use super::read::{self, Fields, Value};
 use crate::release::{Dataset, parts};
 
 /// The keys of `[dataset]`.
-pub(super) const KEYS: &[&str] = &["id", "period", "ledger", "unit", "unit_of", "part"];
+pub(super) const KEYS: Keys = Keys {
+    what: "Of whom the counts are. Without it the release is combined with no other.",
+    keys: &[
+        required(
+            "id",
+            Shape::Matches(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"),
+            "letters, digits, dots, `-`, `_`: the same in every release of these people, and in no other",
+        ),
+        key(
+            "period",
+            Shape::Short(100),
+            "the time the data describes, for people: `\"2026\"`, `\"2026-Q1\"`",
+        ),
+        key(
+            "ledger",
+            Shape::Short(200),
+            "the file of the account that these people's releases are charged to, relative to the spec; by default `ledger/ID.jsonl` in \
+             the working folder",
+        ),
+        key(
+            "unit",
+            Shape::Short(200),
+            "whom that account protects, where the release protects somebody else: `unit = \"household\"`",
+        ),
+        key(
+            "unit_of",
+            Shape::Whole(1, MOST_OF),
+            "with `unit`: how many units of this release one of those has at most: `unit_of = 4`",
+        ),
+        key(
+            "part",
+            Shape::Matches(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}=[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"),
+            "the part of the people whose data this is, `\"region=north\"`: nobody is in two parts of one partition. Both sides have the \
+             letters of an id; capitals make no difference",
+        ),
+    ],
+    one_of: &[],
+    rules: "{}",
+};
 
 /// The most units of a release that one of an account may be.
 const MOST_OF: i64 = 1_000_000;
@@ -21,7 +60,7 @@ const MOST_OF: i64 = 1_000_000;
 /// Reads the account's part of the table.
 pub(super) fn account(value: &Value<'_>, folder: &std::path::Path, sink: &mut Sink) -> Option<AccountSpec> {
     // What is no table is told by `read`.
-    let fields = Fields::open(value, "`[dataset]`", KEYS, &mut Sink::new(String::new(), String::new()))?;
+    let fields = Fields::open(value, "`[dataset]`", &KEYS, &mut Sink::new(String::new(), String::new()))?;
     let before = sink.count();
     let text = |key: &str, sink: &mut Sink| {
         let value = fields.get(key)?;
@@ -56,7 +95,7 @@ pub(super) fn account(value: &Value<'_>, folder: &std::path::Path, sink: &mut Si
 
 /// Reads the table.
 pub(super) fn read(value: &Value<'_>, sink: &mut Sink) -> Option<Dataset> {
-    let fields = Fields::open(value, "`[dataset]`", KEYS, sink)?;
+    let fields = Fields::open(value, "`[dataset]`", &KEYS, sink)?;
     let before = sink.count();
     let id = fields
         .require("id", "`id = \"people-of-the-town\"`: the same in every release of these people", sink)

@@ -1,6 +1,7 @@
 //! `[[dimension]]`: the domain of one attribute and how the data spells it.
 
 use super::diagnostic::{Diagnostic, Sink};
+use super::keys::{Keys, Shape, key, required, shown};
 use super::levels::{self, Finest, Numbers, Partition};
 use super::read::{self, Fields, Value};
 use super::{Coding, Column, Files, hierarchy};
@@ -9,21 +10,83 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 /// The keys of `[[dimension]]`.
-pub(super) const KEYS: &[&str] = &[
-    "name",
-    "column",
-    "categories",
-    "codes",
-    "range",
-    "bins",
-    "hierarchy",
-    "dates",
-    "levels",
-    "missing",
-    "other",
-    "text",
-    "confirmed",
-];
+pub(super) const KEYS: Keys = Keys {
+    what: "One attribute, its public list of categories, and coarser levels of them. Never copy that list from private data unseen.",
+    keys: &[
+        required("name", Shape::Text, "its name in tables and queries"),
+        key("column", Shape::Text, "the column in the data, if it has another name"),
+        shown(
+            "categories",
+            "categories = [\"F\", \"M\"]",
+            Shape::List(&Shape::Text),
+            "its categories are these texts",
+        ),
+        shown(
+            "codes",
+            "codes = 7",
+            Shape::Whole(1, MAX_NODES as i64),
+            "its categories are the numbers 0 to 6",
+        ),
+        shown(
+            "range",
+            "range = [0, 99]",
+            Shape::Json(r#"{"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2}"#),
+            "its categories are these whole numbers, both ends included",
+        ),
+        shown(
+            "bins",
+            "bins = [0, 10.5, 100]",
+            Shape::Json(r#"{"type": "array", "items": {"type": "number"}, "minItems": 2}"#),
+            "its categories are [0, 10.5) and [10.5, 100]",
+        ),
+        shown(
+            "dates",
+            "dates = [\"2020-01-01\", \"2024-12-31\"]",
+            Shape::Json(
+                r#"{"type": "array", "items": {"type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$"}, "minItems": 2, "maxItems": 2}"#,
+            ),
+            "its categories are these days, both ends included, with the levels `year`, `quarter` and `month`",
+        ),
+        shown(
+            "hierarchy",
+            "hierarchy = \"areas.csv\"",
+            Shape::Text,
+            "its categories are the first column of this file; the other columns are coarser levels, and the header names them",
+        ),
+        shown(
+            "text",
+            "text = true",
+            Shape::Truth,
+            "any text, listed nowhere: only in the key of a projection",
+        ),
+        shown(
+            "levels",
+            "levels = [...]",
+            Shape::AnyList(&Shape::Table(&levels::KEYS)),
+            "coarser levels: see below",
+        ),
+        shown(
+            "missing",
+            "missing = \"unknown\"",
+            Shape::Text,
+            "the category of empty cells; it is added if it is not in the list",
+        ),
+        shown(
+            "other",
+            "other = \"elsewhere\"",
+            Shape::Text,
+            "the category of values outside the domain; it is added if it is not in the list",
+        ),
+        key(
+            "confirmed",
+            Shape::Truth,
+            "`false` in drafts of `margins init`: the list came from the data, and there is no release before its holder has read it and \
+             says `true` or removes the line",
+        ),
+    ],
+    one_of: DOMAINS,
+    rules: "{}",
+};
 
 /// The keys that say what the values are; each dimension has exactly one.
 pub(super) const DOMAINS: &[&str] = &["categories", "codes", "range", "bins", "dates", "hierarchy", "text"];
@@ -46,7 +109,7 @@ pub(super) struct DeclaredDimension {
 
 /// Reads one `[[dimension]]`.
 pub(super) fn read(value: &Value<'_>, files: &mut Files<'_>, sink: &mut Sink) -> DeclaredDimension {
-    let Some(fields) = Fields::open(value, "`[[dimension]]`", KEYS, sink) else {
+    let Some(fields) = Fields::open(value, "`[[dimension]]`", &KEYS, sink) else {
         return DeclaredDimension { name: None, column: None, unconfirmed: None, built: None };
     };
     let unconfirmed = fields

@@ -2,6 +2,7 @@
 
 use super::diagnostic::{Diagnostic, Sink};
 use super::dimension::{MAX_NODES, ascending};
+use super::keys::{Keys, Shape, required, shown};
 use super::read::{self, Fields, Value};
 use super::{Coding, suggest};
 use crate::cube::{Bounds, Categories, Dimension};
@@ -10,7 +11,35 @@ use std::ops::Range;
 use toml::de::{DeTable, DeValue};
 
 /// The keys of one entry of `levels`.
-pub(super) const KEYS: &[&str] = &["name", "width", "cuts", "map"];
+pub(super) const KEYS: Keys = Keys {
+    what: "A coarser level, made of whole categories of the next finer one.",
+    keys: &[
+        required("name", Shape::Text, "the level's name: `band` in `age.band`"),
+        shown(
+            "width",
+            "width = 5",
+            Shape::Whole(1, u32::MAX as i64),
+            "numbers: bands of this many, counted from the first",
+        ),
+        shown(
+            "cuts",
+            "cuts = [20, 65]",
+            Shape::List(&Shape::Json(r#"{"type": "number"}"#)),
+            "numbers: where a new group begins; these two make three groups",
+        ),
+        shown(
+            "map",
+            "map = { basic = [\"none\", \"primary\"] }",
+            Shape::Map(&Shape::Either(&[
+                Shape::Text,
+                Shape::AnyList(&Shape::Json(r#"{"type": ["string", "integer"]}"#)),
+            ])),
+            "from each group to its categories, or from each category to its group",
+        ),
+    ],
+    one_of: GROUPINGS,
+    rules: "{}",
+};
 
 /// The keys that say how a level groups; each level has exactly one.
 pub(super) const GROUPINGS: &[&str] = &["width", "cuts", "map"];
@@ -179,7 +208,7 @@ pub(super) fn read(value: &Value<'_>, dimension: &str, finest: &mut Finest, sink
     let Some(items) = read::list(value, "`levels`", sink) else { return };
     let mut maps = Vec::new();
     for item in items.iter() {
-        let Some(fields) = Fields::open(item, "this level", KEYS, sink) else { continue };
+        let Some(fields) = Fields::open(item, "this level", &KEYS, sink) else { continue };
         let name = fields
             .require("name", "`name = \"band\"`", sink)
             .and_then(|v| Some((read::text(v, "the level's name", sink)?.to_owned(), v.span())));

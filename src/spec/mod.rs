@@ -15,10 +15,9 @@ mod dimension;
 #[cfg(feature = "compile")]
 mod draft;
 mod encoding;
-#[cfg(test)]
-mod file;
 mod files;
 mod hierarchy;
+mod keys;
 mod levels;
 pub(crate) mod matrix_market;
 mod parse;
@@ -45,7 +44,7 @@ pub use draft::{DraftError, Drawn, draft};
 pub use parse::{MOST_EFFORT, parse};
 pub use projection::size;
 pub use recipients::{Precision, Recipients, Wanted};
-pub use schema::SCHEMA;
+pub use schema::schema;
 pub use types::{
     AccountSpec, Budget, Coding, Column, CsvOptions, Data, Encoding, ExactTable, Format, Privacy,
     ProjectionSpec, Spec, StrategySpec, Unit,

@@ -2,11 +2,12 @@
 
 use super::diagnostic::{Diagnostic, Sink, SpecErrors};
 use super::dimension::{self, DeclaredDimension};
+use super::keys::{Keys, Shape, key, required, shown, words};
 use super::read::{self, Fields, Value};
-use super::words::{BUDGETS, ENCODINGS, FORMATS, MEASURES, NEIGHBOURS, OBJECTIVES};
+use super::words::{BUDGETS, ENCODINGS, FORMATS, MEASURES, NEIGHBOURS, OBJECTIVES, UNITS};
 use super::{
     Budget, Coding, CsvOptions, Data, Encoding, Files, Format, Privacy, ProjectionSpec, Spec, StrategySpec,
-    Unit, dataset, projection, queries, recipients, rows, shares, suggest, tables, zeros,
+    Unit, asked, dataset, projection, queries, recipients, rows, shares, suggest, tables, zeros,
 };
 use crate::cube::Cube;
 use crate::exact::Rational;
@@ -17,37 +18,159 @@ use std::path::Path;
 use toml::de::DeTable;
 
 /// The keys of the file itself.
-pub(super) const ROOT: &[&str] = &[
-    "name",
-    "title",
-    "description",
-    "licence",
-    "contact",
-    "supersedes",
-    "demo",
-    "dataset",
-    "data",
-    "privacy",
-    "dimension",
-    "table",
-    "query",
-    "zero",
-    "strategy",
-    "projection",
-    "asked",
-    "recipients",
-    "recipient",
-];
+pub(super) const ROOT: Keys = Keys {
+    what: "A release spec of margins: whose data, how it is protected, which tables are released.",
+    keys: &[
+        required(
+            "name",
+            Shape::Matches(r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$"),
+            "letters, digits, `-`, `_`: the file's name, and the name after FROM",
+        ),
+        required("title", Shape::Text, "one line for people"),
+        key("description", Shape::Text, "more for people"),
+        key("licence", Shape::Text, "the terms under which the release may be used"),
+        key("contact", Shape::Text, "whom to ask about the release"),
+        key("supersedes", Shape::Text, "the release that this one replaces"),
+        key("demo", Shape::Truth, "the data is made up: the release may be sealed with a throw-away key"),
+        key("dataset", Shape::Table(&dataset::KEYS), "of whom the counts are"),
+        key("data", Shape::Table(&DATA), "where the rows are; leave it out to plan without data"),
+        required("privacy", Shape::Table(&PRIVACY), "who is protected, and how well"),
+        required("dimension", Shape::Tables(&dimension::KEYS), "one attribute each"),
+        key("table", Shape::Tables(&tables::KEYS), "the tables to release"),
+        key("query", Shape::Tables(&queries::KEYS), "questions in SQL that the release is to answer well"),
+        key("zero", Shape::AnyList(&Shape::Table(&zeros::KEYS)), "cells that are empty whatever the data"),
+        key("strategy", Shape::Table(&STRATEGY), "what is measured; may be left out"),
+        key("projection", Shape::Table(&projection::KEYS), "in place of tables: sums with random signs"),
+        key(
+            "asked",
+            Shape::Table(&asked::KEYS),
+            "in place of tables: questions that are measured themselves",
+        ),
+        key(
+            "recipients",
+            Shape::Table(&recipients::KEYS),
+            "how the copies for several recipients hang together",
+        ),
+        key("recipient", Shape::Tables(&recipients::RECIPIENT), "who gets a copy"),
+    ],
+    one_of: &[],
+    rules: r#"{"oneOf": [
+        {"anyOf": [{"required": ["table"]}, {"required": ["query"]}]}, {"required": ["projection"]}, {"required": ["asked"]}
+    ]}"#,
+};
+
 /// The keys of `[data]`.
-pub(super) const DATA: &[&str] = &["path", "format", "delimiter", "quote", "columns", "encoding"];
+pub(super) const DATA: Keys = Keys {
+    what: "Where the rows are. `--data FILE` replaces the path.",
+    keys: &[
+        required(
+            "path",
+            Shape::Text,
+            "a file, a folder, or a pattern such as `rows/part-*.parquet`, relative to the spec: whole paths would publish the names of \
+             folders and people, and are warned of",
+        ),
+        key("format", words!(FORMATS), "by default the ending of `path`. A folder has none: say its format"),
+        key("delimiter", Shape::Json(ONE_CHARACTER), "CSV: the character between fields (default `,`)"),
+        key(
+            "quote",
+            Shape::Json(ONE_CHARACTER),
+            "CSV: the character around fields (default `\"`). A quote that is opened and never closed is refused: what follows it may be \
+             rows",
+        ),
+        key("columns", Shape::List(&Shape::Text), "CSV: the columns' names, for a file without a header"),
+        key("encoding", words!(ENCODINGS), "CSV: how text is written in bytes"),
+    ],
+    one_of: &[],
+    rules: "{}",
+};
+
+const ONE_CHARACTER: &str = r#"{"type": "string", "minLength": 1, "maxLength": 1}"#;
+
 /// The keys of `[privacy]`.
-pub(super) const PRIVACY: &[&str] = &["unit", "neighbours", "rho", "epsilon", "delta", "measure_truncation"];
+pub(super) const PRIVACY: Keys = Keys {
+    what: "Who is protected, and how well. The budget is exactly one of `rho`, `epsilon`, or `epsilon` with `delta`.",
+    keys: &[
+        required(
+            "unit",
+            Shape::Either(&[words!(UNITS), Shape::Table(&UNIT)]),
+            "whom the guarantee protects: `\"row\"` if every row is another person, or `{ column = \"person_id\", max_rows = 3 }`",
+        ),
+        key("neighbours", words!(NEIGHBOURS), "what may differ between neighbouring datasets"),
+        key("rho", Shape::Exact, "the budget in zCDP: discrete Gaussian noise"),
+        key("epsilon", Shape::Exact, "the budget in pure differential privacy: discrete Laplace noise"),
+        shown(
+            "delta",
+            "epsilon` and `delta",
+            Shape::Exact,
+            "discrete Gaussian noise at the largest ρ that gives this (ε, δ), rounded down; δ is below 1",
+        ),
+        key(
+            "measure_truncation",
+            Shape::Either(&[Shape::Truth, Shape::Exact]),
+            "where the unit is a column: `true` counts the units that had more rows, with noise, for a hundredth of the budget; a number \
+             below 1 names another part",
+        ),
+    ],
+    one_of: &["rho", "epsilon"],
+    rules: r#"{"dependentRequired": {"delta": ["epsilon"]}}"#,
+};
+
 /// The keys of `unit`, where it is a table.
-pub(super) const UNIT: &[&str] = &["column", "max_rows", "order"];
+pub(super) const UNIT: Keys = Keys {
+    what: "All rows with the same value of a column are one unit.",
+    keys: &[
+        required("column", Shape::Text, "the column that identifies units"),
+        required(
+            "max_rows",
+            Shape::Whole(1, u32::MAX as i64),
+            "how many rows of one unit count: its first ones",
+        ),
+        key(
+            "order",
+            Shape::Either(&[
+                Shape::Text,
+                Shape::Json(
+                    r#"{"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 8}"#,
+                ),
+            ]),
+            "which rows are first: by this column of whole numbers, days or times, or by these columns (default: as in the file)",
+        ),
+    ],
+    one_of: &[],
+    rules: "{}",
+};
+
 /// Days of searching on any machine.
 pub const MOST_EFFORT: u32 = 100_000;
 /// The keys of `[strategy]`.
-pub(super) const STRATEGY: &[&str] = &["measure", "budgets", "objective", "shares", "rows", "effort"];
+pub(super) const STRATEGY: Keys = Keys {
+    what: "What is measured. May be left out. [Strategies](methods/strategies.md) says more of each.",
+    keys: &[
+        key("measure", words!(MEASURES), "which queries get noise"),
+        key("budgets", words!(BUDGETS), "how the budget is shared"),
+        key("objective", words!(OBJECTIVES), "the [goal](methods/objectives.md) of the plan"),
+        shown(
+            "shares",
+            "shares = [{ of = [\"sex\"], share = \"1/3\" }, …]",
+            Shape::List(&Shape::Table(&shares::KEYS)),
+            "with `\"given\"`: the tables that are measured, each with its exact part of the budget; the parts add up to 1",
+        ),
+        shown(
+            "rows",
+            "rows = { file = \"rows.csv\", of = [\"sex\", \"age.band\"] }",
+            Shape::Table(&rows::KEYS),
+            "with `\"matrix\"`: your own linear queries of a table's cells",
+        ),
+        key(
+            "effort",
+            Shape::Whole(0, MOST_EFFORT as i64),
+            "how long to search for tables under Laplace noise, in [rounds](methods/strategies.md#tables) of a few seconds (default 1; 0 \
+             leaves annealing out). More is never worse, and the same effort gives the same plan. `--effort` replaces it",
+        ),
+    ],
+    one_of: &[],
+    rules: "{}",
+};
 
 /// Reads a spec from its text. `origin` is the file it came from: its name is shown beside mistakes
 /// and data paths are relative to its folder. `read_file` supplies the files the spec refers to, by
@@ -117,7 +240,7 @@ fn whole_spec(
     files: &mut Files<'_>,
     sink: &mut Sink,
 ) -> Option<Spec> {
-    let root = Fields::root(table, ROOT, sink);
+    let root = Fields::root(table, &ROOT, sink);
     let name = root.require("name", "`name = \"my-release\"`", sink).and_then(|v| release_name(v, sink));
     let title = root
         .require("title", "`title = \"...\"`, one line for people", sink)
@@ -408,7 +531,7 @@ fn release_name(value: &Value<'_>, sink: &mut Sink) -> Option<String> {
 }
 
 fn data(value: &Value<'_>, origin: &Path, sink: &mut Sink) -> Option<Data> {
-    let fields = Fields::open(value, "`[data]`", DATA, sink)?;
+    let fields = Fields::open(value, "`[data]`", &DATA, sink)?;
     let before = sink.count();
     let path = fields
         .require("path", "`path = \"rows.csv\"`, relative to this file", sink)
@@ -417,7 +540,7 @@ fn data(value: &Value<'_>, origin: &Path, sink: &mut Sink) -> Option<Data> {
         (Some(v), _) => read::choice(v, "format", FORMATS, sink),
         (None, Some((path, span))) => {
             let extension = Path::new(path).extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
-            let known = FORMATS.iter().find(|(name, _)| Some(*name) == extension.as_deref()).map(|&(_, f)| f);
+            let known = FORMATS.iter().find(|w| Some(w.0) == extension.as_deref()).map(|w| w.1);
             if known.is_none() {
                 sink.push(
                     Diagnostic::at(span.clone(), "the format of the data is not clear from its name")
@@ -481,7 +604,7 @@ fn byte(value: &Value<'_>, what: &str, sink: &mut Sink) -> Option<u8> {
 }
 
 fn privacy(value: &Value<'_>, sink: &mut Sink) -> Option<Privacy> {
-    let fields = Fields::open(value, "`[privacy]`", PRIVACY, sink)?;
+    let fields = Fields::open(value, "`[privacy]`", &PRIVACY, sink)?;
     let unit = fields
         .require("unit", "`unit = \"row\"` or `unit = { column = \"person_id\", max_rows = 3 }`", sink)
         .and_then(|v| unit(v, sink));
@@ -553,9 +676,9 @@ fn cut_units(value: &Value<'_>, unit: Option<&Unit>, sink: &mut Sink) -> Option<
 
 fn unit(value: &Value<'_>, sink: &mut Sink) -> Option<Unit> {
     if !value.get_ref().is_table() {
-        return read::choice(value, "unit", super::words::UNITS, sink).map(|()| Unit::Row);
+        return read::choice(value, "unit", UNITS, sink).map(|()| Unit::Row);
     }
-    let fields = Fields::open(value, "`unit`", UNIT, sink)?;
+    let fields = Fields::open(value, "`unit`", &UNIT, sink)?;
     let column = fields
         .require("column", "`column = \"person_id\"`", sink)
         .and_then(|v| Some((read::text(v, "`column`", sink)?, v.span())));
@@ -601,7 +724,7 @@ fn strategy(
     files: &mut Files<'_>,
     sink: &mut Sink,
 ) -> Option<StrategySpec> {
-    let fields = Fields::open(value, "`[strategy]`", STRATEGY, sink)?;
+    let fields = Fields::open(value, "`[strategy]`", &STRATEGY, sink)?;
     let measure = fields.get("measure").map_or(Some(None), |v| read::choice(v, "strategy", MEASURES, sink));
     let budgets = fields
         .get("budgets")

@@ -3,6 +3,7 @@
 use super::ProjectionSpec;
 use super::diagnostic::{Diagnostic, Sink};
 use super::dimension::DeclaredDimension;
+use super::keys::{Keys, Shape, Words, key, shown, words};
 use super::read::{self, Fields, Value};
 use super::suggest;
 use crate::exact::Rational;
@@ -11,25 +12,59 @@ use crate::projection::Size;
 use crate::projection::design::{MAX_SPARSITY, MAX_VALUES, SKETCH_ROWS};
 
 /// The keys of `[projection]`.
-pub(super) const KEYS: &[&str] = &[
-    "kind",
-    "of",
-    "rows",
-    "size",
-    "error",
-    "sparsity",
-    "queries",
-    "failure",
-    "noise",
-    "norm_bound",
-    "sketch_rows",
-];
+pub(super) const KEYS: Keys = Keys {
+    what: "Sums with random signs in place of tables, for domains too large to list. Exactly one of `rows`, `size` and `error` says how many.",
+    keys: &[
+        key("kind", words!(KINDS), "how counts are summed"),
+        shown(
+            "of",
+            "of = [\"code\", \"ward\"]",
+            Shape::List(&Shape::Text),
+            "the dimensions that make a key (default: all)",
+        ),
+        shown("rows", "rows = 16384", Shape::Whole(1, MAX_VALUES as i64), "how many sums"),
+        shown(
+            "size",
+            "size = \"20 MB\"",
+            Shape::Either(&[Shape::Whole(1, i64::MAX), Shape::Text]),
+            "as many sums as fit; without a unit a number of bytes",
+        ),
+        shown("error", "error = 50", Shape::Exact, "as few sums as give a single cell this standard error"),
+        key("sparsity", Shape::Whole(1, MAX_SPARSITY as i64), "the most cells of one query (default 1000)"),
+        key(
+            "queries",
+            Shape::Whole(1, i64::MAX),
+            "for how many queries the signs are to be good (default 1000)",
+        ),
+        key("failure", Shape::Exact, "the probability with which they are not (default 0.01)"),
+        key("noise", words!(NOISES), "the noise of each sum"),
+        key(
+            "norm_bound",
+            Shape::Whole(1, i64::MAX),
+            "a public upper bound of the sum of all squared counts; without it 1 000 000 is assumed for predictions, and intervals estimate \
+             it",
+        ),
+        key(
+            "sketch_rows",
+            Shape::Whole(1, 4096),
+            "with `kind = \"sketch\"`: how many rows of buckets (default 16)",
+        ),
+    ],
+    one_of: SIZES,
+    rules: "{}",
+};
 /// The keys that say how large; there is exactly one.
 pub(super) const SIZES: &[&str] = &["rows", "size", "error"];
 /// `kind`.
-pub(super) const KINDS: &[(&str, bool)] = &[("dense", false), ("sketch", true)];
+pub(super) const KINDS: Words<bool> = &[
+    ("dense", false, "every count in every sum (default)"),
+    ("sketch", true, "every count in one bucket of each row"),
+];
 /// `noise`.
-pub(super) const NOISES: &[(&str, Noise)] = &[("gaussian", Noise::Gaussian), ("laplace", Noise::Laplace)];
+pub(super) const NOISES: Words<Noise> = &[
+    ("gaussian", Noise::Gaussian, "discrete Gaussian noise (default)"),
+    ("laplace", Noise::Laplace, "discrete Laplace noise, the published algorithm's, which costs more error"),
+];
 
 /// Reads `[projection]`.
 pub(super) fn read(
@@ -37,11 +72,11 @@ pub(super) fn read(
     dimensions: &[DeclaredDimension],
     sink: &mut Sink,
 ) -> Option<ProjectionSpec> {
-    let fields = Fields::open(value, "`[projection]`", KEYS, sink)?;
+    let fields = Fields::open(value, "`[projection]`", &KEYS, sink)?;
     let before = sink.count();
     let kind = fields.get("kind").map_or(Some(false), |v| read::choice(v, "kind", KINDS, sink));
     let of = match fields.get("of") {
-        Some(v) => key(v, dimensions, sink),
+        Some(v) => key_dimensions(v, dimensions, sink),
         None => Some((0..dimensions.len() as u16).collect()),
     };
     let size = fields.exactly_one(SIZES, "one of them, such as `rows = 16384`", sink).and_then(|(key, v)| {
@@ -96,7 +131,7 @@ pub(super) fn read(
 }
 
 /// The dimensions of the key, ascending.
-fn key(value: &Value<'_>, dimensions: &[DeclaredDimension], sink: &mut Sink) -> Option<Vec<u16>> {
+fn key_dimensions(value: &Value<'_>, dimensions: &[DeclaredDimension], sink: &mut Sink) -> Option<Vec<u16>> {
     let items = read::names(value, "`of`", sink)?;
     let names = || dimensions.iter().filter_map(|d| d.name.as_ref().map(|(n, _)| n.as_str()));
     let mut out = Vec::with_capacity(items.len());

@@ -1,6 +1,7 @@
 //! `[[query]]`: questions of the workload in SQL.
 
 use super::diagnostic::{Diagnostic, Sink};
+use super::keys::{Keys, Shape, key, required};
 use super::read::{self, Fields, Value};
 use super::tables;
 use crate::cube::Cube;
@@ -12,7 +13,26 @@ use crate::sql::{SqlError, quote_names};
 use std::ops::Range;
 
 /// The keys of `[[query]]`.
-pub(super) const KEYS: &[&str] = &["sql", "weight", "margin", "level"];
+pub(super) const KEYS: Keys = Keys {
+    what: "A question that the release is to answer well.",
+    keys: &[
+        required(
+            "sql",
+            Shape::Text,
+            "a SELECT as asked of the release: counts and sums, their sums and differences, with WHERE, FILTER and GROUP BY, also of a \
+             CASE. The name after FROM is not looked at",
+        ),
+        key("weight", Shape::Exact, "how much the error of each of its figures matters (default 1)"),
+        key("margin", Shape::Exact, "a target: the interval of every figure in every row is at most ± this"),
+        key(
+            "level",
+            Shape::Exact,
+            "with `margin`: the probability with which that interval covers (default 0.95)",
+        ),
+    ],
+    one_of: &[],
+    rules: r#"{"dependentRequired": {"level": ["margin"]}}"#,
+};
 
 /// More of them than this are a workload for `[[table]]`.
 const MOST_QUERIES: usize = 65_535;
@@ -50,7 +70,7 @@ fn one(
     cube: &Cube,
     sink: &mut Sink,
 ) -> Option<(Table, Option<Target>)> {
-    let fields = Fields::open(item, "`[[query]]`", KEYS, sink)?;
+    let fields = Fields::open(item, "`[[query]]`", &KEYS, sink)?;
     let weight = match fields.get("weight") {
         Some(v) => read::positive(v, "`weight`", sink),
         None => Some(Rational::ONE),

@@ -1,6 +1,7 @@
 //! Typed access to a parsed TOML document, every refusal placed.
 
 use super::diagnostic::{Diagnostic, Sink};
+use super::keys::{Keys, Words};
 use super::suggest;
 use crate::exact::Rational;
 use std::ops::Range;
@@ -45,7 +46,7 @@ pub(super) struct Fields<'a, 'i> {
 
 impl<'a, 'i> Fields<'a, 'i> {
     /// The whole document.
-    pub(super) fn root(table: &'a DeTable<'i>, keys: &[&str], sink: &mut Sink) -> Fields<'a, 'i> {
+    pub(super) fn root(table: &'a DeTable<'i>, keys: &Keys, sink: &mut Sink) -> Fields<'a, 'i> {
         let mut fields = Fields { table, span: None, what: "the spec".into(), meant: Vec::new() };
         fields.check_keys(keys, sink);
         fields
@@ -55,7 +56,7 @@ impl<'a, 'i> Fields<'a, 'i> {
     pub(super) fn open(
         value: &'a Value<'i>,
         what: impl Into<String>,
-        keys: &[&str],
+        keys: &Keys,
         sink: &mut Sink,
     ) -> Option<Fields<'a, 'i>> {
         let what = what.into();
@@ -68,14 +69,14 @@ impl<'a, 'i> Fields<'a, 'i> {
         Some(fields)
     }
 
-    fn check_keys(&mut self, keys: &[&str], sink: &mut Sink) {
+    fn check_keys(&mut self, keys: &Keys, sink: &mut Sink) {
         for (key, _) in self.table.iter() {
-            if !keys.contains(&&**key.get_ref()) {
-                self.meant.extend(suggest::nearest(key.get_ref(), keys.iter().copied()).map(str::to_owned));
+            if !keys.names().any(|name| name == key.get_ref()) {
+                self.meant.extend(suggest::nearest(key.get_ref(), keys.names()).map(str::to_owned));
                 sink.push(
                     Diagnostic::at(key.span(), format!("unknown key `{}` in {}", key.get_ref(), self.what))
                         .label("not a key of this table")
-                        .help(suggest::help(key.get_ref(), keys.iter().copied())),
+                        .help(suggest::help(key.get_ref(), keys.names())),
                 );
             }
         }
@@ -276,18 +277,13 @@ pub(super) fn names<'a>(
 }
 
 /// One of a closed list of words.
-pub(super) fn choice<T: Copy>(
-    value: &Value<'_>,
-    what: &str,
-    known: &[(&str, T)],
-    sink: &mut Sink,
-) -> Option<T> {
+pub(super) fn choice<T: Copy>(value: &Value<'_>, what: &str, known: Words<T>, sink: &mut Sink) -> Option<T> {
     let word = text(value, what, sink)?;
-    let found = known.iter().find(|(name, _)| *name == word).map(|&(_, t)| t);
+    let found = known.iter().find(|w| w.0 == word).map(|w| w.1);
     if found.is_none() {
         sink.push(
             Diagnostic::at(value.span(), format!("unknown {what} `{word}`"))
-                .label(format!("expected {}", suggest::any_of(known.iter().map(|(k, _)| format!("\"{k}\"")))))
+                .label(format!("expected {}", suggest::any_of(known.iter().map(|w| format!("\"{}\"", w.0)))))
                 .help(
                     suggest::nearest(word, known.iter().map(|k| k.0)).map(|k| format!("did you mean `{k}`?")),
                 ),

@@ -4,6 +4,7 @@
 //! [`crate::plan::copies`].
 
 use super::diagnostic::{Diagnostic, Sink};
+use super::keys::{Keys, Shape, Words, key, required, shown, words};
 use super::read::{self, Fields, Value};
 use super::{Budget, Privacy};
 use crate::exact::Rational;
@@ -13,13 +14,59 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 /// The keys of `[recipients]`.
-pub(super) const KEYS: &[&str] = &["mode", "mean"];
+pub(super) const KEYS: Keys = Keys {
+    what: "How the copies for several recipients hang together. May be left out.",
+    keys: &[
+        key("mode", words!(MODES), "how each copy is made"),
+        key(
+            "mean",
+            Shape::Whole(1, MAX_MEAN as i64),
+            "with `\"shifted\"`: centres are whole numbers, uniform on 0 to twice this",
+        ),
+    ],
+    one_of: &[],
+    rules: r#"{"dependentSchemas": {"mean": {"required": ["mode"], "properties": {"mode": {"const": "shifted"}}}}}"#,
+};
 /// The keys of `[[recipient]]`.
-pub(super) const RECIPIENT: &[&str] = &["name", "epsilon", "rho", "margin"];
+pub(super) const RECIPIENT: Keys = Keys {
+    what: "Who gets a copy. Exactly one of `epsilon`, `rho` and `margin` says how precise it is.",
+    keys: &[
+        required(
+            "name",
+            Shape::Matches(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"),
+            "letters, digits, dots, `-`, `_`: part of the file's name, and in its signed manifest",
+        ),
+        key(
+            "epsilon",
+            Shape::Exact,
+            "what this copy alone may cost, at most the budget of `[privacy]`, where that has `epsilon`; beside a `delta`, ε at that δ",
+        ),
+        key("rho", Shape::Exact, "what this copy alone may cost, where `[privacy]` has `rho` or `delta`"),
+        shown(
+            "margin",
+            "margin = 50",
+            Shape::Exact,
+            "in place of a budget: a copy no more precise than it takes for every cell's 95 % interval to be at most ± 50",
+        ),
+    ],
+    one_of: AMOUNTS,
+    rules: "{}",
+};
 /// Of these, what says how precise the copy is.
 pub(super) const AMOUNTS: &[&str] = &["epsilon", "rho", "margin"];
 /// `mode`.
-pub(super) const MODES: &[(&str, ModeWord)] = &[("nested", ModeWord::Nested), ("shifted", ModeWord::Shifted)];
+pub(super) const MODES: Words<ModeWord> = &[
+    (
+        "nested",
+        ModeWord::Nested,
+        "each copy is made from the next more precise one by further noise; together they cost what the most precise one costs (default)",
+    ),
+    (
+        "shifted",
+        ModeWord::Shifted,
+        "each is measured by itself, around a secret centre; together they cost the sum",
+    ),
+];
 
 /// `mode`, as a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,7 +150,7 @@ pub(super) fn read(
 }
 
 fn mode(value: &Value<'_>, sink: &mut Sink) -> Option<Mode> {
-    let fields = Fields::open(value, "`[recipients]`", KEYS, sink)?;
+    let fields = Fields::open(value, "`[recipients]`", &KEYS, sink)?;
     let word = fields.get("mode").map_or(Some(ModeWord::Nested), |v| read::choice(v, "mode", MODES, sink))?;
     if word == ModeWord::Nested {
         if let Some(span) = fields.key_span("mean") {
@@ -127,7 +174,7 @@ fn one(
     seen: &mut HashMap<String, Range<usize>>,
     sink: &mut Sink,
 ) -> Option<Wanted> {
-    let fields = Fields::open(item, "`[[recipient]]`", RECIPIENT, sink)?;
+    let fields = Fields::open(item, "`[[recipient]]`", &RECIPIENT, sink)?;
     let name = fields
         .require("name", "`name = \"agency-a\"`: part of the file's name", sink)
         .and_then(|v| Some((read::text(v, "`name`", sink)?, v.span())));

@@ -6,6 +6,7 @@
 use super::Files;
 use super::diagnostic::{Diagnostic, Sink};
 use super::dimension::DeclaredDimension;
+use super::keys::{Keys, Shape, required};
 use super::matrix_market::{self, SHOWN, Wrong};
 use super::read::{self, Fields};
 use super::tables::{self, DimensionNames};
@@ -14,7 +15,19 @@ use crate::plan::{Measure, Rows};
 use std::path::Path;
 
 /// The keys of `rows`.
-pub(super) const KEYS: &[&str] = &["file", "of"];
+pub(super) const KEYS: Keys = Keys {
+    what: "Linear queries with whole factors.",
+    keys: &[
+        required("file", Shape::Text, "the file, relative to the spec: `.csv`, or `.mtx` in coordinate form"),
+        required(
+            "of",
+            Shape::AnyList(&Shape::Text),
+            "the table whose cells the columns are, the last dimension fastest",
+        ),
+    ],
+    one_of: &[],
+    rules: "{}",
+};
 
 /// The most cells of the table that rows are about.
 const MOST_CELLS: u64 = 1 << 20;
@@ -50,7 +63,7 @@ pub(super) fn read(
         );
         return None;
     }
-    let fields = Fields::open(value, "`rows`", KEYS, sink)?;
+    let fields = Fields::open(value, "`rows`", &KEYS, sink)?;
     let file = fields
         .require("file", "`file = \"rows.csv\"`, relative to this file", sink)
         .and_then(|v| Some((read::text(v, "`file`", sink)?, v.span())));

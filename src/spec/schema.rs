@@ -1,164 +1,190 @@
-//! The JSON Schema of spec files: completion and checks in editors.
-//!
-//! The program carries the committed file; what generates it is in the tests, so that nobody else compiles it.
+//! The JSON Schema of spec files, for completion and checks in editors, and the tables of the manual: both are made from the
+//! declarations of the keys.
 
-/// The JSON Schema of spec files.
-pub const SCHEMA: &str = include_str!("../../schemas/spec.schema.json");
+use super::keys::{Keys, Shape};
+use super::parse::ROOT;
+use serde_json::{Map, Value, json};
 
-#[cfg(test)]
-mod generate {
-    use super::super::file::SpecFile;
-    use schemars::Schema;
-    use schemars::generate::SchemaSettings;
-    use schemars::transform::{Transform, transform_subschemas};
-    use serde_json::Value;
+/// The JSON Schema of spec files, as text.
+pub fn schema() -> String {
+    let mut whole = table(&ROOT);
+    whole.insert("$schema".into(), json!("https://json-schema.org/draft/2020-12/schema"));
+    whole.insert("title".into(), json!("Spec"));
+    let exact = json!({
+        "description": "A number greater than zero, kept exactly: 0.1 is one tenth, \"542/339\" is a ratio.",
+        "anyOf": [
+            {"type": "number", "exclusiveMinimum": 0},
+            {"type": "string", "pattern": r"^\s*[0-9._eE+-]+\s*(/\s*[0-9._eE+-]+\s*)?$"},
+        ],
+    });
+    whole.insert("$defs".into(), json!({"Exact": exact}));
+    format!("{:#}\n", sorted(Value::Object(whole)))
+}
 
-    /// The JSON Schema of spec files, generated from the types of [`super::super::file`].
-    pub fn schema() -> String {
-        let settings = SchemaSettings::draft2020_12().for_deserialize().with_transform(NoNull);
-        let schema = settings.into_generator().into_root_schema_for::<SpecFile>();
-        format!("{:#}\n", sorted(schema.as_value()))
-    }
-
-    /// Objects with their keys in order, whatever map this build of serde_json uses.
-    fn sorted(value: &Value) -> Value {
-        match value {
-            Value::Object(object) => {
-                let mut entries: Vec<_> = object.iter().map(|(k, v)| (k.clone(), sorted(v))).collect();
-                entries.sort_by(|a, b| a.0.cmp(&b.0));
-                Value::Object(entries.into_iter().collect())
-            }
-            Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
-            other => other.clone(),
+fn table(of: &Keys) -> Map<String, Value> {
+    let property = |k: &super::keys::Key| {
+        let mut value = shape(&k.shape);
+        if let Value::Object(rules) = &mut value {
+            rules.insert("description".into(), json!(sentence(k.what)));
         }
+        (k.name.to_owned(), value)
+    };
+    let properties: Map<String, Value> = of.keys.iter().map(property).collect();
+    let required: Vec<&str> = of.keys.iter().filter(|k| k.required).map(|k| k.name).collect();
+    let mut rules: Map<String, Value> = parsed(of.rules).as_object().cloned().unwrap_or_default();
+    if !of.one_of.is_empty() {
+        rules.insert("oneOf".into(), of.one_of.iter().map(|k| json!({"required": [k]})).collect());
     }
+    rules.insert("type".into(), json!("object"));
+    rules.insert("description".into(), json!(of.what));
+    rules.insert("properties".into(), Value::Object(properties));
+    rules.insert("additionalProperties".into(), json!(false));
+    if !required.is_empty() {
+        rules.insert("required".into(), json!(required));
+    }
+    rules
+}
 
-    /// TOML has no null: what is optional may be left out, and that is all.
-    #[derive(Clone)]
-    struct NoNull;
-
-    impl Transform for NoNull {
-        fn transform(&mut self, schema: &mut Schema) {
-            if let Some(Value::Array(types)) = schema.get_mut("type") {
-                types.retain(|t| t != "null");
-                if let [only] = types.as_slice() {
-                    let only = only.clone();
-                    schema.insert("type".into(), only);
-                }
-            }
-            if let Some(Value::Array(options)) = schema.get_mut("anyOf") {
-                options.retain(|o| o.get("type").is_none_or(|t| t != "null"));
-                if let [Value::Object(only)] = options.as_slice() {
-                    let only = only.clone();
-                    schema.remove("anyOf");
-                    for (key, value) in only {
-                        schema.insert(key, value);
-                    }
-                }
-            }
-            transform_subschemas(self, schema);
+fn shape(of: &Shape) -> Value {
+    match of {
+        Shape::Text => json!({"type": "string", "minLength": 1}),
+        Shape::Short(most) => json!({"type": "string", "minLength": 1, "maxLength": most}),
+        Shape::Matches(pattern) => json!({"type": "string", "pattern": pattern}),
+        Shape::Truth => json!({"type": "boolean"}),
+        Shape::Whole(least, most) => json!({"type": "integer", "minimum": least, "maximum": most}),
+        Shape::Exact => json!({"$ref": "#/$defs/Exact"}),
+        Shape::Words(list) => {
+            let one = |(word, what): (&str, &str)| json!({"const": word, "description": sentence(what)});
+            json!({"type": "string", "oneOf": list().into_iter().map(one).collect::<Vec<_>>()})
         }
+        Shape::List(item) => json!({"type": "array", "items": shape(item), "minItems": 1}),
+        Shape::AnyList(item) => json!({"type": "array", "items": shape(item)}),
+        Shape::Table(keys) => Value::Object(table(keys)),
+        Shape::Tables(keys) => json!({"type": "array", "items": table(keys), "minItems": 1}),
+        Shape::Map(of) => json!({"type": "object", "additionalProperties": shape(of)}),
+        Shape::Either(shapes) => json!({"anyOf": shapes.iter().map(shape).collect::<Vec<_>>()}),
+        Shape::Json(text) => parsed(text),
+    }
+}
+
+/// Rules that stand in the source; a test reads them all.
+fn parsed(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_default()
+}
+
+/// With a capital letter and a full stop.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first: String = letters.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
+    let end = if text.ends_with('.') { "" } else { "." };
+    format!("{first}{}{end}", letters.as_str())
+}
+
+/// Objects with their keys in order, whatever map this build of serde_json uses.
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(object) => {
+            let mut entries: Vec<_> = object.into_iter().map(|(k, v)| (k, sorted(v))).collect();
+            entries.sort_by(|a, b| a.0.cmp(&b.0));
+            Value::Object(entries.into_iter().collect())
+        }
+        Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect()),
+        other => other,
     }
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::super::{
-        asked, asks, dataset, dimension, levels, parse, projection, queries, recipients, rows, shares,
-        tables, words,
+        asked, asks, dataset, dimension, keys::Key, levels, parse, projection, queries, recipients, rows,
+        shares, tables, zeros,
     };
-    use super::generate::schema;
-    use serde_json::Value;
-    use serde_json::json;
-    use std::collections::BTreeSet;
+    use super::*;
     use std::path::{Path, PathBuf};
 
     fn root() -> PathBuf {
         PathBuf::from(env!("CARGO_MANIFEST_DIR"))
     }
 
-    /// Compares a generated schema with the committed one; `UPDATE=1` writes it instead.
-    pub(crate) fn check_schema(name: &str, shipped: &str, generated: &str) {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas").join(name);
+    /// Compares a text that is generated with the committed one; `UPDATE=1` writes it instead.
+    pub(crate) fn check_text(name: &str, shipped: &str, generated: &str) {
         if std::env::var_os("UPDATE").is_some() && shipped != generated {
-            std::fs::write(&path, generated).unwrap();
+            std::fs::write(root().join(name), generated).unwrap();
             return;
         }
-        assert!(shipped == generated, "schemas/{name} is out of date: run UPDATE=1 cargo test --lib schema");
+        assert!(shipped == generated, "{name} is out of date: run UPDATE=1 cargo test --lib schema");
     }
 
-    fn parsed() -> Value {
+    fn whole() -> Value {
         serde_json::from_str(&schema()).unwrap()
     }
 
     #[test]
     fn committed_schema_is_current() {
-        check_schema("spec.schema.json", super::SCHEMA, &schema());
+        let shipped = std::fs::read_to_string(root().join("schemas/spec.schema.json")).unwrap();
+        check_text("schemas/spec.schema.json", &shipped, &schema());
     }
 
+    /// A row of the manual.
+    fn row(key: &Key) -> String {
+        let (name, mut what) =
+            (if key.example.is_empty() { key.name } else { key.example }, key.what.to_owned());
+        let words = match &key.shape {
+            Shape::Words(list) => list(),
+            Shape::Either([Shape::Words(list), Shape::List(_)]) => list(),
+            _ => Vec::new(),
+        };
+        let word = |(word, what): &(&str, &str)| format!("`\"{word}\"`, {}", what.trim_end_matches('.'));
+        if !words.is_empty() {
+            what = format!("{what}: {}", words.iter().map(word).collect::<Vec<_>>().join("; "));
+        }
+        format!("| `{name}`{} | {what} |", if key.required { " (required)" } else { "" })
+    }
+
+    /// The tables of the manual, each between two marks.
     #[test]
-    fn schema_and_parser_know_the_same_keys_and_words() {
-        let schema = parsed();
-        let keys = |at: &Value| -> BTreeSet<String> {
-            at["properties"].as_object().unwrap().keys().cloned().collect()
-        };
-        let list = |known: &[&str]| -> BTreeSet<String> { known.iter().map(|k| (*k).to_owned()).collect() };
-        let defs = &schema["$defs"];
-        assert_eq!(keys(&schema), list(parse::ROOT));
-        for (name, known) in [
-            ("Dataset", dataset::KEYS),
-            ("Data", parse::DATA),
-            ("Privacy", parse::PRIVACY),
-            ("UnitColumn", parse::UNIT),
-            ("Strategy", parse::STRATEGY),
-            ("Share", shares::KEYS),
-            ("Rows", rows::KEYS),
-            ("Dimension", dimension::KEYS),
-            ("Level", levels::KEYS),
-            ("Table", tables::KEYS),
-            ("Query", queries::KEYS),
-            ("Projection", projection::KEYS),
-            ("Questions", asked::KEYS),
-            ("Recipients", recipients::KEYS),
-            ("Recipient", recipients::RECIPIENT),
-        ] {
-            assert_eq!(keys(&defs[name]), list(known), "{name}");
-            assert_eq!(defs[name]["additionalProperties"], json!(false), "{name}");
+    fn the_manual_has_the_keys_of_the_schema() {
+        let shipped = std::fs::read_to_string(root().join("docs/spec.md")).unwrap();
+        let mut text = shipped.clone();
+        let all: &[(&str, &Keys)] = &[
+            ("spec", &parse::ROOT),
+            ("dataset", &dataset::KEYS),
+            ("data", &parse::DATA),
+            ("privacy", &parse::PRIVACY),
+            ("unit", &parse::UNIT),
+            ("recipients", &recipients::KEYS),
+            ("recipient", &recipients::RECIPIENT),
+            ("dimension", &dimension::KEYS),
+            ("levels", &levels::KEYS),
+            ("table", &tables::KEYS),
+            ("query", &queries::KEYS),
+            ("zero", &zeros::KEYS),
+            ("strategy", &parse::STRATEGY),
+            ("shares", &shares::KEYS),
+            ("rows", &rows::KEYS),
+            ("projection", &projection::KEYS),
+            ("asked", &asked::KEYS),
+        ];
+        for (name, keys) in all {
+            let rows: Vec<String> = keys.keys.iter().map(row).collect();
+            fill(&mut text, name, &format!("| key | meaning |\n|---|---|\n{}\n", rows.join("\n")));
         }
-        for (name, known) in [
-            ("Dimension", dimension::DOMAINS),
-            ("Level", levels::GROUPINGS),
-            ("Table", tables::SHAPES),
-            ("Projection", projection::SIZES),
-            ("Recipient", recipients::AMOUNTS),
-            ("Privacy", &["rho", "epsilon"]),
-        ] {
-            let one: BTreeSet<String> = defs[name]["oneOf"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|o| o["required"][0].as_str().unwrap().to_owned())
-                .collect();
-            assert_eq!(one, list(known), "{name}");
-        }
-        let words = |name: &str| -> BTreeSet<String> {
-            let options = defs[name]["oneOf"].as_array().unwrap();
-            options.iter().map(|o| o["const"].as_str().unwrap().to_owned()).collect()
-        };
-        fn of<T>(known: &[(&str, T)]) -> BTreeSet<String> {
-            known.iter().map(|(k, _)| (*k).to_owned()).collect()
-        }
-        assert_eq!(words("Measure"), of(words::MEASURES));
-        assert_eq!(words("RecipientsMode"), of(recipients::MODES));
-        assert_eq!(words("ProjectionKind"), of(projection::KINDS));
-        assert_eq!(words("ProjectionNoise"), of(projection::NOISES));
-        assert_eq!(words("Budgets"), of(words::BUDGETS));
-        assert_eq!(words("AskedWord"), of(asks::WORDS));
-        assert_eq!(words("Objective"), of(words::OBJECTIVES));
-        assert_eq!(words("Neighbours"), of(words::NEIGHBOURS));
-        assert_eq!(words("Format"), of(words::FORMATS));
-        assert_eq!(words("Encoding"), of(words::ENCODINGS));
-        assert_eq!(words("UnitWord"), of(words::UNITS));
+        let asked: Vec<String> =
+            asks::WORDS.iter().map(|w| format!("| `\"{}\"` | {} |\n", w.0, w.2)).collect();
+        let list = "| a list | just these intervals |";
+        fill(
+            &mut text,
+            "ask",
+            &format!("| word | along the dimension |\n|---|---|\n{}{list}\n", asked.concat()),
+        );
+        check_text("docs/spec.md", &shipped, &text);
+    }
+
+    fn fill(text: &mut String, name: &str, table: &str) {
+        let (open, close) = (format!("<!-- keys of {name} -->\n"), format!("<!-- end of {name} -->"));
+        let from = text.find(&open).unwrap_or_else(|| panic!("docs/spec.md has no `{open}`")) + open.len();
+        let to = text.find(&close).unwrap_or_else(|| panic!("docs/spec.md has no `{close}`"));
+        text.replace_range(from..to, table);
     }
 
     /// The part of JSON Schema that [`schema`] uses; a word it does not know is a failure, so nothing
@@ -168,11 +194,12 @@ pub(crate) mod tests {
         let size = || value.as_str().map(|s| s.chars().count()).or(value.as_array().map(Vec::len));
         let all = |options: &Value| options.as_array().unwrap().clone();
         rules.iter().all(|(rule, is)| match rule.as_str() {
-            "$schema" | "title" | "description" | "format" | "$defs" | "pattern" | "default" => true,
+            "$schema" | "title" | "description" | "$defs" | "pattern" => true,
             "$ref" => {
                 let name = is.as_str().unwrap().strip_prefix("#/$defs/").unwrap();
                 valid(&root["$defs"][name], value, root)
             }
+            "type" if is.is_array() => all(is).iter().any(|t| valid(&json!({"type": t}), value, root)),
             "type" => match is.as_str().unwrap() {
                 "string" => value.is_string(),
                 "boolean" => value.is_boolean(),
@@ -219,7 +246,7 @@ pub(crate) mod tests {
 
     fn check(path: &Path) -> Option<bool> {
         let value: Value = toml::from_str(&std::fs::read_to_string(path).unwrap()).ok()?;
-        Some(valid(&parsed(), &value, &parsed()))
+        Some(valid(&whole(), &value, &whole()))
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::diagnostic::{Diagnostic, Sink};
 use super::dimension::DeclaredDimension;
+use super::keys::{Keys, Shape, required};
 use super::read::{self, Fields};
 use super::tables::{self, DimensionNames};
 use crate::cube::Cuboid;
@@ -10,7 +11,19 @@ use crate::plan::{Measure, Share};
 use std::collections::HashMap;
 
 /// The keys of one share.
-pub(super) const KEYS: &[&str] = &["of", "share"];
+pub(super) const KEYS: Keys = Keys {
+    what: "A table that is measured.",
+    keys: &[
+        required(
+            "of",
+            Shape::AnyList(&Shape::Text),
+            "its dimensions or coarser levels; an empty list is the total",
+        ),
+        required("share", Shape::Exact, "its part of the budget, such as `\"1256/4099\"`"),
+    ],
+    one_of: &[],
+    rules: "{}",
+};
 
 /// Reads the shares of a strategy's table. They go with `given`, and only with it; they add up to exactly one.
 pub(super) fn read(
@@ -46,7 +59,7 @@ pub(super) fn read(
     let mut seen = HashMap::new();
     let mut shares = Vec::with_capacity(items.len());
     for item in items.iter() {
-        let Some(fields) = Fields::open(item, "a share", KEYS, sink) else { continue };
+        let Some(fields) = Fields::open(item, "a share", &KEYS, sink) else { continue };
         let of = fields
             .require("of", "`of = [\"sex\"]`; an empty list is the total", sink)
             .and_then(|v| Some((v.span(), tables::level_list(v, "`of`", &names, sink)?)));

@@ -2,6 +2,7 @@
 
 use super::diagnostic::{Diagnostic, Sink};
 use super::dimension::DeclaredDimension;
+use super::keys::{Keys, Shape, key, shown};
 use super::read::{self, Fields, Value};
 use super::{asks, suggest};
 use crate::cube::{Cuboid, Level};
@@ -13,8 +14,73 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 /// The keys of `[[table]]`.
-pub(super) const KEYS: &[&str] =
-    &["every", "up_to", "of", "among", "ask", "weight", "margin", "level", "exact", "reason"];
+pub(super) const KEYS: Keys = Keys {
+    what: "Tables: exactly one of `every`, `up_to` and `of` says which. A table that several entries ask for in the same way is made once, with \
+           the largest weight and the strictest target; if one of them says so, it is exact.",
+    keys: &[
+        shown(
+            "of",
+            "of = [\"sex\", \"age.band\"]",
+            Shape::AnyList(&Shape::Text),
+            "this table; `of = []` is the total",
+        ),
+        shown("every", "every = 2", Shape::Whole(1, u16::MAX as i64), "every table of two dimensions"),
+        shown(
+            "up_to",
+            "up_to = 3",
+            Shape::Whole(1, u16::MAX as i64),
+            "every table of up to three dimensions, the total included",
+        ),
+        shown(
+            "among",
+            "among = [...]",
+            Shape::AnyList(&Shape::Text),
+            "with `every` and `up_to`: only of these dimensions, at these levels",
+        ),
+        shown(
+            "ask",
+            "ask = { age = \"ranges\" }",
+            Shape::Map(&asks::ASKED),
+            "what is asked of them along a dimension or a level: see below. A table without the dimension ignores it",
+        ),
+        key("weight", Shape::Exact, "how much the error of each of its answers matters (default 1)"),
+        shown(
+            "margin",
+            "margin = 50",
+            Shape::Exact,
+            "a target: every answer's interval is at most ± 50; every cell's, where nothing else is asked",
+        ),
+        shown(
+            "level",
+            "level = 0.9",
+            Shape::Exact,
+            "with `margin`: the probability with which that interval covers (default 0.95)",
+        ),
+        shown(
+            "exact",
+            "exact = true",
+            Shape::Truth,
+            "with `of`: publish the table without noise. No budget covers what it says about anybody, and the release says so",
+        ),
+        shown(
+            "reason",
+            "reason = \"...\"",
+            Shape::Text,
+            "with `exact`, and required there: why; shown with the release",
+        ),
+    ],
+    one_of: SHAPES,
+    rules: r#"{"dependentSchemas": {
+        "among": {"not": {"required": ["of"]}},
+        "exact": {
+            "required": ["of", "reason"],
+            "properties": {"exact": {"const": true}},
+            "not": {"anyOf": [{"required": ["weight"]}, {"required": ["margin"]}, {"required": ["ask"]}]}
+        },
+        "reason": {"required": ["exact"]},
+        "level": {"required": ["margin"]}
+    }}"#,
+};
 
 /// The keys that say which tables; each entry has exactly one.
 pub(super) const SHAPES: &[&str] = &["every", "up_to", "of"];
@@ -157,7 +223,7 @@ fn entry(
     names: &DimensionNames<'_>,
     sink: &mut Sink,
 ) -> Option<TableEntry> {
-    let fields = Fields::open(value, "`[[table]]`", KEYS, sink)?;
+    let fields = Fields::open(value, "`[[table]]`", &KEYS, sink)?;
     let weight = match fields.get("weight") {
         Some(v) => read::positive(v, "`weight`", sink),
         None => Some(Rational::ONE),

@@ -62,7 +62,7 @@ fn is_of_a_spec(line: &str) -> bool {
     let word = |text: &str| {
         let end =
             text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-').unwrap_or(text.len());
-        let known = ROOT.iter().chain(&MISTAKEN).any(|part| *part == &text[..end]);
+        let known = ROOT.names().chain(MISTAKEN).any(|part| part == &text[..end]);
         known.then(|| text[end..].trim_start().chars().next())
     };
     match line.strip_prefix("[[").or_else(|| line.strip_prefix('[')) {

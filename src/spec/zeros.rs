@@ -1,6 +1,7 @@
 //! `[[zero]]`: cells that are empty whatever the data, such as employed children.
 
 use super::diagnostic::{Diagnostic, Sink};
+use super::keys::{Keys, Shape, required};
 use super::read::{self, Fields, Value};
 use crate::cube::{Cube, Frame};
 use crate::plan::Table;
@@ -8,7 +9,16 @@ use crate::recover::zeros::Zero;
 use crate::sql::quote_names;
 
 /// The keys of `[[zero]]`.
-pub(super) const KEYS: &[&str] = &["where"];
+pub(super) const KEYS: Keys = Keys {
+    what: "Cells that are empty whatever the data: no rows may be in them, and every answer knows it.",
+    keys: &[required(
+        "where",
+        Shape::Text,
+        "a condition, as after WHERE in a query: `age < 15 AND work <> 'none'`. Some table must tell these cells apart",
+    )],
+    one_of: &[],
+    rules: "{}",
+};
 
 /// Reads all `[[zero]]` entries and checks each against the tables asked for.
 pub(super) fn read(value: &Value<'_>, cube: &Cube, workload: &[Table], sink: &mut Sink) -> Option<Vec<Zero>> {
@@ -17,7 +27,7 @@ pub(super) fn read(value: &Value<'_>, cube: &Cube, workload: &[Table], sink: &mu
     let frame = Frame::new(cube, &Frame::levels_of(cube, workload.iter().map(|t| &t.cuboid)));
     let mut conditions: Vec<Zero> = Vec::new();
     for item in items.iter() {
-        let Some(fields) = Fields::open(item, "`[[zero]]`", KEYS, sink) else { continue };
+        let Some(fields) = Fields::open(item, "`[[zero]]`", &KEYS, sink) else { continue };
         let example = "`where = \"age < 15 AND work <> 'none'\"`";
         let Some(value) = fields.require("where", example, sink) else { continue };
         let Some(text) = read::text(value, "`where`", sink) else { continue };

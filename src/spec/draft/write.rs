@@ -35,7 +35,7 @@ pub(super) fn write(drawn: &Drawn, data: &Path, folder: &Path, csv: Option<&CsvO
             let _ = writeln!(out, "delimiter = {}", quoted(&char::from(csv.delimiter).to_string()));
         }
         if csv.encoding != Encoding::Utf8 {
-            let name = words::ENCODINGS.iter().find(|(_, e)| *e == csv.encoding).map_or("", |(name, _)| name);
+            let name = words::ENCODINGS.iter().find(|w| w.1 == csv.encoding).map_or("", |w| w.0);
             let _ = writeln!(out, "encoding = \"{name}\"");
         }
     }
