@@ -289,9 +289,9 @@ fn honest(key: &SigningKey) -> Vec<Release> {
     let later = [
         counted(),
         recipients(&counted(), "rho", "nested"),
-        recipients(ZEROS, "epsilon", "shifted\"\nmean = \"5"),
+        recipients(ZEROS, "epsilon", "shifted\"\ncentres = \"[-3, 9]"),
     ]
-    .map(|text| released(&text.replace("mean = \"5\"", "mean = 5"), ROWS, key));
+    .map(|text| released(&text.replace("\"[-3, 9]\"", "[-3, 9]"), ROWS, key));
     second.into_iter().chain(first).chain(later).collect()
 }
 

@@ -59,9 +59,11 @@ pub fn to_json(copies: &Copies, currency: Currency) -> Value {
             "name": plan.recipient(), "budget": plan.budget, "cost": cost.total, "margin95": margin,
         })
     });
+    let centres = copies.plans.first().and_then(|p| p.centres());
     json!({
         "mode": copies.mode().map(Mode::name),
-        "mean": copies.plans.first().and_then(|p| p.centre()),
+        "mean": centres.map(|c| c.mean),
+        "centres": centres.map(|c| [c.low(), c.high()]),
         "currency": currency,
         "recipients": each.collect::<Vec<_>>(),
         "joint_cost": copies.joint,

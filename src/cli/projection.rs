@@ -194,8 +194,9 @@ fn remarks(spec: &Spec, d: &Design, others: &[Other]) -> Vec<String> {
         ));
     }
     out.push(format!(
-        "All {} queries at once: with probability {} every answer over one cell is within {} of the truth, and every answer over {} within {} (proven, by {}-wise independence alone{}).",
+        "All {} queries at once{}: with probability {} every answer over one cell is within {} of the truth, and every answer over {} within {} (proven, by {}-wise independence alone{}).",
         grouped(d.queries),
+        if matches!(d.shape, Shape::Sketch { .. }) { ", by the mean of all rows (--mean)" } else { "" },
         1.0 - d.failure.to_f64(),
         figure(d.guarantee(1)),
         output::counted(u64::from(d.sparsity), "cell"),
@@ -207,7 +208,7 @@ fn remarks(spec: &Spec, d: &Design, others: &[Other]) -> Vec<String> {
         },
     ));
     out.push(format!(
-        "The published worst-case bound asks for 256 (n² + m)² ln(4k/β) = {:.1e} sums, because it holds for all data at once. It is not used: T follows from the variance, and every interval from the released sums.",
+        "The published worst-case bound asks for (8192/√m)(n² + m)² ln(4k/β) = {:.1e} sums, because it holds for all data at once. It is not used: T follows from the variance, and every interval from the released sums.",
         d.published_rows(),
     ));
     out

@@ -63,7 +63,8 @@ pub fn check(plan: &Plan, frame: &Frame, rows: u64) -> Result<(), NoRoom> {
 fn largest(plan: &Plan, frame: &Frame, m: &Measurement, rows: u64) -> Option<u128> {
     let scale = m.scale.to_f64();
     let tail = plan.noise.reach(scale, 200.0);
-    let centre = 2 * u128::from(plan.centre().unwrap_or(0));
+    let furthest = plan.centres().map_or(0, |c| c.low().unsigned_abs().max(c.high().unsigned_abs()));
+    let centre = u128::from(furthest);
     let (rows, tail) = (u128::from(rows), tail as u128 + 1 + centre);
     m.block.largest(frame, rows, tail)
 }

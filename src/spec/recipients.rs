@@ -8,7 +8,7 @@ use super::keys::{Keys, Shape, Words, key, required, shown, words};
 use super::read::{self, Fields, Value};
 use super::{Budget, Privacy};
 use crate::exact::Rational;
-use crate::plan::copies::{MAX_MEAN, MAX_RECIPIENTS, Mode};
+use crate::plan::copies::{Centres, MAX_REACH, MAX_RECIPIENTS, Mode};
 use crate::release::copies::is_recipient;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -20,12 +20,21 @@ pub(super) const KEYS: Keys = Keys {
         key("mode", words!(MODES), "how each copy is made"),
         key(
             "mean",
-            Shape::Whole(1, MAX_MEAN as i64),
+            Shape::Whole(-(MAX_REACH as i64), MAX_REACH as i64),
             "with `\"shifted\"`: centres are whole numbers, uniform on 0 to twice this",
+        ),
+        shown(
+            "centres",
+            "centres = [-20, 20]",
+            Shape::Json(r#"{"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2}"#),
+            "in place of `mean`, or beside it where it is their mean: the least and the largest centre, both even or both odd",
         ),
     ],
     one_of: &[],
-    rules: r#"{"dependentSchemas": {"mean": {"required": ["mode"], "properties": {"mode": {"const": "shifted"}}}}}"#,
+    rules: r#"{"dependentSchemas": {
+        "mean": {"required": ["mode"], "properties": {"mode": {"const": "shifted"}}},
+        "centres": {"required": ["mode"], "properties": {"mode": {"const": "shifted"}}}
+    }}"#,
 };
 /// The keys of `[[recipient]]`.
 pub(super) const RECIPIENT: Keys = Keys {
@@ -153,19 +162,80 @@ fn mode(value: &Value<'_>, sink: &mut Sink) -> Option<Mode> {
     let fields = Fields::open(value, "`[recipients]`", &KEYS, sink)?;
     let word = fields.get("mode").map_or(Some(ModeWord::Nested), |v| read::choice(v, "mode", MODES, sink))?;
     if word == ModeWord::Nested {
-        if let Some(span) = fields.key_span("mean") {
-            sink.push(
-                Diagnostic::at(span, "`mean` without `mode = \"shifted\"`")
-                    .label("nested copies have no centres"),
-            );
-            return None;
+        for key in ["mean", "centres"] {
+            if let Some(span) = fields.key_span(key) {
+                sink.push(
+                    Diagnostic::at(span, format!("`{key}` without `mode = \"shifted\"`"))
+                        .label("nested copies have no centres"),
+                );
+                return None;
+            }
         }
         return Some(Mode::Nested);
     }
-    let mean = fields
-        .require("mean", "`mean = 20`: centres are whole numbers, uniform on 0 to twice the mean", sink)
-        .and_then(|v| read::whole(v, "`mean`", 1, MAX_MEAN.into(), sink))?;
-    Some(Mode::Shifted { mean: mean as u32 })
+    let most = i64::from(MAX_REACH);
+    let mean = match fields.get("mean") {
+        Some(v) => Some((read::whole(v, "`mean`", -most, most, sink)?, v.span())),
+        None => None,
+    };
+    let centres = match (fields.get("centres"), &mean) {
+        (Some(v), _) => interval(v, sink)?,
+        // From 0 to twice the mean.
+        (None, Some((mean, _))) if *mean > 0 => Centres::new(0, 2 * mean)?,
+        (None, Some((mean, span))) => {
+            sink.push(
+                Diagnostic::at(span.clone(), format!("`mean = {mean}` and no `centres`"))
+                    .label("centres from 0 on have a mean above 0")
+                    .help(format!(
+                        "say from where to where, such as `centres = [{}, {}]`",
+                        mean - 20,
+                        mean + 20
+                    )),
+            );
+            return None;
+        }
+        (None, None) => {
+            let example = "`mean = 20`: centres are whole numbers, uniform on 0 to twice the mean; or `centres = [-20, 20]`";
+            fields.require("mean", example, sink);
+            return None;
+        }
+    };
+    if let Some((mean, span)) = mean.filter(|(mean, _)| *mean != i64::from(centres.mean)) {
+        sink.push(
+            Diagnostic::at(span, format!("`mean = {mean}` is not the mean of `centres`"))
+                .label(format!("uniform on {centres} they have the mean {}", centres.mean)),
+        );
+        return None;
+    }
+    Some(Mode::Shifted { centres })
+}
+
+/// `centres = [low, high]`.
+fn interval(value: &Value<'_>, sink: &mut Sink) -> Option<Centres> {
+    let items = read::list(value, "`centres`", sink)?;
+    let mut items = items.iter();
+    let (Some(low), Some(high), None) = (items.next(), items.next(), items.next()) else {
+        sink.push(
+            Diagnostic::at(value.span(), "`centres` is not a pair of numbers")
+                .label("expected `[lowest, highest]`, both whole numbers"),
+        );
+        return None;
+    };
+    let most = 2 * i64::from(MAX_REACH);
+    let low = read::whole(low, "the lowest centre", -most, most, sink)?;
+    let high = read::whole(high, "the highest centre", -most, most, sink)?;
+    let made = Centres::new(low, high);
+    if made.is_none() {
+        let label = match high - low {
+            ..=0 => "the second must be above the first: one number alone would be no secret",
+            n if n % 2 == 1 => "both must be even, or both odd: readers take the mean off whole numbers",
+            _ => {
+                "the interval must reach at most 2^30 to either side of its mean, and the mean must lie within 2^30 of 0"
+            }
+        };
+        sink.push(Diagnostic::at(value.span(), "centres cannot be drawn from this interval").label(label));
+    }
+    made
 }
 
 fn one(

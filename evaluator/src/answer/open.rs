@@ -184,12 +184,14 @@ impl Answers {
 
     /// What readers are told of a copy whose numbers are shifted by a secret centre.
     pub fn centre_note(&self) -> Option<String> {
-        let mean = self.evaluator.recovery().plan().centre()?;
+        let centres = self.evaluator.recovery().plan().centres()?;
+        let allowed = match centres.mean {
+            0 => "intervals allow for it".to_owned(),
+            mean => format!("estimates take off its mean, {mean}, and intervals allow for the rest"),
+        };
         Some(format!(
-            "{} is shifted by a secret whole number, the same for all its integers, uniform on 0 to {}: estimates take off its mean, \
-             {mean}, and intervals allow for the rest.",
-            self.name,
-            2 * u64::from(mean)
+            "{} is shifted by a secret whole number, the same for all its integers, uniform on {centres}: {allowed}.",
+            self.name
         ))
     }
 

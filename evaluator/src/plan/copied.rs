@@ -1,6 +1,6 @@
 //! The plan of each copy of a measuring, and the noise that it has.
 
-use super::copies::{CopyError, further, proven};
+use super::copies::{Centres, CopyError, further, proven};
 use super::{Copy, Mode, Plan, Recipient};
 use crate::exact::Rational;
 
@@ -100,11 +100,11 @@ impl Plan {
         self.copy.as_ref().map(|c| c.recipient())
     }
 
-    /// The mean of the secret centre, where every integer is shifted by one: uniform on the whole numbers 0 … 2·mean.
-    pub fn centre(&self) -> Option<u32> {
+    /// What the secret centre may be, where every integer is shifted by one.
+    pub fn centres(&self) -> Option<Centres> {
         match self.copy.as_ref()?.mode {
             // What has no cells is one number beside the tables.
-            Mode::Shifted { mean } if self.only().subject.has_cells() => Some(mean),
+            Mode::Shifted { centres } if self.only().subject.has_cells() => Some(centres),
             Mode::Shifted { .. } | Mode::Nested => None,
         }
     }

@@ -10,13 +10,53 @@
 //! * Gaussian noise. A sum of discrete Gaussians is none. [`proven`] is the scale of a discrete Gaussian that costs no less.
 //!
 //! **Shifted**, as published: every copy is measured anew, with noise around a secret centre, one for all integers of a copy, drawn
-//! uniformly from the whole numbers 0 … 2·mean. *Guarantee:* each copy alone costs what its noise costs, whatever the centre is
+//! uniformly from the whole numbers of an interval, [`Centres`]. *Guarantee:* each copy alone costs what its noise costs, whatever the centre is
 //! (adding a constant is post-processing), and all together cost the **sum**: a centre hides nothing from those who put copies
 //! together. One known count, one public mean, or a difference within a copy removes it. *Proof:* composition, given the centres.
 
 use super::{Noise, round};
 use crate::exact::Rational;
 use serde::{Deserialize, Serialize};
+
+/// What a secret centre may be: each whole number of an interval as likely as any other. Its mean is a whole number, too, because readers
+/// take it off whole numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Centres {
+    /// The mean.
+    pub mean: i32,
+    /// How far a centre may be from it.
+    pub reach: u32,
+}
+
+impl Centres {
+    /// The interval from `low` to `high`. `None` where its mean is not whole, where it has one number only, and where it is too large.
+    pub fn new(low: i64, high: i64) -> Option<Centres> {
+        let (sum, width) = (low.checked_add(high)?, high.checked_sub(low)?);
+        let mean = i32::try_from(sum / 2).ok().filter(|_| sum % 2 == 0)?;
+        Some(Centres { mean, reach: u32::try_from(width / 2).ok()? }).filter(|c| c.are_possible())
+    }
+
+    /// The least.
+    pub fn low(self) -> i64 {
+        i64::from(self.mean) - i64::from(self.reach)
+    }
+
+    /// The largest.
+    pub fn high(self) -> i64 {
+        i64::from(self.mean) + i64::from(self.reach)
+    }
+
+    /// Whether they are secret at all, and small enough.
+    pub fn are_possible(self) -> bool {
+        (1..=MAX_REACH).contains(&self.reach) && self.mean.unsigned_abs() <= MAX_REACH
+    }
+}
+
+impl std::fmt::Display for Centres {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} to {}", self.low(), self.high())
+    }
+}
 
 /// How copies hang together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,8 +66,8 @@ pub enum Mode {
     Nested,
     /// Each is measured by itself, with noise around a secret centre.
     Shifted {
-        /// The mean of the centre's law: uniform on the whole numbers 0 … 2·mean.
-        mean: u32,
+        /// What the centre may be.
+        centres: Centres,
     },
 }
 
@@ -41,8 +81,8 @@ impl Mode {
     }
 }
 
-/// The largest mean of a centre.
-pub const MAX_MEAN: u32 = 1 << 30;
+/// The furthest that a centre's mean may be from 0, and a centre from its mean.
+pub const MAX_REACH: u32 = 1 << 30;
 /// The most recipients of one measuring.
 pub const MAX_RECIPIENTS: usize = 1000;
 
@@ -102,8 +142,8 @@ impl Copy {
         let ascending = self.recipients.windows(2).all(|w| w[0].factor <= w[1].factor);
         let first = self.recipients.first().is_some_and(|r| r.factor == Rational::ONE);
         wrong(ascending && first, "the recipients do not stand in the order of their budgets")?;
-        if let Mode::Shifted { mean } = self.mode {
-            wrong((1..=MAX_MEAN).contains(&mean), "the centres have no mean")?;
+        if let Mode::Shifted { centres } = self.mode {
+            wrong(centres.are_possible(), "the centres are not secret, or too large")?;
         }
         let steps = if self.mode == Mode::Nested && noise.adds_up() { self.own } else { 0 };
         let whole = self.further.iter().all(|step| step.len() == self.scales.len());

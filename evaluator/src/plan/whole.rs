@@ -144,7 +144,7 @@ impl Plan {
 mod tests {
     use super::*;
     use crate::plan::Block;
-    use crate::plan::copies::{Mode, Recipient};
+    use crate::plan::copies::{Centres, Mode, Recipient};
 
     fn plan() -> Plan {
         let table = |d| Block::Table(Cuboid::new(vec![(d, 1)]));
@@ -192,7 +192,7 @@ mod tests {
             let one = |&n: &u128| Recipient { name: format!("r{n}"), factor: Rational::whole(n) };
             names.iter().map(one).collect()
         };
-        for mode in [Mode::Nested, Mode::Shifted { mean: 4 }] {
+        for mode in [Mode::Nested, Mode::Shifted { centres: Centres { mean: 4, reach: 4 } }] {
             for copy in plan().copies(mode, recipients(&[1, 2, 5])).unwrap() {
                 for subject in [Subject::Rows, Subject::CutUnits] {
                     let alone = copy.clone().alone(&subject);
@@ -205,8 +205,8 @@ mod tests {
                     }
                 }
                 // The count of cut units is one number beside the tables: nothing is added to it.
-                assert!(copy.clone().alone(&Subject::CutUnits).centre().is_none());
-                assert_eq!(copy.centre().is_some(), mode != Mode::Nested);
+                assert!(copy.clone().alone(&Subject::CutUnits).centres().is_none());
+                assert_eq!(copy.centres().is_some(), mode != Mode::Nested);
             }
         }
     }

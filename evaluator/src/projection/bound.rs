@@ -63,46 +63,9 @@ pub fn proven_factor(level: f64, independence: u32) -> f64 {
     best
 }
 
-/// How many standard deviations the errors of all of k queries provably stay within, but for probability β, from r-wise
-/// independence of the signs alone; `moments` where the noise is Gaussian and the projection dense, and `single` where each query is one cell.
-///
-/// **Proof.** A query of non-negative weights has an error that is a polynomial of degree two in signs and noises, of mean 0. Its p-th moment, p even
-/// and at most r/2, is that under independent signs. All data being non-negative, so is every coefficient in its expansion: noise with
-/// larger even moments, such as the normal law's, only makes it larger. Then hypercontractivity (Bonami; Nelson) bounds it by `((p−1)σ)^p`, and for one cell
-/// [`proven_factor`]'s argument by `(p−1)!! σ^p`. Markov's inequality for each query and the union bound over k of them give the factor; p = 2 alone is
-/// Chebyshev's, which needs four-wise independence and any noise. ∎
-pub fn class_factor(queries: u64, failure: f64, independence: u32, moments: bool, single: bool) -> f64 {
-    let ln_share = libm::log(queries as f64 / failure);
-    let mut best = libm::exp(ln_share / 2.0);
-    if !moments {
-        return best;
-    }
-    let mut ln_double = 0.0;
-    for p in (2..=independence / 2).step_by(2) {
-        let order = f64::from(p);
-        ln_double += libm::log(order - 1.0);
-        let ln_moment = if single { ln_double / order } else { libm::log(order - 1.0) };
-        best = best.min(libm::exp(ln_moment + ln_share / order));
-    }
-    best
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn factors_for_a_class() {
-        // One query is what its own interval is proven by.
-        assert!((class_factor(1, 0.05, 60, true, true) - proven_factor(0.95, 60)).abs() < 1e-12);
-        assert!((class_factor(4, 0.01, 60, false, false) - 20.0).abs() < 1e-12);
-        // p = 10: 9·(10⁵)^(1/10)
-        let many = class_factor(1000, 0.01, 60, true, false);
-        assert!((many - 9.0 * libm::pow(1e5, 0.1)).abs() < 1e-9, "{many}");
-        assert!(class_factor(1000, 0.01, 60, true, true) < 6.0);
-        // Little independence: Chebyshev.
-        assert!((class_factor(9, 0.01, 4, true, false) - 30.0).abs() < 1e-9);
-    }
 
     #[test]
     fn proven_factors() {

@@ -6,6 +6,7 @@
 //! Gaussian noise of ρ needs `var(z) = T/(2ρ)`: the second term is `m/(2ρ)` whatever T is, the noise a table would have, and
 //! the first falls with T. That is all there is to choosing T.
 
+use super::class::{self, Row};
 use super::signs;
 use crate::exact::Rational;
 use crate::plan::{Neighbours, Noise};
@@ -313,31 +314,28 @@ impl Design {
     }
 
     /// α of the guarantee for the whole class of `queries` queries over at most so many cells: with probability at least 1 − β every
-    /// answer is within α of the truth, as long as ‖x‖² is at most [`Design::predicted_norm`]. See [`super::bound::class_factor`].
+    /// answer is within α of the truth, as long as ‖x‖² is at most [`Design::predicted_norm`]. See [`Row::alpha`]. Of a sketch it is that of the
+    /// mean of the rows, by Chebyshev's inequality, which four-wise independence is enough for.
     pub fn guarantee(&self, cells: u64) -> f64 {
-        let m = cells as f64;
-        let dense = matches!(self.shape, Shape::Dense { .. });
-        let moments = dense && self.noise.is_normal();
-        let factor = super::bound::class_factor(
-            self.queries,
-            self.failure.to_f64(),
-            self.independence,
-            moments,
-            cells == 1,
-        );
-        // (m‖x‖² + (1 − 2/m)θ²)/T, θ² being at most m‖x‖².
-        let own = if cells == 1 { 1.0 } else { 2.0 * m - 2.0 };
-        let noise = self.noise_variance() / self.shape.column() as f64;
-        factor * libm::sqrt(own * self.predicted_norm() / self.shape.values() as f64 + m * noise)
+        let ln_share = libm::log(self.queries as f64 / self.failure.to_f64());
+        let (norm, scale) = (self.predicted_norm(), self.scale.to_f64());
+        let row = Row { cells, norm, noise: self.noise, scale };
+        match self.shape {
+            Shape::Dense { rows } => row.alpha(rows, ln_share, self.independence),
+            Shape::Sketch { buckets, .. } => {
+                let one = Row { norm: norm / f64::from(buckets), ..row };
+                class::chebyshev(ln_share) * libm::sqrt(one.variance() / self.shape.column() as f64)
+            }
+        }
     }
 
-    /// The number of rows that the published worst-case bound asks for, `T = 256 (n² + m)² ln(4k/β)`: for each of k queries the lengths of four vectors
-    /// (x, q, x ± q; ‖x‖ ≤ n, ‖q‖² ≤ m) are to keep within a share of 1/(2(n² + m)), for which limited independence needs 64 ln(4k/β) over its
-    /// square. n is the fewest rows of data that can have this ‖x‖².
+    /// The number of rows that the published worst-case bound asks for, with n rows of data, k queries of m cells and failure β:
+    /// `T = 4·64² ln(4k/β) (m^{3/2}/2 + n⁴/(2√m) + √m n²)`, which is `(8192/√m)(n² + m)² ln(4k/β)`. n is the fewest rows of data that can have
+    /// this ‖x‖².
     pub fn published_rows(&self) -> f64 {
-        let lengths = self.predicted_norm() + f64::from(self.sparsity);
+        let (m, n2) = (f64::from(self.sparsity), self.predicted_norm());
         let log = libm::log(4.0 * self.queries as f64 / self.failure.to_f64());
-        256.0 * lengths * lengths * log.max(1.0)
+        8192.0 / libm::sqrt(m) * (n2 + m) * (n2 + m) * log
     }
 }
 

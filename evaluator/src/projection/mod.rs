@@ -17,11 +17,13 @@
 //! | [`order`] | what the order of a sketch's rows proves |
 //! | [`weighted`] | cells that count differently, and shares |
 //! | [`bound`] | what the signs' independence proves of errors |
+//! | [`class`] | how far off the worst of all queries of a class can be |
 //!
 //! Everything here is public arithmetic; `secret::project` makes the integers.
 
 pub mod answer;
 pub mod bound;
+pub mod class;
 pub mod clmul;
 pub mod coset;
 pub mod cost;

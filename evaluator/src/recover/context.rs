@@ -70,15 +70,15 @@ impl<S: Source> Context<S> {
         if values.len() != expected {
             return Err(RecoverError::WrongLength(index, values.len(), expected));
         }
-        match self.plan.centre() {
-            Some(mean) => self.centred(index, values, mean),
-            None => Ok(values),
+        match self.plan.centres() {
+            Some(centres) if centres.mean != 0 => self.centred(index, values, centres.mean),
+            _ => Ok(values),
         }
     }
 
     /// The values around the mean of the secret centre, so that what is left of it is as likely up as down. The centre is in every
     /// noise: contrasts of a component take it away again.
-    fn centred(&self, index: usize, values: Vec<i64>, mean: u32) -> Result<Vec<i64>, RecoverError> {
+    fn centred(&self, index: usize, values: Vec<i64>, mean: i32) -> Result<Vec<i64>, RecoverError> {
         let block = &self.plan.only().measurements[index].block;
         let overflow = || RecoverError::Plan(format!("measurement {index} does not fit 64-bit integers"));
         let noises = block.noises(&self.frame);

@@ -280,7 +280,7 @@ impl<S: Source> Recovery<S> {
     /// What every noise of the release has in common beside its own: a secret centre around its mean. With which weight it enters is
     /// for [`Recovery::shift`] to say.
     pub fn centre(&self) -> Option<NoiseLaw> {
-        self.plan().centre().map(|mean| NoiseLaw::Uniform { reach: f64::from(mean) })
+        self.plan().centres().map(|centres| NoiseLaw::Uniform { reach: f64::from(centres.reach) })
     }
 
     /// What the centre is multiplied by in an error with these coefficients: their sum, for it is in every noise. What cancels in exact

@@ -324,10 +324,9 @@ fn recipient(plan: &Plan, frame: &Frame) -> Result<Option<RecipientSummary>, Cos
              it. Together the copies cost the sum of what each costs alone."
         ),
     };
-    let centre = plan.centre().map(|mean| {
+    let centre = plan.centres().map(|centres| {
         format!(
-            "one whole number for all integers of this copy, uniform on 0 to {}; intervals allow for it",
-            2 * u64::from(mean)
+            "one whole number for all integers of this copy, uniform on {centres}; intervals allow for it"
         )
     });
     Ok(Some(RecipientSummary {

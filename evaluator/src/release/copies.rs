@@ -1,21 +1,29 @@
 //! Which copy of a measuring a file is, and what all copies have in common: the one section with tag 11.
 //!
 //! A section is, in the wire format of [`super::codec`]: the sixteen random bytes of the measuring; how the copies hang together (1
-//! nested, 2 shifted) and the mean of a centre (0 where there is none); which recipient's it is; the most precise copy's budget; for
+//! nested, 2 shifted with centres from 0 on, 3 shifted with others) and how far a centre may be from its mean (0 where there is none); which recipient's it is; the most precise copy's budget; for
 //! each recipient, the most precise first, the name and by how much its budget is smaller; the most precise copy's scale of the count of cut units (0/1 where
-//! there is none); and the steps of noise, each a list with one scale for every measurement and one for that count. The plan section
-//! holds the most precise copy's scales.
+//! there is none); the steps of noise, each a list with one scale for every measurement and one for that count; and with 3 the mean of a
+//! centre. The plan section holds the most precise copy's scales.
 
 use super::manifest::is_name;
 use super::{Kind, Release, ReleaseError, codec};
 use crate::exact::Rational;
-use crate::plan::copies::{Copy, MAX_RECIPIENTS, Mode, Recipient};
+use crate::plan::copies::{Centres, Copy, MAX_RECIPIENTS, Mode, Recipient};
 use crate::plan::{Plan, Subject, limits};
 
 const WHAT: &str = "the section of copies";
 
 type Fraction = (u128, u128);
 type Wire = ([u8; 16], u8, u32, u32, Fraction, Vec<(String, Fraction)>, Fraction, Vec<Vec<Fraction>>);
+/// With the mean of a centre, where that is not how far one may be from it.
+type WireCentred = (Wire, i32);
+
+/// Where the number of the mode is: after the random bytes.
+const MODE: usize = 16;
+const NESTED: u8 = 1;
+const FROM_ZERO: u8 = 2;
+const CENTRED: u8 = 3;
 
 fn invalid(why: impl Into<String>) -> ReleaseError {
     ReleaseError::Invalid { what: WHAT, why: why.into() }
@@ -33,30 +41,46 @@ fn rational((num, den): Fraction) -> Result<Rational, ReleaseError> {
 /// The bytes of the section of a plan that is a copy.
 pub fn encode(plan: &Plan) -> Result<Option<Vec<u8>>, ReleaseError> {
     let Some(copy) = &plan.copy else { return Ok(None) };
-    let (mode, mean) = match copy.mode {
-        Mode::Nested => (1, 0),
-        Mode::Shifted { mean } => (2, mean),
+    let (mode, reach) = match copy.mode {
+        Mode::Nested => (NESTED, 0),
+        Mode::Shifted { centres } if centres.low() == 0 => (FROM_ZERO, centres.reach),
+        Mode::Shifted { centres } => (CENTRED, centres.reach),
     };
     let cut = plan.numbers(&Subject::CutUnits).next().and_then(|i| copy.scales.get(i).copied());
     let stored: Wire = (
         copy.measuring,
         mode,
-        mean,
+        reach,
         copy.own as u32,
         wire(copy.budget),
         copy.recipients.iter().map(|r| (r.name.clone(), wire(r.factor))).collect(),
         wire(cut.unwrap_or(Rational::ZERO)),
         copy.further.iter().map(|step| step.iter().map(|s| wire(*s)).collect()).collect(),
     );
-    codec::encode(WHAT, &stored).map(Some)
+    match copy.mode {
+        Mode::Shifted { centres } if mode == CENTRED => {
+            let stored: WireCentred = (stored, centres.mean);
+            codec::encode(WHAT, &stored).map(Some)
+        }
+        _ => codec::encode(WHAT, &stored).map(Some),
+    }
 }
 
 /// The copy's plan, from the bytes of the section and the most precise copy's plan as its own section has it.
 pub fn decode(bytes: &[u8], first: Plan) -> Result<Plan, ReleaseError> {
-    let (measuring, mode, mean, own, budget, recipients, cut, further) = codec::decode::<Wire>(WHAT, bytes)?;
-    let mode = match (mode, mean) {
-        (1, 0) => Mode::Nested,
-        (2, mean) => Mode::Shifted { mean },
+    let (stored, mean) = match bytes.get(MODE) {
+        Some(&CENTRED) => codec::decode::<WireCentred>(WHAT, bytes)?,
+        _ => (codec::decode::<Wire>(WHAT, bytes)?, 0),
+    };
+    let (measuring, mode, reach, own, budget, recipients, cut, further) = stored;
+    let from_zero = i32::try_from(reach).map(|mean| Centres { mean, reach });
+    let mode = match (mode, reach, from_zero) {
+        (NESTED, 0, _) => Mode::Nested,
+        (FROM_ZERO, _, Ok(centres)) => Mode::Shifted { centres },
+        // One way to write one thing.
+        (CENTRED, ..) if i64::from(mean) != i64::from(reach) => {
+            Mode::Shifted { centres: Centres { mean, reach } }
+        }
         _ => return Err(invalid("the copies hang together in no known way")),
     };
     if recipients.len() > MAX_RECIPIENTS || further.len() > MAX_RECIPIENTS {

@@ -5,6 +5,7 @@ mod dimensions;
 mod laws;
 mod projection;
 mod recipients;
+mod shifted;
 mod tables;
 
 use margins::cli::{Failure, Outcome, output};

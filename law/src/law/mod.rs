@@ -22,7 +22,6 @@ mod noise;
 mod normal;
 mod parts;
 mod probability;
-pub mod shifted;
 mod sums;
 
 pub use noise::{NoiseLaw, gaussian_variance, laplace_variance};

@@ -67,9 +67,9 @@ const CENTRES: u64 = u64::MAX - 1;
 
 impl Drawn {
     pub fn new(copies: Copies, entropy: &Entropy) -> Result<Drawn, MeasureError> {
-        let centre = |(k, plan): (u64, &Plan)| match plan.centre() {
+        let centre = |(k, plan): (u64, &Plan)| match plan.centres() {
             None => 0,
-            Some(mean) => uniform(2 * u64::from(mean), &mut entropy.stream(CENTRES - k)) as i64,
+            Some(c) => c.low() + uniform(2 * u64::from(c.reach), &mut entropy.stream(CENTRES - k)) as i64,
         };
         let centres = Zeroizing::new((0..).zip(copies.plans()).map(centre).collect());
         Ok(Drawn { copies, centres })

@@ -81,16 +81,23 @@ fn published_noise() {
     assert_eq!(without.design(), Err(DesignError::LaplaceNeedsDelta));
 }
 
-/// n = 1000 rows, m = 1000 cells, 1000 queries with failure 0.01.
+/// `4·64² ln(4k/β) (m^{3/2}/2 + n⁴/(2√m) + √m n²)`, term by term as published, for n = 1000 rows and 1000 queries with failure 0.01.
 #[test]
 fn the_published_bound() {
-    let request = Request { norm_bound: Some(1_000_000), sparsity: 1000, ..request() };
-    let rows = request.design().unwrap().published_rows();
-    assert!((3.25e15..3.35e15).contains(&rows), "{rows:e}");
+    let n = 1000f64;
+    for (sparsity, least) in [(1u32, 1.0567e17), (100, 1.0568e16), (1000, 3.348e15), (1024, 3.308e15)] {
+        let request = Request { norm_bound: Some(1_000_000), sparsity, ..request() };
+        let rows = request.design().unwrap().published_rows();
+        let m = f64::from(sparsity);
+        let terms = m.powf(1.5) / 2.0 + n.powi(4) / (2.0 * m.sqrt()) + m.sqrt() * n * n;
+        let published = 4.0 * 64.0 * 64.0 * 400_000f64.ln() * terms;
+        assert!((rows / published - 1.0).abs() < 1e-12, "{sparsity}: {rows:e} {published:e}");
+        assert!((rows / least - 1.0).abs() < 1e-3, "{sparsity}: {rows:e}");
+    }
 }
 
 /// The class guarantee against simulation: data of ‖x‖² = 1000 in 40 cells, all of 60 random queries, 300 seeds. The share of seeds in which any
-/// answer is further off than α must not pass β = 0.1; and α is no more than what the union bound over normal tails would ask, three times over.
+/// answer is further off than α must not pass β = 0.1; and some answer comes near to it.
 #[test]
 fn all_queries_of_a_class_are_within_alpha() {
     use crate::law::Generator;
@@ -107,8 +114,10 @@ fn all_queries_of_a_class_are_within_alpha() {
         sparsity: 8,
         ..request()
     };
-    let design = asked.design().unwrap();
-    for cells in [1u64, 8] {
+    let published = Some(("1".parse().unwrap(), "1e-9".parse().unwrap()));
+    let laplace = Request { noise: Noise::Laplace, published, ..asked.clone() };
+    for (request, cells) in [(&asked, 1u64), (&asked, 8), (&laplace, 1), (&laplace, 8)] {
+        let design = request.design().unwrap();
         let alpha = design.guarantee(cells);
         let (mut failed, mut furthest) = (0, 0.0f64);
         let seeds = tries(50, 300);
@@ -119,8 +128,8 @@ fn all_queries_of_a_class_are_within_alpha() {
             let projection = Projection { design: design.clone(), seed: bytes };
             let family = families(&projection).remove(0);
             let mut noise = Generator::new(seed);
-            let gaussian = crate::law::NoiseLaw::DiscreteGaussian { variance: design.noise_variance() };
-            let mut values: Vec<i64> = (0..256).map(|_| noise.draw(&gaussian) as i64).collect();
+            let law = design.noise.law(design.scale.to_f64());
+            let mut values: Vec<i64> = (0..256).map(|_| noise.draw(&law) as i64).collect();
             let bits = signs::block_bits(256);
             for (cell, &count) in counts.iter().enumerate() {
                 for block in 0..4u64 {
@@ -145,7 +154,7 @@ fn all_queries_of_a_class_are_within_alpha() {
             failed += usize::from(worst > alpha);
             furthest = furthest.max(worst / alpha);
         }
-        assert!(failed <= seeds / 10, "{cells}: {failed} of {seeds} seeds");
-        assert!(furthest > 0.1, "{cells}: a bound that is never approached: {furthest}");
+        assert!(failed <= seeds / 10, "{:?} {cells}: {failed} of {seeds} seeds", design.noise);
+        assert!(furthest > 0.6, "{:?} {cells}: a bound that is never approached: {furthest}", design.noise);
     }
 }
