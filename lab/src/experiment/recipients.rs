@@ -83,7 +83,8 @@ struct Within {
     divergence: f64,
 }
 
-/// Whether so many colluders come within m of the truth by the plain mean of their copies: with which probability.
+/// Whether as many colluders as are enough for ordinary noise that k queries share come within m of the truth by the plain mean of their copies:
+/// with which probability.
 struct Broken {
     size: f64,
     ordinary: f64,
@@ -129,8 +130,8 @@ struct Figures {
     accuracy: Vec<Accuracy>,
     within: Vec<Within>,
     broken: Broken,
-    /// By noise that k queries share.
-    shared_size: f64,
+    /// The collusion size as published: for one query with all of ε.
+    size: f64,
     divergences: Divergences,
 }
 
@@ -141,7 +142,7 @@ impl Figures {
         let (delta, epsilon) = (f64::from(args.sensitivity), args.epsilon.to_f64());
         let (queries, m) = (f64::from(args.queries), f64::from(args.within));
         let scale = queries * delta / epsilon;
-        let size = collusion_size(delta, m, epsilon);
+        let shared = collusion_size(queries * delta, m, epsilon);
         let failure = args.failure.to_f64();
         let within = |centre: f64| Within {
             centre,
@@ -153,9 +154,9 @@ impl Figures {
             centres,
             scale,
             accuracy: accuracies(scale, centres)?,
-            within: three(centres).map(within).into(),
-            broken: broken(size, scale, centres, m)?,
-            shared_size: collusion_size(queries * delta, m, epsilon),
+            within: shown(centres).into_iter().map(within).collect(),
+            broken: broken(shared, scale, centres, m)?,
+            size: collusion_size(delta, m, epsilon),
             divergences: divergences(scale, centres, delta),
         })
     }
@@ -178,9 +179,13 @@ pub fn run(args: &Args) -> Outcome {
     }
 }
 
-/// The least centre, the mean and the largest.
-fn three(centres: Centres) -> [f64; 3] {
-    [centres.low() as f64, f64::from(centres.mean), centres.high() as f64]
+/// The centres that are shown: the least, the mean and the largest; of two that differ in their sign alone one.
+fn shown(centres: Centres) -> Vec<f64> {
+    let mut out = vec![centres.low() as f64, f64::from(centres.mean), centres.high() as f64];
+    if centres.mean == 0 {
+        out.remove(0);
+    }
+    out
 }
 
 /// The accuracy law, before and beyond the centre.
@@ -192,7 +197,7 @@ fn accuracies(scale: f64, centres: Centres) -> Result<Vec<Accuracy>, LawError> {
     }])?;
     let unit = f64::from(centres.mean.unsigned_abs().max(centres.reach));
     let mut out = Vec::new();
-    for centre in three(centres) {
+    for centre in shown(centres) {
         for part in [0.5, 1.0, 2.0, 4.0] {
             let distance = (part * unit).round();
             // P(|N + μ| > a), of whole numbers.
@@ -337,7 +342,7 @@ fn to_text(args: &Args, figures: &Figures, played: &[Played]) -> String {
     ));
     let row = |w: &Within| [w.centre, w.one, w.all, w.divergence].map(figure).to_vec();
     let rows: Vec<Vec<String>> = figures.within.iter().map(row).collect();
-    let all = format!("α, all {}", grouped(args.queries.into()));
+    let all = format!("α, all of {}", grouped(args.queries.into()));
     out.push_str(&columns(&["centre μ", "α, one answer", &all, "divergence"], &rows));
     out.push_str(&told_apart(args, figures));
     out.push_str(&format!(
@@ -361,7 +366,7 @@ fn to_text(args: &Args, figures: &Figures, played: &[Played]) -> String {
 /// How much copies tell of a change in a count.
 fn told_apart(args: &Args, figures: &Figures) -> String {
     let i = figures.broken.size;
-    let row = |name: &str, one: f64| vec![name.into(), figure(one), figure(i * one)];
+    let row = |name: &str, one: f64| vec![name.into(), format!("{one:.6}"), format!("{:.6}", i * one)];
     let rows = [
         row("ordinary noise, or the centre is known", figures.divergences.known),
         row("the centre is secret, and one count", figures.divergences.secret),
@@ -380,9 +385,9 @@ fn conclusion(args: &Args, figures: &Figures) -> String {
     let shared = match args.queries {
         1 => String::new(),
         k => format!(
-            " That is for one query with all of ε. With {k} that share it the noise is {k} times as wide, and it takes max(30, \
-             18k²Δ²/(m²ε²)) = {}.",
-            grouped(figures.shared_size as u64)
+            " for one query with all of ε; with {k} that share it the noise is {k} times as wide, and it takes max(30, \
+             18k²Δ²/(m²ε²)) = {}",
+            grouped(broken.size as u64)
         ),
     };
     let theorem = match mean.unsigned_abs() > args.within {
@@ -403,10 +408,10 @@ fn conclusion(args: &Args, figures: &Figures) -> String {
     };
     format!(
         "Collusion size: to come within m = {m} of the truth in spite of ordinary noise of mean 0, max(30, 18Δ²/(m²ε²)) = {} colluders are \
-         enough; the mean of so many ordinary copies is within m with probability {:.4}.{shared} {theorem}. The plain mean of so many shifted \
+         enough{shared}. The mean of so many ordinary copies is within m with probability {:.4}. {theorem}. The plain mean of so many shifted \
          copies is within m with probability {:.4}. {off}; and so it does for whoever knows one count. Nested copies never converge: their \
          column is one copy's own error, and jointly they cost one ε, not i of them.",
-        grouped(broken.size as u64),
+        grouped(figures.size as u64),
         broken.ordinary,
         broken.shifted,
     )
@@ -432,8 +437,8 @@ fn to_json(args: &Args, figures: &Figures, played: &[Played]) -> String {
         "epsilon": args.epsilon, "mean": centres.mean, "centres": [centres.low(), centres.high()], "queries": args.queries,
         "sensitivity": args.sensitivity, "scale": figures.scale, "runs": args.runs, "within": args.within,
         "failure": args.failure,
-        "collusion_size": broken.size,
-        "collusion_size_shared": figures.shared_size,
+        "collusion_size": figures.size,
+        "collusion_size_shared": broken.size,
         "broken": {"ordinary": broken.ordinary, "shifted": broken.shifted, "less_public_mean": broken.less_mean},
         "divergence": {"known": told.known, "secret": told.secret},
         "accuracy": figures.accuracy.iter().map(at).collect::<Vec<_>>(),
