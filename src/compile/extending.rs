@@ -12,7 +12,7 @@ use crate::cube::{Cube, Cuboid};
 use crate::plan::{Asks, Block, Table};
 use crate::planner::closure::{Closure, Spread};
 use crate::planner::predict::{self, Prediction};
-use crate::planner::{self, Request, objective};
+use crate::planner::{self, Request};
 use crate::spec::{self, Spec};
 use std::path::Path;
 
@@ -55,11 +55,8 @@ pub fn missing(spec: &Spec, origin: &Path, out: &Answers) -> Result<Option<Missi
         chosen.sort_unstable();
         match planner::plan(&part(&request, &chosen)) {
             Ok(planned) => {
-                let score = objective::score(
-                    &request,
-                    &combined(&request, &known, &chosen, &planned.prediction),
-                    None,
-                );
+                let score =
+                    planner::score(&request, &combined(&request, &known, &chosen, &planned.prediction), None);
                 if best.as_ref().is_none_or(|b| score < b.0) {
                     best = Some((score, chosen));
                 }

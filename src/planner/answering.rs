@@ -1,6 +1,8 @@
 //! How much work answers from a plan's release are, to a reader who has asked nothing yet.
 
-use super::{Candidate, Objective, Planned, Request};
+use super::objective::Objective;
+use super::planned::{Candidate, Planned};
+use super::request::Request;
 use crate::cube::{Cuboid, Frame};
 use crate::plan::{Form, Plan};
 

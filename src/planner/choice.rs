@@ -1,30 +1,17 @@
 //! Which strategy is taken, and which others were looked at.
 
-use super::copies::Copies;
-use super::{Candidate, Context, PlanError, Planned, Request, best, compare};
+use super::answering::best;
+use super::chosen::{Choice, Look};
+use super::context::Context;
+use super::planned::{Candidate, PlanError, Planned};
+use super::request::Request;
+use super::search::compare;
 use crate::plan::BudgetRule;
 use std::sync::Arc;
 
-/// How far to look for a plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Look {
-    /// No further than to know the plan.
-    Needed,
-    /// At every strategy with every budget rule, for a comparison.
-    Everywhere,
-}
-
-/// The plan that is taken, and what it was taken from.
-#[derive(Debug, Clone)]
-pub struct Choice {
-    /// The plan. A large one is not copied.
-    pub planned: Arc<Planned>,
-    /// Everything that was looked at.
-    pub candidates: Vec<Candidate>,
-    /// Which of them the plan is.
-    pub chosen: usize,
-    /// The copies of it, where there are several recipients: see [`super::copies`].
-    pub copies: Option<Box<Copies>>,
+/// The plan for a request: see [`choose`].
+pub fn plan(request: &Request) -> Result<Planned, PlanError> {
+    choose(request, Look::Needed).map(|choice| Arc::unwrap_or_clone(choice.planned))
 }
 
 /// The plan for a request: the strategy asked for, or of all that apply the one that is best by its objective

@@ -96,6 +96,11 @@ pub struct Spread {
     pub max: f64,
 }
 
+impl Spread {
+    /// Of what cannot be predicted.
+    pub const UNKNOWN: Spread = Spread { mean: f64::INFINITY, max: f64::INFINITY };
+}
+
 impl Closure {
     /// The closure of a workload.
     pub fn new(cube: &Cube, frame: &Frame, workload: &[Table]) -> Closure {

@@ -3,14 +3,19 @@
 //! What is decided here looks at the spec only. A recipient with a budget gets as much as that buys; one with a margin gets the least
 //! precise copy whose cells are all known to within it, found by trying: the law of the worst cell is exact, a secret centre included.
 
-use super::targets::Nothing;
-use super::{Choice, Look, PlanError, Request, choose};
+use super::choice::choose;
+pub use super::chosen::Copies;
+use super::chosen::{Choice, Look};
+use super::context::drawable;
+use super::nothing::Nothing;
+use super::planned::PlanError;
+use super::request::Request;
 use crate::answer::Evaluator;
 use crate::cube::Frame;
 use crate::exact::Rational;
 use crate::plan::Plan;
 use crate::plan::copies::{CopyError, Mode, Recipient};
-use crate::plan::cost::{self, Cost};
+use crate::plan::cost;
 use crate::recover::Recovery;
 
 /// What a recipient is to have.
@@ -22,21 +27,6 @@ pub struct Wish {
     pub budget: Option<Rational>,
     /// The half-width that the 95 % interval of every cell may have, where there is no budget.
     pub margin: f64,
-}
-
-/// All copies, the most precise first.
-#[derive(Debug, Clone)]
-pub struct Copies {
-    /// Their plans.
-    pub plans: Vec<Plan>,
-    /// What each costs alone.
-    pub costs: Vec<Cost>,
-    /// The half-width of the 95 % interval of each copy's worst cell, where that is quickly known.
-    pub margins: Vec<Option<f64>>,
-    /// What they cost together: this is charged.
-    pub joint: Rational,
-    /// What they may cost together.
-    pub joint_budget: Rational,
 }
 
 /// Why there are no copies.
@@ -140,7 +130,7 @@ fn at(
     let cost = |p: &Plan| cost::cost(p, &frame).map_err(PlanError::Cost);
     let costs = plans.iter().map(cost).collect::<Result<Vec<_>, _>>()?;
     for (p, c) in plans.iter().zip(&costs) {
-        super::drawable(&over, &frame, p)?;
+        drawable(&over, &frame, p)?;
         if c.total > p.budget {
             return Err(PlanError::OverBudget(c.total, p.budget).into());
         }
@@ -203,20 +193,4 @@ fn least(request: &Request, full: &Plan, mode: Mode, wish: &Wish) -> Result<Rati
     }
     let factor = Rational::new(low, PARTS).ok_or(PlanError::Budget)?;
     request.budget.checked_div(factor).ok_or(CopiesError::Plan(PlanError::Budget))
-}
-
-impl Copies {
-    /// The plans, as those of one measuring: `measuring` are its random bits.
-    pub fn of_measuring(&self, measuring: [u8; 16]) -> Vec<Plan> {
-        let mut plans = self.plans.clone();
-        for copy in plans.iter_mut().filter_map(|p| p.copy.as_mut()) {
-            copy.measuring = measuring;
-        }
-        plans
-    }
-
-    /// How the copies hang together.
-    pub fn mode(&self) -> Option<Mode> {
-        self.plans.first().and_then(|p| Some(p.copy.as_ref()?.mode))
-    }
 }

@@ -1,6 +1,9 @@
 //! What the same ε would give with a little δ: Gaussian noise, whose best plans are much more precise for many overlapping tables.
 
-use super::{Planned, Request, choice::Look, choose};
+use super::choice::choose;
+use super::chosen::Look;
+use super::planned::Planned;
+use super::request::Request;
 use crate::exact::Rational;
 use crate::plan::{Measure, Noise, convert};
 use std::sync::{Arc, LazyLock};

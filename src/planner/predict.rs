@@ -6,10 +6,10 @@ mod unequal;
 
 pub use unequal::{Kind, glance, is_too_much, kinds, work};
 
-use super::Request;
 use super::closure::bases::bases_of;
 use super::closure::{Closure, Spread};
-use super::targets::Nothing;
+use super::nothing::Nothing;
+use super::request::Request;
 use crate::answer::Evaluator;
 use crate::cube::{Cube, Cuboid, Frame, Level, odometer};
 use crate::plan::{Asked, Asks, Form, Plan, Selected, Table, component_variance};

@@ -3,10 +3,12 @@
 //! There is nothing to choose. What the rows cost together at scale 1 is known exactly ([`cost`](crate::plan::cost)), cost goes with the
 //! reciprocal of the scale (of σ² under Gaussian noise), so the scale that spends the budget is an exact quotient.
 
+use super::capacity::{self, NoRoom};
+use super::chosen::Choice;
+use super::planned::{Candidate, PlanError, Planned};
 use super::predict::Prediction;
-use super::room::{self, NoRoom};
+use super::request::Request;
 use super::strategy::NotApplicable;
-use super::{Candidate, Choice, PlanError, Planned, Request};
 use crate::cube::Frame;
 use crate::exact::Rational;
 use crate::plan::cost::{self, CostError};
@@ -50,7 +52,7 @@ pub(super) fn choose(request: &Request, rows: &Rows) -> Result<Choice, PlanError
     if cost.total > plan.budget {
         return Err(PlanError::OverBudget(cost.total, plan.budget));
     }
-    room::check(&plan, &frame, room::ROWS).map_err(|why| {
+    capacity::check(&plan, &frame, capacity::ROWS).map_err(|why| {
         let name = request.cube.describe(&rows.cuboid);
         let why = match why {
             NoRoom::Integers(_) => NotApplicable::IntegersTooLarge(name),

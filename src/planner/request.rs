@@ -105,3 +105,11 @@ impl Request {
         self.noise.power(rows) * change
     }
 }
+
+impl Request {
+    /// The variance at which an error just meets the target of workload table `t`: a normal one, unless its tails are known.
+    pub fn target_variance(&self, t: usize) -> Option<f64> {
+        let tail = self.tails.get(t).copied().unwrap_or(1.0);
+        self.targets.get(t).copied().flatten().map(|target| target.variance() * tail)
+    }
+}

@@ -4,13 +4,16 @@
 //! asks for, with a certified lower bound. All other plans keep their shape: their noise shrinks as the budget grows, so the least budget
 //! at which the predicted margins meet every target follows from the worst of them, or is found by bisection on the budget.
 
-use super::objective::{MET, Objective, Target};
+use super::alternate;
+use super::choice::plan;
+use super::context::Context;
+use super::objective::{MET, Objective};
+use super::planned::{PlanError, Planned};
+use super::request::Request;
 use super::strategy::{self, Ask};
-use super::{Context, PlanError, Planned, Request, turns, worst};
-use crate::answer::Evaluator;
+use super::tails::{exact_margins, normal_ratio, wanted};
 use crate::exact::Rational;
 use crate::plan::{BudgetRule, Measure, Measurement, round};
-use crate::recover::{Recovery, Source, SourceError};
 
 /// One table and its target.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -48,94 +51,6 @@ pub struct Targets {
     pub least: Option<Least>,
 }
 
-/// A source of nothing: predictions read no measurement.
-pub struct Nothing;
-
-impl Source for Nothing {
-    fn values(&self, _: usize) -> Result<Vec<i64>, SourceError> {
-        Err(SourceError("a plan has no measurements".into()))
-    }
-}
-
-/// Exact laws are worked out one by one for up to so many targets; with more, normal ones.
-const EXACT_LAWS: usize = 64;
-
-/// The targets, each with its table.
-fn wanted(request: &Request) -> impl Iterator<Item = (usize, Target)> {
-    request.targets.iter().enumerate().filter_map(|(t, target)| Some((t, (*target)?)))
-}
-
-/// Half-widths of the worst cells of the tables with targets, by the exact laws of their errors, for a request over the plan's levels.
-/// `None` where the normal law is exact enough, or laws are too many to work out.
-fn exact_margins(request: &Request, planned: &Planned, which: impl Fn(usize) -> bool) -> Vec<Option<f64>> {
-    let possible = !planned.plan.noise.is_normal() && wanted(request).count() <= EXACT_LAWS;
-    let exact = possible
-        .then(|| Recovery::new(request.cube.clone(), planned.plan.clone(), Nothing).ok().map(Evaluator::new))
-        .flatten();
-    let margin = |(t, target): (usize, Target)| {
-        let evaluator = exact.as_ref().filter(|_| which(t))?;
-        let law = worst::law(evaluator, request, planned, t)?;
-        Some(law.half_width(target.level.to_f64()))
-    };
-    wanted(request).map(margin).collect()
-}
-
-/// The variance of a table's worst cell over that at which a normal error just meets the target.
-fn normal_ratio(planned: &Planned, (t, target): (usize, Target)) -> f64 {
-    planned.prediction.tables.get(t).map_or(f64::INFINITY, |s| s.max / target.variance())
-}
-
-/// No error of Laplace noise has an interval wider than this many times that of a normal one of its variance, squared; nor is the
-/// normal one wider by more than this.
-const LONGEST_TAIL: f64 = 2.5;
-
-/// Signed sums tell every cell apart: laws of larger tables are not worked out for each plan that is tried.
-const APART: f64 = 512.0;
-
-/// Whether the law of a table's worst cell is quickly worked out.
-fn quick(request: &Request, planned: &Planned, t: usize) -> bool {
-    let cells = |t: usize| request.workload.get(t).and_then(|t| request.cube.cells(&t.cuboid));
-    let dimensions = 0..request.cube.dimensions.len();
-    let lumps = |m: &Measurement| dimensions.clone().all(|d| m.block.lumps(d));
-    planned.plan.rows().measurements.iter().all(lumps) || cells(t).is_some_and(|n| n as f64 <= APART)
-}
-
-/// The largest ratio of a squared margin to its target's, by the exact laws of errors. `None` when those are not known.
-pub(super) fn ratio(request: &Request, planned: &Planned) -> Option<f64> {
-    if wanted(request).count() > EXACT_LAWS {
-        return None;
-    }
-    let normal: Vec<f64> = wanted(request).map(|target| normal_ratio(planned, target)).collect();
-    let most = normal.iter().fold(0.0f64, |a, b| a.max(*b));
-    if !most.is_finite() {
-        return Some(most);
-    }
-    // Only those that could be the largest are worked out.
-    let near: Vec<usize> = wanted(request)
-        .zip(&normal)
-        .filter(|(_, r)| **r * LONGEST_TAIL * LONGEST_TAIL >= most)
-        .map(|((t, _), _)| t)
-        .collect();
-    let exact = exact_margins(request, planned, |t| near.contains(&t) && quick(request, planned, t));
-    let each = wanted(request).zip(exact).zip(normal).map(|(((_, target), margin), normal)| {
-        margin.map_or(normal, |m| (m / target.margin.to_f64()).powi(2))
-    });
-    Some(each.fold(0.0, f64::max))
-}
-
-/// By which factor each table's variance must be smaller than a normal error's to be as far out.
-pub(super) fn tails(request: &Request, planned: &Planned) -> Vec<f64> {
-    let mut out = vec![1.0; request.workload.len()];
-    let exact = exact_margins(request, planned, |t| quick(request, planned, t));
-    for ((t, target), margin) in wanted(request).zip(exact) {
-        if let Some(margin) = margin.filter(|m| *m > 0.0) {
-            let exact = (margin / target.margin.to_f64()).powi(2);
-            out[t] = (normal_ratio(planned, (t, target)) / exact).clamp(1.0 / LONGEST_TAIL, LONGEST_TAIL);
-        }
-    }
-    out
-}
-
 fn outcomes(request: &Request, planned: &Planned) -> Vec<Outcome> {
     let request = request.over(planned.plan.measure);
     let exact = exact_margins(&request, planned, |_| true);
@@ -170,9 +85,9 @@ pub fn targets(request: &Request, planned: &Planned) -> Result<Option<Targets>, 
     let part = request.for_tables().map_or(1.0, Rational::to_f64);
     let (frame, closure) = (&context.frame, &context.closure);
     let ask = Ask { request, frame, closure, budgets: BudgetRule::Optimal };
-    let least = strategy::component_reading(&ask)
+    let least = strategy::linearised_components(&ask)
         .ok()
-        .and_then(|mut reading| reading.least_budget(request))
+        .and_then(|mut linearised| linearised.least_budget(request))
         .and_then(|(budget, bound)| {
             // Of 2ρ.
             let [rho, bound] = [budget, bound].map(|b| b / (2.0 * part));
@@ -197,7 +112,7 @@ fn again(request: &Request, planned: &Planned, budget: Rational, anew: bool) -> 
     let mut at = request.clone();
     at.budget = budget;
     let context = Context::new(&at, planned.plan.measure).ok()?;
-    if anew || !turns::fits(&planned.plan.rows().measurements) {
+    if anew || !alternate::fits(&planned.plan.rows().measurements) {
         return context.plan(planned.plan.measure, planned.plan.budgets).ok();
     }
     let times = request.budget.to_f64() / budget.to_f64();
@@ -207,7 +122,7 @@ fn again(request: &Request, planned: &Planned, budget: Rational, anew: bool) -> 
         planned.plan.rows().measurements.iter().map(scaled).collect::<Option<_>>()?;
     let same = context.finish(planned.plan.measure, planned.plan.budgets, start.clone(), None).ok();
     let turned = (planned.plan.budgets == BudgetRule::Optimal && at.objective == Objective::Targets)
-        .then(|| context.turned(planned.plan.measure, &start))
+        .then(|| context.alternated(planned.plan.measure, &start))
         .flatten();
     same.into_iter().chain(turned).min_by(|a, b| a.score(&at).total_cmp(&b.score(&at)))
 }
@@ -264,7 +179,7 @@ fn by_scaling(request: &Request, planned: &Planned, outcomes: &[Outcome]) -> Opt
         // Out of reach, and not by far.
         let mut poorer = at.clone();
         poorer.budget = nine_digits(0.7 * enough)?;
-        let Ok(plan) = super::plan(&poorer) else { break };
+        let Ok(plan) = plan(&poorer) else { break };
         (at, tight) = (poorer, plan);
         worst = off(&at, &tight);
     }

@@ -1,7 +1,7 @@
 //! From a spec to what a plan is made from.
 
-use super::Request;
 use super::copies::Wish;
+use super::request::Request;
 use crate::plan::Mode;
 use crate::spec::{Precision, Spec, Unit, Wanted};
 

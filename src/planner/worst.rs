@@ -1,8 +1,9 @@
 //! The law of the worst answer among those asked of a table, for the margins that a plan promises.
 
 use super::closure::Closure;
-use super::targets::Nothing;
-use super::{Planned, Request, predict};
+use super::nothing::Nothing;
+use super::planned::Planned;
+use super::{Request, predict};
 use crate::answer::Evaluator;
 use crate::cube::{Filter, Frame, Level, odometer};
 use crate::law::ErrorLaw;
@@ -121,7 +122,7 @@ mod tests {
         let request = crate::spec::parse(&text, Path::new("m.toml"), nowhere).unwrap().request().unwrap();
         let planned = crate::planner::plan(&request).unwrap();
         let recovery =
-            Recovery::new(request.cube.clone(), planned.plan.clone(), crate::planner::targets::Nothing);
+            Recovery::new(request.cube.clone(), planned.plan.clone(), crate::planner::nothing::Nothing);
         let evaluator = Evaluator::new(recovery.unwrap());
         assert!(evaluator.worst_cell_law(&planned.plan.rows().workload[0].cuboid).is_err(), "not so many");
         for at in 0..2 {

@@ -17,9 +17,6 @@ const MOST_QUERIES: f64 = (1u64 << 22) as f64;
 /// The most covariances that are held.
 const MOST_COVARIANCES: f64 = (1u64 << 24) as f64;
 
-/// No error is known.
-pub(super) const UNKNOWN: Spread = Spread { mean: f64::INFINITY, max: f64::INFINITY };
-
 /// What was measured, and which tables are known without noise.
 type Known<'a> = (&'a [Weighted], &'a [Cuboid]);
 
@@ -27,7 +24,7 @@ type Known<'a> = (&'a [Weighted], &'a [Cuboid]);
 pub(super) fn spread(cube: &Cube, frame: &Frame, known: Known, table: &Table) -> Spread {
     match &table.asks {
         Asks::Query(_) => Selected::of(cube, table)
-            .map_or(UNKNOWN, |selected| of_rows(&selected, cube, frame, known, &table.cuboid)),
+            .map_or(Spread::UNKNOWN, |selected| of_rows(&selected, cube, frame, known, &table.cuboid)),
         Asks::Product(_) => of_products(frame, known, table),
     }
 }
@@ -42,7 +39,7 @@ fn of_rows(
     let kinds = selected.kinds(cube, frame);
     let steps: f64 = kinds.iter().map(|k| Gls::step(&k.frame, measured) * k.queries.len() as f64).sum();
     if steps * PASSES > MOST_STEPS {
-        return UNKNOWN;
+        return Spread::UNKNOWN;
     }
     let (mut sum, mut count, mut max) = (0.0, 0.0, 0.0f64);
     for kind in kinds {
@@ -91,7 +88,7 @@ fn of_products(frame: &Frame, known: Known, table: &Table) -> Spread {
             shape.push((lumped.rungs[r].len(), Some(lumps[r][node] as usize)));
             small.axes[d] = lumped;
         }
-        let own = Block::new(&small, known, table, &shape).map_or(UNKNOWN, |block| block.spread());
+        let own = Block::new(&small, known, table, &shape).map_or(Spread::UNKNOWN, |block| block.spread());
         sum += copies * own.mean;
         count += copies;
         max = max.max(own.max);

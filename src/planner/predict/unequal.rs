@@ -133,7 +133,7 @@ pub(super) fn spread(
     cuboid: &Cuboid,
 ) -> (Spread, Vec<u32>) {
     if is_too_much(frame, measured, cuboid) {
-        return (super::sums::UNKNOWN, Vec::new());
+        return (Spread::UNKNOWN, Vec::new());
     }
     let all = Kinds::new(frame, cuboid);
     let picks = all.picks();

@@ -2,13 +2,13 @@
 //! searches over tables, and rounding.
 
 use super::landscape::{Choice, Landscape, stakes};
-use super::{MANY_CELLS, MOST_CELLS, Measured, NotApplicable};
+use super::refusal::{MANY_CELLS, MOST_CELLS, Measured, NotApplicable};
 use crate::cube::{Cuboid, Frame};
 use crate::plan::{Block, BudgetRule, Measurement, Noise, round};
 use crate::planner::closure::Closure;
+use crate::planner::linearised::Linearised;
 use crate::planner::objective::Objective;
 use crate::planner::price;
-use crate::planner::reading::Reading;
 use crate::planner::request::Request;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -86,9 +86,9 @@ impl Ask<'_> {
         if self.budgets == BudgetRule::Uniform || request.objective == Objective::Total {
             return self.closed(groups);
         }
-        let reading = self.reading(&groups);
-        let bounds = reading.bounds(request, &reading.free());
-        let solved = reading.solve(request, &bounds, 1e-7);
+        let linearised = self.linearised(&groups);
+        let bounds = linearised.bounds(request, &linearised.free());
+        let solved = linearised.solve(request, &bounds, 1e-7);
         // From σ² of the component itself to the scale of its integers.
         let noise = request.noise;
         let scale = |(p, s): (Paid, f64)| noise.widened(noise.scale_of(s), p.unit);
@@ -97,11 +97,11 @@ impl Ask<'_> {
     }
 
     /// What components measured one by one add to every error, per unit of `σ_A²`.
-    pub fn reading(&self, groups: &Groups) -> Reading {
+    pub fn linearised(&self, groups: &Groups) -> Linearised {
         let noise = self.request.noise;
         let spent = price::spent(noise, self.request.budget.to_f64());
         let groups = groups.of_components(noise);
-        Reading::of_components(self.request, self.closure, groups, (price::power(noise), spent))
+        Linearised::of_components(self.request, self.closure, groups, (price::power(noise), spent))
     }
 
     /// The error as a function of the tables measured, for searches.

@@ -1,7 +1,8 @@
 //! `base`: only the finest table of all dimensions, from which every other one is summed.
 
 use super::ask::{Ask, Groups};
-use super::{Measured, NotApplicable, Strategy};
+use super::kind::Strategy;
+use super::refusal::{Measured, NotApplicable};
 use crate::cube::Cuboid;
 
 pub struct Base;

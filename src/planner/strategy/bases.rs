@@ -5,15 +5,16 @@
 //! basis of [`crate::planner::bases`]; the others keep their siblings' differences. Budgets follow from the same closed form.
 
 use super::ask::{Ask, Groups};
-use super::{Measured, NotApplicable, Rules, Strategy};
+use super::kind::{Rules, Strategy};
+use super::refusal::{Measured, NotApplicable};
 use crate::cube::Cuboid;
 use crate::plan::basis::MAX_NODES;
 use crate::plan::{Asked, Asks, Based, Block, BudgetRule, Neighbours, Selected, Table, block};
-use crate::planner::Request;
 use crate::planner::bases::bound;
 use crate::planner::bases::descent::{self, Asker, Chosen, Demand, Dimension, Problem, Row};
 use crate::planner::closure::bases::{Bases as Told, can_be_told};
 use crate::planner::objective::{Certificate, Objective};
+use crate::planner::request::Request;
 use std::sync::Arc;
 
 /// Counts times entries of bases and integer scales, for a billion rows, stay below `2^62`.

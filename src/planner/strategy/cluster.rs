@@ -11,11 +11,12 @@
 //! of them are before the search ends.
 
 use super::ask::Ask;
-use super::landscape::{Choice, Landscape, Shape, Steps};
-use super::{Measured, NotApplicable, Strategy};
-use crate::plan::BudgetRule;
+use super::found::{Choice, Shape, Sought};
+use super::kind::Strategy;
+use super::landscape::Landscape;
+use super::refusal::{Measured, NotApplicable};
 use rayon::prelude::*;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// All pairs are tried, so the work grows with the square of this.
 const MOST_TABLES: usize = 1024;
@@ -157,20 +158,6 @@ impl Pair {
     }
 }
 
-/// What a search was for: all that its result depends on, for one workload over one frame.
-#[derive(PartialEq)]
-struct Sought {
-    rule: BudgetRule,
-    steep: bool,
-    most: f64,
-    workload: Vec<(Steps, f64)>,
-    stakes: Vec<f64>,
-}
-
-/// What was found already: `tables` starts from where `cluster` ends, and each is looked at under both rules.
-#[derive(Default)]
-pub struct Found(Mutex<Vec<(Sought, Option<Choice>)>>);
-
 /// [`cluster`], once for each question.
 pub fn clustered(ask: &Ask, land: &Landscape, most: f64) -> Option<Choice> {
     let sought = Sought {
@@ -180,14 +167,7 @@ pub fn clustered(ask: &Ask, land: &Landscape, most: f64) -> Option<Choice> {
         workload: land.workload.clone(),
         stakes: land.stakes().to_vec(),
     };
-    // A panic elsewhere leaves nothing half-written here.
-    let found = || ask.closure.found.0.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, choice)) = found().iter().find(|(s, _)| *s == sought) {
-        return choice.clone();
-    }
-    let choice = cluster(land, most);
-    found().push((sought, choice.clone()));
-    choice
+    ask.closure.found.or(sought, || cluster(land, most))
 }
 
 /// The merged tables. `None` when there are too many to try all pairs. No table gets more than `most` cells.

@@ -7,7 +7,8 @@
 //! do not occur.
 
 use super::ask::{Ask, Groups};
-use super::{Measured, NotApplicable, Strategy};
+use super::kind::Strategy;
+use super::refusal::{Measured, NotApplicable};
 use crate::cube::{Cuboid, Level, walsh};
 use crate::plan::Block;
 

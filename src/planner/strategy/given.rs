@@ -4,10 +4,11 @@
 //! The shares add up to one, so the whole budget is spent and no more.
 
 use super::ask::Ask;
-use super::{Measured, NotApplicable, Rules, Strategy};
+use super::kind::{Rules, Strategy};
+use super::refusal::{Measured, NotApplicable};
 use crate::exact::Rational;
 use crate::plan::{Block, Measurement, Neighbours, round};
-use crate::planner::Request;
+use crate::planner::request::Request;
 
 pub struct Given;
 

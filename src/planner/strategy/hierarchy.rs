@@ -9,17 +9,18 @@
 //! for what is asked ([`super::trees`]); the budgets of its levels then descend to the end, and levels that get next to nothing are left out.
 
 use super::ask::Ask;
-use super::landscape::{Choice, Landscape};
-use super::{Measured, NotApplicable, Strategy, levels_of, trees};
+use super::kind::{Strategy, levels_of};
+use super::refusal::{Measured, NotApplicable};
+use super::trees;
 use crate::plan::strategy::asks_sums;
-use crate::planner::Request;
+use crate::planner::request::Request;
 
 pub struct Hierarchy;
 
 impl Strategy for Hierarchy {
     fn measure(&self, ask: &Ask) -> Result<Vec<Measured>, NotApplicable> {
         let land = ask.landscape()?;
-        let choice = hierarchy(&land, asks_sums(&ask.request.workload));
+        let choice = trees::hierarchy(&land, asks_sums(&ask.request.workload));
         choice.tables.iter().try_for_each(|t| ask.check_size(&land.cuboid(&t.steps)))?;
         Ok(vec![(ask.chosen(&land, &choice)?, None)])
     }
@@ -27,20 +28,4 @@ impl Strategy for Hierarchy {
     fn levels(&self, request: &Request) -> Result<Vec<Vec<u8>>, NotApplicable> {
         Ok(if asks_sums(&request.workload) { trees::best(request) } else { levels_of(request, None) })
     }
-}
-
-/// Rounds of descent where sums are asked for.
-const SETTLE: usize = 300;
-
-/// Every table with a component of its own, and the workload's tables; with `settled` budgets, those of them that are worth it.
-pub fn hierarchy(land: &Landscape, settled: bool) -> Choice {
-    let tables: Vec<_> = land.components().iter().map(|&s| land.shape(s)).collect();
-    let equal = vec![1.0; tables.len()];
-    let mut choice = land.choice(tables, equal);
-    if settled {
-        land.descend(&mut choice, SETTLE);
-        return land.prune(&choice);
-    }
-    land.descend(&mut choice, 1);
-    choice
 }

@@ -10,69 +10,22 @@
 //! Over balanced axes `E` is the predicted error itself, for continuous noise. Over unbalanced ones
 //! it is a stand-in: least squares does not decouple there. The plan's prediction is the exact one.
 
+use super::found::WORDS;
+pub use super::found::{Choice, Shape, Steps};
 use crate::cube::{Cuboid, Frame};
 use crate::plan::BudgetRule;
-use crate::planner::Request;
 use crate::planner::closure::Closure;
 use crate::planner::minimax::Power;
 use crate::planner::price;
+use crate::planner::request::Request;
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-const WORDS: usize = 4;
 /// How many numbers of components the tables looked up may hold before they are forgotten.
 const MOST_REMEMBERED: usize = 1 << 22;
-
-/// A cuboid as the set of levels it passes on its way down, a bit each. So joins are unions, and a
-/// cuboid rolls up from another when its set is within the other's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub struct Steps([u64; WORDS]);
-
-impl Steps {
-    fn set(&mut self, bit: usize) {
-        self.0[bit / 64] |= 1 << (bit % 64);
-    }
-
-    fn clear(&mut self, bit: usize) {
-        self.0[bit / 64] &= !(1 << (bit % 64));
-    }
-
-    fn has(&self, bit: usize) -> bool {
-        self.0[bit / 64] >> (bit % 64) & 1 == 1
-    }
-
-    /// The join of two cuboids.
-    #[inline]
-    pub fn join(mut self, other: Steps) -> Steps {
-        for i in 0..WORDS {
-            self.0[i] |= other.0[i];
-        }
-        self
-    }
-
-    /// How many levels of `bits` it passes.
-    pub fn level(&self, bits: &Range<usize>) -> usize {
-        bits.clone().take_while(|&bit| self.has(bit)).count()
-    }
-
-    /// The cuboid with another level in the dimension of `bits`.
-    pub fn at_level(mut self, bits: &Range<usize>, level: usize) -> Steps {
-        for bit in bits.clone() {
-            if bit - bits.start < level { self.set(bit) } else { self.clear(bit) }
-        }
-        self
-    }
-
-    /// Whether this cuboid rolls up from `other`.
-    #[inline]
-    pub fn is_below(&self, other: &Steps) -> bool {
-        // Much asked for: without branches.
-        (0..WORDS).fold(0, |out, i| out | self.0[i] & !other.0[i]) == 0
-    }
-}
 
 /// A level in use.
 #[derive(Clone)]
@@ -81,35 +34,6 @@ struct Step {
     level: usize,
     /// How many times more cells a table has with it.
     growth: f64,
-}
-
-/// A table that is or could be measured.
-#[derive(Debug)]
-pub struct Shape {
-    /// Which one.
-    pub steps: Steps,
-    /// Its number of cells.
-    pub cells: f64,
-    /// The workload's components below it.
-    pub below: Vec<u32>,
-}
-
-/// Tables with their shares of the budget, which add up to one.
-#[derive(Debug, Clone)]
-pub struct Choice {
-    /// What is measured.
-    pub tables: Vec<Arc<Shape>>,
-    /// Parallel to `tables`.
-    pub shares: Vec<f64>,
-    /// `E`.
-    pub error: f64,
-}
-
-impl Choice {
-    /// All cells that would be measured.
-    pub fn cells(&self) -> f64 {
-        self.tables.iter().map(|t| t.cells).sum()
-    }
 }
 
 /// What a workload asks, ready for searches.

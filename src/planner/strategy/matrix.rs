@@ -14,13 +14,14 @@
 //! a local search.
 
 use super::ask::{Ask, Groups, scales};
-use super::{Measured, NotApplicable, Rules, Strategy, levels_of};
+use super::kind::{Rules, Strategy, levels_of};
+use super::refusal::{Measured, NotApplicable};
 use crate::cube::Frame;
 use crate::plan::{Block, BudgetRule, Measurement, Neighbours, Noise, Rows, round};
-use crate::planner::Request;
 use crate::planner::minimax::Minimax;
 use crate::planner::predict::each_query;
 use crate::planner::price;
+use crate::planner::request::Request;
 use crate::recover::row_estimator;
 use crate::recover::rows::{RowSystem, Workload};
 use std::collections::{HashMap, HashSet};

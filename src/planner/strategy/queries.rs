@@ -1,7 +1,8 @@
 //! `queries`: the workload's own tables, each by itself.
 
 use super::ask::{Ask, Groups};
-use super::{Measured, NotApplicable, Strategy};
+use super::kind::Strategy;
+use super::refusal::{Measured, NotApplicable};
 
 pub struct Queries;
 

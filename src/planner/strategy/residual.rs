@@ -5,9 +5,10 @@
 //! which are then left out.
 
 use super::ask::{Ask, Groups};
-use super::{Measured, NotApplicable, Strategy};
+use super::kind::Strategy;
+use super::refusal::{Measured, NotApplicable};
 use crate::plan::{Block, block};
-use crate::planner::reading::Reading;
+use crate::planner::linearised::Linearised;
 
 /// The largest integer scale `m_A`; counts times this stay far inside 64 bits.
 const MOST_SCALE: u128 = 1 << 36;
@@ -21,8 +22,8 @@ impl Strategy for Residual {
 }
 
 /// What measuring every component makes of the workload.
-pub fn component_reading(ask: &Ask) -> Result<Reading, NotApplicable> {
-    Ok(ask.reading(&components(ask)?))
+pub fn linearised_components(ask: &Ask) -> Result<Linearised, NotApplicable> {
+    Ok(ask.linearised(&components(ask)?))
 }
 
 fn components(ask: &Ask) -> Result<Groups, NotApplicable> {

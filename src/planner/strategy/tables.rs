@@ -16,15 +16,14 @@
 
 use super::annealing::{PARTS, anneal, anneal_each};
 use super::ask::{Ask, scales};
+use super::kind::{Rules, Strategy, levels_of};
 use super::landscape::{Choice, Landscape, Shape, Steps};
-use super::{
-    Measured, NotApplicable, Rules, Strategy, base, bound, cluster, designs, hierarchy, levels_of, queries,
-    trees,
-};
+use super::refusal::{Measured, NotApplicable};
+use super::{base, bound, cluster, designs, queries, trees};
 use crate::numeric::dice::Dice;
 use crate::plan::{BudgetRule, Measure, Neighbours};
-use crate::planner::Request;
 use crate::planner::objective::{Certificate, Objective};
+use crate::planner::request::Request;
 use crate::progress::Stage;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -110,7 +109,7 @@ fn starts(ask: &Ask, land: &Landscape, most: f64) -> Vec<Choice> {
     }
     starts.retain(|choice| choice.cells() <= most);
     if Measure::Tables.refines(&ask.request.workload) {
-        starts.push(hierarchy::hierarchy(land, true));
+        starts.push(trees::hierarchy(land, true));
     }
     starts.extend(cluster::clustered(ask, land, most));
     starts

@@ -4,13 +4,13 @@
 //! levels leave long sums, many levels share the budget (Hay, Rastogi, Miklau & Suciu 2010; Qardaji, Yang & Li 2013). All are tried.
 
 use super::ask::Ask;
-use super::hierarchy::hierarchy;
-use super::levels_of;
+use super::kind::levels_of;
+use super::landscape::{Choice, Landscape};
 use crate::cube::Frame;
 use crate::plan::strategy::is_one_dimension;
 use crate::plan::{BudgetRule, Table};
-use crate::planner::Request;
 use crate::planner::closure::Closure;
+use crate::planner::request::Request;
 
 /// Sums over groups of unequal size are predicted one by one: not more of them than this, in one table.
 const MOST_UNEQUAL: usize = 256;
@@ -73,4 +73,20 @@ fn error(request: &Request, levels: &[Vec<u8>]) -> Option<f64> {
     let closure = Closure::new(&request.cube, &frame, &request.workload);
     let ask = Ask { request, frame: &frame, closure: &closure, budgets: BudgetRule::Optimal };
     Some(hierarchy(&ask.landscape().ok()?, true).error)
+}
+
+/// Rounds of descent where sums are asked for.
+const SETTLE: usize = 300;
+
+/// Every table with a component of its own, and the workload's tables; with `settled` budgets, those of them that are worth it.
+pub fn hierarchy(land: &Landscape, settled: bool) -> Choice {
+    let tables: Vec<_> = land.components().iter().map(|&s| land.shape(s)).collect();
+    let equal = vec![1.0; tables.len()];
+    let mut choice = land.choice(tables, equal);
+    if settled {
+        land.descend(&mut choice, SETTLE);
+        return land.prune(&choice);
+    }
+    land.descend(&mut choice, 1);
+    choice
 }

@@ -6,10 +6,11 @@
 //! noise variance `s²` gives its component `σ_A² = s²/2^{|A|}`.
 
 use super::ask::{Ask, Groups};
-use super::{Measured, NotApplicable, Strategy, levels_of};
+use super::kind::{Strategy, levels_of};
+use super::refusal::{Measured, NotApplicable};
 use crate::plan::Block;
 use crate::plan::limits::MAX_MEASUREMENTS;
-use crate::planner::Request;
+use crate::planner::request::Request;
 
 pub struct Wavelet;
 

@@ -20,7 +20,7 @@ use crate::cube::{Cube, Cuboid, Frame};
 use crate::exact::Rational;
 use crate::plan::cost::CostError;
 use crate::plan::{Plan, Subject};
-use crate::planner::room;
+use crate::planner::capacity;
 use crate::secret::Charged;
 use crate::secret::count::{CountError, Data, Tabulator};
 use crate::secret::noise::{Entropy, NoiseError};
@@ -63,10 +63,10 @@ pub enum MeasureError {
     Sink(Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// Refuses rows so many that integers of the plan might not fit: every plan has room for [`room::ROWS`]. To be asked before anything
+/// Refuses rows so many that integers of the plan might not fit: every plan has room for [`capacity::ROWS`]. To be asked before anything
 /// is charged.
 pub fn has_room(data: &Data, plan: &Plan, frame: &Frame) -> Result<(), MeasureError> {
-    room::check(plan, frame, data.rows()).map_err(|_| MeasureError::TooManyRows)
+    capacity::check(plan, frame, data.rows()).map_err(|_| MeasureError::TooManyRows)
 }
 
 /// How many cells may be in flight at once: bounds memory, whatever the plan.

@@ -7,13 +7,13 @@
 //! one more row, `gain/τ`; its value falls as τ grows, so the least τ is found by bisection on a logarithmic scale. When targets are out of reach,
 //! all of them are widened by the least common factor that is within reach, found in the same way.
 
-use super::Request;
 use super::closure::Closure;
 use super::minimax::{Minimax, Power, Solution};
 use super::objective::{CARE, Certificate, Objective};
+use super::request::Request;
 
 /// The recovery of all cells, as far as variances go.
-pub struct Reading {
+pub struct Linearised {
     /// `C_k`; nothing is paid for what is known.
     pub price: Vec<f64>,
     /// `p`: the plan costs `Σ C/u^p`.
@@ -56,7 +56,7 @@ pub struct Solved {
 /// at least `unit · (L − rest)/lead`.
 #[derive(Default)]
 pub struct Witness {
-    /// Of every row of the reading.
+    /// Of every row of the linearised.
     pub rows: Vec<f64>,
     /// Of the weighted total variance.
     pub total: f64,
@@ -72,12 +72,12 @@ impl Witness {
     }
 }
 
-/// The programme of some rows of a reading.
+/// The programme of some rows of a linearised.
 struct Programme {
     minimax: Minimax,
     /// Which group each variable is.
     group: Vec<usize>,
-    /// Which row of the reading each row is (the last may be the total), and what it was multiplied by.
+    /// Which row of the errors each row is (the last may be the total), and what it was multiplied by.
     row: Vec<(Option<usize>, f64)>,
 }
 
@@ -101,14 +101,14 @@ impl Programme {
     }
 }
 
-impl Reading {
+impl Linearised {
     /// Components measured one by one: `u = σ_A²`.
     pub fn of_components(
         request: &Request,
         closure: &Closure,
         (price, gain): (Vec<f64>, Vec<f64>),
         (power, budget): (Power, f64),
-    ) -> Reading {
+    ) -> Linearised {
         let mut rows = Vec::new();
         for (t, table) in request.workload.iter().enumerate() {
             closure.kind_gains(t, &table.cuboid, |ids, gains| {
@@ -119,7 +119,7 @@ impl Reading {
                 }
             });
         }
-        Reading { price, power, budget, gain, rows }
+        Linearised { price, power, budget, gain, rows }
     }
 
     /// The variance of every row.

@@ -1,7 +1,7 @@
 //! Whole tables for any objective: budgets and recovery take turns.
 //!
 //! After least squares the variance of a cell is not linear in the noise of the tables, but for a fixed recovery it is, and least squares at
-//! the present scales is one ([`Lens::read`]). The best scales for that recovery are the programme of [`super::reading`]; at those, least squares is
+//! the present scales is one ([`Lens::read`]). The best scales for that recovery are the programme of [`super::linearised`]; at those, least squares is
 //! again the best recovery for every cell at once. Each turn lowers the objective or leaves it: what a fixed recovery says of a cell lies
 //! above the truth and touches it at the present scales. Under Gaussian noise every variance is convex in `1/u`, so a point that no turn
 //! improves is the optimum, and how far a point is from it can be proved. Under Laplace noise it is a local one, and starts matter.
@@ -11,11 +11,11 @@
 //! `Σ C w' ≤ β` it is at most `β max_k S_k u_k²/C_k`: so `Σ b · variance ≥ (Σ S u)²/(β max_k S_k u_k²/C_k)` whatever the scales of
 //! these tables.
 
+use super::linearised::{Bounds, Linearised, Witness};
 use super::minimax::Power;
 use super::objective::{Certificate, MET, Objective};
 use super::predict::{self, kinds};
 use super::price;
-use super::reading::{Bounds, Reading, Witness};
 use super::strategy::Ask;
 use crate::cube::{Cuboid, Frame};
 use crate::plan::{Block, Form, Measurement, Seen, Table, round};
@@ -101,7 +101,7 @@ impl<'a> Lens<'a> {
     }
 
     /// The recovery that least squares uses at these scales. `None` when some cell has none.
-    fn read(&self, u: &[f64]) -> Option<Reading> {
+    fn read(&self, u: &[f64]) -> Option<Linearised> {
         let unit = price::unit(self.ask.request.noise);
         let weights: Vec<f64> = u.iter().map(|u| 1.0 / (unit * u)).collect();
         let (gain, rows) = match &self.eye {
@@ -109,7 +109,7 @@ impl<'a> Lens<'a> {
             Eye::Coupled { rows, exact } => self.solved(&weights, rows, exact)?,
         };
         let scaled = |row: Vec<f64>| (0u32..).zip(row.into_iter().map(|g| g * unit)).collect();
-        Some(Reading {
+        Some(Linearised {
             price: self.price.clone(),
             power: self.power(),
             budget: self.budget(),
@@ -157,30 +157,30 @@ impl<'a> Lens<'a> {
     }
 
     /// The objective, comparable with others under the same bounds.
-    fn value(&self, reading: &Reading, bounds: &Bounds, u: &[f64]) -> f64 {
+    fn value(&self, linearised: &Linearised, bounds: &Bounds, u: &[f64]) -> f64 {
         let request = self.ask.request;
-        let rows = || reading.rows.iter().map(|r| r.0).zip(reading.variances(u));
+        let rows = || linearised.rows.iter().map(|r| r.0).zip(linearised.variances(u));
         match request.objective {
-            Objective::Total => reading.total(u),
+            Objective::Total => linearised.total(u),
             Objective::Worst => {
                 rows().map(|(t, v)| v * request.workload[t].weight.to_f64()).fold(0.0, f64::max)
             }
             Objective::Targets => {
                 let ratio = rows().map(|(t, v)| bounds.ratio(t, v)).fold(0.0, f64::max);
-                if ratio <= 1.0 + MET / 4.0 { reading.total(u) } else { 1e200 * ratio.min(1e100) }
+                if ratio <= 1.0 + MET / 4.0 { linearised.total(u) } else { 1e200 * ratio.min(1e100) }
             }
         }
     }
 
     /// What these scales are at most from the best of these tables.
-    fn proof(&self, reading: &Reading, witness: &Witness, u: &[f64]) -> f64 {
-        let mut slope: Vec<f64> = reading.gain.iter().map(|g| g * witness.total).collect();
-        for ((_, row), b) in reading.rows.iter().zip(&witness.rows).filter(|(_, b)| **b > 0.0) {
+    fn proof(&self, linearised: &Linearised, witness: &Witness, u: &[f64]) -> f64 {
+        let mut slope: Vec<f64> = linearised.gain.iter().map(|g| g * witness.total).collect();
+        for ((_, row), b) in linearised.rows.iter().zip(&witness.rows).filter(|(_, b)| **b > 0.0) {
             row.iter().for_each(|&(k, g)| slope[k as usize] += b * g);
         }
         let sum: f64 = slope.iter().zip(u).map(|(s, u)| s * u).sum();
-        let each = slope.iter().zip(u).zip(&reading.price).map(|((s, u), c)| s * u * u / c);
-        let most = each.fold(0.0, f64::max) * reading.budget;
+        let each = slope.iter().zip(u).zip(&linearised.price).map(|((s, u), c)| s * u * u / c);
+        let most = each.fold(0.0, f64::max) * linearised.budget;
         if most > 0.0 { witness.bound(sum * sum / most) } else { 0.0 }
     }
 }
@@ -290,9 +290,9 @@ fn freed(lens: &Lens, mut u: Vec<f64>, most: f64) -> Option<Vec<f64>> {
         return Some(u);
     }
     for _ in 0..most as usize {
-        let reading = lens.read(&u)?;
-        let next = lens.normed(reading.free());
-        let (before, after) = (reading.total(&u), lens.read(&next)?.total(&next));
+        let linearised = lens.read(&u)?;
+        let next = lens.normed(linearised.free());
+        let (before, after) = (linearised.total(&u), lens.read(&next)?.total(&next));
         if after >= before {
             break;
         }
@@ -312,9 +312,9 @@ fn taken(
     most: f64,
 ) -> Option<(Vec<f64>, Option<Certificate>)> {
     let request = lens.ask.request;
-    let (mut u, mut reading) = (begin.clone(), lens.read(&begin)?);
-    let mut value = lens.value(&reading, bounds, &u);
-    let mut solved = reading.solve(request, bounds, PRECISION);
+    let (mut u, mut linearised) = (begin.clone(), lens.read(&begin)?);
+    let mut value = lens.value(&linearised, bounds, &u);
+    let mut solved = linearised.solve(request, bounds, PRECISION);
     let mut stretch = 1.0f64;
     for _ in 0..most as usize {
         let between = |(u, v): (&f64, &f64)| u * libm::pow(v / u, stretch);
@@ -323,8 +323,8 @@ fn taken(
         let now = lens.value(&seen, bounds, &next);
         if now < value {
             let gained = now < value * (1.0 - SETTLED);
-            (u, reading, value) = (next, seen, now);
-            solved = reading.solve(request, bounds, PRECISION);
+            (u, linearised, value) = (next, seen, now);
+            solved = linearised.solve(request, bounds, PRECISION);
             if !gained && stretch == 1.0 {
                 break;
             }
@@ -340,7 +340,7 @@ fn taken(
         // Out of reach, what is proved is the ratio.
         let met = request.objective != Objective::Targets || value < 1e199;
         let value = if met { value } else { value / 1e200 };
-        let bound = lens.proof(&reading, &solved.witness, &u).min(value);
+        let bound = lens.proof(&linearised, &solved.witness, &u).min(value);
         Certificate { of, value, bound }
     });
     Some((u, proof.filter(|p| p.bound > 0.0)))

@@ -1,10 +1,9 @@
 //! Plans of whole tables for other objectives than the total: what strategies find for the total is where they start.
 
-use super::price;
+use super::context::Context;
+use super::planned::Planned;
 use super::strategy::Ask;
-use super::targets;
-use super::turns;
-use super::{Context, Planned, Request};
+use super::{Request, alternate, price, tails};
 use crate::exact::Rational;
 use crate::numeric::dice::Dice;
 use crate::plan::{BudgetRule, Measure, Measurement};
@@ -24,9 +23,9 @@ const LITTLE: [f64; 3] = [0.3, 0.03, 0.003];
 impl Context<'_> {
     /// Better plans by the request's objective. Under Laplace noise there are many local optima: so all sets that a strategy brings are
     /// starts; and where it may choose its tables, all tables of all sets at once.
-    pub(super) fn shaped(&self, measure: Measure, plans: &[Planned]) -> Vec<Planned> {
+    pub(super) fn improved(&self, measure: Measure, plans: &[Planned]) -> Vec<Planned> {
         let request = &*self.scene.request;
-        let fits = |p: &&Planned| turns::fits(&p.plan.rows().measurements);
+        let fits = |p: &&Planned| alternate::fits(&p.plan.rows().measurements);
         let mut order: Vec<&Planned> = plans.iter().filter(fits).collect();
         order.sort_by(|a, b| a.score(request).total_cmp(&b.score(request)));
         // The best shares of each set of tables: what a set is worth shows only after its turns.
@@ -55,7 +54,7 @@ impl Context<'_> {
         }
         let each = |start: Vec<Measurement>| {
             let mut out = Vec::new();
-            if let Some(planned) = self.turned(measure, &start) {
+            if let Some(planned) = self.alternated(measure, &start) {
                 if measure == Measure::Tables {
                     out.extend(self.pruned(measure, &planned));
                 }
@@ -68,7 +67,7 @@ impl Context<'_> {
     }
 
     /// The best scales for these tables that turns lead to from here.
-    pub(super) fn turned(&self, measure: Measure, start: &[Measurement]) -> Option<Planned> {
+    pub(super) fn alternated(&self, measure: Measure, start: &[Measurement]) -> Option<Planned> {
         let request = &*self.scene.request;
         let mut asked: Cow<Request> = Cow::Borrowed(request);
         let mut best: Option<Planned> = None;
@@ -80,16 +79,16 @@ impl Context<'_> {
                 closure: &self.closure,
                 budgets: BudgetRule::Optimal,
             };
-            let Some((measurements, certificate)) = turns::improved(&ask, &start) else { break };
+            let Some((measurements, certificate)) = alternate::improved(&ask, &start) else { break };
             let Ok(now) = self.finish(measure, BudgetRule::Optimal, measurements, certificate) else { break };
-            let tails =
-                (!request.noise.is_normal() && now.ratio.is_some()).then(|| targets::tails(request, &now));
+            let longer =
+                (!request.noise.is_normal() && now.ratio.is_some()).then(|| tails::tails(request, &now));
             start = Cow::Owned(now.plan.rows().measurements.clone());
             let order = best.as_ref().map(|b| now.score(request).total_cmp(&b.score(request)));
             if order.is_none_or(|o| o == Ordering::Less) {
                 best = Some(now);
             }
-            match tails {
+            match longer {
                 Some(tails) if differs(&tails, &asked.tails) => asked.to_mut().tails = tails,
                 _ => break,
             }
@@ -131,7 +130,7 @@ impl Context<'_> {
             let kept: Vec<Measurement> = kept.cloned().collect();
             if kept.len() < left && !kept.is_empty() {
                 left = kept.len();
-                out.extend(self.turned(measure, &kept));
+                out.extend(self.alternated(measure, &kept));
             }
         }
         out

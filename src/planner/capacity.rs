@@ -6,8 +6,8 @@
 //! a Gaussian, or 200 scales of a Laplace law, lies less than 1e-80. So a plan that has room for [`ROWS`] rows is made without data, and
 //! the real number of rows is held against it before anything is charged.
 
-use super::strategy::MOST_CELLS;
 use crate::cube::Frame;
+use crate::plan::limits::MAX_CELLS as MOST_CELLS;
 use crate::plan::{Measurement, Plan};
 use crate::release::packing::CHUNK;
 use crate::release::{MAX_SECTION, MAX_SECTIONS};

@@ -1,0 +1,61 @@
+//! What was chosen, and from what.
+
+use super::planned::{Candidate, Planned};
+use crate::exact::Rational;
+use crate::plan::Plan;
+use crate::plan::copies::Mode;
+use crate::plan::cost::Cost;
+use std::sync::Arc;
+
+/// How far to look for a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    /// No further than to know the plan.
+    Needed,
+    /// At every strategy with every budget rule, for a comparison.
+    Everywhere,
+}
+
+/// The plan that is taken, and what it was taken from.
+#[derive(Debug, Clone)]
+pub struct Choice {
+    /// The plan. A large one is not copied.
+    pub planned: Arc<Planned>,
+    /// Everything that was looked at.
+    pub candidates: Vec<Candidate>,
+    /// Which of them the plan is.
+    pub chosen: usize,
+    /// The copies of it, where there are several recipients: see [`super::copies`].
+    pub copies: Option<Box<Copies>>,
+}
+
+/// All copies, the most precise first.
+#[derive(Debug, Clone)]
+pub struct Copies {
+    /// Their plans.
+    pub plans: Vec<Plan>,
+    /// What each costs alone.
+    pub costs: Vec<Cost>,
+    /// The half-width of the 95 % interval of each copy's worst cell, where that is quickly known.
+    pub margins: Vec<Option<f64>>,
+    /// What they cost together: this is charged.
+    pub joint: Rational,
+    /// What they may cost together.
+    pub joint_budget: Rational,
+}
+
+impl Copies {
+    /// The plans, as those of one measuring: `measuring` are its random bits.
+    pub fn of_measuring(&self, measuring: [u8; 16]) -> Vec<Plan> {
+        let mut plans = self.plans.clone();
+        for copy in plans.iter_mut().filter_map(|p| p.copy.as_mut()) {
+            copy.measuring = measuring;
+        }
+        plans
+    }
+
+    /// How the copies hang together.
+    pub fn mode(&self) -> Option<Mode> {
+        self.plans.first().and_then(|p| Some(p.copy.as_ref()?.mode))
+    }
+}

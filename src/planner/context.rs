@@ -1,0 +1,224 @@
+//! A request as a strategy sees it, and how what the strategy measures becomes a plan.
+
+use super::capacity::{self, NoRoom};
+use super::closure::Closure;
+use super::objective::{Certificate, Objective};
+use super::planned::{MOST_ASKED, PlanError, Planned};
+use super::strategy::{self, NotApplicable};
+use super::{Request, predict, tails};
+use crate::cube::{Cuboid, Frame};
+use crate::exact::Rational;
+use crate::plan::cost::{self, Cost, CostError};
+use crate::plan::{BudgetRule, Channel, Measure, Measurement, Neighbours, Plan, Table, round};
+use crate::recover::gls;
+use std::borrow::Cow;
+
+/// The budget of the tables, of a request that something can be planned for.
+pub(super) fn for_tables(request: &Request) -> Result<Rational, PlanError> {
+    if request.workload.is_empty() {
+        return Err(PlanError::NoTables);
+    }
+    let cells = |t: &&Table| request.cube.cells(&t.cuboid).unwrap_or(u64::MAX);
+    if let Some(table) = request.workload.iter().find(|t| cells(t) > MOST_ASKED) {
+        let cells = match request.cube.cells(&table.cuboid) {
+            Some(n) if n < 1_000_000_000_000 => n.to_string(),
+            _ => format!(
+                "{:.1e}",
+                table.cuboid.iter().map(|l| l.of(&request.cube).len() as f64).product::<f64>()
+            ),
+        };
+        return Err(PlanError::TooLarge(request.cube.describe(&table.cuboid), cells));
+    }
+    if request.workload.iter().all(|t| request.is_exact(&t.cuboid)) {
+        return Err(PlanError::AllExact);
+    }
+    // A unit is one row, and rows only change: every table of a single cell holds their number.
+    let rows_are_public = request.neighbours == Neighbours::Substitute && request.max_rows == 1;
+    let single = |c: &Cuboid| request.cube.cells(c) == Some(1);
+    if rows_are_public && request.workload.iter().all(|t| request.is_exact(&t.cuboid) || single(&t.cuboid)) {
+        return Err(PlanError::Public);
+    }
+    if request.cut_units.is_none() {
+        return Ok(request.budget);
+    }
+    let part = request.for_tables().and_then(|part| request.budget.checked_mul(part));
+    part.ok_or(PlanError::Cost(CostError::Overflow(0)))
+}
+
+/// A request as a strategy sees it.
+pub(super) struct Scene<'a> {
+    pub(super) request: Cow<'a, Request>,
+    refined: bool,
+    levels: Vec<Vec<u8>>,
+    /// All that may be spent; the request's own budget is what is left of it for the tables.
+    whole: Rational,
+}
+
+impl<'a> Scene<'a> {
+    pub(super) fn new(request: &'a Request, measure: Measure) -> Result<Scene<'a>, PlanError> {
+        let budget = for_tables(request)?;
+        let refined = measure.refines(&request.workload);
+        let mut request = request.over(measure);
+        let whole = request.budget;
+        if budget != whole {
+            request.to_mut().budget = budget;
+        }
+        let levels = strategy::levels(measure, &request)
+            .map_err(|why| PlanError::NotApplicable(measure.name(), why))?;
+        Ok(Scene { request, refined, levels, whole })
+    }
+
+    /// Whether two strategies see the same request in the same way.
+    pub(super) fn is_like(&self, other: &Scene) -> bool {
+        self.refined == other.refined && self.levels == other.levels
+    }
+}
+
+/// A scene with what the searches and predictions stand on.
+pub(super) struct Context<'a> {
+    pub(super) scene: Scene<'a>,
+    pub(super) frame: Frame,
+    pub(super) closure: Closure,
+}
+
+impl<'a> Context<'a> {
+    pub(super) fn new(request: &'a Request, measure: Measure) -> Result<Context<'a>, PlanError> {
+        Scene::new(request, measure).map(Context::of)
+    }
+
+    pub(super) fn of(scene: Scene<'a>) -> Context<'a> {
+        let request = &scene.request;
+        let frame = Frame::new(&request.cube, &scene.levels);
+        let closure = Closure::new(&request.cube, &frame, &request.workload);
+        Context { scene, frame, closure }
+    }
+
+    pub(super) fn finish(
+        &self,
+        measure: Measure,
+        budgets: BudgetRule,
+        measurements: Vec<Measurement>,
+        certificate: Option<Certificate>,
+    ) -> Result<Planned, PlanError> {
+        let request = &*self.scene.request;
+        let mut plan = Plan {
+            noise: request.noise,
+            budget: request.budget,
+            neighbours: request.neighbours,
+            max_rows: request.max_rows,
+            measure,
+            budgets,
+            levels: self.scene.levels.clone(),
+            channels: vec![Channel::rows(request.workload.clone(), measurements)],
+            exact: request.exact.clone(),
+            zeros: request.zeros.clone(),
+            copy: None,
+        };
+        let mut cost = self.fit(&mut plan)?;
+        if cost.total.is_zero() {
+            // What is left beside exact tables has no cell that could change; or all of it is public.
+            return Err(if plan.rows().measurements.is_empty() {
+                PlanError::AllExact
+            } else {
+                PlanError::Public
+            });
+        }
+        if let Some(share) = request.cut_units {
+            plan.budget = self.scene.whole;
+            let scale = cost::scale_within(plan.noise, self.scene.whole, share)?;
+            plan.channels.push(Channel::cut_units(scale));
+            cost = cost::cost(&plan, &self.frame)?;
+            if cost.total > plan.budget {
+                return Err(PlanError::OverBudget(cost.total, plan.budget));
+            }
+        }
+        drawable(request, &self.frame, &plan)?;
+        let prediction = predict::predict(request, &self.frame, &self.closure, &plan);
+        let measured = gls::of_measurements(plan.noise, &plan.rows().measurements);
+        let too_much = |t: &Table| match t.asks.is_cells() {
+            true => predict::is_too_much(&self.frame, &measured, &t.cuboid),
+            false => true,
+        };
+        let mut unknown =
+            plan.rows().workload.iter().zip(&prediction.tables).filter(|(_, s)| !s.mean.is_finite());
+        if let Some((table, _)) = unknown.find(|(t, _)| too_much(t)) {
+            let name = request.cube.describe(&table.cuboid);
+            let why = match table.asks.is_cells() {
+                true => NotApplicable::TooManyKinds(name),
+                false => NotApplicable::TooManyQueries(name),
+            };
+            return Err(PlanError::NotApplicable(measure.name(), why));
+        }
+        let mut planned = Planned { plan, cost, prediction, certificate, ratio: None };
+        if request.objective == Objective::Targets && !request.noise.is_normal() {
+            planned.ratio = tails::ratio(request, &planned);
+        }
+        Ok(planned)
+    }
+
+    /// Scales all noise by one factor until the exact cost is just within the budget. Without surprises
+    /// the first pass is already there; under `substitute` the exact worst case is below the sum of the
+    /// bounds, and what is left over is taken back as precision.
+    fn fit(&self, plan: &mut Plan) -> Result<Cost, PlanError> {
+        let mut cost = cost::cost(plan, &self.frame)?;
+        for attempt in 0..8 {
+            let used = cost.total.to_f64() / plan.budget.to_f64();
+            let within = cost.total <= plan.budget;
+            if within && used > 1.0 - 1e-8 {
+                break;
+            }
+            // Aim a little lower each time, in case rounding of the double is what went wrong.
+            let factor = used * (1.0 + 1e-12 * f64::from(1 << attempt));
+            let mut next = plan.clone();
+            let mut fits = true;
+            for m in next.measurements_mut() {
+                match round::up(m.scale.to_f64() * factor) {
+                    Some(scale) => m.scale = scale,
+                    None => fits = false,
+                }
+            }
+            if !fits {
+                break;
+            }
+            let next_cost = cost::cost(&next, &self.frame)?;
+            let better = next_cost.total <= next.budget && (!within || next_cost.total > cost.total);
+            if !better && within {
+                break;
+            }
+            (*plan, cost) = (next, next_cost);
+        }
+        if cost.total > plan.budget {
+            // Costs are summed in parts of 2^-96, each rounded up.
+            let tiny = plan.budget.to_f64() < 1e-22;
+            return Err(if tiny {
+                PlanError::Budget
+            } else {
+                PlanError::OverBudget(cost.total, plan.budget)
+            });
+        }
+        Ok(cost)
+    }
+}
+
+/// Refuses what could not be measured: noise beyond the samplers, integers beyond 64 bits, tables beyond a file.
+pub(super) fn drawable(request: &Request, frame: &Frame, plan: &Plan) -> Result<(), PlanError> {
+    let refuse = |why| Err(PlanError::NotApplicable(plan.measure.name(), why));
+    let name = |i: usize| {
+        let cuboid = plan.measurement(i).map(|(_, m)| m.block.cuboid());
+        cuboid.map_or(String::new(), |c| request.cube.describe(c))
+    };
+    let largest = plan.noise.largest_scale();
+    if plan.measurements().any(|m| m.scale > largest) {
+        return Err(PlanError::Budget);
+    }
+    match capacity::check(plan, frame, capacity::ROWS) {
+        Ok(()) => Ok(()),
+        Err(NoRoom::Integers(i)) => refuse(NotApplicable::IntegersTooLarge(name(i))),
+        Err(NoRoom::Section(i)) => refuse(NotApplicable::SectionTooLarge(name(i))),
+        Err(NoRoom::Exact(i)) => {
+            let table = plan.exact.get(i).map_or(String::new(), |c| request.cube.describe(c));
+            refuse(NotApplicable::SectionTooLarge(table))
+        }
+        Err(NoRoom::Sections) => refuse(NotApplicable::TooManySections),
+    }
+}

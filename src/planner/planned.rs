@@ -1,0 +1,105 @@
+//! A plan with what it costs and promises, and why there is none.
+
+use super::objective::{Certificate, MET, Objective};
+use super::predict::Prediction;
+use super::request::Request;
+use super::strategy::NotApplicable;
+use crate::exact::Rational;
+use crate::plan::cost::{Cost, CostError};
+use crate::plan::{BudgetRule, Measure, Plan};
+use std::sync::Arc;
+
+/// The most cells of a table that is asked for: with so many a section of a release is full.
+pub const MOST_ASKED: u64 = 1 << 28;
+
+/// Why no plan could be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// The workload has no table.
+    #[error("the workload asks for no table")]
+    NoTables,
+    /// A table that no release has room for, and no reader.
+    #[error(
+        "{0} has {1} cells: no table may have more than {MOST_ASKED}, which is what a section of a release has room for. Ask for fewer \
+         dimensions together, or for coarser levels of them"
+    )]
+    TooLarge(String, String),
+    /// Every table is published without noise.
+    #[error("every table asked for is exact: nothing would be protected, so there is nothing to release")]
+    AllExact,
+    /// Nothing that the neighbour relation protects is asked for.
+    #[error(
+        "the only table has one cell, the number of rows, which `neighbours = \"substitute\"` makes public: it costs \
+         nothing and needs no noise. Ask for another table, or protect the number of rows with \
+         `neighbours = \"add-remove\"`"
+    )]
+    Public,
+    /// The strategy that was asked for does not apply.
+    #[error("strategy `{0}` does not apply: {1}")]
+    NotApplicable(&'static str, NotApplicable),
+    /// Too small or too large for any noise.
+    #[error("this budget is too small or too large: no noise that can be drawn in 64-bit integers fits it")]
+    Budget,
+    /// With `auto`: nothing applies.
+    #[error("no strategy applies: {0}")]
+    NothingApplies(String),
+    /// The cost cannot be computed.
+    #[error(transparent)]
+    Cost(#[from] CostError),
+    /// Rounding cannot reach the budget from below. A defect, never released.
+    #[error("the plan would cost {0}, more than the budget {1}")]
+    OverBudget(Rational, Rational),
+}
+
+/// A plan with what it costs and what it promises.
+#[derive(Debug, Clone)]
+pub struct Planned {
+    /// What goes into the release.
+    pub plan: Plan,
+    /// Its exact cost.
+    pub cost: Cost,
+    /// The error of every table.
+    pub prediction: Prediction,
+    /// For objectives without a closed form: the proof that the plan is close to the best.
+    pub certificate: Option<Certificate>,
+    /// With targets under Laplace noise: the largest ratio of a squared margin to its target's, by the law of the noise.
+    pub ratio: Option<f64>,
+}
+
+/// One line of a comparison: a strategy and either its plan or the reason it does not apply.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    /// What is measured.
+    pub measure: Measure,
+    /// How the budget is shared.
+    pub budgets: BudgetRule,
+    /// The plan.
+    pub outcome: Result<Arc<Planned>, PlanError>,
+    /// More cells than anybody expects who asks for this workload: `auto` does not choose it.
+    pub vast: bool,
+}
+
+/// What strategies are compared by. `exact` is the largest ratio of a squared margin to its target's, where it is known from the law of the
+/// noise; normal errors are assumed otherwise.
+pub fn score(request: &Request, prediction: &Prediction, exact: Option<f64>) -> f64 {
+    let worst_by = |scale: &dyn Fn(usize) -> f64| -> f64 {
+        prediction.tables.iter().enumerate().map(|(t, s)| s.max * scale(t)).fold(0.0, f64::max)
+    };
+    match request.objective {
+        Objective::Total => prediction.weighted_total,
+        Objective::Worst => worst_by(&|t| request.workload[t].weight.to_f64()),
+        Objective::Targets => {
+            let normal = || worst_by(&|t| request.target_variance(t).map_or(0.0, f64::recip));
+            let ratio = exact.unwrap_or_else(normal);
+            // Met is met: then the total decides. Missed plans come after all that meet their targets.
+            if ratio <= 1.0 + MET { prediction.weighted_total } else { 1e300 * (1.0 + libm::log(ratio)) }
+        }
+    }
+}
+
+impl Planned {
+    /// What this plan is compared by, see [`score`].
+    pub fn score(&self, request: &Request) -> f64 {
+        score(request, &self.prediction, self.ratio)
+    }
+}

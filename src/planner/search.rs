@@ -1,0 +1,130 @@
+//! The best plan of each strategy.
+
+use super::context::{Context, Scene, for_tables};
+use super::objective::{Certificate, Objective};
+use super::planned::{Candidate, PlanError, Planned};
+use super::strategy::{self, Ask, Measured, NotApplicable};
+use super::{Request, predict};
+use crate::cube::Cuboid;
+use crate::plan::{BudgetRule, Measure, Plan, Table};
+use crate::recover::gls;
+use std::sync::Arc;
+
+/// The most work that goes into predicting what one search has found, in steps on one number.
+const MOST_WORK: f64 = (1u64 << 30) as f64;
+
+/// Every known strategy under each of the given budget rules.
+pub fn compare(request: &Request, budgets: &[BudgetRule]) -> Result<Vec<Candidate>, PlanError> {
+    // What is wrong with the request is wrong with all.
+    for_tables(request)?;
+    // Most strategies use the same levels, and what stands on those is worked out once.
+    let mut contexts: Vec<Context> = Vec::new();
+    let mut candidates = Vec::new();
+    for (measure, rules) in strategy::compared(request, budgets) {
+        let at = Scene::new(request, measure).map(|scene| {
+            contexts.iter().position(|c| c.scene.is_like(&scene)).unwrap_or_else(|| {
+                contexts.push(Context::of(scene));
+                contexts.len() - 1
+            })
+        });
+        for budgets in rules {
+            let context = at.clone().map(|at| &contexts[at]);
+            let outcome = context.clone().and_then(|c| c.plan(measure, budgets).map(Arc::new));
+            let vast = context.is_ok_and(|c| outcome.as_ref().is_ok_and(|p| c.is_vast(&p.plan)));
+            candidates.push(Candidate { measure, budgets, outcome, vast });
+        }
+    }
+    Ok(candidates)
+}
+
+impl Context<'_> {
+    fn is_vast(&self, plan: &Plan) -> bool {
+        let cells = |c: &Cuboid| self.frame.cells(c);
+        let measured = plan.rows().measurements.iter().map(|m| cells(m.block.cuboid()));
+        let asked = plan.rows().workload.iter().map(|t| cells(&t.cuboid)).sum();
+        measured.sum::<f64>() > strategy::MANY_CELLS.max(asked)
+    }
+
+    pub(super) fn plan(&self, measure: Measure, budgets: BudgetRule) -> Result<Planned, PlanError> {
+        let request = &*self.scene.request;
+        let ask = Ask { request, frame: &self.frame, closure: &self.closure, budgets };
+        let sets = strategy::measurements(measure, &ask).map_err(|why| match why {
+            NotApplicable::ScaleOutOfRange(_) => PlanError::Budget,
+            why => PlanError::NotApplicable(measure.name(), why),
+        })?;
+        let mut plans = Vec::new();
+        let mut refused = None;
+        for (measurements, certificate) in self.few(sets) {
+            match self.finish(measure, budgets, measurements, certificate) {
+                Ok(plan) => plans.push(plan),
+                Err(why) => refused = refused.or(Some(why)),
+            }
+        }
+        // Of several sets some may be beyond what can be drawn or predicted.
+        if let (true, Some(why)) = (plans.is_empty(), refused) {
+            return Err(why);
+        }
+        if budgets == BudgetRule::Optimal
+            && request.objective != Objective::Total
+            && strategy::shares(measure)
+        {
+            plans.extend(self.improved(measure, &plans));
+        }
+        let scores: Vec<f64> = plans.iter().map(|p| p.score(request)).collect();
+        let best = (0..plans.len()).reduce(|a, b| if scores[b] < scores[a] { b } else { a });
+        let best = best.ok_or(PlanError::NoTables)?;
+        let proof = self.proof(&plans, best, scores[best]);
+        let mut plan = plans.swap_remove(best);
+        plan.certificate = proof;
+        Ok(plan)
+    }
+
+    /// Of sets that take long to predict, which those over unequal groups do, no more than work allows: the best at a glance.
+    fn few(&self, sets: Vec<Measured>) -> Vec<Measured> {
+        let request = &*self.scene.request;
+        let cells = || request.workload.iter().all(|t| t.asks.is_cells());
+        if self.frame.is_balanced() || sets.len() < 2 || !cells() {
+            return sets;
+        }
+        let tables = |(measurements, _): &Measured| gls::of_measurements(request.noise, measurements);
+        let work = |set: &Measured| -> f64 {
+            let tables = tables(set);
+            request.workload.iter().map(|t| predict::work(&self.frame, &tables, &t.cuboid)).sum()
+        };
+        let each: Vec<f64> = sets.iter().map(work).collect();
+        if each.iter().sum::<f64>() <= MOST_WORK {
+            return sets;
+        }
+        let glance = |set: &Measured| -> f64 {
+            let tables = tables(set);
+            let of = |t: &Table| {
+                let mean = predict::glance(&self.frame, &tables, &request.exact, &t.cuboid);
+                t.weight.to_f64() * self.frame.cells(&t.cuboid) * mean
+            };
+            request.workload.iter().filter(|t| !request.is_exact(&t.cuboid)).map(of).sum()
+        };
+        let mut glanced: Vec<(f64, f64, Measured)> =
+            sets.into_iter().zip(each).map(|(set, work)| (glance(&set), work, set)).collect();
+        glanced.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut left = MOST_WORK;
+        let fits = |(at, (_, work, set)): (usize, (f64, f64, Measured))| {
+            left -= work;
+            (at == 0 || left >= 0.0).then_some(set)
+        };
+        glanced.into_iter().enumerate().map_while(fits).collect()
+    }
+
+    /// A plan's own proof, or for the worst cell that of another plan of the same tables: it is one for all scales of theirs.
+    fn proof(&self, plans: &[Planned], best: usize, score: f64) -> Option<Certificate> {
+        let own = &plans[best];
+        if own.certificate.is_some() || self.scene.request.objective != Objective::Worst {
+            return own.certificate;
+        }
+        let blocks =
+            |p: &Planned| p.plan.rows().measurements.iter().map(|m| m.block.clone()).collect::<Vec<_>>();
+        let same = plans.iter().filter(|p| p.certificate.is_some() && blocks(p) == blocks(own));
+        let proofs = same.filter_map(|p| p.certificate);
+        let tightest = proofs.reduce(|a, b| if b.bound > a.bound { b } else { a })?;
+        Some(Certificate { value: score, bound: tightest.bound.min(score), ..tightest })
+    }
+}
