@@ -6,8 +6,8 @@ use super::progress::Bar;
 use super::signing::Signing;
 use super::{Failure, Outcome, account, terminal};
 use crate::answer::linear::{self, Linear};
-use crate::answer::past::{Past, Together};
 use crate::answer::render::{self, ResultTable};
+use crate::answer::tell::pool::{Combined, Pool};
 use crate::answer::{Answers, QueryError, best_copies};
 use crate::compile::asked::{Need, Question, Target, spec_of};
 use crate::compile::{self, Options, Released};
@@ -253,10 +253,10 @@ impl<'a> Asker<'a> {
     }
 
     /// All that is out, taken together for these figures.
-    fn together(&self, figures: &[Linear]) -> Result<Together, Failure> {
+    fn together(&self, figures: &[Linear]) -> Result<Combined, Failure> {
         let releases: Vec<&Answers> = self.releases.iter().collect();
         let filters: Vec<&Filter> = figures.iter().map(|f| &f.filter).collect();
-        Ok(Together::new(&Past::new(&self.spec.cube, &releases)?, &filters)?)
+        Ok(Combined::new(&Pool::new(&self.spec.cube, &releases)?, &filters)?)
     }
 
     /// The most that a measurement may cost: what is left of the bound; without one the spec's own budget.
@@ -316,8 +316,9 @@ impl<'a> Asker<'a> {
                 return Ok(reply);
             }
         };
-        let solved = together.with(&[]);
-        let best = (0..figures.len()).map(|i| solved.best(i)).collect::<Result<Option<Vec<_>>, _>>()?;
+        let best = (0..figures.len())
+            .map(|i| together.narrowest(i, target.level))
+            .collect::<Result<Option<Vec<_>>, _>>()?;
         let best =
             best.ok_or_else(|| Failure::Message("what was measured does not answer the question".into()))?;
         reply.table = linear::table(&query, &self.spec.cube, &figures, &best, target.level);

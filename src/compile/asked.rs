@@ -6,7 +6,7 @@
 use super::CompileError;
 use crate::answer::best::Best;
 use crate::answer::linear::{self, Linear};
-use crate::answer::past::Together;
+use crate::answer::tell::pool::Combined;
 use crate::cube::Filter;
 use crate::exact::Rational;
 use crate::law::{LawError, NoiseLaw};
@@ -42,7 +42,7 @@ const FINE: f64 = 1e5;
 /// A question about to be judged.
 pub struct Question<'a> {
     figures: &'a [Linear],
-    together: &'a Together,
+    together: &'a Combined,
     target: Target,
     noise: Noise,
     /// What its rows cost at scale 1.
@@ -54,7 +54,7 @@ impl<'a> Question<'a> {
     pub fn new(
         spec: &Spec,
         figures: &'a [Linear],
-        together: &'a Together,
+        together: &'a Combined,
         target: Target,
     ) -> Result<Question<'a>, CompileError> {
         let mut request = spec.request().ok_or(CompileError::NoBudget)?;
@@ -84,7 +84,11 @@ impl<'a> Question<'a> {
             }
         };
         let solved = self.together.with(&more);
-        let all = of.iter().map(|&i| Ok(solved.best(i)?.map(|best| (i, best))));
+        let one = |i: usize| match budget {
+            None => self.together.narrowest(i, self.target.level),
+            Some(_) => solved.best(i),
+        };
+        let all = of.iter().map(|&i| Ok(one(i)?.map(|best| (i, best))));
         let Some(mut best) = all.collect::<Result<Option<Vec<_>>, LawError>>()? else { return Ok(None) };
         let variance = |b: &(usize, Best)| b.1.law.variance();
         best.sort_by(|a, b| variance(b).total_cmp(&variance(a)));

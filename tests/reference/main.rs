@@ -11,6 +11,7 @@ mod objectives;
 mod one_category;
 mod past;
 mod plans;
+mod pooled;
 mod shaped;
 mod strategies;
 mod unequal;

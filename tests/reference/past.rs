@@ -1,8 +1,8 @@
 //! Several releases taken together, through whole releases, against dense least squares over all that they measured.
 
 use crate::dense::{Measured, blue_covariance, blue_estimate, measured, noise_variance, unit};
-use margins::answer::past::{Past, Together};
 use margins::answer::render::{ResultCell, ResultFigure};
+use margins::answer::tell::pool::{Combined as Together, Pool as Past};
 use margins::answer::{Answers, Several, linear};
 use margins::compile::asked::{Need, Question, Target};
 use margins::compile::{self, Options as Making};
@@ -28,11 +28,22 @@ fn text(name: &str, budget: &str, what: &str) -> String {
 }
 
 fn opened(text: &str, key: &SigningKey) -> Answers {
-    let folder = tempfile::tempdir().unwrap();
-    let data = folder.path().join("rows.csv");
     let rows: String =
         (0..300).map(|i| format!("{},{},{}\n", ["x", "y", "z"][i % 3], i * i % 8, i % 2)).collect();
-    std::fs::write(&data, "a,b,c\n".to_owned() + &rows).unwrap();
+    let made = released(text, &("a,b,c\n".to_owned() + &rows), key);
+    Answers::from_release(Release::from_bytes(made).unwrap()).unwrap()
+}
+
+/// A release of 300 people by their answers to three questions.
+pub fn opened_over(text: &str, key: &SigningKey) -> Vec<u8> {
+    let rows: String = (0..300).map(|i| format!("{},{},{}\n", i % 3, i * i % 8, i * 5 % 3)).collect();
+    released(text, &("a,b,c\n".to_owned() + &rows), key)
+}
+
+fn released(text: &str, rows: &str, key: &SigningKey) -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("rows.csv");
+    std::fs::write(&data, rows).unwrap();
     let spec = spec::parse(text, Path::new("spec.toml"), |_| Err(std::io::ErrorKind::NotFound.into()))
         .unwrap_or_else(|e| panic!("{}", e.render(false)));
     let options = Making {
@@ -46,14 +57,15 @@ fn opened(text: &str, key: &SigningKey) -> Answers {
         entropy: Entropy::from_os().unwrap(),
     };
     let made = compile::release(&spec, options, &()).unwrap();
-    let release = Release::from_bytes(std::fs::read(made.sealed.path).unwrap()).unwrap();
+    let bytes = std::fs::read(made.sealed.path).unwrap();
+    let release = Release::from_bytes(bytes.clone()).unwrap();
     let audit = margins::audit::audit(&release, None).unwrap();
     assert!(audit.passed(), "{}", audit.to_text("past"));
-    Answers::from_release(release).unwrap()
+    bytes
 }
 
 /// All that a release measured, and what came out.
-fn all_of(release: &Answers) -> Vec<(Measured, DVector<f64>)> {
+pub fn all_of(release: &Answers) -> Vec<(Measured, DVector<f64>)> {
     let recovery = release.evaluator().recovery();
     let (cube, plan) = (recovery.cube(), recovery.plan());
     (0..plan.rows().measurements.len())
@@ -69,7 +81,7 @@ fn all_of(release: &Answers) -> Vec<(Measured, DVector<f64>)> {
 }
 
 /// The filter over all cells, the last dimension fastest.
-fn row(filter: &Filter, cube: &Cube) -> DMatrix<f64> {
+pub fn row(filter: &Filter, cube: &Cube) -> DMatrix<f64> {
     let sizes: Vec<usize> = cube.dimensions.iter().map(|d| d.levels[d.finest()].len()).collect();
     let cells: usize = sizes.iter().product();
     DMatrix::from_fn(1, cells, |_, cell| {
@@ -187,7 +199,7 @@ fn the_least_budget_is_found() {
 }
 
 /// The figure of a row.
-fn shown(row: &[ResultCell]) -> ResultFigure {
+pub fn shown(row: &[ResultCell]) -> ResultFigure {
     let figure = |cell: &ResultCell| if let ResultCell::Figure(f) = cell { Some(*f) } else { None };
     row.iter().find_map(figure).unwrap()
 }

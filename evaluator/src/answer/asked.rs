@@ -2,10 +2,10 @@
 //!
 //! A row is of one combination of bands (a [`Portion`]; of all units where the query has no bands) and of one node of every level of GROUP BY.
 
-use super::evaluate::JointGroup;
-use super::figure::{Figure, Known};
+use super::figure::Figure;
 use super::labels::{Labels, Place};
-use super::open::{Answers, QueryError};
+use super::open::QueryError;
+use super::tell::{Family, Teller, Told};
 use crate::cube::Filter;
 use crate::sql::{Aggregate, Portion, Present, Query, SelectColumn, SqlError};
 
@@ -62,51 +62,30 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// What releases know of one row.
+/// What is told of one row.
 pub(super) struct Row {
     /// Which portion of the query it is of.
     pub portion: usize,
-    /// Of each release; there is at least one.
-    pub groups: Vec<JointGroup>,
+    /// Of its aggregates.
+    pub told: Told,
 }
 
-impl Row {
-    /// The nodes of its groups.
-    pub fn nodes(&self) -> &[u32] {
-        self.groups.first().map_or(&[], |g| &g.nodes)
-    }
-
-    /// What each release knows.
-    pub fn known(&self) -> Vec<Known<'_>> {
-        self.groups.iter().map(|g| Known { estimates: &g.estimates, law: &g.law }).collect()
-    }
-}
-
-/// The rows of an answer in their own order, from releases whose queries say the same.
-pub(super) fn rows(releases: &[(&Answers, &Asked)]) -> Result<Vec<Row>, QueryError> {
-    let Some(&(first, asked)) = releases.first() else { return Ok(Vec::new()) };
-    let (query, cube) = (asked.query, first.cube());
+/// The rows of an answer in their own order.
+pub(super) fn rows(teller: &dyn Teller, asked: &Asked) -> Result<Vec<Row>, QueryError> {
+    let (query, cube) = (asked.query, teller.cube());
     let mut rows = Vec::new();
     // Without groups there is one row, also of nothing, as SQL has it.
     let one = query.group_by.is_empty() && query.bands.is_empty();
     for (portion, own) in asked.portions.iter().enumerate() {
         let present = Present::new(&own.filter, &query.group_by, cube);
-        let groups = |(release, asked): &(&Answers, &Asked)| {
-            let aggregates = asked.portions.get(portion).map_or(&[][..], |p| &p.aggregates);
-            release
-                .evaluator()
-                .joint_where(aggregates, &asked.query.group_by, &|nodes| one || present.holds(nodes))
-        };
-        let mut of_each =
-            releases.iter().map(|r| Ok(groups(r)?.into_iter())).collect::<Result<Vec<_>, QueryError>>()?;
-        while let Some(groups) = of_each.iter_mut().map(Iterator::next).collect() {
-            rows.push(Row { portion, groups });
-        }
+        let asked = |nodes: &[u32]| one || present.holds(nodes);
+        let family = Family { figures: &own.aggregates, group_by: &query.group_by, asked: &asked };
+        rows.extend(teller.tell(&family)?.into_iter().map(|told| Row { portion, told }));
     }
     if !query.bands.is_empty() {
         let labels = Labels::new(query, cube);
         rows.sort_by_cached_key(|row| {
-            let order = labels.order(asked.place(row.portion, row.nodes()));
+            let order = labels.order(asked.place(row.portion, &row.told.nodes));
             // Ranks are never negative, so their bits are in the same order.
             order.into_iter().map(f64::to_bits).collect::<Vec<_>>()
         });

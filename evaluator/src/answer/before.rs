@@ -1,13 +1,15 @@
 //! What is known of a count before it is asked, and its posterior then.
 
 use super::asked::Asked;
-use super::figure::{Answered, ErrorOf, Figure, Known};
+use super::figure::{Answered, ErrorOf, Figure};
 use super::joint::{JointLaw, Solved};
 use super::notes::Notes;
-use super::open::{Answers, QueryError};
+use super::open::QueryError;
 use super::posterior::{CountPosterior, Prior, Total};
 use super::statement::PriorChoice;
+use super::tell::{Family, Teller, Told};
 use crate::cube::Filter;
+use crate::sql::Aggregate;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -26,12 +28,15 @@ impl Asked<'_> {
     pub(super) fn prior(
         &self,
         choice: PriorChoice,
-        from: &Answers,
+        from: &dyn Teller,
         notes: &mut Notes,
     ) -> Result<Before, QueryError> {
         let total = || -> Result<(f64, f64), QueryError> {
-            let all = from.evaluator().aggregate(&Filter::everything(), &[])?;
-            Ok(all.first().map_or((0.0, 0.0), |g| (g.estimate, g.law.variance())))
+            let all = Aggregate { filter: Filter::everything(), partition: None };
+            let family = Family { figures: &[all], group_by: &[], asked: &|_| true };
+            let told = from.tell(&family)?;
+            let total = told.first().map(|t| (t.estimates.first(), t.law.covariance(&[1.0], &[1.0])));
+            Ok(total.map_or((0.0, 0.0), |(estimate, variance)| (estimate.copied().unwrap_or(0.0), variance)))
         };
         let (prior, text) = match choice {
             PriorChoice::Flat => (Before::Prior(Prior::Flat), "flat: any whole number".to_string()),
@@ -99,34 +104,23 @@ impl Posteriors {
         &mut self,
         answered: &Answered,
         figure: &Figure,
-        known: &[Known],
+        told: &Told,
         p: f64,
     ) -> Result<Arc<CountPosterior>, QueryError> {
         let ErrorOf::Linear(solved) = &answered.error else {
             return Err(QueryError::NotACount("a ratio".into()));
         };
-        let shares = answered.shares.iter();
-        let estimate: f64 = known
-            .iter()
-            .zip(shares.clone())
-            .map(|(k, s)| s * k.estimates.last().copied().unwrap_or(0.0))
-            .sum();
+        let (estimates, law) = told.way(answered.way);
+        let estimate = estimates.last().copied().unwrap_or(0.0);
         let key = (Arc::as_ptr(solved) as usize, answered.estimate.to_bits(), estimate.to_bits());
         if let Some((_, posterior)) = self.0.get(&key) {
             return Ok(posterior.clone());
         }
         // The errors of the count and of the total, from the same noises.
-        let sources: Vec<(&JointLaw, Vec<Vec<f64>>)> = known
-            .iter()
-            .zip(shares)
-            .map(|(k, s)| {
-                let width = k.estimates.len();
-                let count = figure.weights(width).into_iter().next().unwrap_or_default();
-                let total = (0..width).map(|i| if i + 1 == width { *s } else { 0.0 }).collect();
-                (&**k.law, vec![count.iter().map(|w| w * s).collect(), total])
-            })
-            .collect();
-        let pair = JointLaw::pool(&sources);
+        let width = estimates.len();
+        let count = figure.weights(width).into_iter().next().unwrap_or_default();
+        let total = (0..width).map(|i| f64::from(u8::from(i + 1 == width))).collect();
+        let pair = JointLaw::pool(&[(&**law, vec![count, total])]);
         let variance = solved.law.variance();
         let slope = if variance > 0.0 { pair.covariance(&[1.0, 0.0], &[0.0, 1.0]) / variance } else { 0.0 };
         // What is a whole number but for rounding is one.

@@ -118,10 +118,9 @@ fn variances(
         return Err(QueryError::Together(why.into()));
     };
     let weights = figure.weights(asked.aggregates.len()).into_iter().next().unwrap_or_default();
-    let releases: Vec<(&Answers, &Asked)> = answers.iter().map(|a| (a, &asked)).collect();
     let Some(first) = answers.first() else { return Ok((String::new(), Vec::new())) };
     let labels = Labels::new(query, first.cube());
-    let of = |group: &super::evaluate::JointGroup| {
+    let of = |group: &super::tell::Told| {
         let mut sum = (0.0, 0.0);
         for (m, t) in group.law.terms(&weights) {
             let variance = t.coefficient * t.coefficient * t.copies as f64 * t.noise.variance();
@@ -129,9 +128,11 @@ fn variances(
         }
         sum
     };
-    let rows = asked::rows(&releases)?
-        .into_iter()
-        .map(|row| (labels.row(asked.place(row.portion, row.nodes())), row.groups.iter().map(of).collect()));
+    let each = answers.iter().map(|a| asked::rows(a, &asked)).collect::<Result<Vec<_>, _>>()?;
+    let rows = each.first().into_iter().flatten().enumerate().map(|(at, row)| {
+        let labels = labels.row(asked.place(row.portion, &row.told.nodes));
+        (labels, each.iter().filter_map(|rows| rows.get(at)).map(|row| of(&row.told)).collect())
+    });
     Ok((column.name().into(), rows.collect()))
 }
 

@@ -14,16 +14,17 @@
 
 use super::asked::{self, Asked, Row};
 use super::caveats;
-use super::figure::{Answered, Changes, Figure, Known, Pools};
+use super::figure::{Answered, Changes, Figure, Pairs};
 use super::joint::How;
 use super::labels::Labels;
 use super::notes::{Notes, contributions};
-use super::open::{Answers, QueryError};
+use super::open::QueryError;
 use super::options::Options;
-use super::render::{ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
+use super::render::{Caveat, ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
 use super::rows::{Sortable, kept};
 use super::simultaneous::{Simultaneous, Together};
-use crate::sql::SelectColumn;
+use super::tell::{Teller, Told};
+use crate::sql::{Query, SelectColumn};
 
 const PERCENT: &str = "ratio: Fieller interval; std error by the delta method";
 const DIFFERENCE: &str = "exact law of the difference of independent errors";
@@ -31,42 +32,43 @@ const RATIOS: &str =
     "both periods' Fieller intervals together (Bonferroni), conservative; std error by the delta method";
 
 /// The releases of one period.
-pub(super) struct Party<'a, Q> {
+pub(super) struct Party<'a> {
     /// Its name, where several are compared.
-    pub period: Option<&'a str>,
-    /// Each with the query as it understands it.
-    pub releases: Vec<(&'a Answers, &'a Q)>,
+    pub period: Option<String>,
+    /// Who tells what they know.
+    pub teller: Box<dyn Teller + 'a>,
+    /// The query as they understand it.
+    pub query: Query,
 }
 
 /// The answer of releases of several periods.
-pub(super) fn compare(
-    parties: &[Party<'_, Asked<'_>>],
-    options: &Options,
-) -> Result<ResultTable, QueryError> {
-    let Some((first, asked)) = parties.first().and_then(|p| p.releases.first().copied()) else {
-        return Ok(ResultTable::default());
-    };
+pub(super) fn compare(parties: &[Party<'_>], options: &Options) -> Result<ResultTable, QueryError> {
+    let Some(first) = parties.first() else { return Ok(ResultTable::default()) };
+    let each = parties.iter().map(|p| Asked::new(&p.query)).collect::<Result<Vec<_>, _>>()?;
+    let Some(asked) = each.first() else { return Ok(ResultTable::default()) };
     refuse(asked, options)?;
-    let (query, cube) = (asked.query, first.cube());
+    let (query, cube) = (asked.query, first.teller.cube());
     let mut table = ResultTable { level: options.level, ..ResultTable::default() };
-    for party in parties {
-        table.caveats.extend(caveats::left_out(&party.releases, options, party.period)?);
-        let releases: Vec<&Answers> = party.releases.iter().map(|(r, _)| *r).collect();
-        let truncated = caveats::truncated(&releases, options.level, party.period)?;
-        table.caveats.extend(truncated.filter(|c| !table.caveats.contains(c)));
+    for (party, asked) in parties.iter().zip(&each) {
+        let untrue = caveats::untrue(&*party.teller, asked, options, party.period.as_deref())?;
+        let new: Vec<Caveat> = untrue.into_iter().filter(|c| !table.caveats.contains(c)).collect();
+        table.caveats.extend(new);
     }
-    let releases: Vec<(&Answers, &Asked)> = parties.iter().flat_map(|p| &p.releases).copied().collect();
-    let rows = asked::rows(&releases)?;
+    let told = parties.iter().zip(&each).map(|(p, asked)| asked::rows(&*p.teller, asked));
+    let told = told.collect::<Result<Vec<Vec<Row>>, _>>()?;
+    let rows: Vec<Vec<&Row>> = (0..told.first().map_or(0, Vec::len))
+        .map(|at| told.iter().filter_map(|rows| rows.get(at)).collect())
+        .collect();
 
     if query.having.is_some() || !query.rounded.is_empty() {
         return Err(QueryError::Compared("HAVING and ROUND are about one figure a row"));
     }
     let mut notes = Notes::default();
-    let periods: Vec<&str> = parties.iter().filter_map(|p| p.period).collect();
-    if let ([base, later @ ..], Some(dataset)) = (&periods[..], first.dataset()) {
+    let periods: Vec<&str> = parties.iter().filter_map(|p| p.period.as_deref()).collect();
+    let dataset = first.teller.releases().first().and_then(|r| r.dataset().map(|d| d.id.clone()));
+    if let ([base, later @ ..], Some(dataset)) = (&periods[..], dataset) {
         notes.add(format!(
-            "Dataset {}: {} against {base}, never averaged; the noise of two releases is independent.",
-            dataset.id,
+            "Dataset {dataset}: {} against {base}, never averaged; the noise of two releases is independent.",
             later.join(", ")
         ));
     }
@@ -84,15 +86,8 @@ pub(super) fn compare(
             Some(figure) => columns.figure(column.name(), figure.is_ratio(), &periods, options),
         }
     }
-    let mut changing = Changing {
-        parties,
-        asked,
-        labels,
-        options,
-        how,
-        pools: Pools::default(),
-        changes: Changes::default(),
-    };
+    let (pairs, changes) = (Pairs::default(), Changes::default());
+    let mut changing = Changing { parties, asked, labels, options, how, pairs, changes };
     let mut out: Vec<Sortable> = Vec::with_capacity(rows.len());
     for (at, row) in rows.iter().enumerate() {
         // Who contributes how much is told of the first row.
@@ -107,8 +102,8 @@ pub(super) fn compare(
             SelectColumn::name(column)
         ));
     }
-    let releases = parties.iter().flat_map(|p| &p.releases);
-    releases.flat_map(|(r, _)| r.told()).for_each(|note| notes.add(note));
+    let releases = parties.iter().flat_map(|p| p.teller.releases());
+    releases.flat_map(|r| r.told()).for_each(|note| notes.add(note));
     table.notes = notes.0;
     Ok(table)
 }
@@ -146,46 +141,48 @@ fn together(asked: &Asked, parties: usize, rows: usize, options: &Options) -> Op
 
 /// What all rows are made with.
 struct Changing<'a> {
-    parties: &'a [Party<'a, Asked<'a>>],
+    parties: &'a [Party<'a>],
     asked: &'a Asked<'a>,
     labels: Labels<'a>,
     options: &'a Options,
     how: How,
-    pools: Pools,
+    pairs: Pairs,
     changes: Changes,
 }
 
 impl Changing<'_> {
-    /// One row, from what the releases of each period know of it.
-    fn row(&mut self, row: &Row, mut told: Option<&mut Notes>) -> Result<Sortable, QueryError> {
+    /// One row, from what is told of it in each period.
+    fn row(&mut self, rows: &[&Row], mut noted: Option<&mut Notes>) -> Result<Sortable, QueryError> {
         let asked = self.asked;
-        let place = asked.place(row.portion, row.nodes());
-        let mut rest = row.known().into_iter();
-        let known: Vec<Vec<Known>> =
-            self.parties.iter().map(|p| rest.by_ref().take(p.releases.len()).collect()).collect();
         let (mut cells, mut keys) = (Vec::new(), Vec::with_capacity(asked.figures.len()));
+        let Some((first, later)) = rows.split_first() else { return Ok(Sortable { keys, cells }) };
+        let place = asked.place(first.portion, &first.told.nodes);
         for (i, (column, figure)) in asked.query.columns.iter().zip(&asked.figures).enumerate() {
             let Some(figure) = figure else {
                 keys.push(self.labels.rank(i, place));
                 cells.push(ResultCell::Label(self.labels.label(i, place)));
                 continue;
             };
-            let answered: Vec<Answered> = known
+            let answered: Vec<Answered> = rows
                 .iter()
-                .map(|k| figure.answer(i, k, &self.how, &mut self.pools))
+                .map(|row| figure.answer(i, &row.told, &self.how, &mut self.pairs))
                 .collect::<Result<_, _>>()?;
-            if let Some(notes) = &mut told {
-                let several = self.parties.iter().zip(&answered).filter(|(p, _)| p.releases.len() > 1);
-                for (party, answered) in several {
-                    let name = format!("{} in {}", column.name(), party.period.unwrap_or_default());
-                    notes.add(contributions(&name, &party.releases, &answered.shares));
+            if let Some(notes) = &mut noted {
+                for ((party, row), answered) in self.parties.iter().zip(rows).zip(&answered) {
+                    let releases = party.teller.releases();
+                    if releases.len() < 2 {
+                        continue;
+                    }
+                    let name =
+                        format!("{} in {}", column.name(), party.period.as_deref().unwrap_or_default());
+                    let shares = row.told.shares(&figure.slopes(&row.told, answered.way), answered.way);
+                    notes.add(contributions(&name, &releases, &shares));
                 }
             }
             keys.push(answered.first().map_or(0.0, |a| a.estimate));
             cells.extend(answered.iter().map(|a| ResultCell::Figure(a.shown())));
-            let Some((first, later)) = known.split_first() else { continue };
             for after in later {
-                self.change(i, figure, first, after, &mut cells)?;
+                self.change(i, figure, &first.told, &after.told, &mut cells)?;
             }
         }
         Ok(Sortable { keys, cells })
@@ -196,19 +193,19 @@ impl Changing<'_> {
         &mut self,
         i: usize,
         figure: &Figure,
-        first: &[Known],
-        after: &[Known],
+        first: &Told,
+        after: &Told,
         cells: &mut Vec<ResultCell>,
     ) -> Result<(), QueryError> {
-        let (how, pools) = (&self.how, &mut self.pools);
+        let (how, pairs) = (&self.how, &mut self.pairs);
         if figure.is_ratio() {
             let both = How { level: 1.0 - (1.0 - how.level) / 2.0, ..*how };
-            let a = figure.answer(i, first, &both, pools)?;
-            let b = figure.answer(i, after, &both, pools)?;
+            let a = figure.answer(i, first, &both, pairs)?;
+            let b = figure.answer(i, after, &both, pairs)?;
             cells.extend(of_ratios(&a, &b).map(ResultCell::Figure));
             return Ok(());
         }
-        let (a, b) = (figure.part(i, first, pools), figure.part(i, after, pools));
+        let (a, b) = (figure.part(i, first, pairs), figure.part(i, after, pairs));
         let change = self.changes.of(&a, &b);
         let difference = figure.difference(&change, how)?;
         cells.push(ResultCell::Figure(difference.shown()));

@@ -11,6 +11,7 @@ mod together;
 mod turned;
 
 use super::joint::{JointLaw, Noise};
+use super::tell::{Family, Told};
 use crate::cube::{Axis, Cube, Cuboid, Frame, Level};
 use crate::cube::{Filter, MAX_WEIGHTS, odometer, required_level};
 use crate::law::{ErrorLaw, LawError, NoiseLaw};
@@ -76,17 +77,6 @@ pub struct Group {
     pub estimate: f64,
     /// The law of `estimate − truth`.
     pub law: Arc<ErrorLaw>,
-}
-
-/// One group of an answer with several aggregates.
-#[derive(Debug, Clone)]
-pub struct JointGroup {
-    /// The node of each grouped level.
-    pub nodes: Vec<u32>,
-    /// The best linear unbiased estimate of each aggregate.
-    pub estimates: Vec<f64>,
-    /// The joint law of `estimate − truth`; shared by groups of one kind.
-    pub law: Arc<JointLaw>,
 }
 
 /// Answers linear queries from one release.
@@ -208,23 +198,15 @@ impl<S: Source> Evaluator<S> {
             .collect()
     }
 
-    /// Several aggregates at once, with the joint law of their errors: one [`JointGroup`] for every combination
+    /// Several aggregates at once, with the joint law of their errors: one [`Told`] for every combination
     /// of nodes of the grouped levels, in the order of their nodes, the last one fastest.
-    pub fn joint(
-        &self,
-        aggregates: &[Aggregate],
-        group_by: &[Level],
-    ) -> Result<Vec<JointGroup>, AnswerError> {
-        self.joint_where(aggregates, group_by, &|_| true)
+    pub fn joint(&self, aggregates: &[Aggregate], group_by: &[Level]) -> Result<Vec<Told>, AnswerError> {
+        self.rows(&Family { figures: aggregates, group_by, asked: &|_| true })
     }
 
     /// The same of those groups alone whose nodes are asked for.
-    pub fn joint_where(
-        &self,
-        aggregates: &[Aggregate],
-        group_by: &[Level],
-        asked: &dyn Fn(&[u32]) -> bool,
-    ) -> Result<Vec<JointGroup>, AnswerError> {
+    pub fn rows(&self, family: &Family) -> Result<Vec<Told>, AnswerError> {
+        let Family { figures: aggregates, group_by, .. } = *family;
         let sizes: Vec<usize> = group_by.iter().map(|level| level.of(self.cube()).len()).collect();
         let rows = sizes.iter().try_fold(1u64, |n, &s| n.checked_mul(s as u64)).unwrap_or(u64::MAX);
         if rows > MOST_ROWS {
@@ -237,16 +219,18 @@ impl<S: Source> Evaluator<S> {
         let mut out = Vec::new();
         let mut nodes = vec![0u32; sizes.len()];
         for _ in 0..rows {
-            if asked(&nodes) {
+            if (family.asked)(&nodes) {
                 let at = |strides: &[usize]| {
                     nodes.iter().zip(strides).map(|(&n, s)| n as usize * s).sum::<usize>()
                 };
                 let estimates =
                     estimates.iter().map(|(strides, values)| values.get(at(strides)).copied().unwrap_or(0.0));
-                out.push(JointGroup {
+                out.push(Told {
                     nodes: nodes.clone(),
                     estimates: estimates.collect(),
                     law: laws.of(&nodes)?,
+                    others: Vec::new(),
+                    each: true,
                 });
             }
             odometer::next(&mut nodes, |i| sizes[i]);
@@ -402,6 +386,11 @@ impl<S: Source> Evaluator<S> {
     /// A recovered table, kept for the next query while it is not too large.
     pub fn table(&self, cuboid: &Cuboid) -> Result<Arc<[f64]>, RecoverError> {
         self.recovery.check_determined(cuboid)?;
+        self.kept(cuboid)
+    }
+
+    /// A table whose sums are the best estimates of all queries that can be estimated from it.
+    pub fn summands(&self, cuboid: &Cuboid) -> Result<Arc<[f64]>, RecoverError> {
         self.kept(cuboid)
     }
 
@@ -775,16 +764,18 @@ fn joint_law<S: Source>(
                 let (few, off) = turned::turned(&cells, width);
                 slack.iter_mut().zip(off).for_each(|(s, off)| *s += off);
                 let law = NoiseLaw::Gaussian { variance };
-                noises.extend(few.into_iter().map(|c| (Noise { measurement, copies: 1, law }, c)));
+                noises
+                    .extend(few.into_iter().map(|c| (Noise { release: 0, measurement, copies: 1, law }, c)));
                 continue;
             }
             let each = cells.iter().zip(&copies);
-            noises.extend(each.map(|(c, &copies)| (Noise { measurement, copies, law }, c.clone())));
+            noises
+                .extend(each.map(|(c, &copies)| (Noise { release: 0, measurement, copies, law }, c.clone())));
         }
     }
     if let Some(law) = centre {
         let coefficients = shares.into_iter().map(|s| recovery.shift(s.into_iter())).collect();
-        noises.push((Noise { measurement: Noise::CENTRE, copies: 1, law }, coefficients));
+        noises.push((Noise { release: 0, measurement: Noise::CENTRE, copies: 1, law }, coefficients));
     }
     JointLaw::new(width, noises).with_slack(slack)
 }

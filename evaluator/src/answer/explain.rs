@@ -3,7 +3,7 @@
 use super::asked::{self, Asked};
 use super::labels::Labels;
 use super::open::{Answers, QueryError};
-use super::several::Several;
+use super::tell::{Teller, Told};
 use crate::sql::Query;
 use crate::visible::visible;
 use serde::Serialize;
@@ -45,115 +45,73 @@ pub struct Explained {
     pub sources: Vec<Source>,
 }
 
-/// A measurement, the weight of some of its noises, how many they are, the variance of one of them, and its part in the answer's.
-type Term = (usize, f64, u64, f64, f64);
+/// A measurement of a release, the weight of some of its noises, how many they are, the variance of one of them, and its part in the answer's.
+type Term = ((usize, usize), f64, u64, f64, f64);
 
 /// Rows that are explained.
 const MOST_ROWS: usize = 3;
 /// Sources that are listed for people.
 const LISTED: usize = 8;
 
-impl Several {
-    /// Explains the first rows of a query's answer, in the order of its groups.
-    pub fn explain(&self, sql: &str) -> Result<Vec<Explained>, QueryError> {
-        let queries = self.read(sql)?;
-        self.means_the_same(&queries)?;
-        let mut out = Vec::new();
-        for party in self.parties(&queries) {
-            let explained = explain(&party.releases)?;
-            // A figure of several periods is as many figures.
-            out.extend(explained.into_iter().map(|e| match party.period {
-                Some(period) => Explained { figure: format!("{}_{period}", e.figure), ..e },
-                None => e,
-            }));
-        }
-        Ok(out)
-    }
-}
-
-/// Explains the first rows of an answer that releases of one period give together.
-fn explain(releases: &[(&Answers, &Query)]) -> Result<Vec<Explained>, QueryError> {
+/// Explains the first rows of an answer.
+pub(super) fn explain(teller: &dyn Teller, query: &Query) -> Result<Vec<Explained>, QueryError> {
+    let asked = Asked::new(query)?;
+    let labels = Labels::new(query, teller.cube());
+    let releases = teller.releases();
     let mut out: Vec<Explained> = Vec::new();
-    let asked = releases.iter().map(|(_, query)| Asked::new(query)).collect::<Result<Vec<_>, _>>()?;
-    let parts: Vec<(&Answers, &Asked)> = releases.iter().map(|(r, _)| *r).zip(&asked).collect();
-    let Some(&(first, asked)) = parts.first() else { return Ok(out) };
-    let labels = Labels::new(asked.query, first.cube());
-    for row in asked::rows(&parts)?.iter().take(MOST_ROWS) {
-        for (column, figure) in asked.query.columns.iter().zip(&asked.figures) {
+    for row in asked::rows(teller, &asked)?.iter().take(MOST_ROWS) {
+        for (column, figure) in query.columns.iter().zip(&asked.figures) {
             let Some(figure) = figure else { continue };
-            let width = asked.aggregates.len();
-            let weights = figure.weights(width);
-            // For each release the linear figure that decides the variance.
-            let figures: Vec<(&Answers, Vec<Term>)> = parts
-                .iter()
-                .zip(&row.groups)
-                .map(|(&(r, _), group)| {
-                    let linear = match &weights[..] {
-                        [n, d] => {
-                            let value = |w: &[f64]| -> f64 {
-                                w.iter().zip(&group.estimates).map(|(w, e)| w * e).sum()
-                            };
-                            let (top, below) = figure.values(value(n), value(d));
-                            n.iter().zip(d).map(|(n, d)| (n - top / below * d) / below).collect()
-                        }
-                        other => other.first().cloned().unwrap_or_default(),
-                    };
-                    let terms = group.law.terms(&linear).map(|(m, t)| {
-                        let one = t.noise.variance();
-                        (m, t.coefficient.abs(), t.copies, one, t.coefficient * t.coefficient * one)
-                    });
-                    (r, without_residues(terms.collect()))
-                })
-                .collect();
-            let variances: Vec<f64> = figures
-                .iter()
-                .map(|(_, terms)| 0.0 + terms.iter().map(|t| t.4 * t.2 as f64).sum::<f64>())
-                .collect();
-            let total: f64 = variances.iter().map(|v| 1.0 / v).sum();
-            let variance = 1.0 / total;
-            let mut sources = Vec::new();
-            for ((release, terms), own) in figures.iter().zip(&variances) {
-                let share = 1.0 / own / total;
-                let mut by: BTreeMap<usize, (u64, f64, f64, f64)> = BTreeMap::new();
-                for &(m, weight, copies, one, each) in terms {
-                    let e = by.entry(m).or_default();
-                    e.0 += copies;
-                    e.1 = weight.max(e.1);
-                    e.2 = one;
-                    e.3 += each * copies as f64;
-                }
-                for (m, (noises, weight, one, sum)) in by {
-                    let recovery = release.evaluator().recovery();
-                    let block = recovery.plan().only().measurements.get(m).map(|m| &m.block);
-                    // Of a sum of noises each is a term of its own.
-                    let layers = if block.is_some() { recovery.noise(m) } else { Vec::new() };
-                    let (noises, one) = match &layers[..] {
-                        [_, _, ..] => {
-                            let all = layers.iter().map(|l| l.variance()).sum();
-                            (noises.div_ceil(layers.len() as u64), all)
-                        }
-                        _ => (noises, one),
-                    };
-                    let of_all = if variance > 0.0 { share * share * sum / variance } else { 0.0 };
-                    sources.push(Source {
-                        release: (parts.len() > 1).then(|| release.title()),
-                        block: block
-                            .map_or("the secret centre".into(), |b| release.cube().describe(b.cuboid())),
-                        kind: block.map_or("shift", |b| b.kind()),
-                        noises,
-                        weight: weight * share,
-                        noise_std: libm::sqrt(one),
-                        share: of_all,
-                        if_halved: libm::sqrt(1.0 - 0.5 * of_all),
-                    });
-                }
-            }
-            sources.sort_by(|a, b| b.share.total_cmp(&a.share));
-            let labels = labels.row(asked.place(row.portion, row.nodes()));
+            let (variance, sources) = sources(&row.told, &figure.slopes(&row.told, 0), &releases);
+            let labels = labels.row(asked.place(row.portion, &row.told.nodes));
             out.push(Explained { figure: column.name().into(), row: labels, variance, sources });
         }
     }
     Ok(out)
+}
+
+/// The variance of a combination's error, and what measurements it comes from.
+fn sources(told: &Told, weights: &[f64], releases: &[&Answers]) -> (f64, Vec<Source>) {
+    let terms = told.law.noises().map(|(noise, coefficients)| {
+        let c: f64 = coefficients.iter().zip(weights).map(|(c, w)| c * w).sum();
+        let one = noise.law.variance();
+        ((noise.release, noise.measurement), c.abs(), noise.copies, one, c * c * one)
+    });
+    let terms = without_residues(terms.collect());
+    let variance = 0.0 + terms.iter().map(|t| t.4 * t.2 as f64).sum::<f64>();
+    let mut by: BTreeMap<(usize, usize), (u64, f64, f64, f64)> = BTreeMap::new();
+    for (place, weight, copies, one, each) in terms {
+        let e = by.entry(place).or_default();
+        *e = (e.0 + copies, weight.max(e.1), one, e.3 + each * copies as f64);
+    }
+    let mut sources = Vec::new();
+    for ((release, m), (noises, weight, one, sum)) in by {
+        let Some(release) = releases.get(release) else { continue };
+        let recovery = release.evaluator().recovery();
+        let block = recovery.plan().only().measurements.get(m).map(|m| &m.block);
+        // Of a sum of noises each is a term of its own.
+        let layers = if block.is_some() { recovery.noise(m) } else { Vec::new() };
+        let (noises, one) = match &layers[..] {
+            [_, _, ..] => {
+                let all = layers.iter().map(|l| l.variance()).sum();
+                (noises.div_ceil(layers.len() as u64), all)
+            }
+            _ => (noises, one),
+        };
+        let of_all = if variance > 0.0 { sum / variance } else { 0.0 };
+        sources.push(Source {
+            release: (releases.len() > 1).then(|| release.title()),
+            block: block.map_or("the secret centre".into(), |b| release.cube().describe(b.cuboid())),
+            kind: block.map_or("shift", |b| b.kind()),
+            noises,
+            weight,
+            noise_std: libm::sqrt(one),
+            share: of_all,
+            if_halved: libm::sqrt(1.0 - 0.5 * of_all),
+        });
+    }
+    sources.sort_by(|a, b| b.share.total_cmp(&a.share));
+    (variance, sources)
 }
 
 /// Leaves out the terms that only rounding has left behind. Weights are sums and quotients of doubles, so where they cancel there remains
@@ -221,14 +179,14 @@ mod tests {
 
     #[test]
     fn residues_of_rounding_are_no_noises() {
-        let term = |m: usize, weight: f64, one: f64| (m, weight, 1, one, weight * weight * one);
+        let term = |m: usize, weight: f64, one: f64| ((0, m), weight, 1, one, weight * weight * one);
         let kept = without_residues(vec![
             term(0, 1.0, 4.0),
             term(1, 1e-13, 9.0),
             term(2, 1e-4, 4.0),
             term(3, 0.0, 1.0),
         ]);
-        assert_eq!(kept.iter().map(|t| t.0).collect::<Vec<_>>(), [0, 2]);
+        assert_eq!(kept.iter().map(|t| t.0.1).collect::<Vec<_>>(), [0, 2]);
         // All of one size: whatever the size is.
         assert_eq!(without_residues(vec![term(0, 1e-12, 1.0), term(1, 2e-12, 1.0)]).len(), 2);
         assert!(

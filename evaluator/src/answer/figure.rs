@@ -10,6 +10,7 @@
 use super::joint::{How, JointLaw, Solved};
 use super::posterior::{Alternative, p_value};
 use super::render::ResultFigure;
+use super::tell::{Told, pool};
 use crate::law::{ErrorLaw, Interval, LawError};
 use crate::sql::{Aggregate, Expr, Linear};
 use std::collections::HashMap;
@@ -38,15 +39,6 @@ pub enum Basis {
     Unbounded,
 }
 
-/// The same group of one release: its aggregates, and the joint law of their errors.
-#[derive(Clone)]
-pub struct Known<'a> {
-    /// The estimate of each aggregate.
-    pub estimates: &'a [f64],
-    /// Of their errors.
-    pub law: &'a Arc<JointLaw>,
-}
-
 /// A figure of one row.
 #[derive(Debug, Clone)]
 pub struct Answered {
@@ -60,8 +52,8 @@ pub struct Answered {
     pub high: f64,
     /// How the interval was found.
     pub basis: Basis,
-    /// What each release contributes: weights that sum to 1.
-    pub shares: Arc<[f64]>,
+    /// Which of the estimates that are told it is made of: the best, or one of the others.
+    pub way: usize,
     /// What further statements rest on.
     pub error: ErrorOf,
 }
@@ -114,9 +106,10 @@ pub enum ErrorOf {
 /// How many laws the interval of a ratio is found with share the work of one.
 const RATIO_LAWS: u64 = 16;
 
-/// Laws combined over releases: rows that look alike share them.
+/// Joint laws of numerators and denominators: rows that look alike share them. Those they are made of are kept alive, so that their addresses
+/// stay their own.
 #[derive(Default)]
-pub struct Pools(HashMap<(usize, Vec<usize>), (Arc<[f64]>, Arc<JointLaw>)>);
+pub struct Pairs(HashMap<(usize, usize), (Arc<JointLaw>, Arc<JointLaw>)>);
 
 impl Figure {
     /// A plain aggregate.
@@ -183,57 +176,68 @@ impl Figure {
         sum(&self.numerator) / self.denominator.as_ref().map_or(1.0, sum)
     }
 
-    /// The figure from what one or more releases know. `column` tells figures apart in `pools`.
+    /// The figure from what is told of a row. A linear one is taken from whichever of the estimates has the narrowest interval: that
+    /// follows from their laws alone. `column` tells figures apart in `pairs`.
     pub fn answer(
         &self,
         column: usize,
-        known: &[Known],
+        told: &Told,
         how: &How,
-        pools: &mut Pools,
+        pairs: &mut Pairs,
     ) -> Result<Answered, LawError> {
-        let width = known.first().map_or(0, |k| k.estimates.len());
-        let weights = self.weights(width);
-        if let ([only], [linear]) = (known, &weights[..]) {
-            // The release's own law remembers its intervals from one query to the next.
-            let estimate = self.numerator.constant + dot(linear, only.estimates);
-            return Ok(self.linear(estimate, only.law.solve(linear, how)?, [1.0].into()));
+        if self.is_ratio() {
+            return self.part(column, told, pairs).ratio(how);
         }
-        let part = self.part(column, known, pools);
-        match self.denominator {
-            None => Ok(self.linear(part.numerator, part.law.solve(&[1.0], how)?, part.shares)),
-            Some(_) => part.ratio(how),
+        let weights = self.weights(told.estimates.len()).into_iter().next().unwrap_or_default();
+        let mut best = (0, told.law.solve(&weights, how)?);
+        let most = pool::MOST_WIDER * best.1.law.std_error();
+        for (at, (_, law)) in told.others.iter().enumerate() {
+            if libm::sqrt(law.covariance(&weights, &weights)) > most {
+                continue;
+            }
+            let other = law.solve(&weights, how)?;
+            if other.high - other.low < (best.1.high - best.1.low) * (1.0 - 1e-9) {
+                best = (at + 1, other);
+            }
         }
+        let estimate = self.numerator.constant + dot(&weights, told.way(best.0).0);
+        Ok(Answered { way: best.0, ..self.linear(estimate, best.1) })
     }
 
-    /// Numerator and denominator from what one or more releases know, with the joint law of their errors.
-    pub fn part(&self, column: usize, known: &[Known], pools: &mut Pools) -> Part {
-        let width = known.first().map_or(0, |k| k.estimates.len());
-        let weights = self.weights(width);
-        let key = (column, known.iter().map(|k| Arc::as_ptr(k.law) as usize).collect());
-        let (shares, law) = pools.0.entry(key).or_insert_with(|| {
-            let shares = shares(known, &weights);
-            let sources: Vec<(&JointLaw, Vec<Vec<f64>>)> = known
-                .iter()
-                .zip(shares.iter())
-                .map(|(k, s)| {
-                    let scaled = weights.iter().map(|f| f.iter().map(|w| w * s).collect()).collect();
-                    (&**k.law, scaled)
-                })
-                .collect();
-            (shares, Arc::new(JointLaw::pool(&sources)))
-        });
-        let pooled = |figure: Option<&Vec<f64>>| -> f64 {
-            let figure = figure.map_or(&[][..], |f| f);
-            known.iter().zip(shares.iter()).map(|(k, s)| s * dot(figure, k.estimates)).sum()
-        };
-        let (numerator, denominator) = self.values(pooled(weights.first()), pooled(weights.get(1)));
-        Part { numerator, denominator, law: law.clone(), shares: shares.clone() }
+    /// A linear figure from the best of the estimates, whatever its interval.
+    pub fn best(&self, told: &Told, how: &How) -> Result<Answered, LawError> {
+        let weights = self.weights(told.estimates.len()).into_iter().next().unwrap_or_default();
+        let estimate = self.numerator.constant + dot(&weights, &told.estimates);
+        Ok(self.linear(estimate, told.law.solve(&weights, how)?))
+    }
+
+    /// Numerator and denominator, with the joint law of their errors.
+    pub fn part(&self, column: usize, told: &Told, pairs: &mut Pairs) -> Part {
+        let weights = self.weights(told.estimates.len());
+        let key = (column, Arc::as_ptr(&told.law) as usize);
+        let made = || (told.law.clone(), Arc::new(JointLaw::pool(&[(&*told.law, weights.clone())])));
+        let law = pairs.0.entry(key).or_insert_with(made).1.clone();
+        let value = |figure: Option<&Vec<f64>>| figure.map_or(0.0, |f| dot(f, &told.estimates));
+        let (numerator, denominator) = self.values(value(weights.first()), value(weights.get(1)));
+        Part { numerator, denominator, law }
+    }
+
+    /// The weight of each aggregate in the figure's error; of a ratio that of the delta method.
+    pub fn slopes(&self, told: &Told, way: usize) -> Vec<f64> {
+        let (estimates, _) = told.way(way);
+        match &self.weights(estimates.len())[..] {
+            [n, d] => {
+                let (top, below) = self.values(dot(n, estimates), dot(d, estimates));
+                n.iter().zip(d).map(|(n, d)| (n - top / below * d) / below).collect()
+            }
+            other => other.first().cloned().unwrap_or_default(),
+        }
     }
 
     /// By how much a linear figure differs between two independent sources.
     pub fn difference(&self, change: &Change, how: &How) -> Result<Answered, LawError> {
         let estimate = change.after.numerator - change.before.numerator;
-        Ok(self.linear(estimate, change.laws.difference.solve(&[1.0], how)?, [1.0].into()))
+        Ok(self.linear(estimate, change.laws.difference.solve(&[1.0], how)?))
     }
 
     /// The interval that reaches so many standard errors to both sides; of a linear figure.
@@ -245,7 +249,7 @@ impl Figure {
         }
     }
 
-    fn linear(&self, estimate: f64, solved: Arc<Solved>, shares: Arc<[f64]>) -> Answered {
+    fn linear(&self, estimate: f64, solved: Arc<Solved>) -> Answered {
         let (mut low, mut high) = (estimate - solved.high, estimate - solved.low);
         if self.whole {
             (low, high) = whole_ends(low, high);
@@ -257,13 +261,13 @@ impl Figure {
             low,
             high,
             basis: Basis::Linear,
-            shares,
+            way: 0,
             error: ErrorOf::Linear(solved),
         }
     }
 }
 
-/// A figure's numerator and denominator (1 for a linear figure), from one or more releases.
+/// A figure's numerator and denominator (1 for a linear figure).
 #[derive(Debug, Clone)]
 pub struct Part {
     /// The estimate of the numerator.
@@ -272,14 +276,12 @@ pub struct Part {
     pub denominator: f64,
     /// The joint law of their errors.
     pub law: Arc<JointLaw>,
-    /// What each release contributes.
-    pub shares: Arc<[f64]>,
 }
 
 impl Part {
     /// The ratio, with Fieller's interval.
     fn ratio(&self, how: &How) -> Result<Answered, LawError> {
-        let Part { numerator, denominator, law, shares } = self;
+        let Part { numerator, denominator, law } = self;
         let (numerator, denominator) = (*numerator, *denominator);
         let exact = |figure: &[f64; 2]| law.covariance(figure, figure) <= 0.0;
         if denominator.abs() < 1e-9 && exact(&[0.0, 1.0]) {
@@ -292,7 +294,7 @@ impl Part {
                 low,
                 high,
                 basis: Basis::Fieller,
-                shares: shares.clone(),
+                way: 0,
                 error,
             });
         }
@@ -305,7 +307,7 @@ impl Part {
             low,
             high,
             basis: if low.is_finite() { Basis::Fieller } else { Basis::Unbounded },
-            shares: shares.clone(),
+            way: 0,
             error: ErrorOf::Ratio { pair: law.clone(), numerator, denominator },
         })
     }
@@ -358,7 +360,6 @@ impl Change {
             numerator: 100.0 * (self.after.numerator - self.before.numerator),
             denominator: self.before.numerator,
             law: self.laws.percent.clone(),
-            shares: [1.0].into(),
         }
         .ratio(how)
     }
@@ -386,17 +387,6 @@ pub fn whole_ends(low: f64, high: f64) -> (f64, f64) {
     } else {
         (libm::floor(low) + 0.0, libm::ceil(high) + 0.0)
     }
-}
-
-/// Shares by precision: of the figure if it is linear, of numerator and denominator together if it is a
-/// ratio. They depend on the laws only, not on the noisy values, so the pooled figure's law is exact too.
-fn shares(known: &[Known], weights: &[Vec<f64>]) -> Arc<[f64]> {
-    let variances: Vec<f64> =
-        known.iter().map(|k| weights.iter().map(|w| k.law.covariance(w, w)).sum()).collect();
-    let exact = variances.iter().filter(|v| **v <= 0.0).count();
-    let precision = |v: f64| if exact > 0 { f64::from(u8::from(v <= 0.0)) } else { 1.0 / v };
-    let total: f64 = variances.iter().map(|&v| precision(v)).sum();
-    variances.iter().map(|&v| precision(v) / total).collect()
 }
 
 /// The hull of the c for which `|n − c·d|` is at most the half-width of the law of `N − c·D`; infinite when

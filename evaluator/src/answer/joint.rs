@@ -11,6 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// `copies` independent noises of one measurement that enter every figure in the same way.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Noise {
+    /// Which of several releases they are of.
+    pub release: usize,
     /// The measurement they were added to.
     pub measurement: usize,
     /// How many there are.
@@ -127,6 +129,20 @@ impl JointLaw {
             .sum()
     }
 
+    /// The covariances of all figures, row by row.
+    pub fn covariances(&self) -> Vec<f64> {
+        let n = self.width;
+        let mut out = vec![0.0; n * n];
+        for (noise, coefficients) in self.noises() {
+            let one = noise.copies as f64 * noise.law.variance();
+            for (i, c) in coefficients.iter().enumerate().filter(|(_, c)| **c != 0.0) {
+                let row = &mut out[i * n..(i + 1) * n];
+                row.iter_mut().zip(coefficients).for_each(|(v, other)| *v += one * c * other);
+            }
+        }
+        out
+    }
+
     /// The law of a combination and its interval, remembered: rows that look alike share this object.
     pub fn solve(&self, weights: &[f64], how: &How) -> Result<Arc<Solved>, LawError> {
         let key = how.key(weights);
@@ -167,6 +183,38 @@ impl JointLaw {
     }
 }
 
+impl JointLaw {
+    /// Several releases with noise of their own: each with its number, the law of its figures, and for each new figure their weights;
+    /// beside noises with their weights.
+    pub fn pooled(
+        width: usize,
+        releases: &[(usize, &JointLaw, Vec<Vec<f64>>)],
+        beside: Vec<(Noise, Vec<f64>)>,
+    ) -> JointLaw {
+        let mut noises = beside;
+        let mut slack = vec![0.0; width];
+        for (release, law, figures) in releases {
+            slack.iter_mut().zip(figures).for_each(|(s, weights)| *s += law.slack(weights));
+            for (noise, coefficients) in law.noises() {
+                let mixed = |f: &Vec<f64>| f.iter().zip(coefficients).map(|(w, c)| w * c).sum::<f64>();
+                noises.push((Noise { release: *release, ..*noise }, figures.iter().map(mixed).collect()));
+            }
+        }
+        // What cancels in exact arithmetic leaves a trace in floating point; such a trace is no noise.
+        let mut most = vec![0.0f64; width];
+        for (_, own) in &noises {
+            most.iter_mut().zip(own).for_each(|(m, c)| *m = m.max(c.abs()));
+        }
+        for (_, own) in &mut noises {
+            own.iter_mut()
+                .zip(&most)
+                .filter(|(c, most)| c.abs() <= 1e-10 * **most)
+                .for_each(|(c, _)| *c = 0.0);
+        }
+        JointLaw::new(width, noises).with_slack(slack)
+    }
+}
+
 impl How {
     fn key(&self, weights: &[f64]) -> Vec<u64> {
         let method = match self.method {
@@ -190,7 +238,7 @@ mod tests {
     #[test]
     fn covariances_survive() {
         let unit = NoiseLaw::Laplace { scale: 1.0 };
-        let noise = |copies| Noise { measurement: 0, copies, law: unit };
+        let noise = |copies| Noise { release: 0, measurement: 0, copies, law: unit };
         let joint = JointLaw::new(2, vec![(noise(3), vec![1.0, 1.0]), (noise(1), vec![0.0, 2.0])]);
         // Var A = 6, Var B = 6 + 8, Cov = 6: Var(A − B) = 8.
         assert_eq!(joint.covariance(&[1.0, 0.0], &[0.0, 1.0]), 6.0);

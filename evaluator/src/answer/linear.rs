@@ -8,10 +8,10 @@ use super::notes::Notes;
 use super::open::QueryError;
 use super::render::{ResultCell, ResultColumn, ResultFigure, ResultTable};
 use super::rows::{Sortable, kept, rounded};
+use super::tell::pool;
 use crate::cube::{Cube, Cuboid, Filter, Frame, Level, TooIntricate, required_level};
 use crate::plan::{Rows, limits};
 use crate::sql::{Portion, Present, Query};
-use std::collections::BTreeMap;
 
 /// One figure of one row of an answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,29 +85,6 @@ pub fn figures(query: &Query, cube: &Cube) -> Result<Vec<Linear>, QueryError> {
     Ok(out)
 }
 
-/// What the figures of rows add up to over each of the groups, and over several: a release that does not hold the rows may know these sums well,
-/// and then tells of the rows, too. As many as there may be figures.
-pub fn sums(figures: &[Linear]) -> Vec<Filter> {
-    let groups = figures.first().map_or(0, |f| f.nodes.len());
-    let mut out: Vec<Filter> = Vec::new();
-    // Which groups are kept, all but all of them.
-    for kept in (0..(1usize << groups.min(8)) - 1).rev() {
-        let key = |f: &Linear| {
-            let nodes = f.nodes.iter().enumerate().filter(|(i, _)| kept >> i & 1 == 1);
-            (f.column, f.ranks.clone(), nodes.map(|(_, &node)| node).collect::<Vec<u32>>())
-        };
-        let mut members: BTreeMap<_, Vec<&Linear>> = BTreeMap::new();
-        figures.iter().for_each(|f| members.entry(key(f)).or_default().push(f));
-        if figures.len() + out.len() + members.len() <= MOST_FIGURES {
-            let sum = |of: Vec<&Linear>| {
-                { of }.into_iter().try_fold(Filter::constant(0.0), |sum, f| sum.plus(&f.filter)).ok()
-            };
-            out.extend(members.into_values().filter_map(sum));
-        }
-    }
-    out
-}
-
 /// The weight of every cell in a figure of one row.
 fn cells(
     figure: &Figure,
@@ -122,15 +99,7 @@ fn cells(
         if weight == 0.0 {
             continue;
         }
-        let mut part = aggregate.filter.clone();
-        for (i, (by, &node)) in query.group_by.iter().zip(nodes).enumerate() {
-            if aggregate.keeps(i) {
-                let (d, dimension) = (by.dimension, &cube.dimensions[by.dimension]);
-                let inside = dimension.ancestors(dimension.finest(), by.level);
-                let inside: Vec<bool> = inside.into_iter().map(|n| n == node).collect();
-                part = part.and(&Filter::nodes(d, &inside))?;
-            }
-        }
+        let part = pool::cells(aggregate, &query.group_by, nodes, cube)?;
         filter = filter.plus(&part.and(&Filter::constant(weight))?)?;
     }
     Ok(filter)

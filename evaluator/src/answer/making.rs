@@ -2,7 +2,7 @@
 
 use super::asked::{Asked, Row};
 use super::before::{Before, Posteriors};
-use super::figure::{Answered, Basis, ErrorOf, Figure, Known, Pools};
+use super::figure::{Answered, Basis, ErrorOf, Figure, Pairs};
 use super::joint::How;
 use super::labels::Labels;
 use super::max_z::MaxZ;
@@ -13,6 +13,7 @@ use super::options::Options;
 use super::posterior::CountPosterior;
 use super::render::{ColumnKind, ResultCell, ResultColumn, ResultFigure};
 use super::rows::{Sortable, rounded};
+use super::tell::Told;
 use crate::law::Method;
 use crate::sql::SelectColumn;
 use std::sync::Arc;
@@ -25,8 +26,10 @@ pub(super) struct Making<'a> {
     how: How,
     prior: Option<Before>,
     max_z: Option<MaxZ>,
-    pools: Pools,
+    pairs: Pairs,
     posteriors: Posteriors,
+    /// Whether each release alone tells all rows.
+    each: bool,
     /// For each column.
     met: Vec<Met>,
 }
@@ -39,10 +42,21 @@ impl<'a> Making<'a> {
         how: How,
         prior: Option<Before>,
         max_z: Option<MaxZ>,
-        pools: Pools,
+        pairs: Pairs,
     ) -> Making<'a> {
         let met = vec![Met::default(); asked.figures.len()];
-        Making { asked, labels, options, how, prior, max_z, pools, posteriors: Posteriors::default(), met }
+        Making {
+            asked,
+            labels,
+            options,
+            how,
+            prior,
+            max_z,
+            pairs,
+            posteriors: Posteriors::default(),
+            each: true,
+            met,
+        }
     }
 
     /// The columns; `nearest` says that figures are in another sense than least squares, which then stand beside them.
@@ -87,7 +101,8 @@ impl<'a> Making<'a> {
         notes: &mut Notes,
     ) -> Result<Sortable, QueryError> {
         let asked = self.asked;
-        let (place, known) = (asked.place(row.portion, row.nodes()), &row.known()[..]);
+        let (place, told) = (asked.place(row.portion, &row.told.nodes), &row.told);
+        self.each &= told.each;
         let (mut cells, mut keys) = (Vec::new(), Vec::with_capacity(asked.figures.len()));
         for (i, figure) in asked.figures.iter().enumerate() {
             let Some(figure) = figure else {
@@ -95,20 +110,25 @@ impl<'a> Making<'a> {
                 cells.push(ResultCell::Label(self.labels.label(i, place)));
                 continue;
             };
-            let mut answered = figure.answer(i, known, &self.how, &mut self.pools)?;
-            if let Some(z) = self.max_z.filter(|_| !figure.is_ratio()) {
-                figure.reaching(&mut answered, z.critical);
-            }
+            let answered = match self.max_z.filter(|_| !figure.is_ratio()) {
+                // The simulated errors are those of the best estimates.
+                Some(z) => {
+                    let mut answered = figure.best(told, &self.how)?;
+                    figure.reaching(&mut answered, z.critical);
+                    answered
+                }
+                None => figure.answer(i, told, &self.how, &mut self.pairs)?,
+            };
             let other = nearest.map(|known| figure.value(known));
             let estimate = other.unwrap_or(answered.estimate);
             let figure_shown = rounded(asked.query, i, ResultFigure { estimate, ..answered.shown() });
             keys.push(figure_shown.estimate);
-            self.met[i].saw(&answered);
+            self.met[i].saw(figure, told, &answered);
             cells.push(ResultCell::Figure(figure_shown));
             if other.is_some() {
                 cells.push(ResultCell::Number(answered.estimate));
             }
-            self.beside(figure, &answered, known, notes, &mut cells)?;
+            self.beside(figure, &answered, told, notes, &mut cells)?;
         }
         Ok(Sortable { keys, cells })
     }
@@ -118,13 +138,13 @@ impl<'a> Making<'a> {
         &mut self,
         figure: &Figure,
         answered: &Answered,
-        known: &[Known],
+        told: &Told,
         notes: &mut Notes,
         cells: &mut Vec<ResultCell>,
     ) -> Result<(), QueryError> {
         let posterior: Option<Arc<CountPosterior>> = match self.prior {
             Some(Before::Prior(prior)) => Some(self.posteriors.of(answered, prior)?),
-            Some(Before::OfTotal { p }) => Some(self.posteriors.of_total(answered, figure, known, p)?),
+            Some(Before::OfTotal { p }) => Some(self.posteriors.of_total(answered, figure, told, p)?),
             None => None,
         };
         if let Some(p) = &posterior {
@@ -157,7 +177,7 @@ impl<'a> Making<'a> {
     }
 
     /// How each figure's interval was found, with what is to be said of it.
-    pub fn methods(&self, releases: &[(&Answers, &Asked)], notes: &mut Notes) -> Vec<(String, String)> {
+    pub fn methods(&self, releases: &[&Answers], notes: &mut Notes) -> Vec<(String, String)> {
         let mut methods = Vec::new();
         for ((column, figure), met) in self.asked.query.columns.iter().zip(&self.asked.figures).zip(&self.met)
         {
@@ -168,9 +188,15 @@ impl<'a> Making<'a> {
             };
             methods.push((column.name().into(), method.into()));
             met.notes(column.name(), figure, self.options, notes);
-            if let Some(shares) = met.shares.as_ref().filter(|_| releases.len() > 1) {
+            let several = releases.len() > 1 && self.each;
+            if let Some(shares) = met.shares.as_ref().filter(|s| several && !s.is_empty()) {
                 notes.add(contributions(column.name(), releases, shares));
             }
+        }
+        if !self.each {
+            let n = releases.len();
+            notes
+                .add(format!("{n} releases taken together: the best combination of all that they measured."));
         }
         methods
     }
@@ -181,13 +207,13 @@ impl<'a> Making<'a> {
 struct Met {
     unbounded: bool,
     method: Option<&'static str>,
-    shares: Option<Arc<[f64]>>,
+    shares: Option<Vec<f64>>,
 }
 
 impl Met {
-    fn saw(&mut self, answered: &Answered) {
+    fn saw(&mut self, figure: &Figure, told: &Told, answered: &Answered) {
         self.unbounded |= answered.basis == Basis::Unbounded;
-        self.shares.get_or_insert_with(|| answered.shares.clone());
+        self.shares.get_or_insert_with(|| told.shares(&figure.slopes(told, answered.way), answered.way));
         if self.method.is_none()
             && let ErrorOf::Linear(solved) = &answered.error
             && !solved.law.terms().is_empty()

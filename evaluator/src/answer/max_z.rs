@@ -148,7 +148,7 @@ mod tests {
     use crate::law::normal_upper_tail;
 
     fn noise(copies: u64, law: NoiseLaw) -> Noise {
-        Noise { measurement: 0, copies, law }
+        Noise { release: 0, measurement: 0, copies, law }
     }
 
     fn simulate(width: usize, noises: &[(Noise, Vec<f64>)], level: f64) -> Option<MaxZ> {

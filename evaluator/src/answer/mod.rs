@@ -26,7 +26,6 @@ pub mod nearest;
 mod notes;
 pub mod open;
 mod options;
-pub mod past;
 mod planned;
 pub mod posterior;
 mod quantile;
@@ -36,8 +35,9 @@ mod rows;
 mod several;
 mod simultaneous;
 mod statement;
+pub mod tell;
 
-pub use evaluate::{AnswerError, Evaluator, Group, JointGroup};
+pub use evaluate::{AnswerError, Evaluator, Group};
 pub use figure::whole_ends;
 pub use open::{Answers, QueryError};
 pub use options::Options;

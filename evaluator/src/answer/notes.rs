@@ -1,6 +1,5 @@
 //! What is said under a table.
 
-use super::asked::Asked;
 use super::open::Answers;
 
 /// Remarks, each once.
@@ -16,11 +15,12 @@ impl Notes {
 }
 
 /// Which release had which share in a figure.
-pub(super) fn contributions(name: &str, releases: &[(&Answers, &Asked)], shares: &[f64]) -> String {
+pub(super) fn contributions(name: &str, releases: &[&Answers], shares: &[f64]) -> String {
     let parts: Vec<String> = releases
         .iter()
-        .zip(shares)
-        .map(|((r, _), s)| format!("{:.1} % from {}", 100.0 * s, r.title()))
+        .enumerate()
+        .map(|(at, r)| (r, shares.get(at).copied().unwrap_or(0.0)))
+        .map(|(r, s)| format!("{:.1} % from {}", 100.0 * s, r.title()))
         .collect();
     format!("{name}: combined by precision: {} (first row).", parts.join(", "))
 }

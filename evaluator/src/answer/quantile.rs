@@ -15,10 +15,11 @@
 //! **No units.** Where N is certainly 0 there is no quantile: NULL, as in SQL.
 
 use super::asked::Asked;
-use super::open::{Answers, QueryError};
+use super::open::QueryError;
 use super::options::Options;
 use super::query::answer as answer_linear;
 use super::render::{Caveat, ResultCell, ResultFigure, ResultTable};
+use super::tell::Teller;
 use crate::cube::{Cube, Filter, Level, Number};
 use crate::law::Interval;
 use crate::sql::{Aggregate, Expr, Query, SelectColumn};
@@ -43,39 +44,33 @@ fn hidden(column: usize, at: usize) -> String {
     format!("\u{1}{column}.{at}")
 }
 
-/// The answer of releases whose queries say the same.
-pub(super) fn answer(releases: &[(&Answers, &Query)], options: &Options) -> Result<ResultTable, QueryError> {
+/// The answer of a teller.
+pub(super) fn answer(
+    teller: &dyn Teller,
+    query: &Query,
+    options: &Options,
+) -> Result<ResultTable, QueryError> {
     let plain = Options { complete: options.complete, ..Options::at(options.level) };
     if (Options { method: plain.method, ..*options }) != plain || options.interval != Interval::EqualTailed {
         return Err(QueryError::Quantile(
             "have an interval with equal tails: leave out --prob, --test, --prior, --joint and --interval",
         ));
     }
-    if releases.iter().any(|(r, _)| r.nearest().is_some()) {
+    if teller.releases().iter().any(|r| r.nearest().is_some()) {
         return Err(QueryError::Quantile("are taken of least squares: leave out --recover"));
     }
-    let expanded = releases.iter().map(|(r, q)| expand(q, r.cube())).collect::<Result<Vec<_>, _>>()?;
-    let asked = expanded.iter().map(|e| Asked::new(&e.query)).collect::<Result<Vec<_>, _>>()?;
-    if let [first, others @ ..] = &asked[..]
-        && others.iter().any(|o| o.figures != first.figures || o.query.group_by != first.query.group_by)
-    {
-        return Err(QueryError::Together("the query means different things to them".into()));
-    }
-    let both: Vec<(&Answers, &Asked)> = releases.iter().zip(&asked).map(|((r, _), a)| (*r, a)).collect();
-    let table = answer_linear(&both, options).map_err(|e| match (e, releases.first()) {
+    let expanded = expand(query, teller.cube())?;
+    let table = answer_linear(teller, &Asked::new(&expanded.query)?, options).map_err(|e| match e {
         // What is refused is called as it was asked for.
-        (QueryError::Incomplete { what, fate, level, categories }, Some((_, query))) => {
+        QueryError::Incomplete { what, fate, level, categories } => {
             let asked =
                 query.columns.iter().enumerate().find(|(at, _)| what == format!("`{}`", hidden(*at, 0)));
             let what = asked.map_or(what.clone(), |(_, column)| format!("`{}`", column.name()));
             QueryError::Incomplete { what, fate, level, categories }
         }
-        (e, _) => e,
+        e => e,
     })?;
-    match (expanded.first(), releases.first()) {
-        (Some(expanded), Some((_, query))) => Ok(collapsed(table, query, &expanded.places)),
-        _ => Ok(table),
-    }
+    Ok(collapsed(table, query, &expanded.places))
 }
 
 /// The values of a level in their order, and the nodes that have each.

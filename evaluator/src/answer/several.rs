@@ -10,16 +10,15 @@
 //! combined; those of different periods are compared, never averaged: see [`super::compare`].
 
 use super::apart;
-use super::asked::Asked;
 use super::compare::{Party, compare};
 use super::describe::{Shown, TABLES};
+use super::explain::{Explained, explain};
 use super::meaning::Meaning;
 use super::open::{Answers, QueryError};
 use super::options::Options;
-use super::past;
-use super::quantile;
-use super::query::answer;
+use super::query::asked;
 use super::render::ResultTable;
+use super::tell::{Teller, pool::Pool};
 use crate::plan::Mode;
 use crate::release::{Dataset, SignerKind};
 use crate::sql::Query;
@@ -107,14 +106,48 @@ impl Several {
         more
     }
 
-    /// For each period its name, if several are compared, and its releases with the query as each understands it.
-    pub(super) fn parties<'a, Q>(&'a self, asked: &'a [Q]) -> Vec<Party<'a, Q>> {
+    /// What a question means to the releases of each period.
+    fn parties(&self, sql: &str) -> Result<Vec<Party<'_>>, QueryError> {
         let several = self.periods.len() > 1;
-        let party = |(period, members): &'a (Option<String>, Vec<usize>)| Party {
-            period: period.as_deref().filter(|_| several),
-            releases: members.iter().filter_map(|&i| Some((self.releases.get(i)?, asked.get(i)?))).collect(),
+        let queries: Vec<_> = self.read(sql);
+        if several || self.releases.len() == 1 {
+            // Every figure is of every period: each must understand the question.
+            if let Some(at) = queries.iter().position(Result::is_err) {
+                return { queries }.swap_remove(at).map(|_| Vec::new());
+            }
+        }
+        let read: Vec<(&Answers, Query)> = self
+            .releases
+            .iter()
+            .zip(queries.iter())
+            .filter_map(|(r, q)| Some((r, q.as_ref().ok()?.clone())))
+            .collect();
+        self.named(&read)?;
+        means_the_same(&read)?;
+        let party = |(period, members): &'_ (Option<String>, Vec<usize>)| {
+            let releases: Vec<&Answers> = members.iter().filter_map(|&at| self.releases.get(at)).collect();
+            let own = members
+                .iter()
+                .find_map(|&at| Some((self.releases.get(at)?, queries.get(at)?.as_ref().ok()?)));
+            let Some((first, query)) = own else { return Ok(None) };
+            let period = period.clone().filter(|_| several);
+            Ok(Some(Party { period, teller: told_by(first, &releases)?, query: query.clone() }))
         };
-        self.periods.iter().map(party).collect()
+        let parties = self.periods.iter().map(party).collect::<Result<Option<Vec<_>>, QueryError>>()?;
+        match (parties, queries.into_iter().find_map(Result::err)) {
+            (Some(parties), _) => Ok(parties),
+            (None, Some(why)) => Err(why),
+            (None, None) => Ok(Vec::new()),
+        }
+    }
+
+    /// Checks that a question names one of the releases.
+    fn named(&self, read: &[(&Answers, Query)]) -> Result<(), QueryError> {
+        let Some(((_, query), first)) = read.first().zip(self.releases.first()) else { return Ok(()) };
+        match self.releases.iter().any(|r| r.name().eq_ignore_ascii_case(&query.from)) {
+            true => Ok(()),
+            false => Err(QueryError::From(first.name().into(), query.from.clone())),
+        }
     }
 
     /// Answers one SELECT (or SHOW TABLES, or DESCRIBE name), which may name any of the releases after FROM.
@@ -134,103 +167,62 @@ impl Several {
         if let [only] = &self.releases[..] {
             return only.ask(sql, options);
         }
-        let queries = match self.read(sql) {
-            Ok(queries) => queries,
-            Err(why) => return self.pooled(sql, options).unwrap_or(Err(why)),
-        };
-        if let (Some(query), Some(first)) = (queries.first(), self.releases.first())
-            && self.releases.iter().all(|r| !r.name().eq_ignore_ascii_case(&query.from))
-        {
-            return Err(QueryError::From(first.name().into(), query.from.clone()));
-        }
-        self.means_the_same(&queries)?;
-        if queries.iter().any(Query::has_quantiles) {
-            if self.periods.len() > 1 {
-                return Err(QueryError::Compared("MEDIAN and QUANTILE are of one"));
+        let parties = self.parties(sql)?;
+        match &parties[..] {
+            [] => Ok(ResultTable::default()),
+            [one] => asked(&*one.teller, &one.query, options),
+            parties if parties.iter().any(|p| p.query.has_quantiles()) => {
+                Err(QueryError::Compared("MEDIAN and QUANTILE are of one"))
             }
-            let releases: Vec<(&Answers, &Query)> = self.releases.iter().zip(&queries).collect();
-            return quantile::answer(&releases, options);
-        }
-        let asked: Vec<Asked> = queries.iter().map(Asked::new).collect::<Result<_, _>>()?;
-        self.same(&asked)?;
-        let parties = self.parties(&asked);
-        let answered = match &parties[..] {
-            [one] => answer(&one.releases, options),
             parties => compare(parties, options),
-        };
-        match answered {
-            Err(why) if tells_not(&why) => self.pooled(sql, options).unwrap_or(Err(why)),
-            answered => answered,
         }
     }
 
-    /// The answer of releases of which some do not hold the question by themselves: all that they tell of it together. `None` where that is
-    /// not what is wanted.
-    fn pooled(&self, sql: &str, options: &Options) -> Option<Result<ResultTable, QueryError>> {
-        let plain = Options { complete: options.complete, ..Options::at(options.level) };
-        if self.periods.len() != 1 || *options != plain {
-            return None;
+    /// Explains the first rows of a query's answer, in the order of its groups.
+    pub fn explain(&self, sql: &str) -> Result<Vec<Explained>, QueryError> {
+        let mut out = Vec::new();
+        for party in self.parties(sql)? {
+            let explained = explain(&*party.teller, &party.query)?;
+            // A figure of several periods is as many figures.
+            out.extend(explained.into_iter().map(|e| match &party.period {
+                Some(period) => Explained { figure: format!("{}_{period}", e.figure), ..e },
+                None => e,
+            }));
         }
-        let names: Vec<&str> = self.releases.iter().map(Answers::name).collect();
-        let read = |r: &Answers| Some((r.cube().clone(), r.read(sql, &names).ok()?));
-        let (cube, query) = self.releases.iter().find_map(read)?;
-        if !names.iter().any(|name| name.eq_ignore_ascii_case(&query.from)) {
-            return None;
-        }
-        let releases: Vec<&Answers> = self.releases.iter().collect();
-        past::answer(&releases, &cube, &query, options.level).transpose()
+        Ok(out)
     }
 
     /// The query as each release understands it.
-    pub(super) fn read(&self, sql: &str) -> Result<Vec<Query>, QueryError> {
+    fn read(&self, sql: &str) -> Vec<Result<Query, QueryError>> {
         let names: Vec<&str> = self.releases.iter().map(Answers::name).collect();
         self.releases.iter().map(|r| r.read(sql, &names)).collect()
     }
+}
 
-    /// Checks that the query speaks of the same categories to all of them.
-    pub(super) fn means_the_same(&self, queries: &[Query]) -> Result<(), QueryError> {
-        let mut meanings = self.releases.iter().zip(queries).map(|(r, q)| (r, Meaning::of(r.cube(), q)));
-        let Some((one, first)) = meanings.next() else { return Ok(()) };
-        match meanings.find_map(|(release, other)| Some((release, first.unlike(&other)?))) {
-            None => Ok(()),
-            Some((release, how)) => {
-                Err(QueryError::Together(format!("{} and {} {how}", one.title(), release.title())))
-            }
-        }
-    }
-
-    /// Checks that the answers have the same rows and figures, where the query [means the same](Several::means_the_same).
-    fn same(&self, asked: &[Asked]) -> Result<(), QueryError> {
-        let ([one, releases @ ..], [first, others @ ..]) = (&self.releases[..], asked) else { return Ok(()) };
-        for (release, other) in releases.iter().zip(others) {
-            let ranks =
-                |a: &Asked| -> Vec<Vec<usize>> { a.portions.iter().map(|p| p.ranks.clone()).collect() };
-            let left_out = |a: &Asked| -> Vec<Vec<String>> {
-                a.query.left_out.iter().map(|l| l.categories.clone()).collect()
-            };
-            if first.figures != other.figures
-                || first.aggregates.len() != other.aggregates.len()
-                || ranks(first) != ranks(other)
-                || left_out(first) != left_out(other)
-            {
-                let (a, b) = (one.title(), release.title());
-                return Err(QueryError::Together(format!("the query means different things to {a} and {b}")));
-            }
-        }
-        Ok(())
+/// Who tells what releases of one period know, for questions as the first of these understands them.
+fn told_by<'a>(first: &'a Answers, releases: &[&'a Answers]) -> Result<Box<dyn Teller + 'a>, QueryError> {
+    match releases {
+        [only] => Ok(Box::new(*only)),
+        several => Ok(Box::new(Pool::new(first.cube(), several)?)),
     }
 }
 
-/// Whether a release does not hold what was asked.
-fn tells_not(e: &QueryError) -> bool {
-    use super::AnswerError::{NotHeld, Recover};
-    use crate::recover::RecoverError;
-    matches!(
-        e,
-        QueryError::Answer(
-            NotHeld { .. } | Recover(RecoverError::NotHeld(_) | RecoverError::NotDetermined(_))
-        )
-    )
+/// Checks that a query speaks of the same categories to all releases, and has the same rows and figures.
+fn means_the_same(read: &[(&Answers, Query)]) -> Result<(), QueryError> {
+    let mut meanings = read.iter().map(|(r, q)| (*r, q, Meaning::of(r.cube(), q)));
+    let Some((one, query, first)) = meanings.next() else { return Ok(()) };
+    for (release, other, meaning) in meanings {
+        let unlike = first.unlike(&meaning).or_else(|| {
+            let left_out =
+                |q: &Query| -> Vec<Vec<String>> { q.left_out.iter().map(|l| l.categories.clone()).collect() };
+            let same = query.columns.len() == other.columns.len() && left_out(query) == left_out(other);
+            (!same).then(|| "take the query to mean different things".into())
+        });
+        if let Some(how) = unlike {
+            return Err(QueryError::Together(format!("{} and {} {how}", one.title(), release.title())));
+        }
+    }
+    Ok(())
 }
 
 /// Of nested copies of one measuring only the most precise: the others were made from it, so they know nothing that it does not, and

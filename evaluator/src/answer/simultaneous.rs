@@ -6,10 +6,11 @@
 //! are always Bonferroni's: of `n` intervals the `l` linear ones share `l/n` of what may be missed.
 
 use super::asked::{Asked, Row};
-use super::figure::{Answered, Figure, Pools};
-use super::joint::{How, JointLaw, Noise};
+use super::figure::{Answered, Figure, Pairs};
+use super::joint::{How, Noise};
 use super::max_z::MaxZ;
-use super::open::{Answers, QueryError};
+use super::open::QueryError;
+use super::tell::Teller;
 use crate::sql::Aggregate;
 
 /// How intervals are made to cover all together.
@@ -47,12 +48,12 @@ impl Together {
     /// `None` when there are not two intervals to speak of. `how` is as each interval alone would be found.
     pub(super) fn choose(
         choice: Simultaneous,
-        releases: &[(&Answers, &Asked)],
+        teller: &dyn Teller,
+        asked: &Asked,
         rows: &[Row],
         how: &How,
-        pools: &mut Pools,
+        pairs: &mut Pairs,
     ) -> Result<Option<Together>, QueryError> {
-        let Some((_, asked)) = releases.first() else { return Ok(None) };
         let figures: Vec<(usize, &Figure)> =
             asked.figures.iter().enumerate().filter_map(|(i, f)| Some((i, f.as_ref()?))).collect();
         let linear: Vec<(usize, &Figure)> = figures.iter().copied().filter(|(_, f)| !f.is_ratio()).collect();
@@ -63,7 +64,7 @@ impl Together {
         let missed = 1.0 - how.level;
         let each = 1.0 - missed / intervals as f64;
         let ratios = linear.len() < figures.len();
-        let steps = rows.iter().flat_map(|row| &row.groups).any(|g| g.law.is_coarse());
+        let steps = rows.iter().any(|row| row.told.law.is_coarse());
         let plain = Together { intervals, each, max_z: None, ratios, steps, refused: false };
         if choice == Simultaneous::Bonferroni {
             return Ok(Some(plain));
@@ -73,15 +74,15 @@ impl Together {
         if !(2..=MOST).contains(&width) {
             return refused;
         }
-        // Every linear interval as Bonferroni's inequality has it: their shares of each release, and what to beat.
+        // Every linear interval as Bonferroni's inequality has it: what to beat.
         let alone = How { level: each, ..*how };
         let mut answered: Vec<Answered> = Vec::with_capacity(width);
         for row in rows {
             for (column, figure) in &linear {
-                answered.push(figure.answer(*column, &row.known(), &alone, pools)?);
+                answered.push(figure.answer(*column, &row.told, &alone, pairs)?);
             }
         }
-        let Some(noises) = noises(releases, rows, &linear, &answered)? else { return refused };
+        let Some(noises) = noises(teller, asked, rows, &linear, &answered)? else { return refused };
         let level = 1.0 - missed * linear.len() as f64 / figures.len() as f64;
         let Some(found) = MaxZ::simulate(width, noises.iter().map(|(n, c)| (n, &c[..])), level) else {
             return refused;
@@ -123,30 +124,27 @@ impl Together {
 
 /// Every noise behind any linear figure of any row, with its coefficient in each.
 fn noises(
-    releases: &[(&Answers, &Asked)],
+    teller: &dyn Teller,
+    asked: &Asked,
     rows: &[Row],
     linear: &[(usize, &Figure)],
     answered: &[Answered],
 ) -> Result<Option<Vec<(Noise, Vec<f64>)>>, QueryError> {
-    let mut all = Vec::new();
-    let places: Vec<(usize, &[u32])> = rows.iter().map(|row| (row.portion, row.nodes())).collect();
-    for (r, (release, asked)) in releases.iter().enumerate() {
-        let aggregates = asked.aggregates.len();
-        let portions: Vec<&[Aggregate]> = asked.portions.iter().map(|p| &p.aggregates[..]).collect();
-        let law: Option<JointLaw> =
-            release.evaluator().together(&portions, &asked.query.group_by, &places, MOST)?;
-        let Some(law) = law else { return Ok(None) };
-        let weights: Vec<Vec<f64>> =
-            linear.iter().filter_map(|(_, f)| f.weights(aggregates).into_iter().next()).collect();
-        let shares: Vec<f64> = answered.iter().map(|a| a.shares.get(r).copied().unwrap_or(0.0)).collect();
-        for (noise, coefficients) in law.noises() {
-            let rows = coefficients.chunks_exact(aggregates.max(1));
-            let own = rows.flat_map(|row| {
-                weights.iter().map(move |w| w.iter().zip(row).map(|(w, c)| w * c).sum::<f64>())
-            });
-            all.push((*noise, own.zip(&shares).map(|(c, s)| c * s).collect::<Vec<f64>>()));
-        }
-    }
+    let places: Vec<(usize, &[u32])> = rows.iter().map(|row| (row.portion, &row.told.nodes[..])).collect();
+    let aggregates = asked.aggregates.len();
+    let portions: Vec<&[Aggregate]> = asked.portions.iter().map(|p| &p.aggregates[..]).collect();
+    let Some(law) = teller.jointly(&portions, &asked.query.group_by, &places, MOST)? else {
+        return Ok(None);
+    };
+    let weights: Vec<Vec<f64>> =
+        linear.iter().filter_map(|(_, f)| f.weights(aggregates).into_iter().next()).collect();
+    let of_figures = |(noise, coefficients): (&Noise, &[f64])| {
+        let rows = coefficients.chunks_exact(aggregates.max(1));
+        let own = rows
+            .flat_map(|row| weights.iter().map(move |w| w.iter().zip(row).map(|(w, c)| w * c).sum::<f64>()));
+        (*noise, own.collect::<Vec<f64>>())
+    };
+    let mut all: Vec<(Noise, Vec<f64>)> = law.noises().map(of_figures).collect();
     // What cancels in exact arithmetic leaves a trace in floating point; such a trace is no noise.
     let mut most = vec![0.0f64; answered.len()];
     for (_, own) in &all {

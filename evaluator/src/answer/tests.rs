@@ -5,11 +5,12 @@ mod coverage;
 mod simultaneous;
 
 use super::asked::Asked;
-use super::evaluate::{Evaluator, JointGroup};
-use super::figure::{Basis, ErrorOf, Known, Pools};
+use super::evaluate::Evaluator;
+use super::figure::{Basis, ErrorOf, Pairs};
 use super::joint::{How, JointLaw};
 use super::posterior::{CountPosterior, Prior};
 use super::statement::Statement;
+use super::tell::{Family, Told, pool};
 use crate::cube::{Bounds, Cube, Dimension, Frame, Level};
 use crate::exact::Rational;
 use crate::law::{ErrorLaw, Interval, Method, NoiseLaw, Term};
@@ -105,20 +106,20 @@ fn noises(frame: &Frame, block: &Block) -> usize {
 }
 
 /// The rows of every portion.
-fn placed(plan: &Plan, asked: &Asked, values: Vec<Vec<i64>>) -> Vec<(usize, JointGroup)> {
+fn placed(plan: &Plan, asked: &Asked, values: Vec<Vec<i64>>) -> Vec<(usize, Told)> {
     let cube = cube();
     let evaluator = Evaluator::new(Recovery::new(cube.clone(), plan.clone(), values).unwrap());
     let group_by = &asked.query.group_by;
     let of = |(at, portion): (usize, &Portion)| {
         let present = Present::new(&portion.filter, group_by, &cube);
-        let rows =
-            evaluator.joint_where(&portion.aggregates, group_by, &|nodes| present.holds(nodes)).unwrap();
+        let asked = |nodes: &[u32]| present.holds(nodes);
+        let rows = evaluator.rows(&Family { figures: &portion.aggregates, group_by, asked: &asked }).unwrap();
         rows.into_iter().map(move |g| (at, g)).collect::<Vec<_>>()
     };
     asked.portions.iter().enumerate().flat_map(of).collect()
 }
 
-fn answered(plan: &Plan, asked: &Asked, values: Vec<Vec<i64>>) -> Vec<JointGroup> {
+fn answered(plan: &Plan, asked: &Asked, values: Vec<Vec<i64>>) -> Vec<Told> {
     placed(plan, asked, values).into_iter().map(|(_, g)| g).collect()
 }
 
@@ -132,7 +133,7 @@ fn draw(plan: &Plan, seed: u64) -> Vec<Vec<i64>> {
 /// The estimates as a linear function of the noises: what they are without any, and how they respond to each single
 /// one. Thousands of releases are drawn from it in no time.
 struct Response {
-    rows: Vec<JointGroup>,
+    rows: Vec<Told>,
     /// For each noise its measurement, and the response of every aggregate of every row.
     noises: Vec<(usize, Vec<f64>)>,
     samplers: Vec<Sampler>,
@@ -153,7 +154,7 @@ impl Response {
     }
 
     /// The rows of the release with this seed.
-    fn draw(&self, seed: u64) -> Vec<JointGroup> {
+    fn draw(&self, seed: u64) -> Vec<Told> {
         let mut stream = Entropy::fixed(seed).stream(0);
         let mut rows = self.rows.clone();
         for (m, response) in &self.noises {
@@ -260,11 +261,22 @@ fn covariances_are_the_dense_response() {
 }
 
 /// The truth, from the same figures without noise.
-fn truth(plan: &Plan, asked: &Asked) -> Vec<JointGroup> {
+fn truth(plan: &Plan, asked: &Asked) -> Vec<Told> {
     answered(plan, asked, measured(plan, &TRUTH, |_, _| 0))
 }
 
-/// Two releases together: shares by precision, an interval that covers, and narrower than either.
+/// What is told of one row.
+fn told(estimates: &[f64], law: &Arc<JointLaw>) -> Told {
+    Told {
+        nodes: Vec::new(),
+        estimates: estimates.to_vec(),
+        law: law.clone(),
+        others: Vec::new(),
+        each: true,
+    }
+}
+
+/// Two releases together: an interval that covers, and a variance no larger than by precision.
 #[test]
 fn two_releases_are_better_than_one() {
     let cube = cube();
@@ -274,34 +286,38 @@ fn two_releases_are_better_than_one() {
         planned(Noise::Laplace, Measure::Queries, "1/10"),
         planned(Noise::Gaussian, Measure::Residual, "1/20"),
     ];
-    let truths: Vec<JointGroup> = plans.iter().map(|p| truth(p, &asked).remove(0)).collect();
+    let truths: Vec<Told> = plans.iter().map(|p| truth(p, &asked).remove(0)).collect();
     let laws: Vec<_> = truths.iter().map(|g| g.law.clone()).collect();
     let figure = asked.figures[0].as_ref().unwrap();
-    let mut pools = Pools::default();
+    let mut pairs = Pairs::default();
     let width = asked.aggregates.len();
-    let want: f64 = figure.weights(width)[0].iter().zip(&truths[0].estimates).map(|(w, e)| w * e).sum();
+    let weights = figure.weights(width).remove(0);
+    let want: f64 = weights.iter().zip(&truths[0].estimates).map(|(w, e)| w * e).sum();
+    let law = pool::together(truths.clone()).unwrap().unwrap().law;
     let (mut covered, draws) = (0, tries(600, 2000) as u64);
     for seed in 0..draws {
-        let drawn: Vec<JointGroup> = plans
+        let drawn: Vec<Told> = plans
             .iter()
             .zip([0, 1 << 32])
-            .map(|(p, offset)| answered(p, &asked, draw(p, seed + offset)).remove(0))
+            .zip(&laws)
+            .map(|((p, offset), law)| {
+                told(&answered(p, &asked, draw(p, seed + offset)).remove(0).estimates, law)
+            })
             .collect();
-        let known: Vec<Known> =
-            drawn.iter().zip(&laws).map(|(g, law)| Known { estimates: &g.estimates, law }).collect();
-        let both = figure.answer(0, &known, &how(0.9), &mut pools).unwrap();
+        let mut known = pool::together(drawn.clone()).unwrap().unwrap();
+        // It depends on the laws alone.
+        assert_eq!(known.law.covariance(&weights, &weights), law.covariance(&weights, &weights));
+        known.law = law.clone();
+        let both = figure.answer(0, &known, &how(0.9), &mut pairs).unwrap();
         if seed == 0 {
-            let alone: Vec<_> = known
-                .iter()
-                .map(|k| figure.answer(9, std::slice::from_ref(k), &how(0.9), &mut pools).unwrap().std_error)
-                .collect();
+            let alone: Vec<_> =
+                drawn.iter().map(|k| figure.answer(9, k, &how(0.9), &mut pairs).unwrap().std_error).collect();
             let precision: f64 = alone.iter().map(|s| 1.0 / (s * s)).sum();
-            assert!((both.std_error - precision.powf(-0.5)).abs() < 1e-9);
-            for (share, s) in both.shares.iter().zip(&alone) {
-                assert!((share - 1.0 / (s * s) / precision).abs() < 1e-9);
-            }
+            assert!(both.std_error <= precision.powf(-0.5) * (1.0 + 1e-9));
+            let shares = known.shares(&weights, 0);
+            assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-12 && shares.iter().all(|s| *s > 0.0));
             let ratio = asked.figures[1].as_ref().unwrap();
-            let mean = ratio.answer(1, &known, &how(0.9), &mut pools).unwrap();
+            let mean = ratio.answer(1, &known, &how(0.9), &mut pairs).unwrap();
             assert!(mean.low < mean.estimate && mean.estimate < mean.high && mean.basis == Basis::Fieller);
         }
         covered += u64::from(both.low <= want && want <= both.high);
@@ -316,7 +332,7 @@ fn two_releases_are_better_than_one() {
 fn fieller_is_the_textbook_interval() {
     let (v, k) = (9.0, 1.644_853_626_951_472_7);
     let unit = NoiseLaw::Gaussian { variance: v };
-    let noise = |m| super::joint::Noise { measurement: m, copies: 1, law: unit };
+    let noise = |m| super::joint::Noise { release: 0, measurement: m, copies: 1, law: unit };
     // N = A, D = A + B: covariance v.
     let law = Arc::new(super::joint::JointLaw::new(
         2,
@@ -328,8 +344,7 @@ fn fieller_is_the_textbook_interval() {
     let figure = asked.figures[0].as_ref().unwrap();
     let ask = |n: f64, d: f64| {
         let estimates = [n, d];
-        let known = [Known { estimates: &estimates, law: &law }];
-        figure.answer(0, &known, &how(0.9), &mut Pools::default()).unwrap()
+        figure.answer(0, &told(&estimates, &law), &how(0.9), &mut Pairs::default()).unwrap()
     };
     let (n, d) = (40.0, 100.0);
     let got = ask(n, d);
@@ -360,7 +375,7 @@ fn fieller_is_the_textbook_interval() {
 /// A part that is the whole, told by two tables: what rounding leaves between them is no noise.
 #[test]
 fn a_ratio_of_the_same_is_exact() {
-    let noise = |m, law| super::joint::Noise { measurement: m, copies: 1, law };
+    let noise = |m, law| super::joint::Noise { release: 0, measurement: m, copies: 1, law };
     let cube = cube();
     let query = Query::parse("SELECT COUNT(*) FILTER (WHERE a = 'x') / COUNT(*) AS r FROM t", &cube).unwrap();
     let asked = Asked::new(&query).unwrap();
@@ -371,8 +386,7 @@ fn a_ratio_of_the_same_is_exact() {
                 (0..5).map(|m| (noise(m, law), vec![1.0 / 3.0 + off * m as f64, 1.0 / 3.0])).collect();
             let law = Arc::new(super::joint::JointLaw::new(2, noises));
             let estimates = [77.000_000_000_000_01, 77.0];
-            let known = [Known { estimates: &estimates, law: &law }];
-            let got = figure.answer(0, &known, &how(0.95), &mut Pools::default()).unwrap();
+            let got = figure.answer(0, &told(&estimates, &law), &how(0.95), &mut Pairs::default()).unwrap();
             assert!(got.std_error == 0.0 && got.low == got.high && (got.low - 1.0).abs() < 1e-12, "{got:?}");
         }
     }

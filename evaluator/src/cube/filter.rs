@@ -138,6 +138,26 @@ impl Filter {
         weighs
     }
 
+    /// The same weights where dimensions have other numbers; `None` where one has none.
+    pub fn renumbered(&self, to: impl Fn(usize) -> Option<usize>) -> Option<Filter> {
+        let mut order: Vec<(usize, usize)> = Vec::with_capacity(self.dims.len());
+        for (at, class) in self.dims.iter().enumerate() {
+            order.push((to(class.dim)?, at));
+        }
+        order.sort_unstable();
+        let step = |at: usize| self.dims[at + 1..].iter().map(|d| d.classes as usize).product::<usize>();
+        let mut places = vec![0];
+        for &(_, at) in &order {
+            let (classes, step) = (self.dims[at].classes as usize, step(at));
+            places = places.iter().flat_map(|&p| (0..classes).map(move |k| p + k * step)).collect();
+        }
+        let renamed = |&(dim, at): &(usize, usize)| ClassedDimension { dim, ..self.dims[at].clone() };
+        Some(Filter {
+            dims: order.iter().map(renamed).collect(),
+            weights: places.into_iter().map(|p| self.weights[p]).collect(),
+        })
+    }
+
     /// `f` of two weights, cell by cell, by refining the two partitions of every dimension.
     fn combine(&self, other: &Filter, f: impl Fn(f64, f64) -> f64) -> Result<Filter, TooIntricate> {
         let mut dims: Vec<usize> = self.dims.iter().chain(&other.dims).map(|d| d.dim).collect();

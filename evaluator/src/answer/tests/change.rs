@@ -9,7 +9,7 @@ use proptest::prelude::*;
 const MORE: f64 = 17.0;
 
 /// The later release: noise of its own, other people.
-fn later(mut rows: Vec<JointGroup>) -> Vec<JointGroup> {
+fn later(mut rows: Vec<Told>) -> Vec<Told> {
     rows.iter_mut().flat_map(|g| &mut g.estimates).for_each(|e| *e += MORE);
     rows
 }
@@ -28,7 +28,7 @@ fn intervals_of_a_change_cover_as_they_say() {
         let plan = planned(noise, measure, "1/20");
         let response = Response::new(&plan, &asked);
         let (before, after) = (&response.rows, later(response.rows.clone()));
-        let (mut pools, mut changes) = (Pools::default(), Changes::default());
+        let (mut pairs, mut changes) = (Pairs::default(), Changes::default());
         let figures: Vec<_> =
             asked.figures.iter().enumerate().filter_map(|(i, f)| Some((i, f.as_ref()?))).collect();
         let (mut difference, mut narrow, mut percent, mut seen) = (0u64, 0u64, 0u64, 0u64);
@@ -37,13 +37,13 @@ fn intervals_of_a_change_cover_as_they_say() {
             // One row and figure after the other.
             let row = seed as usize % before.len();
             let (i, figure) = figures[seed as usize / before.len() % figures.len()];
-            let part = |g: &JointGroup, law: &Arc<JointLaw>, pools: &mut Pools| {
-                figure.part(i, &[Known { estimates: &g.estimates, law }], pools)
+            let part = |g: &Told, law: &Arc<JointLaw>, pairs: &mut Pairs| {
+                figure.part(i, &told(&g.estimates, law), pairs)
             };
             let law = &response.rows[row].law;
-            let (a, b) = (part(&before[row], law, &mut pools), part(&after[row], law, &mut pools));
+            let (a, b) = (part(&before[row], law, &mut pairs), part(&after[row], law, &mut pairs));
             let truth = (b.numerator - a.numerator, 100.0 * (b.numerator / a.numerator - 1.0));
-            let (a, b) = (part(&drawn[0][row], law, &mut pools), part(&drawn[1][row], law, &mut pools));
+            let (a, b) = (part(&drawn[0][row], law, &mut pairs), part(&drawn[1][row], law, &mut pairs));
             let change = changes.of(&a, &b);
             let found = figure.difference(&change, &how(LEVEL)).unwrap();
             difference += u64::from(found.low - 1e-7 <= truth.0 && truth.0 <= found.high + 1e-7);
@@ -80,7 +80,7 @@ proptest! {
             low,
             high,
             basis: Basis::Fieller,
-            shares: [1.0].into(),
+            way: 0,
             error: ErrorOf::Ratio { pair: Arc::default(), numerator: 0.0, denominator: 1.0 },
         };
         let (a, b) = (al + at[0] * (ah - al), bl + at[1] * (bh - bl));

@@ -20,12 +20,12 @@ fn coverage(plan: &Plan, sql: &str, trial: &Trial) -> Vec<(String, f64, f64)> {
     let response = Response::new(plan, &asked);
     let laws: Vec<_> = response.rows.iter().map(|g| g.law.clone()).collect();
     let how = How { level: trial.level, method: Method::Auto, interval: trial.interval };
-    let mut pools = Pools::default();
+    let mut pairs = Pairs::default();
     let names: Vec<&str> = query.columns.iter().map(|c| c.name()).collect();
     let figures: Vec<_> =
         asked.figures.iter().enumerate().filter_map(|(i, f)| Some((i, f.as_ref()?))).collect();
     // Numerator and denominator of every figure.
-    let parts = |g: &JointGroup, figure: &super::super::figure::Figure| -> (f64, f64) {
+    let parts = |g: &Told, figure: &super::super::figure::Figure| -> (f64, f64) {
         let sum = |w: &Vec<f64>| w.iter().zip(&g.estimates).map(|(w, e)| w * e).sum::<f64>();
         let sums: Vec<f64> = figure.weights(g.estimates.len()).iter().map(sum).collect();
         figure.values(sums[0], sums.get(1).copied().unwrap_or(1.0))
@@ -35,12 +35,12 @@ fn coverage(plan: &Plan, sql: &str, trial: &Trial) -> Vec<(String, f64, f64)> {
     for seed in 0..trial.draws {
         let drawn = response.draw(seed);
         for (row, g) in drawn.iter().enumerate() {
-            let known = [Known { estimates: &g.estimates, law: &laws[row] }];
+            let known = told(&g.estimates, &laws[row]);
             for (k, (i, figure)) in figures.iter().enumerate() {
                 let (top, below) = parts(&response.rows[row], figure);
                 let want = top / below;
                 if !figure.is_ratio() {
-                    let a = figure.answer(*i, &known, &how, &mut pools).unwrap();
+                    let a = figure.answer(*i, &known, &how, &mut pairs).unwrap();
                     let slack = 1e-7;
                     covered[k].0 += u64::from(a.low - slack <= want && want <= a.high + slack);
                     let ErrorOf::Linear(solved) = &a.error else { panic!("linear") };
@@ -58,7 +58,7 @@ fn coverage(plan: &Plan, sql: &str, trial: &Trial) -> Vec<(String, f64, f64)> {
                 covered[k].1 += u64::from(miss <= 0.8 * half);
                 // One row after the other, so that few draws see all.
                 if seed % trial.step == 0 && (seed / trial.step) as usize % laws.len() == row {
-                    let a = figure.answer(*i, &known, &how, &mut pools).unwrap();
+                    let a = figure.answer(*i, &known, &how, &mut pairs).unwrap();
                     assert_eq!(a.basis == Basis::Unbounded, !a.low.is_finite());
                     let holds = a.low <= want && want <= a.high;
                     assert!(holds || !inside, "{}: {want} not in {} … {}", names[*i], a.low, a.high);

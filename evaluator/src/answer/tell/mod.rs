@@ -1,0 +1,172 @@
+//! Tellers: who knows estimates of linear figures, and the joint law of their errors.
+
+pub mod pool;
+
+use super::evaluate::{AnswerError, MOST_ROWS};
+use super::joint::JointLaw;
+use super::open::{Answers, QueryError};
+use crate::cube::{Cube, Level, odometer};
+use crate::sql::Aggregate;
+use std::sync::Arc;
+
+/// Linear figures: the same ones for each group of some levels.
+#[derive(Clone, Copy)]
+pub struct Family<'a> {
+    /// The figures of a group.
+    pub figures: &'a [Aggregate],
+    /// The levels.
+    pub group_by: &'a [Level],
+    /// Which groups are asked for, by their nodes.
+    pub asked: &'a dyn Fn(&[u32]) -> bool,
+}
+
+impl Family<'_> {
+    /// The groups that are asked for, the last level's nodes fastest.
+    pub fn nodes(&self, cube: &Cube) -> Result<Vec<Vec<u32>>, AnswerError> {
+        let sizes: Vec<usize> = self.group_by.iter().map(|level| level.of(cube).len()).collect();
+        let rows = sizes.iter().try_fold(1u64, |n, &s| n.checked_mul(s as u64)).unwrap_or(u64::MAX);
+        if rows > MOST_ROWS {
+            return Err(AnswerError::TooManyRows(rows));
+        }
+        let (mut nodes, mut out) = (vec![0u32; sizes.len()], Vec::new());
+        for _ in 0..rows {
+            if (self.asked)(&nodes) {
+                out.push(nodes.clone());
+            }
+            odometer::next(&mut nodes, |i| sizes[i]);
+        }
+        Ok(out)
+    }
+}
+
+/// What is told of one group.
+#[derive(Debug, Clone)]
+pub struct Told {
+    /// The node of each level.
+    pub nodes: Vec<u32>,
+    /// The best linear unbiased estimate of each figure.
+    pub estimates: Vec<f64>,
+    /// The joint law of `estimate − truth`; shared by groups of one kind.
+    pub law: Arc<JointLaw>,
+    /// Other unbiased estimates with their laws, from some of the releases: at some levels one of these has the narrower interval.
+    pub others: Vec<(Vec<f64>, Arc<JointLaw>)>,
+    /// Whether each release alone tells all of it.
+    pub each: bool,
+}
+
+impl Told {
+    /// The best estimates with their law, or one of the others.
+    pub fn way(&self, at: usize) -> (&[f64], &Arc<JointLaw>) {
+        match at.checked_sub(1).and_then(|at| self.others.get(at)) {
+            Some((estimates, law)) => (estimates, law),
+            None => (&self.estimates, &self.law),
+        }
+    }
+
+    /// Which part of a combination's variance each release has; where it has none, nothing.
+    pub fn shares(&self, weights: &[f64], way: usize) -> Vec<f64> {
+        let mut parts: Vec<f64> = Vec::new();
+        for (noise, coefficients) in self.way(way).1.noises() {
+            let c: f64 = coefficients.iter().zip(weights).map(|(c, w)| c * w).sum();
+            parts.resize(parts.len().max(noise.release + 1), 0.0);
+            parts[noise.release] += c * c * noise.copies as f64 * noise.law.variance();
+        }
+        let all: f64 = parts.iter().sum();
+        parts.iter_mut().for_each(|p| *p /= all);
+        if all > 0.0 { parts } else { Vec::new() }
+    }
+}
+
+/// Who knows linear figures.
+pub trait Teller {
+    /// The dimensions that figures are put in.
+    fn cube(&self) -> &Cube;
+
+    /// Who measured.
+    fn releases(&self) -> Vec<&Answers>;
+
+    /// What is known of each group.
+    fn tell(&self, family: &Family) -> Result<Vec<Told>, QueryError>;
+
+    /// The joint law of all figures of many rows: each is of one of the portions, whose figures (as many in each) are taken, and has a
+    /// node of every level. Figure `i` of row `r` is number `r · figures + i`. `None` where that would take more than `most` coefficients.
+    fn jointly(
+        &self,
+        portions: &[&[Aggregate]],
+        group_by: &[Level],
+        rows: &[(usize, &[u32])],
+        most: usize,
+    ) -> Result<Option<JointLaw>, QueryError>;
+}
+
+impl Teller for Answers {
+    fn cube(&self) -> &Cube {
+        Answers::cube(self)
+    }
+
+    fn releases(&self) -> Vec<&Answers> {
+        vec![self]
+    }
+
+    fn tell(&self, family: &Family) -> Result<Vec<Told>, QueryError> {
+        Ok(self.evaluator().rows(family)?)
+    }
+
+    fn jointly(
+        &self,
+        portions: &[&[Aggregate]],
+        group_by: &[Level],
+        rows: &[(usize, &[u32])],
+        most: usize,
+    ) -> Result<Option<JointLaw>, QueryError> {
+        Ok(self.evaluator().together(portions, group_by, rows, most)?)
+    }
+}
+
+impl<T: Teller + ?Sized> Teller for &T {
+    fn cube(&self) -> &Cube {
+        (**self).cube()
+    }
+
+    fn releases(&self) -> Vec<&Answers> {
+        (**self).releases()
+    }
+
+    fn tell(&self, family: &Family) -> Result<Vec<Told>, QueryError> {
+        (**self).tell(family)
+    }
+
+    fn jointly(
+        &self,
+        portions: &[&[Aggregate]],
+        group_by: &[Level],
+        rows: &[(usize, &[u32])],
+        most: usize,
+    ) -> Result<Option<JointLaw>, QueryError> {
+        (**self).jointly(portions, group_by, rows, most)
+    }
+}
+
+impl Teller for pool::Pool<'_> {
+    fn cube(&self) -> &Cube {
+        self.cube
+    }
+
+    fn releases(&self) -> Vec<&Answers> {
+        self.releases.clone()
+    }
+
+    fn tell(&self, family: &Family) -> Result<Vec<Told>, QueryError> {
+        self.rows(family)
+    }
+
+    fn jointly(
+        &self,
+        portions: &[&[Aggregate]],
+        group_by: &[Level],
+        rows: &[(usize, &[u32])],
+        most: usize,
+    ) -> Result<Option<JointLaw>, QueryError> {
+        self.of_all_rows(portions, group_by, rows, most)
+    }
+}
