@@ -288,15 +288,7 @@ impl Part {
             // Of certainly no units: NULL, as in SQL.
             let ResultFigure { estimate, std_error, low, high } = ResultFigure::NULL;
             let error = ErrorOf::Ratio { pair: law.clone(), numerator, denominator };
-            return Ok(Answered {
-                estimate,
-                std_error,
-                low,
-                high,
-                basis: Basis::Fieller,
-                way: 0,
-                error,
-            });
+            return Ok(Answered { estimate, std_error, low, high, basis: Basis::Fieller, way: 0, error });
         }
         let estimate = numerator / denominator;
         let variance = law.covariance(&[1.0, -estimate], &[1.0, -estimate]);
