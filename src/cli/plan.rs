@@ -403,11 +403,28 @@ pub fn warnings(spec: &Spec) -> String {
         let text = format!("warning: {}: no ledger takes it.", LedgerError::Part(part.clone()));
         out.push_str(&format!("\n{}\n", output::wrapped(&text, 9)));
     }
-    if spec.unconfirmed.is_some() {
-        let text = "warning: lists drafted from the data are not confirmed yet (`confirmed = false`): there is no release before that.";
-        out.push_str(&format!("\n{}\n", output::wrapped(text, 9)));
+    if let Some(waits) = &spec.unconfirmed {
+        out.push_str(&format!("\n{}\n", output::wrapped(&unconfirmed(waits.lists, waits.suggestions), 9)));
     }
     out
+}
+
+/// What of a draft must be gone before there is a release.
+fn unconfirmed(lists: usize, suggestions: usize) -> String {
+    let counted = |n: usize, thing: &str| output::counted(n as u64, thing);
+    let lists = (lists > 0).then(|| {
+        let verb = if lists == 1 { "is" } else { "are" };
+        format!(
+            "{} drafted from the data {verb} not confirmed yet (`confirmed = false`)",
+            counted(lists, "list")
+        )
+    });
+    let left = (suggestions > 0).then(|| {
+        let verb = if suggestions == 1 { "is" } else { "are" };
+        format!("{} of suggestions from the data (`#?`) {verb} still there", counted(suggestions, "line"))
+    });
+    let all: Vec<String> = lists.into_iter().chain(left).collect();
+    format!("warning: there is no release yet: {}.", all.join(", and "))
 }
 
 /// Which targets the plan meets, and what budget would meet them all.

@@ -95,6 +95,19 @@ pub fn plan(source: &SpecSource, compare: bool, effort: Option<u32>) -> Result<S
     Ok(Said { text, json, heard })
 }
 
+/// The columns of the data that a spec names, each once: what of a data frame is looked at.
+pub fn columns(source: &SpecSource) -> Result<Vec<String>, Failed> {
+    let spec = source.load()?;
+    let mut names: Vec<String> = spec.columns.iter().map(|c| c.column.clone()).collect();
+    if let spec::Unit::Column { column, order, .. } = &spec.privacy.unit {
+        names.push(column.clone());
+        names.extend(order.iter().cloned());
+    }
+    names.sort_unstable();
+    names.dedup();
+    Ok(names)
+}
+
 /// How a release is made.
 #[derive(Debug, Default)]
 pub struct Making {

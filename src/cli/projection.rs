@@ -7,7 +7,7 @@ use super::source::Projection;
 use super::{Failure, Outcome, output};
 use crate::answer::keys::Questions;
 use crate::answer::keys::explain::Explained;
-use crate::answer::render::{Caveat, csv_label};
+use crate::answer::render::{Caveat, csv_field};
 use crate::compile::Designed;
 use crate::files;
 use crate::plan::{Neighbours, Noise};
@@ -378,7 +378,7 @@ impl<'a> Keys<'a> {
     }
 
     /// A line of the answers: the key, its count, what is the matter with it.
-    fn line(&self, record: &csv::StringRecord, row: usize) -> Result<Vec<String>, Failure> {
+    fn line(&self, record: &csv::StringRecord, row: usize) -> Result<String, Failure> {
         let Projection { questions, options, estimator } = self.asked;
         let key: Vec<&str> = self.places.iter().map(|&p| record.get(p).unwrap_or_default()).collect();
         let cell = questions
@@ -388,7 +388,8 @@ impl<'a> Keys<'a> {
         let number = |x: f64| if x.is_nan() { String::new() } else { x.to_string() };
         let numbers = [a.estimate, a.std_error, a.low, a.high].map(number);
         let numbers = numbers.into_iter().chain(self.status.map(str::to_string));
-        Ok(key.iter().map(|k| csv_label(k).into_owned()).chain(numbers).collect())
+        let fields = key.iter().map(|k| csv_field(k).into_owned()).chain(numbers);
+        Ok(fields.collect::<Vec<_>>().join(",") + "\n")
     }
 }
 
@@ -406,32 +407,26 @@ pub fn keys(asked: &Projection, file: &Path) -> Outcome {
     let caveats = questions.caveats();
     let status = caveats.first().map(Caveat::status);
     let keys = Keys::new(asked, file, status, reader.headers().map_err(fail)?)?;
-    let mut out = csv::Writer::from_writer(Vec::new());
-    let unwritten = |_| Failure::Message("cannot write the answers".into());
     let figures = ["estimate", "std_error", "low", "high"];
     let header = questions.key_names().into_iter().chain(figures).chain(status.map(|_| "status"));
-    out.write_record(header.map(|f| csv_label(f).into_owned())).map_err(unwritten)?;
+    let mut out = header.map(|f| csv_field(f).into_owned()).collect::<Vec<_>>().join(",") + "\n";
     // In pieces, so that answers appear as they are ready and memory stays small.
     const PIECE: usize = 1024;
-    let send = |out: csv::Writer<Vec<u8>>| -> Outcome {
-        let bytes = out.into_inner().map_err(|_| Failure::Message("cannot write the answers".into()))?;
-        output::data(&String::from_utf8_lossy(&bytes))
-    };
     for (row, record) in reader.records().enumerate() {
         match record.map_err(fail).and_then(|record| keys.line(&record, row)) {
-            Ok(fields) => out.write_record(fields).map_err(unwritten)?,
+            Ok(line) => out.push_str(&line),
             Err(e) => {
-                send(out)?;
+                output::data(&out)?;
                 return Err(e);
             }
         }
         if row % PIECE == PIECE - 1 {
-            send(std::mem::replace(&mut out, csv::Writer::from_writer(Vec::new())))?;
+            output::data(&std::mem::take(&mut out))?;
             if output::gone() {
                 return Ok(());
             }
         }
     }
     output::tell(&caveats, level);
-    send(out)
+    output::data(&out)
 }

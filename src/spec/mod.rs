@@ -47,7 +47,7 @@ pub use recipients::{Precision, Recipients, Wanted};
 pub use schema::schema;
 pub use types::{
     AccountSpec, Budget, Coding, Column, CsvOptions, Data, Encoding, ExactTable, Format, Privacy,
-    ProjectionSpec, Spec, StrategySpec, Unit,
+    ProjectionSpec, Spec, StrategySpec, Unconfirmed, Unit,
 };
 
 pub use files::{read_regular, regular};

@@ -4,6 +4,7 @@ use super::diagnostic::{Diagnostic, Sink, SpecErrors};
 use super::dimension::{self, DeclaredDimension};
 use super::keys::{Keys, Shape, key, required, shown, words};
 use super::read::{self, Fields, Value};
+use super::types::Unconfirmed;
 use super::words::{BUDGETS, ENCODINGS, FORMATS, MEASURES, NEIGHBOURS, OBJECTIVES, UNITS};
 use super::{
     Budget, Coding, CsvOptions, Data, Encoding, Files, Format, Privacy, ProjectionSpec, Spec, StrategySpec,
@@ -433,8 +434,8 @@ fn check_targets(given: &Value<'_>, strategy: &StrategySpec, asked: &tables::Tab
 }
 
 /// The lists that nobody has confirmed, as a release is refused because of them.
-fn unconfirmed(dimensions: &[DeclaredDimension], source: &str, origin: &Path) -> Option<SpecErrors> {
-    let diagnostics: Vec<Diagnostic> = dimensions
+fn unconfirmed(dimensions: &[DeclaredDimension], source: &str, origin: &Path) -> Option<Unconfirmed> {
+    let mut diagnostics: Vec<Diagnostic> = dimensions
         .iter()
         .filter_map(|d| {
             let name = d.name.as_ref().map_or("?", |(name, _)| name.as_str());
@@ -446,7 +447,7 @@ fn unconfirmed(dimensions: &[DeclaredDimension], source: &str, origin: &Path) ->
             )
         })
         .collect();
-    let mut diagnostics = diagnostics;
+    let lists = diagnostics.len();
     let mut at = 0;
     for line in source.split_inclusive('\n') {
         if line.starts_with(super::SUGGESTION) {
@@ -462,7 +463,12 @@ fn unconfirmed(dimensions: &[DeclaredDimension], source: &str, origin: &Path) ->
         at += line.len();
     }
     let name = origin.display().to_string();
-    (!diagnostics.is_empty()).then(|| SpecErrors::in_spec(name, source.to_owned(), diagnostics))
+    let suggestions = diagnostics.len() - lists;
+    (lists + suggestions > 0).then(|| Unconfirmed {
+        mistakes: SpecErrors::in_spec(name, source.to_owned(), diagnostics),
+        lists,
+        suggestions,
+    })
 }
 
 /// Reads the dimensions, and none further once they have more categories than any release needs.

@@ -54,19 +54,30 @@ pub struct Spec {
     pub zeros: Vec<Zero>,
     /// What to measure.
     pub strategy: StrategySpec,
-    /// Lists that `margins init` drafted from the data and nobody has confirmed: why there can be no release yet.
-    pub unconfirmed: Option<SpecErrors>,
+    /// What `margins init` drafted from the data and nobody has confirmed: why there can be no release yet.
+    pub unconfirmed: Option<Unconfirmed>,
     /// The spec file, byte for byte.
     pub source: String,
     /// Files the spec refers to that became part of it (hierarchies, rows): name and bytes.
     pub attachments: Vec<(String, Vec<u8>)>,
 }
 
+/// What keeps a draft from being released.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unconfirmed {
+    /// Each of its places.
+    pub mistakes: SpecErrors,
+    /// How many of them are lists with `confirmed = false`.
+    pub lists: usize,
+    /// How many of them are lines of suggestions.
+    pub suggestions: usize,
+}
+
 impl Spec {
     /// Refuses a spec with lists that nobody has confirmed: a release would publish values of the data that its holder never
     /// looked at.
     pub fn confirmed(&self) -> Result<(), SpecErrors> {
-        self.unconfirmed.clone().map_or(Ok(()), Err)
+        self.unconfirmed.as_ref().map_or(Ok(()), |u| Err(u.mistakes.clone()))
     }
 
     /// The paths in the spec that begin at the root or at somebody's home. They are sealed with the spec, and tell names of folders

@@ -1,6 +1,7 @@
 //! The `margins` command as people use it: whole sessions compared with golden files, and what must hold when
 //! something goes wrong.
 mod crash;
+mod finished;
 mod pipes;
 mod places;
 mod play;

@@ -16,6 +16,7 @@
 //! | [`nearest`] | consistency in another norm than least squares |
 
 pub mod based;
+pub mod bounds;
 mod cache;
 mod components;
 pub mod consistent;

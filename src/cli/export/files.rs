@@ -1,8 +1,9 @@
 //! `margins export --format …`: tables as files that other tools know, with a description of them all.
 
 use super::super::{Failure, Outcome, output};
+use super::finished::Finisher;
 use super::tidy::{FIGURES, Tidy};
-use super::{Args, json_stat, sdmx};
+use super::{Args, FINISHED, Finish, json_stat, sdmx};
 use crate::answer::Answers;
 use crate::answer::render::ColumnKind;
 use crate::cube::{Cube, Level};
@@ -76,13 +77,14 @@ pub fn run(args: &Args, format: Format, answers: &Answers) -> Outcome {
             .map(|t| t.cuboid.iter().collect())
             .collect(),
     };
+    let finisher = args.finish.map(|how| Finisher::new(answers, how)).transpose()?;
     let Some(out) = &args.out else {
         let [levels] = &tables[..] else {
             return Err(Failure::Message(
                 "several tables are several files: name a folder with --out".into(),
             ));
         };
-        let tidy = Tidy::new(answers, levels, args.level)?;
+        let tidy = Tidy::new(answers, levels, args.level, finisher.as_ref())?;
         let bytes = format.bytes(&tidy, answers, &name(cube, levels))?;
         return match String::from_utf8(bytes) {
             Ok(text) => output::data(&text),
@@ -96,13 +98,13 @@ pub fn run(args: &Args, format: Format, answers: &Answers) -> Outcome {
     let stage = Stage::new("exporting", tables.len() as u64);
     for levels in &tables {
         stage.advance(1);
-        let tidy = Tidy::new(answers, levels, args.level)?;
+        let tidy = Tidy::new(answers, levels, args.level, finisher.as_ref())?;
         let file = format!("{}.{}", stem(cube, levels, &mut taken), format.ending());
         write(&out.join(&file), &format.bytes(&tidy, answers, &name(cube, levels))?)?;
         resources.push(resource(&tidy, format, &file, &name(cube, levels)));
     }
     drop(stage);
-    let package = package(answers, resources, args.level)?;
+    let package = package(answers, resources, args.level, args.finish)?;
     write(&out.join("datapackage.json"), (serde_json::to_string_pretty(&package)? + "\n").as_bytes())?;
     super::output::tell(&answers.caveats(args.level)?, args.level);
     output::print(&format!(
@@ -125,7 +127,19 @@ fn name(cube: &Cube, levels: &[Level]) -> String {
     }
 }
 
-/// A file's name from the table's: letters, digits, dots, hyphens and underscores; no two the same in any capitals.
+/// What no file of a folder may be called on Windows, whatever follows after a dot.
+fn reserved(stem: &str) -> bool {
+    const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "conin$", "conout$"];
+    let name = stem.split('.').next().unwrap_or_default().to_lowercase();
+    let port = |kind| {
+        name.strip_prefix(kind).is_some_and(|n| {
+            matches!(n, "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "¹" | "²" | "³")
+        })
+    };
+    DEVICES.contains(&name.as_str()) || port("com") || port("lpt")
+}
+
+/// A file's name from the table's: letters, digits, dots, hyphens and underscores; no two the same in any capitals, none the package's own, none a device.
 fn stem(cube: &Cube, levels: &[Level], taken: &mut HashSet<String>) -> String {
     let plain = |c: char| if c.is_alphanumeric() || matches!(c, '.' | '-' | '_') { c } else { '-' };
     let names = levels.iter().map(|l| cube.level_name(*l).chars().map(plain).collect::<String>());
@@ -133,6 +147,9 @@ fn stem(cube: &Cube, levels: &[Level], taken: &mut HashSet<String>) -> String {
     // File systems take so much; and no file is hidden or a folder above.
     let first: String = joined.trim_start_matches('.').chars().take(60).collect();
     let first = if first.is_empty() { "total".to_string() } else { first };
+    // The package's description stands beside them.
+    let own = |stem: &str| stem.to_lowercase() == "datapackage" || reserved(stem);
+    let first = if own(&first) { format!("table_{first}") } else { first };
     let mut stem = first.clone();
     let mut n = 2;
     while !taken.insert(stem.to_lowercase()) {
@@ -161,7 +178,12 @@ fn resource(tidy: &Tidy, format: Format, file: &str, title: &str) -> Value {
             let kind = if name == "status" { "string" } else { "number" };
             json!({ "name": name, "type": kind, "description": meaning(name) })
         };
-        let fields: Vec<Value> = tidy.axes.iter().map(label).chain(FIGURES.map(figure)).collect();
+        let finished = tidy
+            .finished
+            .iter()
+            .map(|_| json!({ "name": FINISHED, "type": "integer", "description": "biased: see the notes" }));
+        let fields = tidy.axes.iter().map(label).chain(FIGURES.map(figure)).chain(finished);
+        let fields: Vec<Value> = fields.collect();
         let key: Vec<&str> = tidy.axes.iter().map(|a| a.name.as_str()).collect();
         let mut schema = json!({ "fields": fields });
         if !key.is_empty() {
@@ -187,7 +209,12 @@ fn meaning(name: &str) -> &'static str {
 }
 
 /// `datapackage.json` (<https://specs.frictionlessdata.io/data-package/>).
-fn package(answers: &Answers, resources: Vec<Value>, level: f64) -> Result<Value, Failure> {
+fn package(
+    answers: &Answers,
+    resources: Vec<Value>,
+    level: f64,
+    finish: Option<Finish>,
+) -> Result<Value, Failure> {
     let manifest = answers.release().manifest();
     let about = &manifest.about;
     let mut package = json!({
@@ -206,8 +233,10 @@ fn package(answers: &Answers, resources: Vec<Value>, level: f64) -> Result<Value
         if let Some(licence) = &about.licence {
             map.insert("licenses".into(), json!([{ "name": licence }]));
         }
+        let finished = finish.map(|how| format!("{FINISHED}: {}", how.note().replace('\n', " ")));
+        let caveats = answers.caveats(level)?;
         let notes: Vec<String> =
-            answers.caveats(level)?.iter().map(|c| c.text(level)).chain(answers.told()).collect();
+            caveats.iter().map(|c| c.text(level)).chain(answers.told()).chain(finished).collect();
         if !notes.is_empty() {
             map.insert("notes".into(), notes.into());
         }

@@ -1,6 +1,7 @@
 //! JSON-stat 2.0 (<https://json-stat.org/full/>): a dataset of the table's dimensions and one more, `figure`, along which
 //! estimate, standard error, margin and interval stand.
 
+use super::FINISHED;
 use super::tidy::{FIGURES, Tidy};
 use crate::release::Manifest;
 use serde_json::{Map, Value, json};
@@ -30,13 +31,14 @@ pub fn dataset(tidy: &Tidy, about: &Manifest, title: &str) -> Value {
             json!({ "label": axis.name, "category": { "index": index, "label": labels } }),
         );
     }
-    let names: Vec<&str> = shown.iter().map(|&i| FIGURES[i]).collect();
+    let mut names: Vec<&str> = shown.iter().map(|&i| FIGURES[i]).collect();
+    names.extend(tidy.finished.as_ref().map(|_| FINISHED));
     dimension.insert(metric.clone(), json!({ "label": "figure", "category": { "index": names } }));
     let id: Vec<&str> = tidy.axes.iter().map(|a| a.name.as_str()).chain([metric.as_str()]).collect();
-    let size: Vec<usize> = tidy.axes.iter().map(|a| a.labels.len()).chain([shown.len()]).collect();
-    let mut value: Vec<Value> = Vec::with_capacity(tidy.cells.len() * shown.len());
+    let size: Vec<usize> = tidy.axes.iter().map(|a| a.labels.len()).chain([names.len()]).collect();
+    let mut value: Vec<Value> = Vec::with_capacity(tidy.cells.len() * names.len());
     let mut status = Map::new();
-    for cell in &tidy.cells {
+    for (at, cell) in tidy.cells.iter().enumerate() {
         let word = tidy.status(cell);
         let numbers = tidy.numbers(cell);
         for &i in &shown {
@@ -45,6 +47,7 @@ pub fn dataset(tidy: &Tidy, about: &Manifest, title: &str) -> Value {
             }
             value.push(serde_json::Number::from_f64(numbers[i]).map_or(Value::Null, Value::Number));
         }
+        value.extend(tidy.finished.as_ref().and_then(|f| f.get(at)).map(|&n| Value::from(n)));
     }
     let mut out = json!({
         "version": "2.0",

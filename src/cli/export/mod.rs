@@ -1,6 +1,7 @@
 //! `margins export`: a whole recovered table, every cell with its interval.
 
 mod files;
+mod finished;
 mod json_stat;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -12,11 +13,9 @@ use super::{Failure, Outcome, Recover, output, terminal};
 use crate::answer::nearest::{LEAST_SQUARES, note};
 use crate::answer::render::{self, ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
 use crate::answer::{Answers, Group};
-use crate::cube::{Cube, Cuboid, Filter, Level, odometer};
-use crate::recover::consistent::{self, Rolled};
-use crate::recover::finish;
+use crate::cube::{Cube, Filter, Level};
 use crate::release::Release;
-use crate::sql::Aggregate;
+use finished::Finisher;
 use std::path::PathBuf;
 
 /// Write a recovered table, every cell with its standard error and interval.
@@ -44,7 +43,7 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["table", "all", "format", "csv", "json", "finish", "recover", "level", "cache"])]
     registry: bool,
     /// Write files that other tools know
-    #[arg(long, value_enum, conflicts_with_all = ["csv", "json", "finish", "recover"])]
+    #[arg(long, value_enum, conflicts_with_all = ["csv", "json", "recover"])]
     format: Option<files::Format>,
     /// The folder to write to, with a datapackage.json that describes the files
     #[arg(long, value_name = "FOLDER", requires = "format")]
@@ -70,7 +69,7 @@ pub struct Args {
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
-enum Finish {
+pub enum Finish {
     /// Non-negative whole numbers that add up to the rounded total, this table alone. Biased.
     #[value(alias = "integral")]
     NonnegativeIntegral,
@@ -125,27 +124,21 @@ pub fn run(args: &Args) -> Outcome {
 fn one(args: &Args, answers: &Answers) -> Outcome {
     let group_by = table(answers.cube(), args.table.as_deref().unwrap_or("total"))?;
     let groups = answers.evaluator().aggregate(&Filter::everything(), &group_by)?;
-    let nearest = match answers.nearest() {
-        None => None,
-        Some(n) => {
-            let all = Aggregate { filter: Filter::everything(), partition: None };
-            let nodes: Vec<&[u32]> = groups.iter().map(|g| &g.nodes[..]).collect();
-            let rows = answers.evaluator().nearest(n, &[all], &group_by, &nodes)?;
-            Some(rows.iter().filter_map(|r| r.first().copied()).collect::<Vec<f64>>())
-        }
+    let estimates = match answers.nearest() {
+        None => groups.iter().map(|g| g.estimate).collect(),
+        Some(_) => finished::estimates(answers, &group_by)?,
     };
-    let finished = match args.finish {
-        None => None,
-        Some(Finish::NonnegativeIntegral) => {
-            let estimates: Vec<f64> = groups.iter().map(|g| g.estimate).collect();
-            let counts = finish::nonnegative_integral(nearest.as_ref().unwrap_or(&estimates))
-                .ok_or_else(|| Failure::Message("these estimates are too large to be finished".into()))?;
-            Some(counts)
-        }
-        Some(Finish::Consistent) => Some(consistent(answers, &group_by)?),
-    };
-    let mut result =
-        result(answers.cube(), &group_by, &groups, nearest.as_deref(), finished.as_deref(), args.level);
+    let nearest = answers.nearest().map(|_| &estimates);
+    let finish = |how| Finisher::new(answers, how)?.table(&group_by, &estimates);
+    let finished = args.finish.map(finish).transpose()?;
+    let mut result = result(
+        answers.cube(),
+        &group_by,
+        &groups,
+        nearest.map(Vec::as_slice),
+        finished.as_deref(),
+        args.level,
+    );
     result.notes.extend(answers.nearest().map(note));
     result.notes.extend(answers.told());
     result.caveats = answers.caveats(args.level)?;
@@ -180,72 +173,6 @@ fn one(args: &Args, answers: &Answers) -> Outcome {
         text.push_str(&format!("\n{FINISHED}: {}\n", finish.note()));
     }
     output::print(&text)
-}
-
-/// The table finished together with all tables of the release, from the same whole cells whichever table is asked for.
-fn consistent(answers: &Answers, group_by: &[Level]) -> Result<Vec<u64>, Failure> {
-    let cube = answers.cube();
-    let workload = &answers.evaluator().recovery().plan().rows().workload;
-    let base = workload.iter().fold(Cuboid::total(), |all, t| all.join(&t.cuboid));
-    let cells = cube.cells(&base).and_then(|c| usize::try_from(c).ok());
-    let cells = cells.filter(|c| c.saturating_mul(workload.len()) <= consistent::MOST).ok_or_else(|| {
-        let all = cube.describe(&base);
-        Failure::Message(format!(
-            "{all} together has too many cells to make all tables agree: 2^25 over all tables"
-        ))
-    })?;
-    // Of each cell of the base its place in a table of these levels.
-    let place = |levels: &[Level]| -> Vec<u32> {
-        let steps: Vec<(Vec<u32>, u32)> = base
-            .iter()
-            .map(|finest| {
-                let own = levels.iter().find(|l| l.dimension == finest.dimension);
-                let level = own.copied().unwrap_or(Level::new(finest.dimension, 0));
-                let up = cube.dimensions[finest.dimension].ancestors(finest.level, level.level);
-                (up, level.of(cube).len() as u32)
-            })
-            .collect();
-        let mut pick = vec![0; steps.len()];
-        (0..cells)
-            .map(|_| {
-                let own = steps.iter().zip(&pick);
-                let at = own.fold(0, |at, ((up, size), &node)| at * size + up[node as usize]);
-                odometer::next(&mut pick, |i| steps[i].0.len());
-                at
-            })
-            .collect()
-    };
-    let rolled = |levels: &[Level]| -> Result<Rolled, Failure> {
-        let groups = answers.evaluator().aggregate(&Filter::everything(), levels)?;
-        Ok(Rolled { estimates: groups.iter().map(|g| g.estimate).collect(), place: place(levels) })
-    };
-    let levels = |c: &Cuboid| c.iter().collect::<Vec<_>>();
-    let tables = workload.iter().map(|t| rolled(&levels(&t.cuboid))).collect::<Result<Vec<_>, _>>()?;
-    let counts = consistent::consistent(cells, &tables)
-        .ok_or_else(|| Failure::Message("these estimates are too large to be finished".into()))?;
-    // In the order of the base's dimensions, then in the order asked for.
-    let mut sorted = group_by.to_vec();
-    sorted.sort_unstable();
-    let own = rolled(&sorted)?;
-    let table = consistent::rolled_up(&counts, &own);
-    let sizes: Vec<usize> = sorted.iter().map(|l| l.of(cube).len()).collect();
-    let asked: Vec<usize> = group_by.iter().map(|l| l.of(cube).len()).collect();
-    let mut pick = vec![0u32; group_by.len()];
-    let all: usize = asked.iter().product();
-    let cell = |pick: &[u32]| {
-        let at = sorted.iter().zip(&sizes).fold(0, |at, (level, size)| {
-            let node = group_by.iter().position(|g| g == level).map_or(0, |i| pick[i]);
-            at * size + node as usize
-        });
-        table.get(at).copied().unwrap_or_default()
-    };
-    Ok((0..all)
-        .map(|_| {
-            let count = cell(&pick);
-            odometer::next(&mut pick, |i| asked[i]);
-            count
-        })
-        .collect())
 }
 
 /// The levels named by `sex,age.band`.

@@ -1,6 +1,7 @@
 //! A table as Parquet: labels as text or whole numbers, figures as doubles.
 
 use super::super::Failure;
+use super::FINISHED;
 use super::tidy::{FIGURES, Tidy};
 use crate::answer::render::ColumnKind;
 use ::parquet::basic::{Compression, LogicalType, Repetition, Type as Physical, ZstdLevel};
@@ -42,6 +43,9 @@ fn bytes(tidy: &Tidy) -> Result<Vec<u8>, ParquetError> {
         let field = if name == "status" { text(name)? } else { plain(name, Physical::DOUBLE)? };
         fields.push(Arc::new(field));
     }
+    if tidy.finished.is_some() {
+        fields.push(Arc::new(plain(FINISHED, Physical::INT64)?));
+    }
     let schema = Arc::new(Type::group_type_builder("table").with_fields(fields).build()?);
     let properties =
         WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?)).build();
@@ -65,6 +69,10 @@ fn bytes(tidy: &Tidy) -> Result<Vec<u8>, ParquetError> {
     let status: Vec<ByteArray> =
         tidy.cells.iter().map(|cell| ByteArray::from(tidy.status(cell).as_str())).collect();
     put::<ByteArrayType>(&mut group, &status)?;
+    if let Some(finished) = &tidy.finished {
+        // No more than 2^53.
+        put::<Int64Type>(&mut group, &finished.iter().map(|&n| n as i64).collect::<Vec<_>>())?;
+    }
     group.close()?;
     writer.close()?;
     Ok(out)

@@ -1,6 +1,7 @@
 //! SDMX-CSV 2.0 (<https://github.com/sdmx-twg/sdmx-csv>) with `labels=both`: identifiers that SDMX allows, each with the name that people know.
 
-use super::tidy::{Tidy, number, quoted};
+use super::FINISHED;
+use super::tidy::{Tidy, field, number};
 use std::collections::HashSet;
 
 /// What an identifier may not have becomes an underscore; two that become the same get a number.
@@ -11,8 +12,9 @@ fn identifiers(names: &[String]) -> Vec<String> {
         .map(|name| {
             let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '@' | '$');
             let mut id: String = name.chars().map(|c| if plain(c) { c } else { '_' }).collect();
-            if id.is_empty() {
-                id.push('_');
+            // Nor may it be nothing, or begin as a formula does.
+            if id.is_empty() || id.starts_with(['-', '@']) {
+                id.insert(0, '_');
             }
             let stem = id.clone();
             let mut n = 2;
@@ -27,12 +29,12 @@ fn identifiers(names: &[String]) -> Vec<String> {
 
 /// `ID: name`.
 fn both(id: &str, name: &str) -> String {
-    quoted(&format!("{id}: {}", name.replace(['\r', '\n'], " ")))
+    field(&format!("{id}: {}", name.replace(['\r', '\n'], " ")))
 }
 
 /// The table as a message; `flow` names it and `period` is of when it is.
 pub fn message(tidy: &Tidy, flow: &str, period: &str) -> String {
-    const OWN: [&str; 9] = [
+    const OWN: [&str; 10] = [
         "TIME_PERIOD",
         "OBS_VALUE",
         "STD_ERROR",
@@ -42,6 +44,7 @@ pub fn message(tidy: &Tidy, flow: &str, period: &str) -> String {
         "HIGH",
         "OBS_STATUS",
         "STRUCTURE",
+        "FINISHED_BIASED",
     ];
     let names: Vec<String> = OWN
         .iter()
@@ -57,9 +60,13 @@ pub fn message(tidy: &Tidy, flow: &str, period: &str) -> String {
     }
     out.push_str(
         ",TIME_PERIOD: period,OBS_VALUE: estimate,STD_ERROR: standard error,MOE: margin of error,\
-         CONF_LEVEL: level of the interval,LOW: lower end,HIGH: upper end,OBS_STATUS: status\r\n",
+         CONF_LEVEL: level of the interval,LOW: lower end,HIGH: upper end,OBS_STATUS: status",
     );
-    for (nodes, cell) in tidy.nodes() {
+    if tidy.finished.is_some() {
+        out.push_str(&format!(",FINISHED_BIASED: {FINISHED}"));
+    }
+    out.push_str("\r\n");
+    for (i, (nodes, cell)) in tidy.nodes().enumerate() {
         out.push_str(&format!("dataflow,MARGINS:{flow}(1.0),I"));
         for ((axis, codes), &node) in tidy.axes.iter().zip(&codes).zip(&nodes) {
             out.push_str(&format!(",{}", both(&codes[node], &axis.labels[node])));
@@ -73,9 +80,13 @@ pub fn message(tidy: &Tidy, flow: &str, period: &str) -> String {
             other => format!("E: estimated {}", other.replace(',', ";")),
         };
         out.push_str(&format!(
-            ",{},{estimate},{std_error},{moe},{level},{low},{high},{status}\r\n",
-            quoted(period)
+            ",{},{estimate},{std_error},{moe},{level},{low},{high},{status}",
+            field(period)
         ));
+        if let Some(count) = tidy.finished.as_ref().and_then(|f| f.get(i)) {
+            out.push_str(&format!(",{count}"));
+        }
+        out.push_str("\r\n");
     }
     out
 }
@@ -86,7 +97,7 @@ mod tests {
 
     #[test]
     fn identifiers_are_of_few_letters_and_all_different() {
-        let names = ["a b", "a-b", "a_b", "", "é", "A_B"].map(String::from);
-        assert_eq!(identifiers(&names), ["a_b", "a-b", "a_b_2", "_", "__2", "A_B_3"]);
+        let names = ["a b", "a-b", "a_b", "", "é", "A_B", "-1", "@x"].map(String::from);
+        assert_eq!(identifiers(&names), ["a_b", "a-b", "a_b_2", "_", "__2", "A_B_3", "_-1", "_@x"]);
     }
 }

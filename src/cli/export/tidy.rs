@@ -1,13 +1,15 @@
 //! A table as other tools like it: one line a cell, one column a thing, the same columns for every table.
 
 use super::super::Failure;
-use crate::answer::render::{ColumnKind, ResultFigure, csv_label};
+use super::FINISHED;
+use super::finished::Finisher;
+use crate::answer::render::{ColumnKind, ResultFigure, csv_field};
 use crate::answer::{Answers, Group, whole_ends};
 use crate::cube::{Filter, Level};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What is known of each cell, in this order, after the dimensions.
+/// What is known of each cell, in this order, after the dimensions. The whole number of a finished cell follows.
 pub const FIGURES: [&str; 7] = ["estimate", "std_error", "moe", "conf_level", "low", "high", "status"];
 
 /// A dimension of the table.
@@ -28,6 +30,8 @@ pub struct Tidy {
     pub level: f64,
     /// What besides noise makes the numbers untrue, in a word or two.
     pub untrue: String,
+    /// The cells as whole numbers, where they are asked for.
+    pub finished: Option<Vec<u64>>,
 }
 
 /// The count of each cell. Cells of one kind share a law: each is worked out once.
@@ -45,13 +49,19 @@ pub fn figures(groups: &[Group], level: f64) -> Vec<ResultFigure> {
 
 impl Tidy {
     /// Recovers a table.
-    pub fn new(answers: &Answers, levels: &[Level], level: f64) -> Result<Tidy, Failure> {
+    pub fn new(
+        answers: &Answers,
+        levels: &[Level],
+        level: f64,
+        finisher: Option<&Finisher>,
+    ) -> Result<Tidy, Failure> {
         let cube = answers.cube();
         let groups = answers.evaluator().aggregate(&Filter::everything(), levels)?;
+        let estimates: Vec<f64> = groups.iter().map(|g| g.estimate).collect();
         // A dimension may be called as a figure is.
         let named = |l: &Level| {
             let name = cube.level_name(*l);
-            if FIGURES.contains(&name.as_str()) { format!("{name}_") } else { name }
+            if FIGURES.contains(&name.as_str()) || name == FINISHED { format!("{name}_") } else { name }
         };
         let axis = |l: &Level| Axis {
             name: named(l),
@@ -64,6 +74,7 @@ impl Tidy {
             cells: figures(&groups, level),
             level,
             untrue: caveats.iter().map(|c| c.status()).collect::<Vec<_>>().join(" "),
+            finished: finisher.map(|f| f.table(levels, &estimates)).transpose()?,
         })
     }
 
@@ -96,12 +107,16 @@ impl Tidy {
     /// As CSV.
     pub fn csv(&self) -> String {
         let head: Vec<String> = self.axes.iter().map(|a| field(&a.name)).collect();
-        let mut out = head.into_iter().chain(FIGURES.map(String::from)).collect::<Vec<_>>().join(",");
+        let finished = self.finished.iter().map(|_| FINISHED.to_string());
+        let mut out =
+            head.into_iter().chain(FIGURES.map(String::from)).chain(finished).collect::<Vec<_>>().join(",");
         out.push_str("\r\n");
-        for (nodes, cell) in self.nodes() {
+        for (i, (nodes, cell)) in self.nodes().enumerate() {
             let labels = self.axes.iter().zip(nodes).map(|(axis, node)| field(&axis.labels[node]));
             let numbers = self.numbers(cell).map(|x| number(x + 0.0));
-            out.push_str(&labels.chain(numbers).chain([self.status(cell)]).collect::<Vec<_>>().join(","));
+            let finished = self.finished.iter().filter_map(|f| f.get(i)).map(u64::to_string);
+            let all = labels.chain(numbers).chain([self.status(cell)]).chain(finished);
+            out.push_str(&all.collect::<Vec<_>>().join(","));
             out.push_str("\r\n");
         }
         out
@@ -115,13 +130,5 @@ pub fn number(x: f64) -> String {
 
 /// A field of CSV after RFC 4180, as spreadsheets may have it.
 pub fn field(text: &str) -> String {
-    quoted(&csv_label(text))
-}
-
-/// A field in quotes where it needs them.
-pub fn quoted(text: &str) -> String {
-    match text.contains([',', '"', '\r', '\n']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.into(),
-    }
+    csv_field(text).into_owned()
 }

@@ -89,6 +89,9 @@ impl Drawn {
             if name.trim().is_empty() {
                 return Err("a column has no name");
             }
+            if name.len() > survey::LONGEST {
+                return Err("a column's name is longer than 1 000 bytes");
+            }
             if columns.iter().take(at).any(|(other, _)| other == name) {
                 return Err("two columns have the same name");
             }
@@ -154,9 +157,46 @@ mod tests {
         assert_eq!(text.matches("# confirm:").count(), 4);
         assert_eq!(text.matches("\nconfirmed = false\n").count(), 4);
         let refused = spec.confirmed().unwrap_err().to_string();
-        assert!(refused.contains("confirmed = false") && refused.contains("4 mistakes"), "{refused}");
+        assert!(refused.contains("confirmed = false") && refused.contains("13 mistakes"), "{refused}");
         assert!(!text.contains("x17") && !text.contains("17.5"), "long lists are not shown");
-        assert!(text.contains("# name = \"note\"") && text.contains("every cell is empty"));
+        assert!(text.contains("#? name = \"note\"") && text.contains("every cell is empty"));
+    }
+
+    /// A file without a line of names: its first person is not published as names without a word.
+    #[test]
+    fn a_first_line_that_is_a_row() {
+        for (data, columns) in [
+            ("34,F,Bonn\n35,M,Ulm\n36,F,Bonn\n", "columns 1, 2, 3"),
+            ("2024-01-31,x\n2024-02-29,y\n", "column 1"),
+            ("Bonn,Maria\nUlm,Eva\nBonn,Ida\n", "column 1"),
+        ] {
+            let (text, spec) = draft_of("rows.csv", data.as_bytes()).unwrap();
+            let said = format!(
+                "#? The first line of the file was taken for the names of its columns, and what stands there looks like a value in {columns}."
+            );
+            assert!(text.contains(&said), "{text}");
+            assert!(spec.confirmed().unwrap_err().to_string().contains("a suggestion"));
+        }
+        // What cannot be told is asked of every name: all of them are on lines that keep a release from being made.
+        let mut data = "Eva Braun,north\n".to_string();
+        (0..300).for_each(|i| data += &format!("p{i},{}\n", ["a", "b"][i % 2]));
+        let (text, spec) = draft_of("rows.csv", data.as_bytes()).unwrap();
+        let marked = |name: &str| {
+            text.lines().filter(|l| l.contains(name)).all(|l| l.starts_with("#?") || l.starts_with("name = "))
+        };
+        assert!(marked("Eva Braun") && marked("north") && text.contains("confirm: the name and"), "{text}");
+        assert!(spec.confirmed().is_err());
+    }
+
+    /// One value of three megabytes makes no draft of three megabytes.
+    #[test]
+    fn values_that_are_too_long() {
+        let data = format!("sex,note\nF,{}\nM,x\n", "a".repeat(3_000_000));
+        let (text, spec) = draft_of("rows.csv", data.as_bytes()).unwrap();
+        assert!(text.len() < 5000 && text.contains("longer than 1 000 bytes"), "{}", text.len());
+        assert_eq!(spec.cube.dimensions.len(), 1);
+        let data = format!("{},b\nF,x\n", "a".repeat(3000));
+        assert!(draft_of("rows.csv", data.as_bytes()).is_err());
     }
 
     #[test]

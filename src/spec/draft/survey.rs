@@ -9,6 +9,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// A column with more different values than this is left for people to decide.
 const MOST_VALUES: usize = 200;
 
+/// In bytes: a value or a name that is longer is no label for people.
+pub(super) const LONGEST: usize = 1000;
+
 /// Different values of which the rows are counted; of more only those whose hash begins with zeros.
 const COUNTED: usize = 1 << 16;
 
@@ -33,6 +36,8 @@ pub(super) struct Survey {
     /// All values are numbers.
     numbers: bool,
     pub empty: bool,
+    /// Some value is too long to be listed.
+    long: bool,
     /// How many rows some values have, by their hashes.
     rows: HashMap<u64, u64>,
     /// The hashes of those begin with so many zeros.
@@ -49,6 +54,7 @@ impl Survey {
             days: None,
             numbers: true,
             empty: false,
+            long: false,
             rows: HashMap::new(),
             zeros: 0,
         }
@@ -62,10 +68,14 @@ impl Survey {
             return None;
         };
         self.count(hash);
+        if value.len() > LONGEST {
+            (self.long, self.whole, self.days, self.numbers) = (true, None, None, false);
+            return None;
+        }
         if self.values.len() > MOST_VALUES && self.whole.is_none() && self.days.is_none() && !self.numbers {
             return self.values.get(value).copied();
         }
-        let first = self.values.is_empty();
+        let first = self.values.is_empty() && !self.long;
         // 007 and +7 are spellings, not numbers.
         let whole = value.parse::<i64>().ok().filter(|n| n.to_string() == value);
         let wider = |n: Option<i64>, ends: Option<(i64, i64)>| match (n, ends) {
@@ -147,10 +157,20 @@ impl Survey {
             .join(", ")
     }
 
+    /// Whether its name looks like one of its values: a number, a day, or a text that a row has, too.
+    pub fn named_by_value(&self) -> bool {
+        let name = self.name.trim();
+        let number = name.parse::<f64>().is_ok();
+        number || calendar::read(name.as_bytes()).is_some() || self.values.contains_key(&self.name)
+    }
+
     /// The line that declares the domain, or why there is none.
     pub fn domain(&self) -> Result<String, &'static str> {
         if let Some(why) = self.strange {
             return Err(why);
+        }
+        if self.long {
+            return Err("some values are longer than 1 000 bytes: list its categories, the rest is `other`");
         }
         if !self.values.keys().all(|value| is_plain(value)) {
             return Err(

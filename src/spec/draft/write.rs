@@ -19,10 +19,12 @@ pub(super) fn write(drawn: &Drawn, data: &Path, folder: &Path, csv: Option<&CsvO
          # Read every line marked `confirm` before you show this file to anybody, change what nobody may know, and write\n\
          # `confirmed = true` below it. Lines that begin with #? are suggestions from the data: use them or not, and delete them.\n\
          # There is no release before that.\n\
+         {}\
          name  = \"{name}\"\n\
          title = {}\n\n\
          [data]\n\
          path = {}                  # relative to this file\n",
+        if csv.is_some() { nameless(columns) } else { String::new() },
         quoted(&format!("Tables from {}", if stem.is_empty() { "the data" } else { stem })),
         quoted(&relative(data, folder)),
     );
@@ -64,7 +66,7 @@ pub(super) fn write(drawn: &Drawn, data: &Path, folder: &Path, csv: Option<&CsvO
                 let levels = nested(drawn, at);
                 let _ = write!(
                     out,
-                    "\n[[dimension]]\nname = {name}\n{domain}  # confirm: this list will be public\nconfirmed = false\n{levels}"
+                    "\n[[dimension]]\nname = {name}\n{domain}  # confirm: the name and this list will be public\nconfirmed = false\n{levels}"
                 );
                 if column.empty {
                     out.push_str("missing = \"unknown\"  # for empty cells\n");
@@ -72,7 +74,11 @@ pub(super) fn write(drawn: &Drawn, data: &Path, folder: &Path, csv: Option<&CsvO
             }
             Err(why) => {
                 let name = quoted(&column.name).replace(['\n', '\r'], " ");
-                let _ = write!(out, "\n# {why}\n# [[dimension]]\n# name = {name}\n{}", nested(drawn, at));
+                let _ = write!(
+                    out,
+                    "\n{SUGGESTION} {why}\n{SUGGESTION} [[dimension]]\n{SUGGESTION} name = {name}\n{}",
+                    nested(drawn, at)
+                );
             }
         }
     }
@@ -82,6 +88,21 @@ pub(super) fn write(drawn: &Drawn, data: &Path, folder: &Path, csv: Option<&CsvO
     let _ = write!(out, "[[table]]\nup_to = {}\n", used.min(2));
     out.push_str("\n[strategy]\nmeasure = \"auto\"\nbudgets = \"optimal\"\n");
     out
+}
+
+/// What to know of a file whose first line may be no names: then the names below are somebody's data.
+fn nameless(columns: &[Survey]) -> String {
+    let like: Vec<String> =
+        (1..).zip(columns).filter(|(_, c)| c.named_by_value()).map(|(at, _)| at.to_string()).collect();
+    if like.is_empty() {
+        return String::new();
+    }
+    format!(
+        "{SUGGESTION} The first line of the file was taken for the names of its columns, and what stands there looks like a value in {} {}.\n\
+         {SUGGESTION} If that line is a row, the names below are somebody's data: write a line of names above it, and draft again.\n",
+        if like.len() == 1 { "column" } else { "columns" },
+        like.join(", ")
+    )
 }
 
 /// Whose rows these may be.

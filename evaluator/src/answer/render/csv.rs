@@ -26,16 +26,42 @@ pub fn csv(result: &ResultTable) -> String {
     text
 }
 
-/// A label as spreadsheets may have it: one that begins like a formula (`=`, `+`, `-`, `@`, also in the wide forms
-/// of East Asian keyboards, a tab or a carriage return) gets an apostrophe before it, which a spreadsheet takes for
+/// A label as spreadsheets may have it: where it begins like a formula (`=`, `+`, `-`, `@`, also in the wide forms
+/// of East Asian keyboards, a tab or a line end) it gets an apostrophe before it, which a spreadsheet takes for
 /// "this is text". Otherwise a label made up by whoever wrote the spec would run in the reader's spreadsheet. What
 /// reads as a finite number stays a number.
+///
+/// Where semicolons part fields, as in much of Europe, or tabs, quotes in the middle of a line hold nothing together: `F,"a;=1+1;b"` has three fields there, of which
+/// the second is a formula. So what follows a semicolon, a tab or a line end is taken for a beginning, too, behind any quotes and blanks.
 pub fn label(text: &str) -> Cow<'_, str> {
-    let formula = text.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠', '\t', '\r', '\n']);
-    if formula && !text.parse::<f64>().is_ok_and(f64::is_finite) {
-        Cow::Owned(format!("'{text}"))
-    } else {
-        Cow::Borrowed(text)
+    const SIGNS: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
+    const ENDS: [char; 4] = [';', '\t', '\r', '\n'];
+    let mut out = String::new();
+    if text.starts_with(&ENDS[1..]) {
+        out.push('\'');
+    }
+    for (i, part) in text.split_inclusive(ENDS).enumerate() {
+        let whole = part.trim_end_matches(ENDS);
+        let rest = if i == 0 { whole } else { whole.trim_start_matches(['"', ' ']) };
+        out.push_str(&whole[..whole.len() - rest.len()]);
+        if rest.starts_with(SIGNS) && !rest.parse::<f64>().is_ok_and(f64::is_finite) {
+            out.push('\'');
+        }
+        out.push_str(rest);
+        out.push_str(&part[whole.len()..]);
+    }
+    if out.len() == text.len() { Cow::Borrowed(text) } else { Cow::Owned(out) }
+}
+
+/// A label as a field: in quotes where a comma, a semicolon, a tab, a quote or a line end is in it.
+pub fn field(text: &str) -> Cow<'_, str> {
+    quoted(label(text))
+}
+
+fn quoted(text: Cow<'_, str>) -> Cow<'_, str> {
+    match text.contains([',', ';', '"', '\t', '\r', '\n']) {
+        true => Cow::Owned(format!("\"{}\"", text.replace('"', "\"\""))),
+        false => text,
     }
 }
 
@@ -56,13 +82,7 @@ fn line<'a>(text: &mut String, fields: impl Iterator<Item = Cow<'a, str>>) {
         if i > 0 {
             text.push(',');
         }
-        if field.contains([',', '"', '\r', '\n']) {
-            text.push('"');
-            text.push_str(&field.replace('"', "\"\""));
-            text.push('"');
-        } else {
-            text.push_str(&field);
-        }
+        text.push_str(&quoted(field));
     }
     text.push_str("\r\n");
 }

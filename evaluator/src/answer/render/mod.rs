@@ -17,7 +17,7 @@ mod table;
 pub use caveat::named;
 pub use caveat::{Caveat, truncation};
 pub use columns::{Column, Values, columns};
-pub use csv::{csv, label as csv_label};
+pub use csv::{csv, field as csv_field};
 pub use html::{Shown as ShownColumn, escaped, html, preformatted, shown};
 pub use json::json;
 pub(super) use table::rough;

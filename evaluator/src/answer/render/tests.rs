@@ -1,3 +1,4 @@
+use super::csv::label as safe_label;
 use super::*;
 use crate::cube::Bounds;
 use serde_json::{Map, Value, json as value};
@@ -261,9 +262,24 @@ fn labels_that_look_like_formulas() {
     for text in
         ["=1+1", "+a", "-a", "@x", "\tx", "\rx", "\nx", "＝1", "-inf", "-NaN", "+", "=", "- 5", "-5 to -1"]
     {
-        assert_eq!(csv_label(text), format!("'{text}"));
+        assert_eq!(safe_label(text), format!("'{text}"));
     }
     for text in ["", "F", "-5", "+5", "-1e3", "-.5", "a=b", "1-2", "'=1", " =1", "0-4"] {
-        assert_eq!(csv_label(text), text);
+        assert_eq!(safe_label(text), text);
     }
+    // What parts fields elsewhere makes beginnings, quotes or not.
+    for (text, safe) in [
+        ("a;=1+1", "a;'=1+1"),
+        ("a;\"=1+1;b", "a;\"'=1+1;b"),
+        ("a\t @x;b;+c", "a\t '@x;b;'+c"),
+        ("a\n-b", "a\n'-b"),
+        ("\t=x", "'\t'=x"),
+    ] {
+        assert_eq!(safe_label(text), safe);
+    }
+    for text in ["a;b", "1;-5", "a; b=c", ";;", "0;1;+2"] {
+        assert_eq!(safe_label(text), text);
+    }
+    let fields = ["a", "a;b", "a\tb", "a,b", "say \"a\"", "a;=1"].map(|t| csv_field(t).into_owned());
+    assert_eq!(fields, ["a", "\"a;b\"", "\"a\tb\"", "\"a,b\"", "\"say \"\"a\"\"\"", "\"a;'=1\""]);
 }

@@ -25,6 +25,7 @@ use super::error::IngestError;
 use super::fields::{Fields, find};
 use super::numbers::places;
 use super::piece::{Bad, Stop, What};
+use super::run::memory_limit;
 use ::parquet::basic::{Compression, Encoding};
 use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::ColumnChunkMetaData;
@@ -239,6 +240,7 @@ fn quietly<T>(f: impl FnOnce() -> T) -> T {
 const DAMAGED: &str = "cannot be decoded: it is damaged or encrypted";
 const UNREADABLE: &str = "has no readable footer: it is cut short, encrypted, or not Parquet at all";
 const BROKEN: &str = "is damaged: its row groups and columns contradict each other";
+const LONG: &str = "has values that are too long for the memory that --memory lets it take";
 const UNKNOWN: &str = "uses an encoding that this build does not know";
 
 /// The library's texts are not passed on: nobody has checked that they are free of values.
@@ -263,6 +265,14 @@ impl<'f> Stream<'f> {
             return Err(IngestError::Parquet(
                 "is compressed with LZO or Brotli, which this build does not know",
             ));
+        }
+        if let Some(limit) = memory_limit() {
+            // A page is unpacked whole, and holds one value at least.
+            let values = u64::try_from(chunk.num_values()).unwrap_or(0).max(1);
+            let bytes = u64::try_from(chunk.uncompressed_size()).unwrap_or(u64::MAX);
+            if bytes / values > limit / 8 {
+                return Err(IngestError::Parquet(LONG));
+            }
         }
         let cells = Cells::new(to);
         if chunk.column_type() != source.stored.physical {
