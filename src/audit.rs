@@ -9,6 +9,8 @@ mod again;
 mod compare;
 mod content;
 #[cfg(feature = "spec")]
+mod margins;
+#[cfg(feature = "spec")]
 mod spec;
 #[cfg(all(test, feature = "compile"))]
 mod tests;

@@ -5,9 +5,10 @@
 //! tables and empty cells. Whether this program would make the same plan of it today does not: planners improve.
 
 use super::content::Content;
-use super::{Audit, compare};
+use super::{Audit, compare, margins};
+use crate::cube::Cuboid;
 use crate::exact::Rational;
-use crate::plan::{Channel, Copy, Subject, convert, cost};
+use crate::plan::{Block, Channel, Copy, Measure, Plan, Subject, convert, cost};
 use crate::projection::Design;
 use crate::release::claims::Words;
 use crate::release::{FIRST_FORMAT, Kind, Outcome, Release, ReleaseError};
@@ -28,7 +29,9 @@ pub(super) fn reread(audit: &mut Audit, release: &Release, content: &Content) ->
         let index = attachments.iter().position(|a| a.name == name).ok_or(io::ErrorKind::NotFound)?;
         release.section(Kind::Attachment, index as u32).map_err(io::Error::other)
     };
-    let spec = match spec::parse(&text, Path::new("spec"), read) {
+    // What the spec makes must be the sealed domain, so it may not take more than that does, but for a little.
+    let room = spec::size_of(&content.cube) + 1024;
+    let spec = match spec::parse_within(&text, Path::new("spec"), room, read) {
         Ok(spec) => spec,
         Err(e) => {
             let first =
@@ -48,6 +51,7 @@ pub(super) fn reread(audit: &mut Audit, release: &Release, content: &Content) ->
             text.len()
         );
         audit.add("spec", Passed, detail);
+        margins::check(audit, &spec, content);
         #[cfg(feature = "compile")]
         super::again::plan(audit, &spec, content);
         #[cfg(not(feature = "compile"))]
@@ -127,8 +131,25 @@ fn differences(release: &Release, content: &Content, spec: &Spec) -> Vec<String>
         );
         let asked = spec.strategy.measure.is_none_or(|m| m == plan.measure);
         check(asked && spec.strategy.budgets == plan.budgets, "strategies or budget rules");
+        check(measured(spec, plan), "rows or questions that are measured");
     }
     out
+}
+
+/// Whether the rows that are measured are those of the spec: the agency's own, or what its questions come to. Each is measured once.
+fn measured(spec: &Spec, plan: &Plan) -> bool {
+    let mut found: Vec<(&Cuboid, &Vec<(u32, i32)>)> = Vec::new();
+    for m in &plan.rows().measurements {
+        if let Block::Rows(rows) = &m.block {
+            found.extend(rows.rows.iter().map(|row| (&rows.cuboid, row)));
+        }
+    }
+    let asked = spec.strategy.rows.as_ref().filter(|_| plan.measure == Measure::Matrix);
+    let mut wanted: Vec<_> =
+        asked.into_iter().flat_map(|rows| rows.rows.iter().map(|row| (&rows.cuboid, row))).collect();
+    found.sort_unstable();
+    wanted.sort_unstable();
+    found == wanted
 }
 
 /// Whether the recipients are those of the spec, each with what it is to have: a budget, or one that `[privacy]` allows.

@@ -111,6 +111,7 @@ const PLACES: &str = "place,region\na1,a\na2,a\nb1,b\nb2,b\n";
 fn spec(text: &str) -> Spec {
     let read = |name: &str| match name {
         "places.csv" => Ok(PLACES.as_bytes().to_vec()),
+        "rows.csv" => Ok(b"1,0\n0,1\n".to_vec()),
         _ => Err(std::io::ErrorKind::NotFound.into()),
     };
     crate::spec::parse(text, Path::new("shop.toml"), read).unwrap_or_else(|e| panic!("{e}\n{text}"))
@@ -594,6 +595,169 @@ fn conditions_that_nobody_can_read_are_noticed() {
         .unwrap();
         assert!(!passes_without_spec(&forged), "{condition}");
         assert!(Answers::from_release(forged).is_err(), "{condition}");
+    }
+}
+
+const HEAD: &str = r#"
+name = "shop"
+title = "Shop"
+
+[privacy]
+unit = "row"
+rho = 1
+
+[[dimension]]
+name = "sex"
+categories = ["F", "M"]
+
+[[dimension]]
+name = "age"
+range = [0, 9]
+"#;
+
+/// What a release says where another spec is sealed in it; the spec's own attachments stay.
+fn with_spec(release: &Release, key: &SigningKey, from: &str, to: &str) -> Option<String> {
+    refused(resealed(release, key, |_, bodies| {
+        let spec = bodies.iter_mut().find(|(tag, _)| *tag == Kind::Spec.tag()).unwrap();
+        let text = String::from_utf8(spec.1.clone()).unwrap();
+        assert!(text.contains(from), "{from}");
+        spec.1 = text.replace(from, to).into_bytes();
+    }))
+}
+
+/// Nothing is made of a few words of a spec that the sealed domain does not hold.
+#[test]
+fn a_spec_takes_no_more_room_than_the_domain() {
+    let key = agency();
+    let levels: String = (2..190).map(|w| format!("{{ name = \"l{w}\", width = {w} }}, ")).collect();
+    let release = released(TABLES, ROWS, &key);
+    for (from, to) in [
+        ("range = [0, 9]", "range = [0, 2000000]".to_owned()),
+        ("range = [0, 9]", "codes = 9000000".into()),
+        ("range = [0, 9]", "dates = [\"0001-01-01\", \"9999-12-31\"]".into()),
+        ("levels = [{ name = \"half\", width = 5 }]", format!("levels = [{levels}]")),
+    ] {
+        let why = with_spec(&release, &key, from, &to).unwrap();
+        assert!(why.contains("too many categories together"), "{why}");
+    }
+    // An agency is told at the place.
+    let vast =
+        format!("{HEAD}levels = [{levels}]\n[[table]]\nof = [\"age\"]\n").replace("[0, 9]", "[0, 2000000]");
+    let none = |_: &str| Err(std::io::ErrorKind::NotFound.into());
+    let errors = crate::spec::parse(&vast, Path::new("shop.toml"), none).unwrap_err();
+    let told = &errors.diagnostics()[0];
+    assert!(told.message.contains("too many categories together") && told.span.is_some(), "{errors}");
+}
+
+/// How long a search was to take is for the agency alone; and what would take long is not done again.
+#[test]
+fn plans_are_made_again_in_counted_work() {
+    let key = agency();
+    let text = format!(
+        "{HEAD}[[table]]\nof = [\"sex\", \"age\"]\n[[table]]\nof = [\"sex\"]\n[strategy]\nmeasure = \"tables\"\n"
+    );
+    let release = released(&text, ROWS, &key);
+    assert_eq!(with_spec(&release, &key, "\"tables\"", "\"tables\"\neffort = 100000"), None);
+
+    let dimensions: String = (0..24)
+        .map(|d| format!("[[dimension]]\nname = \"d{d}\"\ncodes = 1000\n[[table]]\nof = [\"d{d}\"]\n"))
+        .collect();
+    let wide =
+        spec(&format!("name = \"w\"\ntitle = \"W\"\n[privacy]\nunit = \"row\"\nrho = 1\n{dimensions}"));
+    let mut request = wide.request().unwrap();
+    request.measure = Some(crate::plan::Measure::Residual);
+    let mut plan = crate::planner::plan(&request).unwrap().plan;
+    assert!(again::is_quick(&wide, &wide, &plan));
+    plan.measure = crate::plan::Measure::Bases;
+    assert!(!again::is_quick(&wide, &wide, &plan));
+}
+
+/// What is measured is what the questions and rows of the spec come to.
+#[test]
+fn questions_and_rows_are_those_of_the_spec() {
+    let key = agency();
+    let asked = format!("{HEAD}[asked]\nqueries = [\"SELECT COUNT(*) FROM shop WHERE age < 2\"]\n");
+    let release = released(&asked, ROWS, &key);
+    assert_eq!(with_spec(&release, &key, "age < 2", "age < 2"), None);
+    for other in ["age < 3", "sex = 'F'", "age < 2 AND sex = 'F'"] {
+        let why = with_spec(&release, &key, "age < 2", other).unwrap();
+        assert!(why.contains("rows or questions"), "{other}: {why}");
+    }
+    let rows = format!(
+        "{HEAD}[[table]]\nof = [\"sex\"]\n[strategy]\nmeasure = \"matrix\"\nrows = {{ file = \"rows.csv\", of = [\"sex\"] }}\n"
+    );
+    let release = released(&rows, ROWS, &key);
+    assert_eq!(refused(resealed(&release, &key, same)), None);
+    for other in ["1,1\n0,1\n", "1,0\n0,1\n1,1\n", "1,0\n", "0,1\n1,-1\n"] {
+        let why = refused(resealed(&release, &key, |_, bodies| {
+            let rows = bodies.iter_mut().find(|(tag, _)| *tag == Kind::Attachment.tag()).unwrap();
+            rows.1 = other.as_bytes().to_vec();
+        }));
+        assert!(why.as_ref().is_some_and(|w| w.contains("rows or questions")), "{other}: {why:?}");
+    }
+}
+
+/// A recipient of a wide margin does not get more of the budget than it needs.
+#[test]
+fn margins_of_recipients_are_reckoned_anew() {
+    let key = agency();
+    for privacy in ["rho = 1", "epsilon = 1"] {
+        for mode in ["nested\"", "shifted\"\nmean = 9"] {
+            let text = format!(
+                "{}[[table]]\nof = [\"sex\", \"age\"]\n[recipients]\nmode = \"{mode}\n[[recipient]]\nname = \"a\"\n{privacy}\n\
+                 [[recipient]]\nname = \"b\"\nmargin = 40\n",
+                HEAD.replace("rho = 1", privacy)
+            );
+            let release = released(&text, ROWS, &key);
+            assert_eq!(with_spec(&release, &key, "margin = 40", "margin = 40"), None, "{text}");
+            for wider in ["margin = 50", "margin = 4000"] {
+                let why = with_spec(&release, &key, "margin = 40", wider)
+                    .unwrap_or_else(|| panic!("{wider} passes\n{text}"));
+                assert!(why.contains("more of the budget than that needs"), "{why}");
+            }
+        }
+    }
+}
+
+/// Many shifted copies cost what they cost one by one.
+#[test]
+fn many_shifted_copies_are_priced_by_the_first() {
+    use crate::plan::{Mode, Recipient, cost};
+    let text = format!("{HEAD}[[table]]\nof = [\"sex\", \"age\"]\n[[table]]\nof = [\"age\"]\n[strategy]\nmeasure = \"residual\"\n")
+        .replace("rho = 1", "rho = 1\nneighbours = \"substitute\"");
+    let spec = spec(&text);
+    let plan = crate::planner::plan(&spec.request().unwrap()).unwrap().plan;
+    let frame = crate::cube::Frame::new(&spec.cube, &plan.levels);
+    let recipients = (0..40)
+        .map(|i| Recipient { name: format!("r{i}"), factor: Rational::new(10 + i, 10).unwrap() })
+        .collect();
+    let plans = plan.copies(Mode::Shifted { mean: 5 }, recipients).unwrap();
+    let together = cost::joint_cost(&plans[7], &frame).unwrap().to_f64();
+    let alone: f64 = plans.iter().map(|p| cost::cost(p, &frame).unwrap().total.to_f64()).sum();
+    assert!((together - alone).abs() < 1e-12 * alone, "{together} {alone}");
+    assert!(cost::joint_cost(&plans[7], &frame).unwrap() <= cost::joint_budget(&plans[0]).unwrap());
+}
+
+/// What cannot be checked verifies nothing; what is only good to know does not stand in the way.
+#[test]
+fn one_verdict_of_all_outcomes() {
+    let of = |outcomes: &[Outcome]| {
+        let check = |o: &Outcome| Check { what: "x".into(), outcome: *o, detail: String::new() };
+        Audit { checks: outcomes.iter().map(check).collect(), blake3: String::new() }
+    };
+    use Outcome::{Failed, Passed, Skipped, Unchecked, Warning};
+    for (outcomes, verdict, word) in [
+        (&[Passed, Warning, Skipped][..], Verdict::Verified, "VERIFIED"),
+        (&[Passed, Unchecked], Verdict::Whole, "WHOLE, NOT VERIFIED"),
+        (&[Unchecked, Failed], Verdict::Failed, "VERIFICATION FAILED"),
+    ] {
+        let audit = of(outcomes);
+        assert_eq!((audit.verdict(), audit.passed()), (verdict, verdict == Verdict::Verified));
+        assert!(
+            audit.last_word().starts_with(word) && audit.to_text("f").trim_end().ends_with(audit.last_word())
+        );
+        assert_eq!(audit.to_json()["verdict"], verdict.word());
+        assert_eq!(audit.to_json()["checks"][0]["outcome"], outcomes[0].word());
     }
 }
 

@@ -11,6 +11,9 @@ use toml::de::DeValue;
 /// The days of `dates`, with their levels.
 pub(super) fn read(value: &Value<'_>, sink: &mut Sink) -> Option<Finest> {
     let (first, last) = ends(value, sink)?;
+    let n = (last - first + 1) as usize;
+    // The finest level and three coarser ones.
+    sink.takes(&value.span(), 4 * n, n)?;
     let days = || (first..=last).map(calendar::civil);
     let level = |name: &str, label: &dyn Fn((i64, u32, u32)) -> String| {
         let mut partition = Partition {

@@ -56,11 +56,28 @@ impl Diagnostic {
 pub(super) struct Sink {
     sources: Vec<(String, String)>,
     diagnostics: Vec<Diagnostic>,
+    /// How much may still be made of a few words, such as a range: see [`Sink::takes`].
+    room: u64,
 }
 
 impl Sink {
-    pub(super) fn new(name: String, source: String) -> Sink {
-        Sink { sources: vec![(name, source)], diagnostics: Vec::new() }
+    pub(super) fn new(name: String, source: String, room: u64) -> Sink {
+        Sink { sources: vec![(name, source)], diagnostics: Vec::new(), room }
+    }
+
+    /// Takes room for `nodes` categories that group so many finest ones, before they are made. `None` when there is not enough: a mistake at
+    /// this place.
+    pub(super) fn takes(&mut self, at: &Range<usize>, finest: usize, nodes: usize) -> Option<()> {
+        let left = self.room.checked_sub(room(finest, nodes));
+        if left.is_none() {
+            let why = "the dimensions and their levels have too many categories together";
+            let wrong = Diagnostic::at(at.clone(), why).label("no room is left for these");
+            if !self.diagnostics.iter().any(|d| d.message == why) {
+                self.push(wrong);
+            }
+        }
+        self.room = left?;
+        Some(())
     }
 
     pub(super) fn push(&mut self, diagnostic: Diagnostic) {
@@ -88,6 +105,11 @@ impl Sink {
             }
         }
     }
+}
+
+/// What a level of so many nodes over so many finest categories takes while it is read: a number for each of those, a label for each node.
+pub(super) fn room(finest: usize, nodes: usize) -> u64 {
+    finest as u64 + 8 * nodes as u64
 }
 
 /// Every mistake of a spec, in the order of the file.

@@ -191,10 +191,13 @@ fn domain(fields: &Fields<'_, '_>, files: &mut Files<'_>, sink: &mut Sink) -> Op
         }
         "codes" => {
             let n = read::whole(value, "`codes`", 1, MAX_NODES as i64, sink)?;
+            sink.takes(&value.span(), n as usize, n as usize)?;
             range(0, n - 1)
         }
         "range" => {
             let (lo, hi) = ends(value, sink)?;
+            let n = (hi - lo + 1) as usize;
+            sink.takes(&value.span(), n, n)?;
             range(lo, hi)
         }
         "bins" => bins(edges(value, sink)?),

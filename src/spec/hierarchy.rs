@@ -65,6 +65,8 @@ pub(super) fn read(
 
     let mut tree = Tree::new(names.len());
     for line in lines {
+        // A number for each column, and a label for the finest.
+        sink.takes(&said_at, names.len(), 1)?;
         let wrong = match line {
             Ok((span, fields)) => tree.take(span, fields, &place),
             Err((span, message)) => Some(place(&span, message)),

@@ -279,6 +279,7 @@ fn width(value: &Value<'_>, dimension: &str, finest: &Finest, sink: &mut Sink) -
         );
         return None;
     };
+    sink.takes(&value.span(), finest.own, finest.own.div_ceil(width as usize))?;
     let starts: Vec<usize> = (0..finest.own).step_by(width as usize).collect();
     Some(runs(&starts, finest.own, |a, b| whole_label(lo + a as i64, lo + b as i64 - 1)))
 }
@@ -290,6 +291,7 @@ fn cuts(value: &Value<'_>, dimension: &str, finest: &Finest, sink: &mut Sink) ->
         return None;
     }
     let n = finest.own;
+    sink.takes(&value.span(), n, 1)?;
     let mut starts = vec![0usize];
     let before = sink.count();
     for (cut, span) in cuts {
@@ -359,16 +361,35 @@ fn cuts(value: &Value<'_>, dimension: &str, finest: &Finest, sink: &mut Sink) ->
 /// A `map` while it waits for the level it maps from: name, its place, the table, its place.
 type PendingMap<'a, 'i> = (String, Range<usize>, &'a DeTable<'i>, Range<usize>);
 
+/// The most levels of a dimension that are given by maps: each is tried on all others.
+const MOST_MAPS: usize = 64;
+/// So many maps that do not fit are compared with every level, to say why.
+const EXPLAINED: usize = 4;
+
 /// Finds for each map what its keys are: the finest categories, or those of another level.
 fn resolve_maps(mut maps: Vec<PendingMap<'_, '_>>, finest: &mut Finest, sink: &mut Sink) {
+    if let Some((_, _, _, span)) = maps.get(MOST_MAPS) {
+        sink.push(
+            Diagnostic::at(span.clone(), "too many levels by `map`").label(format!("at most {MOST_MAPS}")),
+        );
+        return;
+    }
     // A map may build on another map that is listed later, so go round until nothing moves.
     loop {
         let waiting = maps.len();
-        maps.retain(|(name, span, table, _)| {
+        maps.retain(|(name, span, table, at)| {
             let Some(pairs) = pairs(table) else { return true };
+            // A map that does not name every category cannot fit: it is not tried.
+            let known = |from: &Option<usize>| {
+                from.map_or(finest.labels.len(), |p| finest.partitions[p].labels.len())
+            };
             let fitting = std::iter::once(None)
                 .chain((0..finest.partitions.len()).map(Some))
+                .filter(|from| known(from) <= pairs.len() + finest.extras().len())
                 .find_map(|from| apply(&pairs, from, finest).ok());
+            if fitting.is_some() && sink.takes(at, finest.labels.len(), 0).is_none() {
+                return true;
+            }
             let Some((labels, of)) = fitting else { return true };
             let partition =
                 Partition { name: name.clone(), span: Some(span.clone()), labels, of, from_file: false };
@@ -379,7 +400,7 @@ fn resolve_maps(mut maps: Vec<PendingMap<'_, '_>>, finest: &mut Finest, sink: &m
             break;
         }
     }
-    for (name, _, table, span) in maps {
+    for (name, _, table, span) in maps.into_iter().take(EXPLAINED) {
         explain(&name, table, span, finest, sink);
     }
 }

@@ -41,7 +41,7 @@ mod zeros;
 pub use diagnostic::{Diagnostic, SpecErrors};
 #[cfg(feature = "compile")]
 pub use draft::{DraftError, Drawn, draft};
-pub use parse::{MOST_EFFORT, parse};
+pub use parse::{MOST_EFFORT, parse, parse_within, size as size_of};
 pub use projection::size;
 pub use recipients::{Precision, Recipients, Wanted};
 pub use schema::schema;

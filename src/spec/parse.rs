@@ -8,7 +8,7 @@ use super::types::Unconfirmed;
 use super::words::{BUDGETS, ENCODINGS, FORMATS, MEASURES, NEIGHBOURS, OBJECTIVES, UNITS};
 use super::{
     Budget, Coding, CsvOptions, Data, Encoding, Files, Format, Privacy, ProjectionSpec, Spec, StrategySpec,
-    Unit, asked, dataset, projection, queries, recipients, rows, shares, suggest, tables, zeros,
+    Unit, asked, dataset, diagnostic, projection, queries, recipients, rows, shares, suggest, tables, zeros,
 };
 use crate::cube::Cube;
 use crate::exact::Rational;
@@ -181,7 +181,30 @@ pub fn parse(
     origin: &Path,
     read_file: impl Fn(&str) -> std::io::Result<Vec<u8>>,
 ) -> Result<Spec, SpecErrors> {
-    let mut sink = Sink::new(origin.display().to_string(), source.to_owned());
+    parse_within(source, origin, MOST_ROOM, read_file)
+}
+
+/// How much the dimensions of a spec may take while they are read, as [`size`] counts it.
+const MOST_ROOM: u64 = 1 << 27;
+
+/// What the dimensions of a cube take in a spec.
+pub fn size(cube: &Cube) -> u64 {
+    let of = |d: &crate::cube::Dimension| {
+        let finest = d.levels.last().map_or(0, |l| l.len());
+        d.levels.iter().map(|l| diagnostic::room(finest, l.len())).sum::<u64>()
+    };
+    cube.dimensions.iter().map(of).sum()
+}
+
+/// The same, of a spec whose dimensions take no more than `room`: whoever signs `range = [0, 2000000]` makes a reader of a few bytes fill
+/// gigabytes otherwise.
+pub fn parse_within(
+    source: &str,
+    origin: &Path,
+    room: u64,
+    read_file: impl Fn(&str) -> std::io::Result<Vec<u8>>,
+) -> Result<Spec, SpecErrors> {
+    let mut sink = Sink::new(origin.display().to_string(), source.to_owned(), room.min(MOST_ROOM));
     let (document, errors) = DeTable::parse_recoverable(source);
     let syntax = syntax_errors(source, &errors, &mut sink);
     if syntax {

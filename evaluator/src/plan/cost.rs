@@ -88,6 +88,13 @@ pub fn joint_cost(plan: &Plan, frame: &Frame) -> Result<Rational, CostError> {
     if copy.mode == Mode::Nested {
         return Ok(cost(&first, frame)?.total);
     }
+    if copy.recipients.len() > MOST_ALONE {
+        // Scales of shifted copies are those of the first times a factor, so costs are its cost over that: no pair of cells is looked at twice.
+        let own = first.copy_of(Copy { own: 0, ..(**copy).clone() }).map_err(|_| CostError::Overflow(0))?;
+        let total = cost(&own, frame)?.total;
+        let each = copy.recipients.iter().map(|r| total.checked_div(r.factor)).collect::<Option<Vec<_>>>();
+        return each.and_then(|each| sum_up(&each)).ok_or(CostError::Overflow(0));
+    }
     let each = |own: usize| {
         let plan = first.copy_of(Copy { own, ..(**copy).clone() }).map_err(|_| CostError::Overflow(0))?;
         Ok(cost(&plan, frame)?.total)
@@ -95,6 +102,9 @@ pub fn joint_cost(plan: &Plan, frame: &Frame) -> Result<Rational, CostError> {
     let costs = (0..copy.recipients.len()).map(each).collect::<Result<Vec<_>, CostError>>()?;
     sum_up(&costs).ok_or(CostError::Overflow(0))
 }
+
+/// So many shifted copies are priced one by one, each over all pairs of cells.
+const MOST_ALONE: usize = 16;
 
 /// A sum, exact where that fits and otherwise in fixed point, every term rounded up.
 fn sum_up(terms: &[Rational]) -> Option<Rational> {

@@ -1,0 +1,93 @@
+//! Recipients who were promised a margin: none has more of the budget than its margin needs.
+//!
+//! Precision is what a budget buys, so a recipient of ± 50 whose copy is good for ± 1 was given budget that nobody allowed. The margin is
+//! reckoned anew with a little less budget: it must not be kept then. The laws are exact, as in the search that found the budget.
+
+use super::Audit;
+use super::content::Content;
+use crate::answer::Evaluator;
+use crate::exact::Rational;
+use crate::plan::{Plan, Recipient};
+use crate::recover::{Recovery, Source, SourceError};
+use crate::release::Outcome::{Failed, Passed, Unchecked};
+use crate::spec::{Precision, Spec};
+
+/// The search finds budgets to a part in a thousand, and adds as much where digits are missing: so much less must not do.
+const LESS: (u128, u128) = (33, 32);
+/// Laws are worked out for up to so many tables of all recipients together.
+const MOST_LAWS: usize = 1024;
+
+/// Checks every recipient that the spec promises a margin.
+pub(super) fn check(audit: &mut Audit, spec: &Spec, content: &Content) {
+    let plan = &content.plan;
+    let (Some(copy), Some(recipients)) = (&plan.copy, &spec.recipients) else { return };
+    let margin = |p: &Precision| match p {
+        Precision::Margin(margin) => Some(*margin),
+        Precision::Budget(_) => None,
+    };
+    let wanted: Vec<(&str, Rational)> =
+        recipients.list.iter().filter_map(|w| Some((w.name.as_str(), margin(&w.precision)?))).collect();
+    if wanted.is_empty() {
+        return;
+    }
+    if wanted.len() * plan.rows().workload.len() > MOST_LAWS {
+        let why = "the margins of recipients are too many to reckon anew".into();
+        return audit.add("margins", Unchecked, why);
+    }
+    let first = plan.first();
+    let mut known: Vec<((Rational, Rational), Option<bool>)> = Vec::new();
+    for (name, margin) in &wanted {
+        let Some(own) = copy.recipients.iter().find(|r| r.name == *name) else { continue };
+        let key = (own.factor, *margin);
+        let found = match known.iter().find(|(k, _)| *k == key) {
+            Some((_, found)) => *found,
+            None => kept_with_less(content, &first, plan, own.factor, *margin),
+        };
+        known.push((key, found));
+        match found {
+            Some(false) => {}
+            Some(true) => {
+                let why = format!("{name} is promised ± {margin} and has more of the budget than that needs");
+                return audit.add("margins", Failed, why);
+            }
+            None => {
+                return audit.add("margins", Unchecked, format!("the margin of {name} cannot be reckoned"));
+            }
+        }
+    }
+    let detail =
+        format!("reckoned anew: with a little less budget none of {} promised margins is kept", wanted.len());
+    audit.add("margins", Passed, detail);
+}
+
+/// Whether a copy with a little less budget still keeps the margin. `None` when that cannot be told.
+fn kept_with_less(
+    content: &Content,
+    first: &Plan,
+    plan: &Plan,
+    factor: Rational,
+    margin: Rational,
+) -> Option<bool> {
+    let mode = plan.copy.as_ref()?.mode;
+    let less = factor.checked_mul(Rational::new(LESS.0, LESS.1)?)?;
+    let recipients = [Rational::ONE, less].map(|factor| Recipient { name: String::new(), factor });
+    // Where no noise is that large the search ended, too.
+    let Ok(plans) = first.copies(mode, recipients.to_vec()) else { return Some(false) };
+    let recovery = Recovery::new(content.cube.clone(), plans.last()?.clone(), Nothing).ok()?;
+    let evaluator = Evaluator::new(recovery);
+    for t in first.rows().workload.iter().filter(|t| first.exact_above(&t.cuboid).is_none()) {
+        if !(evaluator.worst_cell_law(&t.cuboid).ok()?.half_width(0.95) <= margin.to_f64()) {
+            return Some(false);
+        }
+    }
+    Some(true)
+}
+
+/// A source of nothing: laws of errors read no measurement.
+struct Nothing;
+
+impl Source for Nothing {
+    fn values(&self, _: usize) -> Result<Vec<i64>, SourceError> {
+        Err(SourceError("a plan has no measurements".into()))
+    }
+}
