@@ -731,7 +731,9 @@ fn many_shifted_copies_are_priced_by_the_first() {
     let recipients = (0..40)
         .map(|i| Recipient { name: format!("r{i}"), factor: Rational::new(10 + i, 10).unwrap() })
         .collect();
-    let plans = plan.copies(Mode::Shifted { mean: 5 }, recipients).unwrap();
+    let plans = plan
+        .copies(Mode::Shifted { centres: crate::plan::copies::Centres::new(0, 10).unwrap() }, recipients)
+        .unwrap();
     let together = cost::joint_cost(&plans[7], &frame).unwrap().to_f64();
     let alone: f64 = plans.iter().map(|p| cost::cost(p, &frame).unwrap().total.to_f64()).sum();
     assert!((together - alone).abs() < 1e-12 * alone, "{together} {alone}");
