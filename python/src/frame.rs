@@ -12,28 +12,83 @@ use arrow_array::{Array, RecordBatchReader};
 use arrow_pyarrow::FromPyArrow;
 use arrow_schema::DataType;
 use margins::secret::ingest::{Frame, Held, day_text};
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use std::io::Write;
 use zeroize::Zeroizing;
 
-/// Copies a data frame's rows. Its columns keep their types: the spec says what each is to be read as.
-pub fn frame(data: &Bound<'_, PyAny>) -> PyResult<Frame> {
-    if !data.hasattr("__arrow_c_stream__")? {
+/// What went wrong in somebody else's code. Its text may quote cells, so it is not handed on, nor is the exception itself: a log would show it as the cause.
+fn unreadable(error: &PyErr, py: Python<'_>) -> PyErr {
+    if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+        return PyKeyboardInterrupt::new_err(());
+    }
+    Error::new_err(
+        "the data frame cannot be read as an Arrow stream. A column of values of several types is the usual reason: give each column that the spec \
+         names one type",
+    )
+}
+
+/// Which columns a data frame says that it has; none where it does not say.
+fn names(data: &Bound<'_, PyAny>) -> Vec<String> {
+    let of = |attribute: &str| -> Option<Vec<String>> {
+        let names = data.getattr(attribute).ok()?.try_iter().ok()?;
+        Some(names.filter_map(|name| name.ok()?.extract().ok()).collect())
+    };
+    of("column_names").or_else(|| of("columns")).unwrap_or_default()
+}
+
+/// The named columns alone, in the way of each kind of frame; the whole frame where it has another way or none of them. Columns that nobody named
+/// are not turned into Arrow's types: that takes time and memory, and may fail.
+fn chosen<'py>(data: &Bound<'py, PyAny>, named: &[String]) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let module: String = data.get_type().module()?.extract()?;
+    let mut own = names(data);
+    own.retain(|name| named.contains(name));
+    own.sort_unstable();
+    own.dedup();
+    if own.is_empty() {
+        return Ok(None);
+    }
+    match module.split('.').next().unwrap_or_default() {
+        "pandas" | "polars" => data.get_item(own).map(Some),
+        "pyarrow" => data.call_method1("select", (own,)).map(Some),
+        "duckdb" | "_duckdb" => data.call_method1("select", PyTuple::new(data.py(), own)?).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// Copies the named columns of a data frame. They keep their types: the spec says what each is to be read as.
+pub fn frame(data: &Bound<'_, PyAny>, named: &[String]) -> PyResult<Frame> {
+    let py = data.py();
+    let dropped = |e: PyErr| unreadable(&e, py);
+    if !data.hasattr("__arrow_c_stream__").map_err(dropped)? {
         return Err(Error::new_err(format!(
             "data is a path or a data frame (with __arrow_c_stream__), not {}",
             data.get_type().name()?
         )));
     }
-    let reader = RecordBatchStreamReader::from_pyarrow_bound(data)?;
+    let part = chosen(data, named).unwrap_or_default();
+    let reader =
+        RecordBatchStreamReader::from_pyarrow_bound(part.as_ref().unwrap_or(data)).map_err(dropped)?;
     let schema = reader.schema();
-    let columns = schema.fields().iter().map(|f| (f.name().clone(), held(f.data_type()))).collect();
+    // With a column that nobody named every row has a line, whatever the spec names.
+    let fields = schema.fields();
+    let mut taken: Vec<usize> = (0..fields.len()).filter(|&i| named.contains(fields[i].name())).collect();
+    if taken.is_empty() {
+        taken.extend((0..fields.len()).take(1));
+    }
+    let columns = taken.iter().map(|&i| (fields[i].name().clone(), held(fields[i].data_type()))).collect();
     data.py().detach(|| {
         let mut frame = Frame::new(columns);
         let mut text = Zeroizing::new(Vec::with_capacity(1 << 12));
         for batch in reader {
             // What Arrow says of it is not ours to vouch for.
             let batch = batch.map_err(|_| Error::new_err("the data frame cannot be read"))?;
-            let columns: Vec<Column> = batch.columns().iter().map(|c| Column::of(c.as_ref())).collect();
+            let columns: Vec<Column> = taken
+                .iter()
+                .filter_map(|&i| batch.columns().get(i))
+                .map(|c| Column::of(c.as_ref()))
+                .collect();
             for row in 0..batch.num_rows() {
                 for column in &columns {
                     text.clear();

@@ -58,7 +58,10 @@ pub fn release(
     match data.map(|data| (data, data.extract::<PathBuf>())) {
         None => {}
         Some((_, Ok(path))) => making.data = Some(path),
-        Some((data, Err(_))) => making.frame = Some(frame(data)?),
+        Some((data, Err(_))) => {
+            let named = programs::columns(&source).map_err(error::failed)?;
+            making.frame = Some(frame(data, &named)?);
+        }
     }
     let (said, paths) = py.detach(|| programs::release(&source, &making)).map_err(error::failed)?;
     error::warn(py, &said.heard)?;

@@ -1,6 +1,7 @@
 """Answers in other people's data frames, without this package knowing them."""
 
 import json
+import traceback
 
 import pytest
 
@@ -86,3 +87,52 @@ def test_a_projection(visits):
     frame = polars.DataFrame(visits.query(sql))
     assert frame.columns == ["code", "count", "estimate", "std_error", "low", "high"]
     assert frame["code"].to_list() == ["D00.0", "Z99.9"]
+
+
+def whole(error):
+    """All that a log would have of an error: its text, its causes, what it was raised in."""
+    return "".join(traceback.format_exception(type(error), error, error.__traceback__)) + repr(error.args)
+
+
+def test_values_are_in_no_error(survey, tmp_path):
+    survey["demo"] = True
+    mixed = [1, "SECRET-HIV", 2.5]
+    good = {"sex": ["F", "M", "F"], "age": [1, 2, 3]}
+    making = {"out": tmp_path, "ledger": tmp_path / "l.jsonl"}
+    # A column that the spec names.
+    for column in good:
+        with pytest.raises(margins.Error) as refused:
+            margins.release(survey, pandas.DataFrame({**good, column: mixed}), **making)
+        said = whole(refused.value)
+        assert "SECRET" not in said and "cannot be read" in said, said
+        assert refused.value.__cause__ is None and refused.value.__context__ is None
+    # One that it does not name is not looked at.
+    class Strange:
+        def __repr__(self):
+            return "SECRET-REPR"
+
+    frame = pandas.DataFrame({**good, "note": mixed, "thing": [Strange()] * 3})
+    margins.release(survey, frame, **making)
+
+    class Raises:
+        def __arrow_c_stream__(self, requested_schema=None):
+            raise ValueError("SECRET-STREAM") from KeyError("SECRET-CAUSE")
+
+    with pytest.raises(margins.Error) as refused:
+        margins.release(survey, Raises(), **making)
+    assert "SECRET" not in whole(refused.value)
+    relation = duckdb.sql("SELECT 'F' AS sex, CAST(x AS INTEGER) AS age FROM (VALUES ('1'), ('SECRET-CAST')) t(x)")
+    with pytest.raises(margins.Error) as refused:
+        margins.release(survey, relation, **making)
+    assert "SECRET" not in whole(refused.value)
+
+
+def test_only_named_columns_of_every_kind_of_frame(survey, tmp_path):
+    survey["demo"] = True
+    columns = {"age": [1, 2, 3], "sex": ["F", "M", "F"], "a note": ["x", "y", "z"]}
+    arrow = pyarrow.table(columns)
+    relation = duckdb.sql("FROM arrow")
+    frames = [pandas.DataFrame(columns), polars.DataFrame(columns), arrow, arrow.to_batches()[0], arrow.to_reader(), relation]
+    for at, frame in enumerate(frames):
+        made = margins.release({**survey, "name": f"s{at}"}, frame, out=tmp_path, ledger=tmp_path / f"{at}.jsonl")
+        assert made.open().query(f"SELECT COUNT(*) FROM s{at}").to_json()
