@@ -7,11 +7,10 @@
 //! Two verbs show the agency its own data, say so, and publish nothing: `init` drafts a spec from it (`spec::draft`; Parquet rows are
 //! handed over by [`ingest::all_of_parquet`]), and `check` counts what is wrong with it ([`ingest::check`]).
 
-mod charged;
 pub mod count;
 pub mod ingest;
 pub mod measure;
 pub mod noise;
 pub mod project;
 
-pub use charged::Charged;
+pub use measure::Charged;

@@ -236,7 +236,7 @@ pub enum IngestError {
 }
 
 fn longest(of: &Place) -> String {
-    let longest = if of.row == 0 { 1 << 20 } else { super::text::longest() };
+    let longest = if of.row == 0 { 1 << 20 } else { super::memory::longest() };
     if longest % (1 << 20) == 0 { format!("{} MiB", longest >> 20) } else { format!("{longest} bytes") }
 }
 

@@ -2,7 +2,6 @@
 
 use super::code::Coder;
 use super::error::{Fault, IngestError};
-use super::rows::Rows;
 use super::unit::order;
 use crate::spec::{Spec, Unit};
 
@@ -64,15 +63,6 @@ impl<'s> Fields<'s> {
         };
         name.unwrap_or_default().to_owned()
     }
-
-    /// For a table of rows: how many nodes each dimension has, and whether it is one of texts.
-    pub(super) fn rows(&self) -> Rows {
-        let mut rows = Rows::new(self.dimensions.iter().map(|field| field.nodes));
-        for (at, _) in self.dimensions.iter().enumerate().filter(|(_, field)| field.coder.is_text()) {
-            rows.text(at);
-        }
-        rows
-    }
 }
 
 /// Whether a cell says whose row it is.
@@ -98,6 +88,17 @@ pub(super) fn find<'a>(
             spelt: nearest(column, names),
         }),
     }
+}
+
+/// Where each of `names` is among those of a file, which has no others.
+pub(super) fn places<'a>(
+    names: &[String],
+    there: impl Iterator<Item = &'a [u8]> + Clone,
+) -> Result<Vec<usize>, IngestError> {
+    if there.clone().count() != names.len() {
+        return Err(IngestError::Columns { expected: names.len(), found: there.count() });
+    }
+    names.iter().map(|name| find(name, there.clone())).collect()
 }
 
 /// Which column was probably meant, from 1. Its name is not shown: in a file without a header it is a cell.

@@ -1,11 +1,42 @@
 //! The files of a dataset: one, all of a folder, or all that a pattern names.
 
 use super::error::IngestError;
-use super::frame::Text;
 use super::same;
 use crate::spec::{Format, Spec};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use zeroize::Zeroizing;
+
+/// Text in memory, shared with whoever reads it, and wiped when the last of them is done.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Text(Arc<Zeroizing<Vec<u8>>>);
+
+impl Text {
+    /// The text, with room for more; what was outgrown is wiped.
+    pub(super) fn room(&mut self, more: usize) -> &mut Zeroizing<Vec<u8>> {
+        let text = Arc::make_mut(&mut self.0);
+        if text.capacity() - text.len() < more {
+            let wanted = (2 * text.capacity()).max(text.len() + more).max(1 << 16);
+            let mut larger = Zeroizing::new(Vec::with_capacity(wanted));
+            larger.extend_from_slice(text);
+            *text = larger;
+        }
+        text
+    }
+}
+
+impl AsRef<[u8]> for Text {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Text {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Text { <private> }")
+    }
+}
 
 /// A file of rows.
 #[derive(Debug, Clone, PartialEq, Eq)]

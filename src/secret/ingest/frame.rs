@@ -4,12 +4,10 @@
 use super::code::Kind;
 use super::error::IngestError;
 use super::fields::{Fields, find};
-use super::files::DataFile;
+use super::files::{DataFile, Text};
 use super::same;
 use crate::spec::{CsvOptions, Format};
 use std::path::PathBuf;
-use std::sync::Arc;
-use zeroize::Zeroizing;
 
 /// What the cells of a column are where it comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,36 +26,6 @@ pub enum Held {
     Special,
     /// Cells that hold several values.
     Nested,
-}
-
-/// Text in memory, shared with whoever reads it, and wiped when the last of them is done.
-#[derive(Clone, Default, PartialEq, Eq)]
-pub struct Text(Arc<Zeroizing<Vec<u8>>>);
-
-impl Text {
-    /// The text, with room for more; what was outgrown is wiped.
-    fn room(&mut self, more: usize) -> &mut Zeroizing<Vec<u8>> {
-        let text = Arc::make_mut(&mut self.0);
-        if text.capacity() - text.len() < more {
-            let wanted = (2 * text.capacity()).max(text.len() + more).max(1 << 16);
-            let mut larger = Zeroizing::new(Vec::with_capacity(wanted));
-            larger.extend_from_slice(text);
-            *text = larger;
-        }
-        text
-    }
-}
-
-impl AsRef<[u8]> for Text {
-    fn as_ref(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-impl std::fmt::Debug for Text {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Text { <private> }")
-    }
 }
 
 /// A table in memory. What it held is wiped when it is dropped, also what it outgrew; nothing of it can be seen but the names of its
@@ -106,7 +74,7 @@ impl Frame {
     /// Its text, as a file of CSV with a header, however the spec's own file is written.
     pub(super) fn file(&self) -> (DataFile, CsvOptions) {
         let text = Some(self.text.clone());
-        let size = self.text.0.len() as u64;
+        let size = self.text.as_ref().len() as u64;
         let file = DataFile { path: PathBuf::new(), size, format: Format::Csv, text };
         (file, CsvOptions::default())
     }

@@ -15,6 +15,7 @@
 //! | `run`, `piece` | who reads what, and whose error is told |
 //! | `text/`, `parquet/` | from bytes to cells |
 //! | `code`, `lookup` | from a cell to a node |
+//! | `memory` | how much of it all of that may take |
 //! | `chunk`, `rows` | coded rows: some thousand, or all |
 //! | `unit`, `zeros` | which rows count, and which must not be |
 
@@ -27,6 +28,7 @@ mod fields;
 mod files;
 mod frame;
 mod lookup;
+mod memory;
 mod numbers;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -48,6 +50,7 @@ pub(in crate::secret) use chunk::{CHUNK, Chunk};
 pub use error::{Fault, IngestError, Place};
 pub use files::{DataFile, files, format};
 pub use frame::{Frame, Held};
+pub use memory::{least_for_units, least_memory, limit_memory, memory_limit};
 pub use numbers::Number;
 pub(in crate::secret) use numbers::numbers;
 #[cfg(feature = "parquet")]
@@ -55,7 +58,6 @@ pub use parquet::all as all_of_parquet;
 pub use rows::Rows;
 pub(in crate::secret) use rows::{Codes, Values};
 pub(in crate::secret) use run::{Settings, Take};
-pub use run::{least_for_units, least_memory, limit_memory, memory_limit};
 
 use crate::spec::{CsvOptions, Format, Spec};
 use fields::Fields;
@@ -97,7 +99,7 @@ pub(in crate::secret) fn read_with(
     settings: Settings,
 ) -> Result<Rows, IngestError> {
     room_for_rows(spec, path)?;
-    let rows = Fields::of(spec)?.rows();
+    let rows = Rows::of(&Fields::of(spec)?);
     let seen = each(spec, path, progress, settings, &|| rows::Pieces::new(rows.like()))?;
     let mut rows = rows::Pieces::together(rows, seen.takers);
     rows.set_cut(seen.cut);
@@ -117,7 +119,7 @@ fn room_for_rows(spec: &Spec, path: &Path) -> Result<(), IngestError> {
         });
     }
     // While columns are put together one of them is there twice.
-    let row = fields.rows().row_bytes() + 8;
+    let row = Rows::of(&fields).row_bytes() + 8;
     let needs = rows.saturating_mul(row).saturating_add(least_memory(rayon::current_num_threads()));
     if needs > limit { Err(IngestError::Little { needs, limit }) } else { Ok(()) }
 }
@@ -150,7 +152,7 @@ pub fn read_frame(spec: &Spec, frame: &Frame, progress: &dyn Progress) -> Result
     let fields = Fields::of(spec)?;
     frame.fits(&fields)?;
     let (file, options) = frame.file();
-    let rows = fields.rows();
+    let rows = Rows::of(&fields);
     let make = || rows::Pieces::new(rows.like());
     let seen = each_of(spec, &[file], &options, progress, Settings::default(), &make)?;
     let mut rows = rows::Pieces::together(rows, seen.takers);
@@ -175,7 +177,7 @@ fn each_of<S: Take>(
     let step = |done: u64| progress.step(done.min(size) / passes, size);
     // All files are of one format.
     let format = files.first().map_or(Format::Csv, |file| file.format);
-    let memory = settings.memory.min(run::for_units(settings.threads, format));
+    let memory = settings.memory.min(memory::for_units(settings.threads, format));
     let run = Run { files, options, fields: &fields, zeros: None, check: false, settings, progress: &step };
     let (takers, cut) = match &fields.unit {
         None => (Run { zeros: Some(&zeros), ..run }.all(make)?.0, 0),

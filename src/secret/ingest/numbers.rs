@@ -1,7 +1,7 @@
 //! Files of whole numbers: tables that somebody else counted. Small beside the rows, so read one value after the other.
 
 use super::error::{IngestError, Place};
-use super::fields::find;
+use super::fields::places;
 use super::files::{DataFile, files};
 use crate::spec::{Format, Spec};
 use std::path::Path;
@@ -31,17 +31,6 @@ pub(in crate::secret) fn numbers<E: From<IngestError>>(
         }
     }
     Ok(())
-}
-
-/// Where each of `names` is among those of a file, which has no others.
-pub(super) fn places<'a>(
-    names: &[String],
-    there: impl Iterator<Item = &'a [u8]> + Clone,
-) -> Result<Vec<usize>, IngestError> {
-    if there.clone().count() != names.len() {
-        return Err(IngestError::Columns { expected: names.len(), found: there.count() });
-    }
-    names.iter().map(|name| find(name, there.clone())).collect()
 }
 
 fn text<E: From<IngestError>>(

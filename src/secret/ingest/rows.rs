@@ -2,6 +2,7 @@
 
 use super::chunk::Chunk;
 use super::error::IngestError;
+use super::fields::Fields;
 use super::run::Take;
 use std::fmt;
 use zeroize::Zeroize;
@@ -37,6 +38,15 @@ impl Rows {
     /// No rows yet, for dimensions with these numbers of finest nodes.
     pub(super) fn new(nodes: impl IntoIterator<Item = u32>) -> Rows {
         Rows { columns: nodes.into_iter().map(Codes::new).collect(), len: 0, cut: 0 }
+    }
+
+    /// No rows yet, of these columns.
+    pub(super) fn of(fields: &Fields<'_>) -> Rows {
+        let mut rows = Rows::new(fields.dimensions.iter().map(|field| field.nodes));
+        for (at, _) in fields.dimensions.iter().enumerate().filter(|(_, field)| field.coder.is_text()) {
+            rows.text(at);
+        }
+        rows
     }
 
     /// Makes a column one of texts, before anything is in it.

@@ -15,7 +15,6 @@ use super::zeros::Zeros;
 use crate::spec::{CsvOptions, Format};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Takes coded rows. Every thread has its own.
@@ -38,49 +37,11 @@ pub(in crate::secret) struct Settings {
     pub memory: usize,
 }
 
-/// Unless told otherwise rows of units may take this: enough that most data is never written to the disk.
-const MEMORY: usize = 256 << 20;
-
-/// What [`limit_memory`] said; 0 is nothing.
-static LIMIT: AtomicU64 = AtomicU64::new(0);
-
-/// Limits the memory that a release takes, in bytes. No number in it depends on that.
-pub fn limit_memory(bytes: u64) {
-    LIMIT.store(bytes, Ordering::Relaxed);
-}
-
-/// The limit, if there is one.
-pub fn memory_limit() -> Option<u64> {
-    Some(LIMIT.load(Ordering::Relaxed)).filter(|limit| *limit > 0)
-}
-
-/// What reading takes in any case: the program, and of each thread a block of text, perhaps decoded, and its rows.
-pub fn least_memory(threads: usize) -> u64 {
-    (12 << 20) + (threads as u64) * (3 << 19)
-}
-
 impl Default for Settings {
     fn default() -> Settings {
         let threads = rayon::current_num_threads();
         Settings { threads, block: super::text::BLOCK, memory: usize::MAX }
     }
-}
-
-/// Of the memory that may be taken, what is for rows of units: half of what reading leaves.
-pub(super) fn for_units(threads: usize, format: Format) -> usize {
-    let least = least_memory(threads) + least_for_units(threads, format);
-    let half = |limit: u64| limit.saturating_sub(least) / 2;
-    memory_limit().map_or(MEMORY, |limit| usize::try_from(half(limit)).unwrap_or(usize::MAX))
-}
-
-/// What units take in any case: of each thread rows that are parted, and of a Parquet file the entries of two dictionaries, which hold the names of
-/// units and their order. Measured on two threads, where hardly anything else is held: 67 MB of Parquet, 20 MB of CSV.
-pub fn least_for_units(threads: usize, format: Format) -> u64 {
-    let each = match format {
-        Format::Csv => 2 << 20,
-        Format::Parquet => 28 << 20,
-    };
-    (threads as u64) * each
 }
 
 /// One reading of all files.

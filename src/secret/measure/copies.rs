@@ -9,7 +9,7 @@
 //! Copy k draws its noise for measurement i of all channels from the ChaCha20 stream `k·n + i`, n being their number (and at least one more
 //! than those of rows), so no stream serves twice; the centres come from the last streams but one.
 
-use super::MeasureError;
+use super::error::MeasureError;
 use crate::plan::{Mode, Noise, Plan};
 use crate::secret::noise::{Entropy, NoiseError, Sampler, Step, uniform};
 use zeroize::Zeroizing;

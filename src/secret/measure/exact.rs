@@ -5,9 +5,10 @@
 //! whole is private relative to these tables. That is why they leave only through here, only when the spec
 //! names them one by one with a reason, and only after the plan, the ledger and the manifest declare them.
 
-use super::{Copies, MeasureError};
+use super::charged::Charged;
+use super::copies::Copies;
+use super::error::MeasureError;
 use crate::cube::Cube;
-use crate::secret::Charged;
 use crate::secret::count::Data;
 use crate::spec::ExactTable;
 

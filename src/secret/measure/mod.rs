@@ -10,58 +10,24 @@
 //! A budget cannot be spent twice: [`measure`] takes the data and the [`Charged`] receipt by value. A receipt is
 //! only given for a plan whose recomputed cost is within its budget, after the ledger has been charged.
 
+mod charged;
 mod copies;
+mod error;
 mod exact;
 
+pub use charged::Charged;
 pub use copies::Copies;
+pub use error::MeasureError;
 pub use exact::exact_tables;
 
 use crate::cube::{Cube, Cuboid, Frame};
-use crate::exact::Rational;
-use crate::plan::cost::CostError;
 use crate::plan::{Plan, Subject};
 use crate::planner::capacity;
-use crate::secret::Charged;
-use crate::secret::count::{CountError, Data, Tabulator};
-use crate::secret::noise::{Entropy, NoiseError};
+use crate::secret::count::{Data, Tabulator};
+use crate::secret::noise::Entropy;
 use copies::Drawn;
 use rayon::prelude::*;
 use zeroize::Zeroizing;
-
-/// Why measuring stopped. Nothing here depends on the data, save that a count times its scale did not fit.
-#[derive(Debug, thiserror::Error)]
-pub enum MeasureError {
-    /// The plan's cost cannot be computed.
-    #[error(transparent)]
-    Cost(#[from] CostError),
-    /// The plan costs more than it says.
-    #[error("the plan costs {0}, which is more than its budget {1}; nothing was measured")]
-    OverBudget(Rational, Rational),
-    /// The plan is for other rows.
-    #[error(transparent)]
-    Count(#[from] CountError),
-    /// The noise cannot be drawn.
-    #[error(transparent)]
-    Noise(#[from] NoiseError),
-    /// Exact tables that the plan does not name, or without a reason.
-    #[error("the tables to be published exactly are not those the plan declares; nothing was counted")]
-    Undeclared,
-    /// More rows than the plan's integers have room for.
-    #[error(
-        "the data has more rows than this plan's 64-bit integers or the sections of a release have room for; nothing was \
-         charged. Ask for smaller tables"
-    )]
-    TooManyRows,
-    /// Plans that are not the copies of one measuring.
-    #[error("these plans are not the copies of one measuring; nothing was counted")]
-    NotCopies,
-    /// An integer did not fit.
-    #[error("measurement {0} does not fit 64-bit integers")]
-    Overflow(usize),
-    /// The receiver of the measurements failed.
-    #[error(transparent)]
-    Sink(Box<dyn std::error::Error + Send + Sync>),
-}
 
 /// Refuses rows so many that integers of the plan might not fit: every plan has room for [`capacity::ROWS`]. To be asked before anything
 /// is charged.

@@ -8,7 +8,8 @@ use super::super::chunk::Chunk;
 use super::super::error::IngestError;
 use super::cells::{Cells, Value};
 use super::hybrid::Hybrid;
-use super::{BROKEN, UNKNOWN, types, undecodable};
+use super::types::{self, Meaning};
+use super::{BROKEN, UNKNOWN, undecodable};
 use ::bytes::Bytes;
 use ::parquet::basic::{Encoding, Type};
 use ::parquet::column::page::{Page, PageReader};
@@ -21,21 +22,6 @@ pub(super) struct Stored {
     /// How many bytes each value has where all have as many.
     pub length: usize,
     pub nullable: bool,
-}
-
-/// What whole numbers, and bytes that are such, stand for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Meaning {
-    Plain,
-    Unsigned,
-    /// Days since 1970-01-01.
-    Day,
-    /// So many to a second, since the beginning of 1970-01-01.
-    Time(i64),
-    /// So many of the digits are behind the point.
-    Decimal(u8),
-    /// There are no values at all.
-    Nothing,
 }
 
 impl Stored {

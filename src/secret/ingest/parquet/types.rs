@@ -1,9 +1,23 @@
 //! What the types of columns hold: which are read, and as what; what the others are called.
 
 use super::super::code::Kind;
-use super::pages::Meaning;
 use ::parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type as Physical};
 use ::parquet::schema::types::Type;
+
+/// What whole numbers, and bytes that are such, stand for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Meaning {
+    Plain,
+    Unsigned,
+    /// Days since 1970-01-01.
+    Day,
+    /// So many to a second, since the beginning of 1970-01-01.
+    Time(i64),
+    /// So many of the digits are behind the point.
+    Decimal(u8),
+    /// There are no values at all.
+    Nothing,
+}
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,20 +3,11 @@
 //! One thread at a time reads on and looks for the end of the last whole record; what follows it begins the next block. Whoever got the
 //! block codes it while others read. Every block begins at the start of a record, so that a quote can only open where a field begins.
 
-use super::super::run::memory_limit;
+use super::super::memory::longest;
 use memchr::{memchr, memrchr};
 use std::io::{self, Read};
 use std::ops::Range;
 use zeroize::Zeroizing;
-
-/// A record may be this long. A quote that is never closed would make the rest of the file one record.
-pub(super) const LONGEST: usize = 1 << 26;
-
-/// A record may be as long as that, and where memory is short no longer than an eighth of it: it is held more than once.
-pub(in crate::secret::ingest) fn longest() -> usize {
-    let short = memory_limit().map_or(LONGEST, |limit| usize::try_from(limit / 8).unwrap_or(LONGEST));
-    short.min(LONGEST)
-}
 
 /// The header may be this long: a file that is no table has no line end for long.
 const LONGEST_HEADER: usize = 1 << 20;
@@ -33,7 +24,7 @@ pub(in crate::secret::ingest) struct Block {
 /// Why there is no next block.
 pub(super) enum Broken {
     Io(io::ErrorKind),
-    /// A record longer than [`LONGEST`] begins at this byte of the file.
+    /// A record longer than [`longest`] begins at this byte of the file.
     Long(u64),
 }
 

@@ -5,7 +5,7 @@ mod encoding;
 mod marks;
 mod record;
 
-pub(super) use blocks::{Block, Buffer, longest};
+pub(super) use blocks::{Block, Buffer};
 
 use super::chunk::{CHUNK, Chunk};
 use super::error::{Fault, IngestError, Place};

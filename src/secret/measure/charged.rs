@@ -1,6 +1,7 @@
 //! The receipt for a budget, which every measuring asks for.
 
-use super::measure::{Copies, MeasureError};
+use super::copies::Copies;
+use super::error::MeasureError;
 use crate::cube::{Cube, Frame};
 use crate::exact::Rational;
 use crate::plan::Plan;
@@ -34,7 +35,7 @@ impl<W> Charged<W> {
     }
 
     /// The same, to be measured.
-    pub(super) fn into_work(self) -> W {
+    pub(in crate::secret) fn into_work(self) -> W {
         self.work
     }
 }
