@@ -6,8 +6,8 @@
 use super::diagnostic::{Diagnostic, Sink};
 use super::dimension::DeclaredDimension;
 use super::keys::{Shape, Words, words};
+use super::named::{DimensionNames, Named};
 use super::read::{self, Value};
-use super::tables::{DimensionNames, Named};
 use crate::cube::{Categories, Dimension, Level};
 use crate::plan::{Asked, MOST_INTERVALS, MOST_PREFIXES, MOST_RANGES};
 use std::collections::HashSet;

@@ -2,8 +2,7 @@
 
 use super::Coding;
 use super::diagnostic::{Diagnostic, Sink};
-use super::dimension::MAX_NODES;
-use super::levels::{Finest, Numbers, Partition};
+use super::levels::{Finest, MAX_NODES, Numbers, Partition};
 use super::read::{self, Value};
 use crate::calendar;
 use toml::de::DeValue;

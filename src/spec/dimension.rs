@@ -2,7 +2,7 @@
 
 use super::diagnostic::{Diagnostic, Sink};
 use super::keys::{Keys, Shape, key, required, shown};
-use super::levels::{self, Finest, Numbers, Partition};
+use super::levels::{self, Finest, MAX_NODES, Numbers, Partition};
 use super::read::{self, Fields, Value};
 use super::{Coding, Column, Files, hierarchy};
 use crate::cube::Dimension;
@@ -90,9 +90,6 @@ pub(super) const KEYS: Keys = Keys {
 
 /// The keys that say what the values are; each dimension has exactly one.
 pub(super) const DOMAINS: &[&str] = &["categories", "codes", "range", "bins", "dates", "hierarchy", "text"];
-
-/// No release needs more nodes than this, and a typing mistake easily asks for them.
-pub(super) const MAX_NODES: usize = 10_000_000;
 
 /// A dimension as declared. One that is broken still has its name, so that the tables that mention
 /// it are not reported as well.
@@ -289,7 +286,7 @@ fn ends(value: &Value<'_>, sink: &mut Sink) -> Option<(i64, i64)> {
 
 /// `bins = [...]`.
 fn edges(value: &Value<'_>, sink: &mut Sink) -> Option<Vec<f64>> {
-    let edges = ascending(value, "`bins`", sink)?;
+    let edges = read::ascending(value, "`bins`", sink)?;
     if edges.len() < 2 {
         sink.push(
             Diagnostic::at(value.span(), "`bins` has no bin")
@@ -298,25 +295,4 @@ fn edges(value: &Value<'_>, sink: &mut Sink) -> Option<Vec<f64>> {
         return None;
     }
     Some(edges.into_iter().map(|(edge, _)| edge).collect())
-}
-
-/// A list of numbers, each greater than the one before.
-pub(super) fn ascending(value: &Value<'_>, what: &str, sink: &mut Sink) -> Option<Vec<(f64, Range<usize>)>> {
-    let items = read::list(value, what, sink)?;
-    let before = sink.count();
-    let mut out: Vec<(f64, Range<usize>)> = Vec::with_capacity(items.len());
-    for item in items.iter() {
-        let Some(number) = read::number(item, &format!("an entry of {what}"), sink) else { continue };
-        if let Some((last, span)) = out.last()
-            && *last >= number
-        {
-            sink.push(
-                Diagnostic::at(item.span(), format!("{what} is not ascending"))
-                    .label(format!("must be more than {last}"))
-                    .related(span.clone(), "comes before"),
-            );
-        }
-        out.push((number, item.span()));
-    }
-    (sink.count() == before).then_some(out)
 }

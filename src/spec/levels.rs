@@ -1,7 +1,6 @@
 //! Coarser levels: partitions of the finest categories, each refined by the next.
 
 use super::diagnostic::{Diagnostic, Sink};
-use super::dimension::{MAX_NODES, ascending};
 use super::keys::{Keys, Shape, required, shown};
 use super::read::{self, Fields, Value};
 use super::{Coding, suggest};
@@ -43,6 +42,9 @@ pub(super) const KEYS: Keys = Keys {
 
 /// The keys that say how a level groups; each level has exactly one.
 pub(super) const GROUPINGS: &[&str] = &["width", "cuts", "map"];
+
+/// No release needs more nodes than this, and a typing mistake easily asks for them.
+pub(super) const MAX_NODES: usize = 10_000_000;
 
 /// The numbers that the finest categories stand for.
 pub(super) enum Numbers {
@@ -285,7 +287,7 @@ fn width(value: &Value<'_>, dimension: &str, finest: &Finest, sink: &mut Sink) -
 }
 
 fn cuts(value: &Value<'_>, dimension: &str, finest: &Finest, sink: &mut Sink) -> Option<Grouped> {
-    let cuts = ascending(value, "`cuts`", sink)?;
+    let cuts = read::ascending(value, "`cuts`", sink)?;
     if cuts.is_empty() {
         sink.push(Diagnostic::at(value.span(), "`cuts` is empty").label("expected at least one number"));
         return None;

@@ -20,6 +20,7 @@ mod hierarchy;
 mod keys;
 mod levels;
 pub(crate) mod matrix_market;
+mod named;
 mod parse;
 mod projection;
 mod queries;
@@ -43,11 +44,10 @@ pub use diagnostic::{Diagnostic, SpecErrors};
 pub use draft::{DraftError, Drawn, draft};
 pub use parse::{MOST_EFFORT, parse, parse_within, size as size_of};
 pub use projection::size;
-pub use recipients::{Precision, Recipients, Wanted};
 pub use schema::schema;
 pub use types::{
-    AccountSpec, Budget, Coding, Column, CsvOptions, Data, Encoding, ExactTable, Format, Privacy,
-    ProjectionSpec, Spec, StrategySpec, Unconfirmed, Unit,
+    AccountSpec, Budget, Coding, Column, CsvOptions, Data, Encoding, ExactTable, Format, Precision, Privacy,
+    ProjectionSpec, Recipients, Spec, StrategySpec, Unconfirmed, Unit, Wanted,
 };
 
 pub use files::{read_regular, regular};

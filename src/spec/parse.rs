@@ -8,7 +8,8 @@ use super::types::Unconfirmed;
 use super::words::{BUDGETS, ENCODINGS, FORMATS, MEASURES, NEIGHBOURS, OBJECTIVES, UNITS};
 use super::{
     Budget, Coding, CsvOptions, Data, Encoding, Files, Format, Privacy, ProjectionSpec, Spec, StrategySpec,
-    Unit, asked, dataset, diagnostic, projection, queries, recipients, rows, shares, suggest, tables, zeros,
+    Unit, asked, dataset, diagnostic, levels, projection, queries, recipients, rows, shares, suggest, tables,
+    zeros,
 };
 use crate::cube::Cube;
 use crate::exact::Rational;
@@ -285,7 +286,7 @@ fn whole_spec(
         .and_then(|v| privacy(v, sink));
     let dimensions: Option<Vec<DeclaredDimension>> = root
         .require("dimension", "`[[dimension]]`, once for every attribute", sink)
-        .and_then(|v| several(v, "dimension", sink))
+        .and_then(|v| read::several(v, "dimension", sink))
         .map(|items| read_dimensions(&items, files, sink));
     if let Some(dimensions) = &dimensions {
         check_names(dimensions, sink);
@@ -359,12 +360,12 @@ fn asked(
     if root.get("projection").is_some() || root.get("asked").is_some() {
         return Some(tables::TablesAsked::default());
     }
-    let queries = root.get("query").filter(|v| several(v, "query", sink).is_some());
+    let queries = root.get("query").filter(|v| read::several(v, "query", sink).is_some());
     let tables = match root.get("query") {
         Some(_) => root.get("table"),
         None => root.require("table", "`[[table]]` with `every = 2`", sink),
     };
-    let mut asked = match (tables.filter(|v| several(v, "table", sink).is_some()), dimensions) {
+    let mut asked = match (tables.filter(|v| read::several(v, "table", sink).is_some()), dimensions) {
         (Some(value), Some(dimensions)) => tables::read(value, dimensions, sink)?,
         _ if tables.is_none() && queries.is_some() => tables::TablesAsked::default(),
         _ => return None,
@@ -503,10 +504,10 @@ fn read_dimensions(items: &[&Value<'_>], files: &mut Files<'_>, sink: &mut Sink)
         if let Some((d, _)) = &declared.built {
             nodes = d.levels.iter().skip(1).map(|l| l.len()).fold(nodes, usize::saturating_add);
         }
-        if nodes > dimension::MAX_NODES {
+        if nodes > levels::MAX_NODES {
             sink.push(
                 Diagnostic::at(item.span(), "the dimensions have too many categories together")
-                    .label(format!("{nodes} up to here, must be at most {}", dimension::MAX_NODES)),
+                    .label(format!("{nodes} up to here, must be at most {}", levels::MAX_NODES)),
             );
             declared.built = None;
             nodes = 0;
@@ -514,32 +515,6 @@ fn read_dimensions(items: &[&Value<'_>], files: &mut Files<'_>, sink: &mut Sink)
         dimensions.push(declared);
     }
     dimensions
-}
-
-/// The items of `[[what]]`; a single `[what]` is a likely slip.
-pub(super) fn several<'a, 'i>(
-    value: &'a Value<'i>,
-    what: &str,
-    sink: &mut Sink,
-) -> Option<Vec<&'a Value<'i>>> {
-    if value.get_ref().is_table() {
-        sink.push(
-            Diagnostic::at(value.span(), format!("`{what}` is a single table"))
-                .label("expected two brackets")
-                .help(format!("write `[[{what}]]`: there may be several")),
-        );
-        return None;
-    }
-    let items = read::list(value, &format!("`{what}`"), sink)?;
-    if items.is_empty() {
-        sink.push(Diagnostic::at(value.span(), format!("`{what}` is empty")).label("expected at least one"));
-        return None;
-    }
-    if items.len() > usize::from(u16::MAX) {
-        sink.push(Diagnostic::at(value.span(), format!("too many of `[[{what}]]`")).label("at most 65535"));
-        return None;
-    }
-    Some(items.iter().collect())
 }
 
 /// A name that is safe as a file name and on a command line.

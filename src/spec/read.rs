@@ -291,3 +291,50 @@ pub(super) fn choice<T: Copy>(value: &Value<'_>, what: &str, known: Words<T>, si
     }
     found
 }
+
+/// The items of `[[what]]`; a single `[what]` is a likely slip.
+pub(super) fn several<'a, 'i>(
+    value: &'a Value<'i>,
+    what: &str,
+    sink: &mut Sink,
+) -> Option<Vec<&'a Value<'i>>> {
+    if value.get_ref().is_table() {
+        sink.push(
+            Diagnostic::at(value.span(), format!("`{what}` is a single table"))
+                .label("expected two brackets")
+                .help(format!("write `[[{what}]]`: there may be several")),
+        );
+        return None;
+    }
+    let items = list(value, &format!("`{what}`"), sink)?;
+    if items.is_empty() {
+        sink.push(Diagnostic::at(value.span(), format!("`{what}` is empty")).label("expected at least one"));
+        return None;
+    }
+    if items.len() > usize::from(u16::MAX) {
+        sink.push(Diagnostic::at(value.span(), format!("too many of `[[{what}]]`")).label("at most 65535"));
+        return None;
+    }
+    Some(items.iter().collect())
+}
+
+/// A list of numbers, each greater than the one before.
+pub(super) fn ascending(value: &Value<'_>, what: &str, sink: &mut Sink) -> Option<Vec<(f64, Range<usize>)>> {
+    let items = list(value, what, sink)?;
+    let before = sink.count();
+    let mut out: Vec<(f64, Range<usize>)> = Vec::with_capacity(items.len());
+    for item in items.iter() {
+        let Some(number) = number(item, &format!("an entry of {what}"), sink) else { continue };
+        if let Some((last, span)) = out.last()
+            && *last >= number
+        {
+            sink.push(
+                Diagnostic::at(item.span(), format!("{what} is not ascending"))
+                    .label(format!("must be more than {last}"))
+                    .related(span.clone(), "comes before"),
+            );
+        }
+        out.push((number, item.span()));
+    }
+    (sink.count() == before).then_some(out)
+}

@@ -6,7 +6,7 @@
 use super::diagnostic::{Diagnostic, Sink};
 use super::keys::{Keys, Shape, Words, key, required, shown, words};
 use super::read::{self, Fields, Value};
-use super::{Budget, Privacy};
+use super::{Budget, Precision, Privacy, Recipients, Wanted};
 use crate::exact::Rational;
 use crate::plan::copies::{Centres, MAX_REACH, MAX_RECIPIENTS, Mode};
 use crate::release::copies::is_recipient;
@@ -84,33 +84,6 @@ pub(super) enum ModeWord {
     Shifted,
 }
 
-/// Who gets a copy, and how the copies hang together.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Recipients {
-    /// How they hang together.
-    pub mode: Mode,
-    /// In the order of the spec.
-    pub list: Vec<Wanted>,
-}
-
-/// One recipient.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Wanted {
-    /// The name.
-    pub name: String,
-    /// How precise its copy is.
-    pub precision: Precision,
-}
-
-/// How precise a copy is.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Precision {
-    /// What its budget gives: ρ for Gaussian noise, ε for Laplace.
-    Budget(Rational),
-    /// No more precise than this needs: every cell's 95 % interval of every table is at most ± this.
-    Margin(Rational),
-}
-
 /// Reads both; `None` in the outer sense is a mistake.
 pub(super) fn read(
     root: &Fields<'_, '_>,
@@ -141,7 +114,7 @@ pub(super) fn read(
         );
         return None;
     };
-    let items = super::parse::several(list, "recipient", sink)?;
+    let items = read::several(list, "recipient", sink)?;
     if items.len() > MAX_RECIPIENTS {
         sink.push(
             Diagnostic::at(list.span(), "too many recipients").label(format!("at most {MAX_RECIPIENTS}")),

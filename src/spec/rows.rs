@@ -8,8 +8,8 @@ use super::diagnostic::{Diagnostic, Sink};
 use super::dimension::DeclaredDimension;
 use super::keys::{Keys, Shape, required};
 use super::matrix_market::{self, SHOWN, Wrong};
+use super::named::{DimensionNames, level_list};
 use super::read::{self, Fields};
-use super::tables::{self, DimensionNames};
 use crate::cube::Cuboid;
 use crate::plan::{Measure, Rows};
 use std::path::Path;
@@ -69,9 +69,7 @@ pub(super) fn read(
         .and_then(|v| Some((read::text(v, "`file`", sink)?, v.span())));
     let of = fields
         .require("of", "`of = [\"sex\", \"age\"]`: the table whose cells the columns are", sink)
-        .and_then(|v| {
-            Some((v.span(), tables::level_list(v, "`of`", &DimensionNames::new(dimensions?), sink)?))
-        });
+        .and_then(|v| Some((v.span(), level_list(v, "`of`", &DimensionNames::new(dimensions?), sink)?)));
     let ((path, said_at), (of_span, of)) = (file?, of?);
     let cells = of.iter().try_fold(1u64, |n, at| {
         let dimension = &dimensions?.get(at.dimension)?.built.as_ref()?.0;

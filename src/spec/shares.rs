@@ -3,8 +3,8 @@
 use super::diagnostic::{Diagnostic, Sink};
 use super::dimension::DeclaredDimension;
 use super::keys::{Keys, Shape, required};
+use super::named::{DimensionNames, level_list};
 use super::read::{self, Fields};
-use super::tables::{self, DimensionNames};
 use crate::cube::Cuboid;
 use crate::exact::Rational;
 use crate::plan::{Measure, Share};
@@ -62,7 +62,7 @@ pub(super) fn read(
         let Some(fields) = Fields::open(item, "a share", &KEYS, sink) else { continue };
         let of = fields
             .require("of", "`of = [\"sex\"]`; an empty list is the total", sink)
-            .and_then(|v| Some((v.span(), tables::level_list(v, "`of`", &names, sink)?)));
+            .and_then(|v| Some((v.span(), level_list(v, "`of`", &names, sink)?)));
         let share = fields
             .require("share", "`share = \"1/2\"`: its part of the budget", sink)
             .and_then(|v| read::positive(v, "`share`", sink));

@@ -3,6 +3,7 @@
 use super::SpecErrors;
 use crate::cube::{Cube, Cuboid};
 use crate::exact::Rational;
+use crate::plan::copies::Mode;
 use crate::plan::{BudgetRule, Measure, Neighbours, Noise, Rows, Share, Table};
 use crate::plan::{Objective, Target};
 use crate::projection::Size;
@@ -33,7 +34,7 @@ pub struct Spec {
     /// Where and for whom its account is kept.
     pub account: AccountSpec,
     /// Who gets a copy; `None` is one release for everybody.
-    pub recipients: Option<super::Recipients>,
+    pub recipients: Option<Recipients>,
     /// A projection instead of tables.
     pub projection: Option<ProjectionSpec>,
     /// Where the rows are; `None` when the spec is for planning only.
@@ -307,4 +308,31 @@ pub struct ExactTable {
     pub cuboid: Cuboid,
     /// Why the agency publishes it so: part of the promise, shown with the release.
     pub reason: String,
+}
+
+/// Who gets a copy, and how the copies hang together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recipients {
+    /// How they hang together.
+    pub mode: Mode,
+    /// In the order of the spec.
+    pub list: Vec<Wanted>,
+}
+
+/// One recipient.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Wanted {
+    /// The name.
+    pub name: String,
+    /// How precise its copy is.
+    pub precision: Precision,
+}
+
+/// How precise a copy is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Precision {
+    /// What its budget gives: ρ for Gaussian noise, ε for Laplace.
+    Budget(Rational),
+    /// No more precise than this needs: every cell's 95 % interval of every table is at most ± this.
+    Margin(Rational),
 }
