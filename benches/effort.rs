@@ -5,7 +5,7 @@
 //! second answer; `said` is what the plan said. The wide one has a hundred attributes and 166 751 tables. Processor time and peaks come from `/proc`, so Linux only.
 
 use margins::answer::{Answers, Options as Ask};
-use margins::compile::effort::{Effort, Takes, effort};
+use margins::compile::effort::{Effort, Takes};
 use margins::compile::{self, Options};
 use margins::planner::Look;
 use margins::release::SigningKey;
@@ -104,7 +104,7 @@ fn one(folder: &Path, workload: Workload) {
     let (name, rows) = (workload.0, workload.4 as f64);
     let spec = made_up(folder, workload);
     let job = compile::plan(&spec, Look::Needed, "2026-01-01").unwrap_or_else(|e| panic!("{e}"));
-    let Effort { work, release, row: each, answer, .. } = effort(&spec, &job).expect("tables");
+    let Effort { work, release, row: each, answer, .. } = job.effort(&spec).expect("tables");
     let key = SigningKey::throw_away().expect("a key");
     let made = || {
         let options = Options {

@@ -4,7 +4,6 @@
 //! How much there is to do is counted exactly ([`Work`]); how long a piece of it takes is measured by `cargo bench --bench effort`, which prints, beside
 //! what happens, what these constants say. They are of one core of the machine of `docs/speed.md`, and meant within a factor of two.
 
-use super::job::Job;
 use crate::cube::{Cube, Cuboid, Frame};
 use crate::plan::{Block, Form, Measure, Noise, Plan, limits};
 use crate::planner::{Candidate, Choice, Objective, Request, answering, largest_asked};
@@ -116,9 +115,8 @@ pub struct Effort {
     pub dominant: Option<(usize, f64)>,
 }
 
-/// What a job's release takes. `None` for a projection, which says its size itself.
-pub fn effort(spec: &Spec, job: &Job) -> Option<Effort> {
-    let Job::Tables(choice) = job else { return None };
+/// What the release of planned tables takes.
+pub fn effort(spec: &Spec, choice: &Choice) -> Effort {
     let plan = &choice.planned.plan;
     let copies = choice.copies.as_ref().map_or(1, |c| c.costs.len()) as f64;
     let spec = spec.planned(plan);
@@ -126,7 +124,7 @@ pub fn effort(spec: &Spec, job: &Job) -> Option<Effort> {
     let work = Work::of(&spec.cube, plan, (spec.source.len() + attached) as f64);
     let mut effort = Effort::of(work, &spec.cube, plan, copies);
     effort.row = effort.row.kept(&spec.privacy.unit);
-    Some(effort)
+    effort
 }
 
 /// A plan that `auto` did not take because it is less exact, and that is much easier to answer from.

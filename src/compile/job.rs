@@ -3,7 +3,7 @@
 //! A [`Job`] is decided before data is seen. A [`Draft`] is a job about to be written: its file up to the integers. What one kind
 //! does otherwise than the other is in [`super::tables`] and [`super::projection`], and asked for here.
 
-use super::effort;
+use super::effort::{self, Effort};
 use super::projection::{Designed, Sums, design};
 use super::statement::{self, Dialect};
 use super::tables::Tables;
@@ -50,6 +50,14 @@ impl Job {
                 choice.copies = Some(Box::new(copies));
                 Ok(Job::Tables(Box::new(choice)))
             }
+        }
+    }
+
+    /// What its release takes. `None` for a projection, which says its size itself.
+    pub fn effort(&self, spec: &Spec) -> Option<Effort> {
+        match self {
+            Job::Tables(choice) => Some(effort::effort(spec, choice)),
+            Job::Projection(_) => None,
         }
     }
 

@@ -3,7 +3,7 @@
 use super::asked;
 use crate::cli::output::wrapped;
 use crate::compile::Job;
-use crate::compile::effort::{Effort, Takes, effort, instead};
+use crate::compile::effort::{Effort, Takes, instead};
 use crate::planner::{Choice, Request};
 use crate::spec::Spec;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ fn dominant(spec: &Spec, choice: &Choice, effort: &Effort) -> Option<(String, f6
 
 /// Lines for people.
 pub fn text(spec: &Spec, asked: &Request, job: &Job, choice: &Choice) -> String {
-    let Some(e) = effort(spec, job) else { return String::new() };
+    let Some(e) = job.effort(spec) else { return String::new() };
     let takes = |t: &Takes| format!("{} and {}", seconds(t.seconds), bytes(t.memory));
     let mut row = format!("{} for each million rows", seconds(1e6 * e.row.seconds));
     if e.row.memory > 0.0 {
@@ -60,7 +60,7 @@ pub fn text(spec: &Spec, asked: &Request, job: &Job, choice: &Choice) -> String 
 
 /// The same for programs.
 pub fn to_json(spec: &Spec, asked: &Request, job: &Job, choice: &Choice) -> Value {
-    let Some(e) = effort(spec, job) else { return Value::Null };
+    let Some(e) = job.effort(spec) else { return Value::Null };
     let whole = |v: f64| v.round() as u64;
     let takes = |t: &Takes| json!({ "seconds": t.seconds, "memory_bytes": whole(t.memory) });
     let dominant = dominant(&spec.planned(&choice.planned.plan), choice, &e);
