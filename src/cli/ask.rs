@@ -352,7 +352,7 @@ impl<'a> Asker<'a> {
             ledger,
             key: &key,
             replace: false,
-            day: &super::release::today(),
+            day: &super::today(),
             entropy,
         };
         compile::release(&spec, options, &Bar::new()).map_err(account::refused)

@@ -133,7 +133,7 @@ fn bind(init: &Init) -> Outcome {
         )));
     }
     let ledger = Ledger::at(&path, &init.id).map_err(failed)?;
-    ledger.bind(bound, &super::release::today()).map_err(failed)?;
+    ledger.bind(bound, &super::today()).map_err(failed)?;
     output::print(&format!(
         "{}\nall releases of `{}` together may spend {}\nthe next charge signs this bound\n",
         output::path(&path),

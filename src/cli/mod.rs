@@ -34,6 +34,7 @@ mod schema;
 mod signing;
 mod source;
 mod terminal;
+mod unit;
 mod verify;
 
 use crate::answer::{Answers, QueryError};
@@ -45,6 +46,7 @@ use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::SystemTime;
 
 /// Compiles a private dataset into signed statistical tables with exact margins of error.
 #[derive(Parser)]
@@ -215,6 +217,12 @@ fn parse<C: Parser>(words: Vec<OsString>) -> C {
         }
         e.exit()
     })
+}
+
+/// Today in UTC, `YYYY-MM-DD`.
+fn today() -> String {
+    let seconds = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs());
+    crate::calendar::written((seconds / 86_400) as i64)
 }
 
 /// Runs the command and returns its exit code.

@@ -207,6 +207,13 @@ pub fn word(text: &str) -> String {
     out
 }
 
+/// An identifier as SQL wants it.
+pub fn sql_name(name: &str) -> String {
+    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && name.starts_with(|c: char| c.is_ascii_alphabetic());
+    if plain { name.into() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+}
+
 /// A path for JSON, which has no other bytes than text.
 pub fn plain(path: &Path) -> String {
     path.to_string_lossy().into_owned()

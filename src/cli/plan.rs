@@ -5,6 +5,7 @@ mod takes;
 
 use super::chart::{Chart, Series, svg};
 use super::output::{columns, counted, figure, grouped, short};
+use super::unit::{left_out, protects};
 use super::{Failure, Outcome, output, terminal};
 use crate::answer::Evaluator;
 use crate::compile::statement::Dialect;
@@ -12,7 +13,7 @@ use crate::compile::{self, CompileError, Job};
 use crate::cube::{Cube, Cuboid, Frame};
 use crate::ledger::LedgerError;
 use crate::plan::cost::WorstCase;
-use crate::plan::{BudgetRule, Measure, Neighbours, Noise, Subject, Table};
+use crate::plan::{BudgetRule, Measure, Subject, Table};
 use crate::planner::closure::Spread;
 use crate::planner::nothing::Nothing;
 use crate::planner::targets::{Least, Targets};
@@ -20,7 +21,7 @@ use crate::planner::{self, Candidate, Choice, Look, Objective, Planned, Request,
 use crate::recover::Recovery;
 use crate::release::Currency;
 use crate::release::parts::folded;
-use crate::spec::{self, Spec, SpecErrors, Unit};
+use crate::spec::{self, Spec, SpecErrors};
 use crate::visible::visible;
 use serde_json::{Value, json};
 use smallvec::SmallVec;
@@ -78,7 +79,7 @@ pub fn run(args: &Args) -> Outcome {
     let mut spec = spec::load(&args.spec).map_err(spec_failure)?;
     searching(&mut spec, args.effort);
     let look = if args.compare || args.svg.is_some() { Look::Everywhere } else { Look::Needed };
-    let job = compile::plan(&spec, look, &super::release::today())?;
+    let job = compile::plan(&spec, look, &super::today())?;
     if let Some(dialect) = args.sql {
         if args.from.trim().is_empty() {
             return Err(Failure::Message("--from is empty: say which table the rows are in".into()));
@@ -245,34 +246,6 @@ fn chart(spec: &Spec, request: &Request, candidates: &[Candidate]) -> Chart {
         series,
         mark: Some((budget, "this spec".into())),
     }
-}
-
-/// What a bound on the rows of a unit does, and what another would: nothing where every row is its own unit.
-pub fn left_out(unit: &Unit, noise: Noise) -> String {
-    let Unit::Column { column, max_rows, order } = unit else { return String::new() };
-    let rows = u64::from(*max_rows);
-    let (power, times) = if noise.squares() { ("max_rows²", rows * rows) } else { ("max_rows", rows) };
-    let first = if rows == 1 { "the first row".into() } else { format!("the first {} rows", grouped(rows)) };
-    let by = if order.is_empty() { String::new() } else { format!(" by {}", order.join(", ")) };
-    let text = format!(
-        "out all but {first} of each {column}{by}; no interval covers what is left out. A larger max_rows leaves out less, and \
-         costs more: {power} times one row's (here {} times), so errors grow as max_rows does",
-        grouped(times)
-    );
-    format!("leaves    {}\n", crate::audit::wrap(&text, 70, 10))
-}
-
-/// Who is protected: a unit, and what may become of it.
-pub fn protects(unit: &Unit, neighbours: Neighbours) -> (String, &'static str) {
-    let unit = match unit {
-        Unit::Row => "one row".into(),
-        Unit::Column { column, max_rows, .. } => format!("one {column}, at most {max_rows} rows of it"),
-    };
-    let neighbours = match neighbours {
-        Neighbours::AddRemove => "more or less",
-        Neighbours::Substitute => "changed",
-    };
-    (unit, neighbours)
 }
 
 fn head(spec: &Spec, planned: &Planned) -> String {

@@ -1,8 +1,8 @@
 //! Verbs for programs that have specs and rows of their own in memory, such as the Python package: what a verb would print is handed
 //! back, what it would say beside it, too, and nobody is asked anything.
 
-use super::release::{How, make, today, warned};
-use super::{Failure, output, plan, release, signing, verify};
+use super::release::{How, make, warned};
+use super::{Failure, output, plan, release, signing, today, verify};
 use crate::compile;
 use crate::planner::Look;
 use crate::release::KeyError;

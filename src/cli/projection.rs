@@ -1,8 +1,7 @@
 //! What the verbs say of projections.
 
 use super::chart::{Chart, Series};
-use super::output::{columns, figure, grouped};
-use super::release::quoted;
+use super::output::{columns, figure, grouped, sql_name};
 use super::source::Projection;
 use super::{Failure, Outcome, output};
 use crate::answer::keys::Questions;
@@ -135,8 +134,8 @@ fn head(spec: &Spec, designed: &Designed) -> String {
     let currency = Currency::OF_PROJECTIONS;
     let approximate = (spec.privacy.budget.approximate(currency, designed.cost))
         .map_or(String::new(), |a| format!(" (ε = {} at δ = {})", a.epsilon, a.delta));
-    let (unit, neighbours) = super::plan::protects(&spec.privacy.unit, d.neighbours);
-    let left_out = super::plan::left_out(&spec.privacy.unit, Noise::Gaussian);
+    let (unit, neighbours) = super::unit::protects(&spec.privacy.unit, d.neighbours);
+    let left_out = super::unit::left_out(&spec.privacy.unit, Noise::Gaussian);
     let norm = figure(d.predicted_norm());
     let assumed = match d.norm_bound {
         Some(_) => format!("declares  ‖x‖², the sum of all squared counts, is at most {norm}"),
@@ -257,7 +256,7 @@ pub fn to_json(spec: &Spec, designed: &Designed) -> String {
 /// A query this release can answer.
 pub fn example_query(spec: &Spec, design: &Design) -> Option<String> {
     let dimension = design.key.first().and_then(|&k| spec.cube.dimensions.get(usize::from(k)))?;
-    let (n, name) = (quoted(&dimension.name), quoted(&spec.name));
+    let (n, name) = (sql_name(&dimension.name), sql_name(&spec.name));
     Some(format!("SELECT {n}, COUNT(*) FROM {name} WHERE {n} IN ('…', '…') GROUP BY {n}"))
 }
 

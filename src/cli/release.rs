@@ -1,6 +1,6 @@
 //! `margins release`: count, measure, seal, and say what was spent.
 
-use super::output::{counted, figure, grouped, short};
+use super::output::{counted, figure, grouped, short, sql_name};
 use super::progress::Bar;
 use super::signing::Signing;
 use super::{Failure, Outcome, output};
@@ -166,7 +166,7 @@ pub fn make(spec: Spec, how: &How<'_>, entropy: Entropy, key: &SigningKey) -> Re
         ledger: &ledger,
         key,
         replace: how.replace,
-        day: &today(),
+        day: &super::today(),
         entropy,
     };
     let there = names(&spec).into_iter().map(|name| how.out.join(format!("{name}.margins")));
@@ -301,26 +301,6 @@ pub(super) fn stays(out: &Path, name: &str, path: &Path) -> Outcome {
         }
     }
     Ok(())
-}
-
-/// Today in UTC, `YYYY-MM-DD`.
-pub fn today() -> String {
-    let seconds =
-        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_secs());
-    day(seconds / 86_400)
-}
-
-/// A day since 1970-01-01 in the civil calendar (Hinnant's algorithm).
-fn day(days: u64) -> String {
-    let z = days + 719_468;
-    let era = z / 146_097;
-    let doe = z % 146_097;
-    let yoe = (doe - doe / 1460 + doe / 36_524 - doe / 146_096) / 365;
-    let doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
-    let mp = (5 * doy + 2) / 153;
-    let (d, m) = (doy - (153 * mp + 2) / 5 + 1, if mp < 10 { mp + 3 } else { mp - 9 });
-    let y = yoe + era * 400 + u64::from(m <= 2);
-    format!("{y:04}-{m:02}-{d:02}")
 }
 
 impl Made {
@@ -481,35 +461,16 @@ fn example_query(spec: &Spec) -> String {
     let one =
         spec.workload.iter().flat_map(|t| t.cuboid.iter()).min_by_key(|level| level.of(&spec.cube).len());
     match one {
-        None => format!("SELECT COUNT(*) FROM {}", quoted(&spec.name)),
+        None => format!("SELECT COUNT(*) FROM {}", sql_name(&spec.name)),
         Some(level) => {
             let name = spec.cube.level_name(level);
             let name = match name.split_once('.') {
                 Some((a, b)) if spec.cube.dimension(&name).is_none() => {
-                    format!("{}.{}", quoted(a), quoted(b))
+                    format!("{}.{}", sql_name(a), sql_name(b))
                 }
-                _ => quoted(&name),
+                _ => sql_name(&name),
             };
-            format!("SELECT {name}, COUNT(*) FROM {} GROUP BY {name}", quoted(&spec.name))
+            format!("SELECT {name}, COUNT(*) FROM {} GROUP BY {name}", sql_name(&spec.name))
         }
-    }
-}
-
-/// An identifier as SQL wants it.
-pub fn quoted(name: &str) -> String {
-    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-        && name.starts_with(|c: char| c.is_ascii_alphabetic());
-    if plain { name.into() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::day;
-
-    #[test]
-    fn civil_days() {
-        assert_eq!(day(0), "1970-01-01");
-        assert_eq!(day(19_782), "2024-02-29");
-        assert_eq!(day(20_778), "2026-11-21");
     }
 }
