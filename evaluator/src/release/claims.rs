@@ -6,7 +6,7 @@
 //!
 //! Texts and numbers belong to the format: those of version 1 never change.
 
-use super::layout::FIRST_FORMAT;
+use super::kind::FIRST_FORMAT;
 use super::manifest::{
     About, AccountName, Amount, Approximate, Currency, Dataset, Declared, LISTED_MEASUREMENTS, Manifest,
     MeasurementSummary, PlanSummary, Privacy, ProjectionSummary, RecipientSummary, TruncationSummary,

@@ -1,6 +1,6 @@
 //! Why a release file is refused.
 
-use super::layout::Kind;
+use super::kind::Kind;
 
 /// Why a release cannot be opened or read.
 #[derive(Debug, thiserror::Error)]

@@ -1,14 +1,12 @@
 //! The bytes around the sections: header, table, tags and caps. See `schemas/RELEASE-FORMAT.md`.
 
 use super::ReleaseError;
-use std::fmt;
+use super::kind::{CRITICAL, FIRST_FORMAT, Kind};
 
 /// The first eight bytes of every release. The first one is no ASCII, so nothing takes the file for text.
 pub const MAGIC: [u8; 8] = *b"\x8dMARGINS";
 /// The format version this program writes.
 pub const FORMAT: u32 = 2;
-/// The first format version. It stays readable for ever, and nothing is added to it.
-pub const FIRST_FORMAT: u32 = 1;
 /// Bytes before the table: magic, version, section count, manifest length, signature length.
 pub const HEADER_LEN: u64 = 32;
 /// Bytes of one row of the table: tag, index, offset, length, BLAKE3.
@@ -21,107 +19,8 @@ pub const MAX_SECTION: u64 = 1 << 30;
 pub const MAX_MANIFEST: u64 = 64 << 20;
 /// The longest a signature may be.
 pub const MAX_SIGNATURE: u64 = 4096;
-/// Set in a tag when a reader that does not know the section must refuse the file.
-pub const CRITICAL: u32 = 1 << 31;
-
-/// What a section holds. Closed, with fixed tags.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
-    /// The dimensions, their levels and labels.
-    Domain,
-    /// Who is protected, what is measured, at which scale.
-    Plan,
-    /// The spec file, byte for byte.
-    Spec,
-    /// A file the spec refers to, byte for byte.
-    Attachment,
-    /// Noisy integers.
-    Measurements,
-    /// A table published without noise.
-    Exact,
-    /// A condition whose cells are empty whatever the data.
-    Zero,
-    /// How a projection's integers were made: there instead of tables, at most once.
-    Projection,
-    /// How many units had more rows than count, with noise: at most once. Critical, as a reader that does not
-    /// know it would not say that rows are missing. Since format 2.
-    CutUnits,
-    /// What is asked of the plan's tables beyond their cells: at most once. Optional, as every answer is the same without it.
-    /// Since format 2.
-    Workload,
-    /// Which copy of a measuring with several recipients it is: at most once. Critical, as a reader that does not know it would
-    /// take another law of the noise. Since format 2.
-    Copies,
-}
 
 impl Kind {
-    /// Every kind, in the order their sections have in a file.
-    pub const ALL: [Kind; 11] = [
-        Kind::Domain,
-        Kind::Plan,
-        Kind::Spec,
-        Kind::Attachment,
-        Kind::Measurements,
-        Kind::Exact,
-        Kind::Zero,
-        Kind::Projection,
-        Kind::CutUnits,
-        Kind::Workload,
-        Kind::Copies,
-    ];
-
-    /// The fixed tag, with the critical bit.
-    pub const fn tag(self) -> u32 {
-        match self {
-            Kind::Domain => CRITICAL | 1,
-            Kind::Plan => CRITICAL | 2,
-            Kind::Spec => 3,
-            Kind::Attachment => 4,
-            Kind::Measurements => CRITICAL | 5,
-            Kind::Exact => CRITICAL | 6,
-            Kind::Zero => CRITICAL | 7,
-            Kind::Projection => CRITICAL | 8,
-            Kind::CutUnits => CRITICAL | 9,
-            Kind::Workload => 10,
-            Kind::Copies => CRITICAL | 11,
-        }
-    }
-
-    /// The name in the manifest.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Kind::Domain => "domain",
-            Kind::Plan => "plan",
-            Kind::Spec => "spec",
-            Kind::Attachment => "attachment",
-            Kind::Measurements => "measurements",
-            Kind::Exact => "exact",
-            Kind::Zero => "zero",
-            Kind::Projection => "projection",
-            Kind::CutUnits => "truncation",
-            Kind::Workload => "workload",
-            Kind::Copies => "copies",
-        }
-    }
-
-    /// Whether a release has exactly one section of this kind.
-    pub const fn single(self) -> bool {
-        matches!(self, Kind::Domain | Kind::Plan | Kind::Spec)
-    }
-
-    /// Whether a release may have several sections of this kind.
-    pub const fn repeats(self) -> bool {
-        matches!(self, Kind::Attachment | Kind::Measurements | Kind::Exact | Kind::Zero)
-    }
-
-    /// The format version that introduced the kind.
-    pub const fn since(self) -> u32 {
-        match self {
-            Kind::CutUnits | Kind::Workload | Kind::Copies => 2,
-            _ => FIRST_FORMAT,
-        }
-    }
-
     /// The kind with this tag, in a file of this format version. A known number with the wrong critical bit is
     /// refused, and so is an unknown critical one; an unknown optional one is `None`.
     pub fn from_tag(tag: u32, version: u32) -> Result<Option<Kind>, ReleaseError> {
@@ -134,12 +33,6 @@ impl Kind {
             };
         }
         if tag & CRITICAL == 0 { Ok(None) } else { Err(ReleaseError::UnknownCritical { tag }) }
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 

@@ -1,6 +1,7 @@
 //! What an auditor asks of a release, and what the signature covers.
 
-use super::layout::{FIRST_FORMAT, FORMAT, Kind, Row};
+use super::kind::{FIRST_FORMAT, Kind};
+use super::layout::{FORMAT, Row};
 use super::{ReleaseError, signature};
 use crate::exact::Rational;
 use crate::plan::{Neighbours, Noise};

@@ -7,9 +7,9 @@
 //!
 //! | module | what it is |
 //! |---|---|
-//! | `layout` | header, table, section kinds with their fixed tags, caps |
+//! | `kind`, `layout` | section kinds with their fixed tags; header, table, caps |
 //! | [`parts`], [`copies`], [`exact`], `zeros`, [`projection`], `channels`, [`values`] | one part of the file each: stored, read, checked |
-//! | [`packing`], `room` | how integers are packed, and how large what is declared may be |
+//! | [`packing`], `room` | how integers are packed; the plan, and whether the file has room for what it promises |
 //! | [`texts`] | which texts a release may have |
 //! | [`canonical`] | the one way to write a manifest as JSON |
 //! | `manifest` | what an auditor asks |
@@ -30,6 +30,7 @@ pub mod copies;
 mod error;
 pub mod exact;
 pub mod kept;
+mod kind;
 mod layout;
 mod manifest;
 pub mod packing;
@@ -59,9 +60,9 @@ mod writer;
 mod tests;
 
 pub use error::ReleaseError;
+pub use kind::{CRITICAL, FIRST_FORMAT, Kind};
 pub use layout::{
-    CRITICAL, FIRST_FORMAT, FORMAT, HEADER_LEN, Header, Kind, MAGIC, MAX_MANIFEST, MAX_SECTION, MAX_SECTIONS,
-    MAX_SIGNATURE, ROW_LEN, Row,
+    FORMAT, HEADER_LEN, Header, MAGIC, MAX_MANIFEST, MAX_SECTION, MAX_SECTIONS, MAX_SIGNATURE, ROW_LEN, Row,
 };
 pub use manifest::{
     About, Account, AccountName, Amount, Approximate, Attachment, Currency, Dataset, Declared,

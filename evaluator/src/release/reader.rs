@@ -1,6 +1,7 @@
 //! Opening a release and reading its sections.
 
-use super::layout::{self, HEADER_LEN, Header, Kind, ROW_LEN, Row};
+use super::kind::Kind;
+use super::layout::{self, HEADER_LEN, Header, ROW_LEN, Row};
 use super::{Manifest, ReleaseError, signature};
 use serde::Deserialize;
 use std::fmt;
@@ -206,24 +207,5 @@ impl Release {
     /// The dimensions.
     pub fn cube(&self) -> Result<crate::cube::Cube, ReleaseError> {
         super::wire::decode_domain(&self.section(Kind::Domain, 0)?)
-    }
-
-    /// The plan, checked against the dimensions, with the tables that are published exactly and the zeros.
-    pub fn plan(&self, cube: &crate::cube::Cube) -> Result<crate::plan::Plan, ReleaseError> {
-        let mut plan = super::wire::decode_plan(&self.section(Kind::Plan, 0)?, cube)?;
-        if self.count(Kind::Workload) > 0 {
-            super::wire::decode_workload(&self.section(Kind::Workload, 0)?, &mut plan, cube)?;
-        }
-        let frame = crate::cube::Frame::new(cube, &plan.levels);
-        let (exact, cells) = super::exact::cuboids(self, cube, &frame, &plan)?;
-        plan.exact = exact;
-        super::room::check_room(self, &plan, &frame, cells)?;
-        plan.zeros = super::zeros::conditions(self)?;
-        plan.channels.extend(self.beside()?.into_iter().map(|(channel, _)| channel));
-        plan = self.copy(plan)?;
-        // One that cannot be resolved would make every answer an error.
-        crate::recover::zeros::Zeros::of_plan(cube, &frame, &plan)
-            .map_err(|why| ReleaseError::Invalid { what: "a structural zero", why })?;
-        Ok(plan)
     }
 }

@@ -1,19 +1,35 @@
-//! Whether a file has room for what its plan promises.
+//! The plan of a release, and whether the file has room for what it promises.
 
 use super::packing::{Layout, layout};
 use super::{Kind, Release, ReleaseError};
-use crate::cube::Frame;
+use crate::cube::{Cube, Frame};
 use crate::plan::limits::{cells, least_bytes};
 use crate::plan::{Form, Plan};
 
+impl Release {
+    /// The plan, checked against the dimensions, with the tables that are published exactly and the zeros.
+    pub fn plan(&self, cube: &Cube) -> Result<Plan, ReleaseError> {
+        let mut plan = super::wire::decode_plan(&self.section(Kind::Plan, 0)?, cube)?;
+        if self.count(Kind::Workload) > 0 {
+            super::wire::decode_workload(&self.section(Kind::Workload, 0)?, &mut plan, cube)?;
+        }
+        let frame = Frame::new(cube, &plan.levels);
+        let (exact, cells) = super::exact::cuboids(self, cube, &frame, &plan)?;
+        plan.exact = exact;
+        check_room(self, &plan, &frame, cells)?;
+        plan.zeros = super::zeros::conditions(self)?;
+        plan.channels.extend(self.beside()?.into_iter().map(|(channel, _)| channel));
+        plan = self.copy(plan)?;
+        // One that cannot be resolved would make every answer an error.
+        crate::recover::zeros::Zeros::of_plan(cube, &frame, &plan)
+            .map_err(|why| ReleaseError::Invalid { what: "a structural zero", why })?;
+        Ok(plan)
+    }
+}
+
 /// Refuses a plan whose values the file has no room for, before anybody makes room for them. `exact` are the cells of the tables
 /// published without noise, which have been compared with the file already.
-pub(super) fn check_room(
-    release: &Release,
-    plan: &Plan,
-    frame: &Frame,
-    exact: u64,
-) -> Result<(), ReleaseError> {
+fn check_room(release: &Release, plan: &Plan, frame: &Frame, exact: u64) -> Result<(), ReleaseError> {
     let refuse = |why: String| Err(ReleaseError::Invalid { what: "measurements", why });
     let Layout { counts, chunks: sections } = layout(plan, frame);
     let found = release.count(Kind::Measurements) as usize;

@@ -1,6 +1,6 @@
 //! The whole way: seal, open, verify; and every way to break a file.
 
-use super::layout::CRITICAL;
+use super::kind::CRITICAL;
 use super::*;
 use crate::plan::{Neighbours, Noise};
 use proptest::prelude::*;

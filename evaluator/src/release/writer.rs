@@ -2,9 +2,8 @@
 //! name when everything is signed and on the disk (see `place`).
 
 use super::keys::SigningKey;
-use super::layout::{
-    CRITICAL, FORMAT, Header, Kind, MAX_MANIFEST, MAX_SECTION, MAX_SECTIONS, Row, parse_table,
-};
+use super::kind::{CRITICAL, Kind};
+use super::layout::{FORMAT, Header, MAX_MANIFEST, MAX_SECTION, MAX_SECTIONS, Row, parse_table};
 use super::manifest::{LISTED_MEASUREMENTS, Section, Signer, SignerKind, Sources, hex, is_name};
 use super::place::Place;
 use super::seal_error::SealError;
