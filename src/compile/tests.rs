@@ -476,6 +476,9 @@ fn threads_and_counts_make_no_difference() {
         // A signature has a salt.
         let signature = bytes.windows(17).rposition(|w| w == b"untrusted comment").unwrap();
         bytes.truncate(signature);
+        // Every charge has random bytes, and the manifest names the line they are in.
+        let head = bytes.windows(8).rposition(|w| w == b"\"head\":\"").unwrap() + 8;
+        bytes[head..head + 64].fill(b'0');
         Ok::<_, CompileError>(bytes)
     };
     let expected = made("one", 1, None).unwrap();
