@@ -3,7 +3,11 @@
 
 mod estimator;
 mod experiment;
+mod infer;
+mod method;
 mod panels;
+mod query;
+mod recover;
 
 use clap::{Parser, Subcommand};
 use margins::cli::{Outcome, serve};
@@ -23,12 +27,21 @@ enum Verb {
     Experiment(experiment::Args),
     /// Compare the noisy count with Bayesian estimates of it
     Estimator(estimator::Args),
+    /// Recover consistent tables in the L1 or L∞ sense from a release
+    Recover(recover::Args),
+    /// Answer SQL queries by a published method of computing probabilities
+    Query(query::Args),
+    /// Infer from a history of noisy answers by a published method
+    Infer(infer::Args),
 }
 
 fn verb(verb: Verb) -> Outcome {
     match verb {
         Verb::Experiment(args) => experiment::run(&args),
         Verb::Estimator(args) => estimator::run(&args),
+        Verb::Recover(args) => recover::run(&args),
+        Verb::Query(args) => query::run(args),
+        Verb::Infer(args) => infer::run(&args),
     }
 }
 

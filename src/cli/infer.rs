@@ -92,16 +92,16 @@ impl Whose<'_> {
 }
 
 /// All history files, taken together.
-struct All {
-    history: History,
-    queries: Vec<Vec<f64>>,
-    level: f64,
+pub struct All {
+    pub history: History,
+    pub queries: Vec<Vec<f64>>,
+    pub level: f64,
     half_width: Option<f64>,
     bound: Option<f64>,
 }
 
 /// Reads the files; `None` when there is none.
-fn read_all(files: &[PathBuf]) -> Result<Option<All>, Failure> {
+pub fn read_all(files: &[PathBuf]) -> Result<Option<All>, Failure> {
     let mut history: Option<History> = None;
     let mut queries = Vec::new();
     let (mut level, mut half_width, mut bound) = (None, None, None);

@@ -15,8 +15,8 @@ mod check;
 mod collude;
 mod copies;
 mod describe;
-mod export;
-mod infer;
+pub mod export;
+pub mod infer;
 mod init;
 mod inspect;
 mod keygen;
@@ -28,7 +28,7 @@ pub mod plan;
 pub mod programs;
 mod progress;
 mod projection;
-mod query;
+pub mod query;
 mod release;
 mod schema;
 mod signing;
@@ -37,8 +37,7 @@ mod terminal;
 mod unit;
 mod verify;
 
-use crate::answer::{Answers, QueryError};
-use crate::recover::Norm;
+use crate::answer::Answers;
 use crate::release::Release;
 use crate::visible::{visible, visible_lines};
 use clap::{CommandFactory, Parser, Subcommand};
@@ -112,36 +111,6 @@ enum Verb {
         /// Such as release
         verb: Option<String>,
     },
-}
-
-/// In which sense estimates agree with each other.
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Recover {
-    /// Unbiased, least variance, its error exactly known
-    LeastSquares,
-    /// Nearest to the measured tables by the sum of absolute differences
-    L1,
-    /// Nearest to the measured tables by the largest difference
-    Linf,
-}
-
-impl Recover {
-    /// The norm, if it is not least squares.
-    fn norm(self) -> Option<Norm> {
-        match self {
-            Recover::LeastSquares => None,
-            Recover::L1 => Some(Norm::L1),
-            Recover::Linf => Some(Norm::Linf),
-        }
-    }
-
-    /// A release whose answers are recovered in this sense.
-    fn of(self, answers: Answers) -> Result<Answers, QueryError> {
-        match self.norm() {
-            None => Ok(answers),
-            Some(norm) => answers.nearest_in(norm),
-        }
-    }
 }
 
 /// Why a verb did not do what it was asked.

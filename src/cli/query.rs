@@ -3,7 +3,7 @@
 use super::batch::statements;
 use super::output::{self, MOST};
 use super::source::Source;
-use super::{Failure, Outcome, Recover, terminal};
+use super::{Failure, Outcome, terminal};
 use crate::answer::render::ResultTable;
 use crate::answer::{Options, PriorChoice, Simultaneous, Statement, render};
 use crate::law::{Interval, Method};
@@ -42,9 +42,9 @@ pub struct Args {
     /// Also the posterior of each count: flat, non-negative, binomial(p), binomial(n,p), uniform(n), known-total
     #[arg(long, value_name = "PRIOR")]
     pub(super) prior: Option<PriorChoice>,
-    /// How probabilities are computed: exactly where that is cheap, always exactly, by convolution, by simulation
-    #[arg(long, value_enum, default_value_t = Way::Auto)]
-    method: Way,
+    /// How probabilities are computed; a program around the command may choose
+    #[arg(skip)]
+    pub method: Method,
     /// Which interval: equal tails, or the shortest (they differ only on coarse lattices and for posteriors)
     #[arg(long, value_enum, default_value_t = Kind::Equal)]
     interval: Kind,
@@ -67,9 +67,6 @@ pub struct Args {
     /// Refuse SUM, AVG and comparisons of categories without a number, instead of saying how many units they are
     #[arg(long)]
     complete: bool,
-    /// In which sense the estimates of all tables agree; intervals stay those of least squares
-    #[arg(long, value_enum, default_value_t = Recover::LeastSquares, value_name = "HOW")]
-    pub(super) recover: Recover,
     /// Of a sketch the mean of its rows, with Chebyshev's interval, instead of the median
     #[arg(long)]
     pub(super) mean: bool,
@@ -88,18 +85,6 @@ pub struct Args {
     /// Print a batch as JSON, one answer a line
     #[arg(long, requires = "batch", conflicts_with = "json")]
     jsonl: bool,
-}
-
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum Way {
-    /// The cheapest that is right
-    Auto,
-    /// By inversion of the characteristic function, however long it takes
-    Exact,
-    /// Discrete probability calculation: convolution, losing at most 1e-9 of mass
-    Pc,
-    /// Monte Carlo: 100 000 simulated errors, upper confidence limits
-    Mc,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -123,18 +108,13 @@ pub(super) enum JointWay {
 impl Args {
     /// Whether probabilities or intervals are asked for in another way than unless told.
     pub(super) fn other_way(&self) -> bool {
-        !matches!(self.method, Way::Auto) || !matches!(self.interval, Kind::Equal)
+        self.method != Method::Auto || !matches!(self.interval, Kind::Equal)
     }
 
     pub(super) fn options(&self) -> Options {
         Options {
             level: self.level,
-            method: match self.method {
-                Way::Auto => Method::Auto,
-                Way::Exact => Method::Exact,
-                Way::Pc => Method::Pc { gamma: 1e-9 },
-                Way::Mc => Method::Mc { draws: 100_000, seed: 1 },
-            },
+            method: self.method,
             interval: match self.interval {
                 Kind::Equal => Interval::EqualTailed,
                 Kind::Shortest => Interval::Shortest,
@@ -144,7 +124,7 @@ impl Args {
             prior: self.prior,
             joint: self.joint.map(|way| match way {
                 // A forced method is used for every interval.
-                JointWay::Auto if !matches!(self.method, Way::Auto) => Simultaneous::Bonferroni,
+                JointWay::Auto if self.method != Method::Auto => Simultaneous::Bonferroni,
                 JointWay::Auto => Simultaneous::Auto,
                 JointWay::MaxZ => Simultaneous::MaxZ,
                 JointWay::Bonferroni => Simultaneous::Bonferroni,

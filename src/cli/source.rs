@@ -3,7 +3,7 @@
 
 use super::projection::{self, Opened};
 use super::query::Args;
-use super::{Failure, Recover, output};
+use super::{Failure, output};
 use crate::answer::keys::Questions;
 use crate::answer::render::ResultTable;
 use crate::answer::{Answers, Options, Several};
@@ -61,8 +61,7 @@ impl Source {
             )));
         }
         let open = |(file, release): (&String, Release)| -> Result<Answers, Failure> {
-            let opened = super::answers(release, file.as_ref(), args.cache.as_deref())?;
-            args.recover.of(opened).map_err(|e| output::about(file.as_ref(), &e))
+            super::answers(release, file.as_ref(), args.cache.as_deref())
         };
         let releases = files.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
         let known = releases.iter().filter(|r| r.release().manifest().is_not_private());
@@ -73,7 +72,7 @@ impl Source {
     fn projection(args: &Args, questions: Questions) -> Result<Source, Failure> {
         // A single key reads no more than it needs: there is nothing to keep.
         if args.for_tables() {
-            let options = "--test, --method, --interval and --recover";
+            let options = "--test and --interval";
             return Err(Failure::Message(format!("{options} are for releases of tables")));
         }
         let more = args.prob.is_some() || args.prior.is_some() || args.joint.is_some();
@@ -137,7 +136,7 @@ fn warn(name: &str) {
 impl Args {
     /// Whether something is asked that only tables answer.
     fn for_tables(&self) -> bool {
-        self.test.is_some() || self.other_way() || self.recover != Recover::LeastSquares
+        self.test.is_some() || self.other_way()
     }
 
     /// The option that only a projection has, if it is used.

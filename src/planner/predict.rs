@@ -144,7 +144,10 @@ fn under_zeros(request: &Request, plan: &Plan) -> Option<Vec<Spread>> {
     for table in &plan.only().workload {
         // Cells told by bases are all different.
         let kinds = match table.asks.is_cells() && !based {
-            true => evaluator.cell_variances(&table.cuboid, left).ok()??,
+            true => {
+                let laws = evaluator.cell_laws(&table.cuboid, left).ok()??;
+                laws.iter().map(|(count, law)| (*count, law.variance())).collect()
+            }
             false => sum_variances(evaluator.recovery(), &whole, table, left)?,
         };
         left = left.saturating_sub(kinds.len());

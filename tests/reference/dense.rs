@@ -1,7 +1,8 @@
 //! The same mathematics with explicit matrices over all cells of the finest table.
 
 use margins::cube::{Categories, Cube, Cuboid, Dimension, Frame, Level};
-use margins::plan::{Block, Noise, Plan, Rows};
+use margins::exact::Rational;
+use margins::plan::{Block, BudgetRule, Channel, Measure, Measurement, Neighbours, Noise, Plan, Rows, Table};
 use margins::recover::{Source, SourceError};
 use nalgebra::{DMatrix, DVector};
 
@@ -293,5 +294,60 @@ impl Source for Memory {
 
     fn exact(&self, index: usize) -> Result<Vec<i64>, SourceError> {
         Ok(self.exact[index].clone())
+    }
+}
+
+/// A small generator.
+pub struct Dice(pub u64);
+
+impl Dice {
+    pub fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) as usize % n
+    }
+}
+
+/// A small random workload: two to four dimensions, some with one category, some with groups (equal and unequal), tables
+/// of random levels and weights.
+pub fn random(dice: &mut Dice) -> (Cube, Vec<Table>) {
+    let dimensions: Vec<_> = (0..2 + dice.below(3))
+        .map(|i| match dice.below(6) {
+            0 => grouped(&format!("d{i}"), &[2, 2]),
+            1 => grouped(&format!("d{i}"), &[1, 2]),
+            _ => plain(&format!("d{i}"), 1 + dice.below(5)),
+        })
+        .collect();
+    let cube = Cube { dimensions };
+    let mut tables: Vec<Table> = Vec::new();
+    for _ in 0..1 + dice.below(6) {
+        let pairs = cube.dimensions.iter().enumerate().map(|(d, x)| (d, dice.below(x.levels.len())));
+        let cuboid = Cuboid::new(pairs);
+        if !tables.iter().any(|t| t.cuboid == cuboid) {
+            let weight = Rational::new(1 + dice.below(5) as u128, 1 + dice.below(3) as u128).unwrap();
+            tables.push(Table::new(cuboid, weight));
+        }
+    }
+    (cube, tables)
+}
+
+/// These tables measured, with noise of different scales.
+pub fn plan_of(cube: &Cube, tables: &[Cuboid], exact: &[Cuboid]) -> Plan {
+    let workload = tables.iter().map(|c| Table::new(c.clone(), Rational::ONE));
+    let measurements = tables.iter().enumerate().map(|(i, c)| Measurement {
+        block: Block::Table(c.clone()),
+        scale: Rational::new(5 + i as u128, 2).unwrap(),
+    });
+    Plan {
+        noise: Noise::Laplace,
+        budget: Rational::ONE,
+        neighbours: Neighbours::AddRemove,
+        max_rows: 1,
+        measure: Measure::Queries,
+        budgets: BudgetRule::Optimal,
+        levels: Frame::levels_of(cube, tables.iter().chain(exact)),
+        channels: vec![Channel::rows(workload.collect(), measurements.collect())],
+        exact: exact.to_vec(),
+        zeros: Vec::new(),
+        copy: None,
     }
 }

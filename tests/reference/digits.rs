@@ -1,7 +1,6 @@
 //! What double precision must not lose: large counts beside small noise, and tables next to each other that are measured well and badly.
 
-use crate::consistency::plan_of;
-use crate::dense::{Measured, Memory, blue_estimate, grouped, noise_variance, plain, table_matrix};
+use crate::dense::{Measured, Memory, blue_estimate, grouped, noise_variance, plain, plan_of, table_matrix};
 use crate::strategies::Dice;
 use margins::cube::{Cube, Cuboid};
 use margins::exact::Rational;

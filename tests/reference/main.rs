@@ -2,7 +2,6 @@
 mod algebra;
 mod answers;
 mod bases;
-mod consistency;
 mod dense;
 mod digits;
 mod freely;

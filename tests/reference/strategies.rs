@@ -1,6 +1,7 @@
 //! Strategies that measure whole tables: identities, dominance, shares that the agency gives.
 
-use crate::dense::{cube_of_plan, grouped, plain};
+pub use crate::dense::{Dice, random};
+use crate::dense::{cube_of_plan, plain};
 use crate::plans::{every, planned, request};
 use margins::cube::{Cube, Cuboid, Frame};
 use margins::exact::Rational;
@@ -8,40 +9,8 @@ use margins::numeric::tries::tries;
 use margins::plan::{Block, BudgetRule, Measure, Neighbours, Noise, Share, Table};
 use margins::planner::{EQUAL, PlanError, Planned, Request, compare, plan};
 
-pub struct Dice(pub u64);
-
-impl Dice {
-    pub fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 33) as usize % n
-    }
-}
-
 fn cube_of(sizes: &[usize]) -> Cube {
     Cube { dimensions: sizes.iter().enumerate().map(|(i, &n)| plain(&format!("d{i}"), n)).collect() }
-}
-
-/// A small random workload: two to four dimensions, some with one category, some with groups (equal and unequal), tables
-/// of random levels and weights.
-pub fn random(dice: &mut Dice) -> (Cube, Vec<Table>) {
-    let dimensions: Vec<_> = (0..2 + dice.below(3))
-        .map(|i| match dice.below(6) {
-            0 => grouped(&format!("d{i}"), &[2, 2]),
-            1 => grouped(&format!("d{i}"), &[1, 2]),
-            _ => plain(&format!("d{i}"), 1 + dice.below(5)),
-        })
-        .collect();
-    let cube = Cube { dimensions };
-    let mut tables: Vec<Table> = Vec::new();
-    for _ in 0..1 + dice.below(6) {
-        let pairs = cube.dimensions.iter().enumerate().map(|(d, x)| (d, dice.below(x.levels.len())));
-        let cuboid = Cuboid::new(pairs);
-        if !tables.iter().any(|t| t.cuboid == cuboid) {
-            let weight = Rational::new(1 + dice.below(5) as u128, 1 + dice.below(3) as u128).unwrap();
-            tables.push(Table::new(cuboid, weight));
-        }
-    }
-    (cube, tables)
 }
 
 fn direct(p: &Planned, frame: &Frame, workload: &[Table]) -> f64 {

@@ -514,12 +514,12 @@ impl<S: Source> Evaluator<S> {
     }
 
     /// The cells of a table by kinds that neither what was measured nor any declared empty cell tells apart: of each kind how many there are,
-    /// and the variance of their error. `None` when there are more than `most` kinds.
-    pub fn cell_variances(
+    /// and the law of their error. `None` when there are more than `most` kinds. It needs no measurement.
+    pub fn cell_laws(
         &self,
         cuboid: &Cuboid,
         most: usize,
-    ) -> Result<Option<Vec<(f64, f64)>>, AnswerError> {
+    ) -> Result<Option<Vec<(f64, ErrorLaw)>>, AnswerError> {
         let everything = Aggregate { filter: Filter::everything(), partition: None };
         let group_by: Vec<_> = cuboid.iter().collect();
         let parts = [self.part(&everything, &group_by)?];
@@ -542,7 +542,7 @@ impl<S: Source> Evaluator<S> {
             let picked = kinds.iter().zip(&pick).map(|(k, &p)| k[p as usize]);
             let (nodes, counts): (Vec<u32>, Vec<f64>) = picked.unzip();
             let law = laws.of(&nodes)?.combine(&[1.0])?;
-            out.push((counts.iter().product(), law.variance()));
+            out.push((counts.iter().product(), law));
             if !odometer::next(&mut pick, |i| kinds[i].len()) {
                 return Ok(Some(out));
             }

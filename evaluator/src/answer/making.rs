@@ -6,7 +6,6 @@ use super::figure::{Answered, Basis, ErrorOf, Figure, Pairs};
 use super::joint::How;
 use super::labels::Labels;
 use super::max_z::MaxZ;
-use super::nearest::LEAST_SQUARES;
 use super::notes::{Notes, contributions};
 use super::open::{Answers, QueryError};
 use super::options::Options;
@@ -59,8 +58,8 @@ impl<'a> Making<'a> {
         }
     }
 
-    /// The columns; `nearest` says that figures are in another sense than least squares, which then stand beside them.
-    pub fn columns(&self, nearest: bool) -> Result<Vec<ResultColumn>, QueryError> {
+    /// The columns.
+    pub fn columns(&self) -> Result<Vec<ResultColumn>, QueryError> {
         let several = self.asked.figures.iter().flatten().count() > 1;
         let names: Vec<&str> = self.asked.query.columns.iter().map(SelectColumn::name).collect();
         let mut columns = Vec::new();
@@ -73,9 +72,6 @@ impl<'a> Making<'a> {
                 let name = if names.contains(&short.as_str()) { format!("{short}_") } else { short };
                 columns.push(ResultColumn { name, kind });
             };
-            if nearest {
-                beside(LEAST_SQUARES, ColumnKind::Number);
-            }
             if self.prior.is_some() {
                 if !figure.is_count() {
                     return Err(QueryError::NotACount(name.into()));
@@ -93,13 +89,8 @@ impl<'a> Making<'a> {
         Ok(columns)
     }
 
-    /// One row; `nearest` are its aggregates in another sense than least squares.
-    pub fn row(
-        &mut self,
-        row: &Row,
-        nearest: Option<&[f64]>,
-        notes: &mut Notes,
-    ) -> Result<Sortable, QueryError> {
+    /// One row.
+    pub fn row(&mut self, row: &Row, notes: &mut Notes) -> Result<Sortable, QueryError> {
         let asked = self.asked;
         let (place, told) = (asked.place(row.portion, &row.told.nodes), &row.told);
         self.each &= told.each;
@@ -119,15 +110,10 @@ impl<'a> Making<'a> {
                 }
                 None => figure.answer(i, told, &self.how, &mut self.pairs)?,
             };
-            let other = nearest.map(|known| figure.value(known));
-            let estimate = other.unwrap_or(answered.estimate);
-            let figure_shown = rounded(asked.query, i, ResultFigure { estimate, ..answered.shown() });
+            let figure_shown = rounded(asked.query, i, answered.shown());
             keys.push(figure_shown.estimate);
             self.met[i].saw(figure, told, &answered);
             cells.push(ResultCell::Figure(figure_shown));
-            if other.is_some() {
-                cells.push(ResultCell::Number(answered.estimate));
-            }
             self.beside(figure, &answered, told, notes, &mut cells)?;
         }
         Ok(Sortable { keys, cells })

@@ -22,7 +22,6 @@ pub mod linear;
 mod making;
 pub mod max_z;
 mod meaning;
-pub mod nearest;
 mod notes;
 pub mod open;
 mod options;

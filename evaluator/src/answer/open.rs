@@ -9,7 +9,7 @@ use crate::cube::{Cube, Filter, Frame};
 use crate::law::LawError;
 use crate::plan::cost::{self, CostError};
 use crate::plan::{Copy, Plan, Subject};
-use crate::recover::{Nearest, RecoverError, Recovery};
+use crate::recover::{RecoverError, Recovery};
 use crate::release::values::Values;
 use crate::release::{Dataset, Kind, Release, ReleaseError};
 use crate::sql::{Aggregate, Fate, Query, SqlError, quote_names};
@@ -100,7 +100,6 @@ impl From<RecoverError> for QueryError {
 pub struct Answers {
     evaluator: Evaluator<Values>,
     name: String,
-    pub(super) nearest: Option<Nearest>,
     pub(super) looked: Looked,
     /// How many units had more rows than count: the noisy number, and the law of its error.
     cut: Option<(f64, Arc<JointLaw>)>,
@@ -134,7 +133,7 @@ impl Answers {
             values = values.kept_in(folder)?;
         }
         let evaluator = Evaluator::new(Recovery::new(cube, plan, values)?);
-        Ok(Answers { evaluator, name, nearest: None, looked: Looked::default(), cut })
+        Ok(Answers { evaluator, name, looked: Looked::default(), cut })
     }
 
     /// The file behind the answers.

@@ -56,9 +56,6 @@ pub(super) fn answer(
             "have an interval with equal tails: leave out --prob, --test, --prior, --joint and --interval",
         ));
     }
-    if teller.releases().iter().any(|r| r.nearest().is_some()) {
-        return Err(QueryError::Quantile("are taken of least squares: leave out --recover"));
-    }
     let expanded = expand(query, teller.cube())?;
     let table = answer_linear(teller, &Asked::new(&expanded.query)?, options).map_err(|e| match e {
         // What is refused is called as it was asked for.

@@ -1,12 +1,11 @@
 //! A SQL query from one release, or several of one dataset: figures with their intervals, ready to show.
 
-use super::asked::{self, Asked, Row};
+use super::asked::{self, Asked};
 use super::caveats;
 use super::figure::Pairs;
 use super::joint::How;
 use super::labels::Labels;
 use super::making::Making;
-use super::nearest::note;
 use super::notes::Notes;
 use super::open::{Answers, QueryError};
 use super::options::Options;
@@ -16,7 +15,6 @@ use super::rows::{Sortable, kept};
 use super::simultaneous::Together;
 use super::statement::PriorChoice;
 use super::tell::Teller;
-use crate::recover::Nearest;
 use crate::sql::Query;
 
 impl Answers {
@@ -75,22 +73,15 @@ pub(super) fn answer(
         notes.add(together.note(options.level));
     }
     let releases = teller.releases();
-    // Figures in another sense than least squares are those of a single release.
-    let other = releases.iter().find_map(|r| Some((*r, r.nearest()?)));
-    if let Some((_, nearest)) = other {
-        notes.add(note(nearest));
-    }
     let prior = options.prior.map(|p| asked.prior(p, teller, &mut notes)).transpose()?;
     let labels = Labels::new(asked.query, teller.cube());
     let max_z = together.as_ref().and_then(|t| t.max_z);
     let mut making = Making::new(asked, labels, options, how, prior, max_z, pairs);
     let mut table = ResultTable { level: options.level, caveats, ..ResultTable::default() };
-    table.columns = making.columns(other.is_some())?;
-    let nearest = other.map(|(release, to)| nearest(release, to, asked, &rows)).transpose()?;
+    table.columns = making.columns()?;
     let mut out: Vec<Sortable> = Vec::with_capacity(rows.len());
-    for (at, row) in rows.iter().enumerate() {
-        let other = nearest.as_ref().and_then(|n| n.get(at));
-        out.push(making.row(row, other.map(Vec::as_slice), &mut notes)?);
+    for row in &rows {
+        out.push(making.row(row, &mut notes)?);
     }
     table.rows = kept(asked.query, out, &mut notes);
     table.methods = making.methods(&releases, &mut notes);
@@ -102,23 +93,4 @@ pub(super) fn answer(
     }
     table.notes = notes.0;
     Ok(table)
-}
-
-/// The aggregates of every row, from the consistent tables nearest to the measured ones.
-fn nearest(
-    release: &Answers,
-    to: &Nearest,
-    asked: &Asked,
-    rows: &[Row],
-) -> Result<Vec<Vec<f64>>, QueryError> {
-    let mut out = vec![Vec::new(); rows.len()];
-    for (portion, own) in asked.portions.iter().enumerate() {
-        let (places, nodes): (Vec<usize>, Vec<&[u32]>) = (0..rows.len())
-            .filter(|&at| rows[at].portion == portion)
-            .map(|at| (at, &rows[at].told.nodes[..]))
-            .unzip();
-        let found = release.evaluator().nearest(to, &own.aggregates, &asked.query.group_by, &nodes)?;
-        places.into_iter().zip(found).for_each(|(at, known)| out[at] = known);
-    }
-    Ok(out)
 }

@@ -50,12 +50,6 @@ impl Several {
         if let [first, others @ ..] = &releases[..]
             && !others.is_empty()
         {
-            if let Some(nearest) = releases.iter().find_map(Answers::nearest) {
-                let symbol = nearest.norm().symbol();
-                return Err(QueryError::Together(format!(
-                    "consistency in {symbol} is about the measured tables of one release"
-                )));
-            }
             for other in others {
                 same_people(first, other)?;
             }
@@ -99,9 +93,6 @@ impl Several {
         let periods = self.periods();
         if !periods.is_empty() {
             more.insert("periods".into(), periods.into());
-        }
-        if let Some(nearest) = self.releases.iter().find_map(Answers::nearest) {
-            more.insert("recover".into(), nearest.norm().name().into());
         }
         more
     }

@@ -13,7 +13,6 @@
 //! | [`row_estimator`] | the agency's own rows: least squares over a basis of them ([`rows`]) |
 //! | [`context`] | tables published exactly, laid over all of these |
 //! | [`zeros`] | cells declared empty whatever the data: equality constraints around all of these |
-//! | [`nearest`] | consistency in another norm than least squares |
 
 pub mod based;
 pub mod bounds;
@@ -27,10 +26,6 @@ mod estimate;
 mod estimator;
 pub mod finish;
 pub mod gls;
-#[cfg(feature = "compile")]
-mod lp;
-mod nearest;
-mod norm;
 mod recovery;
 pub mod row_estimator;
 pub mod rows;
@@ -41,7 +36,5 @@ mod weighted;
 pub mod zeros;
 
 pub use error::RecoverError;
-pub use nearest::Nearest;
-pub use norm::Norm;
 pub use recovery::{Recovery, noise_of};
 pub use source::{Keeps, Source, SourceError, Sum};

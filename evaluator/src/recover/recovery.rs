@@ -95,6 +95,11 @@ impl<S: Source> Recovery<S> {
         &self.context.source
     }
 
+    /// The released integers of a measurement, what recipients know of a centre taken off.
+    pub fn measured(&self, measurement: usize) -> Result<Vec<i64>, RecoverError> {
+        self.context.read(measurement)
+    }
+
     /// The axes of the levels in use.
     pub fn frame(&self) -> &Frame {
         &self.context.frame

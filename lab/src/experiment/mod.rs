@@ -1,7 +1,9 @@
 //! `margins-lab experiment`: the published experiments, each a file. None opens data.
 
+mod absolute;
 mod asking;
 mod dimensions;
+mod histories;
 mod laws;
 mod projection;
 mod recipients;
@@ -39,6 +41,8 @@ enum Which {
     Asking(asking::Args),
     /// How the error grows with the number of dimensions, beside closed forms
     Dimensions(dimensions::Args),
+    /// The published ways to an interval on whole histories: error and time against their size
+    Histories(histories::Args),
     /// Exact intervals beside probability calculation and Monte Carlo: time and error
     Laws(laws::Args),
     /// Error of a random projection against the number of its sums and of a query's cells
@@ -51,6 +55,7 @@ pub fn run(args: &Args) -> Outcome {
     match (&args.which, &args.tables) {
         (Some(Which::Asking(args)), _) => asking::run(args),
         (Some(Which::Dimensions(args)), _) => dimensions::run(args),
+        (Some(Which::Histories(args)), _) => histories::run(args),
         (Some(Which::Laws(args)), _) => laws::run(args),
         (Some(Which::Projection(args)), _) => projection::run(args),
         (Some(Which::Recipients(args)), _) => recipients::run(args),

@@ -1,5 +1,6 @@
 //! How strategies and budget rules compare on the families of workloads of the literature.
 
+use super::absolute::Cells;
 use crate::panels::{self, Panel, Panels};
 use margins::cli::chart::{self, Chart, Series};
 use margins::cli::output::{self, columns, counted, figure, wrapped};
@@ -8,7 +9,7 @@ use margins::cli::{Failure, Outcome};
 use margins::cube::{Cube, Cuboid, Level};
 use margins::exact::Rational;
 use margins::plan::{BudgetRule, Measure, Neighbours, Noise, Table, convert};
-use margins::planner::{self, PlanError, Planned, Request};
+use margins::planner::{self, Planned, Request};
 use margins::progress::Stage;
 use margins::spec;
 use serde_json::json;
@@ -151,8 +152,8 @@ pub fn run(args: &Args) -> Outcome {
                 let planned = planner::plan(&request);
                 let seconds = start.elapsed().as_secs_f64();
                 let errors = planned
-                    .and_then(|planned| relative_errors(&request, &planned, &setting))
-                    .map_err(|e| e.to_string());
+                    .map_err(|e| e.to_string())
+                    .and_then(|planned| relative_errors(&request, &planned, &setting));
                 stage.advance(1);
                 lines.push(Line { workload: name, tables: tables.len(), measure, rule, errors, seconds });
             }
@@ -179,18 +180,19 @@ fn epsilon(i: usize) -> f64 {
 }
 
 /// For each table the mean absolute error of its cells over their mean count, `n·E|error|/rows` for `n` cells; and of
-/// these the mean over the tables. A cell's mean absolute error is taken as `√(2/π)` of its standard error, as of a
-/// normal law. Of a single Laplace noise it is `√(1/2)`, a ninth less; sums are in between.
-fn relative_errors(request: &Request, planned: &Planned, setting: &Setting) -> Result<Vec<f64>, PlanError> {
+/// these the mean over the tables. By the exact law of every cell: see [`super::absolute`].
+fn relative_errors(request: &Request, planned: &Planned, setting: &Setting) -> Result<Vec<f64>, String> {
+    let tables = &request.workload;
+    let cells = Cells::new(&request.cube, &planned.plan, tables)?;
     let at = |&budget: &f64| {
-        let p = planner::predict_at(request, &planned.plan, budget)?;
-        let mut absolute = 0.0;
-        for (t, spread) in request.workload.iter().zip(&p.tables) {
-            let cells = request.cube.cells(&t.cuboid).unwrap_or(u64::MAX) as f64;
-            absolute += cells * (spread.mean * std::f64::consts::FRAC_2_PI).sqrt();
-        }
+        let predict = || planner::predict_at(request, &planned.plan, budget).map_err(|e| e.to_string());
+        let predicted = cells.has_normal().then(predict).transpose()?;
+        let normal = |at: usize| {
+            let cells = request.cube.cells(&tables[at].cuboid).unwrap_or(u64::MAX) as f64;
+            (cells, predicted.as_ref().map_or(0.0, |p| p.tables[at].mean))
+        };
         // Every table's counts add up to the rows.
-        Ok(absolute / (setting.rows as f64 * request.workload.len() as f64))
+        Ok(cells.absolute(budget, normal).iter().sum::<f64>() / (setting.rows as f64 * tables.len() as f64))
     };
     setting.budgets.iter().map(at).collect()
 }
@@ -394,9 +396,9 @@ mod tests {
             budgets: (0..BUDGETS).map(epsilon).collect(),
         };
         let errors = relative_errors(&request, &planned, &setting).unwrap();
-        // ε = 0.1: variance 2/ε² = 200 nearly, 4 cells of mean count 250.
-        let expected = (200.0 * std::f64::consts::FRAC_2_PI).sqrt() / 250.0;
-        assert!((errors[0] / expected - 1.0).abs() < 2e-3, "{} {expected}", errors[0]);
+        // E|X| of the discrete Laplace law is 1/sinh(ε); 4 cells of mean count 250.
+        let expected = 1.0 / 0.1f64.sinh() / 250.0;
+        assert!((errors[0] / expected - 1.0).abs() < 1e-5, "{} {expected}", errors[0]);
         assert!(errors.windows(2).all(|w| w[1] < w[0]));
         setting.rows = 2000;
         let twice = relative_errors(&request, &planned, &setting).unwrap();

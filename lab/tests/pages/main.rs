@@ -56,6 +56,11 @@ fn published() {
 }
 
 #[test]
+fn recover() {
+    play::fits(&golden("recover.session"));
+}
+
+#[test]
 fn recipients() {
     golden("recipients.session");
 }

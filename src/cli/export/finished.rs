@@ -7,7 +7,6 @@ use crate::recover::bounds::{Bounds, Fixed};
 use crate::recover::consistent::{self, MOST, Rolled};
 use crate::recover::finish;
 use crate::recover::zeros::Lumped;
-use crate::sql::Aggregate;
 
 /// Finishes tables of one release.
 pub struct Finisher<'a> {
@@ -16,15 +15,10 @@ pub struct Finisher<'a> {
     common: Option<(Cuboid, Vec<u64>)>,
 }
 
-/// The estimates of a table, the last level quickest: those of least squares, or of the nearest tables where these are asked for.
+/// The estimates of a table, the last level quickest.
 pub fn estimates(answers: &Answers, levels: &[Level]) -> Result<Vec<f64>, Failure> {
-    let evaluator = answers.evaluator();
-    let groups = evaluator.aggregate(&Filter::everything(), levels)?;
-    let Some(nearest) = answers.nearest() else { return Ok(groups.iter().map(|g| g.estimate).collect()) };
-    let all = Aggregate { filter: Filter::everything(), partition: None };
-    let nodes: Vec<&[u32]> = groups.iter().map(|g| &g.nodes[..]).collect();
-    let rows = evaluator.nearest(nearest, &[all], levels, &nodes)?;
-    Ok(rows.iter().filter_map(|r| r.first().copied()).collect())
+    let groups = answers.evaluator().aggregate(&Filter::everything(), levels)?;
+    Ok(groups.iter().map(|g| g.estimate).collect())
 }
 
 fn levels(cuboid: &Cuboid) -> Vec<Level> {

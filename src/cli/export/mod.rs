@@ -9,9 +9,8 @@ mod registry;
 mod sdmx;
 pub(super) mod tidy;
 
-use super::{Failure, Outcome, Recover, output, terminal};
-use crate::answer::nearest::{LEAST_SQUARES, note};
-use crate::answer::render::{self, ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
+use super::{Failure, Outcome, output, terminal};
+use crate::answer::render::{self, ColumnKind, ResultCell, ResultColumn, ResultTable};
 use crate::answer::{Answers, Group};
 use crate::cube::{Cube, Filter, Level};
 use crate::release::Release;
@@ -40,10 +39,10 @@ pub struct Args {
     #[arg(long, conflicts_with = "table", requires = "format")]
     all: bool,
     /// Draft an entry for the public registry of deployments of differential privacy, as YAML
-    #[arg(long, conflicts_with_all = ["table", "all", "format", "csv", "json", "finish", "recover", "level", "cache"])]
+    #[arg(long, conflicts_with_all = ["table", "all", "format", "csv", "json", "finish", "level", "cache"])]
     registry: bool,
     /// Write files that other tools know
-    #[arg(long, value_enum, conflicts_with_all = ["csv", "json", "recover"])]
+    #[arg(long, value_enum, conflicts_with_all = ["csv", "json"])]
     format: Option<files::Format>,
     /// The folder to write to, with a datapackage.json that describes the files
     #[arg(long, value_name = "FOLDER", requires = "format")]
@@ -51,9 +50,6 @@ pub struct Args {
     /// The probability with which each interval covers the truth
     #[arg(long, default_value_t = 0.95, value_name = "P")]
     level: f64,
-    /// In which sense the estimates of all tables agree; intervals stay those of least squares
-    #[arg(long, value_enum, default_value_t = Recover::LeastSquares, value_name = "HOW")]
-    recover: Recover,
     /// Also finish the table, in a column of its own
     #[arg(long, value_enum, value_name = "HOW")]
     finish: Option<Finish>,
@@ -111,8 +107,7 @@ pub fn run(args: &Args) -> Outcome {
     if !(args.level > 0.0 && args.level < 1.0) {
         return Err(Failure::Message(format!("--level must lie between 0 and 1, not {}", args.level)));
     }
-    let opened = super::answers(Release::open(&args.file)?, &args.file, args.cache.as_deref())?;
-    let answers = args.recover.of(opened)?;
+    let answers = super::answers(Release::open(&args.file)?, &args.file, args.cache.as_deref())?;
     let exported = match args.format {
         Some(format) => files::run(args, format, &answers),
         None => one(args, &answers),
@@ -124,22 +119,10 @@ pub fn run(args: &Args) -> Outcome {
 fn one(args: &Args, answers: &Answers) -> Outcome {
     let group_by = table(answers.cube(), args.table.as_deref().unwrap_or("total"))?;
     let groups = answers.evaluator().aggregate(&Filter::everything(), &group_by)?;
-    let estimates = match answers.nearest() {
-        None => groups.iter().map(|g| g.estimate).collect(),
-        Some(_) => finished::estimates(answers, &group_by)?,
-    };
-    let nearest = answers.nearest().map(|_| &estimates);
+    let estimates: Vec<f64> = groups.iter().map(|g| g.estimate).collect();
     let finish = |how| Finisher::new(answers, how)?.table(&group_by, &estimates);
     let finished = args.finish.map(finish).transpose()?;
-    let mut result = result(
-        answers.cube(),
-        &group_by,
-        &groups,
-        nearest.map(Vec::as_slice),
-        finished.as_deref(),
-        args.level,
-    );
-    result.notes.extend(answers.nearest().map(note));
+    let mut result = result(answers.cube(), &group_by, &groups, finished.as_deref(), args.level);
     result.notes.extend(answers.told());
     result.caveats = answers.caveats(args.level)?;
     if args.csv || args.json {
@@ -156,9 +139,6 @@ fn one(args: &Args, answers: &Answers) -> Outcome {
     if args.json {
         let mut more = serde_json::Map::new();
         more.insert("release".into(), answers.name().into());
-        if let Some(nearest) = answers.nearest() {
-            more.insert("recover".into(), nearest.norm().name().into());
-        }
         if let Some(finish) = args.finish {
             let about = serde_json::json!({
                 "column": FINISHED, "method": finish.name(), "biased": true,
@@ -176,7 +156,7 @@ fn one(args: &Args, answers: &Answers) -> Outcome {
 }
 
 /// The levels named by `sex,age.band`.
-fn table(cube: &Cube, names: &str) -> Result<Vec<Level>, Failure> {
+pub fn table(cube: &Cube, names: &str) -> Result<Vec<Level>, Failure> {
     let mut out: Vec<Level> = Vec::new();
     if names.trim() == "total" {
         return Ok(out);
@@ -212,7 +192,6 @@ fn result(
     cube: &Cube,
     group_by: &[Level],
     groups: &[Group],
-    nearest: Option<&[f64]>,
     finished: Option<&[u64]>,
     level: f64,
 ) -> ResultTable {
@@ -225,9 +204,6 @@ fn result(
         columns.push(ResultColumn { name: FINISHED.into(), kind: ColumnKind::Integer });
     }
     columns.push(ResultColumn { name: "count".into(), kind: ColumnKind::Figure });
-    if nearest.is_some() {
-        columns.push(ResultColumn { name: LEAST_SQUARES.into(), kind: ColumnKind::Number });
-    }
     let rows = groups
         .iter()
         .zip(tidy::figures(groups, level))
@@ -244,10 +220,7 @@ fn result(
             if let Some(count) = finished.and_then(|f| f.get(i)) {
                 row.push(ResultCell::Label(count.to_string()));
             }
-            let other = nearest.and_then(|n| n.get(i));
-            let estimate = other.copied().unwrap_or(g.estimate);
-            row.push(ResultCell::Figure(ResultFigure { estimate, ..figure }));
-            row.extend(other.map(|_| ResultCell::Number(g.estimate)));
+            row.push(ResultCell::Figure(figure));
             row
         })
         .collect();

@@ -12,6 +12,7 @@ use rayon::prelude::*;
 use serde_json::json;
 use simulation::{CELLS, LEVEL, Run, Setting};
 use std::path::PathBuf;
+use system::Inference;
 
 /// Questions that ask for an accuracy: how many a budget answers, with inference from all answers and without.
 ///
@@ -41,7 +42,13 @@ pub struct Args {
 struct Compared {
     setting: Setting,
     with: Vec<Run>,
+    ordinary: Vec<Run>,
     without: Vec<Run>,
+}
+
+/// After so many questions (of those that are asked) the curves are read.
+fn places(args: &Args) -> Vec<usize> {
+    [10, 5, 2, 1].map(|part| (args.queries / part) as usize).into_iter().filter(|n| *n > 0).collect()
 }
 
 /// A mean over the seeds and its standard error.
@@ -76,8 +83,8 @@ impl Compared {
         sum(&self.without) / sum(&self.with)
     }
 
-    fn kinds(&self) -> [(&'static str, &[Run]); 2] {
-        [("inference", &self.with), ("without", &self.without)]
+    fn kinds(&self) -> [(&'static str, &[Run]); 3] {
+        [("inference", &self.with), ("ordinary", &self.ordinary), ("without", &self.without)]
     }
 }
 
@@ -89,23 +96,28 @@ const COLUMNS: [Column; 5] = [
     ("answered", |r| f64::from(r.answers()) / r.answered.len() as f64),
     ("free", |r| f64::from(r.free) / r.answered.len() as f64),
     ("reliability", |r| f64::from(r.within) / f64::from(r.answers().max(1))),
-    ("relative_error", |r| r.relative_error),
+    ("error", |r| r.error(r.errors.len())),
 ];
 
 pub fn run(args: &Args) -> Outcome {
     let questions = args.queries as usize;
-    let stage = Stage::new("playing", 2 * args.seeds * Setting::ALL.len() as u64);
+    let stage = Stage::new("playing", 3 * args.seeds * Setting::ALL.len() as u64);
     let all: Vec<Compared> = Setting::ALL
         .into_iter()
         .map(|setting| {
-            let runs = |inference: bool| -> Vec<Run> {
+            let runs = |inference: Inference| -> Vec<Run> {
                 (1..=args.seeds)
                     .into_par_iter()
                     .map(|s| simulation::run(setting, inference, questions, s))
                     .inspect(|_| stage.advance(1))
                     .collect()
             };
-            Compared { setting, with: runs(true), without: runs(false) }
+            Compared {
+                setting,
+                with: runs(Inference::Best),
+                ordinary: runs(Inference::Ordinary),
+                without: runs(Inference::Without),
+            }
         })
         .collect();
     drop(stage);
@@ -124,6 +136,7 @@ fn to_text(args: &Args, all: &[Compared]) -> String {
         counted(args.queries, "question"),
         counted(args.seeds, "seed")
     );
+    let within = "E: the mean of |error|/2w, w being the half-width asked for. Ordinary: inference by least squares that takes all answers for equally precise.";
     for compared in all {
         let what = match compared.setting {
             Setting::Unbounded => "unbounded, after a tree at ε = 0.3 (not for those without inference)",
@@ -136,16 +149,16 @@ fn to_text(args: &Args, all: &[Compared]) -> String {
                     0 if error.is_finite() => format!("{} ± {error:.3}", figure(mean)),
                     0 => figure(mean),
                     3 => format!("{mean:.4}"),
+                    4 => format!("{mean:.3}"),
                     _ => format!("{:.1} %", 100.0 * mean),
                 }
             };
             [vec![name.to_string()], COLUMNS.iter().enumerate().map(cell).collect()].concat()
         });
         out.push_str(&format!("\n{what}\n"));
-        out.push_str(&columns(
-            &["", "system cost", "answered", "for nothing", "reliability", "relative error"],
-            &rows,
-        ));
+        out.push_str(&columns(&["", "system cost", "answered", "for nothing", "reliability", "E"], &rows));
+        out.push('\n');
+        out.push_str(&curves(args, compared));
         out.push_str(&match compared.setting {
             Setting::Unbounded => {
                 format!("\nwithout inference the same costs {} times as much\n", figure(compared.saving()))
@@ -160,23 +173,52 @@ fn to_text(args: &Args, all: &[Compared]) -> String {
             }
         });
     }
-    out
+    out + &format!("\n{}\n", output::wrapped(within, 0))
+}
+
+/// What the first so many questions cost, how many of them were answered, and how well.
+fn curves(args: &Args, compared: &Compared) -> String {
+    let kinds = compared.kinds();
+    let (first, of): (&str, fn(&Run, usize) -> f64) = match compared.setting {
+        Setting::Unbounded => ("cost", |r, n| r.cost[n - 1]),
+        Setting::Bounded => ("answered", |r, n| f64::from(r.answered[n - 1])),
+    };
+    let mean = |runs: &[Run], of: &dyn Fn(&Run) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
+    let row = |n: usize| {
+        let firsts = kinds.iter().map(|(_, runs)| figure(mean(runs, &|r| of(r, n))));
+        let errors = kinds[..2].iter().map(|(_, runs)| format!("{:.3}", mean(runs, &|r| r.error(n))));
+        std::iter::once(n.to_string()).chain(firsts).chain(errors).collect::<Vec<_>>()
+    };
+    columns(
+        &["questions", first, "ordinary", "without", "E", "ordinary"],
+        &places(args).into_iter().map(row).collect::<Vec<_>>(),
+    )
 }
 
 fn to_json(args: &Args, all: &[Compared]) -> String {
     let settings: Vec<_> = all
         .iter()
         .map(|compared| {
-            let [with, without] = compared.kinds().map(|(_, runs)| {
+            let [with, ordinary, without] = compared.kinds().map(|(_, runs)| {
                 let figures = COLUMNS
                     .iter()
                     .map(|(name, value)| (name.to_string(), Mean::of(runs.iter().map(value)).to_json()));
-                figures.collect::<serde_json::Map<_, _>>()
+                let mut figures = figures.collect::<serde_json::Map<_, _>>();
+                let at = |of: &dyn Fn(&Run, usize) -> f64| -> Vec<f64> {
+                    let mean = |n: usize| runs.iter().map(|r| of(r, n)).sum::<f64>() / runs.len() as f64;
+                    places(args).into_iter().map(mean).collect()
+                };
+                let curves = json!({
+                    "questions": places(args), "cost": at(&|r, n| r.cost[n - 1]),
+                    "answered": at(&|r, n| f64::from(r.answered[n - 1])), "error": at(&|r, n| r.error(n)),
+                });
+                figures.insert("curves".into(), curves);
+                figures
             });
             let (gain, least) = compared.gain();
             json!({
                 "setting": compared.setting.name(), "bound": compared.setting.bound(),
-                "with_inference": with, "without": without,
+                "with_inference": with, "ordinary": ordinary, "without": without,
                 "answered_gain": gain, "least_answered_gain": least, "cost_ratio": compared.saving(),
             })
         })
@@ -200,7 +242,7 @@ fn picture(args: &Args, all: &[Compared]) -> String {
                 let answered = runs.iter().map(|r| f64::from(r.answered_for(cost))).sum::<f64>();
                 (cost, answered / runs.len() as f64)
             });
-            let colour = usize::from(name == "without");
+            let colour = ["inference", "ordinary", "without"].iter().position(|n| *n == name).unwrap_or(0);
             Series { name: name.into(), points: points.collect(), dashed: false, colour }
         });
         Panel {

@@ -1,6 +1,6 @@
 //! The published setting: who asks what, and what comes of it.
 
-use super::system::{Question, Reply, System};
+use super::system::{Inference, Question, Reply, System};
 use margins::law::Generator;
 
 /// The cells that are asked about.
@@ -49,8 +49,9 @@ pub struct Run {
     pub free: u32,
     /// How many answers lay within the half-width that was asked for.
     pub within: u32,
-    /// The mean of |error|/truth over the answers.
-    pub relative_error: f64,
+    /// The sum of |error|/2w over the answers up to and with each question, w being the half-width that was asked for: the error of
+    /// Definition 6.3.
+    pub errors: Vec<f64>,
 }
 
 impl Run {
@@ -62,6 +63,12 @@ impl Run {
     /// What was spent in all.
     pub fn spent(&self) -> f64 {
         self.cost.last().copied().unwrap_or(0.0)
+    }
+
+    /// The mean error of the answers to the first so many questions.
+    pub fn error(&self, questions: usize) -> f64 {
+        let at = questions.min(self.errors.len());
+        if at == 0 { 0.0 } else { self.errors[at - 1] / f64::from(self.answered[at - 1].max(1)) }
     }
 
     /// How many had been answered when the cost first passed so much.
@@ -115,14 +122,14 @@ fn depth(cells: usize) -> u32 {
 }
 
 /// One run of so many questions. Questions and counts are the same with inference and without.
-pub fn run(setting: Setting, inference: bool, questions: usize, seed: u64) -> Run {
+pub fn run(setting: Setting, inference: Inference, questions: usize, seed: u64) -> Run {
     let mut random = Generator::new(seed);
     let mut noise = Generator::new(seed ^ (1 << 63));
     // Made up: whole counts from 1 to 1000.
     let counts: Vec<f64> = (0..CELLS).map(|_| libm::floor(1.0 + 1000.0 * random.uniform())).collect();
     let shares = probabilities();
     let mut system = System::new(CELLS, LEVEL, setting.bound(), inference);
-    if setting == Setting::Unbounded && inference {
+    if setting == Setting::Unbounded && inference != Inference::Without {
         let mut nodes = Vec::new();
         tree(0, CELLS, &mut nodes);
         let budget = TREE / f64::from(depth(CELLS));
@@ -132,7 +139,7 @@ pub fn run(setting: Setting, inference: bool, questions: usize, seed: u64) -> Ru
             system.measure(&query, budget, truth, &mut noise);
         }
     }
-    let (mut out, mut relative) = (empty(questions), 0.0);
+    let (mut out, mut errors) = (empty(questions), 0.0);
     let mut answered = 0;
     for _ in 0..questions {
         let question = question(&shares, setting, &mut random);
@@ -143,12 +150,12 @@ pub fn run(setting: Setting, inference: bool, questions: usize, seed: u64) -> Ru
             answered += 1;
             out.free += u32::from(matches!(reply, Reply::Free(_)));
             out.within += u32::from(error <= question.half_width);
-            relative += error / truth;
+            errors += error / (2.0 * question.half_width);
         }
         out.answered.push(answered);
         out.cost.push(system.cost());
+        out.errors.push(errors);
     }
-    out.relative_error = relative / f64::from(answered.max(1));
     out
 }
 
@@ -158,7 +165,7 @@ fn empty(questions: usize) -> Run {
         answered: Vec::with_capacity(questions),
         free: 0,
         within: 0,
-        relative_error: 0.0,
+        errors: Vec::with_capacity(questions),
     }
 }
 
@@ -191,7 +198,7 @@ mod tests {
     #[test]
     fn answers_are_as_reliable_as_asked() {
         for setting in Setting::ALL {
-            let runs: Vec<Run> = (0..2).map(|seed| run(setting, true, 120, seed)).collect();
+            let runs: Vec<Run> = (0..2).map(|seed| run(setting, Inference::Best, 120, seed)).collect();
             let (within, answers) = runs.iter().fold((0, 0), |s, r| (s.0 + r.within, s.1 + r.answers()));
             let least = 0.8 * f64::from(answers) - 4.0 * (0.16 * f64::from(answers)).sqrt();
             assert!(f64::from(within) >= least, "{setting:?}: {within} of {answers}");

@@ -26,11 +26,24 @@ pub enum Reply {
     Refused,
 }
 
+/// From what questions are answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Inference {
+    /// Each from its own measurement.
+    Without,
+    /// From all answers alike, by ordinary least squares.
+    Ordinary,
+    /// From all answers, each by its precision.
+    Best,
+}
+
 /// A measured query.
 struct Row {
     query: Vec<(usize, f64)>,
     /// Budget over sensitivity: what takes its noise to a unit.
     weight: f64,
+    /// Its weight in least squares, squared.
+    counts: f64,
     /// What was measured, in units of its noise.
     answer: f64,
 }
@@ -48,6 +61,7 @@ pub struct System {
     cost: Vec<f64>,
     /// The rows; `None` without inference.
     rows: Option<Vec<Row>>,
+    inference: Inference,
     gram: Gram,
     factor: Option<Pivoted>,
 }
@@ -58,12 +72,13 @@ const ROUGH: f64 = 0.08;
 const CLOSE: f64 = 0.005;
 
 impl System {
-    pub fn new(cells: usize, level: f64, bound: Option<f64>, inference: bool) -> System {
+    pub fn new(cells: usize, level: f64, bound: Option<f64>, inference: Inference) -> System {
         System {
             level,
             bound: bound.unwrap_or(f64::INFINITY),
             cost: vec![0.0; cells],
-            rows: inference.then(Vec::new),
+            rows: (inference != Inference::Without).then(Vec::new),
+            inference,
             gram: Gram::zero(cells),
             factor: None,
         }
@@ -90,9 +105,10 @@ impl System {
         query.iter().for_each(|&(j, q)| self.cost[j] += weight * q);
         let answer = truth + noise.draw(&NoiseLaw::Laplace { scale: 1.0 / weight });
         if let Some(rows) = &mut self.rows {
-            self.gram.add_outer(query, weight * weight);
+            let counts = if self.inference == Inference::Best { weight * weight } else { 1.0 };
+            self.gram.add_outer(query, counts);
             self.factor = None;
-            rows.push(Row { query: query.to_vec(), weight, answer: weight * answer });
+            rows.push(Row { query: query.to_vec(), weight, counts, answer: weight * answer });
         }
         Some(answer)
     }
@@ -120,14 +136,14 @@ impl System {
         }
     }
 
-    /// The best linear estimate from the rows; `None` where they do not determine the query.
+    /// The estimate from the rows by least squares, of unit noises; `None` where they do not determine the query.
     fn known(&mut self, query: &[(usize, f64)]) -> Option<Known> {
         let rows = self.rows.as_ref()?;
         let factor = self.factor.get_or_insert_with(|| Pivoted::new(self.gram.clone()));
         let mut q = vec![0.0; self.cost.len()];
         query.iter().for_each(|&(j, v)| q[j] = v);
         let v = factor.solve(&q);
-        let image = |r: &Row| r.weight * r.query.iter().map(|&(j, h)| h * v[j]).sum::<f64>();
+        let image = |r: &Row| r.counts / r.weight * r.query.iter().map(|&(j, h)| h * v[j]).sum::<f64>();
         let coefficients: Vec<f64> = rows.iter().map(image).collect();
         // In the row space if the rows, so weighted, give the query back.
         for (r, c) in rows.iter().zip(&coefficients) {
@@ -226,7 +242,7 @@ mod tests {
     #[test]
     fn as_the_history_says() {
         let mut noise = Generator::new(4);
-        let mut system = System::new(4, 0.8, None, true);
+        let mut system = System::new(4, 0.8, None, Inference::Best);
         let asked: [(&[(usize, f64)], f64); 5] = [
             (&[(0, 1.0), (1, 2.0)], 30.0),
             (&[(1, 1.0), (2, 1.0)], 12.0),
@@ -275,13 +291,13 @@ mod tests {
     #[test]
     fn a_bound_is_kept() {
         let mut noise = Generator::new(5);
-        for inference in [true, false] {
+        for inference in [Inference::Best, Inference::Ordinary, Inference::Without] {
             let mut system = System::new(1, 0.8, Some(1.0), inference);
             let question = |half_width| Question { query: vec![(0, 1.0)], half_width };
             assert_eq!(system.ask(&question(1.0), 5.0, &mut noise), Reply::Refused);
             assert!(matches!(system.ask(&question(2.0), 5.0, &mut noise), Reply::Paid(_)));
             let again = system.ask(&question(2.0), 5.0, &mut noise);
-            assert_eq!(matches!(again, Reply::Free(_)), inference);
+            assert_eq!(matches!(again, Reply::Free(_)), inference != Inference::Without);
             assert!(system.cost() <= 1.0);
         }
     }

@@ -1,11 +1,11 @@
 //! How far families of tables are from each other.
 
 /// How far apart two families of tables are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Norm {
-    /// The sum of the absolute differences of all cells.
+    /// The sum of the absolute differences of all that was measured
     L1,
-    /// The largest absolute difference of any cell.
+    /// The largest absolute difference of anything that was measured
     Linf,
 }
 

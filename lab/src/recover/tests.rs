@@ -1,36 +1,19 @@
 //! Consistency in L1 and L∞: the optimum against enumeration of all vertices, medians and midranges; the factor two.
 
-use crate::dense::{Memory, grouped, plain, table_matrix};
-use crate::strategies::{Dice, random};
-use margins::cube::{Cube, Cuboid, Frame};
+#[allow(dead_code)]
+#[path = "../../../tests/reference/dense.rs"]
+mod dense;
+
+use super::nearest::Nearest;
+use super::norm::Norm;
+use dense::{Dice, Memory, grouped, plain, plan_of, random, signed, table_matrix};
+use margins::cube::{Cube, Cuboid};
 use margins::exact::Rational;
-use margins::plan::{Block, BudgetRule, Channel, Measure, Measurement, Neighbours, Noise, Plan, Table};
-use margins::recover::{Norm, Recovery};
+use margins::plan::{Block, Measure, Measurement};
+use margins::recover::Recovery;
 use nalgebra::{DMatrix, DVector};
 
 const NORMS: [Norm; 2] = [Norm::L1, Norm::Linf];
-
-/// These tables measured, with noise of different scales.
-pub fn plan_of(cube: &Cube, tables: &[Cuboid], exact: &[Cuboid]) -> Plan {
-    let workload = tables.iter().map(|c| Table::new(c.clone(), Rational::ONE));
-    let measurements = tables.iter().enumerate().map(|(i, c)| Measurement {
-        block: Block::Table(c.clone()),
-        scale: Rational::new(5 + i as u128, 2).unwrap(),
-    });
-    Plan {
-        noise: Noise::Laplace,
-        budget: Rational::ONE,
-        neighbours: Neighbours::AddRemove,
-        max_rows: 1,
-        measure: Measure::Queries,
-        budgets: BudgetRule::Optimal,
-        levels: Frame::levels_of(cube, tables.iter().chain(exact)),
-        channels: vec![Channel::rows(workload.collect(), measurements.collect())],
-        exact: exact.to_vec(),
-        zeros: Vec::new(),
-        copy: None,
-    }
-}
 
 /// All measured tables above each other, over the cells of the domain.
 fn stacked(cube: &Cube, tables: &[Cuboid]) -> DMatrix<f64> {
@@ -145,7 +128,7 @@ fn the_distance_is_that_of_the_best_vertex() {
             let y = DVector::from_vec(as_floats(&values).concat());
             let recovery = Recovery::new(cube.clone(), plan_of(cube, &tables, &[]), values).unwrap();
             for norm in NORMS {
-                let found = recovery.nearest(norm).unwrap();
+                let found = Nearest::new(&recovery, norm).unwrap();
                 let least = if norm == Norm::L1 { least_l1(&g, &y) } else { least_linf(&g, &y) };
                 close(found.distance(), least);
                 gained += usize::from(found.least_squares_distance() > least + 0.01);
@@ -164,17 +147,17 @@ fn one_unknown_is_the_median_or_the_midrange() {
     let values = vec![vec![112], vec![95], vec![103], vec![99], vec![131]];
     let recovery = Recovery::new(cube.clone(), plan_of(&cube, &tables, &[]), values).unwrap();
     for (norm, expected) in [(Norm::L1, 103.0), (Norm::Linf, 113.0)] {
-        let nearest = recovery.nearest(norm).unwrap();
+        let nearest = Nearest::new(&recovery, norm).unwrap();
         for t in &tables {
-            close(recovery.nearest_table(&nearest, t).unwrap()[0], expected);
+            close(nearest.table(&recovery, t).unwrap()[0], expected);
         }
     }
     // Of an even number the middle of what is best, not an end of it.
     let values = vec![vec![100], vec![104]];
     let recovery = Recovery::new(cube.clone(), plan_of(&cube, &tables[..2], &[]), values).unwrap();
-    let nearest = recovery.nearest(Norm::L1).unwrap();
+    let nearest = Nearest::new(&recovery, Norm::L1).unwrap();
     close(nearest.distance(), 4.0);
-    let found = recovery.nearest_table(&nearest, &tables[0]).unwrap()[0];
+    let found = nearest.table(&recovery, &tables[0]).unwrap()[0];
     assert!(found > 100.5 && found < 103.5, "{found}");
 }
 
@@ -195,9 +178,8 @@ fn within_twice_the_noise_of_the_truth() {
         let measured = as_floats(&values);
         let recovery = Recovery::new(cube.clone(), plan_of(&cube, &tables, &[]), values).unwrap();
         for norm in NORMS {
-            let nearest = recovery.nearest(norm).unwrap();
-            let found: Vec<Vec<f64>> =
-                tables.iter().map(|t| recovery.nearest_table(&nearest, t).unwrap()).collect();
+            let nearest = Nearest::new(&recovery, norm).unwrap();
+            let found: Vec<Vec<f64>> = tables.iter().map(|t| nearest.table(&recovery, t).unwrap()).collect();
             let distance = norm.distance(&found, &measured);
             close(nearest.distance(), distance);
             let noise = norm.distance(&truth, &measured);
@@ -208,7 +190,7 @@ fn within_twice_the_noise_of_the_truth() {
             for (t, table) in tables.iter().zip(&found) {
                 for a in recovery.frame().below(t) {
                     let coarse = recovery.frame().roll_up(t, &a, table.clone());
-                    let direct = recovery.nearest_table(&nearest, &a).unwrap();
+                    let direct = nearest.table(&recovery, &a).unwrap();
                     for (c, d) in coarse.iter().zip(&direct) {
                         assert!((c - d).abs() < 1e-6, "{t:?} and {a:?}: {c} {d}");
                     }
@@ -256,10 +238,10 @@ fn exact_tables_are_kept() {
         let source = Memory { values, exact: vec![known.iter().map(|&v| v as i64).collect()] };
         let recovery = Recovery::new(cube.clone(), plan_of(&cube, &tables, &exact), source).unwrap();
         for norm in NORMS {
-            let nearest = recovery.nearest(norm).unwrap();
+            let nearest = Nearest::new(&recovery, norm).unwrap();
             close(nearest.distance(), if norm == Norm::L1 { least_l1(&g, &y) } else { least_linf(&g, &y) });
-            assert_eq!(recovery.nearest_table(&nearest, &exact[0]).unwrap(), known);
-            let fine = recovery.nearest_table(&nearest, &tables[0]).unwrap();
+            assert_eq!(nearest.table(&recovery, &exact[0]).unwrap(), known);
+            let fine = nearest.table(&recovery, &tables[0]).unwrap();
             let rolled = recovery.frame().roll_up(&tables[0], &exact[0], fine);
             rolled.iter().zip(&known).for_each(|(r, k)| close(*r, *k));
         }
@@ -286,9 +268,9 @@ fn declared_zeros_are_kept() {
         plan.zeros = vec!["a = '0' AND b = '2'".into()];
         let recovery = Recovery::new(cube.clone(), plan, values).unwrap();
         for norm in NORMS {
-            let nearest = recovery.nearest(norm).unwrap();
+            let nearest = Nearest::new(&recovery, norm).unwrap();
             close(nearest.distance(), if norm == Norm::L1 { least_l1(&g, &y) } else { least_linf(&g, &y) });
-            assert_eq!(recovery.nearest_table(&nearest, &tables[0]).unwrap()[empty], 0.0);
+            assert_eq!(nearest.table(&recovery, &tables[0]).unwrap()[empty], 0.0);
         }
     }
 }
@@ -300,11 +282,11 @@ fn what_it_is_not_for() {
     let table = Cuboid::new(vec![(0, 1)]);
     let mut plan = plan_of(&cube, std::slice::from_ref(&table), &[]);
     let recovery = Recovery::new(cube.clone(), plan.clone(), vec![vec![3, -4, 8]]).unwrap();
-    let nearest = recovery.nearest(Norm::Linf).unwrap();
-    assert_eq!(recovery.nearest_table(&nearest, &table).unwrap(), [3.0, -4.0, 8.0]);
+    let nearest = Nearest::new(&recovery, Norm::Linf).unwrap();
+    assert_eq!(nearest.table(&recovery, &table).unwrap(), [3.0, -4.0, 8.0]);
     assert_eq!(nearest.distance(), 0.0);
     let other = Cuboid::new(vec![(1, 1)]);
-    assert!(recovery.nearest_table(&nearest, &other).is_err());
+    assert!(nearest.table(&recovery, &other).is_err());
 
     plan.rows_mut().measurements = vec![
         Measurement { block: Block::Component(Cuboid::total()), scale: Rational::ONE },
@@ -312,11 +294,60 @@ fn what_it_is_not_for() {
     ];
     plan.measure = Measure::Residual;
     let recovery = Recovery::new(cube.clone(), plan, vec![vec![1], vec![2, 3]]).unwrap();
-    let why = recovery.nearest(Norm::L1).unwrap_err().to_string();
+    let why = Nearest::new(&recovery, Norm::L1).unwrap_err();
     assert!(why.contains("residual") && why.contains("measured directly"), "{why}");
 
     let tables = [Cuboid::new(vec![(0, 1), (1, 1), (2, 1)]), other];
     let recovery = Recovery::new(cube.clone(), plan_of(&cube, &tables, &[]), Vec::new()).unwrap();
-    let why = recovery.nearest(Norm::L1).unwrap_err().to_string();
+    let why = Nearest::new(&recovery, Norm::L1).unwrap_err();
     assert!(why.contains("54300 cells"), "{why}");
+}
+
+/// Coefficients of three categories, coded in two bits: more than there are unknowns. The distance is the least there is.
+#[test]
+fn coefficients_are_measured_too() {
+    let cube = Cube { dimensions: vec![plain("a", 3)] };
+    let table = Cuboid::new(vec![(0, 1)]);
+    let mut plan = plan_of(&cube, &[Cuboid::total(), table.clone()], &[]);
+    for m in &mut plan.rows_mut().measurements {
+        m.block = Block::Walsh(m.block.cuboid().clone());
+    }
+    plan.measure = Measure::Fourier;
+    let h = signed(&cube, &plan.levels, &Block::Walsh(table.clone()));
+    let all = DMatrix::from_fn(4, 3, |i, j| if i == 0 { 1.0 } else { h[(i - 1, j)] });
+    let mut dice = Dice(5);
+    let mut gained = 0;
+    for _ in 0..10 {
+        let truth = DVector::from_fn(3, |_, _| dice.below(40) as f64);
+        let y = noisy((&all * truth).as_slice(), &mut dice);
+        let recovery =
+            Recovery::new(cube.clone(), plan.clone(), vec![y[..1].to_vec(), y[1..].to_vec()]).unwrap();
+        let y = DVector::from_iterator(4, y.iter().map(|&v| v as f64));
+        for norm in NORMS {
+            let found = Nearest::new(&recovery, norm).unwrap();
+            let least = if norm == Norm::L1 { least_l1(&all, &y) } else { least_linf(&all, &y) };
+            close(found.distance(), least);
+            let cells = DVector::from_vec(found.table(&recovery, &table).unwrap());
+            close(norm.distance(&[(&all * cells).as_slice().to_vec()], &[y.as_slice().to_vec()]), least);
+            gained += usize::from(found.least_squares_distance() > least + 0.01);
+        }
+    }
+    assert!(gained > 5, "{gained}");
+}
+
+/// Of binary attributes all coefficients agree as they are: nothing is changed.
+#[test]
+fn binary_coefficients_agree_as_they_are() {
+    let cube = Cube { dimensions: vec![plain("a", 2), plain("b", 2)] };
+    let c = |pairs: &[(usize, usize)]| Cuboid::new(pairs.to_vec());
+    let tables = [c(&[]), c(&[(0, 1)]), c(&[(1, 1)]), c(&[(0, 1), (1, 1)])];
+    let mut plan = plan_of(&cube, &tables, &[]);
+    for m in &mut plan.rows_mut().measurements {
+        m.block = Block::Walsh(m.block.cuboid().clone());
+    }
+    plan.measure = Measure::Fourier;
+    let recovery = Recovery::new(cube, plan, vec![vec![7], vec![3], vec![2], vec![-4]]).unwrap();
+    let nearest = Nearest::new(&recovery, Norm::L1).unwrap();
+    close(nearest.distance() + nearest.least_squares_distance(), 0.0);
+    assert_eq!(nearest.table(&recovery, &tables[3]).unwrap(), recovery.table(&tables[3]).unwrap());
 }

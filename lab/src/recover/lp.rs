@@ -16,17 +16,17 @@
 //! `−u ≤ e − F x ≤ u`. Solved by an interior-point method, which among several optima comes to rest near the
 //! centre of them all: one point, the same every time.
 
-use super::gls::Parts;
 use super::norm::Norm;
-use crate::cube::{Cuboid, Frame, Level};
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{
     DefaultSettingsBuilder, DefaultSolution, DefaultSolver, IPSolver, SolverStatus, SupportedConeT,
 };
+use margins::cube::{Cuboid, Frame, Level};
+use margins::plan::Seen;
 use std::collections::HashMap;
 
-/// The most cells of all measured tables together.
-pub(super) const MOST_CELLS: usize = 40_000;
+/// The most cells or coefficients of all measured tables together.
+pub const MOST_CELLS: usize = 40_000;
 /// The most entries of `F`.
 const MOST_ENTRIES: f64 = 1e6;
 /// How far from optimal a solution may be, relative to the distance.
@@ -45,6 +45,22 @@ struct Entry {
 struct Place {
     offset: usize,
     strides: Vec<usize>,
+}
+
+/// A table that was measured: by its cells, or by its Walsh coefficients.
+pub struct Measured<'a> {
+    pub table: &'a Cuboid,
+    pub seen: Seen,
+}
+
+impl Measured<'_> {
+    /// What of a table is measured.
+    pub fn of(&self, frame: &Frame, table: Vec<f64>) -> Vec<f64> {
+        match self.seen {
+            Seen::Cells => table,
+            Seen::Walsh => frame.walsh_weights(self.table, table),
+        }
+    }
 }
 
 /// A measured table's part of `F`.
@@ -84,9 +100,28 @@ impl Rows {
         Rows { nodes, rungs, places }
     }
 
-    /// How many entries its rows have at most.
+    /// How many entries the rows of its cells have at most.
     fn size(&self) -> f64 {
         self.nodes.iter().map(|n| n.iter().map(Vec::len).sum::<usize>() as f64).product()
+    }
+
+    /// All entries of what was measured: row, unknown, factor.
+    fn measured(&self, frame: &Frame, own: &Measured) -> Vec<(usize, usize, f64)> {
+        let mut entries = Vec::new();
+        self.each(&mut |row, column, sign| entries.push((row, column, sign)));
+        if own.seen == Seen::Cells {
+            return entries;
+        }
+        // An unknown is a signed sum of cells; of that the coefficients.
+        entries.sort_unstable_by_key(|e| e.1);
+        let column = |cells: &[(usize, usize, f64)]| {
+            let mut table = vec![0.0; frame.len(own.table)];
+            cells.iter().for_each(|&(row, _, sign)| table[row] += sign);
+            let column = cells.first().map_or(0, |e| e.1);
+            let all = own.of(frame, table).into_iter().enumerate().filter(|(_, v)| *v != 0.0);
+            all.map(|(row, v)| (row, column, v)).collect::<Vec<_>>()
+        };
+        entries.chunk_by(|a, b| a.1 == b.1).flat_map(column).collect()
     }
 
     /// All entries: row (cell of the table), unknown, ±1.
@@ -169,22 +204,23 @@ fn entries(frame: &Frame, d: usize, top: usize) -> Vec<Vec<Entry>> {
     coarser
 }
 
-/// The consistent change of `tables` nearest to `residuals`: for each table `F x`. Components that are not `free`
+/// The consistent change of `tables` nearest to `residuals`, for each table on its cells. Components that are not `free`
 /// stay as they are, and so do cells that are `empty` (of each table, or of none).
-pub(super) fn nearest(
+pub fn nearest(
     frame: &Frame,
-    tables: &[&Cuboid],
+    tables: &[Measured],
     free: &dyn Fn(&Cuboid) -> bool,
     empty: &[Vec<bool>],
     residuals: &[Vec<f64>],
     norm: Norm,
 ) -> Result<Vec<Vec<f64>>, String> {
     let scale = residuals.iter().flatten().fold(0.0f64, |m, e| m.max(e.abs()));
-    if scale == 0.0 {
-        return Ok(residuals.to_vec());
+    // What agrees already, but for rounding, stays as it is.
+    if scale < 1e-9 {
+        return Ok(tables.iter().map(|t| vec![0.0; frame.len(t.table)]).collect());
     }
     let mut components: Vec<Cuboid> =
-        tables.iter().flat_map(|t| frame.below(t)).filter(|a| free(a)).collect();
+        tables.iter().flat_map(|t| frame.below(t.table)).filter(|a| free(a)).collect();
     components.sort_unstable();
     components.dedup();
     let mut offsets = HashMap::new();
@@ -194,23 +230,30 @@ pub(super) fn nearest(
         offsets.insert(a, unknowns);
         unknowns += size;
     }
-    let rows: Vec<Rows> = tables.iter().map(|t| Rows::new(frame, t, &offsets)).collect();
-    let entries: f64 = rows.iter().map(Rows::size).sum();
+    let rows: Vec<Rows> = tables.iter().map(|t| Rows::new(frame, t.table, &offsets)).collect();
+    // Of coefficients all that are below, each of as many cells as it has.
+    let size = |(rows, own, e): (&Rows, &Measured, &Vec<f64>)| match own.seen {
+        Seen::Cells => rows.size(),
+        Seen::Walsh => e.len() as f64 * frame.len(own.table) as f64,
+    };
+    let entries: f64 = rows.iter().zip(tables).zip(residuals).map(|((r, t), e)| size((r, t, e))).sum();
     if entries > MOST_ENTRIES {
         return Err(format!(
             "its linear programme would have {entries:.1e} entries; the most is {MOST_ENTRIES:.0e}"
         ));
     }
     let failed = |why: &dyn std::fmt::Display| format!("its linear programme was not solved: {why}");
-    let programme = Programme::new(&rows, unknowns, empty, residuals, scale, norm);
+    let all: Vec<_> = rows.iter().zip(tables).map(|(r, own)| r.measured(frame, own)).collect();
+    let programme = Programme::new(&all, unknowns, empty, residuals, scale, norm);
     let solution = programme.solve().map_err(|e| failed(&e))?;
     let image = |x: &[f64]| -> Vec<Vec<f64>> {
         let x: Vec<f64> = x.iter().take(unknowns).map(|x| x * scale).collect();
-        rows.iter().zip(residuals).map(|(r, e)| r.image(&x, e.len())).collect()
+        rows.iter().zip(tables).map(|(r, own)| r.image(&x, frame.len(own.table))).collect()
     };
     let change = image(&solution.x);
     // What was reached, in true units, against what the solver's dual proves to be the least.
-    let reached = norm.distance(&change, residuals);
+    let seen: Vec<Vec<f64>> = tables.iter().zip(change).map(|(own, c)| own.of(frame, c)).collect();
+    let reached = norm.distance(&seen, residuals);
     let proved = solution.obj_val_dual * scale;
     let sound = matches!(
         solution.status,
@@ -237,7 +280,7 @@ struct Programme {
 impl Programme {
     /// Two rows a cell: F x − u ≤ e and −F x − u ≤ −e, e in units of `scale`; then F x = 0 where empty.
     fn new(
-        rows: &[Rows],
+        rows: &[Vec<(usize, usize, f64)>],
         unknowns: usize,
         empty: &[Vec<bool>],
         residuals: &[Vec<f64>],
@@ -267,13 +310,13 @@ impl Programme {
         };
         let mut start = 0;
         for (t, (r, e)) in rows.iter().zip(residuals).enumerate() {
-            r.each(&mut |row, column, sign| {
+            for &(row, column, sign) in r {
                 put(start + row, column, sign);
                 put(cells + start + row, column, -sign);
                 if let Some(&Some(equality)) = equality.get(t).and_then(|rows| rows.get(row)) {
                     put(equality, column, sign);
                 }
-            });
+            }
             start += e.len();
         }
         for row in 0..cells {
@@ -309,9 +352,9 @@ impl Programme {
 }
 
 /// The components of consistent tables, `r_A = P_A M_A x`, each from the first table that holds it.
-pub(super) fn parts_of(frame: &Frame, tables: &[&Cuboid], consistent: &[Vec<f64>]) -> Parts {
-    let mut parts = Parts::new();
-    for (cuboid, table) in tables.iter().zip(consistent) {
+pub fn parts_of(frame: &Frame, tables: &[Measured], consistent: &[Vec<f64>]) -> HashMap<Cuboid, Vec<f64>> {
+    let mut parts = HashMap::new();
+    for (Measured { table: cuboid, .. }, table) in tables.iter().zip(consistent) {
         for a in frame.below(cuboid) {
             if parts.contains_key(&a) {
                 continue;
