@@ -9,6 +9,7 @@ use super::posterior::{CountPosterior, Prior, Total};
 use super::statement::PriorChoice;
 use super::tell::{Family, Teller, Told};
 use crate::cube::Filter;
+use crate::law::ErrorLaw;
 use crate::sql::Aggregate;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -82,7 +83,11 @@ impl Asked<'_> {
 
 /// Posteriors: one for each law, estimate and total.
 #[derive(Default)]
-pub(super) struct Posteriors(HashMap<(usize, u64, u64), (Arc<Solved>, Arc<CountPosterior>)>);
+pub(super) struct Posteriors {
+    made: HashMap<(usize, u64, u64), (Arc<Solved>, Arc<CountPosterior>)>,
+    /// What the total's error is beside the count's: β and U, by the laws they come from, which are kept alive.
+    beside: HashMap<(usize, usize), (Arc<Solved>, Arc<JointLaw>, f64, ErrorLaw)>,
+}
 
 impl Posteriors {
     pub fn of(&mut self, answered: &Answered, prior: Prior) -> Result<Arc<CountPosterior>, QueryError> {
@@ -90,12 +95,12 @@ impl Posteriors {
             return Err(QueryError::NotACount("a ratio".into()));
         };
         let key = (Arc::as_ptr(solved) as usize, answered.estimate.to_bits(), 0);
-        if let Some((_, known)) = self.0.get(&key) {
+        if let Some((_, known)) = self.made.get(&key) {
             return Ok(known.clone());
         }
         let made = Arc::new(CountPosterior::new(&solved.law, answered.estimate, prior)?);
         // The law is kept alive, so that its address stays its own.
-        self.0.insert(key, (solved.clone(), made.clone()));
+        self.made.insert(key, (solved.clone(), made.clone()));
         Ok(made)
     }
 
@@ -113,22 +118,35 @@ impl Posteriors {
         let (estimates, law) = told.way(answered.way);
         let estimate = estimates.last().copied().unwrap_or(0.0);
         let key = (Arc::as_ptr(solved) as usize, answered.estimate.to_bits(), estimate.to_bits());
-        if let Some((_, posterior)) = self.0.get(&key) {
+        if let Some((_, posterior)) = self.made.get(&key) {
             return Ok(posterior.clone());
         }
-        // The errors of the count and of the total, from the same noises.
-        let width = estimates.len();
-        let count = figure.weights(width).into_iter().next().unwrap_or_default();
-        let total = (0..width).map(|i| f64::from(u8::from(i + 1 == width))).collect();
-        let pair = JointLaw::pool(&[(&**law, vec![count, total])]);
-        let variance = solved.law.variance();
-        let slope = if variance > 0.0 { pair.covariance(&[1.0, 0.0], &[0.0, 1.0]) / variance } else { 0.0 };
-        // What is a whole number but for rounding is one.
-        let near = libm::round(slope);
-        let slope = if (slope - near).abs() < 1e-9 { near } else { slope };
-        let total = Total { estimate, slope, rest: pair.combine(&[-slope, 1.0])? };
+        let laws = (Arc::as_ptr(solved) as usize, Arc::as_ptr(law) as usize);
+        let (slope, rest) = match self.beside.get(&laws) {
+            Some((.., slope, rest)) => (*slope, rest.clone()),
+            None => {
+                let (slope, rest) = beside(&solved.law, figure, law)?;
+                self.beside.insert(laws, (solved.clone(), law.clone(), slope, rest.clone()));
+                (slope, rest)
+            }
+        };
+        let total = Total { estimate, slope, rest };
         let made = Arc::new(CountPosterior::of_total(&solved.law, answered.estimate, p, &total)?);
-        self.0.insert(key, (solved.clone(), made.clone()));
+        self.made.insert(key, (solved.clone(), made.clone()));
         Ok(made)
     }
+}
+
+/// β and the law of U of a count whose error has this law, from the noises that it shares with the total, the last of the figures.
+fn beside(law: &ErrorLaw, figure: &Figure, pair: &JointLaw) -> Result<(f64, ErrorLaw), QueryError> {
+    let width = pair.width();
+    let count = figure.weights(width).into_iter().next().unwrap_or_default();
+    let total = (0..width).map(|i| f64::from(u8::from(i + 1 == width))).collect();
+    let pair = JointLaw::pool(&[(pair, vec![count, total])]);
+    let variance = law.variance();
+    let slope = if variance > 0.0 { pair.covariance(&[1.0, 0.0], &[0.0, 1.0]) / variance } else { 0.0 };
+    // What is a whole number but for rounding is one.
+    let near = libm::round(slope);
+    let slope = if (slope - near).abs() < 1e-9 { near } else { slope };
+    Ok((slope, pair.combine(&[-slope, 1.0])?))
 }

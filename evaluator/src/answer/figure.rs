@@ -103,6 +103,10 @@ pub enum ErrorOf {
     },
 }
 
+/// How the names of figures begin that nobody sees, of which only the signs of the ends of their intervals matter. No name of a query has this
+/// character.
+pub(super) const HIDDEN: char = '\u{1}';
+
 /// How many laws the interval of a ratio is found with share the work of one.
 const RATIO_LAWS: u64 = 16;
 
@@ -202,6 +206,23 @@ impl Figure {
         }
         let estimate = self.numerator.constant + dot(&weights, told.way(best.0).0);
         Ok(Answered { way: best.0, ..self.linear(estimate, best.1) })
+    }
+
+    /// The same where only the signs of the ends of the interval matter: see [`JointLaw::signs`].
+    pub fn signs(
+        &self,
+        column: usize,
+        told: &Told,
+        how: &How,
+        pairs: &mut Pairs,
+    ) -> Result<Answered, LawError> {
+        // Which of several estimates is taken depends on how wide their intervals are.
+        if self.is_ratio() || !told.others.is_empty() {
+            return self.answer(column, told, how, pairs);
+        }
+        let weights = self.weights(told.estimates.len()).into_iter().next().unwrap_or_default();
+        let estimate = self.numerator.constant + dot(&weights, &told.estimates);
+        Ok(self.linear(estimate, told.law.signs(&weights, how, estimate)?))
     }
 
     /// A linear figure from the best of the estimates, whatever its interval.

@@ -6,7 +6,7 @@
 
 use crate::law::{ErrorLaw, Interval, LawError, Method, NoiseLaw, Term};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// `copies` independent noises of one measurement that enter every figure in the same way.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,6 +36,8 @@ pub struct JointLaw {
     /// What each figure may be off by beside its noise; nothing, where this is empty.
     slack: Vec<f64>,
     solved: Mutex<HashMap<Vec<u64>, Arc<Solved>>>,
+    /// Intervals by bounds, see [`JointLaw::signs`].
+    bounded: Mutex<HashMap<Vec<u64>, Arc<Bounded>>>,
 }
 
 /// A law with one of its intervals.
@@ -49,6 +51,15 @@ pub struct Solved {
     pub high: f64,
     /// How it was found.
     pub method: &'static str,
+}
+
+/// Intervals that are certainly wide enough.
+#[derive(Debug)]
+struct Bounded {
+    /// By Chebyshev's bound.
+    wide: Arc<Solved>,
+    /// By Chernoff's, made when it is needed.
+    near: OnceLock<Arc<Solved>>,
 }
 
 /// How an interval is computed.
@@ -162,6 +173,43 @@ impl JointLaw {
         Ok(solved)
     }
 
+    /// The same where only the signs of the ends of the interval around `estimate` matter: a wider one where its ends have the same
+    /// signs. Chebyshev's bound takes a variance and Chernoff's a tilt, where the half-width itself takes an inversion; figures are mostly
+    /// far from 0.
+    pub fn signs(&self, weights: &[f64], how: &How, estimate: f64) -> Result<Arc<Solved>, LawError> {
+        if how.method != Method::Auto {
+            return self.solve(weights, how);
+        }
+        let key = how.key(weights);
+        let lock = || self.bounded.lock().unwrap_or_else(PoisonError::into_inner);
+        let slack = self.slack(weights);
+        let around = |law: ErrorLaw, half: f64| {
+            Arc::new(Solved { law, low: -half - slack, high: half + slack, method: "a bound on its law" })
+        };
+        let known = lock().get(&key).cloned();
+        let bounded = match known {
+            Some(known) => known,
+            None => {
+                let law = self.combine(weights)?;
+                // P(|E| > σ/√τ) <= τ.
+                let half = law.std_error() / libm::sqrt(1.0 - how.level) * (1.0 + 1e-9);
+                let new = Arc::new(Bounded { wide: around(law, half), near: OnceLock::new() });
+                let mut known = lock();
+                if known.len() >= KEPT {
+                    known.clear();
+                }
+                known.insert(key, new.clone());
+                new
+            }
+        };
+        if estimate.abs() > bounded.wide.high {
+            return Ok(bounded.wide.clone());
+        }
+        let near = || around(bounded.wide.law.clone(), bounded.wide.law.half_width_bound(how.level));
+        let near = bounded.near.get_or_init(near);
+        if estimate.abs() > near.high { Ok(near.clone()) } else { self.solve(weights, how) }
+    }
+
     /// Independent sources of the same figures (releases with their own noise), each with its share in every
     /// new figure: `Σ_s Σ_i shares[s][j][i] · errors_s[i]`, for each new figure `j`.
     pub fn pool(sources: &[(&JointLaw, Vec<Vec<f64>>)]) -> JointLaw {
@@ -257,5 +305,35 @@ mod tests {
         assert_eq!((wide.low, wide.high), (narrow.low - 0.75, narrow.high + 0.75));
         let pooled = JointLaw::pool(&[(&off, vec![vec![2.0, 0.0]]), (&joint, vec![vec![1.0, 1.0]])]);
         assert_eq!(pooled.slack, [0.5]);
+    }
+
+    /// Wherever the estimate is, the ends of the interval have the signs of those of the exact one, and they are no nearer.
+    #[test]
+    fn signs_are_those_of_the_exact_interval() {
+        let noise =
+            |copies, scale| Noise { measurement: 0, copies, law: NoiseLaw::DiscreteLaplace { scale } };
+        let laws = [
+            vec![(noise(3, 2.0), vec![1.0]), (noise(40, 2.0), vec![-0.3])],
+            vec![(noise(1, 0.1), vec![1.0])],
+            vec![(noise(1, 1.0), vec![0.0])],
+        ];
+        for noises in laws {
+            let joint = JointLaw::new(1, noises).with_slack(vec![0.01]);
+            for level in [0.5, 0.95, 0.999] {
+                let how = How { level, method: Method::Auto, interval: Interval::EqualTailed };
+                let exact = joint.solve(&[1.0], &how).unwrap();
+                let (mut wider, mut same) = (0, 0);
+                for i in -100..=100 {
+                    let estimate = f64::from(i) * 0.1 * exact.law.std_error().max(0.1);
+                    let found = joint.signs(&[1.0], &how, estimate).unwrap();
+                    let signs = |s: &Solved| (estimate - s.high < 0.0, estimate - s.low >= 0.0);
+                    assert_eq!(signs(&found), signs(&exact), "{level} {estimate}");
+                    assert!(found.high >= exact.high && found.low <= exact.low, "{level} {estimate}");
+                    if found.high > exact.high { wider += 1 } else { same += 1 }
+                }
+                // Near 0 it is the exact one.
+                assert!(same > 0 && (wider > 0 || exact.law.variance() == 0.0), "{wider} {same}");
+            }
+        }
     }
 }

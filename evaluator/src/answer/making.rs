@@ -2,7 +2,7 @@
 
 use super::asked::{Asked, Row};
 use super::before::{Before, Posteriors};
-use super::figure::{Answered, Basis, ErrorOf, Figure, Pairs};
+use super::figure::{Answered, Basis, ErrorOf, Figure, HIDDEN, Pairs};
 use super::joint::How;
 use super::labels::Labels;
 use super::max_z::MaxZ;
@@ -101,6 +101,7 @@ impl<'a> Making<'a> {
                 cells.push(ResultCell::Label(self.labels.label(i, place)));
                 continue;
             };
+            let hidden = asked.query.columns.get(i).is_some_and(|c| c.name().starts_with(HIDDEN));
             let answered = match self.max_z.filter(|_| !figure.is_ratio()) {
                 // The simulated errors are those of the best estimates.
                 Some(z) => {
@@ -108,6 +109,7 @@ impl<'a> Making<'a> {
                     figure.reaching(&mut answered, z.critical);
                     answered
                 }
+                None if hidden => figure.signs(i, told, &self.how, &mut self.pairs)?,
                 None => figure.answer(i, told, &self.how, &mut self.pairs)?,
             };
             let figure_shown = rounded(asked.query, i, answered.shown());

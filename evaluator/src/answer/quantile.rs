@@ -15,6 +15,7 @@
 //! **No units.** Where N is certainly 0 there is no quantile: NULL, as in SQL.
 
 use super::asked::Asked;
+use super::figure::HIDDEN;
 use super::open::QueryError;
 use super::options::Options;
 use super::query::answer as answer_linear;
@@ -39,9 +40,9 @@ struct Expanded {
     places: Vec<Place>,
 }
 
-/// The name of a figure that nobody sees. No name of a query has this character.
+/// The name of a figure that nobody sees.
 fn hidden(column: usize, at: usize) -> String {
-    format!("\u{1}{column}.{at}")
+    format!("{HIDDEN}{column}.{at}")
 }
 
 /// The answer of a teller.
@@ -202,8 +203,8 @@ fn collapsed(table: ResultTable, query: &Query, places: &[Place]) -> ResultTable
         };
         out.rows.push(places.iter().map(cell).collect());
     }
-    out.methods.retain(|(name, _)| !name.starts_with('\u{1}'));
-    out.notes.retain(|note| !note.starts_with('\u{1}'));
+    out.methods.retain(|(name, _)| !name.starts_with(HIDDEN));
+    out.notes.retain(|note| !note.starts_with(HIDDEN));
     for (at, column) in query.columns.iter().enumerate() {
         let SelectColumn::Quantile { name, p, .. } = column else { continue };
         out.methods
@@ -215,7 +216,7 @@ fn collapsed(table: ResultTable, query: &Query, places: &[Place]) -> ResultTable
         ).replace(".0000 %", " %").replace("00 %", " %"));
         for caveat in &mut out.caveats {
             if let Caveat::LeftOut { figure: Some(figure), .. } = caveat
-                && figure.starts_with(&format!("\u{1}{at}."))
+                && figure.starts_with(&format!("{HIDDEN}{at}."))
             {
                 figure.clone_from(name);
             }

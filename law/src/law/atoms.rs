@@ -63,8 +63,9 @@ impl Atoms {
             return None;
         }
         let [mut first, mut second] = halves;
-        first.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-        second.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        // They are runs that ascend, which this sort merges.
+        first.sort_by(|a, b| a.0.total_cmp(&b.0));
+        second.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut above = 0.0;
         for value in second.iter_mut().rev() {
             let mass = value.1;
@@ -213,7 +214,7 @@ fn trim(masses: &mut Vec<f64>, most: f64) -> f64 {
     cut
 }
 
-/// All sums of a value of each list; returns what was left out as less probable than `threshold`.
+/// All sums of a value of each list, in runs that ascend where the lists do; returns what was left out as less probable than `threshold`.
 fn multiply(
     half: &mut Vec<(f64, f64)>,
     list: &[(f64, f64)],
@@ -223,8 +224,10 @@ fn multiply(
     *pairs = pairs.checked_sub(half.len().checked_mul(list.len())?)?;
     let mut out = Vec::with_capacity((half.len() * list.len()).min(MOST));
     let mut left_out = 0.0;
-    for (x, p) in half.iter() {
-        for (y, q) in list {
+    // The shorter one outside: few long runs that ascend.
+    let (outer, inner) = if half.len() < list.len() { (&half[..], list) } else { (list, &half[..]) };
+    for (x, p) in outer {
+        for (y, q) in inner {
             let mass = p * q;
             if mass < threshold {
                 left_out += mass;

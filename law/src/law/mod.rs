@@ -11,6 +11,7 @@
 //! | normal bound | many or wide discrete Gaussians on a fine lattice | proven, at most 0.1 % wide |
 //! | smoothed | everything else | proven, about 0.1 % wide |
 
+mod around;
 mod atoms;
 mod complex;
 mod generator;
@@ -30,12 +31,13 @@ pub use normal::{upper_quantile as normal_upper_quantile, upper_tail as normal_u
 pub use generator::Generator;
 pub use sums::Sum;
 
+use around::Around;
 use atoms::Atoms;
 use grid::Grid;
 use inversion::{Domain, Nodes, Work};
 use noise::Tilted;
 use parts::Parts;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// `copies` independent noises that enter the error with the same coefficient.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -141,6 +143,7 @@ pub struct ErrorLaw {
     sample: OnceLock<Vec<f64>>,
     atoms: OnceLock<Option<Atoms>>,
     grid: OnceLock<Option<Grid>>,
+    around: Around,
     /// What one probability or half-width may cost, in looked-up bounds.
     work: u64,
 }
@@ -230,6 +233,7 @@ impl ErrorLaw {
             sample: OnceLock::new(),
             atoms: OnceLock::new(),
             grid: OnceLock::new(),
+            around: Around::default(),
             work: WORK,
         })
     }
@@ -258,6 +262,7 @@ impl ErrorLaw {
         self.work = if method == Method::Exact { WORK_EXACT } else { WORK };
         self.mass = OnceLock::new();
         self.sample = OnceLock::new();
+        self.around = Around::default();
         Ok(self)
     }
 
@@ -266,6 +271,7 @@ impl ErrorLaw {
     pub fn sharing(mut self, laws: u64) -> ErrorLaw {
         let laws = laws.max(1);
         self.work /= laws;
+        self.around = Around::default();
         if let Method::Mc { draws, .. } = &mut self.method {
             *draws = (u64::from(*draws) / laws).max(u64::from(SHARED_DRAWS.min(*draws))) as u32;
         }
@@ -331,6 +337,15 @@ impl ErrorLaw {
             Some(nodes) => nodes.tail_bound(x - eta) > p * (1.0 - normal::upper_tail(REACH)),
             None => !(self.half_width(level) < x),
         }
+    }
+
+    /// Chernoff's bound on the half-width: never less than it, about a third more, and cheap.
+    pub fn half_width_bound(&self, level: f64) -> f64 {
+        let p = (1.0 - level) / 2.0;
+        if self.groups.is_empty() {
+            return 0.0;
+        }
+        inversion::tilt_for_tail(&self.parts, self.std_error(), p).1 * (1.0 + 1e-9)
     }
 
     /// An interval of the given level for the error itself; mirror it around the estimate.
@@ -471,9 +486,10 @@ impl ErrorLaw {
 
     fn inverted_ln_density(&self, xs: &[f64]) -> (Vec<f64>, usize) {
         let sigma = self.std_error();
-        // All points together may cost what a few probabilities do.
+        // All points together may cost what a few probabilities do; what is kept of earlier ones counts alike.
         let mut work = Work::new(4 * self.work);
-        let mut shared: Option<(f64, Option<Nodes>)> = None;
+        let each = self.work / 4;
+        let mut shared: Option<(u64, Option<Arc<Nodes>>)> = None;
         let mut bounds = 0;
         let ln = xs
             .iter()
@@ -484,12 +500,15 @@ impl ErrorLaw {
                 };
                 let x = x.abs();
                 // One tilt serves its neighbourhood of half a standard deviation.
-                if shared.as_ref().is_none_or(|(at, _)| (x - at).abs() > 0.5 * sigma) {
-                    let nodes = self.nodes_at(x, (work.left() / 16).min(self.work));
+                let place = libm::floor(x / sigma);
+                if shared.as_ref().is_none_or(|(at, _)| *at != place as u64) {
+                    let nodes = (work.left() >= each)
+                        .then(|| self.around.at(place as u64, || self.nodes_at((place + 0.5) * sigma, each)))
+                        .flatten();
                     // At least what the attempt may have cost without nodes.
-                    let cost = nodes.as_ref().map_or(work.left() / 16, |n| 24 * n.len());
+                    let cost = nodes.as_ref().map_or(each, |n| 24 * n.len());
                     let _ = work.spend(cost.max(1000));
-                    shared = Some((x, nodes));
+                    shared = Some((place as u64, nodes));
                 }
                 match shared.as_ref().and_then(|(_, nodes)| nodes.as_ref()) {
                     Some(nodes) if work.spend(nodes.len()).is_some() => nodes.ln_density(x),
@@ -830,21 +849,18 @@ fn on_lattice(x: f64, h: f64) -> bool {
 /// the list included; `start` is above it.
 fn least_beyond(atoms: &Atoms, p: f64, start: f64, sigma: f64) -> f64 {
     // Half of what was left out is on one side. The allowance is for rounding.
-    let fits = |x: f64| atoms.above(x) * (1.0 + 1e-12) + 0.5 * atoms.lost <= p;
-    if fits(0.0) {
-        return 0.0;
-    }
-    let (mut lo, mut hi) = (0.0, start);
-    while hi - lo > 1e-9 * sigma && hi - lo > 1e-15 * hi {
-        let mid = 0.5 * (lo + hi);
-        if fits(mid) { hi = mid } else { lo = mid }
-    }
-    hi
+    let bound = |x: f64| atoms.above(x) * (1.0 + 1e-12) + 0.5 * atoms.lost;
+    least(bound, p, start, |hi| (1e-9 * sigma).max(1e-15 * hi))
 }
 
 /// The least `x >= 0` (to 1e-11) whose tail bound is at most `p`; `start` is near and above it.
 fn least_fitting(nodes: &Nodes, p: f64, start: f64) -> f64 {
-    let excess = |x: f64| libm::log(nodes.tail_bound(x).max(1e-320) / p);
+    least(|x| nodes.tail_bound(x), p, start, |hi| 1e-11 * hi)
+}
+
+/// The least `x >= 0` where a falling function is at most `p`, to a tolerance near `x`; it is at the returned point, too.
+fn least(falling: impl Fn(f64) -> f64, p: f64, start: f64, tolerance: impl Fn(f64) -> f64) -> f64 {
+    let excess = |x: f64| libm::log(falling(x).max(1e-320) / p);
     let (mut lo, mut f_lo) = (0.0, excess(0.0));
     if f_lo <= 0.0 {
         return 0.0;
@@ -860,8 +876,8 @@ fn least_fitting(nodes: &Nodes, p: f64, start: f64) -> f64 {
     // A bracket that shrinks by secants, with bisection whenever a secant did not halve it twice running.
     let mut slow = 0;
     for _ in 0..200 {
-        let width = hi - lo;
-        if width <= 1e-11 * hi {
+        let (width, near) = (hi - lo, tolerance(hi));
+        if width <= near {
             break;
         }
         let x = if slow >= 2 {
@@ -870,9 +886,8 @@ fn least_fitting(nodes: &Nodes, p: f64, start: f64) -> f64 {
         } else {
             let guess = lo + width * f_lo / (f_lo - f_hi);
             // A step past the guess, on alternate sides, so that both ends close in.
-            let nudge = (1e-2 * (hi - guess).min(guess - lo)).max(4e-12 * hi);
-            (if guess - lo < hi - guess { guess + nudge } else { guess - nudge })
-                .clamp(lo + 1e-3 * 4e-12 * hi, hi)
+            let nudge = (1e-2 * (hi - guess).min(guess - lo)).max(0.4 * near);
+            (if guess - lo < hi - guess { guess + nudge } else { guess - nudge }).clamp(lo + 4e-4 * near, hi)
         };
         let f = excess(x);
         if f <= 0.0 {
