@@ -310,8 +310,12 @@ mod tests {
     /// Wherever the estimate is, the ends of the interval have the signs of those of the exact one, and they are no nearer.
     #[test]
     fn signs_are_those_of_the_exact_interval() {
-        let noise =
-            |copies, scale| Noise { measurement: 0, copies, law: NoiseLaw::DiscreteLaplace { scale } };
+        let noise = |copies, scale| Noise {
+            release: 0,
+            measurement: 0,
+            copies,
+            law: NoiseLaw::DiscreteLaplace { scale },
+        };
         let laws = [
             vec![(noise(3, 2.0), vec![1.0]), (noise(40, 2.0), vec![-0.3])],
             vec![(noise(1, 0.1), vec![1.0])],
