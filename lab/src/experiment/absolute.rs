@@ -111,7 +111,7 @@ fn characteristic(noise: &NoiseLaw, t: f64) -> f64 {
             let sum = |t: f64| {
                 1.0 + 2.0
                     * (1..12)
-                        .map(|k| f64::from(k))
+                        .map(f64::from)
                         .map(|k| libm::exp(-0.5 * k * k / variance) * libm::cos(k * t))
                         .sum::<f64>()
             };
