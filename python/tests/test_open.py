@@ -73,7 +73,9 @@ def test_several_are_asked_together(key, tmp_path, town_file):
     (tmp_path / "data").symlink_to(REPO / "specs/data")
     again = tmp_path / "again.toml"
     again.write_text(spec)
-    made = margins.release(again, key=key, out=tmp_path, ledger=tmp_path / "again.jsonl")
+    # Another ledger with the same line would be a fork: both releases are charged to one.
+    ledger = shutil.copy(town_file.parent / "town.jsonl", tmp_path / "again.jsonl")
+    made = margins.release(again, key=key, out=tmp_path, ledger=ledger)
     both = margins.open([town_file, made.path], public_key=key.with_suffix(".pub"))
     alone = margins.open(town_file).query("SELECT COUNT(*) FROM town")[0]["count"]
     together = both.query("SELECT COUNT(*) FROM town")[0]["count"]

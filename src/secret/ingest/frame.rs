@@ -79,9 +79,19 @@ impl Frame {
         (file, CsvOptions::default())
     }
 
-    /// Whether it has the same lines as a text that would be published.
+    /// Whether a table that would be published has the same lines in this frame's columns, whatever other columns it has: those that the
+    /// spec does not name are not in the frame.
     pub fn has_lines(&self, public: &[u8]) -> bool {
-        same::lines(public, self.text.as_ref())
+        let mut rows = csv::ReaderBuilder::new().flexible(true).from_reader(public);
+        let Ok(header) = rows.byte_headers() else { return false };
+        let place = |(name, _): &(String, Held)| header.iter().position(|h| h == name.as_bytes());
+        let Some(places) = self.columns.iter().map(place).collect::<Option<Vec<_>>>() else { return false };
+        let mut part = Frame::new(self.columns.clone());
+        for row in rows.byte_records() {
+            let Ok(row) = row else { return false };
+            places.iter().for_each(|&at| part.cell(row.get(at).unwrap_or_default()));
+        }
+        same::lines(part.text.as_ref(), self.text.as_ref())
     }
 
     /// Refuses columns of a type that does not fit: as in Parquet, fractions are no labels and no whole numbers, for with `other` in the
