@@ -8,7 +8,7 @@ use super::content::Content;
 use crate::answer::Evaluator;
 use crate::exact::Rational;
 use crate::plan::{Plan, Recipient};
-use crate::recover::{Recovery, Source, SourceError};
+use crate::recover::{Nothing, Recovery};
 use crate::release::Outcome::{Failed, Passed, Unchecked};
 use crate::spec::{Precision, Spec};
 
@@ -81,13 +81,4 @@ fn kept_with_less(
         }
     }
     Some(true)
-}
-
-/// A source of nothing: laws of errors read no measurement.
-struct Nothing;
-
-impl Source for Nothing {
-    fn values(&self, _: usize) -> Result<Vec<i64>, SourceError> {
-        Err(SourceError("a plan has no measurements".into()))
-    }
 }

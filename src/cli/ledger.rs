@@ -63,7 +63,7 @@ struct Init {
 #[derive(clap::Args, Default)]
 #[command(after_help = "Example:\n  margins ledger show people --json")]
 struct Show {
-    /// The dataset's id, or the ledger's file; all in the folder `ledger` unless told
+    /// The dataset's id, or the ledger's file [default: all in the folder `ledger`]
     id: Option<String>,
     /// Print JSON
     #[arg(long)]

@@ -106,7 +106,7 @@ pub(super) enum JointWay {
 }
 
 impl Args {
-    /// Whether probabilities or intervals are asked for in another way than unless told.
+    /// Whether the way of probabilities or intervals differs from the default.
     pub(super) fn other_way(&self) -> bool {
         self.method != Method::Auto || !matches!(self.interval, Kind::Equal)
     }

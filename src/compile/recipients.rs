@@ -201,7 +201,7 @@ fn estimates(cube: &Cube, plan: &Plan, values: Vec<Vec<i64>>) -> [f64; 3] {
 /// The laws of the errors of the same.
 fn laws(cube: &Cube, plan: &Plan) -> [ErrorLaw; 3] {
     let evaluator =
-        Evaluator::new(Recovery::new(cube.clone(), plan.clone(), crate::planner::nothing::Nothing).unwrap());
+        Evaluator::new(Recovery::new(cube.clone(), plan.clone(), crate::recover::Nothing).unwrap());
     let age = cube.dimension("age").unwrap();
     let half = cube.dimensions[age].levels.iter().position(|l| l.name == "half").unwrap();
     let cells: Vec<Level> = (0..2).map(|d| Level::new(d, cube.dimensions[d].finest())).collect();

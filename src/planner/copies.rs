@@ -7,7 +7,6 @@ use super::choice::choose;
 pub use super::chosen::Copies;
 use super::chosen::{Choice, Look};
 use super::context::drawable;
-use super::nothing::Nothing;
 use super::planned::PlanError;
 use super::request::Request;
 use crate::answer::Evaluator;
@@ -16,6 +15,7 @@ use crate::exact::Rational;
 use crate::plan::Plan;
 use crate::plan::copies::{CopyError, Mode, Recipient};
 use crate::plan::cost;
+use crate::recover::Nothing;
 use crate::recover::Recovery;
 
 /// What a recipient is to have.

@@ -18,7 +18,6 @@ mod improve;
 mod judge;
 pub mod linearised;
 pub mod minimax;
-pub mod nothing;
 pub mod objective;
 mod planned;
 pub mod predict;

@@ -8,11 +8,11 @@ pub use unequal::{Kind, glance, is_too_much, kinds, work};
 
 use super::closure::bases::bases_of;
 use super::closure::{Closure, Spread};
-use super::nothing::Nothing;
 use super::request::Request;
 use crate::answer::Evaluator;
 use crate::cube::{Cube, Cuboid, Frame, Level, odometer};
 use crate::plan::{Asked, Asks, Form, Plan, Selected, Table, component_variance};
+use crate::recover::Nothing;
 use crate::recover::gls::{measured_tables, narrowed};
 use crate::recover::zeros::Lumped;
 use crate::recover::{Recovery, row_estimator};

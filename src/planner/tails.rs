@@ -1,11 +1,11 @@
 //! How far out errors with long tails lie, beside normal ones of their variances: by the exact laws of the worst cells.
 
-use super::nothing::Nothing;
 use super::objective::Target;
 use super::planned::Planned;
 use super::{Request, worst};
 use crate::answer::Evaluator;
 use crate::plan::Measurement;
+use crate::recover::Nothing;
 use crate::recover::Recovery;
 
 /// Exact laws are worked out one by one for up to so many targets; with more, normal ones.

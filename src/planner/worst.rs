@@ -1,13 +1,13 @@
 //! The law of the worst answer among those asked of a table, for the margins that a plan promises.
 
 use super::closure::Closure;
-use super::nothing::Nothing;
 use super::planned::Planned;
 use super::{Request, predict};
 use crate::answer::Evaluator;
 use crate::cube::{Filter, Frame, Level, odometer};
 use crate::law::ErrorLaw;
 use crate::plan::{Asks, Plan, Selected, Table};
+use crate::recover::Nothing;
 use crate::sql::Aggregate;
 use std::sync::Arc;
 
@@ -121,8 +121,7 @@ mod tests {
         let nowhere = |_: &str| Err(std::io::ErrorKind::NotFound.into());
         let request = crate::spec::parse(&text, Path::new("m.toml"), nowhere).unwrap().request().unwrap();
         let planned = crate::planner::plan(&request).unwrap();
-        let recovery =
-            Recovery::new(request.cube.clone(), planned.plan.clone(), crate::planner::nothing::Nothing);
+        let recovery = Recovery::new(request.cube.clone(), planned.plan.clone(), crate::recover::Nothing);
         let evaluator = Evaluator::new(recovery.unwrap());
         assert!(evaluator.worst_cell_law(&planned.plan.rows().workload[0].cuboid).is_err(), "not so many");
         for at in 0..2 {

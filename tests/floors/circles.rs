@@ -67,8 +67,6 @@ const TOLERATED: &[(&str, &[&str])] = &[
         ],
     ),
     ("evaluator/src", &["answer/quantile.rs", "answer/query.rs"]),
-    ("evaluator/src", &["sql/compare.rs", "sql/dates.rs"]),
-    ("evaluator/src", &["sql/flatten.rs", "sql/syntax.rs"]),
     ("src", &["cli/projection.rs", "cli/query.rs", "cli/source.rs"]),
 ];
 

@@ -37,4 +37,4 @@ pub mod zeros;
 
 pub use error::RecoverError;
 pub use recovery::{Recovery, noise_of};
-pub use source::{Keeps, Source, SourceError, Sum};
+pub use source::{Keeps, Nothing, Source, SourceError, Sum};

@@ -23,6 +23,15 @@ pub trait Source {
     }
 }
 
+/// A source of nothing: predictions and laws of errors read no measurement.
+pub struct Nothing;
+
+impl Source for Nothing {
+    fn values(&self, _: usize) -> Result<Vec<i64>, SourceError> {
+        Err(SourceError("a plan has no measurements".into()))
+    }
+}
+
 /// What became of a sum.
 pub enum Sum {
     /// Here it is.

@@ -7,8 +7,8 @@
 //! Where a total is taken over the labels of a level *above* one that is grouped by (`OVER (PARTITION BY area)` beside
 //! `GROUP BY area.district`), the nodes of that level are bands, too, which nobody sees.
 
-use super::compare::{Literal, literal};
 use super::error::SqlError;
+use super::literal::{Literal, literal};
 use super::names::Names;
 use super::predicate::named;
 use super::tree::{Expr, Node, Operator};

@@ -6,66 +6,10 @@
 
 use super::dates;
 use super::error::SqlError;
+use super::literal::{Literal, Order, number};
 use super::names::{Column, Names, did_you_mean, list};
 use super::span::Span;
-use super::tree::{Expr, Node, Unary};
 use crate::cube::{Bounds, Categories};
-
-/// A literal of a query.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Literal {
-    Text(String),
-    /// A number, and how it was written.
-    Number(f64, String),
-    Boolean(bool),
-    Null,
-}
-
-/// `<` and its relatives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
-    Less,
-    LessEqual,
-    Greater,
-    GreaterEqual,
-}
-
-impl Order {
-    /// The same comparison with its sides exchanged.
-    pub fn mirrored(self) -> Order {
-        match self {
-            Order::Less => Order::Greater,
-            Order::LessEqual => Order::GreaterEqual,
-            Order::Greater => Order::Less,
-            Order::GreaterEqual => Order::LessEqual,
-        }
-    }
-}
-
-/// What a literal expression says; `None` for anything that is not a literal.
-pub(super) fn literal(expr: &Expr) -> Option<Literal> {
-    let of_number = |text: String| number(&text).map(|value| Literal::Number(value, text));
-    match &expr.node {
-        Node::Nested(inner) => literal(inner),
-        Node::Unary(sign @ (Unary::Minus | Unary::Plus), inner) => match &inner.node {
-            Node::Number(text) if *sign == Unary::Minus => of_number(format!("-{text}")),
-            Node::Number(text) => of_number(text.clone()),
-            _ => None,
-        },
-        Node::Number(text) => of_number(text.clone()),
-        Node::Text(text) => Some(Literal::Text(text.clone())),
-        Node::Boolean(value) => Some(Literal::Boolean(*value)),
-        Node::Null => Some(Literal::Null),
-        _ => None,
-    }
-}
-
-/// The finite number a text writes.
-fn number(text: &str) -> Option<f64> {
-    // Rust also reads "inf" and "nan", which are words here.
-    let numeric = text.bytes().all(|b| b.is_ascii_digit() || b"+-.eE".contains(&b));
-    if numeric { text.parse().ok().filter(|v: &f64| v.is_finite()) } else { None }
-}
 
 /// The nodes equal to a literal: by label, else by number.
 pub(super) fn equal(

@@ -2,8 +2,8 @@
 //!
 //! A category stands for its days, and so does the literal: `visit.month <= '2024-Q1'` is every month up to March.
 
-use super::compare::{Literal, Order};
 use super::error::SqlError;
+use super::literal::{Literal, Order};
 use super::names::{Column, Names};
 use super::span::Span;
 use crate::calendar;

@@ -1,9 +1,9 @@
 //! From the SELECT list's arithmetic to expressions over linear aggregates.
 
 use super::bands::Bands;
-use super::compare::{Literal, literal};
 use super::error::SqlError;
 use super::expression::{Aggregate, Expr};
+use super::literal::{Literal, literal};
 use super::names::{Column, Names, list};
 use super::predicate::named;
 use super::tree::{self, Args, Function, Node, Operator, Unary, Window};

@@ -5,11 +5,11 @@
 //! up** counts of the inner over some of its groups: that is the same count by fewer groups. Everything else would have to compute with noisy
 //! rows as if they were exact, and is refused.
 
+use super::clauses::Clauses;
 use super::error::SqlError;
 use super::figure::is_aggregate;
 use super::names::{join, list, quoted};
 use super::span::Span;
-use super::syntax::Clauses;
 use super::tree::{Args, Expr, Ident, Item, Node, Operator, Order};
 
 /// One SELECT in place of two; one that has none inside stays as it is.

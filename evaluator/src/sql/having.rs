@@ -1,8 +1,8 @@
 //! HAVING: which rows are shown, by their estimates.
 
 use super::SelectColumn;
-use super::compare::{Literal, literal};
 use super::error::SqlError;
+use super::literal::{Literal, literal};
 use super::names::{list, quoted};
 use super::predicate::named;
 use super::tree::{Expr, Node, Operator, Unary};

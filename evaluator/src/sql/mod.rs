@@ -15,6 +15,7 @@
 //!   arithmetic of these and constants. SUM and AVG pass over missing values, as in SQL.
 
 mod bands;
+pub(crate) mod clauses;
 mod compare;
 mod dates;
 mod error;
@@ -23,6 +24,7 @@ mod figure;
 mod flatten;
 mod having;
 mod like;
+mod literal;
 mod names;
 mod parser;
 mod predicate;

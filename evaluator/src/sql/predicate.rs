@@ -1,9 +1,10 @@
 //! From a condition to the cells that satisfy it.
 
-use super::compare::{self, Literal, Order, literal};
+use super::compare;
 use super::dates;
 use super::error::SqlError;
 use super::like;
+use super::literal::{Literal, Order, literal};
 use super::names::{Column, Names, list, quoted};
 use super::tree::{Expr, Node, Operator, Unary};
 use super::truth::Truth;

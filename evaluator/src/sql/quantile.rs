@@ -1,9 +1,9 @@
 //! MEDIAN and QUANTILE: values of an ordered dimension.
 
 use super::Fate;
-use super::compare::{Literal, literal};
 use super::error::SqlError;
 use super::figure::Figures;
+use super::literal::{Literal, literal};
 use super::tree::{self, Args, Node};
 use crate::cube::{Filter, Level, Number};
 

@@ -1,13 +1,13 @@
 //! The clauses around the condition: columns, grouping, order and limit.
 
 use super::bands::{self, Banded, Bands, too_many};
-use super::compare::{Literal, literal};
+use super::clauses::Clauses;
 use super::error::SqlError;
 use super::figure::{Figures, is_count};
 use super::having::Having;
+use super::literal::{Literal, literal};
 use super::names::{Names, join, list, quoted};
 use super::predicate::named;
-use super::syntax::Clauses;
 use super::tree::{self, Expr, Node, Order};
 use super::truth::Truth;
 use super::{Fate, Query, SelectColumn};

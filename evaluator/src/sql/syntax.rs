@@ -1,5 +1,6 @@
 //! From text to one plain SELECT: everything SQL has that a release cannot answer is refused here.
 
+use super::clauses::Clauses;
 use super::error::SqlError;
 use super::flatten::flat;
 use super::parser::{MAX_DEPTH, Parser, too_deep};
@@ -12,26 +13,6 @@ const MAX_BYTES: usize = 1 << 20;
 /// The most words and signs a query may have, not counting literals and commas. It bounds how deep a chain such as
 /// `a AND b AND c …` nests in the syntax tree, which is walked (and dropped) recursively.
 const MAX_TOKENS: usize = 2_000;
-
-/// The clauses of a SELECT that mean something here.
-#[derive(Clone)]
-pub(crate) struct Clauses {
-    pub table: Vec<Ident>,
-    pub alias: Option<Ident>,
-    pub items: Vec<Item>,
-    pub condition: Option<Expr>,
-    pub groups: Vec<Expr>,
-    pub having: Option<Expr>,
-    pub order: Vec<Order>,
-    pub limit: Option<Expr>,
-    pub offset: Option<Expr>,
-    /// Where DISTINCT stands.
-    pub distinct: Option<Span>,
-    /// Where SELECT stands, for errors about the query as a whole.
-    pub select: Span,
-    /// The SELECT that stands in brackets after FROM, or in WITH.
-    pub inner: Option<Box<Clauses>>,
-}
 
 /// Parses one SELECT.
 pub(crate) fn parse(text: &str) -> Result<Clauses, SqlError> {

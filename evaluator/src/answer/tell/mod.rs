@@ -146,27 +146,3 @@ impl<T: Teller + ?Sized> Teller for &T {
         (**self).jointly(portions, group_by, rows, most)
     }
 }
-
-impl Teller for pool::Pool<'_> {
-    fn cube(&self) -> &Cube {
-        self.cube
-    }
-
-    fn releases(&self) -> Vec<&Answers> {
-        self.releases.clone()
-    }
-
-    fn tell(&self, family: &Family) -> Result<Vec<Told>, QueryError> {
-        self.rows(family)
-    }
-
-    fn jointly(
-        &self,
-        portions: &[&[Aggregate]],
-        group_by: &[Level],
-        rows: &[(usize, &[u32])],
-        most: usize,
-    ) -> Result<Option<JointLaw>, QueryError> {
-        self.of_all_rows(portions, group_by, rows, most)
-    }
-}

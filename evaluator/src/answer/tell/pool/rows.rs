@@ -6,7 +6,7 @@ use super::{AllSums, Pool, Sums};
 use crate::answer::evaluate::AnswerError;
 use crate::answer::joint::{JointLaw, Noise};
 use crate::answer::open::QueryError;
-use crate::answer::tell::{Family, Told};
+use crate::answer::tell::{Family, Teller, Told};
 use crate::cube::{Cube, Cuboid, Filter, Level, TooIntricate};
 use crate::law::LawError;
 use crate::sql::Aggregate;
@@ -34,9 +34,17 @@ struct Rows<'a> {
     classes: HashMap<(usize, Option<u32>), Arc<Classes>>,
 }
 
-impl Pool<'_> {
-    /// What releases tell of a family's rows; refused as the first of them refuses it, where they do not tell it together.
-    pub(in crate::answer) fn rows(&self, family: &Family) -> Result<Vec<Told>, QueryError> {
+impl Teller for Pool<'_> {
+    fn cube(&self) -> &Cube {
+        self.cube
+    }
+
+    fn releases(&self) -> Vec<&super::Answers> {
+        self.releases.clone()
+    }
+
+    /// Refused as the first of the releases refuses it, where they do not tell it together.
+    fn tell(&self, family: &Family) -> Result<Vec<Told>, QueryError> {
         let nodes = family.nodes(self.cube)?;
         let mut rows = Rows::new(self, family);
         let mut known: HashMap<Vec<u64>, Arc<Kind>> = HashMap::new();
@@ -79,6 +87,66 @@ impl Pool<'_> {
         Ok(out)
     }
 
+    fn jointly(
+        &self,
+        portions: &[&[Aggregate]],
+        group_by: &[Level],
+        rows: &[(usize, &[u32])],
+        most: usize,
+    ) -> Result<Option<JointLaw>, QueryError> {
+        let width = portions.first().map_or(0, |p| p.len());
+        let mut asked: Vec<Asked> = self.tables.iter().map(|_| Asked::default()).collect();
+        let mut noises: Vec<(Noise, Vec<f64>)> = Vec::new();
+        let mut measured: HashMap<usize, usize> = HashMap::new();
+        let families: Vec<Family> =
+            portions.iter().map(|figures| Family { figures, group_by, asked: &|_| true }).collect();
+        let mut all: Vec<Rows> = families.iter().map(|family| Rows::new(self, family)).collect();
+        for (r, &(portion, node)) in rows.iter().enumerate() {
+            let Some(own) = all.get_mut(portion) else { return Ok(None) };
+            let classes = own.classes(node);
+            let Some(sums) = own.sums(&classes) else { return Ok(None) };
+            let kind = own.kind(node, sums)?;
+            let Some(best) = kind.ways.as_ref().map(|ways| &ways.best) else { return Ok(None) };
+            for (source, weights) in kind.combined.sources.iter().zip(&best.sources) {
+                let tables = &self.tables[source.tables];
+                for (k, &functional) in source.functionals.iter().enumerate() {
+                    let own = |d: usize| tables.dims.iter().position(|&to| to == d);
+                    let filter = kind.combined.filters.get(functional).and_then(|f| f.renumbered(own));
+                    let Some(filter) = filter else { return Ok(None) };
+                    let number = asked[source.tables].number(filter);
+                    let of = weights.iter().enumerate().map(|(figure, w)| (r * width + figure, w[k]));
+                    asked[source.tables].weights[number].extend(of.filter(|(_, w)| *w != 0.0));
+                }
+            }
+            for (number, noise, coefficients) in kind.combined.row_noises(best) {
+                let at = *measured.entry(number).or_insert_with(|| {
+                    noises.push((noise, vec![0.0; rows.len() * width]));
+                    noises.len() - 1
+                });
+                noises[at].1[r * width..(r + 1) * width].copy_from_slice(&coefficients);
+            }
+            let sums: usize = asked.iter().map(|a| a.sums.len()).sum();
+            if sums * rows.len() * width > most {
+                return Ok(None);
+            }
+        }
+        for (tables, asked) in self.tables.iter().zip(asked).filter(|(_, asked)| !asked.sums.is_empty()) {
+            let Some(law) = tables.evaluator.together(&[&asked.sums], &[], &[(0, &[])], most)? else {
+                return Ok(None);
+            };
+            for (noise, of_sums) in law.noises() {
+                let mut own = vec![0.0; rows.len() * width];
+                for (c, weights) in of_sums.iter().zip(&asked.weights).filter(|(c, _)| **c != 0.0) {
+                    weights.iter().for_each(|&(figure, w)| own[figure] += c * w);
+                }
+                noises.push((Noise { release: tables.release, ..*noise }, own));
+            }
+        }
+        Ok(Some(JointLaw::new(rows.len() * width, noises)))
+    }
+}
+
+impl Pool<'_> {
     /// How many cells the sums are made of.
     fn cells(&self, sums: &AllSums) -> f64 {
         let of = |(tables, own): (&super::Tables, &Vec<Sums>)| -> f64 {
@@ -200,67 +268,6 @@ impl Pool<'_> {
             }
         }
         all
-    }
-
-    /// The joint law of all figures of these rows, each of one of the portions; see [`Teller::jointly`].
-    ///
-    /// [`Teller::jointly`]: crate::answer::tell::Teller::jointly
-    pub(in crate::answer) fn of_all_rows(
-        &self,
-        portions: &[&[Aggregate]],
-        group_by: &[Level],
-        rows: &[(usize, &[u32])],
-        most: usize,
-    ) -> Result<Option<JointLaw>, QueryError> {
-        let width = portions.first().map_or(0, |p| p.len());
-        let mut asked: Vec<Asked> = self.tables.iter().map(|_| Asked::default()).collect();
-        let mut noises: Vec<(Noise, Vec<f64>)> = Vec::new();
-        let mut measured: HashMap<usize, usize> = HashMap::new();
-        let families: Vec<Family> =
-            portions.iter().map(|figures| Family { figures, group_by, asked: &|_| true }).collect();
-        let mut all: Vec<Rows> = families.iter().map(|family| Rows::new(self, family)).collect();
-        for (r, &(portion, node)) in rows.iter().enumerate() {
-            let Some(own) = all.get_mut(portion) else { return Ok(None) };
-            let classes = own.classes(node);
-            let Some(sums) = own.sums(&classes) else { return Ok(None) };
-            let kind = own.kind(node, sums)?;
-            let Some(best) = kind.ways.as_ref().map(|ways| &ways.best) else { return Ok(None) };
-            for (source, weights) in kind.combined.sources.iter().zip(&best.sources) {
-                let tables = &self.tables[source.tables];
-                for (k, &functional) in source.functionals.iter().enumerate() {
-                    let own = |d: usize| tables.dims.iter().position(|&to| to == d);
-                    let filter = kind.combined.filters.get(functional).and_then(|f| f.renumbered(own));
-                    let Some(filter) = filter else { return Ok(None) };
-                    let number = asked[source.tables].number(filter);
-                    let of = weights.iter().enumerate().map(|(figure, w)| (r * width + figure, w[k]));
-                    asked[source.tables].weights[number].extend(of.filter(|(_, w)| *w != 0.0));
-                }
-            }
-            for (number, noise, coefficients) in kind.combined.row_noises(best) {
-                let at = *measured.entry(number).or_insert_with(|| {
-                    noises.push((noise, vec![0.0; rows.len() * width]));
-                    noises.len() - 1
-                });
-                noises[at].1[r * width..(r + 1) * width].copy_from_slice(&coefficients);
-            }
-            let sums: usize = asked.iter().map(|a| a.sums.len()).sum();
-            if sums * rows.len() * width > most {
-                return Ok(None);
-            }
-        }
-        for (tables, asked) in self.tables.iter().zip(asked).filter(|(_, asked)| !asked.sums.is_empty()) {
-            let Some(law) = tables.evaluator.together(&[&asked.sums], &[], &[(0, &[])], most)? else {
-                return Ok(None);
-            };
-            for (noise, of_sums) in law.noises() {
-                let mut own = vec![0.0; rows.len() * width];
-                for (c, weights) in of_sums.iter().zip(&asked.weights).filter(|(c, _)| **c != 0.0) {
-                    weights.iter().for_each(|&(figure, w)| own[figure] += c * w);
-                }
-                noises.push((Noise { release: tables.release, ..*noise }, own));
-            }
-        }
-        Ok(Some(JointLaw::new(rows.len() * width, noises)))
     }
 }
 
