@@ -24,11 +24,11 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Answer a question within a half-width, spending the least that does it.
+/// Answer a question within a half-width, for the least further budget.
 ///
-/// Everything in DIR that was charged to the dataset's ledger is taken together. If every interval is narrow enough, nothing is spent.
-/// Otherwise the question itself is measured, with as much noise as all of it together allows: a new signed release in DIR,
-/// charged first. If the bound does not let it, nothing is spent, and what could be reached is said (exit 1).
+/// Every release in DIR that was charged to the dataset's ledger is combined. If every interval is narrow enough, nothing is spent.
+/// Otherwise the question itself is measured, with as much noise as the combination allows: a new signed release in DIR, charged
+/// first. If the ledger's bound refuses, nothing is spent, and the message says what precision is possible (exit 1).
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  margins ask survey.toml --within 50 --level 0.8 --key agency.key \\\n    \
@@ -41,25 +41,25 @@ pub struct Args {
     /// The question
     #[arg(required_unless_present = "batch", conflicts_with = "batch")]
     sql: Option<String>,
-    /// How far from the truth every answer may be, with probability P
+    /// The largest error of every answer, with probability P
     #[arg(long, value_name = "W")]
     within: Rational,
     /// The probability with which each interval covers the truth
     #[arg(long, default_value_t = 0.95, value_name = "P")]
     level: f64,
-    /// Answer a file of questions, one a line (`--` starts a comment)
+    /// Answer a file of questions, one per line (`--` starts a comment)
     #[arg(long, value_name = "FILE")]
     batch: Option<PathBuf>,
-    /// Read the rows from here instead of the spec's own file
+    /// Read the rows from this file instead of the spec's
     #[arg(long, value_name = "FILE")]
     data: Option<PathBuf>,
-    /// The folder of the releases
+    /// The folder that holds the releases
     #[arg(long, value_name = "DIR", default_value = "out")]
     out: PathBuf,
-    /// The ledger to charge, where the spec names none [default: ledger/ID.jsonl in the working folder]
+    /// The ledger to charge, if the spec names none [default: ledger/ID.jsonl in the working folder]
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
-    /// Print JSON, of a batch one line each
+    /// Print JSON; for a batch one line per question
     #[arg(long)]
     json: bool,
     #[command(flatten)]

@@ -10,19 +10,19 @@ use crate::visible::visible;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-/// Read all rows and show everything that keeps them from being released: for the data's holder alone.
+/// Read all rows and list everything that would stop a release: for the data's holder alone.
 ///
-/// Rows that cannot be used are counted by column and reason, with the place of the first. No value is shown, but the counts are PRIVATE: they have no
-/// noise. They are printed on a terminal and nowhere else, unless you say that you know where they go. Exit 1 when something is wrong.
+/// Rows that cannot be used are counted by column and reason, with the place of the first. No value is shown, but the counts are
+/// PRIVATE: they have no noise. By default they are printed on a terminal only. Exit 1 if something is wrong.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  margins check survey.toml")]
 pub struct Args {
     /// The spec
     spec: PathBuf,
-    /// Read the rows from here instead of the spec's own file: a file, a folder, or a pattern such as "rows/*.parquet"
+    /// Read the rows from here instead of the spec's file: a file, a folder, or a pattern such as "rows/*.parquet"
     #[arg(long, value_name = "PATH")]
     data: Option<PathBuf>,
-    /// Print the private counts even though standard output is no terminal
+    /// Print the private counts even if standard output is not a terminal
     #[arg(long)]
     print_private_counts: bool,
 }

@@ -10,19 +10,19 @@ use crate::plan::Mode;
 use serde_json::json;
 use std::path::PathBuf;
 
-/// Show what the recipients of several copies get when they put them together.
+/// Show what recipients learn when they combine their copies.
 ///
-/// For the first figure of a query, or the number of rows: the standard error of each copy, of the mean of all, and of the best that
-/// anybody can make of them. Looks at the files alone, never at data.
+/// For the first figure of a query, or the number of rows: the standard error of each copy, of the mean of all copies, and of the best
+/// combination. Reads the files only, never data.
 #[derive(clap::Args)]
 #[command(
     after_help = "Example:\n  margins collude out/town-press.margins out/town-school.margins \\\n    --sql \"SELECT sex, COUNT(*) FROM town GROUP BY sex\""
 )]
 pub struct Args {
-    /// Copies of one measuring
+    /// Copies from one run of `margins release`
     #[arg(required = true, num_args = 1..)]
     files: Vec<PathBuf>,
-    /// The question, whose first figure is looked at [default: the number of rows]
+    /// The query, of which the first figure is compared [default: the number of rows]
     #[arg(long, value_name = "SELECT")]
     sql: Option<String>,
     /// Print all figures as JSON

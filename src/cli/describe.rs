@@ -6,10 +6,10 @@ use crate::answer::Answers;
 use crate::answer::describe::{Description, Shown, TABLES};
 use std::path::PathBuf;
 
-/// Describe a release: whom it protects, what can be asked of it, and how exact the answers are.
+/// Describe a release: whom it protects, its dimensions, its tables and their errors.
 ///
-/// The signature over the file's manifest is checked first; `margins verify` checks everything. `margins inspect` shows the
-/// blocks of noise, as an auditor wants them. In `margins query`, SHOW TABLES and DESCRIBE name say the same.
+/// Checks the signature of the manifest first; `margins verify` checks everything. `margins inspect` shows the blocks of noise for
+/// auditors. In `margins query`, SHOW TABLES and DESCRIBE name give the same facts.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  margins describe out/town.margins\n  margins out/town.margins\n  \
     margins describe out/town.margins --dimension age.band")]
@@ -19,7 +19,7 @@ pub struct Args {
     /// List all categories of a dimension or level
     #[arg(long, value_name = "NAME")]
     dimension: Option<String>,
-    /// List all tables, not the first 40
+    /// List all tables, not only the first 40
     #[arg(long)]
     all: bool,
     /// The probability with which each margin covers

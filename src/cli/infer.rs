@@ -9,15 +9,15 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
-/// Infer the best answers from a history of noisy ones.
+/// Infer the best answers from a history of noisy answers.
 ///
 /// The file lists the linear queries that were answered (`rows`, one list of numbers each; or `rows_file`, a Matrix
-/// Market file), their noisy `answers` and `budgets` (ε of the Laplace noise of each; `sensitivities` are the largest
-/// entries of the rows unless given), and the `queries` to infer. `level` is 0.95 unless given. With
-/// `half_width`, it says for each query whether the history is that precise, and if not the least further
-/// budget; `bound` is the most that may be spent in all. Several histories are taken together only if all name the
-/// same `dataset` and `period`. The estimate is linear in the answers; with `--posterior` the posterior given every
-/// single answer under a flat prior stands below it, simulated, with the simulation's error.
+/// Market file), their noisy `answers` and `budgets` (ε of the Laplace noise of each; `sensitivities` default to the
+/// largest entries of the rows), and the `queries` to infer. `level` is 0.95 by default. With `half_width`, the output
+/// says for each query whether the history is that precise, and if not, the least further budget; `bound` is the most
+/// that may be spent in all. Several histories are combined only if all name the same `dataset` and `period`. The
+/// estimate is linear in the answers; `--posterior` adds the posterior given every single answer under a flat prior,
+/// simulated, with the simulation's error.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  \
     # history.toml\n  \
@@ -27,13 +27,13 @@ use std::path::{Path, PathBuf};
     queries = [[1, 2, 1]]\n\n  \
     margins infer history.toml --json")]
 pub struct Args {
-    /// The history; several of the same data, such as the answers of two releases, are taken together
+    /// The history; several histories of the same data, such as the answers of two releases, are combined
     #[arg(required = true, value_name = "HISTORY")]
     files: Vec<PathBuf>,
-    /// Also simulate the posterior of each query given all answers
+    /// Add the simulated posterior of each query given all answers
     #[arg(long)]
     posterior: bool,
-    /// About how many draws [default: what takes a few seconds]
+    /// The approximate number of draws [default: a few seconds' worth]
     #[arg(long, value_name = "N", requires = "posterior", value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     draws: Option<u64>,
     /// The seed of the simulation: the same seed gives the same figures

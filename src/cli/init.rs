@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 
 /// Draft a spec from a data file.
 ///
-/// The domains (categories, ranges) are read from the data, so the draft itself is private until you have
-/// checked every line marked "confirm": what stays in the spec will be public. There is no release before
-/// `confirmed = false` below each of them has become `true` or is gone.
+/// The domains (categories, ranges) are read from the data, so the draft itself is private until you have checked every
+/// line marked "confirm": the spec will be public. `margins release` waits until every `confirmed = false` has become
+/// `true` or is gone.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  margins init survey.csv --out survey.toml\n  margins plan survey.toml")]
 pub struct Args {
-    /// The data file: CSV, or Parquet by its ending
+    /// The data file: Parquet if its name ends in .parquet, otherwise CSV
     data: PathBuf,
-    /// Write the draft here instead of to the terminal
+    /// Write the draft to this file instead of standard output
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }

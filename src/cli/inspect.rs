@@ -10,10 +10,9 @@ use crate::release::{Manifest, Privacy, ProjectionSummary, Release, SignerKind};
 use crate::visible::visible;
 use std::path::PathBuf;
 
-/// Show what an auditor asks of a release.
+/// Show a release as an auditor reads it: guarantee, cost, measurements.
 ///
-/// The manifest's signature and its agreement with the file's table are checked first; `margins verify`
-/// checks everything.
+/// Checks first that the manifest is signed and agrees with the file's table of sections; `margins verify` checks everything.
 #[derive(clap::Args)]
 #[command(
     after_help = "Example:\n  margins inspect out/town.margins\n  margins inspect out/town.margins --json | jq .privacy"

@@ -8,15 +8,14 @@ use zeroize::Zeroizing;
 
 /// Make a key pair for signing releases.
 ///
-/// Writes the secret key (keep it, and keep it secret) and, beside it, the public key with the ending .pub
-/// (publish it). Both are minisign's own formats. The secret key is encrypted with a passphrase, asked for
-/// on the terminal.
+/// Writes the secret key (keep it secret) and, beside it, the public key with the ending .pub (publish it). Both
+/// have minisign's formats. The secret key is encrypted with a passphrase that you type on the terminal.
 #[derive(clap::Args)]
 #[command(
     after_help = "Example:\n  margins keygen --out agency.key\n  margins release survey.toml --key agency.key"
 )]
 pub struct Args {
-    /// The secret key's file
+    /// The file for the secret key
     #[arg(long, value_name = "FILE", default_value = "agency.key")]
     out: PathBuf,
     /// Do not encrypt the secret key (for automation)

@@ -12,10 +12,10 @@ use crate::release::{Release, is_not_private_key, public_key_text};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// Keep the account of what has been spent on the people of a dataset: bound, show, verify, export.
+/// Keep a dataset's account: set its bound; show, verify or export what was spent.
 ///
-/// A dataset's ledger is ledger/ID.jsonl in the working folder, unless its specs say otherwise. Every release is charged before its noise
-/// is drawn; a charge stays even if the release was never finished. Lines are chained by hashes and charges are signed.
+/// The default ledger of a dataset is ledger/ID.jsonl in the working folder; a spec can name another. Every release is charged before
+/// its noise is drawn, and the charge stays even if the release is never finished. Lines are chained by hashes, charges are signed.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  margins ledger init people --epsilon 2\n  margins ledger show people\n  \
@@ -28,13 +28,13 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum What {
-    /// Set the bound that all releases of a dataset may never pass
+    /// Set a bound on the cost of all releases of a dataset together
     Init(Init),
-    /// Show what has been spent, and what is left
+    /// Show what was spent and what is left
     Show(Show),
-    /// Check chain, signatures and bound, and that releases were charged here
+    /// Check the ledger's chain, signatures and bound, and that releases were charged in it
     Verify(Verify),
-    /// Write the ledger out: its charges as CSV, or its lines as they are
+    /// Print the ledger: its charges as CSV, or its lines as they are
     Export(Export),
 }
 
@@ -46,16 +46,16 @@ enum What {
 struct Init {
     /// The dataset's id
     id: String,
-    /// All that may be spent, in ε: pure, or with --delta
+    /// The bound as ε: pure, or at the δ of --delta
     #[arg(long, value_name = "E", required_unless_present = "rho", conflicts_with = "rho")]
     epsilon: Option<Rational>,
-    /// The δ of an ε that is not pure
+    /// The δ at which ε is the bound
     #[arg(long, value_name = "D", requires = "epsilon")]
     delta: Option<Rational>,
-    /// All that may be spent, in ρ
+    /// The bound as ρ
     #[arg(long, value_name = "R")]
     rho: Option<Rational>,
-    /// The ledger's file, where the specs name one [default: ledger/ID.jsonl]
+    /// The ledger's file, if the specs name one [default: ledger/ID.jsonl]
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
 }
@@ -63,7 +63,7 @@ struct Init {
 #[derive(clap::Args, Default)]
 #[command(after_help = "Example:\n  margins ledger show people --json")]
 struct Show {
-    /// The dataset's id, or the ledger's file [default: all in the folder `ledger`]
+    /// The dataset's id, or the ledger's file [default: all ledgers in the folder `ledger`]
     id: Option<String>,
     /// Print JSON
     #[arg(long)]
@@ -80,7 +80,7 @@ struct Verify {
     /// The agency's public key: a .pub file, or its line of base64
     #[arg(long, value_name = "KEY")]
     pubkey: Option<String>,
-    /// Releases that should have been charged here
+    /// Releases that must have been charged in this ledger
     #[arg(long, value_name = "FILE", num_args = 1..)]
     release: Vec<PathBuf>,
     /// Print the checks as JSON
@@ -93,7 +93,7 @@ struct Verify {
 struct Export {
     /// The dataset's id, or the ledger's file
     id: String,
-    /// The lines as they are, to be kept elsewhere or published
+    /// Print the lines as they are, to archive or publish
     #[arg(long)]
     jsonl: bool,
 }

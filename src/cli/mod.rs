@@ -1,7 +1,7 @@
 //! The `margins` command, one verb a file.
 //!
-//! Exit codes: 0 done; 1 a verification failed, or a bound does not let it; 2 the command, a file or the machine is at fault; 130 (or 143)
-//! it was interrupted.
+//! Exit codes: 0 done; 1 a verification failed, or the ledger's bound refuses; 2 the command, a file or the machine is at fault; 130 (or
+//! 143) it was interrupted.
 
 // Everything goes out through `output`, which makes it safe to show.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
@@ -66,37 +66,37 @@ struct Cli {
 enum Verb {
     /// Draft a spec from a data file
     Init(init::Args),
-    /// Read all rows and show what keeps them from being released: private, for the data's holder
+    /// Read all rows and list everything that would stop a release (private: for the data's holder)
     Check(check::Args),
-    /// Show what a spec will measure and how exact its tables will be, without opening the data
+    /// Show what a spec will measure and how precise its tables will be, without opening the data
     Plan(plan::Args),
     /// Make a signed release: count, add exact noise, seal
     Release(release::Args),
     /// Make a key pair for signing releases
     Keygen(keygen::Args),
-    /// Describe a release: what can be asked of it, and how exact the answers are
+    /// Describe a release: whom it protects, its dimensions, its tables and their errors
     Describe(describe::Args),
-    /// Answer a SQL query from a release file
+    /// Answer SQL queries from a release
     Query(query::Args),
-    /// Answer a question as well as asked: from what is out, or for the least budget that does it
+    /// Answer a question to a given precision: from existing releases, or for the least further budget
     Ask(ask::Args),
-    /// Show what the recipients of several copies get when they put them together
+    /// Show what recipients learn when they combine their copies
     Collude(collude::Args),
-    /// Infer the best answers from a history of noisy ones
+    /// Infer the best answers from a history of noisy answers
     Infer(infer::Args),
-    /// Write a whole table from a release file
+    /// Export whole tables from a release
     Export(export::Args),
     /// Write a page that opens, verifies and explores a release in a browser
     Page(page::Args),
     /// Check a release's signature, hashes, format and privacy arithmetic
     Verify(verify::Args),
-    /// Show what an auditor asks of a release
+    /// Show a release as an auditor reads it: guarantee, cost, measurements
     Inspect(inspect::Args),
-    /// Keep the account of what has been spent on a dataset: bound, show, verify, export
+    /// Keep a dataset's account: set its bound; show, verify or export what was spent
     Ledger(ledger::Args),
-    /// Print a JSON Schema: of the spec, the manifest or a ledger entry
+    /// Print the JSON Schema of the spec, the manifest or a ledger entry
     Schema {
-        /// Which one
+        /// The schema to print
         #[arg(value_enum)]
         of: schema::Of,
     },
@@ -105,10 +105,10 @@ enum Verb {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// Print the manual page, of the command or of one verb
-    #[command(after_help = "margins man release | man -l -")]
+    /// Print the manual page of the command or of one verb
+    #[command(after_help = "Example:\n  margins man release | man -l -")]
     Man {
-        /// Such as release
+        /// The verb, such as `release`
         verb: Option<String>,
     },
 }
@@ -119,7 +119,7 @@ pub enum Failure {
     Message(String),
     /// Diagnostics as they are shown, with colours or without; exit 2.
     Rendered(String),
-    /// A bound does not let it: why, and what it lets; exit 1.
+    /// Refused by the ledger's bound: why, and what it would allow; exit 1.
     Refused(String),
     /// Everything has been said; exit 1.
     Refuted,

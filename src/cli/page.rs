@@ -14,23 +14,23 @@ use std::path::{Path, PathBuf};
 /// Write a page that opens, verifies and explores a release in a browser, with the release inside.
 ///
 /// One HTML file that needs no server and no network: readers see whom the release protects, browse its tables, ask questions, and
-/// download CSV. Their browser checks every byte with this program's own code. Without a release the page asks for one.
+/// download CSV. Their browser checks every byte with the same code as this program. Without a release the page asks for one.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  margins page out/town.margins --pubkey agency.pub --out town.html\n  \
     margins page --out explorer.html")]
 pub struct Args {
-    /// The release; without one the page is empty, and readers drop theirs
+    /// The release; without one the page is empty, and readers open their own
     file: Option<PathBuf>,
     /// The page to write
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// The public key that must have signed, which the page then checks too: a .pub file, or its line of base64
+    /// The public key that must have signed, which the page checks too: a .pub file, or its line of base64
     #[arg(long, value_name = "KEY", requires = "file")]
     pubkey: Option<String>,
-    /// Write the page for a release that does not verify, too; it says so
+    /// Write the page even if the release does not verify; the page says so
     #[arg(long, requires = "file")]
     unverified: bool,
-    /// The page to put the release into, where this program was built without one
+    /// The page to put the release into, if this program was built without one
     #[arg(long, value_name = "FILE")]
     explorer: Option<PathBuf>,
 }

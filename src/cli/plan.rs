@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 use smallvec::SmallVec;
 use std::path::{Path, PathBuf};
 
-/// Show what a spec will measure and how exact its tables will be, without opening the data.
+/// Show what a spec will measure and how precise its tables will be, without opening the data.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  margins plan specs/town.toml --compare\n  \
     margins plan specs/town.toml --svg out/town.svg\n  \
@@ -37,26 +37,26 @@ pub struct Args {
     /// Show every strategy with both budget rules, best first, and why some do not apply
     #[arg(long)]
     compare: bool,
-    /// Draw the predicted error of every strategy at budgets around the spec's; of a projection, against its size
+    /// Draw the predicted error of every strategy against the budget; for a projection, against its size
     #[arg(long, value_name = "FILE", value_parser = crate::cli::output::picture())]
     svg: Option<PathBuf>,
     /// Print the plan as JSON
     #[arg(long)]
     json: bool,
-    /// Print the statement that counts the tables where the data lives, in the SQL of spark, duckdb, postgres, bigquery or ansi;
-    /// `margins release --counts` takes its answer. With --json inside JSON
+    /// Print the SQL statement that counts the tables in a database: spark, duckdb, postgres, bigquery or ansi. `margins release
+    /// --counts` reads its answer. With --json the statement is inside JSON
     #[arg(long, value_name = "DIALECT", hide_possible_values = true)]
     sql: Option<Dialect>,
-    /// With --sql: what stands behind FROM, put there as it is
+    /// The table after FROM in the statement of --sql, copied as it is
     #[arg(long, value_name = "TABLE", default_value = "data", requires = "sql")]
     from: String,
-    /// Show every table, however many there are
+    /// Show every table, not only the first 40
     #[arg(long)]
     all: bool,
-    /// Search for tables this long, in parts of what takes some seconds, instead of the spec's `effort`
+    /// Search effort, in rounds of a few seconds, instead of the spec's `effort`
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=i64::from(spec::MOST_EFFORT)))]
     effort: Option<u32>,
-    /// Refuse a plan whose release takes more memory than this, such as "500 MB"
+    /// Refuse a plan whose release needs more memory than this, such as "500 MB"
     #[arg(long, value_name = "SIZE", value_parser = super::size)]
     memory: Option<u64>,
 }

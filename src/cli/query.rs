@@ -9,7 +9,7 @@ use crate::answer::{Options, PriorChoice, Simultaneous, Statement, render};
 use crate::law::{Interval, Method};
 use std::path::{Path, PathBuf};
 
-/// Answer SQL queries from a release file.
+/// Answer SQL queries from a release.
 ///
 /// One SELECT: COUNT(*), COUNT(*) FILTER (WHERE …), SUM and AVG of a numeric dimension or of CASE WHEN …, totals
 /// such as SUM(COUNT(*)) OVER (), and arithmetic of these (differences, shares); WHERE with =, <>, <, <=, >, >=,
@@ -33,47 +33,46 @@ pub struct Args {
     /// The probability with which each interval covers the truth
     #[arg(long, default_value_t = 0.95, value_name = "P")]
     pub(super) level: f64,
-    /// Also the probability of a statement: '> 100', '>= 100', '< 5', '<= 5', 'BETWEEN 50 AND 80'
+    /// Add the probability of a statement: '> 100', '>= 100', '< 5', '<= 5', 'BETWEEN 50 AND 80'
     #[arg(long, value_name = "STATEMENT")]
     pub(super) prob: Option<Statement>,
-    /// Also the p-value (two-sided, exact) of the hypothesis that the figure is this number: 0 for a difference
+    /// Add the exact two-sided p-value of the hypothesis that the figure equals this number (0 for a difference)
     #[arg(long, value_name = "VALUE", allow_negative_numbers = true)]
     pub(super) test: Option<f64>,
-    /// Also the posterior of each count: flat, non-negative, binomial(p), binomial(n,p), uniform(n), known-total
+    /// Add the posterior of each count under a prior: flat, non-negative, binomial(p), binomial(n,p), uniform(n), known-total
     #[arg(long, value_name = "PRIOR")]
     pub(super) prior: Option<PriorChoice>,
     /// How probabilities are computed; a program around the command may choose
     #[arg(skip)]
     pub method: Method,
-    /// Which interval: equal tails, or the shortest (they differ only on coarse lattices and for posteriors)
+    /// The kind of interval; the two differ only on coarse lattices and for posteriors
     #[arg(long, value_enum, default_value_t = Kind::Equal)]
     interval: Kind,
-    /// Widen the intervals so that all of them cover together with probability P: by the simulated law of the
-    /// largest error or by Bonferroni's inequality, whichever is narrower, or the one that is named
+    /// Widen the intervals so that all of them together cover with probability P
     #[arg(
         long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "auto",
         value_name = "WAY"
     )]
     pub(super) joint: Option<JointWay>,
-    /// Also say which measurements each answer rests on, and what would narrow it
+    /// Explain which measurements each answer rests on, and what would narrow it
     #[arg(long)]
     explain: bool,
-    /// Answer a file of queries (`--` starts a comment; a line that goes on with a clause, or is indented, belongs to the one before)
+    /// Answer a file of queries, one per line; `--` starts a comment, and a line that is indented or begins with a clause continues the one before
     #[arg(long, value_name = "FILE", conflicts_with = "explain")]
     batch: Option<PathBuf>,
-    /// Count every key of a CSV file (its header names the key's dimensions), as CSV: for projections
+    /// For projections: count every key of a CSV file, whose header names the key's dimensions; prints CSV
     #[arg(long, value_name = "FILE", conflicts_with_all = ["batch", "explain", "json"])]
     pub(super) keys: Option<PathBuf>,
-    /// Refuse SUM, AVG and comparisons of categories without a number, instead of saying how many units they are
+    /// Refuse SUM, AVG and comparisons that meet categories without a number, instead of noting how many units they leave out
     #[arg(long)]
     complete: bool,
-    /// Of a sketch the mean of its rows, with Chebyshev's interval, instead of the median
+    /// For sketches: use the mean of the rows, with Chebyshev's interval, instead of the median
     #[arg(long)]
     pub(super) mean: bool,
-    /// Keep in this folder what an answer goes through a whole release for, and take it from there the next time: answers are the same
+    /// Keep sums over the whole release in this folder, so that later queries are faster; answers are the same
     #[arg(long, value_name = "DIR")]
     pub(super) cache: Option<PathBuf>,
-    /// Stop a batch at the first query that has no answer
+    /// Stop a batch at the first query without an answer
     #[arg(long, requires = "batch")]
     strict: bool,
     /// Print CSV
@@ -82,22 +81,22 @@ pub struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Print a batch as JSON, one answer a line
+    /// Print a batch as JSON, one answer per line
     #[arg(long, requires = "batch", conflicts_with = "json")]
     jsonl: bool,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Kind {
-    /// As much probability left out below as above
+    /// Equal tails: the same probability below as above
     Equal,
-    /// The shortest
+    /// The shortest interval
     Shortest,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 pub(super) enum JointWay {
-    /// The narrower
+    /// The narrower of the two below
     Auto,
     /// The simulated law of the largest error, in standard errors
     MaxZ,

@@ -32,34 +32,34 @@ use std::path::{Path, PathBuf};
 pub struct Args {
     /// The spec
     spec: PathBuf,
-    /// Read the rows from here instead of the spec's own file: a file, a folder, or a pattern such as "rows/*.parquet"
+    /// Read the rows from here instead of the spec's file: a file, a folder, or a pattern such as "rows/*.parquet"
     #[arg(long, value_name = "PATH")]
     data: Option<PathBuf>,
-    /// Take the counts that the statement of `margins plan --sql` gave, instead of rows: .csv or .parquet
+    /// Read counts instead of rows: the answer to the statement of `margins plan --sql`, as .csv or .parquet
     #[arg(long, value_name = "PATH", conflicts_with = "data")]
     counts: Option<PathBuf>,
     /// The folder for the release
     #[arg(long, value_name = "DIR", default_value = "out")]
     out: PathBuf,
-    /// The ledger to charge, where the spec names none [default: ledger/ID.jsonl in the working folder]
+    /// The ledger to charge, if the spec names none [default: ledger/ID.jsonl in the working folder]
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
-    /// Measure only what this release of the same people does not tell well enough; ask both together afterwards
+    /// Measure only what this release of the same people does not answer well enough; query both files together afterwards
     #[arg(long, value_name = "FILE")]
     extends: Option<PathBuf>,
-    /// Overwrite a release of the same name: its charge stays, and this one is added
+    /// Replace a release of the same name; its charge stays, and a second one is added
     #[arg(long)]
     replace: bool,
-    /// Do not ask whether to charge again
+    /// Do not ask before charging again
     #[arg(long, requires = "replace")]
     yes: bool,
-    /// Search for tables this long, in parts of what takes some seconds, instead of the spec's `effort`
+    /// Search effort, in rounds of a few seconds, instead of the spec's `effort`
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=i64::from(crate::spec::MOST_EFFORT)))]
     effort: Option<u32>,
-    /// Read and count on so many threads; the release is the same on any number [default: one for each core]
+    /// The number of threads, which does not change the release [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_THREADS))]
     threads: Option<u16>,
-    /// Take at most so much memory, such as "500 MB"; rows of units (`max_rows`) that do not fit wait in a temporary file that nobody can read
+    /// The most memory to use, such as "500 MB"; with `max_rows`, rows that do not fit wait in an encrypted temporary file
     #[arg(long, value_name = "SIZE", value_parser = super::size)]
     memory: Option<u64>,
     /// Print what was done as JSON

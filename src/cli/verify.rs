@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 /// Check a release's signature, hashes, format and privacy arithmetic.
 ///
-/// Exit code 0 only if every check passes; 1 if one fails; 2 if the file cannot be read.
+/// Exit code 0 if the release is VERIFIED, 1 if it is not, 2 if the file cannot be read.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  margins verify out/town.margins --pubkey agency.pub")]
 pub struct Args {
@@ -16,7 +16,7 @@ pub struct Args {
     /// The public key you trust: a .pub file, or its line of base64
     #[arg(long, value_name = "KEY")]
     pubkey: Option<String>,
-    /// Whose copy it must be, where there are several recipients
+    /// The recipient whose copy this must be
     #[arg(long, value_name = "NAME")]
     recipient: Option<String>,
     /// Print the checks as JSON

@@ -14,12 +14,12 @@ use crate::sql::{Query, quote_names};
 
 /// The keys of `[asked]`.
 pub(super) const KEYS: Keys = Keys {
-    what: "Questions that are measured themselves, each figure with noise of its own, in place of tables.",
+    what: "Instead of tables: questions to measure, each figure with its own noise.",
     keys: &[required(
         "queries",
         Shape::List(&Shape::Text),
-        "a list of SELECTs whose figures are sums of counts with whole factors: at most 512 figures each, over at most 2²⁰ cells that \
-         they tell apart",
+        "a list of SELECTs whose figures are sums of counts with whole factors: at most 512 figures each, which tell at most 2²⁰ cells \
+         apart",
     )],
     one_of: &[],
     rules: "{}",

@@ -16,7 +16,7 @@ use std::collections::HashSet;
 pub(super) const WORDS: Words<()> = &[
     ("cells", (), "each category (default)"),
     ("prefixes", (), "the first *k* categories, for every *k*: cumulative counts, medians, quantiles"),
-    ("ranges", (), "all categories from one to another, for every two: `age BETWEEN 18 AND 64`"),
+    ("ranges", (), "all categories from one to another, for every pair: `age BETWEEN 18 AND 64`"),
     ("total", (), "all categories together: the table without the dimension"),
 ];
 

@@ -15,39 +15,34 @@ use crate::release::{Dataset, parts};
 
 /// The keys of `[dataset]`.
 pub(super) const KEYS: Keys = Keys {
-    what: "Of whom the counts are. Without it the release is combined with no other.",
+    what: "Whose data this is. Without it the release cannot be combined with others.",
     keys: &[
         required(
             "id",
             Shape::Matches(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"),
-            "letters, digits, dots, `-`, `_`: the same in every release of these people, and in no other",
+            "the name of these people in all their releases, and in no others: letters, digits, dots, `-`, `_`",
         ),
-        key(
-            "period",
-            Shape::Short(100),
-            "the time the data describes, for people: `\"2026\"`, `\"2026-Q1\"`",
-        ),
+        key("period", Shape::Short(100), "the time that the data describes: `\"2026\"`, `\"2026-Q1\"`"),
         key(
             "ledger",
             Shape::Short(200),
-            "the file of the account that these people's releases are charged to, relative to the spec; by default `ledger/ID.jsonl` in \
-             the working folder",
+            "the ledger's file, relative to the spec (default `ledger/ID.jsonl` in the working folder)",
         ),
         key(
             "unit",
             Shape::Short(200),
-            "whom that account protects, where the release protects somebody else: `unit = \"household\"`",
+            "the unit that the ledger protects, if it is not the release's own: `unit = \"household\"`",
         ),
         key(
             "unit_of",
             Shape::Whole(1, MOST_OF),
-            "with `unit`: how many units of this release one of those has at most: `unit_of = 4`",
+            "with `unit`: the most units of this release that one unit of the ledger has: `unit_of = 4`",
         ),
         key(
             "part",
             Shape::Matches(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}=[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"),
-            "the part of the people whose data this is, `\"region=north\"`: nobody is in two parts of one partition. Both sides have the \
-             letters of an id; capitals make no difference",
+            "the part of the people whose data this is, such as `\"region=north\"`: nobody is in two parts of one partition. Both sides \
+             have the characters of an id; capitals make no difference",
         ),
     ],
     one_of: &[],

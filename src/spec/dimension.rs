@@ -14,30 +14,30 @@ pub(super) const KEYS: Keys = Keys {
     what: "One attribute, its public list of categories, and coarser levels of them. Never copy that list from private data unseen.",
     keys: &[
         required("name", Shape::Text, "its name in tables and queries"),
-        key("column", Shape::Text, "the column in the data, if it has another name"),
+        key("column", Shape::Text, "the column in the data (default: the name)"),
         shown(
             "categories",
             "categories = [\"F\", \"M\"]",
             Shape::List(&Shape::Text),
-            "its categories are these texts",
+            "the categories are these texts",
         ),
         shown(
             "codes",
             "codes = 7",
             Shape::Whole(1, MAX_NODES as i64),
-            "its categories are the numbers 0 to 6",
+            "the categories are the numbers 0 to 6",
         ),
         shown(
             "range",
             "range = [0, 99]",
             Shape::Json(r#"{"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2}"#),
-            "its categories are these whole numbers, both ends included",
+            "the categories are these whole numbers, both ends included",
         ),
         shown(
             "bins",
             "bins = [0, 10.5, 100]",
             Shape::Json(r#"{"type": "array", "items": {"type": "number"}, "minItems": 2}"#),
-            "its categories are [0, 10.5) and [10.5, 100]",
+            "the categories are the intervals [0, 10.5) and [10.5, 100]",
         ),
         shown(
             "dates",
@@ -45,19 +45,19 @@ pub(super) const KEYS: Keys = Keys {
             Shape::Json(
                 r#"{"type": "array", "items": {"type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$"}, "minItems": 2, "maxItems": 2}"#,
             ),
-            "its categories are these days, both ends included, with the levels `year`, `quarter` and `month`",
+            "the categories are these days, both ends included, with the levels `year`, `quarter` and `month`",
         ),
         shown(
             "hierarchy",
             "hierarchy = \"areas.csv\"",
             Shape::Text,
-            "its categories are the first column of this file; the other columns are coarser levels, and the header names them",
+            "the categories are the first column of this file; the other columns are coarser levels, named by the header",
         ),
         shown(
             "text",
             "text = true",
             Shape::Truth,
-            "any text, listed nowhere: only in the key of a projection",
+            "any text, without a list of categories; only in the key of a projection",
         ),
         shown(
             "levels",
@@ -69,19 +69,19 @@ pub(super) const KEYS: Keys = Keys {
             "missing",
             "missing = \"unknown\"",
             Shape::Text,
-            "the category of empty cells; it is added if it is not in the list",
+            "the category for empty cells, added to the list if it is not there",
         ),
         shown(
             "other",
             "other = \"elsewhere\"",
             Shape::Text,
-            "the category of values outside the domain; it is added if it is not in the list",
+            "the category for values outside the list, added to it if it is not there",
         ),
         key(
             "confirmed",
             Shape::Truth,
-            "`false` in drafts of `margins init`: the list came from the data, and there is no release before its holder has read it and \
-             says `true` or removes the line",
+            "`false` in drafts of `margins init`: the list came from the data. `margins release` refuses the spec until you change it to \
+             `true` or remove the line",
         ),
     ],
     one_of: DOMAINS,

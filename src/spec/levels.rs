@@ -18,13 +18,13 @@ pub(super) const KEYS: Keys = Keys {
             "width",
             "width = 5",
             Shape::Whole(1, u32::MAX as i64),
-            "numbers: bands of this many, counted from the first",
+            "numbers: bands of this width, counted from the first",
         ),
         shown(
             "cuts",
             "cuts = [20, 65]",
             Shape::List(&Shape::Json(r#"{"type": "number"}"#)),
-            "numbers: where a new group begins; these two make three groups",
+            "numbers: where new groups begin; these two make three groups",
         ),
         shown(
             "map",

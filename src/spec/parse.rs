@@ -21,39 +21,35 @@ use toml::de::DeTable;
 
 /// The keys of the file itself.
 pub(super) const ROOT: Keys = Keys {
-    what: "A release spec of margins: whose data, how it is protected, which tables are released.",
+    what: "A release spec of margins: whose data it is, how it is protected, which tables are released.",
     keys: &[
         required(
             "name",
             Shape::Matches(r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$"),
-            "letters, digits, `-`, `_`: the file's name, and the name after FROM",
+            "the file's name, and the name after FROM: letters, digits, `-`, `_`",
         ),
-        required("title", Shape::Text, "one line for people"),
-        key("description", Shape::Text, "more for people"),
+        required("title", Shape::Text, "a title of one line"),
+        key("description", Shape::Text, "a longer description"),
         key("licence", Shape::Text, "the terms under which the release may be used"),
         key("contact", Shape::Text, "whom to ask about the release"),
         key("supersedes", Shape::Text, "the release that this one replaces"),
-        key("demo", Shape::Truth, "the data is made up: the release may be sealed with a throw-away key"),
-        key("dataset", Shape::Table(&dataset::KEYS), "of whom the counts are"),
-        key("data", Shape::Table(&DATA), "where the rows are; leave it out to plan without data"),
-        required("privacy", Shape::Table(&PRIVACY), "who is protected, and how well"),
-        required("dimension", Shape::Tables(&dimension::KEYS), "one attribute each"),
+        key(
+            "demo",
+            Shape::Truth,
+            "`true` if the data is made up: the release may then be signed with a throw-away key",
+        ),
+        key("dataset", Shape::Table(&dataset::KEYS), "whose data this is"),
+        key("data", Shape::Table(&DATA), "where the rows are; optional for `margins plan`"),
+        required("privacy", Shape::Table(&PRIVACY), "who is protected, and the budget"),
+        required("dimension", Shape::Tables(&dimension::KEYS), "the dimensions, one entry each"),
         key("table", Shape::Tables(&tables::KEYS), "the tables to release"),
-        key("query", Shape::Tables(&queries::KEYS), "questions in SQL that the release is to answer well"),
+        key("query", Shape::Tables(&queries::KEYS), "SQL questions that the plan is made for"),
         key("zero", Shape::AnyList(&Shape::Table(&zeros::KEYS)), "cells that are empty whatever the data"),
-        key("strategy", Shape::Table(&STRATEGY), "what is measured; may be left out"),
-        key("projection", Shape::Table(&projection::KEYS), "in place of tables: sums with random signs"),
-        key(
-            "asked",
-            Shape::Table(&asked::KEYS),
-            "in place of tables: questions that are measured themselves",
-        ),
-        key(
-            "recipients",
-            Shape::Table(&recipients::KEYS),
-            "how the copies for several recipients hang together",
-        ),
-        key("recipient", Shape::Tables(&recipients::RECIPIENT), "who gets a copy"),
+        key("strategy", Shape::Table(&STRATEGY), "what is measured; optional"),
+        key("projection", Shape::Table(&projection::KEYS), "instead of tables: sums with random signs"),
+        key("asked", Shape::Table(&asked::KEYS), "instead of tables: questions that are measured themselves"),
+        key("recipients", Shape::Table(&recipients::KEYS), "how the copies for several recipients are made"),
+        key("recipient", Shape::Tables(&recipients::RECIPIENT), "one recipient of a copy"),
     ],
     one_of: &[],
     rules: r#"{"oneOf": [
@@ -68,19 +64,22 @@ pub(super) const DATA: Keys = Keys {
         required(
             "path",
             Shape::Text,
-            "a file, a folder, or a pattern such as `rows/part-*.parquet`, relative to the spec: whole paths would publish the names of \
-             folders and people, and are warned of",
+            "a file, a folder, or a pattern such as `rows/part-*.parquet`, relative to the spec. An absolute path draws a warning: it would \
+             publish the names of folders and people",
         ),
-        key("format", words!(FORMATS), "by default the ending of `path`. A folder has none: say its format"),
+        key(
+            "format",
+            words!(FORMATS),
+            "the format of the data (default: by the ending of `path`; required for a folder)",
+        ),
         key("delimiter", Shape::Json(ONE_CHARACTER), "CSV: the character between fields (default `,`)"),
         key(
             "quote",
             Shape::Json(ONE_CHARACTER),
-            "CSV: the character around fields (default `\"`). A quote that is opened and never closed is refused: what follows it may be \
-             rows",
+            "CSV: the character around fields (default `\"`). A quote that is never closed is refused, because rows may follow it",
         ),
         key("columns", Shape::List(&Shape::Text), "CSV: the columns' names, for a file without a header"),
-        key("encoding", words!(ENCODINGS), "CSV: how text is written in bytes"),
+        key("encoding", words!(ENCODINGS), "CSV: the text encoding"),
     ],
     one_of: &[],
     rules: "{}",
@@ -90,27 +89,27 @@ const ONE_CHARACTER: &str = r#"{"type": "string", "minLength": 1, "maxLength": 1
 
 /// The keys of `[privacy]`.
 pub(super) const PRIVACY: Keys = Keys {
-    what: "Who is protected, and how well. The budget is exactly one of `rho`, `epsilon`, or `epsilon` with `delta`.",
+    what: "Who is protected, and the budget: exactly one of `rho`, `epsilon`, or `epsilon` with `delta`.",
     keys: &[
         required(
             "unit",
             Shape::Either(&[words!(UNITS), Shape::Table(&UNIT)]),
-            "whom the guarantee protects: `\"row\"` if every row is another person, or `{ column = \"person_id\", max_rows = 3 }`",
+            "whom the guarantee protects: `\"row\"` if every row is a different person, or `{ column = \"person_id\", max_rows = 3 }`",
         ),
-        key("neighbours", words!(NEIGHBOURS), "what may differ between neighbouring datasets"),
-        key("rho", Shape::Exact, "the budget in zCDP: discrete Gaussian noise"),
-        key("epsilon", Shape::Exact, "the budget in pure differential privacy: discrete Laplace noise"),
+        key("neighbours", words!(NEIGHBOURS), "the difference between neighbouring datasets"),
+        key("rho", Shape::Exact, "the budget in zCDP, for discrete Gaussian noise"),
+        key("epsilon", Shape::Exact, "the budget in pure differential privacy, for discrete Laplace noise"),
         shown(
             "delta",
             "epsilon` and `delta",
             Shape::Exact,
-            "discrete Gaussian noise at the largest ρ that gives this (ε, δ), rounded down; δ is below 1",
+            "the budget as (ε, δ), for discrete Gaussian noise: the largest ρ that gives it, rounded down; δ is below 1",
         ),
         key(
             "measure_truncation",
             Shape::Either(&[Shape::Truth, Shape::Exact]),
-            "where the unit is a column: `true` counts the units that had more rows, with noise, for a hundredth of the budget; a number \
-             below 1 names another part",
+            "if the unit is a column: `true` spends a hundredth of the budget on a noisy count of the units that had more than `max_rows` \
+             rows; a number below 1 is another part of the budget",
         ),
     ],
     one_of: &["rho", "epsilon"],
@@ -125,7 +124,7 @@ pub(super) const UNIT: Keys = Keys {
         required(
             "max_rows",
             Shape::Whole(1, u32::MAX as i64),
-            "how many rows of one unit count: its first ones",
+            "the most rows of one unit that count: its first ones",
         ),
         key(
             "order",
@@ -135,7 +134,7 @@ pub(super) const UNIT: Keys = Keys {
                     r#"{"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 8}"#,
                 ),
             ]),
-            "which rows are first: by this column of whole numbers, days or times, or by these columns (default: as in the file)",
+            "the column of whole numbers, days or times that orders a unit's rows, or a list of such columns (default: the order of the file)",
         ),
     ],
     one_of: &[],
@@ -146,28 +145,28 @@ pub(super) const UNIT: Keys = Keys {
 pub const MOST_EFFORT: u32 = 100_000;
 /// The keys of `[strategy]`.
 pub(super) const STRATEGY: Keys = Keys {
-    what: "What is measured. May be left out. [Strategies](methods/strategies.md) says more of each.",
+    what: "What is measured; optional. [Strategies](methods/strategies.md) describes each.",
     keys: &[
-        key("measure", words!(MEASURES), "which queries get noise"),
-        key("budgets", words!(BUDGETS), "how the budget is shared"),
+        key("measure", words!(MEASURES), "what is measured"),
+        key("budgets", words!(BUDGETS), "how the budget is divided"),
         key("objective", words!(OBJECTIVES), "the [goal](methods/objectives.md) of the plan"),
         shown(
             "shares",
             "shares = [{ of = [\"sex\"], share = \"1/3\" }, …]",
             Shape::List(&Shape::Table(&shares::KEYS)),
-            "with `\"given\"`: the tables that are measured, each with its exact part of the budget; the parts add up to 1",
+            "with `\"given\"`: the measured tables, each with its exact share of the budget; the shares add up to 1",
         ),
         shown(
             "rows",
             "rows = { file = \"rows.csv\", of = [\"sex\", \"age.band\"] }",
             Shape::Table(&rows::KEYS),
-            "with `\"matrix\"`: your own linear queries of a table's cells",
+            "with `\"matrix\"`: your own linear queries over a table's cells",
         ),
         key(
             "effort",
             Shape::Whole(0, MOST_EFFORT as i64),
-            "how long to search for tables under Laplace noise, in [rounds](methods/strategies.md#tables) of a few seconds (default 1; 0 \
-             leaves annealing out). More is never worse, and the same effort gives the same plan. `--effort` replaces it",
+            "search effort under Laplace noise, in [rounds](methods/strategies.md#tables) of a few seconds (default 1; 0 skips annealing). \
+             More is never worse, and the same effort gives the same plan. `--effort` replaces it",
         ),
     ],
     one_of: &[],

@@ -13,41 +13,49 @@ use crate::projection::design::{MAX_SPARSITY, MAX_VALUES, SKETCH_ROWS};
 
 /// The keys of `[projection]`.
 pub(super) const KEYS: Keys = Keys {
-    what: "Sums with random signs in place of tables, for domains too large to list. Exactly one of `rows`, `size` and `error` says how many.",
+    what: "Instead of tables: sums with random signs, for domains too large to list. Exactly one of `rows`, `size` and `error` sets their number.",
     keys: &[
-        key("kind", words!(KINDS), "how counts are summed"),
+        key("kind", words!(KINDS), "how counts enter the sums"),
         shown(
             "of",
             "of = [\"code\", \"ward\"]",
             Shape::List(&Shape::Text),
             "the dimensions that make a key (default: all)",
         ),
-        shown("rows", "rows = 16384", Shape::Whole(1, MAX_VALUES as i64), "how many sums"),
+        shown("rows", "rows = 16384", Shape::Whole(1, MAX_VALUES as i64), "the number of sums"),
         shown(
             "size",
             "size = \"20 MB\"",
             Shape::Either(&[Shape::Whole(1, i64::MAX), Shape::Text]),
-            "as many sums as fit; without a unit a number of bytes",
+            "as many sums as fit into this size (bytes, if no unit is given)",
         ),
-        shown("error", "error = 50", Shape::Exact, "as few sums as give a single cell this standard error"),
-        key("sparsity", Shape::Whole(1, MAX_SPARSITY as i64), "the most cells of one query (default 1000)"),
+        shown(
+            "error",
+            "error = 50",
+            Shape::Exact,
+            "as few sums as give a single cell at most this standard error",
+        ),
+        key(
+            "sparsity",
+            Shape::Whole(1, MAX_SPARSITY as i64),
+            "the most cells that one query may add up (default 1000)",
+        ),
         key(
             "queries",
             Shape::Whole(1, i64::MAX),
-            "for how many queries the signs are to be good (default 1000)",
+            "the number of queries that the guarantee holds for (default 1000)",
         ),
-        key("failure", Shape::Exact, "the probability with which they are not (default 0.01)"),
+        key("failure", Shape::Exact, "the probability that the guarantee fails (default 0.01)"),
         key("noise", words!(NOISES), "the noise of each sum"),
         key(
             "norm_bound",
             Shape::Whole(1, i64::MAX),
-            "a public upper bound of the sum of all squared counts; without it 1 000 000 is assumed for predictions, and intervals estimate \
-             it",
+            "a public upper bound on the sum of all squared counts (default: predictions assume 1 000 000, and intervals estimate it)",
         ),
         key(
             "sketch_rows",
             Shape::Whole(1, 4096),
-            "with `kind = \"sketch\"`: how many rows of buckets (default 16)",
+            "with `kind = \"sketch\"`: the number of rows of buckets (default 16)",
         ),
     ],
     one_of: SIZES,
@@ -57,13 +65,13 @@ pub(super) const KEYS: Keys = Keys {
 pub(super) const SIZES: &[&str] = &["rows", "size", "error"];
 /// `kind`.
 pub(super) const KINDS: Words<bool> = &[
-    ("dense", false, "every count in every sum (default)"),
-    ("sketch", true, "every count in one bucket of each row"),
+    ("dense", false, "every count enters every sum (default)"),
+    ("sketch", true, "every count enters one bucket of each row"),
 ];
 /// `noise`.
 pub(super) const NOISES: Words<Noise> = &[
     ("gaussian", Noise::Gaussian, "discrete Gaussian noise (default)"),
-    ("laplace", Noise::Laplace, "discrete Laplace noise, the published algorithm's, which costs more error"),
+    ("laplace", Noise::Laplace, "discrete Laplace noise, as in the published algorithm; the error is larger"),
 ];
 
 /// Reads `[projection]`.

@@ -14,21 +14,21 @@ use std::ops::Range;
 
 /// The keys of `[[query]]`.
 pub(super) const KEYS: Keys = Keys {
-    what: "A question that the release is to answer well.",
+    what: "A question that the plan is made for.",
     keys: &[
         required(
             "sql",
             Shape::Text,
-            "a SELECT as asked of the release: counts and sums, their sums and differences, with WHERE, FILTER and GROUP BY, also of a \
-             CASE. The name after FROM is not looked at",
+            "a SELECT of counts and sums, and of sums and differences of them, with WHERE, FILTER and GROUP BY (a CASE too). The name \
+             after FROM does not matter",
         ),
-        key("weight", Shape::Exact, "how much the error of each of its figures matters (default 1)"),
-        key("margin", Shape::Exact, "a target: the interval of every figure in every row is at most ± this"),
+        key("weight", Shape::Exact, "how much the error of each figure matters (default 1)"),
         key(
-            "level",
+            "margin",
             Shape::Exact,
-            "with `margin`: the probability with which that interval covers (default 0.95)",
+            "a target: the interval of every figure in every row is at most ± this number",
         ),
+        key("level", Shape::Exact, "with `margin`: the coverage of that interval (default 0.95)"),
     ],
     one_of: &[],
     rules: r#"{"dependentRequired": {"level": ["margin"]}}"#,

@@ -15,19 +15,19 @@ use std::ops::Range;
 
 /// The keys of `[recipients]`.
 pub(super) const KEYS: Keys = Keys {
-    what: "How the copies for several recipients hang together. May be left out.",
+    what: "How the copies for several recipients are made; optional.",
     keys: &[
         key("mode", words!(MODES), "how each copy is made"),
         key(
             "mean",
             Shape::Whole(-(MAX_REACH as i64), MAX_REACH as i64),
-            "with `\"shifted\"`: centres are whole numbers, uniform on 0 to twice this",
+            "with `\"shifted\"`: centres are whole numbers, uniform from 0 to twice this number",
         ),
         shown(
             "centres",
             "centres = [-20, 20]",
             Shape::Json(r#"{"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2}"#),
-            "in place of `mean`, or beside it where it is their mean: the least and the largest centre, both even or both odd",
+            "instead of `mean`, or beside it if it is their mean: the least and the largest centre, both even or both odd",
         ),
     ],
     one_of: &[],
@@ -38,24 +38,24 @@ pub(super) const KEYS: Keys = Keys {
 };
 /// The keys of `[[recipient]]`.
 pub(super) const RECIPIENT: Keys = Keys {
-    what: "Who gets a copy. Exactly one of `epsilon`, `rho` and `margin` says how precise it is.",
+    what: "A recipient. Exactly one of `epsilon`, `rho` and `margin` sets the precision of the copy.",
     keys: &[
         required(
             "name",
             Shape::Matches(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"),
-            "letters, digits, dots, `-`, `_`: part of the file's name, and in its signed manifest",
+            "the recipient, in the file's name and in the signed manifest: letters, digits, dots, `-`, `_`",
         ),
         key(
             "epsilon",
             Shape::Exact,
-            "what this copy alone may cost, at most the budget of `[privacy]`, where that has `epsilon`; beside a `delta`, ε at that δ",
+            "the budget of this copy alone, at most that of `[privacy]`, if that has `epsilon`; with a `delta`, ε at that δ",
         ),
-        key("rho", Shape::Exact, "what this copy alone may cost, where `[privacy]` has `rho` or `delta`"),
+        key("rho", Shape::Exact, "the budget of this copy alone, if `[privacy]` has `rho` or `delta`"),
         shown(
             "margin",
             "margin = 50",
             Shape::Exact,
-            "in place of a budget: a copy no more precise than it takes for every cell's 95 % interval to be at most ± 50",
+            "instead of a budget: only as precise as needed for every cell's 95 % interval to be at most ± 50",
         ),
     ],
     one_of: AMOUNTS,
@@ -68,12 +68,12 @@ pub(super) const MODES: Words<ModeWord> = &[
     (
         "nested",
         ModeWord::Nested,
-        "each copy is made from the next more precise one by further noise; together they cost what the most precise one costs (default)",
+        "each copy adds noise to the next more precise one; together they cost what the most precise one costs (default)",
     ),
     (
         "shifted",
         ModeWord::Shifted,
-        "each is measured by itself, around a secret centre; together they cost the sum",
+        "each copy is measured by itself, around a secret centre; together they cost the sum",
     ),
 ];
 

@@ -22,7 +22,7 @@ pub(super) const KEYS: Keys = Keys {
         required(
             "of",
             Shape::AnyList(&Shape::Text),
-            "the table whose cells the columns are, the last dimension fastest",
+            "the table whose cells are the columns, the last dimension fastest",
         ),
     ],
     one_of: &[],

@@ -134,9 +134,9 @@ pub(crate) mod tests {
             Shape::Either([Shape::Words(list), Shape::List(_)]) => list(),
             _ => Vec::new(),
         };
-        let word = |(word, what): &(&str, &str)| format!("`\"{word}\"`, {}", what.trim_end_matches('.'));
+        let word = |(word, what): &(&str, &str)| format!("`\"{word}\"`: {}", what.trim_end_matches('.'));
         if !words.is_empty() {
-            what = format!("{what}: {}", words.iter().map(word).collect::<Vec<_>>().join("; "));
+            what = format!("{what}. {}", words.iter().map(word).collect::<Vec<_>>().join("; "));
         }
         format!("| `{name}`{} | {what} |", if key.required { " (required)" } else { "" })
     }

@@ -17,9 +17,9 @@ pub(super) const KEYS: Keys = Keys {
         required(
             "of",
             Shape::AnyList(&Shape::Text),
-            "its dimensions or coarser levels; an empty list is the total",
+            "the table's dimensions or levels; an empty list is the total",
         ),
-        required("share", Shape::Exact, "its part of the budget, such as `\"1256/4099\"`"),
+        required("share", Shape::Exact, "its share of the budget, such as `\"1256/4099\"`"),
     ],
     one_of: &[],
     rules: "{}",

@@ -15,8 +15,8 @@ use std::collections::HashMap;
 
 /// The keys of `[[table]]`.
 pub(super) const KEYS: Keys = Keys {
-    what: "Tables: exactly one of `every`, `up_to` and `of` says which. A table that several entries ask for in the same way is made once, with \
-           the largest weight and the strictest target; if one of them says so, it is exact.",
+    what: "Tables to release: exactly one of `every`, `up_to` and `of` selects them. A table that several entries ask for in \
+           the same way is made once, with the largest weight and the strictest target, and exact if one of them says so.",
     keys: &[
         shown(
             "of",
@@ -35,26 +35,26 @@ pub(super) const KEYS: Keys = Keys {
             "among",
             "among = [...]",
             Shape::AnyList(&Shape::Text),
-            "with `every` and `up_to`: only of these dimensions, at these levels",
+            "with `every` and `up_to`: only these dimensions, at these levels",
         ),
         shown(
             "ask",
             "ask = { age = \"ranges\" }",
             Shape::Map(&asks::ASKED),
-            "what is asked of them along a dimension or a level: see below. A table without the dimension ignores it",
+            "the sums that people will ask for along a dimension or level: see below. Tables without the dimension ignore it",
         ),
-        key("weight", Shape::Exact, "how much the error of each of its answers matters (default 1)"),
+        key("weight", Shape::Exact, "how much the error of each answer matters (default 1)"),
         shown(
             "margin",
             "margin = 50",
             Shape::Exact,
-            "a target: every answer's interval is at most ± 50; every cell's, where nothing else is asked",
+            "a target: the interval of every answer (every cell, if there is no `ask`) is at most ± 50",
         ),
         shown(
             "level",
             "level = 0.9",
             Shape::Exact,
-            "with `margin`: the probability with which that interval covers (default 0.95)",
+            "with `margin`: the coverage of that interval (default 0.95)",
         ),
         shown(
             "exact",
@@ -66,7 +66,7 @@ pub(super) const KEYS: Keys = Keys {
             "reason",
             "reason = \"...\"",
             Shape::Text,
-            "with `exact`, and required there: why; shown with the release",
+            "required with `exact`: why; shown with the release",
         ),
     ],
     one_of: SHAPES,

@@ -7,11 +7,11 @@ use crate::plan::strategy::strategies;
 use crate::plan::{BudgetRule, Measure, Neighbours};
 
 /// `unit`, where it is a word.
-pub(super) const UNITS: Words<()> = &[("row", (), "every row is its own unit")];
+pub(super) const UNITS: Words<()> = &[("row", (), "every row is a unit")];
 
 /// `format`, and the endings of files.
 pub(super) const FORMATS: Words<Format> =
-    &[("csv", Format::Csv, "separated values"), ("parquet", Format::Parquet, "Apache Parquet")];
+    &[("csv", Format::Csv, "delimited text"), ("parquet", Format::Parquet, "Apache Parquet")];
 
 /// `encoding`.
 pub(super) const ENCODINGS: Words<Encoding> = &[
@@ -34,7 +34,7 @@ macro_rules! measures {
     ($($(#[doc = $help:literal])* $name:ident = $tag:literal $word:literal $file:ident;)+) => {
         /// `measure`; `None` lets the planner choose.
         pub(super) const MEASURES: Words<Option<Measure>> = &[
-            ("auto", None, "the least predicted error of all that apply, from the tables asked for and never from the data (default)"),
+            ("auto", None, "The strategy with the least predicted error; the choice depends on the spec alone, never on the data (default)"),
             $(($word, Some(Measure::$name), concat!($($help),*).trim_ascii())),+
         ];
     };
@@ -43,8 +43,8 @@ strategies!(measures);
 
 /// `budgets`.
 pub(super) const BUDGETS: Words<BudgetRule> = &[
-    ("optimal", BudgetRule::Optimal, "for the least total error (default)"),
-    ("uniform", BudgetRule::Uniform, "the same for everything that is measured"),
+    ("optimal", BudgetRule::Optimal, "the shares with the least total error (default)"),
+    ("uniform", BudgetRule::Uniform, "equal shares for everything that is measured"),
 ];
 
 /// `objective`.

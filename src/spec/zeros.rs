@@ -10,11 +10,11 @@ use crate::sql::quote_names;
 
 /// The keys of `[[zero]]`.
 pub(super) const KEYS: Keys = Keys {
-    what: "Cells that are empty whatever the data: no rows may be in them, and every answer knows it.",
+    what: "Cells that are empty whatever the data: rows in them stop the release, and every answer uses the fact.",
     keys: &[required(
         "where",
         Shape::Text,
-        "a condition, as after WHERE in a query: `age < 15 AND work <> 'none'`. Some table must tell these cells apart",
+        "a condition as after WHERE in a query: `age < 15 AND work <> 'none'`. Some table must tell these cells apart",
     )],
     one_of: &[],
     rules: "{}",

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 macro_rules! strategies {
     ($with:ident) => {
         $with! {
-            /// What each table adds to the coarser ones, once: optimal under Gaussian noise.
+            /// The contrasts that each table adds to the coarser ones: optimal under Gaussian noise.
             Residual = 1 "residual" residual;
             /// The tables asked for, as they are.
             Queries = 2 "queries" queries;
@@ -22,19 +22,19 @@ macro_rules! strategies {
             Base = 3 "base" base;
             /// Every table below those asked for, at every level in use.
             Hierarchy = 4 "hierarchy" hierarchy;
-            /// The tables asked for, merged two by two while that lowers the error.
+            /// The tables asked for, merged in pairs while that lowers the error.
             Cluster = 5 "cluster" cluster;
-            /// The tables and shares of the budget with the least error that a search finds.
+            /// The best tables and budget shares that a search finds.
             Tables = 6 "tables" tables;
-            /// Just the tables in `shares`.
+            /// Exactly the tables in `shares`.
             Given = 7 "given" given;
-            /// Differences of halves of halves of the categories: the Haar wavelet.
+            /// The Haar wavelet over the categories.
             Wavelet = 8 "wavelet" wavelet;
-            /// Walsh–Hadamard coefficients of the categories coded in bits.
+            /// Walsh–Hadamard coefficients of categories coded in bits.
             Fourier = 9 "fourier" fourier;
-            /// Your own linear queries, the `rows`.
+            /// Your own linear queries, given in `rows`.
             Matrix = 10 "matrix" matrix;
-            /// Bases that fit the ranges, prefixes or intervals asked of ordered dimensions: see `ask`.
+            /// Bases made for the ranges, prefixes or intervals in `ask`.
             Bases = 11 "bases" bases;
         }
     };
