@@ -126,7 +126,7 @@ def test_tables_are_browsed(tab, folder, margins):
     with page.expect_download() as download:
         page.click("text=Download the whole table")
     rows = list(csv.DictReader(io.StringIO(download.value.path().read_text())))
-    exported = margins("export", folder / "town.margins", "--table", "sex,age", "--csv").stdout
+    exported = margins("export", folder / "town.margins", "--table", "sex,age", "--format", "csv").stdout
     key = lambda row: (row["sex"], row["age"], row["estimate"], row["std_error"])
     assert sorted(map(key, rows)) == sorted(map(key, csv.DictReader(io.StringIO(exported))))
     # Along the bands of age, a picture for each sex: bars or bands with the numbers of the table beside them.

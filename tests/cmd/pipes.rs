@@ -44,7 +44,7 @@ fn one_line_is_enough() {
         (&["inspect", file], 0),
         (&["inspect", file, "--json"], 0),
         (&["inspect", file, "--spec"], 0),
-        (&["export", file, "--table", "sex,age.band", "--csv"], 0),
+        (&["export", file, "--table", "sex,age.band", "--format", "csv"], 0),
         (&["query", file, "--batch", "many.sql"], 0),
         (&["query", file, "--batch", "many.sql", "--jsonl"], 0),
         (&["query", "out/codes.margins", "--keys", "many.csv"], 0),

@@ -135,7 +135,8 @@ fn programs_get_the_bytes() {
 fn spreadsheets_run_no_label() {
     let folder = folder();
     hostile(folder.path());
-    for words in [&["query", BAD, BY_SEX, "--csv"][..], &["export", BAD, "--table", "sex", "--csv"]] {
+    for words in [&["query", BAD, BY_SEX, "--csv"][..], &["export", BAD, "--table", "sex", "--format", "csv"]]
+    {
         let out = String::from_utf8(run(folder.path(), words).stdout).unwrap();
         assert!(out.contains("\r\n'=1+1,"), "{out:?}");
         assert!(out.contains("\r\n-2,"), "{out:?}");

@@ -86,6 +86,7 @@ pub fn run(args: &Args, format: Format, answers: &Answers) -> Outcome {
         };
         let tidy = Tidy::new(answers, levels, args.level, finisher.as_ref())?;
         let bytes = format.bytes(&tidy, answers, &name(cube, levels))?;
+        super::output::tell(&answers.caveats(args.level)?, args.level);
         return match String::from_utf8(bytes) {
             Ok(text) => output::data(&text),
             Err(_) => Err(Failure::Message("Parquet is no text: name a folder with --out".into())),

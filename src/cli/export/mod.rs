@@ -17,14 +17,14 @@ use crate::release::Release;
 use finished::Finisher;
 use std::path::PathBuf;
 
-/// Write a recovered table, every cell with its standard error and interval.
+/// Export whole tables from a release, every cell with its standard error and interval.
 ///
-/// The cells are the best linear unbiased estimates: they agree with every other table of the release, and
-/// they may be negative or fractional. --finish adds a column of non-negative whole numbers that add up;
-/// it is biased, labelled so, and never what an interval is about.
+/// The cells are the best linear unbiased estimates: they agree with every other table of the release, and they may be negative
+/// or fractional. --finish adds a column of non-negative whole numbers that add up; it is biased and labelled so, and the
+/// intervals are not about it.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Example:\n  margins export out/town.margins --table sex,age.band --csv > table.csv\n  \
+    after_help = "Example:\n  margins export out/town.margins --table sex,age.band --format csv > table.csv\n  \
     margins export out/town.margins --table work --finish nonnegative-integral\n  \
     margins export out/town.margins --all --format json-stat --out tables\n  \
     margins export out/town.margins --registry > town.yaml"
@@ -32,33 +32,30 @@ use std::path::PathBuf;
 pub struct Args {
     /// The release
     file: PathBuf,
-    /// Dimensions and levels of the table, separated by commas; `total` is the table of none
+    /// The table's dimensions and levels, separated by commas; `total` for the table without any
     #[arg(long, value_name = "NAMES", required_unless_present_any = ["all", "registry"])]
     table: Option<String>,
-    /// Every table that was asked for when the release was made
+    /// Export every table that the spec asked for
     #[arg(long, conflicts_with = "table", requires = "format")]
     all: bool,
     /// Draft an entry for the public registry of deployments of differential privacy, as YAML
-    #[arg(long, conflicts_with_all = ["table", "all", "format", "csv", "json", "finish", "level", "cache"])]
+    #[arg(long, conflicts_with_all = ["table", "all", "format", "json", "finish", "level", "cache"])]
     registry: bool,
-    /// Write files that other tools know
-    #[arg(long, value_enum, conflicts_with_all = ["csv", "json"])]
+    /// The format of the output
+    #[arg(long, value_enum, conflicts_with = "json")]
     format: Option<files::Format>,
-    /// The folder to write to, with a datapackage.json that describes the files
+    /// Write files into this folder, with a datapackage.json that describes them
     #[arg(long, value_name = "FOLDER", requires = "format")]
     out: Option<PathBuf>,
     /// The probability with which each interval covers the truth
     #[arg(long, default_value_t = 0.95, value_name = "P")]
     level: f64,
-    /// Also finish the table, in a column of its own
+    /// Add a column of finished counts: non-negative whole numbers, biased
     #[arg(long, value_enum, value_name = "HOW")]
     finish: Option<Finish>,
-    /// Keep in this folder what an answer goes through a whole release for, and take it from there the next time: answers are the same
+    /// Keep sums over the whole release in this folder, so that later queries are faster; answers are the same
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
-    /// Print CSV
-    #[arg(long, conflicts_with = "json")]
-    csv: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -66,10 +63,10 @@ pub struct Args {
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 pub enum Finish {
-    /// Non-negative whole numbers that add up to the rounded total, this table alone. Biased.
+    /// Each table by itself: its counts add up to its rounded total.
     #[value(alias = "integral")]
     NonnegativeIntegral,
-    /// Non-negative whole numbers for all tables of the release at once: any two agree wherever they meet. Biased.
+    /// All tables of the release at once: any two agree wherever they overlap.
     Consistent,
 }
 
@@ -125,18 +122,13 @@ fn one(args: &Args, answers: &Answers) -> Outcome {
     let mut result = result(answers.cube(), &group_by, &groups, finished.as_deref(), args.level);
     result.notes.extend(answers.told());
     result.caveats = answers.caveats(args.level)?;
-    if args.csv || args.json {
+    if args.json {
         // Beside its other parts the count is the estimate, and stands once.
         result
             .columns
             .iter_mut()
             .filter(|c| c.kind == ColumnKind::Figure)
             .for_each(|c| c.name = "estimate".into());
-    }
-    if args.csv {
-        return output::print_csv(&result);
-    }
-    if args.json {
         let mut more = serde_json::Map::new();
         more.insert("release".into(), answers.name().into());
         if let Some(finish) = args.finish {
