@@ -6,4 +6,5 @@
 
 pub mod exact;
 pub mod law;
+pub mod loss;
 pub mod numeric;

@@ -1,0 +1,184 @@
+//! δ by listing what S can be: where lattices are coarse, or few, no bound comes closer.
+//!
+//! Noises of one scale share a lattice: their sum's masses are convolved, one by one or doubling. The lattices are dealt into two halves, each half's values are
+//! listed, and `E[(1 − e^{x−X−Y})₊]` is one walk along both. All that is added up is positive. What is cut off as too improbable counts
+//! as if there the loss had no bound.
+
+use super::{Delta, Loss, Part, bounded};
+
+/// The most values of a half, and of one lattice.
+const MOST: usize = 1 << 16;
+/// The most products.
+const MOST_WORK: usize = 1 << 23;
+/// Of the bound that is to be improved, what may be cut off in all.
+const CUT: f64 = 1e-14;
+/// Four units in the last place.
+const UNIT: f64 = 1.0 / (1u64 << 50) as f64;
+
+/// Masses at −r, …, r, and how much more there may be beyond.
+#[derive(Clone)]
+struct Masses {
+    masses: Vec<f64>,
+    lost: f64,
+}
+
+/// `None` where there are too many values. `above` is some bound on δ.
+pub(super) fn delta(loss: &Loss, epsilon: f64, above: f64) -> Option<Delta> {
+    let noises: f64 = loss.parts.iter().map(|p| p.copies).sum();
+    if loss.smooth > 0.0 || noises > MOST as f64 {
+        return None;
+    }
+    let mut list = List { each: CUT * above / noises, work: MOST_WORK };
+    let mut lattices: Vec<(f64, Masses)> = Vec::new();
+    let mut parts = loss.parts.clone();
+    parts.sort_by(|a, b| a.variance.total_cmp(&b.variance));
+    for alike in parts.chunk_by(|a, b| a.variance == b.variance) {
+        let variance = alike.first()?.variance;
+        lattices.push((1.0 / variance, list.lattice(variance, alike)?));
+    }
+    lattices.sort_by_key(|(_, l)| std::cmp::Reverse(l.masses.len()));
+    let mut lost: f64 = lattices.iter().map(|(_, l)| l.lost).sum();
+    let mut halves = [vec![(0.0, 1.0)], vec![(0.0, 1.0)]];
+    for (step, lattice) in &lattices {
+        let to = usize::from(halves[1].len() < halves[0].len());
+        halves[to] = list.multiply(&halves[to], *step, &lattice.masses, &mut lost)?;
+    }
+    for half in &mut halves {
+        half.sort_by(|a, b| a.0.total_cmp(&b.0));
+    }
+    let [first, second] = halves;
+    let reach = |half: &[(f64, f64)]| half.last().map_or(0.0, |v| v.0);
+    let range = reach(&first) + reach(&second);
+    // Values and x are sums of a few products each: a hair further down they are on the safe side.
+    let size = epsilon.abs() + loss.rho() + range;
+    if !(size < 600.0) {
+        return None;
+    }
+    let hair = UNIT * 16.0 * (size + loss.rho() * loss.parts.len() as f64);
+    let (sum, beyond) = walk(&first, &second, epsilon - loss.rho() - hair);
+    // A mass is a product of as many factors as there are noises, each an exponential, added up a few thousand times.
+    let relative = UNIT * (64.0 * noises + size * 64.0 + 256.0);
+    let error = relative * sum + UNIT * (first.len() + second.len() + 64) as f64 * beyond;
+    let lost = lost * (1.0 + 1e-9);
+    Some(bounded(sum + error + lost, 2.0 * error + lost + 2.0 * hair * beyond))
+}
+
+/// `E[(1 − e^{x−X−Y})₊]` and `P(X + Y > x)`.
+fn walk(first: &[(f64, f64)], second: &[(f64, f64)], x: f64) -> (f64, f64) {
+    let mut at = second.len();
+    // Of the values of the second that are far enough up: their mass, and Σ p e^{−y}.
+    let (mut above, mut weighed) = (0.0, 0.0);
+    let (mut sum, mut beyond) = (0.0, 0.0);
+    for (value, p) in first {
+        let from = x - value;
+        while let Some((y, q)) = at.checked_sub(1).and_then(|i| second.get(i)).filter(|y| y.0 > from) {
+            above += q;
+            weighed += q * libm::exp(-y);
+            at -= 1;
+        }
+        sum += p * (above - libm::exp(from) * weighed).max(0.0);
+        beyond += p * above;
+    }
+    (sum, beyond)
+}
+
+/// How closely, and how long, lists are made.
+struct List {
+    /// What each noise may lose.
+    each: f64,
+    /// The products that are left.
+    work: usize,
+}
+
+impl List {
+    /// The sum of noises of one scale.
+    fn lattice(&mut self, variance: f64, alike: &[Part]) -> Option<Masses> {
+        let one = self.one(variance)?;
+        let mut all = Masses { masses: vec![1.0], lost: 0.0 };
+        for p in alike {
+            // Doubling, for many.
+            let (mut power, mut left) = (one.clone(), p.copies as u64);
+            let mut many = Masses { masses: vec![1.0], lost: 0.0 };
+            loop {
+                if left & 1 == 1 {
+                    many = self.convolve(&many, &power, 1)?;
+                }
+                left >>= 1;
+                if left == 0 {
+                    break;
+                }
+                power = self.convolve(&power, &power, 1)?;
+            }
+            all = self.convolve(&all, &many, p.by as usize)?;
+        }
+        Some(all)
+    }
+
+    /// One noise: `P(|z| > r) ≤ 2e^{−(r+1)²/2s²}`.
+    fn one(&self, variance: f64) -> Option<Masses> {
+        let reach = libm::ceil(libm::sqrt(2.0 * variance * -libm::log(0.25 * self.each)));
+        if !(reach < MOST as f64) {
+            return None;
+        }
+        let half: Vec<f64> =
+            (0..=reach as u64).map(|k| libm::exp(-((k * k) as f64) / (2.0 * variance))).collect();
+        let total = half.iter().skip(1).rev().sum::<f64>() * 2.0 + 1.0;
+        let masses = half.iter().skip(1).rev().chain(&half).map(|m| m / total).collect();
+        Some(Masses { masses, lost: 0.5 * self.each })
+    }
+
+    /// The sum of one and `by` times another.
+    fn convolve(&mut self, a: &Masses, b: &Masses, by: usize) -> Option<Masses> {
+        let length = (b.masses.len() - 1).checked_mul(by)?.checked_add(a.masses.len())?;
+        self.work = self.work.checked_sub(a.masses.len().checked_mul(b.masses.len())?)?;
+        if length > MOST {
+            return None;
+        }
+        let mut masses = vec![0.0; length];
+        for (i, x) in b.masses.iter().enumerate() {
+            let row = &mut masses[i * by..i * by + a.masses.len()];
+            for (sum, y) in row.iter_mut().zip(&a.masses) {
+                *sum += x * y;
+            }
+        }
+        // Ends so improbable that all of them together do not matter.
+        let mut lost = 0.0;
+        let mut ends = 0;
+        while 2 * ends + 1 < masses.len() && lost + 2.0 * masses[ends] <= 1e-3 * self.each {
+            lost += 2.0 * masses[ends];
+            ends += 1;
+        }
+        masses.truncate(masses.len() - ends);
+        masses.drain(..ends);
+        Some(Masses { masses, lost: a.lost + b.lost + lost })
+    }
+
+    /// All sums of a value and one of a lattice.
+    fn multiply(
+        &mut self,
+        half: &[(f64, f64)],
+        step: f64,
+        masses: &[f64],
+        lost: &mut f64,
+    ) -> Option<Vec<(f64, f64)>> {
+        let pairs = half.len().checked_mul(masses.len())?;
+        self.work = self.work.checked_sub(pairs)?;
+        let middle = (masses.len() / 2) as f64;
+        let few = self.each / pairs as f64;
+        let mut out = Vec::new();
+        for (i, m) in masses.iter().enumerate() {
+            let at = (i as f64 - middle) * step;
+            for (value, p) in half {
+                if m * p < few {
+                    *lost += m * p;
+                } else {
+                    out.push((value + at, m * p));
+                }
+            }
+            if out.len() > MOST {
+                return None;
+            }
+        }
+        Some(out)
+    }
+}

@@ -1,0 +1,182 @@
+//! The privacy loss of discrete Gaussian noise, as a law: what δ a release has at an ε, without the loss of a conversion.
+//!
+//! A unit moves integers by `v_i` that noise of parameter `s_i²` is added to. The logarithm of how much likelier an outcome is with the
+//! unit than without is exactly `±ρ + S`, with `ρ = Σ v_i²/2s_i²` and `S = Σ (v_i/s_i²) z_i` over the noises `z_i`, a symmetric law. So
+//!
+//! ```text
+//! δ(ε) = E[(1 − e^{ε−ρ−S})₊] = P(S > ε − ρ) − e^ε P(S > ε + ρ).
+//! ```
+//!
+//! **Guarantee.** [`Loss::delta`] is never below the δ of these noises, and says by how much it may be above. It is the less of two bounds:
+//! [`inverted`] inverts the generating function along a line, where what sampling adds is never negative; [`listed`] adds up what S can
+//! be, where that is few values. δ is that of one release with scales fixed beforehand. It does not fall with ρ: a plan is proved at its own scales.
+//!
+//! Everything is in one fixed order of operations on `libm`: what one machine proves another finds.
+
+mod inverted;
+mod listed;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+/// Noises that hide one shift: `copies` integers that a unit moves by `by`, up or down.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Moved {
+    /// How far, in whole steps of the noise.
+    pub by: u64,
+    /// How many integers move so far.
+    pub copies: u64,
+    /// The parameter `s²` of each one's discrete Gaussian noise.
+    pub variance: f64,
+}
+
+/// The law of the privacy loss.
+#[derive(Debug, Clone)]
+pub struct Loss {
+    /// The smallest steps first.
+    parts: Vec<Part>,
+    /// The variance that noise without a lattice adds to S.
+    smooth: f64,
+    /// Of S, were the noises continuous: `2ρ`.
+    spread: f64,
+}
+
+/// Noises of one kind.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    /// `v`.
+    by: f64,
+    copies: f64,
+    variance: f64,
+}
+
+impl Part {
+    /// `v/s²`.
+    fn step(&self) -> f64 {
+        self.by / self.variance
+    }
+
+    /// What it adds to the variance of S.
+    fn spread(&self) -> f64 {
+        self.copies * self.by * self.step()
+    }
+}
+
+/// δ at some ε.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Delta {
+    /// Never below the true one.
+    pub above: f64,
+    /// Nor above it by more than this.
+    pub excess: f64,
+}
+
+/// With this little of itself in excess a bound is as good as exact.
+const CLOSE: f64 = 1e-6;
+/// Steps of inversion before listing is tried, and after that.
+const QUICK: usize = 1 << 13;
+const LONG: usize = 1 << 17;
+
+impl Loss {
+    /// The loss of these noises together. `None` when one of them is no noise.
+    pub fn new(moved: impl IntoIterator<Item = Moved>) -> Option<Loss> {
+        let mut kinds: BTreeMap<(u64, u64), f64> = BTreeMap::new();
+        for m in moved {
+            if !(m.variance > 0.0 && m.variance.is_finite()) {
+                return None;
+            }
+            if m.by > 0 && m.copies > 0 {
+                *kinds.entry((m.variance.to_bits(), m.by)).or_default() += m.copies as f64;
+            }
+        }
+        let part = |((bits, by), copies): ((u64, u64), f64)| Part {
+            by: by as f64,
+            copies,
+            variance: f64::from_bits(bits),
+        };
+        Some(Loss::of(kinds.into_iter().map(part).collect(), 0.0))
+    }
+
+    /// That of noise so wide that its steps do not matter, at this ρ: the limit that every loss is compared with.
+    pub fn smooth(rho: f64) -> Loss {
+        Loss::of(Vec::new(), 2.0 * rho)
+    }
+
+    fn of(mut parts: Vec<Part>, smooth: f64) -> Loss {
+        parts.sort_by(|a, b| a.step().total_cmp(&b.step()));
+        let spread = parts.iter().map(Part::spread).sum::<f64>() + smooth;
+        Loss { parts, smooth, spread }
+    }
+
+    /// With every variance times a factor: ρ is divided by it.
+    pub fn scaled(&self, factor: f64) -> Loss {
+        let part = |p: &Part| Part { variance: p.variance * factor, ..*p };
+        Loss::of(self.parts.iter().map(part).collect(), self.smooth / factor)
+    }
+
+    /// `ρ`, to within rounding.
+    pub fn rho(&self) -> f64 {
+        0.5 * self.spread
+    }
+
+    /// δ at this ε.
+    pub fn delta(&self, epsilon: f64) -> Delta {
+        if epsilon.is_nan() || !self.spread.is_finite() {
+            return Delta { above: 1.0, excess: 1.0 };
+        }
+        if self.spread == 0.0 {
+            return Delta { above: 0.0, excess: 0.0 };
+        }
+        let close = |bound: &Delta| bound.excess <= CLOSE * bound.above;
+        let quick = inverted::delta(self, epsilon, QUICK);
+        if close(&quick) {
+            return quick;
+        }
+        let less = |a: Delta, b: Delta| if b.above < a.above { b } else { a };
+        match listed::delta(self, epsilon, quick.above) {
+            Some(listed) if close(&listed) => listed,
+            listed => {
+                let long = less(quick, inverted::delta(self, epsilon, LONG));
+                listed.map_or(long, |listed| less(long, listed))
+            }
+        }
+    }
+
+    /// The least ε with at most this δ, rounded up: δ at what is returned has been found to be no more. `None` where there is none that
+    /// doubles reach.
+    pub fn epsilon(&self, delta: f64) -> Option<f64> {
+        let within = |epsilon: f64| self.delta(epsilon).above <= delta;
+        if !(delta > 0.0) {
+            return None;
+        }
+        if within(0.0) {
+            return Some(0.0);
+        }
+        // Of continuous noise, roughly.
+        let guess = self.rho() + libm::sqrt(2.0 * self.spread * libm::log(1.0 / delta).max(0.5));
+        let (mut low, mut high) = (0.0, guess);
+        while !within(high) {
+            (low, high) = (high, 2.0 * high);
+            if !(high < 1e12) {
+                return None;
+            }
+        }
+        while high - low > 1e-9 * high {
+            let middle = 0.5 * (low + high);
+            if within(middle) { high = middle } else { low = middle }
+        }
+        Some(high)
+    }
+}
+
+/// Bounds in one order: no less than 0, no more than 1, and not a number is 1.
+fn bounded(above: f64, excess: f64) -> Delta {
+    if above <= 1.0 {
+        // What underflows is not nothing.
+        let above = above.max(f64::MIN_POSITIVE);
+        Delta { above, excess: excess.clamp(0.0, above) }
+    } else {
+        Delta { above: 1.0, excess: 1.0 }
+    }
+}
