@@ -5,6 +5,7 @@ use margins::cube::{Cube, Dimension};
 use margins::exact::Rational;
 use margins::plan::{BudgetRule, Neighbours};
 use margins::secret::count::{Axis, Counter};
+use margins::secret::ingest::Means;
 use margins::secret::ingest::{Rows, read};
 use margins::spec::{Budget, Coding, Column, Privacy, Spec, StrategySpec, Unit};
 use std::fmt::Write;
@@ -99,7 +100,7 @@ fn reading(c: &mut Criterion) {
         ("labels", spec(true), csv(&columns, label)),
     ] {
         std::fs::write(&path, text).expect("a file");
-        group.bench_function(name, |b| b.iter(|| read(&spec, &path, &()).expect("rows")));
+        group.bench_function(name, |b| b.iter(|| read(&spec, &path, &Means::default()).expect("rows")));
     }
 }
 

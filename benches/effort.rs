@@ -9,6 +9,8 @@ use margins::compile::effort::{Effort, Takes};
 use margins::compile::{self, Options};
 use margins::planner::Look;
 use margins::release::SigningKey;
+use margins::secret::ingest::Means;
+use margins::secret::ingest::Memory;
 use margins::secret::noise::Entropy;
 use margins::spec::{self, Spec};
 use std::fmt::Write as _;
@@ -104,7 +106,8 @@ fn one(folder: &Path, workload: Workload) {
     let (name, rows) = (workload.0, workload.4 as f64);
     let spec = made_up(folder, workload);
     let job = compile::plan(&spec, Look::Needed, "2026-01-01").unwrap_or_else(|e| panic!("{e}"));
-    let Effort { work, release, row: each, answer, .. } = job.effort(&spec).expect("tables");
+    let Effort { work, release, row: each, answer, .. } =
+        job.effort(&spec, Memory::default()).expect("tables");
     let key = SigningKey::throw_away().expect("a key");
     let made = || {
         let options = Options {
@@ -117,7 +120,7 @@ fn one(folder: &Path, workload: Workload) {
             day: "2026-01-01",
             entropy: Entropy::from_os().expect("randomness"),
         };
-        compile::release(&spec, options, &()).unwrap_or_else(|e| panic!("{e}")).sealed
+        compile::release(&spec, options, &Means::default()).unwrap_or_else(|e| panic!("{e}")).sealed
     };
     drop(job);
     let (sealed, making) = took(made);

@@ -9,6 +9,7 @@ use margins::answer::Answers;
 use margins::compile::{self, Options};
 use margins::planner;
 use margins::release::SigningKey;
+use margins::secret::ingest::Means;
 use margins::secret::noise::Entropy;
 use margins::spec::{self, Spec};
 use std::fmt::Write as _;
@@ -61,7 +62,7 @@ fn release(spec: &Spec, folder: &Path, key: &SigningKey) -> std::path::PathBuf {
         day: "2026-01-01",
         entropy: Entropy::from_os().expect("randomness"),
     };
-    compile::release(spec, options, &()).expect("a release").sealed.path
+    compile::release(spec, options, &Means::default()).expect("a release").sealed.path
 }
 
 fn pipeline(c: &mut Criterion) {

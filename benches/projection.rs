@@ -11,6 +11,7 @@ use margins::secret::Charged;
 use margins::secret::ingest::Rows;
 use margins::secret::noise::Entropy;
 use margins::secret::project::project;
+use margins::watch::Watch;
 use std::hint::black_box;
 use std::time::Duration;
 
@@ -84,7 +85,7 @@ fn build(c: &mut Criterion) {
             let rows = Rows::from_codes(&[KEYS], std::slice::from_ref(&column)).expect("rows");
             let (charged, ()) =
                 Charged::projection(p.clone(), |_| Ok::<(), std::io::Error>(())).expect("a budget");
-            project(rows, &key, charged, Entropy::from_os().expect("randomness"), &|_, _| {})
+            project(rows, &key, charged, Entropy::from_os().expect("randomness"), &Watch::default())
         });
     });
     group.finish();

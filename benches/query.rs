@@ -4,6 +4,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use margins::answer::{Answers, Options};
 use margins::compile;
 use margins::release::SigningKey;
+use margins::secret::ingest::Means;
 use margins::secret::noise::Entropy;
 use margins::spec;
 use std::fmt::Write as _;
@@ -41,7 +42,7 @@ fn opened(folder: &std::path::Path) -> Answers {
         day: "2026-01-01",
         entropy: Entropy::from_os().expect("randomness"),
     };
-    let path = compile::release(&spec, options, &()).expect("a release").sealed.path;
+    let path = compile::release(&spec, options, &Means::default()).expect("a release").sealed.path;
     Answers::open(path).expect("a release")
 }
 

@@ -468,6 +468,7 @@ impl<'a> Row<'a> {
 mod tests {
     use super::*;
     use crate::release::SigningKey;
+    use crate::secret::ingest::Means;
     use crate::secret::noise::Entropy;
     use crate::{compile, spec};
 
@@ -490,7 +491,7 @@ mod tests {
             day: "2026-01-31",
             entropy: Entropy::from_os().unwrap(),
         };
-        let path = compile::release(&spec, options, &()).unwrap().sealed.path;
+        let path = compile::release(&spec, options, &Means::default()).unwrap().sealed.path;
         (folder, path)
     }
 

@@ -92,7 +92,7 @@ pub use margins_evaluator::files;
 #[doc(hidden)]
 pub use margins_evaluator::interrupt;
 #[doc(hidden)]
-pub use margins_evaluator::{answer, cube, plan, progress, projection, recover, release, sql, visible};
+pub use margins_evaluator::{answer, cube, plan, projection, recover, release, sql, visible, watch};
 #[doc(hidden)]
 pub use margins_law::{exact, law, numeric};
 

@@ -33,7 +33,7 @@ pub fn text(path: &Path, most: u64) -> io::Result<String> {
 #[cfg(feature = "compile")]
 pub fn write(path: &Path, text: &str) -> io::Result<()> {
     writable(path)?;
-    crate::interrupt::whole(|| fs::write(path, text))
+    fs::write(path, text)
 }
 
 /// Refuses the name of what is no file, and of a file in no folder.

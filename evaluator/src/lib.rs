@@ -14,9 +14,9 @@ pub mod files;
 #[cfg(feature = "compile")]
 pub mod interrupt;
 pub mod plan;
-pub mod progress;
 pub mod projection;
 pub mod recover;
 pub mod release;
 pub mod sql;
 pub mod visible;
+pub mod watch;

@@ -14,6 +14,7 @@ use margins::answer::keys::Questions;
 use margins::audit;
 use margins::projection::answer::Estimator;
 use margins::release::Release;
+use margins::secret::ingest::Means;
 use std::sync::LazyLock;
 
 static KEY: LazyLock<Key> = LazyLock::new(Key::new);
@@ -122,8 +123,8 @@ pub fn rows(data: &[u8], end: &str) {
         return;
     }
     for spec in &ROOM.1 {
-        let read = margins::secret::ingest::read(spec, &path, &());
-        let checked = margins::secret::ingest::check(spec, &path, &());
+        let read = margins::secret::ingest::read(spec, &path, &Means::default());
+        let checked = margins::secret::ingest::check(spec, &path, &Means::default());
         // What a release refuses, a check finds; and nothing else.
         match (&read, &checked) {
             (Ok(_), Ok(report)) => assert!(report.passed(), "a check finds what a release does not mind"),

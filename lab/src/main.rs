@@ -11,6 +11,7 @@ mod recover;
 
 use clap::{Parser, Subcommand};
 use margins::cli::{Outcome, serve};
+use margins::watch::Watch;
 use std::process::ExitCode;
 
 /// Repeats the published experiments of five papers. Agencies and analysts need the command `margins` alone.
@@ -35,16 +36,16 @@ enum Verb {
     Infer(infer::Args),
 }
 
-fn verb(verb: Verb) -> Outcome {
+fn verb(verb: Verb, watch: &Watch) -> Outcome {
     match verb {
-        Verb::Experiment(args) => experiment::run(&args),
+        Verb::Experiment(args) => experiment::run(&args, watch),
         Verb::Estimator(args) => estimator::run(&args),
         Verb::Recover(args) => recover::run(&args),
-        Verb::Query(args) => query::run(args),
+        Verb::Query(args) => query::run(args, watch),
         Verb::Infer(args) => infer::run(&args),
     }
 }
 
 fn main() -> ExitCode {
-    ExitCode::from(serve(std::env::args_os().collect(), |cli: Cli| verb(cli.verb)))
+    ExitCode::from(serve(std::env::args_os().collect(), |cli: Cli, watch| verb(cli.verb, watch)))
 }

@@ -2,6 +2,7 @@
 
 use crate::method::How;
 use margins::cli::{Outcome, query};
+use margins::watch::Watch;
 
 /// Answer SQL queries as `margins query` does, by a method of your choice.
 #[derive(clap::Args)]
@@ -16,7 +17,7 @@ pub struct Args {
     how: How,
 }
 
-pub fn run(mut args: Args) -> Outcome {
+pub fn run(mut args: Args, watch: &Watch) -> Outcome {
     args.query.method = args.how.method();
-    query::run(&args.query)
+    query::run(&args.query, watch)
 }

@@ -8,6 +8,7 @@ use crate::numeric::tries::tries;
 use crate::planner::Look;
 use crate::release::forged::{Bodies, resealed};
 use crate::release::{Kind, SigningKey, keys};
+use crate::secret::ingest::Means;
 use crate::secret::noise::Entropy;
 use crate::spec::Spec;
 use proptest::prelude::*;
@@ -137,7 +138,7 @@ fn released(text: &str, rows: &str, key: &SigningKey) -> Release {
         day: "2026-01-31",
         entropy: Entropy::from_os().unwrap(),
     };
-    let made = compile::release(&spec, options, &()).unwrap();
+    let made = compile::release(&spec, options, &Means::default()).unwrap();
     // Of several copies the least precise: it has the most to say.
     let path = made.further.last().map_or(made.sealed.path, |s| s.path.clone());
     Release::from_bytes(std::fs::read(path).unwrap()).unwrap()

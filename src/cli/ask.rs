@@ -2,7 +2,6 @@
 
 use super::batch::statements;
 use super::output::{self, MOST};
-use super::progress::Bar;
 use super::signing::Signing;
 use super::{Failure, Outcome, account, terminal};
 use crate::answer::linear::{self, Linear};
@@ -13,13 +12,14 @@ use crate::compile::asked::{Need, Question, Target, spec_of};
 use crate::compile::{self, Options, Released};
 use crate::cube::Filter;
 use crate::exact::Rational;
-use crate::interrupt;
 use crate::ledger::published::{Found, look, one_charge};
 use crate::ledger::{Chain, Charge, Ledger};
 use crate::release::parts::folded;
 use crate::release::{AccountName, Currency, Kind, Manifest, Release};
+use crate::secret::ingest::Means;
 use crate::spec::{self, Spec};
 use crate::sql::{Query, quote_names};
+use crate::watch::Watch;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -75,6 +75,7 @@ struct Asker<'a> {
     /// What has been looked at: its charge, and the recipient whose copy it is; and its manifest.
     seen: BTreeMap<(String, Option<String>), Manifest>,
     releases: Vec<Answers>,
+    watch: Watch,
 }
 
 /// What became of a question.
@@ -86,14 +87,14 @@ struct Reply {
     refused: Option<String>,
 }
 
-pub fn run(args: &Args) -> Outcome {
+pub fn run(args: &Args, watch: &Watch) -> Outcome {
     if args.within.is_zero() {
         return Err(Failure::Message("--within wants a number above 0".into()));
     }
     if !(args.level > 0.0 && args.level < 1.0) {
         return Err(QueryError::Level(args.level).into());
     }
-    let mut asker = Asker::new(args)?;
+    let mut asker = Asker::new(args, watch)?;
     let Some(batch) = &args.batch else {
         let reply = asker.ask(args.sql.as_deref().unwrap_or_default())?;
         output_of(&asker, &reply)?;
@@ -166,7 +167,7 @@ fn about(asker: &Asker, reply: &Reply) -> Map<String, Value> {
 }
 
 impl<'a> Asker<'a> {
-    fn new(args: &'a Args) -> Result<Asker<'a>, Failure> {
+    fn new(args: &'a Args, watch: &Watch) -> Result<Asker<'a>, Failure> {
         let spec = spec::load(&args.spec).map_err(super::plan::spec_failure)?;
         spec.confirmed().map_err(super::plan::spec_failure)?;
         if spec.projection.is_some() {
@@ -177,8 +178,9 @@ impl<'a> Asker<'a> {
         let path = account::file(&spec, args.ledger.as_deref())?;
         account::not_forgotten(&args.out);
         let ledger = Ledger::at(&path, &spec.account_name().id).map_err(|e| output::about(&path, &e))?;
+        let ledger = ledger.watched(watch);
         let (chain, seen) = (Chain::default(), BTreeMap::new());
-        let mut asker = Asker { args, spec, chain, ledger, seen, releases: Vec::new() };
+        let mut asker = Asker { args, spec, chain, ledger, seen, releases: Vec::new(), watch: watch.clone() };
         asker.look()?;
         Ok(asker)
     }
@@ -330,7 +332,7 @@ impl<'a> Asker<'a> {
         let (entropy, key) = self.args.signing.entropy_and_key(&self.spec)?;
         account::remark(&self.chain, self.spec.account.part.as_deref());
         let out = &self.args.out;
-        let _made = interrupt::Folders::make(out)
+        let _made = (self.watch.folders(out))
             .map_err(|e| Failure::Message(format!("cannot make the folder {}: {e}", output::path(out))))?;
         let stem: String = self.spec.name.chars().take(80).collect();
         let free = |n: &u64| {
@@ -355,7 +357,8 @@ impl<'a> Asker<'a> {
             day: &super::today(),
             entropy,
         };
-        compile::release(&spec, options, &Bar::new()).map_err(account::refused)
+        let means = Means { watch: self.watch.clone(), ..Means::default() };
+        compile::release(&spec, options, &means).map_err(account::refused)
     }
 
     /// Why a question has no answer that is good enough, and what there could be.

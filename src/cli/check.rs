@@ -1,12 +1,11 @@
 //! `margins check`: all that is wrong with the data, for its holder.
 
 use super::output::{counted, grouped};
-use super::progress::Bar;
 use super::{Failure, Outcome, output};
-use crate::compile::Watcher;
-use crate::secret::ingest::{self, Progress, Report};
+use crate::secret::ingest::{self, Means, Report};
 use crate::spec;
 use crate::visible::visible;
+use crate::watch::Watch;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
@@ -27,7 +26,7 @@ pub struct Args {
     print_private_counts: bool,
 }
 
-pub fn run(args: &Args) -> Outcome {
+pub fn run(args: &Args, watch: &Watch) -> Outcome {
     if !std::io::stdout().is_terminal() && !args.print_private_counts {
         return Err(Failure::Message(
             "what this shows is private: it counts rows without noise. Standard output is no terminal, so it would end in a file or a log. Nothing \
@@ -38,18 +37,10 @@ pub fn run(args: &Args) -> Outcome {
     let spec = spec::load(&args.spec).map_err(super::plan::spec_failure)?;
     let own = spec.data.as_ref().map(|data| data.path.clone());
     let path = args.data.clone().or(own).ok_or(crate::compile::CompileError::NoData)?;
-    let bar = Bar::new();
-    let report = ingest::check(&spec, &path, &Reading(&bar))?;
+    let means = Means { watch: watch.clone(), ..Means::default() };
+    let report = ingest::check(&spec, &path, &means)?;
     output::print(&text(&report, &output::path(&path)))?;
     if report.passed() { Ok(()) } else { Err(Failure::Refuted) }
-}
-
-struct Reading<'a>(&'a Bar);
-
-impl Progress for Reading<'_> {
-    fn step(&self, done: u64, of: u64) {
-        self.0.reading(done, of);
-    }
 }
 
 fn text(report: &Report, path: &str) -> String {

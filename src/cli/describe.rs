@@ -4,6 +4,7 @@ use super::projection::{self, Opened};
 use super::{Outcome, output, terminal};
 use crate::answer::Answers;
 use crate::answer::describe::{Description, Shown, TABLES};
+use crate::watch::Watch;
 use std::path::PathBuf;
 
 /// Describe a release: whom it protects, its dimensions, its tables and their errors.
@@ -44,7 +45,7 @@ pub fn run(args: &Args) -> Outcome {
 
 fn described(args: &Args, tables: usize) -> Result<Description, super::Failure> {
     let about = |e: &dyn std::error::Error| output::about(&args.file, e);
-    match projection::open(&args.file)? {
+    match projection::open(&args.file, &Watch::default())? {
         Opened::Projection(questions) => questions.describe(args.level).map_err(|e| about(&e)),
         Opened::Tables(release) => {
             let answers = Answers::from_release(*release).map_err(|e| about(&e))?;

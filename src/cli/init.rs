@@ -1,6 +1,7 @@
 //! `margins init`: draft a spec from a data file.
 
 use super::{Failure, Outcome, output};
+use crate::watch::Watch;
 use std::path::{Path, PathBuf};
 
 /// Draft a spec from a data file.
@@ -38,15 +39,16 @@ fn draft(data: &Path, folder: &Path) -> Result<String, Failure> {
     }
 }
 
-pub fn run(args: &Args) -> Outcome {
+pub fn run(args: &Args, watch: &Watch) -> Outcome {
     let folder = args.out.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
     let draft = draft(&args.data, folder)?;
     let Some(out) = &args.out else { return output::print(&draft) };
-    crate::interrupt::whole(|| {
-        let file = std::fs::OpenOptions::new().write(true).create_new(true).open(out);
-        file.and_then(|mut file| std::io::Write::write_all(&mut file, draft.as_bytes()))
-    })
-    .map_err(|e| Failure::Message(format!("cannot write {}: {e}", output::path(out))))?;
+    watch
+        .whole(|| {
+            let file = std::fs::OpenOptions::new().write(true).create_new(true).open(out);
+            file.and_then(|mut file| std::io::Write::write_all(&mut file, draft.as_bytes()))
+        })
+        .map_err(|e| Failure::Message(format!("cannot write {}: {e}", output::path(out))))?;
     output::print(&format!(
         "wrote {}: check every line marked \"confirm\", write `confirmed = true` below it, then\n  margins plan {}\n",
         output::path(out),

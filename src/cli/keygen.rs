@@ -2,6 +2,7 @@
 
 use super::{Failure, Outcome, output};
 use crate::release::keys;
+use crate::watch::Watch;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use zeroize::Zeroizing;
@@ -23,11 +24,11 @@ pub struct Args {
     no_passphrase: bool,
 }
 
-pub fn run(args: &Args) -> Outcome {
+pub fn run(args: &Args, watch: &Watch) -> Outcome {
     let passphrase = if args.no_passphrase { None } else { Some(ask_new()?) };
     let public = args.out.with_extension("pub");
     let texts = keys::keygen(passphrase.as_ref().map(|p| p.as_str()))?;
-    crate::interrupt::whole(|| texts.write(&args.out, &public))?;
+    watch.whole(|| texts.write(&args.out, &public))?;
     output::print(&format!(
         "secret key  {}  keep it secret; without it nobody can sign as you\npublic key  {}  publish it\n\nSign a release:   margins release SPEC --key {}\nCheck a release:  margins verify FILE --pubkey {}\n",
         output::path(&args.out),

@@ -40,6 +40,7 @@ mod verify;
 use crate::answer::Answers;
 use crate::release::Release;
 use crate::visible::{visible, visible_lines};
+use crate::watch::Watch;
 use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -201,18 +202,19 @@ pub fn main() -> ExitCode {
 
 /// The same for a program that brings the command with it: `words` begin with the command's name.
 pub fn run(words: Vec<OsString>) -> u8 {
-    serve(with_verb(words), |cli: Cli| verb(cli.verb))
+    serve(with_verb(words), |cli: Cli, watch| verb(cli.verb, watch))
 }
 
-/// Reads the words of a command, does what they say, and says how that ended: with its exit code.
-pub fn serve<C: Parser>(words: Vec<OsString>, work: impl FnOnce(C) -> Outcome) -> u8 {
-    crate::interrupt::listen(|text| {
+/// Reads the words of a command, does what they say, and says how that ended: with its exit code. The work is watched: it shows how far it is, and Ctrl-C ends
+/// the process.
+pub fn serve<C: Parser>(words: Vec<OsString>, work: impl FnOnce(C, &Watch) -> Outcome) -> u8 {
+    let watch = progress::watch();
+    crate::interrupt::listen(watch.clone(), |text| {
         // A progress bar may stand in the line.
         let line = if std::io::stderr().is_terminal() { "\n" } else { "" };
         output::say(&output::wrapped(&format!("{line}{text}"), 13));
     });
-    progress::stages();
-    match work(parse(words)) {
+    match work(parse(words), &watch) {
         Ok(()) => 0,
         Err(Failure::Refuted) => 1,
         Err(Failure::Refused(text)) => {
@@ -230,21 +232,21 @@ pub fn serve<C: Parser>(words: Vec<OsString>, work: impl FnOnce(C) -> Outcome) -
     }
 }
 
-fn verb(verb: Verb) -> Outcome {
+fn verb(verb: Verb, watch: &Watch) -> Outcome {
     match verb {
-        Verb::Init(args) => init::run(&args),
-        Verb::Check(args) => check::run(&args),
-        Verb::Plan(args) => plan::run(&args),
-        Verb::Release(args) => release::run(&args),
-        Verb::Keygen(args) => keygen::run(&args),
+        Verb::Init(args) => init::run(&args, watch),
+        Verb::Check(args) => check::run(&args, watch),
+        Verb::Plan(args) => plan::run(&args, watch),
+        Verb::Release(args) => release::run(&args, watch),
+        Verb::Keygen(args) => keygen::run(&args, watch),
         Verb::Describe(args) => describe::run(&args),
-        Verb::Query(args) => query::run(&args),
-        Verb::Ask(args) => ask::run(&args),
+        Verb::Query(args) => query::run(&args, watch),
+        Verb::Ask(args) => ask::run(&args, watch),
         Verb::Collude(args) => collude::run(&args),
         Verb::Infer(args) => infer::run(&args),
-        Verb::Export(args) => export::run(&args),
-        Verb::Page(args) => page::run(&args),
-        Verb::Verify(args) => verify::run(&args),
+        Verb::Export(args) => export::run(&args, watch),
+        Verb::Page(args) => page::run(&args, watch),
+        Verb::Verify(args) => verify::run(&args, watch),
         Verb::Inspect(args) => inspect::run(&args),
         Verb::Ledger(args) => ledger::run(&args),
         Verb::Schema { of } => schema::run(of),

@@ -7,6 +7,7 @@ use super::verify::read_key;
 use super::{Failure, Outcome, output};
 use crate::audit;
 use crate::release::{Release, is_name, public_key_text};
+use crate::watch::Watch;
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -47,7 +48,7 @@ const SLOT: &str = r#"<script type="text/plain" id="inside">"#;
 /// A page is not longer than that.
 const MOST: u64 = 4 << 20;
 
-pub fn run(args: &Args) -> Outcome {
+pub fn run(args: &Args, watch: &Watch) -> Outcome {
     // A slip of the hand must not put a page in the place of a release or a key.
     let html = |e: &std::ffi::OsStr| e.eq_ignore_ascii_case("html") || e.eq_ignore_ascii_case("htm");
     if !args.out.extension().is_some_and(html) {
@@ -64,7 +65,7 @@ pub fn run(args: &Args) -> Outcome {
         None => None,
     };
     if let Some(file) = &args.file {
-        let name = checked(file, key.as_deref(), args.unverified)?;
+        let name = checked(file, key.as_deref(), args.unverified, watch)?;
         attributes.push_str(&format!(" data-name=\"{name}\""));
         if let Some(key) = &key {
             attributes.push_str(&format!(" data-key=\"{key}\""));
@@ -103,8 +104,8 @@ fn page(args: &Args) -> Result<String, Failure> {
 }
 
 /// The name of a release that verifies, or that need not.
-fn checked(file: &Path, key: Option<&str>, unverified: bool) -> Result<String, Failure> {
-    let release = Release::open(file).map_err(|e| output::about(file, &e))?;
+fn checked(file: &Path, key: Option<&str>, unverified: bool, watch: &Watch) -> Result<String, Failure> {
+    let release = Release::open(file).map_err(|e| output::about(file, &e))?.watched(watch);
     let report = audit::audit(&release, key)?;
     let name = &release.manifest().about.name;
     if !report.passed() {

@@ -8,6 +8,7 @@ use super::output::{columns, counted, figure, grouped, short};
 use super::unit::{left_out, protects};
 use super::{Failure, Outcome, output, terminal};
 use crate::answer::Evaluator;
+use crate::compile::effort::Effort;
 use crate::compile::statement::Dialect;
 use crate::compile::{self, CompileError, Job};
 use crate::cube::{Cube, Cuboid, Frame};
@@ -20,8 +21,10 @@ use crate::planner::{self, Candidate, Choice, Look, Objective, Planned, Request,
 use crate::recover::{Nothing, Recovery};
 use crate::release::Currency;
 use crate::release::parts::folded;
+use crate::secret::ingest::{Means, Memory};
 use crate::spec::{self, Spec, SpecErrors};
 use crate::visible::visible;
+use crate::watch::Watch;
 use serde_json::{Value, json};
 use smallvec::SmallVec;
 use std::path::{Path, PathBuf};
@@ -73,12 +76,13 @@ pub fn spec_failure(errors: SpecErrors) -> Failure {
     Failure::Rendered(errors.render(terminal::colours()))
 }
 
-pub fn run(args: &Args) -> Outcome {
-    args.memory.into_iter().for_each(crate::secret::ingest::limit_memory);
+pub fn run(args: &Args, watch: &Watch) -> Outcome {
+    let memory = args.memory.map_or(Memory::default(), Memory::at_most);
+    let means = Means { watch: watch.clone(), memory };
     let mut spec = spec::load(&args.spec).map_err(spec_failure)?;
     searching(&mut spec, args.effort);
     let look = if args.compare || args.svg.is_some() { Look::Everywhere } else { Look::Needed };
-    let job = compile::plan(&spec, look, &super::today())?;
+    let job = compile::plan_with(&spec, look, &super::today(), &means)?;
     if let Some(dialect) = args.sql {
         if args.from.trim().is_empty() {
             return Err(Failure::Message("--from is empty: say which table the rows are in".into()));
@@ -96,9 +100,9 @@ pub fn run(args: &Args) -> Outcome {
         picture(&spec, &job, file)?;
     }
     if args.json {
-        print_json(&spec, &job)
+        print_json(&spec, &job, memory)
     } else {
-        output::print(&to_text(&spec, &job, args.compare, args.all)?)
+        output::print(&to_text(&spec, &job, memory, (args.compare, args.all))?)
     }
 }
 
@@ -117,51 +121,55 @@ fn picture(spec: &Spec, job: &Job, file: &Path) -> Outcome {
         .map_err(|e| Failure::Message(format!("cannot write {}: {e}", output::path(file))))
 }
 
-fn print_json(spec: &Spec, job: &Job) -> Outcome {
+fn print_json(spec: &Spec, job: &Job, memory: Memory) -> Outcome {
     match job {
         Job::Projection(designed) => output::json(&super::projection::to_json(spec, designed)),
         Job::Tables(choice) => {
             let asked = spec.request().ok_or(CompileError::NoBudget)?;
             let plan = &choice.planned.plan;
             let request = asked.over(plan.measure);
-            let takes = takes::to_json(spec, &asked, job, choice);
+            let takes = takes::to_json(spec, &asked, job.effort(spec, memory), choice);
             output::json_pieces(pieces(&spec.planned(plan), &asked, &request, choice, takes)?)
         }
     }
 }
 
 /// A plan as JSON.
-pub fn to_json(spec: &Spec, job: &Job) -> Result<String, Failure> {
+pub fn to_json(spec: &Spec, job: &Job, memory: Memory) -> Result<String, Failure> {
     match job {
         Job::Projection(designed) => Ok(super::projection::to_json(spec, designed)),
         Job::Tables(choice) => {
             let asked = spec.request().ok_or(CompileError::NoBudget)?;
             let plan = &choice.planned.plan;
             let request = asked.over(plan.measure);
-            let takes = takes::to_json(spec, &asked, job, choice);
+            let takes = takes::to_json(spec, &asked, job.effort(spec, memory), choice);
             Ok(pieces(&spec.planned(plan), &asked, &request, choice, takes)?.collect())
         }
     }
 }
 
 /// A plan for people: perhaps with all strategies, perhaps with every table.
-pub fn to_text(spec: &Spec, job: &Job, compare: bool, all: bool) -> Result<String, Failure> {
+pub fn to_text(
+    spec: &Spec,
+    job: &Job,
+    memory: Memory,
+    (compare, all): (bool, bool),
+) -> Result<String, Failure> {
     match job {
         Job::Projection(designed) => Ok(super::projection::to_text(spec, designed) + &warnings(spec)),
-        Job::Tables(choice) => plan_of_tables(spec, job, choice, compare, all),
+        Job::Tables(choice) => plan_of_tables(spec, job.effort(spec, memory), choice, (compare, all)),
     }
 }
 
 fn plan_of_tables(
     spec: &Spec,
-    job: &Job,
+    effort: Option<Effort>,
     choice: &Choice,
-    compare: bool,
-    all: bool,
+    (compare, all): (bool, bool),
 ) -> Result<String, Failure> {
     let planned = &choice.planned;
     let asked = spec.request().ok_or(CompileError::NoBudget)?;
-    let takes = takes::text(spec, &asked, job, choice);
+    let takes = takes::text(spec, &asked, effort, choice);
     // All that follows is about the levels that the chosen plan speaks of.
     let (spec, request) = (spec.planned(&planned.plan), asked.over(planned.plan.measure));
     let mut out = head(&spec, planned);

@@ -6,7 +6,7 @@ use super::{Failure, output, plan, release, signing, today, verify};
 use crate::compile;
 use crate::planner::Look;
 use crate::release::KeyError;
-use crate::secret::ingest::Frame;
+use crate::secret::ingest::{Frame, Means, Memory};
 use crate::secret::noise::Entropy;
 use crate::spec::{self, Spec};
 use std::path::{Path, PathBuf};
@@ -89,7 +89,10 @@ pub fn plan(source: &SpecSource, compare: bool, effort: Option<u32>) -> Result<S
         searching(&mut spec, effort)?;
         let look = if compare { Look::Everywhere } else { Look::Needed };
         let job = compile::plan(&spec, look, &today())?;
-        Ok((plan::to_text(&spec, &job, compare, false)?, plan::to_json(&spec, &job)?))
+        Ok((
+            plan::to_text(&spec, &job, Memory::default(), (compare, false))?,
+            plan::to_json(&spec, &job, Memory::default())?,
+        ))
     });
     let (text, json) = made?;
     Ok(Said { text, json, heard })
@@ -153,7 +156,7 @@ pub fn release(source: &SpecSource, making: &Making) -> Result<(Said, Vec<PathBu
             making.passphrase.clone().ok_or_else(|| output::about(path, &KeyError::NeedsPassphrase))
         };
         let key = signing::signing_key(making.key.as_deref(), &spec, passphrase)?;
-        make(spec, &how, Entropy::from_os()?, &key)
+        make(spec, &how, Entropy::from_os()?, &key, &Means::default())
     });
     let made = made?;
     let files = std::iter::once(&made.released.sealed).chain(&made.released.further);

@@ -16,6 +16,7 @@ use crate::projection::{Design, Shape, Size};
 use crate::release::{Currency, Release};
 use crate::spec::Spec;
 use crate::visible::visible;
+use crate::watch::Watch;
 use serde_json::json;
 use std::path::Path;
 
@@ -269,10 +270,10 @@ pub enum Opened {
 }
 
 /// Opens a file, whatever it is.
-pub fn open(file: impl AsRef<Path>) -> Result<Opened, Failure> {
+pub fn open(file: impl AsRef<Path>, watch: &Watch) -> Result<Opened, Failure> {
     let file = file.as_ref();
     let about = |e| output::about(file, &e);
-    let release = Release::open(file).map_err(about)?;
+    let release = Release::open(file).map_err(about)?.watched(watch);
     Ok(match Questions::open(&release).map_err(about)? {
         Some(questions) => Opened::Projection(Box::new(questions)),
         None => Opened::Tables(Box::new(release)),

@@ -7,6 +7,7 @@ use super::{Failure, Outcome, terminal};
 use crate::answer::render::ResultTable;
 use crate::answer::{Options, PriorChoice, Simultaneous, Statement, render};
 use crate::law::{Interval, Method};
+use crate::watch::Watch;
 use std::path::{Path, PathBuf};
 
 /// Answer SQL queries from a release.
@@ -133,14 +134,14 @@ impl Args {
     }
 }
 
-pub fn run(args: &Args) -> Outcome {
+pub fn run(args: &Args, watch: &Watch) -> Outcome {
     let (files, sql) = match (&args.words[..], &args.batch) {
         (files, _) if args.keys.is_some() => (files, None),
         (files, Some(_)) => (files, None),
         ([files @ .., sql], None) if !files.is_empty() => (files, Some(sql)),
         _ => return Err(Failure::Message("a query wants a release file and a SELECT".into())),
     };
-    let source = Source::open(args, files)?;
+    let source = Source::open(args, files, watch)?;
     let answered = match (sql, &args.batch, &args.keys, &source) {
         (_, _, Some(keys), Source::Projection(asked)) => super::projection::keys(asked, keys),
         (Some(sql), ..) => one(args, &source, sql),

@@ -1,22 +1,21 @@
 //! `margins release`: count, measure, seal, and say what was spent.
 
 use super::output::{counted, figure, grouped, short, sql_name};
-use super::progress::Bar;
 use super::signing::Signing;
 use super::{Failure, Outcome, output};
 use crate::answer::Answers;
-use crate::compile::{self, Job, Options, Released, Watcher};
-use crate::interrupt;
+use crate::compile::{self, Job, Options, Released};
 use crate::ledger::{Chain, Charge, LedgerError};
 use crate::plan::Mode;
 use crate::planner::Planned;
 use crate::release::keys::SigningKey;
 use crate::release::parts::folded;
 use crate::release::{Sealed, SignerKind, file_name};
-use crate::secret::ingest::{self, Frame};
+use crate::secret::ingest::{Frame, Means, Memory};
 use crate::secret::noise::Entropy;
 use crate::spec::{self, Spec};
 use crate::visible::visible;
+use crate::watch::Watch;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
@@ -72,12 +71,13 @@ pub struct Args {
 /// More than any machine has cores for.
 const MOST_THREADS: i64 = 1024;
 
-pub fn run(args: &Args) -> Outcome {
+pub fn run(args: &Args, watch: &Watch) -> Outcome {
     if let Some(threads) = args.threads {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads)).build_global();
         pool.map_err(|_| Failure::Message(format!("{threads} threads cannot be started")))?;
     }
-    args.memory.into_iter().for_each(ingest::limit_memory);
+    let memory = args.memory.map_or(Memory::default(), Memory::at_most);
+    let means = Means { watch: watch.clone(), memory };
     let mut spec = spec::load(&args.spec).map_err(super::plan::spec_failure)?;
     super::plan::searching(&mut spec, args.effort);
     warned(&spec)?;
@@ -94,7 +94,7 @@ pub fn run(args: &Args) -> Outcome {
         ask: !args.yes,
         key_file: args.signing.key.as_deref(),
     };
-    let made = make(spec, &how, entropy, &key)?;
+    let made = make(spec, &how, entropy, &key, &means)?;
     if args.json { output::json(&made.json()) } else { output::print(&made.text(&how)) }
 }
 
@@ -140,12 +140,18 @@ pub struct Made {
 }
 
 /// Makes a release.
-pub fn make(spec: Spec, how: &How<'_>, entropy: Entropy, key: &SigningKey) -> Result<Made, Failure> {
+pub fn make(
+    spec: Spec,
+    how: &How<'_>,
+    entropy: Entropy,
+    key: &SigningKey,
+    means: &Means,
+) -> Result<Made, Failure> {
     let (spec, known) = match how.extends {
         None => (spec, Vec::new()),
         Some(file) => extended(how.spec, spec, file, key)?,
     };
-    let _made = interrupt::Folders::make(how.out)
+    let _made = (means.watch.folders(how.out))
         .map_err(|e| Failure::Message(format!("cannot make the folder {}: {e}", output::path(how.out))))?;
     let ledger = super::account::file(&spec, how.ledger)?;
     if let Some(file) = how.extends {
@@ -172,20 +178,16 @@ pub fn make(spec: Spec, how: &How<'_>, entropy: Entropy, key: &SigningKey) -> Re
     let there = names(&spec).into_iter().map(|name| how.out.join(format!("{name}.margins")));
     let replaced = there.filter(|file| how.replace && file.exists()).collect();
     let account = spec.account_name();
-    let watcher = Asking { bar: Bar::new(), replaced, out: how.out, id: &account.id, ask: how.ask };
-    let released = match how.frame {
-        None => compile::release(&spec, options, &watcher),
-        Some(frame) => compile::release_frame(&spec, options, frame, &watcher),
-    };
+    let asking = Asking { replaced, out: how.out, id: &account.id, ask: how.ask };
+    let mut consent = |chain: &Chain, charge: &Charge| asking.consents(chain, charge);
+    let released = compile::release_with(&spec, options, how.frame, means, &mut consent);
     let released = released.map_err(super::account::refused)?;
     let (signer, public_key) = (key.kind(), key.public_key().to_string());
     Ok(Made { released, spec, known, signer, public_key })
 }
 
-/// Shows how far a run is. Where a release is replaced it says what a second charge comes to, and asks whether that is meant if
-/// somebody can answer.
+/// Where a release is replaced it says what a second charge comes to, and asks whether that is meant if somebody can answer.
 struct Asking<'a> {
-    bar: Bar,
     /// The files that are replaced.
     replaced: Vec<PathBuf>,
     /// Where releases are.
@@ -195,16 +197,8 @@ struct Asking<'a> {
     ask: bool,
 }
 
-impl Watcher for Asking<'_> {
-    fn reading(&self, done: u64, of: u64) {
-        self.bar.reading(done, of);
-    }
-
-    fn measuring(&self, done: u64, of: u64) {
-        self.bar.measuring(done, of);
-    }
-
-    fn charging(&self, chain: &Chain, charge: &Charge) -> bool {
+impl Asking<'_> {
+    fn consents(&self, chain: &Chain, charge: &Charge) -> bool {
         for (file, why) in super::account::elsewhere(self.out, chain, self.id) {
             let warning = format!("warning: {} was not charged in this ledger: {why}", output::path(&file));
             output::say(&output::wrapped(&warning, 9));

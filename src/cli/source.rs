@@ -9,6 +9,7 @@ use crate::answer::render::ResultTable;
 use crate::answer::{Answers, Options, Several};
 use crate::projection::answer::Estimator;
 use crate::release::Release;
+use crate::watch::Watch;
 use serde_json::{Map, Value};
 
 /// Opened releases, with how they are asked.
@@ -37,8 +38,8 @@ const EXPLAINED: usize = 3;
 
 impl Source {
     /// Opens the files, refuses what their kind cannot be asked, and warns of noise that everybody knows.
-    pub fn open(args: &Args, files: &[String]) -> Result<Source, Failure> {
-        let opened = files.iter().map(projection::open).collect::<Result<Vec<_>, _>>()?;
+    pub fn open(args: &Args, files: &[String], watch: &Watch) -> Result<Source, Failure> {
+        let opened = files.iter().map(|file| projection::open(file, watch)).collect::<Result<Vec<_>, _>>()?;
         let mut tables = Vec::with_capacity(files.len());
         for (file, opened) in files.iter().zip(opened) {
             match opened {

@@ -3,6 +3,7 @@
 use super::{Failure, Outcome, output};
 use crate::audit;
 use crate::release::{self, Release};
+use crate::watch::Watch;
 use std::path::PathBuf;
 
 /// Check a release's signature, hashes, format and privacy arithmetic.
@@ -24,10 +25,11 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: &Args) -> Outcome {
+pub fn run(args: &Args, watch: &Watch) -> Outcome {
     let key = args.pubkey.as_deref().map(read_key).transpose()?;
     let report = match Release::open(&args.file) {
         Ok(release) => {
+            let release = release.watched(watch);
             let mut report = audit::audit(&release, key.as_deref())?;
             if let Some(wanted) = &args.recipient {
                 report.made_for(&release, wanted);

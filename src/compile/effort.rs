@@ -10,6 +10,7 @@ use crate::planner::{Candidate, Choice, Objective, Request, answering, largest_a
 use crate::release::LISTED_MEASUREMENTS;
 use crate::release::packing::chunks;
 use crate::secret::count::{self, Held};
+use crate::secret::ingest::Memory;
 use crate::spec::{Spec, Unit};
 
 /// Seconds.
@@ -116,12 +117,12 @@ pub struct Effort {
 }
 
 /// What the release of planned tables takes.
-pub fn effort(spec: &Spec, choice: &Choice) -> Effort {
+pub fn effort(spec: &Spec, choice: &Choice, memory: Memory) -> Effort {
     let plan = &choice.planned.plan;
     let copies = choice.copies.as_ref().map_or(1, |c| c.costs.len()) as f64;
     let spec = spec.planned(plan);
     let attached: usize = spec.attachments.iter().map(|(_, bytes)| bytes.len()).sum();
-    let work = Work::of(&spec.cube, plan, (spec.source.len() + attached) as f64);
+    let work = Work::of(&spec.cube, plan, (spec.source.len() + attached) as f64, memory);
     let mut effort = Effort::of(work, &spec.cube, plan, copies);
     effort.row = effort.row.kept(&spec.privacy.unit);
     effort
@@ -198,8 +199,8 @@ fn to_answer(plan: &Plan, read: f64) -> f64 {
 }
 
 /// The bytes that a release of a plan takes at most, however the rows are: what [`Effort`] says, and half as much again, as that is an estimate.
-pub(super) fn most_memory(cube: &Cube, plan: &Plan, copies: usize) -> u64 {
-    let release = Effort::of(Work::of(cube, plan, 0.0), cube, plan, copies as f64).release;
+pub(super) fn most_memory(cube: &Cube, plan: &Plan, copies: usize, memory: Memory) -> u64 {
+    let release = Effort::of(Work::of(cube, plan, 0.0, memory), cube, plan, copies as f64).release;
     (1.5 * release.memory) as u64
 }
 
@@ -216,7 +217,7 @@ impl Takes {
 }
 
 impl Work {
-    fn of(cube: &Cube, plan: &Plan, attached: f64) -> Work {
+    fn of(cube: &Cube, plan: &Plan, attached: f64, memory: Memory) -> Work {
         let frame = Frame::new(cube, &plan.levels);
         let blocks = || plan.rows().measurements.iter().map(|m| &m.block);
         let cells = |b: &Block| frame.cells(b.cuboid());
@@ -230,7 +231,7 @@ impl Work {
             values,
             file: file(cube, &frame, plan) + attached,
             largest: blocks().map(cells).fold(0.0, f64::max),
-            counting: count::work(cube, &wanted),
+            counting: count::work(cube, &wanted, memory),
             fields: cube.dimensions.len() as f64,
             read: answering(&frame, plan),
             asked: largest_asked(&frame, plan).map_or(0.0, |t| frame.cells(t)),

@@ -7,9 +7,8 @@ use super::effort::{self, Effort};
 use super::projection::{Designed, Sums, design};
 use super::statement::{self, Dialect};
 use super::tables::Tables;
-use super::{Charge, CompileError, Watcher};
+use super::{Charge, CompileError};
 use crate::exact::Rational;
-use crate::interrupt;
 use crate::ledger::{self, Receipt};
 use crate::plan::{Noise, Plan};
 use crate::planner::copies::copies;
@@ -21,10 +20,11 @@ use crate::release::{
     file_name, texts, wire,
 };
 use crate::secret::count::Data;
-use crate::secret::ingest::{self, IngestError, Progress};
+use crate::secret::ingest::{self, IngestError, Means, Memory};
 use crate::secret::measure::MeasureError;
 use crate::secret::noise::Entropy;
 use crate::spec::{Format, Spec, Unit};
+use crate::watch::Watch;
 use std::path::Path;
 
 /// What is made of a spec.
@@ -39,10 +39,16 @@ pub enum Job {
 impl Job {
     /// What a spec asks for. Data is not touched.
     pub fn of(spec: &Spec, look: Look) -> Result<Job, CompileError> {
+        Job::watched(spec, look, &Watch::default())
+    }
+
+    /// The same, with who hears how far the search is, and may stop it.
+    pub fn watched(spec: &Spec, look: Look, watch: &Watch) -> Result<Job, CompileError> {
         match design(spec) {
             Some(designed) => Ok(Job::Projection(Box::new(designed?))),
             None => {
-                let request = spec.request().ok_or(CompileError::NoBudget)?;
+                let mut request = spec.request().ok_or(CompileError::NoBudget)?;
+                request.watch = watch.clone();
                 let Some((mode, wishes)) = spec.wishes() else {
                     return Ok(Job::Tables(Box::new(choose(&request, look)?)));
                 };
@@ -54,9 +60,9 @@ impl Job {
     }
 
     /// What its release takes. `None` for a projection, which says its size itself.
-    pub fn effort(&self, spec: &Spec) -> Option<Effort> {
+    pub fn effort(&self, spec: &Spec, memory: Memory) -> Option<Effort> {
         match self {
-            Job::Tables(choice) => Some(effort::effort(spec, choice)),
+            Job::Tables(choice) => Some(effort::effort(spec, choice, memory)),
             Job::Projection(_) => None,
         }
     }
@@ -112,32 +118,45 @@ impl Job {
     /// Of very many measurements or integers only what speaks of all of them at once is written: domain, plan (whose writer refuses what its
     /// readers would) and spec. Whether each measurement has room, and all their sections, the planner has compared.
     /// `rows` is what they are read from, where they are.
-    pub fn rehearse(&self, spec: &Spec, day: &str, rows: Option<Format>) -> Result<(), CompileError> {
-        let (folder, _passing) = interrupt::whole(|| {
+    pub fn rehearse(
+        &self,
+        spec: &Spec,
+        day: &str,
+        rows: Option<Format>,
+        means: &Means,
+    ) -> Result<(), CompileError> {
+        let watch = &means.watch;
+        let (folder, _passing) = watch.whole(|| {
             let folder = tempfile::tempdir().map_err(CompileError::Temporary)?;
-            let passing = interrupt::Passing::new(folder.path());
+            let passing = watch.passing(folder.path());
             Ok::<_, CompileError>((folder, passing))
         })?;
         let draft = Draft::new(self, spec, [1; 32])?;
         let key = SigningKey::throw_away().map_err(SealError::from)?;
         let receipt = Receipt { charge: ledger::ROOT.into(), line: 1 << 30 };
         let account = account(spec, &draft.charge(self)?, &receipt);
-        draft.fits_memory(rows)?;
+        draft.fits_memory(rows, means.memory)?;
         draft.answerable()?;
         for copy in 0..draft.copies() {
+            going(watch)?;
             let mut input = draft.manifest(copy, day, false)?;
             input.account = Some(account.clone());
-            let mut writer = draft.begin(copy, folder.path(), false)?;
+            let mut writer = draft.begin(copy, folder.path(), false, watch)?;
             if !effort::is_rehearsed(&draft.spec().cube, draft.plan()) {
                 continue;
             }
             draft.zeros(copy, &mut writer)?;
             let sealed = writer.seal(input, &key)?;
-            let release = Release::open(&sealed.path)?;
+            let release = Release::open(&sealed.path)?.watched(watch);
             release.plan(&release.cube()?)?;
         }
         Ok(())
     }
+}
+
+/// Goes on, unless it is asked to stop.
+pub(super) fn going(watch: &Watch) -> Result<(), CompileError> {
+    if watch.is_stopped() { Err(CompileError::Stopped(String::new())) } else { Ok(()) }
 }
 
 /// What a manifest says of the account, after a charge.
@@ -226,7 +245,13 @@ impl<'a> Draft<'a> {
     }
 
     /// Starts a copy's file: the sections that every release has and that need no data.
-    pub fn begin(&self, copy: usize, out: &Path, replace: bool) -> Result<Writer, CompileError> {
+    pub fn begin(
+        &self,
+        copy: usize,
+        out: &Path,
+        replace: bool,
+        watch: &Watch,
+    ) -> Result<Writer, CompileError> {
         let (spec, plan) = (self.spec(), self.plan());
         let own = match self {
             Draft::Tables(tables) => tables.sections(),
@@ -239,7 +264,7 @@ impl<'a> Draft<'a> {
             Draft::Tables(tables) => tables.recipient(copy),
             Draft::Projection(_) => None,
         };
-        let mut writer = Writer::create(out, &file_name(&spec.name, recipient), sections, replace)?;
+        let mut writer = Writer::watched(out, &file_name(&spec.name, recipient), sections, replace, watch)?;
         writer.write_section(Kind::Domain, 0, &wire::encode_domain(&spec.cube)?)?;
         writer.write_section(Kind::Plan, 0, &wire::encode_plan(plan, &spec.cube)?)?;
         writer.write_section(Kind::Spec, 0, spec.source.as_bytes())?;
@@ -274,10 +299,10 @@ impl<'a> Draft<'a> {
     }
 
     /// Reads the data as the spec says.
-    pub fn read(&self, spec: &Spec, path: &Path, progress: &dyn Progress) -> Result<Data, IngestError> {
+    pub fn read(&self, spec: &Spec, path: &Path, means: &Means) -> Result<Data, IngestError> {
         match self {
-            Draft::Tables(tables) => tables.read(spec, path, progress),
-            Draft::Projection(_) => Ok(ingest::read(spec, path, progress)?.into()),
+            Draft::Tables(tables) => tables.read(spec, path, means),
+            Draft::Projection(_) => Ok(ingest::read(spec, path, means)?.into()),
         }
     }
 
@@ -297,11 +322,11 @@ impl<'a> Draft<'a> {
     }
 
     /// Refuses to begin with less memory than may be taken. `rows` is what they are read from, where they are.
-    fn fits_memory(&self, rows: Option<Format>) -> Result<(), CompileError> {
-        let Some(limit) = ingest::memory_limit() else { return Ok(()) };
+    fn fits_memory(&self, rows: Option<Format>, memory: Memory) -> Result<(), CompileError> {
+        let Some(limit) = memory.limit() else { return Ok(()) };
         let threads = rayon::current_num_threads();
         let needs = match self {
-            Draft::Tables(tables) => tables.memory(),
+            Draft::Tables(tables) => tables.memory(memory),
             Draft::Projection(_) => ingest::least_memory(threads),
         };
         let units = match (&self.spec().privacy.unit, rows) {
@@ -339,12 +364,12 @@ impl<'a> Draft<'a> {
         data: Data,
         charge: Charge<'_>,
         entropy: Entropy,
-        watcher: &dyn Watcher,
+        watch: &Watch,
         writers: &mut [Writer],
     ) -> Result<(Receipt, u64), CompileError> {
         match (self, writers) {
-            (Draft::Tables(tables), writers) => tables.measure(data, charge, entropy, watcher, writers),
-            (Draft::Projection(sums), [writer]) => sums.measure(data, charge, entropy, watcher, writer),
+            (Draft::Tables(tables), writers) => tables.measure(data, charge, entropy, watch, writers),
+            (Draft::Projection(sums), [writer]) => sums.measure(data, charge, entropy, watch, writer),
             (Draft::Projection(_), _) => Err(MeasureError::NotCopies.into()),
         }
     }

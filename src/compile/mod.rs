@@ -34,7 +34,6 @@ pub use job::Job;
 pub use projection::Designed;
 
 use crate::exact::Rational;
-use crate::interrupt;
 use crate::ledger::{self, Chain, Ledger, LedgerError, Receipt};
 use crate::plan::cost::CostError;
 use crate::planner::copies::CopiesError;
@@ -44,11 +43,12 @@ use crate::release::claims::{self, ClaimError};
 use crate::release::{Amount, ManifestInput, ReleaseError, SealError, Sealed, SigningKey, Writer};
 use crate::secret::count::Data;
 use crate::secret::count::given::GivenError;
-use crate::secret::ingest::{self, Frame, IngestError, Progress};
+use crate::secret::ingest::{self, Frame, IngestError, Means};
 use crate::secret::measure::MeasureError;
 use crate::secret::noise::{Entropy, NoiseError};
 use crate::spec::{Format, Spec, SpecErrors};
-use job::Draft;
+use crate::watch::Watch;
+use job::{Draft, going};
 use std::path::{Path, PathBuf};
 
 /// Why no release was made.
@@ -146,6 +146,9 @@ pub enum CompileError {
     /// Who was asked whether to charge said no.
     #[error("nothing was charged, and nothing was replaced")]
     Declined,
+    /// Whoever waits for it asked it to stop: how things stand.
+    #[error("interrupted{}{_0}", if _0.is_empty() { "" } else { ": " })]
+    Stopped(String),
     /// Groups so large that what they cost is no number.
     #[error("with so many units in one of the account's, the charge does not fit the arithmetic")]
     TooDear,
@@ -171,47 +174,21 @@ pub struct Options<'a> {
     pub entropy: Entropy,
 }
 
-/// Hears of public facts only.
-pub trait Watcher: Sync {
-    /// `done` of `of` bytes of the data file are read.
-    fn reading(&self, done: u64, of: u64);
-    /// `done` of `of` cells of the plan are measured.
-    fn measuring(&self, done: u64, of: u64);
-    /// All that can be refused without data has been. Whether so much is to be charged, to an account that stands so.
-    fn charging(&self, _: &Chain, _: &ledger::Charge) -> bool {
-        true
-    }
-    /// A step is done.
-    fn step(&self, _: Step) {}
-}
+/// Asked when all that can be refused without data has been: whether so much is to be charged, to an account that stands so.
+pub type Consent<'a> = dyn FnMut(&Chain, &ledger::Charge) -> bool + 'a;
 
-/// The steps of a release from when data is opened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+/// The steps of a release from when data is opened, as a [`Watch`] hears of them: each is one part of one.
+pub mod steps {
     /// All rows are read.
-    Read,
+    pub const READ: &str = "read";
     /// The charge is on the disk; there is no noise yet.
-    Charged,
+    pub const CHARGED: &str = "charged";
     /// Everything is measured and written to the temporary file.
-    Measured,
+    pub const MEASURED: &str = "measured";
     /// The file has its name.
-    Sealed,
+    pub const SEALED: &str = "sealed";
     /// The ledger knows it.
-    Noted,
-}
-
-/// Nobody watches.
-impl Watcher for () {
-    fn reading(&self, _: u64, _: u64) {}
-    fn measuring(&self, _: u64, _: u64) {}
-}
-
-struct Reading<'a>(&'a dyn Watcher);
-
-impl Progress for Reading<'_> {
-    fn step(&self, done: u64, of: u64) {
-        self.0.reading(done, of);
-    }
+    pub const NOTED: &str = "noted";
 }
 
 /// How a cost is charged: it gives the ledger's receipt.
@@ -236,15 +213,26 @@ pub struct Released {
 
 /// What a release of a spec would be: what it would refuse without data is refused here. `day` is `YYYY-MM-DD`.
 pub fn plan(spec: &Spec, look: Look, day: &str) -> Result<Job, CompileError> {
-    let rows = spec.data.as_ref().map_or(Format::Csv, |data| data.format);
-    planned(spec, look, day, Some(rows))
+    plan_with(spec, look, day, &Means::default())
 }
 
-/// [`plan`], of rows that are read from this, where they are.
-fn planned(spec: &Spec, look: Look, day: &str, rows: Option<Format>) -> Result<Job, CompileError> {
-    let job = Job::of(spec, look)?;
-    job.rehearse(spec, day, rows)?;
-    Ok(job)
+/// The same, with a limit of memory, and with who hears how far it is and may stop it.
+pub fn plan_with(spec: &Spec, look: Look, day: &str, means: &Means) -> Result<Job, CompileError> {
+    let planned = || {
+        let job = Job::watched(spec, look, &means.watch)?;
+        let rows = spec.data.as_ref().map_or(Format::Csv, |data| data.format);
+        job.rehearse(spec, day, Some(rows), means)?;
+        Ok(job)
+    };
+    planned().map_err(|e| stopped(e, &means.watch))
+}
+
+/// What goes wrong in work that was asked to stop is that it was.
+fn stopped(error: CompileError, watch: &Watch) -> CompileError {
+    match watch.is_stopped() {
+        true => CompileError::Stopped(watch.noted().unwrap_or_default()),
+        false => error,
+    }
 }
 
 /// The data file of a release: the one given, or the spec's own.
@@ -275,11 +263,11 @@ enum Source<'a> {
 }
 
 impl Source<'_> {
-    fn read(&self, draft: &Draft<'_>, spec: &Spec, progress: &dyn Progress) -> Result<Data, CompileError> {
+    fn read(&self, draft: &Draft<'_>, spec: &Spec, means: &Means) -> Result<Data, CompileError> {
         match self {
             Source::File(path) => {
                 keep_data_out(spec, path)?;
-                Ok(draft.read(spec, path, progress)?)
+                Ok(draft.read(spec, path, means)?)
             }
             Source::Counts(path) => {
                 keep_data_out(spec, path)?;
@@ -290,45 +278,50 @@ impl Source<'_> {
                 if let Some((name, _)) = spec.attachments.iter().find(same) {
                     return Err(CompileError::Sealed(name.clone()));
                 }
-                Ok(ingest::read_frame(spec, frame, progress)?.into())
+                Ok(ingest::read_frame(spec, frame, means)?.into())
             }
         }
     }
 }
 
 /// Makes a release.
-pub fn release(spec: &Spec, options: Options<'_>, watcher: &dyn Watcher) -> Result<Released, CompileError> {
-    let data = match options.counts {
-        Some(counts) => Ok(Source::Counts(counts.to_owned())),
-        None => data_file(spec, &options).map(Source::File),
-    };
-    made(spec, options, data, watcher)
+pub fn release(spec: &Spec, options: Options<'_>, means: &Means) -> Result<Released, CompileError> {
+    release_with(spec, options, None, means, &mut |_, _| true)
 }
 
-/// Makes a release of rows in memory, wherever the spec says its data is.
-pub fn release_frame(
+/// The same, of rows in memory where there are some, wherever the spec says its data is; and only if there is consent to what it costs.
+pub fn release_with(
     spec: &Spec,
     options: Options<'_>,
-    frame: &Frame,
-    watcher: &dyn Watcher,
+    frame: Option<&Frame>,
+    means: &Means,
+    consent: &mut Consent<'_>,
 ) -> Result<Released, CompileError> {
-    made(spec, options, Ok(Source::Memory(frame)), watcher)
+    means.watch.note("nothing was charged, and nothing is left behind");
+    let data = match (frame, options.counts) {
+        (Some(frame), _) => Ok(Source::Memory(frame)),
+        (None, Some(counts)) => Ok(Source::Counts(counts.to_owned())),
+        (None, None) => data_file(spec, &options).map(Source::File),
+    };
+    made(spec, options, data, means, consent).map_err(|e| stopped(e, &means.watch))
 }
 
 fn made(
     spec: &Spec,
     options: Options<'_>,
     data: Result<Source<'_>, CompileError>,
-    watcher: &dyn Watcher,
+    means: &Means,
+    consent: &mut Consent<'_>,
 ) -> Result<Released, CompileError> {
     spec.confirmed()?;
-    interrupt::note("nothing was charged, and nothing is left behind");
+    let watch = &means.watch;
     let rows = match &data {
         Ok(Source::File(path)) => Some(ingest::format(spec, path)),
         Ok(Source::Memory(_)) | Err(_) => Some(Format::Csv),
         Ok(Source::Counts(_)) => None,
     };
-    let job = planned(spec, Look::Needed, options.day, rows)?;
+    let job = Job::watched(spec, Look::Needed, watch)?;
+    job.rehearse(spec, options.day, rows, means)?;
     let data = data?;
     let draft = Draft::new(&job, spec, projection::seed(&options.entropy))?;
     let not_private = !options.entropy.is_private();
@@ -336,27 +329,28 @@ fn made(
     let mut inputs =
         copies.clone().map(|c| draft.manifest(c, options.day, not_private)).collect::<Result<Vec<_>, _>>()?;
     let mut writers =
-        copies.map(|c| draft.begin(c, options.out, options.replace)).collect::<Result<Vec<_>, _>>()?;
+        copies.map(|c| draft.begin(c, options.out, options.replace, watch)).collect::<Result<Vec<_>, _>>()?;
     let mut entry = draft.charge(&job)?;
-    let ledger = Ledger::at(options.ledger, &spec.account_name().id)?;
+    let ledger = Ledger::at(options.ledger, &spec.account_name().id)?.watched(watch);
     let before = ledger.ready(&entry).map_err(|why| accuracy::over_bound(spec, &job, why))?;
-    if !watcher.charging(&before, &entry) {
+    if !consent(&before, &entry) {
         return Err(CompileError::Declined);
     }
 
     // Rows are read as the spec says; all else is about the levels that the plan speaks of.
-    let data = data.read(&draft, spec, &Reading(watcher))?;
+    let data = data.read(&draft, spec, means)?;
     draft.has_room(&data)?;
-    watcher.step(Step::Read);
+    watch.tell(steps::READ, 1, 1);
+    going(watch)?;
     // The cost as it was recomputed from what will be emitted is what is charged.
     let charge: Charge<'_> = Box::new(|cost| {
         let cost = Amount { currency: entry.currency, amount: cost };
         let charged = claims::charged(cost, entry.unit_of);
         entry.charged =
             charged.ok_or_else(|| LedgerError::Refused("it does not fit the arithmetic".into()))?.amount;
-        let receipt = interrupt::whole(|| {
+        let receipt = watch.whole(|| {
             let receipt = ledger.charge(entry.clone(), options.key, options.day)?;
-            interrupt::note(format!(
+            watch.note(format!(
                 "{} = {} was charged before any noise was drawn, and stays charged (line {} of {}); there is no release of it",
                 entry.currency.symbol(),
                 entry.charged.shown(),
@@ -367,22 +361,23 @@ fn made(
         })?;
         let account = job::account(spec, &entry, &receipt);
         inputs.iter_mut().for_each(|input| input.account = Some(account.clone()));
-        watcher.step(Step::Charged);
+        watch.tell(steps::CHARGED, 1, 1);
         Ok(receipt)
     });
-    let (receipt, values) = draft.measure(data, charge, options.entropy, watcher, &mut writers)?;
-    watcher.step(Step::Measured);
+    let (receipt, values) = draft.measure(data, charge, options.entropy, watch, &mut writers)?;
+    watch.tell(steps::MEASURED, 1, 1);
+    going(watch)?;
     // From the first name on all is done, or nothing is.
-    let files = interrupt::whole(|| -> Result<Vec<Sealed>, CompileError> {
+    let files = watch.whole(|| -> Result<Vec<Sealed>, CompileError> {
         let seal = |(writer, input): (Writer, ManifestInput)| writer.seal(input, options.key);
         let files = writers.into_iter().zip(inputs).map(seal).collect::<Result<Vec<_>, _>>()?;
-        watcher.step(Step::Sealed);
+        watch.tell(steps::SEALED, 1, 1);
         let hashes: Vec<&str> = files.iter().map(|f| f.blake3.as_str()).collect();
         ledger.sealed(&receipt, &hashes, options.key, options.day)?;
-        interrupt::note("it came too late: the release is made, charged and whole");
+        watch.note("it came too late: the release is made, charged and whole");
         Ok(files)
     })?;
-    watcher.step(Step::Noted);
+    watch.tell(steps::NOTED, 1, 1);
     let mut files = files.into_iter();
     // Every draft has a file.
     let sealed = files.next().ok_or(MeasureError::NotCopies)?;

@@ -1,6 +1,6 @@
 //! A projection: sums of all counts with public random signs.
 
-use super::{Charge, CompileError, Watcher};
+use super::{Charge, CompileError};
 use crate::exact::Rational;
 use crate::ledger::Receipt;
 use crate::plan::Plan;
@@ -15,6 +15,7 @@ use crate::secret::measure::MeasureError;
 use crate::secret::noise::Entropy;
 use crate::secret::project::project;
 use crate::spec::Spec;
+use crate::watch::Watch;
 use rand::Rng;
 
 /// A design with what it costs.
@@ -91,7 +92,7 @@ impl<'a> Sums<'a> {
         data: Data,
         charge: Charge<'_>,
         entropy: Entropy,
-        watcher: &dyn Watcher,
+        watch: &Watch,
         writer: &mut Writer,
     ) -> Result<(Receipt, u64), CompileError> {
         let design = &self.projection.design;
@@ -99,7 +100,7 @@ impl<'a> Sums<'a> {
         let key = Key::new(parts, design.shape.cell_bits(), &self.projection.seed);
         let rows = data.into_rows().ok_or(MeasureError::Count(CountError::NotCounted))?;
         let (charged, receipt) = Charged::projection(self.projection.clone(), charge)?;
-        let values = project(rows, &key, charged, entropy, &|done, of| watcher.measuring(done, of))?;
+        let values = project(rows, &key, charged, entropy, watch)?;
         self.write(writer, &values)?;
         Ok((receipt, values.len() as u64))
     }

@@ -4,6 +4,7 @@ use super::{Job, Options, plan, release};
 use crate::numeric::tries::tries;
 use crate::planner::Look;
 use crate::release::{Release, SigningKey};
+use crate::secret::ingest::Means;
 use crate::secret::noise::Entropy;
 use crate::spec::Spec;
 use proptest::prelude::*;
@@ -138,7 +139,7 @@ proptest! {
             day,
             entropy: Entropy::from_os().unwrap(),
         };
-        let released = release(&spec, options, &());
+        let released = release(&spec, options, &Means::default());
         match (planned, released) {
             (Ok(planned), Ok(made)) => {
                 prop_assert!(planned.cost() <= planned.budget() && !planned.cost().is_zero());

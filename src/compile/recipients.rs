@@ -14,8 +14,10 @@ use crate::planner::copies::Copies as Planned;
 use crate::recover::{Recovery, noise_of};
 use crate::release::{Currency, Outcome, Release};
 use crate::secret::Charged;
+use crate::secret::ingest::Means;
 use crate::secret::ingest::Rows;
 use crate::secret::measure::{Copies, measure_copies};
+use crate::watch::Watch;
 use std::collections::BTreeMap;
 
 const HEAD: &str = r#"
@@ -85,7 +87,7 @@ fn measured(cube: &Cube, plans: &[Plan], seed: u64) -> Vec<Vec<Vec<i64>>> {
         out[copy].push(values);
         Ok(())
     };
-    measure_copies(rows().into(), cube, charged, Entropy::fixed(seed), &|_, _| {}, &mut sink).unwrap();
+    measure_copies(rows().into(), cube, charged, Entropy::fixed(seed), &Watch::default(), &mut sink).unwrap();
     out
 }
 
@@ -337,7 +339,7 @@ fn released(dir: &Path, spec: &Spec) -> Released {
         day: "2026-01-31",
         entropy: Entropy::from_os().unwrap(),
     };
-    release(spec, options, &()).unwrap_or_else(|e| panic!("{e}"))
+    release(spec, options, &Means::default()).unwrap_or_else(|e| panic!("{e}"))
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Tables: a plan of blocks, each measured with noise of its own.
 
-use super::{Charge, CompileError, Watcher, effort};
+use super::{Charge, CompileError, effort};
 use crate::cube::{Cuboid, Frame};
 use crate::ledger::Receipt;
 use crate::plan::Plan;
@@ -14,10 +14,11 @@ use crate::release::{FORMAT, Kind, SealError, Writer, channels, exact};
 use crate::secret::Charged;
 use crate::secret::count::Data;
 use crate::secret::count::given::GivenError;
-use crate::secret::ingest::{IngestError, Progress};
+use crate::secret::ingest::{IngestError, Means, Memory};
 use crate::secret::measure::{Copies, MeasureError, exact_tables, has_room, measure_copies};
 use crate::secret::noise::Entropy;
 use crate::spec::Spec;
+use crate::watch::Watch;
 use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
@@ -93,8 +94,8 @@ impl<'a> Tables<'a> {
     }
 
     /// Reads rows as `spec` says, and counts what the plan's tables need.
-    pub fn read(&self, spec: &Spec, path: &Path, progress: &dyn Progress) -> Result<Data, IngestError> {
-        Data::read(spec, &self.spec.cube, &self.wanted(), path, progress)
+    pub fn read(&self, spec: &Spec, path: &Path, means: &Means) -> Result<Data, IngestError> {
+        Data::read(spec, &self.spec.cube, &self.wanted(), path, means)
     }
 
     /// The same from counts that somebody else made.
@@ -103,9 +104,9 @@ impl<'a> Tables<'a> {
     }
 
     /// The bytes that reading, counting and measuring may take, but for rows of units.
-    pub fn memory(&self) -> u64 {
-        let counts = Data::memory(&self.spec.cube, &self.wanted(), rayon::current_num_threads());
-        counts.max(effort::most_memory(&self.spec.cube, self.plan(), self.copies()))
+    pub fn memory(&self, memory: Memory) -> u64 {
+        let counts = Data::memory(&self.spec.cube, &self.wanted(), rayon::current_num_threads(), memory);
+        counts.max(effort::most_memory(&self.spec.cube, self.plan(), self.copies(), memory))
     }
 
     /// The tables whose counts are measured or published.
@@ -135,7 +136,7 @@ impl<'a> Tables<'a> {
         data: Data,
         charge: Charge<'_>,
         entropy: Entropy,
-        watcher: &dyn Watcher,
+        watch: &Watch,
         writers: &mut [Writer],
     ) -> Result<(Receipt, u64), CompileError> {
         let cube = &self.spec.cube;
@@ -147,22 +148,15 @@ impl<'a> Tables<'a> {
         // The values of channels beside rows, of each copy.
         let mut beside: Vec<Vec<Vec<i64>>> = vec![Vec::new(); files.len()];
         let rows = self.plan().rows().measurements.len();
-        let values = measure_copies(
-            data,
-            cube,
-            charged,
-            entropy,
-            &|done, of| watcher.measuring(done, of),
-            &mut |copy, i, values| {
-                let (sections, writer) = files.get_mut(copy).ok_or(MeasureError::NotCopies)?;
-                if i >= rows {
-                    beside.get_mut(copy).ok_or(MeasureError::NotCopies)?.push(values);
-                    return Ok(());
-                }
-                pack(&values, &mut sections.packed);
-                Ok(sections.end_of(i, writer)?)
-            },
-        )?;
+        let values = measure_copies(data, cube, charged, entropy, watch, &mut |copy, i, values| {
+            let (sections, writer) = files.get_mut(copy).ok_or(MeasureError::NotCopies)?;
+            if i >= rows {
+                beside.get_mut(copy).ok_or(MeasureError::NotCopies)?.push(values);
+                return Ok(());
+            }
+            pack(&values, &mut sections.packed);
+            Ok(sections.end_of(i, writer)?)
+        })?;
         for (copy, writer) in writers.iter_mut().enumerate() {
             self.rest(copy, writer, &exact, beside.get(copy).map_or(&[], Vec::as_slice))?;
         }

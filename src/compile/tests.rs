@@ -6,6 +6,7 @@ use crate::planner::Planned;
 use crate::release::packing::{chunks, pack};
 use crate::release::{Kind, Outcome, Release, Writer, claims, wire};
 use crate::secret::Charged;
+use crate::secret::ingest::Means;
 use crate::secret::ingest::Rows;
 use crate::secret::measure::{Copies, exact_tables};
 
@@ -77,7 +78,7 @@ pub(super) fn released_from(dir: &Path, spec: &Spec, rows: &str) -> Released {
         day: "2026-01-31",
         entropy: Entropy::from_os().unwrap(),
     };
-    release(&spec, options, &()).unwrap()
+    release(&spec, options, &Means::default()).unwrap()
 }
 
 /// From the spec through the file to the answer: declared at every station, exact in every answer.
@@ -168,7 +169,7 @@ fn zeros_are_declared_and_imposed() {
     let rows = tempfile::tempdir().unwrap();
     let data = rows.path().join("rows.csv");
     std::fs::write(&data, ROWS).unwrap();
-    let refused = crate::secret::ingest::read(&spec(&wrong), &data, &()).unwrap_err();
+    let refused = crate::secret::ingest::read(&spec(&wrong), &data, &Means::default()).unwrap_err();
     assert!(matches!(refused, IngestError::Zero { .. }), "{refused}");
     assert!(refused.to_string().contains("where sex = 'M' AND age = 7"), "{refused}");
 }
@@ -267,7 +268,7 @@ fn the_data_is_opened_last() {
             day: "2026-01-31",
             entropy: Entropy::from_os().unwrap(),
         };
-        release(spec, options, &()).unwrap_err().to_string()
+        release(spec, options, &Means::default()).unwrap_err().to_string()
     };
     let good = spec(SPEC);
     let ledger = out.join("ledger.jsonl");
@@ -328,7 +329,7 @@ fn the_data_is_not_published_with_the_spec() {
             day: "2026-01-31",
             entropy: Entropy::from_os().unwrap(),
         };
-        release(&with("copy.csv").unwrap(), options, &())
+        release(&with("copy.csv").unwrap(), options, &Means::default())
     };
     // So do its lines in another order, with other ends.
     for copy in
@@ -471,7 +472,7 @@ fn threads_and_counts_make_no_difference() {
             entropy: Entropy::fixed(5),
         };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let file = pool.install(|| release(&spec, options, &()))?.sealed.path;
+        let file = pool.install(|| release(&spec, options, &Means::default()))?.sealed.path;
         let mut bytes = std::fs::read(file).unwrap();
         // A signature has a salt.
         let signature = bytes.windows(17).rposition(|w| w == b"untrusted comment").unwrap();

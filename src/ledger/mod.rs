@@ -34,6 +34,7 @@ pub use spent::{Exact, Spent};
 
 use crate::exact::Rational;
 use crate::release::{Currency, KeyError, SigningKey, canonical, parts};
+use crate::watch::Watch;
 use rand::TryRng;
 use rand::rngs::SysRng;
 use std::fs::{File, OpenOptions};
@@ -168,6 +169,7 @@ pub fn default_path(id: &str) -> PathBuf {
 pub struct Ledger {
     path: PathBuf,
     id: String,
+    watch: Watch,
 }
 
 /// A charge that is on the disk: the permission to draw noise.
@@ -192,9 +194,14 @@ pub const SCHEMA: &str = include_str!("../../schemas/ledger-entry.schema.json");
 impl Ledger {
     /// The ledger of `id` in this file, which need not be there yet. What is there is checked.
     pub fn at(path: impl Into<PathBuf>, id: &str) -> Result<Ledger, LedgerError> {
-        let ledger = Ledger { path: path.into(), id: id.into() };
+        let ledger = Ledger { path: path.into(), id: id.into(), watch: Watch::default() };
         ledger.chain()?;
         Ok(ledger)
+    }
+
+    /// The same ledger, for work that may be ended: its lines are written whole.
+    pub fn watched(self, watch: &Watch) -> Ledger {
+        Ledger { watch: watch.clone(), ..self }
     }
 
     /// The chain in a file, which must be there, whoever it is about.
@@ -325,7 +332,7 @@ impl Ledger {
         day: &str,
         say: impl FnOnce(&Chain) -> Result<(Said, Option<&'k SigningKey>), LedgerError>,
     ) -> Result<(String, u64), LedgerError> {
-        crate::interrupt::whole(|| self.append_whole(day, say))
+        self.watch.whole(|| self.append_whole(day, say))
     }
 
     fn append_whole<'k>(

@@ -17,6 +17,12 @@ pub fn plan(request: &Request) -> Result<Planned, PlanError> {
 /// The plan for a request: the strategy asked for, or of all that apply the one that is best by its objective
 /// (the weighted total variance, unless told). The choice looks at the workload only, so it costs no privacy.
 pub fn choose(request: &Request, look: Look) -> Result<Choice, PlanError> {
+    let found = search(request, look);
+    // A search that was stopped has found something, or nothing: nobody may take it for the best.
+    if request.watch.is_stopped() { Err(PlanError::Stopped) } else { found }
+}
+
+fn search(request: &Request, look: Look) -> Result<Choice, PlanError> {
     if let (true, Some(rows)) = (request.workload.is_empty(), &request.rows) {
         return super::questions::choose(request, rows);
     }

@@ -46,6 +46,9 @@ pub enum PlanError {
     /// The cost cannot be computed.
     #[error(transparent)]
     Cost(#[from] CostError),
+    /// Whoever waits for it asked it to stop.
+    #[error("interrupted")]
+    Stopped,
     /// Rounding cannot reach the budget from below. A defect, never released.
     #[error("the plan would cost {0}, more than the budget {1}")]
     OverBudget(Rational, Rational),

@@ -69,7 +69,8 @@ pub fn predict(request: &Request, frame: &Frame, closure: &Closure, plan: &Plan)
             let measured = narrowed(measured_tables(plan));
             let mut one = |(at, t): (usize, &Table)| match t.asks.is_cells() {
                 true => {
-                    let (spread, nodes) = unequal::spread(frame, &measured, &plan.exact, &t.cuboid);
+                    let (spread, nodes) =
+                        unequal::spread(frame, &measured, &plan.exact, &t.cuboid, &request.watch);
                     worst.insert(at, nodes);
                     spread
                 }

@@ -4,6 +4,7 @@ use super::{Objective, Target};
 use crate::cube::{Cube, Cuboid};
 use crate::exact::Rational;
 use crate::plan::{BudgetRule, Measure, Neighbours, Noise, Rows, Share, Table};
+use crate::watch::Watch;
 use std::borrow::Cow;
 
 /// Everything a plan depends on.
@@ -44,6 +45,8 @@ pub struct Request {
     /// For each workload table the factor by which its cells' variance must be smaller than a normal error's, since its noise has longer
     /// tails; empty where all are one.
     pub tails: Vec<f64>,
+    /// Hears and stops the search; the plan does not depend on it.
+    pub watch: Watch,
 }
 
 impl Request {
@@ -67,6 +70,7 @@ impl Request {
             rows: None,
             effort: 1,
             tails: Vec::new(),
+            watch: Watch::default(),
         }
     }
 

@@ -28,6 +28,9 @@ pub fn compare(request: &Request, budgets: &[BudgetRule]) -> Result<Vec<Candidat
             })
         });
         for budgets in rules {
+            if request.watch.is_stopped() {
+                return Err(PlanError::Stopped);
+            }
             let context = at.clone().map(|at| &contexts[at]);
             let outcome = context.clone().and_then(|c| c.plan(measure, budgets).map(Arc::new));
             let vast = context.is_ok_and(|c| outcome.as_ref().is_ok_and(|p| c.is_vast(&p.plan)));

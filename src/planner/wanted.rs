@@ -4,6 +4,7 @@ use super::copies::Wish;
 use super::request::Request;
 use crate::plan::Mode;
 use crate::spec::{Precision, Spec, Unit, Wanted};
+use crate::watch::Watch;
 
 impl Spec {
     /// How the copies for several recipients hang together, and what each is to have.
@@ -44,6 +45,7 @@ impl Spec {
             cut_units: self.privacy.cut_units,
             effort: self.strategy.effort,
             tails: Vec::new(),
+            watch: Watch::default(),
         })
     }
 }

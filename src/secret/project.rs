@@ -15,6 +15,7 @@ use crate::projection::{Projection, answer};
 use crate::secret::ingest::{Rows, Values};
 use crate::secret::measure::{Charged, MeasureError};
 use crate::secret::noise::{Entropy, Sampler};
+use crate::watch::Watch;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 use zeroize::{Zeroize, Zeroizing};
@@ -191,18 +192,16 @@ fn sketch_row(cells: &Cells, family: &SignFamily, buckets: u32) -> Option<Zeroiz
 }
 
 /// `A x`, exactly: private until noise is added.
-fn sums(
-    cells: &Cells,
-    projection: &Projection,
-    progress: &(dyn Fn(u64, u64) + Sync),
-) -> Option<Zeroizing<Vec<i64>>> {
+fn sums(cells: &Cells, projection: &Projection, watch: &Watch) -> Option<Zeroizing<Vec<i64>>> {
     let families = answer::families(projection);
     let done = AtomicU64::new(0);
     // In units of sums: how many steps there are depends on the data.
     let step = |steps: u64| {
         let done = done.fetch_add(1, Ordering::Relaxed) + 1;
         let values = projection.design.shape.values();
-        progress((u128::from(done) * u128::from(values) / u128::from(steps.max(1))) as u64, values);
+        let part = u128::from(done) * u128::from(values) / u128::from(steps.max(1));
+        watch.tell("measuring", part as u64, values);
+        (!watch.is_stopped()).then_some(())
     };
     match projection.design.shape {
         Shape::Dense { rows } => {
@@ -217,7 +216,7 @@ fn sums(
                 let sums = pieces
                     .map(|(cells, counts)| {
                         let sums = piece(cells, counts, &cosets, (coset * size) as u64, bits);
-                        step(steps as u64);
+                        step(steps as u64)?;
                         sums
                     })
                     .try_reduce(|| Zeroizing::new(vec![0; size * SIGNS]), add)?;
@@ -230,8 +229,7 @@ fn sums(
             let mut out = Zeroizing::new(vec![0i64; rows as usize * buckets as usize]);
             out.par_chunks_mut(buckets as usize).zip(&families).try_for_each(|(out, family)| {
                 out.copy_from_slice(&sketch_row(cells, family, buckets)?);
-                step(rows.into());
-                Some(())
+                step(rows.into())
             })?;
             Some(out)
         }
@@ -239,18 +237,21 @@ fn sums(
 }
 
 /// The integers of a projection. The result depends on rows, seed and key of the noise alone, not on threads.
-/// `progress` hears of public facts only.
+/// `watch` hears of public facts only.
 pub fn project(
     rows: Rows,
     key: &Key,
     charged: Charged<Projection>,
     entropy: Entropy,
-    progress: &(dyn Fn(u64, u64) + Sync),
+    watch: &Watch,
 ) -> Result<Vec<i64>, MeasureError> {
     let projection = charged.into_work();
     let cells = Cells::count(&rows, key, &projection.design.key)?;
     drop(rows);
-    let mut sums = sums(&cells, &projection, progress).ok_or(MeasureError::Overflow(0))?;
+    let mut sums = sums(&cells, &projection, watch).ok_or_else(|| match watch.is_stopped() {
+        true => MeasureError::Stopped,
+        false => MeasureError::Overflow(0),
+    })?;
     let sampler = Sampler::of(projection.design.noise, projection.design.scale)?;
     let mut stream = entropy.stream(0);
     for sum in sums.iter_mut() {

@@ -2,12 +2,17 @@
 
 use crate::margins;
 use crate::play::folder;
-use margins::compile::{self, CompileError, Options, Step, Watcher};
+use margins::compile::{self, CompileError, Options, steps};
 use margins::ledger::Ledger;
 use margins::release::SigningKey;
+use margins::secret::ingest::{Means, READING};
 use margins::secret::noise::Entropy;
 use margins::spec::{self, Spec};
+use margins::watch::Watch;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What is in a folder, hidden files included.
 fn names(folder: &Path) -> Vec<String> {
@@ -21,8 +26,8 @@ fn charges(ledger: &Path) -> usize {
     if ledger.exists() { Ledger::read(ledger).unwrap().charges().count() } else { 0 }
 }
 
-/// Releases the spec in `folder`; `watcher` may fail it.
-fn release(folder: &Path, out: &Path, ledger: &Path, watcher: &dyn Watcher) -> Result<(), CompileError> {
+/// Releases the spec in `folder`; whoever watches may fail it.
+fn release(folder: &Path, out: &Path, ledger: &Path, watch: Watch) -> Result<(), CompileError> {
     let spec = spec::load(&folder.join("residual.toml")).unwrap();
     let options = Options {
         out,
@@ -34,7 +39,7 @@ fn release(folder: &Path, out: &Path, ledger: &Path, watcher: &dyn Watcher) -> R
         day: "2026-01-01",
         entropy: Entropy::fixed(1),
     };
-    compile::release(&spec, options, watcher).map(drop)
+    compile::release(&spec, options, &Means { watch, ..Means::default() }).map(drop)
 }
 
 fn append(path: &Path, line: &str) {
@@ -67,24 +72,14 @@ fn a_failed_replacement_leaves_the_release_as_it_was() {
     let folder = folder();
     let (out, ledger) = (folder.path().join("out"), folder.path().join("ledger.jsonl"));
     std::fs::create_dir(&out).unwrap();
-    release(folder.path(), &out, &ledger, &()).unwrap();
+    release(folder.path(), &out, &ledger, Watch::default()).unwrap();
     let before: Vec<_> = names(&out).iter().map(|n| std::fs::read(out.join(n)).unwrap()).collect();
     let spent = charges(&ledger);
     append(&folder.path().join("data/people.csv"), "F,9,elsewhere,yes\n");
-    assert!(release(folder.path(), &out, &ledger, &()).is_err());
+    assert!(release(folder.path(), &out, &ledger, Watch::default()).is_err());
     let after: Vec<_> = names(&out).iter().map(|n| std::fs::read(out.join(n)).unwrap()).collect();
     assert!(before == after);
     assert_eq!(charges(&ledger), spent);
-}
-
-/// Stops the program, as a crash would, when the first measurements are there.
-struct Crash;
-
-impl Watcher for Crash {
-    fn reading(&self, _: u64, _: u64) {}
-    fn measuring(&self, _: u64, _: u64) {
-        panic!("the power is out");
-    }
 }
 
 #[test]
@@ -92,7 +87,9 @@ fn noise_that_was_drawn_stays_charged() {
     let folder = folder();
     let (out, ledger) = (folder.path().join("out"), folder.path().join("ledger.jsonl"));
     std::fs::create_dir(&out).unwrap();
-    let crashed = std::panic::catch_unwind(|| release(folder.path(), &out, &ledger, &Crash));
+    // Stops the program, as a crash would, when the first measurements are there.
+    let crash = Watch::hearing(|stage, _, _| assert_ne!(stage, "measuring", "the power is out"));
+    let crashed = catch_unwind(AssertUnwindSafe(|| release(folder.path(), &out, &ledger, crash)));
     assert!(crashed.is_err());
     assert_eq!(names(&out), [""; 0], "a half-written file is left");
     let chain = Ledger::read(&ledger).unwrap();
@@ -107,19 +104,14 @@ fn a_ledger_that_cannot_be_written_stops_everything() {
     // A folder where the ledger should be.
     let ledger = folder.path().join("ledger.jsonl");
     std::fs::create_dir(&ledger).unwrap();
-    let measured = std::sync::atomic::AtomicBool::new(false);
-    struct Saw<'a>(&'a std::sync::atomic::AtomicBool);
-    impl Watcher for Saw<'_> {
-        fn reading(&self, _: u64, _: u64) {}
-        fn measuring(&self, _: u64, _: u64) {
-            self.0.store(true, std::sync::atomic::Ordering::Relaxed);
-        }
-    }
+    let measured = Arc::new(AtomicBool::new(false));
+    let saw = measured.clone();
+    let watch = Watch::hearing(move |stage, _, _| saw.store(stage == "measuring", Ordering::Relaxed));
     assert!(matches!(
-        release(folder.path(), &out, &ledger, &Saw(&measured)),
+        release(folder.path(), &out, &ledger, watch),
         Err(CompileError::Ledger(_) | CompileError::Measure(_))
     ));
-    assert!(!measured.into_inner());
+    assert!(!measured.load(Ordering::Relaxed));
     assert_eq!(names(&out), [""; 0]);
 }
 
@@ -138,22 +130,18 @@ fn a_folder_that_cannot_be_made_is_said_before_data_is_read() {
 }
 
 /// Ends the process, as a kill would, when a step is done.
-struct Killed(Step);
-
-impl Watcher for Killed {
-    fn reading(&self, _: u64, _: u64) {}
-    fn measuring(&self, _: u64, _: u64) {}
-    fn step(&self, step: Step) {
-        if step == self.0 {
+fn killed(at: String) -> Watch {
+    Watch::hearing(move |stage, _, _| {
+        if stage == at {
             std::process::abort();
         }
-    }
+    })
 }
 
-const STEPS: [Step; 5] = [Step::Read, Step::Charged, Step::Measured, Step::Sealed, Step::Noted];
+const STEPS: [&str; 5] = [steps::READ, steps::CHARGED, steps::MEASURED, steps::SEALED, steps::NOTED];
 
-/// Makes a release in `folder`, if `watcher` lets it.
-fn released(folder: &Path, spec: &Spec, watcher: &dyn Watcher) {
+/// Makes a release in `folder`, if whoever watches lets it.
+fn released(folder: &Path, spec: &Spec, watch: Watch) {
     let options = Options {
         out: &folder.join("out"),
         data: None,
@@ -164,7 +152,7 @@ fn released(folder: &Path, spec: &Spec, watcher: &dyn Watcher) {
         day: "2026-01-01",
         entropy: Entropy::fixed(1),
     };
-    compile::release(spec, options, watcher).unwrap();
+    compile::release(spec, options, &Means { watch, ..Means::default() }).unwrap();
 }
 
 /// What the test below runs in a process of its own.
@@ -173,9 +161,8 @@ fn released(folder: &Path, spec: &Spec, watcher: &dyn Watcher) {
 fn is_killed() {
     let Some(folder) = std::env::var_os("KILLED_IN") else { return };
     let (folder, step) = (Path::new(&folder), std::env::var("KILLED_AT").unwrap());
-    let step = STEPS.into_iter().find(|s| format!("{s:?}") == step).unwrap();
     let spec = spec::load(&folder.join(std::env::var("KILLED_SPEC").unwrap())).unwrap();
-    released(folder, &spec, &Killed(step));
+    released(folder, &spec, killed(step));
 }
 
 /// At whatever step a release of tables, of a question, or of copies ends: what may have been spent is in the ledger, and no file stands under its name
@@ -205,7 +192,7 @@ fn killed_at_every_step_what_was_spent_is_known() {
             let ended = std::process::Command::new(std::env::current_exe().unwrap())
                 .args(["--exact", "crash::is_killed", "--ignored"])
                 .env("KILLED_IN", folder.path())
-                .env("KILLED_AT", format!("{step:?}"))
+                .env("KILLED_AT", step)
                 .env("KILLED_SPEC", spec)
                 .output()
                 .unwrap();
@@ -221,7 +208,7 @@ fn killed_at_every_step_what_was_spent_is_known() {
                     Some("1/4"),
                     "{spec} {step:?}"
                 );
-                assert_eq!(chain.open(), usize::from(step != Step::Noted), "{spec} {step:?}");
+                assert_eq!(chain.open(), usize::from(step != steps::NOTED), "{spec} {step:?}");
             }
             // The next run goes on from there: it charges again, or is refused because the file is there.
             let again = margins(folder.path())
@@ -236,28 +223,16 @@ fn killed_at_every_step_what_was_spent_is_known() {
 }
 
 /// Sends its own process the signal of Ctrl-C when a step is done, and waits to be ended.
-struct Interrupted(Option<Step>);
-
-impl Interrupted {
-    fn at(&self, step: Option<Step>) {
-        if step == self.0 {
+fn interrupted(at: String) -> Watch {
+    Watch::hearing(move |stage, _, _| {
+        if stage == at {
             let own = std::process::id().to_string();
             assert!(std::process::Command::new("kill").args(["-INT", &own]).status().unwrap().success());
             // What must not be ended in its middle goes on.
-            let long = if step == Some(Step::Sealed) { 1 } else { 60 };
+            let long = if stage == steps::SEALED { 1 } else { 60 };
             std::thread::sleep(std::time::Duration::from_secs(long));
         }
-    }
-}
-
-impl Watcher for Interrupted {
-    fn reading(&self, _: u64, _: u64) {
-        self.at(None);
-    }
-    fn measuring(&self, _: u64, _: u64) {}
-    fn step(&self, step: Step) {
-        self.at(Some(step));
-    }
+    })
 }
 
 /// What the test below runs in a process of its own.
@@ -266,13 +241,13 @@ impl Watcher for Interrupted {
 fn is_interrupted() {
     let Some(folder) = std::env::var_os("KILLED_IN") else { return };
     let (folder, step) = (Path::new(&folder), std::env::var("KILLED_AT").unwrap());
-    let step = STEPS.into_iter().find(|s| format!("{s:?}") == step);
     let spec = spec::load(&folder.join("residual.toml")).unwrap();
-    margins::interrupt::listen(|text| {
+    let watch = interrupted(step);
+    margins::interrupt::listen(watch.clone(), |text| {
         // The harness keeps what tests print.
         std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes()).unwrap();
     });
-    released(folder, &spec, &Interrupted(step));
+    released(folder, &spec, watch);
     panic!("nothing ended it");
 }
 
@@ -281,7 +256,7 @@ fn is_interrupted() {
 #[cfg(unix)]
 #[test]
 fn interrupted_at_every_step_nothing_is_left() {
-    for step in std::iter::once(None).chain(STEPS.into_iter().map(Some)) {
+    for step in std::iter::once(READING).chain(STEPS) {
         let folder = folder();
         let (out, ledger, temporary) =
             (folder.path().join("out"), folder.path().join("ledger.jsonl"), folder.path().join("tmp"));
@@ -290,15 +265,15 @@ fn interrupted_at_every_step_nothing_is_left() {
         let ended = std::process::Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "crash::is_interrupted", "--ignored", "--nocapture"])
             .env("KILLED_IN", folder.path())
-            .env("KILLED_AT", step.map_or(String::new(), |step| format!("{step:?}")))
+            .env("KILLED_AT", step)
             .env("TMPDIR", &temporary)
             .output()
             .unwrap();
         let said = String::from_utf8_lossy(&ended.stderr).into_owned();
         assert_eq!(ended.status.code(), Some(130), "{step:?}: {said}");
         assert_eq!(names(&temporary), [""; 0], "{step:?}");
-        let charged = !matches!(step, None | Some(Step::Read));
-        let done = matches!(step, Some(Step::Sealed | Step::Noted));
+        let charged = ![READING, steps::READ].contains(&step);
+        let done = [steps::SEALED, steps::NOTED].contains(&step);
         assert_eq!(charges(&ledger), usize::from(charged), "{step:?}");
         let files: &[&str] = if done { &["v1-residual.margins", "v1-residual.margins.minisig"] } else { &[] };
         assert_eq!(names(&out), files, "{step:?}");
@@ -426,7 +401,7 @@ fn the_bound_needs_neither_data_nor_clock() {
             day,
             entropy: Entropy::fixed(1),
         };
-        compile::release(&spec, options, &())
+        compile::release(&spec, options, &Means::default())
     };
     let bound = margins(folder.path())
         .args(["ledger", "init", "town-people", "--epsilon", "3/4", "--ledger", "ledger.jsonl"])

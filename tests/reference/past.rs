@@ -12,6 +12,7 @@ use margins::numeric::tries::tries;
 use margins::recover::Source;
 use margins::release::keys::keygen;
 use margins::release::{Release, SigningKey};
+use margins::secret::ingest::Means;
 use margins::secret::noise::Entropy;
 use margins::spec;
 use margins::sql::Query;
@@ -56,7 +57,7 @@ fn released(text: &str, rows: &str, key: &SigningKey) -> Vec<u8> {
         day: "2026-01-31",
         entropy: Entropy::from_os().unwrap(),
     };
-    let made = compile::release(&spec, options, &()).unwrap();
+    let made = compile::release(&spec, options, &Means::default()).unwrap();
     let bytes = std::fs::read(made.sealed.path).unwrap();
     let release = Release::from_bytes(bytes.clone()).unwrap();
     let audit = margins::audit::audit(&release, None).unwrap();

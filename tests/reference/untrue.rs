@@ -9,6 +9,7 @@ use margins::exact::Rational;
 use margins::plan::{Channel, Neighbours, Noise, Plan, Subject, cost};
 use margins::release::keys::keygen;
 use margins::release::{Release, SigningKey};
+use margins::secret::ingest::Means;
 use margins::secret::noise::Entropy;
 use margins::spec::{self, Spec};
 use std::path::Path;
@@ -48,7 +49,7 @@ fn opened(text: &str, rows: &str, key: &SigningKey) -> Answers {
         day: "2026-01-31",
         entropy: Entropy::from_os().unwrap(),
     };
-    let made = compile::release(&spec, options, &()).unwrap();
+    let made = compile::release(&spec, options, &Means::default()).unwrap();
     let release = Release::from_bytes(std::fs::read(made.sealed.path).unwrap()).unwrap();
     assert!(margins::audit::audit(&release, None).unwrap().passed());
     Answers::from_release(release).unwrap()

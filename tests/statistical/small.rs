@@ -9,6 +9,7 @@ use margins::secret::Charged;
 use margins::secret::ingest::Rows;
 use margins::secret::measure::measure;
 use margins::secret::noise::Entropy;
+use margins::watch::Watch;
 use std::convert::Infallible;
 
 /// Three plain dimensions.
@@ -85,7 +86,7 @@ pub fn release(cube: &Cube, plan: &Plan, columns: &[Vec<u32>], seed: u64) -> Vec
     let rows = Rows::from_codes(&nodes, columns).unwrap();
     let (charged, ()) = Charged::plan(cube, plan.clone(), |_| Ok::<(), Infallible>(())).unwrap();
     let mut out = Vec::new();
-    measure(rows.into(), cube, charged, Entropy::fixed(seed), &|_, _| (), &mut |_, values| {
+    measure(rows.into(), cube, charged, Entropy::fixed(seed), &Watch::default(), &mut |_, values| {
         out.push(values);
         Ok(())
     })

@@ -3,6 +3,7 @@
 
 use margins::compile::{self, Options};
 use margins::release::SigningKey;
+use margins::secret::ingest::Means;
 use margins::secret::noise::Entropy;
 use margins::spec;
 use std::path::Path;
@@ -23,7 +24,7 @@ fn sealed(spec_file: &str, threads: usize, seed: u64) -> Vec<u8> {
             day: "2026-01-01",
             entropy: Entropy::fixed(seed),
         };
-        compile::release(&spec, options, &()).unwrap()
+        compile::release(&spec, options, &Means::default()).unwrap()
     });
     let mut file = std::fs::read(released.sealed.path).unwrap();
     let signature = b"untrusted comment:";

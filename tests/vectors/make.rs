@@ -3,6 +3,7 @@
 use super::{SECOND, folder};
 use margins::compile::{self, Options};
 use margins::release::SigningKey;
+use margins::secret::ingest::Means;
 use margins::secret::noise::Entropy;
 use margins::spec;
 
@@ -28,6 +29,6 @@ fn make_version_2() {
             day: "2026-11-21",
             entropy: Entropy::fixed(1),
         };
-        compile::release(&spec, options, &()).unwrap();
+        compile::release(&spec, options, &Means::default()).unwrap();
     }
 }

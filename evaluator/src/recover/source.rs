@@ -1,6 +1,7 @@
 //! Where measurements come from: a release file, or memory.
 
 use crate::cube::Cuboid;
+use crate::watch::Watch;
 
 /// The measurements could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -15,6 +16,11 @@ pub trait Source {
     /// The counts of exact table number `index` of the plan.
     fn exact(&self, index: usize) -> Result<Vec<i64>, SourceError> {
         Err(SourceError(format!("no exact table {index}").into()))
+    }
+
+    /// Who hears how far reading is.
+    fn watch(&self) -> Watch {
+        Watch::default()
     }
 
     /// Where sums are kept from one time to the next, if they are.

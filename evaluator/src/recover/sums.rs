@@ -10,7 +10,6 @@ use super::gls::{Gls, Parts, Weighted};
 use super::{RecoverError, Source, Sum};
 use crate::cube::frame::{push, take_off};
 use crate::cube::{Cuboid, Frame, Level};
-use crate::progress::Stage;
 use rustc_hash::FxHashMap;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -124,7 +123,7 @@ fn add_up<S: Source>(
     // Over unequal groups what is known is in the way; over equal ones it has no part in other components.
     let known = if context.balanced { Parts::new() } else { context.exact_parts()? };
     let gls = Gls::new(frame, tables, context.balanced);
-    let stage = Stage::new("reading", tables.len() as u64);
+    let stage = context.source.watch().stage("adding up", tables.len() as u64);
     for (index, t) in tables.iter().enumerate() {
         stage.advance(1);
         let below: Vec<Cuboid> =

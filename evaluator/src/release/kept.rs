@@ -15,6 +15,7 @@ use super::ReleaseError;
 use super::exact::{levels, shape_of};
 use crate::cube::Cuboid;
 use crate::recover::{Keeps, Sum};
+use crate::watch::Watch;
 use rustc_hash::FxHashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -34,6 +35,7 @@ pub struct Kept {
     /// Of the manifest.
     hash: [u8; 32],
     state: Mutex<State>,
+    watch: Watch,
 }
 
 enum State {
@@ -60,11 +62,11 @@ struct Entry {
 
 impl Kept {
     /// In a folder, which is made where there is none.
-    pub fn in_folder(folder: &Path, manifest: &[u8]) -> Result<Kept, ReleaseError> {
+    pub fn in_folder(folder: &Path, manifest: &[u8], watch: &Watch) -> Result<Kept, ReleaseError> {
         own_folder(folder)?;
         let hash = blake3::hash(manifest);
         let path = folder.join(format!("{}.sums", hash.to_hex()));
-        Ok(Kept { path, hash: *hash.as_bytes(), state: Mutex::new(State::Unknown) })
+        Ok(Kept { path, hash: *hash.as_bytes(), state: Mutex::new(State::Unknown), watch: watch.clone() })
     }
 
     /// Why nothing was kept, where it should have been.
@@ -118,7 +120,7 @@ impl Kept {
             blake3::Hash::from_bytes(self.hash).to_hex(),
             std::process::id()
         ));
-        let written = whole(|| {
+        let written = self.watch.whole(|| {
             let mut file = new_file(&part)?;
             file.write_all(&self.bytes(sums)?)?;
             file.sync_all()?;
@@ -244,14 +246,6 @@ fn new_file(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Ctrl-C leaves nothing half written.
-fn whole<T>(work: impl FnOnce() -> T) -> T {
-    #[cfg(feature = "compile")]
-    return crate::interrupt::whole(work);
-    #[cfg(not(feature = "compile"))]
-    work()
-}
-
 #[cfg(all(test, feature = "compile"))]
 mod tests {
     use super::*;
@@ -342,7 +336,8 @@ mod tests {
     fn the_same_to_the_last_bit_and_nothing_is_read_again() {
         let of = tables();
         let folder = tempfile::tempdir().unwrap();
-        let kept = || Kept::in_folder(&folder.path().join("new/deep"), b"manifest").unwrap();
+        let kept =
+            || Kept::in_folder(&folder.path().join("new/deep"), b"manifest", &Watch::default()).unwrap();
         let (without, read) = answers(&of, None);
         assert!(read >= of.2.len());
         assert_eq!(answers(&of, Some(kept())), (without.clone(), read));
@@ -351,7 +346,7 @@ mod tests {
         let few = read - of.2.len();
         assert_eq!(answers(&of, Some(kept())), (without.clone(), few));
         // One of another release is not taken for it.
-        let other = Kept::in_folder(path.parent().unwrap(), b"another").unwrap();
+        let other = Kept::in_folder(path.parent().unwrap(), b"another", &Watch::default()).unwrap();
         assert_eq!(answers(&of, Some(other)), (without.clone(), read));
         assert_eq!(answers(&of, Some(kept())).1, few);
         #[cfg(unix)]
@@ -364,7 +359,9 @@ mod tests {
             assert_eq!(answers(&of, Some(kept())), (without.clone(), read));
             assert_eq!((mode(&path), answers(&of, Some(kept())).1), (0o600, few));
             fs::set_permissions(path.parent().unwrap(), fs::Permissions::from_mode(0o777)).unwrap();
-            let refused = Kept::in_folder(path.parent().unwrap(), b"manifest").map(|_| ()).unwrap_err();
+            let refused = Kept::in_folder(path.parent().unwrap(), b"manifest", &Watch::default())
+                .map(|_| ())
+                .unwrap_err();
             assert!(refused.to_string().contains("everybody may write"), "{refused}");
         }
         // Nothing but whole files is left.
@@ -377,7 +374,7 @@ mod tests {
     fn damage_is_seen_and_made_good() {
         let of = tables();
         let folder = tempfile::tempdir().unwrap();
-        let kept = || Kept::in_folder(folder.path(), b"manifest").unwrap();
+        let kept = || Kept::in_folder(folder.path(), b"manifest", &Watch::default()).unwrap();
         let (without, read) = answers(&of, Some(kept()));
         let path = kept().path;
         let sound = fs::read(&path).unwrap();
@@ -391,8 +388,12 @@ mod tests {
             bytes
         };
         let elsewhere = {
-            let other =
-                Kept { path: folder.path().join("x"), hash: [7; 32], state: Mutex::new(State::Unknown) };
+            let other = Kept {
+                path: folder.path().join("x"),
+                hash: [7; 32],
+                state: Mutex::new(State::Unknown),
+                watch: Watch::default(),
+            };
             other.bytes(&[(&Cuboid::total(), &[1.0])]).unwrap()
         };
         let longer = [&sound[..], b"x"].concat();
@@ -418,7 +419,7 @@ mod tests {
     fn what_cannot_be_kept_is_said() {
         let of = tables();
         let folder = tempfile::tempdir().unwrap();
-        let kept = Kept::in_folder(folder.path(), b"manifest").unwrap();
+        let kept = Kept::in_folder(folder.path(), b"manifest", &Watch::default()).unwrap();
         // A folder in the file's place.
         fs::create_dir(&kept.path).unwrap();
         let read = Cell::new(0);
@@ -434,6 +435,6 @@ mod tests {
         assert_eq!(read.get(), before);
         let file = folder.path().join("file");
         fs::write(&file, "").unwrap();
-        assert!(Kept::in_folder(&file, b"manifest").is_err());
+        assert!(Kept::in_folder(&file, b"manifest", &Watch::default()).is_err());
     }
 }

@@ -23,7 +23,7 @@
 use super::seal_error::SealError;
 use super::verify::sidecar_path;
 use super::{Release, ReleaseError, signature};
-use crate::interrupt::{self, Passing};
+use crate::watch::{Passing, Watch};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -35,6 +35,7 @@ pub(super) struct Place {
     dir: PathBuf,
     name: String,
     replace: bool,
+    watch: Watch,
     /// `NAME.margins`
     pub path: PathBuf,
     /// `NAME.margins.minisig`
@@ -42,15 +43,15 @@ pub(super) struct Place {
 }
 
 impl Place {
-    pub fn new(dir: &Path, name: &str, replace: bool) -> Place {
+    pub fn new(dir: &Path, name: &str, replace: bool, watch: Watch) -> Place {
         let path = dir.join(format!("{name}.margins"));
         let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
-        Place { dir: dir.into(), name: name.into(), replace, minisig: sidecar_path(&path), path }
+        Place { dir: dir.into(), name: name.into(), replace, watch, minisig: sidecar_path(&path), path }
     }
 
     /// The temporary file of a run that begins.
     pub fn begin(&self) -> Result<(NamedTempFile, Passing), SealError> {
-        interrupt::whole(|| self.made())
+        self.watch.whole(|| self.made())
     }
 
     fn made(&self) -> Result<(NamedTempFile, Passing), SealError> {
@@ -62,13 +63,13 @@ impl Place {
         let file = self.temporary()?;
         // Held until the file is closed. Where it cannot be, nobody sweeps.
         let _ = file.as_file().try_lock();
-        let passing = Passing::new(file.path());
+        let passing = self.watch.passing(file.path());
         Ok((file, passing))
     }
 
     /// Gives a finished file and its signature their names. Nothing ends the process in between.
     pub fn put(&self, file: NamedTempFile, signature: &str) -> Result<(), SealError> {
-        interrupt::whole(|| self.names(file, signature))
+        self.watch.whole(|| self.names(file, signature))
     }
 
     fn names(&self, file: NamedTempFile, signature: &str) -> Result<(), SealError> {

@@ -3,6 +3,7 @@
 use super::kind::Kind;
 use super::layout::{self, HEADER_LEN, Header, ROW_LEN, Row};
 use super::{Manifest, ReleaseError, signature};
+use crate::watch::Watch;
 use serde::Deserialize;
 use std::fmt;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -48,6 +49,7 @@ pub struct Release {
     pub(super) rows: Vec<Row>,
     manifest_bytes: Vec<u8>,
     manifest: Manifest,
+    pub(super) watch: Watch,
 }
 
 impl fmt::Debug for Release {
@@ -153,7 +155,21 @@ impl Release {
         }
         let manifest: Manifest = serde_json::from_str(text).map_err(json)?;
         manifest.agree(header.version, &rows)?;
-        Ok(Release { source, path, beside: None, length, rows, manifest_bytes, manifest })
+        Ok(Release {
+            source,
+            path,
+            beside: None,
+            length,
+            rows,
+            manifest_bytes,
+            manifest,
+            watch: Watch::default(),
+        })
+    }
+
+    /// The same release: what takes long of it is told to this.
+    pub fn watched(self, watch: &Watch) -> Release {
+        Release { watch: watch.clone(), ..self }
     }
 
     /// What the release says about itself.

@@ -5,8 +5,8 @@ use super::packing::{Layout, layout, skip, unpack};
 use super::{Kind, Release, ReleaseError, exact};
 use crate::cube::{Cube, Cuboid, Frame};
 use crate::plan::Plan;
-use crate::progress::Stage;
 use crate::recover::{Keeps, Source, SourceError};
+use crate::watch::Watch;
 use std::borrow::Borrow;
 use std::ops::Range;
 use std::path::Path;
@@ -55,7 +55,7 @@ impl<R: Borrow<Release>> Values<R> {
 
     /// Keeps in a folder what an answer went through all measurements for: see [`Kept`].
     pub fn kept_in(self, folder: &Path) -> Result<Values<R>, ReleaseError> {
-        let kept = Kept::in_folder(folder, self.release().manifest_bytes())?;
+        let kept = Kept::in_folder(folder, self.release().manifest_bytes(), &self.release().watch)?;
         Ok(Values { kept: Some(kept), ..self })
     }
 
@@ -100,7 +100,7 @@ impl<R: Borrow<Release>> Values<R> {
     /// values there are.
     pub fn check_all(&self) -> Result<u64, ReleaseError> {
         let mut values = 0;
-        let stage = Stage::new("decoding", self.chunks.len() as u64);
+        let stage = self.release().watch.stage("decoding", self.chunks.len() as u64);
         for (i, chunk) in self.chunks.iter().enumerate() {
             stage.advance(1);
             let bytes = self.section(i)?;
@@ -134,6 +134,10 @@ impl<R: Borrow<Release>> Source for Values<R> {
     fn exact(&self, index: usize) -> Result<Vec<i64>, SourceError> {
         exact::counts(self.release(), &self.cube, &self.frame, &self.exact, index)
             .map_err(|e| SourceError(Box::new(e)))
+    }
+
+    fn watch(&self) -> Watch {
+        self.release().watch.clone()
     }
 
     fn kept(&self) -> Option<&dyn Keeps> {

@@ -3,7 +3,6 @@
 use super::layout::Row;
 use super::manifest::Section;
 use super::{Kind, Manifest, Release, ReleaseError, SignerKind, canonical, signature};
-use crate::progress::Stage;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -148,7 +147,7 @@ impl Release {
     /// the file; `see` is shown every byte.
     fn pass(&self, see: &mut dyn FnMut(&[u8])) -> io::Result<(Vec<[u8; 32]>, String)> {
         let mut whole = blake3::Hasher::new();
-        let stage = Stage::new("verifying", self.length);
+        let stage = self.watch.stage("verifying", self.length);
         let mut read = |from: u64, length: u64| -> io::Result<[u8; 32]> {
             let mut hasher = blake3::Hasher::new();
             let mut buf = vec![0; 1 << 18];

@@ -8,7 +8,7 @@ use super::manifest::{LISTED_MEASUREMENTS, Section, Signer, SignerKind, Sources,
 use super::place::Place;
 use super::seal_error::SealError;
 use super::{Attachment, Manifest, ManifestInput, Release, ReleaseError, canonical};
-use crate::interrupt::Passing;
+use crate::watch::{Passing, Watch};
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -61,13 +61,24 @@ impl Writer {
         sections: u32,
         replace: bool,
     ) -> Result<Writer, SealError> {
+        Writer::watched(dir, name, sections, replace, &Watch::default())
+    }
+
+    /// The same, for work that may be ended.
+    pub fn watched(
+        dir: impl AsRef<Path>,
+        name: &str,
+        sections: u32,
+        replace: bool,
+        watch: &Watch,
+    ) -> Result<Writer, SealError> {
         if !is_name(name) {
             return Err(SealError::Name(name.into()));
         }
         if sections > MAX_SECTIONS {
             return Err(SealError::Sections(format!("{sections} sections; {MAX_SECTIONS} are possible")));
         }
-        let place = Place::new(dir.as_ref(), name, replace);
+        let place = Place::new(dir.as_ref(), name, replace, watch.clone());
         let (file, _passing) = place.begin()?;
         let mut file = BufWriter::with_capacity(1 << 16, file);
         let offset = Header { version: FORMAT, sections, manifest: 0, signature: 0 }.bodies();

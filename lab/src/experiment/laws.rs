@@ -5,7 +5,7 @@ use margins::cli::chart::Series;
 use margins::cli::output::{self, columns, counted, figure};
 use margins::cli::{Failure, Outcome};
 use margins::law::{ErrorLaw, Method, NoiseLaw, Term};
-use margins::progress::Stage;
+use margins::watch::Watch;
 use serde_json::json;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -73,12 +73,12 @@ fn excess(trial: &Trial, exact: &Trial) -> f64 {
     trial.half_width / exact.half_width - 1.0
 }
 
-pub fn run(args: &Args) -> Outcome {
+pub fn run(args: &Args, watch: &Watch) -> Outcome {
     if !(args.level > 0.0 && args.level < 1.0) {
         return Err(Failure::Message(format!("--level must lie between 0 and 1, not {}", args.level)));
     }
     let mut all: Vec<[Trial; 5]> = Vec::new();
-    let stage = Stage::new("inverting", (args.noises.len() * METHODS.len()) as u64);
+    let stage = watch.stage("inverting", (args.noises.len() * METHODS.len()) as u64);
     for &noises in &args.noises {
         let one = |m: &(_, _, _)| {
             stage.advance(1);

@@ -11,6 +11,7 @@ mod shifted;
 mod tables;
 
 use margins::cli::{Failure, Outcome, output};
+use margins::watch::Watch;
 use std::path::Path;
 
 /// Repeat a published experiment: how strategies compare on a spec's dimensions, or one of the commands below.
@@ -51,15 +52,15 @@ enum Which {
     Recipients(recipients::Args),
 }
 
-pub fn run(args: &Args) -> Outcome {
+pub fn run(args: &Args, watch: &Watch) -> Outcome {
     match (&args.which, &args.tables) {
-        (Some(Which::Asking(args)), _) => asking::run(args),
+        (Some(Which::Asking(args)), _) => asking::run(args, watch),
         (Some(Which::Dimensions(args)), _) => dimensions::run(args),
         (Some(Which::Histories(args)), _) => histories::run(args),
-        (Some(Which::Laws(args)), _) => laws::run(args),
-        (Some(Which::Projection(args)), _) => projection::run(args),
+        (Some(Which::Laws(args)), _) => laws::run(args, watch),
+        (Some(Which::Projection(args)), _) => projection::run(args, watch),
         (Some(Which::Recipients(args)), _) => recipients::run(args),
-        (None, Some(args)) => tables::run(args),
+        (None, Some(args)) => tables::run(args, watch),
         (None, None) => Err(Failure::Message("name a spec, or one of the experiments: see --help".into())),
     }
 }

@@ -6,9 +6,9 @@ use margins::cli::output::{self, columns, figure, grouped};
 use margins::cli::{Failure, Outcome};
 use margins::exact::Rational;
 use margins::plan::{Neighbours, Noise, convert};
-use margins::progress::Stage;
 use margins::projection::Design;
 use margins::projection::design::{Request, Size};
+use margins::watch::Watch;
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -91,14 +91,14 @@ fn published(args: &Args, line: &Line) -> f64 {
     Design { norm_bound: Some(worst), ..line.gaussian.clone() }.published_rows()
 }
 
-pub fn run(args: &Args) -> Outcome {
+pub fn run(args: &Args, watch: &Watch) -> Outcome {
     let rho = convert::largest_rho(args.epsilon, args.delta)
         .ok_or_else(|| Failure::Message(format!("--delta must lie between 0 and 1, not {}", args.delta)))?;
     if !(0.0..1.0).contains(&args.failure.to_f64()) || args.failure.to_f64() == 0.0 {
         return Err(Failure::Message(format!("--failure must lie between 0 and 1, not {}", args.failure)));
     }
     let mut lines = Vec::new();
-    let stage = Stage::new("projecting", (CELLS.len() * SUMS.len()) as u64);
+    let stage = watch.stage("projecting", (CELLS.len() * SUMS.len()) as u64);
     for cells in CELLS {
         for sums in SUMS {
             stage.advance(1);

@@ -10,8 +10,8 @@ use margins::cube::{Cube, Cuboid, Level};
 use margins::exact::Rational;
 use margins::plan::{BudgetRule, Measure, Neighbours, Noise, Table, convert};
 use margins::planner::{self, Planned, Request};
-use margins::progress::Stage;
 use margins::spec;
+use margins::watch::Watch;
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -123,7 +123,7 @@ struct Line {
     seconds: f64,
 }
 
-pub fn run(args: &Args) -> Outcome {
+pub fn run(args: &Args, watch: &Watch) -> Outcome {
     let spec = spec::load(&args.spec).map_err(spec_failure)?;
     let max_rows = match &spec.privacy.unit {
         spec::Unit::Row => 1,
@@ -140,7 +140,7 @@ pub fn run(args: &Args) -> Outcome {
     }
     let setting = Setting::new(args, &spec.name)?;
     let mut lines = Vec::new();
-    let stage = Stage::new("planning", (families.len() * setting.strategies().count() * RULES.len()) as u64);
+    let stage = watch.stage("planning", (families.len() * setting.strategies().count() * RULES.len()) as u64);
     for (name, tables) in families {
         for measure in setting.strategies() {
             for rule in RULES {

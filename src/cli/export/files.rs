@@ -7,7 +7,7 @@ use super::{Args, FINISHED, Finish, json_stat, sdmx};
 use crate::answer::Answers;
 use crate::answer::render::ColumnKind;
 use crate::cube::{Cube, Level};
-use crate::progress::Stage;
+use crate::watch::Watch;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::path::Path;
@@ -63,7 +63,7 @@ impl Format {
 }
 
 /// Writes one table or all of them.
-pub fn run(args: &Args, format: Format, answers: &Answers) -> Outcome {
+pub fn run(args: &Args, format: Format, answers: &Answers, watch: &Watch) -> Outcome {
     let cube = answers.cube();
     let tables: Vec<Vec<Level>> = match &args.table {
         Some(names) => vec![super::table(cube, names)?],
@@ -96,17 +96,17 @@ pub fn run(args: &Args, format: Format, answers: &Answers) -> Outcome {
         .map_err(|e| Failure::Message(format!("cannot make {}: {e}", output::path(out))))?;
     let mut taken = HashSet::new();
     let mut resources = Vec::with_capacity(tables.len());
-    let stage = Stage::new("exporting", tables.len() as u64);
+    let stage = watch.stage("exporting", tables.len() as u64);
     for levels in &tables {
         stage.advance(1);
         let tidy = Tidy::new(answers, levels, args.level, finisher.as_ref())?;
         let file = format!("{}.{}", stem(cube, levels, &mut taken), format.ending());
-        write(&out.join(&file), &format.bytes(&tidy, answers, &name(cube, levels))?)?;
+        write(watch, &out.join(&file), &format.bytes(&tidy, answers, &name(cube, levels))?)?;
         resources.push(resource(&tidy, format, &file, &name(cube, levels)));
     }
     drop(stage);
     let package = package(answers, resources, args.level, args.finish)?;
-    write(&out.join("datapackage.json"), (serde_json::to_string_pretty(&package)? + "\n").as_bytes())?;
+    write(watch, &out.join("datapackage.json"), (serde_json::to_string_pretty(&package)? + "\n").as_bytes())?;
     super::output::tell(&answers.caveats(args.level)?, args.level);
     output::print(&format!(
         "wrote {} and datapackage.json to {}\n",
@@ -115,8 +115,9 @@ pub fn run(args: &Args, format: Format, answers: &Answers) -> Outcome {
     ))
 }
 
-fn write(path: &Path, bytes: &[u8]) -> Outcome {
-    crate::interrupt::whole(|| std::fs::write(path, bytes))
+fn write(watch: &Watch, path: &Path, bytes: &[u8]) -> Outcome {
+    watch
+        .whole(|| std::fs::write(path, bytes))
         .map_err(|e| Failure::Message(format!("cannot write {}: {e}", output::path(path))))
 }
 

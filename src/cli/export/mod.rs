@@ -14,6 +14,7 @@ use crate::answer::render::{self, ColumnKind, ResultCell, ResultColumn, ResultTa
 use crate::answer::{Answers, Group};
 use crate::cube::{Cube, Filter, Level};
 use crate::release::Release;
+use crate::watch::Watch;
 use finished::Finisher;
 use std::path::PathBuf;
 
@@ -97,16 +98,17 @@ impl Finish {
 /// The finished column's name carries its label into every format.
 const FINISHED: &str = "finished_biased";
 
-pub fn run(args: &Args) -> Outcome {
+pub fn run(args: &Args, watch: &Watch) -> Outcome {
     if args.registry {
         return registry::run(&args.file);
     }
     if !(args.level > 0.0 && args.level < 1.0) {
         return Err(Failure::Message(format!("--level must lie between 0 and 1, not {}", args.level)));
     }
-    let answers = super::answers(Release::open(&args.file)?, &args.file, args.cache.as_deref())?;
+    let answers =
+        super::answers(Release::open(&args.file)?.watched(watch), &args.file, args.cache.as_deref())?;
     let exported = match args.format {
-        Some(format) => files::run(args, format, &answers),
+        Some(format) => files::run(args, format, &answers, watch),
         None => one(args, &answers),
     };
     super::not_kept(&answers);

@@ -2,7 +2,6 @@
 
 use super::asked;
 use crate::cli::output::wrapped;
-use crate::compile::Job;
 use crate::compile::effort::{Effort, Takes, instead};
 use crate::planner::{Choice, Request};
 use crate::spec::Spec;
@@ -18,8 +17,8 @@ fn dominant(spec: &Spec, choice: &Choice, effort: &Effort) -> Option<(String, f6
 }
 
 /// Lines for people.
-pub fn text(spec: &Spec, asked: &Request, job: &Job, choice: &Choice) -> String {
-    let Some(e) = job.effort(spec) else { return String::new() };
+pub fn text(spec: &Spec, asked: &Request, effort: Option<Effort>, choice: &Choice) -> String {
+    let Some(e) = effort else { return String::new() };
     let takes = |t: &Takes| format!("{} and {}", seconds(t.seconds), bytes(t.memory));
     let mut row = format!("{} for each million rows", seconds(1e6 * e.row.seconds));
     if e.row.memory > 0.0 {
@@ -59,8 +58,8 @@ pub fn text(spec: &Spec, asked: &Request, job: &Job, choice: &Choice) -> String 
 }
 
 /// The same for programs.
-pub fn to_json(spec: &Spec, asked: &Request, job: &Job, choice: &Choice) -> Value {
-    let Some(e) = job.effort(spec) else { return Value::Null };
+pub fn to_json(spec: &Spec, asked: &Request, effort: Option<Effort>, choice: &Choice) -> Value {
+    let Some(e) = effort else { return Value::Null };
     let whole = |v: f64| v.round() as u64;
     let takes = |t: &Takes| json!({ "seconds": t.seconds, "memory_bytes": whole(t.memory) });
     let dominant = dominant(&spec.planned(&choice.planned.plan), choice, &e);

@@ -3,6 +3,7 @@ use super::*;
 use crate::compile::{self, CompileError, Job};
 use crate::planner::{Look, PlanError};
 use crate::release::Release;
+use crate::secret::ingest::Memory;
 use std::fmt::Write as _;
 
 /// A spec over dimensions of these sizes, and rows with skewed codes.
@@ -49,7 +50,7 @@ fn what_it_takes_is_what_it_took() {
             Err(CompileError::Plan(PlanError::NotApplicable(..))) if strategy == "fourier" => continue,
             job => job.unwrap(),
         };
-        let e = job.effort(&spec).unwrap();
+        let e = job.effort(&spec, Memory::default()).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let made = released_from(folder.path(), &spec, &csv);
         let plan = plan_of(&made);
@@ -72,7 +73,7 @@ fn more_takes_more() {
     let of = |tables: &str| {
         let (text, _) = made_up(&[40, 30, 60], "rho = 1", tables, "queries", 0);
         let spec = spec(&text);
-        Job::of(&spec, Look::Needed).unwrap().effort(&spec).unwrap()
+        Job::of(&spec, Look::Needed).unwrap().effort(&spec, Memory::default()).unwrap()
     };
     let (small, large) = (of("[[table]]\nevery = 1"), of("[[table]]\nup_to = 3"));
     assert!(small.work.file < large.work.file && small.release.seconds < large.release.seconds);
@@ -84,7 +85,7 @@ fn more_takes_more() {
 fn what_grew_is_named() {
     let (text, _) = made_up(&[120, 100, 110, 5], "rho = 1", "[[table]]\nevery = 3", "queries", 0);
     let spec = spec(&text);
-    let e = Job::of(&spec, Look::Needed).unwrap().effort(&spec).unwrap();
+    let e = Job::of(&spec, Look::Needed).unwrap().effort(&spec, Memory::default()).unwrap();
     let (at, part) = e.dominant.unwrap();
     assert_eq!(spec.workload[at].cuboid.len(), 3);
     let all = 120.0 * 100.0 * 110.0 + 5.0 * (120.0 * 100.0 + 120.0 * 110.0 + 100.0 * 110.0);
@@ -116,7 +117,7 @@ fn what_is_spoken_of_instead_is_to_be_had() {
         let (text, _) = made_up(&[24, 9, 25], budget, "[[table]]\nup_to = 2", measure, 0);
         let spec = spec(&text);
         let job = Job::of(&spec, Look::Needed).unwrap();
-        let own = job.effort(&spec).unwrap();
+        let own = job.effort(&spec, Memory::default()).unwrap();
         let Job::Tables(choice) = job else { panic!() };
         (spec.request().unwrap(), *choice, own)
     };

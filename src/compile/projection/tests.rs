@@ -6,6 +6,7 @@ use crate::projection::Shape;
 use crate::projection::answer::Estimator;
 use crate::release::projection as stored;
 use crate::release::{Outcome, Release, SigningKey};
+use crate::secret::ingest::Means;
 use std::path::Path;
 
 const SPEC: &str = r#"
@@ -59,7 +60,7 @@ fn released(source: &str) -> (tempfile::TempDir, Release) {
         day: "2026-01-01",
         entropy: Entropy::from_os().unwrap(),
     };
-    let made = release(&parse(source), options, &()).unwrap();
+    let made = release(&parse(source), options, &Means::default()).unwrap();
     assert!(made.job.cost() <= made.job.budget() && made.values == read_shape(&made.job));
     let release = Release::open(&made.sealed.path).unwrap();
     (dir, release)

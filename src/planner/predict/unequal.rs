@@ -3,8 +3,8 @@
 
 use crate::cube::{Axis, Cuboid, Frame, Level, odometer};
 use crate::planner::closure::Spread;
-use crate::progress::Stage;
 use crate::recover::gls::{Gls, Parts, Weighted};
+use crate::watch::Watch;
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 use std::collections::HashMap;
@@ -131,16 +131,20 @@ pub(super) fn spread(
     measured: &[Weighted],
     exact: &[Cuboid],
     cuboid: &Cuboid,
+    watch: &Watch,
 ) -> (Spread, Vec<u32>) {
-    if is_too_much(frame, measured, cuboid) {
+    if is_too_much(frame, measured, cuboid) || watch.is_stopped() {
         return (Spread::UNKNOWN, Vec::new());
     }
     let all = Kinds::new(frame, cuboid);
     let picks = all.picks();
-    let stage = Stage::new("predicting", picks.len() as u64);
+    let stage = watch.stage("predicting", picks.len() as u64);
     let one = |pick: &Vec<u32>| {
         stage.advance(1);
         let kind = all.kind(pick);
+        if watch.is_stopped() {
+            return (kind.count, f64::INFINITY);
+        }
         (kind.count, query_variance(&kind.frame, measured, exact, cuboid, kind.query))
     };
     let variances: Vec<(f64, f64)> = picks.par_iter().map(one).collect();

@@ -20,7 +20,7 @@
 use super::landscape::{Choice, Landscape, Shape, Steps};
 use crate::numeric::dice::Dice;
 use crate::plan::BudgetRule;
-use crate::progress::Stage;
+use crate::watch::Stage;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
@@ -190,7 +190,7 @@ impl<'a> Chain<'a> {
         loop {
             if made.is_multiple_of(64) {
                 let part = (made as f64 / changes).max(done / work);
-                if part >= 1.0 {
+                if part >= 1.0 || self.land.watch.is_stopped() {
                     return;
                 }
                 temperature = hot * libm::exp(part * fall);

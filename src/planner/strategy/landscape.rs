@@ -18,6 +18,7 @@ use crate::planner::closure::Closure;
 use crate::planner::minimax::Power;
 use crate::planner::price;
 use crate::planner::request::Request;
+use crate::watch::Watch;
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -50,6 +51,7 @@ pub struct Landscape {
     shapes: RefCell<FxHashMap<Steps, Arc<Shape>>>,
     /// The numbers of components in `shapes`.
     remembered: Cell<usize>,
+    pub watch: Watch,
 }
 
 impl Landscape {
@@ -74,6 +76,7 @@ impl Landscape {
             rule,
             shapes: RefCell::default(),
             remembered: Cell::new(0),
+            watch: request.watch.clone(),
         };
         // What is published exactly is known whatever is measured.
         let unknown = stakes(request, frame, closure).into_iter().zip(&closure.components);
@@ -115,6 +118,7 @@ impl Landscape {
             rule,
             shapes: RefCell::default(),
             remembered: Cell::new(0),
+            watch: self.watch.clone(),
         }
     }
 
@@ -281,6 +285,9 @@ impl Landscape {
             return;
         }
         for _ in 0..rounds {
+            if self.watch.is_stopped() {
+                return;
+            }
             let shares = self.step(choice);
             let error = self.error(&choice.tables, &shares);
             // An error that grows is the arithmetic's own.

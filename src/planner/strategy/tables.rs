@@ -24,7 +24,7 @@ use crate::numeric::dice::Dice;
 use crate::plan::{BudgetRule, Measure, Neighbours};
 use crate::planner::objective::{Certificate, Objective};
 use crate::planner::request::Request;
-use crate::progress::Stage;
+use crate::watch::Stage;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ impl Strategy for Tables {
         let effort = ask.request.effort;
         let searches = 1 + u64::from(!land.is_uniform());
         // One annealing under each rule, one from designs, and as many more as there is effort.
-        let stage = Stage::new("searching", PARTS * (searches + u64::from(effort.max(1))));
+        let stage = ask.request.watch.stage("searching", PARTS * (searches + u64::from(effort.max(1))));
         // What equal shares lead to is a start for optimal ones.
         for rule in [BudgetRule::Uniform, ask.budgets].into_iter().take(1 + usize::from(!land.is_uniform())) {
             let land = land.again(rule);
@@ -70,6 +70,9 @@ impl Strategy for Tables {
             seen.push(choice);
         }
         for round in 1..effort {
+            if land.watch.is_stopped() {
+                break;
+            }
             best = annealed(&land, best, most, round, &stage);
             seen.push(best.clone());
         }
@@ -216,7 +219,7 @@ fn descended(land: &Landscape, starts: Vec<Choice>, most: f64) -> Option<Choice>
     }
     let mut found = found?;
     let mut dice = Dice::new(1);
-    while effort > 0 {
+    while effort > 0 && !land.watch.is_stopped() {
         // So that the loop ends even if nothing can be changed.
         effort = effort.saturating_sub(EFFORT / 1000);
         let limit = most.max(found.cells());
@@ -304,7 +307,7 @@ fn improve(land: &Landscape, start: Choice, most: f64, effort: &mut u64) -> Choi
     let mut at = 0;
     // How many tables in a row had nothing to improve.
     let mut settled = 0;
-    while settled < best.tables.len() && *effort > 0 {
+    while settled < best.tables.len() && *effort > 0 && !land.watch.is_stopped() {
         at %= best.tables.len();
         match improve_one(land, &best, at, most, effort) {
             Some(better) => {

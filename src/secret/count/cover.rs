@@ -4,7 +4,7 @@
 //! stay in the caches costs one addition a row, whatever number of tables it holds.
 
 use crate::cube::{Cube, Cuboid, Level};
-use crate::secret::ingest::memory_limit;
+use crate::secret::ingest::Memory;
 
 /// Tables are put together up to so many cells: what stays in the second cache.
 const TOGETHER: usize = 1 << 16;
@@ -22,15 +22,15 @@ fn bytes(cube: &Cube, tables: &[Cuboid], threads: usize) -> Option<u64> {
 }
 
 /// The bytes that are taken at least to count `wanted` while rows stream by; `None` where rows must be kept.
-pub(super) fn needed(cube: &Cube, wanted: &[&Cuboid], threads: usize) -> Option<u64> {
-    bytes(cube, &cover(cube, wanted, threads)?, threads)
+pub(super) fn needed(cube: &Cube, wanted: &[&Cuboid], threads: usize, memory: Memory) -> Option<u64> {
+    bytes(cube, &cover(cube, wanted, threads, memory)?, threads)
 }
 
 /// Tables that hold all of `wanted`; `None` where they would take too much memory on so many threads, or there are too many. Then the
 /// rows are kept, and each table is counted by itself.
-pub(super) fn cover(cube: &Cube, wanted: &[&Cuboid], threads: usize) -> Option<Vec<Cuboid>> {
+pub(super) fn cover(cube: &Cube, wanted: &[&Cuboid], threads: usize, memory: Memory) -> Option<Vec<Cuboid>> {
     let fits = |tables: &[Cuboid]| {
-        let most = memory_limit().map_or(MEMORY, |limit| MEMORY.min(limit / 2));
+        let most = memory.limit().map_or(MEMORY, |limit| MEMORY.min(limit / 2));
         (bytes(cube, tables, threads)? <= most).then_some(())
     };
     let apart = largest(wanted)?;
@@ -145,7 +145,7 @@ mod tests {
                 .map(|of| Cuboid::new(of.iter().filter(|&&d| d < sizes.len()).map(|&d| (d, 1)).collect::<Vec<_>>()))
                 .collect();
             let wanted: Vec<&Cuboid> = tables.iter().collect();
-            if let Some(cover) = cover(&cube, &wanted, 2) {
+            if let Some(cover) = cover(&cube, &wanted, 2, Memory::default()) {
                 for table in &tables {
                     prop_assert!(cover.iter().any(|one| holds(one, table)));
                 }
@@ -163,11 +163,11 @@ mod tests {
         let pairs: Vec<Cuboid> =
             (0..8).flat_map(|a| (a + 1..8).map(move |b| Cuboid::new(vec![(a, 1), (b, 1)]))).collect();
         let wanted: Vec<&Cuboid> = pairs.iter().collect();
-        let cover = cover(&cube, &wanted, 2).unwrap();
+        let cover = cover(&cube, &wanted, 2, Memory::default()).unwrap();
         assert!(cover.len() <= 6, "{cover:?}");
         let huge = self::cube(&[5000, 5000, 5000]);
-        assert_eq!(super::cover(&huge, &wanted[..1], 2).map(|c| c.len()), None);
+        assert_eq!(super::cover(&huge, &wanted[..1], 2, Memory::default()).map(|c| c.len()), None);
         let small = self::cube(&[3, 3, 3, 3, 3, 3, 3, 3]);
-        assert_eq!(super::cover(&small, &wanted, 2).unwrap().len(), 1);
+        assert_eq!(super::cover(&small, &wanted, 2, Memory::default()).unwrap().len(), 1);
     }
 }

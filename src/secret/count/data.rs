@@ -4,7 +4,7 @@ use super::cover::{cover, holds, needed, size};
 use super::tally::{Layouts, Tally};
 use super::{CountError, Counter, Counts};
 use crate::cube::{Cube, Cuboid};
-use crate::secret::ingest::{self, IngestError, Progress, Rows, Settings};
+use crate::secret::ingest::{self, IngestError, Means, Memory, Rows, Settings};
 use crate::spec::Spec;
 use std::path::Path;
 
@@ -41,9 +41,9 @@ impl Data {
         cube: &Cube,
         wanted: &[&Cuboid],
         path: &Path,
-        progress: &dyn Progress,
+        means: &Means,
     ) -> Result<Data, IngestError> {
-        Data::read_with(spec, cube, wanted, path, progress, Settings::default())
+        Data::read_with(spec, cube, wanted, path, means, Settings::default())
     }
 
     pub(in crate::secret) fn read_with(
@@ -51,26 +51,26 @@ impl Data {
         cube: &Cube,
         wanted: &[&Cuboid],
         path: &Path,
-        progress: &dyn Progress,
+        means: &Means,
         settings: Settings,
     ) -> Result<Data, IngestError> {
-        let tables = cover(cube, wanted, settings.threads);
+        let tables = cover(cube, wanted, settings.threads, means.memory);
         let plan = tables.and_then(|tables| Some((Layouts::new(cube, &tables)?, tables)));
         let Some((layouts, tables)) = plan else {
-            return Ok(ingest::read_with(spec, path, progress, settings)?.into());
+            return Ok(ingest::read_with(spec, path, means, settings)?.into());
         };
-        let seen = ingest::each(spec, path, progress, settings, &|| Tally::new(&layouts))?;
+        let seen = ingest::each(spec, path, means, settings, &|| Tally::new(&layouts))?;
         let (rows, counts) = Tally::together(seen.takers);
         let tables = tables.into_iter().zip(counts).collect();
         Ok(Data { form: Form::Tables(Tables { rows, cut: seen.cut, tables }) })
     }
 
     /// The bytes that reading and counting take at least, whatever the rows are: known from the plan alone.
-    pub fn memory(cube: &Cube, wanted: &[&Cuboid], threads: usize) -> u64 {
+    pub fn memory(cube: &Cube, wanted: &[&Cuboid], threads: usize, memory: Memory) -> u64 {
         let largest = wanted.iter().filter_map(|table| size(cube, table)).max().unwrap_or(1) as u64;
         // Counts of the largest table, and what is made of them.
         let measured = largest.saturating_mul(2 * size_of::<i64>() as u64);
-        let counted = needed(cube, wanted, threads).unwrap_or(0);
+        let counted = needed(cube, wanted, threads, memory).unwrap_or(0);
         ingest::least_memory(threads).saturating_add(counted).saturating_add(measured)
     }
 

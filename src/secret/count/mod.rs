@@ -25,7 +25,7 @@ pub use data::Data;
 pub(in crate::secret) use data::Tabulator;
 
 use crate::cube::{Cube, Cuboid, Level};
-use crate::secret::ingest::{Rows, Settings};
+use crate::secret::ingest::{Memory, Rows, Settings};
 use zeroize::Zeroizing;
 
 /// The most cells a table can have: indices stay well inside 32 bits.
@@ -79,10 +79,10 @@ pub enum Held {
 }
 
 /// What counting the tables `wanted` takes.
-pub fn work(cube: &Cube, wanted: &[&Cuboid]) -> Work {
+pub fn work(cube: &Cube, wanted: &[&Cuboid], memory: Memory) -> Work {
     let threads = Settings::default().threads;
     let steps = |tables: &mut dyn Iterator<Item = &Cuboid>| tables.map(|t| t.len() + 1).sum();
-    match cover::cover(cube, wanted, threads) {
+    match cover::cover(cube, wanted, threads, memory) {
         Some(tables) => {
             let cells = tables.iter().filter_map(|t| cover::size(cube, t)).fold(0, usize::saturating_add);
             let bytes = Held::Tables(cells.saturating_mul(4 * threads + 8));

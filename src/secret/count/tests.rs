@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::cube::{Categories, Dimension};
+use crate::secret::ingest::Means;
 use proptest::prelude::*;
 use std::collections::HashMap;
 
@@ -159,8 +160,8 @@ fn labelled_and_coded_files_count_alike() {
     let coded = files::spec(names.iter().map(|(column, names)| {
         files::column(column, names.len(), Coding::Range { lo: 0, hi: names.len() as i64 - 1 })
     }));
-    let by_name = read(&labelled, &folder.join("adult8.labelled.csv"), &()).unwrap();
-    let by_code = read(&coded, &folder.join("adult8.csv"), &()).unwrap();
+    let by_name = read(&labelled, &folder.join("adult8.labelled.csv"), &Means::default()).unwrap();
+    let by_code = read(&coded, &folder.join("adult8.csv"), &Means::default()).unwrap();
     let (mut a, mut b) = (Counter::new(&by_name), Counter::new(&by_code));
     for i in 0..names.len() {
         for j in i..names.len() {
@@ -214,7 +215,7 @@ fn streamed_and_kept_count_alike() {
         vec![(0, 1), (1, 1), (2, 2)],
     ];
     let tables = tables.map(Cuboid::new);
-    let rows = read(&spec, &path, &()).unwrap();
+    let rows = read(&spec, &path, &Means::default()).unwrap();
     for wanted in [&tables[..], &tables[..2], &tables[2..5]] {
         let wanted: Vec<&Cuboid> = wanted.iter().collect();
         for (threads, block) in [(1, 1 << 18), (2, 1000), (8, 1)] {
@@ -223,7 +224,7 @@ fn streamed_and_kept_count_alike() {
                 &spec.cube,
                 &wanted,
                 &path,
-                &(),
+                &Means::default(),
                 Settings { threads, block, memory: 1 << 20 },
             )
             .unwrap();
@@ -236,7 +237,7 @@ fn streamed_and_kept_count_alike() {
         }
     }
     // Nothing that was not announced.
-    let data = super::Data::read(&spec, &spec.cube, &[&tables[1]], &path, &()).unwrap();
+    let data = super::Data::read(&spec, &spec.cube, &[&tables[1]], &path, &Means::default()).unwrap();
     assert_eq!(data.counter().cuboid(&spec.cube, &tables[4]).err(), Some(CountError::NotCounted));
     assert_eq!(format!("{data:?}"), "Data { <private> }");
     assert!(data.into_rows().is_none());

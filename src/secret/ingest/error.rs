@@ -36,12 +36,17 @@ pub enum IngestError {
     /// A record that does not end.
     #[error(
         "{after}: the record is longer than {}: a quote that is never closed, or no text at all",
-        longest(after)
+        bytes(*longest)
     )]
     Long {
         /// The row.
         after: Place,
+        /// How long it may be.
+        longest: usize,
     },
+    /// Whoever waits for it asked it to stop.
+    #[error("interrupted")]
+    Stopped,
     /// The file is another one than a moment ago.
     #[error("the data was changed while it was read")]
     Changed,
@@ -235,9 +240,8 @@ pub enum IngestError {
     },
 }
 
-fn longest(of: &Place) -> String {
-    let longest = if of.row == 0 { 1 << 20 } else { super::memory::longest() };
-    if longest % (1 << 20) == 0 { format!("{} MiB", longest >> 20) } else { format!("{longest} bytes") }
+fn bytes(n: usize) -> String {
+    if n.is_multiple_of(1 << 20) { format!("{} MiB", n >> 20) } else { format!("{n} bytes") }
 }
 
 fn hint(spelt: Option<usize>) -> String {

@@ -2,6 +2,7 @@
 
 use super::code::Coder;
 use super::error::{Fault, IngestError};
+use super::memory::Memory;
 use super::unit::order;
 use crate::spec::{Spec, Unit};
 
@@ -9,6 +10,8 @@ use crate::spec::{Spec, Unit};
 pub(super) struct Fields<'s> {
     pub(super) dimensions: Vec<Field<'s>>,
     pub(super) unit: Option<UnitField<'s>>,
+    /// What reading them may take.
+    pub(super) memory: Memory,
 }
 
 /// How one dimension is read. Two dimensions may read the same column.
@@ -28,7 +31,7 @@ pub(super) struct UnitField<'s> {
 }
 
 impl<'s> Fields<'s> {
-    pub(super) fn of(spec: &'s Spec) -> Result<Fields<'s>, IngestError> {
+    pub(super) fn of(spec: &'s Spec, memory: Memory) -> Result<Fields<'s>, IngestError> {
         let dimensions = spec.cube.dimensions.iter().enumerate().map(|(at, dimension)| {
             let wrong = |what| IngestError::Coding { dimension: dimension.name.clone(), what };
             let column =
@@ -45,7 +48,7 @@ impl<'s> Fields<'s> {
                 Some(UnitField { column, max_rows: *max_rows, order })
             }
         };
-        Ok(Fields { dimensions: dimensions.collect::<Result<_, _>>()?, unit })
+        Ok(Fields { dimensions: dimensions.collect::<Result<_, _>>()?, unit, memory })
     }
 
     /// In which order columns are complained of: the unit's, those that order its rows, the dimensions'.

@@ -134,6 +134,7 @@ mod tests {
     use super::super::tests::{codes, column, labels, lenient, spec, with_unit};
     use super::super::{read, read_frame};
     use super::*;
+    use crate::secret::ingest::Means;
     use crate::spec::Coding;
 
     fn frame(columns: &[(&str, Held)], rows: &[&[&str]]) -> Frame {
@@ -154,14 +155,14 @@ mod tests {
         let refs: Vec<Vec<&str>> = rows.iter().map(|r| r.iter().map(String::as_str).collect()).collect();
         let refs: Vec<&[&str]> = refs.iter().map(Vec::as_slice).collect();
         let held = [("n", Held::Whole), ("x,\"", Held::Text)];
-        let from_memory = read_frame(&spec, &frame(&held, &refs), &()).unwrap();
+        let from_memory = read_frame(&spec, &frame(&held, &refs), &Means::default()).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("rows.csv");
         let mut writer = csv::Writer::from_path(&path).unwrap();
         writer.write_record(["n", "x,\""]).unwrap();
         rows.iter().for_each(|row| writer.write_record(row).unwrap());
         writer.flush().unwrap();
-        assert_eq!(codes(&from_memory), codes(&read(&spec, &path, &()).unwrap()));
+        assert_eq!(codes(&from_memory), codes(&read(&spec, &path, &Means::default()).unwrap()));
         assert_eq!(codes(&from_memory).len(), hostile.len());
     }
 
@@ -169,14 +170,20 @@ mod tests {
     fn one_column_of_nothing_is_rows_all_the_same() {
         let spec = spec([lenient(labels("x", &["a"]))]);
         let rows: [&[&str]; 4] = [&["a"], &[""], &["b"], &[""]];
-        assert_eq!(codes(&read_frame(&spec, &frame(&[("x", Held::Text)], &rows), &()).unwrap()).len(), 4);
-        assert_eq!(codes(&read_frame(&spec, &frame(&[("x", Held::Text)], &[]), &()).unwrap()).len(), 0);
+        assert_eq!(
+            codes(&read_frame(&spec, &frame(&[("x", Held::Text)], &rows), &Means::default()).unwrap()).len(),
+            4
+        );
+        assert_eq!(
+            codes(&read_frame(&spec, &frame(&[("x", Held::Text)], &[]), &Means::default()).unwrap()).len(),
+            0
+        );
     }
 
     #[test]
     fn errors_hold_no_values_and_no_lines() {
         let strict = spec([labels("x", &["a"])]);
-        let wrong = |spec, frame: &Frame| read_frame(spec, frame, &()).unwrap_err().to_string();
+        let wrong = |spec, frame: &Frame| read_frame(spec, frame, &Means::default()).unwrap_err().to_string();
         let rows = frame(&[("x", Held::Text)], &[&["a"], &["MARS"]]);
         assert_eq!(
             wrong(&strict, &rows),
@@ -192,9 +199,9 @@ mod tests {
             let expected = format!("column \"x\" is {found}, but it is to be read as labels");
             assert_eq!(wrong(&strict, &held(type_)), expected);
         }
-        assert!(read_frame(&strict, &held(Held::Truth), &()).is_ok());
+        assert!(read_frame(&strict, &held(Held::Truth), &Means::default()).is_ok());
         let bins = spec([column("x", 1, Coding::Bins { edges: vec![0.0, 9.0] })]);
-        assert!(read_frame(&bins, &held(Held::Fraction), &()).is_ok());
+        assert!(read_frame(&bins, &held(Held::Fraction), &Means::default()).is_ok());
         assert!(wrong(&bins, &held(Held::Truth)).contains("true or false"));
         let none = frame(&[("y", Held::Text)], &[]);
         assert!(wrong(&strict, &none).contains("the data has no column \"x\" among its 1"));
@@ -202,7 +209,7 @@ mod tests {
         assert!(wrong(&strict, &twice).contains("more than one column"));
         let unit = with_unit(strict.clone(), "id", 1);
         let rows = frame(&[("id", Held::Whole), ("x", Held::Text)], &[&["7", "a"], &["7", "a"], &["8", "a"]]);
-        assert_eq!(codes(&read_frame(&unit, &rows, &()).unwrap()).len(), 2);
+        assert_eq!(codes(&read_frame(&unit, &rows, &Means::default()).unwrap()).len(), 2);
         assert_eq!(format!("{rows:?}"), "Frame { <private> }");
     }
 }

@@ -1,34 +1,52 @@
-//! The memory that a release may take, and what it is shared out to.
+//! The memory that a release may take, what it is shared out to, and who watches it.
 
 use crate::spec::Format;
-use std::sync::atomic::{AtomicU64, Ordering};
+use crate::watch::Watch;
 
-/// Unless told otherwise rows of units may take this: enough that most data is never written to the disk.
+/// Rows of units may take this where no limit is given: enough that most data is never written to the disk.
 const MEMORY: usize = 256 << 20;
 
-/// What [`limit_memory`] said; 0 is nothing.
-static LIMIT: AtomicU64 = AtomicU64::new(0);
-
-/// Limits the memory that a release takes, in bytes. No number in it depends on that.
-pub fn limit_memory(bytes: u64) {
-    LIMIT.store(bytes, Ordering::Relaxed);
+/// What reading and counting may take, and who hears how far they are. No number in a release depends on it.
+#[derive(Debug, Clone, Default)]
+pub struct Means {
+    /// Hears and stops.
+    pub watch: Watch,
+    /// The limit.
+    pub memory: Memory,
 }
 
-/// The limit, if there is one.
-pub fn memory_limit() -> Option<u64> {
-    Some(LIMIT.load(Ordering::Relaxed)).filter(|limit| *limit > 0)
+/// A limit of the memory that a release takes; the default is none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Memory(Option<u64>);
+
+impl Memory {
+    /// A limit in bytes.
+    pub fn at_most(bytes: u64) -> Memory {
+        Memory(Some(bytes))
+    }
+
+    /// The limit, if there is one.
+    pub fn limit(self) -> Option<u64> {
+        self.0
+    }
+
+    /// What of it is for rows of units: half of what reading leaves.
+    pub(super) fn for_units(self, threads: usize, format: Format) -> usize {
+        let least = least_memory(threads) + least_for_units(threads, format);
+        let half = |limit: u64| limit.saturating_sub(least) / 2;
+        self.0.map_or(MEMORY, |limit| usize::try_from(half(limit)).unwrap_or(usize::MAX))
+    }
+
+    /// A record may be as long as [`LONGEST`], and where memory is short no longer than an eighth of it: it is held more than once.
+    pub(super) fn longest(self) -> usize {
+        let short = self.0.map_or(LONGEST, |limit| usize::try_from(limit / 8).unwrap_or(LONGEST));
+        short.min(LONGEST)
+    }
 }
 
 /// What reading takes in any case: the program, and of each thread a block of text, perhaps decoded, and its rows.
 pub fn least_memory(threads: usize) -> u64 {
     (12 << 20) + (threads as u64) * (3 << 19)
-}
-
-/// Of the memory that may be taken, what is for rows of units: half of what reading leaves.
-pub(super) fn for_units(threads: usize, format: Format) -> usize {
-    let least = least_memory(threads) + least_for_units(threads, format);
-    let half = |limit: u64| limit.saturating_sub(least) / 2;
-    memory_limit().map_or(MEMORY, |limit| usize::try_from(half(limit)).unwrap_or(usize::MAX))
 }
 
 /// What units take in any case: of each thread rows that are parted, and of a Parquet file the entries of two dictionaries, which hold the names of
@@ -41,11 +59,5 @@ pub fn least_for_units(threads: usize, format: Format) -> u64 {
     (threads as u64) * each
 }
 
-/// A record may be this long. A quote that is never closed would make the rest of the file one record.
+/// A quote that is never closed would make the rest of the file one record.
 const LONGEST: usize = 1 << 26;
-
-/// A record may be as long as that, and where memory is short no longer than an eighth of it: it is held more than once.
-pub(super) fn longest() -> usize {
-    let short = memory_limit().map_or(LONGEST, |limit| usize::try_from(limit / 8).unwrap_or(LONGEST));
-    short.min(LONGEST)
-}

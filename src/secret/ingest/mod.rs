@@ -50,7 +50,7 @@ pub(in crate::secret) use chunk::{CHUNK, Chunk};
 pub use error::{Fault, IngestError, Place};
 pub use files::{DataFile, files, format};
 pub use frame::{Frame, Held};
-pub use memory::{least_for_units, least_memory, limit_memory, memory_limit};
+pub use memory::{Means, Memory, least_for_units, least_memory};
 pub use numbers::Number;
 pub(in crate::secret) use numbers::numbers;
 #[cfg(feature = "parquet")]
@@ -70,46 +70,36 @@ use unit::Bounding;
 use without::Groups;
 use zeros::Zeros;
 
-/// Told how far the data has been read.
-///
-/// The unit is bytes of the files, so that a progress bar shows their size and no number of rows.
-pub trait Progress: Sync {
-    /// `done` of `of` bytes are read. The last call has `done == of`, unless reading fails.
-    fn step(&self, done: u64, of: u64);
-}
-
-/// Nobody watches.
-impl Progress for () {
-    fn step(&self, _done: u64, _of: u64) {}
-}
+/// The stage of reading, in bytes of the files: a bar shows their size, and no number of rows.
+pub const READING: &str = "reading";
 
 /// Reads the rows of `path`, coded by the spec and bounded by its unit of privacy.
 ///
 /// The spec's own format and CSV options apply. A file other than the spec's own whose name ends in
 /// `.parquet` or `.csv` is taken to be that.
-pub fn read(spec: &Spec, path: &Path, progress: &dyn Progress) -> Result<Rows, IngestError> {
-    read_with(spec, path, progress, Settings::default())
+pub fn read(spec: &Spec, path: &Path, means: &Means) -> Result<Rows, IngestError> {
+    read_with(spec, path, means, Settings::default())
 }
 
 /// [`read`], with the work shared out in this way.
 pub(in crate::secret) fn read_with(
     spec: &Spec,
     path: &Path,
-    progress: &dyn Progress,
+    means: &Means,
     settings: Settings,
 ) -> Result<Rows, IngestError> {
-    room_for_rows(spec, path)?;
-    let rows = Rows::of(&Fields::of(spec)?);
-    let seen = each(spec, path, progress, settings, &|| rows::Pieces::new(rows.like()))?;
+    room_for_rows(spec, path, means.memory)?;
+    let rows = Rows::of(&Fields::of(spec, means.memory)?);
+    let seen = each(spec, path, means, settings, &|| rows::Pieces::new(rows.like()))?;
     let mut rows = rows::Pieces::together(rows, seen.takers);
     rows.set_cut(seen.cut);
     Ok(rows)
 }
 
 /// Refuses rows that are all kept and may not fit, before one is read: of text as many as its bytes could be.
-fn room_for_rows(spec: &Spec, path: &Path) -> Result<(), IngestError> {
-    let Some(limit) = memory_limit() else { return Ok(()) };
-    let fields = Fields::of(spec)?;
+fn room_for_rows(spec: &Spec, path: &Path, memory: Memory) -> Result<(), IngestError> {
+    let Some(limit) = memory.limit() else { return Ok(()) };
+    let fields = Fields::of(spec, memory)?;
     let mut rows = 0u64;
     for file in files(spec, path)? {
         rows = rows.saturating_add(match file.format {
@@ -135,11 +125,11 @@ pub(in crate::secret) struct Seen<S> {
 pub(in crate::secret) fn each<S: Take>(
     spec: &Spec,
     path: &Path,
-    progress: &dyn Progress,
+    means: &Means,
     settings: Settings,
     make: &(dyn Fn() -> S + Sync),
 ) -> Result<Seen<S>, IngestError> {
-    each_of(spec, &files(spec, path)?, &options(spec), progress, settings, make)
+    each_of(spec, &files(spec, path)?, &options(spec), means, settings, make)
 }
 
 /// How the spec says that text is written.
@@ -148,13 +138,13 @@ fn options(spec: &Spec) -> CsvOptions {
 }
 
 /// [`read`], of rows in memory.
-pub fn read_frame(spec: &Spec, frame: &Frame, progress: &dyn Progress) -> Result<Rows, IngestError> {
-    let fields = Fields::of(spec)?;
+pub fn read_frame(spec: &Spec, frame: &Frame, means: &Means) -> Result<Rows, IngestError> {
+    let fields = Fields::of(spec, means.memory)?;
     frame.fits(&fields)?;
     let (file, options) = frame.file();
     let rows = Rows::of(&fields);
     let make = || rows::Pieces::new(rows.like());
-    let seen = each_of(spec, &[file], &options, progress, Settings::default(), &make)?;
+    let seen = each_of(spec, &[file], &options, means, Settings::default(), &make)?;
     let mut rows = rows::Pieces::together(rows, seen.takers);
     rows.set_cut(seen.cut);
     Ok(rows)
@@ -165,32 +155,35 @@ fn each_of<S: Take>(
     spec: &Spec,
     files: &[DataFile],
     options: &CsvOptions,
-    progress: &dyn Progress,
+    means: &Means,
     settings: Settings,
     make: &(dyn Fn() -> S + Sync),
 ) -> Result<Seen<S>, IngestError> {
-    let fields = Fields::of(spec)?;
+    let fields = Fields::of(spec, means.memory)?;
     let zeros = Zeros::of(spec);
     let size = files.iter().map(|file| file.size).fold(0, u64::saturating_add);
     // Choosing among rows that were read takes about as long as reading them again.
     let passes = if fields.unit.is_some() { 2 } else { 1 };
-    let step = |done: u64| progress.step(done.min(size) / passes, size);
+    let tell = |done: u64| means.watch.tell(READING, done, size);
+    let step = |done: u64| tell(done.min(size) / passes);
     // All files are of one format.
     let format = files.first().map_or(Format::Csv, |file| file.format);
-    let memory = settings.memory.min(memory::for_units(settings.threads, format));
-    let run = Run { files, options, fields: &fields, zeros: None, check: false, settings, progress: &step };
+    let memory = settings.memory.min(means.memory.for_units(settings.threads, format));
+    let watch = &means.watch;
+    let run =
+        Run { files, options, fields: &fields, zeros: None, check: false, settings, watch, progress: &step };
     let (takers, cut) = match &fields.unit {
         None => (Run { zeros: Some(&zeros), ..run }.all(make)?.0, 0),
         Some(unit) => {
-            let bounding = Bounding::new(&fields, unit, memory, settings.threads);
+            let bounding = Bounding::new(&fields, unit, memory, settings.threads, watch);
             let (parted, _) = run.all(&|| bounding.parting())?;
             let part = |done: usize, of: usize| {
-                progress.step(size / 2 + (size / 2 / of as u64).saturating_mul(done as u64), size);
+                tell(size / 2 + (size / 2 / of as u64).saturating_mul(done as u64));
             };
             bounding.choose(parted, &zeros, make, &part)?
         }
     };
     zeros.check()?;
-    progress.step(size, size);
+    tell(size);
     Ok(Seen { takers, cut })
 }

@@ -13,6 +13,7 @@ use super::piece::{Bad, Stop, What};
 use super::text::{Block, Buffer, Layout, Stopped, Text, line};
 use super::zeros::Zeros;
 use crate::spec::{CsvOptions, Format};
+use crate::watch::Watch;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -54,6 +55,7 @@ pub(super) struct Run<'a> {
     /// Whether rows that cannot be used are counted, instead of ending it.
     pub check: bool,
     pub settings: Settings,
+    pub watch: &'a Watch,
     /// Told how many bytes are read.
     pub progress: &'a (dyn Fn(u64) + Sync),
 }
@@ -169,6 +171,10 @@ impl Run<'_> {
             return None;
         }
         let piece = queue.pieces.len();
+        if self.watch.is_stopped() {
+            queue.fail(Failed { piece, file: self.files.len(), why: Why::File(IngestError::Stopped) });
+            return None;
+        }
         loop {
             let file = queue.next.saturating_sub(1);
             let found = match &mut queue.open {
@@ -287,7 +293,10 @@ impl Run<'_> {
         let error = match failed.why {
             Why::File(error) => error,
             Why::Io(error) => IngestError::Read { after: Place { row: before, line: None }, error },
-            Why::Long(at) => IngestError::Long { after: Place { row: before + 1, line: line(path, at) } },
+            Why::Long(at) => IngestError::Long {
+                after: Place { row: before + 1, line: line(path, at) },
+                longest: self.fields.memory.longest(),
+            },
             Why::Row(bad, at) => {
                 let place = Place { row: before + bad.row, line: at.and_then(|at| line(path, at)) };
                 match bad.what {

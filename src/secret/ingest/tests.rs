@@ -7,7 +7,9 @@ use crate::cube::{Cube, Dimension};
 use crate::exact::Rational;
 use crate::numeric::tries::tries;
 use crate::plan::{BudgetRule, Neighbours};
+use crate::secret::ingest::Means;
 use crate::spec::{Budget, Coding, Column, CsvOptions, Data, Encoding, Format, Privacy, StrategySpec, Unit};
+use crate::watch::Watch;
 use std::path::PathBuf;
 use tempfile::TempDir;
 
@@ -111,7 +113,7 @@ fn read_bytes(spec: &Spec, bytes: &[u8]) -> Result<Vec<Vec<u32>>, IngestError> {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("rows.csv");
     std::fs::write(&path, bytes).unwrap();
-    read(spec, &path, &()).map(|rows| in_order(spec, codes(&rows)))
+    read(spec, &path, &Means::default()).map(|rows| in_order(spec, codes(&rows)))
 }
 
 /// Rows of units come in no order of the file.
@@ -354,13 +356,13 @@ fn errors_of_files() {
     );
 
     let dir = TempDir::new().unwrap();
-    let absent = read(&spec(), &dir.path().join("absent.csv"), &()).unwrap_err();
+    let absent = read(&spec(), &dir.path().join("absent.csv"), &Means::default()).unwrap_err();
     assert!(matches!(absent, IngestError::Open { error: std::io::ErrorKind::NotFound, .. }), "{absent}");
-    let folder = read(&spec(), dir.path(), &()).unwrap_err();
+    let folder = read(&spec(), dir.path(), &Means::default()).unwrap_err();
     assert!(matches!(folder, IngestError::Folder(_)), "{folder}");
     #[cfg(unix)]
     for device in ["/dev/zero", "/dev/null"] {
-        let refused = read(&spec(), std::path::Path::new(device), &()).unwrap_err();
+        let refused = read(&spec(), std::path::Path::new(device), &Means::default()).unwrap_err();
         assert!(matches!(refused, IngestError::NotAFile { .. }), "{refused}");
     }
 }
@@ -487,7 +489,7 @@ fn a_quote_must_be_closed() {
     {
         std::fs::write(&path, format!("x,note\nx,1\nx,{end}")).unwrap();
         let spec = spec([labels("x", &["x"])]);
-        match read(&spec, &path, &()) {
+        match read(&spec, &path, &Means::default()) {
             Ok(rows) => assert!(closed && codes(&rows).len() == 2, "{end}"),
             Err(IngestError::Unclosed { place }) => {
                 assert!(!closed && place.row == 2 && place.line == Some(3), "{end}")
@@ -506,24 +508,42 @@ fn debug_shows_nothing() {
 /// Progress is in bytes, never runs back, and ends with the size of the file.
 #[test]
 fn progress_is_bytes() {
-    struct Steps(std::sync::Mutex<Vec<(u64, u64)>>);
-    impl Progress for Steps {
-        fn step(&self, done: u64, of: u64) {
-            self.0.lock().unwrap().push((done, of));
-        }
-    }
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("rows.csv");
     std::fs::write(&path, format!("x\n{}", "a\n".repeat(1_500_000))).unwrap();
-    let steps = Steps(Default::default());
-    read(&spec([labels("x", &["a"])]), &path, &steps).unwrap();
-    let steps = steps.0.into_inner().unwrap();
+    let steps = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let heard = steps.clone();
+    let watch = Watch::hearing(move |_, done, of| heard.lock().unwrap().push((done, of)));
+    let means = Means { watch, ..Means::default() };
+    read(&spec([labels("x", &["a"])]), &path, &means).unwrap();
+    let steps = steps.lock().unwrap();
     assert!(
         steps.len() >= 3
             && steps.is_sorted()
             && steps.iter().all(|&(done, of)| done <= of && of == 3_000_002)
     );
     assert_eq!(steps.last(), Some(&(3_000_002, 3_000_002)));
+}
+
+/// Reading that is asked to stop ends with an error, on any number of threads.
+#[test]
+fn reading_stops() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("rows.csv");
+    std::fs::write(&path, format!("x\n{}", "a\n".repeat(1_500_000))).unwrap();
+    for threads in [1, 3] {
+        let watch = Watch::default();
+        let stops = std::sync::Arc::new(std::sync::OnceLock::new());
+        let own: std::sync::Arc<std::sync::OnceLock<Watch>> = stops.clone();
+        let hears = Watch::hearing(move |_, _, _| own.get().unwrap().stop());
+        stops.set(hears.clone()).unwrap();
+        let settings = Settings { threads, block: 1 << 16, memory: 1 << 20 };
+        let read = |watch| {
+            read_with(&spec([labels("x", &["a"])]), &path, &Means { watch, ..Means::default() }, settings)
+        };
+        assert!(matches!(read(hears), Err(IngestError::Stopped)));
+        assert!(read(watch).is_ok());
+    }
 }
 
 /// All settings that must make no difference: threads, and bytes read at a time.
@@ -584,11 +604,11 @@ proptest::proptest! {
         let expected = naive(&spec, text.as_bytes());
         let mut errors = Vec::new();
         for (threads, block) in SETTINGS {
-            let rows = read_with(&spec, &path, &(), Settings { threads, block, memory: 1 << 20 }).map(|rows| codes(&rows));
+            let rows = read_with(&spec, &path, &Means::default(), Settings { threads, block, memory: 1 << 20 }).map(|rows| codes(&rows));
             match (rows, &expected) {
                 (Ok(rows), Ok(expected)) => proptest::prop_assert_eq!(&rows, expected),
                 (Err(IngestError::Ragged { place, .. } | IngestError::Unclosed { place } | IngestError::Cell { place, .. }), Err(row)) if place.row == *row => {
-                    errors.push(read_with(&spec, &path, &(), Settings { threads, block, memory: 1 << 20 }).unwrap_err());
+                    errors.push(read_with(&spec, &path, &Means::default(), Settings { threads, block, memory: 1 << 20 }).unwrap_err());
                 }
                 (other, _) => proptest::prop_assert!(false, "{:?} {:?} at {} {}", other, expected, threads, block),
             }
@@ -618,7 +638,7 @@ proptest::proptest! {
         let path = dir.path().join("rows.csv");
         std::fs::write(&path, format!("x{end}{text}")).unwrap();
         for (threads, block) in SETTINGS {
-            let rows = read_with(&spec, &path, &(), Settings { threads, block, memory: 1 << 20 }).unwrap();
+            let rows = read_with(&spec, &path, &Means::default(), Settings { threads, block, memory: 1 << 20 }).unwrap();
             proptest::prop_assert_eq!(&codes(&rows), &expected, "{:?} at {} {}", text, threads, block);
         }
     }
@@ -641,7 +661,7 @@ proptest::proptest! {
         let path = dir.path().join("rows.csv");
         std::fs::write(&path, text).unwrap();
         for (threads, block) in SETTINGS {
-            let rows = read_with(&spec, &path, &(), Settings { threads, block, memory: 1 << 20 }).unwrap();
+            let rows = read_with(&spec, &path, &Means::default(), Settings { threads, block, memory: 1 << 20 }).unwrap();
             let mut counted = codes(&rows);
             counted.sort_unstable();
             expected.sort_unstable();
@@ -679,14 +699,16 @@ fn long_files() {
     let text: String = (0..100_000).map(row).collect();
     std::fs::write(&path, format!("n,x\r\n{text}")).unwrap();
     for (threads, block) in [(1, 1 << 18), (2, 1000), (8, 30_000)] {
-        let rows = read_with(&spec, &path, &(), Settings { threads, block, memory: 1 << 20 }).unwrap();
+        let rows =
+            read_with(&spec, &path, &Means::default(), Settings { threads, block, memory: 1 << 20 }).unwrap();
         assert!((0..100_000).map(|n| vec![n, 0]).eq(codes(&rows)));
     }
     // Two bad rows far apart: the first is told, whoever meets which.
     let bad = text.replace("70001,", "MARS,").replace("99000,", "MARS,");
     std::fs::write(&path, format!("n,x\r\n{bad}")).unwrap();
     for (threads, block) in [(1, 1 << 18), (2, 1000), (8, 30_000)] {
-        let error = read_with(&spec, &path, &(), Settings { threads, block, memory: 1 << 20 }).unwrap_err();
+        let error = read_with(&spec, &path, &Means::default(), Settings { threads, block, memory: 1 << 20 })
+            .unwrap_err();
         assert_eq!(
             error.to_string(),
             "row 70002 (line 70003), column \"n\": the value is not a whole number, and the dimension has no `other`"
@@ -700,7 +722,7 @@ fn several_files() {
     let dir = TempDir::new().unwrap();
     let put = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
     let pattern = dir.path().join("part-*.csv");
-    let read = |path: &Path| super::read(&spec, path, &()).map(|rows| codes(&rows));
+    let read = |path: &Path| super::read(&spec, path, &Means::default()).map(|rows| codes(&rows));
     let refused = |path: &Path| read(path).unwrap_err().to_string();
     assert_eq!(refused(dir.path()), "the data's path names no file");
     assert_eq!(refused(&pattern), "the data's path names no file");
@@ -734,7 +756,7 @@ fn several_files() {
     for file in ["1.csv", "2.csv"] {
         std::fs::write(dir.path().join(file), "who,x\nu,a\nv,b\n").unwrap();
     }
-    let rows = super::read(&with_unit(spec.clone(), "who", 1), dir.path(), &()).unwrap();
+    let rows = super::read(&with_unit(spec.clone(), "who", 1), dir.path(), &Means::default()).unwrap();
     let mut seen = codes(&rows);
     seen.sort_unstable();
     assert_eq!((seen, rows.cut()), (vec![vec![0], vec![1]], 2));
@@ -783,7 +805,7 @@ fn read_bytes_of(spec: &Spec, bytes: &[u8]) -> Result<Rows, IngestError> {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("rows.csv");
     std::fs::write(&path, bytes).unwrap();
-    super::read(spec, &path, &())
+    super::read(spec, &path, &Means::default())
 }
 
 proptest::proptest! {
@@ -807,7 +829,7 @@ proptest::proptest! {
         let read = |spec: &Spec, bytes: &[u8]| {
             std::fs::write(&path, bytes).unwrap();
             let settings = Settings { threads, block, memory: 1 << 20 };
-            super::read_with(spec, &path, &(), settings).map(|rows| codes(&rows)).map_err(|e| e.to_string())
+            super::read_with(spec, &path, &Means::default(), settings).map(|rows| codes(&rows)).map_err(|e| e.to_string())
         };
         let expected = read(&spec, text.as_bytes());
         proptest::prop_assert_eq!(read(&in_encoding(spec, Encoding::Latin1), &bytes), expected);
@@ -873,7 +895,7 @@ fn records_without_an_end() {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("rows.csv");
     std::fs::write(&path, format!("x\na\n\"MARS\n{}", "a\n".repeat(33 << 20))).unwrap();
-    let error = read(&spec([labels("x", &["a"])]), &path, &()).unwrap_err();
+    let error = read(&spec([labels("x", &["a"])]), &path, &Means::default()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "row 2 (line 3): the record is longer than 64 MiB: a quote that is never closed, or no text at all"

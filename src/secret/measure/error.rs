@@ -32,6 +32,9 @@ pub enum MeasureError {
     /// Plans that are not the copies of one measuring.
     #[error("these plans are not the copies of one measuring; nothing was counted")]
     NotCopies,
+    /// Whoever waits for it asked it to stop.
+    #[error("interrupted")]
+    Stopped,
     /// An integer did not fit.
     #[error("measurement {0} does not fit 64-bit integers")]
     Overflow(usize),

@@ -25,6 +25,7 @@ use crate::plan::{Plan, Subject};
 use crate::planner::capacity;
 use crate::secret::count::{Data, Tabulator};
 use crate::secret::noise::Entropy;
+use crate::watch::Watch;
 use copies::Drawn;
 use rayon::prelude::*;
 use zeroize::Zeroizing;
@@ -45,16 +46,16 @@ pub type Sink<'a> =
 /// Measures everything the plan lists and hands each measurement to `sink`, in order. Returns the number of values.
 ///
 /// Measurement i draws from ChaCha20 stream i, so the result depends on the key alone and not on threads.
-/// `progress` hears of public facts only: how many of the plan's cells are done.
+/// `watch` hears of public facts only: how many of the plan's cells are done.
 pub fn measure(
     data: Data,
     cube: &Cube,
     charged: Charged<Plan>,
     entropy: Entropy,
-    progress: &(dyn Fn(u64, u64) + Sync),
+    watch: &Watch,
     sink: &mut dyn FnMut(usize, Vec<i64>) -> Result<(), Box<dyn std::error::Error + Send + Sync>>,
 ) -> Result<u64, MeasureError> {
-    measure_copies(data, cube, charged.alone(), entropy, progress, &mut |_, i, values| sink(i, values))
+    measure_copies(data, cube, charged.alone(), entropy, watch, &mut |_, i, values| sink(i, values))
 }
 
 /// The same for the copies of one measuring, the most precise first: each measurement is counted once, and handed over once for every
@@ -67,7 +68,7 @@ pub fn measure_copies(
     cube: &Cube,
     charged: Charged<Copies>,
     entropy: Entropy,
-    progress: &(dyn Fn(u64, u64) + Sync),
+    watch: &Watch,
     sink: Sink<'_>,
 ) -> Result<u64, MeasureError> {
     let drawn = Drawn::new(charged.into_work(), &entropy)?;
@@ -78,6 +79,9 @@ pub fn measure_copies(
     let (mut done, mut values) = (0, 0);
     let mut start = 0;
     while start < cells.len() {
+        if watch.is_stopped() {
+            return Err(MeasureError::Stopped);
+        }
         let mut end = start;
         let mut in_flight = 0;
         let most = CELLS_IN_FLIGHT / drawn.copies();
@@ -99,7 +103,7 @@ pub fn measure_copies(
             }
         }
         done += in_flight as u64;
-        progress(done, all);
+        watch.tell("measuring", done, all);
         start = end;
     }
     Ok(values)

@@ -6,6 +6,7 @@ use crate::projection::answer::{Estimator, Law, Projected};
 use crate::projection::design::{Design, Request, Size};
 use crate::projection::key::Part;
 use crate::projection::order::sure;
+use crate::watch::Watch;
 use std::collections::HashMap;
 
 fn request() -> Request {
@@ -49,7 +50,7 @@ fn skewed() -> Vec<u32> {
 
 fn exact(p: &Projection, column: &[u32]) -> Vec<i64> {
     let cells = Cells::count(&rows(column), &key(p), &[0]).unwrap();
-    sums(&cells, p, &|_, _| {}).unwrap().to_vec()
+    sums(&cells, p, &Watch::default()).unwrap().to_vec()
 }
 
 fn sketch() -> Request {
@@ -129,7 +130,7 @@ fn sensitivity_is_exact() {
 
 fn release(p: &Projection, column: &[u32], noise: u64) -> Vec<i64> {
     let (charged, ()) = Charged::projection(p.clone(), |_| Ok::<(), std::io::Error>(())).unwrap();
-    project(rows(column), &key(p), charged, Entropy::fixed(noise), &|_, _| {}).unwrap()
+    project(rows(column), &key(p), charged, Entropy::fixed(noise), &Watch::default()).unwrap()
 }
 
 #[test]

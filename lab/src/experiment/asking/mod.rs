@@ -7,7 +7,7 @@ use crate::panels::{self, Panel, Panels};
 use margins::cli::Outcome;
 use margins::cli::chart::Series;
 use margins::cli::output::{self, columns, counted, figure};
-use margins::progress::Stage;
+use margins::watch::Watch;
 use rayon::prelude::*;
 use serde_json::json;
 use simulation::{CELLS, LEVEL, Run, Setting};
@@ -99,9 +99,9 @@ const COLUMNS: [Column; 5] = [
     ("error", |r| r.error(r.errors.len())),
 ];
 
-pub fn run(args: &Args) -> Outcome {
+pub fn run(args: &Args, watch: &Watch) -> Outcome {
     let questions = args.queries as usize;
-    let stage = Stage::new("playing", 3 * args.seeds * Setting::ALL.len() as u64);
+    let stage = watch.stage("playing", 3 * args.seeds * Setting::ALL.len() as u64);
     let all: Vec<Compared> = Setting::ALL
         .into_iter()
         .map(|setting| {

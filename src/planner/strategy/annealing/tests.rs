@@ -8,6 +8,7 @@ use crate::plan::{Noise, Table};
 use crate::planner::Request;
 use crate::planner::closure::Closure;
 use crate::planner::strategy::tables;
+use crate::watch::Watch;
 
 fn plain(i: usize, n: usize) -> Dimension {
     Dimension::plain(&format!("d{i}"), (0..n).map(|j| j.to_string()).collect())
@@ -114,7 +115,7 @@ fn threads_do_not_matter() {
             let (land, from) = (land.again(land.rule()), from.clone());
             let found = pool.install(move || {
                 (0..tries(1, 2) as u32)
-                    .flat_map(|round| anneal(&land, &from, 1e6, round, &Stage::new("test", 1)))
+                    .flat_map(|round| anneal(&land, &from, 1e6, round, &Watch::default().stage("test", 1)))
                     .collect::<Vec<_>>()
             });
             let one = |c: &Choice| {
@@ -140,12 +141,16 @@ fn limits_and_starts_hold() {
         let from = land.choice(tables, equal);
         for most in [from.cells(), 100.0, 1000.0].into_iter().take(tries(1, 3)) {
             let most = most.max(from.cells());
-            for c in anneal(&land, &from, most, 0, &Stage::new("test", 1)) {
+            for c in anneal(&land, &from, most, 0, &Watch::default().stage("test", 1)) {
                 assert!(c.cells() <= most, "{} of {most} cells", c.cells());
             }
-            let found = tables::search(&land, vec![from.clone()], most, 1, &Stage::new("test", 1)).unwrap();
+            let found =
+                tables::search(&land, vec![from.clone()], most, 1, &Watch::default().stage("test", 1))
+                    .unwrap();
             assert!(found.error <= from.error);
-            let without = tables::search(&land, vec![from.clone()], most, 0, &Stage::new("test", 1)).unwrap();
+            let without =
+                tables::search(&land, vec![from.clone()], most, 0, &Watch::default().stage("test", 1))
+                    .unwrap();
             assert!(found.error <= without.error);
         }
     }

@@ -16,7 +16,7 @@ use super::run::{Run, Settings, Take};
 use super::text::line;
 use super::unit::{Bounding, Parting};
 use super::zeros::Zeros;
-use super::{Progress, options};
+use super::{Means, READING, options};
 use crate::spec::{CsvOptions, Spec};
 use std::path::Path;
 
@@ -60,7 +60,7 @@ impl Report {
 }
 
 /// Reads all rows of `path`, as a release would, and says all that is wrong with them.
-pub fn check(spec: &Spec, path: &Path, progress: &dyn Progress) -> Result<Report, IngestError> {
+pub fn check(spec: &Spec, path: &Path, means: &Means) -> Result<Report, IngestError> {
     let (files, settings) = (files(spec, path)?, Settings::default());
     let csv = options(spec);
     let mut report = Report {
@@ -73,16 +73,18 @@ pub fn check(spec: &Spec, path: &Path, progress: &dyn Progress) -> Result<Report
         impossible: Vec::new(),
         cut: None,
     };
-    let (fields, kept) = there(spec, &files, &csv, settings, &mut report.columns)?;
+    let (fields, kept) = there(spec, &files, &csv, (settings, means), &mut report.columns)?;
     // Probably the wrong file: its rows say nothing.
     if kept.is_empty() {
         return Ok(report);
     }
     let zeros = if kept.len() == spec.columns.len() { Zeros::of(spec) } else { Zeros::none() };
     let size = files.iter().map(|file| file.size).fold(0, u64::saturating_add);
-    let step = |done: u64| progress.step(done.min(size), size);
-    let bounding =
-        fields.unit.as_ref().map(|unit| Bounding::new(&fields, unit, settings.memory, settings.threads));
+    let step = |done: u64| means.watch.tell(READING, done.min(size), size);
+    let bounding = fields
+        .unit
+        .as_ref()
+        .map(|unit| Bounding::new(&fields, unit, settings.memory, settings.threads, &means.watch));
     let run = Run {
         files: &files,
         options: &csv,
@@ -90,6 +92,7 @@ pub fn check(spec: &Spec, path: &Path, progress: &dyn Progress) -> Result<Report
         zeros: None,
         check: true,
         settings,
+        watch: &means.watch,
         progress: &step,
     };
     let make = || Seen {
@@ -156,7 +159,7 @@ pub fn check(spec: &Spec, path: &Path, progress: &dyn Progress) -> Result<Report
     }
     let conditions = zeros.conditions().map(str::to_owned).zip(impossible);
     report.impossible = conditions.filter(|(_, rows)| *rows > 0).collect();
-    progress.step(size, size);
+    means.watch.tell(READING, size, size);
     Ok(report)
 }
 
@@ -165,12 +168,21 @@ fn there<'s>(
     spec: &'s Spec,
     files: &[DataFile],
     csv: &CsvOptions,
-    settings: Settings,
+    (settings, means): (Settings, &Means),
     wrong: &mut Vec<String>,
 ) -> Result<(Fields<'s>, Vec<usize>), IngestError> {
     let nothing = |_| ();
     let mut works = |fields: &Fields<'_>| -> Result<bool, IngestError> {
-        let run = Run { files, options: csv, fields, zeros: None, check: true, settings, progress: &nothing };
+        let run = Run {
+            files,
+            options: csv,
+            fields,
+            zeros: None,
+            check: true,
+            settings,
+            watch: &means.watch,
+            progress: &nothing,
+        };
         for at in 0..files.len() {
             match run.try_file(at) {
                 Ok(_) => {}
@@ -193,11 +205,11 @@ fn there<'s>(
         }
         Ok(true)
     };
-    let mut all = Fields::of(spec)?;
+    let mut all = Fields::of(spec, means.memory)?;
     let unit = all.unit.take();
     let (mut kept, mut dimensions) = (Vec::new(), Vec::new());
     for (d, field) in std::mem::take(&mut all.dimensions).into_iter().enumerate() {
-        let one = Fields { dimensions: vec![field], unit: None };
+        let one = Fields { dimensions: vec![field], unit: None, memory: means.memory };
         if works(&one)? {
             kept.push(d);
             dimensions.extend(one.dimensions);
@@ -208,10 +220,10 @@ fn there<'s>(
         for part in 0..=order.len() {
             let order = part.checked_sub(1).and_then(|at| order.get(at)).copied().into_iter().collect();
             let unit = Some(UnitField { column, max_rows: *max_rows, order });
-            fits &= works(&Fields { dimensions: Vec::new(), unit })?;
+            fits &= works(&Fields { dimensions: Vec::new(), unit, memory: means.memory })?;
         }
     }
-    Ok((Fields { dimensions, unit: unit.filter(|_| fits) }, kept))
+    Ok((Fields { dimensions, unit: unit.filter(|_| fits), memory: means.memory }, kept))
 }
 
 /// Where a row is, in words.

@@ -6,6 +6,7 @@ use super::*;
 use crate::cube::{Cuboid, Frame};
 use crate::numeric::tries::tries;
 use crate::recover::zeros::Zero;
+use crate::secret::ingest::Means;
 use crate::spec::Coding;
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -14,7 +15,7 @@ fn of(spec: &Spec, text: &[u8]) -> Result<Report, IngestError> {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("rows.csv");
     std::fs::write(&path, text).unwrap();
-    check(spec, &path, &())
+    check(spec, &path, &Means::default())
 }
 
 /// Every problem: its column, in how many rows, where first.
@@ -104,7 +105,7 @@ proptest! {
         let dir = TempDir::new().unwrap();
         let path = dir.path().join("rows.csv");
         std::fs::write(&path, &text).unwrap();
-        prop_assert_eq!(super::super::read(&spec, &path, &()).is_ok(), report.passed());
+        prop_assert_eq!(super::super::read(&spec, &path, &Means::default()).is_ok(), report.passed());
         #[cfg(feature = "parquet")]
         {
             use ::parquet::data_type::{ByteArray, ByteArrayType};
@@ -126,7 +127,7 @@ proptest! {
             }
             group.close().unwrap();
             writer.close().unwrap();
-            let same = check(&spec, &path, &()).unwrap();
+            let same = check(&spec, &path, &Means::default()).unwrap();
             let all = |report: &Report| {
                 let mut all: Vec<_> = report.problems.iter().map(|p| (p.column.clone(), p.what.clone(), p.rows)).collect();
                 all.sort();

@@ -23,7 +23,7 @@ use super::chunk::{CHUNK, Chunk};
 use super::code::Kind;
 use super::error::IngestError;
 use super::fields::{Fields, find, places};
-use super::memory::memory_limit;
+use super::memory::Memory;
 use super::piece::{Bad, Stop, What};
 use ::parquet::basic::{Compression, Encoding};
 use ::parquet::errors::ParquetError;
@@ -114,14 +114,14 @@ impl Groups {
         // The place in the order of complaints, and the cells.
         let mut columns = Vec::new();
         if let Some(source) = &self.unit {
-            columns.push((0, Stream::new(source, &*group, To::Unit)?));
+            columns.push((0, Stream::new(source, &*group, To::Unit, fields.memory)?));
         }
         for (order, source) in self.orders.iter().enumerate() {
-            columns.push((1 + order, Stream::new(source, &*group, To::Order(order))?));
+            columns.push((1 + order, Stream::new(source, &*group, To::Order(order), fields.memory)?));
         }
         for (d, (source, field)) in self.dimensions.iter().zip(&fields.dimensions).enumerate() {
             let to = To::Dimension(d, &field.coder);
-            columns.push((1 + self.orders.len() + d, Stream::new(source, &*group, to)?));
+            columns.push((1 + self.orders.len() + d, Stream::new(source, &*group, to, fields.memory)?));
         }
         let mut before = 0;
         while before < rows {
@@ -239,7 +239,7 @@ fn quietly<T>(f: impl FnOnce() -> T) -> T {
 const DAMAGED: &str = "cannot be decoded: it is damaged or encrypted";
 const UNREADABLE: &str = "has no readable footer: it is cut short, encrypted, or not Parquet at all";
 const BROKEN: &str = "is damaged: its row groups and columns contradict each other";
-const LONG: &str = "has values that are too long for the memory that --memory lets it take";
+const LONG: &str = "has values that are too long for the limit of memory";
 const UNKNOWN: &str = "uses an encoding that this build does not know";
 
 /// The library's texts are not passed on: nobody has checked that they are free of values.
@@ -258,14 +258,19 @@ enum Stream<'f> {
 }
 
 impl<'f> Stream<'f> {
-    fn new(source: &Source, group: &dyn RowGroupReader, to: To<'f>) -> Result<Stream<'f>, IngestError> {
+    fn new(
+        source: &Source,
+        group: &dyn RowGroupReader,
+        to: To<'f>,
+        memory: Memory,
+    ) -> Result<Stream<'f>, IngestError> {
         let chunk = group.metadata().columns().get(source.leaf).ok_or(IngestError::Parquet(BROKEN))?;
         if let Compression::LZO | Compression::BROTLI(_) = chunk.compression() {
             return Err(IngestError::Parquet(
                 "is compressed with LZO or Brotli, which this build does not know",
             ));
         }
-        if let Some(limit) = memory_limit() {
+        if let Some(limit) = memory.limit() {
             // A page is unpacked whole, and holds one value at least.
             let values = u64::try_from(chunk.num_values()).unwrap_or(0).max(1);
             let bytes = u64::try_from(chunk.uncompressed_size()).unwrap_or(u64::MAX);

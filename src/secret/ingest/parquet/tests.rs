@@ -5,6 +5,7 @@ use super::super::tests::{codes, column, in_order, labels, lenient, spec, with_u
 use super::super::{Rows, read};
 use super::*;
 use crate::numeric::tries::tries;
+use crate::secret::ingest::Means;
 use crate::spec::{Coding, Spec};
 use ::parquet::basic::{GzipLevel, ZstdLevel};
 use ::parquet::data_type::{
@@ -138,7 +139,7 @@ fn equals_the_same_csv() {
     let (csv, parquet) = (dir.path().join("rows.csv"), dir.path().join("rows.parquet"));
     std::fs::write(&csv, as_csv(ROWS)).unwrap();
     for spec in [example(), with_unit(example(), "who", 3)] {
-        let expected = in_order(&spec, codes(&read(&spec, &csv, &()).unwrap()));
+        let expected = in_order(&spec, codes(&read(&spec, &csv, &Means::default()).unwrap()));
         assert!(expected.len() == ROWS || expected.len() == 97 * 3);
         let new = WriterProperties::builder;
         let variants = [
@@ -164,7 +165,7 @@ fn equals_the_same_csv() {
         for (groups, properties) in variants {
             let cut = |at: usize| at * ROWS / groups;
             write(&parquet, SCHEMA, properties, groups, |at, group| fill(cut(at)..cut(at + 1), group));
-            assert_eq!(in_order(&spec, codes(&read(&spec, &parquet, &()).unwrap())), expected);
+            assert_eq!(in_order(&spec, codes(&read(&spec, &parquet, &Means::default()).unwrap())), expected);
         }
     }
 }
@@ -186,7 +187,7 @@ fn small(path: &Path) {
 
 #[track_caller]
 fn bad(spec: &Spec, path: &Path, expected: &str) {
-    let error = read(spec, path, &()).unwrap_err();
+    let error = read(spec, path, &Means::default()).unwrap_err();
     assert_eq!(error.to_string(), expected);
     assert!(!format!("{error:?}").contains("MARS"), "{error:?}");
 }
@@ -289,7 +290,7 @@ fn types_must_fit() {
         let spec = spec([lenient(column(name, 1, coding.clone()))]);
         bad(&spec, &path, &format!("column \"{name}\" is {found}, but it is to be read as {wanted}"));
     }
-    let rows: Rows = read(&spec([column("f", 1, bins)]), &path, &()).unwrap();
+    let rows: Rows = read(&spec([column("f", 1, bins)]), &path, &Means::default()).unwrap();
     assert_eq!(codes(&rows), [[0]]);
 }
 
@@ -328,7 +329,7 @@ fn dates() {
                 put::<Int32Type>(group, &days);
                 put::<ByteArrayType>(group, &vec![Some(ByteArray::from("a")); days.len()]);
             });
-            assert_eq!(codes(&read(&spec, &path, &()).unwrap()), expected);
+            assert_eq!(codes(&read(&spec, &path, &Means::default()).unwrap()), expected);
         }
     }
     // Neither dates as whole numbers, nor whole numbers as dates.
@@ -415,15 +416,15 @@ fn decimals() {
             put::<Int64Type>(group, rows);
             put::<FixedLenByteArrayType>(group, &fixed(3));
         });
-        assert_eq!(codes(&read(&named, &path, &()).unwrap()), expected);
-        assert_eq!(codes(&read(&numbers, &path, &()).unwrap()), as_numbers);
+        assert_eq!(codes(&read(&named, &path, &Means::default()).unwrap()), expected);
+        assert_eq!(codes(&read(&numbers, &path, &Means::default()).unwrap()), as_numbers);
         // A person's number, and which row is first.
         let unit = with_unit(
             spec([missing(column("d", 7, labels_of(&["0", "5", "-5", "1250", "-1250", "99999", "-99999"])))]),
             "e",
             400,
         );
-        let error = read(&unit, &path, &()).unwrap_err().to_string();
+        let error = read(&unit, &path, &Means::default()).unwrap_err().to_string();
         assert!(error.starts_with("row 7, column \"e\": the cell is empty"), "{error}");
     }
     // More bytes than 128 bits have, which say the sign again or another number.
@@ -477,14 +478,17 @@ fn nothing_at_all() {
         let spec = || column("n", 1, coding.clone());
         for dictionary in [true, false] {
             write(None, dictionary);
-            assert_eq!(codes(&read(&self::spec([missing(spec())]), &path, &()).unwrap()), [[1], [1]]);
+            assert_eq!(
+                codes(&read(&self::spec([missing(spec())]), &path, &Means::default()).unwrap()),
+                [[1], [1]]
+            );
             bad(
                 &self::spec([spec()]),
                 &path,
                 "row 1, column \"n\": the cell is empty, and the dimension has no `missing`",
             );
             write(Some(0), dictionary);
-            let error = read(&self::spec([missing(spec())]), &path, &()).unwrap_err();
+            let error = read(&self::spec([missing(spec())]), &path, &Means::default()).unwrap_err();
             assert_eq!(error, IngestError::Parquet(BROKEN));
         }
     }
@@ -497,7 +501,7 @@ fn damaged_files() {
     let path = dir.path().join("rows.parquet");
     small(&path);
     let spec = spec([lenient(labels("x", &["a"])), lenient(column("n", 2, Coding::Range { lo: 0, hi: 1 }))]);
-    assert_eq!(codes(&read(&spec, &path, &()).unwrap()), [[0, 1], [0, 2], [0, 1], [2, 2]]);
+    assert_eq!(codes(&read(&spec, &path, &Means::default()).unwrap()), [[0, 1], [0, 2], [0, 1], [2, 2]]);
     let bytes = std::fs::read(&path).unwrap();
     let mut refused = 0;
     let tried = bytes.len() / tries(5, 1);
@@ -506,7 +510,7 @@ fn damaged_files() {
             let mut damaged = bytes.clone();
             damaged[at] ^= flip;
             std::fs::write(&path, damaged).unwrap();
-            if let Err(error) = read(&spec, &path, &()) {
+            if let Err(error) = read(&spec, &path, &Means::default()) {
                 refused += 1;
                 assert!(!format!("{error} {error:?}").contains("MARS"), "{error:?}");
             }
@@ -531,7 +535,7 @@ fn checksums() {
     let path = dir.path().join("rows.parquet");
     let spec = spec([labels("sex", &["F", "M"])]);
     std::fs::write(&path, CHECKED).unwrap();
-    assert_eq!(codes(&read(&spec, &path, &()).unwrap()), [[0], [1], [0]]);
+    assert_eq!(codes(&read(&spec, &path, &Means::default()).unwrap()), [[0], [1], [0]]);
     let mut damaged = CHECKED.to_vec();
     let at = damaged.iter().position(|&b| b == b'M').unwrap();
     damaged[at] = b'F';

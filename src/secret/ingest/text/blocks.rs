@@ -3,14 +3,13 @@
 //! One thread at a time reads on and looks for the end of the last whole record; what follows it begins the next block. Whoever got the
 //! block codes it while others read. Every block begins at the start of a record, so that a quote can only open where a field begins.
 
-use super::super::memory::longest;
 use memchr::{memchr, memrchr};
 use std::io::{self, Read};
 use std::ops::Range;
 use zeroize::Zeroizing;
 
 /// The header may be this long: a file that is no table has no line end for long.
-const LONGEST_HEADER: usize = 1 << 20;
+pub(super) const LONGEST_HEADER: usize = 1 << 20;
 
 /// Memory for the bytes of a block, which is used again and again and wiped when it is left: wiping takes longer than coding.
 pub(in crate::secret::ingest) type Buffer = Zeroizing<Vec<u8>>;
@@ -24,7 +23,7 @@ pub(in crate::secret::ingest) struct Block {
 /// Why there is no next block.
 pub(super) enum Broken {
     Io(io::ErrorKind),
-    /// A record longer than [`longest`] begins at this byte of the file.
+    /// A record longer than is taken begins at this byte of the file.
     Long(u64),
 }
 
@@ -35,6 +34,8 @@ pub(super) struct Blocks {
     quote: u8,
     /// How many bytes are read at a time.
     size: usize,
+    /// A record may be this long.
+    longest: usize,
     /// What has been read and handed to nobody.
     pending: Buffer,
     /// Where that begins in the file.
@@ -44,9 +45,14 @@ pub(super) struct Blocks {
 
 impl Blocks {
     /// From the start of a file, behind its byte order mark.
-    pub fn new(file: Box<dyn Read + Send>, delimiter: u8, quote: u8, size: usize) -> Result<Blocks, Broken> {
+    pub fn new(
+        file: Box<dyn Read + Send>,
+        (delimiter, quote): (u8, u8),
+        size: usize,
+        longest: usize,
+    ) -> Result<Blocks, Broken> {
         let pending = Zeroizing::default();
-        let mut blocks = Blocks { file, delimiter, quote, size, pending, offset: 0, ended: false };
+        let mut blocks = Blocks { file, delimiter, quote, size, longest, pending, offset: 0, ended: false };
         blocks.read(None)?;
         while blocks.pending.len() < 3 && !blocks.ended {
             blocks.read(None)?;
@@ -97,7 +103,7 @@ impl Blocks {
             if self.ended {
                 return Ok(None);
             }
-            if self.pending.len() > longest() {
+            if self.pending.len() > self.longest {
                 return Err(Broken::Long(self.offset));
             }
             self.read(None)?;

@@ -14,7 +14,7 @@ use super::fields::{Field, Fields, find};
 use super::files::DataFile;
 use super::piece::{Bad, What};
 use crate::spec::{CsvOptions, Encoding};
-use blocks::{Blocks, Broken};
+use blocks::{Blocks, Broken, LONGEST_HEADER};
 use record::Records;
 use std::fs::File;
 use std::io::Read;
@@ -67,9 +67,12 @@ impl Text {
         let (delimiter, quote) = (options.delimiter, options.quote);
         let broken = |broken| match broken {
             Broken::Io(error) => IngestError::Read { after: Place { row: 0, line: None }, error },
-            Broken::Long(_) => IngestError::Long { after: Place { row: 0, line: None } },
+            Broken::Long(_) => {
+                IngestError::Long { after: Place { row: 0, line: None }, longest: LONGEST_HEADER }
+            }
         };
-        let mut blocks = Blocks::new(file, delimiter, quote, block).map_err(broken)?;
+        let mut blocks =
+            Blocks::new(file, (delimiter, quote), block, fields.memory.longest()).map_err(broken)?;
         if let Some(what) = crate::files::foreign(blocks.start()) {
             return Err(IngestError::Foreign(what));
         }

@@ -22,6 +22,7 @@ use super::error::IngestError;
 use super::fields::{Fields, UnitField};
 use super::run::Take;
 use super::zeros::Zeros;
+use crate::watch::Watch;
 use choose::Chooser;
 use record::{Record, Shape, hash};
 use spill::{Block, Spill};
@@ -67,6 +68,7 @@ pub(super) struct Bounding<'f> {
     kinds: Vec<AtomicU8>,
     failed: Mutex<Option<IngestError>>,
     stopped: AtomicBool,
+    watch: &'f Watch,
 }
 
 /// All rows of some units.
@@ -77,7 +79,13 @@ struct Part {
 }
 
 impl<'f> Bounding<'f> {
-    pub fn new(fields: &'f Fields<'f>, unit: &UnitField<'_>, memory: usize, threads: usize) -> Bounding<'f> {
+    pub fn new(
+        fields: &'f Fields<'f>,
+        unit: &UnitField<'_>,
+        memory: usize,
+        threads: usize,
+        watch: &'f Watch,
+    ) -> Bounding<'f> {
         let threads = threads.max(1);
         Bounding {
             fields,
@@ -90,6 +98,7 @@ impl<'f> Bounding<'f> {
             kinds: unit.order.iter().map(|_| AtomicU8::new(0)).collect(),
             failed: Mutex::new(None),
             stopped: AtomicBool::new(false),
+            watch,
         }
     }
 
@@ -131,6 +140,9 @@ impl<'f> Bounding<'f> {
             loop {
                 out.part = next.fetch_add(1, Ordering::Relaxed);
                 let Some(part) = parts.get(out.part) else { break };
+                if self.watch.is_stopped() {
+                    self.fail(IngestError::Stopped);
+                }
                 if self.stopped.load(Ordering::Relaxed) {
                     break;
                 }

@@ -4,6 +4,7 @@
 use super::super::tests::{codes, column, labels, spec, with_unit};
 use super::super::{IngestError, Settings, read_with};
 use crate::numeric::tries::tries;
+use crate::secret::ingest::Means;
 use crate::spec::{Coding, Spec, Unit};
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -26,7 +27,7 @@ fn read(spec: &Spec, text: &str, settings: Settings) -> Result<(Vec<usize>, u64)
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("rows.csv");
     std::fs::write(&path, text).unwrap();
-    let rows = read_with(spec, &path, &(), settings)?;
+    let rows = read_with(spec, &path, &Means::default(), settings)?;
     let mut numbers: Vec<usize> = codes(&rows).into_iter().map(|row| row[0] as usize).collect();
     numbers.sort_unstable();
     Ok((numbers, rows.cut()))
@@ -176,7 +177,8 @@ fn places_in_parquet() {
     let names: Vec<String> = (0..rows).map(who).collect();
     let expected = by_definition(&names, Some(&places), 5);
     for column in ["day", "ms", "us", "nr", "ns"] {
-        let read = read_with(&numbered(1000, 5, &[column]), &path, &(), Settings::default()).unwrap();
+        let read =
+            read_with(&numbered(1000, 5, &[column]), &path, &Means::default(), Settings::default()).unwrap();
         let mut numbers: Vec<usize> = codes(&read).into_iter().map(|row| row[0] as usize).collect();
         numbers.sort_unstable();
         assert_eq!((numbers, read.cut()), expected, "{column}");
