@@ -21,7 +21,7 @@
 //! many, multiplicative updates of λ approach the same optimum, and the certificate says how closely.
 //! Only `+ − × ÷ √` and `libm`: the same plan on every machine.
 
-use crate::numeric::cholesky::{Cholesky, Lower};
+use crate::numeric::dense::Normal;
 use rustc_hash::FxHashMap;
 
 /// A system this large is still factored; beyond it, multiplicative updates.
@@ -272,7 +272,7 @@ impl Minimax {
             for (r, row) in self.rows.iter().enumerate() {
                 row.iter().for_each(|&(a, g)| of_column[a as usize].push((r as u32, g)));
             }
-            let mut m = Lower::zero(rows);
+            let mut m = Normal::zero(rows);
             for (column, h) in of_column.iter().zip(&h) {
                 m.add_outer(column, 1.0 / h);
             }
@@ -281,13 +281,13 @@ impl Minimax {
             let right = (0..rows)
                 .map(|r| image(&self.rows[r], &scaled) + (mu - lambda[r] * slack[r]) / lambda[r])
                 .collect();
-            dl = solve(m, right)?;
+            dl = m.solve(right)?;
             let back = self.transpose(&dl);
             du = dual.iter().zip(&back).zip(&h).map(|((d, b), h)| (d - b) / h).collect::<Vec<_>>();
         } else {
             // (H + Gᵀ (λ/s) G) du = dual − Gᵀ (μ − λs)/s … in columns.
             let n = u.len();
-            let mut m = Lower::zero(n);
+            let mut m = Normal::zero(n);
             for (r, row) in self.rows.iter().enumerate() {
                 m.add_outer(row, lambda[r] / slack[r]);
             }
@@ -295,7 +295,7 @@ impl Minimax {
             let rest: Vec<f64> = (0..rows).map(|r| (mu - lambda[r] * slack[r]) / slack[r]).collect();
             let mut right = self.transpose(&rest);
             right.iter_mut().zip(&dual).for_each(|(r, d)| *r = d - *r);
-            du = solve(m, right)?;
+            du = m.solve(right)?;
             dl = (0..rows).map(|r| rest[r] + lambda[r] / slack[r] * image(&self.rows[r], &du)).collect();
         }
         let ds: Vec<f64> = self.rows.iter().map(|row| -image(row, &du)).collect();
@@ -341,12 +341,6 @@ fn image(row: &[(u32, f64)], u: &[f64]) -> f64 {
 
 fn add(x: &mut [f64], step: f64, d: &[f64]) {
     x.iter_mut().zip(d).for_each(|(x, d)| *x += step * d);
-}
-
-/// `M⁻¹ b`.
-fn solve(m: Lower, mut b: Vec<f64>) -> Option<Vec<f64>> {
-    Cholesky::nearly(m)?.solve_all(&mut b);
-    b.iter().all(|x| x.is_finite()).then_some(b)
 }
 
 /// Numbers that differ only by rounding are taken as one; the certificate is computed without this.

@@ -1,5 +1,4 @@
-//! Triangular solves and Cholesky's factorisation, in one fixed order of operations: recovery from rows and the convex programme of
-//! worst cases need no more dense algebra.
+//! Triangular solves and Cholesky's factorisation, in one fixed order of operations: recovery from rows needs no more dense algebra.
 
 /// Eight sums side by side, so that the compiler may use wide registers; always in this order.
 pub fn dot(x: &[f64], y: &[f64]) -> f64 {
@@ -55,11 +54,7 @@ impl Lower {
     /// `L⁻¹ b`.
     pub fn forward(&self, b: &mut [f64]) {
         // Leading zeros stay zeros: unit vectors are frequent.
-        self.forward_from(b.iter().position(|v| *v != 0.0).unwrap_or(b.len()), b);
-    }
-
-    /// `L⁻¹ b` for a `b` that begins with so many zeros. Eight sums side by side round differently from another start on.
-    fn forward_from(&self, first: usize, b: &mut [f64]) {
+        let first = b.iter().position(|v| *v != 0.0).unwrap_or(b.len());
         for i in first..b.len() {
             let row = self.row(i);
             b[i] = (b[i] - dot(&row[first..i], &b[first..i])) / row[i];
@@ -88,17 +83,7 @@ pub struct Cholesky {
 
 impl Cholesky {
     /// Factors the matrix of which this is the lower triangle. `None` when it is not positive definite.
-    pub fn new(m: Lower) -> Option<Cholesky> {
-        Cholesky::factor(m, |pivot| (pivot > 0.0).then_some(pivot))
-    }
-
-    /// The same for a matrix that is positive definite but for rounding, which can push a pivot below zero where rows nearly
-    /// repeat each other.
-    pub fn nearly(m: Lower) -> Option<Cholesky> {
-        Cholesky::factor(m, |pivot| Some(pivot.max(1e-14)))
-    }
-
-    fn factor(mut m: Lower, pivot: impl Fn(f64) -> Option<f64>) -> Option<Cholesky> {
+    pub fn new(mut m: Lower) -> Option<Cholesky> {
         let n = m.rows();
         let scale: Vec<f64> = (0..n).map(|i| 1.0 / m.row(i)[i].sqrt()).collect();
         if !scale.iter().all(|s| s.is_finite() && *s > 0.0) {
@@ -112,7 +97,8 @@ impl Cholesky {
                 let other = &done[j * (j + 1) / 2..=j * (j + 1) / 2 + j];
                 row[j] = (row[j] - dot(&row[..j], &other[..j])) / other[j];
             }
-            row[i] = pivot(row[i] - dot(&row[..i], &row[..i]))?.sqrt();
+            let pivot = row[i] - dot(&row[..i], &row[..i]);
+            row[i] = (pivot > 0.0).then(|| pivot.sqrt())?;
         }
         Some(Cholesky { lower: m, scale })
     }
@@ -123,17 +109,8 @@ impl Cholesky {
 
     /// `M⁻¹ b`.
     pub fn solve(&self, b: &mut [f64]) {
-        self.solve_from(b.iter().position(|v| *v != 0.0).unwrap_or(b.len()), b);
-    }
-
-    /// The same without looking for zeros that `b` may begin with.
-    pub fn solve_all(&self, b: &mut [f64]) {
-        self.solve_from(0, b);
-    }
-
-    fn solve_from(&self, first: usize, b: &mut [f64]) {
         self.scaled(b);
-        self.lower.forward_from(first, b);
+        self.lower.forward(b);
         self.lower.backward(b);
         self.scaled(b);
     }
@@ -180,25 +157,5 @@ mod tests {
         assert_eq!(singular.row(1), [6.0, 12.0]);
         let definite = Cholesky::new(singular).is_some_and(|c| c.lower.row(1)[1] > 1e-7);
         assert!(!definite);
-    }
-
-    /// A row that repeats another is taken as nearly the same, and both solves agree where nothing is in doubt.
-    #[test]
-    fn what_is_nearly_definite_is_solved() {
-        let mut repeated = Lower::zero(2);
-        repeated.add_outer(&[(0, 1.0), (1, 1.0)], 1.0);
-        assert!(Cholesky::new(repeated.clone()).is_none());
-        let mut b = [3.0, 3.0];
-        Cholesky::nearly(repeated).unwrap().solve_all(&mut b);
-        assert!((b[0] + b[1] - 3.0).abs() < 1e-6);
-        let mut definite = Lower::zero(3);
-        (0..3).for_each(|i| definite.add_outer(&[(i, 1.0)], 2.0));
-        definite.add_outer(&[(0, 1.0), (2, 1.0)], 0.5);
-        let cholesky = Cholesky::nearly(definite).unwrap();
-        let (mut one, mut other) = ([0.0, 1.0, 2.0], [0.0, 1.0, 2.0]);
-        cholesky.solve(&mut one);
-        cholesky.solve_all(&mut other);
-        one.iter().zip(other).for_each(|(a, b)| assert!((a - b).abs() < 1e-15));
-        assert!(Cholesky::nearly(Lower::zero(1)).is_none());
     }
 }

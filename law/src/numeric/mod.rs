@@ -3,6 +3,8 @@
 pub mod cholesky;
 pub mod conjugate;
 pub mod cosine;
+#[cfg(feature = "dense")]
+pub mod dense;
 pub mod dice;
 pub mod pivoted;
 pub mod qr;

@@ -1,31 +1,13 @@
-//! Eigenvalues and eigenvectors of a dense symmetric matrix, in one fixed order of operations: Householder's reduction to
-//! three diagonals, then QL steps with implicit shifts (Golub & Van Loan, *Matrix Computations*, 8.3).
+//! Eigenvalues of a dense symmetric matrix, in one fixed order of operations: Householder's reduction to three diagonals, then QL steps with
+//! implicit shifts (Golub & Van Loan, *Matrix Computations*, 8.3). Who needs eigenvectors as well asks [`super::dense`].
 
 use super::cholesky::dot;
-
-/// `A = Σ_j values[j] · vectors[j] vectors[j]ᵀ`; the vectors are orthonormal, the values in no order.
-pub struct Eigen {
-    /// The eigenvalues.
-    pub values: Vec<f64>,
-    /// An eigenvector each.
-    pub vectors: Vec<Vec<f64>>,
-}
 
 /// The most QL steps for one eigenvalue: three are usual.
 const MOST_STEPS: usize = 60;
 
-/// The decomposition of a symmetric matrix, given by its rows. `None` when it has entries that are no numbers.
-pub fn eigen(a: Vec<Vec<f64>>) -> Option<Eigen> {
-    let n = a.len();
-    let (mut diagonal, mut beside, mirrors) = three_diagonals(a);
-    let mut vectors = transposed_product(n, &mirrors);
-    ql(&mut diagonal, &mut beside, &mut vectors)?;
-    let finite = diagonal.iter().all(|v| v.is_finite());
-    finite.then_some(Eigen { values: diagonal, vectors })
-}
-
-/// The eigenvalues alone, in no order, of a matrix given by its lower triangle: row `i` has `i + 1` entries. Thousands of rows take seconds, on
-/// two threads.
+/// The eigenvalues, in no order, of a matrix given by its lower triangle: row `i` has `i + 1` entries. Thousands of rows take seconds, on two
+/// threads. `None` when it has entries that are no numbers.
 ///
 /// Rows are reduced from the last on, so that what is left is always the first rows. Each sweep takes from every row what the last mirror
 /// changes, and gathers its products with the next mirror while it is at hand.
@@ -52,8 +34,7 @@ pub fn eigenvalues(mut rows: Vec<Vec<f64>>) -> Option<Vec<f64>> {
         image.iter_mut().zip(&next).for_each(|(p, v)| *p -= half * v);
         (v, w) = (next, image);
     }
-    // Vectors of no entries are turned in no time.
-    ql(&mut diagonal, &mut beside, &mut vec![Vec::new(); n])?;
+    ql(&mut diagonal, &mut beside)?;
     diagonal.iter().all(|v| v.is_finite()).then_some(diagonal)
 }
 
@@ -95,26 +76,6 @@ fn sweep(rows: &mut [Vec<f64>], v: &[f64], w: &[f64], next: &[f64]) -> Vec<f64> 
     all
 }
 
-/// The diagonal, what is beside it, and the mirrors that made it so.
-fn three_diagonals(mut a: Vec<Vec<f64>>) -> (Vec<f64>, Vec<f64>, Vec<(Vec<f64>, f64)>) {
-    let n = a.len();
-    let (mut diagonal, mut beside) = (vec![0.0; n], vec![0.0; n]);
-    let mut mirrors: Vec<(Vec<f64>, f64)> = Vec::new();
-    for k in 0..n {
-        diagonal[k] = a[k][k];
-        if k + 1 == n {
-            break;
-        }
-        let (mirror, beta, left) = mirror(a[k + 1..].iter().map(|row| row[k]).collect());
-        beside[k] = left;
-        if beta != 0.0 {
-            reflect(&mut a[k + 1..], k + 1, &mirror, beta);
-        }
-        mirrors.push((mirror, beta));
-    }
-    (diagonal, beside, mirrors)
-}
-
 /// `v` and `β` for which `(I − β v vᵀ) x` has its first entry alone, and that entry.
 fn mirror(mut x: Vec<f64>) -> (Vec<f64>, f64, f64) {
     let rest: f64 = x[1..].iter().map(|v| v * v).sum();
@@ -128,32 +89,8 @@ fn mirror(mut x: Vec<f64>) -> (Vec<f64>, f64, f64) {
     (x.clone(), 2.0 / (x[0] * x[0] + rest), left)
 }
 
-/// `H S H` with `H = I − β v vᵀ`, for the square `S` in the rows' columns from `from` on.
-fn reflect(rows: &mut [Vec<f64>], from: usize, v: &[f64], beta: f64) {
-    let mut w: Vec<f64> = rows.iter().map(|row| beta * dot(&row[from..], v)).collect();
-    let half = 0.5 * beta * dot(&w, v);
-    w.iter_mut().zip(v).for_each(|(w, v)| *w -= half * v);
-    for ((row, &vi), &wi) in rows.iter_mut().zip(v).zip(&w) {
-        row[from..].iter_mut().zip(v.iter().zip(&w)).for_each(|(a, (v, w))| *a -= vi * w + wi * v);
-    }
-}
-
-/// The rows of `Qᵀ`, `Q` being the product of all mirrors.
-fn transposed_product(n: usize, mirrors: &[(Vec<f64>, f64)]) -> Vec<Vec<f64>> {
-    let mut q: Vec<Vec<f64>> =
-        (0..n).map(|i| (0..n).map(|j| f64::from(u8::from(i == j))).collect()).collect();
-    // From the last mirror on, so that only the lower right corner is touched: row i of `q` is column i of Q.
-    for (k, (v, beta)) in mirrors.iter().enumerate().rev() {
-        for column in &mut q[k + 1..] {
-            let step = beta * dot(&column[k + 1..], v);
-            column[k + 1..].iter_mut().zip(v).for_each(|(c, v)| *c -= step * v);
-        }
-    }
-    q
-}
-
-/// Eigenvalues in the place of the diagonal. `vectors`, row by row, are turned along.
-fn ql(d: &mut [f64], e: &mut [f64], vectors: &mut [Vec<f64>]) -> Option<()> {
+/// Eigenvalues in the place of the diagonal.
+fn ql(d: &mut [f64], e: &mut [f64]) -> Option<()> {
     let n = d.len();
     for l in 0..n {
         for step in 0.. {
@@ -186,10 +123,6 @@ fn ql(d: &mut [f64], e: &mut [f64], vectors: &mut [Vec<f64>]) -> Option<()> {
                 p = s * r;
                 d[i + 1] = g + p;
                 g = c * r - b;
-                let (low, high) = vectors.split_at_mut(i + 1);
-                for (x, y) in low[i].iter_mut().zip(&mut high[0]) {
-                    (*x, *y) = (c * *x - s * *y, s * *x + c * *y);
-                }
             }
             if !early {
                 d[l] -= p;
@@ -206,7 +139,7 @@ mod tests {
     use super::*;
     use crate::numeric::dice::Dice;
 
-    /// Against nalgebra, and against the definition: random matrices, ones with equal eigenvalues, and three diagonals.
+    /// Against nalgebra: random matrices, ones with equal eigenvalues, and three diagonals.
     #[test]
     fn against_nalgebra() {
         let mut dice = Dice::new(5);
@@ -223,29 +156,16 @@ mod tests {
                         (a[i][j], a[j][i]) = (v, v);
                     }
                 }
-                let found = eigen(a.clone()).unwrap();
                 let dense = nalgebra::DMatrix::from_fn(n, n, |i, j| a[i][j]);
-                let mut want: Vec<f64> =
-                    nalgebra::SymmetricEigen::new(dense).eigenvalues.iter().copied().collect();
-                let mut values = found.values.clone();
+                let mut want = dense.symmetric_eigenvalues().as_slice().to_vec();
                 want.sort_by(f64::total_cmp);
-                values.sort_by(f64::total_cmp);
                 let lower = a.iter().enumerate().map(|(i, row)| row[..=i].to_vec()).collect();
                 let mut alone = eigenvalues(lower).unwrap();
                 alone.sort_by(f64::total_cmp);
                 alone.iter().zip(&want).for_each(|(a, b)| assert!((a - b).abs() < 1e-11 * n as f64));
-                values.iter().zip(&want).for_each(|(a, b)| assert!((a - b).abs() < 1e-11 * n as f64));
-                for (i, v) in found.vectors.iter().enumerate() {
-                    for (j, w) in found.vectors.iter().enumerate() {
-                        assert!((dot(v, w) - f64::from(u8::from(i == j))).abs() < 1e-12);
-                    }
-                    for row in 0..n {
-                        assert!((dot(&a[row], v) - found.values[i] * v[row]).abs() < 1e-11 * n as f64);
-                    }
-                }
             }
         }
         assert!(eigenvalues(vec![vec![f64::NAN], vec![0.0; 2]]).is_none());
-        assert!(eigen(vec![vec![f64::NAN; 3]; 3]).is_none() && eigen(Vec::new()).unwrap().values.is_empty());
+        assert!(eigenvalues(Vec::new()).unwrap().is_empty());
     }
 }

@@ -10,7 +10,8 @@ use super::descent::{self, Chosen, Problem};
 use super::optimum::Family;
 use super::split::Matrix;
 use crate::cube::{Cuboid, Frame, Level};
-use crate::numeric::symmetric::{eigen, eigenvalues};
+use crate::numeric::dense::eigen;
+use crate::numeric::symmetric::eigenvalues;
 use crate::plan::{Asked, Asks, Neighbours, Table};
 use crate::planner::Request;
 use crate::planner::predict::each_query;
@@ -213,7 +214,7 @@ impl Several {
             for (factors, times) in &self.blocks {
                 let mut m = Vec::with_capacity(self.size);
                 self.each_row(factors, &root, &mut |_, row| m.push(row));
-                let found = eigen(m)?;
+                let found = eigen(&m)?;
                 safe += times * sum_of_roots(&found.values, off);
                 for (v, value) in found.vectors.iter().zip(&found.values) {
                     let root = times * value.max(0.0).sqrt();

@@ -13,7 +13,7 @@
 //! matrix mechanism*, VLDB Journal 2015; the dual is that of Edmonds, Nikolov & Ullman, STOC 2020, for the Frobenius norm.)
 
 use crate::numeric::cholesky::dot;
-use crate::numeric::symmetric::eigen;
+use crate::numeric::dense::eigen;
 
 /// The relative gap at which the search ends.
 const GAP: f64 = 2e-8;
@@ -133,7 +133,7 @@ impl Family {
         let row =
             |(row, ri): (&Vec<f64>, &f64)| row.iter().zip(&roots).map(|(g, rj)| (g + t) * ri * rj).collect();
         let m: Vec<Vec<f64>> = self.gram.iter().zip(&roots).map(row).collect();
-        let found = eigen(m)?;
+        let found = eigen(&m)?;
         let sizes = found.values.iter().map(|v| v.max(0.0).sqrt()).collect();
         Some(Root { sizes, vectors: found.vectors, roots })
     }

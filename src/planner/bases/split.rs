@@ -6,7 +6,8 @@
 //! levels is `G' = Uᵀ G U`, and the component adds `tr(G KKᵀ) = tr(G S) − tr(G' S')` to the variance. With total as the
 //! only coarser level, `P' = a` and `U = u` are those of docs/methods/bases.md.
 
-use crate::numeric::cholesky::{Cholesky, Lower, dot};
+use crate::numeric::cholesky::dot;
+use crate::numeric::dense::inverse;
 use crate::plan::basis::{Basis, MAX_ENTRY};
 
 /// A dense matrix by its rows.
@@ -26,17 +27,6 @@ pub struct Split {
     levels: Vec<Level>,
     /// `S` of total.
     total: f64,
-}
-
-/// The inverse of a positive definite matrix.
-fn inverse(m: &Matrix) -> Option<Matrix> {
-    let mut lower = Lower::default();
-    m.iter().enumerate().for_each(|(i, row)| lower.push(&row[..=i]));
-    let solved = Cholesky::new(lower)?;
-    let unit = |i: usize| (0..m.len()).map(|j| f64::from(u8::from(i == j))).collect::<Vec<f64>>();
-    let mut out: Matrix = (0..m.len()).map(unit).collect();
-    out.iter_mut().for_each(|row| solved.solve(row));
-    out.iter().flatten().all(|v| v.is_finite()).then_some(out)
 }
 
 impl Split {
