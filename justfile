@@ -23,6 +23,10 @@ test-all:
 evaluator:
     .ci/steps/evaluator
 
+# The second reader, in Python, beside the command
+auditor:
+    .ci/steps/auditor
+
 # The committed schemas are those of the types (`UPDATE=1 just schemas` writes them)
 schemas:
     cargo test --locked --package margins --lib schema

@@ -1,0 +1,1 @@
+"""A second reader of margins releases, written from the documents alone."""

@@ -1,0 +1,14 @@
+"""The two ways in which a file is not read."""
+
+
+class Refused(Exception):
+    """The file breaks a rule of the format."""
+
+
+class Beyond(Exception):
+    """The file may be sound, but this program does not go so far: `unchecked`."""
+
+
+def must(condition, why):
+    if not condition:
+        raise Refused(why)

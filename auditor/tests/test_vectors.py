@@ -1,0 +1,58 @@
+"""The frozen release files, against the answers that were written down when they were made; no other program takes part."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from auditor import errors
+from auditor.__main__ import ask
+from auditor.container import File
+from auditor.verify import Report
+
+TESTS = Path(__file__).parents[2] / "tests"
+VECTORS = sorted(TESTS.glob("vectors/v?/*.margins"))
+
+
+@pytest.mark.parametrize("path", VECTORS, ids=lambda path: path.stem)
+def test_answers(path):
+    asked = 0
+    for question in json.loads(path.with_suffix(".json").read_text()):
+        try:
+            rows = ask(path, question["sql"])
+        except errors.Beyond:
+            continue
+        asked += 1
+        assert len(rows) == len(question["rows"])
+        for row in question["rows"]:
+            mine = next(one for one in rows if all(row[key] == value for key, value in one.items() if key not in ("estimate", "std_error")))
+            assert math.isclose(mine["estimate"], row["estimate"], rel_tol=1e-9, abs_tol=1e-9)
+            assert (mine["std_error"] is None) == (row["std_error"] is None)
+            assert row["std_error"] is None or math.isclose(mine["std_error"] ** 2, row["std_error"] ** 2, rel_tol=1e-9, abs_tol=1e-9)
+    assert asked >= 3
+
+
+@pytest.mark.parametrize("path", VECTORS, ids=lambda path: path.stem)
+def test_checks(path):
+    """They were made from a known seed, and fail for that reason alone."""
+    failed = [check["what"] for check in Report(str(path)).checks if check["outcome"] in ("failed", "unchecked")]
+    assert failed == ["privacy", "signer", "plan"]
+
+
+@pytest.mark.parametrize("path", VECTORS, ids=lambda path: path.stem)
+def test_every_byte_counts(path):
+    """A file with one byte changed does not open."""
+    data = path.read_bytes()
+    for at in range(0, len(data), 7):
+        with pytest.raises(errors.Refused):
+            file = File(data[:at] + bytes([data[at] ^ 1 << at % 8]) + data[at + 1:])
+            [section.read() for section in file.sections]
+    for other in (data[:-1], data + b"\n", b""):
+        with pytest.raises(errors.Refused):
+            File(other)
+
+
+@pytest.mark.parametrize("path", sorted(TESTS.glob("hostile/frozen/*.margins")), ids=lambda path: path.stem)
+def test_hostile(path):
+    assert Report(str(path)).verdict == "failed"
