@@ -2,7 +2,7 @@
 //! 2 000 cells, by all solvers.
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use margins::answer::history::{History, Solver};
+use margins::history::{History, Solver};
 use margins::law::{ErrorLaw, Method, NoiseLaw, Term};
 use std::hint::black_box;
 use std::sync::OnceLock;

@@ -3,14 +3,14 @@
 //! Everything below stands on the other modules and adds nothing to them; a program that needs more (laws of errors, recovered
 //! tables, single keys) finds it there.
 
-use crate::answer::describe::Description;
 use crate::answer::keys::{self, Questions};
-use crate::answer::render::{self, Caveat, ResultCell, ResultFigure, ResultTable};
 use crate::answer::{Answers, Options, QueryError, Several};
 use crate::audit::{Audit, audit};
 use crate::cube::{self, Cube};
+use crate::describe::Description;
 use crate::projection::answer::Estimator;
 use crate::release::{Manifest, Release as File, ReleaseError, SignerKind};
+use crate::render::{self, Caveat, ResultCell, ResultFigure, ResultTable};
 use crate::visible::visible;
 use std::fmt;
 use std::path::Path;

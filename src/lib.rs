@@ -53,12 +53,12 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 pub use answer::Options;
-pub use answer::describe::Description;
-pub use answer::history::{History, HistoryAnswer, HistoryError, Inferred};
-pub use answer::render::Caveat;
 pub use audit::{Audit, Verdict};
+pub use describe::Description;
 pub use face::{Answer, Dimension, Error, Figure, Level, Release, Row, Table};
+pub use history::{History, HistoryAnswer, HistoryError, Inferred};
 pub use release::{Check, Manifest, Outcome};
+pub use render::Caveat;
 
 mod face;
 
@@ -92,7 +92,10 @@ pub use margins_evaluator::files;
 #[doc(hidden)]
 pub use margins_evaluator::interrupt;
 #[doc(hidden)]
-pub use margins_evaluator::{answer, cube, plan, projection, recover, release, sql, visible, watch};
+pub use margins_evaluator::{
+    answer, cube, describe, history, plan, posterior, projection, recover, release, render, sql, visible,
+    watch,
+};
 #[doc(hidden)]
 pub use margins_law::{exact, law, numeric};
 

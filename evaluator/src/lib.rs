@@ -10,13 +10,17 @@ pub use margins_law::{exact, law, numeric};
 pub mod answer;
 pub mod calendar;
 pub mod cube;
+pub mod describe;
 pub mod files;
+pub mod history;
 #[cfg(feature = "compile")]
 pub mod interrupt;
 pub mod plan;
+pub mod posterior;
 pub mod projection;
 pub mod recover;
 pub mod release;
+pub mod render;
 pub mod sql;
 pub mod visible;
 pub mod watch;

@@ -1,6 +1,6 @@
 //! An answer as the page shows it: texts for the table, numbers for the picture.
 
-use margins::answer::render::{self, ColumnKind, ResultCell, ResultTable, ShownColumn};
+use margins::render::{self, ColumnKind, ResultCell, ResultTable, ShownColumn};
 use margins::{Answer, Options, Release};
 use serde_json::{Value, json};
 

@@ -1,12 +1,12 @@
 //! `margins-lab infer`: what a history says of its queries, by the published methods and beside the exact law.
 
 use crate::method::How;
-use margins::answer::history::HistoryError;
-use margins::answer::posterior::{prob_between, prob_greater};
 use margins::cli::infer::{All, read_all};
 use margins::cli::output::{self, columns, figure};
 use margins::cli::{Failure, Outcome};
+use margins::history::HistoryError;
 use margins::law::ErrorLaw;
+use margins::posterior::{prob_between, prob_greater};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::time::Instant;

@@ -3,9 +3,9 @@
 use crate::answer::Answer;
 use crate::error::{self, VerificationError};
 use margins::answer::Simultaneous;
-use margins::answer::describe::TABLES;
-use margins::answer::render::preformatted;
 use margins::cli::programs::public_key;
+use margins::describe::TABLES;
+use margins::render::preformatted;
 use margins::{Audit as Audited, Description as Described, Options, Verdict};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -3,8 +3,7 @@
 use super::{Audit, compare};
 use crate::answer::Evaluator;
 use crate::answer::keys::Questions;
-use crate::answer::linear::of_row;
-use crate::answer::render::truncation;
+use crate::answer::tell::cells::of_row;
 use crate::cube::{Cube, Filter, Frame};
 use crate::plan::cost::{self, WorstCase};
 use crate::plan::{Block, Plan};
@@ -15,6 +14,7 @@ use crate::release::claims::{self, Claims, Words};
 use crate::release::projection as stored;
 use crate::release::values::Values;
 use crate::release::{FIRST_FORMAT, Manifest, Outcome, Release, ReleaseError};
+use crate::render::truncation;
 
 use Outcome::{Failed, Passed, Warning};
 

@@ -3,7 +3,7 @@
 use super::projection::{self, Opened};
 use super::{Outcome, output, terminal};
 use crate::answer::Answers;
-use crate::answer::describe::{Description, Shown, TABLES};
+use crate::describe::{Description, Shown, TABLES};
 use crate::watch::Watch;
 use std::path::PathBuf;
 
@@ -58,9 +58,9 @@ fn described(args: &Args, tables: usize) -> Result<Description, super::Failure> 
 fn dimension(args: &Args, of: &Description, name: &str) -> Outcome {
     let table = Shown::One(name.into()).answer(of)?;
     if args.json {
-        let same = |l: &&crate::answer::describe::Categories| l.name.eq_ignore_ascii_case(name);
+        let same = |l: &&crate::describe::Categories| l.name.eq_ignore_ascii_case(name);
         let level = of.dimensions.iter().flat_map(|d| &d.levels).find(same);
         return output::json(&(serde_json::to_string_pretty(&level)? + "\n"));
     }
-    output::print(&crate::answer::render::table_within(&table, terminal::width()))
+    output::print(&crate::render::table_within(&table, terminal::width()))
 }

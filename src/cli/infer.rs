@@ -2,8 +2,8 @@
 
 use super::output::{self, MOST, figure};
 use super::{Failure, Outcome};
-use crate::answer::history::posterior::{Figure, Posterior};
-use crate::answer::history::{History, HistoryError, Inferred, MOST_NUMBERS, Solver, Spending};
+use crate::history::posterior::{Posterior, Simulated};
+use crate::history::{History, HistoryError, Inferred, MOST_NUMBERS, Solver, Spending};
 use crate::spec::matrix_market;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -246,7 +246,7 @@ fn table(replies: &[Reply], level: f64) -> String {
 }
 
 fn to_json(p: &Posterior) -> Value {
-    let figure = |f: Figure| json!({ "value": f.value, "error": f.error });
+    let figure = |f: Simulated| json!({ "value": f.value, "error": f.error });
     json!({
         "mean": figure(p.mean), "sd": figure(p.sd), "low": figure(p.low), "high": figure(p.high),
         "prob_positive": figure(p.prob_positive), "draws": p.draws,

@@ -2,11 +2,11 @@
 
 use super::output::{columns, counted, grouped, short};
 use super::{Failure, Outcome, output};
-use crate::answer::render::truncation;
 use crate::audit::wrap;
 use crate::law::{ErrorLaw, Term};
 use crate::recover::noise_of;
 use crate::release::{Manifest, Privacy, ProjectionSummary, Release, SignerKind};
+use crate::render::truncation;
 use crate::visible::visible;
 use std::path::PathBuf;
 

@@ -2,8 +2,8 @@
 //! files that somebody else made; a closed pipe ends the command quietly, it is not an error.
 
 use super::{Failure, Outcome};
-use crate::answer::render::{self, Caveat, ResultTable};
 use crate::exact::Rational;
+use crate::render::{self, Caveat, ResultTable};
 use crate::visible::{visible, visible_json, visible_lines};
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use std::borrow::Cow;

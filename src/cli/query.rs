@@ -4,9 +4,10 @@ use super::batch::statements;
 use super::output::{self, MOST};
 use super::source::Source;
 use super::{Failure, Outcome, terminal};
-use crate::answer::render::ResultTable;
-use crate::answer::{Options, PriorChoice, Simultaneous, Statement, render};
+use crate::answer::{Options, PriorChoice, Simultaneous, Statement};
 use crate::law::{Interval, Method};
+use crate::render;
+use crate::render::ResultTable;
 use crate::watch::Watch;
 use std::path::{Path, PathBuf};
 

@@ -5,10 +5,10 @@ use super::projection::{self, Opened};
 use super::query::Args;
 use super::{Failure, output};
 use crate::answer::keys::Questions;
-use crate::answer::render::ResultTable;
 use crate::answer::{Answers, Options, Several};
 use crate::projection::answer::Estimator;
 use crate::release::Release;
+use crate::render::ResultTable;
 use crate::watch::Watch;
 use serde_json::{Map, Value};
 

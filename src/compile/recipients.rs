@@ -209,9 +209,9 @@ fn laws(cube: &Cube, plan: &Plan) -> [ErrorLaw; 3] {
     let cells: Vec<Level> = (0..2).map(|d| Level::new(d, cube.dimensions[d].finest())).collect();
     let all = crate::sql::Aggregate { filter: Filter::everything(), partition: None };
     let all = std::slice::from_ref(&all);
-    let one = evaluator.together(&[all], &cells, &[(0, &[0, 5])], 1 << 20).unwrap().unwrap();
+    let one = evaluator.joint_rows(&[all], &cells, &[(0, &[0, 5])], 1 << 20).unwrap().unwrap();
     let two = evaluator
-        .together(&[all], &[Level::new(age, half)], &[(0, &[0]), (0, &[1])], 1 << 20)
+        .joint_rows(&[all], &[Level::new(age, half)], &[(0, &[0]), (0, &[1])], 1 << 20)
         .unwrap()
         .unwrap();
     [one.combine(&[1.0]).unwrap(), two.combine(&[1.0, 1.0]).unwrap(), two.combine(&[-1.0, 1.0]).unwrap()]
@@ -412,8 +412,8 @@ fn copies_asked_together() {
         let options = crate::answer::Options::at(0.9);
         let figures = |several: &Several| -> Vec<(f64, f64)> {
             let table = several.ask(sql, &options).unwrap();
-            let cell = |c: &crate::answer::render::ResultCell| match c {
-                crate::answer::render::ResultCell::Figure(f) => Some((f.estimate, f.std_error)),
+            let cell = |c: &crate::render::ResultCell| match c {
+                crate::render::ResultCell::Figure(f) => Some((f.estimate, f.std_error)),
                 _ => None,
             };
             table.rows.iter().filter_map(|r| r.iter().find_map(cell)).collect()

@@ -4,7 +4,7 @@ use super::floor;
 use super::tree::Tree;
 
 /// From the ground up. A name is a folder of a package, or a file of it.
-const FLOORS: [&str; 24] = [
+const FLOORS: [&str; 28] = [
     "exact",
     "numeric",
     "law",
@@ -19,7 +19,11 @@ const FLOORS: [&str; 24] = [
     "recover",
     "projection",
     "release",
+    "posterior",
+    "history",
+    "render",
     "answer",
+    "describe",
     "lone",
     "spec",
     "planner",

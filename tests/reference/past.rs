@@ -1,7 +1,6 @@
 //! Several releases taken together, through whole releases, against dense least squares over all that they measured.
 
 use crate::dense::{Measured, blue_covariance, blue_estimate, measured, noise_variance, unit};
-use margins::answer::render::{ResultCell, ResultFigure};
 use margins::answer::tell::pool::{Combined as Together, Pool as Past};
 use margins::answer::{Answers, Several, linear};
 use margins::compile::asked::{Need, Question, Target};
@@ -12,6 +11,7 @@ use margins::numeric::tries::tries;
 use margins::recover::Source;
 use margins::release::keys::keygen;
 use margins::release::{Release, SigningKey};
+use margins::render::{ResultCell, ResultFigure};
 use margins::secret::ingest::Means;
 use margins::secret::noise::Entropy;
 use margins::spec;

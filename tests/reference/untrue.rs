@@ -1,7 +1,6 @@
 //! What makes numbers untrue besides noise, through whole releases: whose they are, what was left out, and what it
 //! costs to measure that.
 
-use margins::answer::render::{self, Caveat, ResultCell, ResultFigure, ResultTable};
 use margins::answer::{Answers, Options, QueryError, Several, Simultaneous};
 use margins::compile::{self, Options as Making};
 use margins::cube::Frame;
@@ -9,6 +8,7 @@ use margins::exact::Rational;
 use margins::plan::{Channel, Neighbours, Noise, Plan, Subject, cost};
 use margins::release::keys::keygen;
 use margins::release::{Release, SigningKey};
+use margins::render::{self, Caveat, ResultCell, ResultFigure, ResultTable};
 use margins::secret::ingest::Means;
 use margins::secret::noise::Entropy;
 use margins::spec::{self, Spec};

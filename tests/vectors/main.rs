@@ -6,10 +6,11 @@
 mod broken;
 mod make;
 
+use margins::answer::Answers;
 use margins::answer::keys::Questions;
-use margins::answer::{Answers, render};
 use margins::audit;
 use margins::release::{Kind, Outcome, Release};
+use margins::render;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,6 @@
 //! The best estimate of a figure from all that several releases tell of it.
 
-use super::figure::whole_ends;
+use super::whole::whole_ends;
 use crate::law::{ErrorLaw, Interval};
 
 /// The best estimate of a figure. Where further measurements were supposed it is none, and the law is what it would be.

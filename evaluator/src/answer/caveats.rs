@@ -1,14 +1,15 @@
 //! What makes the numbers of one answer untrue besides noise, with what the release knows of it.
 
-use super::asked::Asked;
+use super::error::QueryError;
 use super::figure::{Figure, Pairs};
-use super::joint::{How, JointLaw};
-use super::open::{Answers, QueryError};
+use super::open::Answers;
 use super::options::Options;
-use super::render::{Caveat, ResultFigure, named};
+use super::question::Question;
+use super::tell::joint::{How, JointLaw};
 use super::tell::{Family, Teller, Told, pool};
 use crate::cube::Filter;
 use crate::law::{Interval, LawError, Method};
+use crate::render::{Caveat, ResultFigure, named};
 use crate::sql::Aggregate;
 use std::sync::Arc;
 
@@ -50,7 +51,7 @@ pub(super) fn truncated(
 /// What makes the figures untrue besides noise.
 pub(super) fn untrue(
     teller: &dyn Teller,
-    asked: &Asked,
+    asked: &Question,
     options: &Options,
     period: Option<&str>,
 ) -> Result<Vec<Caveat>, QueryError> {
@@ -62,7 +63,7 @@ pub(super) fn untrue(
 /// Which units a query has no number for. Refused where only complete answers are wanted.
 fn left_out(
     teller: &dyn Teller,
-    asked: &Asked,
+    asked: &Question,
     options: &Options,
     period: Option<&str>,
 ) -> Result<Vec<Caveat>, QueryError> {

@@ -6,9 +6,10 @@
 //! *Shifted* copies are independent of each other, so means of them are better than each. And the secret centre of a copy is one number for
 //! all of it: who knows one count, or asks for a difference of two, is rid of it. What is left then is the noise alone, and means of that.
 
-use super::asked::{self, Asked};
+use super::error::QueryError;
 use super::labels::Labels;
-use super::open::{Answers, QueryError};
+use super::open::Answers;
+use super::question::{self, Question};
 use crate::plan::Mode;
 use crate::release::Amount;
 use crate::sql::Query;
@@ -110,7 +111,7 @@ fn variances(
     answers: &[Answers],
     query: &Query,
 ) -> Result<(String, Vec<(Vec<String>, Vec<Variances>)>), QueryError> {
-    let asked = Asked::new(query)?;
+    let asked = Question::new(query)?;
     let found = query.columns.iter().zip(&asked.figures).find_map(|(c, f)| Some((c, f.as_ref()?)));
     let Some((column, figure)) = found.filter(|(_, f)| !f.is_ratio()) else {
         let why =
@@ -124,11 +125,11 @@ fn variances(
         let mut sum = (0.0, 0.0);
         for (m, t) in group.law.terms(&weights) {
             let variance = t.coefficient * t.coefficient * t.copies as f64 * t.noise.variance();
-            *(if m == super::joint::Noise::CENTRE { &mut sum.1 } else { &mut sum.0 }) += variance;
+            *(if m == super::tell::joint::Noise::CENTRE { &mut sum.1 } else { &mut sum.0 }) += variance;
         }
         sum
     };
-    let each = answers.iter().map(|a| asked::rows(a, &asked)).collect::<Result<Vec<_>, _>>()?;
+    let each = answers.iter().map(|a| question::rows(a, &asked)).collect::<Result<Vec<_>, _>>()?;
     let rows = each.first().into_iter().flatten().enumerate().map(|(at, row)| {
         let labels = labels.row(asked.place(row.portion, &row.told.nodes));
         (labels, each.iter().filter_map(|rows| rows.get(at)).map(|row| of(&row.told)).collect())

@@ -12,18 +12,19 @@
 //! (Bonferroni), and then the change lies between the extremes of what they allow. That is wider than it need be, and never too narrow.
 //! **Source.** Fieller 1954 for the ratio; Bonferroni's inequality for the rest.
 
-use super::asked::{self, Asked, Row};
 use super::caveats;
+use super::decorate::simultaneous::Simultaneous;
+use super::error::QueryError;
 use super::figure::{Answered, Changes, Figure, Pairs};
-use super::joint::How;
 use super::labels::Labels;
 use super::notes::{Notes, contributions};
-use super::open::QueryError;
 use super::options::Options;
-use super::render::{Caveat, ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
+use super::question::{self, Question, Row};
 use super::rows::{Sortable, kept};
-use super::simultaneous::{Simultaneous, Together};
+use super::tell::joint::How;
 use super::tell::{Teller, Told};
+use crate::render::Together;
+use crate::render::{Caveat, ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
 use crate::sql::{Query, SelectColumn};
 
 const PERCENT: &str = "ratio: Fieller interval; std error by the delta method";
@@ -44,7 +45,7 @@ pub(super) struct Party<'a> {
 /// The answer of releases of several periods.
 pub(super) fn compare(parties: &[Party<'_>], options: &Options) -> Result<ResultTable, QueryError> {
     let Some(first) = parties.first() else { return Ok(ResultTable::default()) };
-    let each = parties.iter().map(|p| Asked::new(&p.query)).collect::<Result<Vec<_>, _>>()?;
+    let each = parties.iter().map(|p| Question::new(&p.query)).collect::<Result<Vec<_>, _>>()?;
     let Some(asked) = each.first() else { return Ok(ResultTable::default()) };
     refuse(asked, options)?;
     let (query, cube) = (asked.query, first.teller.cube());
@@ -54,7 +55,7 @@ pub(super) fn compare(parties: &[Party<'_>], options: &Options) -> Result<Result
         let new: Vec<Caveat> = untrue.into_iter().filter(|c| !table.caveats.contains(c)).collect();
         table.caveats.extend(new);
     }
-    let told = parties.iter().zip(&each).map(|(p, asked)| asked::rows(&*p.teller, asked));
+    let told = parties.iter().zip(&each).map(|(p, asked)| question::rows(&*p.teller, asked));
     let told = told.collect::<Result<Vec<Vec<Row>>, _>>()?;
     let rows: Vec<Vec<&Row>> = (0..told.first().map_or(0, Vec::len))
         .map(|at| told.iter().filter_map(|rows| rows.get(at)).collect())
@@ -109,7 +110,7 @@ pub(super) fn compare(parties: &[Party<'_>], options: &Options) -> Result<Result
 }
 
 /// What is not said of several periods.
-fn refuse(asked: &Asked, options: &Options) -> Result<(), QueryError> {
+fn refuse(asked: &Question, options: &Options) -> Result<(), QueryError> {
     if !(options.level > 0.0 && options.level < 1.0) {
         return Err(QueryError::Level(options.level));
     }
@@ -131,7 +132,7 @@ fn refuse(asked: &Asked, options: &Options) -> Result<(), QueryError> {
 
 /// How all intervals cover together, where that is asked and there are several: every figure of every period, and two changes
 /// of each later one.
-fn together(asked: &Asked, parties: usize, rows: usize, options: &Options) -> Option<Together> {
+fn together(asked: &Question, parties: usize, rows: usize, options: &Options) -> Option<Together> {
     options.joint?;
     let intervals = rows * asked.figures.iter().flatten().count() * (3 * parties - 2);
     let each = 1.0 - (1.0 - options.level) / intervals as f64;
@@ -142,7 +143,7 @@ fn together(asked: &Asked, parties: usize, rows: usize, options: &Options) -> Op
 /// What all rows are made with.
 struct Changing<'a> {
     parties: &'a [Party<'a>],
-    asked: &'a Asked<'a>,
+    asked: &'a Question<'a>,
     labels: Labels<'a>,
     options: &'a Options,
     how: How,

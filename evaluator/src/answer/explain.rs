@@ -1,8 +1,9 @@
 //! What an answer rests on: the measurements behind it, their weights, and what would narrow it.
 
-use super::asked::{self, Asked};
+use super::error::QueryError;
 use super::labels::Labels;
-use super::open::{Answers, QueryError};
+use super::open::Answers;
+use super::question::{self, Question};
 use super::tell::{Teller, Told};
 use crate::sql::Query;
 use crate::visible::visible;
@@ -55,11 +56,11 @@ const LISTED: usize = 8;
 
 /// Explains the first rows of an answer.
 pub(super) fn explain(teller: &dyn Teller, query: &Query) -> Result<Vec<Explained>, QueryError> {
-    let asked = Asked::new(query)?;
+    let asked = Question::new(query)?;
     let labels = Labels::new(query, teller.cube());
     let releases = teller.releases();
     let mut out: Vec<Explained> = Vec::new();
-    for row in asked::rows(teller, &asked)?.iter().take(MOST_ROWS) {
+    for row in question::rows(teller, &asked)?.iter().take(MOST_ROWS) {
         for (column, figure) in query.columns.iter().zip(&asked.figures) {
             let Some(figure) = figure else { continue };
             let (variance, sources) = sources(&row.told, &figure.slopes(&row.told, 0), &releases);

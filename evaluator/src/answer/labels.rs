@@ -1,7 +1,7 @@
 //! The labels of an answer's groups, and where each stands among those of its level.
 
-use super::render::ColumnKind;
 use crate::cube::{Categories, Cube};
+use crate::render::ColumnKind;
 use crate::sql::{Query, SelectColumn};
 
 /// Which row of an answer it is.

@@ -1,16 +1,16 @@
 //! The figures of a query as weights on cells, and as rows that can be measured.
 
-use super::asked::Asked;
 use super::best::Best;
+use super::error::QueryError;
 use super::figure::Figure;
 use super::labels::{Labels, Place};
 use super::notes::Notes;
-use super::open::QueryError;
-use super::render::{ResultCell, ResultColumn, ResultFigure, ResultTable};
+use super::question::Question;
 use super::rows::{Sortable, kept, rounded};
-use super::tell::pool;
+use super::tell::cells;
 use crate::cube::{Cube, Cuboid, Filter, Frame, Level, TooIntricate, required_level};
 use crate::plan::{Rows, limits};
+use crate::render::{ResultCell, ResultColumn, ResultFigure, ResultTable};
 use crate::sql::{Portion, Present, Query};
 
 /// One figure of one row of an answer.
@@ -47,7 +47,7 @@ pub const MOST_FIGURES: usize = 512;
 
 /// All figures of a query, row by row.
 pub fn figures(query: &Query, cube: &Cube) -> Result<Vec<Linear>, QueryError> {
-    let asked = Asked::new(query)?;
+    let asked = Question::new(query)?;
     let sizes: Vec<usize> = query.group_by.iter().map(|level| level.of(cube).len()).collect();
     let groups: usize = sizes.iter().try_fold(1usize, |n, &s| n.checked_mul(s)).unwrap_or(usize::MAX);
     let columns = asked.figures.iter().flatten().count();
@@ -99,7 +99,7 @@ fn cells(
         if weight == 0.0 {
             continue;
         }
-        let part = pool::cells(aggregate, &query.group_by, nodes, cube)?;
+        let part = cells::cells(aggregate, &query.group_by, nodes, cube)?;
         filter = filter.plus(&part.and(&Filter::constant(weight))?)?;
     }
     Ok(filter)
@@ -155,25 +155,6 @@ fn over(filter: &Filter, cuboid: &Cuboid, cube: &Cube, cells: usize) -> Vec<f64>
     }
     debug_assert_eq!(at.len(), cells);
     at.into_iter().map(|a| filter.weights[a]).collect()
-}
-
-/// A measured row as a filter.
-pub fn of_row(cuboid: &Cuboid, row: &[(u32, i32)], cube: &Cube) -> Option<Filter> {
-    let dims: Vec<crate::cube::ClassedDimension> = cuboid
-        .iter()
-        .map(|Level { dimension: dim, level }| {
-            let d = &cube.dimensions[dim];
-            let class_of = d.ancestors(d.finest(), level);
-            crate::cube::ClassedDimension { dim, class_of, classes: d.levels[level].len() as u32 }
-        })
-        .collect();
-    // Classes are numbered in the order of their first node; those of levels are.
-    let cells = dims.iter().try_fold(1usize, |n, d| n.checked_mul(d.classes as usize))?;
-    let mut weights = vec![0.0; cells];
-    for &(cell, factor) in row {
-        *weights.get_mut(cell as usize)? = f64::from(factor);
-    }
-    Filter { dims, weights }.plus(&Filter::constant(0.0)).ok()
 }
 
 impl Linear {

@@ -1,48 +1,44 @@
 //! Query -> estimate, interval, posterior.
 //!
+//! A *teller* knows estimates and the joint law of their errors (`tell`): the tables of a release, several releases pooled. A *figure* is
+//! made of what was told (`figure`): a linear one, a ratio, a change between periods, a quantile. A *decoration* says more of any figure
+//! (`decorate`): a probability, a posterior, intervals that cover together.
+//!
 //! Everything here happens after a release is public, so floating point is welcome. Functions come from
 //! `libm`, so that every platform prints the same interval.
 
 mod apart;
-mod asked;
-mod before;
 pub mod best;
 mod caveats;
 pub mod collude;
 mod compare;
-pub mod describe;
-pub mod evaluate;
+mod decorate;
+mod error;
 pub mod explain;
 mod figure;
-pub mod history;
-pub mod joint;
 pub mod keys;
 mod labels;
 pub mod linear;
-mod making;
-pub mod max_z;
 mod meaning;
 mod notes;
 pub mod open;
 mod options;
-mod planned;
-pub mod posterior;
-mod quantile;
 mod query;
-pub mod render;
+mod question;
+mod row_builder;
 mod rows;
 mod several;
-mod simultaneous;
-mod statement;
 pub mod tell;
+mod whole;
 
-pub use evaluate::{AnswerError, Evaluator, Group};
-pub use figure::whole_ends;
-pub use open::{Answers, QueryError};
+pub use decorate::simultaneous::Simultaneous;
+pub use decorate::statement::{NotUnderstood, PriorChoice, Statement};
+pub use error::QueryError;
+pub use open::Answers;
 pub use options::Options;
 pub use several::{Several, best_copies};
-pub use simultaneous::{Simultaneous, Together};
-pub use statement::{NotUnderstood, PriorChoice, Statement};
+pub use tell::tables::{AnswerError, Evaluator, Group};
+pub use whole::whole_ends;
 
 #[cfg(all(test, feature = "test-seed"))]
 mod tests;

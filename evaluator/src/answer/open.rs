@@ -1,99 +1,18 @@
 //! A release opened for questions.
 
-use super::Evaluator;
-use super::evaluate::AnswerError;
-use super::joint::JointLaw;
-use super::planned::Looked;
-use super::posterior::PosteriorError;
+use super::error::QueryError;
+use super::tell::joint::JointLaw;
+use super::tell::tables::Evaluator;
 use crate::cube::{Cube, Filter, Frame};
-use crate::law::LawError;
-use crate::plan::cost::{self, CostError};
+use crate::plan::cost;
 use crate::plan::{Copy, Plan, Subject};
-use crate::recover::{RecoverError, Recovery};
+use crate::recover::Recovery;
 use crate::release::values::Values;
-use crate::release::{Dataset, Kind, Release, ReleaseError};
-use crate::sql::{Aggregate, Fate, Query, SqlError, quote_names};
+use crate::release::{Dataset, Kind, Release};
+use crate::sql::{Aggregate, Query, quote_names};
+use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Arc;
-
-/// Why a question could not be answered.
-#[derive(Debug, thiserror::Error)]
-pub enum QueryError {
-    /// The file.
-    #[error(transparent)]
-    Release(#[from] ReleaseError),
-    /// The plan in the file.
-    #[error(transparent)]
-    Cost(#[from] CostError),
-    /// The question.
-    #[error(transparent)]
-    Sql(#[from] SqlError),
-    /// The answer.
-    #[error(transparent)]
-    Answer(#[from] AnswerError),
-    /// A release without tables.
-    #[error(
-        "`{0}` is a projection: it has no tables, and is asked for the counts of single keys (`margins query`)"
-    )]
-    Projection(String),
-    /// The level of an interval.
-    #[error("the level of an interval must lie between 0 and 1, not {0}")]
-    Level(f64),
-    /// Several releases that cannot be asked together.
-    #[error("these releases cannot be asked together: {0}")]
-    Together(String),
-    /// What is not said of releases of different periods.
-    #[error("releases of different periods are compared, and {0}: ask them one at a time")]
-    Compared(&'static str),
-    /// Units without a number that is needed, where only complete answers were wanted.
-    #[error(
-        "{what} {} the units whose {level} is {categories}: there is no number to {}\n\
-         leave out --complete to see how many they are, or name them in WHERE (with IN or NOT IN)",
-        if matches!(fate, Fate::Met | Fate::Otherwise) { "counts" } else { "leaves out" },
-        if *fate == Fate::NotAdded { "add up" } else { "compare" }
-    )]
-    Incomplete {
-        /// The column, or WHERE.
-        what: String,
-        /// What becomes of the units.
-        fate: Fate,
-        /// What is added up or compared.
-        level: String,
-        /// The categories without a number.
-        categories: String,
-    },
-    /// The law of an error.
-    #[error(transparent)]
-    Law(#[from] LawError),
-    /// A posterior.
-    #[error(transparent)]
-    Posterior(#[from] PosteriorError),
-    /// A figure that multiplies counts.
-    #[error(
-        "`{0}` multiplies or divides noisy counts (adding up shares of different totals does, too): \
-         the law of such an error depends on the unknown counts, so there is no interval to state\n\
-         ask for its parts, each with its own interval"
-    )]
-    Product(String),
-    /// What is not said of a quantile.
-    #[error("MEDIAN and QUANTILE {0}")]
-    Quantile(&'static str),
-    /// A prior for something that is no count.
-    #[error("a prior speaks of a count of units; `{0}` is another figure: ask COUNT(*) with a WHERE")]
-    NotACount(String),
-    /// `known-total` without a known total.
-    #[error("this release does not state its total exactly: give one with --prior 'uniform(n)'")]
-    TotalNotExact,
-    /// The name after FROM.
-    #[error("this release is called `{0}`: write FROM {0}, not FROM {1}")]
-    From(String, String),
-}
-
-impl From<RecoverError> for QueryError {
-    fn from(e: RecoverError) -> QueryError {
-        QueryError::Answer(AnswerError::Recover(e))
-    }
-}
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A release whose signature over the manifest has been checked, ready for questions. Each section's hash is
 /// checked when a question first needs it.
@@ -247,4 +166,20 @@ fn cut_units(cube: &Cube, plan: &Plan, values: &Values) -> Result<Option<(f64, A
     let all = Aggregate { filter: Filter::everything(), partition: None };
     let told = evaluator.joint(&[all], &[])?;
     Ok(told.into_iter().next().and_then(|g| Some((*g.estimates.first()?, g.law))))
+}
+
+/// For each table of a workload the largest variance that was looked at, once it is known.
+#[derive(Default)]
+pub(super) struct Looked(Mutex<HashMap<usize, Option<f64>>>);
+
+impl Looked {
+    pub fn at(&self, table: usize, look: impl FnOnce() -> Option<f64>) -> Option<f64> {
+        let known = |own: &Looked| own.0.lock().unwrap_or_else(PoisonError::into_inner).get(&table).copied();
+        if let Some(known) = known(self) {
+            return known;
+        }
+        let found = look();
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(table, found);
+        found
+    }
 }

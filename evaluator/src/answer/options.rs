@@ -1,7 +1,7 @@
 //! What may be asked for beside an interval.
 
-use super::simultaneous::Simultaneous;
-use super::statement::{PriorChoice, Statement};
+use super::decorate::simultaneous::Simultaneous;
+use super::decorate::statement::{PriorChoice, Statement};
 use crate::law::{Interval, Method};
 
 /// What is wanted of an answer beside the figures.

@@ -1,20 +1,21 @@
 //! A SQL query from one release, or several of one dataset: figures with their intervals, ready to show.
 
-use super::asked::{self, Asked};
 use super::caveats;
+use super::decorate::statement::PriorChoice;
+use super::error::QueryError;
 use super::figure::Pairs;
-use super::joint::How;
+use super::figure::quantile;
 use super::labels::Labels;
-use super::making::Making;
 use super::notes::Notes;
-use super::open::{Answers, QueryError};
+use super::open::Answers;
 use super::options::Options;
-use super::quantile;
-use super::render::ResultTable;
+use super::question::{self, Question};
+use super::row_builder::RowBuilder;
 use super::rows::{Sortable, kept};
-use super::simultaneous::Together;
-use super::statement::PriorChoice;
 use super::tell::Teller;
+use super::tell::joint::How;
+use crate::render::ResultTable;
+use crate::render::Together;
 use crate::sql::Query;
 
 impl Answers {
@@ -43,26 +44,26 @@ pub(super) fn asked(
     if query.has_quantiles() {
         return quantile::answer(teller, query, options);
     }
-    answer(teller, &Asked::new(query)?, options)
+    answer(teller, &Question::new(query)?, options)
 }
 
 /// The same of a query without quantiles.
 pub(super) fn answer(
     teller: &dyn Teller,
-    asked: &Asked,
+    asked: &Question,
     options: &Options,
 ) -> Result<ResultTable, QueryError> {
     if !(options.level > 0.0 && options.level < 1.0) {
         return Err(QueryError::Level(options.level));
     }
-    let with_total: Asked;
+    let with_total: Question;
     let mut asked = asked;
     if let Some(PriorChoice::Binomial { n: None, .. }) = options.prior {
         with_total = asked.with_total();
         asked = &with_total;
     }
     let caveats = caveats::untrue(teller, asked, options, None)?;
-    let rows = asked::rows(teller, asked)?;
+    let rows = question::rows(teller, asked)?;
     let mut how = How { level: options.level, method: options.method, interval: options.interval };
     let mut notes = Notes::default();
     let mut pairs = Pairs::default();
@@ -76,7 +77,7 @@ pub(super) fn answer(
     let prior = options.prior.map(|p| asked.prior(p, teller, &mut notes)).transpose()?;
     let labels = Labels::new(asked.query, teller.cube());
     let max_z = together.as_ref().and_then(|t| t.max_z);
-    let mut making = Making::new(asked, labels, options, how, prior, max_z, pairs);
+    let mut making = RowBuilder::new(asked, labels, options, how, prior, max_z, pairs);
     let mut table = ResultTable { level: options.level, caveats, ..ResultTable::default() };
     table.columns = making.columns()?;
     let mut out: Vec<Sortable> = Vec::with_capacity(rows.len());
@@ -89,7 +90,9 @@ pub(super) fn answer(
     releases.iter().flat_map(|r| r.told()).for_each(|note| notes.add(note));
     if let [only] = &releases[..] {
         let laws = rows.iter().map(|row| (row.portion, &row.told.law));
-        super::planned::note(only, asked, laws).into_iter().for_each(|note| notes.add(note));
+        super::tell::tables::off_plan_note::note(only, asked, laws)
+            .into_iter()
+            .for_each(|note| notes.add(note));
     }
     table.notes = notes.0;
     Ok(table)

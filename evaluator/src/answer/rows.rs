@@ -1,7 +1,7 @@
 //! Which rows of an answer are shown, and in which order: HAVING, ORDER BY, OFFSET, LIMIT. And figures as ROUND shows them.
 
 use super::notes::Notes;
-use super::render::{ResultCell, ResultFigure};
+use crate::render::{ResultCell, ResultFigure};
 use crate::sql::{Query, SelectColumn};
 
 /// A row with what it is sorted by.

@@ -11,16 +11,16 @@
 
 use super::apart;
 use super::compare::{Party, compare};
-use super::describe::{Shown, TABLES};
+use super::error::QueryError;
 use super::explain::{Explained, explain};
 use super::meaning::Meaning;
-use super::open::{Answers, QueryError};
+use super::open::Answers;
 use super::options::Options;
 use super::query::asked;
-use super::render::ResultTable;
 use super::tell::{Teller, pool::Pool};
 use crate::plan::Mode;
 use crate::release::{Dataset, SignerKind};
+use crate::render::ResultTable;
 use crate::sql::Query;
 use serde_json::{Map, Value};
 
@@ -141,14 +141,8 @@ impl Several {
         }
     }
 
-    /// Answers one SELECT (or SHOW TABLES, or DESCRIBE name), which may name any of the releases after FROM.
-    pub fn ask(&self, sql: &str, options: &Options) -> Result<ResultTable, QueryError> {
-        if let (Some(shown), Some(first)) = (Shown::read(sql), self.releases.first()) {
-            if self.releases.len() > 1 {
-                return Err(QueryError::Together("SHOW and DESCRIBE are about one release".into()));
-            }
-            return Ok(shown.answer(&first.plainly(options.level, TABLES)?)?);
-        }
+    /// Answers one SELECT, which may name any of the releases after FROM.
+    pub fn select(&self, sql: &str, options: &Options) -> Result<ResultTable, QueryError> {
         let mut table = self.answer(sql, options)?;
         table.notes.extend(self.aside.iter().cloned());
         Ok(table)

@@ -4,18 +4,18 @@ mod change;
 mod coverage;
 mod simultaneous;
 
-use super::asked::Asked;
-use super::evaluate::Evaluator;
+use super::decorate::statement::Statement;
 use super::figure::{Basis, ErrorOf, Pairs};
-use super::joint::{How, JointLaw};
-use super::posterior::{CountPosterior, Prior};
-use super::statement::Statement;
+use super::question::Question;
+use super::tell::joint::{How, JointLaw};
+use super::tell::tables::Evaluator;
 use super::tell::{Family, Told, pool};
 use crate::cube::{Bounds, Cube, Dimension, Frame, Level};
 use crate::exact::Rational;
 use crate::law::{ErrorLaw, Interval, Method, NoiseLaw, Term};
 use crate::numeric::tries::tries;
 use crate::plan::{Block, Measure, Noise, Plan};
+use crate::posterior::{CountPosterior, Prior};
 use crate::recover::Recovery;
 use crate::release::wire;
 use crate::sql::{Portion, Present, Query};
@@ -106,7 +106,7 @@ fn noises(frame: &Frame, block: &Block) -> usize {
 }
 
 /// The rows of every portion.
-fn placed(plan: &Plan, asked: &Asked, values: Vec<Vec<i64>>) -> Vec<(usize, Told)> {
+fn placed(plan: &Plan, asked: &Question, values: Vec<Vec<i64>>) -> Vec<(usize, Told)> {
     let cube = cube();
     let evaluator = Evaluator::new(Recovery::new(cube.clone(), plan.clone(), values).unwrap());
     let group_by = &asked.query.group_by;
@@ -119,7 +119,7 @@ fn placed(plan: &Plan, asked: &Asked, values: Vec<Vec<i64>>) -> Vec<(usize, Told
     asked.portions.iter().enumerate().flat_map(of).collect()
 }
 
-fn answered(plan: &Plan, asked: &Asked, values: Vec<Vec<i64>>) -> Vec<Told> {
+fn answered(plan: &Plan, asked: &Question, values: Vec<Vec<i64>>) -> Vec<Told> {
     placed(plan, asked, values).into_iter().map(|(_, g)| g).collect()
 }
 
@@ -140,7 +140,7 @@ struct Response {
 }
 
 impl Response {
-    fn new(plan: &Plan, asked: &Asked) -> Response {
+    fn new(plan: &Plan, asked: &Question) -> Response {
         let frame = Frame::new(&cube(), &plan.levels);
         let mut noises = Vec::new();
         for (m, measurement) in plan.rows().measurements.iter().enumerate() {
@@ -221,7 +221,7 @@ fn covariances_are_the_dense_response() {
         let recovery = Recovery::new(cube.clone(), plan.clone(), measured(&plan, &TRUTH, |_, _| 0)).unwrap();
         for sql in &sql {
             let query = Query::parse(sql, &cube).unwrap();
-            let asked = Asked::new(&query).unwrap();
+            let asked = Question::new(&query).unwrap();
             let groups = answered(&plan, &asked, measured(&plan, &TRUTH, |_, _| 0));
             let width = asked.aggregates.len();
             // (row, aggregate) responses, squared and added up over all noises.
@@ -261,7 +261,7 @@ fn covariances_are_the_dense_response() {
 }
 
 /// The truth, from the same figures without noise.
-fn truth(plan: &Plan, asked: &Asked) -> Vec<Told> {
+fn truth(plan: &Plan, asked: &Question) -> Vec<Told> {
     answered(plan, asked, measured(plan, &TRUTH, |_, _| 0))
 }
 
@@ -281,7 +281,7 @@ fn told(estimates: &[f64], law: &Arc<JointLaw>) -> Told {
 fn two_releases_are_better_than_one() {
     let cube = cube();
     let query = Query::parse("SELECT COUNT(*) AS n, AVG(b) AS mean FROM t WHERE a = 'x'", &cube).unwrap();
-    let asked = Asked::new(&query).unwrap();
+    let asked = Question::new(&query).unwrap();
     let plans = [
         planned(Noise::Laplace, Measure::Queries, "1/10"),
         planned(Noise::Gaussian, Measure::Residual, "1/20"),
@@ -332,15 +332,15 @@ fn two_releases_are_better_than_one() {
 fn fieller_is_the_textbook_interval() {
     let (v, k) = (9.0, 1.644_853_626_951_472_7);
     let unit = NoiseLaw::Gaussian { variance: v };
-    let noise = |m| super::joint::Noise { release: 0, measurement: m, copies: 1, law: unit };
+    let noise = |m| super::tell::joint::Noise { release: 0, measurement: m, copies: 1, law: unit };
     // N = A, D = A + B: covariance v.
-    let law = Arc::new(super::joint::JointLaw::new(
+    let law = Arc::new(super::tell::joint::JointLaw::new(
         2,
         vec![(noise(0), vec![1.0, 1.0]), (noise(1), vec![0.0, 1.0])],
     ));
     let cube = cube();
     let query = Query::parse("SELECT COUNT(*) FILTER (WHERE a = 'x') / COUNT(*) AS r FROM t", &cube).unwrap();
-    let asked = Asked::new(&query).unwrap();
+    let asked = Question::new(&query).unwrap();
     let figure = asked.figures[0].as_ref().unwrap();
     let ask = |n: f64, d: f64| {
         let estimates = [n, d];
@@ -375,16 +375,16 @@ fn fieller_is_the_textbook_interval() {
 /// A part that is the whole, told by two tables: what rounding leaves between them is no noise.
 #[test]
 fn a_ratio_of_the_same_is_exact() {
-    let noise = |m, law| super::joint::Noise { release: 0, measurement: m, copies: 1, law };
+    let noise = |m, law| super::tell::joint::Noise { release: 0, measurement: m, copies: 1, law };
     let cube = cube();
     let query = Query::parse("SELECT COUNT(*) FILTER (WHERE a = 'x') / COUNT(*) AS r FROM t", &cube).unwrap();
-    let asked = Asked::new(&query).unwrap();
+    let asked = Question::new(&query).unwrap();
     let figure = asked.figures[0].as_ref().unwrap();
     for law in [NoiseLaw::DiscreteGaussian { variance: 9.0 }, NoiseLaw::DiscreteLaplace { scale: 2.0 }] {
         for off in [0.0, 1e-16, -3e-15, 1e-14] {
             let noises =
                 (0..5).map(|m| (noise(m, law), vec![1.0 / 3.0 + off * m as f64, 1.0 / 3.0])).collect();
-            let law = Arc::new(super::joint::JointLaw::new(2, noises));
+            let law = Arc::new(super::tell::joint::JointLaw::new(2, noises));
             let estimates = [77.000_000_000_000_01, 77.0];
             let got = figure.answer(0, &told(&estimates, &law), &how(0.95), &mut Pairs::default()).unwrap();
             assert!(got.std_error == 0.0 && got.low == got.high && (got.low - 1.0).abs() < 1e-12, "{got:?}");

@@ -5,7 +5,7 @@
 //! values at the ends times an exponential: each y costs a handful of operations. The integral is a midpoint rule; the integrand jumps where
 //! the middle passes a whole number, so its error is below a step's share of those masses: 1e-4 at most, mostly far less.
 
-use margins::answer::posterior::{PosteriorError, ln_binomial};
+use margins::posterior::{PosteriorError, ln_binomial};
 
 /// Steps between two whole numbers.
 const STEPS: usize = 256;

@@ -1,8 +1,8 @@
 //! `margins-lab experiment histories`: the published ways to an interval on whole histories, in error and in time.
 
-use margins::answer::history::{History, HistoryError};
 use margins::cli::output::{self, columns, figure};
 use margins::cli::{Failure, Outcome};
+use margins::history::{History, HistoryError};
 use margins::law::{Generator, Method, NoiseLaw};
 use serde_json::json;
 use std::time::Instant;

@@ -10,10 +10,10 @@ mod sdmx;
 pub(super) mod tidy;
 
 use super::{Failure, Outcome, output, terminal};
-use crate::answer::render::{self, ColumnKind, ResultCell, ResultColumn, ResultTable};
 use crate::answer::{Answers, Group};
 use crate::cube::{Cube, Filter, Level};
 use crate::release::Release;
+use crate::render::{self, ColumnKind, ResultCell, ResultColumn, ResultTable};
 use crate::watch::Watch;
 use finished::Finisher;
 use std::path::PathBuf;

@@ -3,7 +3,7 @@
 use super::super::Failure;
 use super::FINISHED;
 use super::tidy::{FIGURES, Tidy};
-use crate::answer::render::ColumnKind;
+use crate::render::ColumnKind;
 use ::parquet::basic::{Compression, LogicalType, Repetition, Type as Physical, ZstdLevel};
 use ::parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use ::parquet::errors::ParquetError;

@@ -7,11 +7,11 @@
 use super::super::{Failure, Outcome, output};
 use crate::answer::Answers;
 use crate::answer::keys::Questions;
-use crate::answer::render::truncation;
 use crate::audit;
 use crate::exact::Rational;
 use crate::plan::Neighbours;
 use crate::release::{Amount, Currency, Manifest, Release};
+use crate::render::truncation;
 use std::path::Path;
 
 /// What somebody has to write.

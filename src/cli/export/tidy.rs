@@ -3,9 +3,9 @@
 use super::super::Failure;
 use super::FINISHED;
 use super::finished::Finisher;
-use crate::answer::render::{ColumnKind, ResultFigure, csv_field};
 use crate::answer::{Answers, Group, whole_ends};
 use crate::cube::{Filter, Level};
+use crate::render::{ColumnKind, ResultFigure, csv_field};
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -82,7 +82,7 @@ fn from_spec_to_answers() {
                 .iter()
                 .flatten()
                 .filter_map(|c| match c {
-                    crate::answer::render::ResultCell::Figure(f) => Some(f.estimate),
+                    crate::render::ResultCell::Figure(f) => Some(f.estimate),
                     _ => None,
                 })
                 .collect();

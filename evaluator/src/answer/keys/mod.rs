@@ -6,16 +6,15 @@
 //! most as many as the release allows (its sparsity). Sums may weigh cells (`SUM(CASE …)`); totals over all rows and shares of them count
 //! the cells of all rows.
 
-use super::describe::Shown;
-use super::options::Options;
-use super::posterior::PosteriorError;
-use super::render::{Caveat, ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
+use crate::answer::options::Options;
 use crate::cube::{Cube, odometer};
+use crate::posterior::PosteriorError;
 use crate::projection::Shape;
 use crate::projection::answer::{Answer, Estimator, Projected};
 use crate::projection::key::{Key, Part, text_code};
 use crate::release::projection::{invalid, projection, values};
 use crate::release::{Manifest, Release, ReleaseError, wire};
+use crate::render::{Caveat, ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
 use crate::sql::SqlError;
 use ask::{Asked, Column, Group};
 use explain::Explained;
@@ -205,20 +204,17 @@ impl Questions {
 
     /// Answers one SELECT with intervals at `level`.
     pub fn query(&self, sql: &str, level: f64, estimator: Estimator) -> Result<ResultTable, QueryError> {
-        self.ask_with(sql, &Options::at(level), estimator)
+        self.select(sql, &Options::at(level), estimator)
     }
 
     /// Answers one SELECT as the options say, as far as a projection can: a level, all intervals together by Bonferroni's inequality, the
     /// probability of a statement, a prior.
-    pub fn ask_with(
+    pub fn select(
         &self,
         sql: &str,
         options: &Options,
         estimator: Estimator,
     ) -> Result<ResultTable, QueryError> {
-        if let Some(shown) = Shown::read(sql) {
-            return Ok(shown.answer(&self.plainly(options.level)?)?);
-        }
         let asked = self.allowed(sql, options.level)?;
         let limit = usize::try_from(asked.limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
         let rows: usize = asked.sides.iter().map(Vec::len).product();

@@ -6,14 +6,14 @@
 //! Bonferroni's, which needs no law.
 
 use super::QueryError;
+use crate::answer::decorate::simultaneous::Simultaneous;
+use crate::answer::decorate::statement::{PriorChoice, Statement};
 use crate::answer::options::Options;
-use crate::answer::posterior::{CountPosterior, PosteriorError, Prior, prob_between, prob_greater};
-use crate::answer::render::{ColumnKind, ResultCell, ResultFigure};
-use crate::answer::simultaneous::Simultaneous;
-use crate::answer::statement::{PriorChoice, Statement};
 use crate::law::{ErrorLaw, Interval, NoiseLaw, Term};
+use crate::posterior::{CountPosterior, PosteriorError, Prior, prob_between, prob_greater};
 use crate::projection::answer::{Answer, Law};
 use crate::projection::order::sure;
+use crate::render::{ColumnKind, ResultCell, ResultFigure};
 
 /// What is asked, resolved.
 pub(super) struct Statements {

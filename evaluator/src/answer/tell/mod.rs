@@ -1,13 +1,20 @@
 //! Tellers: who knows estimates of linear figures, and the joint law of their errors.
 
+pub mod cells;
+pub mod joint;
 pub mod pool;
+pub mod tables;
 
-use super::evaluate::{AnswerError, MOST_ROWS};
-use super::joint::JointLaw;
-use super::open::{Answers, QueryError};
+use crate::answer::error::QueryError;
+use crate::answer::open::Answers;
+use crate::answer::tell::joint::JointLaw;
+use crate::answer::tell::tables::{AnswerError, MOST_ROWS};
 use crate::cube::{Cube, Level, odometer};
 use crate::sql::Aggregate;
 use std::sync::Arc;
+
+/// An estimate whose standard error is so many times that of the best has no narrower interval at any level that is asked for.
+pub(in crate::answer) const MOST_WIDER: f64 = 3.0;
 
 /// Linear figures: the same ones for each group of some levels.
 #[derive(Clone, Copy)]
@@ -119,7 +126,7 @@ impl Teller for Answers {
         rows: &[(usize, &[u32])],
         most: usize,
     ) -> Result<Option<JointLaw>, QueryError> {
-        Ok(self.evaluator().together(portions, group_by, rows, most)?)
+        Ok(self.evaluator().joint_rows(portions, group_by, rows, most)?)
     }
 }
 

@@ -23,7 +23,7 @@ fn intervals_of_a_change_cover_as_they_say() {
     let near = 0.016 * (6000.0 / DRAWS as f64).sqrt();
     const LEVEL: f64 = 0.9;
     let query = Query::parse("SELECT a, COUNT(*) AS n, SUM(b) AS s FROM t GROUP BY a", &cube()).unwrap();
-    let asked = Asked::new(&query).unwrap();
+    let asked = Question::new(&query).unwrap();
     for (noise, measure) in [(Noise::Gaussian, Measure::Residual), (Noise::Laplace, Measure::Queries)] {
         let plan = planned(noise, measure, "1/20");
         let response = Response::new(&plan, &asked);

@@ -16,7 +16,7 @@ struct Trial {
 /// For each figure its name and the two frequencies.
 fn coverage(plan: &Plan, sql: &str, trial: &Trial) -> Vec<(String, f64, f64)> {
     let query = Query::parse(sql, &cube()).unwrap();
-    let asked = Asked::new(&query).unwrap();
+    let asked = Question::new(&query).unwrap();
     let response = Response::new(plan, &asked);
     let laws: Vec<_> = response.rows.iter().map(|g| g.law.clone()).collect();
     let how = How { level: trial.level, method: Method::Auto, interval: trial.interval };
@@ -130,7 +130,7 @@ fn normal_intervals_fail_with_little_noise() {
     let plan = planned(Noise::Gaussian, Measure::Base, "1/2");
     let query =
         Query::parse("SELECT COUNT(*) AS n FROM t WHERE a = 'x' AND b = 1 AND c = 'p'", &cube()).unwrap();
-    let asked = Asked::new(&query).unwrap();
+    let asked = Question::new(&query).unwrap();
     let response = Response::new(&plan, &asked);
     let law = response.rows[0].law.combine(&[1.0]).unwrap();
     let truth = response.rows[0].estimates[0];

@@ -1,7 +1,7 @@
 //! All rows of an answer at once: their joint law against the dense response, and how often all intervals cover.
 
-use super::super::max_z::MaxZ;
 use super::*;
+use crate::render::MaxZ;
 
 /// Every pair of aggregates of every pair of rows: the covariance of the joint law is that of the estimates'
 /// responses to every single noise.
@@ -20,7 +20,7 @@ fn rows_share_their_noises() {
         let recovery = Recovery::new(cube.clone(), plan.clone(), measured(&plan, &TRUTH, |_, _| 0)).unwrap();
         for sql in sqls {
             let query = Query::parse(sql, &cube).unwrap();
-            let asked = Asked::new(&query).unwrap();
+            let asked = Question::new(&query).unwrap();
             let rows = placed(&plan, &asked, measured(&plan, &TRUTH, |_, _| 0));
             let nodes: Vec<(usize, &[u32])> = rows.iter().map(|(at, g)| (*at, &g.nodes[..])).collect();
             let portions: Vec<&[_]> = asked.portions.iter().map(|p| &p.aggregates[..]).collect();
@@ -42,7 +42,7 @@ fn rows_share_their_noises() {
             }
             let evaluator =
                 Evaluator::new(Recovery::new(cube.clone(), plan.clone(), Vec::<Vec<i64>>::new()).unwrap());
-            let joint = evaluator.together(&portions, &query.group_by, &nodes, 1 << 20).unwrap().unwrap();
+            let joint = evaluator.joint_rows(&portions, &query.group_by, &nodes, 1 << 20).unwrap().unwrap();
             assert_eq!(joint.width(), width);
             let unit = |i: usize| (0..width).map(|j| f64::from(u8::from(i == j))).collect::<Vec<f64>>();
             for i in 0..width {
@@ -56,7 +56,7 @@ fn rows_share_their_noises() {
                     );
                 }
             }
-            assert!(evaluator.together(&portions, &query.group_by, &nodes, 10).unwrap().is_none());
+            assert!(evaluator.joint_rows(&portions, &query.group_by, &nodes, 10).unwrap().is_none());
         }
     }
 }
@@ -82,7 +82,7 @@ fn all_intervals_of_bands_cover_together() {
 fn cover_together(sql: &str) {
     let cube = cube();
     let query = Query::parse(sql, &cube).unwrap();
-    let asked = Asked::new(&query).unwrap();
+    let asked = Question::new(&query).unwrap();
     let level = 0.9;
     for (noise, measure, budget, draws) in [
         (Noise::Gaussian, Measure::Residual, "1/20", 3000u64),
@@ -99,7 +99,7 @@ fn cover_together(sql: &str) {
         let portions: Vec<&[_]> = asked.portions.iter().map(|p| &p.aggregates[..]).collect();
         let evaluator =
             Evaluator::new(Recovery::new(cube.clone(), plan.clone(), Vec::<Vec<i64>>::new()).unwrap());
-        let joint = evaluator.together(&portions, &query.group_by, &nodes, 1 << 20).unwrap().unwrap();
+        let joint = evaluator.joint_rows(&portions, &query.group_by, &nodes, 1 << 20).unwrap().unwrap();
         let aggregates = asked.aggregates.len();
         let weights: Vec<Vec<f64>> =
             asked.figures.iter().flatten().map(|f| f.weights(aggregates).remove(0)).collect();

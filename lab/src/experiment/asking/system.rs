@@ -236,7 +236,7 @@ fn sensitivity(query: &[(usize, f64)]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use margins::answer::history::{History, Spending};
+    use margins::history::{History, Spending};
 
     /// The same budgets and estimates as the library's own inference.
     #[test]

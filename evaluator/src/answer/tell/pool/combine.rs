@@ -5,9 +5,9 @@
 
 use super::{AllSums, Pool, Sums, Tables};
 use crate::answer::best::Best;
-use crate::answer::joint::{JointLaw, Noise};
-use crate::answer::open::QueryError;
+use crate::answer::error::QueryError;
 use crate::answer::tell::Told;
+use crate::answer::tell::joint::{JointLaw, Noise};
 use crate::cube::{ClassedDimension, Filter};
 use crate::law::{ErrorLaw, LawError, NoiseLaw, Term};
 use crate::numeric::pivoted::{Gram, Pivoted};
@@ -264,7 +264,7 @@ impl Combined {
     pub fn narrowest(&self, figure: usize, level: f64) -> Result<Option<Best>, LawError> {
         let Some(mut narrowest) = self.with(&[]).best(figure)? else { return Ok(None) };
         let mut reach = narrowest.reach(level);
-        let most = super::MOST_WIDER * narrowest.law.std_error();
+        let most = crate::answer::tell::MOST_WIDER * narrowest.law.std_error();
         let of_rows = self.rows.iter().filter_map(|row| row.place).map(|(release, _)| release);
         let mut releases: Vec<usize> = of_rows.chain(self.sources.iter().map(|s| s.release)).collect();
         releases.sort_unstable();

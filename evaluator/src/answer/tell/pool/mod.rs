@@ -17,11 +17,12 @@ mod combine;
 mod rows;
 
 pub use combine::{Combined, Solved};
-pub(in crate::answer) use rows::{cells, together};
+pub(in crate::answer) use rows::together;
 
-use crate::answer::evaluate::Evaluator;
-use crate::answer::linear::of_row;
-use crate::answer::open::{Answers, QueryError};
+use crate::answer::error::QueryError;
+use crate::answer::open::Answers;
+use crate::answer::tell::cells::of_row;
+use crate::answer::tell::tables::Evaluator;
 use crate::cube::{Cube, Cuboid, Dimension, Filter, Level};
 use crate::law::NoiseLaw;
 use crate::plan::Block;
@@ -34,8 +35,6 @@ use std::sync::Arc;
 
 /// The most sums of cells that one question is told by.
 pub const MOST_SUMS: usize = 384;
-/// An estimate whose standard error is so many times that of the best has no narrower interval at any level that is asked for.
-pub(in crate::answer) const MOST_WIDER: f64 = 3.0;
 /// So many rows at most are taken together with tables: the newest.
 const WITH_TABLES: usize = 192;
 /// And so many in all.

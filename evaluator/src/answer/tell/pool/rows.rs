@@ -3,11 +3,12 @@
 use super::classes::Classes;
 use super::combine::{Combined, Source, Ways};
 use super::{AllSums, Pool, Sums};
-use crate::answer::evaluate::AnswerError;
-use crate::answer::joint::{JointLaw, Noise};
-use crate::answer::open::QueryError;
+use crate::answer::error::QueryError;
+use crate::answer::tell::cells::cells;
+use crate::answer::tell::joint::{JointLaw, Noise};
+use crate::answer::tell::tables::AnswerError;
 use crate::answer::tell::{Family, Teller, Told};
-use crate::cube::{Cube, Cuboid, Filter, Level, TooIntricate};
+use crate::cube::{Cube, Cuboid, Filter, Level};
 use crate::law::LawError;
 use crate::sql::Aggregate;
 use std::collections::HashMap;
@@ -131,7 +132,7 @@ impl Teller for Pool<'_> {
             }
         }
         for (tables, asked) in self.tables.iter().zip(asked).filter(|(_, asked)| !asked.sums.is_empty()) {
-            let Some(law) = tables.evaluator.together(&[&asked.sums], &[], &[(0, &[])], most)? else {
+            let Some(law) = tables.evaluator.joint_rows(&[&asked.sums], &[], &[(0, &[])], most)? else {
                 return Ok(None);
             };
             for (noise, of_sums) in law.noises() {
@@ -378,25 +379,6 @@ impl<'a> Rows<'a> {
         let alone = combined.sources.iter().any(figures);
         Ok(Kind { combined, ways, alone })
     }
-}
-
-/// The weight of every cell in an aggregate of the group with these nodes.
-pub(in crate::answer) fn cells(
-    aggregate: &Aggregate,
-    group_by: &[Level],
-    nodes: &[u32],
-    cube: &Cube,
-) -> Result<Filter, TooIntricate> {
-    let mut filter = aggregate.filter.clone();
-    for (i, (by, &node)) in group_by.iter().zip(nodes).enumerate() {
-        if aggregate.keeps(i) {
-            let (d, dimension) = (by.dimension, &cube.dimensions[by.dimension]);
-            let inside = dimension.ancestors(dimension.finest(), by.level);
-            let inside: Vec<bool> = inside.into_iter().map(|n| n == node).collect();
-            filter = filter.and(&Filter::nodes(d, &inside))?;
-        }
-    }
-    Ok(filter)
 }
 
 /// The sums of a table's cells over the classes of its levels, the last dimension fastest.

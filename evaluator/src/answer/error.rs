@@ -1,0 +1,88 @@
+//! Why a question has no answer.
+
+use super::tell::tables::AnswerError;
+use crate::law::LawError;
+use crate::plan::cost::CostError;
+use crate::posterior::PosteriorError;
+use crate::recover::RecoverError;
+use crate::release::ReleaseError;
+use crate::sql::{Fate, SqlError};
+
+/// Why a question could not be answered.
+#[derive(Debug, thiserror::Error)]
+pub enum QueryError {
+    /// The file.
+    #[error(transparent)]
+    Release(#[from] ReleaseError),
+    /// The plan in the file.
+    #[error(transparent)]
+    Cost(#[from] CostError),
+    /// The question.
+    #[error(transparent)]
+    Sql(#[from] SqlError),
+    /// The answer.
+    #[error(transparent)]
+    Answer(#[from] AnswerError),
+    /// A release without tables.
+    #[error(
+        "`{0}` is a projection: it has no tables, and is asked for the counts of single keys (`margins query`)"
+    )]
+    Projection(String),
+    /// The level of an interval.
+    #[error("the level of an interval must lie between 0 and 1, not {0}")]
+    Level(f64),
+    /// Several releases that cannot be asked together.
+    #[error("these releases cannot be asked together: {0}")]
+    Together(String),
+    /// What is not said of releases of different periods.
+    #[error("releases of different periods are compared, and {0}: ask them one at a time")]
+    Compared(&'static str),
+    /// Units without a number that is needed, where only complete answers were wanted.
+    #[error(
+        "{what} {} the units whose {level} is {categories}: there is no number to {}\n\
+         leave out --complete to see how many they are, or name them in WHERE (with IN or NOT IN)",
+        if matches!(fate, Fate::Met | Fate::Otherwise) { "counts" } else { "leaves out" },
+        if *fate == Fate::NotAdded { "add up" } else { "compare" }
+    )]
+    Incomplete {
+        /// The column, or WHERE.
+        what: String,
+        /// What becomes of the units.
+        fate: Fate,
+        /// What is added up or compared.
+        level: String,
+        /// The categories without a number.
+        categories: String,
+    },
+    /// The law of an error.
+    #[error(transparent)]
+    Law(#[from] LawError),
+    /// A posterior.
+    #[error(transparent)]
+    Posterior(#[from] PosteriorError),
+    /// A figure that multiplies counts.
+    #[error(
+        "`{0}` multiplies or divides noisy counts (adding up shares of different totals does, too): \
+         the law of such an error depends on the unknown counts, so there is no interval to state\n\
+         ask for its parts, each with its own interval"
+    )]
+    Product(String),
+    /// What is not said of a quantile.
+    #[error("MEDIAN and QUANTILE {0}")]
+    Quantile(&'static str),
+    /// A prior for something that is no count.
+    #[error("a prior speaks of a count of units; `{0}` is another figure: ask COUNT(*) with a WHERE")]
+    NotACount(String),
+    /// `known-total` without a known total.
+    #[error("this release does not state its total exactly: give one with --prior 'uniform(n)'")]
+    TotalNotExact,
+    /// The name after FROM.
+    #[error("this release is called `{0}`: write FROM {0}, not FROM {1}")]
+    From(String, String),
+}
+
+impl From<RecoverError> for QueryError {
+    fn from(e: RecoverError) -> QueryError {
+        QueryError::Answer(AnswerError::Recover(e))
+    }
+}

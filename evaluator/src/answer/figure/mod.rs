@@ -1,0 +1,477 @@
+//! Figures with their intervals: linear ones exactly, ratios by Fieller's method.
+//!
+//! A linear figure is one linear query: its error law is exact, with all covariances. A ratio `R = N/D` has no
+//! unbiased estimate, but for every number c the difference `N − c·D` is linear. Fieller's interval holds the c
+//! for which 0 lies in the interval of `N − c·D`: it covers R exactly when that interval covers the true
+//! `N − R·D = 0`, so its level is as exact as that of linear figures, whatever the noise. When
+//! the interval of D includes 0 the ratio is not bounded by the data at all, and the interval says so. The
+//! standard error of a ratio is the delta method's: that of `N − R̂·D`, over `|D̂|`.
+
+pub(super) mod quantile;
+
+use crate::answer::tell::joint::{How, JointLaw, Solved};
+use crate::answer::tell::{MOST_WIDER, Told};
+use crate::answer::whole::whole_ends;
+use crate::law::{ErrorLaw, Interval, LawError};
+use crate::posterior::{Alternative, p_value};
+use crate::render::ResultFigure;
+use crate::sql::{Aggregate, Expr, Linear};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A figure as numerator and denominator, both linear in a query's aggregates.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figure {
+    numerator: Linear,
+    /// `None`: the figure is linear.
+    denominator: Option<Linear>,
+    /// Whether its true value is a whole number.
+    whole: bool,
+    /// Whether it is a plain count: its true value is a number of units.
+    count: bool,
+}
+
+/// How an interval was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Basis {
+    /// The figure is linear: quantiles of its own error law.
+    Linear,
+    /// A ratio: Fieller's interval.
+    Fieller,
+    /// A ratio whose denominator may be 0.
+    Unbounded,
+}
+
+/// A figure of one row.
+#[derive(Debug, Clone)]
+pub struct Answered {
+    /// The estimate.
+    pub estimate: f64,
+    /// Its standard error.
+    pub std_error: f64,
+    /// The lower end of the interval.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+    /// How the interval was found.
+    pub basis: Basis,
+    /// Which of the estimates that are told it is made of: the best, or one of the others.
+    pub way: usize,
+    /// What further statements rest on.
+    pub error: ErrorOf,
+}
+
+impl Answered {
+    /// As a cell of a table.
+    pub(in crate::answer) fn shown(&self) -> ResultFigure {
+        ResultFigure { estimate: self.estimate, std_error: self.std_error, low: self.low, high: self.high }
+    }
+}
+
+impl Answered {
+    /// Half the length of a linear figure's interval, before it was brought to whole numbers.
+    pub fn reach(&self) -> f64 {
+        match &self.error {
+            ErrorOf::Linear(solved) => 0.5 * (solved.high - solved.low),
+            ErrorOf::Ratio { .. } => 0.5 * (self.high - self.low),
+        }
+    }
+
+    /// The probability, were the true figure `null`, of an estimate at least as far from it on the same side, twice. For
+    /// a ratio that of the difference `N − null·D` from 0.
+    pub fn p_value(&self, null: f64) -> Result<f64, LawError> {
+        match &self.error {
+            ErrorOf::Linear(solved) => Ok(p_value(&solved.law, self.estimate, null, Alternative::TwoSided)),
+            ErrorOf::Ratio { pair, numerator, denominator } => {
+                let law = pair.combine(&[1.0, -null])?;
+                Ok(p_value(&law, numerator - null * denominator, 0.0, Alternative::TwoSided))
+            }
+        }
+    }
+}
+
+/// The law of a figure's error.
+#[derive(Debug, Clone)]
+pub enum ErrorOf {
+    /// Of the figure itself.
+    Linear(Arc<Solved>),
+    /// Of numerator and denominator, with their estimates.
+    Ratio {
+        /// Two figures: numerator, denominator.
+        pair: Arc<JointLaw>,
+        /// The estimate of the numerator.
+        numerator: f64,
+        /// The estimate of the denominator.
+        denominator: f64,
+    },
+}
+
+/// How the names of figures begin that nobody sees, of which only the signs of the ends of their intervals matter. No name of a query has this
+/// character.
+pub(in crate::answer) const HIDDEN: char = '\u{1}';
+
+/// How many laws the interval of a ratio is found with share the work of one.
+const RATIO_LAWS: u64 = 16;
+
+/// Joint laws of numerators and denominators: rows that look alike share them. Those they are made of are kept alive, so that their addresses
+/// stay their own.
+#[derive(Default)]
+pub struct Pairs(HashMap<(usize, usize), (Arc<JointLaw>, Arc<JointLaw>)>);
+
+impl Figure {
+    /// A plain aggregate.
+    pub fn aggregate(index: usize, aggregates: &[Aggregate]) -> Figure {
+        let linear = Linear { constant: 0.0, terms: vec![(index, 1.0)] };
+        Figure::from_parts(linear, None, aggregates)
+    }
+
+    /// `None` if the figure multiplies aggregates with each other: the law of a product of two errors is not
+    /// known without the truth.
+    pub fn new(expr: &Expr, aggregates: &[Aggregate]) -> Option<Figure> {
+        let (numerator, denominator) = expr.ratio()?;
+        let plain = denominator == Linear::constant(1.0);
+        Some(Figure::from_parts(numerator, (!plain).then_some(denominator), aggregates))
+    }
+
+    fn from_parts(numerator: Linear, denominator: Option<Linear>, aggregates: &[Aggregate]) -> Figure {
+        let weights = |i: usize| aggregates.get(i).into_iter().flat_map(|a| &a.filter.weights);
+        let whole = denominator.is_none()
+            && numerator.constant.fract() == 0.0
+            && numerator.terms.iter().all(|&(i, c)| weights(i).all(|w| (w * c).fract() == 0.0));
+        let count = whole
+            && numerator.constant == 0.0
+            && matches!(numerator.terms[..], [(i, 1.0)] if weights(i).all(|w| *w == 0.0 || *w == 1.0));
+        Figure { numerator, denominator, whole, count }
+    }
+
+    /// Whether it is a plain count.
+    pub fn is_count(&self) -> bool {
+        self.count
+    }
+
+    /// Whether it is a ratio.
+    pub fn is_ratio(&self) -> bool {
+        self.denominator.is_some()
+    }
+
+    /// The weight of each aggregate in the numerator, and in the denominator.
+    pub fn weights(&self, width: usize) -> Vec<Vec<f64>> {
+        let dense = |l: &Linear| {
+            let mut w = vec![0.0; width];
+            for &(i, c) in &l.terms {
+                if let Some(w) = w.get_mut(i) {
+                    *w = c;
+                }
+            }
+            w
+        };
+        std::iter::once(&self.numerator).chain(&self.denominator).map(dense).collect()
+    }
+
+    /// Numerator and denominator with their constants, from their aggregates' sums.
+    pub fn values(&self, numerator: f64, denominator: f64) -> (f64, f64) {
+        let below = self.denominator.as_ref().map_or(1.0, |d| d.constant + denominator);
+        (self.numerator.constant + numerator, below)
+    }
+
+    /// The figure of given values of the aggregates.
+    pub fn value(&self, aggregates: &[f64]) -> f64 {
+        let sum = |l: &Linear| {
+            l.constant
+                + l.terms.iter().map(|&(i, c)| c * aggregates.get(i).copied().unwrap_or(0.0)).sum::<f64>()
+        };
+        sum(&self.numerator) / self.denominator.as_ref().map_or(1.0, sum)
+    }
+
+    /// The figure from what is told of a row. A linear one is taken from whichever of the estimates has the narrowest interval: that
+    /// follows from their laws alone. `column` tells figures apart in `pairs`.
+    pub fn answer(
+        &self,
+        column: usize,
+        told: &Told,
+        how: &How,
+        pairs: &mut Pairs,
+    ) -> Result<Answered, LawError> {
+        if self.is_ratio() {
+            return self.part(column, told, pairs).ratio(how);
+        }
+        let weights = self.weights(told.estimates.len()).into_iter().next().unwrap_or_default();
+        let mut best = (0, told.law.solve(&weights, how)?);
+        let most = MOST_WIDER * best.1.law.std_error();
+        for (at, (_, law)) in told.others.iter().enumerate() {
+            if libm::sqrt(law.covariance(&weights, &weights)) > most {
+                continue;
+            }
+            let other = law.solve(&weights, how)?;
+            if other.high - other.low < (best.1.high - best.1.low) * (1.0 - 1e-9) {
+                best = (at + 1, other);
+            }
+        }
+        let estimate = self.numerator.constant + dot(&weights, told.way(best.0).0);
+        Ok(Answered { way: best.0, ..self.linear(estimate, best.1) })
+    }
+
+    /// The same where only the signs of the ends of the interval matter: see [`JointLaw::signs`].
+    pub fn signs(
+        &self,
+        column: usize,
+        told: &Told,
+        how: &How,
+        pairs: &mut Pairs,
+    ) -> Result<Answered, LawError> {
+        // Which of several estimates is taken depends on how wide their intervals are.
+        if self.is_ratio() || !told.others.is_empty() {
+            return self.answer(column, told, how, pairs);
+        }
+        let weights = self.weights(told.estimates.len()).into_iter().next().unwrap_or_default();
+        let estimate = self.numerator.constant + dot(&weights, &told.estimates);
+        Ok(self.linear(estimate, told.law.signs(&weights, how, estimate)?))
+    }
+
+    /// A linear figure from the best of the estimates, whatever its interval.
+    pub fn best(&self, told: &Told, how: &How) -> Result<Answered, LawError> {
+        let weights = self.weights(told.estimates.len()).into_iter().next().unwrap_or_default();
+        let estimate = self.numerator.constant + dot(&weights, &told.estimates);
+        Ok(self.linear(estimate, told.law.solve(&weights, how)?))
+    }
+
+    /// Numerator and denominator, with the joint law of their errors.
+    pub fn part(&self, column: usize, told: &Told, pairs: &mut Pairs) -> Part {
+        let weights = self.weights(told.estimates.len());
+        let key = (column, Arc::as_ptr(&told.law) as usize);
+        let made = || (told.law.clone(), Arc::new(JointLaw::pool(&[(&*told.law, weights.clone())])));
+        let law = pairs.0.entry(key).or_insert_with(made).1.clone();
+        let value = |figure: Option<&Vec<f64>>| figure.map_or(0.0, |f| dot(f, &told.estimates));
+        let (numerator, denominator) = self.values(value(weights.first()), value(weights.get(1)));
+        Part { numerator, denominator, law }
+    }
+
+    /// The weight of each aggregate in the figure's error; of a ratio that of the delta method.
+    pub fn slopes(&self, told: &Told, way: usize) -> Vec<f64> {
+        let (estimates, _) = told.way(way);
+        match &self.weights(estimates.len())[..] {
+            [n, d] => {
+                let (top, below) = self.values(dot(n, estimates), dot(d, estimates));
+                n.iter().zip(d).map(|(n, d)| (n - top / below * d) / below).collect()
+            }
+            other => other.first().cloned().unwrap_or_default(),
+        }
+    }
+
+    /// By how much a linear figure differs between two independent sources.
+    pub fn difference(&self, change: &Change, how: &How) -> Result<Answered, LawError> {
+        let estimate = change.after.numerator - change.before.numerator;
+        Ok(self.linear(estimate, change.laws.difference.solve(&[1.0], how)?))
+    }
+
+    /// The interval that reaches so many standard errors to both sides; of a linear figure.
+    pub fn reaching(&self, answered: &mut Answered, standard_errors: f64) {
+        let half = standard_errors * answered.std_error;
+        (answered.low, answered.high) = (answered.estimate - half, answered.estimate + half);
+        if self.whole {
+            (answered.low, answered.high) = whole_ends(answered.low, answered.high);
+        }
+    }
+
+    fn linear(&self, estimate: f64, solved: Arc<Solved>) -> Answered {
+        let (mut low, mut high) = (estimate - solved.high, estimate - solved.low);
+        if self.whole {
+            (low, high) = whole_ends(low, high);
+        }
+        let std_error = solved.law.std_error();
+        Answered {
+            estimate,
+            std_error,
+            low,
+            high,
+            basis: Basis::Linear,
+            way: 0,
+            error: ErrorOf::Linear(solved),
+        }
+    }
+}
+
+/// A figure's numerator and denominator (1 for a linear figure).
+#[derive(Debug, Clone)]
+pub struct Part {
+    /// The estimate of the numerator.
+    pub numerator: f64,
+    /// The estimate of the denominator.
+    pub denominator: f64,
+    /// The joint law of their errors.
+    pub law: Arc<JointLaw>,
+}
+
+impl Part {
+    /// The ratio, with Fieller's interval.
+    fn ratio(&self, how: &How) -> Result<Answered, LawError> {
+        let Part { numerator, denominator, law } = self;
+        let (numerator, denominator) = (*numerator, *denominator);
+        let exact = |figure: &[f64; 2]| law.covariance(figure, figure) <= 0.0;
+        if denominator.abs() < 1e-9 && exact(&[0.0, 1.0]) {
+            // Of certainly no units: NULL, as in SQL.
+            let ResultFigure { estimate, std_error, low, high } = ResultFigure::NULL;
+            let error = ErrorOf::Ratio { pair: law.clone(), numerator, denominator };
+            return Ok(Answered { estimate, std_error, low, high, basis: Basis::Fieller, way: 0, error });
+        }
+        let estimate = numerator / denominator;
+        let variance = law.covariance(&[1.0, -estimate], &[1.0, -estimate]);
+        let (low, high) = fieller(numerator, denominator, law, how)?;
+        Ok(Answered {
+            estimate,
+            std_error: if low == high { 0.0 } else { libm::sqrt(variance) / denominator.abs() },
+            low,
+            high,
+            basis: if low.is_finite() { Basis::Fieller } else { Basis::Unbounded },
+            way: 0,
+            error: ErrorOf::Ratio { pair: law.clone(), numerator, denominator },
+        })
+    }
+}
+
+/// A linear figure from two independent sources, the earlier one first.
+#[derive(Debug)]
+pub struct Change {
+    before: Part,
+    after: Part,
+    laws: Arc<ChangeLaws>,
+}
+
+/// The laws of a change; rows that look alike share them.
+#[derive(Debug)]
+struct ChangeLaws {
+    difference: JointLaw,
+    /// Of 100 times the difference, and of the earlier figure.
+    percent: Arc<JointLaw>,
+}
+
+/// Laws of changes, by those of their two sources. These are kept alive, so that their addresses stay their own.
+#[derive(Default)]
+pub struct Changes(HashMap<(usize, usize), (Arc<JointLaw>, Arc<JointLaw>, Arc<ChangeLaws>)>);
+
+impl Changes {
+    /// The change from one to the other.
+    pub fn of(&mut self, before: &Part, after: &Part) -> Change {
+        let key = (Arc::as_ptr(&before.law) as usize, Arc::as_ptr(&after.law) as usize);
+        let (.., laws) = self.0.entry(key).or_insert_with(|| {
+            let pool = |old: Vec<f64>, new: Vec<f64>| {
+                let column = |v: Vec<f64>| v.into_iter().map(|w| vec![w]).collect();
+                JointLaw::pool(&[(&*before.law, column(old)), (&*after.law, column(new))])
+            };
+            let laws = ChangeLaws {
+                difference: pool(vec![-1.0], vec![1.0]),
+                percent: Arc::new(pool(vec![-100.0, 1.0], vec![100.0, 0.0])),
+            };
+            (before.law.clone(), after.law.clone(), Arc::new(laws))
+        });
+        Change { before: before.clone(), after: after.clone(), laws: laws.clone() }
+    }
+}
+
+impl Change {
+    /// The change in percent of the earlier figure: a ratio of two linear figures whose errors hang together through
+    /// the earlier one, so that Fieller's interval is as exact as for any ratio.
+    pub fn percent(&self, how: &How) -> Result<Answered, LawError> {
+        Part {
+            numerator: 100.0 * (self.after.numerator - self.before.numerator),
+            denominator: self.before.numerator,
+            law: self.laws.percent.clone(),
+        }
+        .ratio(how)
+    }
+
+    /// Whether the change may be so many percent: Fieller's criterion itself.
+    #[cfg(all(test, feature = "test-seed"))]
+    pub fn holds(&self, percent: f64, level: f64) -> Result<bool, LawError> {
+        let (a, b) = (self.before.numerator, self.after.numerator);
+        let law = self.laws.percent.combine(&[1.0, -percent])?;
+        Ok(law.may_reach((100.0 * (b - a) - percent * a).abs(), level))
+    }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// The hull of the c for which `|n − c·d|` is at most the half-width of the law of `N − c·D`; infinite when
+/// `|d|` is at most the half-width of D. `pair` is the joint law of the errors of N and D.
+fn fieller(n: f64, d: f64, pair: &JointLaw, how: &How) -> Result<(f64, f64), LawError> {
+    // Discrete laws of incommensurable noises are inverted with an allowance of 1e-3: finer steps mean nothing.
+    const SETTLED: f64 = 1e-7;
+    const UNBOUNDED: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
+    // All laws of one ratio together may cost what two or three figures do.
+    let alone = |a: f64, b: f64| -> Result<ErrorLaw, LawError> {
+        Ok(pair.combine(&[a, b])?.with_method(how.method)?.sharing(RATIO_LAWS))
+    };
+    let half = |a: f64, b: f64| -> Result<f64, LawError> { Ok(alone(a, b)?.half_width(how.level)) };
+    // A negated comparison, so that what is not a number is unbounded too.
+    let below = pair.solve(&[0.0, 1.0], &How { interval: Interval::EqualTailed, ..*how })?;
+    if !(d.abs() > below.high) || !n.is_finite() {
+        return Ok(UNBOUNDED);
+    }
+    let ratio = n / d;
+    let (v_nn, v_nd, v_dd) = (
+        pair.covariance(&[1.0, 0.0], &[1.0, 0.0]),
+        pair.covariance(&[1.0, 0.0], &[0.0, 1.0]),
+        pair.covariance(&[0.0, 1.0], &[0.0, 1.0]),
+    );
+    let variance = |c: f64| (v_nn - 2.0 * c * v_nd + c * c * v_dd).max(0.0);
+    let at_ratio = libm::sqrt(variance(ratio));
+    // Noise by noise: the difference of the variances would have lost half of its digits.
+    let apart = libm::sqrt(pair.covariance(&[1.0, -ratio], &[1.0, -ratio]));
+    if apart <= 1e-11 * libm::sqrt(v_nn + ratio * ratio * v_dd) {
+        return Ok((ratio, ratio)); // numerator and denominator are proportional, noise and all
+    }
+    let scale = at_ratio / d.abs();
+    let inside =
+        |c: f64| -> Result<bool, LawError> { Ok(alone(1.0, -c)?.may_reach((n - c * d).abs(), how.level)) };
+    // Both ends begin here.
+    let first = half(1.0, -ratio)? / at_ratio;
+    let end = |side: f64| -> Result<f64, LawError> {
+        // With a fixed quantile k (in standard deviations) the end is a root of a quadratic; k changes little
+        // with c, so that a few rounds settle.
+        let mut c = ratio;
+        let mut settled = None;
+        for round in 0..12 {
+            let k = if round == 0 { first } else { half(1.0, -c)? / libm::sqrt(variance(c)) };
+            let a = d * d - k * k * v_dd;
+            let b = n * d - k * k * v_nd;
+            let root = b * b - a * (n * n - k * k * v_nn);
+            if !(a > 0.0 && root >= 0.0) {
+                break;
+            }
+            let next = (b + side * libm::sqrt(root)) / a;
+            let moved = (next - c).abs();
+            c = next;
+            if moved <= SETTLED * ((c - ratio).abs() + 1e-3 * scale) {
+                settled = Some(c);
+                break;
+            }
+        }
+        // From a member outwards to the first point beyond the set, and back to its edge.
+        let edge_beyond = |mut lo: f64| -> Result<f64, LawError> {
+            let mut hi = lo.max(scale) * 1.25;
+            while inside(ratio + side * hi)? && hi < 1e12 * scale {
+                (lo, hi) = (hi, hi * 2.0);
+            }
+            for _ in 0..24 {
+                let mid = 0.5 * (lo + hi);
+                if inside(ratio + side * mid)? { lo = mid } else { hi = mid }
+            }
+            Ok(ratio + side * hi)
+        };
+        let Some(c) = settled else { return edge_beyond(0.0) };
+        let reach = (c - ratio).abs();
+        if pair.is_coarse() {
+            // The law of N − c·D has atoms that move with c: the set may have gaps, and its hull is reported.
+            for i in (1..=8).rev() {
+                let further = reach * (1.0 + 0.05 * f64::from(i));
+                if inside(ratio + side * further)? {
+                    return edge_beyond(further);
+                }
+            }
+        }
+        Ok(ratio + side * reach * (1.0 + 10.0 * SETTLED))
+    };
+    Ok((end(-1.0)?, end(1.0)?))
+}

@@ -1,0 +1,94 @@
+//! A query made ready for releases: what its figures are made of, and its rows.
+//!
+//! A row is of one combination of bands (a [`Portion`]; of all units where the query has no bands) and of one node of every level of GROUP BY.
+
+use super::error::QueryError;
+use super::figure::Figure;
+use super::labels::{Labels, Place};
+use super::tell::{Family, Teller, Told};
+use crate::cube::Filter;
+use crate::sql::{Aggregate, Portion, Present, Query, SelectColumn, SqlError};
+
+/// A query whose figures are resolved.
+#[derive(Clone)]
+pub(super) struct Question<'a> {
+    pub query: &'a Query,
+    /// What figures are made of, over the units of all bands.
+    pub aggregates: Vec<Aggregate>,
+    /// For each column that is not a label its figure.
+    pub figures: Vec<Option<Figure>>,
+    /// The same aggregates over each combination of bands; without bands one, of all units.
+    pub portions: Vec<Portion>,
+}
+
+impl<'a> Question<'a> {
+    pub fn new(query: &'a Query) -> Result<Question<'a>, QueryError> {
+        let mut aggregates = query.aggregates.clone();
+        let count = Aggregate { filter: query.filter.clone(), partition: None };
+        let figures = query
+            .columns
+            .iter()
+            .map(|column| match column {
+                SelectColumn::Group { .. } | SelectColumn::Band { .. } => Ok(None),
+                SelectColumn::Quantile { .. } => Err(QueryError::Quantile("cannot be asked here")),
+                SelectColumn::Count { .. } => {
+                    let at = aggregates.iter().position(|a| *a == count).unwrap_or_else(|| {
+                        aggregates.push(count.clone());
+                        aggregates.len() - 1
+                    });
+                    Ok(Some(Figure::aggregate(at, &aggregates)))
+                }
+                SelectColumn::Figure { name, expr } => {
+                    Figure::new(expr, &aggregates).map(Some).ok_or_else(|| QueryError::Product(name.clone()))
+                }
+            })
+            .collect::<Result<_, _>>()?;
+        let portions = query.portions(&aggregates).map_err(SqlError::from)?;
+        Ok(Question { query, aggregates, figures, portions })
+    }
+
+    /// The same with one more aggregate, the last: the total.
+    pub fn with_total(&self) -> Question<'a> {
+        let mut asked = self.clone();
+        let total = Aggregate { filter: Filter::everything(), partition: Some(Vec::new()) };
+        asked.portions.iter_mut().for_each(|p| p.aggregates.push(total.clone()));
+        asked.aggregates.push(total);
+        asked
+    }
+
+    /// Where a row stands.
+    pub fn place<'b>(&'b self, portion: usize, nodes: &'b [u32]) -> Place<'b> {
+        Place { ranks: self.portions.get(portion).map_or(&[], |p| &p.ranks), nodes }
+    }
+}
+
+/// What is told of one row.
+pub(super) struct Row {
+    /// Which portion of the query it is of.
+    pub portion: usize,
+    /// Of its aggregates.
+    pub told: Told,
+}
+
+/// The rows of an answer in their own order.
+pub(super) fn rows(teller: &dyn Teller, asked: &Question) -> Result<Vec<Row>, QueryError> {
+    let (query, cube) = (asked.query, teller.cube());
+    let mut rows = Vec::new();
+    // Without groups there is one row, also of nothing, as SQL has it.
+    let one = query.group_by.is_empty() && query.bands.is_empty();
+    for (portion, own) in asked.portions.iter().enumerate() {
+        let present = Present::new(&own.filter, &query.group_by, cube);
+        let asked = |nodes: &[u32]| one || present.holds(nodes);
+        let family = Family { figures: &own.aggregates, group_by: &query.group_by, asked: &asked };
+        rows.extend(teller.tell(&family)?.into_iter().map(|told| Row { portion, told }));
+    }
+    if !query.bands.is_empty() {
+        let labels = Labels::new(query, cube);
+        rows.sort_by_cached_key(|row| {
+            let order = labels.order(asked.place(row.portion, &row.told.nodes));
+            // Ranks are never negative, so their bits are in the same order.
+            order.into_iter().map(f64::to_bits).collect::<Vec<_>>()
+        });
+    }
+    Ok(rows)
+}

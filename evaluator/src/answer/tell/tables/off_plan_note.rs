@@ -1,0 +1,152 @@
+//! Whether a question was among those that the release was planned for, where that makes a difference.
+//!
+//! A plan that was made for ranges or for a list of questions knows those well, and others as well as may be. A reader is told only where a
+//! count is much less precise than what was planned for in the tables that hold it: of each of those two questions are looked at, or the middle
+//! row of a SELECT. A release that was asked for cells alone says nothing: every sum of cells is what they make it.
+
+use crate::answer::open::Answers;
+use crate::answer::question::Question;
+use crate::answer::tell::joint::JointLaw;
+use crate::cube::{Cube, Filter, Level};
+use crate::plan::{Asked, Asks, Selected, Table};
+use crate::render::rough;
+use crate::sql::Aggregate;
+use std::sync::Arc;
+
+/// Standard errors beyond so many times that of what was planned for are much larger.
+const MUCH: f64 = 3.0;
+/// Where more tables than this hold a count, nobody is told: it would take longer than the answer.
+const MOST_HOLDING: usize = 64;
+/// The most tables that are looked at.
+const MOST_TABLES: usize = 8;
+
+/// What a reader is told of a question with these laws of its rows, each with the portion that the row is of.
+pub(in crate::answer) fn note<'a>(
+    release: &Answers,
+    question: &Question,
+    laws: impl Iterator<Item = (usize, &'a Arc<JointLaw>)>,
+) -> Option<String> {
+    let plan = release.evaluator().recovery().plan();
+    if plan.rows().workload.iter().all(|t| t.asks.is_cells()) {
+        return None;
+    }
+    let width = question.aggregates.len();
+    let mut largest = vec![vec![0.0f64; width]; question.portions.len()];
+    let mut last: Option<(usize, &Arc<JointLaw>)> = None;
+    for (portion, law) in laws {
+        if last.is_some_and(|last| last.0 == portion && Arc::ptr_eq(last.1, law)) {
+            continue;
+        }
+        last = Some((portion, law));
+        for (i, most) in largest.get_mut(portion).into_iter().flatten().enumerate() {
+            let unit: Vec<f64> = (0..width).map(|k| f64::from(u8::from(k == i))).collect();
+            *most = most.max(law.covariance(&unit, &unit));
+        }
+    }
+    let aggregates = question.portions.iter().flat_map(|p| &p.aggregates);
+    let times = aggregates.zip(largest.iter().flatten()).filter_map(|(aggregate, &variance)| {
+        let count = aggregate.filter.weights.iter().all(|w| *w == 0.0 || *w == 1.0);
+        let planned =
+            if count && variance > 0.0 { planned(release, question, aggregate)? } else { return None };
+        let ratio = (variance / planned).sqrt();
+        (ratio > MUCH && ratio.is_finite()).then_some((ratio, planned.sqrt()))
+    });
+    let (ratio, planned) = times.reduce(|a, b| if b.0 > a.0 { b } else { a })?;
+    Some(format!(
+        "Not among the questions that {} was planned for: the standard error is up to {} times what theirs in the same tables is (about {}).",
+        release.name(),
+        rough(ratio),
+        rough(planned)
+    ))
+}
+
+/// The largest variance that was looked at of what the plan was made for in the tables that hold a count. `None` where the count itself is
+/// among that, or nothing is known.
+fn planned(release: &Answers, question: &Question, aggregate: &Aggregate) -> Option<f64> {
+    let cube = release.cube();
+    let group_by = &question.query.group_by;
+    let count = Selected::of_count(cube, aggregate.clone(), group_by.clone());
+    let workload = &release.evaluator().recovery().plan().rows().workload;
+    let holding = workload.iter().enumerate().filter(|(_, t)| count.cuboid.is_below(&t.cuboid));
+    let tables: Vec<(usize, &Table)> = holding.collect();
+    if tables.len() > MOST_HOLDING || tables.iter().any(|(_, t)| asks_for(cube, t, &count)) {
+        return None;
+    }
+    let look = |&(number, table): &(usize, &Table)| {
+        release.looked.at(number, || some(release, table).into_iter().reduce(f64::max))
+    };
+    tables.iter().take(MOST_TABLES).filter_map(look).reduce(f64::max)
+}
+
+/// Whether a table was asked for every row of a count.
+fn asks_for(cube: &Cube, table: &Table, count: &Selected) -> bool {
+    if let Asks::Query(_) = &table.asks {
+        let same = |s: Selected| s.group_by == count.group_by && s.aggregates.contains(&count.aggregates[0]);
+        return Selected::of(cube, table).is_some_and(same);
+    }
+    let over = Selected { cuboid: table.cuboid.clone(), ..count.clone() };
+    let Some(sides) = over.product(cube) else { return false };
+    sides.into_iter().zip(table.cuboid.iter()).all(|((d, of_count), level)| {
+        let n = level.of(cube).len() as u32;
+        let planned = table.asks.of(d).unwrap_or(&Asked::Cells);
+        of_count.is_some_and(|own| own.intervals(n).all(|at| planned.holds(n, at)))
+    })
+}
+
+/// The variances of some of what a table was asked for.
+fn some(release: &Answers, table: &Table) -> Vec<f64> {
+    let (cube, evaluator) = (release.cube(), release.evaluator());
+    if let Asks::Query(_) = &table.asks {
+        let Some(selected) = Selected::of(cube, table) else { return Vec::new() };
+        let nodes: Vec<u32> = selected.group_by.iter().map(|at| at.of(cube).len() as u32 / 2).collect();
+        let figure = |(at, terms): (usize, &Vec<(usize, f64)>)| {
+            if !selected.has_row(cube, at, &nodes) {
+                return None;
+            }
+            let mut factors = vec![0.0; selected.aggregates.len()];
+            terms.iter().for_each(|&(a, c)| factors[a] += c);
+            let law = evaluator.law(&selected.aggregates, &factors, &selected.group_by, &nodes);
+            law.ok().map(|law| law.variance())
+        };
+        return selected.figures.iter().enumerate().filter_map(figure).collect();
+    }
+    let of = |wide: bool| {
+        let filter = table.cuboid.iter().try_fold(Filter::everything(), |filter, level| {
+            let interval =
+                interval(table.asks.of(level.dimension).unwrap_or(&Asked::Cells), level, cube, wide);
+            filter.and(&nodes(cube, level, interval)).ok()
+        })?;
+        let aggregate = Aggregate { filter, partition: None };
+        evaluator.law(&[aggregate], &[1.0], &[], &[]).ok().map(|law| law.variance())
+    };
+    [true, false].into_iter().filter_map(of).collect()
+}
+
+/// One of the intervals asked of a level.
+fn interval(asked: &Asked, level: Level, cube: &Cube, wide: bool) -> (u32, u32) {
+    let n = level.of(cube).len() as u32;
+    match (asked, wide) {
+        (Asked::Cells, true) => (n / 2, n / 2),
+        (Asked::Cells, false) => (0, 0),
+        (Asked::Prefixes, true) => (0, (2 * n).div_ceil(3) - 1),
+        (Asked::Prefixes, false) => (0, (n / 2).max(1) - 1),
+        (Asked::Ranges, true) => (n / 6, n - 1 - n / 6),
+        (Asked::Ranges, false) => (n / 3, n - 1 - n / 3),
+        (Asked::Total, _) => (0, n - 1),
+        (Asked::Intervals(list), wide) => {
+            let length = |at: &&(u32, u32)| at.1 - at.0;
+            let found = if wide { list.iter().max_by_key(length) } else { list.iter().min_by_key(length) };
+            found.copied().unwrap_or((0, n - 1))
+        }
+    }
+}
+
+/// What is in some neighbouring nodes of a level.
+fn nodes(cube: &Cube, level: Level, (first, last): (u32, u32)) -> Filter {
+    let d = &cube.dimensions[level.dimension];
+    let inside = |node: &u32| (first..=last).contains(node);
+    Filter::nodes(
+        level.dimension,
+        &d.ancestors(d.finest(), level.level).iter().map(inside).collect::<Vec<_>>(),
+    )
+}

@@ -1,0 +1,195 @@
+//! An answer for people and for programs: a table that fits a terminal, CSV, JSON.
+//!
+//! CSV and JSON carry full precision and the same names: the SELECTed names in their order, and for a single
+//! figure `estimate`, `std_error`, `low` and `high` after them (a figure under its own name is its estimate
+//! again). With several figures each also has `<name>_std_error`, `<name>_low` and `<name>_high`, and the four
+//! plain names speak of the first. JSON also names the method behind each interval (`method`) and carries the
+//! notes that the table has below it (`notes`). What makes the numbers untrue besides noise ([`Caveat`]) is in all three: a note of the
+//! table, `caveats` in JSON, and in CSV a last column `status`, there only when it has something to say. The table rounds to what the standard errors justify, intervals outwards.
+
+mod caveat;
+mod columns;
+mod csv;
+mod html;
+mod json;
+mod table;
+mod together;
+
+pub use caveat::named;
+pub use caveat::{Caveat, truncation};
+pub use columns::{Column, Values, columns};
+pub use csv::{csv, field as csv_field};
+pub use html::{ShownColumn, escaped, html, preformatted, shown};
+pub use json::json;
+pub use table::{WIDTH, rough, table, table_within};
+pub use together::{MaxZ, Together};
+
+use crate::cube::Categories;
+
+/// An answer, ready to show.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ResultTable {
+    /// The columns, in the order of SELECT.
+    pub columns: Vec<ResultColumn>,
+    /// The rows: one cell for each column.
+    pub rows: Vec<Vec<ResultCell>>,
+    /// The probability with which each interval covers, such as 0.95.
+    pub level: f64,
+    /// How the interval of each figure was found: (column, method).
+    pub methods: Vec<(String, String)>,
+    /// How the intervals were made to cover all together, if they were.
+    pub together: Option<Together>,
+    /// What makes the numbers untrue besides noise.
+    pub caveats: Vec<Caveat>,
+    /// What else a reader must know beside the numbers.
+    pub notes: Vec<String>,
+}
+
+/// A column's name and kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResultColumn {
+    /// What it is called.
+    pub name: String,
+    /// What its cells are.
+    pub kind: ColumnKind,
+}
+
+/// What the cells of a column are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ColumnKind {
+    /// Labels that are text.
+    Text,
+    /// Labels that are whole numbers: JSON writes them as numbers.
+    Integer,
+    /// Figures with their intervals.
+    Figure,
+    /// Plain numbers: probabilities, medians.
+    Number,
+}
+
+/// A cell.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ResultCell {
+    /// The label of a group.
+    Label(String),
+    /// A figure with its interval.
+    Figure(ResultFigure),
+    /// A plain number.
+    Number(f64),
+}
+
+/// An estimate and what is known of its error. Bounds may be infinite.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ResultFigure {
+    /// The estimate.
+    pub estimate: f64,
+    /// Its standard error.
+    pub std_error: f64,
+    /// The lower end of the interval.
+    pub low: f64,
+    /// The upper end of the interval.
+    pub high: f64,
+}
+
+impl ResultFigure {
+    /// A figure of no units, whatever they might have been: NULL in SQL.
+    pub const NULL: ResultFigure =
+        ResultFigure { estimate: f64::NAN, std_error: f64::NAN, low: f64::NAN, high: f64::NAN };
+
+    /// Whether it is 0 and known exactly.
+    pub fn is_surely_zero(self) -> bool {
+        self.std_error == 0.0 && self.low == 0.0 && self.high == 0.0
+    }
+}
+
+impl ColumnKind {
+    /// The kind of a level's labels: numbers when every node stands for one whole number and is labelled with
+    /// just that number, text otherwise. So a level with ranges, leading zeros or a missing-value category is
+    /// text throughout, and no column mixes both.
+    pub fn of_level(level: &Categories) -> ColumnKind {
+        let integer = |node: usize| {
+            let number =
+                level.labels.get(node).and_then(|l| l.parse::<i64>().ok().filter(|n| n.to_string() == *l));
+            match (level.bounds.get(node), number) {
+                (Some(Some(b)), Some(n)) => b.closed && b.lo == b.hi && b.lo == n as f64,
+                _ => false,
+            }
+        };
+        if (0..level.len()).all(integer) { ColumnKind::Integer } else { ColumnKind::Text }
+    }
+}
+
+impl ResultTable {
+    /// The keys of a row in CSV and JSON, each once.
+    fn keys(&self) -> Vec<Key<'_>> {
+        let figures: Vec<usize> =
+            (0..self.columns.len()).filter(|&i| self.columns[i].kind == ColumnKind::Figure).collect();
+        let mut keys: Vec<Key> = Vec::new();
+        let mut add = |name: String, column: usize, part: Part| {
+            if keys.iter().all(|k| k.name != name) {
+                keys.push(Key { name, column, part, kind: &self.columns[column].kind });
+            }
+        };
+        for (i, column) in self.columns.iter().enumerate() {
+            add(column.name.clone(), i, Part::Whole);
+            if column.kind == ColumnKind::Figure && figures.len() > 1 {
+                for (suffix, part) in PARTS.iter().skip(1) {
+                    add(format!("{}_{suffix}", column.name), i, *part);
+                }
+            }
+        }
+        if let Some(&first) = figures.first() {
+            for (name, part) in PARTS {
+                add(name.to_string(), first, part);
+            }
+        }
+        keys
+    }
+}
+
+/// A key of a row, and which part of which cell it shows.
+struct Key<'a> {
+    name: String,
+    column: usize,
+    part: Part,
+    kind: &'a ColumnKind,
+}
+
+/// A part of a cell.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// The label, or the estimate.
+    Whole,
+    StdError,
+    Low,
+    High,
+}
+
+const PARTS: [(&str, Part); 4] =
+    [("estimate", Part::Whole), ("std_error", Part::StdError), ("low", Part::Low), ("high", Part::High)];
+
+/// What a key shows of a row.
+enum Shown<'a> {
+    Text(&'a str),
+    Number(f64),
+    Nothing,
+}
+
+impl Key<'_> {
+    fn of<'r>(&self, row: &'r [ResultCell]) -> Shown<'r> {
+        match row.get(self.column) {
+            Some(ResultCell::Label(label)) => Shown::Text(label),
+            Some(ResultCell::Figure(figure)) => Shown::Number(match self.part {
+                Part::Whole => figure.estimate,
+                Part::StdError => figure.std_error,
+                Part::Low => figure.low,
+                Part::High => figure.high,
+            }),
+            Some(ResultCell::Number(value)) => Shown::Number(*value),
+            None => Shown::Nothing,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,55 @@
+//! How the intervals of one answer were made to cover all together.
+
+/// What was done.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Together {
+    /// How many intervals cover together.
+    pub intervals: usize,
+    /// The level of each interval alone that Bonferroni's inequality wants.
+    pub each: f64,
+    /// The simulated critical value of the linear figures, where it is used.
+    pub max_z: Option<MaxZ>,
+    /// Whether there are intervals of ratios among them.
+    pub ratios: bool,
+    /// Whether single whole numbers of noise matter.
+    pub steps: bool,
+    /// Whether the simulation was asked for and could not be had.
+    pub refused: bool,
+}
+
+/// A simulated critical value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MaxZ {
+    /// How many standard errors each interval reaches.
+    pub critical: f64,
+    /// How many maxima were simulated.
+    pub draws: u32,
+    /// The proportion of simulated maxima within the critical value: above the level by the simulation's error.
+    pub covered: f64,
+}
+
+impl Together {
+    /// For people: how the intervals were found.
+    pub fn note(&self, level: f64) -> String {
+        let all = format!("All {} intervals together cover with probability {level}", self.intervals);
+        let each = format!("each alone with {:.6}", self.each);
+        match &self.max_z {
+            Some(z) => {
+                let of = if self.ratios { "each linear figure's reaches" } else { "each reaches" };
+                let rest = if self.ratios { format!(" Ratios: Bonferroni, {each}.") } else { String::new() };
+                format!(
+                    "{all}: {of} {:.4} standard errors, by {} simulations of the largest error (fixed seed). {:.2} % of \
+                     them lie within: above the level by what a simulation may err (confidence 99.9 %){}.{rest}",
+                    z.critical,
+                    z.draws,
+                    100.0 * z.covered,
+                    if self.steps { " and by the steps of whole-number noise" } else { "" }
+                )
+            }
+            None if self.refused => {
+                format!("{all} (Bonferroni: {each}). Too many rows or noises to simulate the largest error.")
+            }
+            None => format!("{all} (Bonferroni: {each})."),
+        }
+    }
+}
