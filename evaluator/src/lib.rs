@@ -5,7 +5,7 @@
 //! whose face it is behind; it is a package of its own so that both are compiled side by side.
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
-pub use margins_law::{exact, law, numeric};
+pub use margins_law::{exact, law, loss, numeric};
 
 pub mod answer;
 pub mod calendar;

@@ -74,6 +74,8 @@ pub struct Delta {
 
 /// With this little of itself in excess a bound is as good as exact.
 const CLOSE: f64 = 1e-6;
+/// How closely the least ε is found.
+const CLOSEST: f64 = 1e-8;
 /// Steps of inversion before listing is tried, and after that.
 const QUICK: usize = 1 << 13;
 const LONG: usize = 1 << 17;
@@ -153,18 +155,45 @@ impl Loss {
         if within(0.0) {
             return Some(0.0);
         }
-        // Of continuous noise, roughly.
-        let guess = self.rho() + libm::sqrt(2.0 * self.spread * libm::log(1.0 / delta).max(0.5));
-        let (mut low, mut high) = (0.0, guess);
-        while !within(high) {
-            (low, high) = (high, 2.0 * high);
+        let ln = |epsilon: f64| libm::log(self.delta(epsilon).above / delta);
+        // From the ε of continuous noise, which is seldom far, outwards until it is between two.
+        let mut width = 1e-9;
+        let mut high =
+            if self.parts.is_empty() { self.rho() } else { Loss::smooth(self.rho()).epsilon(delta)? };
+        let mut low = 0.0;
+        let (mut of_low, mut of_high) = (libm::log(1.0 / delta), ln(high));
+        while of_high > 0.0 {
+            (low, of_low) = (high, of_high);
+            high += width * (1.0 + high);
+            width *= 8.0;
+            of_high = ln(high);
             if !(high < 1e12) {
                 return None;
             }
         }
-        while high - low > 1e-9 * high {
-            let middle = 0.5 * (low + high);
-            if within(middle) { high = middle } else { low = middle }
+        width = 1e-9;
+        let mut nearer = high - width * (1.0 + high);
+        while nearer > low {
+            let of = ln(nearer);
+            if of > 0.0 {
+                (low, of_low) = (nearer, of);
+                break;
+            }
+            (high, of_high) = (nearer, of);
+            width *= 8.0;
+            nearer = high - width * (1.0 + high);
+        }
+        // ln δ is nearly straight: where the chord says, and a half now and then.
+        let mut turn = 0;
+        while high - low > CLOSEST * high {
+            turn += 1;
+            let share = (of_low / (of_low - of_high)).clamp(0.01, 0.99);
+            let middle = low + (high - low) * if turn % 3 == 0 { 0.5 } else { share };
+            if !(middle > low && middle < high) {
+                break;
+            }
+            let of = ln(middle);
+            if of > 0.0 { (low, of_low) = (middle, of) } else { (high, of_high) = (middle, of) }
         }
         Some(high)
     }

@@ -85,6 +85,13 @@ pub fn component_scale(frame: &Frame, cuboid: &Cuboid) -> Option<u128> {
     cuboid.iter().try_fold(1u128, |m, level| m.checked_mul(rung_scale(frame.rung(level))))
 }
 
+/// What a unit in a group of so many siblings moves: its own scaled count, and those of all others, by so much. `None` where it does not fit.
+pub fn component_part(rung: &Rung, siblings: u32) -> Option<(u64, u64)> {
+    let (m, c) = (rung_scale(rung), u128::from(siblings));
+    let r = m.checked_add(c / 2)?.checked_div(c)?;
+    Some(((m - r).try_into().ok()?, r.try_into().ok()?))
+}
+
 /// The largest `‖w‖²` of one rung.
 pub(super) fn rung_norm(rung: &Rung, m: u128) -> u128 {
     // One size, which is the scale: (c − 1)² + (c − 1).

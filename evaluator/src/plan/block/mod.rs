@@ -15,7 +15,7 @@ mod table;
 mod walsh;
 
 pub use based::Based;
-pub use component::{component_norm, component_scale};
+pub use component::{component_norm, component_part, component_scale};
 pub use kind::{Factors, Form, Seen};
 pub use rows::Rows;
 

@@ -1,0 +1,284 @@
+//! The exact privacy loss of a plan: what δ it has at an ε, and the other way round.
+//!
+//! **Guarantee.** A unit that comes or goes moves the integers of a block by `⊗ w`, whole numbers, up to what the published contrasts do not
+//! see (see each kind in [`super::block`]); all blocks together are one vector of integers with independent noises. What is
+//! published is made of them, so it loses no more than they do, and their loss is a law ([`crate::loss`]). **Proof.** Post-processing; the loss of independent noises
+//! is the sum of theirs. **Source.** Canonne, Kamath & Steinke 2020, section 3, for one noise.
+//!
+//! Where a unit's cell matters, every kind of cell has a law of its own and the largest δ counts. That is so within one release, whose
+//! scales are fixed before anything is seen: across releases ρ adds up.
+
+use super::block::{Based, Block, component_part};
+use super::{Basis, Neighbours, Noise, Plan, Subject};
+use crate::cube::{Axis, Frame, Level, walsh};
+use crate::loss::{Loss, Moved};
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::Arc;
+
+/// More kinds of cells are not looked at one by one, nor more blocks of all kinds together.
+const MOST_KINDS: usize = 64;
+const MOST_BLOCKS: usize = 1 << 21;
+
+/// The laws of a plan's privacy loss, one for every kind of cell that a unit may be in.
+#[derive(Debug, Clone)]
+pub struct Losses(Vec<Loss>);
+
+/// Why a plan's δ comes from its ρ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Apart {
+    /// Pure ε needs no δ.
+    Pure,
+    /// A unit changes.
+    Substitute,
+    /// A unit has several rows.
+    Rows,
+    /// Copies for several recipients.
+    Copies,
+    /// The agency's own rows are measured.
+    Own,
+    /// Cells are of too many kinds.
+    Kinds,
+    /// Numbers that do not fit.
+    Size,
+}
+
+impl fmt::Display for Apart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Apart::Pure => "its noise is pure",
+            Apart::Substitute => "a unit may change its cell",
+            Apart::Rows => "a unit may have several rows",
+            Apart::Copies => "there are several recipients",
+            Apart::Own => "rows of its own are measured",
+            Apart::Kinds => "its cells are of too many kinds",
+            Apart::Size => "its numbers are too large",
+        })
+    }
+}
+
+/// How a dimension of a block is told.
+#[derive(Clone)]
+enum Told {
+    /// One of a table's cells.
+    Cell,
+    /// Scaled counts, of which contrasts are published.
+    Scaled,
+    /// One of two siblings.
+    Pair,
+    /// A sign in every coefficient.
+    Signs,
+    /// Rows of a basis.
+    Basis(Arc<Basis>),
+}
+
+/// How far how many integers move, each distance once.
+type Steps = Vec<(u64, u64)>;
+
+/// The steps of all kinds there are, by number.
+#[derive(Default)]
+struct Known {
+    numbers: HashMap<Steps, u32>,
+    all: Vec<Steps>,
+}
+
+impl Known {
+    fn number(&mut self, steps: Steps) -> u32 {
+        let next = self.all.len() as u32;
+        *self.numbers.entry(steps).or_insert_with_key(|steps| {
+            self.all.push(steps.clone());
+            next
+        })
+    }
+}
+
+impl Losses {
+    /// Those of a plan; or why there are none.
+    pub fn of(plan: &Plan, frame: &Frame) -> Result<Losses, Apart> {
+        if plan.noise != Noise::Gaussian {
+            return Err(Apart::Pure);
+        }
+        if plan.copy.is_some() {
+            return Err(Apart::Copies);
+        }
+        if plan.neighbours != Neighbours::AddRemove {
+            return Err(Apart::Substitute);
+        }
+        if plan.max_rows > 1 || plan.channels.iter().any(|c| c.subject != Subject::Rows) {
+            return Err(Apart::Rows);
+        }
+        let mut known = Known::default();
+        // For each dimension the ways it is told, and for each way the steps of the nodes of its level.
+        let mut ways: Vec<Vec<(Level, Told, Vec<u32>)>> = vec![Vec::new(); frame.axes.len()];
+        let mut blocks: Vec<(Vec<(usize, usize)>, f64)> = Vec::with_capacity(plan.measured());
+        for m in plan.measurements() {
+            let mut own = Vec::with_capacity(m.block.cuboid().len());
+            for (level, told) in told(&m.block)? {
+                let ways = &mut ways[level.dimension];
+                let like = ways.iter().position(|(l, t, _)| *l == level && same(t, &told));
+                let at = match like {
+                    Some(at) => at,
+                    None => {
+                        let steps = steps(frame, level, &told).ok_or(Apart::Size)?;
+                        let numbers = steps.into_iter().map(|s| known.number(s)).collect();
+                        ways.push((level, told, numbers));
+                        ways.len() - 1
+                    }
+                };
+                own.push((level.dimension, at));
+            }
+            blocks.push((own, m.scale.to_f64()));
+        }
+        let kinds: Vec<Vec<Vec<u32>>> =
+            ways.iter().zip(&frame.axes).map(|(ways, axis)| kinds(ways, axis)).collect();
+        let many = kinds.iter().try_fold(1usize, |n, of| n.checked_mul(of.len()));
+        let many = many.filter(|n| *n <= MOST_KINDS && n.saturating_mul(blocks.len()) <= MOST_BLOCKS);
+        let all = (0..many.ok_or(Apart::Kinds)?).map(|mut number| {
+            let kind: Vec<&Vec<u32>> = kinds
+                .iter()
+                .map(|of| {
+                    let own = &of[number % of.len()];
+                    number /= of.len();
+                    own
+                })
+                .collect();
+            loss(&blocks, &kind, &known.all).ok_or(Apart::Size)
+        });
+        Ok(Losses(all.collect::<Result<_, _>>()?))
+    }
+
+    /// δ at an ε: never less than it is.
+    pub fn delta(&self, epsilon: f64) -> f64 {
+        self.0.iter().map(|loss| loss.delta(epsilon).above).fold(0.0, f64::max)
+    }
+
+    /// The least ε at a δ, rounded up.
+    pub fn epsilon(&self, delta: f64) -> Option<f64> {
+        // The dearest first: others are seldom dearer elsewhere.
+        let mut most = 0.0;
+        for loss in &self.0 {
+            if most == 0.0 || loss.delta(most).above > delta {
+                most = loss.epsilon(delta)?;
+            }
+        }
+        Some(most)
+    }
+
+    /// With all scales times a factor.
+    pub fn scaled(&self, factor: f64) -> Losses {
+        Losses(self.0.iter().map(|loss| loss.scaled(factor)).collect())
+    }
+
+    /// The largest ρ of a kind of cell, to within rounding.
+    pub fn rho(&self) -> f64 {
+        self.0.iter().map(Loss::rho).fold(0.0, f64::max)
+    }
+}
+
+/// How the dimensions of a block are told.
+fn told(block: &Block) -> Result<Vec<(Level, Told)>, Apart> {
+    let all = |told: Told| block.cuboid().iter().map(|level| (level, told.clone())).collect();
+    Ok(match block {
+        Block::Table(_) => all(Told::Cell),
+        Block::Component(_) => all(Told::Scaled),
+        Block::Pairs(_) => all(Told::Pair),
+        Block::Walsh(_) => all(Told::Signs),
+        Block::Based(based) => of_based(based),
+        Block::Rows(_) => return Err(Apart::Own),
+    })
+}
+
+fn of_based(based: &Based) -> Vec<(Level, Told)> {
+    let told = |basis: Option<&Arc<Basis>>| basis.map_or(Told::Scaled, |b| Told::Basis(b.clone()));
+    based.dimensions().map(|(d, l, basis)| (Level::new(d, l), told(basis))).collect()
+}
+
+fn same(a: &Told, b: &Told) -> bool {
+    match (a, b) {
+        (Told::Basis(a), Told::Basis(b)) => Arc::ptr_eq(a, b) || a == b,
+        _ => std::mem::discriminant(a) == std::mem::discriminant(b),
+    }
+}
+
+/// How far a unit in each node of a level moves what is measured of the dimension. `None` where that does not fit.
+fn steps(frame: &Frame, level: Level, told: &Told) -> Option<Vec<Steps>> {
+    let rung = frame.rung(level);
+    let sorted = |moved: &mut dyn Iterator<Item = (u64, u64)>| -> Steps {
+        let mut all: BTreeMap<u64, u64> = BTreeMap::new();
+        moved.filter(|m| m.0 > 0 && m.1 > 0).for_each(|(by, copies)| *all.entry(by).or_default() += copies);
+        all.into_iter().collect()
+    };
+    let of_group = |node: usize| rung.siblings.get(*rung.parent.get(node)? as usize).copied();
+    (0..rung.len())
+        .map(|node| match told {
+            Told::Cell => Some(vec![(1, 1)]),
+            Told::Pair => Some(sorted(&mut [(1, u64::from(of_group(node)? > 1))].into_iter())),
+            Told::Signs => Some(sorted(&mut [(1, walsh::padded(rung.real_len()) - 1)].into_iter())),
+            Told::Scaled => {
+                let (own, others) = component_part(rung, of_group(node)?)?;
+                Some(sorted(&mut [(own, 1), (others, u64::from(of_group(node)?) - 1)].into_iter()))
+            }
+            Told::Basis(basis) => {
+                let entries = (0..basis.rows()).map(|row| basis.row(row)[node].unsigned_abs().into());
+                Some(sorted(&mut entries.map(|by| (by, 1))))
+            }
+        })
+        .collect()
+}
+
+/// The kinds of cells of a dimension: for each the number of its steps in every way.
+fn kinds(ways: &[(Level, Told, Vec<u32>)], axis: &Axis) -> Vec<Vec<u32>> {
+    let Some(finest) = ways.iter().map(|(level, ..)| level.level).max().and_then(|l| axis.rung(l)) else {
+        return vec![Vec::new()];
+    };
+    // From the finest rung upwards, where each of its nodes is.
+    let mut at: Vec<u32> = (0..axis.rungs[finest].len() as u32).collect();
+    let mut found = vec![vec![0; ways.len()]; at.len()];
+    for rung in axis.rungs[..=finest].iter().rev() {
+        for (w, (level, _, numbers)) in ways.iter().enumerate() {
+            if level.level == rung.level {
+                found.iter_mut().zip(&at).for_each(|(kind, node)| kind[w] = numbers[*node as usize]);
+            }
+        }
+        if rung.level > 0 {
+            at.iter_mut().for_each(|node| *node = rung.parent[*node as usize]);
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// The loss of a kind of cell. `None` where something does not fit.
+fn loss(blocks: &[(Vec<(usize, usize)>, f64)], kind: &[&Vec<u32>], known: &[Steps]) -> Option<Loss> {
+    // Most blocks of a large plan are alike.
+    let mut alike: HashMap<(Vec<u32>, u64), u64> = HashMap::new();
+    for (dimensions, variance) in blocks {
+        let mut own: Vec<u32> = dimensions.iter().map(|&(d, way)| kind[d][way]).collect();
+        own.sort_unstable();
+        *alike.entry((own, variance.to_bits())).or_default() += 1;
+    }
+    let mut moved = Vec::new();
+    // In an order of their own, so that sums are the same everywhere.
+    let alike: BTreeMap<_, _> = alike.into_iter().collect();
+    for ((dimensions, bits), times) in alike {
+        let mut product: Steps = vec![(1, times)];
+        for number in dimensions {
+            let steps = known.get(number as usize)?;
+            let mut next: BTreeMap<u64, u64> = BTreeMap::new();
+            for (by, copies) in &product {
+                for (more, others) in steps {
+                    let entry = next.entry(by.checked_mul(*more)?).or_default();
+                    *entry = entry.checked_add(copies.checked_mul(*others)?)?;
+                }
+            }
+            product = next.into_iter().collect();
+        }
+        let variance = f64::from_bits(bits);
+        moved.extend(product.into_iter().map(|(by, copies)| Moved { by, copies, variance }));
+    }
+    Loss::new(moved)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,210 @@
+//! Against vectors written out: cell by cell, integer by integer.
+
+use super::*;
+use crate::cube::{Categories, Cube, Cuboid, Dimension};
+use crate::exact::Rational;
+use crate::plan::block::component_scale;
+use crate::plan::{BudgetRule, Channel, Measure, Measurement, cost};
+
+fn tree(name: &str, groups: &[u32]) -> Dimension {
+    let nodes = |n: usize, parent: Vec<u32>, name: &str| Categories {
+        name: name.into(),
+        labels: (0..n).map(|i| i.to_string()).collect(),
+        parent,
+        bounds: Vec::new(),
+    };
+    let below: Vec<u32> = groups.iter().zip(0..).flat_map(|(&c, p)| vec![p; c as usize]).collect();
+    let levels = vec![
+        Categories::total(),
+        nodes(groups.len(), vec![0; groups.len()], "group"),
+        nodes(below.len(), below, name),
+    ];
+    Dimension { name: name.into(), levels }
+}
+
+fn plain(name: &str, n: usize) -> Dimension {
+    Dimension::plain(name, (0..n).map(|i| i.to_string()).collect())
+}
+
+fn plan(cube: &Cube, blocks: Vec<Block>) -> Plan {
+    let scales = ["37/2", "5", "123", "60", "11/3", "800"].iter().cycle();
+    let measurements = blocks
+        .into_iter()
+        .zip(scales)
+        .map(|(block, scale)| {
+            // Wider where counts are scaled.
+            let unit = component_scale(&Frame::new(cube, &levels(cube)), block.cuboid()).unwrap();
+            let scale = scale.parse::<Rational>().unwrap().checked_mul(Rational::whole(unit)).unwrap();
+            Measurement { block, scale }
+        })
+        .collect();
+    Plan {
+        noise: Noise::Gaussian,
+        budget: Rational::ONE,
+        neighbours: Neighbours::AddRemove,
+        max_rows: 1,
+        measure: Measure::Residual,
+        budgets: BudgetRule::Optimal,
+        levels: levels(cube),
+        channels: vec![Channel::rows(Vec::new(), measurements)],
+        exact: Vec::new(),
+        zeros: Vec::new(),
+        copy: None,
+    }
+}
+
+fn levels(cube: &Cube) -> Vec<Vec<u8>> {
+    cube.dimensions.iter().map(|d| (0..d.levels.len() as u8).collect()).collect()
+}
+
+/// What a unit in a node moves of one dimension, less what the contrasts do not see.
+fn written_out(frame: &Frame, level: Level, told: &Told, node: usize) -> Vec<i64> {
+    let rung = frame.rung(level);
+    let n = rung.len();
+    let group = rung.parent[node];
+    match told {
+        Told::Cell => (0..n).map(|k| i64::from(k == node)).collect(),
+        Told::Scaled => {
+            let (own, others) = component_part(rung, rung.siblings[group as usize]).unwrap();
+            let entry = |k: usize| match () {
+                () if k == node => own as i64,
+                () if rung.parent[k] == group => -(others as i64),
+                () => 0,
+            };
+            (0..n).map(entry).collect()
+        }
+        Told::Basis(basis) => (0..basis.rows()).map(|r| i64::from(basis.row(r)[node])).collect(),
+        // These have no kernel: what a unit in the cell adds up to.
+        Told::Pair | Told::Signs => {
+            let cuboid = Cuboid::new([level]);
+            let block = if matches!(told, Told::Pair) { Block::Pairs(cuboid) } else { Block::Walsh(cuboid) };
+            block.apply(frame, (0..n).map(|k| i64::from(k == node)).collect()).unwrap()
+        }
+    }
+}
+
+/// The loss of a unit in a cell given by its node of the finest level in each dimension; on the way the proof that what is
+/// published moves just as this vector does.
+fn of_cell(plan: &Plan, cube: &Cube, frame: &Frame, cell: &[usize]) -> Loss {
+    let mut moved = Vec::new();
+    for m in plan.measurements() {
+        let (mut vector, mut index, mut cells) = (vec![1i64], 0, 1);
+        for (level, told) in told(&m.block).unwrap() {
+            let d = level.dimension;
+            let mut node = cell[d];
+            for l in (level.level..cube.dimensions[d].levels.len() - 1).rev() {
+                node = cube.dimensions[d].levels[l + 1].parent[node] as usize;
+            }
+            let own = written_out(frame, level, &told, node);
+            vector = vector.iter().flat_map(|v| own.iter().map(move |o| v * o)).collect();
+            index = index * frame.rung(level).len() + node;
+            cells *= frame.rung(level).len();
+        }
+        let unit: Vec<i64> = (0..cells).map(|k| i64::from(k == index)).collect();
+        let seen = m.block.publish(frame, m.block.apply(frame, unit).unwrap());
+        assert_eq!(seen, m.block.publish(frame, vector.clone()), "{:?} {cell:?}", m.block);
+        let variance = m.scale.to_f64();
+        moved.extend(vector.iter().map(|v| Moved { by: v.unsigned_abs(), copies: 1, variance }));
+    }
+    Loss::new(moved).unwrap()
+}
+
+fn check(cube: Cube, blocks: Vec<Block>, kinds: usize) {
+    let (plan, frame) = (plan(&cube, blocks), Frame::new(&cube, &levels(&cube)));
+    let losses = Losses::of(&plan, &frame).unwrap();
+    assert_eq!(losses.0.len(), kinds);
+    let mut cells: Vec<Vec<usize>> = vec![Vec::new()];
+    for d in &cube.dimensions {
+        let n = d.levels.last().unwrap().len();
+        cells = cells.iter().flat_map(|c| (0..n).map(move |k| [&c[..], &[k]].concat())).collect();
+    }
+    let all: Vec<Loss> = cells.iter().map(|c| of_cell(&plan, &cube, &frame, c)).collect();
+    let most = |f: &dyn Fn(&Loss) -> f64| all.iter().map(f).fold(0.0, f64::max);
+    for epsilon in [0.1, 2.0] {
+        let (found, known) = (losses.delta(epsilon), most(&|l| l.delta(epsilon).above));
+        assert!((found / known - 1.0).abs() < 2e-6, "{epsilon}: {found} {known}");
+    }
+    let epsilon = losses.epsilon(1e-6).unwrap();
+    assert!(losses.delta(epsilon) <= 1e-6 && losses.delta(epsilon * (1.0 - 1e-6)) > 1e-6);
+    let rho = cost::cost(&plan, &frame).unwrap().total.to_f64();
+    let known = most(&Loss::rho);
+    assert!((losses.rho() / known - 1.0).abs() < 1e-12 && rho > known * (1.0 - 1e-12), "{rho} {known}");
+    // Where cells are of one kind the cost is that ρ.
+    assert!(kinds > 1 || (rho / known - 1.0).abs() < 1e-9, "{rho} {known}");
+    assert!((losses.scaled(2.0).rho() / known - 0.5).abs() < 1e-12);
+}
+
+fn cuboid(levels: &[(usize, usize)]) -> Cuboid {
+    Cuboid::new(levels.iter().copied())
+}
+
+#[test]
+fn plain_dimensions_have_one_law() {
+    let cube = Cube { dimensions: vec![plain("a", 3), plain("b", 2), plain("c", 5)] };
+    let blocks = vec![
+        Block::Component(cuboid(&[])),
+        Block::Component(cuboid(&[(0, 1)])),
+        Block::Component(cuboid(&[(0, 1), (2, 1)])),
+        Block::Table(cuboid(&[(1, 1), (2, 1)])),
+        Block::Walsh(cuboid(&[(0, 1), (2, 1)])),
+        Block::Component(cuboid(&[(0, 1), (1, 1), (2, 1)])),
+    ];
+    check(cube, blocks, 1);
+}
+
+#[test]
+fn groups_of_one_size_have_one_law() {
+    let cube = Cube { dimensions: vec![tree("a", &[2, 2, 2]), plain("b", 3)] };
+    let blocks = vec![
+        Block::Component(cuboid(&[(0, 1)])),
+        Block::Component(cuboid(&[(0, 2), (1, 1)])),
+        Block::Pairs(cuboid(&[(0, 2)])),
+        Block::Table(cuboid(&[(0, 1), (1, 1)])),
+    ];
+    check(cube, blocks, 1);
+}
+
+/// The worst kind of cell: groups of 1, 2 and 4 below one dimension, and pairs of which one has no sibling below the other.
+#[test]
+fn groups_of_several_sizes_have_a_law_for_each() {
+    let cube = Cube { dimensions: vec![tree("a", &[2, 4, 1, 4]), tree("b", &[2, 1])] };
+    let blocks = vec![
+        Block::Component(cuboid(&[(0, 2)])),
+        Block::Component(cuboid(&[(0, 2), (1, 1)])),
+        Block::Pairs(cuboid(&[(1, 2)])),
+        Block::Component(cuboid(&[(0, 1)])),
+    ];
+    check(cube, blocks, 3 * 2);
+}
+
+#[test]
+fn columns_of_a_basis_are_kinds_of_cells() {
+    let basis = Arc::new(Basis::new(vec![0; 4], vec![3, -4, 0, 1, 1, 1, 1, -2, 0, 5, 2, 2]).unwrap());
+    let cube = Cube { dimensions: vec![plain("a", 3), plain("b", 4)] };
+    let based = |levels: &[(usize, usize)], axes| Block::Based(Based { cuboid: cuboid(levels), axes });
+    let blocks = vec![
+        based(&[(0, 1)], vec![None]),
+        based(&[(1, 1)], vec![Some(basis.clone())]),
+        based(&[(0, 1), (1, 1)], vec![None, Some(basis)]),
+    ];
+    check(cube, blocks, 4);
+}
+
+#[test]
+fn what_has_no_law_of_its_own_says_why() {
+    let cube = Cube { dimensions: vec![plain("a", 3)] };
+    let frame = Frame::new(&cube, &levels(&cube));
+    let good = plan(&cube, vec![Block::Table(cuboid(&[(0, 1)]))]);
+    assert!(Losses::of(&good, &frame).is_ok());
+    let why = |plan: &Plan| Losses::of(plan, &frame).unwrap_err();
+    assert_eq!(why(&Plan { noise: Noise::Laplace, ..good.clone() }), Apart::Pure);
+    assert_eq!(why(&Plan { neighbours: Neighbours::Substitute, ..good.clone() }), Apart::Substitute);
+    assert_eq!(why(&Plan { max_rows: 2, ..good.clone() }), Apart::Rows);
+    let rows = crate::plan::Rows { cuboid: cuboid(&[(0, 1)]), rows: vec![vec![(0, 1)]] };
+    assert_eq!(why(&plan(&cube, vec![Block::Rows(rows)])), Apart::Own);
+    let uneven: Vec<u32> = (1..=70).collect();
+    let cube = Cube { dimensions: vec![tree("a", &uneven)] };
+    let frame = Frame::new(&cube, &levels(&cube));
+    let many = plan(&cube, vec![Block::Component(cuboid(&[(0, 2)]))]);
+    assert_eq!(Losses::of(&many, &frame).unwrap_err(), Apart::Kinds);
+}
