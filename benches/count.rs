@@ -37,6 +37,7 @@ fn spec(labelled: bool) -> Spec {
         other: None,
     };
     Spec {
+        file: None,
         name: "bench".into(),
         title: String::new(),
         description: None,

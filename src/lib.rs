@@ -3,32 +3,30 @@
 //! Compiles a private dataset into signed statistical tables with exact margins of error; and, without its default features, opens,
 //! verifies and queries such releases.
 //!
-//! # An answer from a release
+//! # From a spec to an answer
 //!
 //! ```
 //! # #[cfg(feature = "compile")]
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! # // A release of the bundled made-up town, sealed with a key nobody keeps.
-//! # use margins::{compile, release::SigningKey, secret::noise::Entropy, spec};
-//! # let folder = tempfile::tempdir()?;
-//! # let town = spec::load("specs/town.toml".as_ref()).map_err(|e| e.to_string())?;
-//! # let (key, ledger) = (SigningKey::throw_away()?, folder.path().join("ledger.jsonl"));
-//! # let options = compile::Options {
-//! #     out: folder.path(), data: None, counts: None, ledger: &ledger, key: &key, replace: false, day: "2026-01-31",
-//! #     entropy: Entropy::from_os()?,
-//! # };
-//! # let path = compile::release(&town, options, &())?.sealed.path;
-//! use margins::Release;
+//! use margins::{Release, ReleaseOptions, Spec};
+//!
+//! // What will be measured, and how exact the tables will be: decided without looking at data.
+//! let plan = Spec::load("specs/town.toml")?.plan()?;
+//! for table in plan.tables() {
+//!     println!("{}: ± {:.0}", table.levels.join(" × "), 1.96 * table.std_error);
+//! }
+//!
+//! // The ledger is charged, noise is drawn, the file is signed. This town is made up, so a throw-away key will do.
+//! let folder = tempfile::tempdir()?;
+//! let options = ReleaseOptions::new().out(folder.path()).ledger(folder.path().join("ledger.jsonl"));
+//! let made = plan.release(options)?;
+//! println!("{} for {} = {}", made.path().display(), made.currency(), made.cost());
 //!
 //! // Opening checks the signature over the manifest; each section is checked when it is first needed.
-//! let release = Release::open(&path)?;
+//! let release = Release::open(made.path())?;
 //!
 //! // Everything an auditor can check from the file alone; give the agency's public key to know who signed.
 //! assert!(release.verify(None)?.passed());
-//!
-//! for table in release.tables() {
-//!     println!("{}: {:?} cells", table.levels.join(" × "), table.cells);
-//! }
 //!
 //! let answer = release.query("SELECT sex, COUNT(*) FROM town WHERE age < 20 GROUP BY sex")?;
 //! for row in &answer {
@@ -37,6 +35,8 @@
 //!     # assert!(count.low < count.estimate && count.estimate < count.high && count.std_error < 60.0);
 //! }
 //! # assert_eq!(answer.rows().len(), 2);
+//! # assert_eq!(made.cost(), plan.cost());
+//! # assert!(plan.tables().len() > 1 && plan.tables().iter().all(|t| t.std_error > 0.0));
 //! // What else a reader must know beside the numbers.
 //! for note in answer.notes() {
 //!     println!("note: {note}");
@@ -47,18 +47,29 @@
 //! # fn main() {}
 //! ```
 //!
+//! [`PlanOptions`] and [`ReleaseOptions`] say what is to be otherwise: the key that signs, rows in memory ([`Frame`]), a limit of memory. A [`Watch`] hears how
+//! far the work is, and stops it. No state is shared: a program may plan and release in several threads at once.
+//!
 //! It is the same for a release of a random projection, of which single keys are asked. Histories of noisy answers from elsewhere are
 //! [`History`]'s business. Everything else in this library serves the `margins` command and may change; `docs/architecture.md` shows
 //! how it is built.
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 pub use answer::Options;
+pub use answer::QueryError;
 pub use audit::{Audit, Verdict};
 pub use describe::Description;
 pub use face::{Answer, Dimension, Error, Figure, Level, Release, Row, Table};
 pub use history::{History, HistoryAnswer, HistoryError, Inferred};
-pub use release::{Check, Manifest, Outcome};
 pub use render::Caveat;
+pub use release::{Check, Manifest, Outcome, ReleaseError};
+pub use watch::Watch;
+#[cfg(feature = "compile")]
+pub use {
+    make::{Charging, MadeRelease, MakeError, PlanOptions, PlannedRelease, PlannedTable, ReleaseOptions},
+    secret::ingest::{Frame, Held},
+    spec::{Diagnostic, Spec, SpecErrors},
+};
 
 mod face;
 
@@ -110,6 +121,9 @@ pub mod compile;
 pub mod ledger;
 #[cfg(feature = "compile")]
 mod lone;
+#[cfg(feature = "compile")]
+#[doc(hidden)]
+pub mod make;
 #[cfg(feature = "compile")]
 #[doc(hidden)]
 pub mod planner;

@@ -132,7 +132,7 @@ impl Answer {
     /// All that a reader must be told beside the numbers, in sentences: the caveats first.
     #[getter]
     fn notes(&self) -> Vec<String> {
-        self.table.told()
+        self.table.told().iter().map(|text| error::named(text)).collect()
     }
 
     fn __len__(&self) -> usize {
@@ -172,14 +172,14 @@ impl Answer {
 
     /// All rows, as the command prints them.
     fn __str__(&self, py: Python<'_>) -> String {
-        py.detach(|| render::table(&self.table)).trim_end().to_owned()
+        error::named(py.detach(|| render::table(&self.table)).trim_end())
     }
 
     /// The first rows, as the command prints them.
     fn __repr__(&self, py: Python<'_>) -> String {
         match self.shortened() {
             None => self.__str__(py),
-            Some((first, more)) => format!("{}\n{more}", render::table(&first).trim_end()),
+            Some((first, more)) => error::named(&format!("{}\n{more}", render::table(&first).trim_end())),
         }
     }
 

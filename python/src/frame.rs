@@ -18,6 +18,9 @@ use pyo3::types::PyTuple;
 use std::io::Write;
 use zeroize::Zeroizing;
 
+/// After so many rows somebody looks for signals.
+const LOOK: usize = 1 << 16;
+
 /// What went wrong in somebody else's code. Its text may quote cells, so it is not handed on, nor is the exception itself: a log would show it as the cause.
 fn unreadable(error: &PyErr, py: Python<'_>) -> PyErr {
     if error.is_instance_of::<PyKeyboardInterrupt>(py) {
@@ -90,6 +93,9 @@ pub fn frame(data: &Bound<'_, PyAny>, named: &[String]) -> PyResult<Frame> {
                 .map(|c| Column::of(c.as_ref()))
                 .collect();
             for row in 0..batch.num_rows() {
+                if row % LOOK == 0 {
+                    Python::attach(|py| py.check_signals())?;
+                }
                 for column in &columns {
                     text.clear();
                     column.write(row, &mut text);

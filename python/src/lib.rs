@@ -7,14 +7,18 @@
 //! | `made` | plans and releases |
 //! | `spec` | a spec as a path or a dict |
 //! | `frame` | rows from a data frame: private, never on the disk |
+//! | `given` | the arguments of calls |
+//! | `waiting` | Ctrl-C while work is done |
 //! | `error` | the exceptions |
 
 mod answer;
 mod error;
 mod frame;
+mod given;
 mod made;
 mod opened;
 mod spec;
+mod waiting;
 
 /// The extension module; `margins/__init__.py` shows what of it is for people.
 #[pyo3::pymodule]

@@ -2,90 +2,139 @@
 
 use crate::error;
 use crate::frame::frame;
-use crate::opened::{self, Paths, Release};
-use crate::spec::source;
-use margins::cli::programs::{self, Making, Said};
+use crate::given::{self, Given};
+use crate::opened::{self, Release};
+use crate::spec::Source;
+use crate::waiting::{making, planning};
 use margins::render::preformatted;
+use margins::cli::programs;
 use margins::visible::{visible_json, visible_lines};
+use margins::{PlanOptions, ReleaseOptions};
 use pyo3::prelude::*;
 use std::path::PathBuf;
-use zeroize::Zeroizing;
 
 /// What a spec will measure and how exact its tables will be.
 #[pyclass(frozen, module = "margins")]
-pub struct Plan(Said);
+pub struct Plan {
+    text: String,
+    json: String,
+}
 
 /// A release that was made.
 #[pyclass(frozen, module = "margins")]
 pub struct Released {
-    said: Said,
+    text: String,
+    json: String,
     paths: Vec<PathBuf>,
+}
+
+/// How long a search may be asked for: the library says what is too long.
+fn effort(given: Given<'_, '_>) -> PyResult<Option<u32>> {
+    let whole = |given| given::whole("effort", given, u32::MAX.into());
+    Ok(given.map(whole).transpose()?.and_then(|effort| u32::try_from(effort).ok()))
 }
 
 /// Plans a spec (a path, or a dict with the same keys) without looking at data; with `compare`, every strategy.
 #[pyfunction]
-#[pyo3(signature = (spec, *, compare=false, effort=None))]
-pub fn plan(py: Python<'_>, spec: &Bound<'_, PyAny>, compare: bool, effort: Option<u32>) -> PyResult<Plan> {
-    let source = source(spec)?;
-    let said = py.detach(|| programs::plan(&source, compare, effort)).map_err(error::failed)?;
-    error::warn(py, &said.heard)?;
-    Ok(Plan(said))
+#[pyo3(signature = (spec, *, compare=None, effort=None))]
+pub fn plan(
+    py: Python<'_>,
+    spec: &Bound<'_, PyAny>,
+    compare: Given<'_, '_>,
+    effort: Given<'_, '_>,
+) -> PyResult<Plan> {
+    let source = Source::of(spec)?;
+    let compare = compare.map_or(Ok(false), |given| given::truth("compare", given))?;
+    let effort = self::effort(effort)?;
+    let [text, json] = planning(py, move |watch| {
+        let options = PlanOptions::new().compare(compare).effort(effort).watch(watch);
+        programs::plan(&source.load()?.plan_with(&options)?, compare)
+    })?;
+    Ok(Plan { text, json })
 }
 
 /// Makes a signed release, and charges the ledger. `data` is a path or a data frame (whatever has `__arrow_c_stream__`), instead of the spec's
 /// own file; a frame's rows stay in memory. `key` is the secret key's file. With `replace` a release of the same name is replaced, and charged again.
 #[pyfunction]
 #[pyo3(signature = (
-    spec, data=None, key=None, out=PathBuf::from("out"), *,
-    passphrase=None, ledger=None, extends=None, replace=false, effort=None
+    spec, data=None, key=None, out=None, *,
+    passphrase=None, ledger=None, extends=None, replace=None, effort=None
 ))]
 #[allow(clippy::too_many_arguments, reason = "they are Python's keywords")]
 pub fn release(
     py: Python<'_>,
     spec: &Bound<'_, PyAny>,
-    data: Option<&Bound<'_, PyAny>>,
-    key: Option<PathBuf>,
-    out: PathBuf,
-    passphrase: Option<String>,
-    ledger: Option<PathBuf>,
-    extends: Option<PathBuf>,
-    replace: bool,
-    effort: Option<u32>,
+    data: Given<'_, '_>,
+    key: Given<'_, '_>,
+    out: Given<'_, '_>,
+    passphrase: Given<'_, '_>,
+    ledger: Given<'_, '_>,
+    extends: Given<'_, '_>,
+    replace: Given<'_, '_>,
+    effort: Given<'_, '_>,
 ) -> PyResult<Released> {
-    let source = source(spec)?;
-    let passphrase = passphrase.map(Zeroizing::new);
-    let mut making = Making { key, passphrase, out, ledger, extends, replace, effort, ..Making::default() };
-    match data.map(|data| (data, data.extract::<PathBuf>())) {
-        None => {}
-        Some((_, Ok(path))) => making.data = Some(path),
+    let path = |name, given: Given<'_, '_>| given.map(|given| given::path(name, given)).transpose();
+    let source = Source::of(spec)?;
+    let [key, ledger, extends] = [path("key", key)?, path("ledger", ledger)?, path("extends", extends)?];
+    let out = path("out", out)?.unwrap_or_else(|| "out".into());
+    let passphrase = passphrase.map(|given| given::text("passphrase", given)).transpose()?;
+    let replace = replace.map_or(Ok(false), |given| given::truth("replace", given))?;
+    let effort = self::effort(effort)?;
+    let (file, rows) = match data.map(|data| (data, data.extract::<PathBuf>())) {
+        None => (None, None),
+        Some((_, Ok(path))) => (Some(path), None),
         Some((data, Err(_))) => {
-            let named = programs::columns(&source).map_err(error::failed)?;
-            making.frame = Some(frame(data, &named)?);
+            let named = source.load().map_err(error::made)?.data_columns();
+            (None, Some(frame(data, &named)?))
         }
-    }
-    let (said, paths) = py.detach(|| programs::release(&source, &making)).map_err(error::failed)?;
-    error::warn(py, &said.heard)?;
-    Ok(Released { said, paths })
+    };
+    let (released, heard) = making(py, move |watch| {
+        let mut heard = Vec::new();
+        let mut options = ReleaseOptions::new().out(out).replace(replace).effort(effort).watch(watch);
+        options = options.warn(|text| heard.push(text.to_owned()));
+        for (path, set) in [
+            (file, ReleaseOptions::data as fn(_, PathBuf) -> _),
+            (key, ReleaseOptions::key),
+            (ledger, ReleaseOptions::ledger),
+            (extends, ReleaseOptions::extends),
+        ] {
+            if let Some(path) = path {
+                options = set(options, path);
+            }
+        }
+        if let Some(passphrase) = passphrase {
+            options = options.passphrase(passphrase);
+        }
+        if let Some(rows) = &rows {
+            options = options.rows(rows);
+        }
+        let made = source.load()?.release(options)?;
+        let [text, json] = programs::release(&made);
+        let paths = made.paths().into_iter().map(PathBuf::from).collect();
+        Ok((Released { text, json, paths }, heard))
+    })?;
+    error::warn(py, &heard)?;
+    Ok(released)
 }
 
 #[pymethods]
 impl Plan {
     /// As Python's own objects.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        error::objects(py, &self.0.json)
+        error::objects(py, &self.json)
     }
 
     /// As `margins plan --json` prints it.
     fn to_json(&self) -> String {
-        visible_json(self.0.json.trim_end()).into_owned()
+        visible_json(self.json.trim_end()).into_owned()
     }
 
     fn __repr__(&self) -> String {
-        visible_lines(self.0.text.trim_end()).into_owned()
+        visible_lines(self.text.trim_end()).into_owned()
     }
 
     fn _repr_html_(&self) -> String {
-        preformatted(&self.0.text)
+        preformatted(&self.text)
     }
 }
 
@@ -105,25 +154,25 @@ impl Released {
 
     /// Opens it.
     #[pyo3(signature = (public_key=None))]
-    fn open(&self, py: Python<'_>, public_key: Option<PathBuf>) -> PyResult<Release> {
-        opened::open(py, Paths::Several(self.paths.iter().take(1).cloned().collect()), public_key)
+    fn open(&self, py: Python<'_>, public_key: Given<'_, '_>) -> PyResult<Release> {
+        opened::open_all(py, self.paths.iter().take(1).cloned().collect(), public_key)
     }
 
     /// As Python's own objects.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        error::objects(py, &self.said.json)
+        error::objects(py, &self.json)
     }
 
     /// As `margins release --json` prints it.
     fn to_json(&self) -> String {
-        visible_json(self.said.json.trim_end()).into_owned()
+        visible_json(self.json.trim_end()).into_owned()
     }
 
     fn __repr__(&self) -> String {
-        visible_lines(self.said.text.trim_end()).into_owned()
+        visible_lines(self.text.trim_end()).into_owned()
     }
 
     fn _repr_html_(&self) -> String {
-        preformatted(&self.said.text)
+        preformatted(&self.text)
     }
 }

@@ -1,7 +1,9 @@
 //! Releases that are open, and what they say of themselves.
 
 use crate::answer::Answer;
-use crate::error::{self, VerificationError};
+use crate::error::{self, Error, VerificationError};
+use crate::given::{self, Given};
+use crate::waiting::reading;
 use margins::answer::Simultaneous;
 use margins::cli::programs::public_key;
 use margins::describe::TABLES;
@@ -9,20 +11,14 @@ use margins::render::preformatted;
 use margins::{Audit as Audited, Description as Described, Options, Verdict};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
+use pyo3::types::{PyList, PyString, PyTuple};
 use std::path::PathBuf;
-
-/// One path, or several.
-#[derive(FromPyObject)]
-pub enum Paths {
-    One(PathBuf),
-    Several(Vec<PathBuf>),
-}
+use std::sync::Arc;
 
 /// A signed release; several of one dataset are asked together.
 #[pyclass(frozen, module = "margins")]
 pub struct Release {
-    release: margins::Release,
+    release: Arc<margins::Release>,
     paths: Vec<PathBuf>,
 }
 
@@ -82,20 +78,31 @@ pub struct Check {
 /// (a file, or the key itself) everything is, and what does not pass is refused with a `VerificationError`.
 #[pyfunction]
 #[pyo3(signature = (path, public_key=None))]
-pub fn open(py: Python<'_>, path: Paths, public_key: Option<PathBuf>) -> PyResult<Release> {
-    let paths = match path {
-        Paths::One(path) => vec![path],
-        Paths::Several(paths) => paths,
-    };
-    if paths.is_empty() {
-        return Err(PyValueError::new_err("there is no file to open"));
+pub fn open(py: Python<'_>, path: &Bound<'_, PyAny>, public_key: Given<'_, '_>) -> PyResult<Release> {
+    if let Ok(path) = path.extract() {
+        return open_all(py, vec![path], public_key);
     }
-    let release = py.detach(|| margins::Release::open_all(&paths)).map_err(error::of)?;
+    let Ok(items) = path.try_iter() else { return Err(given::path("path", path).err().unwrap_or_else(none)) };
+    let paths = items.map(|item| given::path("a path", &item?)).collect::<PyResult<Vec<_>>>()?;
+    if paths.is_empty() {
+        return Err(none());
+    }
+    open_all(py, paths, public_key)
+}
+
+fn none() -> PyErr {
+    PyValueError::new_err("there is no file to open")
+}
+
+/// Opens these files.
+pub fn open_all(py: Python<'_>, paths: Vec<PathBuf>, public_key: Given<'_, '_>) -> PyResult<Release> {
+    let files = paths.clone();
+    let release = reading(py, move || margins::Release::open_all(&files))?;
     let known: Vec<String> = (release.not_private().into_iter())
         .map(|name| format!("{name} is NOT PRIVATE: its noise came from a fixed seed"))
         .collect();
     error::warn(py, &known)?;
-    let release = Release { release, paths };
+    let release = Release { release: Arc::new(release), paths };
     if public_key.is_some() {
         let audit = release.verify(py, public_key)?;
         if !audit.passed() {
@@ -138,55 +145,69 @@ impl Release {
     }
 
     /// What it is, whom it protects, what can be asked of it and how exact the answers are: as `margins describe` prints it.
-    #[pyo3(signature = (tables=TABLES))]
-    fn describe(&self, py: Python<'_>, tables: usize) -> PyResult<Description> {
-        py.detach(|| self.release.describe(tables)).map(Description).map_err(error::of)
+    #[pyo3(signature = (tables=None))]
+    fn describe(&self, py: Python<'_>, tables: Given<'_, '_>) -> PyResult<Description> {
+        let tables = tables.map(|given| given::whole("tables", given, u64::MAX)).transpose()?;
+        let tables = tables.map_or(TABLES, |n| usize::try_from(n).unwrap_or(usize::MAX));
+        let release = self.release.clone();
+        reading(py, move || release.describe(tables)).map(Description)
     }
 
     /// Checks everything that can be checked from the file alone and, with the signer's public key, who signed. It raises nothing: look at
     /// `passed`.
     #[pyo3(signature = (public_key=None))]
-    fn verify(&self, py: Python<'_>, public_key: Option<PathBuf>) -> PyResult<Audit> {
-        let key = public_key.map(|key| self::public_key(&key.to_string_lossy()));
-        let key = key.transpose().map_err(error::failed)?;
-        let audits = py.detach(|| self.release.verify_all(key.as_deref())).map_err(error::of)?;
+    fn verify(&self, py: Python<'_>, public_key: Given<'_, '_>) -> PyResult<Audit> {
+        let key = public_key.map(|key| given::path("public_key", key)).transpose()?;
+        let key =
+            key.map(|key| self::public_key(&key.to_string_lossy()).map_err(Error::new_err)).transpose()?;
+        let release = self.release.clone();
+        let audits = reading(py, move || release.verify_all(key.as_deref()))?;
         let names = self.paths.iter().map(|path| path.display().to_string());
         Ok(Audit(names.chain(std::iter::repeat(String::new())).zip(audits).collect()))
     }
 
     /// Answers one SELECT (or SHOW TABLES, or DESCRIBE name). Each interval covers the truth with probability `level`; with `joint`, all of
-    /// them together do. `prob` adds the probability of a statement ("> 100"), `test` the p-value of a value, `prior` the posterior of
-    /// each count; `complete` refuses sums that leave categories out.
-    #[pyo3(signature = (sql, level=0.95, *, prob=None, test=None, prior=None, joint=false, complete=false))]
+    /// them together do (`"bonferroni"` in the simpler way). `prob` adds the probability of a statement ("> 100"), `test` the p-value of a value,
+    /// `prior` the posterior of each count; `complete` refuses sums that leave categories out.
+    #[pyo3(signature = (sql, level=None, *, prob=None, test=None, prior=None, joint=None, complete=None))]
     #[allow(clippy::too_many_arguments, reason = "they are Python's keywords")]
     fn query(
         &self,
         py: Python<'_>,
-        sql: &str,
-        level: f64,
-        prob: Option<&str>,
-        test: Option<f64>,
-        prior: Option<&str>,
-        joint: bool,
-        complete: bool,
+        sql: &Bound<'_, PyAny>,
+        level: Given<'_, '_>,
+        prob: Given<'_, '_>,
+        test: Given<'_, '_>,
+        prior: Given<'_, '_>,
+        joint: Given<'_, '_>,
+        complete: Given<'_, '_>,
     ) -> PyResult<Answer> {
-        let options = Options {
-            prob: prob.map(str::parse).transpose().map_err(error::of)?,
-            test,
-            prior: prior.map(str::parse).transpose().map_err(error::of)?,
-            joint: joint.then_some(Simultaneous::Auto),
-            complete,
-            ..Options::at(level)
+        let text = |name, given: Given<'_, '_>| given.map(|given| given::text(name, given)).transpose();
+        let joint = match joint {
+            None => None,
+            Some(word) if word.is_instance_of::<PyString>() => {
+                Some(given::text("joint", word)?.parse().map_err(error::of)?)
+            }
+            Some(given) => given::truth("joint", given)?.then_some(Simultaneous::Auto),
         };
-        self.ask(py, sql, &options)
+        let options = Options {
+            prob: text("prob", prob)?.map(|text| text.parse()).transpose().map_err(error::of)?,
+            test: test.map(|given| given::number("test", given)).transpose()?,
+            prior: text("prior", prior)?.map(|text| text.parse()).transpose().map_err(error::of)?,
+            joint,
+            complete: complete.map_or(Ok(false), |given| given::truth("complete", given))?,
+            ..Options::at(at(level)?)
+        };
+        self.ask(py, given::text("sql", sql)?, options)
     }
 
     /// The table of these levels: `release.table("sex", "age.band")`; without any the total.
-    #[pyo3(signature = (*levels, level=0.95))]
-    fn table(&self, py: Python<'_>, levels: &Bound<'_, PyTuple>, level: f64) -> PyResult<Answer> {
-        let levels: Vec<String> = levels.extract()?;
+    #[pyo3(signature = (*levels, level=None))]
+    fn table(&self, py: Python<'_>, levels: &Bound<'_, PyTuple>, level: Given<'_, '_>) -> PyResult<Answer> {
+        let levels =
+            levels.iter().map(|name| given::text("a level", &name)).collect::<PyResult<Vec<String>>>()?;
         let levels: Vec<&str> = levels.iter().map(String::as_str).collect();
-        self.ask(py, &self.release.table_sql(&levels), &Options::at(level))
+        self.ask(py, self.release.table_sql(&levels), Options::at(at(level)?))
     }
 
     fn __repr__(&self) -> String {
@@ -196,10 +217,16 @@ impl Release {
 }
 
 impl Release {
-    fn ask(&self, py: Python<'_>, sql: &str, options: &Options) -> PyResult<Answer> {
-        let answer = py.detach(|| self.release.ask(sql, options)).map_err(error::of)?;
+    fn ask(&self, py: Python<'_>, sql: String, options: Options) -> PyResult<Answer> {
+        let release = self.release.clone();
+        let answer = reading(py, move || release.ask(&sql, &options))?;
         Ok(Answer::new(answer.table().clone(), self.release.about()))
     }
+}
+
+/// The probability with which intervals cover.
+fn at(level: Given<'_, '_>) -> PyResult<f64> {
+    level.map_or(Ok(0.95), |given| given::number("level", given))
 }
 
 #[pymethods]

@@ -1,7 +1,7 @@
 //! A spec as a path or as a dict. A dict is written as TOML and read like any other spec, so every mistake has a place in it.
 
 use crate::error::Error;
-use margins::cli::programs::SpecSource;
+use margins::{MakeError, Spec};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
 use std::path::PathBuf;
@@ -10,15 +10,35 @@ use toml::{Table, Value};
 /// How deep a dict may nest: a spec needs four.
 const DEEPEST: usize = 16;
 
-/// The spec that was given.
-pub fn source(spec: &Bound<'_, PyAny>) -> PyResult<SpecSource> {
-    if let Ok(dict) = spec.cast::<PyDict>() {
-        let text = toml::to_string(&table(dict, "", DEEPEST)?);
-        return Ok(SpecSource::Text(text.map_err(|e| Error::new_err(format!("the spec is no TOML: {e}")))?));
+/// A spec that was given.
+pub enum Source {
+    /// In a file.
+    File(PathBuf),
+    /// A dict, as TOML.
+    Text(String),
+}
+
+impl Source {
+    /// The spec that was given.
+    pub fn of(spec: &Bound<'_, PyAny>) -> PyResult<Source> {
+        if let Ok(dict) = spec.cast::<PyDict>() {
+            let text = toml::to_string(&table(dict, "", DEEPEST)?);
+            return Ok(Source::Text(text.map_err(|e| Error::new_err(format!("the spec is no TOML: {e}")))?));
+        }
+        match spec.extract::<PathBuf>() {
+            Ok(path) => Ok(Source::File(path)),
+            Err(_) => {
+                Err(Error::new_err(format!("a spec is a path or a dict, not {}", spec.get_type().name()?)))
+            }
+        }
     }
-    match spec.extract::<PathBuf>() {
-        Ok(path) => Ok(SpecSource::File(path)),
-        Err(_) => Err(Error::new_err(format!("a spec is a path or a dict, not {}", spec.get_type().name()?))),
+
+    /// Reads it.
+    pub fn load(&self) -> Result<Spec, MakeError> {
+        match self {
+            Source::File(path) => Spec::load(path),
+            Source::Text(text) => Spec::from_toml(text),
+        }
     }
 }
 

@@ -2,8 +2,9 @@
 
 use super::batch::statements;
 use super::output::{self, MOST};
+use super::release::failure;
 use super::signing::Signing;
-use super::{Failure, Outcome, account, terminal};
+use super::{Failure, Outcome, terminal};
 use crate::answer::linear::{self, Linear};
 use crate::answer::tell::pool::{Combined, Pool};
 use crate::answer::{Answers, QueryError, best_copies};
@@ -13,6 +14,7 @@ use crate::cube::Filter;
 use crate::exact::Rational;
 use crate::ledger::published::{Found, look, one_charge};
 use crate::ledger::{Chain, Charge, Ledger};
+use crate::make::{MakeError, account, place};
 use crate::release::parts::folded;
 use crate::release::{AccountName, Currency, Kind, Manifest, Release};
 use crate::render::{self, ResultTable};
@@ -175,8 +177,8 @@ impl<'a> Asker<'a> {
                 "questions are measured over listed categories, and this is a projection".into(),
             ));
         }
-        let path = account::file(&spec, args.ledger.as_deref())?;
-        account::not_forgotten(&args.out);
+        let path = account::file(&spec, args.ledger.as_deref()).map_err(failure)?;
+        account::not_forgotten(&args.out).iter().for_each(|text| output::warn(text));
         let ledger = Ledger::at(&path, &spec.account_name().id).map_err(|e| output::about(&path, &e))?;
         let ledger = ledger.watched(watch);
         let (chain, seen) = (Chain::default(), BTreeMap::new());
@@ -330,7 +332,8 @@ impl<'a> Asker<'a> {
     /// Measures a question: a new release, charged first.
     fn measure(&self, sql: &str, budget: Rational) -> Result<Released, Failure> {
         let (entropy, key) = self.args.signing.entropy_and_key(&self.spec)?;
-        account::remark(&self.chain, self.spec.account.part.as_deref());
+        let remark = account::remark(&self.chain, self.spec.account.part.as_deref());
+        remark.iter().for_each(|text| output::warn(text));
         let out = &self.args.out;
         let _made = (self.watch.folders(out))
             .map_err(|e| Failure::Message(format!("cannot make the folder {}: {e}", output::path(out))))?;
@@ -345,7 +348,7 @@ impl<'a> Asker<'a> {
         for path in
             [Some(ledger), Some(&self.args.spec), self.args.signing.key.as_deref()].into_iter().flatten()
         {
-            super::release::stays(out, &name, path)?;
+            place::stays(out, &name, path).map_err(failure)?;
         }
         let options = Options {
             out,
@@ -358,7 +361,7 @@ impl<'a> Asker<'a> {
             entropy,
         };
         let means = Means { watch: self.watch.clone(), ..Means::default() };
-        compile::release(&spec, options, &means).map_err(account::refused)
+        compile::release(&spec, options, &means).map_err(|e| failure(MakeError::from(e)))
     }
 
     /// Why a question has no answer that is good enough, and what there could be.

@@ -2,10 +2,11 @@
 
 use super::export::tidy::field;
 use super::output::columns;
-use super::{Failure, Outcome, account, output, verify};
+use super::{Failure, Outcome, output, verify};
 use crate::exact::Rational;
 use crate::ledger::published::{Found, look, one_charge};
 use crate::ledger::{Bound, Chain, Ledger, LedgerError, default_path};
+use crate::make::account;
 use crate::plan::Neighbours;
 use crate::release::parts::folded;
 use crate::release::{Release, is_not_private_key, public_key_text};

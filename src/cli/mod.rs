@@ -6,7 +6,6 @@
 // Everything goes out through `output`, which makes it safe to show.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
-mod account;
 mod ask;
 mod bases;
 mod batch;
@@ -38,6 +37,7 @@ mod unit;
 mod verify;
 
 use crate::answer::Answers;
+use crate::make::today;
 use crate::release::Release;
 use crate::visible::{visible, visible_lines};
 use crate::watch::Watch;
@@ -46,7 +46,6 @@ use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::SystemTime;
 
 /// Compiles a private dataset into signed statistical tables with exact margins of error.
 #[derive(Parser)]
@@ -187,12 +186,6 @@ fn parse<C: Parser>(words: Vec<OsString>) -> C {
         }
         e.exit()
     })
-}
-
-/// Today in UTC, `YYYY-MM-DD`.
-fn today() -> String {
-    let seconds = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs());
-    crate::calendar::written((seconds / 86_400) as i64)
 }
 
 /// Runs the command and returns its exit code.

@@ -3,11 +3,11 @@
 
 use super::{Failure, Outcome};
 use crate::exact::Rational;
+pub use crate::make::words::{counted, decimals as spent, grouped, word};
 use crate::render::{self, Caveat, ResultTable};
 use crate::visible::{visible, visible_json, visible_lines};
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use std::borrow::Cow;
-use std::cell::RefCell;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,27 +48,15 @@ pub fn for_programs(text: &str, terminal: bool) -> Cow<'_, str> {
     if terminal { visible_lines(&text.replace("\r\n", "\n")).into_owned().into() } else { text.into() }
 }
 
-thread_local! {
-    /// What is said on this thread, where a program listens instead of standard error.
-    static HEARD: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
-}
-
-/// Does some work, and keeps what is said meanwhile on this thread.
-pub fn hearing<T>(work: impl FnOnce() -> T) -> (T, Vec<String>) {
-    let before = HEARD.replace(Some(Vec::new()));
-    let done = work();
-    (done, HEARD.replace(before).unwrap_or_default())
-}
-
 /// Says something on standard error. When nobody can hear it, there is nobody to tell.
 pub fn say(text: &str) {
-    let heard = HEARD.with_borrow_mut(|heard| {
-        heard.as_mut().map(|heard| heard.push(visible_lines(text).into_owned())).is_some()
-    });
-    if heard {
-        return;
-    }
     let _ = writeln!(std::io::stderr(), "{}", visible_lines(text));
+}
+
+/// Says a warning or a note, whose further lines stand below its text.
+pub fn warn(text: &str) {
+    let indent = if text.starts_with("note: ") { 6 } else { 9 };
+    say(&wrapped(text, indent));
 }
 
 /// Asks on standard error, and reads a line: whether it is a yes.
@@ -119,28 +107,9 @@ pub fn tell(caveats: &[Caveat], level: f64) {
     }
 }
 
-/// A whole number with thin groups of three: `21 345 678`.
-pub fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(' ');
-        }
-        out.push(c);
-    }
-    out
-}
-
 /// Takes the file for a picture only if it can be one: what it shows may be the work of hours.
 pub fn picture() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|file| crate::files::writable(&file).map(|()| file))
-}
-
-/// What was spent: nine decimals, or nine digits of very little.
-pub fn spent(r: Rational) -> String {
-    let x = r.to_f64();
-    if x < 1e-4 { format!("{x:.8e}") } else { format!("{x:.9}") }
 }
 
 /// [`amount`] of a text.
@@ -175,36 +144,9 @@ pub fn wrapped(text: &str, indent: usize) -> String {
     text.split('\n').map(wrap).collect::<Vec<_>>().join("\n")
 }
 
-/// `1 group`, `8 groups`.
-pub fn counted(n: u64, what: &str) -> String {
-    format!("{} {what}{}", grouped(n), if n == 1 { "" } else { "s" })
-}
-
 /// A path, in one line: anything can be in a file's name.
 pub fn path(path: &Path) -> String {
     visible(&path.display().to_string()).into_owned()
-}
-
-/// A text as one word for a shell: what is inside is not obeyed by it.
-pub fn word(text: &str) -> String {
-    if !text.is_empty()
-        && text.chars().all(|c| c.is_alphanumeric() || "_./:@%+=,-".contains(c) || cfg!(windows) && c == '\\')
-    {
-        return text.into();
-    }
-    // In double quotes, as people write it, but for what cannot be escaped there.
-    if text.contains('!') {
-        return format!("'{}'", text.replace('\'', "'\\''"));
-    }
-    let mut out = String::from('"');
-    for c in text.chars() {
-        if matches!(c, '"' | '$' | '`' | '\\') {
-            out.push('\\');
-        }
-        out.push(c);
-    }
-    out.push('"');
-    out
 }
 
 /// An identifier as SQL wants it.

@@ -5,23 +5,22 @@ mod takes;
 
 use super::chart::{Chart, Series, svg};
 use super::output::{columns, counted, figure, grouped, short};
+use super::release::failure;
 use super::unit::{left_out, protects};
 use super::{Failure, Outcome, output, terminal};
 use crate::answer::Evaluator;
 use crate::compile::effort::Effort;
 use crate::compile::statement::Dialect;
-use crate::compile::{self, CompileError, Job};
+use crate::compile::{CompileError, Job};
 use crate::cube::{Cube, Cuboid, Frame};
-use crate::ledger::LedgerError;
+use crate::make::{PlanOptions, PlannedRelease};
 use crate::plan::cost::WorstCase;
 use crate::plan::{BudgetRule, Measure, Subject, Table};
 use crate::planner::closure::Spread;
 use crate::planner::targets::{Least, Targets};
-use crate::planner::{self, Candidate, Choice, Look, Objective, Planned, Request, worst};
+use crate::planner::{self, Candidate, Choice, Objective, Planned, Request, worst};
 use crate::recover::{Nothing, Recovery};
 use crate::release::Currency;
-use crate::release::parts::folded;
-use crate::secret::ingest::{Means, Memory};
 use crate::spec::{self, Spec, SpecErrors};
 use crate::visible::visible;
 use crate::watch::Watch;
@@ -64,30 +63,24 @@ pub struct Args {
     memory: Option<u64>,
 }
 
-/// How long to search, where the command line says so.
-pub fn searching(spec: &mut Spec, effort: Option<u32>) {
-    if let Some(effort) = effort {
-        spec.strategy.effort = effort;
-    }
-}
-
 /// Spec errors as they are shown: with colour on a terminal.
 pub fn spec_failure(errors: SpecErrors) -> Failure {
     Failure::Rendered(errors.render(terminal::colours()))
 }
 
 pub fn run(args: &Args, watch: &Watch) -> Outcome {
-    let memory = args.memory.map_or(Memory::default(), Memory::at_most);
-    let means = Means { watch: watch.clone(), memory };
-    let mut spec = spec::load(&args.spec).map_err(spec_failure)?;
-    searching(&mut spec, args.effort);
-    let look = if args.compare || args.svg.is_some() { Look::Everywhere } else { Look::Needed };
-    let job = compile::plan_with(&spec, look, &super::today(), &means)?;
+    let options = PlanOptions::new()
+        .compare(args.compare || args.svg.is_some())
+        .effort(args.effort)
+        .memory(args.memory)
+        .watch(watch);
+    let planned = Spec::load(&args.spec).and_then(|spec| spec.plan_with(&options)).map_err(failure)?;
+    let (spec, job) = (planned.spec(), planned.job());
     if let Some(dialect) = args.sql {
         if args.from.trim().is_empty() {
             return Err(Failure::Message("--from is empty: say which table the rows are in".into()));
         }
-        let statement = job.statement(&spec, dialect, &args.from)?;
+        let statement = job.statement(spec, dialect, &args.from)?;
         return match args.json {
             true => {
                 let value = json!({"dialect": dialect.word(), "from": args.from, "statement": statement});
@@ -97,12 +90,12 @@ pub fn run(args: &Args, watch: &Watch) -> Outcome {
         };
     }
     if let Some(file) = &args.svg {
-        picture(&spec, &job, file)?;
+        picture(spec, job, file)?;
     }
     if args.json {
-        print_json(&spec, &job, memory)
+        print_json(&planned)
     } else {
-        output::print(&to_text(&spec, &job, memory, (args.compare, args.all))?)
+        output::print(&to_text_with(&planned, (args.compare, args.all))?)
     }
 }
 
@@ -121,43 +114,48 @@ fn picture(spec: &Spec, job: &Job, file: &Path) -> Outcome {
         .map_err(|e| Failure::Message(format!("cannot write {}: {e}", output::path(file))))
 }
 
-fn print_json(spec: &Spec, job: &Job, memory: Memory) -> Outcome {
-    match job {
-        Job::Projection(designed) => output::json(&super::projection::to_json(spec, designed)),
-        Job::Tables(choice) => {
-            let asked = spec.request().ok_or(CompileError::NoBudget)?;
-            let plan = &choice.planned.plan;
-            let request = asked.over(plan.measure);
-            let takes = takes::to_json(spec, &asked, job.effort(spec, memory), choice);
-            output::json_pieces(pieces(&spec.planned(plan), &asked, &request, choice, takes)?)
-        }
+fn print_json(planned: &PlannedRelease) -> Outcome {
+    match planned.job() {
+        Job::Projection(designed) => output::json(&super::projection::to_json(planned.spec(), designed)),
+        Job::Tables(choice) => json_of_tables(planned, choice, |pieces| output::json_pieces(pieces)),
     }
 }
 
 /// A plan as JSON.
-pub fn to_json(spec: &Spec, job: &Job, memory: Memory) -> Result<String, Failure> {
-    match job {
-        Job::Projection(designed) => Ok(super::projection::to_json(spec, designed)),
-        Job::Tables(choice) => {
-            let asked = spec.request().ok_or(CompileError::NoBudget)?;
-            let plan = &choice.planned.plan;
-            let request = asked.over(plan.measure);
-            let takes = takes::to_json(spec, &asked, job.effort(spec, memory), choice);
-            Ok(pieces(&spec.planned(plan), &asked, &request, choice, takes)?.collect())
-        }
+pub fn to_json(planned: &PlannedRelease) -> Result<String, Failure> {
+    match planned.job() {
+        Job::Projection(designed) => Ok(super::projection::to_json(planned.spec(), designed)),
+        Job::Tables(choice) => json_of_tables(planned, choice, |pieces| Ok(pieces.collect())),
     }
 }
 
-/// A plan for people: perhaps with all strategies, perhaps with every table.
-pub fn to_text(
-    spec: &Spec,
-    job: &Job,
-    memory: Memory,
-    (compare, all): (bool, bool),
-) -> Result<String, Failure> {
+/// The pieces of the JSON of a plan of tables, handed on.
+fn json_of_tables<T>(
+    planned: &PlannedRelease,
+    choice: &Choice,
+    take: impl FnOnce(&mut dyn Iterator<Item = String>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let spec = planned.spec();
+    let asked = spec.request().ok_or(CompileError::NoBudget)?;
+    let plan = &choice.planned.plan;
+    let request = asked.over(plan.measure);
+    let takes = takes::to_json(spec, &asked, planned.job().effort(spec, planned.memory()), choice);
+    take(&mut pieces(&spec.planned(plan), &asked, &request, choice, takes)?)
+}
+
+/// A plan for people, with its first tables; perhaps with all strategies.
+pub fn to_text(planned: &PlannedRelease, compare: bool) -> Result<String, Failure> {
+    to_text_with(planned, (compare, false))
+}
+
+/// The same, perhaps with every table.
+fn to_text_with(planned: &PlannedRelease, (compare, all): (bool, bool)) -> Result<String, Failure> {
+    let (spec, job) = (planned.spec(), planned.job());
     match job {
         Job::Projection(designed) => Ok(super::projection::to_text(spec, designed) + &warnings(spec)),
-        Job::Tables(choice) => plan_of_tables(spec, job.effort(spec, memory), choice, (compare, all)),
+        Job::Tables(choice) => {
+            plan_of_tables(spec, job.effort(spec, planned.memory()), choice, (compare, all))
+        }
     }
 }
 
@@ -353,58 +351,9 @@ fn with_delta(other: Option<planner::WithDelta>, planned: &Planned) -> String {
     format!("{}\n", output::wrapped(&text, 0))
 }
 
-/// Specs are seldom longer.
-const LONG_SPEC: usize = 8 << 10;
-
 /// What the holder of the data should know before a release.
-pub fn warnings(spec: &Spec) -> String {
-    let paths = spec.absolute_paths();
-    let mut out = String::new();
-    if !paths.is_empty() {
-        let text = format!(
-            "warning: the spec is published with the release, and it names {}: whole paths tell the names of folders and people. \
-             Write them relative to the spec.",
-            paths.join(", ")
-        );
-        out.push_str(&format!("\n{}\n", output::wrapped(&text, 9)));
-    }
-    if spec.source.len() > LONG_SPEC {
-        let comments =
-            spec.source.lines().filter(|line| line.trim_start().starts_with('#')).map(|line| line.len() + 1);
-        let text = format!(
-            "warning: the spec is published with the release, byte for byte, and it is long: {} bytes, {} of them comments. Rows of the data and \
-             remarks for colleagues do not belong there.",
-            output::grouped(spec.source.len() as u64),
-            output::grouped(comments.sum::<usize>() as u64)
-        );
-        out.push_str(&format!("\n{}\n", output::wrapped(&text, 9)));
-    }
-    if let Some(part) = spec.account.part.as_ref().filter(|part| folded(part).is_none()) {
-        let text = format!("warning: {}: no ledger takes it.", LedgerError::Part(part.clone()));
-        out.push_str(&format!("\n{}\n", output::wrapped(&text, 9)));
-    }
-    if let Some(waits) = &spec.unconfirmed {
-        out.push_str(&format!("\n{}\n", output::wrapped(&unconfirmed(waits.lists, waits.suggestions), 9)));
-    }
-    out
-}
-
-/// What of a draft must be gone before there is a release.
-fn unconfirmed(lists: usize, suggestions: usize) -> String {
-    let counted = |n: usize, thing: &str| output::counted(n as u64, thing);
-    let lists = (lists > 0).then(|| {
-        let verb = if lists == 1 { "is" } else { "are" };
-        format!(
-            "{} drafted from the data {verb} not confirmed yet (`confirmed = false`)",
-            counted(lists, "list")
-        )
-    });
-    let left = (suggestions > 0).then(|| {
-        let verb = if suggestions == 1 { "is" } else { "are" };
-        format!("{} of suggestions from the data (`#?`) {verb} still there", counted(suggestions, "line"))
-    });
-    let all: Vec<String> = lists.into_iter().chain(left).collect();
-    format!("warning: there is no release yet: {}.", all.join(", and "))
+fn warnings(spec: &Spec) -> String {
+    spec.warnings().iter().map(|text| format!("\n{}\n", output::wrapped(text, 9))).collect()
 }
 
 /// Which targets the plan meets, and what budget would meet them all.

@@ -3,17 +3,11 @@
 use super::output::{counted, figure, grouped, short, sql_name};
 use super::signing::Signing;
 use super::{Failure, Outcome, output};
-use crate::answer::Answers;
-use crate::compile::{self, Job, Options, Released};
-use crate::ledger::{Chain, Charge, LedgerError};
-use crate::plan::Mode;
+use crate::compile::{Job, Released};
+use crate::make::{MadeRelease, MakeError, ReleaseOptions, account};
 use crate::planner::Planned;
-use crate::release::keys::SigningKey;
-use crate::release::parts::folded;
-use crate::release::{Sealed, SignerKind, file_name};
-use crate::secret::ingest::{Frame, Means, Memory};
-use crate::secret::noise::Entropy;
-use crate::spec::{self, Spec};
+use crate::release::{Sealed, SignerKind};
+use crate::spec::Spec;
 use crate::visible::visible;
 use crate::watch::Watch;
 use std::io::IsTerminal;
@@ -72,244 +66,57 @@ pub struct Args {
 const MOST_THREADS: i64 = 1024;
 
 pub fn run(args: &Args, watch: &Watch) -> Outcome {
-    if let Some(threads) = args.threads {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads)).build_global();
-        pool.map_err(|_| Failure::Message(format!("{threads} threads cannot be started")))?;
-    }
-    let memory = args.memory.map_or(Memory::default(), Memory::at_most);
-    let means = Means { watch: watch.clone(), memory };
-    let mut spec = spec::load(&args.spec).map_err(super::plan::spec_failure)?;
-    super::plan::searching(&mut spec, args.effort);
-    warned(&spec)?;
-    let (entropy, key) = args.signing.entropy_and_key(&spec)?;
-    let how = How {
-        spec: Some(&args.spec),
-        data: args.data.as_deref(),
-        counts: args.counts.as_deref(),
-        frame: None,
-        out: &args.out,
-        ledger: args.ledger.as_deref(),
-        extends: args.extends.as_deref(),
-        replace: args.replace,
-        ask: !args.yes,
-        key_file: args.signing.key.as_deref(),
-    };
-    let made = make(spec, &how, entropy, &key, &means)?;
-    if args.json { output::json(&made.json()) } else { output::print(&made.text(&how)) }
-}
-
-/// Refuses a spec with drafted lists that nobody confirmed, and says what its holder should know.
-pub fn warned(spec: &Spec) -> Outcome {
-    spec.confirmed().map_err(super::plan::spec_failure)?;
-    if let Some(part) = spec.account.part.as_ref().filter(|part| folded(part).is_none()) {
-        return Err(LedgerError::Part(part.clone()).into());
-    }
-    let warnings = super::plan::warnings(spec);
-    if !warnings.is_empty() {
-        output::say(warnings.trim());
-    }
-    Ok(())
-}
-
-/// How a release is made: the files it needs must not become its place.
-pub struct How<'a> {
-    /// The file of the spec, if it is one.
-    pub spec: Option<&'a Path>,
-    pub data: Option<&'a Path>,
-    /// Counts instead of rows.
-    pub counts: Option<&'a Path>,
-    /// Rows in memory, instead of any file.
-    pub frame: Option<&'a Frame>,
-    pub out: &'a Path,
-    pub ledger: Option<&'a Path>,
-    pub extends: Option<&'a Path>,
-    pub replace: bool,
-    /// Whether to ask before a second charge, where somebody can answer.
-    pub ask: bool,
-    pub key_file: Option<&'a Path>,
-}
-
-/// A release, and all that is said of it.
-pub struct Made {
-    pub released: Released,
-    spec: Spec,
-    /// What an extended release tells well enough.
-    known: Vec<String>,
-    signer: SignerKind,
-    public_key: String,
-}
-
-/// Makes a release.
-pub fn make(
-    spec: Spec,
-    how: &How<'_>,
-    entropy: Entropy,
-    key: &SigningKey,
-    means: &Means,
-) -> Result<Made, Failure> {
-    let (spec, known) = match how.extends {
-        None => (spec, Vec::new()),
-        Some(file) => extended(how.spec, spec, file, key)?,
-    };
-    let _made = (means.watch.folders(how.out))
-        .map_err(|e| Failure::Message(format!("cannot make the folder {}: {e}", output::path(how.out))))?;
-    let ledger = super::account::file(&spec, how.ledger)?;
-    if let Some(file) = how.extends {
-        super::account::charged(file, &ledger, &spec)?;
-    }
-    super::account::not_forgotten(how.out);
-    let own = spec.data.as_ref().map(|d| d.path.as_path()).filter(|_| how.frame.is_none());
-    let needed = [Some(ledger.as_path()), how.spec, how.key_file, how.counts.or(how.data).or(own)];
-    for name in names(&spec) {
-        for path in needed.into_iter().flatten() {
-            stays(how.out, &name, path)?;
+    let spec = Spec::load(&args.spec).map_err(failure)?;
+    let mut options = ReleaseOptions::new()
+        .out(&args.out)
+        .replace(args.replace)
+        .effort(args.effort)
+        .memory(args.memory)
+        .threads(args.threads.map(usize::from))
+        .watch(watch)
+        .warn(output::warn)
+        .consent(|charging| {
+            let asks = !args.yes && !charging.replaced().is_empty() && std::io::stdin().is_terminal();
+            !asks || output::confirm("Charge again? [y/N] ")
+        });
+    for (path, set) in [
+        (&args.data, ReleaseOptions::data as fn(_, PathBuf) -> _),
+        (&args.counts, ReleaseOptions::counts),
+        (&args.ledger, ReleaseOptions::ledger),
+        (&args.extends, ReleaseOptions::extends),
+    ] {
+        if let Some(path) = path {
+            options = set(options, path.clone());
         }
     }
-    let options = Options {
-        out: how.out,
-        data: how.data,
-        counts: how.counts,
-        ledger: &ledger,
-        key,
-        replace: how.replace,
-        day: &super::today(),
-        entropy,
-    };
-    let there = names(&spec).into_iter().map(|name| how.out.join(format!("{name}.margins")));
-    let replaced = there.filter(|file| how.replace && file.exists()).collect();
-    let account = spec.account_name();
-    let asking = Asking { replaced, out: how.out, id: &account.id, ask: how.ask };
-    let mut consent = |chain: &Chain, charge: &Charge| asking.consents(chain, charge);
-    let released = compile::release_with(&spec, options, how.frame, means, &mut consent);
-    let released = released.map_err(super::account::refused)?;
-    let (signer, public_key) = (key.kind(), key.public_key().to_string());
-    Ok(Made { released, spec, known, signer, public_key })
+    let made = spec.release(args.signing.of(options)).map_err(failure)?;
+    if args.json { output::json(&json(&made)) } else { output::print(&text(&made)) }
 }
 
-/// Where a release is replaced it says what a second charge comes to, and asks whether that is meant if somebody can answer.
-struct Asking<'a> {
-    /// The files that are replaced.
-    replaced: Vec<PathBuf>,
-    /// Where releases are.
-    out: &'a Path,
-    /// The account's name.
-    id: &'a str,
-    ask: bool,
-}
-
-impl Asking<'_> {
-    fn consents(&self, chain: &Chain, charge: &Charge) -> bool {
-        for (file, why) in super::account::elsewhere(self.out, chain, self.id) {
-            let warning = format!("warning: {} was not charged in this ledger: {why}", output::path(&file));
-            output::say(&output::wrapped(&warning, 9));
-        }
-        super::account::remark(chain, charge.part.as_deref());
-        let Some(first) = self.replaced.first() else { return true };
-        let there = match self.replaced.len() {
-            1 => format!("{} is there and was charged. Replacing it", output::path(first)),
-            n => format!(
-                "{} and {} more are there and were charged. Replacing them",
-                output::path(first),
-                n - 1
-            ),
-        };
-        let sum = super::account::spent(&chain.spent_with(charge), chain);
-        let note = format!("note: {there} charges again: in all {sum}");
-        output::say(&output::wrapped(&note, 6));
-        !self.ask || !std::io::stdin().is_terminal() || output::confirm("Charge again? [y/N] ")
-    }
-}
-
-/// The spec of what is missing beside a release that is out, and the tables that it tells well enough.
-fn extended(
-    own: Option<&Path>,
-    spec: Spec,
-    file: &Path,
-    key: &SigningKey,
-) -> Result<(Spec, Vec<String>), Failure> {
-    let out = Answers::open(file).map_err(|e| output::about(file, &e))?;
-    let (manifest, name) = (out.release().manifest(), output::path(file));
-    let refuse =
-        |why: String| Err(Failure::Message(format!("{name} cannot be extended by this spec: {why}")));
-    if spec.recipients.is_some() {
-        return refuse(
-            "it has recipients, and what is missing beside one file is not missing alike to all of them. Extend each recipient's \
-             own copy with a spec of its own"
+/// An error of the library, in the words of the command.
+pub fn failure(e: MakeError) -> Failure {
+    match e {
+        MakeError::Spec(errors) => super::plan::spec_failure(errors),
+        MakeError::Refused(why) => Failure::Refused(why),
+        MakeError::Exists(path) => Failure::Message(format!(
+            "{} exists; it is overwritten only with --replace",
+            output::path(&path)
+        )),
+        MakeError::NoData => Failure::Message(
+            "the spec names no data file: add a [data] section or give --data FILE".into(),
+        ),
+        MakeError::NoKey => Failure::Message(
+            "a release is signed, and no key was given. Make one once, keep it, and use it for every release:\n  \
+             margins keygen --out agency.key\n  margins release SPEC --key agency.key"
                 .into(),
-        );
-    }
-    if out.copy().is_some_and(|c| matches!(c.mode, Mode::Shifted { .. })) {
-        return refuse("it is a shifted copy, whose secret centre is in every count".into());
-    }
-    if manifest.dataset.is_none() || manifest.dataset != spec.dataset {
-        return refuse(
-            "they do not say that they are of the same people at the same time ([dataset] id and period)"
-                .into(),
-        );
-    }
-    if manifest.signer.public_key != key.public_key() {
-        return refuse("another key signed it, so the two are never asked together".into());
-    }
-    let rows = match &spec.privacy.unit {
-        spec::Unit::Row => 1,
-        spec::Unit::Column { max_rows, .. } => *max_rows,
-    };
-    let same = (manifest.privacy.unit.as_str(), manifest.privacy.max_rows)
-        == (spec.privacy.unit.name(), rows)
-        && manifest.privacy.order == spec.privacy.unit.order();
-    if !same {
-        return refuse("it counts other rows of a unit".into());
-    }
-    match compile::extending::missing(&spec, own.unwrap_or(Path::new("")), &out)? {
-        Some(missing) => Ok((missing.spec, missing.known)),
-        None => Err(Failure::Refused(format!(
-            "nothing is missing: {name} tells every table of this spec as precisely as its margin asks"
-        ))),
+        ),
+        other => other.into(),
     }
 }
 
-/// What the release's files are called, up to their endings.
-fn names(spec: &Spec) -> Vec<String> {
-    match &spec.recipients {
-        None => vec![spec.name.clone()],
-        Some(r) => r.list.iter().map(|r| file_name(&spec.name, Some(&r.name))).collect(),
-    }
-}
-
-/// Refuses to put a release where its own ledger, spec, key or data is.
-pub(super) fn stays(out: &Path, name: &str, path: &Path) -> Outcome {
-    let here = |path: &Path| {
-        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        path.canonicalize().or_else(|_| Ok(folder.canonicalize()?.join(path.file_name().unwrap_or_default())))
-    };
-    let endings = ["margins", "margins.minisig"];
-    for ending in endings {
-        let target = out.join(format!("{name}.{ending}"));
-        let same: std::io::Result<bool> = here(&target).and_then(|t| Ok(t == here(path)?));
-        // What is not there cannot be lost; whether it should be is for others to say.
-        if same.unwrap_or(false) {
-            let target = output::path(&target);
-            return Err(Failure::Message(format!(
-                "the release would take the place of {target}, which it needs"
-            )));
-        }
-    }
-    Ok(())
-}
-
-impl Made {
-    /// What was done, as JSON.
-    pub fn json(&self) -> String {
-        json(&self.spec, &self.released)
-    }
-
-    /// What was done, for people.
-    pub fn text(&self, how: &How<'_>) -> String {
-        text(self, how)
-    }
-}
-
-fn json(spec: &Spec, r: &Released) -> String {
+/// What was done, as JSON.
+pub fn json(made: &MadeRelease) -> String {
+    let MadeRelease { released: r, spec, .. } = made;
     let mut value = serde_json::json!({
         "name": spec.name,
         "path": output::plain(&r.sealed.path),
@@ -322,7 +129,7 @@ fn json(spec: &Spec, r: &Released) -> String {
         "currency": r.job.currency(),
         "values": r.values,
         "ledger": output::plain(&r.ledger),
-        "account": super::account::json(&r.chain),
+        "account": account::json(&r.chain),
     });
     if let (Some(fields), Job::Tables(choice)) = (value.as_object_mut(), &r.job)
         && let Some(copies) = &choice.copies
@@ -351,8 +158,9 @@ fn files(r: &Released) -> impl Iterator<Item = &Sealed> {
     std::iter::once(&r.sealed).chain(&r.further)
 }
 
-fn text(made: &Made, how: &How<'_>) -> String {
-    let Made { released: r, spec, known, signer, public_key } = made;
+/// What was done, for people.
+pub fn text(made: &MadeRelease) -> String {
+    let MadeRelease { released: r, spec, known, extends, key_file, signer, public_key } = made;
     let mut out = format!("{}: {}\n\n", spec.name, visible(&spec.title));
     let approximate = (spec.privacy.budget.approximate(r.job.currency(), r.job.cost()))
         .map_or(String::new(), |a| format!(", which is ε = {} at δ = {}", a.epsilon, short(&a.delta)));
@@ -370,7 +178,7 @@ fn text(made: &Made, how: &How<'_>) -> String {
             grouped(r.values)
         ),
     });
-    if let Some(file) = how.extends {
+    if let Some(file) = extends {
         let told = match &known[..] {
             [] => "every table is measured again, and gains".into(),
             some => format!("tells well enough: {}", some.join(", ")),
@@ -392,7 +200,7 @@ fn text(made: &Made, how: &How<'_>) -> String {
     }
     out.push_str(&format!("sealed    {}, for all to read\n", texts(spec)));
     out.push_str(&format!("ledger    {}\n", output::path(&r.ledger)));
-    out.push_str(&super::account::text(&r.chain));
+    out.push_str(&account::text(&r.chain));
     if spec.dataset.is_none() {
         out.push_str("          the spec names no dataset, so its own name stands for it: what other\n          specs spend on the same people is not in this sum ([dataset] id = \"…\")\n");
     }
@@ -411,7 +219,7 @@ fn text(made: &Made, how: &How<'_>) -> String {
     if let Some(query) = query {
         out.push_str(&format!("Ask it:    margins query {file} {}\n", output::word(&query)));
     }
-    let pubkey = match (how.key_file, signer) {
+    let pubkey = match (key_file, signer) {
         (Some(path), SignerKind::Agency) => {
             format!(" --pubkey {}", output::word(&output::path(&public_beside(path))))
         }

@@ -34,6 +34,10 @@ pub enum Dialect {
 }
 
 impl Dialect {
+    /// All.
+    pub const ALL: [Dialect; 5] =
+        [Dialect::Spark, Dialect::Duckdb, Dialect::Postgres, Dialect::Bigquery, Dialect::Ansi];
+
     /// As `--sql` has it.
     pub fn word(self) -> &'static str {
         match self {

@@ -81,7 +81,7 @@ pub fn load(path: &Path) -> Result<Spec, SpecErrors> {
             return Err(whole(format!("the spec is not UTF-8 text, see line {line}"), None));
         }
     };
-    of_text(&source, path)
+    Ok(Spec { file: Some(path.into()), ..of_text(&source, path)? })
 }
 
 /// Reads a spec from its text, and the files it refers to, as if it stood in the file `origin`. Does not touch the data.

@@ -323,6 +323,7 @@ fn whole_spec(
         }
     };
     Some(Spec {
+        file: None,
         name: name?,
         title: title?.to_owned(),
         description,

@@ -57,6 +57,8 @@ pub struct Spec {
     pub strategy: StrategySpec,
     /// What `margins init` drafted from the data and nobody has confirmed: why there can be no release yet.
     pub unconfirmed: Option<Unconfirmed>,
+    /// Where the spec is, if it is a file.
+    pub file: Option<PathBuf>,
     /// The spec file, byte for byte.
     pub source: String,
     /// Files the spec refers to that became part of it (hierarchies, rows): name and bytes.

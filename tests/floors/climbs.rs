@@ -4,7 +4,7 @@ use super::floor;
 use super::tree::Tree;
 
 /// From the ground up. A name is a folder of a package, or a file of it.
-const FLOORS: [&str; 28] = [
+const FLOORS: [&str; 29] = [
     "exact",
     "numeric",
     "law",
@@ -32,6 +32,7 @@ const FLOORS: [&str; 28] = [
     "audit",
     "face",
     "compile",
+    "make",
     "cli",
 ];
 

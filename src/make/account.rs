@@ -1,26 +1,31 @@
 //! What an account holds, in words and as JSON.
 
-use super::{Failure, output};
-use crate::compile::CompileError;
+use super::MakeError;
+use super::words::decimals;
 use crate::exact::Rational;
 use crate::ledger::published::{Found, look};
 use crate::ledger::{Bound, Chain, Charge, Exact, Ledger, LedgerError, Spent, default_path, spent::rational};
 use crate::release::parts::folded;
 use crate::release::{Currency, Release, claims};
-use crate::secret::measure::MeasureError;
 use crate::spec::Spec;
+use crate::visible::visible;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
+/// A path, in one line: anything can be in a file's name.
+fn shown(path: &Path) -> String {
+    visible(&path.display().to_string()).into_owned()
+}
+
 /// The ledger of a spec: the one it names, or the one that is given, or `ledger/ID.jsonl`.
-pub fn file(spec: &Spec, given: Option<&Path>) -> Result<PathBuf, Failure> {
+pub fn file(spec: &Spec, given: Option<&Path>) -> Result<PathBuf, MakeError> {
     let same = |a: &Path, b: &Path| {
         a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
     };
     match (&spec.account.ledger, given) {
-        (Some(own), Some(given)) if !same(own, given) => Err(Failure::Message(format!(
+        (Some(own), Some(given)) if !same(own, given) => Err(MakeError::Wrong(format!(
             "the spec names its ledger, {}: there is no other for these people",
-            output::path(own)
+            shown(own)
         ))),
         (Some(own), _) => Ok(own.clone()),
         (None, Some(given)) => Ok(given.into()),
@@ -29,18 +34,14 @@ pub fn file(spec: &Spec, given: Option<&Path>) -> Result<PathBuf, Failure> {
 }
 
 /// Ledgers were once kept beside releases, without a dataset. What they charged is in no account of today.
-pub fn not_forgotten(out: &Path) {
+pub fn not_forgotten(out: &Path) -> Option<String> {
     let old = out.join("ledger.jsonl");
-    if let Err(LedgerError::FirstKind) = Ledger::read(&old) {
-        output::say(&output::wrapped(
-            &format!(
-                "warning: {} is a ledger of the first kind: what it charged is not counted any more. Set a bound that is lower \
-                 by that, and move it to your records",
-                output::path(&old)
-            ),
-            9,
-        ));
-    }
+    let Err(LedgerError::FirstKind) = Ledger::read(&old) else { return None };
+    Some(format!(
+        "warning: {} is a ledger of the first kind: what it charged is not counted any more. Set a bound that is lower \
+         by that, and move it to your records",
+        shown(&old)
+    ))
 }
 
 /// The releases in a folder that say they were charged to this account, and were not in this ledger: it was cut, or it is another one. With
@@ -62,49 +63,37 @@ pub fn elsewhere(out: &Path, chain: &Chain, id: &str) -> Vec<(PathBuf, String)> 
 }
 
 /// Refuses to build on a release that says it was charged to this account, and was not in this ledger.
-pub fn charged(file: &Path, ledger: &Path, spec: &Spec) -> Result<(), Failure> {
+pub fn charged(file: &Path, ledger: &Path, spec: &Spec) -> Result<(), MakeError> {
     let chain = Ledger::at(ledger, &spec.account_name().id).and_then(|l| l.chain());
-    let (chain, release) = (chain.map_err(|e| output::about(ledger, &e))?, Release::open(file)?);
+    let (chain, release) = (
+        chain.map_err(|e| MakeError::about(ledger, &e))?,
+        Release::open(file).map_err(|e| MakeError::about(file, &e))?,
+    );
     match look(&chain, release.manifest(), || release.blake3()) {
-        Found::Not(why) => Err(Failure::Message(format!(
+        Found::Not(why) => Err(MakeError::Wrong(format!(
             "{} cannot be extended: {why}. Both together must be within one bound: margins ledger verify",
-            output::path(file)
+            shown(file)
         ))),
         Found::Charged(_) | Found::Open(_) | Found::Silent => Ok(()),
     }
 }
 
 /// Remarks on a part of the people that the ledger has not charged before: it may be one that it has, under another name.
-pub fn remark(chain: &Chain, part: Option<&str>) {
-    let Some((by, is)) = part.and_then(folded) else { return };
+pub fn remark(chain: &Chain, part: Option<&str>) -> Option<String> {
+    let (by, is) = part.and_then(folded)?;
     let known = chain.parts().remove(&by).unwrap_or_default();
     if known.contains(&is) {
-        return;
+        return None;
     }
     let others: Vec<String> = known.into_iter().map(|other| format!("`{by}={other}`")).collect();
     let beside = match others.is_empty() {
         true => format!("the first part of `{by}` in this ledger"),
         false => format!("new in this ledger, beside {}", others.join(", ")),
     };
-    let note = format!(
+    Some(format!(
         "note: `{by}={is}` is {beside}. Of different parts only the dearest counts: nobody may be in two, and whoever was charged before under \
          another name is charged too little"
-    );
-    output::say(&output::wrapped(&note, 6));
-}
-
-/// What a bound refuses is no mishap.
-pub fn refused(e: CompileError) -> Failure {
-    let by_bound = |e: &LedgerError| matches!(e, LedgerError::Bound { .. } | LedgerError::Currency { .. });
-    match &e {
-        CompileError::OverBound { .. } => Failure::Refused(e.to_string()),
-        CompileError::Ledger(why) if by_bound(why) => Failure::Refused(e.to_string()),
-        // Somebody else was charged between the look at the ledger and this charge.
-        CompileError::Measure(MeasureError::Sink(why)) if why.downcast_ref().is_some_and(by_bound) => {
-            Failure::Refused(why.to_string())
-        }
-        _ => e.into(),
-    }
+    ))
 }
 
 /// The δ at which ε is stated: the bound's own, or one in a billion.
@@ -124,7 +113,7 @@ fn approximate(spent: &Spent, delta: Rational) -> Option<String> {
 /// An amount as people read it: a short ratio, or decimals.
 pub fn amount(r: Rational) -> String {
     let text = r.shown();
-    if text.len() <= 7 { text } else { output::spent(r) }
+    if text.len() <= 7 { text } else { decimals(r) }
 }
 
 /// The same of any length.

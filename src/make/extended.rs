@@ -1,0 +1,53 @@
+//! What is missing beside a release that is out.
+
+use super::MakeError;
+use crate::answer::Answers;
+use crate::compile::extending;
+use crate::plan::Mode;
+use crate::release::keys::SigningKey;
+use crate::spec::{Spec, Unit};
+use crate::visible::visible;
+use std::path::Path;
+
+/// The spec of what is missing beside a release that is out, and the tables that it tells well enough.
+pub fn extended(spec: &Spec, file: &Path, key: &SigningKey) -> Result<(Spec, Vec<String>), MakeError> {
+    let out = Answers::open(file).map_err(|e| MakeError::about(file, &e))?;
+    let (manifest, name) = (out.release().manifest(), visible(&file.display().to_string()).into_owned());
+    let refuse =
+        |why: String| Err(MakeError::Wrong(format!("{name} cannot be extended by this spec: {why}")));
+    if spec.recipients.is_some() {
+        return refuse(
+            "it has recipients, and what is missing beside one file is not missing alike to all of them. Extend each recipient's \
+             own copy with a spec of its own"
+                .into(),
+        );
+    }
+    if out.copy().is_some_and(|c| matches!(c.mode, Mode::Shifted { .. })) {
+        return refuse("it is a shifted copy, whose secret centre is in every count".into());
+    }
+    if manifest.dataset.is_none() || manifest.dataset != spec.dataset {
+        return refuse(
+            "they do not say that they are of the same people at the same time ([dataset] id and period)"
+                .into(),
+        );
+    }
+    if manifest.signer.public_key != key.public_key() {
+        return refuse("another key signed it, so the two are never asked together".into());
+    }
+    let rows = match &spec.privacy.unit {
+        Unit::Row => 1,
+        Unit::Column { max_rows, .. } => *max_rows,
+    };
+    let same = (manifest.privacy.unit.as_str(), manifest.privacy.max_rows)
+        == (spec.privacy.unit.name(), rows)
+        && manifest.privacy.order == spec.privacy.unit.order();
+    if !same {
+        return refuse("it counts other rows of a unit".into());
+    }
+    match extending::missing(spec, spec.file.as_deref().unwrap_or(Path::new("")), &out)? {
+        Some(missing) => Ok((Spec { file: spec.file.clone(), ..missing.spec }, missing.known)),
+        None => Err(MakeError::Refused(format!(
+            "nothing is missing: {name} tells every table of this spec as precisely as its margin asks"
+        ))),
+    }
+}

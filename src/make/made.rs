@@ -1,0 +1,170 @@
+//! A release that was made.
+
+use super::words::currency;
+use super::{MakeError, ReleaseOptions, account, extended, place, signer, today};
+use crate::compile::{self, Options, Released};
+use crate::ledger::{Chain, Charge};
+use crate::release::SignerKind;
+use crate::release::keys::SigningKey;
+use crate::secret::ingest::Means;
+use crate::secret::noise::Entropy;
+use crate::spec::Spec;
+use crate::visible::visible;
+use std::path::{Path, PathBuf};
+
+/// A signed release that was made, or the copies of one for several recipients.
+#[derive(Debug)]
+pub struct MadeRelease {
+    pub(crate) released: Released,
+    pub(crate) spec: Spec,
+    /// What an extended release tells well enough.
+    pub(crate) known: Vec<String>,
+    pub(crate) extends: Option<PathBuf>,
+    pub(crate) key_file: Option<PathBuf>,
+    pub(crate) signer: SignerKind,
+    pub(crate) public_key: String,
+}
+
+impl MadeRelease {
+    /// Where it is; with several recipients where the most precise copy is.
+    pub fn path(&self) -> &Path {
+        &self.released.sealed.path
+    }
+
+    /// Where all copies are, the most precise first.
+    pub fn paths(&self) -> Vec<&Path> {
+        let all = std::iter::once(&self.released.sealed).chain(&self.released.further);
+        all.map(|sealed| sealed.path.as_path()).collect()
+    }
+
+    /// Its name, as FROM wants it.
+    pub fn name(&self) -> &str {
+        &self.spec.name
+    }
+
+    /// What it cost, exactly, as a ratio or a decimal; all copies together, where there are several.
+    pub fn cost(&self) -> String {
+        self.released.job.cost().to_string()
+    }
+
+    /// In what it was paid: `rho` or `epsilon`.
+    pub fn currency(&self) -> &'static str {
+        currency(self.released.job.currency())
+    }
+
+    /// The ledger that was charged.
+    pub fn ledger(&self) -> &Path {
+        &self.released.ledger
+    }
+
+    /// The public key that its signature verifies with, one line of base64.
+    pub fn public_key(&self) -> &str {
+        &self.public_key
+    }
+}
+
+/// What is about to be charged.
+#[derive(Debug)]
+pub struct Charging<'a> {
+    chain: &'a Chain,
+    charge: &'a Charge,
+    replaced: &'a [PathBuf],
+}
+
+impl Charging<'_> {
+    /// The files that are there and will be replaced: they were charged, and stay so.
+    pub fn replaced(&self) -> &[PathBuf] {
+        self.replaced
+    }
+
+    /// What the account will have spent in all, for people.
+    pub fn in_all(&self) -> String {
+        account::spent(&self.chain.spent_with(self.charge), self.chain)
+    }
+
+    /// That replacing charges again, where something is replaced.
+    fn note(&self) -> Option<String> {
+        let first = visible(&self.replaced.first()?.display().to_string()).into_owned();
+        let there = match self.replaced.len() {
+            1 => format!("{first} is there and was charged. Replacing it"),
+            n => format!("{first} and {} more are there and were charged. Replacing them", n - 1),
+        };
+        Some(format!("note: {there} charges again: in all {}", self.in_all()))
+    }
+}
+
+/// Makes a release of a spec.
+pub(super) fn make(spec: Spec, mut options: ReleaseOptions<'_>) -> Result<MadeRelease, MakeError> {
+    spec.confirmed()?;
+    spec.part()?;
+    spec.warnings().iter().for_each(|text| (options.warn)(text));
+    let (entropy, key) = signer::of(&mut options, &spec)?;
+    match options.threads {
+        None => make_signed(spec, options, entropy, &key),
+        Some(threads) => {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+            let pool = pool.map_err(|_| MakeError::Wrong(format!("{threads} threads cannot be started")))?;
+            pool.install(|| make_signed(spec, options, entropy, &key))
+        }
+    }
+}
+
+fn make_signed(
+    spec: Spec,
+    mut options: ReleaseOptions<'_>,
+    entropy: Entropy,
+    key: &SigningKey,
+) -> Result<MadeRelease, MakeError> {
+    let (spec, known) = match &options.extends {
+        None => (spec, Vec::new()),
+        Some(file) => extended::extended(&spec, file, key)?,
+    };
+    let out = options.out.as_path();
+    let _made = options.watch.folders(out).map_err(|e| {
+        MakeError::Wrong(format!("cannot make the folder {}: {e}", visible(&out.display().to_string())))
+    })?;
+    let ledger = account::file(&spec, options.ledger.as_deref())?;
+    if let Some(file) = &options.extends {
+        account::charged(file, &ledger, &spec)?;
+    }
+    account::not_forgotten(out).iter().for_each(|text| (options.warn)(text));
+    let own = spec.data.as_ref().map(|d| d.path.as_path()).filter(|_| options.rows.is_none());
+    let data = options.counts.as_deref().or(options.data.as_deref()).or(own);
+    let needed = [Some(ledger.as_path()), spec.file.as_deref(), options.key.as_deref(), data];
+    let names = place::names(&spec);
+    for name in &names {
+        for path in needed.into_iter().flatten() {
+            place::stays(out, name, path)?;
+        }
+    }
+    let day = today();
+    let engine = Options {
+        out,
+        data: options.data.as_deref(),
+        counts: options.counts.as_deref(),
+        ledger: &ledger,
+        key,
+        replace: options.replace,
+        day: &day,
+        entropy,
+    };
+    let there = names.iter().map(|name| out.join(format!("{name}.margins")));
+    let replaced: Vec<PathBuf> = there.filter(|file| options.replace && file.exists()).collect();
+    let account = spec.account_name();
+    let (warn, asks) = (&mut options.warn, &mut options.consent);
+    let mut consent = |chain: &Chain, charge: &Charge| {
+        for (file, why) in account::elsewhere(out, chain, &account.id) {
+            let file = visible(&file.display().to_string()).into_owned();
+            warn(&format!("warning: {file} was not charged in this ledger: {why}"));
+        }
+        let charging = Charging { chain, charge, replaced: &replaced };
+        let remarks = account::remark(chain, charge.part.as_deref()).into_iter().chain(charging.note());
+        remarks.for_each(|text| warn(&text));
+        asks(&charging)
+    };
+    let means = Means { watch: options.watch.clone(), memory: options.memory };
+    let released = compile::release_with(&spec, engine, options.rows, &means, &mut consent)?;
+    let (signer, public_key) = (key.kind(), key.public_key().to_string());
+    let (extends, key_file) = (options.extends, options.key);
+    Ok(MadeRelease { released, spec, known, extends, key_file, signer, public_key })
+}

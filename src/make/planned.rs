@@ -1,0 +1,95 @@
+//! What a release of a spec will be.
+
+use super::words::currency;
+use super::{MadeRelease, MakeError, PlanOptions, ReleaseOptions, today};
+use crate::compile::{self, Job};
+use crate::planner::Look;
+use crate::secret::ingest::{Means, Memory};
+use crate::spec::Spec;
+
+/// What a release of a spec will be: decided, and rehearsed, without data.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct PlannedRelease {
+    spec: Spec,
+    job: Job,
+    memory: Memory,
+}
+
+/// A table that a plan is made for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedTable {
+    /// Its levels, as a query names them; none for the total.
+    pub levels: Vec<String>,
+    /// The root of the mean variance of what is asked of it: its cells, unless the spec asks for sums of them.
+    pub std_error: f64,
+    /// The standard error of the worst of those.
+    pub worst_std_error: f64,
+}
+
+impl PlannedRelease {
+    pub(super) fn new(spec: Spec, options: &PlanOptions) -> Result<PlannedRelease, MakeError> {
+        let look = if options.compare { Look::Everywhere } else { Look::Needed };
+        let means = Means { watch: options.watch.clone(), memory: options.memory };
+        let job = compile::plan_with(&spec, look, &today(), &means)?;
+        Ok(PlannedRelease { spec, job, memory: options.memory })
+    }
+
+    /// The spec that was planned.
+    pub fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    /// Makes the release: see [`Spec::release`].
+    pub fn release(&self, options: ReleaseOptions<'_>) -> Result<MadeRelease, MakeError> {
+        self.spec.release(options)
+    }
+
+    /// What it will cost, exactly, as a ratio or a decimal; all copies together, where there are several.
+    pub fn cost(&self) -> String {
+        self.job.cost().to_string()
+    }
+
+    /// In what it is paid: `rho` or `epsilon`.
+    pub fn currency(&self) -> &'static str {
+        currency(self.job.currency())
+    }
+
+    /// The tables asked for, with their errors. None for a projection, of which single keys are asked.
+    pub fn tables(&self) -> Vec<PlannedTable> {
+        let Job::Tables(choice) = &self.job else { return Vec::new() };
+        let planned = &choice.planned;
+        let spec = self.spec.planned(&planned.plan);
+        let tables = planned.plan.rows().workload.iter().zip(&planned.prediction.tables);
+        let one = |(table, spread): (&crate::plan::Table, &crate::planner::closure::Spread)| PlannedTable {
+            levels: table.cuboid.iter().map(|level| spec.cube.level_name(level)).collect(),
+            std_error: spread.mean.sqrt(),
+            worst_std_error: spread.max.sqrt(),
+        };
+        tables.map(one).collect()
+    }
+
+    /// One SQL statement that counts what is needed from the table `from` where the data lives, in the dialect `spark`, `duckdb`, `postgres`, `bigquery`
+    /// or `ansi`. [`ReleaseOptions::counts`] takes its answer.
+    pub fn statement(&self, dialect: &str, from: &str) -> Result<String, MakeError> {
+        let all = compile::statement::Dialect::ALL;
+        let known = all.into_iter().find(|d| d.word() == dialect);
+        let known = known.ok_or_else(|| {
+            let words: Vec<&str> = all.iter().map(|d| d.word()).collect();
+            MakeError::Wrong(format!(
+                "there is no dialect {dialect:?}: the dialects are {}",
+                words.join(", ")
+            ))
+        })?;
+        Ok(self.job.statement(&self.spec, known, from)?)
+    }
+
+    pub(crate) fn job(&self) -> &Job {
+        &self.job
+    }
+
+    /// The limit of memory that it was planned within.
+    pub(crate) fn memory(&self) -> Memory {
+        self.memory
+    }
+}

@@ -1,0 +1,65 @@
+//! What the holder of the data should know before a release.
+
+use super::MakeError;
+use super::words::{counted, grouped};
+use crate::ledger::LedgerError;
+use crate::release::parts::folded;
+use crate::spec::{Spec, Unconfirmed};
+
+/// Specs are seldom longer.
+const LONG_SPEC: usize = 8 << 10;
+
+impl Spec {
+    /// What the holder of the data should know before a release, in sentences.
+    pub fn warnings(&self) -> Vec<String> {
+        let paths = self.absolute_paths();
+        let whole = (!paths.is_empty()).then(|| {
+            format!(
+                "warning: the spec is published with the release, and it names {}: whole paths tell the names of folders and people. \
+                 Write them relative to the spec.",
+                paths.join(", ")
+            )
+        });
+        let long = (self.source.len() > LONG_SPEC).then(|| {
+            let comments = self.source.lines().filter(|line| line.trim_start().starts_with('#'));
+            format!(
+                "warning: the spec is published with the release, byte for byte, and it is long: {} bytes, {} of them comments. Rows of the data and \
+                 remarks for colleagues do not belong there.",
+                grouped(self.source.len() as u64),
+                grouped(comments.map(|line| line.len() + 1).sum::<usize>() as u64)
+            )
+        });
+        let part = self.part().err().map(|why| format!("warning: {why}: no ledger takes it."));
+        let draft = self.unconfirmed.as_ref().map(unconfirmed);
+        [whole, long, part, draft].into_iter().flatten().collect()
+    }
+
+    /// Refuses a part of the people with a name that no ledger takes.
+    pub(crate) fn part(&self) -> Result<(), MakeError> {
+        match &self.account.part {
+            Some(part) if folded(part).is_none() => Err(LedgerError::Part(part.clone()).into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What of a draft must be gone before there is a release.
+fn unconfirmed(waits: &Unconfirmed) -> String {
+    let is = |n: usize| if n == 1 { "is" } else { "are" };
+    let lists = (waits.lists > 0).then(|| {
+        format!(
+            "{} drafted from the data {} not confirmed yet (`confirmed = false`)",
+            counted(waits.lists as u64, "list"),
+            is(waits.lists)
+        )
+    });
+    let left = (waits.suggestions > 0).then(|| {
+        format!(
+            "{} of suggestions from the data (`#?`) {} still there",
+            counted(waits.suggestions as u64, "line"),
+            is(waits.suggestions)
+        )
+    });
+    let all: Vec<String> = lists.into_iter().chain(left).collect();
+    format!("warning: there is no release yet: {}.", all.join(", and "))
+}

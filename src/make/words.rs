@@ -1,0 +1,58 @@
+//! Numbers for people.
+
+use crate::exact::Rational;
+use crate::release::Currency;
+
+/// A currency's name, as manifests have it.
+pub const fn currency(of: Currency) -> &'static str {
+    match of {
+        Currency::Rho => "rho",
+        Currency::Epsilon => "epsilon",
+    }
+}
+
+/// A whole number with thin groups of three: `21 345 678`.
+pub fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(' ');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// `1 group`, `8 groups`.
+pub fn counted(n: u64, what: &str) -> String {
+    format!("{} {what}{}", grouped(n), if n == 1 { "" } else { "s" })
+}
+
+/// What was spent: nine decimals, or nine digits of very little.
+pub fn decimals(r: Rational) -> String {
+    let x = r.to_f64();
+    if x < 1e-4 { format!("{x:.8e}") } else { format!("{x:.9}") }
+}
+
+/// A text as one word for a shell: what is inside is not obeyed by it.
+pub fn word(text: &str) -> String {
+    if !text.is_empty()
+        && text.chars().all(|c| c.is_alphanumeric() || "_./:@%+=,-".contains(c) || cfg!(windows) && c == '\\')
+    {
+        return text.into();
+    }
+    // In double quotes, as people write it, but for what cannot be escaped there.
+    if text.contains('!') {
+        return format!("'{}'", text.replace('\'', "'\\''"));
+    }
+    let mut out = String::from('"');
+    for c in text.chars() {
+        if matches!(c, '"' | '$' | '`' | '\\') {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out.push('"');
+    out
+}
