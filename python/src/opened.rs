@@ -185,9 +185,10 @@ impl Release {
         let text = |name, given: Given<'_, '_>| given.map(|given| given::text(name, given)).transpose();
         let joint = match joint {
             None => None,
-            Some(word) if word.is_instance_of::<PyString>() => {
-                Some(given::text("joint", word)?.parse().map_err(error::of)?)
-            }
+            Some(word) if word.is_instance_of::<PyString>() => match given::text("joint", word)?.as_str() {
+                "bonferroni" => Some(Simultaneous::Bonferroni),
+                _ => return Err(PyValueError::new_err("joint is True, False or \"bonferroni\"")),
+            },
             Some(given) => given::truth("joint", given)?.then_some(Simultaneous::Auto),
         };
         let options = Options {

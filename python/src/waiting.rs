@@ -4,7 +4,8 @@ use crate::error::{self, Error};
 use margins::{MakeError, Watch};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long nobody looks for signals.
@@ -29,18 +30,13 @@ fn done<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> PyResult<Ended<T>> {
     let (sender, receiver) = channel();
+    let receiver = Mutex::new(receiver);
     let thread = std::thread::Builder::new().name("margins".into()).stack_size(STACK);
     let started = thread.spawn(move || drop(sender.send(work())));
     started.map_err(|e| Error::new_err(format!("no thread can be started: {e}")))?;
-    let look = |receiver: &Receiver<T>| receiver.recv_timeout(LOOK);
     let mut interrupted: Option<(PyErr, Instant)> = None;
     loop {
-        // A receiver is one thread's alone: it is lent, and comes back.
-        let shared = std::sync::Mutex::new(&receiver);
-        let found = py.detach(|| match shared.lock() {
-            Ok(receiver) => look(&receiver),
-            Err(_) => Err(RecvTimeoutError::Disconnected),
-        });
+        let found = py.detach(|| receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(LOOK));
         let raised = match found {
             Ok(value) => {
                 return Ok(match interrupted {
