@@ -61,8 +61,8 @@ pub use audit::{Audit, Verdict};
 pub use describe::Description;
 pub use face::{Answer, Dimension, Error, Figure, Level, Release, Row, Table};
 pub use history::{History, HistoryAnswer, HistoryError, Inferred};
-pub use render::Caveat;
 pub use release::{Check, Manifest, Outcome, ReleaseError};
+pub use render::Caveat;
 pub use watch::Watch;
 #[cfg(feature = "compile")]
 pub use {

@@ -40,7 +40,7 @@ pub fn whole(name: &str, given: &Bound<'_, PyAny>, most: u64) -> PyResult<u64> {
         return Err(wrong(name, "a whole number", given));
     }
     let found = given.extract::<u64>().ok().filter(|found| *found <= most);
-    found.ok_or_else(|| PyValueError::new_err(format!("{name} is from 0 to {most}")))
+    found.ok_or_else(|| PyValueError::new_err(format!("{name} is a whole number from 0 to {most}")))
 }
 
 /// True or false.

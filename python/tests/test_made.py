@@ -68,7 +68,7 @@ def test_mistakes_in_a_dict_have_places(survey):
 
 @pytest.mark.parametrize("effort", [-1, 2**40])
 def test_strange_numbers_are_refused(survey, effort):
-    with pytest.raises((margins.Error, OverflowError)):
+    with pytest.raises(ValueError):
         margins.plan(survey, effort=effort)
 
 

@@ -2,7 +2,7 @@
 
 use super::batch::statements;
 use super::output::{self, MOST};
-use super::release::failure;
+use super::refusal::failure;
 use super::signing::Signing;
 use super::{Failure, Outcome, terminal};
 use crate::answer::linear::{self, Linear};
@@ -170,8 +170,8 @@ fn about(asker: &Asker, reply: &Reply) -> Map<String, Value> {
 
 impl<'a> Asker<'a> {
     fn new(args: &'a Args, watch: &Watch) -> Result<Asker<'a>, Failure> {
-        let spec = spec::load(&args.spec).map_err(super::plan::spec_failure)?;
-        spec.confirmed().map_err(super::plan::spec_failure)?;
+        let spec = spec::load(&args.spec).map_err(super::refusal::spec_failure)?;
+        spec.confirmed().map_err(super::refusal::spec_failure)?;
         if spec.projection.is_some() {
             return Err(Failure::Message(
                 "questions are measured over listed categories, and this is a projection".into(),
@@ -343,7 +343,7 @@ impl<'a> Asker<'a> {
         };
         let name = (1u64..).find(free).map(|n| format!("{stem}-asked-{n}")).unwrap_or_default();
         let spec =
-            spec_of(&self.spec, &self.args.spec, &name, sql, budget).map_err(super::plan::spec_failure)?;
+            spec_of(&self.spec, &self.args.spec, &name, sql, budget).map_err(super::refusal::spec_failure)?;
         let ledger: &Path = self.ledger.path();
         for path in
             [Some(ledger), Some(&self.args.spec), self.args.signing.key.as_deref()].into_iter().flatten()

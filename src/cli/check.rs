@@ -34,7 +34,7 @@ pub fn run(args: &Args, watch: &Watch) -> Outcome {
                 .into(),
         ));
     }
-    let spec = spec::load(&args.spec).map_err(super::plan::spec_failure)?;
+    let spec = spec::load(&args.spec).map_err(super::refusal::spec_failure)?;
     let own = spec.data.as_ref().map(|data| data.path.clone());
     let path = args.data.clone().or(own).ok_or(crate::compile::CompileError::NoData)?;
     let means = Means { watch: watch.clone(), ..Means::default() };

@@ -28,6 +28,7 @@ pub mod programs;
 mod progress;
 mod projection;
 pub mod query;
+mod refusal;
 mod release;
 mod schema;
 mod signing;

@@ -5,9 +5,9 @@ mod takes;
 
 use super::chart::{Chart, Series, svg};
 use super::output::{columns, counted, figure, grouped, short};
-use super::release::failure;
+use super::refusal::failure;
 use super::unit::{left_out, protects};
-use super::{Failure, Outcome, output, terminal};
+use super::{Failure, Outcome, output};
 use crate::answer::Evaluator;
 use crate::compile::effort::Effort;
 use crate::compile::statement::Dialect;
@@ -21,7 +21,7 @@ use crate::planner::targets::{Least, Targets};
 use crate::planner::{self, Candidate, Choice, Objective, Planned, Request, worst};
 use crate::recover::{Nothing, Recovery};
 use crate::release::Currency;
-use crate::spec::{self, Spec, SpecErrors};
+use crate::spec::{self, Spec};
 use crate::visible::visible;
 use crate::watch::Watch;
 use serde_json::{Value, json};
@@ -61,11 +61,6 @@ pub struct Args {
     /// Refuse a plan whose release needs more memory than this, such as "500 MB"
     #[arg(long, value_name = "SIZE", value_parser = super::size)]
     memory: Option<u64>,
-}
-
-/// Spec errors as they are shown: with colour on a terminal.
-pub fn spec_failure(errors: SpecErrors) -> Failure {
-    Failure::Rendered(errors.render(terminal::colours()))
 }
 
 pub fn run(args: &Args, watch: &Watch) -> Outcome {

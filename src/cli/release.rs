@@ -1,10 +1,11 @@
 //! `margins release`: count, measure, seal, and say what was spent.
 
 use super::output::{counted, figure, grouped, short, sql_name};
+use super::refusal::failure;
 use super::signing::Signing;
-use super::{Failure, Outcome, output};
+use super::{Outcome, output};
 use crate::compile::{Job, Released};
-use crate::make::{MadeRelease, MakeError, ReleaseOptions, account};
+use crate::make::{MadeRelease, ReleaseOptions, account};
 use crate::planner::Planned;
 use crate::release::{Sealed, SignerKind};
 use crate::spec::Spec;
@@ -91,27 +92,6 @@ pub fn run(args: &Args, watch: &Watch) -> Outcome {
     }
     let made = spec.release(args.signing.of(options)).map_err(failure)?;
     if args.json { output::json(&json(&made)) } else { output::print(&text(&made)) }
-}
-
-/// An error of the library, in the words of the command.
-pub fn failure(e: MakeError) -> Failure {
-    match e {
-        MakeError::Spec(errors) => super::plan::spec_failure(errors),
-        MakeError::Refused(why) => Failure::Refused(why),
-        MakeError::Exists(path) => Failure::Message(format!(
-            "{} exists; it is overwritten only with --replace",
-            output::path(&path)
-        )),
-        MakeError::NoData => Failure::Message(
-            "the spec names no data file: add a [data] section or give --data FILE".into(),
-        ),
-        MakeError::NoKey => Failure::Message(
-            "a release is signed, and no key was given. Make one once, keep it, and use it for every release:\n  \
-             margins keygen --out agency.key\n  margins release SPEC --key agency.key"
-                .into(),
-        ),
-        other => other.into(),
-    }
 }
 
 /// What was done, as JSON.

@@ -48,8 +48,8 @@ impl Signing {
             return Ok((Entropy::fixed(seed), SigningKey::not_private()?));
         }
         let ask = |path: &Path| passphrase(path).map_err(MakeError::Wrong);
-        let (key, warning) = signer::key(self.key.as_deref(), spec, ask).map_err(super::release::failure)?;
+        let (key, warning) = signer::key(self.key.as_deref(), spec, ask).map_err(super::refusal::failure)?;
         warning.iter().for_each(|text| output::warn(text));
-        Ok((signer::random().map_err(super::release::failure)?, key))
+        Ok((signer::random().map_err(super::refusal::failure)?, key))
     }
 }

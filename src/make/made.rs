@@ -1,7 +1,9 @@
 //! A release that was made.
 
+use super::charging::Charging;
+use super::options::ReleaseOptions;
 use super::words::currency;
-use super::{MakeError, ReleaseOptions, account, extended, place, signer, today};
+use super::{MakeError, account, extended, place, signer, today};
 use crate::compile::{self, Options, Released};
 use crate::ledger::{Chain, Charge};
 use crate::release::SignerKind;
@@ -60,36 +62,6 @@ impl MadeRelease {
     /// The public key that its signature verifies with, one line of base64.
     pub fn public_key(&self) -> &str {
         &self.public_key
-    }
-}
-
-/// What is about to be charged.
-#[derive(Debug)]
-pub struct Charging<'a> {
-    chain: &'a Chain,
-    charge: &'a Charge,
-    replaced: &'a [PathBuf],
-}
-
-impl Charging<'_> {
-    /// The files that are there and will be replaced: they were charged, and stay so.
-    pub fn replaced(&self) -> &[PathBuf] {
-        self.replaced
-    }
-
-    /// What the account will have spent in all, for people.
-    pub fn in_all(&self) -> String {
-        account::spent(&self.chain.spent_with(self.charge), self.chain)
-    }
-
-    /// That replacing charges again, where something is replaced.
-    fn note(&self) -> Option<String> {
-        let first = visible(&self.replaced.first()?.display().to_string()).into_owned();
-        let there = match self.replaced.len() {
-            1 => format!("{first} is there and was charged. Replacing it"),
-            n => format!("{first} and {} more are there and were charged. Replacing them", n - 1),
-        };
-        Some(format!("note: {there} charges again: in all {}", self.in_all()))
     }
 }
 

@@ -5,6 +5,7 @@
 //! | `options` | how a plan or a release is made |
 //! | `planned` | what a release of a spec will be |
 //! | `made` | a release that was made |
+//! | `charging` | what is about to be charged |
 //! | `extended` | what is missing beside a release that is out |
 //! | `account` | the ledger of a spec, and what it holds |
 //! | `signer` | with which key and which randomness |
@@ -14,6 +15,7 @@
 //! | `error` | why there is none |
 
 pub mod account;
+mod charging;
 mod error;
 mod extended;
 mod made;
@@ -24,8 +26,9 @@ pub mod signer;
 pub mod warnings;
 pub mod words;
 
+pub use charging::Charging;
 pub use error::MakeError;
-pub use made::{Charging, MadeRelease};
+pub use made::MadeRelease;
 pub use options::{PlanOptions, ReleaseOptions};
 pub use planned::{PlannedRelease, PlannedTable};
 

@@ -1,6 +1,6 @@
 //! How a plan or a release is made, where it is not as the spec says.
 
-use super::Charging;
+use super::charging::Charging;
 use crate::secret::ingest::{Frame, Memory};
 use crate::watch::Watch;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,7 @@
 //! With which key and which randomness a release is made.
 
-use super::{MakeError, ReleaseOptions};
+use super::MakeError;
+use super::options::ReleaseOptions;
 use crate::release::SealError;
 use crate::release::keys::{KeyError, SigningKey};
 use crate::secret::noise::Entropy;

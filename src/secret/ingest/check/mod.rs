@@ -21,6 +21,7 @@ use crate::spec::{CsvOptions, Spec};
 use std::path::Path;
 
 /// What a dataset is like, seen by a spec. Private.
+#[derive(Default)]
 pub struct Report {
     /// How many files there are.
     pub files: usize,
@@ -63,16 +64,7 @@ impl Report {
 pub fn check(spec: &Spec, path: &Path, means: &Means) -> Result<Report, IngestError> {
     let (files, settings) = (files(spec, path)?, Settings::default());
     let csv = options(spec);
-    let mut report = Report {
-        files: files.len(),
-        rows: 0,
-        unusable: 0,
-        columns: Vec::new(),
-        problems: Vec::new(),
-        taken: Vec::new(),
-        impossible: Vec::new(),
-        cut: None,
-    };
+    let mut report = Report { files: files.len(), ..Report::default() };
     let (fields, kept) = there(spec, &files, &csv, (settings, means), &mut report.columns)?;
     // Probably the wrong file: its rows say nothing.
     if kept.is_empty() {
