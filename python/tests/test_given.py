@@ -45,8 +45,14 @@ def test_refusals_are_sentences(town, survey, tmp_path):
 
 
 def test_options_have_pythons_names(town, survey, key, tmp_path):
-    with pytest.raises(margins.Error, match="complete=True"):
-        town.query("SELECT area, COUNT(*) FROM town WHERE age < 3 GROUP BY area", complete=True)
+    kids = tmp_path / "kids.csv"
+    kids.write_text("kids\n1\n")
+    dimension = {"name": "kids", "categories": ["0", "1", "unknown"], "missing": "unknown"}
+    spec = {**survey, "name": "kids", "dimension": [dimension], "table": [{"of": ["kids"]}]}
+    made = margins.release(spec, kids, key=key, out=tmp_path, ledger=tmp_path / "k.jsonl").open()
+    with pytest.raises(margins.Error, match="leave out complete=True") as refused:
+        made.query("SELECT SUM(kids) FROM kids", complete=True)
+    assert "--" not in str(refused.value)
     frame = tmp_path / "rows.csv"
     frame.write_text("sex,age\nF,1\n")
     where = {"key": key, "out": tmp_path, "ledger": tmp_path / "l.jsonl"}

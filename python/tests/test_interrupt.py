@@ -52,25 +52,38 @@ def test_a_plan(tmp_path):
     ended(interrupted(f"print('ready', flush=True)\nmargins.plan({LONG!r})", tmp_path))
 
 
-def test_a_query(town_file, tmp_path):
-    # Intervals of thousands of posteriors, one after the other.
+# A release of which a hundred medians take long.
+MANY = {
+    "name": "many",
+    "title": "Many ages",
+    "demo": True,
+    "privacy": {"unit": "row", "rho": 1},
+    "dimension": [{"name": "place", "range": [0, 99]}, {"name": "age", "range": [0, 1999]}],
+    "table": [{"of": ["place", "age"]}],
+}
+
+
+def test_a_query(tmp_path):
     body = f"""
-        town = margins.open({str(town_file)!r})
+        open("rows.csv", "w").write("place,age\\n" + "1,1\\n" * 1000)
+        many = margins.release({MANY!r}, "rows.csv", ledger="many.jsonl").open()
         print("ready", flush=True)
-        while True:
-            town.query("SELECT area, age, COUNT(*) FROM town GROUP BY area, age", prior="non-negative", prob="> 3")
+        many.query("SELECT place, MEDIAN(age) FROM many GROUP BY place")
     """
     ended(interrupted(body, tmp_path))
 
 
-def test_one_long_query(town_file, tmp_path):
+def test_many_short_calls(town_file, tmp_path):
+    """Between and within calls: opening, checking, asking, describing."""
     body = f"""
-        town = margins.open({str(town_file)!r})
         print("ready", flush=True)
-        levels = ", ".join(d.levels[0].name for d in town.dimensions)
-        town.query(f"SELECT {{levels}}, COUNT(*) FROM town GROUP BY {{levels}}", prior="non-negative", joint=True)
+        while True:
+            town = margins.open({str(town_file)!r})
+            town.verify()
+            town.query("SELECT sex, COUNT(*) FROM town GROUP BY sex")
+            town.describe()
     """
-    ended(interrupted(body, tmp_path, after=0.3))
+    ended(interrupted(body, tmp_path, after=0.5))
 
 
 def test_a_release_before_it_is_charged(tmp_path):

@@ -14,7 +14,7 @@ pub struct Signing {
     /// The secret key to sign with
     #[arg(long, value_name = "FILE")]
     pub key: Option<PathBuf>,
-    /// Use this fixed seed: NOT PRIVATE, and marked so for good
+    /// Draw noise from this fixed seed: NOT PRIVATE, and marked so for good
     #[cfg(feature = "test-seed")]
     #[arg(long, value_name = "SEED")]
     insecure_seed: Option<u64>,

@@ -797,6 +797,10 @@ pub fn corpus(key: &Key) -> Vec<Case> {
     change("no domain", "no section domain", |f| f.sections.retain(|s| s.tag != DOMAIN));
     change("no plan", "no section plan", |f| f.sections.retain(|s| s.tag != PLAN));
     change("no spec", "no section spec", |f| f.sections.retain(|s| s.tag != SPEC));
+    change("rows in place of the spec", "spec", |f| {
+        let rows: String = (0..300).map(|n| format!("F,{},Malaga\n", n % 90)).collect();
+        f.put(SPEC, vec![format!("sex,age,place\n{rows}").into_bytes()]);
+    });
     change("nothing at all", "no section domain", |f| f.sections.clear());
     change("index that is not next", "without holes", |f| f.sections[3].index = 1);
     change("last index there could be", "without holes", |f| f.sections[3].index = u32::MAX);
@@ -818,7 +822,8 @@ pub fn corpus(key: &Key) -> Vec<Case> {
     // The manifest.
     let mut says = |name: &str, why: &'static str, at: &str, value: Value| {
         let mut file = good().file();
-        *file.manifest.pointer_mut(at).unwrap() = value;
+        let (above, key_of) = at.rsplit_once('/').unwrap();
+        file.manifest.pointer_mut(above).unwrap()[key_of] = value;
         out.push(Case { name: name.into(), bytes: file.sealed(key), why });
     };
     says("name that is a path", "release's name", "/about/name", json!("../../etc/passwd"));
@@ -846,6 +851,15 @@ pub fn corpus(key: &Key) -> Vec<Case> {
     );
     says("more measurements than listed", "list of measurements", "/plan/count", json!(1u64 << 53));
     says("another format", "", "/format", json!(9));
+    // A good signature over what the sealed spec does not say.
+    says("another unit than the spec", "spec", "/privacy/unit", json!("person"));
+    says("another title than the spec", "spec", "/about/title", json!("Another title"));
+    says(
+        "dataset that the spec does not name",
+        "spec",
+        "/dataset",
+        json!({ "id": "others", "period": "2020" }),
+    );
     let mut text = |name: &str, why: &'static str, text: String| {
         out.push(Case { name: name.into(), bytes: good().file().signed(text.as_bytes(), key), why });
     };
