@@ -4,10 +4,11 @@ use super::floor;
 use super::tree::Tree;
 
 /// From the ground up. A name is a folder of a package, or a file of it.
-const FLOORS: [&str; 29] = [
+const FLOORS: [&str; 30] = [
     "exact",
     "numeric",
     "law",
+    "loss",
     "calendar",
     "watch",
     "interrupt",
