@@ -89,7 +89,7 @@ def test_damaged_files(town_file, visits, tmp_path):
 
 def test_signed_lies_are_not_verified():
     """Good signatures over what the sealed spec does not say."""
-    names = ["another-unit-than-the-spec", "another-title-than-the-spec", "dataset-that-the-spec-does-not-name", "rows-in-place-of-the-spec"]
+    names = ["another-unit-than-the-spec", "another-title-than-the-spec", "licence-that-the-spec-does-not-name", "rows-in-place-of-the-spec"]
     for name in names:
         audit = margins.open(REPO / "tests/hostile/frozen" / f"{name}.margins").verify()
         assert not audit and not audit.passed and audit.verdict != "verified"

@@ -90,7 +90,7 @@ const KEPT: [&str; 17] = [
     "manifest of 4611686018427387904 bytes",
     "another unit than the spec",
     "another title than the spec",
-    "dataset that the spec does not name",
+    "licence that the spec does not name",
     "rows in place of the spec",
 ];
 
