@@ -28,7 +28,7 @@ pub mod programs;
 mod progress;
 mod projection;
 pub mod query;
-mod refusal;
+pub mod refusal;
 mod release;
 mod schema;
 mod signing;

@@ -4,7 +4,7 @@ use super::absolute::Cells;
 use crate::panels::{self, Panel, Panels};
 use margins::cli::chart::{self, Chart, Series};
 use margins::cli::output::{self, columns, counted, figure, wrapped};
-use margins::cli::plan::spec_failure;
+use margins::cli::refusal::spec_failure;
 use margins::cli::{Failure, Outcome};
 use margins::cube::{Cube, Cuboid, Level};
 use margins::exact::Rational;
