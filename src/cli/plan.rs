@@ -717,24 +717,3 @@ fn targets_json(spec: &Spec, planned: &Planned, t: &Targets) -> Value {
         "least_budget_bound": t.least.and_then(|l| l.bound),
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{LONG_SPEC, warnings};
-    use crate::spec;
-    use std::path::Path;
-
-    #[test]
-    fn rows_in_comments_are_seen() {
-        let text = include_str!("../../tests/cmd/files/asked.toml");
-        let rows = "# 1017,F,42,HIV\n".repeat(LONG_SPEC / 16);
-        let warned = |text: &str| warnings(&spec::of_text(text, Path::new("spec")).unwrap());
-        assert_eq!(warned(text), "");
-        let (all, comments) = (text.len() + rows.len(), text.lines().next().unwrap().len() + 1 + rows.len());
-        let said: String = warned(&(rows + text)).chars().filter(|c| !c.is_whitespace()).collect();
-        assert!(
-            said.contains(&format!("{all}bytes")) && said.contains(&format!("{comments}ofthemcomments")),
-            "{said}"
-        );
-    }
-}

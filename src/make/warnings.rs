@@ -63,3 +63,24 @@ fn unconfirmed(waits: &Unconfirmed) -> String {
     let all: Vec<String> = lists.into_iter().chain(left).collect();
     format!("warning: there is no release yet: {}.", all.join(", and "))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::LONG_SPEC;
+    use crate::spec::Spec;
+
+    #[test]
+    fn rows_in_comments_are_seen() {
+        let text = include_str!("../../tests/cmd/files/asked.toml");
+        let rows = "# 1017,F,42,HIV\n".repeat(LONG_SPEC / 16);
+        let warned = |text: &str| Spec::from_toml(text).unwrap().warnings();
+        assert_eq!(warned(text), [""; 0]);
+        let (all, comments) = (text.len() + rows.len(), text.lines().next().unwrap().len() + 1 + rows.len());
+        let said = warned(&(rows + text)).concat();
+        let digits = |n: usize| crate::make::words::grouped(n as u64);
+        assert!(
+            said.contains(&format!("{} bytes, {} of them comments", digits(all), digits(comments))),
+            "{said}"
+        );
+    }
+}

@@ -36,6 +36,7 @@ pub(in crate::secret) fn lenient((mut dimension, mut column): (Dimension, Column
 pub(in crate::secret) fn spec(columns: impl IntoIterator<Item = (Dimension, Column)>) -> Spec {
     let (dimensions, columns) = columns.into_iter().unzip();
     Spec {
+        file: None,
         name: "test".into(),
         title: String::new(),
         description: None,
