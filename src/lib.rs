@@ -133,3 +133,15 @@ pub mod secret;
 #[cfg(feature = "spec")]
 #[doc(hidden)]
 pub mod spec;
+
+/// The programs of `docs/library.md`.
+#[cfg(all(doctest, feature = "compile"))]
+mod library {
+    macro_rules! page {
+        ($text:expr) => {
+            #[doc = $text]
+            struct Page;
+        };
+    }
+    page!(include_str!("../docs/library.md"));
+}

@@ -54,8 +54,7 @@ pub fn made(error: MakeError) -> PyErr {
             "the spec names no data: add a [data] section, or give data, a path or a data frame",
         ),
         MakeError::NoKey => Error::new_err(
-            "a release is signed, and no key was given. Make one once (margins keygen --out agency.key), keep it, and give it as \
-             key=\"agency.key\"",
+            "a release is signed, and no key was given. Make one once with the command `margins keygen`, keep it, and give its file as key",
         ),
         MakeError::NoPassphrase(path) => Error::new_err(format!(
             "{}: the key has a passphrase: give it as passphrase",

@@ -31,7 +31,7 @@ def refusals(town, survey, tmp_path):
     yield lambda: margins.release(survey, key=3), "key is a path, not int"
     yield lambda: margins.release(survey, replace="yes"), "replace is True or False, not str"
     yield lambda: margins.release(survey, passphrase=3), "passphrase is text, not int"
-    yield lambda: margins.release(survey, out=tmp_path, ledger=tmp_path / "l"), "key="
+    yield lambda: margins.release(survey, out=tmp_path, ledger=tmp_path / "l"), "give its file as key"
 
 
 def test_refusals_are_sentences(town, survey, tmp_path):
@@ -47,7 +47,7 @@ def test_refusals_are_sentences(town, survey, tmp_path):
 def test_options_have_pythons_names(town, survey, key, tmp_path):
     kids = tmp_path / "kids.csv"
     kids.write_text("kids\n1\n")
-    dimension = {"name": "kids", "categories": ["0", "1", "unknown"], "missing": "unknown"}
+    dimension = {"name": "kids", "range": [0, 2], "missing": "unknown"}
     spec = {**survey, "name": "kids", "dimension": [dimension], "table": [{"of": ["kids"]}]}
     made = margins.release(spec, kids, key=key, out=tmp_path, ledger=tmp_path / "k.jsonl").open()
     with pytest.raises(margins.Error, match="leave out complete=True") as refused:

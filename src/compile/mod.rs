@@ -88,7 +88,7 @@ pub enum CompileError {
     Unanswerable(#[from] RecoverError),
     /// Less memory than it may take.
     #[error(
-        "a release of this plan may take {} MB, more than the {} that --memory lets: give more, use fewer --threads, or ask for smaller tables",
+        "a release of this plan may take {} MB, more than the limit of {}: raise it, use fewer threads, or ask for smaller tables",
         needs.div_ceil(1_000_000),
         if *limit < 1_000_000 { format!("{limit} bytes") } else { format!("{} MB", limit / 1_000_000) }
     )]
@@ -286,12 +286,14 @@ impl Source<'_> {
 
 /// Makes a release.
 pub fn release(spec: &Spec, options: Options<'_>, means: &Means) -> Result<Released, CompileError> {
-    release_with(spec, options, None, means, &mut |_, _| true)
+    release_with(spec, None, options, None, means, &mut |_, _| true)
 }
 
-/// The same, of rows in memory where there are some, wherever the spec says its data is; and only if there is consent to what it costs.
+/// The same, of rows in memory where there are some, wherever the spec says its data is; and only if there is consent to what it costs. What was planned
+/// of the spec before need not be planned again.
 pub fn release_with(
     spec: &Spec,
+    planned: Option<Job>,
     options: Options<'_>,
     frame: Option<&Frame>,
     means: &Means,
@@ -303,11 +305,12 @@ pub fn release_with(
         (None, Some(counts)) => Ok(Source::Counts(counts.to_owned())),
         (None, None) => data_file(spec, &options).map(Source::File),
     };
-    made(spec, options, data, means, consent).map_err(|e| stopped(e, &means.watch))
+    made(spec, planned, options, data, means, consent).map_err(|e| stopped(e, &means.watch))
 }
 
 fn made(
     spec: &Spec,
+    planned: Option<Job>,
     options: Options<'_>,
     data: Result<Source<'_>, CompileError>,
     means: &Means,
@@ -320,7 +323,10 @@ fn made(
         Ok(Source::Memory(_)) | Err(_) => Some(Format::Csv),
         Ok(Source::Counts(_)) => None,
     };
-    let job = Job::watched(spec, Look::Needed, watch)?;
+    let job = match planned {
+        Some(job) => job,
+        None => Job::watched(spec, Look::Needed, watch)?,
+    };
     job.rehearse(spec, options.day, rows, means)?;
     let data = data?;
     let draft = Draft::new(&job, spec, projection::seed(&options.entropy))?;

@@ -4,7 +4,7 @@ use super::charging::Charging;
 use super::options::ReleaseOptions;
 use super::words::currency;
 use super::{MakeError, account, extended, place, signer, today};
-use crate::compile::{self, Options, Released};
+use crate::compile::{self, Job, Options, Released};
 use crate::ledger::{Chain, Charge};
 use crate::release::SignerKind;
 use crate::release::keys::SigningKey;
@@ -65,31 +65,39 @@ impl MadeRelease {
     }
 }
 
-/// Makes a release of a spec.
-pub(super) fn make(spec: Spec, mut options: ReleaseOptions<'_>) -> Result<MadeRelease, MakeError> {
+/// Makes a release of a spec, and of what was planned of it, where that is so.
+pub(super) fn make(
+    spec: Spec,
+    planned: Option<Job>,
+    mut options: ReleaseOptions<'_>,
+) -> Result<MadeRelease, MakeError> {
     spec.confirmed()?;
     spec.part()?;
     spec.warnings().iter().for_each(|text| (options.warn)(text));
     let (entropy, key) = signer::of(&mut options, &spec)?;
     match options.threads {
-        None => make_signed(spec, options, entropy, &key),
+        None => make_signed(spec, planned, options, entropy, &key),
         Some(threads) => {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
             let pool = pool.map_err(|_| MakeError::Wrong(format!("{threads} threads cannot be started")))?;
-            pool.install(|| make_signed(spec, options, entropy, &key))
+            pool.install(|| make_signed(spec, planned, options, entropy, &key))
         }
     }
 }
 
 fn make_signed(
     spec: Spec,
+    planned: Option<Job>,
     mut options: ReleaseOptions<'_>,
     entropy: Entropy,
     key: &SigningKey,
 ) -> Result<MadeRelease, MakeError> {
-    let (spec, known) = match &options.extends {
-        None => (spec, Vec::new()),
-        Some(file) => extended::extended(&spec, file, key)?,
+    let (spec, planned, known) = match &options.extends {
+        None => (spec, planned, Vec::new()),
+        Some(file) => {
+            let (spec, known) = extended::extended(&spec, file, key)?;
+            (spec, None, known)
+        }
     };
     let out = options.out.as_path();
     let _made = options.watch.folders(out).map_err(|e| {
@@ -135,7 +143,7 @@ fn make_signed(
         asks(&charging)
     };
     let means = Means { watch: options.watch.clone(), memory: options.memory };
-    let released = compile::release_with(&spec, engine, options.rows, &means, &mut consent)?;
+    let released = compile::release_with(&spec, planned, engine, options.rows, &means, &mut consent)?;
     let (signer, public_key) = (key.kind(), key.public_key().to_string());
     let (extends, key_file) = (options.extends, options.key);
     Ok(MadeRelease { released, spec, known, extends, key_file, signer, public_key })

@@ -23,6 +23,8 @@ mod options;
 pub mod place;
 mod planned;
 pub mod signer;
+#[cfg(test)]
+mod tests;
 pub mod warnings;
 pub mod words;
 
@@ -61,7 +63,7 @@ impl Spec {
     /// Makes a signed release: reads the data once, charges the ledger, adds exact noise, and seals. Whatever can be refused without data is refused
     /// before data is opened.
     pub fn release(&self, options: ReleaseOptions<'_>) -> Result<MadeRelease, MakeError> {
-        made::make(self.searched(options.effort)?, options)
+        made::make(self.searched(options.effort)?, None, options)
     }
 
     /// The columns of the data that the spec names, each once and in the order of letters: nobody looks at others.

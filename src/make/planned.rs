@@ -1,5 +1,6 @@
 //! What a release of a spec will be.
 
+use super::made;
 use super::words::currency;
 use super::{MadeRelease, MakeError, PlanOptions, ReleaseOptions, today};
 use crate::compile::{self, Job};
@@ -40,9 +41,12 @@ impl PlannedRelease {
         &self.spec
     }
 
-    /// Makes the release: see [`Spec::release`].
+    /// Makes the release, without planning again unless the options ask for another search: see [`Spec::release`].
     pub fn release(&self, options: ReleaseOptions<'_>) -> Result<MadeRelease, MakeError> {
-        self.spec.release(options)
+        match options.effort {
+            None => made::make(self.spec.clone(), Some(self.job.clone()), options),
+            Some(_) => self.spec.release(options),
+        }
     }
 
     /// What it will cost, exactly, as a ratio or a decimal; all copies together, where there are several.

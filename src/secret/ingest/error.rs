@@ -204,21 +204,19 @@ pub enum IngestError {
     MixedOrder,
     /// Rows that cannot be put aside.
     #[error(
-        "rows that do not fit the memory cannot be put aside in a temporary file: {0} (it is in the folder that TMPDIR names; --memory \
-         lets more be held)"
+        "rows that do not fit the memory cannot be put aside in a temporary file: {0} (it is in the folder that TMPDIR names; a higher \
+         limit of memory lets more be held)"
     )]
     Spill(io::ErrorKind),
     /// No key for what is put aside.
     #[error("the operating system has no randomness")]
     NoEntropy,
     /// Units with too many rows that count.
-    #[error(
-        "the rows of some units that count do not fit the memory: give more by --memory, or lower `max_rows`"
-    )]
+    #[error("the rows of some units that count do not fit the memory: raise its limit, or lower `max_rows`")]
     Memory,
     /// Less memory than it may take.
     #[error(
-        "the tables are too large to be counted while rows are read, and the rows together may take {} MB, more than the {} MB that --memory lets",
+        "the tables are too large to be counted while rows are read, and the rows together may take {} MB, more than the limit of {} MB",
         needs.div_ceil(1_000_000), limit / 1_000_000
     )]
     Little {
