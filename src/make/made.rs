@@ -59,6 +59,16 @@ impl MadeRelease {
         &self.released.ledger
     }
 
+    /// The release that it [extends](ReleaseOptions::extends), and the tables that are told well enough by that one.
+    pub fn extends(&self) -> Option<(&Path, &[String])> {
+        Some((self.extends.as_deref()?, &self.known))
+    }
+
+    /// The file of the key that signed it: none where it was a throw-away key.
+    pub fn key_file(&self) -> Option<&Path> {
+        self.key_file.as_deref().filter(|_| self.signer == SignerKind::Agency)
+    }
+
     /// The public key that its signature verifies with, one line of base64.
     pub fn public_key(&self) -> &str {
         &self.public_key

@@ -88,11 +88,23 @@ impl PlannedRelease {
         Ok(self.job.statement(&self.spec, known, from)?)
     }
 
+    /// How many bytes its file will have, about. `None` for a projection.
+    pub fn file_bytes(&self) -> Option<u64> {
+        Some(self.job.effort(&self.spec, self.memory)?.work.file.round() as u64)
+    }
+
+    /// How many bytes of memory making it may take, about, besides rows of units that are held. `None` for a projection.
+    pub fn memory_bytes(&self) -> Option<u64> {
+        Some(self.job.effort(&self.spec, self.memory)?.release.memory.round() as u64)
+    }
+
+    #[cfg(feature = "cli")]
     pub(crate) fn job(&self) -> &Job {
         &self.job
     }
 
     /// The limit of memory that it was planned within.
+    #[cfg(feature = "cli")]
     pub(crate) fn memory(&self) -> Memory {
         self.memory
     }

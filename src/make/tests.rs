@@ -47,6 +47,11 @@ fn a_spec_is_planned_released_and_asked() {
     let answers = Answers::open(made.path()).unwrap();
     let table = answers.query("SELECT sex, COUNT(*) FROM shop GROUP BY sex", 0.95).unwrap();
     assert_eq!(table.rows.len(), 2);
+    assert!(made.extends().is_none() && made.key_file().is_none());
+    // Small files are mostly their manifest, which is reckoned roughly.
+    let (told, is) =
+        (plan.file_bytes().unwrap() as f64, std::fs::metadata(made.path()).unwrap().len() as f64);
+    assert!((0.5..2.0).contains(&(told / is)) && plan.memory_bytes().unwrap() > 1_000_000, "{told} {is}");
     // The second is told of, and may be declined.
     assert!(matches!(plan.release(options()), Err(MakeError::Exists(_))));
     let mut heard = Vec::new();
