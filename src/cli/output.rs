@@ -78,6 +78,7 @@ pub fn gone() -> bool {
     GONE.load(Ordering::Relaxed)
 }
 
+/// Standard output is the process's own, and so is this.
 static GONE: AtomicBool = AtomicBool::new(false);
 
 fn write(text: &str) -> Outcome {
