@@ -151,7 +151,7 @@ class Release:
         prob: Optional[str] = None,
         test: Optional[float] = None,
         prior: Optional[str] = None,
-        joint: bool = False,
+        joint: Union[bool, str] = False,
         complete: bool = False,
     ) -> Answer:
         """Answers one SELECT; each interval covers the truth with probability `level`."""
@@ -185,8 +185,10 @@ def open(path: Union[_Path, Sequence[_Path]], public_key: Optional[_Path] = None
     With a public key (a file, or the key itself) everything is checked; what does not pass raises VerificationError.
     """
 
-def plan(spec: Union[_Path, Mapping[str, Any]], *, compare: bool = False, effort: Optional[int] = None) -> Plan:
-    """Plans a spec without looking at data."""
+def plan(
+    spec: Union[_Path, Mapping[str, Any]], *, compare: bool = False, effort: Optional[int] = None, memory: Optional[int] = None
+) -> Plan:
+    """Plans a spec without looking at data; refuses a plan whose release may need more than `memory` bytes."""
 
 def release(
     spec: Union[_Path, Mapping[str, Any]],
@@ -199,5 +201,7 @@ def release(
     extends: Optional[_Path] = None,
     replace: bool = False,
     effort: Optional[int] = None,
+    memory: Optional[int] = None,
+    threads: Optional[int] = None,
 ) -> Released:
     """Makes a signed release, and charges the ledger."""

@@ -34,31 +34,42 @@ fn effort(given: Given<'_, '_>) -> PyResult<Option<u32>> {
     Ok(given.map(whole).transpose()?.and_then(|effort| u32::try_from(effort).ok()))
 }
 
-/// Plans a spec (a path, or a dict with the same keys) without looking at data; with `compare`, every strategy.
+/// More than any machine has cores for.
+const MOST_THREADS: u64 = 1024;
+
+/// A limit of memory, in bytes.
+fn memory(given: Given<'_, '_>) -> PyResult<Option<u64>> {
+    given.map(|given| given::whole("memory", given, u64::MAX)).transpose()
+}
+
+/// Plans a spec (a path, or a dict with the same keys) without looking at data; with `compare`, every strategy. A plan whose release may need more
+/// than `memory` bytes is refused.
 #[pyfunction]
-#[pyo3(signature = (spec, *, compare=None, effort=None))]
+#[pyo3(signature = (spec, *, compare=None, effort=None, memory=None))]
 pub fn plan(
     py: Python<'_>,
     spec: &Bound<'_, PyAny>,
     compare: Given<'_, '_>,
     effort: Given<'_, '_>,
+    memory: Given<'_, '_>,
 ) -> PyResult<Plan> {
     let source = Source::of(spec)?;
     let compare = compare.map_or(Ok(false), |given| given::truth("compare", given))?;
-    let effort = self::effort(effort)?;
+    let (effort, memory) = (self::effort(effort)?, self::memory(memory)?);
     let [text, json] = planning(py, move |watch| {
-        let options = PlanOptions::new().compare(compare).effort(effort).watch(watch);
+        let options = PlanOptions::new().compare(compare).effort(effort).memory(memory).watch(watch);
         programs::plan(&source.load()?.plan_with(&options)?, compare)
     })?;
     Ok(Plan { text, json })
 }
 
 /// Makes a signed release, and charges the ledger. `data` is a path or a data frame (whatever has `__arrow_c_stream__`), instead of the spec's
-/// own file; a frame's rows stay in memory. `key` is the secret key's file. With `replace` a release of the same name is replaced, and charged again.
+/// own file; a frame's rows stay in memory. `key` is the secret key's file. With `replace` a release of the same name is replaced, and charged again. At
+/// most `memory` bytes are taken, and as many `threads` as there are cores; the release is the same whatever they are.
 #[pyfunction]
 #[pyo3(signature = (
     spec, data=None, key=None, out=None, *,
-    passphrase=None, ledger=None, extends=None, replace=None, effort=None
+    passphrase=None, ledger=None, extends=None, replace=None, effort=None, memory=None, threads=None
 ))]
 #[allow(clippy::too_many_arguments, reason = "they are Python's keywords")]
 pub fn release(
@@ -72,6 +83,8 @@ pub fn release(
     extends: Given<'_, '_>,
     replace: Given<'_, '_>,
     effort: Given<'_, '_>,
+    memory: Given<'_, '_>,
+    threads: Given<'_, '_>,
 ) -> PyResult<Released> {
     let path = |name, given: Given<'_, '_>| given.map(|given| given::path(name, given)).transpose();
     let source = Source::of(spec)?;
@@ -79,7 +92,9 @@ pub fn release(
     let out = path("out", out)?.unwrap_or_else(|| "out".into());
     let passphrase = passphrase.map(|given| given::text("passphrase", given)).transpose()?;
     let replace = replace.map_or(Ok(false), |given| given::truth("replace", given))?;
-    let effort = self::effort(effort)?;
+    let (effort, memory) = (self::effort(effort)?, self::memory(memory)?);
+    let threads = threads.map(|given| given::whole("threads", given, MOST_THREADS)).transpose()?;
+    let threads = threads.and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
     let (file, rows) = match data.map(|data| (data, data.extract::<PathBuf>())) {
         None => (None, None),
         Some((_, Ok(path))) => (Some(path), None),
@@ -91,6 +106,7 @@ pub fn release(
     let (released, heard) = making(py, move |watch| {
         let mut heard = Vec::new();
         let mut options = ReleaseOptions::new().out(out).replace(replace).effort(effort).watch(watch);
+        options = options.memory(memory).threads(threads);
         options = options.warn(|text| heard.push(text.to_owned()));
         for (path, set) in [
             (file, ReleaseOptions::data as fn(_, PathBuf) -> _),

@@ -27,6 +27,8 @@ def refusals(town, survey, tmp_path):
     yield lambda: margins.plan(survey, effort=1.5), "effort is a whole number, not float"
     yield lambda: margins.plan(survey, effort=10**30), "effort is a whole number from 0"
     yield lambda: margins.plan(survey, effort=10**9), "effort is at most"
+    yield lambda: margins.plan(survey, memory="1 GB"), "memory is a whole number, not str"
+    yield lambda: margins.release(survey, threads=10**6), "threads is a whole number from 0"
     yield lambda: margins.release(survey, out=3), "out is a path, not int"
     yield lambda: margins.release(survey, key=3), "key is a path, not int"
     yield lambda: margins.release(survey, replace="yes"), "replace is True or False, not str"
@@ -62,6 +64,17 @@ def test_options_have_pythons_names(town, survey, key, tmp_path):
     with pytest.raises(margins.Error, match="replace=True") as refused:
         margins.release(survey, frame, **where)
     assert "--" not in str(refused.value)
+
+
+def test_memory_is_a_limit_of_one_call(survey, key, tmp_path):
+    rows = tmp_path / "rows.csv"
+    rows.write_text("sex,age\nF,1\n")
+    where = {"key": key, "out": tmp_path, "ledger": tmp_path / "l.jsonl"}
+    for work in (lambda: margins.plan(survey, memory=10**6), lambda: margins.release(survey, rows, memory=10**6, **where)):
+        with pytest.raises(margins.Error, match="more than the limit of 1 MB"):
+            work()
+    assert not (tmp_path / "l.jsonl").exists()
+    assert margins.release(survey, rows, threads=2, memory=10**9, **where).path.exists()
 
 
 def test_levels_jointly(town):
