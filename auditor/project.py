@@ -7,7 +7,6 @@ from blake3 import blake3
 
 from . import select
 from .errors import Beyond, must
-from .solve import gaussian_variance, laplace_variance
 
 
 def derived(context, data, length=32):
@@ -79,7 +78,7 @@ class Projected:
                     for bit in range(min(64, self.held.rows - 64 * block)):
                         sums[64 * block + bit] += -1 if word >> bit & 1 else 1
             rows, found = self.held.rows, sum(a * v for a, v in zip(sums, self.values)) / self.held.rows
-            variance = (gaussian_variance if self.held.noise == "gaussian" else laplace_variance)(self.held.scale)
+            variance = float(self.held.scale if self.held.noise == "gaussian" else 2 * self.held.scale**2)
             norm = max(0.0, sum(v * v for v in self.values) / rows - variance)
             other = max(0.0, len(cells) * norm + (1 - 2 / len(cells)) * found**2)
             return found, other / rows + sum(a * a for a in sums) * variance / rows**2

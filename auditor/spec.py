@@ -33,7 +33,7 @@ class Spec:
 
     def __init__(self, release):
         file = release.file
-        self.release, self.manifest, self.left, self.used = release, file.manifest, [], []
+        self.release, self.manifest, self.left, self.used, self.delta = release, file.manifest, [], [], None
         try:
             self.toml = tomllib.loads(file.one("spec").decode("utf-8"), parse_float=str)
         except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -43,6 +43,7 @@ class Spec:
         names = [item["name"] for item in self.manifest["sources"]["attachments"]]
         self.files = dict(zip(names, (section.read() for section in file.all("attachment"))))
         self.privacy, self.entries = self.toml["privacy"], self.toml.get("dimension", [])
+        self.delta = ratio(self.privacy["delta"]) if "delta" in self.privacy else None
 
     def attachment(self, name):
         must(name in self.files, f"the spec refers to {name}, which is not in the file")
@@ -89,7 +90,6 @@ class Spec:
         must(expected == [said["unit"], held.max_rows if self.release.projection else held.rows], "the unit is not that of the spec")
         must(([order] if isinstance(order, str) else order) == said.get("order", []), "the order of rows is not that of the spec")
         must(self.privacy.get("neighbours", "add-remove") == held.neighbours, "the neighbours are not those of the spec")
-        self.delta = ratio(self.privacy["delta"]) if "delta" in self.privacy else None
         if self.release.copies is None:
             self._is_budget(self.privacy, held.budget)
         must(bool(self.privacy.get("measure_truncation", False)) == (self.release.truncation is not None), "the count of cut units is not that of the spec")
@@ -127,7 +127,18 @@ class Spec:
             names = [level.name for level in two.levels]
             kept = [0] + [at for at, level in enumerate(one.levels) if at and (level.name in names or not HALF.match(level.name))]
             levels = [Level(one.levels[at].name, one.levels[at].labels, one.ancestors(at, above), one.levels[at].bounds) for above, at in zip(kept, kept[1:])]
+            for at in set(range(len(one.levels))) - set(kept):
+                self._is_between(one, at, min(level for level in kept if level > at))
             must(len(levels) == len(two.levels) - 1 and all(a.same(b) for a, b in zip(levels, two.levels[1:])), f"the categories or levels of {one.name} are not those of the spec")
+
+    @staticmethod
+    def _is_between(dimension, at, below):
+        """A level of halves: each node is a stretch of the spec's next finer level, and called by its ends."""
+        level, finer = dimension.levels[at], dimension.levels[below]
+        held = [np.flatnonzero(dimension.ancestors(below, at) == node) for node in range(len(level))]
+        ends = [(nodes[0], nodes[-1]) for nodes in held]
+        labels = [finer.labels[a] if a == b else f"{finer.labels[a]} … {finer.labels[b]}" for a, b in ends]
+        must(all(len(nodes) == b - a + 1 for nodes, (a, b) in zip(held, ends)) and level.labels == labels, f"a level of halves of {dimension.name} is none")
 
     def _column(self, name):
         for d, dimension in enumerate(self.domain):
