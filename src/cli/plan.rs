@@ -320,8 +320,13 @@ fn foot(planned: &Planned) -> String {
         }
     });
     let worst = if asked::of(&planned.plan) { "worst" } else { "worst cell's" };
+    let weighted = if has_weights(planned) {
+        format!(" (weighted {})", figure(p.weighted_total))
+    } else {
+        String::new()
+    };
     let total = format!(
-        "total variance {}, root-mean-square error {}, {worst} std error {}",
+        "total variance {}{weighted}, root-mean-square error {}, {worst} std error {}",
         figure(p.total),
         figure(p.rms_error()),
         figure(p.max.sqrt())
@@ -487,6 +492,11 @@ fn reads(numbers: f64) -> String {
     }
 }
 
+/// Whether the weighted total is another number than the total.
+fn has_weights(p: &Planned) -> bool {
+    (p.prediction.weighted_total / p.prediction.total - 1.0).abs() > 1e-9
+}
+
 fn comparison(request: &Request, candidates: &[Candidate], chosen: usize) -> String {
     let mut order: Vec<usize> = (0..candidates.len()).collect();
     let score = |i: usize| candidates[i].outcome.as_ref().map_or(f64::INFINITY, |p| p.score(request));
@@ -497,6 +507,9 @@ fn comparison(request: &Request, candidates: &[Candidate], chosen: usize) -> Str
     };
     let best = candidates[order[0]].outcome.as_ref().map_or(f64::INFINITY, |p| error(p));
     let frame = |p: &Planned| Frame::new(&request.over(p.plan.measure).cube, &p.plan.levels);
+    // Where tables have weights, strategies are compared by the weighted total: that is what is shown.
+    let weighted = candidates.iter().any(|c| c.outcome.as_ref().is_ok_and(|p| has_weights(p)));
+    let total = if weighted { "weighted total" } else { "total variance" };
     let mut rows = Vec::new();
     let mut reasons: Vec<(Measure, String)> = Vec::new();
     for i in order {
@@ -511,7 +524,7 @@ fn comparison(request: &Request, candidates: &[Candidate], chosen: usize) -> Str
                     if c.vast { " *" } else { "" }
                 ),
                 grouped(p.plan.rows().measurements.len() as u64),
-                figure(p.prediction.total),
+                figure(if weighted { p.prediction.weighted_total } else { p.prediction.total }),
                 figure(p.prediction.rms_error()),
                 figure(p.prediction.max.sqrt()),
                 format!("{:.2}×", error(p) / best),
@@ -523,8 +536,7 @@ fn comparison(request: &Request, candidates: &[Candidate], chosen: usize) -> Str
             Err(_) => {}
         }
     }
-    let mut out =
-        columns(&["  strategy", "groups", "total variance", "rms", "worst", "vs best", "reads"], &rows);
+    let mut out = columns(&["  strategy", "groups", total, "rms", "worst", "vs best", "reads"], &rows);
     if candidates.iter().any(|c| c.vast) {
         out.push_str("  * so many cells that it is only chosen by name\n");
     }
