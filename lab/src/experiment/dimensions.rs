@@ -311,8 +311,9 @@ mod tests {
             }
         }
         // All coefficients; those of more than k attributes with next to no budget.
-        let sign = |set: usize, cell: usize| if (set & cell).count_ones() % 2 == 0 { 1.0 } else { -1.0 };
-        let rows = DMatrix::from_fn(cells, cells, |set, cell| sign(set, cell));
+        let sign =
+            |set: usize, cell: usize| if (set & cell).count_ones().is_multiple_of(2) { 1.0 } else { -1.0 };
+        let rows = DMatrix::from_fn(cells, cells, sign);
         let inside = |set: usize| choose(d - set.count_ones(), k - set.count_ones());
         let scale = |set: usize| if set.count_ones() > k { 1e4 } else { inside(set).powf(-0.25) };
         let found = error(&rows, &(0..cells).map(scale).collect::<Vec<_>>(), Noise::Gaussian);
