@@ -3,7 +3,7 @@
 //! Everything below stands on the other modules and adds nothing to them; a program that needs more (laws of errors, recovered
 //! tables, single keys) finds it there.
 
-use crate::answer::keys::{self, Questions};
+use crate::answer::keys::Questions;
 use crate::answer::{Answers, Options, QueryError, Several};
 use crate::audit::{Audit, audit};
 use crate::cube::{self, Cube};
@@ -22,12 +22,9 @@ pub enum Error {
     /// The file cannot be read, or is not whole.
     #[error(transparent)]
     File(#[from] ReleaseError),
-    /// The question, asked of tables.
+    /// The question.
     #[error(transparent)]
     Query(#[from] QueryError),
-    /// The question, asked of a projection.
-    #[error(transparent)]
-    Keys(#[from] keys::QueryError),
     /// A file, named.
     #[error("{}", about(file, error))]
     Of {
@@ -547,6 +544,6 @@ mod tests {
         let more = Options { prob: Some("> 3".parse().unwrap()), ..Options::at(0.9) };
         assert!(visits.ask(sql, &more).is_ok());
         let test = Options { test: Some(3.0), ..Options::at(0.9) };
-        assert!(matches!(visits.ask(sql, &test), Err(Error::Keys(keys::QueryError::TablesOnly(_)))));
+        assert!(matches!(visits.ask(sql, &test), Err(Error::Query(QueryError::TablesOnly(_)))));
     }
 }

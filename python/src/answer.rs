@@ -73,8 +73,9 @@ impl Answer {
     /// The answer with its first rows, and what is missing of it.
     fn shortened(&self) -> Option<(ResultTable, String)> {
         let more = self.table.rows.len().checked_sub(SHOWN).filter(|more| *more > 0)?;
-        let rows = self.table.rows.iter().take(SHOWN).cloned().collect();
-        Some((ResultTable { rows, ..self.table.clone() }, format!("… and {more} more rows")))
+        let mut table = self.table.clone();
+        table.rows.truncate(SHOWN);
+        Some((table, format!("… and {more} more rows")))
     }
 
     fn batch(&self) -> Result<RecordBatch, ArrowError> {

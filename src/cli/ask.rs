@@ -304,7 +304,7 @@ impl<'a> Asker<'a> {
         let question = Question::new(&self.spec, &figures, &together, target)?;
         let mut reply = Reply {
             sql: sql.into(),
-            table: ResultTable { level: target.level, ..ResultTable::default() },
+            table: crate::answer::table::empty(target.level),
             released: None,
             refused: None,
         };

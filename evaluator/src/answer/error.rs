@@ -76,6 +76,51 @@ pub enum QueryError {
     /// `known-total` without a known total.
     #[error("this release does not state its total exactly: give one with --prior 'uniform(n)'")]
     TotalNotExact,
+    /// More keys than a projection answers for.
+    #[error(
+        "an answer of this query sums up {cells} cells; this release allows at most {most}: list fewer, or GROUP BY what you list"
+    )]
+    TooManyCells {
+        /// How many it names.
+        cells: u64,
+        /// How many there may be.
+        most: u32,
+    },
+    /// More keys than are counted at once.
+    #[error("the answer would have {rows} rows; the most is {most}")]
+    TooManyRows {
+        /// How many it would have.
+        rows: u64,
+        /// How many it may have.
+        most: u64,
+    },
+    /// A key with a part that does not exist.
+    #[error("`{dimension}` has no category `{value}`")]
+    NoCategory {
+        /// The dimension.
+        dimension: String,
+        /// What was asked for.
+        value: String,
+    },
+    /// A key of another length.
+    #[error("a key has {found} parts; {expected} are expected")]
+    Parts {
+        /// How many there are.
+        found: usize,
+        /// How many there must be.
+        expected: usize,
+    },
+    /// A prior of a projection's count without its number of units.
+    #[error("a projection knows no total: write binomial(n, p) or uniform(n)")]
+    NoTotal,
+    /// A prior of what a sketch says.
+    #[error(
+        "a sketch has no posterior: its interval is from the order of its rows, which no prior can be weighed with"
+    )]
+    NoPrior,
+    /// An option that only tables know.
+    #[error("a projection has no {0}")]
+    TablesOnly(&'static str),
     /// The name after FROM.
     #[error("this release is called `{0}`: write FROM {0}, not FROM {1}")]
     From(String, String),

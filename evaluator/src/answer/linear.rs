@@ -7,6 +7,7 @@ use super::labels::{Labels, Place};
 use super::notes::Notes;
 use super::question::Question;
 use super::rows::{Sortable, kept, rounded};
+use super::table;
 use super::tell::cells;
 use crate::cube::{Cube, Cuboid, Filter, Frame, Level, TooIntricate, required_level};
 use crate::plan::{Rows, limits};
@@ -202,5 +203,7 @@ pub fn table(query: &Query, cube: &Cube, figures: &[Linear], best: &[Best], leve
         format!("{column}: leaves out the units whose {} is {categories}.", l.level)
     });
     left.for_each(|note| notes.add(note));
-    ResultTable { columns, rows, level, notes: notes.0, ..ResultTable::default() }
+    let mut table = table::table(columns, rows, level);
+    table.notes = notes.0;
+    table
 }

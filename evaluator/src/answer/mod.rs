@@ -8,6 +8,7 @@
 //! `libm`, so that every platform prints the same interval.
 
 mod apart;
+mod ask;
 pub mod best;
 mod caveats;
 pub mod collude;
@@ -28,6 +29,7 @@ mod question;
 mod row_builder;
 mod rows;
 mod several;
+pub mod table;
 pub mod tell;
 mod whole;
 

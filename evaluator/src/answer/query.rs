@@ -1,53 +1,22 @@
-//! A SQL query from one release, or several of one dataset: figures with their intervals, ready to show.
+//! A query without quantiles, answered by a teller: figures with their intervals, ready to show.
 
 use super::caveats;
 use super::decorate::statement::PriorChoice;
 use super::error::QueryError;
 use super::figure::Pairs;
-use super::figure::quantile;
 use super::labels::Labels;
 use super::notes::Notes;
-use super::open::Answers;
 use super::options::Options;
 use super::question::{self, Question};
 use super::row_builder::RowBuilder;
 use super::rows::{Sortable, kept};
+use super::table;
 use super::tell::Teller;
 use super::tell::joint::How;
 use crate::render::ResultTable;
 use crate::render::Together;
-use crate::sql::Query;
-
-impl Answers {
-    /// Answers one SELECT with intervals at `level`.
-    pub fn query(&self, sql: &str, level: f64) -> Result<ResultTable, QueryError> {
-        self.ask(sql, &Options::at(level))
-    }
-
-    /// Answers one SELECT.
-    pub fn ask(&self, sql: &str, options: &Options) -> Result<ResultTable, QueryError> {
-        self.answer(&self.parse(sql)?, options)
-    }
-
-    /// Answers a query that has been parsed.
-    pub fn answer(&self, query: &Query, options: &Options) -> Result<ResultTable, QueryError> {
-        asked(self, query, options)
-    }
-}
 
 /// The answer of a teller.
-pub(super) fn asked(
-    teller: &dyn Teller,
-    query: &Query,
-    options: &Options,
-) -> Result<ResultTable, QueryError> {
-    if query.has_quantiles() {
-        return quantile::answer(teller, query, options);
-    }
-    answer(teller, &Question::new(query)?, options)
-}
-
-/// The same of a query without quantiles.
 pub(super) fn answer(
     teller: &dyn Teller,
     asked: &Question,
@@ -78,7 +47,8 @@ pub(super) fn answer(
     let labels = Labels::new(asked.query, teller.cube());
     let max_z = together.as_ref().and_then(|t| t.max_z);
     let mut making = RowBuilder::new(asked, labels, options, how, prior, max_z, pairs);
-    let mut table = ResultTable { level: options.level, caveats, ..ResultTable::default() };
+    let mut table = table::empty(options.level);
+    table.caveats = caveats;
     table.columns = making.columns()?;
     let mut out: Vec<Sortable> = Vec::with_capacity(rows.len());
     for row in &rows {

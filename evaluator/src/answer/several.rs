@@ -10,13 +10,13 @@
 //! combined; those of different periods are compared, never averaged: see [`super::compare`].
 
 use super::apart;
+use super::ask::asked;
 use super::compare::{Party, compare};
 use super::error::QueryError;
 use super::explain::{Explained, explain};
 use super::meaning::Meaning;
 use super::open::Answers;
 use super::options::Options;
-use super::query::asked;
 use super::tell::{Teller, pool::Pool};
 use crate::plan::Mode;
 use crate::release::{Dataset, SignerKind};

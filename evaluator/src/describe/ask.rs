@@ -2,7 +2,7 @@
 
 use super::TABLES;
 use super::statement::Shown;
-use crate::answer::keys::{self, Questions};
+use crate::answer::keys::Questions;
 use crate::answer::{Options, QueryError, Several};
 use crate::projection::answer::Estimator;
 use crate::render::ResultTable;
@@ -25,7 +25,7 @@ impl Questions {
         sql: &str,
         options: &Options,
         estimator: Estimator,
-    ) -> Result<ResultTable, keys::QueryError> {
+    ) -> Result<ResultTable, QueryError> {
         match Shown::read(sql) {
             Some(shown) => Ok(shown.answer(&self.plainly(options.level)?)?),
             None => self.select(sql, options, estimator),

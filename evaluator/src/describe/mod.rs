@@ -11,7 +11,7 @@ mod text;
 
 pub use statement::Shown;
 
-use crate::answer::keys::{self, Questions};
+use crate::answer::keys::Questions;
 use crate::answer::{AnswerError, Answers, QueryError};
 use crate::cube::{Cube, Level};
 use crate::projection::answer::Estimator;
@@ -210,7 +210,7 @@ impl Answers {
 
 impl Questions {
     /// Describes the release, with intervals at `level`.
-    pub fn describe(&self, level: f64) -> Result<Description, keys::QueryError> {
+    pub fn describe(&self, level: f64) -> Result<Description, QueryError> {
         Ok(Description { examples: self.examples(), ..self.plainly(level)? })
     }
 
@@ -220,9 +220,9 @@ impl Questions {
     }
 
     /// The description without questions.
-    pub fn plainly(&self, level: f64) -> Result<Description, keys::QueryError> {
+    pub fn plainly(&self, level: f64) -> Result<Description, QueryError> {
         if !(level > 0.0 && level < 1.0) {
-            return Err(keys::QueryError::Level(level));
+            return Err(QueryError::Level(level));
         }
         let mut out = about(self.manifest(), self.cube(), level);
         let key = self.key_names();

@@ -10,7 +10,7 @@ mod sdmx;
 pub(super) mod tidy;
 
 use super::{Failure, Outcome, output, terminal};
-use crate::answer::{Answers, Group};
+use crate::answer::{self, Answers, Group};
 use crate::cube::{Cube, Filter, Level};
 use crate::release::Release;
 use crate::render::{self, ColumnKind, ResultCell, ResultColumn, ResultTable};
@@ -218,5 +218,5 @@ fn result(
             row
         })
         .collect();
-    ResultTable { columns, rows, level, ..ResultTable::default() }
+    answer::table::table(columns, rows, level)
 }

@@ -1,5 +1,6 @@
 use super::*;
-use crate::answer::keys::{QueryError, Questions};
+use crate::answer::QueryError;
+use crate::answer::keys::Questions;
 use crate::audit::audit;
 use crate::compile::{Job, Options, release};
 use crate::projection::Shape;

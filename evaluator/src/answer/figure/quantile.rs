@@ -177,7 +177,9 @@ fn quantile(values: &[f64], differences: &[ResultFigure]) -> ResultFigure {
 
 /// The answer as it was asked for.
 fn collapsed(table: ResultTable, query: &Query, places: &[Place]) -> ResultTable {
-    let mut out = ResultTable { columns: Vec::new(), rows: Vec::new(), ..table.clone() };
+    let mut out = table.clone();
+    out.columns.clear();
+    out.rows.clear();
     for (column, place) in query.columns.iter().zip(places) {
         let kind = match place {
             Place::At(at) => table.columns.get(*at).map(|c| c.kind),

@@ -1,7 +1,8 @@
 //! A SELECT over the key of a projection becomes lists of cells.
 
+use super::Questions;
 use super::figure::{Chosen, Figure};
-use super::{QueryError, Questions};
+use crate::answer::error::QueryError;
 use crate::cube::Level;
 use crate::projection::key::{Part, text_code};
 use crate::sql::tree::{Expr, Item, Node, Operator, Unary};

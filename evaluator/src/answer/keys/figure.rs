@@ -1,6 +1,7 @@
 //! The figures of a SELECT over a projection: counts, sums of numbers that depend on the key, totals over all rows, and shares in these.
 
-use super::{QueryError, Questions};
+use super::Questions;
+use crate::answer::error::QueryError;
 use crate::projection::answer::{Answer, Estimator, Projected};
 use crate::projection::weighted::Weighed;
 use crate::sql::SqlError;

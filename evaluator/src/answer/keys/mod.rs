@@ -6,16 +6,16 @@
 //! most as many as the release allows (its sparsity). Sums may weigh cells (`SUM(CASE …)`); totals over all rows and shares of them count
 //! the cells of all rows.
 
+use crate::answer::error::QueryError;
 use crate::answer::options::Options;
+use crate::answer::table;
 use crate::cube::{Cube, odometer};
-use crate::posterior::PosteriorError;
 use crate::projection::Shape;
 use crate::projection::answer::{Answer, Estimator, Projected};
 use crate::projection::key::{Key, Part, text_code};
 use crate::release::projection::{invalid, projection, values};
 use crate::release::{Manifest, Release, ReleaseError, wire};
 use crate::render::{Caveat, ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
-use crate::sql::SqlError;
 use ask::{Asked, Column, Group};
 use explain::Explained;
 use figure::Keyed;
@@ -25,69 +25,6 @@ mod ask;
 pub mod explain;
 mod figure;
 mod statement;
-
-/// Why a question has no answer.
-#[derive(Debug, thiserror::Error)]
-pub enum QueryError {
-    /// The file.
-    #[error(transparent)]
-    Release(#[from] ReleaseError),
-    /// The question.
-    #[error(transparent)]
-    Sql(#[from] SqlError),
-    /// More cells than the release allows.
-    #[error(
-        "an answer of this query sums up {cells} cells; this release allows at most {most}: list fewer, or GROUP BY what you list"
-    )]
-    TooManyCells {
-        /// How many it names.
-        cells: u64,
-        /// How many there may be.
-        most: u32,
-    },
-    /// More rows than can be shown.
-    #[error("the answer would have {0} rows; the most is {MOST_ROWS}")]
-    TooManyRows(u64),
-    /// A key with a part that does not exist.
-    #[error("`{dimension}` has no category `{value}`")]
-    NoCategory {
-        /// The dimension.
-        dimension: String,
-        /// What was asked for.
-        value: String,
-    },
-    /// A key of another length.
-    #[error("a key has {found} parts; {expected} are expected")]
-    Parts {
-        /// How many there are.
-        found: usize,
-        /// How many there must be.
-        expected: usize,
-    },
-    /// A prior without its number of units.
-    #[error("a projection knows no total: write binomial(n, p) or uniform(n)")]
-    NoTotal,
-    /// A prior of what a sketch says.
-    #[error(
-        "a sketch has no posterior: its interval is from the order of its rows, which no prior can be weighed with"
-    )]
-    NoPrior,
-    /// A posterior of what is no count.
-    #[error("a posterior is of a count; `{0}` is none")]
-    NotACount(String),
-    /// A posterior that cannot be computed.
-    #[error(transparent)]
-    Posterior(#[from] PosteriorError),
-    /// An option that only tables know.
-    #[error("a projection has no {0}")]
-    TablesOnly(&'static str),
-    /// The level of an interval.
-    #[error("the level of an interval must lie between 0 and 1, not {0}")]
-    Level(f64),
-    /// The name after FROM.
-    #[error("this release is called `{0}`: write FROM {0}, not FROM {1}")]
-    From(String, String),
-}
 
 /// The most rows of an answer.
 pub const MOST_ROWS: u64 = 1 << 20;
@@ -221,12 +158,9 @@ impl Questions {
         let intervals = rows.min(limit) * asked.figures().count();
         let sketch = matches!(self.projected.projection().design.shape, Shape::Sketch { .. });
         let statements = Statements::new(options, intervals, sketch)?;
-        let mut table = ResultTable {
-            level: options.level,
-            caveats: self.caveats(),
-            notes: statements.notes(),
-            ..ResultTable::default()
-        };
+        let mut table = table::empty(options.level);
+        table.caveats = self.caveats();
+        table.notes = statements.notes();
         let several = asked.figures().count() > 1;
         for (name, column) in &asked.columns {
             match column {
@@ -333,7 +267,7 @@ impl Questions {
         let rows =
             asked.sides.iter().try_fold(1u64, |n, s| n.checked_mul(s.len() as u64)).unwrap_or(u64::MAX);
         if rows > MOST_ROWS {
-            return Err(QueryError::TooManyRows(rows));
+            return Err(QueryError::TooManyRows { rows, most: MOST_ROWS });
         }
         Ok(asked)
     }

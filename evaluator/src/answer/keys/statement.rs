@@ -5,9 +5,9 @@
 //! order of the rows, and a statement is as sure as that proves; no prior can be weighed with it. Intervals together are
 //! Bonferroni's, which needs no law.
 
-use super::QueryError;
 use crate::answer::decorate::simultaneous::Simultaneous;
 use crate::answer::decorate::statement::{PriorChoice, Statement};
+use crate::answer::error::QueryError;
 use crate::answer::options::Options;
 use crate::law::{ErrorLaw, Interval, NoiseLaw, Term};
 use crate::posterior::{CountPosterior, PosteriorError, Prior, prob_between, prob_greater};

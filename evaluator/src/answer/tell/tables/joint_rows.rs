@@ -4,7 +4,9 @@
 //! together their errors must be combinations of the *same* noises, so here the nodes of all groups are told apart at
 //! once, and only what no group and no condition tells apart is lumped.
 
-use super::{AnswerError, Evaluator, Part, joint_law};
+use super::laws::joint_law;
+use super::part::Part;
+use super::{AnswerError, Evaluator};
 use crate::answer::tell::joint::JointLaw;
 use crate::cube::{Axis, Level};
 use crate::recover::Source;

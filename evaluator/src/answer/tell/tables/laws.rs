@@ -1,0 +1,297 @@
+//! The joint laws of a query's groups: one for each kind of group that the release cannot tell apart.
+
+use super::part::Part;
+use super::{AnswerError, Evaluator, merge_gaussians};
+use crate::answer::tell::joint::{JointLaw, Noise};
+use crate::cube::{Axis, Frame, Level, MAX_WEIGHTS};
+use crate::law::NoiseLaw;
+use crate::recover::{RecoverError, Recovery, Source};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, PoisonError};
+
+/// The most coefficients of noises behind all kinds of rows of one answer, where rows do not look alike.
+const MOST_COEFFICIENTS: f64 = 1e10;
+
+/// How many joint laws are kept for the next query.
+const KEPT_LAWS: usize = 1 << 12;
+
+/// What one dimension contributes to all aggregates together.
+pub(super) struct Side {
+    pub(super) dim: usize,
+    /// The finest level of any part.
+    pub(super) level: usize,
+    /// For each of its nodes what all filters together say of it.
+    pub(super) colour: Vec<u32>,
+    /// Where the level grouped by stands in GROUP BY, if any part keeps to its groups, and the level.
+    pub(super) group: Option<(usize, usize)>,
+    /// For each node the group it belongs to (0 without grouping).
+    pub(super) group_of: Vec<u32>,
+    pub(super) groups: usize,
+}
+
+/// One kind of group along one dimension: what its error law depends on.
+pub(super) struct Kind {
+    pub(super) axis: Axis,
+    /// For each lump of the side's level: the colour, and whether it is in the group.
+    pub(super) lumps: Vec<(u32, bool)>,
+    /// For each rung up to the side's one node of each lump.
+    pub(super) nodes: Vec<Vec<u32>>,
+    /// A group of this kind.
+    pub(super) group: u32,
+}
+
+impl<S: Source> Evaluator<S> {
+    /// What all parts together tell apart along each dimension.
+    pub(super) fn sides(&self, parts: &[Part], group_by: &[Level]) -> Vec<Side> {
+        let mut levels: BTreeMap<usize, usize> = BTreeMap::new();
+        for reach in parts.iter().flat_map(|p| &p.reaches) {
+            let level = levels.entry(reach.dim).or_default();
+            *level = reach.level.max(*level);
+        }
+        // What is known to be empty weighs on every estimate, also of dimensions that no part names.
+        let zeros = self.recovery.zeros();
+        for (dim, _) in zeros.iter().flat_map(|z| z.classes()) {
+            let in_use = self.recovery.frame().axes[dim].rungs.last().map_or(0, |r| r.level);
+            levels.insert(dim, in_use);
+        }
+        levels
+            .into_iter()
+            .map(|(dim, level)| {
+                let d = &self.cube().dimensions[dim];
+                let mut colour = vec![0u32; d.levels[level].len()];
+                let mut group = None;
+                // The common refinement of the classes so far and some others.
+                let refine = |colour: &mut [u32], from: usize, class_of: &[u32]| {
+                    let mut known = HashMap::new();
+                    for (c, up) in colour.iter_mut().zip(d.ancestors(level, from)) {
+                        let next = known.len() as u32;
+                        *c = *known.entry((*c, class_of[up as usize])).or_insert(next);
+                    }
+                };
+                for (_, class_of) in zeros.iter().flat_map(|z| z.classes()).filter(|(at, _)| *at == dim) {
+                    // A class is the same for all finest nodes below a node in use, or no table tells them apart.
+                    let mut of_node = vec![0; colour.len()];
+                    for (finest, &node) in d.ancestors(d.finest(), level).iter().enumerate() {
+                        of_node[node as usize] = class_of[finest];
+                    }
+                    refine(&mut colour, level, &of_node);
+                }
+                for reach in parts.iter().flat_map(|p| &p.reaches).filter(|r| r.dim == dim) {
+                    group = group.or(reach.group.map(|i| (i, group_by[i].level)));
+                    if reach.classes > 1 {
+                        refine(&mut colour, reach.level, &reach.class_of);
+                    }
+                }
+                let group_of = match group {
+                    Some((_, g)) => d.ancestors(level, g),
+                    None => vec![0; colour.len()],
+                };
+                let groups = group.map_or(1, |(_, g)| d.levels[g].len());
+                Side { dim, level, colour, group, group_of, groups }
+            })
+            .collect()
+    }
+
+    /// The kinds of groups along one dimension, and for each group its kind.
+    fn kinds(&self, side: &Side) -> (Vec<Kind>, Vec<usize>) {
+        let axis = &self.recovery.frame().axes[side.dim];
+        let at = axis.rung(side.level).unwrap_or(0);
+        let lumps = self.recovery.lumps(side.dim);
+        let marked = |group: u32| {
+            let inside = |node: usize| side.group.is_none() || side.group_of[node] == group;
+            let colour: Vec<u32> =
+                (0..side.colour.len()).map(|n| side.colour[n] * 2 + u32::from(inside(n))).collect();
+            let (axis, nodes) = self.recovery.lump(side.dim, at, &colour);
+            let lumps = nodes[at].iter().map(|&n| (side.colour[n as usize], inside(n as usize))).collect();
+            Kind { axis, lumps, nodes, group }
+        };
+        // Groups that a symmetry of the (coloured) axis maps to each other are of one kind.
+        let orbit: Vec<u32> = match side.group.map(|(_, g)| axis.rung(g)) {
+            None => vec![0],
+            Some(Some(rung)) if lumps => axis.lump(at, &side.colour).1.swap_remove(rung),
+            // A level that was not measured has no rung of its own, and signed sums have no symmetry: every group
+            // is worked out by itself.
+            Some(_) => (0..side.groups as u32).collect(),
+        };
+        let mut kinds: Vec<Kind> = Vec::new();
+        let mut of_orbit: HashMap<u32, usize> = HashMap::new();
+        let kind_of = orbit
+            .iter()
+            .enumerate()
+            .map(|(group, &o)| {
+                *of_orbit.entry(o).or_insert_with(|| {
+                    let kind = marked(group as u32);
+                    match kinds.iter().position(|k| k.axis == kind.axis && k.lumps == kind.lumps) {
+                        Some(known) => known,
+                        None => {
+                            kinds.push(kind);
+                            kinds.len() - 1
+                        }
+                    }
+                })
+            })
+            .collect();
+        (kinds, kind_of)
+    }
+}
+
+/// The joint laws of a query's groups, each kind worked out when it is first needed.
+pub(super) struct Laws<'a, S> {
+    evaluator: &'a Evaluator<S>,
+    parts: &'a [Part<'a>],
+    pub(super) sides: Vec<Side>,
+    pub(super) kinds: Vec<(Vec<Kind>, Vec<usize>)>,
+    known: HashMap<Vec<usize>, Arc<JointLaw>>,
+}
+
+impl<'a, S: Source> Laws<'a, S> {
+    pub(super) fn new(
+        evaluator: &'a Evaluator<S>,
+        parts: &'a [Part<'a>],
+        group_by: &[Level],
+    ) -> Result<Laws<'a, S>, AnswerError> {
+        let sides = evaluator.sides(parts, group_by);
+        let classes = |s: &Side| s.colour.iter().max().map_or(1, |&c| c as usize + 1);
+        let told_apart = sides.iter().try_fold(1usize, |n, s| n.checked_mul(classes(s)));
+        if told_apart.is_none_or(|n| n > MAX_WEIGHTS) {
+            return Err(AnswerError::Intricate);
+        }
+        let kinds: Vec<_> = sides.iter().map(|s| evaluator.kinds(s)).collect();
+        let several = kinds.iter().map(|(kinds, _)| kinds.len() as f64).product::<f64>();
+        let each: f64 = parts.iter().map(|p| evaluator.recovery.coefficients_behind(&p.cuboid)).sum();
+        if several * each > MOST_COEFFICIENTS {
+            return Err(RecoverError::TooMuch("the law of every row's error".into()).into());
+        }
+        Ok(Laws { evaluator, parts, sides, kinds, known: HashMap::new() })
+    }
+
+    /// The joint law of the group with these nodes.
+    pub(super) fn of(&mut self, nodes: &[u32]) -> Result<Arc<JointLaw>, AnswerError> {
+        let key: Vec<usize> = self
+            .sides
+            .iter()
+            .zip(&self.kinds)
+            .map(|(side, (_, kind_of))| kind_of[side.group.map_or(0, |(i, _)| nodes[i] as usize)])
+            .collect();
+        if let Some(law) = self.known.get(&key) {
+            return Ok(law.clone());
+        }
+        let kinds: Vec<&Kind> = self.kinds.iter().zip(&key).map(|((kinds, _), &k)| &kinds[k]).collect();
+        let queries: Vec<Vec<f64>> = self.parts.iter().map(|p| self.query(p, &kinds)).collect();
+        let look = self.look(&kinds, &queries);
+        let kept = || self.evaluator.laws.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = kept().get(&look).cloned();
+        let law = match found {
+            Some(law) => law,
+            None => {
+                let law = Arc::new(self.work_out(&kinds, queries)?);
+                let mut kept = kept();
+                if kept.len() >= KEPT_LAWS {
+                    kept.clear();
+                }
+                kept.insert(look, law.clone());
+                law
+            }
+        };
+        self.known.insert(key, law.clone());
+        Ok(law)
+    }
+
+    /// A part's query on the lumps of its table: the filter's weight where all its dimensions are inside the
+    /// group.
+    fn query(&self, part: &Part, kinds: &[&Kind]) -> Vec<f64> {
+        part.query(|reach| {
+            // Every reach has a side; its lumps never mix what this part tells apart.
+            let side = self.sides.iter().position(|s| s.dim == reach.dim)?;
+            let kind = kinds[side];
+            let rung = kind.axis.rung(reach.level).unwrap_or(0);
+            let inside = |node: u32| reach.group.is_none() || reach.group_of[node as usize] == kind.group;
+            Some(kind.nodes[rung].iter().map(|&n| (n, inside(n))).collect())
+        })
+    }
+
+    /// All a joint law depends on, as a key.
+    fn look(&self, kinds: &[&Kind], queries: &[Vec<f64>]) -> Vec<u64> {
+        let mut key = Vec::new();
+        for (part, query) in self.parts.iter().zip(queries) {
+            key.push(part.cuboid.len() as u64);
+            key.extend(part.cuboid.iter().flat_map(|at| [at.dimension as u64, at.level as u64]));
+            key.push(query.len() as u64);
+            key.extend(query.iter().map(|w| w.to_bits()));
+        }
+        for (side, kind) in self.sides.iter().zip(kinds) {
+            key.push(side.dim as u64);
+            for rung in &kind.axis.rungs {
+                key.push(rung.len() as u64);
+                key.extend(rung.parent.iter().map(|&p| u64::from(p)));
+                key.extend(rung.copies.iter().map(|&c| u64::from(c)));
+                key.extend(&rung.multiplicity);
+            }
+        }
+        key
+    }
+
+    fn work_out(&self, kinds: &[&Kind], queries: Vec<Vec<f64>>) -> Result<JointLaw, AnswerError> {
+        let recovery = &self.evaluator.recovery;
+        let axes = self.sides.iter().zip(kinds).map(|(s, k)| (s.dim, k.axis.clone(), k.nodes.clone()));
+        let lumped = recovery.lumped_frame(axes);
+        let width = self.parts.len();
+        let mut by_measurement: BTreeMap<usize, Vec<Vec<f64>>> = BTreeMap::new();
+        let mut slack = Vec::with_capacity(width);
+        for (column, (part, query)) in self.parts.iter().zip(queries).enumerate() {
+            slack.push(recovery.slack(&part.cuboid, &query)?);
+            for (measurement, coefficients) in recovery.coefficients(&lumped, &part.cuboid, query)? {
+                let cells = by_measurement
+                    .entry(measurement)
+                    .or_insert_with(|| vec![vec![0.0; width]; coefficients.len()]);
+                for (cell, c) in cells.iter_mut().zip(coefficients) {
+                    cell[column] += c;
+                }
+            }
+        }
+        Ok(joint_law(recovery, &lumped.frame, by_measurement, slack))
+    }
+}
+
+/// The joint law of figures, from the coefficients of every noise of every measurement in each: with all layers of each noise, and with
+/// the secret centre that they have in common, where there is one. `slack` is what each figure may be off by beside its noises.
+pub(super) fn joint_law<S: Source>(
+    recovery: &Recovery<S>,
+    frame: &Frame,
+    by_measurement: BTreeMap<usize, Vec<Vec<f64>>>,
+    mut slack: Vec<f64>,
+) -> JointLaw {
+    let width = slack.len();
+    let mut noises = Vec::new();
+    let mut shares: Vec<Vec<(f64, u64)>> = vec![Vec::new(); width];
+    let centre = recovery.centre();
+    for (measurement, cells) in by_measurement {
+        let copies = recovery.copies(frame, measurement);
+        if centre.is_some() {
+            for (coefficients, &copies) in cells.iter().zip(&copies) {
+                shares.iter_mut().zip(coefficients).for_each(|(s, &c)| s.push((c, copies)));
+            }
+        }
+        for law in recovery.noise(measurement) {
+            if let NoiseLaw::DiscreteGaussian { variance } = law
+                && merge_gaussians::is_wide(cells.len(), variance)
+                && recovery.copies_are_one(measurement)
+            {
+                let (few, off) = merge_gaussians::merged(&cells, width);
+                slack.iter_mut().zip(off).for_each(|(s, off)| *s += off);
+                let law = NoiseLaw::Gaussian { variance };
+                noises
+                    .extend(few.into_iter().map(|c| (Noise { release: 0, measurement, copies: 1, law }, c)));
+                continue;
+            }
+            let each = cells.iter().zip(&copies);
+            noises
+                .extend(each.map(|(c, &copies)| (Noise { release: 0, measurement, copies, law }, c.clone())));
+        }
+    }
+    if let Some(law) = centre {
+        let coefficients = shares.into_iter().map(|s| recovery.shift(s.into_iter())).collect();
+        noises.push((Noise { release: 0, measurement: Noise::CENTRE, copies: 1, law }, coefficients));
+    }
+    JointLaw::new(width, noises).with_slack(slack)
+}
