@@ -66,12 +66,17 @@ def _over(levels, name, of, order=()):
     nodes = list(dict.fromkeys([label for label in order if label in of] + of))
     below, number = levels[-1], {label: node for node, label in enumerate(nodes)}
     below.parents = np.array([number[label] for label in of], dtype=np.int64)
-    bounds = []
-    for node in range(len(nodes)) if below.bounds else ():
-        held = [bound for bound, parent in zip(below.bounds, below.parents) if parent == node]
+    levels.append(Level(name, nodes, [], together(below.bounds, below.parents, len(nodes))))
+
+
+def together(bounds, parents, count):
+    """The numbers of each of `count` coarser nodes, from the least to the greatest below it; none where one below has none."""
+    found = []
+    for node in range(count) if bounds else ():
+        held = [bound for bound, parent in zip(bounds, parents) if parent == node]
         top = max((bound for bound in held if bound), key=lambda bound: (bound[1], bound[2]), default=None)
-        bounds.append(None if None in held else (min(bound[0] for bound in held), top[1], top[2]))
-    levels.append(Level(name, nodes, [], bounds))
+        found.append(None if None in held else (min(bound[0] for bound in held), top[1], top[2]))
+    return found
 
 
 def interval(bound):

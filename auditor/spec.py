@@ -138,7 +138,8 @@ class Spec:
         held = [np.flatnonzero(dimension.ancestors(below, at) == node) for node in range(len(level))]
         ends = [(nodes[0], nodes[-1]) for nodes in held]
         labels = [finer.labels[a] if a == b else f"{finer.labels[a]} … {finer.labels[b]}" for a, b in ends]
-        must(all(len(nodes) == b - a + 1 for nodes, (a, b) in zip(held, ends)) and level.labels == labels, f"a level of halves of {dimension.name} is none")
+        must(all(len(nodes) == b - a + 1 for nodes, (a, b) in zip(held, ends)) and level.labels == labels
+             and level.bounds == lists.together(finer.bounds, dimension.ancestors(below, at), len(level)), f"a level of halves of {dimension.name} is none")
 
     def _column(self, name):
         for d, dimension in enumerate(self.domain):
@@ -250,7 +251,9 @@ class Spec:
         must(not found or sorted(found) == expected, "the rows that are measured are not the spec's")
 
     def _projection(self):
-        said, held = self.toml.get("projection"), self.release.projection
+        said, held, plan = self.toml.get("projection"), self.release.projection, self.release.plan
+        must([plan.budget, plan.neighbours, plan.rows, plan.strategy, plan.rule] == [held.budget, held.neighbours, held.max_rows, "base", "uniform"]
+             and all(levels == [0] for levels in plan.levels), "the plan section is not that of a projection")
         must(said is not None, "the spec has no projection")
         must(said.get("kind", "dense") == held.kind and said.get("noise", "gaussian") == held.noise, "the projection is of another kind than the spec's")
         key = [self._key(name) for name in said.get("of", [d.name for d in self.domain])]
