@@ -17,7 +17,7 @@ class VerificationError(Error):
     """A release that is not what it says, or that another key signed; its text lists the checks."""
 
 class Refused(Error):
-    """A bound on what may be spent does not let it."""
+    """The ledger's bound refuses the release."""
 
 class Figure:
     """An estimate with its standard error, where one is known, and interval; an end of it may be infinite."""

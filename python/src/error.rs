@@ -12,7 +12,7 @@ pyo3::create_exception!(
     Error,
     "A release that is not what it says, or that another key signed; its text lists the checks."
 );
-pyo3::create_exception!(margins, Refused, Error, "A bound on what may be spent does not let it.");
+pyo3::create_exception!(margins, Refused, Error, "The ledger's bound refuses the release.");
 
 /// What the command's options are called here. What is part of another stands behind it.
 const NAMES: [(&str, &str); 12] = [

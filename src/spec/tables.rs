@@ -350,7 +350,7 @@ fn exact(fields: &Fields<'_, '_>, sink: &mut Sink) -> Option<Option<String>> {
     if !read::boolean(value, "`exact`", sink)? {
         sink.push(
             Diagnostic::at(value.span(), "`exact = false`")
-                .label("leave it out: tables have noise unless told"),
+                .label("leave it out: tables have noise by default"),
         );
         return None;
     }

@@ -113,7 +113,7 @@ pub struct AccountSpec {
 }
 
 impl Default for AccountSpec {
-    /// The release's own unit, in the ledger that is used unless told.
+    /// The release's own unit, in the default ledger.
     fn default() -> AccountSpec {
         AccountSpec { ledger: None, unit: None, unit_of: 1, part: None }
     }
@@ -142,13 +142,13 @@ pub enum Format {
 /// How a CSV file is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CsvOptions {
-    /// Between fields; a comma unless told.
+    /// Between fields; a comma by default.
     pub delimiter: u8,
-    /// Around fields; a double quote unless told.
+    /// Around fields; a double quote by default.
     pub quote: u8,
     /// The columns' names when the file has no header row.
     pub columns: Option<Vec<String>>,
-    /// How its text is written in bytes; UTF-8 unless told.
+    /// How its text is written in bytes; UTF-8 by default.
     pub encoding: Encoding,
 }
 
