@@ -13,9 +13,10 @@ use crate::compile::effort::Effort;
 use crate::compile::statement::Dialect;
 use crate::compile::{CompileError, Job};
 use crate::cube::{Cube, Cuboid, Frame};
+use crate::exact::Rational;
 use crate::make::{PlanOptions, PlannedRelease};
 use crate::plan::cost::WorstCase;
-use crate::plan::{BudgetRule, Measure, Subject, Table};
+use crate::plan::{Apart, BudgetRule, Losses, Measure, Subject, Table};
 use crate::planner::closure::Spread;
 use crate::planner::targets::{Least, Targets};
 use crate::planner::{self, Candidate, Choice, Objective, Planned, Request, worst};
@@ -614,10 +615,37 @@ fn tables_apart(spec: &Spec, asked: &Request, request: &Request, choice: &Choice
         "targets": targets.map(|t| targets_json(spec, planned, &t)),
         "recipients": copies.as_ref().map(|c| super::copies::to_json(c, Currency::of_tables(p.noise))),
     });
+    // Copies hang together: a curve would be of one of them.
+    let loss = if copies.is_none() { loss_json(&spec.cube, planned) } else { json!({}) };
+    if let (Some(fields), Value::Object(loss)) = (value.as_object_mut(), loss) {
+        fields.extend(loss);
+    }
     if !planner::closure::bases::bases_of(p).is_empty() {
         value["bases"] = super::bases::json(&spec.cube, planned).into();
     }
     Ok(value)
+}
+
+/// How many points the curve of δ has.
+const CURVE: u32 = 24;
+
+/// Of noise that is paid in ρ: how much that is, and the (ε, δ) of the law of all noises together, which promise no less than what ρ converts to.
+fn loss_json(cube: &Cube, planned: &Planned) -> Value {
+    let plan = &planned.plan;
+    let losses = match Losses::of(plan, &Frame::new(cube, &plan.levels)) {
+        Err(Apart::Pure) => return json!({}),
+        Err(why) => {
+            return json!({ "rho": planned.cost.total, "delta_curve": null, "no_curve": why.to_string() });
+        }
+        Ok(losses) => losses,
+    };
+    let last = Rational::new(1, 1_000_000_000_000).and_then(|delta| losses.epsilon(delta));
+    let point = |last: f64, i: u32| {
+        let epsilon = last * f64::from(i) / f64::from(CURVE - 1);
+        json!({ "epsilon": epsilon, "delta": losses.delta(epsilon) })
+    };
+    let curve = last.map(|last| (0..CURVE).map(|i| point(last, i)).collect::<Vec<_>>());
+    json!({ "rho": planned.cost.total, "delta_curve": curve, "no_curve": null })
 }
 
 fn strategy_json(c: &Candidate) -> Value {

@@ -11,6 +11,7 @@
 use super::block::{Based, Block, component_part};
 use super::{Basis, Neighbours, Noise, Plan, Subject};
 use crate::cube::{Axis, Frame, Level, walsh};
+use crate::exact::Rational;
 use crate::loss::{Loss, Moved};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -19,6 +20,8 @@ use std::sync::Arc;
 /// More kinds of cells are not looked at one by one, nor more blocks of all kinds together.
 const MOST_KINDS: usize = 64;
 const MOST_BLOCKS: usize = 1 << 21;
+/// What a ratio of whole numbers may be from its double, and more.
+const HAIR: f64 = 1.0 / (1u64 << 50) as f64;
 
 /// The laws of a plan's privacy loss, one for every kind of cell that a unit may be in.
 #[derive(Debug, Clone)]
@@ -152,11 +155,20 @@ impl Losses {
         self.0.iter().map(|loss| loss.delta(epsilon).above).fold(0.0, f64::max)
     }
 
-    /// The least ε at a δ, rounded up.
-    pub fn epsilon(&self, delta: f64) -> Option<f64> {
-        // The dearest first: others are seldom dearer elsewhere.
+    /// Whether δ at this ε is no more than that, for certain.
+    pub fn within(&self, epsilon: Rational, delta: Rational) -> bool {
+        self.delta(epsilon.to_f64() * (1.0 - HAIR)) <= delta.to_f64() * (1.0 - HAIR)
+    }
+
+    /// The least ε at a δ, rounded up: δ there is no more, for certain. `None` for a δ of zero or not below 1, or beyond what doubles reach.
+    pub fn epsilon(&self, delta: Rational) -> Option<f64> {
+        let delta = delta.to_f64() * (1.0 - HAIR);
+        if !(delta < 1.0) {
+            return None;
+        }
         let mut most = 0.0;
         for loss in &self.0 {
+            // Of most kinds it is no more than that of one before.
             if most == 0.0 || loss.delta(most).above > delta {
                 most = loss.epsilon(delta)?;
             }

@@ -124,7 +124,7 @@ fn check(cube: Cube, blocks: Vec<Block>, kinds: usize) {
         let (found, known) = (losses.delta(epsilon), most(&|l| l.delta(epsilon).above));
         assert!((found / known - 1.0).abs() < 2e-6, "{epsilon}: {found} {known}");
     }
-    let epsilon = losses.epsilon(1e-6).unwrap();
+    let epsilon = losses.epsilon(Rational::new(1, 1_000_000).unwrap()).unwrap();
     assert!(losses.delta(epsilon) <= 1e-6 && losses.delta(epsilon * (1.0 - 1e-6)) > 1e-6);
     let rho = cost::cost(&plan, &frame).unwrap().total.to_f64();
     let known = most(&Loss::rho);
