@@ -5,10 +5,12 @@
 
 pub mod count;
 pub mod flat;
+pub mod prior;
 pub mod total;
 
-pub use count::{CountPosterior, PosteriorError, Prior, ln_binomial};
+pub use count::{CountPosterior, PosteriorError};
 pub use flat::{Alternative, p_value, posterior_interval, prob_between, prob_greater};
+pub use prior::{Prior, ln_binomial};
 pub use total::Total;
 
 #[cfg(test)]

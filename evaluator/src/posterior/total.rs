@@ -9,7 +9,8 @@
 //! on its own (β = 0), and for normal noise in any combination. Else (a total measured both ways, with Laplace noise) U is treated as
 //! independent of E though it is only uncorrelated with it, and the posterior is an approximation.
 
-use super::count::{CountPosterior, DEPTH, PosteriorError, ln_binomial};
+use super::count::{CountPosterior, DEPTH, PosteriorError};
+use super::prior::ln_binomial;
 use crate::law::ErrorLaw;
 use std::cell::Cell;
 
