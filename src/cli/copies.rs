@@ -38,7 +38,7 @@ pub fn text(copies: &Copies, currency: Currency) -> String {
 }
 
 /// What the mode means for those who put copies together.
-pub fn meaning(copies: &Copies) -> &'static str {
+pub(crate) fn meaning(copies: &Copies) -> &'static str {
     match copies.mode() {
         Some(Mode::Shifted { .. }) => SHIFTED,
         _ => {
@@ -49,7 +49,7 @@ pub fn meaning(copies: &Copies) -> &'static str {
 }
 
 /// What must be said of shifted copies wherever they are shown.
-pub const SHIFTED: &str = "A secret centre does not protect against recipients who put their copies together: one known count, one \
+pub(crate) const SHIFTED: &str = "A secret centre does not protect against recipients who put their copies together: one known count, one \
                            public mean or the difference of two counts removes it. Together the copies cost the sum, and that is charged.";
 
 /// For scripts.

@@ -23,7 +23,7 @@ pub fn json(text: &str) -> Outcome {
 }
 
 /// Prints JSON that is too long to be held, piece by piece; each piece is whole characters.
-pub fn json_pieces(pieces: impl Iterator<Item = String>) -> Outcome {
+pub(crate) fn json_pieces(pieces: impl Iterator<Item = String>) -> Outcome {
     let mut held = String::new();
     for piece in pieces {
         held.push_str(&piece);
@@ -44,7 +44,7 @@ pub fn data(text: &str) -> Outcome {
 pub const MOST: u64 = 1 << 30;
 
 /// What goes out of a line of CSV, or of other text for programs.
-pub fn for_programs(text: &str, terminal: bool) -> Cow<'_, str> {
+pub(crate) fn for_programs(text: &str, terminal: bool) -> Cow<'_, str> {
     if terminal { visible_lines(&text.replace("\r\n", "\n")).into_owned().into() } else { text.into() }
 }
 
@@ -60,7 +60,7 @@ pub fn warn(text: &str) {
 }
 
 /// Asks on standard error, and reads a line: whether it is a yes.
-pub fn confirm(question: &str) -> bool {
+pub(crate) fn confirm(question: &str) -> bool {
     let mut answer = String::new();
     let asked = write!(std::io::stderr(), "{}", visible_lines(question)).is_ok();
     asked
@@ -69,7 +69,7 @@ pub fn confirm(question: &str) -> bool {
 }
 
 /// The same for diagnostics, which may have colours.
-pub fn say_coloured(text: &str) {
+pub(crate) fn say_coloured(text: &str) {
     let _ = writeln!(std::io::stderr(), "{}", crate::visible::visible_coloured(text));
 }
 
@@ -95,7 +95,7 @@ fn write(text: &str) -> Outcome {
 
 /// Prints an answer as CSV. What makes its numbers untrue besides noise is a word in the file, and a sentence on standard
 /// error.
-pub fn print_csv(table: &ResultTable) -> Outcome {
+pub(crate) fn print_csv(table: &ResultTable) -> Outcome {
     data(&render::csv(table))?;
     tell(&table.caveats, table.level);
     Ok(())
@@ -151,7 +151,7 @@ pub fn path(path: &Path) -> String {
 }
 
 /// An identifier as SQL wants it.
-pub fn sql_name(name: &str) -> String {
+pub(crate) fn sql_name(name: &str) -> String {
     let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         && name.starts_with(|c: char| c.is_ascii_alphabetic());
     if plain { name.into() } else { format!("\"{}\"", name.replace('"', "\"\"")) }

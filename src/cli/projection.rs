@@ -87,7 +87,7 @@ fn alternatives(spec: &Spec, own: &Design) -> Vec<Other> {
 }
 
 /// Dense or sketch, and how large.
-pub fn size_of(shape: Shape) -> String {
+pub(crate) fn size_of(shape: Shape) -> String {
     match shape {
         Shape::Dense { rows } => format!("dense, T = {} sums", grouped(rows.into())),
         Shape::Sketch { rows, buckets } => {
@@ -255,14 +255,14 @@ pub fn to_json(spec: &Spec, designed: &Designed) -> String {
 }
 
 /// A query this release can answer.
-pub fn example_query(spec: &Spec, design: &Design) -> Option<String> {
+pub(crate) fn example_query(spec: &Spec, design: &Design) -> Option<String> {
     let dimension = design.key.first().and_then(|&k| spec.cube.dimensions.get(usize::from(k)))?;
     let (n, name) = (sql_name(&dimension.name), sql_name(&spec.name));
     Some(format!("SELECT {n}, COUNT(*) FROM {name} WHERE {n} IN ('…', '…') GROUP BY {n}"))
 }
 
 /// A file that has been opened.
-pub enum Opened {
+pub(crate) enum Opened {
     /// One of a projection.
     Projection(Box<Questions>),
     /// One of tables.

@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 /// The key, and in test builds a seed.
 #[derive(clap::Args)]
-pub struct Signing {
+pub(crate) struct Signing {
     /// The secret key to sign with
     #[arg(long, value_name = "FILE")]
     pub key: Option<PathBuf>,
@@ -42,7 +42,7 @@ impl Signing {
     }
 
     /// The randomness and the key themselves.
-    pub fn entropy_and_key(&self, spec: &Spec) -> Result<(Entropy, SigningKey), Failure> {
+    pub(crate) fn entropy_and_key(&self, spec: &Spec) -> Result<(Entropy, SigningKey), Failure> {
         #[cfg(feature = "test-seed")]
         if let Some(seed) = self.insecure_seed {
             return Ok((Entropy::fixed(seed), SigningKey::not_private()?));

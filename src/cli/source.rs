@@ -28,7 +28,7 @@ pub struct Projection {
 }
 
 /// What an answer rests on.
-pub struct Explanation {
+pub(crate) struct Explanation {
     pub json: Value,
     pub text: String,
 }
@@ -90,7 +90,7 @@ impl Source {
     }
 
     /// Says so, where something should have been kept for the next time and could not be.
-    pub fn not_kept(&self) {
+    pub(crate) fn not_kept(&self) {
         if let Source::Tables(several, _) = self {
             several.releases().iter().for_each(super::not_kept);
         }

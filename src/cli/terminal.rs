@@ -14,7 +14,7 @@ pub fn width() -> usize {
 }
 
 /// The width of text.
-pub fn prose() -> usize {
+pub(crate) fn prose() -> usize {
     width().min(PROSE)
 }
 
@@ -24,12 +24,12 @@ fn is_able() -> bool {
 }
 
 /// Whether standard error may have colours: not where `NO_COLOR` says no (https://no-color.org).
-pub fn colours() -> bool {
+pub(crate) fn colours() -> bool {
     let no = std::env::var_os("NO_COLOR").is_some_and(|text| !text.is_empty());
     !no && is_able() && std::io::stderr().is_terminal()
 }
 
 /// Whether a line on standard error may be drawn over.
-pub fn redraws() -> bool {
+pub(crate) fn redraws() -> bool {
     is_able() && std::io::stderr().is_terminal()
 }

@@ -5,7 +5,7 @@ use crate::plan::{Neighbours, Noise};
 use crate::spec::Unit;
 
 /// What a bound on the rows of a unit does, and what another would: nothing where every row is its own unit.
-pub fn left_out(unit: &Unit, noise: Noise) -> String {
+pub(crate) fn left_out(unit: &Unit, noise: Noise) -> String {
     let Unit::Column { column, max_rows, order } = unit else { return String::new() };
     let rows = u64::from(*max_rows);
     let (power, times) = if noise.squares() { ("max_rows²", rows * rows) } else { ("max_rows", rows) };
@@ -20,7 +20,7 @@ pub fn left_out(unit: &Unit, noise: Noise) -> String {
 }
 
 /// Who is protected: a unit, and what may become of it.
-pub fn protects(unit: &Unit, neighbours: Neighbours) -> (String, &'static str) {
+pub(crate) fn protects(unit: &Unit, neighbours: Neighbours) -> (String, &'static str) {
     let unit = match unit {
         Unit::Row => "one row".into(),
         Unit::Column { column, max_rows, .. } => format!("one {column}, at most {max_rows} rows of it"),

@@ -18,20 +18,20 @@ mod seconds {
     /// To start, to rehearse and to seal.
     pub const START: f64 = 0.02;
     /// To plan and to set up one measurement.
-    pub const MEASUREMENT: f64 = 15e-6;
+    pub(crate) const MEASUREMENT: f64 = 15e-6;
     /// To count, to make noisy and to write one cell of a table; of a component, whose integers are larger and differences of each other.
-    pub const CELL: f64 = 30e-9;
-    pub const COMPONENT: f64 = 52e-9;
+    pub(crate) const CELL: f64 = 30e-9;
+    pub(crate) const COMPONENT: f64 = 52e-9;
     /// To read one field of a row.
-    pub const FIELD: f64 = 15e-9;
+    pub(crate) const FIELD: f64 = 15e-9;
     /// To count a row in one dimension of a table.
-    pub const STEP: f64 = 0.27e-9;
+    pub(crate) const STEP: f64 = 0.27e-9;
     /// To keep a row of a unit, for its unit and for each column that orders.
     pub const KEY: f64 = 400e-9;
     /// To open a file.
-    pub const OPEN: f64 = 5e-3;
+    pub(crate) const OPEN: f64 = 5e-3;
     /// To read one measurement of its plan.
-    pub const LISTED: f64 = 0.3e-6;
+    pub(crate) const LISTED: f64 = 0.3e-6;
     /// To read one measured integer, and to add it to what is asked.
     pub const READ: f64 = 12e-9;
 }
@@ -39,24 +39,24 @@ mod seconds {
 /// Bytes.
 mod bytes {
     /// Of the program itself.
-    pub const PROGRAM: f64 = 12e6;
+    pub(crate) const PROGRAM: f64 = 12e6;
     /// For one measurement of the plan while it is made; while it is read.
-    pub const PLANNED: f64 = 1000.0;
-    pub const LISTED: f64 = 420.0;
+    pub(crate) const PLANNED: f64 = 1000.0;
+    pub(crate) const LISTED: f64 = 420.0;
     /// For a cell that is being measured: its count, its noisy count, what is written.
-    pub const CELL: f64 = 20.0;
+    pub(crate) const CELL: f64 = 20.0;
     /// For a cell that is recovered.
-    pub const RECOVERED: f64 = 40.0;
+    pub(crate) const RECOVERED: f64 = 40.0;
     /// For a row of a unit that is held; for its unit, and for each column that orders.
     pub const KEPT: f64 = 16.0;
     pub const KEY: f64 = 16.0;
     /// Of the signed manifest: by itself, and for one measurement that it lists.
-    pub const MANIFEST: f64 = 2600.0;
-    pub const CLAIM: f64 = 190.0;
+    pub(crate) const MANIFEST: f64 = 2600.0;
+    pub(crate) const CLAIM: f64 = 190.0;
     /// Of the file: its ends; one section; one measurement and one table in its plan, beside two for each dimension.
-    pub const ENDS: f64 = 700.0;
-    pub const SECTION: f64 = 48.0;
-    pub const MEASUREMENT: f64 = 16.0;
+    pub(crate) const ENDS: f64 = 700.0;
+    pub(crate) const SECTION: f64 = 48.0;
+    pub(crate) const MEASUREMENT: f64 = 16.0;
 }
 
 /// Cells of measurements that are worked on at once, as `secret::measure` has it.
@@ -130,7 +130,7 @@ pub fn effort(spec: &Spec, choice: &Choice, memory: Memory) -> Effort {
 
 /// A plan that `auto` did not take because it is less exact, and that is much easier to answer from.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Instead {
+pub(crate) struct Instead {
     /// What to ask for by name to have it.
     pub measure: Measure,
     /// How much larger its errors are, as a factor of standard errors, by what the spec compares plans by.
@@ -151,7 +151,7 @@ const LARGE: f64 = 1e7;
 
 /// The easiest to answer from of the plans that were looked at and are a little less exact than the one that `auto` took. With targets there is none: one is met or
 /// missed.
-pub fn instead(asked: &Request, choice: &Choice, own: &Effort) -> Option<Instead> {
+pub(crate) fn instead(asked: &Request, choice: &Choice, own: &Effort) -> Option<Instead> {
     if asked.measure.is_some() || asked.objective == Objective::Targets || choice.copies.is_some() {
         return None;
     }

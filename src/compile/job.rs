@@ -84,7 +84,7 @@ impl Job {
     }
 
     /// What may be spent, on all copies together.
-    pub fn budget(&self) -> Rational {
+    pub(crate) fn budget(&self) -> Rational {
         match self {
             Job::Tables(choice) => {
                 choice.copies.as_ref().map_or(choice.planned.plan.budget, |c| c.joint_budget)
@@ -102,7 +102,12 @@ impl Job {
     }
 
     /// The SQL statement that counts what is needed from the table `from`, where the data lives.
-    pub fn statement(&self, spec: &Spec, dialect: Dialect, from: &str) -> Result<String, CompileError> {
+    pub(crate) fn statement(
+        &self,
+        spec: &Spec,
+        dialect: Dialect,
+        from: &str,
+    ) -> Result<String, CompileError> {
         match self {
             Job::Tables(_) => Draft::new(self, spec, [1; 32])?.statement(dialect, from),
             Job::Projection(_) => {
@@ -118,7 +123,7 @@ impl Job {
     /// Of very many measurements or integers only what speaks of all of them at once is written: domain, plan (whose writer refuses what its
     /// readers would) and spec. Whether each measurement has room, and all their sections, the planner has compared.
     /// `rows` is what they are read from, where they are.
-    pub fn rehearse(
+    pub(crate) fn rehearse(
         &self,
         spec: &Spec,
         day: &str,
@@ -275,7 +280,7 @@ impl<'a> Draft<'a> {
     }
 
     /// What is charged, and for what.
-    pub fn charge(&self, job: &Job) -> Result<ledger::Charge, CompileError> {
+    pub(crate) fn charge(&self, job: &Job) -> Result<ledger::Charge, CompileError> {
         let spec = self.spec();
         let (account, own) = (spec.account_name(), spec.privacy.unit.name());
         let cost = Amount { currency: job.currency(), amount: job.cost() };
@@ -317,7 +322,7 @@ impl<'a> Draft<'a> {
     }
 
     /// The statement that counts what is needed where the data lives.
-    pub fn statement(&self, dialect: Dialect, from: &str) -> Result<String, CompileError> {
+    pub(crate) fn statement(&self, dialect: Dialect, from: &str) -> Result<String, CompileError> {
         statement::statement(self.spec(), self.plan(), dialect, from)
     }
 
@@ -341,7 +346,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Refuses rows so many that integers might not fit. To be asked before anything is charged.
-    pub fn has_room(&self, data: &Data) -> Result<(), MeasureError> {
+    pub(crate) fn has_room(&self, data: &Data) -> Result<(), MeasureError> {
         match self {
             Draft::Tables(tables) => tables.has_room(data),
             // Its sums are of counts and signs, so no larger than the number of rows.
@@ -359,7 +364,7 @@ impl<'a> Draft<'a> {
 
     /// Charges, measures, and writes the sections, each copy's with its own writer; returns the charge and the number of a copy's
     /// integers.
-    pub fn measure(
+    pub(crate) fn measure(
         &self,
         data: Data,
         charge: Charge<'_>,

@@ -175,7 +175,7 @@ pub struct Options<'a> {
 }
 
 /// Asked when all that can be refused without data has been: whether so much is to be charged, to an account that stands so.
-pub type Consent<'a> = dyn FnMut(&Chain, &ledger::Charge) -> bool + 'a;
+pub(crate) type Consent<'a> = dyn FnMut(&Chain, &ledger::Charge) -> bool + 'a;
 
 /// The steps of a release from when data is opened, as a [`Watch`] hears of them: each is one part of one.
 pub mod steps {
@@ -291,7 +291,7 @@ pub fn release(spec: &Spec, options: Options<'_>, means: &Means) -> Result<Relea
 
 /// The same, of rows in memory where there are some, wherever the spec says its data is; and only if there is consent to what it costs. What was planned
 /// of the spec before need not be planned again.
-pub fn release_with(
+pub(crate) fn release_with(
     spec: &Spec,
     planned: Option<Job>,
     options: Options<'_>,

@@ -77,7 +77,7 @@ impl<'a> Sums<'a> {
         (self.projection.design.shape.values() as usize).div_ceil(CHUNK) + 1
     }
 
-    pub fn claims(&self, words: &Words) -> Result<Claims, ClaimError> {
+    pub(crate) fn claims(&self, words: &Words) -> Result<Claims, ClaimError> {
         claims::of_projection(FORMAT, &self.spec.cube, &self.projection, words)
     }
 
@@ -87,7 +87,7 @@ impl<'a> Sums<'a> {
     }
 
     /// Charges, measures, and writes all sections; returns the charge and the number of integers.
-    pub fn measure(
+    pub(crate) fn measure(
         &self,
         data: Data,
         charge: Charge<'_>,

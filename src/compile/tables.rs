@@ -76,20 +76,20 @@ impl<'a> Tables<'a> {
         self.chunks.len() + plan.exact.len() + self.spec.zeros.len() + plan.beside().count() + single
     }
 
-    pub fn claims(&self, copy: usize, words: &Words) -> Result<Claims, ClaimError> {
+    pub(crate) fn claims(&self, copy: usize, words: &Words) -> Result<Claims, ClaimError> {
         let cost = self.copies.get(copy).map_or(&self.planned.cost, |c| &c.1);
         claims::of_tables(FORMAT, &self.spec.cube, self.copy(copy), cost, words)
     }
 
     /// The tables published exactly, each with its reason.
-    pub fn invariants(&self) -> Vec<String> {
+    pub(crate) fn invariants(&self) -> Vec<String> {
         let described =
             |e: &crate::spec::ExactTable| claims::invariant(&self.spec.cube.describe(&e.cuboid), &e.reason);
         self.spec.exact.iter().map(described).collect()
     }
 
     /// Refuses rows so many that integers of the plan might not fit.
-    pub fn has_room(&self, data: &Data) -> Result<(), MeasureError> {
+    pub(crate) fn has_room(&self, data: &Data) -> Result<(), MeasureError> {
         (0..self.copies()).try_for_each(|copy| has_room(data, self.copy(copy), &self.frame))
     }
 
@@ -131,7 +131,7 @@ impl<'a> Tables<'a> {
 
     /// Charges, measures, and writes all sections, each copy's with its own writer; returns the charge and the number of a copy's
     /// integers of rows.
-    pub fn measure(
+    pub(crate) fn measure(
         &self,
         data: Data,
         charge: Charge<'_>,

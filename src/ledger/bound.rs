@@ -46,7 +46,7 @@ impl Bound {
     }
 
     /// Whether it is one.
-    pub fn sound(&self) -> Result<(), String> {
+    pub(crate) fn sound(&self) -> Result<(), String> {
         let kind = self.kind().ok_or("a bound is ε, ε with δ, or ρ")?;
         let (amount, delta) = match kind {
             Kind::Pure(e) => (e, None),
@@ -73,7 +73,7 @@ impl Bound {
     }
 
     /// Whether so much may be spent.
-    pub fn holds(&self, spent: &Spent) -> bool {
+    pub(crate) fn holds(&self, spent: &Spent) -> bool {
         match self.kind() {
             None => false,
             Some(Kind::Pure(epsilon)) => spent.epsilon.as_ref().is_some_and(|e| *e <= exact(epsilon)),
@@ -87,13 +87,13 @@ impl Bound {
     }
 
     /// Whether what is spent in this currency can ever be within it.
-    pub fn admits(&self, currency: Currency) -> bool {
+    pub(crate) fn admits(&self, currency: Currency) -> bool {
         !(currency == Currency::Rho && matches!(self.kind(), Some(Kind::Pure(_))))
     }
 
     /// The most that a charge like this one could be beside what was charged before, rounded down by less than one part in 2^32. Zero where
     /// nothing is left.
-    pub fn left(&self, before: &[&Charge], like: &Charge) -> Rational {
+    pub(crate) fn left(&self, before: &[&Charge], like: &Charge) -> Rational {
         let fits = |amount: Rational| -> bool {
             if amount.is_zero() {
                 return true;

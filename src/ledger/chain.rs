@@ -137,7 +137,7 @@ impl Chain {
     }
 
     /// Whose account it is; `None` before the first line.
-    pub fn id(&self) -> Option<&str> {
+    pub(crate) fn id(&self) -> Option<&str> {
         match &self.lines.first()?.1.said {
             Said::Opened { id, .. } => Some(id),
             _ => None,
@@ -172,13 +172,13 @@ impl Chain {
     }
 
     /// What all of it would come to with one charge more.
-    pub fn spent_with(&self, more: &Charge) -> Spent {
+    pub(crate) fn spent_with(&self, more: &Charge) -> Spent {
         let all: Vec<&Charge> = self.all().into_iter().chain([more]).collect();
         Spent::of(&all)
     }
 
     /// The most that a charge like this one could still be; `None` without a bound.
-    pub fn left(&self, like: &Charge) -> Option<crate::exact::Rational> {
+    pub(crate) fn left(&self, like: &Charge) -> Option<crate::exact::Rational> {
         Some(self.bound()?.left(&self.all(), like))
     }
 
@@ -211,7 +211,7 @@ impl Chain {
     }
 
     /// The keys that signed, in the order of their first line.
-    pub fn signers(&self) -> Vec<&str> {
+    pub(crate) fn signers(&self) -> Vec<&str> {
         let mut keys: Vec<&str> = Vec::new();
         for key in self.lines.iter().filter_map(|(_, e)| e.signer.as_deref()) {
             if !keys.contains(&key) {
@@ -222,7 +222,7 @@ impl Chain {
     }
 
     /// The line of this hash, counted from 1.
-    pub fn line_of(&self, head: &str) -> Option<usize> {
+    pub(crate) fn line_of(&self, head: &str) -> Option<usize> {
         self.lines.iter().position(|(hash, _)| hash == head).map(|at| at + 1)
     }
 }

@@ -69,7 +69,7 @@ impl Entry {
     }
 
     /// The charge, if this is one.
-    pub fn charge(&self) -> Option<&Charge> {
+    pub(crate) fn charge(&self) -> Option<&Charge> {
         match &self.said {
             Said::Charged(charge) => Some(charge),
             _ => None,

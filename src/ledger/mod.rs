@@ -160,7 +160,7 @@ pub(crate) fn short(r: Rational) -> String {
 }
 
 /// Where the ledger of a dataset is unless a spec says otherwise: in the folder `ledger` of the working folder.
-pub fn default_path(id: &str) -> PathBuf {
+pub(crate) fn default_path(id: &str) -> PathBuf {
     Path::new("ledger").join(format!("{id}.jsonl"))
 }
 
@@ -189,7 +189,7 @@ fn nonce() -> Result<String, LedgerError> {
 }
 
 /// The JSON Schema of an entry. A test generates it from [`Entry`].
-pub const SCHEMA: &str = include_str!("../../schemas/ledger-entry.schema.json");
+pub(crate) const SCHEMA: &str = include_str!("../../schemas/ledger-entry.schema.json");
 
 impl Ledger {
     /// The ledger of `id` in this file, which need not be there yet. What is there is checked.
@@ -237,7 +237,7 @@ impl Ledger {
     }
 
     /// Sets the bound, of an account that is new or had none. The next charge signs it.
-    pub fn bind(&self, bound: Bound, day: &str) -> Result<(), LedgerError> {
+    pub(crate) fn bind(&self, bound: Bound, day: &str) -> Result<(), LedgerError> {
         self.append(day, |chain| {
             if let Some(bound) = chain.bound() {
                 return Err(LedgerError::Bounded { id: self.id.clone(), bound: Box::new(bound) });
@@ -252,7 +252,7 @@ impl Ledger {
 
     /// Checks, without writing anything, that the ledger would take this charge now: that its chain holds and it can be written, or
     /// that it can be made, and that there is budget. The chain as it is.
-    pub fn ready(&self, charge: &Charge) -> Result<Chain, LedgerError> {
+    pub(crate) fn ready(&self, charge: &Charge) -> Result<Chain, LedgerError> {
         if let Ok(there) = std::fs::metadata(&self.path) {
             crate::files::regular(&there)?;
             OpenOptions::new().append(true).open(&self.path)?;
@@ -294,7 +294,7 @@ impl Ledger {
     }
 
     /// Writes a charge, signed, and waits until it is on the disk. Only then may noise be drawn.
-    pub fn charge(&self, charge: Charge, key: &SigningKey, day: &str) -> Result<Receipt, LedgerError> {
+    pub(crate) fn charge(&self, charge: Charge, key: &SigningKey, day: &str) -> Result<Receipt, LedgerError> {
         let charge = Charge { nonce: Some(nonce()?), ..charge };
         let (charge, line) = self.append(day, |chain| {
             self.room(chain, &charge)?;

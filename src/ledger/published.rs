@@ -23,7 +23,7 @@ pub enum Found {
 }
 
 /// Looks a release up in a ledger. `blake3` is the hash of the whole file.
-pub fn look(chain: &Chain, manifest: &Manifest, blake3: impl FnOnce() -> io::Result<String>) -> Found {
+pub(crate) fn look(chain: &Chain, manifest: &Manifest, blake3: impl FnOnce() -> io::Result<String>) -> Found {
     let Some(account) = &manifest.account else { return Found::Silent };
     let line = match charged(chain, manifest) {
         Ok(line) => line,
@@ -84,7 +84,7 @@ fn charged(chain: &Chain, manifest: &Manifest) -> Result<usize, String> {
 }
 
 /// Whether two different files name one charge though they are not two recipients' copies of one measuring: it paid for one of them.
-pub fn one_charge(a: &Manifest, b: &Manifest) -> bool {
+pub(crate) fn one_charge(a: &Manifest, b: &Manifest) -> bool {
     let copies = match (&a.recipient, &b.recipient) {
         (Some(x), Some(y)) => x.measuring == y.measuring && x.name != y.name,
         _ => false,

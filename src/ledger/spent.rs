@@ -77,12 +77,12 @@ impl Spent {
     }
 
     /// Whether nothing is.
-    pub fn is_nothing(&self) -> bool {
+    pub(crate) fn is_nothing(&self) -> bool {
         self.rho == RBig::ZERO
     }
 
     /// All of it in ε at δ, rounded up. `None` beyond what can be computed with.
-    pub fn epsilon_at(&self, delta: Rational) -> Option<Exact> {
+    pub(crate) fn epsilon_at(&self, delta: Rational) -> Option<Exact> {
         if self.is_nothing() {
             return Some(RBig::ZERO);
         }
@@ -146,6 +146,6 @@ pub(super) fn up(x: &Exact) -> Option<Rational> {
 }
 
 /// The same number in 128 bits, where it fits.
-pub fn rational(x: &Exact) -> Option<Rational> {
+pub(crate) fn rational(x: &Exact) -> Option<Rational> {
     Rational::new(u128::try_from(x.numerator().clone()).ok()?, u128::try_from(x.denominator().clone()).ok()?)
 }

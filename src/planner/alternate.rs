@@ -267,7 +267,7 @@ fn decoupled(
 
 /// Better scales for the same tables by the request's objective, and for Gaussian noise the proof of how good they are. `None` when
 /// turns cannot be taken: not only whole tables are measured, or there are too many.
-pub fn improved(ask: &Ask, start: &[Measurement]) -> Option<(Vec<Measurement>, Option<Certificate>)> {
+pub(crate) fn improved(ask: &Ask, start: &[Measurement]) -> Option<(Vec<Measurement>, Option<Certificate>)> {
     let blocks: Vec<Block> = start.iter().map(|m| m.block.clone()).collect();
     let lens = Lens::new(ask, &blocks)?;
     let most = lens.turns();

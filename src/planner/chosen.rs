@@ -46,7 +46,7 @@ pub struct Copies {
 
 impl Copies {
     /// The plans, as those of one measuring: `measuring` are its random bits.
-    pub fn of_measuring(&self, measuring: [u8; 16]) -> Vec<Plan> {
+    pub(crate) fn of_measuring(&self, measuring: [u8; 16]) -> Vec<Plan> {
         let mut plans = self.plans.clone();
         for copy in plans.iter_mut().filter_map(|p| p.copy.as_mut()) {
             copy.measuring = measuring;
@@ -55,7 +55,7 @@ impl Copies {
     }
 
     /// How the copies hang together.
-    pub fn mode(&self) -> Option<Mode> {
+    pub(crate) fn mode(&self) -> Option<Mode> {
         self.plans.first().and_then(|p| Some(p.copy.as_ref()?.mode))
     }
 }

@@ -98,7 +98,7 @@ pub struct Spread {
 
 impl Spread {
     /// Of what cannot be predicted.
-    pub const UNKNOWN: Spread = Spread { mean: f64::INFINITY, max: f64::INFINITY };
+    pub(crate) const UNKNOWN: Spread = Spread { mean: f64::INFINITY, max: f64::INFINITY };
 }
 
 impl Closure {
@@ -160,7 +160,7 @@ impl Closure {
 
     /// Calls `visit(component index, mean gain)` for each component of table number `t`, where the mean
     /// variance of what is asked of it is `Σ σ_A² · gain`.
-    pub fn mean_gains(&self, t: usize, cuboid: &Cuboid, mut visit: impl FnMut(usize, f64)) {
+    pub(crate) fn mean_gains(&self, t: usize, cuboid: &Cuboid, mut visit: impl FnMut(usize, f64)) {
         let asked = self.asked(t);
         if let Some(How::Rows { mean, .. }) = asked.map(|a| &a.how) {
             self.tables[t].iter().zip(mean).for_each(|(&id, &gain)| visit(id as usize, gain));
@@ -182,7 +182,7 @@ impl Closure {
 
     /// Calls `visit(component indices, gains)` for each kind of query of table number `t`: one of that kind has
     /// variance `Σ σ_A² · gain`. Of many kinds of sums these are bounds, about [`MOST_ROWS`] of them.
-    pub fn kind_gains(&self, t: usize, cuboid: &Cuboid, mut visit: impl FnMut(&[u32], &[f64])) {
+    pub(crate) fn kind_gains(&self, t: usize, cuboid: &Cuboid, mut visit: impl FnMut(&[u32], &[f64])) {
         if let Some(How::Rows { kinds, .. }) = self.asked(t).map(|a| &a.how) {
             kinds.iter().for_each(|gains| visit(&self.tables[t], gains));
             return;

@@ -36,7 +36,7 @@ pub struct Bounds {
 
 impl Bounds {
     /// A variance over what is allowed.
-    pub fn ratio(&self, table: usize, variance: f64) -> f64 {
+    pub(crate) fn ratio(&self, table: usize, variance: f64) -> f64 {
         let most = self.of[table];
         if most > 0.0 { variance / most } else { 0.0 }
     }
@@ -103,7 +103,7 @@ impl Programme {
 
 impl Linearised {
     /// Components measured one by one: `u = σ_A²`.
-    pub fn of_components(
+    pub(crate) fn of_components(
         request: &Request,
         closure: &Closure,
         (price, gain): (Vec<f64>, Vec<f64>),
@@ -123,7 +123,7 @@ impl Linearised {
     }
 
     /// The variance of every row.
-    pub fn variances(&self, u: &[f64]) -> Vec<f64> {
+    pub(crate) fn variances(&self, u: &[f64]) -> Vec<f64> {
         let of = |(_, row): &(usize, Vec<(u32, f64)>)| row.iter().map(|&(k, g)| g * u[k as usize]).sum();
         self.rows.iter().map(of).collect()
     }
@@ -134,7 +134,7 @@ impl Linearised {
     }
 
     /// The scales of least total variance.
-    pub fn free(&self) -> Vec<f64> {
+    pub(crate) fn free(&self) -> Vec<f64> {
         let p = self.power;
         let root: f64 = self.price.iter().zip(&self.gain).map(|(c, v)| p.share(c * p.raise(*v))).sum();
         let times = p.lower(root / self.budget);
@@ -143,7 +143,7 @@ impl Linearised {
 
     /// What the request's targets ask for, and what care allows all other tables: at these scales, which should be those of
     /// the least total.
-    pub fn bounds(&self, request: &Request, free: &[f64]) -> Bounds {
+    pub(crate) fn bounds(&self, request: &Request, free: &[f64]) -> Bounds {
         let mut worst = vec![0.0f64; request.workload.len()];
         for ((t, _), v) in self.rows.iter().zip(self.variances(free)) {
             worst[*t] = worst[*t].max(v);
@@ -332,7 +332,7 @@ impl Linearised {
 
     /// The least budget at which every target is met with care for the rest, and its certified lower bound. `None` without
     /// targets. A plan for a budget, with all noise scaled, is one for any larger budget: so bisection finds it.
-    pub fn least_budget(&mut self, request: &Request) -> Option<(f64, f64)> {
+    pub(crate) fn least_budget(&mut self, request: &Request) -> Option<(f64, f64)> {
         let alone = self.programme(|t| request.target_variance(t).map(f64::recip), None);
         if alone.minimax.rows.is_empty() {
             return None;

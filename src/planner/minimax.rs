@@ -54,7 +54,7 @@ impl Power {
     }
 
     /// `x^p`.
-    pub fn raise(self, x: f64) -> f64 {
+    pub(crate) fn raise(self, x: f64) -> f64 {
         match self {
             Power::Root => x.sqrt(),
             Power::Plain => x,
@@ -63,7 +63,7 @@ impl Power {
     }
 
     /// `x^{1/p}`.
-    pub fn lower(self, x: f64) -> f64 {
+    pub(crate) fn lower(self, x: f64) -> f64 {
         match self {
             Power::Root => x * x,
             Power::Plain => x,
@@ -72,7 +72,7 @@ impl Power {
     }
 
     /// `x^{1/(p+1)}`.
-    pub fn share(self, x: f64) -> f64 {
+    pub(crate) fn share(self, x: f64) -> f64 {
         match self {
             Power::Root => {
                 let root = libm::cbrt(x);
@@ -86,7 +86,7 @@ impl Power {
 
 /// The programme.
 #[derive(Debug, Clone, Default)]
-pub struct Minimax {
+pub(crate) struct Minimax {
     /// `C_A`, all positive.
     pub price: Vec<f64>,
     /// For each row the components it depends on and `g_rA > 0`. Every component is in some row.
@@ -97,7 +97,7 @@ pub struct Minimax {
 
 /// A solution and the proof of its quality.
 #[derive(Debug, Clone)]
-pub struct Solution {
+pub(crate) struct Solution {
     /// A feasible point, with at least one row tight.
     pub u: Vec<f64>,
     /// The rows' weights in the certificate, summing to one.
@@ -132,7 +132,7 @@ impl Minimax {
     }
 
     /// Makes `u` feasible and tight, and computes both values on the whole programme.
-    pub fn certify(&self, mut u: Vec<f64>, mut lambda: Vec<f64>) -> Solution {
+    pub(crate) fn certify(&self, mut u: Vec<f64>, mut lambda: Vec<f64>) -> Solution {
         let worst = self.rows.iter().map(|r| image(r, &u)).fold(0.0, f64::max);
         u.iter_mut().for_each(|u| *u /= worst);
         let sum: f64 = lambda.iter().sum();

@@ -25,7 +25,7 @@ impl Certificate {
 }
 
 /// A target counts as met within what rounding a scale costs.
-pub const MET: f64 = 1e-6;
+pub(crate) const MET: f64 = 1e-6;
 
 /// A table without a target keeps the standard error of its worst cell within this factor of what the plan of least total variance
 /// gives it at the same budget. Else it would pay for others' targets without limit, and nobody would have asked for that.

@@ -108,7 +108,7 @@ pub fn predict(request: &Request, frame: &Frame, closure: &Closure, plan: &Plan)
 }
 
 /// The closure as the bases of a plan tell it, where it has any.
-pub fn over_bases(
+pub(crate) fn over_bases(
     cube: &Cube,
     frame: &Frame,
     closure: &Closure,
@@ -193,7 +193,7 @@ fn sum_variances(
 
 /// `σ_A²` of every component, where components are recovered independently of each other: measured one by
 /// one, or from tables over balanced axes.
-pub fn component_variances(frame: &Frame, closure: &Closure, plan: &Plan) -> Option<Vec<f64>> {
+pub(crate) fn component_variances(frame: &Frame, closure: &Closure, plan: &Plan) -> Option<Vec<f64>> {
     let n = closure.components.len();
     if plan.only().measurements.iter().all(|m| matches!(m.block.form(), Form::Component | Form::Based)) {
         let mut sigma2 = vec![f64::INFINITY; n];
@@ -234,7 +234,7 @@ pub fn component_variances(frame: &Frame, closure: &Closure, plan: &Plan) -> Opt
 }
 
 /// Every query asked of a table, as weights of its cells, the last dimension fastest.
-pub fn each_query(cube: &Cube, frame: &Frame, table: &Table, visit: &mut dyn FnMut(Vec<f64>)) {
+pub(crate) fn each_query(cube: &Cube, frame: &Frame, table: &Table, visit: &mut dyn FnMut(Vec<f64>)) {
     if matches!(table.asks, Asks::Query(_)) {
         if let Some(selected) = Selected::of(cube, table) {
             selected.each(cube, visit);

@@ -24,7 +24,7 @@ pub fn gain(noise: Noise) -> Power {
 }
 
 /// Whether precision grows with the square of a share.
-pub fn is_steep(noise: Noise) -> bool {
+pub(crate) fn is_steep(noise: Noise) -> bool {
     gain(noise) == Power::Square
 }
 
@@ -34,12 +34,12 @@ pub fn spent(noise: Noise, budget: f64) -> f64 {
 }
 
 /// The `u` of a scale, which is its variance but for [`unit`].
-pub fn u_of(noise: Noise, scale: f64) -> f64 {
+pub(crate) fn u_of(noise: Noise, scale: f64) -> f64 {
     if noise.squares() { scale } else { scale * scale }
 }
 
 /// The scale of a `u`.
-pub fn scale_of(noise: Noise, u: f64) -> f64 {
+pub(crate) fn scale_of(noise: Noise, u: f64) -> f64 {
     if noise.squares() { u } else { u.sqrt() }
 }
 
@@ -49,7 +49,7 @@ pub fn unit(noise: Noise) -> f64 {
 }
 
 /// From the price of a scale of noise to the `C` of `C/u^p`, `u` being the variance in units of so many integers.
-pub fn of_variance(noise: Noise, price: f64, integers: f64) -> f64 {
+pub(crate) fn of_variance(noise: Noise, price: f64, integers: f64) -> f64 {
     if noise.squares() { price / (integers * integers) } else { price * std::f64::consts::SQRT_2 / integers }
 }
 
@@ -59,12 +59,16 @@ pub fn part(noise: Noise, price: f64, weight: f64) -> f64 {
 }
 
 /// The weight with which a group of this price gets this part.
-pub fn weight_of(noise: Noise, price: f64, part: f64) -> f64 {
+pub(crate) fn weight_of(noise: Noise, price: f64, part: f64) -> f64 {
     if noise.squares() { part * part / price } else { part * part * part / (price * price) }
 }
 
 /// The scales that share a budget best among groups of these prices and weights.
-pub fn best_scales(noise: Noise, budget: f64, groups: impl Iterator<Item = (f64, f64)> + Clone) -> Vec<f64> {
+pub(crate) fn best_scales(
+    noise: Noise,
+    budget: f64,
+    groups: impl Iterator<Item = (f64, f64)> + Clone,
+) -> Vec<f64> {
     let spent = spent(noise, budget);
     if noise.squares() {
         let total: f64 = groups.clone().map(|(c, v)| (c * v).sqrt()).sum();

@@ -34,7 +34,7 @@ fn plan(request: &Request, rows: &Rows, scale: Rational) -> Plan {
 }
 
 /// What the rows cost at scale 1, exactly.
-pub fn unit_cost(request: &Request, rows: &Rows) -> Result<Rational, PlanError> {
+pub(crate) fn unit_cost(request: &Request, rows: &Rows) -> Result<Rational, PlanError> {
     let plan = plan(request, rows, Rational::ONE);
     let cost = cost::cost(&plan, &Frame::new(&request.cube, &plan.levels))?.total;
     if cost.is_zero() { Err(PlanError::Public) } else { Ok(cost) }

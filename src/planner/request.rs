@@ -89,7 +89,7 @@ impl Request {
     }
 
     /// The part of the budget that is left for the tables. `None` when it does not fit the arithmetic.
-    pub fn for_tables(&self) -> Option<Rational> {
+    pub(crate) fn for_tables(&self) -> Option<Rational> {
         let Some(share) = self.cut_units else { return Some(Rational::ONE) };
         let rest = share.denominator().checked_sub(share.numerator()).filter(|&rest| rest > 0)?;
         Rational::new(rest, share.denominator())
@@ -103,7 +103,7 @@ impl Request {
     /// By how much the neighbour relation and the rows a unit may own multiply the price of a unit column:
     /// squared lengths where squares count, lengths otherwise. For components under `substitute` this is
     /// the safe bound; the plan takes back what the exact worst case leaves over.
-    pub fn unit_price(&self) -> f64 {
+    pub(crate) fn unit_price(&self) -> f64 {
         let rows = f64::from(self.max_rows);
         let change = if self.neighbours == Neighbours::Substitute { 2.0 } else { 1.0 };
         self.noise.power(rows) * change
@@ -112,7 +112,7 @@ impl Request {
 
 impl Request {
     /// The variance at which an error just meets the target of workload table `t`: a normal one, unless its tails are known.
-    pub fn target_variance(&self, t: usize) -> Option<f64> {
+    pub(crate) fn target_variance(&self, t: usize) -> Option<f64> {
         let tail = self.tails.get(t).copied().unwrap_or(1.0);
         self.targets.get(t).copied().flatten().map(|target| target.variance() * tail)
     }

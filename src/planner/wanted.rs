@@ -8,7 +8,7 @@ use crate::watch::Watch;
 
 impl Spec {
     /// How the copies for several recipients hang together, and what each is to have.
-    pub fn wishes(&self) -> Option<(Mode, Vec<Wish>)> {
+    pub(crate) fn wishes(&self) -> Option<(Mode, Vec<Wish>)> {
         let recipients = self.recipients.as_ref()?;
         let wish = |w: &Wanted| {
             let (budget, margin) = match w.precision {

@@ -135,7 +135,7 @@ impl SpecErrors {
     }
 
     /// The mistakes.
-    pub fn diagnostics(&self) -> &[Diagnostic] {
+    pub(crate) fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
 

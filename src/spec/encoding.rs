@@ -51,7 +51,7 @@ impl Encoding {
     }
 
     /// The character of a byte that is not ASCII; `None` where it is none, and for every byte in UTF-8.
-    pub fn character(self, byte: u8) -> Option<char> {
+    pub(crate) fn character(self, byte: u8) -> Option<char> {
         match (self, byte) {
             (Encoding::Utf8, _) | (Encoding::Latin1, 0x80..=0x9f) => None,
             (Encoding::Windows1252, 0x80..=0x9f) => WINDOWS[usize::from(byte - 0x80)],

@@ -85,7 +85,7 @@ pub fn load(path: &Path) -> Result<Spec, SpecErrors> {
 }
 
 /// Reads a spec from its text, and the files it refers to, as if it stood in the file `origin`. Does not touch the data.
-pub fn of_text(source: &str, origin: &Path) -> Result<Spec, SpecErrors> {
+pub(crate) fn of_text(source: &str, origin: &Path) -> Result<Spec, SpecErrors> {
     let whole = |message: String, help: Option<String>| {
         SpecErrors::whole_file(origin.display().to_string(), message, help)
     };

@@ -22,7 +22,7 @@ impl Budget {
 
 impl Spec {
     /// The spec over the levels that the plan speaks of: `wavelet`, for one, puts halves between them.
-    pub fn planned(&self, plan: &Plan) -> Cow<'_, Spec> {
+    pub(crate) fn planned(&self, plan: &Plan) -> Cow<'_, Spec> {
         if !plan.measure.refines(&self.workload) {
             return Cow::Borrowed(self);
         }
@@ -36,7 +36,9 @@ impl Spec {
     }
 
     /// What a projection is made from; `None` for a spec of tables.
-    pub fn projection_request(&self) -> Option<Result<projection::design::Request, projection::DesignError>> {
+    pub(crate) fn projection_request(
+        &self,
+    ) -> Option<Result<projection::design::Request, projection::DesignError>> {
         use projection::DesignError;
         let p = self.projection.as_ref()?;
         let (published, budget) = match self.privacy.budget {

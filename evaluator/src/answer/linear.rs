@@ -44,7 +44,7 @@ pub enum NoRows {
 }
 
 /// The most figures of one question.
-pub const MOST_FIGURES: usize = 512;
+pub(crate) const MOST_FIGURES: usize = 512;
 
 /// All figures of a query, row by row.
 pub fn figures(query: &Query, cube: &Cube) -> Result<Vec<Linear>, QueryError> {
@@ -160,7 +160,7 @@ fn over(filter: &Filter, cuboid: &Cuboid, cube: &Cube, cells: usize) -> Vec<f64>
 
 impl Linear {
     /// Whether its true value is a whole number.
-    pub fn is_whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         self.constant.fract() == 0.0 && self.filter.weights.iter().all(|w| w.fract() == 0.0)
     }
 }

@@ -65,7 +65,7 @@ impl<'a> Meaning<'a> {
     }
 
     /// In what another release's meaning of the same words is different, if it is.
-    pub fn unlike(&self, other: &Meaning) -> Option<String> {
+    pub(crate) fn unlike(&self, other: &Meaning) -> Option<String> {
         let differs = |(name, labels): (&&str, &&[String])| other.dimensions.get(name) != Some(labels);
         let of = |name: &str| Some(format!("have different categories of {name}"));
         if let Some((name, _)) = self.dimensions.iter().find(|(name, labels)| differs((name, labels))) {

@@ -77,7 +77,7 @@ impl Answers {
     }
 
     /// What readers are told of a release with tables published without noise.
-    pub fn exact_note(&self) -> Option<String> {
+    pub(crate) fn exact_note(&self) -> Option<String> {
         const NAMED: usize = 5;
         let exact = &self.evaluator.recovery().plan().exact;
         let mut tables: Vec<String> = exact.iter().take(NAMED).map(|e| self.cube().describe(e)).collect();
@@ -101,7 +101,7 @@ impl Answers {
     }
 
     /// What readers are told of a copy whose numbers are shifted by a secret centre.
-    pub fn centre_note(&self) -> Option<String> {
+    pub(crate) fn centre_note(&self) -> Option<String> {
         let centres = self.evaluator.recovery().plan().centres()?;
         let allowed = match centres.mean {
             0 => "intervals allow for it".to_owned(),

@@ -48,7 +48,7 @@ impl<'a> Question<'a> {
     }
 
     /// The same with one more aggregate, the last: the total.
-    pub fn with_total(&self) -> Question<'a> {
+    pub(crate) fn with_total(&self) -> Question<'a> {
         let mut asked = self.clone();
         let total = Aggregate { filter: Filter::everything(), partition: Some(Vec::new()) };
         asked.portions.iter_mut().for_each(|p| p.aggregates.push(total.clone()));

@@ -166,7 +166,7 @@ impl<'a> RowBuilder<'a> {
     }
 
     /// How each figure's interval was found, with what is to be said of it.
-    pub fn methods(&self, releases: &[&Answers], notes: &mut Notes) -> Vec<(String, String)> {
+    pub(crate) fn methods(&self, releases: &[&Answers], notes: &mut Notes) -> Vec<(String, String)> {
         let mut methods = Vec::new();
         for ((column, figure), met) in self.asked.query.columns.iter().zip(&self.asked.figures).zip(&self.met)
         {

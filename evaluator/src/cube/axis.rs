@@ -51,7 +51,7 @@ impl Rung {
     }
 
     /// The sizes groups of siblings have, each once, in the order of the first group of that size.
-    pub fn sizes(&self) -> &[u32] {
+    pub(crate) fn sizes(&self) -> &[u32] {
         &self.sizes
     }
 
@@ -192,7 +192,7 @@ impl Axis {
     }
 
     /// The axis with nothing lumped, in the form of [`Axis::lump`].
-    pub fn apart(&self) -> (Axis, Vec<Vec<u32>>) {
+    pub(crate) fn apart(&self) -> (Axis, Vec<Vec<u32>>) {
         (self.clone(), self.rungs.iter().map(|r| (0..r.len() as u32).collect()).collect())
     }
 

@@ -52,7 +52,7 @@ impl Frame {
 
     /// Zeroes every entry but those that have a contrast of their own. For groups of at most two nodes and `q` in the
     /// component, what is left are the weights of the contrasts: `⟨q, expand(d)⟩ = Σ q·d` over them.
-    pub fn keep_contrasts(&self, cuboid: &Cuboid, q: &mut [f64]) {
+    pub(crate) fn keep_contrasts(&self, cuboid: &Cuboid, q: &mut [f64]) {
         let mut inner = 1;
         for level in cuboid.iter().rev() {
             let rung = self.rung(level);

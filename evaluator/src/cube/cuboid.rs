@@ -33,7 +33,7 @@ impl Cuboid {
     }
 
     /// From pairs of dimension and level as files have them: `None` unless dimensions ascend and none is at total.
-    pub fn ascending(pairs: SmallVec<[(u16, u8); 4]>) -> Option<Cuboid> {
+    pub(crate) fn ascending(pairs: SmallVec<[(u16, u8); 4]>) -> Option<Cuboid> {
         let ascend = pairs.windows(2).all(|w| w[0].0 < w[1].0) && pairs.iter().all(|&(_, level)| level > 0);
         ascend.then_some(Cuboid(pairs))
     }

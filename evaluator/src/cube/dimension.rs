@@ -58,7 +58,7 @@ impl Categories {
     }
 
     /// Whether any node has numbers.
-    pub fn is_numeric(&self) -> bool {
+    pub(crate) fn is_numeric(&self) -> bool {
         self.bounds.iter().any(Option::is_some)
     }
 

@@ -42,7 +42,7 @@ pub struct ClassedDimension {
 
 impl Filter {
     /// The same weight for every cell.
-    pub fn constant(weight: f64) -> Filter {
+    pub(crate) fn constant(weight: f64) -> Filter {
         Filter { dims: Vec::new(), weights: vec![weight] }
     }
 
@@ -91,12 +91,12 @@ impl Filter {
     }
 
     /// The sum of two weights.
-    pub fn plus(&self, other: &Filter) -> Result<Filter, TooIntricate> {
+    pub(crate) fn plus(&self, other: &Filter) -> Result<Filter, TooIntricate> {
         self.combine(other, |a, b| a + b)
     }
 
     /// Exactly the rows that do not satisfy the condition.
-    pub fn complement(mut self) -> Filter {
+    pub(crate) fn complement(mut self) -> Filter {
         for w in &mut self.weights {
             *w = if *w == 0.0 { 1.0 } else { 0.0 };
         }
@@ -120,12 +120,12 @@ impl Filter {
     }
 
     /// The classes of a dimension; `None` when the weight does not depend on it.
-    pub fn classes(&self, dim: usize) -> Option<&ClassedDimension> {
+    pub(crate) fn classes(&self, dim: usize) -> Option<&ClassedDimension> {
         self.dims.binary_search_by_key(&dim, |d| d.dim).ok().map(|at| &self.dims[at])
     }
 
     /// For each class of one of its dimensions, whether any weight of it is not zero.
-    pub fn weighing(&self, dimension: &ClassedDimension) -> Vec<bool> {
+    pub(crate) fn weighing(&self, dimension: &ClassedDimension) -> Vec<bool> {
         let after = self.dims.iter().filter(|d| d.dim > dimension.dim);
         let inner: usize = after.map(|d| d.classes as usize).product();
         let classes = dimension.classes as usize;
@@ -139,7 +139,7 @@ impl Filter {
     }
 
     /// The same weights where dimensions have other numbers; `None` where one has none.
-    pub fn renumbered(&self, to: impl Fn(usize) -> Option<usize>) -> Option<Filter> {
+    pub(crate) fn renumbered(&self, to: impl Fn(usize) -> Option<usize>) -> Option<Filter> {
         let mut order: Vec<(usize, usize)> = Vec::with_capacity(self.dims.len());
         for (at, class) in self.dims.iter().enumerate() {
             order.push((to(class.dim)?, at));

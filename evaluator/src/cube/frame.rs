@@ -56,7 +56,7 @@ impl Frame {
     }
 
     /// The number of nodes in each listed dimension (after lumping).
-    pub fn shape(&self, cuboid: &Cuboid) -> Vec<usize> {
+    pub(crate) fn shape(&self, cuboid: &Cuboid) -> Vec<usize> {
         cuboid.iter().map(|level| self.rung(level).len()).collect()
     }
 
@@ -255,7 +255,7 @@ pub fn take_off(table: &mut [f64], mean: &[f64], inner: usize, rung: &Rung) {
 }
 
 /// Adds to every node its even share of its parent's value.
-pub fn add_spread(fine: &mut [f64], coarse: &[f64], inner: usize, rung: &Rung) {
+pub(crate) fn add_spread(fine: &mut [f64], coarse: &[f64], inner: usize, rung: &Rung) {
     let (n, below) = (rung.len(), rung.siblings.len());
     for (rows, shares) in fine.chunks_exact_mut(n * inner).zip(coarse.chunks_exact(below * inner)) {
         for (k, row) in rows.chunks_exact_mut(inner).enumerate() {

@@ -59,7 +59,7 @@ impl Cube {
 
     /// Resolves `age` or `age.band` to a level. A dimension's own name may itself contain
     /// dots, so whole names are tried first.
-    pub fn resolve(&self, name: &str) -> Option<Level> {
+    pub(crate) fn resolve(&self, name: &str) -> Option<Level> {
         if let Some(d) = self.dimension(name) {
             return Some(Level::new(d, self.dimensions[d].finest()));
         }

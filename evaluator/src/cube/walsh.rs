@@ -83,7 +83,7 @@ impl Frame {
     }
 
     /// The transpose: for each cell the signed sum of all coefficients.
-    pub fn walsh_transpose(&self, cuboid: &Cuboid, values: Vec<f64>) -> Vec<f64> {
+    pub(crate) fn walsh_transpose(&self, cuboid: &Cuboid, values: Vec<f64>) -> Vec<f64> {
         // One category takes no bits: no coefficient has a bit there, and nothing is said of any cell.
         if self.walsh_len(cuboid) == Some(0) {
             return vec![0.0; self.len(cuboid)];

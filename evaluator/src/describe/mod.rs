@@ -106,7 +106,7 @@ impl Table {
 
 impl Description {
     /// Whether it is of a projection: its one table is that of the key.
-    pub fn is_projection(&self) -> bool {
+    pub(crate) fn is_projection(&self) -> bool {
         self.tables.iter().any(|t| t.cells.is_none())
     }
 }

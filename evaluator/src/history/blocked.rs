@@ -52,7 +52,7 @@ impl Blocked {
     }
 
     /// `A v`.
-    pub fn image(&self, v: &[f64]) -> Vec<f64> {
+    pub(crate) fn image(&self, v: &[f64]) -> Vec<f64> {
         self.matrix.times(v)
     }
 

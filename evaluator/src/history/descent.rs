@@ -44,7 +44,7 @@ impl Descent {
     }
 
     /// `A v`.
-    pub fn image(&self, v: &[f64]) -> Vec<f64> {
+    pub(crate) fn image(&self, v: &[f64]) -> Vec<f64> {
         self.matrix.times(v)
     }
 

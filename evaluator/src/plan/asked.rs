@@ -55,7 +55,7 @@ impl Asked {
     }
 
     /// Whether an interval of so many nodes is one of the queries.
-    pub fn holds(&self, nodes: u32, (first, last): (u32, u32)) -> bool {
+    pub(crate) fn holds(&self, nodes: u32, (first, last): (u32, u32)) -> bool {
         match self {
             Asked::Cells => first == last,
             Asked::Prefixes => first == 0,

@@ -16,7 +16,7 @@ pub const MAX_NODES: usize = 1024;
 /// The largest entry.
 pub const MAX_ENTRY: i32 = 1 << 20;
 /// The largest residual of an inverse that answers are computed with.
-pub const MAX_RESIDUAL: f64 = 1e-7;
+pub(crate) const MAX_RESIDUAL: f64 = 1e-7;
 
 /// The rows `R` of one level.
 #[derive(Debug, Clone)]
@@ -80,7 +80,7 @@ impl Basis {
     }
 
     /// For each node the coarser one it is below.
-    pub fn parent(&self) -> &[u32] {
+    pub(crate) fn parent(&self) -> &[u32] {
         &self.parent
     }
 
@@ -110,7 +110,7 @@ impl Basis {
     }
 
     /// The squared length of every column.
-    pub fn norms(&self) -> Vec<u128> {
+    pub(crate) fn norms(&self) -> Vec<u128> {
         let mut norms = vec![0u128; self.nodes()];
         for row in self.entries.chunks_exact(self.nodes()) {
             norms.iter_mut().zip(row).for_each(|(n, &e)| *n += u128::from(e.unsigned_abs()).pow(2));
@@ -124,7 +124,7 @@ impl Basis {
     }
 
     /// The least and the largest scalar product of the columns of two different nodes.
-    pub fn products(&self) -> (i128, i128) {
+    pub(crate) fn products(&self) -> (i128, i128) {
         *self.products.get_or_init(|| self.all_products())
     }
 
@@ -142,7 +142,7 @@ impl Basis {
     }
 
     /// `R v` along one axis of a table: `inner` numbers beside each other for every node. `None` on overflow.
-    pub fn apply(&self, table: &[i64], inner: usize) -> Option<Vec<i64>> {
+    pub(crate) fn apply(&self, table: &[i64], inner: usize) -> Option<Vec<i64>> {
         let n = self.nodes();
         let mut out = Vec::with_capacity(table.len() / n * self.rows());
         for block in table.chunks_exact(n * inner) {
@@ -161,7 +161,7 @@ impl Basis {
     }
 
     /// The same of doubles.
-    pub fn apply_floats(&self, table: &[f64], inner: usize) -> Vec<f64> {
+    pub(crate) fn apply_floats(&self, table: &[f64], inner: usize) -> Vec<f64> {
         let n = self.nodes();
         let mut out = Vec::with_capacity(table.len() / n * self.rows());
         for block in table.chunks_exact(n * inner) {
@@ -214,7 +214,7 @@ impl Inverse {
     }
 
     /// How many coarser ones.
-    pub fn coarser(&self) -> usize {
+    pub(crate) fn coarser(&self) -> usize {
         self.coarser
     }
 

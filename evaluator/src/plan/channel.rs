@@ -28,7 +28,7 @@ impl Subject {
 
     /// The way of a unit that changes, in ways of a unit that comes or goes. `signed`: two cells may move one integer in opposite
     /// directions. `None` when it does not fit.
-    pub fn changed(&self, neighbours: Neighbours, noise: Noise, signed: bool) -> Option<u128> {
+    pub(crate) fn changed(&self, neighbours: Neighbours, noise: Noise, signed: bool) -> Option<u128> {
         match (self, neighbours) {
             (_, Neighbours::AddRemove) | (Subject::CutUnits, Neighbours::Substitute) => Some(1),
             // Two rows in a table are in different cells; in signed sums they may be opposite.

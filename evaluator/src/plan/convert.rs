@@ -14,7 +14,7 @@
 use crate::exact::Rational;
 
 /// The conversion's name, for manifests.
-pub const CONVERSION: &str =
+pub(crate) const CONVERSION: &str =
     "zCDP to (ε, δ) by Canonne, Kamath & Steinke 2020, Corollary 13, minimised over α";
 
 /// Where `is_low` ends, as closely as doubles or so many steps go; `middle` says where to look next, `None` where it is close enough.
@@ -153,7 +153,7 @@ pub fn rho_for(epsilon: Rational, delta: Rational) -> Option<Rational> {
 }
 
 /// As in files of format version 1: the least ε for which ρ-zCDP is (ε, δ)-DP, to twelve digits.
-pub fn epsilon_for(rho: Rational, delta: f64) -> f64 {
+pub(crate) fn epsilon_for(rho: Rational, delta: f64) -> f64 {
     let (rho, target) = (rho.to_f64(), libm::log(delta));
     let mut hi = 1.0;
     while ln_delta(rho, hi) > target && hi < 1e300 {

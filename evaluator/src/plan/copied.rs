@@ -84,7 +84,7 @@ impl Plan {
 
     /// The scale that a measurement's cost is reckoned with: of one noise its own, of several [`proven`]. `None` when it does not
     /// fit the arithmetic.
-    pub fn accounted(&self, index: usize) -> Option<Rational> {
+    pub(crate) fn accounted(&self, index: usize) -> Option<Rational> {
         if self.copy.is_none() {
             return self.measurement(index).map(|(_, m)| m.scale);
         }

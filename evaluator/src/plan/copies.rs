@@ -47,7 +47,7 @@ impl Centres {
     }
 
     /// Whether they are secret at all, and small enough.
-    pub fn are_possible(self) -> bool {
+    pub(crate) fn are_possible(self) -> bool {
         (1..=MAX_REACH).contains(&self.reach) && self.mean.unsigned_abs() <= MAX_REACH
     }
 }

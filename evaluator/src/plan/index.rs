@@ -36,7 +36,7 @@ fn ordered(measurements: &[Measurement]) -> bool {
 }
 
 /// Whether no two of those that are meant have one cuboid.
-pub fn are_distinct(measurements: &[Measurement], meant: impl Fn(&Measurement) -> bool) -> bool {
+pub(crate) fn are_distinct(measurements: &[Measurement], meant: impl Fn(&Measurement) -> bool) -> bool {
     if ordered(measurements) {
         return true;
     }

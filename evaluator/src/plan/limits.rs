@@ -14,13 +14,13 @@ use crate::cube::{Cuboid, Frame};
 use crate::exact::Rational;
 
 /// The most dimensions.
-pub const MAX_DIMENSIONS: usize = 4096;
+pub(crate) const MAX_DIMENSIONS: usize = 4096;
 /// The most levels of a dimension, total included.
-pub const MAX_LEVELS: usize = 64;
+pub(crate) const MAX_LEVELS: usize = 64;
 /// The most nodes of a level.
 pub const MAX_NODES: usize = 1 << 21;
 /// The longest name or label, in bytes.
-pub const MAX_TEXT: usize = 4096;
+pub(crate) const MAX_TEXT: usize = 4096;
 /// The most tables in the workload.
 pub const MAX_TABLES: usize = 1 << 18;
 /// The most measurements.
@@ -30,15 +30,15 @@ pub const MAX_CELLS: u64 = 1 << 31;
 /// The most values of one measurement: coefficients are more than cells, by less than one bit a dimension.
 pub const MAX_VALUES: u64 = 1 << 32;
 /// The most cells of a table that rows are written over.
-pub const MAX_ROW_CELLS: u64 = 1 << 20;
+pub(crate) const MAX_ROW_CELLS: u64 = 1 << 20;
 /// The most tables published without noise: they are compared two by two.
-pub const MAX_EXACT: u32 = 4096;
+pub(crate) const MAX_EXACT: u32 = 4096;
 /// The most conditions, and the longest of them in bytes.
-pub const MAX_ZEROS: u32 = 1024;
+pub(crate) const MAX_ZEROS: u32 = 1024;
 /// The longest condition, in bytes.
 pub const MAX_CONDITION: u64 = 1 << 16;
 /// Of so many values on, each takes at least one bit of the file.
-pub const ALWAYS_A_BIT: usize = 64;
+pub(crate) const ALWAYS_A_BIT: usize = 64;
 
 /// How many steps, each on one cell, may be spent on one system of equations over a file with this many values. What
 /// needs more is refused: some seconds for a small file, and in proportion to the file for a large one.
@@ -62,7 +62,7 @@ pub fn cells(frame: &Frame, cuboid: &Cuboid) -> Option<u64> {
 }
 
 /// The fewest bytes that so many values of one block take.
-pub const fn least_bytes(values: u64) -> u64 {
+pub(crate) const fn least_bytes(values: u64) -> u64 {
     if values < ALWAYS_A_BIT as u64 { 1 } else { 1 + values.div_ceil(8) }
 }
 

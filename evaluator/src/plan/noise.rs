@@ -85,7 +85,7 @@ impl Noise {
 
     /// Half of what a squared way is divided by for its cost in ρ, whatever the law's own currency: `s²`, or `b²` since what is
     /// `1/b`-DP is `1/2b²`-zCDP (see `projection::cost`). `None` when it does not fit.
-    pub fn squared_scale(self, scale: Rational) -> Option<Rational> {
+    pub(crate) fn squared_scale(self, scale: Rational) -> Option<Rational> {
         match self {
             Noise::Gaussian => Some(scale),
             Noise::Laplace => scale.checked_mul(scale),
@@ -94,7 +94,7 @@ impl Noise {
 
     /// Whether nested copies add noise of this law to noise of this law, so that scales add up; otherwise each copy's noise is one
     /// draw of the law. See [`super::copies`].
-    pub const fn adds_up(self) -> bool {
+    pub(crate) const fn adds_up(self) -> bool {
         match self {
             Noise::Gaussian => true,
             Noise::Laplace => false,
@@ -162,7 +162,7 @@ impl Noise {
     }
 
     /// At least its fourth moment over its squared variance, by a 10⁵th part at most for the Gaussian.
-    pub const fn kurtosis(self) -> f64 {
+    pub(crate) const fn kurtosis(self) -> f64 {
         match self {
             Noise::Gaussian => 3.000_03,
             Noise::Laplace => 6.0,

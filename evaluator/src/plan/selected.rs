@@ -140,7 +140,7 @@ impl Selected {
     }
 
     /// A count in each group.
-    pub fn of_count(cube: &Cube, aggregate: Aggregate, group_by: Vec<Level>) -> Selected {
+    pub(crate) fn of_count(cube: &Cube, aggregate: Aggregate, group_by: Vec<Level>) -> Selected {
         let (aggregates, figures) = (vec![aggregate], vec![vec![(0, 1.0)]]);
         let mut selected =
             Selected { cuboid: Cuboid::total(), group_by, aggregates, figures, rows: Vec::new() };

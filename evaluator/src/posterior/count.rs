@@ -191,7 +191,7 @@ impl CountPosterior {
 
     /// Whether the error's law was too dear to compute for some counts, so that a bound on its density stood in its place: the
     /// posterior is then approximate.
-    pub fn is_rough(&self) -> bool {
+    pub(crate) fn is_rough(&self) -> bool {
         self.rough
     }
 
@@ -207,7 +207,7 @@ impl CountPosterior {
     }
 
     /// The posterior mean: least mean squared error.
-    pub fn mean(&self) -> f64 {
+    pub(crate) fn mean(&self) -> f64 {
         // Around the middle, so that large counts keep their digits.
         let base = self.first as f64;
         let shift: f64 = self
@@ -223,7 +223,7 @@ impl CountPosterior {
     }
 
     /// The posterior standard deviation.
-    pub fn std_dev(&self) -> f64 {
+    pub(crate) fn std_dev(&self) -> f64 {
         let mean = self.mean();
         let variance: f64 = self
             .weights
@@ -261,7 +261,7 @@ impl CountPosterior {
     }
 
     /// The smallest count c with `Pr(θ <= c) >= p`.
-    pub fn quantile(&self, p: f64) -> i64 {
+    pub(crate) fn quantile(&self, p: f64) -> i64 {
         let mut sum = 0.0;
         for (i, w) in self.weights.iter().enumerate() {
             if sum + w >= p {
@@ -275,7 +275,7 @@ impl CountPosterior {
     }
 
     /// The posterior median: least mean absolute error.
-    pub fn median(&self) -> i64 {
+    pub(crate) fn median(&self) -> i64 {
         self.quantile(0.5)
     }
 

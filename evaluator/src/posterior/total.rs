@@ -91,7 +91,7 @@ impl Density {
 
 impl CountPosterior {
     /// The posterior of θ given `estimate = θ + E` and what is known of the total.
-    pub fn of_total(
+    pub(crate) fn of_total(
         law: &ErrorLaw,
         estimate: f64,
         p: f64,

@@ -207,7 +207,7 @@ impl Projected {
     }
 
     /// For one cell of a dense projection with Gaussian noise, an interval that needs the signs' r-wise independence alone.
-    pub fn proven(&self, answer: &Answer, level: f64) -> Option<Answer> {
+    pub(crate) fn proven(&self, answer: &Answer, level: f64) -> Option<Answer> {
         let design = &self.projection.design;
         let Shape::Dense { rows } = design.shape else { return None };
         if !design.noise.is_normal() {

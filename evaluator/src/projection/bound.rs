@@ -15,7 +15,7 @@
 ///
 /// For Laplace noise, whose square has no such function, it is Maurer's bound `exp(−Tη²/2κ)` (2003) for
 /// non-negative independent terms: there the signs are taken to be independent.
-pub fn shortfall(values: f64, kappa: f64, sub_gaussian: bool, independence: u32, alpha: f64) -> f64 {
+pub(crate) fn shortfall(values: f64, kappa: f64, sub_gaussian: bool, independence: u32, alpha: f64) -> f64 {
     if !sub_gaussian {
         return libm::sqrt(2.0 * kappa * -libm::log(alpha) / values);
     }
@@ -42,7 +42,7 @@ pub fn shortfall(values: f64, kappa: f64, sub_gaussian: bool, independence: u32,
 }
 
 /// How far below its mean a variable of this variance is with probability at most alpha.
-pub fn cantelli(variance: f64, alpha: f64) -> f64 {
+pub(crate) fn cantelli(variance: f64, alpha: f64) -> f64 {
     libm::sqrt(variance * (1.0 - alpha) / alpha)
 }
 
@@ -53,7 +53,7 @@ pub fn cantelli(variance: f64, alpha: f64) -> f64 {
 /// independent signs; conditioned on the cell's own signs that is a Rademacher sum, whose even moments are at most the normal
 /// law's (compare the coefficients of both expansions: Khintchine). So are the discrete Gaussian's, for a parameter of at least four up
 /// to a factor of 1.00001 (Poisson's summation formula), and the sum's. Markov's inequality with the best p gives the factor.
-pub fn proven_factor(level: f64, independence: u32) -> f64 {
+pub(crate) fn proven_factor(level: f64, independence: u32) -> f64 {
     let mut best = f64::INFINITY;
     let mut ln_moment = 0.0;
     for p in (2..=independence / 2).step_by(2) {

@@ -88,7 +88,7 @@ impl Row {
     /// Markov's inequality for each query and the union bound over all give `(E (Σ Y_i)^p k/β)^{1/p}/T`, of which the least over p counts. Where r sets
     /// no limit to p that is at most Chernoff's bound, `2 E cosh(sX) e^{−st} ≥ Σ s^p E X^p/p! / Σ s^p t^p/p!` over even p, because a quotient of
     /// sums is no less than the least quotient of their terms (Philips & Nelson 1995). p = 2 alone is Chebyshev's. ∎
-    pub fn alpha(&self, rows: u32, ln_share: f64, independence: u32) -> f64 {
+    pub(crate) fn alpha(&self, rows: u32, ln_share: f64, independence: u32) -> f64 {
         let t = f64::from(rows);
         // The root of the sum's variance, so that all numbers are of the order of one.
         let unit = libm::sqrt(self.variance() * t);
@@ -107,7 +107,7 @@ impl Row {
 }
 
 /// How many standard deviations any error stays within, given `ln(k/β)`: by Chebyshev's inequality.
-pub fn chebyshev(ln_share: f64) -> f64 {
+pub(crate) fn chebyshev(ln_share: f64) -> f64 {
     libm::exp(0.5 * ln_share)
 }
 

@@ -8,7 +8,7 @@
 use super::field::{Field, Gf64, horner};
 
 /// Four field elements, worked on side by side: a product takes several cycles, and the next ones need not wait.
-pub type Lanes = [u64; 4];
+pub(crate) type Lanes = [u64; 4];
 
 /// Work that consists of products. It is compiled twice, with the processor's instruction and without; `run` must be
 /// `#[inline(always)]` for the first to be any faster.
@@ -30,14 +30,14 @@ pub fn run(work: impl Work) {
 }
 
 /// The same as [`run`] with ordinary instructions.
-pub fn run_portable(work: impl Work) {
+pub(crate) fn run_portable(work: impl Work) {
     work.run(|a, b| std::array::from_fn(|i| Gf64(a[i]).mul(Gf64(b[i])).0));
 }
 
 /// The values at `points` of the polynomial with these coefficients (constant first), written to `out`.
 ///
 /// Values are written for as many points as both slices have; without coefficients they are zero.
-pub fn evaluate(coefficients: &[u64], points: &[u64], out: &mut [u64]) {
+pub(crate) fn evaluate(coefficients: &[u64], points: &[u64], out: &mut [u64]) {
     #[cfg(target_arch = "x86_64")]
     if has_hardware() {
         // SAFETY: the function needs PCLMULQDQ and SSE4.1, and the processor has just been found to have both. It reads
@@ -49,7 +49,7 @@ pub fn evaluate(coefficients: &[u64], points: &[u64], out: &mut [u64]) {
 }
 
 /// Whether [`run`] and [`evaluate`] use the processor's own instruction.
-pub fn has_hardware() -> bool {
+pub(crate) fn has_hardware() -> bool {
     #[cfg(target_arch = "x86_64")]
     return is_x86_feature_detected!("pclmulqdq") && is_x86_feature_detected!("sse4.1");
     #[cfg(not(target_arch = "x86_64"))]
@@ -57,7 +57,7 @@ pub fn has_hardware() -> bool {
 }
 
 /// The same as [`evaluate`] with ordinary instructions.
-pub fn evaluate_portable(coefficients: &[u64], points: &[u64], out: &mut [u64]) {
+pub(crate) fn evaluate_portable(coefficients: &[u64], points: &[u64], out: &mut [u64]) {
     let coefficients: Vec<Gf64> = coefficients.iter().map(|&c| Gf64(c)).collect();
     for (value, &x) in out.iter_mut().zip(points) {
         *value = horner(&coefficients, Gf64(x)).map_or(0, |v| v.0);

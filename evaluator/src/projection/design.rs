@@ -173,7 +173,7 @@ pub enum DesignError {
 }
 
 /// ‖x‖² where the spec declares nothing: for predictions only, and shown as assumed.
-pub const ASSUMED_NORM: u64 = 1_000_000;
+pub(crate) const ASSUMED_NORM: u64 = 1_000_000;
 
 /// Rows of a sketch unless the spec names them: enough for a 99 % interval from the rows' order alone.
 pub const SKETCH_ROWS: u32 = 16;

@@ -13,17 +13,17 @@ pub trait Field: Copy + PartialEq {
 }
 
 /// The value at `x` of the polynomial with these coefficients, the constant one first. `None` without coefficients.
-pub fn horner<F: Field>(coefficients: &[F], x: F) -> Option<F> {
+pub(crate) fn horner<F: Field>(coefficients: &[F], x: F) -> Option<F> {
     let (&last, rest) = coefficients.split_last()?;
     Some(rest.iter().rev().fold(last, |sum, &c| sum.mul(x).add(c)))
 }
 
 /// The polynomial z^64 + z^4 + z^3 + z + 1 without its leading term.
-pub const MODULUS: u64 = 0b1_1011;
+pub(crate) const MODULUS: u64 = 0b1_1011;
 
 /// An element of GF(2^64).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Gf64(pub u64);
+pub(crate) struct Gf64(pub u64);
 
 impl Gf64 {
     /// The inverse, and zero of zero: the power 2^64 − 2.
@@ -54,7 +54,7 @@ impl Field for Gf64 {
 /// sixteen ones in a place; only the place at the very top of the low half can reach sixteen, and its carry falls
 /// off the word. So the lowest bit of each place is the XOR that is wanted. The high half is the low half of the
 /// product of the reversed words, reversed.
-pub fn carryless(a: u64, b: u64) -> (u64, u64) {
+pub(crate) fn carryless(a: u64, b: u64) -> (u64, u64) {
     let high = low_half(a.reverse_bits(), b.reverse_bits()).reverse_bits() >> 1;
     (high, low_half(a, b))
 }
@@ -88,7 +88,7 @@ pub(super) mod tests {
     use super::*;
 
     /// Bit by bit, as on paper.
-    pub fn by_hand(a: u64, b: u64) -> u64 {
+    pub(crate) fn by_hand(a: u64, b: u64) -> u64 {
         let mut product = 0u128;
         for i in 0..64 {
             if b >> i & 1 == 1 {

@@ -80,7 +80,7 @@ impl Key {
     }
 
     /// A bound of the probability that two given different cells share a number.
-    pub fn collision(&self) -> f64 {
+    pub(crate) fn collision(&self) -> f64 {
         if self.exact {
             return 0.0;
         }

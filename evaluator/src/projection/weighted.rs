@@ -13,7 +13,7 @@ use super::signs::{SIGNS, block_bits, point};
 use crate::law::normal_upper_quantile as upper_quantile;
 
 /// A cell and how much it counts.
-pub type Weighed = (u64, f64);
+pub(crate) type Weighed = (u64, f64);
 
 /// The same cells once each, their weights added up; those of none left out.
 fn together(cells: &[Weighed]) -> Vec<Weighed> {
@@ -98,7 +98,7 @@ impl Projected {
     }
 
     /// The weighted sum of these cells with an interval at `level`, by the mean of all rows.
-    pub fn weighted(&self, cells: &[Weighed], level: f64) -> Answer {
+    pub(crate) fn weighted(&self, cells: &[Weighed], level: f64) -> Answer {
         let cells = together(cells);
         if cells.is_empty() {
             return nothing();
@@ -120,7 +120,7 @@ impl Projected {
     }
 
     /// The share of one weighted sum in another, by Fieller's method.
-    pub fn share(&self, part: &[Weighed], whole: &[Weighed], level: f64) -> Answer {
+    pub(crate) fn share(&self, part: &[Weighed], whole: &[Weighed], level: f64) -> Answer {
         let (part, whole) = (together(part), together(whole));
         let (a, b) = (self.signed(&part), self.signed(&whole));
         let (y, t) = (self.total(&a), self.total(&b));

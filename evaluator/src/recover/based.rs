@@ -221,7 +221,7 @@ impl BasedOn {
     }
 
     /// How many noises all components of a table have.
-    pub fn coefficients_behind<S: Source>(&self, context: &Context<S>, cuboid: &Cuboid) -> f64 {
+    pub(crate) fn coefficients_behind<S: Source>(&self, context: &Context<S>, cuboid: &Cuboid) -> f64 {
         if !cuboid.pairs().any(|at| self.bases.contains_key(&at)) {
             return 0.0;
         }
@@ -233,7 +233,7 @@ impl BasedOn {
     }
 
     /// The cell whose estimate has the largest variance: `Σ_A σ_A² Π_i ‖e K_i‖² or ‖e U_i‖²`, dimension by dimension.
-    pub fn worst_cell<S: Source>(
+    pub(crate) fn worst_cell<S: Source>(
         &self,
         context: &Context<S>,
         cuboid: &Cuboid,
@@ -281,7 +281,7 @@ impl BasedOn {
     /// A bound on what a query with weights up to `largest` is off by, whatever the data: the residual of the inverses times the number of
     /// units, that being known to forty standard deviations. Residuals have the size of the roundings of an evaluation, too; twice
     /// that covers both.
-    pub fn slack<S: Source>(
+    pub(crate) fn slack<S: Source>(
         &self,
         context: &Context<S>,
         cuboid: &Cuboid,

@@ -42,7 +42,7 @@ impl<S: Source> Context<S> {
     }
 
     /// Refuses to split tables into components where those do not fit.
-    pub fn check_room<'a>(
+    pub(crate) fn check_room<'a>(
         &self,
         frame: &Frame,
         tables: impl Iterator<Item = &'a Cuboid>,
@@ -55,7 +55,7 @@ impl<S: Source> Context<S> {
     }
 
     /// How many steps of so many numbers may be made: at most `most`, and no fewer than any system needs.
-    pub fn steps(&self, numbers: f64, most: usize) -> Result<usize, RecoverError> {
+    pub(crate) fn steps(&self, numbers: f64, most: usize) -> Result<usize, RecoverError> {
         let steps = limits::work(self.values) as f64 / numbers.max(1.0);
         if steps < 100.0 {
             return Err(RecoverError::TooMuch("solving for its components".into()));
@@ -96,12 +96,12 @@ impl<S: Source> Context<S> {
     }
 
     /// Whether a component or a table follows from a table that is published exactly.
-    pub fn is_exact(&self, a: &Cuboid) -> bool {
+    pub(crate) fn is_exact(&self, a: &Cuboid) -> bool {
         self.plan.exact_above(a).is_some()
     }
 
     /// A table that follows from an exact one: whole numbers. `None` for the others.
-    pub fn exact_table(&self, cuboid: &Cuboid) -> Option<Result<Vec<f64>, RecoverError>> {
+    pub(crate) fn exact_table(&self, cuboid: &Cuboid) -> Option<Result<Vec<f64>, RecoverError>> {
         let index = self.plan.exact_above(cuboid)?;
         Some(self.roll_up(index, cuboid))
     }
@@ -116,7 +116,7 @@ impl<S: Source> Context<S> {
     }
 
     /// `r_A = P_A M_A x`, from an exact table above. `None` where there is none.
-    pub fn exact_component(&self, a: &Cuboid) -> Option<Result<Vec<f64>, RecoverError>> {
+    pub(crate) fn exact_component(&self, a: &Cuboid) -> Option<Result<Vec<f64>, RecoverError>> {
         let table = self.exact_table(a)?;
         Some(table.map(|table| {
             let mut part = Vec::new();
@@ -130,7 +130,7 @@ impl<S: Source> Context<S> {
     }
 
     /// All components of the tables published exactly: of sums of their cells, not of means.
-    pub fn exact_parts(&self) -> Result<Parts, RecoverError> {
+    pub(crate) fn exact_parts(&self) -> Result<Parts, RecoverError> {
         let mut parts = Parts::new();
         for a in self.plan.exact.iter().flat_map(|cuboid| self.frame.below(cuboid)) {
             if !parts.contains_key(&a)
@@ -142,7 +142,7 @@ impl<S: Source> Context<S> {
         Ok(parts)
     }
 
-    pub fn not_held(&self, cuboid: &Cuboid) -> RecoverError {
+    pub(crate) fn not_held(&self, cuboid: &Cuboid) -> RecoverError {
         RecoverError::NotHeld(self.cube.describe(cuboid))
     }
 }

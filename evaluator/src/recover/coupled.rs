@@ -72,7 +72,7 @@ impl<'a> Coupling<'a> {
     }
 
     /// All components that mix with these, themselves included: what must be known to solve for them.
-    pub fn touched(&self, components: &[Cuboid]) -> Vec<Cuboid> {
+    pub(crate) fn touched(&self, components: &[Cuboid]) -> Vec<Cuboid> {
         let mut classes: Vec<Class> = components.iter().map(|a| self.class(a)).collect();
         classes.sort_unstable();
         classes.dedup();

@@ -50,7 +50,7 @@ impl<'a> Gls<'a> {
     }
 
     /// With at most so many steps of conjugate gradients.
-    pub fn within(self, most_steps: usize) -> Gls<'a> {
+    pub(crate) fn within(self, most_steps: usize) -> Gls<'a> {
         Gls { most_steps, ..self }
     }
 
@@ -98,7 +98,7 @@ impl<'a> Gls<'a> {
     }
 
     /// The components that must be known to solve for these: themselves, and over unequal groups those that mix with them.
-    pub fn touched(&self, components: Vec<Cuboid>) -> Vec<Cuboid> {
+    pub(crate) fn touched(&self, components: Vec<Cuboid>) -> Vec<Cuboid> {
         if self.balanced { components } else { self.coupling().touched(&components) }
     }
 

@@ -129,7 +129,7 @@ impl<S: Source> Recovery<S> {
     }
 
     /// Whether an answer takes a solution of the normal equations: whole tables over groups of unequal size.
-    pub fn couples(&self) -> bool {
+    pub(crate) fn couples(&self) -> bool {
         !self.context.balanced && matches!(self.estimator, Estimator::Tables(_))
     }
 
@@ -145,7 +145,7 @@ impl<S: Source> Recovery<S> {
     }
 
     /// Whether every single cell of a table can be estimated: of one that is held, rows may leave some open.
-    pub fn check_determined(&self, cuboid: &Cuboid) -> Result<(), RecoverError> {
+    pub(crate) fn check_determined(&self, cuboid: &Cuboid) -> Result<(), RecoverError> {
         let Estimator::Rows(written) = &self.estimator else { return Ok(()) };
         self.check_held(cuboid)?;
         match written.determines(&self.context, cuboid)? {
@@ -160,7 +160,7 @@ impl<S: Source> Recovery<S> {
     /// A table whose sums are the best estimates of all queries that can be estimated from it. It is
     /// [`Recovery::table`], save that rows may determine sums of cells and not the cells: then these are arbitrary, and
     /// only sums for which there are [`Recovery::coefficients`] mean anything.
-    pub fn summands(&self, cuboid: &Cuboid) -> Result<Vec<f64>, RecoverError> {
+    pub(crate) fn summands(&self, cuboid: &Cuboid) -> Result<Vec<f64>, RecoverError> {
         self.check_held(cuboid)?;
         let table = Unconstrained::table(self, cuboid)?;
         if !self.constrained() {
@@ -193,7 +193,10 @@ impl<S: Source> Recovery<S> {
 
     /// A frame whose axes tell apart only what a query tells apart: `axes` replace those of the dimensions
     /// they name, with one node of each lump of each rung.
-    pub fn lumped_frame(&self, axes: impl IntoIterator<Item = (usize, Axis, Vec<Vec<u32>>)>) -> Lumped {
+    pub(crate) fn lumped_frame(
+        &self,
+        axes: impl IntoIterator<Item = (usize, Axis, Vec<Vec<u32>>)>,
+    ) -> Lumped {
         let mut lumped = Lumped { frame: Frame { axes: self.lumped.clone() }, nodes: BTreeMap::new() };
         for (d, axis, nodes) in axes {
             lumped.frame.axes[d] = axis;
@@ -209,7 +212,7 @@ impl<S: Source> Recovery<S> {
     /// what the [`Recovery::zeros`] tell apart.
     /// Coefficients of several queries over one frame belong to the same noises, so sums of queries are sums
     /// of coefficients.
-    pub fn coefficients(
+    pub(crate) fn coefficients(
         &self,
         lumped: &Lumped,
         cuboid: &Cuboid,
@@ -243,14 +246,14 @@ impl<S: Source> Recovery<S> {
 
     /// What `Σ q · table(cuboid)` may be off by beside its noise: nothing but where tables follow from inverses in doubles. Then it is
     /// certified: see [`crate::plan::basis::Inverse::residual`].
-    pub fn slack(&self, cuboid: &Cuboid, query: &[f64]) -> Result<f64, RecoverError> {
+    pub(crate) fn slack(&self, cuboid: &Cuboid, query: &[f64]) -> Result<f64, RecoverError> {
         let Estimator::Based(based) = &self.estimator else { return Ok(0.0) };
         let largest = query.iter().fold(0.0f64, |m, q| m.max(q.abs()));
         based.slack(&self.context, cuboid, largest)
     }
 
     /// How many coefficients a figure of a table may have where nothing is lumped; 0 where everything can be.
-    pub fn coefficients_behind(&self, cuboid: &Cuboid) -> f64 {
+    pub(crate) fn coefficients_behind(&self, cuboid: &Cuboid) -> f64 {
         match &self.estimator {
             Estimator::Based(based) => based.coefficients_behind(&self.context, cuboid),
             _ => 0.0,
@@ -258,13 +261,13 @@ impl<S: Source> Recovery<S> {
     }
 
     /// Whether each coefficient of a measurement stands for one noise, whatever the frame.
-    pub fn copies_are_one(&self, measurement: usize) -> bool {
+    pub(crate) fn copies_are_one(&self, measurement: usize) -> bool {
         let Block::Based(block) = &self.plan().only().measurements[measurement].block else { return false };
         block.axes.iter().all(Option::is_some)
     }
 
     /// The cell of a table that is known least well, where that takes no laws.
-    pub fn worst_cell(&self, cuboid: &Cuboid) -> Result<Option<Vec<u32>>, RecoverError> {
+    pub(crate) fn worst_cell(&self, cuboid: &Cuboid) -> Result<Option<Vec<u32>>, RecoverError> {
         let Estimator::Based(based) = &self.estimator else { return Ok(None) };
         if self.constrained() {
             return Err(RecoverError::TooMuch("comparing the laws of all cells".into()));
@@ -284,13 +287,13 @@ impl<S: Source> Recovery<S> {
 
     /// What every noise of the release has in common beside its own: a secret centre around its mean. With which weight it enters is
     /// for [`Recovery::shift`] to say.
-    pub fn centre(&self) -> Option<NoiseLaw> {
+    pub(crate) fn centre(&self) -> Option<NoiseLaw> {
         self.plan().centres().map(|centres| NoiseLaw::Uniform { reach: f64::from(centres.reach) })
     }
 
     /// What the centre is multiplied by in an error with these coefficients: their sum, for it is in every noise. What cancels in exact
     /// arithmetic leaves a trace in floating point; such a trace is nothing.
-    pub fn shift(&self, coefficients: impl Iterator<Item = (f64, u64)>) -> f64 {
+    pub(crate) fn shift(&self, coefficients: impl Iterator<Item = (f64, u64)>) -> f64 {
         let (sum, size) = coefficients.fold((0.0, 0.0), |(sum, size): (f64, f64), (c, copies)| {
             let all = c * copies as f64;
             (sum + all, size + all.abs())

@@ -20,7 +20,7 @@ pub struct Weighted {
 
 impl Weighted {
     /// The transpose of how it was measured: what its values say of the table's cells.
-    pub fn to_cells(&self, frame: &Frame, values: Vec<f64>) -> Vec<f64> {
+    pub(crate) fn to_cells(&self, frame: &Frame, values: Vec<f64>) -> Vec<f64> {
         match self.seen {
             Seen::Cells => values,
             Seen::Walsh => frame.walsh_transpose(&self.cuboid, values),

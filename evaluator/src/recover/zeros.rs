@@ -107,7 +107,7 @@ impl Zero {
     }
 
     /// What it tells apart: dimensions, and the class of each of their finest nodes.
-    pub fn classes(&self) -> impl Iterator<Item = (usize, &[u32])> {
+    pub(crate) fn classes(&self) -> impl Iterator<Item = (usize, &[u32])> {
         self.filter.dims.iter().map(|c| (c.dim, c.class_of.as_slice()))
     }
 
@@ -215,7 +215,7 @@ impl Lumped {
 
 impl Zeros {
     /// Resolves the conditions of a plan.
-    pub fn of_plan(cube: &Cube, frame: &Frame, plan: &Plan) -> Result<Zeros, String> {
+    pub(crate) fn of_plan(cube: &Cube, frame: &Frame, plan: &Plan) -> Result<Zeros, String> {
         let asked = plan.only().workload.iter().map(|t| &t.cuboid);
         let measured = plan.only().measurements.iter().filter(|m| m.block.form() == Form::Table(Seen::Cells));
         Zeros::new(cube, frame, &plan.zeros, asked.chain(measured.map(|m| m.block.cuboid())))
@@ -270,7 +270,7 @@ impl Zeros {
     }
 
     /// The system of equations on a frame.
-    pub fn system<'a>(&'a self, cube: &Cube, lumped: &'a Lumped) -> System<'a> {
+    pub(crate) fn system<'a>(&'a self, cube: &Cube, lumped: &'a Lumped) -> System<'a> {
         System::new(self, cube, lumped)
     }
 }
@@ -453,7 +453,7 @@ impl<'a> System<'a> {
     }
 
     /// `Z v`, with how large it may be by rounding alone.
-    pub fn said_by(&self, v: &Parts) -> Said {
+    pub(crate) fn said_by(&self, v: &Parts) -> Said {
         let gls = Gls::new(self.frame, &[], true);
         self.said(self.tables().map(|cuboid| gls.build(cuboid, v)))
     }

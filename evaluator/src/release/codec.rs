@@ -12,17 +12,18 @@ use wincode::len::BincodeLen;
 use wincode::{SchemaRead, SchemaWrite};
 
 /// The most memory one declared length may make the decoder reserve, in bytes.
-pub const PREALLOCATION_LIMIT: usize = 64 << 20;
+pub(crate) const PREALLOCATION_LIMIT: usize = 64 << 20;
 /// The same for short texts: an item takes at least a byte of the file and less than 128 of memory, so no list of a file of
 /// this many bytes needs more than 128 times as many.
 const SHORT: usize = 8 << 10;
 const SHORT_LIMIT: usize = SHORT << 7;
 
 /// The one configuration; it reserves at most so many bytes for what one length declares.
-pub type Limited<const LIMIT: usize> = Configuration<true, LIMIT, BincodeLen, LittleEndian, VarInt, u8>;
+pub(crate) type Limited<const LIMIT: usize> =
+    Configuration<true, LIMIT, BincodeLen, LittleEndian, VarInt, u8>;
 
 /// The one configuration.
-pub type Wire = Limited<PREALLOCATION_LIMIT>;
+pub(crate) type Wire = Limited<PREALLOCATION_LIMIT>;
 /// The same for short texts.
 pub type Short = Limited<SHORT_LIMIT>;
 
@@ -82,7 +83,7 @@ impl<'b> Cursor<'b> {
 
     /// A byte that is what it is: a `u8`, or a tag.
     #[inline]
-    pub fn byte(&mut self) -> Result<u8, ReleaseError> {
+    pub(crate) fn byte(&mut self) -> Result<u8, ReleaseError> {
         let Some((&byte, rest)) = self.rest.split_first() else {
             return Err(self.error("it ends too early"));
         };

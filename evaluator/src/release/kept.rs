@@ -30,7 +30,7 @@ pub const MOST_NUMBERS: u64 = 1 << 24;
 const MOST_HEAD: u64 = 64 << 20;
 
 /// The sums of one release.
-pub struct Kept {
+pub(crate) struct Kept {
     path: PathBuf,
     /// Of the manifest.
     hash: [u8; 32],
@@ -62,7 +62,7 @@ struct Entry {
 
 impl Kept {
     /// In a folder, which is made where there is none.
-    pub fn in_folder(folder: &Path, manifest: &[u8], watch: &Watch) -> Result<Kept, ReleaseError> {
+    pub(crate) fn in_folder(folder: &Path, manifest: &[u8], watch: &Watch) -> Result<Kept, ReleaseError> {
         own_folder(folder)?;
         let hash = blake3::hash(manifest);
         let path = folder.join(format!("{}.sums", hash.to_hex()));
@@ -70,7 +70,7 @@ impl Kept {
     }
 
     /// Why nothing was kept, where it should have been.
-    pub fn refused(&self) -> Option<String> {
+    pub(crate) fn refused(&self) -> Option<String> {
         match &*self.lock() {
             State::Refused(why) => Some(format!("{}: {why}", self.path.display())),
             _ => None,

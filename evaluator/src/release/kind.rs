@@ -93,7 +93,7 @@ impl Kind {
     }
 
     /// Whether a release may have several sections of this kind.
-    pub const fn repeats(self) -> bool {
+    pub(crate) const fn repeats(self) -> bool {
         matches!(self, Kind::Attachment | Kind::Measurements | Kind::Exact | Kind::Zero)
     }
 

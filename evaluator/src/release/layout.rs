@@ -23,7 +23,7 @@ pub const MAX_SIGNATURE: u64 = 4096;
 impl Kind {
     /// The kind with this tag, in a file of this format version. A known number with the wrong critical bit is
     /// refused, and so is an unknown critical one; an unknown optional one is `None`.
-    pub fn from_tag(tag: u32, version: u32) -> Result<Option<Kind>, ReleaseError> {
+    pub(crate) fn from_tag(tag: u32, version: u32) -> Result<Option<Kind>, ReleaseError> {
         let known = |k: &Kind| k.since() <= version && k.tag() & !CRITICAL == tag & !CRITICAL;
         if let Some(kind) = Kind::ALL.into_iter().find(known) {
             return if kind.tag() == tag {
@@ -75,7 +75,7 @@ fn cap(what: &'static str, found: u64, cap: u64) -> Result<(), ReleaseError> {
 
 impl Header {
     /// The 32 bytes.
-    pub fn to_bytes(self) -> [u8; HEADER_LEN as usize] {
+    pub(crate) fn to_bytes(self) -> [u8; HEADER_LEN as usize] {
         let mut out = [0; HEADER_LEN as usize];
         out[..8].copy_from_slice(&MAGIC);
         out[8..12].copy_from_slice(&self.version.to_le_bytes());
@@ -107,14 +107,14 @@ impl Header {
     }
 
     /// Where the first section starts.
-    pub fn bodies(self) -> u64 {
+    pub(crate) fn bodies(self) -> u64 {
         HEADER_LEN + ROW_LEN * u64::from(self.sections)
     }
 }
 
 impl Row {
     /// The 56 bytes.
-    pub fn to_bytes(self) -> [u8; ROW_LEN as usize] {
+    pub(crate) fn to_bytes(self) -> [u8; ROW_LEN as usize] {
         let mut out = [0; ROW_LEN as usize];
         out[..4].copy_from_slice(&self.tag.to_le_bytes());
         out[4..8].copy_from_slice(&self.index.to_le_bytes());
@@ -142,7 +142,7 @@ impl Row {
 
 /// Reads the table: contiguous from the end of the table on, ascending by tag number and index,
 /// indices without holes, tags known or optional. Returns it with the offset of the manifest.
-pub fn parse_table(header: Header, bytes: &[u8]) -> Result<(Vec<Row>, u64), ReleaseError> {
+pub(crate) fn parse_table(header: Header, bytes: &[u8]) -> Result<(Vec<Row>, u64), ReleaseError> {
     let rows: Vec<Row> = bytes.chunks_exact(ROW_LEN as usize).map(Row::parse).collect();
     let mut offset = header.bodies();
     let mut before: Option<&Row> = None;

@@ -495,7 +495,7 @@ impl Manifest {
     }
 
     /// What the signatures' trusted comments must be, given the format version and the manifest's bytes.
-    pub fn trusted_comment(name: &str, format: u32, bytes: &[u8]) -> String {
+    pub(crate) fn trusted_comment(name: &str, format: u32, bytes: &[u8]) -> String {
         format!(
             "margins release {name}, format {format}, blake3 of manifest {}",
             blake3::hash(bytes).to_hex()

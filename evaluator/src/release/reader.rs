@@ -97,7 +97,9 @@ impl Release {
     }
 
     /// Opens a release from anything that can be read at any place.
-    pub fn from_reader<R: Read + Seek + Send + 'static>(mut reader: R) -> Result<Release, ReleaseError> {
+    pub(crate) fn from_reader<R: Read + Seek + Send + 'static>(
+        mut reader: R,
+    ) -> Result<Release, ReleaseError> {
         let length = reader.seek(SeekFrom::End(0))?;
         Release::from_source(Box::new(Shared(Mutex::new(reader))), length, None)
     }
@@ -205,7 +207,7 @@ impl Release {
     }
 
     /// How many bytes a section has.
-    pub fn section_length(&self, kind: Kind, index: u32) -> Result<u64, ReleaseError> {
+    pub(crate) fn section_length(&self, kind: Kind, index: u32) -> Result<u64, ReleaseError> {
         Ok(self.row(kind, index)?.length)
     }
 

@@ -11,7 +11,7 @@ pub fn is_plain(text: &str) -> bool {
 }
 
 /// Whether all texts of a canonical JSON text are plain, but for line ends and tabs: descriptions may have those.
-pub fn is_plain_json(text: &[u8]) -> bool {
+pub(crate) fn is_plain_json(text: &[u8]) -> bool {
     // Most of a manifest, a megabyte where many measurements are listed, has nothing that could be anything else.
     let line = text.strip_suffix(b"\n").unwrap_or(text);
     if line.iter().all(|b| matches!(b, b' '..=b'~')) && !line.contains(&b'\\') {

@@ -271,7 +271,7 @@ impl Write for SectionWriter<'_> {
 
 impl SectionWriter<'_> {
     /// Ends the section.
-    pub fn finish(mut self) {
+    pub(crate) fn finish(mut self) {
         self.row.hash = *self.hasher.finalize().as_bytes();
         self.writer.offset += self.row.length;
         self.writer.rows.push(self.row);

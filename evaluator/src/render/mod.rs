@@ -97,7 +97,7 @@ impl ResultFigure {
         ResultFigure { estimate: f64::NAN, std_error: f64::NAN, low: f64::NAN, high: f64::NAN };
 
     /// Whether it is 0 and known exactly.
-    pub fn is_surely_zero(self) -> bool {
+    pub(crate) fn is_surely_zero(self) -> bool {
         self.std_error == 0.0 && self.low == 0.0 && self.high == 0.0
     }
 }

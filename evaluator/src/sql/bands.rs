@@ -54,7 +54,7 @@ pub struct Portion {
 
 impl Query {
     /// Every combination of bands that has any units, with these aggregates; the last band fastest.
-    pub fn portions(&self, aggregates: &[Aggregate]) -> Result<Vec<Portion>, TooIntricate> {
+    pub(crate) fn portions(&self, aggregates: &[Aggregate]) -> Result<Vec<Portion>, TooIntricate> {
         let levels = self.group_by.len();
         let mut portions = Vec::new();
         let mut ranks = vec![0u32; self.bands.len()];
@@ -128,7 +128,7 @@ impl<'a> Bands<'a> {
     }
 
     /// Whether an expression is this CASE, or its name.
-    pub fn is_meant(&self, expr: &Expr) -> bool {
+    pub(crate) fn is_meant(&self, expr: &Expr) -> bool {
         match &expr.node {
             Node::Nested(inner) => self.is_meant(inner),
             Node::Name(parts) => match &parts[..] {

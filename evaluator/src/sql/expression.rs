@@ -16,7 +16,7 @@ pub struct Aggregate {
 
 impl Aggregate {
     /// Whether it is taken over the row's own group in this level of GROUP BY, or its own band.
-    pub fn keeps(&self, position: usize) -> bool {
+    pub(crate) fn keeps(&self, position: usize) -> bool {
         self.partition.as_ref().is_none_or(|p| p.contains(&position))
     }
 }
@@ -53,7 +53,7 @@ pub struct Linear {
 impl Expr {
     /// The figure, given the value of every aggregate. A zero below the line gives an infinity or NaN, as
     /// does an index without a value.
-    pub fn evaluate(&self, aggregates: &[f64]) -> f64 {
+    pub(crate) fn evaluate(&self, aggregates: &[f64]) -> f64 {
         match self {
             Expr::Aggregate(index) => aggregates.get(*index).copied().unwrap_or(f64::NAN),
             Expr::Number(value) => *value,
@@ -67,7 +67,7 @@ impl Expr {
 
     /// The figure as numerator and denominator, both linear; a plain linear figure has denominator 1.
     /// `None` when it is neither, such as a product of two counts.
-    pub fn ratio(&self) -> Option<(Linear, Linear)> {
+    pub(crate) fn ratio(&self) -> Option<(Linear, Linear)> {
         let (num, den) = match self {
             Expr::Aggregate(index) => {
                 (Linear { constant: 0.0, terms: vec![(*index, 1.0)] }, Linear::constant(1.0))
@@ -117,7 +117,7 @@ impl Expr {
 
 impl Linear {
     /// No aggregates.
-    pub fn constant(constant: f64) -> Linear {
+    pub(crate) fn constant(constant: f64) -> Linear {
         Linear { constant, terms: Vec::new() }
     }
 

@@ -225,7 +225,7 @@ impl Figures<'_> {
 
     /// Remembers the units among these of which nobody knows whether they meet a condition; `unmet` is what becomes of those who count
     /// as not meeting it.
-    pub fn undecided(&mut self, truth: &Truth, rows: &Filter, unmet: Fate) -> Result<(), SqlError> {
+    pub(crate) fn undecided(&mut self, truth: &Truth, rows: &Filter, unmet: Fate) -> Result<(), SqlError> {
         for Undecided { column, units, counted } in truth.undecided()? {
             let fate = if counted { Fate::Met } else { unmet };
             let units = rows.and(&units)?;

@@ -75,7 +75,7 @@ impl Comparison {
 
 impl Having {
     /// Whether a row with these estimates, one for each column of SELECT, is shown.
-    pub fn holds(&self, estimates: &[f64]) -> bool {
+    pub(crate) fn holds(&self, estimates: &[f64]) -> bool {
         match self {
             Having::All(all) => all.iter().all(|h| h.holds(estimates)),
             Having::Any(any) => any.iter().any(|h| h.holds(estimates)),

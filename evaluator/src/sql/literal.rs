@@ -23,7 +23,7 @@ pub(super) enum Order {
 
 impl Order {
     /// The same comparison with its sides exchanged.
-    pub fn mirrored(self) -> Order {
+    pub(crate) fn mirrored(self) -> Order {
         match self {
             Order::Less => Order::Greater,
             Order::LessEqual => Order::GreaterEqual,

@@ -165,7 +165,7 @@ pub enum SelectColumn {
 
 impl SelectColumn {
     /// Whether it says which group a row is of.
-    pub fn is_label(&self) -> bool {
+    pub(crate) fn is_label(&self) -> bool {
         matches!(self, SelectColumn::Group { .. } | SelectColumn::Band { .. })
     }
 
@@ -183,7 +183,7 @@ impl SelectColumn {
 
 impl Query {
     /// Whether it asks for a quantile.
-    pub fn has_quantiles(&self) -> bool {
+    pub(crate) fn has_quantiles(&self) -> bool {
         self.columns.iter().any(|c| matches!(c, SelectColumn::Quantile { .. }))
     }
 

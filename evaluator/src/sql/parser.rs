@@ -10,15 +10,15 @@ pub(super) const MAX_DEPTH: usize = 64;
 
 /// How tightly operators bind.
 mod strength {
-    pub const LEAST: u8 = 0;
+    pub(crate) const LEAST: u8 = 0;
     pub const OR: u8 = 1;
     pub const AND: u8 = 2;
     pub const NOT: u8 = 3;
-    pub const COMPARISON: u8 = 4;
-    pub const CONCATENATION: u8 = 5;
+    pub(crate) const COMPARISON: u8 = 4;
+    pub(crate) const CONCATENATION: u8 = 5;
     pub const SUM: u8 = 6;
-    pub const PRODUCT: u8 = 7;
-    pub const SIGN: u8 = 8;
+    pub(crate) const PRODUCT: u8 = 7;
+    pub(crate) const SIGN: u8 = 8;
     pub const CAST: u8 = 9;
 }
 
@@ -81,17 +81,17 @@ impl Parser {
     }
 
     /// The next word or sign.
-    pub fn peek(&self) -> Option<&Token> {
+    pub(crate) fn peek(&self) -> Option<&Token> {
         self.look_at(0)
     }
 
     /// The word or sign so many words further on.
-    pub fn look_at(&self, further: usize) -> Option<&Token> {
+    pub(crate) fn look_at(&self, further: usize) -> Option<&Token> {
         self.tokens.get(self.at + further).map(|(token, _)| token)
     }
 
     /// Where the next word stands; at the end, behind the last one.
-    pub fn here(&self) -> Span {
+    pub(crate) fn here(&self) -> Span {
         let end = || {
             let at = self.tokens.last().map_or(Location { line: 1, column: 1 }, |(_, span)| span.end);
             Span { start: at, end: at }
@@ -110,12 +110,12 @@ impl Parser {
     }
 
     /// Whether a keyword stands so many words further on.
-    pub fn is_word(&self, further: usize, keyword: &str) -> bool {
+    pub(crate) fn is_word(&self, further: usize, keyword: &str) -> bool {
         self.look_at(further).is_some_and(|token| token.is_word(keyword))
     }
 
     /// Whether a sign stands so many words further on.
-    pub fn is_sign(&self, further: usize, sign: &str) -> bool {
+    pub(crate) fn is_sign(&self, further: usize, sign: &str) -> bool {
         matches!(self.look_at(further), Some(Token::Sign(s)) if *s == sign)
     }
 
@@ -127,22 +127,22 @@ impl Parser {
     }
 
     /// Takes a sign, if it stands here.
-    pub fn sign(&mut self, sign: &str) -> bool {
+    pub(crate) fn sign(&mut self, sign: &str) -> bool {
         let here = self.is_sign(0, sign);
         self.at += usize::from(here);
         here
     }
 
-    pub fn need_word(&mut self, keyword: &str) -> Result<(), SqlError> {
+    pub(crate) fn need_word(&mut self, keyword: &str) -> Result<(), SqlError> {
         if self.word(keyword) { Ok(()) } else { Err(self.expected(keyword)) }
     }
 
-    pub fn need_sign(&mut self, sign: &str) -> Result<(), SqlError> {
+    pub(crate) fn need_sign(&mut self, sign: &str) -> Result<(), SqlError> {
         if self.sign(sign) { Ok(()) } else { Err(self.expected(sign)) }
     }
 
     /// The error for something else than what must stand here.
-    pub fn expected(&self, what: &str) -> SqlError {
+    pub(crate) fn expected(&self, what: &str) -> SqlError {
         let found = self.peek().map_or("the end of the query".into(), Token::shown);
         SqlError::new(format!("expected {what}, found {found}")).at(self.here())
     }
@@ -159,7 +159,7 @@ impl Parser {
     }
 
     /// An alias, with or without AS.
-    pub fn alias(&mut self) -> Result<Option<Ident>, SqlError> {
+    pub(crate) fn alias(&mut self) -> Result<Option<Ident>, SqlError> {
         if self.word("AS") || self.is_alias() { self.ident("a name").map(Some) } else { Ok(None) }
     }
 
@@ -194,7 +194,7 @@ impl Parser {
     }
 
     /// From an opening bracket, which stands here, to behind the one that closes it. What stands between them.
-    pub fn skip_brackets(&mut self) -> Result<Span, SqlError> {
+    pub(crate) fn skip_brackets(&mut self) -> Result<Span, SqlError> {
         let open = self.here();
         self.need_sign("(")?;
         let start = self.here();
@@ -213,7 +213,7 @@ impl Parser {
     }
 
     /// A whole expression.
-    pub fn expression(&mut self) -> Result<Expr, SqlError> {
+    pub(crate) fn expression(&mut self) -> Result<Expr, SqlError> {
         self.binding(strength::LEAST)
     }
 

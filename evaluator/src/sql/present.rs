@@ -37,7 +37,7 @@ impl<'a> Present<'a> {
     }
 
     /// Whether it leaves anything of the group with these nodes.
-    pub fn holds(&self, nodes: &[u32]) -> bool {
+    pub(crate) fn holds(&self, nodes: &[u32]) -> bool {
         self.from(0, 0, nodes)
     }
 

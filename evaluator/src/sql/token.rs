@@ -31,7 +31,7 @@ impl Token {
     }
 
     /// Whether it is this keyword, in any capitals.
-    pub fn is_word(&self, keyword: &str) -> bool {
+    pub(crate) fn is_word(&self, keyword: &str) -> bool {
         matches!(self, Token::Word(word) if word.eq_ignore_ascii_case(keyword))
     }
 }

@@ -29,7 +29,7 @@ impl Expr {
     }
 
     /// Where it stands.
-    pub fn span(&self) -> Span {
+    pub(crate) fn span(&self) -> Span {
         self.span
     }
 }

@@ -38,12 +38,12 @@ pub(super) struct Undecided {
 
 impl Truth {
     /// What everybody knows.
-    pub fn certain(holds: Filter) -> Truth {
+    pub(crate) fn certain(holds: Filter) -> Truth {
         Truth { holds, doubt: None }
     }
 
     /// A comparison of numbers, `unknown` being the cells that have none; these do not meet it.
-    pub fn compared(column: Column, holds: Filter, unknown: Filter) -> Result<Truth, TooIntricate> {
+    pub(crate) fn compared(column: Column, holds: Filter, unknown: Filter) -> Result<Truth, TooIntricate> {
         let doubt = match unknown.weights.iter().any(|w| *w != 0.0) {
             false => None,
             true => Some(Doubt {
@@ -102,7 +102,7 @@ impl Truth {
     }
 
     /// Of which units nobody knows; there may be none in what is returned.
-    pub fn undecided(&self) -> Result<Vec<Undecided>, TooIntricate> {
+    pub(crate) fn undecided(&self) -> Result<Vec<Undecided>, TooIntricate> {
         let Some(doubt) = &self.doubt else { return Ok(Vec::new()) };
         let open = doubt.possibly.and(&doubt.surely.clone().complement())?;
         let mut out: Vec<Undecided> = Vec::new();

@@ -51,7 +51,7 @@ impl Expr {
     }
 
     /// The same with parts replaced: `instead` says by what, and `None` leaves a part to be looked through.
-    pub fn rewritten(
+    pub(crate) fn rewritten(
         &self,
         instead: &mut dyn FnMut(&Expr) -> Result<Option<Expr>, SqlError>,
     ) -> Result<Expr, SqlError> {

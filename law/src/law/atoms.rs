@@ -76,7 +76,7 @@ impl Atoms {
     }
 
     /// `P(E > x)` of what is listed.
-    pub fn above(&self, x: f64) -> f64 {
+    pub(crate) fn above(&self, x: f64) -> f64 {
         // As the first value grows, what the second must exceed falls.
         let mut at = self.second.len();
         let mut sum = 0.0;

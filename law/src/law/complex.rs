@@ -16,11 +16,11 @@ impl Complex {
         Complex { re, im }
     }
 
-    pub fn scale(self, by: f64) -> Complex {
+    pub(crate) fn scale(self, by: f64) -> Complex {
         Complex::new(self.re * by, self.im * by)
     }
 
-    pub fn norm_sqr(self) -> f64 {
+    pub(crate) fn norm_sqr(self) -> f64 {
         self.re * self.re + self.im * self.im
     }
 
@@ -29,14 +29,14 @@ impl Complex {
         Complex::new(self.re / d, -self.im / d)
     }
 
-    pub fn exp(self) -> Complex {
+    pub(crate) fn exp(self) -> Complex {
         let (sin, cos) = libm::sincos(self.im);
         let r = libm::exp(self.re);
         Complex::new(r * cos, r * sin)
     }
 
     /// `e^z − 1`, accurate for small `z`.
-    pub fn exp_m1(self) -> Complex {
+    pub(crate) fn exp_m1(self) -> Complex {
         let half = libm::sin(self.im / 2.0);
         let cos_m1 = -2.0 * half * half;
         let e = libm::expm1(self.re);
@@ -44,13 +44,13 @@ impl Complex {
     }
 
     /// `sinh z`.
-    pub fn sinh(self) -> Complex {
+    pub(crate) fn sinh(self) -> Complex {
         let (sin, cos) = libm::sincos(self.im);
         Complex::new(libm::sinh(self.re) * cos, libm::cosh(self.re) * sin)
     }
 
     /// `ln(1 + z)`, accurate for small `z`.
-    pub fn ln_1p(self) -> Complex {
+    pub(crate) fn ln_1p(self) -> Complex {
         let re = if self.re.abs() < 0.5 && self.im.abs() < 0.5 {
             0.5 * libm::log1p(2.0 * self.re + self.norm_sqr())
         } else {

@@ -36,7 +36,7 @@ impl Generator {
     }
 
     /// 1 or −1.
-    pub fn sign(&mut self) -> f64 {
+    pub(crate) fn sign(&mut self) -> f64 {
         if self.next() >> 63 == 0 { 1.0 } else { -1.0 }
     }
 

@@ -133,7 +133,7 @@ impl Grid {
     }
 
     /// `P(E' > x)`, `x >= 0`.
-    pub fn above(&self, x: f64) -> f64 {
+    pub(crate) fn above(&self, x: f64) -> f64 {
         let at = libm::floor(x / self.h) + 1.0;
         self.tails.get(at as usize).copied().unwrap_or(0.0)
     }

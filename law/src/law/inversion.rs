@@ -46,12 +46,12 @@ impl Work {
         Work { left }
     }
 
-    pub fn left(&self) -> u64 {
+    pub(crate) fn left(&self) -> u64 {
         self.left
     }
 
     /// `None` when it is spent.
-    pub fn spend(&mut self, cost: u64) -> Option<()> {
+    pub(crate) fn spend(&mut self, cost: u64) -> Option<()> {
         match self.left.checked_sub(cost) {
             Some(left) => {
                 self.left = left;
@@ -542,7 +542,7 @@ impl Nodes {
     }
 
     /// The standard deviation of the normal that was added.
-    pub fn smoothing(&self) -> f64 {
+    pub(crate) fn smoothing(&self) -> f64 {
         self.smoothing
     }
 
@@ -589,18 +589,18 @@ impl Nodes {
     }
 
     /// `P(E > x)`; on a lattice `x` is a midpoint between lattice points.
-    pub fn tail(&self, x: f64) -> f64 {
+    pub(crate) fn tail(&self, x: f64) -> f64 {
         (libm::exp(self.k - self.c * x) * self.sum(x, |n| n.2)).clamp(0.0, 1.0)
     }
 
     /// A bound on `P(E > x)` from above, all errors included.
-    pub fn tail_bound(&self, x: f64) -> f64 {
+    pub(crate) fn tail_bound(&self, x: f64) -> f64 {
         let front = libm::exp(self.k - self.c * x);
         (front * (self.sum(x, |n| n.2) + self.slack + self.cut.missing(x))).clamp(0.0, 1.0)
     }
 
     /// The logarithm of the density at `x`; on a lattice, of the mass there divided by its spacing.
-    pub fn ln_density(&self, x: f64) -> f64 {
+    pub(crate) fn ln_density(&self, x: f64) -> f64 {
         self.k - self.c * x + libm::log(self.sum(x, |n| n.1).max(0.0))
     }
 }

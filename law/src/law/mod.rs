@@ -441,13 +441,13 @@ impl ErrorLaw {
 
     /// The density at `x`; on a lattice the mass of the nearest point divided by the spacing, and for
     /// laws with dense atoms the density after a slight smoothing.
-    pub fn density(&self, x: f64) -> f64 {
+    pub(crate) fn density(&self, x: f64) -> f64 {
         self.ln_density(&[x]).first().map_or(f64::NAN, |ln| libm::exp(*ln))
     }
 
     /// The logarithms of the densities at many points, which may be far out in the tails. Points in ascending or
     /// descending order share their work.
-    pub fn ln_density(&self, xs: &[f64]) -> Vec<f64> {
+    pub(crate) fn ln_density(&self, xs: &[f64]) -> Vec<f64> {
         self.ln_density_or_bound(xs).0
     }
 

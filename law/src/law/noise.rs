@@ -290,7 +290,7 @@ impl Tilted {
     }
 
     /// `ln M(c)`.
-    pub fn real(&self) -> f64 {
+    pub(crate) fn real(&self) -> f64 {
         match self {
             Tilted::Sum { total, .. } => *total,
             Tilted::Far { ln_total, .. } => *ln_total,
@@ -300,7 +300,7 @@ impl Tilted {
 
     /// A bound on `ln |M(c + it)|` from above that falls from 0 to half the period: of most laws that itself. Of the uniform one,
     /// `|sinh(ns/2)|² = sinh²(nc/2) + sin²(nt/2)` turns up and down, and is at most `cosh²(nc/2)`.
-    pub fn falling(&self, t: f64) -> f64 {
+    pub(crate) fn falling(&self, t: f64) -> f64 {
         let Tilted::Uniform { n, c } = self else { return self.at(t).re };
         let ln_cosh = 0.5 * n * c + libm::log1p(libm::exp(-n * c)) - std::f64::consts::LN_2;
         let (sinh, sin) = (libm::sinh(0.5 * c), libm::sin(0.5 * t));

@@ -77,7 +77,7 @@ impl Parts {
 
 impl Lump {
     /// `Σ ln M_k(a_k s)`.
-    pub fn ln(&self, s: Complex) -> Complex {
+    pub(crate) fn ln(&self, s: Complex) -> Complex {
         let z = s.scale(1.0 / self.reach);
         let y = z * z;
         let mut sum = Complex::ZERO;
@@ -88,7 +88,7 @@ impl Lump {
     }
 
     /// The same and its slope, for real `s`.
-    pub fn cumulant(&self, c: f64) -> (f64, f64) {
+    pub(crate) fn cumulant(&self, c: f64) -> (f64, f64) {
         let z = c / self.reach;
         let y = z * z;
         let (mut sum, mut slope) = (0.0, 0.0);

@@ -103,24 +103,24 @@ impl Mass {
     }
 
     /// `P(E > x)`, `x >= 0`.
-    pub fn above(&self, x: f64) -> f64 {
+    pub(crate) fn above(&self, x: f64) -> f64 {
         self.tail(libm::floor(x / self.step * (1.0 + 1e-12) + 1e-9))
     }
 
     /// `P(E >= x)`, `x > 0`.
-    pub fn at_least(&self, x: f64) -> f64 {
+    pub(crate) fn at_least(&self, x: f64) -> f64 {
         self.tail(libm::ceil(x / self.step * (1.0 - 1e-12) - 1e-9) - 1.0)
     }
 
     /// `P(|E| = i·step)` for i from 0, without what was lost.
-    pub fn of_absolute(&self) -> Vec<f64> {
+    pub(crate) fn of_absolute(&self) -> Vec<f64> {
         let first = self.tails.first().map(|t| 1.0 - self.lost - 2.0 * t);
         let others = self.tails.windows(2).map(|t| 2.0 * (t[0] - t[1]));
         first.into_iter().chain(others).map(|m| m.max(0.0)).collect()
     }
 
     /// The absolute value that a uniform variable stands for.
-    pub fn absolute(&self, uniform: f64) -> f64 {
+    pub(crate) fn absolute(&self, uniform: f64) -> f64 {
         self.tails.partition_point(|t| 2.0 * t > uniform) as f64 * self.step
     }
 

@@ -7,7 +7,7 @@ use std::f64::consts::PI;
 
 /// What transforms of growing lengths share: the roots of unity, made once for the longest.
 #[derive(Debug, Default)]
-pub struct Cosines {
+pub(crate) struct Cosines {
     /// `(cos, sin)` of `2πi/n` for the longest n so far.
     roots: Vec<(f64, f64)>,
 }
@@ -25,7 +25,7 @@ impl Cosines {
     ///
     /// The n real numbers are m complex ones, `x_2j + i x_2j+1`; from their transform Z the wanted one is
     /// `(Z_k + Z*_{m-k})/2 + e^{-πik/m} (Z_k − Z*_{m-k})/2i`, of which only the real part is not 0.
-    pub fn transform(&mut self, half: &[f64]) -> Vec<f64> {
+    pub(crate) fn transform(&mut self, half: &[f64]) -> Vec<f64> {
         let m = half.len().saturating_sub(1);
         debug_assert!(m.is_power_of_two());
         self.grow(2 * m);

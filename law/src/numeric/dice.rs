@@ -39,7 +39,7 @@ impl Dice {
 #[cfg(test)]
 impl Dice {
     /// A matrix of this rank: products of small whole numbers, in columns of very different sizes.
-    pub fn matrix(&mut self, rows: usize, columns: usize, rank: usize) -> nalgebra::DMatrix<f64> {
+    pub(crate) fn matrix(&mut self, rows: usize, columns: usize, rank: usize) -> nalgebra::DMatrix<f64> {
         let mut whole = |m, n| nalgebra::DMatrix::from_fn(m, n, |_, _| self.below(7) as f64 - 3.0);
         let a = whole(rows, rank) * whole(rank, columns);
         nalgebra::DMatrix::from_fn(rows, columns, |i, j| a[(i, j)] * [1.0, 0.01, 100.0][j % 3])

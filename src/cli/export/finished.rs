@@ -9,7 +9,7 @@ use crate::recover::finish;
 use crate::recover::zeros::Lumped;
 
 /// Finishes tables of one release.
-pub struct Finisher<'a> {
+pub(crate) struct Finisher<'a> {
     answers: &'a Answers,
     /// The common cells of all tables, where these are finished together.
     common: Option<(Cuboid, Vec<u64>)>,

@@ -63,7 +63,7 @@ pub struct Args {
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
-pub enum Finish {
+pub(crate) enum Finish {
     /// Each table by itself: its counts add up to its rounded total.
     #[value(alias = "integral")]
     NonnegativeIntegral,

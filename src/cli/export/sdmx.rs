@@ -33,7 +33,7 @@ fn both(id: &str, name: &str) -> String {
 }
 
 /// The table as a message; `flow` names it and `period` is of when it is.
-pub fn message(tidy: &Tidy, flow: &str, period: &str) -> String {
+pub(crate) fn message(tidy: &Tidy, flow: &str, period: &str) -> String {
     const OWN: [&str; 10] = [
         "TIME_PERIOD",
         "OBS_VALUE",

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What is known of each cell, in this order, after the dimensions. The whole number of a finished cell follows.
-pub const FIGURES: [&str; 7] = ["estimate", "std_error", "moe", "conf_level", "low", "high", "status"];
+pub(crate) const FIGURES: [&str; 7] = ["estimate", "std_error", "moe", "conf_level", "low", "high", "status"];
 
 /// A dimension of the table.
 pub struct Axis {
@@ -22,7 +22,7 @@ pub struct Axis {
 }
 
 /// A whole table.
-pub struct Tidy {
+pub(crate) struct Tidy {
     pub axes: Vec<Axis>,
     /// The cells, the last axis quickest.
     pub cells: Vec<ResultFigure>,

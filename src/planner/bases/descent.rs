@@ -123,7 +123,7 @@ impl Grams {
 }
 
 /// What a table asks of one of its dimensions. `None` where its queries are no products.
-pub fn asked_of(table: &Table, dimension: usize) -> Option<Asked> {
+pub(crate) fn asked_of(table: &Table, dimension: usize) -> Option<Asked> {
     match &table.asks {
         Asks::Product(_) => Some(table.asks.of(dimension).cloned().unwrap_or_default()),
         Asks::Query(_) => None,

@@ -64,7 +64,7 @@ impl Family {
     }
 
     /// The best mechanism for `G₀ + t·11ᵀ`, from some weights on. `None` when the numbers are beyond what can be computed with.
-    pub fn best(&self, t: f64, start: Option<&[f64]>) -> Option<Optimum> {
+    pub(crate) fn best(&self, t: f64, start: Option<&[f64]>) -> Option<Optimum> {
         let n = self.gram.len();
         let mut log: Vec<f64> = match start {
             Some(weights) => weights.iter().map(|&w| libm::log(w)).collect(),

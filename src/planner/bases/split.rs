@@ -62,7 +62,7 @@ impl Split {
     }
 
     /// What a unit of noise in each component adds to the total variance of queries of rung `r` with this Gram matrix: total first.
-    pub fn gains(&self, r: usize, gram: &Matrix) -> Vec<f64> {
+    pub(crate) fn gains(&self, r: usize, gram: &Matrix) -> Vec<f64> {
         let mut gram = gram.clone();
         let mut known = Vec::with_capacity(r + 1);
         for level in self.levels[..r].iter().rev() {
@@ -80,7 +80,7 @@ impl Split {
     }
 
     /// The largest entry on the diagonal of what each component tells: total, one, first.
-    pub fn prices(&self) -> Vec<f64> {
+    pub(crate) fn prices(&self) -> Vec<f64> {
         let of = |r: usize| {
             let level = &self.levels[r];
             let left = level

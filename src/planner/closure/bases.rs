@@ -18,7 +18,7 @@ pub type Bases = BTreeMap<(usize, usize), Arc<Basis>>;
 const MOST_KINDS: usize = 48;
 
 /// The bases of a plan's measurements.
-pub fn bases_of(plan: &Plan) -> Bases {
+pub(crate) fn bases_of(plan: &Plan) -> Bases {
     let of = |m: &Measurement| match &m.block {
         Block::Based(block) => {
             block.dimensions().filter_map(|(d, l, basis)| Some(((d, l), basis?.clone()))).collect::<Vec<_>>()
@@ -31,7 +31,7 @@ pub fn bases_of(plan: &Plan) -> Bases {
 impl Closure {
     /// For each dimension of table number `t` what a unit of each component's noise adds to all that is asked together: a row over
     /// the components along that dimension.
-    pub fn rows_of(&self, frame: &Frame, t: usize, table: &Table) -> Vec<Vec<f64>> {
+    pub(crate) fn rows_of(&self, frame: &Frame, t: usize, table: &Table) -> Vec<Vec<f64>> {
         let asked = self.asked(t);
         let mut out = Vec::with_capacity(table.cuboid.len());
         for (i, (d, l)) in table.cuboid.pairs().enumerate() {
@@ -48,7 +48,13 @@ impl Closure {
     }
 
     /// The same components, told by these bases.
-    pub fn over_bases(&self, cube: &Cube, frame: &Frame, workload: &[Table], bases: &Bases) -> Closure {
+    pub(crate) fn over_bases(
+        &self,
+        cube: &Cube,
+        frame: &Frame,
+        workload: &[Table],
+        bases: &Bases,
+    ) -> Closure {
         let mut known: FxHashMap<(usize, usize, Asked), Arc<Sums>> = FxHashMap::default();
         let mut asked = Vec::with_capacity(workload.len());
         for (t, table) in workload.iter().enumerate() {
@@ -96,7 +102,7 @@ impl Closure {
 const MOST_NUMBERS: f64 = (1u64 << 24) as f64;
 
 /// Whether what a SELECT asks can be predicted row by row.
-pub fn can_be_told(cube: &Cube, frame: &Frame, table: &Table) -> bool {
+pub(crate) fn can_be_told(cube: &Cube, frame: &Frame, table: &Table) -> bool {
     let numbers = |s: Selected| s.queries(cube) * frame.cells(&s.cuboid);
     matches!(table.asks, Asks::Product(_))
         || Selected::of(cube, table).is_some_and(|s| numbers(s) <= MOST_NUMBERS)

@@ -37,12 +37,12 @@ const COLD: f64 = 0.003;
 const HOT: [f64; 2] = [0.01, 0.02];
 const WARM: f64 = 0.006;
 /// An annealing is told of in so many parts.
-pub const PARTS: u64 = 1000;
+pub(crate) const PARTS: u64 = 1000;
 /// Rounds of shares for what a chain found.
 const SETTLE: usize = 400;
 
 /// What each chain of a round (0, 1, …) found, with its shares. `from` is the best known so far. No choice has more than `most` cells.
-pub fn anneal(land: &Landscape, from: &Choice, most: f64, round: u32, stage: &Stage) -> Vec<Choice> {
+pub(crate) fn anneal(land: &Landscape, from: &Choice, most: f64, round: u32, stage: &Stage) -> Vec<Choice> {
     // Where precision is linear in the shares, they are a convex problem and there is little to find.
     if !land.is_steep() || land.components().len() < 3 {
         return Vec::new();
@@ -79,7 +79,7 @@ pub fn anneal(land: &Landscape, from: &Choice, most: f64, round: u32, stage: &St
 }
 
 /// One chain from each of these choices.
-pub fn anneal_each(land: &Landscape, from: &[Choice], most: f64, stage: &Stage) -> Vec<Choice> {
+pub(crate) fn anneal_each(land: &Landscape, from: &[Choice], most: f64, stage: &Stage) -> Vec<Choice> {
     let size = land.components().len() as f64;
     let changes = (20.0 * size * size * size).min(MOST_CHANGES);
     let work = if land.is_uniform() { 0.25 * WORK } else { WORK } / CHAINS as f64;

@@ -38,19 +38,19 @@ impl Ask<'_> {
     }
 
     /// Refuses tables of too many cells.
-    pub fn check_size(&self, cuboid: &Cuboid) -> Result<(), NotApplicable> {
+    pub(crate) fn check_size(&self, cuboid: &Cuboid) -> Result<(), NotApplicable> {
         check_size(self.frame, cuboid, || self.name(cuboid))
     }
 
     /// The workload's tables but those that are known without noise, each once.
-    pub fn noisy(&self) -> impl Iterator<Item = &Cuboid> {
+    pub(crate) fn noisy(&self) -> impl Iterator<Item = &Cuboid> {
         let mut seen = FxHashSet::default();
         let tables = self.request.workload.iter().map(|t| &t.cuboid);
         tables.filter(move |c| !self.request.is_exact(c) && seen.insert(*c))
     }
 
     /// What a unit of `σ_A²` adds to the workload's weighted total variance, for every component: `c_A`.
-    pub fn stakes(&self) -> Vec<f64> {
+    pub(crate) fn stakes(&self) -> Vec<f64> {
         stakes(self.request, self.frame, self.closure)
     }
 
@@ -72,7 +72,7 @@ impl Ask<'_> {
     }
 
     /// Groups at the scales of the closed form.
-    pub fn closed(&self, mut groups: Groups) -> Result<Vec<Measured>, NotApplicable> {
+    pub(crate) fn closed(&self, mut groups: Groups) -> Result<Vec<Measured>, NotApplicable> {
         let request = self.request;
         groups.keep_all(request);
         let scales = scales(request.noise, request.budget.to_f64(), &groups, self.budgets);
@@ -80,7 +80,7 @@ impl Ask<'_> {
     }
 
     /// Components measured one by one, in one form or the other: by the closed form where there is one for the objective.
-    pub fn components(&self, mut groups: Groups) -> Result<Vec<Measured>, NotApplicable> {
+    pub(crate) fn components(&self, mut groups: Groups) -> Result<Vec<Measured>, NotApplicable> {
         let request = self.request;
         groups.keep_all(request);
         if self.budgets == BudgetRule::Uniform || request.objective == Objective::Total {
@@ -97,7 +97,7 @@ impl Ask<'_> {
     }
 
     /// What components measured one by one add to every error, per unit of `σ_A²`.
-    pub fn linearised(&self, groups: &Groups) -> Linearised {
+    pub(crate) fn linearised(&self, groups: &Groups) -> Linearised {
         let noise = self.request.noise;
         let spent = price::spent(noise, self.request.budget.to_f64());
         let groups = groups.of_components(noise);
@@ -105,14 +105,14 @@ impl Ask<'_> {
     }
 
     /// The error as a function of the tables measured, for searches.
-    pub fn landscape(&self) -> Result<Landscape, NotApplicable> {
+    pub(crate) fn landscape(&self) -> Result<Landscape, NotApplicable> {
         let fits = self.closure.components.len().max(self.request.workload.len()) <= MOST_SEARCHED;
         let land = || Landscape::new(self.request, self.frame, self.closure, self.budgets);
         fits.then(land).flatten().ok_or(NotApplicable::TooManyTables)
     }
 
     /// The most cells that a search measures.
-    pub fn most_cells(&self) -> f64 {
+    pub(crate) fn most_cells(&self) -> f64 {
         MANY_CELLS.max(self.request.workload.iter().map(|t| self.frame.cells(&t.cuboid)).sum())
     }
 
@@ -131,7 +131,7 @@ impl Ask<'_> {
     }
 
     /// The scale of a whole table that gets this share of the budget.
-    pub fn share_scale(&self, share: f64) -> f64 {
+    pub(crate) fn share_scale(&self, share: f64) -> f64 {
         let budget = self.request.budget.to_f64() * share;
         self.request.unit_price() / price::spent(self.request.noise, budget)
     }
@@ -179,12 +179,12 @@ impl Groups {
     }
 
     /// A block of several groups, and their price and weight together.
-    pub fn push_several(&mut self, groups: f64, block: Block, price: f64, weight: f64, unit: f64) {
+    pub(crate) fn push_several(&mut self, groups: f64, block: Block, price: f64, weight: f64, unit: f64) {
         self.0.push(Group { block, paid: Some(Paid { price, weight, unit, groups }) });
     }
 
     /// A block that is known without noise.
-    pub fn push_known(&mut self, block: Block) {
+    pub(crate) fn push_known(&mut self, block: Block) {
         self.0.push(Group { block, paid: None });
     }
 
@@ -204,7 +204,7 @@ impl Groups {
     }
 
     /// All blocks, also those that are known.
-    pub fn blocks(&self) -> impl Iterator<Item = &Block> {
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = &Block> {
         self.0.iter().map(|g| &g.block)
     }
 
@@ -245,7 +245,11 @@ pub fn scales(noise: Noise, budget: f64, groups: &Groups, budgets: BudgetRule) -
 }
 
 /// Refuses tables of too many cells.
-pub fn check_size(frame: &Frame, cuboid: &Cuboid, name: impl Fn() -> String) -> Result<(), NotApplicable> {
+pub(crate) fn check_size(
+    frame: &Frame,
+    cuboid: &Cuboid,
+    name: impl Fn() -> String,
+) -> Result<(), NotApplicable> {
     let cells = frame.cells(cuboid);
     if cells > MOST_CELLS as f64 {
         return Err(NotApplicable::TooManyCells(format!("{cells:.3e} ({})", name())));

@@ -159,7 +159,7 @@ impl Pair {
 }
 
 /// [`cluster`], once for each question.
-pub fn clustered(ask: &Ask, land: &Landscape, most: f64) -> Option<Choice> {
+pub(crate) fn clustered(ask: &Ask, land: &Landscape, most: f64) -> Option<Choice> {
     let sought = Sought {
         rule: land.rule(),
         steep: land.is_steep(),

@@ -92,7 +92,7 @@ impl Field {
 }
 
 /// Planes of about as many points as there are attributes, in equal shares, where they hold the workload.
-pub fn designs(land: &Landscape) -> Vec<Choice> {
+pub(crate) fn designs(land: &Landscape) -> Vec<Choice> {
     let attributes = land.finest();
     let n = attributes.len();
     let mut out = Vec::new();

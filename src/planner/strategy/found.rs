@@ -40,7 +40,7 @@ impl Steps {
     }
 
     /// The cuboid with another level in the dimension of `bits`.
-    pub fn at_level(mut self, bits: &Range<usize>, level: usize) -> Steps {
+    pub(crate) fn at_level(mut self, bits: &Range<usize>, level: usize) -> Steps {
         for bit in bits.clone() {
             if bit - bits.start < level { self.set(bit) } else { self.clear(bit) }
         }

@@ -144,32 +144,32 @@ impl Landscape {
     }
 
     /// How shares are made.
-    pub fn rule(&self) -> BudgetRule {
+    pub(crate) fn rule(&self) -> BudgetRule {
         self.rule
     }
 
     /// `c_A/n_A` of every component.
-    pub fn stakes(&self) -> &[f64] {
+    pub(crate) fn stakes(&self) -> &[f64] {
         &self.stakes
     }
 
     /// Whether precision grows with the square of a share.
-    pub fn is_steep(&self) -> bool {
+    pub(crate) fn is_steep(&self) -> bool {
         self.gain == Power::Square
     }
 
     /// The workload's components, and those of its tables that add none.
-    pub fn components(&self) -> &[Steps] {
+    pub(crate) fn components(&self) -> &[Steps] {
         &self.components
     }
 
     /// Whether shares are equal whatever the tables.
-    pub fn is_uniform(&self) -> bool {
+    pub(crate) fn is_uniform(&self) -> bool {
         self.rule == BudgetRule::Uniform
     }
 
     /// The cuboid's levels as a set.
-    pub fn steps_of(&self, cuboid: &Cuboid) -> Steps {
+    pub(crate) fn steps_of(&self, cuboid: &Cuboid) -> Steps {
         let mut set = Steps::default();
         for (bit, step) in self.steps.iter().enumerate() {
             if step.level <= cuboid.level(step.dimension) {
@@ -186,7 +186,7 @@ impl Landscape {
     }
 
     /// A table, looked up or worked out.
-    pub fn shape(&self, steps: Steps) -> Arc<Shape> {
+    pub(crate) fn shape(&self, steps: Steps) -> Arc<Shape> {
         if let Some(known) = self.shapes.borrow().get(&steps) {
             return known.clone();
         }
@@ -203,14 +203,14 @@ impl Landscape {
     }
 
     /// A table, worked out and not kept.
-    pub fn unseen(&self, steps: Steps) -> Arc<Shape> {
+    pub(crate) fn unseen(&self, steps: Steps) -> Arc<Shape> {
         let cells = (0..self.steps.len()).filter(|&b| steps.has(b)).map(|b| self.steps[b].growth).product();
         let below = self.components.iter().zip(0u32..).filter(|(a, _)| a.is_below(&steps)).map(|(_, i)| i);
         Arc::new(Shape { steps, cells, below: below.collect() })
     }
 
     /// Every table one level finer in one dimension, and every one a level coarser.
-    pub fn neighbours(&self, set: &Steps) -> (Vec<Steps>, Vec<Steps>) {
+    pub(crate) fn neighbours(&self, set: &Steps) -> (Vec<Steps>, Vec<Steps>) {
         let (mut finer, mut coarser) = (Vec::new(), Vec::new());
         for bit in 0..self.steps.len() {
             let of = |other: usize| {
@@ -237,7 +237,7 @@ impl Landscape {
     }
 
     /// The share that a group of weight `s` in the error gets, not yet normed.
-    pub fn closed_form(&self, s: f64) -> f64 {
+    pub(crate) fn closed_form(&self, s: f64) -> f64 {
         match self.rule {
             BudgetRule::Uniform => 1.0,
             BudgetRule::Optimal => self.gain.share(s),
@@ -257,7 +257,7 @@ impl Landscape {
     }
 
     /// `c_A/n_A` over what is known of A; infinite when nothing is.
-    pub fn term(&self, a: usize, known: f64) -> f64 {
+    pub(crate) fn term(&self, a: usize, known: f64) -> f64 {
         if known > 0.0 { self.stakes[a] / known } else { f64::INFINITY }
     }
 
@@ -267,7 +267,7 @@ impl Landscape {
     }
 
     /// Tables with shares in some proportion.
-    pub fn choice(&self, tables: Vec<Arc<Shape>>, mut shares: Vec<f64>) -> Choice {
+    pub(crate) fn choice(&self, tables: Vec<Arc<Shape>>, mut shares: Vec<f64>) -> Choice {
         norm(&mut shares);
         let error = self.error(&tables, &shares);
         Choice { tables, shares, error }
@@ -280,7 +280,7 @@ impl Landscape {
     /// that recovery, and least squares then is the best recovery for them, so the error never grows.
     /// Its fixed points are those of gradient descent. Under Gaussian noise `E` is convex, so they are
     /// the optimum; under Laplace noise the optimum is sparse and the step finds a local one.
-    pub fn descend(&self, choice: &mut Choice, rounds: usize) {
+    pub(crate) fn descend(&self, choice: &mut Choice, rounds: usize) {
         if self.is_uniform() {
             return;
         }
@@ -320,7 +320,7 @@ impl Landscape {
 
     /// Leaves out tables that got next to nothing, where all is still covered and the error hardly grows: a
     /// table less is a table less to count and to publish.
-    pub fn prune(&self, choice: &Choice) -> Choice {
+    pub(crate) fn prune(&self, choice: &Choice) -> Choice {
         for little in [1e-2, 1e-4, 1e-6, 1e-8] {
             let least = little / choice.tables.len() as f64;
             let keep: Vec<usize> = (0..choice.tables.len()).filter(|&i| choice.shares[i] > least).collect();

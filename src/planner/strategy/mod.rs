@@ -72,7 +72,7 @@ pub fn shares(measure: Measure) -> bool {
 }
 
 /// Whether a strategy searches for its tables, which takes seconds.
-pub fn searches(measure: Measure) -> bool {
+pub(crate) fn searches(measure: Measure) -> bool {
     of(measure).searches()
 }
 

@@ -91,7 +91,7 @@ impl Data {
     }
 
     /// The rows themselves, where they were kept.
-    pub fn into_rows(self) -> Option<Rows> {
+    pub(crate) fn into_rows(self) -> Option<Rows> {
         match self.form {
             Form::Rows(rows) => Some(rows),
             Form::Tables(_) => None,

@@ -19,12 +19,12 @@ use std::path::Path;
 /// The columns beside those of levels.
 pub const COUNT: &str = "n";
 /// Rows in cells that are declared to be empty.
-pub const IMPOSSIBLE: &str = "impossible";
+pub(crate) const IMPOSSIBLE: &str = "impossible";
 /// Units with more rows than count.
-pub const CUT: &str = "cut";
+pub(crate) const CUT: &str = "cut";
 
 /// Where rows of a unit are bounded: those that belong to nobody, or of which it is not known whether they count.
-pub const ASTRAY: &str = "astray";
+pub(crate) const ASTRAY: &str = "astray";
 
 /// Of which spec they are: [`fingerprint`].
 pub const SPEC: &str = "spec";
@@ -113,7 +113,7 @@ pub fn levels(tables: &[Cuboid]) -> Vec<Level> {
 
 /// A number that stands for all that a spec says of which rows a count in which cell of which table is of: whoever edits it after the statement was made, and before
 /// its answer is taken, would have counts of one category taken for another's. Of 48 bits, so that programs which hold numbers as floats keep it.
-pub fn fingerprint(spec: &Spec, cube: &Cube, tables: &[Cuboid]) -> u64 {
+pub(crate) fn fingerprint(spec: &Spec, cube: &Cube, tables: &[Cuboid]) -> u64 {
     let mut hash = blake3::Hasher::new();
     let mut say = |text: &str| {
         hash.update(&(text.len() as u64).to_le_bytes());

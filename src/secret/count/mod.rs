@@ -29,7 +29,7 @@ use crate::secret::ingest::{Memory, Rows, Settings};
 use zeroize::Zeroizing;
 
 /// The most cells a table can have: indices stay well inside 32 bits.
-pub const MAX_CELLS: usize = 1 << 31;
+pub(crate) const MAX_CELLS: usize = 1 << 31;
 
 /// Rows whose cell indices are worked out together: the block's indices stay in the first-level cache
 /// while one column after the other is multiplied in.

@@ -39,7 +39,7 @@ impl Faults {
     }
 
     /// A row has not as many cells as there are columns.
-    pub fn ragged(&mut self, row: u64, offset: Option<u64>) {
+    pub(crate) fn ragged(&mut self, row: u64, offset: Option<u64>) {
         let first = self.first(row, offset);
         self.rows += 1;
         let (rows, earliest) = self.ragged.unwrap_or((0, first));
@@ -47,7 +47,7 @@ impl Faults {
     }
 
     /// A quoted cell of a row goes on to the end of the file.
-    pub fn unclosed(&mut self, row: u64, offset: Option<u64>) {
+    pub(crate) fn unclosed(&mut self, row: u64, offset: Option<u64>) {
         let first = self.first(row, offset);
         self.rows += 1;
         self.unclosed = Some(self.unclosed.map_or(first, |earlier| earlier.min(first)));
@@ -74,7 +74,7 @@ impl Faults {
     }
 
     /// Adds what another thread has found.
-    pub fn merge(&mut self, other: Faults) {
+    pub(crate) fn merge(&mut self, other: Faults) {
         self.rows += other.rows;
         self.ragged = match (self.ragged, other.ragged) {
             (Some((a, first)), Some((b, second))) => Some((a + b, first.min(second))),

@@ -53,7 +53,7 @@ pub struct DataFile {
 
 impl DataFile {
     /// Whether it has the same lines as a text that would be published.
-    pub fn has_lines(&self, public: &[u8]) -> io::Result<bool> {
+    pub(crate) fn has_lines(&self, public: &[u8]) -> io::Result<bool> {
         // Other line ends add at most one byte to each line, and lines have at least one.
         let near = (public.len() as u64 / 2..=2 * public.len() as u64 + 3).contains(&self.size);
         Ok(near && same::lines(public, &std::fs::read(&self.path)?))

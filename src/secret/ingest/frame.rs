@@ -81,7 +81,7 @@ impl Frame {
 
     /// Whether a table that would be published has the same lines in this frame's columns, whatever other columns it has: those that the
     /// spec does not name are not in the frame.
-    pub fn has_lines(&self, public: &[u8]) -> bool {
+    pub(crate) fn has_lines(&self, public: &[u8]) -> bool {
         let mut rows = csv::ReaderBuilder::new().flexible(true).from_reader(public);
         let Ok(header) = rows.byte_headers() else { return false };
         let place = |(name, _): &(String, Held)| header.iter().position(|h| h == name.as_bytes());

@@ -21,12 +21,12 @@ pub struct Memory(Option<u64>);
 
 impl Memory {
     /// A limit in bytes.
-    pub fn at_most(bytes: u64) -> Memory {
+    pub(crate) fn at_most(bytes: u64) -> Memory {
         Memory(Some(bytes))
     }
 
     /// The limit, if there is one.
-    pub fn limit(self) -> Option<u64> {
+    pub(crate) fn limit(self) -> Option<u64> {
         self.0
     }
 

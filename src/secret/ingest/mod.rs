@@ -138,7 +138,7 @@ fn options(spec: &Spec) -> CsvOptions {
 }
 
 /// [`read`], of rows in memory.
-pub fn read_frame(spec: &Spec, frame: &Frame, means: &Means) -> Result<Rows, IngestError> {
+pub(crate) fn read_frame(spec: &Spec, frame: &Frame, means: &Means) -> Result<Rows, IngestError> {
     let fields = Fields::of(spec, means.memory)?;
     frame.fits(&fields)?;
     let (file, options) = frame.file();

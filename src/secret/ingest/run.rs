@@ -149,7 +149,7 @@ impl Run<'_> {
     }
 
     /// Opens a file, and finds the columns in it.
-    pub fn try_file(&self, file: usize) -> Result<(), IngestError> {
+    pub(crate) fn try_file(&self, file: usize) -> Result<(), IngestError> {
         self.open(file).map(drop)
     }
 

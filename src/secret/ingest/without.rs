@@ -26,7 +26,7 @@ impl Groups {
         0
     }
 
-    pub fn decode(
+    pub(crate) fn decode(
         &self,
         _: usize,
         _: &Fields<'_>,

@@ -30,7 +30,7 @@ impl Zeros {
         self.conditions.len()
     }
 
-    pub fn conditions(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn conditions(&self) -> impl Iterator<Item = &str> {
         self.conditions.iter().map(|(condition, ..)| condition.as_str())
     }
 
@@ -42,7 +42,7 @@ impl Zeros {
     }
 
     /// Looks at some rows.
-    pub fn see(&self, chunk: &Chunk) {
+    pub(crate) fn see(&self, chunk: &Chunk) {
         for (_, filter, found) in &self.conditions {
             if !found.load(Ordering::Relaxed) && any(chunk, filter) {
                 found.store(true, Ordering::Relaxed);

@@ -51,7 +51,7 @@ impl Copies {
     }
 
     /// The plans.
-    pub fn plans(&self) -> &[Plan] {
+    pub(crate) fn plans(&self) -> &[Plan] {
         &self.0
     }
 }
@@ -85,7 +85,7 @@ impl Drawn {
     }
 
     /// Noise for every integer of a measurement, for each copy.
-    pub fn noisy(
+    pub(crate) fn noisy(
         &self,
         exact: Zeroizing<Vec<i64>>,
         index: usize,

@@ -32,7 +32,7 @@ use zeroize::Zeroizing;
 
 /// Refuses rows so many that integers of the plan might not fit: every plan has room for [`capacity::ROWS`]. To be asked before anything
 /// is charged.
-pub fn has_room(data: &Data, plan: &Plan, frame: &Frame) -> Result<(), MeasureError> {
+pub(crate) fn has_room(data: &Data, plan: &Plan, frame: &Frame) -> Result<(), MeasureError> {
     capacity::check(plan, frame, data.rows()).map_err(|_| MeasureError::TooManyRows)
 }
 
@@ -40,7 +40,7 @@ pub fn has_room(data: &Data, plan: &Plan, frame: &Frame) -> Result<(), MeasureEr
 const CELLS_IN_FLIGHT: usize = 1 << 21;
 
 /// Who takes what was measured: of which copy, which measurement, its integers.
-pub type Sink<'a> =
+pub(crate) type Sink<'a> =
     &'a mut dyn FnMut(usize, usize, Vec<i64>) -> Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
 /// Measures everything the plan lists and hands each measurement to `sink`, in order. Returns the number of values.
@@ -63,7 +63,7 @@ pub fn measure(
 ///
 /// **Guarantee, proof, source.** See [`crate::plan::copies`] for what the copies cost together and alone, and [`copies`] for how each
 /// integer is made.
-pub fn measure_copies(
+pub(crate) fn measure_copies(
     data: Data,
     cube: &Cube,
     charged: Charged<Copies>,

@@ -35,7 +35,7 @@ impl Entropy {
     }
 
     /// Whether the key is one that nobody knows.
-    pub fn is_private(&self) -> bool {
+    pub(crate) fn is_private(&self) -> bool {
         self.private
     }
 

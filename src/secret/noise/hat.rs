@@ -37,7 +37,7 @@ pub(super) struct Grain {
 
 impl Grain {
     /// Blocks up to 7.9 scales, 48 bits for column and height: 16 of a word's 64 are left for the place in the block.
-    pub const FULL: Grain = Grain { blocks: 254, bits: 48 };
+    pub(crate) const FULL: Grain = Grain { blocks: 254, bits: 48 };
 
     /// Width of a step of the tail, in blocks: over it the law falls by half or more.
     ///
@@ -78,7 +78,7 @@ pub(super) struct Hat {
 
 impl Hat {
     /// The width of the blocks for a law.
-    pub fn width(law: &Law) -> u64 {
+    pub(crate) fn width(law: &Law) -> u64 {
         law.ceiling.div_ceil(PER_SCALE)
     }
 

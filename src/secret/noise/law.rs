@@ -55,7 +55,7 @@ impl Law {
     ///
     /// x² is cut to its leading 64 bits and so is the rate: two relative errors below `2^−63`. The product of
     /// the two is exact in 128 bits; shifting it loses less than a unit.
-    pub fn gamma(&self, x: u64) -> u128 {
+    pub(crate) fn gamma(&self, x: u64) -> u128 {
         let y = self.power(x);
         let cut = 64u32.saturating_sub(y.leading_zeros());
         let product = (y >> cut) * u128::from(self.mantissa);
@@ -69,12 +69,12 @@ impl Law {
     }
 
     /// Bounds of `2^62·exp(−γ(x))`.
-    pub fn enclose(&self, x: u64, slack: u64) -> (u64, u64) {
+    pub(crate) fn enclose(&self, x: u64, slack: u64) -> (u64, u64) {
         exp::enclose(self.gamma(x), slack)
     }
 
     /// Bounds of `2^bits·exp(−γ(x))`, as close as need be.
-    pub fn enclose_exact(&self, x: u64, bits: usize) -> (UBig, UBig) {
+    pub(crate) fn enclose_exact(&self, x: u64, bits: usize) -> (UBig, UBig) {
         exp::exact(&(&self.num * self.power(x)), &self.den, bits)
     }
 }

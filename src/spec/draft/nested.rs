@@ -28,7 +28,7 @@ impl Nested {
     }
 
     /// Takes a row: hashes of its values, and their numbers in columns with few.
-    pub fn see(&mut self, hashes: &[Option<u64>], places: &[Option<u32>]) {
+    pub(crate) fn see(&mut self, hashes: &[Option<u64>], places: &[Option<u32>]) {
         let cell = |cells: &[Option<u32>], at: usize| cells.get(at).copied().flatten();
         self.pairs.retain_mut(|pair| {
             // Where the finer value is missing nothing lies anywhere.
@@ -44,7 +44,7 @@ impl Nested {
     }
 
     /// Whether a column lies in another, in more than one of its values, and with rows enough that it does not by chance alone.
-    pub fn lies_in(&self, fine: usize, coarse: usize) -> bool {
+    pub(crate) fn lies_in(&self, fine: usize, coarse: usize) -> bool {
         self.pair(fine, coarse).is_some_and(|pair| {
             let groups = pair.groups();
             groups > 1 && groups < pair.of.len() && pair.rows >= 2 * pair.of.len() as u64
@@ -52,7 +52,7 @@ impl Nested {
     }
 
     /// The number of the value in which a value lies.
-    pub fn parent(&self, fine: usize, coarse: usize, value: u64) -> Option<u32> {
+    pub(crate) fn parent(&self, fine: usize, coarse: usize, value: u64) -> Option<u32> {
         self.pair(fine, coarse)?.of.get(&value).copied()
     }
 

@@ -61,7 +61,7 @@ impl Survey {
     }
 
     /// Takes a cell, and gives the number of its value, if it has one.
-    pub fn see(&mut self, value: &str, hash: Option<u64>) -> Option<u32> {
+    pub(crate) fn see(&mut self, value: &str, hash: Option<u64>) -> Option<u32> {
         // A cell of blanks looks empty to people; it cannot be a label.
         let Some(hash) = hash else {
             self.empty = true;
@@ -110,7 +110,7 @@ impl Survey {
     }
 
     /// Whether its values seem to name those whose rows they are: a name or a number of somebody, with one row for some and several for others.
-    pub fn names_units(&self) -> bool {
+    pub(crate) fn names_units(&self) -> bool {
         const WORDS: [&str; 14] = [
             "id",
             "ids",
@@ -136,7 +136,7 @@ impl Survey {
     }
 
     /// Its values as the groups of a level: `map` gives for the hash of each the number of a value of `coarse`.
-    pub fn groups(&self, coarse: &Survey, map: impl Fn(u64) -> Option<u32>) -> String {
+    pub(crate) fn groups(&self, coarse: &Survey, map: impl Fn(u64) -> Option<u32>) -> String {
         let mut groups: Vec<(&String, Vec<&String>)> = coarse
             .values
             .iter()
@@ -158,14 +158,14 @@ impl Survey {
     }
 
     /// Whether its name looks like one of its values: a number, a day, or a text that a row has, too.
-    pub fn named_by_value(&self) -> bool {
+    pub(crate) fn named_by_value(&self) -> bool {
         let name = self.name.trim();
         let number = name.parse::<f64>().is_ok();
         number || calendar::read(name.as_bytes()).is_some() || self.values.contains_key(&self.name)
     }
 
     /// The line that declares the domain, or why there is none.
-    pub fn domain(&self) -> Result<String, &'static str> {
+    pub(crate) fn domain(&self) -> Result<String, &'static str> {
         if let Some(why) = self.strange {
             return Err(why);
         }

@@ -30,7 +30,7 @@ impl MaxZ {
     /// For figures with these noises behind them, each noise with its coefficient in every figure. Figures without
     /// error do not matter. `None` when there is nothing to simulate, it would take too long, or the level is too
     /// high for it.
-    pub fn simulate<'a>(
+    pub(crate) fn simulate<'a>(
         width: usize,
         noises: impl Iterator<Item = (&'a Noise, &'a [f64])> + Clone,
         level: f64,

@@ -105,7 +105,7 @@ impl Posteriors {
     }
 
     /// The total is the last aggregate.
-    pub fn of_total(
+    pub(crate) fn of_total(
         &mut self,
         answered: &Answered,
         figure: &Figure,

@@ -121,7 +121,7 @@ impl FromStr for PriorChoice {
 
 impl Statement {
     /// Its probability under the flat prior. For a ratio the denominator is taken to be positive.
-    pub fn probability(&self, answered: &Answered) -> Result<f64, LawError> {
+    pub(crate) fn probability(&self, answered: &Answered) -> Result<f64, LawError> {
         match &answered.error {
             ErrorOf::Linear(solved) => {
                 let (law, y) = (&solved.law, answered.estimate);
@@ -155,7 +155,7 @@ impl Statement {
     }
 
     /// Whether it is true of a number.
-    pub fn holds(&self, value: f64) -> bool {
+    pub(crate) fn holds(&self, value: f64) -> bool {
         match *self {
             Statement::Above(c) => value > c,
             Statement::AtLeast(c) => value >= c,

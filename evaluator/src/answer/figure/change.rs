@@ -49,7 +49,7 @@ impl Changes {
 impl Change {
     /// The change in percent of the earlier figure: a ratio of two linear figures whose errors hang together through
     /// the earlier one, so that Fieller's interval is as exact as for any ratio.
-    pub fn percent(&self, how: &How) -> Result<Answered, LawError> {
+    pub(crate) fn percent(&self, how: &How) -> Result<Answered, LawError> {
         Part {
             numerator: 100.0 * (self.after.numerator - self.before.numerator),
             denominator: self.before.numerator,
@@ -60,7 +60,7 @@ impl Change {
 
     /// Whether the change may be so many percent: Fieller's criterion itself.
     #[cfg(all(test, feature = "test-seed"))]
-    pub fn holds(&self, percent: f64, level: f64) -> Result<bool, LawError> {
+    pub(crate) fn holds(&self, percent: f64, level: f64) -> Result<bool, LawError> {
         let (a, b) = (self.before.numerator, self.after.numerator);
         let law = self.laws.percent.combine(&[1.0, -percent])?;
         Ok(law.may_reach((100.0 * (b - a) - percent * a).abs(), level))

@@ -97,7 +97,7 @@ impl Answered {
 
 /// The law of a figure's error.
 #[derive(Debug, Clone)]
-pub enum ErrorOf {
+pub(crate) enum ErrorOf {
     /// Of the figure itself.
     Linear(Arc<Solved>),
     /// Of numerator and denominator, with their estimates.
@@ -122,7 +122,7 @@ pub struct Pairs(HashMap<(usize, usize), (Arc<JointLaw>, Arc<JointLaw>)>);
 
 impl Figure {
     /// A plain aggregate.
-    pub fn aggregate(index: usize, aggregates: &[Aggregate]) -> Figure {
+    pub(crate) fn aggregate(index: usize, aggregates: &[Aggregate]) -> Figure {
         let linear = Linear { constant: 0.0, terms: vec![(index, 1.0)] };
         Figure::from_parts(linear, None, aggregates)
     }
@@ -147,17 +147,17 @@ impl Figure {
     }
 
     /// Whether it is a plain count.
-    pub fn is_count(&self) -> bool {
+    pub(crate) fn is_count(&self) -> bool {
         self.count
     }
 
     /// Whether it is a ratio.
-    pub fn is_ratio(&self) -> bool {
+    pub(crate) fn is_ratio(&self) -> bool {
         self.denominator.is_some()
     }
 
     /// The weight of each aggregate in the numerator, and in the denominator.
-    pub fn weights(&self, width: usize) -> Vec<Vec<f64>> {
+    pub(crate) fn weights(&self, width: usize) -> Vec<Vec<f64>> {
         let dense = |l: &Linear| {
             let mut w = vec![0.0; width];
             for &(i, c) in &l.terms {
@@ -214,7 +214,7 @@ impl Figure {
     }
 
     /// The same where only the signs of the ends of the interval matter: see [`JointLaw::signs`].
-    pub fn signs(
+    pub(crate) fn signs(
         &self,
         column: usize,
         told: &Told,
@@ -231,7 +231,7 @@ impl Figure {
     }
 
     /// A linear figure from the best of the estimates, whatever its interval.
-    pub fn best(&self, told: &Told, how: &How) -> Result<Answered, LawError> {
+    pub(crate) fn best(&self, told: &Told, how: &How) -> Result<Answered, LawError> {
         let weights = self.weights(told.estimates.len()).into_iter().next().unwrap_or_default();
         let estimate = self.numerator.constant + dot(&weights, &told.estimates);
         Ok(self.linear(estimate, told.law.solve(&weights, how)?))
@@ -249,7 +249,7 @@ impl Figure {
     }
 
     /// The weight of each aggregate in the figure's error; of a ratio that of the delta method.
-    pub fn slopes(&self, told: &Told, way: usize) -> Vec<f64> {
+    pub(crate) fn slopes(&self, told: &Told, way: usize) -> Vec<f64> {
         let (estimates, _) = told.way(way);
         match &self.weights(estimates.len())[..] {
             [n, d] => {
@@ -261,13 +261,13 @@ impl Figure {
     }
 
     /// By how much a linear figure differs between two independent sources.
-    pub fn difference(&self, change: &Change, how: &How) -> Result<Answered, LawError> {
+    pub(crate) fn difference(&self, change: &Change, how: &How) -> Result<Answered, LawError> {
         let estimate = change.after.numerator - change.before.numerator;
         Ok(self.linear(estimate, change.laws.difference.solve(&[1.0], how)?))
     }
 
     /// The interval that reaches so many standard errors to both sides; of a linear figure.
-    pub fn reaching(&self, answered: &mut Answered, standard_errors: f64) {
+    pub(crate) fn reaching(&self, answered: &mut Answered, standard_errors: f64) {
         let half = standard_errors * answered.std_error;
         (answered.low, answered.high) = (answered.estimate - half, answered.estimate + half);
         if self.whole {

@@ -22,7 +22,7 @@ pub struct Part {
 
 impl Part {
     /// The ratio, with Fieller's interval.
-    pub fn ratio(&self, how: &How) -> Result<Answered, LawError> {
+    pub(crate) fn ratio(&self, how: &How) -> Result<Answered, LawError> {
         let Part { numerator, denominator, law } = self;
         let (numerator, denominator) = (*numerator, *denominator);
         let exact = |figure: &[f64; 2]| law.covariance(figure, figure) <= 0.0;

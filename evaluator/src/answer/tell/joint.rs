@@ -23,7 +23,7 @@ pub struct Noise {
 
 impl Noise {
     /// In the place of a measurement: the secret centre that all noises of a release have in common.
-    pub const CENTRE: usize = usize::MAX;
+    pub(crate) const CENTRE: usize = usize::MAX;
 }
 
 /// The joint law of the errors of `width` figures.
@@ -90,7 +90,7 @@ impl JointLaw {
     }
 
     /// The same, each figure being off by as much as this beside its noise: what inverses in doubles leave.
-    pub fn with_slack(mut self, slack: Vec<f64>) -> JointLaw {
+    pub(crate) fn with_slack(mut self, slack: Vec<f64>) -> JointLaw {
         self.slack = slack;
         self
     }
@@ -101,12 +101,12 @@ impl JointLaw {
     }
 
     /// The number of figures.
-    pub fn width(&self) -> usize {
+    pub(crate) fn width(&self) -> usize {
         self.width
     }
 
     /// The noises, each with its coefficients.
-    pub fn noises(&self) -> impl Iterator<Item = (&Noise, &[f64])> {
+    pub(crate) fn noises(&self) -> impl Iterator<Item = (&Noise, &[f64])> {
         self.noises.iter().zip(self.coefficients.chunks_exact(self.width.max(1)))
     }
 
@@ -119,7 +119,7 @@ impl JointLaw {
     }
 
     /// Whether some noise is so small that single whole numbers of it matter.
-    pub fn is_coarse(&self) -> bool {
+    pub(crate) fn is_coarse(&self) -> bool {
         self.noises.iter().any(|n| n.law.is_discrete() && n.law.variance() > 0.0 && n.law.variance() < 16.0)
     }
 
@@ -133,7 +133,7 @@ impl JointLaw {
     }
 
     /// The covariance of two combinations of the figures.
-    pub fn covariance(&self, a: &[f64], b: &[f64]) -> f64 {
+    pub(crate) fn covariance(&self, a: &[f64], b: &[f64]) -> f64 {
         self.terms(a)
             .zip(self.terms(b))
             .map(|((_, x), (_, y))| x.coefficient * y.coefficient * x.copies as f64 * x.noise.variance())
@@ -141,7 +141,7 @@ impl JointLaw {
     }
 
     /// The covariances of all figures, row by row.
-    pub fn covariances(&self) -> Vec<f64> {
+    pub(crate) fn covariances(&self) -> Vec<f64> {
         let n = self.width;
         let mut out = vec![0.0; n * n];
         for (noise, coefficients) in self.noises() {
@@ -176,7 +176,7 @@ impl JointLaw {
     /// The same where only the signs of the ends of the interval around `estimate` matter: a wider one where its ends have the same
     /// signs. Chebyshev's bound takes a variance and Chernoff's a tilt, where the half-width itself takes an inversion; figures are mostly
     /// far from 0.
-    pub fn signs(&self, weights: &[f64], how: &How, estimate: f64) -> Result<Arc<Solved>, LawError> {
+    pub(crate) fn signs(&self, weights: &[f64], how: &How, estimate: f64) -> Result<Arc<Solved>, LawError> {
         if how.method != Method::Auto {
             return self.solve(weights, how);
         }
@@ -212,7 +212,7 @@ impl JointLaw {
 
     /// Independent sources of the same figures (releases with their own noise), each with its share in every
     /// new figure: `Σ_s Σ_i shares[s][j][i] · errors_s[i]`, for each new figure `j`.
-    pub fn pool(sources: &[(&JointLaw, Vec<Vec<f64>>)]) -> JointLaw {
+    pub(crate) fn pool(sources: &[(&JointLaw, Vec<Vec<f64>>)]) -> JointLaw {
         let width = sources.iter().map(|(_, figures)| figures.len()).max().unwrap_or(0);
         let mut noises = Vec::new();
         for (law, figures) in sources {
@@ -234,7 +234,7 @@ impl JointLaw {
 impl JointLaw {
     /// Several releases with noise of their own: each with its number, the law of its figures, and for each new figure their weights;
     /// beside noises with their weights.
-    pub fn pooled(
+    pub(crate) fn pooled(
         width: usize,
         releases: &[(usize, &JointLaw, Vec<Vec<f64>>)],
         beside: Vec<(Noise, Vec<f64>)>,

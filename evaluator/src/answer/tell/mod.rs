@@ -63,7 +63,7 @@ pub struct Told {
 
 impl Told {
     /// The best estimates with their law, or one of the others.
-    pub fn way(&self, at: usize) -> (&[f64], &Arc<JointLaw>) {
+    pub(crate) fn way(&self, at: usize) -> (&[f64], &Arc<JointLaw>) {
         match at.checked_sub(1).and_then(|at| self.others.get(at)) {
             Some((estimates, law)) => (estimates, law),
             None => (&self.estimates, &self.law),
@@ -71,7 +71,7 @@ impl Told {
     }
 
     /// Which part of a combination's variance each release has; where it has none, nothing.
-    pub fn shares(&self, weights: &[f64], way: usize) -> Vec<f64> {
+    pub(crate) fn shares(&self, weights: &[f64], way: usize) -> Vec<f64> {
         let mut parts: Vec<f64> = Vec::new();
         for (noise, coefficients) in self.way(way).1.noises() {
             let c: f64 = coefficients.iter().zip(weights).map(|(c, w)| c * w).sum();
@@ -85,7 +85,7 @@ impl Told {
 }
 
 /// Who knows linear figures.
-pub trait Teller {
+pub(crate) trait Teller {
     /// The dimensions that figures are put in.
     fn cube(&self) -> &Cube;
 

@@ -33,7 +33,7 @@ impl Based {
     }
 
     /// The basis of a dimension.
-    pub fn basis(&self, dimension: usize) -> Option<&Arc<Basis>> {
+    pub(crate) fn basis(&self, dimension: usize) -> Option<&Arc<Basis>> {
         self.dimensions().find(|(d, ..)| *d == dimension)?.2
     }
 }

@@ -63,7 +63,7 @@ impl Kind for Component {
 
 /// The integer scale `m` of one rung: counts are multiplied by it so that the projection's shift is (almost)
 /// integral. The least common multiple of the group sizes where that is small, a power of two otherwise.
-pub fn rung_scale(rung: &Rung) -> u128 {
+pub(crate) fn rung_scale(rung: &Rung) -> u128 {
     const EXACT_UP_TO: u128 = 4096;
     if let [c] = rung.sizes() {
         return u128::from(*c);

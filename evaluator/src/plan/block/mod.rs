@@ -78,7 +78,7 @@ impl Block {
     }
 
     /// Whether two rows may move one of its integers in opposite directions.
-    pub const fn is_signed(&self) -> bool {
+    pub(crate) const fn is_signed(&self) -> bool {
         of_kind!(self, _it, K::SIGNED)
     }
 
@@ -88,7 +88,7 @@ impl Block {
     }
 
     /// The most cells its table may have.
-    pub const fn most_cells(&self) -> u64 {
+    pub(crate) const fn most_cells(&self) -> u64 {
         of_kind!(self, _it, K::MOST_CELLS)
     }
 
@@ -109,7 +109,7 @@ impl Block {
     }
 
     /// Refuses one that is larger than any may be, or that holds nothing.
-    pub fn check_size(&self, frame: &Frame) -> Result<(), &'static str> {
+    pub(crate) fn check_size(&self, frame: &Frame) -> Result<(), &'static str> {
         if limits::cells(frame, self.cuboid()).is_none_or(|n| n > self.most_cells()) {
             return Err("a measured table has more cells than any may have");
         }
@@ -137,7 +137,7 @@ impl Block {
     }
 
     /// Over plain dimensions the factors of the scalar product of two cells' columns: see [`Factors`].
-    pub fn factors(&self, noise: Noise) -> Option<Factors> {
+    pub(crate) fn factors(&self, noise: Noise) -> Option<Factors> {
         of_kind!(self, _it, K::factors(noise))
     }
 
@@ -152,7 +152,7 @@ impl Block {
     }
 
     /// How many coefficients an answer may have on this frame.
-    pub fn noises(&self, frame: &Frame) -> usize {
+    pub(crate) fn noises(&self, frame: &Frame) -> usize {
         of_kind!(self, it, K::noises(it, frame))
     }
 
@@ -162,7 +162,7 @@ impl Block {
     }
 
     /// Of the weights of a component's cells keeps those of the cells that noise is drawn for.
-    pub fn keep_drawn(&self, frame: &Frame, weights: &mut [f64]) {
+    pub(crate) fn keep_drawn(&self, frame: &Frame, weights: &mut [f64]) {
         of_kind!(self, it, K::keep_drawn(it, frame, weights));
     }
 

@@ -5,7 +5,7 @@ use crate::cube::Cube;
 use crate::plan::Asked;
 
 /// What a SELECT asks of each dimension of its table; `None` where that is no list of intervals.
-pub type Sides = Vec<(usize, Option<Asked>)>;
+pub(crate) type Sides = Vec<(usize, Option<Asked>)>;
 
 impl Selected {
     /// A single count whose condition is one on each dimension: its rows are products. `None` for all others.

@@ -120,7 +120,7 @@ impl<'f> Cells<'f> {
     }
 
     /// What is wrong with the first row that cannot be coded, since `begin`.
-    pub fn bad(&self) -> Option<(usize, Fault)> {
+    pub(crate) fn bad(&self) -> Option<(usize, Fault)> {
         self.bad
     }
 
@@ -137,7 +137,7 @@ impl<'f> Cells<'f> {
     }
 
     /// Forgets the dictionary.
-    pub fn new_dictionary(&mut self) {
+    pub(crate) fn new_dictionary(&mut self) {
         self.nodes.clear();
         self.texts.clear();
         self.ids.clear();
@@ -145,7 +145,7 @@ impl<'f> Cells<'f> {
     }
 
     /// Adds an entry to the dictionary.
-    pub fn entry(&mut self, value: Value<'_>) {
+    pub(crate) fn entry(&mut self, value: Value<'_>) {
         value.write(&mut self.text);
         match self.to {
             To::Dimension(_, coder) => {

@@ -91,7 +91,7 @@ impl Groups {
     }
 
     /// Codes all rows of a row group, and hands them on by the chunk. Returns how many there were.
-    pub fn decode(
+    pub(crate) fn decode(
         &self,
         group: usize,
         fields: &Fields<'_>,

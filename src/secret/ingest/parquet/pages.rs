@@ -26,7 +26,7 @@ pub(super) struct Stored {
 
 impl Stored {
     /// What four bytes say. `None` where there can be nothing.
-    pub fn narrow(self, value: i32) -> Option<Value<'static>> {
+    pub(crate) fn narrow(self, value: i32) -> Option<Value<'static>> {
         Some(match self.meaning {
             Meaning::Plain => Value::Whole(value.into()),
             Meaning::Unsigned => Value::Unsigned(value.cast_unsigned().into()),
@@ -36,7 +36,7 @@ impl Stored {
     }
 
     /// What eight bytes say.
-    pub fn wide(self, value: i64) -> Option<Value<'static>> {
+    pub(crate) fn wide(self, value: i64) -> Option<Value<'static>> {
         Some(match self.meaning {
             Meaning::Plain => Value::Whole(value),
             Meaning::Unsigned => Value::Unsigned(value.cast_unsigned()),
@@ -113,12 +113,12 @@ impl<'f> Pages<'f> {
     }
 
     /// Whether all cells have been taken.
-    pub fn finished(&mut self) -> Result<bool, IngestError> {
+    pub(crate) fn finished(&mut self) -> Result<bool, IngestError> {
         Ok(self.page.rows == 0 && !self.next_page()?)
     }
 
     /// Takes the next `len` cells.
-    pub fn fill(&mut self, chunk: &mut Chunk, len: usize) -> Result<(), IngestError> {
+    pub(crate) fn fill(&mut self, chunk: &mut Chunk, len: usize) -> Result<(), IngestError> {
         self.cells.begin(chunk, len);
         let mut row = 0;
         while row < len {

@@ -25,13 +25,13 @@ impl<'f> Slow<'f> {
     }
 
     /// Takes the next `len` cells.
-    pub fn fill(&mut self, chunk: &mut Chunk, len: usize) -> Result<(), IngestError> {
+    pub(crate) fn fill(&mut self, chunk: &mut Chunk, len: usize) -> Result<(), IngestError> {
         self.cells.begin(chunk, len);
         self.read(chunk, len)
     }
 
     /// Whether all cells have been taken.
-    pub fn finished(&mut self, chunk: &mut Chunk) -> Result<bool, IngestError> {
+    pub(crate) fn finished(&mut self, chunk: &mut Chunk) -> Result<bool, IngestError> {
         match self.read(chunk, 1) {
             Ok(()) => Ok(false),
             Err(IngestError::Parquet(SHORT)) => Ok(true),

@@ -65,7 +65,7 @@ impl Blocks {
     }
 
     /// How the file begins.
-    pub fn start(&self) -> &[u8] {
+    pub(crate) fn start(&self) -> &[u8] {
         &self.pending
     }
 
@@ -120,7 +120,7 @@ impl Blocks {
     }
 
     /// Where the file's first record ends that has anything in it: there the header is read from `0..`, and the rows begin.
-    pub fn first_record(&mut self, end: impl Fn(&[u8]) -> Option<usize>) -> Result<Block, Broken> {
+    pub(crate) fn first_record(&mut self, end: impl Fn(&[u8]) -> Option<usize>) -> Result<Block, Broken> {
         loop {
             // A record is known to be whole when something follows it.
             let found = end(&self.pending).filter(|&end| self.ended || end < self.pending.len());

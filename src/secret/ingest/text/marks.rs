@@ -38,7 +38,7 @@ impl<'t> Marks<'t> {
     }
 
     /// Gives out no more marks before `at`, and all from there on.
-    pub fn seek(&mut self, at: usize) {
+    pub(crate) fn seek(&mut self, at: usize) {
         self.base = at / STEP * STEP;
         self.bits = bits(self.text, self.base, self.delimiter) & (u64::MAX << (at % STEP));
     }

@@ -171,7 +171,7 @@ impl Layout {
     }
 
     /// Codes all records of a block, and hands them on by the chunk. Returns how many there were.
-    pub fn decode(
+    pub(crate) fn decode(
         &self,
         block: &[u8],
         fields: &Fields<'_>,

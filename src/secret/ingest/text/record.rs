@@ -58,7 +58,7 @@ impl<'t> Records<'t> {
     }
 
     /// Goes behind the second half of a CRLF.
-    pub fn end_line(&mut self) {
+    pub(crate) fn end_line(&mut self) {
         let before = self.start.checked_sub(1).and_then(|before| self.text.get(before));
         if (before, self.text.get(self.start)) == (Some(&b'\r'), Some(&b'\n')) {
             self.marks.next();
@@ -68,7 +68,7 @@ impl<'t> Records<'t> {
 
     /// The next field of the record, and whether it is the last.
     #[inline]
-    pub fn field(&mut self) -> (Field, bool) {
+    pub(crate) fn field(&mut self) -> (Field, bool) {
         let from = self.start;
         let (field, stop) = if self.text.get(from) == Some(&self.quote) {
             self.quoted(from)
@@ -143,7 +143,7 @@ impl<'t> Records<'t> {
     }
 
     /// Whether a quoted field has gone on to the end of the text.
-    pub fn unclosed(&self) -> bool {
+    pub(crate) fn unclosed(&self) -> bool {
         self.unclosed
     }
 

@@ -56,7 +56,7 @@ impl<'s> Chooser<'s> {
     }
 
     /// Leaves away what cannot matter.
-    pub fn compact(&mut self) {
+    pub(crate) fn compact(&mut self) {
         self.sort();
         let mut kept = Zeroizing::new(Vec::with_capacity(self.bytes.len()));
         let mut index = Vec::with_capacity(self.index.len());
@@ -83,7 +83,7 @@ impl<'s> Chooser<'s> {
     }
 
     /// Hands out the rows that count.
-    pub fn choose(&mut self, mut take: impl FnMut(Record<'_>)) -> Chosen {
+    pub(crate) fn choose(&mut self, mut take: impl FnMut(Record<'_>)) -> Chosen {
         self.sort();
         let mut chosen = Chosen { cut: 0, tied: false };
         for unit in self.units() {

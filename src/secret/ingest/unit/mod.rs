@@ -115,12 +115,12 @@ impl<'f> Bounding<'f> {
     }
 
     /// Takes rows, on one thread.
-    pub fn parting(&self) -> Parting<'_> {
+    pub(crate) fn parting(&self) -> Parting<'_> {
         Parting { bounding: self, parts: Parts::new(0), piece: usize::MAX, row: 0 }
     }
 
     /// Hands the rows that count to what `make` makes, one for each thread. Gives back those, and how many units had more rows.
-    pub fn choose<S: Take>(
+    pub(crate) fn choose<S: Take>(
         &self,
         parted: Vec<Parting<'_>>,
         zeros: &Zeros,

@@ -76,7 +76,7 @@ impl Shape {
     }
 
     /// Puts a row into a chunk.
-    pub fn fill(&self, record: Record<'_>, chunk: &mut Chunk, row: usize) {
+    pub(crate) fn fill(&self, record: Record<'_>, chunk: &mut Chunk, row: usize) {
         let mut nodes = record.bytes.get(4 + record.unit + self.keys + PLACE..).unwrap_or_default();
         for (dimension, width) in self.widths.iter().enumerate() {
             let (own, rest) = nodes.split_at_checked(*width).unwrap_or((nodes, &[]));
@@ -119,7 +119,7 @@ impl<'r> Record<'r> {
     }
 
     /// The row as it was written, with its length.
-    pub fn copy(self, to: &mut Zeroizing<Vec<u8>>) {
+    pub(crate) fn copy(self, to: &mut Zeroizing<Vec<u8>>) {
         room(to, 4 + self.bytes.len());
         to.extend_from_slice(&(self.bytes.len() as u32).to_le_bytes());
         to.extend_from_slice(self.bytes);

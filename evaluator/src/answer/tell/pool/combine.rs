@@ -85,7 +85,7 @@ impl Ways {
 
 impl Way {
     /// The figures, given what each source says of its functionals.
-    pub fn estimates(&self, values: &[Vec<f64>]) -> Vec<f64> {
+    pub(crate) fn estimates(&self, values: &[Vec<f64>]) -> Vec<f64> {
         let mut out = self.rows.clone();
         for (figures, values) in self.sources.iter().zip(values) {
             for (sum, weights) in out.iter_mut().zip(figures) {

@@ -34,7 +34,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// The most sums of cells that one question is told by.
-pub const MOST_SUMS: usize = 384;
+pub(crate) const MOST_SUMS: usize = 384;
 /// So many rows at most are taken together with tables: the newest.
 const WITH_TABLES: usize = 192;
 /// And so many in all.

@@ -9,7 +9,7 @@
 /// So few noises are kept each, with their exact law.
 pub const FEW: usize = 2048;
 /// From this parameter on a sum of so many is turned: what intervals gain is below one part in ten thousand of a standard error.
-pub fn is_wide(noises: usize, variance: f64) -> bool {
+pub(crate) fn is_wide(noises: usize, variance: f64) -> bool {
     noises > FEW && variance > 1e8 * noises as f64
 }
 

@@ -136,7 +136,7 @@ impl<S: Source> Evaluator<S> {
     }
 
     /// A table whose sums are the best estimates of all queries that can be estimated from it.
-    pub fn summands(&self, cuboid: &Cuboid) -> Result<Arc<[f64]>, RecoverError> {
+    pub(crate) fn summands(&self, cuboid: &Cuboid) -> Result<Arc<[f64]>, RecoverError> {
         self.kept(cuboid)
     }
 
