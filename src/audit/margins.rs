@@ -7,15 +7,15 @@ use super::Audit;
 use super::content::Content;
 use crate::answer::Evaluator;
 use crate::exact::Rational;
+use crate::plan::copies::MOST_LAWS;
 use crate::plan::{Plan, Recipient};
 use crate::recover::{Nothing, Recovery};
 use crate::release::Outcome::{Failed, Passed, Unchecked};
 use crate::spec::{Precision, Spec};
+use std::collections::BTreeMap;
 
 /// The search finds budgets to a part in a thousand, and adds as much where digits are missing: so much less must not do.
 const LESS: (u128, u128) = (33, 32);
-/// Laws are worked out for up to so many tables of all recipients together.
-const MOST_LAWS: usize = 1024;
 
 /// Checks every recipient that the spec promises a margin.
 pub(super) fn check(audit: &mut Audit, spec: &Spec, content: &Content) {
@@ -30,21 +30,16 @@ pub(super) fn check(audit: &mut Audit, spec: &Spec, content: &Content) {
     if wanted.is_empty() {
         return;
     }
-    if wanted.len() * plan.rows().workload.len() > MOST_LAWS {
+    let precise = |name: &str| copy.recipients.iter().find(|r| r.name == name).map(|r| r.factor);
+    let different: BTreeMap<(Rational, Rational), &str> =
+        wanted.iter().filter_map(|(name, margin)| Some(((precise(name)?, *margin), *name))).collect();
+    if different.len() * plan.rows().workload.len() > MOST_LAWS {
         let why = "the margins of recipients are too many to reckon anew".into();
         return audit.add("margins", Unchecked, why);
     }
     let first = plan.first();
-    let mut known: Vec<((Rational, Rational), Option<bool>)> = Vec::new();
-    for (name, margin) in &wanted {
-        let Some(own) = copy.recipients.iter().find(|r| r.name == *name) else { continue };
-        let key = (own.factor, *margin);
-        let found = match known.iter().find(|(k, _)| *k == key) {
-            Some((_, found)) => *found,
-            None => kept_with_less(content, &first, plan, own.factor, *margin),
-        };
-        known.push((key, found));
-        match found {
+    for ((factor, margin), name) in different {
+        match kept_with_less(content, &first, plan, factor, margin) {
             Some(false) => {}
             Some(true) => {
                 let why = format!("{name} is promised ± {margin} and has more of the budget than that needs");

@@ -13,10 +13,11 @@ use crate::answer::Evaluator;
 use crate::cube::Frame;
 use crate::exact::Rational;
 use crate::plan::Plan;
-use crate::plan::copies::{CopyError, Mode, Recipient};
+use crate::plan::copies::{CopyError, MOST_LAWS, Mode, Recipient};
 use crate::plan::cost;
 use crate::recover::Nothing;
 use crate::recover::Recovery;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a recipient is to have.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,6 +57,17 @@ pub enum CopiesError {
     /// Laws of too many tables to try.
     #[error("`{0}` has a margin, and there are too many tables to find the noise for it: give it a budget")]
     TooMany(String),
+    /// The same, of too many margins.
+    #[error(
+        "recipients want {margins} different margins of {tables} tables, and noise is found for {MOST_LAWS} together: give them fewer different \
+         margins, or budgets"
+    )]
+    TooManyMargins {
+        /// Different ones.
+        margins: usize,
+        /// Of each.
+        tables: usize,
+    },
 }
 
 /// Exact laws are worked out for up to so many tables.
@@ -71,11 +83,18 @@ pub fn copies(
     wishes: &[Wish],
 ) -> Result<(Choice, Copies), CopiesError> {
     let full = choose(request, look)?;
+    let tables = full.planned.plan.rows().workload.len();
+    let wanted = wishes.iter().filter(|w| w.budget.is_none()).map(|w| w.margin.to_bits());
+    let margins = wanted.collect::<BTreeSet<_>>().len();
+    if margins * tables > MOST_LAWS && tables <= MOST_TABLES {
+        return Err(CopiesError::TooManyMargins { margins, tables });
+    }
+    let mut tried = Tried::default();
     let mut amounts = wishes
         .iter()
         .map(|w| match w.budget {
             Some(budget) => Ok(budget),
-            None => least(request, &full.planned.plan, mode, w),
+            None => least(request, &full.planned.plan, mode, w, &mut tried),
         })
         .collect::<Result<Vec<Rational>, CopiesError>>()?;
     loop {
@@ -127,8 +146,11 @@ fn at(
     let plans = plan.copies(mode, recipients)?;
     let over = request.over(plan.measure);
     let frame = Frame::new(&over.cube, &plan.levels);
+    // Copies with one factor differ in nothing that they cost or tell.
+    let factors: Vec<Option<Rational>> =
+        plans.iter().map(|p| p.copy.as_ref().and_then(|c| Some(c.recipients.get(c.own)?.factor))).collect();
     let cost = |p: &Plan| cost::cost(p, &frame).map_err(PlanError::Cost);
-    let costs = plans.iter().map(cost).collect::<Result<Vec<_>, _>>()?;
+    let costs = alike(&factors, &plans, cost).into_iter().collect::<Result<Vec<_>, _>>()?;
     for (p, c) in plans.iter().zip(&costs) {
         drawable(&over, &frame, p)?;
         if c.total > p.budget {
@@ -141,8 +163,21 @@ fn at(
     if joint > joint_budget {
         return Err(PlanError::OverBudget(joint, joint_budget).into());
     }
-    let margins = plans.iter().map(|p| worst(request, p).map(|w| w.0)).collect();
+    let different = factors.iter().collect::<BTreeSet<_>>().len();
+    let few = different * plan.rows().workload.len() <= MOST_LAWS;
+    let margins = alike(&factors, &plans, |p| worst(request, p).filter(|_| few).map(|w| w.0));
     Ok((choice, Copies { plans, costs, margins, joint, joint_budget }))
+}
+
+/// What is found of each plan, looked for once where neighbours have one factor.
+fn alike<T: Clone>(factors: &[Option<Rational>], plans: &[Plan], find: impl Fn(&Plan) -> T) -> Vec<T> {
+    let mut out: Vec<T> = Vec::with_capacity(plans.len());
+    for (i, plan) in plans.iter().enumerate() {
+        let before = i.checked_sub(1).filter(|&b| factors.get(b) == factors.get(i));
+        let known = before.and_then(|b| out.get(b)).cloned();
+        out.push(known.unwrap_or_else(|| find(plan)));
+    }
+    out
 }
 
 /// The half-width of the 95 % interval of the worst cell of any table, and which table that is.
@@ -163,9 +198,24 @@ fn worst(request: &Request, plan: &Plan) -> Option<(f64, String)> {
     Some(most)
 }
 
+/// The half-widths of copies that were tried, by their factors in [`PARTS`]: more noise, wider intervals. What was tried for one margin decides
+/// most of the next.
+type Tried = BTreeMap<u128, (f64, String)>;
+
 /// The least budget with which a recipient's copy keeps to its margin.
-fn least(request: &Request, full: &Plan, mode: Mode, wish: &Wish) -> Result<Rational, CopiesError> {
-    let at = |parts: u128| -> Result<(f64, String), CopiesError> {
+fn least(
+    request: &Request,
+    full: &Plan,
+    mode: Mode,
+    wish: &Wish,
+    tried: &mut Tried,
+) -> Result<Rational, CopiesError> {
+    let mut at = |parts: u128| -> Result<(f64, String), CopiesError> {
+        let fits = tried.range(parts..).find(|(_, (half, _))| *half <= wish.margin);
+        let fails = || tried.range(..=parts).rev().find(|(_, (half, _))| !(*half <= wish.margin));
+        if let Some((_, known)) = tried.get_key_value(&parts).or(fits).or_else(fails) {
+            return Ok(known.clone());
+        }
         let factor = Rational::new(parts, PARTS).ok_or(PlanError::Budget)?;
         let recipients = vec![
             Recipient { name: String::new(), factor: Rational::ONE },
@@ -173,7 +223,9 @@ fn least(request: &Request, full: &Plan, mode: Mode, wish: &Wish) -> Result<Rati
         ];
         let plans = full.copies(mode, recipients)?;
         let plan = plans.last().ok_or(PlanError::Budget)?;
-        worst(request, plan).ok_or_else(|| CopiesError::TooMany(wish.name.clone()))
+        let found = worst(request, plan).ok_or_else(|| CopiesError::TooMany(wish.name.clone()))?;
+        tried.insert(parts, found.clone());
+        Ok(found)
     };
     let fits = |half: f64| half <= wish.margin;
     let (best, table) = at(PARTS)?;

@@ -86,6 +86,9 @@ pub const MAX_REACH: u32 = 1 << 30;
 /// The most recipients of one measuring.
 pub const MAX_RECIPIENTS: usize = 1000;
 
+/// Exact laws are worked out for up to so many tables of copies of different precision, by planners and by auditors.
+pub const MOST_LAWS: usize = 256;
+
 /// Who gets a copy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recipient {

@@ -16,6 +16,11 @@ pub fn resealed(
     key: &SigningKey,
     edit: impl FnOnce(&mut Value, &mut Bodies),
 ) -> Result<Release, ReleaseError> {
+    Release::from_bytes(bytes(release, key, edit))
+}
+
+/// The bytes of it, which nobody need take for a release.
+pub fn bytes(release: &Release, key: &SigningKey, edit: impl FnOnce(&mut Value, &mut Bodies)) -> Vec<u8> {
     let mut manifest = serde_json::to_value(release.manifest()).unwrap();
     let mut bodies: Bodies = (release.manifest().sections.iter())
         .map(|s| {
@@ -55,5 +60,5 @@ pub fn resealed(
     bodies.iter().for_each(|(_, body)| bytes.extend(body));
     bytes.extend(manifest_bytes);
     bytes.extend(signature.as_bytes());
-    Release::from_bytes(bytes)
+    bytes
 }

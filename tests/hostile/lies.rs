@@ -1,0 +1,186 @@
+//! Lies of a signer, and work that a signer makes for a reader: honest releases, of which something is said otherwise, sealed again with
+//! the same key.
+
+use margins::compile::{self, Options};
+use margins::release::forged::{Bodies, bytes as said};
+use margins::release::{Kind, Release, SigningKey, keys};
+use margins::secret::noise::Entropy;
+use serde_json::Value;
+use std::path::Path;
+
+/// One file, what its verification comes to, and a word of what is said of it.
+pub struct Lie {
+    pub name: &'static str,
+    pub bytes: Vec<u8>,
+    /// `verified` or `failed`: what [`margins::audit::Verdict::word`] says.
+    pub verdict: &'static str,
+    pub why: &'static str,
+}
+
+const SHOP: &str = "name = \"shop\"\ntitle = \"Shop\"\n[dataset]\nid = \"shop\"\nperiod = \"2026\"\n[privacy]\n\
+    unit = { column = \"person\", max_rows = 2 }\nrho = 1\n[[dimension]]\nname = \"sex\"\ncategories = [\"F\", \"M\"]\n\
+    [[dimension]]\nname = \"age\"\nrange = [0, 9]\n[[table]]\nof = [\"sex\", \"age\"]\n";
+const ROWS: &str = "person,sex,age\n1,F,1\n1,F,2\n2,M,7\n3,M,7\n4,F,9\n5,M,0\n";
+
+fn agency() -> SigningKey {
+    SigningKey::from_text(&keys::keygen(None).unwrap().secret, None).unwrap()
+}
+
+/// A release of these rows; of several copies the least precise.
+fn released(text: &str, rows: &str, key: &SigningKey) -> Release {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("rows.csv");
+    std::fs::write(&data, rows).unwrap();
+    let none = |_: &str| Err(std::io::ErrorKind::NotFound.into());
+    let spec = margins::spec::parse(text, Path::new("shop.toml"), none).unwrap_or_else(|e| panic!("{e}"));
+    let options = Options {
+        out: dir.path(),
+        data: Some(&data),
+        counts: None,
+        ledger: &dir.path().join("ledger.jsonl"),
+        key,
+        replace: false,
+        day: "2026-01-31",
+        entropy: Entropy::from_os().unwrap(),
+    };
+    let made = compile::release(&spec, options, &margins::secret::ingest::Means::default()).unwrap();
+    let path = made.further.last().map_or(made.sealed.path, |s| s.path.clone());
+    Release::from_bytes(std::fs::read(path).unwrap()).unwrap()
+}
+
+fn body(bodies: &mut Bodies, kind: Kind) -> &mut Vec<u8> {
+    &mut bodies.iter_mut().find(|(tag, _)| *tag == kind.tag()).unwrap().1
+}
+
+/// With another text in the sealed spec.
+fn respecified(release: &Release, key: &SigningKey, from: &str, to: &str) -> Vec<u8> {
+    said(release, key, |_, bodies| {
+        let spec = body(bodies, Kind::Spec);
+        let text = String::from_utf8(spec.clone()).unwrap();
+        assert!(text.contains(from), "{from}");
+        *spec = text.replace(from, to).into_bytes();
+    })
+}
+
+/// Rows of people where the spec should be.
+pub fn raw_rows(rows: usize) -> Vec<u8> {
+    let key = agency();
+    said(&released(SHOP, ROWS, &key), &key, |_, bodies| {
+        let row = |i: usize| format!("{},{}\n", ["F", "M"][i % 2], i % 10);
+        *body(bodies, Kind::Spec) = (0..rows).map(row).collect::<String>().into_bytes();
+    })
+}
+
+/// What fits in a few kilobytes, is kept as files, and is opened by everything that verifies. The first is honest.
+pub fn kept() -> Vec<Lie> {
+    let key = agency();
+    let honest = released(SHOP, ROWS, &key);
+    let lie = |name, why, edit: fn(&mut Value)| Lie {
+        name,
+        bytes: said(&honest, &key, |m, _| edit(m)),
+        verdict: "failed",
+        why,
+    };
+    vec![
+        Lie { name: "honest", bytes: said(&honest, &key, |_, _| ()), verdict: "verified", why: "read again" },
+        lie("another-unit", "the spec says", |m| {
+            m["privacy"]["unit"] = "household".into();
+            m["account"]["unit"] = "household".into();
+        }),
+        lie("another-title", "the spec says", |m| m["about"]["title"] = "All shops".into()),
+        lie("another-dataset", "the spec says", |m| {
+            m["dataset"]["id"] = "market".into();
+            m["account"]["id"] = "market".into();
+        }),
+        lie("another-period", "the spec says", |m| m["dataset"]["period"] = "2025".into()),
+        Lie {
+            name: "rows-for-a-spec",
+            bytes: raw_rows(1000),
+            verdict: "failed",
+            why: "the sealed spec cannot be read",
+        },
+        Lie {
+            name: "another-question",
+            bytes: respecified(&honest, &key, "of = [\"sex\", \"age\"]", "of = [\"sex\"]"),
+            verdict: "failed",
+            why: "the spec has other tables",
+        },
+        Lie {
+            name: "spec-that-grows",
+            bytes: grown(),
+            verdict: "failed",
+            why: "too many categories together",
+        },
+    ]
+}
+
+/// 11 kB of a spec, of which 2,000,001 ages with 190 levels above them would be made: some gigabytes.
+fn grown() -> Vec<u8> {
+    let key = agency();
+    let levels: String = (2..420).map(|w| format!("{{ name = \"l{w}\", width = {w} }},")).collect();
+    let grown = format!("range = [0, 2000000]\nlevels = [{levels}]");
+    let text = respecified(&released(SHOP, ROWS, &key), &key, "range = [0, 9]", &grown);
+    assert!(grown.len() < 14_000 && text.len() < 30_000);
+    text
+}
+
+/// A search of tables that its spec lets run for days.
+fn long_search() -> Vec<u8> {
+    let key = agency();
+    let names: Vec<String> = (0..6).map(|d| format!("d{d}")).collect();
+    let mut text =
+        "name = \"shop\"\ntitle = \"Shop\"\n[privacy]\nunit = \"row\"\nrho = 1\n[strategy]\nmeasure = \"tables\"\neffort = 0\n"
+            .to_owned();
+    names.iter().for_each(|n| text += &format!("[[dimension]]\nname = \"{n}\"\nrange = [0, 4]\n"));
+    text += "[[table]]\nup_to = 2\n";
+    let rows = format!("{}\n{}\n", names.join(","), ["1"; 6].join(","));
+    respecified(&released(&text, &rows, &key), &key, "effort = 0", "effort = 100000")
+}
+
+/// 24 dimensions of 1,000 nodes, measured by residuals, of which the signer says that they are searched bases.
+fn relabelled_bases() -> Vec<u8> {
+    let key = agency();
+    let names: Vec<String> = (0..24).map(|d| format!("d{d}")).collect();
+    let mut text =
+        "name = \"shop\"\ntitle = \"Shop\"\n[privacy]\nunit = \"row\"\nrho = 1\n[strategy]\nmeasure = \"residual\"\n"
+            .to_owned();
+    for n in &names {
+        text += &format!("[[dimension]]\nname = \"{n}\"\nrange = [0, 999]\n[[table]]\nof = [\"{n}\"]\n");
+    }
+    let rows = format!("{}\n{}\n", names.join(","), ["1"; 24].join(","));
+    said(&released(&text, &rows, &key), &key, |manifest, bodies| {
+        let spec = body(bodies, Kind::Spec);
+        *spec = String::from_utf8(spec.clone()).unwrap().replace("residual", "bases").into_bytes();
+        // Noise, budget over one, neighbours, one row: then how it is measured, `residual`.
+        let plan = body(bodies, Kind::Plan);
+        assert_eq!(plan[..6], [1, 1, 1, 1, 1, 1]);
+        plan[5] = BASES;
+        manifest["plan"]["measure"] = "bases".into();
+    })
+}
+
+/// The tag of `bases` in a plan.
+const BASES: u8 = 11;
+
+/// 1,000 recipients of copies that are measured each for itself, of a table whose cost is looked up pair by pair.
+fn many_copies() -> Vec<u8> {
+    let key = agency();
+    let mut text = "name = \"shop\"\ntitle = \"Shop\"\n[privacy]\nunit = \"row\"\nrho = 1\nneighbours = \"substitute\"\n\
+        [strategy]\nmeasure = \"hierarchy\"\n[[dimension]]\nname = \"age\"\nrange = [0, 399]\n\
+        [[table]]\nof = [\"age\"]\nask = { age = \"prefixes\" }\n\
+        [recipients]\nmode = \"shifted\"\nmean = 9\n"
+        .to_owned();
+    (0..1000).for_each(|i| text += &format!("[[recipient]]\nname = \"r{i}\"\nrho = \"1/{}\"\n", 2 + i / 250));
+    said(&released(&text, "age\n1\n", &key), &key, |_, _| ())
+}
+
+/// Work for readers: too large to keep, and each bounded by a count.
+pub fn laborious() -> Vec<Lie> {
+    let lie = |name, verdict, why, bytes| Lie { name, bytes, verdict, why };
+    vec![
+        lie("30,000 rows for a spec", "failed", "the sealed spec cannot be read", raw_rows(30_000)),
+        lie("effort of days", "verified", "made again from the spec", long_search()),
+        lie("24 relabelled bases", "verified", "it would take long", relabelled_bases()),
+        lie("1,000 shifted copies", "verified", "privacy cost", many_copies()),
+    ]
+}
