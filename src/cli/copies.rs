@@ -20,7 +20,9 @@ pub fn text(copies: &Copies, currency: Currency) -> String {
         })
         .collect();
     let alone = format!("one copy, {symbol}");
-    let mut out = format!("\n{} copies, {}\n\n", copies.plans.len(), copies.mode().map_or("", Mode::name));
+    let count =
+        if let [_] = &*copies.plans { "1 copy".into() } else { format!("{} copies", copies.plans.len()) };
+    let mut out = format!("\n{count}, {}\n\n", copies.mode().map_or("", Mode::name));
     out.push_str(&columns(&["recipient", &alone, "95 % margin of the worst cell"], &rows));
     out.push_str(match copies.mode() {
         Some(Mode::Shifted { .. }) => {

@@ -488,3 +488,45 @@ fn plans_that_are_not_copies_of_one_measuring_are_refused() {
     assert!(Charged::plan(&spec.cube, plans[2].clone(), charge).is_err());
     assert_eq!(Job::of(&spec, Look::Needed).unwrap().currency(), Currency::Rho);
 }
+
+/// Where noise is about a count at the whole budget, the plan for a wide margin is another one, on another lattice.
+#[test]
+fn wide_margins_do_not_take_the_whole_budget() {
+    let text = |rho: &str, margin: &str, mode: &str| {
+        format!(
+            "name = \"t\"\ntitle = \"t\"\n[data]\npath = \"d.csv\"\n[privacy]\nunit = \"row\"\nrho = {rho}\n[[dimension]]\nname = \"sex\"\n\
+             categories = [\"F\", \"M\"]\n[[dimension]]\nname = \"kids\"\nrange = [0, 4]\n[[table]]\nof = [\"sex\"]\n{mode}\n\
+             [[recipient]]\nname = \"press\"\nmargin = {margin}\n"
+        )
+    };
+    let shifted = "[recipients]\nmode = \"shifted\"\nmean = 1";
+    let cases = [
+        ("\"1/2\"", "50", ""),
+        ("1", "4", ""),
+        ("4", "20", ""),
+        ("1", "300", ""),
+        ("4", "447", shifted),
+        ("20", "62", ""),
+    ];
+    for (rho, margin, mode) in cases {
+        let copies = planned(&spec(&text(rho, margin, mode)));
+        let (half, most) = (copies.margins[0].unwrap(), margin.parse::<f64>().unwrap());
+        assert!(half <= most && half >= 0.85 * most, "{rho} {margin} {mode}: {half}");
+    }
+}
+
+/// A margin is one of cells, and there are none beside questions; units that were cut are counted there as beside tables.
+#[test]
+fn questions_take_no_margins_and_count_cut_units() {
+    let text = |more: &str| {
+        format!(
+            "name = \"t\"\ntitle = \"t\"\n[data]\npath = \"d.csv\"\n[privacy]\nunit = {{ column = \"who\", max_rows = 2 }}\nrho = 4\n\
+             measure_truncation = true\n[[dimension]]\nname = \"sex\"\ncategories = [\"F\", \"M\"]\n[asked]\n\
+             queries = [\"SELECT sex, COUNT(*) FROM t GROUP BY sex\"]\n{more}"
+        )
+    };
+    let refused = Job::of(&spec(&text("[[recipient]]\nname = \"press\"\nmargin = 50\n")), Look::Needed);
+    assert!(refused.unwrap_err().to_string().contains("give it a budget"));
+    let plan = planned(&spec(&text("[[recipient]]\nname = \"press\"\nrho = 1\n"))).plans.remove(0);
+    assert_eq!(plan.channels.len(), 2);
+}

@@ -42,11 +42,16 @@ pub(crate) fn unit_cost(request: &Request, rows: &Rows) -> Result<Rational, Plan
 
 /// The rows of a request that has no tables, at its whole budget.
 pub(super) fn choose(request: &Request, rows: &Rows) -> Result<Choice, PlanError> {
-    let scale = unit_cost(request, rows)?.checked_div(request.budget).ok_or(CostError::Overflow(0))?;
+    let part = request.for_tables().and_then(|part| request.budget.checked_mul(part));
+    let part = part.ok_or(CostError::Overflow(0))?;
+    let scale = unit_cost(request, rows)?.checked_div(part).ok_or(CostError::Overflow(0))?;
     if scale > request.noise.largest_scale() {
         return Err(PlanError::Budget);
     }
-    let plan = plan(request, rows, scale);
+    let mut plan = plan(request, rows, scale);
+    if let Some(share) = request.cut_units {
+        plan.channels.push(Channel::cut_units(cost::scale_within(plan.noise, request.budget, share)?));
+    }
     let frame = Frame::new(&request.cube, &plan.levels);
     let cost = cost::cost(&plan, &frame)?;
     if cost.total > plan.budget {
