@@ -2,6 +2,7 @@
 mod algebra;
 mod answers;
 mod bases;
+mod centred;
 mod dense;
 mod digits;
 mod freely;

@@ -17,7 +17,7 @@ pub struct Recovery<S> {
     pub(super) estimator: Estimator,
     zeros: Imposed,
     /// For each dimension whether nodes that a query cannot tell apart may be lumped: the measurements are alike under every
-    /// exchange of siblings. Signed sums are not.
+    /// exchange of siblings. Signed sums are not; differences of pairs are up to their sign, which tells as soon as noises have a centre.
     lumps: Vec<bool>,
     /// Every axis with all its nodes lumped as far as they go: what a query leaves out.
     lumped: Vec<Axis>,
@@ -39,6 +39,7 @@ impl<S: Source> Recovery<S> {
             // Of most kinds it is the same for all dimensions: of a hundred of them they are not asked one by one.
             match &m.block {
                 Block::Based(_) => lumps.iter_mut().enumerate().for_each(|(d, l)| *l &= m.block.lumps(d)),
+                Block::Pairs(_) if plan.centres().is_some() => lumps.fill(false),
                 block if !block.lumps(0) => lumps.fill(false),
                 _ => {}
             }
