@@ -36,16 +36,8 @@ def questions(release, rng):
         rest = "".join(f" AND {domain[e].name} = '{domain[e].levels[-1].labels[0]}'" for e, _ in release.projection.key[1:])
         yield f'SELECT {domain[d].name}, COUNT(*) FROM "{name}" WHERE {domain[d].name} IN ({labels}){rest} GROUP BY {domain[d].name}'
         return
-    # Of differences in a shifted copy `margins` gives rows that differ in the sign of a noise one law; alone each has its own.
-    one_by_one = release.copies and release.copies.mode == "shifted" and release.plan.strategy == "wavelet"
     for cuboid, _ in release.plan.workload[:3]:
         columns = [domain[d].called(level) for d, level in cuboid]
-        cells = [domain[d].levels[level].labels for d, level in cuboid]
-        if one_by_one:
-            for _ in range(3):
-                picked = " AND ".join(f"{column} = '{rng.choice(labels)}'" for column, labels in zip(columns, cells))
-                yield f'SELECT COUNT(*) FROM "{name}"' + (f" WHERE {picked}" if picked else "")
-            continue
         yield f'SELECT {", ".join(columns + ["COUNT(*)"])} FROM "{name}"' + (f' GROUP BY {", ".join(columns)}' if columns else "")
     cuboid = rng.choice(release.plan.workload)[0]
     parts = []
