@@ -71,13 +71,13 @@ pub fn audit(release: &Release, public_key: Option<&str>) -> Result<Audit, Relea
 
 impl Audit {
     /// The audit of a file that was refused before anything else could be checked.
-    pub(crate) fn refused(why: &ReleaseError) -> Audit {
+    pub fn refused(why: &ReleaseError) -> Audit {
         let check = Check { what: "file".into(), outcome: Outcome::Failed, detail: why.to_string() };
         Audit { checks: vec![check], blake3: String::new() }
     }
 
     /// Checks that a release is the copy of this recipient.
-    pub(crate) fn made_for(&mut self, release: &Release, wanted: &str) {
+    pub fn made_for(&mut self, release: &Release, wanted: &str) {
         let found = release.manifest().recipient.as_ref().map(|r| r.name.as_str());
         let (outcome, detail) = match found {
             Some(found) if found == wanted => {

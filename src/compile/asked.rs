@@ -183,7 +183,7 @@ fn rows(request: &Request, figures: &[Linear]) -> Result<Rows, CompileError> {
 
 /// The spec of a release that measures one question at a budget: the same people, dimensions and data. `origin` is where the spec
 /// stands.
-pub(crate) fn spec_of(
+pub fn spec_of(
     spec: &Spec,
     origin: &Path,
     name: &str,

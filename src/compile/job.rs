@@ -84,7 +84,7 @@ impl Job {
     }
 
     /// What may be spent, on all copies together.
-    pub(crate) fn budget(&self) -> Rational {
+    pub fn budget(&self) -> Rational {
         match self {
             Job::Tables(choice) => {
                 choice.copies.as_ref().map_or(choice.planned.plan.budget, |c| c.joint_budget)

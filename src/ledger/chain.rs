@@ -211,7 +211,7 @@ impl Chain {
     }
 
     /// The keys that signed, in the order of their first line.
-    pub(crate) fn signers(&self) -> Vec<&str> {
+    pub fn signers(&self) -> Vec<&str> {
         let mut keys: Vec<&str> = Vec::new();
         for key in self.lines.iter().filter_map(|(_, e)| e.signer.as_deref()) {
             if !keys.contains(&key) {

@@ -189,7 +189,7 @@ fn nonce() -> Result<String, LedgerError> {
 }
 
 /// The JSON Schema of an entry. A test generates it from [`Entry`].
-pub(crate) const SCHEMA: &str = include_str!("../../schemas/ledger-entry.schema.json");
+pub const SCHEMA: &str = include_str!("../../schemas/ledger-entry.schema.json");
 
 impl Ledger {
     /// The ledger of `id` in this file, which need not be there yet. What is there is checked.
@@ -237,7 +237,7 @@ impl Ledger {
     }
 
     /// Sets the bound, of an account that is new or had none. The next charge signs it.
-    pub(crate) fn bind(&self, bound: Bound, day: &str) -> Result<(), LedgerError> {
+    pub fn bind(&self, bound: Bound, day: &str) -> Result<(), LedgerError> {
         self.append(day, |chain| {
             if let Some(bound) = chain.bound() {
                 return Err(LedgerError::Bounded { id: self.id.clone(), bound: Box::new(bound) });

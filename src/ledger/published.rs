@@ -84,7 +84,7 @@ fn charged(chain: &Chain, manifest: &Manifest) -> Result<usize, String> {
 }
 
 /// Whether two different files name one charge though they are not two recipients' copies of one measuring: it paid for one of them.
-pub(crate) fn one_charge(a: &Manifest, b: &Manifest) -> bool {
+pub fn one_charge(a: &Manifest, b: &Manifest) -> bool {
     let copies = match (&a.recipient, &b.recipient) {
         (Some(x), Some(y)) => x.measuring == y.measuring && x.name != y.name,
         _ => false,

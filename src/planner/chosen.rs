@@ -55,7 +55,7 @@ impl Copies {
     }
 
     /// How the copies hang together.
-    pub(crate) fn mode(&self) -> Option<Mode> {
+    pub fn mode(&self) -> Option<Mode> {
         self.plans.first().and_then(|p| Some(p.copy.as_ref()?.mode))
     }
 }

@@ -16,7 +16,7 @@ impl Budget {
     }
 
     /// The (ε, δ) of a cost. Pure ε has no other name.
-    pub(crate) fn approximate(self, currency: Currency, cost: Rational) -> Option<Approximate> {
+    pub fn approximate(self, currency: Currency, cost: Rational) -> Option<Approximate> {
         match currency {
             Currency::Epsilon => None,
             Currency::Rho => claims::approximate(FORMAT, cost, self.delta()?),

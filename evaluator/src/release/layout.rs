@@ -75,7 +75,7 @@ fn cap(what: &'static str, found: u64, cap: u64) -> Result<(), ReleaseError> {
 
 impl Header {
     /// The 32 bytes.
-    pub(crate) fn to_bytes(self) -> [u8; HEADER_LEN as usize] {
+    pub fn to_bytes(self) -> [u8; HEADER_LEN as usize] {
         let mut out = [0; HEADER_LEN as usize];
         out[..8].copy_from_slice(&MAGIC);
         out[8..12].copy_from_slice(&self.version.to_le_bytes());
@@ -114,7 +114,7 @@ impl Header {
 
 impl Row {
     /// The 56 bytes.
-    pub(crate) fn to_bytes(self) -> [u8; ROW_LEN as usize] {
+    pub fn to_bytes(self) -> [u8; ROW_LEN as usize] {
         let mut out = [0; ROW_LEN as usize];
         out[..4].copy_from_slice(&self.tag.to_le_bytes());
         out[4..8].copy_from_slice(&self.index.to_le_bytes());
