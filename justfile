@@ -27,6 +27,10 @@ evaluator:
 auditor:
     .ci/steps/auditor
 
+# The R package: R CMD check, and the session in docs/r.md
+r:
+    .ci/steps/r
+
 # The committed schemas are those of the types (`UPDATE=1 just schemas` writes them)
 schemas:
     cargo test --locked --package margins --lib schema

@@ -3,8 +3,8 @@
 import argparse
 import json
 import math
-import os
 import sys
+from pathlib import Path
 
 from . import minisign, project, select
 from .container import File
@@ -14,20 +14,21 @@ from .solve import Answers
 from .texts import safe
 from .verify import Report
 
-VERDICTS = {"verified": "VERIFIED: the file is whole, and what it claims follows from what it holds.",
-            "whole": "WHOLE, NOT VERIFIED: nothing failed, and something that is needed was left out.", "failed": "VERIFICATION FAILED: do not trust this file."}
-
 
 def ask(path, question):
     """Rows of labels, estimate and standard error."""
     with open(path, "rb") as file:
         release = Release(File(file.read()))
-    found = project.answer(project.Projected(release), question) if release.projection else select.answer(Answers(release), question)
-    return [{**labels, "estimate": estimate, "std_error": None if variance is None else math.sqrt(variance)} for labels, estimate, variance in found]
+    if release.projection:
+        found = project.answer(project.Projected(release), question)
+    else:
+        found = select.answer(Answers(release), question)
+    errors = [None if variance is None else math.sqrt(variance) for _, _, variance in found]
+    return [{**row[0], "estimate": row[1], "std_error": error} for row, error in zip(found, errors)]
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="auditor", description="Verifies and asks a margins release, by the documents alone.")
+    parser = argparse.ArgumentParser(prog="auditor", description="Verifies and asks a margins release.")
     parser.add_argument("file")
     parser.add_argument("--key", help="the public key you trust: a .pub file, or its line of base64")
     parser.add_argument("--json", action="store_true")
@@ -35,21 +36,19 @@ def main():
     args = parser.parse_args()
     try:
         if args.query:
-            rows = ask(args.file, args.query)
-            print(json.dumps({"rows": rows}, ensure_ascii=False) if args.json else "\n".join(safe(" ".join(map(str, row.values()))) for row in rows))
-            return 0
-        text = args.key and (open(args.key, encoding="utf-8").read() if os.path.exists(args.key) else args.key)
-        report = Report(args.file, minisign.read_key(text) if text else None)
+            found = {"rows": ask(args.file, args.query)}
+            lines = [" ".join(map(str, row.values())) for row in found["rows"]]
+        else:
+            key = Path(args.key).read_text("utf-8") if args.key and Path(args.key).exists() else args.key
+            report = Report(args.file, minisign.Key(key.strip().splitlines()[-1].strip()) if key else None)
+            found = report.json()
+            lines = ["{outcome:9}  {what:20}  {detail}".format(**check) for check in report.checks]
+            lines.append({"whole": "WHOLE, NOT VERIFIED"}.get(report.verdict, report.verdict.upper()))
     except (OSError, Refused, Beyond) as error:
-        print(f"{'unchecked' if isinstance(error, Beyond) else 'error'}: {safe(str(error))}", file=sys.stderr)
+        print(f"{getattr(error, 'outcome', 'error')}: {safe(str(error))}", file=sys.stderr)
         return 2
-    if args.json:
-        print(json.dumps(report.json(), ensure_ascii=False, indent=2))
-    else:
-        for check in report.checks:
-            print(f"{check['outcome']:9}  {check['what']:20}  {safe(check['detail'])}")
-        print(VERDICTS[report.verdict])
-    return 0 if report.verdict == "verified" else 1
+    print(json.dumps(found, ensure_ascii=False, indent=2) if args.json else "\n".join(map(safe, lines)))
+    return 0 if found.get("passed", True) else 1
 
 
 if __name__ == "__main__":

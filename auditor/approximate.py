@@ -8,15 +8,12 @@ from .errors import must
 def log_delta(rho, epsilon):
     """The least ln δ; x = α - 1 solves (2x+1)ρ - ε - ln(1+1/x) = 0."""
     low, high = 1e-300, 1e300
-    for _ in range(2200):
-        middle = math.sqrt(low) * math.sqrt(high)
-        if (2 * middle + 1) * rho - epsilon - math.log1p(1 / middle) < 0:
-            low = middle
-        else:
-            high = middle
-        if high / low < 1 + 1e-15:
+    while high / low > 1 + 1e-15:
+        x = math.sqrt(low) * math.sqrt(high)
+        if x in (low, high):
             break
-    x = math.sqrt(low) * math.sqrt(high)
+        below = (2 * x + 1) * rho - epsilon - math.log1p(1 / x) < 0
+        low, high = (x, high) if below else (low, x)
     return x * ((x + 1) * rho - epsilon) - math.log(x) - (x + 1) * math.log1p(1 / x)
 
 
@@ -33,12 +30,18 @@ def epsilon(rho, delta):
 
 
 def shown(value, version):
-    """Rounded up to four decimals, since version 2 to four digits where it is below 0.1; what doubles cannot tell from a shorter number is that number."""
+    """Rounded up to four decimals, since version 2 to four digits where it is below 0.1."""
     decimals = 4 if version == 1 or value >= 0.1 else 3 - math.floor(math.log10(value))
     return f"{math.ceil(round(value * 10**decimals, 7)) / 10**decimals:.{decimals}f}"
 
 
+def is_within(rho, eps, delta):
+    """Whether ρ has no more than this δ, as far as doubles tell."""
+    return log_delta(float(rho), float(eps)) <= math.log(delta) + 1e-9 * (1 + abs(math.log(delta)))
+
+
 def is_largest(rho, eps, delta):
     """Whether ρ is the largest for (ε, δ), or rounded down from it by no more than one part in 2^30."""
-    slack, goal = 1e-9 * (1 + abs(math.log(delta))), math.log(delta)
-    return log_delta(float(rho), float(eps)) <= goal + slack and log_delta(float(rho) * (1 + 2**-30), float(eps)) >= goal - slack
+    goal, rho, eps = math.log(delta), float(rho), float(eps)
+    slack = 1e-9 * (1 + abs(goal))
+    return log_delta(rho, eps) <= goal + slack and log_delta(rho * (1 + 2**-30), eps) >= goal - slack

@@ -1,92 +1,93 @@
-"""What each kind of block is: how many integers, how far a unit moves them, and which sums of cells they are."""
+"""What a block measures in one dimension of its table, by the way it is taken there."""
 
+import math
 from functools import reduce
-from math import lcm
 
 import numpy as np
 
-from .plan import SIBLINGS
-
 
 def multiplier(sizes):
-    """By what sibling groups of these sizes are multiplied, so that their means are whole numbers or nearly so."""
-    least = lcm(*map(int, set(sizes)))
+    """By what siblings in groups of these sizes are multiplied: their means get whole, or nearly so."""
+    least = math.lcm(*map(int, set(sizes)))
     return least if least <= 4096 else 1 << (64 * int(max(sizes)) - 1).bit_length()
 
 
-def group_sizes(plan, d, level):
-    return np.bincount(plan.groups(d, level))
+def contrasts(groups):
+    """A column for each node that is not the first of its siblings: that node less the first one."""
+    _, firsts, inverse = np.unique(groups, return_index=True, return_inverse=True)
+    first = firsts[inverse]
+    others = np.flatnonzero(first != np.arange(len(groups)))
+    eye = np.eye(len(groups))
+    return eye[:, others] - eye[:, first[others]]
 
 
-def firsts(groups):
-    """Of each node the first one of its group."""
-    _, first, inverse = np.unique(groups, return_index=True, return_inverse=True)
-    return first[inverse]
+def masks(nodes):
+    """How many sets of the binary digits of nodes there are, without the empty one."""
+    return (1 << (nodes - 1).bit_length()) - 1
 
 
-def sibling_rows(groups):
-    """Differences of each node to the first one of its group."""
-    first = firsts(groups)
-    nodes = np.flatnonzero(first != np.arange(len(groups)))
-    rows = np.zeros((len(nodes), len(groups)))
-    rows[np.arange(len(nodes)), nodes] = 1
-    rows[np.arange(len(nodes)), first[nodes]] -= 1
-    return rows
+def signs(nodes):
+    """Walsh's signs: by set of digits and node whether an even number of these digits of the node is 1."""
+    both = np.arange(1, masks(nodes) + 1)[:, None] & np.arange(nodes)
+    return np.array([[(-1.0) ** int(one).bit_count() for one in row] for row in both]).reshape(both.shape)
 
 
-def sign_rows(nodes):
-    """Walsh's signs of the codes of these nodes, for all masks but the empty one."""
-    masks = 1 << (nodes - 1).bit_length()
-    return np.array([[(-1) ** bin(mask & node).count("1") for node in range(nodes)] for mask in range(1, masks)], dtype=float).reshape(masks - 1, nodes)
-
-
-def factors(plan, block):
-    """By dimension of the block's table a matrix `S` on its nodes, a matrix `D`, and `m`: released is (⊗D)(m·(⊗S)x + z), with ⊗S the identity where D is not."""
-    found = []
-    for place, (d, level) in enumerate(block.cuboid):
-        nodes, basis = plan.domain[d].size(level), block.bases[place] if block.bases else None
-        eye = np.eye(nodes)
-        if block.kind == "component" or (block.kind == "bases" and basis is SIBLINGS):
-            found.append((eye, sibling_rows(plan.groups(d, level)), multiplier(group_sizes(plan, d, level))))
-        elif block.kind == "bases":
-            found.append((basis.astype(float), np.eye(len(basis)), 1))
-        elif block.kind == "differences":
-            rows = sibling_rows(plan.groups(d, level))
-            found.append((rows, np.eye(len(rows)), 1))
-        elif block.kind == "coefficients":
-            rows = sign_rows(nodes)
-            found.append((rows, np.eye(len(rows)), 1))
-        else:
-            found.append((eye, eye, 1))
-    return found
+def factors(plan, d, level, way):
+    """Matrices `S` and `D` and a number `m`: of cells x and noise z (⊗D)(m·(⊗S)x + z) is released."""
+    nodes = plan.domain[d].size(level)
+    if isinstance(way, np.ndarray):
+        return way.astype(float), np.eye(len(way)), 1
+    if way == "table":
+        return np.eye(nodes), np.eye(nodes), 1
+    if way == "component":
+        groups = plan.groups(d, level)
+        return np.eye(nodes), contrasts(groups).T, multiplier(np.bincount(groups))
+    rows = signs(nodes) if way == "coefficients" else contrasts(plan.groups(d, level)).T
+    return rows, np.eye(len(rows)), 1
 
 
 def count(plan, block):
     """How many integers a block has."""
     if block.kind == "rows":
         return len(block.rows)
-    total = 1
-    for place, (d, level) in enumerate(block.cuboid):
-        nodes, above = plan.domain[d].size(level), plan.domain[d].size(plan.coarser(d, level))
-        if block.kind == "coefficients":
-            total *= (1 << (nodes - 1).bit_length()) - 1
-        elif block.kind != "table":
-            total *= nodes - above
-        else:
-            total *= nodes
-    return total
+    if block.kind == "table":
+        return plan.domain.cells(block.table)
+    if block.kind == "coefficients":
+        return math.prod(masks(plan.domain[d].size(level)) for d, level in block.table)
+    return math.prod(plan.new(d, level) for d, level in block.table)
+
+
+def products(plan, block):
+    """By dimension of a block's table the inner products of a node's column with itself, and with another's;
+    nothing where nodes are no siblings."""
+    if block.kind == "rows":
+        return []
+    return [_products(plan, d, level, way) for (d, level), way in zip(block.table, block.ways)]
+
+
+def _products(plan, d, level, way):
+    nodes = plan.domain[d].size(level)
+    if isinstance(way, np.ndarray):
+        gram = way.astype(object).T @ way.astype(object)
+        return np.diag(gram), gram[~np.eye(nodes, dtype=bool)]
+    if way == "component":
+        # A column is m times a node less m times its siblings' mean, rounded where that is not whole.
+        sizes = np.bincount(plan.groups(d, level))
+        m, same = multiplier(sizes), []
+        for size in map(int, set(sizes)):
+            mean = (2 * m + size) // (2 * size)
+            same.append((m - mean) ** 2 + (size - 1) * mean**2)
+        return same, [-nodes] if m == nodes else None
+    return [masks(nodes) if way == "coefficients" else 1], [0 if way == "table" else -1]
+
+
+def columns(plan, block):
+    """The factors of each cell in the sums of a block of rows."""
+    found = np.zeros((plan.domain.cells(block.table), len(block.rows)), dtype=np.int64)
+    for number, row in enumerate(block.rows):
+        found[[cell for cell, _ in row], number] = [factor for _, factor in row]
+    return found
 
 
 def kron(matrices):
     return reduce(np.kron, matrices, np.ones((1, 1)))
-
-
-def sibling_squares(plan, d, level):
-    """The largest squared length of w, by group size: how far the noise of one dimension must hide a unit."""
-    sizes = group_sizes(plan, d, level)
-    m = multiplier(sizes)
-
-    def square(c):
-        mean = (2 * m + c) // (2 * c)
-        return (m - mean) ** 2 + (c - 1) * mean**2
-    return max(square(int(c)) for c in set(sizes))

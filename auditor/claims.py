@@ -2,165 +2,177 @@
 
 from fractions import Fraction
 
-from . import approximate, cost
-from .cost import SUM
+from . import approximate, cost, loss
 from .errors import must
 from .project import room
 
-KNOWN = {
-    "": "format created compiler not_private about privacy plan declared sources sections signer dataset account recipient projection",
-    "about": "name title description licence contact supersedes errata",
-    "privacy": "unit max_rows neighbours budget cost note approximate order truncation",
-    "plan": "measure budgets mechanism workload count measurements",
-    "declared": "invariants constraints post_processing",
-    "sources": "spec domain attachments",
-    "signer": "kind public_key",
-    "dataset": "id period",
-    "account": "id unit unit_of part charged line head",
-    "recipient": "name mode copies measuring joint_cost centre note",
-    "projection": "kind key rows buckets independence seed sparsity collision",
-    "sections": "name tag index length blake3",
-    "measurements": "block kind scale sensitivity cost",
-    "attachments": "name blake3",
-    "approximate": "epsilon delta conversion",
-    "truncation": "scale",
-    "budget": "currency amount", "cost": "currency amount", "charged": "currency amount", "joint_cost": "currency amount",
-}
 CONVERSION = "zCDP to (ε, δ) by Canonne, Kamath & Steinke 2020, Corollary 13, minimised over α"
-NESTED = ("One of {} copies of one measuring. Every less precise copy is made from a more precise one by adding independent noise, so all of them together "
-          "tell, and cost, what the most precise one does: {} <= {}.")
-SHIFTED = ("One of {} copies, each measured by itself, with noise around a secret centre. A centre does not protect against recipients who put their copies "
-           "together: one known count, one public mean or the difference of two counts removes it. Together the copies cost the sum of what each costs alone.")
+EXACT_LAW = "the exact law of the privacy loss of all noises of this release together"
+NESTED = (
+    "One of {} copies of one measuring. Every less precise copy is made from a more precise one by adding "
+    "independent noise, so all of them together tell, and cost, what the most precise one does: {} <= {}.")
+SHIFTED = (
+    "One of {} copies, each measured by itself, with noise around a secret centre. A centre does not protect "
+    "against recipients who put their copies together: one known count, one public mean or the difference of "
+    "two counts removes it. Together the copies cost the sum of what each costs alone.")
 CENTRE = "one whole number for all integers of this copy, uniform on {} to {}; intervals allow for it"
-EXACT = (" This is relative to the tables declared as published exactly: what they say is public, and the guarantee covers what the release tells beyond them.")
-
-
-def unknown(value, name=""):
-    """Fields that the format does not know."""
-    if isinstance(value, list):
-        return [field for item in value for field in unknown(item, name)]
-    if not isinstance(value, dict):
-        return []
-    known = KNOWN.get(name, "").split()
-    return [field for field in value if field not in known] + [found for key, item in value.items() if key in known for found in unknown(item, key)]
-
-
-def text(ratio):
-    ratio = Fraction(ratio)
-    return str(ratio.numerator) if ratio.denominator == 1 else f"{ratio.numerator}/{ratio.denominator}"
-
-
-class Claims:
-    def __init__(self, release, found, delta):
-        """`found` is the cost; `delta` that of the spec, or None."""
-        self.release, self.manifest, self.found, self.delta = release, release.file.manifest, found, delta
-        self.gaussian = (release.projection or release.plan).noise == "gaussian" or release.projection is not None
-        self.currency, self.sign = ("rho", "ρ") if self.gaussian else ("epsilon", "ε")
-
-    def amount(self, value):
-        return {"currency": self.currency, "amount": text(value)}
-
-    def check(self):
-        """Fails at the first claim that does not follow."""
-        for name, derived in self.derived().items():
-            said = self.manifest.get(name)
-            if not isinstance(derived, dict):
-                must(said == derived, f"{name}: the manifest says something else")
-                continue
-            for key, value in derived.items():
-                must((said or {}).get(key) == value, f"{name}.{key}: the manifest says {(said or {}).get(key)!r}, and what follows is {value!r}"[:600])
-
-    def derived(self):
-        release, held = self.release, self.release.projection or self.release.plan
-        privacy = {
-            "max_rows": held.max_rows if release.projection else held.rows, "neighbours": held.neighbours, "budget": self.amount(release.budget),
-            "cost": self.amount(self.found.total), "note": self.note(), "approximate": self.approximate(),
-            "truncation": {"scale": text(sum(release.truncation_layers()))} if release.truncation else None,
-        }
-        must(release.truncation is None or self.manifest["privacy"]["unit"] != "row", "a count of cut units where the unit is a row")
-        plan = {
-            "measure": f"{release.projection.kind} projection" if release.projection else release.plan.strategy, "budgets": release.plan.rule,
-            "mechanism": held.noise,
-            "count": 1 if release.projection else len(release.plan.measurements), "workload": self.workload(), "measurements": self.measurements(),
-        }
-        found = {"privacy": privacy, "plan": plan, "projection": self.projection(), "recipient": self.recipient()}
-        found["declared"] = {"post_processing": []}
-        must(release.truncation is None or release.truncation[0] == sum(release.truncation_layers()), "the truncation section's scale is not the copy's")
-        if self.manifest.get("account"):
-            spent = cost.joint(release) if release.copies else self.found.total
-            times = self.manifest["account"]["unit_of"]
-            found["account"] = {"charged": self.amount(spent * times**2 if self.gaussian else spent * times)}
-        return found
-
-    def note(self):
-        unit, held = self.manifest["privacy"]["unit"], self.release.projection or self.release.plan
-        rows = held.max_rows if self.release.projection else held.rows
-        if unit == "row" and (rows == 1 or self.release.projection and self.release.file.version == 1):
-            who = "every row"
-        else:
-            who = f"every {unit}, of which at most {rows} rows count"
-        what = "zero-concentrated differential privacy" if self.gaussian else "pure differential privacy"
-        whether = "whether it is in the data or not" if held.neighbours == "add-remove" else "whatever it says (the number of rows is public)"
-        case = f" The cost is {self.found.case}." if self.found.case not in (None, SUM) else ""
-        return f"{self.sign} <= {text(self.release.budget)} of {what} for {who}, {whether}.{case}{EXACT if self.release.exact else ''}"
-
-    def approximate(self):
-        if not self.gaussian:
-            return None
-        delta = self.delta if self.delta is not None else Fraction(1, 10**9)
-        return {"delta": decimal(delta), "epsilon": approximate.shown(approximate.epsilon(self.found.total, delta), self.release.file.version), "conversion": CONVERSION}
-
-    def workload(self):
-        names = []
-        for number, (cuboid, _) in list(enumerate(self.release.plan.workload))[:10000]:
-            asked = self.release.asked.get(number, {})
-            if isinstance(asked, str):
-                names.append(" ".join(asked.split()))
-                continue
-            words = {d: word if isinstance(word, str) else f"{len(word)} intervals" for d, word in asked.items()}
-            parts = [self.release.domain[d].called(level) + (f" ({words[d]})" if d in words else "") for d, level in cuboid]
-            names.append(" × ".join(parts) or "total")
-        return names
-
-    def measurements(self):
-        release, found = self.release, []
-        if release.projection:
-            key = " × ".join(release.domain[d].name for d, _ in release.projection.key)
-            sensitivity, spent = self.found.each[0]
-            return [{"block": key, "kind": "projection", "scale": text(release.projection.scale), "sensitivity": text(sensitivity), "cost": text(spent)}]
-        for number, block in list(enumerate(release.plan.measurements))[:10000]:
-            sensitivity, spent = self.found.each[number]
-            kind = "basis" if block.kind == "bases" else block.kind
-            found.append({"block": release.domain.name_of(block.cuboid), "kind": kind, "scale": text(sum(release.layers(number))),
-                          "sensitivity": text(sensitivity), "cost": text(spent)})
-        return found
-
-    def projection(self):
-        held = self.release.projection
-        if held is None:
-            return None
-        bits, indexed = room(held, self.release.domain)
-        bound = 0.0 if indexed else sum(is_text for _, is_text in held.key) * 2.0**-64 + 2.0**-bits
-        mantissa, exponent = f"{bound:.1e}".split("e")
-        return {"kind": held.kind, "key": [self.release.domain[d].name for d, _ in held.key], "rows": held.rows, "buckets": held.buckets or None,
-                "independence": held.independence, "seed": held.seed.hex(), "sparsity": held.sparsity, "collision": f"{mantissa}e{int(exponent)}"}
-
-    def recipient(self):
-        copies = self.release.copies
-        if copies is None:
-            return None
-        number, nested = len(copies.recipients), copies.mode == "nested"
-        note = NESTED.format(number, self.sign, text(copies.budget)) if nested else SHIFTED.format(number)
-        return {"name": copies.recipients[copies.mine][0], "mode": copies.mode, "copies": number, "measuring": copies.measuring,
-                "joint_cost": self.amount(cost.joint(self.release)), "note": note,
-                "centre": None if nested else CENTRE.format(copies.mean - copies.spread, copies.mean + copies.spread)}
+EXACT = (
+    "This is relative to the tables declared as published exactly: what they say is public, and the "
+    "guarantee covers what the release tells beyond them.")
 
 
 def decimal(ratio):
     """`1.25e-5` where that is exact, otherwise a ratio."""
     power = next((power for power in range(60) if 10**power % ratio.denominator == 0), None)
     if power is None:
-        return text(ratio)
+        return str(ratio)
     digits = str(ratio.numerator * 10**power // ratio.denominator)
-    short = digits.rstrip("0")
-    return f"{short[0]}{'.' + short[1:] if short[1:] else ''}e-{power - len(digits) + 1}"
+    first, rest = digits[0], digits[1:].rstrip("0")
+    return f"{first}{'.' if rest else ''}{rest}e-{power - len(digits) + 1}"
+
+
+class Claims:
+    def __init__(self, release, delta):
+        """`delta` is that of the spec, or None."""
+        self.release, self.manifest, self.held = release, release.file.manifest, release.held
+        self.delta = Fraction(1, 10**9) if delta is None else delta
+        self.rho = self.held.noise == "gaussian" or release.projection is not None
+        self.sign = "ρ" if self.rho else "ε"
+        self.cost = cost.Cost(release)
+
+    def amount(self, value):
+        return {"currency": "rho" if self.rho else "epsilon", "amount": str(value)}
+
+    def account(self):
+        said, follows = self.manifest["account"], self._charged()
+        must(said["charged"] == follows, f"what follows is {follows['amount']}, and another cost was charged")
+        return f"{self.sign} = {follows['amount']} for every {said['unit']}, in the ledger of `{said['id']}`"
+
+    def within_budget(self):
+        spent = f"{float(self.cost.total):.12f} of {self.release.budget}"
+        must(self.cost.total <= self.release.budget, f"more than the budget: {spent}")
+        return f"recomputed from {len(self.cost.each)} blocks ({self.cost.case}): {spent}"
+
+    def guarantee(self):
+        near = self._approximate()
+        return self._note() + (f" As (ε, δ): ε = {near['epsilon']} at δ = {near['delta']}." if near else "")
+
+    def check(self):
+        """Fails at the first claim that does not follow."""
+        for name, derived in self._derived().items():
+            said = self.manifest.get(name) or {}
+            must(derived or not said, f"{name}: the manifest has what the file has not")
+            for key, value in derived.items():
+                why = f"{name}.{key}: the manifest says {said.get(key)!r}, and what follows is {value!r}"
+                must(said.get(key) == value, why[:600])
+        return "derived again from plan and domain, and equal"
+
+    def _derived(self):
+        release, held = self.release, self.held
+        scale = sum(release.cut_layers())
+        if release.truncation:
+            must(release.truncation[0] == scale, "the scale of cut units is not the copy's")
+            must(self.manifest["privacy"]["unit"] != "row", "a count of cut units where the unit is a row")
+        privacy = {
+            "max_rows": held.max_rows, "neighbours": held.neighbours, "budget": self.amount(release.budget),
+            "cost": self.amount(self.cost.total), "note": self._note(), "approximate": self._approximate(),
+            "truncation": {"scale": str(scale)} if release.truncation else None,
+        }
+        measured = self._measurements()
+        plan = {
+            "measure": f"{held.kind} projection" if release.projection else release.plan.strategy,
+            "budgets": release.plan.rule, "mechanism": held.noise, "count": len(measured),
+            "workload": self._workload(), "measurements": measured[:10000],
+        }
+        account = {"charged": self._charged()} if self.manifest.get("account") else {}
+        return {
+            "privacy": privacy, "plan": plan, "declared": {"post_processing": []}, "account": account,
+            "projection": self._projection(), "recipient": self._recipient(),
+        }
+
+    def _charged(self):
+        """What the account is charged for one of its units."""
+        spent = cost.joint(self.release) if self.release.copies else self.cost.total
+        return self.amount(spent * self.manifest["account"]["unit_of"] ** (2 if self.rho else 1))
+
+    def _note(self):
+        unit, rows = self.manifest["privacy"]["unit"], self.held.max_rows
+        without = self.manifest["privacy"].get("without")
+        who = f"every {unit}, of which at most {rows} rows count"
+        who += ", and for every single row without one" if without == "own" else ""
+        if unit == "row" and (rows == 1 or self.release.projection and self.release.file.version == 1):
+            who = "every row"
+        whether = {"add-remove": "whether it is in the data or not",
+                   "substitute": "whatever it says (the number of rows is public)"}[self.held.neighbours]
+        kind = "zero-concentrated" if self.rho else "pure"
+        protects = f"{self.sign} <= {self.release.budget} of {kind} differential privacy"
+        note = f"{protects} for {who}, {whether}."
+        note += f" Rows without a {unit} are left out." if without == "drop" else ""
+        note += f" The cost is {self.cost.case}." if self.cost.case != cost.SUM else ""
+        return f"{note} {EXACT}" if self.release.exact else note
+
+    def _approximate(self):
+        if not self.rho:
+            return None
+        said = self.manifest["privacy"].get("approximate") or {}
+        if "accounting" in said:
+            epsilon = loss.confirmed(self.release, str(said.get("epsilon")), self.delta)
+            law = {"conversion": EXACT_LAW, "accounting": "exact"}
+            return {"delta": decimal(self.delta), "epsilon": epsilon, **law}
+        epsilon = approximate.epsilon(self.cost.total, self.delta)
+        shown = approximate.shown(epsilon, self.release.file.version)
+        return {"delta": decimal(self.delta), "epsilon": shown, "conversion": CONVERSION}
+
+    def _workload(self):
+        names = []
+        for number, (table, _) in list(enumerate(self.release.plan.workload))[:10000]:
+            asked = self.release.asked.get(number, {})
+            if isinstance(asked, str):
+                names.append(" ".join(asked.split()))
+                continue
+            parts = []
+            for d, level in table:
+                word = asked.get(d, "")
+                word = f"{len(word)} intervals" if isinstance(word, list) else word
+                parts.append(self.release.domain[d].called(level) + (f" ({word})" if word else ""))
+            names.append(" × ".join(parts) or "total")
+        return names
+
+    def _measurements(self):
+        domain = self.release.domain
+        if self.release.projection:
+            measured = [(" × ".join(domain[d].name for d, _ in self.held.key), "projection", self.held.scale)]
+        else:
+            measured = []
+            for number, block in enumerate(self.held.blocks):
+                kind = "basis" if block.kind == "bases" else block.kind
+                scale = sum(self.release.layers(block.scale, number))
+                measured.append((domain.name_of(block.table), kind, scale))
+        fields = ("block", "kind", "scale", "sensitivity", "cost")
+        return [dict(zip(fields, map(str, one + two))) for one, two in zip(measured, self.cost.each)]
+
+    def _projection(self):
+        held = self.release.projection
+        if held is None:
+            return {}
+        bits, indexed = room(held, self.release.domain)
+        bound = 0.0 if indexed else sum(is_text for _, is_text in held.key) * 2.0**-64 + 2.0**-bits
+        mantissa, exponent = f"{bound:.1e}".split("e")
+        key = [self.release.domain[d].name for d, _ in held.key]
+        return {
+            "kind": held.kind, "key": key, "rows": held.rows, "buckets": held.buckets or None,
+            "independence": held.independence, "seed": held.seed.hex(), "sparsity": held.sparsity,
+            "collision": f"{mantissa}e{int(exponent)}",
+        }
+
+    def _recipient(self):
+        copies = self.release.copies
+        if copies is None:
+            return {}
+        number, nested = len(copies.recipients), copies.mode == "nested"
+        centre = CENTRE.format(copies.mean - copies.spread, copies.mean + copies.spread)
+        return {
+            "name": copies.name, "mode": copies.mode, "copies": number, "measuring": copies.measuring,
+            "joint_cost": self.amount(cost.joint(self.release)), "centre": None if nested else centre,
+            "note": NESTED.format(number, self.sign, copies.budget) if nested else SHIFTED.format(number),
+        }

@@ -1,40 +1,41 @@
-"""What a release costs, from its blocks and scales alone: a sum in which each term is rounded up to 96 fractional bits."""
+"""What a release costs, from its blocks and scales alone: a sum of terms rounded up to 96 fractional bits."""
 
 import itertools
+import math
 from fractions import Fraction
 
 import numpy as np
 
 from . import blocks
 from .errors import Beyond
-from .plan import SIBLINGS
 
-SUM, CELLS, PAIRS, BOUND = "the sum over all blocks", "the exact maximum over all cells", "the exact maximum over all pairs of cells", "an upper bound over all pairs of cells"
-DIGITS = 40
+SUM = "the sum over all blocks"
+CELLS = "the exact maximum over all cells"
+PAIRS = "the exact maximum over all pairs of cells"
+BOUND = "an upper bound over all pairs of cells"
 
 
 def up(value):
+    """In units of 2^-96."""
     return -(-value.numerator * (1 << 96) // value.denominator)
 
 
-def down(value, digits=DIGITS):
-    """Rounded down to so many binary digits."""
-    shift = digits - (value.numerator // value.denominator).bit_length()
-    while value * Fraction(2) ** shift < 1 << (digits - 1):
+def down(value):
+    """Rounded down to 40 binary digits."""
+    shift = 40 - (value.numerator // value.denominator).bit_length()
+    while value * Fraction(2) ** shift < 1 << 39:
         shift += 1
     return Fraction(int(value * Fraction(2) ** shift)) / Fraction(2) ** shift
 
 
 def proven(layers):
-    """The parameter of one discrete Gaussian that costs no less than the sum of independent ones with these."""
-    best, total, bits = max(layers), layers[0], None
+    """The parameter of one discrete Gaussian that costs no less than a sum of independent ones."""
+    best, total, bits = max(layers), layers[0], []
     for layer in layers[1:]:
-        least = min(total, layer)
-        own = max(14 * min(int(least), 1 << 20) - 3, 0)
-        bits = own if bits is None else min(bits, own)
+        bits.append(max(14 * min(int(min(total, layer)), 1 << 20) - 3, 0))
         total += layer
-    if bits is not None:
-        left = bits - (len(layers) - 1).bit_length() - (2 * -(-total.numerator // total.denominator) - 1).bit_length()
+    if bits:
+        left = min(bits) - (len(layers) - 1).bit_length() - (2 * math.ceil(total) - 1).bit_length()
         e = min(max(left, 0) // 2, 40)
         if e >= 3:
             best = max(best, down(down(total) * Fraction(1 << (e - 2), (1 << (e - 2)) + 1)))
@@ -42,176 +43,120 @@ def proven(layers):
 
 
 class Cost:
-    """`each` block's sensitivity and cost by itself, the `total`, and what kind of worst case it is."""
+    """`each` block's sensitivity and cost by itself, the `total`, and what `case` of a worst case it is.
 
-    def __init__(self, release):
-        self.release, self.plan, held = release, release.plan, release.projection
-        if held:
-            self._projection(held)
+    Sensitivities are squares under Gaussian noise, and absolute values under Laplace noise."""
+
+    def __init__(self, release, factor=None):
+        """Of this copy, or of one that is measured by itself with `factor` times the first one's scales."""
+        self.plan, held = release.plan, release.held
+        self.gaussian = held.noise == "gaussian"
+        if release.projection:
+            squared = held.rows * (held.max_rows * (2 if held.neighbours == "substitute" else 1)) ** 2
+            self.total = squared / (2 * held.scale if self.gaussian else 2 * held.scale**2)
+            self.each, self.case = [(squared, self.total)], SUM
             return
-        self.gaussian, self.rows = self.plan.noise == "gaussian", self.plan.rows
-        self.scales = [self._one(release.layers(number)) for number in range(len(self.plan.measurements))]
-        self.each = []
-        for block, scale in zip(self.plan.measurements, self.scales):
-            sensitivity = self.alone(block)
-            self.each.append((sensitivity, self.price(sensitivity, scale)))
-        extra = [Fraction(1, 2 if self.gaussian else 1) / self._one(release.truncation_layers())] if release.truncation else []
+        one, plan = proven if self.gaussian else sum, self.plan
+        layers = [release.layers(block.scale, number, factor) for number, block in enumerate(plan.blocks)]
+        budget = release.budget if factor is None else release.copies.budget / factor
+        self.scales = list(map(one, layers))
+        self.products = {block: blocks.products(plan, block) for block in plan.blocks}
+        sensitivities = [self.alone(block) for block in plan.blocks]
+        self.each = list(zip(sensitivities, map(self.price, sensitivities, self.scales)))
+        cut = release.cut_layers(factor)
+        extra = self.price(1, one(cut)) if cut else Fraction(0)
         total, self.case = self._worst()
-        total += sum(map(up, extra))
-        self.total = Fraction(total, 1 << 96)
-        if self.total > release.budget == sum(cost for _, cost in self.each) + sum(extra):
-            self.total = release.budget
-
-    def _projection(self, held):
-        reach = held.max_rows * (2 if held.neighbours == "substitute" else 1)
-        noise = 2 * held.scale if held.noise == "gaussian" else 2 * held.scale**2
-        self.each = [(held.rows * reach**2, Fraction(held.rows * reach**2) / noise)]
-        self.total, self.case = self.each[0][1], None
-
-    def _one(self, layers):
-        return proven(layers) if self.plan.noise == "gaussian" else sum(layers)
+        self.total = Fraction(total + up(extra), 1 << 96)
+        if self.total > budget == sum(cost for _, cost in self.each) + extra:
+            self.total = budget
 
     def price(self, sensitivity, scale):
         return Fraction(sensitivity) / ((2 if self.gaussian else 1) * scale)
 
-    def reach(self, squared):
-        """Of entries that move by ±1 or 0 the sensitivity in the norm of the noise, for all rows of a unit."""
-        return squared * (self.rows**2 if self.gaussian else self.rows)
+    def together(self, sensitivity):
+        """What all blocks cost, of which one moves by `sensitivity(block)` for one row, in units of 2^-96."""
+        rows = self.plan.max_rows**2 if self.gaussian else self.plan.max_rows
+        moved = ((sensitivity(block) * rows, scale) for block, scale in zip(self.plan.blocks, self.scales))
+        return sum(up(self.price(*one)) for one in moved)
 
     def alone(self, block):
-        """How far a unit moves a block by itself: in squares under Gaussian noise, in absolute values under Laplace noise."""
+        """How far a unit moves a block, whatever else it moves."""
+        rows = self.plan.max_rows**2 if self.gaussian else self.plan.max_rows
         if self.plan.neighbours == "add-remove":
-            return self.reach(self.added(block))
-        if block.kind == "table":
-            return self.reach(2)
-        return self.reach(self.added(block) * (4 if self.gaussian else 2))
+            return rows * self.added(block)
+        return rows * (2 if block.kind == "table" else self.added(block) * (4 if self.gaussian else 2))
 
     def added(self, block):
         """How far one row more moves a block."""
         if block.kind == "rows":
-            return max(sum(abs(f) ** (2 if self.gaussian else 1) for _, f in column) for column in self._columns(block).values())
-        out = 1
-        for place, (d, level) in enumerate(block.cuboid):
-            nodes = self.plan.domain[d].size(level)
-            if block.kind == "coefficients":
-                out *= (1 << (nodes - 1).bit_length()) - 1
-            elif block.kind in ("component", "bases"):
-                basis = block.bases[place] if block.bases else SIBLINGS
-                out *= blocks.sibling_squares(self.plan, d, level) if basis is SIBLINGS else int((basis.astype(object) ** 2).sum(axis=0).max())
-        return out
-
-    @staticmethod
-    def _columns(block):
-        columns = {}
-        for number, row in enumerate(block.rows):
-            for cell, factor in row:
-                columns.setdefault(cell, []).append((number, factor))
-        return columns
-
-    def _worst(self):
-        """In units of 2^-96."""
-        kinds = {block.kind for block in self.plan.measurements}
-        if "rows" in kinds:
-            if kinds != {"rows"}:
-                raise Beyond("rows beside other blocks")
-            return self._of_rows()
-        alone = sum(up(cost) for _, cost in self.each)
-        if self.plan.neighbours == "add-remove" or kinds <= {"table"}:
-            return alone, SUM
-        used = sorted({d for block in self.plan.measurements for d, _ in block.cuboid})
-        plain = all(len(self.plan.levels[d]) == 2 for d in used)
-        if not plain or len(used) > 24 or len(self.plan.measurements) << len(used) > 1 << 24:
-            return alone, BOUND
-        worst = 0
-        for size in range(1, len(used) + 1):
-            for apart in itertools.combinations(used, size):
-                moved = (self.price(self.reach(self.apart(block, set(apart))), scale) for block, scale in zip(self.plan.measurements, self.scales))
-                worst = max(worst, sum(map(up, moved)))
-        if self.rows > 1:
-            worst = max(worst, sum(up(self.price(self.reach(self.added(block)), scale)) for block, scale in zip(self.plan.measurements, self.scales)))
-        bases = any(basis is not SIBLINGS for block in self.plan.measurements for basis in block.bases)
-        return worst, BOUND if bases else PAIRS
+            return max(map(self.norm, blocks.columns(self.plan, block)))
+        return math.prod(int(max(same)) for same, _ in self.products[block])
 
     def apart(self, block, dimensions):
         """How far two rows in cells that differ in just these dimensions are apart."""
         if block.kind == "table":
-            return 2 * any(d in dimensions for d, _ in block.cuboid)
+            return 2 * any(d in dimensions for d, _ in block.table)
         squares, low, high = 1, 1, 1
-        for place, (d, level) in enumerate(block.cuboid):
-            n = self.plan.domain[d].size(level)
-            basis = block.bases[place] if block.bases else SIBLINGS
-            if basis is not SIBLINGS:
-                gram = basis.astype(object).T @ basis.astype(object)
-                same, other = np.diag(gram), gram[~np.eye(n, dtype=bool)]
-            elif block.kind == "coefficients":
-                same, other = np.array([(1 << (n - 1).bit_length()) - 1]), np.array([-1])
-            elif block.kind == "differences":
-                same, other = np.array([1]), np.array([-1])
-            else:
-                if n > 4096:
-                    raise Beyond("components of dimensions of more than 4096 categories")
-                same, other = np.array([n * (n - 1)]), np.array([-n])
-            squares *= int(same.max())
+        for (d, _), (same, other) in zip(block.table, self.products[block]):
+            if other is None:
+                raise Beyond("components of dimensions of more than 4096 categories")
             seen = other if d in dimensions else same
-            ends = [a * b for a in (low, high) for b in (int(seen.min()), int(seen.max()))]
+            squares *= int(max(same))
+            ends = [a * b for a in (low, high) for b in (int(min(seen)), int(max(seen)))]
             low, high = min(ends), max(ends)
         return 2 * (squares - low) if self.gaussian else squares - low
 
+    def _worst(self):
+        """What a unit costs at most, in units of 2^-96, and how that is known."""
+        plan, alone = self.plan, sum(up(cost) for _, cost in self.each)
+        kinds = {block.kind for block in plan.blocks}
+        if "rows" in kinds:
+            return self._of_rows()
+        if plan.neighbours == "add-remove" or kinds <= {"table"}:
+            return alone, SUM
+        used = sorted({d for block in plan.blocks for d, _ in block.table})
+        plain = all(len(plan.levels[d]) == 2 for d in used)
+        if not plain or len(used) > 24 or len(plan.blocks) << len(used) > 1 << 24:
+            return alone, BOUND
+        bases = any(isinstance(way, np.ndarray) for block in plan.blocks for way in block.ways)
+        apart = [set(some) for size in range(1, len(used) + 1) for some in itertools.combinations(used, size)]
+        worst = max((self.together(lambda block: self.apart(block, some)) for some in apart), default=0)
+        if plan.max_rows > 1:
+            worst = max(worst, self.together(self.added))
+        return worst, BOUND if bases else PAIRS
+
+    def norm(self, column):
+        """The squared length of a column, or the sum of its absolute values."""
+        return sum(abs(int(entry)) ** (2 if self.gaussian else 1) for entry in column)
+
     def _of_rows(self):
-        """Cells with equal columns are alike: columns are told over the table of all dimensions under rows."""
-        domain = self.plan.domain
-        finest = {}
-        for d, level in (pair for block in self.plan.measurements for pair in block.cuboid):
+        """Cells of the table of all dimensions under rows; those with equal columns are alike."""
+        plan, domain, finest = self.plan, self.plan.domain, {}
+        if any(block.kind != "rows" for block in plan.blocks):
+            raise Beyond("rows beside other blocks")
+        for d, level in (pair for block in plan.blocks for pair in block.table):
             finest[d] = max(level, finest.get(d, 0))
         join = tuple(sorted(finest.items()))
         if domain.cells(join) > 1 << 20:
             raise Beyond("rows over more than 2^20 cells together")
-        columns = np.zeros((domain.cells(join), sum(len(b.rows) for b in self.plan.measurements)), dtype=object)
-        prices, start = [], 0
-        for block, scale in zip(self.plan.measurements, self.scales):
-            index = np.zeros([domain[d].size(level) for d, level in join], dtype=np.int64)
-            for d, level in block.cuboid:
-                axis = [e for e, _ in join].index(d)
-                shape = [1] * len(join)
-                shape[axis] = -1
-                index = index * domain[d].size(level) + domain[d].ancestors(join[axis][1], level).reshape(shape)
-            table = np.zeros((domain.cells(block.cuboid), len(block.rows)), dtype=object)
-            for number, row in enumerate(block.rows):
-                for cell, factor in row:
-                    table[cell, number] = factor
-            columns[:, start:start + len(block.rows)] = table[index.reshape(-1)]
-            prices.append((start, start + len(block.rows), scale))
-            start += len(block.rows)
-        distinct = [np.array(c, dtype=object) for c in dict.fromkeys(map(tuple, columns))]
+        columns = {one: blocks.columns(plan, one)[domain.above(join, one.table)] for one in plan.blocks}
+        whole = np.hstack(list(columns.values()))
+        distinct = np.unique(whole, axis=0, return_index=True)[1]
 
-        def cost(column):
-            power = np.abs(column) ** (2 if self.gaussian else 1)
-            return sum(up(self.price(self.reach(int(power[a:b].sum())), scale)) for a, b, scale in prices)
+        def cost(one, two=None):
+            other = {block: 0 if two is None else columns[block][two] for block in plan.blocks}
+            return self.together(lambda block: self.norm(columns[block][one] - other[block]))
+
         single = max(map(cost, distinct))
-        if self.plan.neighbours == "add-remove":
+        if plan.neighbours == "add-remove":
             return single, CELLS
-        factors = sum(int((column != 0).sum()) for column in distinct)
-        if len(distinct) * factors > 1 << 25:
+        if len(distinct) * int((whole[distinct] != 0).sum()) > 1 << 25:
             return single * (4 if self.gaussian else 2), BOUND
-        worst = max((cost(a - b) for a, b in itertools.combinations(distinct, 2)), default=0)
-        return max(worst, single if self.rows > 1 else 0), PAIRS
-
-
-class _As:
-    """The same release as the copy of another recipient would be: nested copies are asked for the first one's only."""
-
-    def __init__(self, release, number):
-        self.plan, self.projection, self.truncation, self.factor = release.plan, None, release.truncation, release.copies.recipients[number][1]
-        self.first, self.budget = release.copies.truncation, release.copies.budget / self.factor
-
-    def layers(self, number):
-        return [self.plan.measurements[number].scale * self.factor]
-
-    def truncation_layers(self):
-        return [self.first * self.factor]
+        worst = max(itertools.starmap(cost, itertools.combinations(distinct, 2)), default=0)
+        return max(worst, single if plan.max_rows > 1 else 0), PAIRS
 
 
 def joint(release):
-    """What all copies together cost."""
-    number = 1 if release.copies.mode == "nested" else len(release.copies.recipients)
-    return sum(Cost(_As(release, one)).total for one in range(number))
+    """What all copies together cost: of nested copies the first one tells what all do."""
+    number = 1 if release.copies.mode == "nested" else None
+    return sum(Cost(release, factor).total for _, factor in release.copies.recipients[:number])

@@ -1,9 +1,11 @@
 """Dimensions, their levels, and what lies below what."""
 
+import math
+
 import numpy as np
 
 from . import texts
-from .errors import Refused, must
+from .errors import must
 from .wire import Wire
 
 
@@ -11,13 +13,15 @@ class Level:
     """A partition: labels, the node of the coarser level that holds each, and the numbers each stands for."""
 
     def __init__(self, name, labels, parents, bounds):
-        self.name, self.labels, self.parents, self.bounds = name, labels, np.array(parents, dtype=np.int64), bounds
+        self.name, self.labels, self.bounds = name, labels, bounds
+        self.parents = np.array(parents, dtype=np.int64)
 
     def __len__(self):
         return len(self.labels)
 
-    def same(self, other):
-        return (self.name, self.labels, self.bounds) == (other.name, other.labels, other.bounds) and np.array_equal(self.parents, other.parents)
+    def __eq__(self, other):
+        alike = (self.name, self.labels, self.bounds) == (other.name, other.labels, other.bounds)
+        return alike and np.array_equal(self.parents, other.parents)
 
 
 class Dimension:
@@ -25,10 +29,7 @@ class Dimension:
 
     def __init__(self, name, levels):
         self.name, self.levels = name, [Level("total", ["total"], [0], [])] + levels
-
-    @property
-    def finest(self):
-        return len(self.levels) - 1
+        self.finest = len(levels)
 
     def size(self, level):
         return len(self.levels[level])
@@ -45,55 +46,56 @@ class Dimension:
 
 
 class Domain(list):
-    def name_of(self, cuboid):
-        return " × ".join(self[d].called(level) for d, level in cuboid) or "total"
+    """A table is a tuple of (dimension, level); the last dimension of its cells runs fastest."""
 
-    def cells(self, cuboid):
-        count = 1
-        for d, level in cuboid:
-            count *= self[d].size(level)
-        return count
+    def name_of(self, table):
+        return " × ".join(self[d].called(level) for d, level in table) or "total"
+
+    def cells(self, table):
+        return math.prod(self[d].size(level) for d, level in table)
+
+    def above(self, fine, coarse):
+        """Of each cell of the table `fine` the number of the cell of the table `coarse` that it is in."""
+        axes = [d for d, _ in fine]
+        index = np.zeros([self[d].size(level) for d, level in fine], dtype=np.int64)
+        for d, level in coarse:
+            axis = axes.index(d)
+            shape = [-1 if a == axis else 1 for a in range(len(axes))]
+            index = index * self[d].size(level) + self[d].ancestors(fine[axis][1], level).reshape(shape)
+        return index.reshape(-1)
 
 
 def decode(data):
     wire = Wire(data, "domain")
 
     def bound():
-        tag = wire.choice((0, 1, 2))
+        tag = wire.choice(0, 2)
         if tag == 0:
             return None
         low, high = wire.double(), wire.double()
-        must(low <= high, "the domain is invalid: bounds in the wrong order")
-        return (low, high, tag == 2)
+        wire.must(low <= high, "has bounds in the wrong order")
+        return low, high, tag == 2
+
+    def text():
+        return texts.harmless(wire.text(4096))
 
     def level():
-        return Level(wire.text(4096), wire.list(lambda: wire.text(4096), 1, 2_097_152), wire.list(lambda: wire.unsigned(32)), wire.list(bound))
+        labels = (text(), wire.list(text, 1, 2_097_152))
+        return Level(*labels, wire.list(lambda: wire.unsigned(32)), wire.list(bound))
 
     def dimension():
-        return Dimension(wire.text(4096), wire.list(level, 1, 63))
+        return Dimension(text(), wire.list(level, 1, 63))
 
     domain = Domain(wire.list(dimension, 0, 4096))
     wire.end()
-    _check(domain)
-    return domain
-
-
-def _check(domain):
-    distinct([dimension.name for dimension in domain], "dimensions")
+    names = [[dimension.name for dimension in domain]]
     for dimension in domain:
-        distinct([level.name for level in dimension.levels[1:]], "levels")
-        texts.harmless(dimension.name)
-        above = 1
-        for level in dimension.levels[1:]:
-            distinct(level.labels, "labels")
-            for text in [level.name] + level.labels:
-                texts.harmless(text)
-            must(len(level.parents) == len(level), "the domain is invalid: not every label has a parent")
-            must(len(np.unique(level.parents)) == above and level.parents.max() < above, "the domain is invalid: a node without children, or no such parent")
-            must(len(level.bounds) in (0, len(level)), "the domain is invalid: not every label has bounds")
-            above = len(level)
-
-
-def distinct(names, what):
-    if len(set(names)) != len(names):
-        raise Refused(f"the domain is invalid: two {what} have one name")
+        names.append([level.name for level in dimension.levels[1:]])
+        for above, level in zip(dimension.levels, dimension.levels[1:]):
+            names.append(level.labels)
+            whole = len(level.parents) == len(level) and len(level.bounds) in (0, len(level))
+            wire.must(whole, "does not give every label a parent and bounds")
+            parents = np.array_equal(np.unique(level.parents), range(len(above)))
+            wire.must(parents, "has a node without children, or no such parent")
+    wire.must(all(len(set(some)) == len(some) for some in names), "has a name twice")
+    return domain

@@ -4,9 +4,13 @@
 class Refused(Exception):
     """The file breaks a rule of the format."""
 
+    outcome = "failed"
+
 
 class Beyond(Exception):
-    """The file may be sound, but this program does not go so far: `unchecked`."""
+    """The file may be sound, but this program does not go so far."""
+
+    outcome = "unchecked"
 
 
 def must(condition, why):

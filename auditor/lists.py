@@ -10,16 +10,9 @@ from .domain import Dimension, Level
 from .errors import Beyond, must
 
 
-def shown(number):
-    """A number as labels show it: no more digits than it needs."""
-    value = float(number)
-    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
-
-
 def dimension(entry, attachment):
     """One `[[dimension]]`; `attachment` gives the text of a file it names."""
     name = entry["name"]
-    fallback = list(dict.fromkeys(entry[key] for key in ("missing", "other") if key in entry))
     if entry.get("text"):
         return Dimension(name, [])
     numbers, groups, finest = [], [], name
@@ -27,38 +20,46 @@ def dimension(entry, attachment):
         labels = list(entry["categories"])
     elif "codes" in entry or "range" in entry:
         low, high = entry["range"] if "range" in entry else (0, entry["codes"] - 1)
-        labels, numbers = [str(n) for n in range(low, high + 1)], [(float(n), float(n), True) for n in range(low, high + 1)]
+        numbers = [(float(n), float(n), True) for n in range(low, high + 1)]
+        labels = [shown(low) for low, _, _ in numbers]
     elif "bins" in entry:
         ends = list(map(float, entry["bins"]))
         numbers = [(a, b, b == ends[-1]) for a, b in zip(ends, ends[1:])]
         labels = list(map(interval, numbers))
     elif "dates" in entry:
-        labels, groups = _days(*map(datetime.date.fromisoformat, entry["dates"]))
+        first, last = map(datetime.date.fromisoformat, entry["dates"])
+        labels = [(first + datetime.timedelta(n)).isoformat() for n in range((last - first).days + 1)]
+        quarters = [f"{day[:4]}-Q{(int(day[5:7]) + 2) // 3}" for day in labels]
+        months, years = [day[:7] for day in labels], [day[:4] for day in labels]
+        groups = [("month", months), ("quarter", quarters), ("year", years)]
     else:
         must("hierarchy" in entry, f"the spec does not say what the values of {name} are")
-        rows = [row for row in csv.reader(io.StringIO(attachment(entry["hierarchy"]))) if row]
-        finest, labels = rows[0][0], [row[0] for row in rows[1:]]
-        groups = [(column, [row[at] for row in rows[1:]]) for at, column in list(enumerate(rows[0]))[1:]]
+        heads, *columns = [row for row in csv.reader(io.StringIO(attachment(entry["hierarchy"]))) if row]
+        (finest, labels), *groups = zip(heads, map(list, zip(*columns)))
+    fallback = dict.fromkeys(entry[key] for key in ("missing", "other") if key in entry)
     more = [label for label in fallback if label not in labels]
     levels = [Level(finest, labels + more, [], numbers + [None] * len(more) if numbers else [])]
+    below = list(range(len(levels[0])))
     for level, of in groups:
-        above = dict(zip(labels, of))
-        _over(levels, level, [above[node[0]] if node[0] in above else levels[-1].labels[i] for i, node in enumerate(_below(levels))])
+        of = of + more
+        above = [of[below.index(node)] for node in range(len(levels[-1]))]
+        _over(levels, level, above)
+        below = [int(levels[-2].parents[node]) for node in below]
     for level in entry.get("levels", []):
         _level(levels, level)
     levels[-1].parents = np.zeros(len(levels[-1]), dtype=np.int64)
     return Dimension(name, levels[::-1])
 
 
-def _below(levels):
-    """Of each node of the coarsest level so far the finest labels below it."""
-    below = [[label] for label in levels[0].labels]
-    for level in levels[:-1]:
-        merged = [[] for _ in range(level.parents.max() + 1)]
-        for node, parent in enumerate(level.parents):
-            merged[parent] += below[node]
-        below = merged
-    return below
+def shown(number):
+    """A number as labels show it: no more digits than it needs."""
+    value = float(number)
+    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+
+
+def interval(bound):
+    low, high, closed = bound
+    return f"[{shown(low)}, {shown(high)}{']' if closed else ')'}"
 
 
 def _over(levels, name, of, order=()):
@@ -70,51 +71,41 @@ def _over(levels, name, of, order=()):
 
 
 def together(bounds, parents, count):
-    """The numbers of each of `count` coarser nodes, from the least to the greatest below it; none where one below has none."""
+    """The numbers of each of `count` coarser nodes: from the least to the greatest below, if all have any."""
     found = []
     for node in range(count) if bounds else ():
         held = [bound for bound, parent in zip(bounds, parents) if parent == node]
-        top = max((bound for bound in held if bound), key=lambda bound: (bound[1], bound[2]), default=None)
-        found.append(None if None in held else (min(bound[0] for bound in held), top[1], top[2]))
+        if None in held:
+            found.append(None)
+        else:
+            found.append((min(held)[0], *max((high, closed) for _, high, closed in held)))
     return found
-
-
-def interval(bound):
-    low, high, closed = bound
-    return f"[{shown(low)}, {shown(high)}{']' if closed else ')'}"
 
 
 def _level(levels, entry):
     below, name = levels[-1], entry["name"]
     if "map" in entry:
-        pairs = {}
+        pairs, order = {}, []
         for key, value in entry["map"].items():
-            for label in value if isinstance(value, list) else [key]:
-                pairs[label] = key if isinstance(value, list) else value
-        order = list(entry["map"]) if any(isinstance(value, list) for value in entry["map"].values()) else []
+            if isinstance(value, list):
+                order = list(entry["map"])
+            pairs.update({label: key for label in value} if isinstance(value, list) else {key: value})
         _over(levels, name, [pairs.get(label, label) for label in below.labels], order)
         return
-    whole = all(bound is None or bound[2] for bound in below.bounds)
     must(below.bounds, f"the level {name} groups numbers where there are none")
+    whole = all(bound is None or bound[2] for bound in below.bounds)
     if "width" in entry:
         if not whole:
             raise Beyond("bands of intervals")
         first = min(bound[0] for bound in below.bounds if bound)
-        groups = [None if bound is None else (bound[0] - first) // entry["width"] for bound in below.bounds]
+        group = lambda low: (low - first) // entry["width"]
     else:
-        groups = [None if bound is None else sum(float(cut) <= bound[0] for cut in entry["cuts"]) for bound in below.bounds]
-    of = []
-    for group, label in zip(groups, below.labels):
-        held = [bound for bound, other in zip(below.bounds, groups) if other == group and group is not None]
-        if not held:
-            of.append(label)
-            continue
-        low, (_, high, closed) = held[0][0], held[-1]
-        of.append(interval((low, high, closed)) if not whole else shown(low) if low == high else f"{shown(low)}-{shown(high)}")
-    _over(levels, name, of)
-
-
-def _days(first, last):
-    days = [first + datetime.timedelta(n) for n in range((last - first).days + 1)]
-    text = [day.isoformat() for day in days]
-    return text, [("month", [t[:7] for t in text]), ("quarter", [f"{t[:4]}-Q{(int(t[5:7]) + 2) // 3}" for t in text]), ("year", [t[:4] for t in text])]
+        group = lambda low: sum(float(cut) <= low for cut in entry["cuts"])
+    groups = [None if bound is None else group(bound[0]) for bound in below.bounds]
+    names = {}
+    for key in set(groups) - {None}:
+        held = [bound for bound, other in zip(below.bounds, groups) if other == key]
+        low, high, closed = held[0][0], *held[-1][1:]
+        band = shown(low) if low == high else f"{shown(low)}-{shown(high)}"
+        names[key] = band if whole else interval((low, high, closed))
+    _over(levels, name, [names.get(key, label) for key, label in zip(groups, below.labels)])

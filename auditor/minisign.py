@@ -10,6 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from .errors import must, Refused
 
 UNTRUSTED = "untrusted comment: signature by margins, verify with minisign"
+TRUSTED = "trusted comment: "
 NOT_PRIVATE = "RWR0TOycRz0cUe0S537v4VMiB75JoiMrJuy5lPkkqxOEycRPjI4rtxVb"
 
 
@@ -26,9 +27,9 @@ class Key:
     """A public key: a number of 8 bytes and 32 bytes of Ed25519."""
 
     def __init__(self, line):
-        data = _base64(line, 56)
+        self.line, data = line, _base64(line, 56)
         must(data[:2] == b"Ed", "the public key is of another algorithm")
-        self.line, self.number, self.point = line, data[2:10], data[10:]
+        self.number, self.point = data[2:10], data[10:]
 
     def check(self, signature, message):
         try:
@@ -36,28 +37,18 @@ class Key:
         except (InvalidSignature, ValueError):
             raise Refused("the signature is not valid") from None
 
-    def is_known_to_all(self):
-        return self.point == Key(NOT_PRIVATE).point
-
-
-def read_key(text):
-    """A key from a .pub file, or from its line alone."""
-    lines = [line.strip() for line in text.strip().splitlines()]
-    return Key(lines[-1])
-
 
 def verify(key, data, signature, comment):
-    """Whether `signature`, four lines, is that of `data` by `key` under this trusted comment."""
+    """Refuses a `signature` that is not that of `data` by `key` under this trusted comment."""
     try:
         lines = signature.decode("utf-8").split("\n")
     except UnicodeDecodeError:
         raise Refused("the signature is not text") from None
     must(len(lines) == 5 and lines[4] == "", "the signature has not four lines")
     must(lines[0] == UNTRUSTED, "the signature's first line is another one")
-    prefix = "trusted comment: "
-    must(lines[2] == prefix + comment, "the signature's trusted comment does not name this release and this manifest")
+    must(lines[2] == TRUSTED + comment, "the signature's comment does not name this release")
     first, last = _base64(lines[1], 100), _base64(lines[3], 88)
     must(first[:2] == b"ED", "the signature is of another algorithm")
     must(first[2:10] == key.number, "the signature is by a key of another number")
     key.check(first[10:], hashlib.blake2b(data).digest())
-    key.check(last, first[10:] + lines[2][len(prefix):].encode("utf-8"))
+    key.check(last, first[10:] + comment.encode("utf-8"))

@@ -1,114 +1,116 @@
 """The plan: who is protected, what is asked, what is measured and with how much noise."""
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
-from .errors import must
-from .wire import Wire
+from .errors import Beyond
+from .wire import Wire, ascend
 
-STRATEGIES = [None, "residual", "queries", "base", "hierarchy", "cluster", "tables", "given", "wavelet", "fourier", "matrix", "bases"]
-BLOCKS = [None, "component", "table", "differences", "coefficients", "rows", "bases"]
-SIBLINGS = "siblings"
+STRATEGIES = "residual queries base hierarchy cluster tables given wavelet fourier matrix bases".split()
+KINDS = "component table differences coefficients rows bases".split()
 
 
-@dataclass
 class Block:
-    """Something measured with one noise: `cuboid` is a tuple of (dimension, level)."""
+    """Something measured with one noise. `ways` says by dimension of the table what is taken there: a kind of
+    block by its name, or a basis of whole numbers as a matrix. A block of rows has its sums in `rows`."""
 
-    kind: str
-    cuboid: tuple
-    scale: object = None
-    rows: list = field(default_factory=list)
-    bases: list = field(default_factory=list)
+    def __init__(self, kind, table):
+        self.kind, self.table, self.ways, self.rows, self.scale = kind, table, [kind] * len(table), [], None
 
 
 class Plan:
     """As stored. `levels` are those in use, by dimension."""
 
     def __init__(self, data, domain):
-        self.domain, wire = domain, Wire(data, "plan")
-        self.noise = [None, "gaussian", "laplace"][wire.choice((1, 2))]
+        self.domain, self.wire, self._ways = domain, Wire(data, "plan"), {}
+        wire = self.wire
+        self.noise = wire.one_of("gaussian", "laplace")
         self.budget = wire.rational()
-        self.neighbours = [None, "add-remove", "substitute"][wire.choice((1, 2))]
-        self.rows = wire.unsigned(32)
-        must(self.rows >= 1, "the plan is invalid: a unit owns no row")
-        self.strategy = STRATEGIES[wire.choice(range(1, 12))]
-        self.rule = [None, "optimal", "uniform"][wire.choice((1, 2))]
+        self.neighbours = wire.one_of("add-remove", "substitute")
+        self.max_rows = wire.unsigned(32)
+        wire.must(self.max_rows >= 1, "gives a unit no row")
+        self.strategy = wire.one_of(*STRATEGIES)
+        self.rule = wire.one_of("optimal", "uniform")
         self.levels = wire.list(lambda: wire.list(wire.byte))
-        must(len(self.levels) == len(domain), "the plan is invalid: levels are not told for each dimension")
+        wire.must(len(self.levels) == len(domain), "does not say for each dimension which levels are in use")
         for dimension, levels in zip(domain, self.levels):
-            must(levels[:1] == [0] and all(a < b for a, b in zip(levels, levels[1:])) and levels[-1] <= dimension.finest,
-                 "the plan is invalid: levels in use do not exist, or do not ascend")
-        self.workload = wire.list(lambda: (self.cuboid(wire), wire.rational(positive=False)), 0, 262_144)
-        self._known = {}
-        self.measurements = wire.list(lambda: self._measurement(wire), 0, 262_144)
+            some = levels[:1] == [0] and levels[-1] <= dimension.finest
+            wire.must(some and ascend(levels), "uses levels that do not exist, or do not ascend")
+        self.workload = wire.list(lambda: (self._table(), wire.rational(positive=False)), 0, 262_144)
+        self.blocks = wire.list(self._block, 0, 262_144)
         wire.end()
-        self._once()
-
-    def cuboid(self, wire):
-        items = tuple(wire.list(lambda: (wire.unsigned(16), wire.byte())))
-        must(all(a[0] < b[0] for a, b in zip(items, items[1:])), "the plan is invalid: the dimensions of a table do not ascend")
-        for d, level in items:
-            must(d < len(self.levels) and level >= 1 and level in self.levels[d], "the plan is invalid: a table is not made of levels in use")
-        return items
+        parts = [block.table for block in self.blocks if block.kind in ("component", "differences", "bases")]
+        wire.must(len(set(parts)) == len(parts), "measures a component twice")
 
     def coarser(self, d, level):
         """The next coarser level in use."""
         return self.levels[d][self.levels[d].index(level) - 1]
 
+    def new(self, d, level):
+        """How many nodes more a level has than the next coarser one in use."""
+        return self.domain[d].size(level) - self.domain[d].size(self.coarser(d, level))
+
     def groups(self, d, level):
         """Of each node of a level which node of the next coarser level in use it is below."""
         return self.domain[d].ancestors(level, self.coarser(d, level))
 
-    def _measurement(self, wire):
-        kind = BLOCKS[wire.choice(range(1, 7))]
-        block = Block(kind, self.cuboid(wire))
-        cells = self.domain.cells(block.cuboid)
-        must(cells <= 2**31, "the plan is invalid: a measured table has more cells than any may have")
-        if kind == "rows":
-            must(cells <= 1 << 20, "the plan is invalid: a table under rows has too many cells")
-            block.rows = wire.list(lambda: self._row(wire, cells), 1)
-        if kind == "bases":
-            must(wire.unsigned(64) == len(block.cuboid), "the plan is invalid: bases are not told for each dimension")
-            block.bases = [self._basis(wire, d, level) for d, level in block.cuboid]
+    def _table(self):
+        wire = self.wire
+        table = tuple(wire.list(lambda: (wire.unsigned(16), wire.byte())))
+        wire.must(ascend([d for d, _ in table]), "has a table whose dimensions do not ascend")
+        for d, level in table:
+            used = d < len(self.levels) and level >= 1 and level in self.levels[d]
+            wire.must(used, "has a table that is not made of levels in use")
+        return table
+
+    def _block(self):
+        wire = self.wire
+        block = Block(wire.one_of(*KINDS), self._table())
+        cells = self.domain.cells(block.table)
+        wire.must(cells <= 1 << (20 if block.kind == "rows" else 31), "measures a table of too many cells")
+        if block.kind == "rows":
+            block.rows = wire.list(lambda: self._row(cells), 1)
+        if block.kind == "bases":
+            wire.must(wire.unsigned(64) == len(block.table), "does not give a basis for each dimension")
+            block.ways = [self._basis(d, level) for d, level in block.table]
         block.scale = wire.rational()
-        must(block.scale <= (2**104 if self.noise == "gaussian" else 2**40), "the plan is invalid: a measurement has more noise than can be drawn")
-        for d, level in block.cuboid:
-            if kind == "differences":
-                must(np.bincount(self.groups(d, level)).max() <= 2, "the plan is invalid: differences of groups of more than two")
-            if kind == "coefficients":
-                must(self.levels[d] == [0, level], "the plan is invalid: coefficients where there are several levels")
-            if kind in ("component", "bases"):
-                told = self._known.setdefault(("by", d, level), SIBLINGS if kind == "component" else block.bases[[c[0] for c in block.cuboid].index(d)])
-                mine = SIBLINGS if kind == "component" else block.bases[[c[0] for c in block.cuboid].index(d)]
-                must(told is mine or told == SIBLINGS and mine == SIBLINGS, "the plan is invalid: a level is told in two ways")
+        most = 2**104 if self.noise == "gaussian" else 2**40
+        wire.must(block.scale <= most, "has more noise than can be drawn")
+        for (d, level), way in zip(block.table, block.ways):
+            fits = True
+            if block.kind == "differences":
+                fits = np.bincount(self.groups(d, level)).max() <= 2
+            elif block.kind == "coefficients":
+                fits = self.levels[d] == [0, level]
+            elif block.kind in ("component", "bases"):
+                fits = self._ways.setdefault((d, level), way) is way
+            wire.must(fits, f"measures {block.kind} of a level that has none such")
         return block
 
-    def _row(self, wire, cells):
+    def _row(self, cells):
+        wire = self.wire
         row = wire.list(lambda: (wire.unsigned(32), wire.signed(32)), 1)
-        must(all(a[0] < b[0] for a, b in zip(row, row[1:])) and row[-1][0] < cells and all(f for _, f in row), "the plan is invalid: a row is malformed")
+        inside = ascend([cell for cell, _ in row]) and row[-1][0] < cells
+        wire.must(inside and all(factor for _, factor in row), "has a row that is malformed")
         return row
 
-    def _basis(self, wire, d, level):
-        tag, known = wire.choice((1, 2, 3)), self._known.get((d, level))
-        if tag == 1:
-            return SIBLINGS
-        must((known is None) == (tag == 3), "the plan is invalid: a basis is told twice, or never")
-        if tag == 2:
-            return known
-        nodes, above = self.domain[d].size(level), self.domain[d].size(self.coarser(d, level))
+    def _basis(self, d, level):
+        """The component of the level, or a matrix: the first time with its entries, then without."""
+        wire, told = self.wire, self._ways.get((d, level))
+        way = wire.one_of("component", "again", "new", "weights")
+        if way == "weights":
+            raise Beyond("components with weights of nodes")
+        if way == "component":
+            return way
+        if way == "again":
+            wire.must(isinstance(told, np.ndarray), "does not tell a basis")
+            return told
+        wire.must(told is None, "tells a basis twice")
+        rows, nodes = self.new(d, level), self.domain[d].size(level)
         entries = wire.list(lambda: wire.signed(32))
-        must(nodes <= 1024 and nodes > above and len(entries) == (nodes - above) * nodes, "the plan is invalid: a basis is of another size")
-        must(max(map(abs, entries)) <= 1 << 20, "the plan is invalid: a basis has too large entries")
-        basis = np.array(entries, dtype=np.int64).reshape(nodes - above, nodes)
-        rollup = np.zeros((above, nodes))
-        rollup[self.groups(d, level), np.arange(nodes)] = 1
-        whole = np.vstack([rollup, basis / max(1, np.abs(basis).max())])
-        must(np.linalg.cond(whole) < 1e12, "the plan is invalid: a basis is singular")
-        self._known[(d, level)] = basis
+        wire.must(0 < rows < nodes <= 1024 and len(entries) == rows * nodes, "has a basis of another size")
+        wire.must(max(map(abs, entries)) <= 1 << 20, "has a basis with too large entries")
+        basis = np.array(entries, dtype=np.int64).reshape(rows, nodes)
+        coarse = np.eye(nodes - rows)[:, self.groups(d, level)]
+        whole = np.vstack([coarse, basis / max(1, np.abs(basis).max())])
+        wire.must(np.linalg.cond(whole) < 1e12, "has a basis that is singular")
         return basis
-
-    def _once(self):
-        parts = [b.cuboid for b in self.measurements if b.kind in ("component", "differences", "bases")]
-        must(len(set(parts)) == len(parts), "the plan is invalid: a component is measured twice")

@@ -1,13 +1,14 @@
 """Dense generalised least squares: the best linear unbiased answers, and their variances."""
 
+import itertools
 import math
-from functools import cached_property
 
 import numpy as np
 
 from . import blocks, where
-from .errors import Beyond, Refused
-from .tree import Cube
+from .errors import Beyond, Refused, must
+
+MOST = 6000
 
 
 def gaussian_variance(scale):
@@ -24,97 +25,120 @@ def laplace_variance(scale):
     return 0.5 / math.sinh(0.5 / float(scale)) ** 2
 
 
+class Unknowns:
+    """What the cells of tables are sums of.
+
+    In a dimension a level's nodes are told by those of the coarser level, each shared evenly by its children,
+    and by a number for each node but the first of its siblings, which that first one is less by. A table's
+    unknowns are products of those of its dimensions; with the total in one, those of the table without it."""
+
+    def __init__(self, plan, tables):
+        self.plan, self.numbers, self.matrices = plan, {}, {}
+        tables = {tuple(sorted(table)) for table in tables}
+        self.tops = [a for a in sorted(tables) if not any(a != b and covers(b, a) for b in tables)]
+        for table in self.tops:
+            if plan.domain.cells(table) <= MOST:
+                for name in self.names(table):
+                    self.numbers.setdefault(name, len(self.numbers))
+            if max(len(self.numbers), plan.domain.cells(table)) > MOST:
+                raise Beyond(f"equations of more than {MOST} unknowns")
+
+    def names(self, table):
+        columns = [range(self.plan.domain[d].size(level)) for d, level in table]
+        for chosen in itertools.product(*columns):
+            yield tuple((d, column) for (d, _), column in zip(table, chosen) if column)
+
+    def matrix(self, d, top):
+        """The nodes of a level by the unknowns of their dimension."""
+        if (d, top) not in self.matrices:
+            matrix = np.ones((1, 1))
+            for level in self.plan.levels[d][1:self.plan.levels[d].index(top) + 1]:
+                groups = self.plan.groups(d, level)
+                shared = matrix[groups] / np.bincount(groups)[groups][:, None]
+                matrix = np.hstack([shared, blocks.contrasts(groups)])
+            self.matrices[d, top] = matrix
+        return self.matrices[d, top]
+
+    def rows(self, table, sums=None):
+        """Sums of a table's cells over the unknowns: in each dimension those of a matrix, or each node."""
+        parts = [self.matrix(d, top) for d, top in table]
+        rows = blocks.kron([a @ b for a, b in zip(sums, parts)] if sums else parts)
+        found = np.zeros((len(rows), len(self.numbers)))
+        found[:, [self.numbers[name] for name in self.names(table)]] = rows
+        return found
+
+
+def covers(fine, coarse):
+    return all(dict(fine).get(d, 0) >= level for d, level in coarse)
+
+
 class Answers:
     """The equations of a release of tables, solved once."""
 
     def __init__(self, release):
         self.release, self.plan = release, release.plan
-        self.cube = Cube(self.plan, [b.cuboid for b in self.plan.measurements] + [c for c, _ in release.exact])
+        measured = [block.table for block in self.plan.blocks]
+        self.unknowns = Unknowns(self.plan, measured + [table for table, _ in release.exact])
+        self._solve([self._equations(number, block) for number, block in enumerate(self.plan.blocks)])
+
+    def _equations(self, number, block):
+        """White rows and values, and by row what is added where all noises of the block are one more."""
         variance = gaussian_variance if self.plan.noise == "gaussian" else laplace_variance
-        self.blocks = []
-        for number, block in enumerate(self.plan.measurements):
-            spread = sum(map(variance, release.layers(number)))
-            self.blocks.append(self._block(block, np.array(release.values[number], dtype=float), spread))
-        self._solve()
-
-    def _block(self, block, values, variance):
-        """White rows and values, and by row of these what one and the same shift of all noises adds."""
+        spread = sum(map(variance, self.release.layers(block.scale, number)))
         if block.kind == "rows":
-            sums = np.zeros((len(block.rows), self.plan.domain.cells(block.cuboid)))
-            for number, row in enumerate(block.rows):
-                for cell, factor in row:
-                    sums[number, cell] = factor
-            rows, root = sums @ self.cube.rows(block.cuboid), [np.eye(len(sums))]
-            shift = np.ones(len(sums))
+            sums = blocks.columns(self.plan, block).T
+            rows, noise = sums @ self.unknowns.rows(block.table), [np.eye(len(sums))]
         else:
-            parts = blocks.factors(self.plan, block)
-            rows = math.prod(m for _, _, m in parts) * self.cube.rows(block.cuboid, [D @ S for S, D, _ in parts])
-            root = [np.linalg.cholesky(D @ D.T) for _, D, _ in parts]
-            shift = blocks.kron([D.sum(axis=1)[:, None] for _, D, _ in parts])[:, 0]
+            parts = [blocks.factors(self.plan, *pair, way) for pair, way in zip(block.table, block.ways)]
+            rows = self.unknowns.rows(block.table, [m * D @ S for S, D, m in parts])
+            noise = [D for _, D, _ in parts]
+        white = blocks.kron([np.linalg.inv(np.linalg.cholesky(D @ D.T)) for D in noise]) / math.sqrt(spread)
+        shift = white @ blocks.kron([D.sum(axis=1)[:, None] for D in noise])[:, 0]
         centre = self.release.copies.mean if self.release.copies else 0
-        white = blocks.kron([np.linalg.inv(part) for part in root]) / math.sqrt(variance)
-        shift = white @ shift
-        return white @ rows, white @ values - centre * shift, shift
+        return white @ rows, white @ self.release.values[number].astype(float) - centre * shift, shift
 
-    @cached_property
     def _known(self):
         """Rows that are known: exact tables, and the cells that are empty whatever the data."""
-        rows, values = [np.zeros((0, self.cube.unknowns))], [np.zeros(0)]
-        for cuboid, counts in self.release.exact:
-            rows.append(self.cube.rows(cuboid))
-            values.append(np.array(counts, dtype=float))
-        if self.release.zeros:
-            conditions = [where.parse(text, self.plan.domain) for text in self.release.zeros]
-            for cuboid in self.finest():
-                empty = where.everywhere(conditions, self.plan.domain, cuboid)
-                rows.append(self.cube.rows(cuboid)[empty])
-                values.append(np.zeros(int(empty.sum())))
+        domain, rows, values = self.plan.domain, [np.zeros((0, len(self.unknowns.numbers)))], [np.zeros(0)]
+        for table, counts in self.release.exact:
+            rows.append(self.unknowns.rows(table))
+            values.append(counts.astype(float))
+        conditions = [where.parse(text, domain) for text in self.release.zeros]
+        for table in self.unknowns.tops if conditions else ():
+            empty = where.everywhere(conditions, domain, table)
+            rows.append(self.unknowns.rows(table)[empty])
+            values.append(np.zeros(empty.sum()))
         return np.vstack(rows), np.concatenate(values)
 
-    def finest(self):
-        """The components below no other."""
-        def below(a, b):
-            return a != b and all(dict(b).get(d, 0) >= level for d, level in a)
-        return [a for a in self.cube.components if not any(below(a, b) for b in self.cube.components)]
-
-    def _solve(self):
+    def _solve(self, equations):
         """With the known rows C θ = d, θ = θ₀ + Bφ; φ by least squares of the white rows."""
-        unknowns = self.cube.unknowns
-        known, values = self._known
+        unknowns = len(self.unknowns.numbers)
+        known, values = self._known()
         self.start, self.free = np.zeros(unknowns), np.eye(unknowns)
         if len(known):
             u, s, vt = np.linalg.svd(known, full_matrices=True)
             rank = int((s > 1e-10 * max(s[0], 1)).sum()) if len(s) else 0
             self.start = vt[:rank].T @ ((u[:, :rank].T @ values) / s[:rank])
-            if np.abs(known @ self.start - values).max(initial=0) > 1e-6 * (1 + np.abs(values).max(initial=0)):
-                raise Refused("what is exact and what is empty contradict each other")
+            agree = np.abs(known @ self.start - values).max() <= 1e-6 * (1 + np.abs(values).max())
+            must(agree, "exact tables and empty cells contradict each other")
             self.free = vt[rank:].T
-        rows = np.vstack([np.zeros((0, unknowns))] + [rows for rows, _, _ in self.blocks])
-        self.values = np.concatenate([np.zeros(0)] + [v for _, v, _ in self.blocks]) - rows @ self.start
-        self.shift = np.concatenate([np.zeros(0)] + [s for _, _, s in self.blocks])
+        nothing = (np.zeros((0, unknowns)), np.zeros(0), np.zeros(0))
+        rows, values, self.shift = map(np.concatenate, zip(nothing, *equations))
+        self.values = values - rows @ self.start
         u, s, self.vt = np.linalg.svd(rows @ self.free, full_matrices=False)
         keep = s > 1e-11 * s.max(initial=0)
         self.u, self.s, self.vt = u[:, keep], s[keep], self.vt[keep]
 
-    def answer(self, queries):
-        """Estimate and variance of each row of `queries`, over the unknowns; None where the release does not determine it."""
-        found = []
-        for query in queries:
-            free = query @ self.free
-            turned = self.vt @ free
-            scale = max(np.abs(free).max(initial=0), 1e-300)
-            if np.abs(free - self.vt.T @ turned).max(initial=0) > 1e-8 * max(1.0, scale):
-                found.append(None)
-                continue
-            weights = self.u @ (turned / self.s)
-            centred = float(weights @ self.shift)
-            radius = self.release.copies.spread if self.release.copies else 0
-            found.append((float(query @ self.start + weights @ self.values), float(weights @ weights) + centred**2 * radius * (radius + 1) / 3))
-        return found
-
-    def table(self, cuboid, weights):
-        """Answers to queries over the cells of a table at levels in use: `weights` has a row for each."""
-        tops = [c for c in self.finest() if all(dict(c).get(d, 0) >= level for d, level in cuboid)]
-        if not tops:
+    def table(self, table, weights):
+        """Estimate and variance of a sum of a table's cells; None where the release does not determine it."""
+        if not any(covers(top, table) for top in self.unknowns.tops):
             raise Refused("no table of this release tells that")
-        return self.answer(weights @ self.cube.rows(cuboid))
+        query = weights @ self.unknowns.rows(table)
+        free = query @ self.free
+        turned = self.vt @ free
+        if np.abs(free - self.vt.T @ turned).max(initial=0) > 1e-8 * max(1.0, np.abs(free).max(initial=0)):
+            return None
+        weights = self.u @ (turned / self.s)
+        radius = self.release.copies.spread if self.release.copies else 0
+        centre = float(weights @ self.shift) ** 2 * radius * (radius + 1) / 3
+        return float(query @ self.start + weights @ self.values), float(weights @ weights) + centre

@@ -1,19 +1,15 @@
-"""The sealed spec, read again: what it says the rest of the file must say, and what of it this program leaves out."""
+"""The sealed spec, read again: what it says the rest of the file must say."""
 
 import itertools
-import posixpath
-import re
 import tomllib
 from fractions import Fraction
 
 import numpy as np
 
-from . import approximate, lists, where
-from .domain import Domain, Level, Dimension
+from . import approximate, blocks, lists, loss, where
+from .domain import Domain, Level
 from .errors import Beyond, Refused, must
 from .select import Select
-
-HALF = re.compile(r"half\d+\Z")
 
 
 def ratio(value):
@@ -23,7 +19,11 @@ def ratio(value):
         raise Refused(f"the sealed spec has {value!r} where a ratio stands") from None
 
 
-def _words(sql):
+def same(what, one, other):
+    must(one == other, f"{what} not what the spec says")
+
+
+def words(sql):
     """A question whatever its blanks are, and whether a name stands in quotes."""
     return tuple(value for _, value in where.tokens(sql))
 
@@ -33,7 +33,8 @@ class Spec:
 
     def __init__(self, release):
         file = release.file
-        self.release, self.manifest, self.left, self.used, self.delta = release, file.manifest, [], [], None
+        self.release, self.held, self.manifest = release, release.held, file.manifest
+        self.left, self.used = [], []
         try:
             self.toml = tomllib.loads(file.one("spec").decode("utf-8"), parse_float=str)
         except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -42,104 +43,126 @@ class Spec:
             must(key in self.toml, f"the sealed spec cannot be read: the spec has no `{key}`")
         names = [item["name"] for item in self.manifest["sources"]["attachments"]]
         self.files = dict(zip(names, (section.read() for section in file.all("attachment"))))
-        self.privacy, self.entries = self.toml["privacy"], self.toml.get("dimension", [])
+        self.privacy = self.toml["privacy"]
         self.delta = ratio(self.privacy["delta"]) if "delta" in self.privacy else None
 
     def attachment(self, name):
         must(name in self.files, f"the spec refers to {name}, which is not in the file")
-        if name not in self.used:
-            self.used.append(name)
+        self.used += [name] * (name not in self.used)
         return self.files[name].decode("utf-8-sig")
 
     def check(self):
         try:
             self._about()
             self._privacy()
-            self.domain = Domain(lists.dimension(entry, self.attachment) for entry in self.entries)
-            self._domain()
+            self._recipients(self.toml.get("recipient", []), self.toml.get("recipients", {}))
+            entries = self.toml.get("dimension", [])
+            self.domain = Domain(lists.dimension(entry, self.attachment) for entry in entries)
+            drafted = any(line.startswith(b"#?") for line in self.release.file.one("spec").split(b"\n"))
+            drafted |= not all(entry.get("confirmed", True) for entry in entries)
+            must(not drafted, "the spec is a draft")
+            self._dimensions()
             if self.release.projection:
-                self._projection()
+                self._projection(self.toml["projection"])
             else:
-                self._tables()
-            rows = self.toml.get("strategy", {}).get("rows")
-            if rows:
-                self._rows(rows)
+                self._tables(self.toml.get("strategy", {}))
         except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
             raise Refused(f"the sealed spec cannot be read: {error!r}") from None
-        must(self.used == list(self.files), "the file has attachments that the spec does not refer to, or in another order")
+        same("the attachments are", self.used, list(self.files))
+        if self.left:
+            raise Beyond(f"read again; left out: {'; '.join(dict.fromkeys(self.left))}")
+        return "read again: its texts, unit, budget, dimensions and tables are those of plan and manifest"
 
     def _about(self):
-        about = {key: self.toml.get(key) for key in ("name", "title", "description", "licence", "contact", "supersedes")}
-        must(about == {key: self.manifest["about"].get(key) for key in about}, "the name or the texts are not those of the spec")
-        dataset, said = self.toml.get("dataset", {}), self.manifest.get("dataset") or {}
-        must([dataset.get("id"), dataset.get("period")] == [said.get("id"), said.get("period")] or self.release.file.version == 1, "the dataset is not that of the spec")
-        account = self.manifest.get("account")
+        for key in ("name", "title", "description", "licence", "contact", "supersedes"):
+            same(f"the {key} is", self.manifest["about"].get(key), self.toml.get(key))
+        said, told = self.manifest.get("dataset") or {}, self.toml.get("dataset", {})
+        for key in ("id", "period") if self.release.file.version > 1 else ():
+            same(f"the dataset's {key} is", said.get(key), told.get(key))
+        account, unit = self.manifest.get("account"), self.privacy["unit"]
         if account:
-            unit = self.privacy["unit"]
-            unit = dataset.get("unit") or (unit if isinstance(unit, str) else unit["column"])
-            expected = [dataset.get("id", self.toml["name"]), unit, dataset.get("unit_of", 1), dataset.get("part")]
-            must(expected == [account["id"], account["unit"], account["unit_of"], account.get("part")], "the account is not that of the spec")
+            usual = {"id": self.toml["name"], "unit": unit if unit == "row" else unit["column"], "unit_of": 1}
+            for key in ("id", "unit", "unit_of", "part"):
+                same(f"the account's {key} is", account.get(key), told.get(key, usual.get(key)))
 
     def _privacy(self):
-        said, held = self.manifest["privacy"], self.release.projection or self.release.plan
-        unit, order = self.privacy["unit"], []
-        if unit == "row":
-            expected = ["row", 1]
-        else:
-            expected, order = [unit["column"], unit["max_rows"]], unit.get("order", [])
-        must(expected == [said["unit"], held.max_rows if self.release.projection else held.rows], "the unit is not that of the spec")
-        must(([order] if isinstance(order, str) else order) == said.get("order", []), "the order of rows is not that of the spec")
-        must(self.privacy.get("neighbours", "add-remove") == held.neighbours, "the neighbours are not those of the spec")
-        if self.release.copies is None:
-            self._is_budget(self.privacy, held.budget)
-        must(bool(self.privacy.get("measure_truncation", False)) == (self.release.truncation is not None), "the count of cut units is not that of the spec")
-        entries, copies = self.toml.get("recipient", []), self.release.copies
-        must(bool(entries) == (copies is not None), "the recipients are not those of the spec")
-        if not entries:
-            return
-        mode = self.toml.get("recipients", {})
-        must(mode.get("mode", "nested") == copies.mode, "the copies hang together in another way than the spec says")
-        if copies.mode == "shifted":
-            low, high = mode.get("centres", [0, 2 * mode.get("mean", 0)])
-            must([low, high] == [copies.mean - copies.spread, copies.mean + copies.spread], "the centres are not those of the spec")
+        said, unit = self.manifest["privacy"], self.privacy["unit"]
+        unit = {"column": "row", "max_rows": 1} if unit == "row" else unit
+        same("the unit is", [said["unit"], self.held.max_rows], [unit["column"], unit["max_rows"]])
+        order = unit.get("order", [])
+        same("the order of rows is", said.get("order", []), [order] if isinstance(order, str) else order)
+        same("the neighbours are", self.held.neighbours, self.privacy.get("neighbours", "add-remove"))
+        cut = bool(self.privacy.get("measure_truncation", False))
+        same("the count of cut units is", self.release.truncation is not None, cut)
+
+    def _recipients(self, entries, mode):
+        copies = self.release.copies
+        must(bool(entries) == (copies is not None), "the recipients are not what the spec says")
+        if copies is None:
+            return self._budget(self.privacy, self.held.budget)
+        same("the recipients' mode is", copies.mode, mode.get("mode", "nested"))
+        centres = mode.get("centres", [0, 2 * mode.get("mean", 0)])
+        same("the centres are", [copies.mean - copies.spread, copies.mean + copies.spread], centres)
         factors = dict(copies.recipients)
-        must(sorted(entry["name"] for entry in entries) == sorted(factors), "the recipients are not those of the spec")
+        same("the recipients are", sorted(factors), sorted(entry["name"] for entry in entries))
         for entry in entries:
             if "margin" in entry:
                 self.left.append("promised margins")
             else:
-                self._is_budget(entry, copies.budget / factors[entry["name"]])
+                self._budget(entry, copies.budget / factors[entry["name"]])
 
-    def _is_budget(self, entry, budget):
-        if "rho" in entry:
-            must(ratio(entry["rho"]) == budget, "the budget is not that of the spec")
-        elif self.delta is None:
-            must(ratio(entry["epsilon"]) == budget, "the budget is not that of the spec")
+    def _budget(self, entry, budget):
+        if "rho" in entry or self.delta is None:
+            same("the budget is", budget, ratio(entry["rho"] if "rho" in entry else entry["epsilon"]))
         else:
-            must(approximate.is_largest(budget, ratio(entry["epsilon"]), self.delta), "the budget is not that of the spec's ε and δ")
+            epsilon = ratio(entry["epsilon"])
+            fits = approximate.is_largest(budget, epsilon, self.delta) or self._by_law(epsilon)
+            must(fits, "the budget is not that of the spec's ε and δ")
 
-    def _domain(self):
+    def _by_law(self, epsilon):
+        """Whether the law of the release's own loss is within the spec's (ε, δ); None where it has none."""
+        if self.release.file.version > 1 and loss.apart(self.release) is None:
+            return loss.is_within(self.release, epsilon, self.delta)
+        return None
+
+    def in_delta(self):
+        """Of a budget in (ε, δ): that the release has no more δ, by its own law, or by ρ without one."""
+        epsilon, copies = ratio(self.privacy["epsilon"]), self.release.copies
+        fits, how = self._by_law(epsilon), "by the law of all noises together"
+        if fits is None:
+            how = f"by ρ: {loss.apart(self.release) or 'its format is the first'}"
+            fits = approximate.is_within(copies.budget if copies else self.held.budget, epsilon, self.delta)
+        must(fits, f"at ε = {epsilon} the spec allows {self.delta}; it is more {how}")
+        return f"at ε = {epsilon} the spec allows {self.delta}; it is no more {how}"
+
+    def _dimensions(self):
         sealed = self.release.domain
-        must([d.name for d in sealed] == [d.name for d in self.domain], "the dimensions are not those of the spec")
-        for entry, one, two in zip(self.entries, sealed, self.domain):
-            if entry.get("text"):
+        same("the dimensions are", [d.name for d in sealed], [d.name for d in self.domain])
+        for one, two in zip(sealed, self.domain):
+            if len(two.levels) == 1:
                 continue
-            names = [level.name for level in two.levels]
-            kept = [0] + [at for at, level in enumerate(one.levels) if at and (level.name in names or not HALF.match(level.name))]
-            levels = [Level(one.levels[at].name, one.levels[at].labels, one.ancestors(at, above), one.levels[at].bounds) for above, at in zip(kept, kept[1:])]
+            names, kept = [level.name for level in two.levels], []
+            for at, level in enumerate(one.levels):
+                if level.name in names or not level.name.startswith("half"):
+                    kept.append(at)
+            same(f"the levels of {one.name} are", [one.levels[at].name for at in kept], names)
             for at in set(range(len(one.levels))) - set(kept):
-                self._is_between(one, at, min(level for level in kept if level > at))
-            must(len(levels) == len(two.levels) - 1 and all(a.same(b) for a, b in zip(levels, two.levels[1:])), f"the categories or levels of {one.name} are not those of the spec")
+                self._is_between(one, at, next(level for level in kept if level > at))
+            for above, at, told in zip(kept, kept[1:], two.levels[1:]):
+                level = one.levels[at]
+                found = Level(level.name, level.labels, one.ancestors(at, above), level.bounds)
+                same(f"the categories of {one.name} are", found, told)
 
     @staticmethod
     def _is_between(dimension, at, below):
-        """A level of halves: each node is a stretch of the spec's next finer level, and called by its ends."""
-        level, finer = dimension.levels[at], dimension.levels[below]
-        held = [np.flatnonzero(dimension.ancestors(below, at) == node) for node in range(len(level))]
-        ends = [(nodes[0], nodes[-1]) for nodes in held]
-        labels = [finer.labels[a] if a == b else f"{finer.labels[a]} … {finer.labels[b]}" for a, b in ends]
-        must(all(len(nodes) == b - a + 1 for nodes, (a, b) in zip(held, ends)) and level.labels == labels
-             and level.bounds == lists.together(finer.bounds, dimension.ancestors(below, at), len(level)), f"a level of halves of {dimension.name} is none")
+        """Of a level of halves each node is a stretch of the spec's next finer level, called by its ends."""
+        level, finer, above = dimension.levels[at], dimension.levels[below], dimension.ancestors(below, at)
+        for node, label in enumerate(level.labels):
+            first, *_, last = [*np.flatnonzero(above == node)] * 2
+            stretch = (above[first:last + 1] == node).all()
+            name = finer.labels[first] + (f" … {finer.labels[last]}" if last > first else "")
+            must(stretch and label == name, f"a level of halves of {dimension.name} is none")
+        same(f"halves of {dimension.name} are", level.bounds, lists.together(finer.bounds, above, len(level)))
 
     def _column(self, name):
         for d, dimension in enumerate(self.domain):
@@ -148,127 +171,135 @@ class Spec:
                     return d, level
         raise Refused(f"the spec has a table of {name}, which is no dimension")
 
-    def _name(self, cuboid):
-        return self.domain.name_of(tuple(sorted(cuboid)))
+    def _named(self, table):
+        return self.domain.name_of(tuple(sorted(table)))
 
-    def _asked(self, cuboid, ask):
+    def _asked(self, table, ask):
         """What an `ask` asks of a table, by dimension."""
         found = {}
         for key, word in ask.items():
-            for d, level in cuboid:
-                if key not in (self.domain[d].name, self.domain[d].called(level), f"{self.domain[d].name}.{self.domain[d].levels[level].name}") or word == "cells":
-                    continue
-                found[d] = word if isinstance(word, str) else [self._interval(self.domain[d].levels[level], text) for text in word]
+            if isinstance(word, list):
+                raise Beyond("intervals that are asked for")
+            for d, level in table:
+                if word != "cells" and key in (self.domain[d].name, self.domain[d].called(level)):
+                    found[d] = word
         return found
 
-    @staticmethod
-    def _interval(level, text):
-        """A category, a stretch `18-64` or `65+`, or a pair of its ends."""
-        def at(end, side):
-            if str(end) in level.labels:
-                return level.labels.index(str(end))
-            return next(node for node, bound in enumerate(level.bounds) if bound and bound[side] == float(end))
-        try:
-            if isinstance(text, list):
-                return at(text[0], 0), at(text[1], 1)
-            if str(text) in level.labels:
-                return (level.labels.index(str(text)),) * 2
-            if text.endswith("+"):
-                return at(text[:-1], 0), max(node for node, bound in enumerate(level.bounds) if bound)
-            low, _, high = text.partition("-")
-            return at(low, 0), at(high, 1)
-        except (StopIteration, ValueError):
-            raise Beyond(f"the interval {text!r}") from None
-
     def _expanded(self):
-        """Every table asked for, with what is asked of it and its weight, exact tables with their reason."""
+        """Every entry and every table that it asks for."""
         for entry in self.toml.get("table", []):
             if "of" in entry:
-                cuboids = [[self._column(name) for name in entry["of"]]]
-            else:
-                among = [self._column(name) for name in entry.get("among", [d.name for d in self.domain])]
-                sizes = [entry["every"]] if "every" in entry else range(entry["up_to"] + 1)
-                cuboids = [c for size in sizes for c in itertools.combinations(among, size) if len({d for d, _ in c}) == size]
-            for cuboid in cuboids:
-                yield sorted(cuboid), self._asked(cuboid, entry.get("ask", {})), ratio(entry.get("weight", 1)), entry.get("reason") if entry.get("exact") else None
+                yield entry, [self._column(name) for name in entry["of"]]
+                continue
+            among = [self._column(name) for name in entry.get("among", [d.name for d in self.domain])]
+            for size in [entry["every"]] if "every" in entry else range(entry["up_to"] + 1):
+                tables = itertools.combinations(among, size)
+                yield from ((entry, table) for table in tables if len({d for d, _ in table}) == size)
 
-    def _tables(self):
+    def _tables(self, strategy):
+        release, name_of = self.release, self.release.domain.name_of
+        same("the empty cells are", release.zeros, [entry["where"] for entry in self.toml.get("zero", [])])
+        if strategy.get("measure", "auto") != "auto":
+            same("the strategy is", release.plan.strategy, strategy["measure"])
+        self._blocks(strategy.get("shares", []))
+        if "rows" in strategy:
+            self._rows(strategy["rows"])
         if "asked" in self.toml:
             self.left.append("the questions that are measured themselves")
             return
-        release = self.release
         expected, reasons = {}, {}
         try:
-            for cuboid, ask, weight, reason in self._expanded():
-                key = (self._name(cuboid), repr(sorted(ask.items())))
-                expected[key] = max(weight, expected.get(key, 0))
-                if reason is not None:
-                    reasons[self._name(cuboid)] = reason
+            for entry, table in self._expanded():
+                key = (self._named(table), repr(sorted(self._asked(table, entry.get("ask", {})).items())))
+                expected[key] = max(ratio(entry.get("weight", 1)), expected.get(key, 0))
+                if entry.get("exact"):
+                    reasons[key[0]] = entry["reason"]
         except Beyond as error:
             self.left.append(str(error))
             return
-        sealed = {}
-        for number, (cuboid, weight) in enumerate(release.plan.workload):
+        for entry in self.toml.get("query", []):
+            expected[words(entry["sql"])] = ratio(entry.get("weight", 1))
+        sealed = []
+        for number, (table, weight) in enumerate(release.plan.workload):
             ask = release.asked.get(number, {})
-            key = _words(ask) if isinstance(ask, str) else (release.domain.name_of(cuboid), repr(sorted(ask.items())))
-            sealed.setdefault(key, []).append((release.domain.name_of(cuboid), weight))
-        queries = self.toml.get("query", [])
-        for entry in queries:
-            for name, weight in sealed.pop(_words(entry["sql"]), []):
-                must(weight == ratio(entry.get("weight", 1)), "the weight of a question is not that of the spec")
-                self._told(entry["sql"], name)
-                break
-            else:
-                raise Refused("a question of the spec is not in the file")
-        must({key: weights[0][1] for key, weights in sealed.items()} == expected and all(len(w) == 1 for w in sealed.values()), "the tables are not those of the spec")
-        said = dict(text.split(": ", 1) for text in self.manifest["declared"]["invariants"])
-        must(said == reasons, "the exact tables are not those of the spec")
-        must([entry["where"] for entry in self.toml.get("zero", [])] == release.zeros, "the empty cells are not those of the spec")
-        strategy = self.toml.get("strategy", {})
-        if strategy.get("measure", "auto") != "auto":
-            must(strategy["measure"] == release.plan.strategy, "the strategy is not that of the spec")
+            key = words(ask) if isinstance(ask, str) else (name_of(table), repr(sorted(ask.items())))
+            sealed.append((key, weight))
+            if isinstance(ask, str):
+                self._told(ask, name_of(table))
+        same("the tables are", dict(sealed), expected)
+        same("the number of tables is", len(sealed), len(expected))
+        declared = self.manifest["declared"]["invariants"]
+        same("the exact tables are", dict(text.split(": ", 1) for text in declared), reasons)
+
+    def _blocks(self, shares):
+        """Blocks are of the strategy's kind; of three strategies just its tables, `given` at its shares."""
+        plan, name_of = self.release.plan, self.release.domain.name_of
+        kinds = {"residual": {"component"}, "wavelet": {"differences"}, "fourier": {"coefficients"},
+                 "matrix": {"rows"}, "bases": {"component", "bases"}}
+        kinds = kinds.get(plan.strategy, {"table"})
+        must(all(block.kind in kinds for block in plan.blocks), "the blocks are not those of the strategy")
+        asked = {table for table, _ in plan.workload if not self._is_exact(table)}
+        found = sorted((name_of(block.table), block.scale) for block in plan.blocks)
+        wanted = {
+            "base": [name_of(self._join(asked))], "queries": sorted(map(name_of, asked)),
+            "given": sorted(self._named(map(self._column, share["of"])) for share in shares),
+        }.get(plan.strategy)
+        if wanted is not None:
+            same("the measured tables are", [name for name, _ in found], wanted)
+        if plan.strategy == "given":
+            of = {self._named(map(self._column, share["of"])): ratio(share["share"]) for share in shares}
+            parts = [scale * of[name] for name, scale in found]
+            must(max(parts) <= min(parts) * (1 + Fraction(2, 10**6)), "the shares are not what the spec says")
+
+    def _is_exact(self, table):
+        tables = [dict(exact) for exact, _ in self.release.exact]
+        return any(all(level <= exact.get(d, 0) for d, level in table) for exact in tables)
+
+    @staticmethod
+    def _join(tables):
+        finest = {}
+        for d, level in itertools.chain(*tables):
+            finest[d] = max(level, finest.get(d, 0))
+        return tuple(sorted(finest.items()))
 
     def _told(self, sql, name):
         try:
-            cuboid = next(iter(Select(sql, self.domain).rows([range(len(d.levels)) for d in self.domain])))[0]
-            must(self._name(cuboid) == name, "a question is not asked of the coarsest table that tells it")
+            levels = [range(len(dimension.levels)) for dimension in self.domain]
+            table = next(iter(Select(sql, self.domain).rows(levels)))[0]
+            same("the table of a question is", name, self._named(table))
         except Beyond:
             self.left.append("a question beyond plain conditions")
 
     def _rows(self, entry):
         """Rows that the spec brings are those that are measured, in whatever order."""
-        text, cells = self.attachment(entry["file"]), [self._column(name) for name in entry["of"]]
-        if posixpath.splitext(entry["file"])[1] != ".csv":
+        if not entry["file"].endswith(".csv"):
             self.left.append("rows of a Matrix Market file")
-            return
-        expected, found = sorted(tuple(int(float(f)) for f in line.split(",")) for line in text.split()), []
-        for block in self.release.plan.measurements if self.release.plan.strategy == "matrix" else []:
-            must(self.release.domain.name_of(block.cuboid) == self._name(cells), "rows of another table than the spec's are measured")
-            for row in block.rows:
-                whole = np.zeros(self.release.domain.cells(block.cuboid), dtype=int)
-                whole[[cell for cell, _ in row]] = [factor for _, factor in row]
-                found.append(tuple(whole.tolist()))
-        must(not found or sorted(found) == expected, "the rows that are measured are not the spec's")
+        text, table = self.attachment(entry["file"]), self._named(map(self._column, entry["of"]))
+        expected, found = [list(map(float, line.split(","))) for line in text.split()], []
+        for block in self.held.blocks if self.held.strategy == "matrix" else []:
+            same("the table under rows is", self.release.domain.name_of(block.table), table)
+            found += blocks.columns(self.held, block).T.tolist()
+        must(not found or sorted(found) == sorted(expected), "the rows that are measured are not the spec's")
 
-    def _projection(self):
-        said, held, plan = self.toml.get("projection"), self.release.projection, self.release.plan
-        must([plan.budget, plan.neighbours, plan.rows, plan.strategy, plan.rule] == [held.budget, held.neighbours, held.max_rows, "base", "uniform"]
-             and all(levels == [0] for levels in plan.levels), "the plan section is not that of a projection")
-        must(said is not None, "the spec has no projection")
-        must(said.get("kind", "dense") == held.kind and said.get("noise", "gaussian") == held.noise, "the projection is of another kind than the spec's")
-        key = [self._key(name) for name in said.get("of", [d.name for d in self.domain])]
-        must(key == held.key, "the projection's key is not that of the spec")
-        expected = [said.get("sparsity", 1000), said.get("queries", 1000), ratio(said.get("failure", "0.01")), int(ratio(said.get("norm_bound", 0)))]
-        must(expected == [held.sparsity, held.queries, held.failure, held.norm], "the projection's sizes are not those of the spec")
+    def _projection(self, said):
+        held, plan = self.held, self.release.plan
+        for name in ("budget", "neighbours", "max_rows"):
+            same(f"the plan section's {name} is", getattr(plan, name), getattr(held, name))
+        plain = [plan.strategy, plan.rule, plan.levels] == ["base", "uniform", [[0]] * len(self.domain)]
+        must(plain, "the plan section is not that of a projection")
+        usual = {"kind": "dense", "noise": "gaussian", "sparsity": 1000, "queries": 1000}
+        for name, value in usual.items():
+            same(f"the projection's {name} is", getattr(held, name), said.get(name, value))
+        for name, value, sealed in ("failure", "0.01", held.failure), ("norm_bound", 0, held.norm):
+            same(f"the projection's {name} is", sealed, ratio(said.get(name, value)))
+        names = [dimension.name for dimension in self.domain]
+        key = [names.index(name) for name in said.get("of", names)]
+        same("the key is", held.key, [(d, int(len(self.domain[d].levels) == 1)) for d in key])
         if "rows" not in said:
             self.left.append("the number of sums")
         elif held.kind == "dense":
-            must(held.rows == -(-said["rows"] // 64) * 64, "the projection has not as many sums as the spec says")
+            same("the number of sums is", held.rows, -(-said["rows"] // 64) * 64)
         else:
             rows = said.get("sketch_rows", 16)
             buckets = max(16, 1 << (-(-said["rows"] // rows) - 1).bit_length())
-            must([held.rows, held.buckets] == [rows, buckets], "the projection has not as many sums as the spec says")
-
-    def _key(self, name):
-        d = [dimension.name for dimension in self.domain].index(name)
-        return d, int(bool(self.entries[d].get("text")))
+            same("the number of sums is", [held.rows, held.buckets], [rows, buckets])

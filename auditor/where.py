@@ -1,64 +1,73 @@
 """Conditions as after WHERE: which cells meet them."""
 
+import functools
+import math
 import re
 
 import numpy as np
 
 from .errors import Beyond, Refused, must
 
-TOKEN = re.compile(r"""\s*(?:('(?:[^']|'')*')|("(?:[^"]|"")*")|(-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|([^\W\d]\w*(?:-\w+)*)|(<>|!=|<=|>=|[=<>(),.*;]))""")
+TOKEN = re.compile(r"""\s*(?:
+    (?P<text>'(?:[^']|'')*') | (?P<name>"(?:[^"]|"")*") | (?P<number>-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?) |
+    (?P<word>[^\W\d]\w*(?:-\w+)*) | (?P<sign><>|!=|<=|>=|[=<>(),.*;]))""", re.VERBOSE)
 ROOM = 1 << 23
+WORDS = {"AND": np.logical_and, "OR": np.logical_or, "NOT": np.logical_not}
+AWAY = {"<>": "=", "!=": "=", ">": "<=", ">=": "<"}
 
 
 def tokens(text):
+    """Pairs of a kind and a value."""
     at, found = 0, []
     while text[at:].strip():
         match = TOKEN.match(text, at)
         must(match, f"a condition has a sign that it cannot have: {text[at:at + 20]!r}")
-        string, quoted, number, word, sign = match.groups()
-        if string is not None:
-            found.append(("text", string[1:-1].replace("''", "'")))
-        elif quoted is not None:
-            found.append(("name", quoted[1:-1].replace('""', '"')))
-        elif number is not None:
-            found.append(("number", number))
-        else:
-            found.append(("word", word) if word else ("sign", sign))
-        at = match.end()
+        kind, value, at = match.lastgroup, match[match.lastgroup], match.end()
+        if kind in ("text", "name"):
+            value = value[1:-1].replace(2 * value[0], value[0])
+        found.append((kind, value))
     return found
 
 
 class Reader:
     """A recursive descent through a list of tokens."""
 
-    def __init__(self, found, domain):
-        self.tokens, self.at, self.domain = found, 0, domain
+    def __init__(self, text, domain):
+        self.tokens, self.at, self.domain = tokens(text), 0, domain
 
-    def peek(self, *values):
-        if self.at >= len(self.tokens):
-            return False
-        kind, value = self.tokens[self.at]
+    def peek(self, *values, ahead=0):
+        kind, value = self.tokens[self.at + ahead] if self.at + ahead < len(self.tokens) else ("end", "")
         return kind in ("word", "sign") and value.upper() in values
 
-    def accept(self, *values):
-        found = self.peek(*values)
+    def accept(self, value):
+        found = self.peek(value)
         self.at += found
         return found
 
-    def expect(self, value):
-        must(self.accept(value), f"{value} is missing in a condition")
+    def expect(self, *values):
+        for value in values:
+            must(self.accept(value), f"{value} is missing in a condition")
 
     def next(self, *kinds):
-        must(self.at < len(self.tokens) and self.tokens[self.at][0] in kinds, "a condition ends too early, or has something else than it may")
+        some = self.at < len(self.tokens) and self.tokens[self.at][0] in kinds
+        must(some, "a condition ends too early, or has something else than it may")
         self.at += 1
         return self.tokens[self.at - 1]
 
+    def many(self, item):
+        """Items with commas between."""
+        found = [item()]
+        while self.accept(","):
+            found.append(item())
+        return found
+
+    def name(self):
+        return self.next("word", "name")[1]
+
     def column(self):
         """A dimension and the number of a level."""
-        name = self.next("word", "name")[1]
-        level = None
-        if self.accept("."):
-            level = self.next("word", "name")[1]
+        name = self.name()
+        level = self.name() if self.accept(".") else None
         for d, dimension in enumerate(self.domain):
             if dimension.name == name:
                 names = [one.name for one in dimension.levels]
@@ -66,126 +75,115 @@ class Reader:
                 return d, dimension.finest if level is None else names.index(level)
         raise Refused(f"there is no dimension {name}")
 
-    def either(self):
-        found = self.both()
-        while self.accept("OR"):
-            found = ("or", found, self.both())
-        return found
+    def condition(self):
+        return self.joined("OR", lambda: self.joined("AND", self.term))
 
-    def both(self):
-        found = self.term()
-        while self.accept("AND"):
-            found = ("and", found, self.term())
+    def joined(self, word, part):
+        found = part()
+        while self.accept(word):
+            found = (word, found, part())
         return found
 
     def term(self):
         if self.accept("NOT"):
-            return ("not", self.term())
+            return "NOT", self.term()
         if self.accept("("):
-            found = self.either()
+            found = self.condition()
             self.expect(")")
             return found
-        d, level = self.column()
-        negated = self.accept("NOT")
+        column, negated = self.column(), self.accept("NOT")
+
+        def compared(sign):
+            return sign, *column, self.next("number", "text")
+
         if self.accept("BETWEEN"):
-            low = self.next("number", "text")
+            low = compared(">=")
             self.expect("AND")
-            found = ("and", ("is", d, level, ">=", low), ("is", d, level, "<=", self.next("number", "text")))
+            found = ("AND", low, compared("<="))
         elif self.accept("IN"):
             self.expect("(")
-            found = ("is", d, level, "=", self.next("number", "text"))
-            while self.accept(","):
-                found = ("or", found, ("is", d, level, "=", self.next("number", "text")))
+            found = either(self.many(lambda: compared("=")))
             self.expect(")")
-        elif self.peek("LIKE", "ILIKE", "IS"):
-            raise Beyond("LIKE")
         else:
-            must(not negated, "NOT stands before =")
+            if self.peek("LIKE", "ILIKE", "IS"):
+                raise Beyond("LIKE and IS")
             sign = self.next("sign")[1]
-            must(sign in ("=", "<>", "!=", "<", "<=", ">", ">="), "a condition compares with no sign that compares")
-            found = ("is", d, level, "<>" if sign == "!=" else sign, self.next("number", "text"))
-        return ("not", found) if negated else found
+            must(not negated and sign in ("=", "<", "<=", *AWAY), "a condition has no sign that compares")
+            found = compared(sign)
+        return ("NOT", found) if negated else found
+
+
+def either(conditions):
+    return functools.reduce(lambda one, two: ("OR", one, two), conditions)
 
 
 def parse(text, domain):
-    reader = Reader(tokens(text), domain)
-    found = reader.either()
+    reader = Reader(text, domain)
+    found = reader.condition()
     must(reader.at == len(reader.tokens), "a condition has more than one condition")
-    nodes(found, domain)
+    met(found, domain, mentioned(found))
     return found
 
 
 def mentioned(condition):
-    return {condition[1]} if condition[0] == "is" else set().union(*map(mentioned, condition[1:]))
+    """The dimensions of a condition, ascending."""
+    if condition[0] in WORDS:
+        return sorted(set().union(*map(mentioned, condition[1:])))
+    return [condition[1]]
 
 
-def _compared(level, sign, value):
-    """Of each node whether all its numbers meet the comparison; nodes without a number do not."""
-    must(level.bounds, "a comparison asks for numbers where there are none")
-    met = []
-    for bound in level.bounds:
-        if bound is None:
-            met.append(False)
-            continue
-        low, high, closed = bound
-        if sign in ("<", "<="):
-            all_do = high < value or high == value and (sign == "<=" or not closed)
-            none_does = low > value or low == value and sign == "<"
-        else:
-            all_do = low > value or low == value and sign == ">="
-            none_does = high < value or high == value and (sign == ">" or not closed)
-        must(all_do or none_does, "a comparison cuts through a category")
-        met.append(all_do)
-    return np.array(met)
+def met(condition, domain, dimensions):
+    """Which cells of the finest table of some dimensions meet the condition, if there is one."""
+    shape = [domain[d].size(domain[d].finest) for d in dimensions]
+    if math.prod(shape) > ROOM:
+        raise Beyond("what tells very many cells apart")
+    if not condition:
+        return np.ones(math.prod(shape), dtype=bool)
+    head, *parts = condition
+    if head in WORDS:
+        return WORDS[head](*[met(part, domain, dimensions) for part in parts])
+    d, number, literal = parts
+    finest = tuple((one, domain[one].finest) for one in dimensions)
+    return _compared(domain[d].levels[number], head, *literal)[domain.above(finest, ((d, number),))]
 
 
-def _is(domain, d, number, sign, literal):
-    """The finest nodes of the dimension that meet it."""
-    level, (kind, text) = domain[d].levels[number], literal
-    if sign in ("=", "<>"):
+def _compared(level, sign, kind, text):
+    """Which nodes of a level meet a comparison. Those without a number are not less and not more than one."""
+    if sign in ("<>", "!="):
+        return ~_compared(level, "=", kind, text)
+    if sign == "=":
         same = np.array([label == text for label in level.labels])
         if not same.any() and kind == "number" and level.bounds:
-            same = np.array([bound is not None and bound[0] == bound[1] == float(text) for bound in level.bounds])
-        must(same.any(), f"there is no category {text!r} of {domain[d].called(number)}")
-        met = same if sign == "=" else ~same
-    else:
-        if kind == "text" and not level.bounds:
-            raise Beyond("comparisons of days")
-        try:
-            met = _compared(level, sign, float(text))
-        except ValueError:
-            raise Refused("a comparison with something that is no number") from None
-    return met[domain[d].ancestors(domain[d].finest, number)]
+            same = np.array([bound == (float(text), float(text), True) for bound in level.bounds])
+        must(same.any(), f"there is no category {text!r} of {level.name}")
+        return same
+    if kind == "text" and not level.bounds:
+        raise Beyond("comparisons of days")
+    must(level.bounds, "a comparison asks for numbers where there are none")
+    try:
+        value = float(text)
+    except ValueError:
+        raise Refused("a comparison with something that is no number") from None
+    numbers = np.array([bound is not None for bound in level.bounds])
+    sides = [bound is not None and _less(*bound, AWAY.get(sign, sign), value) for bound in level.bounds]
+    return numbers & ~np.array(sides) if sign in AWAY else np.array(sides)
 
 
-def nodes(condition, domain, axes=None):
-    """The condition over the finest nodes of all dimensions in `axes`, one axis each."""
-    if axes is None:
-        axes = sorted(mentioned(condition))
-        if np.prod([float(domain[d].size(domain[d].finest)) for d in axes]) > ROOM:
-            raise Beyond("a condition that tells very many cells apart")
-    head = condition[0]
-    if head == "is":
-        shape = [1] * len(axes)
-        shape[axes.index(condition[1])] = -1
-        return _is(domain, *condition[1:]).reshape(shape)
-    parts = [nodes(part, domain, axes) for part in condition[1:]]
-    return ~parts[0] if head == "not" else parts[0] | parts[1] if head == "or" else parts[0] & parts[1]
+def _less(low, high, closed, sign, value):
+    """Whether all numbers from `low` to `high` are less than a value, or `<=` it; none where not all are."""
+    every = high < value or high == value and (sign == "<=" or not closed)
+    none = low > value or low == value and sign == "<"
+    must(every or none, "a comparison cuts through a category")
+    return every
 
 
-def everywhere(conditions, domain, cuboid):
+def everywhere(conditions, domain, table):
     """The cells of a table all of whose finest cells meet one of the conditions."""
-    whole = conditions[0]
-    for other in conditions[1:]:
-        whole = ("or", whole, other)
-    axes = sorted(mentioned(whole))
-    met = np.broadcast_to(nodes(whole, domain), [domain[d].size(domain[d].finest) for d in axes])
-    for axis, d in enumerate(axes):
-        to, level = domain[d].ancestors(domain[d].finest, dict(cuboid).get(d, 0)), dict(cuboid).get(d, 0)
-        lumped = np.ones(met.shape[:axis] + (domain[d].size(level),) + met.shape[axis + 1:], dtype=bool)
-        np.logical_and.at(np.moveaxis(lumped, axis, 0), to, np.moveaxis(met, axis, 0))
-        met = lumped
-    shape = [domain[d].size(dict(cuboid).get(d, 0)) for d in sorted(set(axes) | set(dict(cuboid)))]
-    together = sorted(set(axes) | set(dict(cuboid)))
-    met = met.reshape([domain[d].size(dict(cuboid).get(d, 0)) if d in axes else 1 for d in together])
-    return np.broadcast_to(met, shape).reshape(-1)
+    whole = either(conditions)
+    dimensions = mentioned(whole)
+    classes = tuple((d, domain[d].finest) for d in dimensions)
+    fine = tuple(sorted({**dict(table), **dict(classes)}.items()))
+    found = np.ones(domain.cells(table), dtype=bool)
+    empty = met(whole, domain, dimensions)[domain.above(fine, classes)]
+    np.logical_and.at(found, domain.above(fine, table), empty)
+    return found

@@ -4,17 +4,26 @@ import struct
 from fractions import Fraction
 from math import gcd
 
+import numpy as np
+
 from .errors import Refused, must
 
 LONG = {251: 2, 252: 4, 253: 8, 254: 16}
+
+
+def ascend(items):
+    return all(a < b for a, b in zip(items, items[1:]))
 
 
 class Wire:
     def __init__(self, data, what):
         self.data, self.at, self.what = data, 0, what
 
+    def must(self, condition, why):
+        must(condition, f"the {self.what} {why}")
+
     def take(self, count):
-        must(len(self.data) - self.at >= count, f"the {self.what} ends too early")
+        self.must(len(self.data) - self.at >= count, "ends too early")
         self.at += count
         return self.data[self.at - count:self.at]
 
@@ -26,9 +35,9 @@ class Wire:
         if first <= 250:
             return first
         size = LONG.get(first)
-        must(size is not None and 8 * size <= bits, f"the {self.what} has a malformed number")
+        self.must(size is not None and 8 * size <= bits, "has a malformed number")
         value = int.from_bytes(self.take(size), "little")
-        must(value > (250 if size == 2 else 2 ** (4 * size) - 1), f"the {self.what} has a number written too long")
+        self.must(value > (250 if size == 2 else 2 ** (4 * size) - 1), "has a number written too long")
         return value
 
     def signed(self, bits):
@@ -38,30 +47,56 @@ class Wire:
     def double(self):
         return struct.unpack("<d", self.take(8))[0]
 
-    def list(self, item, least=0, most=2**64):
-        count = self.unsigned(64)
-        must(count <= len(self.data) - self.at, f"a list of the {self.what} is longer than the bytes that are left")
-        must(least <= count <= most, f"a list of the {self.what} has too few or too many items")
-        return [item() for _ in range(count)]
+    def rational(self, positive=True):
+        above, below = self.unsigned(128), self.unsigned(128)
+        lowest = below > 0 and gcd(above, below) == 1
+        self.must(lowest, "has a ratio that is not in lowest terms")
+        self.must(above > 0 or not positive, "has a zero where none may be")
+        return Fraction(above, below)
 
     def text(self, most=65536):
         count = self.unsigned(64)
-        must(count <= most, f"a text of the {self.what} is too long")
+        self.must(count <= most, "has a text that is too long")
         try:
             return self.take(count).decode("utf-8")
         except UnicodeDecodeError:
-            raise Refused(f"a text of the {self.what} is not UTF-8") from None
+            raise Refused(f"the {self.what} has a text that is not UTF-8") from None
 
-    def rational(self, positive=True):
-        above, below = self.unsigned(128), self.unsigned(128)
-        must(below > 0 and gcd(above, below) == 1 and (above > 0 or below == 1), f"the {self.what} has a ratio that is not in lowest terms")
-        must(above > 0 or not positive, f"the {self.what} has a zero where none may be")
-        return Fraction(above, below)
+    def list(self, item, least=0, most=2**64):
+        count = self.unsigned(64)
+        self.must(count <= len(self.data) - self.at, "has a list longer than the bytes that are left")
+        self.must(least <= count <= most, "has a list of too few or too many items")
+        return [item() for _ in range(count)]
 
-    def choice(self, tags):
+    def choice(self, least, most):
         tag = self.byte()
-        must(tag in tags, f"the {self.what} has a choice that does not exist")
+        self.must(least <= tag <= most, "has a choice that does not exist")
         return tag
 
+    def one_of(self, *names):
+        """The name whose number is written; numbers begin with 1."""
+        return names[self.choice(1, len(names)) - 1]
+
     def end(self):
-        must(self.at == len(self.data), f"the {self.what} has bytes that nothing says what they are")
+        self.must(self.at == len(self.data), "has bytes that nothing says what they are")
+
+
+def least(count):
+    """How many bytes a packed list of `count` values takes at least."""
+    return 1 + (count + 7) // 8 * (count >= 64)
+
+
+def packed(data, at, count):
+    """`count` whole numbers of one width from `at` on, and where the next list begins."""
+    must(at < len(data), "packed values end too early")
+    width = data[at]
+    must(width <= 64, "packed values are wider than 64 bits")
+    must(width >= 1 or count < 64, "64 packed values or more have no width")
+    end = at + 1 + (width * count + 7) // 8
+    must(end <= len(data), "packed values end too early")
+    bits = np.unpackbits(np.frombuffer(data[at + 1:end], dtype=np.uint8), bitorder="little")
+    must(not bits[width * count:].any(), "packed values are malformed: bits after the last one")
+    raw = np.zeros(count, dtype=np.uint64)
+    for place in range(width):
+        raw |= bits[place:width * count:width].astype(np.uint64) << np.uint64(place)
+    return (raw >> np.uint64(1)).astype(np.int64) ^ -(raw & np.uint64(1)).astype(np.int64), end

@@ -35,6 +35,7 @@ fn spec(labelled: bool) -> Spec {
         },
         missing: None,
         other: None,
+        taken: Default::default(),
     };
     Spec {
         file: None,
@@ -42,6 +43,7 @@ fn spec(labelled: bool) -> Spec {
         title: String::new(),
         description: None,
         licence: None,
+        amounts: Vec::new(),
         contact: None,
         supersedes: None,
         demo: true,

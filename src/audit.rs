@@ -11,6 +11,8 @@ mod content;
 #[cfg(feature = "spec")]
 mod margins;
 #[cfg(feature = "spec")]
+mod measured;
+#[cfg(feature = "spec")]
 mod spec;
 #[cfg(all(test, feature = "compile"))]
 mod tests;

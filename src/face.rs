@@ -9,9 +9,11 @@ use crate::audit::{Audit, audit};
 use crate::cube::{self, Cube};
 use crate::describe::Description;
 use crate::projection::answer::Estimator;
+use crate::records::{self, Records, RecordsError};
 use crate::release::{Manifest, Release as File, ReleaseError, SignerKind};
 use crate::render::{self, Caveat, ResultCell, ResultFigure, ResultTable};
 use crate::visible::visible;
+use crate::watch::Watch;
 use std::fmt;
 use std::path::Path;
 
@@ -34,6 +36,12 @@ pub enum Error {
         #[source]
         error: Box<Error>,
     },
+    /// Records of it.
+    #[error(transparent)]
+    Records(#[from] RecordsError),
+    /// What a projection does not have.
+    #[error("`{0}` is a projection: it has no tables, so no records can be drawn from it")]
+    NoRecords(String),
     /// A projection among others.
     #[error("{0} is a projection: ask it alone")]
     Alone(String),
@@ -308,6 +316,14 @@ impl Release {
         }
     }
 
+    /// Synthetic records whose tables are those of the release: see [`crate::records`].
+    pub fn records(&self, options: &records::Options, watch: &Watch) -> Result<Records, Error> {
+        match &self.0 {
+            Kind::Tables(several) => Ok(records::records(several, options, watch)?),
+            Kind::Keys(_, questions) => Err(Error::NoRecords(questions.name().into())),
+        }
+    }
+
     /// Answers one SELECT, as the options say.
     pub fn ask(&self, sql: &str, options: &Options) -> Result<Answer, Error> {
         match &self.0 {
@@ -496,7 +512,8 @@ mod tests {
     fn tables_and_projections_have_one_face() {
         let (folder, path) = made("town");
         let town = Release::open(&path).unwrap();
-        assert!(town.verify(None).unwrap().passed());
+        let audit = town.verify(None).unwrap();
+        assert!(audit.passed(), "{audit:?}");
         let sql = "SELECT sex, COUNT(*) FROM town GROUP BY sex";
         let keeping = Release::open_keeping(&path, folder.path().join("kept")).unwrap();
         assert_eq!(keeping.query(sql).unwrap().to_csv(), town.query(sql).unwrap().to_csv());

@@ -104,8 +104,8 @@ pub use margins_evaluator::files;
 pub use margins_evaluator::interrupt;
 #[doc(hidden)]
 pub use margins_evaluator::{
-    answer, cube, describe, history, plan, posterior, projection, recover, release, render, sql, visible,
-    watch,
+    answer, cube, describe, history, plan, posterior, projection, records, recover, release, render, sql,
+    visible, watch,
 };
 #[doc(hidden)]
 pub use margins_law::{exact, law, numeric};
@@ -133,6 +133,8 @@ pub mod secret;
 #[cfg(feature = "spec")]
 #[doc(hidden)]
 pub mod spec;
+#[cfg(feature = "compile")]
+mod unpack;
 
 /// The programs of `docs/library.md`.
 #[cfg(all(doctest, feature = "compile"))]

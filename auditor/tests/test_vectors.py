@@ -9,6 +9,7 @@ import pytest
 from auditor import errors
 from auditor.__main__ import ask
 from auditor.container import File
+from auditor.tests import forge
 from auditor.verify import Report
 
 TESTS = Path(__file__).parents[2] / "tests"
@@ -51,6 +52,26 @@ def test_every_byte_counts(path):
     for other in (data[:-1], data + b"\n", b""):
         with pytest.raises(errors.Refused):
             File(other)
+
+
+LIES = [
+    ("v1-base", 3, b'name       = "sex"', b'name       = "sex"\nconfirmed = false', "the spec is a draft"),
+    ("v1-base", 3, b"[strategy]", b"#? a suggestion\n[strategy]", "the spec is a draft"),
+    ("v1-base", 3, b'measure = "base"', b'measure = "queries"', "the strategy is not what the spec says"),
+    ("v2-sketch", 3, b"rows     = 1024", b"rows     = 4096", "the number of sums is not what the spec says"),
+]
+
+
+@pytest.mark.parametrize("stem, tag, old, new, why", LIES)
+def test_lies_about_the_spec(stem, tag, old, new, why, tmp_path):
+    """Signed again, with another spec."""
+    version, sections, manifest = forge.take(next(path for path in VECTORS if path.stem == stem).read_bytes())
+    changed = [[one, index, body.replace(old, new) if one == tag else body] for one, index, body in sections]
+    assert changed != sections
+    path = tmp_path / "lie.margins"
+    path.write_bytes(forge.make(version, changed, manifest))
+    failed = [check["detail"] for check in Report(str(path)).checks if check["outcome"] == "failed"]
+    assert failed == [why]
 
 
 @pytest.mark.parametrize("path", sorted(TESTS.glob("hostile/frozen/*.margins")), ids=lambda path: path.stem)

@@ -5,6 +5,7 @@
 
 All tables of two attributes of two domains, by the best Gaussian plan. The scale of every noise follows from its closed form and the printed ρ; nothing is
 shared with the program but that. For each ε both bounds of `dp-accounting` and the program's δ; it ends with an error where that is not between them.
+Then budgets in (ε, δ): the ρ that the program spends, and whether `dp-accounting` finds no less δ than that from above, and no more from below.
 """
 
 import argparse
@@ -15,15 +16,17 @@ import os
 import subprocess
 import tempfile
 from collections import Counter
+from fractions import Fraction
 
 from dp_accounting.pld import privacy_loss_distribution as pld
 
+BUDGETS = [("1", "1e-9"), ("1", "1e-6"), ("4", "1e-9"), ("10", "1e-10")]
 DOMAINS = {"adult": [9, 16, 7, 15, 6, 5, 2, 2], "nltcs": [2] * 16}
 
 
-def plan(margins, sizes, rho):
+def plan(margins, sizes, budget):
     """What the program says of all pairs."""
-    spec = f'name = "pairs"\ntitle = "pairs"\n[privacy]\nunit = "row"\nrho = "{rho}"\n'
+    spec = f'name = "pairs"\ntitle = "pairs"\n[privacy]\nunit = "row"\n{budget}\n'
     spec += "".join(f'[[dimension]]\nname = "a{i}"\ncodes = {n}\n' for i, n in enumerate(sizes))
     spec += '[[table]]\nevery = 2\n[strategy]\nmeasure = "residual"\n'
     with tempfile.TemporaryDirectory() as folder:
@@ -70,7 +73,7 @@ def main():
     args = parser.parse_args()
     wrong = 0
     for (name, sizes), rho in itertools.product(DOMAINS.items(), ["0.0165", "0.2258"]):
-        found = plan(os.path.abspath(args.margins), sizes, rho)
+        found = plan(os.path.abspath(args.margins), sizes, f'rho = "{rho}"')
         parts = moved(sizes, float(rho))
         below, above = law(parts, False, args.step), law(parts, True, args.step)
         print(f"{name}, rho = {rho}: ε, dp-accounting from below, margins, dp-accounting from above")
@@ -79,6 +82,12 @@ def main():
             low, high = below.get_delta_for_epsilon(epsilon), above.get_delta_for_epsilon(epsilon)
             wrong += not low <= delta * (1 + 1e-6) <= high * (1 + 2e-6)
             print(f"  {epsilon:8.5f}  {low:.6e}  {delta:.6e}  {high:.6e}")
+    for (name, sizes), (epsilon, delta) in itertools.product(DOMAINS.items(), BUDGETS):
+        found = plan(os.path.abspath(args.margins), sizes, f'epsilon = "{epsilon}"\ndelta = "{delta}"')
+        rho, parts = Fraction(found["rho"]), moved(sizes, float(Fraction(found["rho"])))
+        low, high = (law(parts, above, args.step).get_delta_for_epsilon(float(epsilon)) for above in (False, True))
+        wrong += not low <= float(delta) <= high * (1 + 2e-5)
+        print(f"{name}, ε = {epsilon}, δ = {delta}: rho = {float(rho):.6f}, δ by dp-accounting from {low:.6e} to {high:.6e}")
     raise SystemExit(f"{wrong} points are not between the bounds" if wrong else 0)
 
 

@@ -62,24 +62,64 @@ pub fn regular(found: &Metadata) -> io::Result<()> {
     }
 }
 
-/// Files that are offered as delimited text and are none, told by how they begin.
+/// Files that are offered as delimited text and are none, told by how they begin; and what to do.
 #[cfg(feature = "compile")]
 pub fn foreign(start: &[u8]) -> Option<&'static str> {
-    let known: [(&[u8], &'static str); 9] = [
+    const ARROW: &str =
+        "is Arrow IPC (Feather): write it as Parquet, as pandas' and polars' to_parquet and write_parquet do";
+    let known: [(&[u8], &'static str); 19] = [
         (
             b"PAR1",
             "is Parquet, not delimited text: its name should end in .parquet, or say `format = \"parquet\"` in [data]",
         ),
-        (b"\x1f\x8b", "is compressed with gzip: unpack it first"),
-        (b"\x28\xb5\x2f\xfd", "is compressed with zstd: unpack it first"),
+        (b"\x1f\x8b", "is compressed with gzip: its name should end in .csv.gz"),
+        (b"\x28\xb5\x2f\xfd", "is compressed with zstd: its name should end in .csv.zst"),
         (b"BZh91AY&SY", "is compressed with bzip2: unpack it first"),
-        (b"PK\x03\x04", "is a ZIP archive or a spreadsheet: unpack it, or save it as CSV"),
+        (b"\xfd7zXZ\0", "is compressed with xz: unpack it first"),
         (b"\xff\xfe", "is UTF-16: save it as UTF-8"),
         (b"\xfe\xff", "is UTF-16: save it as UTF-8"),
-        (b"SQLite format 3\0", "is a database, not delimited text"),
+        (b"ARROW1", ARROW),
+        (b"FEA1", ARROW),
+        (b"\xff\xff\xff\xff", ARROW),
+        (b"ORC", "is ORC: write it as Parquet"),
+        (b"Obj\x01", "is Avro: write it as Parquet"),
+        (
+            b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+            "is an old spreadsheet (.xls): save its sheet as \"CSV UTF-8\"",
+        ),
+        (
+            b"SQLite format 3\0",
+            "is an SQLite database, not delimited text: sqlite3 -csv -header FILE \"SELECT * FROM …\" > rows.csv",
+        ),
+        (b"%PDF", "is a PDF: ask for the table itself"),
+        (b"$FL2", "is an SPSS file: write it as CSV or Parquet"),
+        (b"<stata_dta>", "is a Stata file: write it as CSV or Parquet"),
+        (b"RDX", "is an R file: write it with write.csv(…, row.names = FALSE), or as Parquet"),
         (b"\x8dMARGINS", "is a release, not data"),
     ];
-    known.iter().find(|(magic, _)| start.starts_with(magic)).map(|(_, what)| *what)
+    if start.starts_with(b"PK\x03\x04") {
+        let within = |part: &[u8]| start.windows(part.len()).take(4096).any(|bytes| bytes == part);
+        return Some(match within(b"[Content_Types].xml") || within(b"xl/") {
+            true => "is a spreadsheet (.xlsx): save its sheet as \"CSV UTF-8\"",
+            false => "is a ZIP archive or a spreadsheet: unpack it, or save it as CSV",
+        });
+    }
+    if start.get(8..12) == Some(b"DUCK") {
+        return Some(
+            "is a DuckDB database, not delimited text: duckdb FILE \"COPY (SELECT * FROM …) TO 'rows.parquet'\"",
+        );
+    }
+    let mut marks = start
+        .strip_prefix("\u{feff}".as_bytes())
+        .unwrap_or(start)
+        .iter()
+        .filter(|b| !b.is_ascii_whitespace());
+    match (marks.next(), marks.next()) {
+        (Some(b'{'), Some(b'"')) | (Some(b'['), Some(b'{')) => Some(
+            "is JSON, not delimited text: write it as CSV or Parquet: duckdb -c \"COPY (FROM 'FILE') TO 'rows.parquet'\"",
+        ),
+        _ => known.iter().find(|(magic, _)| start.starts_with(magic)).map(|(_, what)| *what),
+    }
 }
 
 #[cfg(all(test, feature = "compile"))]
@@ -95,6 +135,26 @@ mod tests {
         assert_eq!(text(&path, 4).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
         assert_eq!(text(dir.path(), 5).unwrap_err().kind(), io::ErrorKind::IsADirectory);
         assert_eq!(open(&dir.path().join("b")).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    /// Told by its first bytes, with what to do; a table of text is none of them.
+    #[test]
+    fn other_kinds_of_files() {
+        for (start, said) in [
+            (&b"{\"sex\": \"F\"}\n"[..], "is JSON"),
+            (b"\xef\xbb\xbf [\n {", "is JSON"),
+            (b"ARROW1\0\0", "Arrow IPC"),
+            (b"\xff\xff\xff\xff\x10", "Arrow IPC"),
+            (b"PK\x03\x04\x14\0\x06\0\x08\0[Content_Types].xml", "spreadsheet (.xlsx)"),
+            (b"PK\x03\x04\x14\0\0\0rows.csv", "ZIP archive"),
+            (b"SQLite format 3\0", "sqlite3 -csv"),
+            (b"12345678DUCK\x40", "COPY (SELECT"),
+        ] {
+            assert!(foreign(start).is_some_and(|what| what.contains(said)), "{start:?}");
+        }
+        for start in [&b"sex,age\n"[..], b"\"[a]\",b\n", b"{a},b\n", b"[0-4],b\n", b""] {
+            assert_eq!(foreign(start), None);
+        }
     }
 
     /// Not only refused: a test that waits for a pipe would never end.

@@ -18,6 +18,7 @@ pub mod interrupt;
 pub mod plan;
 pub mod posterior;
 pub mod projection;
+pub mod records;
 pub mod recover;
 pub mod release;
 pub mod render;

@@ -157,6 +157,18 @@ class Release:
         """Answers one SELECT; each interval covers the truth with probability `level`."""
     def table(self, *levels: str, level: float = 0.95) -> Answer:
         """The table of these levels; without any the total."""
+    def records(self, rows: Optional[int] = None, seed: int = 1) -> Records:
+        """Synthetic records whose tables are those of the release; the same for the same seed. They are nobody's."""
+
+class Records:
+    """Synthetic records, which data frames take as Arrow. They are biased: intervals belong to the release."""
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """What they say of themselves: gaps to the release's tables, the seed, notes."""
+    def __len__(self) -> int: ...
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
+    def __arrow_c_schema__(self) -> Any: ...
 
 class Plan:
     """What a spec will measure and how exact its tables will be."""

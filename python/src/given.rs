@@ -8,6 +8,15 @@ use std::path::PathBuf;
 /// An argument that was given, and is not `None`.
 pub type Given<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
+/// What was given, as `read` reads it.
+pub fn maybe<T>(
+    name: &str,
+    given: Given<'_, '_>,
+    read: impl FnOnce(&str, &Bound<'_, PyAny>) -> PyResult<T>,
+) -> PyResult<Option<T>> {
+    given.map(|given| read(name, given)).transpose()
+}
+
 fn wrong(name: &str, wanted: &str, given: &Bound<'_, PyAny>) -> PyErr {
     match given.get_type().name() {
         Ok(kind) => PyTypeError::new_err(format!("{name} is {wanted}, not {kind}")),

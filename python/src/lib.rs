@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `opened` | releases, and what they say of themselves |
 //! | `answer` | an answer: rows, text, HTML, Arrow |
+//! | `records` | synthetic records as Arrow |
 //! | `made` | plans and releases |
 //! | `spec` | a spec as a path or a dict |
 //! | `frame` | rows from a data frame: private, never on the disk |
@@ -17,6 +18,7 @@ mod frame;
 mod given;
 mod made;
 mod opened;
+mod records;
 mod spec;
 mod waiting;
 
@@ -34,6 +36,8 @@ mod _margins {
     use super::made::{Plan, Released, plan, release};
     #[pymodule_export]
     use super::opened::{Audit, Check, Description, Dimension, Level, Release, Table, open};
+    #[pymodule_export]
+    use super::records::Records;
 
     /// Runs the `margins` command and gives its exit code. The words begin with the command's own name.
     #[pyfunction]

@@ -30,8 +30,8 @@ pub struct Released {
 
 /// How long a search may be asked for: the library says what is too long.
 fn effort(given: Given<'_, '_>) -> PyResult<Option<u32>> {
-    let whole = |given| given::whole("effort", given, u32::MAX.into());
-    Ok(given.map(whole).transpose()?.and_then(|effort| u32::try_from(effort).ok()))
+    let whole = given::maybe("effort", given, |name, given| given::whole(name, given, u32::MAX.into()))?;
+    Ok(whole.and_then(|effort| u32::try_from(effort).ok()))
 }
 
 /// More than any machine has cores for.
@@ -39,7 +39,7 @@ const MOST_THREADS: u64 = 1024;
 
 /// A limit of memory, in bytes.
 fn memory(given: Given<'_, '_>) -> PyResult<Option<u64>> {
-    given.map(|given| given::whole("memory", given, u64::MAX)).transpose()
+    given::maybe("memory", given, |name, given| given::whole(name, given, u64::MAX))
 }
 
 /// Plans a spec (a path, or a dict with the same keys) without looking at data; with `compare`, every strategy. A plan whose release may need more
@@ -54,7 +54,7 @@ pub fn plan(
     memory: Given<'_, '_>,
 ) -> PyResult<Plan> {
     let source = Source::of(spec)?;
-    let compare = compare.map_or(Ok(false), |given| given::truth("compare", given))?;
+    let compare = given::maybe("compare", compare, given::truth)?.unwrap_or(false);
     let (effort, memory) = (self::effort(effort)?, self::memory(memory)?);
     let [text, json] = planning(py, move |watch| {
         let options = PlanOptions::new().compare(compare).effort(effort).memory(memory).watch(watch);
@@ -86,14 +86,14 @@ pub fn release(
     memory: Given<'_, '_>,
     threads: Given<'_, '_>,
 ) -> PyResult<Released> {
-    let path = |name, given: Given<'_, '_>| given.map(|given| given::path(name, given)).transpose();
+    let path = |name, given| given::maybe(name, given, given::path);
     let source = Source::of(spec)?;
     let [key, ledger, extends] = [path("key", key)?, path("ledger", ledger)?, path("extends", extends)?];
     let out = path("out", out)?.unwrap_or_else(|| "out".into());
-    let passphrase = passphrase.map(|given| given::text("passphrase", given)).transpose()?;
-    let replace = replace.map_or(Ok(false), |given| given::truth("replace", given))?;
+    let passphrase = given::maybe("passphrase", passphrase, given::text)?;
+    let replace = given::maybe("replace", replace, given::truth)?.unwrap_or(false);
     let (effort, memory) = (self::effort(effort)?, self::memory(memory)?);
-    let threads = threads.map(|given| given::whole("threads", given, MOST_THREADS)).transpose()?;
+    let threads = given::maybe("threads", threads, |name, given| given::whole(name, given, MOST_THREADS))?;
     let threads = threads.and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
     let (file, rows) = match data.map(|data| (data, data.extract::<PathBuf>())) {
         None => (None, None),

@@ -3,6 +3,7 @@
 use crate::answer::Answer;
 use crate::error::{self, Error, VerificationError};
 use crate::given::{self, Given};
+use crate::records::Records;
 use crate::waiting::reading;
 use margins::answer::Simultaneous;
 use margins::cli::programs::public_key;
@@ -147,7 +148,7 @@ impl Release {
     /// What it is, whom it protects, what can be asked of it and how exact the answers are: as `margins describe` prints it.
     #[pyo3(signature = (tables=None))]
     fn describe(&self, py: Python<'_>, tables: Given<'_, '_>) -> PyResult<Description> {
-        let tables = tables.map(|given| given::whole("tables", given, u64::MAX)).transpose()?;
+        let tables = given::maybe("tables", tables, |name, given| given::whole(name, given, u64::MAX))?;
         let tables = tables.map_or(TABLES, |n| usize::try_from(n).unwrap_or(usize::MAX));
         let release = self.release.clone();
         reading(py, move || release.describe(tables)).map(Description)
@@ -157,7 +158,7 @@ impl Release {
     /// `passed`.
     #[pyo3(signature = (public_key=None))]
     fn verify(&self, py: Python<'_>, public_key: Given<'_, '_>) -> PyResult<Audit> {
-        let key = public_key.map(|key| given::path("public_key", key)).transpose()?;
+        let key = given::maybe("public_key", public_key, given::path)?;
         let key =
             key.map(|key| self::public_key(&key.to_string_lossy()).map_err(Error::new_err)).transpose()?;
         let release = self.release.clone();
@@ -182,7 +183,7 @@ impl Release {
         joint: Given<'_, '_>,
         complete: Given<'_, '_>,
     ) -> PyResult<Answer> {
-        let text = |name, given: Given<'_, '_>| given.map(|given| given::text(name, given)).transpose();
+        let text = |name, given| given::maybe(name, given, given::text);
         let joint = match joint {
             None => None,
             Some(word) if word.is_instance_of::<PyString>() => match given::text("joint", word)?.as_str() {
@@ -193,10 +194,10 @@ impl Release {
         };
         let options = Options {
             prob: text("prob", prob)?.map(|text| text.parse()).transpose().map_err(error::of)?,
-            test: test.map(|given| given::number("test", given)).transpose()?,
+            test: given::maybe("test", test, given::number)?,
             prior: text("prior", prior)?.map(|text| text.parse()).transpose().map_err(error::of)?,
             joint,
-            complete: complete.map_or(Ok(false), |given| given::truth("complete", given))?,
+            complete: given::maybe("complete", complete, given::truth)?.unwrap_or(false),
             ..Options::at(at(level)?)
         };
         self.ask(py, given::text("sql", sql)?, options)
@@ -209,6 +210,13 @@ impl Release {
             levels.iter().map(|name| given::text("a level", &name)).collect::<PyResult<Vec<String>>>()?;
         let levels: Vec<&str> = levels.iter().map(String::as_str).collect();
         self.ask(py, self.release.table_sql(&levels), Options::at(at(level)?))
+    }
+
+    /// Synthetic records whose tables are those of the release, as many as its total unless `rows` says otherwise; the same for the same `seed`.
+    /// Data frames take them as Arrow.
+    #[pyo3(signature = (rows=None, seed=None))]
+    fn records(&self, py: Python<'_>, rows: Given<'_, '_>, seed: Given<'_, '_>) -> PyResult<Records> {
+        Records::draw(py, self.release.clone(), rows, seed)
     }
 
     fn __repr__(&self) -> String {
@@ -227,7 +235,7 @@ impl Release {
 
 /// The probability with which intervals cover.
 fn at(level: Given<'_, '_>) -> PyResult<f64> {
-    level.map_or(Ok(0.95), |given| given::number("level", given))
+    Ok(given::maybe("level", level, given::number)?.unwrap_or(0.95))
 }
 
 #[pymethods]

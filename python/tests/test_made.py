@@ -120,7 +120,7 @@ def test_types_must_fit(survey, key, tmp_path):
     where = {"key": key, "out": tmp_path, "ledger": tmp_path / "l.jsonl"}
     good = {"sex": ["F"], "age": [1]}
     for name, column, found in [
-        ("age", [1.0], "fractions"),
+        ("sex", [1.0], "fractions"),
         ("age", [True], "true or false"),
         ("sex", [[1]], "nested"),
         ("age", [Decimal("1")], "special type"),

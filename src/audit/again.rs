@@ -86,7 +86,7 @@ fn replanned(spec: &Spec, plan: &Plan) -> Option<bool> {
     if !is_quick(spec, &spec.planned(plan), plan) {
         return None;
     }
-    let mut request = spec.request()?;
+    let mut request = spec.request_of(plan)?;
     (request.measure, request.effort) = (Some(plan.measure), 1);
     let first = plan.first();
     if plan.copy.is_some() {

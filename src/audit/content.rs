@@ -6,7 +6,7 @@ use crate::answer::keys::Questions;
 use crate::answer::tell::cells::of_row;
 use crate::cube::{Cube, Filter, Frame};
 use crate::plan::cost::{self, WorstCase};
-use crate::plan::{Block, Plan};
+use crate::plan::{Apart, Block, Losses, Plan};
 use crate::projection::answer::Estimator;
 use crate::projection::{Projection, cost::cost as projection_cost};
 use crate::recover::Recovery;
@@ -15,6 +15,7 @@ use crate::release::projection as stored;
 use crate::release::values::Values;
 use crate::release::{FIRST_FORMAT, Manifest, Outcome, Release, ReleaseError};
 use crate::render::truncation;
+use std::sync::OnceLock;
 
 use Outcome::{Failed, Passed, Warning};
 
@@ -26,6 +27,7 @@ pub(super) struct Content {
     pub plan: Plan,
     /// How counts were summed, where the release is a projection.
     pub projection: Option<Projection>,
+    losses: OnceLock<Result<Losses, Apart>>,
 }
 
 impl Content {
@@ -33,7 +35,12 @@ impl Content {
         let cube = release.cube()?;
         let plan = release.plan(&cube)?;
         let projection = stored::projection(release, &cube)?;
-        Ok(Content { cube, plan, projection })
+        Ok(Content { cube, plan, projection, losses: OnceLock::new() })
+    }
+
+    /// The laws of the plan's loss, or why there are none.
+    pub(super) fn losses(&self) -> &Result<Losses, Apart> {
+        self.losses.get_or_init(|| Losses::of(&self.plan, &Frame::new(&self.cube, &self.plan.levels)))
     }
 
     /// Checks all of it; what is wrong is in the audit.
@@ -88,10 +95,19 @@ impl Content {
             );
             audit.add("zeros", Passed, detail);
         }
-        for (channel, values) in release.beside()? {
-            let alone = |i| cost::measurement_cost(plan, &Frame::new(cube, &plan.levels), i).ok();
+        for (channel, values) in release.beside(&plan.of_rows(), cube)? {
+            let frame = Frame::new(cube, &plan.levels);
+            let alone = |i| cost::measurement_cost(plan, &frame, i).ok().map(|(_, cost)| cost);
+            if let Some(quantity) = channel.subject.quantity() {
+                let price: f64 = plan.numbers(&channel.subject).filter_map(alone).map(|p| p.to_f64()).sum();
+                let count = values.iter().map(Vec::len).sum::<usize>();
+                let detail =
+                    format!("{count} noisy integers, for {price:.9} of the cost. {}", quantity.note());
+                audit.add(channel.subject.name(), Passed, detail);
+                continue;
+            }
             for ((i, m), values) in plan.numbers(&channel.subject).zip(&channel.measurements).zip(values) {
-                let price = alone(i).map_or(f64::NAN, |(_, cost)| cost.to_f64());
+                let price = alone(i).map_or(f64::NAN, |cost| cost.to_f64());
                 let detail = format!(
                     "{} units had more rows than count (one noisy integer of scale {}, for {price:.9} of the cost)",
                     values.iter().sum::<i64>(),

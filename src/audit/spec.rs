@@ -5,11 +5,11 @@
 //! tables and empty cells. Whether this program would make the same plan of it today does not: planners improve.
 
 use super::content::Content;
-use super::{Audit, compare, margins};
-use crate::cube::Cuboid;
+use super::{Audit, compare, margins, measured};
+use crate::cube::NoValue;
 use crate::exact::Rational;
-use crate::plan::{Block, Channel, Copy, Measure, Plan, Subject, convert, cost};
-use crate::projection::Design;
+use crate::plan::{Channel, Copy, Subject, Table, convert, cost, valued};
+use crate::projection::{self, Design};
 use crate::release::claims::Words;
 use crate::release::{FIRST_FORMAT, Kind, Outcome, Release, ReleaseError};
 use crate::spec::{self, Budget, Precision, Spec, Unit, Wanted};
@@ -25,6 +25,13 @@ pub(super) fn reread(audit: &mut Audit, release: &Release, content: &Content) ->
         audit.add("spec", Failed, "the sealed spec is not UTF-8 text".into());
         return Ok(());
     };
+    let longest = spec::MAX_SPEC;
+    if text.len() as u64 > longest {
+        let why =
+            format!("the sealed spec has {} bytes, and no spec may be longer than {longest}", text.len());
+        audit.add("spec", Failed, why);
+        return Ok(());
+    }
     let read = |name: &str| {
         let index = attachments.iter().position(|a| a.name == name).ok_or(io::ErrorKind::NotFound)?;
         release.section(Kind::Attachment, index as u32).map_err(io::Error::other)
@@ -42,7 +49,8 @@ pub(super) fn reread(audit: &mut Audit, release: &Release, content: &Content) ->
         }
     };
     let differences = differences(release, content, &spec);
-    if differences.is_empty() {
+    let same = differences.is_empty();
+    if same {
         let what =
             if content.projection.is_some() { "projection" } else { "tables, exact tables, empty cells" };
         let detail = format!(
@@ -51,6 +59,12 @@ pub(super) fn reread(audit: &mut Audit, release: &Release, content: &Content) ->
             text.len()
         );
         audit.add("spec", Passed, detail);
+    }
+    for difference in differences {
+        audit.add("spec", Failed, difference);
+    }
+    delta(audit, release.manifest().format, &spec, content);
+    if same {
         margins::check(audit, &spec, content);
         #[cfg(feature = "compile")]
         super::again::plan(audit, &spec, content);
@@ -61,16 +75,38 @@ pub(super) fn reread(audit: &mut Audit, release: &Release, content: &Content) ->
             "not made again from the spec: this program makes no plans".into(),
         );
     }
-    for difference in differences {
-        audit.add("spec", Failed, difference);
-    }
     Ok(())
+}
+
+/// Of a budget in (ε, δ): what δ the release has at that ε.
+fn delta(audit: &mut Audit, format: u32, spec: &Spec, content: &Content) {
+    let Budget::EpsilonDelta(epsilon, delta) = spec.privacy.budget else { return };
+    let plan = &content.plan;
+    let law = match content.projection {
+        Some(_) => Err("it is a projection".into()),
+        None if format == FIRST_FORMAT => Err("its format is the first".into()),
+        None => content.losses().as_ref().map_err(ToString::to_string),
+    };
+    let (spent, allowed) =
+        (plan.copy.as_ref().map_or(plan.budget, |c| c.budget), converted(format, epsilon, delta));
+    let by_rho = allowed.is_some_and(|rho| spent <= rho || close(spent, rho));
+    let (outcome, detail) = match law {
+        Ok(losses) => {
+            let fits = losses.within(epsilon, delta);
+            let of = losses.delta(epsilon.to_f64());
+            (if fits { Passed } else { Failed }, format!("it is {of:.3e} by the law of all noises together"))
+        }
+        Err(why) if by_rho => (Passed, format!("it is no more by ρ: {why}")),
+        Err(why) => (Failed, format!("it may be more by ρ: {why}")),
+    };
+    let at = format!("at ε = {} the spec allows {}; {detail}", epsilon.shown(), delta.shown());
+    audit.add("delta", outcome, at);
 }
 
 /// What the spec says otherwise than the release, each in words.
 fn differences(release: &Release, content: &Content, spec: &Spec) -> Vec<String> {
     let mut out = Vec::new();
-    let Content { cube, plan, projection } = content;
+    let Content { cube, plan, projection, .. } = content;
     let manifest = release.manifest();
     // What the spec cannot say stays as the signer says it.
     let mut words = spec.words();
@@ -79,6 +115,7 @@ fn differences(release: &Release, content: &Content, spec: &Spec) -> Vec<String>
     if said.account.is_none() {
         words.account = None;
     }
+    words.lossless = said.lossless;
     if said != words {
         out.push(compare::first_difference(&said, &words, "the manifest says", "the spec says"));
     }
@@ -91,6 +128,9 @@ fn differences(release: &Release, content: &Content, spec: &Spec) -> Vec<String>
         }
     };
     names(&mut out);
+    if spec.confirmed().is_err() {
+        out.push("the spec is a draft that nobody has confirmed (`confirmed = false`), and none is made a release of".into());
+    }
     let max_rows = match &spec.privacy.unit {
         Unit::Row => 1,
         Unit::Column { max_rows, .. } => *max_rows,
@@ -105,7 +145,7 @@ fn differences(release: &Release, content: &Content, spec: &Spec) -> Vec<String>
     check(max_rows == plan.max_rows, "`max_rows`");
     check(spec.privacy.unit.order() == manifest.privacy.order, "`order`");
     let same = match &plan.copy {
-        None => spec.recipients.is_none() && allows(manifest.format, spec.privacy.budget, plan.budget),
+        None => spec.recipients.is_none() && allows(manifest.format, spec.privacy.budget, content),
         Some(_) => true,
     };
     check(same, "budgets or recipients");
@@ -129,27 +169,29 @@ fn differences(release: &Release, content: &Content, spec: &Spec) -> Vec<String>
             cut.as_ref().map(Option::as_ref) == first.channel(&Subject::CutUnits).map(Some),
             "counts of cut units",
         );
+        check(
+            sums(spec).eq(plan
+                .channels
+                .iter()
+                .filter(|c| c.subject.quantity().is_some())
+                .map(|c| (c.subject.clone(), c.workload.clone()))),
+            "amounts or tables of sums",
+        );
         let asked = spec.strategy.measure.is_none_or(|m| m == plan.measure);
         check(asked && spec.strategy.budgets == plan.budgets, "strategies or budget rules");
-        check(measured(spec, plan), "rows or questions that are measured");
+        check(measured::rows(spec, plan), "rows or questions that are measured");
+        check(measured::blocks(spec, &first), "measurements, or shares of them,");
     }
     out
 }
 
-/// Whether the rows that are measured are those of the spec: the agency's own, or what its questions come to. Each is measured once.
-fn measured(spec: &Spec, plan: &Plan) -> bool {
-    let mut found: Vec<(&Cuboid, &Vec<(u32, i32)>)> = Vec::new();
-    for m in &plan.rows().measurements {
-        if let Block::Rows(rows) = &m.block {
-            found.extend(rows.rows.iter().map(|row| (&rows.cuboid, row)));
-        }
-    }
-    let asked = spec.strategy.rows.as_ref().filter(|_| plan.measure == Measure::Matrix);
-    let mut wanted: Vec<_> =
-        asked.into_iter().flat_map(|rows| rows.rows.iter().map(|row| (&rows.cuboid, row))).collect();
-    found.sort_unstable();
-    wanted.sort_unstable();
-    found == wanted
+/// What is added up beside rows, each with its tables.
+fn sums(spec: &Spec) -> impl Iterator<Item = (Subject, Vec<Table>)> {
+    spec.amounts.iter().filter(|a| !a.tables.is_empty()).flat_map(|a| {
+        let counted = a.quantity.missing == NoValue::Skip;
+        let of_rows = counted.then(|| (Subject::Valued(a.quantity.clone()), valued(&a.quantity, &a.tables)));
+        std::iter::once((Subject::Sum(a.quantity.clone()), a.tables.clone())).chain(of_rows)
+    })
 }
 
 /// Whether the recipients are those of the spec, each with what it is to have: a budget, or one that `[privacy]` allows.
@@ -170,31 +212,41 @@ fn received(spec: &Spec, copy: &Copy, check: &mut impl FnMut(bool, &str)) {
     check(same, "recipients, or budgets of recipients");
 }
 
-/// Whether a budget of the spec is this one. The ρ of an (ε, δ) is found by iteration, to about nine digits; files of version 1
-/// keep that version's conversion.
-fn allows(format: u32, budget: Budget, spent: Rational) -> bool {
-    let close = |rho: Rational| (rho.to_f64() - spent.to_f64()).abs() <= 1e-9 * rho.to_f64();
+/// Whether a budget of the spec is this one; of (ε, δ) it may be more than the ρ they convert to, where the plan's own law is within them.
+fn allows(format: u32, budget: Budget, content: &Content) -> bool {
+    let spent = content.plan.budget;
     match budget {
-        Budget::EpsilonDelta(epsilon, delta) if format == FIRST_FORMAT => {
-            convert::rho_for(epsilon, delta).is_some_and(close)
+        Budget::EpsilonDelta(epsilon, delta) => {
+            let by_law = format != FIRST_FORMAT && content.projection.is_none();
+            converted(format, epsilon, delta).is_some_and(|rho| close(rho, spent))
+                || by_law && content.losses().as_ref().is_ok_and(|l| l.within(epsilon, delta))
         }
-        Budget::EpsilonDelta(..) => budget.noise().is_some_and(|(_, rho)| close(rho)),
         Budget::Rho(amount) | Budget::Epsilon(amount) => amount == spent,
     }
 }
 
-/// Whether a projection is as the spec asks for it.
+/// The ρ that (ε, δ) convert to: files of version 1 keep that version's conversion.
+fn converted(format: u32, epsilon: Rational, delta: Rational) -> Option<Rational> {
+    match format {
+        FIRST_FORMAT => convert::rho_for(epsilon, delta),
+        _ => Budget::EpsilonDelta(epsilon, delta).noise().map(|(_, rho)| rho),
+    }
+}
+
+/// That ρ is found by iteration, to about nine digits.
+fn close(a: Rational, b: Rational) -> bool {
+    (a.to_f64() - b.to_f64()).abs() <= 1e-9 * b.to_f64()
+}
+
+/// Whether a projection is as the spec asks for it: of the size that the spec comes to, with signs as independent and no less noise than
+/// that size needs. Its budget has been compared.
 fn designed(spec: &Spec, design: &Design) -> bool {
-    spec.projection_request().is_some_and(|r| {
-        r.is_ok_and(|r| {
-            r.key == design.key
-                && r.text == design.text
-                && r.sparsity == design.sparsity
-                && r.queries == design.queries
-                && r.failure == design.failure
-                && r.noise == design.noise
-                && r.norm_bound == design.norm_bound
-                && r.sketch.is_some() == (design.shape.name() == "sketch")
-        })
+    let Some(Ok(request)) = spec.projection_request() else { return false };
+    let asked = projection::design::Request { budget: design.budget, ..request };
+    asked.design().is_ok_and(|asked| {
+        let close = (asked.scale.to_f64() - design.scale.to_f64()).abs() <= 1e-6 * asked.scale.to_f64();
+        // What rounding or a later release of this program may take otherwise is taken from the file.
+        let (scale, independence) = (design.scale, design.independence);
+        close && asked.independence <= independence && Design { scale, independence, ..asked } == *design
     })
 }

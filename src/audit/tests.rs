@@ -485,6 +485,7 @@ fn the_sealed_spec_is_read_again() {
         ("width = 5", "width = 2", "dimensions"),
         ("\"residual\"", "\"queries\"", "strategies"),
         ("\"residual\"", "\"residual\"\nbudgets = \"uniform\"", "strategies"),
+        ("[\"F\", \"M\"]", "[\"F\", \"M\"]\nconfirmed = false", "nobody has confirmed"),
         ("name = ", "nome = ", "cannot be read"),
         ("\"places.csv\"", "\"other.csv\"", "cannot be read"),
         ("hierarchy = \"places.csv\"", "categories = [\"a1\", \"a2\", \"b1\", \"b2\"]", "attachments"),
@@ -505,6 +506,10 @@ fn the_sealed_spec_is_read_again() {
         ("sparsity = 6", "sparsity = 7"),
         ("kind = \"sketch\"", ""),
         ("kind = \"sketch\"", "kind = \"sketch\"\nqueries = 9"),
+        ("kind = \"sketch\"", "kind = \"sketch\"\nsketch_rows = 4"),
+        ("rows = 256", "rows = 4096"),
+        ("rows = 256", "error = 50"),
+        ("rows = 256", "size = \"1 MB\""),
         ("kind = \"sketch\"", "kind = \"sketch\"\nof = [\"place\"]"),
         ("text = true", "categories = [\"a1\", \"a2\"]"),
     ] {
@@ -698,6 +703,55 @@ fn questions_and_rows_are_those_of_the_spec() {
     }
 }
 
+/// Of a strategy whose tables follow from the spec just those are measured, and of `given` at its shares.
+#[test]
+fn what_is_measured_is_what_the_strategy_says() {
+    let key = agency();
+    let tables = "[[table]]\nof = [\"sex\", \"age\"]\n[[table]]\nof = [\"sex\"]\n[strategy]\nmeasure = ";
+    let shares = |half: &str, rest: &str| {
+        format!(
+            "\"given\"\nshares = [{{ of = [\"sex\", \"age\"], share = \"{half}\" }}, {{ of = [\"sex\"], share = \"{rest}\" }}]"
+        )
+    };
+    for privacy in
+        ["rho = 1", "epsilon = 1\nneighbours = \"substitute\"", "rho = 1\nmeasure_truncation = \"1/50\""]
+    {
+        let unit = if privacy.contains("truncation") {
+            "unit = { column = \"person\", max_rows = 2 }"
+        } else {
+            "unit = \"row\""
+        };
+        let head = HEAD.replace("rho = 1", privacy).replace("unit = \"row\"", unit);
+        let given = shares("1/4", "3/4");
+        let release = released(&format!("{head}{tables}{given}\n"), ROWS, &key);
+        assert_eq!(refused(resealed(&release, &key, same)), None, "{head}");
+        let only = "\"given\"\nshares = [{ of = [\"sex\", \"age\"], share = 1 }]";
+        for other in [&shares("3/4", "1/4"), &shares("1/3", "2/3"), only] {
+            let why = with_spec(&release, &key, &given, other).unwrap_or_else(|| panic!("{other} passes"));
+            assert!(why.contains("shares of them"), "{why}");
+        }
+        let moved = shares("1/4", "3/4").replace("of = [\"sex\"]", "of = [\"age\"]");
+        let why = with_spec(&release, &key, &given, &moved).unwrap();
+        assert!(why.contains("shares of them"), "{why}");
+    }
+    // The blocks of one strategy under the name of another.
+    let strategies = ["residual", "queries", "base", "hierarchy", "wavelet", "fourier"];
+    for own in strategies {
+        let request = |measure: &str| {
+            let spec = spec(&format!("{HEAD}{tables}\"{measure}\"\n"));
+            (crate::planner::plan(&spec.request().unwrap()).unwrap().plan, spec)
+        };
+        let (plan, _) = request(own);
+        for named in strategies {
+            let (other, spec) = request(named);
+            let mut plan = plan.clone();
+            plan.measure = other.measure;
+            let same = named == own || (named == "hierarchy" && matches!(own, "queries" | "base"));
+            assert_eq!(measured::blocks(&spec.planned(&plan), &plan), same, "{own} as {named}");
+        }
+    }
+}
+
 /// A recipient of a wide margin does not get more of the budget than it needs.
 #[test]
 fn margins_of_recipients_are_reckoned_anew() {
@@ -718,6 +772,63 @@ fn margins_of_recipients_are_reckoned_anew() {
             }
         }
     }
+}
+
+/// Where exact tables and empty cells leave nothing unknown, a margin needs no budget, and none is too much for it.
+#[test]
+fn a_margin_of_nothing_unknown_is_kept() {
+    let key = agency();
+    let text = format!(
+        "{HEAD}[[table]]\nof = [\"sex\"]\nexact = true\nreason = \"known\"\n[[table]]\nof = [\"sex\", \"age\"]\n[[zero]]\nwhere = \"age > 0\"\n\
+         [recipients]\nmode = \"nested\"\n[[recipient]]\nname = \"a\"\nrho = 1\n[[recipient]]\nname = \"b\"\nmargin = 40\n"
+    );
+    let release = released(&text, "sex,age\nF,0\nM,0\nM,0\n", &key);
+    assert_eq!(with_spec(&release, &key, "margin = 40", "margin = 40"), None);
+    let answers = Answers::from_release(release).unwrap();
+    let table =
+        answers.query("SELECT sex, COUNT(*) AS n FROM shop WHERE age > 0 GROUP BY sex", 0.95).unwrap();
+    // And what is certainly empty is 0 to the last digit.
+    for row in table.rows {
+        let Some(crate::render::ResultCell::Figure(n)) = row.last() else { panic!("{row:?}") };
+        assert_eq!([n.std_error, n.estimate, n.low, n.high], [0.0; 4]);
+    }
+}
+
+/// Margins are reckoned anew in counted work: beyond it nothing is said to hold.
+#[test]
+fn margins_of_too_many_tables_are_unchecked() {
+    let key = agency();
+    let dimensions: String =
+        (0..8).map(|d| format!("[[dimension]]\nname = \"d{d}\"\ncategories = [\"x\", \"y\"]\n")).collect();
+    let text = format!(
+        "name = \"w\"\ntitle = \"W\"\n[privacy]\nunit = \"row\"\nrho = 1\n{dimensions}[[table]]\nup_to = 4\n[strategy]\nmeasure = \"residual\"\n[recipients]\nmode = \"nested\"\n\
+         [[recipient]]\nname = \"a\"\nrho = \"1/2\"\n[[recipient]]\nname = \"b\"\nrho = \"1/4\"\n"
+    );
+    let rows = "d0,d1,d2,d3,d4,d5,d6,d7\nx,y,x,y,x,y,x,y\n";
+    let release = released(&text, rows, &key);
+    let promised = resealed(&release, &key, |_, bodies| {
+        let spec = bodies.iter_mut().find(|(tag, _)| *tag == Kind::Spec.tag()).unwrap();
+        let text = String::from_utf8(spec.1.clone()).unwrap();
+        spec.1 =
+            text.replace("rho = \"1/2\"", "margin = 5").replace("rho = \"1/4\"", "margin = 7").into_bytes();
+    });
+    let audit = audit(&promised.unwrap(), None).unwrap();
+    let margins = audit.checks.iter().find(|c| c.what == "margins").unwrap();
+    assert_eq!(margins.outcome, Outcome::Unchecked, "{margins:?}");
+    assert!(
+        margins.detail.contains("too many to reckon anew") && audit.verdict() != Verdict::Verified,
+        "{margins:?}"
+    );
+}
+
+/// No spec may be as long as to hold the data.
+#[test]
+fn a_sealed_spec_is_no_longer_than_a_spec() {
+    let key = agency();
+    let release = released(TABLES, ROWS, &key);
+    let long = format!("# {}\ntitle", "x".repeat(crate::spec::MAX_SPEC as usize));
+    let why = with_spec(&release, &key, "title", &long).unwrap();
+    assert!(why.contains("no spec may be longer than"), "{why}");
 }
 
 /// Many shifted copies cost what they cost one by one.

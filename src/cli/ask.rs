@@ -278,6 +278,7 @@ impl<'a> Asker<'a> {
             currency: self.currency(),
             charged: Rational::ZERO,
             invariants: Vec::new(),
+            alone: None,
             nonce: None,
         };
         Ok(match self.chain.left(&like) {

@@ -1,4 +1,4 @@
-//! Line charts on two logarithmic axes, as SVG fit for a report: no script, no outside font.
+//! Line charts on logarithmic axes, or an even one from 0 below, as SVG fit for a report: no script, no outside font.
 
 use crate::visible::visible;
 use std::fmt::Write;
@@ -23,6 +23,8 @@ pub struct Chart {
     pub subtitle: String,
     /// Below the horizontal axis.
     pub x_label: String,
+    /// Whether the horizontal axis is even, and begins at 0.
+    pub even: bool,
     /// Above the vertical axis.
     pub y_label: String,
     /// The lines.
@@ -46,14 +48,25 @@ pub const COLOURS: [&str; 8] =
 /// The ticks of a logarithmic axis: 1, 2 and 5 times powers of ten, or only powers when those are many.
 pub fn ticks(lo: f64, hi: f64) -> Vec<f64> {
     let (first, last) = (libm::log10(lo).floor() as i32, libm::log10(hi).ceil() as i32);
-    let steps: &[f64] = if last - first > 3 { &[1.0] } else { &[1.0, 2.0, 5.0] };
+    let steps: &[f64] = if last.saturating_sub(first) > 3 { &[1.0] } else { &[1.0, 2.0, 5.0] };
     (first..=last)
         .flat_map(|e| steps.iter().map(move |s| s * 10f64.powi(e)))
         .filter(|t| (lo * 0.999..=hi * 1.001).contains(t))
         .collect()
 }
 
+/// Those of an even axis from 0: at most eleven.
+fn even_ticks(hi: f64) -> Vec<f64> {
+    let power = 10f64.powf(libm::log10(hi).floor() - 1.0);
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|s| s * power);
+    let step = steps.into_iter().find(|s| hi / s <= 10.0).unwrap_or(hi);
+    (0..=10).map(|i| f64::from(i) * step).filter(|t| *t <= hi * 1.001).collect()
+}
+
 pub fn number(x: f64) -> String {
+    if x == 0.0 {
+        return "0".into();
+    }
     if (1e-3..1e5).contains(&x) {
         let text = format!("{x:.4}");
         return text.trim_end_matches('0').trim_end_matches('.').to_string();
@@ -157,7 +170,9 @@ pub fn svg(chart: &Chart) -> String {
     let (x0, x1) = range(|p| p.0);
     let (y0, y1) = range(|p| p.1);
     let (y0, y1) = (y0 / 1.15, y1 * 1.15);
-    let at_x = |v: f64| LEFT + (WIDTH - LEFT - RIGHT) * log_scale(v, x0, x1);
+    let (x0, x_ticks) = if chart.even { (0.0, even_ticks(x1)) } else { (x0, ticks(x0, x1)) };
+    let along = |v: f64| if chart.even { v / x1 } else { log_scale(v, x0, x1) };
+    let at_x = |v: f64| LEFT + (WIDTH - LEFT - RIGHT) * along(v);
     let at_y = |v: f64| HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * log_scale(v, y0, y1);
     let mut out = head((WIDTH, HEIGHT), &chart.title, &chart.subtitle, &chart.y_label, TOP - 12.0);
     // Writing to a String cannot fail.
@@ -178,7 +193,7 @@ pub fn svg(chart: &Chart) -> String {
                 number(t)
             ));
         }
-        for t in ticks(x0, x1) {
+        for t in x_ticks {
             let x = at_x(t);
             put(format_args!(
                 "<line x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{bottom}\" y2=\"{}\" stroke=\"#888888\"/>",
@@ -246,6 +261,8 @@ mod tests {
         assert_eq!(ticks(0.1, 1.0), [0.1, 0.2, 0.5, 1.0]);
         assert_eq!(ticks(3.0, 40.0), [5.0, 10.0, 20.0]);
         assert_eq!(ticks(1.0, 1e6).len(), 7);
+        assert_eq!(even_ticks(1.2), [0.0, 0.2, 0.4, 0.6000000000000001, 0.8, 1.0, 1.2000000000000002]);
+        assert_eq!(even_ticks(40.0).len(), 9);
         assert_eq!([0.05, 2.0, 1e7, 2e-5].map(number), ["0.05", "2", "10⁷", "2·10⁻⁵"]);
     }
 
@@ -272,6 +289,7 @@ mod tests {
             title: text("R&D"),
             subtitle: text(""),
             x_label: text("x"),
+            even: false,
             y_label: text("y"),
             series,
             mark: Some((2.0, text("<own>"))),

@@ -2,12 +2,13 @@
 
 use super::output::{counted, grouped};
 use super::{Failure, Outcome, output};
-use crate::secret::ingest::{self, Means, Report};
+use crate::secret::ingest::{self, Means, Problem, Report};
 use crate::spec;
 use crate::visible::visible;
 use crate::watch::Watch;
+use serde_json::json;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Read all rows and list everything that would stop a release: for the data's holder alone.
 ///
@@ -24,6 +25,9 @@ pub struct Args {
     /// Print the private counts even if standard output is not a terminal
     #[arg(long)]
     print_private_counts: bool,
+    /// Print JSON, as private as the text
+    #[arg(long)]
+    json: bool,
 }
 
 pub fn run(args: &Args, watch: &Watch) -> Outcome {
@@ -39,8 +43,34 @@ pub fn run(args: &Args, watch: &Watch) -> Outcome {
     let path = args.data.clone().or(own).ok_or(crate::compile::CompileError::NoData)?;
     let means = Means { watch: watch.clone(), ..Means::default() };
     let report = ingest::check(&spec, &path, &means)?;
-    output::print(&text(&report, &output::path(&path)))?;
+    match args.json {
+        true => output::json(&(json(&report, &path) + "\n"))?,
+        false => output::print(&text(&report, &output::path(&path)))?,
+    }
     if report.passed() { Ok(()) } else { Err(Failure::Refuted) }
+}
+
+/// Everything, for programs of the data's holder.
+fn json(report: &Report, path: &Path) -> String {
+    let problem =
+        |p: &Problem| json!({ "column": p.column, "what": p.what, "rows": p.rows, "first": p.first });
+    let taken = |(column, category, rows): &(String, String, u64)| json!({ "column": column, "category": category, "rows": rows });
+    let impossible = |(condition, rows): &(String, u64)| json!({ "where": condition, "rows": rows });
+    json!({
+        "private": "counted from the rows themselves, without noise: for their holder alone",
+        "passed": report.passed(),
+        "data": path.display().to_string(),
+        "files": report.files,
+        "rows": report.rows,
+        "unusable": report.unusable,
+        "columns": report.columns,
+        "problems": report.problems.iter().map(problem).collect::<Vec<_>>(),
+        "taken": report.taken.iter().map(taken).collect::<Vec<_>>(),
+        "impossible": report.impossible.iter().map(impossible).collect::<Vec<_>>(),
+        "cut_units": report.cut,
+        "without_unit": report.without,
+    })
+    .to_string()
 }
 
 fn text(report: &Report, path: &str) -> String {
@@ -80,6 +110,10 @@ fn text(report: &Report, path: &str) -> String {
         };
         let rows: Vec<Vec<String>> = report.taken.iter().map(row).collect();
         out.push_str(&output::columns(&["column", "category", "rows"], &rows));
+    }
+    if report.without > 0 {
+        let rows = counted(report.without, "row");
+        out.push_str(&format!("\nwithout a unit, as `without` has it: {rows}\n"));
     }
     if let Some(cut) = report.cut {
         out.push_str(&format!("\nunits with more rows than count (`max_rows`): {}\n", grouped(cut)));

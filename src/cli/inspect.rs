@@ -120,8 +120,13 @@ fn privacy(release: &Release, lines: &mut Lines) -> Outcome {
         let text = truncation(unit, max_rows).replacen("Counts ", "", 1);
         lines.add("counts", &format!("{text}; no interval covers them"));
     }
-    for (channel, values) in release.beside()? {
-        let plan = release.plan(&release.cube()?)?;
+    let cube = release.cube()?;
+    let plan = release.plan(&cube)?;
+    for (channel, values) in release.beside(&plan.of_rows(), &cube)? {
+        if let Some(quantity) = channel.subject.quantity() {
+            lines.add(channel.subject.name(), &quantity.note());
+            continue;
+        }
         let term = |noise| Term { coefficient: 1.0, copies: 1, noise };
         let terms = noise_of(&plan, plan.numbers(&channel.subject).start).into_iter().map(term).collect();
         let half = ErrorLaw::new(terms)?.half_width(0.95);

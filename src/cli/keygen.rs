@@ -22,6 +22,9 @@ pub struct Args {
     /// Do not encrypt the secret key (for automation)
     #[arg(long)]
     no_passphrase: bool,
+    /// Print JSON: the files' names
+    #[arg(long)]
+    json: bool,
 }
 
 pub fn run(args: &Args, watch: &Watch) -> Outcome {
@@ -29,6 +32,10 @@ pub fn run(args: &Args, watch: &Watch) -> Outcome {
     let public = args.out.with_extension("pub");
     let texts = keys::keygen(passphrase.as_ref().map(|p| p.as_str()))?;
     watch.whole(|| texts.write(&args.out, &public))?;
+    if args.json {
+        let files = serde_json::json!({ "secret_key": args.out.display().to_string(), "public_key": public.display().to_string() });
+        return output::json(&(files.to_string() + "\n"));
+    }
     output::print(&format!(
         "secret key  {}  keep it secret; without it nobody can sign as you\npublic key  {}  publish it\n\nSign a release:   margins release SPEC --key {}\nCheck a release:  margins verify FILE --pubkey {}\n",
         output::path(&args.out),

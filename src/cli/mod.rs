@@ -28,6 +28,7 @@ pub mod programs;
 mod progress;
 mod projection;
 pub mod query;
+mod records;
 pub mod refusal;
 mod release;
 mod schema;
@@ -63,37 +64,24 @@ struct Cli {
     verb: Verb,
 }
 
+/// What each does, in a line and at length, stands with its words: a comment here would hide it.
 #[derive(Subcommand)]
 enum Verb {
-    /// Draft a spec from a data file
     Init(init::Args),
-    /// Read all rows and list everything that would stop a release (private: for the data's holder)
     Check(check::Args),
-    /// Show what a spec will measure and how precise its tables will be, without opening the data
     Plan(plan::Args),
-    /// Make a signed release: count, add exact noise, seal
     Release(release::Args),
-    /// Make a key pair for signing releases
     Keygen(keygen::Args),
-    /// Describe a release: whom it protects, its dimensions, its tables and their errors
     Describe(describe::Args),
-    /// Answer SQL queries from a release
     Query(query::Args),
-    /// Answer a question to a given precision: from existing releases, or for the least further budget
     Ask(ask::Args),
-    /// Show what recipients learn when they combine their copies
     Collude(collude::Args),
-    /// Infer the best answers from a history of noisy answers
     Infer(infer::Args),
-    /// Export whole tables from a release
     Export(export::Args),
-    /// Write a page that opens, verifies and explores a release in a browser
+    Records(records::Args),
     Page(page::Args),
-    /// Check a release's signature, hashes, format and privacy arithmetic
     Verify(verify::Args),
-    /// Show a release as an auditor reads it: guarantee, cost, measurements
     Inspect(inspect::Args),
-    /// Keep a dataset's account: set its bound; show, verify or export what was spent
     Ledger(ledger::Args),
     /// Print the JSON Schema of the spec, the manifest or a ledger entry
     Schema {
@@ -177,9 +165,21 @@ fn with_verb(mut words: Vec<OsString>) -> Vec<OsString> {
     words
 }
 
+/// A query that begins with a comment is no option: no option has a blank or the end of a line behind its dashes.
+fn plain(word: OsString) -> OsString {
+    let comment = word.to_str().and_then(|text| text.strip_prefix("--")).is_some_and(|text| {
+        text.starts_with(char::is_whitespace)
+            || text.lines().nth(1).is_some_and(|line| !line.trim().is_empty())
+    });
+    match comment {
+        true => [std::ffi::OsStr::new(" "), &word].into_iter().collect(),
+        false => word,
+    }
+}
+
 /// The command line. Words of it may come from files, too: `margins verify *`.
 fn parse<C: Parser>(words: Vec<OsString>) -> C {
-    C::try_parse_from(words).unwrap_or_else(|e| {
+    C::try_parse_from(words.into_iter().map(plain)).unwrap_or_else(|e| {
         let text = e.render().to_string();
         if visible_lines(&text) != text {
             output::say(text.trim_end());
@@ -239,6 +239,7 @@ fn verb(verb: Verb, watch: &Watch) -> Outcome {
         Verb::Collude(args) => collude::run(&args),
         Verb::Infer(args) => infer::run(&args),
         Verb::Export(args) => export::run(&args, watch),
+        Verb::Records(args) => records::run(&args, watch),
         Verb::Page(args) => page::run(&args, watch),
         Verb::Verify(args) => verify::run(&args, watch),
         Verb::Inspect(args) => inspect::run(&args),

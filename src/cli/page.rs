@@ -34,6 +34,9 @@ pub struct Args {
     /// The page to put the release into, if this program was built without one
     #[arg(long, value_name = "FILE")]
     explorer: Option<PathBuf>,
+    /// Print JSON: the page's name, its bytes, and whether a release is inside
+    #[arg(long)]
+    json: bool,
 }
 
 /// The page of this build.
@@ -78,6 +81,10 @@ pub fn run(args: &Args, watch: &Watch) -> Outcome {
     }
     let written = write(args, before, &attributes, after);
     let length = written.map_err(|e| cannot("write", &args.out, &e))?;
+    if args.json {
+        let said = serde_json::json!({ "wrote": args.out.display().to_string(), "bytes": length, "release": args.file.is_some() });
+        return output::json(&(said.to_string() + "\n"));
+    }
     let with = if args.file.is_some() { "the release inside" } else { "room for a release" };
     output::print(&format!(
         "wrote {}: {} bytes, with {with}\n",

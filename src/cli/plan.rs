@@ -1,10 +1,12 @@
 //! `margins plan`: what will be measured, and how exact the tables will be. Opens no data.
 
 mod asked;
+mod loss;
+mod sums;
 mod takes;
 
 use super::chart::{Chart, Series, svg};
-use super::output::{columns, counted, figure, grouped, short};
+use super::output::{columns, counted, figure, grouped};
 use super::refusal::failure;
 use super::unit::{left_out, protects};
 use super::{Failure, Outcome, output};
@@ -13,10 +15,9 @@ use crate::compile::effort::Effort;
 use crate::compile::statement::Dialect;
 use crate::compile::{CompileError, Job};
 use crate::cube::{Cube, Cuboid, Frame};
-use crate::exact::Rational;
 use crate::make::{PlanOptions, PlannedRelease};
 use crate::plan::cost::WorstCase;
-use crate::plan::{Apart, BudgetRule, Losses, Measure, Subject, Table};
+use crate::plan::{BudgetRule, Measure, Subject, Table};
 use crate::planner::closure::Spread;
 use crate::planner::targets::{Least, Targets};
 use crate::planner::{self, Candidate, Choice, Objective, Planned, Request, worst};
@@ -25,6 +26,7 @@ use crate::release::Currency;
 use crate::spec::{self, Spec};
 use crate::visible::visible;
 use crate::watch::Watch;
+use loss::{Promised, told};
 use serde_json::{Value, json};
 use smallvec::SmallVec;
 use std::path::{Path, PathBuf};
@@ -43,6 +45,9 @@ pub struct Args {
     /// Draw the predicted error of every strategy against the budget; for a projection, against its size
     #[arg(long, value_name = "FILE", value_parser = crate::cli::output::picture())]
     svg: Option<PathBuf>,
+    /// Draw δ against ε: by the law of the plan's own noises, and as its ρ converts
+    #[arg(long, value_name = "FILE", value_parser = crate::cli::output::picture())]
+    curve: Option<PathBuf>,
     /// Print the plan as JSON
     #[arg(long)]
     json: bool,
@@ -88,6 +93,9 @@ pub fn run(args: &Args, watch: &Watch) -> Outcome {
     if let Some(file) = &args.svg {
         picture(spec, job, file)?;
     }
+    if let Some(file) = &args.curve {
+        curve(spec, job, file)?;
+    }
     if args.json {
         print_json(&planned)
     } else {
@@ -99,14 +107,29 @@ fn picture(spec: &Spec, job: &Job, file: &Path) -> Outcome {
     let chart = match job {
         Job::Projection(designed) => super::projection::picture(spec, &designed.design),
         Job::Tables(choice) => {
-            let asked = spec.request().ok_or(CompileError::NoBudget)?;
+            let asked = spec.request_of(&choice.planned.plan).ok_or(CompileError::NoBudget)?;
             chart(&spec.planned(&choice.planned.plan), &asked, &choice.candidates)
         }
     };
     if chart.series.iter().all(|s| s.points.is_empty()) {
         return Err(Failure::Message("there is no error to draw: every table is exact".into()));
     }
-    crate::files::write(file, &svg(&chart))
+    draw(&chart, file)
+}
+
+fn curve(spec: &Spec, job: &Job, file: &Path) -> Outcome {
+    let Job::Tables(choice) = job else {
+        return Err(Failure::Message("a projection has no law of its loss to draw".into()));
+    };
+    let planned = &choice.planned;
+    match told(&spec.planned(&planned.plan), choice).chart(spec, planned.cost.total) {
+        Some(chart) => draw(&chart, file),
+        None => Err(Failure::Message("the noise is pure: its δ is 0 at every ε from the budget on".into())),
+    }
+}
+
+fn draw(chart: &Chart, file: &Path) -> Outcome {
+    crate::files::write(file, &svg(chart))
         .map_err(|e| Failure::Message(format!("cannot write {}: {e}", output::path(file))))
 }
 
@@ -132,8 +155,8 @@ fn json_of_tables<T>(
     take: impl FnOnce(&mut dyn Iterator<Item = String>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let spec = planned.spec();
-    let asked = spec.request().ok_or(CompileError::NoBudget)?;
     let plan = &choice.planned.plan;
+    let asked = spec.request_of(plan).ok_or(CompileError::NoBudget)?;
     let request = asked.over(plan.measure);
     let takes = takes::to_json(spec, &asked, planned.job().effort(spec, planned.memory()), choice);
     take(&mut pieces(&spec.planned(plan), &asked, &request, choice, takes)?)
@@ -162,16 +185,17 @@ fn plan_of_tables(
     (compare, all): (bool, bool),
 ) -> Result<String, Failure> {
     let planned = &choice.planned;
-    let asked = spec.request().ok_or(CompileError::NoBudget)?;
+    let asked = spec.request_of(&choice.planned.plan).ok_or(CompileError::NoBudget)?;
     let takes = takes::text(spec, &asked, effort, choice);
     // All that follows is about the levels that the chosen plan speaks of.
     let (spec, request) = (spec.planned(&planned.plan), asked.over(planned.plan.measure));
-    let mut out = head(&spec, planned);
+    let mut out = head(&spec, planned, &told(&spec, choice));
     if compare {
         out.push_str(&comparison(&asked, &choice.candidates, choice.chosen));
     }
     out.push_str(&tables(&request, planned, all));
     out.push_str(&asked::judged(&request, planned, all));
+    out.push_str(&sums::text(&spec.cube, planned));
     out.push_str(&foot(planned));
     out.push_str(&takes);
     out.push_str(&super::bases::text(&spec.cube, planned));
@@ -240,6 +264,7 @@ fn chart(spec: &Spec, request: &Request, candidates: &[Candidate]) -> Chart {
         title: spec.title.clone(),
         subtitle: format!("{noise} noise; solid: optimal budgets, dashed: uniform{left_out}"),
         x_label: format!("budget {}", Currency::of_tables(request.noise).symbol()),
+        even: false,
         y_label: format!(
             "root-mean-square error of {}",
             if asked::beyond(request) { "an answer" } else { "a cell" }
@@ -249,7 +274,7 @@ fn chart(spec: &Spec, request: &Request, candidates: &[Candidate]) -> Chart {
     }
 }
 
-fn head(spec: &Spec, planned: &Planned) -> String {
+fn head(spec: &Spec, planned: &Planned, told: &Promised) -> String {
     let p = &planned.plan;
     let mut left_out = left_out(&spec.privacy.unit, p.noise);
     for i in p.numbers(&Subject::CutUnits) {
@@ -285,14 +310,14 @@ fn head(spec: &Spec, planned: &Planned) -> String {
         queries if asked::of(p) => format!("; {} queries asked", grouped(queries as u64)),
         _ => String::new(),
     };
-    let approximate = (spec.privacy.budget.approximate(Currency::of_tables(p.noise), planned.cost.total))
-        .map_or(String::new(), |a| format!(" (ε = {} at δ = {})", a.epsilon, short(&a.delta)));
+    let symbol = Currency::of_tables(p.noise).symbol();
+    let approximate = told.text(spec.privacy.budget);
+    let budget = format!("{symbol} = {}{approximate}, {noise}", p.budget.shown());
     format!(
-        "{}: {}\n\nbudget    {} = {}{approximate}, {noise}\nprotects  {unit} {neighbours}\n{left_out}measures  {} ({}, {} budgets)\nanswers   {}, {}{asked}\n{exact}{zeros}\n",
+        "{}: {}\n\nbudget    {}\nprotects  {unit} {neighbours}\n{left_out}measures  {} ({}, {} budgets)\nanswers   {}, {}{asked}\n{exact}{zeros}\n",
         spec.name,
         visible(&spec.title),
-        Currency::of_tables(p.noise).symbol(),
-        p.budget.shown(),
+        crate::audit::wrap(&budget, 70, 10),
         counted(p.rows().measurements.len() as u64, "group"),
         p.measure.name(),
         p.budgets.name(),
@@ -311,14 +336,15 @@ fn foot(planned: &Planned) -> String {
     };
     let proof = planned.certificate.map_or(String::new(), |c| {
         let (of, value, bound) = (c.of, figure(c.value), figure(c.bound));
-        if c.gap() > 1e-3 {
+        let proof = if c.gap() > 1e-3 {
             format!(
-                "{of} {value}, at most {:.2} times the least that can be (proved: {bound})\n",
+                "{of} {value}, at most {:.2} times the least that can be (proved: {bound})",
                 1.0 + c.gap()
             )
         } else {
-            format!("{of} {value}, certified within {:.0e} of the least\n", c.gap().max(1e-12))
-        }
+            format!("{of} {value}, certified within {:.0e} of the least", c.gap().max(1e-12))
+        };
+        format!("{}\n", output::wrapped(&proof, 2))
     });
     let worst = if asked::of(&planned.plan) { "worst" } else { "worst cell's" };
     let weighted = if has_weights(planned) {
@@ -584,7 +610,7 @@ const TABLES: &str = "tables";
 
 /// Everything but the tables, whose place is held.
 fn tables_apart(spec: &Spec, asked: &Request, request: &Request, choice: &Choice) -> Result<Value, Failure> {
-    let Choice { planned, candidates, chosen, copies } = choice;
+    let Choice { planned, candidates, chosen, copies, .. } = choice;
     let p = &planned.plan;
     let targets = planner::targets::targets(request, planned)?;
     let mut value = json!({
@@ -615,37 +641,16 @@ fn tables_apart(spec: &Spec, asked: &Request, request: &Request, choice: &Choice
         "targets": targets.map(|t| targets_json(spec, planned, &t)),
         "recipients": copies.as_ref().map(|c| super::copies::to_json(c, Currency::of_tables(p.noise))),
     });
-    // Copies hang together: a curve would be of one of them.
-    let loss = if copies.is_none() { loss_json(&spec.cube, planned) } else { json!({}) };
-    if let (Some(fields), Value::Object(loss)) = (value.as_object_mut(), loss) {
-        fields.extend(loss);
+    if let (Some(fields), Value::Object(told)) = (value.as_object_mut(), told(spec, choice).json(planned)) {
+        fields.extend(told);
     }
     if !planner::closure::bases::bases_of(p).is_empty() {
         value["bases"] = super::bases::json(&spec.cube, planned).into();
     }
+    if !planned.sums.is_empty() {
+        value["sums"] = sums::json(&spec.cube, planned).into();
+    }
     Ok(value)
-}
-
-/// How many points the curve of δ has.
-const CURVE: u32 = 24;
-
-/// Of noise that is paid in ρ: how much that is, and the (ε, δ) of the law of all noises together, which promise no less than what ρ converts to.
-fn loss_json(cube: &Cube, planned: &Planned) -> Value {
-    let plan = &planned.plan;
-    let losses = match Losses::of(plan, &Frame::new(cube, &plan.levels)) {
-        Err(Apart::Pure) => return json!({}),
-        Err(why) => {
-            return json!({ "rho": planned.cost.total, "delta_curve": null, "no_curve": why.to_string() });
-        }
-        Ok(losses) => losses,
-    };
-    let last = Rational::new(1, 1_000_000_000_000).and_then(|delta| losses.epsilon(delta));
-    let point = |last: f64, i: u32| {
-        let epsilon = last * f64::from(i) / f64::from(CURVE - 1);
-        json!({ "epsilon": epsilon, "delta": losses.delta(epsilon) })
-    };
-    let curve = last.map(|last| (0..CURVE).map(|i| point(last, i)).collect::<Vec<_>>());
-    json!({ "rho": planned.cost.total, "delta_curve": curve, "no_curve": null })
 }
 
 fn strategy_json(c: &Candidate) -> Value {

@@ -2,14 +2,14 @@
 
 use super::chart::{Chart, Series};
 use super::output::{columns, figure, grouped, sql_name};
-use super::source::Projection;
 use super::{Failure, Outcome, output};
+use crate::answer::Options;
 use crate::answer::keys::Questions;
 use crate::answer::keys::explain::Explained;
 use crate::compile::Designed;
 use crate::files;
 use crate::plan::{Neighbours, Noise};
-use crate::projection::answer::Law;
+use crate::projection::answer::{Estimator, Law};
 use crate::projection::design::{Request, SKETCH_ROWS};
 use crate::projection::{Design, Shape, Size};
 use crate::release::{Currency, Release};
@@ -19,6 +19,13 @@ use crate::visible::visible;
 use crate::watch::Watch;
 use serde_json::json;
 use std::path::Path;
+
+/// A projection, with how it is asked.
+pub struct Projection {
+    pub questions: Questions,
+    pub options: Options,
+    pub estimator: Estimator,
+}
 
 /// The cells for which errors are shown.
 const CELLS: [u64; 3] = [1, 10, 100];
@@ -40,6 +47,7 @@ pub fn picture(spec: &Spec, own: &Design) -> Chart {
         title: spec.title.clone(),
         subtitle: format!("{}; ‖x‖² = {}", size_of(own.shape), figure(norm)),
         x_label: "integers released".into(),
+        even: false,
         y_label: "standard error of a query".into(),
         series: series.collect(),
         mark: Some((own.shape.values() as f64, "this spec".into())),

@@ -1,139 +1,16 @@
 //! `margins query`: SELECTs answered from one release file, or several of one dataset.
 
+pub mod args;
+
 use super::batch::statements;
 use super::output::{self, MOST};
 use super::source::Source;
-use super::{Failure, Outcome, terminal};
-use crate::answer::{Options, PriorChoice, Simultaneous, Statement};
-use crate::law::{Interval, Method};
+use super::{Failure, Outcome, records, terminal};
 use crate::render;
 use crate::render::ResultTable;
 use crate::watch::Watch;
-use std::path::{Path, PathBuf};
-
-/// Answer SQL queries from a release.
-///
-/// One SELECT: COUNT(*), COUNT(*) FILTER (WHERE …), SUM and AVG of a numeric dimension or of CASE WHEN …, totals
-/// such as SUM(COUNT(*)) OVER (), and arithmetic of these (differences, shares); WHERE with =, <>, <, <=, >, >=,
-/// BETWEEN, IN, NOT, AND, OR over any dimension or level (age, age.band); GROUP BY, ORDER BY, LIMIT. Every
-/// figure comes with its standard error and an interval that covers the truth with the stated probability.
-///
-/// Several releases of one dataset (the same id, signed with the same key) are combined by precision; those of
-/// different periods are compared, with the change and its interval. Others are refused.
-#[derive(clap::Args)]
-#[command(after_help = "Examples:\n  \
-    margins query out/town.margins \"SELECT sex, COUNT(*) FROM town WHERE age BETWEEN 20 AND 39 GROUP BY sex\"\n  \
-    margins query out/town.margins \"SELECT sex, 100.0 * COUNT(*) / SUM(COUNT(*)) OVER () AS percent \
-    FROM town GROUP BY sex\"\n  \
-    margins query out/town.margins \"SELECT COUNT(*) FROM town WHERE age >= 90\" --prob '> 100'\n  \
-    margins query out/town.margins --batch queries.sql --jsonl\n  \
-    margins query out/visits.margins --keys codes.csv > counts.csv")]
-pub struct Args {
-    /// One or more release files, then the query
-    #[arg(required = true, value_names = ["FILE", "SQL"])]
-    words: Vec<String>,
-    /// The probability with which each interval covers the truth
-    #[arg(long, default_value_t = 0.95, value_name = "P")]
-    pub(super) level: f64,
-    /// Add the probability of a statement: '> 100', '>= 100', '< 5', '<= 5', 'BETWEEN 50 AND 80'
-    #[arg(long, value_name = "STATEMENT")]
-    pub(super) prob: Option<Statement>,
-    /// Add the exact two-sided p-value of the hypothesis that the figure equals this number (0 for a difference)
-    #[arg(long, value_name = "VALUE", allow_negative_numbers = true)]
-    pub(super) test: Option<f64>,
-    /// Add the posterior of each count under a prior: flat, non-negative, binomial(p), binomial(n,p), uniform(n), known-total
-    #[arg(long, value_name = "PRIOR")]
-    pub(super) prior: Option<PriorChoice>,
-    /// How probabilities are computed; a program around the command may choose
-    #[arg(skip)]
-    pub method: Method,
-    /// The kind of interval; the two differ only on coarse lattices and for posteriors
-    #[arg(long, value_enum, default_value_t = Kind::Equal)]
-    interval: Kind,
-    /// Widen the intervals so that all of them together cover with probability P
-    #[arg(
-        long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "auto",
-        value_name = "WAY"
-    )]
-    pub(super) joint: Option<JointWay>,
-    /// Explain which measurements each answer rests on, and what would narrow it
-    #[arg(long)]
-    explain: bool,
-    /// Answer a file of queries, one per line; `--` starts a comment, and a line that is indented or begins with a clause continues the one before
-    #[arg(long, value_name = "FILE", conflicts_with = "explain")]
-    batch: Option<PathBuf>,
-    /// For projections: count every key of a CSV file, whose header names the key's dimensions; prints CSV
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["batch", "explain", "json"])]
-    pub(super) keys: Option<PathBuf>,
-    /// Refuse SUM, AVG and comparisons that meet categories without a number, instead of noting how many units they leave out
-    #[arg(long)]
-    complete: bool,
-    /// For sketches: use the mean of the rows, with Chebyshev's interval, instead of the median
-    #[arg(long)]
-    pub(super) mean: bool,
-    /// Keep sums over the whole release in this folder, so that later queries are faster; answers are the same
-    #[arg(long, value_name = "DIR")]
-    pub(super) cache: Option<PathBuf>,
-    /// Stop a batch at the first query without an answer
-    #[arg(long, requires = "batch")]
-    strict: bool,
-    /// Print CSV
-    #[arg(long, conflicts_with_all = ["json", "jsonl"])]
-    csv: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-    /// Print a batch as JSON, one answer per line
-    #[arg(long, requires = "batch", conflicts_with = "json")]
-    jsonl: bool,
-}
-
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum Kind {
-    /// Equal tails: the same probability below as above
-    Equal,
-    /// The shortest interval
-    Shortest,
-}
-
-#[derive(Clone, Copy, clap::ValueEnum)]
-pub(super) enum JointWay {
-    /// The narrower of the two below
-    Auto,
-    /// The simulated law of the largest error, in standard errors
-    MaxZ,
-    /// Bonferroni's inequality
-    Bonferroni,
-}
-
-impl Args {
-    /// Whether the way of probabilities or intervals differs from the default.
-    pub(super) fn other_way(&self) -> bool {
-        self.method != Method::Auto || !matches!(self.interval, Kind::Equal)
-    }
-
-    pub(super) fn options(&self) -> Options {
-        Options {
-            level: self.level,
-            method: self.method,
-            interval: match self.interval {
-                Kind::Equal => Interval::EqualTailed,
-                Kind::Shortest => Interval::Shortest,
-            },
-            prob: self.prob,
-            test: self.test,
-            prior: self.prior,
-            joint: self.joint.map(|way| match way {
-                // A forced method is used for every interval.
-                JointWay::Auto if self.method != Method::Auto => Simultaneous::Bonferroni,
-                JointWay::Auto => Simultaneous::Auto,
-                JointWay::MaxZ => Simultaneous::MaxZ,
-                JointWay::Bonferroni => Simultaneous::Bonferroni,
-            }),
-            complete: self.complete,
-        }
-    }
-}
+pub use args::Args;
+use std::path::Path;
 
 pub fn run(args: &Args, watch: &Watch) -> Outcome {
     let (files, sql) = match (&args.words[..], &args.batch) {
@@ -143,6 +20,9 @@ pub fn run(args: &Args, watch: &Watch) -> Outcome {
         _ => return Err(Failure::Message("a query wants a release file and a SELECT".into())),
     };
     let source = Source::open(args, files, watch)?;
+    if let (Some(records), Some(sql)) = (&args.records, sql) {
+        return beside(args, &source, records, sql);
+    }
     let answered = match (sql, &args.batch, &args.keys, &source) {
         (_, _, Some(keys), Source::Projection(asked)) => super::projection::keys(asked, keys),
         (Some(sql), ..) => one(args, &source, sql),
@@ -153,6 +33,22 @@ pub fn run(args: &Args, watch: &Watch) -> Outcome {
     // The process ends: nobody needs the memory of a large release back piece by piece.
     std::mem::forget(source);
     answered
+}
+
+/// The same question to records of the release.
+fn beside(args: &Args, source: &Source, path: &Path, sql: &str) -> Outcome {
+    let Source::Tables(several, options) = source else {
+        return Err(Failure::Message("a projection has no records".into()));
+    };
+    let more =
+        [("--prob", args.prob.is_some()), ("--test", args.test.is_some()), ("--prior", args.prior.is_some())];
+    records::refuse(more.iter().find(|(_, given)| *given).map(|(option, _)| *option))?;
+    let shown = match () {
+        () if args.csv => records::Print::Csv,
+        () if args.json => records::Print::Json,
+        () => records::Print::Text,
+    };
+    records::one(several, options, path, sql, &shown)
 }
 
 fn one(args: &Args, source: &Source, sql: &str) -> Outcome {

@@ -142,7 +142,9 @@ fn files(r: &Released) -> impl Iterator<Item = &Sealed> {
 pub fn text(made: &MadeRelease) -> String {
     let MadeRelease { released: r, spec, known, extends, key_file, signer, public_key } = made;
     let mut out = format!("{}: {}\n\n", spec.name, visible(&spec.title));
-    let approximate = (spec.privacy.budget.approximate(r.job.currency(), r.job.cost()))
+    let approximate = r
+        .job
+        .approximate(spec)
         .map_or(String::new(), |a| format!(", which is ε = {} at δ = {}", a.epsilon, short(&a.delta)));
     out.push_str(&format!(
         "spent     {} = {} of {}{approximate}\n",

@@ -1,8 +1,8 @@
 //! What `margins query` asks: releases of tables, or one of a projection. The same questions; what only one kind can be
 //! asked is refused here, before anything is answered.
 
-use super::projection::{self, Opened};
-use super::query::Args;
+use super::projection::{self, Opened, Projection};
+use super::query::args::Args;
 use super::{Failure, output};
 use crate::answer::keys::Questions;
 use crate::answer::{Answers, Options, Several};
@@ -18,13 +18,6 @@ pub enum Source {
     Tables(Several, Options),
     /// One release of a projection.
     Projection(Box<Projection>),
-}
-
-/// A projection, with how it is asked.
-pub struct Projection {
-    pub questions: Questions,
-    pub options: Options,
-    pub estimator: Estimator,
 }
 
 /// What an answer rests on.

@@ -6,7 +6,7 @@ use crate::spec::Unit;
 
 /// What a bound on the rows of a unit does, and what another would: nothing where every row is its own unit.
 pub(crate) fn left_out(unit: &Unit, noise: Noise) -> String {
-    let Unit::Column { column, max_rows, order } = unit else { return String::new() };
+    let Unit::Column { column, max_rows, order, .. } = unit else { return String::new() };
     let rows = u64::from(*max_rows);
     let (power, times) = if noise.squares() { ("max_rows²", rows * rows) } else { ("max_rows", rows) };
     let first = if rows == 1 { "the first row".into() } else { format!("the first {} rows", grouped(rows)) };

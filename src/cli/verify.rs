@@ -20,6 +20,9 @@ pub struct Args {
     /// The recipient whose copy this must be
     #[arg(long, value_name = "NAME")]
     recipient: Option<String>,
+    /// Check as well that these records of `margins records` are this release's: they are made anew and compared
+    #[arg(long, value_name = "FILE")]
+    records: Option<PathBuf>,
     /// Print the checks as JSON
     #[arg(long)]
     json: bool,
@@ -27,12 +30,16 @@ pub struct Args {
 
 pub fn run(args: &Args, watch: &Watch) -> Outcome {
     let key = args.pubkey.as_deref().map(read_key).transpose()?;
+    let mut records = None;
     let report = match Release::open(&args.file) {
         Ok(release) => {
             let release = release.watched(watch);
             let mut report = audit::audit(&release, key.as_deref())?;
             if let Some(wanted) = &args.recipient {
                 report.made_for(&release, wanted);
+            }
+            if let Some(path) = &args.records {
+                records = Some((path, super::records::same(release, &args.file, path, watch)?));
             }
             report
         }
@@ -42,12 +49,22 @@ pub fn run(args: &Args, watch: &Watch) -> Outcome {
         // The file is there and is not a sound release: that is an answer, not a mishap.
         Err(e) => audit::Audit::refused(&e),
     };
-    if args.json {
-        output::json(&format!("{:#}\n", report.to_json()))?;
-    } else {
-        output::print(&report.to_text(&output::path(&args.file)))?;
+    let (mut json, mut text) = (report.to_json(), report.to_text(&output::path(&args.file)));
+    if let Some((path, differs)) = &records {
+        json["records"] = serde_json::json!({ "same": differs.is_none(), "why": differs });
+        let path = output::path(path);
+        let said = match differs {
+            None => format!("records: {path} is what this release and the seed make"),
+            Some(why) => format!("records: {path} is NOT what this release and the seed make: {why}"),
+        };
+        text += &(output::wrapped(&said, 9) + "\n");
     }
-    if report.passed() { Ok(()) } else { Err(Failure::Refuted) }
+    match args.json {
+        true => output::json(&format!("{json:#}\n"))?,
+        false => output::print(&text)?,
+    }
+    let same = records.is_none_or(|(_, differs)| differs.is_none());
+    if report.passed() && same { Ok(()) } else { Err(Failure::Refuted) }
 }
 
 /// A key given as a file or as itself.

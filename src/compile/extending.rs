@@ -37,6 +37,9 @@ pub fn missing(spec: &Spec, origin: &Path, out: &Answers) -> Result<Option<Missi
     if !known.is_empty() && (0..known.len()).all(met) {
         return Ok(None);
     }
+    if !request.sums.is_empty() {
+        return Ok(Some(Missing { spec: spec.clone(), known: Vec::new() }));
+    }
     let whole = Missing { spec: spec.clone(), known: Vec::new() };
     // What other parts of a spec speak of must stay.
     let plain = spec.exact.is_empty() && spec.zeros.is_empty() && spec.strategy.shares.is_empty();

@@ -12,18 +12,18 @@ use crate::exact::Rational;
 use crate::ledger::{self, Receipt};
 use crate::plan::{Noise, Plan};
 use crate::planner::copies::copies;
-use crate::planner::{Choice, Look, choose};
+use crate::planner::{Choice, Look, choose, choose_within};
 use crate::projection::Seed;
 use crate::recover::Recovery;
 use crate::release::{
-    Account, Amount, Currency, Kind, ManifestInput, Release, SealError, SigningKey, Writer, claims,
-    file_name, texts, wire,
+    Account, Amount, Approximate, Currency, Kind, ManifestInput, Release, SealError, SigningKey, Writer,
+    claims, file_name, texts, wire,
 };
 use crate::secret::count::Data;
 use crate::secret::ingest::{self, IngestError, Means, Memory};
 use crate::secret::measure::MeasureError;
 use crate::secret::noise::Entropy;
-use crate::spec::{Format, Spec, Unit};
+use crate::spec::{Budget, Format, Spec, Unit};
 use crate::watch::Watch;
 use std::path::Path;
 
@@ -50,7 +50,10 @@ impl Job {
                 let mut request = spec.request().ok_or(CompileError::NoBudget)?;
                 request.watch = watch.clone();
                 let Some((mode, wishes)) = spec.wishes() else {
-                    return Ok(Job::Tables(Box::new(choose(&request, look)?)));
+                    return Ok(Job::Tables(Box::new(match spec.privacy.budget {
+                        Budget::EpsilonDelta(e, d) => choose_within(&request, look, (e, d))?,
+                        Budget::Rho(_) | Budget::Epsilon(_) => choose(&request, look)?,
+                    })));
                 };
                 let (mut choice, copies) = copies(&request, look, mode, &wishes)?;
                 choice.copies = Some(Box::new(copies));
@@ -72,6 +75,20 @@ impl Job {
         match self {
             Job::Tables(choice) => choice.copies.as_ref().map_or(choice.planned.cost.total, |c| c.joint),
             Job::Projection(designed) => designed.cost,
+        }
+    }
+
+    /// The (ε, δ) of that, where it is paid in ρ.
+    pub fn approximate(&self, spec: &Spec) -> Option<Approximate> {
+        match self {
+            Job::Tables(choice) if choice.copies.is_none() => {
+                let (plan, cost) = (&choice.planned.plan, &choice.planned.cost);
+                let spec = spec.planned(plan);
+                spec.stated(plan, cost, choice.losses(&spec.cube))
+            }
+            Job::Tables(_) | Job::Projection(_) => {
+                spec.privacy.budget.approximate(self.currency(), self.cost())
+            }
         }
     }
 
@@ -298,6 +315,10 @@ impl<'a> Draft<'a> {
             invariants: match self {
                 Draft::Tables(tables) => tables.invariants(),
                 Draft::Projection(_) => Vec::new(),
+            },
+            alone: match account.unit_of {
+                1 => job.approximate(spec).and_then(|a| ledger::Alone::of(&a)),
+                _ => None,
             },
             nonce: None,
         })

@@ -25,6 +25,8 @@ mod random;
 #[cfg(test)]
 mod recipients;
 pub mod statement;
+#[cfg(test)]
+mod sums;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -40,7 +42,7 @@ use crate::planner::copies::CopiesError;
 use crate::planner::{Look, PlanError};
 use crate::recover::RecoverError;
 use crate::release::claims::{self, ClaimError};
-use crate::release::{Amount, ManifestInput, ReleaseError, SealError, Sealed, SigningKey, Writer};
+use crate::release::{Amount, ReleaseError, SealError, Sealed, SigningKey};
 use crate::secret::count::Data;
 use crate::secret::count::given::GivenError;
 use crate::secret::ingest::{self, Frame, IngestError, Means};
@@ -107,6 +109,9 @@ pub enum CompileError {
     /// Counted tables.
     #[error(transparent)]
     Given(#[from] GivenError),
+    /// Counts where sums are asked for.
+    #[error("counted tables hold no sums of amounts: give the rows")]
+    CountedSums,
     /// No statement.
     #[error("{0}")]
     Statement(String),
@@ -149,6 +154,15 @@ pub enum CompileError {
     /// Whoever waits for it asked it to stop: how things stand.
     #[error("interrupted{}{_0}", if _0.is_empty() { "" } else { ": " })]
     Stopped(String),
+    /// What went wrong after the charge: how things stand.
+    #[error("{why}\n{stands}")]
+    Spent {
+        /// What went wrong.
+        #[source]
+        why: Box<CompileError>,
+        /// What was charged, and which files there are.
+        stands: String,
+    },
     /// Groups so large that what they cost is no number.
     #[error("with so many units in one of the account's, the charge does not fit the arithmetic")]
     TooDear,
@@ -235,6 +249,20 @@ fn stopped(error: CompileError, watch: &Watch) -> CompileError {
     }
 }
 
+/// How things stand before anything is charged.
+const UNSPENT: &str = "nothing was charged, and nothing is left behind";
+
+/// What goes wrong after the charge says so.
+fn spent(error: CompileError, watch: &Watch) -> CompileError {
+    match watch.noted().filter(|stands| stands != UNSPENT) {
+        Some(stands) if !watch.is_stopped() => CompileError::Spent { why: Box::new(error), stands },
+        _ => stopped(error, watch),
+    }
+}
+
+/// How things stand between the charge and the first file.
+const NO_RELEASE: &str = "; there is no release of it";
+
 /// The data file of a release: the one given, or the spec's own.
 fn data_file(spec: &Spec, options: &Options<'_>) -> Result<PathBuf, CompileError> {
     let given = options.data.map(Path::to_owned);
@@ -299,13 +327,16 @@ pub(crate) fn release_with(
     means: &Means,
     consent: &mut Consent<'_>,
 ) -> Result<Released, CompileError> {
-    means.watch.note("nothing was charged, and nothing is left behind");
+    means.watch.note(UNSPENT);
+    if options.counts.is_some() && spec.amounts.iter().any(|a| !a.tables.is_empty()) {
+        return Err(CompileError::CountedSums);
+    }
     let data = match (frame, options.counts) {
         (Some(frame), _) => Ok(Source::Memory(frame)),
         (None, Some(counts)) => Ok(Source::Counts(counts.to_owned())),
         (None, None) => data_file(spec, &options).map(Source::File),
     };
-    made(spec, planned, options, data, means, consent).map_err(|e| stopped(e, &means.watch))
+    made(spec, planned, options, data, means, consent).map_err(|e| spent(e, &means.watch))
 }
 
 fn made(
@@ -357,7 +388,7 @@ fn made(
         let receipt = watch.whole(|| {
             let receipt = ledger.charge(entry.clone(), options.key, options.day)?;
             watch.note(format!(
-                "{} = {} was charged before any noise was drawn, and stays charged (line {} of {}); there is no release of it",
+                "{} = {} was charged before any noise was drawn, and stays charged (line {} of {}){NO_RELEASE}",
                 entry.currency.symbol(),
                 entry.charged.shown(),
                 receipt.line,
@@ -375,8 +406,22 @@ fn made(
     going(watch)?;
     // From the first name on all is done, or nothing is.
     let files = watch.whole(|| -> Result<Vec<Sealed>, CompileError> {
-        let seal = |(writer, input): (Writer, ManifestInput)| writer.seal(input, options.key);
-        let files = writers.into_iter().zip(inputs).map(seal).collect::<Result<Vec<_>, _>>()?;
+        let charged = watch.noted().unwrap_or_default();
+        let charged = charged.strip_suffix(NO_RELEASE).unwrap_or(&charged);
+        let (all, mut files) = (writers.len(), Vec::new());
+        for (writer, input) in writers.into_iter().zip(inputs) {
+            files.push(writer.seal(input, options.key)?);
+            let there = match files.len() {
+                1 if all == 1 => "the release".to_owned(),
+                n if n == all => format!("all {n} files of the release"),
+                n => format!("{n} of the {all} files of the release"),
+            };
+            let folder = crate::visible::visible(&options.out.display().to_string()).into_owned();
+            watch.note(format!(
+                "{charged}; {there}, whole and signed, can be used and lies in {folder}: keep it, only the line of the ledger that closes \
+                 the charge is missing. A second release would be charged again"
+            ));
+        }
         watch.tell(steps::SEALED, 1, 1);
         let hashes: Vec<&str> = files.iter().map(|f| f.blake3.as_str()).collect();
         ledger.sealed(&receipt, &hashes, options.key, options.day)?;

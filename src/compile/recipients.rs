@@ -207,7 +207,7 @@ fn laws(cube: &Cube, plan: &Plan) -> [ErrorLaw; 3] {
     let age = cube.dimension("age").unwrap();
     let half = cube.dimensions[age].levels.iter().position(|l| l.name == "half").unwrap();
     let cells: Vec<Level> = (0..2).map(|d| Level::new(d, cube.dimensions[d].finest())).collect();
-    let all = crate::sql::Aggregate { filter: Filter::everything(), partition: None };
+    let all = crate::sql::Aggregate::rows(Filter::everything(), None);
     let all = std::slice::from_ref(&all);
     let one = evaluator.joint_rows(&[all], &cells, &[(0, &[0, 5])], 1 << 20).unwrap().unwrap();
     let two = evaluator
@@ -512,6 +512,10 @@ fn wide_margins_do_not_take_the_whole_budget() {
         let copies = planned(&spec(&text(rho, margin, mode)));
         let (half, most) = (copies.margins[0].unwrap(), margin.parse::<f64>().unwrap());
         assert!(half <= most && half >= 0.85 * most, "{rho} {margin} {mode}: {half}");
+        // Whoever wants the same has the same.
+        let two = format!("{}[[recipient]]\nname = \"school\"\nmargin = {margin}\n", text(rho, margin, mode));
+        let plans = planned(&spec(&two)).plans;
+        assert_eq!(plans[0].budget, plans[1].budget, "{rho} {margin} {mode}");
     }
 }
 
@@ -529,4 +533,18 @@ fn questions_take_no_margins_and_count_cut_units() {
     assert!(refused.unwrap_err().to_string().contains("give it a budget"));
     let plan = planned(&spec(&text("[[recipient]]\nname = \"press\"\nrho = 1\n"))).plans.remove(0);
     assert_eq!(plan.channels.len(), 2);
+}
+
+/// So many different margins that finding the noise for them would take long are refused, whatever they are.
+#[test]
+fn too_many_margins_are_refused() {
+    let text = |margin: fn(usize) -> usize| {
+        let all: String =
+            (0..130).map(|i| format!("[[recipient]]\nname = \"r{i}\"\nmargin = {}\n", margin(i))).collect();
+        format!("{HEAD}[privacy]\nunit = \"row\"\nrho = \"1/2\"\n[recipients]\nmode = \"nested\"\n{all}")
+    };
+    let planned = |text: &str| Job::of(&spec(text), Look::Needed).map(drop).map_err(|e| e.to_string());
+    let why = planned(&text(|i| 40 + i)).unwrap_err();
+    assert!(why.contains("recipients want 130 different margins of 2 tables"), "{why}");
+    assert_eq!(planned(&text(|i| 40 + i % 3)), Ok(()));
 }

@@ -14,7 +14,7 @@ use crate::recover::zeros::Zero;
 use crate::secret::count::given::{
     ASTRAY, COUNT, CUT, IMPOSSIBLE, SPEC, column, fingerprint, levels, needed,
 };
-use crate::spec::{Coding, Column, Spec, Unit};
+use crate::spec::{Blanks, Coding, Column, Spec, Unit};
 use std::fmt::Write;
 
 /// Whose SQL.
@@ -126,19 +126,16 @@ impl Dialect {
 
 /// The statement that counts what `plan` needs from the table `from` (put as it is behind FROM). `spec` is over the plan's levels.
 pub fn statement(spec: &Spec, plan: &Plan, dialect: Dialect, from: &str) -> Result<String, CompileError> {
+    if plan.channels.iter().any(|c| c.subject.quantity().is_some()) {
+        let why = "sums of amounts are read from rows: margins release reads folders of Parquet and CSV";
+        return Err(CompileError::Statement(why.into()));
+    }
     let wanted: Vec<&Cuboid> =
         plan.rows().measurements.iter().map(|m| m.block.cuboid()).chain(&plan.exact).collect();
     let refuse = |why: &str| CompileError::Statement(why.to_owned());
     let tables =
         needed(&wanted).ok_or_else(|| refuse("the plan needs more tables than one statement counts"))?;
-    if let Unit::Column { order, .. } = &spec.privacy.unit
-        && order.is_empty()
-    {
-        return Err(refuse(
-            "of each unit the first `max_rows` rows of the file count, and a table in a database has no order of rows: name the columns that \
-             order them (`unit = { column = …, max_rows = …, order = \"day\" }`), or count from files (`margins release` reads folders of Parquet)",
-        ));
-    }
+    counted_by_database(spec)?;
     let levels = levels(&tables);
     let filters: Vec<&Filter> = spec.zeros.iter().map(Zero::filter).collect();
     let mut dimensions: Vec<usize> = levels.iter().map(|l| l.dimension).collect();
@@ -146,6 +143,8 @@ pub fn statement(spec: &Spec, plan: &Plan, dialect: Dialect, from: &str) -> Resu
     dimensions.sort_unstable();
     dimensions.dedup();
 
+    let plain = Blanks::default();
+    let blanks = spec.data.as_ref().map_or(&plain, |data| &data.blanks);
     let mut sql = String::new();
     let mut coded = Vec::new();
     let mut read = Vec::new();
@@ -154,8 +153,8 @@ pub fn statement(spec: &Spec, plan: &Plan, dialect: Dialect, from: &str) -> Resu
             (Some(column), Some(dimension)) => (column, dimension),
             _ => return Err(refuse("a dimension has no column")),
         };
-        let node =
-            node(column, dialect).ok_or_else(|| refuse("a dimension of any text cannot be counted"))?;
+        let node = node(column, blanks, dialect)
+            .ok_or_else(|| refuse("a dimension of any text cannot be counted"))?;
         read.push(column.column.as_str());
         coded.push(format!("    -- {}\n    {node} AS f{}", comment(&dimension.name), d + 1));
     }
@@ -218,6 +217,44 @@ pub fn statement(spec: &Spec, plan: &Plan, dialect: Dialect, from: &str) -> Resu
     Ok(sql)
 }
 
+/// Refuses what a spec says of files, where no database does it alike.
+fn counted_by_database(spec: &Spec) -> Result<(), CompileError> {
+    let refuse = |why: &str| CompileError::Statement(why.to_owned());
+    if let Unit::Column { order, .. } = &spec.privacy.unit
+        && order.is_empty()
+    {
+        return Err(refuse(
+            "of each unit the first `max_rows` rows of the file count, and a table in a database has no order of rows: name the columns that \
+             order them (`unit = { column = …, max_rows = …, order = \"day\" }`), or count from files (`margins release` reads folders of Parquet)",
+        ));
+    }
+    if spec.privacy.unit.without().is_some() {
+        return Err(refuse(
+            "`without` is for files: leave out rows without a unit in a view of the table, or give each an identifier of its own",
+        ));
+    }
+    let plain = Blanks::default();
+    let blanks = spec.data.as_ref().map_or(&plain, |data| &data.blanks);
+    if blanks.trim {
+        return Err(refuse("`trim` is for files: trim the texts in a view of the table, and leave it out"));
+    }
+    if bound_by(&spec.privacy.unit) && !blanks.empty.is_empty() {
+        return Err(refuse(
+            "`empty` with units is for files: make such texts NULL in a view of the table, and leave it out",
+        ));
+    }
+    if spec.columns.iter().any(|column| column.taken.time) {
+        return Err(refuse(
+            "`time = \"day\"` takes the day that a file says, and a database has time zones: cast the column to DATE in a view, and leave out `time`",
+        ));
+    }
+    Ok(())
+}
+
+fn bound_by(unit: &Unit) -> bool {
+    matches!(unit, Unit::Column { .. })
+}
+
 /// The rows of each unit that count, and the next one, which tells that there are more.
 struct Bound {
     unit: String,
@@ -228,7 +265,7 @@ struct Bound {
 
 impl Bound {
     fn of(unit: &Unit, dialect: Dialect) -> Option<Bound> {
-        let Unit::Column { column, max_rows, order } = unit else { return None };
+        let Unit::Column { column, max_rows, order, .. } = unit else { return None };
         let unit = dialect.name(column);
         let order: Vec<String> = order.iter().map(|column| dialect.name(column)).collect();
         let nowhere = order.iter().map(|column| {
@@ -278,13 +315,22 @@ fn comment(name: &str) -> String {
 }
 
 /// The node of a row at its dimension's finest level. `None` for a dimension of any text.
-fn node(column: &Column, dialect: Dialect) -> Option<String> {
+fn node(column: &Column, blanks: &Blanks, dialect: Dialect) -> Option<String> {
     let name = dialect.name(&column.column);
     let text = format!("CAST({name} AS {})", dialect.text_type());
+    let mut empty: Vec<String> =
+        blanks.empty.iter().filter(|e| !e.is_empty()).map(|e| dialect.text(e)).collect();
+    empty.insert(0, "''".into());
+    let empty = match empty.as_slice() {
+        [one] => format!("{name} IS NULL OR {text} = {one}"),
+        several => format!("{name} IS NULL OR {text} IN ({})", several.join(", ")),
+    };
     let or = |node: Option<u32>| node.map_or("-1".to_owned(), |node| node.to_string());
     let mut cases = String::from("CASE");
     if let Some(missing) = column.missing {
-        let _ = write!(cases, " WHEN {name} IS NULL OR {text} = '' THEN {missing}");
+        let _ = write!(cases, " WHEN {empty} THEN {missing}");
+    } else if blanks.empty.iter().any(|text| !text.is_empty()) {
+        let _ = write!(cases, " WHEN {empty} THEN -1");
     }
     if let Some(misfit) = dialect.misfit(&name, &column.coding) {
         let _ = write!(cases, " WHEN {misfit} THEN -1");
@@ -302,6 +348,14 @@ fn node(column: &Column, dialect: Dialect) -> Option<String> {
         }
         Coding::Range { lo, hi } => {
             // Of a narrow type the difference may not be. What is not whole is a strange value, and no other number.
+            if column.taken.clamp {
+                let whole = format!("FLOOR({name}) = {name}");
+                let _ = write!(
+                    cases,
+                    " WHEN {name} < {lo} AND {whole} THEN 0 WHEN {name} > {hi} AND {whole} THEN {}",
+                    hi - lo
+                );
+            }
             let _ = write!(
                 cases,
                 " WHEN {name} BETWEEN {lo} AND {hi} AND FLOOR({name}) = {name} THEN CAST({name} AS BIGINT) - ({lo})"
@@ -310,11 +364,20 @@ fn node(column: &Column, dialect: Dialect) -> Option<String> {
         Coding::Bins { edges } => {
             let (first, last) = (edges.first()?, edges.last()?);
             // What is outside comes before what is below an edge; and of what is no number, which engines compare as they like, none is within.
+            let strange = or(column.other);
+            let ends = match column.taken.clamp {
+                // What is beyond is below the first inner edge, or in the last bin.
+                true => format!(
+                    "'infinity', 'inf', '-infinity', '-inf') THEN {strange} WHEN {name} < {first:e} THEN 0 WHEN {name} > {last:e} THEN {}",
+                    edges.len() - 2
+                ),
+                false => format!(") OR NOT ({name} >= {first:e} AND {name} <= {last:e}) THEN {strange}"),
+            };
+            let comma = if column.taken.clamp { ", " } else { "" };
             let _ = write!(
                 cases,
-                " WHEN {name} IS NULL THEN -1{} WHEN LOWER({text}) IN ('nan', '-nan') OR NOT ({name} >= {first:e} AND {name} <= {last:e}) THEN {}",
-                dialect.singles(&name, edges, &or(column.other)),
-                or(column.other)
+                " WHEN {name} IS NULL THEN -1{} WHEN LOWER({text}) IN ('nan', '-nan'{comma}{ends}",
+                dialect.singles(&name, edges, &strange),
             );
             for (node, edge) in edges.iter().enumerate().skip(1).take(edges.len().saturating_sub(2)) {
                 let _ = write!(cases, " WHEN {name} < {edge:e} THEN {}", node - 1);
@@ -330,7 +393,7 @@ fn node(column: &Column, dialect: Dialect) -> Option<String> {
         Coding::Text => return None,
     }
     // An empty cell is no strange value.
-    let _ = write!(cases, " WHEN {name} IS NULL OR {text} = '' THEN -1 ELSE {} END", or(column.other));
+    let _ = write!(cases, " WHEN {empty} THEN -1 ELSE {} END", or(column.other));
     Some(cases)
 }
 

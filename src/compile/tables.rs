@@ -179,11 +179,13 @@ impl<'a> Tables<'a> {
         for (i, zero) in self.spec.zeros.iter().enumerate() {
             writer.write_section(Kind::Zero, i as u32, zero.condition.as_bytes())?;
         }
-        let mut left = beside;
+        let (mut left, mut amounts) = (beside, 0);
         for channel in plan.beside() {
             let (own, rest) = left.split_at(channel.measurements.len().min(left.len()));
-            let (kind, bytes) = channels::encode(channel, own)?;
-            writer.write_section(kind, 0, &bytes)?;
+            let (kind, bytes) = channels::encode(plan, &self.spec.cube, channel, own)?;
+            let index = if kind.repeats() { amounts } else { 0 };
+            amounts += u32::from(kind.repeats());
+            writer.write_section(kind, index, &bytes)?;
             left = rest;
         }
         if let Some(asked) = encode_workload(plan, &self.spec.cube)? {

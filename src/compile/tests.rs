@@ -61,19 +61,26 @@ fn released(dir: &Path, spec: &Spec) -> Released {
 }
 
 pub(super) fn released_from(dir: &Path, spec: &Spec, rows: &str) -> Released {
+    released_by(&SigningKey::throw_away().unwrap(), dir, spec, rows)
+}
+
+pub(super) fn released_by(key: &SigningKey, dir: &Path, spec: &Spec, rows: &str) -> Released {
     let data = dir.join("rows.csv");
     std::fs::write(&data, rows).unwrap();
     let mut spec = spec.clone();
-    spec.data =
-        Some(crate::spec::Data { path: data, format: crate::spec::Format::Csv, csv: Default::default() });
+    spec.data = Some(crate::spec::Data {
+        path: data,
+        format: crate::spec::Format::Csv,
+        csv: Default::default(),
+        blanks: Default::default(),
+    });
     // The noise differs from run to run; nothing below depends on it.
-    let key = SigningKey::throw_away().unwrap();
     let options = Options {
         out: dir,
         data: None,
         counts: None,
         ledger: &dir.join("ledger.jsonl"),
-        key: &key,
+        key,
         replace: false,
         day: "2026-01-31",
         entropy: Entropy::from_os().unwrap(),
@@ -110,6 +117,27 @@ fn exact_tables_are_declared_and_answered_exactly() {
     let ages = counts("SELECT age, COUNT(*) FROM shop GROUP BY age");
     assert!(ages.iter().all(|a| a.1 > 0.0));
     assert!((ages[..5].iter().map(|a| a.0).sum::<f64>() - 3.0).abs() < 1e-9, "noisy cells add up");
+}
+
+/// A description has an error for every table that is answered: beside bases, a table without noise and empty cells, too.
+#[test]
+fn a_description_has_the_error_of_every_table() {
+    let dir = tempfile::tempdir().unwrap();
+    let dimensions = SPEC.split("[[table]]").next().unwrap();
+    let spec = spec(&format!(
+        "{dimensions}[[table]]\nof = [\"age\", \"sex\"]\nask = {{ age = \"prefixes\" }}\n[[table]]\nof = [\"sex\"]\nexact = true\n\
+         reason = \"known\"\n[[zero]]\nwhere = \"sex = 'M' AND age = 1\"\n[strategy]\nmeasure = \"bases\"\n"
+    ));
+    let rows = "sex,age\nF,1\nF,2\nM,7\nM,7\nF,9\nM,0\n";
+    let answers = Answers::open(&released_from(dir.path(), &spec, rows).sealed.path).unwrap();
+    let tables = answers.describe(0.95, 9).unwrap().tables;
+    let [noisy, exact] = &tables[..] else { panic!("{tables:?}") };
+    assert!(exact.exact && (exact.std_error, exact.margin) == (Some(0.0), Some(0.0)), "{exact:?}");
+    // The worst of its cells, one by one.
+    let query = answers.parse("SELECT age, sex, COUNT(*) FROM shop GROUP BY age, sex").unwrap();
+    let groups = answers.evaluator().aggregate(&query.filter, &query.group_by).unwrap();
+    let worst = groups.iter().map(|g| g.law.std_error()).fold(0.0, f64::max);
+    assert!((noisy.std_error.unwrap() - worst).abs() < 1e-9 * worst, "{noisy:?} {worst}");
 }
 
 /// No row, or a single one, is a dataset like any other: nothing in the release's form tells.

@@ -98,7 +98,7 @@ impl Bound {
             if amount.is_zero() {
                 return true;
             }
-            let more = Charge { charged: amount, ..like.clone() };
+            let more = Charge { charged: amount, alone: None, ..like.clone() };
             let all: Vec<&Charge> = before.iter().copied().chain([&more]).collect();
             self.holds(&Spent::of(&all))
         };

@@ -16,6 +16,9 @@ pub const ROOT: &str = "00000000000000000000000000000000000000000000000000000000
 /// The longest a ledger may be.
 pub const MAX_LEDGER: u64 = 1 << 30;
 
+/// How a line begins that closes a charge; that of a charge goes on with another letter.
+const CLOSING: &[u8] = b"{\"charge\":";
+
 /// A ledger whose chain and signatures hold. Nothing in it is known but by the lines themselves.
 #[derive(Debug, Clone, Default)]
 pub struct Chain {
@@ -53,7 +56,7 @@ impl Chain {
         for (i, line) in bytes.split_inclusive(|&b| b == b'\n').enumerate() {
             let line_error = |why: String| LedgerError::Line { line: i + 1, why };
             if !line.ends_with(b"\n") {
-                return Err(LedgerError::Torn { line: i + 1 });
+                return Err(LedgerError::Torn { line: i + 1, closing: chain.closes(line) });
             }
             canonical::check(line).map_err(|at| line_error(format!("not canonical JSON at byte {at}")))?;
             let entry: Entry =
@@ -81,6 +84,12 @@ impl Chain {
             chain.lines.push((hash, entry));
         }
         Ok(chain)
+    }
+
+    /// Whether what is there of a line is of one that closes a charge. Of the first letters, which say nothing, the line before decides.
+    fn closes(&self, line: &[u8]) -> bool {
+        let open = self.lines.last().is_some_and(|(_, entry)| entry.charge().is_some());
+        line.starts_with(CLOSING) || open && CLOSING.starts_with(line)
     }
 
     /// Whether an entry may follow: everything but that there is budget for it.

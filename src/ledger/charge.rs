@@ -2,7 +2,7 @@
 
 use crate::exact::Rational;
 use crate::plan::Neighbours;
-use crate::release::Currency;
+use crate::release::{Approximate, Currency, claims};
 use serde::{Deserialize, Serialize};
 
 /// What is charged, before noise is drawn.
@@ -35,10 +35,34 @@ pub struct Charge {
     /// The tables published without noise: no charge covers what they say.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub invariants: Vec<String>,
+    /// What the release is by itself, by the law of its own loss. It counts as long as nothing else is charged: laws of several releases do not
+    /// add up where later ones are made after earlier ones were seen, and ρ does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alone: Option<Alone>,
     /// 32 hexadecimal digits of the system's randomness, so that no two charges have one hash: not even two of one spec, on one day, after the
     /// same lines. Older lines have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nonce: Option<String>,
+}
+
+/// ε at δ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Alone {
+    /// ε.
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub epsilon: Rational,
+    /// δ.
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub delta: Rational,
+}
+
+impl Alone {
+    /// Of a release that says so.
+    pub fn of(stated: &Approximate) -> Option<Alone> {
+        let (epsilon, delta) = claims::alone(stated)?;
+        Some(Alone { epsilon, delta })
+    }
 }
 
 fn one() -> u32 {

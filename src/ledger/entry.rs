@@ -2,8 +2,10 @@
 
 use super::bound::Bound;
 use super::charge::Charge;
+use crate::exact::Rational;
+use crate::plan::Neighbours;
 use crate::release::parts::sides;
-use crate::release::{canonical, is_day, is_name};
+use crate::release::{Currency, canonical, is_day, is_name};
 use serde::{Deserialize, Serialize};
 
 /// The format of ledgers that this program writes. The first one was neither signed nor about one dataset.
@@ -106,6 +108,13 @@ impl Entry {
                     c.nonce.as_deref().is_none_or(|n| is_hex(n, 32)),
                     "a nonce is not 32 hexadecimal digits",
                 )?;
+                let alone = c.alone.is_none_or(|a| {
+                    let one = c.unit_of == 1
+                        && c.neighbours == Neighbours::AddRemove
+                        && c.currency == Currency::Rho;
+                    one && !a.delta.is_zero() && a.delta < Rational::ONE
+                });
+                rule(alone, "what is charged has no (ε, δ) by itself")?;
                 rule(!c.charged.is_zero(), "nothing is charged")
             }
             Said::Sealed { charge, files } => {

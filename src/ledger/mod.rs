@@ -28,7 +28,7 @@ mod tests;
 
 pub use bound::Bound;
 pub use chain::{Chain, MAX_LEDGER, ROOT};
-pub use charge::Charge;
+pub use charge::{Alone, Charge};
 pub use entry::{Entry, LEDGER_FORMAT, Said};
 pub use spent::{Exact, Spent};
 
@@ -71,12 +71,18 @@ pub enum LedgerError {
     },
     /// The last line has no end.
     #[error(
-        "line {line}, the last of the ledger, is incomplete: a program stopped while writing it, before any noise \
-         was drawn for it; remove that line by hand"
+        "line {line}, the last of the ledger, is incomplete: a program stopped while writing it, {}; remove that line by hand",
+        if *.closing {
+            "and it closes a charge of a line above. Noise was drawn for that charge, which stays, and its release may be out"
+        } else {
+            "before any noise was drawn for it"
+        }
     )]
     Torn {
         /// Counted from 1.
         line: usize,
+        /// Whether it was to say what files a charge became.
+        closing: bool,
     },
     /// Somebody else's account.
     #[error("{path} is the ledger of `{found}`, not of `{wanted}`: every dataset has its own", path = .path.display())]

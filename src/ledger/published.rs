@@ -5,6 +5,7 @@
 //! one measuring: what it became is in the line that closes it, by the hash of each file.
 
 use super::chain::Chain;
+use super::charge::Alone;
 use super::entry::Said;
 use crate::release::Manifest;
 use std::io;
@@ -74,6 +75,7 @@ fn charged(chain: &Chain, manifest: &Manifest) -> Result<usize, String> {
         && charge.part == account.name.part
         && charge.neighbours == manifest.privacy.neighbours
         && (charge.currency, charge.charged) == (account.charged.currency, account.charged.amount)
+        && charge.alone == manifest.privacy.lossless().and_then(Alone::of).filter(|_| charge.unit_of == 1)
         && entry.signer.as_deref() == Some(&manifest.signer.public_key);
     match same {
         true => Ok(line),

@@ -9,11 +9,12 @@
 //! it counts as of no part. A unit that changes may leave one part and appear in another, whose noises are
 //! independent: the two dearest add up. Different partitions, and charges of no part, add up. *Currencies*: ε-DP is `ε²/2`-zCDP (Bun &
 //! Steinke 2016, Proposition 3.3), and ρ-zCDP has an ε at every δ ([`convert`]); a pure ε is added to that of an (ε, δ) as it is, and of the
-//! two ways to state a mixture in ε at δ the smaller holds.
+//! two ways to state a mixture in ε at δ the smaller holds. *Alone*: what a single release is by the law of its own loss, which its file proves,
+//! is all that anybody learns while there is no other.
 //!
 //! All sums are exact rationals of any length; only the conversion to ε at δ rounds, and that upwards.
 
-use super::charge::Charge;
+use super::charge::{Alone, Charge};
 use crate::exact::Rational;
 use crate::plan::{Neighbours, convert};
 use crate::release::Currency;
@@ -41,6 +42,8 @@ pub struct Spent {
     pub epsilon: Option<Exact>,
     /// The charges in ε alone, and those in ρ alone.
     apart: (Exact, Exact),
+    /// Of one charge alone: what its release is by the law of its own loss.
+    alone: Option<Alone>,
 }
 
 /// What one charge costs a unit that comes or goes, in some currency, and what twice that change costs.
@@ -73,7 +76,11 @@ impl Spent {
         let sum = |price: Price| compose(charges, neighbours, price);
         let apart = (sum(&in_epsilon), sum(&in_rho));
         let pure = charges.iter().all(|c| c.currency == Currency::Epsilon);
-        Spent { neighbours, rho: sum(&all_in_rho), epsilon: pure.then(|| apart.0.clone()), apart }
+        let alone = match charges {
+            [only] => only.alone,
+            _ => None,
+        };
+        Spent { neighbours, rho: sum(&all_in_rho), epsilon: pure.then(|| apart.0.clone()), apart, alone }
     }
 
     /// Whether nothing is.
@@ -86,6 +93,17 @@ impl Spent {
         if self.is_nothing() {
             return Some(RBig::ZERO);
         }
+        let alone = self.alone_at(delta).map(exact);
+        [alone, self.added_up_at(delta)].into_iter().flatten().min()
+    }
+
+    /// Of a single release by the law of its own loss, where it says that for this δ or a smaller one.
+    pub fn alone_at(&self, delta: Rational) -> Option<Rational> {
+        self.alone.filter(|alone| alone.delta <= delta).map(|alone| alone.epsilon)
+    }
+
+    /// By what adds up, and goes on adding up when more is charged.
+    pub fn added_up_at(&self, delta: Rational) -> Option<Exact> {
         let of_rho = |rho: &Exact| -> Option<Exact> {
             if *rho == RBig::ZERO {
                 return Some(RBig::ZERO);

@@ -32,6 +32,7 @@ fn charge(release: &str, currency: Currency, amount: &str) -> Charge {
         currency,
         charged: r(amount),
         invariants: Vec::new(),
+        alone: None,
         nonce: None,
     }
 }
@@ -183,7 +184,22 @@ fn tampering_shows() {
         }
     }
     for cut in 1..lines[5].len() {
-        assert!(matches!(Chain::of(&good[..good.len() - cut]), Err(LedgerError::Torn { line: 6 })), "{cut}");
+        let torn = Chain::of(&good[..good.len() - cut]);
+        assert!(matches!(torn, Err(LedgerError::Torn { line: 6, .. })), "{cut}");
+    }
+    // Whether noise was drawn is told from the line.
+    for (at, line) in lines.iter().enumerate() {
+        let closing = line.starts_with(b"{\"charge\":");
+        for left in [1, 11, line.len() - 1] {
+            let whole: Vec<u8> = lines[..at].concat();
+            let told = Chain::of(&[&whole, &line[..left]].concat()).unwrap_err().to_string();
+            let before = at > 0 && lines[at - 1].starts_with(b"{\"charged\":");
+            assert_eq!(
+                told.contains("Noise was drawn"),
+                if left == 1 { before } else { closing },
+                "{at} {left}: {told}"
+            );
+        }
     }
     assert!(refused(&[&good[..], b"\n"].concat()) && refused(&[&good[..], b"\xff\n"].concat()));
 
@@ -301,6 +317,26 @@ fn composition_by_hand() {
 }
 
 /// A mixture in ε at δ: never more than either way to say it, and never less than a bound's own ρ lets.
+#[test]
+fn one_release_counts_by_its_own_law_until_there_is_another() {
+    let (rho, delta) = ("0.0165", r("1e-9"));
+    let bound = Bound { epsilon: Some(r("1")), delta: Some(delta), rho: None };
+    let alone = Some(Alone { epsilon: r("1"), delta });
+    let first = Charge { alone, ..charge("a", Currency::Rho, rho) };
+    let by_rho = charge("a", Currency::Rho, rho);
+    let at = |charges: &[Charge]| spent(charges).epsilon_at(delta).unwrap().to_f64().value();
+    assert_eq!(at(std::slice::from_ref(&first)), 1.0);
+    let converted = at(std::slice::from_ref(&by_rho));
+    assert!(converted > 1.04, "{converted}");
+    let second = Charge { alone, ..charge("b", Currency::Rho, "1e-9") };
+    let both = [by_rho.clone(), charge("b", Currency::Rho, "1e-9")];
+    assert_eq!(at(&[first.clone(), second.clone()]), at(&both));
+    let holds = |charges: &[Charge]| bound.holds(&spent(charges));
+    assert!(holds(std::slice::from_ref(&first)) && !holds(&[by_rho]) && !holds(&[first.clone(), second]));
+    // What is said of one δ says nothing of a smaller one.
+    assert!(spent(&[first]).epsilon_at(r("1e-10")).unwrap().to_f64().value() > converted);
+}
+
 #[test]
 fn mixtures_in_epsilon_at_delta() {
     let delta = r("1e-9");

@@ -4,7 +4,10 @@ use super::MakeError;
 use super::words::decimals;
 use crate::exact::Rational;
 use crate::ledger::published::{Found, look};
-use crate::ledger::{Bound, Chain, Charge, Exact, Ledger, LedgerError, Spent, default_path, spent::rational};
+use crate::ledger::{
+    Bound, Chain, Charge, Exact, Ledger, LedgerError, Spent, default_path,
+    spent::{exact, rational},
+};
 use crate::release::parts::folded;
 use crate::release::{Currency, Release, claims};
 use crate::spec::Spec;
@@ -62,6 +65,21 @@ pub fn elsewhere(out: &Path, chain: &Chain, id: &str) -> Vec<(PathBuf, String)> 
     found
 }
 
+/// Refuses to charge a ledger that has a bound while a release of these people is out that it does not hold: the bound is of all of them.
+pub fn all_charged(out: &Path, ledger: &Path, id: &str) -> Result<(), MakeError> {
+    // What cannot be read is refused where it is charged.
+    let Ok(chain) = Ledger::at(ledger, id).and_then(|l| l.chain()) else { return Ok(()) };
+    let Some((file, why)) = chain.bound().and_then(|_| elsewhere(out, &chain, id).into_iter().next()) else {
+        return Ok(());
+    };
+    Err(MakeError::Wrong(format!(
+        "{file} was charged to the account `{id}`, but not in {ledger}, which has a bound: {why}. Nothing is spent before that is cleared up: \
+         put back the ledger that was charged (margins ledger verify {id} --release {file})",
+        file = shown(&file),
+        ledger = shown(ledger),
+    )))
+}
+
 /// Refuses to build on a release that says it was charged to this account, and was not in this ledger.
 pub fn charged(file: &Path, ledger: &Path, spec: &Spec) -> Result<(), MakeError> {
     let chain = Ledger::at(ledger, &spec.account_name().id).and_then(|l| l.chain());
@@ -103,11 +121,16 @@ fn delta(chain: &Chain) -> Option<Rational> {
 
 /// ε at δ as decimal text, rounded up.
 fn approximate(spent: &Spent, delta: Rational) -> Option<String> {
-    let epsilon = spent.epsilon_at(delta)?;
+    Some(written(&spent.epsilon_at(delta)?))
+}
+
+/// As decimal text, rounded up.
+fn written(epsilon: &Exact) -> String {
     let near = epsilon.to_f64().value();
+    let text = claims::decimals_up(near);
     // To the nearest double may be down.
-    let above = if Exact::try_from(near).is_ok_and(|n| n >= epsilon) { near } else { near.next_up() };
-    Some(claims::decimals_up(above))
+    let is_above = text.parse().is_ok_and(|t: Rational| exact(t) >= *epsilon);
+    if is_above { text } else { claims::decimals_up(near.next_up()) }
 }
 
 /// An amount as people read it: a short ratio, or decimals.
@@ -156,21 +179,39 @@ pub fn left(chain: &Chain) -> Option<(Currency, Rational)> {
         currency,
         charged: Rational::ZERO,
         invariants: Vec::new(),
+        alone: None,
         nonce: None,
     };
     Some((currency, chain.left(&like)?))
+}
+
+/// Of an account with a single release that is counted by the law of its own loss: as which ε it will count beside a second.
+fn with_another(chain: &Chain) -> Option<String> {
+    let (spent, delta) = (chain.spent(), delta(chain)?);
+    spent.alone_at(delta)?;
+    Some(written(&spent.added_up_at(delta)?))
 }
 
 /// The lines about an account after a charge.
 pub fn text(chain: &Chain) -> String {
     let id = chain.id().unwrap_or_default();
     let mut out = format!("in all    {}\n", spent(&chain.spent(), chain).replace("; ", "\n          "));
+    if let Some(epsilon) = with_another(chain) {
+        let why = format!(
+            "counted exactly while it is the only release: with another one ρ adds up, and it counts as ε = {epsilon}"
+        );
+        out.push_str(&format!("          {}\n", crate::audit::wrap(&why, 70, 10)));
+    }
     match (chain.bound(), left(chain)) {
         (Some(b), Some((currency, left))) => {
             let rest = format!("{} = {}", currency.symbol(), amount(left));
             out.push_str(&format!("bound     {}; {rest} is left\n", bound(&b)));
         }
-        _ => out.push_str(&format!("bound     none; set one: margins ledger init {id} --rho …\n")),
+        _ => {
+            let pure = chain.spent().epsilon.is_some();
+            let option = if pure { "--epsilon" } else { "--rho" };
+            out.push_str(&format!("bound     none; set one: margins ledger init {id} {option} …\n"));
+        }
     }
     out
 }
@@ -189,6 +230,7 @@ pub fn json(chain: &Chain) -> Value {
             "epsilon": spent.epsilon.as_ref().map(ToString::to_string),
             "rho": spent.rho.to_string(),
             "approximate": approximate,
+            "with_another": with_another(chain),
         },
         "left": left(chain).map(|(currency, amount)| json!({ "currency": currency, "amount": amount })),
         "head": chain.head(),

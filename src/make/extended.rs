@@ -40,7 +40,8 @@ pub fn extended(spec: &Spec, file: &Path, key: &SigningKey) -> Result<(Spec, Vec
     };
     let same = (manifest.privacy.unit.as_str(), manifest.privacy.max_rows)
         == (spec.privacy.unit.name(), rows)
-        && manifest.privacy.order == spec.privacy.unit.order();
+        && manifest.privacy.order == spec.privacy.unit.order()
+        && manifest.privacy.without == spec.privacy.unit.without();
     if !same {
         return refuse("it counts other rows of a unit".into());
     }

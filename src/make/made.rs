@@ -117,6 +117,7 @@ fn make_signed(
     if let Some(file) = &options.extends {
         account::charged(file, &ledger, &spec)?;
     }
+    account::all_charged(out, &ledger, &spec.account_name().id)?;
     account::not_forgotten(out).iter().for_each(|text| (options.warn)(text));
     let own = spec.data.as_ref().map(|d| d.path.as_path()).filter(|_| options.rows.is_none());
     let data = options.counts.as_deref().or(options.data.as_deref()).or(own);

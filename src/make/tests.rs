@@ -103,6 +103,19 @@ fn work_stops_where_it_is_asked_to() {
         assert_eq!(ledger.exists(), charged, "{at}");
         assert!(!folder.path().join("of").exists(), "{at}: a folder that it made is left");
     }
+    // What goes wrong after the file has its name says what is spent, and that the file is good.
+    let folder = tempfile::tempdir().unwrap();
+    let (out, ledger) = (folder.path().join("out"), folder.path().join("l.jsonl"));
+    let torn = ledger.clone();
+    let watch = crate::watch::Watch::hearing(move |stage, _, _| {
+        if stage == "sealed" {
+            std::fs::write(&torn, "{").unwrap();
+        }
+    });
+    let failed = demo().release(ReleaseOptions::new().out(&out).ledger(&ledger).rows(&rows).watch(&watch));
+    let told = failed.unwrap_err().to_string();
+    assert!(told.contains("stays charged (line 2 of ") && told.contains("keep it"), "{told}");
+    assert!(!told.contains("no release of it") && out.read_dir().unwrap().count() == 2, "{told}");
     // Who stops one stops no other.
     assert!(demo().plan().is_ok());
 }

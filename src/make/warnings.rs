@@ -22,11 +22,14 @@ impl Spec {
         });
         let long = (self.source.len() > LONG_SPEC).then(|| {
             let comments = self.source.lines().filter(|line| line.trim_start().starts_with('#'));
+            let of_them = match comments.map(|line| line.len() as u64 + 1).sum() {
+                0 => String::new(),
+                n => format!(", {} of them comments", grouped(n)),
+            };
             format!(
-                "warning: the spec is published with the release, byte for byte, and it is long: {} bytes, {} of them comments. Rows of the data and \
-                 remarks for colleagues do not belong there.",
-                grouped(self.source.len() as u64),
-                grouped(comments.map(|line| line.len() + 1).sum::<usize>() as u64)
+                "warning: the spec is published with the release, byte for byte, and it is long: {} bytes{of_them}. Rows of the data and remarks for \
+                 colleagues do not belong there.",
+                grouped(self.source.len() as u64)
             )
         });
         let part = self.part().err().map(|why| format!("warning: {why}: no ledger takes it."));
@@ -81,6 +84,28 @@ mod tests {
         assert!(
             said.contains(&format!("{} bytes, {} of them comments", digits(all), digits(comments))),
             "{said}"
+        );
+    }
+
+    /// Of a long spec without comments none are counted.
+    #[test]
+    fn long_lists_are_no_comments() {
+        let text = include_str!("../../tests/cmd/files/asked.toml");
+        let plain: String = text.lines().filter(|l| !l.starts_with('#')).map(|l| format!("{l}\n")).collect();
+        let long = format!("{plain}\n{}", " \n".repeat(LONG_SPEC));
+        let said = Spec::from_toml(&long).unwrap().warnings().concat();
+        assert!(said.contains("it is long") && !said.contains("comments"), "{said}");
+    }
+
+    /// Where every list is confirmed, the suggestions that are left are counted alone.
+    #[test]
+    fn suggestions_alone_keep_a_draft_waiting() {
+        let text = include_str!("../../tests/cmd/files/asked.toml");
+        let spec = Spec::from_toml(&format!("{text}\n#? levels = 3\n#? levels = 4\n")).unwrap();
+        let said = spec.warnings().concat();
+        assert_eq!(
+            said,
+            "warning: there is no release yet: 2 lines of suggestions from the data (`#?`) are still there."
         );
     }
 }

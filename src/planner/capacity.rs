@@ -33,7 +33,10 @@ pub fn check(plan: &Plan, frame: &Frame, rows: u64) -> Result<(), NoRoom> {
     let (mut sections, mut bytes, mut held) = (0u64, 0u64, 0usize);
     let packed_in_sections = plan.rows().measurements.len();
     for (i, m) in plan.measurements().enumerate() {
-        let largest = largest(plan, frame, m, rows).filter(|&v| v < 1 << 63).ok_or(NoRoom::Integers(i))?;
+        // How far one row may move it.
+        let reach = plan.measurement(i).map_or(1, |(channel, _)| channel.subject.most(1));
+        let moved = u128::from(rows).checked_mul(reach).ok_or(NoRoom::Integers(i))?;
+        let largest = largest(plan, frame, m, moved).filter(|&v| v < 1 << 63).ok_or(NoRoom::Integers(i))?;
         if i >= packed_in_sections {
             continue;
         }
@@ -60,13 +63,12 @@ pub fn check(plan: &Plan, frame: &Frame, rows: u64) -> Result<(), NoRoom> {
 }
 
 /// The largest absolute value that may appear on the way. `None` when it does not fit 128 bits.
-fn largest(plan: &Plan, frame: &Frame, m: &Measurement, rows: u64) -> Option<u128> {
+fn largest(plan: &Plan, frame: &Frame, m: &Measurement, rows: u128) -> Option<u128> {
     let scale = m.scale.to_f64();
     let tail = plan.noise.reach(scale, 200.0);
     let furthest = plan.centres().map_or(0, |c| c.low().unsigned_abs().max(c.high().unsigned_abs()));
     let centre = u128::from(furthest);
-    let (rows, tail) = (u128::from(rows), tail as u128 + 1 + centre);
-    m.block.largest(frame, rows, tail)
+    m.block.largest(frame, rows, tail as u128 + 1 + centre)
 }
 
 /// The bytes of `count` values none of which is larger, as [`crate::release::packing`] packs them.

@@ -2,10 +2,10 @@
 
 use super::answering::best;
 use super::chosen::{Choice, Look};
-use super::context::Context;
 use super::planned::{Candidate, PlanError, Planned};
 use super::request::Request;
-use super::search::compare;
+use super::search::{compare, single};
+use super::sums;
 use crate::plan::BudgetRule;
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub fn plan(request: &Request) -> Result<Planned, PlanError> {
 /// The plan for a request: the strategy asked for, or of all that apply the one that is best by its objective
 /// (the weighted total variance, by default). The choice looks at the workload only, so it costs no privacy.
 pub fn choose(request: &Request, look: Look) -> Result<Choice, PlanError> {
-    let found = search(request, look);
+    let found = if request.sums.is_empty() { search(request, look) } else { sums::choose(request, look) };
     // A search that was stopped has found something, or nothing: nobody may take it for the best.
     if request.watch.is_stopped() { Err(PlanError::Stopped) } else { found }
 }
@@ -28,7 +28,7 @@ fn search(request: &Request, look: Look) -> Result<Choice, PlanError> {
     }
     let candidates = match (request.measure, look) {
         (Some(measure), Look::Needed) => {
-            let outcome = Ok(Arc::new(Context::new(request, measure)?.plan(measure, request.budgets)?));
+            let outcome = Ok(Arc::new(single(request, measure)?));
             vec![Candidate { measure, budgets: request.budgets, outcome, vast: false }]
         }
         (None, Look::Needed) => compare(request, &[request.budgets])?,
@@ -39,7 +39,7 @@ fn search(request: &Request, look: Look) -> Result<Choice, PlanError> {
     let chosen = best(request, candidates.iter().enumerate().filter(|(_, c)| wanted(c)));
     let planned = chosen.and_then(|i| Some((i, candidates.get(i)?.outcome.as_ref().ok()?.clone())));
     match planned {
-        Some((chosen, planned)) => Ok(Choice { planned, candidates, chosen, copies: None }),
+        Some((chosen, planned)) => Ok(Choice::new(planned, candidates, chosen)),
         None => Err(refusal(request, candidates.iter().filter(|c| wanted(c)))),
     }
 }

@@ -1,11 +1,12 @@
 //! What was chosen, and from what.
 
 use super::planned::{Candidate, Planned};
+use crate::cube::{Cube, Frame};
 use crate::exact::Rational;
-use crate::plan::Plan;
 use crate::plan::copies::Mode;
 use crate::plan::cost::Cost;
-use std::sync::Arc;
+use crate::plan::{Apart, Losses, Plan};
+use std::sync::{Arc, OnceLock};
 
 /// How far to look for a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +28,25 @@ pub struct Choice {
     pub chosen: usize,
     /// The copies of it, where there are several recipients: see [`super::copies`].
     pub copies: Option<Box<Copies>>,
+    /// The laws of the plan's loss, once they were asked for.
+    laws: OnceLock<Result<Losses, Apart>>,
+}
+
+impl Choice {
+    /// One of these, for one recipient.
+    pub(super) fn new(planned: Arc<Planned>, candidates: Vec<Candidate>, chosen: usize) -> Choice {
+        Choice { planned, candidates, chosen, copies: None, laws: OnceLock::new() }
+    }
+
+    /// The laws of the plan's loss, or why there are none. Its levels are those of this cube.
+    pub fn losses(&self, cube: &Cube) -> Result<&Losses, Apart> {
+        if self.copies.is_some() {
+            return Err(Apart::Copies);
+        }
+        let plan = &self.planned.plan;
+        let laws = self.laws.get_or_init(|| Losses::of(plan, &Frame::new(cube, &plan.levels)));
+        laws.as_ref().map_err(|why| *why)
+    }
 }
 
 /// All copies, the most precise first.

@@ -22,7 +22,7 @@ pub struct Closure {
     /// For each table what is asked beyond its cells, if anything is.
     asked: Vec<Option<Box<AskedOf>>>,
     /// What searches for its tables have found.
-    pub(super) found: super::strategy::Found,
+    pub(super) found: super::found::Found,
 }
 
 /// What is asked of a table beyond its cells.

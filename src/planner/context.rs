@@ -149,7 +149,7 @@ impl<'a> Context<'a> {
             };
             return Err(PlanError::NotApplicable(measure.name(), why));
         }
-        let mut planned = Planned { plan, cost, prediction, certificate, ratio: None };
+        let mut planned = Planned { plan, cost, prediction, certificate, ratio: None, sums: Vec::new() };
         if request.objective == Objective::Targets && !request.noise.is_normal() {
             planned.ratio = tails::ratio(request, &planned);
         }

@@ -246,11 +246,10 @@ impl Wishes<'_> {
         let overflow = |name: &str| CopyError::Scale(name.into());
         let recipients = order
             .iter()
-            .enumerate()
-            .map(|(place, &i)| {
+            .map(|&i| {
                 let name = wishes[i].name.clone();
                 // Whoever has most has the plan itself: the search for the others is no finer than a part in a thousand.
-                let own = if place == 0 { most } else { amounts[i] };
+                let own = if amounts[i] == amounts[order[0]] { most } else { amounts[i] };
                 let factor = most.checked_div(own).ok_or_else(|| overflow(&name))?;
                 Ok(Recipient { name, factor })
             })

@@ -1,9 +1,9 @@
 //! What the same ε would give with a little δ: Gaussian noise, whose best plans are much more precise for many overlapping tables.
 
-use super::choice::choose;
 use super::chosen::Look;
 use super::planned::Planned;
 use super::request::Request;
+use super::within::choose_within;
 use crate::exact::Rational;
 use crate::plan::{Measure, Noise, convert};
 use std::sync::{Arc, LazyLock};
@@ -34,7 +34,7 @@ pub fn with_delta(request: &Request) -> Option<WithDelta> {
     };
     let plan = |measure| {
         let asked = Request { measure, ..other.clone() };
-        choose(&asked, Look::Needed).ok()
+        choose_within(&asked, Look::Needed, (request.budget, *DELTA)).ok()
     };
     measures
         .into_iter()

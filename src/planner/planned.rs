@@ -6,7 +6,7 @@ use super::request::Request;
 use super::strategy::NotApplicable;
 use crate::exact::Rational;
 use crate::plan::cost::{Cost, CostError};
-use crate::plan::{BudgetRule, Measure, Plan};
+use crate::plan::{BudgetRule, Measure, Plan, Subject, Table};
 use std::sync::Arc;
 
 /// The most cells of a table that is asked for: with so many a section of a release is full.
@@ -27,6 +27,14 @@ pub enum PlanError {
     /// Every table is published without noise.
     #[error("every table asked for is exact: nothing would be protected, so there is nothing to release")]
     AllExact,
+    /// Sums beside another objective.
+    #[error("sums are planned for the least total error only: leave `objective` out")]
+    SumsAreTotals,
+    /// Nothing is counted.
+    #[error(
+        "no table of counts is asked for, and the sums need none: leave `count = false` out of one of them"
+    )]
+    NoCounts,
     /// Nothing that the neighbour relation protects is asked for.
     #[error(
         "the only table has one cell, the number of rows, which `neighbours = \"substitute\"` makes public: it costs \
@@ -67,6 +75,21 @@ pub struct Planned {
     pub certificate: Option<Certificate>,
     /// With targets under Laplace noise: the largest ratio of a squared margin to its target's, by the law of the noise.
     pub ratio: Option<f64>,
+    /// What is promised of sums, channel by channel.
+    pub sums: Vec<SumSpread>,
+}
+
+/// The errors of a channel beside rows, and its part of the budget.
+#[derive(Debug, Clone)]
+pub struct SumSpread {
+    /// What is added up.
+    pub subject: Subject,
+    /// For each of its tables the mean and the largest variance of what is added up in a cell.
+    pub tables: Vec<(Table, (f64, f64))>,
+    /// Its part of the budget of the tables.
+    pub share: Rational,
+    /// The weighted sum of variances that it adds to the plan's.
+    pub weighted_total: f64,
 }
 
 /// One line of a comparison: a strategy and either its plan or the reason it does not apply.

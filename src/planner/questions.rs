@@ -81,12 +81,13 @@ pub(super) fn choose(request: &Request, rows: &Rows) -> Result<Choice, PlanError
         worst: Default::default(),
         zeros: false,
     };
-    let planned = Arc::new(Planned { plan, cost, prediction, certificate: None, ratio: None });
+    let planned =
+        Arc::new(Planned { plan, cost, prediction, certificate: None, ratio: None, sums: Vec::new() });
     let candidate = Candidate {
         measure: planned.plan.measure,
         budgets: planned.plan.budgets,
         outcome: Ok(planned.clone()),
         vast: false,
     };
-    Ok(Choice { planned, candidates: vec![candidate], chosen: 0, copies: None })
+    Ok(Choice::new(planned, vec![candidate], 0))
 }

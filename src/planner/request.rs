@@ -1,11 +1,22 @@
 //! What a plan is made from: the spec's public part, with no data and no file names.
 
 use super::{Objective, Target};
+use crate::cube::Quantity;
 use crate::cube::{Cube, Cuboid};
 use crate::exact::Rational;
 use crate::plan::{BudgetRule, Measure, Neighbours, Noise, Rows, Share, Table};
 use crate::watch::Watch;
 use std::borrow::Cow;
+use std::sync::Arc;
+
+/// A number of rows with the tables of its sums.
+#[derive(Debug, Clone)]
+pub struct Summed {
+    /// The number.
+    pub quantity: Arc<Quantity>,
+    /// The tables, weighed in squares of half the distance between its bounds.
+    pub tables: Vec<Table>,
+}
 
 /// Everything a plan depends on.
 #[derive(Debug, Clone)]
@@ -45,6 +56,10 @@ pub struct Request {
     /// For each workload table the factor by which its cells' variance must be smaller than a normal error's, since its noise has longer
     /// tails; empty where all are one.
     pub tails: Vec<f64>,
+    /// Numbers whose sums are asked for beside counts.
+    pub sums: Vec<Summed>,
+    /// Tables of other channels: their levels are in use as well.
+    pub beside: Vec<Cuboid>,
     /// Hears and stops the search; the plan does not depend on it.
     pub watch: Watch,
 }
@@ -70,6 +85,8 @@ impl Request {
             rows: None,
             effort: 1,
             tails: Vec::new(),
+            sums: Vec::new(),
+            beside: Vec::new(),
             watch: Watch::default(),
         }
     }

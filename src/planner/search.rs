@@ -6,12 +6,19 @@ use super::planned::{Candidate, PlanError, Planned};
 use super::strategy::{self, Ask, Measured, NotApplicable};
 use super::{Request, predict};
 use crate::cube::Cuboid;
-use crate::plan::{BudgetRule, Measure, Plan, Table};
-use crate::recover::gls;
+use crate::plan::{BudgetRule, Measure, Plan, Seen, Table};
+use crate::recover::gls::{self, Weighted};
 use std::sync::Arc;
 
 /// The most work that goes into predicting what one search has found, in steps on one number.
 const MOST_WORK: f64 = (1u64 << 30) as f64;
+/// The most that goes into predicting whole tables where nobody asked for just that strategy, and components measured one by one do as well or better.
+const MOST_WAITED: f64 = (1u64 << 29) as f64;
+
+/// The plan of one strategy.
+pub(super) fn single(request: &Request, measure: Measure) -> Result<Planned, PlanError> {
+    Context::new(request, measure)?.plan(measure, request.budgets)
+}
 
 /// Every known strategy under each of the given budget rules.
 pub fn compare(request: &Request, budgets: &[BudgetRule]) -> Result<Vec<Candidate>, PlanError> {
@@ -48,8 +55,31 @@ impl Context<'_> {
         measured.sum::<f64>() > strategy::MANY_CELLS.max(asked)
     }
 
+    /// A table whose prediction would make `auto` wait, over groups of unequal size.
+    fn waited_for(&self, measure: Measure) -> Option<&Cuboid> {
+        use Measure::{Base, Cluster, Hierarchy, Queries, Tables};
+        let request = &*self.scene.request;
+        let whole = matches!(measure, Queries | Base | Hierarchy | Cluster | Tables);
+        let other = request.noise.squares() && request.zeros.is_empty();
+        if request.measure.is_some() || !whole || !other || self.frame.is_balanced() {
+            return None;
+        }
+        let tables = || request.workload.iter().filter(|t| t.asks.is_cells()).map(|t| &t.cuboid);
+        let cells = |t: &Cuboid| Weighted { cuboid: t.clone(), seen: Seen::Cells, weight: 1.0 };
+        let measured: Vec<Weighted> = tables().map(cells).collect();
+        let mut left = MOST_WAITED;
+        tables().find(|t| {
+            left -= predict::work(&self.frame, &measured, t);
+            left < 0.0
+        })
+    }
+
     pub(super) fn plan(&self, measure: Measure, budgets: BudgetRule) -> Result<Planned, PlanError> {
         let request = &*self.scene.request;
+        if let Some(table) = self.waited_for(measure) {
+            let why = NotApplicable::TooLong(request.cube.describe(table));
+            return Err(PlanError::NotApplicable(measure.name(), why));
+        }
         let ask = Ask { request, frame: &self.frame, closure: &self.closure, budgets };
         let sets = strategy::measurements(measure, &ask).map_err(|why| match why {
             NotApplicable::ScaleOutOfRange(_) => PlanError::Budget,

@@ -1,9 +1,9 @@
 //! From a spec to what a plan is made from.
 
 use super::copies::Wish;
-use super::request::Request;
-use crate::plan::Mode;
-use crate::spec::{Precision, Spec, Unit, Wanted};
+use super::request::{Request, Summed};
+use crate::plan::{Mode, Plan};
+use crate::spec::{Budget, Precision, Spec, Unit, Wanted};
 use crate::watch::Watch;
 
 impl Spec {
@@ -20,7 +20,16 @@ impl Spec {
         Some((recipients.mode, recipients.list.iter().map(wish).collect()))
     }
 
-    /// The public part a plan depends on. `None` when (ε, δ) leave no room for noise that can be drawn.
+    /// The public part that a plan was made from: a plan for (ε, δ) may have more than these convert to, see [`super::choose_within`].
+    pub fn request_of(&self, plan: &Plan) -> Option<Request> {
+        let mut request = self.request()?;
+        if matches!(self.privacy.budget, Budget::EpsilonDelta(..)) && self.recipients.is_none() {
+            request.budget = plan.budget;
+        }
+        Some(request)
+    }
+
+    /// The public part a plan depends on. For (ε, δ) the budget is the ρ that they convert to. `None` when (ε, δ) leave no room for noise that can be drawn.
     pub fn request(&self) -> Option<Request> {
         let (noise, budget) = self.privacy.budget.noise()?;
         let max_rows = match &self.privacy.unit {
@@ -45,6 +54,10 @@ impl Spec {
             cut_units: self.privacy.cut_units,
             effort: self.strategy.effort,
             tails: Vec::new(),
+            sums: (self.amounts.iter().filter(|a| !a.tables.is_empty()))
+                .map(|a| Summed { quantity: a.quantity.clone(), tables: a.tables.clone() })
+                .collect(),
+            beside: Vec::new(),
             watch: Watch::default(),
         })
     }

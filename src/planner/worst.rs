@@ -41,7 +41,7 @@ fn of_cell(
 ) -> Option<Arc<ErrorLaw>> {
     let nodes = planned.prediction.worst.get(&at).filter(|nodes| nodes.len() == table.cuboid.len())?;
     let group_by: Vec<Level> = table.cuboid.iter().collect();
-    let everything = [Aggregate { filter: Filter::everything(), partition: None }];
+    let everything = [Aggregate::rows(Filter::everything(), None)];
     evaluator.law(&everything, &[1.0], &group_by, nodes).ok().map(Arc::new)
 }
 
@@ -65,7 +65,7 @@ fn of_products(
         let inside: Vec<bool> = up.iter().map(|node| (first..=last).contains(node)).collect();
         filter = filter.and(&Filter::nodes(d, &inside)).ok()?;
     }
-    let one = [Aggregate { filter, partition: None }];
+    let one = [Aggregate::rows(filter, None)];
     evaluator.law(&one, &[1.0], &[], &[]).ok().map(Arc::new)
 }
 

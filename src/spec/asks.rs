@@ -85,8 +85,24 @@ pub(super) fn read(
         }
         out.push((u16::try_from(d).ok()?, asked));
     }
+    // What planning for ranges takes grows with the cube of a level's size.
+    let cube = |&(d, ref asked): &(u16, Asked)| {
+        let at = from.iter().find(|at| at.dimension == usize::from(d)).filter(|_| *asked == Asked::Ranges)?;
+        Some((dimensions.get(at.dimension)?.built.as_ref()?.0.levels.get(at.level)?.len() as u64).pow(3))
+    };
+    if out.iter().filter_map(cube).sum::<u64>() > MOST_TOGETHER {
+        let many =
+            Diagnostic::at(value.span(), "too many categories for ranges of all these dimensions together");
+        sink.push(
+            many.label("planning for them would take long")
+                .help("ask for ranges of coarser levels, or list the intervals that matter".to_owned()),
+        );
+    }
     (sink.count() == before).then_some(out)
 }
+
+/// The cubes of the sizes of all levels whose ranges one table is asked for: one of [`MOST_RANGES`], with room for smaller ones beside it.
+const MOST_TOGETHER: u64 = 3 * (MOST_RANGES as u64).pow(3) / 2;
 
 fn level_name(dimension: &Dimension, level: usize) -> String {
     match dimension.levels.get(level) {

@@ -2,8 +2,10 @@
 
 use super::{Budget, Spec, Unit};
 use crate::exact::Rational;
+use crate::plan::cost::Cost;
+use crate::plan::{Apart, Losses, Plan};
 use crate::release::claims::{self, Words};
-use crate::release::{About, AccountName, Approximate, Currency, FORMAT};
+use crate::release::{About, AccountName, Approximate, Currency, FORMAT, Without};
 
 impl Budget {
     /// The δ at which a cost in ρ is also stated: the spec's own, or 1e-9 where it names none.
@@ -24,12 +26,30 @@ impl Budget {
     }
 }
 
+impl Spec {
+    /// The (ε, δ) of a plan over this spec's levels: by the law of its own loss, where it has one.
+    pub fn stated(&self, plan: &Plan, cost: &Cost, losses: Result<&Losses, Apart>) -> Option<Approximate> {
+        match Currency::of_tables(plan.noise) {
+            Currency::Epsilon => None,
+            Currency::Rho => claims::stated(FORMAT, cost.total, self.privacy.budget.delta()?, losses.ok()),
+        }
+    }
+}
+
 impl Unit {
     /// The columns by which its rows that count are the first.
     pub fn order(&self) -> &[String] {
         match self {
             Unit::Row => &[],
             Unit::Column { order, .. } => order,
+        }
+    }
+
+    /// What becomes of rows that belong to no unit, where they do not stop a run.
+    pub fn without(&self) -> Option<Without> {
+        match self {
+            Unit::Row => None,
+            Unit::Column { without, .. } => *without,
         }
     }
 
@@ -70,7 +90,9 @@ impl Spec {
             account: Some(self.account_name()),
             unit: self.privacy.unit.name().into(),
             order: self.privacy.unit.order().to_vec(),
+            without: self.privacy.unit.without(),
             delta: self.privacy.budget.delta(),
+            lossless: true,
             reasons: self.exact.iter().map(|e| e.reason.clone()).collect(),
         }
     }

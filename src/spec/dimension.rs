@@ -1,10 +1,11 @@
 //! `[[dimension]]`: the domain of one attribute and how the data spells it.
 
 use super::diagnostic::{Diagnostic, Sink};
-use super::keys::{Keys, Shape, key, required, shown};
+use super::keys::{Keys, Shape, key, required, shown, words};
 use super::levels::{self, Finest, MAX_NODES, Numbers, Partition};
 use super::read::{self, Fields, Value};
-use super::{Coding, Column, Files, hierarchy};
+use super::words::TIMES;
+use super::{Coding, Column, DayFormat, Files, Taken, hierarchy};
 use crate::cube::Dimension;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -59,6 +60,18 @@ pub(super) const KEYS: Keys = Keys {
             Shape::Truth,
             "any text, without a list of categories; only in the key of a projection",
         ),
+        key(
+            "clamp",
+            Shape::Truth,
+            "with `range` and `bins`: `true` counts numbers below the first at the first and numbers beyond the last at the last, instead of as `other`",
+        ),
+        shown(
+            "format",
+            "format = \"DD.MM.YYYY\"",
+            Shape::Text,
+            "with `dates`: how days are written: `YYYY`, `MM` or `M`, `DD` or `D`, and marks between them (default `YYYY-MM-DD`)",
+        ),
+        key("time", words!(TIMES), "with `dates`: what counts where a time may stand behind each day"),
         shown(
             "levels",
             "levels = [...]",
@@ -124,14 +137,20 @@ pub(super) fn read(value: &Value<'_>, files: &mut Files<'_>, sink: &mut Sink) ->
     if let Some(value) = fields.get("text") {
         let built = text(value, &fields, sink).and(name.as_ref().zip(column.as_ref())).map(
             |((name, _), (column, _))| {
-                let column =
-                    Column { column: column.clone(), coding: Coding::Text, missing: None, other: None };
+                let column = Column {
+                    column: column.clone(),
+                    coding: Coding::Text,
+                    missing: None,
+                    other: None,
+                    taken: Taken::default(),
+                };
                 (Dimension::plain(name, vec![ANY_TEXT.into()]), column)
             },
         );
         return DeclaredDimension { name, column, unconfirmed, built };
     }
     let finest = domain(&fields, files, sink);
+    let taken = taken(&fields, sink);
     let missing = extra(&fields, "missing", sink);
     let other = extra(&fields, "other", sink);
     let mut built = None;
@@ -143,7 +162,16 @@ pub(super) fn read(value: &Value<'_>, files: &mut Files<'_>, sink: &mut Sink) ->
         }
         if sink.count() == before {
             built = finest.build(name, value.span(), sink).map(|(dimension, coding)| {
-                (dimension, Column { column: column.clone(), coding, missing, other })
+                (
+                    dimension,
+                    Column {
+                        column: column.clone(),
+                        coding,
+                        missing,
+                        other,
+                        taken: taken.unwrap_or_default(),
+                    },
+                )
             });
         }
     }
@@ -160,7 +188,7 @@ fn text(value: &Value<'_>, fields: &Fields<'_, '_>, sink: &mut Sink) -> Option<(
         return None;
     }
     fields.exactly_one(DOMAINS, "`text = true`", sink)?;
-    for key in ["levels", "missing", "other"] {
+    for key in ["levels", "missing", "other", "clamp", "format", "time"] {
         if let Some(span) = fields.key_span(key) {
             sink.push(
                 Diagnostic::at(span, format!("`{key}` beside `text`"))
@@ -170,6 +198,39 @@ fn text(value: &Value<'_>, fields: &Fields<'_, '_>, sink: &mut Sink) -> Option<(
         }
     }
     Some(())
+}
+
+/// How its values are written and taken; of kinds of values that cannot be so it is a mistake.
+fn taken(fields: &Fields<'_, '_>, sink: &mut Sink) -> Option<Taken> {
+    let among = [("clamp", &["range", "bins"][..]), ("format", &["dates"]), ("time", &["dates"])];
+    for (key, of) in among {
+        if let Some(span) = fields.key_span(key)
+            && !of.iter().any(|of| fields.get(of).is_some())
+        {
+            let of: Vec<String> = of.iter().map(|of| format!("`{of}`")).collect();
+            sink.push(
+                Diagnostic::at(span, format!("`{key}` goes with {}", of.join(" or ")))
+                    .label("not with these values"),
+            );
+        }
+    }
+    let clamp = fields.get("clamp").map_or(Some(false), |v| read::boolean(v, "`clamp`", sink));
+    let time =
+        fields.get("time").map_or(Some(false), |v| read::choice(v, "time", TIMES, sink).map(|()| true));
+    let format = match fields.get("format") {
+        None => None,
+        Some(v) => {
+            let format = DayFormat::new(read::text(v, "`format`", sink)?);
+            if format.is_none() {
+                sink.push(
+                    Diagnostic::at(v.span(), "`format` does not say how days are written")
+                        .label("expected YYYY, MM or M, and DD or D, such as \"DD.MM.YYYY\""),
+                );
+            }
+            Some(format?)
+        }
+    };
+    Some(Taken { clamp: clamp?, format, time: time? })
 }
 
 /// The label of `missing` or `other`.

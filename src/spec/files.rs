@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 /// The longest a spec may be. It becomes part of the release.
-pub(super) const MAX_SPEC: u64 = 4 << 20;
+pub(crate) const MAX_SPEC: u64 = 4 << 20;
 /// The longest a hierarchy or a file of rows may be. It becomes part of the release.
 pub(super) const MAX_ATTACHED: u64 = 256 << 20;
 

@@ -5,11 +5,13 @@
 //! `hierarchy`, `tables`) takes its own keys and reports what it cannot use, so that one run shows
 //! every mistake of a file.
 
+mod amounts;
 mod asked;
 mod asks;
 mod claimed;
 mod dataset;
 mod dates;
+mod day_format;
 mod diagnostic;
 mod dimension;
 #[cfg(feature = "compile")]
@@ -39,20 +41,23 @@ mod words;
 mod wrong;
 mod zeros;
 
+pub use day_format::{DayFormat, clock};
 pub use diagnostic::{Diagnostic, SpecErrors};
 #[cfg(feature = "compile")]
-pub use draft::{DraftError, Drawn, draft};
+pub use draft::{DraftError, Drawn, Holds, draft, draft_of};
 pub use parse::{MOST_EFFORT, parse, parse_within, size as size_of};
 pub use projection::size;
 pub use schema::schema;
 pub use types::{
-    AccountSpec, Budget, Coding, Column, CsvOptions, Data, Encoding, ExactTable, Format, Precision, Privacy,
-    ProjectionSpec, Recipients, Spec, StrategySpec, Unconfirmed, Unit, Wanted,
+    AccountSpec, AmountSpec, Blanks, Budget, Coding, Column, CsvOptions, Data, Digits, Encoding, ExactTable,
+    Format, Precision, Privacy, ProjectionSpec, Recipients, Spec, StrategySpec, Taken, Unconfirmed, Unit,
+    Wanted,
 };
 
 pub use files::{read_regular, regular};
 
-use files::{Files, MAX_ATTACHED, MAX_SPEC};
+pub(crate) use files::MAX_SPEC;
+use files::{Files, MAX_ATTACHED};
 use std::path::Path;
 
 /// How a line begins that `margins init` suggests. It came from the data and would be published with the spec: there is no release before it is

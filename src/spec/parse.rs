@@ -5,11 +5,11 @@ use super::dimension::{self, DeclaredDimension};
 use super::keys::{Keys, Shape, key, required, shown, words};
 use super::read::{self, Fields, Value};
 use super::types::Unconfirmed;
-use super::words::{BUDGETS, ENCODINGS, FORMATS, MEASURES, NEIGHBOURS, OBJECTIVES, UNITS};
+use super::words::{BUDGETS, ENCODINGS, FORMATS, MEASURES, NEIGHBOURS, OBJECTIVES, UNITS, WITHOUT};
 use super::{
-    Budget, Coding, CsvOptions, Data, Encoding, Files, Format, Privacy, ProjectionSpec, Spec, StrategySpec,
-    Unit, asked, dataset, diagnostic, levels, projection, queries, recipients, rows, shares, suggest, tables,
-    zeros,
+    AmountSpec, Blanks, Budget, Coding, Column, CsvOptions, Data, Digits, Encoding, Files, Format, Privacy,
+    ProjectionSpec, Spec, StrategySpec, Unit, amounts, asked, dataset, diagnostic, levels, projection,
+    queries, recipients, rows, shares, suggest, tables, zeros,
 };
 use crate::cube::Cube;
 use crate::exact::Rational;
@@ -44,6 +44,11 @@ pub(super) const ROOT: Keys = Keys {
         required("dimension", Shape::Tables(&dimension::KEYS), "the dimensions, one entry each"),
         key("table", Shape::Tables(&tables::KEYS), "the tables to release"),
         key("query", Shape::Tables(&queries::KEYS), "SQL questions that the plan is made for"),
+        key(
+            "amount",
+            Shape::Tables(&amounts::KEYS),
+            "numbers that rows have, such as an income: their sums and means",
+        ),
         key("zero", Shape::AnyList(&Shape::Table(&zeros::KEYS)), "cells that are empty whatever the data"),
         key("strategy", Shape::Table(&STRATEGY), "what is measured; optional"),
         key("projection", Shape::Table(&projection::KEYS), "instead of tables: sums with random signs"),
@@ -80,6 +85,23 @@ pub(super) const DATA: Keys = Keys {
         ),
         key("columns", Shape::List(&Shape::Text), "CSV: the columns' names, for a file without a header"),
         key("encoding", words!(ENCODINGS), "CSV: the text encoding"),
+        key(
+            "decimal",
+            Shape::Json(r#"{"enum": [".", ","]}"#),
+            "CSV: what stands before the fraction of a number (default `.`)",
+        ),
+        key(
+            "thousands",
+            Shape::Json(ONE_CHARACTER),
+            "CSV: what stands between groups of three digits: `1.234` with `\".\"` (default: nothing may)",
+        ),
+        shown(
+            "empty",
+            "empty = [\"\", \"NA\"]",
+            Shape::Json(r#"{"type": "array", "items": {"type": "string"}}"#),
+            "texts that stand for no value: a cell with one of them is empty, as one with nothing in it is",
+        ),
+        key("trim", Shape::Truth, "`true` if blanks before and behind a value are no part of it"),
     ],
     one_of: &[],
     rules: "{}",
@@ -103,7 +125,7 @@ pub(super) const PRIVACY: Keys = Keys {
             "delta",
             "epsilon` and `delta",
             Shape::Exact,
-            "the budget as (ε, δ), for discrete Gaussian noise: the largest ρ that gives it, rounded down; δ is below 1",
+            "the budget as (ε, δ), for discrete Gaussian noise: as much ρ as the exact law of the plan's own noises allows, and where that is not known as much as converts to it; δ is below 1",
         ),
         key(
             "measure_truncation",
@@ -136,6 +158,7 @@ pub(super) const UNIT: Keys = Keys {
             ]),
             "the column of whole numbers, days or times that orders a unit's rows, or a list of such columns (default: the order of the file)",
         ),
+        key("without", words!(WITHOUT), "what becomes of rows in which that column is empty"),
     ],
     one_of: &[],
     rules: "{}",
@@ -294,7 +317,10 @@ fn whole_spec(
     let questions = root.get("asked");
     instead_of_tables(&root, sink);
     let recipients = recipients::read(&root, privacy.as_ref(), sink);
-    let asked = asked(&root, source, dimensions.as_deref(), sink);
+    amounts::alone(&root, sink);
+    let mut amounts = amounts::read(root.get("amount"), dimensions.as_deref().unwrap_or(&[]), sink);
+    let known = amounts.as_mut().map_or(&mut [][..], Vec::as_mut_slice);
+    let asked = asked(&root, source, dimensions.as_deref(), known, sink);
     let strategy = match root.get("strategy") {
         Some(v) => strategy(v, dimensions.as_deref(), files, sink),
         None => Some(StrategySpec::default()),
@@ -306,6 +332,9 @@ fn whole_spec(
         check_columns(data, &root, dimensions.as_deref().unwrap_or(&[]), privacy.as_ref(), sink);
     }
     let data = all_or_none(data)?;
+    if let Some(data) = &data {
+        check_empty(data, dimensions.as_deref().unwrap_or(&[]), sink);
+    }
     let unconfirmed = unconfirmed(dimensions.as_deref().unwrap_or(&[]), source, origin);
     let (built, columns): (Vec<_>, Vec<_>) =
         dimensions?.into_iter().map(|d| d.built).collect::<Option<Vec<_>>>()?.into_iter().unzip();
@@ -340,6 +369,7 @@ fn whole_spec(
         cube,
         columns,
         workload: asked.tables,
+        amounts: amounts?,
         targets: asked.targets,
         exact: asked.exact,
         zeros,
@@ -355,6 +385,7 @@ fn asked(
     root: &Fields<'_, '_>,
     source: &str,
     dimensions: Option<&[DeclaredDimension]>,
+    amounts: &mut [AmountSpec],
     sink: &mut Sink,
 ) -> Option<tables::TablesAsked> {
     if root.get("projection").is_some() || root.get("asked").is_some() {
@@ -366,7 +397,7 @@ fn asked(
         None => root.require("table", "`[[table]]` with `every = 2`", sink),
     };
     let mut asked = match (tables.filter(|v| read::several(v, "table", sink).is_some()), dimensions) {
-        (Some(value), Some(dimensions)) => tables::read(value, dimensions, sink)?,
+        (Some(value), Some(dimensions)) => tables::read(value, dimensions, amounts, sink)?,
         _ if tables.is_none() && queries.is_some() => tables::TablesAsked::default(),
         _ => return None,
     };
@@ -377,6 +408,8 @@ fn asked(
         asked.tables.extend(tables);
         asked.targets.extend(targets);
     }
+    let sums = std::mem::take(&mut asked.sums);
+    amounts::weigh((&mut asked.tables, &mut asked.targets), sums, amounts)?;
     Some(asked)
 }
 
@@ -543,7 +576,15 @@ fn data(value: &Value<'_>, origin: &Path, sink: &mut Sink) -> Option<Data> {
     let format = match (fields.get("format"), &path) {
         (Some(v), _) => read::choice(v, "format", FORMATS, sink),
         (None, Some((path, span))) => {
-            let extension = Path::new(path).extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
+            // Packed text is text; Parquet packs itself.
+            let text = path
+                .strip_suffix(".gz")
+                .or(path.strip_suffix(".zst"))
+                .filter(|path| path.to_ascii_lowercase().ends_with(".csv"));
+            let extension = Path::new(text.unwrap_or(path))
+                .extension()
+                .and_then(|e| e.to_str())
+                .map(str::to_ascii_lowercase);
             let known = FORMATS.iter().find(|w| Some(w.0) == extension.as_deref()).map(|w| w.1);
             if known.is_none() {
                 sink.push(
@@ -574,7 +615,7 @@ fn data(value: &Value<'_>, origin: &Path, sink: &mut Sink) -> Option<Data> {
     let encoding =
         fields.get("encoding").map_or(Some(Encoding::Utf8), |v| read::choice(v, "encoding", ENCODINGS, sink));
     if format == Some(Format::Parquet) {
-        for key in ["delimiter", "quote", "columns", "encoding"] {
+        for key in ["delimiter", "quote", "columns", "encoding", "decimal", "thousands"] {
             if let Some(span) = fields.key_span(key) {
                 sink.push(
                     Diagnostic::at(span, format!("`{key}` for a Parquet file"))
@@ -583,12 +624,59 @@ fn data(value: &Value<'_>, origin: &Path, sink: &mut Sink) -> Option<Data> {
             }
         }
     }
+    let numbers = numbers(&fields, sink);
+    let trim = fields.get("trim").map_or(Some(false), |v| read::boolean(v, "`trim`", sink));
+    let empty = fields.get("empty").map_or(Some(Vec::new()), |v| empty(v, sink));
     if sink.count() > before {
         return None;
     }
     let path = origin.parent().unwrap_or(Path::new("")).join(path?.0);
-    let csv = CsvOptions { delimiter: delimiter?, quote: quote?, columns, encoding: encoding? };
-    Some(Data { path, format: format?, csv })
+    let csv =
+        CsvOptions { delimiter: delimiter?, quote: quote?, columns, encoding: encoding?, numbers: numbers? };
+    Some(Data { path, format: format?, csv, blanks: Blanks { empty: empty?, trim: trim? } })
+}
+
+/// `decimal` and `thousands`.
+fn numbers(fields: &Fields<'_, '_>, sink: &mut Sink) -> Option<Digits> {
+    let mut numbers = Digits::default();
+    if let Some(v) = fields.get("decimal") {
+        numbers.decimal = byte(v, "`decimal`", sink)?;
+        if !matches!(numbers.decimal, b'.' | b',') {
+            sink.push(
+                Diagnostic::at(v.span(), "`decimal` is neither a point nor a comma")
+                    .label("expected \".\" or \",\""),
+            );
+            return None;
+        }
+    }
+    if let Some(v) = fields.get("thousands") {
+        let mut said = read::text(v, "`thousands`", sink)?.chars();
+        let one = said.next().filter(|_| said.next().is_none());
+        let Some(mark) = one
+            .filter(|c| !c.is_alphanumeric() && !matches!(c, '+' | '-') && *c != char::from(numbers.decimal))
+        else {
+            let diagnostic = Diagnostic::at(v.span(), "`thousands` is not one mark between digits");
+            sink.push(diagnostic.label("expected one character, such as \".\" with `decimal = \",\"`"));
+            return None;
+        };
+        numbers.thousands = Some(mark);
+    }
+    Some(numbers)
+}
+
+/// `empty`.
+fn empty(value: &Value<'_>, sink: &mut Sink) -> Option<Vec<String>> {
+    let mut texts = Vec::new();
+    for item in read::list(value, "`empty`", sink)?.iter() {
+        match item.get_ref().as_str() {
+            Some(text) => texts.push(text.to_owned()),
+            None => {
+                read::expected(item, "a text of `empty`", "text in quotes", sink);
+                return None;
+            }
+        }
+    }
+    Some(texts)
 }
 
 /// One ASCII character.
@@ -702,7 +790,9 @@ fn unit(value: &Value<'_>, sink: &mut Sink) -> Option<Unit> {
         .require("max_rows", "`max_rows = 1`: how many rows of one unit count", sink)
         .and_then(|v| read::whole(v, "`max_rows`", 1, i64::from(u32::MAX), sink));
     let order = fields.get("order").map_or(Some(Vec::new()), |v| order(v, sink));
-    Some(Unit::Column { column: column?.to_owned(), max_rows: u32::try_from(max_rows?).ok()?, order: order? })
+    let without = fields.get("without").map_or(Some(None), |v| read::choice(v, "`without`", WITHOUT, sink));
+    let (column, max_rows) = (column?.to_owned(), u32::try_from(max_rows?).ok()?);
+    Some(Unit::Column { column, max_rows, order: order?, without: without? })
 }
 
 /// The columns that order the rows of a unit.
@@ -775,6 +865,21 @@ fn check_names(dimensions: &[DeclaredDimension], sink: &mut Sink) {
                         .label(format!("it is also a level of `{}`", d.name)),
                 );
             }
+        }
+    }
+}
+
+/// A text that stands for no value is no category either: no cell would ever be in it.
+fn check_empty(data: &Data, dimensions: &[DeclaredDimension], sink: &mut Sink) {
+    for declared in dimensions {
+        let Some((name, span)) = &declared.name else { continue };
+        let Some((_, Column { coding: Coding::Labels(labels), missing, .. })) = &declared.built else {
+            continue;
+        };
+        let never = |text: &&String| labels.get(*text).is_some_and(|node| Some(*node) != *missing);
+        if let Some(text) = data.blanks.empty.iter().find(never) {
+            let message = format!("{text:?} is a category of `{name}`, and by `empty` of `[data]` no value");
+            sink.push(Diagnostic::at(span.clone(), message).label("no row would be counted there"));
         }
     }
 }

@@ -96,8 +96,8 @@ fn sorted(value: Value) -> Value {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::super::{
-        asked, asks, dataset, dimension, keys::Key, levels, parse, projection, queries, recipients, rows,
-        shares, tables, zeros,
+        amounts, asked, asks, dataset, dimension, keys::Key, levels, parse, projection, queries, recipients,
+        rows, shares, tables, zeros,
     };
     use super::*;
     use std::path::{Path, PathBuf};
@@ -158,6 +158,7 @@ pub(crate) mod tests {
             ("levels", &levels::KEYS),
             ("table", &tables::KEYS),
             ("query", &queries::KEYS),
+            ("amount", &amounts::KEYS),
             ("zero", &zeros::KEYS),
             ("strategy", &parse::STRATEGY),
             ("shares", &shares::KEYS),

@@ -1,16 +1,17 @@
 //! `[[table]]`: the tables asked for.
 
+use super::amounts;
 use super::asks;
 use super::diagnostic::{Diagnostic, Sink};
 use super::dimension::DeclaredDimension;
-use super::keys::{Keys, Shape, key, shown};
+use super::keys::{Keys, Shape, shown};
 use super::named::{DimensionNames, level_list};
 use super::read::{self, Fields, Value};
 use crate::cube::{Cuboid, Level};
 use crate::exact::Rational;
 use crate::plan::Target;
 use crate::plan::{Asked, Asks, Table};
-use crate::spec::ExactTable;
+use crate::spec::{AmountSpec, ExactTable};
 use std::collections::HashMap;
 
 /// The keys of `[[table]]`.
@@ -43,7 +44,25 @@ pub(super) const KEYS: Keys = Keys {
             Shape::Map(&asks::ASKED),
             "the sums that people will ask for along a dimension or level: see below. Tables without the dimension ignore it",
         ),
-        key("weight", Shape::Exact, "how much the error of each answer matters (default 1)"),
+        shown(
+            "sum",
+            "sum = [\"income\"]",
+            Shape::AnyList(&Shape::Text),
+            "the amounts whose sums the table tells, beside its counts",
+        ),
+        shown(
+            "count",
+            "count = false",
+            Shape::Truth,
+            "with `sum`: counts matter only as far as sums need them",
+        ),
+        shown(
+            "weight",
+            "weight = 2",
+            Shape::Either(&[Shape::Exact, Shape::Map(&Shape::Exact)]),
+            "how much the error of each answer matters (default 1). With `sum` also by name: `{ count = 1, income = 2 }`; the error of a sum \
+             counts in units of its largest value",
+        ),
         shown(
             "margin",
             "margin = 50",
@@ -95,6 +114,8 @@ pub(super) struct TablesAsked {
     /// Parallel to the tables.
     pub(super) targets: Vec<Option<Target>>,
     pub(super) exact: Vec<ExactTable>,
+    /// For each amount the tables of its sums.
+    pub(super) sums: Vec<Vec<Table>>,
 }
 
 /// Reads all `[[table]]` entries. A table that comes up in several entries, asked the same, is kept once, where it
@@ -103,6 +124,7 @@ pub(super) struct TablesAsked {
 pub(super) fn read(
     value: &Value<'_>,
     dimensions: &[DeclaredDimension],
+    amounts: &[AmountSpec],
     sink: &mut Sink,
 ) -> Option<TablesAsked> {
     let items = read::list(value, "`table`", sink)?;
@@ -110,7 +132,7 @@ pub(super) fn read(
     let before = sink.count();
     let mut entries = Vec::with_capacity(items.len());
     for item in items.iter() {
-        entries.extend(entry(item, dimensions, &names, sink));
+        entries.extend(entry(item, dimensions, &names, amounts, sink));
     }
     if sink.count() > before {
         return None;
@@ -123,7 +145,7 @@ pub(super) fn read(
         );
         return None;
     }
-    Some(gather(&entries, total as usize))
+    Some(gather(&entries, total as usize, amounts.len()))
 }
 
 /// One `[[table]]`: choices of `smallest ..= largest` of the levels in `from`.
@@ -131,7 +153,10 @@ struct TableEntry {
     from: Vec<Level>,
     smallest: usize,
     largest: usize,
-    weight: Rational,
+    /// Of its counts; `None` where only sums are asked for.
+    weight: Option<Rational>,
+    /// Of the sums of each amount.
+    sums: Vec<(usize, Rational)>,
     target: Option<Target>,
     exact: Option<String>,
     asks: Vec<(u16, Asked)>,
@@ -147,7 +172,8 @@ pub(super) fn stricter(a: Option<Target>, b: Option<Target>) -> Option<Target> {
     }
 }
 
-fn gather(entries: &[TableEntry], total: usize) -> TablesAsked {
+fn gather(entries: &[TableEntry], total: usize, amounts: usize) -> TablesAsked {
+    let mut sums: Vec<Vec<Table>> = vec![Vec::new(); amounts];
     let mut tables: Vec<Table> = Vec::with_capacity(total);
     let mut targets: Vec<Option<Target>> = Vec::with_capacity(total);
     let mut exact: Vec<ExactTable> = Vec::new();
@@ -166,18 +192,26 @@ fn gather(entries: &[TableEntry], total: usize) -> TablesAsked {
             {
                 exact.push(ExactTable { cuboid: cuboid.clone(), reason: reason.clone() });
             }
+            for (amount, weight) in &entry.sums {
+                let Some(tables) = sums.get_mut(*amount) else { continue };
+                match tables.iter_mut().find(|t| t.cuboid == cuboid) {
+                    Some(table) => table.weight = table.weight.max(*weight),
+                    None => tables.push(Table::new(cuboid.clone(), *weight)),
+                }
+            }
+            let Some(weight) = entry.weight else { return };
             if indexed {
                 let key = (cuboid.clone(), asks.clone());
                 if let Some((table, target)) =
                     at.get(&key).and_then(|&at| tables.get_mut(at).zip(targets.get_mut(at)))
                 {
-                    table.weight = table.weight.max(entry.weight);
+                    table.weight = table.weight.max(weight);
                     *target = stricter(*target, entry.target);
                     return;
                 }
                 at.insert(key, tables.len());
             }
-            tables.push(Table { cuboid, weight: entry.weight, asks });
+            tables.push(Table { cuboid, weight, asks });
             targets.push(entry.target);
         };
         for k in entry.smallest..=entry.largest {
@@ -190,7 +224,7 @@ fn gather(entries: &[TableEntry], total: usize) -> TablesAsked {
             *target = None;
         }
     }
-    TablesAsked { tables, targets, exact }
+    TablesAsked { tables, targets, exact, sums }
 }
 
 /// Every choice of `k` items, in lexicographic order.
@@ -221,13 +255,11 @@ fn entry(
     value: &Value<'_>,
     dimensions: &[DeclaredDimension],
     names: &DimensionNames<'_>,
+    amounts: &[AmountSpec],
     sink: &mut Sink,
 ) -> Option<TableEntry> {
     let fields = Fields::open(value, "`[[table]]`", &KEYS, sink)?;
-    let weight = match fields.get("weight") {
-        Some(v) => read::positive(v, "`weight`", sink),
-        None => Some(Rational::ONE),
-    };
+    let (weight, sums) = weights(&fields, amounts, sink)?;
     let target = target(&fields, sink);
     let exact = exact(&fields, sink);
     let among = fields.get("among").map(|v| (v, level_list(v, "`among`", names, sink)));
@@ -251,7 +283,8 @@ fn entry(
             from,
             smallest: k,
             largest: k,
-            weight: weight?,
+            weight,
+            sums,
             target: target?,
             exact: exact?,
             count: 1,
@@ -284,16 +317,67 @@ fn entry(
         return None;
     }
     let asks = ask(&fields, &from, dimensions, names, sink)?;
-    Some(TableEntry {
-        asks,
-        from,
-        smallest,
-        largest: k,
-        weight: weight?,
-        target: target?,
-        exact: exact?,
-        count,
-    })
+    Some(TableEntry { asks, from, smallest, largest: k, weight, sums, target: target?, exact: exact?, count })
+}
+
+/// The weight of counts, if they are asked for.
+type CountWeight = Option<Rational>;
+
+/// `sum`, `count` and `weight`: how much counts matter, and the sums of each amount.
+fn weights(
+    fields: &Fields<'_, '_>,
+    amounts: &[AmountSpec],
+    sink: &mut Sink,
+) -> Option<(CountWeight, Vec<(usize, Rational)>)> {
+    let sum = fields.get("sum");
+    let of = sum.map_or(Some(Vec::new()), |v| amounts::summed(v, amounts, sink))?;
+    let counted = fields.get("count").map_or(Some(true), |v| read::boolean(v, "`count`", sink))?;
+    if of.is_empty()
+        && let Some(span) = fields.key_span("count").filter(|_| !counted)
+    {
+        sink.push(
+            Diagnostic::at(span, "`count = false` without `sum`").label("the table would tell nothing"),
+        );
+        return None;
+    }
+    for key in ["ask", "exact", "margin"] {
+        if let Some(span) = fields.key_span(key).filter(|_| !of.is_empty()) {
+            sink.push(
+                Diagnostic::at(span, format!("`{key}` beside `sum`"))
+                    .label("sums are told of the cells of a table, with noise")
+                    .help("ask for the sums in a `[[table]]` of their own".to_owned()),
+            );
+            return None;
+        }
+    }
+    let Some(value) = fields.get("weight") else {
+        return Some((
+            counted.then_some(Rational::ONE),
+            of.into_iter().map(|a| (a, Rational::ONE)).collect(),
+        ));
+    };
+    let Some(table) = value.get_ref().as_table() else {
+        let weight = read::positive(value, "`weight`", sink)?;
+        return Some((counted.then_some(weight), of.into_iter().map(|a| (a, weight)).collect()));
+    };
+    let name = |a: usize| amounts.get(a).map_or("", |a| a.quantity.name.as_str());
+    let weight = |key: &str, sink: &mut Sink| {
+        table
+            .get(key)
+            .map_or(Some(Rational::ONE), |v| read::positive(v, &format!("the weight of `{key}`"), sink))
+    };
+    for (key, span, _) in read::entries(table) {
+        if key != "count" && !of.iter().any(|&a| name(a) == key) {
+            sink.push(
+                Diagnostic::at(span, format!("`{key}` is not summed in this table"))
+                    .label("no weight is needed"),
+            );
+            return None;
+        }
+    }
+    let count = weight("count", sink)?;
+    let sums = of.iter().map(|&a| Some((a, weight(name(a), sink)?))).collect::<Option<_>>()?;
+    Some((counted.then_some(count), sums))
 }
 
 /// `ask`: nothing, unless told.

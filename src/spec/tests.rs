@@ -300,7 +300,10 @@ budgets = "uniform"
     assert_eq!(data.path, Path::new("specs/../rows.dat"));
     assert_eq!((data.format, data.csv.delimiter, data.csv.quote), (Format::Csv, b'\t', b'\''));
     assert_eq!(data.csv.columns.unwrap(), ["id", "s", "a"]);
-    assert_eq!(spec.privacy.unit, Unit::Column { column: "id".into(), max_rows: 3, order: vec![] });
+    assert_eq!(
+        spec.privacy.unit,
+        Unit::Column { column: "id".into(), max_rows: 3, order: vec![], without: None }
+    );
     assert_eq!(spec.privacy.neighbours, Neighbours::Substitute);
     assert_eq!(
         spec.strategy,

@@ -1,6 +1,7 @@
 //! A spec that has been read, checked and resolved: names are indices, lists are domains.
 
-use super::SpecErrors;
+use super::{DayFormat, SpecErrors};
+use crate::cube::Quantity;
 use crate::cube::{Cube, Cuboid};
 use crate::exact::Rational;
 use crate::plan::copies::Mode;
@@ -8,9 +9,10 @@ use crate::plan::{BudgetRule, Measure, Neighbours, Noise, Rows, Share, Table};
 use crate::plan::{Objective, Target};
 use crate::projection::Size;
 use crate::recover::zeros::Zero;
-use crate::release::Dataset;
+use crate::release::{Dataset, Without};
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// A whole spec, ready to plan.
 #[derive(Debug, Clone)]
@@ -47,6 +49,8 @@ pub struct Spec {
     pub columns: Vec<Column>,
     /// The tables asked for, each once.
     pub workload: Vec<Table>,
+    /// Numbers that rows have, each with the tables of its sums.
+    pub amounts: Vec<AmountSpec>,
     /// For each table of the workload how precise it must be, where the spec says so.
     pub targets: Vec<Option<Target>>,
     /// The tables of the workload that are published without noise.
@@ -119,6 +123,17 @@ impl Default for AccountSpec {
     }
 }
 
+/// A number that rows have.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AmountSpec {
+    /// Its name, bounds and step.
+    pub quantity: Arc<Quantity>,
+    /// The column of the data.
+    pub column: String,
+    /// The tables of its sums, weighed by what they want of what is measured from the middle.
+    pub tables: Vec<Table>,
+}
+
 /// Where the rows are.
 #[derive(Debug, Clone)]
 pub struct Data {
@@ -128,6 +143,30 @@ pub struct Data {
     pub format: Format,
     /// How the CSV is written.
     pub csv: CsvOptions,
+    /// What cells say, whatever the file.
+    pub blanks: Blanks,
+}
+
+/// What the cells of all columns say.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Blanks {
+    /// Texts that are no values: such a cell is empty.
+    pub empty: Vec<String>,
+    /// Whether blanks before and behind a value are no part of it.
+    pub trim: bool,
+}
+
+impl Blanks {
+    /// What a cell says; nothing where it is empty.
+    pub fn value<'c>(&self, cell: &'c [u8]) -> &'c [u8] {
+        let cell = if self.trim { cell.trim_ascii() } else { cell };
+        if self.empty.iter().any(|empty| empty.as_bytes() == cell) { &[] } else { cell }
+    }
+
+    /// Whether all cells say what they are.
+    pub fn is_plain(&self) -> bool {
+        !self.trim && self.empty.is_empty()
+    }
 }
 
 /// A file format for rows.
@@ -150,12 +189,36 @@ pub struct CsvOptions {
     pub columns: Option<Vec<String>>,
     /// How its text is written in bytes; UTF-8 by default.
     pub encoding: Encoding,
+    /// How its numbers are written.
+    pub numbers: Digits,
+}
+
+/// How numbers are written in text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Digits {
+    /// Before the fraction; a point by default.
+    pub decimal: u8,
+    /// Between groups of three digits.
+    pub thousands: Option<char>,
+}
+
+impl Default for Digits {
+    /// `1234.5`.
+    fn default() -> Digits {
+        Digits { decimal: b'.', thousands: None }
+    }
 }
 
 impl Default for CsvOptions {
-    /// Commas, double quotes, a header, UTF-8.
+    /// Commas, double quotes, a header, UTF-8, `1234.5`.
     fn default() -> CsvOptions {
-        CsvOptions { delimiter: b',', quote: b'"', columns: None, encoding: Encoding::Utf8 }
+        CsvOptions {
+            delimiter: b',',
+            quote: b'"',
+            columns: None,
+            encoding: Encoding::Utf8,
+            numbers: Digits::default(),
+        }
     }
 }
 
@@ -196,6 +259,8 @@ pub enum Unit {
         max_rows: u32,
         /// The columns that order them; where there are none, the file does.
         order: Vec<String>,
+        /// What becomes of rows without one; `None` stops the run.
+        without: Option<Without>,
     },
 }
 
@@ -221,6 +286,19 @@ pub struct Column {
     pub missing: Option<u32>,
     /// The node for values outside the domain.
     pub other: Option<u32>,
+    /// How its values are written and taken, where that is said.
+    pub taken: Taken,
+}
+
+/// How the values of one column are written, and what is made of those that are far away.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// Numbers beyond the ends count at the ends.
+    pub clamp: bool,
+    /// How days are written, if not as `2024-01-31`.
+    pub format: Option<DayFormat>,
+    /// Days have a time behind them, which does not count.
+    pub time: bool,
 }
 
 /// How values become nodes of the finest level.

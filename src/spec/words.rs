@@ -5,6 +5,7 @@ use super::{Encoding, Format};
 use crate::plan::Objective;
 use crate::plan::strategy::strategies;
 use crate::plan::{BudgetRule, Measure, Neighbours};
+use crate::release::Without;
 
 /// `unit`, where it is a word.
 pub(super) const UNITS: Words<()> = &[("row", (), "every row is a unit")];
@@ -19,6 +20,16 @@ pub(super) const ENCODINGS: Words<Encoding> = &[
     ("latin-1", Encoding::Latin1, "ISO 8859-1"),
     ("windows-1252", Encoding::Windows1252, "Windows' western alphabet"),
 ];
+
+/// `without`, of a unit.
+pub(super) const WITHOUT: Words<Option<Without>> = &[
+    ("stop", None, "the run stops (default)"),
+    ("own", Some(Without::Own), "each counts, and is protected by itself as if it were a unit of one row"),
+    ("drop", Some(Without::Drop), "they are left out of every count"),
+];
+
+/// `time`, of a dimension of days.
+pub(super) const TIMES: Words<()> = &[("day", (), "the day counts")];
 
 /// `neighbours`.
 pub(super) const NEIGHBOURS: Words<Neighbours> = &[

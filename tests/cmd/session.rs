@@ -38,6 +38,11 @@ fn release() {
 }
 
 #[test]
+fn records() {
+    golden("records.session");
+}
+
+#[test]
 fn bases() {
     golden("bases.session");
 }
@@ -45,6 +50,11 @@ fn bases() {
 #[test]
 fn ledger() {
     golden("ledger.session");
+}
+
+#[test]
+fn delta() {
+    golden("delta.session");
 }
 
 #[test]

@@ -41,24 +41,15 @@ fn circles<'a>(tree: &Tree<'a>) -> Vec<(Vec<&'a str>, Vec<String>)> {
     round.into_iter().map(|circle| (circle.clone(), ties(&circle))).collect()
 }
 
-/// Circles that are still to be broken: the package and the files. Whoever breaks one takes it out.
-const TOLERATED: &[(&str, &[&str])] = &[("src", &["cli/projection.rs", "cli/query.rs", "cli/source.rs"])];
-
 #[test]
 fn no_files_stand_in_a_circle() {
-    let (mut wrong, mut gone) = (Vec::new(), TOLERATED.to_vec());
+    let mut wrong = Vec::new();
     for (package, files) in super::packages() {
         for (circle, ties) in circles(&Tree::of(&files)) {
-            let holds =
-                |(of, files): &(&str, &[&str])| *of == package && circle.iter().all(|f| files.contains(f));
-            gone.retain(|tolerated| !holds(tolerated));
-            if !TOLERATED.iter().any(holds) {
-                wrong.push(format!("{package}: {} files\n  {}", circle.len(), ties.join("\n  ")));
-            }
+            wrong.push(format!("{package}: {} files\n  {}", circle.len(), ties.join("\n  ")));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(gone.is_empty(), "no circles any more, so not to be tolerated: {gone:?}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::floor;
 use super::tree::Tree;
 
 /// From the ground up. A name is a folder of a package, or a file of it.
-const FLOORS: [&str; 30] = [
+const FLOORS: [&str; 32] = [
     "exact",
     "numeric",
     "law",
@@ -25,7 +25,9 @@ const FLOORS: [&str; 30] = [
     "render",
     "answer",
     "describe",
+    "records",
     "lone",
+    "unpack",
     "spec",
     "planner",
     "secret",

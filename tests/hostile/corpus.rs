@@ -561,12 +561,48 @@ pub fn corpus(key: &Key) -> Vec<Case> {
     let basis = |entries: &[i32]| Block::Based(vec![(1, 1)], vec![Told::Basis(entries.to_vec())]);
     let told = |told: Vec<Told>| Block::Based(vec![(1, 1)], told);
     let sound = [1, 0, -1, 0, 1, -1];
+    let weights = |runs: &[(u32, u32)]| Block::Based(vec![(1, 1)], vec![Told::Weights(runs.to_vec())]);
     let blocks: Vec<(&str, &'static str, Vec<Block>)> = vec![
         ("a basis that says the total again", "singular", vec![basis(&[1, 1, 1, 1, 0, 0])]),
         ("a basis of zeros", "singular", vec![basis(&[0; 6])]),
         ("a basis with two rows alike", "singular", vec![basis(&[2, 0, 1, 4, 0, 2])]),
         ("a basis with an entry less", "another number of entries", vec![basis(&sound[..5])]),
         ("a basis with a row too many", "another number of entries", vec![basis(&[sound, sound].concat())]),
+        ("weights of too few nodes", "another number of factors", vec![weights(&[(2, 5)])]),
+        ("weights of too many nodes", "another number of factors", vec![weights(&[(2, 5), (u32::MAX, 6)])]),
+        ("weights of no nodes", "another number of factors", vec![weights(&[])]),
+        ("an empty run of factors", "run of factors is empty", vec![weights(&[(0, 5), (3, 6)])]),
+        ("a run of factors in two", "one with the next", vec![weights(&[(1, 5), (2, 5)])]),
+        (
+            "more runs of factors than nodes",
+            "runs of factors",
+            vec![weights(&[(1, 5), (1, 6), (1, 5), (1, 6)])],
+        ),
+        ("a factor of nothing", "out of range", vec![weights(&[(1, 5), (1, 0), (1, 6)])]),
+        ("a huge factor", "out of range", vec![weights(&[(1, 5), (2, 1 << 25)])]),
+        (
+            "factors without a common multiple",
+            "common multiple",
+            vec![weights(&[(1, 9_999_991), (1, 9_999_973), (1, 9_999_971)])],
+        ),
+        (
+            "weights given twice",
+            "given twice",
+            vec![
+                weights(&[(3, 5)]),
+                Block::Based(first(2), vec![Told::Siblings, Told::Weights(vec![(3, 5)])]),
+            ],
+        ),
+        (
+            "a level told by siblings and by weights",
+            "told in two ways",
+            vec![weights(&[(3, 5)]), Block::Based(first(2), vec![Told::Siblings, Told::Siblings])],
+        ),
+        (
+            "weights of a level that does not exist",
+            "not in use",
+            vec![Block::Based(vec![(1, 9)], vec![Told::Weights(vec![(3, 5)])])],
+        ),
         ("a basis without entries", "another number of entries", vec![basis(&[])]),
         ("a basis with a huge entry", "larger than any", vec![basis(&[i32::MIN, 0, 0, 0, 1, 0])]),
         ("a basis that no block gives", "a basis is missing", vec![told(vec![Told::Known])]),

@@ -106,12 +106,36 @@ pub fn kept() -> Vec<Lie> {
             why: "the spec has other tables",
         },
         Lie {
+            name: "more-rho-than-the-law-allows",
+            bytes: more_than_allowed(),
+            verdict: "failed",
+            why: "by the law of all noises together",
+        },
+        lie("exact-law-of-several-rows", "the plan gives nothing", |m| {
+            m["privacy"]["approximate"]["accounting"] = "exact".into();
+        }),
+        Lie {
             name: "spec-that-grows",
             bytes: grown(),
             verdict: "failed",
             why: "too many categories together",
         },
     ]
+}
+
+/// A release at ε = 1.01, that says ε = 1 of itself and of its spec, both by the exact law.
+fn more_than_allowed() -> Vec<u8> {
+    let key = agency();
+    let text = SHOP
+        .replace("{ column = \"person\", max_rows = 2 }", "\"row\"")
+        .replace("rho = 1", "epsilon = 1.01\ndelta = 1e-9");
+    said(&released(&text, ROWS, &key), &key, |manifest, bodies| {
+        let spec = body(bodies, Kind::Spec);
+        *spec = String::from_utf8(spec.clone()).unwrap().replace("1.01", "1").into_bytes();
+        let stated = &mut manifest["privacy"]["approximate"];
+        assert_eq!((&stated["epsilon"], &stated["accounting"]), (&"1.0100".into(), &"exact".into()));
+        stated["epsilon"] = "1.0000".into();
+    })
 }
 
 /// 11 kB of a spec, of which 2,000,001 ages with 190 levels above them would be made: some gigabytes.
@@ -174,6 +198,29 @@ fn many_copies() -> Vec<u8> {
     said(&released(&text, "age\n1\n", &key), &key, |_, _| ())
 }
 
+/// Rows without a person that count, of which the signer says that they stopped the run, or were left out: a promise that the spec does not make.
+fn without(said_of_them: &str) -> Vec<u8> {
+    let key = agency();
+    let text = SHOP.replace("max_rows = 2", "max_rows = 2, without = \"own\"");
+    said(&released(&text, &format!("{ROWS},F,3\n,M,4\n"), &key), &key, |m, _| {
+        let note = m["privacy"]["note"].as_str().unwrap().to_owned();
+        assert!(note.contains(", and for every single row without one, whether"), "{note}");
+        let of_rows = m["privacy"].as_object_mut().unwrap();
+        match said_of_them {
+            "own" => return,
+            "stop" => drop(of_rows.remove("without")),
+            other => drop(of_rows.insert("without".into(), other.into())),
+        }
+        let (promise, rest) = note.split_once(".").unwrap_or((&note, ""));
+        let dropped = if said_of_them == "drop" { " Rows without a person are left out." } else { "" };
+        of_rows.insert(
+            "note".into(),
+            format!("{}.{dropped}{rest}", promise.replace(", and for every single row without one", ""))
+                .into(),
+        );
+    })
+}
+
 /// Work for readers: too large to keep, and each bounded by a count.
 pub fn laborious() -> Vec<Lie> {
     let lie = |name, verdict, why, bytes| Lie { name, bytes, verdict, why };
@@ -181,6 +228,9 @@ pub fn laborious() -> Vec<Lie> {
         lie("30,000 rows for a spec", "failed", "the sealed spec cannot be read", raw_rows(30_000)),
         lie("effort of days", "verified", "made again from the spec", long_search()),
         lie("24 relabelled bases", "verified", "it would take long", relabelled_bases()),
+        lie("rows without a unit", "verified", "privacy cost", without("own")),
+        lie("rows without a unit that never were", "failed", "the spec says", without("stop")),
+        lie("rows without a unit left out", "failed", "the spec says", without("drop")),
         lie("1,000 shifted copies", "verified", "privacy cost", many_copies()),
     ]
 }

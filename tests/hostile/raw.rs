@@ -116,6 +116,8 @@ pub enum Told {
     Siblings,
     Known,
     Basis(Vec<i32>),
+    /// Runs of nodes with one factor.
+    Weights(Vec<(u32, u32)>),
 }
 
 #[derive(Clone)]
@@ -170,6 +172,13 @@ impl Plan {
                         Told::Basis(entries) => {
                             b.byte(3);
                             b.list(entries, |b, &e| b.int(e.into()));
+                        }
+                        Told::Weights(runs) => {
+                            b.byte(4);
+                            b.list(runs, |b, &(nodes, factor)| {
+                                b.uint(nodes.into());
+                                b.uint(factor.into());
+                            });
                         }
                     });
                 }

@@ -2,12 +2,13 @@
 
 use crate::dense::{
     Measured, Memory, blue_covariance, blue_estimate, grouped, measured, plain, pseudo_inverse, table_matrix,
+    weighted_contrasts,
 };
 use crate::plans::{planned, request};
 use margins::cube::{Cube, Cuboid, Frame};
 use margins::exact::Rational;
 use margins::numeric::tries::tries;
-use margins::plan::{Asked, Asks, Block, BudgetRule, Measure, Neighbours, Noise, Plan, Table, cost};
+use margins::plan::{Asked, Asks, Block, BudgetRule, Measure, Neighbours, Noise, Plan, Table, Telling, cost};
 use margins::planner::{Planned, Request, plan};
 use margins::recover::Recovery;
 use margins::recover::zeros::Lumped;
@@ -82,7 +83,7 @@ fn queries(cube: &Cube, table: &Table) -> DMatrix<f64> {
     })
 }
 
-fn dense(cube: &Cube, plan: &Plan) -> Vec<Measured> {
+pub fn dense(cube: &Cube, plan: &Plan) -> Vec<Measured> {
     let scale = |i: usize| plan.rows().measurements[i].scale.to_f64();
     let unit = |i: usize| match &plan.rows().measurements[i].block {
         Block::Component(a) => {
@@ -164,7 +165,7 @@ fn prices_are_those_of_the_columns() {
         let cells = blocks[0].rows.ncols();
         for (m, block) in p.plan.rows().measurements.iter().zip(&blocks) {
             let Block::Based(own) = &m.block else { panic!("{:?}", m.block) };
-            if own.axes.iter().all(Option::is_some) {
+            if own.axes.iter().all(|told| told.basis().is_some()) {
                 let longest = (0..cells).map(|c| block.rows.column(c).norm_squared()).fold(0.0, f64::max);
                 let stated = m.block.sensitivity(&frame, Noise::Gaussian).unwrap() as f64;
                 assert!((stated / longest - 1.0).abs() < 1e-12, "{stated} {longest}");
@@ -300,13 +301,17 @@ fn estimates_and_laws_are_those_of_dense_algebra() {
 }
 
 /// Published integers as the dense rows have them: contrasts become projections, and scales are taken off.
-fn dense_answers(cube: &Cube, plan: &Plan, block: &margins::plan::Based, values: &[i64]) -> DVector<f64> {
+pub fn dense_answers(cube: &Cube, plan: &Plan, block: &margins::plan::Based, values: &[i64]) -> DVector<f64> {
     let frame = Frame::new(cube, &plan.levels);
     let mut back = DMatrix::<f64>::identity(1, 1);
-    for (d, l, basis) in block.dimensions() {
-        let own = match basis {
-            Some(basis) => DMatrix::identity(basis.rows(), basis.rows()),
-            None => {
+    for (d, l, told) in block.dimensions() {
+        let own = match told {
+            Telling::Basis(basis) => DMatrix::identity(basis.rows(), basis.rows()),
+            Telling::Weights(weights) => {
+                let n = weighted_contrasts(weights).nrows();
+                DMatrix::identity(n, n)
+            }
+            Telling::Siblings => {
                 let one = Cuboid::new(vec![(d, l)]);
                 let m = margins::plan::block::component_scale(&frame, &one).unwrap() as f64;
                 let k = frame.contrasts(&one);

@@ -18,7 +18,7 @@ fn evaluator(cube: &Cube, plan: &Plan, off: i64) -> Evaluator<Vec<Vec<i64>>> {
         // A centre cancels in published contrasts.
         let cancels = match &m.block {
             Block::Component(a) => !a.is_empty(),
-            Block::Based(b) => b.axes.iter().any(Option::is_none),
+            Block::Based(b) => b.axes.iter().any(|told| told.basis().is_none()),
             _ => false,
         };
         vec![if cancels { 0 } else { off }; m.block.values(&frame)]
@@ -65,7 +65,7 @@ fn rows_have_their_own_share_of_the_centre() {
                     same(row.estimate, alone.estimate);
                     same(row.law.std_error(), alone.law.std_error());
                     same(row.law.half_width(0.95), alone.law.half_width(0.95));
-                    let aggregate = [Aggregate { filter, partition: None }];
+                    let aggregate = [Aggregate::rows(filter, None)];
                     same(row.law.variance(), held.law(&aggregate, &[1.0], &[], &[]).unwrap().variance());
                     let centre =
                         row.law.terms().iter().filter(|t| matches!(t.noise, NoiseLaw::Uniform { .. }));

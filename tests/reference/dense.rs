@@ -2,13 +2,31 @@
 
 use margins::cube::{Categories, Cube, Cuboid, Dimension, Frame, Level};
 use margins::exact::Rational;
-use margins::plan::{Block, BudgetRule, Channel, Measure, Measurement, Neighbours, Noise, Plan, Rows, Table};
+use margins::plan::{
+    Block, BudgetRule, Channel, Measure, Measurement, Neighbours, NodeWeights, Noise, Plan, Rows, Table,
+    Telling,
+};
 use margins::recover::{Source, SourceError};
 use nalgebra::{DMatrix, DVector};
 
 /// A plain dimension of `n` categories.
 pub fn plain(name: &str, n: usize) -> Dimension {
     Dimension::plain(name, (0..n).map(|i| i.to_string()).collect())
+}
+
+/// By their definition: for each node but the first of its group its own number times its factor, less the same of the first, over the greatest
+/// common divisor of the two factors.
+pub fn weighted_contrasts(weights: &NodeWeights) -> DMatrix<f64> {
+    let (parent, factors) = (weights.parent(), weights.factors());
+    let first = |v: usize| (0..v).find(|&f| parent[f] == parent[v]);
+    let rows: Vec<(usize, usize)> = (0..factors.len()).filter_map(|v| Some((v, first(v)?))).collect();
+    let mut out = DMatrix::zeros(rows.len(), factors.len());
+    for (r, &(v, f)) in rows.iter().enumerate() {
+        let divisor = margins::exact::gcd(factors[v].into(), factors[f].into()) as f64;
+        out[(r, v)] = f64::from(factors[v]) / divisor;
+        out[(r, f)] = -f64::from(factors[f]) / divisor;
+    }
+    out
 }
 
 /// A dimension with one coarser level; `groups[i]` is the number of children of group i.
@@ -144,14 +162,20 @@ pub fn measured(cube: &Cube, plan: &Plan, index: usize, noise_variance: f64, sca
         }
         Block::Based(b) => {
             let (mut rows, mut covariance) = (DMatrix::identity(1, 1), DMatrix::identity(1, 1));
-            for (d, l, basis) in b.dimensions() {
-                let (own, noise) = match basis {
-                    Some(basis) => {
+            for (d, l, told) in b.dimensions() {
+                let (own, noise) = match told {
+                    Telling::Basis(basis) => {
                         let (k, n) = (basis.rows(), basis.nodes());
                         let own = DMatrix::from_fn(k, n, |i, j| f64::from(basis.row(i)[j]));
                         (own, DMatrix::identity(k, k))
                     }
-                    None => {
+                    Telling::Weights(weights) => {
+                        let own = weighted_contrasts(weights);
+                        let factors = weights.factors().iter().map(|c| f64::from(*c));
+                        let scaled = DMatrix::from_diagonal(&DVector::from_iterator(own.ncols(), factors));
+                        (&own * scaled, &own * own.transpose())
+                    }
+                    Telling::Siblings => {
                         let one = Cuboid::new(vec![(d, l)]);
                         let p = component_projection(cube, &plan.levels, &one);
                         let frame = Frame::new(cube, &plan.levels);

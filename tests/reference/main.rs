@@ -14,6 +14,7 @@ mod plans;
 mod pooled;
 mod shaped;
 mod strategies;
+mod trees;
 mod unequal;
 mod untrue;
 mod workloads;

@@ -241,7 +241,9 @@ fn what_is_left_out_is_told() {
     let count = answers.query("SELECT COUNT(*) AS n FROM homes", 0.99).unwrap();
     let n = figure(&count, "n");
     assert!((n.estimate - 1200.0).abs() < 12.0 * n.std_error, "300 rows are left out: {n:?}");
-    let [Caveat::Truncated { unit, max_rows: 2, cut: Some(cut), period: None }] = &count.caveats[..] else {
+    let [Caveat::Truncated { unit, max_rows: 2, cut: Some(cut), without: None, period: None }] =
+        &count.caveats[..]
+    else {
         panic!("{:?}", count.caveats)
     };
     assert!(unit == "household" && (cut.estimate - 100.0).abs() < 12.0 * cut.std_error, "{cut:?}");

@@ -38,6 +38,13 @@ fn contrasts(cube: &Cube, plan: &Plan, frame: &Frame, block: &Block) -> (DMatrix
     }
 }
 
+/// A linear map of whole numbers, one unit vector at a time.
+fn matrix(columns: usize, map: impl Fn(Vec<i64>) -> Option<Vec<i64>>) -> DMatrix<f64> {
+    let unit = |i: usize| (0..columns).map(|j| i64::from(i == j)).collect();
+    let column = |i| DVector::from_vec(map(unit(i)).unwrap().into_iter().map(|v| v as f64).collect());
+    DMatrix::from_columns(&(0..columns).map(column).collect::<Vec<DVector<f64>>>())
+}
+
 /// All ways in which one unit can own `0..=most` rows: how many in each cell.
 fn holdings(cells: usize, most: u32) -> Vec<DVector<f64>> {
     let mut all = vec![DVector::zeros(cells)];
@@ -67,10 +74,22 @@ fn brute_force(cube: &Cube, plan: &Plan) -> f64 {
     let mut tables = Vec::new();
     for m in &plan.rows().measurements {
         let c = m.block.cuboid();
-        let (d, scale) = contrasts(cube, plan, &frame, &m.block);
-        let rows = &d * table_matrix(cube, c) * scale;
+        let (d, rows) = match &m.block {
+            // Nodes with weights: what is added up, and what is published of it and its noise.
+            block @ Block::Based(_) => {
+                let sums = matrix(frame.len(c), |unit| block.apply(&frame, unit));
+                let published = matrix(sums.nrows(), |unit| block.publish(&frame, unit));
+                let rows = &published * sums * table_matrix(cube, c);
+                (published, rows)
+            }
+            block => {
+                let (d, scale) = contrasts(cube, plan, &frame, block);
+                let rows = &d * table_matrix(cube, c) * scale;
+                (d, rows)
+            }
+        };
         let covariance = match &m.block {
-            Block::Component(_) => &d * d.transpose() * m.scale.to_f64(),
+            Block::Component(_) | Block::Based(_) => &d * d.transpose() * m.scale.to_f64(),
             _ => DMatrix::identity(d.nrows(), d.nrows()) * m.scale.to_f64(),
         };
         if covariance.nrows() > 0 {

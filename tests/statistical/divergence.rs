@@ -8,7 +8,7 @@ use crate::dense::plain;
 use crate::small::{applicable, planned, request, workload};
 use margins::cube::{Cube, Frame};
 use margins::plan::block::component_scale;
-use margins::plan::{Asked, Asks, Block, BudgetRule, Measure, Noise};
+use margins::plan::{Asked, Asks, Block, BudgetRule, Measure, Noise, Telling};
 use margins::planner::{Planned, strategy};
 
 /// A mass function on `-reach ..= reach`, in logarithms.
@@ -85,7 +85,7 @@ fn outputs(cube: &Cube, p: &Planned, shrink: f64) -> Vec<(Mass, i64)> {
             Block::Rows(_) => panic!("rows have tests of their own"),
             // One row, of which a unit of the first cell moves the first entry.
             Block::Based(b) => match &b.axes[..] {
-                [Some(basis)] => out.push((mass, i64::from(basis.row(0)[0]))),
+                [Telling::Basis(basis)] => out.push((mass, i64::from(basis.row(0)[0]))),
                 _ => out.push((mass, 1)),
             },
             // D (m x + z) = m (x₂ − x₁) + z₂ − z₁.

@@ -5,6 +5,7 @@
 
 mod broken;
 mod make;
+mod plans;
 
 use margins::answer::Answers;
 use margins::answer::keys::Questions;

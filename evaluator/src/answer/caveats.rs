@@ -23,7 +23,7 @@ impl Answers {
 /// A count as a cell of a table, with its own interval at the level asked for.
 fn count(told: &Told, level: f64) -> Result<ResultFigure, LawError> {
     let how = How { level, method: Method::Auto, interval: Interval::EqualTailed };
-    let all = [Aggregate { filter: Filter::everything(), partition: None }];
+    let all = [Aggregate::rows(Filter::everything(), None)];
     Ok(Figure::aggregate(0, &all).answer(0, told, &how, &mut Pairs::default())?.shown())
 }
 
@@ -45,7 +45,8 @@ pub(super) fn truncated(
     let cut = pool::together(measured)?.map(|told| count(&told, level)).transpose()?;
     // The bound is that of every period; only the count is of one.
     let period = period.filter(|_| cut.is_some()).map(str::to_owned);
-    Ok(Some(Caveat::Truncated { unit: unit.into(), max_rows, cut, period }))
+    let without = releases.first().and_then(|r| r.release().manifest().privacy.without);
+    Ok(Some(Caveat::Truncated { unit: unit.into(), max_rows, cut, without, period }))
 }
 
 /// What makes the figures untrue besides noise.
@@ -56,6 +57,7 @@ pub(super) fn untrue(
     period: Option<&str>,
 ) -> Result<Vec<Caveat>, QueryError> {
     let mut caveats = left_out(teller, asked, options, period)?;
+    caveats.extend(teller.caveats());
     caveats.extend(truncated(&teller.releases(), options.level, period)?);
     Ok(caveats)
 }
@@ -77,15 +79,21 @@ fn left_out(
             return Err(QueryError::Incomplete { what, fate, level, categories });
         }
         // Of one count over all rows: no group.
-        let units = [Aggregate { filter: left.units.clone(), partition: None }];
-        let told = teller.tell(&Family { figures: &units, group_by: &[], asked: &|_| true });
+        let units = [Aggregate::rows(left.units.clone(), None)];
+        let told = teller.tell(&Family::whole(&units));
         let told = told.ok().and_then(|told| told.into_iter().next());
+        let units = told.map(|told| count(&told, options.level)).transpose()?;
+        // Of nobody there is nothing to say.
+        if units.is_some_and(ResultFigure::is_surely_zero) {
+            continue;
+        }
         caveats.push(Caveat::LeftOut {
             figure,
             fate: left.fate,
             level: left.level.clone(),
             categories: left.categories.clone(),
-            units: told.map(|told| count(&told, options.level)).transpose()?,
+            within: left.within,
+            units,
             period: period.map(str::to_owned),
         });
     }

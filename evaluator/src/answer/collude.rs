@@ -129,7 +129,7 @@ fn variances(
         }
         sum
     };
-    let each = answers.iter().map(|a| question::rows(a, &asked)).collect::<Result<Vec<_>, _>>()?;
+    let each = answers.iter().map(|a| question::rows(&a, &asked)).collect::<Result<Vec<_>, _>>()?;
     let rows = each.first().into_iter().flatten().enumerate().map(|(at, row)| {
         let labels = labels.row(asked.place(row.portion, &row.told.nodes));
         (labels, each.iter().filter_map(|rows| rows.get(at)).map(|row| of(&row.told)).collect())

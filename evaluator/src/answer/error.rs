@@ -76,6 +76,12 @@ pub enum QueryError {
     /// `known-total` without a known total.
     #[error("this release does not state its total exactly: give one with --prior 'uniform(n)'")]
     TotalNotExact,
+    /// Sums that are not in a release.
+    #[error("this release holds no sums of `{0}`")]
+    NoSums(String),
+    /// Sums of several releases.
+    #[error("sums of several releases are not put together: ask for `{0}` of one at a time")]
+    SumsOfSeveral(String),
     /// More keys than a projection answers for.
     #[error(
         "an answer of this query sums up {cells} cells; this release allows at most {most}: list fewer, or GROUP BY what you list"
@@ -86,7 +92,10 @@ pub enum QueryError {
         /// How many there may be.
         most: u32,
     },
-    /// More keys than are counted at once.
+    /// Keys that nobody can list.
+    #[error("`{0}` can be any text: only those that are named in WHERE can be counted")]
+    AnyText(String),
+    /// More rows than can be shown.
     #[error("the answer would have {rows} rows; the most is {most}")]
     TooManyRows {
         /// How many it would have.

@@ -89,9 +89,14 @@ fn sources(told: &Told, weights: &[f64], releases: &[&Answers]) -> (f64, Vec<Sou
     for ((release, m), (noises, weight, one, sum)) in by {
         let Some(release) = releases.get(release) else { continue };
         let recovery = release.evaluator().recovery();
-        let block = recovery.plan().only().measurements.get(m).map(|m| &m.block);
+        let of_rows =
+            recovery.plan().only().measurements.get(m).map(|found| (&found.block, recovery.noise(m)));
+        let of_sums = release.channels().block(m);
+        let name =
+            of_sums.as_ref().map(|(_, quantity, _)| format!("{}: ", quantity.name)).unwrap_or_default();
         // Of a sum of noises each is a term of its own.
-        let layers = if block.is_some() { recovery.noise(m) } else { Vec::new() };
+        let found = of_rows.or(of_sums.map(|(block, _, layers)| (block, layers)));
+        let (block, layers) = found.map_or((None, Vec::new()), |(block, layers)| (Some(block), layers));
         let (noises, one) = match &layers[..] {
             [_, _, ..] => {
                 let all = layers.iter().map(|l| l.variance()).sum();
@@ -102,7 +107,7 @@ fn sources(told: &Told, weights: &[f64], releases: &[&Answers]) -> (f64, Vec<Sou
         let of_all = if variance > 0.0 { sum / variance } else { 0.0 };
         sources.push(Source {
             release: (releases.len() > 1).then(|| release.title()),
-            block: block.map_or("the secret centre".into(), |b| release.cube().describe(b.cuboid())),
+            block: block.map_or("the secret centre".into(), |b| name + &release.cube().describe(b.cuboid())),
             kind: block.map_or("shift", |b| b.kind()),
             noises,
             weight,

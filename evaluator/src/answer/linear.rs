@@ -9,6 +9,7 @@ use super::question::Question;
 use super::rows::{Sortable, kept, rounded};
 use super::table;
 use super::tell::cells;
+use super::tell::tables::MOST_ROWS;
 use crate::cube::{Cube, Cuboid, Filter, Frame, Level, TooIntricate, required_level};
 use crate::plan::{Rows, limits};
 use crate::render::{ResultCell, ResultColumn, ResultFigure, ResultTable};
@@ -49,38 +50,31 @@ pub(crate) const MOST_FIGURES: usize = 512;
 /// All figures of a query, row by row.
 pub fn figures(query: &Query, cube: &Cube) -> Result<Vec<Linear>, QueryError> {
     let asked = Question::new(query)?;
-    let sizes: Vec<usize> = query.group_by.iter().map(|level| level.of(cube).len()).collect();
-    let groups: usize = sizes.iter().try_fold(1usize, |n, &s| n.checked_mul(s)).unwrap_or(usize::MAX);
     let columns = asked.figures.iter().flatten().count();
+    let many = || QueryError::Together(format!("one question may have {MOST_FIGURES} figures"));
     let mut out = Vec::new();
     for portion in &asked.portions {
         let present = Present::new(&portion.filter, &query.group_by, cube);
-        let mut nodes = vec![0u32; sizes.len()];
-        for _ in 0..groups {
-            if present.holds(&nodes) {
-                if out.len() + columns > MOST_FIGURES {
-                    return Err(QueryError::Together(format!(
-                        "one question may have {MOST_FIGURES} figures"
-                    )));
-                }
-                for (column, figure) in asked.figures.iter().enumerate() {
-                    let Some(figure) = figure else { continue };
-                    if figure.is_ratio() {
-                        return Err(QueryError::Product(query.columns[column].name().to_owned()));
-                    }
-                    let constant = figure.value(&vec![0.0; asked.aggregates.len()]);
-                    let filter = cells(figure, portion, query, &nodes, cube)
-                        .map_err(|_| QueryError::Answer(super::AnswerError::Intricate))?;
-                    out.push(Linear {
-                        ranks: portion.ranks.clone(),
-                        nodes: nodes.clone(),
-                        column,
-                        constant,
-                        filter,
-                    });
-                }
+        for nodes in present.rows(&query.group_by, cube, MOST_ROWS).map_err(|_| many())? {
+            if out.len() + columns > MOST_FIGURES {
+                return Err(many());
             }
-            crate::cube::odometer::next(&mut nodes, |i| sizes[i]);
+            for (column, figure) in asked.figures.iter().enumerate() {
+                let Some(figure) = figure else { continue };
+                if figure.is_ratio() {
+                    return Err(QueryError::Product(query.columns[column].name().to_owned()));
+                }
+                let constant = figure.value(&vec![0.0; asked.aggregates.len()]);
+                let filter = cells(figure, portion, query, &nodes, cube)
+                    .map_err(|_| QueryError::Answer(super::AnswerError::Intricate))?;
+                out.push(Linear {
+                    ranks: portion.ranks.clone(),
+                    nodes: nodes.clone(),
+                    column,
+                    constant,
+                    filter,
+                });
+            }
         }
     }
     Ok(out)

@@ -1,12 +1,13 @@
 //! A release opened for questions.
 
 use super::error::QueryError;
+use super::tell::channels::Channels;
 use super::tell::joint::JointLaw;
 use super::tell::tables::Evaluator;
 use crate::cube::{Cube, Filter, Frame};
 use crate::plan::cost;
 use crate::plan::{Copy, Plan, Subject};
-use crate::recover::Recovery;
+use crate::recover::{Recovery, Source};
 use crate::release::values::Values;
 use crate::release::{Dataset, Kind, Release};
 use crate::sql::{Aggregate, Query, quote_names};
@@ -22,6 +23,8 @@ pub struct Answers {
     pub(super) looked: Looked,
     /// How many units had more rows than count: the noisy number, and the law of its error.
     cut: Option<(f64, Arc<JointLaw>)>,
+    /// Sums of numbers.
+    channels: Channels,
 }
 
 impl Answers {
@@ -48,11 +51,13 @@ impl Answers {
         cost::check(&plan, &Frame::new(&cube, &plan.levels))?;
         let mut values = Values::new(release, &cube, &plan)?;
         let cut = cut_units(&cube, &plan, &values)?;
+        let read = |i| Ok::<_, QueryError>(values.values(i).map_err(crate::recover::RecoverError::from)?);
+        let channels = Channels::new(&cube, &plan, read)?;
         if let Some(folder) = folder {
             values = values.kept_in(folder)?;
         }
         let evaluator = Evaluator::new(Recovery::new(cube, plan, values)?);
-        Ok(Answers { evaluator, name, looked: Looked::default(), cut })
+        Ok(Answers { evaluator, name, looked: Looked::default(), cut, channels })
     }
 
     /// The file behind the answers.
@@ -128,6 +133,11 @@ impl Answers {
         self.cut.as_ref().map(|(noisy, law)| (noisy, law))
     }
 
+    /// Sums of numbers, beside rows.
+    pub(super) fn channels(&self) -> &Channels {
+        &self.channels
+    }
+
     /// The dimensions.
     pub fn cube(&self) -> &Cube {
         self.evaluator.cube()
@@ -152,7 +162,8 @@ impl Answers {
         let dimensions = self.cube().dimensions.iter().map(|d| d.name.as_str());
         let names: Vec<&str> =
             dimensions.chain([self.name.as_str()]).chain(releases.iter().copied()).collect();
-        Ok(Query::parse(&quote_names(sql, &names), self.cube())?)
+        let quantities = self.channels.quantities();
+        Ok(Query::with_quantities(&quote_names(sql, &names), self.cube(), &quantities)?)
     }
 }
 
@@ -163,7 +174,7 @@ fn cut_units(cube: &Cube, plan: &Plan, values: &Values) -> Result<Option<(f64, A
         return Ok(None);
     }
     let evaluator = Evaluator::new(Recovery::of(&subject, cube.clone(), plan.clone(), values)?);
-    let all = Aggregate { filter: Filter::everything(), partition: None };
+    let all = Aggregate::rows(Filter::everything(), None);
     let told = evaluator.joint(&[all], &[])?;
     Ok(told.into_iter().next().and_then(|g| Some((*g.estimates.first()?, g.law))))
 }

@@ -2,6 +2,8 @@
 
 use super::decorate::simultaneous::Simultaneous;
 use super::decorate::statement::{PriorChoice, Statement};
+use super::error::QueryError;
+use super::tell::Errors;
 use crate::law::{Interval, Method};
 
 /// What is wanted of an answer beside the figures.
@@ -37,6 +39,45 @@ impl Options {
             prior: None,
             joint: None,
             complete: false,
+        }
+    }
+
+    /// Refuses what cannot be said of such errors.
+    pub(super) fn fit(&self, errors: Errors) -> Result<(), QueryError> {
+        if !(self.level > 0.0 && self.level < 1.0) {
+            return Err(QueryError::Level(self.level));
+        }
+        if errors == Errors::Noises {
+            return Ok(());
+        }
+        if errors == Errors::Rows && self.prior.is_some() {
+            return Err(QueryError::NoPrior);
+        }
+        if let Some(PriorChoice::Binomial { n: None, .. } | PriorChoice::KnownTotal) = self.prior {
+            return Err(QueryError::NoTotal);
+        }
+        let refused = [
+            (self.test.is_some(), "p-values: its errors have no exact law"),
+            (self.method != Method::Auto, "choice of method: its errors have no exact law"),
+            (
+                self.joint == Some(Simultaneous::MaxZ),
+                "simulated law of the largest error: --joint=bonferroni needs none",
+            ),
+        ];
+        refused.into_iter().find(|r| r.0).map_or(Ok(()), |(_, what)| Err(QueryError::TablesOnly(what)))
+    }
+
+    /// What must be said of probabilities under such errors.
+    pub(super) fn note(&self, errors: Errors) -> Option<&'static str> {
+        match errors {
+            Errors::Normal if self.prior.is_some() || self.prob.is_some() => Some(
+                "Probabilities take the error to be normal with its standard error; what other counts leave behind is so only nearly.",
+            ),
+            Errors::Rows if self.prob.is_some() => Some(
+                "Probabilities: how sure the order of a sketch's rows makes the statement, at least, whatever the data; where the \
+                 estimate is a mean of all rows, nothing is known of them.",
+            ),
+            _ => None,
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::caveats;
 use super::decorate::statement::PriorChoice;
 use super::error::QueryError;
-use super::figure::Pairs;
+use super::figure::{Figure, Pairs};
 use super::labels::Labels;
 use super::notes::Notes;
 use super::options::Options;
@@ -11,10 +11,12 @@ use super::question::{self, Question};
 use super::row_builder::RowBuilder;
 use super::rows::{Sortable, kept};
 use super::table;
-use super::tell::Teller;
 use super::tell::joint::How;
+use super::tell::{Errors, Teller};
 use crate::render::ResultTable;
 use crate::render::Together;
+
+const OF_THESE: &str = "A total over all rows is of the keys that this query lists, not of all that were counted: a projection knows no total.";
 
 /// The answer of a teller.
 pub(super) fn answer(
@@ -22,8 +24,10 @@ pub(super) fn answer(
     asked: &Question,
     options: &Options,
 ) -> Result<ResultTable, QueryError> {
-    if !(options.level > 0.0 && options.level < 1.0) {
-        return Err(QueryError::Level(options.level));
+    let errors = teller.errors();
+    options.fit(errors)?;
+    if errors != Errors::Noises && asked.figures.iter().flatten().any(Figure::is_shifted_ratio) {
+        return Err(QueryError::TablesOnly("share of sums to which a number is added"));
     }
     let with_total: Question;
     let mut asked = asked;
@@ -32,7 +36,13 @@ pub(super) fn answer(
         asked = &with_total;
     }
     let caveats = caveats::untrue(teller, asked, options, None)?;
-    let rows = question::rows(teller, asked)?;
+    let mut rows = question::rows(teller, asked)?;
+    if let (Some(limit), None, true) =
+        (asked.query.limit, &asked.query.having, asked.query.order_by.is_empty())
+    {
+        // The others are never shown, whatever their estimates.
+        rows.truncate(usize::try_from(limit.saturating_add(asked.query.offset)).unwrap_or(usize::MAX));
+    }
     let mut how = How { level: options.level, method: options.method, interval: options.interval };
     let mut notes = Notes::default();
     let mut pairs = Pairs::default();
@@ -57,7 +67,12 @@ pub(super) fn answer(
     table.rows = kept(asked.query, out, &mut notes);
     table.methods = making.methods(&releases, &mut notes);
     table.together = together;
+    if errors != Errors::Noises && asked.aggregates.iter().any(|a| a.partition.is_some()) {
+        notes.add(OF_THESE.into());
+    }
+    options.note(errors).into_iter().for_each(|note| notes.add(note.into()));
     releases.iter().flat_map(|r| r.told()).for_each(|note| notes.add(note));
+    asked.aggregates.iter().filter_map(|a| a.subject.quantity()).for_each(|q| notes.add(q.note()));
     if let [only] = &releases[..] {
         let laws = rows.iter().map(|row| (row.portion, &row.told.law));
         super::tell::tables::off_plan_note::note(only, asked, laws)

@@ -24,7 +24,7 @@ pub(super) struct Question<'a> {
 impl<'a> Question<'a> {
     pub fn new(query: &'a Query) -> Result<Question<'a>, QueryError> {
         let mut aggregates = query.aggregates.clone();
-        let count = Aggregate { filter: query.filter.clone(), partition: None };
+        let count = Aggregate::rows(query.filter.clone(), None);
         let figures = query
             .columns
             .iter()
@@ -50,7 +50,7 @@ impl<'a> Question<'a> {
     /// The same with one more aggregate, the last: the total.
     pub(crate) fn with_total(&self) -> Question<'a> {
         let mut asked = self.clone();
-        let total = Aggregate { filter: Filter::everything(), partition: Some(Vec::new()) };
+        let total = Aggregate::rows(Filter::everything(), Some(Vec::new()));
         asked.portions.iter_mut().for_each(|p| p.aggregates.push(total.clone()));
         asked.aggregates.push(total);
         asked
@@ -73,13 +73,18 @@ pub(super) struct Row {
 /// The rows of an answer in their own order.
 pub(super) fn rows(teller: &dyn Teller, asked: &Question) -> Result<Vec<Row>, QueryError> {
     let (query, cube) = (asked.query, teller.cube());
-    let mut rows = Vec::new();
+    let (mut rows, most) = (Vec::new(), teller.most_rows());
     // Without groups there is one row, also of nothing, as SQL has it.
     let one = query.group_by.is_empty() && query.bands.is_empty();
     for (portion, own) in asked.portions.iter().enumerate() {
         let present = Present::new(&own.filter, &query.group_by, cube);
-        let asked = |nodes: &[u32]| one || present.holds(nodes);
-        let family = Family { figures: &own.aggregates, group_by: &query.group_by, asked: &asked };
+        let groups = match one {
+            true => vec![Vec::new()],
+            false => present
+                .rows(&query.group_by, cube, most)
+                .map_err(|rows| QueryError::TooManyRows { rows, most })?,
+        };
+        let family = Family { figures: &own.aggregates, group_by: &query.group_by, rows: &groups };
         rows.extend(teller.tell(&family)?.into_iter().map(|told| Row { portion, told }));
     }
     if !query.bands.is_empty() {

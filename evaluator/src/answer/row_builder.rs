@@ -115,7 +115,9 @@ impl<'a> RowBuilder<'a> {
             };
             let figure_shown = rounded(asked.query, i, answered.shown());
             keys.push(figure_shown.estimate);
-            self.met[i].saw(figure, told, &answered);
+            if !hidden {
+                self.met[i].saw(figure, told, &answered);
+            }
             cells.push(ResultCell::Figure(figure_shown));
             self.beside(figure, &answered, told, notes, &mut cells)?;
         }
@@ -172,10 +174,12 @@ impl<'a> RowBuilder<'a> {
         {
             let Some(figure) = figure else { continue };
             let method = match self.max_z {
-                Some(_) if !figure.is_ratio() => "simultaneous: the simulated law of the largest error",
+                Some(_) if !figure.is_ratio() => {
+                    "simultaneous: the simulated law of the largest error".into()
+                }
                 _ => met.method(figure),
             };
-            methods.push((column.name().into(), method.into()));
+            methods.push((column.name().into(), method));
             met.notes(column.name(), figure, self.options, notes);
             let several = releases.len() > 1 && self.each;
             if let Some(shares) = met.shares.as_ref().filter(|s| several && !s.is_empty()) {
@@ -196,6 +200,8 @@ impl<'a> RowBuilder<'a> {
 struct Met {
     unbounded: bool,
     method: Option<&'static str>,
+    /// Of a projection's figures.
+    laws: Vec<&'static str>,
     shares: Option<Vec<f64>>,
 }
 
@@ -203,6 +209,11 @@ impl Met {
     fn saw(&mut self, figure: &Figure, told: &Told, answered: &Answered) {
         self.unbounded |= answered.basis == Basis::Unbounded;
         self.shares.get_or_insert_with(|| told.shares(&figure.slopes(told, answered.way), answered.way));
+        if let Basis::Cells(law) = answered.basis
+            && !self.laws.contains(&law)
+        {
+            self.laws.push(law);
+        }
         if self.method.is_none()
             && let ErrorOf::Linear(solved) = &answered.error
             && !solved.law.terms().is_empty()
@@ -211,18 +222,25 @@ impl Met {
         }
     }
 
-    fn method(&self, figure: &Figure) -> &'static str {
-        match (figure.is_ratio(), self.unbounded) {
+    fn method(&self, figure: &Figure) -> String {
+        if !self.laws.is_empty() {
+            return self.laws.join("; or ");
+        }
+        let method = match (figure.is_ratio(), self.unbounded) {
             (false, _) => self.method.unwrap_or("no noise: the answer is exact"),
             (true, false) => "ratio: Fieller interval; std error by the delta method",
             (true, true) => {
                 "ratio: Fieller interval, unbounded where the denominator's interval includes 0; \
                  std error by the delta method"
             }
-        }
+        };
+        method.into()
     }
 
     fn notes(&self, name: &str, figure: &Figure, options: &Options, notes: &mut Notes) {
+        if !self.laws.is_empty() {
+            return;
+        }
         if figure.is_ratio() {
             notes.add(format!(
                 "{name}: a ratio; Fieller's interval (exact at the stated level), standard error by the delta method."

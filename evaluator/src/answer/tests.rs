@@ -1,4 +1,4 @@
-//! Whole answers against draws of real noise and against the dense response of every estimate to every noise.
+//! Whole answers against draws of noise and against the dense response of every estimate to every noise.
 
 mod change;
 mod coverage;
@@ -11,16 +11,13 @@ use super::tell::joint::{How, JointLaw};
 use super::tell::tables::Evaluator;
 use super::tell::{Family, Told, pool};
 use crate::cube::{Bounds, Cube, Dimension, Frame, Level};
-use crate::exact::Rational;
-use crate::law::{ErrorLaw, Interval, Method, NoiseLaw, Term};
+use crate::law::{ErrorLaw, Generator, Interval, Method, NoiseLaw, Term};
 use crate::numeric::tries::tries;
 use crate::plan::{Block, Measure, Noise, Plan};
 use crate::posterior::{CountPosterior, Prior};
 use crate::recover::Recovery;
 use crate::release::wire;
 use crate::sql::{Portion, Present, Query};
-use margins::planner::{self, Request};
-use margins::secret::noise::{Entropy, Sampler};
 use std::sync::Arc;
 
 /// a: two categories; b: the numbers 0, 1, 2; c: four categories in two halves.
@@ -35,21 +32,14 @@ fn cube() -> Cube {
     Cube { dimensions: vec![a, b, c] }
 }
 
-/// A plan of the planner, which stands on this package as it is without its tests: what both know of are the bytes of a file.
+/// A plan of the planner, as its bytes lie in `evaluator/tests/plans`. The planner stands on this package; its own test (`tests/vectors/plans.rs`)
+/// makes these files and holds them against what it plans.
 fn planned(noise: Noise, measure: Measure, budget: &str) -> Plan {
-    use margins::{cube, plan, release};
-    let there = release::wire::decode_domain(&wire::encode_domain(&cube()).unwrap()).unwrap();
-    let workload = [vec![(0, 1), (1, 1)], vec![(0, 1), (2, 2)], vec![(1, 1)]];
-    let workload = workload.map(|t| plan::Table::new(cube::Cuboid::new(t), Rational::ONE)).to_vec();
-    let noise = match noise {
-        Noise::Gaussian => plan::Noise::Gaussian,
-        Noise::Laplace => plan::Noise::Laplace,
-    };
-    let measure = plan::Measure::ALL.iter().copied().find(|m| m.name() == measure.name());
-    let request =
-        Request { measure, ..Request::new(there.clone(), workload, noise, budget.parse().unwrap()) };
-    let plan = planner::plan(&request).unwrap().plan;
-    wire::decode_plan(&release::wire::encode_plan(&plan, &there).unwrap(), &cube()).unwrap()
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/plans");
+    let domain = wire::encode_domain(&cube()).unwrap();
+    assert_eq!(std::fs::read(folder.join("domain")).unwrap(), domain, "the plans are of another cube");
+    let name = format!("{}-{}-{}", noise.name().to_lowercase(), measure.name(), budget.replace('/', "_"));
+    wire::decode_plan(&std::fs::read(folder.join(name)).unwrap(), &cube()).unwrap()
 }
 
 const TRUTH: [i64; 24] =
@@ -112,8 +102,8 @@ fn placed(plan: &Plan, asked: &Question, values: Vec<Vec<i64>>) -> Vec<(usize, T
     let group_by = &asked.query.group_by;
     let of = |(at, portion): (usize, &Portion)| {
         let present = Present::new(&portion.filter, group_by, &cube);
-        let asked = |nodes: &[u32]| present.holds(nodes);
-        let rows = evaluator.rows(&Family { figures: &portion.aggregates, group_by, asked: &asked }).unwrap();
+        let groups = present.rows(group_by, &cube, 1 << 20).unwrap();
+        let rows = evaluator.rows(&Family { figures: &portion.aggregates, group_by, rows: &groups }).unwrap();
         rows.into_iter().map(move |g| (at, g)).collect::<Vec<_>>()
     };
     asked.portions.iter().enumerate().flat_map(of).collect()
@@ -124,10 +114,9 @@ fn answered(plan: &Plan, asked: &Question, values: Vec<Vec<i64>>) -> Vec<Told> {
 }
 
 fn draw(plan: &Plan, seed: u64) -> Vec<Vec<i64>> {
-    let entropy = Entropy::fixed(seed);
-    let mut streams: Vec<_> = (0..plan.rows().measurements.len()).map(|i| entropy.stream(i as u64)).collect();
-    let samplers = samplers(plan);
-    measured(plan, &TRUTH, |i, _| samplers[i].draw(&mut streams[i]))
+    let mut generator = Generator::new(seed);
+    let laws = laws(plan);
+    measured(plan, &TRUTH, |i, _| generator.draw(&laws[i]) as i64)
 }
 
 /// The estimates as a linear function of the noises: what they are without any, and how they respond to each single
@@ -136,7 +125,7 @@ struct Response {
     rows: Vec<Told>,
     /// For each noise its measurement, and the response of every aggregate of every row.
     noises: Vec<(usize, Vec<f64>)>,
-    samplers: Vec<Sampler>,
+    laws: Vec<NoiseLaw>,
 }
 
 impl Response {
@@ -150,15 +139,15 @@ impl Response {
                 noises.push((m, own));
             }
         }
-        Response { rows: truth(plan, asked), noises, samplers: samplers(plan) }
+        Response { rows: truth(plan, asked), noises, laws: laws(plan) }
     }
 
     /// The rows of the release with this seed.
     fn draw(&self, seed: u64) -> Vec<Told> {
-        let mut stream = Entropy::fixed(seed).stream(0);
+        let mut generator = Generator::new(seed);
         let mut rows = self.rows.clone();
         for (m, response) in &self.noises {
-            let z = self.samplers[*m].draw(&mut stream) as f64;
+            let z = generator.draw(&self.laws[*m]);
             if z != 0.0 {
                 let estimates = rows.iter_mut().flat_map(|g| &mut g.estimates);
                 estimates.zip(response).for_each(|(e, r)| *e += z * r);
@@ -168,12 +157,13 @@ impl Response {
     }
 }
 
-fn samplers(plan: &Plan) -> Vec<Sampler> {
-    let sampler = |m: &crate::plan::Measurement| match plan.noise {
-        Noise::Gaussian => Sampler::gaussian(m.scale).unwrap(),
-        Noise::Laplace => Sampler::laplace(m.scale).unwrap(),
+/// The law of each measurement's noise.
+fn laws(plan: &Plan) -> Vec<NoiseLaw> {
+    let law = |m: &crate::plan::Measurement| match plan.noise {
+        Noise::Gaussian => NoiseLaw::DiscreteGaussian { variance: m.scale.to_f64() },
+        Noise::Laplace => NoiseLaw::DiscreteLaplace { scale: m.scale.to_f64() },
     };
-    plan.rows().measurements.iter().map(sampler).collect()
+    plan.rows().measurements.iter().map(law).collect()
 }
 
 const FIGURES: &str = "SELECT a, COUNT(*) AS n, COUNT(*) FILTER (WHERE b >= 1) - COUNT(*) FILTER (WHERE b < 1) AS d, \
@@ -442,7 +432,9 @@ fn rows_are_those_where_leaves() {
         for n in sizes {
             all = all.iter().flat_map(|r: &Vec<u32>| (0..n).map(move |k| [&r[..], &[k]].concat())).collect();
         }
-        all.into_iter().filter(|r| present.holds(r)).collect::<Vec<_>>()
+        let rows: Vec<Vec<u32>> = all.into_iter().filter(|r| present.holds(r)).collect();
+        assert_eq!(present.rows(&query.group_by, &cube, 6).unwrap(), rows);
+        rows
     };
     assert_eq!(rows("SELECT b, COUNT(*) FROM t WHERE b >= 1 GROUP BY b"), [[1], [2]]);
     assert_eq!(rows("SELECT c.half, COUNT(*) FROM t WHERE c = 'r' GROUP BY c.half"), [[1]]);

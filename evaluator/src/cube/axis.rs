@@ -33,6 +33,8 @@ pub struct Rung {
     /// The sizes groups have, each once, in the order of the first group of that size: much asked for.
     sizes: Vec<u32>,
     real_len: u64,
+    /// For each node a real one that it stands for; empty where each is its own.
+    nodes: Vec<u32>,
 }
 
 impl Rung {
@@ -47,7 +49,17 @@ impl Rung {
         let mut seen = HashSet::new();
         let sizes = siblings.iter().copied().filter(|&c| seen.insert(c)).collect();
         let real_len = multiplicity.iter().sum();
-        Rung { level, parent, copies, multiplicity, siblings, sizes, real_len }
+        Rung { level, parent, copies, multiplicity, siblings, sizes, real_len, nodes: Vec::new() }
+    }
+
+    /// For each node of a [pruned](Axis::prune) axis a real one that it stands for; nothing otherwise.
+    pub(crate) fn stands_for(&self) -> &[u32] {
+        &self.nodes
+    }
+
+    /// A real node that a node stands for.
+    pub(crate) fn node(&self, i: usize) -> usize {
+        self.nodes.get(i).map_or(i, |&node| node as usize)
     }
 
     /// The sizes groups of siblings have, each once, in the order of the first group of that size.
@@ -186,6 +198,59 @@ impl Axis {
                 siblings[p as usize] += copies[id];
             }
             rungs.push(Rung::new(rung.level, parent, copies, multiplicity, siblings));
+            lumps.push(lump);
+        }
+        (Axis { rungs }, lumps)
+    }
+
+    /// The axis with only those nodes lumped that hang together from one which `colour` (of the nodes of rung `at`) does not tell anything below
+    /// of, in the form of [`Axis::lump`]. Siblings need not be alike for that: what is the same for all below a node has no part in their
+    /// components.
+    pub fn prune(&self, at: usize, colour: &[u32]) -> (Axis, Vec<Vec<u32>>) {
+        // Bottom-up: the one colour below a node, if it is one. Finer rungs tell nothing apart.
+        let mut one: Vec<Vec<Option<u32>>> = vec![Vec::new(); at + 1];
+        one[at] = colour.iter().map(|&c| Some(c)).collect();
+        for r in (0..at).rev() {
+            let mut own: Vec<Option<Option<u32>>> = vec![None; self.rungs[r].len()];
+            for (&p, &below) in self.rungs[r + 1].parent.iter().zip(&one[r + 1]) {
+                let own = &mut own[p as usize];
+                *own = Some(if own.is_none_or(|o| o == below) { below } else { None });
+            }
+            one[r] = own.into_iter().map(Option::flatten).collect();
+        }
+        let mut lumps: Vec<Vec<u32>> = vec![vec![0]];
+        let mut rungs = vec![self.rungs[0].clone()];
+        for (r, rung) in self.rungs.iter().enumerate().skip(1) {
+            // For each lump above the lump of its children, where they are one.
+            let mut lump_below: Vec<Option<u32>> = vec![None; rungs[r - 1].len()];
+            let (mut parent, mut nodes, mut first_parent) = (Vec::new(), Vec::new(), Vec::new());
+            let (mut copies, mut multiplicity): (Vec<u32>, Vec<u64>) = (Vec::new(), Vec::new());
+            let mut lump = Vec::with_capacity(rung.len());
+            for (node, &p) in rung.parent.iter().enumerate() {
+                let above = lumps[r - 1][p as usize];
+                let alike = r > at || one[r - 1][p as usize].is_some();
+                let known = lump_below[above as usize].filter(|_| alike);
+                let id = known.unwrap_or_else(|| {
+                    parent.push(above);
+                    nodes.push(node as u32);
+                    first_parent.push(p);
+                    copies.push(0);
+                    multiplicity.push(0);
+                    parent.len() as u32 - 1
+                });
+                if alike {
+                    lump_below[above as usize] = Some(id);
+                }
+                if first_parent[id as usize] == p {
+                    copies[id as usize] += 1;
+                }
+                multiplicity[id as usize] += 1;
+                lump.push(id);
+            }
+            let mut siblings = vec![0; rungs[r - 1].len()];
+            parent.iter().zip(&copies).for_each(|(&p, c)| siblings[p as usize] += c);
+            let pruned = Rung { nodes, ..Rung::new(rung.level, parent, copies, multiplicity, siblings) };
+            rungs.push(pruned);
             lumps.push(lump);
         }
         (Axis { rungs }, lumps)

@@ -62,6 +62,12 @@ impl Categories {
         self.bounds.iter().any(Option::is_some)
     }
 
+    /// From which number to which those of its categories are that have one.
+    pub fn within(&self) -> Option<(f64, f64)> {
+        let ends = self.bounds.iter().flatten().map(|bounds| (bounds.lo, bounds.hi));
+        ends.reduce(|(lo, hi), (from, to)| (lo.min(from), hi.max(to)))
+    }
+
     /// The one-node level at the bottom of every chain.
     pub fn total() -> Categories {
         Categories {

@@ -11,6 +11,7 @@ pub mod filter;
 pub mod frame;
 mod level;
 pub mod odometer;
+pub mod quantity;
 mod refine;
 pub mod walsh;
 
@@ -20,6 +21,7 @@ pub use dimension::{Bounds, Categories, Dimension, Number};
 pub use filter::{ClassedDimension, Filter, MAX_WEIGHTS, TooIntricate, required_level};
 pub use frame::Frame;
 pub use level::Level;
+pub use quantity::{NoValue, Quantity, Summand};
 pub use refine::Refined;
 
 use serde::{Deserialize, Serialize};

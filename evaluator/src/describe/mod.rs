@@ -193,17 +193,21 @@ impl Answers {
 impl Answers {
     /// A table with its error.
     pub fn table(&self, table: &crate::plan::Table, level: f64) -> Result<Table, QueryError> {
-        let law = match self.evaluator().worst_cell_law(&table.cuboid) {
-            // A description is no place to wait.
-            Err(AnswerError::Recover(RecoverError::TooMuch(_))) => None,
-            found => Some(found?),
+        let exact = self.evaluator().recovery().plan().exact.contains(&table.cuboid);
+        let (std_error, margin) = match exact {
+            true => (Some(0.0), Some(0.0)),
+            false => match self.evaluator().worst_cell_law(&table.cuboid) {
+                // A description is no place to wait.
+                Err(AnswerError::Recover(RecoverError::TooMuch(_))) => (None, None),
+                law => law.map(|law| (Some(law.std_error()), Some(law.half_width(level))))?,
+            },
         };
         Ok(Table {
             levels: table.cuboid.iter().map(|level| self.cube().level_name(level)).collect(),
             cells: self.cube().cells(&table.cuboid),
-            exact: self.evaluator().recovery().plan().exact.contains(&table.cuboid),
-            std_error: law.as_ref().map(|law| law.std_error()),
-            margin: law.as_ref().map(|law| law.half_width(level)),
+            exact,
+            std_error,
+            margin,
         })
     }
 }

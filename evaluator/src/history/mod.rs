@@ -59,7 +59,7 @@ pub enum HistoryError {
 /// The worked example of the method:
 ///
 /// ```
-/// use margins::History;
+/// use margins_evaluator::history::History;
 /// let rows = vec![
 ///     vec![1., 1., 0., 0.], vec![0., 0., 1., 1.], vec![0., 0., 0., 1.], vec![0., 0., 1., 0.],
 ///     vec![0., 1., 0., 1.], vec![2., 1., 0., 0.], vec![0., 0., 2., -1.], vec![0., -1., 0., 1.],
@@ -87,7 +87,7 @@ pub enum HistoryError {
 ///     near(*b, want);
 /// }
 /// near(history.cost(), 0.375);
-/// # Ok::<(), margins::HistoryError>(())
+/// # Ok::<(), margins_evaluator::history::HistoryError>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct History {

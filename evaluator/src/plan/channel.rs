@@ -4,8 +4,9 @@
 //! prediction and recovery look at one channel at a time: at a plan of it alone, see [`super::Plan::alone`].
 
 use super::{Block, Measurement, Neighbours, Noise, Table};
-use crate::cube::Cuboid;
+use crate::cube::{Cuboid, Quantity, Summand};
 use crate::exact::Rational;
+use std::sync::Arc;
 
 /// What rows add up to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -14,6 +15,10 @@ pub enum Subject {
     Rows,
     /// The units that have more rows than count: each adds one, and has no cell but the total.
     CutUnits,
+    /// What rows have of a number: each adds its distance from the middle, in halves of a step, to its cell.
+    Sum(Arc<Quantity>),
+    /// The rows that have a value of a number: each adds one to its cell.
+    Valued(Arc<Quantity>),
 }
 
 /// How far a unit moves what is added up. The proofs are in [`super::cost`].
@@ -21,8 +26,9 @@ impl Subject {
     /// The most that one unit adds to the cells, all together.
     pub fn most(&self, max_rows: u32) -> u128 {
         match self {
-            Subject::Rows => max_rows.into(),
+            Subject::Rows | Subject::Valued(_) => max_rows.into(),
             Subject::CutUnits => 1,
+            Subject::Sum(quantity) => u128::from(max_rows) * u128::from(quantity.reach()),
         }
     }
 
@@ -31,9 +37,11 @@ impl Subject {
     pub(crate) fn changed(&self, neighbours: Neighbours, noise: Noise, signed: bool) -> Option<u128> {
         match (self, neighbours) {
             (_, Neighbours::AddRemove) | (Subject::CutUnits, Neighbours::Substitute) => Some(1),
+            // A value may go from one end to the other in one cell.
+            (Subject::Sum(_), Neighbours::Substitute) => noise.powered(2),
             // Two rows in a table are in different cells; in signed sums they may be opposite.
-            (Subject::Rows, Neighbours::Substitute) if signed => noise.powered(2),
-            (Subject::Rows, Neighbours::Substitute) => Some(2),
+            (Subject::Rows | Subject::Valued(_), Neighbours::Substitute) if signed => noise.powered(2),
+            (Subject::Rows | Subject::Valued(_), Neighbours::Substitute) => Some(2),
         }
     }
 }
@@ -44,16 +52,49 @@ impl Subject {
         match self {
             Subject::Rows => "rows",
             Subject::CutUnits => "cut units",
+            Subject::Sum(_) => "sums",
+            Subject::Valued(_) => "rows with a value",
         }
     }
 
     /// Whether it is spread over cells, so that exact tables and empty cells say something of it.
     pub fn has_cells(&self) -> bool {
         match self {
-            Subject::Rows => true,
+            Subject::Rows | Subject::Sum(_) | Subject::Valued(_) => true,
             Subject::CutUnits => false,
         }
     }
+}
+
+impl Subject {
+    /// The number that is added up or asked for.
+    pub fn quantity(&self) -> Option<&Arc<Quantity>> {
+        match self {
+            Subject::Sum(quantity) | Subject::Valued(quantity) => Some(quantity),
+            Subject::Rows | Subject::CutUnits => None,
+        }
+    }
+}
+
+impl Subject {
+    /// What figures over rows it tells, if any.
+    pub fn summand(&self) -> Option<Summand> {
+        match self {
+            Subject::Rows => Some(Summand::Rows),
+            Subject::Sum(quantity) => Some(Summand::Sum(quantity.clone())),
+            Subject::Valued(quantity) => Some(Summand::Valued(quantity.clone())),
+            Subject::CutUnits => None,
+        }
+    }
+}
+
+/// What tables of sums want of the number of rows that have a value: as much as sums elsewhere want of all rows; and where they do not need it,
+/// as much as of themselves, for means and for that number itself.
+pub fn valued(quantity: &Quantity, tables: &[Table]) -> Vec<Table> {
+    let stakes = quantity.stakes().filter(|(count, _)| !count.is_zero());
+    let times = stakes.and_then(|(count, sum)| count.checked_div(sum)).unwrap_or(Rational::ONE);
+    let weight = |t: &Table| t.weight.checked_mul(times).unwrap_or(t.weight);
+    tables.iter().map(|t| Table { weight: weight(t), ..t.clone() }).collect()
 }
 
 /// What is asked and measured of one subject.

@@ -163,7 +163,7 @@ pub(crate) fn epsilon_for(rho: Rational, delta: f64) -> f64 {
 }
 
 /// The largest rational with a 40-bit numerator (or whole part) not above `x`.
-fn down(x: f64) -> Option<Rational> {
+pub fn down(x: f64) -> Option<Rational> {
     if !(x > 1e-20 && x < 1e20) {
         return None;
     }

@@ -15,11 +15,12 @@
 //! another's place, `|1 − 0|` at most: the number moves by at most 1, whatever `max_rows` is. The number of *rows* that are left out would
 //! not do: one unit may bring any number of them.
 //!
-//! **Rows** that the agency wrote need not cost every unit the same: see [`rows`].
+//! **Rows** that the agency wrote need not cost every unit the same: see [`rows`]. Nor do components with weights of nodes: see [`cells`].
 //!
 //! Costs are summed in fixed point with 96 fractional bits, every term rounded up, so the sum is never less than
 //! the true cost.
 
+mod cells;
 mod joint;
 mod rows;
 mod terms;
@@ -107,7 +108,7 @@ pub fn joint_cost(plan: &Plan, frame: &Frame) -> Result<Rational, CostError> {
 const MOST_ALONE: usize = 16;
 
 /// A sum, exact where that fits and otherwise in fixed point, every term rounded up.
-fn sum_up(terms: &[Rational]) -> Option<Rational> {
+pub(crate) fn sum_up(terms: &[Rational]) -> Option<Rational> {
     let exact = terms.iter().try_fold(Rational::ZERO, |sum, t| sum.checked_add(*t));
     exact.or_else(|| {
         let sum = terms.iter().try_fold(0u128, |sum, t| sum.checked_add(fixed_point_up(*t)?))?;
@@ -199,6 +200,13 @@ fn of_channel(
         }
     }
     let mut worst_case = WorstCase::Sum;
+    let weighted = cells::differ(channel);
+    if weighted {
+        // Under `substitute` each of two cells is at most as dear as the dearest: their difference costs four times that.
+        total = cells::dearest(plan, channel, frame, first)?;
+        let exact = plan.neighbours == Neighbours::AddRemove;
+        worst_case = if exact { WorstCase::Cells } else { WorstCase::Bound };
+    }
     let rows = rows::rows_cost(plan, channel, frame)?;
     if let Some((cost, case)) = rows {
         total = total.checked_add(cost).ok_or(CostError::Overflow(0))?;
@@ -206,7 +214,9 @@ fn of_channel(
     }
     // Two rows in whole tables are always in different cells, or the same; in signed sums they may be opposite.
     let signed = channel.measurements.iter().any(|m| m.block.is_signed());
-    if rows.is_none() && signed && plan.neighbours == Neighbours::Substitute {
+    // Two rows in one cell may have values at both ends, so no two cells are the worst pair.
+    let sums = matches!(channel.subject, Subject::Sum(_));
+    if rows.is_none() && signed && !weighted && !sums && plan.neighbours == Neighbours::Substitute {
         worst_case = WorstCase::Bound;
         if let Some(joint) = joint::joint_cost(plan, channel, frame) {
             total = total.min(joint);

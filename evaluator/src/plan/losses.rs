@@ -8,7 +8,7 @@
 //! Where a unit's cell matters, every kind of cell has a law of its own and the largest δ counts. That is so within one release, whose
 //! scales are fixed before anything is seen: across releases ρ adds up.
 
-use super::block::{Based, Block, component_part};
+use super::block::{Based, Block, Telling, component_part};
 use super::{Basis, Neighbours, Noise, Plan, Subject};
 use crate::cube::{Axis, Frame, Level, walsh};
 use crate::exact::Rational;
@@ -157,12 +157,22 @@ impl Losses {
 
     /// Whether δ at this ε is no more than that, for certain.
     pub fn within(&self, epsilon: Rational, delta: Rational) -> bool {
-        self.delta(epsilon.to_f64() * (1.0 - HAIR)) <= delta.to_f64() * (1.0 - HAIR)
+        self.at(epsilon) <= Losses::goal(delta)
+    }
+
+    /// δ at this ε, never less than it is.
+    pub fn at(&self, epsilon: Rational) -> f64 {
+        self.delta(epsilon.to_f64() * (1.0 - HAIR))
+    }
+
+    /// A double that is no more than this δ.
+    pub fn goal(delta: Rational) -> f64 {
+        delta.to_f64() * (1.0 - HAIR)
     }
 
     /// The least ε at a δ, rounded up: δ there is no more, for certain. `None` for a δ of zero or not below 1, or beyond what doubles reach.
     pub fn epsilon(&self, delta: Rational) -> Option<f64> {
-        let delta = delta.to_f64() * (1.0 - HAIR);
+        let delta = Losses::goal(delta);
         if !(delta < 1.0) {
             return None;
         }
@@ -195,14 +205,22 @@ fn told(block: &Block) -> Result<Vec<(Level, Told)>, Apart> {
         Block::Component(_) => all(Told::Scaled),
         Block::Pairs(_) => all(Told::Pair),
         Block::Walsh(_) => all(Told::Signs),
-        Block::Based(based) => of_based(based),
+        Block::Based(based) => of_based(based)?,
         Block::Rows(_) => return Err(Apart::Own),
     })
 }
 
-fn of_based(based: &Based) -> Vec<(Level, Told)> {
-    let told = |basis: Option<&Arc<Basis>>| basis.map_or(Told::Scaled, |b| Told::Basis(b.clone()));
-    based.dimensions().map(|(d, l, basis)| (Level::new(d, l), told(basis))).collect()
+fn of_based(based: &Based) -> Result<Vec<(Level, Told)>, Apart> {
+    let told = |(d, l, told): (usize, usize, &Telling)| {
+        let told = match told {
+            Telling::Siblings => Told::Scaled,
+            Telling::Basis(basis) => Told::Basis(basis.clone()),
+            // Almost every cell is of a kind of its own.
+            Telling::Weights(_) => return Err(Apart::Kinds),
+        };
+        Ok((Level::new(d, l), told))
+    };
+    based.dimensions().map(told).collect()
 }
 
 fn same(a: &Told, b: &Told) -> bool {

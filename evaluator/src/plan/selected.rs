@@ -90,7 +90,7 @@ impl Selected {
                 SelectColumn::Quantile { name, .. } => return Err(SelectedError::NotLinear(name.clone())),
                 SelectColumn::Count { .. } => {
                     figures.push(vec![(aggregates.len(), 1.0)]);
-                    aggregates.push(Aggregate { filter: query.filter.clone(), partition: None });
+                    aggregates.push(Aggregate::rows(query.filter.clone(), None));
                 }
                 SelectColumn::Figure { name, expr } => {
                     let linear = expr.ratio().filter(|(_, below)| below.terms.is_empty());
@@ -100,7 +100,7 @@ impl Selected {
             }
         }
         // What is asked of each combination of bands are figures of their own, and each must say which rows it has.
-        let row = Aggregate { filter: query.filter.clone(), partition: None };
+        let row = Aggregate::rows(query.filter.clone(), None);
         let row_at = aggregates.iter().position(|a| *a == row).unwrap_or(aggregates.len());
         if row_at == aggregates.len() && !query.bands.is_empty() {
             aggregates.push(row);

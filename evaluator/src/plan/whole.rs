@@ -112,6 +112,13 @@ impl Plan {
         first..first
     }
 
+    /// The plan of rows alone, as the plan section of a file has it.
+    pub fn of_rows(&self) -> Plan {
+        let mut plan = self.first();
+        plan.channels.truncate(1);
+        Plan { exact: Vec::new(), zeros: Vec::new(), copy: None, ..plan }
+    }
+
     /// The same measurements of rows, where these tables are asked for.
     pub fn with_workload(&self, workload: Vec<Table>) -> Plan {
         let mut plan = self.clone();
@@ -135,6 +142,10 @@ impl Plan {
             self.levels.fill(vec![0]);
             self.exact.clear();
             self.zeros.clear();
+        }
+        // Exact tables are of rows.
+        if *subject != Subject::Rows {
+            self.exact.clear();
         }
         self
     }

@@ -33,6 +33,8 @@ const TOTALS_LOOKING: i64 = 128;
 const LOOKS: u32 = 8;
 /// Points at which U's density is known.
 const TABLE: usize = 2048;
+/// How much a bound on the density of dense atoms may be off by.
+const ROOM: f64 = 10.0;
 const LARGEST: f64 = (1u64 << 52) as f64;
 
 /// `ln f_U`: a table, with straight lines between its points.
@@ -203,26 +205,38 @@ impl Both<'_> {
         (from <= to).then_some((from, to))
     }
 
-    /// ln of the weights of some θ, from at most so many of the terms for each.
+    /// ln of the weights of some θ, from at most so many of the terms for each. Where a bound on the density leaves less than e^{−DEPTH} of
+    /// the largest, nothing is left.
     fn weights(&self, points: &[i64], totals: i64) -> Vec<f64> {
         let offsets: Vec<f64> = points.iter().map(|k| self.estimate - *k as f64).collect();
-        let ln_f = match self.law.terms() {
-            [] => offsets.iter().map(|x| if x.abs() < 1e-9 { 0.0 } else { f64::NEG_INFINITY }).collect(),
-            _ => {
-                let (ln_f, bounds) = self.law.ln_density_or_bound(&offsets);
-                self.rough.set(self.rough.get() || bounds > 0);
-                ln_f
-            }
+        let beside = |k: &i64| self.beside(*k, totals);
+        if self.law.terms().is_empty() {
+            let known = |(k, x): (&i64, &f64)| if x.abs() < 1e-9 { beside(k) } else { f64::NEG_INFINITY };
+            return points.iter().zip(&offsets).map(known).collect();
+        }
+        let possible = |x: f64| self.law.on_lattice(x);
+        let mut ln: Vec<f64> = points
+            .iter()
+            .zip(&offsets)
+            .map(|(k, x)| if possible(*x) { beside(k) } else { f64::NEG_INFINITY })
+            .collect();
+        let bounds: Vec<f64> =
+            self.law.ln_density_bounds(&offsets).iter().zip(&ln).map(|(a, b)| a + b).collect();
+        let density = |xs: &[f64]| {
+            let (ln_f, bounds) = self.law.ln_density_or_bound(xs);
+            self.rough.set(self.rough.get() || bounds > 0);
+            ln_f.into_iter().map(|f| if f.is_nan() { f64::NEG_INFINITY } else { f })
         };
-        let each = points.iter().zip(offsets.iter().zip(ln_f));
-        each.map(|(k, (x, f))| {
-            if f.is_nan() || f == f64::NEG_INFINITY || !self.law.on_lattice(*x) {
-                f64::NEG_INFINITY
-            } else {
-                f + self.beside(*k, totals)
-            }
-        })
-        .collect()
+        let Some(likely) = (0..points.len()).max_by(|a, b| bounds[*a].total_cmp(&bounds[*b])) else {
+            return ln;
+        };
+        let most = ln[likely] + density(&[offsets[likely]]).next().unwrap_or(f64::NEG_INFINITY);
+        let (near, far): (Vec<usize>, Vec<usize>) =
+            (0..points.len()).partition(|i| bounds[*i] >= most - DEPTH - ROOM || bounds[*i].is_nan());
+        far.into_iter().for_each(|i| ln[i] = f64::NEG_INFINITY);
+        let asked: Vec<f64> = near.iter().map(|i| offsets[*i]).collect();
+        near.into_iter().zip(density(&asked)).for_each(|(i, f)| ln[i] += f);
+        ln
     }
 
     /// Where the weights are: from around the estimate and around p times the total, closing in on them.
@@ -345,5 +359,19 @@ mod tests {
             .unwrap();
             assert!(all.mean().is_finite(), "{p}");
         }
+    }
+
+    /// Looking for a few people among very many asks for densities only where they matter, and so has work left for all of these.
+    #[test]
+    fn nothing_is_rough_far_from_the_expected() {
+        let noise = NoiseLaw::DiscreteGaussian { variance: 1.5 };
+        let terms = [0.9, 0.31, 0.11, 0.07].map(|coefficient| Term { coefficient, copies: 1, noise });
+        let law = ErrorLaw::new(terms.to_vec()).unwrap();
+        let rest = ErrorLaw::new(vec![Term { coefficient: 1.0, copies: 90, noise }]).unwrap();
+        let total = Total { estimate: 20_000.0, slope: 1.0, rest };
+        let posterior = CountPosterior::of_total(&law, 52.6, 0.3, &total).unwrap();
+        assert!(!posterior.is_rough());
+        let (low, high) = posterior.interval(0.95, Interval::EqualTailed);
+        assert!(52 <= low && low < high && high <= 64, "{low} {high}");
     }
 }

@@ -57,6 +57,40 @@ pub struct Answer {
     pub rows: Vec<f64>,
 }
 
+impl Answer {
+    /// The same times a number.
+    pub(crate) fn scaled(self, by: f64) -> Answer {
+        if by == 1.0 {
+            return self;
+        }
+        let (low, high) = if by < 0.0 { (self.high, self.low) } else { (self.low, self.high) };
+        let mut rows: Vec<f64> = self.rows.iter().map(|row| row * by).collect();
+        if by < 0.0 {
+            rows.reverse();
+        }
+        Answer {
+            estimate: self.estimate * by,
+            std_error: self.std_error * by.abs(),
+            low: low * by,
+            high: high * by,
+            noise: self.noise * by.abs(),
+            law: self.law,
+            rows,
+        }
+    }
+
+    /// The same and a number more.
+    pub(crate) fn shifted(mut self, by: f64) -> Answer {
+        if by != 0.0 {
+            self.rows
+                .iter_mut()
+                .chain([&mut self.estimate, &mut self.low, &mut self.high])
+                .for_each(|x| *x += by);
+        }
+        self
+    }
+}
+
 /// What an interval rests on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Law {

@@ -15,6 +15,7 @@
 //! | [`cost`] | the privacy cost, recomputed from what was released |
 //! | [`answer`] | estimates and intervals |
 //! | [`order`] | what the order of a sketch's rows proves |
+//! | [`share`] | the share of one sum in another from a sketch's rows |
 //! | [`weighted`] | cells that count differently, and shares |
 //! | [`bound`] | what the signs' independence proves of errors |
 //! | [`class`] | how far off the worst of all queries of a class can be |
@@ -31,6 +32,7 @@ pub mod design;
 pub mod field;
 pub mod key;
 pub mod order;
+mod share;
 pub mod signs;
 pub mod weighted;
 

@@ -6,9 +6,12 @@
 //!
 //! **Shares.** A share is r exactly where the query `a − r·b` is 0. So the interval of a share is the set of r for which 0 is in the interval of that query (Fieller 1954):
 //! its variance at θ = 0 is a polynomial of degree two in r, and so is the condition. Where the whole is not clearly different from 0 the set has no ends.
+//!
+//! Of a sketch the order of its rows says more: see [`super::share`].
 
-use super::answer::{Answer, Error, Law, Projected, bucket, nothing};
+use super::answer::{Answer, Error, Estimator, Law, Projected, bucket, nothing};
 use super::design::Shape;
+use super::share;
 use super::signs::{SIGNS, block_bits, point};
 use crate::law::normal_upper_quantile as upper_quantile;
 
@@ -16,7 +19,7 @@ use crate::law::normal_upper_quantile as upper_quantile;
 pub(crate) type Weighed = (u64, f64);
 
 /// The same cells once each, their weights added up; those of none left out.
-fn together(cells: &[Weighed]) -> Vec<Weighed> {
+pub(crate) fn together(cells: &[Weighed]) -> Vec<Weighed> {
     let mut cells = cells.to_vec();
     cells.sort_by_key(|c| c.0);
     cells.dedup_by(|next, kept| {
@@ -119,10 +122,61 @@ impl Projected {
         error.interval(z, law)
     }
 
-    /// The share of one weighted sum in another, by Fieller's method.
-    pub(crate) fn share(&self, part: &[Weighed], whole: &[Weighed], level: f64) -> Answer {
+    /// The share of one weighted sum in another: of a sketch the median of its rows where enough of them count, else of the mean.
+    pub(crate) fn share(
+        &self,
+        part: &[Weighed],
+        whole: &[Weighed],
+        level: f64,
+        estimator: Estimator,
+    ) -> Answer {
         let (part, whole) = (together(part), together(whole));
-        let (a, b) = (self.signed(&part), self.signed(&whole));
+        let by_rows = match (self.projection().design.shape, estimator) {
+            (Shape::Sketch { buckets, .. }, Estimator::Best) => {
+                share::by_order(&self.pairs(&part, &whole, buckets), level)
+            }
+            _ => None,
+        };
+        by_rows.unwrap_or_else(|| self.share_of_means(&part, &whole, level))
+    }
+
+    /// Both sums as each of a sketch's rows estimates them, where no bucket of the row holds cells of different signs or weights.
+    fn pairs(&self, part: &[Weighed], whole: &[Weighed], buckets: u32) -> Vec<(f64, f64)> {
+        let parts = part.iter().map(|&(cell, w)| (cell, w, 0.0));
+        let mut cells: Vec<(u64, f64, f64)> =
+            parts.chain(whole.iter().map(|&(cell, w)| (cell, 0.0, w))).collect();
+        cells.sort_by_key(|c| c.0);
+        cells.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            if same {
+                (kept.1, kept.2) = (kept.1 + next.1, kept.2 + next.2);
+            }
+            same
+        });
+        let points: Vec<u64> = cells.iter().map(|c| c.0).collect();
+        let mut words = vec![0; points.len()];
+        let mut pairs = Vec::new();
+        for (family, values) in self.families().iter().zip(self.values().chunks(buckets as usize)) {
+            family.words(&points, &mut words);
+            let placed = |(&word, &(_, a, b)): (&u64, &(u64, f64, f64))| (bucket(word, buckets), a, b);
+            let mut places: Vec<_> = words.iter().zip(&cells).map(placed).collect();
+            places.sort_by_key(|p| p.0);
+            if places.windows(2).any(|w| w[0].0.0 == w[1].0.0 && w[0] != w[1]) {
+                continue;
+            }
+            places.dedup();
+            let sums = places.iter().fold((0.0, 0.0), |(y, t), &((at, against), a, b)| {
+                let v = values.get(at).map_or(0.0, |&v| if against { -(v as f64) } else { v as f64 });
+                (y + a * v, t + b * v)
+            });
+            pairs.push(sums);
+        }
+        pairs
+    }
+
+    /// The share, by Fieller's method from the means of all rows.
+    fn share_of_means(&self, part: &[Weighed], whole: &[Weighed], level: f64) -> Answer {
+        let (a, b) = (self.signed(part), self.signed(whole));
         let (y, t) = (self.total(&a), self.total(&b));
         let (norm, upper) = self.norm(Self::norm_failure(level));
         let column = self.projection().design.shape.column() as f64;
@@ -131,9 +185,9 @@ impl Projected {
         // The variance of a − r·b at θ = 0, as c0 − 2·c1·r + c2·r².
         let variance = |norm: f64| {
             [
-                (overlap(&part, &part), dot(&a, &a)),
-                (overlap(&part, &whole), dot(&a, &b)),
-                (overlap(&whole, &whole), dot(&b, &b)),
+                (overlap(part, part), dot(&a, &a)),
+                (overlap(part, whole), dot(&a, &b)),
+                (overlap(whole, whole), dot(&b, &b)),
             ]
             .map(|(cells, signs)| cells * norm / values + noise * signs)
         };

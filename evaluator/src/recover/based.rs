@@ -1,6 +1,7 @@
 //! Components told by bases in whole numbers: a triangular system, solved dimension by dimension.
 //!
-//! With `[Π; R]⁻¹ = [U, K]` of every dimension (of siblings' differences: the spread of a mean and the projection) a table is
+//! With `[Π; R]⁻¹ = [U, K]` of every dimension (of siblings' differences: the spread of a mean and the projection; with weights the same by
+//! shares) a table is
 //! `Σ_{A≤B} (⊗_{i∈A} K_i ⊗ ⊗_{i∈B∖A} U_i) y_A`, and a query's coefficient of the noises of component A is the transpose of that. There are as many
 //! integers as cells: every estimate is the only unbiased one, and components are independent. Nothing larger than a table is
 //! ever written down.
@@ -13,29 +14,31 @@ use super::gls::Parts;
 use super::{RecoverError, Source};
 use crate::cube::{Cuboid, Frame, Level, Rung, contrast, frame};
 use crate::plan::basis::{Basis, Inverse, Part};
-use crate::plan::{Block, Plan, limits, noise_variance};
+use crate::plan::weights::{NodeWeights, cell_norms};
+use crate::plan::{Block, Plan, Telling, limits, noise_variance};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// For each component its measurement, and for each level that has a basis that one.
+/// For each component its measurement, and for each level that has a basis or weights those.
+#[derive(Default)]
 pub(super) struct BasedOn {
     index: HashMap<Cuboid, usize>,
     bases: BTreeMap<(usize, usize), (Arc<Basis>, Arc<Inverse>)>,
+    weights: BTreeMap<(usize, usize), Arc<NodeWeights>>,
 }
 
 /// What a query of a table is in terms of each component below it, told by these bases: `emit` hears of every one that it needs, with how many
 /// noises each of its coefficients stands for.
 #[cfg(feature = "compile")]
 pub fn split(
-    bases: &BTreeMap<(usize, usize), Arc<Basis>>,
+    tellings: &BTreeMap<(usize, usize), Telling>,
     frame: &Frame,
     cuboid: &Cuboid,
     query: Vec<f64>,
     emit: &mut dyn FnMut(Cuboid, Vec<f64>, &[u64]),
 ) {
-    let known =
-        |(at, basis): (&(usize, usize), &Arc<Basis>)| Some((*at, (basis.clone(), basis.inverse()?.clone())));
-    let on = BasedOn { index: HashMap::new(), bases: bases.iter().filter_map(known).collect() };
+    let mut on = BasedOn::default();
+    tellings.iter().for_each(|(at, told)| _ = on.learn(*at, told));
     on.split(frame, cuboid, query, &mut |a, part| {
         // A whole frame: every coefficient is one noise's.
         let copies = vec![1; part.len()];
@@ -49,34 +52,43 @@ enum Way<'a> {
     Siblings(&'a Rung),
     /// A basis.
     Basis(&'a Basis, &'a Inverse),
+    /// Weights of nodes.
+    Weights(&'a NodeWeights, &'a Rung),
 }
 
 impl BasedOn {
     pub fn of(plan: &Plan) -> Result<BasedOn, RecoverError> {
-        let mut out = BasedOn { index: HashMap::new(), bases: BTreeMap::new() };
+        let mut out = BasedOn::default();
         for (i, m) in plan.only().measurements.iter().enumerate() {
             out.index.insert(m.block.cuboid().clone(), i);
             let Block::Based(block) = &m.block else { continue };
-            for (d, l, basis) in block.dimensions() {
-                let Some(basis) = basis else { continue };
-                let wrong = |why: &str| RecoverError::Plan(why.into());
-                match out.bases.get(&(d, l)) {
-                    Some((known, _)) if known == basis => {}
-                    Some(_) => return Err(wrong("a level is told by two bases")),
-                    None => {
-                        let inverse = basis.inverse().ok_or_else(|| wrong("a basis is singular"))?;
-                        out.bases.insert((d, l), (basis.clone(), inverse.clone()));
-                    }
-                }
+            for (d, l, told) in block.dimensions() {
+                out.learn((d, l), told).map_err(|why| RecoverError::Plan(why.into()))?;
             }
         }
         Ok(out)
     }
 
+    /// Notes how a level is told.
+    fn learn(&mut self, at: (usize, usize), told: &Telling) -> Result<(), &'static str> {
+        let same = match told {
+            Telling::Siblings => !self.bases.contains_key(&at) && !self.weights.contains_key(&at),
+            Telling::Basis(basis) => {
+                let inverse = basis.inverse().ok_or("a basis is singular")?;
+                self.bases.entry(at).or_insert_with(|| (basis.clone(), inverse.clone())).0 == *basis
+            }
+            Telling::Weights(weights) => self.weights.entry(at).or_insert_with(|| weights.clone()) == weights,
+        };
+        if same { Ok(()) } else { Err("a level is told in two ways") }
+    }
+
     fn way<'a>(&'a self, dimension: usize, rung: &'a Rung) -> Way<'a> {
         match self.bases.get(&(dimension, rung.level)) {
             Some((basis, inverse)) => Way::Basis(basis, inverse),
-            None => Way::Siblings(rung),
+            None => match self.weights.get(&(dimension, rung.level)) {
+                Some(weights) => Way::Weights(weights, rung),
+                None => Way::Siblings(rung),
+            },
         }
     }
 
@@ -110,6 +122,10 @@ impl BasedOn {
                     inverse.pull(&table, inner, Part::Rows),
                     Some(inverse.pull(&table, inner, Part::Coarser)),
                 ),
+                Way::Weights(weights, rung) => {
+                    let (coarser, own) = weights.pull(rung, inner, table);
+                    (own, Some(coarser))
+                }
                 Way::Siblings(rung) => {
                     let mean = frame::push(&table, inner, rung);
                     if !rung.adds_nothing() {
@@ -161,7 +177,7 @@ impl BasedOn {
             let way = self.way(d, rung);
             let width = match &way {
                 Way::Basis(_, inverse) => inverse.rows(),
-                Way::Siblings(rung) => rung.len(),
+                Way::Siblings(rung) | Way::Weights(_, rung) => rung.len(),
             };
             let part = if rung.adds_nothing() {
                 None
@@ -187,6 +203,10 @@ impl BasedOn {
         for (d, l) in a.pairs().rev() {
             match self.way(d, context.frame.rung(Level::new(d, l))) {
                 Way::Basis(basis, _) => inner *= basis.rows(),
+                Way::Weights(weights, rung) => {
+                    values = weights.give_back(inner, &values);
+                    inner *= rung.len();
+                }
                 Way::Siblings(rung) => {
                     values = contrast::give_back(rung, inner, &values);
                     inner *= rung.len();
@@ -214,6 +234,10 @@ impl BasedOn {
                         frame::take_off(&mut values, &mean, inner, rung);
                         inner *= rung.len();
                     }
+                    Way::Weights(weights, rung) => {
+                        weights.leave_own(&mut values, inner);
+                        inner *= rung.len();
+                    }
                 }
             }
             values
@@ -222,12 +246,19 @@ impl BasedOn {
 
     /// How many noises all components of a table have.
     pub(crate) fn coefficients_behind<S: Source>(&self, context: &Context<S>, cuboid: &Cuboid) -> f64 {
-        if !cuboid.pairs().any(|at| self.bases.contains_key(&at)) {
+        let told = |at: &(usize, usize)| self.bases.contains_key(at) || self.weights.contains_key(at);
+        if !cuboid.pairs().any(|at| told(&at)) {
             return 0.0;
         }
+        // Of weights those that a cell's groups have, about.
+        let of = |at: (usize, usize), rung: &Rung| match self.bases.get(&at) {
+            Some((basis, _)) => basis.rows() as f64,
+            None if self.weights.contains_key(&at) => rung.len() as f64 / rung.siblings.len() as f64,
+            None => 1.0,
+        };
         let rows = |(d, l): (usize, usize)| -> f64 {
             let rungs = context.frame.axes[d].rungs.iter().filter(|r| r.level <= l);
-            rungs.map(|r| self.bases.get(&(d, r.level)).map_or(1.0, |(b, _)| b.rows() as f64)).sum()
+            rungs.map(|r| of((d, r.level), r)).sum()
         };
         cuboid.pairs().map(rows).product()
     }
@@ -245,6 +276,16 @@ impl BasedOn {
             let n = frame.len(&one);
             let live: Vec<usize> = frame.below(&one).iter().map(|a| a.level(d)).collect();
             let mut own: Vec<(u32, Vec<f64>)> = Vec::new();
+            let axis = &frame.axes[d];
+            if self.weights.keys().any(|at| at.0 == d) {
+                let of = |r: usize| self.weights.get(&(d, axis.rungs[r].level)).map(|w| &**w);
+                let held = |r: &usize| live.contains(&axis.rungs[*r].level);
+                let kept: Vec<usize> = (0..axis.rungs.len()).filter(held).collect();
+                let norms = cell_norms(axis, axis.rung(l).unwrap_or(0), of);
+                let of = |n: Vec<f64>| kept.iter().map(|&r| n[r]).collect();
+                kinds.push(outermost((0..).zip(norms.into_iter().map(of)).collect()));
+                continue;
+            }
             for node in 0..n {
                 let mut norms = vec![0.0; live.len()];
                 let unit = (0..n).map(|i| f64::from(u8::from(i == node))).collect();
@@ -339,6 +380,21 @@ impl BasedOn {
         Ok(out)
     }
 
+    /// From numbers of a component's noises to those of the counts they are added to, where they have weights.
+    fn divide(&self, frame: &Frame, a: &Cuboid, values: &mut [f64]) {
+        let mut inner = 1;
+        for (d, l) in a.pairs().rev() {
+            inner *= match self.way(d, frame.rung(Level::new(d, l))) {
+                Way::Basis(basis, _) => basis.rows(),
+                Way::Siblings(rung) => rung.len(),
+                Way::Weights(weights, rung) => {
+                    weights.divide(values, inner, rung);
+                    rung.len()
+                }
+            };
+        }
+    }
+
     fn numbered<S: Source>(
         &self,
         context: &Context<S>,
@@ -352,6 +408,23 @@ impl BasedOn {
         };
         of.into_iter().map(one).collect()
     }
+}
+
+/// Nodes of different norms that are not below another one in all of them; of very many some that are.
+fn outermost(mut all: Vec<(u32, Vec<f64>)>) -> Vec<(u32, Vec<f64>)> {
+    let bits = |norms: &[f64]| norms.iter().map(|v| v.to_bits()).collect::<Vec<u64>>();
+    all.sort_by_cached_key(|(node, norms)| (bits(norms), *node));
+    all.dedup_by(|a, b| a.1 == b.1);
+    let size = |norms: &[f64]| norms.iter().sum::<f64>();
+    all.sort_by(|a, b| size(&b.1).total_cmp(&size(&a.1)));
+    let mut kept: Vec<(u32, Vec<f64>)> = Vec::new();
+    for (node, norms) in all {
+        let above = |(_, known): &(u32, Vec<f64>)| known.iter().zip(&norms).all(|(a, b)| a >= b);
+        if !kept.iter().take(256).any(above) {
+            kept.push((node, norms));
+        }
+    }
+    kept
 }
 
 /// Finds the combination of kinds with the largest `Σ_A own_A Π_i norms_i(A_i)`, the first dimension's components slowest.
@@ -383,6 +456,13 @@ fn add(way: &Way, inner: usize, coarse: Option<Vec<f64>>, part: Option<Vec<f64>>
             let nothing = || vec![0.0; coarse.len() / rung.siblings.len() * rung.len()];
             let mut fine = part.unwrap_or_else(nothing);
             frame::add_spread(&mut fine, &coarse, inner, rung);
+            Some(fine)
+        }
+        Way::Weights(weights, rung) => {
+            let Some(coarse) = coarse else { return part };
+            let nothing = || vec![0.0; coarse.len() / rung.siblings.len() * rung.len()];
+            let mut fine = part.unwrap_or_else(nothing);
+            weights.add_spread(&mut fine, &coarse, inner, rung);
             Some(fine)
         }
         Way::Basis(_, inverse) => {
@@ -440,6 +520,7 @@ impl<S: Source> Estimate<S> for BasedOn {
             let unit = m.block.unit(&context.frame)?;
             let variance = noise_variance(context.plan.noise, m) / (unit * unit);
             own.iter_mut().for_each(|v| *v *= variance);
+            self.divide(frame, a, own);
         }
         // Of every table that is spoken of what is its own: a component of sums, where queries have means. There is more in others: noises
         // of a component are in all tables above it.

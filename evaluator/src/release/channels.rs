@@ -2,29 +2,41 @@
 //!
 //! The units that were cut: the one section with tag 9. It is the scale of the noise (numerator and denominator, in lowest terms) and the
 //! noisy count, in the wire format of [`super::codec`], and is there exactly when the manifest says that this was measured.
+//!
+//! What rows have of numbers: a section with tag 12 each, see [`super::sums`].
 
+use super::sums::{self, Measured};
 use super::{Kind, Release, ReleaseError, codec};
+use crate::cube::Cube;
 use crate::exact::Rational;
-use crate::plan::{Channel, Subject};
+use crate::plan::{Channel, Plan, Subject};
 
 const WHAT: &str = "the count of units that were cut";
-
-/// A channel with the values of its measurements.
-type Measured = (Channel, Vec<Vec<i64>>);
 
 fn invalid(why: &str) -> ReleaseError {
     ReleaseError::Invalid { what: WHAT, why: why.into() }
 }
 
-/// The section of a channel beside rows, with the values of its measurements.
-pub fn encode(channel: &Channel, values: &[Vec<i64>]) -> Result<(Kind, Vec<u8>), ReleaseError> {
-    match (&channel.subject, &channel.measurements[..], values) {
-        (Subject::CutUnits, [m], [values]) if values.len() == 1 => {
-            let (num, den) = (m.scale.numerator(), m.scale.denominator());
-            Ok((Kind::CutUnits, codec::encode(WHAT, &(num, den, values[0]))?))
+/// The section of a plan's channel beside rows, with the values of its measurements.
+pub fn encode(
+    plan: &Plan,
+    cube: &Cube,
+    channel: &Channel,
+    values: &[Vec<i64>],
+) -> Result<(Kind, Vec<u8>), ReleaseError> {
+    match &channel.subject {
+        Subject::CutUnits => Ok((Kind::CutUnits, encode_cut_units(channel, values)?)),
+        Subject::Sum(_) | Subject::Valued(_) => Ok((Kind::Sums, sums::encode(plan, cube, channel, values)?)),
+        Subject::Rows => Err(invalid("rows have sections of their own")),
+    }
+}
+
+fn encode_cut_units(channel: &Channel, values: &[Vec<i64>]) -> Result<Vec<u8>, ReleaseError> {
+    match (&channel.measurements[..], values) {
+        ([m], [values]) if values.len() == 1 => {
+            codec::encode(WHAT, &(m.scale.numerator(), m.scale.denominator(), values[0]))
         }
-        (Subject::CutUnits, ..) => Err(invalid("it is not one number")),
-        (Subject::Rows, ..) => Err(invalid("rows have sections of their own")),
+        _ => Err(invalid("it is not one number")),
     }
 }
 
@@ -38,12 +50,21 @@ fn cut_units(bytes: &[u8]) -> Result<Measured, ReleaseError> {
 }
 
 impl Release {
-    /// The channels beside rows, in the order of the plan, each with the values of its measurements.
-    pub fn beside(&self) -> Result<Vec<(Channel, Vec<Vec<i64>>)>, ReleaseError> {
+    /// The channels beside rows, in the order of the plan, each with the values of its measurements. `plan` is that of the rows.
+    pub fn beside(&self, plan: &Plan, cube: &Cube) -> Result<Vec<Measured>, ReleaseError> {
+        let mut out: Vec<Measured> = self.cut()?.into_iter().collect();
+        for index in 0..self.count(Kind::Sums) {
+            out.push(sums::decode(&self.section(Kind::Sums, index)?, plan, cube)?);
+        }
+        sums::each_once(out.iter().map(|(channel, _)| &channel.subject))?;
+        Ok(out)
+    }
+
+    fn cut(&self) -> Result<Option<Measured>, ReleaseError> {
         let said = self.manifest().privacy.truncation.as_ref();
         if self.count(Kind::CutUnits) == 0 {
             return match said {
-                None => Ok(Vec::new()),
+                None => Ok(None),
                 Some(_) => Err(invalid("the manifest names it, and the file does not hold it")),
             };
         }
@@ -55,7 +76,7 @@ impl Release {
         if self.manifest().privacy.bound().is_none() {
             return Err(invalid("no rows are left out where every row is its own unit"));
         }
-        Ok(vec![found])
+        Ok(Some(found))
     }
 }
 
@@ -66,8 +87,8 @@ mod tests {
     #[test]
     fn bytes_are_pinned_and_strict() {
         let channel = Channel::cut_units(Rational::new(100, 3).unwrap());
-        let (kind, bytes) = encode(&channel, &[vec![-2]]).unwrap();
-        assert_eq!((kind, &bytes[..]), (Kind::CutUnits, &[100, 3, 3][..]));
+        let bytes = encode_cut_units(&channel, &[vec![-2]]).unwrap();
+        assert_eq!(&bytes[..], &[100, 3, 3][..]);
         assert_eq!(cut_units(&bytes).unwrap(), (channel.clone(), vec![vec![-2]]));
         for bad in
             [&[][..], &[100, 3], &[100, 3, 3, 0], &[0, 1, 3], &[1, 0, 3], &[2, 4, 3], &[251, 3, 0, 3, 3]]
@@ -75,7 +96,7 @@ mod tests {
             assert!(cut_units(bad).is_err(), "{bad:?}");
         }
         for wrong in [&[][..], &[vec![]], &[vec![1, 2]], &[vec![1], vec![2]]] {
-            assert!(encode(&channel, wrong).is_err(), "{wrong:?}");
+            assert!(encode_cut_units(&channel, wrong).is_err(), "{wrong:?}");
         }
     }
 }

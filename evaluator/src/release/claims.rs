@@ -8,14 +8,17 @@
 
 use super::kind::FIRST_FORMAT;
 use super::manifest::{
-    About, AccountName, Amount, Approximate, Currency, Dataset, Declared, LISTED_MEASUREMENTS, Manifest,
-    MeasurementSummary, PlanSummary, Privacy, ProjectionSummary, RecipientSummary, TruncationSummary,
+    About, AccountName, Accounting, Amount, Approximate, Currency, Dataset, Declared, LISTED_MEASUREMENTS,
+    Manifest, MeasurementSummary, PlanSummary, Privacy, ProjectionSummary, RecipientSummary, SumSummary,
+    TruncationSummary, Without,
 };
 use super::wire;
+use crate::cube::Quantity;
 use crate::cube::{Cube, Frame};
 use crate::exact::Rational;
+use crate::loss::Loss;
 use crate::plan::cost::{self, Cost, CostError, WorstCase};
-use crate::plan::{BudgetRule, Channel, Measure, Mode, Neighbours, Plan, Subject, convert};
+use crate::plan::{BudgetRule, Channel, Losses, Measure, Mode, Neighbours, Plan, Subject, convert};
 use crate::projection::key::Key;
 use crate::projection::{self, Design, Projection, Shape};
 use serde::Serialize;
@@ -33,8 +36,12 @@ pub struct Words {
     pub unit: String,
     /// The columns by which the rows of a unit that count are its first.
     pub order: Vec<String>,
+    /// What becomes of rows that belong to no unit.
+    pub without: Option<Without>,
     /// The δ at which the guarantee is also stated, where the cost is ρ.
     pub delta: Option<Rational>,
+    /// Whether that is by the law of the release's own loss, where it has one.
+    pub lossless: bool,
     /// Why each exact table is published so, in the plan's order.
     pub reasons: Vec<String>,
 }
@@ -87,7 +94,46 @@ pub fn approximate(format: u32, cost: Rational, delta: Rational) -> Option<Appro
         FIRST_FORMAT => format!("{:.4}", (convert::epsilon_for(cost, d) * 1e4).ceil() / 1e4),
         _ => decimals_up(convert::least_epsilon(cost, delta)?),
     };
-    Some(Approximate { epsilon, delta: decimal(delta), conversion: convert::CONVERSION.into() })
+    let conversion = convert::CONVERSION.into();
+    Some(Approximate { epsilon, delta: decimal(delta), conversion, accounting: None })
+}
+
+/// What a release is by itself, by the law of its own loss: ε and δ. `None` where it is stated by ρ.
+pub fn alone(stated: &Approximate) -> Option<(Rational, Rational)> {
+    let exact = stated.accounting == Some(Accounting::Exact);
+    exact.then(|| Some((stated.epsilon.parse().ok()?, stated.delta.parse().ok()?))).flatten()
+}
+
+/// The law's name, for manifests.
+pub const EXACT: &str = "the exact law of the privacy loss of all noises of this release together";
+
+/// The (ε, δ) of a release of tables: by the law of its own loss, where it has one.
+pub fn stated(format: u32, cost: Rational, delta: Rational, losses: Option<&Losses>) -> Option<Approximate> {
+    let exact = losses.and_then(|losses| {
+        let fits = |text: &str| text.parse().is_ok_and(|epsilon| losses.within(epsilon, delta));
+        // Found to a hair: where that is beyond a short number, the number itself may do.
+        let short = |least: f64| Some(decimals_up(least * (1.0 - 1e-7))).filter(|short| fits(short));
+        // Continuous noise, whose law is quickly known, is seldom a digit away.
+        let guess = Loss::smooth(losses.rho()).epsilon(delta.to_f64()).and_then(short);
+        let epsilon = match guess.filter(|guess| !one_less(guess).is_some_and(|less| fits(&less))) {
+            Some(epsilon) => epsilon,
+            None => {
+                let least = losses.epsilon(delta)?;
+                short(least).unwrap_or_else(|| decimals_up(least))
+            }
+        };
+        let accounting = Some(Accounting::Exact);
+        Some(Approximate { epsilon, delta: decimal(delta), conversion: EXACT.into(), accounting })
+    });
+    exact.or_else(|| approximate(format, cost, delta))
+}
+
+/// A decimal number less one in its last place.
+fn one_less(text: &str) -> Option<String> {
+    let places = text.split_once('.')?.1.len();
+    let digits: u128 = text.replace('.', "").parse().ok()?;
+    let less = digits.checked_sub(1)?;
+    Some(format!("{less}e-{places}"))
 }
 
 /// Four decimals, and of a small number four digits, rounded up: never less than `x`.
@@ -123,11 +169,23 @@ fn guarantee(currency: Currency, budget: Rational, whom: &str, neighbours: Neigh
     format!("{symbol} <= {budget} of {kind} for {whom}, {neighbours}.")
 }
 
-fn whom(unit: &str, max_rows: u32) -> String {
+fn whom(unit: &str, max_rows: u32, without: Option<Without>) -> String {
     if max_rows > 1 || unit != "row" {
-        format!("every {unit}, of which at most {max_rows} rows count")
+        let alone = match without {
+            Some(Without::Own) => ", and for every single row without one",
+            Some(Without::Drop) | None => "",
+        };
+        format!("every {unit}, of which at most {max_rows} rows count{alone}")
     } else {
         "every row".into()
+    }
+}
+
+/// That rows without a unit are left out, where they are.
+fn dropped(words: &Words) -> String {
+    match words.without {
+        Some(Without::Drop) => format!(" {}", Without::Drop.text(&words.unit)),
+        Some(Without::Own) | None => String::new(),
     }
 }
 
@@ -166,24 +224,28 @@ pub fn of_tables(
         return Err(ClaimError::Reasons(reasons.len(), n));
     }
     let cut = plan.channel(&Subject::CutUnits).and_then(|c| c.measurements.first());
-    let promise = guarantee(currency, plan.budget, &whom(&words.unit, plan.max_rows), plan.neighbours);
+    let promise =
+        guarantee(currency, plan.budget, &whom(&words.unit, plan.max_rows, words.without), plan.neighbours);
     Ok(Claims {
         privacy: Privacy {
             unit: words.unit.clone(),
             max_rows: plan.max_rows,
             order: words.order.clone(),
+            without: words.without,
             neighbours: plan.neighbours,
             budget: Amount { currency, amount: plan.budget },
             cost: Amount { currency, amount: cost.total },
             approximate: match (currency, words.delta) {
                 (Currency::Rho, Some(delta)) => {
-                    Some(approximate(format, cost.total, delta).ok_or(ClaimError::Delta)?)
+                    let losses = words.lossless.then(|| Losses::of(plan, &frame).ok()).flatten();
+                    let stated = stated(format, cost.total, delta, losses.as_ref());
+                    Some(stated.ok_or(ClaimError::Delta)?)
                 }
                 (Currency::Rho, None) => return Err(ClaimError::Delta),
                 (Currency::Epsilon, _) => None,
             },
             truncation: cut.map(|m| TruncationSummary { scale: m.scale }),
-            note: format!("{promise}{worst}{beyond}"),
+            note: format!("{promise}{}{worst}{beyond}", dropped(words)),
         },
         plan: PlanSummary {
             measure: plan.measure.name().into(),
@@ -194,6 +256,7 @@ pub fn of_tables(
                 .collect(),
             count: plan.rows().measurements.len() as u64,
             measurements,
+            sums: sums(cube, plan, cost)?,
         },
         projection: None,
         recipient: recipient(plan, &frame)?,
@@ -248,7 +311,7 @@ pub fn of_projection(
     // Version 1 says "every row" also of a column of that name.
     let whom = match (format, words.unit.as_str()) {
         (FIRST_FORMAT, "row") => "every row".into(),
-        (_, unit) => whom(unit, design.max_rows),
+        (_, unit) => whom(unit, design.max_rows, words.without),
     };
     let currency = Currency::OF_PROJECTIONS;
     let amount = |amount| Amount { currency, amount };
@@ -258,12 +321,13 @@ pub fn of_projection(
             unit: words.unit.clone(),
             max_rows: design.max_rows,
             order: words.order.clone(),
+            without: words.without,
             neighbours: design.neighbours,
             budget: amount(design.budget),
             cost: amount(total),
             approximate: Some(approximate(format, total, delta).ok_or(ClaimError::Delta)?),
             truncation: None,
-            note: guarantee(currency, design.budget, &whom, design.neighbours),
+            note: guarantee(currency, design.budget, &whom, design.neighbours) + &dropped(words),
         },
         plan: PlanSummary {
             measure: format!("{kind} projection"),
@@ -278,6 +342,7 @@ pub fn of_projection(
                 sensitivity: squared,
                 cost: total,
             }],
+            sums: Vec::new(),
         },
         projection: Some(ProjectionSummary {
             kind: kind.into(),
@@ -305,6 +370,23 @@ pub fn charged(cost: Amount, unit_of: u32) -> Option<Amount> {
         Currency::Rho => k * k,
     };
     Some(Amount { amount: cost.amount.checked_mul(Rational::whole(times))?, ..cost })
+}
+
+/// What is measured of numbers.
+fn sums(cube: &Cube, plan: &Plan, cost: &Cost) -> Result<Vec<SumSummary>, ClaimError> {
+    let mut out = Vec::new();
+    for channel in &plan.channels {
+        let Some(of) = channel.subject.quantity() else { continue };
+        let each = cost.each.get(plan.numbers(&channel.subject)).unwrap_or_default();
+        out.push(SumSummary {
+            subject: channel.subject.name().into(),
+            of: Quantity::clone(of),
+            workload: channel.workload.iter().take(LISTED_MEASUREMENTS).map(|t| t.describe(cube)).collect(),
+            count: channel.measurements.len() as u64,
+            cost: cost::sum_up(each).ok_or(CostError::Overflow(0))?,
+        });
+    }
+    Ok(out)
 }
 
 /// Whose copy a plan is of, and what all copies cost together.
@@ -361,7 +443,9 @@ impl Words {
             account: manifest.account.as_ref().map(|a| a.name.clone()),
             unit: manifest.privacy.unit.clone(),
             order: manifest.privacy.order.clone(),
+            without: manifest.privacy.without,
             delta: manifest.privacy.approximate.as_ref().and_then(|a| a.delta.parse().ok()),
+            lossless: manifest.privacy.lossless().is_some(),
             reasons: reasons
                 .map(|(table, declared)| reason(&cube.describe(table), declared).unwrap_or_default().into())
                 .collect(),

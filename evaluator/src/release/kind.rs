@@ -35,11 +35,14 @@ pub enum Kind {
     /// Which copy of a measuring with several recipients it is: at most once. Critical, as a reader that does not know it would
     /// take another law of the noise. Since format 2.
     Copies,
+    /// A number that rows have: a channel beside rows, with its plan and its noisy integers. Critical, as a reader that does not know it
+    /// would not reckon with what it costs. Since format 2.
+    Sums,
 }
 
 impl Kind {
     /// Every kind, in the order their sections have in a file.
-    pub const ALL: [Kind; 11] = [
+    pub const ALL: [Kind; 12] = [
         Kind::Domain,
         Kind::Plan,
         Kind::Spec,
@@ -51,6 +54,7 @@ impl Kind {
         Kind::CutUnits,
         Kind::Workload,
         Kind::Copies,
+        Kind::Sums,
     ];
 
     /// The fixed tag, with the critical bit.
@@ -67,6 +71,7 @@ impl Kind {
             Kind::CutUnits => CRITICAL | 9,
             Kind::Workload => 10,
             Kind::Copies => CRITICAL | 11,
+            Kind::Sums => CRITICAL | 12,
         }
     }
 
@@ -84,6 +89,7 @@ impl Kind {
             Kind::CutUnits => "truncation",
             Kind::Workload => "workload",
             Kind::Copies => "copies",
+            Kind::Sums => "sums",
         }
     }
 
@@ -93,14 +99,14 @@ impl Kind {
     }
 
     /// Whether a release may have several sections of this kind.
-    pub(crate) const fn repeats(self) -> bool {
-        matches!(self, Kind::Attachment | Kind::Measurements | Kind::Exact | Kind::Zero)
+    pub const fn repeats(self) -> bool {
+        matches!(self, Kind::Attachment | Kind::Measurements | Kind::Exact | Kind::Zero | Kind::Sums)
     }
 
     /// The format version that introduced the kind.
     pub const fn since(self) -> u32 {
         match self {
-            Kind::CutUnits | Kind::Workload | Kind::Copies => 2,
+            Kind::CutUnits | Kind::Workload | Kind::Copies | Kind::Sums => 2,
             _ => FIRST_FORMAT,
         }
     }

@@ -195,6 +195,7 @@ mod tests {
             (Kind::CutUnits, 0x8000_0009, "truncation"),
             (Kind::Workload, 10, "workload"),
             (Kind::Copies, 0x8000_000b, "copies"),
+            (Kind::Sums, 0x8000_000c, "sums"),
         ];
         assert_eq!(pinned.map(|(k, _, _)| k), Kind::ALL);
         for (kind, tag, name) in pinned {
@@ -202,7 +203,7 @@ mod tests {
             assert_eq!(Kind::from_tag(tag, FORMAT).unwrap(), Some(kind));
             assert!(Kind::from_tag(tag ^ CRITICAL, FORMAT).is_err());
         }
-        let unknown = Kind::from_tag(CRITICAL | 12, FORMAT);
+        let unknown = Kind::from_tag(CRITICAL | 13, FORMAT);
         assert!(matches!(unknown, Err(ReleaseError::UnknownCritical { .. })));
         assert_eq!(Kind::from_tag(77, FORMAT).unwrap(), None);
     }
@@ -214,7 +215,7 @@ mod tests {
             let found = Kind::from_tag(kind.tag(), 1);
             match kind {
                 Kind::Workload => assert_eq!(found.unwrap(), None),
-                Kind::CutUnits | Kind::Copies => {
+                Kind::CutUnits | Kind::Copies | Kind::Sums => {
                     assert!(matches!(found, Err(ReleaseError::UnknownCritical { .. })));
                 }
                 _ => assert_eq!(found.unwrap(), Some(kind)),

@@ -3,6 +3,7 @@
 use super::kind::{FIRST_FORMAT, Kind};
 use super::layout::{FORMAT, Row};
 use super::{ReleaseError, signature};
+use crate::cube::Quantity;
 use crate::exact::Rational;
 use crate::plan::{Neighbours, Noise};
 use serde::{Deserialize, Serialize};
@@ -202,6 +203,9 @@ pub struct Privacy {
     /// The columns by which those are its first; in the order of the data where there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub order: Vec<String>,
+    /// What becomes of rows that belong to no unit, where they do not stop a run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub without: Option<Without>,
     /// What a neighbouring dataset is.
     pub neighbours: Neighbours,
     /// How much the spec allows.
@@ -218,6 +222,29 @@ pub struct Privacy {
     pub note: String,
 }
 
+/// What becomes of rows that belong to no unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Without {
+    /// Each counts, and is protected as a unit of one row.
+    Own,
+    /// They are left out of every count.
+    Drop,
+}
+
+impl Without {
+    /// What is not in any interval, in words.
+    pub fn text(self, unit: &str) -> String {
+        match self {
+            Without::Own => {
+                format!("Rows without a {unit} count, each as if it were the only one of its {unit}.")
+            }
+            Without::Drop => format!("Rows without a {unit} are left out."),
+        }
+    }
+}
+
 /// How the units that have more rows than count are counted. Their number moves by at most one with any unit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -228,6 +255,11 @@ pub struct TruncationSummary {
 }
 
 impl Privacy {
+    /// The (ε, δ) by the law of the release's own loss, where it is stated so.
+    pub fn lossless(&self) -> Option<&Approximate> {
+        self.approximate.as_ref().filter(|a| a.accounting == Some(Accounting::Exact))
+    }
+
     /// Where a column identifies the unit: that column, and how many rows of each unit count. Those beyond are left
     /// out of every count.
     pub fn bound(&self) -> Option<(&str, u32)> {
@@ -245,6 +277,20 @@ pub struct Approximate {
     pub delta: String,
     /// How they follow from the budget, by name.
     pub conversion: String,
+    /// By which law; where it does not say so, by ρ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accounting: Option<Accounting>,
+}
+
+/// How (ε, δ) are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Accounting {
+    /// By the law of the release's own privacy loss: that of all its noises together.
+    Exact,
+    /// From ρ alone, by a conversion that holds for all noises of that ρ.
+    Zcdp,
 }
 
 /// What was measured, for people; the plan section is what counts.
@@ -263,6 +309,26 @@ pub struct PlanSummary {
     pub count: u64,
     /// The measurements in the plan's order: all of them, or the first 10 000 when there are more.
     pub measurements: Vec<MeasurementSummary>,
+    /// What is measured beside rows: sums of numbers, and how many rows have a value of one. Since format 2.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sums: Vec<SumSummary>,
+}
+
+/// A number of rows whose sums are measured, or the rows that have a value of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SumSummary {
+    /// `sums` or `rows with a value`.
+    pub subject: String,
+    /// The number, its bounds and its step.
+    pub of: Quantity,
+    /// The tables asked for.
+    pub workload: Vec<String>,
+    /// How many measurements there are.
+    pub count: u64,
+    /// What they cost together, at most.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub cost: Rational,
 }
 
 /// How counts were summed, for people; the projection section is what counts.

@@ -39,6 +39,7 @@ pub mod projection;
 mod reader;
 mod room;
 pub mod signature;
+mod sums;
 pub mod texts;
 pub mod values;
 mod verify;
@@ -65,9 +66,10 @@ pub use layout::{
     FORMAT, HEADER_LEN, Header, MAGIC, MAX_MANIFEST, MAX_SECTION, MAX_SECTIONS, MAX_SIGNATURE, ROW_LEN, Row,
 };
 pub use manifest::{
-    About, Account, AccountName, Amount, Approximate, Attachment, Currency, Dataset, Declared,
+    About, Account, AccountName, Accounting, Amount, Approximate, Attachment, Currency, Dataset, Declared,
     LISTED_MEASUREMENTS, Manifest, ManifestInput, MeasurementSummary, PlanSummary, Privacy,
-    ProjectionSummary, RecipientSummary, Section, Signer, SignerKind, Sources, TruncationSummary,
+    ProjectionSummary, RecipientSummary, Section, Signer, SignerKind, Sources, SumSummary, TruncationSummary,
+    Without,
 };
 #[cfg(feature = "compile")]
 pub use manifest::{is_day, is_name};

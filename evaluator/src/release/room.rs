@@ -18,7 +18,8 @@ impl Release {
         plan.exact = exact;
         check_room(self, &plan, &frame, cells)?;
         plan.zeros = super::zeros::conditions(self)?;
-        plan.channels.extend(self.beside()?.into_iter().map(|(channel, _)| channel));
+        let beside = self.beside(&plan, cube)?;
+        plan.channels.extend(beside.into_iter().map(|(channel, _)| channel));
         plan = self.copy(plan)?;
         // One that cannot be resolved would make every answer an error.
         crate::recover::zeros::Zeros::of_plan(cube, &frame, &plan)

@@ -35,6 +35,7 @@ fn input(name: &str) -> ManifestInput {
             unit: "row".into(),
             max_rows: 1,
             order: Vec::new(),
+            without: None,
             neighbours: Neighbours::AddRemove,
             budget: amount("1/10"),
             cost: amount("1/10"),
@@ -51,6 +52,7 @@ fn input(name: &str) -> ManifestInput {
             workload: vec!["sex × age.band".into()],
             count: 1,
             measurements: vec![measurement],
+            sums: Vec::new(),
         },
         projection: None,
         declared: Declared::default(),
@@ -332,7 +334,7 @@ fn tables_no_writer_makes() {
         forge.open()
     };
     assert!(matches!(with(CRITICAL | 99, 0), Err(ReleaseError::UnknownCritical { .. })));
-    assert!(matches!(with(CRITICAL | 12, 0), Err(ReleaseError::UnknownCritical { .. })));
+    assert!(matches!(with(CRITICAL | 13, 0), Err(ReleaseError::UnknownCritical { .. })));
     // Readers skip it; nobody can say what it holds, so it does not pass.
     let later = with(99, 0).unwrap();
     assert_eq!(outcome(&later.verify_all(None).unwrap(), "section 99 0"), Outcome::Failed);

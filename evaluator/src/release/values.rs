@@ -23,6 +23,8 @@ pub struct Values<R = Release> {
     exact: Vec<Cuboid>,
     /// The section read last: small measurements come many to a section.
     last: Mutex<Option<(usize, Arc<[u8]>)>>,
+    /// The values of channels beside rows.
+    beside: Vec<Vec<i64>>,
     /// Sums of them from an earlier time.
     kept: Option<Kept>,
 }
@@ -41,8 +43,13 @@ impl<R: Borrow<Release>> Values<R> {
             let why = format!("{held} sections of measurements; the plan needs {}", chunks.len());
             return Err(ReleaseError::Invalid { what: "measurements", why });
         }
+        let beside = match plan.beside().next() {
+            Some(_) => release.borrow().beside(&plan.of_rows(), cube)?,
+            None => Vec::new(),
+        };
         Ok(Values {
             release,
+            beside: beside.into_iter().flat_map(|(_, values)| values).collect(),
             chunks,
             counts,
             frame,
@@ -83,8 +90,7 @@ impl<R: Borrow<Release>> Values<R> {
 
     fn read(&self, measurement: usize) -> Result<Vec<i64>, ReleaseError> {
         if let Some(beside) = measurement.checked_sub(self.counts.len()) {
-            let values = self.release().beside()?.into_iter().flat_map(|(_, values)| values).nth(beside);
-            return values.ok_or_else(|| missing(measurement));
+            return self.beside.get(beside).cloned().ok_or_else(|| missing(measurement));
         }
         let section = self.chunks.partition_point(|c| c.end <= measurement);
         let chunk = self.chunks.get(section).cloned().ok_or_else(|| missing(measurement))?;

@@ -6,6 +6,7 @@
 
 use super::table::brief;
 use super::{ResultFigure, ResultTable};
+use crate::release::Without;
 use crate::sql::Fate;
 use serde_json::{Map, Value, json};
 
@@ -20,6 +21,8 @@ pub enum Caveat {
         max_rows: u32,
         /// How many units had more, where that was measured.
         cut: Option<ResultFigure>,
+        /// What became of rows that belong to no unit, where they did not stop the run.
+        without: Option<Without>,
         /// Of which period, where several are compared.
         period: Option<String>,
     },
@@ -33,6 +36,8 @@ pub enum Caveat {
         level: String,
         /// The categories without a number.
         categories: Vec<String>,
+        /// From which number to which its other categories are.
+        within: Option<(f64, f64)>,
         /// How many units are in them, over all rows of the answer; `None` where the release does not tell.
         units: Option<ResultFigure>,
         /// Of which period, where several are compared.
@@ -56,15 +61,18 @@ impl Caveat {
     /// In words; `level` is that of the intervals.
     pub fn text(&self, level: f64) -> String {
         match self {
-            Caveat::Truncated { unit, max_rows, cut, period } => {
+            Caveat::Truncated { unit, max_rows, cut, without, period } => {
                 let mut text = format!("{}; no interval covers them.", truncation(unit, *max_rows));
                 if let Some(cut) = cut {
                     let when = period.as_ref().map_or(String::new(), |p| format!(" in {p}"));
                     text.push_str(&format!(" Units that had more{when}: {}.", with_interval(cut, level)));
                 }
+                if let Some(without) = without {
+                    text.push_str(&format!(" {}", without.text(unit)));
+                }
                 text
             }
-            Caveat::LeftOut { figure, fate, level: name, categories, units, period } => {
+            Caveat::LeftOut { figure, fate, level: name, categories, within, units, period } => {
                 let when = period.as_ref().map_or(String::new(), |p| format!(" in {p}"));
                 let how_many = match units {
                     Some(units) => format!("{} units", with_interval(units, level)),
@@ -79,7 +87,15 @@ impl Caveat {
                     Fate::Met => ("counts", "", "compare"),
                     Fate::Otherwise => ("counts", " as not meeting the comparison", "compare"),
                 };
-                format!("{what}{when}: {does} {how_many} whose {name} is {is}{as_what}: no number to {to}.")
+                let alone = match (fate, within) {
+                    (Fate::NotAdded, Some((lo, hi))) => {
+                        format!(", so it is of {name} from {lo} to {hi} alone")
+                    }
+                    _ => String::new(),
+                };
+                format!(
+                    "{what}{when}: {does} {how_many} whose {name} is {is}{as_what}: no number to {to}{alone}."
+                )
             }
         }
     }
@@ -93,13 +109,16 @@ impl Caveat {
         };
         let mut map = Map::new();
         let period = match self {
-            Caveat::Truncated { unit, max_rows, cut, period } => {
+            Caveat::Truncated { unit, max_rows, cut, without, period } => {
+                if let Some(without) = without {
+                    map.insert("without".into(), json!(without));
+                }
                 map.insert("unit".into(), unit.as_str().into());
                 map.insert("max_rows".into(), (*max_rows).into());
                 map.insert("cut_units".into(), figure(cut).into());
                 period
             }
-            Caveat::LeftOut { figure: column, fate, level, categories, units, period } => {
+            Caveat::LeftOut { figure: column, fate, level, categories, within: _, units, period } => {
                 // What is true of the whole answer has no column.
                 map.insert("figure".into(), column.as_deref().into());
                 map.insert("fate".into(), fate.word().into());

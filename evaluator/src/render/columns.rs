@@ -101,6 +101,7 @@ mod tests {
             unit: "id".into(),
             max_rows: 1,
             cut: None,
+            without: None,
             period: None,
         });
         let status = columns(&table).pop();

@@ -18,7 +18,7 @@ mod together;
 pub use caveat::named;
 pub use caveat::{Caveat, truncation};
 pub use columns::{Column, Values, columns};
-pub use csv::{csv, field as csv_field};
+pub use csv::{csv, field as csv_field, label as csv_label};
 pub use html::{ShownColumn, escaped, html, preformatted, shown};
 pub use json::json;
 pub use table::{WIDTH, rough, table, table_within};

@@ -134,11 +134,12 @@ fn figure_columns(name: String, level: f64, several: bool) -> [String; 4] {
 }
 
 fn numbers<'a>(of: usize, header: String, cells: impl Iterator<Item = Option<&'a ResultCell>>) -> Column {
+    let chance = ["prob", "p_value"].iter().any(|name| header.trim_end_matches('_').ends_with(name));
     let cells = cells
         .map(|cell| match cell {
             // A probability that is nearly certain is not certain.
-            Some(ResultCell::Number(v)) if *v > 0.0 && *v < 0.00005 => "<0.0001".into(),
-            Some(ResultCell::Number(v)) if *v < 1.0 && *v > 0.99995 => ">0.9999".into(),
+            Some(ResultCell::Number(v)) if chance && *v > 0.0 && *v < 0.00005 => "<0.0001".into(),
+            Some(ResultCell::Number(v)) if chance && *v < 1.0 && *v > 0.99995 => ">0.9999".into(),
             Some(ResultCell::Number(value)) => number(*value, None, f64::round),
             _ => String::new(),
         })

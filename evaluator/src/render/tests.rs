@@ -225,6 +225,20 @@ fn whole_number_labels_are_numbers_only_if_all_are() {
 }
 
 #[test]
+fn only_probabilities_are_nearly_certain() {
+    let mut result = small();
+    for name in ["prob", "std_error"] {
+        result.columns.push(column(name, ColumnKind::Number));
+    }
+    for row in &mut result.rows {
+        row.extend([ResultCell::Number(0.999_999_89), ResultCell::Number(0.999_999_89)]);
+    }
+    let text = table(&result);
+    let line = text.lines().nth(2).unwrap_or_default();
+    assert!(line.contains(">0.9999") && line.trim_end().ends_with("  1"), "{text}");
+}
+
+#[test]
 fn notes_and_plain_numbers_stand_with_their_figures() {
     let mut result = small();
     result.columns.push(column("prob", ColumnKind::Number));

@@ -66,7 +66,7 @@ impl Query {
                     let kept = bands().enumerate().filter(|(at, _)| whole.keeps(levels + at));
                     let filter = kept.map(|(_, band)| &band.1);
                     let filter = { filter }.try_fold(whole.filter.clone(), |all, units| all.and(units))?;
-                    Ok(Aggregate { filter, partition: whole.partition.clone() })
+                    Ok(Aggregate { filter, ..whole.clone() })
                 };
                 let aggregates = aggregates.iter().map(of).collect::<Result<_, _>>()?;
                 portions.push(Portion {

@@ -1,6 +1,7 @@
 //! Figures derived from counts: arithmetic over linear aggregates.
 
 use crate::cube::Filter;
+use crate::cube::Summand;
 
 /// A linear aggregate: for every row of the answer, the weighted number of units that belong to it.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,9 +13,16 @@ pub struct Aggregate {
     /// [`super::Query::bands`], ascending); with none of them, over all units, so that `SUM(COUNT(*)) OVER ()` is
     /// the grand total.
     pub partition: Option<Vec<usize>>,
+    /// What is added up.
+    pub subject: Summand,
 }
 
 impl Aggregate {
+    /// Of rows.
+    pub fn rows(filter: Filter, partition: Option<Vec<usize>>) -> Aggregate {
+        Aggregate { filter, partition, subject: Summand::Rows }
+    }
+
     /// Whether it is taken over the row's own group in this level of GROUP BY, or its own band.
     pub(crate) fn keeps(&self, position: usize) -> bool {
         self.partition.as_ref().is_none_or(|p| p.contains(&position))

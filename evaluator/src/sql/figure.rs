@@ -10,6 +10,8 @@ use super::tree::{self, Args, Function, Node, Operator, Unary, Window};
 use super::truth::{Truth, Undecided};
 use super::{Fate, LeftOut};
 use crate::cube::{Filter, Level, Number};
+use crate::cube::{NoValue, Quantity, Summand};
+use std::sync::Arc;
 
 /// Reads figures and collects the aggregates they are made of, each once.
 pub(super) struct Figures<'a> {
@@ -141,8 +143,12 @@ impl Figures<'_> {
                 .at(inner_expr.span())
                 .help(POSSIBLE)
         })?;
+        if let Some(quantity) = self.quantity(inner).cloned() {
+            let rows = self.rows(inner)?;
+            return Ok(self.of_quantity(name, &quantity, &rows, Some(partition)));
+        }
         let filter = self.total(name, inner, expr)?;
-        Ok(self.add(Aggregate { filter, partition: Some(partition) }))
+        Ok(self.add(Aggregate::rows(filter, Some(partition))))
     }
 
     /// The groups whose labels stay fixed in `OVER (PARTITION BY …)`: levels, bands, levels above.
@@ -194,17 +200,54 @@ impl Figures<'_> {
 
     /// COUNT, SUM or AVG without OVER.
     fn aggregate(&mut self, name: Name, function: &Function, expr: &tree::Expr) -> Result<Expr, SqlError> {
+        if let Some(quantity) = self.quantity(function).cloned() {
+            let rows = self.rows(function)?;
+            return Ok(self.of_quantity(name, &quantity, &rows, None));
+        }
         if name != Name::Avg {
             let filter = self.total(name, function, expr)?;
-            return Ok(self.add(Aggregate { filter, partition: None }));
+            return Ok(self.add(Aggregate::rows(filter, None)));
         }
         let sum = self.total(Name::Sum, function, expr)?;
         let count = self.present(function, expr)?;
-        let (sum, count) = (
-            self.add(Aggregate { filter: sum, partition: None }),
-            self.add(Aggregate { filter: count, partition: None }),
-        );
+        let (sum, count) = (self.add(Aggregate::rows(sum, None)), self.add(Aggregate::rows(count, None)));
         Ok(Expr::Div(Box::new(sum), Box::new(count)))
+    }
+
+    /// The number of rows that a function is taken of, if it is one.
+    fn quantity(&self, function: &Function) -> Option<&Arc<Quantity>> {
+        match &function.args {
+            Args::List(list) if list.len() == 1 => self.names.quantity(&list[0]),
+            _ => None,
+        }
+    }
+
+    /// COUNT, SUM or AVG of a number over these rows: its sum is told by what is measured from the middle, and by how many rows have a value.
+    fn of_quantity(
+        &mut self,
+        name: Name,
+        quantity: &Arc<Quantity>,
+        rows: &Filter,
+        partition: Option<Vec<usize>>,
+    ) -> Expr {
+        let mut part =
+            |subject| self.add(Aggregate { filter: rows.clone(), partition: partition.clone(), subject });
+        let count = match quantity.missing {
+            NoValue::Skip => Summand::Valued(quantity.clone()),
+            NoValue::Stop | NoValue::Zero => Summand::Rows,
+        };
+        if name == Name::Count {
+            return part(count);
+        }
+        let times = |by: f64, of: Expr| Expr::Mul(Box::new(Expr::Number(by)), Box::new(of));
+        let mut sum = times(quantity.half_step(), part(Summand::Sum(quantity.clone())));
+        if quantity.needs_count() {
+            sum = Expr::Add(Box::new(sum), Box::new(times(quantity.middle(), part(count.clone()))));
+        }
+        match name {
+            Name::Avg => Expr::Div(Box::new(sum), Box::new(part(count))),
+            Name::Sum | Name::Count => sum,
+        }
     }
 
     fn add(&mut self, aggregate: Aggregate) -> Expr {
@@ -292,6 +335,7 @@ impl Figures<'_> {
             fate,
             level: self.names.name(column),
             categories: categories.collect(),
+            within: level.within(),
             units,
         };
         if !self.left_out.contains(&left_out) {

@@ -26,6 +26,7 @@ mod having;
 mod like;
 mod literal;
 mod names;
+mod open;
 mod parser;
 mod predicate;
 mod present;
@@ -48,7 +49,9 @@ pub use having::{Comparison, Having};
 pub use present::Present;
 pub use quote::quote_names;
 
+use crate::cube::Quantity;
 use crate::cube::{Cube, Filter, Level};
+use std::sync::Arc;
 
 /// A resolved query.
 #[derive(Debug, Clone, PartialEq)]
@@ -92,6 +95,8 @@ pub struct LeftOut {
     pub level: String,
     /// Those of its categories that have no number.
     pub categories: Vec<String>,
+    /// From which number to which its other categories are.
+    pub within: Option<(f64, f64)>,
     /// Which units are in them, over all rows of the answer.
     pub units: Filter,
 }
@@ -189,6 +194,12 @@ impl Query {
 
     /// Reads one SELECT.
     pub fn parse(text: &str, cube: &Cube) -> Result<Query, SqlError> {
-        syntax::parse(text).and_then(|clauses| select::resolve(&clauses, cube)).map_err(|e| e.in_text(text))
+        Query::with_quantities(text, cube, &[])
+    }
+
+    /// The same, where sums of numbers can be asked for beside counts.
+    pub fn with_quantities(text: &str, cube: &Cube, quantities: &[Arc<Quantity>]) -> Result<Query, SqlError> {
+        let clauses = syntax::parse(text);
+        clauses.and_then(|c| select::resolve(&c, cube, &[], quantities)).map_err(|e| e.in_text(text))
     }
 }

@@ -3,7 +3,9 @@
 use super::error::SqlError;
 use super::span::Span;
 use super::tree::{Expr, Ident, Node};
+use crate::cube::Quantity;
 use crate::cube::{Categories, Cube, Level};
+use std::sync::Arc;
 
 /// A level that a query names, and where it names it.
 #[derive(Debug, Clone, Copy)]
@@ -18,6 +20,10 @@ pub(super) struct Names<'a> {
     pub cube: &'a Cube,
     /// The table's name and its alias, which may stand before a column's name.
     pub tables: Vec<String>,
+    /// The dimensions that can be any text.
+    pub open: &'a [usize],
+    /// The numbers whose sums can be asked for.
+    pub quantities: &'a [Arc<Quantity>],
 }
 
 impl Column {
@@ -38,6 +44,16 @@ impl<'a> Names<'a> {
         self.cube.level_name(column.at())
     }
 
+    /// Refuses what only listed categories can be compared by: of a dimension that can be any text a query knows those that it names.
+    pub fn listed(&self, column: Column) -> Result<(), SqlError> {
+        if !self.open.contains(&column.dim) {
+            return Ok(());
+        }
+        let name = quoted(&self.name(column));
+        let error = SqlError::new(format!("`{name}` can be any text: it is compared by = and IN alone"));
+        Err(error.at(column.span).help(format!("for example: {name} IN ('…', '…')")))
+    }
+
     /// The level an expression names; `None` when the expression is no name at all.
     pub fn column(&self, expr: &Expr) -> Option<Result<Column, SqlError>> {
         match &expr.node {
@@ -47,12 +63,32 @@ impl<'a> Names<'a> {
         }
     }
 
+    /// The number that an expression names, where no dimension has that name.
+    pub fn quantity(&self, expr: &Expr) -> Option<&'a Arc<Quantity>> {
+        match &expr.node {
+            Node::Nested(inner) => self.quantity(inner),
+            Node::Name(parts) => {
+                let own = match &parts[..] {
+                    [table, rest @ ..] if !rest.is_empty() && self.is_table(table) => rest,
+                    all => all,
+                };
+                let name = join(own);
+                self.quantities.iter().find(|q| q.name.eq_ignore_ascii_case(&name))
+            }
+            _ => None,
+        }
+    }
+
+    fn is_table(&self, ident: &Ident) -> bool {
+        self.tables.iter().any(|t| t.eq_ignore_ascii_case(&ident.value))
+    }
+
     fn resolve(&self, parts: &[Ident], span: Span) -> Result<Column, SqlError> {
         let name = join(parts);
         let mut wanted = vec![name.clone()];
         if let [table, rest @ ..] = parts
             && !rest.is_empty()
-            && self.tables.iter().any(|t| t.eq_ignore_ascii_case(&table.value))
+            && self.is_table(table)
         {
             wanted.push(join(rest));
         }

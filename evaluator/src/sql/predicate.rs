@@ -9,6 +9,7 @@ use super::names::{Column, Names, list, quoted};
 use super::tree::{Expr, Node, Operator, Unary};
 use super::truth::Truth;
 use crate::cube::{Filter, Number};
+use std::collections::HashMap;
 
 impl Names<'_> {
     /// The cells that satisfy a condition, and those of which nobody knows. NOT is the exact complement over all categories:
@@ -23,6 +24,7 @@ impl Names<'_> {
             Node::Binary(left, op, right) => self.comparison(left, *op, right, expr),
             Node::Between { expr: column, negated, low, high } => {
                 let column = self.operand(column)?;
+                self.listed(column)?;
                 let (lo, hi) = (self.value(low)?, self.value(high)?);
                 if let (Literal::Number(a, _), Literal::Number(b, _)) = (&lo, &hi)
                     && a > b
@@ -38,15 +40,29 @@ impl Names<'_> {
             }
             Node::In { expr: column, list, negated } => {
                 let column = self.operand(column)?;
-                let mut members = vec![false; self.level(column).len()];
+                let labels = &self.level(column).labels;
+                let by_label: HashMap<&str, usize> =
+                    labels.iter().enumerate().rev().map(|(node, label)| (label.as_str(), node)).collect();
+                let mut members = vec![false; labels.len()];
                 for item in list {
-                    let equal = compare::equal(self, column, &self.value(item)?, item.span())?;
-                    members.iter_mut().zip(equal).for_each(|(m, e)| *m |= e);
+                    let value = self.value(item)?;
+                    let node = match &value {
+                        Literal::Text(text) | Literal::Number(_, text) => by_label.get(text.as_str()),
+                        _ => None,
+                    };
+                    match node {
+                        Some(&node) => members[node] = true,
+                        None => {
+                            let equal = compare::equal(self, column, &value, item.span())?;
+                            members.iter_mut().zip(equal).for_each(|(m, e)| *m |= e);
+                        }
+                    }
                 }
                 Ok(negate(Truth::certain(self.finest(column, members)), *negated))
             }
             Node::Like { expr: column, negated, any_case, pattern } => {
                 let column = self.operand(column)?;
+                self.listed(column)?;
                 let Literal::Text(text) = self.value(pattern)? else {
                     return Err(
                         SqlError::new("LIKE compares with a text in single quotes").at(pattern.span())
@@ -106,6 +122,7 @@ impl Names<'_> {
         let column = self.operand(column)?;
         let literal = self.value(value)?;
         if let Some(order) = order {
+            self.listed(column)?;
             return self.ordered(column, compare::ordered(self, column, order, &literal, value.span())?);
         }
         let members = compare::equal(self, column, &literal, value.span())?;

@@ -1,6 +1,6 @@
 //! Which groups are rows of an answer.
 
-use crate::cube::{Cube, Filter, Level};
+use crate::cube::{Cube, Filter, Level, odometer};
 
 /// Which groups a condition leaves anything of: the others are no rows of the answer, as in SQL. This looks at the
 /// query alone.
@@ -34,6 +34,33 @@ impl<'a> Present<'a> {
             })
             .collect();
         Present { filter, classes }
+    }
+
+    /// The groups that it leaves anything of, by their nodes, the last level's fastest. Only nodes that it leaves anything of are combined, and if
+    /// those would make more than `most` groups, the error is how many.
+    pub(crate) fn rows(&self, group_by: &[Level], cube: &Cube, most: u64) -> Result<Vec<Vec<u32>>, u64> {
+        let of = |(i, level): (usize, &Level)| -> Vec<u32> {
+            let all = 0..level.of(cube).len() as u32;
+            let own = self.classes.iter().zip(&self.filter.dims).find(|((at, _), _)| *at == Some(i));
+            let Some(((_, classes), dimension)) = own else { return all.collect() };
+            let weighs = self.filter.weighing(dimension);
+            all.filter(|&n| classes[n as usize].iter().any(|&c| weighs[c as usize])).collect()
+        };
+        let sides: Vec<Vec<u32>> = group_by.iter().enumerate().map(of).collect();
+        let rows = sides.iter().try_fold(1u64, |n, s| n.checked_mul(s.len() as u64)).unwrap_or(u64::MAX);
+        if rows > most {
+            return Err(rows);
+        }
+        let mut pick = vec![0u32; sides.len()];
+        let mut out = Vec::new();
+        for _ in 0..rows {
+            let nodes: Vec<u32> = sides.iter().zip(&pick).map(|(side, &at)| side[at as usize]).collect();
+            if self.holds(&nodes) {
+                out.push(nodes);
+            }
+            odometer::next(&mut pick, |i| sides[i].len());
+        }
+        Ok(out)
     }
 
     /// Whether it leaves anything of the group with these nodes.

@@ -11,16 +11,19 @@ use super::predicate::named;
 use super::tree::{self, Expr, Node, Order};
 use super::truth::Truth;
 use super::{Fate, Query, SelectColumn};
+use crate::cube::Quantity;
 use crate::cube::{Cube, Filter, Level};
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// Gives every name of a SELECT its meaning.
-pub(super) fn resolve(clauses: &Clauses, cube: &Cube) -> Result<Query, SqlError> {
-    let from = join(&clauses.table);
-    let mut tables = vec![from.clone()];
-    tables.extend(clauses.table.last().filter(|_| clauses.table.len() > 1).map(|t| t.value.clone()));
-    tables.extend(clauses.alias.as_ref().map(|a| a.value.clone()));
-    let names = Names { cube, tables };
+pub(super) fn resolve(
+    clauses: &Clauses,
+    cube: &Cube,
+    open: &[usize],
+    quantities: &[Arc<Quantity>],
+) -> Result<Query, SqlError> {
+    let names = Names { cube, tables: tables(clauses), open, quantities };
     let starred = starred(clauses, &names);
     let clauses = starred.as_ref().unwrap_or(clauses);
     let items: Vec<Item> =
@@ -38,8 +41,16 @@ pub(super) fn resolve(clauses: &Clauses, cube: &Cube) -> Result<Query, SqlError>
     query.limit = clauses.limit.as_ref().map(|l| whole(l, "LIMIT")).transpose()?;
     query.offset = clauses.offset.as_ref().map_or(Ok(0), |o| whole(o, "OFFSET"))?;
     query.rounded = items.iter().enumerate().filter_map(|(i, item)| Some((i, item.decimals?))).collect();
-    query.from = from;
+    query.from = join(&clauses.table);
     Ok(query)
+}
+
+/// What the table is called, which may stand before a column's name.
+pub(super) fn tables(clauses: &Clauses) -> Vec<String> {
+    let mut tables = vec![join(&clauses.table)];
+    tables.extend(clauses.table.last().filter(|_| clauses.table.len() > 1).map(|t| t.value.clone()));
+    tables.extend(clauses.alias.as_ref().map(|a| a.value.clone()));
+    tables
 }
 
 /// The columns and groups of all units that WHERE leaves, and what has no number.

@@ -726,7 +726,7 @@ fn counts_under_a_condition() {
         let (expr, aggregates) = figure(same);
         assert_eq!(
             (expr, &aggregates[..]),
-            (Expr::Aggregate(0), &[Aggregate { filter: wanted.clone(), partition: None }][..]),
+            (Expr::Aggregate(0), &[Aggregate::rows(wanted.clone(), None)][..]),
             "{same}"
         );
     }

@@ -40,14 +40,17 @@ impl Expr {
 
     /// Whether this or anything inside is so.
     pub fn any(&self, is: impl Fn(&Expr) -> bool) -> bool {
+        self.all().any(is)
+    }
+
+    /// This and everything inside, in no order.
+    pub fn all(&self) -> impl Iterator<Item = &Expr> {
         let mut left = vec![self];
-        while let Some(expr) = left.pop() {
-            if is(expr) {
-                return true;
-            }
+        std::iter::from_fn(move || {
+            let expr = left.pop()?;
             left.extend(expr.parts());
-        }
-        false
+            Some(expr)
+        })
     }
 
     /// The same with parts replaced: `instead` says by what, and `None` leaves a part to be looked through.

@@ -147,6 +147,7 @@ fn chart(args: &Args, lines: &[Line]) -> Chart {
         title: format!("All tables of {} binary attributes", args.of),
         subtitle: format!("{} noise, optimal budgets", args.noise.noise().name()),
         x_label: "attributes".into(),
+        even: false,
         y_label: "error of a table".into(),
         series: STRATEGIES.iter().enumerate().map(|(i, m)| series(i, m)).collect(),
         mark: None,

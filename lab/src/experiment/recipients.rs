@@ -305,6 +305,7 @@ fn chart(args: &Args, figures: &Figures, played: &[Played]) -> Chart {
         title: "What colluders make of copies of one count".into(),
         subtitle: format!("ε = {} a copy, centres uniform on {}", args.epsilon, figures.centres),
         x_label: "colluders".into(),
+        even: false,
         y_label: "distortion: mean absolute error".into(),
         series: vec![
             line("nested", 0, false, |p| p.nested),

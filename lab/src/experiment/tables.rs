@@ -342,6 +342,7 @@ fn picture(setting: &Setting, lines: &[Line]) -> String {
             title: format!("{}: {}, {}", setting.name, first.workload, counted(first.tables as u64, "table")),
             subtitle,
             x_label,
+            even: false,
             y_label,
             series: series(only, |l| format!("{}, {}", l.measure.name(), l.rule.name())),
             mark: None,

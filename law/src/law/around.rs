@@ -105,4 +105,73 @@ mod tests {
             }
         }
     }
+
+    fn dense() -> Vec<Vec<Term>> {
+        let term = |coefficient, copies, noise| Term { coefficient, copies, noise };
+        let (laplace, few) =
+            (NoiseLaw::DiscreteLaplace { scale: 2.0 }, NoiseLaw::DiscreteLaplace { scale: 0.3 });
+        let normal = NoiseLaw::DiscreteGaussian { variance: 2.0 };
+        let many: Vec<Term> = (1..40).map(|i| term(f64::from(i).sqrt(), 3, laplace)).collect();
+        vec![
+            many,
+            vec![term(1.0, 2, laplace), term(std::f64::consts::FRAC_1_SQRT_2, 3, laplace)],
+            vec![term(1.0, 5, few), term(std::f64::consts::E, 7, few), term(0.1, 30, few)],
+            vec![term(1.0, 9, normal), term(std::f64::consts::PI / 8.0, 40, normal)],
+        ]
+    }
+
+    /// What a comparison says is what the half-width says, and near it there is nothing to say.
+    #[test]
+    fn comparisons_are_those_of_the_half_width() {
+        let mut said = 0;
+        for terms in dense() {
+            for level in [0.5, 0.95, 0.999] {
+                let law = ErrorLaw::new(terms.clone()).unwrap();
+                assert_eq!(law.lattice(), None);
+                let half = law.half_width(level);
+                for i in -30..=30 {
+                    let x = half * (1.0 + 0.02 * f64::from(i) + 0.003);
+                    let found = law.clone().reaches(x, level);
+                    assert!(
+                        found.is_none_or(|reaches| reaches == (half >= x)),
+                        "{terms:?} {level} {x} {half}"
+                    );
+                    said += usize::from(found.is_some());
+                }
+            }
+        }
+        assert!(said > 700, "{said} of 732");
+        let lattice = ErrorLaw::new(vec![Term {
+            coefficient: 1.0,
+            copies: 9,
+            noise: NoiseLaw::DiscreteLaplace { scale: 2.0 },
+        }]);
+        assert_eq!(lattice.unwrap().reaches(3.0, 0.95), None);
+    }
+
+    /// Bounds on densities are no less than them, and near.
+    #[test]
+    fn densities_are_below_their_bounds() {
+        let term = |coefficient, copies, noise| Term { coefficient, copies, noise };
+        let mut laws = dense();
+        laws.push(vec![term(1.0, 7, NoiseLaw::DiscreteLaplace { scale: 2.0 })]);
+        laws.push(vec![term(0.5, 1, NoiseLaw::DiscreteGaussian { variance: 0.1 })]);
+        laws.push(vec![term(0.5, 3, NoiseLaw::DiscreteGaussian { variance: 40.0 })]);
+        laws.push(vec![term(1.0, 2, NoiseLaw::Laplace { scale: 9.0 })]);
+        for terms in laws {
+            let law = ErrorLaw::new(terms.clone()).unwrap();
+            let step = law.lattice().unwrap_or(0.25 * law.std_error());
+            let points: Vec<f64> = (-200..=200).map(|i| f64::from(i) * step).collect();
+            let bounds = law.ln_density_bounds(&points);
+            // Where atoms are smoothed, single ones stand out.
+            let room = if law.lattice().is_none() { 3.0 } else { 1e-9 };
+            for ((x, ln), bound) in points.iter().zip(law.ln_density(&points)).zip(bounds) {
+                assert!(ln <= bound + room, "{terms:?} at {x}: {ln} {bound}");
+                assert!(
+                    ln < -25.0 || bound <= 0.9 * ln + 8.0 + 2.0 * law.std_error().ln().max(0.0),
+                    "{terms:?} at {x}: {ln} {bound}"
+                );
+            }
+        }
+    }
 }

@@ -141,8 +141,10 @@ pub struct ErrorLaw {
     method: Method,
     mass: OnceLock<probability::Mass>,
     sample: OnceLock<Vec<f64>>,
-    atoms: OnceLock<Option<Atoms>>,
-    grid: OnceLock<Option<Grid>>,
+    /// Clones share what is kept.
+    atoms: OnceLock<Option<Arc<Atoms>>>,
+    grid: OnceLock<Option<Arc<Grid>>>,
+    tilts: OnceLock<Arc<[(f64, f64)]>>,
     around: Around,
     /// What one probability or half-width may cost, in looked-up bounds.
     work: u64,
@@ -165,6 +167,8 @@ const REACH: f64 = 5.0;
 const SMOOTH: f64 = 3e-2;
 const FINER: f64 = 6.0;
 const FINEST: f64 = 2e-7;
+/// Nearer to a number than this, relative to it, a half-width is found rather than compared.
+const NEAR: f64 = 5e-4;
 /// Where the smoothing came no finer than this, a lattice of our own is tried.
 const COARSE: f64 = 2e-4;
 /// A single discrete Gaussian is summed up to this parameter.
@@ -233,6 +237,7 @@ impl ErrorLaw {
             sample: OnceLock::new(),
             atoms: OnceLock::new(),
             grid: OnceLock::new(),
+            tilts: OnceLock::new(),
             around: Around::default(),
             work: WORK,
         })
@@ -337,6 +342,46 @@ impl ErrorLaw {
             Some(nodes) => nodes.tail_bound(x - eta) > p * (1.0 - normal::upper_tail(REACH)),
             None => !(self.half_width(level) < x),
         }
+    }
+
+    /// Whether the half-width at `level` is `x` or more, where atoms lie densely and that takes less than the half-width itself. `None`
+    /// elsewhere, and where both are too near each other to tell.
+    ///
+    /// The smoothed inversion bounds the tail on both sides: `P(E+G > x+η) − P(G > η) <= P(E > x)`, and see [`ErrorLaw::half_width`].
+    pub fn reaches(&self, x: f64, level: f64) -> Option<bool> {
+        let dense = self.lattice.is_none() && !self.is_continuous();
+        if !(self.method == Method::Auto && dense && x > 0.0 && level > 0.0 && level < 1.0) {
+            return None;
+        }
+        let tau = 1.0 - level;
+        if let Some((half, _)) = self.solve_closed(tau) {
+            return Some(half >= x);
+        }
+        let p = tau / 2.0;
+        let (c, bound) = inversion::tilt_for_tail(&self.parts, self.std_error(), p);
+        if bound < x {
+            return Some(false);
+        }
+        let period = inversion::period(&self.parts, c, bound, p);
+        let missed = normal::upper_tail(REACH);
+        let mut work = Work::new(self.work);
+        let mut eta = SMOOTH * x;
+        while eta > NEAR * x {
+            let domain = Domain::Real { smoothing: eta / REACH, tolerance: 1e-3 * eta / x, at: x };
+            let depth = (libm::log(eta / x) - 8.0).max(DEPTH_WIDTH);
+            let nodes = Nodes::new(&self.parts, c, period, domain, depth, &mut work)?;
+            if nodes.tail_bound(x - eta) <= p * (1.0 - missed) {
+                return Some(false);
+            }
+            if nodes.tail_least(x + eta) > p + missed {
+                return Some(true);
+            }
+            if let Some(atoms) = self.atoms(1e-5 * p) {
+                return Some(atoms.above(x * (1.0 - 1e-9)) + 0.5 * atoms.lost > p);
+            }
+            eta /= FINER;
+        }
+        None
     }
 
     /// Chernoff's bound on the half-width: never less than it, about a third more, and cheap.
@@ -534,6 +579,17 @@ impl ErrorLaw {
         (inversion::cumulant(&self.parts, c).0 - c * x).min(0.0)
     }
 
+    /// Bounds on [`ErrorLaw::ln_density_or_bound`] at many points from above, in less time: Chernoff's with the best of some tilts. Of dense
+    /// atoms they bound the probability within a unit, above which the density of a smoothed one may be a little.
+    pub fn ln_density_bounds(&self, xs: &[f64]) -> Vec<f64> {
+        let tilts = self.tilts.get_or_init(|| inversion::tilts(&self.parts, self.std_error()).into());
+        let of_mass = |x: f64| tilts.iter().fold(0.0f64, |least, (c, k)| least.min(k - c * x));
+        match self.lattice {
+            Some(h) => xs.iter().map(|x| of_mass(x.abs()) - libm::log(h)).collect(),
+            None => xs.iter().map(|x| of_mass((x.abs() - 1.0).max(0.0))).collect(),
+        }
+    }
+
     /// Whether the error can be `x`, as far as its lattice goes.
     pub fn on_lattice(&self, x: f64) -> bool {
         self.lattice.as_ref().is_none_or(|h| on_lattice(x, *h))
@@ -704,68 +760,72 @@ impl ErrorLaw {
         let made = self.grid.get_or_init(|| {
             // All but 1e-13 of the law is within Chernoff's reach.
             let (_, reach) = inversion::tilt_for_tail(&self.parts, self.std_error(), 1e-14);
-            Grid::new(&self.groups, reach)
+            Grid::new(&self.groups, reach).map(Arc::new)
         });
-        made.as_ref()
+        made.as_deref()
     }
 
     /// The error's values, where they can be listed with at most `lost` left out.
     fn atoms(&self, lost: f64) -> Option<&Atoms> {
         let pairs = (self.work / 3) as usize;
-        let listed =
-            self.atoms.get_or_init(|| LOST.iter().find_map(|lost| Atoms::new(&self.groups, *lost, pairs)));
-        listed.as_ref().filter(|a| a.lost <= lost)
+        let listed = || LOST.iter().find_map(|lost| Atoms::new(&self.groups, *lost, pairs)).map(Arc::new);
+        self.atoms.get_or_init(listed).as_deref().filter(|a| a.lost <= lost)
     }
 
     /// A half-width that leaves out at most `tau`, and what found it.
     fn solve(&self, tau: f64) -> (f64, Engine) {
+        self.solve_closed(tau).unwrap_or_else(|| self.solve_real(tau / 2.0))
+    }
+
+    /// The same, where no dense atoms have to be inverted.
+    fn solve_closed(&self, tau: f64) -> Option<(f64, Engine)> {
         let p = tau / 2.0;
         let half = |x: f64| 0.0f64.max(x);
         match self.groups.as_slice() {
-            [] => return (0.0, Engine::Degenerate),
+            [] => return Some((0.0, Engine::Degenerate)),
             _ if self.method != Method::Auto && self.method != Method::Exact => {}
             [Term { coefficient, copies: 1, noise: NoiseLaw::Laplace { scale } }] => {
-                return (half(-libm::log(tau) * scale * coefficient), Engine::Laplace);
+                return Some((half(-libm::log(tau) * scale * coefficient), Engine::Laplace));
             }
             [Term { coefficient, copies: 1, noise: NoiseLaw::DiscreteLaplace { scale } }] => {
                 // The smallest k with q^{k+1}/(1+q) <= p.
                 let need = -scale * (libm::log(p) + libm::log1p(libm::exp(-1.0 / scale)));
                 let k = libm::ceil(need - 1.0 + 1e-12 * need.abs());
-                return (half(k) * coefficient, Engine::Laplace);
+                return Some((half(k) * coefficient, Engine::Laplace));
             }
             _ if self.is_normal() => {
-                return (half(self.std_error() * normal::upper_quantile(p)), Engine::Normal);
+                return Some((half(self.std_error() * normal::upper_quantile(p)), Engine::Normal));
             }
             _ => {}
         }
         match self.method {
-            Method::Pc { gamma } => return (self.mass(gamma).half_width(tau), Engine::Probability),
+            Method::Pc { gamma } => return Some((self.mass(gamma).half_width(tau), Engine::Probability)),
             Method::Mc { draws, seed } => {
                 let sample = self.sample(draws, seed);
-                return (monte_carlo::upper_quantile(sample, tau), Engine::MonteCarlo);
+                return Some((monte_carlo::upper_quantile(sample, tau), Engine::MonteCarlo));
             }
             _ => {}
         }
         // Often there is no error at all: then 0 covers, however dense the atoms are elsewhere.
         if -libm::expm1(self.ln_zero()) <= tau * (1.0 - 1e-12) {
-            return (0.0, Engine::Lattice);
+            return Some((0.0, Engine::Lattice));
         }
         if let Some(h) = self.lattice {
             // Chebyshev settles errors that are almost never there at all.
             if self.variance / h / h <= tau {
-                return (0.0, Engine::Lattice);
+                return Some((0.0, Engine::Lattice));
             }
             if let Some(w) = self.solve_lattice(p, h) {
-                return (w, Engine::Lattice);
+                return Some((w, Engine::Lattice));
             }
         }
         if self.method == Method::Auto
             && let Some(w) = normal::conservative_half_width(&self.groups, tau)
             && w <= 1.001 * self.std_error() * normal::upper_quantile(p)
         {
-            return (w, Engine::NormalBound);
+            return Some((w, Engine::NormalBound));
         }
-        self.solve_real(p)
+        None
     }
 
     fn solve_lattice(&self, p: f64, h: f64) -> Option<f64> {

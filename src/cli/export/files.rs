@@ -245,3 +245,34 @@ fn package(
     }
     Ok(package)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{reserved, stem};
+    use crate::cube::{Cube, Dimension, Level};
+    use std::collections::HashSet;
+
+    #[test]
+    fn devices_are_no_files() {
+        for name in ["con", "NUL", "Aux.2020", "prn", "com1", "COM9.x", "lpt³", "conin$"] {
+            assert!(reserved(name), "{name}");
+        }
+        for name in ["console", "com", "com10", "lpt", "null", "nul_", "x.nul", ""] {
+            assert!(!reserved(name), "{name}");
+        }
+    }
+
+    /// Whatever dimensions are called: no device, not the package's own file, no two the same in any capitals, nothing hidden.
+    #[test]
+    fn names_of_files_are_free() {
+        let names = ["nul", "Con", "datapackage", "DataPackage", ".hidden", "a/b", "A-B"];
+        let dimensions = names.map(|name| Dimension::plain(name, vec!["x".into(), "y".into()])).to_vec();
+        let cube = Cube { dimensions };
+        let mut taken = HashSet::new();
+        let stems: Vec<String> =
+            (0..names.len()).map(|d| stem(&cube, &[Level::new(d, 1)], &mut taken)).collect();
+        let wanted =
+            ["table_nul", "table_Con", "table_datapackage", "table_DataPackage_2", "hidden", "a-b", "A-B_2"];
+        assert_eq!(stems, wanted);
+    }
+}

@@ -42,7 +42,9 @@ pub fn figures(groups: &[Group], level: f64) -> Vec<ResultFigure> {
             .entry(Arc::as_ptr(&g.law) as usize)
             .or_insert_with(|| (g.law.std_error(), g.law.half_width(level)));
         let (low, high) = whole_ends(g.estimate - half, g.estimate + half);
-        ResultFigure { estimate: g.estimate, std_error, low, high }
+        // Without noise it is a whole number, whatever rounding made of it.
+        let estimate = if std_error == 0.0 && low == high { low } else { g.estimate };
+        ResultFigure { estimate, std_error, low, high }
     };
     groups.iter().map(figure).collect()
 }

@@ -3,16 +3,17 @@
 use super::asked::{Kind, Sums};
 use super::{AskedOf, Closure, How};
 use crate::cube::{Axis, Cube, Cuboid, Frame, Level};
-use crate::plan::basis::{Basis, Inverse, Part};
-use crate::plan::{Asked, Asks, Plan, Selected, Table};
+use crate::plan::basis::{Inverse, Part};
+use crate::plan::weights::cell_norms;
+use crate::plan::{Asked, Asks, Plan, Selected, Table, Telling};
 use crate::plan::{Block, Measurement};
 use crate::recover::based;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Bases by dimension and level.
-pub type Bases = BTreeMap<(usize, usize), Arc<Basis>>;
+/// How the levels are told that are not told by siblings' differences, by dimension and level.
+pub type Bases = BTreeMap<(usize, usize), Telling>;
 
 /// Kinds of queries that are told apart along one axis; more are merged to bounds.
 const MOST_KINDS: usize = 48;
@@ -21,7 +22,8 @@ const MOST_KINDS: usize = 48;
 pub(crate) fn bases_of(plan: &Plan) -> Bases {
     let of = |m: &Measurement| match &m.block {
         Block::Based(block) => {
-            block.dimensions().filter_map(|(d, l, basis)| Some(((d, l), basis?.clone()))).collect::<Vec<_>>()
+            let told = block.dimensions().filter(|(.., told)| **told != Telling::Siblings);
+            told.map(|(d, l, told)| ((d, l), told.clone())).collect::<Vec<_>>()
         }
         _ => Vec::new(),
     };
@@ -139,8 +141,8 @@ fn factors(axis: &Axis, dimension: usize, r: usize, bases: &Bases) -> (Vec<Vec<f
     let mut weights: Vec<f64> = (0..n * n).map(|i| f64::from(u8::from(i % (n + 1) == 0))).collect();
     let mut parts = Vec::new();
     for rung in axis.rungs[1..=r].iter().rev() {
-        let inverse = bases.get(&(dimension, rung.level)).and_then(|b| b.inverse());
-        let (own, coarser) = match inverse {
+        let told = bases.get(&(dimension, rung.level));
+        let (own, coarser) = match told.and_then(|t| t.basis()?.inverse()) {
             Some(inverse) => split_by(inverse, &weights),
             None => {
                 let mean = crate::cube::frame::push(&weights, 1, rung);
@@ -165,10 +167,28 @@ fn split_by(inverse: &Inverse, weights: &[f64]) -> (Vec<f64>, Vec<f64>) {
     (inverse.pull(weights, 1, Part::Rows), inverse.pull(weights, 1, Part::Coarser))
 }
 
+/// The cells of rung `r`, told by weights of nodes.
+fn weighted(axis: &Axis, dimension: usize, r: usize, bases: &Bases) -> Sums {
+    let of = |j: usize| bases.get(&(dimension, axis.rungs[j].level))?.weights().map(|w| &**w);
+    let norms = cell_norms(axis, r, of);
+    let mut mean = vec![0.0; r + 1];
+    norms.iter().for_each(|own| mean.iter_mut().zip(own).for_each(|(m, v)| *m += v));
+    mean.iter_mut().for_each(|m| *m /= norms.len().max(1) as f64);
+    let mut all: Vec<Kind> = (0..).zip(norms).map(|(node, norms)| Kind { norms, at: (node, node) }).collect();
+    all.sort_by(|a, b| a.norms.iter().map(|v| v.to_bits()).cmp(b.norms.iter().map(|v| v.to_bits())));
+    all.dedup_by(|a, b| a.norms == b.norms);
+    Sums::told(axis, r, &Asked::Cells, mean, all, MOST_KINDS)
+}
+
 /// What is asked of rung `r`, told by bases.
 fn told_by(axis: &Axis, dimension: usize, r: usize, asked: &Asked, bases: &Bases) -> Sums {
     let nodes = axis.rungs[r].len() as u32;
     let queries = asked.queries(nodes.into());
+    if *asked == Asked::Cells
+        && bases.get(&(dimension, axis.rungs[r].level)).is_some_and(|t| t.weights().is_some())
+    {
+        return weighted(axis, dimension, r, bases);
+    }
     let (rows, starts) = factors(axis, dimension, r, bases);
     let width = rows.first().map_or(0, Vec::len);
     let component = |at: usize| starts.partition_point(|&s| s <= at) - 1;

@@ -9,7 +9,7 @@ use super::kind::{Rules, Strategy};
 use super::refusal::{Measured, NotApplicable};
 use crate::cube::Cuboid;
 use crate::plan::basis::MAX_NODES;
-use crate::plan::{Asked, Asks, Based, Block, BudgetRule, Neighbours, Selected, Table, block};
+use crate::plan::{Asked, Asks, Based, Block, BudgetRule, Neighbours, Selected, Table, Telling, block};
 use crate::planner::bases::bound;
 use crate::planner::bases::descent::{self, Asker, Chosen, Demand, Dimension, Problem, Row};
 use crate::planner::closure::bases::{Bases as Told, can_be_told};
@@ -200,7 +200,8 @@ fn whole(ask: &Ask, problem: &Problem, chosen: &[Chosen]) -> Result<Told, NotApp
             if basis.inverse().is_none() {
                 return Err(NotApplicable::NoBasis);
             }
-            out.insert((dimension.number, rung.level), Arc::new(basis.found_within(chosen.best.gap())));
+            let basis = Telling::Basis(Arc::new(basis.found_within(chosen.best.gap())));
+            out.insert((dimension.number, rung.level), basis);
         }
     }
     Ok(out)
@@ -210,7 +211,7 @@ fn whole(ask: &Ask, problem: &Problem, chosen: &[Chosen]) -> Result<Told, NotApp
 fn groups(ask: &Ask, told: &Told) -> Result<Groups, NotApplicable> {
     let mut groups = Groups::new();
     for (component, v) in ask.closure.components.iter().zip(ask.stakes()) {
-        let axes = component.pairs().map(|(d, l)| told.get(&(d, l)).cloned()).collect();
+        let axes = component.pairs().map(|at| told.get(&at).cloned().unwrap_or(Telling::Siblings)).collect();
         let block = Block::Based(Based { cuboid: component.clone(), axes });
         if ask.request.is_exact(component) {
             groups.push_known(block);

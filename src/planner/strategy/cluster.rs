@@ -11,10 +11,10 @@
 //! of them are before the search ends.
 
 use super::ask::Ask;
-use super::found::{Choice, Shape, Sought};
 use super::kind::Strategy;
 use super::landscape::Landscape;
 use super::refusal::{Measured, NotApplicable};
+use crate::planner::found::{Choice, Shape, Sought};
 use rayon::prelude::*;
 use std::sync::Arc;
 

@@ -47,5 +47,5 @@ pub(super) trait Strategy {
 pub(super) fn levels_of(request: &Request, more: Option<&Cuboid>) -> Vec<Vec<u8>> {
     let tables = request.workload.iter().map(|t| &t.cuboid);
     let shares = request.shares.iter().map(|s| &s.cuboid);
-    Frame::levels_of(&request.cube, tables.chain(shares).chain(more))
+    Frame::levels_of(&request.cube, tables.chain(shares).chain(more).chain(&request.beside))
 }

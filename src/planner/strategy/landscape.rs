@@ -10,11 +10,11 @@
 //! Over balanced axes `E` is the predicted error itself, for continuous noise. Over unbalanced ones
 //! it is a stand-in: least squares does not decouple there. The plan's prediction is the exact one.
 
-use super::found::WORDS;
-pub use super::found::{Choice, Shape, Steps};
 use crate::cube::{Cuboid, Frame};
 use crate::plan::BudgetRule;
 use crate::planner::closure::Closure;
+use crate::planner::found::WORDS;
+pub use crate::planner::found::{Choice, Shape, Steps};
 use crate::planner::minimax::Power;
 use crate::planner::price;
 use crate::planner::request::Request;

@@ -10,7 +10,6 @@ mod bases;
 mod bound;
 mod cluster;
 mod designs;
-mod found;
 mod fourier;
 mod given;
 mod hierarchy;
@@ -23,9 +22,9 @@ mod residual;
 mod tables;
 mod trees;
 mod wavelet;
+mod weighted;
 
 pub use ask::Ask;
-pub use found::Found;
 pub use refusal::{MANY_CELLS, MOST_CELLS, Measured, NotApplicable};
 pub use residual::linearised_components;
 

@@ -52,6 +52,15 @@ pub enum NotApplicable {
          one by one. Ask for it at one level of each dimension, in fewer dimensions together, or by groups of one size"
     )]
     TooManyKinds(String),
+    /// Where `auto` compares.
+    #[error(
+        "the errors of {0} would take long to be worked out, as its groups have so many different sizes, and `auto` does not wait for that: ask for this \
+         strategy by its name"
+    )]
+    TooLong(String),
+    /// Sums of numbers.
+    #[error("sums are planned by `residual`, `queries` or `base`")]
+    Sums,
     /// `given` without shares.
     #[error("it needs `shares`: which tables to measure, and each one's part of the budget")]
     NoShares,

@@ -2,11 +2,12 @@
 //!
 //! What each table adds to the coarser ones is measured once and independently of all else: the optimal mechanism for weighted
 //! totals of marginals under Gaussian noise (Xiao, He, Zhang & Kifer, NeurIPS 2023). Tables published exactly hold whole components,
-//! which are then left out.
+//! which are then left out. Where groups of siblings differ in size, nodes have weights: see [`super::weighted`].
 
 use super::ask::{Ask, Groups};
 use super::kind::Strategy;
 use super::refusal::{Measured, NotApplicable};
+use super::weighted;
 use crate::plan::{Block, block};
 use crate::planner::linearised::Linearised;
 
@@ -17,7 +18,12 @@ pub struct Residual;
 
 impl Strategy for Residual {
     fn measure(&self, ask: &Ask) -> Result<Vec<Measured>, NotApplicable> {
-        ask.components(components(ask)?)
+        let mut sets = ask.components(components(ask)?)?;
+        // Where groups differ in size; what that does not do the even shares do.
+        if let Ok(Some(weighted)) = weighted::measure(ask) {
+            sets.extend(weighted);
+        }
+        Ok(sets)
     }
 }
 

@@ -54,7 +54,9 @@ impl Data {
         means: &Means,
         settings: Settings,
     ) -> Result<Data, IngestError> {
-        let tables = cover(cube, wanted, settings.threads, means.memory);
+        // Sums are of rows.
+        let counted = spec.amounts.iter().all(|a| a.tables.is_empty());
+        let tables = counted.then(|| cover(cube, wanted, settings.threads, means.memory)).flatten();
         let plan = tables.and_then(|tables| Some((Layouts::new(cube, &tables)?, tables)));
         let Some((layouts, tables)) = plan else {
             return Ok(ingest::read_with(spec, path, means, settings)?.into());
@@ -125,6 +127,22 @@ impl Tabulator<'_> {
         match self {
             Tabulator::Rows(counter) => counter.cuboid(cube, cuboid),
             Tabulator::Tables(tables) => tables.cuboid(cube, cuboid),
+        }
+    }
+}
+
+impl Tabulator<'_> {
+    /// What the rows add up to in each cell of a cuboid, where each adds what `of` makes of its code in a column.
+    pub fn added(
+        &mut self,
+        cube: &Cube,
+        cuboid: &Cuboid,
+        column: usize,
+        of: impl Fn(u64) -> i64,
+    ) -> Result<Counts, CountError> {
+        match self {
+            Tabulator::Rows(counter) => counter.added(cube, cuboid, column, of),
+            Tabulator::Tables(_) => Err(CountError::NotCounted),
         }
     }
 }

@@ -12,7 +12,7 @@ use super::data::{Data, Form, Tables};
 use super::{CountError, Counts, MAX_CELLS};
 use crate::cube::{Cube, Cuboid, Level};
 use crate::secret::ingest::{self, IngestError, Number};
-use crate::spec::{Coding, Column, Spec, Unit};
+use crate::spec::{Coding, Column, Spec, Taken, Unit};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
@@ -127,7 +127,7 @@ pub(crate) fn fingerprint(spec: &Spec, cube: &Cube, tables: &[Cuboid]) -> u64 {
             say(&format!("{:?}", level.parent));
         }
     }
-    for Column { column, coding, missing, other } in &spec.columns {
+    for Column { column, coding, missing, other, taken } in &spec.columns {
         say(column);
         match coding {
             Coding::Labels(labels) => {
@@ -137,11 +137,19 @@ pub(crate) fn fingerprint(spec: &Spec, cube: &Cube, tables: &[Cuboid]) -> u64 {
             coding => say(&format!("{coding:?}")),
         }
         say(&format!("{missing:?} {other:?}"));
+        if *taken != Taken::default() {
+            say(&format!("{taken:?}"));
+        }
+    }
+    if let Some(data) = spec.data.as_ref().filter(|data| !data.blanks.is_plain()) {
+        say(&format!("{:?}", data.blanks));
     }
     spec.zeros.iter().for_each(|zero| say(&zero.condition));
     match &spec.privacy.unit {
         Unit::Row => say("row"),
-        Unit::Column { column, max_rows, order } => say(&format!("{column:?} {max_rows} {order:?}")),
+        Unit::Column { column, max_rows, order, without: _ } => {
+            say(&format!("{column:?} {max_rows} {order:?}"))
+        }
     }
     for table in tables {
         let levels: Vec<(usize, usize)> = table.iter().map(|l| (l.dimension, l.level)).collect();

@@ -55,6 +55,9 @@ pub enum CountError {
     /// An axis that does not belong to these rows.
     #[error("axis {0} does not fit its dimension")]
     Axis(usize),
+    /// A sum beyond 64 bits.
+    #[error("a sum does not fit 64 bits")]
+    Sum,
     /// A table that the counted ones do not hold.
     #[error("a table was asked for that had not been announced before the data was read")]
     NotCounted,
@@ -139,8 +142,48 @@ impl<'r> Counter<'r> {
         Ok(counts)
     }
 
+    /// What the rows add up to in each cell of a cuboid, where each adds what `of` makes of its code in a column.
+    pub fn added(
+        &mut self,
+        cube: &Cube,
+        cuboid: &Cuboid,
+        column: usize,
+        of: impl Fn(u64) -> i64,
+    ) -> Result<Counts, CountError> {
+        self.over(cube, cuboid, |counter, axes| {
+            let codes = counter.rows.column(column).ok_or(CountError::Axis(column))?;
+            let mut counts = Counts::zero(counter.checked_cells(axes)?);
+            let cells = counts.cells_mut();
+            for start in (0..counter.rows.len()).step_by(BLOCK) {
+                let block = start..counter.rows.len().min(start + BLOCK);
+                let index = &mut counter.index[..block.len()];
+                index.fill(0);
+                for axis in axes {
+                    if let Some(codes) = counter.rows.column(axis.dimension) {
+                        index::extend(index, axis, codes, block.clone());
+                    }
+                }
+                for (&cell, row) in index.iter().zip(block) {
+                    let cell = &mut cells[cell as usize];
+                    *cell = cell.checked_add(of(codes.values().at(row))).ok_or(CountError::Sum)?;
+                }
+            }
+            Ok(counts)
+        })
+    }
+
     /// The table of a cuboid, dimensions ascending, the last one fastest.
     pub fn cuboid(&mut self, cube: &Cube, cuboid: &Cuboid) -> Result<Counts, CountError> {
+        self.over(cube, cuboid, |counter, axes| counter.table(axes))
+    }
+
+    /// The axes of a cuboid.
+    fn over<T>(
+        &mut self,
+        cube: &Cube,
+        cuboid: &Cuboid,
+        then: impl FnOnce(&mut Self, &[Axis<'_>]) -> Result<T, CountError>,
+    ) -> Result<T, CountError> {
         let mut levels = Vec::with_capacity(cuboid.len());
         for (at, Level { dimension: d, level: l }) in cuboid.iter().enumerate() {
             let dimension = cube.dimensions.get(d).filter(|d| l <= d.finest()).ok_or(CountError::Axis(at))?;
@@ -155,7 +198,7 @@ impl<'r> Counter<'r> {
                 nodes: *nodes,
             })
             .collect();
-        self.table(&axes)
+        then(self, &axes)
     }
 
     /// The number of cells, once every axis is known to stay inside the table: from here on an index is

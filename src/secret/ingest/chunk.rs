@@ -1,7 +1,7 @@
 //! A few thousand coded rows, on their way from a file to what counts them.
 
 use super::faults::Faults;
-use super::fields::Fields;
+use super::fields::{Fields, Whose};
 use super::unit::order::KEY;
 use zeroize::{Zeroize, Zeroizing};
 
@@ -21,6 +21,10 @@ pub(in crate::secret) struct Chunk {
     orders: Vec<Zeroizing<Vec<u8>>>,
     /// Where rows that cannot be used are counted; `None` ends the reading at the first.
     pub(super) faults: Option<Faults>,
+    /// How many rows belong to no unit.
+    pub(super) without: u64,
+    /// Those of them that do not count, while they still have a place.
+    pub(super) dropped: Zeroizing<Vec<usize>>,
     len: usize,
 }
 
@@ -35,6 +39,8 @@ impl Chunk {
             ends: Vec::new(),
             orders: fields.unit.iter().flat_map(|unit| &unit.order).map(|_| Zeroizing::default()).collect(),
             faults: None,
+            without: 0,
+            dropped: Zeroizing::default(),
             len: 0,
         }
     }
@@ -58,7 +64,7 @@ impl Chunk {
     }
 
     /// Adds the identifier of the next row.
-    pub(super) fn push_id(&mut self, id: &[u8]) {
+    fn push_id(&mut self, id: &[u8]) {
         self.ids.extend_from_slice(id);
         self.ends.push(self.ids.len());
     }
@@ -86,9 +92,24 @@ impl Chunk {
         self.len = len;
     }
 
+    /// Adds whose the next row is.
+    pub(super) fn push_whose(&mut self, row: usize, whose: &Whose<'_>) {
+        self.without += u64::from(!matches!(whose, Whose::Unit(_)));
+        match whose {
+            Whose::Unit(id) => self.push_id(id),
+            Whose::Own(id) => self.push_id(id),
+            Whose::Nobody => {
+                self.push_id(&[]);
+                self.dropped.push(row);
+            }
+        }
+    }
+
     /// Makes room for other rows.
     pub(super) fn clear(&mut self) {
         self.len = 0;
+        self.without = 0;
+        self.dropped.clear();
         self.texts.iter_mut().for_each(|texts| texts.clear());
         self.ids.clear();
         self.ends.clear();

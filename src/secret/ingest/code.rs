@@ -1,20 +1,25 @@
 //! One cell to one node of a dimension's finest level.
 
+use super::amount;
 use super::error::Fault;
 use super::lookup::Lookup;
 use crate::calendar;
+use crate::cube::Quantity;
 use crate::projection::key::text_code;
-use crate::spec::{Coding, Column};
+use crate::spec::{Blanks, Coding, Column, Digits, Taken, clock};
 use std::collections::HashMap;
+use zeroize::Zeroizing;
 
 /// How the cells of one dimension are read, checked to stay inside the dimension.
 ///
 /// * Labels must equal the cell byte for byte: no trimming, no folding of case or accents.
-/// * Whole numbers are an optional sign and decimal digits: `20`, `+20` and `020` are twenty; `20.0`, `2e1`
-///   and ` 20` are not whole numbers.
-/// * Numbers for bins are finite decimals with an optional exponent: `20`, `20.0`, `2e1`, `.5`; no `inf`,
+/// * Whole numbers are an optional sign and decimal digits, perhaps with a point and zeros behind them, as data frames write
+///   whole numbers with gaps: `20`, `+20`, `020` and `20.0` are twenty; `20.5`, `2e1` and ` 20` are not whole numbers.
+/// * Digits for bins are finite decimals with an optional exponent: `20`, `20.0`, `2e1`, `.5`; no `inf`,
 ///   no `nan`, no thousands separators.
 /// * Days are written `2024-01-31`, year, month and day of the calendar, with nothing before or behind.
+/// * The spec may say that numbers, days and empty cells are written in other ways, that blanks are no part of a value, and that numbers beyond the
+///   ends count at the ends: rules for every cell on its own, like all others.
 /// * Where any text is possible, every cell is taken as it is, an empty one too, and becomes 64 bits of a hash.
 /// * An empty cell goes to `missing`, never to `other`; without `missing` it must be a label itself.
 /// * Text that is not in the domain, or is no number where one is due, goes to `other`. Bytes that are not
@@ -23,7 +28,12 @@ pub(super) struct Coder<'s> {
     domain: Domain<'s>,
     missing: Option<u32>,
     other: Option<u32>,
-    /// Cells that are found at once: the labels, or the numbers of a short range as they are mostly written.
+    /// What cells say.
+    blanks: &'s Blanks,
+    /// How numbers are written.
+    numbers: Digits,
+    taken: &'s Taken,
+    /// Blanks that are found at once: the labels, or the numbers of a short range as they are mostly written.
     lookup: Option<Lookup>,
 }
 
@@ -36,6 +46,7 @@ enum Domain<'s> {
     Bins(&'s [f64]),
     Dates { first: i64, last: i64 },
     Text,
+    Amount(&'s Quantity),
 }
 
 /// What a column must hold: decides which types of typed files fit.
@@ -45,6 +56,8 @@ pub(super) enum Kind {
     Whole,
     Number,
     Dates,
+    /// Days, perhaps with a time behind them.
+    Times,
     /// What orders rows.
     Order,
 }
@@ -57,6 +70,7 @@ impl Kind {
             Kind::Whole => "whole numbers",
             Kind::Number => "numbers",
             Kind::Dates => "dates",
+            Kind::Times => "dates, perhaps with a time",
             Kind::Order => "whole numbers, days or times",
         }
     }
@@ -64,7 +78,11 @@ impl Kind {
 
 impl<'s> Coder<'s> {
     /// Checks that every node the coding can produce is one of the dimension's `nodes`.
-    pub(super) fn new(column: &'s Column, nodes: usize) -> Result<Coder<'s>, &'static str> {
+    pub(super) fn new(
+        column: &'s Column,
+        nodes: usize,
+        blanks: &'s Blanks,
+    ) -> Result<Coder<'s>, &'static str> {
         let nodes = u32::try_from(nodes).map_err(|_| "it has more categories than 32 bits can number")?;
         let inside = |node: &u32| *node < nodes;
         if !column.missing.iter().chain(&column.other).all(inside) {
@@ -94,19 +112,37 @@ impl<'s> Coder<'s> {
                 Domain::Bins(edges)
             }
         };
+        let taken = &column.taken;
         let lookup = match &domain {
+            // What is no value by the spec is not found at once.
+            _ if !blanks.empty.is_empty() => None,
             Domain::Labels(labels) => Lookup::new(labels),
             Domain::Range { lo, hi } if hi.saturating_sub(*lo) < LISTED => {
                 let written = (*lo..=*hi).zip(0..).map(|(number, node)| (number.to_string(), node));
                 Lookup::new(&written.collect())
             }
-            Domain::Dates { first, last } if last.saturating_sub(*first) < LISTED => {
+            Domain::Dates { first, last }
+                if taken.format.is_none() && last.saturating_sub(*first) < LISTED =>
+            {
                 let written = (*first..=*last).zip(0..).map(|(day, node)| (calendar::written(day), node));
                 Lookup::new(&written.collect())
             }
-            Domain::Range { .. } | Domain::Dates { .. } | Domain::Bins(_) | Domain::Text => None,
+            _ => None,
         };
-        Ok(Coder { domain, missing: column.missing, other: column.other, lookup })
+        let numbers = Digits::default();
+        Ok(Coder { domain, missing: column.missing, other: column.other, blanks, numbers, taken, lookup })
+    }
+
+    /// From now on numbers are written so.
+    pub(super) fn written(&mut self, numbers: Digits) {
+        self.numbers = numbers;
+    }
+
+    /// The steps of a number: one node more than there are where rows without a value are told apart.
+    pub(super) fn amount(quantity: &'s Quantity, blanks: &'s Blanks) -> Coder<'s> {
+        static PLAIN: Taken = Taken { clamp: false, format: None, time: false };
+        let (domain, numbers) = (Domain::Amount(quantity), Digits::default());
+        Coder { domain, missing: None, other: None, blanks, numbers, taken: &PLAIN, lookup: None }
     }
 
     /// The node of the cell `text[from..to]`; `None` where [`Coder::code`] says what is wrong with it.
@@ -125,7 +161,9 @@ impl<'s> Coder<'s> {
     #[inline]
     pub(super) fn of_whole(&self, number: i64) -> Option<u32> {
         match self.domain {
-            Domain::Range { lo, hi } => in_range(lo, hi, number).ok(),
+            Domain::Range { lo, hi } if self.blanks.empty.is_empty() => {
+                in_range(lo, hi, self.near(number, lo, hi)).ok()
+            }
             _ => None,
         }
     }
@@ -135,7 +173,7 @@ impl<'s> Coder<'s> {
     #[inline]
     pub(super) fn of_day(&self, day: i64) -> Option<u32> {
         match self.domain {
-            Domain::Dates { first, last } => in_range(first, last, day).ok(),
+            Domain::Dates { first, last } if self.blanks.empty.is_empty() => in_range(first, last, day).ok(),
             _ => None,
         }
     }
@@ -145,7 +183,8 @@ impl<'s> Coder<'s> {
         match self.domain {
             Domain::Labels(_) | Domain::Text => Kind::Labels,
             Domain::Range { .. } => Kind::Whole,
-            Domain::Bins(_) => Kind::Number,
+            Domain::Bins(_) | Domain::Amount(_) => Kind::Number,
+            Domain::Dates { .. } if self.taken.time => Kind::Times,
             Domain::Dates { .. } => Kind::Dates,
         }
     }
@@ -164,6 +203,7 @@ impl<'s> Coder<'s> {
     #[inline]
     pub(super) fn code(&self, cell: &[u8]) -> Result<u64, Fault> {
         if let Domain::Text = self.domain {
+            let cell = self.blanks.value(cell);
             std::str::from_utf8(cell).map_err(|_| Fault::NotUtf8)?;
             return Ok(text_code(cell));
         }
@@ -172,17 +212,61 @@ impl<'s> Coder<'s> {
 
     #[inline]
     fn node(&self, cell: &[u8]) -> Result<u32, Fault> {
+        let cell = self.blanks.value(cell);
         let found = match self.domain {
+            Domain::Amount(quantity) => {
+                return self
+                    .number(cell, |cell| amount::steps(quantity, cell))
+                    .unwrap_or(Err(Fault::NotNumber));
+            }
             _ if cell.is_empty() && self.missing.is_some() => return self.missing.ok_or(Fault::Empty),
             Domain::Labels(labels) => label(labels, cell),
-            Domain::Range { lo, hi } => whole(cell).and_then(|v| in_range(lo, hi, v)),
-            Domain::Bins(edges) => number(cell).and_then(|v| bin(edges, v)),
+            Domain::Range { lo, hi } => {
+                let written = self.number(cell, |cell| match whole(cell) {
+                    Err(Fault::Outside) if self.taken.clamp => {
+                        Ok(if cell.starts_with(b"-") { lo } else { hi })
+                    }
+                    found => found,
+                });
+                written.unwrap_or(Err(Fault::NotWhole)).and_then(|v| in_range(lo, hi, self.near(v, lo, hi)))
+            }
+            Domain::Bins(edges) => {
+                let written = self.number(cell, number).unwrap_or(Err(Fault::NotNumber));
+                let ends = edges.first().zip(edges.last()).filter(|_| self.taken.clamp);
+                written.and_then(|v| bin(edges, ends.map_or(v, |(lo, hi)| v.clamp(*lo, *hi))))
+            }
             Domain::Dates { first, last } => {
-                calendar::read(cell).ok_or(Fault::NotDate).and_then(|day| in_range(first, last, day))
+                self.day(cell).ok_or(Fault::NotDate).and_then(|day| in_range(first, last, day))
             }
             Domain::Text => Err(Fault::Outside), // never: a text has no node
         };
         found.or_else(|fault| self.stray(cell, fault))
+    }
+
+    /// The number itself, or the nearer end where what is beyond counts there.
+    fn near(&self, number: i64, lo: i64, hi: i64) -> i64 {
+        if self.taken.clamp { number.clamp(lo, hi) } else { number }
+    }
+
+    /// Reads a number as it would be written with a point and without groups. `None` where it is not written as numbers are.
+    fn number<T>(&self, cell: &[u8], read: impl FnOnce(&[u8]) -> T) -> Option<T> {
+        if self.numbers == Digits::default() {
+            return Some(read(cell));
+        }
+        let mut plain = Zeroizing::new([0; LONGEST]);
+        let len = plainly(self.numbers, cell, &mut plain)?;
+        plain.get(..len).map(read)
+    }
+
+    /// The day of a cell.
+    fn day(&self, cell: &[u8]) -> Option<i64> {
+        let blank = cell.iter().position(|b| matches!(b, b' ' | b'T')).filter(|_| self.taken.time);
+        let (day, time) = cell.split_at_checked(blank.unwrap_or(cell.len()))?;
+        clock(time)?;
+        match &self.taken.format {
+            None => calendar::read(day),
+            Some(format) => format.read(day),
+        }
     }
 
     /// A cell outside the domain.
@@ -203,12 +287,16 @@ fn label(labels: &HashMap<String, u32>, cell: &[u8]) -> Result<u32, Fault> {
     labels.get(text).copied().ok_or(Fault::Outside)
 }
 
-/// An optional sign and digits. Numbers beyond 64 bits are whole, but in nobody's domain.
+/// An optional sign and digits, and behind a point nothing but zeros. Digits beyond 64 bits are whole, but in nobody's domain.
 fn whole(cell: &[u8]) -> Result<i64, Fault> {
     let (negative, digits) = match cell {
         [b'-', digits @ ..] => (true, digits),
         [b'+', digits @ ..] => (false, digits),
         digits => (false, digits),
+    };
+    let digits = match memchr::memchr(b'.', digits).map(|point| digits.split_at(point)) {
+        Some((digits, [_, zeros @ ..])) if !zeros.is_empty() && zeros.iter().all(|&b| b == b'0') => digits,
+        _ => digits,
     };
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
         return Err(Fault::NotWhole);
@@ -218,6 +306,51 @@ fn whole(cell: &[u8]) -> Result<i64, Fault> {
         n.checked_mul(10)?.checked_add(if negative { -digit } else { digit })
     };
     digits.iter().try_fold(0, push).ok_or(Fault::Outside)
+}
+
+/// A number of more bytes is none, where numbers are written in other ways than here.
+const LONGEST: usize = 64;
+
+/// Writes a number with a point and without groups of digits, and says how many bytes that has. Groups have three digits, but for the first, and
+/// either all are set apart or none.
+fn plainly(numbers: Digits, cell: &[u8], to: &mut [u8; LONGEST]) -> Option<usize> {
+    let whole = memchr::memchr(numbers.decimal, cell).unwrap_or(cell.len());
+    let (whole, rest) = cell.split_at_checked(whole)?;
+    if numbers.decimal != b'.' && memchr::memchr(b'.', rest).is_some() {
+        return None;
+    }
+    let mut bytes = [0; 4];
+    let mark = numbers.thousands.map(|mark| mark.encode_utf8(&mut bytes).as_bytes());
+    let mut len = 0;
+    let mut push = |byte: u8| {
+        *to.get_mut(len)? = byte;
+        len += 1;
+        Some(())
+    };
+    let (mut at, mut group, mut groups) = (0, 0, 0);
+    while let Some(&byte) = whole.get(at) {
+        if mark.is_some_and(|mark| whole.get(at..).is_some_and(|rest| rest.starts_with(mark))) {
+            if group == 0 || group > 3 || (groups > 0 && group != 3) {
+                return None;
+            }
+            at += mark.map_or(1, <[u8]>::len);
+            (group, groups) = (0, groups + 1);
+            continue;
+        }
+        if numbers.decimal != b'.' && byte == b'.' {
+            return None;
+        }
+        group += usize::from(byte.is_ascii_digit());
+        push(byte)?;
+        at += 1;
+    }
+    if groups > 0 && group != 3 {
+        return None;
+    }
+    for &byte in rest {
+        push(if byte == numbers.decimal { b'.' } else { byte })?;
+    }
+    Some(len)
 }
 
 fn in_range(lo: i64, hi: i64, value: i64) -> Result<u32, Fault> {

@@ -4,15 +4,23 @@ use super::code::Coder;
 use super::error::{Fault, IngestError};
 use super::memory::Memory;
 use super::unit::order;
-use crate::spec::{Spec, Unit};
+use crate::cube::NoValue;
+use crate::release::Without;
+use crate::spec::{Blanks, Digits, Spec, Unit};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The columns a spec names: one for each dimension, perhaps one that identifies the unit.
+/// The columns a spec names: one for each dimension, then one for each amount that is summed, perhaps one that identifies the unit.
 pub(super) struct Fields<'s> {
     pub(super) dimensions: Vec<Field<'s>>,
     pub(super) unit: Option<UnitField<'s>>,
+    /// What cells say.
+    pub(super) blanks: &'s Blanks,
     /// What reading them may take.
     pub(super) memory: Memory,
 }
+
+/// Of a spec that says nothing of them.
+static PLAIN: Blanks = Blanks { empty: Vec::new(), trim: false };
 
 /// How one dimension is read. Two dimensions may read the same column.
 pub(super) struct Field<'s> {
@@ -28,27 +36,81 @@ pub(super) struct UnitField<'s> {
     pub(super) max_rows: u32,
     /// The columns that order the rows of a unit; in the order of the file where there are none.
     pub(super) order: Vec<&'s str>,
+    /// What becomes of rows without one.
+    pub(super) without: Option<Without>,
+    /// How many rows without one were met that are units by themselves.
+    pub(super) alone: AtomicU64,
+}
+
+/// Whose a row is.
+pub(super) enum Whose<'c> {
+    /// A unit's, by its identifier.
+    Unit(&'c [u8]),
+    /// Its own: bytes that are no text, and that no other row has.
+    Own([u8; 9]),
+    /// Nobody's: it does not count.
+    Nobody,
+}
+
+impl UnitField<'_> {
+    /// Whose the row with this identifier is.
+    ///
+    /// **Guarantee.** Rows without a unit change nothing for those that have one. **Proof.** One that is dropped enters no count. One that is its own
+    /// unit has an identifier that no text equals and no other row has, so it is in no other's group, and is protected as any unit of one row. ∎
+    pub(super) fn whose<'c>(&self, id: &'c [u8]) -> Whose<'c> {
+        match (id, self.without) {
+            ([], Some(Without::Own)) => {
+                let mut own = [0xff; 9];
+                let (_, number) = own.split_at_mut(1);
+                number.copy_from_slice(&self.alone.fetch_add(1, Ordering::Relaxed).to_le_bytes());
+                Whose::Own(own)
+            }
+            ([], Some(Without::Drop)) => Whose::Nobody,
+            _ => Whose::Unit(id),
+        }
+    }
 }
 
 impl<'s> Fields<'s> {
     pub(super) fn of(spec: &'s Spec, memory: Memory) -> Result<Fields<'s>, IngestError> {
+        let blanks = spec.data.as_ref().map_or(&PLAIN, |data| &data.blanks);
         let dimensions = spec.cube.dimensions.iter().enumerate().map(|(at, dimension)| {
             let wrong = |what| IngestError::Coding { dimension: dimension.name.clone(), what };
             let column =
                 spec.columns.get(at).ok_or_else(|| wrong("no column of the data is named for it"))?;
             let nodes = dimension.levels.last().map_or(0, |level| level.len());
-            let coder = Coder::new(column, nodes).map_err(wrong)?;
+            let coder = Coder::new(column, nodes, blanks).map_err(wrong)?;
             let nodes = u32::try_from(nodes).map_err(|_| wrong("it has too many categories"))?;
             Ok(Field { column: &column.column, coder, nodes })
         });
+        let amounts = spec.amounts.iter().filter(|a| !a.tables.is_empty()).map(|amount| {
+            let quantity = &amount.quantity;
+            let wrong = |what| IngestError::Coding { dimension: quantity.name.clone(), what };
+            let more = u64::from(quantity.missing == NoValue::Skip);
+            let nodes =
+                u32::try_from(quantity.reach() + 1 + more).map_err(|_| wrong("it has too many steps"))?;
+            Ok(Field { column: &amount.column, coder: Coder::amount(quantity, blanks), nodes })
+        });
         let unit = match &spec.privacy.unit {
             Unit::Row => None,
-            Unit::Column { column, max_rows, order } => {
+            Unit::Column { column, max_rows, order, without } => {
                 let order = order.iter().map(String::as_str).collect();
-                Some(UnitField { column, max_rows: *max_rows, order })
+                Some(UnitField {
+                    column,
+                    max_rows: *max_rows,
+                    order,
+                    without: *without,
+                    alone: AtomicU64::new(0),
+                })
             }
         };
-        Ok(Fields { dimensions: dimensions.collect::<Result<_, _>>()?, unit, memory })
+        Ok(Fields { dimensions: dimensions.chain(amounts).collect::<Result<_, _>>()?, unit, blanks, memory })
+    }
+
+    /// The same, of text whose numbers are written so.
+    pub(super) fn written(mut self, numbers: Digits) -> Fields<'s> {
+        self.dimensions.iter_mut().for_each(|field| field.coder.written(numbers));
+        self
     }
 
     /// In which order columns are complained of: the unit's, those that order its rows, the dimensions'.
@@ -69,7 +131,8 @@ impl<'s> Fields<'s> {
 }
 
 /// Whether a cell says whose row it is.
-pub(super) fn unit_of(id: &[u8]) -> Result<(), Fault> {
+pub(super) fn unit_of(whose: &Whose<'_>) -> Result<(), Fault> {
+    let Whose::Unit(id) = whose else { return Ok(()) };
     if id.is_empty() {
         return Err(Fault::NoUnit);
     }

@@ -2,8 +2,8 @@
 
 use super::error::IngestError;
 use super::same;
-use crate::spec::{Format, Spec};
-use std::io;
+use crate::spec::{Data, Format, Spec};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use zeroize::Zeroizing;
@@ -55,8 +55,19 @@ impl DataFile {
     /// Whether it has the same lines as a text that would be published.
     pub(crate) fn has_lines(&self, public: &[u8]) -> io::Result<bool> {
         // Other line ends add at most one byte to each line, and lines have at least one.
-        let near = (public.len() as u64 / 2..=2 * public.len() as u64 + 3).contains(&self.size);
-        Ok(near && same::lines(public, &std::fs::read(&self.path)?))
+        let most = 2 * public.len() as u64 + 3;
+        let near = self.is_packed() || (public.len() as u64 / 2..=most).contains(&self.size);
+        if !near {
+            return Ok(false);
+        }
+        let mut own = Zeroizing::new(Vec::new());
+        crate::unpack::open(&self.path)?.take(most + 1).read_to_end(&mut own)?;
+        Ok(same::lines(public, &own))
+    }
+
+    /// Whether its size says nothing of what is in it.
+    pub(super) fn is_packed(&self) -> bool {
+        self.text.is_none() && crate::unpack::is_packed(&self.path)
     }
 
     /// Begins to read it.
@@ -64,7 +75,7 @@ impl DataFile {
         let failed = |error: io::Error| IngestError::Open { path: self.path.clone(), error: error.kind() };
         Ok(match &self.text {
             Some(text) => Box::new(io::Cursor::new(text.clone())),
-            None => Box::new(std::fs::File::open(&self.path).map_err(failed)?),
+            None => crate::unpack::open(&self.path).map_err(failed)?,
         })
     }
 }
@@ -76,8 +87,12 @@ impl DataFile {
 /// says what a file is. Files of both formats side by side are refused, for the same rows may well be in both; and so is whatever might be data and
 /// would be left out.
 pub fn files(spec: &Spec, path: &Path) -> Result<Vec<DataFile>, IngestError> {
+    files_of(spec.data.as_ref(), path)
+}
+
+/// [`files`], of a spec that says this of its data, or of none.
+pub fn files_of(own: Option<&Data>, path: &Path) -> Result<Vec<DataFile>, IngestError> {
     let unreadable = |error: io::Error| IngestError::Open { path: path.to_owned(), error: error.kind() };
-    let own = spec.data.as_ref();
     let listed = match std::fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => folder(path)?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => match pattern(path)? {
@@ -113,9 +128,9 @@ pub fn format(spec: &Spec, path: &Path) -> Format {
 
 /// What the end of a name says.
 fn named(path: &Path) -> Option<Format> {
-    match path.extension() {
-        Some(end) if end.eq_ignore_ascii_case("parquet") => Some(Format::Parquet),
-        Some(end) if end.eq_ignore_ascii_case("csv") => Some(Format::Csv),
+    match crate::unpack::ending(path)?.as_str() {
+        "parquet" if !crate::unpack::is_packed(path) => Some(Format::Parquet),
+        "csv" => Some(Format::Csv),
         _ => None,
     }
 }

@@ -94,8 +94,8 @@ impl Frame {
         same::lines(part.text.as_ref(), self.text.as_ref())
     }
 
-    /// Refuses columns of a type that does not fit: as in Parquet, fractions are no labels and no whole numbers, for with `other` in the
-    /// dimension all of them would go there unnoticed.
+    /// Refuses columns of a type that does not fit: as in Parquet, fractions are no labels, for with `other` in the dimension all of them would go there
+    /// unnoticed.
     pub(super) fn fits(&self, fields: &Fields<'_>) -> Result<(), IngestError> {
         let unit = fields.unit.iter().map(|unit| (unit.column, Kind::Labels));
         let dimensions = fields.dimensions.iter().map(|field| (field.column, field.coder.kind()));
@@ -107,9 +107,9 @@ impl Frame {
                 (Held::Text, _)
                 | (Held::Whole, Kind::Labels | Kind::Whole | Kind::Number | Kind::Order)
                 | (Held::Truth, Kind::Labels)
-                | (Held::Fraction, Kind::Number)
-                | (Held::Date, Kind::Dates | Kind::Order) => continue,
-                (Held::Whole, Kind::Dates) => "whole numbers",
+                | (Held::Fraction, Kind::Whole | Kind::Number)
+                | (Held::Date, Kind::Dates | Kind::Times | Kind::Order) => continue,
+                (Held::Whole, Kind::Dates | Kind::Times) => "whole numbers",
                 (Held::Date, _) => "dates",
                 (Held::Truth, _) => "true or false",
                 (Held::Fraction, _) => "fractions",

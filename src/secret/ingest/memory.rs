@@ -59,5 +59,5 @@ pub fn least_for_units(threads: usize, format: Format) -> u64 {
     (threads as u64) * each
 }
 
-/// A quote that is never closed would make the rest of the file one record.
-const LONGEST: usize = 1 << 26;
+/// A quote that is never closed would make the rest of the file one record. Nor is a Parquet file with a longer page drafted a spec of.
+pub(super) const LONGEST: usize = 1 << 26;

@@ -19,6 +19,7 @@
 //! | `chunk`, `rows` | coded rows: some thousand, or all |
 //! | `unit`, `zeros` | which rows count, and which must not be |
 
+mod amount;
 mod check;
 mod chunk;
 mod code;
@@ -48,7 +49,7 @@ pub use crate::calendar::written as day_text;
 pub use check::{Problem, Report, check};
 pub(in crate::secret) use chunk::{CHUNK, Chunk};
 pub use error::{Fault, IngestError, Place};
-pub use files::{DataFile, files, format};
+pub use files::{DataFile, files, files_of, format};
 pub use frame::{Frame, Held};
 pub use memory::{Means, Memory, least_for_units, least_memory};
 pub use numbers::Number;
@@ -104,6 +105,8 @@ fn room_for_rows(spec: &Spec, path: &Path, memory: Memory) -> Result<(), IngestE
     for file in files(spec, path)? {
         rows = rows.saturating_add(match file.format {
             // A cell is a byte at least, or what parts it from the next.
+            // A byte may be any number of rows.
+            Format::Csv if file.is_packed() => u64::MAX,
             Format::Csv => file.size / (fields.dimensions.len() as u64).max(1),
             Format::Parquet => Groups::open(&file.path, file.size, &fields)?.rows(),
         });
@@ -130,6 +133,18 @@ pub(in crate::secret) fn each<S: Take>(
     make: &(dyn Fn() -> S + Sync),
 ) -> Result<Seen<S>, IngestError> {
     each_of(spec, &files(spec, path)?, &options(spec), means, settings, make)
+}
+
+/// The columns of these files, which are all of one format: only text has numbers that are written somehow.
+fn fields<'s>(
+    spec: &'s Spec,
+    files: &[DataFile],
+    options: &CsvOptions,
+    memory: Memory,
+) -> Result<Fields<'s>, IngestError> {
+    let fields = Fields::of(spec, memory)?;
+    let text = files.first().is_some_and(|file| file.format == Format::Csv);
+    Ok(if text { fields.written(options.numbers) } else { fields })
 }
 
 /// How the spec says that text is written.
@@ -159,7 +174,7 @@ fn each_of<S: Take>(
     settings: Settings,
     make: &(dyn Fn() -> S + Sync),
 ) -> Result<Seen<S>, IngestError> {
-    let fields = Fields::of(spec, means.memory)?;
+    let fields = fields(spec, files, options, means.memory)?;
     let zeros = Zeros::of(spec);
     let size = files.iter().map(|file| file.size).fold(0, u64::saturating_add);
     // Choosing among rows that were read takes about as long as reading them again.

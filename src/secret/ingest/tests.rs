@@ -7,8 +7,12 @@ use crate::cube::{Cube, Dimension};
 use crate::exact::Rational;
 use crate::numeric::tries::tries;
 use crate::plan::{BudgetRule, Neighbours};
+use crate::release::Without;
 use crate::secret::ingest::Means;
-use crate::spec::{Budget, Coding, Column, CsvOptions, Data, Encoding, Format, Privacy, StrategySpec, Unit};
+use crate::spec::{
+    Blanks, Budget, Coding, Column, CsvOptions, Data, DayFormat, Digits, Encoding, Format, Privacy,
+    StrategySpec, Taken, Unit,
+};
 use crate::watch::Watch;
 use std::path::PathBuf;
 use tempfile::TempDir;
@@ -16,7 +20,10 @@ use tempfile::TempDir;
 /// A dimension that reads the column of its own name and has this many nodes.
 pub(in crate::secret) fn column(name: &str, nodes: usize, coding: Coding) -> (Dimension, Column) {
     let labels = (0..nodes).map(|node| format!("{name}{node}")).collect();
-    (Dimension::plain(name, labels), Column { column: name.into(), coding, missing: None, other: None })
+    (
+        Dimension::plain(name, labels),
+        Column { column: name.into(), coding, missing: None, other: None, taken: Default::default() },
+    )
 }
 
 pub(in crate::secret) fn labels(name: &str, labels: &[&str]) -> (Dimension, Column) {
@@ -41,6 +48,7 @@ pub(in crate::secret) fn spec(columns: impl IntoIterator<Item = (Dimension, Colu
         title: String::new(),
         description: None,
         licence: None,
+        amounts: Vec::new(),
         contact: None,
         supersedes: None,
         demo: true,
@@ -52,6 +60,7 @@ pub(in crate::secret) fn spec(columns: impl IntoIterator<Item = (Dimension, Colu
             path: PathBuf::from("nowhere.csv"),
             format: Format::Csv,
             csv: CsvOptions::default(),
+            blanks: Default::default(),
         }),
         privacy: Privacy {
             unit: Unit::Row,
@@ -94,7 +103,7 @@ fn with_options(mut spec: Spec, edit: impl FnOnce(&mut CsvOptions)) -> Spec {
 }
 
 pub(in crate::secret) fn with_unit(mut spec: Spec, column: &str, max_rows: u32) -> Spec {
-    spec.privacy.unit = Unit::Column { column: column.into(), max_rows, order: Vec::new() };
+    spec.privacy.unit = Unit::Column { column: column.into(), max_rows, order: Vec::new(), without: None };
     spec
 }
 
@@ -176,14 +185,142 @@ fn missing_and_other() {
     let spec = spec(three().map(lenient));
     good(
         &spec,
-        "sex,age,pay\n,,\nc,17,-0.6\n a,20.0,nan\nA,2e1,inf\nb,x,1e999\n\"\",99999999999999999999,ten\n",
+        "sex,age,pay\n,,\nc,17,-0.6\n a,20.5,nan\nA,2e1,inf\nb,x,1e999\n\"\",99999999999999999999,ten\n",
         &[&[2, 82, 3], &[3, 83, 4], &[3, 83, 4], &[3, 83, 4], &[1, 83, 4], &[2, 83, 4]],
     );
+    // Whole numbers with gaps, as data frames write them.
+    good(&spec, "sex,age,pay\na,20.0,1\nb,+18.000,1\n", &[&[0, 2, 1], &[1, 0, 1]]);
     // An empty text may be a category by itself, but `missing` comes first.
     let mut own = labels("sex", &["a", ""]);
     good(&self::spec([own.clone(), labels("x", &["y"])]), "sex,x\n,y\na,y\n", &[&[1, 0], &[0, 0]]);
     own.1.missing = Some(0);
     good(&self::spec([own, labels("x", &["y"])]), "sex,x\n,y\n", &[&[0, 0]]);
+}
+
+fn with_cells(mut spec: Spec, empty: &[&str], trim: bool) -> Spec {
+    let empty = empty.iter().map(|text| (*text).to_owned()).collect();
+    spec.data.as_mut().unwrap().blanks = Blanks { empty, trim };
+    spec
+}
+
+/// Texts that are no value, and blanks that are no part of one: of dimensions, units, and what orders rows.
+#[test]
+fn empty_texts_and_blanks() {
+    let lenient = || spec(three().map(lenient));
+    let said = with_cells(lenient(), &["", "NA", "20"], false);
+    good(&said, "sex,age,pay\nNA,NA,NA\na,20,20\nb, 20,20.0\n", &[&[2, 82, 3], &[0, 82, 3], &[1, 83, 2]]);
+    let said = with_cells(lenient(), &["NA"], true);
+    good(
+        &said,
+        "sex,age,pay\n a , 21\t, 0.5\n NA ,\t, NA\nb,2 1,1\n",
+        &[&[0, 3, 1], &[2, 82, 3], &[1, 83, 1]],
+    );
+    let strict = with_cells(spec([labels("x", &["a"])]), &["NA"], true);
+    bad(
+        &strict,
+        "x,y\nNA,MARS\n",
+        "MARS",
+        "row 1 (line 2), column \"x\": the cell is empty, and the dimension has no `missing`",
+    );
+    let units = with_unit(strict, "who", 1);
+    good(&units, "who,x\nu,a\n u,a\nv,a\n", &[&[0], &[0]]);
+    bad(
+        &units,
+        "who,x\nNA,a\n",
+        NONE,
+        "row 1 (line 2), column \"who\": the cell is empty, so the row belongs to no unit of privacy",
+    );
+}
+
+/// Digits as other languages write them: groups are whole, and what the spec does not say is no number.
+#[test]
+fn numbers_of_other_languages() {
+    let lenient = || spec(three().map(lenient));
+    let written = |decimal, thousands| {
+        with_options(lenient(), |o| {
+            o.delimiter = b';';
+            o.numbers = Digits { decimal, thousands };
+        })
+    };
+    let pay = |spec: &Spec, cell: &str| {
+        read_bytes(spec, format!("sex;age;pay\na;20;{cell}\n").as_bytes()).unwrap()[0][2]
+    };
+    let german = written(b',', Some('.'));
+    for (cell, node) in [
+        ("0,05", 0),
+        ("0,1", 1),
+        ("-0,5", 0),
+        ("1.000", 2),
+        ("1.000,00", 2),
+        ("1000", 2),
+        ("1,5e1", 2),
+        ("999", 2),
+        ("1.00", 4),
+        ("10.00,0", 4),
+        ("1..000", 4),
+        (".100", 4),
+        ("1.000.", 4),
+        ("1000.000", 4),
+        ("0,1.000", 4),
+        ("1,2,3", 4),
+        ("+", 4),
+        ("", 3),
+    ] {
+        assert_eq!(pay(&german, cell), node, "{cell}");
+    }
+    for (cell, node) in [("1 000", 4), ("1\u{202f}000,0", 2), ("1.5", 4), ("1,5", 1)] {
+        assert_eq!(pay(&written(b',', Some('\u{202f}')), cell), node, "{cell}");
+    }
+    assert_eq!((pay(&written(b'.', Some(',')), "1,000.0"), pay(&written(b',', None), "1.000")), (2, 4));
+    let long = format!("0,{}1", "0".repeat(80));
+    assert_eq!(pay(&german, &long), 4);
+    let whole = with_options(
+        spec([column("n", 3, Coding::Range { lo: 9_999, hi: 10_001 }), labels("x", &["y"])]),
+        |o| {
+            o.delimiter = b';';
+            o.numbers = Digits { decimal: b',', thousands: Some('.') };
+        },
+    );
+    good(&whole, "n;x\n10.000;y\n10.001,0;y\n9999;y\n", &[&[1, 0], &[2, 0], &[0, 0]]);
+}
+
+/// What is beyond the ends counts there; what is no number does not.
+#[test]
+fn far_numbers() {
+    let mut dimensions = three().map(lenient);
+    dimensions.iter_mut().for_each(|(_, column)| column.taken.clamp = true);
+    good(
+        &spec(dimensions),
+        "sex,age,pay\na,17,-0.6\na,120,1e9\na,-99999999999999999999,-1e300\na,99999999999999999999.0,10\na,17.5,inf\na,x,x\n",
+        &[&[0, 0, 0], &[0, 81, 2], &[0, 0, 0], &[0, 81, 2], &[0, 83, 4], &[0, 83, 4]],
+    );
+}
+
+/// Days in a stated way, and days with a time behind them.
+#[test]
+fn days_of_other_ways() {
+    let days = |format: Option<&str>, time| {
+        let mut days = lenient(column("d", 2, Coding::Dates { first: 19_782, last: 19_783 }));
+        days.1.taken = Taken { format: format.map(|f| DayFormat::new(f).unwrap()), time, clamp: false };
+        spec([days, labels("x", &["y"])])
+    };
+    let one =
+        |spec: &Spec, cell: &str| read_bytes(spec, format!("d,x\n{cell},y\n").as_bytes()).unwrap()[0][0];
+    for (format, time, cell, node) in [
+        (None, false, "2024-02-29", 0),
+        (None, false, "2024-02-29 12:00", 3),
+        (None, true, "2024-02-29", 0),
+        (None, true, "2024-03-01T23:59:59.999Z", 1),
+        (None, true, "2024-03-01 24:00", 3),
+        (None, true, "2024-03-01 ", 3),
+        (Some("DD.MM.YYYY"), false, "01.03.2024", 1),
+        (Some("DD.MM.YYYY"), false, "2024-03-01", 3),
+        (Some("M/D/YYYY"), true, "3/1/2024 9:00", 3),
+        (Some("M/D/YYYY"), true, "3/1/2024 09:00", 1),
+        (Some("M/D/YYYY"), true, "", 2),
+    ] {
+        assert_eq!(one(&days(format, time), cell), node, "{format:?} {cell}");
+    }
 }
 
 /// One column's empty line is a row, as those write it who do not quote; of several columns it is none.
@@ -276,7 +413,9 @@ fn errors_of_cells() {
         bad(&spec(), format!("sex,age,pay\na,20,{pay}\n"), pay, &at(1, "pay", outside));
     }
     let whole = "the value is not a whole number, and the dimension has no `other`";
-    for age in ["77.0", "77e1", "77 ", " 77", "0x77", "٢٠٢٠", "MARS", "7-7", "+-77"] {
+    for age in
+        ["77.5", "77.0x", "77.", ".0", "77.0.0", "77e1", "77 ", " 77", "0x77", "٢٠٢٠", "MARS", "7-7", "+-77"]
+    {
         bad(&spec(), format!("sex,age,pay\na,{age},1\n"), age, &at(1, "age", whole));
     }
     for age in ["+", "-"] {
@@ -459,6 +598,92 @@ fn units_are_bounded() {
         "hwo",
         "the data has no column \"who\" among its 2; column 1 is spelt nearly so (a file without a header row needs `columns` in the spec)",
     );
+}
+
+/// Rows without a unit: each by itself, or none of them; whatever the others' identifiers are, and rows that stand before or behind.
+#[test]
+fn rows_without_a_unit() {
+    let bounded = |without, order: bool| {
+        let mut spec = with_unit(spec([labels("x", &["a", "b"]), lenient(labels("y", &["c"]))]), "who", 1);
+        if let Unit::Column { without: own, order: by, .. } = &mut spec.privacy.unit {
+            *own = without;
+            if order {
+                by.push("t".into());
+            }
+        }
+        with_cells(spec, &["NA"], false)
+    };
+    let text = "who,x,y,t\nu,a,c,2\n,a,c,1\nu,b,c,1\nNA,b,,3\n,a,d,1\nv,b,c,1\n";
+    let mut sorted = read_bytes(&bounded(Some(Without::Own), false), text.as_bytes()).unwrap();
+    sorted.sort();
+    assert_eq!(sorted, [[0, 0], [0, 0], [0, 2], [1, 0], [1, 1]]);
+    let mut sorted = read_bytes(&bounded(Some(Without::Drop), true), text.as_bytes()).unwrap();
+    sorted.sort();
+    assert_eq!(sorted, [[1, 0], [1, 0]]);
+    let strange = "who,x,y,t\n,MARS,c,1\n";
+    for without in [None, Some(Without::Own), Some(Without::Drop)] {
+        assert!(
+            read_bytes(&bounded(without, false), strange.as_bytes()).is_err(),
+            "a bad row is an error even where it does not count"
+        );
+    }
+    // Many of them are as many units, however the work is shared out.
+    let many = format!("who,x,y,t\n{}", ",a,c,1\nw,b,c,1\n".repeat(9000));
+    assert_eq!(read_bytes(&bounded(Some(Without::Own), false), many.as_bytes()).unwrap().len(), 9001);
+    assert_eq!(read_bytes(&bounded(Some(Without::Drop), false), many.as_bytes()).unwrap().len(), 1);
+}
+
+/// Packed text is read as the text itself, line by line, beside text that is not packed; what is cut short is told, and not as less.
+#[cfg(feature = "parquet")]
+#[test]
+fn packed_texts() {
+    use std::io::Write;
+    let spec = spec([labels("x", &["a", "b"]), column("n", 20_000, Coding::Range { lo: 0, hi: 19_999 })]);
+    let text = |rows: std::ops::Range<usize>| {
+        let rows: String = rows.map(|n| format!("{},{n}\n", ["a", "b"][n % 2])).collect();
+        format!("x,n\n{rows}")
+    };
+    let dir = TempDir::new().unwrap();
+    let gzip = |text: &str| {
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packed.write_all(text.as_bytes()).unwrap();
+        packed.finish().unwrap()
+    };
+    let whole = text(0..9000);
+    let (head, tail) = whole.split_at(7777);
+    // As `cat` puts two of them together.
+    std::fs::write(dir.path().join("a.csv.gz"), [gzip(head), gzip(tail)].concat()).unwrap();
+    std::fs::write(dir.path().join("b.csv.zst"), zstd::encode_all(text(9000..15_000).as_bytes(), 3).unwrap())
+        .unwrap();
+    std::fs::write(dir.path().join("c.csv"), text(15_000..20_000)).unwrap();
+    let all = read(&spec, dir.path(), &Means::default()).unwrap();
+    let mut numbers: Vec<u32> = codes(&all).into_iter().map(|row| row[1]).collect();
+    numbers.sort_unstable();
+    assert!(numbers.into_iter().eq(0..20_000));
+    // Of what is packed nobody knows how many rows it may be.
+    let little = Means { memory: Memory::at_most(1 << 30), ..Means::default() };
+    assert!(matches!(read(&spec, &dir.path().join("a.csv.gz"), &little), Err(IngestError::Little { .. })));
+    let path = dir.path().join("d.csv.gz");
+    std::fs::write(&path, gzip(&format!("{}MARS,1\n", text(0..10)))).unwrap();
+    let wrong = read(&spec, &path, &Means::default()).unwrap_err().to_string();
+    assert_eq!(
+        wrong,
+        "row 11 (line 12), column \"x\": the value is outside the domain, and the dimension has no `other`"
+    );
+    let whole = gzip(&text(0..9000));
+    std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    assert!(matches!(read(&spec, &path, &Means::default()), Err(IngestError::Read { .. })));
+    std::fs::write(&path, "x,n\na,1\n").unwrap();
+    let wrong = read(&spec, &path, &Means::default()).unwrap_err().to_string();
+    assert!(!wrong.contains("a,1"), "{wrong}");
+    // Over more than eight megabytes nothing looks back.
+    let far = zstd::bulk::Compressor::new(1).and_then(|mut packer| {
+        packer.set_parameter(zstd::zstd_safe::CParameter::WindowLog(26))?;
+        packer.compress(&vec![b'\n'; 1 << 26])
+    });
+    let path = dir.path().join("e.csv.zst");
+    std::fs::write(&path, far.unwrap()).unwrap();
+    assert!(read(&spec, &path, &Means::default()).is_err());
 }
 
 #[test]

@@ -113,13 +113,35 @@ pub(crate) fn measure_copies(
 fn added_up(
     (data, counter): (&Data, &mut Tabulator<'_>),
     cube: &Cube,
-    subject: &Subject,
+    (subject, column): (&Subject, Option<usize>),
     cuboid: &Cuboid,
 ) -> Result<Option<Zeroizing<Vec<i64>>>, MeasureError> {
     Ok(match subject {
         Subject::Rows => Some(counter.cuboid(cube, cuboid)?.into_cells()),
+        // The columns of numbers stand behind those of the dimensions, in the order of their sums.
+        Subject::Sum(quantity) => {
+            let middle = i64::try_from(quantity.reach()).ok();
+            let (Some(reach), Some(column)) = (middle, column) else { return Ok(None) };
+            // From the middle, in halves of a step. A row without a value adds nothing.
+            let of =
+                |code: u64| i64::try_from(code).ok().filter(|&c| c <= reach).map_or(0, |c| 2 * c - reach);
+            Some(counter.added(cube, cuboid, column, of)?.into_cells())
+        }
+        Subject::Valued(quantity) => {
+            let Some(column) = column else { return Ok(None) };
+            let of = |code: u64| i64::from(code <= quantity.reach());
+            Some(counter.added(cube, cuboid, column, of)?.into_cells())
+        }
         Subject::CutUnits => i64::try_from(data.cut()).ok().map(|units| Zeroizing::new(vec![units])),
     })
+}
+
+/// The column of a number among those that were read.
+fn column_of(plan: &Plan, cube: &Cube, subject: &Subject) -> Option<usize> {
+    let own = subject.quantity()?;
+    let sums = plan.channels.iter().filter(|c| matches!(c.subject, Subject::Sum(_)));
+    let at = sums.filter_map(|c| c.subject.quantity()).position(|q| q == own)?;
+    Some(cube.dimensions.len() + at)
 }
 
 /// One measurement: count, scale up (or add up what the block adds up), add noise, take contrasts; for each copy.
@@ -133,7 +155,9 @@ fn one(
 ) -> Result<Vec<Vec<i64>>, MeasureError> {
     let overflow = || MeasureError::Overflow(index);
     let (channel, m) = drawn.first().measurement(index).ok_or_else(overflow)?;
-    let cells = added_up((data, counter), cube, &channel.subject, m.block.cuboid())?;
+    let subject = &channel.subject;
+    let column = column_of(drawn.first(), cube, subject);
+    let cells = added_up((data, counter), cube, (subject, column), m.block.cuboid())?;
     let mut cells = cells.ok_or_else(overflow)?;
     // Still secret: noise is added to each.
     *cells = m.block.apply(frame, std::mem::take(&mut *cells)).ok_or_else(overflow)?;

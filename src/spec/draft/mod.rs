@@ -7,19 +7,33 @@
 //! | file | idea |
 //! |---|---|
 //! | `survey` | what is known of one column |
+//! | `numbers`, `days` | bins for numbers, ways to write days |
 //! | `nested` | which columns lie in others |
 //! | `text` | rows from delimited text |
 //! | `write` | the draft |
 
+mod days;
 mod nested;
+mod numbers;
 mod survey;
 mod text;
 mod write;
 
 use super::CsvOptions;
 use nested::Nested;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use survey::{Survey, hash};
+
+/// What a file's types say of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holds {
+    /// Whatever its cells hold.
+    Anything,
+    /// Fractions, which are no labels.
+    Fractions,
+    /// Nothing of which a dimension can be made, and why.
+    Nothing(&'static str),
+}
 
 /// Why no draft could be made. Names rows and columns, never values.
 #[derive(Debug, thiserror::Error)]
@@ -69,7 +83,12 @@ pub enum DraftError {
 /// **The draft contains values of the data**: the categories of every text column and the range of every
 /// column of whole numbers. Each such list is marked `confirm`, because it becomes public with the spec.
 pub fn draft(data: &Path, folder: &Path) -> Result<String, DraftError> {
-    let (drawn, options) = text::read(data)?;
+    draft_of(&[data.to_owned()], data, folder)
+}
+
+/// [`draft`], of several files that `data` names.
+pub fn draft_of(files: &[PathBuf], data: &Path, folder: &Path) -> Result<String, DraftError> {
+    let (drawn, options) = text::read(files)?;
     drawn.draft(data, folder, Some(&options))
 }
 
@@ -83,8 +102,8 @@ pub struct Drawn {
 }
 
 impl Drawn {
-    /// No rows yet, of columns with these names; those of which no dimension can be made say why.
-    pub fn new(columns: Vec<(String, Option<&'static str>)>) -> Result<Drawn, &'static str> {
+    /// No rows yet, of columns with these names.
+    pub fn new(columns: Vec<(String, Holds)>) -> Result<Drawn, &'static str> {
         for (at, (name, _)) in columns.iter().enumerate() {
             if name.trim().is_empty() {
                 return Err("a column has no name");
@@ -97,8 +116,15 @@ impl Drawn {
             }
         }
         let nested = Nested::new(columns.len());
-        let columns = columns.into_iter().map(|(name, strange)| Survey::new(name, strange)).collect();
+        let columns = columns.into_iter().map(|(name, holds)| Survey::new(name, holds)).collect();
         Ok(Drawn { columns, nested, rows: 0, hashes: Vec::new(), places: Vec::new() })
+    }
+
+    /// Whether another file of the same table has these columns.
+    pub fn has(&self, columns: &[(String, Holds)]) -> bool {
+        let same =
+            |(own, (name, holds)): (&Survey, &(String, Holds))| own.name == *name && own.holds == *holds;
+        self.columns.len() == columns.len() && self.columns.iter().zip(columns).all(same)
     }
 
     /// One more row; an empty cell is an empty text.
@@ -114,9 +140,14 @@ impl Drawn {
         self.nested.see(&self.hashes, &self.places);
     }
 
+    /// The texts that stand for no value, as bits.
+    fn gaps(&self) -> u8 {
+        self.columns.iter().fold(0, |gaps, column| gaps | column.gaps())
+    }
+
     /// The draft; `folder` is where it will be put.
     pub fn draft(&self, data: &Path, folder: &Path, csv: Option<&CsvOptions>) -> Result<String, DraftError> {
-        if self.columns.iter().all(|c| c.domain().is_err()) {
+        if self.columns.iter().all(|c| c.domain(self.gaps()).is_err()) {
             return Err(DraftError::Nothing(data.display().to_string()));
         }
         Ok(write::write(self, data, folder, csv))
@@ -140,26 +171,91 @@ mod tests {
 
     #[test]
     fn columns_become_what_they_hold() {
-        let mut data = String::from("age,zip,sex,pay,id,note,year\n");
+        let mut data = String::from("age,zip,sex,pay,id,note,year,kids\n");
         for i in 0..300 {
             let (age, zip, sex) = (20 + i % 60, i % 7, if i % 11 == 0 { "" } else { ["M", "F"][i % 2] });
-            data += &format!("{age},0{zip},{sex},{i}.5,x{i},,{}\n", 1000 * (i % 9));
+            data += &format!("{age},0{zip},{sex},{i}.5,x{i},,{},{}.0\n", 1000 * (i % 9), i % 4);
         }
         let (text, spec) = draft_of("My people.csv", data.as_bytes()).unwrap();
         let names: Vec<&str> = spec.cube.dimensions.iter().map(|d| &*d.name).collect();
-        assert_eq!(names, ["age", "zip", "sex", "year"]);
+        assert_eq!(names, ["age", "zip", "sex", "pay", "year", "kids"]);
         assert_eq!(spec.columns[0].coding, Coding::Range { lo: 20, hi: 79 });
         assert_eq!(spec.cube.dimensions[1].levels[1].labels[0], "00", "codes with a leading zero stay text");
         assert_eq!(spec.cube.dimensions[2].levels[1].labels, ["F", "M", "unknown"]);
         assert_eq!(spec.columns[2].missing, Some(2));
-        assert_eq!(spec.cube.dimensions[3].levels[1].labels[1], "1000", "numbers in their own order");
-        assert_eq!((&*spec.name, spec.workload.len()), ("my-people", 1 + 4 + 6));
-        assert_eq!(text.matches("# confirm:").count(), 4);
-        assert_eq!(text.matches("\nconfirmed = false\n").count(), 4);
+        assert!(
+            text.contains(
+                "bins = [0, 20, 40, 60, 80, 100, 120, 140, 160, 180, 200, 220, 240, 260, 280, 300]"
+            ),
+            "{text}"
+        );
+        assert!(text.contains("# 15 bins: every table with it has 15 times the cells"), "{text}");
+        assert_eq!(spec.cube.dimensions[4].levels[1].labels[1], "1000", "numbers in their own order");
+        assert_eq!(spec.columns[5].coding, Coding::Range { lo: 0, hi: 3 }, "2.0 is a whole number");
+        assert_eq!((&*spec.name, spec.workload.len()), ("my-people", 1 + 6 + 15));
+        assert_eq!(text.matches("# confirm:").count(), 6);
+        assert_eq!(text.matches("\nconfirmed = false\n").count(), 6);
         let refused = spec.confirmed().unwrap_err().to_string();
-        assert!(refused.contains("confirmed = false") && refused.contains("13 mistakes"), "{refused}");
+        assert!(refused.contains("confirmed = false") && refused.contains("15 mistakes"), "{refused}");
         assert!(!text.contains("x17") && !text.contains("17.5"), "long lists are not shown");
         assert!(text.contains("#? name = \"note\"") && text.contains("every cell is empty"));
+    }
+
+    /// Fractions are no labels, so that what `release` would refuse is not drafted.
+    #[test]
+    fn fractions_are_numbers() {
+        let domain = |holds, cells: &[&str]| {
+            let mut drawn = Drawn::new(vec![("x".into(), holds)]).unwrap();
+            cells.iter().for_each(|cell| drawn.row([*cell].into_iter()));
+            drawn.columns[0].domain(0).map_err(str::to_owned)
+        };
+        let dear = &["2700.0", "49999.0", "120000.0", "3100.0", "41000.0", ""];
+        assert_eq!(
+            domain(Holds::Fractions, dear).unwrap(),
+            "bins = [0, 10000, 20000, 30000, 40000, 50000, 60000, 70000, 80000, 90000, 100000, 110000, 120000]"
+        );
+        assert_eq!(domain(Holds::Fractions, &["2.0", "5.0"]).unwrap(), "range = [2, 5]");
+        assert_eq!(domain(Holds::Fractions, &["0.5"]).unwrap(), "bins = [0, 1]");
+        assert_eq!(domain(Holds::Anything, &["0.5", "1.5"]).unwrap(), "categories = [\"0.5\", \"1.5\"]");
+        for strange in [&["NaN"][..], &["inf", "1.5"], &["1e300", "-1.5"], &["1e-300", "0.0"]] {
+            assert!(domain(Holds::Fractions, strange).is_err(), "{strange:?}");
+        }
+    }
+
+    /// Days as they are written, and what R, Python and databases write where there is no value.
+    #[test]
+    fn ways_of_days_and_gaps() {
+        let data = "day,seen,us,either,age,country,pay\n31.03.2024,2024-03-31 23:59:01,1/31/2024,01/02/2024,NA,NA,1.5\n\
+            01.04.2024,2024-04-01T00:00:00Z,12/1/2024,02/01/2024,7,DE,NULL\n";
+        let (text, spec) = draft_of("rows.csv", data.as_bytes()).unwrap();
+        assert!(text.contains("empty = [\"NA\", \"NULL\"]"), "{text}");
+        assert!(text.contains("format = \"DD.MM.YYYY\"\ndates = [\"2024-03-31\", \"2024-04-01\"]"), "{text}");
+        assert!(text.contains("time = \"day\"\ndates = [\"2024-03-31\", \"2024-04-01\"]"), "{text}");
+        assert!(text.contains("format = \"M/D/YYYY\"\ndates = [\"2024-01-31\", \"2024-12-01\"]"), "{text}");
+        assert!(text.contains("whether the month or the day comes first"), "{text}");
+        let names: Vec<&str> = spec.cube.dimensions.iter().map(|d| &*d.name).collect();
+        assert_eq!(names, ["day", "seen", "us", "age", "country", "pay"]);
+        assert_eq!(spec.cube.dimensions[4].levels[1].labels, ["DE", "unknown"]);
+        // Of words alone nobody knows which is none.
+        let (text, spec) = draft_of("rows.csv", b"country,x\nNA,a\nDE,a\n").unwrap();
+        assert!(
+            !text.contains("empty =") && spec.cube.dimensions[0].levels[1].labels == ["DE", "NA"],
+            "{text}"
+        );
+    }
+
+    /// Several files are one table; one with other columns is named.
+    #[test]
+    fn files_of_one_table() {
+        let folder = tempfile::tempdir().unwrap();
+        let files: Vec<PathBuf> = ["a.csv", "b.csv"].map(|name| folder.path().join(name)).to_vec();
+        std::fs::write(&files[0], "sex,age\nF,1\n").unwrap();
+        std::fs::write(&files[1], "sex,age\nM,90\n").unwrap();
+        let text = super::draft_of(&files, folder.path(), folder.path()).unwrap();
+        assert!(text.contains("[\"F\", \"M\"]") && text.contains("range = [1, 90]"), "{text}");
+        std::fs::write(&files[1], "sex,income\nM,90\n").unwrap();
+        let refused = super::draft_of(&files, folder.path(), folder.path()).unwrap_err().to_string();
+        assert!(refused.ends_with("b.csv, line 1: its columns are not those of the first file"), "{refused}");
     }
 
     /// A file without a line of names: its first person is not published as names without a word.
@@ -300,6 +396,15 @@ mod tests {
         assert_eq!(district.levels[1].labels, ["r0", "r1", "r2", "r3"]);
     }
 
+    /// Whose rows they are by what repeats, whatever the column is called.
+    #[test]
+    fn units_by_any_name() {
+        let mut data = String::from("insured,drug\n");
+        (0..900).for_each(|i| data += &format!("v{},{}\n", i * 7 % 400, i % 3));
+        let (text, _) = draft_of("rows.csv", data.as_bytes()).unwrap();
+        assert!(text.contains("#?   unit = { column = \"insured\", max_rows = 3 }"), "{text}");
+    }
+
     /// Against looking at all rows for every two columns.
     #[test]
     fn what_lies_in_what() {
@@ -319,7 +424,8 @@ mod tests {
                         .collect()
                 })
                 .collect();
-            let mut drawn = Drawn::new((0..width).map(|c| (format!("c{c}"), None)).collect()).unwrap();
+            let mut drawn =
+                Drawn::new((0..width).map(|c| (format!("c{c}"), Holds::Anything)).collect()).unwrap();
             table.iter().for_each(|row| drawn.row(row.iter().map(String::as_str)));
             for a in 0..width {
                 for b in (0..width).filter(|b| *b != a) {

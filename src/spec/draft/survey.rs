@@ -1,5 +1,8 @@
 //! What is known of one column.
 
+use super::Holds;
+use super::days::Days;
+use super::numbers::Numbers;
 use crate::calendar;
 use crate::release::texts::is_plain;
 use std::collections::HashMap;
@@ -8,6 +11,17 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A column with more different values than this is left for people to decide.
 const MOST_VALUES: usize = 200;
+
+/// Texts that programs write where there is no value. Among numbers and days they are told at once; other columns may have them as words.
+pub(super) const GAPS: [&str; 6] = ["NA", "NULL", "null", "NaN", "nan", "N/A"];
+
+/// Whether a text is one of those that stand for no value.
+fn is_gap(value: &str, gaps: u8) -> bool {
+    GAPS.iter().position(|gap| *gap == value).is_some_and(|gap| gaps & 1 << gap != 0)
+}
+
+/// So many different fractions are a list, more are numbers.
+const FEW: usize = 20;
 
 /// In bytes: a value or a name that is longer is no label for people.
 pub(super) const LONGEST: usize = 1000;
@@ -25,16 +39,21 @@ pub(super) fn hash(value: &str) -> u64 {
 /// What is known about a column when all rows have been seen.
 pub(super) struct Survey {
     pub name: String,
-    /// Why no dimension can be made of it, whatever its values.
-    strange: Option<&'static str>,
+    pub holds: Holds,
     /// The different values and their numbers, one more than may be listed at most.
     values: HashMap<String, u32>,
     /// Smallest and largest, as long as all values are whole numbers.
     whole: Option<(i64, i64)>,
-    /// First and last, as long as all values are days.
-    days: Option<(i64, i64)>,
-    /// All values are numbers.
-    numbers: bool,
+    /// As long as all values are days.
+    days: Option<Days>,
+    /// Which texts were met that often stand for no value.
+    gaps: u8,
+    /// A value that is none of them was met.
+    begun: bool,
+    /// As long as all values are numbers.
+    numbers: Option<Numbers>,
+    /// Some number has a point or an exponent.
+    pointed: bool,
     pub empty: bool,
     /// Some value is too long to be listed.
     long: bool,
@@ -45,14 +64,17 @@ pub(super) struct Survey {
 }
 
 impl Survey {
-    pub fn new(name: String, strange: Option<&'static str>) -> Survey {
+    pub fn new(name: String, holds: Holds) -> Survey {
         Survey {
             name,
-            strange,
+            holds,
             values: HashMap::new(),
             whole: None,
-            days: None,
-            numbers: true,
+            days: Some(Days::new()),
+            gaps: 0,
+            begun: false,
+            numbers: Some(Numbers::new()),
+            pointed: false,
             empty: false,
             long: false,
             rows: HashMap::new(),
@@ -69,23 +91,36 @@ impl Survey {
         };
         self.count(hash);
         if value.len() > LONGEST {
-            (self.long, self.whole, self.days, self.numbers) = (true, None, None, false);
+            (self.long, self.whole, self.days, self.numbers) = (true, None, None, None);
             return None;
         }
-        if self.values.len() > MOST_VALUES && self.whole.is_none() && self.days.is_none() && !self.numbers {
+        if self.values.len() > MOST_VALUES && self.days.is_none() && self.numbers.is_none() {
             return self.values.get(value).copied();
         }
-        let first = self.values.is_empty() && !self.long;
-        // 007 and +7 are spellings, not numbers.
-        let whole = value.parse::<i64>().ok().filter(|n| n.to_string() == value);
-        let wider = |n: Option<i64>, ends: Option<(i64, i64)>| match (n, ends) {
+        if let Some(gap) = GAPS.iter().position(|gap| *gap == value) {
+            self.gaps |= 1 << gap;
+            return self.place(value);
+        }
+        let first = !std::mem::replace(&mut self.begun, true);
+        // 007 and +7 are spellings, not numbers; 7.0 is how data frames write whole numbers with gaps.
+        let plain = value.strip_suffix(".0").unwrap_or(value);
+        let whole = plain.parse::<i64>().ok().filter(|n| n.to_string() == plain || value == "-0.0");
+        self.whole = match (whole, self.whole) {
             (Some(n), _) if first => Some((n, n)),
             (Some(n), Some((lo, hi))) => Some((lo.min(n), hi.max(n))),
             _ => None,
         };
-        self.whole = wider(whole, self.whole);
-        self.days = wider(calendar::read(value.as_bytes()), self.days);
-        self.numbers &= value.parse::<f64>().is_ok_and(f64::is_finite);
+        self.days = self.days.take().and_then(|days| days.and(value));
+        self.pointed |= plain.len() < value.len() || whole.is_none();
+        match (value.parse::<f64>().ok().filter(|n| n.is_finite()), &mut self.numbers) {
+            (Some(number), Some(numbers)) => numbers.see(number),
+            _ => self.numbers = None,
+        }
+        self.place(value)
+    }
+
+    /// The number of a value, if it is kept.
+    fn place(&mut self, value: &str) -> Option<u32> {
         let next = self.values.len() as u32;
         match self.values.get(value) {
             Some(place) => Some(*place),
@@ -109,8 +144,8 @@ impl Survey {
         }
     }
 
-    /// Whether its values seem to name those whose rows they are: a name or a number of somebody, with one row for some and several for others.
-    pub(crate) fn names_units(&self) -> bool {
+    /// Whether its name is what people call the number of somebody.
+    fn called_id(&self) -> bool {
         const WORDS: [&str; 14] = [
             "id",
             "ids",
@@ -129,10 +164,36 @@ impl Survey {
         ];
         let name = self.name.to_lowercase();
         let named = name.split(|c: char| !c.is_alphanumeric()).any(|word| WORDS.contains(&word));
-        let camel = self.name.ends_with("Id") || self.name.ends_with("ID");
+        named || self.name.ends_with("Id") || self.name.ends_with("ID")
+    }
+
+    /// Whether its values seem to name those whose rows they are: a name or a number of somebody, with one row for some and several for others.
+    pub(crate) fn names_units(&self) -> bool {
+        self.called_id() && self.repeats()
+    }
+
+    /// Whether its values may name those whose rows they are, by whatever name: texts too many to be categories, most of them several times.
+    pub(crate) fn may_name_units(&self) -> bool {
+        let texts = self.values.len() > MOST_VALUES && self.numbers.is_none() && self.days.is_none();
+        let rows: u64 = self.rows.values().sum();
+        texts && !self.long && self.repeats() && 2 * rows >= 3 * self.rows.len() as u64
+    }
+
+    fn repeats(&self) -> bool {
         let rows: u64 = self.rows.values().sum();
         let values = self.rows.len() as u64;
-        (named || camel) && self.strange.is_none() && rows > values && values > 20 && rows < 20 * values
+        !matches!(self.holds, Holds::Nothing(_)) && rows > values && values > 20 && rows < 20 * values
+    }
+
+    /// Which texts stand for no value, as bits: those that stand among numbers or days.
+    pub(crate) fn gaps(&self) -> u8 {
+        let typed = self.begun && (self.numbers.is_some() || self.days.is_some());
+        if typed { self.gaps } else { 0 }
+    }
+
+    /// Whether some of its cells are empty, if these texts stand for no value.
+    pub(crate) fn has_empty(&self, gaps: u8) -> bool {
+        self.empty || self.gaps & gaps != 0
     }
 
     /// Its values as the groups of a level: `map` gives for the hash of each the number of a value of `coarse`.
@@ -165,8 +226,8 @@ impl Survey {
     }
 
     /// The line that declares the domain, or why there is none.
-    pub(crate) fn domain(&self) -> Result<String, &'static str> {
-        if let Some(why) = self.strange {
+    pub(crate) fn domain(&self, gaps: u8) -> Result<String, &'static str> {
+        if let Holds::Nothing(why) = self.holds {
             return Err(why);
         }
         if self.long {
@@ -180,28 +241,41 @@ impl Survey {
         let listed = |values: Vec<String>| format!("categories = [{}]", values.join(", "));
         const EXACT: i64 = 1 << 53;
         const YEARS: i64 = 200 * 366;
-        match (self.whole, self.days) {
-            _ if self.values.is_empty() => Err("every cell is empty"),
-            (_, Some((first, last))) if last - first < YEARS => {
-                Ok(format!("dates = [\"{}\", \"{}\"]", calendar::written(first), calendar::written(last)))
-            }
+        let values: Vec<&String> = self.values.keys().filter(|value| !is_gap(value, gaps)).collect();
+        let days = self.days.as_ref().filter(|_| self.begun);
+        match (self.whole, days) {
+            _ if values.is_empty() => Err("every cell is empty"),
+            (_, Some(days)) if days.length() < YEARS => days.domain(),
             (Some((lo, hi)), _)
                 if hi.saturating_sub(lo) < MOST_VALUES as i64 && lo >= -EXACT && hi <= EXACT =>
             {
                 Ok(format!("range = [{lo}, {hi}]"))
             }
-            (Some(_), _) if self.values.len() <= MOST_VALUES => {
-                let mut values: Vec<i64> = self.values.keys().filter_map(|v| v.parse().ok()).collect();
+            (Some(_), _)
+                if self.values.len() <= MOST_VALUES && !self.pointed && self.holds == Holds::Anything =>
+            {
+                let mut values: Vec<i64> = values.into_iter().filter_map(|v| v.parse().ok()).collect();
                 values.sort_unstable();
                 Ok(listed(values.into_iter().map(|n| format!("\"{n}\"")).collect()))
             }
+            // The number of a person, or of a row, is no quantity.
+            (Some(_), _) if self.values.len() > MOST_VALUES && self.called_id() => {
+                Err("numbers that look like whose row it is: no dimension is made of them")
+            }
+            _ if self.numbers.is_some()
+                && (self.holds == Holds::Fractions || self.whole.is_some() || self.values.len() > FEW) =>
+            {
+                let edges = self.numbers.as_ref().and_then(Numbers::bins);
+                let edges = edges.ok_or("numbers of very different sizes: give it `bins`")?;
+                Ok(format!("bins = [{}]", edges.join(", ")))
+            }
+            _ if self.holds == Holds::Fractions => {
+                Err("fractions, and some cells are no numbers: give it `bins` and `other`")
+            }
             _ if self.values.len() <= MOST_VALUES => {
-                let mut values: Vec<&String> = self.values.keys().collect();
+                let mut values = values;
                 values.sort_unstable();
                 Ok(listed(values.into_iter().map(|v| quoted(v)).collect()))
-            }
-            _ if self.numbers => {
-                Err("too many different numbers: give it a `range` of whole numbers or `bins`")
             }
             _ => Err("too many different values: leave it out, or list its categories"),
         }

@@ -2,7 +2,7 @@
 
 use super::super::{CsvOptions, Encoding, words};
 use super::Drawn;
-use super::survey::{Survey, quoted};
+use super::survey::{GAPS, Survey, quoted};
 use crate::spec::SUGGESTION;
 use std::fmt::Write as _;
 use std::path::{Component, Path};
@@ -29,7 +29,7 @@ pub(super) fn write(drawn: &Drawn, data: &Path, folder: &Path, csv: Option<&CsvO
         quoted(&relative(data, folder)),
     );
     let format = if csv.is_some() { "csv" } else { "parquet" };
-    if data.extension().is_none_or(|e| !e.eq_ignore_ascii_case(format)) {
+    if crate::unpack::ending(data).as_deref() != Some(format) {
         let _ = writeln!(out, "format = \"{format}\"");
     }
     if let Some(csv) = csv {
@@ -41,12 +41,19 @@ pub(super) fn write(drawn: &Drawn, data: &Path, folder: &Path, csv: Option<&CsvO
             let _ = writeln!(out, "encoding = \"{name}\"");
         }
     }
+    let gaps = drawn.gaps();
+    let empty: Vec<String> =
+        (0..).zip(GAPS).filter(|(gap, _)| gaps & 1 << gap != 0).map(|(_, text)| quoted(text)).collect();
+    if !empty.is_empty() {
+        let _ =
+            writeln!(out, "empty = [{}]  # texts that stand for no value, in all columns", empty.join(", "));
+    }
     out.push_str(
         "\n[privacy]\n\
          # Whom the guarantee protects. \"row\" is right if every row is another person. If people can have\n\
          # several rows: unit = { column = \"person_id\", max_rows = 3 }\n",
     );
-    out.push_str(&unit(columns));
+    out.push_str(&unit(drawn));
     out.push_str(
         "unit = \"row\"\n\
          # How much may be learned about one unit: half of it means more noise. \"1/2\" is a common middle.\n\
@@ -60,15 +67,16 @@ pub(super) fn write(drawn: &Drawn, data: &Path, folder: &Path, csv: Option<&CsvO
         if named != column.name {
             let _ = write!(name, "\ncolumn = {}", quoted(&column.name));
         }
-        match column.domain() {
+        match column.domain(gaps) {
             Ok(domain) => {
                 used += 1;
                 let levels = nested(drawn, at);
+                let cost = cost(&domain);
                 let _ = write!(
                     out,
-                    "\n[[dimension]]\nname = {name}\n{domain}  # confirm: the name and this list will be public\nconfirmed = false\n{levels}"
+                    "\n[[dimension]]\nname = {name}\n{domain}  # confirm: the name and this list will be public\nconfirmed = false\n{cost}{levels}"
                 );
-                if column.empty {
+                if column.has_empty(gaps) {
                     out.push_str("missing = \"unknown\"  # for empty cells\n");
                 }
             }
@@ -90,6 +98,19 @@ pub(super) fn write(drawn: &Drawn, data: &Path, folder: &Path, csv: Option<&CsvO
     out
 }
 
+/// What bins cost, and what they take.
+fn cost(domain: &str) -> String {
+    match domain.strip_prefix("bins = ") {
+        Some(edges) => {
+            let bins = edges.matches(", ").count();
+            format!(
+                "# {bins} bins: every table with it has {bins} times the cells. Numbers within one bin are not told apart.\n"
+            )
+        }
+        None => String::new(),
+    }
+}
+
 /// What to know of a file whose first line may be no names: then the names below are somebody's data.
 fn nameless(columns: &[Survey]) -> String {
     let like: Vec<String> =
@@ -106,9 +127,13 @@ fn nameless(columns: &[Survey]) -> String {
 }
 
 /// Whose rows these may be.
-fn unit(columns: &[Survey]) -> String {
+fn unit(drawn: &Drawn) -> String {
     let mut out = String::new();
-    for column in columns.iter().filter(|c| c.names_units()) {
+    // What lies in something else may well be an area.
+    let units = drawn.columns.iter().enumerate().filter(|(at, column)| {
+        column.names_units() || (column.may_name_units() && drawn.nested.chain(*at).is_empty())
+    });
+    for (_, column) in units {
         let name = quoted(&column.name);
         let _ = write!(
             out,
@@ -132,7 +157,7 @@ fn nested(drawn: &Drawn, fine: usize) -> String {
     let lies: Vec<String> = chain.iter().map(|&at| format!("in one {}", name(at))).collect();
     let lies = lies.join(", and that ");
     let _ = writeln!(out, "{SUGGESTION} Every {} lies {lies}.", name(fine));
-    if column.domain().is_err() {
+    if column.domain(drawn.gaps()).is_err() {
         let all: Vec<String> = std::iter::once(fine).chain(chain).map(name).collect();
         let _ = writeln!(
             out,

@@ -33,9 +33,8 @@ impl Question<'_> {
         notes: &mut Notes,
     ) -> Result<CountPrior, QueryError> {
         let total = || -> Result<(f64, f64), QueryError> {
-            let all = Aggregate { filter: Filter::everything(), partition: None };
-            let family = Family { figures: &[all], group_by: &[], asked: &|_| true };
-            let told = from.tell(&family)?;
+            let all = [Aggregate::rows(Filter::everything(), None)];
+            let told = from.tell(&Family::whole(&all))?;
             let total = told.first().map(|t| (t.estimates.first(), t.law.covariance(&[1.0], &[1.0])));
             Ok(total.map_or((0.0, 0.0), |(estimate, variance)| (estimate.copied().unwrap_or(0.0), variance)))
         };

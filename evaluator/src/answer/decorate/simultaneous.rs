@@ -8,8 +8,8 @@
 use crate::answer::error::QueryError;
 use crate::answer::figure::{Answered, Figure, Pairs};
 use crate::answer::question::{Question, Row};
-use crate::answer::tell::Teller;
 use crate::answer::tell::joint::{How, Noise};
+use crate::answer::tell::{Errors, Teller};
 use crate::render::{MaxZ, Together};
 use crate::sql::Aggregate;
 
@@ -49,7 +49,7 @@ impl Together {
         let ratios = linear.len() < figures.len();
         let steps = rows.iter().any(|row| row.told.law.is_coarse());
         let plain = Together { intervals, each, max_z: None, ratios, steps, refused: false };
-        if choice == Simultaneous::Bonferroni {
+        if choice == Simultaneous::Bonferroni || teller.errors() != Errors::Noises {
             return Ok(Some(plain));
         }
         let refused = Ok(Some(Together { refused: choice == Simultaneous::MaxZ, ..plain }));

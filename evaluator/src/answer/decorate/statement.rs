@@ -3,6 +3,7 @@
 use crate::answer::figure::{Answered, ErrorOf};
 use crate::law::LawError;
 use crate::posterior::{CountPosterior, prob_between, prob_greater};
+use crate::projection::order::sure;
 use std::str::FromStr;
 
 /// A statement about the true value.
@@ -151,6 +152,24 @@ impl Statement {
                 }
                 .clamp(0.0, 1.0))
             }
+            ErrorOf::Rows(rows) if !rows.is_empty() => Ok(self.sure(rows)),
+            // No cells are no units, for sure; and of a mean of a sketch's rows nothing is known.
+            ErrorOf::Rows(_) if answered.low == answered.high => {
+                Ok(f64::from(u8::from(self.holds(answered.estimate))))
+            }
+            ErrorOf::Rows(_) => Ok(f64::NAN),
+        }
+    }
+
+    /// How sure the order of a sketch's rows makes it, at least.
+    fn sure(&self, rows: &[f64]) -> f64 {
+        let side =
+            |holds: &dyn Fn(f64) -> bool| sure(rows.iter().filter(|&&row| holds(row)).count(), rows.len());
+        match *self {
+            Statement::Between(from, to) => {
+                (side(&|row| row >= from) + side(&|row| row <= to) - 1.0).max(0.0)
+            }
+            _ => side(&|row| self.holds(row)),
         }
     }
 

@@ -59,7 +59,7 @@ impl Change {
     }
 
     /// Whether the change may be so many percent: Fieller's criterion itself.
-    #[cfg(all(test, feature = "test-seed"))]
+    #[cfg(test)]
     pub(crate) fn holds(&self, percent: f64, level: f64) -> Result<bool, LawError> {
         let (a, b) = (self.before.numerator, self.after.numerator);
         let law = self.laws.percent.combine(&[1.0, -percent])?;

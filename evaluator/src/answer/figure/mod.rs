@@ -10,6 +10,7 @@
 mod change;
 pub(super) mod quantile;
 mod ratio;
+mod sums;
 
 pub use change::{Change, Changes};
 pub use ratio::Part;
@@ -45,6 +46,8 @@ pub enum Basis {
     Fieller,
     /// A ratio whose denominator may be 0.
     Unbounded,
+    /// A projection's figure, by this law.
+    Cells(&'static str),
 }
 
 /// A figure of one row.
@@ -78,7 +81,7 @@ impl Answered {
     pub fn reach(&self) -> f64 {
         match &self.error {
             ErrorOf::Linear(solved) => 0.5 * (solved.high - solved.low),
-            ErrorOf::Ratio { .. } => 0.5 * (self.high - self.low),
+            ErrorOf::Ratio { .. } | ErrorOf::Rows(_) => 0.5 * (self.high - self.low),
         }
     }
 
@@ -91,6 +94,7 @@ impl Answered {
                 let law = pair.combine(&[1.0, -null])?;
                 Ok(p_value(&law, numerator - null * denominator, 0.0, Alternative::TwoSided))
             }
+            ErrorOf::Rows(_) => Ok(f64::NAN),
         }
     }
 }
@@ -109,6 +113,8 @@ pub(crate) enum ErrorOf {
         /// The estimate of the denominator.
         denominator: f64,
     },
+    /// The ordered rows of a sketch: each is on either side of the truth with probability at most one half. None where nothing is known.
+    Rows(Vec<f64>),
 }
 
 /// How the names of figures begin that nobody sees, of which only the signs of the ends of their intervals matter. No name of a query has this
@@ -156,6 +162,11 @@ impl Figure {
         self.denominator.is_some()
     }
 
+    /// Whether it is a ratio of sums to which constants are added.
+    pub(crate) fn is_shifted_ratio(&self) -> bool {
+        self.denominator.as_ref().is_some_and(|d| d.constant != 0.0 || self.numerator.constant != 0.0)
+    }
+
     /// The weight of each aggregate in the numerator, and in the denominator.
     pub(crate) fn weights(&self, width: usize) -> Vec<Vec<f64>> {
         let dense = |l: &Linear| {
@@ -168,6 +179,11 @@ impl Figure {
             w
         };
         std::iter::once(&self.numerator).chain(&self.denominator).map(dense).collect()
+    }
+
+    /// Those of a figure that is no ratio.
+    fn linear_weights(&self, told: &Told) -> Vec<f64> {
+        self.weights(told.estimates.len()).into_iter().next().unwrap_or_default()
     }
 
     /// Numerator and denominator with their constants, from their aggregates' sums.
@@ -194,10 +210,13 @@ impl Figure {
         how: &How,
         pairs: &mut Pairs,
     ) -> Result<Answered, LawError> {
+        if let Some(sums) = told.law.sums() {
+            return self.of_sums(sums, how.level);
+        }
         if self.is_ratio() {
             return self.part(column, told, pairs).ratio(how);
         }
-        let weights = self.weights(told.estimates.len()).into_iter().next().unwrap_or_default();
+        let weights = self.linear_weights(told);
         let mut best = (0, told.law.solve(&weights, how)?);
         let most = MOST_WIDER * best.1.law.std_error();
         for (at, (_, law)) in told.others.iter().enumerate() {
@@ -222,17 +241,17 @@ impl Figure {
         pairs: &mut Pairs,
     ) -> Result<Answered, LawError> {
         // Which of several estimates is taken depends on how wide their intervals are.
-        if self.is_ratio() || !told.others.is_empty() {
+        if self.is_ratio() || !told.others.is_empty() || told.law.sums().is_some() {
             return self.answer(column, told, how, pairs);
         }
-        let weights = self.weights(told.estimates.len()).into_iter().next().unwrap_or_default();
+        let weights = self.linear_weights(told);
         let estimate = self.numerator.constant + dot(&weights, &told.estimates);
         Ok(self.linear(estimate, told.law.signs(&weights, how, estimate)?))
     }
 
     /// A linear figure from the best of the estimates, whatever its interval.
     pub(crate) fn best(&self, told: &Told, how: &How) -> Result<Answered, LawError> {
-        let weights = self.weights(told.estimates.len()).into_iter().next().unwrap_or_default();
+        let weights = self.linear_weights(told);
         let estimate = self.numerator.constant + dot(&weights, &told.estimates);
         Ok(self.linear(estimate, told.law.solve(&weights, how)?))
     }
@@ -281,6 +300,8 @@ impl Figure {
             (low, high) = whole_ends(low, high);
         }
         let std_error = solved.law.std_error();
+        // Without noise it is a whole number, whatever rounding made of it.
+        let estimate = if self.whole && std_error == 0.0 && low == high { low } else { estimate };
         Answered {
             estimate,
             std_error,

@@ -49,14 +49,14 @@ impl Explained {
     pub fn new(
         projected: &Projected,
         row: Vec<String>,
-        cells: &[u64],
+        cells: u64,
         answer: &Answer,
         level: f64,
     ) -> Explained {
         let alpha = Projected::norm_failure(level);
         let (norm, norm_bound) = projected.norm(alpha);
         let independence = projected.projection().design.independence;
-        let proven = projected.proven(answer, level).filter(|_| cells.len() == 1).map(|p| Proven {
+        let proven = projected.proven(answer, level).filter(|_| cells == 1).map(|p| Proven {
             factor: proven_factor(level + alpha, independence),
             independence,
             low: p.low,
@@ -65,7 +65,7 @@ impl Explained {
         let others = answer.std_error * answer.std_error - answer.noise * answer.noise;
         Explained {
             row,
-            cells: cells.len() as u64,
+            cells,
             std_error: answer.std_error,
             noise: answer.noise,
             others: libm::sqrt(others.clamp(0.0, f64::INFINITY)),

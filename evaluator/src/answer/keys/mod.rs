@@ -1,33 +1,28 @@
-//! SQL to cells, and a release of a projection opened for questions.
+//! A release of a projection opened for questions.
 //!
-//! A projection is asked for cells by name: `SELECT code, COUNT(*) FROM visits WHERE code IN ('J45', 'K35') GROUP BY code`.
-//! The conditions joined by AND list what each dimension of the key may be, with `=` or `IN`; a listed dimension
-//! that is not mentioned may be anything. The product of the lists, summed up for each group, are the cells of an answer: at
-//! most as many as the release allows (its sparsity). Sums may weigh cells (`SUM(CASE …)`); totals over all rows and shares of them count
-//! the cells of all rows.
+//! A projection is asked for cells by name: `SELECT code, COUNT(*) FROM visits WHERE code IN ('J45', 'K35') GROUP BY code`. The query is read
+//! like any other; a dimension of the key that can be any text has, for one query, the texts that it names ([`crate::sql`]). A figure sums up
+//! at most as many cells as the release allows (its sparsity).
 
+use crate::answer::ask::asked;
 use crate::answer::error::QueryError;
+use crate::answer::labels::Labels;
 use crate::answer::options::Options;
-use crate::answer::table;
-use crate::cube::{Cube, odometer};
-use crate::projection::Shape;
+use crate::answer::question::{self, Question, Row};
+use crate::answer::tell::{Family, Teller};
+use crate::cube::Cube;
 use crate::projection::answer::{Answer, Estimator, Projected};
 use crate::projection::key::{Key, Part, text_code};
 use crate::release::projection::{invalid, projection, values};
 use crate::release::{Manifest, Release, ReleaseError, wire};
-use crate::render::{Caveat, ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
-use ask::{Asked, Column, Group};
+use crate::render::{Caveat, ResultTable};
+use crate::sql::{Aggregate, Linear, Query, quote_names};
 use explain::Explained;
-use figure::Keyed;
-use statement::Statements;
+use std::sync::Arc;
+use teller::Keyed;
 
-mod ask;
 pub mod explain;
-mod figure;
-mod statement;
-
-/// The most rows of an answer.
-pub const MOST_ROWS: u64 = 1 << 20;
+mod teller;
 
 /// A projection opened for questions.
 #[derive(Debug)]
@@ -37,7 +32,9 @@ pub struct Questions {
     /// Where a column identifies the unit: that column, and how many rows of each count.
     bound: Option<(String, u32)>,
     cube: Cube,
-    projected: Projected,
+    /// The dimensions of the key.
+    keyed: Cube,
+    projected: Arc<Projected>,
     key: Key,
 }
 
@@ -55,7 +52,12 @@ impl Questions {
         let name = manifest.about.name.clone();
         let bound = manifest.privacy.bound().map(|(unit, rows)| (unit.to_owned(), rows));
         let manifest = manifest.clone();
-        Ok(Some(Questions { name, manifest, bound, cube, projected, key }))
+        let key_of = &projected.projection().design.key;
+        let dimensions =
+            key_of.iter().filter_map(|&d| cube.dimensions.get(usize::from(d)).cloned()).collect();
+        let keyed = Cube { dimensions };
+        let projected = Arc::new(projected);
+        Ok(Some(Questions { name, manifest, bound, cube, keyed, projected, key }))
     }
 
     /// The release's name, as FROM wants it.
@@ -74,6 +76,7 @@ impl Questions {
             unit: unit.clone(),
             max_rows: *max_rows,
             cut: None,
+            without: self.manifest.privacy.without,
             period: None,
         };
         self.bound.iter().map(truncated).collect()
@@ -96,8 +99,7 @@ impl Questions {
 
     /// The names of the key's dimensions.
     pub fn key_names(&self) -> Vec<&str> {
-        let name = |&d: &u16| self.cube.dimensions.get(usize::from(d)).map_or("", |d| d.name.as_str());
-        self.projected.projection().design.key.iter().map(name).collect()
+        self.keyed.dimensions.iter().map(|d| d.name.as_str()).collect()
     }
 
     /// Whether a dimension of the key can be any text.
@@ -117,16 +119,11 @@ impl Questions {
         Ok(self.key.cell(&codes))
     }
 
-    fn dimension(&self, part: usize) -> Option<&crate::cube::Dimension> {
-        let d = self.projected.projection().design.key.get(part)?;
-        self.cube.dimensions.get(usize::from(*d))
-    }
-
     fn code(&self, part: usize, value: &str) -> Result<u64, QueryError> {
         if self.key.parts().get(part) == Some(&Part::Text) {
             return Ok(text_code(value.as_bytes()));
         }
-        let d = self.dimension(part);
+        let d = self.keyed.dimensions.get(part);
         let node = d.and_then(|d| d.levels.last()?.node(value));
         node.map(|n| n as u64).ok_or_else(|| QueryError::NoCategory {
             dimension: d.map_or(String::new(), |d| d.name.clone()),
@@ -152,83 +149,23 @@ impl Questions {
         options: &Options,
         estimator: Estimator,
     ) -> Result<ResultTable, QueryError> {
-        let asked = self.allowed(sql, options.level)?;
-        let limit = usize::try_from(asked.limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
-        let rows: usize = asked.sides.iter().map(Vec::len).product();
-        let intervals = rows.min(limit) * asked.figures().count();
-        let sketch = matches!(self.projected.projection().design.shape, Shape::Sketch { .. });
-        let statements = Statements::new(options, intervals, sketch)?;
-        let mut table = table::empty(options.level);
-        table.caveats = self.caveats();
-        table.notes = statements.notes();
-        let several = asked.figures().count() > 1;
-        for (name, column) in &asked.columns {
-            match column {
-                Column::Label(part, level) => table
-                    .columns
-                    .push(ResultColumn { name: name.clone(), kind: self.label_kind(*part, *level) }),
-                Column::Figure(figure) => {
-                    table.columns.push(ResultColumn { name: name.clone(), kind: ColumnKind::Figure });
-                    if statements.has_prior() && !figure.is_count() {
-                        return Err(QueryError::NotACount(name.clone()));
-                    }
-                    let own = |what: &str| if several { format!("{name}_{what}") } else { what.into() };
-                    let more =
-                        statements.columns().map(|(what, kind)| ResultColumn { name: own(what), kind });
-                    table.columns.extend(more);
-                }
-            }
-        }
-        let all: Vec<Keyed> = match asked.figures().any(figure::Figure::needs_all) {
-            true => {
-                table.notes.push(
-                    "A total over all rows is of the keys that this query lists, not of all that were counted: a projection knows no total."
-                        .to_owned(),
-                );
-                self.rows(&asked).flat_map(|r| r.1).collect()
-            }
-            false => Vec::new(),
-        };
-        let mut laws: Vec<&str> = Vec::new();
-        for (chosen, cells) in self.rows(&asked).take(limit) {
-            let mut row = Vec::with_capacity(table.columns.len());
-            for (_, column) in &asked.columns {
-                let figure = match column {
-                    Column::Label(part, _) => {
-                        let label = chosen.get(*part).map_or(String::new(), |c| c.0.clone());
-                        row.push(ResultCell::Label(label));
-                        continue;
-                    }
-                    Column::Figure(figure) => figure,
-                };
-                let a = figure.answer(&self.projected, &cells, &all, statements.each(), estimator);
-                if !laws.contains(&a.law.name()) {
-                    laws.push(a.law.name());
-                }
-                row.push(ResultCell::Figure(ResultFigure {
-                    estimate: a.estimate,
-                    std_error: a.std_error,
-                    low: a.low,
-                    high: a.high,
-                }));
-                statements.add(&a, &mut row)?;
-            }
-            table.rows.push(row);
-        }
-        let figures = asked.columns.iter().filter(|c| matches!(c.1, Column::Figure(_)));
-        table.methods = figures.map(|(name, _)| (name.clone(), laws.join("; or "))).collect();
-        Ok(table)
+        let (query, cube) = self.read(sql)?;
+        asked(&Keyed::new(self, cube, estimator), &query, options)
     }
 
-    /// What the labels of a part of the key are.
-    fn label_kind(&self, part: usize, level: usize) -> ColumnKind {
-        match self.dimension(part).and_then(|d| d.levels.get(level)) {
-            Some(l) if self.key.parts().get(part) != Some(&Part::Text) => ColumnKind::of_level(l),
-            _ => ColumnKind::Text,
+    /// Reads a query, with the key's dimensions as it knows them.
+    fn read(&self, sql: &str) -> Result<(Query, Cube), QueryError> {
+        let names: Vec<&str> = self.key_names().into_iter().chain([self.name.as_str()]).collect();
+        let parts = self.key.parts().iter().enumerate();
+        let open: Vec<usize> = parts.filter(|(_, p)| **p == Part::Text).map(|(at, _)| at).collect();
+        let (query, cube) = Query::of_texts(&quote_names(sql, &names), &self.keyed, &open)?;
+        match query.from.eq_ignore_ascii_case(&self.name) {
+            true => Ok((query, cube)),
+            false => Err(QueryError::From(self.name.clone(), query.from)),
         }
     }
 
-    /// What the first `most` rows of an answer rest on.
+    /// What the first `most` rows of an answer rest on: how many units each has.
     pub fn explain(
         &self,
         sql: &str,
@@ -236,67 +173,25 @@ impl Questions {
         estimator: Estimator,
         most: usize,
     ) -> Result<Vec<Explained>, QueryError> {
-        let asked = self.allowed(sql, level)?;
-        let limit = asked.limit.map_or(most, |l| most.min(l as usize));
-        let rows = self.rows(&asked).take(limit).map(|(chosen, cells)| {
-            let shown = asked.columns.iter().filter_map(|(_, column)| match column {
-                Column::Label(part, _) => Some(chosen.get(*part)?.0.clone()),
-                Column::Figure(_) => None,
-            });
-            let cells: Vec<u64> = cells.iter().map(|c| c.cell).collect();
-            let answer = self.count(&cells, level, estimator);
-            Explained::new(&self.projected, shown.collect(), &cells, &answer, level)
-        });
-        Ok(rows.collect())
-    }
-
-    /// The query, if it may be asked.
-    fn allowed(&self, sql: &str, level: f64) -> Result<Asked, QueryError> {
-        if !(level > 0.0 && level < 1.0) {
-            return Err(QueryError::Level(level));
-        }
-        let asked = self.ask(sql).map_err(|e| match e {
-            QueryError::Sql(e) => QueryError::Sql(e.in_text(sql)),
-            other => other,
-        })?;
-        let cells = asked.per_figure();
-        let most = self.projected.projection().design.sparsity;
-        if cells > u64::from(most) {
-            return Err(QueryError::TooManyCells { cells, most });
-        }
-        let rows =
-            asked.sides.iter().try_fold(1u64, |n, s| n.checked_mul(s.len() as u64)).unwrap_or(u64::MAX);
-        if rows > MOST_ROWS {
-            return Err(QueryError::TooManyRows { rows, most: MOST_ROWS });
-        }
-        Ok(asked)
-    }
-
-    /// The rows of an answer: for each the group of every part of the key, and the cells.
-    fn rows<'a>(&'a self, asked: &'a Asked) -> impl Iterator<Item = (Vec<&'a Group>, Vec<Keyed>)> {
-        let rows: usize = asked.sides.iter().map(Vec::len).product();
-        let mut pick = vec![0; asked.sides.len()];
-        (0..rows).map(move |_| {
-            let chosen: Vec<&Group> =
-                asked.sides.iter().zip(&pick).filter_map(|(s, &p)| s.get(p as usize)).collect();
-            let mut cells = Vec::new();
-            self.product(&chosen, &mut Vec::new(), &mut cells);
-            odometer::next(&mut pick, |i| asked.sides[i].len());
-            (chosen, cells)
-        })
-    }
-
-    /// Every combination of the chosen codes.
-    fn product(&self, chosen: &[&Group], codes: &mut Vec<u64>, cells: &mut Vec<Keyed>) {
-        match chosen.split_first() {
-            None => cells.push(Keyed { cell: self.key.cell(codes), codes: codes.clone() }),
-            Some(((_, own), rest)) => {
-                for &code in own {
-                    codes.push(code);
-                    self.product(rest, codes, cells);
-                    codes.pop();
-                }
-            }
-        }
+        let (query, cube) = self.read(sql)?;
+        let teller = Keyed::new(self, cube, estimator);
+        let asked = Question::new(&query)?;
+        let labels = Labels::new(&query, teller.cube());
+        let most = query.limit.map_or(most, |l| most.min(l as usize));
+        let count = Linear { constant: 0.0, terms: vec![(0, 1.0)] };
+        let row = |row: &Row| {
+            let filter = asked.portions.get(row.portion).map_or(&query.filter, |p| &p.filter).clone();
+            let rows = [row.told.nodes.clone()];
+            let figures = [Aggregate::rows(filter, None)];
+            let family = Family { figures: &figures, group_by: &query.group_by, rows: &rows };
+            let told = teller.tell(&family)?;
+            let Some(sums) = told.first().and_then(|t| t.law.sums()) else { return Ok(None) };
+            let cells = sums.figures.first().map_or(0, |cells| cells.len() as u64);
+            let (names, answer) =
+                (labels.row(asked.place(row.portion, &row.told.nodes)), sums.sum(&count, level)?);
+            Ok(Some(Explained::new(&self.projected, names, cells, &answer, level)))
+        };
+        let rows = question::rows(&teller, &asked)?;
+        rows.iter().take(most).filter_map(|r| row(r).transpose()).collect()
     }
 }

@@ -1,15 +1,19 @@
 //! Tellers: who knows estimates of linear figures, and the joint law of their errors.
 
 pub mod cells;
+pub(in crate::answer) mod channels;
 pub mod joint;
 pub mod pool;
+pub mod sums;
 pub mod tables;
 
 use crate::answer::error::QueryError;
 use crate::answer::open::Answers;
 use crate::answer::tell::joint::JointLaw;
-use crate::answer::tell::tables::{AnswerError, MOST_ROWS};
-use crate::cube::{Cube, Level, odometer};
+use crate::answer::tell::tables::MOST_ROWS;
+use crate::cube::{Cube, Level};
+use crate::release::values::Values;
+use crate::render::Caveat;
 use crate::sql::Aggregate;
 use std::sync::Arc;
 
@@ -23,26 +27,15 @@ pub struct Family<'a> {
     pub figures: &'a [Aggregate],
     /// The levels.
     pub group_by: &'a [Level],
-    /// Which groups are asked for, by their nodes.
-    pub asked: &'a dyn Fn(&[u32]) -> bool,
+    /// The groups that are asked for, by their nodes.
+    pub rows: &'a [Vec<u32>],
 }
 
-impl Family<'_> {
-    /// The groups that are asked for, the last level's nodes fastest.
-    pub fn nodes(&self, cube: &Cube) -> Result<Vec<Vec<u32>>, AnswerError> {
-        let sizes: Vec<usize> = self.group_by.iter().map(|level| level.of(cube).len()).collect();
-        let rows = sizes.iter().try_fold(1u64, |n, &s| n.checked_mul(s as u64)).unwrap_or(u64::MAX);
-        if rows > MOST_ROWS {
-            return Err(AnswerError::TooManyRows(rows));
-        }
-        let (mut nodes, mut out) = (vec![0u32; sizes.len()], Vec::new());
-        for _ in 0..rows {
-            if (self.asked)(&nodes) {
-                out.push(nodes.clone());
-            }
-            odometer::next(&mut nodes, |i| sizes[i]);
-        }
-        Ok(out)
+impl<'a> Family<'a> {
+    /// Figures over all units, of which there is one row.
+    pub(crate) fn whole(figures: &'a [Aggregate]) -> Family<'a> {
+        static ONE: [Vec<u32>; 1] = [Vec::new()];
+        Family { figures, group_by: &[], rows: &ONE }
     }
 }
 
@@ -84,6 +77,17 @@ impl Told {
     }
 }
 
+/// What is known of the errors of figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Errors {
+    /// They are sums of independent noises whose laws are known: every statement about them is exact.
+    Noises,
+    /// Nearly normal, as those of a dense projection.
+    Normal,
+    /// On which side of the truth each of a sketch's rows is, is a matter of chance: nothing else.
+    Rows,
+}
+
 /// Who knows linear figures.
 pub(crate) trait Teller {
     /// The dimensions that figures are put in.
@@ -91,6 +95,21 @@ pub(crate) trait Teller {
 
     /// Who measured.
     fn releases(&self) -> Vec<&Answers>;
+
+    /// What is known of the errors.
+    fn errors(&self) -> Errors {
+        Errors::Noises
+    }
+
+    /// What makes all numbers untrue besides noise, where it is not for the releases to say.
+    fn caveats(&self) -> Vec<Caveat> {
+        Vec::new()
+    }
+
+    /// The most rows of an answer.
+    fn most_rows(&self) -> u64 {
+        MOST_ROWS
+    }
 
     /// What is known of each group.
     fn tell(&self, family: &Family) -> Result<Vec<Told>, QueryError>;
@@ -106,7 +125,11 @@ pub(crate) trait Teller {
     ) -> Result<Option<JointLaw>, QueryError>;
 }
 
-impl Teller for Answers {
+fn of(answers: &Answers) -> channels::Of<'_, Values> {
+    channels::Of { rows: answers.evaluator(), sums: answers.channels() }
+}
+
+impl Teller for &Answers {
     fn cube(&self) -> &Cube {
         Answers::cube(self)
     }
@@ -116,7 +139,7 @@ impl Teller for Answers {
     }
 
     fn tell(&self, family: &Family) -> Result<Vec<Told>, QueryError> {
-        Ok(self.evaluator().rows(family)?)
+        channels::rows(of(self), family)
     }
 
     fn jointly(
@@ -126,30 +149,6 @@ impl Teller for Answers {
         rows: &[(usize, &[u32])],
         most: usize,
     ) -> Result<Option<JointLaw>, QueryError> {
-        Ok(self.evaluator().joint_rows(portions, group_by, rows, most)?)
-    }
-}
-
-impl<T: Teller + ?Sized> Teller for &T {
-    fn cube(&self) -> &Cube {
-        (**self).cube()
-    }
-
-    fn releases(&self) -> Vec<&Answers> {
-        (**self).releases()
-    }
-
-    fn tell(&self, family: &Family) -> Result<Vec<Told>, QueryError> {
-        (**self).tell(family)
-    }
-
-    fn jointly(
-        &self,
-        portions: &[&[Aggregate]],
-        group_by: &[Level],
-        rows: &[(usize, &[u32])],
-        most: usize,
-    ) -> Result<Option<JointLaw>, QueryError> {
-        (**self).jointly(portions, group_by, rows, most)
+        channels::jointly(of(self), portions, group_by, rows, most)
     }
 }

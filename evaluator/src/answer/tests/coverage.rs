@@ -154,18 +154,12 @@ fn posteriors_cover_on_average_over_their_prior() {
         let terms = terms.iter().map(|&(coefficient, copies, noise)| Term { coefficient, copies, noise });
         ErrorLaw::new(terms.collect()).unwrap()
     };
-    let narrow = Rational::new(1, 2).unwrap();
-    let wide = Rational::new(9, 1).unwrap();
-    let scale = Rational::new(3, 2).unwrap();
     let noises = [
-        (
-            law(&[(1.0, 1, NoiseLaw::DiscreteGaussian { variance: 0.5 })]),
-            Sampler::gaussian(narrow).unwrap(),
-            1,
-        ),
-        (law(&[(1.0, 3, NoiseLaw::DiscreteGaussian { variance: 9.0 })]), Sampler::gaussian(wide).unwrap(), 3),
-        (law(&[(1.0, 2, NoiseLaw::DiscreteLaplace { scale: 1.5 })]), Sampler::laplace(scale).unwrap(), 2),
-    ];
+        (NoiseLaw::DiscreteGaussian { variance: 0.5 }, 1),
+        (NoiseLaw::DiscreteGaussian { variance: 9.0 }, 3),
+        (NoiseLaw::DiscreteLaplace { scale: 1.5 }, 2),
+    ]
+    .map(|(noise, copies)| (law(&[(1.0, copies, noise)]), noise, copies));
     let n = 30u64;
     // The counts of 30 tosses, and a number from 0 to 30, from uniform bits.
     let toss = |bits: u64| (0..30).filter(|i| bits >> i & 1 == 1).count() as u64;
@@ -175,10 +169,10 @@ fn posteriors_cover_on_average_over_their_prior() {
         (Prior::Uniform { n }, &|bits| ((u128::from(bits) * 31) >> 64) as u64),
     ];
     let draws = 6000u64;
-    for (error, sampler, copies) in &noises {
+    for (error, noise, copies) in &noises {
         for (prior, count) in priors {
             let mut known: HashMap<i64, CountPosterior> = HashMap::new();
-            let mut stream = Entropy::fixed(11).stream(1);
+            let mut generator = Generator::new(11);
             let mut covered = [0u64; 4];
             let (mut off, mut square) = (0.0, 0.0);
             for seed in 0..draws {
@@ -188,7 +182,7 @@ fn posteriors_cover_on_average_over_their_prior() {
                 bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
                 bits ^= bits >> 31;
                 let truth = count(bits) as i64;
-                let y = truth + (0..*copies).map(|_| sampler.draw(&mut stream)).sum::<i64>();
+                let y = truth + (0..*copies).map(|_| generator.draw(noise) as i64).sum::<i64>();
                 let posterior =
                     known.entry(y).or_insert_with(|| CountPosterior::new(error, y as f64, prior).unwrap());
                 let kinds = [

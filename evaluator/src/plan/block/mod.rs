@@ -14,7 +14,7 @@ mod rows;
 mod table;
 mod walsh;
 
-pub use based::Based;
+pub use based::{Based, Telling};
 pub use component::{component_norm, component_part, component_scale};
 pub use kind::{Factors, Form, Seen};
 pub use rows::Rows;

@@ -16,7 +16,7 @@
 
 use super::terms::fixed_point_up;
 use crate::cube::{Frame, Level};
-use crate::plan::{Block, Channel, Measurement, Noise, Plan, Subject};
+use crate::plan::{Block, Channel, Measurement, Noise, Plan, Subject, Telling};
 
 const MOST_STEPS: u64 = 1 << 24;
 
@@ -90,14 +90,16 @@ fn spans(block: &Block, frame: &Frame, noise: Noise, dimension: usize) -> Option
         let (same, other) = block.factors(noise)?(n);
         return Some(((same, same), (other, other)));
     };
-    match based.basis(dimension) {
-        Some(basis) => {
+    match based.told(dimension) {
+        Telling::Basis(basis) => {
             let norms = basis.norms();
             let (least, most) = (norms.iter().min()?, norms.iter().max()?);
             Some(((i128::try_from(*least).ok()?, i128::try_from(*most).ok()?), basis.products()))
         }
         // Siblings of one group are scaled by their number.
-        None => Some(((n * (n - 1), n * (n - 1)), (-n, -n))),
+        Telling::Siblings => Some(((n * (n - 1), n * (n - 1)), (-n, -n))),
+        // Twice the dearest cell bounds those.
+        Telling::Weights(_) => None,
     }
 }
 

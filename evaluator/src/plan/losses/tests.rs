@@ -4,7 +4,7 @@ use super::*;
 use crate::cube::{Categories, Cube, Cuboid, Dimension};
 use crate::exact::Rational;
 use crate::plan::block::component_scale;
-use crate::plan::{BudgetRule, Channel, Measure, Measurement, cost};
+use crate::plan::{BudgetRule, Channel, Measure, Measurement, Telling, cost};
 
 fn tree(name: &str, groups: &[u32]) -> Dimension {
     let nodes = |n: usize, parent: Vec<u32>, name: &str| Categories {
@@ -183,9 +183,9 @@ fn columns_of_a_basis_are_kinds_of_cells() {
     let cube = Cube { dimensions: vec![plain("a", 3), plain("b", 4)] };
     let based = |levels: &[(usize, usize)], axes| Block::Based(Based { cuboid: cuboid(levels), axes });
     let blocks = vec![
-        based(&[(0, 1)], vec![None]),
-        based(&[(1, 1)], vec![Some(basis.clone())]),
-        based(&[(0, 1), (1, 1)], vec![None, Some(basis)]),
+        based(&[(0, 1)], vec![Telling::Siblings]),
+        based(&[(1, 1)], vec![Telling::Basis(basis.clone())]),
+        based(&[(0, 1), (1, 1)], vec![Telling::Siblings, Telling::Basis(basis)]),
     ];
     check(cube, blocks, 4);
 }

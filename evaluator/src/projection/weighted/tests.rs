@@ -71,7 +71,7 @@ fn intervals_cover() {
             covered += u32::from(a.low <= truth && truth <= a.high);
             mean += a.estimate - truth;
             error += a.std_error;
-            let s = p.share(&part, &whole, 0.9);
+            let s = p.share(&part, &whole, 0.9, Estimator::Mean);
             assert!(
                 (s.estimate - p.weighted(&part, 0.9).estimate / p.weighted(&whole, 0.9).estimate).abs()
                     < 1e-9
@@ -92,8 +92,33 @@ fn a_share_of_nothing_has_no_ends() {
     // It has ends only where the noise happens to look like a count: in about one of twenty.
     let without = |seed: &u64| {
         let p = projected(&design(None), &[30, 5, 80], *seed);
-        let s = p.share(&[(0, 1.0)], &[(1000, 1.0)], 0.95);
+        let s = p.share(&[(0, 1.0)], &[(1000, 1.0)], 0.95, Estimator::Best);
         (s.low, s.high) == (f64::NEG_INFINITY, f64::INFINITY)
     };
     assert!((0..20).filter(without).count() >= 14);
+}
+
+/// Shares from a sketch's rows: intervals of 90 % cover, are finite, and are narrower than those of the means.
+#[test]
+fn shares_by_the_order_of_rows_cover() {
+    let mut dice = Dice::new(3);
+    let counts: Vec<i64> = (0..60).map(|c| 40 + dice.below(if c < 6 { 400 } else { 20 }) as i64).collect();
+    let (part, whole) = ([(0, 1.0), (3, 1.0)], [(0, 1.0), (1, 1.0), (2, 1.0), (3, 1.0)]);
+    let sum = |cells: &[Weighed]| cells.iter().map(|c| counts[c.0 as usize]).sum::<i64>() as f64;
+    let share = sum(&part) / sum(&whole);
+    let design = Request { size: Size::Rows(4096), ..request() };
+    let design = Request { sketch: Some(16), norm_bound: None, ..design }.design().unwrap();
+    let (mut covered, mut finite, mut narrower, runs) = (0, 0, 0, tries(120, 500) as u64);
+    for seed in 0..runs {
+        let p = projected(&design, &counts, seed);
+        let found = p.share(&part, &whole, 0.9, Estimator::Best);
+        let mean = p.share(&part, &whole, 0.9, Estimator::Mean);
+        assert!(found.std_error.is_nan() && matches!(found.law, Law::Order { .. }));
+        covered += u32::from(found.low <= share && share <= found.high);
+        finite += u32::from((found.high - found.low).is_finite());
+        narrower += u32::from(found.high - found.low < mean.high - mean.low);
+    }
+    let runs = runs as f64;
+    assert!(f64::from(covered) >= (0.9 - 4.0 * (0.09 / runs).sqrt()) * runs, "{covered} of {runs}");
+    assert!(f64::from(finite) > 0.9 * runs && f64::from(narrower) > 0.8 * runs, "{finite} {narrower}");
 }

@@ -4,9 +4,9 @@ use super::rule;
 use crate::cube::{Cube, Cuboid, Frame, Level};
 use crate::exact;
 use crate::plan;
-use crate::plan::Basis;
 use crate::plan::index;
 use crate::plan::limits::{self, MAX_MEASUREMENTS, MAX_TABLES};
+use crate::plan::{Basis, NodeWeights, Telling};
 use crate::release::ReleaseError;
 use crate::release::codec::{self, Cursor};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -71,7 +71,7 @@ enum Block {
     Based { cuboid: Pairs, axes: Vec<Told> },
 }
 
-/// How a dimension of a component is told. The first block with a basis holds it.
+/// How a dimension of a component is told. The first block with a basis or with weights holds them.
 #[derive(SchemaWrite)]
 #[cfg_attr(test, derive(SchemaRead))]
 enum Told {
@@ -81,6 +81,21 @@ enum Told {
     Known,
     #[wincode(tag = 3)]
     Basis(Vec<i32>),
+    #[wincode(tag = 4)]
+    Weights(Vec<Run>),
+}
+
+/// So many nodes beside each other with one factor.
+#[derive(SchemaWrite)]
+#[cfg_attr(test, derive(SchemaRead))]
+struct Run {
+    nodes: u32,
+    factor: u32,
+}
+
+/// Factors as runs of equal ones.
+fn runs(factors: &[u32]) -> Vec<Run> {
+    factors.chunk_by(|a, b| a == b).map(|own| Run { nodes: own.len() as u32, factor: own[0] }).collect()
 }
 
 /// One coefficient of a query: the cell and its factor.
@@ -169,10 +184,11 @@ pub fn encode_plan(plan: &plan::Plan, cube: &Cube) -> Result<Vec<u8>, ReleaseErr
                 .collect(),
         },
         plan::Block::Based(b) => {
-            let told = |(d, l, basis): (usize, usize, Option<&Arc<Basis>>)| match basis {
-                None => Told::Siblings,
-                Some(basis) if written.insert((d, l)) => Told::Basis(basis.entries().to_vec()),
-                Some(_) => Told::Known,
+            let told = |(d, l, told): (usize, usize, &Telling)| match told {
+                Telling::Siblings => Told::Siblings,
+                _ if !written.insert((d, l)) => Told::Known,
+                Telling::Basis(basis) => Told::Basis(basis.entries().to_vec()),
+                Telling::Weights(weights) => Told::Weights(runs(weights.factors())),
             };
             Block::Based { cuboid: pairs(&b.cuboid), axes: b.dimensions().map(told).collect() }
         }
@@ -205,8 +221,8 @@ pub fn decode_plan(bytes: &[u8], cube: &Cube) -> Result<plan::Plan, ReleaseError
 /// The section as it is read, measurement by measurement: the mirror above would take an allocation for each.
 struct Reading<'a> {
     cursor: Cursor<'a>,
-    /// The bases that came before.
-    known: FxHashMap<(usize, usize), Arc<Basis>>,
+    /// The bases and weights that came before.
+    known: FxHashMap<(usize, usize), Telling>,
     cube: &'a Cube,
 }
 
@@ -307,47 +323,81 @@ impl Reading<'_> {
         let mut out = Vec::with_capacity(axes);
         for at in cuboid.pairs() {
             out.push(match self.cursor.byte()? {
-                1 => None,
+                1 => Telling::Siblings,
                 2 => {
                     let missing = || ReleaseError::Invalid { what: WHAT, why: "a basis is missing".into() };
-                    Some(self.known.get(&at).ok_or_else(missing)?.clone())
+                    self.known.get(&at).ok_or_else(missing)?.clone()
                 }
-                3 => Some(self.basis(at, levels)?),
+                3 => self.basis(at, levels)?,
+                4 => self.weights(at, levels)?,
                 tag => return Err(self.cursor.error(format!("there is no tag {tag}"))),
             });
         }
         Ok(plan::Based { cuboid, axes: out })
     }
 
-    fn basis(&mut self, (d, l): (usize, usize), levels: &[Vec<u8>]) -> Result<Arc<Basis>, ReleaseError> {
-        let wrong = |why: &str| ReleaseError::Invalid { what: WHAT, why: why.into() };
+    fn basis(&mut self, at: (usize, usize), levels: &[Vec<u8>]) -> Result<Telling, ReleaseError> {
         let entries = self.list(usize::MAX, "", |own| own.cursor.signed())?;
-        // The next coarser level in use; the levels themselves are checked with the whole plan.
+        let basis = Basis::new(self.parents(at, levels, "a basis is")?, entries).map_err(wrong)?;
+        self.learn(at, Telling::Basis(Arc::new(basis)))
+    }
+
+    fn weights(&mut self, at: (usize, usize), levels: &[Vec<u8>]) -> Result<Telling, ReleaseError> {
+        let parent = self.parents(at, levels, "weights are")?;
+        let runs = self.list(parent.len(), "runs of factors", |own| {
+            Ok(Run { nodes: own.cursor.whole()?, factor: own.cursor.whole()? })
+        })?;
+        let alike = |w: &[Run]| w[0].factor == w[1].factor;
+        rule(runs.iter().all(|r| r.nodes > 0) && !runs.windows(2).any(alike), WHAT, || {
+            "a run of factors is empty, or is one with the next".into()
+        })?;
+        let nodes = runs.iter().fold(0u64, |n, r| n.saturating_add(r.nodes.into()));
+        rule(nodes == parent.len() as u64, WHAT, || {
+            "a level has another number of factors than nodes".into()
+        })?;
+        let factors = runs.iter().flat_map(|r| std::iter::repeat_n(r.factor, r.nodes as usize)).collect();
+        let weights = NodeWeights::new(parent, factors).map_err(wrong)?;
+        self.learn(at, Telling::Weights(Arc::new(weights)))
+    }
+
+    /// For each node of a level in use the coarser one it is below; the levels themselves are checked with the whole plan.
+    fn parents(
+        &self,
+        (d, l): (usize, usize),
+        levels: &[Vec<u8>],
+        what: &str,
+    ) -> Result<Vec<u32>, ReleaseError> {
         let used = levels.get(d).map_or(&[][..], Vec::as_slice);
         let at = used.iter().position(|&u| usize::from(u) == l).filter(|&at| at > 0);
         let coarser = at.map(|at| usize::from(used[at - 1])).filter(|&c| c < l);
         let dimension = self.cube.dimensions.get(d).filter(|d| l < d.levels.len());
-        let (Some(coarser), Some(dimension)) = (coarser, dimension) else {
-            return Err(wrong("a basis is of a level that is not in use"));
-        };
-        let parent = dimension.ancestors(l, coarser);
-        let basis = Arc::new(Basis::new(parent, entries).map_err(wrong)?);
-        rule(self.known.insert((d, l), basis.clone()).is_none(), WHAT, || "a basis is given twice".into())?;
-        Ok(basis)
+        match (coarser, dimension) {
+            (Some(coarser), Some(dimension)) => Ok(dimension.ancestors(l, coarser)),
+            _ => Err(wrong(&format!("{what} of a level that is not in use"))),
+        }
+    }
+
+    fn learn(&mut self, at: (usize, usize), told: Telling) -> Result<Telling, ReleaseError> {
+        rule(self.known.insert(at, told.clone()).is_none(), WHAT, || "a basis is given twice".into())?;
+        Ok(told)
     }
 }
 
-/// Every level is told in one way by all components: by siblings, or by one basis.
+fn wrong(why: &str) -> ReleaseError {
+    ReleaseError::Invalid { what: WHAT, why: why.into() }
+}
+
+/// Every level is told in one way by all components: by siblings, by one basis, or by weights.
 fn told_once<'a>(
     block: &'a plan::Block,
-    told: &mut FxHashMap<(usize, usize), Option<&'a Arc<Basis>>>,
+    told: &mut FxHashMap<(usize, usize), &'a Telling>,
 ) -> Result<(), ReleaseError> {
-    let mut same = |d: usize, l: usize, basis: Option<&'a Arc<Basis>>| {
-        rule(*told.entry((d, l)).or_insert(basis) == basis, WHAT, || "a level is told in two ways".into())
+    let mut same = |d: usize, l: usize, own: &'a Telling| {
+        rule(*told.entry((d, l)).or_insert(own) == own, WHAT, || "a level is told in two ways".into())
     };
     match block {
-        plan::Block::Based(b) => b.dimensions().try_for_each(|(d, l, basis)| same(d, l, basis)),
-        plan::Block::Component(c) => c.pairs().try_for_each(|(d, l)| same(d, l, None)),
+        plan::Block::Based(b) => b.dimensions().try_for_each(|(d, l, own)| same(d, l, own)),
+        plan::Block::Component(c) => c.pairs().try_for_each(|(d, l)| same(d, l, &Telling::Siblings)),
         _ => Ok(()),
     }
 }

@@ -16,7 +16,7 @@ use super::run::{Run, Settings, Take};
 use super::text::line;
 use super::unit::{Bounding, Parting};
 use super::zeros::Zeros;
-use super::{Means, READING, options};
+use super::{Means, READING, fields, options};
 use crate::spec::{CsvOptions, Spec};
 use std::path::Path;
 
@@ -39,6 +39,8 @@ pub struct Report {
     pub impossible: Vec<(String, u64)>,
     /// How many units have more rows than count.
     pub cut: Option<u64>,
+    /// How many rows belong to no unit, where that does not stop a run.
+    pub without: u64,
 }
 
 /// Something that is wrong with a column's cells.
@@ -94,6 +96,7 @@ pub fn check(spec: &Spec, path: &Path, means: &Means) -> Result<Report, IngestEr
         taken: vec![(0, 0); kept.len()],
         faults: Faults::default(),
         parting: bounding.as_ref().map(Bounding::parting),
+        without: 0,
     };
     let (seen, pieces) = run.all(&make)?;
     report.rows = pieces.iter().map(|(_, rows)| rows).sum();
@@ -102,6 +105,7 @@ pub fn check(spec: &Spec, path: &Path, means: &Means) -> Result<Report, IngestEr
     let mut parted = Vec::new();
     for seen in seen {
         faults.merge(seen.faults);
+        report.without += seen.without;
         impossible.iter_mut().zip(seen.impossible).for_each(|(sum, rows): (&mut u64, u64)| *sum += rows);
         for (sum, (missing, other)) in taken.iter_mut().zip(seen.taken) {
             let (m, o): &mut (u64, u64) = sum;
@@ -197,25 +201,27 @@ fn there<'s>(
         }
         Ok(true)
     };
-    let mut all = Fields::of(spec, means.memory)?;
+    let mut all = fields(spec, files, csv, means.memory)?;
     let unit = all.unit.take();
     let (mut kept, mut dimensions) = (Vec::new(), Vec::new());
     for (d, field) in std::mem::take(&mut all.dimensions).into_iter().enumerate() {
-        let one = Fields { dimensions: vec![field], unit: None, memory: means.memory };
+        let one = Fields { dimensions: vec![field], unit: None, blanks: all.blanks, memory: means.memory };
         if works(&one)? {
             kept.push(d);
             dimensions.extend(one.dimensions);
         }
     }
     let mut fits = true;
-    if let Some(UnitField { column, max_rows, order }) = &unit {
+    if let Some(UnitField { column, max_rows, order, without, .. }) = &unit {
         for part in 0..=order.len() {
             let order = part.checked_sub(1).and_then(|at| order.get(at)).copied().into_iter().collect();
-            let unit = Some(UnitField { column, max_rows: *max_rows, order });
-            fits &= works(&Fields { dimensions: Vec::new(), unit, memory: means.memory })?;
+            let alone = Default::default();
+            let unit = Some(UnitField { column, max_rows: *max_rows, order, without: *without, alone });
+            fits &=
+                works(&Fields { dimensions: Vec::new(), unit, blanks: all.blanks, memory: means.memory })?;
         }
     }
-    Ok((Fields { dimensions, unit: unit.filter(|_| fits), memory: means.memory }, kept))
+    Ok((Fields { dimensions, unit: unit.filter(|_| fits), blanks: all.blanks, memory: means.memory }, kept))
 }
 
 /// Where a row is, in words.
@@ -239,10 +245,12 @@ struct Seen<'a> {
     taken: Vec<(u64, u64)>,
     faults: Faults,
     parting: Option<Parting<'a>>,
+    without: u64,
 }
 
 impl Take for Seen<'_> {
     fn take(&mut self, piece: usize, chunk: &Chunk) {
+        self.without += chunk.without;
         for (at, rows) in self.impossible.iter_mut().enumerate() {
             *rows += self.zeros.rows(at, chunk);
         }

@@ -1,10 +1,12 @@
 //! All cells of a file as text, for drafts of specs: made by whoever may see the data, and shown to nobody else.
 
 use super::super::error::IngestError;
+use super::super::memory::LONGEST;
 use super::place::OnDisk;
 use super::types::{self, Held};
-use super::{DAMAGED, UNREADABLE, undamaged, undecodable};
+use super::{BROKEN, DAMAGED, UNREADABLE, sizes, undamaged, undecodable};
 use crate::calendar;
+use crate::spec::Holds;
 use ::parquet::basic::Repetition;
 use ::parquet::file::reader::FileReader;
 use ::parquet::file::serialized_reader::SerializedFileReader;
@@ -14,13 +16,13 @@ use std::path::Path;
 
 /// Why no dimension can be made of a column.
 const NESTED: &str = "a column of nested values: no dimension is made of it";
-const TIMES: &str = "days with a time: no dimension is made of them";
+const ENDLESS: &str = "has values that are too long to draft a spec of";
 const SPECIAL: &str = "of a special type, or raw bytes: no dimension is made of them";
 
 /// The columns of a file with what keeps them from being dimensions, and then its rows, a null as an empty text.
 pub fn all<S, E: From<IngestError>>(
     path: &Path,
-    begin: impl FnOnce(Vec<(String, Option<&'static str>)>) -> Result<S, E>,
+    begin: impl FnOnce(Vec<(String, Holds)>) -> Result<S, E>,
     mut row: impl FnMut(&mut S, &[String]),
 ) -> Result<S, E> {
     let read = || -> Result<S, E> {
@@ -28,7 +30,14 @@ pub fn all<S, E: From<IngestError>>(
         let reader = SerializedFileReader::new(OnDisk::new(path, size));
         let reader = reader.map_err(|_| IngestError::Parquet(UNREADABLE))?;
         let roots = reader.metadata().file_metadata().schema_descr().root_schema().get_fields().to_vec();
-        let columns = roots.iter().map(|root| (root.name().to_owned(), strange(root))).collect();
+        let columns = roots.iter().map(|root| (root.name().to_owned(), holds(root))).collect();
+        let file = OnDisk::new(path, size);
+        for chunk in reader.metadata().row_groups().iter().flat_map(|group| group.columns()) {
+            let longest = sizes::longest(&file, chunk).map_err(|_| IngestError::Parquet(BROKEN))?;
+            if longest > LONGEST as u64 {
+                return Err(IngestError::Parquet(ENDLESS).into());
+            }
+        }
         let held: Vec<Held> = roots.iter().map(|root| types::held(root)).collect();
         let mut state = begin(columns)?;
         let mut cells: Vec<String> = Vec::new();
@@ -43,15 +52,15 @@ pub fn all<S, E: From<IngestError>>(
     undamaged(read).unwrap_or(Err(IngestError::Parquet(DAMAGED).into()))
 }
 
-/// What keeps a column from being a dimension.
-fn strange(root: &Type) -> Option<&'static str> {
+/// What a draft has to know of a column's type.
+fn holds(root: &Type) -> Holds {
     if !root.is_primitive() || root.get_basic_info().repetition() == Repetition::REPEATED {
-        return Some(NESTED);
+        return Holds::Nothing(NESTED);
     }
     match types::held(root) {
-        Held::Times(_) => Some(TIMES),
-        Held::Other(_) => Some(SPECIAL),
-        _ => None,
+        Held::Other(_) => Holds::Nothing(SPECIAL),
+        Held::Fractions => Holds::Fractions,
+        _ => Holds::Anything,
     }
 }
 
@@ -65,12 +74,17 @@ fn text(field: &Field, held: Held) -> String {
         Field::ULong(v) => v.to_string(),
         Field::Float(v) => format!("{v:?}"),
         Field::Double(v) => format!("{v:?}"),
+        Field::TimestampMillis(v) => day(*v, 1_000),
+        Field::TimestampMicros(v) => day(*v, 1_000_000),
         Field::Str(v) => v.clone(),
         Field::Date(v) => calendar::written(i64::from(*v)),
         Field::Byte(v) => whole((*v).into(), held),
         Field::Short(v) => whole((*v).into(), held),
         Field::Int(v) => whole((*v).into(), held),
-        Field::Long(v) => whole((*v).into(), held),
+        Field::Long(v) => match held {
+            Held::Times(unit) => day(*v, unit),
+            _ => whole((*v).into(), held),
+        },
         Field::Decimal(v) => types::unscaled(v.data()).map(|n| whole(n, held)).unwrap_or_default(),
         Field::Bytes(v) => match held {
             Held::Decimals(_) => types::unscaled(v.data()).map(|n| whole(n, held)).unwrap_or_default(),
@@ -78,6 +92,11 @@ fn text(field: &Field, held: Held) -> String {
         },
         _ => String::new(),
     }
+}
+
+/// The day of a time, so many units of which are a second. Drafts say no more of it, but that there is a time.
+fn day(time: i64, unit: i64) -> String {
+    format!("{} 00:00", calendar::written(time.div_euclid(86_400 * unit)))
 }
 
 /// A whole number, of decimals the digits of one.

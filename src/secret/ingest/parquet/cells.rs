@@ -3,10 +3,11 @@
 use super::super::chunk::Chunk;
 use super::super::code::Coder;
 use super::super::error::Fault;
-use super::super::fields::{order_of, unit_of};
+use super::super::fields::{UnitField, order_of, unit_of};
 use super::super::unit::order::KEY;
 use super::types::write_decimal;
 use crate::calendar;
+use crate::spec;
 use std::collections::HashMap;
 use std::io::Write;
 use zeroize::{Zeroize, Zeroizing};
@@ -64,9 +65,9 @@ impl Value<'_> {
 #[derive(Clone, Copy)]
 pub(super) enum To<'f> {
     Dimension(usize, &'f Coder<'f>),
-    Unit,
+    Unit(&'f UnitField<'f>, &'f spec::Blanks),
     /// One of the columns that order the rows of a unit.
-    Order(usize),
+    Order(usize, &'f spec::Blanks),
 }
 
 /// Stands for an entry of the dictionary that has no node: none is as large.
@@ -158,7 +159,9 @@ impl<'f> Cells<'f> {
                     false => self.nodes.push(code.map_or(NONE, |node| node as u32)),
                 }
             }
-            To::Unit | To::Order(_) => self.ids.push(self.text.clone()),
+            To::Unit(_, blanks) | To::Order(_, blanks) => {
+                self.ids.push(Zeroizing::new(blanks.value(&self.text).to_vec()));
+            }
         }
     }
 
@@ -201,14 +204,14 @@ impl<'f> Cells<'f> {
                     *chunk.nodes_mut(dimension).get_mut(row)? = *self.nodes.get(place as usize)?;
                 }
             }
-            To::Unit => {
-                let id = self.ids.get(place as usize)?;
-                chunk.push_id(id);
-                if let Err(fault) = unit_of(id) {
+            To::Unit(unit, _) => {
+                let whose = unit.whose(self.ids.get(place as usize)?);
+                chunk.push_whose(row, &whose);
+                if let Err(fault) = unit_of(&whose) {
                     self.wrong(row, fault);
                 }
             }
-            To::Order(column) => {
+            To::Order(column, _) => {
                 let key = order_of(self.ids.get(place as usize)?);
                 self.order(chunk, row, column, key);
             }
@@ -251,15 +254,16 @@ impl<'f> Cells<'f> {
                 });
                 *chunk.texts_mut(dimension)?.get_mut(row)? = code;
             }
-            (To::Order(column), _) => {
+            (To::Order(column, blanks), _) => {
                 value.write(&mut self.text);
-                let key = order_of(&self.text);
+                let key = order_of(blanks.value(&self.text));
                 self.order(chunk, row, column, key);
             }
-            (To::Unit, _) => {
+            (To::Unit(unit, blanks), _) => {
                 value.write(&mut self.text);
-                chunk.push_id(&self.text);
-                if let Err(fault) = unit_of(&self.text) {
+                let whose = unit.whose(blanks.value(&self.text));
+                chunk.push_whose(row, &whose);
+                if let Err(fault) = unit_of(&whose) {
                     self.wrong(row, fault);
                 }
             }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `place` | bytes of the file, for as many threads as ask |
 //! | `pages`, `hybrid` | what is in a column chunk |
+//! | `sizes` | how much memory pages take, before they are read |
 //! | `slow` | column chunks in rarer encodings |
 //! | `types` | what a column's type says that it holds |
 //! | `cells` | what becomes of the cells |
@@ -14,6 +15,7 @@ mod cells;
 mod hybrid;
 mod pages;
 mod place;
+mod sizes;
 mod slow;
 #[cfg(test)]
 mod tests;
@@ -23,7 +25,6 @@ use super::chunk::{CHUNK, Chunk};
 use super::code::Kind;
 use super::error::IngestError;
 use super::fields::{Fields, find, places};
-use super::memory::Memory;
 use super::piece::{Bad, Stop, What};
 use ::parquet::basic::{Compression, Encoding};
 use ::parquet::errors::ParquetError;
@@ -48,6 +49,7 @@ pub use all::all;
 /// number, booleans as `true` and `false`. A column's type must fit its dimension: see [`types`].
 pub(super) struct Groups {
     reader: SerializedFileReader<OnDisk>,
+    file: OnDisk,
     /// Where each dimension is.
     dimensions: Vec<Source>,
     unit: Option<Source>,
@@ -69,7 +71,8 @@ impl Groups {
             let orders = orders.collect::<Result<Vec<_>, _>>()?;
             let dimensions = fields.dimensions.iter().map(|f| Source::find(schema, f.column, f.coder.kind()));
             let dimensions = dimensions.collect::<Result<Vec<_>, _>>()?;
-            Ok(Groups { reader, dimensions, unit, orders })
+            let file = OnDisk::new(path, size);
+            Ok(Groups { reader, file, dimensions, unit, orders })
         };
         undamaged(open).unwrap_or(Err(IngestError::Parquet(DAMAGED)))
     }
@@ -110,18 +113,20 @@ impl Groups {
         take: &mut dyn FnMut(&mut Chunk),
     ) -> Result<u64, Stop> {
         let group = self.reader.get_row_group(group).map_err(undecodable)?;
+        let sources = self.unit.iter().chain(&self.orders).chain(&self.dimensions);
+        sizes::fits(&self.file, group.metadata(), sources, fields.memory)?;
         let rows = u64::try_from(group.metadata().num_rows()).map_err(|_| IngestError::Parquet(BROKEN))?;
         // The place in the order of complaints, and the cells.
         let mut columns = Vec::new();
-        if let Some(source) = &self.unit {
-            columns.push((0, Stream::new(source, &*group, To::Unit, fields.memory)?));
+        if let Some((source, unit)) = self.unit.as_ref().zip(fields.unit.as_ref()) {
+            columns.push((0, Stream::new(source, &*group, To::Unit(unit, fields.blanks))?));
         }
         for (order, source) in self.orders.iter().enumerate() {
-            columns.push((1 + order, Stream::new(source, &*group, To::Order(order), fields.memory)?));
+            columns.push((1 + order, Stream::new(source, &*group, To::Order(order, fields.blanks))?));
         }
         for (d, (source, field)) in self.dimensions.iter().zip(&fields.dimensions).enumerate() {
             let to = To::Dimension(d, &field.coder);
-            columns.push((1 + self.orders.len() + d, Stream::new(source, &*group, to, fields.memory)?));
+            columns.push((1 + self.orders.len() + d, Stream::new(source, &*group, to)?));
         }
         let mut before = 0;
         while before < rows {
@@ -152,7 +157,10 @@ impl Groups {
             chunk.fill(len);
             if let Some(faults) = &mut faults {
                 faults.rows += wrong.iter().filter(|wrong| **wrong).count() as u64;
-                chunk.retain(|row| wrong.get(row) == Some(&false));
+            }
+            if faults.is_some() || !chunk.dropped.is_empty() {
+                let dropped = std::mem::take(&mut chunk.dropped);
+                chunk.retain(|row| wrong.get(row) != Some(&true) && dropped.binary_search(&row).is_err());
             }
             chunk.faults = faults;
             take(chunk);
@@ -240,6 +248,7 @@ const DAMAGED: &str = "cannot be decoded: it is damaged or encrypted";
 const UNREADABLE: &str = "has no readable footer: it is cut short, encrypted, or not Parquet at all";
 const BROKEN: &str = "is damaged: its row groups and columns contradict each other";
 const LONG: &str = "has values that are too long for the limit of memory";
+const WIDE: &str = "has long values in more columns than the limit of memory has room for on so many threads";
 const UNKNOWN: &str = "uses an encoding that this build does not know";
 
 /// The library's texts are not passed on: nobody has checked that they are free of values.
@@ -258,25 +267,12 @@ enum Stream<'f> {
 }
 
 impl<'f> Stream<'f> {
-    fn new(
-        source: &Source,
-        group: &dyn RowGroupReader,
-        to: To<'f>,
-        memory: Memory,
-    ) -> Result<Stream<'f>, IngestError> {
+    fn new(source: &Source, group: &dyn RowGroupReader, to: To<'f>) -> Result<Stream<'f>, IngestError> {
         let chunk = group.metadata().columns().get(source.leaf).ok_or(IngestError::Parquet(BROKEN))?;
         if let Compression::LZO | Compression::BROTLI(_) = chunk.compression() {
             return Err(IngestError::Parquet(
                 "is compressed with LZO or Brotli, which this build does not know",
             ));
-        }
-        if let Some(limit) = memory.limit() {
-            // A page is unpacked whole, and holds one value at least.
-            let values = u64::try_from(chunk.num_values()).unwrap_or(0).max(1);
-            let bytes = u64::try_from(chunk.uncompressed_size()).unwrap_or(u64::MAX);
-            if bytes / values > limit / 8 {
-                return Err(IngestError::Parquet(LONG));
-            }
         }
         let cells = Cells::new(to);
         if chunk.column_type() != source.stored.physical {

@@ -122,22 +122,22 @@ fn note(column: &Type) -> Note {
     }
 }
 
-/// What a column's values mean, if its type fits; or what it is instead. Fractions are no labels and no whole numbers, however round: with `other` in the
-/// dimension all of them would go there unnoticed. Decimals with digits behind the point are no whole numbers either.
+/// What a column's values mean, if its type fits; or what it is instead. Fractions are no labels, however round: with `other` in the dimension all of
+/// them would go there unnoticed. Where whole numbers are due, fractions and decimals are such if nothing but zeros is behind the point.
 pub(super) fn meaning(held: Held, wanted: Kind) -> Result<Meaning, &'static str> {
     match (held, wanted) {
         (Held::Nothing, _) => Ok(Meaning::Nothing),
-        (Held::Days, Kind::Dates | Kind::Order) => Ok(Meaning::Day),
+        (Held::Days, Kind::Dates | Kind::Times | Kind::Order) => Ok(Meaning::Day),
         (Held::Days, _) => Err("dates"),
-        (Held::Times(unit), Kind::Order) => Ok(Meaning::Time(unit)),
+        (Held::Times(unit), Kind::Times | Kind::Order) => Ok(Meaning::Time(unit)),
         (Held::Times(_), _) => Err(TIMES),
-        (Held::Whole(_), Kind::Dates) => Err("whole numbers"),
+        (Held::Whole(_), Kind::Dates | Kind::Times) => Err("whole numbers"),
         (Held::Whole(meaning), _) => Ok(meaning),
-        (Held::Decimals(_), Kind::Dates) => Err("decimals"),
-        (Held::Decimals(1..), Kind::Whole | Kind::Order) => Err("decimals with digits behind the point"),
+        (Held::Decimals(_), Kind::Dates | Kind::Times) => Err("decimals"),
+        (Held::Decimals(1..), Kind::Order) => Err("decimals with digits behind the point"),
         (Held::Decimals(places), _) => Ok(Meaning::Decimal(places)),
         (Held::Texts, _) => Ok(Meaning::Plain),
-        (Held::Flags, Kind::Labels) | (Held::Fractions, Kind::Number) => Ok(Meaning::Plain),
+        (Held::Flags, Kind::Labels) | (Held::Fractions, Kind::Whole | Kind::Number) => Ok(Meaning::Plain),
         (Held::Flags, _) => Err("true or false"),
         (Held::Fractions, _) => Err("fractions"),
         (Held::Other(name), _) => Err(name),

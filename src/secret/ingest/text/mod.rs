@@ -16,7 +16,6 @@ use super::piece::{Bad, What};
 use crate::spec::{CsvOptions, Encoding};
 use blocks::{Blocks, Broken, LONGEST_HEADER};
 use record::Records;
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -202,6 +201,13 @@ impl Layout {
                     }
                 }
                 chunk.faults = Some(faults);
+                chunk.dropped.clear();
+                chunk.shorten(row);
+                before += 1;
+                continue;
+            }
+            if !chunk.dropped.is_empty() {
+                chunk.dropped.clear();
                 chunk.shorten(row);
                 before += 1;
                 continue;
@@ -284,8 +290,11 @@ impl Layout {
             Use::Dimension(d) => {
                 Some((1 + fields.orders() + d, self.fault(fields.dimensions.get(d)?, cell)?))
             }
-            Use::Order(order) => order_of(cell).err().map(|fault| (1 + order, fault)),
-            Use::Unit => Some((0, self.encoded(super::fields::unit_of(cell).err()?))),
+            Use::Order(order) => order_of(fields.blanks.value(cell)).err().map(|fault| (1 + order, fault)),
+            Use::Unit => {
+                let whose = fields.unit.as_ref()?.whose(fields.blanks.value(cell));
+                Some((0, self.encoded(super::fields::unit_of(&whose).err()?)))
+            }
         });
         Ok(faults.collect())
     }
@@ -345,10 +354,12 @@ impl Use {
     fn code(self, cell: &[u8], fields: &Fields<'_>, chunk: &mut Chunk, row: usize) -> bool {
         match self {
             Use::Unit => {
-                chunk.push_id(cell);
-                super::fields::unit_of(cell).is_ok()
+                let Some(unit) = &fields.unit else { return false };
+                let whose = unit.whose(fields.blanks.value(cell));
+                chunk.push_whose(row, &whose);
+                super::fields::unit_of(&whose).is_ok()
             }
-            Use::Order(column) => match order_of(cell) {
+            Use::Order(column) => match order_of(fields.blanks.value(cell)) {
                 Ok(key) => {
                     chunk.push_order(column, &key);
                     true
@@ -370,7 +381,7 @@ impl Use {
 
 /// The line, from 1, that begins at a byte of the file or contains it.
 pub(super) fn line(path: &Path, offset: u64) -> Option<u64> {
-    let mut file = File::open(path).ok()?.take(offset);
+    let mut file = crate::unpack::open(path).ok()?.take(offset);
     let mut bytes = zeroize::Zeroizing::new(vec![0; BLOCK]);
     let mut lines = 1;
     loop {

@@ -3,6 +3,7 @@
 //! Only what every database orders alike can be named: texts are ordered by one rule here and by another there.
 
 use crate::calendar;
+use crate::spec::clock;
 
 /// How many bytes a place has: compared byte by byte they are ordered as what they stand for.
 pub(in crate::secret::ingest) const KEY: usize = 13;
@@ -17,7 +18,7 @@ pub(in crate::secret::ingest) fn key(cell: &[u8]) -> Option<[u8; KEY]> {
     if let Some((date, rest)) = cell.split_at_checked(10)
         && let Some(day) = calendar::read(date)
     {
-        let (seconds, nanos) = of_day(rest)?;
+        let (seconds, nanos) = clock(rest)?;
         let seconds = day * 86_400 + seconds;
         return Some(bytes(TIME, i128::from(seconds) << 32 | i128::from(nanos)));
     }
@@ -35,38 +36,6 @@ fn bytes(kind: u8, number: i128) -> [u8; KEY] {
     key[1] = first ^ 0x80;
     key[2..].copy_from_slice(&rest);
     key
-}
-
-/// Seconds and billionths of one from the beginning of the day.
-fn of_day(text: &[u8]) -> Option<(i64, u32)> {
-    let two = |text: &[u8], below: i64| match text {
-        [a, b] if a.is_ascii_digit() && b.is_ascii_digit() => {
-            Some(i64::from(a - b'0') * 10 + i64::from(b - b'0')).filter(|n| *n < below)
-        }
-        _ => None,
-    };
-    let text = match text {
-        [] => return Some((0, 0)),
-        [b' ' | b'T', rest @ ..] => rest.strip_suffix(b"Z").unwrap_or(rest),
-        _ => return None,
-    };
-    let (clock, fraction) = match text.iter().position(|&b| b == b'.') {
-        Some(at) => (text.get(..at)?, text.get(at + 1..)?),
-        None => (text, &b"0"[..]),
-    };
-    let seconds = match clock {
-        [hours @ .., b':', m1, m2, b':', s1, s2] => {
-            two(hours, 24)? * 3600 + two(&[*m1, *m2], 60)? * 60 + two(&[*s1, *s2], 60)?
-        }
-        [hours @ .., b':', m1, m2] if fraction == b"0" => two(hours, 24)? * 3600 + two(&[*m1, *m2], 60)? * 60,
-        _ => return None,
-    };
-    if fraction.is_empty() || fraction.len() > 9 {
-        return None;
-    }
-    let digit = |n: u32, d: &u8| d.is_ascii_digit().then(|| 10 * n + u32::from(d - b'0'));
-    let nanos = fraction.iter().try_fold(0, digit)? * 10u32.pow(9 - fraction.len() as u32);
-    Some((seconds, nanos))
 }
 
 #[cfg(test)]

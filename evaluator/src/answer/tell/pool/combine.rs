@@ -475,7 +475,7 @@ impl Source {
         for &i in functionals {
             let own = |d: usize| tables.dims.iter().position(|&to| to == d);
             let Some(filter) = filters[i].renumbered(own) else { continue };
-            let aggregate = Aggregate { filter, partition: None };
+            let aggregate = Aggregate::rows(filter, None);
             if tables.evaluator.part(&aggregate, &[]).is_ok() {
                 held.push((i, aggregate));
             }

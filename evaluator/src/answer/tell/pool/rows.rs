@@ -35,6 +35,14 @@ struct Rows<'a> {
     classes: HashMap<(usize, Option<u32>), Arc<Classes>>,
 }
 
+/// Refuses sums: their bounds and steps may differ from release to release.
+fn of_rows_only(figures: &[Aggregate]) -> Result<(), QueryError> {
+    match figures.iter().find_map(|f| f.subject.quantity()) {
+        Some(quantity) => Err(QueryError::SumsOfSeveral(quantity.name.clone())),
+        None => Ok(()),
+    }
+}
+
 impl Teller for Pool<'_> {
     fn cube(&self) -> &Cube {
         self.cube
@@ -46,12 +54,13 @@ impl Teller for Pool<'_> {
 
     /// Refused as the first of the releases refuses it, where they do not tell it together.
     fn tell(&self, family: &Family) -> Result<Vec<Told>, QueryError> {
-        let nodes = family.nodes(self.cube)?;
+        of_rows_only(family.figures)?;
+        let nodes = family.rows;
         let mut rows = Rows::new(self, family);
         let mut known: HashMap<Vec<u64>, Arc<Kind>> = HashMap::new();
         let mut tables = HashMap::new();
         let mut out = Vec::with_capacity(nodes.len());
-        for node in &nodes {
+        for node in nodes {
             let classes = rows.classes(node);
             let look: Vec<u64> =
                 family.group_by.iter().flat_map(|at| classes[at.dimension].look.iter().copied()).collect();
@@ -60,10 +69,10 @@ impl Teller for Pool<'_> {
                 true => None,
                 false => {
                     let Some(sums) = rows.sums(&classes) else {
-                        return self.figure_by_figure(family, &nodes);
+                        return self.figure_by_figure(family);
                     };
                     if nodes.len() as f64 * self.cells(&sums) > MOST_CELLS {
-                        return self.figure_by_figure(family, &nodes);
+                        return self.figure_by_figure(family);
                     }
                     Some(sums)
                 }
@@ -95,12 +104,13 @@ impl Teller for Pool<'_> {
         rows: &[(usize, &[u32])],
         most: usize,
     ) -> Result<Option<JointLaw>, QueryError> {
+        portions.iter().try_for_each(|figures| of_rows_only(figures))?;
         let width = portions.first().map_or(0, |p| p.len());
         let mut asked: Vec<Asked> = self.tables.iter().map(|_| Asked::default()).collect();
         let mut noises: Vec<(Noise, Vec<f64>)> = Vec::new();
         let mut measured: HashMap<usize, usize> = HashMap::new();
         let families: Vec<Family> =
-            portions.iter().map(|figures| Family { figures, group_by, asked: &|_| true }).collect();
+            portions.iter().map(|figures| Family { figures, group_by, rows: &[] }).collect();
         let mut all: Vec<Rows> = families.iter().map(|family| Rows::new(self, family)).collect();
         for (r, &(portion, node)) in rows.iter().enumerate() {
             let Some(own) = all.get_mut(portion) else { return Ok(None) };
@@ -194,26 +204,25 @@ impl Pool<'_> {
     fn not_told(&self, family: &Family) -> QueryError {
         let why = |release: &&super::Answers| {
             let own = self.own_family(release, family)?;
-            let asked = own.family(family.asked);
-            release.evaluator().rows(&asked).err()
+            release.evaluator().rows(&own.family(family.rows)).err()
         };
         let found = self.releases.iter().find_map(why).map(QueryError::from);
         found.unwrap_or_else(|| QueryError::Together("they do not tell it together".into()))
     }
 
     /// Each release's own estimates of all figures, by least squares.
-    fn figure_by_figure(&self, family: &Family, nodes: &[Vec<u32>]) -> Result<Vec<Told>, QueryError> {
+    fn figure_by_figure(&self, family: &Family) -> Result<Vec<Told>, QueryError> {
         let mut each: Vec<(usize, std::vec::IntoIter<Told>)> = Vec::new();
         for (at, release) in self.releases.iter().enumerate() {
             let Some(own) = self.own_family(release, family) else { continue };
-            let own = own.family(family.asked);
+            let own = own.family(family.rows);
             if let Ok(rows) = release.evaluator().rows(&own) {
                 each.push((at, rows.into_iter()));
             }
         }
         let mut known: HashMap<Vec<usize>, Option<Arc<Ways>>> = HashMap::new();
-        let mut out = Vec::with_capacity(nodes.len());
-        for node in nodes {
+        let mut out = Vec::with_capacity(family.rows.len());
+        for node in family.rows {
             let told: Vec<(usize, Told)> =
                 each.iter_mut().filter_map(|(at, rows)| Some((*at, rows.next()?))).collect();
             let key = told.iter().map(|(_, t)| Arc::as_ptr(&t.law) as usize).collect();
@@ -247,9 +256,7 @@ impl Pool<'_> {
             let to = &cube.dimensions[d];
             (0..=to.finest()).find(|&l| to.ancestors(to.finest(), l) == up).map(|l| Level::new(d, l))
         };
-        let figure = |a: &Aggregate| {
-            Some(Aggregate { filter: a.filter.renumbered(own)?, partition: a.partition.clone() })
-        };
+        let figure = |a: &Aggregate| Some(Aggregate { filter: a.filter.renumbered(own)?, ..a.clone() });
         Some(Own {
             figures: family.figures.iter().map(figure).collect::<Option<_>>()?,
             group_by: family.group_by.iter().map(level).collect::<Option<_>>()?,
@@ -288,7 +295,7 @@ impl Asked {
         });
         let key = dims.chain(filter.weights.iter().map(|w| w.to_bits())).collect();
         *self.known.entry(key).or_insert_with(|| {
-            self.sums.push(Aggregate { filter, partition: None });
+            self.sums.push(Aggregate::rows(filter, None));
             self.weights.push(Vec::new());
             self.sums.len() - 1
         })
@@ -314,8 +321,8 @@ struct Own {
 }
 
 impl Own {
-    fn family<'a>(&'a self, asked: &'a dyn Fn(&[u32]) -> bool) -> Family<'a> {
-        Family { figures: &self.figures, group_by: &self.group_by, asked }
+    fn family<'a>(&'a self, rows: &'a [Vec<u32>]) -> Family<'a> {
+        Family { figures: &self.figures, group_by: &self.group_by, rows }
     }
 }
 

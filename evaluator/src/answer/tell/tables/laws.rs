@@ -40,6 +40,40 @@ pub(super) struct Kind {
     pub(super) group: u32,
 }
 
+/// The kinds of groups along one dimension.
+pub(super) enum Kinds {
+    /// And for each group its kind.
+    Few(Vec<Kind>, Vec<usize>),
+    /// So many groups, each a kind of its own that is made when it is looked at.
+    Apart(usize),
+}
+
+impl Kinds {
+    /// A group of each kind, and how many there are of it.
+    pub(super) fn groups(&self) -> Vec<(u32, f64)> {
+        match self {
+            Kinds::Few(kinds, kind_of) => {
+                let mut each: Vec<(u32, f64)> = kinds.iter().map(|k| (k.group, 0.0)).collect();
+                kind_of.iter().for_each(|&k| each[k].1 += 1.0);
+                each
+            }
+            Kinds::Apart(groups) => (0..*groups as u32).map(|group| (group, 1.0)).collect(),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Kinds::Few(kinds, _) => kinds.len(),
+            Kinds::Apart(groups) => *groups,
+        }
+    }
+
+    /// The number of a group's kind.
+    fn of(&self, group: usize) -> usize {
+        if let Kinds::Few(_, kind_of) = self { kind_of[group] } else { group }
+    }
+}
+
 impl<S: Source> Evaluator<S> {
     /// What all parts together tell apart along each dimension.
     pub(super) fn sides(&self, parts: &[Part], group_by: &[Level]) -> Vec<Side> {
@@ -92,19 +126,25 @@ impl<S: Source> Evaluator<S> {
             .collect()
     }
 
-    /// The kinds of groups along one dimension, and for each group its kind.
-    fn kinds(&self, side: &Side) -> (Vec<Kind>, Vec<usize>) {
+    /// What a group looks like along one dimension.
+    fn kind(&self, side: &Side, group: u32) -> Kind {
+        let at = self.recovery.frame().axes[side.dim].rung(side.level).unwrap_or(0);
+        let inside = |node: usize| side.group.is_none() || side.group_of[node] == group;
+        let colour: Vec<u32> =
+            (0..side.colour.len()).map(|n| side.colour[n] * 2 + u32::from(inside(n))).collect();
+        let (axis, nodes) = self.recovery.lump(side.dim, at, &colour);
+        let lumps = nodes[at].iter().map(|&n| (side.colour[n as usize], inside(n as usize))).collect();
+        Kind { axis, lumps, nodes, group }
+    }
+
+    /// The kinds of groups along one dimension.
+    fn kinds(&self, side: &Side) -> Kinds {
         let axis = &self.recovery.frame().axes[side.dim];
         let at = axis.rung(side.level).unwrap_or(0);
         let lumps = self.recovery.lumps(side.dim);
-        let marked = |group: u32| {
-            let inside = |node: usize| side.group.is_none() || side.group_of[node] == group;
-            let colour: Vec<u32> =
-                (0..side.colour.len()).map(|n| side.colour[n] * 2 + u32::from(inside(n))).collect();
-            let (axis, nodes) = self.recovery.lump(side.dim, at, &colour);
-            let lumps = nodes[at].iter().map(|&n| (side.colour[n as usize], inside(n as usize))).collect();
-            Kind { axis, lumps, nodes, group }
-        };
+        if side.group.is_some() && self.recovery.prunes(side.dim) {
+            return Kinds::Apart(side.groups);
+        }
         // Groups that a symmetry of the (coloured) axis maps to each other are of one kind.
         let orbit: Vec<u32> = match side.group.map(|(_, g)| axis.rung(g)) {
             None => vec![0],
@@ -120,7 +160,7 @@ impl<S: Source> Evaluator<S> {
             .enumerate()
             .map(|(group, &o)| {
                 *of_orbit.entry(o).or_insert_with(|| {
-                    let kind = marked(group as u32);
+                    let kind = self.kind(side, group as u32);
                     match kinds.iter().position(|k| k.axis == kind.axis && k.lumps == kind.lumps) {
                         Some(known) => known,
                         None => {
@@ -131,7 +171,7 @@ impl<S: Source> Evaluator<S> {
                 })
             })
             .collect();
-        (kinds, kind_of)
+        Kinds::Few(kinds, kind_of)
     }
 }
 
@@ -140,7 +180,7 @@ pub(super) struct Laws<'a, S> {
     evaluator: &'a Evaluator<S>,
     parts: &'a [Part<'a>],
     pub(super) sides: Vec<Side>,
-    pub(super) kinds: Vec<(Vec<Kind>, Vec<usize>)>,
+    pub(super) kinds: Vec<Kinds>,
     known: HashMap<Vec<usize>, Arc<JointLaw>>,
 }
 
@@ -157,7 +197,7 @@ impl<'a, S: Source> Laws<'a, S> {
             return Err(AnswerError::Intricate);
         }
         let kinds: Vec<_> = sides.iter().map(|s| evaluator.kinds(s)).collect();
-        let several = kinds.iter().map(|(kinds, _)| kinds.len() as f64).product::<f64>();
+        let several = kinds.iter().map(|k| k.len() as f64).product::<f64>();
         let each: f64 = parts.iter().map(|p| evaluator.recovery.coefficients_behind(&p.cuboid)).sum();
         if several * each > MOST_COEFFICIENTS {
             return Err(RecoverError::TooMuch("the law of every row's error".into()).into());
@@ -171,12 +211,26 @@ impl<'a, S: Source> Laws<'a, S> {
             .sides
             .iter()
             .zip(&self.kinds)
-            .map(|(side, (_, kind_of))| kind_of[side.group.map_or(0, |(i, _)| nodes[i] as usize)])
+            .map(|(side, kinds)| kinds.of(side.group.map_or(0, |(i, _)| nodes[i] as usize)))
             .collect();
         if let Some(law) = self.known.get(&key) {
             return Ok(law.clone());
         }
-        let kinds: Vec<&Kind> = self.kinds.iter().zip(&key).map(|((kinds, _), &k)| &kinds[k]).collect();
+        let made: Vec<Option<Kind>> = (self.sides.iter().zip(&self.kinds).zip(&key))
+            .map(|((side, kinds), &k)| {
+                matches!(kinds, Kinds::Apart(_)).then(|| self.evaluator.kind(side, k as u32))
+            })
+            .collect();
+        let kinds: Vec<&Kind> = self
+            .kinds
+            .iter()
+            .zip(&key)
+            .zip(&made)
+            .filter_map(|((kinds, &k), made)| match kinds {
+                Kinds::Few(kinds, _) => kinds.get(k),
+                Kinds::Apart(_) => made.as_ref(),
+            })
+            .collect();
         let queries: Vec<Vec<f64>> = self.parts.iter().map(|p| self.query(p, &kinds)).collect();
         let look = self.look(&kinds, &queries);
         let kept = || self.evaluator.laws.lock().unwrap_or_else(PoisonError::into_inner);
@@ -226,6 +280,8 @@ impl<'a, S: Source> Laws<'a, S> {
                 key.extend(rung.parent.iter().map(|&p| u64::from(p)));
                 key.extend(rung.copies.iter().map(|&c| u64::from(c)));
                 key.extend(&rung.multiplicity);
+                // Nodes with weights are not alike, wherever they hang.
+                key.extend(rung.stands_for().iter().map(|&node| u64::from(node)));
             }
         }
         key

@@ -19,7 +19,7 @@ use super::{Family, Told};
 use crate::cube::{Cube, Cuboid, Filter, Level, odometer};
 use crate::law::ErrorLaw;
 use crate::recover::{RecoverError, Recovery, Source};
-use crate::sql::Aggregate;
+use crate::sql::{Aggregate, Present};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -69,7 +69,7 @@ impl<S: Source> Evaluator<S> {
     /// `Σ weight` over each group's cells: one [`Group`] for every combination of nodes of the grouped levels,
     /// in the order of their nodes, the last one fastest. With nothing grouped there is one.
     pub fn aggregate(&self, filter: &Filter, group_by: &[Level]) -> Result<Vec<Group>, AnswerError> {
-        let aggregate = Aggregate { filter: filter.clone(), partition: None };
+        let aggregate = Aggregate::rows(filter.clone(), None);
         // Groups of one kind share the joint law's address; the plain law is made once for each.
         let mut laws: HashMap<usize, Arc<ErrorLaw>> = HashMap::new();
         self.joint(std::slice::from_ref(&aggregate), group_by)?
@@ -92,41 +92,38 @@ impl<S: Source> Evaluator<S> {
     /// Several aggregates at once, with the joint law of their errors: one [`Told`] for every combination
     /// of nodes of the grouped levels, in the order of their nodes, the last one fastest.
     pub fn joint(&self, aggregates: &[Aggregate], group_by: &[Level]) -> Result<Vec<Told>, AnswerError> {
-        self.rows(&Family { figures: aggregates, group_by, asked: &|_| true })
+        let everything = Filter::everything();
+        let all = Present::new(&everything, group_by, self.cube()).rows(group_by, self.cube(), MOST_ROWS);
+        let rows = all.map_err(AnswerError::TooManyRows)?;
+        self.rows(&Family { figures: aggregates, group_by, rows: &rows })
     }
 
-    /// The same of those groups alone whose nodes are asked for.
+    /// The same of the groups that are asked for.
     pub fn rows(&self, family: &Family) -> Result<Vec<Told>, AnswerError> {
-        let Family { figures: aggregates, group_by, .. } = *family;
+        let Family { figures: aggregates, group_by, rows } = *family;
         let sizes: Vec<usize> = group_by.iter().map(|level| level.of(self.cube()).len()).collect();
-        let rows = sizes.iter().try_fold(1u64, |n, &s| n.checked_mul(s as u64)).unwrap_or(u64::MAX);
-        if rows > MOST_ROWS {
-            return Err(AnswerError::TooManyRows(rows));
+        let cells = sizes.iter().try_fold(1u64, |n, &s| n.checked_mul(s as u64)).unwrap_or(u64::MAX);
+        if cells > MOST_ROWS {
+            return Err(AnswerError::TooManyRows(cells));
         }
         let parts: Vec<Part> = aggregates.iter().map(|a| self.part(a, group_by)).collect::<Result<_, _>>()?;
         let estimates: Vec<(Vec<usize>, Vec<f64>)> =
             parts.iter().map(|p| self.estimates(p, &sizes)).collect::<Result<_, _>>()?;
         let mut laws = Laws::new(self, &parts, group_by)?;
-        let mut out = Vec::new();
-        let mut nodes = vec![0u32; sizes.len()];
-        for _ in 0..rows {
-            if (family.asked)(&nodes) {
-                let at = |strides: &[usize]| {
-                    nodes.iter().zip(strides).map(|(&n, s)| n as usize * s).sum::<usize>()
-                };
-                let estimates =
-                    estimates.iter().map(|(strides, values)| values.get(at(strides)).copied().unwrap_or(0.0));
-                out.push(Told {
-                    nodes: nodes.clone(),
-                    estimates: estimates.collect(),
-                    law: laws.of(&nodes)?,
-                    others: Vec::new(),
-                    each: true,
-                });
-            }
-            odometer::next(&mut nodes, |i| sizes[i]);
-        }
-        Ok(out)
+        let row = |nodes: &Vec<u32>| {
+            let at =
+                |strides: &[usize]| nodes.iter().zip(strides).map(|(&n, s)| n as usize * s).sum::<usize>();
+            let estimates =
+                estimates.iter().map(|(strides, values)| values.get(at(strides)).copied().unwrap_or(0.0));
+            Ok(Told {
+                nodes: nodes.clone(),
+                estimates: estimates.collect(),
+                law: laws.of(nodes)?,
+                others: Vec::new(),
+                each: true,
+            })
+        };
+        rows.iter().map(row).collect()
     }
 
     /// A recovered table, kept for the next query while it is not too large.
@@ -169,7 +166,7 @@ impl<S: Source> Evaluator<S> {
 
     /// The error law of the cell of a table that is known least well.
     pub fn worst_cell_law(&self, cuboid: &Cuboid) -> Result<Arc<ErrorLaw>, AnswerError> {
-        let everything = Aggregate { filter: Filter::everything(), partition: None };
+        let everything = Aggregate::rows(Filter::everything(), None);
         let group_by: Vec<_> = cuboid.iter().collect();
         let parts = [self.part(&everything, &group_by)?];
         let mut laws = Laws::new(self, &parts, &group_by)?;
@@ -177,11 +174,11 @@ impl<S: Source> Evaluator<S> {
         let firsts: Vec<Vec<u32>> = (0..group_by.len())
             .map(|position| {
                 let side = laws.sides.iter().position(|s| s.group.is_some_and(|(i, _)| i == position));
-                side.map_or(vec![0], |s| laws.kinds[s].0.iter().map(|k| k.group).collect())
+                side.map_or(vec![0], |s| laws.kinds[s].groups().into_iter().map(|g| g.0).collect())
             })
             .collect();
         let kinds: f64 = firsts.iter().map(|f| f.len() as f64).product();
-        if self.recovery.couples() && kinds > MOST_KINDS {
+        if self.recovery.is_slow() && kinds > MOST_KINDS {
             return Err(RecoverError::TooMuch("finding the cell that is known least well".into()).into());
         }
         if let Some(nodes) = self.recovery.worst_cell(cuboid)? {
@@ -223,17 +220,14 @@ impl<S: Source> Evaluator<S> {
         cuboid: &Cuboid,
         most: usize,
     ) -> Result<Option<Vec<(f64, ErrorLaw)>>, AnswerError> {
-        let everything = Aggregate { filter: Filter::everything(), partition: None };
+        let everything = Aggregate::rows(Filter::everything(), None);
         let group_by: Vec<_> = cuboid.iter().collect();
         let parts = [self.part(&everything, &group_by)?];
         let mut laws = Laws::new(self, &parts, &group_by)?;
         // For every dimension one group of each kind, and how many there are.
         let of = |position: usize| {
             let side = laws.sides.iter().position(|s| s.group.is_some_and(|(i, _)| i == position));
-            let Some((kinds, kind_of)) = side.map(|s| &laws.kinds[s]) else { return vec![(0, 1.0)] };
-            let mut each: Vec<(u32, f64)> = kinds.iter().map(|k| (k.group, 0.0)).collect();
-            kind_of.iter().for_each(|&k| each[k].1 += 1.0);
-            each
+            side.map_or(vec![(0, 1.0)], |s| laws.kinds[s].groups())
         };
         let kinds: Vec<Vec<(u32, f64)>> = (0..group_by.len()).map(of).collect();
         if kinds.iter().map(|k| k.len() as f64).product::<f64>() > most as f64 {

@@ -7,6 +7,7 @@
 use crate::answer::open::Answers;
 use crate::answer::question::Question;
 use crate::answer::tell::joint::JointLaw;
+use crate::cube::Summand;
 use crate::cube::{Cube, Filter, Level};
 use crate::plan::{Asked, Asks, Selected, Table};
 use crate::render::rough;
@@ -38,14 +39,14 @@ pub(in crate::answer) fn note<'a>(
             continue;
         }
         last = Some((portion, law));
-        for (i, most) in largest.get_mut(portion).into_iter().flatten().enumerate() {
-            let unit: Vec<f64> = (0..width).map(|k| f64::from(u8::from(k == i))).collect();
-            *most = most.max(law.covariance(&unit, &unit));
-        }
+        let most = largest.get_mut(portion).into_iter().flatten();
+        most.zip(law.variances()).for_each(|(most, variance)| *most = most.max(variance));
     }
     let aggregates = question.portions.iter().flat_map(|p| &p.aggregates);
     let times = aggregates.zip(largest.iter().flatten()).filter_map(|(aggregate, &variance)| {
-        let count = aggregate.filter.weights.iter().all(|w| *w == 0.0 || *w == 1.0);
+        // Sums are planned for whole tables.
+        let count = aggregate.subject == Summand::Rows
+            && aggregate.filter.weights.iter().all(|w| *w == 0.0 || *w == 1.0);
         let planned =
             if count && variance > 0.0 { planned(release, question, aggregate)? } else { return None };
         let ratio = (variance / planned).sqrt();
@@ -116,7 +117,7 @@ fn some(release: &Answers, table: &Table) -> Vec<f64> {
                 interval(table.asks.of(level.dimension).unwrap_or(&Asked::Cells), level, cube, wide);
             filter.and(&nodes(cube, level, interval)).ok()
         })?;
-        let aggregate = Aggregate { filter, partition: None };
+        let aggregate = Aggregate::rows(filter, None);
         evaluator.law(&[aggregate], &[1.0], &[], &[]).ok().map(|law| law.variance())
     };
     [true, false].into_iter().filter_map(of).collect()

@@ -1,0 +1,194 @@
+"""The exact law of a plan's privacy loss: δ at an ε, from above (docs/methods/loss.md).
+
+A unit moves integers by whole numbers `v` that noise of parameter `s²` is added to: the loss is `±ρ + S`,
+with `S = Σ (v/s²)z`. δ is the integral of the generating function of S along a line. To the noises one more
+is added, continuous and so wide that it is worth next to nothing: whoever sees more loses no less, and the
+integrand ends soon.
+"""
+
+import itertools
+import math
+import re
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+
+from .blocks import masks, multiplier
+from .errors import Beyond, must
+
+# How much of itself δ may be too large: by the additional noise, and by rounding of exponents up to `LARGE`.
+MORE, ROUNDED, LARGE = 1e-7, 1e-8, 1e7
+# What is too near to tell, and how much δ of few coarse noises may be above what it is in the manifest.
+NEAR, LOOSE = 1e-4, 0.02
+NOTHING, CHUNK, KINDS = -60.0, 1 << 13, 64
+
+
+def apart(release):
+    """Why a release has no law of its own; None where it has one."""
+    plan = release.plan
+    reasons = {
+        "it is a projection": release.projection, "its noise is pure": plan.noise != "gaussian",
+        "there are several recipients": release.copies,
+        "a unit may change its cell": plan.neighbours != "add-remove",
+        "a unit may have several rows": plan.max_rows > 1 or release.truncation,
+        "rows of its own are measured": any(block.kind == "rows" for block in plan.blocks),
+    }
+    why = next((why for why, holds in reasons.items() if holds), None)
+    many = why is None and math.prod(map(len, _told(release)[1])) > KINDS
+    return "its cells are of too many kinds" if many else why
+
+
+def _steps(plan, d, level, way):
+    """By node of a level how many integers a unit there moves how far."""
+    nodes = plan.domain[d].size(level)
+    if isinstance(way, np.ndarray):
+        return [tuple(sorted(Counter(abs(int(entry)) for entry in row if entry).items())) for row in way.T]
+    if way in ("table", "coefficients"):
+        return [((1, masks(nodes) if way == "coefficients" else 1),)] * nodes
+    sizes, groups = np.bincount(plan.groups(d, level)), plan.groups(d, level)
+    m, by_size = multiplier(sizes), {}
+    for size in map(int, set(sizes)):
+        mean = (2 * m + size) // (2 * size)
+        moved = Counter({1: int(size > 1)} if way == "differences" else {m - mean: 1})
+        if way == "component":
+            moved[mean] += size - 1
+        by_size[size] = tuple(sorted((by, copies) for by, copies in moved.items() if by and copies))
+    return [by_size[int(sizes[group])] for group in groups]
+
+
+def _told(release):
+    """How often blocks are measured in which ways with which s², and by dimension the kinds of its cells."""
+    plan, ways, blocks = release.plan, [{} for _ in release.domain], Counter()
+    for number, block in enumerate(plan.blocks):
+        keys = []
+        for (d, level), way in zip(block.table, block.ways):
+            key = level, way if isinstance(way, str) else id(way)
+            if key not in ways[d]:
+                ways[d][key] = _steps(plan, d, level, way)
+            keys.append((d, key))
+        blocks[tuple(keys), float(sum(release.layers(block.scale, number)))] += 1
+    return blocks, [_kinds(dimension, steps) for dimension, steps in zip(release.domain, ways)]
+
+
+def laws(release):
+    """For every kind of cell the noises that hide a unit there: `(v, s²)` and how many."""
+    must(apart(release) is None, f"there is no law of the release's own loss: {apart(release)}")
+    blocks, kinds = _told(release)
+    for kind in itertools.product(*kinds):
+        alike, found = Counter(), Counter()
+        for (keys, variance), times in blocks.items():
+            alike[tuple(sorted(kind[d][key] for d, key in keys)), variance] += times
+        for (steps, variance), times in alike.items():
+            for chosen in itertools.product(*steps):
+                copies = math.prod(copies for _, copies in chosen)
+                found[math.prod(by for by, _ in chosen), variance] += times * copies
+        yield found
+
+
+def _kinds(dimension, ways):
+    """The kinds of cells of a dimension: for each the steps of every way."""
+    finest = max((level for level, _ in ways), default=0)
+    above = {level: dimension.ancestors(finest, level) for level, _ in ways}
+    nodes = range(dimension.size(finest))
+    cells = ({key: steps[above[key[0]][node]] for key, steps in ways.items()} for node in nodes)
+    return list({tuple(cell.values()): cell for cell in cells}.values()) if ways else [{}]
+
+
+class _Noises:
+    """Noises of one kind, tilted by θ: discrete Gaussian ones around the middle vθ."""
+
+    def __init__(self, v, variance, copies, theta):
+        self.copies, self.variance, self.middle, self.step = copies, variance, v * theta, v / variance
+        reach = math.ceil(10 * math.sqrt(variance)) + 1 if variance < 1 else 0
+        self.nearest, self.around = round(self.middle), np.arange(-reach, reach + 1)
+        self.weights = np.exp(-((self.around + self.nearest - self.middle) ** 2) / (2 * variance))
+        if variance < 1:
+            self.mass, whole = self.weights.sum(), np.exp(-(self.around**2) / (2 * variance)).sum()
+        else:
+            # By Poisson's sum.
+            once = 2 * math.exp(-2 * math.pi**2 * variance)
+            self.mass, whole = 1 + once * math.cos(2 * math.pi * self.middle), 1 + once
+        self.height = copies * (self.middle**2 / (2 * variance) + math.log(self.mass / whole))
+
+    def turned(self, t):
+        """`ln M(θ+it)/M(θ)`."""
+        angle = self.step * t
+        r = angle - 2 * math.pi * np.round(angle / (2 * math.pi))
+        if self.variance < 1:
+            sums = (self.weights[:, None] * np.exp(1j * np.outer(self.around, r))).sum(axis=0)
+            log, extra = 1j * self.nearest * r, sums / self.mass
+        else:
+            turn, s = 2j * math.pi * self.middle, 2 * math.pi * self.variance
+            log = 1j * self.middle * r - self.variance * r * r / 2
+            extra = (1 + np.exp(-s * (math.pi + r) + turn) + np.exp(-s * (math.pi - r) - turn)) / self.mass
+        return self.copies * (log + np.log(np.where(abs(extra) < ROUNDED**2, ROUNDED**2, extra)))
+
+
+def delta(parts, epsilon):
+    """No less than the δ of these noises at this ε, and more only by about `MORE` of itself."""
+    epsilon = float(epsilon)
+    spread = math.fsum(copies * v * v / variance for (v, variance), copies in parts.items())
+    if not spread:
+        return 0.0
+
+    def tilted(theta):
+        return [_Noises(v, variance, copies, theta) for (v, variance), copies in parts.items()]
+
+    def height(theta):
+        raised = sum(noises.height for noises in tilted(theta))
+        return raised - theta * (epsilon - spread / 2) - math.log(theta * (theta + 1))
+
+    theta = _least(height, math.log(max(epsilon / spread, 1 / math.sqrt(spread))))
+    noises = sorted(tilted(theta), key=lambda noises: noises.step)
+    more = 2 * MORE / (theta * (theta + 1))
+    x = epsilon - (spread + more) / 2
+    top = sum(one.height for one in noises) + more * theta * theta / 2 - theta * x
+    # Sampling at this step adds only what is not negative, and little of it. Beyond the end the noise that
+    # was added leaves e^-45.
+    step, end = 2 * math.pi / (45 / theta + 10 * math.sqrt(spread / 2)), math.sqrt(90 / more)
+    if (spread * (theta + 1) + epsilon) * end > LARGE:
+        raise Beyond("a law with exponents beyond what doubles tell")
+    total = size = 0.0
+    for first in range(0, math.ceil(end / step), CHUNK):
+        t = step * np.arange(first, first + CHUNK)
+        log, alive = more * (1j * theta * t - t * t / 2) - 1j * t * x, np.arange(CHUNK)
+        for one in noises:
+            log[alive] += one.turned(t[alive])
+            alive = alive[log.real[alive] > NOTHING]
+            if not len(alive):
+                break
+        values = np.exp(log) / ((theta + 1j * t) * (theta + 1 + 1j * t))
+        values[0] /= 1 + (first == 0)
+        total, size = total + values.real.sum(), size + np.abs(values).sum()
+    return min(1.0, math.exp(top) * ((total + ROUNDED * size) * step + math.exp(-45) / end) / math.pi)
+
+
+def _least(f, guess):
+    """Near the least of a convex function of θ: any θ proves, a good one rounds least."""
+    low, high = guess - 8, guess + 8
+    for _ in range(60):
+        a, b = low + (high - low) / 3, high - (high - low) / 3
+        low, high = (low, b) if f(math.exp(a)) < f(math.exp(b)) else (a, high)
+    return math.exp((low + high) / 2)
+
+
+def is_within(release, epsilon, goal):
+    """Whether the largest δ of a kind of cell is no more than `goal`, if that is not too near to tell."""
+    most = max(delta(law, epsilon) for law in laws(release))
+    if goal < most < goal * (1 + NEAR):
+        raise Beyond("a δ that is as near to what is allowed as this program reckons")
+    return most <= goal
+
+
+def confirmed(release, text, goal):
+    """What a manifest says is the ε of its own law, if it is: four decimals, of a small number four digits;
+    one less in the last place would be too few."""
+    must(re.fullmatch(r"\d+\.\d{4,}", text) is not None, "the ε of the exact law is no decimal number")
+    epsilon, places = Fraction(text), len(text.partition(".")[2])
+    four = places == 4 or epsilon < Fraction(1, 10) and 1000 <= epsilon * 10**places <= 10_000
+    must(four, "the ε of the exact law has other digits than it should")
+    must(is_within(release, epsilon, goal), f"all noises together have more δ at ε = {text} than is said")
+    less = max(delta(law, epsilon - Fraction(1, 10**places)) for law in laws(release))
+    must(less > goal * (1 - LOOSE), f"the law of all noises together has less ε than {text}")
+    return text

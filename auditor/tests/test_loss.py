@@ -1,0 +1,30 @@
+"""The law of the privacy loss against sums over all outcomes."""
+
+import math
+from collections import Counter
+
+import pytest
+
+from auditor.loss import delta
+
+
+def outright(v, variance, epsilon):
+    """δ of one noise, outcome by outcome."""
+    reach = range(-int(40 * math.sqrt(variance)) - 2, int(40 * math.sqrt(variance)) + 3)
+    weights = {k: math.exp(-k * k / (2 * variance)) for k in reach}
+    x = epsilon - v * v / (2 * variance)
+    found = math.fsum(w * -math.expm1(x - v * k / variance) for k, w in weights.items() if v * k / variance > x)
+    return found / math.fsum(weights.values())
+
+
+@pytest.mark.parametrize("v, variance, epsilon", [(1, 25.0, 1.0), (1, 4.0, 0.3), (40, 40000.0, 0.3), (7, 300.0, 2.0), (1, 0.9, 4.1), (1, 0.467, 10.0)])
+def test_one_noise(v, variance, epsilon):
+    known, found = outright(v, variance, epsilon), delta(Counter({(v, variance): 1}), epsilon)
+    assert known <= found <= known * (1 + 1e-5)
+
+
+def test_many_noises_are_as_continuous_ones():
+    """1,000 noises of s² = 1,000 are one continuous one of ρ = 1/2."""
+    normal = lambda x: math.erfc(-x / math.sqrt(2)) / 2
+    known = normal(0.5 - 2) - math.exp(2) * normal(-0.5 - 2)
+    assert math.isclose(delta(Counter({(1, 1000.0): 1000}), 2), known, rel_tol=1e-4)

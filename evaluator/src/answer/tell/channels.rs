@@ -1,0 +1,219 @@
+//! Figures of several channels at once: of rows, and of the sums of numbers that rows have.
+//!
+//! Each channel has measurements and noise of its own, so what it tells is independent of what the others tell: estimates stand side by side, and
+//! so do the noises of their errors. What a figure makes of them is the figure's own affair.
+
+use super::joint::{JointLaw, Noise};
+use super::tables::Evaluator;
+use super::{Family, Told};
+use crate::answer::error::QueryError;
+use crate::cube::{Cube, Level};
+use crate::cube::{Quantity, Summand};
+use crate::law::NoiseLaw;
+use crate::plan::{Block, Plan};
+use crate::recover::{Recovery, Source};
+use crate::sql::Aggregate;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The channels beside rows whose figures can be asked for.
+#[derive(Default)]
+pub(in crate::answer) struct Channels {
+    each: Vec<Beside>,
+}
+
+struct Beside {
+    subject: Summand,
+    evaluator: Evaluator<Vec<Vec<i64>>>,
+    /// The number of its first measurement in the plan.
+    first: usize,
+}
+
+impl Channels {
+    /// Those of a plan; `values` are the integers of a channel.
+    pub fn new<E: From<crate::recover::RecoverError>>(
+        cube: &Cube,
+        plan: &Plan,
+        mut values: impl FnMut(usize) -> Result<Vec<i64>, E>,
+    ) -> Result<Channels, E> {
+        let mut each = Vec::new();
+        for channel in plan.beside().filter(|c| c.subject.quantity().is_some()) {
+            let numbers = plan.numbers(&channel.subject);
+            let first = numbers.start;
+            let values = numbers.map(&mut values).collect::<Result<Vec<_>, _>>()?;
+            let Some(subject) = channel.subject.summand() else { continue };
+            let alone = plan.clone().alone(&channel.subject);
+            let recovery = Recovery::of(&channel.subject, cube.clone(), alone, values)?;
+            each.push(Beside { subject, evaluator: Evaluator::new(recovery), first });
+        }
+        Ok(Channels { each })
+    }
+
+    /// The numbers whose sums can be asked for.
+    pub fn quantities(&self) -> Vec<Arc<Quantity>> {
+        let sum = |b: &Beside| match &b.subject {
+            Summand::Sum(quantity) => Some(quantity.clone()),
+            _ => None,
+        };
+        self.each.iter().filter_map(sum).collect()
+    }
+
+    /// The block of a measurement by its number in the plan, whose it is, and the independent noises in each of its integers.
+    pub fn block(&self, measurement: usize) -> Option<(&Block, &Quantity, Vec<NoiseLaw>)> {
+        let own = |b: &&Beside| {
+            let count = b.evaluator.recovery().plan().only().measurements.len();
+            (b.first..b.first + count).contains(&measurement)
+        };
+        let beside = self.each.iter().find(own)?;
+        let recovery = beside.evaluator.recovery();
+        let at = measurement - beside.first;
+        let block = &recovery.plan().only().measurements.get(at)?.block;
+        Some((block, beside.subject.quantity()?, recovery.noise(at)))
+    }
+
+    fn of(&self, subject: &Summand) -> Result<&Beside, QueryError> {
+        let found = self.each.iter().find(|b| b.subject == *subject);
+        found.ok_or_else(|| QueryError::NoSums(subject.quantity().map_or("", |q| &q.name).into()))
+    }
+}
+
+/// The figures of one channel: which of all they are.
+struct Own<'a> {
+    subject: &'a Summand,
+    at: Vec<usize>,
+}
+
+/// Which figures are of which channel.
+fn parted(figures: &[Aggregate]) -> Vec<Own<'_>> {
+    let mut out: Vec<Own> = Vec::new();
+    for (i, figure) in figures.iter().enumerate() {
+        match out.iter_mut().find(|own| *own.subject == figure.subject) {
+            Some(own) => own.at.push(i),
+            None => out.push(Own { subject: &figure.subject, at: vec![i] }),
+        }
+    }
+    out
+}
+
+fn picked(figures: &[Aggregate], own: &Own) -> Vec<Aggregate> {
+    own.at.iter().filter_map(|&i| figures.get(i).cloned()).collect()
+}
+
+/// Whether all figures are of rows.
+fn of_rows(figures: &[Aggregate]) -> bool {
+    figures.iter().all(|f| f.subject == Summand::Rows)
+}
+
+/// A release: of rows and of what is beside them.
+pub(super) struct Of<'a, S> {
+    pub rows: &'a Evaluator<S>,
+    pub sums: &'a Channels,
+}
+
+impl<S> Clone for Of<'_, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S> Copy for Of<'_, S> {}
+
+/// What is told of each group.
+pub(super) fn rows<S: Source>(of: Of<'_, S>, family: &Family) -> Result<Vec<Told>, QueryError> {
+    if of_rows(family.figures) {
+        return Ok(of.rows.rows(family)?);
+    }
+    let width = family.figures.len();
+    let (mut out, mut laws): (Vec<Told>, Vec<Vec<Arc<JointLaw>>>) = (Vec::new(), Vec::new());
+    let parts = parted(family.figures);
+    for own in &parts {
+        let figures = picked(family.figures, own);
+        let asked = Family { figures: &figures, ..*family };
+        let told = match own.subject {
+            Summand::Rows => of.rows.rows(&asked)?,
+            subject => of.sums.of(subject)?.evaluator.rows(&asked)?,
+        };
+        if out.is_empty() {
+            laws = vec![Vec::new(); told.len()];
+            out = told.iter().map(|t| Told { estimates: vec![0.0; width], ..t.clone() }).collect();
+        }
+        for ((all, laws), told) in out.iter_mut().zip(&mut laws).zip(told) {
+            own.at.iter().zip(&told.estimates).for_each(|(&at, e)| all.estimates[at] = *e);
+            laws.push(told.law);
+        }
+    }
+    // Groups of one kind share the law of each channel, so they share that of all.
+    let mut known: HashMap<Vec<usize>, Arc<JointLaw>> = HashMap::new();
+    for (told, laws) in out.iter_mut().zip(&laws) {
+        let key = laws.iter().map(|l| Arc::as_ptr(l) as usize).collect();
+        let law = match known.get(&key) {
+            Some(law) => law.clone(),
+            None => {
+                let places: Vec<&[usize]> = parts.iter().map(|own| &own.at[..]).collect();
+                let law = Arc::new(beside(of, &parts, laws.iter().map(Arc::as_ref), &places, width)?);
+                known.insert(key, law.clone());
+                law
+            }
+        };
+        told.law = law;
+    }
+    Ok(out)
+}
+
+/// The joint law of all figures of many rows: see [`super::Teller::jointly`].
+pub(super) fn jointly<S: Source>(
+    of: Of<'_, S>,
+    portions: &[&[Aggregate]],
+    group_by: &[Level],
+    rows: &[(usize, &[u32])],
+    most: usize,
+) -> Result<Option<JointLaw>, QueryError> {
+    let first = portions.first().copied().unwrap_or_default();
+    if of_rows(first) {
+        return Ok(of.rows.joint_rows(portions, group_by, rows, most)?);
+    }
+    let figures = first.len();
+    let parts = parted(first);
+    let (mut laws, mut places) = (Vec::new(), Vec::new());
+    for own in &parts {
+        let own_portions: Vec<Vec<Aggregate>> = portions.iter().map(|p| picked(p, own)).collect();
+        let own_portions: Vec<&[Aggregate]> = own_portions.iter().map(Vec::as_slice).collect();
+        let law = match own.subject {
+            Summand::Rows => of.rows.joint_rows(&own_portions, group_by, rows, most)?,
+            subject => of.sums.of(subject)?.evaluator.joint_rows(&own_portions, group_by, rows, most)?,
+        };
+        let Some(law) = law else { return Ok(None) };
+        let place = |r: usize| own.at.iter().map(move |at| r * figures + at);
+        places.push((0..rows.len()).flat_map(place).collect::<Vec<usize>>());
+        laws.push(law);
+    }
+    let places: Vec<&[usize]> = places.iter().map(Vec::as_slice).collect();
+    Ok(Some(beside(of, &parts, laws.iter(), &places, rows.len() * figures)?))
+}
+
+/// The laws of independent channels side by side: figure `i` of a law is figure `places[i]` of all.
+fn beside<'l, S: Source>(
+    of: Of<'_, S>,
+    parts: &[Own],
+    laws: impl Iterator<Item = &'l JointLaw>,
+    places: &[&[usize]],
+    width: usize,
+) -> Result<JointLaw, QueryError> {
+    let (mut noises, mut slack) = (Vec::new(), vec![0.0; width]);
+    for ((own, law), places) in parts.iter().zip(laws).zip(places) {
+        let first = match own.subject {
+            Summand::Rows => 0,
+            subject => of.sums.of(subject)?.first,
+        };
+        for (noise, coefficients) in law.noises() {
+            let mut all = vec![0.0; width];
+            places.iter().zip(coefficients).for_each(|(&at, c)| all[at] = *c);
+            noises.push((Noise { measurement: noise.measurement.saturating_add(first), ..*noise }, all));
+        }
+        for (i, &at) in places.iter().enumerate() {
+            slack[at] = law.slack_of(i);
+        }
+    }
+    let law = JointLaw::new(width, noises);
+    Ok(if slack.iter().any(|s| *s > 0.0) { law.with_slack(slack) } else { law })
+}

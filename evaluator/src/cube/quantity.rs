@@ -1,0 +1,236 @@
+//! A number that every row may have beside its categories: what its sums are of, and how it becomes whole numbers.
+//!
+//! A value is moved to the nearer end where it lies outside `low ..= high`, rounded to the nearest multiple of `step` (half to even), and
+//! measured from the middle: `t = 2(value − middle)/step` is a whole number, at most [`Quantity::reach`] either way. So
+//! `SUM(value) = step/2 · Σt + middle · COUNT(value)`, and one row moves `Σt` by no more than the reach. From the middle that is half as far as
+//! from zero, where all values are on one side of it; what the count adds is had from the count's own noise.
+
+use crate::exact::Rational;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// A number of rows, with the bounds that its sums are counted in.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Quantity {
+    /// What queries call it: `SUM(name)`.
+    pub name: String,
+    /// The least value, in units of `10^-places`: values below count as it.
+    pub low: i64,
+    /// The largest value, in units of `10^-places`: values beyond count as it.
+    pub high: i64,
+    /// Values are rounded to multiples of it, in units of `10^-places`.
+    pub step: u64,
+    /// The decimal places of `low`, `high` and `step`.
+    pub places: u8,
+    /// What is done with rows that have no value.
+    pub missing: NoValue,
+    /// What it is measured in, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+    /// More for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+}
+
+/// What is done with rows that have no value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum NoValue {
+    /// The release is not made.
+    Stop,
+    /// They have the value 0.
+    Zero,
+    /// They are in no sum. How many rows have a value is counted beside.
+    Skip,
+}
+
+impl NoValue {
+    /// Every choice, with its fixed tag.
+    pub(crate) const TAGS: [(NoValue, u8); 3] = [(NoValue::Stop, 1), (NoValue::Zero, 2), (NoValue::Skip, 3)];
+}
+
+/// What is added up over rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Summand {
+    /// Rows: each adds one.
+    Rows,
+    /// What rows have of a number, from its middle, in halves of a step.
+    Sum(Arc<Quantity>),
+    /// The rows that have a value of a number: each adds one.
+    Valued(Arc<Quantity>),
+}
+
+impl Summand {
+    /// The number that is added up or asked for.
+    pub fn quantity(&self) -> Option<&Arc<Quantity>> {
+        match self {
+            Summand::Sum(quantity) | Summand::Valued(quantity) => Some(quantity),
+            Summand::Rows => None,
+        }
+    }
+}
+
+/// The most decimal places of a bound.
+pub const MOST_PLACES: u8 = 9;
+/// The most steps between the bounds: sums of a billion rows fit 64 bits, with room for contrasts.
+pub const MOST_STEPS: u64 = 1 << 24;
+
+impl Quantity {
+    /// Why it is none, if so. A file may say anything.
+    pub fn check(&self) -> Result<(), String> {
+        let multiple = |v: i64| i128::from(v) % i128::from(self.step) == 0;
+        if self.name.is_empty() {
+            return Err("it has no name".into());
+        }
+        if self.places > MOST_PLACES {
+            return Err(format!("its bounds have more than {MOST_PLACES} decimal places"));
+        }
+        if self.low >= self.high {
+            return Err("`low` is not below `high`".into());
+        }
+        if self.step == 0 {
+            return Err("`step` is 0".into());
+        }
+        if !multiple(self.low) || !multiple(self.high) {
+            return Err("`low` and `high` are not multiples of `step`".into());
+        }
+        if self.steps() > MOST_STEPS.into() {
+            return Err(format!("there are more than {MOST_STEPS} steps between `low` and `high`"));
+        }
+        if self.missing == NoValue::Zero && !(self.low <= 0 && 0 <= self.high) {
+            return Err(
+                "rows without a value cannot count as 0, which is not between `low` and `high`".into()
+            );
+        }
+        Ok(())
+    }
+
+    /// The number of steps between the bounds.
+    fn steps(&self) -> u128 {
+        (i128::from(self.high) - i128::from(self.low)).unsigned_abs() / u128::from(self.step.max(1))
+    }
+
+    /// How far from the middle a value may be, in halves of a step: how far one row moves the sum that is measured.
+    pub fn reach(&self) -> u64 {
+        self.steps() as u64
+    }
+
+    /// In numbers for people: what a unit of `10^-places` is.
+    fn scaled(&self, v: f64) -> f64 {
+        v / libm::pow(10.0, f64::from(self.places))
+    }
+
+    /// The least value.
+    pub fn low(&self) -> f64 {
+        self.scaled(self.low as f64)
+    }
+
+    /// The largest value.
+    pub fn high(&self) -> f64 {
+        self.scaled(self.high as f64)
+    }
+
+    /// What values are rounded to.
+    pub fn step(&self) -> f64 {
+        self.scaled(self.step as f64)
+    }
+
+    /// What measured sums are multiplied by.
+    pub fn half_step(&self) -> f64 {
+        self.scaled(self.step as f64 / 2.0)
+    }
+
+    /// What values are measured from.
+    pub fn middle(&self) -> f64 {
+        self.scaled((self.low as f64 + self.high as f64) / 2.0)
+    }
+
+    /// A number for people, with as many decimal places as the bounds have.
+    fn shown(&self, v: f64) -> String {
+        format!("{v:.0$}", usize::from(self.places))
+    }
+
+    /// What readers are told wherever its sums are shown.
+    pub fn note(&self) -> String {
+        let (low, high) = (self.shown(self.low()), self.shown(self.high()));
+        let unit = self.unit.as_ref().map_or(String::new(), |u| format!(" {u}"));
+        let missing = match self.missing {
+            NoValue::Stop => "",
+            NoValue::Zero => "; rows without a value count as 0",
+            NoValue::Skip => "; rows without a value are in no sum and no mean",
+        };
+        format!(
+            "{}: values below {low} count as {low}, values beyond {high} as {high}{unit}, in steps of {}{missing}. No interval covers that.",
+            self.name,
+            self.shown(self.step())
+        )
+    }
+
+    /// Whether sums need to know how many rows have a value.
+    pub fn needs_count(&self) -> bool {
+        i128::from(self.low) + i128::from(self.high) != 0
+    }
+
+    /// The squares of `middle` and of half the distance between the bounds, both in parts of the largest absolute value: what the stakes of a
+    /// sum's count and of its `Σt` are multiplied by.
+    pub fn stakes(&self) -> Option<(Rational, Rational)> {
+        let (low, high) = (i128::from(self.low), i128::from(self.high));
+        let most = low.unsigned_abs().max(high.unsigned_abs()).checked_mul(2)?;
+        let square = |n: u128| Rational::new(n, most).and_then(|r| r.checked_mul(r));
+        Some((square((low + high).unsigned_abs())?, square((high - low).unsigned_abs())?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn income() -> Quantity {
+        Quantity {
+            name: "income".into(),
+            low: 0,
+            high: 200_000,
+            step: 100,
+            places: 0,
+            missing: NoValue::Stop,
+            unit: Some("EUR".into()),
+            description: None,
+        }
+    }
+
+    #[test]
+    fn the_middle_is_half_as_far() {
+        let q = income();
+        assert!(q.check().is_ok());
+        assert_eq!((q.reach(), q.middle(), q.half_step()), (2000, 100_000.0, 50.0));
+        // Every value that rows may have is told by its steps from the middle.
+        for a in [0.0, 100.0, 99_900.0, 100_000.0, 200_000.0] {
+            let t = 2.0 * (a - q.middle()) / q.step();
+            assert!(t.fract() == 0.0 && t.abs() <= q.reach() as f64);
+            assert_eq!(q.half_step() * t + q.middle(), a);
+        }
+        let quarter = Rational::new(1, 4).unwrap();
+        assert_eq!(q.stakes().unwrap(), (quarter, quarter));
+        let even = Quantity { low: -300, high: 300, step: 3, ..income() };
+        assert_eq!((even.reach(), even.needs_count()), (200, false));
+        assert_eq!(even.stakes().unwrap(), (Rational::ZERO, Rational::ONE));
+    }
+
+    #[test]
+    fn what_is_none() {
+        let with = |change: &dyn Fn(&mut Quantity)| {
+            let mut q = income();
+            change(&mut q);
+            q.check().is_err()
+        };
+        assert!(with(&|q| q.name.clear()));
+        assert!(with(&|q| q.low = q.high));
+        assert!(with(&|q| q.step = 0));
+        assert!(with(&|q| q.step = 300));
+        assert!(with(&|q| q.places = MOST_PLACES + 1));
+        assert!(with(&|q| (q.low, q.high, q.step) = (i64::MIN, i64::MAX, 1)));
+        assert!(with(&|q| (q.low, q.missing) = (100, NoValue::Zero)));
+    }
+}

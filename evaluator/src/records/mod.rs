@@ -1,0 +1,307 @@
+//! Records from tables: a file of synthetic records whose tables are those of a release, as a pure function of the release and a seed.
+//!
+//! | file | idea |
+//! |---|---|
+//! | [`targets`] | what the release says, as tables of columns: [`shape`] |
+//! | [`start`] | records drawn attribute by attribute |
+//! | [`chain`] | a Gibbs chain that learns: what no table says stays as random as it can be |
+//! | [`exact`] | tables published exactly are met exactly |
+//! | [`quench`] | what the chain leaves to chance is taken away |
+//! | [`values`] | nodes become labels, numbers and days |
+//! | [`tabulate`] | questions counted among records, beside the release's answers |
+//! | [`report`] | what records say of themselves |
+//!
+//! Nothing but what is published enters, so records cost no privacy. Two runs with one seed are equal to the last bit, on any machine and any number of threads:
+//! every sum is made in one order, random numbers belong to their place ([`random`]), and no function of a platform's library is used.
+//!
+//! Records are biased: intervals belong to the release. For a cell of a released table the truth lies within the release's interval, so a count of the records misses
+//! it by at most the margin and the gap between the two, which is known. Of what the release cannot answer they prove nothing.
+
+mod chain;
+mod exact;
+mod exp;
+mod quench;
+mod random;
+mod report;
+mod shape;
+mod share;
+mod start;
+mod tabulate;
+mod targets;
+#[cfg(test)]
+mod tests;
+mod values;
+
+use crate::answer::{AnswerError, Several};
+use crate::cube::Level;
+use crate::recover::RecoverError;
+use crate::render::csv_field as field;
+use crate::watch::Watch;
+pub use report::{Gap, RecordsReport, Source};
+use shape::Nodes;
+pub use shape::{Attribute, Closed, Column, Shape, Target};
+pub use tabulate::{Read, Tabulated, beside};
+pub use values::{RecordColumn, Values};
+
+/// Records whose random numbers are of one stream.
+const CHUNK: usize = 4096;
+
+/// Why there are no records.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordsError {
+    /// Nothing was found that is not declared empty.
+    #[error("no record was found that is in no cell declared empty")]
+    Closed,
+    /// No table.
+    #[error("the release has no table that records could be drawn from")]
+    Nothing,
+    /// Several periods.
+    #[error("the releases are of different periods: records are of one")]
+    Periods,
+    /// Several cubes.
+    #[error("the releases have different dimensions or categories: make records of each by itself")]
+    Cubes,
+    /// Tables that are too large.
+    #[error("the tables have {cells} cells together; records are fitted to at most {most}")]
+    Cells {
+        /// How many there are.
+        cells: u64,
+        /// How many there may be.
+        most: u64,
+    },
+    /// Too many records.
+    #[error(
+        "{rows} records of {attributes} attributes are too many: at most {most}; ask for fewer, and each gets a weight"
+    )]
+    Rows {
+        /// How many were asked for.
+        rows: u64,
+        /// Of so many attributes.
+        attributes: usize,
+        /// How many there may be.
+        most: u64,
+    },
+    /// Nobody to stand for.
+    #[error("the release's total is {0}: there is nobody for records to stand for")]
+    Nobody(f64),
+    /// Values that are none.
+    #[error("an estimate is not a number")]
+    NotFinite,
+    /// A text of a file that is no category.
+    #[error("`{column}` has `{text}`, which the release does not know")]
+    Category {
+        /// The column.
+        column: String,
+        /// What stands in it.
+        text: String,
+    },
+    /// A level that records do not have.
+    #[error("the records do not tell {0}")]
+    Absent(String),
+    /// A question that is not counted.
+    #[error(
+        "of records, counts, sums and their arithmetic are asked by levels: no MEDIAN, QUANTILE or CASE in GROUP BY"
+    )]
+    Question,
+    /// The release's own refusal.
+    #[error(transparent)]
+    Query(Box<crate::answer::QueryError>),
+    /// Interrupted.
+    #[error("stopped")]
+    Stopped,
+    /// Recovery.
+    #[error(transparent)]
+    Recover(#[from] RecoverError),
+    /// Laws of errors.
+    #[error(transparent)]
+    Answer(#[from] AnswerError),
+}
+
+/// How records are made.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options {
+    /// How many; without it as many as the release's total says.
+    pub rows: Option<u64>,
+    /// The seed.
+    pub seed: u64,
+    /// On how many threads, which changes nothing of the records; 0 for one per core.
+    pub threads: usize,
+}
+
+/// The most nodes that all records together may have.
+const MOST_NODES: u64 = 1 << 31;
+
+/// Synthetic records.
+#[derive(Debug, Clone)]
+pub struct Records {
+    /// For each column of the shape the node of each record.
+    nodes: Nodes,
+    /// The finest level of each attribute, with its column.
+    levels: Vec<(Level, usize)>,
+    columns: Vec<RecordColumn>,
+    /// What they say of themselves.
+    report: RecordsReport,
+}
+
+impl Records {
+    /// What they say of themselves.
+    pub fn report(&self) -> &RecordsReport {
+        &self.report
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.report.records as usize
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.report.records == 0
+    }
+
+    /// Their levels, each with the node of every record.
+    pub fn nodes(&self) -> impl Iterator<Item = (Level, &[u32])> {
+        self.levels.iter().map(|&(level, c)| (level, &self.nodes[c][..]))
+    }
+
+    /// The columns of their file.
+    pub fn columns(&self) -> &[RecordColumn] {
+        &self.columns
+    }
+
+    /// The name of the column of weights, where records are more or fewer than what they stand for.
+    pub fn weight_name(&self) -> Option<String> {
+        let taken = |name: &str| self.columns.iter().any(|c| c.name == name);
+        let mut name = "weight".to_owned();
+        while taken(&name) {
+            name.push('_');
+        }
+        (self.report.weight != 1.0).then_some(name)
+    }
+
+    /// As CSV, a record a line, in pieces.
+    pub fn csv(&self) -> impl Iterator<Item = String> + '_ {
+        let names = self.columns.iter().map(|c| field(&c.name).into_owned());
+        let names: Vec<String> = names.chain(self.weight_name()).collect();
+        let weight = self.weight_name().map(|_| self.report.weight.to_string());
+        let piece = move |from: usize| {
+            let mut out = String::new();
+            for record in from..(from + CHUNK).min(self.len()) {
+                let cells = self.columns.iter().map(|c| field(&c.values.text(record)).into_owned());
+                out.push_str(&cells.chain(weight.clone()).collect::<Vec<_>>().join(","));
+                out.push_str("\r\n");
+            }
+            out
+        };
+        std::iter::once(names.join(",") + "\r\n").chain((0..self.len()).step_by(CHUNK).map(piece))
+    }
+}
+
+/// Records of a release, or of several of the same people.
+pub fn records(of: &Several, options: &Options, watch: &Watch) -> Result<Records, RecordsError> {
+    let wanted = targets::wanted(of, watch)?;
+    let shape = &wanted.shape;
+    let whole = whole(shape.total);
+    let rows = options.rows.unwrap_or(whole);
+    if whole == 0 && rows > 0 {
+        return Err(RecordsError::Nobody(shape.total));
+    }
+    let most = MOST_NODES / shape.columns.len().max(1) as u64;
+    if rows > most {
+        return Err(RecordsError::Rows { rows, attributes: shape.attributes.len(), most });
+    }
+    let weight = if rows == whole || rows == 0 { 1.0 } else { shape.total / rows as f64 };
+    let rows = rows as usize;
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = if options.threads == 0 { cores() } else { options.threads };
+    let made = fit(shape, chain::Way { seed: options.seed, threads, rows }, watch)?;
+    let gaps = report::gaps(shape, &made.nodes, rows, weight, threads);
+    let cube = of.releases()[0].cube();
+    let gap = |((t, cuboid), (mean, largest)): ((&Target, &crate::cube::Cuboid), (f64, f64))| {
+        let (cells, std_error) = (t.estimates.len() as u64, f64::from(t.error));
+        t.asked.then(|| Gap { table: cube.describe(cuboid), cells, std_error, mean, largest })
+    };
+    let source = |a: &crate::answer::Answers| Source {
+        name: a.name().into(),
+        manifest: blake3::hash(a.release().manifest_bytes()).to_hex().to_string(),
+    };
+    let first = &of.releases()[0];
+    let privacy = &first.release().manifest().privacy;
+    let mut report = RecordsReport {
+        releases: of.releases().iter().map(source).collect(),
+        seed: options.seed,
+        records: rows as u64,
+        total: shape.total,
+        weight,
+        unit: privacy.unit.clone(),
+        max_rows: privacy.max_rows,
+        tables: shape.tables.iter().zip(&wanted.cuboids).zip(gaps).filter_map(gap).collect(),
+        sweeps: made.sweeps as u64,
+        halves: made.halves,
+        in_closed_cells: report::in_closed(shape, &made.nodes, rows),
+        untold: wanted.untold,
+        notes: Vec::new(),
+    };
+    let levels = shape.attributes.iter().map(|a| (wanted.levels[a.columns[0]], a.columns[0]));
+    let levels: Vec<(Level, usize)> = levels.collect();
+    let column = |&(level, c): &(Level, usize)| values::drawn(cube, level, &made.nodes[c], options.seed);
+    let columns: Vec<RecordColumn> = levels.iter().map(column).collect();
+    report.notes = report::notes(&report, cube, &columns);
+    Ok(Records { nodes: made.nodes, levels, columns, report })
+}
+
+/// Records that were fitted.
+struct Made {
+    nodes: Nodes,
+    sweeps: usize,
+    halves: f64,
+}
+
+/// Sweeps of the chain; of large tables and many records fewer.
+const SWEEPS: usize = 60;
+const LEAST_SWEEPS: usize = 24;
+/// So many numbers may be looked at in a sweep before there are fewer sweeps.
+const LIGHT: f64 = 5e8;
+/// The most passes of the quench; it ends when fewer than one record of [`SETTLED`] has moved.
+const PASSES: usize = 8;
+const SETTLED: usize = 200;
+
+/// Fits so many records to a shape.
+fn fit(shape: &Shape, way: chain::Way, watch: &Watch) -> Result<Made, RecordsError> {
+    let mut nodes = start::start(shape, way.rows, way.seed, way.threads)?;
+    if way.rows == 0 {
+        return Ok(Made { nodes, sweeps: 0, halves: 1.0 });
+    }
+    let heavy = (shape.work() * way.rows as f64 / LIGHT).max(1.0);
+    let sweeps = ((SWEEPS as f64 / heavy) as usize).max(LEAST_SWEEPS);
+    let passes = if heavy > 2.0 { PASSES / 2 } else { PASSES };
+    let mut chain = chain::Chain::new(shape, way);
+    let stage = watch.stage("drawing", (sweeps * way.rows) as u64);
+    for sweep in 0..sweeps {
+        if !chain.sweep(&mut nodes, sweep, watch) {
+            return Err(RecordsError::Stopped);
+        }
+        stage.advance(way.rows as u64);
+    }
+    drop((stage, chain));
+    let halves = report::halves(shape, &nodes, way.rows);
+    if way.rows as u64 == whole(shape.total) {
+        exact::meet(shape, way.seed, &mut nodes, way.rows);
+    }
+    let mut quench = quench::Quench::new(shape, &way, &nodes);
+    let stage = watch.stage("settling", (passes * way.rows) as u64);
+    for pass in 0..passes {
+        let moved = quench.pass(shape, &way, &mut nodes, pass, watch).ok_or(RecordsError::Stopped)?;
+        stage.advance(way.rows as u64);
+        if moved * SETTLED < way.rows {
+            break;
+        }
+    }
+    Ok(Made { nodes, sweeps, halves })
+}
+
+/// As many whole units as a total says.
+fn whole(total: f64) -> u64 {
+    if total >= 0.5 { (total + 0.5) as u64 } else { 0 }
+}

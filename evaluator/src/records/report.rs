@@ -1,0 +1,201 @@
+//! What records say of themselves.
+
+use super::shape::{Nodes, Shape};
+use super::{RecordColumn, share};
+use crate::cube::Cube;
+use serde::{Deserialize, Serialize};
+
+/// How far the records' table is from the release's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Gap {
+    /// `sex × age.band`.
+    pub table: String,
+    /// Its cells.
+    pub cells: u64,
+    /// The standard error of a cell of the release; 0 where it is exact.
+    pub std_error: f64,
+    /// The mean over the cells of |estimate − records|, in units.
+    pub mean: f64,
+    /// The largest.
+    pub largest: f64,
+}
+
+/// All that is said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RecordsReport {
+    /// The releases, each with the hash of its manifest.
+    pub releases: Vec<Source>,
+    /// The seed.
+    pub seed: u64,
+    /// How many records there are.
+    pub records: u64,
+    /// What they stand for: the release's total.
+    pub total: f64,
+    /// What one record stands for.
+    pub weight: f64,
+    /// Whom the release protects: `row`, or the column that names a unit.
+    pub unit: String,
+    /// How many rows of one unit count: of more than one, records are rows and not persons.
+    pub max_rows: u32,
+    /// The tables that were asked for.
+    pub tables: Vec<Gap>,
+    /// How often attributes were drawn anew.
+    pub sweeps: u64,
+    /// By how much more than independent records the two halves differ: 1 in equilibrium.
+    pub halves: f64,
+    /// Records that were in closed cells: always 0.
+    pub in_closed_cells: u64,
+    /// Tables that the release does not tell cell by cell: nothing holds the records to them.
+    pub untold: Vec<String>,
+    /// What else is to be known, in sentences.
+    pub notes: Vec<String>,
+}
+
+/// A release behind records.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Source {
+    /// Its name.
+    pub name: String,
+    /// BLAKE3 of its manifest.
+    pub manifest: String,
+}
+
+/// The gaps of all tables, as units: of fewer or more records than the total each stands for `weight`.
+pub(super) fn gaps(
+    shape: &Shape,
+    nodes: &Nodes,
+    rows: usize,
+    weight: f64,
+    threads: usize,
+) -> Vec<(f64, f64)> {
+    let mut out = vec![(0.0, 0.0); shape.tables.len()];
+    share::each(threads, shape.tables.iter().zip(&mut out), |(t, out)| {
+        let counts = shape.count(&t.columns, nodes, rows);
+        let (mut sum, mut most) = (0.0, 0.0f64);
+        for (i, count) in counts.into_iter().enumerate() {
+            let target = match &t.exact {
+                Some(exact) => exact[i] as f64,
+                None => f64::from(t.estimates[i]),
+            };
+            let gap = (target - f64::from(count) * weight).abs();
+            sum += gap;
+            most = most.max(gap);
+        }
+        *out = (sum / t.estimates.len().max(1) as f64, most);
+    });
+    out
+}
+
+/// By how much more than independent records the two halves of the records differ in the widest tables: the mean of χ² over its degrees of freedom.
+pub(super) fn halves(shape: &Shape, nodes: &Nodes, rows: usize) -> f64 {
+    let half = rows / 2;
+    let (mut sum, mut degrees) = (0.0, 0.0);
+    for t in shape.tables.iter().filter(|t| t.columns.len() <= 2) {
+        let mut counts = vec![(0u32, 0u32); t.estimates.len()];
+        for (row, cell) in shape.cells(&t.columns, nodes, 2 * half).enumerate() {
+            let count = &mut counts[cell];
+            *(if row < half { &mut count.0 } else { &mut count.1 }) += 1;
+        }
+        let some: Vec<f64> = counts
+            .iter()
+            .filter(|(a, b)| a + b > 0)
+            .map(|&(a, b)| (f64::from(a) - f64::from(b)).powi(2) / f64::from(a + b))
+            .collect();
+        sum += some.iter().sum::<f64>();
+        degrees += (some.len() as f64 - 1.0).max(0.0);
+    }
+    if degrees > 0.0 { sum / degrees } else { 1.0 }
+}
+
+/// How many records are in closed cells.
+pub(super) fn in_closed(shape: &Shape, nodes: &Nodes, rows: usize) -> u64 {
+    let one = |c: &super::shape::Closed| {
+        shape.cells(&c.columns, nodes, rows).filter(|&cell| c.cells[cell]).count() as u64
+    };
+    shape.closed.iter().map(one).sum()
+}
+
+/// What is to be known of the records, in sentences.
+pub(super) fn notes(of: &RecordsReport, cube: &Cube, columns: &[RecordColumn]) -> Vec<String> {
+    let mut notes = vec![
+        "Records are synthetic and nobody's: they were drawn from the release and the seed alone.".to_owned(),
+        "Tables that the release does not tell are the records' own invention.".to_owned(),
+    ];
+    if of.max_rows > 1 {
+        notes.push(format!(
+            "Records are rows, not units: one {} may have had up to {}.",
+            of.unit, of.max_rows
+        ));
+    }
+    if of.weight != 1.0 {
+        let (records, weight) = (of.records, of.weight);
+        notes.push(format!(
+            "{records} records stand for a total of {:.0}: each has the weight {weight}.",
+            of.total
+        ));
+    }
+    if of.records == 0 {
+        notes.push(format!("The release's total is {:.1}, so there are no records.", of.total));
+    }
+    let inside: Vec<&str> = columns.iter().filter(|c| c.inside).map(|c| c.name.as_str()).collect();
+    if !inside.is_empty() {
+        notes.push(format!(
+            "RecordColumn inside what is released, each value as likely as another: {}.",
+            inside.join(", ")
+        ));
+    }
+    let has = |name: &str| columns.iter().any(|c| c.name == name || c.name.starts_with(&format!("{name}.")));
+    let absent: Vec<&str> =
+        cube.dimensions.iter().map(|d| d.name.as_str()).filter(|name| !has(name)).collect();
+    if !absent.is_empty() {
+        notes.push(format!("In no table that was asked for, and so in no record: {}.", absent.join(", ")));
+    }
+    if !of.untold.is_empty() {
+        notes.push(format!("Not told cell by cell, and so not fitted: {}.", of.untold.join("; ")));
+    }
+    let missed = of.tables.iter().filter(|t| t.std_error == 0.0 && t.largest >= 0.5);
+    for t in missed {
+        notes.push(format!("{} is published exactly and missed by up to {:.1}.", t.table, t.largest));
+    }
+    notes
+}
+
+impl RecordsReport {
+    /// As people read it: of many tables those with the largest gaps.
+    pub fn text(&self) -> String {
+        const SHOWN: usize = 12;
+        let mut out = String::new();
+        let of = self
+            .releases
+            .iter()
+            .map(|r| format!("{} ({})", r.name, r.manifest.get(..8).unwrap_or("")))
+            .collect::<Vec<_>>();
+        out.push_str(&format!("records   {} of {}, seed {}\n", self.records, of.join(", "), self.seed));
+        out.push_str(&format!(
+            "chain     {} sweeps; its halves differ {:.2} times as much as chance\n",
+            self.sweeps, self.halves
+        ));
+        let mut tables: Vec<&Gap> = self.tables.iter().collect();
+        tables.sort_by(|a, b| b.errors().total_cmp(&a.errors()).then_with(|| a.table.cmp(&b.table)));
+        out.push_str("gaps      between the release's estimates and the records, mean and largest of a table's cells\n");
+        for t in tables.iter().take(SHOWN) {
+            let errors = match t.std_error {
+                0.0 => "exact".into(),
+                s => format!("{:.2} and {:.2} standard errors", t.mean / s, t.largest / s),
+            };
+            out.push_str(&format!("          {}: {:.1} and {:.1} ({errors})\n", t.table, t.mean, t.largest));
+        }
+        if tables.len() > SHOWN {
+            out.push_str(&format!("          and {} more tables, nearer\n", tables.len() - SHOWN));
+        }
+        self.notes.iter().for_each(|note| out.push_str(&format!("note      {note}\n")));
+        out
+    }
+}
+
+impl Gap {
+    /// The mean gap in standard errors; of exact tables as it is.
+    fn errors(&self) -> f64 {
+        if self.std_error > 0.0 { self.mean / self.std_error } else { self.mean }
+    }
+}

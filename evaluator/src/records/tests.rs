@@ -1,0 +1,189 @@
+use super::*;
+use crate::numeric::dice::Dice;
+
+/// Attributes of so many nodes, one level each.
+fn plain(sizes: &[usize]) -> Shape {
+    let column =
+        |(attribute, &size): (usize, &usize)| Column { attribute, size, up: (0..size as u32).collect() };
+    Shape {
+        attributes: (0..sizes.len()).map(|c| Attribute { columns: vec![c] }).collect(),
+        columns: sizes.iter().enumerate().map(column).collect(),
+        ..Shape::default()
+    }
+}
+
+/// The table of some columns of a cube of finest cells, the last quickest.
+fn rolled(shape: &Shape, cells: &[f64], columns: &[usize]) -> Vec<f64> {
+    let all: Vec<usize> = shape.attributes.iter().map(|a| a.columns[0]).collect();
+    let (from, to) = (shape.strides(&all), shape.strides(columns));
+    let mut out = vec![0.0; shape.sizes(columns).product()];
+    for (cell, x) in cells.iter().enumerate() {
+        let place = |(c, step): (&usize, &usize)| {
+            let a = shape.columns[*c].attribute;
+            let node = cell / from[a] % shape.columns[all[a]].size;
+            shape.columns[*c].up[node] as usize * step
+        };
+        out[columns.iter().zip(&to).map(place).sum::<usize>()] += x;
+    }
+    out
+}
+
+/// Adds a table of these cells, with noise.
+fn add(shape: &mut Shape, cells: &[f64], columns: &[usize], error: f32, noise: &mut dyn FnMut() -> f64) {
+    let table = rolled(shape, cells, columns);
+    let estimates = table.iter().map(|x| (x + f64::from(error) * noise()) as f32).collect();
+    let exact = (error == 0.0).then(|| table.iter().map(|x| *x as u64).collect());
+    shape.tables.push(Target { columns: columns.to_vec(), estimates, error, exact, asked: true });
+    shape.tables.sort_by_key(|t| t.columns.len());
+}
+
+fn fitted(shape: &Shape, rows: usize, seed: u64, threads: usize) -> Nodes {
+    fit(shape, chain::Way { seed, threads, rows }, &Watch::default()).unwrap().nodes
+}
+
+/// Half the sum of |p − q|.
+fn apart(p: &[f64], q: &[f64]) -> f64 {
+    let (a, b): (f64, f64) = (p.iter().sum(), q.iter().sum());
+    p.iter().zip(q).map(|(p, q)| (p / a - q / b).abs()).sum::<f64>() / 2.0
+}
+
+/// The cube of largest entropy with all pairs of these cells, by iterative proportional fitting: it shares nothing with the chain.
+fn largest_entropy(shape: &Shape, cells: &[f64], pairs: &[[usize; 2]]) -> Vec<f64> {
+    let mut x = vec![1.0; cells.len()];
+    let all: Vec<usize> = (0..shape.columns.len()).collect();
+    let steps = shape.strides(&all);
+    for _ in 0..500 {
+        for pair in pairs {
+            let (want, have) = (rolled(shape, cells, pair), rolled(shape, &x, pair));
+            let size = |c: usize| shape.columns[c].size;
+            for (cell, x) in x.iter_mut().enumerate() {
+                let node = |c: usize| cell / steps[c] % size(c);
+                let at = node(pair[0]) * size(pair[1]) + node(pair[1]);
+                *x *= if have[at] > 0.0 { want[at] / have[at] } else { 0.0 };
+            }
+        }
+    }
+    x
+}
+
+#[test]
+fn what_no_table_says_is_as_random_as_it_can_be() {
+    let mut dice = Dice::new(5);
+    for sizes in [[3, 2, 4], [2, 2, 2], [5, 3, 3]] {
+        let rows = 20_000.0;
+        let mut shape = plain(&sizes);
+        // Pairs that depend on each other strongly.
+        let weights: Vec<f64> = (0..sizes.iter().product()).map(|_| dice.unit().powi(3) + 0.01).collect();
+        let sum: f64 = weights.iter().sum();
+        let cells: Vec<f64> = weights.iter().map(|w| (w / sum * rows).round()).collect();
+        shape.total = cells.iter().sum();
+        let pairs = [[0, 1], [0, 2], [1, 2]];
+        pairs.iter().for_each(|p| add(&mut shape, &cells, p, 1.0, &mut || 0.0));
+        (0..3).for_each(|c| add(&mut shape, &cells, &[c], 1.0, &mut || 0.0));
+        let nodes = fitted(&shape, shape.total as usize, 1, 2);
+        let found: Vec<f64> =
+            shape.count(&[0, 1, 2], &nodes, shape.total as usize).into_iter().map(f64::from).collect();
+        let want = largest_entropy(&shape, &cells, &pairs);
+        // Of so many independent records the cube would be as far as this from its own law.
+        let chance: f64 = want.iter().map(|w| (w / rows * 0.16 / rows).sqrt()).sum();
+        let (far, truth) = (apart(&found, &want), apart(&cells, &want));
+        assert!(
+            far < 2.0 * chance && far < truth / 3.0,
+            "{sizes:?}: {far} of chance {chance}, the data at {truth}"
+        );
+        for pair in pairs {
+            let gap = rolled(&shape, &cells, &pair).into_iter().zip(shape.count(
+                &pair,
+                &nodes,
+                shape.total as usize,
+            ));
+            let most = gap.map(|(e, c)| (e - f64::from(c)).abs()).fold(0.0, f64::max);
+            assert!(most <= 2.0, "{pair:?} is off by {most}");
+        }
+    }
+}
+
+/// Random shapes: some cells closed, a table exact, a dimension with bands. The truth obeys all of it.
+fn random(dice: &mut Dice) -> (Shape, usize) {
+    let sizes: Vec<usize> = (0..3 + dice.below(2)).map(|_| 1 + dice.below(5)).collect();
+    let mut shape = plain(&sizes);
+    let closed: Vec<bool> = (0..sizes[0] * sizes[1]).map(|c| c > 0 && dice.below(3) == 0).collect();
+    let inner: usize = sizes[2..].iter().product();
+    let cells: Vec<f64> = (0..closed.len() * inner)
+        .map(|c| if closed[c / inner] { 0.0 } else { (dice.unit().powi(4) * 200.0).round() })
+        .collect();
+    // The last attribute in two bands.
+    let last = sizes.len() - 1;
+    let up = (0..sizes[last] as u32).map(|n| u32::from(n >= 1)).collect();
+    shape.columns.push(Column { attribute: last, size: 2.min(sizes[last]), up });
+    shape.attributes[last].columns.push(last + 1);
+    shape.closed.push(Closed { columns: vec![0, 1], cells: closed });
+    shape.total = cells.iter().sum();
+    let mut noise = {
+        let mut d = Dice::new(dice.bits());
+        move || (d.unit() - 0.5) * 3.4
+    };
+    add(&mut shape, &cells, &[1, 2], 0.0, &mut noise);
+    add(&mut shape, &cells, &[0, 1], 3.0, &mut noise);
+    add(&mut shape, &cells, &[0, last + 1], 3.0, &mut noise);
+    (0..sizes.len()).for_each(|c| add(&mut shape, &cells, &[c], 2.0, &mut noise));
+    let rows = shape.total as usize;
+    (shape, rows)
+}
+
+#[test]
+fn zeros_are_never_broken_and_exact_tables_are_met() {
+    let mut dice = Dice::new(11);
+    for round in 0..20 {
+        let (shape, rows) = random(&mut dice);
+        let nodes = fitted(&shape, rows, round, 1);
+        assert_eq!(report::in_closed(&shape, &nodes, rows), 0, "round {round}");
+        let exact = shape.tables.iter().find(|t| t.exact.is_some()).unwrap();
+        let counts: Vec<u64> = shape.count(&exact.columns, &nodes, rows).into_iter().map(u64::from).collect();
+        assert_eq!(&counts, exact.exact.as_ref().unwrap(), "round {round}");
+        for (c, column) in shape.columns.iter().enumerate() {
+            let finest = shape.attributes[column.attribute].columns[0];
+            assert!((0..rows).all(|r| nodes[c][r] == column.up[nodes[finest][r] as usize]), "levels agree");
+        }
+    }
+}
+
+#[test]
+fn threads_change_nothing_and_seeds_do() {
+    let (shape, rows) = random(&mut Dice::new(3));
+    let rows = rows.max(CHUNK + 100);
+    let one = fitted(&shape, rows, 9, 1);
+    assert_eq!(one, fitted(&shape, rows, 9, 2));
+    assert_eq!(one, fitted(&shape, rows, 9, 5));
+    assert_ne!(one, fitted(&shape, rows, 10, 2));
+    // The same on every machine: a change of these is a change of everybody's records.
+    let bytes: Vec<u8> = one.iter().flatten().flat_map(|n| n.to_le_bytes()).collect();
+    assert_eq!(&blake3::hash(&bytes).to_hex()[..16], "6ec8b26b9f711cb0");
+}
+
+#[test]
+fn odd_shapes() {
+    // One attribute of one category; nobody; all estimates below 0.
+    let mut shape = plain(&[1]);
+    shape.total = 1.0;
+    add(&mut shape, &[1.0], &[0], 1.0, &mut || 0.0);
+    assert_eq!(fitted(&shape, 1, 1, 1), vec![vec![0]]);
+    assert_eq!(fitted(&shape, 0, 1, 2), vec![Vec::<u32>::new()]);
+    let mut shape = plain(&[3, 2]);
+    shape.total = 2.0;
+    add(&mut shape, &[0.0; 6], &[0, 1], 5.0, &mut || -3.0);
+    assert_eq!(fitted(&shape, 2, 1, 1)[0].len(), 2);
+    // Everything is closed, or all but one cell that independent draws would hardly find.
+    let mut cells = vec![true; 40 * 40];
+    let mut shape = plain(&[40, 40]);
+    shape.total = 5.0;
+    shape.closed.push(Closed { columns: vec![0, 1], cells: cells.clone() });
+    let way = chain::Way { seed: 1, threads: 1, rows: 5 };
+    assert!(matches!(fit(&shape, way, &Watch::default()), Err(RecordsError::Closed)));
+    cells[17 * 40 + 23] = false;
+    shape.closed[0].cells = cells;
+    assert_eq!(fitted(&shape, 5, 1, 1), vec![vec![17; 5], vec![23; 5]]);
+    let stopped = Watch::default();
+    stopped.stop();
+    assert!(matches!(fit(&shape, way, &stopped), Err(RecordsError::Stopped)));
+}

@@ -1,0 +1,155 @@
+//! What rows have of numbers: a section with tag 12 for each sum, and for each count of rows that have a value.
+//!
+//! A section is, in the wire format of [`super::codec`]: 1 for sums or 2 for the rows that have a value; the number (name; `low` and `high`,
+//! signed; `step`; decimal places; what is done with rows without a value: 1 stops, 2 counts them as 0, 3 leaves them out; unit and
+//! description, each a list of at most one text); the bytes of a plan section (see [`super::wire`]) with this channel's tables and
+//! measurements; and its integers, packed one measurement after the other (see [`super::packing`]). Who is protected, the budget and the
+//! levels are those of the file's plan section.
+
+use super::packing::{pack, unpack};
+use super::{ReleaseError, codec, wire};
+use crate::cube::{Cube, Frame};
+use crate::cube::{NoValue, Quantity};
+use crate::plan::limits::cells;
+use crate::plan::{Channel, Form, Plan, Subject};
+use std::sync::Arc;
+use wincode::{SchemaRead, SchemaWrite};
+
+const WHAT: &str = "the sums";
+
+/// A channel with the values of its measurements.
+pub(super) type Measured = (Channel, Vec<Vec<i64>>);
+
+#[derive(SchemaWrite, SchemaRead)]
+struct Section {
+    subject: u8,
+    name: String,
+    low: i64,
+    high: i64,
+    step: u64,
+    places: u8,
+    missing: u8,
+    unit: Vec<String>,
+    description: Vec<String>,
+    plan: Vec<u8>,
+    values: Vec<u8>,
+}
+
+fn invalid(why: impl Into<String>) -> ReleaseError {
+    ReleaseError::Invalid { what: WHAT, why: why.into() }
+}
+
+/// The plan section of a channel alone: its tables and measurements in the place of those of rows.
+fn as_rows(plan: &Plan, channel: &Channel) -> Plan {
+    let channels = vec![Channel::rows(channel.workload.clone(), channel.measurements.clone())];
+    Plan { channels, exact: Vec::new(), zeros: Vec::new(), copy: None, ..plan.clone() }
+}
+
+/// The section of a channel with the values of its measurements.
+pub(super) fn encode(
+    plan: &Plan,
+    cube: &Cube,
+    channel: &Channel,
+    values: &[Vec<i64>],
+) -> Result<Vec<u8>, ReleaseError> {
+    let (subject, q) = match &channel.subject {
+        Subject::Sum(q) => (1, q),
+        Subject::Valued(q) => (2, q),
+        Subject::Rows | Subject::CutUnits => return Err(invalid("it is of no number")),
+    };
+    let mut packed = Vec::new();
+    values.iter().for_each(|v| pack(v, &mut packed));
+    let missing = NoValue::TAGS.iter().find(|(m, _)| *m == q.missing).map_or(0, |(_, tag)| *tag);
+    let section = Section {
+        subject,
+        name: q.name.clone(),
+        low: q.low,
+        high: q.high,
+        step: q.step,
+        places: q.places,
+        missing,
+        unit: q.unit.iter().cloned().collect(),
+        description: q.description.iter().cloned().collect(),
+        plan: wire::encode_plan(&as_rows(plan, channel), cube)?,
+        values: packed,
+    };
+    codec::encode(WHAT, &section)
+}
+
+/// The channel of a section beside this plan's rows, with the values of its measurements.
+pub(super) fn decode(bytes: &[u8], plan: &Plan, cube: &Cube) -> Result<Measured, ReleaseError> {
+    let section: Section = codec::decode(WHAT, bytes)?;
+    if section.unit.len() > 1 || section.description.len() > 1 {
+        return Err(invalid("a text is given twice"));
+    }
+    let missing = NoValue::TAGS.iter().find(|(_, tag)| *tag == section.missing).map(|(m, _)| *m);
+    let quantity = Quantity {
+        name: section.name,
+        low: section.low,
+        high: section.high,
+        step: section.step,
+        places: section.places,
+        missing: missing.ok_or_else(|| invalid("nothing says what is done with rows without a value"))?,
+        unit: section.unit.into_iter().next(),
+        description: section.description.into_iter().next(),
+    };
+    quantity.check().map_err(invalid)?;
+    if cube.dimensions.iter().any(|d| d.name.eq_ignore_ascii_case(&quantity.name)) {
+        return Err(invalid("a dimension has its name"));
+    }
+    let quantity = Arc::new(quantity);
+    let subject = match section.subject {
+        1 => Subject::Sum(quantity),
+        2 if quantity.missing == NoValue::Skip => Subject::Valued(quantity),
+        2 => return Err(invalid("rows with a value are counted where every row has one")),
+        _ => return Err(invalid("it is of no known subject")),
+    };
+    let own = wire::decode_plan(&section.plan, cube)?;
+    let channel = Channel { subject, ..own.rows().clone() };
+    if as_rows(plan, &channel) != own {
+        return Err(invalid("it says otherwise than the plan who is protected, or which levels are in use"));
+    }
+    let frame = Frame::new(cube, &plan.levels);
+    let (mut rest, mut values, mut total) = (&section.values[..], Vec::new(), 0u64);
+    for m in &channel.measurements {
+        if m.block.form() == Form::Rows {
+            return Err(invalid("its tables are measured as rows of factors"));
+        }
+        values.push(unpack(&mut rest, m.block.values(&frame))?);
+        total = total.saturating_add(values.last().map_or(0, Vec::len) as u64);
+    }
+    if !rest.is_empty() {
+        return Err(invalid(format!("it has {} bytes too many", rest.len())));
+    }
+    // What is measured must be part of something that is wholly there.
+    if channel.measurements.iter().any(|m| cells(&frame, m.block.cuboid()).is_none_or(|n| n > total)) {
+        return Err(invalid("a part of a table is measured whose other parts are not in the file"));
+    }
+    if channel.measurements.is_empty() {
+        return Err(invalid("nothing of it is measured"));
+    }
+    Ok((channel, values))
+}
+
+/// Each number is summed once, and one whose rows are counted is summed, too: with the same bounds.
+pub(super) fn each_once<'a>(subjects: impl Iterator<Item = &'a Subject> + Clone) -> Result<(), ReleaseError> {
+    for (i, subject) in subjects.clone().enumerate() {
+        let Some(q) = subject.quantity() else { continue };
+        let alike = |other: &Subject| {
+            std::mem::discriminant(other) == std::mem::discriminant(subject)
+                && other.quantity().is_some_and(|o| o.name.eq_ignore_ascii_case(&q.name))
+        };
+        if subjects.clone().skip(i + 1).any(alike) {
+            return Err(invalid("a number is summed twice"));
+        }
+        let sum = subjects.clone().any(|other| matches!(other, Subject::Sum(o) if o == q));
+        if !sum {
+            return Err(invalid("rows with a value of a number are counted that is not summed"));
+        }
+        let counted = subjects.clone().any(|other| matches!(other, Subject::Valued(o) if o == q));
+        if q.missing == NoValue::Skip && q.needs_count() && !counted {
+            return Err(invalid("its sums need the number of rows that have a value"));
+        }
+    }
+    Ok(())
+}

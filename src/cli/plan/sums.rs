@@ -1,0 +1,82 @@
+//! What `plan` says of sums: the errors of totals and means of each table, in the unit of the number, and what of the budget they take.
+
+use crate::cli::output::figure;
+use crate::cube::Cube;
+use crate::cube::{NoValue, Quantity};
+use crate::plan::{Subject, Table};
+use crate::planner::{Planned, SumSpread};
+use serde_json::{Value, json};
+
+/// The errors of one table's sums.
+struct Errors<'a> {
+    table: &'a Table,
+    /// The standard error of the sum of a cell: in the mean over cells, and at most.
+    sum: (f64, f64),
+}
+
+/// The variance of a table's counts that sums need: of all rows, or of those with a value.
+fn of_count(planned: &Planned, quantity: &Quantity, table: &Table) -> Option<(f64, f64)> {
+    if quantity.missing == NoValue::Skip {
+        let valued = |s: &&SumSpread| matches!(&s.subject, Subject::Valued(q) if **q == *quantity);
+        let own = planned.sums.iter().find(valued)?;
+        return own.tables.iter().find(|(t, _)| t.cuboid == table.cuboid).map(|(_, spread)| *spread);
+    }
+    let workload = &planned.plan.rows().workload;
+    let at = workload.iter().position(|t| t.cuboid == table.cuboid && t.asks.is_cells())?;
+    planned.prediction.tables.get(at).map(|s| (s.mean, s.max))
+}
+
+fn errors<'a>(planned: &'a Planned, sums: &'a SumSpread, quantity: &Quantity) -> Vec<Errors<'a>> {
+    let (half, middle) = (quantity.half_step(), quantity.middle());
+    let of = |(table, (mean, max)): &'a (Table, (f64, f64))| {
+        let count = if quantity.needs_count() { of_count(planned, quantity, table) } else { None };
+        let (count_mean, count_max) = count.unwrap_or((0.0, 0.0));
+        let both = |t: f64, n: f64| libm::sqrt(half * half * t + middle * middle * n);
+        Errors { table, sum: (both(*mean, count_mean), both(*max, count_max)) }
+    };
+    sums.tables.iter().map(of).collect()
+}
+
+/// The tables of each number's sums.
+fn each(planned: &Planned) -> impl Iterator<Item = (&SumSpread, &Quantity)> {
+    planned.sums.iter().filter_map(|s| match &s.subject {
+        Subject::Sum(quantity) => Some((s, &**quantity)),
+        _ => None,
+    })
+}
+
+/// Lines for people.
+pub fn text(cube: &Cube, planned: &Planned) -> String {
+    let mut out = String::new();
+    for (sums, quantity) in each(planned) {
+        let unit = quantity.unit.as_ref().map_or(String::new(), |u| format!(" {u}"));
+        let share = 100.0 * sums.share.to_f64();
+        out.push_str(&format!(
+            "\nsums of {} ({share:.0} % of the budget; the rest of their noise is that of counts)\n",
+            quantity.name
+        ));
+        for e in errors(planned, sums, quantity) {
+            out.push_str(&format!(
+                "  {}: std error of a sum {}{unit}, at most {}{unit}\n",
+                cube.describe(&e.table.cuboid),
+                figure(e.sum.0),
+                figure(e.sum.1)
+            ));
+        }
+    }
+    out
+}
+
+/// The same for scripts.
+pub fn json(cube: &Cube, planned: &Planned) -> Vec<Value> {
+    let one = |(sums, quantity): (&SumSpread, &Quantity)| {
+        let tables: Vec<Value> = errors(planned, sums, quantity)
+            .iter()
+            .map(|e| {
+                json!({ "table": cube.describe(&e.table.cuboid), "std_error": e.sum.0, "max_std_error": e.sum.1 })
+            })
+            .collect();
+        json!({ "amount": quantity, "share": sums.share, "tables": tables })
+    };
+    each(planned).map(one).collect()
+}

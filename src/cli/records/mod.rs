@@ -1,0 +1,145 @@
+//! `margins records`: synthetic records whose tables are those of a release.
+
+mod beside;
+mod held;
+#[cfg(feature = "parquet")]
+mod parquet;
+
+use super::{Failure, Outcome, output};
+use crate::answer::Several;
+use crate::records::{self, Options, Records};
+use crate::release::Release;
+use crate::watch::Watch;
+pub(super) use beside::{Print, one, refuse, same};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Draw synthetic records from a release.
+///
+/// The records are nobody's: they are drawn from the release and the seed alone, so they cost no further privacy. Their tables are
+/// those of the release, as near as whole records allow; what no table tells stays as random as it can be. Records are biased:
+/// intervals belong to the release, and `margins query --records` shows both side by side.
+///
+/// The same release, seed and number of rows make the same file on any machine and any number of threads. Beside a CSV file a
+/// report is written, as JSON; a Parquet file has it inside.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    margins records out/town.margins --out people.csv\n  \
+    margins records out/town.margins --out people.parquet --rows 1000 --seed 7\n  \
+    margins query out/town.margins --records people.csv \"SELECT sex, COUNT(*) FROM town GROUP BY sex\"\n  \
+    margins verify out/town.margins --records people.csv")]
+pub struct Args {
+    /// The release, or several of the same people
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// The file for the records: .csv or .parquet
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// How many records [default: the release's total]; of more or fewer each gets a weight
+    #[arg(long, value_name = "N")]
+    rows: Option<u64>,
+    /// The seed: any number
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    seed: u64,
+    /// The number of threads, which does not change the records [default: one per core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
+    threads: Option<u64>,
+    /// Print the report as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// The formats of records.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Csv,
+    Parquet,
+}
+
+impl Format {
+    fn of(path: &Path) -> Result<Format, Failure> {
+        match path.extension().and_then(|e| e.to_str()).map(str::to_lowercase).as_deref() {
+            Some("csv") => Ok(Format::Csv),
+            Some("parquet") if cfg!(feature = "parquet") => Ok(Format::Parquet),
+            _ => Err(Failure::Message(format!(
+                "records are written and read as .csv or .parquet, not as {}",
+                output::path(path)
+            ))),
+        }
+    }
+}
+
+pub fn run(args: &Args, watch: &Watch) -> Outcome {
+    let format = Format::of(&args.out)?;
+    let several = open(&args.files, watch)?;
+    let options =
+        Options { rows: args.rows, seed: args.seed, threads: args.threads.map_or(0, |n| n as usize) };
+    let made = records::records(&several, &options, watch)?;
+    write(&made, format, &args.out, watch)?;
+    if args.json {
+        return output::json(&(serde_json::to_string_pretty(made.report())? + "\n"));
+    }
+    let text = format!("{}wrote     {}\n", made.report().text(), output::path(&args.out));
+    output::print(&text.lines().map(|line| output::wrapped(line, 10) + "\n").collect::<String>())
+}
+
+/// The releases, and a word of warning where their noise is known.
+fn open(files: &[PathBuf], watch: &Watch) -> Result<Several, Failure> {
+    let open = |file: &PathBuf| {
+        let release = Release::open(file).map_err(|e| output::about(file, &e))?;
+        super::answers(release.watched(watch), file, None)
+    };
+    let releases = files.iter().map(open).collect::<Result<Vec<_>, Failure>>()?;
+    for known in releases.iter().filter(|r| r.release().manifest().is_not_private()) {
+        output::say(&format!("warning: {} is NOT PRIVATE: its noise came from a fixed seed", known.name()));
+    }
+    Ok(Several::new(releases)?)
+}
+
+/// Where the report of a CSV file lies.
+fn report_beside(path: &Path) -> PathBuf {
+    path.with_extension("report.json")
+}
+
+/// Writes the file under another name first: what is interrupted leaves nothing.
+fn write(made: &Records, format: Format, path: &Path, watch: &Watch) -> Outcome {
+    let failed = |e: std::io::Error| Failure::Message(format!("cannot write {}: {e}", output::path(path)));
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".part");
+    let part = path.with_file_name(name);
+    let passing = watch.whole(|| std::fs::File::create(&part).map(|f| (f, watch.passing(&part))));
+    let (file, passing) = passing.map_err(failed)?;
+    let written = match format {
+        Format::Csv => csv(made, file).map_err(failed),
+        #[cfg(feature = "parquet")]
+        Format::Parquet => parquet::write(made, file)
+            .map_err(|e| Failure::Message(format!("cannot write {}: {e}", output::path(path)))),
+        #[cfg(not(feature = "parquet"))]
+        Format::Parquet => Ok(()),
+    };
+    let named = written.and_then(|()| {
+        watch.whole(|| {
+            std::fs::rename(&part, path).map_err(failed)?;
+            match format {
+                Format::Csv => {
+                    let report = serde_json::to_string_pretty(made.report())? + "\n";
+                    std::fs::write(report_beside(path), report).map_err(failed)
+                }
+                Format::Parquet => Ok(()),
+            }
+        })
+    });
+    if named.is_err() {
+        let _ = std::fs::remove_file(&part);
+    }
+    drop(passing);
+    named
+}
+
+fn csv(made: &Records, file: std::fs::File) -> std::io::Result<()> {
+    let mut out = std::io::BufWriter::new(file);
+    for piece in made.csv() {
+        out.write_all(piece.as_bytes())?;
+    }
+    out.into_inner().map_err(|e| e.into_error())?.sync_all()
+}

@@ -1,0 +1,328 @@
+//! Sums and means, from rows to answers: against the rows themselves, against brute force, and over many releases.
+
+use super::tests::{released_by, released_from, spec};
+use crate::answer::Answers;
+use crate::audit;
+use crate::cube::Frame;
+use crate::numeric::tries::tries;
+use crate::plan::{Neighbours, Noise, Plan, Subject};
+use crate::planner;
+use crate::release::forged::resealed;
+use crate::release::{Kind, Release, SigningKey, keys};
+use crate::render::{ResultCell, ResultFigure};
+use crate::spec::Spec;
+
+/// Skewed values with empty cells, many below and beyond the bounds.
+fn rows() -> (String, Vec<(usize, usize, Option<f64>)>) {
+    let mut text = "sex,age,pay\n".to_owned();
+    let mut all = Vec::new();
+    let mut state = 7u64;
+    for i in 0..60usize {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let pay = match state >> 61 {
+            0 => None,
+            1 => Some(-20.5),
+            2 => Some(5e3),
+            k => Some((1u64 << (3 + k)) as f64 + 0.5 * (state >> 50 & 63) as f64),
+        };
+        let (sex, age) = (i % 2, i % 3);
+        let cell = pay.map_or(String::new(), |v| format!("{v}"));
+        text.push_str(&format!("{},{age},{cell}\n", ["F", "M"][sex]));
+        all.push((sex, age, pay.map(|v| 2.0 * (v.clamp(-10.0, 1000.0) / 2.0).round_ties_even())));
+    }
+    (text, all)
+}
+
+fn paid(privacy: &str, missing: &str, strategy: &str, more: &str) -> Spec {
+    spec(&format!(
+        "name = \"shop\"\ntitle = \"Shop\"\ndemo = true\n[privacy]\nunit = \"row\"\n{privacy}\n{strategy}\n\
+         [[dimension]]\nname = \"sex\"\ncategories = [\"F\", \"M\"]\n[[dimension]]\nname = \"age\"\nrange = [0, 2]\n\
+         [[amount]]\nname = \"pay\"\nlow = -10\nhigh = 1000\nstep = 2\nmissing = \"{missing}\"\n\
+         [[table]]\nof = [\"sex\", \"age\"]\nsum = [\"pay\"]\n{more}\n[[table]]\nof = [\"age\"]\n"
+    ))
+}
+
+const WAYS: [(&str, &str, &str); 6] = [
+    ("rho = 2", "skip", ""),
+    ("rho = 1", "zero", "[strategy]\nmeasure = \"queries\""),
+    ("rho = \"1/3\"", "skip", "[strategy]\nmeasure = \"base\""),
+    ("epsilon = 3", "zero", "[strategy]\nmeasure = \"queries\""),
+    ("epsilon = 2", "skip", ""),
+    ("rho = 1\nneighbours = \"substitute\"", "skip", ""),
+];
+
+/// How many nodes each dimension of a cuboid has.
+fn shape(frame: &Frame, cuboid: &crate::cube::Cuboid) -> Vec<usize> {
+    let nodes = |level: crate::cube::Level| {
+        let axis = &frame.axes[level.dimension];
+        axis.rungs[axis.rung(level.level).unwrap()].len()
+    };
+    cuboid.iter().map(nodes).collect()
+}
+
+/// How far one row moves the measured integers, as a vector over all blocks of a channel, in units of the noise: where it counts and what it has.
+fn moves(plan: &Plan, frame: &Frame, cell: [usize; 2], code: Option<i64>) -> Vec<f64> {
+    let mut out = Vec::new();
+    for channel in &plan.channels {
+        let adds = match (&channel.subject, code) {
+            (Subject::Rows, _) => 1,
+            (Subject::Valued(_), code) => i64::from(code.is_some()),
+            (Subject::Sum(quantity), Some(code)) => 2 * code - quantity.reach() as i64,
+            (Subject::Sum(_), None) | (Subject::CutUnits, _) => 0,
+        };
+        for m in &channel.measurements {
+            let cuboid = m.block.cuboid();
+            let shape = shape(frame, cuboid);
+            let at = cuboid.iter().zip(&shape).fold(0, |at, (level, n)| at * n + cell[level.dimension]);
+            let mut table = vec![0i64; frame.len(cuboid)];
+            table[at] = adds;
+            // A component is told by the differences of scaled counts; what one row moves of them is the length of the projection.
+            let own = match &m.block {
+                crate::plan::Block::Component(a) => projected(frame, a, at, adds),
+                block => block.apply(frame, table).unwrap().into_iter().map(|v| v as f64).collect(),
+            };
+            let scale = m.scale.to_f64();
+            let unit = if plan.noise == Noise::Gaussian { scale.sqrt() } else { scale };
+            out.extend(own.into_iter().map(|v| v / unit));
+        }
+    }
+    out
+}
+
+/// `m_A P_A e`, the shortest vector that the published contrasts cannot tell from what a row moves: the scale of the block times the product of
+/// what is left of a unit vector without its mean.
+fn projected(frame: &Frame, component: &crate::cube::Cuboid, at: usize, adds: i64) -> Vec<f64> {
+    let scale = crate::plan::block::component_scale(frame, component).unwrap() as f64;
+    let (mut left, mut out) = (at, vec![adds as f64 * scale]);
+    for n in shape(frame, component).into_iter().rev() {
+        let node = left % n;
+        left /= n;
+        let axis: Vec<f64> = (0..n).map(|i| f64::from(u8::from(i == node)) - 1.0 / n as f64).collect();
+        out = axis.iter().flat_map(|a| out.iter().map(move |o| a * o)).collect();
+    }
+    out
+}
+
+/// No pair of neighbours, with values at both ends and in the middle, is told apart more than the cost says; and the dearest is nearly so.
+#[test]
+fn the_cost_is_that_of_the_dearest_neighbours() {
+    for (privacy, missing, strategy) in WAYS {
+        let spec = paid(privacy, missing, strategy, "");
+        let planned = planner::plan(&spec.request().unwrap()).unwrap();
+        let plan = &planned.plan;
+        let frame = Frame::new(&spec.cube, &plan.levels);
+        let reach = plan.channels.iter().find_map(|c| c.subject.quantity()).unwrap().reach() as i64;
+        let codes = [None, Some(0), Some(reach / 2), Some(reach)];
+        let each: Vec<Vec<f64>> =
+            (0..6).flat_map(|c| codes.map(|code| moves(plan, &frame, [c / 3, c % 3], code))).collect();
+        let cost = |v: &[f64]| match plan.noise {
+            Noise::Gaussian => v.iter().map(|x| x * x).sum::<f64>() / 2.0,
+            Noise::Laplace => v.iter().map(|x| x.abs()).sum::<f64>(),
+        };
+        let dearest = match plan.neighbours {
+            Neighbours::AddRemove => each.iter().map(|v| cost(v)).fold(0.0, f64::max),
+            Neighbours::Substitute => {
+                let pair = |a: &Vec<f64>, b: &Vec<f64>| {
+                    cost(&a.iter().zip(b).map(|(x, y)| x - y).collect::<Vec<_>>())
+                };
+                each.iter().flat_map(|a| each.iter().map(move |b| pair(a, b))).fold(0.0, f64::max)
+            }
+        };
+        let said = planned.cost.total.to_f64();
+        assert!(dearest <= said * (1.0 + 1e-9), "{privacy} {strategy}: {dearest} {said}");
+        // Under `substitute` the bound takes the worst of each channel.
+        let least = if plan.neighbours == Neighbours::Substitute { 0.3 } else { 1.0 - 1e-6 };
+        assert!(dearest >= said * least, "{privacy} {strategy}: {dearest} {said}");
+        assert!(said <= plan.budget.to_f64());
+    }
+}
+
+/// Counts and sums together have less error than half of the budget for each.
+#[test]
+fn together_is_better_than_apart() {
+    let spec = paid("rho = \"1/1000\"", "zero", "", "weight = { count = 1, pay = 2 }");
+    let request = spec.request().unwrap();
+    let both = planner::plan(&request).unwrap();
+    let total = |p: &planner::Planned| {
+        p.prediction.weighted_total + p.sums.iter().map(|s| s.weighted_total).sum::<f64>()
+    };
+    // The closed form over components and channels: (Σ √K)²/ρ.
+    let alone = |workload: Vec<crate::plan::Table>| {
+        let targets = vec![None; workload.len()];
+        let beside = request.sums[0].tables.iter().map(|t| t.cuboid.clone()).collect();
+        let own = planner::Request { workload, targets, sums: Vec::new(), beside, ..request.clone() };
+        planner::plan(&own).unwrap().prediction.weighted_total
+    };
+    let (rows, sums) = (alone(request.workload.clone()), alone(request.sums[0].tables.clone()));
+    let best = (rows.sqrt() + sums.sqrt()).powi(2);
+    assert!((total(&both) / best - 1.0).abs() < 1e-4, "{} {best}", total(&both));
+    assert!(total(&both) < 2.0 * (rows + sums));
+}
+
+/// Estimates are near the rows' own sums, intervals cover as they say, and the errors are those that the plan predicted.
+#[test]
+fn sums_and_means_are_told_with_their_errors() {
+    let (text, rows) = rows();
+    let sql = "SELECT sex, SUM(pay) AS s, AVG(pay) AS m, COUNT(pay) AS n, SUM(pay) - 2 * COUNT(*) AS odd, \
+               100 * SUM(pay) / SUM(SUM(pay)) OVER () AS share FROM shop GROUP BY sex";
+    let draws = tries(60, 300);
+    for (privacy, missing, strategy) in [WAYS[0], WAYS[3], WAYS[5]] {
+        let spec = paid(privacy, missing, strategy, "");
+        let truth: Vec<[f64; 5]> = (0..2)
+            .map(|sex| {
+                let of = |s: usize| {
+                    let own = rows.iter().filter(move |r| r.0 == s);
+                    let n = own.clone().filter(|r| r.2.is_some() || missing == "zero").count() as f64;
+                    (own.clone().filter_map(|r| r.2).sum::<f64>(), n, own.count() as f64)
+                };
+                let ((sum, n, all), other) = (of(sex), of(1 - sex));
+                [sum, sum / n, n, sum - 2.0 * all, 100.0 * sum / (sum + other.0)]
+            })
+            .collect();
+        let mut covered = [0usize; 5];
+        for draw in 0..draws {
+            let dir = tempfile::tempdir().unwrap();
+            let made = released_from(dir.path(), &spec, &text);
+            let release = Release::open(&made.sealed.path).unwrap();
+            if draw == 0 {
+                let audit = audit::audit(&release, None).unwrap();
+                assert!(audit.passed(), "{audit:?}");
+            }
+            let answers = Answers::from_release(release).unwrap();
+            let table = answers.query(sql, 0.9).unwrap();
+            assert!(
+                table.notes.iter().any(|n| n.starts_with("pay: values below -10 count as -10")),
+                "{:?}",
+                table.notes
+            );
+            for (row, truth) in table.rows.iter().zip(&truth) {
+                let figures = row.iter().filter_map(figure);
+                for ((covered, f), want) in covered.iter_mut().zip(figures).zip(truth) {
+                    *covered += usize::from(f.low - 1e-6 <= *want && *want <= f.high + 1e-6);
+                }
+            }
+        }
+        // Both rows are counted; they share noises, so five standard errors of half as many.
+        let least = 0.9 - 5.0 * (0.09 / draws as f64).sqrt();
+        for (i, covered) in covered.iter().enumerate() {
+            let rate = *covered as f64 / (2 * draws) as f64;
+            assert!(rate >= least, "{privacy} {missing} {strategy}: figure {i} is covered {rate}");
+        }
+    }
+}
+
+/// A cell's figure.
+fn figure(cell: &ResultCell) -> Option<ResultFigure> {
+    match cell {
+        ResultCell::Figure(figure) => Some(*figure),
+        _ => None,
+    }
+}
+
+/// Almost without noise every figure is that of the rows.
+#[test]
+fn without_noise_sums_are_those_of_the_rows() {
+    let (text, rows) = rows();
+    for (privacy, missing) in [("rho = 1e5", "skip"), ("epsilon = 1e3", "zero")] {
+        let dir = tempfile::tempdir().unwrap();
+        let made = released_from(dir.path(), &paid(privacy, missing, "", ""), &text);
+        let answers = Answers::open(&made.sealed.path).unwrap();
+        let table = answers
+            .query("SELECT age, SUM(pay), AVG(pay) FROM shop WHERE sex = 'M' GROUP BY age", 0.9)
+            .unwrap();
+        for (age, row) in table.rows.iter().enumerate() {
+            let own = rows.iter().filter(|r| r.0 == 1 && r.1 == age);
+            let sum: f64 = own.clone().filter_map(|r| r.2).sum();
+            let n = own.filter(|r| r.2.is_some() || missing == "zero").count() as f64;
+            let found: Vec<ResultFigure> = row.iter().filter_map(figure).collect();
+            let near = |f: &ResultFigure, want: f64| {
+                (f.estimate - want).abs() < 8.0 * f.std_error && f.std_error < 0.02 * want
+            };
+            assert!(near(&found[0], sum) && near(&found[1], sum / n), "{found:?} {sum} {n}");
+        }
+    }
+}
+
+/// What a signer might say otherwise of a sum is found.
+#[test]
+fn lies_about_sums_are_found() {
+    let (text, _) = rows();
+    let dir = tempfile::tempdir().unwrap();
+    let key = SigningKey::from_text(&keys::keygen(None).unwrap().secret, None).unwrap();
+    let made = released_by(&key, dir.path(), &paid("rho = 1", "skip", "", ""), &text);
+    let release = Release::open(&made.sealed.path).unwrap();
+    let passes = |forged: Result<Release, crate::release::ReleaseError>| {
+        forged.is_ok_and(|release| audit::audit(&release, None).is_ok_and(|audit| audit.passed()))
+    };
+    let honest = audit::audit(&resealed(&release, &key, |_, _| {}).unwrap(), None).unwrap();
+    let failed: Vec<_> =
+        honest.checks.iter().filter(|c| c.outcome != crate::release::Outcome::Passed).collect();
+    assert!(honest.passed(), "{failed:?}");
+    // The manifest alone.
+    for (field, value) in [("high", 10_000), ("low", -4), ("step", 1), ("places", 2)] {
+        assert!(
+            !passes(resealed(&release, &key, |m, _| m["plan"]["sums"][0]["of"][field] = value.into())),
+            "{field}"
+        );
+    }
+    assert!(!passes(resealed(&release, &key, |m, _| {
+        m["plan"].as_object_mut().unwrap().remove("sums");
+    })));
+    // The section: every byte of what says which number it is, and of its plan.
+    let at = |bodies: &mut crate::release::forged::Bodies, nth: usize| {
+        let own = bodies.iter().enumerate().filter(|(_, (tag, _))| *tag == Kind::Sums.tag());
+        own.map(|(i, _)| i).nth(nth).unwrap()
+    };
+    let length = release.section(Kind::Sums, 0).unwrap().len();
+    // The packed integers stand at the end; what they say nobody but the signer knows.
+    for byte in 0..length.saturating_sub(24) {
+        for flip in [1u8, 0x80] {
+            let forged = resealed(&release, &key, |_, bodies| {
+                let i = at(bodies, 0);
+                bodies[i].1[byte] ^= flip;
+            });
+            assert!(!passes(forged), "byte {byte} ^ {flip}");
+        }
+    }
+    // A channel less, or the same one twice.
+    assert!(!passes(resealed(&release, &key, |_, bodies| {
+        let i = at(bodies, 1);
+        bodies.remove(i);
+    })));
+    assert!(!passes(resealed(&release, &key, |_, bodies| {
+        let (i, j) = (at(bodies, 0), at(bodies, 1));
+        bodies[j].1 = bodies[i].1.clone();
+    })));
+}
+
+/// What cannot be summed is refused where the spec is read or planned, with the reason.
+#[test]
+fn what_sums_are_refused() {
+    let planned = |spec: Spec| planner::plan(&spec.request().unwrap()).map(|_| ()).map_err(|e| e.to_string());
+    let refused = planned(paid("rho = 1", "skip", "[strategy]\nmeasure = \"fourier\"", "")).unwrap_err();
+    assert!(refused.contains("sums are planned by"), "{refused}");
+    let refused = planned(paid("rho = 1", "skip", "[strategy]\nobjective = \"worst\"", "")).unwrap_err();
+    assert!(refused.contains("least total error"), "{refused}");
+    let text = paid("rho = 1", "skip", "", "").source;
+    let read = |from: &str, to: &str| {
+        assert!(text.contains(from));
+        let none = |_: &str| Err(std::io::ErrorKind::NotFound.into());
+        let found = crate::spec::parse(&text.replace(from, to), std::path::Path::new("shop.toml"), none);
+        found.map(|_| ()).unwrap_err().to_string()
+    };
+    for (from, to, why) in [
+        ("low = -10", "low = 1000", "not below"),
+        ("step = 2", "step = 3", "not multiples"),
+        ("high = 1000", "high = 1e12", "steps"),
+        ("low = -10", "low = 10\nmissing = \"zero\" #", "between"),
+        ("sum = [\"pay\"]", "sum = [\"pya\"]", "there is no amount"),
+        ("sum = [\"pay\"]", "sum = [\"pay\"]\nmargin = 5", "beside `sum`"),
+        ("sum = [\"pay\"]", "sum = [\"pay\"]\nweight = { page = 1 }", "not summed"),
+        ("sum = [\"pay\"]", "count = false", "without `sum`"),
+        ("name = \"pay\"", "name = \"age\"", "cannot be called"),
+        ("[[amount]]", "[[recipient]]\nname = \"x\"\nrho = 1\n[[amount]]", "beside `recipient`"),
+    ] {
+        let found = read(from, to);
+        assert!(found.contains(why), "{to}: {found}");
+    }
+}

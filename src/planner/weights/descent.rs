@@ -1,0 +1,253 @@
+//! All trees of a plan together: descent on the closed form of its components.
+//!
+//! Of the components that are alike in the levels of all trees the prices of the others' dimensions are shared out best by `s_A ∝ √(v_A/p_A)`; with every
+//! such class spending one, a cell's whole price is the product of its paths' budgets, which is one. So the total is `Σ (Σ_A √(v_A p_A))²` over classes, smooth in
+//! all trees' parts of budgets; descent by limited memory from even parts.
+
+use super::paths::{Passes, Tree};
+use std::collections::VecDeque;
+
+/// A row over the components along one dimension of a table.
+pub enum Row {
+    /// Whatever trees there are.
+    Fixed(Vec<f64>),
+    /// The gains of level `.1` of tree `.0`; of its components only those that hold something.
+    Of(usize, usize),
+}
+
+/// One table: its weight, its components, and along each of its dimensions the gains.
+pub struct Asker {
+    /// The weight of each cell.
+    pub weight: f64,
+    /// Its components' numbers, in the order of the product of its rows.
+    pub components: Vec<u32>,
+    /// A row for each dimension.
+    pub rows: Vec<Row>,
+}
+
+/// The closed form.
+pub struct Problem {
+    /// Each dimension's tree.
+    pub trees: Vec<Tree>,
+    /// For each tree the levels that hold something.
+    pub live: Vec<Vec<usize>>,
+    /// The tables.
+    pub tables: Vec<Asker>,
+    /// For each component its price along all other dimensions; zero where it is known without noise.
+    pub price: Vec<f64>,
+    /// For each component its level in each tree.
+    pub levels: Vec<Vec<usize>>,
+}
+
+const MEMORY: usize = 8;
+const MOST_ROUNDS: usize = 200;
+/// The relative progress of a round, over some of them, at which the descent ends.
+const PROGRESS: f64 = 1e-6;
+/// The work that a descent may take, in steps on one number.
+const MOST_WORK: f64 = (1u64 << 32) as f64;
+
+impl Problem {
+    fn passes(&self, theta: &[f64]) -> Vec<Passes> {
+        let mut at = 0;
+        let own = |tree: &Tree| {
+            at += tree.free();
+            tree.passes(&theta[at - tree.free()..at])
+        };
+        self.trees.iter().map(own).collect()
+    }
+
+    /// A table's row of a dimension; `None` where it is this tree's.
+    fn row<'a>(
+        &self,
+        row: &'a Row,
+        passes: &'a [Passes],
+        but: Option<usize>,
+    ) -> Option<std::borrow::Cow<'a, [f64]>> {
+        match row {
+            Row::Fixed(row) => Some(row.into()),
+            Row::Of(tree, _) if but == Some(*tree) => None,
+            Row::Of(tree, level) => {
+                let live = self.live[*tree].iter().filter(|l| **l <= *level);
+                Some(live.map(|&l| passes[*tree].gains[*level][l]).collect::<Vec<f64>>().into())
+            }
+        }
+    }
+
+    /// What each of a table's components adds to it, but for the row of one tree.
+    fn products(&self, table: &Asker, passes: &[Passes], but: Option<usize>) -> Vec<f64> {
+        let mut out = vec![table.weight];
+        for row in &table.rows {
+            let own = self.row(row, passes, but);
+            let width = match (row, &own) {
+                (_, Some(own)) => own.len(),
+                (Row::Of(tree, level), None) => self.live[*tree].iter().filter(|l| **l <= *level).count(),
+                (Row::Fixed(row), None) => row.len(),
+            };
+            let value = |i: usize| own.as_ref().map_or(1.0, |own| own[i]);
+            out = out
+                .iter()
+                .flat_map(|&o| (0..width).map(move |i| (o, i)))
+                .map(|(o, i)| o * value(i))
+                .collect();
+        }
+        out
+    }
+
+    /// What a unit of each component's noise adds to the total.
+    fn stakes(&self, passes: &[Passes]) -> Vec<f64> {
+        let mut out = vec![0.0; self.price.len()];
+        for table in &self.tables {
+            let products = self.products(table, passes, None);
+            table.components.iter().zip(products).for_each(|(&a, v)| out[a as usize] += v);
+        }
+        out
+    }
+
+    /// The number of each component's class.
+    fn classes(&self) -> (Vec<usize>, usize) {
+        let mut known: Vec<&Vec<usize>> = Vec::new();
+        let of = |levels| {
+            known.iter().position(|k| *k == levels).unwrap_or_else(|| {
+                known.push(levels);
+                known.len() - 1
+            })
+        };
+        let classes = self.levels.iter().map(of).collect();
+        (classes, known.len())
+    }
+
+    /// The total, and its slopes.
+    fn value(&self, theta: &[f64], classes: &(Vec<usize>, usize)) -> (f64, Vec<f64>) {
+        let passes = self.passes(theta);
+        let (total, slopes) = self.slopes(&passes, classes);
+        (total, self.trees.iter().zip(&passes).zip(&slopes).flat_map(|((t, p), s)| t.slopes(p, s)).collect())
+    }
+
+    /// The total, and for each tree what a unit of each `V` adds to it.
+    fn slopes(&self, passes: &[Passes], classes: &(Vec<usize>, usize)) -> (f64, Vec<Vec<Vec<f64>>>) {
+        let stakes = self.stakes(passes);
+        let mut roots = vec![0.0; classes.1];
+        for ((v, p), &class) in stakes.iter().zip(&self.price).zip(&classes.0) {
+            roots[class] += (v * p).sqrt();
+        }
+        let total: f64 = roots.iter().map(|r| r * r).sum();
+        // What a unit of a stake adds.
+        let worth = |a: usize| {
+            if stakes[a] * self.price[a] > 0.0 {
+                roots[classes.0[a]] * (self.price[a] / stakes[a]).sqrt()
+            } else {
+                0.0
+            }
+        };
+        let mut slopes = Vec::with_capacity(self.trees.len());
+        for (number, tree) in self.trees.iter().enumerate() {
+            let levels = tree.finest() + 1;
+            let mut slope: Vec<Vec<f64>> = (0..levels).map(|k| vec![0.0; k + 1]).collect();
+            for table in &self.tables {
+                let level = table.rows.iter().find_map(|r| match r {
+                    Row::Of(own, level) if *own == number => Some(*level),
+                    _ => None,
+                });
+                let Some(level) = level else { continue };
+                let products = self.products(table, passes, Some(number));
+                for (&a, product) in table.components.iter().zip(products) {
+                    slope[level][self.levels[a as usize][number]] += product * worth(a as usize);
+                }
+            }
+            slopes.push(slope);
+        }
+        (total, slopes)
+    }
+
+    /// The best trees that descent finds, each with what a unit of its `V` adds to the total.
+    pub fn solve(&self) -> Vec<(Passes, Vec<Vec<f64>>)> {
+        let classes = self.classes();
+        let mut theta: Vec<f64> = self.trees.iter().flat_map(Tree::even).collect();
+        let nodes =
+            |t: &Tree| (0..=t.finest()).map(|l| t.nodes(l) as f64).sum::<f64>() * (t.finest() + 1) as f64;
+        let step: f64 = 16.0 * self.trees.iter().map(nodes).sum::<f64>()
+            + 8.0 * self.tables.iter().map(|t| t.components.len() as f64).sum::<f64>();
+        let rounds = ((MOST_WORK / step) as usize).clamp(8, MOST_ROUNDS);
+        let mut now = self.value(&theta, &classes);
+        let mut memory: VecDeque<(Vec<f64>, Vec<f64>)> = VecDeque::new();
+        let mut before = f64::INFINITY;
+        for round in 0..rounds {
+            let direction = direction(&now.1, &memory);
+            let slope = dot(&direction, &now.1);
+            let Some((next, found)) = self.searched(&theta, &now, (&direction, slope), &classes) else {
+                if memory.is_empty() {
+                    break;
+                }
+                memory.clear();
+                continue;
+            };
+            let moved: Vec<f64> = next.iter().zip(&theta).map(|(a, b)| a - b).collect();
+            let turned: Vec<f64> = found.1.iter().zip(&now.1).map(|(a, b)| a - b).collect();
+            if dot(&moved, &turned) > 0.0 {
+                memory.push_back((moved, turned));
+                if memory.len() > MEMORY {
+                    memory.pop_front();
+                }
+            }
+            (theta, now) = (next, found);
+            if round % 10 == 9 {
+                if now.0 > before * (1.0 - 10.0 * PROGRESS) {
+                    break;
+                }
+                before = now.0;
+            }
+        }
+        let passes = self.passes(&theta);
+        let (_, slopes) = self.slopes(&passes, &classes);
+        passes.into_iter().zip(slopes).collect()
+    }
+
+    /// A step that lowers the total enough, halving it until one does.
+    fn searched(
+        &self,
+        theta: &[f64],
+        now: &(f64, Vec<f64>),
+        (direction, slope): (&[f64], f64),
+        classes: &(Vec<usize>, usize),
+    ) -> Option<(Vec<f64>, (f64, Vec<f64>))> {
+        // No part of a budget moves by more than some powers of e at once.
+        let longest = direction.iter().fold(0.0f64, |m, d| m.max(d.abs()));
+        let mut step = f64::min(1.0, 2.0 / longest);
+        for _ in 0..30 {
+            let next: Vec<f64> =
+                theta.iter().zip(direction).map(|(t, d)| (t + step * d).clamp(-30.0, 30.0)).collect();
+            let found = self.value(&next, classes);
+            if found.0.is_finite() && found.0 <= now.0 + 1e-4 * step * slope {
+                return Some((next, found));
+            }
+            step *= 0.5;
+        }
+        None
+    }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// Downhill, bent by what the last steps have told of the curvature.
+fn direction(slopes: &[f64], memory: &VecDeque<(Vec<f64>, Vec<f64>)>) -> Vec<f64> {
+    let mut q: Vec<f64> = slopes.to_vec();
+    let mut parts = Vec::with_capacity(memory.len());
+    for (moved, turned) in memory.iter().rev() {
+        let part = dot(moved, &q) / dot(moved, turned);
+        q.iter_mut().zip(turned).for_each(|(q, t)| *q -= part * t);
+        parts.push(part);
+    }
+    let scale = match memory.back() {
+        Some((moved, turned)) => dot(moved, turned) / dot(turned, turned),
+        None => 1.0 / dot(&q, &q).sqrt().max(1e-300),
+    };
+    q.iter_mut().for_each(|q| *q *= scale);
+    for ((moved, turned), part) in memory.iter().zip(parts.iter().rev()) {
+        let own = dot(turned, &q) / dot(moved, turned);
+        q.iter_mut().zip(moved).for_each(|(q, m)| *q += (part - own) * m);
+    }
+    q.iter_mut().for_each(|q| *q = -*q);
+    q
+}

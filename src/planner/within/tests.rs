@@ -1,0 +1,82 @@
+//! Budgets in (ε, δ): what is spent, and that no more δ is, by sums over outcomes that know nothing of the law's code.
+
+use super::*;
+use std::path::Path;
+
+fn request(dimensions: &[usize], every: usize, more: &str) -> Request {
+    let mut text = format!("name = \"m\"\ntitle = \"M\"\n[privacy]\nunit = \"row\"\n{more}\n");
+    let own = |(i, n): (usize, &usize)| format!("[[dimension]]\nname = \"d{i}\"\ncodes = {n}\n");
+    text += &dimensions.iter().enumerate().map(own).collect::<String>();
+    text += &format!("[[table]]\nevery = {every}\n");
+    let nowhere = |_: &str| Err(std::io::ErrorKind::NotFound.into());
+    crate::spec::parse(&text, Path::new("m.toml"), nowhere).unwrap().request().unwrap()
+}
+
+fn budget(epsilon: &str, delta: &str) -> (Rational, Rational) {
+    (epsilon.parse().unwrap(), delta.parse().unwrap())
+}
+
+fn spec_of(epsilon: &str, delta: &str) -> String {
+    format!("epsilon = \"{epsilon}\"\ndelta = \"{delta}\"")
+}
+
+#[test]
+fn all_pairs_spend_what_the_law_allows() {
+    let aims = [("1", "1e-9", 0.0164), ("1", "1e-6", 0.0277), ("4", "1e-9", 0.2236), ("10", "1e-10", 1.061)];
+    for sizes in [&[9, 16, 7, 15, 6, 5, 2, 2][..], &[2; 16]] {
+        for (epsilon, delta, aim) in aims {
+            let mut request = request(sizes, 2, &spec_of(epsilon, delta));
+            request.measure = Some(crate::plan::Measure::Residual);
+            let choice = choose_within(&request, Look::Needed, budget(epsilon, delta)).unwrap();
+            let rho = choice.planned.cost.total.to_f64();
+            assert!(rho > aim && request.budget.to_f64() < aim, "{epsilon} {delta}: {rho}");
+            assert!(
+                losses(&request, &choice).unwrap().within(budget(epsilon, delta).0, budget(epsilon, delta).1)
+            );
+        }
+    }
+}
+
+/// δ of one count, outcome by outcome.
+fn outright(variance: f64, epsilon: f64) -> f64 {
+    let weight = |k: i64| (-((k * k) as f64) / (2.0 * variance)).exp();
+    let all: f64 = (-400..=400).map(weight).sum();
+    let loss = |k: i64| (0.5 + k as f64) / variance;
+    let some = (-400..=400).filter(|&k| loss(k) > epsilon);
+    some.map(|k| weight(k) * -(epsilon - loss(k)).exp_m1()).sum::<f64>() / all
+}
+
+/// Coarse noise, of which δ rises and falls with ρ.
+#[test]
+fn one_count_has_no_more_than_is_allowed() {
+    let budgets =
+        [("10", "1e-10"), ("3", "1e-3"), ("1/2", "1e-2"), ("20", "1e-9"), ("6", "1e-12"), ("2", "1e-6")];
+    let mut more = 0;
+    for (epsilon, delta) in budgets {
+        let request = request(&[3], 1, &spec_of(epsilon, delta));
+        let request = Request { measure: Some(crate::plan::Measure::Queries), ..request };
+        let choice = choose_within(&request, Look::Needed, budget(epsilon, delta)).unwrap();
+        let rho = choice.planned.cost.total.to_f64();
+        let (epsilon, delta) = (budget(epsilon, delta).0.to_f64(), budget(epsilon, delta).1.to_f64());
+        let found = outright(0.5 / rho, epsilon);
+        assert!(found <= delta, "{epsilon}: {found} of {delta}");
+        more += usize::from(choice.planned.plan.budget > request.budget);
+    }
+    assert!(more >= 5, "{more}");
+}
+
+#[test]
+fn who_has_no_law_has_the_conversion() {
+    let some =
+        [("neighbours = \"substitute\"", "unit = \"row\""), ("", "unit = { column = \"id\", max_rows = 2 }")];
+    for (neighbours, unit) in some {
+        let text = format!(
+            "name = \"m\"\ntitle = \"M\"\n[privacy]\n{unit}\n{neighbours}\n{}\n[[dimension]]\nname = \"a\"\ncodes = 3\n[[table]]\nevery = 1\n",
+            spec_of("1", "1e-9")
+        );
+        let nowhere = |_: &str| Err(std::io::ErrorKind::NotFound.into());
+        let request = crate::spec::parse(&text, Path::new("m.toml"), nowhere).unwrap().request().unwrap();
+        let choice = choose_within(&request, Look::Needed, budget("1", "1e-9")).unwrap();
+        assert_eq!(choice.planned.plan.budget, request.budget);
+    }
+}

@@ -1,0 +1,294 @@
+//! `[[amount]]`: a number that every row may have, and the tables of its sums.
+
+use super::diagnostic::{Diagnostic, Sink};
+use super::dimension::DeclaredDimension;
+use super::keys::{Keys, Shape, Words, key, required, words};
+use super::read::{self, Fields, Value};
+use super::suggest;
+use super::types::AmountSpec;
+use crate::cube::quantity::{MOST_PLACES, MOST_STEPS};
+use crate::cube::{NoValue, Quantity};
+use crate::plan::{Table, Target};
+use std::sync::Arc;
+use toml::de::DeValue;
+
+/// `missing`.
+pub(super) const MISSING: Words<NoValue> = &[
+    ("stop", NoValue::Stop, "the release is not made (default)"),
+    ("skip", NoValue::Skip, "they are in no sum and no mean; how many rows have a value is counted beside"),
+    ("zero", NoValue::Zero, "they count as 0, which must lie between `low` and `high`"),
+];
+
+const BOUND: Shape = Shape::Json(r#"{"type": ["number", "string"]}"#);
+
+/// The keys of `[[amount]]`.
+pub(super) const KEYS: Keys = Keys {
+    what: "A number that rows have, such as an income: tables that name it in `sum` tell its sums and means beside their counts.",
+    keys: &[
+        required("name", Shape::Text, "what queries call it: `SUM(income)`, `AVG(income)`"),
+        key("column", Shape::Text, "the column of the data (default: the name)"),
+        required(
+            "low",
+            BOUND,
+            "the least value; values below count as it. It is public, so choose it without the data",
+        ),
+        required("high", BOUND, "the largest value; values beyond count as it"),
+        key(
+            "step",
+            Shape::Exact,
+            "values are rounded to multiples of it, half to even; `low` and `high` are multiples (default: the largest power of ten that is at \
+             most a millionth of `high - low`)",
+        ),
+        key("missing", words!(MISSING), "rows whose cell is empty"),
+        key("unit", Shape::Text, "what it is measured in, for people"),
+        key("description", Shape::Text, "more for people"),
+    ],
+    one_of: &[],
+    rules: "{}",
+};
+
+/// A decimal number: a whole number of units of `10^-places`.
+#[derive(Clone, Copy)]
+struct Decimal {
+    digits: i128,
+    places: u32,
+}
+
+impl Decimal {
+    /// From its text; the fewest places that hold it.
+    fn parse(text: &str) -> Option<Decimal> {
+        let text = text.trim().replace('_', "");
+        let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+            Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
+            None => (&text[..], 0),
+        };
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let both = format!("{whole}{fraction}");
+        if fraction.starts_with(['+', '-']) || both.trim_start_matches(['+', '-']).is_empty() {
+            return None;
+        }
+        let mut digits: i128 = both.parse().ok()?;
+        let mut places = i32::try_from(fraction.len()).ok()?.checked_sub(exponent)?;
+        while places > 0 && digits % 10 == 0 {
+            (digits, places) = (digits / 10, places - 1);
+        }
+        while places < 0 {
+            (digits, places) = (digits.checked_mul(10)?, places + 1);
+        }
+        Some(Decimal { digits, places: u32::try_from(places).ok()? })
+    }
+
+    /// In units of `10^-places`.
+    fn at(self, places: u32) -> Option<i128> {
+        10i128.checked_pow(places.checked_sub(self.places)?)?.checked_mul(self.digits)
+    }
+}
+
+fn decimal(value: &Value<'_>, what: &str, sink: &mut Sink) -> Option<Decimal> {
+    let text = match value.get_ref() {
+        DeValue::Integer(n) if n.radix() == 10 => n.as_str(),
+        DeValue::Float(n) => n.as_str(),
+        DeValue::String(s) => &**s,
+        _ => {
+            read::expected(value, what, "a number", sink);
+            return None;
+        }
+    };
+    let read = Decimal::parse(text).filter(|d| d.places <= MOST_PLACES.into());
+    if read.is_none() {
+        sink.push(
+            Diagnostic::at(value.span(), format!("{what} is not a decimal number"))
+                .label(format!("expected digits, with at most {MOST_PLACES} decimal places")),
+        );
+    }
+    read
+}
+
+/// Refuses sums where there is nothing to sum in, or where they are not made.
+pub(super) fn alone(root: &Fields<'_, '_>, sink: &mut Sink) {
+    let Some(span) = root.key_span("amount") else { return };
+    let others = ["projection", "asked", "recipient", "recipients"];
+    if let Some(other) = others.into_iter().find(|key| root.get(key).is_some()) {
+        sink.push(
+            Diagnostic::at(span, format!("`[[amount]]` beside `{other}`"))
+                .label("sums stand beside the counts of tables, in one release for everybody"),
+        );
+    }
+}
+
+/// Reads all `[[amount]]` entries.
+pub(super) fn read(
+    value: Option<&Value<'_>>,
+    dimensions: &[DeclaredDimension],
+    sink: &mut Sink,
+) -> Option<Vec<AmountSpec>> {
+    let Some(value) = value else { return Some(Vec::new()) };
+    let before = sink.count();
+    let mut out: Vec<AmountSpec> = Vec::new();
+    for item in read::several(value, "amount", sink)? {
+        let Some((amount, span)) = one(item, sink) else { continue };
+        let name = &amount.quantity.name;
+        let alike = |other: &str| other.eq_ignore_ascii_case(name);
+        let dimension = dimensions.iter().filter_map(|d| d.name.as_ref()).any(|(d, _)| alike(d));
+        if name == "count" || dimension || out.iter().any(|a| alike(&a.quantity.name)) {
+            let why = if name == "count" {
+                "`count` means the number of rows"
+            } else {
+                "something else has this name"
+            };
+            sink.push(Diagnostic::at(span, format!("an amount cannot be called `{name}`")).label(why));
+        }
+        out.push(amount);
+    }
+    (sink.count() == before).then_some(out)
+}
+
+fn one(value: &Value<'_>, sink: &mut Sink) -> Option<(AmountSpec, std::ops::Range<usize>)> {
+    let fields = Fields::open(value, "`[[amount]]`", &KEYS, sink)?;
+    let text = |key: &str, sink: &mut Sink| {
+        fields
+            .get(key)
+            .map_or(Some(None), |v| read::text(v, &format!("`{key}`"), sink).map(|t| Some(t.to_owned())))
+    };
+    let name = fields
+        .require("name", "`name = \"income\"`", sink)
+        .and_then(|v| Some((read::text(v, "`name`", sink)?.to_owned(), v.span())));
+    let column = text("column", sink);
+    let low = fields.require("low", "`low = 0`: values below count as it", sink);
+    let low = low.and_then(|v| decimal(v, "`low`", sink));
+    let high = fields.require("high", "`high = 200000`: values beyond count as it", sink);
+    let high = high.and_then(|v| Some((decimal(v, "`high`", sink)?, v.span())));
+    let step = fields.get("step").map(|v| decimal(v, "`step`", sink));
+    let missing =
+        fields.get("missing").map_or(Some(NoValue::Stop), |v| read::choice(v, "`missing`", MISSING, sink));
+    let (unit, description) = (text("unit", sink), text("description", sink));
+    let ((name, at), low, (high, high_at)) = (name?, low?, high?);
+    let step = match step {
+        None => default_step(low, high),
+        Some(step) => step,
+    };
+    let built = step.and_then(|step| {
+        let places = low.places.max(high.places).max(step.places);
+        Some(Quantity {
+            name: name.clone(),
+            low: i64::try_from(low.at(places)?).ok()?,
+            high: i64::try_from(high.at(places)?).ok()?,
+            step: u64::try_from(step.at(places)?).ok()?,
+            places: u8::try_from(places).ok()?,
+            missing: missing?,
+            unit: unit?,
+            description: description?,
+        })
+    });
+    let problem = match &built {
+        None => Some("`low`, `high` and `step` are too far apart".to_owned()),
+        Some(quantity) => quantity.check().err(),
+    };
+    if let Some(problem) = problem {
+        let help = format!(
+            "choose `low`, `high` and `step` with at most {MOST_STEPS} steps, each bound a multiple of `step`"
+        );
+        sink.push(
+            Diagnostic::at(high_at, format!("amount `{name}`: {problem}"))
+                .label("with these bounds")
+                .help(help),
+        );
+        return None;
+    }
+    let column = column?.unwrap_or(name);
+    Some((AmountSpec { quantity: Arc::new(built?), column, tables: Vec::new() }, at))
+}
+
+/// The largest power of ten that is at most a millionth of the distance between the bounds.
+fn default_step(low: Decimal, high: Decimal) -> Option<Decimal> {
+    let places = low.places.max(high.places).max(MOST_PLACES.into());
+    let distance = high.at(places)?.checked_sub(low.at(places)?)?;
+    let mut step: i128 = 1;
+    while step.checked_mul(10)?.checked_mul(1_000_000)? <= distance {
+        step *= 10;
+    }
+    let mut places = places;
+    while places > 0 && step % 10 == 0 {
+        (step, places) = (step / 10, places - 1);
+    }
+    Some(Decimal { digits: step, places })
+}
+
+/// `sum` of a `[[table]]`: which amounts.
+pub(super) fn summed(value: &Value<'_>, amounts: &[AmountSpec], sink: &mut Sink) -> Option<Vec<usize>> {
+    let mut out = Vec::new();
+    for (name, span) in read::names(value, "`sum`", sink)? {
+        let found = amounts.iter().position(|a| a.quantity.name == name);
+        if found.is_none() {
+            let known = || amounts.iter().map(|a| a.quantity.name.as_str());
+            sink.push(
+                Diagnostic::at(span, format!("there is no amount `{name}`"))
+                    .label("not the name of an `[[amount]]`")
+                    .help(suggest::help(name, known())),
+            );
+        }
+        out.push(found?);
+    }
+    Some(out)
+}
+
+/// Gives each amount its tables; and those of rows what sums want of counts.
+///
+/// `SUM = step/2 · Σt + middle · COUNT`, so a sum of weight w puts the weight `w · middle²` on the count, in units of the largest value.
+pub(super) fn weigh(
+    (counted, targets): (&mut Vec<Table>, &mut Vec<Option<Target>>),
+    sums: Vec<Vec<Table>>,
+    amounts: &mut [AmountSpec],
+) -> Option<()> {
+    for (amount, tables) in amounts.iter_mut().zip(sums) {
+        let (of_count, of_sum) = amount.quantity.stakes()?;
+        for table in tables {
+            let counts = !of_count.is_zero() && amount.quantity.missing != NoValue::Skip;
+            if counts {
+                let weight = table.weight.checked_mul(of_count)?;
+                let own = counted.iter_mut().find(|t| t.cuboid == table.cuboid && t.asks.is_cells());
+                match own {
+                    Some(own) => own.weight = own.weight.checked_add(weight)?,
+                    None => {
+                        counted.push(Table::new(table.cuboid.clone(), weight));
+                        targets.push(None);
+                    }
+                }
+            }
+            let weight = table.weight.checked_mul(of_sum)?;
+            amount.tables.push(Table { weight, ..table });
+        }
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_are_exact() {
+        let at = |text: &str| Decimal::parse(text).map(|d| (d.digits, d.places));
+        assert_eq!(at("0.10"), Some((1, 1)));
+        assert_eq!(at("-12.5"), Some((-125, 1)));
+        assert_eq!(at("5e6"), Some((5_000_000, 0)));
+        assert_eq!(at("1.5e-3"), Some((15, 4)));
+        assert_eq!(at("1_000"), Some((1000, 0)));
+        assert_eq!(at("-.5"), Some((-5, 1)));
+        for bad in ["", "-", ".", "1.-5", "1e", "nan", "inf", "1e60"] {
+            assert_eq!(at(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_default_step_is_a_millionth() {
+        let step = |low: &str, high: &str| {
+            let step = default_step(Decimal::parse(low).unwrap(), Decimal::parse(high).unwrap()).unwrap();
+            (step.digits, step.places)
+        };
+        assert_eq!(step("0", "200000"), (1, 1));
+        assert_eq!(step("0", "1e6"), (1, 0));
+        assert_eq!(step("-5e7", "5e7"), (100, 0));
+        assert_eq!(step("0", "99"), (1, 5));
+    }
+}
