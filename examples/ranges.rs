@@ -5,7 +5,7 @@
 
 use margins::cube::{Cube, Cuboid, Dimension};
 use margins::exact::Rational;
-use margins::plan::{Asked, Asks, BudgetRule, Measure, Noise, Rows, Table};
+use margins::plan::{Asks, BudgetRule, Measure, Noise, Ranges, Rows, Table};
 use margins::planner::{Candidate, Request, compare};
 
 /// Every node of a binary tree over `n` cells.
@@ -22,7 +22,7 @@ fn tree(n: u32) -> Vec<Vec<(u32, i32)>> {
 fn request(n: usize) -> Request {
     let cube = Cube { dimensions: vec![Dimension::plain("age", (0..n).map(|i| i.to_string()).collect())] };
     let table = Cuboid::new(vec![(0, 1)]);
-    let asks = Asks::product(vec![(0, Asked::Ranges)]);
+    let asks = Asks::product(vec![(0, Ranges::All)]);
     let workload = vec![Table { asks, ..Table::new(table.clone(), Rational::ONE) }];
     let mut request = Request::new(cube, workload, Noise::Laplace, Rational::ONE);
     if n <= 128 {

@@ -117,7 +117,7 @@ impl Release {
 
     /// The same; what an answer goes through the whole release for is kept in this folder, and taken from there the next time. Answers
     /// are the same to the last bit; whoever may write into the folder can change them.
-    pub fn open_keeping(path: impl AsRef<Path>, folder: impl AsRef<Path>) -> Result<Release, Error> {
+    pub fn open_with_cache_dir(path: impl AsRef<Path>, folder: impl AsRef<Path>) -> Result<Release, Error> {
         Release::of(File::open(path)?, Some(folder.as_ref()))
     }
 
@@ -127,8 +127,8 @@ impl Release {
     }
 
     /// The same with the text of the `.minisig` that lies beside it: [`Release::verify`] then checks that it signs all bytes.
-    pub fn from_bytes_beside(bytes: Vec<u8>, minisig: Vec<u8>) -> Result<Release, Error> {
-        Release::from_file(File::from_bytes_beside(bytes, minisig)?)
+    pub fn from_bytes_with_signature(bytes: Vec<u8>, minisig: Vec<u8>) -> Result<Release, Error> {
+        Release::from_file(File::from_bytes_with_signature(bytes, minisig)?)
     }
 
     fn from_file(file: File) -> Result<Release, Error> {
@@ -217,18 +217,18 @@ impl Release {
 
     /// What the release is and what can be asked of it, with the errors of at most `tables` tables.
     pub fn describe(&self, tables: usize) -> Result<Description, Error> {
-        Ok(Description { examples: self.examples(), ..self.plainly(tables)? })
+        Ok(Description { examples: self.examples(), ..self.summary(tables)? })
     }
 
     /// The same without examples, which take a moment: each of them has been answered.
-    pub fn plainly(&self, tables: usize) -> Result<Description, Error> {
+    pub fn summary(&self, tables: usize) -> Result<Description, Error> {
         const LEVEL: f64 = 0.95;
         match &self.0 {
             Kind::Tables(several) => {
                 let first = several.releases().first().ok_or(ReleaseError::Magic)?;
-                Ok(first.plainly(LEVEL, tables)?)
+                Ok(first.summary(LEVEL, tables)?)
             }
-            Kind::Keys(_, questions) => Ok(questions.plainly(LEVEL)?),
+            Kind::Keys(_, questions) => Ok(questions.summary(LEVEL)?),
         }
     }
 
@@ -515,9 +515,9 @@ mod tests {
         let audit = town.verify(None).unwrap();
         assert!(audit.passed(), "{audit:?}");
         let sql = "SELECT sex, COUNT(*) FROM town GROUP BY sex";
-        let keeping = Release::open_keeping(&path, folder.path().join("kept")).unwrap();
+        let keeping = Release::open_with_cache_dir(&path, folder.path().join("kept")).unwrap();
         assert_eq!(keeping.query(sql).unwrap().to_csv(), town.query(sql).unwrap().to_csv());
-        assert!(Release::open_keeping(&path, &path).is_err(), "no folder");
+        assert!(Release::open_with_cache_dir(&path, &path).is_err(), "no folder");
         assert!(!town.verify("nonsense").unwrap().passed());
         assert!(!town.is_official(), "a throw-away key");
         let sex = town.dimensions().into_iter().find(|d| d.name == "sex").unwrap();

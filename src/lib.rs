@@ -110,6 +110,8 @@ pub use margins_evaluator::{
 #[doc(hidden)]
 pub use margins_law::{exact, law, numeric};
 
+#[cfg(feature = "compile")]
+mod blank_rows;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;
@@ -119,8 +121,6 @@ pub mod compile;
 #[cfg(feature = "compile")]
 #[doc(hidden)]
 pub mod ledger;
-#[cfg(feature = "compile")]
-mod lone;
 #[cfg(feature = "compile")]
 #[doc(hidden)]
 pub mod make;

@@ -67,7 +67,7 @@ impl Session {
         *self = Session::new();
         let opened = match minisig.is_empty() {
             true => Release::from_bytes(bytes),
-            false => Release::from_bytes_beside(bytes, minisig),
+            false => Release::from_bytes_with_signature(bytes, minisig),
         };
         written(opened.map_err(|e| e.to_string()).map(|release| {
             let manifest = release.manifest();
@@ -158,7 +158,7 @@ fn verify(release: &Release, key: Option<&str>) -> Reply {
 
 /// As `margins describe --json` has it, without what takes a moment: the errors of tables, and examples.
 fn describe(release: &Release) -> Reply {
-    let description = release.plainly(0).map_err(|e| e.to_string())?;
+    let description = release.summary(0).map_err(|e| e.to_string())?;
     let mut value = serde_json::to_value(&description).map_err(|e| e.to_string())?;
     if let Value::Object(map) = &mut value {
         map.insert("errors".into(), description.errors().into());
@@ -194,7 +194,7 @@ fn tables(release: &Release, words: &str, from: usize, most: usize) -> Value {
 
 /// The question for the count of a key.
 fn key_sql(release: &Release, key: &[(usize, Is)]) -> Result<String, String> {
-    let dimensions = release.plainly(0).map_err(|e| e.to_string())?.dimensions;
+    let dimensions = release.summary(0).map_err(|e| e.to_string())?.dimensions;
     let named = key.iter().map(|(at, is)| {
         let dimension = dimensions.get(*at).ok_or("there is no such dimension")?;
         let text = match is {

@@ -411,7 +411,8 @@ pub fn keys(asked: &Projection, file: &Path) -> Outcome {
     }
     let fail = |e: csv::Error| Failure::Message(format!("{}: {e}", output::path(file)));
     // A line for each key: an empty one, too.
-    let mut reader = crate::lone::reader(&csv::ReaderBuilder::new(), || files::open(file)).map_err(fail)?;
+    let mut reader =
+        crate::blank_rows::reader(&csv::ReaderBuilder::new(), || files::open(file)).map_err(fail)?;
     let caveats = questions.caveats();
     let status = caveats.first().map(Caveat::status);
     let keys = Keys::new(asked, file, status, reader.headers().map_err(fail)?)?;

@@ -188,7 +188,7 @@ pub struct Options<'a> {
     pub entropy: Entropy,
 }
 
-/// Asked when all that can be refused without data has been: whether so much is to be charged, to an account that stands so.
+/// Ranges when all that can be refused without data has been: whether so much is to be charged, to an account that stands so.
 pub(crate) type Consent<'a> = dyn FnMut(&Chain, &ledger::Charge) -> bool + 'a;
 
 /// The steps of a release from when data is opened, as a [`Watch`] hears of them: each is one part of one.

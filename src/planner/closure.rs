@@ -1,11 +1,11 @@
 //! The components below a workload, and how much each one's noise adds to what is asked of each table.
 
-mod asked;
 pub mod bases;
+mod ranges;
 
 use crate::cube::{Axis, Cube, Cuboid, Frame, Level};
-use crate::plan::{Asked, Asks, Selected, Table};
-use asked::{Kind, Sums};
+use crate::plan::{Asks, Ranges, Selected, Table};
+use ranges::{Kind, Sums};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 use std::borrow::Cow;
@@ -209,7 +209,7 @@ impl Closure {
         if few {
             let most = libm::pow(MOST_ROWS as f64, 1.0 / several as f64) as usize;
             if sums.kinds().front.len() > most {
-                return Cow::Owned(asked::front(&sums.kinds().front, most));
+                return Cow::Owned(ranges::front(&sums.kinds().front, most));
             }
         }
         // Alone it may have as many as there are.
@@ -293,7 +293,7 @@ fn asked_of(
     cube: &Cube,
     frame: &Frame,
     table: &Table,
-    known: &mut FxHashMap<(usize, usize, Asked), Arc<Sums>>,
+    known: &mut FxHashMap<(usize, usize, Ranges), Arc<Sums>>,
 ) -> Option<Box<AskedOf>> {
     if table.asks.is_cells() {
         return None;

@@ -11,7 +11,7 @@ use super::closure::{Closure, Spread};
 use super::request::Request;
 use crate::answer::Evaluator;
 use crate::cube::{Cube, Cuboid, Frame, Level, odometer};
-use crate::plan::{Asked, Asks, Form, Plan, Selected, Table, component_variance};
+use crate::plan::{Asks, Form, Plan, Ranges, Selected, Table, component_variance};
 use crate::recover::Nothing;
 use crate::recover::gls::{measured_tables, narrowed};
 use crate::recover::zeros::Lumped;
@@ -172,7 +172,7 @@ fn sum_variances(
         None => {
             let of = |level: Level| {
                 let n = frame.rung(level).real_len();
-                table.asks.of(level.dimension).unwrap_or(&Asked::Cells).queries(n)
+                table.asks.of(level.dimension).unwrap_or(&Ranges::Cells).queries(n)
             };
             table.cuboid.iter().map(of).product()
         }
@@ -244,7 +244,7 @@ pub(crate) fn each_query(cube: &Cube, frame: &Frame, table: &Table, visit: &mut 
     let sides: Vec<(u32, Vec<(u32, u32)>)> = (table.cuboid.iter())
         .map(|level| {
             let n = frame.rung(level).len() as u32;
-            (n, table.asks.of(level.dimension).unwrap_or(&Asked::Cells).intervals(n).collect())
+            (n, table.asks.of(level.dimension).unwrap_or(&Ranges::Cells).intervals(n).collect())
         })
         .collect();
     let mut pick = vec![0u32; sides.len()];

@@ -9,7 +9,7 @@ use super::keys::{Shape, Words, words};
 use super::named::{DimensionNames, Named};
 use super::read::{self, Value};
 use crate::cube::{Categories, Dimension, Level};
-use crate::plan::{Asked, MOST_INTERVALS, MOST_PREFIXES, MOST_RANGES};
+use crate::plan::{MOST_INTERVALS, MOST_PREFIXES, MOST_RANGES, Ranges};
 use std::collections::HashSet;
 
 /// What may be asked of a dimension, besides a list of intervals.
@@ -31,8 +31,8 @@ pub(super) const ASKED: Shape = Shape::Either(&[
     ])),
 ]);
 
-fn word(name: &str) -> Option<Asked> {
-    [Asked::Cells, Asked::Prefixes, Asked::Ranges, Asked::Total].into_iter().find(|a| a.name() == name)
+fn word(name: &str) -> Option<Ranges> {
+    [Ranges::Cells, Ranges::Prefixes, Ranges::All, Ranges::Total].into_iter().find(|a| a.name() == name)
 }
 
 /// What is asked of each of the levels `from` that is named. Dimensions that `from` lacks are left out.
@@ -42,13 +42,13 @@ pub(super) fn read(
     dimensions: &[DeclaredDimension],
     names: &DimensionNames<'_>,
     sink: &mut Sink,
-) -> Option<Vec<(u16, Asked)>> {
+) -> Option<Vec<(u16, Ranges)>> {
     let Some(table) = value.get_ref().as_table() else {
         read::expected(value, "`ask`", "a table such as { age = \"ranges\" }", sink);
         return None;
     };
     let before = sink.count();
-    let mut out: Vec<(u16, Asked)> = Vec::new();
+    let mut out: Vec<(u16, Ranges)> = Vec::new();
     for (name, span, own) in read::entries(table) {
         let (d, named) = match names.resolve(name) {
             Named::Level(at) => (at.dimension, at.level),
@@ -86,8 +86,8 @@ pub(super) fn read(
         out.push((u16::try_from(d).ok()?, asked));
     }
     // What planning for ranges takes grows with the cube of a level's size.
-    let cube = |&(d, ref asked): &(u16, Asked)| {
-        let at = from.iter().find(|at| at.dimension == usize::from(d)).filter(|_| *asked == Asked::Ranges)?;
+    let cube = |&(d, ref asked): &(u16, Ranges)| {
+        let at = from.iter().find(|at| at.dimension == usize::from(d)).filter(|_| *asked == Ranges::All)?;
         Some((dimensions.get(at.dimension)?.built.as_ref()?.0.levels.get(at.level)?.len() as u64).pow(3))
     };
     if out.iter().filter_map(cube).sum::<u64>() > MOST_TOGETHER {
@@ -112,7 +112,7 @@ fn level_name(dimension: &Dimension, level: usize) -> String {
 }
 
 /// What is asked of one level.
-fn one(value: &Value<'_>, name: &str, level: &Categories, sink: &mut Sink) -> Option<Asked> {
+fn one(value: &Value<'_>, name: &str, level: &Categories, sink: &mut Sink) -> Option<Ranges> {
     if value.get_ref().as_array().is_some() {
         return list(value, name, level, sink);
     }
@@ -126,8 +126,8 @@ fn one(value: &Value<'_>, name: &str, level: &Categories, sink: &mut Sink) -> Op
         return read::choice(value, "`ask`", WORDS, sink).and(None);
     };
     let most = match asked {
-        Asked::Prefixes => MOST_PREFIXES,
-        Asked::Ranges => MOST_RANGES,
+        Ranges::Prefixes => MOST_PREFIXES,
+        Ranges::All => MOST_RANGES,
         _ => usize::MAX,
     };
     if level.len() > most {
@@ -141,7 +141,7 @@ fn one(value: &Value<'_>, name: &str, level: &Categories, sink: &mut Sink) -> Op
     Some(asked)
 }
 
-fn list(value: &Value<'_>, name: &str, level: &Categories, sink: &mut Sink) -> Option<Asked> {
+fn list(value: &Value<'_>, name: &str, level: &Categories, sink: &mut Sink) -> Option<Ranges> {
     let items = read::list(value, "intervals", sink)?;
     let before = sink.count();
     if items.is_empty() || items.len() > MOST_INTERVALS {
@@ -178,7 +178,7 @@ fn list(value: &Value<'_>, name: &str, level: &Categories, sink: &mut Sink) -> O
             out.push((first as u32, last as u32));
         }
     }
-    (sink.count() == before).then_some(Asked::Intervals(out))
+    (sink.count() == before).then_some(Ranges::Intervals(out))
 }
 
 /// An example made of the level's own categories.

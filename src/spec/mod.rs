@@ -8,7 +8,6 @@
 mod amounts;
 mod asked;
 mod asks;
-mod claimed;
 mod dataset;
 mod dates;
 mod day_format;
@@ -21,8 +20,10 @@ mod files;
 mod hierarchy;
 mod keys;
 mod levels;
+mod manifest_text;
 pub(crate) mod matrix_market;
 mod named;
+mod not_a_spec;
 mod parse;
 mod projection;
 mod queries;
@@ -38,7 +39,6 @@ mod tables;
 mod tests;
 mod types;
 mod words;
-mod wrong;
 mod zeros;
 
 pub use day_format::{DayFormat, clock};
@@ -69,11 +69,11 @@ pub fn load(path: &Path) -> Result<Spec, SpecErrors> {
     let name = path.display().to_string();
     let whole = |message: String, help: Option<String>| SpecErrors::whole_file(name.clone(), message, help);
     let start = match regular(path) {
-        Ok(_) => wrong::start(path),
+        Ok(_) => not_a_spec::start(path),
         Err(e) => Err(e),
     };
     let start = start.map_err(|e| whole(format!("cannot read the spec: {e}"), None))?;
-    if let Some((message, help)) = wrong::recognise(&start, path) {
+    if let Some((message, help)) = not_a_spec::recognise(&start, path) {
         return Err(whole(message, Some(help)));
     }
     let bytes =

@@ -10,7 +10,7 @@ use super::read::{self, Fields, Value};
 use crate::cube::{Cuboid, Level};
 use crate::exact::Rational;
 use crate::plan::Target;
-use crate::plan::{Asked, Asks, Table};
+use crate::plan::{Asks, Ranges, Table};
 use crate::spec::{AmountSpec, ExactTable};
 use std::collections::HashMap;
 
@@ -159,7 +159,7 @@ struct TableEntry {
     sums: Vec<(usize, Rational)>,
     target: Option<Target>,
     exact: Option<String>,
-    asks: Vec<(u16, Asked)>,
+    asks: Vec<(u16, Ranges)>,
     count: u64,
 }
 
@@ -180,11 +180,11 @@ fn gather(entries: &[TableEntry], total: usize, amounts: usize) -> TablesAsked {
     let mut at: HashMap<(Cuboid, Asks), usize> = HashMap::new();
     // Within one entry no table comes up twice, so a single entry needs no index; unless the total of a dimension is asked for, which is
     // the table without it.
-    let indexed = entries.len() > 1 || entries.iter().flat_map(|e| &e.asks).any(|(_, a)| *a == Asked::Total);
+    let indexed = entries.len() > 1 || entries.iter().flat_map(|e| &e.asks).any(|(_, a)| *a == Ranges::Total);
     for entry in entries {
         let mut add = |chosen: &[Level]| {
             let own = |d: usize| entry.asks.iter().find(|(of, _)| usize::from(*of) == d);
-            let kept = chosen.iter().filter(|at| own(at.dimension).is_none_or(|(_, a)| *a != Asked::Total));
+            let kept = chosen.iter().filter(|at| own(at.dimension).is_none_or(|(_, a)| *a != Ranges::Total));
             let cuboid = Cuboid::new(kept.copied());
             let asks = Asks::product(cuboid.iter().filter_map(|at| own(at.dimension).cloned()).collect());
             if let Some(reason) = &entry.exact
@@ -387,7 +387,7 @@ fn ask(
     dimensions: &[DeclaredDimension],
     names: &DimensionNames<'_>,
     sink: &mut Sink,
-) -> Option<Vec<(u16, Asked)>> {
+) -> Option<Vec<(u16, Ranges)>> {
     fields.get("ask").map_or(Some(Vec::new()), |v| asks::read(v, from, dimensions, names, sink))
 }
 

@@ -26,7 +26,7 @@ const FLOORS: [&str; 32] = [
     "answer",
     "describe",
     "records",
-    "lone",
+    "blank_rows",
     "unpack",
     "spec",
     "planner",

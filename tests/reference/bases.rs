@@ -8,7 +8,9 @@ use crate::plans::{planned, request};
 use margins::cube::{Cube, Cuboid, Frame};
 use margins::exact::Rational;
 use margins::numeric::tries::tries;
-use margins::plan::{Asked, Asks, Block, BudgetRule, Measure, Neighbours, Noise, Plan, Table, Telling, cost};
+use margins::plan::{
+    Asks, Block, BudgetRule, Measure, Neighbours, Noise, Plan, Ranges, Table, Telling, cost,
+};
 use margins::planner::{Planned, Request, plan};
 use margins::recover::Recovery;
 use margins::recover::zeros::Lumped;
@@ -25,13 +27,13 @@ impl Dice {
     }
 }
 
-fn asked(dice: &mut Dice, n: usize) -> Asked {
+fn asked(dice: &mut Dice, n: usize) -> Ranges {
     match dice.below(6) {
-        0 => Asked::Cells,
-        1 => Asked::Prefixes,
-        2 | 3 => Asked::Ranges,
-        4 => Asked::Total,
-        _ => Asked::Intervals(
+        0 => Ranges::Cells,
+        1 => Ranges::Prefixes,
+        2 | 3 => Ranges::All,
+        4 => Ranges::Total,
+        _ => Ranges::Intervals(
             (0..1 + dice.below(3))
                 .map(|_| (dice.below(n) as u32, dice.below(n) as u32))
                 .map(|(a, b)| (a.min(b), a.max(b)))
@@ -331,9 +333,9 @@ pub fn dense_answers(cube: &Cube, plan: &Plan, block: &margins::plan::Based, val
 
 /// Random workloads over plain dimensions; `same`: every table asks the same of a dimension.
 pub fn natural(dice: &mut Dice, same: bool) -> Request {
-    let kinds = [Asked::Cells, Asked::Prefixes, Asked::Ranges];
+    let kinds = [Ranges::Cells, Ranges::Prefixes, Ranges::All];
     let sizes: Vec<usize> = (0..2 + dice.below(2)).map(|_| 3 + dice.below(3)).collect();
-    let fixed: Vec<Asked> = sizes.iter().map(|_| kinds[dice.below(3)].clone()).collect();
+    let fixed: Vec<Ranges> = sizes.iter().map(|_| kinds[dice.below(3)].clone()).collect();
     let cube =
         Cube { dimensions: sizes.iter().enumerate().map(|(i, &n)| plain(&format!("d{i}"), n)).collect() };
     let mut workload: Vec<Table> = Vec::new();
@@ -387,7 +389,7 @@ fn selects_shape_bases() {
     };
     let cells = Table::new(Cuboid::new(vec![(0, 1), (1, 1)]), Rational::ONE);
     let product = Table {
-        asks: Asks::product(vec![(0, Asked::Intervals(vec![(3, 8)]))]),
+        asks: Asks::product(vec![(0, Ranges::Intervals(vec![(3, 8)]))]),
         weight: Rational::whole(50),
         ..cells.clone()
     };
@@ -482,22 +484,22 @@ fn predictions_count_on_zeros() {
 #[test]
 fn chosen_where_they_are_best() {
     let cube = Cube { dimensions: vec![plain("age", 30), plain("sex", 2)] };
-    let table = |asked: Asked| Table {
+    let table = |asked: Ranges| Table {
         asks: Asks::product(vec![(0, asked)]),
         ..Table::new(Cuboid::new(vec![(0, 1), (1, 1)]), Rational::ONE)
     };
-    for asked in [Asked::Ranges, Asked::Prefixes] {
+    for asked in [Ranges::All, Ranges::Prefixes] {
         let r = request(cube.clone(), vec![table(asked)], Noise::Gaussian, "1/2");
         let best = plan(&r).unwrap();
         assert_eq!(best.plan.measure, Measure::Bases);
         let residual = planned(r, Measure::Residual, BudgetRule::Optimal);
         assert!(best.prediction.total < 0.9 * residual.prediction.total);
     }
-    let mut r = request(cube, vec![table(Asked::Cells)], Noise::Gaussian, "1/2");
+    let mut r = request(cube, vec![table(Ranges::Cells)], Noise::Gaussian, "1/2");
     assert_ne!(plan(&r).unwrap().plan.measure, Measure::Bases);
     r.measure = Some(Measure::Bases);
     assert!(plan(&r).unwrap_err().to_string().contains("residual"));
-    r.workload = vec![table(Asked::Ranges)];
+    r.workload = vec![table(Ranges::All)];
     r.noise = Noise::Laplace;
     assert!(plan(&r).unwrap_err().to_string().contains("Gaussian"));
 }

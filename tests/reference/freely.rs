@@ -3,7 +3,7 @@
 
 use crate::bases::{Dice, natural};
 use margins::numeric::tries::tries;
-use margins::plan::{Asked, Measure};
+use margins::plan::{Measure, Ranges};
 use margins::planner::{Request, plan};
 use nalgebra::{DMatrix, DVector};
 
@@ -20,7 +20,7 @@ impl Free {
         let gram = |t: &margins::plan::Table, d: usize| {
             let n = sizes[d];
             (t.cuboid.level(d) > 0).then(|| {
-                let asked = t.asks.of(d).unwrap_or(&Asked::Cells);
+                let asked = t.asks.of(d).unwrap_or(&Ranges::Cells);
                 DMatrix::from_fn(n, n, |i, j| asked.gram(n as u32, i as u32, j as u32))
             })
         };

@@ -6,23 +6,23 @@ use crate::strategies::{Dice, random};
 use margins::cube::{Cube, Cuboid, Level};
 use margins::exact::Rational;
 use margins::numeric::tries::tries;
-use margins::plan::{Asked, Asks, BudgetRule, Measure, Neighbours, Noise, Selected, Table};
+use margins::plan::{Asks, BudgetRule, Measure, Neighbours, Noise, Ranges, Selected, Table};
 use margins::planner::{Objective, PlanError, Planned, Request, compare, plan};
 use nalgebra::DMatrix;
 use std::path::Path;
 
 /// Something to ask of so many nodes.
-fn asked(dice: &mut Dice, n: usize) -> Asked {
+fn asked(dice: &mut Dice, n: usize) -> Ranges {
     match dice.below(5) {
-        0 => Asked::Cells,
-        1 => Asked::Prefixes,
-        2 | 3 => Asked::Ranges,
+        0 => Ranges::Cells,
+        1 => Ranges::Prefixes,
+        2 | 3 => Ranges::All,
         _ => {
             let list = (0..1 + dice.below(3)).map(|_| {
                 let (a, b) = (dice.below(n) as u32, dice.below(n) as u32);
                 (a.min(b), a.max(b))
             });
-            Asked::Intervals(list.collect())
+            Ranges::Intervals(list.collect())
         }
     }
 }
@@ -83,7 +83,7 @@ fn product(cube: &Cube, table: &Table) -> Vec<Vec<f64>> {
     let mut queries: Vec<Vec<usize>> = vec![vec![0]];
     for Level { dimension: d, level: l } in table.cuboid.iter() {
         let n = cube.dimensions[d].levels[l].len();
-        let list: Vec<(u32, u32)> = table.asks.of(d).unwrap_or(&Asked::Cells).intervals(n as u32).collect();
+        let list: Vec<(u32, u32)> = table.asks.of(d).unwrap_or(&Ranges::Cells).intervals(n as u32).collect();
         queries = queries
             .iter()
             .flat_map(|cells| {
@@ -264,7 +264,7 @@ fn cells_are_what_is_asked_unless_told() {
 #[test]
 fn what_a_spec_asks() {
     let of = |tables: &str| spec(tables).workload;
-    let one = |pairs: Vec<(usize, usize)>, asks: Vec<(u16, Asked)>| Table {
+    let one = |pairs: Vec<(usize, usize)>, asks: Vec<(u16, Ranges)>| Table {
         asks: Asks::product(asks),
         ..Table::new(Cuboid::new(pairs), Rational::ONE)
     };
@@ -272,23 +272,23 @@ fn what_a_spec_asks() {
         of("[[table]]\nup_to = 2\nask = { age = \"ranges\" }\n"),
         [
             one(vec![], vec![]),
-            one(vec![(0, 2)], vec![(0, Asked::Ranges)]),
+            one(vec![(0, 2)], vec![(0, Ranges::All)]),
             one(vec![(1, 1)], vec![]),
-            one(vec![(0, 2), (1, 1)], vec![(0, Asked::Ranges)]),
+            one(vec![(0, 2), (1, 1)], vec![(0, Ranges::All)]),
         ]
     );
     let list = "[\"0-4\", \"5+\", [7, 9], [\"3\", \"3\"], \"19\"]";
     let intervals = vec![(0, 4), (5, 19), (7, 9), (3, 3), (19, 19)];
     assert_eq!(
         of(&format!("[[table]]\nof = [\"age\"]\nask = {{ age = {list} }}\n")),
-        [one(vec![(0, 2)], vec![(0, Asked::Intervals(intervals))])]
+        [one(vec![(0, 2)], vec![(0, Ranges::Intervals(intervals))])]
     );
     // Bands are known by their numbers, too.
     assert_eq!(
         of("[[table]]\nof = [\"age.band\", \"sex\"]\nask = { age = [\"0-9\", \"10+\"], sex = [\"F\"] }\n"),
         [one(
             vec![(0, 1), (1, 1)],
-            vec![(0, Asked::Intervals(vec![(0, 1), (2, 3)])), (1, Asked::Intervals(vec![(0, 0)]))]
+            vec![(0, Ranges::Intervals(vec![(0, 1), (2, 3)])), (1, Ranges::Intervals(vec![(0, 0)]))]
         )]
     );
     assert_eq!(

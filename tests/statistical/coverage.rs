@@ -11,7 +11,7 @@ use margins::answer::Evaluator;
 use margins::cube::{Cube, Filter, Level};
 use margins::law::{ErrorLaw, NoiseLaw};
 use margins::numeric::tries::tries;
-use margins::plan::{Asked, Asks, BudgetRule, Measure, Noise, Plan};
+use margins::plan::{Asks, BudgetRule, Measure, Noise, Plan, Ranges};
 use margins::recover::Recovery;
 use margins::sql::Query;
 use std::sync::Arc;
@@ -217,7 +217,7 @@ fn ranges_of_bases() {
     let mut workload = mixed_workload(&cube);
     for table in &mut workload {
         if table.cuboid.level(0) > 0 {
-            table.asks = Asks::product(vec![(0, Asked::Ranges)]);
+            table.asks = Asks::product(vec![(0, Ranges::All)]);
         }
     }
     let plan =

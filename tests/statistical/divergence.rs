@@ -8,7 +8,7 @@ use crate::dense::plain;
 use crate::small::{applicable, planned, request, workload};
 use margins::cube::{Cube, Frame};
 use margins::plan::block::component_scale;
-use margins::plan::{Asked, Asks, Block, BudgetRule, Measure, Noise, Telling};
+use margins::plan::{Asks, Block, BudgetRule, Measure, Noise, Ranges, Telling};
 use margins::planner::{Planned, strategy};
 
 /// A mass function on `-reach ..= reach`, in logarithms.
@@ -129,7 +129,7 @@ fn renyi_divergence_is_within_the_stated_cost() {
 #[test]
 fn renyi_divergence_of_a_basis() {
     let (cube, mut tables) = two_cells();
-    tables[1].asks = Asks::product(vec![(0, Asked::Prefixes)]);
+    tables[1].asks = Asks::product(vec![(0, Ranges::Prefixes)]);
     let r = request(&cube, tables, Noise::Gaussian, "2");
     let p = applicable(r, Measure::Bases).unwrap();
     let stated = p.cost.total.to_f64();

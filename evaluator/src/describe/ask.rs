@@ -11,7 +11,7 @@ impl Several {
     /// Answers one SELECT, which may name any of the releases after FROM, or SHOW TABLES, or DESCRIBE name.
     pub fn ask(&self, sql: &str, options: &Options) -> Result<ResultTable, QueryError> {
         match (Shown::read(sql), self.releases()) {
-            (Some(shown), [only]) => Ok(shown.answer(&only.plainly(options.level, TABLES)?)?),
+            (Some(shown), [only]) => Ok(shown.answer(&only.summary(options.level, TABLES)?)?),
             (Some(_), [_, ..]) => Err(QueryError::Together("SHOW and DESCRIBE are about one release".into())),
             _ => self.select(sql, options),
         }
@@ -27,7 +27,7 @@ impl Questions {
         estimator: Estimator,
     ) -> Result<ResultTable, QueryError> {
         match Shown::read(sql) {
-            Some(shown) => Ok(shown.answer(&self.plainly(options.level)?)?),
+            Some(shown) => Ok(shown.answer(&self.summary(options.level)?)?),
             None => self.select(sql, options, estimator),
         }
     }

@@ -166,7 +166,7 @@ fn dimensions(cube: &Cube) -> Vec<Dimension> {
 impl Answers {
     /// Describes the release, with intervals at `level` and the errors of at most `tables` tables.
     pub fn describe(&self, level: f64, tables: usize) -> Result<Description, QueryError> {
-        Ok(Description { examples: self.examples(), ..self.plainly(level, tables)? })
+        Ok(Description { examples: self.examples(), ..self.summary(level, tables)? })
     }
 
     /// Questions that it answers: each has been asked.
@@ -175,7 +175,7 @@ impl Answers {
     }
 
     /// The description without questions: no count is looked at.
-    pub fn plainly(&self, level: f64, tables: usize) -> Result<Description, QueryError> {
+    pub fn summary(&self, level: f64, tables: usize) -> Result<Description, QueryError> {
         if !(level > 0.0 && level < 1.0) {
             return Err(QueryError::Level(level));
         }
@@ -215,7 +215,7 @@ impl Answers {
 impl Questions {
     /// Describes the release, with intervals at `level`.
     pub fn describe(&self, level: f64) -> Result<Description, QueryError> {
-        Ok(Description { examples: self.examples(), ..self.plainly(level)? })
+        Ok(Description { examples: self.examples(), ..self.summary(level)? })
     }
 
     /// Questions that it answers, but for the keys that readers name.
@@ -224,7 +224,7 @@ impl Questions {
     }
 
     /// The description without questions.
-    pub fn plainly(&self, level: f64) -> Result<Description, QueryError> {
+    pub fn summary(&self, level: f64) -> Result<Description, QueryError> {
         if !(level > 0.0 && level < 1.0) {
             return Err(QueryError::Level(level));
         }

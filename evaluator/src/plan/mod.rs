@@ -1,7 +1,6 @@
 //! What a plan *is*: which blocks are measured at which scale, what that costs, and how precise each number is. How a
 //! good plan is found is `planner`, which a reader of releases does not need.
 
-mod asked;
 pub mod basis;
 pub mod block;
 mod channel;
@@ -15,6 +14,7 @@ pub mod losses;
 mod measurement;
 pub mod noise;
 mod objective;
+mod ranges;
 pub mod round;
 mod selected;
 pub mod strategy;
@@ -22,7 +22,6 @@ mod types;
 pub mod weights;
 mod whole;
 
-pub use asked::{Asked, Asks, MOST_INTERVALS, MOST_PREFIXES, MOST_RANGES};
 pub use basis::Basis;
 pub use block::{Based, Block, Form, Rows, Seen, Telling};
 pub use channel::{Channel, Subject, valued};
@@ -31,6 +30,7 @@ pub use losses::{Apart, Losses};
 pub use measurement::{Measurement, component_variance, noise_variance};
 pub use noise::Noise;
 pub use objective::{Objective, Target};
+pub use ranges::{Asks, MOST_INTERVALS, MOST_PREFIXES, MOST_RANGES, Ranges};
 pub use round::up as round_up;
 pub use selected::{Selected, SelectedError};
 pub use strategy::Measure;

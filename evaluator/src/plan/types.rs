@@ -1,6 +1,6 @@
 //! What a plan is made of: who is protected, which tables are asked for, how the budget is shared.
 
-use super::{Asked, Asks};
+use super::{Asks, Ranges};
 use crate::cube::{Cube, Cuboid, Level};
 use crate::exact::Rational;
 use serde::{Deserialize, Serialize};
@@ -66,7 +66,7 @@ impl Table {
         };
         let name = |level: Level| match self.asks.of(level.dimension) {
             None => cube.level_name(level),
-            Some(Asked::Intervals(list)) => format!("{} ({} intervals)", cube.level_name(level), list.len()),
+            Some(Ranges::Intervals(list)) => format!("{} ({} intervals)", cube.level_name(level), list.len()),
             Some(asked) => format!("{} ({})", cube.level_name(level), asked.name()),
         };
         of.map(name).collect::<Vec<_>>().join(" × ")

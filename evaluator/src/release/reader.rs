@@ -92,7 +92,7 @@ impl Release {
     }
 
     /// The same with the text of the `.minisig` that lies beside it, for [`Release::verify_all`].
-    pub fn from_bytes_beside(bytes: Vec<u8>, minisig: Vec<u8>) -> Result<Release, ReleaseError> {
+    pub fn from_bytes_with_signature(bytes: Vec<u8>, minisig: Vec<u8>) -> Result<Release, ReleaseError> {
         Ok(Release { beside: Some(minisig), ..Release::from_bytes(bytes)? })
     }
 

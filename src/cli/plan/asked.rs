@@ -3,7 +3,7 @@
 use super::super::output::{columns, figure};
 use super::SHOWN;
 use crate::cube::Cube;
-use crate::plan::{Asked, Asks, MOST_PREFIXES, MOST_RANGES, Plan, Table};
+use crate::plan::{Asks, MOST_PREFIXES, MOST_RANGES, Plan, Ranges, Table};
 use crate::planner::{Planned, Request, closure::Spread, judge};
 use crate::visible::visible;
 use serde_json::{Value, json};
@@ -35,18 +35,18 @@ pub fn name(table: &Table, cube: &Cube) -> String {
 }
 
 /// The kinds of questions that every table with something asked of it is judged by.
-const JUDGED: [Asked; 3] = [Asked::Cells, Asked::Prefixes, Asked::Ranges];
+const JUDGED: [Ranges; 3] = [Ranges::Cells, Ranges::Prefixes, Ranges::All];
 
 /// The table asked each of these, along the dimensions of which something is asked. `None` for what there would be too many of.
 fn versions(table: &Table, cube: &Cube) -> Vec<Option<Table>> {
     let Asks::Product(of) = &table.asks else { return Vec::new() };
-    let most = |asked: &Asked| match asked {
-        Asked::Prefixes => MOST_PREFIXES,
-        Asked::Ranges => MOST_RANGES,
+    let most = |asked: &Ranges| match asked {
+        Ranges::Prefixes => MOST_PREFIXES,
+        Ranges::All => MOST_RANGES,
         _ => usize::MAX,
     };
     let nodes = |d: u16| cube.dimensions[usize::from(d)].levels[table.cuboid.level(d.into())].len();
-    let version = |asked: &Asked| {
+    let version = |asked: &Ranges| {
         of.iter().all(|(d, _)| nodes(*d) <= most(asked)).then(|| Table {
             asks: Asks::product(of.iter().map(|(d, _)| (*d, asked.clone())).collect()),
             ..table.clone()
@@ -111,7 +111,7 @@ pub fn describe(table: &Table, request: &Request, planned: &Planned, value: &mut
                     let ends =
                         |&(first, last): &(u32, u32)| json!([labels[first as usize], labels[last as usize]]);
                     let what = match asked {
-                        Asked::Intervals(list) => json!(list.iter().map(ends).collect::<Vec<_>>()),
+                        Ranges::Intervals(list) => json!(list.iter().map(ends).collect::<Vec<_>>()),
                         other => json!(other.name()),
                     };
                     (cube.level_name(level), what)

@@ -12,7 +12,7 @@ use super::split::Matrix;
 use crate::cube::{Cuboid, Frame, Level};
 use crate::numeric::dense::eigen;
 use crate::numeric::symmetric::eigenvalues;
-use crate::plan::{Asked, Asks, Neighbours, Table};
+use crate::plan::{Asks, Neighbours, Ranges, Table};
 use crate::planner::Request;
 use crate::planner::predict::each_query;
 
@@ -56,9 +56,9 @@ fn one_table(table: &Table, frame: &Frame) -> Option<f64> {
     for (d, l) in table.cuboid.pairs() {
         let n = frame.rung(Level::new(d, l)).len();
         bound *= match descent::asked_of(table, d)? {
-            Asked::Cells => n as f64,
-            Asked::Total => 1.0,
-            Asked::Intervals(list) => some_intervals(&Asked::Intervals(list), n)?,
+            Ranges::Cells => n as f64,
+            Ranges::Total => 1.0,
+            Ranges::Intervals(list) => some_intervals(&Ranges::Intervals(list), n)?,
             asked => Family::new(descent::gram(&asked, n)).best(0.0, None)?.bound * (1.0 - 1e-6),
         };
     }
@@ -66,7 +66,7 @@ fn one_table(table: &Table, frame: &Frame) -> Option<f64> {
 }
 
 /// Of some intervals `G` may be singular: weights that are the best for a little more than `G` are weights for `G`, too.
-fn some_intervals(asked: &Asked, n: usize) -> Option<f64> {
+fn some_intervals(asked: &Ranges, n: usize) -> Option<f64> {
     let gram = descent::gram(asked, n);
     let ridge = 1e-6 * (0..n).map(|i| gram[i][i]).sum::<f64>() / n as f64;
     let ridged = gram.iter().enumerate().map(|(i, row)| {
@@ -139,7 +139,7 @@ impl Several {
         let size =
             dense.iter().try_fold(1usize, |n, d| n.checked_mul(d.nodes)).filter(|&n| n <= MOST_CELLS)?;
         // Tables that ask the same of the dense dimensions are added up by what the others make of them.
-        let mut kinds: Vec<(Vec<Option<Asked>>, Vec<usize>)> = Vec::new();
+        let mut kinds: Vec<(Vec<Option<Ranges>>, Vec<usize>)> = Vec::new();
         let mut selects: Vec<Vec<usize>> = Vec::new();
         for (t, table) in workload.iter().enumerate() {
             if matches!(table.asks, Asks::Query(_)) {
@@ -153,10 +153,10 @@ impl Several {
                 0 => Some(None),
                 _ => descent::asked_of(table, d.number).map(Some),
             };
-            let key: Vec<Option<Asked>> = dense.iter().map(asked).collect::<Option<_>>()?;
+            let key: Vec<Option<Ranges>> = dense.iter().map(asked).collect::<Option<_>>()?;
             let levels = |t: usize| dense.iter().map(move |d| workload[t].cuboid.level(d.number));
             let same =
-                |of: &&mut (Vec<Option<Asked>>, Vec<usize>)| of.0 == key && levels(of.1[0]).eq(levels(t));
+                |of: &&mut (Vec<Option<Ranges>>, Vec<usize>)| of.0 == key && levels(of.1[0]).eq(levels(t));
             match kinds.iter_mut().find(same) {
                 Some((_, tables)) => tables.push(t),
                 None => kinds.push((key, vec![t])),
@@ -169,7 +169,7 @@ impl Several {
         if all > MOST_CELLS as f64 && libm::pow(size as f64, 3.0) * blocks.len() as f64 > MOST_DENSE {
             return None;
         }
-        let product = |(key, of): &(Vec<Option<Asked>>, Vec<usize>)| {
+        let product = |(key, of): &(Vec<Option<Ranges>>, Vec<usize>)| {
             Asking::Product(of_products(frame, &dense, key, &workload[of[0]].cuboid))
         };
         let mut kinds: Vec<Asking> = kinds.iter().map(product).collect();
@@ -271,7 +271,7 @@ fn blocks(workload: &[Table], kinds: &[Vec<usize>], cells: &[(usize, f64)]) -> O
         let of = |t: &usize| {
             let table = &workload[*t];
             let own = cells.iter().enumerate().map(|(bit, &(d, n))| {
-                let sums = table.cuboid.level(d) == 0 || descent::asked_of(table, d) == Some(Asked::Total);
+                let sums = table.cuboid.level(d) == 0 || descent::asked_of(table, d) == Some(Ranges::Total);
                 match (set >> bit & 1 == 1, sums) {
                     (true, true) => 0.0,
                     (true, false) | (false, false) => 1.0 / n,
@@ -304,8 +304,8 @@ fn up(frame: &Frame, dense: &Dense, cuboid: &Cuboid) -> (usize, Vec<u32>) {
 }
 
 /// `G` of one kind of product, for each dense dimension.
-fn of_products(frame: &Frame, dense: &[Dense], key: &[Option<Asked>], cuboid: &Cuboid) -> Vec<Matrix> {
-    let one = |(d, asked): (&Dense, &Option<Asked>)| {
+fn of_products(frame: &Frame, dense: &[Dense], key: &[Option<Ranges>], cuboid: &Cuboid) -> Vec<Matrix> {
+    let one = |(d, asked): (&Dense, &Option<Ranges>)| {
         let (n, up) = up(frame, d, cuboid);
         let entry = |i: usize, j: usize| asked.as_ref().map_or(1.0, |a| a.gram(n as u32, up[i], up[j]));
         (0..d.nodes).map(|i| (0..d.nodes).map(|j| entry(i, j)).collect()).collect()

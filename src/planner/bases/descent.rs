@@ -12,7 +12,7 @@
 
 use super::optimum::{Family, Optimum};
 use super::split::{Matrix, Split};
-use crate::plan::{Asked, Asks, Table};
+use crate::plan::{Asks, Ranges, Table};
 
 /// The relative progress of a round at which the descent ends.
 const PROGRESS: f64 = 1e-7;
@@ -25,7 +25,7 @@ pub struct Demand {
     /// The rung.
     pub rung: usize,
     /// What is asked of it.
-    pub asked: Asked,
+    pub asked: Ranges,
 }
 
 /// A dimension that gets bases.
@@ -108,7 +108,7 @@ impl Grams {
         let top = dimension.parents.len();
         let mut regular = false;
         for ((gram, weight), demand) in self.finest.iter().zip(weights).zip(&dimension.demands) {
-            let full = matches!(demand.asked, Asked::Cells | Asked::Prefixes | Asked::Ranges);
+            let full = matches!(demand.asked, Ranges::Cells | Ranges::Prefixes | Ranges::All);
             regular |= full && demand.rung == top && *weight > 0.0;
             for (row, own) in sum.iter_mut().zip(gram) {
                 row.iter_mut().zip(own).for_each(|(s, g)| *s += weight * g);
@@ -123,7 +123,7 @@ impl Grams {
 }
 
 /// What a table asks of one of its dimensions. `None` where its queries are no products.
-pub(crate) fn asked_of(table: &Table, dimension: usize) -> Option<Asked> {
+pub(crate) fn asked_of(table: &Table, dimension: usize) -> Option<Ranges> {
     match &table.asks {
         Asks::Product(_) => Some(table.asks.of(dimension).cloned().unwrap_or_default()),
         Asks::Query(_) => None,
@@ -131,7 +131,7 @@ pub(crate) fn asked_of(table: &Table, dimension: usize) -> Option<Asked> {
 }
 
 /// `G` of one level.
-pub fn gram(asked: &Asked, n: usize) -> Matrix {
+pub fn gram(asked: &Ranges, n: usize) -> Matrix {
     let n = n as u32;
     (0..n).map(|a| (0..n).map(|b| asked.gram(n, a, b)).collect()).collect()
 }

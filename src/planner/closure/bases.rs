@@ -1,11 +1,11 @@
 //! What components told by bases add to what is asked: the same closure with other gains along some axes.
 
-use super::asked::{Kind, Sums};
+use super::ranges::{Kind, Sums};
 use super::{AskedOf, Closure, How};
 use crate::cube::{Axis, Cube, Cuboid, Frame, Level};
 use crate::plan::basis::{Inverse, Part};
 use crate::plan::weights::cell_norms;
-use crate::plan::{Asked, Asks, Plan, Selected, Table, Telling};
+use crate::plan::{Asks, Plan, Ranges, Selected, Table, Telling};
 use crate::plan::{Block, Measurement};
 use crate::recover::based;
 use rustc_hash::FxHashMap;
@@ -57,7 +57,7 @@ impl Closure {
         workload: &[Table],
         bases: &Bases,
     ) -> Closure {
-        let mut known: FxHashMap<(usize, usize, Asked), Arc<Sums>> = FxHashMap::default();
+        let mut known: FxHashMap<(usize, usize, Ranges), Arc<Sums>> = FxHashMap::default();
         let mut asked = Vec::with_capacity(workload.len());
         for (t, table) in workload.iter().enumerate() {
             let told = |(d, l)| bases.contains_key(&(d, l));
@@ -177,14 +177,14 @@ fn weighted(axis: &Axis, dimension: usize, r: usize, bases: &Bases) -> Sums {
     let mut all: Vec<Kind> = (0..).zip(norms).map(|(node, norms)| Kind { norms, at: (node, node) }).collect();
     all.sort_by(|a, b| a.norms.iter().map(|v| v.to_bits()).cmp(b.norms.iter().map(|v| v.to_bits())));
     all.dedup_by(|a, b| a.norms == b.norms);
-    Sums::told(axis, r, &Asked::Cells, mean, all, MOST_KINDS)
+    Sums::told(axis, r, &Ranges::Cells, mean, all, MOST_KINDS)
 }
 
 /// What is asked of rung `r`, told by bases.
-fn told_by(axis: &Axis, dimension: usize, r: usize, asked: &Asked, bases: &Bases) -> Sums {
+fn told_by(axis: &Axis, dimension: usize, r: usize, asked: &Ranges, bases: &Bases) -> Sums {
     let nodes = axis.rungs[r].len() as u32;
     let queries = asked.queries(nodes.into());
-    if *asked == Asked::Cells
+    if *asked == Ranges::Cells
         && bases.get(&(dimension, axis.rungs[r].level)).is_some_and(|t| t.weights().is_some())
     {
         return weighted(axis, dimension, r, bases);

@@ -103,7 +103,7 @@ fn of_products(frame: &Frame, known: Known, table: &Table) -> Spread {
 struct Block {
     /// Row-major over the product of those dimensions, the last one fastest.
     covariance: Vec<Vec<f64>>,
-    asked: Vec<(crate::plan::Asked, u32)>,
+    asked: Vec<(crate::plan::Ranges, u32)>,
 }
 
 impl Block {
@@ -162,7 +162,7 @@ impl Block {
 }
 
 /// Calls `visit` with the variance of every product of intervals.
-fn each(covariance: &[Vec<f64>], asked: &[(crate::plan::Asked, u32)], visit: &mut dyn FnMut(f64)) {
+fn each(covariance: &[Vec<f64>], asked: &[(crate::plan::Ranges, u32)], visit: &mut dyn FnMut(f64)) {
     let Some(((first, n), rest)) = asked.split_first() else {
         return visit(covariance.first().and_then(|r| r.first()).copied().unwrap_or(0.0));
     };

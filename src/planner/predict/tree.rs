@@ -6,7 +6,7 @@
 //! So `N⁻¹ = D⁻¹ − Σ_v c_v y_v y_vᵀ`, groups of whatever sizes.
 
 use crate::cube::{Axis, Frame};
-use crate::plan::{Asked, Asks, Seen, Table};
+use crate::plan::{Asks, Ranges, Seen, Table};
 use crate::planner::closure::Spread;
 use crate::recover::gls::Weighted;
 
@@ -74,7 +74,7 @@ fn levels(axis: &Axis, r: usize, own: f64, weight: &[f64]) -> Vec<Level> {
 }
 
 /// The largest variance of all queries: each list of intervals with one first node is gone through by adding a cell at a time.
-fn largest(levels: &[Level], own: f64, cells: u32, asked: &Asked) -> f64 {
+fn largest(levels: &[Level], own: f64, cells: u32, asked: &Ranges) -> f64 {
     let mut max = 0.0f64;
     let mut at: Option<(u32, u32)> = None;
     let (mut variance, mut sums): (f64, Vec<Vec<f64>>) = (0.0, Vec::new());

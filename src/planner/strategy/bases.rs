@@ -9,7 +9,7 @@ use super::kind::{Rules, Strategy};
 use super::refusal::{Measured, NotApplicable};
 use crate::cube::Cuboid;
 use crate::plan::basis::MAX_NODES;
-use crate::plan::{Asked, Asks, Based, Block, BudgetRule, Neighbours, Selected, Table, Telling, block};
+use crate::plan::{Asks, Based, Block, BudgetRule, Neighbours, Ranges, Selected, Table, Telling, block};
 use crate::planner::bases::bound;
 use crate::planner::bases::descent::{self, Asker, Chosen, Demand, Dimension, Problem, Row};
 use crate::planner::closure::bases::{Bases as Told, can_be_told};
@@ -79,7 +79,7 @@ impl Strategy for Bases {
 fn shaped(request: &Request, exactly: bool) -> Vec<Table> {
     let one = |table: &Table| {
         let sides = Selected::of(&request.cube, table).and_then(|s| s.product(&request.cube));
-        let told = |sides: &Vec<(usize, Option<Asked>)>| !exactly || sides.iter().all(|s| s.1.is_some());
+        let told = |sides: &Vec<(usize, Option<Ranges>)>| !exactly || sides.iter().all(|s| s.1.is_some());
         let Some(sides) = sides.filter(told) else { return table.clone() };
         let of = sides.into_iter().map(|(d, asked)| (d as u16, asked.unwrap_or_default()));
         Table { asks: Asks::product(of.collect()), ..table.clone() }
@@ -89,7 +89,7 @@ fn shaped(request: &Request, exactly: bool) -> Vec<Table> {
 
 /// Whether more than cells and totals of some dimension is asked for.
 fn asks_for_sums(table: &Table) -> bool {
-    let sums = |d: usize| !matches!(asked_of(table, d), Asked::Cells | Asked::Total);
+    let sums = |d: usize| !matches!(asked_of(table, d), Ranges::Cells | Ranges::Total);
     table.cuboid.pairs().any(|(d, _)| sums(d))
 }
 
@@ -104,7 +104,7 @@ fn value(ask: &Ask, measurements: &[crate::plan::Measurement]) -> f64 {
 }
 
 /// What a table asks of one of its dimensions; of queries that are no products their cells.
-fn asked_of(table: &Table, dimension: usize) -> Asked {
+fn asked_of(table: &Table, dimension: usize) -> Ranges {
     descent::asked_of(table, dimension).unwrap_or_default()
 }
 
@@ -125,7 +125,7 @@ fn dimensions(ask: &Ask, workload: &[Table]) -> Vec<Dimension> {
                 demands.push(Demand { rung, asked });
             }
         }
-        if demands.iter().any(|d| !matches!(d.asked, Asked::Cells | Asked::Total)) {
+        if demands.iter().any(|d| !matches!(d.asked, Ranges::Cells | Ranges::Total)) {
             let parents = axis.rungs[1..].iter().map(|r| r.parent.clone()).collect();
             out.push(Dimension { number, parents, demands });
         }

@@ -1,7 +1,7 @@
 //! The files of a dataset: one, all of a folder, or all that a pattern names.
 
 use super::error::IngestError;
-use super::same;
+use super::leak_check;
 use crate::spec::{Data, Format, Spec};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -62,7 +62,7 @@ impl DataFile {
         }
         let mut own = Zeroizing::new(Vec::new());
         crate::unpack::open(&self.path)?.take(most + 1).read_to_end(&mut own)?;
-        Ok(same::lines(public, &own))
+        Ok(leak_check::same_lines(public, &own))
     }
 
     /// Whether its size says nothing of what is in it.

@@ -5,7 +5,7 @@ use super::code::Kind;
 use super::error::IngestError;
 use super::fields::{Fields, find};
 use super::files::{DataFile, Text};
-use super::same;
+use super::leak_check;
 use crate::spec::{CsvOptions, Format};
 use std::path::PathBuf;
 
@@ -91,7 +91,7 @@ impl Frame {
             let Ok(row) = row else { return false };
             places.iter().for_each(|&at| part.cell(row.get(at).unwrap_or_default()));
         }
-        same::lines(part.text.as_ref(), self.text.as_ref())
+        leak_check::same_lines(part.text.as_ref(), self.text.as_ref())
     }
 
     /// Refuses columns of a type that does not fit: as in Parquet, fractions are no labels, for with `other` in the dimension all of them would go there

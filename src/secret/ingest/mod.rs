@@ -28,21 +28,21 @@ mod faults;
 mod fields;
 mod files;
 mod frame;
+mod leak_check;
 mod lookup;
 mod memory;
 mod numbers;
 #[cfg(feature = "parquet")]
 mod parquet;
+#[cfg(not(feature = "parquet"))]
+mod parquet_off;
 mod piece;
 mod rows;
 mod run;
-mod same;
 #[cfg(test)]
 pub(in crate::secret) mod tests;
 mod text;
 mod unit;
-#[cfg(not(feature = "parquet"))]
-mod without;
 mod zeros;
 
 pub use crate::calendar::written as day_text;
@@ -64,11 +64,11 @@ use crate::spec::{CsvOptions, Format, Spec};
 use fields::Fields;
 #[cfg(feature = "parquet")]
 use parquet::Groups;
+#[cfg(not(feature = "parquet"))]
+use parquet_off::Groups;
 use run::Run;
 use std::path::Path;
 use unit::Bounding;
-#[cfg(not(feature = "parquet"))]
-use without::Groups;
 use zeros::Zeros;
 
 /// The stage of reading, in bytes of the files: a bar shows their size, and no number of rows.

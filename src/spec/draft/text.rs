@@ -94,8 +94,9 @@ fn rows(
         }
     };
     let from_start = || unpack::open(file);
-    let mut reader = crate::lone::reader(csv::ReaderBuilder::new().delimiter(options.delimiter), from_start)
-        .map_err(explain)?;
+    let mut reader =
+        crate::blank_rows::reader(csv::ReaderBuilder::new().delimiter(options.delimiter), from_start)
+            .map_err(explain)?;
     let names = reader.byte_headers().map_err(explain)?;
     let Some(names) = names.iter().map(|name| options.encoding.text(name)).collect::<Option<Vec<_>>>() else {
         return Ok(Err(1));

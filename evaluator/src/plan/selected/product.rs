@@ -2,10 +2,10 @@
 
 use super::{Selected, Side};
 use crate::cube::Cube;
-use crate::plan::Asked;
+use crate::plan::Ranges;
 
 /// What a SELECT asks of each dimension of its table; `None` where that is no list of intervals.
-pub(crate) type Sides = Vec<(usize, Option<Asked>)>;
+pub(crate) type Sides = Vec<(usize, Option<Ranges>)>;
 
 impl Selected {
     /// A single count whose condition is one on each dimension: its rows are products. `None` for all others.
@@ -36,7 +36,7 @@ impl Selected {
 }
 
 /// The nodes of every group, or of all together, that the condition holds for.
-fn intervals(holds: &[bool], group_of: Option<&[u32]>) -> Option<Asked> {
+fn intervals(holds: &[bool], group_of: Option<&[u32]>) -> Option<Ranges> {
     let group = |node: usize| group_of.map_or(0, |of| of[node] as usize);
     let mut ends: Vec<Option<(u32, u32)>> = Vec::new();
     for node in (0..holds.len()).filter(|&n| holds[n]) {
@@ -52,9 +52,9 @@ fn intervals(holds: &[bool], group_of: Option<&[u32]>) -> Option<Asked> {
     let n = holds.len();
     Some(match list.as_slice() {
         [] => return None,
-        [(0, last)] if *last as usize + 1 == n && n > 1 => Asked::Total,
-        list if list.len() == n => Asked::Cells,
-        _ => Asked::Intervals(list),
+        [(0, last)] if *last as usize + 1 == n && n > 1 => Ranges::Total,
+        list if list.len() == n => Ranges::Cells,
+        _ => Ranges::Intervals(list),
     })
 }
 
@@ -79,10 +79,10 @@ mod tests {
     fn what_is_a_product_of_intervals() {
         let cube = cube();
         let of = |sql: &str| Selected::new(&cube, sql).unwrap().product(&cube);
-        let list = |l: &[(u32, u32)]| Some(Asked::Intervals(l.to_vec()));
+        let list = |l: &[(u32, u32)]| Some(Ranges::Intervals(l.to_vec()));
         assert_eq!(
             of("SELECT sex, COUNT(*) FROM t WHERE age IN ('1', '2', '3') GROUP BY sex"),
-            Some(vec![(0, list(&[(1, 3)])), (1, Some(Asked::Cells))])
+            Some(vec![(0, list(&[(1, 3)])), (1, Some(Ranges::Cells))])
         );
         // Groups of a level, cut by a condition.
         assert_eq!(

@@ -5,7 +5,7 @@
 use super::rule;
 use crate::cube::Cube;
 use crate::plan::limits::MAX_CONDITION;
-use crate::plan::{Asked, Asks, Plan};
+use crate::plan::{Asks, Plan, Ranges};
 use crate::release::texts::is_plain;
 use crate::release::{ReleaseError, codec};
 use wincode::{SchemaRead, SchemaWrite};
@@ -51,29 +51,29 @@ struct Ends {
     last: u32,
 }
 
-impl From<&Asked> for StoredAsked {
-    fn from(asked: &Asked) -> StoredAsked {
+impl From<&Ranges> for StoredAsked {
+    fn from(asked: &Ranges) -> StoredAsked {
         match asked {
-            Asked::Prefixes => StoredAsked::Prefixes,
-            Asked::Ranges => StoredAsked::Ranges,
-            Asked::Total => StoredAsked::Total,
+            Ranges::Prefixes => StoredAsked::Prefixes,
+            Ranges::All => StoredAsked::Ranges,
+            Ranges::Total => StoredAsked::Total,
             // Single nodes are the cells, which no side names.
-            Asked::Cells => StoredAsked::Intervals(Vec::new()),
-            Asked::Intervals(list) => {
+            Ranges::Cells => StoredAsked::Intervals(Vec::new()),
+            Ranges::Intervals(list) => {
                 StoredAsked::Intervals(list.iter().map(|&(first, last)| Ends { first, last }).collect())
             }
         }
     }
 }
 
-impl From<StoredAsked> for Asked {
-    fn from(asked: StoredAsked) -> Asked {
+impl From<StoredAsked> for Ranges {
+    fn from(asked: StoredAsked) -> Ranges {
         match asked {
-            StoredAsked::Prefixes => Asked::Prefixes,
-            StoredAsked::Ranges => Asked::Ranges,
-            StoredAsked::Total => Asked::Total,
+            StoredAsked::Prefixes => Ranges::Prefixes,
+            StoredAsked::Ranges => Ranges::All,
+            StoredAsked::Total => Ranges::Total,
             StoredAsked::Intervals(list) => {
-                Asked::Intervals(list.into_iter().map(|e| (e.first, e.last)).collect())
+                Ranges::Intervals(list.into_iter().map(|e| (e.first, e.last)).collect())
             }
         }
     }
@@ -155,11 +155,11 @@ mod tests {
     fn bytes_are_pinned() {
         assert_eq!(encode_workload(&plan(), &cube()).unwrap(), None);
         // age is dimension 1, with 0 to 2 at its finest level.
-        let list = Asked::Intervals(vec![(0, 1), (1, 1)]);
+        let list = Ranges::Intervals(vec![(0, 1), (1, 1)]);
         for (asked, bytes) in [
-            (Asked::Prefixes, &[1u8][..]),
-            (Asked::Ranges, &[2]),
-            (Asked::Total, &[3]),
+            (Ranges::Prefixes, &[1u8][..]),
+            (Ranges::All, &[2]),
+            (Ranges::Total, &[3]),
             (list, &[4, 2, 0, 1, 1, 1]),
         ] {
             let plan = asking(Asks::product(vec![(1, asked)]));

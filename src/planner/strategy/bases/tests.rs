@@ -1,11 +1,11 @@
 use crate::cube::{Cube, Cuboid, Dimension};
 use crate::exact::Rational;
 use crate::numeric::tries::tries;
-use crate::plan::{Asked, Asks, Measure, Noise, Table};
+use crate::plan::{Asks, Measure, Noise, Ranges, Table};
 use crate::planner::{self, Planned, Request};
 
 /// All tables of some numbers of dimensions, of which the first few are asked in this way.
-fn request(sizes: &[usize], ordered: usize, asked: &Asked, ways: &[usize]) -> Request {
+fn request(sizes: &[usize], ordered: usize, asked: &Ranges, ways: &[usize]) -> Request {
     let plain = |(i, &n): (usize, &usize)| {
         Dimension::plain(&format!("d{i}"), (0..n).map(|v| v.to_string()).collect())
     };
@@ -35,7 +35,7 @@ fn rmse(p: &Planned) -> f64 {
 fn figures() {
     let sizes = [50, 100, 7, 4, 2];
     for (asked, want) in
-        [(Asked::Prefixes, [3.064, 5.817, 7.301, 7.563]), (Asked::Ranges, [3.159, 5.888, 8.393, 8.720])]
+        [(Ranges::Prefixes, [3.064, 5.817, 7.301, 7.563]), (Ranges::All, [3.159, 5.888, 8.393, 8.720])]
     {
         for (ways, want) in [&[1][..], &[2], &[3], &[1, 2, 3]].into_iter().zip(want).take(tries(2, 4)) {
             let planned = planner::plan(&request(&sizes, 2, &asked, ways)).unwrap();
@@ -48,7 +48,7 @@ fn figures() {
         }
     }
     for (n, want) in [(50, 2.0255), (100, 2.2356)] {
-        let planned = planner::plan(&request(&[n], 1, &Asked::Prefixes, &[1])).unwrap();
+        let planned = planner::plan(&request(&[n], 1, &Ranges::Prefixes, &[1])).unwrap();
         println!("{n} {} {:?}", rmse(&planned), planned.certificate.map(|c| c.gap()));
         assert!(rmse(&planned) <= want, "{}", rmse(&planned));
     }
@@ -60,7 +60,7 @@ fn figures_of_fourteen() {
     let sizes = [85, 100, 100, 100, 99, 9, 16, 7, 15, 6, 5, 2, 42, 2];
     for (ways, want) in [&[1][..], &[2], &[3], &[1, 2, 3]].into_iter().zip([4.993, 16.78, 43.71, 43.64]) {
         let now = std::time::Instant::now();
-        let planned = planner::plan(&request(&sizes, 5, &Asked::Prefixes, ways)).unwrap();
+        let planned = planner::plan(&request(&sizes, 5, &Ranges::Prefixes, ways)).unwrap();
         println!("{ways:?} {} want {want} {:?}", rmse(&planned), now.elapsed());
     }
 }

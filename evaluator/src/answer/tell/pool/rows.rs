@@ -106,7 +106,7 @@ impl Teller for Pool<'_> {
     ) -> Result<Option<JointLaw>, QueryError> {
         portions.iter().try_for_each(|figures| of_rows_only(figures))?;
         let width = portions.first().map_or(0, |p| p.len());
-        let mut asked: Vec<Asked> = self.tables.iter().map(|_| Asked::default()).collect();
+        let mut asked: Vec<WantedSums> = self.tables.iter().map(|_| WantedSums::default()).collect();
         let mut noises: Vec<(Noise, Vec<f64>)> = Vec::new();
         let mut measured: HashMap<usize, usize> = HashMap::new();
         let families: Vec<Family> =
@@ -281,13 +281,13 @@ impl Pool<'_> {
 
 /// What a release is asked for all rows: sums of cells, and for each sum the figures that it is in, with their weights.
 #[derive(Default)]
-struct Asked {
+struct WantedSums {
     sums: Vec<Aggregate>,
     weights: Vec<Vec<(usize, f64)>>,
     known: HashMap<Vec<u64>, usize>,
 }
 
-impl Asked {
+impl WantedSums {
     /// The number of a sum.
     fn number(&mut self, filter: Filter) -> usize {
         let dims = filter.dims.iter().flat_map(|c| {

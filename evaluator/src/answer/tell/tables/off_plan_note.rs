@@ -9,7 +9,7 @@ use crate::answer::question::Question;
 use crate::answer::tell::joint::JointLaw;
 use crate::cube::Summand;
 use crate::cube::{Cube, Filter, Level};
-use crate::plan::{Asked, Asks, Selected, Table};
+use crate::plan::{Asks, Ranges, Selected, Table};
 use crate::render::rough;
 use crate::sql::Aggregate;
 use std::sync::Arc;
@@ -89,7 +89,7 @@ fn asks_for(cube: &Cube, table: &Table, count: &Selected) -> bool {
     let Some(sides) = over.product(cube) else { return false };
     sides.into_iter().zip(table.cuboid.iter()).all(|((d, of_count), level)| {
         let n = level.of(cube).len() as u32;
-        let planned = table.asks.of(d).unwrap_or(&Asked::Cells);
+        let planned = table.asks.of(d).unwrap_or(&Ranges::Cells);
         of_count.is_some_and(|own| own.intervals(n).all(|at| planned.holds(n, at)))
     })
 }
@@ -114,7 +114,7 @@ fn some(release: &Answers, table: &Table) -> Vec<f64> {
     let of = |wide: bool| {
         let filter = table.cuboid.iter().try_fold(Filter::everything(), |filter, level| {
             let interval =
-                interval(table.asks.of(level.dimension).unwrap_or(&Asked::Cells), level, cube, wide);
+                interval(table.asks.of(level.dimension).unwrap_or(&Ranges::Cells), level, cube, wide);
             filter.and(&nodes(cube, level, interval)).ok()
         })?;
         let aggregate = Aggregate::rows(filter, None);
@@ -124,17 +124,17 @@ fn some(release: &Answers, table: &Table) -> Vec<f64> {
 }
 
 /// One of the intervals asked of a level.
-fn interval(asked: &Asked, level: Level, cube: &Cube, wide: bool) -> (u32, u32) {
+fn interval(asked: &Ranges, level: Level, cube: &Cube, wide: bool) -> (u32, u32) {
     let n = level.of(cube).len() as u32;
     match (asked, wide) {
-        (Asked::Cells, true) => (n / 2, n / 2),
-        (Asked::Cells, false) => (0, 0),
-        (Asked::Prefixes, true) => (0, (2 * n).div_ceil(3) - 1),
-        (Asked::Prefixes, false) => (0, (n / 2).max(1) - 1),
-        (Asked::Ranges, true) => (n / 6, n - 1 - n / 6),
-        (Asked::Ranges, false) => (n / 3, n - 1 - n / 3),
-        (Asked::Total, _) => (0, n - 1),
-        (Asked::Intervals(list), wide) => {
+        (Ranges::Cells, true) => (n / 2, n / 2),
+        (Ranges::Cells, false) => (0, 0),
+        (Ranges::Prefixes, true) => (0, (2 * n).div_ceil(3) - 1),
+        (Ranges::Prefixes, false) => (0, (n / 2).max(1) - 1),
+        (Ranges::All, true) => (n / 6, n - 1 - n / 6),
+        (Ranges::All, false) => (n / 3, n - 1 - n / 3),
+        (Ranges::Total, _) => (0, n - 1),
+        (Ranges::Intervals(list), wide) => {
             let length = |at: &&(u32, u32)| at.1 - at.0;
             let found = if wide { list.iter().max_by_key(length) } else { list.iter().min_by_key(length) };
             found.copied().unwrap_or((0, n - 1))

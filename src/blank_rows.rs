@@ -11,13 +11,13 @@ pub(crate) fn reader<'r, R: Read + 'r>(
     let read = |text: Box<dyn Read + 'r>| how.from_reader(text);
     let mut reader = read(Box::new(open()?));
     if reader.byte_headers()?.len() == 1 {
-        reader = read(Box::new(Lone::new(open()?)));
+        reader = read(Box::new(BlankRows::new(open()?)));
     }
     Ok(reader)
 }
 
 /// A text of one column whose empty lines below the header have `""` on them.
-struct Lone<R> {
+struct BlankRows<R> {
     text: R,
     /// What has been read, and where what is not given out begins.
     ready: Vec<u8>,
@@ -42,11 +42,11 @@ enum State {
     Closed,
 }
 
-impl<R: Read> Lone<R> {
+impl<R: Read> BlankRows<R> {
     /// From the start of the file.
-    fn new(text: R) -> Lone<R> {
+    fn new(text: R) -> BlankRows<R> {
         let mark = "\u{feff}".as_bytes();
-        Lone { text, ready: Vec::new(), at: 0, before: b'\n', mark, state: State::Start, header: false }
+        BlankRows { text, ready: Vec::new(), at: 0, before: b'\n', mark, state: State::Start, header: false }
     }
 
     fn take(&mut self, byte: u8) {
@@ -75,7 +75,7 @@ impl<R: Read> Lone<R> {
     }
 }
 
-impl<R: Read> Read for Lone<R> {
+impl<R: Read> Read for BlankRows<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         if self.at == self.ready.len() {
             self.ready.clear();
@@ -105,7 +105,7 @@ mod tests {
 
     /// What it makes of it here, of which so little is read at a time.
     fn read(text: &str, step: usize) -> Vec<String> {
-        let mut lone = Lone::new(text.as_bytes());
+        let mut lone = BlankRows::new(text.as_bytes());
         let mut read = Vec::new();
         let mut some = vec![0; step];
         loop {

@@ -5,7 +5,7 @@
 //! below each node of each rung, in closed form, and the list of all intervals is gone through once, adding one node at a time.
 
 use crate::cube::Axis;
-use crate::plan::Asked;
+use crate::plan::Ranges;
 use rustc_hash::FxHashMap;
 use std::sync::OnceLock;
 
@@ -24,7 +24,7 @@ pub(super) struct Sums {
     pub mean: Vec<f64>,
     axis: Axis,
     rung: usize,
-    asked: Asked,
+    asked: Ranges,
     /// Worked out when the worst query is first looked for.
     kinds: OnceLock<Kinds>,
 }
@@ -48,7 +48,7 @@ pub(super) struct Kind {
 
 impl Sums {
     /// Of the nodes of rung `r`.
-    pub fn new(axis: &Axis, r: usize, asked: &Asked) -> Sums {
+    pub fn new(axis: &Axis, r: usize, asked: &Ranges) -> Sums {
         let queries = asked.queries(axis.rungs[r].len() as u64);
         let mean = totals(axis, r, asked).into_iter().map(|t| t / queries).collect();
         let kinds = OnceLock::new();
@@ -56,7 +56,7 @@ impl Sums {
     }
 
     /// Of other lengths than these axes have: what components told by bases add.
-    pub fn told(axis: &Axis, r: usize, asked: &Asked, mean: Vec<f64>, all: Vec<Kind>, most: usize) -> Sums {
+    pub fn told(axis: &Axis, r: usize, asked: &Ranges, mean: Vec<f64>, all: Vec<Kind>, most: usize) -> Sums {
         let queries = asked.queries(axis.rungs[r].len() as u64);
         let kinds = OnceLock::from(Kinds { front: front(&all, most), all: Some(all) });
         Sums { queries, mean, axis: axis.clone(), rung: r, asked: asked.clone(), kinds }
@@ -100,7 +100,7 @@ impl Ladder {
 }
 
 /// The sum over all queries of `‖P_j q‖²`, for every rung up to `r`.
-fn totals(axis: &Axis, r: usize, asked: &Asked) -> Vec<f64> {
+fn totals(axis: &Axis, r: usize, asked: &Ranges) -> Vec<f64> {
     let nodes = axis.rungs[r].len() as u32;
     let ladder = Ladder::new(axis, r);
     let mut out = Vec::with_capacity(r + 1);
@@ -121,10 +121,10 @@ fn totals(axis: &Axis, r: usize, asked: &Asked) -> Vec<f64> {
 }
 
 /// Every kind of query once.
-fn distinct(axis: &Axis, r: usize, asked: &Asked) -> Vec<Kind> {
+fn distinct(axis: &Axis, r: usize, asked: &Ranges) -> Vec<Kind> {
     let n = axis.rungs[r].len();
     // Without levels between only the length tells.
-    if r == 1 && matches!(asked, Asked::Prefixes | Asked::Ranges) {
+    if r == 1 && matches!(asked, Ranges::Prefixes | Ranges::All) {
         let all = n as f64;
         let kind = |l: f64| vec![l * l / (all * all), l - l * l / all];
         return (1..=n).map(|l| Kind { norms: kind(l as f64), at: (0, l as u32 - 1) }).collect();
@@ -132,11 +132,11 @@ fn distinct(axis: &Axis, r: usize, asked: &Asked) -> Vec<Kind> {
     let mut found = Found { ladder: Ladder::new(axis, r), axis, seen: FxHashMap::default(), out: Vec::new() };
     let last = n.saturating_sub(1);
     match asked {
-        Asked::Cells => (0..n).for_each(|i| found.from(i, i..=i)),
-        Asked::Total => found.from(0, last..=last),
-        Asked::Prefixes => found.from(0, 0..=last),
-        Asked::Ranges => (0..n).for_each(|i| found.from(i, i..=last)),
-        Asked::Intervals(list) => {
+        Ranges::Cells => (0..n).for_each(|i| found.from(i, i..=i)),
+        Ranges::Total => found.from(0, last..=last),
+        Ranges::Prefixes => found.from(0, 0..=last),
+        Ranges::All => (0..n).for_each(|i| found.from(i, i..=last)),
+        Ranges::Intervals(list) => {
             list.iter().for_each(|&(i, j)| found.from(i as usize, j as usize..=j as usize))
         }
     }

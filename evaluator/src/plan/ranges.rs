@@ -17,51 +17,52 @@ pub const MOST_INTERVALS: usize = 4096;
 /// What is asked of the nodes of one dimension of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Asked {
+pub enum Ranges {
     /// Each node.
     #[default]
     Cells,
     /// The first `k` nodes, for every `k`: distribution functions, medians, quantiles.
     Prefixes,
     /// All nodes from one to another, for every two.
-    Ranges,
+    #[serde(rename = "ranges")]
+    All,
     /// All nodes together.
     Total,
     /// Just these: first node and last node, both included.
     Intervals(Vec<(u32, u32)>),
 }
 
-impl Asked {
+impl Ranges {
     /// How many queries that is of `nodes` nodes.
     pub fn queries(&self, nodes: u64) -> f64 {
         let n = nodes as f64;
         match self {
-            Asked::Cells | Asked::Prefixes => n,
-            Asked::Ranges => n * (n + 1.0) / 2.0,
-            Asked::Total => 1.0,
-            Asked::Intervals(list) => list.len() as f64,
+            Ranges::Cells | Ranges::Prefixes => n,
+            Ranges::All => n * (n + 1.0) / 2.0,
+            Ranges::Total => 1.0,
+            Ranges::Intervals(list) => list.len() as f64,
         }
     }
 
     /// The queries, each by its first and its last node.
     pub fn intervals(&self, nodes: u32) -> Box<dyn Iterator<Item = (u32, u32)> + '_> {
         match self {
-            Asked::Cells => Box::new((0..nodes).map(|i| (i, i))),
-            Asked::Prefixes => Box::new((0..nodes).map(|i| (0, i))),
-            Asked::Ranges => Box::new((0..nodes).flat_map(move |i| (i..nodes).map(move |j| (i, j)))),
-            Asked::Total => Box::new((nodes > 0).then(|| (0, nodes - 1)).into_iter()),
-            Asked::Intervals(list) => Box::new(list.iter().copied()),
+            Ranges::Cells => Box::new((0..nodes).map(|i| (i, i))),
+            Ranges::Prefixes => Box::new((0..nodes).map(|i| (0, i))),
+            Ranges::All => Box::new((0..nodes).flat_map(move |i| (i..nodes).map(move |j| (i, j)))),
+            Ranges::Total => Box::new((nodes > 0).then(|| (0, nodes - 1)).into_iter()),
+            Ranges::Intervals(list) => Box::new(list.iter().copied()),
         }
     }
 
     /// Whether an interval of so many nodes is one of the queries.
     pub(crate) fn holds(&self, nodes: u32, (first, last): (u32, u32)) -> bool {
         match self {
-            Asked::Cells => first == last,
-            Asked::Prefixes => first == 0,
-            Asked::Ranges => true,
-            Asked::Total => first == 0 && last + 1 == nodes,
-            Asked::Intervals(list) => list.contains(&(first, last)),
+            Ranges::Cells => first == last,
+            Ranges::Prefixes => first == 0,
+            Ranges::All => true,
+            Ranges::Total => first == 0 && last + 1 == nodes,
+            Ranges::Intervals(list) => list.contains(&(first, last)),
         }
     }
 
@@ -69,11 +70,11 @@ impl Asked {
     pub fn gram(&self, nodes: u32, a: u32, b: u32) -> f64 {
         let (low, high) = (a.min(b), a.max(b));
         match self {
-            Asked::Cells => f64::from(u8::from(a == b)),
-            Asked::Prefixes => f64::from(nodes - high),
-            Asked::Ranges => f64::from(low + 1) * f64::from(nodes - high),
-            Asked::Total => 1.0,
-            Asked::Intervals(list) => list.iter().filter(|&&(i, j)| i <= low && high <= j).count() as f64,
+            Ranges::Cells => f64::from(u8::from(a == b)),
+            Ranges::Prefixes => f64::from(nodes - high),
+            Ranges::All => f64::from(low + 1) * f64::from(nodes - high),
+            Ranges::Total => 1.0,
+            Ranges::Intervals(list) => list.iter().filter(|&&(i, j)| i <= low && high <= j).count() as f64,
         }
     }
 
@@ -82,17 +83,17 @@ impl Asked {
     pub fn squares(&self, nodes: u32, members: &[(u32, f64)]) -> f64 {
         let (mut before, mut total) = (0.0, 0.0);
         match self {
-            Asked::Cells => total = members.iter().map(|(_, v)| v * v).sum(),
-            Asked::Total => total = members.iter().map(|(_, v)| v).sum::<f64>().powi(2),
+            Ranges::Cells => total = members.iter().map(|(_, v)| v * v).sum(),
+            Ranges::Total => total = members.iter().map(|(_, v)| v).sum::<f64>().powi(2),
             // G_ij is the product of a factor of the earlier node and one of the later: each node with those before it.
-            Asked::Prefixes | Asked::Ranges => {
+            Ranges::Prefixes | Ranges::All => {
                 for &(i, v) in members {
-                    let own = if *self == Asked::Ranges { f64::from(i + 1) * v } else { v };
+                    let own = if *self == Ranges::All { f64::from(i + 1) * v } else { v };
                     total += f64::from(nodes - i) * v * (own + 2.0 * before);
                     before += own;
                 }
             }
-            Asked::Intervals(list) => {
+            Ranges::Intervals(list) => {
                 for (first, last) in list {
                     let inside = members.iter().filter(|(i, _)| (first..=last).contains(&i));
                     total += inside.map(|(_, v)| v).sum::<f64>().powi(2);
@@ -106,21 +107,21 @@ impl Asked {
     pub fn held(&self, nodes: u64) -> f64 {
         let n = nodes as f64;
         match self {
-            Asked::Cells | Asked::Total => 1.0,
-            Asked::Prefixes => (n + 1.0) / 2.0,
-            Asked::Ranges => (n + 1.0) * (n + 2.0) / 6.0,
-            Asked::Intervals(list) => list.iter().map(|&(i, j)| f64::from(j - i) + 1.0).sum::<f64>() / n,
+            Ranges::Cells | Ranges::Total => 1.0,
+            Ranges::Prefixes => (n + 1.0) / 2.0,
+            Ranges::All => (n + 1.0) * (n + 2.0) / 6.0,
+            Ranges::Intervals(list) => list.iter().map(|&(i, j)| f64::from(j - i) + 1.0).sum::<f64>() / n,
         }
     }
 
     /// What is wrong with it for a level of so many nodes.
     pub fn check(&self, nodes: usize) -> Result<(), &'static str> {
         let list = match self {
-            Asked::Cells | Asked::Total => return Ok(()),
-            Asked::Prefixes if nodes <= MOST_PREFIXES => return Ok(()),
-            Asked::Ranges if nodes <= MOST_RANGES => return Ok(()),
-            Asked::Prefixes | Asked::Ranges => return Err("prefixes or ranges are asked of too many nodes"),
-            Asked::Intervals(list) => list,
+            Ranges::Cells | Ranges::Total => return Ok(()),
+            Ranges::Prefixes if nodes <= MOST_PREFIXES => return Ok(()),
+            Ranges::All if nodes <= MOST_RANGES => return Ok(()),
+            Ranges::Prefixes | Ranges::All => return Err("prefixes or ranges are asked of too many nodes"),
+            Ranges::Intervals(list) => list,
         };
         if list.is_empty() || list.len() > MOST_INTERVALS {
             return Err("a list of intervals is empty or too long");
@@ -134,11 +135,11 @@ impl Asked {
     /// The word for it in specs; of a list what people call it.
     pub fn name(&self) -> &'static str {
         match self {
-            Asked::Cells => "cells",
-            Asked::Prefixes => "prefixes",
-            Asked::Ranges => "ranges",
-            Asked::Total => "total",
-            Asked::Intervals(_) => "intervals",
+            Ranges::Cells => "cells",
+            Ranges::Prefixes => "prefixes",
+            Ranges::All => "ranges",
+            Ranges::Total => "total",
+            Ranges::Intervals(_) => "intervals",
         }
     }
 }
@@ -148,7 +149,7 @@ impl Asked {
 #[serde(rename_all = "kebab-case")]
 pub enum Asks {
     /// Products: what is asked of these of its dimensions (ascending, none of them just its cells), and the cells of the others.
-    Product(Vec<(u16, Asked)>),
+    Product(Vec<(u16, Ranges)>),
     /// The rows of this SELECT. Its table is the coarsest that tells them.
     Query(String),
 }
@@ -164,8 +165,8 @@ impl Asks {
     pub const CELLS: Asks = Asks::Product(Vec::new());
 
     /// Products, in the one form they have: what asks for cells of a dimension does not name it.
-    pub fn product(mut of: Vec<(u16, Asked)>) -> Asks {
-        of.retain(|(_, asked)| *asked != Asked::Cells);
+    pub fn product(mut of: Vec<(u16, Ranges)>) -> Asks {
+        of.retain(|(_, asked)| *asked != Ranges::Cells);
         of.sort_by_key(|(d, _)| *d);
         of.dedup_by_key(|(d, _)| *d);
         Asks::Product(of)
@@ -177,7 +178,7 @@ impl Asks {
     }
 
     /// What is asked of a dimension of a product; `None` for its cells.
-    pub fn of(&self, dimension: usize) -> Option<&Asked> {
+    pub fn of(&self, dimension: usize) -> Option<&Ranges> {
         let Asks::Product(of) = self else { return None };
         of.iter().find(|(d, _)| usize::from(*d) == dimension).map(|(_, asked)| asked)
     }
@@ -186,7 +187,7 @@ impl Asks {
     pub fn held(&self, cuboid: &Cuboid, nodes: impl Fn(usize, usize) -> u64) -> f64 {
         let Asks::Product(of) = self else { return 1.0 };
         let one =
-            |(d, asked): &(u16, Asked)| asked.held(nodes(usize::from(*d), cuboid.level(usize::from(*d))));
+            |(d, asked): &(u16, Ranges)| asked.held(nodes(usize::from(*d), cuboid.level(usize::from(*d))));
         of.iter().map(one).product()
     }
 
@@ -198,7 +199,7 @@ impl Asks {
         }
         for (d, asked) in of {
             let (d, level) = (usize::from(*d), cuboid.level(usize::from(*d)));
-            if level == 0 || *asked == Asked::Cells {
+            if level == 0 || *asked == Ranges::Cells {
                 return Err(
                     "what is asked of a table names a dimension that it does not have, or just its cells",
                 );
@@ -214,14 +215,14 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn any(n: u32) -> impl Strategy<Value = Asked> {
+    fn any(n: u32) -> impl Strategy<Value = Ranges> {
         let pair = (0..n, 0..n).prop_map(|(a, b)| (a.min(b), a.max(b)));
         prop_oneof![
-            Just(Asked::Cells),
-            Just(Asked::Prefixes),
-            Just(Asked::Ranges),
-            Just(Asked::Total),
-            prop::collection::vec(pair, 1..6).prop_map(Asked::Intervals),
+            Just(Ranges::Cells),
+            Just(Ranges::Prefixes),
+            Just(Ranges::All),
+            Just(Ranges::Total),
+            prop::collection::vec(pair, 1..6).prop_map(Ranges::Intervals),
         ]
     }
 
@@ -255,23 +256,23 @@ mod tests {
     #[test]
     fn what_is_refused() {
         assert!(
-            Asked::Intervals(vec![(0, 3)]).check(3).is_err()
-                && Asked::Intervals(vec![(2, 1)]).check(3).is_err()
+            Ranges::Intervals(vec![(0, 3)]).check(3).is_err()
+                && Ranges::Intervals(vec![(2, 1)]).check(3).is_err()
         );
-        assert!(Asked::Intervals(Vec::new()).check(3).is_err() && Asked::Ranges.check(1).is_ok());
+        assert!(Ranges::Intervals(Vec::new()).check(3).is_err() && Ranges::All.check(1).is_ok());
         let table = Cuboid::new(vec![(0, 1), (2, 1)]);
-        let check = |of: Vec<(u16, Asked)>| Asks::Product(of).check(&table, |_, _| 4);
-        assert!(check(vec![(0, Asked::Ranges), (2, Asked::Total)]).is_ok());
+        let check = |of: Vec<(u16, Ranges)>| Asks::Product(of).check(&table, |_, _| 4);
+        assert!(check(vec![(0, Ranges::All), (2, Ranges::Total)]).is_ok());
         for wrong in [
-            vec![(2, Asked::Ranges), (0, Asked::Total)],
-            vec![(1, Asked::Ranges)],
-            vec![(0, Asked::Cells)],
-            vec![(0, Asked::Intervals(vec![(0, 4)]))],
-            vec![(0, Asked::Ranges), (0, Asked::Ranges)],
+            vec![(2, Ranges::All), (0, Ranges::Total)],
+            vec![(1, Ranges::All)],
+            vec![(0, Ranges::Cells)],
+            vec![(0, Ranges::Intervals(vec![(0, 4)]))],
+            vec![(0, Ranges::All), (0, Ranges::All)],
         ] {
             assert!(check(wrong.clone()).is_err(), "{wrong:?}");
         }
-        assert!(Asks::product(vec![(1, Asked::Cells)]).is_cells());
-        assert_eq!(Asks::product(vec![(2, Asked::Total), (0, Asked::Ranges)]).of(2), Some(&Asked::Total));
+        assert!(Asks::product(vec![(1, Ranges::Cells)]).is_cells());
+        assert_eq!(Asks::product(vec![(2, Ranges::Total), (0, Ranges::All)]).of(2), Some(&Ranges::Total));
     }
 }
