@@ -1,9 +1,7 @@
 //! An answer: rows for people, columns for data frames.
 
-use crate::error;
-use arrow_array::ffi::FFI_ArrowSchema;
-use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray};
+use crate::{arrow, error};
+use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use margins::render::{self, ColumnKind, ResultCell, ResultTable, Values};
 use pyo3::exceptions::{PyIndexError, PyKeyError};
@@ -200,15 +198,10 @@ impl Answer {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // A producer may keep to its own types.
         drop(requested_schema);
-        let batch = py.detach(|| self.batch()).map_err(error::of)?;
-        let schema = batch.schema();
-        let stream = FFI_ArrowArrayStream::new(Box::new(RecordBatchIterator::new([Ok(batch)], schema)));
-        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+        arrow::stream(py, &|| self.batch())
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        let batch = py.detach(|| self.batch()).map_err(error::of)?;
-        let schema = FFI_ArrowSchema::try_from(batch.schema().as_ref()).map_err(error::of)?;
-        PyCapsule::new_with_value(py, schema, c"arrow_schema")
+        arrow::schema(py, &|| self.batch())
     }
 }

@@ -13,6 +13,7 @@
 //! | `error` | the exceptions |
 
 mod answer;
+mod arrow;
 mod error;
 mod frame;
 mod given;

@@ -326,3 +326,29 @@ fn what_sums_are_refused() {
         assert!(found.contains(why), "{to}: {found}");
     }
 }
+
+/// Amounts stand behind the dimensions in every row, and are checked with them.
+#[test]
+fn amounts_are_checked_with_the_dimensions() {
+    let dir = tempfile::TempDir::new().unwrap();
+    let path = dir.path().join("rows.csv");
+    let of = |missing: &str, text: &str| {
+        std::fs::write(&path, text).unwrap();
+        let spec = paid("rho = 1", missing, "", "");
+        crate::secret::ingest::check(&spec, &path, &Default::default()).unwrap()
+    };
+    let report = of("skip", &rows().0);
+    assert!(report.passed() && report.rows == 60);
+    let report = of("stop", "sex,age,pay\nF,0,12\nM,1,\nM,2,dear\nF,9,1e3\n");
+    let found: Vec<(Option<&str>, &str)> =
+        report.problems.iter().map(|p| (p.column.as_deref(), &p.what[..])).collect();
+    assert_eq!(
+        found,
+        [
+            (Some("age"), "the value is outside the domain, and the dimension has no `other`"),
+            (Some("pay"), "the cell is empty; `missing` of the amount says what else may be done than stop"),
+            (Some("pay"), "the value is not a number"),
+        ]
+    );
+    assert_eq!((report.rows, report.unusable), (4, 3));
+}

@@ -9,7 +9,7 @@
 //! scales are fixed before anything is seen: across releases ρ adds up.
 
 use super::block::{Based, Block, Telling, component_part};
-use super::{Basis, Neighbours, Noise, Plan, Subject};
+use super::{Basis, Neighbours, Noise, Plan};
 use crate::cube::{Axis, Frame, Level, walsh};
 use crate::exact::Rational;
 use crate::loss::{Loss, Moved};
@@ -36,6 +36,8 @@ pub enum Apart {
     Substitute,
     /// A unit has several rows.
     Rows,
+    /// Channels beside the rows.
+    Beside,
     /// Copies for several recipients.
     Copies,
     /// The agency's own rows are measured.
@@ -52,6 +54,7 @@ impl fmt::Display for Apart {
             Apart::Pure => "its noise is pure",
             Apart::Substitute => "a unit may change its cell",
             Apart::Rows => "a unit may have several rows",
+            Apart::Beside => "more than rows is measured",
             Apart::Copies => "there are several recipients",
             Apart::Own => "rows of its own are measured",
             Apart::Kinds => "its cells are of too many kinds",
@@ -107,8 +110,11 @@ impl Losses {
         if plan.neighbours != Neighbours::AddRemove {
             return Err(Apart::Substitute);
         }
-        if plan.max_rows > 1 || plan.channels.iter().any(|c| c.subject != Subject::Rows) {
+        if plan.max_rows > 1 {
             return Err(Apart::Rows);
+        }
+        if plan.beside().next().is_some() {
+            return Err(Apart::Beside);
         }
         let mut known = Known::default();
         // For each dimension the ways it is told, and for each way the steps of the nodes of its level.

@@ -42,7 +42,7 @@ pub struct Dimension {
 pub enum Row {
     /// Whatever bases there are.
     Fixed(Vec<f64>),
-    /// By the mechanism of a dimension: its place among those that get bases, and the number of the demand.
+    /// By the mechanism of a dimension: its place among those that get one, and the number of the demand or, in a tree, the level.
     Of(usize, usize),
 }
 

@@ -5,25 +5,8 @@
 //! all trees' parts of budgets; descent by limited memory from even parts.
 
 use super::paths::{Passes, Tree};
+use crate::planner::bases::descent::{Asker, Row};
 use std::collections::VecDeque;
-
-/// A row over the components along one dimension of a table.
-pub enum Row {
-    /// Whatever trees there are.
-    Fixed(Vec<f64>),
-    /// The gains of level `.1` of tree `.0`; of its components only those that hold something.
-    Of(usize, usize),
-}
-
-/// One table: its weight, its components, and along each of its dimensions the gains.
-pub struct Asker {
-    /// The weight of each cell.
-    pub weight: f64,
-    /// Its components' numbers, in the order of the product of its rows.
-    pub components: Vec<u32>,
-    /// A row for each dimension.
-    pub rows: Vec<Row>,
-}
 
 /// The closed form.
 pub struct Problem {

@@ -262,7 +262,8 @@ fn multiplied(factors: &[u32]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::descent::{Asker, Problem, Row};
+    use super::super::descent::Problem;
+    use crate::planner::bases::descent::{Asker, Row};
     use super::super::paths::tests::axis;
     use super::*;
     use crate::numeric::dice::Dice;

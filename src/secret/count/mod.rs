@@ -26,6 +26,7 @@ pub(in crate::secret) use data::Tabulator;
 
 use crate::cube::{Cube, Cuboid, Level};
 use crate::secret::ingest::{Memory, Rows, Settings};
+use std::ops::Range;
 use zeroize::Zeroizing;
 
 /// The most cells a table can have: indices stay well inside 32 bits.
@@ -123,8 +124,22 @@ impl<'r> Counter<'r> {
 
     /// The table over `axes`, row-major: the last axis runs fastest. No axes give the total.
     pub fn table(&mut self, axes: &[Axis<'_>]) -> Result<Counts, CountError> {
+        self.blocks(axes, |cells, index, _| {
+            for &cell in index {
+                // Cannot overflow: no cell counts more rows than fit in memory.
+                cells[cell as usize] += 1;
+            }
+            Ok(())
+        })
+    }
+
+    /// Cells filled block by block of rows: from the cell of each row, and which rows they are.
+    fn blocks(
+        &mut self,
+        axes: &[Axis<'_>],
+        mut fill: impl FnMut(&mut [i64], &[u32], Range<usize>) -> Result<(), CountError>,
+    ) -> Result<Counts, CountError> {
         let mut counts = Counts::zero(self.checked_cells(axes)?);
-        let cells = counts.cells_mut();
         for start in (0..self.rows.len()).step_by(BLOCK) {
             let block = start..self.rows.len().min(start + BLOCK);
             let index = &mut self.index[..block.len()];
@@ -134,10 +149,7 @@ impl<'r> Counter<'r> {
                     index::extend(index, axis, codes, block.clone());
                 }
             }
-            for &cell in &*index {
-                // Cannot overflow: no cell counts more rows than fit in memory.
-                cells[cell as usize] += 1;
-            }
+            fill(counts.cells_mut(), index, block)?;
         }
         Ok(counts)
     }
@@ -152,23 +164,13 @@ impl<'r> Counter<'r> {
     ) -> Result<Counts, CountError> {
         self.over(cube, cuboid, |counter, axes| {
             let codes = counter.rows.column(column).ok_or(CountError::Axis(column))?;
-            let mut counts = Counts::zero(counter.checked_cells(axes)?);
-            let cells = counts.cells_mut();
-            for start in (0..counter.rows.len()).step_by(BLOCK) {
-                let block = start..counter.rows.len().min(start + BLOCK);
-                let index = &mut counter.index[..block.len()];
-                index.fill(0);
-                for axis in axes {
-                    if let Some(codes) = counter.rows.column(axis.dimension) {
-                        index::extend(index, axis, codes, block.clone());
-                    }
-                }
+            counter.blocks(axes, |cells, index, block| {
                 for (&cell, row) in index.iter().zip(block) {
                     let cell = &mut cells[cell as usize];
                     *cell = cell.checked_add(of(codes.values().at(row))).ok_or(CountError::Sum)?;
                 }
-            }
-            Ok(counts)
+                Ok(())
+            })
         })
     }
 

@@ -15,7 +15,7 @@ const BEHIND: i64 = 18;
 pub(super) fn steps(quantity: &Quantity, cell: &[u8]) -> Result<u32, Fault> {
     if cell.is_empty() {
         return match quantity.missing {
-            NoValue::Stop => Err(Fault::Empty),
+            NoValue::Stop => Err(Fault::NoAmount),
             NoValue::Skip => u32::try_from(quantity.reach() + 1).map_err(|_| Fault::Outside),
             NoValue::Zero => at_zero(quantity).ok_or(Fault::Outside),
         };
@@ -68,7 +68,7 @@ impl Number {
                 }
                 _ => {
                     return Err(if std::str::from_utf8(cell).is_ok() {
-                        Fault::NotNumber
+                        Fault::NotAmount
                     } else {
                         Fault::NotUtf8
                     });
@@ -76,7 +76,7 @@ impl Number {
             }
             rest = after;
         }
-        if seen { Ok(number) } else { Err(Fault::NotNumber) }
+        if seen { Ok(number) } else { Err(Fault::NotAmount) }
     }
 
     /// How many steps above `low`, of the value moved to the nearer bound and rounded half to even.
@@ -126,7 +126,7 @@ fn exponent(text: &[u8]) -> Result<i64, Fault> {
         digits => (false, digits),
     };
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
-        return Err(Fault::NotNumber);
+        return Err(Fault::NotAmount);
     }
     let size = digits.iter().fold(0i64, |n, d| (n * 10 + i64::from(d - b'0')).min(1_000_000));
     Ok(if negative { -size } else { size })

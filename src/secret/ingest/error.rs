@@ -285,6 +285,12 @@ pub enum Fault {
     /// Not a finite decimal number.
     #[error("the value is not a number, and the dimension has no `other`")]
     NotNumber,
+    /// Not a finite decimal number where one is added up.
+    #[error("the value is not a number")]
+    NotAmount,
+    /// Nothing where a number is added up.
+    #[error("the cell is empty; `missing` of the amount says what else may be done than stop")]
+    NoAmount,
     /// No day of the calendar.
     #[error("the value is not a date (year-month-day), and the dimension has no `other`")]
     NotDate,

@@ -72,7 +72,9 @@ pub fn check(spec: &Spec, path: &Path, means: &Means) -> Result<Report, IngestEr
     if kept.is_empty() {
         return Ok(report);
     }
-    let zeros = if kept.len() == spec.columns.len() { Zeros::of(spec) } else { Zeros::none() };
+    // Numbers that are added up stand behind the dimensions: no categories are counted there.
+    let dimensions = kept.iter().filter(|&&d| d < spec.columns.len()).count();
+    let zeros = if dimensions == spec.columns.len() { Zeros::of(spec) } else { Zeros::none() };
     let size = files.iter().map(|file| file.size).fold(0, u64::saturating_add);
     let step = |done: u64| means.watch.tell(READING, done.min(size), size);
     let bounding = fields
@@ -92,8 +94,8 @@ pub fn check(spec: &Spec, path: &Path, means: &Means) -> Result<Report, IngestEr
     let make = || Seen {
         zeros: &zeros,
         impossible: vec![0; zeros.len()],
-        extras: kept.iter().map(|&d| (spec.columns[d].missing, spec.columns[d].other)).collect(),
-        taken: vec![(0, 0); kept.len()],
+        extras: kept.iter().filter_map(|&d| spec.columns.get(d)).map(|c| (c.missing, c.other)).collect(),
+        taken: vec![(0, 0); dimensions],
         faults: Faults::default(),
         parting: bounding.as_ref().map(Bounding::parting),
         without: 0,
@@ -101,7 +103,7 @@ pub fn check(spec: &Spec, path: &Path, means: &Means) -> Result<Report, IngestEr
     let (seen, pieces) = run.all(&make)?;
     report.rows = pieces.iter().map(|(_, rows)| rows).sum();
     let mut faults = Faults::default();
-    let (mut impossible, mut taken) = (vec![0; zeros.len()], vec![(0, 0); kept.len()]);
+    let (mut impossible, mut taken) = (vec![0; zeros.len()], vec![(0, 0); dimensions]);
     let mut parted = Vec::new();
     for seen in seen {
         faults.merge(seen.faults);
