@@ -263,11 +263,11 @@ fn multiplied(factors: &[u32]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::super::descent::Problem;
-    use crate::planner::bases::descent::{Asker, Row};
     use super::super::paths::tests::axis;
     use super::*;
     use crate::numeric::dice::Dice;
     use crate::plan::NodeWeights;
+    use crate::planner::bases::descent::{Asker, Row};
 
     fn uneven(dice: &mut Dice, sizes: &[usize]) -> Vec<Vec<u32>> {
         let mut above = 1;

@@ -328,7 +328,9 @@ impl Layout {
     fn fault(&self, field: &Field<'_>, cell: &[u8]) -> Option<Fault> {
         let strange = !field.coder.is_text() && self.encoding.mistaken(cell);
         match field.coder.code(cell) {
-            Err(Fault::Outside | Fault::NotWhole | Fault::NotNumber | Fault::NotAmount | Fault::NotDate) if strange => {
+            Err(Fault::Outside | Fault::NotWhole | Fault::NotNumber | Fault::NotAmount | Fault::NotDate)
+                if strange =>
+            {
                 Some(Fault::IsUtf8(self.encoding.name()))
             }
             Err(fault) => Some(self.encoded(fault)),
