@@ -1,8 +1,8 @@
 //! Synthetic records, as Arrow.
 
-use crate::{arrow, error};
 use crate::given::{self, Given};
 use crate::waiting::reading;
+use crate::{arrow, error};
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use margins::records::{Options, Values};
