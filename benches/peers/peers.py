@@ -163,12 +163,12 @@ def report(results, rows):
     import polars as pl
     text = f"""# Performance beside others
 
-Every pair of eight attributes (28 tables) of {rows:,} rows, as [`benches/peers/peers.py`](../benches/peers/peers.py) makes them: text categories and
-whole numbers, in CSV and in Parquet (Snappy, row groups of 250 000). `just bench-peers` makes this page. margins is timed
-from its start to the sealed, signed file; the peers count only, without their start: DuckDB {duckdb.__version__} by one joint `GROUP BY` and
-roll-ups of it; polars {pl.__version__} so, too, with text in CSV as text and as categories, whichever is better (28 queries at once take several times as long). Files are in the page cache. Of
-each the best of the rounds, which take turns on {machine()}, where {os.getloadavg()[2]:.0f} programs were running or
-waiting on average meanwhile: with more than one, wall times and bandwidth are those of a shared machine.
+`just bench-peers` makes this page. The task is every pair of eight attributes (28 tables) of {rows:,} rows. [`benches/peers/peers.py`](../benches/peers/peers.py) makes the rows: text categories and
+whole numbers, in CSV and in Parquet (Snappy, row groups of 250 000). margins is timed
+from its start to the sealed, signed file. The peers only count, and their start is not timed. DuckDB {duckdb.__version__} makes one joint `GROUP BY` and
+rolls it up. So does polars {pl.__version__}, with text in CSV read as text or as categories, whichever is faster (28 queries at once take several times as long). Files are in the page cache. The
+programs take turns, and the table shows the best round of each. The machine: {machine()}, where {os.getloadavg()[2]:.0f} programs were running or
+waiting on average. With more than one, wall times and bandwidth are those of a shared machine.
 
 | file | | processor s | wall s | peak MB | ratio to the better peer: processor, wall |
 |---|---|---|---|---|---|
@@ -189,8 +189,8 @@ CURVES = """
 
 ![Processor time and memory of a release against rows, tables, cells and attributes](images/cost.svg)
 
-[`benches/peers/curves.py`](../benches/peers/curves.py) draws it. Time is that of reading the rows until there are many cells: noise and sealing cost about
-the same for each. Memory is that of the largest piece, and does not grow with rows.
+[`benches/peers/curves.py`](../benches/peers/curves.py) draws it. Most of the time goes into reading the rows, until there are many cells: noise and sealing cost about
+the same for each cell. Memory is that of the largest piece, and does not grow with rows.
 """
 
 
@@ -212,8 +212,8 @@ def tables_and_draws(args, margins, folder):
     text = f"""
 ## Noisy two-way tables
 
-The same 28 tables of {rows:,} rows of whole numbers (Parquet), counted and with discrete Gaussian noise of ρ = 1/2 in all. OpenDP {other['version']} by its
-polars context, a query a pair with known keys; margins seals a signed file besides, whose noise is optimal for the workload.
+These are the same 28 tables of {rows:,} rows of whole numbers (Parquet), with discrete Gaussian noise of ρ = 1/2 in all. OpenDP {other['version']} uses its
+polars context, with one query and known keys for each pair. margins also seals a signed file, and its noise is optimal for the workload.
 
 | | processor s | wall s |
 |---|---|---|
@@ -226,7 +226,7 @@ polars context, a query a pair with known keys; margins seals a signed file besi
         text += f"""
 ## Exact noise
 
-Million draws a second on one core, all exact: no floating point decides a draw. OpenDP in vectors of 200 000 draws; prio 0.17 and margins in a loop,
+The table shows million draws a second on one core, all exact: no floating point decides a draw. OpenDP draws vectors of 200 000; prio 0.17 and margins draw in a loop,
 [`benches/peers/samplers`](../benches/peers/samplers/src/main.rs).
 
 | law | margins | prio | OpenDP | times the better |
