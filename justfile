@@ -11,6 +11,10 @@ fmt:
 clippy:
     .ci/steps/lints
 
+# Licences, sources, known holes, and the bill of materials
+supply:
+    .ci/steps/supply
+
 # All tests
 test:
     .ci/steps/tests

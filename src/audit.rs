@@ -18,6 +18,8 @@ mod spec;
 mod tests;
 
 use crate::exact::Rational;
+#[cfg(feature = "compile")]
+use crate::release::trusted::Trusted;
 use crate::release::{Check, Outcome, Release, ReleaseError};
 use content::Content;
 
@@ -89,6 +91,37 @@ impl Audit {
             None => (Outcome::Failed, format!("it is nobody's copy, so not that of {wanted}")),
         };
         self.add("made for", outcome, detail);
+    }
+
+    /// Checks the signer against the keys that a reader trusts, in place of one given key; and, where several must have signed all bytes, how many did.
+    #[cfg(feature = "compile")]
+    pub fn signed_by(
+        &mut self,
+        release: &Release,
+        trusted: &Result<Trusted, ReleaseError>,
+        required: Option<usize>,
+    ) -> Result<(), ReleaseError> {
+        let manifest = release.manifest();
+        let said = match trusted {
+            Ok(trusted) => trusted.holds(&manifest.signer.public_key, &manifest.created, Some(&self.blake3)),
+            Err(e) => Err(e.to_string()),
+        };
+        for check in self.checks.iter_mut().filter(|c| c.what == "signer" && c.outcome != Outcome::Failed) {
+            (check.outcome, check.detail) = match &said {
+                Ok(why) => (Outcome::Passed, format!("signed by a key that you trust: {why}")),
+                Err(why) => (Outcome::Failed, why.clone()),
+            };
+        }
+        let (Some(required), Ok(trusted)) = (required, trusted) else { return Ok(()) };
+        let (counted, rest) = trusted.signatures(release)?;
+        let outcome = if counted.len() >= required { Outcome::Passed } else { Outcome::Failed };
+        let keys = if counted.is_empty() { "none".into() } else { counted.join(", ") };
+        let rest: String = rest.iter().map(|why| format!("; {why}")).collect();
+        let detail = format!("{} of the {required} that you require: {keys}{rest}", counted.len());
+        // Beside the other one of all bytes.
+        let at = self.checks.iter().position(|c| c.what == "whole-file signature").map_or(0, |at| at + 1);
+        self.checks.insert(at, Check { what: "signatures".into(), outcome, detail });
+        Ok(())
     }
 
     /// Whether every check that is needed was made, and none failed.

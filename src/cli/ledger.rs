@@ -1,19 +1,23 @@
 //! `margins ledger`: the account of what has been spent on the people of a dataset, and its bound.
 
+mod proof;
+
 use super::export::tidy::field;
 use super::output::columns;
 use super::{Failure, Outcome, output, verify};
 use crate::exact::Rational;
+use crate::ledger::proof::NO_HEAD;
 use crate::ledger::published::{Found, look, one_charge};
 use crate::ledger::{Bound, Chain, Ledger, LedgerError, default_path};
 use crate::make::account;
 use crate::plan::Neighbours;
 use crate::release::parts::folded;
+use crate::release::trusted::Trusted;
 use crate::release::{Release, is_not_private_key, public_key_text};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// Keep a dataset's account: set its bound; show, verify or export what was spent.
+/// Keep a dataset's account: set its bound; show, verify, prove or export what was spent.
 ///
 /// The default ledger of a dataset is ledger/ID.jsonl in the working folder; a spec can name another. Every release is charged before
 /// its noise is drawn, and the charge stays even if the release is never finished. Lines are chained by hashes, charges are signed.
@@ -35,6 +39,7 @@ enum What {
     Show(Show),
     /// Check the ledger's chain, signatures and bound, and that releases were charged in it
     Verify(Verify),
+    Proof(proof::Args),
     /// Print the ledger: its charges as CSV, or its lines as they are
     Export(Export),
 }
@@ -73,14 +78,22 @@ struct Show {
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "Example:\n  margins ledger verify people --pubkey agency.pub --release out/town.margins out/more.margins"
+    after_help = "Examples:\n  margins ledger verify people --pubkey agency.pub --release out/town.margins\n  \
+    margins ledger verify people --keys trusted --head HASH\n  \
+    margins ledger verify town.proof --head HASH --release out/town.margins"
 )]
 struct Verify {
-    /// The dataset's id, or the ledger's file
+    /// The dataset's id, the ledger's file, or a proof of `margins ledger proof`
     id: String,
     /// The agency's public key: a .pub file, or its line of base64
     #[arg(long, value_name = "KEY")]
     pubkey: Option<String>,
+    /// The folder with the list of the agency's keys, which `margins keys` makes
+    #[arg(long, value_name = "DIR", conflicts_with = "pubkey")]
+    keys: Option<PathBuf>,
+    /// A head that was published: the ledger must have its line, and a proof must end with it
+    #[arg(long, value_name = "HASH")]
+    head: Option<String>,
     /// Releases that must have been charged in this ledger
     #[arg(long, value_name = "FILE", num_args = 1..)]
     release: Vec<PathBuf>,
@@ -105,6 +118,7 @@ pub fn run(args: &Args) -> Outcome {
         Some(What::Init(init)) => bind(init),
         Some(What::Show(args)) => show(args),
         Some(What::Verify(args)) => check(args),
+        Some(What::Proof(args)) => proof::run(args),
         Some(What::Export(args)) => export(args),
     }
 }
@@ -233,30 +247,13 @@ struct Check(String, Option<bool>, String);
 
 fn check(args: &Verify) -> Outcome {
     let path = file(&args.id);
-    let mut checks = Vec::new();
-    match Ledger::read(&path) {
+    // A ledger is read under its lock; a proof is a text that nobody writes to.
+    let checks = match Ledger::read(&path) {
         Err(LedgerError::Io(e)) => return Err(output::about(&path, &e)),
-        Err(e) => checks.push(Check("ledger".into(), Some(false), e.to_string())),
-        Ok(chain) => {
-            let lines = output::counted(chain.lines().len() as u64, "line");
-            checks.push(Check(
-                "chain".into(),
-                Some(true),
-                format!(
-                    "{lines}, each holds the hash of the one before; every charge is signed; head {}",
-                    chain.head()
-                ),
-            ));
-            checks.push(signers(&chain, args.pubkey.as_deref())?);
-            checks.push(within(&chain));
-            checks.extend(parts(&chain));
-            checks.extend(charged_here(&chain, &args.release));
-            if args.release.is_empty() {
-                let why = "whether lines were cut off the end shows only beside a release: --release FILE";
-                checks.push(Check("releases".into(), None, why.into()));
-            }
-        }
-    }
+        Err(_) if proof::is_proof(&path) => proof::checks(&path, args)?,
+        Err(e) => vec![Check("ledger".into(), Some(false), e.to_string())],
+        Ok(chain) => whole_chain(&chain, args)?,
+    };
     let passed = checks.iter().all(|c| c.1 != Some(false));
     if args.json {
         let outcome = |c: &Check| match c.1 {
@@ -289,35 +286,88 @@ fn check(args: &Verify) -> Outcome {
     if passed { Ok(()) } else { Err(Failure::Refuted) }
 }
 
-fn signers(chain: &Chain, pubkey: Option<&str>) -> Result<Check, Failure> {
-    let what = || "signer".to_owned();
-    let keys = chain.signers();
+/// The checks of a whole ledger.
+fn whole_chain(chain: &Chain, args: &Verify) -> Result<Vec<Check>, Failure> {
+    let lines = output::counted(chain.lines().len() as u64, "line");
+    let detail = format!(
+        "{lines}, each holds the hash of the one before; every charge is signed; head {}",
+        chain.head()
+    );
+    let mut checks = vec![Check("chain".into(), Some(true), detail)];
+    checks.push(signers(&chain.signed(), args)?);
+    checks.push(within(chain));
+    checks.extend(parts(chain));
+    checks.extend(args.head.as_ref().map(|head| match chain.line_of(head) {
+        Some(line) => {
+            let later = output::counted((chain.lines().len() - line) as u64, "line");
+            Check("head".into(), Some(true), format!("the given head is that of line {line}; {later} later"))
+        }
+        None => Check("head".into(), Some(false), NO_HEAD.into()),
+    }));
+    checks.extend(charged_here(chain, &args.release));
+    if args.release.is_empty() && args.head.is_none() {
+        let why = "whether lines were cut off the end shows only beside a release or a published head: --release FILE, --head HASH";
+        checks.push(Check("releases".into(), None, why.into()));
+    }
+    Ok(checks)
+}
+
+/// Whether trusted keys signed the lines, given with their keys and days, oldest first.
+fn signers(signed: &[(String, String)], args: &Verify) -> Result<Check, Failure> {
+    let check = |passed: Option<bool>, detail: String| Ok(Check("signer".into(), passed, detail));
+    let mut keys: Vec<&str> = Vec::new();
+    for (key, _) in signed {
+        if !keys.contains(&key.as_str()) {
+            keys.push(key);
+        }
+    }
     if let Some(key) = keys.iter().find(|key| is_not_private_key(key)) {
         let why =
             format!("NOT PRIVATE: {key} is the key everybody has, so anybody can have written these lines");
-        return Ok(Check(what(), Some(false), why));
+        return check(Some(false), why);
     }
-    let Some(pubkey) = pubkey else {
+    if let Some(folder) = &args.keys {
+        return match verify::trusted(&[], Some(folder))? {
+            Err(e) => check(Some(false), e.to_string()),
+            Ok(trusted) => {
+                let (passed, detail) = listed(signed, &trusted);
+                check(passed, detail)
+            }
+        };
+    }
+    let Some(pubkey) = &args.pubkey else {
         let said = if keys.is_empty() { "nobody yet".into() } else { keys.join(", ") };
-        return Ok(Check(
-            what(),
-            None,
-            format!("no public key was given, so who signed is not known: {said}"),
-        ));
+        return check(None, format!("no public key was given, so who signed is not known: {said}"));
     };
     let key = verify::read_key(pubkey)?;
     let key = public_key_text(&key).map_err(|e| Failure::Message(e.to_string()))?;
-    Ok(match keys.iter().find(|k| **k != key) {
-        None if keys.is_empty() => Check(what(), None, "nothing is charged, so nothing is signed".into()),
-        None => Check(
-            what(),
+    match keys.iter().find(|k| **k != key) {
+        None if keys.is_empty() => check(None, "nothing is charged, so nothing is signed".into()),
+        None => check(
             Some(true),
             "the given public key signed every charge, and with the first one the bound".into(),
         ),
         Some(other) => {
-            Check(what(), Some(false), format!("{other} signed charges, not only the given public key {key}"))
+            check(Some(false), format!("{other} signed charges, not only the given public key {key}"))
         }
-    })
+    }
+}
+
+/// Lines of keys that were revoked or replaced since hold if a line below them is signed by a key that still holds: that signature is one of all that is above it.
+fn listed(signed: &[(String, String)], trusted: &Trusted) -> (Option<bool>, String) {
+    if let Some((key, _)) = signed.iter().find(|(key, _)| !trusted.knows(key)) {
+        return (Some(false), format!("{key} signed lines, and the list of keys does not have it"));
+    }
+    let last = signed.iter().rposition(|(key, day)| trusted.holds(key, day, None).is_ok());
+    let after = last.map_or(0, |last| last + 1);
+    match signed.get(after..) {
+        Some([(key, day), ..]) => {
+            let why = trusted.holds(key, day, None).err().unwrap_or_default();
+            (Some(false), format!("{why}; no key that holds has signed a line below"))
+        }
+        _ if signed.is_empty() => (None, "nothing is charged, so nothing is signed".into()),
+        _ => (Some(true), "keys of the list signed every charge, and the last line's key holds".into()),
+    }
 }
 
 fn within(chain: &Chain) -> Check {
@@ -382,21 +432,26 @@ fn charged_here(chain: &Chain, paths: &[PathBuf]) -> Vec<Check> {
             (Found::Charged(line) | Found::Open(line), Some((other, _))) => {
                 (false, format!("it and {other} name one charge, line {line}: it pays for one of them"))
             }
-            (Found::Open(line), None) => (
-                false,
-                format!(
-                    "what it names was charged in line {line}, but no line says that this file came of it: a run was killed just then, or the \
-                     line that says so was cut off. Another file may have come of the charge as well"
-                ),
-            ),
-            (Found::Charged(line), None) => {
-                (true, format!("charged in line {line}, and what came of that charge is this file"))
-            }
+            (Found::Open(line), None) => (false, open(line)),
+            (Found::Charged(line), None) => (true, charged(line)),
         };
         checks.push(Check(what.clone(), Some(passed), detail));
         before.push((what, release));
     }
     checks
+}
+
+/// What is said of a release whose charge became it.
+fn charged(line: usize) -> String {
+    format!("charged in line {line}, and what came of that charge is this file")
+}
+
+/// What is said of a release whose charge nothing closes.
+fn open(line: usize) -> String {
+    format!(
+        "what it names was charged in line {line}, but no line says that this file came of it: a run was killed just then, or the \
+         line that says so was cut off. Another file may have come of the charge as well"
+    )
 }
 
 fn export(args: &Export) -> Outcome {

@@ -19,6 +19,7 @@ pub mod infer;
 mod init;
 mod inspect;
 mod keygen;
+mod keys;
 mod ledger;
 pub mod output;
 mod page;
@@ -32,6 +33,7 @@ mod records;
 pub mod refusal;
 mod release;
 mod schema;
+mod sign;
 mod signing;
 mod source;
 mod terminal;
@@ -72,6 +74,8 @@ enum Verb {
     Plan(plan::Args),
     Release(release::Args),
     Keygen(keygen::Args),
+    Keys(keys::Args),
+    Sign(sign::Args),
     Describe(describe::Args),
     Query(query::Args),
     Ask(ask::Args),
@@ -233,6 +237,8 @@ fn verb(verb: Verb, watch: &Watch) -> Outcome {
         Verb::Plan(args) => plan::run(&args, watch),
         Verb::Release(args) => release::run(&args, watch),
         Verb::Keygen(args) => keygen::run(&args, watch),
+        Verb::Keys(args) => keys::run(&args),
+        Verb::Sign(args) => sign::run(&args, watch),
         Verb::Describe(args) => describe::run(&args),
         Verb::Query(args) => query::run(&args, watch),
         Verb::Ask(args) => ask::run(&args, watch),

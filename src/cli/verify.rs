@@ -2,21 +2,29 @@
 
 use super::{Failure, Outcome, output};
 use crate::audit;
-use crate::release::{self, Release};
+use crate::release::trusted::Trusted;
+use crate::release::{self, Release, ReleaseError};
 use crate::watch::Watch;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Check a release's signature, hashes, format and privacy arithmetic.
 ///
 /// Exit code 0 if the release is VERIFIED, 1 if it is not, 2 if the file cannot be read.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  margins verify out/town.margins --pubkey agency.pub")]
+#[command(after_help = "Examples:\n  margins verify out/town.margins --pubkey agency.pub\n  \
+    margins verify out/town.margins --keys trusted --require 2")]
 pub struct Args {
     /// The release
     file: PathBuf,
-    /// The public key you trust: a .pub file, or its line of base64
+    /// The public key you trust: a .pub file, or its line of base64; of several, each may have signed
     #[arg(long, value_name = "KEY")]
-    pubkey: Option<String>,
+    pubkey: Vec<String>,
+    /// The folder with the list of keys you trust, which `margins keys` makes
+    #[arg(long, value_name = "DIR", conflicts_with = "pubkey")]
+    keys: Option<PathBuf>,
+    /// How many of those keys must have signed the whole file; `margins sign` adds a signature
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=9))]
+    require: Option<u8>,
     /// The recipient whose copy this must be
     #[arg(long, value_name = "NAME")]
     recipient: Option<String>,
@@ -29,12 +37,24 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, watch: &Watch) -> Outcome {
-    let key = args.pubkey.as_deref().map(read_key).transpose()?;
+    let (key, trusted) = match (&args.pubkey[..], &args.keys, args.require) {
+        ([], None, Some(_)) => {
+            return Err(Failure::Message(
+                "--require counts keys that you trust: --keys DIR, or --pubkey KEY for each".into(),
+            ));
+        }
+        ([], None, None) => (None, None),
+        ([one], None, None) => (Some(read_key(one)?), None),
+        (keys, folder, _) => (None, Some(trusted(keys, folder.as_deref())?)),
+    };
     let mut records = None;
     let report = match Release::open(&args.file) {
         Ok(release) => {
             let release = release.watched(watch);
             let mut report = audit::audit(&release, key.as_deref())?;
+            if let Some(trusted) = &trusted {
+                report.signed_by(&release, trusted, args.require.map(usize::from))?;
+            }
             if let Some(wanted) = &args.recipient {
                 report.made_for(&release, wanted);
             }
@@ -43,7 +63,7 @@ pub fn run(args: &Args, watch: &Watch) -> Outcome {
             }
             report
         }
-        Err(release::ReleaseError::Io(e)) => {
+        Err(ReleaseError::Io(e)) => {
             return Err(Failure::Message(format!("{}: {e}", output::path(&args.file))));
         }
         // The file is there and is not a sound release: that is an answer, not a mishap.
@@ -65,6 +85,27 @@ pub fn run(args: &Args, watch: &Watch) -> Outcome {
     }
     let same = records.is_none_or(|(_, differs)| differs.is_none());
     if report.passed() && same { Ok(()) } else { Err(Failure::Refuted) }
+}
+
+/// The keys that are trusted: given ones, or those of a folder's list. What cannot be read is a mishap; a list that does not hold is an answer.
+pub(super) fn trusted(
+    keys: &[String],
+    folder: Option<&Path>,
+) -> Result<Result<Trusted, ReleaseError>, Failure> {
+    let Some(folder) = folder else {
+        let keys = keys.iter().map(|key| read_key(key)).collect::<Result<Vec<_>, _>>()?;
+        return Ok(Trusted::given(&keys));
+    };
+    match Trusted::folder(folder, &super::today()) {
+        Err(ReleaseError::Io(e)) => Err(no_list(folder, &e)),
+        other => Ok(other),
+    }
+}
+
+/// Why there is no list of keys in a folder.
+pub(super) fn no_list(folder: &Path, e: &std::io::Error) -> Failure {
+    let has = "a folder of keys has list.pub, keys.json and keys.json.minisig";
+    Failure::Message(format!("{}: {e}: {has}", output::path(folder)))
 }
 
 /// A key given as a file or as itself.

@@ -32,6 +32,28 @@ pub(super) fn hash(entry: &Entry) -> Result<String, canonical::CanonicalError> {
     Ok(blake3::hash(message.strip_suffix(b"\n").unwrap_or(&message)).to_hex().to_string())
 }
 
+/// The entry that a whole line is, in the one way in which it can be written.
+pub(super) fn entry_of(line: &[u8]) -> Result<Entry, String> {
+    canonical::check(line).map_err(|at| format!("not canonical JSON at byte {at}"))?;
+    let entry: Entry = serde_json::from_slice(line).map_err(|e| e.to_string())?;
+    // What is not a field of an entry does not come back.
+    match canonical::to_bytes(&entry).ok().as_deref() == Some(line) {
+        true => Ok(entry),
+        false => Err("it has a field that no entry has".into()),
+    }
+}
+
+/// Whether the signature of an entry of this account is that of its signer.
+pub(super) fn signed(entry: &Entry, id: &str) -> Result<(), String> {
+    let (Some(signer), Some(signature)) = (&entry.signer, &entry.signature) else {
+        return Err("it is not signed".into());
+    };
+    let wrong =
+        |e: &dyn std::fmt::Display| format!("its signature does not hold ({e}): it was changed, or forged");
+    let message = entry.message().map_err(|e| e.to_string())?;
+    signature::verify_words(signer, &message, signature, &comment(id)).map_err(|e| wrong(&e))
+}
+
 /// What a signature's trusted comment says.
 pub(super) fn comment(id: &str) -> String {
     format!("margins ledger {id}")
@@ -58,16 +80,10 @@ impl Chain {
             if !line.ends_with(b"\n") {
                 return Err(LedgerError::Torn { line: i + 1, closing: chain.closes(line) });
             }
-            canonical::check(line).map_err(|at| line_error(format!("not canonical JSON at byte {at}")))?;
-            let entry: Entry =
-                serde_json::from_slice(line).map_err(|e| match i == 0 && is_first_kind(line) {
-                    true => LedgerError::FirstKind,
-                    false => line_error(e.to_string()),
-                })?;
-            // What is not a field of an entry does not come back.
-            if canonical::to_bytes(&entry).ok().as_deref() != Some(line) {
-                return Err(line_error("it has a field that no entry has".into()));
-            }
+            let entry = entry_of(line).map_err(|why| match i == 0 && is_first_kind(line) {
+                true => LedgerError::FirstKind,
+                false => line_error(why),
+            })?;
             if entry.previous != chain.head() {
                 return Err(LedgerError::Chain { line: i + 1 });
             }
@@ -110,20 +126,7 @@ impl Chain {
             (Said::Charged(charge), _) => self.same_unit(charge)?,
             (Said::Sealed { .. }, _) => {}
         }
-        self.signed(entry)
-    }
-
-    /// Whether the signature of an entry is that of its signer.
-    fn signed(&self, entry: &Entry) -> Result<(), String> {
-        let (Some(signer), Some(signature)) = (&entry.signer, &entry.signature) else {
-            return Err("it is not signed".into());
-        };
-        let wrong = |e: &dyn std::fmt::Display| {
-            format!("its signature does not hold ({e}): it was changed, or forged")
-        };
-        let message = entry.message().map_err(|e| e.to_string())?;
-        let id = self.id().unwrap_or_default();
-        signature::verify_words(signer, &message, signature, &comment(id)).map_err(|e| wrong(&e))
+        signed(entry, self.id().unwrap_or_default())
     }
 
     /// Charges of one account protect the same unit: else they do not add up.
@@ -219,15 +222,10 @@ impl Chain {
         self.lines.last().map_or(ROOT, |(hash, _)| hash)
     }
 
-    /// The keys that signed, in the order of their first line.
-    pub fn signers(&self) -> Vec<&str> {
-        let mut keys: Vec<&str> = Vec::new();
-        for key in self.lines.iter().filter_map(|(_, e)| e.signer.as_deref()) {
-            if !keys.contains(&key) {
-                keys.push(key);
-            }
-        }
-        keys
+    /// Who signed which lines, oldest first: the key and the day that the line says.
+    pub fn signed(&self) -> Vec<(String, String)> {
+        let signed = |e: &Entry| Some((e.signer.clone()?, e.day.clone()));
+        self.lines.iter().filter_map(|(_, e)| signed(e)).collect()
     }
 
     /// The line of this hash, counted from 1.

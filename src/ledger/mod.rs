@@ -16,11 +16,13 @@
 //! | [`spent`] | what the charges come to |
 //! | `bound` | all that may be spent, and what is left |
 //! | [`published`] | whether the releases that are out were charged here |
+//! | [`proof`] | the lines from a release's charge to a later head, which show the same to who has only that head |
 
 mod bound;
 mod chain;
 mod charge;
 mod entry;
+pub mod proof;
 pub mod published;
 pub mod spent;
 #[cfg(test)]

@@ -6,7 +6,7 @@
 
 use super::chain::Chain;
 use super::charge::Alone;
-use super::entry::Said;
+use super::entry::{Entry, Said};
 use crate::release::Manifest;
 use std::io;
 
@@ -30,7 +30,17 @@ pub(crate) fn look(chain: &Chain, manifest: &Manifest, blake3: impl FnOnce() -> 
         Ok(line) => line,
         Err(why) => return Found::Not(why),
     };
-    let Some(files) = chain.sealed(&account.head) else { return Found::Open(line) };
+    became(line, chain.sealed(&account.head), manifest, blake3)
+}
+
+/// Whether what a charge became is this file: `files` are what the line that closes it names.
+pub(crate) fn became(
+    line: usize,
+    files: Option<&[String]>,
+    manifest: &Manifest,
+    blake3: impl FnOnce() -> io::Result<String>,
+) -> Found {
+    let Some(files) = files else { return Found::Open(line) };
     let hash = match blake3() {
         Ok(hash) => hash,
         Err(e) => return Found::Not(format!("it cannot be read: {e}")),
@@ -49,7 +59,7 @@ pub(crate) fn look(chain: &Chain, manifest: &Manifest, blake3: impl FnOnce() -> 
 }
 
 /// The line that a release names, if it is the release's charge.
-fn charged(chain: &Chain, manifest: &Manifest) -> Result<usize, String> {
+pub(super) fn charged(chain: &Chain, manifest: &Manifest) -> Result<usize, String> {
     let Some(account) = &manifest.account else { return Err("it names no account".into()) };
     if chain.lines().is_empty() {
         return Err("this ledger is empty: it was lost, or another one was charged".into());
@@ -65,24 +75,28 @@ fn charged(chain: &Chain, manifest: &Manifest) -> Result<usize, String> {
         ));
     };
     let Some((_, entry)) = chain.lines().get(line - 1) else { return Err("there is no such line".into()) };
-    let Said::Charged(charge) = &entry.said else {
+    if entry.charge().is_none() {
         return Err(format!("line {line}, which it names, is no charge"));
-    };
-    let same = line as u64 == account.line
-        && charge.spec_blake3 == manifest.sources.spec
+    }
+    match line as u64 == account.line && charges(entry, manifest) {
+        true => Ok(line),
+        false => {
+            Err(format!("line {line}, which it names, charges something else, or another key signed it"))
+        }
+    }
+}
+
+/// Whether a line is the charge that a release says was made for it, signed by the release's key.
+pub(super) fn charges(entry: &Entry, manifest: &Manifest) -> bool {
+    let (Said::Charged(charge), Some(account)) = (&entry.said, &manifest.account) else { return false };
+    charge.spec_blake3 == manifest.sources.spec
         && charge.unit == account.name.unit
         && charge.unit_of == account.name.unit_of
         && charge.part == account.name.part
         && charge.neighbours == manifest.privacy.neighbours
         && (charge.currency, charge.charged) == (account.charged.currency, account.charged.amount)
         && charge.alone == manifest.privacy.lossless().and_then(Alone::of).filter(|_| charge.unit_of == 1)
-        && entry.signer.as_deref() == Some(&manifest.signer.public_key);
-    match same {
-        true => Ok(line),
-        false => {
-            Err(format!("line {line}, which it names, charges something else, or another key signed it"))
-        }
-    }
+        && entry.signer.as_deref() == Some(&manifest.signer.public_key)
 }
 
 /// Whether two different files name one charge though they are not two recipients' copies of one measuring: it paid for one of them.

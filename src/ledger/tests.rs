@@ -74,7 +74,7 @@ fn charges_add_up_and_the_bound_holds() {
     ledger.sealed(&a, &[&ROOT.replace('0', "f")], &key, DAY).unwrap();
     let chain = ledger.chain().unwrap();
     assert_eq!((chain.spent().epsilon, chain.spent().rho), (Some(x("1")), x("5/18")));
-    assert_eq!((chain.open(), chain.lines().len(), chain.signers().len()), (1, 5, 1));
+    assert_eq!((chain.open(), chain.lines().len(), chain.signed().len()), (1, 5, 3));
     // What is left, exactly; a hair more is refused, and the rest is taken.
     let Err(LedgerError::Bound { left, .. }) = ledger.charge(epsilon("1.000000001"), &key, DAY) else {
         panic!()
@@ -222,7 +222,7 @@ fn tampering_shows() {
     // With another key all of it can be forged, and then the key shows.
     let again = Ledger::at(ledger.path().with_file_name("forged.jsonl"), "people").unwrap();
     again.charge(charge("a", Currency::Rho, "1/8"), &other, DAY).unwrap();
-    assert_eq!(again.chain().unwrap().signers(), [other.public_key()]);
+    assert!(again.chain().unwrap().signed().iter().all(|(key, _)| *key == other.public_key()));
     // A ledger is of one dataset.
     assert!(matches!(Ledger::at(ledger.path(), "firms"), Err(LedgerError::Other { .. })));
 }
@@ -551,4 +551,59 @@ fn schema() {
         super::SCHEMA,
         &format!("{:#}\n", schemars::schema_for!(super::Entry).to_value()),
     );
+}
+
+/// From a release's charge to a head, line by line; and nothing else passes for it.
+#[test]
+fn proofs_hold_line_by_line() {
+    let (_dir, ledger) = ledger();
+    let (key, other) = (key(), key());
+    ledger.bind(in_rho("2"), DAY).unwrap();
+    ledger.charge(rho("1/2"), &key, DAY).unwrap();
+    let early = ledger.chain().unwrap().head().to_owned();
+    let receipt = ledger.charge(rho("1/4"), &key, DAY).unwrap();
+    ledger.sealed(&receipt, &[&file('1')], &key, DAY).unwrap();
+    ledger.charge(rho("1/8"), &other, DAY).unwrap();
+    let (chain, bytes) = (ledger.chain().unwrap(), fs::read(ledger.path()).unwrap());
+    let ours = manifest(&receipt, "1/4", &key);
+    let of = |head: Option<&str>| proof::of(&chain, &bytes, &ours, head);
+    let text = String::from_utf8(of(None).unwrap()).unwrap();
+    assert!(proof::is_proof(text.as_bytes()) && !proof::is_proof(&bytes));
+    let read = proof::read(text.as_bytes(), &ours).unwrap();
+    assert_eq!((read.line, read.later, read.head.as_str()), (4, 2, chain.head()));
+    assert_eq!(read.files, Some(vec![file('1')]));
+    let keys: Vec<String> = read.signed.into_iter().map(|(key, _)| key).collect();
+    assert_eq!(keys, [key.public_key(), key.public_key(), other.public_key()]);
+    // To its own line alone; never to a head of before, or of nothing.
+    let own = of(Some(&receipt.charge)).unwrap();
+    assert_eq!(proof::read(&own, &ours).unwrap().head, receipt.charge);
+    assert!(of(Some(&early)).unwrap_err().contains("before its charge"));
+    assert_eq!(of(Some(&file('9'))).unwrap_err(), proof::NO_HEAD);
+    // Whatever is changed shows: a line left out, exchanged, said twice, cut, or from another ledger.
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let refused = |lines: &[&str]| assert!(proof::read(lines.concat().as_bytes(), &ours).is_err());
+    assert!(proof::read(lines.concat().as_bytes(), &ours).is_ok());
+    refused(&lines[1..]);
+    refused(&[lines[0], lines[2]]);
+    refused(&[lines[0], lines[2], lines[1]]);
+    refused(&[lines[0], lines[1], lines[1]]);
+    refused(&[]);
+    let whole = std::str::from_utf8(&bytes).unwrap();
+    refused(&whole.split_inclusive('\n').collect::<Vec<_>>());
+    refused(&[lines[0], lines[1], lines[2].trim_end()]);
+    for (i, line) in lines.iter().enumerate() {
+        let mut changed = lines.clone();
+        let said = line.replace(DAY, "2026-01-30");
+        changed[i] = &said;
+        refused(&changed);
+        // The hash leaves the signature out; the signature still must be one.
+        let at = line.find("\"signature\":\"").unwrap() + 40;
+        let mut bent = (*line).to_owned();
+        bent.replace_range(at..at + 1, if &line[at..at + 1] == "A" { "B" } else { "A" });
+        changed[i] = &bent;
+        refused(&changed);
+    }
+    // Another release's charge.
+    assert!(proof::read(text.as_bytes(), &manifest(&receipt, "1/5", &key)).is_err());
+    assert!(proof::read(text.as_bytes(), &manifest(&receipt, "1/4", &other)).is_err());
 }

@@ -41,18 +41,24 @@ pub fn key(
     passphrase: impl FnOnce(&Path) -> Result<Zeroizing<String>, MakeError>,
 ) -> Result<(SigningKey, Option<String>), MakeError> {
     match file {
-        Some(path) => {
-            let about = |e: KeyError| MakeError::about(path, &e);
-            match spec::regular(path).map_err(KeyError::from).and_then(|_| SigningKey::load(path, None)) {
-                Err(KeyError::NeedsPassphrase) => {
-                    let passphrase = passphrase(path)?;
-                    Ok((SigningKey::load(path, Some(&passphrase)).map_err(about)?, None))
-                }
-                other => Ok((other.map_err(about)?, exposed(path))),
-            }
-        }
+        Some(path) => of_file(path, passphrase),
         None if spec.demo => Ok((SigningKey::throw_away().map_err(failed)?, None)),
         None => Err(MakeError::NoKey),
+    }
+}
+
+/// The key of a file; `passphrase` is asked for if there is one.
+pub fn of_file(
+    path: &Path,
+    passphrase: impl FnOnce(&Path) -> Result<Zeroizing<String>, MakeError>,
+) -> Result<(SigningKey, Option<String>), MakeError> {
+    let about = |e: KeyError| MakeError::about(path, &e);
+    match spec::regular(path).map_err(KeyError::from).and_then(|_| SigningKey::load(path, None)) {
+        Err(KeyError::NeedsPassphrase) => {
+            let passphrase = passphrase(path)?;
+            Ok((SigningKey::load(path, Some(&passphrase)).map_err(about)?, None))
+        }
+        other => Ok((other.map_err(about)?, exposed(path))),
     }
 }
 

@@ -2,8 +2,9 @@
 //!
 //! A session runs in a folder of its own that holds the specs, data and releases of version 1 of `tests/vectors` and the files of
 //! `tests/cmd/files`. Lines that start with `$` are commands: `margins …`, or one of a few helpers (`cp`, `rm`, `ls`,
-//! `cut` a file after some lines, `flip` a bit of its last byte but one, `chmod`). Then comes standard output, standard error with `2> ` before each
-//! line, and `exit N` unless it is 0. Hashes, keys, days and sizes are replaced.
+//! `cut` a file after some lines, `flip` a bit of its last byte but one, `chmod`, `checks` of some names in what a verification said). Then comes standard output, standard error with `2> ` before each
+//! line, and `exit N` unless it is 0. Hashes, keys, days and sizes are replaced. Behind `> FILE` standard output goes into that file, and the word `@FILE` is
+//! its last line.
 //!
 //! `UPDATE=1 cargo test --test cmd` writes what the commands print now; read the difference before keeping it.
 
@@ -128,6 +129,19 @@ fn helper(folder: &Path, words: &[String]) -> String {
             bytes[late] ^= 1;
             std::fs::write(path(1), bytes).unwrap();
         }
+        // Of a list of checks those of some names.
+        "checks" => {
+            let (text, mut shown) = (std::fs::read_to_string(path(1)).unwrap(), false);
+            let lines = text.lines().filter(|line| {
+                let name = line.get(6..).unwrap_or_default();
+                let last = line.starts_with("VERIF") || line.starts_with("WHOLE");
+                if !line.starts_with(' ') {
+                    shown = last || words[2..].iter().any(|w| name.starts_with(w.as_str()));
+                }
+                shown
+            });
+            return steady(&lines.map(|l| format!("{l}\n")).collect::<String>());
+        }
         "ls" if !path(1).exists() => return "no such folder\n".into(),
         "ls" => {
             let mut names: Vec<String> = std::fs::read_dir(path(1))
@@ -157,7 +171,22 @@ pub fn play(script: &str) -> String {
             out.push_str(&helper(folder.path(), &words));
             continue;
         };
-        let run = quiet(program, folder.path()).args(&words[1..]).output().unwrap();
+        let (words, into) = match &words[..] {
+            [words @ .., arrow, file] if arrow == ">" => (words.to_vec(), Some(folder.path().join(file))),
+            words => (words.to_vec(), None),
+        };
+        let last = |word: &String| match word.strip_prefix('@') {
+            Some(file) => {
+                let text = std::fs::read_to_string(folder.path().join(file)).unwrap();
+                text.lines().last().unwrap().to_owned()
+            }
+            None => word.clone(),
+        };
+        let words: Vec<String> = words.iter().map(last).collect();
+        let mut run = quiet(program, folder.path()).args(&words[1..]).output().unwrap();
+        if let Some(file) = into {
+            std::fs::write(file, std::mem::take(&mut run.stdout)).unwrap();
+        }
         let text = |bytes: Vec<u8>| {
             let text = String::from_utf8(bytes).unwrap();
             assert!(!text.contains('\u{1b}'), "colour in a pipe: {command}");

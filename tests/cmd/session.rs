@@ -73,6 +73,11 @@ fn keys() {
 }
 
 #[test]
+fn trusted() {
+    golden("trusted.session");
+}
+
+#[test]
 fn projection() {
     golden("projection.session");
 }
@@ -136,6 +141,7 @@ fn lines_fit_eighty_columns() {
         "describe",
         "untrue",
         "keys",
+        "trusted",
         "projection",
         "refusals",
         "recover",

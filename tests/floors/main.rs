@@ -5,6 +5,7 @@
 mod circles;
 mod climbs;
 mod names;
+mod proof;
 mod tree;
 
 use std::collections::BTreeMap;

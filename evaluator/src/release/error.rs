@@ -63,6 +63,9 @@ pub enum ReleaseError {
     /// The signature or the key is not what the format demands, or does not fit the manifest.
     #[error("the signature is not valid: {0}")]
     Signature(String),
+    /// A list of keys that does not hold.
+    #[error("the list of keys does not hold: {0}")]
+    Keys(String),
     /// A section whose bytes are not those that were signed.
     #[error("section {kind} {index} has been damaged: its hash is not the one that was signed")]
     Hash {

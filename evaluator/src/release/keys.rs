@@ -224,7 +224,7 @@ impl SigningKey {
     }
 
     /// A prehashed signature of all that `data` gives, in minisign's text form.
-    pub(super) fn sign(&self, data: impl Read, trusted: &str) -> Result<String, KeyError> {
+    pub fn sign(&self, data: impl Read, trusted: &str) -> Result<String, KeyError> {
         let signature = minisign::sign(
             Some(&self.public),
             &self.secret,

@@ -20,6 +20,7 @@
 //! | `verify` | every check, one by one, for people |
 //! | [`codec`] | bincode's wire format with one fixed configuration |
 //! | [`wire`] | domain and plan as they are stored |
+//! | [`trusted`] | which keys a reader trusts, and how many of them signed; feature `compile` |
 //! | `writer`, `place`, [`keys`] | sealing; feature `compile` |
 
 pub mod canonical;
@@ -54,6 +55,8 @@ pub mod keys;
 mod place;
 #[cfg(feature = "compile")]
 mod seal_error;
+#[cfg(feature = "compile")]
+pub mod trusted;
 #[cfg(feature = "compile")]
 mod writer;
 

@@ -14,15 +14,22 @@ pub const NOT_PRIVATE_PUBLIC_KEY: &str = "RWR0TOycRz0cUe0S537v4VMiB75JoiMrJuy5lP
 /// The unsigned first line of every signature of a release.
 pub(super) const UNTRUSTED: &str = "signature by margins, verify with minisign";
 
-/// Whether a key is the one everybody has, whatever its number: minisign writes `Ed`, 8 bytes of any number, and the 32 bytes that are the key. Those are
-/// the characters from the 15th on and four bits of the 14th.
-pub fn is_not_private_key(line: &str) -> bool {
+/// The 32 bytes that are a key, whatever its number: minisign writes `Ed`, 8 bytes of any number, and those. They are the characters from the 15th on and
+/// four bits of the 14th.
+fn material(line: &str) -> Option<(usize, &[u8])> {
     const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let key = |line: &str| -> Option<(usize, Vec<u8>)> {
-        let (first, rest) = line.as_bytes().get(13..)?.split_first()?;
-        Some((ALPHABET.iter().position(|c| c == first)? % 16, rest.to_vec()))
-    };
-    key(line).is_some() && key(line) == key(NOT_PRIVATE_PUBLIC_KEY)
+    let (first, rest) = line.as_bytes().get(13..)?.split_first()?;
+    Some((ALPHABET.iter().position(|c| c == first)? % 16, rest))
+}
+
+/// Whether two lines are one key, whatever their numbers.
+pub(super) fn same_key(a: &str, b: &str) -> bool {
+    material(a).is_some() && material(a) == material(b)
+}
+
+/// Whether a key is the one everybody has, whatever its number.
+pub fn is_not_private_key(line: &str) -> bool {
+    same_key(line, NOT_PRIVATE_PUBLIC_KEY)
 }
 
 /// The base64 line of a public key, given that line alone or a whole `.pub` file.
@@ -71,6 +78,13 @@ pub(super) fn parse(text: &[u8], trusted: &str) -> Result<Signature, ReleaseErro
 /// Whether `signature` is this key's prehashed signature of `bytes`.
 pub(super) fn verify(key: &PublicKey, bytes: &[u8], signature: &Signature) -> Result<(), ReleaseError> {
     key.verify(bytes, signature, false).map_err(|e| ReleaseError::Signature(e.to_string()))
+}
+
+/// Whether a text is this key's prehashed signature of these bytes, whatever its comments say: stock minisign's, too.
+#[cfg(feature = "compile")]
+pub(super) fn verify_text(key: &str, bytes: &[u8], text: &str) -> Result<(), ReleaseError> {
+    let signature = Signature::decode(text).map_err(|e| ReleaseError::Signature(e.to_string()))?;
+    verify(&parse_key(key)?, bytes, &signature)
 }
 
 /// Whether `words` are this key's signature of `bytes` and of a trusted comment: a minisign signature without the lines that

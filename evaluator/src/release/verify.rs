@@ -143,6 +143,23 @@ impl Release {
         Ok(self.pass(&mut |_| {})?.1)
     }
 
+    /// Which of these keys made a signature of all bytes, whatever the comments in its text say.
+    #[cfg(feature = "compile")]
+    pub(super) fn signer_among(&self, text: &str, keys: &[&str]) -> Result<Option<usize>, ReleaseError> {
+        let wrong = |e: minisign_verify::Error| ReleaseError::Signature(e.to_string());
+        let signed = minisign_verify::Signature::decode(text).map_err(wrong)?;
+        for (i, key) in keys.iter().enumerate() {
+            let key = signature::parse_key(key)?;
+            // Of another key's number.
+            let Ok(mut stream) = key.verify_stream(&signed) else { continue };
+            self.pass(&mut |chunk| stream.update(chunk))?;
+            if stream.finalize().is_ok() {
+                return Ok(Some(i));
+            }
+        }
+        Ok(None)
+    }
+
     /// One pass: the header and the table, every section, the manifest and the signature. Each section's hash, and that of
     /// the file; `see` is shown every byte.
     fn pass(&self, see: &mut dyn FnMut(&[u8])) -> io::Result<(Vec<[u8; 32]>, String)> {

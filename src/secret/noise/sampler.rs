@@ -181,4 +181,6 @@ fn heads<R: Rng + ?Sized>(bits: &mut R) -> u64 {
 }
 
 #[cfg(test)]
+mod exhaustive;
+#[cfg(test)]
 mod tests;

@@ -1,0 +1,126 @@
+//! `margins keys`: the signed list of an agency's keys.
+
+use super::{Failure, Outcome, output, signing, verify};
+use crate::release::trusted::{KeyList, ListedKey};
+use crate::release::{Release, ReleaseError, is_day, public_key_text};
+use std::io;
+use std::path::PathBuf;
+
+/// Make, change or show the signed list of an agency's keys.
+///
+/// The folder has keys.json, its signature, and list.pub: the key that signs lists, which readers trust. Keep its secret half away from the machine that
+/// releases. `margins verify --keys DIR` and `margins ledger verify --keys DIR` honour the list. Without --key the list is shown.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  margins keys trusted --key list.key --until 2027-12-31 --add agency.pub\n  \
+    margins keys trusted --key list.key --add new.pub --retire agency.pub\n  \
+    margins keys trusted --key list.key --revoke new.pub --still a.margins\n  margins keys trusted"
+)]
+pub struct Args {
+    /// The folder with the list
+    folder: PathBuf,
+    /// The secret key that signs lists
+    #[arg(long, value_name = "FILE")]
+    key: Option<PathBuf>,
+    /// The last day on which this list tells what holds: YYYY-MM-DD
+    #[arg(long, value_name = "DAY", requires = "key")]
+    until: Option<String>,
+    /// Keys that may sign
+    #[arg(long, value_name = "KEY", num_args = 1.., requires = "key")]
+    add: Vec<String>,
+    /// Keys that are replaced: what they signed until today holds
+    #[arg(long, value_name = "KEY", num_args = 1.., requires = "key")]
+    retire: Vec<String>,
+    /// A key that somebody else may have: nothing that it signed holds
+    #[arg(long, value_name = "KEY", requires = "key")]
+    revoke: Option<String>,
+    /// Releases of the revoked key that hold all the same
+    #[arg(long, value_name = "FILE", num_args = 1.., requires = "revoke")]
+    still: Vec<PathBuf>,
+}
+
+pub fn run(args: &Args) -> Outcome {
+    let about = |e: ReleaseError| match e {
+        ReleaseError::Io(e) => verify::no_list(&args.folder, &e),
+        e => output::about(&args.folder, &e),
+    };
+    let Some(path) = &args.key else {
+        let (list, owner) = KeyList::read(&args.folder).map_err(about)?;
+        return output::print(&shown(&list, &owner));
+    };
+    let there = match KeyList::read(&args.folder) {
+        Err(ReleaseError::Io(e)) if e.kind() == io::ErrorKind::NotFound => None,
+        read => Some(read.map_err(about)?),
+    };
+    let key = signing::key(path)?;
+    if let Some((_, owner)) = there.as_ref().filter(|(_, owner)| *owner != key.public_key()) {
+        return Err(Failure::Message(format!("{owner} signs this list, not {}", key.public_key())));
+    }
+    let mut list = match (there, &args.until) {
+        (Some((list, _)), until) => KeyList { until: until.clone().unwrap_or(list.until.clone()), ..list },
+        (None, Some(until)) => KeyList { format: 1, until: until.clone(), keys: Vec::new() },
+        (None, None) => {
+            return Err(Failure::Message(
+                "a new list says until when it tells what holds: --until YYYY-MM-DD".into(),
+            ));
+        }
+    };
+    if !is_day(&list.until) {
+        return Err(Failure::Message(format!(
+            "`{}` is no day: YYYY-MM-DD",
+            crate::visible::visible(&list.until)
+        )));
+    }
+    change(&mut list, args)?;
+    list.sound().map_err(Failure::Message)?;
+    std::fs::create_dir_all(&args.folder).map_err(|e| output::about(&args.folder, &e))?;
+    list.write(&args.folder, &key).map_err(about)?;
+    output::print(&shown(&list, &key.public_key()))
+}
+
+/// What the options say of keys.
+fn change(list: &mut KeyList, args: &Args) -> Outcome {
+    let key = |text: &str| -> Result<String, Failure> { Ok(public_key_text(&verify::read_key(text)?)?) };
+    for text in &args.add {
+        list.keys.push(ListedKey::new(key(text)?));
+    }
+    for text in &args.retire {
+        let listed = listed(list, &key(text)?)?;
+        listed.until.get_or_insert_with(super::today);
+    }
+    if let Some(text) = &args.revoke {
+        let listed = listed(list, &key(text)?)?;
+        listed.revoked.get_or_insert_with(super::today);
+        for path in &args.still {
+            let release = Release::open(path).map_err(|e| output::about(path, &e))?;
+            let hash = release.blake3()?;
+            if !listed.still.contains(&hash) {
+                listed.still.push(hash);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn listed<'a>(list: &'a mut KeyList, key: &str) -> Result<&'a mut ListedKey, Failure> {
+    let found = list.keys.iter_mut().find(|listed| listed.key == key);
+    found.ok_or_else(|| Failure::Message(format!("{key} is not in the list")))
+}
+
+fn shown(list: &KeyList, owner: &str) -> String {
+    let past = if list.until < super::today() { ", which is past: get a newer one" } else { "" };
+    let mut out = format!("list signed by {owner}\ntells until    {}{past}\n", list.until);
+    for listed in &list.keys {
+        let said = match (&listed.revoked, &listed.until) {
+            (Some(since), _) if listed.still.is_empty() => format!("revoked on {since}"),
+            (Some(since), _) => {
+                let files = output::counted(listed.still.len() as u64, "file");
+                format!("revoked on {since}; of what it signed there is {files} that holds")
+            }
+            (None, Some(until)) => format!("replaced: signed until {until}"),
+            (None, None) => "may sign".into(),
+        };
+        out.push_str(&format!("\n{}\n  {said}\n", listed.key));
+    }
+    out
+}
