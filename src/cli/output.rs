@@ -103,9 +103,12 @@ pub(crate) fn print_csv(table: &ResultTable) -> Outcome {
 
 /// Says on standard error what makes numbers untrue besides noise.
 pub fn tell(caveats: &[Caveat], level: f64) {
-    for caveat in caveats {
-        say(&wrapped(&format!("note: {}", caveat.text(level)), 6));
-    }
+    caveats.iter().for_each(|caveat| note(&caveat.text(level)));
+}
+
+/// A note beside data.
+pub fn note(text: &str) {
+    say(&wrapped(&format!("note: {text}"), 6));
 }
 
 /// Takes the file for a picture only if it can be one: what it shows may be the work of hours.

@@ -2,7 +2,7 @@
 
 mod asked;
 mod loss;
-mod sums;
+pub(super) mod sums;
 mod takes;
 
 use super::chart::{Chart, Series, svg};
@@ -318,7 +318,7 @@ fn head(spec: &Spec, planned: &Planned, told: &Promised) -> String {
         spec.name,
         visible(&spec.title),
         crate::audit::wrap(&budget, 70, 10),
-        counted(p.rows().measurements.len() as u64, "group"),
+        counted(sums::groups(p), "group"),
         p.measure.name(),
         p.budgets.name(),
         counted(p.rows().workload.len() as u64, "table"),
@@ -352,8 +352,9 @@ fn foot(planned: &Planned) -> String {
     } else {
         String::new()
     };
+    let of = if planned.sums.is_empty() { "" } else { "of counts: " };
     let total = format!(
-        "total variance {}{weighted}, root-mean-square error {}, {worst} std error {}",
+        "{of}total variance {}{weighted}, root-mean-square error {}, {worst} std error {}",
         figure(p.total),
         figure(p.rms_error()),
         figure(p.max.sqrt())
@@ -530,12 +531,13 @@ fn comparison(request: &Request, candidates: &[Candidate], chosen: usize) -> Str
     order.sort_by(|&a, &b| score(a).total_cmp(&score(b)));
     let error = |p: &Planned| match request.objective {
         Objective::Worst => p.score(request),
-        Objective::Total | Objective::Targets => p.prediction.weighted_total,
+        Objective::Total | Objective::Targets => p.weighted_total(),
     };
     let best = candidates[order[0]].outcome.as_ref().map_or(f64::INFINITY, |p| error(p));
     let frame = |p: &Planned| Frame::new(&request.over(p.plan.measure).cube, &p.plan.levels);
     // Where tables have weights, strategies are compared by the weighted total: that is what is shown.
-    let weighted = candidates.iter().any(|c| c.outcome.as_ref().is_ok_and(|p| has_weights(p)));
+    let summed = candidates.iter().any(|c| c.outcome.as_ref().is_ok_and(|p| !p.sums.is_empty()));
+    let weighted = summed || candidates.iter().any(|c| c.outcome.as_ref().is_ok_and(|p| has_weights(p)));
     let total = if weighted { "weighted total" } else { "total variance" };
     let mut rows = Vec::new();
     let mut reasons: Vec<(Measure, String)> = Vec::new();
@@ -550,8 +552,8 @@ fn comparison(request: &Request, candidates: &[Candidate], chosen: usize) -> Str
                     c.budgets.name(),
                     if c.vast { " *" } else { "" }
                 ),
-                grouped(p.plan.rows().measurements.len() as u64),
-                figure(if weighted { p.prediction.weighted_total } else { p.prediction.total }),
+                grouped(sums::groups(&p.plan)),
+                figure(if weighted { p.weighted_total() } else { p.prediction.total }),
                 figure(p.prediction.rms_error()),
                 figure(p.prediction.max.sqrt()),
                 format!("{:.2}×", error(p) / best),
@@ -566,6 +568,9 @@ fn comparison(request: &Request, candidates: &[Candidate], chosen: usize) -> Str
     let mut out = columns(&["  strategy", "groups", total, "rms", "worst", "vs best", "reads"], &rows);
     if candidates.iter().any(|c| c.vast) {
         out.push_str("  * so many cells that it is only chosen by name\n");
+    }
+    if summed {
+        out.push_str("  (the total is of counts and sums, these in units of their largest value;\n  rms, worst and reads are of counts)\n");
     }
     for (_, why) in reasons {
         out.push_str(&format!("  {}\n", crate::audit::wrap(&why, 76, 4)));
@@ -660,10 +665,10 @@ fn strategy_json(c: &Candidate) -> Value {
             "budgets": c.budgets.name(),
             "applies": true,
             "total_variance": p.prediction.total,
-            "weighted_variance": p.prediction.weighted_total,
+            "weighted_variance": p.weighted_total(),
             "rms_error": p.prediction.rms_error(),
             "max_variance": p.prediction.max,
-            "groups": p.plan.rows().measurements.len(),
+            "groups": sums::groups(&p.plan),
             "cost": p.cost.total,
             "gap": p.certificate.map(|c| c.gap()),
             "vast": c.vast,

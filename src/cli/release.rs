@@ -1,6 +1,7 @@
 //! `margins release`: count, measure, seal, and say what was spent.
 
 use super::output::{counted, figure, grouped, short, sql_name};
+use super::plan::sums::groups;
 use super::refusal::failure;
 use super::signing::Signing;
 use super::{Outcome, output};
@@ -124,7 +125,7 @@ pub fn json(made: &MadeRelease) -> String {
         fields.insert("recipients".into(), about);
     }
     let (name, own) = match &r.job {
-        Job::Tables(choice) => ("measurements", choice.planned.plan.rows().measurements.len().into()),
+        Job::Tables(choice) => ("measurements", groups(&choice.planned.plan).into()),
         Job::Projection(designed) => ("kind", designed.design.shape.name().into()),
     };
     if let Some(fields) = value.as_object_mut() {
@@ -224,10 +225,15 @@ fn texts(spec: &Spec) -> String {
 /// What of tables was measured, and how well they are known.
 fn measured(planned: &Planned, values: u64) -> String {
     let (plan, prediction) = (&planned.plan, &planned.prediction);
+    let of_rows = plan.rows().measurements.len() as u64;
+    let beside = match groups(plan) - of_rows {
+        0 => String::new(),
+        n => format!("          and those of sums in {}\n", counted(n, "group")),
+    };
     format!(
-        "measured  {} noisy integers in {} ({}, {} budgets)\nanswers   {}, {} cells, root-mean-square error {}\n",
+        "measured  {} noisy integers in {} ({}, {} budgets)\n{beside}answers   {}, {} cells, root-mean-square error {}\n",
         grouped(values),
-        counted(plan.rows().measurements.len() as u64, "group"),
+        counted(of_rows, "group"),
         plan.measure.name(),
         plan.budgets.name(),
         counted(plan.rows().workload.len() as u64, "table"),

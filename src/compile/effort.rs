@@ -5,7 +5,7 @@
 //! what happens, what these constants say. They are of one core of the machine of `docs/speed.md`, and meant within a factor of two.
 
 use crate::cube::{Cube, Cuboid, Frame};
-use crate::plan::{Block, Form, Measure, Noise, Plan, limits};
+use crate::plan::{Block, Form, Measure, Measurement, Noise, Plan, Subject, limits};
 use crate::planner::{Candidate, Choice, Objective, Request, answering, largest_asked};
 use crate::release::LISTED_MEASUREMENTS;
 use crate::release::packing::chunks;
@@ -216,23 +216,34 @@ impl Takes {
     }
 }
 
+/// The measurements of tables, each with what it is of.
+fn told(plan: &Plan) -> impl Iterator<Item = (&Subject, &Measurement)> + Clone {
+    let channels = plan.channels.iter().filter(|c| c.subject.has_cells());
+    channels.flat_map(|c| c.measurements.iter().map(|m| (&c.subject, m)))
+}
+
+/// How many things rows add up to beside their number.
+pub(super) fn added(plan: &Plan) -> usize {
+    plan.beside().filter(|c| c.subject.has_cells()).count()
+}
+
 impl Work {
     fn of(cube: &Cube, plan: &Plan, attached: f64, memory: Memory) -> Work {
         let frame = Frame::new(cube, &plan.levels);
-        let blocks = || plan.rows().measurements.iter().map(|m| &m.block);
+        let blocks = || told(plan).map(|(_, m)| &m.block);
         let cells = |b: &Block| frame.cells(b.cuboid());
         let is_component = |b: &&Block| matches!(b.form(), Form::Component | Form::Based);
         let wanted: Vec<&Cuboid> = blocks().map(Block::cuboid).chain(&plan.exact).collect();
         let values: f64 = blocks().map(|b| b.values(&frame) as f64).sum();
         Work {
-            measurements: plan.rows().measurements.len() as f64,
+            measurements: told(plan).count() as f64,
             cells: blocks().map(cells).sum(),
             components: blocks().filter(is_component).map(cells).sum(),
             values,
             file: file(cube, &frame, plan) + attached,
             largest: blocks().map(cells).fold(0.0, f64::max),
-            counting: count::work(cube, &wanted, memory),
-            fields: cube.dimensions.len() as f64,
+            counting: count::work(cube, &wanted, added(plan), memory),
+            fields: (cube.dimensions.len() + plan.summed().count()) as f64,
             read: answering(&frame, plan),
             asked: largest_asked(&frame, plan).map_or(0.0, |t| frame.cells(t)),
         }
@@ -244,13 +255,13 @@ fn file(cube: &Cube, frame: &Frame, plan: &Plan) -> f64 {
     let levels = cube.dimensions.iter().flat_map(|d| &d.levels);
     let domain: f64 = levels.map(|l| l.labels.iter().map(|t| t.len() as f64 + 2.0).sum::<f64>()).sum();
     let dimensions = |c: &Cuboid| 2.0 * c.len() as f64;
-    let measured: f64 = plan
-        .rows()
-        .measurements
-        .iter()
-        .map(|m| bytes::MEASUREMENT + dimensions(m.block.cuboid()) + packed(frame, plan.noise, m))
+    let measured: f64 = told(plan)
+        .map(|(subject, m)| {
+            bytes::MEASUREMENT + dimensions(m.block.cuboid()) + packed(frame, plan.noise, subject, m)
+        })
         .sum();
-    let asked: f64 = plan.rows().workload.iter().map(|t| 4.0 + dimensions(&t.cuboid)).sum();
+    let asked = plan.channels.iter().flat_map(|c| &c.workload);
+    let asked: f64 = asked.map(|t| 4.0 + dimensions(&t.cuboid)).sum();
     let exact: f64 = plan.exact.iter().map(|c| 2.0 * frame.cells(c) + bytes::CLAIM).sum();
     let sections = chunks(plan, frame).len() as f64 + 4.0 + plan.exact.len() as f64;
     let listed = plan.rows().measurements.len().min(LISTED_MEASUREMENTS) as f64;
@@ -265,7 +276,7 @@ fn file(cube: &Cube, frame: &Frame, plan: &Plan) -> f64 {
 }
 
 /// The bytes of a measurement's integers: as wide as the largest noise among so many, or as a count that may well be.
-fn packed(frame: &Frame, noise: Noise, m: &crate::plan::Measurement) -> f64 {
+fn packed(frame: &Frame, noise: Noise, subject: &Subject, m: &Measurement) -> f64 {
     let values = m.block.values(frame) as f64;
     let spread = match m.block.form() {
         // Differences of differences.
@@ -273,7 +284,8 @@ fn packed(frame: &Frame, noise: Noise, m: &crate::plan::Measurement) -> f64 {
         _ => 1.0,
     };
     let tail = noise.reach(m.scale.to_f64(), libm::log(values + 2.0));
-    let counts = m.block.largest(frame, COUNT, 0).unwrap_or(COUNT) as f64 / (spread * spread);
+    let count = COUNT * subject.most(1);
+    let counts = m.block.largest(frame, count, 0).unwrap_or(count) as f64 / (spread * spread);
     // A bit for the sign.
     let bits = libm::ceil(libm::log2((tail * spread).max(counts) + 1.0)) + 1.0;
     1.0 + values * bits / 8.0

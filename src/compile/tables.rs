@@ -1,6 +1,7 @@
 //! Tables: a plan of blocks, each measured with noise of its own.
 
-use super::{Charge, CompileError, effort};
+use super::effort::{self, added};
+use super::{Charge, CompileError};
 use crate::cube::{Cuboid, Frame};
 use crate::ledger::Receipt;
 use crate::plan::Plan;
@@ -105,14 +106,21 @@ impl<'a> Tables<'a> {
 
     /// The bytes that reading, counting and measuring may take, but for rows of units.
     pub fn memory(&self, memory: Memory) -> u64 {
-        let counts = Data::memory(&self.spec.cube, &self.wanted(), rayon::current_num_threads(), memory);
+        let counts = Data::memory(
+            &self.spec.cube,
+            &self.wanted(),
+            added(self.plan()),
+            rayon::current_num_threads(),
+            memory,
+        );
         counts.max(effort::most_memory(&self.spec.cube, self.plan(), self.copies(), memory))
     }
 
-    /// The tables whose counts are measured or published.
+    /// The tables whose counts or sums are measured or published.
     fn wanted(&self) -> Vec<&Cuboid> {
         let plan = self.plan();
-        plan.rows().measurements.iter().map(|m| m.block.cuboid()).chain(&plan.exact).collect()
+        let channels = plan.channels.iter().filter(|c| c.subject.has_cells());
+        channels.flat_map(|c| &c.measurements).map(|m| m.block.cuboid()).chain(&plan.exact).collect()
     }
 
     /// Writes all sections of a copy with zeros in place of what is measured.

@@ -126,6 +126,15 @@ pub fn score(request: &Request, prediction: &Prediction, exact: Option<f64>) -> 
 impl Planned {
     /// What this plan is compared by, see [`score`].
     pub fn score(&self, request: &Request) -> f64 {
-        score(request, &self.prediction, self.ratio)
+        match self.sums.is_empty() {
+            true => score(request, &self.prediction, self.ratio),
+            // They are planned for the total only.
+            false => self.weighted_total(),
+        }
+    }
+
+    /// The weighted total variance of counts and sums, the latter in squares of their largest value.
+    pub fn weighted_total(&self) -> f64 {
+        self.prediction.weighted_total + self.sums.iter().map(|s| s.weighted_total).sum::<f64>()
     }
 }

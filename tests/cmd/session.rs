@@ -124,6 +124,11 @@ fn recipients() {
 }
 
 #[test]
+fn amounts() {
+    golden("amounts.session");
+}
+
+#[test]
 fn help() {
     golden("help.session");
 }
@@ -137,6 +142,7 @@ fn lines_fit_eighty_columns() {
         "ledger",
         "put_back",
         "exposed",
+        "amounts",
         "answers",
         "describe",
         "untrue",

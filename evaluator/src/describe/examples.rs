@@ -4,29 +4,14 @@ use crate::answer::keys::Questions;
 use crate::answer::{Answers, Options};
 use crate::cube::{Cube, Level};
 use crate::projection::answer::Estimator;
-use crate::sql::quote_names;
+use crate::sql::{quoted as name, quoted_level as level_name};
 
 /// No example recovers a table of more cells than that.
 const CELLS: u64 = 10_000;
 
-/// A name as a query must write it.
-fn name(name: &str) -> String {
-    quote_names(name, &[name]).into_owned()
-}
-
 /// A text in SQL's quotes.
-fn quoted(text: &str) -> String {
+fn text(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
-}
-
-/// The levels of a dimension as queries name them: each part in quotes where it must be.
-fn level_name(cube: &Cube, level: Level) -> String {
-    let text = cube.level_name(level);
-    let dimension = &cube.dimensions[level.dimension].name;
-    match text.strip_prefix(dimension.as_str()).and_then(|rest| rest.strip_prefix('.')) {
-        Some(rest) => format!("{}.{}", name(dimension), name(rest)),
-        None => name(&text),
-    }
 }
 
 /// A condition on a level that some of its categories meet: a middle range of numbers, or the first category.
@@ -40,10 +25,10 @@ fn condition(cube: &Cube, level: Level) -> Option<String> {
         let finest = level_name(cube, Level::new(level.dimension, cube.dimensions[level.dimension].finest()));
         return Some(format!("{finest} BETWEEN {low} AND {high}"));
     }
-    categories.labels.first().map(|label| format!("{column} = {}", quoted(label)))
+    categories.labels.first().map(|label| format!("{column} = {}", text(label)))
 }
 
-/// Up to four questions about tables, from the plainest.
+/// Up to five questions about tables, from the plainest.
 pub(super) fn of_tables(answers: &Answers) -> Vec<String> {
     let cube = answers.cube();
     let from = name(answers.name());
@@ -77,8 +62,23 @@ pub(super) fn of_tables(answers: &Answers) -> Vec<String> {
             ));
         }
     }
+    asked.extend(of_amounts(answers, &from));
     asked.retain(|sql| answers.ask(sql, &Options::at(0.95)).is_ok());
     asked
+}
+
+/// One question about the first number that is summed, in its smallest table.
+fn of_amounts(answers: &Answers, from: &str) -> Option<String> {
+    let cube = answers.cube();
+    let plan = answers.release().plan(cube).ok()?;
+    let (quantity, tables) = plan.summed().next()?;
+    let own = tables.iter().filter(|t| !t.cuboid.is_empty());
+    let smallest =
+        own.filter_map(|t| Some((cube.cells(&t.cuboid).filter(|n| *n <= CELLS)?, t))).min_by_key(|s| s.0);
+    let figures = format!("SUM({0}), AVG({0})", name(&quantity.name));
+    let Some((_, table)) = smallest else { return Some(format!("SELECT {figures} FROM {from}")) };
+    let group = table.cuboid.iter().map(|l| level_name(cube, l)).collect::<Vec<_>>().join(", ");
+    Some(format!("SELECT {group}, {figures} FROM {from} GROUP BY {group}"))
 }
 
 /// How the key of a projection is asked for. A key that can be any text is for the reader to name.
@@ -91,7 +91,7 @@ pub(super) fn of_keys(questions: &Questions) -> Vec<String> {
             let dimension = questions.cube().dimensions.iter().find(|d| d.name == *k);
             let label = dimension.and_then(|d| d.levels.last()?.labels.first());
             match label {
-                Some(label) if !questions.is_free(k) => format!("{} = {}", name(k), quoted(label)),
+                Some(label) if !questions.is_free(k) => format!("{} = {}", name(k), text(label)),
                 _ => format!("{} IN ('…', '…')", name(k)),
             }
         })

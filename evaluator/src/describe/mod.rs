@@ -4,11 +4,13 @@
 //! Everything here is read from the file's public parts; the only counts that are looked at are those that the example questions
 //! ask for, and they are not shown.
 
+mod amounts;
 mod ask;
 mod examples;
 mod statement;
 mod text;
 
+pub use amounts::Amount;
 pub use statement::Shown;
 
 use crate::answer::keys::Questions;
@@ -50,6 +52,9 @@ pub struct Description {
     pub tables: Vec<Table>,
     /// How many more there are.
     pub more_tables: u64,
+    /// The numbers whose sums and means can be asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub amounts: Vec<Amount>,
     /// The probability with which `margin` covers.
     pub level: f64,
     /// What is published without noise.
@@ -142,6 +147,7 @@ fn about(m: &Manifest, cube: &Cube, level: f64) -> Description {
         dimensions: dimensions(cube),
         tables: Vec::new(),
         more_tables: 0,
+        amounts: Vec::new(),
         level,
         exact: m.declared.invariants.clone(),
         empty: m.declared.constraints.clone(),
@@ -185,6 +191,7 @@ impl Answers {
             out.tables.push(self.table(t, level)?);
         }
         out.more_tables = plan.rows().workload.len().saturating_sub(tables) as u64;
+        out.amounts = self.amounts(level, tables)?;
         out.untrue = self.caveats(level)?.iter().map(|c| c.text(level)).collect();
         Ok(out)
     }

@@ -1,7 +1,7 @@
 //! What SQL has beside SELECT to find one's way: `SHOW TABLES` and `DESCRIBE name`.
 
 use super::text::{cut, errors_note};
-use super::{Description, Dimension};
+use super::{Amount, Description, Dimension};
 use crate::render::{ColumnKind, ResultCell, ResultColumn, ResultTable};
 use crate::sql::SqlError;
 
@@ -38,9 +38,16 @@ impl Shown {
     pub fn answer(&self, of: &Description) -> Result<ResultTable, SqlError> {
         let one = match self {
             Shown::Tables => return Ok(tables(of)),
-            Shown::One(name) if name.eq_ignore_ascii_case(&of.name) => return Ok(dimensions(of)),
+            Shown::One(name) if name.eq_ignore_ascii_case(&of.name) => {
+                let mut out = dimensions(of);
+                out.notes.extend(of.amounts.iter().map(|a| a.note.clone()));
+                return Ok(out);
+            }
             Shown::One(name) => name,
         };
+        if let Some(amount) = of.amounts.iter().find(|a| a.name.eq_ignore_ascii_case(one)) {
+            return Ok(of_amount(amount, of.level));
+        }
         let levels = of.dimensions.iter().flat_map(|d| &d.levels);
         let same = |name: &str| name.eq_ignore_ascii_case(one);
         if let Some(level) = levels.clone().find(|l| same(&l.name)) {
@@ -50,7 +57,8 @@ impl Shown {
         if let Some(d) = of.dimensions.iter().find(|d| same(&d.name)) {
             return Ok(dimensions(&Description { dimensions: vec![d.clone()], ..of.clone() }));
         }
-        let known: Vec<&str> = levels.map(|l| l.name.as_str()).collect();
+        let amounts = of.amounts.iter().map(|a| a.name.as_str());
+        let known: Vec<&str> = levels.map(|l| l.name.as_str()).chain(amounts).collect();
         let error = SqlError::new(format!("there is nothing called {one} in this release"));
         Err(error.help(format!("known: {}, {}", of.name, known.join(", "))))
     }
@@ -75,11 +83,32 @@ fn tables(of: &Description) -> ResultTable {
         ("std_error", ColumnKind::Number),
         ("margin", ColumnKind::Number),
     ];
-    let mut out = table(&columns, of.tables.iter().map(row).collect(), of.level);
+    let sums = of.amounts.iter().flat_map(|a| {
+        let named = move |t: &super::Table| {
+            let mut row = row(t);
+            row[0] = ResultCell::Label(format!("{}: sums of {}", t.name(), a.name));
+            row
+        };
+        a.tables.iter().map(named)
+    });
+    let rows = of.tables.iter().map(row).chain(sums).collect();
+    let mut out = table(&columns, rows, of.level);
     out.notes.push(errors_note(of));
-    if of.more_tables > 0 {
-        out.notes.push(format!("And {} more tables.", of.more_tables));
+    out.notes.extend(of.amounts.iter().map(|a| a.note.clone()));
+    let more = of.more_tables + of.amounts.iter().map(|a| a.more_tables).sum::<u64>();
+    if more > 0 {
+        out.notes.push(format!("And {more} more tables."));
     }
+    out
+}
+
+/// Bounds and step of a number.
+fn of_amount(amount: &Amount, level: f64) -> ResultTable {
+    let row = [amount.low, amount.high, amount.step].map(ResultCell::Number).to_vec();
+    let columns = ["low", "high", "step"].map(|name| (name, ColumnKind::Number));
+    let mut out = table(&columns, vec![row], level);
+    out.notes.push(amount.note.clone());
+    out.notes.extend(amount.description.clone());
     out
 }
 

@@ -83,19 +83,17 @@ pub(super) fn errors_note(of: &Description) -> String {
     )
 }
 
-fn tables(f: &mut Formatter, of: &Description) -> fmt::Result {
+/// A table of tables, with their errors.
+fn tables(f: &mut Formatter, of: &[Table], level: f64, more: u64) -> fmt::Result {
     let error = |t: &Table| match (t.exact, t.std_error, t.margin) {
         (true, ..) => ["exact".into(), String::new()],
         (_, e, Some(_)) => [e.map_or("–".into(), number), t.margin_text().unwrap_or_default()],
         _ => [String::new(), String::new()],
     };
-    let rows: Vec<(String, String, [String; 2])> = of
-        .tables
-        .iter()
-        .map(|t| (t.name(), t.cells.map_or("any".into(), |n| n.to_string()), error(t)))
-        .collect();
+    let rows: Vec<(String, String, [String; 2])> =
+        of.iter().map(|t| (t.name(), t.cells.map_or("any".into(), |n| n.to_string()), error(t))).collect();
     let wide = |s: &str| s.chars().count();
-    let margin = percent(of.level);
+    let margin = percent(level);
     let cells = rows.iter().map(|r| wide(&r.1)).chain([5]).max().unwrap_or(5);
     let first = rows.iter().map(|r| wide(&r.2[0])).chain([9]).max().unwrap_or(9);
     let second = rows.iter().map(|r| wide(&r.2[1])).chain([wide(&margin)]).max().unwrap_or(9);
@@ -111,10 +109,10 @@ fn tables(f: &mut Formatter, of: &Description) -> fmt::Result {
         let line = format!("  {name:names$}  {n:>cells$}  {std_error:>first$}  {margin:>second$}");
         writeln!(f, "{}", line.trim_end())?;
     }
-    if of.more_tables > 0 {
-        writeln!(f, "  … and {} more", of.more_tables)?;
+    if more > 0 {
+        writeln!(f, "  … and {more} more")?;
     }
-    writeln!(f, "{}", wrapped(&errors_note(of), 0, width.min(WIDTH)))
+    Ok(())
 }
 
 impl Display for Description {
@@ -153,13 +151,26 @@ impl Display for Description {
                 writeln!(f, "  {}", wrapped(&line, 4, width))?;
             }
         }
+        if !self.amounts.is_empty() {
+            writeln!(f, "\nAmounts: SUM, AVG and COUNT of")?;
+        }
+        for amount in &self.amounts {
+            let about = amount.description.as_ref().map_or(String::new(), |d| format!(" {d}."));
+            writeln!(f, "  {}", wrapped(&format!("{}{about}", amount.note), 4, width.min(WIDTH)))?;
+        }
         let what = if self.is_projection() {
             "Counts of keys"
         } else {
             "Tables, and all that can be summed from them"
         };
         writeln!(f, "\n{what}")?;
-        tables(f, self)?;
+        tables(f, &self.tables, self.level, self.more_tables)?;
+        for amount in &self.amounts {
+            let unit = amount.unit.as_ref().map_or(String::new(), |u| format!(", in {u}"));
+            writeln!(f, "\nSums of {}{unit}", amount.name)?;
+            tables(f, &amount.tables, self.level, amount.more_tables)?;
+        }
+        writeln!(f, "{}", wrapped(&errors_note(self), 0, width.min(WIDTH)))?;
         if !self.examples.is_empty() {
             writeln!(f, "\nIt answers, for example")?;
         }

@@ -2,9 +2,10 @@
 
 use super::channel::NO_ROWS;
 use super::{BudgetRule, Channel, Copy, Measure, Measurement, Neighbours, Noise, Subject, Table};
-use crate::cube::Cuboid;
+use crate::cube::{Cuboid, Quantity};
 use crate::exact::Rational;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Everything that decides a release but the data and the noise.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,6 +71,14 @@ impl Plan {
     /// The channels other than rows.
     pub fn beside(&self) -> impl Iterator<Item = &Channel> {
         self.channels.iter().filter(|c| c.subject != Subject::Rows)
+    }
+
+    /// The numbers that are summed, each with the tables of its sums.
+    pub fn summed(&self) -> impl Iterator<Item = (&Arc<Quantity>, &[Table])> {
+        self.channels.iter().filter_map(|c| match &c.subject {
+            Subject::Sum(quantity) => Some((quantity, &c.workload[..])),
+            _ => None,
+        })
     }
 
     /// The measurements of all channels.

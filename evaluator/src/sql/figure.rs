@@ -33,6 +33,8 @@ pub(super) struct Figures<'a> {
 struct Argument {
     value: Filter,
     present: Filter,
+    /// Where the number is an amount, of which `value` and `present` know nothing: for each amount its cells.
+    amounts: Vec<(Arc<Quantity>, Filter)>,
     /// A category that stands for several numbers, with what to say of it. Its value is NaN: it matters only
     /// if such cells are not excluded.
     unclear: Option<String>,
@@ -120,7 +122,7 @@ impl Figures<'_> {
     fn function(&mut self, function: &Function, expr: &tree::Expr) -> Result<Expr, SqlError> {
         let name = called(function).ok_or_else(|| not_possible(function, expr))?;
         let Some(window) = &function.over else {
-            return self.aggregate(name, function, expr);
+            return self.over(name, function, expr, None);
         };
         let total = match &function.args {
             Args::List(list) if name == Name::Sum && function.filter.is_none() => match &list[..] {
@@ -143,12 +145,7 @@ impl Figures<'_> {
                 .at(inner_expr.span())
                 .help(POSSIBLE)
         })?;
-        if let Some(quantity) = self.quantity(inner).cloned() {
-            let rows = self.rows(inner)?;
-            return Ok(self.of_quantity(name, &quantity, &rows, Some(partition)));
-        }
-        let filter = self.total(name, inner, expr)?;
-        Ok(self.add(Aggregate::rows(filter, Some(partition))))
+        self.over(name, inner, expr, Some(partition))
     }
 
     /// The groups whose labels stay fixed in `OVER (PARTITION BY …)`: levels, bands, levels above.
@@ -198,31 +195,42 @@ impl Figures<'_> {
         Some(self.groups.len() + self.bands.len() + known)
     }
 
-    /// COUNT, SUM or AVG without OVER.
-    fn aggregate(&mut self, name: Name, function: &Function, expr: &tree::Expr) -> Result<Expr, SqlError> {
-        if let Some(quantity) = self.quantity(function).cloned() {
-            let rows = self.rows(function)?;
-            return Ok(self.of_quantity(name, &quantity, &rows, None));
-        }
-        if name != Name::Avg {
-            let filter = self.total(name, function, expr)?;
-            return Ok(self.add(Aggregate::rows(filter, None)));
-        }
-        let sum = self.total(Name::Sum, function, expr)?;
-        let count = self.present(function, expr)?;
-        let (sum, count) = (self.add(Aggregate::rows(sum, None)), self.add(Aggregate::rows(count, None)));
-        Ok(Expr::Div(Box::new(sum), Box::new(count)))
+    /// COUNT, SUM or AVG: over the row's own group, or over the groups of a total.
+    fn over(
+        &mut self,
+        name: Name,
+        function: &Function,
+        expr: &tree::Expr,
+        partition: Option<Vec<usize>>,
+    ) -> Result<Expr, SqlError> {
+        let of = match name {
+            Name::Avg => {
+                let sum = self.over(Name::Sum, function, expr, partition.clone())?;
+                let of = self.present(function, expr)?;
+                let count = self.figure_of(Name::Count, of, partition);
+                return Ok(Expr::Div(Box::new(sum), Box::new(count)));
+            }
+            Name::Sum => self.total(function, expr)?,
+            Name::Count => self.present(function, expr)?,
+        };
+        Ok(self.figure_of(name, of, partition))
     }
 
-    /// The number of rows that a function is taken of, if it is one.
-    fn quantity(&self, function: &Function) -> Option<&Arc<Quantity>> {
-        match &function.args {
-            Args::List(list) if list.len() == 1 => self.names.quantity(&list[0]),
-            _ => None,
+    /// The sum or the number of values, where rows have them by their categories and by amounts.
+    fn figure_of(&mut self, name: Name, of: Added, partition: Option<Vec<usize>>) -> Expr {
+        let mut parts = Vec::new();
+        if of.amounts.is_empty() || of.rows.weights.iter().any(|w| *w != 0.0) {
+            parts.push(self.add(Aggregate::rows(of.rows, partition.clone())));
         }
+        for (quantity, rows) in of.amounts {
+            parts.push(self.of_quantity(name, &quantity, &rows, partition.clone()));
+        }
+        let sum = |a: Expr, b| Expr::Add(Box::new(a), Box::new(b));
+        parts.into_iter().reduce(sum).unwrap_or(Expr::Number(0.0))
     }
 
-    /// COUNT, SUM or AVG of a number over these rows: its sum is told by what is measured from the middle, and by how many rows have a value.
+    /// The sum of an amount over these rows, or how many of them have a value: the sum is told by what is measured from the middle, and by that
+    /// number.
     fn of_quantity(
         &mut self,
         name: Name,
@@ -240,13 +248,10 @@ impl Figures<'_> {
             return part(count);
         }
         let times = |by: f64, of: Expr| Expr::Mul(Box::new(Expr::Number(by)), Box::new(of));
-        let mut sum = times(quantity.half_step(), part(Summand::Sum(quantity.clone())));
-        if quantity.needs_count() {
-            sum = Expr::Add(Box::new(sum), Box::new(times(quantity.middle(), part(count.clone()))));
-        }
-        match name {
-            Name::Avg => Expr::Div(Box::new(sum), Box::new(part(count))),
-            Name::Sum | Name::Count => sum,
+        let sum = times(quantity.half_step(), part(Summand::Sum(quantity.clone())));
+        match quantity.needs_count() {
+            true => Expr::Add(Box::new(sum), Box::new(times(quantity.middle(), part(count)))),
+            false => sum,
         }
     }
 
@@ -286,11 +291,8 @@ impl Figures<'_> {
         Ok(())
     }
 
-    /// The weights of COUNT or SUM.
-    fn total(&mut self, name: Name, function: &Function, expr: &tree::Expr) -> Result<Filter, SqlError> {
-        if name == Name::Count {
-            return self.present(function, expr);
-        }
+    /// What SUM adds up.
+    fn total(&mut self, function: &Function, expr: &tree::Expr) -> Result<Added, SqlError> {
         let argument = self.argument(only(function, expr)?)?;
         let rows = self.rows(function)?;
         let filter = rows.and(&argument.value).map_err(|e| SqlError::from(e).at(expr.span()))?;
@@ -309,7 +311,7 @@ impl Figures<'_> {
             _ if filter.weights.iter().any(|w| !w.is_finite()) => {
                 Err(SqlError::new("this number is too large").at(expr.span()))
             }
-            _ => Ok(filter),
+            _ => Added::within(&rows, filter, argument.amounts).map_err(|e| e.at(expr.span())),
         }
     }
 
@@ -343,14 +345,15 @@ impl Figures<'_> {
         }
     }
 
-    /// The weights of COUNT: one for every row that has a value.
-    fn present(&mut self, function: &Function, expr: &tree::Expr) -> Result<Filter, SqlError> {
+    /// What COUNT counts: every row that has a value.
+    fn present(&mut self, function: &Function, expr: &tree::Expr) -> Result<Added, SqlError> {
         let rows = self.rows(function)?;
         if function.args == Args::Star {
-            return Ok(rows);
+            return Ok(Added { rows, amounts: Vec::new() });
         }
         let argument = only(function, expr)?;
         if is_name(function, "count")
+            && self.names.quantity(argument).is_none()
             && let Some(column) = self.names.column(argument)
         {
             column?;
@@ -360,18 +363,21 @@ impl Figures<'_> {
         }
         let argument = self.argument(argument)?;
         self.open(&argument, &rows, expr)?;
-        rows.and(&argument.present).map_err(|e| SqlError::from(e).at(expr.span()))
+        let present = rows.and(&argument.present).map_err(|e| SqlError::from(e).at(expr.span()))?;
+        Added::within(&rows, present, argument.amounts).map_err(|e| e.at(expr.span()))
     }
 
     fn argument(&self, expr: &tree::Expr) -> Result<Argument, SqlError> {
+        if let Some(quantity) = self.names.quantity(expr) {
+            let all = (quantity.clone(), Filter::everything());
+            return Ok(Argument { amounts: vec![all], ..Argument::absent() });
+        }
         match literal(expr) {
             Some(Literal::Number(value, _)) => {
                 return Ok(Argument {
                     value: Filter::constant(value),
                     present: Filter::everything(),
-                    unclear: None,
-                    unknown: Vec::new(),
-                    undecided: Vec::new(),
+                    ..Argument::absent()
                 });
             }
             Some(Literal::Null) => return Ok(Argument::absent()),
@@ -439,8 +445,22 @@ impl Figures<'_> {
             present,
             unclear,
             unknown,
-            undecided: Vec::new(),
+            ..Argument::absent()
         })
+    }
+}
+
+/// What a function adds up or counts: rows by their weights, and what rows in these cells have of amounts.
+struct Added {
+    rows: Filter,
+    amounts: Vec<(Arc<Quantity>, Filter)>,
+}
+
+impl Added {
+    /// These weights of rows, and amounts in these cells of `all` rows.
+    fn within(all: &Filter, rows: Filter, amounts: Vec<(Arc<Quantity>, Filter)>) -> Result<Added, SqlError> {
+        let own = amounts.into_iter().map(|(quantity, cells)| Ok((quantity, all.and(&cells)?)));
+        Ok(Added { rows, amounts: own.collect::<Result<_, SqlError>>()? })
     }
 }
 
@@ -450,6 +470,7 @@ impl Argument {
         Argument {
             value: Filter::constant(0.0),
             present: Filter::constant(0.0),
+            amounts: Vec::new(),
             unclear: None,
             unknown: Vec::new(),
             undecided: Vec::new(),
@@ -461,6 +482,7 @@ impl Argument {
         let condition = &truth.holds;
         let otherwise = condition.clone().complement();
         let (mut unknown, mut undecided) = (Vec::new(), Vec::new());
+        let mut amounts: Vec<(Arc<Quantity>, Filter)> = Vec::new();
         for Undecided { column, units, counted } in truth.undecided()? {
             if counted {
                 undecided.push((column, Fate::Met, units));
@@ -474,6 +496,13 @@ impl Argument {
             for (column, cells) in &of.unknown {
                 unknown.push((*column, part.and(cells)?));
             }
+            for (quantity, cells) in &of.amounts {
+                let cells = part.and(cells)?;
+                match amounts.iter_mut().find(|(known, _)| known == quantity) {
+                    Some((_, all)) => *all = all.plus(&cells)?,
+                    None => amounts.push((quantity.clone(), cells)),
+                }
+            }
             for (column, fate, cells) in &of.undecided {
                 undecided.push((*column, *fate, part.and(cells)?));
             }
@@ -481,6 +510,7 @@ impl Argument {
         Ok(Argument {
             value: condition.and(&then.value)?.plus(&otherwise.and(&self.value)?)?,
             present: condition.and(&then.present)?.plus(&otherwise.and(&self.present)?)?,
+            amounts,
             unclear: then.unclear.or(self.unclear),
             unknown,
             undecided,

@@ -47,7 +47,7 @@ pub use error::{Place, SqlError};
 pub use expression::{Aggregate, Expr, Linear};
 pub use having::{Comparison, Having};
 pub use present::Present;
-pub use quote::quote_names;
+pub use quote::{quote_names, quoted, quoted_level};
 
 use crate::cube::Quantity;
 use crate::cube::{Cube, Filter, Level};

@@ -138,6 +138,12 @@ impl<'a> Names<'a> {
     }
 
     fn unknown(&self, name: &str) -> SqlError {
+        if let Some(amount) = self.quantities.iter().find(|q| q.name.eq_ignore_ascii_case(name)) {
+            let name = quoted(&amount.name);
+            return SqlError::new(format!("{name} is an amount: rows are not told apart by it")).help(format!(
+                "possible are SUM({name}), AVG({name}) and COUNT({name}), also within a CASE; ranges of it need a dimension with `bins`"
+            ));
+        }
         let all = self.all();
         // A level named without its dimension is the likeliest slip: `band` for `age.band`.
         let bare: Vec<&String> = all.iter().filter(|n| n.ends_with(&format!(".{name}"))).collect();

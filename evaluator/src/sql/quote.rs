@@ -3,12 +3,28 @@
 //! SQL reads `marital-status` as a subtraction. A query can only mean the dimension of that name, so known
 //! names that need quotes get them, wherever they stand as a whole word outside quotes and comments.
 
+use crate::cube::{Cube, Level};
 use std::borrow::Cow;
 
 /// Whether SQL takes a name as one word without quotes.
 fn is_plain(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// A name as a query must write it.
+pub fn quoted(name: &str) -> String {
+    quote_names(name, &[name]).into_owned()
+}
+
+/// The name of a level as a query must write it: each part in quotes where it needs them.
+pub fn quoted_level(cube: &Cube, level: Level) -> String {
+    let text = cube.level_name(level);
+    let dimension = &cube.dimensions[level.dimension].name;
+    match text.strip_prefix(dimension.as_str()).and_then(|rest| rest.strip_prefix('.')) {
+        Some(rest) => format!("{}.{}", quoted(dimension), quoted(rest)),
+        None => quoted(&text),
+    }
 }
 
 fn is_word(c: char) -> bool {

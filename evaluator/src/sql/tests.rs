@@ -1,5 +1,6 @@
 //! Queries against brute force, and the exact text of refusals.
 
+mod amounts;
 mod inside;
 
 use super::*;

@@ -1,6 +1,7 @@
 //! `margins export --format …`: tables as files that other tools know, with a description of them all.
 
 use super::super::{Failure, Outcome, output};
+use super::amounts::Summed;
 use super::finished::Finisher;
 use super::tidy::{FIGURES, Tidy};
 use super::{Args, FINISHED, Finish, json_stat, sdmx};
@@ -65,17 +66,10 @@ impl Format {
 /// Writes one table or all of them.
 pub fn run(args: &Args, format: Format, answers: &Answers, watch: &Watch) -> Outcome {
     let cube = answers.cube();
+    let summed = Summed::new(answers)?;
     let tables: Vec<Vec<Level>> = match &args.table {
         Some(names) => vec![super::table(cube, names)?],
-        None => answers
-            .evaluator()
-            .recovery()
-            .plan()
-            .rows()
-            .workload
-            .iter()
-            .map(|t| t.cuboid.iter().collect())
-            .collect(),
+        None => summed.tables(),
     };
     let finisher = args.finish.map(|how| Finisher::new(answers, how)).transpose()?;
     let Some(out) = &args.out else {
@@ -84,9 +78,10 @@ pub fn run(args: &Args, format: Format, answers: &Answers, watch: &Watch) -> Out
                 "several tables are several files: name a folder with --out".into(),
             ));
         };
-        let tidy = Tidy::new(answers, levels, args.level, finisher.as_ref())?;
+        let tidy = Tidy::new(answers, levels, args.level, finisher.as_ref(), &summed)?;
         let bytes = format.bytes(&tidy, answers, &name(cube, levels))?;
         super::output::tell(&answers.caveats(args.level)?, args.level);
+        tidy.notes.iter().for_each(|note| output::note(note));
         return match String::from_utf8(bytes) {
             Ok(text) => output::data(&text),
             Err(_) => Err(Failure::Message("Parquet is no text: name a folder with --out".into())),
@@ -99,13 +94,13 @@ pub fn run(args: &Args, format: Format, answers: &Answers, watch: &Watch) -> Out
     let stage = watch.stage("exporting", tables.len() as u64);
     for levels in &tables {
         stage.advance(1);
-        let tidy = Tidy::new(answers, levels, args.level, finisher.as_ref())?;
+        let tidy = Tidy::new(answers, levels, args.level, finisher.as_ref(), &summed)?;
         let file = format!("{}.{}", stem(cube, levels, &mut taken), format.ending());
         write(watch, &out.join(&file), &format.bytes(&tidy, answers, &name(cube, levels))?)?;
         resources.push(resource(&tidy, format, &file, &name(cube, levels)));
     }
     drop(stage);
-    let package = package(answers, resources, args.level, args.finish)?;
+    let package = package(&summed, answers, resources, args.level, args.finish)?;
     write(watch, &out.join("datapackage.json"), (serde_json::to_string_pretty(&package)? + "\n").as_bytes())?;
     super::output::tell(&answers.caveats(args.level)?, args.level);
     output::print(&format!(
@@ -212,6 +207,7 @@ fn meaning(name: &str) -> &'static str {
 
 /// `datapackage.json` (<https://specs.frictionlessdata.io/data-package/>).
 fn package(
+    summed: &Summed,
     answers: &Answers,
     resources: Vec<Value>,
     level: f64,
@@ -237,8 +233,13 @@ fn package(
         }
         let finished = finish.map(|how| format!("{FINISHED}: {}", how.note().replace('\n', " ")));
         let caveats = answers.caveats(level)?;
-        let notes: Vec<String> =
-            caveats.iter().map(|c| c.text(level)).chain(answers.told()).chain(finished).collect();
+        let notes: Vec<String> = caveats
+            .iter()
+            .map(|c| c.text(level))
+            .chain(answers.told())
+            .chain(summed.notes())
+            .chain(finished)
+            .collect();
         if !notes.is_empty() {
             map.insert("notes".into(), notes.into());
         }

@@ -47,7 +47,9 @@ pub fn dataset(tidy: &Tidy, about: &Manifest, title: &str) -> Value {
             }
             value.push(serde_json::Number::from_f64(numbers[i]).map_or(Value::Null, Value::Number));
         }
-        value.extend(tidy.finished.as_ref().and_then(|f| f.get(at)).map(|&n| Value::from(n)));
+        value.extend(
+            tidy.finished.as_ref().and_then(|f| f.get(at)).map(|n| n.map_or(Value::Null, Value::from)),
+        );
     }
     let mut out = json!({
         "version": "2.0",
@@ -60,8 +62,11 @@ pub fn dataset(tidy: &Tidy, about: &Manifest, title: &str) -> Value {
         "role": { "metric": [metric] },
         "dimension": dimension,
         "value": value,
-        "note": [about.privacy.note, format!("Intervals cover with probability {}.", tidy.level)],
     });
+    let mut notes =
+        vec![about.privacy.note.clone(), format!("Intervals cover with probability {}.", tidy.level)];
+    notes.extend(tidy.notes.iter().cloned());
+    out["note"] = notes.into();
     if let (Value::Object(map), false) = (&mut out, status.is_empty()) {
         map.insert("status".into(), status.into());
     }

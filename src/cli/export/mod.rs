@@ -1,5 +1,6 @@
 //! `margins export`: a whole recovered table, every cell with its interval.
 
+mod amounts;
 mod files;
 mod finished;
 mod json_stat;
@@ -15,6 +16,7 @@ use crate::cube::{Cube, Filter, Level};
 use crate::release::Release;
 use crate::render::{self, ColumnKind, ResultCell, ResultColumn, ResultTable};
 use crate::watch::Watch;
+use amounts::Summed;
 use finished::Finisher;
 use std::path::PathBuf;
 
@@ -119,17 +121,27 @@ fn one(args: &Args, answers: &Answers) -> Outcome {
     let group_by = table(answers.cube(), args.table.as_deref().unwrap_or("total"))?;
     let groups = answers.evaluator().aggregate(&Filter::everything(), &group_by)?;
     let estimates: Vec<f64> = groups.iter().map(|g| g.estimate).collect();
+    let summed = Summed::new(answers)?;
+    let beside = summed.beside(&group_by, args.level)?;
     let finish = |how| Finisher::new(answers, how)?.table(&group_by, &estimates);
     let finished = args.finish.map(finish).transpose()?;
     let mut result = result(answers.cube(), &group_by, &groups, finished.as_deref(), args.level);
+    let counted = beside.is_empty();
+    for measure in beside {
+        result.columns.push(ResultColumn { name: measure.name, kind: ColumnKind::Figure });
+        result.rows.iter_mut().zip(measure.cells).for_each(|(row, f)| row.push(ResultCell::Figure(f)));
+    }
     result.notes.extend(answers.told());
+    if !counted {
+        result.notes.extend(summed.notes());
+    }
     result.caveats = answers.caveats(args.level)?;
     if args.json {
         // Beside its other parts the count is the estimate, and stands once.
         result
             .columns
             .iter_mut()
-            .filter(|c| c.kind == ColumnKind::Figure)
+            .filter(|c| c.kind == ColumnKind::Figure && counted)
             .for_each(|c| c.name = "estimate".into());
         let mut more = serde_json::Map::new();
         more.insert("release".into(), answers.name().into());

@@ -43,8 +43,12 @@ fn bytes(tidy: &Tidy) -> Result<Vec<u8>, ParquetError> {
         let field = if name == "status" { text(name)? } else { plain(name, Physical::DOUBLE)? };
         fields.push(Arc::new(field));
     }
-    if tidy.finished.is_some() {
-        fields.push(Arc::new(plain(FINISHED, Physical::INT64)?));
+    if let Some(finished) = &tidy.finished {
+        let all = finished.iter().all(Option::is_some);
+        let field = Type::primitive_type_builder(FINISHED, Physical::INT64)
+            .with_repetition(if all { Repetition::REQUIRED } else { Repetition::OPTIONAL })
+            .build()?;
+        fields.push(Arc::new(field));
     }
     let schema = Arc::new(Type::group_type_builder("table").with_fields(fields).build()?);
     let properties =
@@ -70,8 +74,14 @@ fn bytes(tidy: &Tidy) -> Result<Vec<u8>, ParquetError> {
         tidy.cells.iter().map(|cell| ByteArray::from(tidy.status(cell).as_str())).collect();
     put::<ByteArrayType>(&mut group, &status)?;
     if let Some(finished) = &tidy.finished {
-        // No more than 2^53.
-        put::<Int64Type>(&mut group, &finished.iter().map(|&n| n as i64).collect::<Vec<_>>())?;
+        // No more than 2^53. Sums and means have none.
+        let known: Vec<i64> = finished.iter().flatten().map(|&n| n as i64).collect();
+        let defined: Vec<i16> = finished.iter().map(|n| n.is_some().into()).collect();
+        if let Some(mut column) = group.next_column()? {
+            let defined = Some(&defined[..]).filter(|_| known.len() < finished.len());
+            column.typed::<Int64Type>().write_batch(&known, defined, None)?;
+            column.close()?;
+        }
     }
     group.close()?;
     writer.close()?;

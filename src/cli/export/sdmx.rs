@@ -84,7 +84,7 @@ pub(crate) fn message(tidy: &Tidy, flow: &str, period: &str) -> String {
             field(period)
         ));
         if let Some(count) = tidy.finished.as_ref().and_then(|f| f.get(i)) {
-            out.push_str(&format!(",{count}"));
+            out.push_str(&count.map_or(",".into(), |n| format!(",{n}")));
         }
         out.push_str("\r\n");
     }

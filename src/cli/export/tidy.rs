@@ -2,6 +2,7 @@
 
 use super::super::Failure;
 use super::FINISHED;
+use super::amounts::{Measure, Summed};
 use super::finished::Finisher;
 use crate::answer::{Answers, Group, whole_ends};
 use crate::cube::{Filter, Level};
@@ -11,6 +12,10 @@ use std::sync::Arc;
 
 /// What is known of each cell, in this order, after the dimensions. The whole number of a finished cell follows.
 pub(crate) const FIGURES: [&str; 7] = ["estimate", "std_error", "moe", "conf_level", "low", "high", "status"];
+
+/// Along which counts, sums and means stand, where there are sums.
+const MEASURE: &str = "measure";
+const COUNT: &str = "COUNT(*)";
 
 /// A dimension of the table.
 pub struct Axis {
@@ -28,10 +33,12 @@ pub(crate) struct Tidy {
     pub cells: Vec<ResultFigure>,
     /// The probability with which each interval covers.
     pub level: f64,
+    /// What is to be known of sums and means.
+    pub notes: Vec<String>,
     /// What besides noise makes the numbers untrue, in a word or two.
     pub untrue: String,
-    /// The cells as whole numbers, where they are asked for.
-    pub finished: Option<Vec<u64>>,
+    /// The counts as whole numbers, where they are asked for; sums and means have none.
+    pub finished: Option<Vec<Option<u64>>>,
 }
 
 /// The count of each cell. Cells of one kind share a law: each is worked out once.
@@ -56,10 +63,23 @@ impl Tidy {
         levels: &[Level],
         level: f64,
         finisher: Option<&Finisher>,
+        summed: &Summed,
     ) -> Result<Tidy, Failure> {
         let cube = answers.cube();
-        let groups = answers.evaluator().aggregate(&Filter::everything(), levels)?;
-        let estimates: Vec<f64> = groups.iter().map(|g| g.estimate).collect();
+        let beside = summed.beside(levels, level)?;
+        let notes = if beside.is_empty() { Vec::new() } else { summed.notes().collect() };
+        let groups = match answers.evaluator().aggregate(&Filter::everything(), levels) {
+            // Its sums may have been asked for without its counts.
+            Err(_) if !beside.is_empty() => None,
+            groups => Some(groups?),
+        };
+        let finish = |(f, groups): (&Finisher, &Vec<Group>)| {
+            let estimates: Vec<f64> = groups.iter().map(|g| g.estimate).collect();
+            f.table(levels, &estimates)
+        };
+        let finished = finisher.zip(groups.as_ref()).map(finish).transpose()?;
+        let counts = groups.map(|groups| Measure { name: COUNT.into(), cells: figures(&groups, level) });
+        let measures: Vec<Measure> = counts.into_iter().chain(beside).collect();
         // A dimension may be called as a figure is.
         let named = |l: &Level| {
             let name = cube.level_name(*l);
@@ -71,12 +91,28 @@ impl Tidy {
             labels: l.of(cube).labels.clone(),
         };
         let caveats = answers.caveats(level)?;
+        let mut axes: Vec<Axis> = levels.iter().map(axis).collect();
+        let finished = finished.map(|counts| {
+            let each = |count| (0..measures.len()).map(move |m| Some(count).filter(|_| m == 0));
+            counts.into_iter().flat_map(each).collect()
+        });
+        if !matches!(&measures[..], [only] if only.name == COUNT) {
+            let mut name = MEASURE.to_owned();
+            while axes.iter().any(|a| a.name == name) {
+                name.push('_');
+            }
+            let labels = measures.iter().map(|m| m.name.clone()).collect();
+            axes.push(Axis { name, kind: ColumnKind::Text, labels });
+        }
+        let cells = measures.first().map_or(0, |m| m.cells.len());
+        let own = |cell: usize| measures.iter().filter_map(move |m| m.cells.get(cell).copied());
         Ok(Tidy {
-            axes: levels.iter().map(axis).collect(),
-            cells: figures(&groups, level),
+            axes,
+            cells: (0..cells).flat_map(own).collect(),
+            notes,
             level,
             untrue: caveats.iter().map(|c| c.status()).collect::<Vec<_>>().join(" "),
-            finished: finisher.map(|f| f.table(levels, &estimates)).transpose()?,
+            finished,
         })
     }
 
@@ -116,7 +152,11 @@ impl Tidy {
         for (i, (nodes, cell)) in self.nodes().enumerate() {
             let labels = self.axes.iter().zip(nodes).map(|(axis, node)| field(&axis.labels[node]));
             let numbers = self.numbers(cell).map(|x| number(x + 0.0));
-            let finished = self.finished.iter().filter_map(|f| f.get(i)).map(u64::to_string);
+            let finished = self
+                .finished
+                .iter()
+                .filter_map(|f| f.get(i))
+                .map(|n| n.map_or(String::new(), |n| n.to_string()));
             let all = labels.chain(numbers).chain([self.status(cell)]).chain(finished);
             out.push_str(&all.collect::<Vec<_>>().join(","));
             out.push_str("\r\n");

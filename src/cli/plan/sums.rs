@@ -3,7 +3,7 @@
 use crate::cli::output::figure;
 use crate::cube::Cube;
 use crate::cube::{NoValue, Quantity};
-use crate::plan::{Subject, Table};
+use crate::plan::{Plan, Subject, Table};
 use crate::planner::{Planned, SumSpread};
 use serde_json::{Value, json};
 
@@ -35,6 +35,11 @@ fn errors<'a>(planned: &'a Planned, sums: &'a SumSpread, quantity: &Quantity) ->
         Errors { table, sum: (both(*mean, count_mean), both(*max, count_max)) }
     };
     sums.tables.iter().map(of).collect()
+}
+
+/// How many groups of noise there are, of counts and of sums.
+pub fn groups(plan: &Plan) -> u64 {
+    plan.channels.iter().filter(|c| c.subject.has_cells()).map(|c| c.measurements.len() as u64).sum()
 }
 
 /// The tables of each number's sums.

@@ -27,7 +27,10 @@ impl Counts {
 
     /// Adds the counts of other rows, of which there are less than 2^63 in all.
     pub(super) fn add(&mut self, other: &Counts) {
-        self.cells.iter_mut().zip(other.cells.iter()).for_each(|(cell, more)| *cell += more);
+        self.cells
+            .iter_mut()
+            .zip(other.cells.iter())
+            .for_each(|(cell, more)| *cell = cell.wrapping_add(*more));
     }
 
     /// The cells, row-major, still wiped on drop.

@@ -15,23 +15,41 @@ const MANY: usize = 1 << 10;
 /// The bytes that all tables may take, or less where little memory is.
 const MEMORY: u64 = 160 << 20;
 
-/// The bytes that tables take while they are counted: a narrow count for each thread, and the sum.
-fn bytes(cube: &Cube, tables: &[Cuboid], threads: usize) -> Option<u64> {
+/// The bytes that a cell takes while it is counted: for each thread a narrow count and what else rows add up to, and all of them together.
+pub(super) fn of_cell(added: usize, threads: usize) -> u64 {
+    let (added, threads) = (added as u64, threads as u64);
+    (4 + 8 * added) * threads + 8 + 8 * added
+}
+
+/// The bytes that tables take while they are counted.
+fn bytes(cube: &Cube, tables: &[Cuboid], added: usize, threads: usize) -> Option<u64> {
     let cells = tables.iter().try_fold(0usize, |cells, table| cells.checked_add(size(cube, table)?))?;
-    (cells as u64).checked_mul(4u64.checked_mul(threads as u64)?.checked_add(8)?)
+    (cells as u64).checked_mul(of_cell(added, threads))
 }
 
 /// The bytes that are taken at least to count `wanted` while rows stream by; `None` where rows must be kept.
-pub(super) fn needed(cube: &Cube, wanted: &[&Cuboid], threads: usize, memory: Memory) -> Option<u64> {
-    bytes(cube, &cover(cube, wanted, threads, memory)?, threads)
+pub(super) fn needed(
+    cube: &Cube,
+    wanted: &[&Cuboid],
+    added: usize,
+    threads: usize,
+    memory: Memory,
+) -> Option<u64> {
+    bytes(cube, &cover(cube, wanted, added, threads, memory)?, added, threads)
 }
 
 /// Tables that hold all of `wanted`; `None` where they would take too much memory on so many threads, or there are too many. Then the
 /// rows are kept, and each table is counted by itself.
-pub(super) fn cover(cube: &Cube, wanted: &[&Cuboid], threads: usize, memory: Memory) -> Option<Vec<Cuboid>> {
+pub(super) fn cover(
+    cube: &Cube,
+    wanted: &[&Cuboid],
+    added: usize,
+    threads: usize,
+    memory: Memory,
+) -> Option<Vec<Cuboid>> {
     let fits = |tables: &[Cuboid]| {
         let most = memory.limit().map_or(MEMORY, |limit| MEMORY.min(limit / 2));
-        (bytes(cube, tables, threads)? <= most).then_some(())
+        (bytes(cube, tables, added, threads)? <= most).then_some(())
     };
     let apart = largest(wanted)?;
     fits(&apart)?;
@@ -145,7 +163,7 @@ mod tests {
                 .map(|of| Cuboid::new(of.iter().filter(|&&d| d < sizes.len()).map(|&d| (d, 1)).collect::<Vec<_>>()))
                 .collect();
             let wanted: Vec<&Cuboid> = tables.iter().collect();
-            if let Some(cover) = cover(&cube, &wanted, 2, Memory::default()) {
+            if let Some(cover) = cover(&cube, &wanted, 0, 2, Memory::default()) {
                 for table in &tables {
                     prop_assert!(cover.iter().any(|one| holds(one, table)));
                 }
@@ -163,11 +181,11 @@ mod tests {
         let pairs: Vec<Cuboid> =
             (0..8).flat_map(|a| (a + 1..8).map(move |b| Cuboid::new(vec![(a, 1), (b, 1)]))).collect();
         let wanted: Vec<&Cuboid> = pairs.iter().collect();
-        let cover = cover(&cube, &wanted, 2, Memory::default()).unwrap();
+        let cover = cover(&cube, &wanted, 0, 2, Memory::default()).unwrap();
         assert!(cover.len() <= 6, "{cover:?}");
         let huge = self::cube(&[5000, 5000, 5000]);
-        assert_eq!(super::cover(&huge, &wanted[..1], 2, Memory::default()).map(|c| c.len()), None);
+        assert_eq!(super::cover(&huge, &wanted[..1], 0, 2, Memory::default()).map(|c| c.len()), None);
         let small = self::cube(&[3, 3, 3, 3, 3, 3, 3, 3]);
-        assert_eq!(super::cover(&small, &wanted, 2, Memory::default()).unwrap().len(), 1);
+        assert_eq!(super::cover(&small, &wanted, 0, 2, Memory::default()).unwrap().len(), 1);
     }
 }

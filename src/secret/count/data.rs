@@ -2,7 +2,7 @@
 
 use super::cover::{cover, holds, needed, size};
 use super::tally::{Layouts, Tally};
-use super::{CountError, Counter, Counts};
+use super::{Addend, CountError, Counter, Counts};
 use crate::cube::{Cube, Cuboid};
 use crate::secret::ingest::{self, IngestError, Means, Memory, Rows, Settings};
 use crate::spec::Spec;
@@ -24,6 +24,8 @@ pub(in crate::secret) struct Tables {
     cut: u64,
     /// For each its counts.
     tables: Vec<(Cuboid, Counts)>,
+    /// What else the rows add up to, for each of these tables.
+    beside: Vec<(Addend, Vec<Counts>)>,
 }
 
 impl From<Rows> for Data {
@@ -54,25 +56,26 @@ impl Data {
         means: &Means,
         settings: Settings,
     ) -> Result<Data, IngestError> {
-        // Sums are of rows.
-        let counted = spec.amounts.iter().all(|a| a.tables.is_empty());
-        let tables = counted.then(|| cover(cube, wanted, settings.threads, means.memory)).flatten();
-        let plan = tables.and_then(|tables| Some((Layouts::new(cube, &tables)?, tables)));
+        let added = Addend::all(spec, cube.dimensions.len());
+        let tables = cover(cube, wanted, added.len(), settings.threads, means.memory);
+        let plan = tables.and_then(|tables| Some((Layouts::new(cube, &tables, &added)?, tables)));
         let Some((layouts, tables)) = plan else {
             return Ok(ingest::read_with(spec, path, means, settings)?.into());
         };
         let seen = ingest::each(spec, path, means, settings, &|| Tally::new(&layouts))?;
-        let (rows, counts) = Tally::together(seen.takers);
+        let (rows, counts, mut sums) = Tally::together(seen.takers);
+        let beside = added.into_iter().rev().map(|addend| (addend, sums.pop().unwrap_or_default())).collect();
         let tables = tables.into_iter().zip(counts).collect();
-        Ok(Data { form: Form::Tables(Tables { rows, cut: seen.cut, tables }) })
+        Ok(Data { form: Form::Tables(Tables { rows, cut: seen.cut, tables, beside }) })
     }
 
-    /// The bytes that reading and counting take at least, whatever the rows are: known from the plan alone.
-    pub fn memory(cube: &Cube, wanted: &[&Cuboid], threads: usize, memory: Memory) -> u64 {
+    /// The bytes that reading and counting take at least, whatever the rows are: known from the plan alone. Rows add up to `added` things beside
+    /// their number.
+    pub fn memory(cube: &Cube, wanted: &[&Cuboid], added: usize, threads: usize, memory: Memory) -> u64 {
         let largest = wanted.iter().filter_map(|table| size(cube, table)).max().unwrap_or(1) as u64;
         // Counts of the largest table, and what is made of them.
         let measured = largest.saturating_mul(2 * size_of::<i64>() as u64);
-        let counted = needed(cube, wanted, threads, memory).unwrap_or(0);
+        let counted = needed(cube, wanted, added, threads, memory).unwrap_or(0);
         ingest::least_memory(threads).saturating_add(counted).saturating_add(measured)
     }
 
@@ -132,24 +135,18 @@ impl Tabulator<'_> {
 }
 
 impl Tabulator<'_> {
-    /// What the rows add up to in each cell of a cuboid, where each adds what `of` makes of its code in a column.
-    pub fn added(
-        &mut self,
-        cube: &Cube,
-        cuboid: &Cuboid,
-        column: usize,
-        of: impl Fn(u64) -> i64,
-    ) -> Result<Counts, CountError> {
+    /// What the rows add up to in each cell of a cuboid.
+    pub fn added(&mut self, cube: &Cube, cuboid: &Cuboid, addend: Addend) -> Result<Counts, CountError> {
         match self {
-            Tabulator::Rows(counter) => counter.added(cube, cuboid, column, of),
-            Tabulator::Tables(_) => Err(CountError::NotCounted),
+            Tabulator::Rows(counter) => counter.added(cube, cuboid, addend),
+            Tabulator::Tables(tables) => tables.added(cube, cuboid, addend),
         }
     }
 }
 
 impl Tables {
     pub(super) fn new(rows: u64, cut: u64, tables: Vec<(Cuboid, Counts)>) -> Tables {
-        Tables { rows, cut, tables }
+        Tables { rows, cut, tables, beside: Vec::new() }
     }
 
     pub(super) fn tables(&self) -> &[(Cuboid, Counts)] {
@@ -158,43 +155,59 @@ impl Tables {
 
     /// Rolls up the smallest table that holds it.
     fn cuboid(&self, cube: &Cube, cuboid: &Cuboid) -> Result<Counts, CountError> {
+        self.rolled(cube, self.smallest(cube, cuboid)?, cuboid)
+    }
+
+    /// The same of what else the rows add up to.
+    fn added(&self, cube: &Cube, cuboid: &Cuboid, addend: Addend) -> Result<Counts, CountError> {
+        let (_, sums) = self.beside.iter().find(|(own, _)| *own == addend).ok_or(CountError::NotCounted)?;
+        let at = self.smallest(cube, cuboid)?;
+        let (table, _) = self.tables.get(at).ok_or(CountError::NotCounted)?;
+        roll_up(cube, table, sums.get(at).ok_or(CountError::NotCounted)?, cuboid)
+    }
+
+    /// Which table that holds it is the smallest.
+    fn smallest(&self, cube: &Cube, cuboid: &Cuboid) -> Result<usize, CountError> {
         let holding = self.tables.iter().enumerate().filter(|(_, (table, _))| holds(table, cuboid));
         let smallest = holding.min_by_key(|(_, (table, _))| size(cube, table));
-        let (at, _) = smallest.ok_or(CountError::NotCounted)?;
-        self.rolled(cube, at, cuboid)
+        smallest.map(|(at, _)| at).ok_or(CountError::NotCounted)
     }
 
     /// What one of the tables, which holds it, says of a cuboid.
     pub(super) fn rolled(&self, cube: &Cube, at: usize, cuboid: &Cuboid) -> Result<Counts, CountError> {
         let (table, counts) = self.tables.get(at).ok_or(CountError::NotCounted)?;
-        let cells = size(cube, cuboid).ok_or(CountError::TooManyCells)?;
-        // For each cell of the table the cell it is in.
-        let mut at = vec![0usize];
-        for level in table.iter() {
-            let dimension = cube.dimensions.get(level.dimension).ok_or(CountError::NotCounted)?;
-            let kept = cuboid.iter().find(|l| l.dimension == level.dimension);
-            let nodes = dimension.levels.get(level.level).map_or(0, |l| l.len());
-            let up = kept.map(|kept| {
-                (dimension.ancestors(level.level, kept.level), dimension.levels[kept.level].len())
-            });
-            at = at
-                .iter()
-                .flat_map(|&outer| {
-                    let up = &up;
-                    (0..nodes).map(move |node| match up {
-                        Some((up, nodes)) => outer * nodes + up.get(node).map_or(0, |&n| n as usize),
-                        None => outer,
-                    })
-                })
-                .collect();
-        }
-        let mut rolled = Counts::zero(cells);
-        let out = rolled.cells_mut();
-        for (&at, &count) in at.iter().zip(counts.cells()) {
-            let cell = out.get_mut(at).ok_or(CountError::NotCounted)?;
-            // No more rows than were counted.
-            *cell += count;
-        }
-        Ok(rolled)
+        roll_up(cube, table, counts, cuboid)
     }
+}
+
+/// What a table says of a cuboid that it holds.
+fn roll_up(cube: &Cube, table: &Cuboid, counts: &Counts, cuboid: &Cuboid) -> Result<Counts, CountError> {
+    let cells = size(cube, cuboid).ok_or(CountError::TooManyCells)?;
+    // For each cell of the table the cell it is in.
+    let mut at = vec![0usize];
+    for level in table.iter() {
+        let dimension = cube.dimensions.get(level.dimension).ok_or(CountError::NotCounted)?;
+        let kept = cuboid.iter().find(|l| l.dimension == level.dimension);
+        let nodes = dimension.levels.get(level.level).map_or(0, |l| l.len());
+        let up = kept
+            .map(|kept| (dimension.ancestors(level.level, kept.level), dimension.levels[kept.level].len()));
+        at = at
+            .iter()
+            .flat_map(|&outer| {
+                let up = &up;
+                (0..nodes).map(move |node| match up {
+                    Some((up, nodes)) => outer * nodes + up.get(node).map_or(0, |&n| n as usize),
+                    None => outer,
+                })
+            })
+            .collect();
+    }
+    let mut rolled = Counts::zero(cells);
+    let out = rolled.cells_mut();
+    for (&at, &count) in at.iter().zip(counts.cells()) {
+        let cell = out.get_mut(at).ok_or(CountError::NotCounted)?;
+        // All rows together fit: see `has_room` in `measure`.
+        *cell = cell.wrapping_add(count);
+    }
+    Ok(rolled)
 }

@@ -5,12 +5,14 @@
 //!
 //! | file | idea |
 //! |---|---|
+//! | `addend` | what rows add up to beside their number |
 //! | `cover` | which tables hold all others |
 //! | `tally` | those, counted while the rows stream by |
 //! | `given` | tables that were counted where the data lives |
 //! | `data` | what tables are counted from: rows or such tables |
 //! | `index` | the cells of a block of rows |
 
+mod addend;
 mod counts;
 mod cover;
 mod data;
@@ -20,6 +22,7 @@ mod tally;
 #[cfg(test)]
 mod tests;
 
+pub(in crate::secret) use addend::Addend;
 pub use counts::Counts;
 pub use data::Data;
 pub(in crate::secret) use data::Tabulator;
@@ -82,14 +85,14 @@ pub enum Held {
     Rows(usize),
 }
 
-/// What counting the tables `wanted` takes.
-pub fn work(cube: &Cube, wanted: &[&Cuboid], memory: Memory) -> Work {
+/// What counting the tables `wanted` takes, where rows add up to so many things beside their number.
+pub fn work(cube: &Cube, wanted: &[&Cuboid], added: usize, memory: Memory) -> Work {
     let threads = Settings::default().threads;
-    let steps = |tables: &mut dyn Iterator<Item = &Cuboid>| tables.map(|t| t.len() + 1).sum();
-    match cover::cover(cube, wanted, threads, memory) {
+    let steps = |tables: &mut dyn Iterator<Item = &Cuboid>| tables.map(|t| t.len() + 1 + added).sum();
+    match cover::cover(cube, wanted, added, threads, memory) {
         Some(tables) => {
             let cells = tables.iter().filter_map(|t| cover::size(cube, t)).fold(0, usize::saturating_add);
-            let bytes = Held::Tables(cells.saturating_mul(4 * threads + 8));
+            let bytes = Held::Tables(cells.saturating_mul(cover::of_cell(added, threads) as usize));
             Work { steps: steps(&mut tables.iter()), bytes }
         }
         None => {
@@ -98,7 +101,9 @@ pub fn work(cube: &Cube, wanted: &[&Cuboid], memory: Memory) -> Work {
                 0x101..=0x1_0000 => 2,
                 _ => 4,
             };
-            let row = cube.dimensions.iter().map(|d| code(d.levels[d.finest()].len())).sum();
+            // Of numbers there may be more than 2^16 steps.
+            let row =
+                cube.dimensions.iter().map(|d| code(d.levels[d.finest()].len())).sum::<usize>() + 4 * added;
             Work { steps: steps(&mut wanted.iter().copied()), bytes: Held::Rows(row) }
         }
     }
@@ -154,20 +159,20 @@ impl<'r> Counter<'r> {
         Ok(counts)
     }
 
-    /// What the rows add up to in each cell of a cuboid, where each adds what `of` makes of its code in a column.
-    pub fn added(
+    /// What the rows add up to in each cell of a cuboid.
+    pub(in crate::secret) fn added(
         &mut self,
         cube: &Cube,
         cuboid: &Cuboid,
-        column: usize,
-        of: impl Fn(u64) -> i64,
+        addend: Addend,
     ) -> Result<Counts, CountError> {
+        let column = addend.column;
         self.over(cube, cuboid, |counter, axes| {
             let codes = counter.rows.column(column).ok_or(CountError::Axis(column))?;
             counter.blocks(axes, |cells, index, block| {
                 for (&cell, row) in index.iter().zip(block) {
                     let cell = &mut cells[cell as usize];
-                    *cell = cell.checked_add(of(codes.values().at(row))).ok_or(CountError::Sum)?;
+                    *cell = cell.checked_add(addend.of(codes.values().at(row))).ok_or(CountError::Sum)?;
                 }
                 Ok(())
             })

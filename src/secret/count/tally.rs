@@ -1,7 +1,7 @@
 //! Tables that are counted while the rows stream by.
 
 use super::cover::size;
-use super::{Counts, MAX_CELLS};
+use super::{Addend, Counts, MAX_CELLS};
 use crate::cube::{Cube, Cuboid};
 use crate::secret::ingest::{CHUNK, Chunk, Take};
 use zeroize::Zeroizing;
@@ -9,6 +9,8 @@ use zeroize::Zeroizing;
 /// How rows become cells of the tables: shared by all threads.
 pub(super) struct Layouts {
     tables: Vec<Layout>,
+    /// What rows add up to beside their number.
+    added: Vec<Addend>,
 }
 
 struct Layout {
@@ -25,8 +27,8 @@ struct Axis {
 }
 
 impl Layouts {
-    /// Of these tables. `None` where one is no table of the cube, or has too many cells.
-    pub fn new(cube: &Cube, tables: &[Cuboid]) -> Option<Layouts> {
+    /// Of these tables and what rows add up to in them. `None` where one is no table of the cube, or has too many cells.
+    pub fn new(cube: &Cube, tables: &[Cuboid], added: &[Addend]) -> Option<Layouts> {
         let layout = |cuboid: &Cuboid| {
             let cells = size(cube, cuboid).filter(|&cells| cells <= MAX_CELLS)?;
             let axes = cuboid.iter().map(|level| {
@@ -38,7 +40,7 @@ impl Layouts {
             });
             Some(Layout { axes: axes.collect::<Option<_>>()?, cells })
         };
-        Some(Layouts { tables: tables.iter().map(layout).collect::<Option<_>>()? })
+        Some(Layouts { tables: tables.iter().map(layout).collect::<Option<_>>()?, added: added.to_vec() })
     }
 }
 
@@ -48,6 +50,10 @@ pub(super) struct Tally<'l> {
     /// Counts of at most `full` rows: half the memory of what they are added to.
     narrow: Vec<Zeroizing<Vec<u32>>>,
     sums: Vec<Counts>,
+    /// For each addend and each table what rows add up to.
+    beside: Vec<Vec<Counts>>,
+    /// For each addend what each row of a chunk adds.
+    adds: Vec<Zeroizing<Vec<i64>>>,
     index: Zeroizing<Vec<u32>>,
     rows: u64,
     /// How many rows are in the narrow counts.
@@ -62,6 +68,10 @@ impl<'l> Tally<'l> {
             layouts,
             narrow: layouts.tables.iter().map(|table| Zeroizing::new(vec![0; table.cells])).collect(),
             sums: Vec::new(),
+            beside: (layouts.added.iter())
+                .map(|_| layouts.tables.iter().map(|table| Counts::zero(table.cells)).collect())
+                .collect(),
+            adds: layouts.added.iter().map(|_| Zeroizing::new(vec![0; CHUNK])).collect(),
             index: Zeroizing::new(vec![0; CHUNK]),
             rows: 0,
             fresh: 0,
@@ -82,19 +92,21 @@ impl<'l> Tally<'l> {
         }
     }
 
-    /// What all threads counted, and how many rows there were.
-    pub fn together(tallies: Vec<Tally<'_>>) -> (u64, Vec<Counts>) {
+    /// How many rows there were, what all threads counted, and for each addend what else they added up.
+    pub fn together(tallies: Vec<Tally<'_>>) -> (u64, Vec<Counts>, Vec<Vec<Counts>>) {
         let rows = tallies.iter().map(|tally| tally.rows).sum();
-        let mut sums: Vec<Counts> = Vec::new();
+        let (mut sums, mut beside): (Vec<Counts>, Vec<Vec<Counts>>) = Default::default();
         for mut tally in tallies {
             tally.settle();
             if sums.is_empty() {
-                sums = tally.sums;
+                (sums, beside) = (tally.sums, tally.beside);
                 continue;
             }
             sums.iter_mut().zip(&tally.sums).for_each(|(sum, more)| sum.add(more));
+            let each = beside.iter_mut().flatten().zip(tally.beside.iter().flatten());
+            each.for_each(|(sum, more)| sum.add(more));
         }
-        (rows, sums)
+        (rows, sums, beside)
     }
 }
 
@@ -105,8 +117,12 @@ impl Take for Tally<'_> {
         }
         self.fresh += chunk.len() as u64;
         self.rows += chunk.len() as u64;
+        for (addend, adds) in self.layouts.added.iter().zip(&mut self.adds) {
+            let codes = chunk.nodes(addend.column).iter();
+            adds.iter_mut().zip(codes).for_each(|(adds, &code)| *adds = addend.of(code.into()));
+        }
         let Some(index) = self.index.get_mut(..chunk.len()) else { return };
-        for (layout, narrow) in self.layouts.tables.iter().zip(&mut self.narrow) {
+        for (at, (layout, narrow)) in self.layouts.tables.iter().zip(&mut self.narrow).enumerate() {
             index.fill(0);
             for axis in &layout.axes {
                 axis.extend(index, chunk.nodes(axis.dimension));
@@ -115,6 +131,14 @@ impl Take for Tally<'_> {
                 // Below `full` rows, so it cannot overflow.
                 let count = &mut narrow[cell as usize];
                 *count = count.wrapping_add(1);
+            }
+            for (sums, adds) in self.beside.iter_mut().zip(&self.adds) {
+                let Some(sums) = sums.get_mut(at).map(Counts::cells_mut) else { continue };
+                for (&cell, &adds) in index.iter().zip(adds.iter()) {
+                    // What rows so many that this overflows would make is never looked at: see `has_room` in `measure`.
+                    let sum = &mut sums[cell as usize];
+                    *sum = sum.wrapping_add(adds);
+                }
             }
         }
     }

@@ -2,10 +2,11 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::cube::{Categories, Dimension};
+use crate::cube::{Categories, Dimension, NoValue, Quantity};
 use crate::secret::ingest::Means;
 use proptest::prelude::*;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Cell by cell, row by row.
 fn naive(columns: &[Vec<u32>], len: usize, axes: &[Axis<'_>]) -> Vec<i64> {
@@ -192,15 +193,35 @@ fn streamed_and_kept_count_alike() {
     };
     columns[2].0.levels.insert(1, bands);
     columns[2].0.levels[2].parent = (0..50).map(|n| n / 10).collect();
-    let spec = files::spec(columns);
-    let mut text = "c,a,b\n".to_owned();
+    let mut spec = files::spec(columns);
+    let pay = |column: &str, missing| crate::spec::AmountSpec {
+        quantity: Arc::new(Quantity {
+            name: column.into(),
+            low: -3,
+            high: 40,
+            step: 1,
+            places: 0,
+            missing,
+            unit: None,
+            description: None,
+        }),
+        column: column.into(),
+        tables: vec![crate::plan::Table::new(Cuboid::total(), crate::exact::Rational::ONE)],
+    };
+    spec.amounts = vec![pay("d", NoValue::Skip), pay("e", NoValue::Zero)];
+    let added = Addend::all(&spec, spec.cube.dimensions.len());
+    assert_eq!(added.len(), 3);
+    let mut text = "c,a,b,e,d\n".to_owned();
     for row in 0..20_000usize {
         let at = row.wrapping_mul(0x9e37_79b9) >> 7;
+        let pay = |of: usize| if of % 9 == 0 { String::new() } else { format!("{}.5", of as i64 % 60 - 10) };
         text += &format!(
-            "{},{},{}\n",
+            "{},{},{},{},{}\n",
             at % 50,
             ["x", "y", "z"][at / 50 % 3],
-            ["", "0", "1", "2", "3", "MARS"][at / 150 % 6]
+            ["", "0", "1", "2", "3", "MARS"][at / 150 % 6],
+            pay(at / 900),
+            pay(at / 7)
         );
     }
     let dir = tempfile::tempdir().unwrap();
@@ -233,6 +254,11 @@ fn streamed_and_kept_count_alike() {
             for table in &wanted {
                 let expected = kept.cuboid(&spec.cube, table).unwrap().into_cells();
                 assert_eq!(streamed.cuboid(&spec.cube, table).unwrap().into_cells(), expected);
+                for &addend in &added {
+                    let expected = kept.added(&spec.cube, table, addend).unwrap().into_cells();
+                    assert!(expected.iter().any(|&n| n != 0));
+                    assert_eq!(streamed.added(&spec.cube, table, addend).unwrap().into_cells(), expected);
+                }
             }
         }
     }

@@ -23,7 +23,7 @@ pub use exact::exact_tables;
 use crate::cube::{Cube, Cuboid, Frame};
 use crate::plan::{Plan, Subject};
 use crate::planner::capacity;
-use crate::secret::count::{Data, Tabulator};
+use crate::secret::count::{Addend, Data, Tabulator};
 use crate::secret::noise::Entropy;
 use crate::watch::Watch;
 use copies::Drawn;
@@ -118,19 +118,10 @@ fn added_up(
 ) -> Result<Option<Zeroizing<Vec<i64>>>, MeasureError> {
     Ok(match subject {
         Subject::Rows => Some(counter.cuboid(cube, cuboid)?.into_cells()),
-        // The columns of numbers stand behind those of the dimensions, in the order of their sums.
-        Subject::Sum(quantity) => {
-            let middle = i64::try_from(quantity.reach()).ok();
-            let (Some(reach), Some(column)) = (middle, column) else { return Ok(None) };
-            // From the middle, in halves of a step. A row without a value adds nothing.
-            let of =
-                |code: u64| i64::try_from(code).ok().filter(|&c| c <= reach).map_or(0, |c| 2 * c - reach);
-            Some(counter.added(cube, cuboid, column, of)?.into_cells())
-        }
-        Subject::Valued(quantity) => {
-            let Some(column) = column else { return Ok(None) };
-            let of = |code: u64| i64::from(code <= quantity.reach());
-            Some(counter.added(cube, cuboid, column, of)?.into_cells())
+        Subject::Sum(_) | Subject::Valued(_) => {
+            let addend = column.and_then(|column| Addend::of_subject(subject, column));
+            let Some(addend) = addend else { return Ok(None) };
+            Some(counter.added(cube, cuboid, addend)?.into_cells())
         }
         Subject::CutUnits => i64::try_from(data.cut()).ok().map(|units| Zeroizing::new(vec![units])),
     })

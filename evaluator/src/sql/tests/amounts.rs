@@ -1,0 +1,79 @@
+//! Amounts of rows in figures.
+
+use super::*;
+use crate::cube::{NoValue, Quantity, Summand};
+
+fn pay(missing: NoValue) -> Arc<Quantity> {
+    Arc::new(Quantity {
+        name: "pay".into(),
+        low: 0,
+        high: 1000,
+        step: 2,
+        places: 0,
+        missing,
+        unit: None,
+        description: None,
+    })
+}
+
+fn asked(figures: &str, missing: NoValue) -> Query {
+    let text = format!("SELECT {figures} FROM town");
+    Query::with_quantities(&text, &town(), &[pay(missing)]).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// What a figure is for six rows.
+fn value(query: &Query) -> f64 {
+    // (sex, what they have)
+    let rows = [(0, Some(10.0)), (0, None), (1, Some(300.0)), (1, Some(7.0)), (1, None), (0, Some(44.0))];
+    let told = |a: &Aggregate| -> f64 {
+        let of = |(sex, pay): &(usize, Option<f64>)| {
+            let mut cell = vec![0; town().dimensions.len()];
+            cell[0] = *sex;
+            let own = match (&a.subject, pay) {
+                (Summand::Rows, _) | (Summand::Valued(_), Some(_)) => 1.0,
+                (Summand::Sum(q), Some(pay)) => (pay - q.middle()) / q.half_step(),
+                (_, None) => 0.0,
+            };
+            own * a.filter.weight_at(&cell).unwrap()
+        };
+        rows.iter().map(of).sum()
+    };
+    let told: Vec<f64> = query.aggregates.iter().map(told).collect();
+    match &query.columns[0] {
+        SelectColumn::Figure { expr, .. } => expr.evaluate(&told),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn amounts_within_a_case() {
+    for (figure, want) in [
+        ("SUM(pay)", 361.0),
+        ("COUNT(pay)", 4.0),
+        ("AVG(pay)", 361.0 / 4.0),
+        ("SUM(CASE WHEN sex = 'M' THEN pay END)", 307.0),
+        ("SUM(pay) FILTER (WHERE sex = 'M')", 307.0),
+        ("COUNT(CASE WHEN sex = 'M' THEN pay END)", 2.0),
+        ("AVG(CASE WHEN sex = 'M' THEN pay END)", 307.0 / 2.0),
+        ("AVG(CASE WHEN sex = 'M' THEN pay ELSE 0 END)", 307.0 / 5.0),
+        ("SUM(CASE WHEN sex = 'M' THEN pay ELSE 5 END)", 322.0),
+        ("SUM(CASE WHEN sex = 'M' THEN 5 ELSE pay END)", 69.0),
+        ("SUM(CASE WHEN sex = 'M' THEN pay ELSE pay END)", 361.0),
+        ("SUM(CASE WHEN sex = 'M' THEN pay END) / SUM(pay)", 307.0 / 361.0),
+        ("SUM(SUM(CASE WHEN sex = 'M' THEN pay END)) OVER ()", 307.0),
+    ] {
+        let found = value(&asked(figure, NoValue::Skip));
+        assert!((found - want).abs() < 1e-9, "{figure}: {found} {want}");
+    }
+}
+
+#[test]
+fn an_amount_is_no_dimension() {
+    for text in
+        ["COUNT(*) FROM town WHERE pay > 3", "pay, COUNT(*) FROM town GROUP BY pay", "MEDIAN(pay) FROM town"]
+    {
+        let refused = Query::with_quantities(&format!("SELECT {text}"), &town(), &[pay(NoValue::Stop)]);
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains("pay is an amount: rows are not told apart by it"), "{refused}");
+    }
+}

@@ -1,0 +1,78 @@
+//! What rows have of numbers, in exports: the tables of sums, and beside the counts of a table its sums and means.
+
+use crate::answer::{Answers, Options};
+use crate::cli::Failure;
+use crate::cube::{Cuboid, Level, NoValue};
+use crate::plan::Plan;
+use crate::render::{ResultCell, ResultFigure};
+use crate::sql::{quoted, quoted_level};
+
+/// Which tables a release has, of counts and of the sums of numbers.
+pub struct Summed<'a> {
+    answers: &'a Answers,
+    plan: Plan,
+}
+
+/// One figure of every cell of a table.
+pub struct Measure {
+    /// `SUM(income)`
+    pub name: String,
+    pub cells: Vec<ResultFigure>,
+}
+
+impl<'a> Summed<'a> {
+    pub fn new(answers: &'a Answers) -> Result<Summed<'a>, Failure> {
+        Ok(Summed { answers, plan: answers.release().plan(answers.cube())? })
+    }
+
+    /// Every table that was asked for, once.
+    pub fn tables(&self) -> Vec<Vec<Level>> {
+        let sums = self.plan.summed().flat_map(|(_, tables)| tables);
+        let mut out: Vec<&Cuboid> = Vec::new();
+        for table in self.plan.rows().workload.iter().chain(sums) {
+            // Workloads may be long; sums are not.
+            if out.len() < self.plan.rows().workload.len() || !out.contains(&&table.cuboid) {
+                out.push(&table.cuboid);
+            }
+        }
+        out.into_iter().map(|c| c.iter().collect()).collect()
+    }
+
+    /// What is told of each cell beside its count: of every number whose sums were asked for at least as finely.
+    pub fn beside(&self, levels: &[Level], level: f64) -> Result<Vec<Measure>, Failure> {
+        let own = Cuboid::new(levels.iter().copied());
+        let asked = |q: &&crate::plan::Table| own.is_below(&q.cuboid);
+        let told = self.plan.summed().filter(|(_, tables)| tables.iter().any(|t| asked(&t)));
+        let mut names = Vec::new();
+        for (quantity, _) in told {
+            // Where every row has a value, the number of them is the count itself.
+            let all: &[&str] = match quantity.missing {
+                NoValue::Skip => &["SUM", "AVG", "COUNT"],
+                NoValue::Stop | NoValue::Zero => &["SUM", "AVG"],
+            };
+            names.extend(all.iter().map(|function| format!("{function}({})", quoted(&quantity.name))));
+        }
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
+        let by: Vec<String> = levels.iter().map(|l| quoted_level(self.answers.cube(), *l)).collect();
+        let group = if by.is_empty() { String::new() } else { format!(" GROUP BY {}", by.join(", ")) };
+        let from = quoted(self.answers.name());
+        let mut out = Vec::with_capacity(names.len());
+        for name in names {
+            let sql = format!("SELECT {name} AS figure FROM {from}{group}");
+            let answer = self.answers.ask(&sql, &Options::at(level))?;
+            let cells = answer.rows.into_iter().filter_map(|row| match row.into_iter().next_back() {
+                Some(ResultCell::Figure(figure)) => Some(figure),
+                _ => None,
+            });
+            out.push(Measure { name, cells: cells.collect() });
+        }
+        Ok(out)
+    }
+
+    /// What readers are told of the numbers.
+    pub fn notes(&self) -> impl Iterator<Item = String> + '_ {
+        self.plan.summed().map(|(quantity, _)| quantity.note())
+    }
+}

@@ -1,0 +1,60 @@
+//! What rows add to the cells of a table beside one: what they have of a number, or one where they have it.
+
+use crate::cube::NoValue;
+use crate::plan::Subject;
+use crate::spec::Spec;
+
+/// One thing that rows add up to, by their codes in a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::secret) struct Addend {
+    /// The columns of numbers stand behind those of the dimensions, in the order of the spec.
+    pub column: usize,
+    /// The code of the largest value: steps above the least. A row without a value has the code behind it.
+    reach: u64,
+    what: What,
+}
+
+/// What is added up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum What {
+    /// Distances from the middle, in halves of a step.
+    Values,
+    /// One for each row that has a value.
+    Rows,
+}
+
+impl Addend {
+    /// What a channel adds up. `None` where that is no number.
+    pub fn of_subject(subject: &Subject, column: usize) -> Option<Addend> {
+        let (quantity, what) = match subject {
+            Subject::Sum(quantity) => (quantity, What::Values),
+            Subject::Valued(quantity) => (quantity, What::Rows),
+            Subject::Rows | Subject::CutUnits => return None,
+        };
+        Some(Addend { column, reach: quantity.reach(), what })
+    }
+
+    /// All of a spec, whose dimensions are so many.
+    pub fn all(spec: &Spec, dimensions: usize) -> Vec<Addend> {
+        let summed = spec.amounts.iter().filter(|a| !a.tables.is_empty()).enumerate();
+        let of = |(at, amount): (usize, &crate::spec::AmountSpec)| {
+            let (quantity, column) = (&amount.quantity, dimensions + at);
+            let counted = (quantity.missing == NoValue::Skip).then(|| Subject::Valued(quantity.clone()));
+            let subjects = std::iter::once(Subject::Sum(quantity.clone())).chain(counted);
+            subjects.filter_map(move |subject| Addend::of_subject(&subject, column))
+        };
+        summed.flat_map(of).collect()
+    }
+
+    /// What a row with this code adds: nothing without a value. Both are at most 2^24 but for codes of rows without one.
+    pub fn of(self, code: u64) -> i64 {
+        if code > self.reach {
+            return 0;
+        }
+        let (twice, reach) = (2 * code as i64, self.reach as i64);
+        match self.what {
+            What::Values => twice - reach,
+            What::Rows => 1,
+        }
+    }
+}
