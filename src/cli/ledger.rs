@@ -46,6 +46,7 @@ enum What {
 
 #[derive(clap::Args)]
 #[command(
+    group = clap::ArgGroup::new("bound").args(["epsilon", "rho"]).required(true),
     after_help = "Examples:\n  margins ledger init people --epsilon 2\n  margins ledger init people --rho 1/2\n  \
     margins ledger init people --epsilon 3 --delta 1e-9"
 )]
@@ -53,7 +54,7 @@ struct Init {
     /// The dataset's id
     id: String,
     /// The bound as ε: pure, or at the δ of --delta
-    #[arg(long, value_name = "E", required_unless_present = "rho", conflicts_with = "rho")]
+    #[arg(long, value_name = "E")]
     epsilon: Option<Rational>,
     /// The δ at which ε is the bound
     #[arg(long, value_name = "D", requires = "epsilon")]

@@ -140,7 +140,7 @@ pub(super) fn notes(of: &RecordsReport, cube: &Cube, columns: &[RecordColumn]) -
     let inside: Vec<&str> = columns.iter().filter(|c| c.inside).map(|c| c.name.as_str()).collect();
     if !inside.is_empty() {
         notes.push(format!(
-            "RecordColumn inside what is released, each value as likely as another: {}.",
+            "Drawn inside what is released, each value as likely as another: {}.",
             inside.join(", ")
         ));
     }

@@ -256,7 +256,8 @@ pub fn beside(
         "Columns named _records count synthetic records; estimates and intervals are the release's.".into(),
     );
     out.notes.extend(
-        why.map(|why| format!("The release does not know this, so the records prove nothing here: {why}")),
+        why.map(|why| why.replace('\n', "; "))
+            .map(|why| format!("The release does not know this, so the records prove nothing here: {why}")),
     );
     Ok(out)
 }

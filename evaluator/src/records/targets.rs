@@ -83,8 +83,11 @@ pub(super) fn wanted(of: &Several, watch: &Watch) -> Result<Wanted, RecordsError
         let mut open = vec![1.0; recovery.frame().len(cuboid)];
         recovery.zeros().clear(cube, &Lumped::whole(recovery.frame()), cuboid, &mut open);
         let columns = at(&levels, cuboid);
-        if shape.closed.iter().all(|c| c.columns != columns) {
-            shape.closed.push(Closed { columns, cells: open.into_iter().map(|v| v == 0.0).collect() });
+        let cells: Vec<bool> = open.into_iter().map(|v| v == 0.0).collect();
+        // Several releases may declare different cells of one table.
+        match shape.closed.iter_mut().find(|c| c.columns == columns) {
+            Some(known) => known.cells.iter_mut().zip(&cells).for_each(|(known, new)| *known |= new),
+            None => shape.closed.push(Closed { columns, cells }),
         }
     }
     shape.total = total(&shape);

@@ -6,13 +6,14 @@ use std::path::PathBuf;
 
 /// Answer SQL queries from a release.
 ///
-/// One SELECT: COUNT(*), COUNT(*) FILTER (WHERE …), SUM and AVG of a numeric dimension or of CASE WHEN …, totals
-/// such as SUM(COUNT(*)) OVER (), and arithmetic of these (differences, shares); WHERE with =, <>, <, <=, >, >=,
-/// BETWEEN, IN, NOT, AND, OR over any dimension or level (age, age.band); GROUP BY, ORDER BY, LIMIT. Every
-/// figure comes with its standard error and an interval that covers the truth with the stated probability.
+/// One SELECT: COUNT(*), COUNT(*) FILTER (WHERE …), SUM and AVG of an amount, a numeric dimension or CASE WHEN …,
+/// MEDIAN and QUANTILE, totals such as SUM(COUNT(*)) OVER (), and arithmetic of these (differences, shares); WHERE with
+/// =, <>, <, <=, >, >=, BETWEEN, IN, LIKE, NOT, AND, OR over any dimension or level (age, age.band); GROUP BY, HAVING,
+/// ORDER BY, LIMIT. Every figure comes with its standard error and an interval that covers the truth with the stated
+/// probability.
 ///
-/// Several releases of one dataset (the same id, signed with the same key) are combined by precision; those of
-/// different periods are compared, with the change and its interval. Others are refused.
+/// Several releases of one dataset (the same id, signed with the same key) give the best estimate from all of them; those
+/// of different periods are compared, with the change and its interval. Others are refused.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     margins query out/town.margins \"SELECT sex, COUNT(*) FROM town WHERE age BETWEEN 20 AND 39 GROUP BY sex\"\n  \

@@ -16,12 +16,12 @@ use std::path::{Path, PathBuf};
 
 /// Draw synthetic records from a release.
 ///
-/// The records are nobody's: they are drawn from the release and the seed alone, so they cost no further privacy. Their tables are
-/// those of the release, as near as whole records allow; what no table tells stays as random as it can be. Records are biased:
+/// The records belong to nobody: they are drawn from the release and the seed alone, so they cost no further privacy. Their tables
+/// come close to those of the release, and the report says how close; they invent whatever no table tells. Records are biased:
 /// intervals belong to the release, and `margins query --records` shows both side by side.
 ///
-/// The same release, seed and number of rows make the same file on any machine and any number of threads. Beside a CSV file a
-/// report is written, as JSON; a Parquet file has it inside.
+/// The same release, seed and number of rows make the same file on any machine and any number of threads. A CSV file gets a
+/// report beside it, as JSON; a Parquet file has it inside.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     margins records out/town.margins --out people.csv\n  \
