@@ -1,5 +1,6 @@
 //! Any query on any small cube, under any strategy: estimate and variance against dense least squares.
 
+use crate::bases::dense_answers;
 use crate::dense::{
     Measured, blue_covariance, blue_estimate, component_projection, cube_of_plan, grouped, measured,
     noise_variance, plain,
@@ -199,7 +200,10 @@ pub fn answers(cube: &Cube, plan: &Plan, seed: u64) -> (Vec<Vec<i64>>, Vec<DVect
                 let noisy: Vec<i64> =
                     (0..block.values(&frame)).map(|_| (bits.next() % 2001) as i64 - 1000).collect();
                 blocks.push(measured(cube, plan, i, variance, 1.0));
-                dense.push(DVector::from_iterator(noisy.len(), noisy.iter().map(|&v| v as f64)));
+                dense.push(match block {
+                    Block::Based(b) => dense_answers(cube, plan, b, &noisy),
+                    _ => DVector::from_iterator(noisy.len(), noisy.iter().map(|&v| v as f64)),
+                });
                 values.push(noisy);
             }
         }

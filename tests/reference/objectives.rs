@@ -1,5 +1,6 @@
 //! Objectives, targets and tables published exactly, against dense algebra and against each other.
 
+use crate::bases::dense_answers;
 use crate::dense::{
     Measured, Memory, blue_covariance, blue_estimate, component_projection, cube_of_plan, grouped, measured,
     noise_variance, plain, table_matrix, unit,
@@ -221,6 +222,14 @@ fn exact_tables_are_equality_constraints() {
                 let c = m.block.cuboid();
                 let scale = unit(&cube, &p.plan, &m.block);
                 let b = measured(&cube, &p.plan, i, noise_variance(p.plan.noise, m.scale.to_f64()), scale);
+                if let Block::Based(based) = &m.block {
+                    let any = |k: usize| ((k * 7919 + i * 17) % 2001) as i64 - 1000;
+                    let noisy: Vec<i64> = (0..m.block.values(&frame)).map(any).collect();
+                    answers.push(dense_answers(&cube, &p.plan, based, &noisy) - &b.rows * &known);
+                    values.push(noisy);
+                    blocks.push(Measured { rows: &b.rows * &free, covariance: b.covariance });
+                    continue;
+                }
                 let table = match &m.block {
                     Block::Component(_) => table_matrix(&cube, c) * &truth,
                     _ => &b.rows * &truth,
