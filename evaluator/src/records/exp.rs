@@ -3,7 +3,7 @@
 /// 1.5 · 2²³: what is added to it is rounded to a whole number.
 const ROUND: f32 = 12_582_912.0;
 
-/// `eˣ` for x between −80 and 80, within 3 parts in 10⁷; below as if it were −80.
+/// `eˣ` for x between −80 and 80, within 3 parts in 10⁷; below it is 0.
 fn exp(x: f32) -> f32 {
     let t = x.clamp(-80.0, 80.0) * std::f32::consts::LOG2_E;
     let shifted = t + ROUND;
@@ -12,13 +12,18 @@ fn exp(x: f32) -> f32 {
     // Taylor's series, |f| ≤ ln 2 / 2.
     let p = 1.0
         + f * (1.0 + f * (0.5 + f * (1.0 / 6.0 + f * (1.0 / 24.0 + f * (1.0 / 120.0 + f * (1.0 / 720.0))))));
-    f32::from_bits(p.to_bits().wrapping_add(whole << 23))
+    if x < -80.0 { 0.0 } else { f32::from_bits(p.to_bits().wrapping_add(whole << 23)) }
 }
 
 /// Puts `eˣ⁻ᵐ` in the place of each x, m the largest of them, and gives back m.
 pub(super) fn weights(of: &mut [f32]) -> f32 {
-    let most = of.iter().fold(f32::MIN, |m, x| if *x > m { *x } else { m });
-    of.iter_mut().for_each(|x| *x = exp(*x - most));
+    let larger = |m: f32, x: f32| if x > m { x } else { m };
+    let (lanes, rest) = of.as_chunks_mut::<4>();
+    let mut each = [f32::MIN; 4];
+    lanes.iter().for_each(|x| (0..4).for_each(|i| each[i] = larger(each[i], x[i])));
+    let most = each.iter().chain(&*rest).fold(f32::MIN, |m, x| larger(m, *x));
+    lanes.iter_mut().for_each(|x| *x = x.map(|x| exp(x - most)));
+    rest.iter_mut().for_each(|x| *x = exp(*x - most));
     most
 }
 
@@ -38,9 +43,9 @@ mod tests {
             assert!((f64::from(exp(x)) / libm::exp(f64::from(x)) - 1.0).abs() < 3e-7, "{x}");
         }
         assert_eq!(exp(0.0), 1.0);
-        assert!(exp(-1e30) < 1e-34 && exp(-1e30) > 0.0);
+        assert!(exp(-80.0) > 0.0 && exp(-1e30) == 0.0);
         let mut some = [3.0, -1e30, 2.0];
         assert_eq!(weights(&mut some), 3.0);
-        assert_eq!(some[0], 1.0);
+        assert_eq!(some[..2], [1.0, 0.0]);
     }
 }

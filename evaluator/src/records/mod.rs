@@ -3,6 +3,7 @@
 //! | file | idea |
 //! |---|---|
 //! | [`targets`] | what the release says, as tables of columns: [`shape`] |
+//! | [`fit`] | the order in which it is done |
 //! | [`start`] | records drawn attribute by attribute |
 //! | [`chain`] | a Gibbs chain that learns: what no table says stays as random as it can be |
 //! | [`exact`] | tables published exactly are met exactly |
@@ -20,6 +21,7 @@
 mod chain;
 mod exact;
 mod exp;
+mod fit;
 mod quench;
 mod random;
 mod report;
@@ -215,7 +217,7 @@ pub fn records(of: &Several, options: &Options, watch: &Watch) -> Result<Records
     let rows = rows as usize;
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = if options.threads == 0 { cores() } else { options.threads };
-    let made = fit(shape, chain::Way { seed: options.seed, threads, rows }, watch)?;
+    let made = fit::fit(shape, chain::Way { seed: options.seed, threads, rows }, watch)?;
     let gaps = report::gaps(shape, &made.nodes, rows, weight, threads);
     let cube = of.releases()[0].cube();
     let gap = |((t, cuboid), (mean, largest)): ((&Target, &crate::cube::Cuboid), (f64, f64))| {
@@ -238,7 +240,7 @@ pub fn records(of: &Several, options: &Options, watch: &Watch) -> Result<Records
         max_rows: privacy.max_rows,
         tables: shape.tables.iter().zip(&wanted.cuboids).zip(gaps).filter_map(gap).collect(),
         sweeps: made.sweeps as u64,
-        halves: made.halves,
+        chains: made.chains,
         in_closed_cells: report::in_closed(shape, &made.nodes, rows),
         untold: wanted.untold,
         notes: Vec::new(),
@@ -249,56 +251,6 @@ pub fn records(of: &Several, options: &Options, watch: &Watch) -> Result<Records
     let columns: Vec<RecordColumn> = levels.iter().map(column).collect();
     report.notes = report::notes(&report, cube, &columns);
     Ok(Records { nodes: made.nodes, levels, columns, report })
-}
-
-/// Records that were fitted.
-struct Made {
-    nodes: Nodes,
-    sweeps: usize,
-    halves: f64,
-}
-
-/// Sweeps of the chain; of large tables and many records fewer.
-const SWEEPS: usize = 60;
-const LEAST_SWEEPS: usize = 24;
-/// So many numbers may be looked at in a sweep before there are fewer sweeps.
-const LIGHT: f64 = 5e8;
-/// The most passes of the quench; it ends when fewer than one record of [`SETTLED`] has moved.
-const PASSES: usize = 8;
-const SETTLED: usize = 200;
-
-/// Fits so many records to a shape.
-fn fit(shape: &Shape, way: chain::Way, watch: &Watch) -> Result<Made, RecordsError> {
-    let mut nodes = start::start(shape, way.rows, way.seed, way.threads)?;
-    if way.rows == 0 {
-        return Ok(Made { nodes, sweeps: 0, halves: 1.0 });
-    }
-    let heavy = (shape.work() * way.rows as f64 / LIGHT).max(1.0);
-    let sweeps = ((SWEEPS as f64 / heavy) as usize).max(LEAST_SWEEPS);
-    let passes = if heavy > 2.0 { PASSES / 2 } else { PASSES };
-    let mut chain = chain::Chain::new(shape, way);
-    let stage = watch.stage("drawing", (sweeps * way.rows) as u64);
-    for sweep in 0..sweeps {
-        if !chain.sweep(&mut nodes, sweep, watch) {
-            return Err(RecordsError::Stopped);
-        }
-        stage.advance(way.rows as u64);
-    }
-    drop((stage, chain));
-    let halves = report::halves(shape, &nodes, way.rows);
-    if way.rows as u64 == whole(shape.total) {
-        exact::meet(shape, way.seed, &mut nodes, way.rows);
-    }
-    let mut quench = quench::Quench::new(shape, &way, &nodes);
-    let stage = watch.stage("settling", (passes * way.rows) as u64);
-    for pass in 0..passes {
-        let moved = quench.pass(shape, &way, &mut nodes, pass, watch).ok_or(RecordsError::Stopped)?;
-        stage.advance(way.rows as u64);
-        if moved * SETTLED < way.rows {
-            break;
-        }
-    }
-    Ok(Made { nodes, sweeps, halves })
 }
 
 /// As many whole units as a total says.

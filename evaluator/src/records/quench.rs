@@ -5,15 +5,17 @@
 //! each move is weighed again, one record after the other, before it is made.
 
 use super::random::{Purpose, Stream};
-use super::shape::{Nodes, Shape, View, add_up, barred, views};
+use super::shape::{Nodes, Shape, Sums, View, barred, padded, views};
 use super::{chain::Way, share};
 use crate::watch::Watch;
-use std::borrow::Cow;
 
 /// Records whose best moves are looked for at once: not many, since moves of one stand in the way of others.
 fn block(rows: usize) -> usize {
     (rows / 64).clamp(512, 1 << 16)
 }
+
+/// So many records lie side by side in memory and stay together in any order.
+const RUN: usize = 16;
 
 /// What is moved.
 pub(super) struct Quench {
@@ -49,10 +51,12 @@ impl Quench {
         Stream::new(way.seed, Purpose::Order, pass as u64, 1).shuffle(&mut order);
         let mut moved = 0;
         for j in order {
-            let mut records: Vec<u32> = (0..way.rows as u32).collect();
+            let mut runs: Vec<usize> = (0..way.rows).step_by(RUN).collect();
             let place = (pass * shape.attributes.len() + j) as u64;
-            Stream::new(way.seed, Purpose::Shuffle, place, 0).shuffle(&mut records);
-            moved += self.attribute(shape, way.threads, nodes, j, &records, watch)?;
+            Stream::new(way.seed, Purpose::Shuffle, place, 0).shuffle(&mut runs);
+            let records: Vec<u32> =
+                runs.iter().flat_map(|&r| r as u32..(r + RUN).min(way.rows) as u32).collect();
+            moved += self.attribute(shape, way, nodes, j, &records, watch)?;
         }
         Some(moved)
     }
@@ -60,33 +64,32 @@ impl Quench {
     fn attribute(
         &mut self,
         shape: &Shape,
-        threads: usize,
+        way: &Way,
         nodes: &mut Nodes,
         attribute: usize,
         records: &[u32],
         watch: &Watch,
     ) -> Option<usize> {
         let own = &shape.attributes[attribute].columns;
-        let (lacks, weights) = (&self.lacks, &self.weights);
-        let weighed = |t: usize| Cow::Owned(lacks[t].iter().map(|r| r * weights[t]).collect());
-        let (tables, mut views) = views(shape, attribute, &weighed, &self.bars, threads);
+        let (tables, mut views) =
+            views(shape, attribute, &self.lacks, &self.weights, &self.bars, way.threads);
         let strides: Vec<Vec<usize>> =
             tables.iter().map(|&t| shape.strides(&shape.tables[t].columns)).collect();
-        let sizes: Vec<usize> = shape.sizes(own).collect();
+        let sizes: Vec<usize> = shape.sizes(own).map(padded).collect();
         // What it costs to leave a node of each level.
         let mut leaving = vec![0.0f32; own.len()];
         tables.iter().zip(&views).for_each(|(&t, v)| leaving[v.level] += self.weights[t]);
-        let piece = ((1 << 15) / sizes[0].max(1)).clamp(16, 512);
+        let piece = ((1 << 13) / sizes[0].max(1)).clamp(16, 512);
         let mut moved = 0;
         for block in records.chunks(block(records.len())) {
             if watch.is_stopped() {
                 return None;
             }
             let mut best = vec![0u32; block.len()];
-            share::each(threads, block.chunks(piece).zip(best.chunks_mut(piece)), |(block, best)| {
-                let mut sums: Vec<Vec<f32>> = sizes.iter().map(|n| vec![0.0; n * block.len()]).collect();
-                add_up(&views, nodes, block.iter().map(|&r| r as usize), &mut sums);
-                let (fine, coarse) = sums.split_at_mut(1);
+            share::each(way.threads, block.chunks(piece).zip(best.chunks_mut(piece)), |(block, best)| {
+                let mut sums = Sums::new(shape, attribute, piece);
+                sums.add_up(&views, nodes, block.iter().map(|&r| r as usize));
+                let (fine, coarse) = sums.of.split_at_mut(1);
                 let each = block.iter().zip(best).zip(fine[0].chunks_exact_mut(sizes[0]));
                 for (i, ((&record, best), scores)) in each.enumerate() {
                     let node = |level: usize| nodes[own[level]][record as usize] as usize;
@@ -126,9 +129,8 @@ impl Quench {
                     let step = columns.iter().position(|&c| c == own[view.level]).map_or(0, |i| strides[i]);
                     self.lacks[t][cell] += 1.0;
                     self.lacks[t][cell - u * step + v * step] -= 1.0;
-                    let values = view.values.to_mut();
-                    values[place + u] += self.weights[t];
-                    values[place + v] -= self.weights[t];
+                    view.values[place + u] += self.weights[t];
+                    view.values[place + v] -= self.weights[t];
                 }
                 own.iter().enumerate().for_each(|(l, &c)| nodes[c][record] = at(l, to) as u32);
             }

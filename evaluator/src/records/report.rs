@@ -41,8 +41,8 @@ pub struct RecordsReport {
     pub tables: Vec<Gap>,
     /// How often attributes were drawn anew.
     pub sweeps: u64,
-    /// By how much more than independent records the two halves differ: 1 in equilibrium.
-    pub halves: f64,
+    /// By how much more than chance a second chain differs, begun anew under what the first has learnt: about 1 in equilibrium.
+    pub chains: f64,
     /// Records that were in closed cells: always 0.
     pub in_closed_cells: u64,
     /// Tables that the release does not tell cell by cell: nothing holds the records to them.
@@ -86,23 +86,19 @@ pub(super) fn gaps(
     out
 }
 
-/// By how much more than independent records the two halves of the records differ in the widest tables: the mean of χ² over its degrees of freedom.
-pub(super) fn halves(shape: &Shape, nodes: &Nodes, rows: usize) -> f64 {
-    let half = rows / 2;
+/// By how much more than chance the records of two chains differ in tables of one or two columns: the mean of χ² over its degrees of freedom.
+pub(super) fn unlike(shape: &Shape, one: &Nodes, other: &Nodes) -> f64 {
+    let rows = |nodes: &Nodes| nodes.first().map_or(0, Vec::len);
+    let (m, n) = (rows(one), rows(other));
     let (mut sum, mut degrees) = (0.0, 0.0);
     for t in shape.tables.iter().filter(|t| t.columns.len() <= 2) {
-        let mut counts = vec![(0u32, 0u32); t.estimates.len()];
-        for (row, cell) in shape.cells(&t.columns, nodes, 2 * half).enumerate() {
-            let count = &mut counts[cell];
-            *(if row < half { &mut count.0 } else { &mut count.1 }) += 1;
-        }
-        let some: Vec<f64> = counts
-            .iter()
-            .filter(|(a, b)| a + b > 0)
-            .map(|&(a, b)| (f64::from(a) - f64::from(b)).powi(2) / f64::from(a + b))
-            .collect();
-        sum += some.iter().sum::<f64>();
-        degrees += (some.len() as f64 - 1.0).max(0.0);
+        let (a, b) = (shape.count(&t.columns, one, m), shape.count(&t.columns, other, n));
+        let some = a.iter().zip(&b).filter(|(a, b)| *a + *b > 0);
+        let some = some.map(|(a, b)| (f64::from(*a), f64::from(*b)));
+        let (m, n) = (m as f64, n as f64);
+        let squares: Vec<f64> = some.map(|(a, b)| (a * n - b * m).powi(2) / (m * n * (a + b))).collect();
+        sum += squares.iter().sum::<f64>();
+        degrees += (squares.len() as f64 - 1.0).max(0.0);
     }
     if degrees > 0.0 { sum / degrees } else { 1.0 }
 }
@@ -172,8 +168,8 @@ impl RecordsReport {
             .collect::<Vec<_>>();
         out.push_str(&format!("records   {} of {}, seed {}\n", self.records, of.join(", "), self.seed));
         out.push_str(&format!(
-            "chain     {} sweeps; its halves differ {:.2} times as much as chance\n",
-            self.sweeps, self.halves
+            "chain     {} sweeps; a second one differs {:.2} times as much as chance\n",
+            self.sweeps, self.chains
         ));
         let mut tables: Vec<&Gap> = self.tables.iter().collect();
         tables.sort_by(|a, b| b.errors().total_cmp(&a.errors()).then_with(|| a.table.cmp(&b.table)));

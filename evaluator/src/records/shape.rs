@@ -1,7 +1,6 @@
 //! What records are fitted to, with nothing of a release left in it: columns of nodes, tables of them, and cells that are never drawn.
 
 use super::share;
-use std::borrow::Cow;
 
 /// A dimension of the records.
 #[derive(Debug, Clone)]
@@ -116,43 +115,51 @@ impl Shape {
     }
 }
 
-/// Numbers of cells, seen from one attribute: its nodes lie side by side.
-pub(super) struct View<'a> {
-    /// Which of the attribute's columns.
-    pub level: usize,
-    pub size: usize,
-    /// The other columns with their steps.
-    others: Vec<(usize, usize)>,
-    pub values: Cow<'a, [f32]>,
+/// Numbers are added so many at a time: the nodes of an attribute fill up to a whole number of these.
+pub(super) type Lanes = [f32; 4];
+
+/// So many numbers, filled up.
+pub(super) fn padded(size: usize) -> usize {
+    size.next_multiple_of(std::mem::size_of::<Lanes>() / 4)
 }
 
-impl<'a> View<'a> {
+/// Numbers of cells, seen from one attribute: its nodes lie side by side, filled up with zeros.
+pub(super) struct View {
+    /// Which of the attribute's columns.
+    pub level: usize,
+    /// How many nodes, filled up.
+    size: usize,
+    /// The other columns with their steps.
+    others: Vec<(usize, usize)>,
+    pub values: Vec<f32>,
+}
+
+impl View {
     fn of(
         shape: &Shape,
         columns: &[usize],
         position: usize,
         level: usize,
-        values: Cow<'a, [f32]>,
-    ) -> View<'a> {
+        numbers: &[f32],
+        weight: f32,
+    ) -> View {
         let strides = shape.strides(columns);
-        let (inner, size) = (strides[position], shape.columns[columns[position]].size);
-        let step = |(i, &c): (usize, &usize)| (c, if i < position { strides[i] } else { strides[i] * size });
+        let (inner, own) = (strides[position], shape.columns[columns[position]].size);
+        let size = padded(own);
+        let step = |(i, &c): (usize, &usize)| {
+            (c, if i < position { strides[i] / own * size } else { strides[i] * size })
+        };
         let others = columns.iter().enumerate().filter(|(i, _)| *i != position).map(step).collect();
-        let values = if inner == 1 {
-            values
-        } else {
-            let mut turned = vec![0.0; values.len()];
-            for (from, to) in values.chunks_exact(inner * size).zip(turned.chunks_exact_mut(inner * size)) {
-                // In small squares, so that both sides stay near.
-                for (at, to) in to.chunks_mut(16 * size).enumerate() {
-                    for (v, from) in from.chunks_exact(inner).enumerate() {
-                        let from = &from[at * 16..];
-                        to.chunks_exact_mut(size).zip(from).for_each(|(to, x)| to[v] = *x);
-                    }
+        let mut values = vec![0.0; numbers.len() / own * size];
+        for (from, to) in numbers.chunks_exact(inner * own).zip(values.chunks_exact_mut(inner * size)) {
+            // In small squares, so that both sides stay near.
+            for (at, to) in to.chunks_mut(16 * size).enumerate() {
+                for (v, from) in from.chunks_exact(inner).enumerate() {
+                    let from = &from[at * 16..];
+                    to.chunks_exact_mut(size).zip(from).for_each(|(to, x)| to[v] = *x * weight);
                 }
             }
-            Cow::Owned(turned)
-        };
+        }
         View { level, size, others, values }
     }
 
@@ -171,45 +178,67 @@ pub(super) fn barred(shape: &Shape) -> Vec<Vec<f32>> {
     shape.closed.iter().map(one).collect()
 }
 
-/// All numbers of the tables that have an attribute, and the bars, seen from it. The first are those of tables, with their places.
-pub(super) fn views<'a>(
+/// The numbers of the tables that have an attribute, each times its table's weight, and the bars, seen from it. The first are those of tables, with their places.
+pub(super) fn views(
     shape: &Shape,
     attribute: usize,
-    numbers: &(dyn Fn(usize) -> Cow<'a, [f32]> + Sync),
-    bars: &'a [Vec<f32>],
+    numbers: &[Vec<f32>],
+    weights: &[f32],
+    bars: &[Vec<f32>],
     threads: usize,
-) -> (Vec<usize>, Vec<View<'a>>) {
+) -> (Vec<usize>, Vec<View>) {
     let own = &shape.attributes[attribute].columns;
     let has = |columns: &[usize]| {
         columns.iter().enumerate().find_map(|(i, c)| Some((i, own.iter().position(|o| o == c)?)))
     };
-    let of_tables = shape.tables.iter().enumerate().filter_map(|(t, of)| Some((t, has(&of.columns)?)));
-    let of_tables: Vec<(usize, (usize, usize))> = of_tables.collect();
-    let mut made: Vec<Option<View<'a>>> = of_tables.iter().map(|_| None).collect();
-    share::each(threads, of_tables.iter().zip(&mut made), |((t, (i, level)), to)| {
-        *to = Some(View::of(shape, &shape.tables[*t].columns, *i, *level, numbers(*t)));
+    let tables = shape.tables.iter().enumerate();
+    let tables =
+        tables.filter_map(|(t, of)| Some((&of.columns, has(&of.columns)?, &numbers[t], weights[t], Some(t))));
+    let closed = shape.closed.iter().zip(bars);
+    let closed = closed.filter_map(|(of, bar)| Some((&of.columns, has(&of.columns)?, bar, 1.0, None)));
+    let all: Vec<_> = tables.chain(closed).collect();
+    let mut made: Vec<Option<View>> = all.iter().map(|_| None).collect();
+    share::each(threads, all.iter().zip(&mut made), |((columns, (i, level), numbers, weight, _), to)| {
+        *to = Some(View::of(shape, columns, *i, *level, numbers, *weight));
     });
-    let mut views: Vec<View<'a>> = made.into_iter().flatten().collect();
-    for (closed, bar) in shape.closed.iter().zip(bars) {
-        if let Some((i, level)) = has(&closed.columns) {
-            views.push(View::of(shape, &closed.columns, i, level, Cow::Borrowed(bar)));
-        }
-    }
-    (of_tables.into_iter().map(|(t, _)| t).collect(), views)
+    (all.iter().filter_map(|(.., t)| *t).collect(), made.into_iter().flatten().collect())
 }
 
-/// Adds up what the views say of each node of each of some records: into `sums`, one row of all nodes a record for each of the attribute's columns.
-pub(super) fn add_up(
-    views: &[View],
-    nodes: &Nodes,
-    rows: impl Iterator<Item = usize> + Clone,
-    sums: &mut [Vec<f32>],
-) {
-    sums.iter_mut().for_each(|s| s.fill(0.0));
-    for view in views {
-        for (to, row) in sums[view.level].chunks_exact_mut(view.size).zip(rows.clone()) {
-            let at = view.place(nodes, row);
-            to.iter_mut().zip(&view.values[at..at + view.size]).for_each(|(to, x)| *to += *x);
+/// What is added up for some records: of each of an attribute's columns a row of all nodes a record, filled up with what is never drawn.
+pub(super) struct Sums {
+    empty: Vec<Vec<f32>>,
+    pub of: Vec<Vec<f32>>,
+}
+
+impl Sums {
+    /// For an attribute and at most so many records.
+    pub fn new(shape: &Shape, attribute: usize, records: usize) -> Sums {
+        let one = |size: usize| {
+            let row = |_| (0..padded(size)).map(|n| if n < size { 0.0 } else { NEVER });
+            (0..records).flat_map(row).collect()
+        };
+        let empty: Vec<Vec<f32>> = shape.sizes(&shape.attributes[attribute].columns).map(one).collect();
+        Sums { of: empty.clone(), empty }
+    }
+
+    /// Adds up what the views say of each node, given the other attributes of the records.
+    pub fn add_up(&mut self, views: &[View], nodes: &Nodes, records: impl Iterator<Item = usize> + Clone) {
+        self.of.iter_mut().zip(&self.empty).for_each(|(to, from)| to.copy_from_slice(from));
+        for view in views {
+            let to = self.of[view.level].chunks_exact_mut(view.size).zip(records.clone());
+            match view.others[..] {
+                [(c, step)] => {
+                    let nodes = &nodes[c][..];
+                    to.for_each(|(to, r)| add(to, &view.values[nodes[r] as usize * step..]));
+                }
+                _ => to.for_each(|(to, r)| add(to, &view.values[view.place(nodes, r)..])),
+            }
         }
     }
+}
+
+/// Adds numbers to as many.
+fn add(to: &mut [f32], from: &[f32]) {
+    let (to, from) = (to.as_chunks_mut::<4>().0, from.as_chunks::<4>().0);
+    to.iter_mut().zip(from).for_each(|(to, from)| (0..4).for_each(|i| to[i] += from[i]));
 }
