@@ -53,7 +53,7 @@ impl Dice {
 }
 
 /// `data/areas.csv`: which tract lies in which district.
-pub fn areas() -> String {
+pub(crate) fn areas() -> String {
     let mut out = String::from("tract,district\n");
     for (district, letter, tracts) in DISTRICTS {
         for n in 1..=tracts.len() {
@@ -64,7 +64,7 @@ pub fn areas() -> String {
 }
 
 /// `data/town.csv`: one row a person.
-pub fn people() -> String {
+pub(crate) fn people() -> String {
     let mut dice = Dice(2026);
     let tracts: Vec<(usize, String, u32)> = DISTRICTS
         .iter()

@@ -17,7 +17,7 @@ use std::time::Instant;
 /// `--between L,U` Pr(L ≤ θ ≤ U), by the method and exactly.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  margins-lab infer history.toml --method pc --gamma 1e-4 --between 0,50")]
-pub struct Args {
+pub(crate) struct Args {
     /// The history; several of the same data are taken together
     #[arg(required = true, value_name = "HISTORY")]
     files: Vec<PathBuf>,
@@ -63,7 +63,7 @@ impl Said {
 /// A query: its estimate, and what the method and the exact law say; or nothing, where the history does not tell it.
 type Inferred = Option<(f64, Said, Said)>;
 
-pub fn run(args: &Args) -> Outcome {
+pub(crate) fn run(args: &Args) -> Outcome {
     let between = match args.between[..] {
         [] => None,
         [low, high] if low <= high => Some((low, high)),

@@ -4,7 +4,7 @@ use margins::law::Method;
 
 /// How probabilities are computed.
 #[derive(clap::Args)]
-pub struct How {
+pub(crate) struct How {
     /// How probabilities are computed [default: exactly where that is cheap]
     #[arg(long, value_enum)]
     method: Option<Way>,
@@ -30,7 +30,7 @@ enum Way {
 }
 
 impl How {
-    pub fn method(&self) -> Method {
+    pub(crate) fn method(&self) -> Method {
         match self.method {
             None => Method::Auto,
             Some(Way::Exact) => Method::Exact,

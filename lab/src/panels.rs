@@ -4,7 +4,7 @@ use margins::cli::chart::{COLOURS, Series, apart, escaped, head, log_scale, numb
 use std::fmt::Write;
 
 /// One chart of many.
-pub struct Panel {
+pub(crate) struct Panel {
     /// Above it.
     pub title: String,
     /// In grey after the title.
@@ -14,7 +14,7 @@ pub struct Panel {
 }
 
 /// A picture of panels.
-pub struct Panels {
+pub(crate) struct Panels {
     /// The heading.
     pub title: String,
     /// One line below it.
@@ -143,7 +143,7 @@ impl Drawing {
 }
 
 /// Draws the panels. Points that have no place on logarithmic axes are left out.
-pub fn svg(picture: &Panels) -> String {
+pub(crate) fn svg(picture: &Panels) -> String {
     let range = |of: fn(&(f64, f64)) -> f64| {
         let points = picture.panels.iter().flat_map(|p| &p.series).flat_map(|s| s.points.iter().copied());
         points

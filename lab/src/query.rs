@@ -10,14 +10,14 @@ use margins::watch::Watch;
 #[command(
     after_help = "Example:\n  margins-lab query out/town.margins \"SELECT COUNT(*) FROM town WHERE age >= 90\" --method mc --sample 10000"
 )]
-pub struct Args {
+pub(crate) struct Args {
     #[command(flatten)]
     query: query::Args,
     #[command(flatten)]
     how: How,
 }
 
-pub fn run(mut args: Args, watch: &Watch) -> Outcome {
+pub(crate) fn run(mut args: Args, watch: &Watch) -> Outcome {
     args.query.method = args.how.method();
     query::run(&args.query, watch)
 }

@@ -37,7 +37,7 @@ use std::path::{Path, PathBuf};
     \"SELECT COUNT(*) FROM survey WHERE age < 18\"\n  \
     margins ask survey.toml --within 50 --batch questions.sql --key agency.key --json"
 )]
-pub struct Args {
+pub(super) struct Args {
     /// The spec: the people, the dimensions, the data, the kind of noise
     spec: PathBuf,
     /// The question
@@ -89,7 +89,7 @@ struct Reply {
     refused: Option<String>,
 }
 
-pub fn run(args: &Args, watch: &Watch) -> Outcome {
+pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
     if args.within.is_zero() {
         return Err(Failure::Message("--within wants a number above 0".into()));
     }

@@ -18,7 +18,7 @@ fn bases(planned: &Planned) -> Vec<((usize, usize), std::sync::Arc<Basis>)> {
 }
 
 /// A line for each level that has a basis; nothing where none has.
-pub fn text(cube: &Cube, planned: &Planned) -> String {
+pub(super) fn text(cube: &Cube, planned: &Planned) -> String {
     let line = |((d, l), basis): ((usize, usize), std::sync::Arc<Basis>)| {
         let gap = basis.gap().map_or(String::new(), |gap| {
             format!(", within {} of the least variance for what is asked of it", shown(gap))
@@ -29,7 +29,7 @@ pub fn text(cube: &Cube, planned: &Planned) -> String {
 }
 
 /// The same for scripts.
-pub fn json(cube: &Cube, planned: &Planned) -> Vec<Value> {
+pub(super) fn json(cube: &Cube, planned: &Planned) -> Vec<Value> {
     let one = |((d, l), basis): ((usize, usize), std::sync::Arc<Basis>)| json!({ "of": cube.level_name(crate::cube::Level::new(d, l)), "rows": basis.rows(), "gap": basis.gap() });
     bases(planned).into_iter().map(one).collect()
 }

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// PRIVATE: they have no noise. By default they are printed on a terminal only. Exit 1 if something is wrong.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  margins check survey.toml")]
-pub struct Args {
+pub(super) struct Args {
     /// The spec
     spec: PathBuf,
     /// Read the rows from here instead of the spec's file: a file, a folder, or a pattern such as "rows/*.parquet"
@@ -30,7 +30,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: &Args, watch: &Watch) -> Outcome {
+pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
     if !std::io::stdout().is_terminal() && !args.print_private_counts {
         return Err(Failure::Message(
             "what this shows is private: it counts rows without noise. Standard output is no terminal, so it would end in a file or a log. Nothing \

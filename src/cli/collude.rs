@@ -18,7 +18,7 @@ use std::path::PathBuf;
 #[command(
     after_help = "Example:\n  margins collude out/town-press.margins out/town-school.margins \\\n    --sql \"SELECT sex, COUNT(*) FROM town GROUP BY sex\""
 )]
-pub struct Args {
+pub(super) struct Args {
     /// Copies from one run of `margins release`
     #[arg(required = true, num_args = 1..)]
     files: Vec<PathBuf>,
@@ -30,7 +30,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: &Args) -> Outcome {
+pub(super) fn run(args: &Args) -> Outcome {
     let open = |f: &PathBuf| Answers::open(f).map_err(|e| output::about(f, &e));
     let copies = args.files.iter().map(open).collect::<Result<Vec<_>, Failure>>()?;
     let found = collude(&copies, args.sql.as_deref())?;

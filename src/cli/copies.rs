@@ -8,7 +8,7 @@ use crate::release::Currency;
 use serde_json::{Value, json};
 
 /// For `margins plan`: every recipient, and what the mode means.
-pub fn text(copies: &Copies, currency: Currency) -> String {
+pub(super) fn text(copies: &Copies, currency: Currency) -> String {
     let symbol = currency.symbol();
     let rows: Vec<Vec<String>> = (copies.plans.iter().zip(&copies.costs).zip(&copies.margins))
         .map(|((plan, cost), margin)| {
@@ -55,7 +55,7 @@ pub(crate) const SHIFTED: &str = "A secret centre does not protect against recip
                            public mean or the difference of two counts removes it. Together the copies cost the sum, and that is charged.";
 
 /// For scripts.
-pub fn to_json(copies: &Copies, currency: Currency) -> Value {
+pub(super) fn to_json(copies: &Copies, currency: Currency) -> Value {
     let each = (copies.plans.iter().zip(&copies.costs).zip(&copies.margins)).map(|((plan, cost), margin)| {
         json!({
             "name": plan.recipient(), "budget": plan.budget, "cost": cost.total, "margin95": margin,

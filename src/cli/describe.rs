@@ -14,7 +14,7 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  margins describe out/town.margins\n  margins out/town.margins\n  \
     margins describe out/town.margins --dimension age.band")]
-pub struct Args {
+pub(super) struct Args {
     /// The release
     file: PathBuf,
     /// List all categories of a dimension or level
@@ -31,7 +31,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: &Args) -> Outcome {
+pub(super) fn run(args: &Args) -> Outcome {
     let tables = if args.all { usize::MAX } else { TABLES };
     let of = described(args, tables)?;
     if let Some(name) = &args.dimension {

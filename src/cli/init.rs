@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// `true` or is gone.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  margins init survey.csv --out survey.toml\n  margins plan survey.toml")]
-pub struct Args {
+pub(super) struct Args {
     /// A data file, a folder of them, or a pattern such as "rows/*.parquet": Parquet or CSV
     data: PathBuf,
     /// Write the draft to this file instead of standard output
@@ -59,7 +59,7 @@ fn draft(data: &Path, folder: &Path) -> Result<String, Failure> {
     }
 }
 
-pub fn run(args: &Args, watch: &Watch) -> Outcome {
+pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
     let folder = args.out.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
     let draft = draft(&args.data, folder)?;
     let json = |key: &str, text: &str| output::json(&(serde_json::json!({ key: text }).to_string() + "\n"));

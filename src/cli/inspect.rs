@@ -17,7 +17,7 @@ use std::path::PathBuf;
 #[command(
     after_help = "Example:\n  margins inspect out/town.margins\n  margins inspect out/town.margins --json | jq .privacy"
 )]
-pub struct Args {
+pub(super) struct Args {
     /// The release
     file: PathBuf,
     /// Print the manifest, exactly as signed
@@ -28,7 +28,7 @@ pub struct Args {
     spec: bool,
 }
 
-pub fn run(args: &Args) -> Outcome {
+pub(super) fn run(args: &Args) -> Outcome {
     let release = Release::open(&args.file).map_err(|e| output::about(&args.file, &e))?;
     if args.json {
         return output::data(&String::from_utf8_lossy(release.manifest_bytes()));

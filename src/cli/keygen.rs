@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 #[command(
     after_help = "Example:\n  margins keygen --out agency.key\n  margins release survey.toml --key agency.key"
 )]
-pub struct Args {
+pub(super) struct Args {
     /// The file for the secret key
     #[arg(long, value_name = "FILE", default_value = "agency.key")]
     out: PathBuf,
@@ -27,7 +27,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: &Args, watch: &Watch) -> Outcome {
+pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
     let passphrase = if args.no_passphrase { None } else { Some(ask_new()?) };
     let public = args.out.with_extension("pub");
     let texts = keys::keygen(passphrase.as_ref().map(|p| p.as_str()))?;
@@ -60,7 +60,7 @@ fn ask_new() -> Result<Zeroizing<String>, Failure> {
 
 /// Asks for a passphrase without showing it.
 /// The text is wiped from memory when it is dropped.
-pub fn ask(prompt: &str) -> Result<Zeroizing<String>, Failure> {
+pub(super) fn ask(prompt: &str) -> Result<Zeroizing<String>, Failure> {
     if !std::io::stdin().is_terminal() {
         return Err(Failure::Message(
             "a passphrase is asked for on a terminal, and there is none; for automation use a key made with --no-passphrase".into(),

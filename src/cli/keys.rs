@@ -16,7 +16,7 @@ use std::path::PathBuf;
     margins keys trusted --key list.key --add new.pub --retire agency.pub\n  \
     margins keys trusted --key list.key --revoke new.pub --still a.margins\n  margins keys trusted"
 )]
-pub struct Args {
+pub(super) struct Args {
     /// The folder with the list
     folder: PathBuf,
     /// The secret key that signs lists
@@ -39,7 +39,7 @@ pub struct Args {
     still: Vec<PathBuf>,
 }
 
-pub fn run(args: &Args) -> Outcome {
+pub(super) fn run(args: &Args) -> Outcome {
     let about = |e: ReleaseError| match e {
         ReleaseError::Io(e) => verify::no_list(&args.folder, &e),
         e => output::about(&args.folder, &e),

@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
     after_help = "Examples:\n  margins ledger init people --epsilon 2\n  margins ledger show people\n  \
     margins ledger verify people --pubkey agency.pub --release out/town.margins"
 )]
-pub struct Args {
+pub(super) struct Args {
     #[command(subcommand)]
     what: Option<What>,
 }
@@ -113,7 +113,7 @@ struct Export {
     jsonl: bool,
 }
 
-pub fn run(args: &Args) -> Outcome {
+pub(super) fn run(args: &Args) -> Outcome {
     match &args.what {
         None => show(&Show::default()),
         Some(What::Init(init)) => bind(init),

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  margins page out/town.margins --pubkey agency.pub --out town.html\n  \
     margins page --out explorer.html")]
-pub struct Args {
+pub(super) struct Args {
     /// The release; without one the page is empty, and readers open their own
     file: Option<PathBuf>,
     /// The page to write
@@ -51,7 +51,7 @@ const SLOT: &str = r#"<script type="text/plain" id="inside">"#;
 /// A page is not longer than that.
 const MOST: u64 = 4 << 20;
 
-pub fn run(args: &Args, watch: &Watch) -> Outcome {
+pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
     // A slip of the hand must not put a page in the place of a release or a key.
     let html = |e: &std::ffi::OsStr| e.eq_ignore_ascii_case("html") || e.eq_ignore_ascii_case("htm");
     if !args.out.extension().is_some_and(html) {

@@ -17,7 +17,7 @@ struct Shown {
 }
 
 /// On a terminal every long stage says how far it is, how fast, and how long it will take.
-pub fn watch() -> Watch {
+pub(super) fn watch() -> Watch {
     if !terminal::redraws() {
         return Watch::default();
     }

@@ -21,7 +21,7 @@ use serde_json::json;
 use std::path::Path;
 
 /// A projection, with how it is asked.
-pub struct Projection {
+pub(super) struct Projection {
     pub questions: Questions,
     pub options: Options,
     pub estimator: Estimator,
@@ -31,7 +31,7 @@ pub struct Projection {
 const CELLS: [u64; 3] = [1, 10, 100];
 
 /// Predicted error of one, ten and a hundred cells against the number of integers, at the spec's budget; dashed what noise alone would leave.
-pub fn picture(spec: &Spec, own: &Design) -> Chart {
+pub(super) fn picture(spec: &Spec, own: &Design) -> Chart {
     let (noise, norm) = (own.noise_variance() / own.shape.column() as f64, own.predicted_norm());
     let sizes = (8..=22).map(|bits| f64::from(1u32 << bits));
     let series = CELLS.iter().enumerate().flat_map(|(colour, &cells)| {
@@ -112,7 +112,7 @@ fn gaussian_noise(spec: &Spec) -> Option<f64> {
 }
 
 /// `margins plan` for people.
-pub fn to_text(spec: &Spec, designed: &Designed) -> String {
+pub(super) fn to_text(spec: &Spec, designed: &Designed) -> String {
     let d = &designed.design;
     let others = alternatives(spec, d);
     let mut out = head(spec, designed);
@@ -223,7 +223,7 @@ fn remarks(spec: &Spec, d: &Design, others: &[Other]) -> Vec<String> {
 }
 
 /// `margins plan` as JSON.
-pub fn to_json(spec: &Spec, designed: &Designed) -> String {
+pub(super) fn to_json(spec: &Spec, designed: &Designed) -> String {
     let d = &designed.design;
     let others = alternatives(spec, d);
     let (rows, buckets) = match d.shape {
@@ -278,7 +278,7 @@ pub(crate) enum Opened {
 }
 
 /// Opens a file, whatever it is.
-pub fn open(file: impl AsRef<Path>, watch: &Watch) -> Result<Opened, Failure> {
+pub(super) fn open(file: impl AsRef<Path>, watch: &Watch) -> Result<Opened, Failure> {
     let file = file.as_ref();
     let about = |e| output::about(file, &e);
     let release = Release::open(file).map_err(about)?.watched(watch);
@@ -289,7 +289,7 @@ pub fn open(file: impl AsRef<Path>, watch: &Watch) -> Result<Opened, Failure> {
 }
 
 /// What `--explain` says of the first rows.
-pub fn explained(questions: &Questions, rows: &[Explained], level: f64) -> String {
+pub(super) fn explained(questions: &Questions, rows: &[Explained], level: f64) -> String {
     let Some(first) = rows.first() else { return String::new() };
     let design = &questions.projected().projection().design;
     let by_order = |e: &Explained| e.order.is_some();
@@ -402,7 +402,7 @@ impl<'a> Keys<'a> {
 }
 
 /// Counts every key of a CSV file; answers appear as they are ready.
-pub fn keys(asked: &Projection, file: &Path) -> Outcome {
+pub(super) fn keys(asked: &Projection, file: &Path) -> Outcome {
     let (questions, level) = (&asked.questions, asked.options.level);
     if !(level > 0.0 && level < 1.0) {
         return Err(Failure::Message(format!(

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 #[command(
     after_help = "Example:\n  margins keygen --out agency.key\n  margins release survey.toml --key agency.key"
 )]
-pub struct Args {
+pub(super) struct Args {
     /// The spec
     spec: PathBuf,
     /// Read the rows from here instead of the spec's file: a file, a folder, or a pattern such as "rows/*.parquet"
@@ -67,7 +67,7 @@ pub struct Args {
 /// More than any machine has cores for.
 const MOST_THREADS: i64 = 1024;
 
-pub fn run(args: &Args, watch: &Watch) -> Outcome {
+pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
     let spec = Spec::load(&args.spec).map_err(failure)?;
     let mut options = ReleaseOptions::new()
         .out(&args.out)
@@ -96,7 +96,7 @@ pub fn run(args: &Args, watch: &Watch) -> Outcome {
 }
 
 /// What was done, as JSON.
-pub fn json(made: &MadeRelease) -> String {
+pub(super) fn json(made: &MadeRelease) -> String {
     let MadeRelease { released: r, spec, .. } = made;
     let mut value = serde_json::json!({
         "name": spec.name,
@@ -140,7 +140,7 @@ fn files(r: &Released) -> impl Iterator<Item = &Sealed> {
 }
 
 /// What was done, for people.
-pub fn text(made: &MadeRelease) -> String {
+pub(super) fn text(made: &MadeRelease) -> String {
     let MadeRelease { released: r, spec, known, extends, key_file, signer, public_key } = made;
     let mut out = format!("{}: {}\n\n", spec.name, visible(&spec.title));
     let approximate = r

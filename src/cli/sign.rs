@@ -15,7 +15,7 @@ use std::path::PathBuf;
 #[command(
     after_help = "Example:\n  margins sign out/town.margins --key second.key\n  margins verify out/town.margins --keys trusted --require 2"
 )]
-pub struct Args {
+pub(super) struct Args {
     /// The release
     file: PathBuf,
     /// Your secret key: not the one that the release was made with
@@ -23,7 +23,7 @@ pub struct Args {
     key: PathBuf,
 }
 
-pub fn run(args: &Args, watch: &Watch) -> Outcome {
+pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
     let about = |e: ReleaseError| output::about(&args.file, &e);
     let release = Release::open(&args.file).map_err(about)?.watched(watch);
     let report = audit::audit(&release, None).map_err(about)?;

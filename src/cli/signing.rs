@@ -29,7 +29,7 @@ fn passphrase(path: &Path) -> Result<Zeroizing<String>, String> {
 }
 
 /// The key of a file; its passphrase is asked for.
-pub fn key(path: &Path) -> Result<SigningKey, Failure> {
+pub(super) fn key(path: &Path) -> Result<SigningKey, Failure> {
     let ask = |path: &Path| passphrase(path).map_err(MakeError::Wrong);
     let (key, warning) = signer::of_file(path, ask).map_err(super::refusal::failure)?;
     warning.iter().for_each(|text| output::warn(text));
@@ -38,7 +38,7 @@ pub fn key(path: &Path) -> Result<SigningKey, Failure> {
 
 impl Signing {
     /// A release that is signed so.
-    pub fn of<'a>(&self, mut options: ReleaseOptions<'a>) -> ReleaseOptions<'a> {
+    pub(super) fn of<'a>(&self, mut options: ReleaseOptions<'a>) -> ReleaseOptions<'a> {
         if let Some(key) = &self.key {
             options = options.key(key);
         }

@@ -13,7 +13,7 @@ use crate::watch::Watch;
 use serde_json::{Map, Value};
 
 /// Opened releases, with how they are asked.
-pub enum Source {
+pub(super) enum Source {
     /// Releases of tables.
     Tables(Several, Options),
     /// One release of a projection.
@@ -31,7 +31,7 @@ const EXPLAINED: usize = 3;
 
 impl Source {
     /// Opens the files, refuses what their kind cannot be asked, and warns of noise that everybody knows.
-    pub fn open(args: &Args, files: &[String], watch: &Watch) -> Result<Source, Failure> {
+    pub(super) fn open(args: &Args, files: &[String], watch: &Watch) -> Result<Source, Failure> {
         let opened = files.iter().map(|file| projection::open(file, watch)).collect::<Result<Vec<_>, _>>()?;
         let mut tables = Vec::with_capacity(files.len());
         for (file, opened) in files.iter().zip(opened) {
@@ -90,7 +90,7 @@ impl Source {
     }
 
     /// Answers one SELECT.
-    pub fn ask(&self, sql: &str) -> Result<ResultTable, Failure> {
+    pub(super) fn ask(&self, sql: &str) -> Result<ResultTable, Failure> {
         Ok(match self {
             Source::Tables(several, options) => several.ask(sql, options)?,
             Source::Projection(p) => p.questions.ask_with(sql, &p.options, p.estimator)?,
@@ -98,7 +98,7 @@ impl Source {
     }
 
     /// What the answer rests on.
-    pub fn explain(&self, sql: &str) -> Result<Explanation, Failure> {
+    pub(super) fn explain(&self, sql: &str) -> Result<Explanation, Failure> {
         Ok(match self {
             Source::Tables(several, _) => {
                 let explained = several.explain(sql)?;
@@ -114,7 +114,7 @@ impl Source {
     }
 
     /// Which releases an answer is from, and in which sense, as JSON says it.
-    pub fn about(&self) -> Map<String, Value> {
+    pub(super) fn about(&self) -> Map<String, Value> {
         match self {
             Source::Projection(p) => Map::from_iter([("release".to_owned(), p.questions.name().into())]),
             Source::Tables(several, _) => several.about(),

@@ -7,7 +7,7 @@ use terminal_size::{Width, terminal_size_of};
 const PROSE: usize = 80;
 
 /// The width of tables: `COLUMNS` where it is set, else the terminal's, from 60 to 200.
-pub fn width() -> usize {
+pub(super) fn width() -> usize {
     let told = std::env::var("COLUMNS").ok().and_then(|text| text.trim().parse::<usize>().ok());
     let seen = || terminal_size_of(std::io::stdout()).map(|(Width(width), _)| usize::from(width));
     told.filter(|w| *w > 0).or_else(seen).map_or(PROSE, |w| w.clamp(60, 200))

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  margins verify out/town.margins --pubkey agency.pub\n  \
     margins verify out/town.margins --keys trusted --require 2")]
-pub struct Args {
+pub(super) struct Args {
     /// The release
     file: PathBuf,
     /// The public key you trust: a .pub file, or its line of base64; of several, each may have signed
@@ -36,7 +36,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: &Args, watch: &Watch) -> Outcome {
+pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
     let (key, trusted) = match (&args.pubkey[..], &args.keys, args.require) {
         ([], None, Some(_)) => {
             return Err(Failure::Message(

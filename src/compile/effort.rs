@@ -16,7 +16,7 @@ use crate::spec::{Spec, Unit};
 /// Seconds.
 mod seconds {
     /// To start, to rehearse and to seal.
-    pub const START: f64 = 0.02;
+    pub(super) const START: f64 = 0.02;
     /// To plan and to set up one measurement.
     pub(crate) const MEASUREMENT: f64 = 15e-6;
     /// To count, to make noisy and to write one cell of a table; of a component, whose integers are larger and differences of each other.
@@ -27,13 +27,13 @@ mod seconds {
     /// To count a row in one dimension of a table.
     pub(crate) const STEP: f64 = 0.27e-9;
     /// To keep a row of a unit, for its unit and for each column that orders.
-    pub const KEY: f64 = 400e-9;
+    pub(super) const KEY: f64 = 400e-9;
     /// To open a file.
     pub(crate) const OPEN: f64 = 5e-3;
     /// To read one measurement of its plan.
     pub(crate) const LISTED: f64 = 0.3e-6;
     /// To read one measured integer, and to add it to what is asked.
-    pub const READ: f64 = 12e-9;
+    pub(super) const READ: f64 = 12e-9;
 }
 
 /// Bytes.
@@ -48,8 +48,8 @@ mod bytes {
     /// For a cell that is recovered.
     pub(crate) const RECOVERED: f64 = 40.0;
     /// For a row of a unit that is held; for its unit, and for each column that orders.
-    pub const KEPT: f64 = 16.0;
-    pub const KEY: f64 = 16.0;
+    pub(super) const KEPT: f64 = 16.0;
+    pub(super) const KEY: f64 = 16.0;
     /// Of the signed manifest: by itself, and for one measurement that it lists.
     pub(crate) const MANIFEST: f64 = 2600.0;
     pub(crate) const CLAIM: f64 = 190.0;

@@ -199,7 +199,7 @@ pub(super) enum Draft<'a> {
 
 impl<'a> Draft<'a> {
     /// `seed` is public: that of a projection's signs, and what tells the copies of one measuring from those of another.
-    pub fn new(job: &'a Job, spec: &'a Spec, seed: Seed) -> Result<Draft<'a>, CompileError> {
+    pub(super) fn new(job: &'a Job, spec: &'a Spec, seed: Seed) -> Result<Draft<'a>, CompileError> {
         Ok(match job {
             Job::Tables(choice) => Draft::Tables(Box::new(Tables::new(spec, choice, &seed)?)),
             Job::Projection(designed) => Draft::Projection(Box::new(Sums::new(spec, designed, seed)?)),
@@ -233,7 +233,7 @@ impl<'a> Draft<'a> {
     }
 
     /// How many files it becomes: one for each recipient.
-    pub fn copies(&self) -> usize {
+    pub(super) fn copies(&self) -> usize {
         match self {
             Draft::Tables(tables) => tables.copies(),
             Draft::Projection(_) => 1,
@@ -241,7 +241,12 @@ impl<'a> Draft<'a> {
     }
 
     /// Everything the writer of a copy is told: what the spec says, and what follows from the plan.
-    pub fn manifest(&self, copy: usize, day: &str, not_private: bool) -> Result<ManifestInput, CompileError> {
+    pub(super) fn manifest(
+        &self,
+        copy: usize,
+        day: &str,
+        not_private: bool,
+    ) -> Result<ManifestInput, CompileError> {
         let spec = self.spec();
         let words = spec.words();
         let claims = match self {
@@ -267,7 +272,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Starts a copy's file: the sections that every release has and that need no data.
-    pub fn begin(
+    pub(super) fn begin(
         &self,
         copy: usize,
         out: &Path,
@@ -325,7 +330,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Reads the data as the spec says.
-    pub fn read(&self, spec: &Spec, path: &Path, means: &Means) -> Result<Data, IngestError> {
+    pub(super) fn read(&self, spec: &Spec, path: &Path, means: &Means) -> Result<Data, IngestError> {
         match self {
             Draft::Tables(tables) => tables.read(spec, path, means),
             Draft::Projection(_) => Ok(ingest::read(spec, path, means)?.into()),
@@ -333,7 +338,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Takes counts in place of the data.
-    pub fn given(&self, spec: &Spec, counts: &Path) -> Result<Data, CompileError> {
+    pub(super) fn given(&self, spec: &Spec, counts: &Path) -> Result<Data, CompileError> {
         match self {
             Draft::Tables(tables) => Ok(tables.given(spec, counts)?),
             Draft::Projection(_) => {

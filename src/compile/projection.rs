@@ -60,7 +60,7 @@ pub(super) struct Sums<'a> {
 }
 
 impl<'a> Sums<'a> {
-    pub fn new(spec: &'a Spec, designed: &Designed, seed: Seed) -> Result<Sums<'a>, CompileError> {
+    pub(super) fn new(spec: &'a Spec, designed: &Designed, seed: Seed) -> Result<Sums<'a>, CompileError> {
         let projection = Projection { seed, design: designed.design.clone() };
         let plan = claims::no_tables(&spec.cube, &projection.design);
         let description = wire::encode_projection(&projection, &spec.cube)?;
@@ -68,12 +68,12 @@ impl<'a> Sums<'a> {
     }
 
     /// What the plan section says.
-    pub fn plan(&self) -> &Plan {
+    pub(super) fn plan(&self) -> &Plan {
         &self.plan
     }
 
     /// How many sections there are behind those of every release.
-    pub fn sections(&self) -> usize {
+    pub(super) fn sections(&self) -> usize {
         (self.projection.design.shape.values() as usize).div_ceil(CHUNK) + 1
     }
 
@@ -82,7 +82,7 @@ impl<'a> Sums<'a> {
     }
 
     /// Writes all sections with zeros in place of what is measured.
-    pub fn zeros(&self, writer: &mut Writer) -> Result<(), CompileError> {
+    pub(super) fn zeros(&self, writer: &mut Writer) -> Result<(), CompileError> {
         self.write(writer, &vec![0; self.projection.design.shape.values() as usize])
     }
 

@@ -36,7 +36,7 @@ pub(super) struct Tables<'a> {
 }
 
 impl<'a> Tables<'a> {
-    pub fn new(spec: &'a Spec, choice: &'a Choice, seed: &Seed) -> Result<Tables<'a>, CompileError> {
+    pub(super) fn new(spec: &'a Spec, choice: &'a Choice, seed: &Seed) -> Result<Tables<'a>, CompileError> {
         let planned = &choice.planned;
         let spec = spec.planned(&planned.plan);
         let frame = Frame::new(&spec.cube, &planned.plan.levels);
@@ -50,12 +50,12 @@ impl<'a> Tables<'a> {
     }
 
     /// What the plan section says: with several copies the most precise one's plan.
-    pub fn plan(&self) -> &Plan {
+    pub(super) fn plan(&self) -> &Plan {
         &self.planned.plan
     }
 
     /// How many files it becomes.
-    pub fn copies(&self) -> usize {
+    pub(super) fn copies(&self) -> usize {
         self.copies.len().max(1)
     }
 
@@ -65,12 +65,12 @@ impl<'a> Tables<'a> {
     }
 
     /// Whose copy it is.
-    pub fn recipient(&self, copy: usize) -> Option<&str> {
+    pub(super) fn recipient(&self, copy: usize) -> Option<&str> {
         self.copy(copy).recipient()
     }
 
     /// How many sections there are behind those of every release.
-    pub fn sections(&self) -> usize {
+    pub(super) fn sections(&self) -> usize {
         let plan = self.plan();
         let asked = plan.rows().workload.iter().any(|t| !t.asks.is_cells());
         let single = usize::from(asked) + usize::from(!self.copies.is_empty());
@@ -95,17 +95,17 @@ impl<'a> Tables<'a> {
     }
 
     /// Reads rows as `spec` says, and counts what the plan's tables need.
-    pub fn read(&self, spec: &Spec, path: &Path, means: &Means) -> Result<Data, IngestError> {
+    pub(super) fn read(&self, spec: &Spec, path: &Path, means: &Means) -> Result<Data, IngestError> {
         Data::read(spec, &self.spec.cube, &self.wanted(), path, means)
     }
 
     /// The same from counts that somebody else made.
-    pub fn given(&self, spec: &Spec, path: &Path) -> Result<Data, GivenError> {
+    pub(super) fn given(&self, spec: &Spec, path: &Path) -> Result<Data, GivenError> {
         Data::given(spec, &self.spec.cube, &self.wanted(), path)
     }
 
     /// The bytes that reading, counting and measuring may take, but for rows of units.
-    pub fn memory(&self, memory: Memory) -> u64 {
+    pub(super) fn memory(&self, memory: Memory) -> u64 {
         let counts = Data::memory(
             &self.spec.cube,
             &self.wanted(),
@@ -124,7 +124,7 @@ impl<'a> Tables<'a> {
     }
 
     /// Writes all sections of a copy with zeros in place of what is measured.
-    pub fn zeros(&self, copy: usize, writer: &mut Writer) -> Result<(), CompileError> {
+    pub(super) fn zeros(&self, copy: usize, writer: &mut Writer) -> Result<(), CompileError> {
         let plan = self.plan();
         let mut sections = Sections::new(&self.chunks);
         for (i, m) in plan.rows().measurements.iter().enumerate() {

@@ -10,7 +10,7 @@ use crate::visible::visible;
 use std::path::Path;
 
 /// The spec of what is missing beside a release that is out, and the tables that it tells well enough.
-pub fn extended(spec: &Spec, file: &Path, key: &SigningKey) -> Result<(Spec, Vec<String>), MakeError> {
+pub(super) fn extended(spec: &Spec, file: &Path, key: &SigningKey) -> Result<(Spec, Vec<String>), MakeError> {
     let out = Answers::open(file).map_err(|e| MakeError::about(file, &e))?;
     let (manifest, name) = (out.release().manifest(), visible(&file.display().to_string()).into_owned());
     let refuse =

@@ -347,6 +347,6 @@ fn taken(
 }
 
 /// Whether turns can be taken for these measurements: tables, all of them, that were not named with their shares.
-pub fn fits(start: &[Measurement]) -> bool {
+pub(super) fn fits(start: &[Measurement]) -> bool {
     start.iter().all(|m| matches!(m.block.form(), Form::Table(Seen::Cells | Seen::Walsh)))
 }

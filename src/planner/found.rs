@@ -96,7 +96,7 @@ pub(super) struct Sought {
 
 /// What was found already: `tables` starts from where `cluster` ends, and each is looked at under both rules.
 #[derive(Default)]
-pub struct Found(Mutex<Vec<(Sought, Option<Choice>)>>);
+pub(super) struct Found(Mutex<Vec<(Sought, Option<Choice>)>>);
 
 impl Found {
     /// What was found for this, or what a search finds now.

@@ -110,14 +110,14 @@ pub(crate) struct Solution {
 
 impl Solution {
     /// How far the value is from the optimum at most, relative to the bound.
-    pub fn gap(&self) -> f64 {
+    pub(crate) fn gap(&self) -> f64 {
         (self.value / self.bound - 1.0).max(0.0)
     }
 }
 
 impl Minimax {
     /// Solves the programme.
-    pub fn solve(&self) -> Solution {
+    pub(crate) fn solve(&self) -> Solution {
         let (small, row_class, column_class) = self.reduce();
         let point = small.interior();
         let sizes = |classes: &[u32], n: usize| {

@@ -18,14 +18,14 @@ fn root() -> PathBuf {
 }
 
 /// A command that sees no terminal and is 80 columns wide.
-pub fn quiet(program: &str, folder: &Path) -> Command {
+pub(crate) fn quiet(program: &str, folder: &Path) -> Command {
     let mut command = Command::new(program);
     command.current_dir(folder).env("COLUMNS", "80").env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
     command
 }
 
 /// A folder with the specs and data that sessions use, and the public files of the example in `specs`.
-pub fn folder() -> tempfile::TempDir {
+pub(crate) fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for from in [
         root().join("vectors"),
@@ -157,7 +157,7 @@ fn helper(folder: &Path, words: &[String]) -> String {
 }
 
 /// The session as it goes now.
-pub fn play(script: &str) -> String {
+pub(crate) fn play(script: &str) -> String {
     let folder = folder();
     let mut out = String::new();
     for line in script.lines() {
@@ -207,7 +207,7 @@ pub fn play(script: &str) -> String {
 }
 
 /// Fails where a session prints something else than its file says.
-pub fn golden(path: &Path) {
+pub(crate) fn golden(path: &Path) {
     let name = path.display();
     let expected = std::fs::read_to_string(path).unwrap();
     let found = play(&expected);
@@ -222,7 +222,7 @@ pub fn golden(path: &Path) {
 }
 
 /// No line of a table or a message of a session is wider than a terminal of 80 columns; paths, hashes, JSON and CSV may be.
-pub fn fits(path: &Path) {
+pub(crate) fn fits(path: &Path) {
     let text = std::fs::read_to_string(path).unwrap();
     for line in text.lines() {
         let free = ["$ ", "#", "{", "margins ", "  margins ", "Ask it:"].iter().any(|s| line.starts_with(s));

@@ -181,3 +181,24 @@ fn no_folder_has_many_files() {
     folders.retain(|_, files| *files > MANY);
     assert!(folders.is_empty(), "more than {MANY} files: {folders:?}");
 }
+
+/// So many `pub` items the house and the lab have at the most: what nobody outside a package uses is `pub(crate)`. It only shrinks.
+const PUBLIC: usize = 1975;
+
+/// How many items of a text are public to other packages.
+fn public(text: &str) -> usize {
+    const ITEMS: [&str; 11] =
+        ["async", "const", "enum", "fn", "mod", "static", "struct", "trait", "type", "unsafe", "use"];
+    let word = |line: &str| line.trim_start().strip_prefix("pub ")?.split(' ').next().map(str::to_owned);
+    text.lines().filter_map(word).filter(|word| ITEMS.contains(&&word[..])).count()
+}
+
+#[test]
+fn few_items_are_public() {
+    let text = "pub fn f() {\n    pub const N: u8 = 0;\n}\npub(crate) fn g() {}\npub struct S {\n    pub field: u8,\n}\n// pub fn";
+    assert_eq!(public(text), 3);
+    let counted =
+        packages().into_iter().filter(|(package, _)| PACKAGES.contains(package) || *package == BESIDE[0]);
+    let found: usize = counted.flat_map(|(_, files)| files).map(|(_, text)| public(&text)).sum();
+    assert!(found > PUBLIC / 2 && found <= PUBLIC, "{found} items are public, and {PUBLIC} may be");
+}

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The words and signs of a text, without comments, strings, numbers and lifetimes; `::` and `..` are one sign each.
-pub fn tokens(text: &str) -> Vec<&str> {
+pub(crate) fn tokens(text: &str) -> Vec<&str> {
     let (mut all, mut rest) = (Vec::new(), text);
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     while let Some(c) = rest.chars().next() {
@@ -95,7 +95,7 @@ fn item(tokens: &[&str]) -> usize {
 }
 
 /// The tokens without the items that are there for tests; and the names of the modules among these.
-pub fn untested<'a>(tokens: &[&'a str]) -> (Vec<&'a str>, Vec<&'a str>) {
+pub(crate) fn untested<'a>(tokens: &[&'a str]) -> (Vec<&'a str>, Vec<&'a str>) {
     let (mut kept, mut modules, mut at) = (Vec::new(), Vec::new(), 0);
     while at < tokens.len() {
         let rest = &tokens[at..];
@@ -144,14 +144,14 @@ enum Target<'a> {
 }
 
 #[derive(Default)]
-pub struct Tree<'a> {
+pub(crate) struct Tree<'a> {
     files: Vec<&'a str>,
     modules: Vec<Module<'a>>,
 }
 
 impl<'a> Tree<'a> {
     /// Of files by their paths inside the package. Files that are only there for tests are left out.
-    pub fn of(files: &'a [(String, String)]) -> Tree<'a> {
+    pub(crate) fn of(files: &'a [(String, String)]) -> Tree<'a> {
         let root = if files.iter().any(|(file, _)| file == "lib.rs") { "lib.rs" } else { "main.rs" };
         let mut paths: Vec<(Path<'a>, &'a str, &'a str)> = files
             .iter()
@@ -182,7 +182,7 @@ impl<'a> Tree<'a> {
     }
 
     /// The files that are no tests.
-    pub fn files(&self) -> &[&'a str] {
+    pub(crate) fn files(&self) -> &[&'a str] {
         &self.files
     }
 
@@ -336,7 +336,7 @@ impl<'a> Tree<'a> {
     }
 
     /// The types and traits that are `pub` or `pub(crate)`, each with its file.
-    pub fn types(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
+    pub(crate) fn types(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
         let of = |module: &Module<'a>| {
             module.types.iter().map(|name| (*name, self.files[module.file])).collect::<Vec<_>>()
         };
@@ -344,7 +344,7 @@ impl<'a> Tree<'a> {
     }
 
     /// Which file takes something from which other, and the names of it.
-    pub fn imports(&self) -> BTreeMap<(&'a str, &'a str), BTreeSet<&'a str>> {
+    pub(crate) fn imports(&self) -> BTreeMap<(&'a str, &'a str), BTreeSet<&'a str>> {
         let mut all: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
         for (at, module) in self.modules.iter().enumerate() {
             for target in module.named.iter().chain(&module.globs).flat_map(|path| self.follow(at, path, 8)) {

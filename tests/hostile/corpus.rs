@@ -9,7 +9,7 @@ use margins::release::claims::{self, Claims, Words};
 use serde_json::{Value, json};
 
 /// One file, and what its refusal says.
-pub struct Case {
+pub(crate) struct Case {
     pub name: String,
     pub bytes: Vec<u8>,
     pub why: &'static str,
@@ -17,7 +17,7 @@ pub struct Case {
 
 /// A release in parts, before they are put together.
 #[derive(Clone)]
-pub struct Made {
+pub(crate) struct Made {
     pub domain: Vec<Dimension>,
     pub plan: Plan,
     pub values: Vec<Vec<u8>>,
@@ -37,7 +37,7 @@ fn table(of: &[(u16, u8)]) -> Block {
 }
 
 /// Sex by age: one table of six cells, σ² = 1, ρ = 1/2.
-pub fn good() -> Made {
+pub(crate) fn good() -> Made {
     let both: Pairs = vec![(0, 1), (1, 1)];
     Made {
         domain: vec![Dimension::plain("sex", 2), Dimension::plain("age", 3)],
@@ -62,7 +62,7 @@ pub fn good() -> Made {
 }
 
 /// 64 sums of one listed dimension.
-pub fn projected() -> Made {
+pub(crate) fn projected() -> Made {
     let mut made = good();
     made.plan.measurements.clear();
     made.plan.workload.clear();
@@ -90,7 +90,7 @@ pub fn projected() -> Made {
 
 impl Made {
     /// Put together, with a manifest that agrees with all of it.
-    pub fn file(&self) -> File {
+    pub(crate) fn file(&self) -> File {
         let ratio = |(n, d): Ratio| if d == 1 { n.to_string() } else { format!("{n}/{d}") };
         let amount = |text: &str, projection: bool| {
             let currency = if self.plan.noise == 2 && !projection { "epsilon" } else { "rho" };
@@ -254,7 +254,7 @@ fn over(dimensions: Vec<Dimension>, block: Block, asked: Pairs, values: Vec<u8>)
 }
 
 /// The whole corpus. Each case changes one thing of a good file, or a few that belong together.
-pub fn corpus(key: &Key) -> Vec<Case> {
+pub(crate) fn corpus(key: &Key) -> Vec<Case> {
     let mut out = Vec::new();
     let with = |change: &dyn Fn(&mut Made)| {
         let mut made = good();
@@ -916,7 +916,7 @@ pub fn corpus(key: &Key) -> Vec<Case> {
 }
 
 /// Sound files of every kind, small: what mutations and fuzzing start from.
-pub fn bases() -> Vec<(&'static str, Made)> {
+pub(crate) fn bases() -> Vec<(&'static str, Made)> {
     let sex_age = good().domain;
     let blocks = |tag: u8, of: &[Pairs]| -> Vec<(Block, Ratio)> {
         of.iter().map(|p| (Block::Of(tag, p.clone()), (100, 1))).collect()

@@ -5,32 +5,32 @@ use serde_json::{Value, json};
 
 const HEADER: usize = 32;
 const ROW: usize = 56;
-pub const CRITICAL: u32 = 1 << 31;
-pub const DOMAIN: u32 = CRITICAL | 1;
-pub const PLAN: u32 = CRITICAL | 2;
-pub const SPEC: u32 = 3;
-pub const MEASUREMENTS: u32 = CRITICAL | 5;
-pub const EXACT: u32 = CRITICAL | 6;
-pub const ZERO: u32 = CRITICAL | 7;
-pub const PROJECTION: u32 = CRITICAL | 8;
+pub(crate) const CRITICAL: u32 = 1 << 31;
+pub(crate) const DOMAIN: u32 = CRITICAL | 1;
+pub(crate) const PLAN: u32 = CRITICAL | 2;
+pub(crate) const SPEC: u32 = 3;
+pub(crate) const MEASUREMENTS: u32 = CRITICAL | 5;
+pub(crate) const EXACT: u32 = CRITICAL | 6;
+pub(crate) const ZERO: u32 = CRITICAL | 7;
+pub(crate) const PROJECTION: u32 = CRITICAL | 8;
 
 /// A key nobody trusts, but a key.
-pub struct Key(minisign::KeyPair);
+pub(crate) struct Key(minisign::KeyPair);
 
 impl Key {
-    pub fn new() -> Key {
+    pub(crate) fn new() -> Key {
         Key(minisign::KeyPair::generate_unencrypted_keypair().unwrap())
     }
 
     /// Its public half, as manifests have it.
-    pub fn public(&self) -> String {
+    pub(crate) fn public(&self) -> String {
         self.0.pk.to_base64()
     }
 }
 
 /// One section.
 #[derive(Clone)]
-pub struct Section {
+pub(crate) struct Section {
     pub tag: u32,
     pub index: u32,
     pub bytes: Vec<u8>,
@@ -38,14 +38,14 @@ pub struct Section {
 
 /// A file in parts.
 #[derive(Clone)]
-pub struct File {
+pub(crate) struct File {
     pub sections: Vec<Section>,
     pub manifest: Value,
 }
 
 impl File {
     /// Replaces all sections with one tag by these.
-    pub fn put(&mut self, tag: u32, bodies: Vec<Vec<u8>>) {
+    pub(crate) fn put(&mut self, tag: u32, bodies: Vec<Vec<u8>>) {
         self.sections.retain(|s| s.tag != tag);
         let made = bodies.into_iter().zip(0..).map(|(bytes, index)| Section { tag, index, bytes });
         self.sections.extend(made);
@@ -53,7 +53,7 @@ impl File {
     }
 
     /// Makes the manifest say what the sections are, signs it, and writes everything in the order given.
-    pub fn sealed(&self, key: &Key) -> Vec<u8> {
+    pub(crate) fn sealed(&self, key: &Key) -> Vec<u8> {
         let mut manifest = self.manifest.clone();
         let hash = |bytes: &[u8]| blake3::hash(bytes).to_hex().to_string();
         let names =
@@ -83,7 +83,7 @@ impl File {
     }
 
     /// With any manifest.
-    pub fn signed(&self, manifest: &[u8], key: &Key) -> Vec<u8> {
+    pub(crate) fn signed(&self, manifest: &[u8], key: &Key) -> Vec<u8> {
         let format = self.manifest["format"].as_u64().unwrap_or(1) as u32;
         let name = self.manifest["about"]["name"].as_str().unwrap_or_default();
         let comment = format!(

@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::path::Path;
 
 /// One file, what its verification comes to, and a word of what is said of it.
-pub struct Lie {
+pub(crate) struct Lie {
     pub name: &'static str,
     pub bytes: Vec<u8>,
     /// `verified` or `failed`: what [`margins::audit::Verdict::word`] says.
@@ -63,7 +63,7 @@ fn respecified(release: &Release, key: &SigningKey, from: &str, to: &str) -> Vec
 }
 
 /// Rows of people where the spec should be.
-pub fn raw_rows(rows: usize) -> Vec<u8> {
+pub(crate) fn raw_rows(rows: usize) -> Vec<u8> {
     let key = agency();
     said(&released(SHOP, ROWS, &key), &key, |_, bodies| {
         let row = |i: usize| format!("{},{}\n", ["F", "M"][i % 2], i % 10);
@@ -72,7 +72,7 @@ pub fn raw_rows(rows: usize) -> Vec<u8> {
 }
 
 /// What fits in a few kilobytes, is kept as files, and is opened by everything that verifies. The first is honest.
-pub fn kept() -> Vec<Lie> {
+pub(crate) fn kept() -> Vec<Lie> {
     let key = agency();
     let honest = released(SHOP, ROWS, &key);
     let lie = |name, why, edit: fn(&mut Value)| Lie {
@@ -222,7 +222,7 @@ fn without(said_of_them: &str) -> Vec<u8> {
 }
 
 /// Work for readers: too large to keep, and each bounded by a count.
-pub fn laborious() -> Vec<Lie> {
+pub(crate) fn laborious() -> Vec<Lie> {
     let lie = |name, verdict, why, bytes| Lie { name, bytes, verdict, why };
     vec![
         lie("30,000 rows for a spec", "failed", "the sealed spec cannot be read", raw_rows(30_000)),

@@ -3,7 +3,7 @@
 use super::file::{File, Key};
 
 /// The file with the bytes of its section number `section` replaced.
-pub fn replaced(base: &File, section: usize, bytes: Vec<u8>, key: &Key) -> Vec<u8> {
+pub(crate) fn replaced(base: &File, section: usize, bytes: Vec<u8>, key: &Key) -> Vec<u8> {
     let mut file = base.clone();
     if let Some(s) = file.sections.get_mut(section) {
         s.bytes = bytes;
@@ -15,7 +15,7 @@ pub fn replaced(base: &File, section: usize, bytes: Vec<u8>, key: &Key) -> Vec<u
 const ODD: [u8; 14] = [0, 1, 2, 3, 62, 63, 64, 65, 127, 128, 250, 251, 254, 255];
 
 /// Changes some bytes; `next` gives random numbers.
-pub fn damage(bytes: &mut Vec<u8>, next: &mut impl FnMut() -> u64) {
+pub(crate) fn damage(bytes: &mut Vec<u8>, next: &mut impl FnMut() -> u64) {
     for _ in 0..=next() % 3 {
         let at = next() as usize % (bytes.len() + 1);
         let odd = ODD[next() as usize % ODD.len()];

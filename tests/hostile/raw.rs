@@ -3,14 +3,14 @@
 
 /// Appends values in the wire format.
 #[derive(Default, Clone)]
-pub struct Bytes(pub Vec<u8>);
+pub(crate) struct Bytes(pub Vec<u8>);
 
 impl Bytes {
-    pub fn byte(&mut self, b: u8) {
+    pub(crate) fn byte(&mut self, b: u8) {
         self.0.push(b);
     }
 
-    pub fn uint(&mut self, v: u128) {
+    pub(crate) fn uint(&mut self, v: u128) {
         match v {
             0..=250 => self.0.push(v as u8),
             251..=0xffff => self.marked(251, &(v as u16).to_le_bytes()),
@@ -25,21 +25,21 @@ impl Bytes {
         self.0.extend(rest);
     }
 
-    pub fn int(&mut self, v: i128) {
+    pub(crate) fn int(&mut self, v: i128) {
         self.uint(((v << 1) ^ (v >> 127)) as u128);
     }
 
-    pub fn text(&mut self, t: &str) {
+    pub(crate) fn text(&mut self, t: &str) {
         self.uint(t.len() as u128);
         self.0.extend(t.as_bytes());
     }
 
-    pub fn list<T>(&mut self, items: &[T], mut each: impl FnMut(&mut Bytes, &T)) {
+    pub(crate) fn list<T>(&mut self, items: &[T], mut each: impl FnMut(&mut Bytes, &T)) {
         self.uint(items.len() as u128);
         items.iter().for_each(|i| each(self, i));
     }
 
-    pub fn ratio(&mut self, (num, den): (u128, u128)) {
+    pub(crate) fn ratio(&mut self, (num, den): (u128, u128)) {
         self.uint(num);
         self.uint(den);
     }
@@ -53,7 +53,7 @@ impl Bytes {
 }
 
 #[derive(Clone)]
-pub struct Level {
+pub(crate) struct Level {
     pub name: String,
     pub labels: Vec<String>,
     pub parents: Vec<u32>,
@@ -61,23 +61,23 @@ pub struct Level {
 }
 
 #[derive(Clone)]
-pub struct Dimension {
+pub(crate) struct Dimension {
     pub name: String,
     pub levels: Vec<Level>,
 }
 
 impl Dimension {
     /// One level of `n` nodes.
-    pub fn plain(name: &str, n: usize) -> Dimension {
+    pub(crate) fn plain(name: &str, n: usize) -> Dimension {
         Dimension { name: name.into(), levels: vec![level(name, n, vec![0; n])] }
     }
 }
 
-pub fn level(name: &str, n: usize, parents: Vec<u32>) -> Level {
+pub(crate) fn level(name: &str, n: usize, parents: Vec<u32>) -> Level {
     Level { name: name.into(), labels: (0..n).map(|i| i.to_string()).collect(), parents, bounds: Vec::new() }
 }
 
-pub fn domain(dimensions: &[Dimension]) -> Vec<u8> {
+pub(crate) fn domain(dimensions: &[Dimension]) -> Vec<u8> {
     let mut out = Bytes::default();
     out.list(dimensions, |b, d| {
         b.text(&d.name);
@@ -98,11 +98,11 @@ pub fn domain(dimensions: &[Dimension]) -> Vec<u8> {
     out.0
 }
 
-pub type Pairs = Vec<(u16, u8)>;
-pub type Ratio = (u128, u128);
+pub(crate) type Pairs = Vec<(u16, u8)>;
+pub(crate) type Ratio = (u128, u128);
 
 #[derive(Clone)]
-pub enum Block {
+pub(crate) enum Block {
     /// Tag 1 component, 2 table, 3 differences, 4 coefficients, or one that does not exist.
     Of(u8, Pairs),
     /// Rows: cell and factor.
@@ -112,7 +112,7 @@ pub enum Block {
 }
 
 #[derive(Clone)]
-pub enum Told {
+pub(crate) enum Told {
     Siblings,
     Known,
     Basis(Vec<i32>),
@@ -121,7 +121,7 @@ pub enum Told {
 }
 
 #[derive(Clone)]
-pub struct Plan {
+pub(crate) struct Plan {
     pub noise: u8,
     pub budget: Ratio,
     pub neighbours: u8,
@@ -134,7 +134,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    pub fn bytes(&self) -> Vec<u8> {
+    pub(crate) fn bytes(&self) -> Vec<u8> {
         let mut b = Bytes::default();
         b.byte(self.noise);
         b.ratio(self.budget);
@@ -190,7 +190,7 @@ impl Plan {
 }
 
 /// One measurement's integers, all of one width.
-pub fn packed(width: u8, values: &[i64]) -> Vec<u8> {
+pub(crate) fn packed(width: u8, values: &[i64]) -> Vec<u8> {
     let mut out = vec![width];
     let (mut buffer, mut held) = (0u128, 0u32);
     for &v in values {
@@ -209,7 +209,7 @@ pub fn packed(width: u8, values: &[i64]) -> Vec<u8> {
 }
 
 /// A table without noise.
-pub fn exact(pairs: &[(u16, u8)], counts: &[u8]) -> Vec<u8> {
+pub(crate) fn exact(pairs: &[(u16, u8)], counts: &[u8]) -> Vec<u8> {
     let mut out = vec![pairs.len() as u8];
     for (d, l) in pairs {
         out.extend(d.to_le_bytes());
@@ -220,7 +220,7 @@ pub fn exact(pairs: &[(u16, u8)], counts: &[u8]) -> Vec<u8> {
 }
 
 #[derive(Clone)]
-pub struct Projection {
+pub(crate) struct Projection {
     /// Tag, rows, and for a sketch its buckets.
     pub shape: (u8, u32, u32),
     pub key: Vec<(u16, bool)>,
@@ -238,7 +238,7 @@ pub struct Projection {
 }
 
 impl Projection {
-    pub fn bytes(&self) -> Vec<u8> {
+    pub(crate) fn bytes(&self) -> Vec<u8> {
         let mut b = Bytes::default();
         b.byte(self.shape.0);
         b.uint(self.shape.1.into());

@@ -18,7 +18,7 @@ use proptest::prelude::*;
 
 /// A case as proptest draws it: small numbers that are read modulo what is possible, so that it can shrink.
 #[derive(Debug, Clone)]
-pub struct Case {
+pub(crate) struct Case {
     /// For each dimension the sizes of its groups; one group makes it plain.
     pub groups: Vec<Vec<usize>>,
     /// For each table a level of each dimension.
@@ -37,7 +37,7 @@ pub struct Case {
     pub zero: Option<(usize, u64)>,
 }
 
-pub fn case() -> impl Strategy<Value = Case> {
+pub(crate) fn case() -> impl Strategy<Value = Case> {
     let dims = prop::collection::vec(prop::collection::vec(1usize..4, 1..4), 1..4);
     let tables = prop::collection::vec(prop::collection::vec(0usize..3, 3), 1..4);
     let by = prop::collection::vec(any::<(bool, bool)>(), 3);
@@ -60,10 +60,10 @@ pub fn case() -> impl Strategy<Value = Case> {
     )
 }
 
-pub struct Bits(pub u64);
+pub(crate) struct Bits(pub u64);
 
 impl Bits {
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         self.0 >> 33
     }
@@ -71,11 +71,11 @@ impl Bits {
 
 impl Case {
     /// How many cells the full domain has.
-    pub fn cells(&self) -> usize {
+    pub(crate) fn cells(&self) -> usize {
         self.cube().dimensions.iter().map(|d| d.levels[d.finest()].len()).product()
     }
 
-    pub fn cube(&self) -> Cube {
+    pub(crate) fn cube(&self) -> Cube {
         let dimension = |(i, sizes): (usize, &Vec<usize>)| match sizes[..] {
             [n] => plain(&format!("d{i}"), n + 1),
             _ => grouped(&format!("d{i}"), sizes),
@@ -83,7 +83,7 @@ impl Case {
         Cube { dimensions: self.groups.iter().enumerate().map(dimension).collect() }
     }
 
-    pub fn workload(&self, cube: &Cube) -> Vec<Table> {
+    pub(crate) fn workload(&self, cube: &Cube) -> Vec<Table> {
         let mut tables: Vec<Table> = Vec::new();
         for levels in &self.tables {
             let pairs = cube.dimensions.iter().zip(levels).enumerate();
@@ -96,7 +96,7 @@ impl Case {
     }
 
     /// Conditions on whole nodes of the asked table, one a dimension, all or any of which must hold.
-    pub fn filter(&self, cube: &Cube, asked: &Cuboid) -> Filter {
+    pub(crate) fn filter(&self, cube: &Cube, asked: &Cuboid) -> Filter {
         let mut bits = Bits(self.keep);
         let mut filter: Option<Filter> = None;
         for Level { dimension: d, level: l } in asked.iter() {
@@ -119,7 +119,7 @@ impl Case {
     }
 
     /// What may stand after WHERE: some nodes of every dimension of a table.
-    pub fn zero(&self, cube: &Cube, workload: &[Table]) -> Option<String> {
+    pub(crate) fn zero(&self, cube: &Cube, workload: &[Table]) -> Option<String> {
         let (table, bits) = self.zero?;
         let mut bits = Bits(bits);
         let one = |level: Level| {
@@ -137,7 +137,7 @@ impl Case {
         zeros::filter(cube, &condition).is_ok().then_some(condition)
     }
 
-    pub fn group_by(&self, asked: &Cuboid) -> Vec<Level> {
+    pub(crate) fn group_by(&self, asked: &Cuboid) -> Vec<Level> {
         let chosen = asked.iter().zip(&self.by).filter(|(_, (yes, _))| *yes);
         let level = |(at, (_, coarser)): (Level, &(bool, bool))| {
             Level::new(at.dimension, if *coarser && at.level > 1 { at.level - 1 } else { at.level })
@@ -147,7 +147,7 @@ impl Case {
 }
 
 /// The finest nodes of a cell of the full domain.
-pub fn cell_at(cube: &Cube, at: usize) -> Vec<usize> {
+pub(crate) fn cell_at(cube: &Cube, at: usize) -> Vec<usize> {
     let mut rest = at;
     let mut cell = vec![0; cube.dimensions.len()];
     for (c, d) in cell.iter_mut().zip(&cube.dimensions).rev() {
@@ -159,7 +159,7 @@ pub fn cell_at(cube: &Cube, at: usize) -> Vec<usize> {
 }
 
 /// One row a group: the filter's weight on each cell of the full domain.
-pub fn query_matrix(cube: &Cube, filter: &Filter, by: &[Level]) -> DMatrix<f64> {
+pub(crate) fn query_matrix(cube: &Cube, filter: &Filter, by: &[Level]) -> DMatrix<f64> {
     let finest: Vec<usize> = cube.dimensions.iter().map(|d| d.levels[d.finest()].len()).collect();
     let sizes: Vec<usize> = by.iter().map(|level| level.of(cube).len()).collect();
     let mut q = DMatrix::zeros(sizes.iter().product(), finest.iter().product());
@@ -175,7 +175,11 @@ pub fn query_matrix(cube: &Cube, filter: &Filter, by: &[Level]) -> DMatrix<f64> 
 }
 
 /// Made-up noisy integers for every block: as the release holds them, and as least squares wants them.
-pub fn answers(cube: &Cube, plan: &Plan, seed: u64) -> (Vec<Vec<i64>>, Vec<DVector<f64>>, Vec<Measured>) {
+pub(crate) fn answers(
+    cube: &Cube,
+    plan: &Plan,
+    seed: u64,
+) -> (Vec<Vec<i64>>, Vec<DVector<f64>>, Vec<Measured>) {
     let frame = Frame::new(cube, &plan.levels);
     let mut bits = Bits(seed);
     let (mut values, mut dense, mut blocks) = (Vec::new(), Vec::new(), Vec::new());

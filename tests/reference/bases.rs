@@ -18,10 +18,10 @@ use margins::release::wire;
 use nalgebra::{DMatrix, DVector};
 
 /// The same numbers on every machine.
-pub struct Dice(pub u64);
+pub(crate) struct Dice(pub u64);
 
 impl Dice {
-    pub fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         ((self.0 >> 33) % n as u64) as usize
     }
@@ -85,7 +85,7 @@ fn queries(cube: &Cube, table: &Table) -> DMatrix<f64> {
     })
 }
 
-pub fn dense(cube: &Cube, plan: &Plan) -> Vec<Measured> {
+pub(crate) fn dense(cube: &Cube, plan: &Plan) -> Vec<Measured> {
     let scale = |i: usize| plan.rows().measurements[i].scale.to_f64();
     let unit = |i: usize| match &plan.rows().measurements[i].block {
         Block::Component(a) => {
@@ -303,7 +303,12 @@ fn estimates_and_laws_are_those_of_dense_algebra() {
 }
 
 /// Published integers as the dense rows have them: contrasts become projections, and scales are taken off.
-pub fn dense_answers(cube: &Cube, plan: &Plan, block: &margins::plan::Based, values: &[i64]) -> DVector<f64> {
+pub(crate) fn dense_answers(
+    cube: &Cube,
+    plan: &Plan,
+    block: &margins::plan::Based,
+    values: &[i64],
+) -> DVector<f64> {
     let frame = Frame::new(cube, &plan.levels);
     let mut back = DMatrix::<f64>::identity(1, 1);
     for (d, l, told) in block.dimensions() {
@@ -332,7 +337,7 @@ pub fn dense_answers(cube: &Cube, plan: &Plan, block: &margins::plan::Based, val
 }
 
 /// Random workloads over plain dimensions; `same`: every table asks the same of a dimension.
-pub fn natural(dice: &mut Dice, same: bool) -> Request {
+pub(crate) fn natural(dice: &mut Dice, same: bool) -> Request {
     let kinds = [Ranges::Cells, Ranges::Prefixes, Ranges::All];
     let sizes: Vec<usize> = (0..2 + dice.below(2)).map(|_| 3 + dice.below(3)).collect();
     let fixed: Vec<Ranges> = sizes.iter().map(|_| kinds[dice.below(3)].clone()).collect();

@@ -10,13 +10,13 @@ use margins::recover::{Source, SourceError};
 use nalgebra::{DMatrix, DVector};
 
 /// A plain dimension of `n` categories.
-pub fn plain(name: &str, n: usize) -> Dimension {
+pub(crate) fn plain(name: &str, n: usize) -> Dimension {
     Dimension::plain(name, (0..n).map(|i| i.to_string()).collect())
 }
 
 /// By their definition: for each node but the first of its group its own number times its factor, less the same of the first, over the greatest
 /// common divisor of the two factors.
-pub fn weighted_contrasts(weights: &NodeWeights) -> DMatrix<f64> {
+pub(crate) fn weighted_contrasts(weights: &NodeWeights) -> DMatrix<f64> {
     let (parent, factors) = (weights.parent(), weights.factors());
     let first = |v: usize| (0..v).find(|&f| parent[f] == parent[v]);
     let rows: Vec<(usize, usize)> = (0..factors.len()).filter_map(|v| Some((v, first(v)?))).collect();
@@ -30,7 +30,7 @@ pub fn weighted_contrasts(weights: &NodeWeights) -> DMatrix<f64> {
 }
 
 /// A dimension with one coarser level; `groups[i]` is the number of children of group i.
-pub fn grouped(name: &str, groups: &[usize]) -> Dimension {
+pub(crate) fn grouped(name: &str, groups: &[usize]) -> Dimension {
     let mut d = plain(name, groups.iter().sum());
     let parent = groups.iter().enumerate().flat_map(|(g, &n)| vec![g as u32; n]).collect();
     let coarse = Categories {
@@ -56,7 +56,7 @@ fn level_matrix(d: &Dimension, level: usize) -> DMatrix<f64> {
 }
 
 /// `M_B`: the table of a cuboid as a matrix over the cells of the full domain.
-pub fn table_matrix(cube: &Cube, cuboid: &Cuboid) -> DMatrix<f64> {
+pub(crate) fn table_matrix(cube: &Cube, cuboid: &Cuboid) -> DMatrix<f64> {
     cube.dimensions
         .iter()
         .enumerate()
@@ -75,7 +75,7 @@ fn projection(d: &Dimension, level: usize, coarser: usize) -> DMatrix<f64> {
 }
 
 /// `P_A` over the cells of table A.
-pub fn component_projection(cube: &Cube, levels: &[Vec<u8>], a: &Cuboid) -> DMatrix<f64> {
+pub(crate) fn component_projection(cube: &Cube, levels: &[Vec<u8>], a: &Cuboid) -> DMatrix<f64> {
     a.iter().fold(DMatrix::identity(1, 1), |m, Level { dimension: d, level: l }| {
         let coarser = levels[d].iter().map(|&x| usize::from(x)).filter(|&x| x < l).max().unwrap();
         m.kronecker(&projection(&cube.dimensions[d], l, coarser))
@@ -83,7 +83,7 @@ pub fn component_projection(cube: &Cube, levels: &[Vec<u8>], a: &Cuboid) -> DMat
 }
 
 /// The signed rows of a block over the cells of its own table, by their definition.
-pub fn signed(cube: &Cube, levels: &[Vec<u8>], block: &Block) -> DMatrix<f64> {
+pub(crate) fn signed(cube: &Cube, levels: &[Vec<u8>], block: &Block) -> DMatrix<f64> {
     block.cuboid().iter().fold(DMatrix::identity(1, 1), |m, Level { dimension: d, level: l }| {
         let n = cube.dimensions[d].levels[l].len();
         let rows: Vec<Vec<f64>> = match block {
@@ -112,7 +112,7 @@ pub fn signed(cube: &Cube, levels: &[Vec<u8>], block: &Block) -> DMatrix<f64> {
 }
 
 /// Rows as a matrix over the cells of their table.
-pub fn written(rows: &Rows, cells: usize) -> DMatrix<f64> {
+pub(crate) fn written(rows: &Rows, cells: usize) -> DMatrix<f64> {
     let mut m = DMatrix::zeros(rows.rows.len(), cells);
     for (r, row) in rows.rows.iter().enumerate() {
         row.iter().for_each(|&(cell, factor)| m[(r, cell as usize)] = f64::from(factor));
@@ -121,12 +121,12 @@ pub fn written(rows: &Rows, cells: usize) -> DMatrix<f64> {
 }
 
 /// The cube whose levels a plan speaks of.
-pub fn cube_of_plan(cube: &Cube, plan: &Plan) -> Cube {
+pub(crate) fn cube_of_plan(cube: &Cube, plan: &Plan) -> Cube {
     if plan.measure.refines(&plan.rows().workload) { cube.refined().cube } else { cube.clone() }
 }
 
 /// The integers in one unit of a block.
-pub fn unit(cube: &Cube, plan: &Plan, block: &Block) -> f64 {
+pub(crate) fn unit(cube: &Cube, plan: &Plan, block: &Block) -> f64 {
     match block {
         Block::Component(a) => {
             margins::plan::block::component_scale(&Frame::new(cube, &plan.levels), a).unwrap() as f64
@@ -136,13 +136,13 @@ pub fn unit(cube: &Cube, plan: &Plan, block: &Block) -> f64 {
 }
 
 /// The measured rows and the covariance of their noise, as floats: whole tables, or `P_A (M_A x + z/m)`.
-pub struct Measured {
+pub(crate) struct Measured {
     pub rows: DMatrix<f64>,
     pub covariance: DMatrix<f64>,
 }
 
 /// One block of a plan.
-pub fn measured(cube: &Cube, plan: &Plan, index: usize, noise_variance: f64, scale: f64) -> Measured {
+pub(crate) fn measured(cube: &Cube, plan: &Plan, index: usize, noise_variance: f64, scale: f64) -> Measured {
     match &plan.rows().measurements[index].block {
         Block::Table(b) => {
             let rows = table_matrix(cube, b);
@@ -198,7 +198,7 @@ pub fn measured(cube: &Cube, plan: &Plan, index: usize, noise_variance: f64, sca
 
 /// The pseudo-inverse of a symmetric matrix, by its eigenvectors: nalgebra's own goes through a singular value
 /// decomposition that is not reliable for repeated singular values.
-pub fn pseudo_inverse(m: &DMatrix<f64>) -> DMatrix<f64> {
+pub(crate) fn pseudo_inverse(m: &DMatrix<f64>) -> DMatrix<f64> {
     // A zero on the diagonal of a semidefinite matrix is a row and a column of zeros: nalgebra's iteration may not
     // survive those.
     let kept: Vec<usize> = (0..m.nrows()).filter(|&i| m[(i, i)] != 0.0).collect();
@@ -260,7 +260,7 @@ fn jacobi(mut m: DMatrix<f64>) -> (DVector<f64>, DMatrix<f64>) {
 }
 
 /// Variance matrix of the best linear unbiased estimate of `query · x` from all blocks, by pseudo-inverses.
-pub fn blue_covariance(blocks: &[Measured], query: &DMatrix<f64>) -> DMatrix<f64> {
+pub(crate) fn blue_covariance(blocks: &[Measured], query: &DMatrix<f64>) -> DMatrix<f64> {
     let n = query.ncols();
     let mut information = DMatrix::<f64>::zeros(n, n);
     for b in blocks {
@@ -271,7 +271,11 @@ pub fn blue_covariance(blocks: &[Measured], query: &DMatrix<f64>) -> DMatrix<f64
 }
 
 /// The best linear unbiased estimate itself.
-pub fn blue_estimate(blocks: &[Measured], answers: &[DVector<f64>], query: &DMatrix<f64>) -> DVector<f64> {
+pub(crate) fn blue_estimate(
+    blocks: &[Measured],
+    answers: &[DVector<f64>],
+    query: &DMatrix<f64>,
+) -> DVector<f64> {
     let n = query.ncols();
     let mut information = DMatrix::<f64>::zeros(n, n);
     let mut right = DVector::<f64>::zeros(n);
@@ -284,7 +288,7 @@ pub fn blue_estimate(blocks: &[Measured], answers: &[DVector<f64>], query: &DMat
 }
 
 /// The variance of one integer noise, by summing its law. A Gaussian as wide as those of bases are has its parameter's, to all digits.
-pub fn noise_variance(noise: Noise, scale: f64) -> f64 {
+pub(crate) fn noise_variance(noise: Noise, scale: f64) -> f64 {
     if noise == Noise::Gaussian && scale > 1e6 {
         return scale;
     }
@@ -306,7 +310,7 @@ pub fn noise_variance(noise: Noise, scale: f64) -> f64 {
 }
 
 /// Noisy integers and exact counts in memory.
-pub struct Memory {
+pub(crate) struct Memory {
     pub values: Vec<Vec<i64>>,
     pub exact: Vec<Vec<i64>>,
 }
@@ -322,10 +326,10 @@ impl Source for Memory {
 }
 
 /// A small generator.
-pub struct Dice(pub u64);
+pub(crate) struct Dice(pub u64);
 
 impl Dice {
-    pub fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (self.0 >> 33) as usize % n
     }
@@ -333,7 +337,7 @@ impl Dice {
 
 /// A small random workload: two to four dimensions, some with one category, some with groups (equal and unequal), tables
 /// of random levels and weights.
-pub fn random(dice: &mut Dice) -> (Cube, Vec<Table>) {
+pub(crate) fn random(dice: &mut Dice) -> (Cube, Vec<Table>) {
     let dimensions: Vec<_> = (0..2 + dice.below(3))
         .map(|i| match dice.below(6) {
             0 => grouped(&format!("d{i}"), &[2, 2]),
@@ -355,7 +359,7 @@ pub fn random(dice: &mut Dice) -> (Cube, Vec<Table>) {
 }
 
 /// These tables measured, with noise of different scales.
-pub fn plan_of(cube: &Cube, tables: &[Cuboid], exact: &[Cuboid]) -> Plan {
+pub(crate) fn plan_of(cube: &Cube, tables: &[Cuboid], exact: &[Cuboid]) -> Plan {
     let workload = tables.iter().map(|c| Table::new(c.clone(), Rational::ONE));
     let measurements = tables.iter().enumerate().map(|(i, c)| Measurement {
         block: Block::Table(c.clone()),

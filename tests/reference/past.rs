@@ -36,7 +36,7 @@ fn opened(text: &str, key: &SigningKey) -> Answers {
 }
 
 /// A release of 300 people by their answers to three questions.
-pub fn opened_over(text: &str, key: &SigningKey) -> Vec<u8> {
+pub(crate) fn opened_over(text: &str, key: &SigningKey) -> Vec<u8> {
     let rows: String = (0..300).map(|i| format!("{},{},{}\n", i % 3, i * i % 8, i * 5 % 3)).collect();
     released(text, &("a,b,c\n".to_owned() + &rows), key)
 }
@@ -66,7 +66,7 @@ fn released(text: &str, rows: &str, key: &SigningKey) -> Vec<u8> {
 }
 
 /// All that a release measured, and what came out.
-pub fn all_of(release: &Answers) -> Vec<(Measured, DVector<f64>)> {
+pub(crate) fn all_of(release: &Answers) -> Vec<(Measured, DVector<f64>)> {
     let recovery = release.evaluator().recovery();
     let (cube, plan) = (recovery.cube(), recovery.plan());
     (0..plan.rows().measurements.len())
@@ -82,7 +82,7 @@ pub fn all_of(release: &Answers) -> Vec<(Measured, DVector<f64>)> {
 }
 
 /// The filter over all cells, the last dimension fastest.
-pub fn row(filter: &Filter, cube: &Cube) -> DMatrix<f64> {
+pub(crate) fn row(filter: &Filter, cube: &Cube) -> DMatrix<f64> {
     let sizes: Vec<usize> = cube.dimensions.iter().map(|d| d.levels[d.finest()].len()).collect();
     let cells: usize = sizes.iter().product();
     DMatrix::from_fn(1, cells, |_, cell| {
@@ -200,7 +200,7 @@ fn the_least_budget_is_found() {
 }
 
 /// The figure of a row.
-pub fn shown(row: &[ResultCell]) -> ResultFigure {
+pub(crate) fn shown(row: &[ResultCell]) -> ResultFigure {
     let figure = |cell: &ResultCell| if let ResultCell::Figure(f) = cell { Some(*f) } else { None };
     row.iter().find_map(figure).unwrap()
 }

@@ -10,7 +10,7 @@ use margins::plan::{Block, BudgetRule, Measure, Neighbours, Noise, Table, cost};
 use margins::planner::{PlanError, Planned, Request, plan, strategy};
 use nalgebra::DMatrix;
 
-pub fn every(cube: &Cube, k: usize) -> Vec<Table> {
+pub(crate) fn every(cube: &Cube, k: usize) -> Vec<Table> {
     let n = cube.dimensions.len();
     (0u32..1 << n)
         .filter(|s| s.count_ones() as usize == k)
@@ -21,7 +21,7 @@ pub fn every(cube: &Cube, k: usize) -> Vec<Table> {
         .collect()
 }
 
-pub fn request(cube: Cube, workload: Vec<Table>, noise: Noise, budget: &str) -> Request {
+pub(crate) fn request(cube: Cube, workload: Vec<Table>, noise: Noise, budget: &str) -> Request {
     Request::new(cube, workload, noise, budget.parse().unwrap())
 }
 
@@ -29,12 +29,12 @@ fn cube_of(sizes: &[usize]) -> Cube {
     Cube { dimensions: sizes.iter().enumerate().map(|(i, &n)| plain(&format!("d{i}"), n)).collect() }
 }
 
-pub fn planned(r: Request, measure: Measure, budgets: BudgetRule) -> Planned {
+pub(crate) fn planned(r: Request, measure: Measure, budgets: BudgetRule) -> Planned {
     applicable(r, measure, budgets).unwrap()
 }
 
 /// `None` where the strategy does not apply.
-pub fn applicable(mut r: Request, measure: Measure, budgets: BudgetRule) -> Option<Planned> {
+pub(crate) fn applicable(mut r: Request, measure: Measure, budgets: BudgetRule) -> Option<Planned> {
     r.measure = Some(measure);
     r.budgets = budgets;
     let p = match plan(&r) {

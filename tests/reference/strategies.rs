@@ -1,6 +1,6 @@
 //! Strategies that measure whole tables: identities, dominance, shares that the agency gives.
 
-pub use crate::dense::{Dice, random};
+pub(crate) use crate::dense::{Dice, random};
 use crate::dense::{cube_of_plan, plain};
 use crate::plans::{every, planned, request};
 use margins::cube::{Cube, Cuboid, Frame};

@@ -13,27 +13,27 @@ use margins::watch::Watch;
 use std::convert::Infallible;
 
 /// Three plain dimensions.
-pub fn plain_cube() -> Cube {
+pub(crate) fn plain_cube() -> Cube {
     Cube { dimensions: vec![plain("a", 2), plain("b", 3), plain("c", 2)] }
 }
 
 /// Equal sibling groups: least squares decouples.
-pub fn equal_cube() -> Cube {
+pub(crate) fn equal_cube() -> Cube {
     Cube { dimensions: vec![grouped("a", &[2, 2]), plain("b", 3)] }
 }
 
 /// Unequal sibling groups, one of them of a single node.
-pub fn unequal_cube() -> Cube {
+pub(crate) fn unequal_cube() -> Cube {
     Cube { dimensions: vec![grouped("a", &[2, 3, 1]), plain("b", 2)] }
 }
 
 /// The tables `shapes` asks for, all of weight 1.
-pub fn workload(shapes: &[&[(usize, usize)]]) -> Vec<Table> {
+pub(crate) fn workload(shapes: &[&[(usize, usize)]]) -> Vec<Table> {
     shapes.iter().map(|s| Table::new(Cuboid::new(s.to_vec()), Rational::ONE)).collect()
 }
 
 /// The finest levels of two dimensions together, and what rolls up from them.
-pub fn mixed_workload(cube: &Cube) -> Vec<Table> {
+pub(crate) fn mixed_workload(cube: &Cube) -> Vec<Table> {
     let finest = |d: usize| cube.dimensions[d].finest();
     if cube.dimensions.len() == 3 {
         workload(&[&[(0, 1), (1, 1)], &[(1, 1), (2, 1)], &[(0, 1)], &[]])
@@ -43,18 +43,18 @@ pub fn mixed_workload(cube: &Cube) -> Vec<Table> {
 }
 
 /// What to ask of the planner.
-pub fn request(cube: &Cube, workload: Vec<Table>, noise: Noise, budget: &str) -> Request {
+pub(crate) fn request(cube: &Cube, workload: Vec<Table>, noise: Noise, budget: &str) -> Request {
     Request::new(cube.clone(), workload, noise, budget.parse().unwrap())
 }
 
-pub fn planned(mut request: Request, measure: Measure, budgets: BudgetRule) -> Planned {
+pub(crate) fn planned(mut request: Request, measure: Measure, budgets: BudgetRule) -> Planned {
     request.measure = Some(measure);
     request.budgets = budgets;
     plan(&request).unwrap()
 }
 
 /// The plan with optimal budgets; `None` where the strategy does not apply.
-pub fn applicable(mut request: Request, measure: Measure) -> Option<Planned> {
+pub(crate) fn applicable(mut request: Request, measure: Measure) -> Option<Planned> {
     request.measure = Some(measure);
     match plan(&request) {
         Ok(planned) => Some(planned),
@@ -64,7 +64,7 @@ pub fn applicable(mut request: Request, measure: Measure) -> Option<Planned> {
 }
 
 /// Rows that are the same on every run: finest nodes, one column a dimension.
-pub fn rows(cube: &Cube, count: usize) -> Vec<Vec<u32>> {
+pub(crate) fn rows(cube: &Cube, count: usize) -> Vec<Vec<u32>> {
     let mut state = 11u64;
     cube.dimensions
         .iter()
@@ -81,7 +81,7 @@ pub fn rows(cube: &Cube, count: usize) -> Vec<Vec<u32>> {
 }
 
 /// One release, kept in memory.
-pub fn release(cube: &Cube, plan: &Plan, columns: &[Vec<u32>], seed: u64) -> Vec<Vec<i64>> {
+pub(crate) fn release(cube: &Cube, plan: &Plan, columns: &[Vec<u32>], seed: u64) -> Vec<Vec<i64>> {
     let nodes: Vec<u32> = cube.dimensions.iter().map(|d| d.levels[d.finest()].len() as u32).collect();
     let rows = Rows::from_codes(&nodes, columns).unwrap();
     let (charged, ()) = Charged::plan(cube, plan.clone(), |_| Ok::<(), Infallible>(())).unwrap();

@@ -34,7 +34,7 @@ struct Weights<'a> {
 
 impl<'a> Meaning<'a> {
     /// Of a query that was read against this cube.
-    pub fn of(cube: &'a Cube, query: &'a Query) -> Meaning<'a> {
+    pub(super) fn of(cube: &'a Cube, query: &'a Query) -> Meaning<'a> {
         let quantiles = query.columns.iter().filter_map(|column| match column {
             SelectColumn::Quantile { level, .. } => Some(*level),
             _ => None,

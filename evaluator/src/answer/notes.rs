@@ -7,7 +7,7 @@ use super::open::Answers;
 pub(super) struct Notes(pub Vec<String>);
 
 impl Notes {
-    pub fn add(&mut self, note: String) {
+    pub(super) fn add(&mut self, note: String) {
         if !self.0.contains(&note) {
             self.0.push(note);
         }

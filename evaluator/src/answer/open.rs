@@ -184,7 +184,7 @@ fn cut_units(cube: &Cube, plan: &Plan, values: &Values) -> Result<Option<(f64, A
 pub(super) struct Looked(Mutex<HashMap<usize, Option<f64>>>);
 
 impl Looked {
-    pub fn at(&self, table: usize, look: impl FnOnce() -> Option<f64>) -> Option<f64> {
+    pub(super) fn at(&self, table: usize, look: impl FnOnce() -> Option<f64>) -> Option<f64> {
         let known = |own: &Looked| own.0.lock().unwrap_or_else(PoisonError::into_inner).get(&table).copied();
         if let Some(known) = known(self) {
             return known;

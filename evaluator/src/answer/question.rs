@@ -22,7 +22,7 @@ pub(super) struct Question<'a> {
 }
 
 impl<'a> Question<'a> {
-    pub fn new(query: &'a Query) -> Result<Question<'a>, QueryError> {
+    pub(super) fn new(query: &'a Query) -> Result<Question<'a>, QueryError> {
         let mut aggregates = query.aggregates.clone();
         let count = Aggregate::rows(query.filter.clone(), None);
         let figures = query
@@ -57,7 +57,7 @@ impl<'a> Question<'a> {
     }
 
     /// Where a row stands.
-    pub fn place<'b>(&'b self, portion: usize, nodes: &'b [u32]) -> Place<'b> {
+    pub(super) fn place<'b>(&'b self, portion: usize, nodes: &'b [u32]) -> Place<'b> {
         Place { ranks: self.portions.get(portion).map_or(&[], |p| &p.ranks), nodes }
     }
 }

@@ -35,7 +35,7 @@ pub(super) struct RowBuilder<'a> {
 }
 
 impl<'a> RowBuilder<'a> {
-    pub fn new(
+    pub(super) fn new(
         asked: &'a Question<'a>,
         labels: Labels<'a>,
         options: &'a Options,
@@ -60,7 +60,7 @@ impl<'a> RowBuilder<'a> {
     }
 
     /// The columns.
-    pub fn columns(&self) -> Result<Vec<ResultColumn>, QueryError> {
+    pub(super) fn columns(&self) -> Result<Vec<ResultColumn>, QueryError> {
         let several = self.asked.figures.iter().flatten().count() > 1;
         let names: Vec<&str> = self.asked.query.columns.iter().map(SelectColumn::name).collect();
         let mut columns = Vec::new();
@@ -91,7 +91,7 @@ impl<'a> RowBuilder<'a> {
     }
 
     /// One row.
-    pub fn row(&mut self, row: &Row, notes: &mut Notes) -> Result<Sortable, QueryError> {
+    pub(super) fn row(&mut self, row: &Row, notes: &mut Notes) -> Result<Sortable, QueryError> {
         let asked = self.asked;
         let (place, told) = (asked.place(row.portion, &row.told.nodes), &row.told);
         self.each &= told.each;

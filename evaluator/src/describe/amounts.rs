@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// A number that rows have, and what can be asked of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Amount {
+pub struct DescribedAmount {
     /// As queries name it: `SUM(name)`.
     pub name: String,
     /// What it is measured in.
@@ -74,7 +74,7 @@ impl Told {
 
 impl Answers {
     /// The numbers whose sums can be asked for, with the errors of at most so many tables of each.
-    pub fn amounts(&self, level: f64, tables: usize) -> Result<Vec<Amount>, QueryError> {
+    pub fn amounts(&self, level: f64, tables: usize) -> Result<Vec<DescribedAmount>, QueryError> {
         let (cube, plan) = (self.cube(), self.release().plan(self.cube())?);
         let mut out = Vec::new();
         for (quantity, asked) in plan.summed() {
@@ -94,7 +94,7 @@ impl Answers {
                     margin,
                 });
             }
-            out.push(Amount {
+            out.push(DescribedAmount {
                 name: quantity.name.clone(),
                 unit: quantity.unit.clone(),
                 description: quantity.description.clone(),

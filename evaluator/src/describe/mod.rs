@@ -10,7 +10,7 @@ mod examples;
 mod statement;
 mod text;
 
-pub use amounts::Amount;
+pub use amounts::DescribedAmount;
 pub use statement::Shown;
 
 use crate::answer::keys::Questions;
@@ -54,7 +54,7 @@ pub struct Description {
     pub more_tables: u64,
     /// The numbers whose sums and means can be asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub amounts: Vec<Amount>,
+    pub amounts: Vec<DescribedAmount>,
     /// The probability with which `margin` covers.
     pub level: f64,
     /// What is published without noise.

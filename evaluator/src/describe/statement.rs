@@ -1,7 +1,7 @@
 //! What SQL has beside SELECT to find one's way: `SHOW TABLES` and `DESCRIBE name`.
 
 use super::text::{cut, errors_note};
-use super::{Amount, Description, Dimension};
+use super::{DescribedAmount, Description, Dimension};
 use crate::render::{ColumnKind, ResultCell, ResultColumn, ResultTable};
 use crate::sql::SqlError;
 
@@ -103,7 +103,7 @@ fn tables(of: &Description) -> ResultTable {
 }
 
 /// Bounds and step of a number.
-fn of_amount(amount: &Amount, level: f64) -> ResultTable {
+fn of_amount(amount: &DescribedAmount, level: f64) -> ResultTable {
     let row = [amount.low, amount.high, amount.step].map(ResultCell::Number).to_vec();
     let columns = ["low", "high", "step"].map(|name| (name, ColumnKind::Number));
     let mut out = table(&columns, vec![row], level);

@@ -34,7 +34,7 @@ const MOST_STEPS: usize = 40;
 
 impl Blocked {
     /// From `√W·H` and `√W·y`; `None` where rows are too nearly dependent for squares to tell.
-    pub fn new(matrix: Sparse, answers: Vec<f64>) -> Option<Blocked> {
+    pub(super) fn new(matrix: Sparse, answers: Vec<f64>) -> Option<Blocked> {
         let rows = (0..matrix.rows()).map(|i| matrix.row(i));
         let factor = Pivoted::new(Gram::of_rows(matrix.columns(), rows));
         let mut pivots = vec![false; matrix.columns()];
@@ -47,7 +47,7 @@ impl Blocked {
     }
 
     /// The rank of the history.
-    pub fn rank(&self) -> usize {
+    pub(super) fn rank(&self) -> usize {
         self.factor.rank()
     }
 
@@ -57,7 +57,7 @@ impl Blocked {
     }
 
     /// `√W y`.
-    pub fn answers(&self) -> &[f64] {
+    pub(super) fn answers(&self) -> &[f64] {
         &self.answers
     }
 
@@ -97,7 +97,7 @@ impl Blocked {
     }
 
     /// `(AᵀA) v = q`.
-    pub fn solve(&self, q: &[f64]) -> Solved {
+    pub(super) fn solve(&self, q: &[f64]) -> Solved {
         let Some(v) = self.descend(q) else { return Solved::Unclear };
         let image = self.image(&v);
         let size = norm(&image);
@@ -110,7 +110,7 @@ impl Blocked {
     }
 
     /// The least-squares estimate of every cell, `None` for cells that the rows do not determine.
-    pub fn cells(&self) -> Option<Vec<Option<f64>>> {
+    pub(super) fn cells(&self) -> Option<Vec<Option<f64>>> {
         let x = self.descend(&self.matrix.transposed_times(&self.answers))?;
         // A pivot is determined when no other column needs it.
         let mut seen = self.pivots.clone();

@@ -34,7 +34,7 @@ const ENOUGH: f64 = 1e-8;
 const MOST_STEPS: usize = 20_000;
 
 impl Descent {
-    pub fn new(matrix: Sparse, answers: Vec<f64>) -> Descent {
+    pub(super) fn new(matrix: Sparse, answers: Vec<f64>) -> Descent {
         let mut scale = vec![0.0; matrix.columns()];
         for (_, j, value) in matrix.entries() {
             scale[j] += value * value;
@@ -49,12 +49,12 @@ impl Descent {
     }
 
     /// `√W y`, in the order of the rows.
-    pub fn answers(&self) -> &[f64] {
+    pub(super) fn answers(&self) -> &[f64] {
         &self.answers
     }
 
     /// `(AᵀA) v = q`.
-    pub fn solve(&self, q: &[f64]) -> Solved {
+    pub(super) fn solve(&self, q: &[f64]) -> Solved {
         if q.iter().zip(&self.scale).any(|(q, s)| *q != 0.0 && *s == 0.0) {
             return Solved::Outside;
         }
@@ -87,7 +87,7 @@ impl Descent {
     ///
     /// A cell is determined when every vector of the null space is 0 there. The null-space parts of two vectors without
     /// any pattern show which are not.
-    pub fn cells(&self) -> Option<Vec<Option<f64>>> {
+    pub(super) fn cells(&self) -> Option<Vec<Option<f64>>> {
         let x = self.descend(&self.matrix.transposed_times(&self.answers))?;
         let mut hidden = vec![0.0f64; x.len()];
         for seed in [1u64, 2] {

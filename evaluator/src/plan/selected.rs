@@ -4,7 +4,7 @@
 //! trees, same classes of the conditions) have the same error under every plan, so only one of each kind is written down, and over axes
 //! on which all that it does not tell apart is lumped.
 
-pub mod product;
+pub(super) mod product;
 
 use super::{Asks, Table};
 use crate::cube::{Axis, Cube, Cuboid, Frame, Level, odometer, required_level};

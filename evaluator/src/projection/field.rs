@@ -27,7 +27,7 @@ pub(crate) struct Gf64(pub u64);
 
 impl Gf64 {
     /// The inverse, and zero of zero: the power 2^64 − 2.
-    pub fn inverse(self) -> Gf64 {
+    pub(crate) fn inverse(self) -> Gf64 {
         let (mut inverse, mut square) = (Gf64(1), self);
         for _ in 1..64 {
             square = square.mul(square);
@@ -105,7 +105,7 @@ pub(super) mod tests {
     }
 
     /// Words of all kinds: dense, sparse, full.
-    pub fn words() -> Vec<u64> {
+    pub(crate) fn words() -> Vec<u64> {
         let mut words =
             vec![0, 1, 2, MODULUS, u64::MAX, 1 << 63, 0x8888_8888_8888_8888, 0x1111_1111_1111_1111];
         let mut state = 7u64;

@@ -27,7 +27,7 @@ pub(super) struct Quench {
 }
 
 impl Quench {
-    pub fn new(shape: &Shape, way: &Way, nodes: &Nodes) -> Quench {
+    pub(super) fn new(shape: &Shape, way: &Way, nodes: &Nodes) -> Quench {
         let (rows, threads) = (way.rows, way.threads);
         let scale = (rows as f64 / shape.total.max(1.0)) as f32;
         let mut lacks: Vec<Vec<f32>> = shape.tables.iter().map(|_| Vec::new()).collect();
@@ -39,7 +39,7 @@ impl Quench {
     }
 
     /// One pass over all records and attributes. How many moves were made; `None` when it was stopped.
-    pub fn pass(
+    pub(super) fn pass(
         &mut self,
         shape: &Shape,
         way: &Way,

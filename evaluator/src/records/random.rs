@@ -30,7 +30,7 @@ const CONSTANT: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574];
 
 impl Stream {
     /// The numbers for a purpose at a place, of two numbers of which the second is small.
-    pub fn new(seed: u64, purpose: Purpose, at: u64, more: u64) -> Stream {
+    pub(super) fn new(seed: u64, purpose: Purpose, at: u64, more: u64) -> Stream {
         let low = |n: u64| n as u32;
         let key = [low(seed), low(seed >> 32), purpose as u32, low(more), low(more >> 32), 0, 0, 0];
         Stream::keyed(key, [low(at), low(at >> 32)])
@@ -68,7 +68,7 @@ impl Stream {
     }
 
     /// Any 32 bits.
-    pub fn bits(&mut self) -> u32 {
+    pub(super) fn bits(&mut self) -> u32 {
         if self.used == 16 {
             self.refill();
         }
@@ -77,24 +77,24 @@ impl Stream {
     }
 
     /// A number from zero to below one, in steps of 2⁻²⁴.
-    pub fn unit(&mut self) -> f32 {
+    pub(super) fn unit(&mut self) -> f32 {
         (self.bits() >> 8) as f32 / (1 << 24) as f32
     }
 
     /// The same in steps of 2⁻⁵³.
-    pub fn fine(&mut self) -> f64 {
+    pub(super) fn fine(&mut self) -> f64 {
         let high = u64::from(self.bits()) << 32;
         ((high | u64::from(self.bits())) >> 11) as f64 / (1u64 << 53) as f64
     }
 
     /// A number below `n`; zero when there is none.
-    pub fn below(&mut self, n: usize) -> usize {
+    pub(super) fn below(&mut self, n: usize) -> usize {
         let high = u64::from(self.bits()) << 32;
         ((u128::from(high | u64::from(self.bits())) * n as u128) >> 64) as usize
     }
 
     /// Puts a list into random order.
-    pub fn shuffle<T>(&mut self, list: &mut [T]) {
+    pub(super) fn shuffle<T>(&mut self, list: &mut [T]) {
         for i in (1..list.len()).rev() {
             list.swap(i, self.below(i + 1));
         }

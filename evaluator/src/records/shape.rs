@@ -164,7 +164,7 @@ impl View {
     }
 
     /// Where the numbers of a record begin.
-    pub fn place(&self, nodes: &Nodes, row: usize) -> usize {
+    pub(super) fn place(&self, nodes: &Nodes, row: usize) -> usize {
         self.others.iter().map(|&(c, step)| nodes[c][row] as usize * step).sum()
     }
 }

@@ -57,7 +57,7 @@ enum Way<'a> {
 }
 
 impl BasedOn {
-    pub fn of(plan: &Plan) -> Result<BasedOn, RecoverError> {
+    pub(super) fn of(plan: &Plan) -> Result<BasedOn, RecoverError> {
         let mut out = BasedOn::default();
         for (i, m) in plan.only().measurements.iter().enumerate() {
             out.index.insert(m.block.cuboid().clone(), i);

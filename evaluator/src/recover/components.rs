@@ -12,7 +12,7 @@ use crate::plan::{Plan, component_variance};
 pub(super) struct Components(Index);
 
 impl Components {
-    pub fn of(plan: &Plan) -> Components {
+    pub(super) fn of(plan: &Plan) -> Components {
         Components(Index::of(&plan.only().measurements))
     }
 

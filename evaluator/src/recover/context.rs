@@ -27,7 +27,7 @@ pub(super) struct Context<S> {
 }
 
 impl<S: Source> Context<S> {
-    pub fn new(cube: Cube, plan: Plan, first: usize, source: S) -> Context<S> {
+    pub(super) fn new(cube: Cube, plan: Plan, first: usize, source: S) -> Context<S> {
         let frame = Frame::new(&cube, &plan.levels);
         let balanced = frame.is_balanced();
         let blocks = plan.only().measurements.iter().map(|m| m.block.checked_values(&frame));
@@ -37,7 +37,7 @@ impl<S: Source> Context<S> {
     }
 
     /// Whether a table has no more cells than there are values: nothing larger is held.
-    pub fn fits(&self, cuboid: &Cuboid, most: u64) -> bool {
+    pub(super) fn fits(&self, cuboid: &Cuboid, most: u64) -> bool {
         limits::cells(&self.frame, cuboid).is_some_and(|n| n <= most)
     }
 
@@ -64,7 +64,7 @@ impl<S: Source> Context<S> {
     }
 
     /// The values of a measurement, as many as its block has.
-    pub fn read(&self, index: usize) -> Result<Vec<i64>, RecoverError> {
+    pub(super) fn read(&self, index: usize) -> Result<Vec<i64>, RecoverError> {
         let expected = self.plan.only().measurements[index].block.values(&self.frame);
         let values = self.source.values(self.first + index)?;
         if values.len() != expected {

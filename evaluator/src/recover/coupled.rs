@@ -58,7 +58,7 @@ pub(super) struct Coupling<'a> {
 type Class = Vec<(usize, usize)>;
 
 impl<'a> Coupling<'a> {
-    pub fn new(frame: &'a Frame, tables: &'a [Weighted], exact: &'a [Cuboid]) -> Coupling<'a> {
+    pub(super) fn new(frame: &'a Frame, tables: &'a [Weighted], exact: &'a [Cuboid]) -> Coupling<'a> {
         Coupling { frame, ties: frame.axes.iter().map(Ties::new).collect(), tables, exact }
     }
 
@@ -80,7 +80,7 @@ impl<'a> Coupling<'a> {
     }
 
     /// `N⁻¹ q`, class by class, in at most so many steps each, up to a tolerance.
-    pub fn solve(&self, q: Parts, most_steps: usize, tolerance: f64) -> Result<Parts, Unsolved> {
+    pub(super) fn solve(&self, q: Parts, most_steps: usize, tolerance: f64) -> Result<Parts, Unsolved> {
         let mut classes: BTreeMap<Class, Vec<(Cuboid, Vec<f64>)>> = BTreeMap::new();
         for (a, part) in q.into_iter().filter(|(_, part)| part.iter().any(|v| *v != 0.0)) {
             classes.entry(self.class(&a)).or_default().push((a, part));

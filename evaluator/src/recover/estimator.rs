@@ -18,7 +18,7 @@ pub(super) enum Estimator {
 }
 
 impl Estimator {
-    pub fn of<S: Source>(context: &Context<S>) -> Result<Estimator, RecoverError> {
+    pub(super) fn of<S: Source>(context: &Context<S>) -> Result<Estimator, RecoverError> {
         let plan: &Plan = &context.plan;
         if let Some(written) = RowEstimator::of(plan)? {
             return Ok(Estimator::Rows(written));
@@ -43,7 +43,7 @@ impl Estimator {
         }
     }
 
-    pub fn each<S: Source>(&self) -> &dyn Estimate<S> {
+    pub(super) fn each<S: Source>(&self) -> &dyn Estimate<S> {
         match self {
             Estimator::Components(c) => c,
             Estimator::Tables(t) => t,

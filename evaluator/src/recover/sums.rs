@@ -28,7 +28,7 @@ pub(super) struct Sums(Mutex<Option<Arc<Kept>>>);
 
 impl Sums {
     /// `b_A` of these components, none of which is below an exact table.
-    pub fn parts<S: Source>(
+    pub(super) fn parts<S: Source>(
         &self,
         context: &Context<S>,
         tables: &[Weighted],

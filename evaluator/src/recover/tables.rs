@@ -25,7 +25,7 @@ pub(super) struct Tables {
 const FEW: usize = 1 << 16;
 
 impl Tables {
-    pub fn of(plan: &Plan, balanced: bool) -> Tables {
+    pub(super) fn of(plan: &Plan, balanced: bool) -> Tables {
         let tables = measured_tables(plan);
         let tables = if balanced { tables } else { gls::narrowed(tables) };
         Tables { tables, sums: Sums::default(), found: OnceLock::new() }

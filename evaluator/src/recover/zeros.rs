@@ -325,16 +325,16 @@ fn cannot() -> RecoverError {
 }
 
 impl Imposed {
-    pub fn new(zeros: Zeros) -> Imposed {
+    pub(super) fn new(zeros: Zeros) -> Imposed {
         Imposed { zeros, correction: Mutex::default() }
     }
 
-    pub fn zeros(&self) -> &Zeros {
+    pub(super) fn zeros(&self) -> &Zeros {
         &self.zeros
     }
 
     /// A table under the zeros, from the unconstrained one.
-    pub fn table(
+    pub(super) fn table(
         &self,
         on: &dyn Unconstrained,
         cuboid: &Cuboid,
@@ -371,7 +371,7 @@ impl Imposed {
     }
 
     /// A query of a table, in components: the one whose unconstrained estimate has the error of the constrained estimate of `query`.
-    pub fn query(
+    pub(super) fn query(
         &self,
         on: &dyn Unconstrained,
         lumped: &Lumped,

@@ -43,14 +43,14 @@ pub(super) struct Place {
 }
 
 impl Place {
-    pub fn new(dir: &Path, name: &str, replace: bool, watch: Watch) -> Place {
+    pub(super) fn new(dir: &Path, name: &str, replace: bool, watch: Watch) -> Place {
         let path = dir.join(format!("{name}.margins"));
         let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
         Place { dir: dir.into(), name: name.into(), replace, watch, minisig: sidecar_path(&path), path }
     }
 
     /// The temporary file of a run that begins.
-    pub fn begin(&self) -> Result<(NamedTempFile, Passing), SealError> {
+    pub(super) fn begin(&self) -> Result<(NamedTempFile, Passing), SealError> {
         self.watch.whole(|| self.made())
     }
 
@@ -68,7 +68,7 @@ impl Place {
     }
 
     /// Gives a finished file and its signature their names. Nothing ends the process in between.
-    pub fn put(&self, file: NamedTempFile, signature: &str) -> Result<(), SealError> {
+    pub(super) fn put(&self, file: NamedTempFile, signature: &str) -> Result<(), SealError> {
         self.watch.whole(|| self.names(file, signature))
     }
 

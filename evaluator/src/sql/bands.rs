@@ -86,7 +86,7 @@ const HOW: &str = "for example: GROUP BY CASE WHEN age < 18 THEN 'minor' ELSE 'a
 
 impl<'a> Bands<'a> {
     /// Reads a CASE; `rows` are the units it must have a label for.
-    pub fn new(
+    pub(super) fn new(
         expr: &'a Expr,
         alias: Option<&'a str>,
         names: &Names,

@@ -50,7 +50,7 @@ const POSSIBLE: &str =
 
 impl Figures<'_> {
     /// A column of SELECT.
-    pub fn figure(&mut self, expr: &tree::Expr) -> Result<Expr, SqlError> {
+    pub(super) fn figure(&mut self, expr: &tree::Expr) -> Result<Expr, SqlError> {
         if let Some(Literal::Number(value, _)) = literal(expr) {
             return Ok(Expr::Number(value));
         }

@@ -28,24 +28,24 @@ pub(super) struct Names<'a> {
 
 impl Column {
     /// The level without its place in the query.
-    pub fn at(&self) -> Level {
+    pub(super) fn at(&self) -> Level {
         Level::new(self.dim, self.level)
     }
 }
 
 impl<'a> Names<'a> {
     /// The level itself.
-    pub fn level(&self, column: Column) -> &'a Categories {
+    pub(super) fn level(&self, column: Column) -> &'a Categories {
         column.at().of(self.cube)
     }
 
     /// `age` or `age.band`.
-    pub fn name(&self, column: Column) -> String {
+    pub(super) fn name(&self, column: Column) -> String {
         self.cube.level_name(column.at())
     }
 
     /// Refuses what only listed categories can be compared by: of a dimension that can be any text a query knows those that it names.
-    pub fn listed(&self, column: Column) -> Result<(), SqlError> {
+    pub(super) fn listed(&self, column: Column) -> Result<(), SqlError> {
         if !self.open.contains(&column.dim) {
             return Ok(());
         }
@@ -55,7 +55,7 @@ impl<'a> Names<'a> {
     }
 
     /// The level an expression names; `None` when the expression is no name at all.
-    pub fn column(&self, expr: &Expr) -> Option<Result<Column, SqlError>> {
+    pub(super) fn column(&self, expr: &Expr) -> Option<Result<Column, SqlError>> {
         match &expr.node {
             Node::Nested(inner) => self.column(inner),
             Node::Name(parts) => Some(self.resolve(parts, expr.span())),
@@ -64,7 +64,7 @@ impl<'a> Names<'a> {
     }
 
     /// The number that an expression names, where no dimension has that name.
-    pub fn quantity(&self, expr: &Expr) -> Option<&'a Arc<Quantity>> {
+    pub(super) fn quantity(&self, expr: &Expr) -> Option<&'a Arc<Quantity>> {
         match &expr.node {
             Node::Nested(inner) => self.quantity(inner),
             Node::Name(parts) => {
@@ -126,7 +126,7 @@ impl<'a> Names<'a> {
     }
 
     /// The names a query can use, as people write them.
-    pub fn all(&self) -> Vec<String> {
+    pub(super) fn all(&self) -> Vec<String> {
         self.cube
             .dimensions
             .iter()

@@ -11,15 +11,15 @@ pub(super) const MAX_DEPTH: usize = 64;
 /// How tightly operators bind.
 mod strength {
     pub(crate) const LEAST: u8 = 0;
-    pub const OR: u8 = 1;
-    pub const AND: u8 = 2;
-    pub const NOT: u8 = 3;
+    pub(super) const OR: u8 = 1;
+    pub(super) const AND: u8 = 2;
+    pub(super) const NOT: u8 = 3;
     pub(crate) const COMPARISON: u8 = 4;
     pub(crate) const CONCATENATION: u8 = 5;
-    pub const SUM: u8 = 6;
+    pub(super) const SUM: u8 = 6;
     pub(crate) const PRODUCT: u8 = 7;
     pub(crate) const SIGN: u8 = 8;
-    pub const CAST: u8 = 9;
+    pub(super) const CAST: u8 = 9;
 }
 
 /// Words that begin or join something, and so are no names without quotes.
@@ -76,7 +76,7 @@ pub(super) struct Parser {
 }
 
 impl Parser {
-    pub fn new(tokens: Vec<(Token, Span)>) -> Parser {
+    pub(super) fn new(tokens: Vec<(Token, Span)>) -> Parser {
         Parser { tokens, at: 0, depth: 0 }
     }
 
@@ -100,12 +100,12 @@ impl Parser {
     }
 
     /// Where the word before stands.
-    pub fn before(&self) -> Span {
+    pub(super) fn before(&self) -> Span {
         self.at.checked_sub(1).and_then(|i| self.tokens.get(i)).map_or_else(|| self.here(), |(_, span)| *span)
     }
 
     /// Where the last word stands.
-    pub fn last(&self) -> Span {
+    pub(super) fn last(&self) -> Span {
         self.tokens.last().map_or_else(|| self.here(), |(_, span)| *span)
     }
 
@@ -120,7 +120,7 @@ impl Parser {
     }
 
     /// Takes a keyword, if it stands here.
-    pub fn word(&mut self, keyword: &str) -> bool {
+    pub(super) fn word(&mut self, keyword: &str) -> bool {
         let here = self.is_word(0, keyword);
         self.at += usize::from(here);
         here
@@ -175,7 +175,7 @@ impl Parser {
     }
 
     /// `a`, `a.b`, `a.b.c`. After a dot any word is a name.
-    pub fn name(&mut self, what: &str) -> Result<Vec<Ident>, SqlError> {
+    pub(super) fn name(&mut self, what: &str) -> Result<Vec<Ident>, SqlError> {
         let mut parts = vec![self.ident(what)?];
         while self.is_sign(0, ".") && !self.is_sign(1, "*") {
             self.at += 1;
@@ -185,7 +185,7 @@ impl Parser {
     }
 
     /// Expressions with commas between them; at least one.
-    pub fn list(&mut self) -> Result<Vec<Expr>, SqlError> {
+    pub(super) fn list(&mut self) -> Result<Vec<Expr>, SqlError> {
         let mut list = vec![self.expression()?];
         while self.sign(",") {
             list.push(self.expression()?);

@@ -16,7 +16,7 @@ pub(crate) struct Span {
 
 impl Span {
     /// From the beginning of one stretch to the end of another.
-    pub fn to(self, last: Span) -> Span {
+    pub(crate) fn to(self, last: Span) -> Span {
         Span { start: self.start, end: last.end }
     }
 }

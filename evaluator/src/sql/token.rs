@@ -20,7 +20,7 @@ pub(super) enum Token {
 
 impl Token {
     /// How an error calls it.
-    pub fn shown(&self) -> String {
+    pub(super) fn shown(&self) -> String {
         match self {
             Token::Word(word) => word.clone(),
             Token::Quoted(name, quote) => format!("{quote}{name}{quote}"),

@@ -24,7 +24,7 @@ impl PartialEq for Expr {
 }
 
 impl Expr {
-    pub fn new(node: Node, span: Span) -> Expr {
+    pub(crate) fn new(node: Node, span: Span) -> Expr {
         Expr { node, span }
     }
 

@@ -56,7 +56,7 @@ impl Truth {
     }
 
     /// The complement.
-    pub fn not(self) -> Truth {
+    pub(super) fn not(self) -> Truth {
         let doubt = self.doubt.map(|d| Doubt {
             surely: d.possibly.complement(),
             possibly: d.surely.complement(),
@@ -66,12 +66,12 @@ impl Truth {
     }
 
     /// Both.
-    pub fn and(&self, other: &Truth) -> Result<Truth, TooIntricate> {
+    pub(super) fn and(&self, other: &Truth) -> Result<Truth, TooIntricate> {
         self.combine(other, Filter::and)
     }
 
     /// At least one.
-    pub fn or(&self, other: &Truth) -> Result<Truth, TooIntricate> {
+    pub(super) fn or(&self, other: &Truth) -> Result<Truth, TooIntricate> {
         self.combine(other, Filter::or)
     }
 

@@ -39,12 +39,12 @@ impl Expr {
     }
 
     /// Whether this or anything inside is so.
-    pub fn any(&self, is: impl Fn(&Expr) -> bool) -> bool {
+    pub(crate) fn any(&self, is: impl Fn(&Expr) -> bool) -> bool {
         self.all().any(is)
     }
 
     /// This and everything inside, in no order.
-    pub fn all(&self) -> impl Iterator<Item = &Expr> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Expr> {
         let mut left = vec![self];
         std::iter::from_fn(move || {
             let expr = left.pop()?;

@@ -42,7 +42,7 @@ impl Side {
 
 /// The probability that the posterior mean is strictly nearer to the true count than the noisy one, under Laplace noise of scale 1/ε and
 /// a binomial truth.
-pub fn probability_closer(n: u64, p: f64, epsilon: f64) -> Result<f64, PosteriorError> {
+pub(super) fn probability_closer(n: u64, p: f64, epsilon: f64) -> Result<f64, PosteriorError> {
     if !((0.0..=1.0).contains(&p) && epsilon > 0.0 && epsilon.is_finite()) {
         return Err(PosteriorError::Parameter);
     }
@@ -107,18 +107,18 @@ pub fn probability_closer(n: u64, p: f64, epsilon: f64) -> Result<f64, Posterior
 }
 
 /// The probability that the noisy count of a true count k lies below 0 or above n. It is least at n/2.
-pub fn out_of_range(n: u64, k: f64, epsilon: f64) -> f64 {
+pub(super) fn out_of_range(n: u64, k: f64, epsilon: f64) -> f64 {
     0.5 * (libm::exp(-epsilon * k) + libm::exp(-epsilon * (n as f64 - k)))
 }
 
 /// The same over a binomial truth.
-pub fn mean_out_of_range(n: u64, p: f64, epsilon: f64) -> Result<f64, PosteriorError> {
+pub(super) fn mean_out_of_range(n: u64, p: f64, epsilon: f64) -> Result<f64, PosteriorError> {
     let (first, masses) = prior(n, p)?;
     Ok(masses.iter().zip(first..).map(|(m, k)| m * out_of_range(n, k as f64, epsilon)).sum())
 }
 
 /// The exact mean absolute error of the noisy count moved to the nearer of 0 and n where it lies outside.
-pub fn clipped_error(n: u64, p: f64, epsilon: f64) -> Result<f64, PosteriorError> {
+pub(super) fn clipped_error(n: u64, p: f64, epsilon: f64) -> Result<f64, PosteriorError> {
     let (first, masses) = prior(n, p)?;
     // ∫ P(|noise| > s) on either side, up to the end that stops it.
     let side = |room: f64| -0.5 * libm::expm1(-epsilon * room) / epsilon;

@@ -23,7 +23,7 @@ use std::path::PathBuf;
 #[command(
     after_help = "Example:\n  margins-lab estimator --n 100 --p 0.3 --epsilon 0.1,1 --svg out/estimator.svg"
 )]
-pub struct Args {
+pub(crate) struct Args {
     /// The number of units
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     n: u64,
@@ -78,7 +78,7 @@ impl Line {
     }
 }
 
-pub fn run(args: &Args) -> Outcome {
+pub(crate) fn run(args: &Args) -> Outcome {
     let n = args.n;
     let given = |own: &[f64], usual: &[f64]| if own.is_empty() { usual.to_vec() } else { own.to_vec() };
     let (ps, epsilons) = (given(&args.p, &PROBABILITIES), given(&args.epsilon, &EPSILONS));

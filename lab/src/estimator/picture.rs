@@ -79,7 +79,7 @@ fn points(mut value: impl FnMut(f64) -> Result<f64, Failure>) -> Result<Vec<(f64
 }
 
 /// The panels' picture.
-pub fn svg(n: u64, p: f64, epsilon: f64) -> Result<String, Failure> {
+pub(super) fn svg(n: u64, p: f64, epsilon: f64) -> Result<String, Failure> {
     let title = "What a prior does for one noisy count";
     let subtitle = format!("a binomial count out of {n}, each with probability p; Laplace noise");
     let mut svg = head(SIZE, title, &subtitle, "", TOPS[0]);

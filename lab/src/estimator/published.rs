@@ -11,7 +11,7 @@ use margins::posterior::PosteriorError;
 
 /// How θ is estimated from the noisy count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Estimator {
+pub(super) enum Estimator {
     /// The noisy count itself.
     NoisyCount,
     /// The noisy count, moved to 0 or n where it lies outside.
@@ -35,7 +35,7 @@ const PANELS: u32 = 8;
 /// The exact mean absolute error of an estimator under Laplace noise of scale 1/ε, about 1e-6 of it.
 ///
 /// Takes time proportional to n p (1−p).
-pub fn expected_absolute_error(
+pub(super) fn expected_absolute_error(
     n: u64,
     p: f64,
     epsilon: f64,

@@ -29,7 +29,7 @@ type Parts = Vec<Part>;
 type Kinds = Option<Vec<(f64, Parts)>>;
 
 /// The cells of every table of a plan.
-pub struct Cells(Vec<Kinds>);
+pub(super) struct Cells(Vec<Kinds>);
 
 fn parts(law: &ErrorLaw) -> Parts {
     let mut all: Parts = Vec::new();
@@ -46,7 +46,7 @@ fn parts(law: &ErrorLaw) -> Parts {
 
 impl Cells {
     /// Works out the laws of all kinds of cells. Nothing is measured for it.
-    pub fn new(cube: &Cube, plan: &Plan, tables: &[Table]) -> Result<Cells, String> {
+    pub(super) fn new(cube: &Cube, plan: &Plan, tables: &[Table]) -> Result<Cells, String> {
         let nothing: Vec<Vec<i64>> = Vec::new();
         let recovery = Recovery::new(cube.clone(), plan.clone(), nothing).map_err(|e| e.to_string())?;
         let evaluator = Evaluator::new(recovery);
@@ -58,13 +58,13 @@ impl Cells {
     }
 
     /// Whether some table has too many kinds of cells.
-    pub fn has_normal(&self) -> bool {
+    pub(super) fn has_normal(&self) -> bool {
         self.0.iter().any(Option::is_none)
     }
 
     /// The sum of the mean absolute errors of the cells of each table, at so many times the budget. `variance` is the mean one of a table, at
     /// that budget, for those that are normal but for nothing.
-    pub fn absolute(&self, times: f64, variance: impl Fn(usize) -> (f64, f64)) -> Vec<f64> {
+    pub(super) fn absolute(&self, times: f64, variance: impl Fn(usize) -> (f64, f64)) -> Vec<f64> {
         let mut known: HashMap<Vec<[u64; 3]>, f64> = HashMap::new();
         let table = |(at, kinds): (usize, &Kinds)| match kinds {
             None => {

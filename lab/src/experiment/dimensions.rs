@@ -21,7 +21,7 @@ use std::path::PathBuf;
 #[command(
     after_help = "Example:\n  margins-lab experiment dimensions --of 2 --most 10 --svg out/dimensions.svg"
 )]
-pub struct Args {
+pub(super) struct Args {
     /// How many attributes each table has
     #[arg(long, value_name = "K", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=4))]
     of: u32,
@@ -56,7 +56,7 @@ struct Line {
     plans: Vec<Option<f64>>,
 }
 
-pub fn run(args: &Args) -> Outcome {
+pub(super) fn run(args: &Args) -> Outcome {
     let lines: Vec<Line> = (args.of..=args.most).map(|d| line(args, d)).collect();
     if let Some(file) = &args.svg {
         write(file, &svg(&chart(args, &lines)))?;

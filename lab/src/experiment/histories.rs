@@ -15,7 +15,7 @@ use std::time::Instant;
 /// half-widths and Pr(−w/2 ≤ error ≤ w/2) differ from the exact ones.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  margins-lab experiment histories --time")]
-pub struct Args {
+pub(super) struct Args {
     /// The level of the interval
     #[arg(long, value_name = "P", default_value_t = 0.8, value_parser = level)]
     level: f64,
@@ -158,7 +158,7 @@ fn line(setting: Setting, level: f64, seed: u64) -> Result<Line, Failure> {
     Ok(line)
 }
 
-pub fn run(args: &Args) -> Outcome {
+pub(super) fn run(args: &Args) -> Outcome {
     let each = |(name, value, settings): Family| -> Result<_, Failure> {
         let lines =
             settings.into_iter().map(|s| line(s, args.level, args.seed)).collect::<Result<Vec<_>, _>>()?;

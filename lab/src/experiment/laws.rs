@@ -18,7 +18,7 @@ use std::time::Instant;
 /// loses to the tails, Monte Carlo allows three standard errors of its level. Times are of this machine, one thread.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  margins-lab experiment laws --noises 10,100,1000 --svg out/laws.svg")]
-pub struct Args {
+pub(super) struct Args {
     /// How many noises there are in the sum
     #[arg(
         long, value_name = "N", value_delimiter = ',', default_value = "2,5,10,20,50,100,200,500",
@@ -73,7 +73,7 @@ fn excess(trial: &Trial, exact: &Trial) -> f64 {
     trial.half_width / exact.half_width - 1.0
 }
 
-pub fn run(args: &Args, watch: &Watch) -> Outcome {
+pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
     if !(args.level > 0.0 && args.level < 1.0) {
         return Err(Failure::Message(format!("--level must lie between 0 and 1, not {}", args.level)));
     }

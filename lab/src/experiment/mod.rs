@@ -29,7 +29,7 @@ use std::path::Path;
     margins-lab experiment projection --rows 1000\n  \
     margins-lab experiment recipients"
 )]
-pub struct Args {
+pub(crate) struct Args {
     #[command(subcommand)]
     which: Option<Which>,
     #[command(flatten)]
@@ -52,7 +52,7 @@ enum Which {
     Recipients(recipients::Args),
 }
 
-pub fn run(args: &Args, watch: &Watch) -> Outcome {
+pub(crate) fn run(args: &Args, watch: &Watch) -> Outcome {
     match (&args.which, &args.tables) {
         (Some(Which::Asking(args)), _) => asking::run(args, watch),
         (Some(Which::Dimensions(args)), _) => dimensions::run(args),

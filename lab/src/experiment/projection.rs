@@ -19,7 +19,7 @@ use std::path::PathBuf;
 /// and the T that the published worst-case bound asks for.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  margins-lab experiment projection --rows 1000 --svg out/projection.svg")]
-pub struct Args {
+pub(super) struct Args {
     /// How many rows the data is said to have: public, not counted
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     rows: u64,
@@ -91,7 +91,7 @@ fn published(args: &Args, line: &Line) -> f64 {
     Design { norm_bound: Some(worst), ..line.gaussian.clone() }.published_rows()
 }
 
-pub fn run(args: &Args, watch: &Watch) -> Outcome {
+pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
     let rho = convert::largest_rho(args.epsilon, args.delta)
         .ok_or_else(|| Failure::Message(format!("--delta must lie between 0 and 1, not {}", args.delta)))?;
     if !(0.0..1.0).contains(&args.failure.to_f64()) || args.failure.to_f64() == 0.0 {

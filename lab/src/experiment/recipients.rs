@@ -20,7 +20,7 @@ use std::path::PathBuf;
 #[command(
     after_help = "Example:\n  margins-lab experiment recipients --epsilon 0.1 --mean 20 --svg out/recipients.svg"
 )]
-pub struct Args {
+pub(super) struct Args {
     /// What one copy costs
     #[arg(long, value_name = "E", default_value = "0.1")]
     epsilon: Rational,
@@ -162,7 +162,7 @@ impl Figures {
     }
 }
 
-pub fn run(args: &Args) -> Outcome {
+pub(super) fn run(args: &Args) -> Outcome {
     let failure = args.failure.to_f64();
     if !(failure > 0.0 && failure < 1.0) {
         return Err(Failure::Message(format!("--failure must lie between 0 and 1, not {}", args.failure)));

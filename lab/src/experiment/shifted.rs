@@ -2,20 +2,20 @@
 
 /// `P(|N + μ| > a)` for Laplace noise N of scale b, both branches: `e^{−a/b} cosh(μ/b)` for `a >= |μ|`, else
 /// `1 − e^{−|μ|/b} sinh(a/b)`. Written without large powers.
-pub fn inaccuracy(a: f64, b: f64, centre: f64) -> f64 {
+pub(super) fn inaccuracy(a: f64, b: f64, centre: f64) -> f64 {
     let (a, mu) = (a.max(0.0) / b, centre.abs() / b);
     if a >= mu { first_branch(a, 1.0, mu) } else { 1.0 - 0.5 * (libm::exp(a - mu) - libm::exp(-a - mu)) }
 }
 
 /// The first branch alone, `e^{−a/b} cosh(μ/b)`: no probability where `a < |μ|`.
-pub fn first_branch(a: f64, b: f64, centre: f64) -> f64 {
+pub(super) fn first_branch(a: f64, b: f64, centre: f64) -> f64 {
     let (a, mu) = (a / b, centre.abs() / b);
     0.5 * (libm::exp(mu - a) + libm::exp(-mu - a))
 }
 
 /// α(β): what the noise of one answer is within but with probability β, both branches of [`inaccuracy`] the other way round. For k answers at once
 /// β/k stands for β: `b ln(k cosh(μ/b)/β)` where that is not below `|μ|`.
-pub fn accuracy(failure: f64, b: f64, centre: f64) -> f64 {
+pub(super) fn accuracy(failure: f64, b: f64, centre: f64) -> f64 {
     let mu = centre.abs() / b;
     let tail = 0.5 * (1.0 + libm::exp(-2.0 * mu));
     if failure <= tail {
@@ -28,13 +28,13 @@ pub fn accuracy(failure: f64, b: f64, centre: f64) -> f64 {
 
 /// How many colluders are enough to break ordinary noise, of mean 0, to within m: `max{30, 18Δ²/(m²ε²)}`. Thirty for a normal mean, and the rest so
 /// that three standard errors `√(2/i)·Δ/ε` of the copies' mean are at most m.
-pub fn collusion_size(sensitivity: f64, error: f64, epsilon: f64) -> f64 {
+pub(super) fn collusion_size(sensitivity: f64, error: f64, epsilon: f64) -> f64 {
     let ratio = sensitivity / (error * epsilon);
     libm::ceil(18.0 * ratio * ratio).max(30.0)
 }
 
 /// The Kullback-Leibler divergence between Laplace laws of scale b whose centres lie this far apart: `d/b + e^{−d/b} − 1`.
-pub fn divergence(apart: f64, b: f64) -> f64 {
+pub(super) fn divergence(apart: f64, b: f64) -> f64 {
     let d = apart.abs() / b;
     d + libm::expm1(-d)
 }

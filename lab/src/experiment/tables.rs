@@ -17,7 +17,7 @@ use std::path::PathBuf;
 
 #[derive(clap::Args)]
 #[group(id = "tables")]
-pub struct Args {
+pub(super) struct Args {
     /// The spec: its dimensions at their finest level, its unit and neighbours
     spec: PathBuf,
     /// How many rows the data is said to have: public, not counted
@@ -52,7 +52,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    pub fn noise(self) -> Noise {
+    pub(super) fn noise(self) -> Noise {
         match self {
             Kind::Laplace => Noise::Laplace,
             Kind::Gaussian => Noise::Gaussian,
@@ -123,7 +123,7 @@ struct Line {
     seconds: f64,
 }
 
-pub fn run(args: &Args, watch: &Watch) -> Outcome {
+pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
     let spec = spec::load(&args.spec).map_err(spec_failure)?;
     let max_rows = match &spec.privacy.unit {
         spec::Unit::Row => 1,

@@ -26,7 +26,7 @@ use margins::plan::Seen;
 use std::collections::HashMap;
 
 /// The most cells or coefficients of all measured tables together.
-pub const MOST_CELLS: usize = 40_000;
+pub(super) const MOST_CELLS: usize = 40_000;
 /// The most entries of `F`.
 const MOST_ENTRIES: f64 = 1e6;
 /// How far from optimal a solution may be, relative to the distance.
@@ -48,14 +48,14 @@ struct Place {
 }
 
 /// A table that was measured: by its cells, or by its Walsh coefficients.
-pub struct Measured<'a> {
+pub(super) struct Measured<'a> {
     pub table: &'a Cuboid,
     pub seen: Seen,
 }
 
 impl Measured<'_> {
     /// What of a table is measured.
-    pub fn of(&self, frame: &Frame, table: Vec<f64>) -> Vec<f64> {
+    pub(super) fn of(&self, frame: &Frame, table: Vec<f64>) -> Vec<f64> {
         match self.seen {
             Seen::Cells => table,
             Seen::Walsh => frame.walsh_weights(self.table, table),
@@ -206,7 +206,7 @@ fn entries(frame: &Frame, d: usize, top: usize) -> Vec<Vec<Entry>> {
 
 /// The consistent change of `tables` nearest to `residuals`, for each table on its cells. Components that are not `free`
 /// stay as they are, and so do cells that are `empty` (of each table, or of none).
-pub fn nearest(
+pub(super) fn nearest(
     frame: &Frame,
     tables: &[Measured],
     free: &dyn Fn(&Cuboid) -> bool,
@@ -352,7 +352,11 @@ impl Programme {
 }
 
 /// The components of consistent tables, `r_A = P_A M_A x`, each from the first table that holds it.
-pub fn parts_of(frame: &Frame, tables: &[Measured], consistent: &[Vec<f64>]) -> HashMap<Cuboid, Vec<f64>> {
+pub(super) fn parts_of(
+    frame: &Frame,
+    tables: &[Measured],
+    consistent: &[Vec<f64>],
+) -> HashMap<Cuboid, Vec<f64>> {
     let mut parts = HashMap::new();
     for (Measured { table: cuboid, .. }, table) in tables.iter().zip(consistent) {
         for a in frame.below(cuboid) {

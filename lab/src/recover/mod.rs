@@ -21,7 +21,7 @@ use std::path::PathBuf;
 /// exact law: standard errors and intervals are those of least squares, and need not hold the estimates beside them.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  margins-lab recover out/town.margins --norm linf --table sex")]
-pub struct Args {
+pub(crate) struct Args {
     /// The release
     file: PathBuf,
     /// How far consistent tables may be from the measured ones
@@ -53,7 +53,7 @@ struct Table {
     cells: Vec<Cell>,
 }
 
-pub fn run(args: &Args) -> Outcome {
+pub(crate) fn run(args: &Args) -> Outcome {
     if !(args.level > 0.0 && args.level < 1.0) {
         return Err(Failure::Message(format!("--level must lie between 0 and 1, not {}", args.level)));
     }

@@ -18,7 +18,7 @@ use std::collections::HashMap;
 
 /// The consistent tables nearest to the measured ones.
 #[derive(Debug, Clone)]
-pub struct Nearest {
+pub(super) struct Nearest {
     norm: Norm,
     distance: f64,
     least_squares: f64,
@@ -27,17 +27,17 @@ pub struct Nearest {
 
 impl Nearest {
     /// The norm.
-    pub fn norm(&self) -> Norm {
+    pub(super) fn norm(&self) -> Norm {
         self.norm
     }
 
     /// How far these tables are from the measured ones.
-    pub fn distance(&self) -> f64 {
+    pub(super) fn distance(&self) -> f64 {
         self.distance
     }
 
     /// How far, in the same norm, those of least squares are. Never less, but for rounding.
-    pub fn least_squares_distance(&self) -> f64 {
+    pub(super) fn least_squares_distance(&self) -> f64 {
         self.least_squares
     }
 
@@ -46,12 +46,16 @@ impl Nearest {
     ///
     /// # Errors
     /// When something else was measured, and when the linear programme is too large (40 000 cells, a million entries).
-    pub fn new<S: Source>(recovery: &Recovery<S>, norm: Norm) -> Result<Nearest, String> {
+    pub(super) fn new<S: Source>(recovery: &Recovery<S>, norm: Norm) -> Result<Nearest, String> {
         solve(recovery, norm).map_err(|why| format!("consistency in {} cannot be had: {why}", norm.symbol()))
     }
 
     /// A table of the nearest consistent ones: like [`Recovery::table`], from other components.
-    pub fn table<S: Source>(&self, recovery: &Recovery<S>, cuboid: &Cuboid) -> Result<Vec<f64>, String> {
+    pub(super) fn table<S: Source>(
+        &self,
+        recovery: &Recovery<S>,
+        cuboid: &Cuboid,
+    ) -> Result<Vec<f64>, String> {
         let not_held = || format!("the release does not hold {}", recovery.cube().describe(cuboid));
         if !recovery.holds(cuboid) {
             return Err(not_held());

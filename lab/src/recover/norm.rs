@@ -2,7 +2,7 @@
 
 /// How far apart two families of tables are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Norm {
+pub(super) enum Norm {
     /// The sum of the absolute differences of all that was measured
     L1,
     /// The largest absolute difference of anything that was measured
@@ -11,7 +11,7 @@ pub enum Norm {
 
 impl Norm {
     /// The name on the command line and in JSON.
-    pub const fn name(self) -> &'static str {
+    pub(super) const fn name(self) -> &'static str {
         match self {
             Norm::L1 => "l1",
             Norm::Linf => "linf",
@@ -19,7 +19,7 @@ impl Norm {
     }
 
     /// What people call it.
-    pub const fn symbol(self) -> &'static str {
+    pub(super) const fn symbol(self) -> &'static str {
         match self {
             Norm::L1 => "L1",
             Norm::Linf => "L∞",
@@ -27,7 +27,7 @@ impl Norm {
     }
 
     /// The distance of two families of tables of the same shapes.
-    pub fn distance(self, a: &[Vec<f64>], b: &[Vec<f64>]) -> f64 {
+    pub(super) fn distance(self, a: &[Vec<f64>], b: &[Vec<f64>]) -> f64 {
         let differences = a.iter().flatten().zip(b.iter().flatten()).map(|(a, b)| (a - b).abs());
         match self {
             Norm::L1 => differences.sum(),

@@ -23,7 +23,7 @@ struct Kept {
 
 impl Around {
     /// Those of a place, made if they are not known.
-    pub fn at(&self, place: u64, make: impl FnOnce() -> Option<Nodes>) -> Option<Arc<Nodes>> {
+    pub(super) fn at(&self, place: u64, make: impl FnOnce() -> Option<Nodes>) -> Option<Arc<Nodes>> {
         let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = lock().places.get(&place) {
             return known.clone();

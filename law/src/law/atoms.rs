@@ -33,7 +33,7 @@ const MOST_NOISES: u64 = 1 << 12;
 
 impl Atoms {
     /// `None` when there are too many values, more than so many products, or when more than `lost` would be left out.
-    pub fn new(groups: &[Group], lost: f64, pairs: usize) -> Option<Atoms> {
+    pub(super) fn new(groups: &[Group], lost: f64, pairs: usize) -> Option<Atoms> {
         let noises: u64 = groups.iter().try_fold(0u64, |n, g| n.checked_add(g.copies))?;
         if noises > MOST_NOISES || groups.iter().any(|g| !g.noise.is_discrete()) {
             return None;

@@ -10,9 +10,9 @@ pub(super) struct Complex {
 }
 
 impl Complex {
-    pub const ZERO: Complex = Complex { re: 0.0, im: 0.0 };
+    pub(super) const ZERO: Complex = Complex { re: 0.0, im: 0.0 };
 
-    pub fn new(re: f64, im: f64) -> Complex {
+    pub(super) fn new(re: f64, im: f64) -> Complex {
         Complex { re, im }
     }
 
@@ -24,7 +24,7 @@ impl Complex {
         self.re * self.re + self.im * self.im
     }
 
-    pub fn inverse(self) -> Complex {
+    pub(super) fn inverse(self) -> Complex {
         let d = self.norm_sqr();
         Complex::new(self.re / d, -self.im / d)
     }

@@ -39,7 +39,7 @@ impl Grid {
     ///
     /// Of very many noises many move to the same place, and at most frequencies a few of them already bring the product to
     /// nothing: then the lattice may be finer.
-    pub fn new(groups: &[Group], reach: f64) -> Option<Grid> {
+    pub(super) fn new(groups: &[Group], reach: f64) -> Option<Grid> {
         // The tables are of logarithms: of a uniform law's function, which changes its sign, there are none.
         let tabled = |g: &Group| g.noise.is_discrete() && !matches!(g.noise, NoiseLaw::Uniform { .. });
         if groups.len() > MOST_GROUPS || !groups.iter().all(tabled) || !reach.is_finite() {
@@ -113,7 +113,7 @@ impl Grid {
     }
 
     /// A half-width that leaves out at most `p` on each side.
-    pub fn half_width(&self, p: f64) -> Option<f64> {
+    pub(super) fn half_width(&self, p: f64) -> Option<f64> {
         // P(D > η) is at most a thousandth of p.
         let share = 1e-3 * p;
         let target = p - share - ROUNDING;

@@ -42,7 +42,7 @@ pub(super) struct Work {
 }
 
 impl Work {
-    pub fn new(left: u64) -> Work {
+    pub(super) fn new(left: u64) -> Work {
         Work { left }
     }
 
@@ -512,7 +512,7 @@ impl Factors {
 impl Nodes {
     /// Evaluates the nodes; `None` when that takes more than the work allowed, or when the truncation
     /// cannot be made small. Factors below `e^depth` are dropped, and accounted for.
-    pub fn new(
+    pub(super) fn new(
         parts: &Parts,
         c: f64,
         period: f64,
@@ -556,7 +556,7 @@ impl Nodes {
     }
 
     /// How many nodes are left: what one probability costs.
-    pub fn len(&self) -> u64 {
+    pub(super) fn len(&self) -> u64 {
         self.nodes.len() as u64
     }
 

@@ -229,7 +229,7 @@ pub(super) enum Tilted {
 }
 
 impl Tilted {
-    pub fn new(law: NoiseLaw, c: f64) -> Tilted {
+    pub(super) fn new(law: NoiseLaw, c: f64) -> Tilted {
         match law {
             NoiseLaw::Gaussian { variance } => Tilted::Gaussian { variance, c },
             NoiseLaw::Laplace { scale } => Tilted::Laplace { scale, c },
@@ -310,7 +310,7 @@ impl Tilted {
     }
 
     /// What [`Tilted::at`] costs, in looked-up bounds.
-    pub fn cost(&self) -> u64 {
+    pub(super) fn cost(&self) -> u64 {
         match self {
             Tilted::Sum { weights, .. } => 8 + 24 * weights.len() as u64,
             Tilted::Far { shares, .. } => 8 + 12 * shares.len() as u64,
@@ -320,7 +320,7 @@ impl Tilted {
     }
 
     /// `ln M(c + it)`, up to a multiple of 2πi; for the discrete laws `|t| <= π`.
-    pub fn at(&self, t: f64) -> Complex {
+    pub(super) fn at(&self, t: f64) -> Complex {
         match self {
             Tilted::Gaussian { variance, c } => {
                 Complex::new(variance * (c - t) * (c + t) / 2.0, variance * c * t)

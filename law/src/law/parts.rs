@@ -34,7 +34,7 @@ const REACH: f64 = 14.0;
 const FEW: usize = 48;
 
 impl Parts {
-    pub fn new(groups: &[Group], sigma: f64) -> Parts {
+    pub(super) fn new(groups: &[Group], sigma: f64) -> Parts {
         let all = || Parts { large: groups.to_vec(), small: Vec::new(), lump: None };
         let reach = REACH / sigma;
         if groups.len() <= FEW || !reach.is_finite() || reach <= 0.0 {

@@ -8,25 +8,25 @@ use crate::render::{ResultCell, ResultFigure};
 use crate::sql::{quoted, quoted_level};
 
 /// Which tables a release has, of counts and of the sums of numbers.
-pub struct Summed<'a> {
+pub(super) struct Summed<'a> {
     answers: &'a Answers,
     plan: Plan,
 }
 
 /// One figure of every cell of a table.
-pub struct Measure {
+pub(super) struct Measure {
     /// `SUM(income)`
     pub name: String,
     pub cells: Vec<ResultFigure>,
 }
 
 impl<'a> Summed<'a> {
-    pub fn new(answers: &'a Answers) -> Result<Summed<'a>, Failure> {
+    pub(crate) fn new(answers: &'a Answers) -> Result<Summed<'a>, Failure> {
         Ok(Summed { answers, plan: answers.release().plan(answers.cube())? })
     }
 
     /// Every table that was asked for, once.
-    pub fn tables(&self) -> Vec<Vec<Level>> {
+    pub(crate) fn tables(&self) -> Vec<Vec<Level>> {
         let sums = self.plan.summed().flat_map(|(_, tables)| tables);
         let mut out: Vec<&Cuboid> = Vec::new();
         for table in self.plan.rows().workload.iter().chain(sums) {
@@ -39,7 +39,7 @@ impl<'a> Summed<'a> {
     }
 
     /// What is told of each cell beside its count: of every number whose sums were asked for at least as finely.
-    pub fn beside(&self, levels: &[Level], level: f64) -> Result<Vec<Measure>, Failure> {
+    pub(crate) fn beside(&self, levels: &[Level], level: f64) -> Result<Vec<Measure>, Failure> {
         let own = Cuboid::new(levels.iter().copied());
         let asked = |q: &&crate::plan::Table| own.is_below(&q.cuboid);
         let told = self.plan.summed().filter(|(_, tables)| tables.iter().any(|t| asked(&t)));
@@ -72,7 +72,7 @@ impl<'a> Summed<'a> {
     }
 
     /// What readers are told of the numbers.
-    pub fn notes(&self) -> impl Iterator<Item = String> + '_ {
+    pub(crate) fn notes(&self) -> impl Iterator<Item = String> + '_ {
         self.plan.summed().map(|(quantity, _)| quantity.note())
     }
 }

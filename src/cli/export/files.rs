@@ -14,7 +14,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Format {
+pub(super) enum Format {
     /// Tidy CSV: dimensions, estimate, std_error, moe, conf_level, low, high, status
     Csv,
     /// The same columns as Parquet
@@ -64,7 +64,7 @@ impl Format {
 }
 
 /// Writes one table or all of them.
-pub fn run(args: &Args, format: Format, answers: &Answers, watch: &Watch) -> Outcome {
+pub(super) fn run(args: &Args, format: Format, answers: &Answers, watch: &Watch) -> Outcome {
     let cube = answers.cube();
     let summed = Summed::new(answers)?;
     let tables: Vec<Vec<Level>> = match &args.table {

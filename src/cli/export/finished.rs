@@ -16,7 +16,7 @@ pub(crate) struct Finisher<'a> {
 }
 
 /// The estimates of a table, the last level quickest.
-pub fn estimates(answers: &Answers, levels: &[Level]) -> Result<Vec<f64>, Failure> {
+pub(super) fn estimates(answers: &Answers, levels: &[Level]) -> Result<Vec<f64>, Failure> {
     let groups = answers.evaluator().aggregate(&Filter::everything(), levels)?;
     Ok(groups.iter().map(|g| g.estimate).collect())
 }
@@ -65,7 +65,7 @@ fn order(cube: &Cube, asked: &[Level]) -> Vec<usize> {
 
 impl<'a> Finisher<'a> {
     /// Of all tables at once the common cells are worked out here.
-    pub fn new(answers: &'a Answers, how: Finish) -> Result<Finisher<'a>, Failure> {
+    pub(crate) fn new(answers: &'a Answers, how: Finish) -> Result<Finisher<'a>, Failure> {
         let mut finisher = Finisher { answers, common: None };
         if matches!(how, Finish::Consistent) {
             finisher.common = Some(finisher.common()?);
@@ -78,7 +78,7 @@ impl<'a> Finisher<'a> {
     }
 
     /// A table of these levels, finished; estimates and counts in their order.
-    pub fn table(&self, asked: &[Level], estimates: &[f64]) -> Result<Vec<u64>, Failure> {
+    pub(crate) fn table(&self, asked: &[Level], estimates: &[f64]) -> Result<Vec<u64>, Failure> {
         let (cube, own) = (self.cube(), Cuboid::new(asked.iter().copied()));
         let order = order(cube, asked);
         let counts = match &self.common {

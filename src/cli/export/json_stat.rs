@@ -16,7 +16,7 @@ fn figure(tidy: &Tidy) -> String {
 }
 
 /// The table as a dataset.
-pub fn dataset(tidy: &Tidy, about: &Manifest, title: &str) -> Value {
+pub(super) fn dataset(tidy: &Tidy, about: &Manifest, title: &str) -> Value {
     let metric = figure(tidy);
     // The level of the intervals is one number, and the status is JSON-stat's own.
     let shown: Vec<usize> = (0..FIGURES.len() - 1).filter(|&i| FIGURES[i] != "conf_level").collect();

@@ -89,6 +89,6 @@ fn bytes(tidy: &Tidy) -> Result<Vec<u8>, ParquetError> {
 }
 
 /// The bytes of the file.
-pub fn file(tidy: &Tidy) -> Result<Vec<u8>, Failure> {
+pub(super) fn file(tidy: &Tidy) -> Result<Vec<u8>, Failure> {
     bytes(tidy).map_err(|e| Failure::Message(format!("cannot write Parquet: {e}")))
 }

@@ -18,7 +18,7 @@ use std::path::Path;
 const OPEN: &str = "TO BE FILLED IN";
 
 /// Prints the entry of a release that verifies.
-pub fn run(file: &Path) -> Outcome {
+pub(super) fn run(file: &Path) -> Outcome {
     let release = Release::open(file).map_err(|e| output::about(file, &e))?;
     let report = audit::audit(&release, None)?;
     if !report.passed() {

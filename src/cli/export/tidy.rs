@@ -18,7 +18,7 @@ const MEASURE: &str = "measure";
 const COUNT: &str = "COUNT(*)";
 
 /// A dimension of the table.
-pub struct Axis {
+pub(crate) struct Axis {
     /// `sex`, `age.band`.
     pub name: String,
     /// What the categories are: text or whole numbers.
@@ -42,7 +42,7 @@ pub(crate) struct Tidy {
 }
 
 /// The count of each cell. Cells of one kind share a law: each is worked out once.
-pub fn figures(groups: &[Group], level: f64) -> Vec<ResultFigure> {
+pub(crate) fn figures(groups: &[Group], level: f64) -> Vec<ResultFigure> {
     let mut widths: HashMap<usize, (f64, f64)> = HashMap::new();
     let figure = |g: &Group| {
         let (std_error, half) = *widths
@@ -58,7 +58,7 @@ pub fn figures(groups: &[Group], level: f64) -> Vec<ResultFigure> {
 
 impl Tidy {
     /// Recovers a table.
-    pub fn new(
+    pub(crate) fn new(
         answers: &Answers,
         levels: &[Level],
         level: f64,
@@ -117,13 +117,13 @@ impl Tidy {
     }
 
     /// The numbers of a cell, in the order of [`FIGURES`] without the status.
-    pub fn numbers(&self, cell: &ResultFigure) -> [f64; 6] {
+    pub(crate) fn numbers(&self, cell: &ResultFigure) -> [f64; 6] {
         let moe = (cell.high - cell.low) / 2.0;
         [cell.estimate, cell.std_error, moe, self.level, cell.low, cell.high]
     }
 
     /// `exact` where there is no noise, and what besides noise makes the number untrue.
-    pub fn status(&self, cell: &ResultFigure) -> String {
+    pub(crate) fn status(&self, cell: &ResultFigure) -> String {
         match (cell.std_error == 0.0, self.untrue.as_str()) {
             (false, untrue) => untrue.into(),
             (true, "") => "exact".into(),
@@ -132,7 +132,7 @@ impl Tidy {
     }
 
     /// For each cell its node along every axis.
-    pub fn nodes(&self) -> impl Iterator<Item = (Vec<usize>, &ResultFigure)> {
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = (Vec<usize>, &ResultFigure)> {
         let sizes: Vec<usize> = self.axes.iter().map(|a| a.labels.len()).collect();
         let mut pick = vec![0; sizes.len()];
         self.cells.iter().map(move |cell| {
@@ -143,7 +143,7 @@ impl Tidy {
     }
 
     /// As CSV.
-    pub fn csv(&self) -> String {
+    pub(crate) fn csv(&self) -> String {
         let head: Vec<String> = self.axes.iter().map(|a| field(&a.name)).collect();
         let finished = self.finished.iter().map(|_| FINISHED.to_string());
         let mut out =
@@ -166,11 +166,11 @@ impl Tidy {
 }
 
 /// The shortest text that reads back as the same number.
-pub fn number(x: f64) -> String {
+pub(crate) fn number(x: f64) -> String {
     if x.is_finite() { format!("{x}") } else { String::new() }
 }
 
 /// A field of CSV after RFC 4180, as spreadsheets may have it.
-pub fn field(text: &str) -> String {
+pub(crate) fn field(text: &str) -> String {
     csv_field(text).into_owned()
 }

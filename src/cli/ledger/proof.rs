@@ -13,7 +13,7 @@ use crate::release::Release;
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  margins ledger proof people --release out/town.margins > town.proof\n  \
     margins ledger verify town.proof --head HASH --release out/town.margins")]
-pub struct Args {
+pub(super) struct Args {
     /// The dataset's id, or the ledger's file
     id: String,
     /// The release whose charge it proves
@@ -28,7 +28,7 @@ fn bytes(path: &Path) -> Result<String, Failure> {
     crate::files::text(path, MAX_LEDGER).map_err(|e| output::about(path, &e))
 }
 
-pub fn run(args: &Args) -> Outcome {
+pub(super) fn run(args: &Args) -> Outcome {
     let path = file(&args.id);
     let text = bytes(&path)?;
     let chain = Chain::of(text.as_bytes()).map_err(|e| output::about(&path, &e))?;
@@ -39,12 +39,12 @@ pub fn run(args: &Args) -> Outcome {
 }
 
 /// Whether a file begins as a proof does.
-pub fn is_proof(path: &Path) -> bool {
+pub(super) fn is_proof(path: &Path) -> bool {
     bytes(path).is_ok_and(|text| proof::is_proof(text.as_bytes()))
 }
 
 /// The checks of a proof.
-pub fn checks(path: &Path, args: &Verify) -> Result<Vec<Check>, Failure> {
+pub(super) fn checks(path: &Path, args: &Verify) -> Result<Vec<Check>, Failure> {
     let [file] = &args.release[..] else {
         return Err(Failure::Message(
             "a proof is of one release, which names the hash of its first line: --release FILE".into(),

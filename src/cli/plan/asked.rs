@@ -9,12 +9,12 @@ use crate::visible::visible;
 use serde_json::{Value, json};
 
 /// Whether a plan was made for more than cells.
-pub fn of(plan: &Plan) -> bool {
+pub(super) fn of(plan: &Plan) -> bool {
     plan.rows().workload.iter().any(|t| !t.asks.is_cells())
 }
 
 /// Whether more than cells is asked for.
-pub fn beyond(request: &Request) -> bool {
+pub(super) fn beyond(request: &Request) -> bool {
     request.workload.iter().any(|t| !t.asks.is_cells())
 }
 
@@ -22,7 +22,7 @@ pub fn beyond(request: &Request) -> bool {
 const LONGEST: usize = 60;
 
 /// How a table or a query is called in a list.
-pub fn name(table: &Table, cube: &Cube) -> String {
+pub(super) fn name(table: &Table, cube: &Cube) -> String {
     let name = table.describe(cube);
     if table.asks.is_cells() {
         return name;
@@ -65,7 +65,7 @@ fn spreads(tables: &[&Table], request: &Request, planned: &Planned) -> Vec<Vec<O
 }
 
 /// The tables of which sums are asked: what their cells, prefixes and ranges are known to.
-pub fn judged(request: &Request, planned: &Planned, all: bool) -> String {
+pub(super) fn judged(request: &Request, planned: &Planned, all: bool) -> String {
     let asked = |t: &&Table| matches!(&t.asks, Asks::Product(of) if !of.is_empty());
     let mut tables: Vec<&Table> = planned.plan.rows().workload.iter().filter(asked).collect();
     // A table that is asked several things is judged once.
@@ -97,7 +97,7 @@ pub fn judged(request: &Request, planned: &Planned, all: bool) -> String {
 }
 
 /// Adds what is asked of a table, and how it is judged.
-pub fn describe(table: &Table, request: &Request, planned: &Planned, value: &mut Value) {
+pub(super) fn describe(table: &Table, request: &Request, planned: &Planned, value: &mut Value) {
     let cube = &request.cube;
     match &table.asks {
         Asks::Query(text) => value["sql"] = json!(text),

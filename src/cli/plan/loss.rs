@@ -15,13 +15,13 @@ const CURVE: u32 = 24;
 const POWERS: std::ops::RangeInclusive<u32> = 1..=12;
 
 /// The (ε, δ) that is stated, and the laws of the plan's loss, or why it has none.
-pub struct Promised<'a> {
+pub(super) struct Promised<'a> {
     pub stated: Option<Approximate>,
     pub losses: Result<&'a Losses, Apart>,
 }
 
 /// Of a spec over the plan's levels.
-pub fn told<'a>(spec: &Spec, choice: &'a Choice) -> Promised<'a> {
+pub(super) fn told<'a>(spec: &Spec, choice: &'a Choice) -> Promised<'a> {
     let Planned { plan, cost, .. } = &*choice.planned;
     let losses = choice.losses(&spec.cube);
     Promised { stated: spec.stated(plan, cost, losses), losses }
@@ -29,7 +29,7 @@ pub fn told<'a>(spec: &Spec, choice: &'a Choice) -> Promised<'a> {
 
 impl Promised<'_> {
     /// Beside a budget: the (ε, δ) of it, and where less could be had for the same promise, why it is not.
-    pub fn text(&self, budget: Budget) -> String {
+    pub(super) fn text(&self, budget: Budget) -> String {
         let Some(stated) = &self.stated else { return String::new() };
         let by = match (&self.losses, budget) {
             (Err(why), Budget::EpsilonDelta(..)) => format!(", by ρ: {why}"),
@@ -39,7 +39,7 @@ impl Promised<'_> {
     }
 
     /// For programs.
-    pub fn json(&self, planned: &Planned) -> Value {
+    pub(super) fn json(&self, planned: &Planned) -> Value {
         let Some(stated) = &self.stated else { return json!({}) };
         let last = Rational::new(1, 1_000_000_000_000).and_then(|d| self.losses.ok()?.epsilon(d));
         let curve = self.losses.ok().zip(last).map(|(losses, last)| {
@@ -57,7 +57,7 @@ impl Promised<'_> {
     }
 
     /// δ against ε: by the law of the noises, and as ρ alone converts.
-    pub fn chart(&self, spec: &Spec, rho: Rational) -> Option<Chart> {
+    pub(super) fn chart(&self, spec: &Spec, rho: Rational) -> Option<Chart> {
         let stated = self.stated.as_ref()?;
         let deltas =
             POWERS.flat_map(|power| [3, 1].map(|digit| Rational::new(digit, 10u128.pow(power)))).skip(1);

@@ -38,7 +38,7 @@ fn errors<'a>(planned: &'a Planned, sums: &'a SumSpread, quantity: &Quantity) ->
 }
 
 /// How many groups of noise there are, of counts and of sums.
-pub fn groups(plan: &Plan) -> u64 {
+pub(crate) fn groups(plan: &Plan) -> u64 {
     plan.channels.iter().filter(|c| c.subject.has_cells()).map(|c| c.measurements.len() as u64).sum()
 }
 
@@ -51,7 +51,7 @@ fn each(planned: &Planned) -> impl Iterator<Item = (&SumSpread, &Quantity)> {
 }
 
 /// Lines for people.
-pub fn text(cube: &Cube, planned: &Planned) -> String {
+pub(super) fn text(cube: &Cube, planned: &Planned) -> String {
     let mut out = String::new();
     for (sums, quantity) in each(planned) {
         let unit = quantity.unit.as_ref().map_or(String::new(), |u| format!(" {u}"));
@@ -73,7 +73,7 @@ pub fn text(cube: &Cube, planned: &Planned) -> String {
 }
 
 /// The same for scripts.
-pub fn json(cube: &Cube, planned: &Planned) -> Vec<Value> {
+pub(super) fn json(cube: &Cube, planned: &Planned) -> Vec<Value> {
     let one = |(sums, quantity): (&SumSpread, &Quantity)| {
         let tables: Vec<Value> = errors(planned, sums, quantity)
             .iter()

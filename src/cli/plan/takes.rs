@@ -17,7 +17,7 @@ fn dominant(spec: &Spec, choice: &Choice, effort: &Effort) -> Option<(String, f6
 }
 
 /// Lines for people.
-pub fn text(spec: &Spec, asked: &Request, effort: Option<Effort>, choice: &Choice) -> String {
+pub(super) fn text(spec: &Spec, asked: &Request, effort: Option<Effort>, choice: &Choice) -> String {
     let Some(e) = effort else { return String::new() };
     let takes = |t: &Takes| format!("{} and {}", seconds(t.seconds), bytes(t.memory));
     let mut row = format!("{} for each million rows", seconds(1e6 * e.row.seconds));
@@ -58,7 +58,7 @@ pub fn text(spec: &Spec, asked: &Request, effort: Option<Effort>, choice: &Choic
 }
 
 /// The same for programs.
-pub fn to_json(spec: &Spec, asked: &Request, effort: Option<Effort>, choice: &Choice) -> Value {
+pub(super) fn to_json(spec: &Spec, asked: &Request, effort: Option<Effort>, choice: &Choice) -> Value {
     let Some(e) = effort else { return Value::Null };
     let whole = |v: f64| v.round() as u64;
     let takes = |t: &Takes| json!({ "seconds": t.seconds, "memory_bytes": whole(t.memory) });

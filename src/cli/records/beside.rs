@@ -37,7 +37,7 @@ fn own(report: &RecordsReport, several: &Several) -> Outcome {
 }
 
 /// Refuses what `margins query` cannot do beside records.
-pub fn refuse(option: Option<&str>) -> Outcome {
+pub(crate) fn refuse(option: Option<&str>) -> Outcome {
     match option {
         Some(option) => Err(Failure::Message(format!("{option} is not for records: ask the release alone"))),
         None => Ok(()),
@@ -45,7 +45,7 @@ pub fn refuse(option: Option<&str>) -> Outcome {
 }
 
 /// How an answer is shown.
-pub enum Print {
+pub(crate) enum Print {
     /// As text.
     Text,
     /// As CSV.
@@ -55,7 +55,7 @@ pub enum Print {
 }
 
 /// Answers one SELECT from the records, beside the release.
-pub fn one(several: &Several, asked: &Asked, path: &Path, sql: &str, shown: &Print) -> Outcome {
+pub(crate) fn one(several: &Several, asked: &Asked, path: &Path, sql: &str, shown: &Print) -> Outcome {
     let (columns, report) = held::read(path)?;
     own(&report, several)?;
     let first = several.releases().first().ok_or_else(|| Failure::Message("there is no release".into()))?;
@@ -70,7 +70,12 @@ pub fn one(several: &Several, asked: &Asked, path: &Path, sql: &str, shown: &Pri
 }
 
 /// Makes the records anew and compares: what differs, or nothing.
-pub fn same(release: Release, file: &Path, path: &Path, watch: &Watch) -> Result<Option<String>, Failure> {
+pub(crate) fn same(
+    release: Release,
+    file: &Path,
+    path: &Path,
+    watch: &Watch,
+) -> Result<Option<String>, Failure> {
     let (columns, report) = held::read(path)?;
     let several = Several::new(vec![crate::cli::answers(release, file, None)?])?;
     if let Err(Failure::Message(why)) = own(&report, &several) {

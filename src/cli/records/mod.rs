@@ -28,7 +28,7 @@ use std::path::{Path, PathBuf};
     margins records out/town.margins --out people.parquet --rows 1000 --seed 7\n  \
     margins query out/town.margins --records people.csv \"SELECT sex, COUNT(*) FROM town GROUP BY sex\"\n  \
     margins verify out/town.margins --records people.csv")]
-pub struct Args {
+pub(super) struct Args {
     /// The release, or several of the same people
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
@@ -69,7 +69,7 @@ impl Format {
     }
 }
 
-pub fn run(args: &Args, watch: &Watch) -> Outcome {
+pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
     let format = Format::of(&args.out)?;
     let several = open(&args.files, watch)?;
     let options =

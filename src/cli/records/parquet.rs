@@ -35,7 +35,7 @@ fn put<T: DataType>(
 }
 
 /// Writes a file.
-pub fn write(made: &Records, file: File) -> Result<(), ParquetError> {
+pub(super) fn write(made: &Records, file: File) -> Result<(), ParquetError> {
     let physical = |values: &Values| match values {
         Values::Labels(..) | Values::Texts(_) => Physical::BYTE_ARRAY,
         Values::Whole(_) => Physical::INT64,
@@ -80,7 +80,7 @@ pub fn write(made: &Records, file: File) -> Result<(), ParquetError> {
 }
 
 /// Reads a file: its columns as texts, and its report.
-pub fn read(file: File) -> Result<(Vec<Read>, Option<RecordsReport>), ParquetError> {
+pub(super) fn read(file: File) -> Result<(Vec<Read>, Option<RecordsReport>), ParquetError> {
     let reader = SerializedFileReader::new(file)?;
     let about = reader.metadata().file_metadata();
     let report = about.key_value_metadata().into_iter().flatten().find(|kv| kv.key == REPORT);

@@ -48,7 +48,7 @@ pub(super) struct Kind {
 
 impl Sums {
     /// Of the nodes of rung `r`.
-    pub fn new(axis: &Axis, r: usize, asked: &Ranges) -> Sums {
+    pub(super) fn new(axis: &Axis, r: usize, asked: &Ranges) -> Sums {
         let queries = asked.queries(axis.rungs[r].len() as u64);
         let mean = totals(axis, r, asked).into_iter().map(|t| t / queries).collect();
         let kinds = OnceLock::new();
@@ -56,14 +56,21 @@ impl Sums {
     }
 
     /// Of other lengths than these axes have: what components told by bases add.
-    pub fn told(axis: &Axis, r: usize, asked: &Ranges, mean: Vec<f64>, all: Vec<Kind>, most: usize) -> Sums {
+    pub(super) fn told(
+        axis: &Axis,
+        r: usize,
+        asked: &Ranges,
+        mean: Vec<f64>,
+        all: Vec<Kind>,
+        most: usize,
+    ) -> Sums {
         let queries = asked.queries(axis.rungs[r].len() as u64);
         let kinds = OnceLock::from(Kinds { front: front(&all, most), all: Some(all) });
         Sums { queries, mean, axis: axis.clone(), rung: r, asked: asked.clone(), kinds }
     }
 
     /// The queries that differ.
-    pub fn kinds(&self) -> &Kinds {
+    pub(super) fn kinds(&self) -> &Kinds {
         self.kinds.get_or_init(|| {
             let all = distinct(&self.axis, self.rung, &self.asked);
             let front = front(&all, MOST_KINDS);

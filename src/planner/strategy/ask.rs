@@ -234,7 +234,7 @@ impl Groups {
 }
 
 /// Scales that spend the budget on what is measured.
-pub fn scales(noise: Noise, budget: f64, groups: &Groups, budgets: BudgetRule) -> Vec<f64> {
+pub(super) fn scales(noise: Noise, budget: f64, groups: &Groups, budgets: BudgetRule) -> Vec<f64> {
     // Of uniform budgets each group gets the same part, so that a block of several gets several.
     let each = || groups.paid().map(|p| p.price / p.groups);
     let count: f64 = groups.paid().map(|p| p.groups).sum();

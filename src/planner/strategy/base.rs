@@ -5,7 +5,7 @@ use super::kind::Strategy;
 use super::refusal::{Measured, NotApplicable};
 use crate::cube::Cuboid;
 
-pub struct Base;
+pub(super) struct Base;
 
 impl Strategy for Base {
     fn measure(&self, ask: &Ask) -> Result<Vec<Measured>, NotApplicable> {
@@ -14,7 +14,7 @@ impl Strategy for Base {
 }
 
 /// The join of all tables that are not known without noise.
-pub fn groups(ask: &Ask) -> Result<Groups, NotApplicable> {
+pub(super) fn groups(ask: &Ask) -> Result<Groups, NotApplicable> {
     let finest = ask.noisy().fold(Cuboid::total(), |a, c| a.join(c));
     ask.whole(std::iter::once(finest))
 }

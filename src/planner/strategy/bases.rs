@@ -27,7 +27,7 @@ const SHORTEST: f64 = 24.0;
 /// The most numbers that the Gram matrices of a dimension may have together: what else is asked of it is not looked at.
 const MOST_GRAMS: usize = 1 << 24;
 
-pub struct Bases;
+pub(super) struct Bases;
 
 impl Strategy for Bases {
     fn measure(&self, ask: &Ask) -> Result<Vec<Measured>, NotApplicable> {

@@ -18,7 +18,7 @@ const ROUNDS: usize = 25;
 const MORE_ROUNDS: usize = 200;
 
 /// No `E` is below this. `None` where there are too many tables to be sure.
-pub fn bound(land: &Landscape) -> Option<f64> {
+pub(super) fn bound(land: &Landscape) -> Option<f64> {
     let tables = every(land)?;
     let mut x = vec![1.0 / tables.len() as f64; tables.len()];
     let mut alive: Vec<usize> = (0..tables.len()).collect();

@@ -29,7 +29,7 @@ const SHUFFLES: u64 = 4;
 /// Rounds of descent at the end.
 const SETTLE: usize = 1000;
 
-pub struct Cluster;
+pub(super) struct Cluster;
 
 impl Strategy for Cluster {
     fn measure(&self, ask: &Ask) -> Result<Vec<Measured>, NotApplicable> {
@@ -171,7 +171,7 @@ pub(crate) fn clustered(ask: &Ask, land: &Landscape, most: f64) -> Option<Choice
 }
 
 /// The merged tables. `None` when there are too many to try all pairs. No table gets more than `most` cells.
-pub fn cluster(land: &Landscape, most: f64) -> Option<Choice> {
+pub(super) fn cluster(land: &Landscape, most: f64) -> Option<Choice> {
     let shuffles = if land.workload.len() <= FEW_TABLES { SHUFFLES } else { 1 };
     // (order among equals, whether joins absorb), each on a landscape of its own, side by side
     let tries = std::iter::once((0, true)).chain((0..shuffles).map(|shuffle| (shuffle, false)));

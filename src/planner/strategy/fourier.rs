@@ -12,7 +12,7 @@ use super::refusal::{Measured, NotApplicable};
 use crate::cube::{Cuboid, Level, walsh};
 use crate::plan::Block;
 
-pub struct Fourier;
+pub(super) struct Fourier;
 
 impl Strategy for Fourier {
     fn measure(&self, ask: &Ask) -> Result<Vec<Measured>, NotApplicable> {

@@ -10,7 +10,7 @@ use crate::exact::Rational;
 use crate::plan::{Block, Measurement, Neighbours, round};
 use crate::planner::request::Request;
 
-pub struct Given;
+pub(super) struct Given;
 
 impl Strategy for Given {
     fn measure(&self, ask: &Ask) -> Result<Vec<Measured>, NotApplicable> {

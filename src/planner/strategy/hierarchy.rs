@@ -15,7 +15,7 @@ use super::trees;
 use crate::plan::strategy::asks_sums;
 use crate::planner::request::Request;
 
-pub struct Hierarchy;
+pub(super) struct Hierarchy;
 
 impl Strategy for Hierarchy {
     fn measure(&self, ask: &Ask) -> Result<Vec<Measured>, NotApplicable> {

@@ -14,7 +14,7 @@ use crate::cube::{Cuboid, Frame};
 use crate::plan::BudgetRule;
 use crate::planner::closure::Closure;
 use crate::planner::found::WORDS;
-pub use crate::planner::found::{Choice, Shape, Steps};
+pub(super) use crate::planner::found::{Choice, Shape, Steps};
 use crate::planner::minimax::Power;
 use crate::planner::price;
 use crate::planner::request::Request;
@@ -340,7 +340,7 @@ fn norm(shares: &mut [f64]) {
 }
 
 /// `c_A` of every component: what a unit of `σ_A²` adds to the workload's weighted total variance.
-pub fn stakes(request: &Request, frame: &Frame, closure: &Closure) -> Vec<f64> {
+pub(super) fn stakes(request: &Request, frame: &Frame, closure: &Closure) -> Vec<f64> {
     let mut gain = vec![0.0; closure.components.len()];
     for (t, table) in request.workload.iter().enumerate() {
         let weight = table.weight.to_f64() * closure.queries(frame, t, &table.cuboid);

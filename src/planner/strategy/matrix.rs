@@ -38,7 +38,7 @@ const MOST_STEPS: f64 = (1u64 << 33) as f64;
 /// When turns are no longer worth it.
 const SETTLED: f64 = 1e-6;
 
-pub struct Matrix;
+pub(super) struct Matrix;
 
 impl Strategy for Matrix {
     fn measure(&self, ask: &Ask) -> Result<Vec<Measured>, NotApplicable> {

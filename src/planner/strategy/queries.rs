@@ -4,7 +4,7 @@ use super::ask::{Ask, Groups};
 use super::kind::Strategy;
 use super::refusal::{Measured, NotApplicable};
 
-pub struct Queries;
+pub(super) struct Queries;
 
 impl Strategy for Queries {
     fn measure(&self, ask: &Ask) -> Result<Vec<Measured>, NotApplicable> {
@@ -13,6 +13,6 @@ impl Strategy for Queries {
 }
 
 /// Every table that is not known without noise.
-pub fn groups(ask: &Ask) -> Result<Groups, NotApplicable> {
+pub(super) fn groups(ask: &Ask) -> Result<Groups, NotApplicable> {
     ask.whole(ask.noisy().cloned())
 }

@@ -14,7 +14,7 @@ use crate::planner::linearised::Linearised;
 /// The largest integer scale `m_A`; counts times this stay far inside 64 bits.
 const MOST_SCALE: u128 = 1 << 36;
 
-pub struct Residual;
+pub(super) struct Residual;
 
 impl Strategy for Residual {
     fn measure(&self, ask: &Ask) -> Result<Vec<Measured>, NotApplicable> {

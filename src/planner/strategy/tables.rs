@@ -40,7 +40,7 @@ const GLANCE: usize = 4;
 const LOOK: usize = 20;
 const SETTLE: usize = 1000;
 
-pub struct Tables;
+pub(super) struct Tables;
 
 impl Strategy for Tables {
     fn measure(&self, ask: &Ask) -> Result<Vec<Measured>, NotApplicable> {
@@ -148,7 +148,7 @@ impl Proof {
 
 /// The best choice found. `starts` are where to begin; no more than `most` cells are measured in all, unless a
 /// start has more. `rounds` is how often to anneal, which takes some seconds; with none it is left out.
-pub fn search(
+pub(super) fn search(
     land: &Landscape,
     starts: Vec<Choice>,
     most: f64,

@@ -16,7 +16,7 @@ use crate::planner::request::Request;
 const MOST_UNEQUAL: usize = 256;
 
 /// The levels of the best tree; those of the tables alone, where none is better.
-pub fn best(request: &Request) -> Vec<Vec<u8>> {
+pub(super) fn best(request: &Request) -> Vec<Vec<u8>> {
     let named = levels_of(request, None);
     let mut best = (error(request, &named).unwrap_or(f64::INFINITY), named.clone());
     for stride in 1.. {
@@ -32,7 +32,7 @@ pub fn best(request: &Request) -> Vec<Vec<u8>> {
 }
 
 /// Every level of halves, where that can be predicted; those of the tables alone otherwise.
-pub fn all(request: &Request) -> Vec<Vec<u8>> {
+pub(super) fn all(request: &Request) -> Vec<Vec<u8>> {
     let named = levels_of(request, None);
     let levels = every(request, &named, 1);
     if can_be_predicted(request, &levels) { levels } else { named }
@@ -79,7 +79,7 @@ fn error(request: &Request, levels: &[Vec<u8>]) -> Option<f64> {
 const SETTLE: usize = 300;
 
 /// Every table with a component of its own, and the workload's tables; with `settled` budgets, those of them that are worth it.
-pub fn hierarchy(land: &Landscape, settled: bool) -> Choice {
+pub(super) fn hierarchy(land: &Landscape, settled: bool) -> Choice {
     let tables: Vec<_> = land.components().iter().map(|&s| land.shape(s)).collect();
     let equal = vec![1.0; tables.len()];
     let mut choice = land.choice(tables, equal);

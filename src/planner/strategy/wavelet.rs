@@ -12,7 +12,7 @@ use crate::plan::Block;
 use crate::plan::limits::MAX_MEASUREMENTS;
 use crate::planner::request::Request;
 
-pub struct Wavelet;
+pub(super) struct Wavelet;
 
 impl Strategy for Wavelet {
     fn measure(&self, ask: &Ask) -> Result<Vec<Measured>, NotApplicable> {

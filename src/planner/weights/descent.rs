@@ -9,7 +9,7 @@ use crate::planner::bases::descent::{Asker, Row};
 use std::collections::VecDeque;
 
 /// The closed form.
-pub struct Problem {
+pub(crate) struct Problem {
     /// Each dimension's tree.
     pub trees: Vec<Tree>,
     /// For each tree the levels that hold something.
@@ -143,7 +143,7 @@ impl Problem {
     }
 
     /// The best trees that descent finds, each with what a unit of its `V` adds to the total.
-    pub fn solve(&self) -> Vec<(Passes, Vec<Vec<f64>>)> {
+    pub(crate) fn solve(&self) -> Vec<(Passes, Vec<Vec<f64>>)> {
         let classes = self.classes();
         let mut theta: Vec<f64> = self.trees.iter().flat_map(Tree::even).collect();
         let nodes =

@@ -4,7 +4,7 @@
 //! exactly one budget of them ([`paths`]), all trees of a plan are found together by descent ([`descent`]), rounded to whole factors ([`whole`]), and the
 //! scales of components follow from the prices of the leaves that decide ([`prices`]).
 
-pub mod descent;
-pub mod paths;
-pub mod prices;
-pub mod whole;
+pub(super) mod descent;
+pub(super) mod paths;
+pub(super) mod prices;
+pub(super) mod whole;

@@ -10,7 +10,7 @@
 use crate::cube::Axis;
 
 /// The levels of a tree, total first.
-pub struct Tree {
+pub(crate) struct Tree {
     levels: Vec<Level>,
 }
 
@@ -25,7 +25,7 @@ struct Level {
 }
 
 /// What the precisions come to.
-pub struct Passes {
+pub(crate) struct Passes {
     budget: Vec<Vec<f64>>,
     keeps: Vec<Vec<f64>>,
     /// `α`.
@@ -42,13 +42,13 @@ pub struct Passes {
 
 impl Passes {
     /// What a path spends above a node's children, of one.
-    pub fn left(&self, level: usize, node: usize) -> f64 {
+    pub(crate) fn left(&self, level: usize, node: usize) -> f64 {
         let below = self.budget[level][node] * (1.0 - self.keeps[level][node]);
         (below - self.beta[level][node]).max(0.0)
     }
 
     /// `α_v − β` of its parent.
-    pub fn price(&self, tree: &Tree, level: usize, node: usize) -> f64 {
+    pub(crate) fn price(&self, tree: &Tree, level: usize, node: usize) -> f64 {
         let above = if level == 0 { 0.0 } else { self.beta[level - 1][tree.parent(level, node)] };
         (self.alpha[level][node] - above).max(0.0)
     }
@@ -56,7 +56,7 @@ impl Passes {
 
 impl Tree {
     /// Of a lumped axis.
-    pub fn new(axis: &Axis) -> Tree {
+    pub(crate) fn new(axis: &Axis) -> Tree {
         let level = |rung: &crate::cube::Rung| Level {
             parent: if rung.parent.is_empty() { vec![0] } else { rung.parent.clone() },
             copies: rung.copies.iter().map(|&c| f64::from(c)).collect(),
@@ -67,35 +67,35 @@ impl Tree {
     }
 
     /// The number of the finest level.
-    pub fn finest(&self) -> usize {
+    pub(crate) fn finest(&self) -> usize {
         self.levels.len() - 1
     }
 
     /// How many nodes a level has.
-    pub fn nodes(&self, level: usize) -> usize {
+    pub(crate) fn nodes(&self, level: usize) -> usize {
         self.levels[level].parent.len()
     }
 
-    pub fn parent(&self, level: usize, node: usize) -> usize {
+    pub(crate) fn parent(&self, level: usize, node: usize) -> usize {
         self.levels[level].parent[node] as usize
     }
 
-    pub fn is_single(&self, level: usize, node: usize) -> bool {
+    pub(crate) fn is_single(&self, level: usize, node: usize) -> bool {
         self.levels[level].single.get(node).copied().unwrap_or(true)
     }
 
     /// How many real siblings each real parent has of a node's kind.
-    pub fn copies(&self, level: usize, node: usize) -> f64 {
+    pub(crate) fn copies(&self, level: usize, node: usize) -> f64 {
         self.levels[level].copies[node]
     }
 
     /// How many parts of budgets there are to be chosen: one for each node that has children.
-    pub fn free(&self) -> usize {
+    pub(crate) fn free(&self) -> usize {
         self.levels[..self.finest()].iter().map(|l| l.parent.len()).sum()
     }
 
     /// Where every level gets the same: `s = 1/(1 + e^-θ)`.
-    pub fn even(&self) -> Vec<f64> {
+    pub(crate) fn even(&self) -> Vec<f64> {
         let finest = self.finest();
         (0..finest).flat_map(|l| vec![-libm::log((finest - l) as f64); self.nodes(l)]).collect()
     }
@@ -110,7 +110,7 @@ impl Tree {
         out
     }
 
-    pub fn passes(&self, theta: &[f64]) -> Passes {
+    pub(crate) fn passes(&self, theta: &[f64]) -> Passes {
         let finest = self.finest();
         let (mut budget, mut keeps) = (vec![vec![1.0]], Vec::new());
         let mut at = 0;
@@ -175,7 +175,7 @@ impl Tree {
     }
 
     /// `V` of any variances of nodes.
-    pub fn gains(&self, omega: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    pub(crate) fn gains(&self, omega: &[Vec<f64>]) -> Vec<Vec<f64>> {
         let mut share = vec![vec![0.0]];
         for l in 1..self.levels.len() {
             let sums = self.sums(l, |c| omega[l][c]);
@@ -186,7 +186,7 @@ impl Tree {
     }
 
     /// How `Σ slope_kℓ V_kℓ` changes with the parts of the budgets.
-    pub fn slopes(&self, passes: &Passes, slope: &[Vec<f64>]) -> Vec<f64> {
+    pub(crate) fn slopes(&self, passes: &Passes, slope: &[Vec<f64>]) -> Vec<f64> {
         let finest = self.finest();
         let zero = || (0..=finest).map(|l| vec![0.0; self.nodes(l)]).collect::<Vec<Vec<f64>>>();
         let (mut by_omega, mut by_share) = (zero(), zero());
@@ -255,7 +255,7 @@ pub(super) mod tests {
     use crate::cube::{Categories, Dimension};
 
     /// A tree with the parents of each level.
-    pub fn axis(parents: &[Vec<u32>]) -> Axis {
+    pub(crate) fn axis(parents: &[Vec<u32>]) -> Axis {
         let level = |parent: &Vec<u32>| Categories {
             name: format!("l{}", parent.len()),
             labels: (0..parent.len()).map(|i| i.to_string()).collect(),

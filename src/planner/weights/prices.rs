@@ -5,7 +5,7 @@
 //! cells that are dearer than all that have weights join them. Whatever the weights, the dual is a bound for all scales.
 
 /// What goes into it.
-pub struct Prices {
+pub(crate) struct Prices {
     /// For each tree the prices of its leaves at every level, total first.
     pub leaves: Vec<Vec<Vec<f64>>>,
     /// For each component its level in each tree.
@@ -17,7 +17,7 @@ pub struct Prices {
 }
 
 /// What a mean cell pays.
-pub struct Mean {
+pub(crate) struct Mean {
     /// `g` of each component.
     pub price: Vec<f64>,
     /// The total at the scales that follow, with the dearest cell at one; and the least there is.
@@ -35,7 +35,7 @@ const MOST_CELLS: usize = 1 << 24;
 
 impl Prices {
     /// Weighted means.
-    pub fn mean(&self) -> Mean {
+    pub(crate) fn mean(&self) -> Mean {
         let outer: Vec<Vec<Vec<f64>>> = self.leaves.iter().map(|l| outermost(l)).collect();
         let count: usize = outer.iter().map(Vec::len).product();
         // Every so many of all their combinations.

@@ -17,7 +17,7 @@ const TAKEN: f64 = 0.3;
 const SHIFTS: usize = 8;
 
 /// The whole factors, and what they come to.
-pub struct Whole {
+pub(crate) struct Whole {
     /// For each level and node.
     pub factors: Vec<Vec<u32>>,
     /// The same as precisions: of a level its factors squared, in units in which a path spends one.
@@ -27,7 +27,7 @@ pub struct Whole {
 }
 
 /// The best whole factors for which counts are multiplied by no more than `2^bits`, by what a unit of each `V` adds to the total. `None` where there are none.
-pub fn whole(tree: &Tree, passes: &Passes, bits: f64, slope: &[Vec<f64>]) -> Option<Whole> {
+pub(crate) fn whole(tree: &Tree, passes: &Passes, bits: f64, slope: &[Vec<f64>]) -> Option<Whole> {
     let mut best: Option<(f64, Whole)> = None;
     for set in SETS {
         let Some(own) = rounded(tree, passes, bits, set) else { continue };

@@ -25,7 +25,7 @@ enum What {
 
 impl Addend {
     /// What a channel adds up. `None` where that is no number.
-    pub fn of_subject(subject: &Subject, column: usize) -> Option<Addend> {
+    pub(crate) fn of_subject(subject: &Subject, column: usize) -> Option<Addend> {
         let (quantity, what) = match subject {
             Subject::Sum(quantity) => (quantity, What::Values),
             Subject::Valued(quantity) => (quantity, What::Rows),
@@ -35,7 +35,7 @@ impl Addend {
     }
 
     /// All of a spec, whose dimensions are so many.
-    pub fn all(spec: &Spec, dimensions: usize) -> Vec<Addend> {
+    pub(crate) fn all(spec: &Spec, dimensions: usize) -> Vec<Addend> {
         let summed = spec.amounts.iter().filter(|a| !a.tables.is_empty()).enumerate();
         let of = |(at, amount): (usize, &crate::spec::AmountSpec)| {
             let (quantity, column) = (&amount.quantity, dimensions + at);
@@ -47,7 +47,7 @@ impl Addend {
     }
 
     /// What a row with this code adds: nothing without a value. Both are at most 2^24 but for codes of rows without one.
-    pub fn of(self, code: u64) -> i64 {
+    pub(crate) fn of(self, code: u64) -> i64 {
         if code > self.reach {
             return 0;
         }

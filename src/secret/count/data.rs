@@ -126,7 +126,7 @@ pub(in crate::secret) enum Tabulator<'d> {
 
 impl Tabulator<'_> {
     /// The table of a cuboid, dimensions ascending, the last one fastest.
-    pub fn cuboid(&mut self, cube: &Cube, cuboid: &Cuboid) -> Result<Counts, CountError> {
+    pub(crate) fn cuboid(&mut self, cube: &Cube, cuboid: &Cuboid) -> Result<Counts, CountError> {
         match self {
             Tabulator::Rows(counter) => counter.cuboid(cube, cuboid),
             Tabulator::Tables(tables) => tables.cuboid(cube, cuboid),
@@ -136,7 +136,12 @@ impl Tabulator<'_> {
 
 impl Tabulator<'_> {
     /// What the rows add up to in each cell of a cuboid.
-    pub fn added(&mut self, cube: &Cube, cuboid: &Cuboid, addend: Addend) -> Result<Counts, CountError> {
+    pub(crate) fn added(
+        &mut self,
+        cube: &Cube,
+        cuboid: &Cuboid,
+        addend: Addend,
+    ) -> Result<Counts, CountError> {
         match self {
             Tabulator::Rows(counter) => counter.added(cube, cuboid, addend),
             Tabulator::Tables(tables) => tables.added(cube, cuboid, addend),

@@ -28,7 +28,7 @@ struct Axis {
 
 impl Layouts {
     /// Of these tables and what rows add up to in them. `None` where one is no table of the cube, or has too many cells.
-    pub fn new(cube: &Cube, tables: &[Cuboid], added: &[Addend]) -> Option<Layouts> {
+    pub(super) fn new(cube: &Cube, tables: &[Cuboid], added: &[Addend]) -> Option<Layouts> {
         let layout = |cuboid: &Cuboid| {
             let cells = size(cube, cuboid).filter(|&cells| cells <= MAX_CELLS)?;
             let axes = cuboid.iter().map(|level| {
@@ -63,7 +63,7 @@ pub(super) struct Tally<'l> {
 }
 
 impl<'l> Tally<'l> {
-    pub fn new(layouts: &'l Layouts) -> Tally<'l> {
+    pub(super) fn new(layouts: &'l Layouts) -> Tally<'l> {
         Tally {
             layouts,
             narrow: layouts.tables.iter().map(|table| Zeroizing::new(vec![0; table.cells])).collect(),
@@ -93,7 +93,7 @@ impl<'l> Tally<'l> {
     }
 
     /// How many rows there were, what all threads counted, and for each addend what else they added up.
-    pub fn together(tallies: Vec<Tally<'_>>) -> (u64, Vec<Counts>, Vec<Vec<Counts>>) {
+    pub(super) fn together(tallies: Vec<Tally<'_>>) -> (u64, Vec<Counts>, Vec<Vec<Counts>>) {
         let rows = tallies.iter().map(|tally| tally.rows).sum();
         let (mut sums, mut beside): (Vec<Counts>, Vec<Vec<Counts>>) = Default::default();
         for mut tally in tallies {

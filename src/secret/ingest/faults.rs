@@ -30,7 +30,7 @@ pub(in crate::secret) struct Faults {
 
 impl Faults {
     /// Reading goes on with this piece.
-    pub fn begin(&mut self, piece: usize, offset: Option<u64>) {
+    pub(crate) fn begin(&mut self, piece: usize, offset: Option<u64>) {
         (self.piece, self.offset) = (piece, offset);
     }
 
@@ -54,7 +54,7 @@ impl Faults {
     }
 
     /// Something is wrong with a cell.
-    pub fn cell(&mut self, column: usize, fault: Fault, row: u64, offset: Option<u64>) {
+    pub(crate) fn cell(&mut self, column: usize, fault: Fault, row: u64, offset: Option<u64>) {
         let first = self.first(row, offset);
         self.add(column, Found { fault, rows: 1, first });
     }

@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 /// Text in memory, shared with whoever reads it, and wiped when the last of them is done.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Text(Arc<Zeroizing<Vec<u8>>>);
+pub(super) struct Text(Arc<Zeroizing<Vec<u8>>>);
 
 impl Text {
     /// The text, with room for more; what was outgrown is wiped.

@@ -33,7 +33,7 @@ const TRIES: u64 = 64;
 
 impl Lookup {
     /// `None` for more labels, or longer ones, than 32 bits can number.
-    pub fn new(labels: &HashMap<String, u32>) -> Option<Lookup> {
+    pub(super) fn new(labels: &HashMap<String, u32>) -> Option<Lookup> {
         let mut sorted: Vec<(&str, u32)> =
             labels.iter().map(|(label, node)| (label.as_str(), *node)).collect();
         sorted.sort_unstable(); // the same table for the same labels
@@ -100,7 +100,7 @@ impl Lookup {
 
     /// The node of the label that is `text[from..to]`.
     #[inline]
-    pub fn find(&self, text: &[u8], from: usize, to: usize) -> Option<u32> {
+    pub(super) fn find(&self, text: &[u8], from: usize, to: usize) -> Option<u32> {
         let len = to - from;
         let word = word(text, from, to);
         let rest = if len > WORD { text.get(from + WORD..to)? } else { &[] };

@@ -221,12 +221,12 @@ pub(super) struct Pieces {
 }
 
 impl Pieces {
-    pub fn new(none: Rows) -> Pieces {
+    pub(super) fn new(none: Rows) -> Pieces {
         Pieces { none, pieces: Vec::new() }
     }
 
     /// All rows in their order. Column after column, so that little is held twice.
-    pub fn together(mut rows: Rows, threads: Vec<Pieces>) -> Rows {
+    pub(super) fn together(mut rows: Rows, threads: Vec<Pieces>) -> Rows {
         let mut pieces: Vec<(usize, Rows)> = threads.into_iter().flat_map(|t| t.pieces).collect();
         pieces.sort_by_key(|(piece, _)| *piece);
         rows.len = pieces.iter().map(|(_, rows)| rows.len).sum();

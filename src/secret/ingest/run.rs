@@ -115,7 +115,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Run<'_> {
     /// Codes all rows. Gives back what took them, and of each piece its file and the number of its rows.
-    pub fn all<S: Take>(
+    pub(super) fn all<S: Take>(
         &self,
         make: &(dyn Fn() -> S + Sync),
     ) -> Result<(Vec<S>, Vec<(usize, u64)>), IngestError> {
@@ -310,7 +310,7 @@ impl Run<'_> {
     }
 
     /// Says in which file, where there are several.
-    pub fn named(&self, file: usize, error: IngestError) -> IngestError {
+    pub(super) fn named(&self, file: usize, error: IngestError) -> IngestError {
         match self.files.get(file) {
             Some(DataFile { path, .. }) if self.files.len() > 1 => IngestError::InFile {
                 name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),

@@ -16,17 +16,17 @@ pub(super) struct Zeros {
 }
 
 impl Zeros {
-    pub fn of(spec: &Spec) -> Zeros {
+    pub(super) fn of(spec: &Spec) -> Zeros {
         let each = |zero: &Zero| (zero.condition.clone(), zero.filter().clone(), AtomicBool::new(false));
         Zeros { conditions: spec.zeros.iter().map(each).collect() }
     }
 
     /// No conditions.
-    pub fn none() -> Zeros {
+    pub(super) fn none() -> Zeros {
         Zeros { conditions: Vec::new() }
     }
 
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.conditions.len()
     }
 
@@ -35,7 +35,7 @@ impl Zeros {
     }
 
     /// How many of some rows satisfy a condition.
-    pub fn rows(&self, condition: usize, chunk: &Chunk) -> u64 {
+    pub(super) fn rows(&self, condition: usize, chunk: &Chunk) -> u64 {
         let filter = self.conditions.get(condition).map(|(_, filter, _)| filter);
         filter
             .map_or(0, |filter| (0..chunk.len()).filter(|&row| satisfies(chunk, filter, row)).count() as u64)
@@ -51,7 +51,7 @@ impl Zeros {
     }
 
     /// Refuses rows in cells that are declared to be empty.
-    pub fn check(&self) -> Result<(), IngestError> {
+    pub(super) fn check(&self) -> Result<(), IngestError> {
         let found = self.conditions.iter().find(|(.., found)| found.load(Ordering::Relaxed));
         found.map_or(Ok(()), |(condition, ..)| Err(IngestError::Zero { condition: condition.clone() }))
     }

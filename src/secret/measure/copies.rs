@@ -66,7 +66,7 @@ pub(super) struct Drawn {
 const CENTRES: u64 = u64::MAX - 1;
 
 impl Drawn {
-    pub fn new(copies: Copies, entropy: &Entropy) -> Result<Drawn, MeasureError> {
+    pub(super) fn new(copies: Copies, entropy: &Entropy) -> Result<Drawn, MeasureError> {
         let centre = |(k, plan): (u64, &Plan)| match plan.centres() {
             None => 0,
             Some(c) => c.low() + uniform(2 * u64::from(c.reach), &mut entropy.stream(CENTRES - k)) as i64,
@@ -75,12 +75,12 @@ impl Drawn {
         Ok(Drawn { copies, centres })
     }
 
-    pub fn first(&self) -> &Plan {
+    pub(super) fn first(&self) -> &Plan {
         self.copies.first()
     }
 
     /// How many copies there are.
-    pub fn copies(&self) -> usize {
+    pub(super) fn copies(&self) -> usize {
         self.copies.0.len()
     }
 

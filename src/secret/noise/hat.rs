@@ -83,7 +83,7 @@ impl Hat {
     }
 
     /// The hat of a law: its own when the scale is small, otherwise one that all scales share.
-    pub fn of(law: &Law) -> Arc<Hat> {
+    pub(super) fn of(law: &Law) -> Arc<Hat> {
         static GAUSSIAN: LazyLock<Arc<Hat>> = LazyLock::new(|| Arc::new(Hat::shared(Noise::Gaussian)));
         static LAPLACE: LazyLock<Arc<Hat>> = LazyLock::new(|| Arc::new(Hat::shared(Noise::Laplace)));
         if Hat::width(law) < SHARED_FROM {
@@ -96,7 +96,7 @@ impl Hat {
     }
 
     /// The hat made from the law's own values at both ends of each block.
-    pub fn own(law: &Law, grain: Grain) -> Hat {
+    pub(super) fn own(law: &Law, grain: Grain) -> Hat {
         let w = Hat::width(law);
         Hat::build(law.noise, grain, |k, side| {
             let high = law.enclose(k * w + side, exp::SLACK).1;

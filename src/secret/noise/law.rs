@@ -22,7 +22,7 @@ pub(super) struct Law {
 }
 
 impl Law {
-    pub fn new(noise: Noise, scale: Rational) -> Result<Law, NoiseError> {
+    pub(super) fn new(noise: Noise, scale: Rational) -> Result<Law, NoiseError> {
         if scale.is_zero() {
             return Err(NoiseError::ZeroScale);
         }

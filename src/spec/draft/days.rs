@@ -28,7 +28,7 @@ struct Way {
 }
 
 impl Days {
-    pub fn new() -> Days {
+    pub(super) fn new() -> Days {
         let way = |(text, month_first): &(&'static str, bool)| {
             Some(Way { text, format: DayFormat::new(text)?, month_first: *month_first, ends: None })
         };
@@ -36,7 +36,7 @@ impl Days {
     }
 
     /// One more; `None` where it is no day in any of the ways of the others.
-    pub fn and(mut self, value: &str) -> Option<Days> {
+    pub(super) fn and(mut self, value: &str) -> Option<Days> {
         let blank = value.find([' ', 'T']).unwrap_or(value.len());
         let (day, time) = value.split_at_checked(blank)?;
         clock(time.as_bytes())?;
@@ -57,13 +57,13 @@ impl Days {
     }
 
     /// From the first to the last.
-    pub fn length(&self) -> i64 {
+    pub(super) fn length(&self) -> i64 {
         let (first, last) = self.ends();
         last - first
     }
 
     /// The lines that declare them.
-    pub fn domain(&self) -> Result<String, &'static str> {
+    pub(super) fn domain(&self) -> Result<String, &'static str> {
         let Some(way) = self.ways.first() else { return Err("no days") };
         if self.ways.iter().any(|other| other.month_first != way.month_first) {
             return Err(

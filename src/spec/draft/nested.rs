@@ -19,7 +19,7 @@ struct Pair {
 }
 
 impl Nested {
-    pub fn new(columns: usize) -> Nested {
+    pub(super) fn new(columns: usize) -> Nested {
         let pairs = (0..columns).flat_map(|fine| (0..columns).map(move |coarse| (fine, coarse)));
         let pair = |(fine, coarse)| Pair { fine, coarse, of: HashMap::new(), rows: 0 };
         // Beyond that looking at all pairs would take longer than reading.
@@ -57,7 +57,7 @@ impl Nested {
     }
 
     /// The columns in which a column lies, each in the next, the finest first.
-    pub fn chain(&self, fine: usize) -> Vec<usize> {
+    pub(super) fn chain(&self, fine: usize) -> Vec<usize> {
         let mut coarser: Vec<&Pair> =
             self.pairs.iter().filter(|pair| pair.fine == fine && self.lies_in(fine, pair.coarse)).collect();
         coarser.sort_by_key(|pair| (std::cmp::Reverse(pair.groups()), pair.coarse));

@@ -16,7 +16,7 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
-    pub fn new() -> Numbers {
+    pub(super) fn new() -> Numbers {
         Numbers { ends: None, some: Vec::new(), every: 1, seen: 0 }
     }
 
@@ -39,7 +39,7 @@ impl Numbers {
 
     /// The edges of bins: of one width where all but the smallest and the largest hundredth of the numbers are, and up to all of them beyond. `None`
     /// where the numbers are too far apart, or too close, to say.
-    pub fn bins(&self) -> Option<Vec<String>> {
+    pub(super) fn bins(&self) -> Option<Vec<String>> {
         let (lo, hi) = self.ends?;
         let mut some = self.some.clone();
         some.sort_by(f64::total_cmp);

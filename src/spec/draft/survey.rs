@@ -64,7 +64,7 @@ pub(super) struct Survey {
 }
 
 impl Survey {
-    pub fn new(name: String, holds: Holds) -> Survey {
+    pub(super) fn new(name: String, holds: Holds) -> Survey {
         Survey {
             name,
             holds,

@@ -89,7 +89,11 @@ pub(in crate::answer) struct Posteriors {
 }
 
 impl Posteriors {
-    pub fn of(&mut self, answered: &Answered, prior: Prior) -> Result<Arc<CountPosterior>, QueryError> {
+    pub(crate) fn of(
+        &mut self,
+        answered: &Answered,
+        prior: Prior,
+    ) -> Result<Arc<CountPosterior>, QueryError> {
         let ErrorOf::Linear(solved) = &answered.error else {
             return Err(QueryError::NotACount("a ratio".into()));
         };

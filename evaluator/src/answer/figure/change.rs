@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// A linear figure from two independent sources, the earlier one first.
 #[derive(Debug)]
-pub struct Change {
+pub(crate) struct Change {
     pub(super) before: Part,
     pub(super) after: Part,
     pub(super) laws: Arc<ChangeLaws>,
@@ -25,11 +25,11 @@ pub(super) struct ChangeLaws {
 
 /// Laws of changes, by those of their two sources. These are kept alive, so that their addresses stay their own.
 #[derive(Default)]
-pub struct Changes(HashMap<(usize, usize), (Arc<JointLaw>, Arc<JointLaw>, Arc<ChangeLaws>)>);
+pub(crate) struct Changes(HashMap<(usize, usize), (Arc<JointLaw>, Arc<JointLaw>, Arc<ChangeLaws>)>);
 
 impl Changes {
     /// The change from one to the other.
-    pub fn of(&mut self, before: &Part, after: &Part) -> Change {
+    pub(crate) fn of(&mut self, before: &Part, after: &Part) -> Change {
         let key = (Arc::as_ptr(&before.law) as usize, Arc::as_ptr(&after.law) as usize);
         let (.., laws) = self.0.entry(key).or_insert_with(|| {
             let pool = |old: Vec<f64>, new: Vec<f64>| {

@@ -12,8 +12,8 @@ pub(super) mod quantile;
 mod ratio;
 mod sums;
 
-pub use change::{Change, Changes};
-pub use ratio::Part;
+pub(super) use change::{Change, Changes};
+pub(super) use ratio::Part;
 
 use crate::answer::tell::joint::{How, JointLaw, Solved};
 use crate::answer::tell::{MOST_WIDER, Told};
@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 /// A figure as numerator and denominator, both linear in a query's aggregates.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Figure {
+pub(super) struct Figure {
     numerator: Linear,
     /// `None`: the figure is linear.
     denominator: Option<Linear>,
@@ -39,7 +39,7 @@ pub struct Figure {
 
 /// How an interval was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Basis {
+pub(crate) enum Basis {
     /// The figure is linear: quantiles of its own error law.
     Linear,
     /// A ratio: Fieller's interval.
@@ -52,7 +52,7 @@ pub enum Basis {
 
 /// A figure of one row.
 #[derive(Debug, Clone)]
-pub struct Answered {
+pub(crate) struct Answered {
     /// The estimate.
     pub estimate: f64,
     /// Its standard error.
@@ -78,7 +78,7 @@ impl Answered {
 
 impl Answered {
     /// Half the length of a linear figure's interval, before it was brought to whole numbers.
-    pub fn reach(&self) -> f64 {
+    pub(crate) fn reach(&self) -> f64 {
         match &self.error {
             ErrorOf::Linear(solved) => 0.5 * (solved.high - solved.low),
             ErrorOf::Ratio { .. } | ErrorOf::Rows(_) => 0.5 * (self.high - self.low),
@@ -87,7 +87,7 @@ impl Answered {
 
     /// The probability, were the true figure `null`, of an estimate at least as far from it on the same side, twice. For
     /// a ratio that of the difference `N − null·D` from 0.
-    pub fn p_value(&self, null: f64) -> Result<f64, LawError> {
+    pub(crate) fn p_value(&self, null: f64) -> Result<f64, LawError> {
         match &self.error {
             ErrorOf::Linear(solved) => Ok(p_value(&solved.law, self.estimate, null, Alternative::TwoSided)),
             ErrorOf::Ratio { pair, numerator, denominator } => {
@@ -124,7 +124,7 @@ pub(in crate::answer) const HIDDEN: char = '\u{1}';
 /// Joint laws of numerators and denominators: rows that look alike share them. Those they are made of are kept alive, so that their addresses
 /// stay their own.
 #[derive(Default)]
-pub struct Pairs(HashMap<(usize, usize), (Arc<JointLaw>, Arc<JointLaw>)>);
+pub(super) struct Pairs(HashMap<(usize, usize), (Arc<JointLaw>, Arc<JointLaw>)>);
 
 impl Figure {
     /// A plain aggregate.
@@ -135,7 +135,7 @@ impl Figure {
 
     /// `None` if the figure multiplies aggregates with each other: the law of a product of two errors is not
     /// known without the truth.
-    pub fn new(expr: &Expr, aggregates: &[Aggregate]) -> Option<Figure> {
+    pub(super) fn new(expr: &Expr, aggregates: &[Aggregate]) -> Option<Figure> {
         let (numerator, denominator) = expr.ratio()?;
         let plain = denominator == Linear::constant(1.0);
         Some(Figure::from_parts(numerator, (!plain).then_some(denominator), aggregates))
@@ -187,13 +187,13 @@ impl Figure {
     }
 
     /// Numerator and denominator with their constants, from their aggregates' sums.
-    pub fn values(&self, numerator: f64, denominator: f64) -> (f64, f64) {
+    pub(super) fn values(&self, numerator: f64, denominator: f64) -> (f64, f64) {
         let below = self.denominator.as_ref().map_or(1.0, |d| d.constant + denominator);
         (self.numerator.constant + numerator, below)
     }
 
     /// The figure of given values of the aggregates.
-    pub fn value(&self, aggregates: &[f64]) -> f64 {
+    pub(super) fn value(&self, aggregates: &[f64]) -> f64 {
         let sum = |l: &Linear| {
             l.constant
                 + l.terms.iter().map(|&(i, c)| c * aggregates.get(i).copied().unwrap_or(0.0)).sum::<f64>()
@@ -203,7 +203,7 @@ impl Figure {
 
     /// The figure from what is told of a row. A linear one is taken from whichever of the estimates has the narrowest interval: that
     /// follows from their laws alone. `column` tells figures apart in `pairs`.
-    pub fn answer(
+    pub(super) fn answer(
         &self,
         column: usize,
         told: &Told,
@@ -257,7 +257,7 @@ impl Figure {
     }
 
     /// Numerator and denominator, with the joint law of their errors.
-    pub fn part(&self, column: usize, told: &Told, pairs: &mut Pairs) -> Part {
+    pub(super) fn part(&self, column: usize, told: &Told, pairs: &mut Pairs) -> Part {
         let weights = self.weights(told.estimates.len());
         let key = (column, Arc::as_ptr(&told.law) as usize);
         let made = || (told.law.clone(), Arc::new(JointLaw::pool(&[(&*told.law, weights.clone())])));

@@ -11,7 +11,7 @@ const RATIO_LAWS: u64 = 16;
 
 /// A figure's numerator and denominator (1 for a linear figure).
 #[derive(Debug, Clone)]
-pub struct Part {
+pub(crate) struct Part {
     /// The estimate of the numerator.
     pub numerator: f64,
     /// The estimate of the denominator.

@@ -36,7 +36,7 @@ type Classed = Vec<(usize, Vec<u32>)>;
 type Sides = HashMap<(usize, usize, Option<u32>), Arc<Classed>>;
 
 impl<'a> Keyed<'a> {
-    pub fn new(questions: &'a Questions, cube: Cube, estimator: Estimator) -> Keyed<'a> {
+    pub(super) fn new(questions: &'a Questions, cube: Cube, estimator: Estimator) -> Keyed<'a> {
         let of = |(part, dimension): (&Part, &crate::cube::Dimension)| {
             let texts = || dimension.levels.last().map_or(&[][..], |l| &l.labels);
             (*part == Part::Text).then(|| texts().iter().map(|t| text_code(t.as_bytes())).collect())

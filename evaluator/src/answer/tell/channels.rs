@@ -31,7 +31,7 @@ struct Beside {
 
 impl Channels {
     /// Those of a plan; `values` are the integers of a channel.
-    pub fn new<E: From<crate::recover::RecoverError>>(
+    pub(crate) fn new<E: From<crate::recover::RecoverError>>(
         cube: &Cube,
         plan: &Plan,
         mut values: impl FnMut(usize) -> Result<Vec<i64>, E>,
@@ -50,7 +50,7 @@ impl Channels {
     }
 
     /// The numbers whose sums can be asked for.
-    pub fn quantities(&self) -> Vec<Arc<Quantity>> {
+    pub(crate) fn quantities(&self) -> Vec<Arc<Quantity>> {
         let sum = |b: &Beside| match &b.subject {
             Summand::Sum(quantity) => Some(quantity.clone()),
             _ => None,
@@ -59,7 +59,7 @@ impl Channels {
     }
 
     /// The block of a measurement by its number in the plan, whose it is, and the independent noises in each of its integers.
-    pub fn block(&self, measurement: usize) -> Option<(&Block, &Quantity, Vec<NoiseLaw>)> {
+    pub(crate) fn block(&self, measurement: usize) -> Option<(&Block, &Quantity, Vec<NoiseLaw>)> {
         let own = |b: &&Beside| {
             let count = b.evaluator.recovery().plan().only().measurements.len();
             (b.first..b.first + count).contains(&measurement)

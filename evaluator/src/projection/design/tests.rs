@@ -1,6 +1,6 @@
 use super::*;
 
-pub fn request() -> Request {
+pub(crate) fn request() -> Request {
     Request {
         sketch: None,
         key: vec![0],

@@ -172,7 +172,7 @@ pub(crate) mod tests {
     use proptest::prelude::*;
 
     /// Sex, and age with a band; the band's nodes and one age have numbers.
-    pub fn example() -> Cube {
+    pub(crate) fn example() -> Cube {
         let labels = |l: &[&str]| l.iter().map(ToString::to_string).collect::<Vec<_>>();
         let age = |lo, hi| Some(Bounds { lo, hi, closed: true });
         let sex = cube::Dimension::plain("sex", labels(&["f", "m"]));

@@ -20,6 +20,6 @@ fn rule(holds: bool, what: &'static str, why: impl FnOnce() -> String) -> Result
 
 #[cfg(test)]
 pub(super) mod tests {
-    pub use super::domain::tests::example as cube;
-    pub use super::plan::tests::example as plan;
+    pub(crate) use super::domain::tests::example as cube;
+    pub(crate) use super::plan::tests::example as plan;
 }

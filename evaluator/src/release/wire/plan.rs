@@ -475,7 +475,7 @@ pub(crate) mod tests {
         text.parse().unwrap()
     }
 
-    pub fn example() -> plan::Plan {
+    pub(crate) fn example() -> plan::Plan {
         let sex_age = Cuboid::new(vec![(0, 1), (1, 2)]);
         plan::Plan {
             noise: plan::Noise::Gaussian,

@@ -23,7 +23,7 @@ use system::Inference;
 /// ε = 1, whole widths uniform from 1 to 1000. The system's cost is the largest cost of a cell.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  margins-lab experiment asking --seeds 20 --svg out/asking.svg")]
-pub struct Args {
+pub(super) struct Args {
     /// How many runs, each with its own questions, counts and noise
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=1000))]
     seeds: u64,
@@ -99,7 +99,7 @@ const COLUMNS: [Column; 5] = [
     ("error", |r| r.error(r.errors.len())),
 ];
 
-pub fn run(args: &Args, watch: &Watch) -> Outcome {
+pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
     let questions = args.queries as usize;
     let stage = watch.stage("playing", 3 * args.seeds * Setting::ALL.len() as u64);
     let all: Vec<Compared> = Setting::ALL

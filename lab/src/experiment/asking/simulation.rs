@@ -4,15 +4,15 @@ use super::system::{Inference, Question, Reply, System};
 use margins::law::Generator;
 
 /// The cells that are asked about.
-pub const CELLS: usize = 100;
+pub(super) const CELLS: usize = 100;
 /// The level of every interval.
-pub const LEVEL: f64 = 0.8;
+pub(super) const LEVEL: f64 = 0.8;
 /// What the first setting's tree costs.
-pub const TREE: f64 = 0.3;
+pub(super) const TREE: f64 = 0.3;
 
 /// The two published settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Setting {
+pub(super) enum Setting {
     /// No bound; a binary tree of counts is measured first, at ε = 0.3. The whole widths of intervals are uniform from 50 to 1000.
     Unbounded,
     /// Nothing is measured first, and no cell may cost more than 1. Whole widths are uniform from 1 to 1000.
@@ -20,9 +20,9 @@ pub enum Setting {
 }
 
 impl Setting {
-    pub const ALL: [Setting; 2] = [Setting::Unbounded, Setting::Bounded];
+    pub(super) const ALL: [Setting; 2] = [Setting::Unbounded, Setting::Bounded];
 
-    pub fn bound(self) -> Option<f64> {
+    pub(super) fn bound(self) -> Option<f64> {
         (self == Setting::Bounded).then_some(1.0)
     }
 
@@ -30,7 +30,7 @@ impl Setting {
         if self == Setting::Bounded { 1.0 } else { 50.0 }
     }
 
-    pub fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Setting::Unbounded => "unbounded",
             Setting::Bounded => "bounded",
@@ -40,7 +40,7 @@ impl Setting {
 
 /// What one run comes to.
 #[derive(Debug, Clone)]
-pub struct Run {
+pub(super) struct Run {
     /// The largest cost of a cell after each question.
     pub cost: Vec<f64>,
     /// How many were answered up to and with each question.
@@ -56,23 +56,23 @@ pub struct Run {
 
 impl Run {
     /// How many were answered in all.
-    pub fn answers(&self) -> u32 {
+    pub(super) fn answers(&self) -> u32 {
         self.answered.last().copied().unwrap_or(0)
     }
 
     /// What was spent in all.
-    pub fn spent(&self) -> f64 {
+    pub(super) fn spent(&self) -> f64 {
         self.cost.last().copied().unwrap_or(0.0)
     }
 
     /// The mean error of the answers to the first so many questions.
-    pub fn error(&self, questions: usize) -> f64 {
+    pub(super) fn error(&self, questions: usize) -> f64 {
         let at = questions.min(self.errors.len());
         if at == 0 { 0.0 } else { self.errors[at - 1] / f64::from(self.answered[at - 1].max(1)) }
     }
 
     /// How many had been answered when the cost first passed so much.
-    pub fn answered_for(&self, cost: f64) -> u32 {
+    pub(super) fn answered_for(&self, cost: f64) -> u32 {
         let at = self.cost.partition_point(|c| *c <= cost);
         if at == 0 { 0 } else { self.answered[at - 1] }
     }
@@ -122,7 +122,7 @@ fn depth(cells: usize) -> u32 {
 }
 
 /// One run of so many questions. Questions and counts are the same with inference and without.
-pub fn run(setting: Setting, inference: Inference, questions: usize, seed: u64) -> Run {
+pub(super) fn run(setting: Setting, inference: Inference, questions: usize, seed: u64) -> Run {
     let mut random = Generator::new(seed);
     let mut noise = Generator::new(seed ^ (1 << 63));
     // Made up: whole counts from 1 to 1000.

@@ -10,14 +10,14 @@ use margins::numeric::pivoted::{Gram, Pivoted};
 
 /// A query by its cells, ascending, and how often each counts; and the half-width that is asked for.
 #[derive(Debug, Clone)]
-pub struct Question {
+pub(super) struct Question {
     pub query: Vec<(usize, f64)>,
     pub half_width: f64,
 }
 
 /// What became of a question.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Reply {
+pub(super) enum Reply {
     /// Answered from what was known.
     Free(f64),
     /// Measured.
@@ -28,7 +28,7 @@ pub enum Reply {
 
 /// From what questions are answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Inference {
+pub(super) enum Inference {
     /// Each from its own measurement.
     Without,
     /// From all answers alike, by ordinary least squares.
@@ -55,7 +55,7 @@ struct Known {
     coefficients: Vec<f64>,
 }
 
-pub struct System {
+pub(super) struct System {
     level: f64,
     bound: f64,
     cost: Vec<f64>,
@@ -72,7 +72,7 @@ const ROUGH: f64 = 0.08;
 const CLOSE: f64 = 0.005;
 
 impl System {
-    pub fn new(cells: usize, level: f64, bound: Option<f64>, inference: Inference) -> System {
+    pub(super) fn new(cells: usize, level: f64, bound: Option<f64>, inference: Inference) -> System {
         System {
             level,
             bound: bound.unwrap_or(f64::INFINITY),
@@ -85,12 +85,12 @@ impl System {
     }
 
     /// The largest cost of a cell.
-    pub fn cost(&self) -> f64 {
+    pub(super) fn cost(&self) -> f64 {
         self.cost.iter().copied().fold(0.0, f64::max)
     }
 
     /// Measures a query with a budget, whatever it costs; `None` past the bound.
-    pub fn measure(
+    pub(super) fn measure(
         &mut self,
         query: &[(usize, f64)],
         budget: f64,
@@ -114,7 +114,7 @@ impl System {
     }
 
     /// Answers a question about which the truth is this.
-    pub fn ask(&mut self, question: &Question, truth: f64, noise: &mut Generator) -> Reply {
+    pub(super) fn ask(&mut self, question: &Question, truth: f64, noise: &mut Generator) -> Reply {
         let (query, width) = (&question.query, question.half_width);
         let alone = sensitivity(query) * libm::log(1.0 / (1.0 - self.level)) / width;
         let known = self.known(query);

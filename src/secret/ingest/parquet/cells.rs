@@ -31,7 +31,7 @@ pub(super) enum Value<'p> {
 }
 
 impl Value<'_> {
-    pub fn decimal(unscaled: i128, places: u8) -> Value<'static> {
+    pub(super) fn decimal(unscaled: i128, places: u8) -> Value<'static> {
         Value::Decimal(unscaled.to_be_bytes(), places)
     }
 
@@ -93,7 +93,7 @@ pub(super) struct Cells<'f> {
 const KNOWN: usize = 256;
 
 impl<'f> Cells<'f> {
-    pub fn new(to: To<'f>) -> Cells<'f> {
+    pub(super) fn new(to: To<'f>) -> Cells<'f> {
         Cells {
             to,
             nodes: Zeroizing::default(),
@@ -108,7 +108,7 @@ impl<'f> Cells<'f> {
     }
 
     /// Makes room for so many cells.
-    pub fn begin(&mut self, chunk: &mut Chunk, len: usize) {
+    pub(super) fn begin(&mut self, chunk: &mut Chunk, len: usize) {
         self.bad = None;
         self.all.clear();
         if let To::Dimension(dimension, coder) = self.to
@@ -126,7 +126,7 @@ impl<'f> Cells<'f> {
     }
 
     /// What is wrong with all rows that cannot be coded, since `begin`: a row more than once where that is so.
-    pub fn all(&mut self) -> impl Iterator<Item = (usize, Fault)> {
+    pub(super) fn all(&mut self) -> impl Iterator<Item = (usize, Fault)> {
         self.all.drain(..)
     }
 
@@ -166,7 +166,7 @@ impl<'f> Cells<'f> {
     }
 
     /// The rows from `row` on are these places of the dictionary. `None` where it has no such place.
-    pub fn places(&mut self, chunk: &mut Chunk, row: usize, places: &[u32]) -> Option<()> {
+    pub(super) fn places(&mut self, chunk: &mut Chunk, row: usize, places: &[u32]) -> Option<()> {
         if let To::Dimension(dimension, coder) = self.to
             && !coder.is_text()
         {
@@ -192,7 +192,7 @@ impl<'f> Cells<'f> {
     }
 
     /// A row is this place of the dictionary.
-    pub fn place(&mut self, chunk: &mut Chunk, row: usize, place: u32) -> Option<()> {
+    pub(super) fn place(&mut self, chunk: &mut Chunk, row: usize, place: u32) -> Option<()> {
         match self.to {
             To::Dimension(dimension, coder) => {
                 if let Some(&fault) = self.faults.get(&place) {
@@ -220,7 +220,7 @@ impl<'f> Cells<'f> {
     }
 
     /// A row is this value.
-    pub fn value(&mut self, chunk: &mut Chunk, row: usize, value: Value<'_>) -> Option<()> {
+    pub(super) fn value(&mut self, chunk: &mut Chunk, row: usize, value: Value<'_>) -> Option<()> {
         match (self.to, value) {
             (To::Dimension(dimension, coder), _) if !coder.is_text() => {
                 let node = match value {

@@ -21,12 +21,12 @@ enum Run {
 
 impl Hybrid {
     /// At the start of a stream. `None` for integers of more than 32 bits.
-    pub fn new(width: u8) -> Option<Hybrid> {
+    pub(super) fn new(width: u8) -> Option<Hybrid> {
         (width <= 32).then_some(Hybrid { at: 0, width: width.into(), run: Run::Same(0, 0) })
     }
 
     /// A stream of so many bytes that is packed bits and nothing else.
-    pub fn bits(bytes: usize) -> Hybrid {
+    pub(super) fn bits(bytes: usize) -> Hybrid {
         Hybrid {
             at: bytes,
             width: 1,
@@ -35,7 +35,7 @@ impl Hybrid {
     }
 
     /// The next integers. `None` when there are not so many.
-    pub fn read(&mut self, stream: &[u8], out: &mut [u32]) -> Option<()> {
+    pub(super) fn read(&mut self, stream: &[u8], out: &mut [u32]) -> Option<()> {
         let mut rest = out;
         while !rest.is_empty() {
             match &mut self.run {

@@ -59,7 +59,7 @@ pub(super) struct Groups {
 
 impl Groups {
     /// Reads the footer, and finds the columns.
-    pub fn open(path: &Path, size: u64, fields: &Fields<'_>) -> Result<Groups, IngestError> {
+    pub(super) fn open(path: &Path, size: u64, fields: &Fields<'_>) -> Result<Groups, IngestError> {
         let open = || {
             let reader = SerializedFileReader::new(OnDisk::new(path, size));
             let reader = reader.map_err(|_| IngestError::Parquet(UNREADABLE))?;
@@ -78,17 +78,17 @@ impl Groups {
     }
 
     /// How many row groups there are.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.reader.num_row_groups()
     }
 
     /// How many rows the file says that it has.
-    pub fn rows(&self) -> u64 {
+    pub(super) fn rows(&self) -> u64 {
         u64::try_from(self.reader.metadata().file_metadata().num_rows()).unwrap_or(u64::MAX)
     }
 
     /// How many bytes of the file a row group has.
-    pub fn bytes(&self, group: usize) -> u64 {
+    pub(super) fn bytes(&self, group: usize) -> u64 {
         let group = self.reader.metadata().row_groups().get(group);
         group.map_or(0, |group| u64::try_from(group.compressed_size()).unwrap_or(0))
     }

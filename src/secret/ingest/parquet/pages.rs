@@ -51,7 +51,7 @@ impl Stored {
     }
 
     /// What any number of bytes say.
-    pub fn bytes(self, value: &[u8]) -> Option<Value<'_>> {
+    pub(super) fn bytes(self, value: &[u8]) -> Option<Value<'_>> {
         match self.meaning {
             Meaning::Decimal(places) => Some(Value::decimal(types::unscaled(value)?, places)),
             _ => Some(Value::Bytes(value)),
@@ -96,7 +96,7 @@ fn broken() -> IngestError {
 }
 
 impl<'f> Pages<'f> {
-    pub fn new(reader: Box<dyn PageReader>, stored: Stored, cells: Cells<'f>) -> Pages<'f> {
+    pub(super) fn new(reader: Box<dyn PageReader>, stored: Stored, cells: Cells<'f>) -> Pages<'f> {
         Pages {
             reader,
             stored,
@@ -108,7 +108,7 @@ impl<'f> Pages<'f> {
         }
     }
 
-    pub fn cells(&mut self) -> &mut Cells<'f> {
+    pub(super) fn cells(&mut self) -> &mut Cells<'f> {
         &mut self.cells
     }
 

@@ -18,7 +18,7 @@ pub(super) struct OnDisk {
 const HEADER: usize = 512;
 
 impl OnDisk {
-    pub fn new(path: &Path, size: u64) -> OnDisk {
+    pub(super) fn new(path: &Path, size: u64) -> OnDisk {
         OnDisk { path: path.to_owned(), size }
     }
 

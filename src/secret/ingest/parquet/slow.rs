@@ -16,11 +16,11 @@ pub(super) struct Slow<'f> {
 }
 
 impl<'f> Slow<'f> {
-    pub fn new(reader: ColumnReader, stored: Stored, cells: Cells<'f>) -> Slow<'f> {
+    pub(super) fn new(reader: ColumnReader, stored: Stored, cells: Cells<'f>) -> Slow<'f> {
         Slow { reader, stored, cells }
     }
 
-    pub fn cells(&mut self) -> &mut Cells<'f> {
+    pub(super) fn cells(&mut self) -> &mut Cells<'f> {
         &mut self.cells
     }
 

@@ -45,7 +45,7 @@ pub(super) struct Blocks {
 
 impl Blocks {
     /// From the start of a file, behind its byte order mark.
-    pub fn new(
+    pub(super) fn new(
         file: Box<dyn Read + Send>,
         (delimiter, quote): (u8, u8),
         size: usize,
@@ -88,7 +88,7 @@ impl Blocks {
     }
 
     /// The next whole records, in memory from `spare` if there is any; `None` at the end.
-    pub fn next(&mut self, spare: &mut Vec<Buffer>) -> Result<Option<Block>, Broken> {
+    pub(super) fn next(&mut self, spare: &mut Vec<Buffer>) -> Result<Option<Block>, Broken> {
         if !self.ended {
             self.read(spare.pop())?;
         }

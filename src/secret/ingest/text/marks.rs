@@ -18,13 +18,13 @@ pub(super) struct Marks<'t> {
 }
 
 impl<'t> Marks<'t> {
-    pub fn new(text: &'t [u8], delimiter: u8) -> Marks<'t> {
+    pub(super) fn new(text: &'t [u8], delimiter: u8) -> Marks<'t> {
         Marks { text, delimiter, base: 0, bits: bits(text, 0, delimiter) }
     }
 
     /// Where the next mark is; the text's length when there is none.
     #[inline]
-    pub fn next(&mut self) -> usize {
+    pub(super) fn next(&mut self) -> usize {
         while self.bits == 0 {
             if self.base + STEP >= self.text.len() {
                 return self.text.len();

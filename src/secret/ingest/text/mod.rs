@@ -56,7 +56,7 @@ impl Text {
     ///
     /// A UTF-8 byte order mark at the start is skipped, and so are lines with nothing on them at all; but in a file of one column such a line
     /// below the header is a row with an empty cell.
-    pub fn open(
+    pub(super) fn open(
         file: &DataFile,
         options: &CsvOptions,
         fields: &Fields<'_>,
@@ -101,7 +101,7 @@ impl Text {
     }
 
     /// The next block of whole records, in memory from `spare` if there is any.
-    pub fn next(&mut self, spare: &mut Vec<Buffer>) -> Result<Option<Block>, Stopped> {
+    pub(super) fn next(&mut self, spare: &mut Vec<Buffer>) -> Result<Option<Block>, Stopped> {
         self.blocks.next(spare).map_err(|broken| match broken {
             Broken::Io(error) => Stopped::Io(error),
             Broken::Long(at) => Stopped::Long(at),

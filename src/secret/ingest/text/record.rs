@@ -32,20 +32,20 @@ pub(super) enum Field {
 }
 
 impl<'t> Records<'t> {
-    pub fn new(text: &'t [u8], delimiter: u8, quote: u8) -> Records<'t> {
+    pub(super) fn new(text: &'t [u8], delimiter: u8, quote: u8) -> Records<'t> {
         let marks = Marks::new(text, delimiter);
         let unquoted = Zeroizing::default();
         Records { text, delimiter, quote, marks, lone: false, start: 0, unclosed: false, unquoted }
     }
 
     /// Of so many fields each.
-    pub fn of(self, fields: usize) -> Records<'t> {
+    pub(super) fn of(self, fields: usize) -> Records<'t> {
         Records { lone: fields == 1, ..self }
     }
 
     /// Where the next record begins, behind lines with nothing on them that are none; `None` at the end.
     #[inline]
-    pub fn begin(&mut self) -> Option<usize> {
+    pub(super) fn begin(&mut self) -> Option<usize> {
         if self.lone {
             self.end_line();
         } else {
@@ -121,7 +121,7 @@ impl<'t> Records<'t> {
 
     /// The text in which a field is, with where it begins and ends.
     #[inline]
-    pub fn bytes(&self, field: &Field) -> (&[u8], usize, usize) {
+    pub(super) fn bytes(&self, field: &Field) -> (&[u8], usize, usize) {
         match *field {
             Field::Plain(from, to) => (self.text, from, to),
             Field::Unquoted => (&self.unquoted, 0, self.unquoted.len()),
@@ -129,7 +129,7 @@ impl<'t> Records<'t> {
     }
 
     /// All fields of the next record, and where it begins.
-    pub fn whole(&mut self) -> Option<(usize, Vec<Zeroizing<Vec<u8>>>)> {
+    pub(super) fn whole(&mut self) -> Option<(usize, Vec<Zeroizing<Vec<u8>>>)> {
         let begin = self.begin()?;
         let mut fields = Vec::new();
         loop {
@@ -148,7 +148,7 @@ impl<'t> Records<'t> {
     }
 
     /// Where the next record begins or the text behind the last.
-    pub fn position(&self) -> usize {
+    pub(super) fn position(&self) -> usize {
         self.start.min(self.text.len())
     }
 }

@@ -21,17 +21,17 @@ pub(super) struct Chosen {
 }
 
 impl<'s> Chooser<'s> {
-    pub fn new(shape: &'s Shape, max_rows: u32) -> Chooser<'s> {
+    pub(super) fn new(shape: &'s Shape, max_rows: u32) -> Chooser<'s> {
         Chooser { shape, max_rows: max_rows as usize, bytes: Zeroizing::default(), index: Vec::new() }
     }
 
     /// How much memory it takes.
-    pub fn size(&self) -> usize {
+    pub(super) fn size(&self) -> usize {
         self.bytes.len() + self.index.len() * size_of::<(u64, usize)>()
     }
 
     /// Adds a row.
-    pub fn push(&mut self, record: Record<'_>) {
+    pub(super) fn push(&mut self, record: Record<'_>) {
         self.index.push((hash(record.unit()), self.bytes.len()));
         record.copy(&mut self.bytes);
     }
@@ -73,12 +73,12 @@ impl<'s> Chooser<'s> {
     }
 
     /// The rows as they are written.
-    pub fn into_bytes(mut self) -> Zeroizing<Vec<u8>> {
+    pub(super) fn into_bytes(mut self) -> Zeroizing<Vec<u8>> {
         std::mem::take(&mut self.bytes)
     }
 
     /// All rows that are left, in no order.
-    pub fn rows(&self) -> impl Iterator<Item = Record<'_>> {
+    pub(super) fn rows(&self) -> impl Iterator<Item = Record<'_>> {
         self.index.iter().filter_map(|&(_, at)| self.record(at))
     }
 

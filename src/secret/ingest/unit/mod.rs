@@ -79,7 +79,7 @@ struct Part {
 }
 
 impl<'f> Bounding<'f> {
-    pub fn new(
+    pub(super) fn new(
         fields: &'f Fields<'f>,
         unit: &UnitField<'_>,
         memory: usize,

@@ -29,7 +29,7 @@ pub(super) struct Record<'r> {
 }
 
 impl Shape {
-    pub fn of(fields: &Fields<'_>) -> Shape {
+    pub(super) fn of(fields: &Fields<'_>) -> Shape {
         let width = |nodes: u32| match nodes {
             0..=0x100 => 1,
             0x101..=0x1_0000 => 2,
@@ -43,7 +43,7 @@ impl Shape {
     }
 
     /// Writes a row of a chunk behind others. `place` is the piece of the data and the row of the piece.
-    pub fn write(
+    pub(super) fn write(
         &self,
         to: &mut Zeroizing<Vec<u8>>,
         chunk: &Chunk,
@@ -92,12 +92,12 @@ impl Shape {
     }
 
     /// The place by `order` alone.
-    pub fn key<'r>(&self, record: Record<'r>) -> &'r [u8] {
+    pub(super) fn key<'r>(&self, record: Record<'r>) -> &'r [u8] {
         record.bytes.get(4 + record.unit..4 + record.unit + self.keys).unwrap_or_default()
     }
 
     /// What rows of a unit are ordered by: the place by `order`, and where that says nothing the place in the data.
-    pub fn rank<'r>(&self, record: Record<'r>) -> &'r [u8] {
+    pub(super) fn rank<'r>(&self, record: Record<'r>) -> &'r [u8] {
         record.bytes.get(4 + record.unit..4 + record.unit + self.keys + PLACE).unwrap_or_default()
     }
 }
@@ -105,7 +105,7 @@ impl Shape {
 impl<'r> Record<'r> {
     /// The row that is written at a place, and where the next one is.
     #[inline]
-    pub fn at(bytes: &'r [u8], at: usize) -> Option<(Record<'r>, usize)> {
+    pub(super) fn at(bytes: &'r [u8], at: usize) -> Option<(Record<'r>, usize)> {
         let rest = bytes.get(at..)?;
         let length = u32::from_le_bytes(*rest.first_chunk()?) as usize;
         let bytes = rest.get(4..)?.get(..length)?;
@@ -114,7 +114,7 @@ impl<'r> Record<'r> {
     }
 
     /// Whose row it is.
-    pub fn unit(self) -> &'r [u8] {
+    pub(super) fn unit(self) -> &'r [u8] {
         self.bytes.get(4..4 + self.unit).unwrap_or_default()
     }
 

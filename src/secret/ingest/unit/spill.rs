@@ -40,7 +40,7 @@ struct State {
 }
 
 impl Spill {
-    pub fn new() -> Spill {
+    pub(super) fn new() -> Spill {
         Spill { open: OnceLock::new() }
     }
 
@@ -58,7 +58,7 @@ impl Spill {
     }
 
     /// Writes a block, and leaves its memory wiped and empty.
-    pub fn write(&self, block: &mut Zeroizing<Vec<u8>>) -> Result<Block, IngestError> {
+    pub(super) fn write(&self, block: &mut Zeroizing<Vec<u8>>) -> Result<Block, IngestError> {
         let open = self.open()?;
         let number = {
             let mut state = open.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -78,7 +78,7 @@ impl Spill {
     }
 
     /// Reads a block again.
-    pub fn read(&self, block: &Block) -> Result<Zeroizing<Vec<u8>>, IngestError> {
+    pub(super) fn read(&self, block: &Block) -> Result<Zeroizing<Vec<u8>>, IngestError> {
         let open = self.open()?;
         let mut bytes = Zeroizing::new(vec![0; block.len]);
         {

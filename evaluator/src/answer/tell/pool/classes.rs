@@ -47,7 +47,7 @@ fn contents(colour: &[u32], partition: &[u32]) -> Vec<Vec<u32>> {
 
 impl Classes {
     /// The coarsest stable colouring that tells apart what `colour` does.
-    pub fn new(colour: &[u32], partitions: &[Vec<u32>]) -> Classes {
+    pub(super) fn new(colour: &[u32], partitions: &[Vec<u32>]) -> Classes {
         let (mut of, mut count) = ranks(&colour.iter().map(|&c| vec![c]).collect::<Vec<_>>());
         loop {
             let blocks: Vec<Vec<u32>> = partitions.iter().map(|p| ranks(&contents(&of, p)).0).collect();
@@ -82,7 +82,7 @@ impl Classes {
     }
 
     /// How many classes there are.
-    pub fn count(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.of.iter().max().map_or(0, |&c| c as usize + 1)
     }
 }

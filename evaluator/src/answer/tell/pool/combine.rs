@@ -72,7 +72,7 @@ pub(super) struct Ways {
 
 impl Ways {
     /// What is told of the group with these nodes, given what each source says of its functionals.
-    pub fn told(&self, nodes: &[u32], values: &[Vec<f64>]) -> Told {
+    pub(super) fn told(&self, nodes: &[u32], values: &[Vec<f64>]) -> Told {
         Told {
             nodes: nodes.to_vec(),
             estimates: self.best.estimates(values),
