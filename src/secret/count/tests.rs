@@ -214,7 +214,9 @@ fn streamed_and_kept_count_alike() {
     let mut text = "c,a,b,e,d\n".to_owned();
     for row in 0..20_000usize {
         let at = row.wrapping_mul(0x9e37_79b9) >> 7;
-        let pay = |of: usize| if of.is_multiple_of(9) { String::new() } else { format!("{}.5", of as i64 % 60 - 10) };
+        let pay = |of: usize| {
+            if of.is_multiple_of(9) { String::new() } else { format!("{}.5", of as i64 % 60 - 10) }
+        };
         text += &format!(
             "{},{},{},{},{}\n",
             at % 50,
