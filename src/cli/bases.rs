@@ -1,9 +1,10 @@
 //! What `plan` says of bases: for each dimension how close to the best the basis was found.
 
+use super::output;
 use crate::cube::Cube;
 use crate::plan::{Basis, Telling};
-use crate::planner::Planned;
 use crate::planner::closure::bases::bases_of;
+use crate::planner::{Planned, Request, strategy};
 use serde_json::{Value, json};
 
 /// A gap as people read it: two digits are enough, and below a millionth of a millionth it is rounding.
@@ -26,6 +27,15 @@ pub(super) fn text(cube: &Cube, planned: &Planned) -> String {
         format!("basis of {}: {} rows{gap}\n", cube.level_name(crate::cube::Level::new(d, l)), basis.rows())
     };
     bases(planned).into_iter().map(line).collect()
+}
+
+/// Why nodes of groups that differ in size share evenly, where they do.
+pub(super) fn even(request: &Request, planned: &Planned) -> String {
+    let Some((name, why)) = strategy::even(request, &planned.plan) else { return String::new() };
+    let note = format!(
+        "note: nodes of {name} share evenly with their siblings, though its groups differ in size: {why}"
+    );
+    output::wrapped(&note, 6) + "\n"
 }
 
 /// The same for scripts.

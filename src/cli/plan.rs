@@ -199,6 +199,7 @@ fn plan_of_tables(
     out.push_str(&foot(planned));
     out.push_str(&takes);
     out.push_str(&super::bases::text(&spec.cube, planned));
+    out.push_str(&super::bases::even(&request, planned));
     out.push_str(&with_delta(planner::with_delta(&asked), planned));
     if let Some(copies) = &choice.copies {
         out.push_str(&super::copies::text(copies, Currency::of_tables(planned.plan.noise)));
@@ -344,6 +345,10 @@ fn foot(planned: &Planned) -> String {
         } else {
             format!("{of} {value}, certified within {:.0e} of the least", c.gap().max(1e-12))
         };
+        let wider = c.wider.iter().flatten().map(|(of, bound)| {
+            format!("; at most {:.4} times the least of {of}", (c.value / bound).max(1.0))
+        });
+        let proof = wider.fold(proof, |proof, wider| proof + &wider);
         format!("{}\n", output::wrapped(&proof, 2))
     });
     let worst = if asked::of(&planned.plan) { "worst" } else { "worst cell's" };
@@ -634,6 +639,10 @@ fn tables_apart(spec: &Spec, asked: &Request, request: &Request, choice: &Choice
         (TABLES): null,
         "objective": request.objective,
         "gap": planned.certificate.map(|c| c.gap()),
+        "wider": planned.certificate.iter().flat_map(|c| c.wider.iter().flatten().map(|(of, bound)| {
+            json!({"of": of, "gap": (c.value / bound - 1.0).max(0.0)})
+        })).collect::<Vec<_>>(),
+        "even_shares": planner::strategy::even(request, p).map(|(of, why)| json!({"of": of, "why": why.to_string()})),
         "effort": spec.strategy.effort,
         "with_delta": planner::with_delta(asked).map(|other| json!({
             "delta": *planner::DELTA,

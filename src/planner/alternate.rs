@@ -341,7 +341,7 @@ fn taken(
         let met = request.objective != Objective::Targets || value < 1e199;
         let value = if met { value } else { value / 1e200 };
         let bound = lens.proof(&linearised, &solved.witness, &u).min(value);
-        Certificate { of, value, bound }
+        Certificate::new(of, value, bound)
     });
     Some((u, proof.filter(|p| p.bound > 0.0)))
 }

@@ -169,7 +169,7 @@ impl Linearised {
         let value = self.total(&u);
         let witness =
             Witness { rows: vec![0.0; self.rows.len()], total: 1.0, unit: 1.0, lead: 1.0, rest: 0.0 };
-        Solved { u, certificate: Certificate { of: "weighted total variance", value, bound: value }, witness }
+        Solved { u, certificate: Certificate::new("weighted total variance", value, value), witness }
     }
 
     fn worst(&self, request: &Request) -> Solved {
@@ -178,7 +178,7 @@ impl Linearised {
         let [value, bound] = [solved.value, solved.bound].map(|k| self.times(k));
         let u = self.spread(&programme, &solved, value);
         let witness = programme.witness(&solved, self.rows.len(), 1.0, |_| true);
-        Solved { u, certificate: Certificate { of: "worst variance times weight", value, bound }, witness }
+        Solved { u, certificate: Certificate::new("worst variance times weight", value, bound), witness }
     }
 
     /// By how much a point of this value must be stretched to cost the budget.
@@ -270,7 +270,7 @@ impl Linearised {
         let (value, bound) = (high * slack, low.min(high * slack));
         Solved {
             u: self.spread(&programme, &point, slack),
-            certificate: Certificate { of: "total variance under the targets", value, bound },
+            certificate: Certificate::new("total variance under the targets", value, bound),
             witness: programme.witness(&point, self.rows.len(), high, |row| row.is_none()),
         }
     }
@@ -325,7 +325,7 @@ impl Linearised {
         Solved {
             // Groups that no bound needs are in no table.
             u: self.spread(&programme, &point, slack),
-            certificate: Certificate { of: "worst ratio of variance to target", value, bound },
+            certificate: Certificate::new("worst ratio of variance to target", value, bound),
             witness: programme.witness(&point, self.rows.len(), high, target),
         }
     }

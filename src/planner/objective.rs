@@ -15,9 +15,16 @@ pub struct Certificate {
     pub value: f64,
     /// No plan of this strategy at this budget has a smaller value.
     pub bound: f64,
+    /// What nothing of wider families comes below, for people, and the bound; trees of precisions have some.
+    pub wider: [Option<(&'static str, f64)>; 2],
 }
 
 impl Certificate {
+    /// Of what, its value and the bound.
+    pub(crate) fn new(of: &'static str, value: f64, bound: f64) -> Certificate {
+        Certificate { of, value, bound, wider: [None; 2] }
+    }
+
     /// The relative duality gap.
     pub fn gap(&self) -> f64 {
         (self.value / self.bound - 1.0).max(0.0)

@@ -645,6 +645,20 @@ pub(crate) fn corpus(key: &Key) -> Vec<Case> {
             with(&|m| m.plan.measurements = blocks.iter().map(|b| (b.clone(), (100, 1))).collect()),
         );
     }
+    let weighed = |format: u32, scale: Ratio| {
+        let mut made =
+            over(good().domain, weights(&[(1, 4), (1, 5), (1, 6)]), vec![(1, 1)], packed(5, &[1, -2]));
+        made.plan.measurements =
+            vec![(Block::Of(1, Vec::new()), (4, 1)), (made.plan.measurements[0].0.clone(), scale)];
+        made.values = vec![[packed(5, &[3]), packed(5, &[1, -2])].concat()];
+        if format == 2 {
+            made.then.push(|file| file.manifest["format"] = 2.into());
+        }
+        made
+    };
+    add("weights in a file of the first version", "format 1 has no weights", weighed(1, (1000, 1)));
+    add("weights that cost more than the budget", "above the budget", weighed(2, (30, 1)));
+    add("weights with noise beyond all", "noise", weighed(2, (1 << 105, 1)));
     add("a basis of two thousand nodes", "more nodes than any", {
         let mut made = good();
         made.domain[1] = Dimension::plain("age", 2000);

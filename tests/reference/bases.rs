@@ -73,7 +73,7 @@ fn random(dice: &mut Dice) -> Request {
 }
 
 /// What is asked of a table, as rows over its cells.
-fn queries(cube: &Cube, table: &Table) -> DMatrix<f64> {
+pub(crate) fn queries(cube: &Cube, table: &Table) -> DMatrix<f64> {
     table.cuboid.iter().fold(DMatrix::identity(1, 1), |m, at| {
         let (d, l) = (at.dimension, at.level);
         let n = cube.dimensions[d].levels[l].len();

@@ -1,6 +1,6 @@
 //! Weights of nodes over trees of unequal groups, against matrices over all cells: estimates, laws, predictions, and the cost by going through every cell.
 
-use crate::bases::{dense, dense_answers};
+use crate::bases::{dense, dense_answers, queries};
 use crate::dense::{Memory, blue_covariance, blue_estimate, plain, pseudo_inverse, table_matrix};
 use margins::answer::Evaluator;
 use margins::cube::{Categories, Cube, Cuboid, Dimension, Filter, Frame, Level};
@@ -8,8 +8,8 @@ use margins::exact::Rational;
 use margins::numeric::dice::Dice;
 use margins::numeric::tries::tries;
 use margins::plan::{
-    Based, Block, BudgetRule, Channel, Measure, Measurement, Neighbours, NodeWeights, Noise, Objective, Plan,
-    Table, Target, Telling, cost,
+    Asks, Based, Block, BudgetRule, Channel, Measure, Measurement, Neighbours, NodeWeights, Noise, Objective,
+    Plan, Ranges, Table, Target, Telling, cost,
 };
 use margins::planner::{Planned, Request, plan};
 use margins::recover::Recovery;
@@ -246,12 +246,26 @@ fn is_weighted(planned: &Planned) -> bool {
 /// Plans keep their budget and their promises, by matrices, whatever the objective and the neighbours; and are no worse than even shares.
 #[test]
 fn plans_keep_what_they_promise() {
-    let mut weighted = 0;
-    for seed in 0..tries(16, 120) {
+    let (mut weighted, mut beside, mut bounds) = (0, 0, 0);
+    for seed in 0..tries(21, 140) {
         let mut dice = Dice::new(100 + seed as u64);
         let cube = cube(&mut dice);
         let mut request = request(&mut dice, cube);
-        match seed % 5 {
+        let plain = request.cube.dimensions.len() - 1;
+        let mut asks = |d: usize, asked: Ranges| {
+            let has = |t: &&mut Table| t.cuboid.level(d) > 0;
+            request.workload.iter_mut().filter(has).take(1).for_each(|t| {
+                t.asks = Asks::product(vec![(d as u16, asked.clone())]);
+            });
+        };
+        match seed % 7 {
+            // Sums of nodes of a tree, and of a dimension beside it.
+            5 => asks(0, Ranges::Prefixes),
+            6 => asks(plain, Ranges::All),
+            _ => {}
+        }
+        match seed % 7 {
+            6 => request.measure = Some(Measure::Bases),
             1 => request.objective = Objective::Worst,
             2 => {
                 request.objective = Objective::Targets;
@@ -264,20 +278,31 @@ fn plans_keep_what_they_promise() {
         }
         let Ok(planned) = plan(&request) else { continue };
         weighted += usize::from(is_weighted(&planned));
+        beside += usize::from(is_weighted(&planned) && seed % 7 > 4);
         let plan = &planned.plan;
         assert!(planned.cost.total <= plan.budget);
         assert!(planned.cost.total.to_f64() > plan.budget.to_f64() * (1.0 - 1e-6));
-        if is_weighted(&planned) && request.neighbours == Neighbours::AddRemove {
+        if let Some(proof) = planned.certificate.filter(|_| is_weighted(&planned)) {
+            for (of, bound) in proof.wider.into_iter().flatten() {
+                assert!(bound <= proof.value * 1.01, "{seed}: {of} {bound} {}", proof.value);
+                bounds += 1;
+            }
+        }
+        if is_weighted(&planned)
+            && request.neighbours == Neighbours::AddRemove
+            && planned.plan.measure == Measure::Residual
+        {
             let want = dearest(&request.cube, plan);
             assert!((planned.cost.total.to_f64() / want - 1.0).abs() < 1e-9, "{want}");
         }
         let blocks = dense(&request.cube, plan);
         for (t, spread) in request.workload.iter().zip(&planned.prediction.tables) {
-            let covariance = blue_covariance(&blocks, &table_matrix(&request.cube, &t.cuboid));
+            let asked = queries(&request.cube, t) * table_matrix(&request.cube, &t.cuboid);
+            let covariance = blue_covariance(&blocks, &asked);
             let mean = covariance.diagonal().mean();
             assert!((spread.mean / mean - 1.0).abs() < 1e-6, "{seed} {} {mean}", spread.mean);
             assert!(spread.max >= covariance.diagonal().max() * (1.0 - 1e-6));
         }
     }
-    assert!(weighted > 8, "{weighted}");
+    assert!(weighted > 10 && beside > 1 && bounds > 1, "{weighted} {beside} {bounds}");
 }

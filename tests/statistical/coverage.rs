@@ -11,7 +11,7 @@ use margins::answer::Evaluator;
 use margins::cube::{Cube, Filter, Level};
 use margins::law::{ErrorLaw, NoiseLaw};
 use margins::numeric::tries::tries;
-use margins::plan::{Asks, BudgetRule, Measure, Noise, Plan, Ranges};
+use margins::plan::{Asks, Block, BudgetRule, Measure, Measurement, Noise, Plan, Ranges};
 use margins::recover::Recovery;
 use margins::sql::Query;
 use std::sync::Arc;
@@ -171,6 +171,35 @@ fn residual_covers() {
     check(&plain_cube(), Noise::Gaussian, "1/60", Measure::Residual, BudgetRule::Optimal, &not_empty(PLAIN));
     check(&equal_cube(), Noise::Gaussian, "1/60", Measure::Residual, BudgetRule::Uniform, LEVELS);
     check(&unequal_cube(), Noise::Gaussian, "1/60", Measure::Residual, BudgetRule::Optimal, LEVELS);
+}
+
+/// A tree of uneven groups whose nodes have weights, beside a plain dimension.
+#[test]
+fn weights_of_nodes_cover() {
+    let mut cube = unequal_cube();
+    let mut middle = cube.dimensions[0].levels[2].clone();
+    middle.name = "middle".into();
+    cube.dimensions[0].levels.insert(2, middle);
+    let finest = &mut cube.dimensions[0].levels[3];
+    finest.parent = vec![0, 1, 1, 1, 1, 2, 3, 3, 4, 5, 5, 5, 5, 5];
+    finest.labels = (0..finest.parent.len()).map(|b| format!("b{b}")).collect();
+    let plan = planned(
+        request(&cube, mixed_workload(&cube), Noise::Gaussian, "1/60"),
+        Measure::Residual,
+        BudgetRule::Optimal,
+    )
+    .plan;
+    let weighted =
+        |m: &Measurement| matches!(&m.block, Block::Based(b) if b.axes.iter().any(|t| t.weights().is_some()));
+    assert!(plan.rows().measurements.iter().any(weighted));
+    let questions = [
+        "SELECT COUNT(*) FROM t",
+        "SELECT a.group, COUNT(*) FROM t GROUP BY a.group",
+        "SELECT COUNT(*) FROM t WHERE a IN ('b0', 'b3', 'b12') AND b = '1'",
+        "SELECT a, COUNT(*) FROM t WHERE b = '0' GROUP BY a",
+        "SELECT COUNT(*) FROM t WHERE a.group = 'g0' OR b = '0'",
+    ];
+    check_plan(&cube, plan, &questions);
 }
 
 #[test]

@@ -1,15 +1,20 @@
 //! The plan of a release, and whether the file has room for what it promises.
 
 use super::packing::{Layout, layout};
-use super::{Kind, Release, ReleaseError};
+use super::{FIRST_FORMAT, Kind, Release, ReleaseError};
 use crate::cube::{Cube, Frame};
 use crate::plan::limits::{cells, least_bytes};
-use crate::plan::{Form, Plan};
+use crate::plan::{Block, Form, Measurement, Plan};
 
 impl Release {
     /// The plan, checked against the dimensions, with the tables that are published exactly and the zeros.
     pub fn plan(&self, cube: &Cube) -> Result<Plan, ReleaseError> {
         let mut plan = super::wire::decode_plan(&self.section(Kind::Plan, 0)?, cube)?;
+        let weighted = |m: &Measurement| matches!(&m.block, Block::Based(b) if b.is_weighted());
+        if self.manifest().format == FIRST_FORMAT && plan.rows().measurements.iter().any(weighted) {
+            let why = "format 1 has no weights of nodes".into();
+            return Err(ReleaseError::Invalid { what: "the plan", why });
+        }
         if self.count(Kind::Workload) > 0 {
             super::wire::decode_workload(&self.section(Kind::Workload, 0)?, &mut plan, cube)?;
         }

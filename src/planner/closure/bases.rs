@@ -60,7 +60,8 @@ impl Closure {
         let mut known: FxHashMap<(usize, usize, Ranges), Arc<Sums>> = FxHashMap::default();
         let mut asked = Vec::with_capacity(workload.len());
         for (t, table) in workload.iter().enumerate() {
-            let told = |(d, l)| bases.contains_key(&(d, l));
+            // A level of single children is told as the coarser ones are.
+            let told = |(d, l)| bases.range((d, 0)..=(d, l)).next().is_some();
             let own = |i: usize| match self.asked(t).map(|a| &a.how) {
                 Some(How::Products(sums)) => sums.get(i).cloned().flatten(),
                 _ => None,
@@ -80,7 +81,7 @@ impl Closure {
                             let axis = &frame.axes[d];
                             let Some(r) = axis.rung(l).filter(|_| told((d, l))) else { return own(i) };
                             let what = table.asks.of(d).cloned().unwrap_or_default();
-                            let new = || Arc::new(told_by(axis, d, r, &what, bases));
+                            let new = || Arc::new(told_by(frame, d, r, &what, bases));
                             Some(known.entry((d, r, what.clone())).or_insert_with(new).clone())
                         })
                         .collect(),
@@ -180,16 +181,39 @@ fn weighted(axis: &Axis, dimension: usize, r: usize, bases: &Bases) -> Sums {
     Sums::told(axis, r, &Ranges::Cells, mean, all, MOST_KINDS)
 }
 
-/// What is asked of rung `r`, told by bases.
-fn told_by(axis: &Axis, dimension: usize, r: usize, asked: &Ranges, bases: &Bases) -> Sums {
+/// The same where nodes have weights.
+fn shares(frame: &Frame, dimension: usize, r: usize, bases: &Bases) -> (Vec<Vec<f64>>, Vec<usize>) {
+    let rungs = &frame.axes[dimension].rungs[..=r];
+    let n = rungs[r].len();
+    let of = Cuboid::new([(dimension, rungs[r].level)]);
+    let widths: Vec<usize> = rungs.iter().map(|rung| rung.len()).collect();
+    let starts: Vec<usize> = widths.iter().scan(0, |at, w| Some(std::mem::replace(at, *at + w))).collect();
+    let row = |node: usize| {
+        let mut row = vec![0.0; widths.iter().sum()];
+        let unit = (0..n).map(|i| f64::from(u8::from(i == node))).collect();
+        based::split(bases, frame, &of, unit, &mut |a, part, _| {
+            let rung = rungs.iter().position(|rung| rung.level == a.level(dimension)).unwrap_or(0);
+            row[starts[rung]..][..part.len()].copy_from_slice(&part);
+        });
+        row
+    };
+    ((0..n).map(row).collect(), starts)
+}
+
+/// What is asked of rung `r`, told by bases or weights.
+fn told_by(frame: &Frame, dimension: usize, r: usize, asked: &Ranges, bases: &Bases) -> Sums {
+    let axis = &frame.axes[dimension];
     let nodes = axis.rungs[r].len() as u32;
     let queries = asked.queries(nodes.into());
-    if *asked == Ranges::Cells
-        && bases.get(&(dimension, axis.rungs[r].level)).is_some_and(|t| t.weights().is_some())
-    {
+    let own = bases.range((dimension, 0)..=(dimension, axis.rungs[r].level));
+    let has_weights = own.into_iter().any(|(_, told)| told.weights().is_some());
+    if *asked == Ranges::Cells && has_weights {
         return weighted(axis, dimension, r, bases);
     }
-    let (rows, starts) = factors(axis, dimension, r, bases);
+    let (rows, starts) = match has_weights {
+        true => shares(frame, dimension, r, bases),
+        false => factors(axis, dimension, r, bases),
+    };
     let width = rows.first().map_or(0, Vec::len);
     let component = |at: usize| starts.partition_point(|&s| s <= at) - 1;
     let mut mean = vec![0.0; starts.len()];

@@ -7,6 +7,7 @@
 use super::ask::{Ask, Groups};
 use super::kind::{Rules, Strategy};
 use super::refusal::{Measured, NotApplicable};
+use super::weighted;
 use crate::cube::Cuboid;
 use crate::plan::basis::MAX_NODES;
 use crate::plan::{Asks, Based, Block, BudgetRule, Neighbours, Ranges, Selected, Table, Telling, block};
@@ -45,6 +46,7 @@ impl Strategy for Bases {
         let problem = problem(ask, &shaped, dimensions);
         let chosen = problem.solve().ok_or(NotApplicable::NoBasis)?;
         let told = whole(ask, &problem, &chosen)?;
+        let even = ask;
         let closure = ask.closure.over_bases(&ask.request.cube, ask.frame, &ask.request.workload, &told);
         let ask = Ask { closure: &closure, ..*ask };
         let mut sets = ask.components(groups(&ask, &told)?)?;
@@ -56,9 +58,12 @@ impl Strategy for Bases {
             for (measurements, proof) in &mut sets {
                 let value = || value(&ask, measurements);
                 let bound = bound::least(ask.request, &exactly, ask.frame, &problem, &chosen);
-                *proof =
-                    bound.map(|bound| Certificate { of: "weighted total variance", value: value(), bound });
+                *proof = bound.map(|bound| Certificate::new("weighted total variance", value(), bound));
             }
+        }
+        // Beside dimensions whose groups differ in size; what that does not do the even shares do.
+        if let Ok(Some(weighted)) = weighted::measure(even, &told) {
+            sets.extend(weighted);
         }
         Ok(sets)
     }

@@ -27,6 +27,7 @@ mod weighted;
 pub use ask::Ask;
 pub use refusal::{MANY_CELLS, MOST_CELLS, Measured, NotApplicable};
 pub use residual::linearised_components;
+pub(crate) use weighted::even;
 
 use super::request::Request;
 use crate::plan::strategy::strategies;

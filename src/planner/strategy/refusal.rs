@@ -58,6 +58,15 @@ pub enum NotApplicable {
          strategy by its name"
     )]
     TooLong(String),
+    /// Of weights of nodes; these three are shown beside a plan with even shares.
+    #[error("the budgets are to be uniform")]
+    EvenBudgets,
+    /// Known zeros are not used by components with weights.
+    #[error("cells are declared empty")]
+    EvenZeros,
+    /// By the exact prediction.
+    #[error("weights are predicted to be no better")]
+    NoBetter,
     /// Sums of numbers.
     #[error("sums are planned by `residual`, `queries` or `base`")]
     Sums,

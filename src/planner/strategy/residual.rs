@@ -9,6 +9,7 @@ use super::kind::Strategy;
 use super::refusal::{Measured, NotApplicable};
 use super::weighted;
 use crate::plan::{Block, block};
+use crate::planner::closure::bases::Bases as Told;
 use crate::planner::linearised::Linearised;
 
 /// The largest integer scale `m_A`; counts times this stay far inside 64 bits.
@@ -20,7 +21,7 @@ impl Strategy for Residual {
     fn measure(&self, ask: &Ask) -> Result<Vec<Measured>, NotApplicable> {
         let mut sets = ask.components(components(ask)?)?;
         // Where groups differ in size; what that does not do the even shares do.
-        if let Ok(Some(weighted)) = weighted::measure(ask) {
+        if let Ok(Some(weighted)) = weighted::measure(ask, &Told::new()) {
             sets.extend(weighted);
         }
         Ok(sets)

@@ -142,7 +142,7 @@ impl Proof {
 
     fn of(&self, choice: &Choice) -> Certificate {
         let of = "weighted total variance of whole tables";
-        Certificate { of, value: self.unit * choice.error, bound: self.bound }
+        Certificate::new(of, self.unit * choice.error, self.bound)
     }
 }
 

@@ -5,13 +5,20 @@
 use super::ask::{Ask, Groups};
 use super::refusal::{Measured, NotApplicable};
 use crate::cube::{Axis, Cuboid, Frame, Level};
+use crate::plan::basis::MAX_NODES;
 use crate::plan::block::component_scale;
-use crate::plan::{Based, Block, BudgetRule, NodeWeights, Table, Telling};
-use crate::planner::bases::descent::{Asker, Row};
-use crate::planner::closure::bases::{Bases as Told, can_be_told};
+use crate::plan::{
+    Based, Block, BudgetRule, Measure, Measurement, Neighbours, NodeWeights, Plan, Table, Telling,
+};
+use crate::planner::bases::bound;
+use crate::planner::bases::descent::{self as gaussian, Asker, Row};
+use crate::planner::closure::Closure;
+use crate::planner::closure::bases::{Bases as Told, bases_of, can_be_told};
 use crate::planner::objective::{Certificate, Objective};
+use crate::planner::request::Request;
 use crate::planner::weights::descent::Problem;
-use crate::planner::weights::paths::Tree;
+use crate::planner::weights::least::least;
+use crate::planner::weights::paths::{Passes, Tree};
 use crate::planner::weights::prices::Prices;
 use crate::planner::weights::whole::whole;
 use std::sync::Arc;
@@ -30,34 +37,40 @@ struct Dimension {
     lumps: Vec<Vec<u32>>,
 }
 
-/// What is measured with weights; nothing where all groups are alike.
-pub(super) fn measure(ask: &Ask) -> Result<Option<Vec<Measured>>, NotApplicable> {
-    let dimensions = dimensions(ask);
-    let plain = |t: &Table| dimensions.iter().all(|d| t.asks.of(d.number).is_none());
-    let request = ask.request;
-    if dimensions.is_empty()
-        || ask.budgets != BudgetRule::Optimal
-        || !request.zeros.is_empty()
-        || !request
-            .workload
-            .iter()
-            .all(|t| plain(t) && (t.asks.is_cells() || can_be_told(&request.cube, ask.frame, t)))
-    {
+/// The most nodes of a dimension with weights of which sums are asked for: each sum is predicted by itself.
+const MOST_SUMMED: usize = MAX_NODES;
+/// Bounds for all Gaussian mechanisms are worked out for so many cells, and so many of the dimensions whose groups differ together.
+const MOST_CELLS: f64 = 4096.0;
+const MOST_DENSE: f64 = 512.0;
+
+/// What is measured with weights, beside levels that are told in other ways; nothing where all groups of the others are alike.
+pub(super) fn measure(ask: &Ask, beside: &Told) -> Result<Option<Vec<Measured>>, NotApplicable> {
+    let dimensions = dimensions(ask, beside);
+    if dimensions.is_empty() {
         return Ok(None);
     }
-    let bits = bits(ask, &dimensions)?;
-    let problem = problem(ask, &dimensions);
-    let mut told = Told::new();
+    refusal(ask, &dimensions)?;
+    let request = ask.request;
+    let bits = bits(ask, &dimensions, beside)?;
+    let problem = match beside.is_empty() {
+        true => problem(ask, &dimensions, beside),
+        false => {
+            let closure = ask.closure.over_bases(&request.cube, ask.frame, &request.workload, beside);
+            problem(&Ask { closure: &closure, ..*ask }, &dimensions, beside)
+        }
+    };
+    let mut told = beside.clone();
     let mut leaves = Vec::new();
-    for ((dimension, tree), (passes, slope)) in dimensions.iter().zip(&problem.trees).zip(problem.solve()) {
-        let whole = whole(tree, &passes, bits, &slope).ok_or(NotApplicable::NoBasis)?;
+    let solved = problem.solve();
+    for ((dimension, tree), (passes, slope)) in dimensions.iter().zip(&problem.trees).zip(&solved) {
+        let whole = whole(tree, passes, bits, slope).ok_or(NotApplicable::NoBasis)?;
         leaves.push(dimension.tell(ask.frame, &whole.factors, &mut told)?);
     }
     let closure = ask.closure.over_bases(&request.cube, ask.frame, &request.workload, &told);
-    let ask = Ask { closure: &closure, ..*ask };
-    let stakes = ask.stakes();
+    let told_ask = Ask { closure: &closure, ..*ask };
+    let stakes = told_ask.stakes();
     let blocks: Vec<(Block, f64, f64)> =
-        ask.closure.components.iter().map(|a| block(&ask, &told, a)).collect::<Result<_, _>>()?;
+        closure.components.iter().map(|a| block(&told_ask, &told, a)).collect::<Result<_, _>>()?;
     let mean = Prices {
         leaves,
         levels: problem.levels.clone(),
@@ -72,21 +85,106 @@ pub(super) fn measure(ask: &Ask) -> Result<Option<Vec<Measured>>, NotApplicable>
             false => groups.push(block, *price, v / (m * m), m),
         }
     }
-    let mut sets = ask.components(groups)?;
+    let mut sets = told_ask.components(groups)?;
     if request.objective == Objective::Total {
         let spent = 2.0 * request.budget.to_f64();
         let [value, bound] = [mean.value, mean.bound].map(|v| v / spent);
-        for (_, proof) in &mut sets {
-            *proof =
-                Some(Certificate { of: "weighted total variance over these weights of nodes", value, bound });
-        }
+        let proof = Certificate::new("weighted total variance over these weights of nodes", value, bound);
+        let found: Vec<&Passes> = solved.iter().map(|(passes, _)| passes).collect();
+        let wider = wider(ask, &dimensions, &problem, &found).unwrap_or_default();
+        sets.iter_mut().for_each(|(_, own)| *own = Some(Certificate { wider, ..proof }));
     }
     Ok(Some(sets))
 }
 
-/// Those whose groups differ in size.
-fn dimensions(ask: &Ask) -> Vec<Dimension> {
-    let unequal = ask.frame.axes.iter().enumerate().filter(|(_, axis)| !axis.is_balanced());
+/// Bounds for all trees, where there is one, and for all Gaussian mechanisms, where there are few cells. They are for cells of tables without any
+/// that are known.
+fn wider(
+    ask: &Ask,
+    dimensions: &[Dimension],
+    problem: &Problem,
+    found: &[&Passes],
+) -> Option<[Option<(&'static str, f64)>; 2]> {
+    let request = ask.request;
+    let cells = request.workload.iter().all(|t| t.asks.is_cells());
+    if request.neighbours != Neighbours::AddRemove || !request.exact.is_empty() || !cells {
+        return None;
+    }
+    let tree = || {
+        let [own] = dimensions else { return None };
+        let mut known: Vec<Cuboid> = Vec::new();
+        let number = |a: &Cuboid| {
+            let rest = Cuboid::new(a.pairs().filter(|(d, _)| *d != own.number));
+            known.iter().position(|k| *k == rest).unwrap_or_else(|| {
+                known.push(rest);
+                known.len() - 1
+            })
+        };
+        let others: Vec<usize> = ask.closure.components.iter().map(number).collect();
+        let least = least(problem, &others, found[0])?;
+        Some(("all trees of precisions", least * request.unit_price() / (2.0 * request.budget.to_f64())))
+    };
+    let finest = |axis: &Axis| axis.rungs.last().map_or(1.0, |r| r.real_len() as f64);
+    let all: f64 = ask.frame.axes.iter().map(finest).product();
+    let deep = ask.frame.axes.iter().filter(|axis| axis.rungs.len() > 2);
+    let dense: f64 = deep.map(finest).product();
+    let any = || {
+        let none = gaussian::Problem {
+            dimensions: Vec::new(),
+            tables: Vec::new(),
+            price: Vec::new(),
+            rungs: Vec::new(),
+        };
+        let least = bound::least(request, &request.workload, ask.frame, &none, &[])?;
+        Some(("all Gaussian mechanisms", least))
+    };
+    Some([tree(), (all <= MOST_CELLS && dense <= MOST_DENSE).then(any).flatten()])
+}
+
+/// Why nodes of groups that differ in size share evenly with each other; nothing where there are none or they have weights.
+pub(crate) fn even(request: &Request, plan: &Plan) -> Option<(String, NotApplicable)> {
+    let weighted =
+        |m: &Measurement| matches!(&m.block, Block::Based(b) if b.axes.iter().any(|t| t.weights().is_some()));
+    let measured = &plan.rows().measurements;
+    if !matches!(plan.measure, Measure::Residual | Measure::Bases) || measured.iter().any(weighted) {
+        return None;
+    }
+    let frame = Frame::new(&request.cube, &plan.levels);
+    let closure = Closure::new(&request.cube, &frame, &request.workload);
+    let ask = Ask { request, frame: &frame, closure: &closure, budgets: plan.budgets };
+    let beside = bases_of(plan);
+    let dimensions = dimensions(&ask, &beside);
+    let name = request.cube.dimensions.get(dimensions.first()?.number)?.name.clone();
+    let why = refusal(&ask, &dimensions).and_then(|()| bits(&ask, &dimensions, &beside));
+    Some((name, why.err().unwrap_or(NotApplicable::NoBetter)))
+}
+
+fn refusal(ask: &Ask, dimensions: &[Dimension]) -> Result<(), NotApplicable> {
+    let request = ask.request;
+    if ask.budgets != BudgetRule::Optimal {
+        return Err(NotApplicable::EvenBudgets);
+    }
+    if !request.zeros.is_empty() {
+        return Err(NotApplicable::EvenZeros);
+    }
+    let many = |t: &Table| {
+        let own = |d: &Dimension| {
+            let nodes = |axis: &Axis| axis.rung(t.cuboid.level(d.number)).map_or(0, |r| axis.rungs[r].len());
+            t.asks.of(d.number).is_some() && nodes(&ask.frame.axes[d.number]) > MOST_SUMMED
+        };
+        dimensions.iter().any(own) || !can_be_told(&request.cube, ask.frame, t)
+    };
+    match request.workload.iter().find(|t| !t.asks.is_cells() && many(t)) {
+        Some(table) => Err(NotApplicable::TooManyQueries(ask.name(&table.cuboid))),
+        None => Ok(()),
+    }
+}
+
+/// Those whose groups differ in size, and that are not told already.
+fn dimensions(ask: &Ask, beside: &Told) -> Vec<Dimension> {
+    let open = |number: usize| beside.keys().all(|(d, _)| *d != number);
+    let axes = ask.frame.axes.iter().enumerate();
+    let unequal = axes.filter(|(number, axis)| !axis.is_balanced() && open(*number));
     let of = |(number, axis): (usize, &Axis)| {
         let (axis, lumps) = axis.lump(0, &[0]);
         Dimension { number, axis, lumps }
@@ -123,11 +221,11 @@ impl Dimension {
     }
 }
 
-/// A component's block, its price along the dimensions without weights, and its integer scale along those.
+/// A component's block, its price along the dimensions without weights, and its integer scale.
 fn block(ask: &Ask, told: &Told, component: &Cuboid) -> Result<(Block, f64, f64), NotApplicable> {
     let axes: Vec<Telling> =
         component.pairs().map(|at| told.get(&at).cloned().unwrap_or(Telling::Siblings)).collect();
-    let own = component.pairs().zip(&axes).filter(|(_, told)| **told == Telling::Siblings);
+    let own = component.pairs().zip(&axes).filter(|(_, told)| told.weights().is_none());
     let norm: f64 = own.map(|((d, l), told)| told.norm(ask.frame.rung(Level::new(d, l))) as f64).product();
     let block = Block::Based(Based { cuboid: component.clone(), axes });
     let m = block.unit(ask.frame).ok_or_else(|| NotApplicable::ScaleTooLarge(ask.name(component)))?;
@@ -139,14 +237,17 @@ fn block(ask: &Ask, told: &Told, component: &Cuboid) -> Result<(Block, f64, f64)
 }
 
 /// For how many bits of factors each tree has room.
-fn bits(ask: &Ask, dimensions: &[Dimension]) -> Result<f64, NotApplicable> {
+fn bits(ask: &Ask, dimensions: &[Dimension], beside: &Told) -> Result<f64, NotApplicable> {
     let mut least = MOST_BITS;
     for component in &ask.closure.components {
         let has = |d: usize| dimensions.iter().any(|own| own.number == d);
         let trees = component.pairs().filter(|(d, _)| has(*d)).count();
-        let others = Cuboid::new(component.pairs().filter(|(d, _)| !has(*d)));
+        let others = Cuboid::new(component.pairs().filter(|at| !has(at.0) && !beside.contains_key(at)));
         let scale = component_scale(ask.frame, &others).map_or(f64::INFINITY, |m| m as f64);
-        let room = BITS - libm::log2(scale) - others.len() as f64;
+        // No entry of a basis is larger than its longest column.
+        let own = component.pairs().filter_map(|at| beside.get(&at)?.basis());
+        let entries: f64 = own.map(|basis| 0.5 * libm::log2(basis.norm() as f64)).sum();
+        let room = BITS - libm::log2(scale) - others.len() as f64 - entries;
         if trees > 0 {
             least = least.min(room / trees as f64);
         }
@@ -157,7 +258,7 @@ fn bits(ask: &Ask, dimensions: &[Dimension]) -> Result<f64, NotApplicable> {
     Ok(least)
 }
 
-fn problem(ask: &Ask, dimensions: &[Dimension]) -> Problem {
+fn problem(ask: &Ask, dimensions: &[Dimension], beside: &Told) -> Problem {
     let place = |d: usize| dimensions.iter().position(|own| own.number == d);
     let axis = |d: usize| &ask.frame.axes[d];
     let components = &ask.closure.components;
@@ -168,8 +269,15 @@ fn problem(ask: &Ask, dimensions: &[Dimension]) -> Problem {
         if ask.request.is_exact(a) {
             return 0.0;
         }
-        let own = a.iter().filter(|at| place(at.dimension).is_none()).map(|at| ask.frame.rung(at));
-        own.map(|rung| 1.0 - rung.siblings.len() as f64 / rung.real_len() as f64).product()
+        let own = a.pairs().filter(|at| place(at.0).is_none());
+        own.map(|(d, l)| match beside.get(&(d, l)).and_then(Telling::basis) {
+            Some(basis) => basis.norm() as f64,
+            None => {
+                let rung = ask.frame.rung(Level::new(d, l));
+                1.0 - rung.siblings.len() as f64 / rung.real_len() as f64
+            }
+        })
+        .product()
     };
     let asked = |(t, table): (usize, &Table)| {
         let fixed = ask.closure.rows_of(ask.frame, t, table);

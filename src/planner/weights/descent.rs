@@ -57,7 +57,7 @@ impl Problem {
     }
 
     /// What each of a table's components adds to it, but for the row of one tree.
-    fn products(&self, table: &Asker, passes: &[Passes], but: Option<usize>) -> Vec<f64> {
+    pub(super) fn products(&self, table: &Asker, passes: &[Passes], but: Option<usize>) -> Vec<f64> {
         let mut out = vec![table.weight];
         for row in &table.rows {
             let own = self.row(row, passes, but);

@@ -10,10 +10,12 @@
 use crate::cube::Axis;
 
 /// The levels of a tree, total first.
+#[derive(Clone)]
 pub(crate) struct Tree {
     levels: Vec<Level>,
 }
 
+#[derive(Clone)]
 struct Level {
     /// For each node its parent in the level above; for total itself.
     parent: Vec<u32>,
@@ -183,6 +185,76 @@ impl Tree {
             share.push(self.levels[l].parent.iter().zip(&omega[l]).map(of).collect());
         }
         (0..self.levels.len()).map(|k| self.row(&self.below(k, &share), omega, &share)).collect()
+    }
+
+    /// The sum of the variances of all nodes, by a weight for each level, and what a unit of precision of each node takes off it: `Σ_q c_q Cov(v, q)²`,
+    /// the others by the level where their way to `v` turns.
+    pub(crate) fn worth(&self, passes: &Passes, weights: &[f64]) -> (f64, Vec<Vec<f64>>) {
+        let below = |l: usize, a: usize| -> f64 {
+            (l..weights.len()).map(|k| weights[k] * passes.below[k][l][a]).sum()
+        };
+        let mut variance: Vec<Vec<f64>> = vec![passes.omega[0].clone()];
+        for l in 1..=self.finest() {
+            let of = |v: usize| {
+                let u = passes.share[l][v];
+                u * u * variance[l - 1][self.parent(l, v)] + passes.omega[l][v] * (1.0 - u)
+            };
+            let own = (0..self.nodes(l)).map(of).collect();
+            variance.push(own);
+        }
+        let (mut sum, mut out) = (0.0, Vec::new());
+        for (l, variances) in variance.iter().enumerate() {
+            let count = &self.levels[l].count;
+            sum += weights[l] * variances.iter().zip(count).map(|(v, n)| v * n).sum::<f64>();
+            let of = |v: usize| {
+                let mut worth = variances[v] * variances[v] * below(l, v);
+                let (mut at, mut share) = (v, 1.0);
+                for m in (0..l).rev() {
+                    let (own, u) = (share, passes.share[m + 1][at]);
+                    share *= u;
+                    let p = self.parent(m + 1, at);
+                    let above = share * variance[m][p];
+                    let turned = above - own * passes.omega[m + 1][at];
+                    let others = (below(m, p) - weights[m] - u * u * below(m + 1, at)).max(0.0);
+                    worth += above * above * weights[m] + turned * turned * others;
+                    at = p;
+                }
+                worth
+            };
+            out.push((0..variances.len()).map(of).collect());
+        }
+        (sum, out)
+    }
+
+    /// Parts of budgets nearer to the best: each node's by what its own precision and those below it are worth, as if all else stayed.
+    pub(crate) fn nearer(&self, passes: &Passes, worth: &[Vec<f64>]) -> Vec<f64> {
+        let finest = self.finest();
+        let spent = |l: usize, v: usize| worth[l][v] * passes.budget[l][v] * passes.keeps[l][v];
+        let mut within: Vec<f64> = (0..self.nodes(finest)).map(|v| spent(finest, v)).collect();
+        let mut out: Vec<Vec<f64>> = Vec::new();
+        for l in (0..finest).rev() {
+            let below = self.sums(l + 1, |c| within[c]);
+            let of = |v: usize| {
+                let s = passes.keeps[l][v];
+                let (own, other) = (worth[l][v] * passes.budget[l][v], below[v] / (1.0 - s));
+                let theta = libm::log(s / (1.0 - s)) + (0.5 * libm::log(own / other)).clamp(-2.0, 2.0);
+                if theta.is_finite() { theta.clamp(-30.0, 30.0) } else { 0.0 }
+            };
+            out.push((0..below.len()).map(of).collect());
+            within = below.into_iter().enumerate().map(|(v, b)| b + spent(l, v)).collect();
+        }
+        out.into_iter().rev().flatten().collect()
+    }
+
+    /// The most that `Σ worth · w` may come to, if what lies on each path adds up to one: a node takes all that is left, or its children do.
+    pub(crate) fn most(&self, worth: &[Vec<f64>]) -> f64 {
+        let finest = self.finest();
+        let mut below = worth[finest].clone();
+        for l in (0..finest).rev() {
+            let passed = self.sums(l + 1, |c| below[c]);
+            below = passed.into_iter().zip(&worth[l]).map(|(p, own)| p.max(*own)).collect();
+        }
+        below[0]
     }
 
     /// How `Σ slope_kℓ V_kℓ` changes with the parts of the budgets.
