@@ -54,7 +54,7 @@ fn spec(labelled: bool) -> Spec {
             budget: Budget::Rho(Rational::ONE),
             cut_units: None,
         },
-        cube: Cube { dimensions: NODES.iter().enumerate().map(dimension).collect() },
+        cube: Cube { dimensions: NODES.iter().enumerate().map(dimension).collect() }.into(),
         columns: NODES.iter().enumerate().map(column).collect(),
         workload: Vec::new(),
         strategy: StrategySpec {

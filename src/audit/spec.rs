@@ -18,8 +18,13 @@ use std::path::Path;
 
 use Outcome::{Failed, Passed};
 
-/// Reads the spec and compares it with the rest of the release.
-pub(super) fn reread(audit: &mut Audit, release: &Release, content: &Content) -> Result<(), ReleaseError> {
+/// Reads the spec and compares it with the rest of the release; makes the plan `again`, or leaves that out.
+pub(super) fn reread(
+    audit: &mut Audit,
+    release: &Release,
+    content: &Content,
+    again: bool,
+) -> Result<(), ReleaseError> {
     let attachments = &release.manifest().sources.attachments;
     let Ok(text) = String::from_utf8(release.section(Kind::Spec, 0)?) else {
         audit.add("spec", Failed, "the sealed spec is not UTF-8 text".into());
@@ -37,7 +42,7 @@ pub(super) fn reread(audit: &mut Audit, release: &Release, content: &Content) ->
         release.section(Kind::Attachment, index as u32).map_err(io::Error::other)
     };
     // What the spec makes must be the sealed domain, so it may not take more than that does, but for a little.
-    let room = spec::size_of(&content.cube) + 1024;
+    let room = spec::size_of(&content.cube) + (1 << 14);
     let spec = match spec::parse_within(&text, Path::new("spec"), room, read) {
         Ok(spec) => spec,
         Err(e) => {
@@ -66,6 +71,8 @@ pub(super) fn reread(audit: &mut Audit, release: &Release, content: &Content) ->
     delta(audit, release.manifest().format, &spec, content);
     if same {
         margins::check(audit, &spec, content);
+    }
+    if same && again {
         #[cfg(feature = "compile")]
         super::again::plan(audit, &spec, content);
         #[cfg(not(feature = "compile"))]
@@ -153,11 +160,11 @@ fn differences(release: &Release, content: &Content, spec: &Spec) -> Vec<String>
         received(spec, copy, &mut check);
     }
     if let Some(projection) = projection {
-        check(spec.cube == *cube, "dimensions");
+        check(*spec.cube == *cube, "dimensions");
         check(designed(spec, &projection.design), "keys, sizes or noise of the projection");
     } else {
         let spec = &*spec.planned(plan);
-        check(spec.cube == *cube, "dimensions");
+        check(*spec.cube == *cube, "dimensions");
         check(spec.privacy.budget.noise().is_some_and(|(noise, _)| noise == plan.noise), "noise");
         check(spec.workload == plan.rows().workload, "tables");
         check(spec.exact.iter().map(|e| &e.cuboid).eq(&plan.exact), "exact tables");

@@ -646,13 +646,26 @@ fn a_spec_takes_no_more_room_than_the_domain() {
         let why = with_spec(&release, &key, from, &to).unwrap();
         assert!(why.contains("too many categories together"), "{why}");
     }
-    // An agency is told at the place.
-    let vast =
-        format!("{HEAD}levels = [{levels}]\n[[table]]\nof = [\"age\"]\n").replace("[0, 9]", "[0, 2000000]");
-    let none = |_: &str| Err(std::io::ErrorKind::NotFound.into());
-    let errors = crate::spec::parse(&vast, Path::new("shop.toml"), none).unwrap_err();
-    let told = &errors.diagnostics()[0];
-    assert!(told.message.contains("too many categories together") && told.span.is_some(), "{errors}");
+    // An agency is told at the place: of what would take more than a gibibyte until it is planned.
+    let many: String = (0..2_700_000).map(|i| format!("{i}\n")).collect();
+    let files = |name: &str| match name {
+        "many.csv" => Ok(format!("age\n{many}").into_bytes()),
+        _ => Err(std::io::ErrorKind::NotFound.into()),
+    };
+    let agency = |from: &str, to: &str| {
+        let vast = format!("{HEAD}levels = [{levels}]\n[[table]]\nof = [\"age\"]\n").replace(from, to);
+        crate::spec::parse(&vast, Path::new("shop.toml"), files).unwrap_err()
+    };
+    for (from, to) in [
+        ("[0, 9]", "[0, 2000000]"),
+        ("range = [0, 9]", "dates = [\"0001-01-01\", \"9999-12-31\"]"),
+        ("range = [0, 9]", "codes = 9000000"),
+        ("range = [0, 9]", "hierarchy = \"many.csv\""),
+    ] {
+        let errors = agency(from, to);
+        let told = &errors.diagnostics()[0];
+        assert!(told.message.contains("too many categories together") && told.span.is_some(), "{errors}");
+    }
 }
 
 /// How long a search was to take is for the agency alone; and what would take long is not done again.

@@ -146,7 +146,7 @@ fn known(request: &Request, out: &Answers) -> Vec<Option<Spread>> {
     let tables: Vec<Table> =
         held.iter().map(|(t, c)| Table { cuboid: c.clone(), ..request.workload[*t].clone() }).collect();
     let asked = Request {
-        cube: cube.clone(),
+        cube: cube.clone().into(),
         targets: vec![None; tables.len()],
         exact: plan.exact.clone(),
         zeros: plan.zeros.clone(),

@@ -8,6 +8,7 @@ use super::projection::{Designed, Sums, design};
 use super::statement::{self, Dialect};
 use super::tables::Tables;
 use super::{Charge, CompileError};
+use crate::audit;
 use crate::exact::Rational;
 use crate::ledger::{self, Receipt};
 use crate::plan::{Noise, Plan};
@@ -25,6 +26,7 @@ use crate::secret::measure::MeasureError;
 use crate::secret::noise::Entropy;
 use crate::spec::{Budget, Format, Spec, Unit};
 use crate::watch::Watch;
+use std::fs;
 use std::path::Path;
 
 /// What is made of a spec.
@@ -133,7 +135,7 @@ impl Job {
         }
     }
 
-    /// Writes the whole release once with zeros in place of everything that is measured, reads it as its readers will, and throws it
+    /// Writes the whole release once with zeros in place of everything that is measured, reads and verifies it as its readers will, and throws it
     /// away. Whatever would keep a real one from being written or read (a plan its readers refuse, too many sections, a manifest that
     /// is too long) shows here, before data is opened and anything is charged. `day` is `YYYY-MM-DD`.
     ///
@@ -171,6 +173,18 @@ impl Job {
             let sealed = writer.seal(input, &key)?;
             let release = Release::open(&sealed.path)?.watched(watch);
             release.plan(&release.cube()?)?;
+            // All copies have one spec, one list of recipients and the same blocks.
+            let outermost = copy == 0 || copy + 1 == draft.copies();
+            // A draft that nobody has confirmed is planned, and never released.
+            if outermost
+                && spec.confirmed().is_ok()
+                && let Some(check) = audit::fails(&release)?
+            {
+                return Err(CompileError::Unverifiable(check.what, check.detail));
+            }
+            // Of a thousand copies no folder grows long.
+            drop(release);
+            let _ = (fs::remove_file(&sealed.path), fs::remove_file(&sealed.minisig));
         }
         Ok(())
     }

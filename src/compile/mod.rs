@@ -88,6 +88,9 @@ pub enum CompileError {
         "no reader could answer from this release: {0}\nmeasure smaller tables, or leave out the `[[zero]]` conditions"
     )]
     Unanswerable(#[from] RecoverError),
+    /// What `verify` would not let pass.
+    #[error("a release of this plan would not be verified: {0}: {1}")]
+    Unverifiable(String, String),
     /// Less memory than it may take.
     #[error(
         "a release of this plan may take {} MB, more than the limit of {}: raise it, use fewer threads, or ask for smaller tables",

@@ -93,7 +93,7 @@ fn measured(cube: &Cube, plans: &[Plan], seed: u64) -> Vec<Vec<Vec<i64>>> {
 
 /// The cube over whose levels a plan speaks.
 fn cube_of(spec: &Spec, plan: &Plan) -> Cube {
-    spec.planned(plan).cube.clone()
+    (*spec.planned(plan).cube).clone()
 }
 
 /// The law of one integer's noise, with every scale so many times as wide.

@@ -612,3 +612,31 @@ fn counts_are_of_one_spec() {
         assert_eq!(of(&SPEC.replacen(from, to, 1)), own, "{to}");
     }
 }
+
+/// What no reader would let pass is refused before anything is charged: here another spec would be sealed than the one that was planned.
+#[test]
+fn what_would_not_verify_is_refused_in_the_rehearsal() {
+    let honest = spec(SPEC);
+    plan(&honest, Look::Needed, "2026-01-31").unwrap();
+    for (from, to, about) in [
+        ("rho = \"1/2\"", "rho = \"1/3\"", "budgets"),
+        ("range = [0, 9]", "range = [0, 8]", "dimensions"),
+        ("title = \"Shop\"", "title = \"Stop\"", "title"),
+        ("demo = true", "demo = true\nno_such_key = 1", "1 mistakes"),
+    ] {
+        let mut other = honest.clone();
+        assert!(other.source.contains(from), "{from}");
+        other.source = other.source.replace(from, to);
+        let why = plan(&other, Look::Needed, "2026-01-31").unwrap_err().to_string();
+        assert!(why.contains("would not be verified: spec") && why.contains(about), "{why}");
+    }
+    let copies = "[[recipient]]\nname = \"a\"\nrho = \"1/2\"\n[[recipient]]\nname = \"b\"\nrho = \"1/4\"\n";
+    let mut other = spec(&format!("{SPEC}{copies}"));
+    plan(&other, Look::Needed, "2026-01-31").unwrap();
+    other.source = other.source.replace("\"1/4\"", "\"1/5\"");
+    let why = plan(&other, Look::Needed, "2026-01-31").unwrap_err().to_string();
+    assert!(why.contains("budgets of recipients"), "{why}");
+    // A draft is planned; nothing is released of it.
+    let draft = spec(&SPEC.replace("range = [0, 9]", "range = [0, 9]\nconfirmed = false"));
+    plan(&draft, Look::Needed, "2026-01-31").unwrap();
+}

@@ -74,9 +74,11 @@ impl AxisGains {
             }
             average.iter_mut().for_each(|a| *a /= total);
             mean.push(average);
-            let first = |lump: usize| lump_of[r].iter().position(|&l| l as usize == lump).unwrap_or(0) as u32;
-            let of = |(lump, norms)| Kind { norms, at: (first(lump), first(lump)) };
-            kinds.push(norms.into_iter().enumerate().map(of).collect());
+            // The first node of each lump.
+            let mut first = vec![0; norms.len()];
+            lump_of[r].iter().enumerate().rev().for_each(|(node, &lump)| first[lump as usize] = node as u32);
+            kinds
+                .push(norms.into_iter().zip(first).map(|(norms, at)| Kind { norms, at: (at, at) }).collect());
         }
         let live = axis.rungs.iter().map(|r| !r.adds_nothing()).collect();
         let mut rung_of = vec![0; levels];

@@ -279,7 +279,7 @@ impl Wishes<'_> {
         }
         let different = factors.iter().collect::<BTreeSet<_>>().len();
         let few = different * plan.rows().workload.len() <= MOST_LAWS;
-        let margins = alike(&factors, &plans, |p| worst(request, p).filter(|_| few).map(|w| w.0));
+        let margins = alike(&factors, &plans, |p| few.then(|| worst(request, p)).flatten().map(|w| w.0));
         Ok(Copies { plans, costs, margins, joint, joint_budget })
     }
 

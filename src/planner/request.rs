@@ -22,7 +22,7 @@ pub struct Summed {
 #[derive(Debug, Clone)]
 pub struct Request {
     /// The dimensions.
-    pub cube: Cube,
+    pub cube: Arc<Cube>,
     /// The tables asked for.
     pub workload: Vec<Table>,
     /// The kind of noise.
@@ -66,9 +66,9 @@ pub struct Request {
 
 impl Request {
     /// Tables at a budget, with everything else as a spec has it that says nothing of it.
-    pub fn new(cube: Cube, workload: Vec<Table>, noise: Noise, budget: Rational) -> Request {
+    pub fn new(cube: impl Into<Arc<Cube>>, workload: Vec<Table>, noise: Noise, budget: Rational) -> Request {
         Request {
-            cube,
+            cube: cube.into(),
             targets: vec![None; workload.len()],
             workload,
             noise,

@@ -71,7 +71,10 @@ impl Sink {
         let left = self.room.checked_sub(room(finest, nodes));
         if left.is_none() {
             let why = "the dimensions and their levels have too many categories together";
-            let wrong = Diagnostic::at(at.clone(), why).label("no room is left for these");
+            let help = format!(
+                "planning takes about {NODE} bytes for each category of each level; declare fewer, or coarser ones"
+            );
+            let wrong = Diagnostic::at(at.clone(), why).label("no memory is left for these").help(help);
             if !self.diagnostics.iter().any(|d| d.message == why) {
                 self.push(wrong);
             }
@@ -107,9 +110,15 @@ impl Sink {
     }
 }
 
-/// What a level of so many nodes over so many finest categories takes while it is read: a number for each of those, a label for each node.
+/// The bytes that planning takes for a category of a level: its label and bounds, the same in the tree of halves that wavelets are measured on,
+/// and its place on the axes of both.
+const NODE: u64 = 400;
+/// And for the group of one finest category.
+const GROUPED: u64 = 16;
+
+/// The bytes that a level of so many nodes over so many finest categories takes until it is planned.
 pub(super) fn room(finest: usize, nodes: usize) -> u64 {
-    finest as u64 + 8 * nodes as u64
+    GROUPED * finest as u64 + NODE * nodes as u64
 }
 
 /// Every mistake of a spec, in the order of the file.

@@ -266,6 +266,11 @@ fn domain(fields: &Fields<'_, '_>, files: &mut Files<'_>, sink: &mut Sink) -> Op
             Finest { level_name: Some(finest_name), ..labelled(labels, coarser) }
         }
     };
+    if matches!(key, "categories" | "bins" | "hierarchy") {
+        let (n, levels) = (finest.labels.len(), &finest.partitions);
+        let nodes = levels.iter().map(|l| l.labels.len()).sum::<usize>() + n;
+        sink.takes(&value.span(), (levels.len() + 1) * n, nodes)?;
+    }
     let what = format!("`{key}`");
     if finest.labels.is_empty() {
         let diagnostic = Diagnostic::at(value.span(), format!("{what} is empty"));

@@ -207,10 +207,10 @@ pub fn parse(
     parse_within(source, origin, MOST_ROOM, read_file)
 }
 
-/// How much the dimensions of a spec may take while they are read, as [`size`] counts it.
-const MOST_ROOM: u64 = 1 << 27;
+/// The bytes that the dimensions of a spec may take until it is planned, as [`size`] counts them.
+const MOST_ROOM: u64 = 1 << 30;
 
-/// What the dimensions of a cube take in a spec.
+/// The bytes that the dimensions of a cube take from when a spec is read until it is planned.
 pub fn size(cube: &Cube) -> u64 {
     let of = |d: &crate::cube::Dimension| {
         let finest = d.levels.last().map_or(0, |l| l.len());
@@ -227,7 +227,7 @@ pub fn parse_within(
     room: u64,
     read_file: impl Fn(&str) -> std::io::Result<Vec<u8>>,
 ) -> Result<Spec, SpecErrors> {
-    let mut sink = Sink::new(origin.display().to_string(), source.to_owned(), room.min(MOST_ROOM));
+    let mut sink = Sink::new(origin.display().to_string(), source.to_owned(), room);
     let (document, errors) = DeTable::parse_recoverable(source);
     let syntax = syntax_errors(source, &errors, &mut sink);
     if syntax {
@@ -366,7 +366,7 @@ fn whole_spec(
         recipients: recipients?,
         data,
         privacy: privacy?,
-        cube,
+        cube: cube.into(),
         columns,
         workload: asked.tables,
         amounts: amounts?,

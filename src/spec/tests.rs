@@ -166,10 +166,10 @@ fn dates() {
     };
     assert!(refused("visit.month < '2024-01-15'").contains("visit.month 2024-01 lies across 2024-01-15"));
     assert!(refused("visit < 'spring'").contains("'spring' is no date"));
-    // One day, and all of them.
-    for dates in ["[\"2024-02-29\", \"2024-02-29\"]", "[\"0000-01-01\", \"9999-12-31\"]"] {
-        let dimension = format!("[[dimension]]\nname = \"d\"\ndates = {dates}");
-        assert!(read(&around(&dimension, "[[table]]\nof = [\"d.year\"]")).is_ok(), "{dates}");
+    // One day, and those of five thousand years; ten thousand would take more memory than a spec may.
+    for (last, fits) in [("0000-01-01", true), ("4999-12-31", true), ("9999-12-31", false)] {
+        let dimension = format!("[[dimension]]\nname = \"d\"\ndates = [\"0000-01-01\", \"{last}\"]");
+        assert_eq!(read(&around(&dimension, "[[table]]\nof = [\"d.year\"]")).is_ok(), fits, "{last}");
     }
 }
 

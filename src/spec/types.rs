@@ -44,7 +44,7 @@ pub struct Spec {
     /// Who is protected and how well.
     pub privacy: Privacy,
     /// Dimensions and their levels.
-    pub cube: Cube,
+    pub cube: Arc<Cube>,
     /// How each dimension is read from the data, parallel to `cube.dimensions`.
     pub columns: Vec<Column>,
     /// The tables asked for, each once.

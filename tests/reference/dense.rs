@@ -122,7 +122,7 @@ pub(crate) fn written(rows: &Rows, cells: usize) -> DMatrix<f64> {
 
 /// The cube whose levels a plan speaks of.
 pub(crate) fn cube_of_plan(cube: &Cube, plan: &Plan) -> Cube {
-    if plan.measure.refines(&plan.rows().workload) { cube.refined().cube } else { cube.clone() }
+    if plan.measure.refines(&plan.rows().workload) { (*cube.refined().cube).clone() } else { cube.clone() }
 }
 
 /// The integers in one unit of a block.

@@ -4,11 +4,12 @@
 //! halves follow the order of the categories, so ranges of ordered ones take few of them.
 
 use super::{Bounds, Categories, Cube, Cuboid, Dimension};
+use std::sync::Arc;
 
 /// A cube whose levels include all halves, and where the levels of the cube before have gone.
 pub struct Refined {
     /// The cube.
-    pub cube: Cube,
+    pub cube: Arc<Cube>,
     /// For each dimension and level of the cube before, the level it is now.
     pub levels: Vec<Vec<usize>>,
 }
@@ -24,7 +25,7 @@ impl Cube {
     /// With halves between all levels.
     pub fn refined(&self) -> Refined {
         let (dimensions, levels) = self.dimensions.iter().map(halved).unzip();
-        Refined { cube: Cube { dimensions }, levels }
+        Refined { cube: Arc::new(Cube { dimensions }), levels }
     }
 }
 

@@ -8,10 +8,11 @@ use super::gls::Parts;
 use super::{RecoverError, Source};
 use crate::cube::{Cube, Cuboid, Frame};
 use crate::plan::{Plan, limits};
+use std::sync::Arc;
 
 /// A channel of a plan with its numbers.
 pub(super) struct Context<S> {
-    pub cube: Cube,
+    pub cube: Arc<Cube>,
     /// The plan of this channel [alone](Plan::alone).
     pub plan: Plan,
     /// The number that its first measurement has in the source.
@@ -27,7 +28,7 @@ pub(super) struct Context<S> {
 }
 
 impl<S: Source> Context<S> {
-    pub(super) fn new(cube: Cube, plan: Plan, first: usize, source: S) -> Context<S> {
+    pub(super) fn new(cube: Arc<Cube>, plan: Plan, first: usize, source: S) -> Context<S> {
         let frame = Frame::new(&cube, &plan.levels);
         let balanced = frame.is_balanced();
         let blocks = plan.only().measurements.iter().map(|m| m.block.checked_values(&frame));

@@ -10,6 +10,7 @@ use crate::cube::{Axis, Cube, Cuboid, Frame};
 use crate::law::{ErrorLaw, NoiseLaw, Term};
 use crate::plan::{Block, Plan, Subject, limits};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The estimates of one channel of a release, recovered on demand.
 pub struct Recovery<S> {
@@ -27,14 +28,19 @@ pub struct Recovery<S> {
 
 impl<S: Source> Recovery<S> {
     /// Prepares to recover the rows of measurements made by `plan`.
-    pub fn new(cube: Cube, plan: Plan, source: S) -> Result<Recovery<S>, RecoverError> {
+    pub fn new(cube: impl Into<Arc<Cube>>, plan: Plan, source: S) -> Result<Recovery<S>, RecoverError> {
         Recovery::of(&Subject::Rows, cube, plan, source)
     }
 
     /// The same of any channel of the plan.
-    pub fn of(subject: &Subject, cube: Cube, plan: Plan, source: S) -> Result<Recovery<S>, RecoverError> {
+    pub fn of(
+        subject: &Subject,
+        cube: impl Into<Arc<Cube>>,
+        plan: Plan,
+        source: S,
+    ) -> Result<Recovery<S>, RecoverError> {
         let first = plan.numbers(subject).start;
-        let context = Context::new(cube, plan.alone(subject), first, source);
+        let context = Context::new(cube.into(), plan.alone(subject), first, source);
         let (frame, plan) = (&context.frame, &context.plan);
         let mut lumps = vec![true; frame.axes.len()];
         let mut prunes = vec![false; frame.axes.len()];

@@ -68,7 +68,7 @@ pub(in crate::secret) fn spec(columns: impl IntoIterator<Item = (Dimension, Colu
             budget: Budget::Rho(Rational::ONE),
             cut_units: None,
         },
-        cube: Cube { dimensions },
+        cube: Cube { dimensions }.into(),
         columns,
         workload: Vec::new(),
         targets: Vec::new(),
