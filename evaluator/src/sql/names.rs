@@ -140,9 +140,8 @@ impl<'a> Names<'a> {
     fn unknown(&self, name: &str) -> SqlError {
         if let Some(amount) = self.quantities.iter().find(|q| q.name.eq_ignore_ascii_case(name)) {
             let name = quoted(&amount.name);
-            return SqlError::new(format!("{name} is an amount: rows are not told apart by it")).help(format!(
-                "possible are SUM({name}), AVG({name}) and COUNT({name}), also within a CASE; ranges of it need a dimension with `bins`"
-            ));
+            return SqlError::new(format!("{name} is an amount: rows are not told apart by it"))
+                .help("possible are SUM, AVG and COUNT of it, also within a CASE");
         }
         let all = self.all();
         // A level named without its dimension is the likeliest slip: `band` for `age.band`.
