@@ -40,7 +40,7 @@ pub(super) struct Chain<'a> {
 
 impl<'a> Chain<'a> {
     /// Of each attribute its own table is known, as records are drawn from it at first.
-    pub fn new(shape: &'a Shape, way: Way) -> Chain<'a> {
+    pub(super) fn new(shape: &'a Shape, way: Way) -> Chain<'a> {
         let finest = |t: &Target| shape.attributes.iter().any(|a| t.columns == [a.columns[0]]);
         let one = |t: &Target| {
             let most = t.estimates.iter().fold(1.0f32, |m, e| m.max(*e));
@@ -52,13 +52,13 @@ impl<'a> Chain<'a> {
     }
 
     /// Every record draws all its attributes anew, and θ moves. Says whether it came to its end.
-    pub fn sweep(&mut self, nodes: &mut Nodes, sweep: usize, watch: &Watch) -> bool {
+    pub(super) fn sweep(&mut self, nodes: &mut Nodes, sweep: usize, watch: &Watch) -> bool {
         let eta = ETA * (AFTER / (sweep + 1) as f32).min(1.0);
         self.each(nodes, sweep, watch, |chain, nodes, j| chain.learn(nodes, j, eta))
     }
 
     /// Other records, of a chain that begins anew and learns nothing more: where the first has come to an end, they are alike.
-    pub fn second(mut self, rows: usize, sweeps: usize, watch: &Watch) -> Result<Nodes, RecordsError> {
+    pub(super) fn second(mut self, rows: usize, sweeps: usize, watch: &Watch) -> Result<Nodes, RecordsError> {
         self.way = Way { seed: !self.way.seed, rows, ..self.way };
         let mut nodes = start::start(self.shape, rows, self.way.seed, self.way.threads)?;
         for sweep in 0..sweeps {

@@ -212,7 +212,7 @@ pub(super) struct Sums {
 
 impl Sums {
     /// For an attribute and at most so many records.
-    pub fn new(shape: &Shape, attribute: usize, records: usize) -> Sums {
+    pub(super) fn new(shape: &Shape, attribute: usize, records: usize) -> Sums {
         let one = |size: usize| {
             let row = |_| (0..padded(size)).map(|n| if n < size { 0.0 } else { NEVER });
             (0..records).flat_map(row).collect()
@@ -222,7 +222,12 @@ impl Sums {
     }
 
     /// Adds up what the views say of each node, given the other attributes of the records.
-    pub fn add_up(&mut self, views: &[View], nodes: &Nodes, records: impl Iterator<Item = usize> + Clone) {
+    pub(super) fn add_up(
+        &mut self,
+        views: &[View],
+        nodes: &Nodes,
+        records: impl Iterator<Item = usize> + Clone,
+    ) {
         self.of.iter_mut().zip(&self.empty).for_each(|(to, from)| to.copy_from_slice(from));
         for view in views {
             let to = self.of[view.level].chunks_exact_mut(view.size).zip(records.clone());

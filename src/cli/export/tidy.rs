@@ -58,7 +58,7 @@ pub(crate) fn figures(groups: &[Group], level: f64) -> Vec<ResultFigure> {
 
 impl Tidy {
     /// Recovers a table.
-    pub(crate) fn new(
+    pub(super) fn new(
         answers: &Answers,
         levels: &[Level],
         level: f64,
