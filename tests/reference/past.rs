@@ -41,7 +41,7 @@ pub(crate) fn opened_over(text: &str, key: &SigningKey) -> Vec<u8> {
     released(text, &("a,b,c\n".to_owned() + &rows), key)
 }
 
-fn released(text: &str, rows: &str, key: &SigningKey) -> Vec<u8> {
+pub(crate) fn released(text: &str, rows: &str, key: &SigningKey) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("rows.csv");
     std::fs::write(&data, rows).unwrap();

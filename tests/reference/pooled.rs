@@ -1,7 +1,7 @@
 //! Several releases asked together, against dense least squares over all that any of them measured: random specs and sets of releases.
 
 use crate::dense::{Measured, blue_covariance, blue_estimate};
-use crate::past::{all_of, opened_over, row, shown};
+use crate::past::{all_of, opened_over, released, row, shown};
 use margins::answer::{Answers, Options, Several, linear};
 use margins::numeric::dice::Dice;
 use margins::numeric::tries::tries;
@@ -150,4 +150,41 @@ fn three_times_one_count_less_another() {
     let (one, two, three) = (error(&[0]), error(&[0, 2]), error(&[0, 1, 2]));
     println!("{one} {two} {three}");
     assert!(one > two && two > three, "{one} {two} {three}");
+}
+
+/// Nodes of two trees have weights: noises are as wide as their coefficients are small, and none of them is a trace.
+#[test]
+fn noises_under_weights_are_no_traces() {
+    let key = SigningKey::from_text(&keygen(None).unwrap().secret, None).unwrap();
+    let rows: String = (0..300).map(|i| format!("{},{}\n", i % 3, i * 5 % 3)).collect();
+    let of = |name: &str, rho: &str, what: &str| {
+        let dimension = |name: &str| {
+            format!(
+                "[[dimension]]\nname = \"{name}\"\nrange = [0, 2]\nlevels = [{{ name = \"group\", width = 2 }}]\n"
+            )
+        };
+        let text = format!(
+            "name = \"{name}\"\ntitle = \"Trees\"\n[dataset]\nid = \"people\"\n[privacy]\nunit = \"row\"\n\
+             rho = \"{rho}\"\n{}{}{what}",
+            dimension("b"),
+            dimension("c")
+        );
+        let bytes = released(&text, &("b,c\n".to_owned() + &rows), &key);
+        Answers::from_release(margins::release::Release::from_bytes(bytes).unwrap()).unwrap()
+    };
+    let tables = "[[table]]\nof = [\"b\", \"c\"]\n[[table]]\nof = [\"c.group\", \"b.group\"]\n[strategy]\nmeasure = \"residual\"\n";
+    let asked = "[asked]\nqueries = [\"SELECT COUNT(*) FROM q WHERE b = 0 AND c = 0\", \"SELECT COUNT(*) FROM q WHERE b = 2\"]\n";
+    let all = vec![of("w", "1/5", tables), of("q", "1", asked)];
+    let cube = all[0].cube().clone();
+    let blocks: Vec<Measured> = all.iter().flat_map(all_of).map(|(block, _)| block).collect();
+    let several = Several::new(all).unwrap();
+    for sql in [
+        "SELECT COUNT(*) AS n FROM w WHERE b = 0",
+        "SELECT 1000 * COUNT(*) FILTER (WHERE b = 0 AND c = 0) + COUNT(*) FILTER (WHERE b = 1) AS n FROM w",
+    ] {
+        let figures = linear::figures(&Query::parse(sql, &cube).unwrap(), &cube).unwrap();
+        let best = blue_covariance(&blocks, &row(&figures[0].filter, &cube))[(0, 0)].sqrt();
+        let told = shown(&several.ask(sql, &Options::at(0.95)).unwrap().rows[0]).std_error;
+        assert!((told / best - 1.0).abs() < 1e-6, "{sql}: {told} {best}");
+    }
 }

@@ -81,6 +81,11 @@ pub fn laplace_variance(b: f64) -> f64 {
 }
 
 impl NoiseLaw {
+    /// The root of the variance.
+    pub fn std(&self) -> f64 {
+        libm::sqrt(self.variance())
+    }
+
     /// The exact variance.
     pub fn variance(&self) -> f64 {
         match *self {

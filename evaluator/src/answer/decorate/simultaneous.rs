@@ -106,12 +106,14 @@ fn noises(
     let mut all: Vec<(Noise, Vec<f64>)> = law.noises().map(of_figures).collect();
     // What cancels in exact arithmetic leaves a trace in floating point; such a trace is no noise.
     let mut most = vec![0.0f64; answered.len()];
-    for (_, own) in &all {
-        most.iter_mut().zip(own).for_each(|(m, c)| *m = m.max(c.abs()));
+    for (noise, own) in &all {
+        let std = noise.law.std();
+        most.iter_mut().zip(own).for_each(|(m, c)| *m = m.max(c.abs() * std));
     }
-    for (_, own) in &mut all {
+    for (noise, own) in &mut all {
+        let std = noise.law.std();
         for ((c, most), a) in own.iter_mut().zip(&most).zip(answered) {
-            if c.abs() <= 1e-13 * most || a.std_error == 0.0 {
+            if c.abs() * std <= 1e-13 * most || a.std_error == 0.0 {
                 *c = 0.0;
             }
         }

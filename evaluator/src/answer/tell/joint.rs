@@ -150,10 +150,14 @@ impl JointLaw {
         if self.sums.is_some() {
             return Err(LawError::Method("a projection's errors have no exact law"));
         }
-        // What cancels in exact arithmetic leaves a trace in floating point; such a trace is no noise.
-        let most = self.coefficients.iter().fold(0.0f64, |m, c| m.max(c.abs()))
-            * weights.iter().fold(0.0f64, |m, w| m.max(w.abs()));
-        let real = |t: &Term| t.coefficient.abs() > 1e-14 * most || !t.coefficient.is_finite();
+        // What cancels in exact arithmetic leaves a trace in floating point; such a trace is no noise. What counts is how far it moves
+        // the figure: where nodes have weights noises are as wide as their coefficients are small.
+        let reach =
+            |(noise, own): (&Noise, &[f64])| noise.law.std() * own.iter().fold(0.0f64, |m, c| m.max(c.abs()));
+        let most =
+            self.noises().map(reach).fold(0.0, f64::max) * weights.iter().fold(0.0f64, |m, w| m.max(w.abs()));
+        let real =
+            |t: &Term| t.coefficient.abs() * t.noise.std() > 1e-14 * most || !t.coefficient.is_finite();
         ErrorLaw::new(self.terms(weights).map(|(_, t)| t).filter(real).collect())
     }
 
@@ -291,15 +295,18 @@ impl JointLaw {
                 noises.push((Noise { release: *release, ..*noise }, figures.iter().map(mixed).collect()));
             }
         }
-        // What cancels in exact arithmetic leaves a trace in floating point; such a trace is no noise.
+        // What cancels in exact arithmetic leaves a trace in floating point; such a trace is no noise. What counts is how far it moves
+        // the figure: where nodes have weights noises are as wide as their coefficients are small.
         let mut most = vec![0.0f64; width];
-        for (_, own) in &noises {
-            most.iter_mut().zip(own).for_each(|(m, c)| *m = m.max(c.abs()));
+        for (noise, own) in &noises {
+            let std = noise.law.std();
+            most.iter_mut().zip(own).for_each(|(m, c)| *m = m.max(c.abs() * std));
         }
-        for (_, own) in &mut noises {
+        for (noise, own) in &mut noises {
+            let std = noise.law.std();
             own.iter_mut()
                 .zip(&most)
-                .filter(|(c, most)| c.abs() <= 1e-10 * **most)
+                .filter(|(c, most)| c.abs() * std <= 1e-10 * **most)
                 .for_each(|(c, _)| *c = 0.0);
         }
         JointLaw::new(width, noises).with_slack(slack)

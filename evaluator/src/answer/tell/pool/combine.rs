@@ -455,8 +455,9 @@ impl Solved<'_> {
             terms.extend(told.law.terms(weights).map(|(_, term)| term));
         }
         // What cancels in exact arithmetic leaves a trace in floating point; such a trace is no noise.
-        let most = terms.iter().fold(0.0f64, |m, t| m.max(t.coefficient.abs()));
-        terms.retain(|t| t.coefficient.abs() > 1e-10 * most);
+        let reach = |t: &Term| t.coefficient.abs() * t.noise.std();
+        let most = terms.iter().map(reach).fold(0.0, f64::max);
+        terms.retain(|t| reach(t) > 1e-10 * most);
         Ok(Some(Best { estimate, law: ErrorLaw::new(terms)? }))
     }
 }
