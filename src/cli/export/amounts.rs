@@ -8,13 +8,13 @@ use crate::render::{ResultCell, ResultFigure};
 use crate::sql::{quoted, quoted_level};
 
 /// Which tables a release has, of counts and of the sums of numbers.
-pub(super) struct Summed<'a> {
+pub(crate) struct Summed<'a> {
     answers: &'a Answers,
     plan: Plan,
 }
 
 /// One figure of every cell of a table.
-pub(super) struct Measure {
+pub(crate) struct Measure {
     /// `SUM(income)`
     pub name: String,
     pub cells: Vec<ResultFigure>,
