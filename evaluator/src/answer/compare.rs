@@ -106,6 +106,7 @@ pub(super) fn compare(parties: &[Party<'_>], options: &Options) -> Result<Result
     }
     let releases = parties.iter().flat_map(|p| p.teller.releases());
     releases.flat_map(|r| r.told()).for_each(|note| notes.add(note));
+    asked.aggregates.iter().filter_map(|a| a.subject.quantity()).for_each(|q| notes.add(q.note()));
     table.notes = notes.0;
     Ok(table)
 }

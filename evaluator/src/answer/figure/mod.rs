@@ -18,6 +18,7 @@ pub(super) use ratio::Part;
 use crate::answer::tell::joint::{How, JointLaw, Solved};
 use crate::answer::tell::{MOST_WIDER, Told};
 use crate::answer::whole::whole_ends;
+use crate::cube::Summand;
 use crate::law::LawError;
 use crate::posterior::{Alternative, p_value};
 use crate::render::ResultFigure;
@@ -148,7 +149,8 @@ impl Figure {
             && numerator.terms.iter().all(|&(i, c)| weights(i).all(|w| (w * c).fract() == 0.0));
         let count = whole
             && numerator.constant == 0.0
-            && matches!(numerator.terms[..], [(i, 1.0)] if weights(i).all(|w| *w == 0.0 || *w == 1.0));
+            && matches!(numerator.terms[..], [(i, 1.0)] if weights(i).all(|w| *w == 0.0 || *w == 1.0)
+                && !matches!(aggregates.get(i).map(|a| &a.subject), Some(Summand::Sum(_))));
         Figure { numerator, denominator, whole, count }
     }
 
@@ -316,4 +318,33 @@ impl Figure {
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cube::{Filter, NoValue, Quantity};
+
+    /// From -300 to 300 in steps of 2 a sum is its whole numbers, once each: no units all the same, so no prior of counts fits it.
+    #[test]
+    fn a_sum_is_no_count() {
+        let quantity = Arc::new(Quantity {
+            name: "pay".into(),
+            low: -300,
+            high: 300,
+            step: 2,
+            places: 0,
+            missing: NoValue::Skip,
+            unit: None,
+            description: None,
+        });
+        for (subject, count) in [
+            (Summand::Rows, true),
+            (Summand::Valued(quantity.clone()), true),
+            (Summand::Sum(quantity.clone()), false),
+        ] {
+            let aggregates = [Aggregate { subject, ..Aggregate::rows(Filter::everything(), None) }];
+            assert_eq!(Figure::new(&Expr::Aggregate(0), &aggregates).unwrap().is_count(), count);
+        }
+    }
 }
