@@ -8,21 +8,21 @@ use crate::render::{ResultCell, ResultFigure};
 use crate::sql::{quoted, quoted_level};
 
 /// Which tables a release has, of counts and of the sums of numbers.
-pub(crate) struct Summed<'a> {
+pub(crate) struct SummedBeside<'a> {
     answers: &'a Answers,
     plan: Plan,
 }
 
 /// One figure of every cell of a table.
-pub(crate) struct Measure {
+pub(crate) struct TidyMeasure {
     /// `SUM(income)`
     pub name: String,
     pub cells: Vec<ResultFigure>,
 }
 
-impl<'a> Summed<'a> {
-    pub(crate) fn new(answers: &'a Answers) -> Result<Summed<'a>, Failure> {
-        Ok(Summed { answers, plan: answers.release().plan(answers.cube())? })
+impl<'a> SummedBeside<'a> {
+    pub(crate) fn new(answers: &'a Answers) -> Result<SummedBeside<'a>, Failure> {
+        Ok(SummedBeside { answers, plan: answers.release().plan(answers.cube())? })
     }
 
     /// Every table that was asked for, once.
@@ -39,7 +39,7 @@ impl<'a> Summed<'a> {
     }
 
     /// What is told of each cell beside its count: of every number whose sums were asked for at least as finely.
-    pub(crate) fn beside(&self, levels: &[Level], level: f64) -> Result<Vec<Measure>, Failure> {
+    pub(crate) fn beside(&self, levels: &[Level], level: f64) -> Result<Vec<TidyMeasure>, Failure> {
         let own = Cuboid::new(levels.iter().copied());
         let asked = |q: &&crate::plan::Table| own.is_below(&q.cuboid);
         let told = self.plan.summed().filter(|(_, tables)| tables.iter().any(|t| asked(&t)));
@@ -66,7 +66,7 @@ impl<'a> Summed<'a> {
                 Some(ResultCell::Figure(figure)) => Some(figure),
                 _ => None,
             });
-            out.push(Measure { name, cells: cells.collect() });
+            out.push(TidyMeasure { name, cells: cells.collect() });
         }
         Ok(out)
     }

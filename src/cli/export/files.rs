@@ -1,7 +1,7 @@
 //! `margins export --format …`: tables as files that other tools know, with a description of them all.
 
 use super::super::{Failure, Outcome, output};
-use super::amounts::Summed;
+use super::amounts::SummedBeside;
 use super::finished::Finisher;
 use super::tidy::{FIGURES, Tidy};
 use super::{Args, FINISHED, Finish, json_stat, sdmx};
@@ -66,7 +66,7 @@ impl Format {
 /// Writes one table or all of them.
 pub(super) fn run(args: &Args, format: Format, answers: &Answers, watch: &Watch) -> Outcome {
     let cube = answers.cube();
-    let summed = Summed::new(answers)?;
+    let summed = SummedBeside::new(answers)?;
     let tables: Vec<Vec<Level>> = match &args.table {
         Some(names) => vec![super::table(cube, names)?],
         None => summed.tables(),
@@ -207,7 +207,7 @@ fn meaning(name: &str) -> &'static str {
 
 /// `datapackage.json` (<https://specs.frictionlessdata.io/data-package/>).
 fn package(
-    summed: &Summed,
+    summed: &SummedBeside,
     answers: &Answers,
     resources: Vec<Value>,
     level: f64,

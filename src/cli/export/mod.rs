@@ -16,7 +16,7 @@ use crate::cube::{Cube, Filter, Level};
 use crate::release::Release;
 use crate::render::{self, ColumnKind, ResultCell, ResultColumn, ResultTable};
 use crate::watch::Watch;
-use amounts::Summed;
+use amounts::SummedBeside;
 use finished::Finisher;
 use std::path::PathBuf;
 
@@ -121,7 +121,7 @@ fn one(args: &Args, answers: &Answers) -> Outcome {
     let group_by = table(answers.cube(), args.table.as_deref().unwrap_or("total"))?;
     let groups = answers.evaluator().aggregate(&Filter::everything(), &group_by)?;
     let estimates: Vec<f64> = groups.iter().map(|g| g.estimate).collect();
-    let summed = Summed::new(answers)?;
+    let summed = SummedBeside::new(answers)?;
     let beside = summed.beside(&group_by, args.level)?;
     let finish = |how| Finisher::new(answers, how)?.table(&group_by, &estimates);
     let finished = args.finish.map(finish).transpose()?;

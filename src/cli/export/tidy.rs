@@ -2,7 +2,7 @@
 
 use super::super::Failure;
 use super::FINISHED;
-use super::amounts::{Measure, Summed};
+use super::amounts::{SummedBeside, TidyMeasure};
 use super::finished::Finisher;
 use crate::answer::{Answers, Group, whole_ends};
 use crate::cube::{Filter, Level};
@@ -63,7 +63,7 @@ impl Tidy {
         levels: &[Level],
         level: f64,
         finisher: Option<&Finisher>,
-        summed: &Summed,
+        summed: &SummedBeside,
     ) -> Result<Tidy, Failure> {
         let cube = answers.cube();
         let beside = summed.beside(levels, level)?;
@@ -78,8 +78,8 @@ impl Tidy {
             f.table(levels, &estimates)
         };
         let finished = finisher.zip(groups.as_ref()).map(finish).transpose()?;
-        let counts = groups.map(|groups| Measure { name: COUNT.into(), cells: figures(&groups, level) });
-        let measures: Vec<Measure> = counts.into_iter().chain(beside).collect();
+        let counts = groups.map(|groups| TidyMeasure { name: COUNT.into(), cells: figures(&groups, level) });
+        let measures: Vec<TidyMeasure> = counts.into_iter().chain(beside).collect();
         // A dimension may be called as a figure is.
         let named = |l: &Level| {
             let name = cube.level_name(*l);
