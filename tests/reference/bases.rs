@@ -1,8 +1,7 @@
 //! Bases of ordered dimensions against dense algebra: prices, predictions, estimates, laws; zeros and exact tables beside them.
 
 use crate::dense::{
-    Measured, Memory, blue_covariance, blue_estimate, grouped, measured, plain, pseudo_inverse, table_matrix,
-    weighted_contrasts,
+    Blue, Measured, Memory, grouped, measured, plain, pseudo_inverse, table_matrix, weighted_contrasts,
 };
 use crate::plans::{planned, request};
 use margins::cube::{Cube, Cuboid, Frame};
@@ -116,10 +115,10 @@ fn predictions_are_those_of_dense_algebra() {
             p.cost.total <= p.plan.budget && p.cost.total.to_f64() > p.plan.budget.to_f64() * (1.0 - 1e-8)
         );
         let blocks = dense(&r.cube, &p.plan);
+        let blue = Blue::new(&blocks, blocks[0].rows.ncols());
         let (mut total, mut weighted, mut most) = (0.0, 0.0, 0.0f64);
         for (table, spread) in r.workload.iter().zip(&p.prediction.tables) {
-            let all =
-                blue_covariance(&blocks, &(queries(&r.cube, table) * table_matrix(&r.cube, &table.cuboid)));
+            let all = blue.covariance(&(queries(&r.cube, table) * table_matrix(&r.cube, &table.cuboid)));
             let sum = all.trace();
             total += sum;
             weighted += table.weight.to_f64() * sum;
@@ -270,10 +269,11 @@ fn estimates_and_laws_are_those_of_dense_algebra() {
                 });
             }
         }
+        let blue = Blue::new(&blocks, blocks[0].rows.ncols());
         for table in &r.workload {
             let all = table_matrix(&r.cube, &table.cuboid);
             let found = recovery.table(&table.cuboid).unwrap();
-            let want = blue_estimate(&blocks, &answers, &all);
+            let want = blue.estimate(&answers, &all);
             let size = want.amax().max(1.0);
             for (a, b) in found.iter().zip(want.iter()) {
                 assert!(
@@ -283,7 +283,7 @@ fn estimates_and_laws_are_those_of_dense_algebra() {
                 );
             }
             let asked = queries(&r.cube, table);
-            let covariance = blue_covariance(&blocks, &(&asked * &all));
+            let covariance = blue.covariance(&(&asked * &all));
             for q in 0..asked.nrows().min(12) {
                 let query: Vec<f64> = asked.row(q).iter().copied().collect();
                 let law = recovery.error_law(&Lumped::whole(&frame), &table.cuboid, query).unwrap();
@@ -470,9 +470,10 @@ fn predictions_count_on_zeros() {
                 }
                 assert!(i < r.workload.len());
             }
+            let blue = Blue::new(&blocks, blocks[0].rows.ncols());
             for (table, spread) in r.workload.iter().zip(&p.prediction.tables) {
                 let query = queries(&r.cube, table) * table_matrix(&r.cube, &table.cuboid);
-                let all = blue_covariance(&blocks, &query);
+                let all = blue.covariance(&query);
                 let (mean, max) = (all.trace() / all.nrows() as f64, all.diagonal().max());
                 let same = |a: f64, b: f64| (a - b).abs() < 1e-5 * b + 100.0 * KNOWN;
                 assert!(

@@ -259,32 +259,51 @@ fn jacobi(mut m: DMatrix<f64>) -> (DVector<f64>, DMatrix<f64>) {
     (m.diagonal(), vectors)
 }
 
-/// Variance matrix of the best linear unbiased estimate of `query · x` from all blocks, by pseudo-inverses.
-pub(crate) fn blue_covariance(blocks: &[Measured], query: &DMatrix<f64>) -> DMatrix<f64> {
-    let n = query.ncols();
-    let mut information = DMatrix::<f64>::zeros(n, n);
-    for b in blocks {
-        let weight = pseudo_inverse(&b.covariance);
-        information += b.rows.transpose() * weight * &b.rows;
-    }
-    query * pseudo_inverse(&information) * query.transpose()
+/// Generalised least squares over measurements of independent errors, for any number of queries.
+pub(crate) struct Blue<'a> {
+    blocks: &'a [Measured],
+    weights: Vec<DMatrix<f64>>,
+    inverse: DMatrix<f64>,
 }
 
-/// The best linear unbiased estimate itself.
+impl<'a> Blue<'a> {
+    /// Of so many unknown counts.
+    pub(crate) fn new(blocks: &'a [Measured], n: usize) -> Blue<'a> {
+        let weights: Vec<DMatrix<f64>> = blocks.iter().map(|b| pseudo_inverse(&b.covariance)).collect();
+        let mut information = DMatrix::<f64>::zeros(n, n);
+        for (b, weight) in blocks.iter().zip(&weights) {
+            information += b.rows.transpose() * weight * &b.rows;
+        }
+        Blue { blocks, weights, inverse: pseudo_inverse(&information) }
+    }
+
+    /// The covariance of the best linear unbiased estimate of queries.
+    pub(crate) fn covariance(&self, query: &DMatrix<f64>) -> DMatrix<f64> {
+        query * &self.inverse * query.transpose()
+    }
+
+    /// The estimate itself.
+    pub(crate) fn estimate(&self, answers: &[DVector<f64>], query: &DMatrix<f64>) -> DVector<f64> {
+        let mut right = DVector::<f64>::zeros(query.ncols());
+        for ((b, weight), y) in self.blocks.iter().zip(&self.weights).zip(answers) {
+            right += b.rows.transpose() * (weight * y);
+        }
+        query * (&self.inverse * right)
+    }
+}
+
+/// The covariance for these queries alone.
+pub(crate) fn blue_covariance(blocks: &[Measured], query: &DMatrix<f64>) -> DMatrix<f64> {
+    Blue::new(blocks, query.ncols()).covariance(query)
+}
+
+/// Their estimate.
 pub(crate) fn blue_estimate(
     blocks: &[Measured],
     answers: &[DVector<f64>],
     query: &DMatrix<f64>,
 ) -> DVector<f64> {
-    let n = query.ncols();
-    let mut information = DMatrix::<f64>::zeros(n, n);
-    let mut right = DVector::<f64>::zeros(n);
-    for (b, y) in blocks.iter().zip(answers) {
-        let weight = pseudo_inverse(&b.covariance);
-        information += b.rows.transpose() * &weight * &b.rows;
-        right += b.rows.transpose() * weight * y;
-    }
-    query * (pseudo_inverse(&information) * right)
+    Blue::new(blocks, query.ncols()).estimate(answers, query)
 }
 
 /// The variance of one integer noise, by summing its law. A Gaussian as wide as those of bases are has its parameter's, to all digits.

@@ -1,7 +1,7 @@
 //! Rows that an agency wrote itself: estimates, variances and what can be estimated at all, by pseudo-inverses.
 
 use crate::answers::{Bits, Case, answers, case, cell_at, query_matrix};
-use crate::dense::{blue_covariance, blue_estimate, table_matrix};
+use crate::dense::{Blue, table_matrix};
 use crate::plans::request;
 use margins::answer::Evaluator;
 use margins::cube::Filter;
@@ -86,8 +86,9 @@ proptest! {
         let plan = planned.plan;
         let (values, dense, mut blocks) = answers(&cube, &plan, case.noise);
         if plan.zeros.is_empty() {
+            let blue = Blue::new(&blocks, blocks[0].rows.ncols());
             for (table, spread) in plan.rows().workload.iter().zip(&planned.prediction.tables) {
-                let v = blue_covariance(&blocks, &table_matrix(&cube, &table.cuboid)).diagonal();
+                let v = blue.covariance(&table_matrix(&cube, &table.cuboid)).diagonal();
                 prop_assert!((spread.mean / v.mean() - 1.0).abs() < 1e-7, "mean {} is not {}", spread.mean, v.mean());
                 prop_assert!((spread.max / v.max() - 1.0).abs() < 1e-7, "max {} is not {}", spread.max, v.max());
             }
@@ -100,6 +101,7 @@ proptest! {
         for b in &mut blocks {
             b.rows *= DMatrix::from_diagonal(&filled);
         }
+        let blue = Blue::new(&blocks, filled.len());
         let all: Vec<_> = blocks.iter().flat_map(|b| b.rows.row_iter()).collect();
         let all = DMatrix::from_rows(&all);
         let of = plan.rows().measurements[0].block.cuboid().clone();
@@ -123,8 +125,8 @@ proptest! {
                 }
             };
             prop_assert!(!open, "answered what nothing tells");
-            let estimates = blue_estimate(&blocks, &dense, &q);
-            let variances = blue_covariance(&blocks, &q).diagonal();
+            let estimates = blue.estimate(&dense, &q);
+            let variances = blue.covariance(&q).diagonal();
             prop_assert_eq!(groups.len(), q.nrows());
             for (g, (e, v)) in groups.iter().zip(estimates.iter().zip(variances.iter())) {
                 prop_assert!((g.estimate - e).abs() < 1e-5 * (1.0 + e.abs()), "{} is not {e}", g.estimate);
@@ -140,7 +142,7 @@ proptest! {
             match evaluator.table(cuboid) {
                 Ok(table) => {
                     prop_assert!(!open);
-                    for (x, e) in table.iter().zip(blue_estimate(&blocks, &dense, &q).iter()) {
+                    for (x, e) in table.iter().zip(blue.estimate(&dense, &q).iter()) {
                         prop_assert!((x - e).abs() < 1e-5 * (1.0 + e.abs()), "{x} is not {e}");
                     }
                 }

@@ -1,7 +1,7 @@
 //! Plans against dense linear algebra and closed forms.
 
 use crate::dense::{
-    Measured, blue_covariance, cube_of_plan, grouped, measured, noise_variance, plain, table_matrix, unit,
+    Blue, Measured, cube_of_plan, grouped, measured, noise_variance, plain, table_matrix, unit,
 };
 use margins::cube::{Cube, Cuboid, Frame};
 use margins::exact::Rational;
@@ -174,9 +174,9 @@ fn predictions_count_on_empty_cells() {
                     // As good as without noise.
                     blocks.push(Measured { rows, covariance: DMatrix::identity(n, n) * 1e-7 });
                 }
+                let blue = Blue::new(&blocks, blocks[0].rows.ncols());
                 for (table, spread) in p.plan.rows().workload.iter().zip(&p.prediction.tables) {
-                    let v =
-                        blue_covariance(&blocks, &without(&table_matrix(&cube, &table.cuboid))).diagonal();
+                    let v = blue.covariance(&without(&table_matrix(&cube, &table.cuboid))).diagonal();
                     assert!(
                         (spread.mean - v.mean()).abs() < 1e-5 * (1.0 + v.mean()),
                         "{measure:?} {noise:?}"
@@ -221,9 +221,10 @@ fn predictions_match_dense_least_squares() {
                     let cube = cube_of_plan(&cube, &p.plan);
                     let blocks = dense_blocks(&cube, &p);
                     let workload = &p.plan.rows().workload;
+                    let blue = Blue::new(&blocks, blocks[0].rows.ncols());
                     for (table, spread) in workload.iter().zip(&p.prediction.tables) {
                         let q = table_matrix(&cube, &table.cuboid);
-                        let v = blue_covariance(&blocks, &q).diagonal();
+                        let v = blue.covariance(&q).diagonal();
                         close(spread.mean, v.mean(), 1e-7);
                         close(spread.max, v.max(), 1e-7);
                     }

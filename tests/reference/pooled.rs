@@ -1,6 +1,6 @@
 //! Several releases asked together, against dense least squares over all that any of them measured: random specs and sets of releases.
 
-use crate::dense::{Measured, blue_covariance, blue_estimate};
+use crate::dense::{Blue, Measured, blue_covariance};
 use crate::past::{all_of, opened_over, released, row, shown};
 use margins::answer::{Answers, Options, Several, linear};
 use margins::numeric::dice::Dice;
@@ -83,6 +83,7 @@ fn any_releases_together_are_the_dense_best() {
             let all = open(n);
             let cube = all[0].cube().clone();
             let (blocks, values): (Vec<Measured>, Vec<DVector<f64>>) = all.iter().flat_map(all_of).unzip();
+            let blue = Blue::new(&blocks, blocks[0].rows.ncols());
             let several = Several::new(all).unwrap();
             for (sql, before) in QUESTIONS.iter().zip(&mut before) {
                 // A narrower interval may be that of some releases: at this level it hardly is.
@@ -93,13 +94,13 @@ fn any_releases_together_are_the_dense_best() {
                 before.resize(figures.len(), None);
                 for ((cells, figure), before) in table.rows.iter().zip(&figures).zip(before) {
                     let q = row(&figure.filter, &cube);
-                    let variance = blue_covariance(&blocks, &q)[(0, 0)];
+                    let variance = blue.covariance(&q)[(0, 0)];
                     let got = shown(cells);
                     let best = (got.std_error / variance.sqrt() - 1.0).abs() < 1e-5;
                     if best {
                         // Of components fewer integers are published than there are rows.
                         if blocks.iter().zip(&values).all(|(b, v)| b.rows.nrows() == v.len()) {
-                            let estimate = blue_estimate(&blocks, &values, &q)[0];
+                            let estimate = blue.estimate(&values, &q)[0];
                             let near = (got.estimate - estimate).abs() < 1e-4 * (1.0 + estimate.abs());
                             assert!(near, "{case} {sql}: {} {estimate}\n{}", got.estimate, texts.join("\n"));
                         }

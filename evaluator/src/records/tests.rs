@@ -1,5 +1,6 @@
 use super::*;
 use crate::numeric::dice::Dice;
+use crate::numeric::tries::tries;
 
 /// Attributes of so many nodes, one level each.
 fn plain(sizes: &[usize]) -> Shape {
@@ -69,7 +70,7 @@ fn largest_entropy(shape: &Shape, cells: &[f64], pairs: &[[usize; 2]]) -> Vec<f6
 #[test]
 fn what_no_table_says_is_as_random_as_it_can_be() {
     let mut dice = Dice::new(5);
-    for sizes in [[3, 2, 4], [2, 2, 2], [5, 3, 3]] {
+    for sizes in [[3, 2, 4], [2, 2, 2], [5, 3, 3]].into_iter().take(tries(1, 3)) {
         let rows = 20_000.0;
         let mut shape = plain(&sizes);
         // Pairs that depend on each other strongly.
@@ -104,6 +105,7 @@ fn what_no_table_says_is_as_random_as_it_can_be() {
 }
 
 #[test]
+#[cfg_attr(debug_assertions, ignore = "long where nothing is optimised: cargo test --release")]
 fn the_chain_comes_to_its_end_and_says_so() {
     // Eight attributes that depend on each other by way of five types, which every pair tells.
     let sizes = [9, 7, 6, 5, 4, 3, 2, 2];
@@ -167,7 +169,7 @@ fn random(dice: &mut Dice) -> (Shape, usize) {
 #[test]
 fn zeros_are_never_broken_and_exact_tables_are_met() {
     let mut dice = Dice::new(11);
-    for round in 0..20 {
+    for round in 0..tries(5, 20) as u64 {
         let (shape, rows) = random(&mut dice);
         let nodes = fitted(&shape, rows, round, 1);
         assert_eq!(report::in_closed(&shape, &nodes, rows), 0, "round {round}");
@@ -210,8 +212,7 @@ fn threads_change_nothing_and_seeds_do() {
     let (shape, rows) = random(&mut Dice::new(3));
     let rows = rows.max(CHUNK + 100);
     let one = fitted(&shape, rows, 9, 1);
-    assert_eq!(one, fitted(&shape, rows, 9, 2));
-    assert_eq!(one, fitted(&shape, rows, 9, 5));
+    assert!([2, 5].into_iter().take(tries(1, 2)).all(|threads| one == fitted(&shape, rows, 9, threads)));
     assert_ne!(one, fitted(&shape, rows, 10, 2));
     // The same on every machine: a change of these is a change of everybody's records.
     let bytes: Vec<u8> = one.iter().flatten().flat_map(|n| n.to_le_bytes()).collect();

@@ -308,7 +308,7 @@ fn sketches_cover() {
 /// fail the test; the normal law with a standard error from the rows' distances, which is fed to it, makes 1 to 2 % so sure.
 #[test]
 fn false_statements_of_sketches_are_not_sure() {
-    for budget in ["1/20", "2", "8"] {
+    for budget in ["2", "1/20", "8"].into_iter().take(tries(1, 3)) {
         let request = Request { sketch: Some(16), size: Size::Rows(16_384), ..request() };
         let design = Request { budget: budget.parse().unwrap(), ..request }.design().unwrap();
         let column = skewed();
