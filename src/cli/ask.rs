@@ -305,7 +305,7 @@ impl<'a> Asker<'a> {
         let question = Question::new(&self.spec, &figures, &together, target)?;
         let mut reply = Reply {
             sql: sql.into(),
-            table: crate::answer::table::empty(target.level),
+            table: ResultTable::new(Vec::new(), Vec::new(), target.level),
             released: None,
             refused: None,
         };

@@ -34,7 +34,7 @@ pub(super) fn asked(
     options: &Options,
 ) -> Result<ResultTable, QueryError> {
     if query.has_quantiles() {
-        return quantile::answer(teller, query, options);
+        quantile::fit(query, options)?;
     }
-    answer(teller, &Question::new(query)?, options)
+    answer(teller, &Question::with_quantiles(query, teller.cube())?, options)
 }

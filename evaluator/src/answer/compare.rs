@@ -21,7 +21,6 @@ use super::notes::{Notes, contributions};
 use super::options::Options;
 use super::question::{self, Question, Row};
 use super::rows::{Sortable, kept};
-use super::table;
 use super::tell::joint::How;
 use super::tell::{Teller, Told};
 use crate::render::Together;
@@ -50,7 +49,7 @@ pub(super) fn compare(parties: &[Party<'_>], options: &Options) -> Result<Result
     let Some(asked) = each.first() else { return Ok(ResultTable::default()) };
     refuse(asked, options)?;
     let (query, cube) = (asked.query, first.teller.cube());
-    let mut table = table::empty(options.level);
+    let mut table = ResultTable::new(Vec::new(), Vec::new(), options.level);
     for (party, asked) in parties.iter().zip(&each) {
         let untrue = caveats::untrue(&*party.teller, asked, options, party.period.as_deref())?;
         let new: Vec<Caveat> = untrue.into_iter().filter(|c| !table.caveats.contains(c)).collect();

@@ -7,7 +7,6 @@ use super::labels::{Labels, Place};
 use super::notes::Notes;
 use super::question::Question;
 use super::rows::{Sortable, kept, rounded};
-use super::table;
 use super::tell::cells;
 use super::tell::tables::MOST_ROWS;
 use crate::cube::{Cube, Cuboid, Filter, Frame, Level, TooIntricate, required_level};
@@ -197,7 +196,7 @@ pub fn table(query: &Query, cube: &Cube, figures: &[Linear], best: &[Best], leve
         format!("{column}: leaves out the units whose {} is {categories}.", l.level)
     });
     left.for_each(|note| notes.add(note));
-    let mut table = table::table(columns, rows, level);
+    let mut table = ResultTable::new(columns, rows, level);
     table.notes = notes.0;
     table
 }

@@ -29,7 +29,6 @@ mod question;
 mod row_builder;
 mod rows;
 mod several;
-pub mod table;
 pub mod tell;
 mod whole;
 

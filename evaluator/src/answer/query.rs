@@ -1,16 +1,15 @@
-//! A query without quantiles, answered by a teller: figures with their intervals, ready to show.
+//! A query answered by a teller: figures with their intervals, ready to show.
 
 use super::caveats;
 use super::decorate::statement::PriorChoice;
 use super::error::QueryError;
-use super::figure::{Figure, Pairs};
+use super::figure::{Figure, Pairs, quantile};
 use super::labels::Labels;
 use super::notes::Notes;
 use super::options::Options;
 use super::question::{self, Question};
 use super::row_builder::RowBuilder;
 use super::rows::{Sortable, kept};
-use super::table;
 use super::tell::joint::How;
 use super::tell::{Errors, Teller};
 use crate::render::ResultTable;
@@ -57,7 +56,7 @@ pub(super) fn answer(
     let labels = Labels::new(asked.query, teller.cube());
     let max_z = together.as_ref().and_then(|t| t.max_z);
     let mut making = RowBuilder::new(asked, labels, options, how, prior, max_z, pairs);
-    let mut table = table::empty(options.level);
+    let mut table = ResultTable::new(Vec::new(), Vec::new(), options.level);
     table.caveats = caveats;
     table.columns = making.columns()?;
     let mut out: Vec<Sortable> = Vec::with_capacity(rows.len());
@@ -79,6 +78,7 @@ pub(super) fn answer(
             .into_iter()
             .for_each(|note| notes.add(note));
     }
+    quantile::say(asked.query, &mut table.methods, &mut notes);
     table.notes = notes.0;
     Ok(table)
 }

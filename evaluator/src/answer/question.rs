@@ -4,9 +4,10 @@
 
 use super::error::QueryError;
 use super::figure::Figure;
+use super::figure::quantile::Quantile;
 use super::labels::{Labels, Place};
 use super::tell::{Family, Teller, Told};
-use crate::cube::Filter;
+use crate::cube::{Cube, Filter};
 use crate::sql::{Aggregate, Portion, Present, Query, SelectColumn, SqlError};
 
 /// A query whose figures are resolved.
@@ -15,22 +16,40 @@ pub(super) struct Question<'a> {
     pub query: &'a Query,
     /// What figures are made of, over the units of all bands.
     pub aggregates: Vec<Aggregate>,
-    /// For each column that is not a label its figure.
+    /// For each column that is neither a label nor a quantile its figure.
     pub figures: Vec<Option<Figure>>,
+    /// For each column that is one its quantile.
+    pub quantiles: Vec<Option<Quantile>>,
     /// The same aggregates over each combination of bands; without bands one, of all units.
     pub portions: Vec<Portion>,
 }
 
 impl<'a> Question<'a> {
     pub(super) fn new(query: &'a Query) -> Result<Question<'a>, QueryError> {
+        match query.has_quantiles() {
+            true => Err(QueryError::Quantile("cannot be asked here")),
+            false => Question::with_quantiles(query, &Cube { dimensions: Vec::new() }),
+        }
+    }
+
+    /// Of a query that may have quantiles of a cube's values.
+    pub(super) fn with_quantiles(query: &'a Query, cube: &Cube) -> Result<Question<'a>, QueryError> {
         let mut aggregates = query.aggregates.clone();
+        let quantiles = query.columns.iter().map(|column| match column {
+            SelectColumn::Quantile { level, p, .. } => {
+                Quantile::new(*level, *p, query, cube, &mut aggregates).map(Some)
+            }
+            _ => Ok(None),
+        });
+        let quantiles = quantiles.collect::<Result<_, _>>()?;
         let count = Aggregate::rows(query.filter.clone(), None);
         let figures = query
             .columns
             .iter()
             .map(|column| match column {
-                SelectColumn::Group { .. } | SelectColumn::Band { .. } => Ok(None),
-                SelectColumn::Quantile { .. } => Err(QueryError::Quantile("cannot be asked here")),
+                SelectColumn::Group { .. } | SelectColumn::Band { .. } | SelectColumn::Quantile { .. } => {
+                    Ok(None)
+                }
                 SelectColumn::Count { .. } => {
                     let at = aggregates.iter().position(|a| *a == count).unwrap_or_else(|| {
                         aggregates.push(count.clone());
@@ -44,7 +63,7 @@ impl<'a> Question<'a> {
             })
             .collect::<Result<_, _>>()?;
         let portions = query.portions(&aggregates).map_err(SqlError::from)?;
-        Ok(Question { query, aggregates, figures, portions })
+        Ok(Question { query, aggregates, figures, quantiles, portions })
     }
 
     /// The same with one more aggregate, the last: the total.

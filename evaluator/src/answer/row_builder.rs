@@ -2,7 +2,7 @@
 
 use super::decorate::prior::{CountPrior, Posteriors};
 use super::error::QueryError;
-use super::figure::{Answered, Basis, ErrorOf, Figure, HIDDEN, Pairs};
+use super::figure::{Answered, Basis, ErrorOf, Figure, Pairs};
 use super::labels::Labels;
 use super::notes::{Notes, contributions};
 use super::open::Answers;
@@ -97,12 +97,17 @@ impl<'a> RowBuilder<'a> {
         self.each &= told.each;
         let (mut cells, mut keys) = (Vec::new(), Vec::with_capacity(asked.figures.len()));
         for (i, figure) in asked.figures.iter().enumerate() {
+            if let Some(Some(quantile)) = asked.quantiles.get(i) {
+                let shown = quantile.of(told, &self.how)?;
+                keys.push(shown.estimate);
+                cells.push(ResultCell::Figure(shown));
+                continue;
+            }
             let Some(figure) = figure else {
                 keys.push(self.labels.rank(i, place));
                 cells.push(ResultCell::Label(self.labels.label(i, place)));
                 continue;
             };
-            let hidden = asked.query.columns.get(i).is_some_and(|c| c.name().starts_with(HIDDEN));
             let answered = match self.max_z.filter(|_| !figure.is_ratio()) {
                 // The simulated errors are those of the best estimates.
                 Some(z) => {
@@ -110,14 +115,11 @@ impl<'a> RowBuilder<'a> {
                     figure.reaching(&mut answered, z.critical);
                     answered
                 }
-                None if hidden => figure.signs(i, told, &self.how, &mut self.pairs)?,
                 None => figure.answer(i, told, &self.how, &mut self.pairs)?,
             };
             let figure_shown = rounded(asked.query, i, answered.shown());
             keys.push(figure_shown.estimate);
-            if !hidden {
-                self.met[i].saw(figure, told, &answered);
-            }
+            self.met[i].saw(figure, told, &answered);
             cells.push(ResultCell::Figure(figure_shown));
             self.beside(figure, &answered, told, notes, &mut cells)?;
         }

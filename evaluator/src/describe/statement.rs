@@ -66,7 +66,7 @@ impl Shown {
 
 fn table(columns: &[(&str, ColumnKind)], rows: Vec<Vec<ResultCell>>, level: f64) -> ResultTable {
     let column = |&(name, kind): &(&str, ColumnKind)| ResultColumn { name: name.into(), kind };
-    crate::answer::table::table(columns.iter().map(column).collect(), rows, level)
+    ResultTable::new(columns.iter().map(column).collect(), rows, level)
 }
 
 fn tables(of: &Description) -> ResultTable {

@@ -248,7 +248,7 @@ pub fn beside(
             }
         }
     }
-    let mut out = crate::answer::table::table(columns, rows, level);
+    let mut out = ResultTable::new(columns, rows, level);
     if let Some(answer) = answer {
         (out.notes, out.caveats) = (answer.notes, answer.caveats);
     }

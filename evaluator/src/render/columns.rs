@@ -79,11 +79,8 @@ mod tests {
             ]
         };
         let kinds = [ColumnKind::Text, ColumnKind::Integer, ColumnKind::Figure, ColumnKind::Number];
-        let mut table = ResultTable {
-            columns: ["sex", "age", "count", "p"].iter().zip(kinds).map(|(n, k)| column(n, k)).collect(),
-            rows: vec![row("1"), row("2")],
-            ..ResultTable::default()
-        };
+        let shown = ["sex", "age", "count", "p"].iter().zip(kinds).map(|(n, k)| column(n, k)).collect();
+        let mut table = ResultTable::new(shown, vec![row("1"), row("2")], 0.0);
         let found = columns(&table);
         let names: Vec<&str> = found.iter().map(|c| c.name.as_str()).collect();
         assert_eq!(names, ["sex", "age", "count", "p", "estimate", "std_error", "low", "high"]);

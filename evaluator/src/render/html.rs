@@ -79,12 +79,10 @@ mod tests {
     fn nothing_of_a_file_becomes_html() {
         let hostile = "<img src=x onerror='alert(1)'>\"&\u{1b}[2J";
         let column = |name: &str, kind| ResultColumn { name: name.into(), kind };
-        let table = ResultTable {
-            columns: vec![column(hostile, ColumnKind::Text), column("p", ColumnKind::Number)],
-            rows: vec![vec![ResultCell::Label(hostile.into()), ResultCell::Number(0.5)]],
-            notes: vec![hostile.into()],
-            ..ResultTable::default()
-        };
+        let columns = vec![column(hostile, ColumnKind::Text), column("p", ColumnKind::Number)];
+        let rows = vec![vec![ResultCell::Label(hostile.into()), ResultCell::Number(0.5)]];
+        let mut table = ResultTable::new(columns, rows, 0.0);
+        table.notes.push(hostile.into());
         let out = html(&table);
         assert!(!out.contains("<img") && !out.contains('\u{1b}'), "{out}");
         let shown = "&lt;img src=x onerror=&#39;alert(1)&#39;&gt;&quot;&amp;\\u{1b}[2J";

@@ -120,6 +120,11 @@ impl ColumnKind {
 }
 
 impl ResultTable {
+    /// Columns and rows, with intervals at `level`, and nothing said of them yet.
+    pub fn new(columns: Vec<ResultColumn>, rows: Vec<Vec<ResultCell>>, level: f64) -> ResultTable {
+        ResultTable { columns, rows, level, ..ResultTable::default() }
+    }
+
     /// The keys of a row in CSV and JSON, each once.
     fn keys(&self) -> Vec<Key<'_>> {
         let figures: Vec<usize> =

@@ -86,17 +86,6 @@ impl Having {
         }
     }
 
-    /// The same about other columns.
-    pub(crate) fn moved(&self, to: &dyn Fn(usize) -> usize) -> Having {
-        let all = |list: &[Having]| list.iter().map(|h| h.moved(to)).collect();
-        match self {
-            Having::All(list) => Having::All(all(list)),
-            Having::Any(list) => Having::Any(all(list)),
-            Having::Not(inner) => Having::Not(Box::new(inner.moved(to))),
-            Having::Compare(column, how, value) => Having::Compare(to(*column), *how, *value),
-        }
-    }
-
     /// Reads a condition; `column` finds the column of SELECT that an expression names.
     pub(super) fn new(
         expr: &Expr,

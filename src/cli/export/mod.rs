@@ -11,7 +11,7 @@ mod sdmx;
 pub(super) mod tidy;
 
 use super::{Failure, Outcome, output, terminal};
-use crate::answer::{self, Answers, Group};
+use crate::answer::{Answers, Group};
 use crate::cube::{Cube, Filter, Level};
 use crate::release::Release;
 use crate::render::{self, ColumnKind, ResultCell, ResultColumn, ResultTable};
@@ -230,5 +230,5 @@ fn result(
             row
         })
         .collect();
-    answer::table::table(columns, rows, level)
+    ResultTable::new(columns, rows, level)
 }

@@ -118,10 +118,6 @@ pub(crate) enum ErrorOf {
     Rows(Vec<f64>),
 }
 
-/// How the names of figures begin that nobody sees, of which only the signs of the ends of their intervals matter. No name of a query has this
-/// character.
-pub(in crate::answer) const HIDDEN: char = '\u{1}';
-
 /// Joint laws of numerators and denominators: rows that look alike share them. Those they are made of are kept alive, so that their addresses
 /// stay their own.
 #[derive(Default)]
@@ -234,17 +230,11 @@ impl Figure {
         Ok(Answered { way: best.0, ..self.linear(estimate, best.1) })
     }
 
-    /// The same where only the signs of the ends of the interval matter: see [`JointLaw::signs`].
-    pub(crate) fn signs(
-        &self,
-        column: usize,
-        told: &Told,
-        how: &How,
-        pairs: &mut Pairs,
-    ) -> Result<Answered, LawError> {
+    /// The same of a linear figure where only the signs of the ends of the interval matter: see [`JointLaw::signs`].
+    fn signs(&self, told: &Told, how: &How) -> Result<Answered, LawError> {
         // Which of several estimates is taken depends on how wide their intervals are.
-        if self.is_ratio() || !told.others.is_empty() || told.law.sums().is_some() {
-            return self.answer(column, told, how, pairs);
+        if !told.others.is_empty() || told.law.sums().is_some() {
+            return self.answer(0, told, how, &mut Pairs::default());
         }
         let weights = self.linear_weights(told);
         let estimate = self.numerator.constant + dot(&weights, &told.estimates);

@@ -14,61 +14,47 @@
 //!
 //! **No units.** Where N is certainly 0 there is no quantile: NULL, as in SQL.
 
+use super::Figure;
 use crate::answer::error::QueryError;
-use crate::answer::figure::HIDDEN;
+use crate::answer::notes::Notes;
 use crate::answer::options::Options;
-use crate::answer::query::answer as answer_linear;
-use crate::answer::question::Question;
-use crate::answer::tell::Teller;
+use crate::answer::tell::Told;
+use crate::answer::tell::joint::How;
 use crate::cube::{Cube, Filter, Level, Number};
-use crate::law::Interval;
-use crate::render::{Caveat, ResultCell, ResultFigure, ResultTable};
-use crate::sql::{Aggregate, Expr, Query, SelectColumn};
+use crate::law::{Interval, LawError};
+use crate::render::ResultFigure;
+use crate::sql::{Aggregate, Linear, Query, SelectColumn};
 
 /// Values of a dimension whose quantile is asked for: each is a law of its own in every row.
 const MOST_VALUES: usize = 5_000;
 
-/// Where a column of the answer stands among those that were asked for in its place.
-enum Place {
-    At(usize),
-    Quantile { from: usize, values: Vec<f64> },
+/// A quantile as the linear figures that it follows from.
+#[derive(Debug, Clone)]
+pub(in crate::answer) struct Quantile {
+    values: Vec<f64>,
+    /// D_1 … D_{K−1}.
+    differences: Vec<Figure>,
+    /// N.
+    all: Figure,
 }
 
-/// A query whose quantiles are linear figures.
-struct Expanded {
-    query: Query,
-    places: Vec<Place>,
-}
-
-/// The name of a figure that nobody sees.
-fn hidden(column: usize, at: usize) -> String {
-    format!("{HIDDEN}{column}.{at}")
-}
-
-/// The answer of a teller.
-pub(in crate::answer) fn answer(
-    teller: &dyn Teller,
-    query: &Query,
-    options: &Options,
-) -> Result<ResultTable, QueryError> {
+/// Refuses what nobody says of quantiles.
+pub(in crate::answer) fn fit(query: &Query, options: &Options) -> Result<(), QueryError> {
+    let refuse = |why| Err(QueryError::Quantile(why));
     let plain = Options { complete: options.complete, ..Options::at(options.level) };
     if (Options { method: plain.method, ..*options }) != plain || options.interval != Interval::EqualTailed {
-        return Err(QueryError::Quantile(
+        return refuse(
             "have an interval with equal tails: leave out --prob, --test, --prior, --joint and --interval",
-        ));
+        );
     }
-    let expanded = expand(query, teller.cube())?;
-    let table = answer_linear(teller, &Question::new(&expanded.query)?, options).map_err(|e| match e {
-        // What is refused is called as it was asked for.
-        QueryError::Incomplete { what, fate, level, categories } => {
-            let asked =
-                query.columns.iter().enumerate().find(|(at, _)| what == format!("`{}`", hidden(*at, 0)));
-            let what = asked.map_or(what.clone(), |(_, column)| format!("`{}`", column.name()));
-            QueryError::Incomplete { what, fate, level, categories }
-        }
-        e => e,
-    })?;
-    Ok(collapsed(table, query, &expanded.places))
+    if query.filter.weights.iter().all(|w| *w == 0.0) {
+        return refuse("have no value here: WHERE leaves nothing");
+    }
+    let is_quantile = |at: usize| matches!(query.columns.get(at), Some(SelectColumn::Quantile { .. }));
+    match query.order_by.iter().any(|&(at, _)| is_quantile(at)) {
+        true => refuse("are no order: sort the answer by another column"),
+        false => Ok(()),
+    }
 }
 
 /// The values of a level in their order, and the nodes that have each.
@@ -91,19 +77,16 @@ fn values(cube: &Cube, level: Level) -> Vec<(f64, Vec<usize>)> {
     out
 }
 
-fn expand(query: &Query, cube: &Cube) -> Result<Expanded, QueryError> {
-    if query.filter.weights.iter().all(|w| *w == 0.0) {
-        return Err(QueryError::Quantile("have no value here: WHERE leaves nothing"));
-    }
-    let mut out = Query { columns: Vec::new(), ..query.clone() };
-    let mut places = Vec::with_capacity(query.columns.len());
-    for (at, column) in query.columns.iter().enumerate() {
-        let SelectColumn::Quantile { level, p, .. } = column else {
-            places.push(Place::At(out.columns.len()));
-            out.columns.push(column.clone());
-            continue;
-        };
-        let values = values(cube, *level);
+impl Quantile {
+    /// Of a level's values, with the counts that it is made of added to the aggregates.
+    pub(in crate::answer) fn new(
+        level: Level,
+        p: f64,
+        query: &Query,
+        cube: &Cube,
+        aggregates: &mut Vec<Aggregate>,
+    ) -> Result<Quantile, QueryError> {
+        let values = values(cube, level);
         if values.len() > MOST_VALUES {
             return Err(QueryError::Quantile("are found among at most 5 000 values"));
         }
@@ -117,43 +100,33 @@ fn expand(query: &Query, cube: &Cube) -> Result<Expanded, QueryError> {
             let filter = Filter::nodes(level.dimension, &finest);
             upto.push(query.filter.and(&filter).map_err(crate::sql::SqlError::from)?);
         }
-        // C_K is N itself.
-        let Some(all) = upto.pop() else { continue };
         let mut add = |filter| {
-            out.aggregates.push(Aggregate::rows(filter, None));
-            Box::new(Expr::Aggregate(out.aggregates.len() - 1))
+            aggregates.push(Aggregate::rows(filter, None));
+            aggregates.len() - 1
         };
-        let all = add(all);
-        let share = Box::new(Expr::Mul(Box::new(Expr::Number(*p)), all.clone()));
-        places
-            .push(Place::Quantile { from: out.columns.len(), values: values.iter().map(|v| v.0).collect() });
-        for (i, filter) in upto.into_iter().enumerate() {
-            let expr = Expr::Sub(add(filter), share.clone());
-            out.columns.push(SelectColumn::Figure { name: hidden(at, i), expr });
+        // C_K is N itself.
+        let all =
+            add(upto.pop().ok_or(QueryError::Quantile("have no value here: no category is a number"))?);
+        let upto: Vec<usize> = upto.into_iter().map(add).collect();
+        let difference = |&at: &usize| {
+            let linear = Linear { constant: 0.0, terms: vec![(all, -p), (at, 1.0)] };
+            Figure::from_parts(linear, None, aggregates)
+        };
+        Ok(Quantile {
+            values: values.into_iter().map(|v| v.0).collect(),
+            differences: upto.iter().map(difference).collect(),
+            all: Figure::aggregate(all, aggregates),
+        })
+    }
+
+    /// The quantile of one row; NULL where it has certainly no units.
+    pub(in crate::answer) fn of(&self, told: &Told, how: &How) -> Result<ResultFigure, LawError> {
+        if self.all.signs(told, how)?.shown().is_surely_zero() {
+            return Ok(ResultFigure::NULL);
         }
-        // And N, which may certainly be 0.
-        out.columns.push(SelectColumn::Figure { name: hidden(at, values.len() - 1), expr: *all });
+        let differences = self.differences.iter().map(|d| Ok(d.signs(told, how)?.shown()));
+        Ok(quantile(&self.values, &differences.collect::<Result<Vec<_>, LawError>>()?))
     }
-    let moved = |column: usize| match places.get(column) {
-        Some(Place::At(at)) => Some(*at),
-        _ => None,
-    };
-    // Of these nothing can be sorted, kept or rounded by quantiles: the parser and the next line see to it.
-    out.order_by = query
-        .order_by
-        .iter()
-        .map(|&(column, down)| moved(column).map(|at| (at, down)))
-        .collect::<Option<_>>()
-        .ok_or(QueryError::Quantile("are no order: sort the answer by another column"))?;
-    out.having = query.having.as_ref().map(|h| h.moved(&|column| moved(column).unwrap_or(column)));
-    out.rounded = query.rounded.iter().filter_map(|&(column, d)| Some((moved(column)?, d))).collect();
-    for left in &mut out.left_out {
-        left.column = left.column.and_then(|column| match places.get(column) {
-            Some(Place::At(at) | Place::Quantile { from: at, .. }) if *at < out.columns.len() => Some(*at),
-            _ => None,
-        });
-    }
-    Ok(Expanded { query: out, places })
 }
 
 /// The quantile and the ends of its interval from D̂_j and their intervals, j = 1 … K − 1.
@@ -175,56 +148,18 @@ fn quantile(values: &[f64], differences: &[ResultFigure]) -> ResultFigure {
     }
 }
 
-/// The answer as it was asked for.
-fn collapsed(table: ResultTable, query: &Query, places: &[Place]) -> ResultTable {
-    let mut out = table.clone();
-    out.columns.clear();
-    out.rows.clear();
-    for (column, place) in query.columns.iter().zip(places) {
-        let kind = match place {
-            Place::At(at) => table.columns.get(*at).map(|c| c.kind),
-            Place::Quantile { .. } => None,
-        };
-        let kind = kind.unwrap_or(crate::render::ColumnKind::Figure);
-        out.columns.push(crate::render::ResultColumn { name: column.name().into(), kind });
-    }
-    for row in &table.rows {
-        let cell = |place: &Place| match place {
-            Place::At(at) => row.get(*at).cloned().unwrap_or(ResultCell::Number(f64::NAN)),
-            Place::Quantile { from, values } => {
-                let of = row.iter().skip(*from).take(values.len());
-                let mut differences: Vec<ResultFigure> = of
-                    .filter_map(|cell| match cell {
-                        ResultCell::Figure(figure) => Some(*figure),
-                        _ => None,
-                    })
-                    .collect();
-                let none = differences.pop().is_some_and(ResultFigure::is_surely_zero);
-                ResultCell::Figure(if none { ResultFigure::NULL } else { quantile(values, &differences) })
-            }
-        };
-        out.rows.push(places.iter().map(cell).collect());
-    }
-    out.methods.retain(|(name, _)| !name.starts_with(HIDDEN));
-    out.notes.retain(|note| !note.starts_with(HIDDEN));
-    for (at, column) in query.columns.iter().enumerate() {
+/// What is said of the quantiles of an answer: how each interval was found, with a note.
+pub(in crate::answer) fn say(query: &Query, methods: &mut Vec<(String, String)>, notes: &mut Notes) {
+    for column in &query.columns {
         let SelectColumn::Quantile { name, p, .. } = column else { continue };
-        out.methods
-            .push((name.clone(), "quantile: exact tests of the counts up to each value, inverted".into()));
-        out.notes.push(format!(
+        methods.push((name.clone(), "quantile: exact tests of the counts up to each value, inverted".into()));
+        let note = format!(
             "{name}: the least value that at least {:.4} % of the units do not exceed; its interval inverts exact tests of \
              the counts up to each value. It has no standard error.",
             100.0 * p
-        ).replace(".0000 %", " %").replace("00 %", " %"));
-        for caveat in &mut out.caveats {
-            if let Caveat::LeftOut { figure: Some(figure), .. } = caveat
-                && figure.starts_with(&format!("{HIDDEN}{at}."))
-            {
-                figure.clone_from(name);
-            }
-        }
+        );
+        notes.add(note.replace(".0000 %", " %").replace("00 %", " %"));
     }
-    out
 }
 
 #[cfg(test)]

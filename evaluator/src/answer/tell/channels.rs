@@ -11,7 +11,8 @@ use crate::cube::{Cube, Level};
 use crate::cube::{Quantity, Summand};
 use crate::law::NoiseLaw;
 use crate::plan::{Block, Plan};
-use crate::recover::{Recovery, Source};
+use crate::recover::Recovery;
+use crate::release::values::Values;
 use crate::sql::Aggregate;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -104,116 +105,105 @@ fn of_rows(figures: &[Aggregate]) -> bool {
     figures.iter().all(|f| f.subject == Summand::Rows)
 }
 
-/// A release: of rows and of what is beside them.
-pub(super) struct Of<'a, S> {
-    pub rows: &'a Evaluator<S>,
-    pub sums: &'a Channels,
-}
-
-impl<S> Clone for Of<'_, S> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<S> Copy for Of<'_, S> {}
-
-/// What is told of each group.
-pub(super) fn rows<S: Source>(of: Of<'_, S>, family: &Family) -> Result<Vec<Told>, QueryError> {
-    if of_rows(family.figures) {
-        return Ok(of.rows.rows(family)?);
-    }
-    let width = family.figures.len();
-    let (mut out, mut laws): (Vec<Told>, Vec<Vec<Arc<JointLaw>>>) = (Vec::new(), Vec::new());
-    let parts = parted(family.figures);
-    for own in &parts {
-        let figures = picked(family.figures, own);
-        let asked = Family { figures: &figures, ..*family };
-        let told = match own.subject {
-            Summand::Rows => of.rows.rows(&asked)?,
-            subject => of.sums.of(subject)?.evaluator.rows(&asked)?,
-        };
-        if out.is_empty() {
-            laws = vec![Vec::new(); told.len()];
-            out = told.iter().map(|t| Told { estimates: vec![0.0; width], ..t.clone() }).collect();
+impl Channels {
+    /// What is told of each group.
+    pub(super) fn rows(&self, counts: &Evaluator<Values>, family: &Family) -> Result<Vec<Told>, QueryError> {
+        if of_rows(family.figures) {
+            return Ok(counts.rows(family)?);
         }
-        for ((all, laws), told) in out.iter_mut().zip(&mut laws).zip(told) {
-            own.at.iter().zip(&told.estimates).for_each(|(&at, e)| all.estimates[at] = *e);
-            laws.push(told.law);
-        }
-    }
-    // Groups of one kind share the law of each channel, so they share that of all.
-    let mut known: HashMap<Vec<usize>, Arc<JointLaw>> = HashMap::new();
-    for (told, laws) in out.iter_mut().zip(&laws) {
-        let key = laws.iter().map(|l| Arc::as_ptr(l) as usize).collect();
-        let law = match known.get(&key) {
-            Some(law) => law.clone(),
-            None => {
-                let places: Vec<&[usize]> = parts.iter().map(|own| &own.at[..]).collect();
-                let law = Arc::new(beside(of, &parts, laws.iter().map(Arc::as_ref), &places, width)?);
-                known.insert(key, law.clone());
-                law
+        let width = family.figures.len();
+        let (mut out, mut laws): (Vec<Told>, Vec<Vec<Arc<JointLaw>>>) = (Vec::new(), Vec::new());
+        let parts = parted(family.figures);
+        for own in &parts {
+            let figures = picked(family.figures, own);
+            let asked = Family { figures: &figures, ..*family };
+            let told = match own.subject {
+                Summand::Rows => counts.rows(&asked)?,
+                subject => self.of(subject)?.evaluator.rows(&asked)?,
+            };
+            if out.is_empty() {
+                laws = vec![Vec::new(); told.len()];
+                out = told.iter().map(|t| Told { estimates: vec![0.0; width], ..t.clone() }).collect();
             }
-        };
-        told.law = law;
-    }
-    Ok(out)
-}
-
-/// The joint law of all figures of many rows: see [`super::Teller::jointly`].
-pub(super) fn jointly<S: Source>(
-    of: Of<'_, S>,
-    portions: &[&[Aggregate]],
-    group_by: &[Level],
-    rows: &[(usize, &[u32])],
-    most: usize,
-) -> Result<Option<JointLaw>, QueryError> {
-    let first = portions.first().copied().unwrap_or_default();
-    if of_rows(first) {
-        return Ok(of.rows.joint_rows(portions, group_by, rows, most)?);
-    }
-    let figures = first.len();
-    let parts = parted(first);
-    let (mut laws, mut places) = (Vec::new(), Vec::new());
-    for own in &parts {
-        let own_portions: Vec<Vec<Aggregate>> = portions.iter().map(|p| picked(p, own)).collect();
-        let own_portions: Vec<&[Aggregate]> = own_portions.iter().map(Vec::as_slice).collect();
-        let law = match own.subject {
-            Summand::Rows => of.rows.joint_rows(&own_portions, group_by, rows, most)?,
-            subject => of.sums.of(subject)?.evaluator.joint_rows(&own_portions, group_by, rows, most)?,
-        };
-        let Some(law) = law else { return Ok(None) };
-        let place = |r: usize| own.at.iter().map(move |at| r * figures + at);
-        places.push((0..rows.len()).flat_map(place).collect::<Vec<usize>>());
-        laws.push(law);
-    }
-    let places: Vec<&[usize]> = places.iter().map(Vec::as_slice).collect();
-    Ok(Some(beside(of, &parts, laws.iter(), &places, rows.len() * figures)?))
-}
-
-/// The laws of independent channels side by side: figure `i` of a law is figure `places[i]` of all.
-fn beside<'l, S: Source>(
-    of: Of<'_, S>,
-    parts: &[Own],
-    laws: impl Iterator<Item = &'l JointLaw>,
-    places: &[&[usize]],
-    width: usize,
-) -> Result<JointLaw, QueryError> {
-    let (mut noises, mut slack) = (Vec::new(), vec![0.0; width]);
-    for ((own, law), places) in parts.iter().zip(laws).zip(places) {
-        let first = match own.subject {
-            Summand::Rows => 0,
-            subject => of.sums.of(subject)?.first,
-        };
-        for (noise, coefficients) in law.noises() {
-            let mut all = vec![0.0; width];
-            places.iter().zip(coefficients).for_each(|(&at, c)| all[at] = *c);
-            noises.push((Noise { measurement: noise.measurement.saturating_add(first), ..*noise }, all));
+            for ((all, laws), told) in out.iter_mut().zip(&mut laws).zip(told) {
+                own.at.iter().zip(&told.estimates).for_each(|(&at, e)| all.estimates[at] = *e);
+                laws.push(told.law);
+            }
         }
-        for (i, &at) in places.iter().enumerate() {
-            slack[at] = law.slack_of(i);
+        // Groups of one kind share the law of each channel, so they share that of all.
+        let mut known: HashMap<Vec<usize>, Arc<JointLaw>> = HashMap::new();
+        for (told, laws) in out.iter_mut().zip(&laws) {
+            let key = laws.iter().map(|l| Arc::as_ptr(l) as usize).collect();
+            let law = match known.get(&key) {
+                Some(law) => law.clone(),
+                None => {
+                    let places: Vec<&[usize]> = parts.iter().map(|own| &own.at[..]).collect();
+                    let law = Arc::new(self.beside(&parts, laws.iter().map(Arc::as_ref), &places, width)?);
+                    known.insert(key, law.clone());
+                    law
+                }
+            };
+            told.law = law;
         }
+        Ok(out)
     }
-    let law = JointLaw::new(width, noises);
-    Ok(if slack.iter().any(|s| *s > 0.0) { law.with_slack(slack) } else { law })
+
+    /// The joint law of all figures of many rows: see [`super::Teller::jointly`].
+    pub(super) fn jointly(
+        &self,
+        counts: &Evaluator<Values>,
+        portions: &[&[Aggregate]],
+        group_by: &[Level],
+        rows: &[(usize, &[u32])],
+        most: usize,
+    ) -> Result<Option<JointLaw>, QueryError> {
+        let first = portions.first().copied().unwrap_or_default();
+        if of_rows(first) {
+            return Ok(counts.joint_rows(portions, group_by, rows, most)?);
+        }
+        let figures = first.len();
+        let parts = parted(first);
+        let (mut laws, mut places) = (Vec::new(), Vec::new());
+        for own in &parts {
+            let own_portions: Vec<Vec<Aggregate>> = portions.iter().map(|p| picked(p, own)).collect();
+            let own_portions: Vec<&[Aggregate]> = own_portions.iter().map(Vec::as_slice).collect();
+            let law = match own.subject {
+                Summand::Rows => counts.joint_rows(&own_portions, group_by, rows, most)?,
+                subject => self.of(subject)?.evaluator.joint_rows(&own_portions, group_by, rows, most)?,
+            };
+            let Some(law) = law else { return Ok(None) };
+            let place = |r: usize| own.at.iter().map(move |at| r * figures + at);
+            places.push((0..rows.len()).flat_map(place).collect::<Vec<usize>>());
+            laws.push(law);
+        }
+        let places: Vec<&[usize]> = places.iter().map(Vec::as_slice).collect();
+        Ok(Some(self.beside(&parts, laws.iter(), &places, rows.len() * figures)?))
+    }
+
+    /// The laws of independent channels side by side: figure `i` of a law is figure `places[i]` of all.
+    fn beside<'l>(
+        &self,
+        parts: &[Own],
+        laws: impl Iterator<Item = &'l JointLaw>,
+        places: &[&[usize]],
+        width: usize,
+    ) -> Result<JointLaw, QueryError> {
+        let (mut noises, mut slack) = (Vec::new(), vec![0.0; width]);
+        for ((own, law), places) in parts.iter().zip(laws).zip(places) {
+            let first = match own.subject {
+                Summand::Rows => 0,
+                subject => self.of(subject)?.first,
+            };
+            for (noise, coefficients) in law.noises() {
+                let mut all = vec![0.0; width];
+                places.iter().zip(coefficients).for_each(|(&at, c)| all[at] = *c);
+                noises.push((Noise { measurement: noise.measurement.saturating_add(first), ..*noise }, all));
+            }
+            for (i, &at) in places.iter().enumerate() {
+                slack[at] = law.slack_of(i);
+            }
+        }
+        let law = JointLaw::new(width, noises);
+        Ok(if slack.iter().any(|s| *s > 0.0) { law.with_slack(slack) } else { law })
+    }
 }

@@ -12,7 +12,6 @@ use crate::answer::open::Answers;
 use crate::answer::tell::joint::JointLaw;
 use crate::answer::tell::tables::MOST_ROWS;
 use crate::cube::{Cube, Level};
-use crate::release::values::Values;
 use crate::render::Caveat;
 use crate::sql::Aggregate;
 use std::sync::Arc;
@@ -125,10 +124,6 @@ pub(crate) trait Teller {
     ) -> Result<Option<JointLaw>, QueryError>;
 }
 
-fn of(answers: &Answers) -> channels::Of<'_, Values> {
-    channels::Of { rows: answers.evaluator(), sums: answers.channels() }
-}
-
 impl Teller for &Answers {
     fn cube(&self) -> &Cube {
         Answers::cube(self)
@@ -139,7 +134,7 @@ impl Teller for &Answers {
     }
 
     fn tell(&self, family: &Family) -> Result<Vec<Told>, QueryError> {
-        channels::rows(of(self), family)
+        self.channels().rows(self.evaluator(), family)
     }
 
     fn jointly(
@@ -149,6 +144,6 @@ impl Teller for &Answers {
         rows: &[(usize, &[u32])],
         most: usize,
     ) -> Result<Option<JointLaw>, QueryError> {
-        channels::jointly(of(self), portions, group_by, rows, most)
+        self.channels().jointly(self.evaluator(), portions, group_by, rows, most)
     }
 }
