@@ -5,8 +5,8 @@ mod coverage;
 mod simultaneous;
 
 use super::decorate::statement::Statement;
+use super::figure::question::Question;
 use super::figure::{Basis, ErrorOf, Pairs};
-use super::question::Question;
 use super::tell::joint::{How, JointLaw};
 use super::tell::tables::Evaluator;
 use super::tell::{Family, Told, pool};

@@ -2,9 +2,8 @@
 
 use super::statement::PriorChoice;
 use crate::answer::error::QueryError;
+use crate::answer::figure::question::Question;
 use crate::answer::figure::{Answered, ErrorOf, Figure};
-use crate::answer::notes::Notes;
-use crate::answer::question::Question;
 use crate::answer::tell::joint::{JointLaw, Solved};
 use crate::answer::tell::{Family, Teller, Told};
 use crate::cube::Filter;
@@ -25,13 +24,12 @@ pub(in crate::answer) enum CountPrior {
 }
 
 impl Question<'_> {
-    /// Fills in the totals a prior speaks of.
+    /// Fills in the totals a prior speaks of. With what is said of it.
     pub(in crate::answer) fn prior(
         &self,
         choice: PriorChoice,
         from: &dyn Teller,
-        notes: &mut Notes,
-    ) -> Result<CountPrior, QueryError> {
+    ) -> Result<(CountPrior, String), QueryError> {
         let total = || -> Result<(f64, f64), QueryError> {
             let all = [Aggregate::rows(Filter::everything(), None)];
             let told = from.tell(&Family::whole(&all))?;
@@ -72,11 +70,11 @@ impl Question<'_> {
                 (CountPrior::Prior(Prior::Uniform { n }), format!("uniform on 0 … {n}, the exact total"))
             }
         };
-        notes.add(format!(
+        let note = format!(
             "posterior: mean, standard deviation and interval given the prior \u{201c}{text}\u{201d}; it is only as good \
              as the prior. The other columns use no prior."
-        ));
-        Ok(prior)
+        );
+        Ok((prior, note))
     }
 }
 

@@ -6,8 +6,8 @@
 //! are always Bonferroni's: of `n` intervals the `l` linear ones share `l/n` of what may be missed.
 
 use crate::answer::error::QueryError;
+use crate::answer::figure::question::{Question, Row};
 use crate::answer::figure::{Answered, Figure, Pairs};
-use crate::answer::question::{Question, Row};
 use crate::answer::tell::joint::{How, Noise};
 use crate::answer::tell::{Errors, Teller};
 use crate::render::{MaxZ, Together};

@@ -1,9 +1,10 @@
-//! How a linear figure changed from one period to another.
+//! How a figure changed from one period to another.
 
 use super::Answered;
 use super::ratio::Part;
 use crate::answer::tell::joint::{How, JointLaw};
 use crate::law::LawError;
+use crate::render::ResultFigure;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -65,4 +66,34 @@ impl Change {
         let law = self.laws.percent.combine(&[1.0, -percent])?;
         Ok(law.may_reach((100.0 * (b - a) - percent * a).abs(), level))
     }
+}
+
+/// Difference and change in percent of two ratios, from intervals that hold together.
+pub(in crate::answer) fn of_ratios(a: &Answered, b: &Answered) -> [ResultFigure; 2] {
+    let difference = ResultFigure {
+        estimate: b.estimate - a.estimate,
+        std_error: libm::hypot(a.std_error, b.std_error),
+        low: b.low - a.high,
+        high: b.high - a.low,
+    };
+    let quotient = b.estimate / a.estimate;
+    let relative = |x: &Answered| x.std_error / x.estimate;
+    // A quotient is bounded only where the number below the line is not 0.
+    let bounded =
+        (a.low > 0.0 || a.high < 0.0) && [a.low, a.high, b.low, b.high].iter().all(|x| x.is_finite());
+    let corners = [b.low / a.low, b.low / a.high, b.high / a.low, b.high / a.high];
+    let (low, high) = match bounded {
+        true => (
+            corners.iter().copied().fold(f64::INFINITY, f64::min),
+            corners.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        ),
+        false => (f64::NEG_INFINITY, f64::INFINITY),
+    };
+    let percent = ResultFigure {
+        estimate: 100.0 * (quotient - 1.0),
+        std_error: 100.0 * quotient.abs() * libm::hypot(relative(a), relative(b)),
+        low: 100.0 * (low - 1.0),
+        high: 100.0 * (high - 1.0),
+    };
+    [difference, percent]
 }

@@ -8,16 +8,18 @@
 //! standard error of a ratio is the delta method's: that of `N − R̂·D`, over `|D̂|`.
 
 mod change;
+pub(super) mod labels;
 pub(super) mod quantile;
+pub(super) mod question;
 mod ratio;
 mod sums;
 
-pub(super) use change::{Change, Changes};
+pub(super) use change::{Change, Changes, of_ratios};
 pub(super) use ratio::Part;
 
+use crate::answer::tell::best::whole_ends;
 use crate::answer::tell::joint::{How, JointLaw, Solved};
 use crate::answer::tell::{MOST_WIDER, Told};
-use crate::answer::whole::whole_ends;
 use crate::cube::Summand;
 use crate::law::LawError;
 use crate::posterior::{Alternative, p_value};

@@ -16,12 +16,10 @@
 
 use super::Figure;
 use crate::answer::error::QueryError;
-use crate::answer::notes::Notes;
-use crate::answer::options::Options;
 use crate::answer::tell::Told;
 use crate::answer::tell::joint::How;
 use crate::cube::{Cube, Filter, Level, Number};
-use crate::law::{Interval, LawError};
+use crate::law::LawError;
 use crate::render::ResultFigure;
 use crate::sql::{Aggregate, Linear, Query, SelectColumn};
 
@@ -36,25 +34,6 @@ pub(in crate::answer) struct Quantile {
     differences: Vec<Figure>,
     /// N.
     all: Figure,
-}
-
-/// Refuses what nobody says of quantiles.
-pub(in crate::answer) fn fit(query: &Query, options: &Options) -> Result<(), QueryError> {
-    let refuse = |why| Err(QueryError::Quantile(why));
-    let plain = Options { complete: options.complete, ..Options::at(options.level) };
-    if (Options { method: plain.method, ..*options }) != plain || options.interval != Interval::EqualTailed {
-        return refuse(
-            "have an interval with equal tails: leave out --prob, --test, --prior, --joint and --interval",
-        );
-    }
-    if query.filter.weights.iter().all(|w| *w == 0.0) {
-        return refuse("have no value here: WHERE leaves nothing");
-    }
-    let is_quantile = |at: usize| matches!(query.columns.get(at), Some(SelectColumn::Quantile { .. }));
-    match query.order_by.iter().any(|&(at, _)| is_quantile(at)) {
-        true => refuse("are no order: sort the answer by another column"),
-        false => Ok(()),
-    }
 }
 
 /// The values of a level in their order, and the nodes that have each.
@@ -148,18 +127,20 @@ fn quantile(values: &[f64], differences: &[ResultFigure]) -> ResultFigure {
     }
 }
 
-/// What is said of the quantiles of an answer: how each interval was found, with a note.
-pub(in crate::answer) fn say(query: &Query, methods: &mut Vec<(String, String)>, notes: &mut Notes) {
-    for column in &query.columns {
-        let SelectColumn::Quantile { name, p, .. } = column else { continue };
-        methods.push((name.clone(), "quantile: exact tests of the counts up to each value, inverted".into()));
+/// How the interval of a quantile is found.
+pub(in crate::answer) const METHOD: &str = "quantile: exact tests of the counts up to each value, inverted";
+
+/// The quantiles of a query, each with what is said of it.
+pub(in crate::answer) fn notes(query: &Query) -> impl Iterator<Item = (String, String)> {
+    query.columns.iter().filter_map(|column| {
+        let SelectColumn::Quantile { name, p, .. } = column else { return None };
         let note = format!(
             "{name}: the least value that at least {:.4} % of the units do not exceed; its interval inverts exact tests of \
              the counts up to each value. It has no standard error.",
             100.0 * p
         );
-        notes.add(note.replace(".0000 %", " %").replace("00 %", " %"));
-    }
+        Some((name.clone(), note.replace(".0000 %", " %").replace("00 %", " %")))
+    })
 }
 
 #[cfg(test)]

@@ -1,15 +1,17 @@
 //! Tellers: who knows estimates of linear figures, and the joint law of their errors.
 
+pub mod best;
 pub mod cells;
 pub(in crate::answer) mod channels;
 pub mod joint;
+pub mod open;
 pub mod pool;
 pub mod sums;
 pub mod tables;
 
 use crate::answer::error::QueryError;
-use crate::answer::open::Answers;
 use crate::answer::tell::joint::JointLaw;
+use crate::answer::tell::open::Answers;
 use crate::answer::tell::tables::MOST_ROWS;
 use crate::cube::{Cube, Level};
 use crate::render::Caveat;

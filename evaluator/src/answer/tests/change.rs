@@ -1,8 +1,7 @@
 //! How often the intervals of a change between two releases cover.
 
 use super::*;
-use crate::answer::compare::of_ratios;
-use crate::answer::figure::{Answered, Changes};
+use crate::answer::figure::{Answered, Changes, of_ratios};
 use proptest::prelude::*;
 
 /// What the later period has more of in every aggregate.

@@ -4,9 +4,9 @@
 //! of them stands for the truth; every source tells some of them with a covariance, and the best unbiased combination of all follows.
 
 use super::{AllSums, Pool, Sums, Tables};
-use crate::answer::best::Best;
 use crate::answer::error::QueryError;
 use crate::answer::tell::Told;
+use crate::answer::tell::best::Best;
 use crate::answer::tell::joint::{JointLaw, Noise};
 use crate::cube::{ClassedDimension, Filter};
 use crate::law::{ErrorLaw, LawError, NoiseLaw, Term};

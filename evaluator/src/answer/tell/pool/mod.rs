@@ -20,8 +20,8 @@ pub use combine::{Combined, Solved};
 pub(in crate::answer) use rows::together;
 
 use crate::answer::error::QueryError;
-use crate::answer::open::Answers;
 use crate::answer::tell::cells::of_row;
+use crate::answer::tell::open::Answers;
 use crate::answer::tell::tables::Evaluator;
 use crate::cube::{Cube, Cuboid, Dimension, Filter, Level};
 use crate::law::NoiseLaw;

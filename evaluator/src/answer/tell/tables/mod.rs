@@ -10,7 +10,6 @@ mod error;
 mod joint_rows;
 mod laws;
 mod merge_gaussians;
-pub(in crate::answer) mod off_plan_note;
 mod part;
 mod suggestion;
 

@@ -2,8 +2,8 @@
 
 use super::Questions;
 use crate::answer::error::QueryError;
-use crate::answer::open::Answers;
 use crate::answer::tell::joint::JointLaw;
+use crate::answer::tell::open::Answers;
 use crate::answer::tell::sums::Sums;
 use crate::answer::tell::{Errors, Family, Teller, Told};
 use crate::cube::{Cube, Filter, Level, odometer};

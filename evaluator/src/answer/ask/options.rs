@@ -1,10 +1,11 @@
 //! What may be asked for beside an interval.
 
-use super::decorate::simultaneous::Simultaneous;
-use super::decorate::statement::{PriorChoice, Statement};
-use super::error::QueryError;
-use super::tell::Errors;
+use crate::answer::decorate::simultaneous::Simultaneous;
+use crate::answer::decorate::statement::{PriorChoice, Statement};
+use crate::answer::error::QueryError;
+use crate::answer::tell::Errors;
 use crate::law::{Interval, Method};
+use crate::sql::{Query, SelectColumn};
 
 /// What is wanted of an answer beside the figures.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -65,6 +66,25 @@ impl Options {
             ),
         ];
         refused.into_iter().find(|r| r.0).map_or(Ok(()), |(_, what)| Err(QueryError::TablesOnly(what)))
+    }
+
+    /// Refuses what nobody says of quantiles.
+    pub(super) fn fit_quantiles(&self, query: &Query) -> Result<(), QueryError> {
+        let refuse = |why| Err(QueryError::Quantile(why));
+        let plain = Options { complete: self.complete, method: self.method, ..Options::at(self.level) };
+        if *self != plain {
+            return refuse(
+                "have an interval with equal tails: leave out --prob, --test, --prior, --joint and --interval",
+            );
+        }
+        if query.filter.weights.iter().all(|w| *w == 0.0) {
+            return refuse("have no value here: WHERE leaves nothing");
+        }
+        let is_quantile = |at: usize| matches!(query.columns.get(at), Some(SelectColumn::Quantile { .. }));
+        match query.order_by.iter().any(|&(at, _)| is_quantile(at)) {
+            true => refuse("are no order: sort the answer by another column"),
+            false => Ok(()),
+        }
     }
 
     /// What must be said of probabilities under such errors.

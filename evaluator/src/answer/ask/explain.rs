@@ -1,10 +1,10 @@
 //! What an answer rests on: the measurements behind it, their weights, and what would narrow it.
 
-use super::error::QueryError;
-use super::labels::Labels;
-use super::open::Answers;
-use super::question::{self, Question};
-use super::tell::{Teller, Told};
+use crate::answer::error::QueryError;
+use crate::answer::figure::labels::Labels;
+use crate::answer::figure::question::{self, Question};
+use crate::answer::tell::open::Answers;
+use crate::answer::tell::{Teller, Told};
 use crate::sql::Query;
 use crate::visible::visible;
 use serde::Serialize;

@@ -1,12 +1,12 @@
 //! What makes the numbers of one answer untrue besides noise, with what the release knows of it.
 
-use super::error::QueryError;
-use super::figure::{Figure, Pairs};
-use super::open::Answers;
 use super::options::Options;
-use super::question::Question;
-use super::tell::joint::{How, JointLaw};
-use super::tell::{Family, Teller, Told, pool};
+use crate::answer::error::QueryError;
+use crate::answer::figure::question::Question;
+use crate::answer::figure::{Figure, Pairs};
+use crate::answer::tell::joint::{How, JointLaw};
+use crate::answer::tell::open::Answers;
+use crate::answer::tell::{Family, Teller, Told, pool};
 use crate::cube::Filter;
 use crate::law::{Interval, LawError, Method};
 use crate::render::{Caveat, ResultFigure, named};

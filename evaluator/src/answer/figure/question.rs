@@ -2,17 +2,17 @@
 //!
 //! A row is of one combination of bands (a [`Portion`]; of all units where the query has no bands) and of one node of every level of GROUP BY.
 
-use super::error::QueryError;
-use super::figure::Figure;
-use super::figure::quantile::Quantile;
+use super::Figure;
 use super::labels::{Labels, Place};
-use super::tell::{Family, Teller, Told};
+use super::quantile::Quantile;
+use crate::answer::error::QueryError;
+use crate::answer::tell::{Family, Teller, Told};
 use crate::cube::{Cube, Filter};
 use crate::sql::{Aggregate, Portion, Present, Query, SelectColumn, SqlError};
 
 /// A query whose figures are resolved.
 #[derive(Clone)]
-pub(super) struct Question<'a> {
+pub(in crate::answer) struct Question<'a> {
     pub query: &'a Query,
     /// What figures are made of, over the units of all bands.
     pub aggregates: Vec<Aggregate>,
@@ -25,7 +25,7 @@ pub(super) struct Question<'a> {
 }
 
 impl<'a> Question<'a> {
-    pub(super) fn new(query: &'a Query) -> Result<Question<'a>, QueryError> {
+    pub(in crate::answer) fn new(query: &'a Query) -> Result<Question<'a>, QueryError> {
         match query.has_quantiles() {
             true => Err(QueryError::Quantile("cannot be asked here")),
             false => Question::with_quantiles(query, &Cube { dimensions: Vec::new() }),
@@ -33,7 +33,10 @@ impl<'a> Question<'a> {
     }
 
     /// Of a query that may have quantiles of a cube's values.
-    pub(super) fn with_quantiles(query: &'a Query, cube: &Cube) -> Result<Question<'a>, QueryError> {
+    pub(in crate::answer) fn with_quantiles(
+        query: &'a Query,
+        cube: &Cube,
+    ) -> Result<Question<'a>, QueryError> {
         let mut aggregates = query.aggregates.clone();
         let quantiles = query.columns.iter().map(|column| match column {
             SelectColumn::Quantile { level, p, .. } => {
@@ -76,13 +79,13 @@ impl<'a> Question<'a> {
     }
 
     /// Where a row stands.
-    pub(super) fn place<'b>(&'b self, portion: usize, nodes: &'b [u32]) -> Place<'b> {
+    pub(in crate::answer) fn place<'b>(&'b self, portion: usize, nodes: &'b [u32]) -> Place<'b> {
         Place { ranks: self.portions.get(portion).map_or(&[], |p| &p.ranks), nodes }
     }
 }
 
 /// What is told of one row.
-pub(super) struct Row {
+pub(in crate::answer) struct Row {
     /// Which portion of the query it is of.
     pub portion: usize,
     /// Of its aggregates.
@@ -90,7 +93,7 @@ pub(super) struct Row {
 }
 
 /// The rows of an answer in their own order.
-pub(super) fn rows(teller: &dyn Teller, asked: &Question) -> Result<Vec<Row>, QueryError> {
+pub(in crate::answer) fn rows(teller: &dyn Teller, asked: &Question) -> Result<Vec<Row>, QueryError> {
     let (query, cube) = (asked.query, teller.cube());
     let (mut rows, most) = (Vec::new(), teller.most_rows());
     // Without groups there is one row, also of nothing, as SQL has it.

@@ -6,14 +6,14 @@ use crate::sql::{Query, SelectColumn};
 
 /// Which row of an answer it is.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Place<'a> {
+pub(in crate::answer) struct Place<'a> {
     /// The place of each of its bands.
     pub ranks: &'a [usize],
     /// The node of each level of GROUP BY.
     pub nodes: &'a [u32],
 }
 
-pub(super) struct Labels<'a> {
+pub(in crate::answer) struct Labels<'a> {
     query: &'a Query,
     cube: &'a Cube,
     /// For each column of SELECT that shows a level above the one grouped by: the node there of every node.
@@ -21,7 +21,7 @@ pub(super) struct Labels<'a> {
 }
 
 impl<'a> Labels<'a> {
-    pub(super) fn new(query: &'a Query, cube: &'a Cube) -> Labels<'a> {
+    pub(in crate::answer) fn new(query: &'a Query, cube: &'a Cube) -> Labels<'a> {
         let above = query.columns.iter().map(|column| {
             let SelectColumn::Group { index, level, .. } = column else { return None };
             let grouped = query.group_by.get(*index).filter(|grouped| *grouped != level)?;
@@ -30,7 +30,7 @@ impl<'a> Labels<'a> {
         Labels { query, cube, above: above.collect() }
     }
 
-    pub(super) fn kind(&self, column: &SelectColumn) -> ColumnKind {
+    pub(in crate::answer) fn kind(&self, column: &SelectColumn) -> ColumnKind {
         match column {
             SelectColumn::Group { level, .. } => ColumnKind::of_level(level.of(self.cube)),
             SelectColumn::Band { .. } => ColumnKind::Text,
@@ -41,7 +41,7 @@ impl<'a> Labels<'a> {
     }
 
     /// The labels of a row: those of its levels, then those of its bands.
-    pub(super) fn row(&self, at: Place) -> Vec<String> {
+    pub(in crate::answer) fn row(&self, at: Place) -> Vec<String> {
         let levels = self.query.group_by.iter().map(|level| level.of(self.cube));
         let levels = levels.zip(at.nodes).map(|(level, &n)| level.labels[n as usize].clone());
         let bands = self.query.bands.iter().zip(at.ranks).filter(|(b, _)| b.above.is_none());
@@ -60,7 +60,7 @@ impl<'a> Labels<'a> {
     }
 
     /// What a column of SELECT says of a row; nothing where it is no label.
-    pub(super) fn label(&self, column: usize, at: Place) -> String {
+    pub(in crate::answer) fn label(&self, column: usize, at: Place) -> String {
         if let Some(SelectColumn::Band { index, .. }) = self.query.columns.get(column) {
             let band = self.query.bands.get(*index).zip(at.ranks.get(*index));
             return band.and_then(|(b, &rank)| Some(b.each.get(rank)?.0.clone())).unwrap_or_default();
@@ -70,7 +70,7 @@ impl<'a> Labels<'a> {
     }
 
     /// What a column of labels is sorted by: their own order.
-    pub(super) fn rank(&self, column: usize, at: Place) -> f64 {
+    pub(in crate::answer) fn rank(&self, column: usize, at: Place) -> f64 {
         if let Some(SelectColumn::Band { index, .. }) = self.query.columns.get(column) {
             return at.ranks.get(*index).map_or(0.0, |&rank| rank as f64);
         }
@@ -78,7 +78,7 @@ impl<'a> Labels<'a> {
     }
 
     /// What rows come in the order of, before ORDER BY: plain groups in that of their nodes, bands in that of the labels that are shown.
-    pub(super) fn order(&self, at: Place) -> Vec<f64> {
+    pub(in crate::answer) fn order(&self, at: Place) -> Vec<f64> {
         if self.query.bands.iter().all(|b| b.above.is_some()) {
             return at.nodes.iter().map(|&node| f64::from(node)).collect();
         }

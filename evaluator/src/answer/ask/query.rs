@@ -1,28 +1,55 @@
 //! A query answered by a teller: figures with their intervals, ready to show.
 
 use super::caveats;
-use super::decorate::statement::PriorChoice;
-use super::error::QueryError;
-use super::figure::{Figure, Pairs, quantile};
-use super::labels::Labels;
 use super::notes::Notes;
 use super::options::Options;
-use super::question::{self, Question};
-use super::row_builder::RowBuilder;
+use super::row_builder::{Met, RowBuilder};
 use super::rows::{Sortable, kept};
-use super::tell::joint::How;
-use super::tell::{Errors, Teller};
+use crate::answer::decorate::prior::Posteriors;
+use crate::answer::decorate::statement::PriorChoice;
+use crate::answer::error::QueryError;
+use crate::answer::figure::labels::Labels;
+use crate::answer::figure::question::{self, Question};
+use crate::answer::figure::{Figure, Pairs, quantile};
+use crate::answer::tell::joint::How;
+use crate::answer::tell::open::Answers;
+use crate::answer::tell::{Errors, Teller};
 use crate::render::ResultTable;
 use crate::render::Together;
+use crate::sql::Query;
 
 const OF_THESE: &str = "A total over all rows is of the keys that this query lists, not of all that were counted: a projection knows no total.";
 
+impl Answers {
+    /// Answers one SELECT with intervals at `level`.
+    pub fn query(&self, sql: &str, level: f64) -> Result<ResultTable, QueryError> {
+        self.ask(sql, &Options::at(level))
+    }
+
+    /// Answers one SELECT.
+    pub fn ask(&self, sql: &str, options: &Options) -> Result<ResultTable, QueryError> {
+        self.answer(&self.parse(sql)?, options)
+    }
+
+    /// Answers a query that has been parsed.
+    pub fn answer(&self, query: &Query, options: &Options) -> Result<ResultTable, QueryError> {
+        asked(&self, query, options)
+    }
+}
+
 /// The answer of a teller.
-pub(super) fn answer(
+pub(super) fn asked(
     teller: &dyn Teller,
-    asked: &Question,
+    query: &Query,
     options: &Options,
 ) -> Result<ResultTable, QueryError> {
+    if query.has_quantiles() {
+        options.fit_quantiles(query)?;
+    }
+    answer(teller, &Question::with_quantiles(query, teller.cube())?, options)
+}
+
+fn answer(teller: &dyn Teller, asked: &Question, options: &Options) -> Result<ResultTable, QueryError> {
     let errors = teller.errors();
     options.fit(errors)?;
     if errors != Errors::Noises && asked.figures.iter().flatten().any(Figure::is_shifted_ratio) {
@@ -52,10 +79,25 @@ pub(super) fn answer(
         notes.add(together.note(options.level));
     }
     let releases = teller.releases();
-    let prior = options.prior.map(|p| asked.prior(p, teller, &mut notes)).transpose()?;
+    let prior = options.prior.map(|p| asked.prior(p, teller)).transpose()?;
+    let prior = prior.map(|(prior, note)| {
+        notes.add(note);
+        prior
+    });
     let labels = Labels::new(asked.query, teller.cube());
     let max_z = together.as_ref().and_then(|t| t.max_z);
-    let mut making = RowBuilder::new(asked, labels, options, how, prior, max_z, pairs);
+    let mut making = RowBuilder {
+        asked,
+        labels,
+        options,
+        how,
+        prior,
+        max_z,
+        pairs,
+        posteriors: Posteriors::default(),
+        each: true,
+        met: vec![Met::default(); asked.figures.len()],
+    };
     let mut table = ResultTable::new(Vec::new(), Vec::new(), options.level);
     table.caveats = caveats;
     table.columns = making.columns()?;
@@ -74,11 +116,12 @@ pub(super) fn answer(
     asked.aggregates.iter().filter_map(|a| a.subject.quantity()).for_each(|q| notes.add(q.note()));
     if let [only] = &releases[..] {
         let laws = rows.iter().map(|row| (row.portion, &row.told.law));
-        super::tell::tables::off_plan_note::note(only, asked, laws)
-            .into_iter()
-            .for_each(|note| notes.add(note));
+        super::off_plan_note::note(only, asked, laws).into_iter().for_each(|note| notes.add(note));
     }
-    quantile::say(asked.query, &mut table.methods, &mut notes);
+    for (name, note) in quantile::notes(asked.query) {
+        table.methods.push((name, quantile::METHOD.into()));
+        notes.add(note);
+    }
     table.notes = notes.0;
     Ok(table)
 }

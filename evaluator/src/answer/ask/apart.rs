@@ -7,7 +7,7 @@
 //! Two files that say they are of one line of one ledger, and disagree on what it says, come from two ledgers of the same people: both were not
 //! held against one bound. Forks that show in no line number only the ledger tells (`margins ledger verify`).
 
-use super::open::Answers;
+use crate::answer::tell::open::Answers;
 use crate::cube::Frame;
 use crate::release::{Kind, Section};
 

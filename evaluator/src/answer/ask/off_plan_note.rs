@@ -4,9 +4,9 @@
 //! count is much less precise than what was planned for in the tables that hold it: of each of those two questions are looked at, or the middle
 //! row of a SELECT. A release that was asked for cells alone says nothing: every sum of cells is what they make it.
 
-use crate::answer::open::Answers;
-use crate::answer::question::Question;
+use crate::answer::figure::question::Question;
 use crate::answer::tell::joint::JointLaw;
+use crate::answer::tell::open::Answers;
 use crate::cube::Summand;
 use crate::cube::{Cube, Filter, Level};
 use crate::plan::{Asks, Ranges, Selected, Table};

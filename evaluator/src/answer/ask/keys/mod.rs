@@ -4,11 +4,11 @@
 //! like any other; a dimension of the key that can be any text has, for one query, the texts that it names ([`crate::sql`]). A figure sums up
 //! at most as many cells as the release allows (its sparsity).
 
-use crate::answer::ask::asked;
+use crate::answer::ask::options::Options;
+use crate::answer::ask::query::asked;
 use crate::answer::error::QueryError;
-use crate::answer::labels::Labels;
-use crate::answer::options::Options;
-use crate::answer::question::{self, Question, Row};
+use crate::answer::figure::labels::Labels;
+use crate::answer::figure::question::{self, Question, Row};
 use crate::answer::tell::{Family, Teller};
 use crate::cube::Cube;
 use crate::projection::answer::{Answer, Estimator, Projected};

@@ -6,10 +6,10 @@
 //! *Shifted* copies are independent of each other, so means of them are better than each. And the secret centre of a copy is one number for
 //! all of it: who knows one count, or asks for a difference of two, is rid of it. What is left then is the noise alone, and means of that.
 
-use super::error::QueryError;
-use super::labels::Labels;
-use super::open::Answers;
-use super::question::{self, Question};
+use crate::answer::error::QueryError;
+use crate::answer::figure::labels::Labels;
+use crate::answer::figure::question::{self, Question};
+use crate::answer::tell::open::Answers;
 use crate::plan::Mode;
 use crate::release::Amount;
 use crate::sql::Query;
@@ -121,11 +121,12 @@ fn variances(
     let weights = figure.weights(asked.aggregates.len()).into_iter().next().unwrap_or_default();
     let Some(first) = answers.first() else { return Ok((String::new(), Vec::new())) };
     let labels = Labels::new(query, first.cube());
-    let of = |group: &super::tell::Told| {
+    let of = |group: &crate::answer::tell::Told| {
         let mut sum = (0.0, 0.0);
         for (m, t) in group.law.terms(&weights) {
             let variance = t.coefficient * t.coefficient * t.copies as f64 * t.noise.variance();
-            *(if m == super::tell::joint::Noise::CENTRE { &mut sum.1 } else { &mut sum.0 }) += variance;
+            *(if m == crate::answer::tell::joint::Noise::CENTRE { &mut sum.1 } else { &mut sum.0 }) +=
+                variance;
         }
         sum
     };

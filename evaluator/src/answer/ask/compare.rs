@@ -7,24 +7,24 @@
 //! **Guarantee.** Each interval by itself covers with at least the level. **Proof.** The releases' noises are independent, so the
 //! joint law of two periods' errors is the product of theirs. The difference of a linear figure is linear: its interval comes from the
 //! exact law of its error. The change in percent is the ratio `100 (b − a)/a` of two linear figures that share the error of
-//! `a`: Fieller's interval, from their joint law (see [`super::figure`]). A figure that is itself a ratio (a share, an average)
+//! `a`: Fieller's interval, from their joint law (see [`crate::answer::figure`]). A figure that is itself a ratio (a share, an average)
 //! has no linear difference: both periods' Fieller intervals at level `1 − (1 − p)/2` hold together with probability `p` at least
 //! (Bonferroni), and then the change lies between the extremes of what they allow. That is wider than it need be, and never too narrow.
 //! **Source.** Fieller 1954 for the ratio; Bonferroni's inequality for the rest.
 
 use super::caveats;
-use super::decorate::simultaneous::Simultaneous;
-use super::error::QueryError;
-use super::figure::{Answered, Changes, Figure, Pairs};
-use super::labels::Labels;
 use super::notes::{Notes, contributions};
 use super::options::Options;
-use super::question::{self, Question, Row};
 use super::rows::{Sortable, kept};
-use super::tell::joint::How;
-use super::tell::{Teller, Told};
+use crate::answer::decorate::simultaneous::Simultaneous;
+use crate::answer::error::QueryError;
+use crate::answer::figure::labels::Labels;
+use crate::answer::figure::question::{self, Question, Row};
+use crate::answer::figure::{Answered, Changes, Figure, Pairs, of_ratios};
+use crate::answer::tell::joint::How;
+use crate::answer::tell::{Teller, Told};
 use crate::render::Together;
-use crate::render::{Caveat, ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable};
+use crate::render::{Caveat, ColumnKind, ResultCell, ResultColumn, ResultTable};
 use crate::sql::{Query, SelectColumn};
 
 const PERCENT: &str = "ratio: Fieller interval; std error by the delta method";
@@ -258,34 +258,4 @@ impl Columns<'_> {
             self.add(format!("{name}_percent{of}"), Figure, Some(percent));
         }
     }
-}
-
-/// Difference and change in percent of two ratios, from intervals that hold together.
-pub(super) fn of_ratios(a: &Answered, b: &Answered) -> [ResultFigure; 2] {
-    let difference = ResultFigure {
-        estimate: b.estimate - a.estimate,
-        std_error: libm::hypot(a.std_error, b.std_error),
-        low: b.low - a.high,
-        high: b.high - a.low,
-    };
-    let quotient = b.estimate / a.estimate;
-    let relative = |x: &Answered| x.std_error / x.estimate;
-    // A quotient is bounded only where the number below the line is not 0.
-    let bounded =
-        (a.low > 0.0 || a.high < 0.0) && [a.low, a.high, b.low, b.high].iter().all(|x| x.is_finite());
-    let corners = [b.low / a.low, b.low / a.high, b.high / a.low, b.high / a.high];
-    let (low, high) = match bounded {
-        true => (
-            corners.iter().copied().fold(f64::INFINITY, f64::min),
-            corners.iter().copied().fold(f64::NEG_INFINITY, f64::max),
-        ),
-        false => (f64::NEG_INFINITY, f64::INFINITY),
-    };
-    let percent = ResultFigure {
-        estimate: 100.0 * (quotient - 1.0),
-        std_error: 100.0 * quotient.abs() * libm::hypot(relative(a), relative(b)),
-        low: 100.0 * (low - 1.0),
-        high: 100.0 * (high - 1.0),
-    };
-    [difference, percent]
 }

@@ -1,14 +1,14 @@
 //! The figures of a query as weights on cells, and as rows that can be measured.
 
-use super::best::Best;
-use super::error::QueryError;
-use super::figure::Figure;
-use super::labels::{Labels, Place};
 use super::notes::Notes;
-use super::question::Question;
 use super::rows::{Sortable, kept, rounded};
-use super::tell::cells;
-use super::tell::tables::MOST_ROWS;
+use crate::answer::error::QueryError;
+use crate::answer::figure::Figure;
+use crate::answer::figure::labels::{Labels, Place};
+use crate::answer::figure::question::Question;
+use crate::answer::tell::best::Best;
+use crate::answer::tell::cells;
+use crate::answer::tell::tables::MOST_ROWS;
 use crate::cube::{Cube, Cuboid, Filter, Frame, Level, TooIntricate, required_level};
 use crate::plan::{Rows, limits};
 use crate::render::{ResultCell, ResultColumn, ResultFigure, ResultTable};
@@ -65,7 +65,7 @@ pub fn figures(query: &Query, cube: &Cube) -> Result<Vec<Linear>, QueryError> {
                 }
                 let constant = figure.value(&vec![0.0; asked.aggregates.len()]);
                 let filter = cells(figure, portion, query, &nodes, cube)
-                    .map_err(|_| QueryError::Answer(super::AnswerError::Intricate))?;
+                    .map_err(|_| QueryError::Answer(crate::answer::tell::tables::AnswerError::Intricate))?;
                 out.push(Linear {
                     ranks: portion.ranks.clone(),
                     nodes: nodes.clone(),

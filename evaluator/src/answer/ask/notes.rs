@@ -1,6 +1,6 @@
 //! What is said under a table.
 
-use super::open::Answers;
+use crate::answer::tell::open::Answers;
 
 /// Remarks, each once.
 #[derive(Default)]

@@ -1,9 +1,9 @@
 //! A release opened for questions.
 
-use super::error::QueryError;
-use super::tell::channels::Channels;
-use super::tell::joint::JointLaw;
-use super::tell::tables::Evaluator;
+use super::channels::Channels;
+use super::joint::JointLaw;
+use super::tables::Evaluator;
+use crate::answer::error::QueryError;
 use crate::cube::{Cube, Filter, Frame};
 use crate::plan::cost;
 use crate::plan::{Copy, Plan, Subject};
@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Answers {
     evaluator: Evaluator<Values>,
     name: String,
-    pub(super) looked: Looked,
+    pub(in crate::answer) looked: Looked,
     /// How many units had more rows than count: the noisy number, and the law of its error.
     cut: Option<(f64, Arc<JointLaw>)>,
     /// Sums of numbers.
@@ -129,12 +129,12 @@ impl Answers {
     }
 
     /// How many units had more rows than count, where that was measured, and the law of its error.
-    pub(super) fn cut(&self) -> Option<(&f64, &Arc<JointLaw>)> {
+    pub(in crate::answer) fn cut(&self) -> Option<(&f64, &Arc<JointLaw>)> {
         self.cut.as_ref().map(|(noisy, law)| (noisy, law))
     }
 
     /// Sums of numbers, beside rows.
-    pub(super) fn channels(&self) -> &Channels {
+    pub(in crate::answer) fn channels(&self) -> &Channels {
         &self.channels
     }
 
@@ -158,7 +158,7 @@ impl Answers {
     }
 
     /// Reads a query, whatever release it names; `releases` are further names that need no quotes.
-    pub(super) fn read(&self, sql: &str, releases: &[&str]) -> Result<Query, QueryError> {
+    pub(in crate::answer) fn read(&self, sql: &str, releases: &[&str]) -> Result<Query, QueryError> {
         let dimensions = self.cube().dimensions.iter().map(|d| d.name.as_str());
         let names: Vec<&str> =
             dimensions.chain([self.name.as_str()]).chain(releases.iter().copied()).collect();
@@ -181,10 +181,10 @@ fn cut_units(cube: &Cube, plan: &Plan, values: &Values) -> Result<Option<(f64, A
 
 /// For each table of a workload the largest variance that was looked at, once it is known.
 #[derive(Default)]
-pub(super) struct Looked(Mutex<HashMap<usize, Option<f64>>>);
+pub(in crate::answer) struct Looked(Mutex<HashMap<usize, Option<f64>>>);
 
 impl Looked {
-    pub(super) fn at(&self, table: usize, look: impl FnOnce() -> Option<f64>) -> Option<f64> {
+    pub(in crate::answer) fn at(&self, table: usize, look: impl FnOnce() -> Option<f64>) -> Option<f64> {
         let known = |own: &Looked| own.0.lock().unwrap_or_else(PoisonError::into_inner).get(&table).copied();
         if let Some(known) = known(self) {
             return known;

@@ -1,16 +1,16 @@
 //! The rows of an answer: each figure with what was asked for beside it.
 
-use super::decorate::prior::{CountPrior, Posteriors};
-use super::error::QueryError;
-use super::figure::{Answered, Basis, ErrorOf, Figure, Pairs};
-use super::labels::Labels;
 use super::notes::{Notes, contributions};
-use super::open::Answers;
 use super::options::Options;
-use super::question::{Question, Row};
 use super::rows::{Sortable, rounded};
-use super::tell::Told;
-use super::tell::joint::How;
+use crate::answer::decorate::prior::{CountPrior, Posteriors};
+use crate::answer::error::QueryError;
+use crate::answer::figure::labels::Labels;
+use crate::answer::figure::question::{Question, Row};
+use crate::answer::figure::{Answered, Basis, ErrorOf, Figure, Pairs};
+use crate::answer::tell::Told;
+use crate::answer::tell::joint::How;
+use crate::answer::tell::open::Answers;
 use crate::law::Method;
 use crate::posterior::CountPosterior;
 use crate::render::MaxZ;
@@ -20,45 +20,21 @@ use std::sync::Arc;
 
 /// What all rows are made with, and what was seen on the way.
 pub(super) struct RowBuilder<'a> {
-    asked: &'a Question<'a>,
-    labels: Labels<'a>,
-    options: &'a Options,
-    how: How,
-    prior: Option<CountPrior>,
-    max_z: Option<MaxZ>,
-    pairs: Pairs,
-    posteriors: Posteriors,
+    pub asked: &'a Question<'a>,
+    pub labels: Labels<'a>,
+    pub options: &'a Options,
+    pub how: How,
+    pub prior: Option<CountPrior>,
+    pub max_z: Option<MaxZ>,
+    pub pairs: Pairs,
+    pub posteriors: Posteriors,
     /// Whether each release alone tells all rows.
-    each: bool,
+    pub each: bool,
     /// For each column.
-    met: Vec<Met>,
+    pub met: Vec<Met>,
 }
 
-impl<'a> RowBuilder<'a> {
-    pub(super) fn new(
-        asked: &'a Question<'a>,
-        labels: Labels<'a>,
-        options: &'a Options,
-        how: How,
-        prior: Option<CountPrior>,
-        max_z: Option<MaxZ>,
-        pairs: Pairs,
-    ) -> RowBuilder<'a> {
-        let met = vec![Met::default(); asked.figures.len()];
-        RowBuilder {
-            asked,
-            labels,
-            options,
-            how,
-            prior,
-            max_z,
-            pairs,
-            posteriors: Posteriors::default(),
-            each: true,
-            met,
-        }
-    }
-
+impl RowBuilder<'_> {
     /// The columns.
     pub(super) fn columns(&self) -> Result<Vec<ResultColumn>, QueryError> {
         let several = self.asked.figures.iter().flatten().count() > 1;
@@ -199,7 +175,7 @@ impl<'a> RowBuilder<'a> {
 
 /// What was seen of a figure over all rows.
 #[derive(Default, Clone)]
-struct Met {
+pub(super) struct Met {
     unbounded: bool,
     method: Option<&'static str>,
     /// Of a projection's figures.

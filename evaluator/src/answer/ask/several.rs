@@ -10,14 +10,14 @@
 //! combined; those of different periods are compared, never averaged: see [`super::compare`].
 
 use super::apart;
-use super::ask::asked;
 use super::compare::{Party, compare};
-use super::error::QueryError;
 use super::explain::{Explained, explain};
 use super::meaning::Meaning;
-use super::open::Answers;
 use super::options::Options;
-use super::tell::{Teller, pool::Pool};
+use super::query::asked;
+use crate::answer::error::QueryError;
+use crate::answer::tell::open::Answers;
+use crate::answer::tell::{Teller, pool::Pool};
 use crate::plan::Mode;
 use crate::release::{Dataset, SignerKind};
 use crate::render::ResultTable;
