@@ -352,17 +352,22 @@ async function answer(place, request, { whole, name, alone } = {}) {
     place.replaceChildren(make("pre", { text: error.said ? error.message : "The evaluator stopped at this question; the release is open again." }));
   } finally {
     clearTimeout(slow);
-    say("");
-    show($("stop"), false);
-    place.removeAttribute("aria-busy");
+    // Another question may still be on its way: to this place, or to another.
+    if (mine === place.asked) place.removeAttribute("aria-busy");
+    if (!document.querySelector("[aria-busy]")) {
+      say("");
+      show($("stop"), false);
+    }
   }
 }
 
 // A new evaluator, with the release open that was.
 async function restart() {
   evaluator.ready = evaluator.start();
+  // At once: what is asked meanwhile comes behind it.
+  const opened = now.opened && evaluator.send({ release: now.release, minisig: now.minisig });
   await evaluator.ready;
-  if (now.opened) await evaluator.send({ release: now.release, minisig: now.minisig });
+  await opened;
 }
 
 function rendered(reply, request, { whole, name, alone }) {

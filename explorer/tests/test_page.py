@@ -309,3 +309,27 @@ def test_an_evaluator_that_breaks_is_started_again(tab, folder):
     # A question that takes long is stopped, and the next one is answered.
     town.page.evaluate("restart()")
     assert len(town.ask("SELECT work, COUNT(*) FROM town GROUP BY work")) == 7
+
+
+def test_what_waits_is_dimmed_and_can_be_stopped(tab, folder):
+    town = tab().drop(folder / "town.margins")
+    town.ask("SELECT sex, COUNT(*) FROM town GROUP BY sex")
+    # The first question is answered, the second never is: until it is stopped, the old answer is dimmed.
+    town.page.evaluate("""() => {
+      const asked = evaluator.ask;
+      let n = 0;
+      evaluator.ask = (request) => n++ ? new Promise((_, no) => evaluator.waiting.set("never", { no })) : asked.call(evaluator, request);
+      for (let i = 0; i < 2; i++) answer($("sql-answer"), { do: "query", sql: "SELECT COUNT(*) FROM town", level: 0.95 });
+      evaluator.ask = asked;
+    }""")
+    town.page.wait_for_selector("#stop:not([hidden])")
+    # Another place is asked and answered meanwhile.
+    town.page.evaluate("answer($('table-answer'), { do: 'query', sql: 'SELECT COUNT(*) FROM town', level: 0.95 })")
+    town.wait("document.querySelector('#table-answer .big')")
+    for holds in ["!document.querySelector('#stop').hidden", "document.querySelector('#sql-answer').ariaBusy === 'true'",
+                  "getComputedStyle(document.querySelector('#sql-answer > *')).opacity === '0.4'"]:
+        assert town.page.evaluate(holds), holds
+    # Whatever is asked just after the stop is answered: by the release that was open.
+    town.page.evaluate("() => { $('stop').click(); answer($('table-answer'), { do: 'query', sql: 'SELECT work, COUNT(*) FROM town GROUP BY work', level: 0.95 }); }")
+    town.wait("!document.querySelector('[aria-busy]')")
+    assert town.page.evaluate("$('stop').hidden && $('table-answer').textContent.includes('retired')")
