@@ -647,25 +647,31 @@ fn a_spec_takes_no_more_room_than_the_domain() {
         assert!(why.contains("too many categories together"), "{why}");
     }
     // An agency is told at the place: of what would take more than a gibibyte until it is planned.
-    let many: String = (0..2_700_000).map(|i| format!("{i}\n")).collect();
-    let files = |name: &str| match name {
-        "many.csv" => Ok(format!("age\n{many}").into_bytes()),
-        _ => Err(std::io::ErrorKind::NotFound.into()),
-    };
-    let agency = |from: &str, to: &str| {
-        let vast = format!("{HEAD}levels = [{levels}]\n[[table]]\nof = [\"age\"]\n").replace(from, to);
-        crate::spec::parse(&vast, Path::new("shop.toml"), files).unwrap_err()
+    let vast = format!("{HEAD}levels = [{levels}]\n[[table]]\nof = [\"age\"]\n");
+    let told = |read: Result<Spec, crate::spec::SpecErrors>| {
+        let errors = read.err().unwrap();
+        let told = &errors.diagnostics()[0];
+        assert!(told.message.contains("too many categories together") && told.span.is_some(), "{errors}");
     };
     for (from, to) in [
         ("[0, 9]", "[0, 2000000]"),
         ("range = [0, 9]", "dates = [\"0001-01-01\", \"9999-12-31\"]"),
         ("range = [0, 9]", "codes = 9000000"),
-        ("range = [0, 9]", "hierarchy = \"many.csv\""),
     ] {
-        let errors = agency(from, to);
-        let told = &errors.diagnostics()[0];
-        assert!(told.message.contains("too many categories together") && told.span.is_some(), "{errors}");
+        let none = |_: &str| Err(std::io::ErrorKind::NotFound.into());
+        told(crate::spec::parse(&vast.replace(from, to), Path::new("shop.toml"), none));
     }
+    // Of a file of categories, too: no less than the domain takes, and hardly more, or no release of it would be verified.
+    let lines: String = (0..600).map(|i| format!("{i},{},{}\n", i / 2, i / 30)).collect();
+    let text =
+        format!("{HEAD}[[table]]\nof = [\"age\"]\n").replace("range = [0, 9]", "hierarchy = \"many.csv\"");
+    let within = |room| {
+        let many = |_: &str| Ok(format!("age,pair,thirty\n{lines}").into_bytes());
+        crate::spec::parse_within(&text, Path::new("shop.toml"), room, many)
+    };
+    let takes = crate::spec::size_of(&within(1 << 30).unwrap().cube);
+    assert!(takes > 400 * (600 + 300 + 20) && within(takes).is_ok());
+    told(within(takes - takes / 8));
 }
 
 /// How long a search was to take is for the agency alone; and what would take long is not done again.

@@ -10,6 +10,7 @@ use crate::ledger::proof::NO_HEAD;
 use crate::ledger::published::{Found, look, one_charge};
 use crate::ledger::{Bound, Chain, Ledger, LedgerError, default_path};
 use crate::make::account;
+use crate::make::reserved::reserved;
 use crate::plan::Neighbours;
 use crate::release::parts::folded;
 use crate::release::trusted::Trusted;
@@ -148,6 +149,7 @@ fn bind(init: &Init) -> Outcome {
             "`{id}` is no id: letters, digits, dots, - and _, a letter or digit first"
         )));
     }
+    reserved("the dataset's id", &init.id).map_err(|e| Failure::Message(e.to_string()))?;
     let ledger = Ledger::at(&path, &init.id).map_err(failed)?;
     ledger.bind(bound, &super::today()).map_err(failed)?;
     output::print(&format!(

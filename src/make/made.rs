@@ -82,6 +82,7 @@ pub(super) fn make(
     mut options: ReleaseOptions<'_>,
 ) -> Result<MadeRelease, MakeError> {
     spec.confirmed()?;
+    spec.names()?;
     spec.part()?;
     spec.warnings().iter().for_each(|text| (options.warn)(text));
     let (entropy, key) = signer::of(&mut options, &spec)?;

@@ -22,6 +22,7 @@ mod made;
 mod options;
 pub mod place;
 mod planned;
+pub(crate) mod reserved;
 pub mod signer;
 #[cfg(test)]
 mod tests;

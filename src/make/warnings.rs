@@ -32,9 +32,10 @@ impl Spec {
                 grouped(self.source.len() as u64)
             )
         });
+        let device = self.names().err().map(|why| format!("warning: there is no release yet: {why}."));
         let part = self.part().err().map(|why| format!("warning: {why}: no ledger takes it."));
         let draft = self.unconfirmed.as_ref().map(unconfirmed);
-        [whole, long, part, draft].into_iter().flatten().collect()
+        [whole, long, device, part, draft].into_iter().flatten().collect()
     }
 
     /// Refuses a part of the people with a name that no ledger takes.

@@ -54,8 +54,11 @@ pub enum CopiesError {
         /// Of which table.
         tables: String,
     },
-    /// Laws of too many tables to try.
-    #[error("`{0}` has a margin, and there are too many tables to find the noise for it: give it a budget")]
+    /// Laws that are not found beforehand, of a recipient with a margin.
+    #[error(
+        "`{0}` has a margin, and which of all cells is known least well takes too long to find: there are too many tables, or one is asked for sums \
+         (`bases`). Give it a budget, or write measure = \"residual\""
+    )]
     TooMany(String),
     /// The same, of too many margins.
     #[error(

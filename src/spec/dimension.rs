@@ -268,8 +268,11 @@ fn domain(fields: &Fields<'_, '_>, files: &mut Files<'_>, sink: &mut Sink) -> Op
     };
     if matches!(key, "categories" | "bins" | "hierarchy") {
         let (n, levels) = (finest.labels.len(), &finest.partitions);
-        let nodes = levels.iter().map(|l| l.labels.len()).sum::<usize>() + n;
-        sink.takes(&value.span(), (levels.len() + 1) * n, nodes)?;
+        let coarser = levels.iter().map(|l| l.labels.len()).sum::<usize>();
+        // A file's finest categories took their room line by line.
+        let (grouped, nodes) =
+            if key == "hierarchy" { (0, coarser) } else { ((levels.len() + 1) * n, coarser + n) };
+        sink.takes(&value.span(), grouped, nodes)?;
     }
     let what = format!("`{key}`");
     if finest.labels.is_empty() {

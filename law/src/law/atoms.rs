@@ -63,9 +63,8 @@ impl Atoms {
             return None;
         }
         let [mut first, mut second] = halves;
-        // They are runs that ascend, which this sort merges.
-        first.sort_by(|a, b| a.0.total_cmp(&b.0));
-        second.sort_by(|a, b| a.0.total_cmp(&b.0));
+        sort(&mut first);
+        sort(&mut second);
         let mut above = 0.0;
         for value in second.iter_mut().rev() {
             let mass = value.1;
@@ -243,9 +242,70 @@ fn multiply(
     Some(left_out)
 }
 
+/// Sorts by value, equals in their order: dealt into as many buckets as there are values, each of which is sorted by itself. Values of a sum
+/// lie about evenly, so that few share a bucket.
+fn sort(values: &mut [(f64, f64)]) {
+    let (low, high) =
+        values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v.0), h.max(v.0)));
+    let last = values.len().saturating_sub(1);
+    let scale = last as f64 / (high - low);
+    if !(scale > 0.0 && scale.is_finite()) {
+        return values.sort_by(|a, b| a.0.total_cmp(&b.0));
+    }
+    // Rounding keeps the order: no value is in a bucket behind that of a larger one.
+    let bucket = |x: f64| (((x - low) * scale) as usize).min(last);
+    let mut ends = vec![0u32; values.len()];
+    for v in &*values {
+        ends[bucket(v.0)] += 1;
+    }
+    let mut all = 0;
+    for end in &mut ends {
+        all += std::mem::replace(end, all);
+    }
+    let mut dealt = vec![(0.0, 0.0); values.len()];
+    for v in &*values {
+        let at = &mut ends[bucket(v.0)];
+        dealt[*at as usize] = *v;
+        *at += 1;
+    }
+    let mut start = 0;
+    for end in ends {
+        dealt[start..end as usize].sort_by(|a, b| a.0.total_cmp(&b.0));
+        start = end as usize;
+    }
+    values.copy_from_slice(&dealt);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// By buckets and by comparing: the same places, those of equals and of zeros of either sign among them.
+    #[test]
+    fn buckets_sort_as_comparing_does() {
+        let lattice = |n: u64, step: f64| {
+            (0..n).map(move |i| (i.wrapping_mul(2_654_435_761) % 4096) as f64 * step - 700.0 * step)
+        };
+        let lists: [Vec<f64>; 7] = [
+            vec![],
+            vec![-0.0],
+            vec![2.0, -0.0, 0.0, -0.0, 0.0, -2.0, 0.0, -0.0],
+            vec![0.1; 9],
+            lattice(20_000, 0.1).collect(),
+            lattice(20_000, -0.3).chain(lattice(3000, 1e-9)).chain([1e9]).collect(),
+            vec![1e308, -1e308, 3.0, 0.0, 1e308],
+        ];
+        for list in lists {
+            // The masses tell equals apart.
+            let mut values: Vec<(f64, f64)> =
+                list.into_iter().enumerate().map(|(i, x)| (x, i as f64)).collect();
+            let mut compared = values.clone();
+            compared.sort_by(|a, b| a.0.total_cmp(&b.0));
+            sort(&mut values);
+            let bits = |v: &[(f64, f64)]| v.iter().map(|v| (v.0.to_bits(), v.1)).collect::<Vec<_>>();
+            assert_eq!(bits(&values), bits(&compared));
+        }
+    }
 
     /// Doubling against one noise after the other: the same masses, and no more lost than is said.
     #[test]

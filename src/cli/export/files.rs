@@ -7,6 +7,7 @@ use super::tidy::{FIGURES, Tidy};
 use super::{Args, FINISHED, Finish, json_stat, sdmx};
 use crate::answer::Answers;
 use crate::cube::{Cube, Level};
+use crate::make::reserved::is_reserved;
 use crate::render::ColumnKind;
 use crate::watch::Watch;
 use serde_json::{Value, json};
@@ -124,18 +125,6 @@ fn name(cube: &Cube, levels: &[Level]) -> String {
     }
 }
 
-/// What no file of a folder may be called on Windows, whatever follows after a dot.
-fn reserved(stem: &str) -> bool {
-    const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "conin$", "conout$"];
-    let name = stem.split('.').next().unwrap_or_default().to_lowercase();
-    let port = |kind| {
-        name.strip_prefix(kind).is_some_and(|n| {
-            matches!(n, "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "¹" | "²" | "³")
-        })
-    };
-    DEVICES.contains(&name.as_str()) || port("com") || port("lpt")
-}
-
 /// A file's name from the table's: letters, digits, dots, hyphens and underscores; no two the same in any capitals, none the package's own, none a device.
 fn stem(cube: &Cube, levels: &[Level], taken: &mut HashSet<String>) -> String {
     let plain = |c: char| if c.is_alphanumeric() || matches!(c, '.' | '-' | '_') { c } else { '-' };
@@ -145,7 +134,7 @@ fn stem(cube: &Cube, levels: &[Level], taken: &mut HashSet<String>) -> String {
     let first: String = joined.trim_start_matches('.').chars().take(60).collect();
     let first = if first.is_empty() { "total".to_string() } else { first };
     // The package's description stands beside them.
-    let own = |stem: &str| stem.to_lowercase() == "datapackage" || reserved(stem);
+    let own = |stem: &str| stem.to_lowercase() == "datapackage" || is_reserved(stem);
     let first = if own(&first) { format!("table_{first}") } else { first };
     let mut stem = first.clone();
     let mut n = 2;
@@ -249,19 +238,9 @@ fn package(
 
 #[cfg(test)]
 mod tests {
-    use super::{reserved, stem};
+    use super::stem;
     use crate::cube::{Cube, Dimension, Level};
     use std::collections::HashSet;
-
-    #[test]
-    fn devices_are_no_files() {
-        for name in ["con", "NUL", "Aux.2020", "prn", "com1", "COM9.x", "lpt³", "conin$"] {
-            assert!(reserved(name), "{name}");
-        }
-        for name in ["console", "com", "com10", "lpt", "null", "nul_", "x.nul", ""] {
-            assert!(!reserved(name), "{name}");
-        }
-    }
 
     /// Whatever dimensions are called: no device, not the package's own file, no two the same in any capitals, nothing hidden.
     #[test]
