@@ -11,10 +11,10 @@ from .errors import must
 MAGIC = b"\x8dMARGINS"
 CRITICAL = 0x8000_0000
 KINDS = ["", "domain", "plan", "spec", "attachment", "measurements", "exact", "zero", "projection",
-         "truncation", "workload", "copies"]
+         "truncation", "workload", "copies", "sums"]
 NOT_CRITICAL = {"spec", "attachment", "workload"}
-SECOND = {"truncation", "workload", "copies"}
-MOST = {"exact": 4096, "zero": 1024, "attachment": 65536, "measurements": 65536}
+SECOND = {"truncation", "workload", "copies", "sums"}
+MOST = {"exact": 4096, "zero": 1024, "attachment": 65536, "measurements": 65536, "sums": 65536}
 
 
 def hash_of(data):

@@ -18,7 +18,7 @@ SHAPES = {
     "about": "name:name title:str description? licence? contact? supersedes? errata?",
     "privacy": """unit:str max_rows? neighbours? budget:amount cost:amount note? approximate?:approximate
         order? truncation?:truncation without?:without""",
-    "plan": "measure? budgets? mechanism:noise workload? count:int measurements:measurement*",
+    "plan": "measure? budgets? mechanism:noise workload? count:int measurements:measurement* sums?",
     "declared": "invariants:str* constraints:str* post_processing?",
     "sources": "spec:hash domain:hash attachments:attachment*",
     "signer": "kind:kind public_key:str",

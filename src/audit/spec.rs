@@ -197,7 +197,8 @@ fn sums(spec: &Spec) -> impl Iterator<Item = (Subject, Vec<Table>)> {
     spec.amounts.iter().filter(|a| !a.tables.is_empty()).flat_map(|a| {
         let counted = a.quantity.missing == NoValue::Skip;
         let of_rows = counted.then(|| (Subject::Valued(a.quantity.clone()), valued(&a.quantity, &a.tables)));
-        std::iter::once((Subject::Sum(a.quantity.clone()), a.tables.clone())).chain(of_rows)
+        let squares = a.square.then(|| (Subject::Squares(a.quantity.clone()), a.tables.clone()));
+        std::iter::once((Subject::Sum(a.quantity.clone()), a.tables.clone())).chain(of_rows).chain(squares)
     })
 }
 

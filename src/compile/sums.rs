@@ -42,6 +42,11 @@ fn paid(privacy: &str, missing: &str, strategy: &str, more: &str) -> Spec {
     ))
 }
 
+/// The same with squares.
+fn squared(of: &Spec) -> Spec {
+    spec(&of.source.replace("step = 2", "step = 2\nsquare = true"))
+}
+
 const WAYS: [(&str, &str, &str); 6] = [
     ("rho = 2", "skip", ""),
     ("rho = 1", "zero", "[strategy]\nmeasure = \"queries\""),
@@ -68,7 +73,11 @@ fn moves(plan: &Plan, frame: &Frame, cell: [usize; 2], code: Option<i64>) -> Vec
             (Subject::Rows, _) => 1,
             (Subject::Valued(_), code) => i64::from(code.is_some()),
             (Subject::Sum(quantity), Some(code)) => 2 * code - quantity.reach() as i64,
-            (Subject::Sum(_), None) | (Subject::CutUnits, _) => 0,
+            (Subject::Squares(quantity), Some(code)) => {
+                let (t, reach) = (2 * code - quantity.reach() as i64, quantity.reach() as i64);
+                2 * t * t - reach * reach
+            }
+            (Subject::Sum(_) | Subject::Squares(_), None) | (Subject::CutUnits, _) => 0,
         };
         for m in &channel.measurements {
             let cuboid = m.block.cuboid();
@@ -106,8 +115,12 @@ fn projected(frame: &Frame, component: &crate::cube::Cuboid, at: usize, adds: i6
 /// No pair of neighbours, with values at both ends and in the middle, is told apart more than the cost says; and the dearest is nearly so.
 #[test]
 fn the_cost_is_that_of_the_dearest_neighbours() {
-    for (privacy, missing, strategy) in WAYS {
-        let spec = paid(privacy, missing, strategy, "");
+    let plain = |(privacy, missing, strategy)| (privacy, strategy, paid(privacy, missing, strategy, ""));
+    let with_squares = |way| {
+        let (privacy, strategy, spec) = plain(way);
+        (privacy, strategy, squared(&spec))
+    };
+    for (privacy, strategy, spec) in WAYS.into_iter().map(plain).chain(WAYS.into_iter().map(with_squares)) {
         let planned = planner::plan(&spec.request().unwrap()).unwrap();
         let plan = &planned.plan;
         let frame = Frame::new(&spec.cube, &plan.levels);
@@ -166,7 +179,7 @@ fn sums_and_means_are_told_with_their_errors() {
     let sql = "SELECT sex, SUM(pay) AS s, AVG(pay) AS m, COUNT(pay) AS n, SUM(pay) - 2 * COUNT(*) AS odd, \
                100 * SUM(pay) / SUM(SUM(pay)) OVER () AS share FROM shop GROUP BY sex";
     const AT_ONCE: usize = 12;
-    let draws = tries(60, 300);
+    let draws = tries(10, 300);
     for (privacy, missing, strategy) in [WAYS[0], WAYS[3], WAYS[5]] {
         let spec = paid(privacy, missing, strategy, "");
         let truth: Vec<[f64; 5]> = (0..2)
@@ -225,6 +238,55 @@ fn sums_and_means_are_told_with_their_errors() {
             assert!(rate >= least, "{privacy} {missing} {strategy}: figure {i} is covered {rate}");
         }
     }
+}
+
+/// Variances, deviations, and differences and ratios of means are covered at least as often as they say; a release with squares is verified.
+#[test]
+fn variances_and_differences_of_means_are_covered() {
+    let (text, rows) = rows();
+    let sql = "SELECT VAR_POP(pay) AS v, VAR_SAMP(pay) AS w, STDDEV(pay) AS s, \
+               AVG(pay) FILTER (WHERE sex = 'F') - AVG(pay) FILTER (WHERE sex = 'M') AS d, \
+               AVG(pay) FILTER (WHERE sex = 'F') / AVG(pay) FILTER (WHERE sex = 'M') AS r FROM shop";
+    let values = |of: &dyn Fn(usize) -> bool| -> Vec<f64> {
+        rows.iter().filter(|r| of(r.0)).filter_map(|r| r.2).collect()
+    };
+    let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
+    let (all, women, men) = (values(&|_| true), values(&|s| s == 0), values(&|s| s == 1));
+    let squares: f64 = all.iter().map(|v| (v - mean(&all)).powi(2)).sum();
+    let (n, women, men) = (all.len() as f64, mean(&women), mean(&men));
+    let sample = squares / (n - 1.0);
+    let truth = [squares / n, sample, sample.sqrt(), women - men, women / men];
+    let draws = tries(60, 300);
+    for privacy in ["rho = 8", "epsilon = 12", "rho = \"1/2\""] {
+        let spec = squared(&paid(privacy, "skip", "", ""));
+        let (mut covered, mut bounded) = ([0usize; 5], 0);
+        for draw in 0..draws {
+            let dir = tempfile::tempdir().unwrap();
+            let made = released_from(dir.path(), &spec, &text);
+            let release = Release::open(&made.sealed.path).unwrap();
+            if draw == 0 {
+                let audit = audit::audit(&release, None).unwrap();
+                assert!(audit.passed(), "{audit:?}");
+            }
+            let table = Answers::from_release(release).unwrap().query(sql, 0.9).unwrap();
+            let figures = table.rows[0].iter().filter_map(figure);
+            for ((covered, f), want) in covered.iter_mut().zip(figures).zip(truth) {
+                *covered += usize::from(f.low - 1e-6 <= want && want <= f.high + 1e-6);
+                bounded += usize::from(f.high.is_finite());
+            }
+        }
+        let least = 0.9 - 5.0 * (0.09 / draws as f64).sqrt();
+        for (i, covered) in covered.iter().enumerate() {
+            let rate = *covered as f64 / draws as f64;
+            assert!(rate >= least, "{privacy}: figure {i} is covered {rate}");
+        }
+        assert!(privacy.contains('/') || bounded == 5 * draws, "{privacy}: {bounded}");
+    }
+    // Without squares it is said what is missing.
+    let dir = tempfile::tempdir().unwrap();
+    let made = released_from(dir.path(), &paid("rho = 8", "skip", "", ""), &text);
+    let refused = Answers::open(&made.sealed.path).unwrap().query("SELECT VAR_POP(pay) FROM shop", 0.9);
+    assert!(refused.unwrap_err().to_string().contains("square = true"));
 }
 
 /// A cell's figure.
@@ -309,6 +371,68 @@ fn lies_about_sums_are_found() {
         let (i, j) = (at(bodies, 0), at(bodies, 1));
         bodies[j].1 = bodies[i].1.clone();
     })));
+}
+
+/// Squares are sealed with their spec: changed, renamed, left out or added unsaid they are found.
+#[test]
+fn lies_about_squares_are_found() {
+    let (text, _) = rows();
+    let dir = tempfile::tempdir().unwrap();
+    let key = SigningKey::from_text(&keys::keygen(None).unwrap().secret, None).unwrap();
+    let plain = paid("rho = 1", "skip", "", "");
+    let found = |forged: Result<Release, crate::release::ReleaseError>| {
+        let audit = audit::audit(&forged.map_err(|e| e.to_string())?, None).map_err(|e| e.to_string())?;
+        let failed = audit.checks.iter().find(|c| c.outcome == crate::release::Outcome::Failed);
+        failed.map_or(Ok(()), |c| Err(c.detail.clone()))
+    };
+    let body = |bodies: &crate::release::forged::Bodies, tag: u32, nth: usize| {
+        bodies.iter().enumerate().filter(|(_, (t, _))| *t == tag).map(|(i, _)| i).nth(nth).unwrap()
+    };
+    let made = released_by(&key, dir.path(), &squared(&plain), &text);
+    let release = Release::open(&made.sealed.path).unwrap();
+    assert_eq!(found(resealed(&release, &key, |_, _| {})), Ok(()));
+    let squares = release.section(Kind::Sums, 2).unwrap();
+    assert_eq!(squares[0], 3);
+    let with = |byte: usize, to: u8| {
+        found(resealed(&release, &key, |_, bodies| {
+            let i = body(bodies, Kind::Sums.tag(), 2);
+            bodies[i].1[byte] = to;
+        }))
+    };
+    // No such subject; or what is already there.
+    for (subject, why) in
+        [(0, "no known subject"), (4, "no known subject"), (1, "summed twice"), (2, "summed twice")]
+    {
+        let refused = with(0, subject).unwrap_err();
+        assert!(refused.contains(why), "{subject}: {refused}");
+    }
+    // The packed integers stand at the end; what they say nobody but the signer knows.
+    for byte in 1..squares.len().saturating_sub(24) {
+        assert!(with(byte, squares[byte] ^ 1).is_err(), "byte {byte}");
+    }
+    // With them the spec must ask for them, and without them it may not.
+    let asked = |release: &Release, from: &str, to: &str| {
+        found(resealed(release, &key, |_, bodies| {
+            let i = body(bodies, Kind::Spec.tag(), 0);
+            let spec = String::from_utf8(bodies[i].1.clone()).unwrap();
+            assert!(spec.contains(from));
+            bodies[i].1 = spec.replace(from, to).into_bytes();
+        }))
+    };
+    let why = "the spec has other amounts or tables of sums than the release";
+    assert_eq!(asked(&release, "square = true", "square = false").unwrap_err(), why);
+    let dir = tempfile::tempdir().unwrap();
+    let made = released_by(&key, dir.path(), &plain, &text);
+    let without = Release::open(&made.sealed.path).unwrap();
+    assert_eq!(asked(&without, "step = 2", "step = 2 # whole"), Ok(()));
+    assert_eq!(asked(&without, "step = 2", "step = 2\nsquare = true").unwrap_err(), why);
+    // Nor may the section alone be left out.
+    assert!(
+        found(resealed(&release, &key, |_, bodies| {
+            bodies.remove(body(bodies, Kind::Sums.tag(), 2));
+        }))
+        .is_err()
+    );
 }
 
 /// What cannot be summed is refused where the spec is read or planned, with the reason.

@@ -16,6 +16,8 @@ pub struct Summed {
     pub quantity: Arc<Quantity>,
     /// The tables, weighed in squares of half the distance between its bounds.
     pub tables: Vec<Table>,
+    /// Whether squares are summed, too.
+    pub square: bool,
 }
 
 /// Everything a plan depends on.

@@ -88,10 +88,14 @@ fn parts(request: &Request, budget: Rational) -> Vec<Part> {
         let request = Request { workload, targets, exact: Vec::new(), beside, ..plain.clone() };
         Part { subject, request }
     };
-    for Summed { quantity, tables } in &request.sums {
+    for Summed { quantity, tables, square } in &request.sums {
         parts.push(of(Subject::Sum(quantity.clone()), tables.clone()));
         if quantity.missing == NoValue::Skip {
             parts.push(of(Subject::Valued(quantity.clone()), valued(quantity, tables)));
+        }
+        // A variance weighs as much as a sum, both in units of the largest that a row may add.
+        if *square {
+            parts.push(of(Subject::Squares(quantity.clone()), tables.clone()));
         }
     }
     parts

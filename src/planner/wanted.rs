@@ -55,7 +55,7 @@ impl Spec {
             effort: self.strategy.effort,
             tails: Vec::new(),
             sums: (self.amounts.iter().filter(|a| !a.tables.is_empty()))
-                .map(|a| Summed { quantity: a.quantity.clone(), tables: a.tables.clone() })
+                .map(|a| Summed { quantity: a.quantity.clone(), tables: a.tables.clone(), square: a.square })
                 .collect(),
             beside: Vec::new(),
             watch: Watch::default(),

@@ -39,6 +39,11 @@ pub(super) const KEYS: Keys = Keys {
             "values are rounded to multiples of it, half to even; `low` and `high` are multiples (default: the largest power of ten that is at \
              most a millionth of `high - low`)",
         ),
+        key(
+            "square",
+            Shape::Truth,
+            "whether squares are summed, too, for variances and standard deviations; the default step is then a thousandth (default: false)",
+        ),
         key("missing", words!(MISSING), "rows whose cell is empty"),
         key("unit", Shape::Text, "what it is measured in, for people"),
         key("description", Shape::Text, "more for people"),
@@ -159,12 +164,16 @@ fn one(value: &Value<'_>, sink: &mut Sink) -> Option<(AmountSpec, std::ops::Rang
     let high = fields.require("high", "`high = 200000`: values beyond count as it", sink);
     let high = high.and_then(|v| Some((decimal(v, "`high`", sink)?, v.span())));
     let step = fields.get("step").map(|v| decimal(v, "`step`", sink));
+    let square = fields.get("square").map_or(Some(false), |v| read::boolean(v, "`square`", sink));
     let missing =
         fields.get("missing").map_or(Some(NoValue::Stop), |v| read::choice(v, "`missing`", MISSING, sink));
     let (unit, description) = (text("unit", sink), text("description", sink));
     let ((name, at), low, (high, high_at)) = (name?, low?, high?);
+    let square = square?;
+    // Squares of more steps, of many rows, would not fit 64 bits.
+    let parts = if square { 1000 } else { 1_000_000 };
     let step = match step {
-        None => default_step(low, high),
+        None => default_step(low, high, parts),
         Some(step) => step,
     };
     let built = step.and_then(|step| {
@@ -196,15 +205,15 @@ fn one(value: &Value<'_>, sink: &mut Sink) -> Option<(AmountSpec, std::ops::Rang
         return None;
     }
     let column = column?.unwrap_or(name);
-    Some((AmountSpec { quantity: Arc::new(built?), column, tables: Vec::new() }, at))
+    Some((AmountSpec { quantity: Arc::new(built?), column, tables: Vec::new(), square }, at))
 }
 
-/// The largest power of ten that is at most a millionth of the distance between the bounds.
-fn default_step(low: Decimal, high: Decimal) -> Option<Decimal> {
+/// The largest power of ten of which so many, or more, are between the bounds.
+fn default_step(low: Decimal, high: Decimal, parts: i128) -> Option<Decimal> {
     let places = low.places.max(high.places).max(MOST_PLACES.into());
     let distance = high.at(places)?.checked_sub(low.at(places)?)?;
     let mut step: i128 = 1;
-    while step.checked_mul(10)?.checked_mul(1_000_000)? <= distance {
+    while step.checked_mul(10)?.checked_mul(parts)? <= distance {
         step *= 10;
     }
     let mut places = places;
@@ -283,7 +292,8 @@ mod tests {
     #[test]
     fn the_default_step_is_a_millionth() {
         let step = |low: &str, high: &str| {
-            let step = default_step(Decimal::parse(low).unwrap(), Decimal::parse(high).unwrap()).unwrap();
+            let [low, high] = [low, high].map(|text| Decimal::parse(text).unwrap());
+            let step = default_step(low, high, 1_000_000).unwrap();
             (step.digits, step.places)
         };
         assert_eq!(step("0", "200000"), (1, 1));

@@ -132,6 +132,8 @@ pub struct AmountSpec {
     pub column: String,
     /// The tables of its sums, weighed by what they want of what is measured from the middle.
     pub tables: Vec<Table>,
+    /// Whether squares are summed, too: for variances.
+    pub square: bool,
 }
 
 /// Where the rows are.

@@ -63,8 +63,8 @@ pub enum QueryError {
     /// A figure that multiplies counts.
     #[error(
         "`{0}` multiplies or divides noisy counts (adding up shares of different totals does, too): \
-         the law of such an error depends on the unknown counts, so there is no interval to state\n\
-         ask for its parts, each with its own interval"
+         the law of such an error depends on the unknown counts, so an interval in a plain answer is all that can be stated\n\
+         ask for its parts"
     )]
     Product(String),
     /// What is not said of a quantile.
@@ -79,6 +79,9 @@ pub enum QueryError {
     /// Sums that are not in a release.
     #[error("this release holds no sums of `{0}`")]
     NoSums(String),
+    /// Squares that are not in a release.
+    #[error("this release holds no squares of `{0}`: they need `square = true` in its spec")]
+    NoSquares(String),
     /// Sums of several releases.
     #[error("sums of several releases are not put together: ask for `{0}` of one at a time")]
     SumsOfSeveral(String),

@@ -60,13 +60,15 @@ pub enum Summand {
     Sum(Arc<Quantity>),
     /// The rows that have a value of a number: each adds one.
     Valued(Arc<Quantity>),
+    /// The squares of what rows have of a number: twice that of the distance from the middle, in halves of a step, less the largest.
+    Squares(Arc<Quantity>),
 }
 
 impl Summand {
     /// The number that is added up or asked for.
     pub fn quantity(&self) -> Option<&Arc<Quantity>> {
         match self {
-            Summand::Sum(quantity) | Summand::Valued(quantity) => Some(quantity),
+            Summand::Sum(quantity) | Summand::Valued(quantity) | Summand::Squares(quantity) => Some(quantity),
             Summand::Rows => None,
         }
     }
@@ -115,6 +117,12 @@ impl Quantity {
     /// How far from the middle a value may be, in halves of a step: how far one row moves the sum that is measured.
     pub fn reach(&self) -> u64 {
         self.steps() as u64
+    }
+
+    /// How far one row moves the sum of squares that is measured: `2t² − reach²` is between minus and plus this.
+    pub fn square_reach(&self) -> u64 {
+        // No more than 2^24 steps.
+        self.reach().saturating_mul(self.reach())
     }
 
     /// In numbers for people: what a unit of `10^-places` is.

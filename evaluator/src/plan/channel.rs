@@ -19,6 +19,9 @@ pub enum Subject {
     Sum(Arc<Quantity>),
     /// The rows that have a value of a number: each adds one to its cell.
     Valued(Arc<Quantity>),
+    /// The squares of what rows have of a number: each adds twice that of its distance from the middle, in halves of a step, less the largest
+    /// square, so that it is between minus and plus that.
+    Squares(Arc<Quantity>),
 }
 
 /// How far a unit moves what is added up. The proofs are in [`super::cost`].
@@ -29,6 +32,7 @@ impl Subject {
             Subject::Rows | Subject::Valued(_) => max_rows.into(),
             Subject::CutUnits => 1,
             Subject::Sum(quantity) => u128::from(max_rows) * u128::from(quantity.reach()),
+            Subject::Squares(quantity) => u128::from(max_rows) * u128::from(quantity.square_reach()),
         }
     }
 
@@ -38,7 +42,7 @@ impl Subject {
         match (self, neighbours) {
             (_, Neighbours::AddRemove) | (Subject::CutUnits, Neighbours::Substitute) => Some(1),
             // A value may go from one end to the other in one cell.
-            (Subject::Sum(_), Neighbours::Substitute) => noise.powered(2),
+            (Subject::Sum(_) | Subject::Squares(_), Neighbours::Substitute) => noise.powered(2),
             // Two rows in a table are in different cells; in signed sums they may be opposite.
             (Subject::Rows | Subject::Valued(_), Neighbours::Substitute) if signed => noise.powered(2),
             (Subject::Rows | Subject::Valued(_), Neighbours::Substitute) => Some(2),
@@ -54,13 +58,14 @@ impl Subject {
             Subject::CutUnits => "cut units",
             Subject::Sum(_) => "sums",
             Subject::Valued(_) => "rows with a value",
+            Subject::Squares(_) => "sums of squares",
         }
     }
 
     /// Whether it is spread over cells, so that exact tables and empty cells say something of it.
     pub fn has_cells(&self) -> bool {
         match self {
-            Subject::Rows | Subject::Sum(_) | Subject::Valued(_) => true,
+            Subject::Rows | Subject::Sum(_) | Subject::Valued(_) | Subject::Squares(_) => true,
             Subject::CutUnits => false,
         }
     }
@@ -70,7 +75,7 @@ impl Subject {
     /// The number that is added up or asked for.
     pub fn quantity(&self) -> Option<&Arc<Quantity>> {
         match self {
-            Subject::Sum(quantity) | Subject::Valued(quantity) => Some(quantity),
+            Subject::Sum(quantity) | Subject::Valued(quantity) | Subject::Squares(quantity) => Some(quantity),
             Subject::Rows | Subject::CutUnits => None,
         }
     }
@@ -83,6 +88,7 @@ impl Subject {
             Subject::Rows => Some(Summand::Rows),
             Subject::Sum(quantity) => Some(Summand::Sum(quantity.clone())),
             Subject::Valued(quantity) => Some(Summand::Valued(quantity.clone())),
+            Subject::Squares(quantity) => Some(Summand::Squares(quantity.clone())),
             Subject::CutUnits => None,
         }
     }

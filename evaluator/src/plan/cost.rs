@@ -215,7 +215,7 @@ fn of_channel(
     // Two rows in whole tables are always in different cells, or the same; in signed sums they may be opposite.
     let signed = channel.measurements.iter().any(|m| m.block.is_signed());
     // Two rows in one cell may have values at both ends, so no two cells are the worst pair.
-    let sums = matches!(channel.subject, Subject::Sum(_));
+    let sums = matches!(channel.subject, Subject::Sum(_) | Subject::Squares(_));
     if rows.is_none() && signed && !weighted && !sums && plan.neighbours == Neighbours::Substitute {
         worst_case = WorstCase::Bound;
         if let Some(joint) = joint::joint_cost(plan, channel, frame) {

@@ -26,7 +26,9 @@ pub fn encode(
 ) -> Result<(Kind, Vec<u8>), ReleaseError> {
     match &channel.subject {
         Subject::CutUnits => Ok((Kind::CutUnits, encode_cut_units(channel, values)?)),
-        Subject::Sum(_) | Subject::Valued(_) => Ok((Kind::Sums, sums::encode(plan, cube, channel, values)?)),
+        Subject::Sum(_) | Subject::Valued(_) | Subject::Squares(_) => {
+            Ok((Kind::Sums, sums::encode(plan, cube, channel, values)?))
+        }
         Subject::Rows => Err(invalid("rows have sections of their own")),
     }
 }

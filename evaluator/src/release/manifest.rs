@@ -318,7 +318,7 @@ pub struct PlanSummary {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SumSummary {
-    /// `sums` or `rows with a value`.
+    /// `sums`, `rows with a value` or `sums of squares`.
     pub subject: String,
     /// The number, its bounds and its step.
     pub of: Quantity,

@@ -1,6 +1,6 @@
-//! What rows have of numbers: a section with tag 12 for each sum, and for each count of rows that have a value.
+//! What rows have of numbers: a section with tag 12 for each sum, for each count of rows that have a value, and for each sum of squares.
 //!
-//! A section is, in the wire format of [`super::codec`]: 1 for sums or 2 for the rows that have a value; the number (name; `low` and `high`,
+//! A section is, in the wire format of [`super::codec`]: 1 for sums, 2 for the rows that have a value or 3 for sums of squares; the number (name; `low` and `high`,
 //! signed; `step`; decimal places; what is done with rows without a value: 1 stops, 2 counts them as 0, 3 leaves them out; unit and
 //! description, each a list of at most one text); the bytes of a plan section (see [`super::wire`]) with this channel's tables and
 //! measurements; and its integers, packed one measurement after the other (see [`super::packing`]). Who is protected, the budget and the
@@ -55,6 +55,7 @@ pub(super) fn encode(
     let (subject, q) = match &channel.subject {
         Subject::Sum(q) => (1, q),
         Subject::Valued(q) => (2, q),
+        Subject::Squares(q) => (3, q),
         Subject::Rows | Subject::CutUnits => return Err(invalid("it is of no number")),
     };
     let mut packed = Vec::new();
@@ -101,6 +102,7 @@ pub(super) fn decode(bytes: &[u8], plan: &Plan, cube: &Cube) -> Result<Measured,
     let subject = match section.subject {
         1 => Subject::Sum(quantity),
         2 if quantity.missing == NoValue::Skip => Subject::Valued(quantity),
+        3 => Subject::Squares(quantity),
         2 => return Err(invalid("rows with a value are counted where every row has one")),
         _ => return Err(invalid("it is of no known subject")),
     };

@@ -47,6 +47,8 @@ pub enum Expr {
     Div(Box<Expr>, Box<Expr>),
     /// The opposite.
     Neg(Box<Expr>),
+    /// The square root; of what is below 0 that of 0.
+    Root(Box<Expr>),
 }
 
 /// A constant plus a linear combination of aggregates.
@@ -70,6 +72,7 @@ impl Expr {
             Expr::Mul(a, b) => a.evaluate(aggregates) * b.evaluate(aggregates),
             Expr::Div(a, b) => a.evaluate(aggregates) / b.evaluate(aggregates),
             Expr::Neg(a) => -a.evaluate(aggregates),
+            Expr::Root(a) => libm::sqrt(a.evaluate(aggregates).max(0.0)),
         }
     }
 
@@ -85,6 +88,7 @@ impl Expr {
                 let (num, den) = a.ratio()?;
                 (num.scaled(-1.0), den)
             }
+            Expr::Root(_) => return None,
             Expr::Add(a, b) | Expr::Sub(a, b) => {
                 let sign = if matches!(self, Expr::Add(..)) { 1.0 } else { -1.0 };
                 let ((a, b), (c, d)) = (a.ratio()?, b.ratio()?);
@@ -115,7 +119,7 @@ impl Expr {
         match self {
             Expr::Aggregate(_) => true,
             Expr::Number(_) => false,
-            Expr::Neg(a) => a.depends_on_data(),
+            Expr::Neg(a) | Expr::Root(a) => a.depends_on_data(),
             Expr::Add(a, b) | Expr::Sub(a, b) | Expr::Mul(a, b) | Expr::Div(a, b) => {
                 a.depends_on_data() || b.depends_on_data()
             }

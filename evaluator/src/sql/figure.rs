@@ -140,7 +140,7 @@ impl Figures<'_> {
             }
         };
         let partition = self.partition(window, expr)?;
-        let name = called(inner).filter(|name| *name != Name::Avg).ok_or_else(|| {
+        let name = called(inner).filter(|name| matches!(name, Name::Count | Name::Sum)).ok_or_else(|| {
             SqlError::new("only COUNT and SUM can be added up over groups")
                 .at(inner_expr.span())
                 .help(POSSIBLE)
@@ -210,10 +210,43 @@ impl Figures<'_> {
                 let count = self.figure_of(Name::Count, of, partition);
                 return Ok(Expr::Div(Box::new(sum), Box::new(count)));
             }
+            Name::Variance { sample, root } => {
+                let of = self.total(function, expr)?;
+                if of.amounts.is_empty() {
+                    return Err(not_possible(function, expr));
+                }
+                let alone = of.rows.weights.iter().all(|w| *w == 0.0) && of.amounts.len() == 1;
+                let (quantity, rows) = of.amounts.into_iter().next().filter(|_| alone).ok_or_else(|| {
+                    SqlError::new(format!("{} is only known of one amount", function.name)).at(expr.span())
+                })?;
+                let variance = self.variance(sample, &quantity, &rows);
+                return Ok(if root { Expr::Root(Box::new(variance)) } else { variance });
+            }
             Name::Sum => self.total(function, expr)?,
             Name::Count => self.present(function, expr)?,
         };
         Ok(self.figure_of(name, of, partition))
+    }
+
+    /// The variance of an amount over these rows, of the whole population or estimated from a sample. With `t` the distance from the middle in
+    /// halves of a step s, and `u = 2t² − reach²` what is measured of squares, it is `s²/4 · (Σt² − (Σt)²/n)/n`, or over n − 1.
+    fn variance(&mut self, sample: bool, quantity: &Arc<Quantity>, rows: &Filter) -> Expr {
+        let count = self.of_quantity(Name::Count, quantity, rows, None);
+        let mut part = |subject| self.add(Aggregate { filter: rows.clone(), partition: None, subject });
+        let (t, u) = (part(Summand::Sum(quantity.clone())), part(Summand::Squares(quantity.clone())));
+        let number = |x: f64| Box::new(Expr::Number(x));
+        let half = |e: Expr| Box::new(Expr::Mul(number(0.5), Box::new(e)));
+        let reach = quantity.reach() as f64;
+        let largest = Expr::Mul(number(reach * reach), Box::new(count.clone()));
+        let squares = Expr::Add(half(u), half(largest));
+        let below = match sample {
+            true => Expr::Sub(Box::new(count.clone()), number(1.0)),
+            false => count.clone(),
+        };
+        let over = |a: Expr, b: Expr| Box::new(Expr::Div(Box::new(a), Box::new(b)));
+        let square = Expr::Mul(over(t.clone(), below.clone()), over(t, count));
+        let difference = Expr::Sub(over(squares, below), Box::new(square));
+        Expr::Mul(number(quantity.half_step() * quantity.half_step()), Box::new(difference))
     }
 
     /// The sum or the number of values, where rows have them by their categories and by amounts.
@@ -524,21 +557,38 @@ enum Name {
     Count,
     Sum,
     Avg,
+    /// Of a whole population or estimated from a sample; its root, or itself.
+    Variance {
+        sample: bool,
+        root: bool,
+    },
 }
 
 fn is_name(function: &Function, name: &str) -> bool {
     function.name.eq_ignore_ascii_case(name)
 }
 
+/// What they are called.
+const NAMES: [(&str, Name); 9] = [
+    ("count", Name::Count),
+    ("sum", Name::Sum),
+    ("avg", Name::Avg),
+    ("var_pop", Name::Variance { sample: false, root: false }),
+    ("var_samp", Name::Variance { sample: true, root: false }),
+    ("variance", Name::Variance { sample: true, root: false }),
+    ("stddev_pop", Name::Variance { sample: false, root: true }),
+    ("stddev_samp", Name::Variance { sample: true, root: true }),
+    ("stddev", Name::Variance { sample: true, root: true }),
+];
+
 /// A plain call of a function there is, with no clause of another kind.
 fn called(function: &Function) -> Option<Name> {
-    let names = [("count", Name::Count), ("sum", Name::Sum), ("avg", Name::Avg)];
-    let named = names.into_iter().find(|(name, _)| is_name(function, name))?;
+    let named = NAMES.into_iter().find(|(name, _)| is_name(function, name))?;
     function.duplicates.is_none().then_some(named.1)
 }
 
 fn not_possible(function: &Function, expr: &tree::Expr) -> SqlError {
-    let known = ["count", "sum", "avg"].iter().any(|name| is_name(function, name));
+    let known = NAMES.iter().any(|(name, _)| is_name(function, name));
     let what = match known && function.duplicates.is_some() {
         true => format!("{} with DISTINCT or ALL", function.name),
         false => format!("the function {}", function.name),
@@ -558,8 +608,8 @@ fn only<'e>(function: &'e Function, expr: &tree::Expr) -> Result<&'e tree::Expr,
 
 /// Whether an expression is itself a function of many units.
 pub(super) fn is_aggregate(expr: &tree::Expr) -> bool {
-    let names = ["count", "sum", "avg", "median", "quantile"];
-    matches!(&expr.node, Node::Function(function) if names.iter().any(|name| is_name(function, name)))
+    let names = || NAMES.iter().map(|(name, _)| *name).chain(["median", "quantile"]);
+    matches!(&expr.node, Node::Function(function) if names().any(|name| is_name(function, name)))
 }
 
 /// Whether an expression is plainly `COUNT(*)`.

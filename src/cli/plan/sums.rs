@@ -69,6 +69,13 @@ pub(super) fn text(cube: &Cube, planned: &Planned) -> String {
             ));
         }
     }
+    for (quantity, sums) in planned.sums.iter().filter_map(|s| match &s.subject {
+        Subject::Squares(quantity) => Some((quantity, s)),
+        _ => None,
+    }) {
+        let share = 100.0 * sums.share.to_f64();
+        out.push_str(&format!("squares of {}, for variances: {share:.0} % of the budget\n", quantity.name));
+    }
     out
 }
 

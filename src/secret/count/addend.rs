@@ -19,6 +19,8 @@ pub(in crate::secret) struct Addend {
 enum What {
     /// Distances from the middle, in halves of a step.
     Values,
+    /// Twice their squares, less the largest.
+    Squares,
     /// One for each row that has a value.
     Rows,
 }
@@ -28,6 +30,7 @@ impl Addend {
     pub(crate) fn of_subject(subject: &Subject, column: usize) -> Option<Addend> {
         let (quantity, what) = match subject {
             Subject::Sum(quantity) => (quantity, What::Values),
+            Subject::Squares(quantity) => (quantity, What::Squares),
             Subject::Valued(quantity) => (quantity, What::Rows),
             Subject::Rows | Subject::CutUnits => return None,
         };
@@ -40,7 +43,8 @@ impl Addend {
         let of = |(at, amount): (usize, &crate::spec::AmountSpec)| {
             let (quantity, column) = (&amount.quantity, dimensions + at);
             let counted = (quantity.missing == NoValue::Skip).then(|| Subject::Valued(quantity.clone()));
-            let subjects = std::iter::once(Subject::Sum(quantity.clone())).chain(counted);
+            let squares = amount.square.then(|| Subject::Squares(quantity.clone()));
+            let subjects = std::iter::once(Subject::Sum(quantity.clone())).chain(counted).chain(squares);
             subjects.filter_map(move |subject| Addend::of_subject(&subject, column))
         };
         summed.flat_map(of).collect()
@@ -54,6 +58,7 @@ impl Addend {
         let (twice, reach) = (2 * code as i64, self.reach as i64);
         match self.what {
             What::Values => twice - reach,
+            What::Squares => 2 * (twice - reach) * (twice - reach) - reach * reach,
             What::Rows => 1,
         }
     }

@@ -207,10 +207,11 @@ fn streamed_and_kept_count_alike() {
         }),
         column: column.into(),
         tables: vec![crate::plan::Table::new(Cuboid::total(), crate::exact::Rational::ONE)],
+        square: true,
     };
     spec.amounts = vec![pay("d", NoValue::Skip), pay("e", NoValue::Zero)];
     let added = Addend::all(&spec, spec.cube.dimensions.len());
-    assert_eq!(added.len(), 3);
+    assert_eq!(added.len(), 5);
     let mut text = "c,a,b,e,d\n".to_owned();
     for row in 0..20_000usize {
         let at = row.wrapping_mul(0x9e37_79b9) >> 7;

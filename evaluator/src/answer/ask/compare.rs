@@ -48,6 +48,7 @@ pub(super) fn compare(parties: &[Party<'_>], options: &Options) -> Result<Result
     let each = parties.iter().map(|p| Question::new(&p.query)).collect::<Result<Vec<_>, _>>()?;
     let Some(asked) = each.first() else { return Ok(ResultTable::default()) };
     refuse(asked, options)?;
+    asked.without_curved()?;
     let (query, cube) = (asked.query, first.teller.cube());
     let mut table = ResultTable::new(Vec::new(), Vec::new(), options.level);
     for (party, asked) in parties.iter().zip(&each) {

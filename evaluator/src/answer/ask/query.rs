@@ -55,6 +55,9 @@ fn answer(teller: &dyn Teller, asked: &Question, options: &Options) -> Result<Re
     if errors != Errors::Noises && asked.figures.iter().flatten().any(Figure::is_shifted_ratio) {
         return Err(QueryError::TablesOnly("share of sums to which a number is added"));
     }
+    if errors != Errors::Noises || options.prob.is_some() || options.test.is_some() {
+        asked.without_curved()?;
+    }
     let with_total: Question;
     let mut asked = asked;
     if let Some(PriorChoice::Binomial { n: None, .. }) = options.prior {

@@ -204,6 +204,11 @@ impl Met {
         if !self.laws.is_empty() {
             return self.laws.join("; or ");
         }
+        if figure.is_curved() {
+            return "made of several figures: an interval from where all of them are together, which covers at least as often as stated; \
+                    std error by the delta method"
+                .into();
+        }
         let method = match (figure.is_ratio(), self.unbounded) {
             (false, _) => self.method.unwrap_or("no noise: the answer is exact"),
             (true, false) => "ratio: Fieller interval; std error by the delta method",
@@ -219,7 +224,14 @@ impl Met {
         if !self.laws.is_empty() {
             return;
         }
-        if figure.is_ratio() {
+        if figure.is_curved() {
+            notes.add(format!(
+                "{name}: made of several figures; its interval covers at least as often as stated, its standard error is the delta method's."
+            ));
+            if self.unbounded {
+                notes.add(format!("{name}: unbounded where a number below a line may be 0."));
+            }
+        } else if figure.is_ratio() {
             notes.add(format!(
                 "{name}: a ratio; Fieller's interval (exact at the stated level), standard error by the delta method."
             ));

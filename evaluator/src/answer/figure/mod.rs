@@ -1,4 +1,4 @@
-//! Figures with their intervals: linear ones exactly, ratios by Fieller's method.
+//! Figures with their intervals: linear ones exactly, ratios by Fieller's method, what is made of several of them from where all are together.
 //!
 //! A linear figure is one linear query: its error law is exact, with all covariances. A ratio `R = N/D` has no
 //! unbiased estimate, but for every number c the difference `N − c·D` is linear. Fieller's interval holds the c
@@ -8,6 +8,7 @@
 //! standard error of a ratio is the delta method's: that of `N − R̂·D`, over `|D̂|`.
 
 mod change;
+mod curved;
 pub(super) mod labels;
 pub(super) mod quantile;
 pub(super) mod question;
@@ -25,15 +26,18 @@ use crate::law::LawError;
 use crate::posterior::{Alternative, p_value};
 use crate::render::ResultFigure;
 use crate::sql::{Aggregate, Expr, Linear};
+use curved::Curved;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A figure as numerator and denominator, both linear in a query's aggregates.
+/// A figure as numerator and denominator, both linear in a query's aggregates; or as made of several such.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Figure {
     numerator: Linear,
     /// `None`: the figure is linear.
     denominator: Option<Linear>,
+    /// What is made of several linear figures and ratios, in the place of the two.
+    curved: Option<Box<Curved>>,
     /// Whether its true value is a whole number.
     whole: bool,
     /// Whether it is a plain count: its true value is a number of units.
@@ -49,6 +53,8 @@ pub(crate) enum Basis {
     Fieller,
     /// A ratio whose denominator may be 0.
     Unbounded,
+    /// Made of several: where they all are together.
+    Curved,
     /// A projection's figure, by this law.
     Cells(&'static str),
 }
@@ -132,9 +138,16 @@ impl Figure {
         Figure::from_parts(linear, None, aggregates)
     }
 
-    /// `None` if the figure multiplies aggregates with each other: the law of a product of two errors is not
-    /// known without the truth.
-    pub(super) fn new(expr: &Expr, aggregates: &[Aggregate]) -> Option<Figure> {
+    /// An expression over aggregates.
+    pub(super) fn new(expr: &Expr, aggregates: &[Aggregate]) -> Figure {
+        Figure::of_parts(expr, aggregates).unwrap_or_else(|| {
+            let curved = Some(Box::new(Curved::new(expr, aggregates)));
+            Figure { curved, ..Figure::from_parts(Linear::constant(0.0), None, aggregates) }
+        })
+    }
+
+    /// `None` if the figure multiplies aggregates with each other.
+    fn of_parts(expr: &Expr, aggregates: &[Aggregate]) -> Option<Figure> {
         let (numerator, denominator) = expr.ratio()?;
         let plain = denominator == Linear::constant(1.0);
         Some(Figure::from_parts(numerator, (!plain).then_some(denominator), aggregates))
@@ -148,8 +161,8 @@ impl Figure {
         let count = whole
             && numerator.constant == 0.0
             && matches!(numerator.terms[..], [(i, 1.0)] if weights(i).all(|w| *w == 0.0 || *w == 1.0)
-                && !matches!(aggregates.get(i).map(|a| &a.subject), Some(Summand::Sum(_))));
-        Figure { numerator, denominator, whole, count }
+                && !matches!(aggregates.get(i).map(|a| &a.subject), Some(Summand::Sum(_) | Summand::Squares(_))));
+        Figure { numerator, denominator, curved: None, whole, count }
     }
 
     /// Whether it is a plain count.
@@ -157,9 +170,14 @@ impl Figure {
         self.count
     }
 
-    /// Whether it is a ratio.
+    /// Whether it is a ratio, or made of several figures: not linear.
     pub(crate) fn is_ratio(&self) -> bool {
-        self.denominator.is_some()
+        self.denominator.is_some() || self.is_curved()
+    }
+
+    /// Whether it is made of several linear figures and ratios.
+    pub(crate) fn is_curved(&self) -> bool {
+        self.curved.is_some()
     }
 
     /// Whether it is a ratio of sums to which constants are added.
@@ -194,6 +212,9 @@ impl Figure {
 
     /// The figure of given values of the aggregates.
     pub(super) fn value(&self, aggregates: &[f64]) -> f64 {
+        if let Some(curved) = &self.curved {
+            return curved.value(aggregates);
+        }
         let sum = |l: &Linear| {
             l.constant
                 + l.terms.iter().map(|&(i, c)| c * aggregates.get(i).copied().unwrap_or(0.0)).sum::<f64>()
@@ -212,6 +233,9 @@ impl Figure {
     ) -> Result<Answered, LawError> {
         if let Some(sums) = told.law.sums() {
             return self.of_sums(sums, how.level);
+        }
+        if let Some(curved) = &self.curved {
+            return curved.answer(told, how);
         }
         if self.is_ratio() {
             return self.part(column, told, pairs).ratio(how);
@@ -263,7 +287,14 @@ impl Figure {
 
     /// The weight of each aggregate in the figure's error; of a ratio that of the delta method.
     pub(crate) fn slopes(&self, told: &Told, way: usize) -> Vec<f64> {
-        let (estimates, _) = told.way(way);
+        self.slopes_at(told.way(way).0)
+    }
+
+    /// The same at these values of the aggregates.
+    fn slopes_at(&self, estimates: &[f64]) -> Vec<f64> {
+        if let Some(curved) = &self.curved {
+            return curved.slopes(estimates);
+        }
         match &self.weights(estimates.len())[..] {
             [n, d] => {
                 let (top, below) = self.values(dot(n, estimates), dot(d, estimates));
@@ -336,7 +367,7 @@ mod tests {
             (Summand::Sum(quantity.clone()), false),
         ] {
             let aggregates = [Aggregate { subject, ..Aggregate::rows(Filter::everything(), None) }];
-            assert_eq!(Figure::new(&Expr::Aggregate(0), &aggregates).unwrap().is_count(), count);
+            assert_eq!(Figure::new(&Expr::Aggregate(0), &aggregates).is_count(), count);
         }
     }
 }

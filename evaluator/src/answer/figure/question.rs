@@ -46,27 +46,27 @@ impl<'a> Question<'a> {
         });
         let quantiles = quantiles.collect::<Result<_, _>>()?;
         let count = Aggregate::rows(query.filter.clone(), None);
-        let figures = query
-            .columns
-            .iter()
-            .map(|column| match column {
-                SelectColumn::Group { .. } | SelectColumn::Band { .. } | SelectColumn::Quantile { .. } => {
-                    Ok(None)
-                }
-                SelectColumn::Count { .. } => {
-                    let at = aggregates.iter().position(|a| *a == count).unwrap_or_else(|| {
-                        aggregates.push(count.clone());
-                        aggregates.len() - 1
-                    });
-                    Ok(Some(Figure::aggregate(at, &aggregates)))
-                }
-                SelectColumn::Figure { name, expr } => {
-                    Figure::new(expr, &aggregates).map(Some).ok_or_else(|| QueryError::Product(name.clone()))
-                }
-            })
-            .collect::<Result<_, _>>()?;
+        let figures = query.columns.iter().map(|column| match column {
+            SelectColumn::Group { .. } | SelectColumn::Band { .. } | SelectColumn::Quantile { .. } => None,
+            SelectColumn::Count { .. } => {
+                let at = aggregates.iter().position(|a| *a == count).unwrap_or_else(|| {
+                    aggregates.push(count.clone());
+                    aggregates.len() - 1
+                });
+                Some(Figure::aggregate(at, &aggregates))
+            }
+            SelectColumn::Figure { expr, .. } => Some(Figure::new(expr, &aggregates)),
+        });
+        let figures = figures.collect();
         let portions = query.portions(&aggregates).map_err(SqlError::from)?;
         Ok(Question { query, aggregates, figures, quantiles, portions })
+    }
+
+    /// Refuses figures that are neither linear nor a ratio: where more than an interval of them is wanted.
+    pub(in crate::answer) fn without_curved(&self) -> Result<(), QueryError> {
+        let mut columns = self.query.columns.iter().zip(&self.figures);
+        let curved = columns.find(|(_, f)| f.as_ref().is_some_and(Figure::is_curved));
+        curved.map_or(Ok(()), |(column, _)| Err(QueryError::Product(column.name().into())))
     }
 
     /// The same with one more aggregate, the last: the total.

@@ -74,7 +74,11 @@ impl Channels {
 
     fn of(&self, subject: &Summand) -> Result<&Beside, QueryError> {
         let found = self.each.iter().find(|b| b.subject == *subject);
-        found.ok_or_else(|| QueryError::NoSums(subject.quantity().map_or("", |q| &q.name).into()))
+        let name = || subject.quantity().map_or("", |q| &q.name).to_owned();
+        found.ok_or_else(|| match subject {
+            Summand::Squares(_) => QueryError::NoSquares(name()),
+            _ => QueryError::NoSums(name()),
+        })
     }
 }
 

@@ -160,9 +160,9 @@ impl Answers {
     /// Reads a query, whatever release it names; `releases` are further names that need no quotes.
     pub(in crate::answer) fn read(&self, sql: &str, releases: &[&str]) -> Result<Query, QueryError> {
         let dimensions = self.cube().dimensions.iter().map(|d| d.name.as_str());
-        let names: Vec<&str> =
-            dimensions.chain([self.name.as_str()]).chain(releases.iter().copied()).collect();
+        let names = dimensions.chain([self.name.as_str()]).chain(releases.iter().copied());
         let quantities = self.channels.quantities();
+        let names: Vec<&str> = names.chain(quantities.iter().map(|q| q.name.as_str())).collect();
         Ok(Query::with_quantities(&quote_names(sql, &names), self.cube(), &quantities)?)
     }
 }

@@ -32,6 +32,10 @@ fn value(query: &Query) -> f64 {
             let own = match (&a.subject, pay) {
                 (Summand::Rows, _) | (Summand::Valued(_), Some(_)) => 1.0,
                 (Summand::Sum(q), Some(pay)) => (pay - q.middle()) / q.half_step(),
+                (Summand::Squares(q), Some(pay)) => {
+                    let (t, reach) = ((pay - q.middle()) / q.half_step(), q.reach() as f64);
+                    2.0 * t * t - reach * reach
+                }
                 (_, None) => 0.0,
             };
             own * a.filter.weight_at(&cell).unwrap()
@@ -61,6 +65,11 @@ fn amounts_within_a_case() {
         ("SUM(CASE WHEN sex = 'M' THEN pay ELSE pay END)", 361.0),
         ("SUM(CASE WHEN sex = 'M' THEN pay END) / SUM(pay)", 307.0 / 361.0),
         ("SUM(SUM(CASE WHEN sex = 'M' THEN pay END)) OVER ()", 307.0),
+        ("VAR_POP(pay)", 14876.1875),
+        ("VAR_SAMP(pay)", 19834.916666666668),
+        ("STDDEV_POP(pay)", 121.9679773547139),
+        ("STDDEV(pay)", 140.8364891165165),
+        ("VARIANCE(pay) FILTER (WHERE sex = 'M')", 42924.5),
     ] {
         let found = value(&asked(figure, NoValue::Skip));
         assert!((found - want).abs() < 1e-9, "{figure}: {found} {want}");

@@ -1,0 +1,513 @@
+//! Figures that are neither linear nor one ratio: differences and ratios of means, shares of different totals added up, products.
+//!
+//! **Guarantee.** The interval covers the true figure with at least the stated probability, wherever intervals of linear figures do.
+//!
+//! **Proof.** Let the figure be `g(r)` for parts `r_i = N_i/D_i`, numerators and denominators linear (`D_i = 1` for a linear part), and let
+//! `n_i`, `d_i` be their errors. Two things hold together but with the probability that may be left out:
+//! * Roughly: every `r_i` is in its own interval and every `D_i` in its own.
+//! * The linear figure `S = Σ_i g_i(r)/D_i · (n_i − r_i d_i) = Σ_k c_k K_k` is at most h(c). Nobody knows the coefficients c of the noises K, but roughly:
+//!   `|c_k| ≤ C_k`. As h grows with every `|c_k|`, it is taken of C.
+//!
+//! **What h is.** All noises ([`NoiseLaw`](crate::law::NoiseLaw)) are symmetric around 0 and fall from there, and so are sums of them. If they had densities, a larger
+//! coefficient would make `|Σ c_k K_k|` no more likely to be at most x, whatever x (Birnbaum 1948), so h would be the half-width of a law. Whole numbers have
+//! none: `X + Y` is 0 more often than `X/2 + Y`. Let U_k be uniform on (−1/2, 1/2) for every K_k that is a whole number, and 0 for the others. Then `K_k + U_k`
+//! has a density that is symmetric and falls from 0. From `E e^{sU} ≤ e^{s²/24}` the probability of `|Σ c_k U_k| > t(c) = √(ln(2/δ)/6 · Σ c_k²)` is at most δ. It is
+//! paid twice: from `Σ C_k K_k` to the sum with U, where coefficients may be lowered, and from there back to `Σ c_k K_k`. So `h(C) = q(C) + 2t(C)`, where q is the
+//! half-width of the law of `Σ C_k K_k`. Where noise is few steps wide, less may be Chernoff's bound, the least of `(ln(2/τ) + Σ ln E e^{s C_k K_k})/s`: it grows with every coefficient, too,
+//! because `E e^{sK}` grows with `|s|`.
+//!
+//! The estimate is `r̂_i = N̂_i/D̂_i`, so `r̂_i − r_i = (n_i − r_i d_i)/D̂_i`, and by the mean value theorem
+//! `g(r̂) − g(r) = Σ_i g_i(ξ) (r̂_i − r_i)` for a ξ between them. So `|g(r̂) − g(r) − S| ≤ Σ_i |g_i(ξ) − g_i(r) D̂_i/D_i| · |r̂_i − r_i|`, of which
+//! everything is roughly known. ∎ The first part is the delta method's interval; the second, which is small where relative errors are, makes it
+//! safe where they are not.
+
+use super::{Answered, Basis, ErrorOf, Figure, Pairs, dot};
+use crate::answer::tell::Told;
+use crate::answer::tell::joint::{How, JointLaw};
+use crate::law::{Interval, LawError};
+use crate::render::ResultFigure;
+use crate::sql::{Aggregate, Expr};
+
+/// Of the probability that may be left out so much pays for knowing roughly where the parts are.
+const ROUGHLY: f64 = 0.05;
+
+/// So much pays for the steps of noises that are whole numbers: the narrowest at about five for a standard deviation.
+const STEPS: f64 = 0.05;
+
+/// A figure made of linear figures and ratios.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Curved {
+    /// Over the parts, in the place of aggregates.
+    expr: Expr,
+    parts: Vec<Figure>,
+}
+
+impl Curved {
+    pub(super) fn new(expr: &Expr, aggregates: &[Aggregate]) -> Curved {
+        let mut parts = Vec::new();
+        let expr = split(expr, aggregates, &mut parts);
+        Curved { expr, parts }
+    }
+
+    /// The figure of given values of the aggregates.
+    pub(super) fn value(&self, aggregates: &[f64]) -> f64 {
+        let parts: Vec<f64> = self.parts.iter().map(|p| p.value(aggregates)).collect();
+        self.expr.evaluate(&parts)
+    }
+
+    /// The weight of each aggregate in the error, by the delta method.
+    pub(super) fn slopes(&self, aggregates: &[f64]) -> Vec<f64> {
+        let points: Vec<Span> = self.parts.iter().map(|p| Span::point(p.value(aggregates))).collect();
+        let mut out = vec![0.0; aggregates.len()];
+        let Some(grown) = grow(&self.expr, &points) else { return out };
+        for (part, slope) in self.parts.iter().zip(&grown.slopes) {
+            let own = part.slopes_at(aggregates);
+            out.iter_mut().zip(own).for_each(|(out, own)| *out += slope.low * own);
+        }
+        out
+    }
+
+    /// The figure from what is told of a row.
+    pub(super) fn answer(&self, told: &Told, how: &How) -> Result<Answered, LawError> {
+        // A root grows with what it is of: its interval is from the root of one end to that of the other, also where that may be 0.
+        if let Expr::Root(inner) = &self.expr {
+            let of = Curved { expr: (**inner).clone(), parts: self.parts.clone() }.answer(told, how)?;
+            let shown = Span::new(of.low, of.high).root();
+            let (estimate, std_error) = (self.value(&told.estimates), of.std_error);
+            // By the delta method; where it is about 0 there is none.
+            let std_error = if estimate > 0.0 { std_error / (2.0 * estimate) } else { f64::NAN };
+            let (low, high) = if of.low.is_nan() { (of.low, of.high) } else { (shown.low, shown.high) };
+            return Ok(Answered { estimate, std_error, low, high, ..of });
+        }
+        let estimate = self.value(&told.estimates);
+        let slopes = self.slopes(&told.estimates);
+        let variance = told.law.covariance(&slopes, &slopes);
+        let answered = |estimate, std_error, low, high, basis| Answered {
+            estimate,
+            std_error,
+            low,
+            high,
+            basis,
+            way: 0,
+            error: ErrorOf::Rows(Vec::new()),
+        };
+        let null = ResultFigure::NULL;
+        let parts = match self.rough(told, how)? {
+            // Of certainly no units: NULL, as in SQL.
+            Rough::Null => {
+                return Ok(answered(null.estimate, null.std_error, null.low, null.high, Basis::Curved));
+            }
+            Rough::Unbounded => None,
+            Rough::Known(parts) => Some(parts),
+        };
+        let spans = parts.as_ref().map(|parts| parts.iter().map(|p| p.ratio).collect::<Vec<_>>());
+        let grown = spans.and_then(|spans| grow(&self.expr, &spans));
+        let (Some(parts), Some(grown)) = (parts, grown) else {
+            let std_error = libm::sqrt(variance);
+            return Ok(answered(estimate, std_error, f64::NEG_INFINITY, f64::INFINITY, Basis::Unbounded));
+        };
+        let half = self.half_width(told, how, &parts, &grown.slopes)?;
+        // Where all parts are roughly known, so is the figure.
+        let (low, high) = ((estimate - half).max(grown.value.low), (estimate + half).min(grown.value.high));
+        Ok(answered(estimate, libm::sqrt(variance), low.min(estimate), high.max(estimate), Basis::Curved))
+    }
+
+    /// Where the parts and their denominators roughly are.
+    fn rough(&self, told: &Told, how: &How) -> Result<Rough, LawError> {
+        let statements = self.parts.iter().map(|p| if p.denominator.is_some() { 2.0 } else { 1.0 });
+        let each = ROUGHLY * (1.0 - how.level) / statements.sum::<f64>();
+        let how = How { level: 1.0 - each, interval: Interval::EqualTailed, ..*how };
+        let mut out = Vec::with_capacity(self.parts.len());
+        for part in &self.parts {
+            let Some(_) = part.denominator else {
+                let own = part.best(told, &how)?;
+                let ratio = Span::new(own.low.min(own.estimate), own.high.max(own.estimate));
+                out.push(Part {
+                    estimate: own.estimate,
+                    ratio,
+                    below: Span::point(1.0),
+                    times: Span::point(1.0),
+                });
+                continue;
+            };
+            let made = part.part(0, told, &mut Pairs::default());
+            let own = made.ratio(&how)?;
+            if own.estimate.is_nan() {
+                return Ok(Rough::Null);
+            }
+            let reach = made.law.solve(&[0.0, 1.0], &how)?;
+            let below = Span::new(made.denominator - reach.high, made.denominator - reach.low);
+            let (Some(inverse), true) = (below.inverse(), own.low.is_finite() && own.high.is_finite()) else {
+                return Ok(Rough::Unbounded);
+            };
+            let times = inverse.times(Span::point(made.denominator));
+            out.push(Part { estimate: own.estimate, ratio: Span::new(own.low, own.high), below, times });
+        }
+        Ok(Rough::Known(out))
+    }
+
+    /// Half of the interval: of the linear figure, and of what it leaves.
+    fn half_width(&self, told: &Told, how: &How, parts: &[Part], slopes: &[Span]) -> Result<f64, LawError> {
+        let width = told.estimates.len();
+        let weights: Vec<Vec<Vec<f64>>> = self.parts.iter().map(|p| p.weights(width)).collect();
+        // How far the figure moves with what is told of an aggregate, or with a noise in several of them.
+        let most = |of: &[f64]| {
+            let each = parts.iter().zip(slopes).zip(&weights);
+            let moved = each.map(|((part, slope), weights)| {
+                let moved = |at: usize| Span::point(weights.get(at).map_or(0.0, |w| dot(w, of)));
+                let error = moved(0).minus(part.ratio.times(moved(1)));
+                part.below.inverse().map_or(Span::ALL, |below| slope.times(below).times(error))
+            });
+            moved.fold(Span::point(0.0), Span::plus).most()
+        };
+        let noises = told.law.noises().map(|(noise, of)| (*noise, vec![most(of)])).collect();
+        let slack = (0..width).map(|at| {
+            let mut one = vec![0.0; width];
+            one[at] = 1.0;
+            match told.law.slack_of(at) {
+                0.0 => 0.0,
+                slack => slack * most(&one),
+            }
+        });
+        let linear = reach(&JointLaw::new(1, noises).with_slack(vec![slack.sum()]), how)?;
+        let left = parts.iter().zip(slopes).map(|(part, slope)| {
+            let moved = Span::new(part.ratio.low - part.estimate, part.ratio.high - part.estimate).most();
+            slope.minus(slope.times(part.times)).most() * moved
+        });
+        Ok(linear + left.sum::<f64>())
+    }
+}
+
+/// What a sum of noises, each with at most this coefficient, reaches at most; but for the rough knowledge's share of what may be left out.
+fn reach(largest: &JointLaw, how: &How) -> Result<f64, LawError> {
+    let left_out = 1.0 - how.level;
+    let but_for = |share: f64| 1.0 - (1.0 - share) * left_out;
+    let how = How { level: but_for(ROUGHLY + STEPS), interval: Interval::EqualTailed, ..*how };
+    let solved = largest.solve(&[1.0], &how)?;
+    let whole = largest.noises().filter(|(noise, _)| noise.law.is_discrete());
+    let squares = whole.map(|(noise, of)| noise.copies as f64 * of.iter().map(|c| c * c).sum::<f64>());
+    let each = 0.5 * STEPS * left_out;
+    let steps = libm::sqrt(libm::log(2.0 / each) / 6.0 * squares.sum::<f64>());
+    let by_tilt = solved.law.half_width_bound(but_for(ROUGHLY)) + largest.slack_of(0);
+    Ok(by_tilt.min(solved.high.max(-solved.low) + 2.0 * steps))
+}
+
+/// What is roughly known of the parts.
+enum Rough {
+    Null,
+    Unbounded,
+    Known(Vec<Part>),
+}
+
+/// What is roughly known of one part.
+struct Part {
+    estimate: f64,
+    ratio: Span,
+    /// The denominator.
+    below: Span,
+    /// Its estimate over itself.
+    times: Span,
+}
+
+/// The largest parts that are linear or a ratio, in the place of aggregates.
+fn split(expr: &Expr, aggregates: &[Aggregate], parts: &mut Vec<Figure>) -> Expr {
+    if let Expr::Number(value) = expr {
+        return Expr::Number(*value);
+    }
+    if let Some(figure) = Figure::of_parts(expr, aggregates) {
+        let known = parts.iter().position(|p| *p == figure);
+        return Expr::Aggregate(known.unwrap_or_else(|| {
+            parts.push(figure);
+            parts.len() - 1
+        }));
+    }
+    let mut of = |e: &Expr| Box::new(split(e, aggregates, parts));
+    match expr {
+        Expr::Add(a, b) => Expr::Add(of(a), of(b)),
+        Expr::Sub(a, b) => Expr::Sub(of(a), of(b)),
+        Expr::Mul(a, b) => Expr::Mul(of(a), of(b)),
+        Expr::Div(a, b) => Expr::Div(of(a), of(b)),
+        Expr::Neg(a) => Expr::Neg(of(a)),
+        Expr::Root(a) => Expr::Root(of(a)),
+        // Both are linear.
+        Expr::Aggregate(_) | Expr::Number(_) => expr.clone(),
+    }
+}
+
+/// All numbers between two.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Span {
+    low: f64,
+    high: f64,
+}
+
+impl Span {
+    const ALL: Span = Span { low: f64::NEG_INFINITY, high: f64::INFINITY };
+
+    fn new(low: f64, high: f64) -> Span {
+        Span { low, high }
+    }
+
+    fn point(x: f64) -> Span {
+        Span::new(x, x)
+    }
+
+    fn plus(self, other: Span) -> Span {
+        Span::new(self.low + other.low, self.high + other.high)
+    }
+
+    fn minus(self, other: Span) -> Span {
+        Span::new(self.low - other.high, self.high - other.low)
+    }
+
+    fn times(self, other: Span) -> Span {
+        let ends =
+            [self.low * other.low, self.low * other.high, self.high * other.low, self.high * other.high];
+        Span::new(
+            ends.into_iter().fold(f64::INFINITY, f64::min),
+            ends.into_iter().fold(f64::NEG_INFINITY, f64::max),
+        )
+    }
+
+    /// `None` where it holds 0, or what is not a number.
+    fn inverse(self) -> Option<Span> {
+        (self.low > 0.0 || self.high < 0.0).then(|| Span::new(1.0 / self.high, 1.0 / self.low))
+    }
+
+    /// Of all that is not below 0.
+    fn root(self) -> Span {
+        Span::new(libm::sqrt(self.low.max(0.0)), libm::sqrt(self.high.max(0.0)))
+    }
+
+    /// The largest absolute value.
+    fn most(self) -> f64 {
+        self.low.abs().max(self.high.abs())
+    }
+}
+
+/// Where an expression is, and how fast it changes with each part.
+struct Grown {
+    value: Span,
+    slopes: Vec<Span>,
+}
+
+/// Over all values of the parts; `None` where it may be divided by 0.
+fn grow(expr: &Expr, parts: &[Span]) -> Option<Grown> {
+    let zip = |a: &Grown, b: &Grown, f: &dyn Fn(Span, Span) -> Span| -> Vec<Span> {
+        a.slopes.iter().zip(&b.slopes).map(|(&a, &b)| f(a, b)).collect()
+    };
+    let zero = || vec![Span::point(0.0); parts.len()];
+    Some(match expr {
+        Expr::Number(value) => Grown { value: Span::point(*value), slopes: zero() },
+        Expr::Aggregate(at) => {
+            let mut slopes = zero();
+            *slopes.get_mut(*at)? = Span::point(1.0);
+            Grown { value: *parts.get(*at)?, slopes }
+        }
+        Expr::Neg(a) => {
+            let a = grow(a, parts)?;
+            let turned = |s: Span| Span::new(-s.high, -s.low);
+            Grown { value: turned(a.value), slopes: a.slopes.into_iter().map(turned).collect() }
+        }
+        Expr::Root(a) => {
+            let a = grow(a, parts)?;
+            let value = a.value.root();
+            let below = value.times(Span::point(2.0)).inverse()?;
+            Grown { value, slopes: a.slopes.into_iter().map(|s| s.times(below)).collect() }
+        }
+        Expr::Add(a, b) => {
+            let (a, b) = (grow(a, parts)?, grow(b, parts)?);
+            Grown { value: a.value.plus(b.value), slopes: zip(&a, &b, &Span::plus) }
+        }
+        Expr::Sub(a, b) => {
+            let (a, b) = (grow(a, parts)?, grow(b, parts)?);
+            Grown { value: a.value.minus(b.value), slopes: zip(&a, &b, &Span::minus) }
+        }
+        Expr::Mul(a, b) => {
+            let (a, b) = (grow(a, parts)?, grow(b, parts)?);
+            let slopes = zip(&a, &b, &|x, y| x.times(b.value).plus(y.times(a.value)));
+            Grown { value: a.value.times(b.value), slopes }
+        }
+        Expr::Div(a, b) => {
+            let (a, b) = (grow(a, parts)?, grow(b, parts)?);
+            let below = b.value.inverse()?;
+            let value = a.value.times(below);
+            Grown { value, slopes: zip(&a, &b, &|x, y| x.minus(y.times(value)).times(below)) }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answer::tell::joint::Noise;
+    use crate::law::{Method, NoiseLaw};
+    use crate::numeric::tries::tries;
+    use std::sync::Arc;
+
+    fn e(at: usize) -> Box<Expr> {
+        Box::new(Expr::Aggregate(at))
+    }
+
+    fn div(a: usize, b: usize) -> Box<Expr> {
+        Box::new(Expr::Div(e(a), e(b)))
+    }
+
+    /// Means of two groups, their difference, ratio and product, a variance: covered at least as often as said, and hardly more often where relative errors are
+    /// small and noise is large.
+    #[test]
+    fn intervals_cover() {
+        let draws = tries(8, 3000);
+        let noise = |measurement, law| Noise { release: 0, measurement, copies: 1, law };
+        let aggregates = vec![Aggregate::rows(crate::cube::Filter::everything(), None); 4];
+        let square = Box::new(Expr::Mul(div(0, 1), div(0, 1)));
+        let figures = [
+            Expr::Sub(div(0, 1), div(2, 3)),
+            Expr::Div(div(0, 1), div(2, 3)),
+            Expr::Mul(div(0, 1), div(2, 3)),
+            Expr::Sub(div(2, 1), square),
+        ];
+        let how = How { level: 0.9, method: Method::Auto, interval: Interval::EqualTailed };
+        let mut random = 1u64;
+        let mut bounded = [0usize; 2];
+        for (size, truth) in [[9e4, 4e4, 4e5, 3.8e4], [60.0, 40.0, 300.0, 30.0]].into_iter().enumerate() {
+            // Normal errors would be 1.645 standard errors to each side.
+            for (law, widest) in [
+                (NoiseLaw::Gaussian { variance: 9.0 }, 1.8),
+                (NoiseLaw::DiscreteLaplace { scale: 3.0 }, 2.4),
+                (NoiseLaw::DiscreteLaplace { scale: 0.7 }, 4.0),
+            ] {
+                // The first noise is in both groups.
+                let rows: [[f64; 4]; 5] = [
+                    [1.0, 0.0, 1.0, 0.0],
+                    [2.0, 0.0, 0.0, 0.0],
+                    [0.5, 1.0, 0.0, 0.0],
+                    [0.0, 0.0, 3.0, 0.0],
+                    [0.0, 0.0, 0.0, 1.0],
+                ];
+                let noises = rows.iter().enumerate().map(|(i, r)| (noise(i, law), r.to_vec())).collect();
+                let joint = Arc::new(JointLaw::new(4, noises));
+                for (at, expr) in figures.iter().enumerate() {
+                    let figure = Curved::new(expr, &aggregates);
+                    let (want, mut covered, mut wide) = (expr.evaluate(&truth), 0usize, 0.0);
+                    for _ in 0..draws {
+                        let mut estimates = truth.to_vec();
+                        for row in &rows {
+                            let draw = drawn(law, &mut random);
+                            estimates.iter_mut().zip(row).for_each(|(e, r)| *e += r * draw);
+                        }
+                        let told = Told {
+                            nodes: Vec::new(),
+                            estimates,
+                            law: joint.clone(),
+                            others: Vec::new(),
+                            each: true,
+                        };
+                        let a = figure.answer(&told, &how).unwrap();
+                        covered += usize::from(a.low <= want && want <= a.high);
+                        if a.high.is_finite() {
+                            wide += (a.high - a.low) / (2.0 * a.std_error) / draws as f64;
+                            bounded[size] += 1;
+                        }
+                    }
+                    let rate = covered as f64 / draws as f64;
+                    let least = 0.9 - 5.0 * libm::sqrt(0.09 / draws as f64);
+                    assert!(rate >= least, "{size} {law:?} {at}: covered {rate}");
+                    assert!(size > 0 || wide < widest, "{law:?} {at}: {wide}");
+                }
+            }
+        }
+        assert_eq!(bounded[0], 12 * draws);
+    }
+
+    /// Sums of whole numbers whose coefficients are no larger than those known are covered, counted out; the half-width of the known ones' law alone does not.
+    #[test]
+    fn whole_numbers_of_smaller_coefficients_are_reached() {
+        let scale = 0.8;
+        let q = libm::exp(-1.0 / scale);
+        let p = |k: i32| (1.0 - q) / (1.0 + q) * libm::pow(q, f64::from(k.abs()));
+        let within = |c: [f64; 2], x: f64| -> f64 {
+            let pairs = (-40..=40).flat_map(|i| (-40..=40).map(move |j| (i, j)));
+            let inside =
+                pairs.filter(|&(i, j)| (c[0] * f64::from(i) + c[1] * f64::from(j)).abs() <= x + 1e-12);
+            inside.map(|(i, j)| p(i) * p(j)).sum()
+        };
+        let noise = |measurement| Noise {
+            release: 0,
+            measurement,
+            copies: 1,
+            law: NoiseLaw::DiscreteLaplace { scale },
+        };
+        let largest = JointLaw::new(1, vec![(noise(0), vec![1.0]), (noise(1), vec![1.0])]);
+        let mut short = 0;
+        for most in 0..6 {
+            let level = within([1.0, 1.0], f64::from(most)) - 1e-9;
+            let how = How { level, method: Method::Auto, interval: Interval::EqualTailed };
+            let alone = largest.solve(&[1.0], &how).unwrap().high;
+            let x = reach(&largest, &how).unwrap();
+            for c in [[1.0, 1.0], [0.99, 1.0], [0.75, 1.0], [0.5, 1.0], [0.9, 0.8], [0.3, 0.1], [0.0, 1.0]] {
+                assert!(within(c, x) >= level, "{c:?} {level}: {x}");
+                short += usize::from(within(c, alone) < level);
+            }
+        }
+        assert!(short > 5, "{short}");
+    }
+
+    /// Two copies of a noise reach as far as two noises, and what nobody knows beside the noise is added.
+    #[test]
+    fn copies_and_what_is_off_are_reached() {
+        let law = NoiseLaw::DiscreteGaussian { variance: 2.0 };
+        let noise = |measurement, copies| (Noise { release: 0, measurement, copies, law }, vec![1.5]);
+        let how = How { level: 0.95, method: Method::Auto, interval: Interval::EqualTailed };
+        let of = |noises, slack| reach(&JointLaw::new(1, noises).with_slack(vec![slack]), &how).unwrap();
+        let (one, two) = (of(vec![noise(0, 2)], 0.0), of(vec![noise(0, 1), noise(1, 1)], 0.0));
+        assert!((one - two).abs() < 1e-9, "{one} {two}");
+        assert!((of(vec![noise(0, 2)], 0.25) - one - 0.25).abs() < 1e-9);
+    }
+
+    fn drawn(law: NoiseLaw, random: &mut u64) -> f64 {
+        // SplitMix64.
+        let mut uniform = || {
+            *random = random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let z = (*random ^ (*random >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            (((z ^ (z >> 31)) >> 11) as f64 + 0.5) / (1u64 << 53) as f64
+        };
+        match law {
+            NoiseLaw::Gaussian { variance } => {
+                let (u, v) = (uniform(), uniform());
+                libm::sqrt(-2.0 * variance * libm::log(u)) * libm::cos(std::f64::consts::TAU * v)
+            }
+            NoiseLaw::DiscreteLaplace { scale } => {
+                // The difference of two geometric numbers.
+                let mut one = || libm::floor(-libm::log(uniform()) * scale);
+                one() - one()
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// A denominator that may be 0 bounds nothing.
+    #[test]
+    fn nothing_is_said_of_what_may_be_divided_by_zero() {
+        let law = NoiseLaw::Gaussian { variance: 25.0 };
+        let noises = (0..4).map(|i| {
+            let mut own = vec![0.0; 4];
+            own[i] = 1.0;
+            (Noise { release: 0, measurement: i, copies: 1, law }, own)
+        });
+        let law = Arc::new(JointLaw::new(4, noises.collect()));
+        let told = Told {
+            nodes: Vec::new(),
+            estimates: vec![50.0, 9.0, 50.0, 100.0],
+            law,
+            others: Vec::new(),
+            each: true,
+        };
+        let aggregates = vec![Aggregate::rows(crate::cube::Filter::everything(), None); 4];
+        let figure = Curved::new(&Expr::Sub(div(0, 1), div(2, 3)), &aggregates);
+        let how = How { level: 0.95, method: Method::Auto, interval: Interval::EqualTailed };
+        let a = figure.answer(&told, &how).unwrap();
+        assert_eq!((a.low, a.high, a.basis), (f64::NEG_INFINITY, f64::INFINITY, Basis::Unbounded));
+    }
+}
