@@ -22,9 +22,10 @@ fn bases(planned: &Planned) -> Vec<((usize, usize), std::sync::Arc<Basis>)> {
 pub(super) fn text(cube: &Cube, planned: &Planned) -> String {
     let line = |((d, l), basis): ((usize, usize), std::sync::Arc<Basis>)| {
         let gap = basis.gap().map_or(String::new(), |gap| {
-            format!(", within {} of the least variance for what is asked of it", shown(gap))
+            format!(", within {} of the least variance for its own questions", shown(gap))
         });
-        format!("basis of {}: {} rows{gap}\n", cube.level_name(crate::cube::Level::new(d, l)), basis.rows())
+        let name = cube.level_name(crate::cube::Level::new(d, l));
+        output::wrapped(&format!("basis of {name}: {} rows{gap}", basis.rows()), 2) + "\n"
     };
     bases(planned).into_iter().map(line).collect()
 }

@@ -336,14 +336,11 @@ fn foot(planned: &Planned) -> String {
         WorstCase::Bound => ", an upper bound over pairs of cells",
     };
     let proof = planned.certificate.map_or(String::new(), |c| {
-        let (of, value, bound) = (c.of, figure(c.value), figure(c.bound));
+        let (of, value, bound, among) = (c.of, figure(c.value), figure(c.bound), c.among.words());
         let proof = if c.gap() > 1e-3 {
-            format!(
-                "{of} {value}, at most {:.2} times the least that can be (proved: {bound})",
-                1.0 + c.gap()
-            )
+            format!("{of} {value}, at most {:.2} times the least of {among} (proved: {bound})", 1.0 + c.gap())
         } else {
-            format!("{of} {value}, certified within {:.0e} of the least", c.gap().max(1e-12))
+            format!("{of} {value}, certified within {:.0e} of the least of {among}", c.gap().max(1e-12))
         };
         let wider = c.wider.iter().flatten().map(|(of, bound)| {
             format!("; at most {:.4} times the least of {of}", (c.value / bound).max(1.0))
@@ -639,6 +636,7 @@ fn tables_apart(spec: &Spec, asked: &Request, request: &Request, choice: &Choice
         (TABLES): null,
         "objective": request.objective,
         "gap": planned.certificate.map(|c| c.gap()),
+        "gap_among": planned.certificate.map(|c| c.among.name()),
         "wider": planned.certificate.iter().flat_map(|c| c.wider.iter().flatten().map(|(of, bound)| {
             json!({"of": of, "gap": (c.value / bound - 1.0).max(0.0)})
         })).collect::<Vec<_>>(),
@@ -680,6 +678,7 @@ fn strategy_json(c: &Candidate) -> Value {
             "groups": sums::groups(&p.plan),
             "cost": p.cost.total,
             "gap": p.certificate.map(|c| c.gap()),
+            "gap_among": p.certificate.map(|c| c.among.name()),
             "vast": c.vast,
         }),
         Err(e) => json!({

@@ -6,6 +6,36 @@
 
 pub use crate::plan::{Objective, Target};
 
+/// Among what a plan is close to the best.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Among {
+    /// All plans that measure these blocks.
+    Plan,
+    /// All that measure whole tables, whichever.
+    Tables,
+    /// Every mechanism with Gaussian noise, whatever it measures.
+    Gaussian,
+}
+
+impl Among {
+    /// In words: the least of these.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Among::Plan => "plans with these blocks",
+            Among::Tables => "whole tables",
+            Among::Gaussian => "every Gaussian mechanism",
+        }
+    }
+
+    /// In `plan --json`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Among::Plan | Among::Tables => "plan",
+            Among::Gaussian => "gaussian",
+        }
+    }
+}
+
 /// The proof that a plan is close to the best for its objective, before scales are rounded.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Certificate {
@@ -13,16 +43,33 @@ pub struct Certificate {
     pub of: &'static str,
     /// The plan's value.
     pub value: f64,
-    /// No plan of this strategy at this budget has a smaller value.
+    /// None of these has a smaller value at this budget.
     pub bound: f64,
+    /// Who these are.
+    pub among: Among,
     /// What nothing of wider families comes below, for people, and the bound; trees of precisions have some.
     pub wider: [Option<(&'static str, f64)>; 2],
 }
 
 impl Certificate {
-    /// Of what, its value and the bound.
+    /// Of what, its value and the bound for plans with its blocks.
     pub(crate) fn new(of: &'static str, value: f64, bound: f64) -> Certificate {
-        Certificate { of, value, bound, wider: [None; 2] }
+        Certificate { of, value, bound, among: Among::Plan, wider: [None; 2] }
+    }
+
+    /// The same with the bound of others.
+    pub(crate) fn among(self, among: Among) -> Certificate {
+        Certificate { among, ..self }
+    }
+
+    /// With a bound for every Gaussian mechanism, too: in the place of its own where it is hardly looser, else beside it.
+    pub(crate) fn widen(&mut self, gaussian: Option<f64>) {
+        let Some(bound) = gaussian else { return };
+        if bound > 0.9 * self.bound {
+            (self.bound, self.among) = (bound, Among::Gaussian);
+        } else {
+            self.wider = [Some((Among::Gaussian.words(), bound)), None];
+        }
     }
 
     /// The relative duality gap.

@@ -26,6 +26,8 @@ pub struct Demand {
     pub rung: usize,
     /// What is asked of it.
     pub asked: Ranges,
+    /// Its questions' Gram matrix where they do not matter alike.
+    pub gram: Option<Matrix>,
 }
 
 /// A dimension that gets bases.
@@ -88,8 +90,10 @@ struct Grams {
 impl Grams {
     fn of(dimension: &Dimension) -> Grams {
         let top = dimension.parents.len();
-        let own: Vec<Matrix> =
-            dimension.demands.iter().map(|d| gram(&d.asked, dimension.parents[d.rung - 1].len())).collect();
+        let one = |d: &Demand| {
+            d.gram.clone().unwrap_or_else(|| gram(&d.asked, dimension.parents[d.rung - 1].len()))
+        };
+        let own: Vec<Matrix> = dimension.demands.iter().map(one).collect();
         let lifted = |(demand, own): (&Demand, &Matrix)| {
             let mut up: Vec<usize> = (0..dimension.parents[top - 1].len()).collect();
             for parent in dimension.parents[demand.rung..].iter().rev() {
@@ -109,7 +113,7 @@ impl Grams {
         let mut regular = false;
         for ((gram, weight), demand) in self.finest.iter().zip(weights).zip(&dimension.demands) {
             let full = matches!(demand.asked, Ranges::Cells | Ranges::Prefixes | Ranges::All);
-            regular |= full && demand.rung == top && *weight > 0.0;
+            regular |= full && demand.gram.is_none() && demand.rung == top && *weight > 0.0;
             for (row, own) in sum.iter_mut().zip(gram) {
                 row.iter_mut().zip(own).for_each(|(s, g)| *s += weight * g);
             }

@@ -5,9 +5,11 @@
 //! | [`optimum`] | the best mechanism for one Gram matrix, with its certificate |
 //! | [`split`] | what such a mechanism tells of each level, and its rows in whole numbers |
 //! | [`bound`] | what no Gaussian mechanism can be better than |
+//! | [`worst`] | which questions matter where the worst answer does, and what no mechanism tells better |
 //! | [`descent`] | which Gram matrix each dimension should be given, for all tables together |
 
 pub mod bound;
 pub mod descent;
 pub mod optimum;
 pub mod split;
+pub mod worst;

@@ -65,6 +65,15 @@ impl Family {
 
     /// The best mechanism for `G₀ + t·11ᵀ`, from some weights on. `None` when the numbers are beyond what can be computed with.
     pub(crate) fn best(&self, t: f64, start: Option<&[f64]>) -> Option<Optimum> {
+        self.search(t, start, MOST_ROUNDS)
+    }
+
+    /// The same for `G₀` after so many rounds: near the best, and bounded all the same.
+    pub(crate) fn nearly(&self, start: Option<&[f64]>, rounds: usize) -> Option<Optimum> {
+        self.search(0.0, start, rounds)
+    }
+
+    fn search(&self, t: f64, start: Option<&[f64]>, rounds: usize) -> Option<Optimum> {
         let n = self.gram.len();
         let mut log: Vec<f64> = match start {
             Some(weights) => weights.iter().map(|&w| libm::log(w)).collect(),
@@ -73,7 +82,7 @@ impl Family {
         };
         let mut mixing = Mixing::default();
         let mut best: Option<(f64, Vec<f64>)> = None;
-        for _ in 0..MOST_ROUNDS {
+        for _ in 0..rounds {
             let weights = normed(&mut log);
             let diagonal = self.diagonal(t, &weights)?;
             let tau = dot(&weights, &diagonal);

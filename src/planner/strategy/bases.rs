@@ -13,8 +13,9 @@ use crate::plan::basis::MAX_NODES;
 use crate::plan::{Asks, Based, Block, BudgetRule, Neighbours, Ranges, Selected, Table, Telling, block};
 use crate::planner::bases::bound;
 use crate::planner::bases::descent::{self, Asker, Chosen, Demand, Dimension, Problem, Row};
+use crate::planner::bases::worst::{self, Worst};
 use crate::planner::closure::bases::{Bases as Told, can_be_told};
-use crate::planner::objective::{Certificate, Objective};
+use crate::planner::objective::{Among, Certificate, Objective};
 use crate::planner::request::Request;
 use std::sync::Arc;
 
@@ -37,12 +38,14 @@ impl Strategy for Bases {
         }
         let (shaped, exactly) = (shaped(ask.request, false), shaped(ask.request, true));
         let dimensions = dimensions(ask, &shaped);
+        let worst = ask.budgets == BudgetRule::Optimal && ask.request.objective == Objective::Worst;
         if dimensions.is_empty() {
             return Err(NotApplicable::NothingOrdered);
         }
         if !ask.request.workload.iter().all(|t| can_be_told(&ask.request.cube, ask.frame, t)) {
             return Err(NotApplicable::TooManyTables);
         }
+        let weighed = worst.then(|| weighed(ask, &shaped, &exactly, &dimensions)).flatten();
         let problem = problem(ask, &shaped, dimensions);
         let chosen = problem.solve().ok_or(NotApplicable::NoBasis)?;
         let told = whole(ask, &problem, &chosen)?;
@@ -58,8 +61,22 @@ impl Strategy for Bases {
             for (measurements, proof) in &mut sets {
                 let value = || value(&ask, measurements);
                 let bound = bound::least(ask.request, &exactly, ask.frame, &problem, &chosen);
-                *proof = bound.map(|bound| Certificate::new("weighted total variance", value(), bound));
+                *proof = bound.map(|bound| {
+                    Certificate::new("weighted total variance", value(), bound).among(Among::Gaussian)
+                });
             }
+        }
+        if let Some((problem, bound)) = weighed {
+            if let Some(chosen) = problem.solve() {
+                let told = whole(even, &problem, &chosen)?;
+                let closure =
+                    even.closure.over_bases(&even.request.cube, even.frame, &even.request.workload, &told);
+                let ask = Ask { closure: &closure, ..*even };
+                sets.extend(ask.components(groups(&ask, &told)?)?);
+            }
+            let factor = even.request.unit_price() / (2.0 * even.request.budget.to_f64());
+            let bound = bound.map(|bound| bound * factor);
+            sets.iter_mut().filter_map(|(_, proof)| proof.as_mut()).for_each(|proof| proof.widen(bound));
         }
         // Beside dimensions whose groups differ in size; what that does not do the even shares do.
         if let Ok(Some(weighted)) = weighted::measure(even, &told) {
@@ -127,7 +144,7 @@ fn dimensions(ask: &Ask, workload: &[Table]) -> Vec<Dimension> {
             let Some(rung) = axis.rung(table.cuboid.level(number)).filter(|&r| r > 0) else { continue };
             let asked = asked_of(table, number);
             if demands.len() <= most && !demands.iter().any(|d| d.rung == rung && d.asked == asked) {
-                demands.push(Demand { rung, asked });
+                demands.push(Demand { rung, asked, gram: None });
             }
         }
         if demands.iter().any(|d| !matches!(d.asked, Ranges::Cells | Ranges::Total)) {
@@ -136,6 +153,63 @@ fn dimensions(ask: &Ask, workload: &[Table]) -> Vec<Dimension> {
         }
     }
     out
+}
+
+/// Bases for the worst answer: the problem in which questions matter as they do for it, and what no Gaussian mechanism is below, where cost is one. The bound
+/// is that of the table for which it is the largest.
+fn weighed(
+    ask: &Ask,
+    shaped: &[Table],
+    exactly: &[Table],
+    dimensions: &[Dimension],
+) -> Option<(Problem, Option<f64>)> {
+    let nodes = |d: usize, rung: usize| ask.frame.axes[d].rungs[rung].len();
+    let mut found = Vec::new();
+    for dimension in dimensions {
+        let one = |d: &Demand| worst::worst(&d.asked, nodes(dimension.number, d.rung));
+        found.push(dimension.demands.iter().map(one).collect::<Option<Vec<Worst>>>()?);
+    }
+    let mut bound = 0.0f64;
+    for table in exactly.iter().filter(|t| matches!(t.asks, Asks::Product(_))) {
+        let of = |(d, l): (usize, usize)| {
+            let place = dimensions.iter().position(|own| own.number == d);
+            let rung = ask.frame.axes[d].rung(l).unwrap_or(0);
+            let Some(place) = place else {
+                // Without a basis: cells, or a question for which there is none.
+                return matches!(asked_of(table, d), Ranges::Cells | Ranges::Total).then_some(1.0);
+            };
+            let same = |own: &Demand| own.rung == rung && own.asked == asked_of(table, d);
+            let at = dimensions[place].demands.iter().position(same)?;
+            Some(found[place][at].bound)
+        };
+        let product: Option<f64> = table.cuboid.pairs().map(of).product();
+        bound = bound.max(product.unwrap_or(0.0) * table.weight.to_f64());
+    }
+    let request = ask.request;
+    let plain =
+        request.exact.is_empty() && request.zeros.is_empty() && request.neighbours == Neighbours::AddRemove;
+    let dimensions = dimensions.iter().zip(found).map(|(of, found)| {
+        let one = |(d, found): (&Demand, Worst)| Demand {
+            rung: d.rung,
+            asked: d.asked.clone(),
+            gram: Some(found.gram),
+        };
+        Dimension {
+            number: of.number,
+            parents: of.parents.clone(),
+            demands: of.demands.iter().zip(found).map(one).collect(),
+        }
+    });
+    let mut problem = problem(ask, shaped, dimensions.collect());
+    // Weights of all of a table's questions add up to one.
+    for (asker, table) in problem.tables.iter_mut().zip(shaped) {
+        for (row, (d, l)) in asker.rows.iter().zip(table.cuboid.pairs()) {
+            if matches!(row, Row::Fixed(_)) {
+                asker.weight /= nodes(d, ask.frame.axes[d].rung(l).unwrap_or(0)) as f64;
+            }
+        }
+    }
+    Some((problem, (plain && bound > 0.0).then_some(bound)))
 }
 
 /// The dimensions of a component that have no basis.

@@ -22,7 +22,7 @@ use super::refusal::{Measured, NotApplicable};
 use super::{base, bound, cluster, designs, queries, trees};
 use crate::numeric::dice::Dice;
 use crate::plan::{BudgetRule, Measure, Neighbours};
-use crate::planner::objective::{Certificate, Objective};
+use crate::planner::objective::{Among, Certificate, Objective};
 use crate::planner::request::Request;
 use crate::watch::Stage;
 use std::collections::HashSet;
@@ -141,8 +141,8 @@ impl Proof {
     }
 
     fn of(&self, choice: &Choice) -> Certificate {
-        let of = "weighted total variance of whole tables";
-        Certificate::new(of, self.unit * choice.error, self.bound)
+        let value = self.unit * choice.error;
+        Certificate::new("weighted total variance", value, self.bound).among(Among::Tables)
     }
 }
 

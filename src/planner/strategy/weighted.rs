@@ -14,7 +14,7 @@ use crate::planner::bases::bound;
 use crate::planner::bases::descent::{self as gaussian, Asker, Row};
 use crate::planner::closure::Closure;
 use crate::planner::closure::bases::{Bases as Told, bases_of, can_be_told};
-use crate::planner::objective::{Certificate, Objective};
+use crate::planner::objective::{Among, Certificate, Objective};
 use crate::planner::request::Request;
 use crate::planner::weights::descent::Problem;
 use crate::planner::weights::least::least;
@@ -136,7 +136,7 @@ fn wider(
             rungs: Vec::new(),
         };
         let least = bound::least(request, &request.workload, ask.frame, &none, &[])?;
-        Some(("all Gaussian mechanisms", least))
+        Some((Among::Gaussian.words(), least))
     };
     Some([tree(), (all <= MOST_CELLS && dense <= MOST_DENSE).then(any).flatten()])
 }

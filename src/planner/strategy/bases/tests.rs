@@ -64,3 +64,33 @@ fn figures_of_fourteen() {
         println!("{ways:?} {} want {want} {:?}", rmse(&planned), now.elapsed());
     }
 }
+
+/// Where the worst answer matters the bases are for it: no Gaussian mechanism is better by more than the proof says.
+#[test]
+fn bases_for_the_worst_answer() {
+    use crate::planner::objective::{Among, Objective};
+    let cases: [(&[usize], usize, Ranges, f64); 4] = [
+        (&[8], 1, Ranges::All, 2.679),
+        (&[8], 1, Ranges::Prefixes, 2.283),
+        (&[5, 3], 2, Ranges::All, f64::INFINITY),
+        (&[6, 4], 1, Ranges::Prefixes, f64::INFINITY),
+    ];
+    for (sizes, ordered, asked, want) in cases {
+        let all = sizes.len();
+        let worst = Request { objective: Objective::Worst, ..request(sizes, ordered, &asked, &[all]) };
+        let planned = planner::plan(&worst).unwrap();
+        let proof = planned.certificate.unwrap();
+        println!("{sizes:?} {asked:?} {} {}", proof.value, proof.bound);
+        assert!(proof.value <= want && proof.gap() < 2e-3 && proof.among == Among::Gaussian, "{proof:?}");
+        assert!((planned.prediction.max / proof.value - 1.0).abs() < 1e-3, "{}", planned.prediction.max);
+        let total = planner::plan(&request(sizes, ordered, &asked, &[all])).unwrap();
+        assert!(planned.prediction.max < total.prediction.max * 0.99);
+    }
+    // Several tables: never better than the bound, and never worse than the bases for the total.
+    let worst = Request { objective: Objective::Worst, ..request(&[9, 4, 2], 1, &Ranges::All, &[1, 2]) };
+    let planned = planner::plan(&worst).unwrap();
+    let total = planner::plan(&request(&[9, 4, 2], 1, &Ranges::All, &[1, 2])).unwrap();
+    assert!(planned.prediction.max <= total.prediction.max);
+    let proof = planned.certificate.unwrap();
+    assert!(proof.among == Among::Gaussian || proof.wider[0].unwrap().1 <= proof.value, "{proof:?}");
+}
