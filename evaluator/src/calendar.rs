@@ -55,7 +55,7 @@ pub fn written(days: i64) -> String {
 }
 
 /// The first and the last day of a day, a month (`2024-02`), a quarter (`2024-Q1`) or a year.
-pub fn span(text: &str) -> Option<(i64, i64)> {
+pub(crate) fn span(text: &str) -> Option<(i64, i64)> {
     if let Some(day) = read(text.as_bytes()) {
         return Some((day, day));
     }

@@ -171,7 +171,7 @@ fn reply(all: &All, inferred: &Inferred, query: &[f64]) -> Result<Reply, Failure
     Ok(reply)
 }
 
-pub fn run(args: &Args) -> Outcome {
+pub(crate) fn run(args: &Args) -> Outcome {
     let Some(all) = read_all(&args.files)? else { return Ok(()) };
     // A posterior is simulated from the dense factorisation, which says of a history that is too large for it that it is.
     let inferred = if args.posterior { all.history.infer_by(Solver::Dense)? } else { all.history.infer()? };

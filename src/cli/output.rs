@@ -41,7 +41,7 @@ pub fn data(text: &str) -> Outcome {
 }
 
 /// The longest text file that is read: of queries, or a history.
-pub const MOST: u64 = 1 << 30;
+pub(crate) const MOST: u64 = 1 << 30;
 
 /// What goes out of a line of CSV, or of other text for programs.
 pub(crate) fn for_programs(text: &str, terminal: bool) -> Cow<'_, str> {
@@ -49,12 +49,12 @@ pub(crate) fn for_programs(text: &str, terminal: bool) -> Cow<'_, str> {
 }
 
 /// Says something on standard error. When nobody can hear it, there is nobody to tell.
-pub fn say(text: &str) {
+pub(crate) fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{}", visible_lines(text));
 }
 
 /// Says a warning or a note, whose further lines stand below its text.
-pub fn warn(text: &str) {
+pub(crate) fn warn(text: &str) {
     let indent = if text.starts_with("note: ") { 6 } else { 9 };
     say(&wrapped(text, indent));
 }
@@ -74,7 +74,7 @@ pub(crate) fn say_coloured(text: &str) {
 }
 
 /// Whether nobody reads any more what is printed: long answers may stop.
-pub fn gone() -> bool {
+pub(crate) fn gone() -> bool {
     GONE.load(Ordering::Relaxed)
 }
 
@@ -102,12 +102,12 @@ pub(crate) fn print_csv(table: &ResultTable) -> Outcome {
 }
 
 /// Says on standard error what makes numbers untrue besides noise.
-pub fn tell(caveats: &[Caveat], level: f64) {
+pub(crate) fn tell(caveats: &[Caveat], level: f64) {
     caveats.iter().for_each(|caveat| note(&caveat.text(level)));
 }
 
 /// A note beside data.
-pub fn note(text: &str) {
+pub(crate) fn note(text: &str) {
     say(&wrapped(&format!("note: {text}"), 6));
 }
 
@@ -117,7 +117,7 @@ pub fn picture() -> impl TypedValueParser<Value = PathBuf> {
 }
 
 /// [`amount`] of a text.
-pub fn short(text: &str) -> String {
+pub(crate) fn short(text: &str) -> String {
     text.parse().map_or_else(|_| text.into(), Rational::shown)
 }
 
@@ -161,7 +161,7 @@ pub(crate) fn sql_name(name: &str) -> String {
 }
 
 /// A path for JSON, which has no other bytes than text.
-pub fn plain(path: &Path) -> String {
+pub(crate) fn plain(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 

@@ -69,7 +69,7 @@ pub struct Args {
     memory: Option<u64>,
 }
 
-pub fn run(args: &Args, watch: &Watch) -> Outcome {
+pub(crate) fn run(args: &Args, watch: &Watch) -> Outcome {
     let options = PlanOptions::new()
         .compare(args.compare || args.svg.is_some())
         .effort(args.effort)
@@ -141,7 +141,7 @@ fn print_json(planned: &PlannedRelease) -> Outcome {
 }
 
 /// A plan as JSON.
-pub fn to_json(planned: &PlannedRelease) -> Result<String, Failure> {
+pub(crate) fn to_json(planned: &PlannedRelease) -> Result<String, Failure> {
     match planned.job() {
         Job::Projection(designed) => Ok(super::projection::to_json(planned.spec(), designed)),
         Job::Tables(choice) => json_of_tables(planned, choice, |pieces| Ok(pieces.collect())),
@@ -163,7 +163,7 @@ fn json_of_tables<T>(
 }
 
 /// A plan for people, with its first tables; perhaps with all strategies.
-pub fn to_text(planned: &PlannedRelease, compare: bool) -> Result<String, Failure> {
+pub(crate) fn to_text(planned: &PlannedRelease, compare: bool) -> Result<String, Failure> {
     to_text_with(planned, (compare, false))
 }
 

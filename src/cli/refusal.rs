@@ -10,7 +10,7 @@ pub fn spec_failure(errors: SpecErrors) -> Failure {
 }
 
 /// An error of the library, in the words of the command.
-pub fn failure(e: MakeError) -> Failure {
+pub(crate) fn failure(e: MakeError) -> Failure {
     match e {
         MakeError::Spec(errors) => spec_failure(errors),
         MakeError::Refused(why) => Failure::Refused(why),

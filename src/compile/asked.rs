@@ -4,7 +4,7 @@
 //! scales and weights, never on an answer, and nothing is read from private data. So when something is measured, and what it costs, is public.
 
 use super::CompileError;
-use crate::answer::best::Best;
+use crate::answer::Best;
 use crate::answer::linear::{self, Linear};
 use crate::answer::tell::pool::Combined;
 use crate::cube::Filter;
@@ -183,7 +183,7 @@ fn rows(request: &Request, figures: &[Linear]) -> Result<Rows, CompileError> {
 
 /// The spec of a release that measures one question at a budget: the same people, dimensions and data. `origin` is where the spec
 /// stands.
-pub fn spec_of(
+pub(crate) fn spec_of(
     spec: &Spec,
     origin: &Path,
     name: &str,

@@ -117,7 +117,7 @@ pub struct Effort {
 }
 
 /// What the release of planned tables takes.
-pub fn effort(spec: &Spec, choice: &Choice, memory: Memory) -> Effort {
+pub(crate) fn effort(spec: &Spec, choice: &Choice, memory: Memory) -> Effort {
     let plan = &choice.planned.plan;
     let copies = choice.copies.as_ref().map_or(1, |c| c.costs.len()) as f64;
     let spec = spec.planned(plan);
@@ -130,7 +130,7 @@ pub fn effort(spec: &Spec, choice: &Choice, memory: Memory) -> Effort {
 
 /// A plan that `auto` did not take because it is less exact, and that is much easier to answer from.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Instead {
+pub(crate) struct Instead {
     /// What to ask for by name to have it.
     pub measure: Measure,
     /// How much larger its errors are, as a factor of standard errors, by what the spec compares plans by.
@@ -151,7 +151,7 @@ const LARGE: f64 = 1e7;
 
 /// The easiest to answer from of the plans that were looked at and are a little less exact than the one that `auto` took. With targets there is none: one is met or
 /// missed.
-pub fn instead(asked: &Request, choice: &Choice, own: &Effort) -> Option<Instead> {
+pub(crate) fn instead(asked: &Request, choice: &Choice, own: &Effort) -> Option<Instead> {
     if asked.measure.is_some() || asked.objective == Objective::Targets || choice.copies.is_some() {
         return None;
     }

@@ -17,7 +17,7 @@ use crate::spec::{self, Spec};
 use std::path::Path;
 
 /// A spec of what is missing.
-pub struct Missing {
+pub(crate) struct Missing {
     /// The spec to release: with fewer tables where some are known well enough.
     pub spec: Spec,
     /// The tables that are not measured again.
@@ -29,7 +29,7 @@ const TRIED: usize = 4;
 
 /// What is missing of a spec's tables beside a release of the same people. `origin` is where the spec stands. `None`: nothing, every
 /// table is known as precisely as its target wants.
-pub fn missing(spec: &Spec, origin: &Path, out: &Answers) -> Result<Option<Missing>, CompileError> {
+pub(crate) fn missing(spec: &Spec, origin: &Path, out: &Answers) -> Result<Option<Missing>, CompileError> {
     let request = spec.request().ok_or(CompileError::NoBudget)?;
     let cells = request.workload.iter().all(|t| t.asks == Asks::CELLS);
     let known = if cells { known(&request, out) } else { vec![None; request.workload.len()] };

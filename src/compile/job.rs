@@ -11,7 +11,7 @@ use super::{Charge, CompileError};
 use crate::audit;
 use crate::exact::Rational;
 use crate::ledger::{self, Receipt};
-use crate::plan::{Noise, Plan};
+use crate::plan::Plan;
 use crate::planner::copies::copies;
 use crate::planner::{Choice, Look, choose, choose_within};
 use crate::projection::Seed;
@@ -40,12 +40,13 @@ pub enum Job {
 
 impl Job {
     /// What a spec asks for. Data is not touched.
-    pub fn of(spec: &Spec, look: Look) -> Result<Job, CompileError> {
+    #[cfg(test)]
+    pub(crate) fn of(spec: &Spec, look: Look) -> Result<Job, CompileError> {
         Job::watched(spec, look, &Watch::default())
     }
 
     /// The same, with who hears how far the search is, and may stop it.
-    pub fn watched(spec: &Spec, look: Look, watch: &Watch) -> Result<Job, CompileError> {
+    pub(crate) fn watched(spec: &Spec, look: Look, watch: &Watch) -> Result<Job, CompileError> {
         match design(spec) {
             Some(designed) => Ok(Job::Projection(Box::new(designed?))),
             None => {
@@ -73,7 +74,7 @@ impl Job {
     }
 
     /// What it costs, exactly: all copies together.
-    pub fn cost(&self) -> Rational {
+    pub(crate) fn cost(&self) -> Rational {
         match self {
             Job::Tables(choice) => choice.copies.as_ref().map_or(choice.planned.cost.total, |c| c.joint),
             Job::Projection(designed) => designed.cost,
@@ -81,7 +82,7 @@ impl Job {
     }
 
     /// The (ε, δ) of that, where it is paid in ρ.
-    pub fn approximate(&self, spec: &Spec) -> Option<Approximate> {
+    pub(crate) fn approximate(&self, spec: &Spec) -> Option<Approximate> {
         match self {
             Job::Tables(choice) if choice.copies.is_none() => {
                 let (plan, cost) = (&choice.planned.plan, &choice.planned.cost);
@@ -95,7 +96,7 @@ impl Job {
     }
 
     /// In what it is paid.
-    pub fn currency(&self) -> Currency {
+    pub(crate) fn currency(&self) -> Currency {
         match self {
             Job::Tables(choice) => Currency::of_tables(choice.planned.plan.noise),
             Job::Projection(_) => Currency::OF_PROJECTIONS,
@@ -103,20 +104,12 @@ impl Job {
     }
 
     /// What may be spent, on all copies together.
-    pub fn budget(&self) -> Rational {
+    pub(crate) fn budget(&self) -> Rational {
         match self {
             Job::Tables(choice) => {
                 choice.copies.as_ref().map_or(choice.planned.plan.budget, |c| c.joint_budget)
             }
             Job::Projection(designed) => designed.design.budget,
-        }
-    }
-
-    /// Which noise is drawn.
-    pub fn noise(&self) -> Noise {
-        match self {
-            Job::Tables(choice) => choice.planned.plan.noise,
-            Job::Projection(designed) => designed.design.noise,
         }
     }
 

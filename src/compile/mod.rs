@@ -17,14 +17,14 @@
 mod accuracy;
 pub mod asked;
 pub mod effort;
-pub mod extending;
+pub(crate) mod extending;
 mod job;
 mod projection;
 #[cfg(test)]
 mod random;
 #[cfg(test)]
 mod recipients;
-pub mod statement;
+pub(crate) mod statement;
 #[cfg(test)]
 mod sums;
 mod tables;
@@ -234,7 +234,7 @@ pub fn plan(spec: &Spec, look: Look, day: &str) -> Result<Job, CompileError> {
 }
 
 /// The same, with a limit of memory, and with who hears how far it is and may stop it.
-pub fn plan_with(spec: &Spec, look: Look, day: &str, means: &Means) -> Result<Job, CompileError> {
+pub(crate) fn plan_with(spec: &Spec, look: Look, day: &str, means: &Means) -> Result<Job, CompileError> {
     let planned = || {
         let job = Job::watched(spec, look, &means.watch)?;
         let rows = spec.data.as_ref().map_or(Format::Csv, |data| data.format);

@@ -20,7 +20,7 @@ use std::fmt::Write;
 /// Whose SQL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
-pub enum Dialect {
+pub(crate) enum Dialect {
     /// Apache Spark
     Spark,
     /// DuckDB
@@ -35,11 +35,11 @@ pub enum Dialect {
 
 impl Dialect {
     /// All.
-    pub const ALL: [Dialect; 5] =
+    pub(crate) const ALL: [Dialect; 5] =
         [Dialect::Spark, Dialect::Duckdb, Dialect::Postgres, Dialect::Bigquery, Dialect::Ansi];
 
     /// As `--sql` has it.
-    pub fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             Dialect::Spark => "spark",
             Dialect::Duckdb => "duckdb",
@@ -125,7 +125,12 @@ impl Dialect {
 }
 
 /// The statement that counts what `plan` needs from the table `from` (put as it is behind FROM). `spec` is over the plan's levels.
-pub fn statement(spec: &Spec, plan: &Plan, dialect: Dialect, from: &str) -> Result<String, CompileError> {
+pub(crate) fn statement(
+    spec: &Spec,
+    plan: &Plan,
+    dialect: Dialect,
+    from: &str,
+) -> Result<String, CompileError> {
     if plan.channels.iter().any(|c| c.subject.quantity().is_some()) {
         let why = "sums of amounts are read from rows: margins release reads folders of Parquet and CSV";
         return Err(CompileError::Statement(why.into()));

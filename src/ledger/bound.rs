@@ -68,7 +68,7 @@ impl Bound {
     }
 
     /// The δ at which ε is stated beside it: its own, or none.
-    pub fn delta(&self) -> Option<Rational> {
+    pub(crate) fn delta(&self) -> Option<Rational> {
         self.delta
     }
 

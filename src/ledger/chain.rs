@@ -71,7 +71,7 @@ impl Chain {
     }
 
     /// The chain that is written in these bytes.
-    pub fn of(bytes: &[u8]) -> Result<Chain, LedgerError> {
+    pub(crate) fn of(bytes: &[u8]) -> Result<Chain, LedgerError> {
         let mut chain = Chain::default();
         let mut closed = HashSet::new();
         let mut charged = HashSet::new();
@@ -157,7 +157,7 @@ impl Chain {
     }
 
     /// All that may ever be spent, if there is a bound.
-    pub fn bound(&self) -> Option<Bound> {
+    pub(crate) fn bound(&self) -> Option<Bound> {
         self.lines.iter().find_map(|(_, e)| match &e.said {
             Said::Bound(bound) => Some(*bound),
             _ => None,
@@ -165,7 +165,7 @@ impl Chain {
     }
 
     /// Every line with its hash, oldest first.
-    pub fn lines(&self) -> &[(String, Entry)] {
+    pub(crate) fn lines(&self) -> &[(String, Entry)] {
         &self.lines
     }
 
@@ -195,7 +195,7 @@ impl Chain {
     }
 
     /// The parts that were charged, by partition, as they are told apart; without those of no name that is one today.
-    pub fn parts(&self) -> BTreeMap<String, BTreeSet<String>> {
+    pub(crate) fn parts(&self) -> BTreeMap<String, BTreeSet<String>> {
         let mut all = BTreeMap::<String, BTreeSet<String>>::new();
         for (by, is) in self.charges().filter_map(|(_, c)| folded(c.part.as_deref()?)) {
             all.entry(by).or_default().insert(is);
@@ -204,7 +204,7 @@ impl Chain {
     }
 
     /// The files that a charge became, by their hashes; `None` where no line says so.
-    pub fn sealed(&self, charge: &str) -> Option<&[String]> {
+    pub(crate) fn sealed(&self, charge: &str) -> Option<&[String]> {
         self.lines.iter().find_map(|(_, e)| match &e.said {
             Said::Sealed { charge: c, files } if c == charge => Some(&files[..]),
             _ => None,
@@ -218,12 +218,12 @@ impl Chain {
     }
 
     /// The hash of the last line.
-    pub fn head(&self) -> &str {
+    pub(crate) fn head(&self) -> &str {
         self.lines.last().map_or(ROOT, |(hash, _)| hash)
     }
 
     /// Who signed which lines, oldest first: the key and the day that the line says.
-    pub fn signed(&self) -> Vec<(String, String)> {
+    pub(crate) fn signed(&self) -> Vec<(String, String)> {
         let signed = |e: &Entry| Some((e.signer.clone()?, e.day.clone()));
         self.lines.iter().filter_map(|(_, e)| signed(e)).collect()
     }

@@ -59,7 +59,7 @@ pub struct Alone {
 
 impl Alone {
     /// Of a release that says so.
-    pub fn of(stated: &Approximate) -> Option<Alone> {
+    pub(crate) fn of(stated: &Approximate) -> Option<Alone> {
         let (epsilon, delta) = claims::alone(stated)?;
         Some(Alone { epsilon, delta })
     }

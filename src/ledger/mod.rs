@@ -22,8 +22,8 @@ mod bound;
 mod chain;
 mod charge;
 mod entry;
-pub mod proof;
-pub mod published;
+pub(crate) mod proof;
+pub(crate) mod published;
 pub mod spent;
 #[cfg(test)]
 mod tests;
@@ -182,7 +182,7 @@ pub struct Ledger {
 
 /// A charge that is on the disk: the permission to draw noise.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Receipt {
+pub(crate) struct Receipt {
     /// The hash of the charge's line: the head of the ledger after it.
     pub charge: String,
     /// Which line it is, counted from 1.
@@ -197,18 +197,18 @@ fn nonce() -> Result<String, LedgerError> {
 }
 
 /// The JSON Schema of an entry. A test generates it from [`Entry`].
-pub const SCHEMA: &str = include_str!("../../schemas/ledger-entry.schema.json");
+pub(crate) const SCHEMA: &str = include_str!("../../schemas/ledger-entry.schema.json");
 
 impl Ledger {
     /// The ledger of `id` in this file, which need not be there yet. What is there is checked.
-    pub fn at(path: impl Into<PathBuf>, id: &str) -> Result<Ledger, LedgerError> {
+    pub(crate) fn at(path: impl Into<PathBuf>, id: &str) -> Result<Ledger, LedgerError> {
         let ledger = Ledger { path: path.into(), id: id.into(), watch: Watch::default() };
         ledger.chain()?;
         Ok(ledger)
     }
 
     /// The same ledger, for work that may be ended: its lines are written whole.
-    pub fn watched(self, watch: &Watch) -> Ledger {
+    pub(crate) fn watched(self, watch: &Watch) -> Ledger {
         Ledger { watch: watch.clone(), ..self }
     }
 
@@ -220,12 +220,12 @@ impl Ledger {
     }
 
     /// Where the file is.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Every line, checked; none where there is no file.
-    pub fn chain(&self) -> Result<Chain, LedgerError> {
+    pub(crate) fn chain(&self) -> Result<Chain, LedgerError> {
         let chain = match Ledger::read(&self.path) {
             Err(LedgerError::Io(e)) if e.kind() == io::ErrorKind::NotFound => Chain::default(),
             read => read?,
@@ -245,7 +245,7 @@ impl Ledger {
     }
 
     /// Sets the bound, of an account that is new or had none. The next charge signs it.
-    pub fn bind(&self, bound: Bound, day: &str) -> Result<(), LedgerError> {
+    pub(crate) fn bind(&self, bound: Bound, day: &str) -> Result<(), LedgerError> {
         self.append(day, |chain| {
             if let Some(bound) = chain.bound() {
                 return Err(LedgerError::Bounded { id: self.id.clone(), bound: Box::new(bound) });
@@ -312,7 +312,7 @@ impl Ledger {
     }
 
     /// Notes that the charge became these files.
-    pub fn sealed(
+    pub(crate) fn sealed(
         &self,
         receipt: &Receipt,
         files: &[&str],

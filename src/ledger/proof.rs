@@ -11,7 +11,7 @@ use crate::release::Manifest;
 
 /// What a proof shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Proof {
+pub(crate) struct Proof {
     /// The charge's line in the whole ledger, counted from 1, as the release says.
     pub line: u64,
     /// How many lines follow it.
@@ -25,13 +25,18 @@ pub struct Proof {
 }
 
 /// Whether these bytes begin as a proof does: with a line that follows another one.
-pub fn is_proof(bytes: &[u8]) -> bool {
+pub(crate) fn is_proof(bytes: &[u8]) -> bool {
     let first = bytes.split_inclusive(|&b| b == b'\n').next().and_then(|line| chain::entry_of(line).ok());
     first.is_some_and(|entry| entry.charge().is_some() && entry.previous != ROOT)
 }
 
 /// The proof of a release's charge, from its line to the one of this hash, or to the last one. As the lines stand in the file.
-pub fn of(chain: &Chain, bytes: &[u8], manifest: &Manifest, head: Option<&str>) -> Result<Vec<u8>, String> {
+pub(crate) fn of(
+    chain: &Chain,
+    bytes: &[u8],
+    manifest: &Manifest,
+    head: Option<&str>,
+) -> Result<Vec<u8>, String> {
     let Some(account) = &manifest.account else {
         return Err("it does not say in which ledger it was charged; files of format 1 never say it".into());
     };
@@ -51,10 +56,10 @@ pub fn of(chain: &Chain, bytes: &[u8], manifest: &Manifest, head: Option<&str>) 
 }
 
 /// What is said of a head that is no line's hash.
-pub const NO_HEAD: &str = "no line has this hash: lines were cut off, an older copy was put back, or it is the head of another ledger";
+pub(crate) const NO_HEAD: &str = "no line has this hash: lines were cut off, an older copy was put back, or it is the head of another ledger";
 
 /// Reads a proof and checks every line of it: that the first one is the release's charge, and each of the others follows from the one before and is signed.
-pub fn read(bytes: &[u8], manifest: &Manifest) -> Result<Proof, String> {
+pub(crate) fn read(bytes: &[u8], manifest: &Manifest) -> Result<Proof, String> {
     let refused = |line: usize, why: &str| format!("line {line}: {why}");
     let Some(account) = &manifest.account else {
         return Err("the release names no account".into());

@@ -12,7 +12,7 @@ use std::io;
 
 /// What a ledger says of a release.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+pub(crate) enum Found {
     /// It was charged here, in this line, and the charge became this file.
     Charged(usize),
     /// What it names was charged here, in this line, and no line says what that became.
@@ -100,7 +100,7 @@ pub(super) fn charges(entry: &Entry, manifest: &Manifest) -> bool {
 }
 
 /// Whether two different files name one charge though they are not two recipients' copies of one measuring: it paid for one of them.
-pub fn one_charge(a: &Manifest, b: &Manifest) -> bool {
+pub(crate) fn one_charge(a: &Manifest, b: &Manifest) -> bool {
     let copies = match (&a.recipient, &b.recipient) {
         (Some(x), Some(y)) => x.measuring == y.measuring && x.name != y.name,
         _ => false,

@@ -55,7 +55,7 @@ fn half_square(x: &Exact) -> Exact {
 
 impl Spent {
     /// The sum of some charges.
-    pub fn of(charges: &[&Charge]) -> Spent {
+    pub(crate) fn of(charges: &[&Charge]) -> Spent {
         let changed = charges.iter().any(|c| c.neighbours == Neighbours::Substitute);
         let neighbours = if changed { Neighbours::Substitute } else { Neighbours::AddRemove };
         let zero = || (RBig::ZERO, RBig::ZERO);
@@ -98,12 +98,12 @@ impl Spent {
     }
 
     /// Of a single release by the law of its own loss, where it says that for this δ or a smaller one.
-    pub fn alone_at(&self, delta: Rational) -> Option<Rational> {
+    pub(crate) fn alone_at(&self, delta: Rational) -> Option<Rational> {
         self.alone.filter(|alone| alone.delta <= delta).map(|alone| alone.epsilon)
     }
 
     /// By what adds up, and goes on adding up when more is charged.
-    pub fn added_up_at(&self, delta: Rational) -> Option<Exact> {
+    pub(crate) fn added_up_at(&self, delta: Rational) -> Option<Exact> {
         let of_rho = |rho: &Exact| -> Option<Exact> {
             if *rho == RBig::ZERO {
                 return Some(RBig::ZERO);

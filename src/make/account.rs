@@ -21,7 +21,7 @@ fn shown(path: &Path) -> String {
 }
 
 /// The ledger of a spec: the one it names, or the one that is given, or `ledger/ID.jsonl`.
-pub fn file(spec: &Spec, given: Option<&Path>) -> Result<PathBuf, MakeError> {
+pub(crate) fn file(spec: &Spec, given: Option<&Path>) -> Result<PathBuf, MakeError> {
     let same = |a: &Path, b: &Path| {
         a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
     };
@@ -37,7 +37,7 @@ pub fn file(spec: &Spec, given: Option<&Path>) -> Result<PathBuf, MakeError> {
 }
 
 /// Ledgers were once kept beside releases, without a dataset. What they charged is in no account of today.
-pub fn not_forgotten(out: &Path) -> Option<String> {
+pub(crate) fn not_forgotten(out: &Path) -> Option<String> {
     let old = out.join("ledger.jsonl");
     let Err(LedgerError::FirstKind) = Ledger::read(&old) else { return None };
     Some(format!(
@@ -49,7 +49,7 @@ pub fn not_forgotten(out: &Path) -> Option<String> {
 
 /// The releases in a folder that say they were charged to this account, and were not in this ledger: it was cut, or it is another one. With
 /// why.
-pub fn elsewhere(out: &Path, chain: &Chain, id: &str) -> Vec<(PathBuf, String)> {
+pub(crate) fn elsewhere(out: &Path, chain: &Chain, id: &str) -> Vec<(PathBuf, String)> {
     let files = std::fs::read_dir(out).into_iter().flatten().flatten().map(|e| e.path());
     let files = files.filter(|p| p.extension().is_some_and(|e| e == "margins") && p.is_file());
     let not = |file: PathBuf| {
@@ -66,7 +66,7 @@ pub fn elsewhere(out: &Path, chain: &Chain, id: &str) -> Vec<(PathBuf, String)> 
 }
 
 /// Refuses to charge a ledger that has a bound while a release of these people is out that it does not hold: the bound is of all of them.
-pub fn all_charged(out: &Path, ledger: &Path, id: &str) -> Result<(), MakeError> {
+pub(crate) fn all_charged(out: &Path, ledger: &Path, id: &str) -> Result<(), MakeError> {
     // What cannot be read is refused where it is charged.
     let Ok(chain) = Ledger::at(ledger, id).and_then(|l| l.chain()) else { return Ok(()) };
     let Some((file, why)) = chain.bound().and_then(|_| elsewhere(out, &chain, id).into_iter().next()) else {
@@ -81,7 +81,7 @@ pub fn all_charged(out: &Path, ledger: &Path, id: &str) -> Result<(), MakeError>
 }
 
 /// Refuses to build on a release that says it was charged to this account, and was not in this ledger.
-pub fn charged(file: &Path, ledger: &Path, spec: &Spec) -> Result<(), MakeError> {
+pub(crate) fn charged(file: &Path, ledger: &Path, spec: &Spec) -> Result<(), MakeError> {
     let chain = Ledger::at(ledger, &spec.account_name().id).and_then(|l| l.chain());
     let (chain, release) = (
         chain.map_err(|e| MakeError::about(ledger, &e))?,
@@ -97,7 +97,7 @@ pub fn charged(file: &Path, ledger: &Path, spec: &Spec) -> Result<(), MakeError>
 }
 
 /// Remarks on a part of the people that the ledger has not charged before: it may be one that it has, under another name.
-pub fn remark(chain: &Chain, part: Option<&str>) -> Option<String> {
+pub(crate) fn remark(chain: &Chain, part: Option<&str>) -> Option<String> {
     let (by, is) = part.and_then(folded)?;
     let known = chain.parts().remove(&by).unwrap_or_default();
     if known.contains(&is) {
@@ -134,7 +134,7 @@ fn written(epsilon: &Exact) -> String {
 }
 
 /// An amount as people read it: a short ratio, or decimals.
-pub fn amount(r: Rational) -> String {
+pub(crate) fn amount(r: Rational) -> String {
     let text = r.shown();
     if text.len() <= 7 { text } else { decimals(r) }
 }
@@ -145,7 +145,7 @@ fn long(x: &Exact) -> String {
 }
 
 /// What has been spent in all: in pure ε where there is one, in ρ, and in ε at δ.
-pub fn spent(spent: &Spent, chain: &Chain) -> String {
+pub(crate) fn spent(spent: &Spent, chain: &Chain) -> String {
     let pure = spent.epsilon.as_ref().filter(|_| !spent.is_nothing());
     let pure = pure.map_or(String::new(), |e| format!("ε = {}, pure; ", long(e)));
     let at = delta(chain).and_then(|d| Some((approximate(spent, d)?, d)));
@@ -154,7 +154,7 @@ pub fn spent(spent: &Spent, chain: &Chain) -> String {
 }
 
 /// A bound.
-pub fn bound(bound: &Bound) -> String {
+pub(crate) fn bound(bound: &Bound) -> String {
     match (bound.epsilon, bound.delta, bound.rho) {
         (Some(e), None, _) => format!("ε = {}, pure", e.shown()),
         (Some(e), Some(d), _) => format!("ε = {} at δ = {}", e.shown(), d.shown()),
@@ -164,7 +164,7 @@ pub fn bound(bound: &Bound) -> String {
 }
 
 /// The most that may still be charged, in the currency of the bound.
-pub fn left(chain: &Chain) -> Option<(Currency, Rational)> {
+pub(crate) fn left(chain: &Chain) -> Option<(Currency, Rational)> {
     let bound = chain.bound()?;
     let currency =
         if bound.epsilon.is_some() && bound.delta.is_none() { Currency::Epsilon } else { Currency::Rho };
@@ -193,7 +193,7 @@ fn with_another(chain: &Chain) -> Option<String> {
 }
 
 /// The lines about an account after a charge.
-pub fn text(chain: &Chain) -> String {
+pub(crate) fn text(chain: &Chain) -> String {
     let id = chain.id().unwrap_or_default();
     let mut out = format!("in all    {}\n", spent(&chain.spent(), chain).replace("; ", "\n          "));
     if let Some(epsilon) = with_another(chain) {
@@ -217,7 +217,7 @@ pub fn text(chain: &Chain) -> String {
 }
 
 /// All of an account but its lines.
-pub fn json(chain: &Chain) -> Value {
+pub(crate) fn json(chain: &Chain) -> Value {
     let spent = chain.spent();
     let delta = delta(chain);
     let approximate = delta.and_then(|d| Some(json!({ "epsilon": approximate(&spent, d)?, "delta": d })));

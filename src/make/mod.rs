@@ -14,19 +14,19 @@
 //! | `words` | numbers for people |
 //! | `error` | why there is none |
 
-pub mod account;
+pub(crate) mod account;
 mod charging;
 mod error;
 mod extended;
 mod made;
 mod options;
-pub mod place;
+pub(crate) mod place;
 mod planned;
 pub(crate) mod reserved;
-pub mod signer;
+pub(crate) mod signer;
 #[cfg(test)]
 mod tests;
-pub mod warnings;
+pub(crate) mod warnings;
 pub mod words;
 
 pub use charging::Charging;
@@ -92,7 +92,7 @@ impl Spec {
 }
 
 /// Today in UTC, `YYYY-MM-DD`.
-pub fn today() -> String {
+pub(crate) fn today() -> String {
     let seconds = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs());
     crate::calendar::written((seconds / 86_400) as i64)
 }

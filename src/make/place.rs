@@ -7,7 +7,7 @@ use crate::visible::visible;
 use std::path::Path;
 
 /// What the release's files are called, up to their endings.
-pub fn names(spec: &Spec) -> Vec<String> {
+pub(crate) fn names(spec: &Spec) -> Vec<String> {
     match &spec.recipients {
         None => vec![spec.name.clone()],
         Some(r) => r.list.iter().map(|r| file_name(&spec.name, Some(&r.name))).collect(),
@@ -15,7 +15,7 @@ pub fn names(spec: &Spec) -> Vec<String> {
 }
 
 /// Refuses to put a release where its own ledger, spec, key or data is.
-pub fn stays(out: &Path, name: &str, path: &Path) -> Result<(), MakeError> {
+pub(crate) fn stays(out: &Path, name: &str, path: &Path) -> Result<(), MakeError> {
     let here = |path: &Path| {
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         path.canonicalize().or_else(|_| Ok(folder.canonicalize()?.join(path.file_name().unwrap_or_default())))

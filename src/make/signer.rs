@@ -30,12 +30,12 @@ fn failed(e: KeyError) -> MakeError {
 }
 
 /// The randomness of the machine.
-pub fn random() -> Result<Entropy, MakeError> {
+pub(crate) fn random() -> Result<Entropy, MakeError> {
     Entropy::from_os().map_err(|e| MakeError::Other(Box::new(e)))
 }
 
 /// The key of a file, or for made-up data one that nobody keeps; perhaps with a warning. `passphrase` is asked for if there is one.
-pub fn key(
+pub(crate) fn key(
     file: Option<&Path>,
     spec: &Spec,
     passphrase: impl FnOnce(&Path) -> Result<Zeroizing<String>, MakeError>,
@@ -48,7 +48,7 @@ pub fn key(
 }
 
 /// The key of a file; `passphrase` is asked for if there is one.
-pub fn of_file(
+pub(crate) fn of_file(
     path: &Path,
     passphrase: impl FnOnce(&Path) -> Result<Zeroizing<String>, MakeError>,
 ) -> Result<(SigningKey, Option<String>), MakeError> {

@@ -4,7 +4,7 @@ use crate::exact::Rational;
 use crate::release::Currency;
 
 /// A currency's name, as manifests have it.
-pub const fn currency(of: Currency) -> &'static str {
+pub(crate) const fn currency(of: Currency) -> &'static str {
     match of {
         Currency::Rho => "rho",
         Currency::Epsilon => "epsilon",

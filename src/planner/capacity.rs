@@ -13,11 +13,11 @@ use crate::release::packing::CHUNK;
 use crate::release::{MAX_SECTION, MAX_SECTIONS};
 
 /// Every plan has room for so many rows.
-pub const ROWS: u64 = 1 << 30;
+pub(crate) const ROWS: u64 = 1 << 30;
 
 /// What has no room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NoRoom {
+pub(crate) enum NoRoom {
     /// The integers of this measurement.
     Integers(usize),
     /// This measurement's section.
@@ -29,7 +29,7 @@ pub enum NoRoom {
 }
 
 /// Checks all measurements and exact tables of a plan for data of this many rows.
-pub fn check(plan: &Plan, frame: &Frame, rows: u64) -> Result<(), NoRoom> {
+pub(crate) fn check(plan: &Plan, frame: &Frame, rows: u64) -> Result<(), NoRoom> {
     let (mut sections, mut bytes, mut held) = (0u64, 0u64, 0usize);
     let packed_in_sections = plan.rows().measurements.len();
     for (i, m) in plan.measurements().enumerate() {

@@ -39,7 +39,7 @@ impl Choice {
     }
 
     /// The laws of the plan's loss, or why there are none. Its levels are those of this cube.
-    pub fn losses(&self, cube: &Cube) -> Result<&Losses, Apart> {
+    pub(crate) fn losses(&self, cube: &Cube) -> Result<&Losses, Apart> {
         if self.copies.is_some() {
             return Err(Apart::Copies);
         }
@@ -75,7 +75,7 @@ impl Copies {
     }
 
     /// How the copies hang together.
-    pub fn mode(&self) -> Option<Mode> {
+    pub(crate) fn mode(&self) -> Option<Mode> {
         self.plans.first().and_then(|p| Some(p.copy.as_ref()?.mode))
     }
 }

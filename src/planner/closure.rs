@@ -1,6 +1,6 @@
 //! The components below a workload, and how much each one's noise adds to what is asked of each table.
 
-pub mod bases;
+pub(crate) mod bases;
 mod ranges;
 
 use crate::cube::{Axis, Cube, Cuboid, Frame, Level};
@@ -141,18 +141,18 @@ impl Closure {
     }
 
     /// The index of a component.
-    pub fn find(&self, component: &Cuboid) -> Option<usize> {
+    pub(crate) fn find(&self, component: &Cuboid) -> Option<usize> {
         self.index.get(component).map(|&i| i as usize)
     }
 
     /// How many queries are asked of table number `t`: one for every cell, unless told.
-    pub fn queries(&self, frame: &Frame, t: usize, cuboid: &Cuboid) -> f64 {
+    pub(crate) fn queries(&self, frame: &Frame, t: usize, cuboid: &Cuboid) -> f64 {
         self.asked(t).map_or_else(|| frame.cells(cuboid), |asked| asked.queries)
     }
 
     /// How many of the queries asked of table number `t` hold a cell, on average over the cells and each by the square of its weight there: one,
     /// unless told. What reading the queries from the cells directly makes of their noise.
-    pub fn held(&self, t: usize) -> f64 {
+    pub(crate) fn held(&self, t: usize) -> f64 {
         self.asked(t).map_or(1.0, |asked| asked.held)
     }
 
@@ -221,7 +221,7 @@ impl Closure {
 
     /// Mean and largest variance of what is asked of table `t` when component A has variance `sigma2[A]` and components
     /// are independent.
-    pub fn spread(&self, t: usize, cuboid: &Cuboid, sigma2: &[f64]) -> Spread {
+    pub(crate) fn spread(&self, t: usize, cuboid: &Cuboid, sigma2: &[f64]) -> Spread {
         let mut mean = 0.0;
         self.mean_gains(t, cuboid, |id, gain| mean += sigma2[id] * gain);
         if matches!(self.asked(t), Some(AskedOf { how: How::Products(_), .. })) {
@@ -243,7 +243,7 @@ impl Closure {
     }
 
     /// The largest variance over all kinds of products, and one that has it: the first and the last node along each dimension.
-    pub fn largest(&self, t: usize, cuboid: &Cuboid, sigma2: &[f64]) -> (f64, Vec<(u32, u32)>) {
+    pub(crate) fn largest(&self, t: usize, cuboid: &Cuboid, sigma2: &[f64]) -> (f64, Vec<(u32, u32)>) {
         let rows: Vec<Vec<(Vec<f64>, (u32, u32))>> = cuboid
             .iter()
             .enumerate()

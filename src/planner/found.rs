@@ -10,7 +10,7 @@ pub(super) const WORDS: usize = 4;
 /// A cuboid as the set of levels it passes on its way down, a bit each. So joins are unions, and a
 /// cuboid rolls up from another when its set is within the other's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub struct Steps(pub(super) [u64; WORDS]);
+pub(crate) struct Steps(pub(super) [u64; WORDS]);
 
 impl Steps {
     pub(super) fn set(&mut self, bit: usize) {
@@ -27,7 +27,7 @@ impl Steps {
 
     /// The join of two cuboids.
     #[inline]
-    pub fn join(mut self, other: Steps) -> Steps {
+    pub(crate) fn join(mut self, other: Steps) -> Steps {
         for i in 0..WORDS {
             self.0[i] |= other.0[i];
         }
@@ -35,7 +35,7 @@ impl Steps {
     }
 
     /// How many levels of `bits` it passes.
-    pub fn level(&self, bits: &Range<usize>) -> usize {
+    pub(crate) fn level(&self, bits: &Range<usize>) -> usize {
         bits.clone().take_while(|&bit| self.has(bit)).count()
     }
 
@@ -49,7 +49,7 @@ impl Steps {
 
     /// Whether this cuboid rolls up from `other`.
     #[inline]
-    pub fn is_below(&self, other: &Steps) -> bool {
+    pub(crate) fn is_below(&self, other: &Steps) -> bool {
         // Much asked for: without branches.
         (0..WORDS).fold(0, |out, i| out | self.0[i] & !other.0[i]) == 0
     }
@@ -57,7 +57,7 @@ impl Steps {
 
 /// A table that is or could be measured.
 #[derive(Debug)]
-pub struct Shape {
+pub(crate) struct Shape {
     /// Which one.
     pub steps: Steps,
     /// Its number of cells.
@@ -68,7 +68,7 @@ pub struct Shape {
 
 /// Tables with their shares of the budget, which add up to one.
 #[derive(Debug, Clone)]
-pub struct Choice {
+pub(crate) struct Choice {
     /// What is measured.
     pub tables: Vec<Arc<Shape>>,
     /// Parallel to `tables`.
@@ -79,7 +79,7 @@ pub struct Choice {
 
 impl Choice {
     /// All cells that would be measured.
-    pub fn cells(&self) -> f64 {
+    pub(crate) fn cells(&self) -> f64 {
         self.tables.iter().map(|t| t.cells).sum()
     }
 }

@@ -27,7 +27,7 @@ pub struct Linearised {
 }
 
 /// How large the variance of each table's cells may be.
-pub struct Bounds {
+pub(crate) struct Bounds {
     /// By table; zero for those that are known.
     of: Vec<f64>,
     /// Whether it is a target, which may be widened, or care for the others.
@@ -43,7 +43,7 @@ impl Bounds {
 }
 
 /// The best scales.
-pub struct Solved {
+pub(crate) struct Solved {
     /// `u` of every group.
     pub u: Vec<f64>,
     /// How good they are for this recovery.
@@ -55,7 +55,7 @@ pub struct Solved {
 /// Weights that prove a bound: whatever the scales, `Σ weights · variance` of the rows and the total is at least some `L`; then the objective is
 /// at least `unit · (L − rest)/lead`.
 #[derive(Default)]
-pub struct Witness {
+pub(crate) struct Witness {
     /// Of every row of the linearised.
     pub rows: Vec<f64>,
     /// Of the weighted total variance.
@@ -67,7 +67,7 @@ pub struct Witness {
 
 impl Witness {
     /// The bound of the objective that follows from that of the weighted sum.
-    pub fn bound(&self, least: f64) -> f64 {
+    pub(crate) fn bound(&self, least: f64) -> f64 {
         if self.lead > 0.0 { self.unit * (least - self.rest) / self.lead } else { 0.0 }
     }
 }
@@ -129,7 +129,7 @@ impl Linearised {
     }
 
     /// The weighted total variance.
-    pub fn total(&self, u: &[f64]) -> f64 {
+    pub(crate) fn total(&self, u: &[f64]) -> f64 {
         self.gain.iter().zip(u).zip(&self.price).filter(|(_, c)| **c > 0.0).map(|((g, u), _)| g * u).sum()
     }
 
@@ -156,7 +156,7 @@ impl Linearised {
     }
 
     /// The best scales for the request's objective.
-    pub fn solve(&self, request: &Request, bounds: &Bounds, precision: f64) -> Solved {
+    pub(crate) fn solve(&self, request: &Request, bounds: &Bounds, precision: f64) -> Solved {
         match request.objective {
             Objective::Targets if bounds.target.contains(&true) => self.targets(bounds, precision),
             Objective::Worst => self.worst(request),

@@ -6,8 +6,8 @@
 
 mod alternate;
 mod answering;
-pub mod bases;
-pub mod capacity;
+pub(crate) mod bases;
+pub(crate) mod capacity;
 mod choice;
 mod chosen;
 pub mod closure;
@@ -17,13 +17,13 @@ mod delta;
 mod found;
 mod improve;
 mod judge;
-pub mod linearised;
-pub mod minimax;
+pub(crate) mod linearised;
+pub(crate) mod minimax;
 pub mod objective;
 mod planned;
 pub mod predict;
-pub mod price;
-pub mod questions;
+pub(crate) mod price;
+pub(crate) mod questions;
 mod request;
 mod search;
 pub mod strategy;
@@ -33,7 +33,7 @@ pub mod targets;
 mod wanted;
 mod weights;
 mod within;
-pub mod worst;
+pub(crate) mod worst;
 
 pub use answering::{EQUAL, answering, best, largest as largest_asked};
 pub use choice::{choose, plan};

@@ -134,7 +134,7 @@ impl Planned {
     }
 
     /// The weighted total variance of counts and sums, the latter in squares of their largest value.
-    pub fn weighted_total(&self) -> f64 {
+    pub(crate) fn weighted_total(&self) -> f64 {
         self.prediction.weighted_total + self.sums.iter().map(|s| s.weighted_total).sum::<f64>()
     }
 }

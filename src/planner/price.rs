@@ -14,12 +14,12 @@ use super::minimax::Power;
 use crate::plan::Noise;
 
 /// The `p` of the cost `C/u^p` of a variance.
-pub fn power(noise: Noise) -> Power {
+pub(crate) fn power(noise: Noise) -> Power {
     if noise.squares() { Power::Plain } else { Power::Root }
 }
 
 /// The `p` of the precision `η^p` that a share `η` of the budget buys, but for a factor.
-pub fn gain(noise: Noise) -> Power {
+pub(crate) fn gain(noise: Noise) -> Power {
     if noise.squares() { Power::Plain } else { Power::Square }
 }
 
@@ -29,7 +29,7 @@ pub(crate) fn is_steep(noise: Noise) -> bool {
 }
 
 /// What is divided by scales, for a budget.
-pub fn spent(noise: Noise, budget: f64) -> f64 {
+pub(crate) fn spent(noise: Noise, budget: f64) -> f64 {
     f64::from(noise.divisor()) * budget
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn scale_of(noise: Noise, u: f64) -> f64 {
 }
 
 /// The variance of noise whose `u` is one.
-pub fn unit(noise: Noise) -> f64 {
+pub(crate) fn unit(noise: Noise) -> f64 {
     noise.variance(1.0)
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn of_variance(noise: Noise, price: f64, integers: f64) -> f64 {
 }
 
 /// The part of the budget that a group of this price and weight gets, not yet normed.
-pub fn part(noise: Noise, price: f64, weight: f64) -> f64 {
+pub(crate) fn part(noise: Noise, price: f64, weight: f64) -> f64 {
     if noise.squares() { (price * weight).sqrt() } else { libm::cbrt(price * price * weight) }
 }
 

@@ -15,7 +15,7 @@ use std::sync::Arc;
 const MOST_ROWS: usize = 256;
 
 /// That law; `None` where it would take long, or where the estimates of the parts depend on each other: then a normal one stands in.
-pub fn law(
+pub(crate) fn law(
     evaluator: &Evaluator<Nothing>,
     request: &Request,
     planned: &Planned,

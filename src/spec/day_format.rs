@@ -19,7 +19,7 @@ enum Part {
 
 impl DayFormat {
     /// `YYYY`, `MM` or `M`, `DD` or `D`, in any order, and marks that are neither letters, digits nor blanks.
-    pub fn new(text: &str) -> Option<DayFormat> {
+    pub(crate) fn new(text: &str) -> Option<DayFormat> {
         const WORDS: [(&str, Part); 5] = [
             ("YYYY", Part::Year),
             ("MM", Part::Month(true)),
@@ -52,7 +52,7 @@ impl DayFormat {
     }
 
     /// The day that a text is.
-    pub fn read(&self, text: &[u8]) -> Option<i64> {
+    pub(crate) fn read(&self, text: &[u8]) -> Option<i64> {
         let (mut year, mut month, mut day) = (0, 0, 0);
         let mut rest = text;
         for part in &self.parts {

@@ -42,7 +42,7 @@ const WINDOWS: [Option<char>; 32] = [
 
 impl Encoding {
     /// As specs write it.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Encoding::Utf8 => "utf-8",
             Encoding::Latin1 => "latin-1",
@@ -60,7 +60,7 @@ impl Encoding {
     }
 
     /// A text; `None` where its bytes are none in this encoding.
-    pub fn text(self, bytes: &[u8]) -> Option<Cow<'_, str>> {
+    pub(crate) fn text(self, bytes: &[u8]) -> Option<Cow<'_, str>> {
         match self {
             Encoding::Utf8 => std::str::from_utf8(bytes).ok().map(Cow::Borrowed),
             _ if bytes.is_ascii() => std::str::from_utf8(bytes).ok().map(Cow::Borrowed),

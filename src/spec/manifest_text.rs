@@ -18,7 +18,7 @@ impl Budget {
     }
 
     /// The (ε, δ) of a cost. Pure ε has no other name.
-    pub fn approximate(self, currency: Currency, cost: Rational) -> Option<Approximate> {
+    pub(crate) fn approximate(self, currency: Currency, cost: Rational) -> Option<Approximate> {
         match currency {
             Currency::Epsilon => None,
             Currency::Rho => claims::approximate(FORMAT, cost, self.delta()?),
@@ -38,7 +38,7 @@ impl Spec {
 
 impl Unit {
     /// The columns by which its rows that count are the first.
-    pub fn order(&self) -> &[String] {
+    pub(crate) fn order(&self) -> &[String] {
         match self {
             Unit::Row => &[],
             Unit::Column { order, .. } => order,
@@ -46,7 +46,7 @@ impl Unit {
     }
 
     /// What becomes of rows that belong to no unit, where they do not stop a run.
-    pub fn without(&self) -> Option<Without> {
+    pub(crate) fn without(&self) -> Option<Without> {
         match self {
             Unit::Row => None,
             Unit::Column { without, .. } => *without,
@@ -54,7 +54,7 @@ impl Unit {
     }
 
     /// `row`, or the identifying column.
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         match self {
             Unit::Row => "row",
             Unit::Column { column, .. } => column,

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 impl Budget {
     /// The noise this budget is spent on, and how much there is in that noise's currency. (ε, δ) becomes the
     /// largest ρ it allows, rounded down; `None` when no ρ fits.
-    pub fn noise(self) -> Option<(Noise, Rational)> {
+    pub(crate) fn noise(self) -> Option<(Noise, Rational)> {
         match self {
             Budget::Rho(rho) => Some((Noise::Gaussian, rho)),
             Budget::Epsilon(epsilon) => Some((Noise::Laplace, epsilon)),

@@ -160,13 +160,13 @@ pub struct Blanks {
 
 impl Blanks {
     /// What a cell says; nothing where it is empty.
-    pub fn value<'c>(&self, cell: &'c [u8]) -> &'c [u8] {
+    pub(crate) fn value<'c>(&self, cell: &'c [u8]) -> &'c [u8] {
         let cell = if self.trim { cell.trim_ascii() } else { cell };
         if self.empty.iter().any(|empty| empty.as_bytes() == cell) { &[] } else { cell }
     }
 
     /// Whether all cells say what they are.
-    pub fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         !self.trim && self.empty.is_empty()
     }
 }

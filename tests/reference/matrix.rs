@@ -234,7 +234,6 @@ fn tables_must_be_determined() {
 /// cells, eight rows of a worked example with its published answers.
 #[test]
 fn a_published_example() {
-    let of = Cuboid::new(vec![(0, 1)]);
     let h: [[i32; 4]; 8] = [
         [1, 1, 0, 0],
         [0, 0, 1, 1],
@@ -251,7 +250,7 @@ fn a_published_example() {
     let y = [30.8, 30.3, 46.9, 20.2, 30.4, 68.9, 38.9, 9.5];
     let largest = h.map(|row| row.iter().map(|f| f.abs()).max().unwrap());
     let weights = alpha.iter().zip(largest).map(|(a, s)| (a / f64::from(s)).powi(2)).collect();
-    let system = margins::recover::rows::RowSystem::new(of, rows.iter().map(|r| r.as_slice()), &[]).unwrap();
+    let system = margins::recover::rows::RowSystem::new(rows.iter().map(|r| r.as_slice()), &[]).unwrap();
     assert_eq!(system.rank(), 4);
     let weighed = std::sync::Arc::new(system).weighed(weights).unwrap();
     let x = weighed.cells(&y, &[], 4);

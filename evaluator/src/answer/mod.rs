@@ -15,11 +15,11 @@ pub mod tell;
 
 pub use ask::options::Options;
 pub use ask::several::{Several, best_copies};
-pub use ask::{collude, explain, keys, linear};
+pub use ask::{collude, keys, linear};
 pub use decorate::simultaneous::Simultaneous;
 pub use decorate::statement::{NotUnderstood, PriorChoice, Statement};
 pub use error::QueryError;
-pub use tell::best::{self, whole_ends};
+pub use tell::best::{Best, whole_ends};
 pub use tell::open::Answers;
 pub use tell::tables::{AnswerError, Evaluator, Group};
 

@@ -39,7 +39,7 @@ pub struct Rung {
 
 impl Rung {
     /// From the fields of these names.
-    pub fn new(
+    pub(crate) fn new(
         level: usize,
         parent: Vec<u32>,
         copies: Vec<u32>,
@@ -206,7 +206,7 @@ impl Axis {
     /// The axis with only those nodes lumped that hang together from one which `colour` (of the nodes of rung `at`) does not tell anything below
     /// of, in the form of [`Axis::lump`]. Siblings need not be alike for that: what is the same for all below a node has no part in their
     /// components.
-    pub fn prune(&self, at: usize, colour: &[u32]) -> (Axis, Vec<Vec<u32>>) {
+    pub(crate) fn prune(&self, at: usize, colour: &[u32]) -> (Axis, Vec<Vec<u32>>) {
         // Bottom-up: the one colour below a node, if it is one. Finer rungs tell nothing apart.
         let mut one: Vec<Vec<Option<u32>>> = vec![Vec::new(); at + 1];
         one[at] = colour.iter().map(|&c| Some(c)).collect();

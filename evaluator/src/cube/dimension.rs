@@ -49,7 +49,7 @@ pub enum Number {
 
 impl Categories {
     /// The number of a node: what may be added up, what cannot, and what a sum leaves out. Decided here for all who ask.
-    pub fn number(&self, node: usize) -> Number {
+    pub(crate) fn number(&self, node: usize) -> Number {
         match self.bounds.get(node).copied().flatten() {
             Some(b) if b.lo == b.hi => Number::One(b.lo),
             Some(_) => Number::Several,
@@ -63,7 +63,7 @@ impl Categories {
     }
 
     /// From which number to which those of its categories are that have one.
-    pub fn within(&self) -> Option<(f64, f64)> {
+    pub(crate) fn within(&self) -> Option<(f64, f64)> {
         let ends = self.bounds.iter().flatten().map(|bounds| (bounds.lo, bounds.hi));
         ends.reduce(|(lo, hi), (from, to)| (lo.min(from), hi.max(to)))
     }

@@ -52,7 +52,7 @@ impl Filter {
     }
 
     /// A weight that depends on one dimension: one number for each of its finest nodes.
-    pub fn values(dim: usize, values: &[f64]) -> Filter {
+    pub(crate) fn values(dim: usize, values: &[f64]) -> Filter {
         let mut seen = HashMap::new();
         let mut weights = Vec::new();
         let class_of = values
@@ -104,7 +104,8 @@ impl Filter {
     }
 
     /// Whether every row counts once.
-    pub fn is_everything(&self) -> bool {
+    #[cfg(test)]
+    pub(crate) fn is_everything(&self) -> bool {
         self.dims.is_empty() && self.weights == [1.0]
     }
 

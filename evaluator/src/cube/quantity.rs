@@ -66,7 +66,7 @@ pub enum Summand {
 
 impl Summand {
     /// The number that is added up or asked for.
-    pub fn quantity(&self) -> Option<&Arc<Quantity>> {
+    pub(crate) fn quantity(&self) -> Option<&Arc<Quantity>> {
         match self {
             Summand::Sum(quantity) | Summand::Valued(quantity) | Summand::Squares(quantity) => Some(quantity),
             Summand::Rows => None,
@@ -131,17 +131,17 @@ impl Quantity {
     }
 
     /// The least value.
-    pub fn low(&self) -> f64 {
+    pub(crate) fn low(&self) -> f64 {
         self.scaled(self.low as f64)
     }
 
     /// The largest value.
-    pub fn high(&self) -> f64 {
+    pub(crate) fn high(&self) -> f64 {
         self.scaled(self.high as f64)
     }
 
     /// What values are rounded to.
-    pub fn step(&self) -> f64 {
+    pub(crate) fn step(&self) -> f64 {
         self.scaled(self.step as f64)
     }
 

@@ -10,7 +10,7 @@
 use super::{Cuboid, Frame};
 
 /// How many bits number `n` categories.
-pub const fn bits(n: u64) -> u32 {
+pub(crate) const fn bits(n: u64) -> u32 {
     if n <= 1 { 0 } else { 64 - (n - 1).leading_zeros() }
 }
 

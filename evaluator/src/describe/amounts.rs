@@ -74,7 +74,7 @@ impl Told {
 
 impl Answers {
     /// The numbers whose sums can be asked for, with the errors of at most so many tables of each.
-    pub fn amounts(&self, level: f64, tables: usize) -> Result<Vec<DescribedAmount>, QueryError> {
+    pub(crate) fn amounts(&self, level: f64, tables: usize) -> Result<Vec<DescribedAmount>, QueryError> {
         let (cube, plan) = (self.cube(), self.release().plan(self.cube())?);
         let mut out = Vec::new();
         for (quantity, asked) in plan.summed() {

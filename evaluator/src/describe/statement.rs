@@ -19,7 +19,7 @@ const LONG: usize = 28;
 
 impl Shown {
     /// Reads a statement; `None` if it is of another kind.
-    pub fn read(sql: &str) -> Option<Shown> {
+    pub(crate) fn read(sql: &str) -> Option<Shown> {
         let text = sql.trim().trim_end_matches(';').trim_end();
         let (verb, rest) = text.split_once(char::is_whitespace)?;
         let rest = rest.trim();

@@ -41,9 +41,9 @@ pub struct Simulated {
 }
 
 /// Independent chains.
-pub const CHAINS: usize = 16;
+pub(crate) const CHAINS: usize = 16;
 /// The most rows times independent cells.
-pub const MOST_ENTRIES: usize = 1 << 20;
+pub(crate) const MOST_ENTRIES: usize = 1 << 20;
 /// What is simulated unless so many draws are asked for, in breaks of pieces, and the most draws it may come to.
 const WORK: u64 = 60_000_000;
 const MOST_DRAWS: u64 = 1 << 20;

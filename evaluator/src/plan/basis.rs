@@ -95,7 +95,7 @@ impl Basis {
     }
 
     /// All entries, row by row.
-    pub fn entries(&self) -> &[i32] {
+    pub(crate) fn entries(&self) -> &[i32] {
         &self.entries
     }
 
@@ -119,7 +119,7 @@ impl Basis {
     }
 
     /// The largest entry, without its sign.
-    pub fn largest(&self) -> u128 {
+    pub(crate) fn largest(&self) -> u128 {
         self.entries.iter().map(|e| u128::from(e.unsigned_abs())).max().unwrap_or(0)
     }
 
@@ -209,7 +209,7 @@ impl Inverse {
     }
 
     /// How many nodes there are.
-    pub fn nodes(&self) -> usize {
+    pub(crate) fn nodes(&self) -> usize {
         self.nodes
     }
 
@@ -219,12 +219,12 @@ impl Inverse {
     }
 
     /// How many rows the basis has.
-    pub fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         self.nodes - self.coarser
     }
 
     /// A node's share of what each coarser node has.
-    pub fn spread(&self, node: usize) -> &[f64] {
+    pub(crate) fn spread(&self, node: usize) -> &[f64] {
         &self.both[node * self.nodes..][..self.coarser]
     }
 
@@ -234,7 +234,7 @@ impl Inverse {
     }
 
     /// Certainly no less than `max_c Σ_b |([U, K][Π; R] − I)_bc|`.
-    pub fn residual(&self) -> f64 {
+    pub(crate) fn residual(&self) -> f64 {
         self.residual
     }
 
@@ -256,7 +256,7 @@ impl Inverse {
     }
 
     /// `U c` or `K y` along one axis: from values of coarser nodes, or of rows, to those of nodes. Adds to `out`.
-    pub fn push(&self, values: &[f64], inner: usize, of: Part, out: &mut [f64]) {
+    pub(crate) fn push(&self, values: &[f64], inner: usize, of: Part, out: &mut [f64]) {
         let width = self.width(of);
         for (values, out) in values.chunks_exact(width * inner).zip(out.chunks_exact_mut(self.nodes * inner))
         {

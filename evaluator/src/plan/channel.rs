@@ -83,7 +83,7 @@ impl Subject {
 
 impl Subject {
     /// What figures over rows it tells, if any.
-    pub fn summand(&self) -> Option<Summand> {
+    pub(crate) fn summand(&self) -> Option<Summand> {
         match self {
             Subject::Rows => Some(Summand::Rows),
             Subject::Sum(quantity) => Some(Summand::Sum(quantity.clone())),

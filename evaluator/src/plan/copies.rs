@@ -133,12 +133,12 @@ pub enum CopyError {
 
 impl Copy {
     /// The recipient whose copy it is.
-    pub fn recipient(&self) -> &str {
+    pub(crate) fn recipient(&self) -> &str {
         self.recipients.get(self.own).map_or("", |r| r.name.as_str())
     }
 
     /// Whether the lists have the lengths and the order they must have.
-    pub fn check(&self, noise: Noise) -> Result<(), CopyError> {
+    pub(crate) fn check(&self, noise: Noise) -> Result<(), CopyError> {
         let wrong = |holds: bool, why| if holds { Ok(()) } else { Err(CopyError::Wrong(why)) };
         wrong((1..=MAX_RECIPIENTS).contains(&self.recipients.len()), "there are no recipients, or too many")?;
         wrong(self.own < self.recipients.len(), "it is nobody's copy")?;
@@ -205,7 +205,7 @@ fn rational(m: u128, x: i32) -> Option<Rational> {
 /// `Δ²(1+η)(1/2S + τ/η)`-zCDP. With `η = 2^{−e}` and `2Sτ ≤ 2^{−2e}` that is at most `Δ²/2S · (1 + 2^{2−e})`.
 ///
 /// **Source.** That sums of discrete Gaussians are almost one: Kairouz, Liu & Steinke 2021. The bound without a δ is worked out here.
-pub fn proven(layers: &[Rational]) -> Option<Rational> {
+pub(crate) fn proven(layers: &[Rational]) -> Option<Rational> {
     let mut best = *layers.iter().max()?;
     let mut sum = Rational::ZERO;
     let mut bits = u128::MAX;

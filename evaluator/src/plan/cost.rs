@@ -142,7 +142,7 @@ pub fn cost(plan: &Plan, frame: &Frame) -> Result<Cost, CostError> {
 }
 
 /// Refuses a plan whose cost does not fit the arithmetic: all that a reader of answers wants to know of it.
-pub fn check(plan: &Plan, frame: &Frame) -> Result<(), CostError> {
+pub(crate) fn check(plan: &Plan, frame: &Frame) -> Result<(), CostError> {
     summed(plan, frame, &mut |_| {}).map(|_| ())
 }
 

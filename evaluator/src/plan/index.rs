@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 use std::hash::{BuildHasher, RandomState};
 
 /// The positions of measurements, each found by its cuboid.
-pub enum Index {
+pub(crate) enum Index {
     /// They stand in order.
     Ordered,
     /// They do not.
@@ -18,7 +18,7 @@ pub enum Index {
 }
 
 /// A table of positions.
-pub struct Slots {
+pub(crate) struct Slots {
     /// A position and one; 0 where there is none. At most half of them are taken.
     slots: Vec<u32>,
     factor: u64,
@@ -46,7 +46,7 @@ pub(crate) fn are_distinct(measurements: &[Measurement], meant: impl Fn(&Measure
 
 impl Index {
     /// Of all of these; of several with one cuboid the first is found.
-    pub fn of(measurements: &[Measurement]) -> Index {
+    pub(crate) fn of(measurements: &[Measurement]) -> Index {
         if ordered(measurements) {
             return Index::Ordered;
         }
@@ -58,7 +58,7 @@ impl Index {
     }
 
     /// The position of the measurement with this cuboid.
-    pub fn find(&self, measurements: &[Measurement], cuboid: &Cuboid) -> Option<usize> {
+    pub(crate) fn find(&self, measurements: &[Measurement], cuboid: &Cuboid) -> Option<usize> {
         match self {
             Index::Ordered => measurements.binary_search_by(|m| order(m.block.cuboid(), cuboid)).ok(),
             Index::Hashed(slots) => (slots.slots[slots.slot(measurements, cuboid)] as usize).checked_sub(1),

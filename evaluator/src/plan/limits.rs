@@ -18,17 +18,17 @@ pub(crate) const MAX_DIMENSIONS: usize = 4096;
 /// The most levels of a dimension, total included.
 pub(crate) const MAX_LEVELS: usize = 64;
 /// The most nodes of a level.
-pub const MAX_NODES: usize = 1 << 21;
+pub(crate) const MAX_NODES: usize = 1 << 21;
 /// The longest name or label, in bytes.
 pub(crate) const MAX_TEXT: usize = 4096;
 /// The most tables in the workload.
-pub const MAX_TABLES: usize = 1 << 18;
+pub(crate) const MAX_TABLES: usize = 1 << 18;
 /// The most measurements.
 pub const MAX_MEASUREMENTS: usize = 1 << 18;
 /// The most cells of a measured table.
 pub const MAX_CELLS: u64 = 1 << 31;
 /// The most values of one measurement: coefficients are more than cells, by less than one bit a dimension.
-pub const MAX_VALUES: u64 = 1 << 32;
+pub(crate) const MAX_VALUES: u64 = 1 << 32;
 /// The most cells of a table that rows are written over.
 pub(crate) const MAX_ROW_CELLS: u64 = 1 << 20;
 /// The most tables published without noise: they are compared two by two.
@@ -42,17 +42,17 @@ pub(crate) const ALWAYS_A_BIT: usize = 64;
 
 /// How many steps, each on one cell, may be spent on one system of equations over a file with this many values. What
 /// needs more is refused: some seconds for a small file, and in proportion to the file for a large one.
-pub const fn work(values: u64) -> u64 {
+pub(crate) const fn work(values: u64) -> u64 {
     (1u64 << 32).saturating_add(values.saturating_mul(4096))
 }
 
 /// The most numbers one vector over all components may have, for a file with this many values.
-pub const fn held(values: u64) -> u64 {
+pub(crate) const fn held(values: u64) -> u64 {
     (1u64 << 25).saturating_add(values.saturating_mul(64))
 }
 
 /// Whether the sampler draws noise of this scale.
-pub fn drawable(noise: Noise, scale: Rational) -> bool {
+pub(crate) fn drawable(noise: Noise, scale: Rational) -> bool {
     !scale.is_zero() && scale <= noise.largest_scale()
 }
 

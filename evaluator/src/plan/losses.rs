@@ -198,7 +198,7 @@ impl Losses {
     }
 
     /// The largest ρ of a kind of cell, to within rounding.
-    pub fn rho(&self) -> f64 {
+    pub(crate) fn rho(&self) -> f64 {
         self.0.iter().map(Loss::rho).fold(0.0, f64::max)
     }
 }

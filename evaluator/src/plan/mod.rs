@@ -8,7 +8,7 @@ pub mod convert;
 mod copied;
 pub mod copies;
 pub mod cost;
-pub mod index;
+pub(crate) mod index;
 pub mod limits;
 pub mod losses;
 mod measurement;

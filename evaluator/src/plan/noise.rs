@@ -79,7 +79,7 @@ impl Noise {
     /// The cost of noise of a scale where a unit moves integers so far, in the law's own currency. `None` when it does not fit.
     ///
     /// **Guarantee, proof, source.** See [`super::cost`].
-    pub fn cost(self, way: u128, scale: Rational) -> Option<Rational> {
+    pub(crate) fn cost(self, way: u128, scale: Rational) -> Option<Rational> {
         Rational::whole(way).checked_div(scale.checked_mul(Rational::whole(self.divisor().into()))?)
     }
 

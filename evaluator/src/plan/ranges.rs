@@ -115,7 +115,7 @@ impl Ranges {
     }
 
     /// What is wrong with it for a level of so many nodes.
-    pub fn check(&self, nodes: usize) -> Result<(), &'static str> {
+    pub(crate) fn check(&self, nodes: usize) -> Result<(), &'static str> {
         let list = match self {
             Ranges::Cells | Ranges::Total => return Ok(()),
             Ranges::Prefixes if nodes <= MOST_PREFIXES => return Ok(()),
@@ -192,7 +192,11 @@ impl Asks {
     }
 
     /// What is wrong with it for a table whose dimensions have these numbers of nodes. Queries are read where a cube is at hand.
-    pub fn check(&self, cuboid: &Cuboid, nodes: impl Fn(usize, usize) -> usize) -> Result<(), &'static str> {
+    pub(crate) fn check(
+        &self,
+        cuboid: &Cuboid,
+        nodes: impl Fn(usize, usize) -> usize,
+    ) -> Result<(), &'static str> {
         let Asks::Product(of) = self else { return Ok(()) };
         if !of.windows(2).all(|w| w[0].0 < w[1].0) {
             return Err("what is asked of a table does not name its dimensions in ascending order");

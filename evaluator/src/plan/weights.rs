@@ -140,7 +140,7 @@ impl NodeWeights {
     }
 
     /// The largest of them.
-    pub fn norm(&self) -> u64 {
+    pub(crate) fn norm(&self) -> u64 {
         self.norms.iter().copied().max().unwrap_or(0)
     }
 

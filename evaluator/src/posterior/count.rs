@@ -91,7 +91,7 @@ fn certain(law: &ErrorLaw, estimate: f64, prior: Prior) -> Option<Result<CountPo
 
 impl CountPosterior {
     /// The posterior of θ given `estimate = θ + E`.
-    pub fn new(law: &ErrorLaw, estimate: f64, prior: Prior) -> Result<CountPosterior, PosteriorError> {
+    pub(crate) fn new(law: &ErrorLaw, estimate: f64, prior: Prior) -> Result<CountPosterior, PosteriorError> {
         match prior {
             Prior::Uniform { n } | Prior::Binomial { n, .. } if n >= 1 << 52 => {
                 return Err(PosteriorError::TooLarge);
@@ -185,7 +185,8 @@ impl CountPosterior {
     }
 
     /// A bound on the posterior probability outside the evaluated window.
-    pub fn left_out(&self) -> f64 {
+    #[cfg(test)]
+    pub(crate) fn left_out(&self) -> f64 {
         self.left_out
     }
 
@@ -196,7 +197,8 @@ impl CountPosterior {
     }
 
     /// How many prior probabilities and bounds were evaluated, which is what it cost beside the law's own bounded work.
-    pub fn work(&self) -> u64 {
+    #[cfg(test)]
+    pub(crate) fn work(&self) -> u64 {
         self.work
     }
 
@@ -239,7 +241,7 @@ impl CountPosterior {
     }
 
     /// `Pr(θ <= c)`.
-    pub fn cdf(&self, c: i64) -> f64 {
+    pub(crate) fn cdf(&self, c: i64) -> f64 {
         let mut sum = 0.0;
         for (i, w) in self.weights.iter().enumerate() {
             let (a, b) = self.run(i);
@@ -253,11 +255,6 @@ impl CountPosterior {
             }
         }
         sum.min(1.0)
-    }
-
-    /// `Pr(θ > c)`.
-    pub fn prob_greater(&self, c: i64) -> f64 {
-        1.0 - self.cdf(c)
     }
 
     /// The smallest count c with `Pr(θ <= c) >= p`.
@@ -280,7 +277,7 @@ impl CountPosterior {
     }
 
     /// An interval with posterior probability at least `level`.
-    pub fn interval(&self, level: f64, kind: Interval) -> (i64, i64) {
+    pub(crate) fn interval(&self, level: f64, kind: Interval) -> (i64, i64) {
         let level = (level + self.left_out).min(1.0);
         match kind {
             Interval::EqualTailed => {

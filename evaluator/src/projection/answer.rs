@@ -201,7 +201,7 @@ impl Projected {
     }
 
     /// The cells' numbers for a key of these parts.
-    pub fn key(&self, parts: Vec<key::Part>) -> key::Key {
+    pub(crate) fn key(&self, parts: Vec<key::Part>) -> key::Key {
         key::Key::new(parts, self.projection.design.shape.cell_bits(), &self.projection.seed)
     }
 

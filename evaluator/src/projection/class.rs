@@ -4,7 +4,7 @@ use crate::plan::Noise;
 
 /// What one row of a dense projection leaves of a query: `Y = Σ_{a∈q} Σ_{l≠a} ε_a ε_l x_l + c z` with fair signs ε, `c = Σ_{a∈q} ε_a`
 /// and the noise z of that row. The query's error is the mean of T of them.
-pub struct Row {
+pub(crate) struct Row {
     /// The most cells of a query; each counts once.
     pub cells: u64,
     /// ‖x‖², or more.
@@ -30,7 +30,7 @@ fn ln_normal(n: u32) -> f64 {
 
 impl Row {
     /// At least the variance of Y: `m‖x‖² + (1 − 2/m)θ²` of other counts, θ² being at most `m‖x‖²`, and `m var z`.
-    pub fn variance(&self) -> f64 {
+    pub(crate) fn variance(&self) -> f64 {
         let m = self.cells as f64;
         let others = if self.cells == 1 { 1.0 } else { 2.0 * m - 2.0 };
         others * self.norm + m * self.noise.variance(self.scale)

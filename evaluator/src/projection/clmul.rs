@@ -12,13 +12,13 @@ pub(crate) type Lanes = [u64; 4];
 
 /// Work that consists of products. It is compiled twice, with the processor's instruction and without; `run` must be
 /// `#[inline(always)]` for the first to be any faster.
-pub trait Work {
+pub(crate) trait Work {
     /// Does it, with this multiplication.
     fn run(self, mul: impl Fn(Lanes, Lanes) -> Lanes);
 }
 
 /// Does the work with the processor's own instruction where it has one.
-pub fn run(work: impl Work) {
+pub(crate) fn run(work: impl Work) {
     #[cfg(target_arch = "x86_64")]
     if has_hardware() {
         // SAFETY: the function needs PCLMULQDQ and SSE4.1, and the processor has just been found to have both. The work

@@ -27,7 +27,7 @@ pub struct Cosets {
 
 impl Cosets {
     /// The polynomial with these coefficients (constant first) on cosets of at most 2^bits points.
-    pub fn new(coefficients: &[u64], bits: u32) -> Cosets {
+    pub(crate) fn new(coefficients: &[u64], bits: u32) -> Cosets {
         let levels = coefficients.len().max(1).next_power_of_two().trailing_zeros() as usize;
         let inner = levels.min(bits as usize);
         let mut f: Vec<Gf64> = coefficients.iter().map(|&c| Gf64(c)).collect();

@@ -5,7 +5,7 @@
 //! Horner scheme, a field small enough to try every polynomial.
 
 /// A field whose elements are words of bits added by XOR.
-pub trait Field: Copy + PartialEq {
+pub(crate) trait Field: Copy + PartialEq {
     /// The sum, which is also the difference.
     fn add(self, other: Self) -> Self;
     /// The product.
@@ -76,7 +76,7 @@ fn low_half(a: u64, b: u64) -> u64 {
 }
 
 /// A polynomial of degree below 128 modulo z^64 + z^4 + z^3 + z + 1.
-pub fn reduce(high: u64, low: u64) -> u64 {
+pub(crate) fn reduce(high: u64, low: u64) -> u64 {
     // z^64 = z^4 + z^3 + z + 1; the bits this pushes over the top once more are at most four.
     let over = (high >> 63) ^ (high >> 61) ^ (high >> 60);
     let fold = |h: u64| h ^ (h << 1) ^ (h << 3) ^ (h << 4);

@@ -59,7 +59,7 @@ impl Key {
     }
 
     /// The parts.
-    pub fn parts(&self) -> &[Part] {
+    pub(crate) fn parts(&self) -> &[Part] {
         &self.parts
     }
 

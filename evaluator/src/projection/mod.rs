@@ -23,9 +23,9 @@
 //! Everything here is public arithmetic; `secret::project` makes the integers.
 
 pub mod answer;
-pub mod bound;
-pub mod class;
-pub mod clmul;
+pub(crate) mod bound;
+pub(crate) mod class;
+pub(crate) mod clmul;
 pub mod coset;
 pub mod cost;
 pub mod design;

@@ -37,11 +37,6 @@ impl SignFamily {
         SignFamily { coefficients: words.iter().map(|w| u64::from_le_bytes(*w)).collect() }
     }
 
-    /// How many signs at once are independent.
-    pub fn independence(&self) -> usize {
-        self.coefficients.len()
-    }
-
     /// 64 signs for each point; a bit that is set is −1.
     pub fn words(&self, points: &[u64], out: &mut [u64]) {
         clmul::evaluate(&self.coefficients, points, out);
@@ -60,7 +55,7 @@ impl SignFamily {
 
 /// The least even r ≥ 2 log2(kT/2β) that is at least 4: as many independent signs as k queries on T rows need for
 /// all to hold but for a failure rate β, and never fewer than variances need.
-pub fn independence(queries: u64, rows: u64, failure: f64) -> u32 {
+pub(crate) fn independence(queries: u64, rows: u64, failure: f64) -> u32 {
     let needed = 2.0 * libm::log2(queries as f64 * rows as f64 / (2.0 * failure));
     let r = libm::ceil(needed.clamp(4.0, 512.0)) as u32;
     r + r % 2

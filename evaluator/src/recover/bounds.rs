@@ -67,7 +67,8 @@ pub(super) type Groups = Vec<(Vec<u32>, u64)>;
 
 impl Bounds {
     /// Cells of which all are open, with this total.
-    pub fn total(cells: usize, total: u64) -> Bounds {
+    #[cfg(test)]
+    pub(crate) fn total(cells: usize, total: u64) -> Bounds {
         Bounds { open: vec![true; cells], fixed: vec![Fixed { place: vec![0; cells], counts: vec![total] }] }
     }
 

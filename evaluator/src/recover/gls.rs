@@ -36,7 +36,7 @@ pub struct Gls<'a> {
 const TOLERANCE: f64 = 1e-12;
 
 /// The most steps of conjugate gradients.
-pub const MOST_STEPS: usize = 2000;
+pub(crate) const MOST_STEPS: usize = 2000;
 
 impl<'a> Gls<'a> {
     /// `frame` may be lumped as long as the query is constant on the lumps.
@@ -65,7 +65,7 @@ impl<'a> Gls<'a> {
     }
 
     /// `τ_A`: exact when balanced, a good scaling otherwise.
-    pub fn precision(&self, component: &Cuboid) -> f64 {
+    pub(crate) fn precision(&self, component: &Cuboid) -> f64 {
         self.tables
             .iter()
             .filter(|t| component.is_below(&t.cuboid))

@@ -129,7 +129,7 @@ impl<S: Source> Recovery<S> {
     }
 
     /// The cuboids that were measured or are wholly known, coarsest description of what can be answered.
-    pub fn held(&self) -> impl Iterator<Item = &Cuboid> {
+    pub(crate) fn held(&self) -> impl Iterator<Item = &Cuboid> {
         self.plan().only().measurements.iter().map(|m| m.block.cuboid()).chain(&self.plan().exact)
     }
 
@@ -142,7 +142,7 @@ impl<S: Source> Recovery<S> {
     }
 
     /// Whether a lumped axis may be used for a dimension.
-    pub fn lumps(&self, dimension: usize) -> bool {
+    pub(crate) fn lumps(&self, dimension: usize) -> bool {
         self.lumps.get(dimension).is_some_and(|&lumps| lumps)
     }
 
@@ -204,7 +204,7 @@ impl<S: Source> Recovery<S> {
 
     /// Lumps the nodes of a dimension's axis that neither a query (by `colour`, of the nodes of rung `at`) nor the measurements tell
     /// apart. With the axis, one node of each lump of each rung up to `at`.
-    pub fn lump(&self, dimension: usize, at: usize, colour: &[u32]) -> (Axis, Vec<Vec<u32>>) {
+    pub(crate) fn lump(&self, dimension: usize, at: usize, colour: &[u32]) -> (Axis, Vec<Vec<u32>>) {
         let axis = &self.frame().axes[dimension];
         let (axis, lump_of) = match self.lumps(dimension) {
             true => axis.lump(at, colour),
@@ -309,12 +309,12 @@ impl<S: Source> Recovery<S> {
     }
 
     /// For each coefficient of a measurement, how many independent noises it stands for.
-    pub fn copies(&self, frame: &Frame, measurement: usize) -> Vec<u64> {
+    pub(crate) fn copies(&self, frame: &Frame, measurement: usize) -> Vec<u64> {
         self.plan().only().measurements[measurement].block.copies(frame)
     }
 
     /// The laws of the independent noises that each noise of a measurement is the sum of: one, but in nested copies.
-    pub fn noise(&self, measurement: usize) -> Vec<NoiseLaw> {
+    pub(crate) fn noise(&self, measurement: usize) -> Vec<NoiseLaw> {
         noise_of(self.plan(), measurement)
     }
 

@@ -37,7 +37,7 @@ pub fn system(
 ) -> Result<Arc<RowSystem>, RowsError> {
     let rows = blocks(plan).flat_map(|r| &r.rows).map(|row| row.as_slice());
     let known = known(frame, &plan.exact, cuboid);
-    RowSystem::beside(cuboid.clone(), rows, empty, &known).map(Arc::new)
+    RowSystem::beside(rows, empty, &known).map(Arc::new)
 }
 
 /// The sums of a table's cells that tables published exactly tell: the cells of what each has in common with it.

@@ -15,13 +15,12 @@
 //! noise, so nobody's choice of budgets changes what can be asked. That the left-out rows are combinations of the basis is
 //! checked afterwards; rows that are almost combinations of others, and not quite, are refused.
 
-use crate::cube::Cuboid;
 use crate::numeric::cholesky::{Cholesky, Lower, dot};
 use crate::numeric::dice::{GOLDEN, mix};
 use std::sync::Arc;
 
 /// The most numbers in `T`: rows times rank.
-pub const MOST_WORK: usize = 1 << 24;
+pub(crate) const MOST_WORK: usize = 1 << 24;
 /// A row this close to the span of others (squared, of length one) is taken as one of their combinations.
 const DEPENDENT: f64 = 1e-10;
 /// How exactly it must be one.
@@ -46,7 +45,6 @@ pub enum RowsError {
 /// Rows over one table, with a basis of them.
 #[derive(Debug)]
 pub struct RowSystem {
-    cuboid: Cuboid,
     /// The cells that are in some row, ascending.
     touched: Vec<u32>,
     /// The basis, scaled to length one; indices into `touched`.
@@ -73,16 +71,14 @@ fn times(row: &[(u32, f64)], x: &[f64]) -> f64 {
 impl RowSystem {
     /// Finds a basis. In each row cells ascend; cells marked `empty` are left out.
     pub fn new<'a>(
-        cuboid: Cuboid,
         rows: impl Iterator<Item = &'a [(u32, i32)]> + Clone,
         empty: &[bool],
     ) -> Result<RowSystem, RowsError> {
-        RowSystem::beside(cuboid, rows, empty, &[])
+        RowSystem::beside(rows, empty, &[])
     }
 
     /// The same beside sums of cells that are known.
     pub fn beside<'a>(
-        cuboid: Cuboid,
         rows: impl Iterator<Item = &'a [(u32, i32)]> + Clone,
         empty: &[bool],
         known: &'a [Vec<(u32, i32)>],
@@ -140,7 +136,7 @@ impl RowSystem {
         }
         let known = pivots.iter().take_while(|&&p| p < exact).map(|&p| (p, lengths[p])).collect();
         let combined = combined.split_off(exact);
-        Ok(RowSystem { cuboid, touched, basis, lower, combined, known })
+        Ok(RowSystem { touched, basis, lower, combined, known })
     }
 
     /// A row's part in what is not known, and in what is.
@@ -151,11 +147,6 @@ impl RowSystem {
         let k = self.known.len();
         let (known, free) = row.split_at(row.partition_point(|&(i, _)| (i as usize) < k));
         (free.iter().map(move |&(i, v)| (i as usize - k, v)), known)
-    }
-
-    /// The table the rows are about.
-    pub fn cuboid(&self) -> &Cuboid {
-        &self.cuboid
     }
 
     /// How many rows are independent.

@@ -222,7 +222,7 @@ impl Zeros {
     }
 
     /// Resolves the conditions of a plan, whose tables these are.
-    pub fn new<'a>(
+    pub(crate) fn new<'a>(
         cube: &Cube,
         frame: &Frame,
         conditions: &[String],
@@ -394,17 +394,17 @@ impl Imposed {
 }
 
 /// The declared cells of a frame.
-pub struct System<'a> {
+pub(crate) struct System<'a> {
     frame: &'a Frame,
     /// Table, which of its cells, and how many real cells each stands for.
     tables: Vec<(&'a Cuboid, Vec<usize>, Vec<f64>)>,
 }
 
 /// One number for each declared cell.
-pub type Cells = Vec<Vec<f64>>;
+pub(crate) type Cells = Vec<Vec<f64>>;
 
 /// What tables say of the declared cells.
-pub struct Said {
+pub(crate) struct Said {
     cells: Cells,
     /// How large the square of all that may be where it is nothing but rounding.
     rounding: f64,
@@ -437,12 +437,12 @@ impl<'a> System<'a> {
     }
 
     /// The tables that have declared cells.
-    pub fn tables(&self) -> impl Iterator<Item = &Cuboid> {
+    pub(crate) fn tables(&self) -> impl Iterator<Item = &Cuboid> {
         self.tables.iter().map(|(cuboid, _, _)| *cuboid)
     }
 
     /// What the values of [`System::tables`] say of the declared cells.
-    pub fn said(&self, tables: impl IntoIterator<Item = Vec<f64>>) -> Said {
+    pub(crate) fn said(&self, tables: impl IntoIterator<Item = Vec<f64>>) -> Said {
         let mut said = Said { cells: Vec::new(), rounding: 0.0 };
         for ((_, at, copies), table) in self.tables.iter().zip(tables) {
             let largest = table.iter().fold(0.0, |most: f64, v| most.max(v.abs()));
@@ -483,12 +483,12 @@ impl<'a> System<'a> {
     }
 
     /// How many numbers a step of [`System::solve`] goes through, beside those of its covariance.
-    pub fn step(&self) -> f64 {
+    pub(crate) fn step(&self) -> f64 {
         self.tables().map(|t| 4.0 * self.frame.spread(t)).sum()
     }
 
     /// `Zᵀ λ` for the `λ` of `(Z N⁻¹ Zᵀ) λ = right`, in at most so many steps; `covariance` is `N⁻¹`.
-    pub fn solve(
+    pub(crate) fn solve(
         &self,
         right: Said,
         most_steps: usize,

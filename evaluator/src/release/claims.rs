@@ -105,7 +105,7 @@ pub fn alone(stated: &Approximate) -> Option<(Rational, Rational)> {
 }
 
 /// The law's name, for manifests.
-pub const EXACT: &str = "the exact law of the privacy loss of all noises of this release together";
+pub(crate) const EXACT: &str = "the exact law of the privacy loss of all noises of this release together";
 
 /// The (ε, δ) of a release of tables: by the law of its own loss, where it has one.
 pub fn stated(format: u32, cost: Rational, delta: Rational, losses: Option<&Losses>) -> Option<Approximate> {

@@ -25,7 +25,7 @@ pub(crate) type Limited<const LIMIT: usize> =
 /// The one configuration.
 pub(crate) type Wire = Limited<PREALLOCATION_LIMIT>;
 /// The same for short texts.
-pub type Short = Limited<SHORT_LIMIT>;
+pub(crate) type Short = Limited<SHORT_LIMIT>;
 
 /// The one configuration, as a value.
 const fn wire<const LIMIT: usize>() -> Limited<LIMIT> {
@@ -36,7 +36,7 @@ const fn wire<const LIMIT: usize>() -> Limited<LIMIT> {
 }
 
 /// The bytes of a value; `what` names it in the error.
-pub fn encode<T>(what: &'static str, value: &T) -> Result<Vec<u8>, ReleaseError>
+pub(crate) fn encode<T>(what: &'static str, value: &T) -> Result<Vec<u8>, ReleaseError>
 where
     T: SchemaWrite<Wire, Src = T> + ?Sized,
 {
@@ -45,7 +45,7 @@ where
 }
 
 /// The value of these bytes, all of them; `what` names it in the error.
-pub fn decode<T>(what: &'static str, bytes: &[u8]) -> Result<T, ReleaseError>
+pub(crate) fn decode<T>(what: &'static str, bytes: &[u8]) -> Result<T, ReleaseError>
 where
     T: for<'de> SchemaRead<'de, Wire, Dst = T>
         + for<'de> SchemaRead<'de, Short, Dst = T>
@@ -65,19 +65,19 @@ where
 
 /// Reads values one after the other, without a tree of them in between: what a plan of hundreds of thousands of
 /// measurements needs. It takes what [`decode`] takes.
-pub struct Cursor<'b> {
+pub(crate) struct Cursor<'b> {
     what: &'static str,
     rest: &'b [u8],
 }
 
 impl<'b> Cursor<'b> {
     /// From the first of these bytes on; `what` names them in errors.
-    pub fn new(what: &'static str, bytes: &'b [u8]) -> Cursor<'b> {
+    pub(crate) fn new(what: &'static str, bytes: &'b [u8]) -> Cursor<'b> {
         Cursor { what, rest: bytes }
     }
 
     /// An error of these bytes.
-    pub fn error(&self, why: impl Into<String>) -> ReleaseError {
+    pub(crate) fn error(&self, why: impl Into<String>) -> ReleaseError {
         ReleaseError::Decode { what: self.what, why: why.into() }
     }
 
@@ -101,7 +101,7 @@ impl<'b> Cursor<'b> {
 
     /// A whole number in its shortest form.
     #[inline]
-    pub fn number(&mut self) -> Result<u128, ReleaseError> {
+    pub(crate) fn number(&mut self) -> Result<u128, ReleaseError> {
         match self.byte()? {
             small @ 0..=250 => Ok(small.into()),
             marker => self.long(marker),
@@ -125,20 +125,20 @@ impl<'b> Cursor<'b> {
 
     /// The same of a type that it must fit.
     #[inline]
-    pub fn whole<T: TryFrom<u128>>(&mut self) -> Result<T, ReleaseError> {
+    pub(crate) fn whole<T: TryFrom<u128>>(&mut self) -> Result<T, ReleaseError> {
         let number = self.number()?;
         T::try_from(number).map_err(|_| self.error("a number is too large"))
     }
 
     /// A signed number.
-    pub fn signed<T: TryFrom<i128>>(&mut self) -> Result<T, ReleaseError> {
+    pub(crate) fn signed<T: TryFrom<i128>>(&mut self) -> Result<T, ReleaseError> {
         let coded: u64 = self.whole()?;
         let number = i128::from(coded >> 1) ^ -i128::from(coded & 1);
         T::try_from(number).map_err(|_| self.error("a number is too large"))
     }
 
     /// The length of a list whose items have a byte at least: no more of them than there are bytes left.
-    pub fn length(&mut self) -> Result<usize, ReleaseError> {
+    pub(crate) fn length(&mut self) -> Result<usize, ReleaseError> {
         let length = self.number()?;
         match usize::try_from(length) {
             Ok(length) if length <= self.rest.len() => Ok(length),
@@ -147,7 +147,7 @@ impl<'b> Cursor<'b> {
     }
 
     /// Every byte must be used.
-    pub fn end(self) -> Result<(), ReleaseError> {
+    pub(crate) fn end(self) -> Result<(), ReleaseError> {
         if self.rest.is_empty() { Ok(()) } else { Err(self.error("there are bytes behind its end")) }
     }
 }

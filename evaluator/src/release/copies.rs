@@ -67,7 +67,7 @@ pub fn encode(plan: &Plan) -> Result<Option<Vec<u8>>, ReleaseError> {
 }
 
 /// The copy's plan, from the bytes of the section and the most precise copy's plan as its own section has it.
-pub fn decode(bytes: &[u8], first: Plan) -> Result<Plan, ReleaseError> {
+pub(crate) fn decode(bytes: &[u8], first: Plan) -> Result<Plan, ReleaseError> {
     let (stored, mean) = match bytes.get(MODE) {
         Some(&CENTRED) => codec::decode::<WireCentred>(WHAT, bytes)?,
         _ => (codec::decode::<Wire>(WHAT, bytes)?, 0),

@@ -118,7 +118,7 @@ pub(super) fn cuboids(
 }
 
 /// The counts of exact table number `index` of these.
-pub fn counts(
+pub(crate) fn counts(
     release: &Release,
     cube: &Cube,
     frame: &Frame,
@@ -143,7 +143,12 @@ pub fn counts(
 
 /// Whether exact tables agree with each other wherever they overlap: counts of one dataset do. Whatever two of them share
 /// is rolled up once from each table, and all are compared with the first.
-pub fn agree(cube: &Cube, frame: &Frame, exact: &[Cuboid], tables: &[Vec<i64>]) -> Result<(), ReleaseError> {
+pub(crate) fn agree(
+    cube: &Cube,
+    frame: &Frame,
+    exact: &[Cuboid],
+    tables: &[Vec<i64>],
+) -> Result<(), ReleaseError> {
     let mut shared: FxHashMap<Cuboid, (usize, Vec<f64>)> = FxHashMap::default();
     let mut left = limits::work(tables.iter().map(|t| t.len() as u64).sum());
     for (i, (a, x)) in exact.iter().zip(tables).enumerate() {

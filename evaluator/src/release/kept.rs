@@ -25,7 +25,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// How a file begins: what it is, and of which version. The last number changes with the arithmetic of the sums.
 const HEAD: &[u8] = concat!("margins sums ", env!("CARGO_PKG_VERSION"), " 1\n").as_bytes();
 /// The most numbers of all sums together: 128 MB.
-pub const MOST_NUMBERS: u64 = 1 << 24;
+pub(crate) const MOST_NUMBERS: u64 = 1 << 24;
 /// The longest head.
 const MOST_HEAD: u64 = 64 << 20;
 

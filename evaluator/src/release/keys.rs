@@ -202,7 +202,8 @@ impl SigningKey {
 
     /// The same under another number, as it would pass for an agency's own if only texts were compared.
     #[cfg(feature = "test-seed")]
-    pub fn disguised() -> Result<SigningKey, KeyError> {
+    #[cfg(test)]
+    pub(crate) fn disguised() -> Result<SigningKey, KeyError> {
         let mut bytes = SigningKey::not_private()?.secret.to_bytes();
         bytes[LOCKED.start..LOCKED.start + 8].fill(7);
         SigningKey::new(SecretKey::from_bytes(&bytes)?, SignerKind::Agency)

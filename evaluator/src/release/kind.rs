@@ -42,7 +42,7 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind, in the order their sections have in a file.
-    pub const ALL: [Kind; 12] = [
+    pub(crate) const ALL: [Kind; 12] = [
         Kind::Domain,
         Kind::Plan,
         Kind::Spec,
@@ -76,7 +76,7 @@ impl Kind {
     }
 
     /// The name in the manifest.
-    pub const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Kind::Domain => "domain",
             Kind::Plan => "plan",
@@ -94,7 +94,7 @@ impl Kind {
     }
 
     /// Whether a release has exactly one section of this kind.
-    pub const fn single(self) -> bool {
+    pub(crate) const fn single(self) -> bool {
         matches!(self, Kind::Domain | Kind::Plan | Kind::Spec)
     }
 
@@ -104,7 +104,7 @@ impl Kind {
     }
 
     /// The format version that introduced the kind.
-    pub const fn since(self) -> u32 {
+    pub(crate) const fn since(self) -> u32 {
         match self {
             Kind::CutUnits | Kind::Workload | Kind::Copies | Kind::Sums => 2,
             _ => FIRST_FORMAT,

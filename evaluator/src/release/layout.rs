@@ -75,7 +75,8 @@ fn cap(what: &'static str, found: u64, cap: u64) -> Result<(), ReleaseError> {
 
 impl Header {
     /// The 32 bytes.
-    pub fn to_bytes(self) -> [u8; HEADER_LEN as usize] {
+    #[cfg(any(test, feature = "compile"))]
+    pub(crate) fn to_bytes(self) -> [u8; HEADER_LEN as usize] {
         let mut out = [0; HEADER_LEN as usize];
         out[..8].copy_from_slice(&MAGIC);
         out[8..12].copy_from_slice(&self.version.to_le_bytes());
@@ -86,7 +87,7 @@ impl Header {
     }
 
     /// Reads the 32 bytes and checks every cap.
-    pub fn parse(bytes: &[u8; HEADER_LEN as usize]) -> Result<Header, ReleaseError> {
+    pub(crate) fn parse(bytes: &[u8; HEADER_LEN as usize]) -> Result<Header, ReleaseError> {
         if bytes[..8] != MAGIC {
             return Err(ReleaseError::Magic);
         }

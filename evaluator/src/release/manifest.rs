@@ -235,7 +235,7 @@ pub enum Without {
 
 impl Without {
     /// What is not in any interval, in words.
-    pub fn text(self, unit: &str) -> String {
+    pub(crate) fn text(self, unit: &str) -> String {
         match self {
             Without::Own => {
                 format!("Rows without a {unit} count, each as if it were the only one of its {unit}.")

@@ -26,7 +26,7 @@
 pub mod canonical;
 pub mod channels;
 pub mod claims;
-pub mod codec;
+pub(crate) mod codec;
 pub mod copies;
 mod error;
 pub mod exact;

@@ -85,7 +85,7 @@ pub fn pack_zeros(count: usize, out: &mut Vec<u8>) {
 }
 
 /// Takes one measurement of `count` values off the front of `bytes`.
-pub fn unpack(bytes: &mut &[u8], count: usize) -> Result<Vec<i64>, ReleaseError> {
+pub(crate) fn unpack(bytes: &mut &[u8], count: usize) -> Result<Vec<i64>, ReleaseError> {
     let body = skip(bytes, count)?;
     let (&width, mut packed) = body.split_first().ok_or_else(malformed)?;
     if width == 0 {
@@ -151,7 +151,7 @@ fn narrow(packed: &[u8], count: usize, width: u32, mask: u64) -> Result<Vec<i64>
 }
 
 /// Takes one measurement off the front without decoding it.
-pub fn skip<'a>(bytes: &mut &'a [u8], count: usize) -> Result<&'a [u8], ReleaseError> {
+pub(crate) fn skip<'a>(bytes: &mut &'a [u8], count: usize) -> Result<&'a [u8], ReleaseError> {
     let &width = bytes.first().ok_or_else(malformed)?;
     let length =
         packed_len(count, width).filter(|&n| width <= 64 && n <= bytes.len()).ok_or_else(malformed)?;

@@ -61,18 +61,18 @@ impl<R: Borrow<Release>> Values<R> {
     }
 
     /// Keeps in a folder what an answer went through all measurements for: see [`Kept`].
-    pub fn kept_in(self, folder: &Path) -> Result<Values<R>, ReleaseError> {
+    pub(crate) fn kept_in(self, folder: &Path) -> Result<Values<R>, ReleaseError> {
         let kept = Kept::in_folder(folder, self.release().manifest_bytes(), &self.release().watch)?;
         Ok(Values { kept: Some(kept), ..self })
     }
 
     /// Why nothing was kept, where it should have been.
-    pub fn not_kept(&self) -> Option<String> {
+    pub(crate) fn not_kept(&self) -> Option<String> {
         self.kept.as_ref()?.refused()
     }
 
     /// The file.
-    pub fn release(&self) -> &Release {
+    pub(crate) fn release(&self) -> &Release {
         self.release.borrow()
     }
 

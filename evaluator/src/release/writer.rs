@@ -98,7 +98,7 @@ impl Writer {
 
     /// Starts the next section. Its bytes are hashed as they are written; call
     /// [`SectionWriter::finish`] at the end.
-    pub fn section(&mut self, kind: Kind, index: u32) -> Result<SectionWriter<'_>, SealError> {
+    pub(crate) fn section(&mut self, kind: Kind, index: u32) -> Result<SectionWriter<'_>, SealError> {
         let bad = |why: String| Err(SealError::Sections(why));
         if self.open {
             return bad("a section was not finished".into());

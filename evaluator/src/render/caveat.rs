@@ -182,7 +182,7 @@ impl ResultTable {
     }
 
     /// What the column `status` says; `None` where nothing but noise makes the numbers untrue.
-    pub fn status(&self) -> Option<String> {
+    pub(crate) fn status(&self) -> Option<String> {
         let mut words: Vec<&str> = Vec::new();
         for word in self.caveats.iter().map(Caveat::status) {
             if !words.contains(&word) {

@@ -93,7 +93,7 @@ pub struct ResultFigure {
 
 impl ResultFigure {
     /// A figure of no units, whatever they might have been: NULL in SQL.
-    pub const NULL: ResultFigure =
+    pub(crate) const NULL: ResultFigure =
         ResultFigure { estimate: f64::NAN, std_error: f64::NAN, low: f64::NAN, high: f64::NAN };
 
     /// Whether it is 0 and known exactly.

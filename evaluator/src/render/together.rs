@@ -30,7 +30,7 @@ pub struct MaxZ {
 
 impl Together {
     /// For people: how the intervals were found.
-    pub fn note(&self, level: f64) -> String {
+    pub(crate) fn note(&self, level: f64) -> String {
         let all = format!("All {} intervals together cover with probability {level}", self.intervals);
         let each = format!("each alone with {:.6}", self.each);
         match &self.max_z {

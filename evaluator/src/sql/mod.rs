@@ -116,7 +116,7 @@ pub enum Fate {
 
 impl Fate {
     /// For data.
-    pub fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             Fate::NotAdded => "not added",
             Fate::Unmet => "left out",
@@ -175,7 +175,7 @@ impl SelectColumn {
     }
 
     /// What the column is called in the answer.
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         match self {
             SelectColumn::Group { name, .. }
             | SelectColumn::Band { name, .. }
@@ -198,7 +198,11 @@ impl Query {
     }
 
     /// The same, where sums of numbers can be asked for beside counts.
-    pub fn with_quantities(text: &str, cube: &Cube, quantities: &[Arc<Quantity>]) -> Result<Query, SqlError> {
+    pub(crate) fn with_quantities(
+        text: &str,
+        cube: &Cube,
+        quantities: &[Arc<Quantity>],
+    ) -> Result<Query, SqlError> {
         let clauses = syntax::parse(text);
         clauses.and_then(|c| select::resolve(&c, cube, &[], quantities)).map_err(|e| e.in_text(text))
     }

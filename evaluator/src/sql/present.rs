@@ -13,7 +13,7 @@ pub struct Present<'a> {
 
 impl<'a> Present<'a> {
     /// The condition of WHERE, and of one combination of bands.
-    pub fn new(filter: &'a Filter, group_by: &[Level], cube: &Cube) -> Present<'a> {
+    pub(crate) fn new(filter: &'a Filter, group_by: &[Level], cube: &Cube) -> Present<'a> {
         let classes = filter
             .dims
             .iter()

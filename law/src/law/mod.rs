@@ -304,7 +304,8 @@ impl ErrorLaw {
     }
 
     /// Which engine gives a 95 % interval, in words.
-    pub fn method_used(&self) -> &'static str {
+    #[cfg(test)]
+    pub(crate) fn method_used(&self) -> &'static str {
         self.solve(0.05).1.words()
     }
 
@@ -439,7 +440,8 @@ impl ErrorLaw {
     }
 
     /// The smallest `x` with `P(E <= x) >= p`, erring outwards (away from 0) where it errs.
-    pub fn quantile(&self, p: f64) -> f64 {
+    #[cfg(test)]
+    pub(crate) fn quantile(&self, p: f64) -> f64 {
         if !(p > 0.0 && p < 1.0) {
             f64::NAN
         } else if p == 0.5 {
@@ -596,7 +598,8 @@ impl ErrorLaw {
     }
 
     /// The standard error of a Monte Carlo probability near `p`; `None` for other methods.
-    pub fn monte_carlo_error(&self, p: f64) -> Option<f64> {
+    #[cfg(test)]
+    pub(crate) fn monte_carlo_error(&self, p: f64) -> Option<f64> {
         match self.method {
             Method::Mc { draws, .. } => Some(libm::sqrt(p * (1.0 - p) / f64::from(draws))),
             _ => None,

@@ -43,7 +43,7 @@ struct Vector {
 }
 
 impl Mass {
-    pub fn new(groups: &[Group], lattice: Option<f64>, sigma: f64, gamma: f64) -> Mass {
+    pub(crate) fn new(groups: &[Group], lattice: Option<f64>, sigma: f64, gamma: f64) -> Mass {
         let noises: f64 = groups.iter().map(|g| g.copies as f64).sum();
         let per_noise = gamma / (4.0 * noises);
         // The result is about as long as 2√(2 ln(1/γ)) σ, whatever the parts are.
@@ -125,7 +125,7 @@ impl Mass {
     }
 
     /// A half-width that leaves out at most `tau`; infinite when γ is too large for that.
-    pub fn half_width(&self, tau: f64) -> f64 {
+    pub(crate) fn half_width(&self, tau: f64) -> f64 {
         let (mut target, mut allowance) = (tau, 0.0);
         if self.moved_sqr > 0.0 {
             target = 0.999 * tau;

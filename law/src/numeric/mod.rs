@@ -2,7 +2,7 @@
 
 pub mod cholesky;
 pub mod conjugate;
-pub mod cosine;
+pub(crate) mod cosine;
 #[cfg(feature = "dense")]
 pub mod dense;
 pub mod dice;

@@ -100,7 +100,7 @@ impl Finish {
 /// The finished column's name carries its label into every format.
 const FINISHED: &str = "finished_biased";
 
-pub fn run(args: &Args, watch: &Watch) -> Outcome {
+pub(crate) fn run(args: &Args, watch: &Watch) -> Outcome {
     if args.registry {
         return registry::run(&args.file);
     }

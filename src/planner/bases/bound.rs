@@ -31,7 +31,7 @@ const MOST_PRODUCTS: f64 = 4e9;
 
 /// The least weighted total variance, where it can be computed. Tables published exactly, and neighbours that change a unit, are beyond it. `workload`
 /// has SELECTs that are products of intervals as such.
-pub fn least(
+pub(crate) fn least(
     request: &Request,
     workload: &[Table],
     frame: &Frame,

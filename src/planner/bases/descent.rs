@@ -21,7 +21,7 @@ const MOST_ROUNDS: usize = 12;
 const RIDGE: f64 = 1e-6;
 
 /// Something that some tables ask of one dimension.
-pub struct Demand {
+pub(crate) struct Demand {
     /// The rung.
     pub rung: usize,
     /// What is asked of it.
@@ -31,7 +31,7 @@ pub struct Demand {
 }
 
 /// A dimension that gets bases.
-pub struct Dimension {
+pub(crate) struct Dimension {
     /// Its number.
     pub number: usize,
     /// Each rung's parents, the coarsest first; those of total left out.
@@ -41,7 +41,7 @@ pub struct Dimension {
 }
 
 /// A row over the components along one dimension of a table.
-pub enum Row {
+pub(crate) enum Row {
     /// Whatever bases there are.
     Fixed(Vec<f64>),
     /// By the mechanism of a dimension: its place among those that get one, and the number of the demand or, in a tree, the level.
@@ -49,7 +49,7 @@ pub enum Row {
 }
 
 /// One table: its weight, its components, and along each of its dimensions the gains.
-pub struct Asker {
+pub(crate) struct Asker {
     /// The weight of each of its queries.
     pub weight: f64,
     /// Its components' numbers, in the order of the product of its rows.
@@ -59,7 +59,7 @@ pub struct Asker {
 }
 
 /// The closed form.
-pub struct Problem {
+pub(crate) struct Problem {
     /// The dimensions that get bases.
     pub dimensions: Vec<Dimension>,
     /// The tables.
@@ -71,7 +71,7 @@ pub struct Problem {
 }
 
 /// What was chosen for one dimension.
-pub struct Chosen {
+pub(crate) struct Chosen {
     /// The mechanism, and the proof that it is the best for its Gram matrix.
     pub best: Optimum,
     /// What it tells of each level.
@@ -135,7 +135,7 @@ pub(crate) fn asked_of(table: &Table, dimension: usize) -> Option<Ranges> {
 }
 
 /// `G` of one level.
-pub fn gram(asked: &Ranges, n: usize) -> Matrix {
+pub(crate) fn gram(asked: &Ranges, n: usize) -> Matrix {
     let n = n as u32;
     (0..n).map(|a| (0..n).map(|b| asked.gram(n, a, b)).collect()).collect()
 }
@@ -166,7 +166,7 @@ impl Chosen {
 
 impl Problem {
     /// The mechanisms, one for each dimension that gets bases. `None` when some dimension has none that can be computed with.
-    pub fn solve(&self) -> Option<Vec<Chosen>> {
+    pub(crate) fn solve(&self) -> Option<Vec<Chosen>> {
         let mut states = Vec::with_capacity(self.dimensions.len());
         for dimension in &self.dimensions {
             let grams = Grams::of(dimension);

@@ -8,8 +8,8 @@
 //! | [`worst`] | which questions matter where the worst answer does, and what no mechanism tells better |
 //! | [`descent`] | which Gram matrix each dimension should be given, for all tables together |
 
-pub mod bound;
-pub mod descent;
-pub mod optimum;
-pub mod split;
-pub mod worst;
+pub(crate) mod bound;
+pub(crate) mod descent;
+pub(crate) mod optimum;
+pub(crate) mod split;
+pub(crate) mod worst;

@@ -24,7 +24,7 @@ const MEMORY: usize = 8;
 
 /// A mechanism for one dimension, and how close to the best it is.
 #[derive(Clone)]
-pub struct Optimum {
+pub(crate) struct Optimum {
     /// The precision `X`, its largest diagonal entry one.
     pub x: Vec<Vec<f64>>,
     /// The cells' weights `λ`, adding up to one.
@@ -37,13 +37,13 @@ pub struct Optimum {
 
 impl Optimum {
     /// The relative gap between the value and the least there is.
-    pub fn gap(&self) -> f64 {
+    pub(crate) fn gap(&self) -> f64 {
         (self.value / self.bound - 1.0).max(0.0)
     }
 }
 
 /// All `G₀ + t·11ᵀ`.
-pub struct Family {
+pub(crate) struct Family {
     gram: Vec<Vec<f64>>,
     tridiagonal: Option<Tridiagonal>,
 }
@@ -58,7 +58,7 @@ struct Tridiagonal {
 
 impl Family {
     /// Of a Gram matrix with a positive diagonal.
-    pub fn new(gram: Vec<Vec<f64>>) -> Family {
+    pub(crate) fn new(gram: Vec<Vec<f64>>) -> Family {
         let tridiagonal = Tridiagonal::inverse_of(&gram);
         Family { gram, tridiagonal }
     }

@@ -11,7 +11,7 @@ use crate::numeric::dense::inverse;
 use crate::plan::basis::{Basis, MAX_ENTRY};
 
 /// A dense matrix by its rows.
-pub type Matrix = Vec<Vec<f64>>;
+pub(crate) type Matrix = Vec<Vec<f64>>;
 
 /// One level, the coarser one of which it knows.
 struct Level {
@@ -23,7 +23,7 @@ struct Level {
 }
 
 /// All levels but total, the coarsest first.
-pub struct Split {
+pub(crate) struct Split {
     levels: Vec<Level>,
     /// `S` of total.
     total: f64,
@@ -32,7 +32,7 @@ pub struct Split {
 impl Split {
     /// Of a precision of the finest level, with each level's parents in the next coarser one, the coarsest first. `None` where the precision is
     /// singular.
-    pub fn new(x: &Matrix, parents: &[Vec<u32>]) -> Option<Split> {
+    pub(crate) fn new(x: &Matrix, parents: &[Vec<u32>]) -> Option<Split> {
         let mut levels = Vec::new();
         let (mut precision, mut own) = (x.clone(), inverse(x)?);
         for parent in parents.iter().rev() {
@@ -103,7 +103,7 @@ impl Split {
     /// `R` is a triangle by Cholesky's factorisation, one node of every group left to the end: the one that has most of what the group's
     /// parent has. Entries are rounded to the nearest, and those closest to a half the other way until no column is longer than it was: a
     /// column that is too long makes all of them dearer, one that is too short costs little.
-    pub fn whole(&self, r: usize, size: f64) -> Option<Basis> {
+    pub(crate) fn whole(&self, r: usize, size: f64) -> Option<Basis> {
         let level = &self.levels[r - 1];
         let n = level.parent.len();
         let m = level.spread.first()?.len();

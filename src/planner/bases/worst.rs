@@ -20,7 +20,7 @@ const INNER_ROUNDS: usize = 12;
 const MOST_STEPS: f64 = 4e9;
 
 /// Questions weighed by how much they matter to the worst answer.
-pub struct Worst {
+pub(crate) struct Worst {
     /// `Σ θ_q q qᵀ`.
     pub gram: Matrix,
     /// No Gaussian mechanism whose cost is one tells all questions with less variance than this.
@@ -28,7 +28,7 @@ pub struct Worst {
 }
 
 /// For what is asked of `n` nodes. `None` where the numbers are beyond what can be computed with.
-pub fn worst(asked: &Ranges, n: usize) -> Option<Worst> {
+pub(crate) fn worst(asked: &Ranges, n: usize) -> Option<Worst> {
     let queries: Vec<(usize, usize)> =
         asked.intervals(n as u32).map(|(a, b)| (a as usize, b as usize)).collect();
     let mut theta = vec![1.0 / queries.len() as f64; queries.len()];

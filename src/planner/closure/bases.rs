@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// How the levels are told that are not told by siblings' differences, by dimension and level.
-pub type Bases = BTreeMap<(usize, usize), Telling>;
+pub(crate) type Bases = BTreeMap<(usize, usize), Telling>;
 
 /// Kinds of queries that are told apart along one axis; more are merged to bounds.
 const MOST_KINDS: usize = 48;

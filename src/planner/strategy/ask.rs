@@ -33,7 +33,7 @@ pub struct Ask<'a> {
 
 impl Ask<'_> {
     /// What people call a table.
-    pub fn name(&self, cuboid: &Cuboid) -> String {
+    pub(crate) fn name(&self, cuboid: &Cuboid) -> String {
         self.request.cube.describe(cuboid)
     }
 
@@ -55,7 +55,7 @@ impl Ask<'_> {
     }
 
     /// Whole tables, each a group of column norm 1, recovered directly (`s_r` = cells times weight).
-    pub fn whole(&self, cuboids: impl Iterator<Item = Cuboid>) -> Result<Groups, NotApplicable> {
+    pub(crate) fn whole(&self, cuboids: impl Iterator<Item = Cuboid>) -> Result<Groups, NotApplicable> {
         let request = self.request;
         let mut groups = Groups::new();
         let mut weights: FxHashMap<&Cuboid, f64> = FxHashMap::default();
@@ -119,7 +119,11 @@ impl Ask<'_> {
     /// What a search has found.
     ///
     /// A table that is held for what nobody asked of it has next to no share; see [`Groups::keep_all`].
-    pub fn chosen(&self, land: &Landscape, choice: &Choice) -> Result<Vec<Measurement>, NotApplicable> {
+    pub(crate) fn chosen(
+        &self,
+        land: &Landscape,
+        choice: &Choice,
+    ) -> Result<Vec<Measurement>, NotApplicable> {
         let cells = self.request.workload.iter().all(|t| t.asks.is_cells());
         let least = if cells { 0.0 } else { UNASKED / choice.shares.len() as f64 };
         let poor = choice.shares.iter().any(|s| !(*s >= least));
@@ -148,7 +152,7 @@ impl Ask<'_> {
 }
 
 /// What a strategy measures.
-pub struct Groups(Vec<Group>);
+pub(crate) struct Groups(Vec<Group>);
 
 /// A block, and what it takes to measure it; `None` where it is known without noise and not measured at all.
 struct Group {
@@ -169,12 +173,12 @@ struct Paid {
 
 impl Groups {
     /// None yet.
-    pub fn new() -> Groups {
+    pub(crate) fn new() -> Groups {
         Groups(Vec::new())
     }
 
     /// A block of one group.
-    pub fn push(&mut self, block: Block, price: f64, weight: f64, unit: f64) {
+    pub(crate) fn push(&mut self, block: Block, price: f64, weight: f64, unit: f64) {
         self.push_several(1.0, block, price, weight, unit);
     }
 

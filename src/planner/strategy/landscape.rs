@@ -38,7 +38,7 @@ struct Step {
 }
 
 /// What a workload asks, ready for searches.
-pub struct Landscape {
+pub(crate) struct Landscape {
     steps: Vec<Step>,
     components: Vec<Steps>,
     /// `c_A/n_A`.
@@ -56,7 +56,12 @@ pub struct Landscape {
 
 impl Landscape {
     /// `None` when there are more levels in use than a [`Steps`] holds.
-    pub fn new(request: &Request, frame: &Frame, closure: &Closure, rule: BudgetRule) -> Option<Landscape> {
+    pub(crate) fn new(
+        request: &Request,
+        frame: &Frame,
+        closure: &Closure,
+        rule: BudgetRule,
+    ) -> Option<Landscape> {
         let mut steps = Vec::new();
         for (dimension, axis) in frame.axes.iter().enumerate() {
             for pair in axis.rungs.windows(2) {
@@ -108,7 +113,7 @@ impl Landscape {
     }
 
     /// The same workload for another thread, or under another rule.
-    pub fn again(&self, rule: BudgetRule) -> Landscape {
+    pub(crate) fn again(&self, rule: BudgetRule) -> Landscape {
         Landscape {
             steps: self.steps.clone(),
             components: self.components.clone(),
@@ -123,7 +128,7 @@ impl Landscape {
     }
 
     /// The bits of every dimension in use, the coarsest level first.
-    pub fn dimensions(&self) -> Vec<Range<usize>> {
+    pub(crate) fn dimensions(&self) -> Vec<Range<usize>> {
         let mut out: Vec<Range<usize>> = Vec::new();
         for (bit, step) in self.steps.iter().enumerate() {
             match out.last_mut() {
@@ -135,7 +140,7 @@ impl Landscape {
     }
 
     /// Every dimension in use with its finest level.
-    pub fn finest(&self) -> Vec<(usize, usize)> {
+    pub(crate) fn finest(&self) -> Vec<(usize, usize)> {
         self.dimensions()
             .iter()
             .map(|bits| &self.steps[bits.end - 1])
@@ -180,7 +185,7 @@ impl Landscape {
     }
 
     /// The cuboid of a set of levels.
-    pub fn cuboid(&self, set: &Steps) -> Cuboid {
+    pub(crate) fn cuboid(&self, set: &Steps) -> Cuboid {
         let pairs = self.steps.iter().enumerate().filter(|(bit, _)| set.has(*bit));
         Cuboid::new(pairs.map(|(_, s)| (s.dimension, s.level)))
     }
@@ -232,7 +237,7 @@ impl Landscape {
     }
 
     /// The precision that a share buys, but for a common factor.
-    pub fn precision(&self, share: f64) -> f64 {
+    pub(crate) fn precision(&self, share: f64) -> f64 {
         self.gain.raise(share)
     }
 
@@ -245,7 +250,7 @@ impl Landscape {
     }
 
     /// `Σ_{B ⊇ A} x_B^k/n_B` of every component.
-    pub fn known(&self, tables: &[Arc<Shape>], shares: &[f64]) -> Vec<f64> {
+    pub(crate) fn known(&self, tables: &[Arc<Shape>], shares: &[f64]) -> Vec<f64> {
         let mut known = vec![0.0; self.components.len()];
         for (table, &share) in tables.iter().zip(shares) {
             let t = self.precision(share) / table.cells;
@@ -262,7 +267,7 @@ impl Landscape {
     }
 
     /// `E` of shares that add up to one.
-    pub fn error(&self, tables: &[Arc<Shape>], shares: &[f64]) -> f64 {
+    pub(crate) fn error(&self, tables: &[Arc<Shape>], shares: &[f64]) -> f64 {
         self.known(tables, shares).iter().enumerate().map(|(a, &k)| self.term(a, k)).sum()
     }
 

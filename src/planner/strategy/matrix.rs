@@ -96,8 +96,7 @@ fn matrix(ask: &Ask) -> Result<Vec<Vec<Measurement>>, NotApplicable> {
     ask.check_size(&rows.cuboid)?;
     let known = row_estimator::known(frame, &request.exact, &rows.cuboid);
     let own = rows.rows.iter().map(|r| r.as_slice());
-    let system = RowSystem::beside(rows.cuboid.clone(), own, &[], &known)
-        .map_err(|e| NotApplicable::Rows(e.to_string()))?;
+    let system = RowSystem::beside(own, &[], &known).map_err(|e| NotApplicable::Rows(e.to_string()))?;
     for (at, t) in request.workload.iter().enumerate().filter(|(_, t)| !request.is_exact(&t.cuboid)) {
         let name = || ask.name(&t.cuboid);
         if !t.cuboid.is_below(&rows.cuboid) {

@@ -52,7 +52,7 @@ pub fn general() -> impl Iterator<Item = Measure> {
 }
 
 /// What a comparison under these rules looks at: all that is general, then what the request brings something for.
-pub fn compared(request: &Request, budgets: &[BudgetRule]) -> Vec<(Measure, Vec<BudgetRule>)> {
+pub(crate) fn compared(request: &Request, budgets: &[BudgetRule]) -> Vec<(Measure, Vec<BudgetRule>)> {
     let brought = |m: &Measure| of(*m).needs().is_some_and(|brings| brings(request));
     let rules = |m| match of(m).rules() {
         Rules::Fixed => vec![request.budgets],
@@ -62,12 +62,12 @@ pub fn compared(request: &Request, budgets: &[BudgetRule]) -> Vec<(Measure, Vec<
 }
 
 /// The levels that a strategy uses, for a request [over](Request::over) them.
-pub fn levels(measure: Measure, request: &Request) -> Result<Vec<Vec<u8>>, NotApplicable> {
+pub(crate) fn levels(measure: Measure, request: &Request) -> Result<Vec<Vec<u8>>, NotApplicable> {
     of(measure).levels(request)
 }
 
 /// Whether a strategy shares out the budget itself.
-pub fn shares(measure: Measure) -> bool {
+pub(crate) fn shares(measure: Measure) -> bool {
     of(measure).rules() != Rules::Fixed
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn searches(measure: Measure) -> bool {
 ///
 /// The closed forms of the budgets are the best for direct recovery, and a search under one rule may end where one under
 /// the other does not. So with optimal budgets equal ones are in the set as well: optimal is never the worse of the two.
-pub fn measurements(measure: Measure, ask: &Ask) -> Result<Vec<Measured>, NotApplicable> {
+pub(crate) fn measurements(measure: Measure, ask: &Ask) -> Result<Vec<Measured>, NotApplicable> {
     let strategy = of(measure);
     let sets = strategy.measure(ask);
     if ask.budgets != BudgetRule::Optimal || strategy.rules() != Rules::Apart {

@@ -38,7 +38,7 @@ impl Data {
     /// Reads the rows of `path` and counts what is needed for the tables `wanted` of `cube`, whose finest levels are the spec's.
     ///
     /// Whether rows are kept or tables are, every table that is asked for is the same.
-    pub fn read(
+    pub(crate) fn read(
         spec: &Spec,
         cube: &Cube,
         wanted: &[&Cuboid],
@@ -71,7 +71,13 @@ impl Data {
 
     /// The bytes that reading and counting take at least, whatever the rows are: known from the plan alone. Rows add up to `added` things beside
     /// their number.
-    pub fn memory(cube: &Cube, wanted: &[&Cuboid], added: usize, threads: usize, memory: Memory) -> u64 {
+    pub(crate) fn memory(
+        cube: &Cube,
+        wanted: &[&Cuboid],
+        added: usize,
+        threads: usize,
+        memory: Memory,
+    ) -> u64 {
         let largest = wanted.iter().filter_map(|table| size(cube, table)).max().unwrap_or(1) as u64;
         // Counts of the largest table, and what is made of them.
         let measured = largest.saturating_mul(2 * size_of::<i64>() as u64);

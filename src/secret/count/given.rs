@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
 /// The columns beside those of levels.
-pub const COUNT: &str = "n";
+pub(crate) const COUNT: &str = "n";
 /// Rows in cells that are declared to be empty.
 pub(crate) const IMPOSSIBLE: &str = "impossible";
 /// Units with more rows than count.
@@ -27,7 +27,7 @@ pub(crate) const CUT: &str = "cut";
 pub(crate) const ASTRAY: &str = "astray";
 
 /// Of which spec they are: [`fingerprint`].
-pub const SPEC: &str = "spec";
+pub(crate) const SPEC: &str = "spec";
 
 /// Why counted tables are refused. Without a count.
 #[derive(Debug, thiserror::Error)]
@@ -91,7 +91,7 @@ pub enum GivenError {
 }
 
 /// The tables that must be counted, so that all of `wanted` follow from them; the total is always one.
-pub fn needed(wanted: &[&Cuboid]) -> Option<Vec<Cuboid>> {
+pub(crate) fn needed(wanted: &[&Cuboid]) -> Option<Vec<Cuboid>> {
     let mut tables = largest(wanted)?;
     if !tables.iter().any(|table| table.is_total()) {
         tables.push(Cuboid::default());
@@ -100,12 +100,12 @@ pub fn needed(wanted: &[&Cuboid]) -> Option<Vec<Cuboid>> {
 }
 
 /// What a level's column is called: dimensions and levels are numbered in the order of the spec.
-pub fn column(level: Level) -> String {
+pub(crate) fn column(level: Level) -> String {
     format!("d{}_{}", level.dimension + 1, level.level)
 }
 
 /// All levels of some tables, each once.
-pub fn levels(tables: &[Cuboid]) -> Vec<Level> {
+pub(crate) fn levels(tables: &[Cuboid]) -> Vec<Level> {
     let all: BTreeSet<(usize, usize)> =
         tables.iter().flat_map(|table| table.iter().map(|l| (l.dimension, l.level))).collect();
     all.into_iter().map(|(dimension, level)| Level::new(dimension, level)).collect()
@@ -161,7 +161,12 @@ pub(crate) fn fingerprint(spec: &Spec, cube: &Cube, tables: &[Cuboid]) -> u64 {
 
 impl Data {
     /// The counts in `path` of the tables that `wanted` follow from.
-    pub fn given(spec: &Spec, cube: &Cube, wanted: &[&Cuboid], path: &Path) -> Result<Data, GivenError> {
+    pub(crate) fn given(
+        spec: &Spec,
+        cube: &Cube,
+        wanted: &[&Cuboid],
+        path: &Path,
+    ) -> Result<Data, GivenError> {
         let tables = needed(wanted).ok_or(GivenError::TooLarge)?;
         let levels = levels(&tables);
         let mut names: Vec<String> = levels.iter().map(|level| column(*level)).collect();

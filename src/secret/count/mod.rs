@@ -16,7 +16,7 @@ mod addend;
 mod counts;
 mod cover;
 mod data;
-pub mod given;
+pub(crate) mod given;
 mod index;
 mod tally;
 #[cfg(test)]
@@ -110,7 +110,8 @@ pub fn work(cube: &Cube, wanted: &[&Cuboid], added: usize, memory: Memory) -> Wo
 }
 
 /// The table of `rows` over `axes`, row-major: the last axis runs fastest. No axes give the total.
-pub fn table(rows: &Rows, axes: &[Axis<'_>]) -> Result<Counts, CountError> {
+#[cfg(test)]
+pub(crate) fn table(rows: &Rows, axes: &[Axis<'_>]) -> Result<Counts, CountError> {
     Counter::new(rows).table(axes)
 }
 
@@ -180,7 +181,7 @@ impl<'r> Counter<'r> {
     }
 
     /// The table of a cuboid, dimensions ascending, the last one fastest.
-    pub fn cuboid(&mut self, cube: &Cube, cuboid: &Cuboid) -> Result<Counts, CountError> {
+    pub(crate) fn cuboid(&mut self, cube: &Cube, cuboid: &Cuboid) -> Result<Counts, CountError> {
         self.over(cube, cuboid, |counter, axes| counter.table(axes))
     }
 

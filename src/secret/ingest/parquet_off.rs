@@ -10,19 +10,19 @@ use std::path::Path;
 pub(super) struct Groups;
 
 impl Groups {
-    pub fn open(_: &Path, _: u64, _: &Fields<'_>) -> Result<Groups, IngestError> {
+    pub(crate) fn open(_: &Path, _: u64, _: &Fields<'_>) -> Result<Groups, IngestError> {
         Err(IngestError::NoParquet)
     }
 
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         0
     }
 
-    pub fn rows(&self) -> u64 {
+    pub(crate) fn rows(&self) -> u64 {
         0
     }
 
-    pub fn bytes(&self, _: usize) -> u64 {
+    pub(crate) fn bytes(&self, _: usize) -> u64 {
         0
     }
 

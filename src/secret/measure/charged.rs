@@ -30,7 +30,7 @@ impl<W> Charged<W> {
     }
 
     /// What was charged for.
-    pub fn work(&self) -> &W {
+    pub(crate) fn work(&self) -> &W {
         &self.work
     }
 
@@ -67,7 +67,7 @@ impl Charged<Plan> {
 impl Charged<Copies> {
     /// For the copies of one measuring: what they cost **together** is what is charged, and no copy may cost more than its own
     /// budget.
-    pub fn copies<R, E: std::error::Error + Send + Sync + 'static>(
+    pub(crate) fn copies<R, E: std::error::Error + Send + Sync + 'static>(
         cube: &Cube,
         copies: Copies,
         charge: impl FnOnce(Rational) -> Result<R, E>,

@@ -20,7 +20,7 @@ pub struct Copies(Vec<Plan>);
 
 impl Copies {
     /// Refuses plans that are not all copies of one measuring, each once, in their order.
-    pub fn new(plans: Vec<Plan>) -> Result<Copies, MeasureError> {
+    pub(crate) fn new(plans: Vec<Plan>) -> Result<Copies, MeasureError> {
         let whole = match plans.first().map(|p| p.copy.as_ref().map(|c| c.recipients.len())) {
             None => false,
             Some(None) => plans.len() == 1,
@@ -46,7 +46,7 @@ impl Copies {
     }
 
     /// The most precise copy's plan.
-    pub fn first(&self) -> &Plan {
+    pub(crate) fn first(&self) -> &Plan {
         &self.0[0]
     }
 

@@ -45,7 +45,7 @@ pub struct Sampler {
 
 impl Sampler {
     /// A noise law at a scale, of at most [`Noise::largest_scale`].
-    pub fn of(noise: Noise, scale: Rational) -> Result<Sampler, NoiseError> {
+    pub(crate) fn of(noise: Noise, scale: Rational) -> Result<Sampler, NoiseError> {
         let law = Law::new(noise, scale)?;
         let hat = Hat::of(&law);
         Ok(Sampler::assemble(law, hat))
@@ -69,7 +69,7 @@ impl Sampler {
 
     /// One draw.
     #[inline]
-    pub fn draw<R: Rng + ?Sized>(&self, bits: &mut R) -> i64 {
+    pub(crate) fn draw<R: Rng + ?Sized>(&self, bits: &mut R) -> i64 {
         loop {
             if let Some(x) = self.attempt(bits) {
                 return x;

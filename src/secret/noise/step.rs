@@ -31,7 +31,7 @@ pub struct Step {
 
 impl Step {
     /// From scale `from` to scale `to`, which must not be smaller.
-    pub fn new(from: Rational, to: Rational) -> Result<Step, NoiseError> {
+    pub(crate) fn new(from: Rational, to: Rational) -> Result<Step, NoiseError> {
         if from.is_zero() || to < from {
             return Err(NoiseError::ZeroScale);
         }
@@ -64,7 +64,7 @@ impl Step {
     }
 
     /// One draw.
-    pub fn draw<R: Rng + ?Sized>(&self, bits: &mut R) -> i64 {
+    pub(crate) fn draw<R: Rng + ?Sized>(&self, bits: &mut R) -> i64 {
         if self.stays(bits) { 0 } else { self.wide.draw(bits) }
     }
 

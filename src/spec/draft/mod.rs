@@ -121,7 +121,7 @@ impl Drawn {
     }
 
     /// Whether another file of the same table has these columns.
-    pub fn has(&self, columns: &[(String, Holds)]) -> bool {
+    pub(crate) fn has(&self, columns: &[(String, Holds)]) -> bool {
         let same =
             |(own, (name, holds)): (&Survey, &(String, Holds))| own.name == *name && own.holds == *holds;
         self.columns.len() == columns.len() && self.columns.iter().zip(columns).all(same)

@@ -4,7 +4,7 @@ mod apart;
 mod caveats;
 pub mod collude;
 mod compare;
-pub mod explain;
+pub(crate) mod explain;
 pub mod keys;
 pub mod linear;
 mod meaning;

@@ -32,7 +32,7 @@ impl Answers {
     }
 
     /// Answers a query that has been parsed.
-    pub fn answer(&self, query: &Query, options: &Options) -> Result<ResultTable, QueryError> {
+    pub(crate) fn answer(&self, query: &Query, options: &Options) -> Result<ResultTable, QueryError> {
         asked(&self, query, options)
     }
 }

@@ -142,7 +142,7 @@ impl Several {
     }
 
     /// Answers one SELECT, which may name any of the releases after FROM.
-    pub fn select(&self, sql: &str, options: &Options) -> Result<ResultTable, QueryError> {
+    pub(crate) fn select(&self, sql: &str, options: &Options) -> Result<ResultTable, QueryError> {
         let mut table = self.answer(sql, options)?;
         table.notes.extend(self.aside.iter().cloned());
         Ok(table)

@@ -24,7 +24,7 @@ pub struct Best {
 
 impl Best {
     /// Low and high end at a level; of a figure whose truth is a whole number to whole numbers.
-    pub fn interval(&self, level: f64, whole: bool) -> (f64, f64) {
+    pub(crate) fn interval(&self, level: f64, whole: bool) -> (f64, f64) {
         let ((low, high), _) = self.law.interval_by(level, Interval::EqualTailed);
         let ends = (self.estimate - high, self.estimate - low);
         if whole { whole_ends(ends.0, ends.1) } else { ends }

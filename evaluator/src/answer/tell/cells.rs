@@ -4,7 +4,7 @@ use crate::cube::{ClassedDimension, Cube, Cuboid, Filter, Level, TooIntricate};
 use crate::sql::Aggregate;
 
 /// The weight of every cell in an aggregate of the group with these nodes.
-pub fn cells(
+pub(crate) fn cells(
     aggregate: &Aggregate,
     group_by: &[Level],
     nodes: &[u32],

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// `copies` independent noises of one measurement that enter every figure in the same way.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Noise {
+pub(crate) struct Noise {
     /// Which of several releases they are of.
     pub release: usize,
     /// The measurement they were added to.
@@ -45,7 +45,7 @@ pub struct JointLaw {
 
 /// A law with one of its intervals.
 #[derive(Debug)]
-pub struct Solved {
+pub(crate) struct Solved {
     /// The law of the error.
     pub law: ErrorLaw,
     /// The interval of the error: `low <= E <= high` has at least the level's probability.
@@ -67,7 +67,7 @@ struct Bounded {
 
 /// How an interval is computed.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct How {
+pub(crate) struct How {
     /// The probability with which it covers.
     pub level: f64,
     /// How probabilities are computed.
@@ -81,7 +81,7 @@ const KEPT: usize = 1024;
 
 impl JointLaw {
     /// From noises and, for each, its coefficient in every figure.
-    pub fn new(width: usize, noises: Vec<(Noise, Vec<f64>)>) -> JointLaw {
+    pub(crate) fn new(width: usize, noises: Vec<(Noise, Vec<f64>)>) -> JointLaw {
         let mut law = JointLaw { width, ..JointLaw::default() };
         for (noise, coefficients) in noises {
             if coefficients.iter().any(|&c| c != 0.0) {
@@ -129,7 +129,7 @@ impl JointLaw {
     }
 
     /// The terms of `Σ weights · errors`, with the measurement each came from.
-    pub fn terms(&self, weights: &[f64]) -> impl Iterator<Item = (usize, Term)> {
+    pub(crate) fn terms(&self, weights: &[f64]) -> impl Iterator<Item = (usize, Term)> {
         // Of hundreds of figures a combination takes two or three.
         let taken: Vec<(usize, f64)> =
             weights.iter().copied().enumerate().filter(|(_, w)| *w != 0.0).collect();
@@ -194,7 +194,7 @@ impl JointLaw {
     }
 
     /// The law of a combination and its interval, remembered: rows that look alike share this object.
-    pub fn solve(&self, weights: &[f64], how: &How) -> Result<Arc<Solved>, LawError> {
+    pub(crate) fn solve(&self, weights: &[f64], how: &How) -> Result<Arc<Solved>, LawError> {
         let key = how.key(weights);
         let lock = || self.solved.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = lock().get(&key) {

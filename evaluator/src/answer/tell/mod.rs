@@ -1,12 +1,12 @@
 //! Tellers: who knows estimates of linear figures, and the joint law of their errors.
 
-pub mod best;
+pub(crate) mod best;
 pub mod cells;
 pub(in crate::answer) mod channels;
-pub mod joint;
-pub mod open;
+pub(crate) mod joint;
+pub(crate) mod open;
 pub mod pool;
-pub mod sums;
+pub(crate) mod sums;
 pub mod tables;
 
 use crate::answer::error::QueryError;
@@ -23,7 +23,7 @@ pub(in crate::answer) const MOST_WIDER: f64 = 3.0;
 
 /// Linear figures: the same ones for each group of some levels.
 #[derive(Clone, Copy)]
-pub struct Family<'a> {
+pub(crate) struct Family<'a> {
     /// The figures of a group.
     pub figures: &'a [Aggregate],
     /// The levels.
@@ -42,7 +42,7 @@ impl<'a> Family<'a> {
 
 /// What is told of one group.
 #[derive(Debug, Clone)]
-pub struct Told {
+pub(crate) struct Told {
     /// The node of each level.
     pub nodes: Vec<u32>,
     /// The best linear unbiased estimate of each figure.

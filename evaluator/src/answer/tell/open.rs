@@ -124,7 +124,7 @@ impl Answers {
     }
 
     /// Where rows beyond a bound were left out: whose rows, and how many of each count.
-    pub fn bound(&self) -> Option<(&str, u32)> {
+    pub(crate) fn bound(&self) -> Option<(&str, u32)> {
         self.release().manifest().privacy.bound()
     }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// Figures of a projection, each as the cells it sums up.
 #[derive(Debug)]
-pub struct Sums {
+pub(crate) struct Sums {
     /// The integers.
     pub projected: Arc<Projected>,
     /// Which estimate is taken.
@@ -23,7 +23,7 @@ pub struct Sums {
 
 impl Sums {
     /// A combination of the figures, with an interval at `level`.
-    pub fn sum(&self, of: &Linear, level: f64) -> Result<Answer, LawError> {
+    pub(crate) fn sum(&self, of: &Linear, level: f64) -> Result<Answer, LawError> {
         let (factor, cells) = self.weighed(of)?;
         let answer = match cells.split_first() {
             // Cells that all count alike are a plain sum, for which a sketch has its median.
@@ -37,7 +37,7 @@ impl Sums {
     }
 
     /// The share of one combination in another, neither with a constant.
-    pub fn share(&self, part: &Linear, whole: &Linear, level: f64) -> Result<Answer, LawError> {
+    pub(crate) fn share(&self, part: &Linear, whole: &Linear, level: f64) -> Result<Answer, LawError> {
         let ((a, part), (b, whole)) = (self.weighed(part)?, self.weighed(whole)?);
         Ok(self.projected.share(&part, &whole, level, self.estimator).scaled(a / b))
     }

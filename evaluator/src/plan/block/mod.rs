@@ -68,7 +68,7 @@ impl Block {
     }
 
     /// What people call this kind of block.
-    pub const fn kind(&self) -> &'static str {
+    pub(crate) const fn kind(&self) -> &'static str {
         of_kind!(self, _it, K::NAME)
     }
 
@@ -104,7 +104,7 @@ impl Block {
     }
 
     /// Whether a plan over these levels may hold it, whose cuboid is made of levels in use: the error says why not.
-    pub fn check(&self, levels: &[Vec<u8>], cube: &Cube, frame: &Frame) -> Result<(), String> {
+    pub(crate) fn check(&self, levels: &[Vec<u8>], cube: &Cube, frame: &Frame) -> Result<(), String> {
         of_kind!(self, it, K::check(it, levels, cube, frame))
     }
 
@@ -147,7 +147,7 @@ impl Block {
     }
 
     /// For each coefficient of an answer on this frame, how many independent noises it stands for.
-    pub fn copies(&self, frame: &Frame) -> Vec<u64> {
+    pub(crate) fn copies(&self, frame: &Frame) -> Vec<u64> {
         of_kind!(self, it, K::copies(it, frame))
     }
 

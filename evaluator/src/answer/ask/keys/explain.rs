@@ -46,7 +46,7 @@ pub struct Proven {
 
 impl Explained {
     /// Of an answer about these cells.
-    pub fn new(
+    pub(crate) fn new(
         projected: &Projected,
         row: Vec<String>,
         cells: u64,

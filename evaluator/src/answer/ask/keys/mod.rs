@@ -83,7 +83,7 @@ impl Questions {
     }
 
     /// What the release says of itself.
-    pub fn manifest(&self) -> &Manifest {
+    pub(crate) fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
@@ -143,7 +143,7 @@ impl Questions {
 
     /// Answers one SELECT as the options say, as far as a projection can: a level, all intervals together by Bonferroni's inequality, the
     /// probability of a statement, a prior.
-    pub fn select(
+    pub(crate) fn select(
         &self,
         sql: &str,
         options: &Options,

@@ -61,7 +61,7 @@ impl<S: Source> Evaluator<S> {
     }
 
     /// The dimensions.
-    pub fn cube(&self) -> &Cube {
+    pub(crate) fn cube(&self) -> &Cube {
         self.recovery.cube()
     }
 
@@ -90,7 +90,11 @@ impl<S: Source> Evaluator<S> {
 
     /// Several aggregates at once, with the joint law of their errors: one [`Told`] for every combination
     /// of nodes of the grouped levels, in the order of their nodes, the last one fastest.
-    pub fn joint(&self, aggregates: &[Aggregate], group_by: &[Level]) -> Result<Vec<Told>, AnswerError> {
+    pub(crate) fn joint(
+        &self,
+        aggregates: &[Aggregate],
+        group_by: &[Level],
+    ) -> Result<Vec<Told>, AnswerError> {
         let everything = Filter::everything();
         let all = Present::new(&everything, group_by, self.cube()).rows(group_by, self.cube(), MOST_ROWS);
         let rows = all.map_err(AnswerError::TooManyRows)?;
@@ -98,7 +102,7 @@ impl<S: Source> Evaluator<S> {
     }
 
     /// The same of the groups that are asked for.
-    pub fn rows(&self, family: &Family) -> Result<Vec<Told>, AnswerError> {
+    pub(crate) fn rows(&self, family: &Family) -> Result<Vec<Told>, AnswerError> {
         let Family { figures: aggregates, group_by, rows } = *family;
         let sizes: Vec<usize> = group_by.iter().map(|level| level.of(self.cube()).len()).collect();
         let cells = sizes.iter().try_fold(1u64, |n, &s| n.checked_mul(s as u64)).unwrap_or(u64::MAX);
