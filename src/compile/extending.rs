@@ -99,17 +99,7 @@ fn part(request: &Request, chosen: &[usize]) -> Request {
 
 /// What both releases together tell of every table.
 fn combined(request: &Request, known: &[Option<Spread>], chosen: &[usize], new: &Prediction) -> Prediction {
-    let mut out = Prediction {
-        tables: Vec::new(),
-        total: 0.0,
-        weighted_total: 0.0,
-        max: 0.0,
-        cells: 0.0,
-        queries: 0.0,
-        asked: Vec::new(),
-        worst: Default::default(),
-        zeros: false,
-    };
+    let mut out = Prediction::default();
     for (t, table) in request.workload.iter().enumerate() {
         let own = chosen.iter().position(|&c| c == t).and_then(|at| new.tables.get(at));
         let both = |old: f64, new: f64| if old + new > 0.0 { old * new / (old + new) } else { 0.0 };

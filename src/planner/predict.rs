@@ -20,7 +20,7 @@ use rayon::prelude::*;
 use std::collections::BTreeMap;
 
 /// What a plan promises.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Prediction {
     /// For each workload table, in the workload's order.
     pub tables: Vec<Spread>,
@@ -85,15 +85,10 @@ pub fn predict(request: &Request, frame: &Frame, closure: &Closure, plan: &Plan)
     let zeros = under_zeros.is_some();
     let mut p = Prediction {
         tables: under_zeros.unwrap_or(tables),
-        total: 0.0,
-        weighted_total: 0.0,
-        max: 0.0,
-        cells: 0.0,
-        queries: 0.0,
-        asked: Vec::new(),
         // Cells declared empty tell cells apart that these are kinds of.
         worst: if zeros { BTreeMap::new() } else { worst },
         zeros,
+        ..Prediction::default()
     };
     for (t, (table, spread)) in request.workload.iter().zip(&p.tables).enumerate() {
         let queries = closure.queries(frame, t, &table.cuboid);

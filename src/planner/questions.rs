@@ -70,17 +70,9 @@ pub(super) fn choose(request: &Request, rows: &Rows) -> Result<Choice, PlanError
     let each = plan.rows().measurements.first().map_or(0.0, |m| noise_variance(plan.noise, m));
     let cells = rows.rows.len() as f64;
     let total = each * cells;
-    let prediction = Prediction {
-        tables: Vec::new(),
-        total,
-        weighted_total: total,
-        max: each,
-        cells,
-        queries: cells,
-        asked: Vec::new(),
-        worst: Default::default(),
-        zeros: false,
-    };
+    let queries = cells;
+    let prediction =
+        Prediction { total, weighted_total: total, max: each, cells, queries, ..Prediction::default() };
     let planned =
         Arc::new(Planned { plan, cost, prediction, certificate: None, ratio: None, sums: Vec::new() });
     let candidate = Candidate {
